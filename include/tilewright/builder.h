@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The kernel builder: every construct of the tile language as one call. It is the one place that knows
+/// the language's rules (extents of a copy, dtype promotion, what may nest in what), and both front ends,
+/// Python and `tilewright/language.h`, are thin layers over it.
+///
+/// Errors never throw: a wrong call records a Diagnostic with the place given by `at`, and returns a
+/// poisoned handle (`isPoison()`); a call with a poisoned operand is silent and returns poison, so that one
+/// mistake gives one message. `finish` returns nothing if any error was recorded.
+///
+/// No MLIR type appears here. Handles are small, copyable, and valid as long as their builder (or the
+/// kernel that it finished).
+#pragma once
+
+#include "tilewright/dtype.h"
+#include "tilewright/place.h"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace tilewright {
+
+class KernelBuilder;
+class KernelModule;
+
+/// A scalar of the kernel: an IR value, or a constant that folds. Loop variables and block ids have dtype
+/// int32 for promotion, but are computed in 64 bits.
+class Value {
+public:
+  Value() = default;
+  bool isPoison() const { return id < 0; }
+  Dtype dtype() const { return type; }
+
+private:
+  friend class KernelBuilder;
+  int64_t id = -1;
+  Dtype type;
+};
+
+/// A buffer of the kernel: a tensor argument, an allocation, or a view of one.
+class Buffer {
+public:
+  Buffer() = default;
+  bool isPoison() const { return id < 0; }
+
+private:
+  friend class KernelBuilder;
+  int64_t id = -1;
+};
+
+/// An integer that may be known now or only in the kernel.
+using Index = std::variant<int64_t, Value>;
+
+/// A rectangular part of a buffer. `extents` is empty for an element load `A[i, j]`, which in a copy means
+/// "the tile that starts here" and takes the extents of the other side (reference/tilelang.md 1.5). An
+/// extent of 1 with `dropped` true came from an integer index beside slices.
+struct Region {
+  Buffer buffer;
+  std::vector<Index> offsets;
+  std::vector<Index> extents;
+  std::vector<bool> dropped;
+};
+using Operand = std::variant<Buffer, Region>;
+
+/// Keyword arguments that a call passes on as attributes, e.g. {"num_stages", 3}.
+using Attribute = std::variant<bool, int64_t, double, std::string, std::vector<int64_t>>;
+using Attributes = std::map<std::string, Attribute>;
+
+enum class LoopKind { Serial, Unroll, Vectorized, Pipelined, Persistent };
+
+class KernelBuilder {
+public:
+  explicit KernelBuilder(std::string_view name, Place place = {});
+  ~KernelBuilder();
+  KernelBuilder(KernelBuilder&&) noexcept;
+  KernelBuilder& operator=(KernelBuilder&&) noexcept;
+
+  /// Sets the place of all that follows.
+  void at(Place place);
+  const Place& place() const;
+  /// Pushes and pops the call site of an inlined macro: errors inside show both places.
+  void enterMacro(std::string_view name, Place callSite);
+  void leaveMacro();
+
+  // Errors ---------------------------------------------------------------------------------------
+  void error(std::string message, std::vector<Note> notes = {});
+  const std::vector<Diagnostic>& diagnostics() const;
+  bool hasErrors() const;
+
+  // Arguments, in the order of the signature -----------------------------------------------------
+  /// An integer that is bound from the shapes (or strides) of the arguments at each call.
+  Value symbol(std::string_view name, Dtype dtype);
+  /// Row-major unless `strides` (in elements) is given.
+  Buffer tensor(std::string_view name, std::span<const Index> shape, Dtype dtype,
+                std::span<const Index> strides = {}, std::string_view scope = "global");
+  Value scalar(std::string_view name, Dtype dtype);
+
+  // Launch -----------------------------------------------------------------------------------------
+  /// Opens the kernel body; gives one block id per grid extent. `threads` has 1 to 3 entries.
+  std::vector<Value> beginLaunch(std::span<const Index> grid, std::span<const Index> threads,
+                                 const Attributes& attributes = {});
+  void endLaunch();
+  Value threadBinding(int dim);
+  Value blockBinding(int dim);
+
+  // Memory -----------------------------------------------------------------------------------------
+  /// Scopes: shared, fragment, local, global (workspace); Ascend: L1, L0A, L0B, L0C, UB.
+  Buffer alloc(std::span<const int64_t> shape, Dtype dtype, std::string_view scope, std::string_view name);
+  /// A mutable scalar of a thread (or a block, outside thread code).
+  Buffer allocVar(Dtype dtype, std::optional<Value> init, std::string_view name);
+  Buffer view(Buffer source, std::span<const Index> shape, Dtype dtype);
+  int rank(Buffer buffer) const;
+  std::vector<Index> shape(Buffer buffer) const;
+  Dtype dtype(Buffer buffer) const;
+  std::string scope(Buffer buffer) const;
+  std::string name(Buffer buffer) const;
+
+  // Scalars ----------------------------------------------------------------------------------------
+  Value constant(bool value);
+  Value constant(int64_t value, Dtype dtype = Dtype::int32());
+  Value constant(double value, Dtype dtype = Dtype::float32());
+  /// The value of an integer or bool that is known while building.
+  std::optional<int64_t> constantValue(Value value) const;
+  /// add sub mul div floordiv floormod truncdiv truncmod min max pow shl shr and or xor,
+  /// lt le gt ge eq ne, logical_and logical_or; dtypes are promoted by the language's rules.
+  Value binary(std::string_view op, Value left, Value right);
+  /// neg not abs exp exp2 exp10 log log2 log10 log1p sqrt rsqrt sigmoid tanh sin cos tan erf floor ceil
+  /// round nearbyint trunc isnan isinf isfinite logical_not ... (reference/tilelang.md 1.10)
+  Value unary(std::string_view op, Value operand);
+  Value cast(Value value, Dtype dtype);
+  /// The value of the same bits in another dtype of equal width.
+  Value reinterpret(Value value, Dtype dtype);
+  /// Lazy if_then_else whose two values were made inside beginBranch ... endBranch is spelled with `beginIf`;
+  /// this one evaluates both.
+  Value select(Value condition, Value whenTrue, Value whenFalse);
+  Value load(Buffer buffer, std::span<const Index> indices);
+  void store(Buffer buffer, std::span<const Index> indices, Value value);
+
+  // Tile operations: shapes, dtypes and scopes are checked here -------------------------------------
+  void copy(const Operand& source, const Operand& target, const Attributes& attributes = {});
+  void fill(const Operand& target, Value value);
+  /// C += op(A) op(B); `clear_accum` may be a value.
+  void gemm(const Operand& a, const Operand& b, const Operand& c, bool transposeA, bool transposeB,
+            Index clearAccum = int64_t{0}, const Attributes& attributes = {});
+  /// kind: sum max min abssum absmax bitand bitor bitxor.
+  void reduce(std::string_view kind, const Operand& source, const Operand& target, int64_t dim, bool clear,
+              const Attributes& attributes = {});
+  void scan(std::string_view kind, const Operand& source, const Operand& target, int64_t dim, bool reverse);
+  Value atomic(std::string_view kind, const Operand& target, Value value, const Attributes& attributes = {});
+  void print(const std::variant<std::monostate, Value, Buffer>& what, std::string_view message);
+  void deviceAssert(Value condition, std::string_view message);
+  void barrier();
+
+  // Control ----------------------------------------------------------------------------------------
+  Value beginFor(LoopKind kind, Index start, Index stop, Index step, std::string_view name,
+                 const Attributes& attributes = {});
+  void endFor();
+  std::vector<Value> beginParallel(std::span<const Index> extents, std::span<const std::string> names,
+                                   const Attributes& attributes = {});
+  void endParallel();
+  void beginIf(Value condition);
+  void beginElse();
+  void endIf();
+  /// The condition is computed between beginWhile and whileCondition, the body follows.
+  void beginWhile();
+  void whileCondition(Value condition);
+  void endWhile();
+  void breakLoop();
+  void continueLoop();
+
+  /// Verifies and gives the kernel, or nothing if there were errors (see `diagnostics`).
+  std::shared_ptr<KernelModule> finish();
+
+private:
+  struct State;
+  std::unique_ptr<State> state;
+};
+
+/// A finished kernel: its tile IR, and what a caller must know.
+class KernelModule {
+public:
+  virtual ~KernelModule() = default;
+  virtual std::string name() const = 0;
+  /// The tile IR as text, with or without places.
+  virtual std::string text(bool places = false) const = 0;
+};
+
+} // namespace tilewright

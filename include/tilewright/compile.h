@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+/// From a finished kernel to machine code, in memory: no file is written and nothing is loaded here.
+#pragma once
+
+#include "tilewright/builder.h"
+
+#include <atomic>
+
+namespace tilewright {
+
+struct CompileOptions {
+  /// "cpu" (later "cuda", "ascend", "reference").
+  std::string target = "cpu";
+  /// "native", an LLVM CPU name, or a level: "avx2", "avx512", "neon". "neon" makes AArch64 code ahead of time.
+  std::string cpu = "native";
+  /// TileLang's pass configs by their keys, e.g. "tl.enable_fast_math".
+  Attributes passConfigs;
+  /// Keep the text of every stage in Artifact::stages (costs time).
+  bool keepStages = false;
+  /// When set from another thread, compiling ends at the next pass.
+  const std::atomic<bool>* cancel = nullptr;
+};
+
+struct Artifact {
+  std::string name;
+  /// An ELF shared library, as in tilewright/kernel_abi.h.
+  std::vector<char> library;
+  /// JSON, as in docs/kernel-abi.md.
+  std::string manifest;
+  /// A C header that declares `int32_t NAME(...)`, for users of the library without our runtime.
+  std::string header;
+  /// Stage name and text, in the order of the pipeline: "tile", then one per pass, "llvm", "asm".
+  std::vector<std::pair<std::string, std::string>> stages;
+  /// Milliseconds per phase.
+  std::vector<std::pair<std::string, double>> times;
+};
+
+/// Compiles; nothing if `diagnostics` received an error.
+std::optional<Artifact> compile(const KernelModule& kernel, const CompileOptions& options,
+                                std::vector<Diagnostic>& diagnostics);
+
+/// The CPU that "native" stands for on this machine, as LLVM names it, and its level.
+std::string hostCpu();
+
+} // namespace tilewright
