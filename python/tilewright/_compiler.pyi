@@ -1,0 +1,275 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The compiler's native module: the kernel builder of `tilewright/builder.h`, and `compile`.
+
+Dtypes cross as their names ("float16"); an unknown name is a ValueError. A wrong call on the
+builder never raises: it records a Diagnostic at the current place and returns a poisoned handle.
+Only misuse by the front end itself (a wrong Python type) raises TypeError. Importing this module
+loads LLVM and MLIR: do it late.
+"""
+
+from collections.abc import Mapping, Sequence
+from enum import Enum
+
+AttributeValue = bool | int | float | str | Sequence[int]
+
+class Place:
+    """A range on one line, counted from 1; `end_column` is one past the end, or 0."""
+
+    file: str
+    line: int
+    column: int
+    end_column: int
+    def __init__(
+        self, file: str = "", line: int = 0, column: int = 0, end_column: int = 0
+    ) -> None: ...
+
+class Note:
+    place: Place
+    message: str
+    def __init__(self, place: Place, message: str) -> None: ...
+
+class Diagnostic:
+    """One message; `severity` is "error", "unsupported", "internal", "warning" or "remark"."""
+
+    severity: str
+    place: Place
+    message: str
+    notes: list[Note]
+    def __init__(
+        self, severity: str, place: Place, message: str, notes: Sequence[Note] = ()
+    ) -> None: ...
+    def render(self, color: bool = False) -> str:
+        """`file:line:column: error: message`, the source line with a caret, and the notes."""
+
+class Value:
+    """A scalar of the kernel. Made by a KernelBuilder only."""
+
+    @property
+    def is_poison(self) -> bool: ...
+    @property
+    def dtype(self) -> str: ...
+
+class Buffer:
+    """A buffer of the kernel. Made by a KernelBuilder only."""
+
+    @property
+    def is_poison(self) -> bool: ...
+
+class Region:
+    """A rectangular part of a buffer; without extents, an element load `A[i, j]`.
+
+    An element load in a copy means "the tile that starts here". `dropped[d]` is true where an
+    integer index stood beside slices (the extent there is 1).
+    """
+
+    buffer: Buffer
+    def __init__(
+        self,
+        buffer: Buffer,
+        offsets: Sequence[Value | int],
+        extents: Sequence[Value | int] = (),
+        dropped: Sequence[bool] = (),
+    ) -> None: ...
+    @property
+    def offsets(self) -> list[Value | int]: ...
+    @property
+    def extents(self) -> list[Value | int]: ...
+    @property
+    def dropped(self) -> list[bool]: ...
+
+class LoopKind(Enum):
+    Serial = 0
+    Unroll = 1
+    Vectorized = 2
+    Pipelined = 3
+    Persistent = 4
+
+class KernelModule:
+    @property
+    def name(self) -> str: ...
+    def text(self, places: bool = False) -> str:
+        """The tile IR as text."""
+
+class KernelBuilder:
+    """One kernel under construction. A Python bool, int or float given as a value is a literal."""
+
+    def __init__(self, name: str, place: Place = ...) -> None: ...
+    def at(self, file: str, line: int, column: int, end_column: int = 0) -> None:
+        """Sets the place of all that follows."""
+    @property
+    def place(self) -> Place: ...
+    def enter_macro(self, name: str, call_site: Place) -> None: ...
+    def leave_macro(self) -> None: ...
+    def error(self, message: str, notes: Sequence[Note] = ()) -> None: ...
+    @property
+    def diagnostics(self) -> list[Diagnostic]: ...
+    @property
+    def has_errors(self) -> bool: ...
+
+    # Arguments, in the order of the signature.
+    def symbol(self, name: str, dtype: str = "int32") -> Value: ...
+    def tensor(
+        self,
+        name: str,
+        shape: Sequence[Value | int],
+        dtype: str,
+        strides: Sequence[Value | int] = (),
+        scope: str = "global",
+    ) -> Buffer: ...
+    def scalar(self, name: str, dtype: str) -> Value: ...
+
+    # Launch.
+    def begin_launch(
+        self,
+        grid: Sequence[Value | int],
+        threads: Sequence[Value | int],
+        attributes: Mapping[str, AttributeValue] = ...,
+    ) -> list[Value]: ...
+    def end_launch(self) -> None: ...
+    def thread_binding(self, dim: int) -> Value: ...
+    def block_binding(self, dim: int) -> Value: ...
+
+    # Memory.
+    def alloc(self, shape: Sequence[int], dtype: str, scope: str, name: str) -> Buffer: ...
+    def alloc_var(self, dtype: str, init: Value | float | None, name: str) -> Buffer: ...
+    def view(self, source: Buffer, shape: Sequence[Value | int], dtype: str) -> Buffer: ...
+    def rank(self, buffer: Buffer) -> int: ...
+    def shape(self, buffer: Buffer) -> list[Value | int]: ...
+    def dtype(self, buffer: Buffer) -> str: ...
+    def scope(self, buffer: Buffer) -> str: ...
+    def name(self, buffer: Buffer) -> str: ...
+
+    # Scalars.
+    def constant(self, value: bool | int | float, dtype: str | None = None) -> Value:
+        """Without a dtype, a literal: an int takes the dtype that it meets; a float is float32."""
+    def constant_value(self, value: Value) -> int | None:
+        """The value of an integer or bool that is known while building."""
+    def binary(self, op: str, left: Value | float, right: Value | float) -> Value: ...
+    def unary(self, op: str, operand: Value | float) -> Value: ...
+    def cast(self, value: Value | float, dtype: str) -> Value: ...
+    def reinterpret(self, value: Value | float, dtype: str) -> Value: ...
+    def select(
+        self, condition: Value | float, when_true: Value | float, when_false: Value | float
+    ) -> Value: ...
+    def load(self, buffer: Buffer, indices: Sequence[Value | int]) -> Value: ...
+    def store(
+        self, buffer: Buffer, indices: Sequence[Value | int], value: Value | float
+    ) -> None: ...
+
+    # Tile operations.
+    def copy(
+        self,
+        source: Buffer | Region,
+        target: Buffer | Region,
+        attributes: Mapping[str, AttributeValue] = ...,
+    ) -> None: ...
+    def fill(self, target: Buffer | Region, value: Value | float) -> None: ...
+    def gemm(
+        self,
+        a: Buffer | Region,
+        b: Buffer | Region,
+        c: Buffer | Region,
+        transpose_a: bool,
+        transpose_b: bool,
+        clear_accum: Value | int = 0,
+        attributes: Mapping[str, AttributeValue] = ...,
+    ) -> None: ...
+    def reduce(
+        self,
+        kind: str,
+        source: Buffer | Region,
+        target: Buffer | Region,
+        dim: int,
+        clear: bool,
+        attributes: Mapping[str, AttributeValue] = ...,
+    ) -> None: ...
+    def scan(
+        self, kind: str, source: Buffer | Region, target: Buffer | Region, dim: int, reverse: bool
+    ) -> None: ...
+    def atomic(
+        self,
+        kind: str,
+        target: Buffer | Region,
+        value: Value | float,
+        attributes: Mapping[str, AttributeValue] = ...,
+    ) -> Value: ...
+    def print(self, what: Value | Buffer | None, message: str) -> None: ...
+    def device_assert(self, condition: Value | float, message: str) -> None: ...
+    def barrier(self) -> None: ...
+
+    # Control.
+    def begin_for(
+        self,
+        kind: LoopKind,
+        start: Value | int,
+        stop: Value | int,
+        step: Value | int,
+        name: str,
+        attributes: Mapping[str, AttributeValue] = ...,
+    ) -> Value: ...
+    def end_for(self) -> None: ...
+    def begin_parallel(
+        self,
+        extents: Sequence[Value | int],
+        names: Sequence[str],
+        attributes: Mapping[str, AttributeValue] = ...,
+    ) -> list[Value]: ...
+    def end_parallel(self) -> None: ...
+    def begin_if(self, condition: Value | float) -> None: ...
+    def begin_else(self) -> None: ...
+    def end_if(self) -> None: ...
+    def begin_while(self) -> None: ...
+    def while_condition(self, condition: Value | float) -> None: ...
+    def end_while(self) -> None: ...
+    def break_loop(self) -> None: ...
+    def continue_loop(self) -> None: ...
+    def finish(self) -> KernelModule | None:
+        """The verified kernel, or None if there were errors (see `diagnostics`)."""
+
+class CompileOptions:
+    target: str
+    cpu: str
+    pass_configs: dict[str, bool | int | float | str | list[int]]
+    keep_stages: bool
+    def __init__(
+        self,
+        target: str = "cpu",
+        cpu: str = "native",
+        pass_configs: Mapping[str, AttributeValue] = ...,
+        keep_stages: bool = False,
+    ) -> None: ...
+
+class Artifact:
+    @property
+    def name(self) -> str: ...
+    @property
+    def library(self) -> bytes:
+        """An ELF shared library."""
+    @property
+    def manifest(self) -> str:
+        """JSON, as in docs/kernel-abi.md."""
+    @property
+    def header(self) -> str:
+        """A C header for users of the library without our runtime."""
+    @property
+    def stages(self) -> list[tuple[str, str]]: ...
+    @property
+    def times(self) -> list[tuple[str, float]]:
+        """Milliseconds per phase."""
+
+def compile(
+    kernel: KernelModule, options: CompileOptions = ...
+) -> tuple[Artifact | None, list[Diagnostic]]:
+    """Compiles on a thread of its own with the GIL free; Ctrl-C raises KeyboardInterrupt at once.
+
+    The artifact is None if the diagnostics hold an error; they may hold warnings beside it.
+    """
+
+def inspect(kernel: KernelModule, options: CompileOptions = ...) -> list[tuple[str, str]]:
+    """Every stage of the pipeline as (name, text): "tile", one per pass, "llvm", "asm".
+
+    Raises ValueError with the rendered diagnostics if the kernel does not compile.
+    """
+
+def host_cpu() -> str:
+    """The CPU that "native" stands for on this machine."""
