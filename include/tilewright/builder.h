@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The kernel builder: every construct of the tile language as one call. It is the one place that knows
-/// the language's rules (extents of a copy, dtype promotion, what may nest in what), and both front ends,
-/// Python and `tilewright/language.h`, are thin layers over it.
+/// The kernel builder: every construct of the tile language as one call. It is the one place that
+/// knows the language's rules (extents of a copy, dtype promotion, what may nest in what), and both
+/// front ends, Python and `tilewright/language.h`, are thin layers over it.
 ///
-/// Errors never throw: a wrong call records a Diagnostic with the place given by `at`, and returns a
-/// poisoned handle (`isPoison()`); a call with a poisoned operand is silent and returns poison, so that one
-/// mistake gives one message. `finish` returns nothing if any error was recorded.
+/// Errors never throw: a wrong call records a Diagnostic with the place given by `at`, and returns
+/// a poisoned handle (`isPoison()`); a call with a poisoned operand is silent and returns poison,
+/// so that one mistake gives one message. `finish` returns nothing if any error was recorded.
 ///
-/// No MLIR type appears here. Handles are small, copyable, and valid as long as their builder (or the
-/// kernel that it finished).
+/// No MLIR type appears here. Handles are small, copyable, and valid as long as their builder (or
+/// the kernel that it finished).
 #pragma once
 
 #include "tilewright/dtype.h"
@@ -29,13 +29,17 @@ namespace tilewright {
 class KernelBuilder;
 class KernelModule;
 
-/// A scalar of the kernel: an IR value, or a constant that folds. Loop variables and block ids have dtype
-/// int32 for promotion, but are computed in 64 bits.
+/// A scalar of the kernel: an IR value, or a constant that folds. Loop variables and block ids have
+/// dtype int32 for promotion, but are computed in 64 bits.
 class Value {
 public:
   Value() = default;
-  bool isPoison() const { return id < 0; }
-  Dtype dtype() const { return type; }
+  bool isPoison() const {
+    return id < 0;
+  }
+  Dtype dtype() const {
+    return type;
+  }
 
 private:
   friend class KernelBuilder;
@@ -47,7 +51,9 @@ private:
 class Buffer {
 public:
   Buffer() = default;
-  bool isPoison() const { return id < 0; }
+  bool isPoison() const {
+    return id < 0;
+  }
 
 private:
   friend class KernelBuilder;
@@ -57,9 +63,10 @@ private:
 /// An integer that may be known now or only in the kernel.
 using Index = std::variant<int64_t, Value>;
 
-/// A rectangular part of a buffer. `extents` is empty for an element load `A[i, j]`, which in a copy means
-/// "the tile that starts here" and takes the extents of the other side (reference/tilelang.md 1.5). An
-/// extent of 1 with `dropped` true came from an integer index beside slices.
+/// A rectangular part of a buffer. `extents` is empty for an element load `A[i, j]`, which in a
+/// copy means "the tile that starts here" and takes the extents of the other side
+/// (reference/tilelang.md 1.5). An extent of 1 with `dropped` true came from an integer index
+/// beside slices.
 struct Region {
   Buffer buffer;
   std::vector<Index> offsets;
@@ -101,7 +108,8 @@ public:
                 std::span<const Index> strides = {}, std::string_view scope = "global");
   Value scalar(std::string_view name, Dtype dtype);
 
-  // Launch -----------------------------------------------------------------------------------------
+  // Launch
+  // -----------------------------------------------------------------------------------------
   /// Opens the kernel body; gives one block id per grid extent. `threads` has 1 to 3 entries.
   std::vector<Value> beginLaunch(std::span<const Index> grid, std::span<const Index> threads,
                                  const Attributes& attributes = {});
@@ -109,9 +117,11 @@ public:
   Value threadBinding(int dim);
   Value blockBinding(int dim);
 
-  // Memory -----------------------------------------------------------------------------------------
+  // Memory
+  // -----------------------------------------------------------------------------------------
   /// Scopes: shared, fragment, local, global (workspace); Ascend: L1, L0A, L0B, L0C, UB.
-  Buffer alloc(std::span<const int64_t> shape, Dtype dtype, std::string_view scope, std::string_view name);
+  Buffer alloc(std::span<const int64_t> shape, Dtype dtype, std::string_view scope,
+               std::string_view name);
   /// A mutable scalar of a thread (or a block, outside thread code).
   Buffer allocVar(Dtype dtype, std::optional<Value> init, std::string_view name);
   Buffer view(Buffer source, std::span<const Index> shape, Dtype dtype);
@@ -121,7 +131,8 @@ public:
   std::string scope(Buffer buffer) const;
   std::string name(Buffer buffer) const;
 
-  // Scalars ----------------------------------------------------------------------------------------
+  // Scalars
+  // ----------------------------------------------------------------------------------------
   Value constant(bool value);
   Value constant(int64_t value, Dtype dtype = Dtype::int32());
   Value constant(double value, Dtype dtype = Dtype::float32());
@@ -130,38 +141,43 @@ public:
   /// add sub mul div floordiv floormod truncdiv truncmod min max pow shl shr and or xor,
   /// lt le gt ge eq ne, logical_and logical_or; dtypes are promoted by the language's rules.
   Value binary(std::string_view op, Value left, Value right);
-  /// neg not abs exp exp2 exp10 log log2 log10 log1p sqrt rsqrt sigmoid tanh sin cos tan erf floor ceil
-  /// round nearbyint trunc isnan isinf isfinite logical_not ... (reference/tilelang.md 1.10)
+  /// neg not abs exp exp2 exp10 log log2 log10 log1p sqrt rsqrt sigmoid tanh sin cos tan erf floor
+  /// ceil round nearbyint trunc isnan isinf isfinite logical_not ... (reference/tilelang.md 1.10)
   Value unary(std::string_view op, Value operand);
   Value cast(Value value, Dtype dtype);
   /// The value of the same bits in another dtype of equal width.
   Value reinterpret(Value value, Dtype dtype);
-  /// Lazy if_then_else whose two values were made inside beginBranch ... endBranch is spelled with `beginIf`;
-  /// this one evaluates both.
+  /// Lazy if_then_else whose two values were made inside beginBranch ... endBranch is spelled with
+  /// `beginIf`; this one evaluates both.
   Value select(Value condition, Value whenTrue, Value whenFalse);
   Value load(Buffer buffer, std::span<const Index> indices);
   void store(Buffer buffer, std::span<const Index> indices, Value value);
 
-  // Tile operations: shapes, dtypes and scopes are checked here -------------------------------------
+  // Tile operations: shapes, dtypes and scopes are checked here
+  // -------------------------------------
   void copy(const Operand& source, const Operand& target, const Attributes& attributes = {});
   void fill(const Operand& target, Value value);
   /// C += op(A) op(B); `clear_accum` may be a value.
   void gemm(const Operand& a, const Operand& b, const Operand& c, bool transposeA, bool transposeB,
             Index clearAccum = int64_t{0}, const Attributes& attributes = {});
   /// kind: sum max min abssum absmax bitand bitor bitxor.
-  void reduce(std::string_view kind, const Operand& source, const Operand& target, int64_t dim, bool clear,
-              const Attributes& attributes = {});
-  void scan(std::string_view kind, const Operand& source, const Operand& target, int64_t dim, bool reverse);
-  Value atomic(std::string_view kind, const Operand& target, Value value, const Attributes& attributes = {});
+  void reduce(std::string_view kind, const Operand& source, const Operand& target, int64_t dim,
+              bool clear, const Attributes& attributes = {});
+  void scan(std::string_view kind, const Operand& source, const Operand& target, int64_t dim,
+            bool reverse);
+  Value atomic(std::string_view kind, const Operand& target, Value value,
+               const Attributes& attributes = {});
   void print(const std::variant<std::monostate, Value, Buffer>& what, std::string_view message);
   void deviceAssert(Value condition, std::string_view message);
   void barrier();
 
-  // Control ----------------------------------------------------------------------------------------
+  // Control
+  // ----------------------------------------------------------------------------------------
   Value beginFor(LoopKind kind, Index start, Index stop, Index step, std::string_view name,
                  const Attributes& attributes = {});
   void endFor();
-  std::vector<Value> beginParallel(std::span<const Index> extents, std::span<const std::string> names,
+  std::vector<Value> beginParallel(std::span<const Index> extents,
+                                   std::span<const std::string> names,
                                    const Attributes& attributes = {});
   void endParallel();
   void beginIf(Value condition);

@@ -9,7 +9,8 @@
 
 namespace tilewright {
 
-/// A range on one line: lines and columns count from 1; `endColumn` is one past the last character, or 0.
+/// A range on one line: lines count from 1, columns count bytes (UTF-8) from 1; `endColumn` is one
+/// past the last character, or 0.
 struct Place {
   std::string file;
   int32_t line = 0;
@@ -19,7 +20,9 @@ struct Place {
   static Place from(const std::source_location& location) {
     return {location.file_name(), int32_t(location.line()), int32_t(location.column()), 0};
   }
-  bool isKnown() const { return line > 0; }
+  bool isKnown() const {
+    return line > 0;
+  }
   bool operator==(const Place&) const = default;
 };
 
@@ -39,7 +42,14 @@ struct Diagnostic {
   std::vector<Note> notes;
 };
 
-/// `file:line:column: error: message`, the source line with a caret where the file can be read, and notes.
+/// "error", "unsupported", "internal error", "warning" or "remark".
+const char* severityName(Severity severity);
+
+/// `file:line:column`, as far as known.
+std::string render(const Place& place);
+
+/// `file:line:column: error: message`, the source line with a caret where the file can be read, and
+/// notes.
 std::string render(const Diagnostic& diagnostic, bool color = false);
 
 } // namespace tilewright
