@@ -134,8 +134,10 @@ public:
   // Scalars
   // ----------------------------------------------------------------------------------------
   Value constant(bool value);
-  Value constant(int64_t value, Dtype dtype = Dtype::int32());
-  Value constant(double value, Dtype dtype = Dtype::float32());
+  /// Without a dtype, a literal: an integer takes the dtype of the operand that it meets (int32 or
+  /// int64 if alone), a real number is float32 (float64 beside one).
+  Value constant(int64_t value, std::optional<Dtype> dtype = {});
+  Value constant(double value, std::optional<Dtype> dtype = {});
   /// The value of an integer or bool that is known while building.
   std::optional<int64_t> constantValue(Value value) const;
   /// add sub mul div floordiv floormod truncdiv truncmod min max pow shl shr and or xor,
