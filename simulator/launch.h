@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// How the runtime (simulator/acl) and the headers of kernels (simulator/ascendc) start a kernel on
+// the machine. C++17: both user programs and the simulator include it.
+#ifndef TILEWRIGHT_SIMULATOR_LAUNCH_H
+#define TILEWRIGHT_SIMULATOR_LAUNCH_H
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#define TILEWRIGHT_EXPORT __attribute__((visibility("default")))
+
+namespace tilewright::ascend {
+
+/// Which cores one block of a kernel occupies; the order is that of KERNEL_TYPE_*.
+enum class KernelType : uint32_t { AivOnly, AicOnly, MixAiv10, MixAic10, MixAic11, MixAic12 };
+
+/// A kernel as `tilewright-ascendc` registers it when a program starts. `host` is the address of
+/// the host pass's function of that name and serves as key; `aic` and `aiv` are the same function
+/// compiled for a cube core and for a vector core.
+struct Kernel {
+  const void* host;
+  void* aic;
+  void* aiv;
+  const char* name; ///< as the linker knows it
+  KernelType type;
+};
+
+/// Called by generated start-up code; `first` to `last` stay valid as long as the program lives.
+TILEWRIGHT_EXPORT void registerKernels(const Kernel* first, const Kernel* last);
+/// The kernel whose host function is `host`, or null.
+TILEWRIGHT_EXPORT const Kernel* findKernel(const void* host);
+/// The kernel of that name (linker's name, or the plain name of an extern "C" kernel), or null.
+TILEWRIGHT_EXPORT const Kernel* findKernelByName(const char* name);
+
+/// One launch: everything needed to run it now or later on a stream.
+struct LaunchRequest {
+  const Kernel* kernel = nullptr;
+  uint32_t blocks = 1;
+  /// Calls `entry` (kernel->aic or kernel->aiv) with the arguments, on the agent's own stack.
+  void (*invoke)(void* entry, const void* arguments) = nullptr;
+  std::shared_ptr<const void> arguments;
+  uint64_t tilingKey = 0;
+};
+
+/// How to run; defaults come from the environment variable TILEWRIGHT_ASCEND (a comma list:
+/// `no-check`, `relaxed`, `threads=2`, `seed=7`, `mute=3`, `time-limit=60`, ...).
+struct LaunchOptions {
+  bool check = true;             ///< hazards, initialised reads, flags
+  bool relaxed = false;          ///< add the orderings that the vendor's compiler inserts itself
+  unsigned threads = 0;          ///< host threads; 0: one per processor
+  uint64_t randomOrderSeed = 0;  ///< not 0: run queue heads in a random legal order
+  int64_t mutedSync = -1;        ///< number of the synchronisation that is switched off; -1: none
+  double timeLimitSeconds = 120; ///< of host time; then the launch ends with an error
+  bool trace = false;            ///< keep records for the timing model
+  std::string chip = "910B2";
+};
+TILEWRIGHT_EXPORT LaunchOptions launchOptionsFromEnvironment();
+
+/// One finding. `text` is complete: `file:line: error: ...` with its notes.
+struct Finding {
+  std::string text;
+  bool isError = true;
+};
+
+/// The outcome of a launch. `status` is 0 or the number that the vendor's runtime would return
+/// (507014 time-out or deadlock, 507015 fault on a cube or mixed kernel, 507035 on a vector core).
+struct LaunchReport {
+  int32_t status = 0;
+  std::vector<Finding> findings;
+  uint64_t syncSites = 0;          ///< number of synchronisations seen (for mutation)
+  double modelledMicroseconds = 0; ///< from the timing model; 0 without it
+};
+
+/// Runs a kernel to its end on the calling thread and on worker threads. Findings are also printed
+/// on stderr. Never throws for what the kernel does.
+TILEWRIGHT_EXPORT LaunchReport launch(const LaunchRequest& request, const LaunchOptions& options);
+
+/// What `kernel<<<blocks, l2, stream>>>(...)` calls. The runtime installs a hook that appends to the
+/// stream; without one the kernel runs at once. A failed launch must show in the stream's status.
+using StreamHook = void (*)(void* stream, LaunchRequest request);
+TILEWRIGHT_EXPORT void setStreamHook(StreamHook hook);
+TILEWRIGHT_EXPORT void enqueueLaunch(void* stream, LaunchRequest request);
+
+/// Global memory. The runtime tells which ranges are allocated; accesses outside are errors.
+TILEWRIGHT_EXPORT void addGlobalMemory(void* base, size_t bytes);
+/// False if no allocation starts at `base`.
+TILEWRIGHT_EXPORT bool removeGlobalMemory(void* base);
+/// Base and size of the allocation that holds `address`; false if none does.
+TILEWRIGHT_EXPORT bool findGlobalMemory(const void* address, void** base, size_t* bytes);
+
+} // namespace tilewright::ascend
+
+#endif
