@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// From a finished kernel to machine code, in memory: no file is written and nothing is loaded here.
+/// From a finished kernel to machine code, in memory: no file is written and nothing is loaded
+/// here.
 #pragma once
 
 #include "tilewright/builder.h"
@@ -11,7 +12,8 @@ namespace tilewright {
 struct CompileOptions {
   /// "cpu" (later "cuda", "ascend", "reference").
   std::string target = "cpu";
-  /// "native", an LLVM CPU name, or a level: "avx2", "avx512", "neon". "neon" makes AArch64 code ahead of time.
+  /// "native", an LLVM CPU name, or a level: "avx2", "avx512", "neon". "neon" makes AArch64 code
+  /// ahead of time.
   std::string cpu = "native";
   /// TileLang's pass configs by their keys, e.g. "tl.enable_fast_math".
   Attributes passConfigs;

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a compiled CPU kernel exports, and how it is called. C, so that ahead-of-time users can include it.
+/* What a compiled CPU kernel exports, and how it is called. C, so that ahead-of-time users can
+ * include it.
  *
  * A kernel library `NAME.so` exports
  *   const char tilewright_manifest[];                 JSON, see docs/kernel-abi.md
  *   void NAME_grid(const uint64_t *slots, int64_t grid[3]);
- *   void NAME_blocks(const uint64_t *slots, char *scratch, int64_t begin, int64_t end, TwLaunch *launch);
- * `slots` holds, in 8 bytes each: the address of every tensor in the order of the parameters, then every
- * scalar (its bits, in the low bytes), then every symbol (int64). `scratch` holds the block's on-chip buffers:
- * `scratch_bytes` of the manifest, aligned to 64, one per thread. Blocks are numbered with x fastest.
+ *   void NAME_blocks(const uint64_t *slots, char *scratch, int64_t begin, int64_t end, TwLaunch
+ * *launch); `slots` holds, in 8 bytes each: the address of every tensor in the order of the
+ * parameters, then every scalar (its bits, in the low bytes), then every symbol (int64). `scratch`
+ * holds the block's on-chip buffers: `scratch_bytes` of the manifest, aligned to 64, one per
+ * thread. Blocks are numbered with x fastest.
  */
 #ifndef TILEWRIGHT_KERNEL_ABI_H
 #define TILEWRIGHT_KERNEL_ABI_H
@@ -18,15 +20,16 @@ extern "C" {
 
 typedef struct TwLaunch {
   volatile int32_t stop; /* set from outside: the kernel calls `leave` at its next loop edge */
-  int32_t device_error;  /* set by a failed device_assert: 1 + number of the assertion in the manifest */
-  void (*leave)(struct TwLaunch *launch); /* never returns */
-  void (*print)(struct TwLaunch *launch, const char *text, int64_t bytes);
+  int32_t
+      device_error; /* set by a failed device_assert: 1 + number of the assertion in the manifest */
+  void (*leave)(struct TwLaunch* launch); /* never returns */
+  void (*print)(struct TwLaunch* launch, const char* text, int64_t bytes);
   int64_t grid[3];
 } TwLaunch;
 
-typedef void (*TwGridFunction)(const uint64_t *slots, int64_t grid[3]);
-typedef void (*TwBlocksFunction)(const uint64_t *slots, char *scratch, int64_t begin, int64_t end,
-                                 TwLaunch *launch);
+typedef void (*TwGridFunction)(const uint64_t* slots, int64_t grid[3]);
+typedef void (*TwBlocksFunction)(const uint64_t* slots, char* scratch, int64_t begin, int64_t end,
+                                 TwLaunch* launch);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs every check of the sources that needs no build; `--fix` formats in place instead.
+
+`--tidy` adds clang-tidy over the C++ files that differ from main (`--all`: over every one), which
+needs a configured build folder.
+"""
+
+import argparse
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from sources import ROOT, cpp_files, git_files, python_files
+
+# Each is a script of this folder; it prints its findings and fails if there are any.
+OWN_CHECKS = ("spdx", "names", "sizes", "layering", "messages", "docs")
+
+
+def run(label: str, command: Sequence[str | Path]) -> bool:
+    """Runs one check; its output is shown only if it fails."""
+    start = time.monotonic()
+    answer = subprocess.run(
+        [str(word) for word in command],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
+    seconds = time.monotonic() - start
+    print(
+        f"check {label:<14}{'ok' if answer.returncode == 0 else 'FAILED'}  {seconds:5.1f} s",
+        flush=True,
+    )
+    if answer.returncode != 0:
+        print((answer.stdout + answer.stderr).strip()[-6000:], flush=True)
+    return answer.returncode == 0
+
+
+def changed_cpp(everything: bool) -> list[Path]:
+    """The C++ sources to give to clang-tidy."""
+    sources = [path for path in cpp_files() if path.suffix == ".cpp"]
+    if everything:
+        return sources
+    base = subprocess.run(
+        ["git", "merge-base", "HEAD", "main"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    reference = base.stdout.strip() or "HEAD"
+    diff = subprocess.run(
+        ["git", "diff", "--name-only", reference],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    names = set(diff.stdout.split())
+    return [path for path in sources if str(path.relative_to(ROOT)) in names]
+
+
+def main() -> int:
+    """Gives 1 if a check failed."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--fix", action="store_true")
+    parser.add_argument("--tidy", action="store_true")
+    parser.add_argument("--all", action="store_true")
+    options = parser.parse_args()
+    python = [str(path.relative_to(ROOT)) for path in python_files()]
+    formatter = shutil.which("clang-format-22")
+    good = True
+    if formatter and cpp_files():
+        mode = ["-i"] if options.fix else ["--dry-run", "-Werror"]
+        good &= run("clang-format", [formatter, *mode, *cpp_files()])
+    mode = [] if options.fix else ["--diff"]
+    good &= run("ruff format", ["ruff", "format", *mode, *python])
+    mode = ["--fix"] if options.fix else ["--output-format=concise"]
+    good &= run("ruff", ["ruff", "check", *mode, *python])
+    if options.fix:
+        return 0 if good else 1
+    good &= run("mypy", ["mypy"])
+    for name in OWN_CHECKS:
+        good &= run(name, [sys.executable, f"scripts/check_{name}.py"])
+    if options.tidy and changed_cpp(options.all):
+        if not (ROOT / "build/compile_commands.json").exists():
+            print("check clang-tidy   needs `make build` first")
+            return 1
+        good &= run(
+            "clang-tidy", ["clang-tidy-22", "-p", "build", "--quiet", *changed_cpp(options.all)]
+        )
+    print(f"check: {len(git_files())} files")
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
