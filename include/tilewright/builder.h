@@ -28,6 +28,7 @@ namespace tilewright {
 
 class KernelBuilder;
 class KernelModule;
+struct HandleAccess; // the builder's own way into its handles
 
 /// A scalar of the kernel: an IR value, or a constant that folds. Loop variables and block ids have
 /// dtype int32 for promotion, but are computed in 64 bits.
@@ -42,7 +43,7 @@ public:
   }
 
 private:
-  friend class KernelBuilder;
+  friend struct HandleAccess;
   int64_t id = -1;
   Dtype type;
 };
@@ -56,7 +57,7 @@ public:
   }
 
 private:
-  friend class KernelBuilder;
+  friend struct HandleAccess;
   int64_t id = -1;
 };
 
@@ -95,12 +96,12 @@ public:
   void enterMacro(std::string_view name, Place callSite);
   void leaveMacro();
 
-  // Errors ---------------------------------------------------------------------------------------
+  // Errors
   void error(std::string message, std::vector<Note> notes = {});
   const std::vector<Diagnostic>& diagnostics() const;
   bool hasErrors() const;
 
-  // Arguments, in the order of the signature -----------------------------------------------------
+  // Arguments, in the order of the signature
   /// An integer that is bound from the shapes (or strides) of the arguments at each call.
   Value symbol(std::string_view name, Dtype dtype);
   /// Row-major unless `strides` (in elements) is given.
@@ -109,7 +110,6 @@ public:
   Value scalar(std::string_view name, Dtype dtype);
 
   // Launch
-  // -----------------------------------------------------------------------------------------
   /// Opens the kernel body; gives one block id per grid extent. `threads` has 1 to 3 entries.
   std::vector<Value> beginLaunch(std::span<const Index> grid, std::span<const Index> threads,
                                  const Attributes& attributes = {});
@@ -118,7 +118,6 @@ public:
   Value blockBinding(int dim);
 
   // Memory
-  // -----------------------------------------------------------------------------------------
   /// Scopes: shared, fragment, local, global (workspace); Ascend: L1, L0A, L0B, L0C, UB.
   Buffer alloc(std::span<const int64_t> shape, Dtype dtype, std::string_view scope,
                std::string_view name);
@@ -132,7 +131,6 @@ public:
   std::string name(Buffer buffer) const;
 
   // Scalars
-  // ----------------------------------------------------------------------------------------
   Value constant(bool value);
   /// Without a dtype, a literal: an integer takes the dtype of the operand that it meets (int32 or
   /// int64 if alone), a real number is float32 (float64 beside one).
@@ -140,23 +138,28 @@ public:
   Value constant(double value, std::optional<Dtype> dtype = {});
   /// The value of an integer or bool that is known while building.
   std::optional<int64_t> constantValue(Value value) const;
-  /// add sub mul div floordiv floormod truncdiv truncmod min max pow shl shr and or xor,
-  /// lt le gt ge eq ne, logical_and logical_or; dtypes are promoted by the language's rules.
+  /// add sub mul div floordiv floormod truncdiv truncmod ceildiv min max pow shl shr and or xor,
+  /// lt le gt ge eq ne, logical_and logical_or, fmod atan2 copysign; dtypes are promoted by the
+  /// language's rules (compiler/builder/promotion.h).
   Value binary(std::string_view op, Value left, Value right);
-  /// neg not abs exp exp2 exp10 log log2 log10 log1p sqrt rsqrt sigmoid tanh sin cos tan erf floor
-  /// ceil round nearbyint trunc isnan isinf isfinite logical_not ... (reference/tilelang.md 1.10)
+  /// neg not abs exp exp2 exp10 log log2 log10 log1p expm1 sqrt rsqrt sigmoid tanh sinh cosh sin
+  /// cos tan asin acos atan asinh acosh atanh erf floor ceil round nearbyint trunc isnan isinf
+  /// isfinite logical_not popcount clz.
   Value unary(std::string_view op, Value operand);
   Value cast(Value value, Dtype dtype);
   /// The value of the same bits in another dtype of equal width.
   Value reinterpret(Value value, Dtype dtype);
-  /// Lazy if_then_else whose two values were made inside beginBranch ... endBranch is spelled with
-  /// `beginIf`; this one evaluates both.
+  /// Both values are computed. For a lazy choice (if_then_else, `a if c else b`, `and`, `or`): what
+  /// is built between `beginSelect` and `elseSelect` runs only where the condition is true, what
+  /// follows up to `endSelect` only where it is false.
   Value select(Value condition, Value whenTrue, Value whenFalse);
+  void beginSelect(Value condition);
+  void elseSelect(Value whenTrue);
+  Value endSelect(Value whenFalse);
   Value load(Buffer buffer, std::span<const Index> indices);
   void store(Buffer buffer, std::span<const Index> indices, Value value);
 
   // Tile operations: shapes, dtypes and scopes are checked here
-  // -------------------------------------
   void copy(const Operand& source, const Operand& target, const Attributes& attributes = {});
   void fill(const Operand& target, Value value);
   /// C += op(A) op(B); `clear_accum` may be a value.
@@ -167,14 +170,17 @@ public:
               bool clear, const Attributes& attributes = {});
   void scan(std::string_view kind, const Operand& source, const Operand& target, int64_t dim,
             bool reverse);
+  /// One element: add max min or load store; gives the value before.
   Value atomic(std::string_view kind, const Operand& target, Value value,
                const Attributes& attributes = {});
+  /// Every element of the target with the source's (extents as in `copy`): add max min.
+  void atomicTile(std::string_view kind, const Operand& target, const Operand& source,
+                  const Attributes& attributes = {});
   void print(const std::variant<std::monostate, Value, Buffer>& what, std::string_view message);
   void deviceAssert(Value condition, std::string_view message);
   void barrier();
 
   // Control
-  // ----------------------------------------------------------------------------------------
   Value beginFor(LoopKind kind, Index start, Index stop, Index step, std::string_view name,
                  const Attributes& attributes = {});
   void endFor();

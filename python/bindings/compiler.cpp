@@ -271,6 +271,20 @@ void bindScalars(nb::class_<KernelBuilder>& builder) {
           },
           "condition"_a, "when_true"_a, "when_false"_a)
       .def(
+          "begin_select",
+          [](KernelBuilder& self, nb::object condition) {
+            self.beginSelect(lift(self, condition));
+          },
+          "condition"_a)
+      .def(
+          "else_select",
+          [](KernelBuilder& self, nb::object value) { self.elseSelect(lift(self, value)); },
+          "when_true"_a)
+      .def(
+          "end_select",
+          [](KernelBuilder& self, nb::object value) { return self.endSelect(lift(self, value)); },
+          "when_false"_a)
+      .def(
           "load",
           [](KernelBuilder& self, Buffer buffer, const Indices& indices) {
             return self.load(buffer, indices);
@@ -304,6 +318,8 @@ void bindTiles(nb::class_<KernelBuilder>& builder) {
             return self.atomic(kind, target, lift(self, value), attributes);
           },
           "kind"_a, "target"_a, "value"_a, "attributes"_a = Attributes{})
+      .def("atomic_tile", &KernelBuilder::atomicTile, "kind"_a, "target"_a, "source"_a,
+           "attributes"_a = Attributes{})
       .def(
           "print",
           [](KernelBuilder& self, std::optional<std::variant<Value, Buffer>> what,

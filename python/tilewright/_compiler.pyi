@@ -151,6 +151,12 @@ class KernelBuilder:
     def select(
         self, condition: Value | float, when_true: Value | float, when_false: Value | float
     ) -> Value: ...
+    def begin_select(self, condition: Value | float) -> None:
+        """A lazy choice: what follows runs only where the condition is true ..."""
+    def else_select(self, when_true: Value | float) -> None:
+        """... what follows now only where it is false ..."""
+    def end_select(self, when_false: Value | float) -> Value:
+        """... and this is the chosen value."""
     def load(self, buffer: Buffer, indices: Sequence[Value | int]) -> Value: ...
     def store(
         self, buffer: Buffer, indices: Sequence[Value | int], value: Value | float
@@ -193,6 +199,13 @@ class KernelBuilder:
         value: Value | float,
         attributes: Mapping[str, AttributeValue] = ...,
     ) -> Value: ...
+    def atomic_tile(
+        self,
+        kind: str,
+        target: Buffer | Region,
+        source: Buffer | Region,
+        attributes: Mapping[str, AttributeValue] = ...,
+    ) -> None: ...
     def print(self, what: Value | Buffer | None, message: str) -> None: ...
     def device_assert(self, condition: Value | float, message: str) -> None: ...
     def barrier(self) -> None: ...
