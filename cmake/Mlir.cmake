@@ -12,4 +12,20 @@ include(AddMLIR)
 add_library(tilewright_mlir INTERFACE)
 target_include_directories(tilewright_mlir SYSTEM INTERFACE ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
 target_link_libraries(tilewright_mlir INTERFACE MLIR LLVM)
-target_compile_options(tilewright_mlir INTERFACE -fno-exceptions)
+# Generated op classes leave parameters unused.
+target_compile_options(tilewright_mlir INTERFACE -fno-exceptions -Wno-unused-parameter)
+
+# tilewright_pch(TARGET): compile with the precompiled MLIR headers, made once for all. The stamp of the
+# header is left out so that ccache finds it again. For libraries only: programs are compiled with -fPIE.
+add_library(tilewright_mlir_pch STATIC ${CMAKE_CURRENT_LIST_DIR}/mlir_pch.cpp)
+target_link_libraries(tilewright_mlir_pch PUBLIC tilewright_options tilewright_mlir)
+target_precompile_headers(tilewright_mlir_pch PRIVATE
+  <mlir/IR/Builders.h> <mlir/IR/BuiltinOps.h> <mlir/IR/BuiltinTypes.h> <mlir/IR/Dialect.h>
+  <mlir/IR/DialectImplementation.h> <mlir/IR/OpImplementation.h> <mlir/IR/PatternMatch.h>
+  <mlir/Interfaces/InferTypeOpInterface.h> <mlir/Interfaces/SideEffectInterfaces.h>
+  <mlir/Dialect/Arith/IR/Arith.h> <mlir/Dialect/Func/IR/FuncOps.h> <mlir/Pass/Pass.h>)
+target_compile_options(tilewright_mlir INTERFACE
+  $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Xclang$<SEMICOLON>-fno-pch-timestamp>)
+function(tilewright_pch target)
+  target_precompile_headers(${target} REUSE_FROM tilewright_mlir_pch)
+endfunction()

@@ -1,28 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""lit's configuration: x.mlir stands beside what it tests.
+"""lit's configuration: `.mlir` tests lie beside what they test, anywhere under compiler/.
 
-Run `scripts/run_tests.py --only lit`, or lit itself, where `--param build=FOLDER` names the build
-folder (default: build). Tests find tilewright-opt, FileCheck and not on the PATH.
+`lit compiler --param build=BUILD` runs all; a file's or a folder's path runs those.
 """
 
+import os
 from pathlib import Path
-from typing import Any
 
 import lit.formats
 
-config: Any = globals()["config"]
-lit_config: Any = globals()["lit_config"]
-
 root = Path(__file__).resolve().parent.parent
-build = Path(lit_config.params.get("build", root / "build")).resolve()
-llvm_tools = Path("/usr/lib/llvm-22/bin")
-unpacked_tools = root / ".deps/root/usr/lib/llvm-22/bin"
+build = Path(lit_config.params.get("build", root / "build")).resolve()  # noqa: F821
+llvm_tools = lit_config.params.get("llvm_tools", "/usr/lib/llvm-22/bin")  # noqa: F821
 
-config.name = "tilewright"
-config.test_format = lit.formats.ShTest(execute_external=False)
-config.suffixes = [".mlir"]
-config.excludes = ["lit.cfg.py"]
-config.test_source_root = str(Path(__file__).parent)
-config.test_exec_root = str(build / "lit")
-tools = unpacked_tools if unpacked_tools.exists() else llvm_tools
-config.environment["PATH"] = f"{build / 'bin'}:{tools}:{config.environment['PATH']}"
+config.name = "tilewright"  # noqa: F821
+config.test_format = lit.formats.ShTest(execute_external=False)  # noqa: F821
+config.suffixes = [".mlir"]  # noqa: F821
+config.test_source_root = str(root / "compiler")  # noqa: F821
+config.test_exec_root = str(build / "lit")  # noqa: F821
+config.environment["PATH"] = os.pathsep.join(  # noqa: F821
+    [str(build / "bin"), llvm_tools, os.environ["PATH"]]
+)
+config.substitutions.append(("%root", str(root)))  # noqa: F821
+for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS"):
+    if name in os.environ:
+        config.environment[name] = os.environ[name]  # noqa: F821

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The target-neutral passes. A pass is one .cpp file of its name, a `create` function here, and a
+/// line in registration.cpp.
+#pragma once
+
+#include <memory>
+
+namespace mlir {
+class Pass;
+}
+
+namespace tilewright {
+
+/// Makes all passes of this folder, and MLIR's canonicalize and cse, known to tilewright-opt.
+void registerPasses();
+
+} // namespace tilewright

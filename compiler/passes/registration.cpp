@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/passes/passes.h"
+
+#include "mlir/Transforms/Passes.h"
+
+void tilewright::registerPasses() {
+  mlir::registerCanonicalizerPass();
+  mlir::registerCSEPass();
+}
