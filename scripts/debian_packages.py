@@ -125,7 +125,7 @@ def how_to_get(names: Sequence[str]) -> str:
     """The words for packages that apt does not know."""
     return (
         f"these Debian packages are not in this machine's apt sources: {' '.join(names)}\n"
-        "    Debian 12 has them in `bookworm main` and, for LLVM 22, `bookworm-security main`: add\n"
+        "    Debian 12 has them in `bookworm main` and (LLVM 22) `bookworm-security main`: add\n"
         "    both suites to /etc/apt/sources.list, then run the command again. On another system,\n"
         "    install what docs/dependencies.md lists."
     )
