@@ -1,1 +1,130 @@
 # SPDX-License-Identifier: Apache-2.0
+"""Every error message has a test that contains it.
+
+A message is the longest literal piece in a call such as `emitError() << "..."`, `error("...")` or
+`raise KernelError(f"...")`; a test is an `x_test.cpp`, an `x.mlir` or a `test_x.py`. The number of
+messages without a test may only go down: it is recorded in `scripts/untested_messages.txt`.
+"""
+
+import argparse
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from sources import ROOT, cpp_files, files_with, python_files, report, shown
+
+RECORD = ROOT / "scripts/untested_messages.txt"
+FOLDERS = ("compiler/", "runtime/", "simulator/", "python/", "tools/")
+REPORTING_CALL = re.compile(
+    r"\b(?:emit\w*Error|emitError|error|errorAt|fail|failure|unsupported|internal|invalid|reportError)"
+    r"(?:\s*\(|\s+\w+\()"
+)
+REPORTING_NAME = re.compile(r"(error|fail|failure|unsupported|report\w*|\w*Error)")
+LITERAL = re.compile(r'"((?:\\.|[^"\\\n])*)"')
+SHORTEST = 8  # characters of a piece that still tells one message from another
+
+
+@dataclass(frozen=True)
+class Message:
+    """Where a message is made, and its longest literal piece."""
+
+    path: Path
+    line: int
+    piece: str
+
+
+def is_test(path: Path) -> bool:
+    """Whether the file's name says that it is a test."""
+    return path.name.endswith(("_test.cpp", ".mlir")) or path.name.startswith(("test_", "conftest"))
+
+
+def longest_piece(literals: list[str]) -> str:
+    """The longest part of the literals between placeholders and quotes, without escapes."""
+    pieces = [piece for text in literals for piece in re.split(r"\{[^}]*\}|\\.|'|%\w", text)]
+    return max((piece.strip() for piece in pieces), key=len, default="")
+
+
+def statement(text: str, start: int) -> str:
+    """The text from `start` to the semicolon that ends the statement, strings taken as a whole."""
+    end = start
+    while end < len(text) and text[end] not in ";{":
+        literal = LITERAL.match(text, end)
+        end = literal.end() if literal else end + 1
+    return text[start:end]
+
+
+def cpp_messages(path: Path, text: str) -> Iterator[Message]:
+    """Messages of C++ calls whose name says that they report."""
+    code = re.sub(r"//[^\n]*", lambda match: " " * len(match[0]), text)
+    for match in REPORTING_CALL.finditer(code):
+        # One literal may be written in parts: parts with nothing but space between belong together.
+        joined = re.sub(r'"\s*\n\s*"', "", statement(code, match.start()))
+        piece = longest_piece(LITERAL.findall(joined))
+        if len(piece) >= SHORTEST:
+            yield Message(path, code.count("\n", 0, match.start()) + 1, piece)
+
+
+def python_messages(path: Path, text: str) -> Iterator[Message]:
+    """Messages of Python calls whose name says that they report."""
+    for node in ast.walk(ast.parse(text)):
+        if not isinstance(node, ast.Call):
+            continue
+        name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+        if not REPORTING_NAME.fullmatch(name):
+            continue
+        literals = [
+            part.value
+            for argument in node.args
+            for part in ast.walk(argument)
+            if isinstance(part, ast.Constant) and isinstance(part.value, str)
+        ]
+        piece = longest_piece(literals)
+        if len(piece) >= SHORTEST and " " in piece:
+            yield Message(path, node.lineno, piece)
+
+
+def messages() -> list[Message]:
+    """All messages of the code that is not a test."""
+    found: list[Message] = []
+    for path in cpp_files():
+        if shown(path).startswith(FOLDERS) and not is_test(path):
+            found += cpp_messages(path, path.read_text(errors="replace"))
+    for path in python_files():
+        if shown(path).startswith(FOLDERS) and not is_test(path) and path.suffix == ".py":
+            found += python_messages(path, path.read_text())
+    return found
+
+
+def untested(found: list[Message], tests: str) -> list[Message]:
+    """Those whose piece no test contains (spaces and quotes do not count)."""
+
+    def plain(text: str) -> str:
+        return re.sub(r"[\s\"'\\]+", "", text)
+
+    haystack = plain(tests)
+    return [message for message in found if plain(message.piece) not in haystack]
+
+
+def findings(show_all: bool = False) -> Iterator[str]:
+    """The untested ones, if they are more than the record says."""
+    tests = "\n".join(
+        path.read_text(errors="replace")
+        for path in files_with(".cpp", ".mlir", ".py")
+        if is_test(path)
+    )
+    missing = untested(messages(), tests)
+    allowed = int(RECORD.read_text().split()[-1])
+    if len(missing) > allowed or show_all:
+        for message in missing:
+            yield f"{shown(message.path)}:{message.line}: error: no test has '{message.piece}'"
+        yield f"{len(missing)} messages without a test, {allowed} were recorded"
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--list", action="store_true", help="show all that have no test")
+    options = parser.parse_args()
+    sys.exit(report(lambda: findings(options.list)))

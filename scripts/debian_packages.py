@@ -2,7 +2,7 @@
 """Debian packages by name: installed by apt-get as root, else unpacked into a folder without root.
 
 Without root, `apt-get` works on state folders of its own: it resolves and downloads what is
-missing, and `dpkg -x` unpacks it into `.deps/root`, a sysroot for clang. Packages ending in `-dev`
+missing, which is then unpacked into `.deps/root`, a sysroot for clang. Packages ending in `-dev`
 are taken as not installed there, so that the sysroot is complete; shared libraries that the machine
 has already are linked into it.
 """
@@ -272,7 +272,10 @@ def unpack_without_root(
         if not (root / folder).is_symlink():
             (root / folder).symlink_to(f"usr/{folder}")
     for archive in sorted(archives.glob("*.deb")):
-        run_logged(["dpkg", "-x", archive, root], log, f"unpacking {archive.name}")
+        # Not `dpkg -x`: it would replace the links of a merged /usr by folders.
+        unpack = 'dpkg-deb --fsys-tarfile "$0" | tar -x --keep-directory-symlink -C "$1"'
+        command: list[str | Path] = ["bash", "-o", "pipefail", "-c", unpack, archive, root]
+        run_logged(command, log, f"unpacking {archive.name}")
     repair_links(root)
     link_host_libraries(root)
     shutil.rmtree(archives)

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Each check of the sources finds what it is there to find, and passes what is right."""
+
+from pathlib import Path
+
+import check_docs
+import check_layering
+import check_messages
+import check_names
+import check_sizes
+import check_spdx
+import debian_packages
+import pytest
+import run_tests
+from sources import ROOT
+
+
+def test_spdx_finds_a_file_without_licence():
+    assert check_spdx.lacks_licence("#include <x>\n\n\n// SPDX-License-Identifier: Apache-2.0\n")
+    assert not check_spdx.lacks_licence("// SPDX-License-Identifier: Apache-2.0\n")
+
+
+@pytest.mark.parametrize(
+    "name", ["string_utils.cpp", "Emit.cpp", "emit-loop.py", "v2.h", "misc.md"]
+)
+def test_names_refuses_a_file(name):
+    assert check_names.file_name_fault(Path(name))
+
+
+@pytest.mark.parametrize(
+    "name", ["emit_loop_test.cpp", "README.md", "CMakeLists.txt", "kernel-abi.md", "__init__.py"]
+)
+def test_names_accepts_a_file(name):
+    assert check_names.file_name_fault(Path(name)) is None
+
+
+def test_names_finds_a_banned_word_in_a_declaration():
+    text = "class Layout {};\n  struct BufferManager {\n"
+    assert list(check_names.declared_faults(text)) == [(2, "BufferManager")]
+
+
+def test_names_wants_one_stem_for_a_pass(tmp_path):
+    (tmp_path / "split_cube.cpp").touch()
+    declaration = 'def SplitCube : Pass<"split-cubes", "ModuleOp"> {\n'
+    faults = list(check_names.pass_faults(declaration, tmp_path))
+    assert len(faults) == 2
+    assert "--split-cubes, not --split-cube" in faults[0]
+    assert faults[1].endswith("split_cube.mlir")
+
+
+def test_sizes_counts_cpp_functions():
+    text = """namespace a {
+struct S {
+  int f() const {
+    if (true) {
+      return 1; // }
+    }
+    return 2;
+  }
+};
+void g(int x) { use("{"); }
+int table[] = {1, 2};
+} // namespace a
+S::S(int x)
+    : y(x) {
+}
+"""
+    functions = {item.name: (item.line, item.lines) for item in check_sizes.cpp_functions(text)}
+    assert functions["f"] == (3, 6)
+    assert functions["g"] == (10, 1)
+    assert set(functions) >= {"f", "g"} and len(functions) == 3
+
+
+def test_sizes_counts_python_functions():
+    functions = list(check_sizes.python_functions("def f():\n    x = 1\n    return x\n"))
+    assert functions == [check_sizes.Function("f", 1, 3)]
+
+
+def test_sizes_finds_what_is_too_long(tmp_path):
+    path = tmp_path / "long.py"
+    path.write_text("def f():\n" + "    x = 1\n" * 120)
+    keys = [key for key, _ in check_sizes.oversized(path, 100, 100)]
+    assert keys == [str(path), f"{path}:f"]
+
+
+def test_layering_is_transitive_and_has_a_direction():
+    assert "compiler/base" in check_layering.closure("compiler/passes")
+    assert "compiler/passes" not in check_layering.closure("compiler/ir")
+    assert check_layering.MLIR not in check_layering.closure("runtime")
+    assert "compiler/targets/cuda" not in check_layering.closure("compiler/targets/cpu")
+
+
+@pytest.mark.parametrize(
+    ("source", "include", "fault"),
+    [
+        ("runtime/load.cpp", "mlir/IR/Builders.h", True),
+        ("runtime/load.cpp", "compiler/base/json.h", False),
+        ("compiler/ir/tile.cpp", "compiler/builder/kernel.h", True),
+        ("compiler/ir/tile.cpp", "mlir/IR/Builders.h", False),
+        ("compiler/targets/cpu/lower.cpp", "compiler/targets/cuda/lower.h", True),
+        ("examples/cpp/gemm.cpp", "tilewright/builder.h", False),
+        ("examples/cpp/gemm.cpp", "compiler/api/compile.h", True),
+    ],
+)
+def test_layering_of_an_include(source, include, fault):
+    found = list(check_layering.include_faults(ROOT / source, f'\n#include "{include}"\n'))
+    assert [line for line, _ in found] == ([2] if fault else [])
+
+
+def test_layering_finds_an_early_import_of_torch():
+    source = ROOT / "python/tilewright/kernel.py"
+    late = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import torch\n"
+    late += "def f():\n    import torch\n"
+    assert list(check_layering.import_faults(source, late)) == []
+    assert [
+        line
+        for line, _ in check_layering.import_faults(
+            source, "try:\n  import torch\nexcept E:\n  pass"
+        )
+    ] == [2]
+
+
+def test_messages_finds_one_without_a_test():
+    cpp = 'void f() {\n  op.emitError() << "copy has " << n\n      << " rows but is short";\n}\n'
+    python = "raise KernelError(f\"unknown name '{name}' in this kernel\")\n"
+    found = [
+        *check_messages.cpp_messages(Path("a.cpp"), cpp),
+        *check_messages.python_messages(Path("a.py"), python),
+    ]
+    assert [(item.line, item.piece) for item in found] == [
+        (2, "rows but is short"),
+        (1, "in this kernel"),
+    ]
+    assert check_messages.untested(found, "x rows but is short") == found[1:]
+
+
+def test_docs_finds_paths_and_targets_that_do_not_exist():
+    text = "`scripts/check.py` `scripts/gone.py` `make test`\n`make gone` [a](gone.md) `x/y`\n"
+    faults = list(check_docs.document_faults(ROOT / "README.md", text, {"test"}))
+    assert [line for line, _ in faults] == [1, 2, 2]
+
+
+def test_runner_counts_failures_and_skips_of_all_writers(tmp_path):
+    report = tmp_path / "report.xml"
+    report.write_text(
+        '<testsuite><testcase name="a"/><testcase name="b" status="fail"/>'
+        '<testcase name="c"><failure/></testcase>'
+        '<testcase name="d"><skipped message="no GPU"/></testcase></testsuite>'
+    )
+    counts = run_tests.read_junit(report)
+    assert counts.summary() == "1 passed, 2 failed, 1 skipped"
+    assert counts.skips == {"no GPU": 1}
+
+
+def test_runner_counts_a_phase_that_dies_as_a_failure(tmp_path):
+    counts = run_tests.run_phase("lit", "false", tmp_path / "report.xml")
+    assert counts.failures == ["lit itself (status 1)"]
+
+
+def test_development_packages_and_their_users_count_as_missing():
+    def stanza(name, depends):
+        return f"Package: {name}\nStatus: install ok installed\nDepends: {depends}"
+
+    status = "\n\n".join(
+        [
+            stanza("libc6", "libgcc-s1"),
+            stanza("libc6-dev", "libc6 (= 2.36)"),
+            stanza("g++", "cpp, libc6-dev (>= 2.13)"),
+            stanza("python3", "libc6 | libc6-dev"),
+        ]
+    )
+    kept = debian_packages.without_development_packages(status)
+    assert "Package: libc6\n" in kept and "Package: python3\n" in kept
+    assert "Package: libc6-dev" not in kept and "g++" not in kept
+
+
+def test_packages_have_a_version_and_a_reason():
+    packages = debian_packages.read_packages(ROOT / "scripts/packages.txt")
+    assert any(package.name == "libmlir-22-dev" for package in packages)
+    assert all(package.version and package.why for package in packages)

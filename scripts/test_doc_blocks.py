@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs every code block of the documentation: it must work as printed."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from doc_blocks import Block, all_blocks, blocks_of
+from sources import ROOT
+
+# What runs in a block of shell commands; `make` commands run the gate, so they cannot run in it.
+SHELL_COMMANDS = (
+    "tilewright",
+    "python",
+    ".venv/bin/",
+    "build/bin/",
+    "clang",
+    "cc",
+    "./",
+    "cd",
+    "cat",
+)
+MAKE_TARGETS = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.M))
+
+
+def environment():
+    """Finds the package, its command and the build's programs."""
+    path = [ROOT / ".venv/bin", Path(sys.executable).parent, ROOT / "build/bin"]
+    return {
+        **os.environ,
+        "PYTHONPATH": str(ROOT / "python"),
+        "PATH": ":".join([*map(str, path), os.environ["PATH"]]),
+    }
+
+
+def run(command, cwd):
+    """Fails the test with all output."""
+    answer = subprocess.run(
+        [str(word) for word in command],
+        cwd=cwd,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        stdin=subprocess.DEVNULL,
+    )
+    assert answer.returncode == 0, f"{command}\n{answer.stdout}\n{answer.stderr}"
+
+
+def compile_only(block, folder):
+    """Checks C or C++ against the public headers."""
+    compiler = shutil.which("clang++-22" if block.language != "c" else "clang-22") or "c++"
+    suffix, standard = (".c", "c11") if block.language == "c" else (".cpp", "c++20")
+    source = folder / f"block{suffix}"
+    source.write_text(block.text)
+    run([compiler, "-fsyntax-only", f"-std={standard}", f"-I{ROOT}/include", source], folder)
+
+
+def run_shell(block, folder):
+    """Runs the commands that can run here; checks that a make command has its target."""
+    for line in filter(None, (line.split("#")[0].strip() for line in block.text.splitlines())):
+        make = re.match(r"make ([a-z]+)", line)
+        if make:
+            assert make[1] in MAKE_TARGETS, line
+        elif not line.startswith(("git clone", "cd tilewright", "pip install")):
+            assert line.startswith(SHELL_COMMANDS), f"cannot tell how to check: {line}"
+            run(["bash", "-euc", line], ROOT)
+
+
+@pytest.mark.parametrize("block", all_blocks(), ids=Block.name)
+def test_block_works_as_printed(block, tmp_path):
+    if block.not_run:
+        pytest.skip(f"documentation block not run: {block.not_run}")
+    if block.language == "python":
+        program = tmp_path / f"{block.document.stem}.py"
+        program.write_text(block.text)
+        run([sys.executable, program], tmp_path)
+    elif block.language == "sh":
+        run_shell(block, tmp_path)
+    elif block.language == "mlir":
+        source = tmp_path / "block.mlir"
+        source.write_text(block.text)
+        run(["tilewright-opt", source, "-o", os.devnull], tmp_path)
+    else:
+        compile_only(block, tmp_path)
+
+
+def test_python_blocks_are_one_program_with_true_line_numbers():
+    text = "# T\n```python\nx = 1\n```\ntext\n```python\nprint(x)\n```\n```sh\nmake test\n```\n"
+    shell, program = blocks_of(Path("doc.md"), text)
+    assert program.text.splitlines()[2] == "x = 1"
+    assert program.text.splitlines()[6] == "print(x)"
+    assert shell.text == "make test\n"
+
+
+def test_a_block_can_be_taken_out_with_a_reason():
+    text = "<!-- not run: needs a GPU -->\n```python\nx\n```\n"
+    assert [block.not_run for block in blocks_of(Path("doc.md"), text)] == ["needs a GPU"]
+
+
+def test_a_wrong_block_fails(tmp_path):
+    with pytest.raises(AssertionError):
+        run_shell(Block(Path("d.md"), 1, "sh", "make nothing\n"), tmp_path)
+    with pytest.raises(AssertionError):
+        compile_only(Block(Path("d.md"), 1, "c++", "int f( {"), tmp_path)
