@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Names say what a thing is: no filler words, files in snake_case, one stem for a pass everywhere.
 
-A pass declared in a .td file as `def SplitCube : Pass<"split-cube"...>` has its code in
-`split_cube.cpp` and its test in `split_cube.mlir`, in the folder of the .td file.
+The pass `struct SplitCube : KernelPass<SplitCube>` stands in `split_cube.cpp`, has the option
+`--split-cube` (a target's pass: `--ascend-split-cube`), and a test beside it, `split_cube.mlir`.
 """
 
 import re
@@ -21,7 +21,10 @@ CODE_NAME = re.compile(r"_?[a-z][a-z0-9_]*(\.[a-z0-9_]+)*")
 TEXT_NAME = re.compile(r"[a-z0-9][a-z0-9_.-]*")
 CODE_SUFFIXES = {".cpp", ".h", ".c", ".cu", ".cuh", ".td", ".py", ".pyi", ".mlir", ".cmake"}
 DECLARATION = re.compile(r"^\s*(?:class|struct|enum class|namespace|def|async def) (\w+)", re.M)
-PASS = re.compile(r'^def (\w+)\s*:\s*Pass<"([^"]+)"', re.M)
+PASS = re.compile(
+    r"(?:struct|class) (\w+)(?: final)?\s*:\s*(?:public )?[\w:]*Pass(?:Wrapper)?<\1\b"
+)
+OPTION = re.compile(r'(?:getArgument\b|kArgument\b)[^;"]*"([^"]+)"')
 
 
 def words(name: str) -> set[str]:
@@ -48,15 +51,18 @@ def declared_faults(text: str) -> Iterator[tuple[int, str]]:
             yield text.count("\n", 0, match.start(1)) + 1, match[1]
 
 
-def pass_faults(declarations: str, folder: Path) -> Iterator[str]:
-    """What is missing or misnamed for the passes that a .td file declares."""
-    for camel, dashed in PASS.findall(declarations):
+def pass_faults(source: Path, text: str) -> Iterator[str]:
+    """What is missing or misnamed for the passes in a C++ file."""
+    options = OPTION.findall(text)
+    for camel in PASS.findall(text):
         stem = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", camel).lower()
-        if stem.replace("_", "-") != dashed.removeprefix("tilewright-"):
-            yield f"pass {camel} has the option --{dashed}, not --{stem.replace('_', '-')}"
-        for suffix in (".cpp", ".mlir"):
-            if not (folder / f"{stem}{suffix}").exists():
-                yield f"pass {camel} has no {shown(folder / stem)}{suffix}"
+        if source.stem != stem:
+            yield f"pass {camel} is not in {stem}.cpp"
+        dashed = stem.replace("_", "-")
+        if not {dashed, f"{source.parent.name}-{dashed}"} & set(options):
+            yield f"pass {camel} has no option '{dashed}'"
+        if not source.with_name(f"{stem}.mlir").exists():
+            yield f"pass {camel} has no test {stem}.mlir beside it"
 
 
 def findings() -> Iterator[str]:
@@ -69,8 +75,8 @@ def findings() -> Iterator[str]:
     for path in code:
         for line, name in declared_faults(path.read_text(errors="replace")):
             yield f"{shown(path)}:{line}: error: the name '{name}' says nothing"
-    for path in files_with(".td"):
-        for fault in pass_faults(path.read_text(), path.parent):
+    for path in files_with(".cpp"):
+        for fault in pass_faults(path, path.read_text(errors="replace")):
             yield f"{shown(path)}:1: error: {fault}"
 
 

@@ -40,12 +40,16 @@ def test_names_finds_a_banned_word_in_a_declaration():
 
 
 def test_names_wants_one_stem_for_a_pass(tmp_path):
-    (tmp_path / "split_cube.cpp").touch()
-    declaration = 'def SplitCube : Pass<"split-cubes", "ModuleOp"> {\n'
-    faults = list(check_names.pass_faults(declaration, tmp_path))
-    assert len(faults) == 2
-    assert "--split-cubes, not --split-cube" in faults[0]
-    assert faults[1].endswith("split_cube.mlir")
+    text = 'struct SplitCube : mlir::PassWrapper<SplitCube, X> {\n kArgument = "split-cubes";\n'
+    faults = list(check_names.pass_faults(tmp_path / "split.cpp", text))
+    assert faults == [
+        "pass SplitCube is not in split_cube.cpp",
+        "pass SplitCube has no option 'split-cube'",
+        "pass SplitCube has no test split_cube.mlir beside it",
+    ]
+    (tmp_path / "split_cube.mlir").touch()
+    right = 'class SplitCube : public KernelPass<SplitCube> { kArgument = "split-cube"; }'
+    assert list(check_names.pass_faults(tmp_path / "split_cube.cpp", right)) == []
 
 
 def test_sizes_counts_cpp_functions():
