@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simulator/acl/device_memory.h"
+
+#include "simulator/acl/error_report.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <sys/mman.h>
+
+namespace tilewright::acl {
+namespace {
+
+constexpr size_t alignment = 512;
+constexpr size_t blockBytes = 32;
+// Larger allocations come from the kernel: zero pages that cost nothing until they are touched.
+constexpr size_t mapFrom = size_t(256) << 10;
+
+size_t roundUp(size_t bytes, size_t unit) {
+  return (bytes + unit - 1) / unit * unit;
+}
+
+void* hostAllocate(size_t bytes) {
+  if (bytes >= mapFrom) {
+    void* mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return mapped == MAP_FAILED ? nullptr : mapped;
+  }
+  void* memory = nullptr;
+  if (posix_memalign(&memory, alignment, roundUp(bytes, alignment)) != 0)
+    return nullptr;
+  std::memset(memory, 0, bytes);
+  return memory;
+}
+
+void hostRelease(const DeviceBlock& block) {
+  void* memory = reinterpret_cast<void*>(block.address);
+  if (block.capacity >= mapFrom)
+    munmap(memory, block.capacity);
+  else
+    std::free(memory);
+}
+
+} // namespace
+
+DeviceMemory& DeviceMemory::instance() {
+  static DeviceMemory* memory =
+      new DeviceMemory; // outlives every static object that may still free
+  return *memory;
+}
+
+void* DeviceMemory::allocate(int device, size_t bytes, size_t limit) {
+  std::lock_guard lock(mutex);
+  if (bytes > limit || used[device] > limit - bytes)
+    return nullptr;
+  size_t capacity = roundUp(bytes, blockBytes);
+  void* memory = hostAllocate(capacity);
+  if (!memory)
+    return nullptr;
+  auto address = reinterpret_cast<uintptr_t>(memory);
+  blocks.emplace(address, DeviceBlock{address, bytes, capacity, device});
+  used[device] += capacity;
+  return memory;
+}
+
+std::optional<DeviceBlock> DeviceMemory::release(const void* address) {
+  std::lock_guard lock(mutex);
+  auto found = blocks.find(reinterpret_cast<uintptr_t>(address));
+  if (found == blocks.end())
+    return std::nullopt;
+  DeviceBlock block = found->second;
+  used[block.device] -= block.capacity;
+  blocks.erase(found);
+  hostRelease(block);
+  return block;
+}
+
+void DeviceMemory::releaseAll(int device) {
+  std::lock_guard lock(mutex);
+  for (auto it = blocks.begin(); it != blocks.end();) {
+    if (it->second.device != device) {
+      ++it;
+      continue;
+    }
+    hostRelease(it->second);
+    it = blocks.erase(it);
+  }
+  used[device] = 0;
+}
+
+std::optional<DeviceBlock> DeviceMemory::find(const void* address) const {
+  std::lock_guard lock(mutex);
+  auto value = reinterpret_cast<uintptr_t>(address);
+  auto after = blocks.upper_bound(value);
+  if (after == blocks.begin())
+    return std::nullopt;
+  const DeviceBlock& block = std::prev(after)->second;
+  if (value - block.address >= block.capacity)
+    return std::nullopt;
+  return block;
+}
+
+size_t DeviceMemory::usedBytes(int device) const {
+  std::lock_guard lock(mutex);
+  auto found = used.find(device);
+  return found == used.end() ? 0 : found->second;
+}
+
+std::string DeviceMemory::rangeComplaint(const void* address, size_t bytes) const {
+  std::optional<DeviceBlock> block = find(address);
+  if (!block)
+    return "is no device memory";
+  size_t room = block->capacity - (reinterpret_cast<uintptr_t>(address) - block->address);
+  if (bytes > room)
+    return joined("has ", room, " bytes left in its allocation of ", block->bytes, " but ", bytes,
+                  " are needed");
+  return {};
+}
+
+} // namespace tilewright::acl

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simulator/acl/modelled_chip.h"
+
+#include "compiler/chips/ascend_chip.h"
+
+namespace tilewright::acl {
+
+const ModelledChip& modelledChip() {
+  static const ModelledChip chip = [] {
+    const chips::AscendChip* found = chips::findAscendChip("910B2");
+    return ModelledChip{found->socName, size_t(found->memoryBytes)};
+  }();
+  return chip;
+}
+
+} // namespace tilewright::acl

@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** Offline models (.om) are not offered: this header exists so that programs which include it
+ * compile. */
+#ifndef TILEWRIGHT_ACL_ACL_BASE_MDL_H
+#define TILEWRIGHT_ACL_ACL_BASE_MDL_H
+#include "acl/acl_base_rt.h"
+#endif
