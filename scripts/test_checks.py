@@ -10,6 +10,7 @@ import check_names
 import check_sizes
 import check_spdx
 import debian_packages
+import make_docs
 import pytest
 import run_tests
 from sources import ROOT
@@ -182,3 +183,8 @@ def test_packages_have_a_version_and_a_reason():
     packages = debian_packages.read_packages(ROOT / "scripts/packages.txt")
     assert any(package.name == "libmlir-22-dev" for package in packages)
     assert all(package.version and package.why for package in packages)
+
+
+def test_docs_take_a_pass_from_its_file_s_head():
+    text = "// SPDX-License-Identifier: A\n// Splits.\n///\n/// More.\n#include <x>\n// no\n"
+    assert make_docs.head_comment(text) == "Splits.\n\nMore."
