@@ -78,8 +78,9 @@ struct LaunchReport {
 /// on stderr. Never throws for what the kernel does.
 TILEWRIGHT_EXPORT LaunchReport launch(const LaunchRequest& request, const LaunchOptions& options);
 
-/// What `kernel<<<blocks, l2, stream>>>(...)` calls. The runtime installs a hook that appends to the
-/// stream; without one the kernel runs at once. A failed launch must show in the stream's status.
+/// What `kernel<<<blocks, l2, stream>>>(...)` calls. The runtime installs a hook that appends to
+/// the stream; without one the kernel runs at once. A failed launch must show in the stream's
+/// status.
 using StreamHook = void (*)(void* stream, LaunchRequest request);
 TILEWRIGHT_EXPORT void setStreamHook(StreamHook hook);
 TILEWRIGHT_EXPORT void enqueueLaunch(void* stream, LaunchRequest request);
