@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+/// A loaded kernel, called with Python objects.
+#pragma once
+
+#include "runtime/arguments.h"
+#include "runtime/cpu/library.h"
+
+#include <Python.h>
+
+namespace tilewright::bindings {
+
+/// `_runtime.Kernel`. Immutable once made, so callable from any thread.
+struct KernelObject {
+  std::shared_ptr<runtime::CpuKernel> code;
+  runtime::ArgumentChecker checker;
+};
+
+/// Calls the kernel: with all parameters in order, or without the outputs, which are then made.
+/// Gives the output, a list of several outputs, or None if there is none. Null with a Python
+/// exception set: TypeError for a wrong number or kind of arguments, ValueError for a wrong one,
+/// RuntimeError or KeyboardInterrupt from the launch.
+PyObject* callKernel(const KernelObject& kernel, PyObject* const* arguments, size_t count,
+                     PyObject* keywords);
+
+} // namespace tilewright::bindings

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// The module `tilewright._runtime`: loads and calls compiled kernels. Links no LLVM.
+// python/tilewright/_runtime.pyi is its interface.
+#include "kernel_call.h"
+#include "runtime/cpu/launch.h"
+#include "runtime/sha256.h"
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+#include <thread>
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace tilewright::bindings {
+
+using namespace runtime;
+
+namespace {
+
+KernelObject load(nb::handle library, const std::string& manifestText,
+                  const std::optional<std::vector<int64_t>>& outIdx) {
+  std::string error;
+  auto manifest = Manifest::parse(manifestText, error);
+  if (!manifest || (outIdx && !manifest->setOutputs(*outIdx, error)))
+    throw nb::value_error(error.c_str());
+  auto checker = ArgumentChecker::make(*manifest, error);
+  if (!checker)
+    throw nb::value_error(error.c_str());
+  std::shared_ptr<CpuKernel> code;
+  if (nb::isinstance<nb::bytes>(library)) {
+    auto bytes = nb::cast<nb::bytes>(library);
+    code = CpuKernel::fromMemory({static_cast<const char*>(bytes.data()), bytes.size()}, *manifest,
+                                 error);
+  } else {
+    code = CpuKernel::fromFile(nb::cast<std::string>(library), *manifest, error);
+  }
+  if (!code) {
+    PyErr_SetString(PyExc_OSError, error.c_str());
+    throw nb::python_error();
+  }
+  return {std::move(code), std::move(*checker)};
+}
+
+/// tp_call, so that a call makes no nanobind argument records; subclasses inherit it.
+PyObject* call(PyObject* self, PyObject* arguments, PyObject* keywords) {
+  if (!nb::inst_ready(self)) {
+    PyErr_SetString(PyExc_RuntimeError, "this Kernel was not initialized");
+    return nullptr;
+  }
+  try {
+    return callKernel(*nb::inst_ptr<KernelObject>(self), PySequence_Fast_ITEMS(arguments),
+                      size_t(PyTuple_GET_SIZE(arguments)), keywords);
+  } catch (const std::bad_alloc&) {
+    return PyErr_NoMemory();
+  } catch (const std::exception& problem) {
+    PyErr_SetString(PyExc_RuntimeError, problem.what());
+    return nullptr;
+  }
+}
+
+PyType_Slot kernelSlots[] = {{Py_tp_call, reinterpret_cast<void*>(call)}, {0, nullptr}};
+
+/// {"const": c, "terms": [[coefficient, name], ...]} and the like, with the symbols' names.
+nb::object dimObject(const Dim& dim, const Manifest& manifest) {
+  if (dim.isConstant())
+    return nb::int_(dim.constant);
+  std::string text;
+  for (auto [coefficient, symbol] : dim.terms) {
+    text += text.empty() ? "" : (dim.isProduct ? "*" : " + ");
+    text += (coefficient == 1 ? "" : std::to_string(coefficient) + "*") + manifest.symbols[symbol];
+  }
+  if (dim.constant != 0)
+    text += " + " + std::to_string(dim.constant);
+  return nb::str(text.c_str());
+}
+
+nb::list paramList(const KernelObject& kernel) {
+  const Manifest& manifest = kernel.checker.manifest();
+  nb::list params;
+  for (size_t i = 0; i < manifest.params.size(); ++i) {
+    const Param& param = manifest.params[i];
+    nb::dict entry;
+    entry["kind"] = param.isTensor ? "tensor" : "scalar";
+    entry["name"] = param.name;
+    entry["dtype"] = std::string(param.type->name);
+    entry["is_output"] = kernel.checker.isOutput(i);
+    if (param.isTensor) {
+      nb::list shape;
+      for (const Dim& dim : param.shape)
+        shape.append(dimObject(dim, manifest));
+      entry["shape"] = nb::tuple(shape);
+    }
+    params.append(entry);
+  }
+  return params;
+}
+
+} // namespace
+} // namespace tilewright::bindings
+
+NB_MODULE(_runtime, m) {
+  using namespace tilewright::bindings;
+  using namespace tilewright::runtime;
+  m.doc() = "Loads and calls compiled kernels; knows nothing of the compiler.";
+  nb::class_<KernelObject>(m, "Kernel", nb::type_slots(kernelSlots), nb::is_weak_referenceable())
+      .def(
+          "__init__",
+          [](KernelObject* self, nb::handle library, const std::string& manifest,
+             const std::optional<std::vector<int64_t>>& outIdx) {
+            new (self) KernelObject(load(library, manifest, outIdx));
+          },
+          "library"_a, "manifest"_a, "out_idx"_a = nb::none())
+      .def_prop_ro("name", [](const KernelObject& self) { return self.checker.manifest().name; })
+      .def_prop_ro("cpu", [](const KernelObject& self) { return self.checker.manifest().cpu; })
+      .def_prop_ro("out_idx",
+                   [](const KernelObject& self) { return self.checker.manifest().outIdx; })
+      .def_prop_ro("symbols",
+                   [](const KernelObject& self) { return self.checker.manifest().symbols; })
+      .def_prop_ro("params", &paramList);
+  m.def("sha256", [](nb::bytes bytes) {
+    return sha256({static_cast<const char*>(bytes.data()), bytes.size()});
+  });
+  m.def("sha256_file", &sha256OfFile, "path"_a);
+  m.def("set_num_threads", &setThreadCount, "count"_a);
+  m.def("get_num_threads", &threadCount);
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scalar_argument.h"
+
+#include <bit>
+
+namespace tilewright::bindings {
+
+using namespace runtime;
+
+namespace {
+
+std::string reprOf(PyObject* object) {
+  PyObject* text = PyObject_Repr(object);
+  const char* bytes = text ? PyUnicode_AsUTF8(text) : nullptr;
+  std::string result = bytes ? bytes : "?";
+  Py_XDECREF(text);
+  PyErr_Clear();
+  return result.size() > 80 ? result.substr(0, 80) + "..." : result;
+}
+
+bool fail(PyObject* kind, const ArgumentChecker& checker, size_t param, const std::string& rest) {
+  PyErr_SetString(kind, (checker.subject(param) + rest).c_str());
+  return false;
+}
+
+bool failKind(const ArgumentChecker& checker, size_t param, PyObject* object) {
+  PyErr_Clear();
+  return fail(PyExc_TypeError, checker, param,
+              std::string("is of type ") + Py_TYPE(object)->tp_name + " but a number for " +
+                  std::string(checker.manifest().params[param].type->name) + " was expected");
+}
+
+bool failRange(const ArgumentChecker& checker, size_t param, PyObject* object) {
+  PyErr_Clear();
+  return fail(PyExc_ValueError, checker, param,
+              "is " + reprOf(object) + " but a value in the range of " +
+                  std::string(checker.manifest().params[param].type->name) + " was expected");
+}
+
+bool encodeFloatScalar(const ArgumentChecker& checker, size_t param, PyObject* object,
+                       uint64_t& slot) {
+  const ElementType& type = *checker.manifest().params[param].type;
+  // A string has no __float__ here, unlike in float(): PyFloat_AsDouble refuses it.
+  double value = PyFloat_CheckExact(object) ? PyFloat_AS_DOUBLE(object) : PyFloat_AsDouble(object);
+  if (value == -1.0 && PyErr_Occurred())
+    return PyErr_ExceptionMatches(PyExc_OverflowError) ? failRange(checker, param, object)
+                                                       : failKind(checker, param, object);
+  auto bits = encodeFloat(type, value);
+  if (!bits)
+    return failRange(checker, param, object);
+  slot = *bits;
+  return true;
+}
+
+} // namespace
+
+bool encodeScalar(const ArgumentChecker& checker, size_t param, PyObject* object, uint64_t& slot) {
+  const ElementType& type = *checker.manifest().params[param].type;
+  if (type.isFloat())
+    return encodeFloatScalar(checker, param, object, slot);
+  // NumPy's bool has no __index__, but it is a number with a truth value.
+  bool isTruth = PyBool_Check(object) ||
+                 std::string_view(Py_TYPE(object)->tp_name) == "numpy.bool" ||
+                 std::string_view(Py_TYPE(object)->tp_name) == "numpy.bool_";
+  if (isTruth) {
+    int truth = PyObject_IsTrue(object);
+    slot = truth == 1 ? 1 : 0;
+    return truth >= 0;
+  }
+  PyObject* integer = PyIndex_Check(object) ? PyNumber_Index(object) : nullptr;
+  if (!integer)
+    return failKind(checker, param, object);
+  int overflow = 0;
+  int64_t value = PyLong_AsLongLongAndOverflow(integer, &overflow);
+  bool fits = overflow == 0;
+  slot = uint64_t(value);
+  if (type.code == DlInt) {
+    fits = fits && (type.bits == 64 || (value >= -(int64_t(1) << (type.bits - 1)) &&
+                                        value < (int64_t(1) << (type.bits - 1))));
+  } else if (type.code == DlBool) {
+    fits = fits && (value == 0 || value == 1);
+  } else if (type.bits < 64) {
+    fits = fits && value >= 0 && value < (int64_t(1) << type.bits);
+  } else if (overflow > 0) {
+    slot = PyLong_AsUnsignedLongLong(integer);
+    fits = !PyErr_Occurred();
+  } else {
+    fits = fits && value >= 0;
+  }
+  Py_DECREF(integer);
+  return fits || failRange(checker, param, object);
+}
+
+} // namespace tilewright::bindings

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+from typing import Any
+
+class Kernel:
+    """A loaded kernel. Call it with all parameters in order (or by name), or without the outputs,
+    which are then made in the framework of the first tensor. It gives the output, a list of several
+    outputs, or None if there are none. May be called from any thread; Ctrl-C ends it."""
+
+    def __init__(
+        self, library: str | bytes, manifest: str, out_idx: list[int] | None = None
+    ) -> None:
+        """Loads a library (a path whose digest was checked, or its bytes). `out_idx` replaces that
+        of the manifest. ValueError: the manifest is wrong; OSError: the library can't be loaded."""
+    def __call__(self, *args: object, **kwargs: object) -> Any: ...  # noqa: ANN401
+    @property
+    def name(self) -> str: ...
+    @property
+    def cpu(self) -> str: ...
+    @property
+    def out_idx(self) -> list[int]: ...
+    @property
+    def symbols(self) -> list[str]: ...
+    @property
+    def params(self) -> list[dict[str, Any]]:
+        """Each: kind, name, dtype, is_output and, of tensors, shape (integers and expressions)."""
+
+def sha256(bytes: bytes, /) -> str: ...
+def sha256_file(path: str) -> str | None: ...
+def set_num_threads(count: int) -> None:
+    """Threads per launch, with the caller's; 0: as many as this process may use cores."""
+
+def get_num_threads() -> int: ...

@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/arguments.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace tilewright::runtime {
+
+namespace {
+
+constexpr size_t largestSymbolCount = 64;
+
+std::string tupleText(std::span<const int64_t> values) {
+  std::string text = "(";
+  for (size_t i = 0; i < values.size(); ++i)
+    text += (i > 0 ? ", " : "") + std::to_string(values[i]);
+  return text + (values.size() == 1 ? ",)" : ")");
+}
+
+std::string deviceName(DlDevice device) {
+  switch (device.type) {
+  case DlCpu:
+    return "cpu";
+  case DlCuda:
+    return "cuda:" + std::to_string(device.id);
+  case DlRocm:
+    return "rocm:" + std::to_string(device.id);
+  default:
+    return "DLPack type " + std::to_string(device.type) + ":" + std::to_string(device.id);
+  }
+}
+
+bool isEmpty(const TensorView& view) {
+  return std::ranges::any_of(std::span(view.shape, view.ndim), [](int64_t n) { return n == 0; });
+}
+
+/// The number of elements of `type` in the last dim of a view, when sub-byte elements are packed in
+/// bytes.
+int64_t unpacked(const ElementType& type, const TensorView& view, size_t dim, int64_t size) {
+  bool isPacked = type.bits < 8 && (view.dtype.bits == 8 || view.dtype.lanes > 1);
+  return isPacked && dim + 1 == size_t(view.ndim) ? size * type.elementsPerByte() : size;
+}
+
+std::string dimText(const Dim& dim, const std::vector<std::string>& symbols) {
+  std::string text;
+  for (auto [coefficient, symbol] : dim.terms) {
+    if (dim.isProduct) {
+      text += (text.empty() ? "" : "*") + symbols[symbol];
+      continue;
+    }
+    text += text.empty() ? (coefficient < 0 ? "-" : "") : (coefficient < 0 ? " - " : " + ");
+    int64_t size = coefficient < 0 ? -coefficient : coefficient;
+    text += (size == 1 ? "" : std::to_string(size) + "*") + symbols[symbol];
+  }
+  if (dim.constant != 0 || text.empty())
+    text += (text.empty() ? "" : " + ") + std::to_string(dim.constant);
+  return text;
+}
+
+} // namespace
+
+ArgumentChecker::ArgumentChecker(const Manifest& manifest)
+    : spec(manifest), slots(manifest.params.size()), outputs(manifest.params.size()) {
+  size_t next = 0;
+  for (bool tensors : {true, false})
+    for (size_t i = 0; i < spec.params.size(); ++i)
+      if (spec.params[i].isTensor == tensors)
+        slots[i] = next++;
+  for (int32_t param : spec.outIdx)
+    outputs[param] = true;
+}
+
+std::optional<ArgumentChecker> ArgumentChecker::make(const Manifest& manifest, std::string& error) {
+  if (manifest.symbols.size() > largestSymbolCount) {
+    error = manifest.name + ": " + std::to_string(manifest.symbols.size()) +
+            " symbols, but at most " + std::to_string(largestSymbolCount) + " are supported";
+    return std::nullopt;
+  }
+  ArgumentChecker checker(manifest);
+  // Order the equations so that each has at most one symbol that those before it do not give.
+  std::vector<Equation> rest;
+  for (size_t i = 0; i < manifest.params.size(); ++i) {
+    const Param& param = manifest.params[i];
+    for (size_t d = 0; d < param.shape.size(); ++d) {
+      if (!param.shape[d].isConstant())
+        rest.push_back({i, d, false});
+      if (param.strides && !(*param.strides)[d].isConstant())
+        rest.push_back({i, d, true});
+    }
+  }
+  // Dims that are a symbol come first, so that messages blame the others.
+  std::ranges::sort(rest, {}, [&](const Equation& equation) {
+    const Dim& dim = checker.dimOf(equation);
+    bool isSum = dim.terms.size() > 1 || dim.constant != 0 || dim.terms[0].first != 1;
+    return std::make_tuple(equation.isStride, dim.terms.size() > 1, isSum, equation.param,
+                           equation.dim);
+  });
+  uint64_t known = 0;
+  for (bool progress = true; progress;) {
+    progress = false;
+    for (size_t i = 0; i < rest.size();) {
+      uint64_t wanted = 0;
+      for (auto [coefficient, symbol] : checker.dimOf(rest[i]).terms)
+        wanted |= uint64_t(1) << symbol;
+      wanted &= ~known;
+      if ((wanted & (wanted - 1)) != 0) {
+        ++i;
+        continue;
+      }
+      known |= wanted;
+      checker.equations.push_back(rest[i]);
+      rest.erase(rest.begin() + ptrdiff_t(i));
+      progress = true;
+    }
+  }
+  for (size_t s = 0; s < manifest.symbols.size(); ++s) {
+    if ((known >> s & 1) == 0) {
+      error = manifest.name + ": symbol '" + manifest.symbols[s] +
+              "' can't be found from the shapes and strides of the arguments";
+      return std::nullopt;
+    }
+  }
+  return checker;
+}
+
+std::string ArgumentChecker::subject(size_t param) const {
+  return spec.name + ": argument " + std::to_string(param) + " '" + spec.params[param].name + "' ";
+}
+
+const Dim& ArgumentChecker::dimOf(const Equation& equation) const {
+  const Param& param = spec.params[equation.param];
+  return equation.isStride ? (*param.strides)[equation.dim] : param.shape[equation.dim];
+}
+
+bool ArgumentChecker::checkType(size_t param, const TensorView& view, std::string& error) const {
+  const Param& expected = spec.params[param];
+  if (!view.isPresent) {
+    if (!expected.used && !outputs[param])
+      return true;
+    error = subject(param) + "is None but the kernel uses it";
+    return false;
+  }
+  if (size_t(view.ndim) != expected.shape.size()) {
+    error = subject(param) + "has " + std::to_string(view.ndim) + " dims, shape " +
+            tupleText({view.shape, size_t(view.ndim)}) + ", but " +
+            std::to_string(expected.shape.size()) +
+            (expected.shape.size() == 1 ? " dim was expected" : " dims were expected");
+    return false;
+  }
+  if (!isAccepted(*expected.type, view.dtype)) {
+    error = subject(param) + "has dtype " + nameOf(view.dtype) + " but " +
+            std::string(expected.type->name) + " was expected";
+    return false;
+  }
+  if (view.device.type != DlCpu && view.device.type != DlCudaHost) {
+    error = subject(param) + "is on device " + deviceName(view.device) + " but cpu was expected";
+    return false;
+  }
+  if (view.isReadOnly && outputs[param]) {
+    error = subject(param) + "is read-only but the kernel writes it";
+    return false;
+  }
+  if (reinterpret_cast<uintptr_t>(view.data) % uintptr_t(expected.align) != 0 && !isEmpty(view)) {
+    auto past = reinterpret_cast<uintptr_t>(view.data) % uintptr_t(expected.align);
+    error = subject(param) + "starts " + std::to_string(past) + " bytes past a multiple of " +
+            std::to_string(expected.align) + " but an alignment of " +
+            std::to_string(expected.align) + " bytes was expected";
+    return false;
+  }
+  return true;
+}
+
+int64_t ArgumentChecker::givenValue(const Equation& equation, const TensorView& view) const {
+  const Param& param = spec.params[equation.param];
+  if (!equation.isStride)
+    return unpacked(*param.type, view, equation.dim, view.shape[equation.dim]);
+  if (view.strides)
+    return view.strides[equation.dim];
+  int64_t stride = 1;
+  for (size_t d = equation.dim + 1; d < size_t(view.ndim); ++d)
+    stride *= view.shape[d];
+  return stride;
+}
+
+bool ArgumentChecker::solveOne(const Equation& equation, int64_t given, std::span<int64_t> symbols,
+                               uint64_t& known, std::string& error) const {
+  const Dim& dim = dimOf(equation);
+  int32_t wanted = -1;
+  __int128 rest = dim.isProduct ? 1 : dim.constant;
+  __int128 coefficient = dim.isProduct ? 1 : 0;
+  for (auto [factor, symbol] : dim.terms) {
+    if ((known >> symbol & 1) == 0) {
+      if ((wanted >= 0 && (wanted != symbol || dim.isProduct)))
+        return true; // two unknowns, or a square: another equation must give it
+      wanted = symbol;
+      coefficient = dim.isProduct ? 1 : coefficient + factor;
+    } else if (dim.isProduct) {
+      rest *= symbols[symbol];
+    } else {
+      rest += __int128(factor) * symbols[symbol];
+    }
+  }
+  if (wanted < 0)
+    return true; // only to be checked, see checkShape
+  __int128 dividend = dim.isProduct ? given : given - rest;
+  __int128 divisor = dim.isProduct ? rest : coefficient;
+  if (divisor == 0)
+    return true; // 0 * k == given says nothing about k
+  __int128 value = dividend / divisor;
+  if (dividend % divisor != 0 || value < 0 || value > INT64_MAX) {
+    error = subject(equation.param) + (equation.isStride ? "has stride " : "has size ") +
+            std::to_string(given) + " at dim " + std::to_string(equation.dim) + " but " +
+            dimText(dim, spec.symbols) + " was expected, which no integer '" +
+            spec.symbols[wanted] + "' >= 0 gives";
+    return false;
+  }
+  symbols[wanted] = int64_t(value);
+  known |= uint64_t(1) << wanted;
+  return true;
+}
+
+bool ArgumentChecker::solve(std::span<const TensorView> views, std::span<int64_t> symbols,
+                            std::string& error) const {
+  if (symbols.empty())
+    return true;
+  const uint64_t all = symbols.size() == 64 ? ~uint64_t(0) : (uint64_t(1) << symbols.size()) - 1;
+  uint64_t known = 0;
+  // One pass does, unless an absent tensor forces another order.
+  for (uint64_t before = ~known; known != all && known != before;) {
+    before = known;
+    for (const Equation& equation : equations) {
+      const TensorView& view = views[equation.param];
+      // The stride of a dim of one element is arbitrary, so it gives nothing.
+      if (!view.isPresent || (equation.isStride && view.shape[equation.dim] == 1))
+        continue;
+      if (!solveOne(equation, givenValue(equation, view), symbols, known, error))
+        return false;
+    }
+  }
+  if (known == all)
+    return true;
+  for (size_t s = 0; s < symbols.size(); ++s)
+    if ((known >> s & 1) == 0) {
+      error = spec.name + ": symbol '" + spec.symbols[s] +
+              "' can't be found from the shapes and strides of the arguments given";
+      break;
+    }
+  return false;
+}
+
+bool ArgumentChecker::evaluate(const Dim& dim, std::span<const int64_t> symbols,
+                               int64_t& value) const {
+  value = dim.isProduct ? 1 : dim.constant;
+  bool overflows = false;
+  for (auto [coefficient, symbol] : dim.terms) {
+    int64_t term = symbols[symbol];
+    if (dim.isProduct) {
+      overflows |= __builtin_mul_overflow(value, term, &value);
+      continue;
+    }
+    overflows |= __builtin_mul_overflow(coefficient, term, &term);
+    overflows |= __builtin_add_overflow(value, term, &value);
+  }
+  return !overflows;
+}
+
+std::string ArgumentChecker::symbolValues(const Dim& dim, std::span<const int64_t> symbols) const {
+  std::string text;
+  for (auto [coefficient, symbol] : dim.terms) {
+    std::string entry = spec.symbols[symbol] + " = " + std::to_string(symbols[symbol]);
+    if (text.find(entry) == std::string::npos)
+      text += (text.empty() ? "" : ", ") + entry;
+  }
+  return text;
+}
+
+bool ArgumentChecker::failShape(size_t param, const TensorView& view,
+                                std::span<const int64_t> symbols, size_t dim,
+                                std::string& error) const {
+  const Param& expected = spec.params[param];
+  std::string want;
+  for (size_t d = 0; d < expected.shape.size(); ++d)
+    want += (d > 0 ? ", " : "") + dimText(expected.shape[d], spec.symbols);
+  want = "(" + want + (expected.shape.size() == 1 ? ",)" : ")");
+  error = subject(param) + "has shape " + tupleText({view.shape, size_t(view.ndim)}) + " but " +
+          want + " was expected at dim " + std::to_string(dim);
+  if (!expected.shape[dim].isConstant())
+    error += ", where " + symbolValues(expected.shape[dim], symbols);
+  if (expected.type->bits < 8)
+    error += " (" + std::to_string(expected.type->elementsPerByte()) + " elements of " +
+             std::string(expected.type->name) + " in a byte)";
+  return false;
+}
+
+bool ArgumentChecker::checkShape(size_t param, const TensorView& view,
+                                 std::span<const int64_t> symbols, std::string& error) const {
+  const Param& expected = spec.params[param];
+  if (!view.isPresent)
+    return true;
+  for (size_t d = 0; d < expected.shape.size(); ++d) {
+    int64_t wanted;
+    bool fits = evaluate(expected.shape[d], symbols, wanted);
+    int64_t given = unpacked(*expected.type, view, d, view.shape[d]);
+    // A packed last dim of odd size has a half-used byte.
+    bool isRoundedUp = given != view.shape[d] && given - wanted > 0 &&
+                       given - wanted < expected.type->elementsPerByte();
+    if (!fits || (given != wanted && !isRoundedUp))
+      return failShape(param, view, symbols, d, error);
+  }
+  return checkStrides(param, view, symbols, error);
+}
+
+bool ArgumentChecker::checkStrides(size_t param, const TensorView& view,
+                                   std::span<const int64_t> symbols, std::string& error) const {
+  const Param& expected = spec.params[param];
+  if ((!view.strides && !expected.strides) || isEmpty(view))
+    return true;
+  int64_t contiguous = 1;
+  for (size_t d = expected.shape.size(); d-- > 0;) {
+    int64_t wanted = contiguous;
+    bool fits = !expected.strides || evaluate((*expected.strides)[d], symbols, wanted);
+    int64_t given = view.strides ? view.strides[d] : contiguous;
+    contiguous *= view.shape[d];
+    if (view.shape[d] == 1 || (fits && given == wanted))
+      continue;
+    std::string text = subject(param) + "has ";
+    text += view.strides ? "strides " + tupleText({view.strides, size_t(view.ndim)})
+                         : std::string("contiguous strides");
+    text += " for shape " + tupleText({view.shape, size_t(view.ndim)}) + " but stride " +
+            std::to_string(wanted) + " was expected at dim " + std::to_string(d);
+    error = text + (expected.strides ? "" : " (a contiguous tensor)");
+    return false;
+  }
+  return true;
+}
+
+bool ArgumentChecker::outputShape(size_t param, std::span<const int64_t> symbols,
+                                  std::span<int64_t> shape, std::string& error) const {
+  const Param& expected = spec.params[param];
+  int64_t total = 1;
+  for (size_t d = 0; d < expected.shape.size(); ++d) {
+    bool fits = evaluate(expected.shape[d], symbols, shape[d]) && shape[d] >= 0;
+    if (fits && d + 1 == expected.shape.size())
+      shape[d] =
+          (shape[d] + expected.type->elementsPerByte() - 1) / expected.type->elementsPerByte();
+    if (!fits) {
+      error = subject(param) + "would have size " + dimText(expected.shape[d], spec.symbols) +
+              " = " + std::to_string(shape[d]) + " at dim " + std::to_string(d) + ", where " +
+              symbolValues(expected.shape[d], symbols);
+      return false;
+    }
+    if (__builtin_mul_overflow(total, shape[d], &total) || total > INT64_MAX / 8) {
+      error = subject(param) + "would have more than 2^60 elements";
+      return false;
+    }
+  }
+  return true;
+}
+
+} // namespace tilewright::runtime

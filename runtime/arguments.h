@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Checks the arguments of a call against the manifest, and finds the symbols from the tensors'
+/// shapes. No Python here: the bindings and C++ callers give the same TensorView, and get the same
+/// messages.
+#pragma once
+
+#include "runtime/manifest.h"
+
+#include <span>
+
+namespace tilewright::runtime {
+
+/// A tensor of the caller; `data` is the address of element 0. Strides count elements; null:
+/// contiguous.
+struct TensorView {
+  void* data = nullptr;
+  DlDevice device{DlCpu, 0};
+  DlDataType dtype{DlFloat, 32, 1};
+  int32_t ndim = 0;
+  const int64_t* shape = nullptr;
+  const int64_t* strides = nullptr;
+  bool isReadOnly = false;
+  bool isPresent = false; // false: None, or an output still to be made
+};
+
+/// The order of use: `checkType` for each tensor given, `solve` once, `checkShape` for each tensor.
+/// All return false with `error` set to a full message; nothing is allocated when all is well.
+class ArgumentChecker {
+public:
+  /// Nothing (and `error`) if no shape or stride could ever give one of the symbols.
+  static std::optional<ArgumentChecker> make(const Manifest& manifest, std::string& error);
+
+  const Manifest& manifest() const {
+    return spec;
+  }
+  size_t slotCount() const {
+    return spec.params.size() + spec.symbols.size();
+  }
+  /// Where the address or value of a parameter lies among the slots.
+  size_t slotOf(size_t param) const {
+    return slots[param];
+  }
+  bool isOutput(size_t param) const {
+    return outputs[param];
+  }
+
+  /// `views` has one entry per parameter (scalars absent), `symbols` one per symbol.
+  bool checkType(size_t param, const TensorView& view, std::string& error) const;
+  bool solve(std::span<const TensorView> views, std::span<int64_t> symbols,
+             std::string& error) const;
+  bool checkShape(size_t param, const TensorView& view, std::span<const int64_t> symbols,
+                  std::string& error) const;
+
+  /// The shape in memory of an output: sub-byte elements are packed along the last dim.
+  bool outputShape(size_t param, std::span<const int64_t> symbols, std::span<int64_t> shape,
+                   std::string& error) const;
+
+  /// `NAME: argument I 'PARAM' `: what every message begins with.
+  std::string subject(size_t param) const;
+
+private:
+  explicit ArgumentChecker(const Manifest& manifest);
+
+  /// shape[dim] (or strides[dim]) of a parameter equals `equation`.
+  struct Equation {
+    size_t param;
+    size_t dim;
+    bool isStride;
+  };
+  const Dim& dimOf(const Equation& equation) const;
+  int64_t givenValue(const Equation& equation, const TensorView& view) const;
+  bool solveOne(const Equation& equation, int64_t given, std::span<int64_t> symbols,
+                uint64_t& known, std::string& error) const;
+  bool evaluate(const Dim& dim, std::span<const int64_t> symbols, int64_t& value) const;
+  bool checkStrides(size_t param, const TensorView& view, std::span<const int64_t> symbols,
+                    std::string& error) const;
+  bool failShape(size_t param, const TensorView& view, std::span<const int64_t> symbols, size_t dim,
+                 std::string& error) const;
+  std::string symbolValues(const Dim& dim, std::span<const int64_t> symbols) const;
+
+  Manifest spec;
+  std::vector<size_t> slots;
+  std::vector<bool> outputs;
+  std::vector<Equation> equations; // those with symbols, in an order that solves them in one pass
+};
+
+} // namespace tilewright::runtime

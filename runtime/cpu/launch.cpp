@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/cpu/launch.h"
+
+#include "runtime/cpu/block_call.h"
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <mutex>
+#include <pthread.h>
+#include <sched.h>
+#include <tbb/global_control.h>
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
+namespace tilewright::runtime {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Waking a thread and waiting for it costs about this much, so less work than this stays on one
+/// thread.
+constexpr int64_t wakeNanoseconds = 20'000;
+/// Longest time between two polls, as far as whole blocks allow.
+constexpr int64_t pollNanoseconds = 20'000'000;
+
+std::atomic<int> wantedThreads{0};
+std::atomic<bool> isForkedChild{false};
+
+int availableCores() {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) != 0)
+    return 1;
+  return std::max(1, CPU_COUNT(&set));
+}
+
+/// TBB's threads; made at the first launch that needs them. Never destroyed: at exit, threads may
+/// still run.
+class Threads {
+public:
+  static std::shared_ptr<Threads> get() {
+    static auto* mutex = new std::mutex;
+    static auto* current = new std::shared_ptr<Threads>;
+    std::scoped_lock lock(*mutex);
+    int count = threadCount();
+    if (!*current || (*current)->count != count)
+      *current = std::make_shared<Threads>(count);
+    return *current;
+  }
+
+  explicit Threads(int count)
+      : count(count), allowed(tbb::global_control::max_allowed_parallelism, size_t(count)),
+        arena(count, 1) {}
+
+  const int count;
+
+  template <typename Body> void run(int bodies, const Body& body) {
+    arena.execute([&] {
+      // Isolated: while it waits, this thread must not pick up another launch's blocks.
+      tbb::this_task_arena::isolate(
+          [&] { tbb::parallel_for(0, bodies, [&](int) { body(); }, tbb::static_partitioner{}); });
+    });
+  }
+
+private:
+  tbb::global_control allowed;
+  tbb::task_arena arena;
+};
+
+/// One launch: threads take runs of blocks from `next` until none are left.
+class Launch {
+public:
+  Launch(const CpuKernel& kernel, const uint64_t* slots, TwLaunch& launch,
+         const LaunchOptions& options, int64_t blocks)
+      : kernel(kernel), slots(slots), launch(launch), options(options), total(blocks),
+        launcher(pthread_self()) {}
+
+  LaunchResult run() {
+    int64_t guess = kernel.blockNanoseconds.load(std::memory_order_relaxed);
+    const int threads = isForkedChild ? 1 : int(std::min<int64_t>(threadCount(), total));
+    if (total == 1 || threads == 1 || (guess > 0 && guess * total < wakeNanoseconds))
+      work(/*mayGiveUp=*/threads > 1);
+    if (next.load(std::memory_order_relaxed) < total && !launch.stop && threads > 1) {
+      auto team = Threads::get();
+      team->run(threads, [this] { work(false); });
+    } else if (next.load(std::memory_order_relaxed) < total && !launch.stop) {
+      work(false);
+    }
+    if (launch.stop && result.end == LaunchEnd::Done)
+      result.end = LaunchEnd::Stopped;
+    if (launch.device_error != 0 && result.end == LaunchEnd::Stopped) {
+      result.end = LaunchEnd::AssertFailed;
+      result.assertion = launch.device_error - 1;
+    }
+    return result;
+  }
+
+private:
+  /// Takes runs of blocks until none are left. With `mayGiveUp`, returns as soon as the rest turns
+  /// out to be worth other threads.
+  void work(bool mayGiveUp) {
+    const bool isLauncher = pthread_equal(launcher, pthread_self()) != 0;
+    int64_t guess = kernel.blockNanoseconds.load(std::memory_order_relaxed);
+    Clock::time_point start = Clock::now();
+    while (!launch.stop) {
+      int64_t begin = next.load(std::memory_order_relaxed);
+      int64_t end;
+      do {
+        if (begin >= total)
+          return;
+        end = begin + runLength(begin, guess);
+      } while (!next.compare_exchange_weak(begin, end, std::memory_order_relaxed));
+      LaunchResult mine;
+      if (!callBlocks(kernel, slots, begin, end, launch, mine)) {
+        if (mine.end != LaunchEnd::Done) {
+          std::scoped_lock lock(resultMutex);
+          result = mine;
+        }
+        return;
+      }
+      Clock::time_point now = Clock::now();
+      guess = learn((now - start).count() / (end - begin));
+      start = now;
+      if (mayGiveUp && guess * (total - end) > wakeNanoseconds)
+        return;
+      if (isLauncher)
+        pollSometimes(now);
+    }
+  }
+
+  /// Long runs first, for locality; short ones at the end, for balance; none longer than a poll's
+  /// distance.
+  int64_t runLength(int64_t begin, int64_t guess) const {
+    int64_t fair = std::max<int64_t>(1, (total - begin) / (2 * int64_t(threadCount())));
+    if (guess == 0)
+      return 1;
+    return std::clamp<int64_t>(pollNanoseconds / guess, 1, fair);
+  }
+
+  /// Up at once, down slowly: taking a launch for too large costs a wake-up, for too small much
+  /// more.
+  int64_t learn(int64_t nanoseconds) const {
+    int64_t old = kernel.blockNanoseconds.load(std::memory_order_relaxed);
+    int64_t guess = std::clamp<int64_t>(std::max(nanoseconds, old - old / 8), 1, UINT32_MAX);
+    if (guess != old)
+      kernel.blockNanoseconds.store(uint32_t(guess), std::memory_order_relaxed);
+    return guess;
+  }
+
+  void pollSometimes(Clock::time_point now) {
+    if (!options.poll)
+      return;
+    if (lastPoll == Clock::time_point{})
+      lastPoll = now; // the first block's end
+    if ((now - lastPoll).count() < pollNanoseconds)
+      return;
+    lastPoll = now;
+    if (options.poll(options.pollContext))
+      launch.stop = 1;
+  }
+
+  const CpuKernel& kernel;
+  const uint64_t* slots;
+  TwLaunch& launch;
+  const LaunchOptions& options;
+  const int64_t total;
+  const pthread_t launcher;
+  std::atomic<int64_t> next{0};
+  Clock::time_point lastPoll; // used by the launcher's thread only
+  std::mutex resultMutex;
+  LaunchResult result;
+};
+
+void printToStandardOutput(TwLaunch*, const char* text, int64_t bytes) {
+  std::fwrite(text, 1, size_t(bytes), stdout);
+}
+
+} // namespace
+
+LaunchResult runBlocks(const CpuKernel& kernel, const uint64_t* slots, TwLaunch& launch,
+                       const LaunchOptions& options) {
+  static const bool prepared = [] {
+    pthread_atfork(nullptr, nullptr, [] { isForkedChild = true; });
+    catchFaults();
+    return true;
+  }();
+  (void)prepared;
+  launch.leave = leaveBlocks;
+  launch.print = options.print ? options.print : printToStandardOutput;
+  launch.device_error = 0;
+  kernel.grid(slots, launch.grid);
+  int64_t blocks = 1;
+  for (int64_t extent : launch.grid) {
+    bool overflows = __builtin_mul_overflow(blocks, extent, &blocks);
+    if (extent < 0 || overflows || blocks > (int64_t(1) << 62))
+      return {LaunchEnd::BadGrid};
+  }
+  if (std::ranges::find(launch.grid, 0) != std::end(launch.grid))
+    return {};
+  return Launch(kernel, slots, launch, options, blocks).run();
+}
+
+void setThreadCount(int count) {
+  wantedThreads = std::max(0, count);
+}
+
+int threadCount() {
+  int wanted = wantedThreads.load(std::memory_order_relaxed);
+  if (wanted > 0)
+    return wanted;
+  static const int cores = availableCores();
+  return cores;
+}
+
+std::string describe(const LaunchResult& result, const Manifest& manifest, const TwLaunch& launch) {
+  const std::string& name = manifest.name;
+  switch (result.end) {
+  case LaunchEnd::Done:
+    return name + ": done";
+  case LaunchEnd::Stopped:
+    return name + ": stopped; its outputs are partly written";
+  case LaunchEnd::AssertFailed: {
+    if (size_t(result.assertion) >= manifest.asserts.size())
+      return name + ": device_assert failed";
+    const DeviceAssertion& assertion = manifest.asserts[result.assertion];
+    std::string place = assertion.file + ":" + std::to_string(assertion.line) + ":" +
+                        std::to_string(assertion.column) + ": error: ";
+    return (assertion.line > 0 ? place : name + ": ") + "device_assert failed" +
+           (assertion.message.empty() ? "" : ": " + assertion.message);
+  }
+  case LaunchEnd::Fault: {
+    char address[32];
+    std::snprintf(address, sizeof address, "%p", result.address);
+    if (result.signal == SIGFPE)
+      return name + ": the kernel divided an integer by zero, at instruction " + address;
+    if (result.signal == SIGILL)
+      return name + ": the kernel has an instruction that this CPU lacks, at " + address +
+             " (made for '" + manifest.cpu + "')";
+    return name + ": the kernel touched memory at " + address + ", which is outside its tensors";
+  }
+  case LaunchEnd::OutOfMemory:
+    return name + ": no memory for " + std::to_string(manifest.scratchBytes) +
+           " bytes of on-chip buffers per thread";
+  case LaunchEnd::BadGrid:
+    return name + ": the grid is (" + std::to_string(launch.grid[0]) + ", " +
+           std::to_string(launch.grid[1]) + ", " + std::to_string(launch.grid[2]) +
+           ") but extents from 0 on, of less than 2^62 blocks, were expected";
+  }
+  return name;
+}
+
+} // namespace tilewright::runtime

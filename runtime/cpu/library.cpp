@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/cpu/library.h"
+
+#include <cerrno>
+#include <cstring>
+#include <dlfcn.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace tilewright::runtime {
+
+CpuKernel::~CpuKernel() {
+  if (handle)
+    dlclose(handle);
+  if (memoryFile >= 0)
+    close(memoryFile);
+}
+
+bool CpuKernel::open(const char* path, std::string& error) {
+  if (spec.target != "cpu") {
+    error = spec.name + ": made for target '" + spec.target + "' but 'cpu' was expected";
+    return false;
+  }
+  handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (!handle) {
+    const char* reason = dlerror();
+    error = spec.name + ": can't load the kernel library: " + (reason ? reason : "unknown reason");
+    return false;
+  }
+  grid = reinterpret_cast<TwGridFunction>(dlsym(handle, (spec.name + "_grid").c_str()));
+  blocks = reinterpret_cast<TwBlocksFunction>(dlsym(handle, (spec.name + "_blocks").c_str()));
+  if (grid && blocks)
+    return true;
+  error = spec.name + ": the kernel library has no function '" + spec.name +
+          (grid ? "_blocks'" : "_grid'");
+  return false;
+}
+
+std::shared_ptr<CpuKernel> CpuKernel::fromFile(const std::string& path, const Manifest& manifest,
+                                               std::string& error) {
+  std::shared_ptr<CpuKernel> kernel(new CpuKernel(manifest));
+  // A name without a slash would be searched for in the system's folders.
+  std::string exact = path.find('/') == std::string::npos ? "./" + path : path;
+  return kernel->open(exact.c_str(), error) ? kernel : nullptr;
+}
+
+std::shared_ptr<CpuKernel> CpuKernel::fromMemory(std::span<const char> library,
+                                                 const Manifest& manifest, std::string& error) {
+  std::shared_ptr<CpuKernel> kernel(new CpuKernel(manifest));
+  int file = memfd_create(manifest.name.c_str(), MFD_CLOEXEC);
+  if (file < 0) {
+    error = manifest.name + ": can't make a file in memory: " + std::strerror(errno);
+    return nullptr;
+  }
+  for (size_t written = 0; written < library.size();) {
+    ssize_t count = write(file, library.data() + written, library.size() - written);
+    if (count < 0 && errno == EINTR)
+      continue;
+    if (count < 0) {
+      error = manifest.name + ": can't write a file in memory: " + std::strerror(errno);
+      close(file);
+      return nullptr;
+    }
+    written += size_t(count);
+  }
+  // The file stays open: dlopen knows libraries by path, and a path of ours must not come back.
+  kernel->memoryFile = file;
+  std::string path = "/proc/self/fd/" + std::to_string(file);
+  return kernel->open(path.c_str(), error) ? kernel : nullptr;
+}
+
+} // namespace tilewright::runtime

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+/// A kernel library in this process: the functions of include/tilewright/kernel_abi.h.
+#pragma once
+
+#include "runtime/manifest.h"
+#include "tilewright/kernel_abi.h"
+
+#include <atomic>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace tilewright::runtime {
+
+class CpuKernel {
+public:
+  ~CpuKernel();
+  CpuKernel(const CpuKernel&) = delete;
+  CpuKernel& operator=(const CpuKernel&) = delete;
+
+  /// Loads a library from a file, so that gdb and perf find its names. The caller has checked its
+  /// digest.
+  static std::shared_ptr<CpuKernel> fromFile(const std::string& path, const Manifest& manifest,
+                                             std::string& error);
+  /// Loads a library from memory; no file is written.
+  static std::shared_ptr<CpuKernel> fromMemory(std::span<const char> library,
+                                               const Manifest& manifest, std::string& error);
+
+  const Manifest& manifest() const {
+    return spec;
+  }
+  TwGridFunction grid = nullptr;
+  TwBlocksFunction blocks = nullptr;
+
+  /// What a block took lately, in ns: the launcher's guess whether waking other threads pays; 0:
+  /// unknown.
+  mutable std::atomic<uint32_t> blockNanoseconds{0};
+
+private:
+  explicit CpuKernel(const Manifest& manifest) : spec(manifest) {}
+  bool open(const char* path, std::string& error);
+
+  Manifest spec;
+  void* handle = nullptr;
+  int memoryFile = -1;
+};
+
+} // namespace tilewright::runtime

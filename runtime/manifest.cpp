@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/manifest.h"
+
+#include <algorithm>
+#include <cctype>
+#include <nlohmann/json.hpp>
+
+namespace tilewright::runtime {
+
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr int64_t largestScratch = int64_t(1) << 40;
+constexpr size_t largestRank = 32;
+
+/// Reads fields of the manifest; remembers the first thing that is wrong.
+class Reader {
+public:
+  std::string error;
+
+  void fail(std::string_view where, std::string_view what) {
+    if (error.empty())
+      error = "manifest: '" + std::string(where) + "' " + std::string(what);
+  }
+
+  std::string text(const Json& object, const char* key) {
+    auto found = object.find(key);
+    if (found != object.end() && found->is_string())
+      return found->get<std::string>();
+    fail(key, "must be a string");
+    return "";
+  }
+
+  int64_t integer(const Json& object, const char* key, int64_t least, int64_t most) {
+    auto found = object.find(key);
+    if (found != object.end() && found->is_number_integer() && isWithin(*found, least, most))
+      return found->get<int64_t>();
+    fail(key, "must be an integer from " + std::to_string(least) + " to " + std::to_string(most));
+    return least;
+  }
+
+  /// An array, or an empty one when it is missing or null.
+  Json list(const Json& object, const char* key) {
+    auto found = object.find(key);
+    if (found == object.end() || found->is_null())
+      return Json::array();
+    if (found->is_array())
+      return *found;
+    fail(key, "must be a list");
+    return Json::array();
+  }
+
+  std::vector<Dim> dims(const Json& object, const char* key, size_t symbolCount) {
+    std::vector<Dim> result;
+    Json entries = list(object, key);
+    if (entries.size() > largestRank)
+      fail(key, "has too many dims");
+    for (const Json& entry : entries)
+      result.push_back(dim(entry, key, symbolCount));
+    return result;
+  }
+
+private:
+  static bool isWithin(const Json& number, int64_t least, int64_t most) {
+    if (number.is_number_unsigned() && number.get<uint64_t>() > uint64_t(INT64_MAX))
+      return false;
+    return number.get<int64_t>() >= least && number.get<int64_t>() <= most;
+  }
+
+  int32_t symbol(const Json& number, const char* key, size_t symbolCount) {
+    if (number.is_number_integer() && isWithin(number, 0, int64_t(symbolCount) - 1))
+      return number.get<int32_t>();
+    fail(key, "names a symbol that is not in 'symbols'");
+    return 0;
+  }
+
+  Dim dim(const Json& entry, const char* key, size_t symbolCount) {
+    Dim result;
+    if (entry.is_number_integer()) {
+      if (!isWithin(entry, INT64_MIN, INT64_MAX))
+        fail(key, "holds an integer beyond 64 bits");
+      else
+        result.constant = entry.get<int64_t>();
+      return result;
+    }
+    if (!entry.is_object()) {
+      fail(key, "must hold integers and expressions of symbols");
+      return result;
+    }
+    if (entry.contains("product")) {
+      result.isProduct = true;
+      for (const Json& number : list(entry, "product"))
+        result.terms.emplace_back(1, symbol(number, key, symbolCount));
+      if (result.terms.empty())
+        fail(key, "has an empty product");
+      return result;
+    }
+    if (entry.contains("const"))
+      result.constant = integer(entry, "const", INT64_MIN, INT64_MAX);
+    for (const Json& term : list(entry, "terms")) {
+      if (!term.is_array() || term.size() != 2 || !term[0].is_number_integer() ||
+          !isWithin(term[0], INT64_MIN, INT64_MAX)) {
+        fail(key, "has a term that is not [coefficient, symbol]");
+        continue;
+      }
+      if (term[0].get<int64_t>() != 0)
+        result.terms.emplace_back(term[0].get<int64_t>(), symbol(term[1], key, symbolCount));
+    }
+    return result;
+  }
+};
+
+bool isIdentifier(std::string_view name) {
+  return !name.empty() && !std::isdigit(uint8_t(name[0])) &&
+         std::ranges::all_of(name, [](char c) { return std::isalnum(uint8_t(c)) || c == '_'; });
+}
+
+Param readParam(Reader& reader, const Json& entry, size_t symbolCount) {
+  Param param;
+  std::string kind = reader.text(entry, "kind");
+  param.name = reader.text(entry, "name");
+  param.isTensor = kind == "tensor";
+  if (!param.isTensor && kind != "scalar")
+    reader.fail("kind", "must be 'tensor' or 'scalar', not '" + kind + "'");
+  std::string dtype = reader.text(entry, "dtype");
+  param.type = ElementType::find(dtype);
+  if (!param.type)
+    reader.fail("dtype", "is '" + dtype + "', which can't be passed");
+  if (!param.isTensor) {
+    if (param.type && (param.type->bits < 8 || param.type->code == DlFloat8E8M0FNU))
+      reader.fail("dtype", "is '" + dtype + "', which can't be passed as a scalar");
+    return param;
+  }
+  param.shape = reader.dims(entry, "shape", symbolCount);
+  if (entry.contains("strides") && !entry["strides"].is_null()) {
+    param.strides = reader.dims(entry, "strides", symbolCount);
+    if (param.strides->size() != param.shape.size())
+      reader.fail("strides", "must have one entry per dim of 'shape'");
+  }
+  if (entry.contains("align"))
+    param.align = reader.integer(entry, "align", 1, 4096);
+  if ((param.align & (param.align - 1)) != 0)
+    reader.fail("align", "must be a power of two");
+  if (entry.contains("used"))
+    param.used = entry["used"].is_boolean() ? entry["used"].get<bool>() : true;
+  return param;
+}
+
+} // namespace
+
+std::optional<Manifest> Manifest::parse(std::string_view json, std::string& error) {
+  Json root = Json::parse(json, nullptr, /*allow_exceptions=*/false);
+  if (!root.is_object()) {
+    error = "manifest: not a JSON object";
+    return std::nullopt;
+  }
+  Reader reader;
+  Manifest manifest;
+  reader.integer(root, "format", 1, 1);
+  manifest.name = reader.text(root, "name");
+  if (!isIdentifier(manifest.name))
+    reader.fail("name", "must be a C identifier");
+  manifest.target = reader.text(root, "target");
+  if (root.contains("cpu"))
+    manifest.cpu = reader.text(root, "cpu");
+  if (root.contains("scratch_bytes"))
+    manifest.scratchBytes = reader.integer(root, "scratch_bytes", 0, largestScratch);
+  if (root.contains("workspace_bytes"))
+    reader.integer(root, "workspace_bytes", 0, 0); // a CPU kernel keeps workspaces in its scratch
+  for (const Json& symbol : reader.list(root, "symbols")) {
+    if (symbol.is_string())
+      manifest.symbols.push_back(symbol.get<std::string>());
+    else
+      reader.fail("symbols", "must hold strings");
+  }
+  for (const Json& entry : reader.list(root, "params")) {
+    if (entry.is_object())
+      manifest.params.push_back(readParam(reader, entry, manifest.symbols.size()));
+    else
+      reader.fail("params", "must hold objects");
+  }
+  for (const Json& entry : reader.list(root, "asserts")) {
+    if (!entry.is_object()) {
+      reader.fail("asserts", "must hold objects");
+      continue;
+    }
+    manifest.asserts.push_back({reader.text(entry, "message"), reader.text(entry, "file"),
+                                int32_t(reader.integer(entry, "line", 0, INT32_MAX)),
+                                int32_t(reader.integer(entry, "column", 0, INT32_MAX))});
+  }
+  std::vector<int64_t> outputs;
+  for (const Json& entry : reader.list(root, "out_idx")) {
+    if (entry.is_number_integer())
+      outputs.push_back(entry.get<int64_t>());
+    else
+      reader.fail("out_idx", "must hold integers");
+  }
+  if (!reader.error.empty()) {
+    error = reader.error;
+    return std::nullopt;
+  }
+  if (!manifest.setOutputs(outputs, error))
+    return std::nullopt;
+  return manifest;
+}
+
+bool Manifest::setOutputs(std::span<const int64_t> numbers, std::string& error) {
+  auto count = int64_t(params.size());
+  outIdx.clear();
+  for (int64_t number : numbers) {
+    int64_t param = number < 0 ? number + count : number;
+    if (param < 0 || param >= count || !params[size_t(param)].isTensor) {
+      error = name + ": out_idx " + std::to_string(number) +
+              (param < 0 || param >= count
+                   ? " is out of range for " + std::to_string(count) + " parameters"
+                   : " is '" + params[size_t(param)].name + "', which is no tensor");
+      return false;
+    }
+    outIdx.push_back(int32_t(param));
+  }
+  std::ranges::sort(outIdx);
+  auto twice = std::ranges::adjacent_find(outIdx);
+  if (twice == outIdx.end())
+    return true;
+  error = name + ": out_idx names parameter " + std::to_string(*twice) + " twice";
+  return false;
+}
+
+} // namespace tilewright::runtime

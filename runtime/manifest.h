@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What a compiled kernel says about itself (docs/kernel-abi.md).
+#pragma once
+
+#include "runtime/element_type.h"
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace tilewright::runtime {
+
+/// An extent or stride: `constant + sum(coefficient * symbol)`, or the product of `terms`' symbols.
+struct Dim {
+  bool isProduct = false;
+  int64_t constant = 0;
+  std::vector<std::pair<int64_t, int32_t>>
+      terms; // coefficient (1 in a product), number of the symbol
+
+  bool isConstant() const {
+    return terms.empty();
+  }
+};
+
+struct Param {
+  bool isTensor = false;
+  std::string name;
+  const ElementType* type = nullptr;
+  // The rest is of tensors only.
+  std::vector<Dim> shape;
+  std::optional<std::vector<Dim>> strides; // nothing: row-major and contiguous
+  int64_t align = 1;                       // bytes
+  bool used = true;                        // if not, None may be passed
+};
+
+struct DeviceAssertion {
+  std::string message;
+  std::string file;
+  int32_t line = 0;
+  int32_t column = 0;
+};
+
+struct Manifest {
+  std::string name;
+  std::string target;
+  std::string cpu;
+  std::vector<Param> params;
+  std::vector<std::string> symbols;
+  int64_t scratchBytes = 0;
+  std::vector<DeviceAssertion> asserts;
+  std::vector<int32_t> outIdx; // numbers of parameters, ascending, none negative
+
+  /// Reads and checks the JSON; on failure, nothing, and `error` says what is wrong where.
+  static std::optional<Manifest> parse(std::string_view json, std::string& error);
+  /// Sets `outIdx`; negative numbers count from the end. False, and `error`, if they name no
+  /// tensors.
+  bool setOutputs(std::span<const int64_t> numbers, std::string& error);
+};
+
+} // namespace tilewright::runtime
