@@ -16,7 +16,7 @@ CODE_SPAN = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
 MAKE = re.compile(r"\bmake ([a-z]+)\b")
 # A path with one of these is a pattern or a placeholder.
-PATTERN = re.compile(r"^\.\w+$|[<>*{}$\s]|\.\.\.|NAME|\bx\.|x_")
+PATTERN = re.compile(r"^\.\w+$|[<>*{}$\s]|\.\.\.|NAME|\bx\.|x_|_x\.")
 SUFFIXES = (".py", ".cpp", ".h", ".td", ".md", ".mlir", ".txt", ".cmake", ".json", ".toml", ".sh")
 # Made by the build or by a run.
 MADE = ("build/", "build-asan/", ".venv", ".deps")

@@ -3,6 +3,8 @@
 
 from pathlib import Path
 
+import pytest
+
 import check_docs
 import check_layering
 import check_messages
@@ -11,7 +13,6 @@ import check_sizes
 import check_spdx
 import debian_packages
 import make_docs
-import pytest
 import run_tests
 from sources import ROOT
 

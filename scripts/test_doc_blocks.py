@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from doc_blocks import Block, all_blocks, blocks_of
 from sources import ROOT
 
