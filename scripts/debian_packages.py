@@ -236,6 +236,13 @@ def repair_links(root: Path) -> None:
                 path.symlink_to(inside)
 
 
+def link_run_path(root: Path) -> None:
+    """Lets LLVM's libraries, whose run path is `$ORIGIN/../lib`, find what they need themselves."""
+    for folder in sorted((root / "usr/lib").glob("*-linux-gnu")):
+        if (folder / "libc.so").exists() and not (folder.parent / "lib").is_symlink():
+            (folder.parent / "lib").symlink_to(folder.name)
+
+
 def unpack_without_root(
     missing: Sequence[Package], deps: Path, log: Path, say: Callable[[str], None]
 ) -> None:
@@ -275,6 +282,7 @@ def unpack_without_root(
         run_logged(command, log, f"unpacking {archive.name}")
     repair_links(root)
     link_host_libraries(root)
+    link_run_path(root)
     shutil.rmtree(archives)
     for name, _ in wanted:
         (deps / "packages").mkdir(exist_ok=True)
