@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from tilewright import cache
 
 KEY = "ab" + "0" * 62

@@ -10,6 +10,7 @@ import re
 
 import numpy as np
 import pytest
+
 from tilewright import _runtime
 from tilewright.kernel_fixtures import build_library, manifest_of, scalar, symbol_dim, tensor
 
