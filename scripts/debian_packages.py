@@ -225,22 +225,18 @@ def link_host_libraries(root: Path) -> None:
 
 
 def repair_links(root: Path) -> None:
-    """Makes absolute links of the packages point into the root; those to the machine's own stay."""
+    """Makes absolute links of the packages point into the root."""
     for folder, folders, files in os.walk(root):
         for name in (*folders, *files):
             path = Path(folder, name)
             target = path.readlink() if path.is_symlink() else Path()
-            inside = root / target.relative_to("/") if target.is_absolute() else path
-            if not target.is_relative_to(root) and inside != path and inside.exists():
+            if (
+                target.is_absolute()
+                and not target.is_relative_to(root)
+                and (root / target.relative_to("/")).exists()
+            ):
                 path.unlink()
-                path.symlink_to(inside)
-
-
-def link_run_path(root: Path) -> None:
-    """Lets LLVM's libraries, whose run path is `$ORIGIN/../lib`, find what they need themselves."""
-    for folder in sorted((root / "usr/lib").glob("*-linux-gnu")):
-        if (folder / "libc.so").exists() and not (folder.parent / "lib").is_symlink():
-            (folder.parent / "lib").symlink_to(folder.name)
+                path.symlink_to(root / target.relative_to("/"))
 
 
 def unpack_without_root(
@@ -282,7 +278,6 @@ def unpack_without_root(
         run_logged(command, log, f"unpacking {archive.name}")
     repair_links(root)
     link_host_libraries(root)
-    link_run_path(root)
     shutil.rmtree(archives)
     for name, _ in wanted:
         (deps / "packages").mkdir(exist_ok=True)

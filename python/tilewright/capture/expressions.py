@@ -1,0 +1,464 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Evaluates the expressions of a kernel: Python's for Python values, the builder for the rest."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import functools
+import operator
+from typing import TYPE_CHECKING, Any
+
+from ..language.values import (
+    POISON,
+    BufferRef,
+    Element,
+    Expr,
+    LanguageError,
+    Poison,
+    PoisonUsed,
+    has_poison,
+    subscript,
+    unsupported,
+)
+from .laziness import is_total
+from .prescan import is_of_language, is_unsupported_construct
+from .scopes import Scope
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from ..errors import Place
+    from .source import FunctionSource
+    from .tracer import Tracer
+
+Value = Any  # a value of the kernel, poison, or any Python object
+
+_BINARY: dict[type[ast.operator], Callable[[Value, Value], Value]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: operator.pow,
+    ast.LShift: operator.lshift,
+    ast.RShift: operator.rshift,
+    ast.BitAnd: operator.and_,
+    ast.BitOr: operator.or_,
+    ast.BitXor: operator.xor,
+    ast.MatMult: operator.matmul,
+}
+_COMPARE: dict[type[ast.cmpop], Callable[[Value, Value], Value]] = {
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Is: operator.is_,
+    ast.IsNot: operator.is_not,
+    ast.In: lambda a, b: a in b,
+    ast.NotIn: lambda a, b: a not in b,
+}
+#: Builtins that would look at the interpreter's own frame.
+_FRAME_BUILTINS = (locals, globals, vars, eval, exec)
+
+
+class Reference:
+    """What a `T.Ref` parameter of a macro is bound to: reading loads, assigning stores."""
+
+    __slots__ = ("element",)
+
+    def __init__(self, element: Element) -> None:
+        self.element = element
+
+
+class ExpressionEvaluator:
+    """Evaluates expressions of one activation of a kernel, macro or nested function."""
+
+    def __init__(
+        self,
+        source: FunctionSource,
+        tracer: Tracer,
+        scope: Scope,
+        outside: Callable[[str], Value],
+    ) -> None:
+        self.source = source
+        self.tracer = tracer
+        self.scope = scope
+        #: Names from outside the function: closure, globals, builtins; KeyError if unknown.
+        self.outside = outside
+        self._places: dict[ast.AST, Place] = {}
+
+    def place(self, node: ast.AST) -> Place:
+        place = self._places.get(node)
+        if place is None:
+            place = self._places[node] = self.source.place(node)
+        return place
+
+    def mark(self, node: ast.AST) -> None:
+        """What is built from now on comes from `node`."""
+        self.tracer.at(self.place(node))
+
+    def evaluate(self, node: ast.expr) -> Value:
+        """The value of `node`. An element stays a reference to its buffer until it is used."""
+        method = getattr(self, "eval_" + type(node).__name__, None)
+        if method is None:
+            if is_unsupported_construct(node):
+                raise PoisonUsed  # the prescan has reported it
+            self.mark(node)
+            raise unsupported(f"{type(node).__name__.lower()} can't be captured in a kernel")
+        return method(node)
+
+    def value(self, node: ast.expr) -> Value:
+        """The value of `node`, with elements loaded: what a name is bound to."""
+        return self.settled(self.evaluate(node), node)
+
+    def settled(self, value: Value, node: ast.AST) -> Value:
+        if isinstance(value, Element):
+            self.mark(node)
+            return self.tracer.expression(value)
+        if isinstance(value, Reference):
+            return self.settled(value.element, node)
+        return value
+
+    # Names and constants -----------------------------------------------------------------------
+
+    def eval_Constant(self, node: ast.Constant) -> Value:
+        return node.value
+
+    def lookup(self, node: ast.Name) -> Value:
+        """What a name is bound to, variables as themselves."""
+        scope = self.scope.find(node.id)
+        if scope is not None:
+            self.mark(node)
+            return scope.read(node.id, self.place(node))
+        try:
+            return self.outside(node.id)
+        except KeyError:
+            pass
+        if self.is_local(node.id):
+            self.mark(node)
+            raise LanguageError(f"name {node.id!r} is used before it is bound")
+        return POISON  # the prescan has reported it
+
+    def is_local(self, name: str) -> bool:
+        return any(
+            isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store)
+            for n in ast.walk(self.source.node)
+        )
+
+    def eval_Name(self, node: ast.Name) -> Value:
+        value = self.lookup(node)
+        if isinstance(value, BufferRef) and value.is_variable:
+            self.mark(node)
+            return self.tracer.expression(value)
+        return self.settled(value, node)
+
+    def eval_NamedExpr(self, node: ast.NamedExpr) -> Value:
+        value = self.value(node.value)
+        self.mark(node)
+        self.bind_name(node.target.id, value, node.target)
+        return value
+
+    def bind_name(self, name: str, value: Value, node: ast.AST) -> None:
+        raise NotImplementedError
+
+    def eval_Attribute(self, node: ast.Attribute) -> Value:
+        owner = self.base(node.value)
+        self.mark(node)
+        if isinstance(owner, Poison):
+            return POISON
+        try:
+            return getattr(owner, node.attr)
+        except LanguageError:
+            raise
+        except AttributeError as missing:
+            if is_of_language(owner) and isinstance(node.value, ast.Name):
+                return POISON  # the prescan has reported it
+            if isinstance(owner, BufferRef):
+                raise LanguageError(
+                    f"buffer {owner.name!r} has no attribute {node.attr!r}"
+                ) from None
+            raise LanguageError(str(missing)) from None
+
+    def base(self, node: ast.expr) -> Value:
+        """What stands before a dot or a bracket: a variable is not loaded there."""
+        if isinstance(node, ast.Name):
+            value = self.lookup(node)
+            return value.element if isinstance(value, Reference) else value
+        return self.evaluate(node)
+
+    # Operators ---------------------------------------------------------------------------------
+
+    def eval_BinOp(self, node: ast.BinOp) -> Value:
+        left, right = self.evaluate(node.left), self.evaluate(node.right)
+        self.mark(node)
+        return self.operate(node.op, left, right)
+
+    def operate(self, op: ast.operator, left: Value, right: Value) -> Value:
+        if isinstance(left, Poison) or isinstance(right, Poison):
+            return POISON
+        return _BINARY[type(op)](left, right)
+
+    def eval_UnaryOp(self, node: ast.UnaryOp) -> Value:
+        operand = self.evaluate(node.operand)
+        self.mark(node)
+        if isinstance(operand, Poison):
+            return POISON
+        if isinstance(node.op, ast.Not):
+            known = self.truth(operand)
+            if isinstance(known, bool):
+                return not known
+            return self.tracer.unary("logical_not", known)
+        if isinstance(node.op, ast.USub):
+            return -operand
+        return ~operand if isinstance(node.op, ast.Invert) else +operand
+
+    def truth(self, value: Value) -> Value:
+        """A condition: a bool where it is known while tracing, else a value of the kernel."""
+        if isinstance(value, Poison):
+            raise PoisonUsed
+        if isinstance(value, BufferRef) and value.is_variable:
+            value = self.tracer.expression(value)
+        if isinstance(value, Expr):
+            value = self.tracer.expression(value)
+            if isinstance(value, Poison):
+                raise PoisonUsed
+            known = self.tracer.constant_value(value) if isinstance(value, Expr) else value
+            return value if known is None else bool(known)
+        return bool(value)
+
+    def eval_Compare(self, node: ast.Compare) -> Value:
+        left = self.evaluate(node.left)
+        result: Value = True
+        for op, right_node in zip(node.ops, node.comparators, strict=True):
+            right = self.evaluate(right_node)
+            self.mark(node)
+            if has_poison((left, right)):
+                return POISON
+            step = _COMPARE[type(op)](left, right)
+            if isinstance(step, Expr) and isinstance(result, Expr):
+                result = self.tracer.binary("logical_and", result, step)
+            elif isinstance(step, Expr) or not isinstance(result, Expr):
+                result = step
+            elif not step:
+                return False
+            if not isinstance(result, Expr) and not result:
+                return result
+            left = right
+        return result
+
+    def eval_BoolOp(self, node: ast.BoolOp) -> Value:
+        return self._lazy_chain(node, node.values)
+
+    def _lazy_chain(self, node: ast.BoolOp, values: list[ast.expr]) -> Value:
+        is_and = isinstance(node.op, ast.And)
+        first = self.value(values[0])
+        if len(values) == 1:
+            return first
+        if isinstance(first, Poison):
+            return POISON
+        known = self.truth(first)
+        if isinstance(known, bool):
+            return self._lazy_chain(node, values[1:]) if known == is_and else first
+        rest_nodes = values[1:]
+
+        def rest() -> Value:
+            value = self._lazy_chain(node, rest_nodes)
+            return value if isinstance(value, Poison) else self.truth(value)
+
+        if all(is_total(self, v) for v in rest_nodes):
+            right = rest()
+            self.mark(node)
+            if isinstance(right, Poison):
+                return POISON
+            if isinstance(right, bool):
+                return known if right == is_and else right
+            return self.tracer.binary("logical_and" if is_and else "logical_or", known, right)
+        if is_and:
+            return self.tracer.choose(known, rest, lambda: False)
+        return self.tracer.choose(known, lambda: True, rest)
+
+    def eval_IfExp(self, node: ast.IfExp) -> Value:
+        return self.choose(node, node.test, node.body, node.orelse)
+
+    def choose(self, node: ast.expr, test: ast.expr, then: ast.expr, other: ast.expr) -> Value:
+        """Lazy choice. Both sides are computed only where neither can fault: that vectorizes."""
+        condition = self.truth(self.value(test))
+        if isinstance(condition, bool):
+            return self.evaluate(then if condition else other)
+        if not (is_total(self, then) and is_total(self, other)):
+            self.mark(node)
+            return self.tracer.choose(
+                condition, lambda: self.value(then), lambda: self.value(other)
+            )
+        when_true, when_false = self.value(then), self.value(other)
+        self.mark(node)
+        if has_poison((when_true, when_false)):
+            return POISON
+        return self.tracer.select(condition, when_true, when_false)
+
+    # Containers --------------------------------------------------------------------------------
+
+    def _items(self, nodes: list[ast.expr]) -> list[Value]:
+        items: list[Value] = []
+        for node in nodes:
+            if isinstance(node, ast.Starred):
+                items.extend(self.value(node.value))
+            else:
+                items.append(self.value(node))
+        return items
+
+    def eval_Tuple(self, node: ast.Tuple) -> Value:
+        return tuple(self._items(node.elts))
+
+    def eval_List(self, node: ast.List) -> Value:
+        return self._items(node.elts)
+
+    def eval_Set(self, node: ast.Set) -> Value:
+        return set(self._items(node.elts))
+
+    def eval_Dict(self, node: ast.Dict) -> Value:
+        result: dict[Value, Value] = {}
+        for key, value in zip(node.keys, node.values, strict=True):
+            if key is None:
+                result.update(self.value(value))
+            else:
+                result[self.value(key)] = self.value(value)
+        return result
+
+    def eval_JoinedStr(self, node: ast.JoinedStr) -> Value:
+        return "".join(str(self.value(part)) for part in node.values)
+
+    def eval_FormattedValue(self, node: ast.FormattedValue) -> Value:
+        value = self.value(node.value)
+        spec = self.value(node.format_spec) if node.format_spec else ""
+        convert: Callable[[Value], str] | None = {
+            ord("r"): repr,
+            ord("s"): str,
+            ord("a"): ascii,
+        }.get(node.conversion)
+        return format(convert(value) if convert else value, spec)
+
+    def eval_Slice(self, node: ast.Slice) -> Value:
+        parts = [self.value(p) if p else None for p in (node.lower, node.upper, node.step)]
+        return slice(*parts)
+
+    def eval_Subscript(self, node: ast.Subscript) -> Value:
+        owner = self.base(node.value)
+        index = self.value(node.slice)
+        self.mark(node)
+        if isinstance(owner, Poison) or has_poison(index):
+            return POISON
+        if isinstance(owner, BufferRef):
+            return subscript(owner, index)
+        found = owner[index]
+        if isinstance(found, BufferRef) and found.is_variable:
+            return self.tracer.expression(found)
+        return found
+
+    # Comprehensions and lambdas: Python, at trace time ---------------------------------------
+
+    def _comprehend(self, generators: list[ast.comprehension], at: int = 0) -> Iterator[None]:
+        if at == len(generators):
+            yield
+            return
+        generator = generators[at]
+        for item in self.value(generator.iter):
+            self.unpack(generator.target, item)
+            if all(self.truth(self.value(test)) for test in generator.ifs):
+                yield from self._comprehend(generators, at + 1)
+
+    def unpack(self, target: ast.expr, value: Value) -> None:
+        raise NotImplementedError
+
+    def _in_inner_scope(self, collect: Callable[[], Value]) -> Value:
+        outer = self.scope
+        self.scope = Scope(self.tracer.frames, outer)
+        try:
+            return collect()
+        finally:
+            self.scope = outer
+
+    def eval_ListComp(self, node: ast.ListComp) -> Value:
+        steps = self._comprehend(node.generators)
+        return self._in_inner_scope(lambda: [self.value(node.elt) for _ in steps])
+
+    def eval_SetComp(self, node: ast.SetComp) -> Value:
+        return set(self.eval_ListComp(node))  # type: ignore[arg-type]
+
+    def eval_GeneratorExp(self, node: ast.GeneratorExp) -> Value:
+        return iter(self.eval_ListComp(node))  # type: ignore[arg-type]
+
+    def eval_DictComp(self, node: ast.DictComp) -> Value:
+        steps = self._comprehend(node.generators)
+        return self._in_inner_scope(
+            lambda: {self.value(node.key): self.value(node.value) for _ in steps}
+        )
+
+    # Calls -------------------------------------------------------------------------------------
+
+    def eval_Call(self, node: ast.Call) -> Value:
+        function = self.evaluate(node.func)
+        if isinstance(function, Poison):
+            self._arguments_only(node)
+            return POISON
+        if getattr(function, "is_lazy_choice", False) and len(node.args) == 3 and not node.keywords:
+            return self.choose(node, *node.args)
+        keeps_elements = getattr(function, "__module__", "").startswith("tilewright.language")
+        read = self.evaluate if keeps_elements else self.value
+        name, self.tracer.pending_name = self.tracer.pending_name, None
+        args: list[Value] = []
+        for argument in node.args:
+            if isinstance(argument, ast.Starred):
+                args.extend(self.value(argument.value))
+            else:
+                args.append(read(argument))
+        keywords: dict[str, Value] = {}
+        for keyword in node.keywords:
+            if keyword.arg is None:
+                keywords.update(self.value(keyword.value))
+            else:
+                keywords[keyword.arg] = read(keyword.value)
+        self.mark(node)
+        self.tracer.pending_name = name
+        return self._call(function, args, keywords, node)
+
+    def _arguments_only(self, node: ast.Call) -> None:
+        """Evaluates the arguments of an unknown function, for the errors in them."""
+        for argument in [*node.args, *(k.value for k in node.keywords)]:
+            if not isinstance(argument, ast.Starred):
+                self.evaluate(argument)
+
+    def _call(
+        self, function: Value, args: list[Value], keywords: dict[str, Value], node: ast.Call
+    ) -> Value:
+        is_pick = function is builtins.max or function is builtins.min
+        if is_pick and len(args) > 1 and any(isinstance(a, Expr) for a in args):
+            from ..language import math_ops
+
+            return functools.reduce(
+                math_ops.max if function is builtins.max else math_ops.min, args
+            )
+        name = getattr(function, "__name__", "")
+        if any(function is builtin for builtin in _FRAME_BUILTINS):
+            raise unsupported(f"{name}() can't be captured in a kernel")
+        place = self.tracer.place
+        try:
+            return function(*args, **keywords)
+        except (LanguageError, PoisonUsed):
+            raise
+        except Exception as error:
+            self.tracer.at(place)
+            raise CallFailed(ast.unparse(node.func), error) from error
+
+
+class CallFailed(Exception):
+    """A function that the kernel called while it was traced raised an exception."""
+
+    def __init__(self, name: str, error: Exception) -> None:
+        super().__init__(name)
+        self.name = name
+        self.error = error

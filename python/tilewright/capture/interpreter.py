@@ -1,0 +1,589 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the statements of a kernel against the builder.
+
+Every statement is guarded: one that fails records its message, and the names that it would have
+bound are poison, which silences all that follows from them. So one run finds all errors.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import warnings
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Any
+
+from ..errors import CompileError, JITNoBuilderError, Note, Place
+from ..language.dtypes import Dtype
+from ..language.frames import KernelLaunch, Loop, RunTimeContext
+from ..language.values import (
+    POISON,
+    BufferRef,
+    Element,
+    Expr,
+    LanguageError,
+    Poison,
+    PoisonUsed,
+    RegionRef,
+    subscript,
+    unsupported,
+)
+from .expressions import CallFailed, ExpressionEvaluator, Reference
+from .scopes import Binding, Escaped, Frame, Scope
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from .source import FunctionSource
+    from .tracer import Tracer
+
+Value = Any
+
+
+class TilewrightWarning(UserWarning):
+    """Something in a kernel that is legal and probably not meant."""
+
+
+class Signal(Enum):
+    """How a block of statements ended, other than by reaching its end."""
+
+    BREAK = auto()  # of a loop that runs while tracing
+    CONTINUE = auto()
+    STOP = auto()  # after a break or continue of the running kernel: the rest is never reached
+    RETURN = auto()
+
+
+class Interpreter(ExpressionEvaluator):
+    """One activation of a kernel, a macro or a nested function."""
+
+    def __init__(
+        self,
+        source: FunctionSource,
+        tracer: Tracer,
+        scope: Scope,
+        outside: Callable[[str], Value],
+    ) -> None:
+        super().__init__(source, tracer, scope, outside)
+        self.returned: Value = None
+        self._base_depth = len(tracer.frames)
+        #: For each open loop: whether it runs in the kernel, and the number of frames around it.
+        self._loops: list[tuple[bool, int]] = []
+
+    def run(self, body: Sequence[ast.stmt]) -> Value:
+        self.block(body)
+        return self.returned
+
+    # Blocks and guards -------------------------------------------------------------------------
+
+    def block(self, body: Sequence[ast.stmt]) -> Signal | None:
+        """Runs statements; contexts opened without `with` end with the block."""
+        opened: list[tuple[RunTimeContext, Frame]] = []
+        signal: Signal | None = None
+        for number, statement in enumerate(body):
+            signal = self.statement(statement, opened)
+            if signal is not None:
+                jumps = isinstance(statement, (ast.Break, ast.Continue))
+                if jumps and number + 1 < len(body):
+                    self._warn(body[number + 1], "code after break or continue is never reached")
+                break
+        for context, frame in reversed(opened):
+            self.leave_context(context, frame)
+        return signal
+
+    def statement(
+        self, node: ast.stmt, opened: list[tuple[RunTimeContext, Frame]]
+    ) -> Signal | None:
+        method = getattr(self, "exec_" + type(node).__name__, None)
+        depth = len(self.tracer.frames)
+        try:
+            if method is None:
+                raise PoisonUsed  # reported by the prescan
+            self.mark(node)
+            signal = method(node)
+            if isinstance(signal, RunTimeContext):
+                opened.append((signal, self.enter_context(signal, node)))
+                return None
+            return signal  # type: ignore[no-any-return]
+        except (PoisonUsed, LanguageError, CallFailed, CompileError, JITNoBuilderError) as error:
+            self._failed(node, error)
+        except RecursionError as error:
+            self._failed(node, LanguageError("the kernel nests too deeply"))
+            self.tracer.causes.append(error)
+        except Exception as error:
+            self.tracer.causes.append(error)
+            self.tracer.report(f"this raises {type(error).__name__}: {error}")
+            self._poison(node)
+        assert len(self.tracer.frames) == depth, "a failed statement left a frame open"
+        return None
+
+    def _failed(self, node: ast.stmt, error: Exception) -> None:
+        tracer = self.tracer
+        tracer.pending_name = None
+        if isinstance(error, LanguageError):
+            tracer.report(error.message, error.kind, notes=_notes(error))
+        elif isinstance(error, CompileError):
+            tracer.found.extend(d for d in error.diagnostics if d not in tracer.found)
+        elif isinstance(error, CallFailed):
+            tracer.causes.append(error.error)
+            tracer.report(_call_message(error), notes=_inner_place(error.error))
+        elif isinstance(error, JITNoBuilderError):
+            tracer.report(str(error))
+        self._poison(node)
+
+    def _poison(self, node: ast.stmt) -> None:
+        """Binds all names that the failed statement would have bound."""
+        for child in ast.walk(node):
+            if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store):
+                binding = self.scope.names.get(child.id)
+                if isinstance(binding, Binding) and _is_variable(binding.value):
+                    continue
+                self.scope.names[child.id] = Binding(
+                    POISON, len(self.tracer.frames), self.place(child)
+                )
+
+    def _warn(self, node: ast.AST, message: str) -> None:
+        place = self.place(node)
+        warnings.warn_explicit(message, TilewrightWarning, place.file, place.line)
+
+    # Binding -----------------------------------------------------------------------------------
+
+    def bind_name(self, name: str, value: Value, node: ast.AST) -> None:
+        self.mark(node)
+        binding = self.scope.names.get(name)
+        if isinstance(binding, Binding):
+            known = binding.value
+            if isinstance(known, Reference):
+                self.tracer.store(known.element, value)
+                return
+            if _is_variable(known) and not _is_variable(value):
+                self.tracer.store(self.scope.read(name, self.place(node)).element(), value)
+                return
+        self.scope.bind(name, value, self.place(node))
+
+    def unpack(self, target: ast.expr, value: Value) -> None:
+        """Binds or stores `value` to the target of an assignment."""
+        if isinstance(target, ast.Name):
+            self.bind_name(target.id, value, target)
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            for part, item in self._parts(target, value):
+                self.unpack(part, item)
+        elif isinstance(target, ast.Subscript):
+            self._store_item(target, value)
+        elif isinstance(target, ast.Attribute):
+            self.mark(target)
+            raise unsupported("assigning to an attribute can't be captured in a kernel")
+        else:
+            self.mark(target)
+            raise unsupported(f"assigning to {type(target).__name__.lower()} can't be captured")
+
+    def _parts(
+        self, target: ast.Tuple | ast.List, value: Value
+    ) -> Iterable[tuple[ast.expr, Value]]:
+        if isinstance(value, Poison):
+            return [(part, POISON) for part in target.elts]
+        if isinstance(value, Expr) and len(target.elts) == 1:
+            return [(target.elts[0], value)]
+        items = list(value)
+        stars = [k for k, part in enumerate(target.elts) if isinstance(part, ast.Starred)]
+        if not stars:
+            if len(items) != len(target.elts):
+                self.mark(target)
+                raise LanguageError(f"{len(target.elts)} names are bound to {len(items)} values")
+            return list(zip(target.elts, items, strict=True))
+        at, rest = stars[0], len(target.elts) - stars[0] - 1
+        starred = target.elts[at]
+        assert isinstance(starred, ast.Starred)
+        middle = items[at : len(items) - rest]
+        return [
+            *zip(target.elts[:at], items[:at], strict=True),
+            (starred.value, middle),
+            *zip(target.elts[at + 1 :], items[len(items) - rest :], strict=True),
+        ]
+
+    def _store_item(self, target: ast.Subscript, value: Value) -> None:
+        owner = self.base(target.value)
+        index = self.value(target.slice)
+        self.mark(target)
+        if isinstance(owner, Poison):
+            return
+        if not isinstance(owner, BufferRef):
+            held = owner[index] if isinstance(owner, list) else None
+            if isinstance(held, BufferRef) and held.is_variable:
+                self.tracer.store(held.element(), value)
+            else:
+                owner[index] = value
+            return
+        place = subscript(owner, index)
+        if isinstance(place, RegionRef):
+            raise LanguageError(
+                f"a slice of {owner.name!r} can't be assigned; use T.copy or T.fill"
+            )
+        if isinstance(place, Element):
+            self.tracer.store(place, value)
+
+    # Simple statements -------------------------------------------------------------------------
+
+    def exec_Assign(self, node: ast.Assign) -> Signal | RunTimeContext | None:
+        first = node.targets[0]
+        if isinstance(first, ast.Name):
+            self.tracer.pending_name = first.id
+        value = self.value(node.value)
+        self.tracer.pending_name = None
+        if isinstance(value, RunTimeContext):
+            return value.bound_to(first)
+        for target in node.targets:
+            self.mark(target)
+            self.unpack(target, value)
+        return None
+
+    def exec_AnnAssign(self, node: ast.AnnAssign) -> None:
+        if node.value is None:
+            return
+        if isinstance(node.target, ast.Name):
+            self.tracer.pending_name = node.target.id
+        value = self.value(node.value)
+        self.tracer.pending_name = None
+        annotation = self._annotation(node.annotation)
+        if isinstance(annotation, Dtype) and isinstance(value, (Expr, bool, int, float)):
+            self.mark(node.value)
+            value = annotation(value)
+        self.unpack(node.target, value)
+
+    def _annotation(self, node: ast.expr) -> Value:
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            node = ast.parse(node.value, mode="eval").body
+        try:
+            return self.evaluate(node)
+        except (LanguageError, PoisonUsed, CallFailed):
+            return None
+
+    def exec_AugAssign(self, node: ast.AugAssign) -> None:
+        target = node.target
+        if isinstance(target, ast.Name):
+            current = self.lookup(target)
+            if isinstance(current, BufferRef) and not current.is_variable:
+                self.mark(node)
+                raise LanguageError(
+                    f"augmented assignment to the whole buffer {current.name!r}; "
+                    f"write {target.id}[0] op= value"
+                )
+            current = self.eval_Name(ast.copy_location(ast.Name(target.id, ast.Load()), target))
+            self._aug_names(target, node)
+            value = self.evaluate(node.value)
+            self.mark(node)
+            self.bind_name(target.id, self.operate(node.op, current, value), target)
+            return
+        if not isinstance(target, ast.Subscript):
+            raise unsupported("assigning to an attribute can't be captured in a kernel")
+        owner = self.base(target.value)
+        index = self.value(target.slice)
+        value = self.value(node.value)
+        self.mark(node)
+        if isinstance(owner, Poison) or isinstance(value, Poison):
+            return
+        if isinstance(owner, BufferRef):
+            element = subscript(owner, index)
+            if isinstance(element, RegionRef):
+                raise LanguageError(f"a slice of {owner.name!r} can't be assigned; use T.Parallel")
+            if isinstance(element, Element):
+                self.tracer.store(element, self.operate(node.op, element, value))
+        else:
+            held = owner[index]
+            result = self.operate(node.op, held, value)
+            if isinstance(held, BufferRef) and held.is_variable:
+                self.tracer.store(held.element(), result)
+            else:
+                owner[index] = result
+
+    def _aug_names(self, target: ast.Name, node: ast.AugAssign) -> None:
+        self._places.setdefault(target, self.source.place(target))
+
+    def exec_Expr(self, node: ast.Expr) -> RunTimeContext | None:
+        if isinstance(node.value, ast.Constant):
+            return None
+        value = self.evaluate(node.value)
+        if isinstance(value, Loop):
+            raise unsupported("a loop object must be used in a for statement")
+        return value if isinstance(value, RunTimeContext) else None
+
+    def exec_Pass(self, node: ast.Pass) -> None:
+        return None
+
+    def exec_Assert(self, node: ast.Assert) -> None:
+        condition = self.truth(self.value(node.test))
+        if isinstance(condition, bool):
+            if not condition:
+                message = f": {self.value(node.msg)}" if node.msg else ""
+                self.mark(node)
+                raise LanguageError(f"assertion failed while tracing{message}")
+            return
+        text = str(self.value(node.msg)) if node.msg else ast.unparse(node.test)
+        self.mark(node)
+        self.tracer.builder.device_assert(self.tracer.value(condition), text)
+
+    def exec_Raise(self, node: ast.Raise) -> None:
+        error = self.value(node.exc) if node.exc else None
+        if isinstance(error, type):
+            error = error()
+        self.mark(node)
+        if self._is_conditional():
+            raise unsupported("'raise' under a condition of the running kernel; use assert")
+        raise LanguageError(f"the kernel raises {type(error).__name__}: {error}")
+
+    def exec_Import(self, node: ast.Import) -> None:
+        for alias in node.names:
+            module = importlib.import_module(alias.name)
+            top = importlib.import_module(alias.name.split(".")[0])
+            name = alias.asname or alias.name.split(".")[0]
+            self.bind_name(name, module if alias.asname else top, node)
+
+    def exec_ImportFrom(self, node: ast.ImportFrom) -> None:
+        package = self.source.function.__globals__.get("__package__")
+        module = importlib.import_module("." * node.level + (node.module or ""), package)
+        for alias in node.names:
+            self.bind_name(alias.asname or alias.name, getattr(module, alias.name), node)
+
+    def exec_Return(self, node: ast.Return) -> Signal:
+        value = self.value(node.value) if node.value else None
+        self.mark(node)
+        if self._is_conditional():
+            raise unsupported("'return' inside a loop or branch of the running kernel")
+        self.returned = value
+        return Signal.RETURN
+
+    def _is_conditional(self) -> bool:
+        """Whether this statement runs under a loop or branch of this function."""
+        return any(f.is_conditional for f in self.tracer.frames[self._base_depth :])
+
+    def exec_FunctionDef(self, node: ast.FunctionDef) -> None:
+        from .functions import NestedFunction
+
+        function: Value = NestedFunction(self, node.name, node.args, node.body)
+        for decorator in reversed(node.decorator_list):
+            function = self.evaluate(decorator)(function)
+        self.bind_name(node.name, function, node)
+
+    def eval_Lambda(self, node: ast.Lambda) -> Value:
+        from .functions import NestedFunction
+
+        body = ast.copy_location(ast.Return(node.body), node.body)
+        return NestedFunction(self, "<lambda>", node.args, [body])
+
+    # Control -----------------------------------------------------------------------------------
+
+    def enter_frame(
+        self, kind: str, node: ast.AST, is_loop: bool = False, is_branch: bool = False
+    ) -> Frame:
+        place = self.place(node)
+        frame = Frame(f"{kind} at line {place.line}", place, is_loop, is_branch)
+        self.tracer.frames.append(frame)
+        self.scope.save()
+        return frame
+
+    def leave_frame(
+        self, frame: Frame, others: Sequence[dict[str, Binding | Escaped]] = ()
+    ) -> None:
+        made = self.scope.restore()
+        self.tracer.frames.remove(frame)
+        self.scope.leave(frame, [*others, made])
+
+    def exec_If(self, node: ast.If) -> Signal | None:
+        condition = self.truth(self.value(node.test))
+        if isinstance(condition, bool):
+            return self.block(node.body if condition else node.orelse)
+        self.mark(node.test)
+        self.tracer.builder.begin_if(self.tracer.value(condition))
+        frame = self.enter_frame("the if", node, is_branch=True)
+        self.block(node.body)
+        then = self.scope.restore()
+        self.scope.save()
+        if node.orelse:
+            self.mark(node)
+            self.tracer.builder.begin_else()
+            self.block(node.orelse)
+        self.mark(node)
+        self.tracer.builder.end_if()
+        self.leave_frame(frame, [then])
+        return None
+
+    def exec_While(self, node: ast.While) -> None:
+        if isinstance(node.test, ast.Constant):
+            raise LanguageError(f"the condition of this loop is always {bool(node.test.value)}")
+        builder = self.tracer.builder
+        builder.begin_while()
+        frame = self.enter_frame("the while loop", node, is_loop=True)
+        condition: Value = True
+        try:
+            condition = self.truth(self.value(node.test))
+            self.mark(node.test)
+            if isinstance(condition, bool):
+                raise LanguageError(f"the condition of this loop is always {condition}")
+        finally:
+            self.tracer.builder.while_condition(self.tracer.value(condition))
+            if isinstance(condition, bool):
+                self.tracer.builder.end_while()
+                self.leave_frame(frame)
+        self._loop_body(node.body, run_time=True)
+        self.mark(node)
+        self.tracer.builder.end_while()
+        self.leave_frame(frame)
+
+    def exec_For(self, node: ast.For) -> Signal | None:
+        iterable = self._iterable(node.iter)
+        self.mark(node.iter)
+        if isinstance(iterable, Loop):
+            self._run_time_loop(node, iterable)
+            return None
+        if isinstance(iterable, (BufferRef, Expr)):
+            raise LanguageError(
+                "a for loop needs a loop of the language, a range or a Python sequence"
+            )
+        return self._trace_time_loop(node, iterable)
+
+    def _iterable(self, node: ast.expr) -> Value:
+        """The iterable of a for statement, where `range` means T.serial."""
+        if isinstance(node, ast.Call):
+            function = self.evaluate(node.func)
+            if function is range:
+                from ..language.loops import serial
+
+                args = [self.value(a) for a in node.args]
+                self.mark(node)
+                return POISON if any(isinstance(a, Poison) for a in args) else serial(*args)
+        value = self.value(node)
+        if isinstance(value, Poison):
+            raise PoisonUsed
+        return value
+
+    def _run_time_loop(self, node: ast.For, loop: Loop) -> None:
+        names = _target_names(node.target)
+        variables = loop.enter(self.tracer, names)
+        frame = self.enter_frame(f"the {loop.kind} loop", node, is_loop=True)
+        try:
+            self.unpack(node.target, variables[0] if len(variables) == 1 else tuple(variables))
+            self._loop_body(node.body, run_time=True)
+        finally:
+            self.mark(node)
+            loop.leave(self.tracer)
+            self.leave_frame(frame)
+
+    def _loop_body(self, body: Sequence[ast.stmt], run_time: bool) -> Signal | None:
+        self._loops.append((run_time, len(self.tracer.frames)))
+        try:
+            return self.block(body)
+        finally:
+            self._loops.pop()
+
+    def _trace_time_loop(self, node: ast.For, iterable: Iterable[Value]) -> Signal | None:
+        """A loop over a Python sequence runs while tracing, once per item."""
+        for item in iterable:
+            self.unpack(node.target, item)
+            signal = self._loop_body(node.body, run_time=False)
+            if signal is Signal.BREAK:
+                break
+            if signal in (Signal.STOP, Signal.RETURN):
+                return signal
+        return None
+
+    def exec_Break(self, node: ast.Break) -> Signal:
+        return self._jump("break", Signal.BREAK)
+
+    def exec_Continue(self, node: ast.Continue) -> Signal:
+        return self._jump("continue", Signal.CONTINUE)
+
+    def _jump(self, word: str, signal: Signal) -> Signal:
+        run_time, depth = self._loops[-1]
+        if run_time:
+            jump = "break_loop" if signal is Signal.BREAK else "continue_loop"
+            getattr(self.tracer.builder, jump)()
+            return Signal.STOP
+        if len(self.tracer.frames) > depth:
+            raise unsupported(
+                f"'{word}' of a loop over a Python sequence under a condition of the running kernel"
+            )
+        return signal
+
+    def exec_With(self, node: ast.With) -> Signal | None:
+        return self._with(node, node.items)
+
+    def _with(self, node: ast.With, items: list[ast.withitem]) -> Signal | None:
+        if not items:
+            return self.block(node.body)
+        item = items[0]
+        context = self.value(item.context_expr)
+        if isinstance(context, Poison):
+            if item.optional_vars:
+                self.unpack(item.optional_vars, POISON)
+            return self._with(node, items[1:])
+        if isinstance(context, RunTimeContext):
+            frame = self.enter_context(context.bound_to(item.optional_vars), item.context_expr)
+            signal = self._with(node, items[1:])
+            self.leave_context(context, frame)
+            return signal
+        if not hasattr(context, "__enter__"):
+            self.mark(item.context_expr)
+            raise LanguageError(f"{type(context).__name__} can't be used in a with statement")
+        with context as entered:
+            if item.optional_vars:
+                self.unpack(item.optional_vars, entered)
+            return self._with(node, items[1:])
+
+    def enter_context(self, context: RunTimeContext, node: ast.AST) -> Frame:
+        self.mark(node)
+        value = context.enter(self.tracer)
+        frame = self.enter_frame(context.kind, node)
+        try:
+            if context.target is not None:
+                if isinstance(context, KernelLaunch) and isinstance(context.target, ast.Name):
+                    value = value[0] if len(value) == 1 else value
+                self.unpack(context.target, value)
+        except Exception:
+            self.leave_context(context, frame)
+            raise
+        return frame
+
+    def leave_context(self, context: RunTimeContext, frame: Frame) -> None:
+        self.tracer.at(frame.place)
+        context.leave(self.tracer)
+        self.leave_frame(frame)
+
+
+def _is_variable(value: object) -> bool:
+    return isinstance(value, BufferRef) and value.is_variable
+
+
+def _target_names(target: ast.expr) -> list[str]:
+    if isinstance(target, ast.Name):
+        return [target.id]
+    if isinstance(target, (ast.Tuple, ast.List)):
+        return [name for part in target.elts for name in _target_names(part)]
+    return ["i"]
+
+
+def _notes(error: LanguageError) -> list[Note]:
+    return [n if isinstance(n, Note) else Note(Place(), str(n)) for n in error.notes]
+
+
+def _call_message(failed: CallFailed) -> str:
+    error = failed.error
+    if isinstance(error, TypeError) and "argument" in str(error) and "()" in str(error):
+        _, _, rest = str(error).partition("()")
+        return f"{failed.name}(){rest}"
+    if isinstance(error, (ValueError, TypeError)) and _inner_place(error) == []:
+        text = str(error)
+        return text[:1].lower() + text[1:]
+    return f"{failed.name}() raised {type(error).__name__}: {error}"
+
+
+def _inner_place(error: BaseException) -> list[Note]:
+    """Where in the user's own code an exception was raised."""
+    trace = error.__traceback__
+    place: Place | None = None
+    while trace is not None:
+        module = trace.tb_frame.f_globals.get("__name__", "")
+        if not module.startswith("tilewright."):
+            place = Place(trace.tb_frame.f_code.co_filename, trace.tb_lineno)
+        trace = trace.tb_next
+    if place is None:
+        return []
+    return [Note(place, f"{type(error).__name__} was raised here")]

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Captures a kernel: its signature and its body, as calls of the builder."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import inspect
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ..errors import compile_error, raise_at_kernel
+from ..language.annotations import TensorAnnotation
+from ..language.dtypes import Dtype, is_dtype, to_dtype
+from ..language.values import POISON, BufferRef, LanguageError, unsupported
+from .functions import outside_names
+from .interpreter import Interpreter
+from .prescan import Prescan
+from .scopes import Scope
+from .source import FunctionSource, function_source
+from .tracer import Tracer, current_or_none
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ..errors import Diagnostic
+    from ..language.prim_func import PrimFunc
+
+Value = Any
+
+
+@dataclass(slots=True)
+class CapturedKernel:
+    """A finished kernel: the native module, and the numbers of the parameters that are outputs."""
+
+    name: str
+    module: Any  # _compiler.KernelModule
+    parameters: list[str]
+    outputs: list[int]
+    warnings: list[Diagnostic]
+
+
+class Signature:
+    """What an eager kernel says about its arguments while it is traced."""
+
+    def __init__(self, tracer: Tracer, constants: Mapping[str, int]) -> None:
+        self.tracer = tracer
+        self.constants = constants
+        self.outputs: list[BufferRef] = []
+
+    def constant(self, name: str) -> int:
+        if name not in self.constants:
+            raise LanguageError(
+                f"T.const {name!r} is not an extent or stride of any tensor argument of this call"
+            )
+        return self.constants[name]
+
+    def output(self, shape: list[Any], dtype: Dtype) -> Value:
+        tracer = self.tracer
+        name = tracer.take_name(f"output{len(self.outputs)}")
+        extents = [tracer.index(e) for e in shape]
+        made = tracer.buffer(tracer.builder.tensor(name, extents, str(dtype), []))
+        if isinstance(made, BufferRef):
+            self.outputs.append(made)
+        return made
+
+
+def current_signature(what: str) -> Any:
+    """The signature of the eager kernel being traced; an error elsewhere."""
+    tracer = current_or_none()
+    if tracer is None or tracer.signature is None:
+        raise LanguageError(
+            f"{what} can only be used in an eager kernel (@tilelang.jit without T.prim_func)"
+        )
+    return tracer.signature
+
+
+def capture_kernel(kernel: PrimFunc, compiler: Any = None) -> CapturedKernel:
+    """Traces `kernel`; raises CompileError with all its errors, at its first wrong line."""
+    source = function_source(kernel.function)
+    tracer = Tracer(kernel.__name__, source.header_place(), compiler)
+    with tracer:
+        lookup = outside_names(kernel.function)
+        tracer.found += Prescan(source, lookup).run()
+        scope = Scope(tracer.frames)
+        interpreter = Interpreter(source, tracer, scope, lookup)
+        annotations = _annotations(kernel, source, tracer)
+        names = list(inspect.signature(kernel.function).parameters)
+        for name in names:
+            _declare(interpreter, name, annotations)
+        value = interpreter.run(source.node.body)
+        if value is not None:
+            tracer.at(source.header_place())
+            tracer.report("a kernel can't return a value; name its outputs with out_idx")
+        return finish(tracer, source, names, [])
+
+
+def finish(
+    tracer: Tracer, source: FunctionSource, names: list[str], outputs: list[int]
+) -> CapturedKernel:
+    """Ends a trace: the kernel, or all its errors."""
+    name = source.node.name
+    module = None
+    if not tracer.has_errors:
+        tracer.at(source.header_place())
+        module = tracer.builder.finish()
+    diagnostics = tracer.diagnostics()
+    if module is None or tracer.has_errors:
+        cause = tracer.causes[0] if tracer.causes else None
+        raise_at_kernel(compile_error(diagnostics, name), cause)
+    return CapturedKernel(name, module, names, outputs, diagnostics)
+
+
+def _annotations(kernel: PrimFunc, source: FunctionSource, tracer: Tracer) -> dict[str, Value]:
+    """The annotations of the parameters; strings are evaluated where the kernel was defined."""
+    result: dict[str, Value] = {}
+    for name, annotation in kernel.function.__annotations__.items():
+        if isinstance(annotation, str) and not isinstance(annotation, Dtype):
+            if is_dtype(annotation):
+                annotation = to_dtype(annotation)
+            else:
+                tracer.at(_argument_place(source, name))
+                annotation = _evaluated(annotation, kernel, tracer)
+        result[name] = annotation
+    return result
+
+
+def _evaluated(text: str, kernel: PrimFunc, tracer: Tracer) -> Value:
+    lookup = outside_names(kernel.function)
+    tree = compile(text, "<annotation>", "eval")
+    names = dict(kernel.names)
+    for name in tree.co_names:
+        if name not in names:
+            try:
+                names[name] = lookup(name)
+            except KeyError:
+                continue
+    try:
+        return eval(tree, {"__builtins__": vars(builtins)}, names)
+    except LanguageError as error:
+        tracer.report(error.message, error.kind)
+    except Exception as error:
+        text_of = str(error)
+        tracer.report(f"{text_of[:1].lower()}{text_of[1:]}")
+    return POISON
+
+
+def _argument_place(source: FunctionSource, name: str) -> Any:
+    for node in ast.walk(source.node.args):
+        if isinstance(node, ast.arg) and node.arg == name:
+            return source.place(node)
+    return source.header_place()
+
+
+def _declare(interpreter: Interpreter, name: str, annotations: dict[str, Value]) -> None:
+    """Declares one parameter, and binds its name."""
+    tracer = interpreter.tracer
+    place = _argument_place(interpreter.source, name)
+    tracer.at(place)
+    value: Value = POISON
+    try:
+        if name not in annotations:
+            raise LanguageError(f"parameter {name!r} of the kernel has no annotation")
+        value = declare_parameter(tracer, name, annotations[name])
+    except LanguageError as error:
+        tracer.report(error.message, error.kind)
+    interpreter.scope.bind(name, value, place)
+
+
+def declare_parameter(tracer: Tracer, name: str, annotation: Value) -> Value:
+    """The buffer or scalar of a parameter with this annotation."""
+    if annotation is POISON:
+        return POISON
+    if isinstance(annotation, TensorAnnotation):
+        shape = [tracer.index(e) for e in annotation.shape]
+        strides = [tracer.index(s) for s in annotation.strides or ()]
+        if annotation.scope != "global":
+            raise LanguageError(f"parameter {name!r} must be in global memory")
+        return tracer.buffer(tracer.builder.tensor(name, shape, str(annotation.dtype), strides))
+    if is_dtype(annotation):
+        return tracer.wrap(tracer.builder.scalar(name, str(to_dtype(annotation))))
+    if type(annotation).__name__ == "PointerAnnotation":
+        raise unsupported("T.ptr arguments are not supported yet")
+    raise LanguageError(
+        f"the annotation of parameter {name!r} is neither a tensor nor a dtype: {annotation!r}"
+    )

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names of a kernel while it is traced, and the run-time control frames that limit them.
+
+A name bound to a value of the kernel is an SSA binding: it is valid in the control frame (loop,
+branch, launch) where it was made. Python would let it escape, or let a loop re-bind it, and the
+trace would silently use the value of the last traced statement; these cases are errors here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..errors import Note, Place
+from ..language.values import BufferRef, Expr, LanguageError, RegionRef
+
+
+@dataclass(slots=True)
+class Binding:
+    value: Any
+    depth: int  # number of open frames where it was made
+    place: Place
+
+
+@dataclass(slots=True)
+class Escaped:
+    """A binding whose frame has ended."""
+
+    kind: str
+    frame_place: Place
+    place: Place
+    rebound: bool
+
+
+@dataclass(slots=True)
+class Frame:
+    """One open control structure of the running kernel. `kind` reads as in "the for loop"."""
+
+    kind: str
+    place: Place
+    is_loop: bool = False
+    is_branch: bool = False
+    #: Names of outer frames that were read in this frame, with the place.
+    reads: dict[tuple[int, str], Place] = field(default_factory=dict)
+
+    @property
+    def is_conditional(self) -> bool:
+        return self.is_loop or self.is_branch
+
+
+def is_run_time(value: object) -> bool:
+    """Whether `value` is, or holds, something of the running kernel."""
+    if isinstance(value, (Expr, BufferRef, RegionRef)):
+        return True
+    if isinstance(value, (tuple, list, set)):
+        return any(is_run_time(v) for v in value)
+    if isinstance(value, dict):
+        return any(is_run_time(v) for v in value.values())
+    return False
+
+
+class Scope:
+    """The local names of one activation of a kernel, macro, lambda or comprehension."""
+
+    def __init__(self, frames: list[Frame], parent: Scope | None = None) -> None:
+        self.names: dict[str, Binding | Escaped] = {}
+        self.frames = frames
+        self.parent = parent
+        #: Changes in open branches and loops: one dict of previous bindings per saved frame.
+        self._saved: list[dict[str, Binding | Escaped | None]] = []
+
+    def find(self, name: str) -> Scope | None:
+        scope: Scope | None = self
+        while scope is not None and name not in scope.names:
+            scope = scope.parent
+        return scope
+
+    def read(self, name: str, place: Place) -> Any:
+        """The value of a local name; KeyError if it has none."""
+        binding = self.names[name]
+        if isinstance(binding, Escaped):
+            raise _escape_error(name, binding)
+        for frame in self.frames[binding.depth :]:
+            if frame.is_loop:
+                frame.reads.setdefault((id(self), name), place)
+        return binding.value
+
+    def bind(self, name: str, value: object, place: Place) -> None:
+        previous = self.names.get(name)
+        if isinstance(previous, Binding):
+            self._check_carried(name, previous, value)
+        if self._saved:
+            self._saved[-1].setdefault(name, previous)
+        self.names[name] = Binding(value, len(self.frames), place)
+
+    def _check_carried(self, name: str, previous: Binding, value: object) -> None:
+        if not is_run_time(value) and _same(previous.value, value):
+            return
+        for frame in self.frames[previous.depth :]:
+            read = frame.reads.get((id(self), name)) if frame.is_loop else None
+            if read is not None:
+                raise LanguageError(
+                    f"{name!r} is changed in {frame.kind}, but the change is not carried to the "
+                    "next iteration; use T.alloc_var or a buffer",
+                    notes=(Note(previous.place, f"{name!r} was bound before the loop here"),),
+                )
+
+    # Frames: what a loop or branch changed ends with it ---------------------------------------
+
+    def save(self) -> None:
+        self._saved.append({})
+
+    def restore(self) -> dict[str, Binding | Escaped]:
+        """Undoes the changes since the last `save` and gives the bindings that were made."""
+        changes = self._saved.pop()
+        made = {name: self.names[name] for name in changes if name in self.names}
+        for name, previous in changes.items():
+            if previous is None:
+                self.names.pop(name, None)
+            else:
+                self.names[name] = previous
+        return made
+
+    def leave(self, frame: Frame, branches: list[dict[str, Binding | Escaped]]) -> None:
+        """Ends a frame whose bodies made these bindings: one dict per branch."""
+        for name in {name: None for made in branches for name in made}:
+            outer = self.names.get(name)
+            values = [made.get(name, outer) for made in branches]
+            self._set(name, self._after(name, frame, outer, values))
+
+    def _after(
+        self,
+        name: str,
+        frame: Frame,
+        outer: Binding | Escaped | None,
+        values: list[Binding | Escaped | None],
+    ) -> Binding | Escaped:
+        bindings = [v for v in values if isinstance(v, Binding)]
+        made = next(v for v in values if v is not None and v is not outer)
+        if len(bindings) == len(values) and not any(is_run_time(b.value) for b in bindings):
+            alike = all(_same(b.value, bindings[0].value) for b in bindings)
+            unchanged = isinstance(outer, Binding) and _same(outer.value, bindings[0].value)
+            if alike and (frame.is_branch or outer is None or unchanged):
+                return Binding(bindings[0].value, len(self.frames), bindings[0].place)
+        place = made.place
+        return Escaped(frame.kind, frame.place, place, isinstance(outer, Binding))
+
+    def _set(self, name: str, binding: Binding | Escaped) -> None:
+        if self._saved:
+            self._saved[-1].setdefault(name, self.names.get(name))
+        self.names[name] = binding
+
+
+def _same(left: object, right: object) -> bool:
+    if left is right:
+        return True
+    if type(left) is not type(right) or not isinstance(
+        left, (bool, int, float, str, bytes, tuple, type(None))
+    ):
+        return False
+    return bool(left == right)
+
+
+def _escape_error(name: str, escaped: Escaped) -> LanguageError:
+    if escaped.rebound:
+        message = (
+            f"{name!r} was changed in {escaped.kind}, and its value after that is not known while "
+            "tracing; use T.alloc_var or a buffer"
+        )
+    else:
+        message = f"{name!r} is used outside {escaped.kind} where it was made"
+    return LanguageError(message, notes=(Note(escaped.place, f"{name!r} was bound here"),))

@@ -1,0 +1,333 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The one way to the native builder while a kernel is traced.
+
+A tracer holds the builder, the current place, the open control frames and the messages that the
+front end itself found. `current()` gives the tracer of this thread, so that `T.copy` and the others
+work from the kernel, from macros and from plain Python functions alike.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+from ..errors import Diagnostic, JITNoBuilderError, Note, Place
+from ..language.values import (
+    POISON,
+    BufferRef,
+    Deferred,
+    Element,
+    Expr,
+    LanguageError,
+    Poison,
+    RegionRef,
+    Symbol,
+    Traced,
+    has_poison,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from .kernel import Signature
+    from .scopes import Frame
+
+_local = threading.local()
+
+
+def current_or_none() -> Tracer | None:
+    tracer: Tracer | None = getattr(_local, "tracer", None)
+    return tracer
+
+
+def current() -> Tracer:
+    tracer = current_or_none()
+    if tracer is None:
+        raise JITNoBuilderError(
+            "the tile language can only be used inside a kernel (@T.prim_func or @T.macro)"
+        )
+    return tracer
+
+
+class Tracer:
+    """One kernel under construction. `compiler` is the native module, or a fake of it in tests."""
+
+    def __init__(self, name: str, place: Place, compiler: Any = None) -> None:
+        if compiler is None:
+            from tilewright import _compiler as compiler
+        self.compiler = compiler
+        self._builder = compiler.KernelBuilder(name, self._native_place(place))
+        self._place = place
+        self._sent: Place | None = None
+        self.frames: list[Frame] = []
+        self.found: list[Diagnostic] = []
+        self.causes: list[BaseException] = []
+        #: Name for the next allocation or loop variable: the name that it is assigned to.
+        self.pending_name: str | None = None
+        #: Call sites of the macros being inlined, outermost first.
+        self.call_sites: list[tuple[str, Place]] = []
+        #: Notes of annotate_*: kept for targets that use them.
+        self.attributes: dict[str, Any] = {}
+        #: Number of lazy choices that are being built.
+        self.lazy_depth = 0
+        #: The signature of an eager kernel; None in others.
+        self.signature: Signature | None = None
+        self._symbols: dict[str, Traced] = {}
+        self._outer: Tracer | None = None
+
+    # The thread's current tracer ---------------------------------------------------------------
+
+    def __enter__(self) -> Tracer:
+        self._outer = current_or_none()
+        _local.tracer = self
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        _local.tracer = self._outer
+
+    # Places and messages -----------------------------------------------------------------------
+
+    def _native_place(self, place: Place) -> Any:
+        return self.compiler.Place(place.file, place.line, place.column, place.end_column)
+
+    def at(self, place: Place) -> None:
+        self._place = place
+
+    @property
+    def place(self) -> Place:
+        return self._place
+
+    @property
+    def builder(self) -> Any:
+        """The builder, told of the current place."""
+        if self._place is not self._sent:
+            place = self._place
+            self._builder.at(place.file, place.line, place.column, place.end_column)
+            self._sent = place
+        return self._builder
+
+    def report(
+        self,
+        message: str,
+        kind: str = "error",
+        place: Place | None = None,
+        notes: Iterable[Note] = (),
+    ) -> None:
+        """Records a message of the front end at `place` or the current place."""
+        chain = [
+            Note(site, f"in macro '{name}' called here") for name, site in reversed(self.call_sites)
+        ]
+        diagnostic = Diagnostic(kind, place or self._place, message, [*notes, *chain])
+        if diagnostic not in self.found:
+            self.found.append(diagnostic)
+
+    def diagnostics(self) -> list[Diagnostic]:
+        """All messages, the builder's and ours, by place."""
+        native = [Diagnostic.from_native(d) for d in self._builder.diagnostics]
+        return sorted(
+            native + self.found, key=lambda d: (d.place.file, d.place.line, d.place.column)
+        )
+
+    @property
+    def has_errors(self) -> bool:
+        return bool(self._builder.has_errors) or any(d.is_error for d in self.found)
+
+    def enter_macro(self, name: str, site: Place) -> None:
+        self.call_sites.append((name, site))
+        self._builder.enter_macro(name, self._native_place(site))
+
+    def leave_macro(self) -> None:
+        self.call_sites.pop()
+        self._builder.leave_macro()
+
+    def take_name(self, otherwise: str) -> str:
+        name, self.pending_name = self.pending_name, None
+        return name or otherwise
+
+    # Scalars -----------------------------------------------------------------------------------
+
+    def value(self, operand: object) -> Any:
+        """What the builder takes for `operand`: its Value, or the Python number itself."""
+        if isinstance(operand, Traced):
+            return operand.handle
+        if isinstance(operand, (bool, int, float)):
+            return operand
+        if isinstance(operand, Element):
+            return self._load(operand)
+        if isinstance(operand, Symbol):
+            return self.symbol(operand).handle
+        if isinstance(operand, Deferred):
+            return self._lower(operand)
+        if isinstance(operand, BufferRef):
+            if operand.is_variable:
+                return self._load(operand.element())
+            raise LanguageError(
+                f"buffer {operand.name!r} is used as a scalar; index it, as in {operand.name}[0]"
+            )
+        if isinstance(operand, RegionRef):
+            raise LanguageError(f"a region of {operand.buffer.name!r} is used as a scalar")
+        if type(operand).__module__ == "numpy" and hasattr(operand, "item"):
+            return operand.item()
+        raise LanguageError(f"expected a scalar but got {_describe(operand)}")
+
+    def index(self, operand: object) -> Any:
+        """An extent, offset or index: an int or a Value."""
+        value = self.value(operand)
+        if isinstance(value, bool):
+            return int(value)
+        if isinstance(value, float):
+            if value.is_integer():
+                return int(value)
+            raise LanguageError(f"expected an integer but got {value}")
+        return value
+
+    def expression(self, operand: object) -> Any:
+        """`operand` as a value of the kernel (loaded where it is an element) or a Python number."""
+        if isinstance(operand, (Traced, bool, int, float, Poison)):
+            return operand
+        handle = self.value(operand)
+        if isinstance(handle, (bool, int, float)):
+            return handle
+        origin = operand if isinstance(operand, Element) else None
+        if isinstance(operand, BufferRef):
+            origin = operand.element()
+        return self.wrap(handle, origin)
+
+    def wrap(self, handle: Any, origin: Element | None = None) -> Traced | Poison:
+        return POISON if handle.is_poison else Traced(handle, origin)
+
+    def constant_value(self, operand: Expr) -> int | None:
+        handle = self.value(operand)
+        if isinstance(handle, (bool, int)):
+            return handle
+        known: int | None = self.builder.constant_value(handle)
+        return known
+
+    def symbol(self, symbol: Symbol) -> Traced:
+        known = self._symbols.get(symbol.name)
+        if known is None:
+            known = Traced(self.builder.symbol(symbol.name, symbol.symbol_dtype))
+            self._symbols[symbol.name] = known
+        return known
+
+    def binary(self, op: str, left: object, right: object) -> Any:
+        a, b = self.value(left), self.value(right)
+        return self.wrap(self.builder.binary(op, a, b))
+
+    def unary(self, op: str, operand: object) -> Any:
+        return self.wrap(self.builder.unary(op, self.value(operand)))
+
+    def _lower(self, tree: Deferred) -> Any:
+        if tree.op == "constant":
+            return self.builder.constant(*tree.operands)
+        if tree.op == "cast":
+            return self.builder.cast(self.value(tree.operands[0]), tree.operands[1])
+        operands = [self.value(o) for o in tree.operands]
+        if len(operands) == 1:
+            return self.builder.unary(tree.op, operands[0])
+        return self.builder.binary(tree.op, operands[0], operands[1])
+
+    # Memory ------------------------------------------------------------------------------------
+
+    def buffer(self, handle: Any, is_variable: bool = False) -> BufferRef | Poison:
+        return POISON if handle.is_poison else BufferRef(handle, self, is_variable)
+
+    def _load(self, element: Element) -> Any:
+        indices = [self.index(i) for i in element.indices]
+        return self.builder.load(element.buffer.handle, indices)
+
+    # Lazy expressions --------------------------------------------------------------------------
+
+    def is_surely_inside(self, element: Element) -> bool:
+        """Whether loading `element` can't fault: the targets guard global memory themselves, and
+        loop variables and numbers may be known to be in range."""
+        if element.buffer.scope() == "global":
+            return True
+        for index, size in zip(element.indices, element.buffer.shape, strict=True):
+            extent = index.extent if isinstance(index, Traced) else None
+            limit = index + 1 if isinstance(index, int) and index >= 0 else extent
+            if limit is None or not isinstance(size, int) or limit > size:
+                return False
+        return True
+
+    def choose(
+        self, condition: Expr, when_true: Callable[[], Any], when_false: Callable[[], Any]
+    ) -> Any:
+        """A lazy choice: each side is built so that it runs only where it is chosen."""
+        self.builder.begin_select(self.value(condition))
+        self.lazy_depth += 1
+        yes: Any = POISON
+        no: Any = POISON
+        try:
+            try:
+                yes = when_true()
+            finally:
+                self.builder.else_select(0 if isinstance(yes, Poison) else self.value(yes))
+            no = when_false()
+        finally:
+            self.lazy_depth -= 1
+            chosen = self.builder.end_select(0 if isinstance(no, Poison) else self.value(no))
+        return POISON if has_poison((yes, no)) else self.wrap(chosen)
+
+    def select(self, condition: object, when_true: object, when_false: object) -> Any:
+        operands = [self.value(v) for v in (condition, when_true, when_false)]
+        return self.wrap(self.builder.select(*operands))
+
+    def store(self, target: Element, value: object) -> None:
+        if isinstance(value, Poison) or has_poison(target.indices):
+            return
+        stored = self.value(value)
+        indices = [self.index(i) for i in target.indices]
+        self.builder.store(target.buffer.handle, indices, stored)
+
+    def operand(self, operand: object, role: str) -> Any:
+        """A tile operand: a buffer, a region, or an element load where a tile starts."""
+        if isinstance(operand, Traced) and operand.origin is not None:
+            operand = operand.origin
+        if isinstance(operand, BufferRef):
+            return operand.handle
+        if isinstance(operand, Element):
+            offsets = [self.index(i) for i in operand.indices]
+            return self.compiler.Region(operand.buffer.handle, offsets)
+        if isinstance(operand, RegionRef):
+            offsets = [self.index(o) for o in operand.offsets]
+            extents = [self.index(e) for e in operand.extents]
+            return self.compiler.Region(operand.buffer.handle, offsets, extents, operand.dropped)
+        raise LanguageError(f"{role} must be a buffer or a part of one, not {_describe(operand)}")
+
+    def integers(self, values: Sequence[object], what: str) -> list[int]:
+        """Integers that must be known while tracing, as the shape of an allocation."""
+        result = []
+        for value in values:
+            known = value if isinstance(value, int) else None
+            if isinstance(value, Expr):
+                known = self.constant_value(value)
+            if known is None and hasattr(value, "__index__") and not isinstance(value, Expr):
+                known = value.__index__()
+            if known is None:
+                raise LanguageError(f"{what} must be known while compiling, not {_describe(value)}")
+            result.append(int(known))
+        return result
+
+
+def _describe(value: object) -> str:
+    if isinstance(value, Expr):
+        return "a value of the running kernel"
+    if isinstance(value, BufferRef):
+        return f"buffer {value.name!r}"
+    if callable(value):
+        return f"the function {getattr(value, '__name__', repr(value))!r}"
+    return f"{value!r} of type {type(value).__name__}"
+
+
+def guarded_by_poison(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A language function that gives poison, and does nothing, when an argument is poison."""
+    import functools
+
+    @functools.wraps(function)
+    def checked(*args: Any, **kwargs: Any) -> Any:
+        if has_poison(args) or has_poison(tuple(kwargs.values())):
+            return POISON
+        return function(*args, **kwargs)
+
+    return checked

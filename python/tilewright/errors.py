@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The errors that users see: structured diagnostics, and exceptions that carry them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import TracebackType
+
+ERROR_KINDS = ("error", "unsupported", "internal")
+_COLORS = {"error": "31", "unsupported": "35", "internal": "31", "warning": "33", "remark": "36"}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A range on one line, counted from 1; `end_column` is one past the end, or 0."""
+
+    file: str = ""
+    line: int = 0
+    column: int = 0
+    end_column: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}" if self.line else self.file or "<unknown>"
+
+
+@dataclass(slots=True)
+class Note:
+    place: Place
+    message: str
+
+
+@dataclass(slots=True)
+class Diagnostic:
+    """One message. `kind` is "error", "unsupported", "internal", "warning" or "remark"."""
+
+    kind: str
+    place: Place
+    message: str
+    notes: list[Note] = field(default_factory=list)
+
+    @property
+    def is_error(self) -> bool:
+        return self.kind in ERROR_KINDS
+
+    @classmethod
+    def from_native(cls, native: Any) -> Diagnostic:
+        notes = [Note(_place(n.place), n.message) for n in native.notes]
+        return cls(native.severity, _place(native.place), native.message, notes)
+
+    def render(self, color: bool = False) -> str:
+        """`file:line:column: error: message`, the source line with a caret, and the notes."""
+        label = self.kind
+        if self.kind == "unsupported":
+            label = "error: unsupported"
+        parts = [_rendered(self.place, label, self.message, color, _COLORS.get(self.kind, "31"))]
+        parts += [_rendered(n.place, "note", n.message, color, "36") for n in self.notes]
+        return "\n".join(parts)
+
+
+def _place(native: Any) -> Place:
+    return Place(native.file, native.line, native.column, native.end_column)
+
+
+def _rendered(place: Place, label: str, message: str, color: bool, code: str) -> str:
+    where = f"{place}: " if place.line or place.file else ""
+    head = f"{where}{label}: {message}"
+    if color:
+        head = f"\x1b[1m{where}\x1b[{code}m{label}:\x1b[0;1m {message}\x1b[0m"
+    line = source_line(place)
+    if line is None or place.column < 1:
+        return head
+    text = line.expandtabs(1)
+    width = max(1, min(place.end_column - place.column, len(text) - place.column + 1))
+    marks = "^" + "~" * (width - 1)
+    caret = " " * (place.column - 1) + (f"\x1b[{code}m{marks}\x1b[0m" if color else marks)
+    return f"{head}\n    {text}\n    {caret}"
+
+
+def source_line(place: Place) -> str | None:
+    if not place.line:
+        return None
+    import linecache
+
+    text = linecache.getline(place.file, place.line)
+    return text.rstrip("\r\n") if text else None
+
+
+class TilewrightError(Exception):
+    """Base of all errors of ours."""
+
+
+class JITNoBuilderError(TilewrightError):
+    """A construct of the tile language was used outside a kernel."""
+
+
+class CompileError(TilewrightError):
+    """A kernel is wrong or can't be compiled; `diagnostics` holds every message with its place."""
+
+    def __init__(self, diagnostics: Sequence[Diagnostic], kernel: str = "") -> None:
+        self.diagnostics = list(diagnostics)
+        self.kernel = kernel
+        super().__init__(self.render())
+
+    @property
+    def errors(self) -> list[Diagnostic]:
+        return [d for d in self.diagnostics if d.is_error]
+
+    def render(self, color: bool = False) -> str:
+        errors = self.errors
+        count = f"{len(errors)} error{'s' * (len(errors) != 1)}"
+        name = f" in kernel '{self.kernel}'" if self.kernel else ""
+        return "\n".join([f"{count}{name}", *(d.render(color) for d in self.diagnostics)])
+
+    def __str__(self) -> str:
+        return self.render(color=_wants_color())
+
+
+class UnsupportedError(CompileError):
+    """All that stands in the way is valid, but not supported by this version or target."""
+
+
+class EagerJITBuildError(TilewrightError):
+    """An eager kernel (`T.const`, `T.empty`) can't be built for the arguments of this call."""
+
+
+def _wants_color() -> bool:
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return False
+    return bool(os.environ.get("FORCE_COLOR")) or sys.stderr.isatty()
+
+
+def compile_error(diagnostics: Sequence[Diagnostic], kernel: str = "") -> CompileError:
+    """The exception for these diagnostics."""
+    errors = [d for d in diagnostics if d.is_error]
+    kind = UnsupportedError if errors and all(d.kind == "unsupported" for d in errors) else None
+    return (kind or CompileError)(diagnostics, kernel)
+
+
+def raise_at_kernel(error: CompileError, cause: BaseException | None = None) -> None:
+    """Raises `error` with the first wrong line of the kernel as last frame of the traceback."""
+    place = next((d.place for d in error.errors if d.place.line), None)
+    if place is None:
+        raise error from cause
+    try:
+        raise error from cause
+    except CompileError as raised:
+        tail = _frame_at(place, error.kernel or "kernel")
+        _append(raised.__traceback__, tail)
+        raise
+
+
+def _frame_at(place: Place, name: str) -> TracebackType | None:
+    """A traceback of one frame that stands at `place`."""
+    code = compile("\n" * (place.line - 1) + "raise LookupError", place.file, "exec")
+    try:
+        exec(code.replace(co_name=name, co_qualname=name), {})
+    except LookupError as marker:
+        return marker.__traceback__.tb_next if marker.__traceback__ else None
+    return None
+
+
+def _append(head: TracebackType | None, tail: TracebackType | None) -> None:
+    while head is not None and head.tb_next is not None:
+        head = head.tb_next
+    if head is not None:
+        head.tb_next = tail

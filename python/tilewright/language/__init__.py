@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tile language: `import tilewright.language as T` (or `tilelang.language`)."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from .annotate import (
+    annotate_compile_flags,
+    annotate_consumer_reg_alloc,
+    annotate_l2_hit_ratio,
+    annotate_layout,
+    annotate_min_blocks_per_sm,
+    annotate_producer_reg_dealloc,
+    annotate_restrict_buffers,
+    annotate_safe_value,
+    assume,
+    disable_warp_group_reg_alloc,
+    no_set_max_nreg,
+    use_swizzle,
+)
+from .annotations import (
+    Buffer,
+    FragmentBuffer,
+    LocalBuffer,
+    Ref,
+    SharedBuffer,
+    StridedTensor,
+    Tensor,
+    const,
+    dyn,
+    dynamic,
+    ptr,
+    symbolic,
+)
+from .dtypes import DTYPES as _DTYPES
+from .dtypes import Dtype as dtype
+from .launch import (
+    Kernel,
+    get_block_binding,
+    get_block_bindings,
+    get_thread_binding,
+    get_thread_bindings,
+)
+from .loops import (
+    Parallel,
+    Pipelined,
+    Serial,
+    Unroll,
+    Vectorized,
+    grid,
+    parallel,
+    serial,
+    unroll,
+    vectorized,
+)
+from .math_ops import *  # noqa: F403
+from .memory import (
+    alloc_buffer,
+    alloc_fragment,
+    alloc_global,
+    alloc_local,
+    alloc_shared,
+    alloc_var,
+    empty,
+    index_to_coordinates,
+    reshape,
+    view,
+)
+from .prim_func import PrimFunc, macro, prim_func
+from .tile_ops import (
+    GemmWarpPolicy,
+    atomic_add,
+    atomic_max,
+    atomic_min,
+    atomic_or,
+    clear,
+    copy,
+    cummax,
+    cumsum,
+    device_assert,
+    fill,
+    gemm,
+    loop_break,
+    print,
+    reduce,
+    reduce_absmax,
+    reduce_abssum,
+    reduce_bitand,
+    reduce_bitor,
+    reduce_bitxor,
+    reduce_max,
+    reduce_min,
+    reduce_sum,
+    sync_threads,
+    syncthreads,
+)
+
+globals().update(_DTYPES)
+
+
+def __getattr__(name: str) -> NoReturn:
+    from .unsupported import is_known_name
+    from .values import UnsupportedName
+
+    if is_known_name(name):
+        raise UnsupportedName(f"T.{name} is not supported yet", "unsupported")
+    raise AttributeError(f"T has no {name!r}")

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What stands in the signature of a kernel: tensors, scalars, and symbols for dynamic shapes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .dtypes import Dtype, is_dtype, to_dtype
+from .values import LanguageError, Symbol, unsupported
+
+
+class TensorAnnotation:
+    """A tensor argument. `strides` (in elements) is None for row-major."""
+
+    __slots__ = ("shape", "dtype", "strides", "scope")
+
+    def __init__(
+        self, shape: tuple[Any, ...], dtype: Dtype, strides: tuple[Any, ...] | None, scope: str
+    ) -> None:
+        self.shape = shape
+        self.dtype = dtype
+        self.strides = strides
+        self.scope = scope
+
+    def __repr__(self) -> str:
+        return f"T.Tensor({self.shape}, {str(self.dtype)!r})"
+
+
+def _tuple(value: Any) -> tuple[Any, ...]:
+    return tuple(value) if isinstance(value, (tuple, list)) else (value,)
+
+
+class _TensorType:
+    """`T.Tensor((M, N), dtype)`, `T.Tensor[[M, N], dtype]`, `T.Tensor[(M, N), dtype]`."""
+
+    def __init__(self, scope: str) -> None:
+        self._scope = scope
+
+    def __call__(
+        self,
+        shape: Any,
+        dtype: Any = "float32",
+        data: Any = None,
+        scope: str | None = None,
+        strides: Any = None,
+    ) -> TensorAnnotation:
+        if data is not None:
+            raise unsupported("data of T.Tensor is not supported")
+        if isinstance(dtype, PointerAnnotation):
+            raise unsupported("tensors of pointers are not supported yet")
+        return TensorAnnotation(
+            _tuple(shape),
+            to_dtype(dtype),
+            None if strides is None else _tuple(strides),
+            scope or self._scope,
+        )
+
+    def __getitem__(self, key: Any) -> TensorAnnotation:
+        parts = list(key) if isinstance(key, tuple) else [key]
+        dtype = parts.pop() if len(parts) > 1 and is_dtype(parts[-1]) else "float32"
+        shape = parts[0] if len(parts) == 1 else tuple(parts)
+        return self(shape, dtype)
+
+    def __repr__(self) -> str:
+        return "T.Tensor"
+
+
+Tensor = _TensorType("global")
+Buffer = Tensor
+SharedBuffer = _TensorType("shared")
+FragmentBuffer = _TensorType("fragment")
+LocalBuffer = _TensorType("local")
+
+
+def StridedTensor(shape: Any, strides: Any, dtype: Any = "float32") -> TensorAnnotation:
+    """A tensor argument with the given strides, in elements."""
+    annotation = Tensor(shape, dtype, strides=strides)
+    if annotation.strides is None or len(annotation.shape) != len(annotation.strides):
+        raise LanguageError(f"{len(_tuple(strides))} strides for {len(_tuple(shape))} dimensions")
+    return annotation
+
+
+class PointerAnnotation:
+    """`T.ptr`: an argument that is an address."""
+
+    def __call__(self, dtype: Any = None, storage_scope: str = "global") -> PointerAnnotation:
+        return self
+
+
+ptr = PointerAnnotation()
+
+
+class Ref:
+    """Annotates a parameter of a macro that is passed by reference."""
+
+
+def _names(names: str) -> list[str]:
+    found = [name for name in names.replace(",", " ").split() if name]
+    if not found or not all(name.isidentifier() for name in found):
+        raise ValueError(f"{names!r} is not a list of names")
+    return found
+
+
+def dynamic(name: str, dtype: Any = "int32") -> Any:
+    """Integers that are bound from the shapes of the arguments at each call; one per name."""
+    symbols = [Symbol(n, str(to_dtype(dtype))) for n in _names(name)]
+    return symbols[0] if len(symbols) == 1 else tuple(symbols)
+
+
+symbolic = dynamic
+
+
+class _DynamicNames:
+    """`T.dyn["M"]` and `T.dyn.M`."""
+
+    def __getitem__(self, name: str) -> Any:
+        return dynamic(name)
+
+
+dyn = _DynamicNames()
+
+
+def const(names: str) -> Any:
+    """Integers that are compiled into an eager kernel, read off the tensors of each call."""
+    from ..capture.kernel import current_signature
+
+    values = [current_signature("T.const").constant(name) for name in _names(names)]
+    return values[0] if len(values) == 1 else tuple(values)

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The dtypes of the language: names that are also casts and annotations.
+
+`T.float16` is the string "float16" with behaviour: `T.float16(x)` casts, `T.float16.bits` tells the
+width, `x: T.float16` declares a scalar argument. Which dtypes exist for a computation and how they
+promote is decided by the builder; here are only names and widths.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .values import Operand
+
+ALIASES = {
+    "half": "float16",
+    "float": "float32",
+    "double": "float64",
+    "int": "int32",
+    "uint": "uint32",
+    "long": "int64",
+    "short": "int16",
+    "boolean": "bool",
+    "bfloat": "bfloat16",
+    "float8_e4m3": "float8_e4m3fn",
+}
+_SCALARS = [
+    "bool",
+    "int4",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint4",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "float16",
+    "bfloat16",
+    "float32",
+    "float64",
+    "float8_e4m3fn",
+    "float8_e4m3fnuz",
+    "float8_e5m2",
+    "float8_e5m2fnuz",
+    "float8_e8m0fnu",
+    "float4_e2m1fn",
+]
+_BITS = {"bool": 8, "int4": 4, "uint4": 4, "float4_e2m1fn": 4}
+_LANES = (2, 4, 8, 16, 32, 64)
+_NAME = re.compile(r"([a-z]+?)(\d+)(_e\w+?)?(?:x(\d+))?$")
+
+
+class Dtype(str):
+    """The name of a dtype, callable as a cast."""
+
+    __slots__ = ()
+
+    def __call__(self, value: Operand = 0) -> Any:
+        from .math_ops import cast
+
+        return cast(value, self)
+
+    def __repr__(self) -> str:
+        return f"T.{self!s}"
+
+    @property
+    def lanes(self) -> int:
+        match = _NAME.match(self)
+        return int(match[4]) if match and match[4] else 1
+
+    @property
+    def bits(self) -> int:
+        """Bits of one element, all lanes together."""
+        scalar = self.split("x")[0] if self.lanes > 1 else str(self)
+        if scalar in _BITS:
+            return _BITS[scalar] * self.lanes
+        match = _NAME.match(scalar)
+        return int(match[2]) * self.lanes if match else 0
+
+    @property
+    def bytes(self) -> int:
+        return (self.bits + 7) // 8
+
+    itemsize = bytes
+
+    def as_torch(self) -> Any:
+        """The torch dtype of this name; imports torch."""
+        import torch
+
+        packed = {"int4": "int8", "uint4": "uint8", "float4_e2m1fn": "float4_e2m1fn_x2"}
+        return getattr(torch, packed.get(self, str(self)))
+
+    @property
+    def is_float(self) -> bool:
+        return "float" in self
+
+
+def _all_dtypes() -> dict[str, Dtype]:
+    table = {name: Dtype(name) for name in _SCALARS}
+    for name in _SCALARS:
+        if name != "bool":
+            table.update({f"{name}x{n}": Dtype(f"{name}x{n}") for n in _LANES})
+    table.update({alias: table[name] for alias, name in ALIASES.items()})
+    return table
+
+
+DTYPES = _all_dtypes()
+
+
+def is_dtype(value: object) -> bool:
+    """Whether `value` names a dtype in any of the forms that users write."""
+    if isinstance(value, str):
+        return value in DTYPES
+    return _foreign_name(value) is not None
+
+
+def _foreign_name(value: object) -> str | None:
+    """The name behind a Python type, a torch dtype or a NumPy dtype; never imports either."""
+    if isinstance(value, type) and value in (bool, int, float):
+        return {bool: "bool", int: "int32", float: "float32"}[value]
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(value, torch.dtype):
+        return str(value).removeprefix("torch.")
+    numpy = sys.modules.get("numpy")
+    if numpy is not None:
+        if isinstance(value, numpy.dtype):
+            return str(value.name)
+        if isinstance(value, type) and issubclass(value, numpy.generic):
+            return str(numpy.dtype(value).name)
+    return None
+
+
+def to_dtype(value: object) -> Dtype:
+    """The dtype that a string, a torch or NumPy dtype, a Python type or `T.float16` stands for."""
+    if isinstance(value, Dtype):
+        return value
+    name = value if isinstance(value, str) else _foreign_name(value)
+    if name is None:
+        raise TypeError(f"expected a dtype but got {value!r}")
+    dtype = DTYPES.get(name)
+    if dtype is None:
+        raise ValueError(f"there is no dtype {name!r}")
+    return dtype

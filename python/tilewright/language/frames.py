@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The objects behind `with T.Kernel(...)` and `for i in T.serial(...)`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from .values import LanguageError, Traced
+
+if TYPE_CHECKING:
+    import ast
+    from collections.abc import Sequence
+
+    from ..capture.tracer import Tracer
+
+
+class RunTimeContext:
+    """Something that a `with` statement of a kernel opens in the running kernel."""
+
+    kind = "the with block"
+
+    def __init__(self) -> None:
+        self.target: ast.expr | None = None
+
+    def bound_to(self, target: ast.expr | None) -> RunTimeContext:
+        """Remembers the names after `as`."""
+        self.target = target
+        return self
+
+    def enter(self, tracer: Tracer) -> Any:
+        raise NotImplementedError
+
+    def leave(self, tracer: Tracer) -> None:
+        raise NotImplementedError
+
+
+class KernelLaunch(RunTimeContext):
+    """The grid and the threads of a kernel; gives one block id per grid extent."""
+
+    kind = "the kernel launch"
+
+    def __init__(
+        self, grid: Sequence[Any], threads: Sequence[Any], attributes: dict[str, Any]
+    ) -> None:
+        super().__init__()
+        self.grid = grid
+        self.threads = threads
+        self.attributes = attributes
+
+    def enter(self, tracer: Tracer) -> list[Any]:
+        grid = [tracer.index(e) for e in self.grid]
+        threads = [tracer.index(t) for t in self.threads]
+        ids = tracer.builder.begin_launch(grid, threads, self.attributes)
+        return [_variable(i, e) for i, e in zip(ids, grid, strict=True)]
+
+    def leave(self, tracer: Tracer) -> None:
+        tracer.builder.end_launch()
+
+
+class Loop:
+    """A loop of the running kernel, used in a `for` statement."""
+
+    def __init__(
+        self,
+        kind: str,
+        ranges: Sequence[tuple[Any, Any, Any]],
+        attributes: dict[str, Any] | None = None,
+    ) -> None:
+        #: serial, unroll, vectorized, pipelined, persistent or parallel
+        self.kind = kind
+        #: start, stop and step of each variable
+        self.ranges = ranges
+        self.attributes = attributes or {}
+
+    def __iter__(self) -> NoReturn:
+        raise LanguageError(
+            f"a {self.kind} loop can only be used in a kernel or a @T.macro, not in plain Python"
+        )
+
+    def enter(self, tracer: Tracer, names: Sequence[str]) -> list[Any]:
+        """Opens the loop and gives its variables."""
+        names = [*names, *"ijklmn"][: len(self.ranges)] if len(names) != len(self.ranges) else names
+        if self.kind == "parallel":
+            extents = [tracer.index(stop) for _, stop, _ in self.ranges]
+            handles = tracer.builder.begin_parallel(extents, list(names), self.attributes)
+            return [_variable(h, e) for h, e in zip(handles, extents, strict=True)]
+        variables = []
+        kind = getattr(tracer.compiler.LoopKind, self.kind.capitalize())
+        for (start, stop, step), name in zip(self.ranges, names, strict=True):
+            bounds = [tracer.index(v) for v in (start, stop, step)]
+            handle = tracer.builder.begin_for(kind, *bounds, name, self.attributes)
+            counts = bounds[1] if bounds[0] == 0 and bounds[2] == 1 else None
+            variables.append(_variable(handle, counts))
+        return variables
+
+    def leave(self, tracer: Tracer) -> None:
+        if self.kind == "parallel":
+            tracer.builder.end_parallel()
+            return
+        for _ in self.ranges:
+            tracer.builder.end_for()
+
+
+def _variable(handle: Any, extent: Any) -> Traced:
+    return Traced(handle, extent=extent if isinstance(extent, int) else None)

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The launch of a kernel, and what a block or thread knows of its place in it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..capture.tracer import current
+from .frames import KernelLaunch
+from .values import LanguageError, Traced, unsupported
+
+
+def Kernel(
+    *blocks: Any,
+    threads: Any = None,
+    prelude: str | None = None,
+    is_npu: bool = False,
+) -> KernelLaunch:
+    """Opens the kernel: 1 to 3 grid extents (x, y, z), and the threads of a block (default 128)."""
+    current()
+    if not 1 <= len(blocks) <= 3:
+        raise LanguageError(f"T.Kernel takes 1 to 3 grid extents but got {len(blocks)}")
+    if is_npu:
+        raise unsupported("is_npu of T.Kernel needs the ascend target, which is not supported yet")
+    if prelude is not None:
+        raise unsupported("prelude of T.Kernel is not supported yet")
+    shape = [128] if threads is None else threads
+    shape = list(shape) if isinstance(shape, (list, tuple)) else [shape]
+    if not 1 <= len(shape) <= 3:
+        raise LanguageError(f"threads of T.Kernel takes 1 to 3 extents but got {len(shape)}")
+    for extent in shape:
+        if isinstance(extent, int) and extent <= 0:
+            raise LanguageError(f"threads of T.Kernel must be positive, not {extent}")
+    return KernelLaunch(blocks, shape, {})
+
+
+def get_thread_binding(dim: int = 0) -> Any:
+    """The index of the running thread in its block, along x, y or z."""
+    tracer = current()
+    return tracer.wrap(tracer.builder.thread_binding(dim))
+
+
+def get_block_binding(dim: int = 0) -> Any:
+    """The index of the running block, along x, y or z."""
+    tracer = current()
+    return tracer.wrap(tracer.builder.block_binding(dim))
+
+
+def get_thread_bindings() -> list[Traced]:
+    return [get_thread_binding(d) for d in range(3)]
+
+
+def get_block_bindings() -> list[Traced]:
+    return [get_block_binding(d) for d in range(3)]

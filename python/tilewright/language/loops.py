@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Loops: T.serial, T.unroll, T.vectorized, T.grid, T.Parallel, T.Pipelined."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .frames import Loop
+from .values import LanguageError, unsupported
+
+_UNIT = 1
+
+
+def _attributes(**given: Any) -> dict[str, Any]:
+    return {key: value for key, value in given.items() if value is not None}
+
+
+def serial(
+    start: Any, stop: Any = None, step: Any = None, *, annotations: dict[str, Any] | None = None
+) -> Loop:
+    """A loop over `range(start, stop, step)`, one iteration after the other."""
+    if stop is None:
+        start, stop = 0, start
+    if isinstance(step, int) and step == 0:
+        raise LanguageError("the step of a loop must not be 0")
+    return Loop("serial", [(start, stop, _UNIT if step is None else step)], annotations)
+
+
+Serial = serial
+
+
+def unroll(
+    start: Any,
+    stop: Any = None,
+    step: Any = None,
+    *,
+    explicit: bool = False,
+    unroll_factor: int | None = None,
+    annotations: dict[str, Any] | None = None,
+) -> Loop:
+    """A serial loop whose iterations are written out."""
+    loop = serial(start, stop, step)
+    extra = _attributes(explicit=explicit or None, unroll_factor=unroll_factor)
+    return Loop("unroll", loop.ranges, {**extra, **(annotations or {})})
+
+
+Unroll = unroll
+
+
+def vectorized(start: Any, stop: Any = None) -> Loop:
+    """A loop whose iterations run as the lanes of vector instructions."""
+    return Loop("vectorized", serial(start, stop).ranges)
+
+
+Vectorized = vectorized
+
+
+def grid(*extents: Any) -> Loop:
+    """Nested serial loops over `extents`."""
+    return Loop("serial", [(0, extent, _UNIT) for extent in extents])
+
+
+def Parallel(
+    *extents: Any,
+    coalesced_width: int | None = None,
+    loop_layout: Any = None,
+    prefer_async: bool | None = None,
+    annotations: dict[str, Any] | None = None,
+) -> Loop:
+    """Independent iterations, distributed over the threads of the block and vectorized."""
+    if not extents:
+        raise LanguageError("T.Parallel needs at least one extent")
+    if loop_layout is not None:
+        raise unsupported("loop_layout of T.Parallel is not supported yet")
+    extra = _attributes(coalesced_width=coalesced_width, prefer_async=prefer_async)
+    ranges = [(0, extent, _UNIT) for extent in extents]
+    return Loop("parallel", ranges, {**extra, **(annotations or {})})
+
+
+parallel = Parallel
+
+
+def Pipelined(
+    start: Any,
+    stop: Any = None,
+    num_stages: int = 0,
+    order: list[int] | None = None,
+    stage: list[int] | None = None,
+    sync: list[Any] | None = None,
+    group: list[Any] | None = None,
+    annotations: dict[str, Any] | None = None,
+) -> Loop:
+    """A serial loop whose copies run ahead of its computation by up to `num_stages` iterations."""
+    if sync is not None or group is not None:
+        raise unsupported("sync and group of T.Pipelined are not supported yet")
+    loop = serial(start, stop)
+    extra = _attributes(num_stages=num_stages, order=order, stage=stage)
+    return Loop("pipelined", loop.ranges, {**extra, **(annotations or {})})

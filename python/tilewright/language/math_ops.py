@@ -1,0 +1,318 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Scalar functions. On Python numbers they compute at once; on values of a kernel they build."""
+
+from __future__ import annotations
+
+import builtins
+import math
+from typing import TYPE_CHECKING, Any
+
+from ..capture.tracer import current, current_or_none
+from .dtypes import Dtype, to_dtype
+from .values import POISON, BufferRef, Deferred, Expr, LanguageError, binary, has_poison, unary
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def _is_plain(*values: object) -> bool:
+    return all(isinstance(v, (bool, int, float)) for v in values)
+
+
+def _unary(op: str, plain: Callable[[float], float] | None) -> Callable[[Any], Any]:
+    def function(x: Any) -> Any:
+        if plain is not None and _is_plain(x) and current_or_none() is None:
+            return plain(x)
+        return unary(op, x)
+
+    function.__name__ = function.__qualname__ = op
+    function.__doc__ = f"{op} of a scalar; the result has its dtype."
+    return function
+
+
+exp = _unary("exp", math.exp)
+exp2 = _unary("exp2", lambda x: 2.0**x)
+exp10 = _unary("exp10", lambda x: 10.0**x)
+log = _unary("log", math.log)
+log2 = _unary("log2", math.log2)
+log10 = _unary("log10", math.log10)
+log1p = _unary("log1p", math.log1p)
+sqrt = _unary("sqrt", math.sqrt)
+rsqrt = _unary("rsqrt", lambda x: 1.0 / math.sqrt(x))
+sigmoid = _unary("sigmoid", lambda x: 1.0 / (1.0 + math.exp(-x)))
+tanh = _unary("tanh", math.tanh)
+sinh = _unary("sinh", math.sinh)
+cosh = _unary("cosh", math.cosh)
+sin = _unary("sin", math.sin)
+cos = _unary("cos", math.cos)
+tan = _unary("tan", math.tan)
+asin = _unary("asin", math.asin)
+acos = _unary("acos", math.acos)
+atan = _unary("atan", math.atan)
+erf = _unary("erf", math.erf)
+floor = _unary("floor", math.floor)
+ceil = _unary("ceil", math.ceil)
+trunc = _unary("trunc", math.trunc)
+round = _unary("round", None)
+nearbyint = _unary("nearbyint", builtins.round)
+isnan = _unary("isnan", math.isnan)
+isinf = _unary("isinf", math.isinf)
+isfinite = _unary("isfinite", math.isfinite)
+abs = _unary("abs", builtins.abs)
+popcount = _unary("popcount", None)
+clz = _unary("clz", None)
+__exp = exp
+__log = log
+__sin, __cos, __tan = sin, cos, tan
+
+
+def _binary(op: str, plain: Callable[[Any, Any], Any] | None) -> Callable[[Any, Any], Any]:
+    def function(x: Any, y: Any) -> Any:
+        if plain is not None and _is_plain(x, y):
+            return plain(x, y)
+        result = binary(op, x, y)
+        if result is NotImplemented:
+            wrong = x if isinstance(x, BufferRef) or not isinstance(x, (Expr, int, float)) else y
+            current().value(wrong)  # raises with what is wrong
+            raise LanguageError(f"T.{op} needs scalars")
+        return result
+
+    function.__name__ = function.__qualname__ = op
+    function.__doc__ = f"{op} of two scalars; dtypes are promoted by the language's rules."
+    return function
+
+
+max = _binary("max", builtins.max)
+min = _binary("min", builtins.min)
+pow = _binary("pow", builtins.pow)
+floordiv = _binary("floordiv", lambda a, b: a // b)
+floormod = _binary("floormod", lambda a, b: a % b)
+truncdiv = _binary("truncdiv", lambda a, b: int(a / b) if b else a // b)
+truncmod = _binary("truncmod", lambda a, b: a - b * int(a / b))
+shift_left = _binary("shl", lambda a, b: a << b)
+shift_right = _binary("shr", lambda a, b: a >> b)
+bitwise_and = _binary("and", lambda a, b: a & b)
+bitwise_or = _binary("or", lambda a, b: a | b)
+bitwise_xor = _binary("xor", lambda a, b: a ^ b)
+fmod = _binary("truncmod", math.fmod)
+maximum, minimum, power = max, min, pow
+
+
+def bitwise_not(x: Any) -> Any:
+    return ~x if _is_plain(x) else unary("not", x)
+
+
+def logical_and(x: Any, y: Any) -> Any:
+    return (x and y) if _is_plain(x, y) else binary("logical_and", x, y)
+
+
+def logical_or(x: Any, y: Any) -> Any:
+    return (x or y) if _is_plain(x, y) else binary("logical_or", x, y)
+
+
+def logical_not(x: Any) -> Any:
+    return (not x) if _is_plain(x) else unary("logical_not", x)
+
+
+def div(x: Any, y: Any) -> Any:
+    return x / y if _is_plain(x, y) else binary("div", x, y)
+
+
+def ceildiv(x: Any, y: Any) -> Any:
+    """x / y, rounded up to an integer."""
+    if _is_plain(x, y):
+        return -(-x // y)
+    return (x + y - 1) // y
+
+
+cdiv = ceildiv
+
+
+def align_up(x: Any, y: Any) -> Any:
+    """The smallest multiple of y that is at least x."""
+    return ceildiv(x, y) * y
+
+
+def clamp(x: Any, lo: Any, hi: Any) -> Any:
+    return min(max(x, lo), hi)
+
+
+def if_then_else(condition: Any, when_true: Any, when_false: Any) -> Any:
+    """A lazy choice where written in a kernel: see docs/python-front-end.md."""
+    if has_poison((condition, when_true, when_false)):
+        return POISON
+    if _is_plain(condition):
+        return when_true if condition else when_false
+    return current().select(condition, when_true, when_false)
+
+
+if_then_else.is_lazy_choice = True  # type: ignore[attr-defined]
+
+
+def Select(condition: Any, when_true: Any, when_false: Any) -> Any:
+    """Both sides are evaluated."""
+    if has_poison((condition, when_true, when_false)):
+        return POISON
+    if _is_plain(condition):
+        return when_true if condition else when_false
+    return current().select(condition, when_true, when_false)
+
+
+def cast(value: Any, dtype: Any, round: str = "", sat: bool = True, rbits: Any = None) -> Any:
+    """`value` converted to `dtype`."""
+    from .values import unsupported
+
+    if has_poison((value,)):
+        return POISON
+    if round or rbits is not None or not sat:
+        raise unsupported("round, sat and rbits of T.cast are not supported yet")
+    name = str(to_dtype(dtype))
+    tracer = current_or_none()
+    if tracer is None:
+        return Deferred("constant" if _is_plain(value) else "cast", (value, name))
+    if _is_plain(value):
+        return tracer.wrap(tracer.builder.constant(_literal(value, name), name))
+    return tracer.wrap(tracer.builder.cast(tracer.value(value), name))
+
+
+def _literal(value: bool | int | float, name: str) -> bool | int | float:
+    """A Python number as the kind of number that the dtype holds, as a cast would convert it."""
+    if Dtype(name).is_float:
+        return float(value)
+    if name == "bool":
+        return bool(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        raise LanguageError(f"{value} can't be converted to {name}")
+    return int(value)
+
+
+def reinterpret(value: Any, dtype: Any) -> Any:
+    """The value of the same bits in another dtype of equal width."""
+    if has_poison((value,)):
+        return POISON
+    if _is_dtype_first(value, dtype):  # TVM's order of arguments
+        value, dtype = dtype, value
+    tracer = current()
+    return tracer.wrap(tracer.builder.reinterpret(tracer.value(value), str(to_dtype(dtype))))
+
+
+def _is_dtype_first(first: object, second: object) -> bool:
+    return isinstance(first, str) and isinstance(second, (Expr, int, float))
+
+
+def infinity(dtype: Any = "float32") -> Any:
+    """+inf of a float dtype."""
+    name = to_dtype(dtype)
+    if not name.is_float:
+        raise LanguageError(f"{name} has no infinity; use T.max_value")
+    return cast(math.inf, name)
+
+
+_FLOAT_MAX = {
+    "float16": 65504.0,
+    "bfloat16": 3.3895313892515355e38,
+    "float32": 3.4028234663852886e38,
+    "float64": 1.7976931348623157e308,
+    "float8_e4m3fn": 448.0,
+    "float8_e4m3fnuz": 240.0,
+    "float8_e5m2": 57344.0,
+    "float8_e5m2fnuz": 57344.0,
+}
+
+
+def max_value(dtype: Any) -> Any:
+    """The largest finite value of a dtype."""
+    name = to_dtype(dtype)
+    if name in _FLOAT_MAX:
+        return cast(_FLOAT_MAX[name], name)
+    if name == "bool":
+        return cast(True, name)
+    bits = name.bits - (0 if name.startswith("u") else 1)
+    return cast((1 << bits) - 1, name)
+
+
+def min_value(dtype: Any) -> Any:
+    """The smallest finite value of a dtype."""
+    name = to_dtype(dtype)
+    if name in _FLOAT_MAX:
+        return cast(-_FLOAT_MAX[name], name)
+    if name == "bool" or name.startswith("u"):
+        return cast(0, name)
+    return cast(-(1 << (name.bits - 1)), name)
+
+
+def likely(condition: Any) -> Any:
+    return condition
+
+
+__all__ = [
+    "Select",
+    "__cos",
+    "__exp",
+    "__log",
+    "__sin",
+    "__tan",
+    "abs",
+    "acos",
+    "align_up",
+    "asin",
+    "atan",
+    "bitwise_and",
+    "bitwise_not",
+    "bitwise_or",
+    "bitwise_xor",
+    "cast",
+    "cdiv",
+    "ceil",
+    "ceildiv",
+    "clamp",
+    "clz",
+    "cos",
+    "cosh",
+    "div",
+    "erf",
+    "exp",
+    "exp10",
+    "exp2",
+    "floor",
+    "floordiv",
+    "floormod",
+    "fmod",
+    "if_then_else",
+    "infinity",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "likely",
+    "log",
+    "log10",
+    "log1p",
+    "log2",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "max",
+    "max_value",
+    "maximum",
+    "min",
+    "min_value",
+    "minimum",
+    "nearbyint",
+    "popcount",
+    "pow",
+    "power",
+    "reinterpret",
+    "round",
+    "rsqrt",
+    "shift_left",
+    "shift_right",
+    "sigmoid",
+    "sin",
+    "sinh",
+    "sqrt",
+    "tan",
+    "tanh",
+    "trunc",
+    "truncdiv",
+    "truncmod",
+]

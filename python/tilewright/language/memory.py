@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Buffers of a kernel: allocations and views."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..capture.tracer import current, guarded_by_poison
+from .dtypes import is_dtype, to_dtype
+from .values import BufferRef, Element, Expr, LanguageError, RegionRef, unsupported
+
+
+def _shape(shape: Any) -> list[Any]:
+    return list(shape) if isinstance(shape, (tuple, list)) else [shape]
+
+
+def _alloc(shape: Any, dtype: Any, scope: str) -> Any:
+    tracer = current()
+    name = tracer.take_name(scope)
+    extents = tracer.integers(_shape(shape), "the shape of an allocation")
+    return tracer.buffer(tracer.builder.alloc(extents, str(to_dtype(dtype)), scope, name))
+
+
+@guarded_by_poison
+def alloc_shared(shape: Any, dtype: Any, scope: str = "shared.dyn") -> Any:
+    """Memory that all threads of a block share."""
+    return _alloc(shape, dtype, "shared")
+
+
+@guarded_by_poison
+def alloc_fragment(shape: Any, dtype: Any, scope: str = "local.fragment") -> Any:
+    """A tile that is distributed over the registers of a block's threads."""
+    return _alloc(shape, dtype, "fragment")
+
+
+@guarded_by_poison
+def alloc_local(shape: Any, dtype: Any, scope: str = "local") -> Any:
+    """An array of each thread."""
+    return _alloc(shape, dtype, "local")
+
+
+@guarded_by_poison
+def alloc_global(shape: Any, dtype: Any) -> Any:
+    """A workspace in global memory."""
+    return _alloc(shape, dtype, "global")
+
+
+@guarded_by_poison
+def alloc_buffer(shape: Any, dtype: Any = "float32", scope: str = "shared") -> Any:
+    """An allocation in the named scope."""
+    known = {"shared.dyn": "shared", "local.fragment": "fragment"}
+    return _alloc(shape, dtype, known.get(scope, scope))
+
+
+@guarded_by_poison
+def alloc_var(dtype: Any, *args: Any, init: Any = None, scope: str = "local.var") -> Any:
+    """A mutable scalar: reading its name loads it, assigning to its name stores."""
+    for argument in args:
+        if isinstance(argument, str) and not is_dtype(argument):
+            continue  # a scope: variables have only one
+        if init is None:
+            init = argument
+        else:
+            raise LanguageError("T.alloc_var takes a dtype, an initial value and a scope")
+    tracer = current()
+    name = tracer.take_name("var")
+    value = None if init is None else tracer.value(init)
+    handle = tracer.builder.alloc_var(str(to_dtype(dtype)), value, name)
+    return tracer.buffer(handle, is_variable=True)
+
+
+def empty(*shape: Any, dtype: Any = "float32") -> Any:
+    """An output tensor of an eager kernel, which the kernel must return."""
+    from ..capture.kernel import current_signature
+
+    if len(shape) == 1 and isinstance(shape[0], (tuple, list)):
+        extents: list[Any] = list(shape[0])
+    elif len(shape) == 2 and isinstance(shape[0], (tuple, list)) and is_dtype(shape[1]):
+        extents, dtype = list(shape[0]), shape[1]
+    else:
+        extents = list(shape)
+    return current_signature("T.empty").output(extents, to_dtype(dtype))
+
+
+def _whole_buffer(source: Any, what: str) -> BufferRef:
+    if isinstance(source, BufferRef):
+        return source
+    if isinstance(source, (Element, RegionRef)):
+        raise unsupported(f"{what} of a part of a buffer is not supported")
+    raise LanguageError(f"{what} needs a buffer")
+
+
+@guarded_by_poison
+def view(source: Any, shape: Any = None, dtype: Any = None) -> Any:
+    """The same memory under another shape or dtype, with the same number of bits."""
+    buffer = _whole_buffer(source, "T.view")
+    tracer = current()
+    name = dtype if dtype is not None else buffer.dtype
+    extents = [tracer.index(e) for e in (_shape(shape) if shape is not None else buffer.shape)]
+    return tracer.buffer(tracer.builder.view(buffer.handle, extents, str(to_dtype(name))))
+
+
+@guarded_by_poison
+def reshape(source: Any, shape: Any) -> Any:
+    """The same memory under another shape with as many elements."""
+    return view(source, shape)
+
+
+def index_to_coordinates(index: Any, shape: Any) -> list[Any]:
+    """The coordinates of the element with this row-major number."""
+    coordinates: list[Any] = []
+    for extent in reversed(_shape(shape)):
+        coordinates.insert(0, index % extent)
+        index = index // extent
+    return coordinates
+
+
+def is_buffer(value: object) -> bool:
+    return isinstance(value, BufferRef)
+
+
+__all__ = [
+    "Expr",
+    "alloc_buffer",
+    "alloc_fragment",
+    "alloc_global",
+    "alloc_local",
+    "alloc_shared",
+    "alloc_var",
+    "empty",
+    "index_to_coordinates",
+    "reshape",
+    "view",
+]

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The decorators of the language: @T.prim_func and @T.macro."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any, overload
+
+from .values import LanguageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import FrameType, FunctionType
+
+    from ..capture.functions import InlinedFunction
+    from ..capture.kernel import CapturedKernel
+
+
+class PrimFunc:
+    """A kernel as written; captured on first use."""
+
+    def __init__(self, function: FunctionType, names: dict[str, Any]) -> None:
+        self.function = function
+        self.__name__ = function.__name__
+        self.__doc__ = function.__doc__
+        #: Local names of where it was defined, for annotations that are strings.
+        self.names = names
+        self._captured: CapturedKernel | None = None
+
+    def capture(self, compiler: Any = None) -> CapturedKernel:
+        """The kernel as tile IR; raises CompileError with all messages."""
+        if self._captured is None or compiler is not None:
+            from ..capture.kernel import capture_kernel
+
+            self._captured = capture_kernel(self, compiler)
+        return self._captured
+
+    def script(self) -> str:
+        """The tile IR as text."""
+        return str(self.capture().module.text())
+
+    def show(self) -> None:
+        sys.stdout.write(self.script() + "\n")
+
+    def __call__(self, *args: object, **keywords: object) -> None:
+        raise LanguageError(
+            f"kernel {self.__name__!r} can't be called; compile it with tilelang.compile or "
+            "@tilelang.jit"
+        )
+
+    def __repr__(self) -> str:
+        return f"<kernel {self.__name__}>"
+
+
+def _definition_names(function: FunctionType, frame: FrameType | None) -> dict[str, Any]:
+    """The caller's local names where annotations are strings; nothing is kept otherwise."""
+    has_strings = any(isinstance(a, str) for a in function.__annotations__.values())
+    return dict(frame.f_locals) if has_strings and frame is not None else {}
+
+
+@overload
+def prim_func(func: FunctionType, /) -> PrimFunc: ...
+@overload
+def prim_func(
+    *, private: bool = False, check_well_formed: bool = False
+) -> Callable[[FunctionType], PrimFunc]: ...
+
+
+def prim_func(
+    func: FunctionType | None = None, *, private: bool = False, check_well_formed: bool = False
+) -> Any:
+    """Makes a function a kernel of the tile language."""
+    frame = sys._getframe(1)
+    if func is not None:
+        return _prim_func(func, frame)
+    return lambda function: _prim_func(function, frame)
+
+
+def _prim_func(func: FunctionType, frame: FrameType) -> PrimFunc:
+    if not hasattr(func, "__code__"):
+        raise LanguageError("a kernel inside a kernel is not supported", "unsupported")
+    return PrimFunc(func, _definition_names(func, frame))
+
+
+@overload
+def macro(func: FunctionType, /) -> InlinedFunction: ...
+@overload
+def macro(func: None = None, /) -> Callable[[FunctionType], InlinedFunction]: ...
+
+
+def macro(func: FunctionType | None = None) -> Any:
+    """Makes a function a macro: it is inlined, with its own names, wherever a kernel calls it."""
+    if func is None:
+        return macro
+    if not hasattr(func, "__code__"):
+        return func  # defined inside a kernel: inlined already
+    from ..capture.functions import InlinedFunction
+
+    return InlinedFunction(func)

@@ -1,0 +1,274 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operations on whole tiles: copy, gemm, fill, reductions, scans, atomics, and block barriers."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Any
+
+from ..capture.tracer import current, guarded_by_poison
+from .values import BufferRef, LanguageError, RegionRef, unsupported
+
+
+class GemmWarpPolicy(IntEnum):
+    """How the warps of a block tile the result of a gemm."""
+
+    Square = 0
+    FullRow = 1
+    FullCol = 2
+
+
+def _given(**attributes: Any) -> dict[str, Any]:
+    return {key: value for key, value in attributes.items() if value not in (None, False)}
+
+
+@guarded_by_poison
+def copy(
+    src: Any,
+    dst: Any,
+    *,
+    coalesced_width: int | None = None,
+    disable_tma: bool = False,
+    eviction_policy: str | None = None,
+    prefer_instruction: str | None = None,
+    annotations: dict[str, Any] | None = None,
+    loop_layout: Any = None,
+) -> None:
+    """Copies a tile, converting dtypes; reads past the end of a tensor give 0, writes are dropped.
+
+    `A[i, j]` means the tile that starts there, with the extents of the other side.
+    """
+    if loop_layout is not None:
+        raise unsupported("loop_layout of T.copy is not supported yet")
+    tracer = current()
+    attributes = _given(
+        coalesced_width=coalesced_width,
+        disable_tma=disable_tma,
+        eviction_policy=eviction_policy,
+        prefer_instruction=prefer_instruction,
+    )
+    attributes.update(annotations or {})
+    source = tracer.operand(src, "the source of T.copy")
+    target = tracer.operand(dst, "the target of T.copy")
+    tracer.builder.copy(source, target, attributes)
+
+
+@guarded_by_poison
+def gemm(
+    A: Any,
+    B: Any,
+    C: Any,
+    transpose_A: bool = False,
+    transpose_B: bool = False,
+    policy: GemmWarpPolicy | int = GemmWarpPolicy.Square,
+    clear_accum: Any = False,
+    k_pack: int = 1,
+    mbar: Any = None,
+    annotations: dict[str, Any] | None = None,
+) -> None:
+    """C += op(A) op(B), on the last two dimensions; `clear_accum` may be a value of the kernel."""
+    if mbar is not None:
+        raise unsupported("mbar of T.gemm is not supported yet")
+    tracer = current()
+    a, b, c = (
+        tracer.operand(operand, f"operand {name} of T.gemm")
+        for operand, name in ((A, "A"), (B, "B"), (C, "C"))
+    )
+    attributes = _given(policy=int(policy), k_pack=None if k_pack == 1 else k_pack)
+    attributes.update(annotations or {})
+    clear = tracer.value(clear_accum)
+    clear = int(clear) if isinstance(clear, bool) else clear
+    tracer.builder.gemm(a, b, c, bool(transpose_A), bool(transpose_B), clear, attributes)
+
+
+@guarded_by_poison
+def fill(buffer: Any, value: Any) -> None:
+    """Sets all elements of a buffer or region."""
+    tracer = current()
+    target = tracer.operand(buffer, "the target of T.fill")
+    tracer.builder.fill(target, tracer.value(value))
+
+
+@guarded_by_poison
+def clear(buffer: Any) -> None:
+    """Sets all elements of a buffer or region to 0."""
+    fill(buffer, 0)
+
+
+@guarded_by_poison
+def reduce(
+    buffer: Any,
+    out: Any,
+    reduce_type: str,
+    dim: int,
+    clear: bool = True,
+    batch: int = 1,
+    nan_propagate: bool = False,
+) -> None:
+    """Reduces one dimension of `buffer` into `out`; `clear=False` combines with what it holds."""
+    tracer = current()
+    source = tracer.operand(buffer, f"the source of T.reduce_{reduce_type}")
+    target = tracer.operand(out, f"the target of T.reduce_{reduce_type}")
+    attributes = _given(batch=None if batch == 1 else batch, nan_propagate=nan_propagate)
+    tracer.builder.reduce(reduce_type, source, target, int(dim), bool(clear), attributes)
+
+
+@guarded_by_poison
+def reduce_sum(buffer: Any, out: Any, dim: int = -1, clear: bool = True, batch: int = 1) -> None:
+    reduce(buffer, out, "sum", dim, clear, batch)
+
+
+@guarded_by_poison
+def reduce_max(
+    buffer: Any,
+    out: Any,
+    dim: int = -1,
+    clear: bool = True,
+    batch: int = 1,
+    nan_propagate: bool = False,
+) -> None:
+    reduce(buffer, out, "max", dim, clear, batch, nan_propagate)
+
+
+@guarded_by_poison
+def reduce_min(
+    buffer: Any,
+    out: Any,
+    dim: int = -1,
+    clear: bool = True,
+    batch: int = 1,
+    nan_propagate: bool = False,
+) -> None:
+    reduce(buffer, out, "min", dim, clear, batch, nan_propagate)
+
+
+@guarded_by_poison
+def reduce_abssum(buffer: Any, out: Any, dim: int = -1) -> None:
+    reduce(buffer, out, "abssum", dim)
+
+
+@guarded_by_poison
+def reduce_absmax(buffer: Any, out: Any, dim: int = -1, clear: bool = True, batch: int = 1) -> None:
+    reduce(buffer, out, "absmax", dim, clear, batch)
+
+
+@guarded_by_poison
+def reduce_bitand(buffer: Any, out: Any, dim: int = -1, clear: bool = True) -> None:
+    reduce(buffer, out, "bitand", dim, clear)
+
+
+@guarded_by_poison
+def reduce_bitor(buffer: Any, out: Any, dim: int = -1, clear: bool = True) -> None:
+    reduce(buffer, out, "bitor", dim, clear)
+
+
+@guarded_by_poison
+def reduce_bitxor(buffer: Any, out: Any, dim: int = -1, clear: bool = True) -> None:
+    reduce(buffer, out, "bitxor", dim, clear)
+
+
+def _scan(kind: str, src: Any, dst: Any, dim: int, reverse: bool) -> None:
+    tracer = current()
+    source = tracer.operand(src, f"the source of T.cum{kind}")
+    target = source if dst is None else tracer.operand(dst, f"the target of T.cum{kind}")
+    tracer.builder.scan(kind, source, target, int(dim), bool(reverse))
+
+
+@guarded_by_poison
+def cumsum(src: Any, dst: Any = None, dim: int = 0, reverse: bool = False) -> None:
+    """Running sums along `dim`, in place without `dst`."""
+    _scan("sum", src, dst, dim, reverse)
+
+
+@guarded_by_poison
+def cummax(src: Any, dst: Any = None, dim: int = 0, reverse: bool = False) -> None:
+    """Running maxima along `dim`, in place without `dst`."""
+    _scan("max", src, dst, dim, reverse)
+
+
+def _atomic(
+    kind: str, dst: Any, value: Any, memory_order: str | None, return_prev: bool, use_tma: bool
+) -> Any:
+    tracer = current()
+    target = tracer.operand(dst, f"the target of T.atomic_{kind}")
+    attributes = _given(memory_order=memory_order, use_tma=use_tma, return_prev=return_prev)
+    if isinstance(value, RegionRef) or (isinstance(value, BufferRef) and not value.is_variable):
+        if return_prev:
+            raise LanguageError(f"return_prev of T.atomic_{kind} needs a scalar, not a tile")
+        source = tracer.operand(value, f"the value of T.atomic_{kind}")
+        tracer.builder.atomic_tile(kind, target, source, attributes)
+        return None
+    previous = tracer.builder.atomic(kind, target, tracer.value(value), attributes)
+    return tracer.wrap(previous) if return_prev else None
+
+
+@guarded_by_poison
+def atomic_add(
+    dst: Any,
+    value: Any,
+    memory_order: str | None = None,
+    return_prev: bool = False,
+    use_tma: bool = False,
+) -> Any:
+    """dst += value, as one indivisible step; gives the previous value if `return_prev`."""
+    return _atomic("add", dst, value, memory_order, return_prev, use_tma)
+
+
+@guarded_by_poison
+def atomic_max(
+    dst: Any, value: Any, memory_order: str | None = None, return_prev: bool = False
+) -> Any:
+    return _atomic("max", dst, value, memory_order, return_prev, False)
+
+
+@guarded_by_poison
+def atomic_min(
+    dst: Any, value: Any, memory_order: str | None = None, return_prev: bool = False
+) -> Any:
+    return _atomic("min", dst, value, memory_order, return_prev, False)
+
+
+@guarded_by_poison
+def atomic_or(dst: Any, value: Any, memory_order: str | None = None) -> Any:
+    return _atomic("or", dst, value, memory_order, False, False)
+
+
+@guarded_by_poison
+def print(obj: Any = None, msg: str = "", warp_group_id: int = 0, warp_id: int = 0) -> None:
+    """Prints a value or a buffer of the running kernel."""
+    tracer = current()
+    if isinstance(obj, str):
+        obj, msg = None, obj
+    if isinstance(obj, BufferRef) and not obj.is_variable:
+        what: Any = obj.handle
+    elif isinstance(obj, (bool, int, float)):
+        what = tracer.builder.constant(obj)
+    else:
+        what = None if obj is None else tracer.value(obj)
+    tracer.builder.print(what, msg)
+
+
+@guarded_by_poison
+def device_assert(cond: Any, msg: str = "", no_stack_info: bool = False) -> None:
+    """Ends the running kernel with an error where `cond` does not hold."""
+    tracer = current()
+    tracer.builder.device_assert(tracer.value(cond), msg)
+
+
+def sync_threads(barrier_id: int | None = None, arrive_count: int | None = None) -> None:
+    """Waits for all threads of the block."""
+    if barrier_id is not None or arrive_count is not None:
+        raise unsupported("named barriers are not supported yet")
+    current().builder.barrier()
+
+
+syncthreads = sync_threads
+
+
+def loop_break() -> None:
+    """Leaves the innermost loop."""
+    current().builder.break_loop()
+
+
+def transpose(src: Any, dst: Any) -> None:
+    raise unsupported("T.transpose is not supported yet; use T.Parallel")

@@ -1,0 +1,522 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a kernel computes with, as Python objects: scalars, buffers and parts of buffers.
+
+Scalars overload Python's operators, so that ordinary Python functions called while a kernel is
+traced work on them too. Nothing here knows a rule of the language: every operator is one call of
+the builder. Outside a trace, operators on symbols (`T.dynamic("m") // 2`) make a small tree that is
+handed to the builder when a kernel uses it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from .dtypes import Dtype
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tilewright import _compiler
+
+    from ..capture.tracer import Tracer
+
+
+class LanguageError(Exception):
+    """A wrong use of the language that the front end itself can see; becomes a diagnostic.
+
+    `kind` is "error" or "unsupported"; `notes` are (place or None, text).
+    """
+
+    def __init__(self, message: str, kind: str = "error", notes: tuple[Any, ...] = ()) -> None:
+        super().__init__(message)
+        self.message = message
+        self.kind = kind
+        self.notes = notes
+
+
+class UnsupportedName(LanguageError, AttributeError):
+    """A name of the language that is not carried out yet; `hasattr` says that it is absent."""
+
+
+def unsupported(message: str) -> LanguageError:
+    """The error for something that is valid elsewhere but not here (yet)."""
+    return LanguageError(message, "unsupported")
+
+
+class Expr:
+    """A scalar of the kernel."""
+
+    __slots__ = ()
+    __array_priority__ = 1000  # NumPy scalars leave operators to us
+    __hash__ = object.__hash__
+
+    @property
+    def dtype(self) -> Dtype:
+        from ..capture.tracer import current
+
+        return Dtype(current().value(self).dtype)
+
+    def __add__(self, other: object) -> Any:
+        return binary("add", self, other)
+
+    def __radd__(self, other: object) -> Any:
+        return binary("add", other, self)
+
+    def __sub__(self, other: object) -> Any:
+        return binary("sub", self, other)
+
+    def __rsub__(self, other: object) -> Any:
+        return binary("sub", other, self)
+
+    def __mul__(self, other: object) -> Any:
+        return binary("mul", self, other)
+
+    def __rmul__(self, other: object) -> Any:
+        return binary("mul", other, self)
+
+    def __truediv__(self, other: object) -> Any:
+        return binary("div", self, other)
+
+    def __rtruediv__(self, other: object) -> Any:
+        return binary("div", other, self)
+
+    def __floordiv__(self, other: object) -> Any:
+        return binary("floordiv", self, other)
+
+    def __rfloordiv__(self, other: object) -> Any:
+        return binary("floordiv", other, self)
+
+    def __mod__(self, other: object) -> Any:
+        return binary("floormod", self, other)
+
+    def __rmod__(self, other: object) -> Any:
+        return binary("floormod", other, self)
+
+    def __pow__(self, other: object) -> Any:
+        return binary("pow", self, other)
+
+    def __rpow__(self, other: object) -> Any:
+        return binary("pow", other, self)
+
+    def __lshift__(self, other: object) -> Any:
+        return binary("shl", self, other)
+
+    def __rlshift__(self, other: object) -> Any:
+        return binary("shl", other, self)
+
+    def __rshift__(self, other: object) -> Any:
+        return binary("shr", self, other)
+
+    def __rrshift__(self, other: object) -> Any:
+        return binary("shr", other, self)
+
+    def __and__(self, other: object) -> Any:
+        return binary("and", self, other)
+
+    def __rand__(self, other: object) -> Any:
+        return binary("and", other, self)
+
+    def __or__(self, other: object) -> Any:
+        return binary("or", self, other)
+
+    def __ror__(self, other: object) -> Any:
+        return binary("or", other, self)
+
+    def __xor__(self, other: object) -> Any:
+        return binary("xor", self, other)
+
+    def __rxor__(self, other: object) -> Any:
+        return binary("xor", other, self)
+
+    def __lt__(self, other: object) -> Any:
+        return binary("lt", self, other)
+
+    def __le__(self, other: object) -> Any:
+        return binary("le", self, other)
+
+    def __gt__(self, other: object) -> Any:
+        return binary("gt", self, other)
+
+    def __ge__(self, other: object) -> Any:
+        return binary("ge", self, other)
+
+    def __eq__(self, other: object) -> Any:
+        return binary("eq", self, other)
+
+    def __ne__(self, other: object) -> Any:
+        return binary("ne", self, other)
+
+    def __neg__(self) -> Any:
+        return unary("neg", self)
+
+    def __pos__(self) -> Any:
+        return self
+
+    def __invert__(self) -> Any:
+        return unary("not", self)
+
+    def __abs__(self) -> Any:
+        return unary("abs", self)
+
+    def __bool__(self) -> bool:
+        return bool(self._known("a condition"))
+
+    def __int__(self) -> int:
+        return self._known("an integer")
+
+    __index__ = __int__
+
+    def __float__(self) -> float:
+        raise LanguageError("a value of the kernel is not known while tracing; use T.cast")
+
+    def __iter__(self) -> NoReturn:
+        raise LanguageError("a scalar of the kernel can't be iterated or unpacked")
+
+    def __getitem__(self, index: object) -> NoReturn:
+        raise LanguageError("a scalar of the kernel can't be indexed")
+
+    def astype(self, dtype: object) -> Any:
+        from .math_ops import cast
+
+        return cast(self, dtype)
+
+    def _known(self, what: str) -> int:
+        from ..capture.tracer import current_or_none
+
+        tracer = current_or_none()
+        value = None if tracer is None else tracer.constant_value(self)
+        if value is None:
+            hint = (
+                " in a plain Python function; make it a @T.macro" if what == "a condition" else ""
+            )
+            raise LanguageError(
+                f"{what} that is known only in the running kernel can't be used here{hint}"
+            )
+        return value
+
+
+class Traced(Expr):
+    """A value that the builder made. `origin` is the element that it was loaded from, if any."""
+
+    __slots__ = ("handle", "origin", "extent")
+
+    def __init__(
+        self,
+        handle: _compiler.Value,
+        origin: Element | None = None,
+        extent: int | None = None,
+    ) -> None:
+        self.handle = handle
+        self.origin = origin
+        #: For a loop variable that counts from 0: the known number of its values.
+        self.extent = extent
+
+    @property
+    def dtype(self) -> Dtype:
+        return Dtype(self.handle.dtype)
+
+    def __repr__(self) -> str:
+        return f"<kernel value {self.handle.dtype}>"
+
+
+class Deferred(Expr):
+    """An operation on symbols, made outside a trace (or before a kernel's launch)."""
+
+    __slots__ = ("op", "operands")
+
+    def __init__(self, op: str, operands: tuple[Any, ...]) -> None:
+        self.op = op
+        self.operands = operands
+
+    def __repr__(self) -> str:
+        return f"{self.op}({', '.join(map(repr, self.operands))})"
+
+
+class Symbol(Expr):
+    """An integer that is bound from the shapes of the arguments at each call (`T.dynamic`)."""
+
+    __slots__ = ("name", "symbol_dtype")
+
+    def __init__(self, name: str, dtype: str = "int32") -> None:
+        self.name = name
+        self.symbol_dtype = dtype
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+class Element(Expr):
+    """`A[i, j]`: an element, loaded when used; in a copy, the tile that starts there."""
+
+    __slots__ = ("buffer", "indices")
+
+    def __init__(self, buffer: BufferRef, indices: tuple[Any, ...]) -> None:
+        self.buffer = buffer
+        self.indices = indices
+
+    @property
+    def dtype(self) -> Dtype:
+        return self.buffer.dtype
+
+    def __repr__(self) -> str:
+        return f"{self.buffer.name}[{', '.join(map(repr, self.indices))}]"
+
+
+class RegionRef:
+    """`A[i, 0:n]`: a rectangular part of a buffer."""
+
+    __slots__ = ("buffer", "offsets", "extents", "dropped")
+
+    def __init__(
+        self,
+        buffer: BufferRef,
+        offsets: list[Any],
+        extents: list[Any],
+        dropped: list[bool],
+    ) -> None:
+        self.buffer = buffer
+        self.offsets = offsets
+        self.extents = extents
+        self.dropped = dropped
+
+    @property
+    def dtype(self) -> Dtype:
+        return self.buffer.dtype
+
+    @property
+    def shape(self) -> tuple[Any, ...]:
+        return tuple(e for e, d in zip(self.extents, self.dropped, strict=True) if not d)
+
+    def __bool__(self) -> bool:
+        raise LanguageError(f"a region of {self.buffer.name!r} can't be a condition")
+
+
+class BufferRef:
+    """A buffer of the kernel: a tensor argument, an allocation, or a view of one."""
+
+    __slots__ = ("handle", "tracer", "is_variable", "_shape")
+
+    def __init__(self, handle: _compiler.Buffer, tracer: Tracer, is_variable: bool = False) -> None:
+        self.handle = handle
+        self.tracer = tracer
+        #: Made by T.alloc_var: reading the name loads, assigning to it stores.
+        self.is_variable = is_variable
+        self._shape: tuple[Any, ...] | None = None
+
+    @property
+    def shape(self) -> tuple[Any, ...]:
+        if self._shape is None:
+            dims = self.tracer.builder.shape(self.handle)
+            self._shape = tuple(d if isinstance(d, int) else Traced(d) for d in dims)
+        return self._shape
+
+    @property
+    def ndim(self) -> int:
+        return int(self.tracer.builder.rank(self.handle))
+
+    @property
+    def dtype(self) -> Dtype:
+        return Dtype(self.tracer.builder.dtype(self.handle))
+
+    @property
+    def name(self) -> str:
+        return str(self.tracer.builder.name(self.handle))
+
+    @property
+    def _scope(self) -> str:
+        return str(self.tracer.builder.scope(self.handle))
+
+    def scope(self) -> str:
+        return self._scope
+
+    def element(self) -> Element:
+        """The one element of a variable or of a one-element buffer."""
+        return Element(self, (0,) * self.ndim)
+
+    def __getitem__(self, index: object) -> Element | RegionRef | Poison:
+        return subscript(self, index)
+
+    def __setitem__(self, index: object, value: object) -> None:
+        target = subscript(self, index)
+        if isinstance(target, RegionRef):
+            raise LanguageError(f"a slice of {self.name!r} can't be assigned; use T.copy or T.fill")
+        if isinstance(target, Element):
+            self.tracer.store(target, value)
+
+    def __bool__(self) -> bool:
+        raise LanguageError(f"buffer {self.name!r} can't be a condition; index it")
+
+    def __iter__(self) -> Iterator[Any]:
+        raise LanguageError(f"buffer {self.name!r} can't be iterated or unpacked")
+
+    def __len__(self) -> int:
+        first = self.shape[0]
+        if not isinstance(first, int):
+            raise LanguageError(f"the length of {self.name!r} is known only in the running kernel")
+        return first
+
+    def __repr__(self) -> str:
+        return f"<buffer {self.name}>"
+
+    def _no_operator(self, other: object) -> NoReturn:
+        raise LanguageError(
+            f"buffer {self.name!r} has no arithmetic; index it, as in {self.name}[0]"
+        )
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _no_operator
+    __truediv__ = __rtruediv__ = __floordiv__ = __mod__ = __pow__ = __matmul__ = _no_operator
+    __lt__ = __le__ = __gt__ = __ge__ = _no_operator
+
+
+class Poison:
+    """What a failed statement leaves: it silences everything that follows from it."""
+
+    __slots__ = ()
+    __hash__ = object.__hash__
+
+    def _same(self, *args: object, **kwargs: object) -> Poison:
+        return self
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = _same
+    __rtruediv__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __pow__ = __rpow__ = _same
+    __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = __and__ = __rand__ = __or__ = _same
+    __ror__ = __xor__ = __rxor__ = __neg__ = __pos__ = __invert__ = __abs__ = _same
+    __lt__ = __le__ = __gt__ = __ge__ = __call__ = __getitem__ = _same
+    __eq__ = __ne__ = _same  # type: ignore[assignment]
+
+    def __getattr__(self, name: str) -> Poison:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self
+
+    def __setitem__(self, index: object, value: object) -> None:
+        return None
+
+    def __bool__(self) -> bool:
+        raise PoisonUsed
+
+    def __iter__(self) -> Iterator[Poison]:
+        raise PoisonUsed
+
+    def __int__(self) -> int:
+        raise PoisonUsed
+
+    __index__ = __len__ = __int__
+
+    def __repr__(self) -> str:
+        return "<poison>"
+
+
+class PoisonUsed(Exception):
+    """Poison reached a place that needs a real value; the statement fails silently."""
+
+
+POISON = Poison()
+
+Operand = Expr | bool | int | float | Poison
+
+
+def is_kernel_value(value: object) -> bool:
+    return isinstance(value, (Expr, Poison))
+
+
+def has_poison(values: object) -> bool:
+    if isinstance(values, Poison):
+        return True
+    if isinstance(values, (tuple, list)):
+        return any(has_poison(v) for v in values)
+    return False
+
+
+def binary(op: str, left: object, right: object) -> Any:
+    """`left op right`, now in the builder where there is a trace, else as a tree."""
+    from ..capture.tracer import current_or_none
+
+    if isinstance(left, Poison) or isinstance(right, Poison):
+        return POISON
+    if not _is_scalar(left) or not _is_scalar(right):
+        if op in ("eq", "ne"):
+            return op == "ne"
+        return NotImplemented
+    tracer = current_or_none()
+    if tracer is None:
+        return Deferred(op, (left, right))
+    return tracer.binary(op, left, right)
+
+
+def unary(op: str, operand: object) -> Any:
+    from ..capture.tracer import current_or_none
+
+    if isinstance(operand, Poison):
+        return POISON
+    tracer = current_or_none()
+    if tracer is None:
+        return Deferred(op, (operand,))
+    return tracer.unary(op, operand)
+
+
+def _is_scalar(value: object) -> bool:
+    return (
+        isinstance(value, (Expr, bool, int, float))
+        or (isinstance(value, BufferRef) and value.is_variable)
+        or type(value).__module__ == "numpy"
+    )
+
+
+def subscript(buffer: BufferRef, index: object) -> Element | RegionRef | Poison:
+    """`buffer[index]`: an element where all indices are integers, else a region."""
+    items = list(index) if isinstance(index, tuple) else [index]
+    if has_poison(items):
+        return POISON
+    rank = buffer.ndim
+    if Ellipsis in [i for i in items if not isinstance(i, (Expr, BufferRef))]:
+        items = _expand_ellipsis(items, rank)
+    if len(items) != rank:
+        raise LanguageError(
+            f"buffer {buffer.name!r} has {rank} dimension{'s' * (rank != 1)} but is indexed with "
+            f"{len(items)}"
+        )
+    if not any(isinstance(i, slice) for i in items):
+        return Element(buffer, tuple(_index(i, buffer) for i in items))
+    region = RegionRef(buffer, [], [], [])
+    for dim, item in enumerate(items):
+        offset, extent = _range(item, buffer, dim)
+        region.offsets.append(offset)
+        region.extents.append(extent)
+        region.dropped.append(not isinstance(item, slice))
+    return region
+
+
+def _expand_ellipsis(items: list[Any], rank: int) -> list[Any]:
+    at = next(k for k, item in enumerate(items) if item is Ellipsis)
+    missing = rank - (len(items) - 1)
+    return items[:at] + [slice(None)] * max(missing, 0) + items[at + 1 :]
+
+
+def _index(item: object, buffer: BufferRef) -> Any:
+    if isinstance(item, Expr) or (isinstance(item, BufferRef) and item.is_variable):
+        return item
+    if isinstance(item, (bool, float, str)) or not hasattr(item, "__index__"):
+        raise LanguageError(
+            f"an index of {buffer.name!r} must be an integer or a slice, not {type(item).__name__}"
+        )
+    return item.__index__()
+
+
+def _range(item: object, buffer: BufferRef, dim: int) -> tuple[Any, Any]:
+    """Offset and extent of one index or slice."""
+    if not isinstance(item, slice):
+        return _index(item, buffer), 1
+    if item.step is not None and item.step != 1:
+        raise unsupported(f"a slice of {buffer.name!r} with a step is not supported")
+    size = buffer.shape[dim]
+    start = _from_end(0 if item.start is None else _index(item.start, buffer), size)
+    stop = _from_end(size if item.stop is None else _index(item.stop, buffer), size)
+    if isinstance(start, int) and start == 0:
+        return 0, stop
+    return start, stop - start
+
+
+def _from_end(bound: Any, size: Any) -> Any:
+    """A negative slice bound that is known counts from the end, as in Python."""
+    return size + bound if isinstance(bound, int) and bound < 0 else bound
