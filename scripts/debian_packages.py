@@ -225,18 +225,22 @@ def link_host_libraries(root: Path) -> None:
 
 
 def repair_links(root: Path) -> None:
-    """Makes absolute links of the packages point into the root."""
+    """Makes absolute links of the packages point into the root; those to the machine's own stay."""
     for folder, folders, files in os.walk(root):
         for name in (*folders, *files):
             path = Path(folder, name)
             target = path.readlink() if path.is_symlink() else Path()
-            if (
-                target.is_absolute()
-                and not target.is_relative_to(root)
-                and (root / target.relative_to("/")).exists()
-            ):
+            inside = root / target.relative_to("/") if target.is_absolute() else path
+            if not target.is_relative_to(root) and inside != path and inside.exists():
                 path.unlink()
-                path.symlink_to(root / target.relative_to("/"))
+                path.symlink_to(inside)
+
+
+def link_run_path(root: Path) -> None:
+    """Lets LLVM's libraries, whose run path is `$ORIGIN/../lib`, find what they need themselves."""
+    for folder in sorted((root / "usr/lib").glob("*-linux-gnu")):
+        if (folder / "libc.so").exists() and not (folder.parent / "lib").is_symlink():
+            (folder.parent / "lib").symlink_to(folder.name)
 
 
 def unpack_without_root(
@@ -278,6 +282,7 @@ def unpack_without_root(
         run_logged(command, log, f"unpacking {archive.name}")
     repair_links(root)
     link_host_libraries(root)
+    link_run_path(root)
     shutil.rmtree(archives)
     for name, _ in wanted:
         (deps / "packages").mkdir(exist_ok=True)

@@ -189,3 +189,14 @@ def test_packages_have_a_version_and_a_reason():
 def test_docs_take_a_pass_from_its_file_s_head():
     text = "// SPDX-License-Identifier: A\n// Splits.\n///\n/// More.\n#include <x>\n// no\n"
     assert make_docs.head_comment(text) == "Splits.\n\nMore."
+
+
+def test_links_of_packages_point_into_the_root_and_host_links_stay(tmp_path):
+    (tmp_path / "etc").mkdir()
+    (tmp_path / "etc/here").touch()
+    (tmp_path / "packaged").symlink_to("/etc/here")
+    (tmp_path / "etc/passwd").symlink_to("/etc/passwd")
+    for _ in range(2):
+        debian_packages.repair_links(tmp_path)
+    assert (tmp_path / "packaged").readlink() == tmp_path / "etc/here"
+    assert str((tmp_path / "etc/passwd").readlink()) == "/etc/passwd"

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A compiled kernel, as `tilelang.compile` and `@tilelang.jit` give it.
+
+Calling it goes straight to C++ (`_runtime.Kernel`): this class only adds what is asked for between
+calls. Nothing slow is imported here.
+"""
+
+from __future__ import annotations
+
+from tilewright import _runtime
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from tilewright.cache import Entry
+    from tilewright.profiler import Profiler, TensorSupplyType
+
+_STAGE = "stage-"
+_HEADER = "header.h"
+
+
+def stage_files(stages: Sequence[tuple[str, str]], header: str = "") -> dict[str, bytes]:
+    """The texts of a compilation as extra files of its cache entry, for `JITKernel.stages`."""
+    files = {
+        f"{_STAGE}{number:02d}-{name}": text.encode("utf-8")
+        for number, (name, text) in enumerate(stages)
+    }
+    return files | ({_HEADER: header.encode("utf-8")} if header else {})
+
+
+class JITKernel(_runtime.Kernel):
+    """Call it with all arguments, or without the outputs (`out_idx`): it then makes and gives them.
+
+    `recompile` compiles the kernel anew and gives (stage, text) pairs; it is used where the cache
+    entry holds no stages. OSError: the entry's library is gone or can't be loaded; the entry is as
+    good as missing, so compile again.
+    """
+
+    latency: float | None = None
+    """Milliseconds, set by the autotuner."""
+    ref_latency: float | None = None
+    config: dict[str, Any] | None = None
+    """The autotuner's choice."""
+
+    def __init__(
+        self,
+        entry: Entry,
+        out_idx: list[int] | int | None = None,
+        *,
+        target: str = "cpu",
+        prim_func: object = None,
+        recompile: Callable[[], Sequence[tuple[str, str]]] | None = None,
+    ) -> None:
+        outputs = [out_idx] if isinstance(out_idx, int) else out_idx
+        super().__init__(entry.library, entry.manifest, outputs)
+        self.entry = entry
+        self.target = target
+        self.prim_func = prim_func
+        self._recompile = recompile
+        self._stages: list[tuple[str, str]] | None = None
+
+    def stages(self) -> list[tuple[str, str]]:
+        """(stage, text) in the order of the pipeline; compiles again if they were not kept."""
+        if self._stages is None:
+            names = [name for name in self.entry.extra_names() if name.startswith(_STAGE)]
+            texts = [(name[len(_STAGE) + 3 :], self.entry.extra(name)) for name in names]
+            kept = [(name, text.decode("utf-8")) for name, text in texts if text is not None]
+            if len(kept) < max(1, len(names)) and self._recompile is not None:
+                kept = list(self._recompile())
+            self._stages = kept
+        return self._stages
+
+    def stage(self, name: str) -> str:
+        """The text of one stage, e.g. `tile`, `llvm` or `asm`. KeyError: there is no such stage."""
+        for stage, text in self.stages():
+            if stage == name:
+                return text
+        known = ", ".join(stage for stage, _ in self.stages()) or "none"
+        raise KeyError(f"{self.name}: no stage '{name}'; there are: {known}")
+
+    def get_kernel_source(self, kernel_only: bool = True) -> str:
+        """The kernel as its target compiles it: for the CPU, LLVM's IR; without `kernel_only`, also
+        the C header of the library."""
+        text = self.stage("llvm")
+        return text if kernel_only else f"{self.get_host_source()}\n{text}"
+
+    def get_host_source(self) -> str:
+        """The C header that declares the kernel, for callers without our runtime."""
+        header = self.entry.extra(_HEADER)
+        return header.decode("utf-8") if header is not None else ""
+
+    def show_source(self) -> None:
+        """Prints `get_kernel_source()`."""
+        print(self.get_kernel_source())
+
+    def export_library(self, path: str) -> None:
+        """Writes the shared library (its functions: tilewright/kernel_abi.h)."""
+        from pathlib import Path
+
+        library = self.entry.library
+        data = library if isinstance(library, bytes) else Path(library).read_bytes()
+        Path(path).write_bytes(data)
+
+    def export_sources(self, kernel_path: str | None = None, host_path: str | None = None) -> None:
+        """Writes `get_kernel_source()` and `get_host_source()`."""
+        from pathlib import Path
+
+        if kernel_path is None and host_path is None:
+            raise ValueError(f"{self.name}: export_sources needs kernel_path or host_path")
+        if kernel_path is not None:
+            Path(kernel_path).write_text(self.get_kernel_source(), encoding="utf-8")
+        if host_path is not None:
+            Path(host_path).write_text(self.get_host_source(), encoding="utf-8")
+
+    def get_profiler(self, tensor_supply_type: TensorSupplyType | None = None) -> Profiler:
+        """Measures and compares this kernel, on inputs of its own making."""
+        from tilewright.profiler import Profiler, TensorSupplyType
+
+        return Profiler(self, tensor_supply_type or TensorSupplyType.Auto)
+
+    def __repr__(self) -> str:
+        params = ", ".join(param["name"] for param in self.params)
+        return f"<JITKernel {self.name}({params}) for {self.target}>"

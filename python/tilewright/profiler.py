@@ -1,0 +1,289 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How fast a kernel is, and whether it agrees with a reference program."""
+
+from __future__ import annotations
+
+import enum
+import json
+import math
+import statistics
+import sys
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tilewright.kernel import JITKernel
+
+
+class TensorSupplyType(enum.Enum):
+    """What the profiler fills inputs with. Auto: Normal for floats, Integer for integers."""
+
+    Integer = 1
+    Uniform = 2
+    Normal = 3
+    Randn = 4
+    Zero = 5
+    One = 6
+    Auto = 7
+
+
+def do_bench(
+    fn: Callable[[], object],
+    warmup: float = 25,
+    rep: float = 100,
+    _n_warmup: int = 0,
+    _n_repeat: int = 0,
+    quantiles: Sequence[float] | None = None,
+    fast_flush: bool = True,
+    backend: str = "event",
+    return_mode: str = "mean",
+    device: object = None,
+    cache_size: int | None = None,
+    early_stop_baseline: float | None = None,
+) -> float | list[float]:
+    """Milliseconds per call of `fn`: warms up for about `warmup` ms (or `_n_warmup` calls), then
+    measures for about `rep` ms (or `_n_repeat` calls), each call by itself.
+
+    `return_mode` is mean, median, min or max; with `quantiles`, a list of those is given instead.
+    With `early_stop_baseline` (ms), a first estimate above it is given as it is. On the CPU, caches
+    stay as `fn` leaves them, so `fast_flush`, `cache_size`, `backend` and `device` change nothing.
+    """
+    modes: dict[str, Callable[[list[float]], float]] = {
+        "mean": statistics.fmean, "median": statistics.median, "min": min, "max": max
+    }  # fmt: skip
+    if return_mode not in modes:
+        raise ValueError(f"do_bench: return_mode is '{return_mode}' but one of {[*modes]} expected")
+    fn()
+    started = time.perf_counter_ns()
+    trials = 0
+    while trials < 5 and (trials == 0 or time.perf_counter_ns() - started < rep * 1e6):
+        fn()
+        trials += 1
+    estimate_ms = max((time.perf_counter_ns() - started) / trials / 1e6, 1e-6)
+    if early_stop_baseline is not None and estimate_ms > early_stop_baseline:
+        return estimate_ms if quantiles is None else [estimate_ms] * len(quantiles)
+    for _ in range(_n_warmup or int(warmup / estimate_ms)):
+        fn()
+    times_ms = []
+    for _ in range(_n_repeat or max(1, int(rep / estimate_ms))):
+        begin = time.perf_counter_ns()
+        fn()
+        times_ms.append((time.perf_counter_ns() - begin) / 1e6)
+    if quantiles is not None:
+        return [_quantile(sorted(times_ms), quantile) for quantile in quantiles]
+    return modes[return_mode](times_ms)
+
+
+def _quantile(ordered: list[float], quantile: float) -> float:
+    """Between two neighbours, linearly."""
+    at = quantile * (len(ordered) - 1)
+    low = math.floor(at)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (ordered[high] - ordered[low]) * (at - low)
+
+
+class Profiler:
+    """Runs a kernel on inputs of its own making. They are torch tensors where torch is loaded, else
+    NumPy arrays. Symbols get their values by `dynamic_symbolic_constraints`, e.g. {"m": 128}."""
+
+    def __init__(
+        self, kernel: JITKernel, supply_type: TensorSupplyType = TensorSupplyType.Auto
+    ) -> None:
+        self.kernel = kernel
+        self.supply_type = supply_type
+        self._seed = 0
+
+    def __call__(self, *args: object) -> Any:  # noqa: ANN401 - what the kernel gives
+        return self.kernel(*args)
+
+    def inputs(self, symbols: dict[str, int] | None = None) -> list[Any]:
+        """New inputs: every parameter that is no output, in order."""
+        manifest = json.loads(self.kernel.entry.manifest)
+        values = self._symbol_values(manifest["symbols"], symbols or {})
+        outputs = set(self.kernel.out_idx)
+        made = []
+        for number, param in enumerate(manifest["params"]):
+            if number in outputs:
+                continue
+            if param["kind"] == "scalar":
+                made.append(_scalar_one(param["dtype"]))
+                continue
+            shape = [_dim_value(dim, values) for dim in param["shape"]]
+            made.append(self._tensor(shape, param["dtype"]))
+        return made
+
+    def do_bench(
+        self,
+        func: Callable[..., object] | None = None,
+        warmup: float = 25,
+        rep: float = 100,
+        n_warmup: int = 0,
+        n_repeat: int = 0,
+        input_tensors: Sequence[Any] | None = None,
+        backend: str = "event",
+        quantiles: Sequence[float] | None = None,
+        return_mode: str = "mean",
+        dynamic_symbolic_constraints: dict[str, int] | None = None,
+        early_stop_baseline: float | None = None,
+    ) -> float | list[float]:
+        """Milliseconds per call of the kernel (or of `func` on the same inputs); see `do_bench`."""
+        if input_tensors is None:
+            input_tensors = self.inputs(dynamic_symbolic_constraints)
+        called = func or self.kernel
+        return do_bench(
+            lambda: called(*input_tensors),
+            warmup=warmup,
+            rep=rep,
+            _n_warmup=n_warmup,
+            _n_repeat=n_repeat,
+            quantiles=quantiles,
+            return_mode=return_mode,
+            early_stop_baseline=early_stop_baseline,
+        )
+
+    def run_once(self, func: Callable[..., object] | None = None) -> Any:  # noqa: ANN401
+        """What the kernel (or `func`) gives on new inputs."""
+        return (func or self.kernel)(*self.inputs())
+
+    def assert_allclose(
+        self,
+        reference_program: Callable[..., Any],
+        input_tensors: Sequence[Any] | None = None,
+        atol: float = 1e-2,
+        rtol: float = 1e-2,
+        max_mismatched_ratio: float = 0.01,
+        dynamic_symbolic_constraints: dict[str, int] | None = None,
+    ) -> None:
+        """AssertionError if more than `max_mismatched_ratio` of an output's elements differ from
+        the reference program's by more than atol + rtol * |reference|."""
+        inputs = (
+            self.inputs(dynamic_symbolic_constraints) if input_tensors is None else input_tensors
+        )
+        ours = _as_list(self.kernel(*inputs))
+        theirs = _as_list(reference_program(*inputs))
+        if len(ours) != len(theirs):
+            raise AssertionError(
+                f"{self.kernel.name}: gives {len(ours)} outputs but the reference {len(theirs)}"
+            )
+        for number, (our, their) in enumerate(zip(ours, theirs, strict=True)):
+            self._compare(number, our, their, atol, rtol, max_mismatched_ratio)
+
+    def assert_consistent(self, repeat: int = 10) -> None:
+        """AssertionError if one of `repeat` further calls gives other values for the same inputs."""
+        inputs = self.inputs()
+        first = [_float64(output) for output in _as_list(self.kernel(*inputs))]
+        for call in range(repeat):
+            for number, output in enumerate(_as_list(self.kernel(*inputs))):
+                same = (_float64(output) == first[number]) | (first[number] != first[number])
+                if not same.all():
+                    raise AssertionError(
+                        f"{self.kernel.name}: output {number} differs in call {call + 2} at "
+                        f"{int((~same).sum())} elements"
+                    )
+
+    def _compare(
+        self, number: int, our: object, their: object, atol: float, rtol: float, allowed: float
+    ) -> None:
+        import numpy as np
+
+        left, right = _float64(our), _float64(their)
+        subject = f"{self.kernel.name}: output {number}"
+        if left.shape != right.shape:
+            raise AssertionError(
+                f"{subject} has shape {left.shape} but the reference {right.shape}"
+            )
+        near = np.isclose(left, right, rtol=rtol, atol=atol, equal_nan=True)
+        wrong = int((~near).sum())
+        if wrong <= allowed * max(1, left.size):
+            return
+        at = tuple(int(i) for i in np.argwhere(~near)[0])
+        raise AssertionError(
+            f"{subject} differs at {wrong} of {left.size} elements, first at {at}: "
+            f"{left[at]} but the reference has {right[at]}"
+        )
+
+    def _symbol_values(self, names: list[str], given: dict[str, int]) -> list[int]:
+        missing = [name for name in names if name not in given]
+        if missing:
+            raise ValueError(
+                f"{self.kernel.name}: the symbols {', '.join(missing)} need values: pass "
+                f"dynamic_symbolic_constraints={{'{missing[0]}': ...}}, or input_tensors"
+            )
+        return [given[name] for name in names]
+
+    def _tensor(self, shape: list[int], dtype: str) -> Any:  # noqa: ANN401
+        import numpy as np
+
+        self._seed += 1
+        random = np.random.default_rng(self._seed)
+        if dtype in ("int4", "uint4", "float4_e2m1fn"):
+            packed = [*shape[:-1], (shape[-1] + 1) // 2]
+            storage = "int8" if dtype == "int4" else "uint8"
+            low, high = np.iinfo(storage).min, np.iinfo(storage).max
+            return _in_framework(random.integers(low, high, packed, endpoint=True), storage)
+        return _in_framework(self._values(random, shape, dtype), dtype)
+
+    def _values(self, random: Any, shape: list[int], dtype: str) -> Any:  # noqa: ANN401
+        import numpy as np
+
+        is_float = "float" in dtype
+        supply = self.supply_type
+        if supply is TensorSupplyType.Auto:
+            supply = TensorSupplyType.Normal if is_float else TensorSupplyType.Integer
+        if supply is TensorSupplyType.Zero:
+            return np.zeros(shape, np.float32)
+        if supply is TensorSupplyType.One:
+            return np.ones(shape, np.float32)
+        if dtype == "bool":
+            return random.integers(0, 2, shape)
+        if supply is TensorSupplyType.Integer or not is_float:
+            return random.integers(0 if dtype.startswith("u") else -2, 3, shape)
+        if supply is TensorSupplyType.Uniform:
+            return random.uniform(-1, 1, shape).astype(np.float32)
+        return random.standard_normal(shape, np.float32)
+
+
+def _dim_value(dim: int | dict[str, Any], symbols: list[int]) -> int:
+    if isinstance(dim, int):
+        return dim
+    if "product" in dim:
+        return int(math.prod(symbols[number] for number in dim["product"]))
+    terms: int = sum(coefficient * symbols[number] for coefficient, number in dim.get("terms", []))
+    return int(dim.get("const", 0)) + terms
+
+
+def _scalar_one(dtype: str) -> bool | int | float:
+    if dtype == "bool":
+        return True
+    return 1.0 if "float" in dtype else 1
+
+
+def _in_framework(values: Any, dtype: str) -> Any:  # noqa: ANN401 - arrays of any framework
+    """The values as a torch tensor if torch is loaded, else as a NumPy array."""
+    import numpy as np
+
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        kind = getattr(torch, dtype, None)
+        if kind is None:
+            raise ValueError(f"torch has no dtype {dtype}; pass input_tensors")
+        return torch.from_numpy(np.ascontiguousarray(values)).to(kind)
+    if dtype == "bfloat16" or dtype.startswith("float8"):
+        import ml_dtypes
+
+        return values.astype(getattr(ml_dtypes, dtype))
+    return values.astype(dtype)
+
+
+def _float64(tensor: Any) -> Any:  # noqa: ANN401 - arrays of any framework
+    import numpy as np
+
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(tensor, torch.Tensor):
+        return tensor.detach().to("cpu", torch.float64).numpy()
+    return np.asarray(tensor).astype(np.float64)
+
+
+def _as_list(outputs: Any) -> list[Any]:  # noqa: ANN401 - what a kernel or a program gives
+    return list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
