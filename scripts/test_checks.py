@@ -200,3 +200,15 @@ def test_links_of_packages_point_into_the_root_and_host_links_stay(tmp_path):
         debian_packages.repair_links(tmp_path)
     assert (tmp_path / "packaged").readlink() == tmp_path / "etc/here"
     assert str((tmp_path / "etc/passwd").readlink()) == "/etc/passwd"
+
+
+def test_every_dependency_has_a_row_with_its_reason():
+    text = (ROOT / "docs/dependencies.md").read_text()
+    names = [
+        package.name for package in debian_packages.read_packages(ROOT / "scripts/packages.txt")
+    ]
+    for line in (ROOT / "scripts/requirements.txt").read_text().splitlines():
+        name, pinned, version = line.partition("#")[0].strip().partition("==")
+        assert not pinned or version in text or version.rsplit(".", 1)[0] in text, line
+        names += [name] if name else []
+    assert [name for name in names if name.lower() not in text.lower()] == []
