@@ -29,8 +29,12 @@ struct Tensor {
 
   int64_t elements() const;
   bool isEmpty() const;
-  /// Row-major without gaps, from the start of the storage.
-  bool isContiguous() const;
+  /// Row-major without gaps.
+  bool isDense() const;
+  /// Dense, from the start of the storage.
+  bool isContiguous() const {
+    return offset == 0 && isDense();
+  }
   /// Elements of the storage that the view reaches, counted from the storage's start.
   int64_t reach() const;
   /// "[16, 128, 24, 192]".

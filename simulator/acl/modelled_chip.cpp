@@ -8,7 +8,7 @@ namespace tilewright::acl {
 const ModelledChip& modelledChip() {
   static const ModelledChip chip = [] {
     const chips::AscendChip* found = chips::findAscendChip("910B2");
-    return ModelledChip{found->socName, size_t(found->memoryBytes)};
+    return ModelledChip{found->socName, size_t(found->memoryBytes), found->vectorCores};
   }();
   return chip;
 }

@@ -10,6 +10,7 @@ namespace tilewright::acl {
 struct ModelledChip {
   std::string socName;    ///< as aclrtGetSocName returns it
   size_t memoryBytes = 0; ///< of one device
+  int vectorCores = 0;
 };
 
 const ModelledChip& modelledChip();

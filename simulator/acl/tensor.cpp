@@ -25,9 +25,7 @@ bool Tensor::isEmpty() const {
   return std::count(dims.begin(), dims.end(), 0) > 0;
 }
 
-bool Tensor::isContiguous() const {
-  if (offset != 0)
-    return false;
+bool Tensor::isDense() const {
   int64_t expected = 1;
   for (size_t i = dims.size(); i-- > 0;) {
     if (dims[i] != 1 && strides[i] != expected)
