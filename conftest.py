@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all Python tests share: a kernel cache of their own, so that none depends on earlier runs."""
+"""What all Python tests share: a kernel cache of their own, independent of earlier runs."""
 
 import os
 import tempfile
