@@ -19,7 +19,6 @@ std::string BuiltKernel::text(bool places) const {
   if (places)
     flags.enableDebugInfo(/*enable=*/true, /*prettyForm=*/false);
   module()->print(stream, flags);
-  stream << '\n';
   return text;
 }
 

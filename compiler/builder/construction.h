@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The state of a KernelBuilder: the IR so far, what its handles stand for, the scopes that are
+/// open, and the diagnostics. The rules themselves are in the files of KernelBuilder's methods.
+#pragma once
+
+#include "compiler/builder/constant.h"
+#include "compiler/ir/tile.h"
+#include "tilewright/builder.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/AffineExpr.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/OwningOpRef.h"
+
+#include <deque>
+
+namespace tilewright {
+
+/// Handles are numbers of records; only the builder makes and reads them.
+struct HandleAccess {
+  static Value value(int64_t id, Dtype dtype) {
+    Value handle;
+    handle.id = id;
+    handle.type = dtype;
+    return handle;
+  }
+  static Buffer buffer(int64_t id) {
+    Buffer handle;
+    handle.id = id;
+    return handle;
+  }
+  static int64_t id(Value value) {
+    return value.id;
+  }
+  static int64_t id(Buffer buffer) {
+    return buffer.id;
+  }
+};
+
+namespace builder {
+
+struct ValueRecord {
+  mlir::Value ir;                   // null for a constant
+  std::optional<Constant> constant; // a literal, if `isLiteral`
+  bool isLiteral = false;
+  bool isIndex = false;    // int32 for promotion, but of type `index` in the IR
+  mlir::AffineExpr affine; // over symbols, where it is one: what a tensor's shape may be made of
+  int64_t frame = 0;       // serial number of the scope that made it
+  std::string name;        // of symbols, scalars and loop variables
+  Place place;
+};
+
+struct BufferRecord {
+  mlir::Value ir;
+  Dtype dtype;
+  tile::MemorySpace space = tile::MemorySpace::Global;
+  std::string scope; // as the user wrote it
+  std::string name;
+  std::vector<Index> shape; // constants are integers
+  bool isArgument = false;
+  int64_t frame = 0;
+  Place place;
+};
+
+enum class FrameKind {
+  Function,
+  Launch,
+  Loop,
+  Parallel,
+  If,
+  Else,
+  WhileCondition,
+  While,
+  SelectTrue,
+  SelectFalse
+};
+
+/// An open scope.
+struct Frame {
+  FrameKind kind;
+  int64_t serial;
+  std::string name; // "loop over 'k'", for messages
+  Place place;
+  mlir::Operation* op = nullptr;         // null where an error forbade to make one
+  mlir::Block* block = nullptr;          // where the scope's ops go
+  Value whenTrue;                        // SelectFalse: the value of the other side
+  bool isMerged = false;                 // Parallel: it was merged into the parallel loop around it
+  mlir::Operation* lastMerged = nullptr; // Parallel: the last op when the merged inner loop ended
+  bool hasMerged = false;
+  bool isPoisoned = false; // its condition or bounds were in error: no value comes out
+};
+
+struct MacroFrame {
+  std::string name;
+  Place callSite;
+};
+
+class Construction {
+public:
+  Construction(std::string_view name, Place place);
+
+  // Errors
+  void report(Severity severity, std::string message, std::vector<Note> notes = {});
+  void error(std::string message, std::vector<Note> notes = {}) {
+    report(Severity::Error, std::move(message), std::move(notes));
+  }
+  bool hasErrors() const;
+
+  // Scopes
+  Frame& push(FrameKind kind, std::string name, mlir::Operation* op, mlir::Block* block);
+  /// Closes the innermost scope, which must be of the kind; an error if it isn't.
+  std::optional<Frame> pop(FrameKind kind, std::string_view what);
+  bool isOpen(int64_t serial) const;
+  /// The innermost open scope of the kind.
+  const Frame* enclosing(FrameKind kind) const;
+  bool isInLaunch() const {
+    return enclosing(FrameKind::Launch) != nullptr;
+  }
+  /// Errors unless ops may stand here: inside a launch.
+  bool requireLaunch(std::string_view what);
+  /// Errors unless a tile operation may stand here: inside a launch, outside of parallel loops.
+  bool requireTileScope(std::string_view what);
+  void resumeAtInnermost();
+
+  // Records, of handles that are ours
+  ValueRecord& record(Value value) {
+    return values[indexOfId(HandleAccess::id(value))];
+  }
+  const ValueRecord& record(Value value) const {
+    return values[indexOfId(HandleAccess::id(value))];
+  }
+  BufferRecord& record(Buffer buffer) {
+    return buffers[indexOfId(HandleAccess::id(buffer))];
+  }
+  const BufferRecord& record(Buffer buffer) const {
+    return buffers[indexOfId(HandleAccess::id(buffer))];
+  }
+  /// Whether this builder made the handle: a front end may have kept one of another kernel.
+  bool isOurs(Value value) const {
+    return HandleAccess::id(value) >> 32 == identity;
+  }
+  bool isOurs(Buffer buffer) const {
+    return HandleAccess::id(buffer) >> 32 == identity;
+  }
+  Value add(mlir::Value ir, Dtype dtype, bool isIndex = false, std::string_view name = {});
+  Value addConstant(Constant constant, Dtype dtype, bool isLiteral = false);
+  Buffer add(BufferRecord record);
+  /// False for poison, silently, and for what was made in a scope that has ended, with an error.
+  bool isUsable(Value value);
+  bool isUsable(Buffer buffer);
+  bool isUsable(const Index& index);
+
+  // Values
+  std::optional<Constant> constantOf(Value value) const {
+    return record(value).constant;
+  }
+  /// In its own dtype; `index` where it is one.
+  mlir::Value toIr(Value value);
+  /// Converted to a dtype; int32 is i32 even for an index.
+  mlir::Value toIr(Value value, Dtype dtype);
+  mlir::Value constantIr(Constant constant, mlir::Type type);
+  mlir::Value convertIr(mlir::Value value, Dtype from, Dtype to);
+  /// An index value that is an integer; an error otherwise ("a loop bound must be an integer, not
+  /// float32").
+  std::optional<Index> toIndex(const Index& index, std::string_view what);
+  mlir::OpFoldResult foldResult(const Index& index);
+  mlir::Value indexIr(const Index& index);
+  Index indexOf(mlir::Value value);
+  mlir::Value toBool(Value value);
+  /// "64", "M", or "?" for messages.
+  std::string text(const Index& index) const;
+  std::string text(const std::vector<Index>& shape) const;
+  bool isSame(const Index& left, const Index& right) const;
+  Note allocatedHere(const BufferRecord& buffer) const;
+
+  mlir::Location location() const;
+
+  std::unique_ptr<mlir::MLIRContext> context;
+  mlir::OpBuilder ir;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  mlir::func::FuncOp function;
+  std::string kernelName;
+  Place kernelPlace;
+  Place place;
+  std::vector<Diagnostic> diagnostics;
+  std::vector<Frame> frames;
+  std::vector<MacroFrame> macros;
+  std::deque<ValueRecord> values;
+  std::deque<BufferRecord> buffers;
+  std::vector<mlir::NamedAttrList> argumentAttributes; // tensors and scalars
+  std::vector<std::string> symbolNames;
+  struct Shape {
+    size_t argument;
+    std::vector<mlir::AffineExpr> dims, strides;
+  };
+  std::vector<Shape> argumentShapes;
+  std::vector<Value> blockIds;
+  bool hasLaunch = false;
+  Place launchPlace;
+  size_t threadDims = 0;
+  bool isFinished = false;
+
+private:
+  std::unique_ptr<mlir::MLIRContext> makeContext();
+  static size_t indexOfId(int64_t id) {
+    return size_t(id & 0xFFFFFFFF);
+  }
+  int64_t idOf(size_t index) const {
+    return (identity << 32) | int64_t(index);
+  }
+  int64_t identity; // the upper half of the ids of our handles
+  int64_t nextSerial = 1;
+  llvm::DenseMap<mlir::Attribute, mlir::Value> constants;
+};
+
+/// The attribute, or null.
+const Attribute* find(const Attributes& attributes, const std::string& key);
+
+/// A discardable attribute.
+mlir::Attribute toIr(Construction& state, const Attribute& attribute);
+
+} // namespace builder
+
+struct KernelBuilder::State : builder::Construction {
+  using Construction::Construction;
+};
+
+} // namespace tilewright

@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loops, branches, and what may stand in them.
+#include "compiler/builder/scalars.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace tilewright {
+
+using builder::Constant;
+using builder::Construction;
+using builder::Frame;
+using builder::FrameKind;
+
+namespace {
+
+const int64_t* known(const Index& index) {
+  return std::get_if<int64_t>(&index);
+}
+
+tile::LoopKind toIr(LoopKind kind) {
+  switch (kind) {
+  case LoopKind::Serial:
+    return tile::LoopKind::Serial;
+  case LoopKind::Unroll:
+    return tile::LoopKind::Unroll;
+  case LoopKind::Vectorized:
+    return tile::LoopKind::Vectorized;
+  case LoopKind::Pipelined:
+    return tile::LoopKind::Pipelined;
+  case LoopKind::Persistent:
+    return tile::LoopKind::Persistent;
+  }
+  return tile::LoopKind::Serial;
+}
+
+/// The name of an argument, where the loop has several.
+std::string loopName(std::string_view variable) {
+  return variable.empty() ? "loop" : "loop over '" + std::string(variable) + "'";
+}
+
+/// `num_stages`, 0 where absent; nothing after an error.
+std::optional<int64_t> stagesOf(Construction& state, LoopKind kind, const Attributes& attributes) {
+  const Attribute* given = builder::find(attributes, "num_stages");
+  if (!given || kind != LoopKind::Pipelined)
+    return 0;
+  const auto* stages = std::get_if<int64_t>(given);
+  if (stages && *stages >= 0)
+    return *stages;
+  state.error("num_stages must be an integer of at least 0" +
+              (stages ? ", but it is " + std::to_string(*stages) : std::string()));
+  return std::nullopt;
+}
+
+/// `order` and `stage` list the same statements.
+bool checkSchedule(Construction& state, const Attributes& attributes) {
+  const Attribute* order = builder::find(attributes, "order");
+  const Attribute* stage = builder::find(attributes, "stage");
+  if (!order || !stage)
+    return true;
+  const auto* orders = std::get_if<std::vector<int64_t>>(order);
+  const auto* stages = std::get_if<std::vector<int64_t>>(stage);
+  if (orders && stages && orders->size() == stages->size())
+    return true;
+  state.error("T.Pipelined has " + std::to_string(orders ? orders->size() : 0) +
+              " entries in order but " + std::to_string(stages ? stages->size() : 0) + " in stage");
+  return false;
+}
+
+struct Bounds {
+  Index start, stop, step;
+};
+
+/// Bounds with a positive step that gives the variable itself, or `count` unit steps from which it
+/// is computed.
+struct Range {
+  Index lower, upper;
+  int64_t step = 1;
+  bool isComputed = false;
+};
+
+std::optional<Bounds> resolveBounds(Construction& state, const Index& start, const Index& stop,
+                                    const Index& step) {
+  auto first = state.toIndex(start, "a loop's start");
+  auto last = state.toIndex(stop, "a loop's stop");
+  auto stride = state.toIndex(step, "a loop's step");
+  if (!first || !last || !stride)
+    return std::nullopt;
+  if (known(*stride) && *known(*stride) == 0) {
+    state.error("a loop's step is 0");
+    return std::nullopt;
+  }
+  return Bounds{*first, *last, *stride};
+}
+
+Range rangeOf(Construction& state, const Bounds& bounds) {
+  if (known(bounds.step) && *known(bounds.step) > 0)
+    return {bounds.start, bounds.stop, *known(bounds.step), false};
+  mlir::OpBuilder& ir = state.ir;
+  mlir::Location loc = state.location();
+  mlir::Value step = state.indexIr(bounds.step);
+  if (!known(bounds.step)) {
+    // A step of 0 that is met at run time: the loop does not run.
+    mlir::Value zero = state.indexIr(int64_t{0});
+    mlir::Value isZero =
+        ir.createOrFold<mlir::arith::CmpIOp>(loc, mlir::arith::CmpIPredicate::eq, step, zero);
+    mlir::Value huge = state.indexIr(std::numeric_limits<int64_t>::max());
+    step = ir.createOrFold<mlir::arith::SelectOp>(loc, isZero, huge, step);
+  }
+  mlir::Value distance = ir.createOrFold<mlir::arith::SubIOp>(loc, state.indexIr(bounds.stop),
+                                                              state.indexIr(bounds.start));
+  mlir::Value count = ir.createOrFold<mlir::arith::CeilDivSIOp>(loc, distance, step);
+  return {int64_t{0}, state.indexOf(count), 1, true};
+}
+
+bool checkLoopPlace(Construction& state, LoopKind kind) {
+  const Frame* parallel = state.enclosing(FrameKind::Parallel);
+  if (!parallel || (kind != LoopKind::Pipelined && kind != LoopKind::Persistent))
+    return true;
+  state.error(std::string(kind == LoopKind::Pipelined ? "T.Pipelined" : "T.Persistent") +
+                  " stands inside of T.Parallel, which holds code on single elements only",
+              {{parallel->place, "T.Parallel is here"}});
+  return false;
+}
+
+} // namespace
+
+Value KernelBuilder::beginFor(LoopKind kind, Index start, Index stop, Index step,
+                              std::string_view name, const Attributes& attributes) {
+  bool isPlaced = state->requireLaunch("a loop") && checkLoopPlace(*state, kind);
+  auto bounds = resolveBounds(*state, start, stop, step);
+  auto stages = stagesOf(*state, kind, attributes);
+  bool hasSchedule = checkSchedule(*state, attributes);
+  if (bounds && kind == LoopKind::Vectorized && (!known(bounds->start) || !known(bounds->stop))) {
+    state->error("T.vectorized needs bounds that are known while building the kernel");
+    bounds.reset();
+  }
+  if (!isPlaced || !hasSchedule || !bounds || !stages)
+    bounds.reset();
+  // After an error the body is built all the same, for the errors in it.
+  Range range = bounds ? rangeOf(*state, *bounds) : Range{int64_t{0}, int64_t{1}, 1, false};
+  auto loop = tile::ForOp::create(state->ir, state->location(), state->indexIr(range.lower),
+                                  state->indexIr(range.upper), state->indexIr(range.step),
+                                  toIr(kind), stages.value_or(0));
+  for (const auto& [key, value] : attributes)
+    if (key != "num_stages")
+      loop->setDiscardableAttr(state->ir.getStringAttr(key), builder::toIr(*state, value));
+  state->push(FrameKind::Loop, loopName(name), loop, loop.getBodyBlock());
+  mlir::Value variable = loop.getInductionVar();
+  if (range.isComputed) {
+    mlir::Location loc = state->location();
+    mlir::Value moved =
+        state->ir.createOrFold<mlir::arith::MulIOp>(loc, variable, state->indexIr(bounds->step));
+    variable =
+        state->ir.createOrFold<mlir::arith::AddIOp>(loc, state->indexIr(bounds->start), moved);
+  }
+  return state->add(variable, Dtype::int32(), true, name);
+}
+
+void KernelBuilder::endFor() {
+  state->pop(FrameKind::Loop, "a loop");
+}
+
+// Parallel loops
+
+namespace {
+
+/// Adds an inner loop's extents to the parallel loop around it, which must hold nothing else so
+/// far.
+tile::ParallelOp mergeParallel(Construction& state, Frame& outer,
+                               llvm::ArrayRef<mlir::OpFoldResult> extents) {
+  auto before = mlir::cast<tile::ParallelOp>(outer.op);
+  auto all = before.getMixedExtents();
+  all.append(extents.begin(), extents.end());
+  state.ir.setInsertionPoint(before);
+  auto merged = tile::ParallelOp::create(state.ir, before.getLoc(), all);
+  merged->setDiscardableAttrs(before->getDiscardableAttrDictionary());
+  // The values of the outer variables live on in the merged loop.
+  for (auto [number, argument] : llvm::enumerate(before.getInductionVars()))
+    for (builder::ValueRecord& record : state.values)
+      if (record.ir == argument)
+        record.ir = merged.getInductionVars()[number];
+  before.erase();
+  outer.op = merged;
+  outer.block = merged.getBodyBlock();
+  outer.hasMerged = true;
+  return merged;
+}
+
+std::optional<llvm::SmallVector<mlir::OpFoldResult>> parallelExtents(Construction& state,
+                                                                     std::span<const Index> given) {
+  llvm::SmallVector<mlir::OpFoldResult> extents;
+  if (given.empty()) {
+    state.error("T.Parallel needs at least one extent");
+    return std::nullopt;
+  }
+  for (const Index& extent : given) {
+    auto resolved = state.toIndex(extent, "an extent of T.Parallel");
+    if (!resolved)
+      return std::nullopt;
+    if (known(*resolved) && *known(*resolved) < 0) {
+      state.error("an extent of T.Parallel is " + state.text(*resolved) +
+                  ", but it cannot be negative");
+      return std::nullopt;
+    }
+    extents.push_back(state.foldResult(*resolved));
+  }
+  return extents;
+}
+
+/// Whether a parallel loop may open here; an error if not. A loop directly inside of another merges
+/// with it.
+bool checkParallelPlace(Construction& state, bool& merges) {
+  const Frame* outer = state.enclosing(FrameKind::Parallel);
+  merges = false;
+  if (!state.requireLaunch("T.Parallel") || !outer)
+    return state.isInLaunch();
+  bool isDirect = outer == &state.frames.back();
+  bool isFirst = isDirect && outer->block->without_terminator().empty() && !outer->hasMerged;
+  merges = isFirst;
+  if (!isFirst)
+    state.error("a T.Parallel inside of another must be its only statement; write one T.Parallel "
+                "with all extents",
+                {{outer->place, "the outer T.Parallel is here"}});
+  return isFirst;
+}
+
+} // namespace
+
+std::vector<Value> KernelBuilder::beginParallel(std::span<const Index> extents,
+                                                std::span<const std::string> names,
+                                                const Attributes& attributes) {
+  bool merges = false;
+  bool isPlaced = checkParallelPlace(*state, merges);
+  auto resolved = parallelExtents(*state, extents);
+  if (isPlaced && merges && resolved && !state->frames.back().block->without_terminator().empty()) {
+    state->error(
+        "the extents of a T.Parallel inside of another cannot depend on the outer variables",
+        {{state->frames.back().place, "the outer T.Parallel is here"}});
+    merges = false;
+  }
+  size_t count = std::max<size_t>(extents.size(), 1);
+  llvm::SmallVector<mlir::OpFoldResult> operands =
+      resolved ? *resolved
+               : llvm::SmallVector<mlir::OpFoldResult>(count, state->ir.getIndexAttr(1));
+  tile::ParallelOp loop = merges ? mergeParallel(*state, state->frames.back(), operands)
+                                 : tile::ParallelOp::create(state->ir, state->location(), operands);
+  for (const auto& [key, value] : attributes)
+    loop->setDiscardableAttr(state->ir.getStringAttr(key), builder::toIr(*state, value));
+  state->push(FrameKind::Parallel, "T.Parallel", loop, loop.getBodyBlock()).isMerged = merges;
+  std::vector<Value> variables;
+  for (auto [number, variable] : llvm::enumerate(loop.getInductionVars().take_back(count)))
+    variables.push_back(state->add(variable, Dtype::int32(), true,
+                                   number < names.size() ? std::string_view(names[number]) : ""));
+  return variables;
+}
+
+void KernelBuilder::endParallel() {
+  auto frame = state->pop(FrameKind::Parallel, "T.Parallel");
+  if (!frame)
+    return;
+  auto lastOp = [](mlir::Block* block) {
+    auto body = block->without_terminator();
+    return body.empty() ? nullptr : &*std::prev(body.end());
+  };
+  if (frame->isMerged) {
+    state->frames.back().lastMerged = lastOp(frame->block);
+    return;
+  }
+  if (frame->hasMerged && frame->lastMerged != lastOp(frame->block))
+    state->error("a T.Parallel inside of another must be its only statement; write one T.Parallel "
+                 "with all extents",
+                 {{frame->place, "the outer T.Parallel is here"}});
+}
+
+// Branches
+
+void KernelBuilder::beginIf(Value condition) {
+  bool isPlaced = state->requireLaunch("an if");
+  bool isUsable = state->isUsable(condition) && isPlaced;
+  mlir::Value flag = isUsable ? state->toBool(condition)
+                              : state->constantIr(Constant::ofInteger(1), state->ir.getI1Type());
+  auto op = mlir::scf::IfOp::create(state->ir, state->location(), flag, /*withElseRegion=*/false);
+  state->push(FrameKind::If, "if", op, op.thenBlock());
+}
+
+void KernelBuilder::beginElse() {
+  auto frame = state->pop(FrameKind::If, "the first branch of an if");
+  if (!frame)
+    return;
+  auto op = mlir::cast<mlir::scf::IfOp>(frame->op);
+  mlir::Block* block = state->ir.createBlock(&op.getElseRegion());
+  mlir::scf::YieldOp::create(state->ir, op.getLoc());
+  state->push(FrameKind::Else, "else", op, block);
+}
+
+void KernelBuilder::endIf() {
+  state->pop(state->frames.back().kind == FrameKind::Else ? FrameKind::Else : FrameKind::If,
+             "an if");
+}
+
+// While
+
+void KernelBuilder::beginWhile() {
+  state->requireLaunch("a while loop");
+  auto op = tile::WhileOp::create(state->ir, state->location());
+  state->push(FrameKind::WhileCondition, "while loop", op, &op.getCondition().front());
+}
+
+void KernelBuilder::whileCondition(Value condition) {
+  bool isUsable = state->isUsable(condition);
+  auto constant = isUsable ? state->constantOf(condition) : std::nullopt;
+  if (constant && !constant->isReal && constant->integer != 0)
+    state->error("the condition of this while loop is always true");
+  mlir::Value flag = isUsable ? state->toBool(condition)
+                              : state->constantIr(Constant::ofInteger(0), state->ir.getI1Type());
+  auto frame = state->pop(FrameKind::WhileCondition, "the condition of a while loop");
+  if (!frame)
+    return;
+  state->ir.setInsertionPointToEnd(frame->block);
+  tile::ConditionOp::create(state->ir, state->location(), flag);
+  auto op = mlir::cast<tile::WhileOp>(frame->op);
+  state->push(FrameKind::While, "while loop", op, &op.getBody().front());
+}
+
+void KernelBuilder::endWhile() {
+  state->pop(FrameKind::While, "a while loop");
+}
+
+// Early exits
+
+namespace {
+
+bool checkEarlyExit(Construction& state, std::string_view what) {
+  for (auto frame = state.frames.rbegin(); frame != state.frames.rend(); ++frame) {
+    if (frame->kind == FrameKind::Loop || frame->kind == FrameKind::While)
+      return true;
+    if (frame->kind == FrameKind::Parallel) {
+      state.error("'" + std::string(what) +
+                      "' inside of T.Parallel, whose iterations have no order",
+                  {{frame->place, "T.Parallel is here"}});
+      return false;
+    }
+    if (frame->kind == FrameKind::SelectTrue || frame->kind == FrameKind::SelectFalse ||
+        frame->kind == FrameKind::WhileCondition)
+      break;
+  }
+  state.error("'" + std::string(what) + "' outside of a loop");
+  return false;
+}
+
+} // namespace
+
+void KernelBuilder::breakLoop() {
+  if (checkEarlyExit(*state, "break"))
+    tile::BreakOp::create(state->ir, state->location());
+}
+
+void KernelBuilder::continueLoop() {
+  if (checkEarlyExit(*state, "continue"))
+    tile::ContinueOp::create(state->ir, state->location());
+}
+
+} // namespace tilewright

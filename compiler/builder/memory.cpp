@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+// Allocations, views, and single elements.
+#include "compiler/builder/construction.h"
+#include "compiler/builder/element_types.h"
+#include "compiler/builder/operands.h"
+
+namespace tilewright {
+
+using builder::BufferRecord;
+using builder::FrameKind;
+
+namespace {
+
+std::string quoted(std::string_view name) {
+  return "'" + std::string(name) + "'";
+}
+
+/// Whether a thread or the whole block has one: such buffers may be made by code on single
+/// elements.
+bool isPerThread(tile::MemorySpace space) {
+  return space == tile::MemorySpace::Local || space == tile::MemorySpace::Var;
+}
+
+mlir::Type requireElement(builder::Construction& state, std::string_view name, Dtype dtype) {
+  mlir::Type element = builder::elementType(dtype, state.context.get());
+  if (!element)
+    state.report(Severity::Unsupported,
+                 quoted(name) + ": a buffer of dtype " + dtype.name() + " is not supported");
+  return element;
+}
+
+Buffer makeBuffer(builder::Construction& state, std::span<const int64_t> shape, Dtype dtype,
+                  std::string_view scope, tile::MemorySpace space, std::string_view name) {
+  mlir::Type element = requireElement(state, name, dtype);
+  if (!element)
+    return {};
+  auto type = tile::BufferType::get({shape.data(), shape.size()}, element, space);
+  mlir::StringAttr label = name.empty() ? mlir::StringAttr() : state.ir.getStringAttr(name);
+  BufferRecord record;
+  record.ir = tile::AllocOp::create(state.ir, state.location(), type, label, mlir::IntegerAttr());
+  record.dtype = dtype;
+  record.space = space;
+  record.scope = scope;
+  record.name = name;
+  record.shape.assign(shape.begin(), shape.end());
+  return state.add(std::move(record));
+}
+
+/// False with an error if a shape is not one: negative dims, too many bits.
+bool checkShape(builder::Construction& state, std::string_view name, std::span<const int64_t> shape,
+                Dtype dtype) {
+  if (shape.size() > 16) {
+    state.error(quoted(name) + " has " + std::to_string(shape.size()) +
+                " dims, but a buffer has at most 16");
+    return false;
+  }
+  int64_t bits = dtype.bits();
+  for (size_t dim = 0; dim < shape.size(); ++dim) {
+    if (shape[dim] < 0) {
+      state.error("dim " + std::to_string(dim) + " of " + quoted(name) + " is " +
+                  std::to_string(shape[dim]) + ", but it cannot be negative");
+      return false;
+    }
+    if (__builtin_mul_overflow(bits, std::max<int64_t>(shape[dim], 1), &bits) ||
+        bits > (int64_t(1) << 50)) {
+      state.error(quoted(name) + " takes more than 128 TiB");
+      return false;
+    }
+  }
+  return true;
+}
+
+} // namespace
+
+Buffer KernelBuilder::alloc(std::span<const int64_t> shape, Dtype dtype, std::string_view scope,
+                            std::string_view name) {
+  auto space = builder::parseScope(scope);
+  if (!space) {
+    state->error("there is no scope " + quoted(scope) + " to allocate " + quoted(name) + " in");
+    return {};
+  }
+  bool isAllowed = isPerThread(*space) ? state->requireLaunch("an allocation")
+                                       : state->requireTileScope("an allocation");
+  if (!isAllowed || !checkShape(*state, name, shape, dtype))
+    return {};
+  if (*space == tile::MemorySpace::Var && !shape.empty())
+    space = tile::MemorySpace::Local;
+  return makeBuffer(*state, shape, dtype, scope, *space, name);
+}
+
+Buffer KernelBuilder::allocVar(Dtype dtype, std::optional<Value> init, std::string_view name) {
+  if (!state->requireLaunch("an allocation"))
+    return {};
+  Buffer buffer = makeBuffer(*state, {}, dtype, "local.var", tile::MemorySpace::Var, name);
+  if (!buffer.isPoison() && init)
+    store(buffer, {}, *init);
+  return buffer;
+}
+
+namespace {
+
+/// The number of bits of a shape where all dims are known.
+std::optional<int64_t> bitsOf(const std::vector<Index>& shape, Dtype dtype) {
+  int64_t bits = dtype.bits();
+  for (const Index& dim : shape) {
+    const auto* known = std::get_if<int64_t>(&dim);
+    if (!known || __builtin_mul_overflow(bits, *known, &bits))
+      return std::nullopt;
+  }
+  return bits;
+}
+
+} // namespace
+
+Buffer KernelBuilder::view(Buffer source, std::span<const Index> shape, Dtype dtype) {
+  if (!state->isUsable(source))
+    return {};
+  BufferRecord record = state->record(source);
+  mlir::Type element = requireElement(*state, record.name, dtype);
+  if (!element)
+    return {};
+  auto sourceType = mlir::cast<tile::BufferType>(record.ir.getType());
+  if (sourceType.getStrided()) {
+    state->error(quoted(record.name) +
+                     " has strides of its own, so it cannot be viewed in another shape",
+                 {state->allocatedHere(record)});
+    return {};
+  }
+  std::vector<Index> dims;
+  llvm::SmallVector<int64_t> fixed;
+  llvm::SmallVector<mlir::Value> dynamic;
+  for (size_t number = 0; number < shape.size(); ++number) {
+    auto dim = state->toIndex(shape[number], "dim " + std::to_string(number) + " of a view");
+    if (!dim)
+      return {};
+    const auto* known = std::get_if<int64_t>(&*dim);
+    if (!known && record.space != tile::MemorySpace::Global) {
+      state->error("a view of " + quoted(record.name) + " in scope '" + record.scope +
+                       "' must have a shape that is known while building",
+                   {state->allocatedHere(record)});
+      return {};
+    }
+    if (!known)
+      dynamic.push_back(state->indexIr(*dim));
+    fixed.push_back(known ? *known : mlir::ShapedType::kDynamic);
+    dims.push_back(*dim);
+  }
+  auto before = bitsOf(record.shape, record.dtype), after = bitsOf(dims, dtype);
+  if (before && after && *before != *after) {
+    state->error("a view of shape " + state->text(dims) + " and dtype " + dtype.name() + " has " +
+                     std::to_string(*after) + " bits but " + quoted(record.name) + " has " +
+                     std::to_string(*before),
+                 {state->allocatedHere(record)});
+    return {};
+  }
+  auto type = tile::BufferType::get(fixed, element, record.space);
+  record.ir = tile::ViewOp::create(state->ir, state->location(), type, record.ir, dynamic);
+  record.dtype = dtype;
+  record.shape = std::move(dims);
+  return state->add(std::move(record));
+}
+
+// Queries: of a poisoned or foreign handle, what harms least
+
+int KernelBuilder::rank(Buffer buffer) const {
+  return int(shape(buffer).size());
+}
+std::vector<Index> KernelBuilder::shape(Buffer buffer) const {
+  return buffer.isPoison() || !state->isOurs(buffer) ? std::vector<Index>{}
+                                                     : state->record(buffer).shape;
+}
+Dtype KernelBuilder::dtype(Buffer buffer) const {
+  return buffer.isPoison() || !state->isOurs(buffer) ? Dtype{} : state->record(buffer).dtype;
+}
+std::string KernelBuilder::scope(Buffer buffer) const {
+  return buffer.isPoison() || !state->isOurs(buffer) ? "" : state->record(buffer).scope;
+}
+std::string KernelBuilder::name(Buffer buffer) const {
+  return buffer.isPoison() || !state->isOurs(buffer) ? "" : state->record(buffer).name;
+}
+
+// Elements
+
+namespace {
+
+/// Whether a value is computed from the number of a parallel iteration.
+bool dependsOnParallel(mlir::Value value, int depth = 0) {
+  if (auto argument = mlir::dyn_cast<mlir::BlockArgument>(value))
+    return mlir::isa<tile::ParallelOp>(argument.getOwner()->getParentOp());
+  mlir::Operation* op = value.getDefiningOp();
+  // Expressions of indices are small; what is deeper is let through.
+  if (!op || depth > 32 || op->getNumRegions() != 0 || !mlir::isPure(op))
+    return false;
+  return llvm::any_of(op->getOperands(),
+                      [&](mlir::Value operand) { return dependsOnParallel(operand, depth + 1); });
+}
+
+bool checkElementScope(builder::Construction& state, const BufferRecord& buffer,
+                       llvm::ArrayRef<mlir::Value> indices) {
+  if (buffer.space != tile::MemorySpace::Local || !state.enclosing(FrameKind::Parallel))
+    return true;
+  if (llvm::none_of(indices, [](mlir::Value index) { return dependsOnParallel(index); }))
+    return true;
+  state.error(quoted(buffer.name) +
+                  " is local to a thread, so a T.Parallel variable cannot index it; "
+                  "allocate it with T.alloc_fragment",
+              {state.allocatedHere(buffer)});
+  return false;
+}
+
+/// The IR indices of an element, or nothing after an error.
+std::optional<llvm::SmallVector<mlir::Value>>
+elementIndices(builder::Construction& state, Buffer buffer, std::span<const Index> given) {
+  const BufferRecord& record = state.record(buffer);
+  // A variable is written `v` or, as a buffer of one element, `v[0]`.
+  if (record.space == tile::MemorySpace::Var && given.size() == 1)
+    given = {};
+  auto offsets = builder::resolveIndices(state, buffer, given);
+  if (!offsets)
+    return std::nullopt;
+  llvm::SmallVector<mlir::Value> indices;
+  for (const Index& index : *offsets)
+    indices.push_back(state.indexIr(index));
+  if (!checkElementScope(state, record, indices))
+    return std::nullopt;
+  return indices;
+}
+
+} // namespace
+
+Value KernelBuilder::load(Buffer buffer, std::span<const Index> indices) {
+  if (!state->isUsable(buffer) || !state->requireLaunch("a load"))
+    return {};
+  auto resolved = elementIndices(*state, buffer, indices);
+  if (!resolved)
+    return {};
+  const BufferRecord& record = state->record(buffer);
+  auto type = mlir::cast<tile::BufferType>(record.ir.getType());
+  auto op = tile::LoadOp::create(state->ir, state->location(), type.getScalarType(), record.ir,
+                                 *resolved, /*in_bounds=*/false);
+  return state->add(op.getValue(), record.dtype);
+}
+
+void KernelBuilder::store(Buffer buffer, std::span<const Index> indices, Value value) {
+  bool isUsable = state->isUsable(value);
+  if (!state->isUsable(buffer) || !isUsable || !state->requireLaunch("a store"))
+    return;
+  auto resolved = elementIndices(*state, buffer, indices);
+  if (!resolved)
+    return;
+  const BufferRecord& record = state->record(buffer);
+  if (!builder::checkLiteralFits(*state, value, record))
+    return;
+  mlir::Value converted = state->toIr(value, record.dtype);
+  tile::StoreOp::create(state->ir, state->location(), converted, record.ir, *resolved, false);
+}
+
+Value KernelBuilder::atomic(std::string_view kind, const Operand& target, Value value,
+                            const Attributes& attributes) {
+  const auto* region = std::get_if<Region>(&target);
+  Buffer buffer = region ? region->buffer : std::get<Buffer>(target);
+  bool isLoad = kind == "load";
+  if (!state->isUsable(buffer) || (!isLoad && !state->isUsable(value)) ||
+      !state->requireLaunch("an atomic operation"))
+    return {};
+  auto parsed = tile::symbolizeAtomicKind(llvm::StringRef(kind.data(), kind.size()));
+  if (!parsed) {
+    state->error("there is no atomic operation " + quoted(kind));
+    return {};
+  }
+  const BufferRecord& record = state->record(buffer);
+  if (region && !region->extents.empty()) {
+    state->error("atomic_" + std::string(kind) + " of a scalar needs one element of " +
+                 quoted(record.name) + ", but it got a region");
+    return {};
+  }
+  if (*parsed == tile::AtomicKind::Or && record.dtype.isFloat()) {
+    state->error("atomic_or works on integers, but " + quoted(record.name) + " is of dtype " +
+                     record.dtype.name(),
+                 {state->allocatedHere(record)});
+    return {};
+  }
+  auto order = builder::memoryOrder(*state, attributes);
+  auto indices = elementIndices(
+      *state, buffer, region ? std::span<const Index>(region->offsets) : std::span<const Index>());
+  if (!indices || !order)
+    return {};
+  mlir::Type scalar = mlir::cast<tile::BufferType>(record.ir.getType()).getScalarType();
+  bool hasResult = *parsed != tile::AtomicKind::Store;
+  mlir::Value operand = isLoad ? mlir::Value() : state->toIr(value, record.dtype);
+  auto op = tile::AtomicOp::create(state->ir, state->location(),
+                                   hasResult ? mlir::TypeRange(scalar) : mlir::TypeRange(), *parsed,
+                                   record.ir, *indices, operand, *order, /*in_bounds=*/false);
+  return hasResult ? state->add(op.getPrevious(), record.dtype) : Value{};
+}
+
+} // namespace tilewright

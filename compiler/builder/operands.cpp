@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/builder/operands.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+#include <algorithm>
+
+namespace tilewright::builder {
+namespace {
+
+std::string quoted(const std::string& name) {
+  return "'" + name + "'";
+}
+
+std::string counted(size_t count, const char* one, const char* many) {
+  return std::to_string(count) + " " + (count == 1 ? one : many);
+}
+
+const int64_t* known(const Index& index) {
+  return std::get_if<int64_t>(&index);
+}
+
+bool isUnit(const Index& extent) {
+  return known(extent) && *known(extent) == 1;
+}
+
+/// Counts a negative known index from the end, and refuses known indices outside of an on-chip
+/// buffer.
+std::optional<Index> resolveIndex(Construction& state, const BufferRecord& buffer, size_t dim,
+                                  const Index& given) {
+  std::string what = "index " + std::to_string(dim) + " of " + quoted(buffer.name);
+  auto index = state.toIndex(given, what);
+  if (!index || !known(*index))
+    return index;
+  int64_t value = *known(*index);
+  const Index& extent = buffer.shape[dim];
+  if (!known(extent)) {
+    if (value >= 0)
+      return index;
+    mlir::Value fromEnd = state.ir.createOrFold<mlir::arith::AddIOp>(
+        state.location(), state.indexIr(extent), state.indexIr(*index));
+    return state.indexOf(fromEnd);
+  }
+  int64_t size = *known(extent);
+  bool isOutside = value < -size || (value >= size && buffer.space != tile::MemorySpace::Global);
+  if (isOutside) {
+    state.error(what + " is " + std::to_string(value) + ", but the dim has " +
+                    counted(size_t(size), "element", "elements"),
+                {state.allocatedHere(buffer)});
+    return std::nullopt;
+  }
+  return Index(value < 0 ? value + size : value);
+}
+
+bool checkExtent(Construction& state, const BufferRecord& buffer, std::string_view role, size_t dim,
+                 const Index& offset, const Index& extent) {
+  if (!known(extent))
+    return true;
+  std::string number = std::to_string(dim);
+  if (*known(extent) < 0) {
+    state.error(std::string(role) + " has extent " + std::to_string(*known(extent)) + " in dim " +
+                number + " of " + quoted(buffer.name) + ", but it cannot be negative");
+    return false;
+  }
+  const int64_t* size = known(buffer.shape[dim]);
+  if (buffer.space == tile::MemorySpace::Global || !size)
+    return true;
+  int64_t start = known(offset) ? *known(offset) : 0;
+  if (start + *known(extent) <= *size)
+    return true;
+  state.error(std::string(role) + " takes elements " + std::to_string(start) + " to " +
+                  std::to_string(start + *known(extent) - 1) + " of dim " + number + " of " +
+                  quoted(buffer.name) + ", but the dim has " +
+                  counted(size_t(*size), "element", "elements"),
+              {state.allocatedHere(buffer)});
+  return false;
+}
+
+} // namespace
+
+std::optional<std::vector<Index>> resolveIndices(Construction& state, Buffer buffer,
+                                                 std::span<const Index> indices) {
+  const BufferRecord& record = state.record(buffer);
+  // Poison first: its own error has been reported.
+  for (const Index& index : indices)
+    if (const auto* value = std::get_if<Value>(&index); value && value->isPoison())
+      return std::nullopt;
+  if (indices.size() != record.shape.size()) {
+    state.error(quoted(record.name) + " has " + counted(record.shape.size(), "dim", "dims") +
+                    " but is indexed with " + counted(indices.size(), "index", "indices"),
+                {state.allocatedHere(record)});
+    return std::nullopt;
+  }
+  std::vector<Index> resolved;
+  for (size_t dim = 0; dim < indices.size(); ++dim) {
+    auto index = resolveIndex(state, record, dim, indices[dim]);
+    if (!index)
+      return std::nullopt;
+    resolved.push_back(*index);
+  }
+  return resolved;
+}
+
+std::optional<Side> resolveSide(Construction& state, const Operand& operand,
+                                std::string_view role) {
+  Side side;
+  if (const auto* buffer = std::get_if<Buffer>(&operand)) {
+    if (!state.isUsable(*buffer))
+      return std::nullopt;
+    side.buffer = *buffer;
+    side.extents = state.record(*buffer).shape;
+    side.offsets.assign(side.extents.size(), int64_t{0});
+    return side;
+  }
+  const auto& region = std::get<Region>(operand);
+  if (!state.isUsable(region.buffer))
+    return std::nullopt;
+  side.buffer = region.buffer;
+  auto offsets = resolveIndices(state, region.buffer, region.offsets);
+  if (!offsets)
+    return std::nullopt;
+  side.offsets = std::move(*offsets);
+  side.kind = region.extents.empty() ? Side::Kind::Element : Side::Kind::Part;
+  if (region.extents.empty()) {
+    side.extents.assign(side.offsets.size(), int64_t{1});
+    // An element of a buffer without dims is the buffer.
+    if (side.offsets.empty())
+      side.kind = Side::Kind::Whole;
+    return side;
+  }
+  const BufferRecord& record = state.record(region.buffer);
+  if (region.extents.size() != region.offsets.size()) {
+    state.report(Severity::Internal, "a region of " + quoted(record.name) + " has " +
+                                         counted(region.offsets.size(), "offset", "offsets") +
+                                         " but " +
+                                         counted(region.extents.size(), "extent", "extents"));
+    return std::nullopt;
+  }
+  for (size_t dim = 0; dim < region.extents.size(); ++dim) {
+    auto extent = state.toIndex(region.extents[dim], "an extent of " + quoted(record.name));
+    if (!extent || !checkExtent(state, record, role, dim, side.offsets[dim], *extent))
+      return std::nullopt;
+    side.extents.push_back(*extent);
+  }
+  return side;
+}
+
+tile::BufferRegion toRegion(Construction& state, const Side& side) {
+  tile::BufferRegion region;
+  region.buffer = state.record(side.buffer).ir;
+  for (const Index& offset : side.offsets)
+    region.offsets.push_back(state.foldResult(offset));
+  for (const Index& extent : side.extents)
+    region.extents.push_back(state.foldResult(extent));
+  return region;
+}
+
+// Extents of two sides
+
+namespace {
+
+class Agreement {
+public:
+  Agreement(Construction& state, std::string_view operation, Side& source, Side& target)
+      : state(state), operation(operation), source(source), target(target) {}
+
+  bool run() {
+    if (source.kind == Side::Kind::Whole && target.kind == Side::Kind::Whole)
+      return agreeWhole();
+    auto units = [](const Side& side) {
+      return std::count_if(side.extents.begin(), side.extents.end(), isUnit);
+    };
+    int64_t sourceCount = int64_t(source.extents.size()) - units(source);
+    int64_t targetCount = int64_t(target.extents.size()) - units(target);
+    return sourceCount == targetCount ? agreeInOrder() : agreeFromTheEnd();
+  }
+
+private:
+  Construction& state;
+  std::string_view operation;
+  Side& source;
+  Side& target;
+
+  const BufferRecord& from() const {
+    return state.record(source.buffer);
+  }
+  const BufferRecord& to() const {
+    return state.record(target.buffer);
+  }
+  std::vector<Note> notes() const {
+    return {state.allocatedHere(from()), state.allocatedHere(to())};
+  }
+
+  bool agreeWhole() {
+    bool isEqual = std::equal(source.extents.begin(), source.extents.end(), target.extents.begin(),
+                              target.extents.end(),
+                              [&](const Index& a, const Index& b) { return state.isSame(a, b); });
+    if (isEqual)
+      return true;
+    state.error(std::string(operation) + " of whole buffers of different shapes: " +
+                    quoted(from().name) + " is " + state.text(source.extents) + " but " +
+                    quoted(to().name) + " is " + state.text(target.extents),
+                notes());
+    return false;
+  }
+
+  bool agreeInOrder() {
+    size_t j = 0;
+    for (size_t i = 0; i < source.extents.size(); ++i) {
+      if (isUnit(source.extents[i]))
+        continue;
+      while (isUnit(target.extents[j]))
+        ++j;
+      if (!agreeExtent(i, j++))
+        return false;
+    }
+    return true;
+  }
+
+  bool agreeExtent(size_t i, size_t j) {
+    Index& a = source.extents[i];
+    Index& b = target.extents[j];
+    if (state.isSame(a, b))
+      return true;
+    if (!known(a) || !known(b)) {
+      // One is known in the kernel only: what both sides have is copied.
+      a = b = smaller(a, b);
+      return true;
+    }
+    std::string unit = source.extents.size() - i == 2 && target.extents.size() - j == 2 ? " rows"
+                       : source.extents.size() - i == 1 && target.extents.size() - j == 1
+                           ? " columns"
+                           : " elements in dim " + std::to_string(i);
+    if (source.extents.size() == 1 || target.extents.size() == 1)
+      unit = " elements";
+    state.error(std::string(operation) + " source has " + state.text(a) + unit +
+                    " but destination has " + state.text(b),
+                notes());
+    return false;
+  }
+
+  Index smaller(const Index& a, const Index& b) {
+    return state.indexOf(state.ir.createOrFold<mlir::arith::MinSIOp>(
+        state.location(), state.indexIr(a), state.indexIr(b)));
+  }
+
+  bool agreeFromTheEnd() {
+    size_t common = std::min(source.extents.size(), target.extents.size());
+    for (size_t back = 1; back <= common; ++back) {
+      size_t i = source.extents.size() - back, j = target.extents.size() - back;
+      Index& a = source.extents[i];
+      Index& b = target.extents[j];
+      if (isUnit(a))
+        a = b;
+      else if (isUnit(b))
+        b = a;
+      else if (!known(a) || !known(b))
+        a = b = state.isSame(a, b) ? a : smaller(a, b);
+      else
+        a = b = clip(std::max(*known(a), *known(b)), i, j);
+      if (!checkExtent(state, from(), role("source"), i, source.offsets[i], a) ||
+          !checkExtent(state, to(), role("destination"), j, target.offsets[j], b))
+        return false;
+    }
+    return checkLeftOver(source, target, common) && checkLeftOver(target, source, common);
+  }
+
+  std::string role(const char* side) const {
+    return std::string(operation) + " " + side;
+  }
+
+  /// What an on-chip buffer can hold of an extent that only the other side asks for.
+  int64_t clip(int64_t extent, size_t i, size_t j) const {
+    auto limit = [&](const Side& side, size_t dim) {
+      const BufferRecord& buffer = state.record(side.buffer);
+      const int64_t* size = known(buffer.shape[dim]);
+      if (buffer.space == tile::MemorySpace::Global || !size)
+        return extent;
+      int64_t start = known(side.offsets[dim]) ? *known(side.offsets[dim]) : 0;
+      return std::min(extent, *size - start);
+    };
+    return std::min(limit(source, i), limit(target, j));
+  }
+
+  /// Leading dims that the other side doesn't have must be 1.
+  bool checkLeftOver(const Side& side, const Side& other, size_t common) {
+    for (size_t dim = 0; dim + common < side.extents.size(); ++dim) {
+      if (isUnit(side.extents[dim]))
+        continue;
+      state.error(std::string(operation) + " between " + state.text(side.extents) +
+                      " elements of " + quoted(state.record(side.buffer).name) + " and " +
+                      quoted(state.record(other.buffer).name) + ", which has " +
+                      counted(other.extents.size(), "dim", "dims") + ": dim " +
+                      std::to_string(dim) + " of the first has nothing to go with",
+                  notes());
+      return false;
+    }
+    return true;
+  }
+};
+
+} // namespace
+
+bool agreeExtents(Construction& state, std::string_view operation, Side& source, Side& target) {
+  return Agreement(state, operation, source, target).run();
+}
+
+bool checkLiteralFits(Construction& state, Value value, const BufferRecord& buffer) {
+  const ValueRecord& record = state.record(value);
+  if (!record.isLiteral || record.constant->isReal || buffer.dtype.isFloat() ||
+      buffer.dtype.kind() == ScalarKind::Bool)
+    return true;
+  int64_t literal = record.constant->integer;
+  // A negative number may be meant as the bits of an unsigned one.
+  bool isBits =
+      literal < 0 && !buffer.dtype.isSigned() &&
+      (buffer.dtype.bits() == 64 || literal >= -(int64_t(1) << (buffer.dtype.bits() - 1)));
+  if (fits(literal, buffer.dtype) || isBits)
+    return true;
+  state.error("the integer " + std::to_string(literal) + " does not fit the dtype " +
+                  buffer.dtype.name() + " of " + quoted(buffer.name),
+              {state.allocatedHere(buffer)});
+  return false;
+}
+
+std::optional<tile::MemoryOrder> memoryOrder(Construction& state, const Attributes& attributes) {
+  const Attribute* given = find(attributes, "memory_order");
+  if (!given)
+    return tile::MemoryOrder::Relaxed;
+  const auto* name = std::get_if<std::string>(given);
+  auto order = name ? tile::symbolizeMemoryOrder(*name) : std::nullopt;
+  if (!order)
+    state.error("there is no memory order '" + (name ? *name : "?") +
+                "': it is relaxed, consume, acquire, release, acq_rel or seq_cst");
+  return order;
+}
+
+} // namespace tilewright::builder

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Regions and indices as the rules see them: resolved, checked against their buffer, with
+/// constants known.
+#pragma once
+
+#include "compiler/builder/construction.h"
+
+namespace tilewright::builder {
+
+/// One side of a tile operation.
+struct Side {
+  enum class Kind { Whole, Part, Element };
+  Kind kind = Kind::Whole;
+  Buffer buffer;
+  std::vector<Index> offsets;
+  std::vector<Index> extents; // all 1 for an element
+};
+
+/// Checks number, dtype and, for known ones, range of indices; negative ones count from the end.
+/// Nothing after an error.
+std::optional<std::vector<Index>> resolveIndices(Construction& state, Buffer buffer,
+                                                 std::span<const Index> indices);
+
+/// Checks an operand; nothing for poison and after an error. `role` is "copy source", for messages.
+std::optional<Side> resolveSide(Construction& state, const Operand& operand, std::string_view role);
+
+/// The IR's region.
+tile::BufferRegion toRegion(Construction& state, const Side& side);
+
+/// Makes the extents of two sides agree by the language's rule; false after an error.
+///
+/// A whole buffer has its shape, a region its extents, an element load 1 in each dim. Where both
+/// sides have as many extents that aren't 1, these correspond in order and must be equal. Otherwise
+/// the dims are aligned from the last one, an extent of 1 takes the other side's, and of two that
+/// differ both take the larger, clipped to what on-chip buffers hold. Two whole buffers must have
+/// equal shapes.
+bool agreeExtents(Construction& state, std::string_view operation, Side& source, Side& target);
+
+/// An integer literal that the buffer's dtype can't hold is an error: false.
+bool checkLiteralFits(Construction& state, Value value, const BufferRecord& buffer);
+
+/// The attribute `memory_order`; relaxed where absent, nothing after an error.
+std::optional<tile::MemoryOrder> memoryOrder(Construction& state, const Attributes& attributes);
+
+} // namespace tilewright::builder

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/builder/promotion.h"
+#include "compiler/builder/scalars.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+#include <numbers>
+
+namespace tilewright::builder {
+namespace {
+
+namespace arith = mlir::arith;
+namespace math = mlir::math;
+
+/// Makes ops at the builder's place; what folds, folds.
+struct Emitter {
+  Construction& state;
+  mlir::Location loc = state.location();
+
+  template <typename Op, typename... Operands> mlir::Value make(Operands&&... operands) {
+    return state.ir.createOrFold<Op>(loc, std::forward<Operands>(operands)...);
+  }
+  mlir::Value constant(int64_t value, mlir::Type type) {
+    return state.constantIr(Constant::ofInteger(value), type);
+  }
+  mlir::Value constant(double value, mlir::Type type) {
+    return state.constantIr(Constant::ofReal(value), type);
+  }
+};
+
+arith::CmpIPredicate integerPredicate(BinaryOp op, bool isSigned) {
+  switch (op) {
+  case BinaryOp::Lt:
+    return isSigned ? arith::CmpIPredicate::slt : arith::CmpIPredicate::ult;
+  case BinaryOp::Le:
+    return isSigned ? arith::CmpIPredicate::sle : arith::CmpIPredicate::ule;
+  case BinaryOp::Gt:
+    return isSigned ? arith::CmpIPredicate::sgt : arith::CmpIPredicate::ugt;
+  case BinaryOp::Ge:
+    return isSigned ? arith::CmpIPredicate::sge : arith::CmpIPredicate::uge;
+  case BinaryOp::Eq:
+    return arith::CmpIPredicate::eq;
+  default:
+    return arith::CmpIPredicate::ne;
+  }
+}
+
+/// NaN compares as in C: unequal to all, and false otherwise.
+arith::CmpFPredicate realPredicate(BinaryOp op) {
+  switch (op) {
+  case BinaryOp::Lt:
+    return arith::CmpFPredicate::OLT;
+  case BinaryOp::Le:
+    return arith::CmpFPredicate::OLE;
+  case BinaryOp::Gt:
+    return arith::CmpFPredicate::OGT;
+  case BinaryOp::Ge:
+    return arith::CmpFPredicate::OGE;
+  case BinaryOp::Eq:
+    return arith::CmpFPredicate::OEQ;
+  default:
+    return arith::CmpFPredicate::UNE;
+  }
+}
+
+std::optional<int64_t> constantInteger(mlir::Value value) {
+  auto constant = value.getDefiningOp<arith::ConstantOp>();
+  auto integer =
+      constant ? mlir::dyn_cast<mlir::IntegerAttr>(constant.getValue()) : mlir::IntegerAttr();
+  return integer ? std::optional(integer.getValue().getSExtValue()) : std::nullopt;
+}
+
+bool isPowerOfTwo(std::optional<int64_t> value) {
+  return value && *value > 0 && (*value & (*value - 1)) == 0;
+}
+
+mlir::Value floorDivideSigned(Emitter emit, mlir::Value left, mlir::Value right) {
+  auto divisor = constantInteger(right);
+  if (!isPowerOfTwo(divisor))
+    return emit.make<arith::FloorDivSIOp>(left, right);
+  mlir::Value shift = emit.constant(int64_t(__builtin_ctzll(uint64_t(*divisor))), left.getType());
+  return emit.make<arith::ShRSIOp>(left, shift);
+}
+
+mlir::Value floorModSigned(Emitter emit, mlir::Value left, mlir::Value right) {
+  auto divisor = constantInteger(right);
+  if (isPowerOfTwo(divisor))
+    return emit.make<arith::AndIOp>(left, emit.constant(*divisor - 1, left.getType()));
+  mlir::Value rest = emit.make<arith::RemSIOp>(left, right);
+  mlir::Value zero = emit.constant(int64_t(0), left.getType());
+  mlir::Value corrected = emit.make<arith::AddIOp>(rest, right);
+  if (divisor && *divisor > 0)
+    return emit.make<arith::SelectOp>(
+        emit.make<arith::CmpIOp>(arith::CmpIPredicate::slt, rest, zero), corrected, rest);
+  mlir::Value signs = emit.make<arith::XOrIOp>(rest, right);
+  mlir::Value differ = emit.make<arith::CmpIOp>(arith::CmpIPredicate::slt, signs, zero);
+  mlir::Value hasRest = emit.make<arith::CmpIOp>(arith::CmpIPredicate::ne, rest, zero);
+  return emit.make<arith::SelectOp>(emit.make<arith::AndIOp>(differ, hasRest), corrected, rest);
+}
+
+mlir::Value divideIntegers(Emitter emit, BinaryOp op, mlir::Value a, mlir::Value b, bool isSigned) {
+  switch (op) {
+  case BinaryOp::FloorDiv:
+    return isSigned ? floorDivideSigned(emit, a, b) : emit.make<arith::DivUIOp>(a, b);
+  case BinaryOp::FloorMod:
+    return isSigned ? floorModSigned(emit, a, b) : emit.make<arith::RemUIOp>(a, b);
+  case BinaryOp::TruncDiv:
+    return isSigned ? emit.make<arith::DivSIOp>(a, b) : emit.make<arith::DivUIOp>(a, b);
+  case BinaryOp::TruncMod:
+    return isSigned ? emit.make<arith::RemSIOp>(a, b) : emit.make<arith::RemUIOp>(a, b);
+  default:
+    return isSigned ? emit.make<arith::CeilDivSIOp>(a, b) : emit.make<arith::CeilDivUIOp>(a, b);
+  }
+}
+
+mlir::Value emitInteger(Emitter emit, BinaryOp op, mlir::Value a, mlir::Value b, bool isSigned) {
+  if (isComparison(op))
+    return emit.make<arith::CmpIOp>(integerPredicate(op, isSigned), a, b);
+  if (isDivision(op))
+    return divideIntegers(emit, op, a, b, isSigned);
+  switch (op) {
+  case BinaryOp::Add:
+    return emit.make<arith::AddIOp>(a, b);
+  case BinaryOp::Sub:
+    return emit.make<arith::SubIOp>(a, b);
+  case BinaryOp::Mul:
+    return emit.make<arith::MulIOp>(a, b);
+  case BinaryOp::Min:
+    return isSigned ? emit.make<arith::MinSIOp>(a, b) : emit.make<arith::MinUIOp>(a, b);
+  case BinaryOp::Max:
+    return isSigned ? emit.make<arith::MaxSIOp>(a, b) : emit.make<arith::MaxUIOp>(a, b);
+  case BinaryOp::Shl:
+    return emit.make<arith::ShLIOp>(a, b);
+  case BinaryOp::Shr:
+    return isSigned ? emit.make<arith::ShRSIOp>(a, b) : emit.make<arith::ShRUIOp>(a, b);
+  case BinaryOp::And:
+  case BinaryOp::LogicalAnd:
+    return emit.make<arith::AndIOp>(a, b);
+  case BinaryOp::Or:
+  case BinaryOp::LogicalOr:
+    return emit.make<arith::OrIOp>(a, b);
+  default:
+    return emit.make<arith::XOrIOp>(a, b);
+  }
+}
+
+mlir::Value emitReal(Emitter emit, BinaryOp op, mlir::Value a, mlir::Value b) {
+  if (isComparison(op))
+    return emit.make<arith::CmpFOp>(realPredicate(op), a, b);
+  auto quotient = [&] { return emit.make<arith::DivFOp>(a, b); };
+  switch (op) {
+  case BinaryOp::Add:
+    return emit.make<arith::AddFOp>(a, b);
+  case BinaryOp::Sub:
+    return emit.make<arith::SubFOp>(a, b);
+  case BinaryOp::Mul:
+    return emit.make<arith::MulFOp>(a, b);
+  case BinaryOp::Div:
+    return quotient();
+  case BinaryOp::FloorDiv:
+    return emit.make<math::FloorOp>(quotient());
+  case BinaryOp::CeilDiv:
+    return emit.make<math::CeilOp>(quotient());
+  case BinaryOp::TruncDiv:
+    return emit.make<math::TruncOp>(quotient());
+  case BinaryOp::FloorMod:
+    return emit.make<arith::SubFOp>(
+        a, emit.make<arith::MulFOp>(emit.make<math::FloorOp>(quotient()), b));
+  case BinaryOp::TruncMod:
+  case BinaryOp::Fmod:
+    return emit.make<arith::RemFOp>(a, b);
+  case BinaryOp::Min: // a NaN gives the other operand, as fmin and the GPU's min do
+    return emit.make<arith::MinNumFOp>(a, b);
+  case BinaryOp::Max:
+    return emit.make<arith::MaxNumFOp>(a, b);
+  case BinaryOp::Pow:
+    return emit.make<math::PowFOp>(a, b);
+  case BinaryOp::Atan2:
+    return emit.make<math::Atan2Op>(a, b);
+  default:
+    return emit.make<math::CopySignOp>(a, b);
+  }
+}
+
+template <typename Op> mlir::Value makeUnary(Emitter emit, mlir::Value operand) {
+  return emit.make<Op>(operand);
+}
+
+mlir::Value sigmoid(Emitter emit, mlir::Value x) {
+  mlir::Value one = emit.constant(1.0, x.getType());
+  mlir::Value decay = emit.make<math::ExpOp>(emit.make<arith::NegFOp>(x));
+  return emit.make<arith::DivFOp>(one, emit.make<arith::AddFOp>(one, decay));
+}
+
+mlir::Value exp10(Emitter emit, mlir::Value x) {
+  mlir::Value scale = emit.constant(std::numbers::ln10 / std::numbers::ln2, x.getType());
+  return emit.make<math::Exp2Op>(emit.make<arith::MulFOp>(x, scale));
+}
+
+mlir::Value classify(Emitter emit, UnaryOp op, mlir::Value x) {
+  if (op == UnaryOp::IsNan)
+    return emit.make<arith::CmpFOp>(arith::CmpFPredicate::UNO, x, x);
+  mlir::Value infinity = emit.constant(std::numeric_limits<double>::infinity(), x.getType());
+  auto predicate = op == UnaryOp::IsInf ? arith::CmpFPredicate::OEQ : arith::CmpFPredicate::OLT;
+  return emit.make<arith::CmpFOp>(predicate, emit.make<math::AbsFOp>(x), infinity);
+}
+
+using UnaryMaker = mlir::Value (*)(Emitter, mlir::Value);
+
+/// The functions of real numbers, in the order of the enum from Exp to Trunc.
+constexpr UnaryMaker kRealFunctions[] = {
+    makeUnary<math::ExpOp>,
+    makeUnary<math::Exp2Op>,
+    exp10,
+    makeUnary<math::LogOp>,
+    makeUnary<math::Log2Op>,
+    makeUnary<math::Log10Op>,
+    makeUnary<math::Log1pOp>,
+    makeUnary<math::ExpM1Op>,
+    makeUnary<math::SqrtOp>,
+    makeUnary<math::RsqrtOp>,
+    sigmoid,
+    makeUnary<math::TanhOp>,
+    makeUnary<math::SinhOp>,
+    makeUnary<math::CoshOp>,
+    makeUnary<math::SinOp>,
+    makeUnary<math::CosOp>,
+    makeUnary<math::TanOp>,
+    makeUnary<math::AsinOp>,
+    makeUnary<math::AcosOp>,
+    makeUnary<math::AtanOp>,
+    makeUnary<math::AsinhOp>,
+    makeUnary<math::AcoshOp>,
+    makeUnary<math::AtanhOp>,
+    makeUnary<math::ErfOp>,
+    makeUnary<math::FloorOp>,
+    makeUnary<math::CeilOp>,
+    makeUnary<math::RoundOp>,
+    makeUnary<math::RoundEvenOp>,
+    makeUnary<math::TruncOp>,
+};
+static_assert(std::size(kRealFunctions) == size_t(UnaryOp::Trunc) - size_t(UnaryOp::Exp) + 1);
+
+mlir::Value emitIntegerUnary(Emitter emit, UnaryOp op, mlir::Value x, bool isSigned) {
+  mlir::Value zero = emit.constant(int64_t(0), x.getType());
+  switch (op) {
+  case UnaryOp::Neg:
+    return emit.make<arith::SubIOp>(zero, x);
+  case UnaryOp::Not:
+  case UnaryOp::LogicalNot:
+    return emit.make<arith::XOrIOp>(x, emit.constant(int64_t(-1), x.getType()));
+  case UnaryOp::PopCount:
+    return emit.make<math::CtPopOp>(x);
+  case UnaryOp::Clz:
+    return emit.make<math::CountLeadingZerosOp>(x);
+  default:
+    return isSigned ? emit.make<arith::MaxSIOp>(x, emit.make<arith::SubIOp>(zero, x)) : x;
+  }
+}
+
+} // namespace
+
+Common commonOf(const Construction& state, Value left, Value right) {
+  const ValueRecord& a = state.record(left);
+  const ValueRecord& b = state.record(right);
+  if (a.isLiteral && b.isLiteral) {
+    bool isReal = a.constant->isReal || b.constant->isReal;
+    Dtype wider = left.dtype().bits() >= right.dtype().bits() ? left.dtype() : right.dtype();
+    return {isReal ? Dtype::float32() : wider, false, true};
+  }
+  bool isIndex = a.isIndex || b.isIndex;
+  auto beside = [&](const ValueRecord& literal, Dtype other) -> Common {
+    if (literal.constant->isReal) {
+      bool isDouble = other.kind() == ScalarKind::Float64;
+      return {isDouble ? other : promote(Dtype::float32(), other), false, false};
+    }
+    if (isIndex)
+      return {Dtype::int32(), true, false};
+    return {promote(literalBeside(literal.constant->integer, other), other), false, false};
+  };
+  if (a.isLiteral)
+    return beside(a, right.dtype());
+  if (b.isLiteral)
+    return beside(b, left.dtype());
+  Dtype dtype = promote(left.dtype(), right.dtype());
+  return {dtype, isIndex && dtype == Dtype::int32(), false};
+}
+
+mlir::Value toCommon(Construction& state, Value value, const Common& common) {
+  if (!common.isIndex)
+    return state.toIr(value, common.dtype);
+  const ValueRecord& entry = state.record(value);
+  if (entry.constant)
+    return state.constantIr(*entry.constant, state.ir.getIndexType());
+  if (entry.isIndex)
+    return entry.ir;
+  mlir::Type type = state.ir.getIndexType();
+  if (value.dtype().isSigned())
+    return arith::IndexCastOp::create(state.ir, state.location(), type, entry.ir);
+  return arith::IndexCastUIOp::create(state.ir, state.location(), type, entry.ir);
+}
+
+mlir::Value emitBinary(Construction& state, BinaryOp op, mlir::Value left, mlir::Value right,
+                       Dtype dtype) {
+  Emitter emit{state};
+  if (dtype.isFloat())
+    return emitReal(emit, op, left, right);
+  return emitInteger(emit, op, left, right, dtype.isSigned());
+}
+
+mlir::Value emitUnary(Construction& state, UnaryOp op, mlir::Value operand, Dtype dtype) {
+  Emitter emit{state};
+  if (!dtype.isFloat())
+    return emitIntegerUnary(emit, op, operand, dtype.isSigned());
+  if (op == UnaryOp::Neg)
+    return emit.make<arith::NegFOp>(operand);
+  if (op == UnaryOp::Abs)
+    return emit.make<math::AbsFOp>(operand);
+  if (isClassification(op))
+    return classify(emit, op, operand);
+  return kRealFunctions[size_t(op) - size_t(UnaryOp::Exp)](emit, operand);
+}
+
+} // namespace tilewright::builder

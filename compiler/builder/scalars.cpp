@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scalar expressions: dtypes, folding, and the choice between two values.
+#include "compiler/builder/scalars.h"
+
+#include "compiler/builder/element_types.h"
+#include "compiler/builder/promotion.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace tilewright {
+
+using builder::BinaryOp;
+using builder::Common;
+using builder::Constant;
+using builder::FrameKind;
+using builder::UnaryOp;
+using builder::ValueRecord;
+
+// Constants
+
+Value KernelBuilder::constant(bool value) {
+  return state->addConstant(Constant::ofInteger(value), Dtype::boolean());
+}
+
+Value KernelBuilder::constant(int64_t value, std::optional<Dtype> dtype) {
+  Constant constant = Constant::ofInteger(value);
+  if (!dtype)
+    return state->addConstant(constant, builder::literalAlone(value), true);
+  if (!builder::scalarType(*dtype, state->context.get())) {
+    state->report(Severity::Unsupported,
+                  "a scalar of dtype " + dtype->name() + " is not supported");
+    return {};
+  }
+  if (dtype->isFloat())
+    return cast(this->constant(value), *dtype);
+  bool isBits = !dtype->isSigned() && dtype->bits() == 64; // uint64 comes as its bits
+  if (dtype->kind() != ScalarKind::Bool && !builder::fits(value, *dtype) && !isBits) {
+    state->error("the integer " + std::to_string(value) + " does not fit " + dtype->name());
+    return {};
+  }
+  auto folded = builder::foldCast(constant, Dtype::int64(), *dtype);
+  return state->addConstant(*folded, *dtype);
+}
+
+Value KernelBuilder::constant(double value, std::optional<Dtype> dtype) {
+  Value literal = state->addConstant(Constant::ofReal(value), Dtype::float32(), true);
+  return dtype ? cast(literal, *dtype) : literal;
+}
+
+std::optional<int64_t> KernelBuilder::constantValue(Value value) const {
+  if (value.isPoison() || !state->isOurs(value))
+    return std::nullopt;
+  const auto& constant = state->record(value).constant;
+  return constant && !constant->isReal ? std::optional(constant->integer) : std::nullopt;
+}
+
+// Operators
+
+namespace {
+
+std::string operandText(const builder::Construction& state, Value value) {
+  const ValueRecord& record = state.record(value);
+  if (record.isLiteral)
+    return "the " + std::string(record.constant->isReal ? "number " : "integer ") +
+           toText(*record.constant);
+  return value.dtype().name();
+}
+
+std::string message(const builder::Construction& state, BinaryOp op, Value left, Value right,
+                    const std::string& what) {
+  return "'" + std::string(spelling(op)) + "' of " + operandText(state, left) + " and " +
+         operandText(state, right) + ": " + what;
+}
+
+/// What an operator doesn't take; empty if it takes the operands.
+std::string refuse(const builder::Construction& state, BinaryOp op, Value right, Dtype dtype) {
+  if (isBitwise(op) && dtype.isFloat())
+    return "it works on integers and bools only";
+  if (op == BinaryOp::Div && !dtype.isFloat())
+    return "write '//' for floor division, or cast one side to a float";
+  if (isReal(op) && !dtype.isFloat())
+    return "it works on floats only; cast one side";
+  const auto& constant = state.record(right).constant;
+  if (isDivision(op) && !dtype.isFloat() && constant && constant->integer == 0)
+    return "division by zero";
+  bool isNegative = constant && !constant->isReal && constant->integer < 0;
+  if (isShift(op) && isNegative)
+    return "a shift by a negative number";
+  if (op == BinaryOp::Pow && !dtype.isFloat() &&
+      (!constant || isNegative || constant->integer > 64))
+    return "a power of integers needs an exponent from 0 to 64 that is known while building; cast "
+           "one side to a float";
+  return "";
+}
+
+/// Integer power by multiplication: the exponent is known, and small.
+mlir::Value integerPower(builder::Construction& state, mlir::Value base, int64_t exponent,
+                         Dtype dtype) {
+  mlir::Value result = state.constantIr(Constant::ofInteger(1), base.getType());
+  for (int64_t i = 0; i < exponent; ++i)
+    result = emitBinary(state, BinaryOp::Mul, result, base, dtype);
+  return result;
+}
+
+/// A constant in a common dtype; literals keep all their digits beside literals.
+std::optional<Constant> foldToCommon(const builder::Construction& state, Value value,
+                                     const Common& common) {
+  const ValueRecord& record = state.record(value);
+  if (!record.constant)
+    return std::nullopt;
+  Dtype to = common.isLiteral && common.dtype.isFloat() ? Dtype(ScalarKind::Float64) : common.dtype;
+  if (!common.dtype.isFloat() && (common.isLiteral || common.isIndex))
+    return record.constant;
+  return foldCast(*record.constant, value.dtype(), to);
+}
+
+std::optional<Value> foldToValue(builder::Construction& state, BinaryOp op, Value left, Value right,
+                                 const Common& common) {
+  auto a = foldToCommon(state, left, common), b = foldToCommon(state, right, common);
+  if (!a || !b)
+    return std::nullopt;
+  bool isWide = common.isLiteral && !common.dtype.isFloat();
+  Dtype dtype =
+      common.isLiteral && common.dtype.isFloat() ? Dtype(ScalarKind::Float64) : common.dtype;
+  auto folded = foldBinary(op, *a, *b, dtype, isWide);
+  if (!folded)
+    return std::nullopt;
+  if (isComparison(op) || isLogical(op))
+    return state.addConstant(*folded, Dtype::boolean());
+  Dtype result = isWide ? builder::literalAlone(folded->integer) : common.dtype;
+  return state.addConstant(*folded, result, common.isLiteral);
+}
+
+/// Shapes of tensors may be made of sums and products of symbols.
+void trackAffine(builder::Construction& state, BinaryOp op, Value left, Value right, Value result) {
+  auto affineOf = [&](Value value) {
+    const ValueRecord& record = state.record(value);
+    return record.constant && !record.constant->isReal
+               ? state.ir.getAffineConstantExpr(record.constant->integer)
+               : record.affine;
+  };
+  mlir::AffineExpr a = affineOf(left), b = affineOf(right);
+  if (!a || !b)
+    return;
+  mlir::AffineExpr& affine = state.record(result).affine;
+  if (op == BinaryOp::Add)
+    affine = a + b;
+  else if (op == BinaryOp::Sub)
+    affine = a - b;
+  else if (op == BinaryOp::Mul)
+    affine = a * b;
+}
+
+} // namespace
+
+Value KernelBuilder::binary(std::string_view name, Value left, Value right) {
+  bool isUsable = state->isUsable(left);
+  if (!state->isUsable(right) || !isUsable)
+    return {};
+  auto op = builder::parseBinary(name);
+  if (!op) {
+    state->error("there is no operator '" + std::string(name) + "'");
+    return {};
+  }
+  Common common = commonOf(*state, left, right);
+  if (builder::isShift(*op) && !state->record(left).isLiteral && !left.dtype().isFloat() &&
+      !right.dtype().isFloat() && left.dtype().kind() != ScalarKind::Bool)
+    common = {left.dtype(), state->record(left).isIndex, false}; // the distance changes no dtype
+  bool isBits = *op == BinaryOp::And || *op == BinaryOp::Or || *op == BinaryOp::Xor;
+  if (common.dtype.kind() == ScalarKind::Bool && !isBits && !isComparison(*op))
+    common.dtype = Dtype::int32();
+  if (builder::isReal(*op) && *op != BinaryOp::Div && common.isLiteral)
+    common.dtype = Dtype::float32();
+  if (*op == BinaryOp::Div && common.isLiteral) // of two Python numbers, as in Python
+    common.dtype = Dtype::float32();
+  if (isLogical(*op))
+    common = {Dtype::boolean(), false, false};
+  common.dtype = builder::computeDtype(common.dtype);
+  if (std::string why = refuse(*state, *op, right, common.dtype); !why.empty()) {
+    state->error(message(*state, *op, left, right, why));
+    return {};
+  }
+  if (auto folded = foldToValue(*state, *op, left, right, common))
+    return *folded;
+  bool isLogical = builder::isLogical(*op);
+  mlir::Value a = isLogical ? state->toBool(left) : toCommon(*state, left, common);
+  if (*op == BinaryOp::Pow && !common.dtype.isFloat())
+    return state->add(integerPower(*state, a, state->record(right).constant->integer, common.dtype),
+                      common.dtype, common.isIndex);
+  mlir::Value b = isLogical ? state->toBool(right) : toCommon(*state, right, common);
+  mlir::Value result = emitBinary(*state, *op, a, b, common.dtype);
+  if (isComparison(*op) || isLogical)
+    return state->add(result, Dtype::boolean());
+  Value value = state->add(result, common.dtype, common.isIndex);
+  trackAffine(*state, *op, left, right, value);
+  return value;
+}
+
+namespace {
+
+/// The dtype in which a function computes, or nothing with an error.
+std::optional<Dtype> functionDtype(builder::Construction& state, UnaryOp op, Dtype dtype) {
+  if (op == UnaryOp::LogicalNot)
+    return Dtype::boolean();
+  bool isBits = op == UnaryOp::Not || op == UnaryOp::PopCount || op == UnaryOp::Clz;
+  if (isBits && dtype.isFloat()) {
+    state.error("'" + std::string(spelling(op)) + "' of " + dtype.name() +
+                ": it works on integers and bools only");
+    return std::nullopt;
+  }
+  if (isReal(op) && !dtype.isFloat())
+    return Dtype::float32();
+  if ((op == UnaryOp::Neg || op == UnaryOp::Abs) && dtype.kind() == ScalarKind::Bool)
+    return Dtype::int32();
+  return builder::computeDtype(dtype);
+}
+
+} // namespace
+
+Value KernelBuilder::unary(std::string_view name, Value operand) {
+  if (!state->isUsable(operand))
+    return {};
+  auto op = builder::parseUnary(name);
+  if (!op) {
+    state->error("there is no function '" + std::string(name) + "'");
+    return {};
+  }
+  auto dtype = functionDtype(*state, *op, operand.dtype());
+  if (!dtype)
+    return {};
+  // An integer is its own floor, and is always finite.
+  if (!dtype->isFloat() && isRounding(*op))
+    return operand;
+  if (!dtype->isFloat() && isClassification(*op))
+    return constant(*op == UnaryOp::IsFinite);
+  const ValueRecord record = state->record(operand);
+  if (record.constant) {
+    bool isLiteral = record.isLiteral && *op != UnaryOp::LogicalNot;
+    bool keeps = isLiteral && record.constant->isReal == dtype->isFloat();
+    auto converted = keeps ? record.constant : foldCast(*record.constant, operand.dtype(), *dtype);
+    auto folded = converted ? foldUnary(*op, *converted, *dtype, isLiteral) : std::nullopt;
+    if (folded)
+      return state->addConstant(*folded, *dtype, isLiteral);
+  }
+  bool isIndex = record.isIndex && *dtype == Dtype::int32();
+  mlir::Value value = *op == UnaryOp::LogicalNot
+                          ? state->toBool(operand)
+                          : toCommon(*state, operand, {*dtype, isIndex, false});
+  mlir::Value result = emitUnary(*state, *op, value, *dtype);
+  return state->add(result, isClassification(*op) ? Dtype::boolean() : *dtype, isIndex);
+}
+
+Value KernelBuilder::cast(Value value, Dtype dtype) {
+  if (!state->isUsable(value))
+    return {};
+  if (!builder::scalarType(dtype, state->context.get())) {
+    state->report(Severity::Unsupported, "a scalar of dtype " + dtype.name() + " is not supported");
+    return {};
+  }
+  const ValueRecord& record = state->record(value);
+  if (record.constant)
+    if (auto folded = builder::foldCast(*record.constant, value.dtype(), dtype))
+      return state->addConstant(*folded, dtype);
+  if (value.dtype() == dtype && !record.isLiteral)
+    return value;
+  return state->add(state->toIr(value, dtype), dtype);
+}
+
+Value KernelBuilder::reinterpret(Value value, Dtype dtype) {
+  if (!state->isUsable(value))
+    return {};
+  mlir::Type type = builder::scalarType(dtype, state->context.get());
+  Dtype from = value.dtype();
+  bool isBool = from.kind() == ScalarKind::Bool || dtype.kind() == ScalarKind::Bool;
+  if (!type || isBool || from.bits() != dtype.bits()) {
+    state->error("reinterpret of " + from.name() + " as " + dtype.name() + ": " +
+                 (type && !isBool ? "they have " + std::to_string(from.bits()) + " and " +
+                                        std::to_string(dtype.bits()) + " bits"
+                                  : "it works on integers and floats only"));
+    return {};
+  }
+  mlir::Value bits = state->toIr(value, from);
+  if (bits.getType() != type)
+    bits = state->ir.createOrFold<mlir::arith::BitcastOp>(state->location(), type, bits);
+  return state->add(bits, dtype);
+}
+
+// Choices
+
+Value KernelBuilder::select(Value condition, Value whenTrue, Value whenFalse) {
+  bool hasCondition = state->isUsable(condition), hasTrue = state->isUsable(whenTrue);
+  if (!state->isUsable(whenFalse) || !hasCondition || !hasTrue)
+    return {};
+  Common common = commonOf(*state, whenTrue, whenFalse);
+  mlir::Value a = toCommon(*state, whenTrue, common), b = toCommon(*state, whenFalse, common);
+  mlir::Value chosen = state->ir.createOrFold<mlir::arith::SelectOp>(
+      state->location(), state->toBool(condition), a, b);
+  return state->add(chosen, common.dtype, common.isIndex);
+}
+
+void KernelBuilder::beginSelect(Value condition) {
+  bool isUsable = state->isUsable(condition);
+  mlir::Value flag = isUsable ? state->toBool(condition)
+                              : state->constantIr(Constant::ofInteger(1), state->ir.getI1Type());
+  auto op = mlir::scf::IfOp::create(state->ir, state->location(), flag, /*withElseRegion=*/true);
+  builder::Frame& frame = state->push(FrameKind::SelectTrue, "choice", op, op.thenBlock());
+  frame.isPoisoned = !isUsable;
+}
+
+void KernelBuilder::elseSelect(Value whenTrue) {
+  bool isUsable = state->isUsable(whenTrue);
+  auto frame = state->pop(FrameKind::SelectTrue, "the first side of a choice");
+  if (!frame)
+    return;
+  auto op = mlir::cast<mlir::scf::IfOp>(frame->op);
+  builder::Frame& other = state->push(FrameKind::SelectFalse, "choice", op, op.elseBlock());
+  other.whenTrue = whenTrue;
+  other.isPoisoned = frame->isPoisoned || !isUsable;
+}
+
+namespace {
+
+/// Whether an index is a number that its buffer always has: a constant, or the number of a loop
+/// from 0 to a constant that is at most the dim.
+bool isIndexInRange(mlir::Value index, int64_t dim) {
+  if (auto constant = mlir::getConstantIntValue(index))
+    return *constant >= 0 && *constant < dim;
+  auto argument = mlir::dyn_cast<mlir::BlockArgument>(index);
+  auto parallel = argument ? mlir::dyn_cast<tile::ParallelOp>(argument.getOwner()->getParentOp())
+                           : tile::ParallelOp();
+  if (!parallel)
+    return false;
+  int64_t extent = parallel.getStaticExtents()[argument.getArgNumber()];
+  return !mlir::ShapedType::isDynamic(extent) && extent <= dim;
+}
+
+/// Whether an op may run although its value isn't wanted. Loads of global buffers are guarded
+/// anyway.
+bool isSafe(mlir::Operation& op) {
+  auto load = mlir::dyn_cast<tile::LoadOp>(op);
+  if (!load)
+    return op.getNumRegions() == 0 && mlir::isPure(&op);
+  auto type = load.getBuffer().getType();
+  if (type.isGlobal())
+    return true;
+  for (auto [index, dim] : llvm::zip(load.getIndices(), type.getShape()))
+    if (!isIndexInRange(index, dim))
+      return false;
+  return true;
+}
+
+bool isSafe(mlir::Block& block) {
+  return llvm::all_of(block.without_terminator(), [](mlir::Operation& op) { return isSafe(op); });
+}
+
+mlir::Value convertAtEnd(builder::Construction& state, mlir::Block* block, Value value,
+                         const Common& common) {
+  state.ir.setInsertionPoint(block->getTerminator());
+  return toCommon(state, value, common);
+}
+
+/// An `if` without results becomes one that gives a value, or, where both sides are harmless, a
+/// select.
+mlir::Value finishChoice(builder::Construction& state, mlir::scf::IfOp op, mlir::Value whenTrue,
+                         mlir::Value whenFalse) {
+  mlir::Location loc = op.getLoc();
+  state.ir.setInsertionPointAfter(op);
+  if (isSafe(*op.thenBlock()) && isSafe(*op.elseBlock())) {
+    for (mlir::Block* block : {op.thenBlock(), op.elseBlock()})
+      op->getBlock()->getOperations().splice(op->getIterator(), block->getOperations(),
+                                             block->begin(), block->getTerminator()->getIterator());
+    mlir::Value chosen =
+        state.ir.createOrFold<mlir::arith::SelectOp>(loc, op.getCondition(), whenTrue, whenFalse);
+    op.erase();
+    return chosen;
+  }
+  auto result = mlir::scf::IfOp::create(state.ir, loc, whenTrue.getType(), op.getCondition(),
+                                        /*withElseRegion=*/true);
+  result.getThenRegion().takeBody(op.getThenRegion());
+  result.getElseRegion().takeBody(op.getElseRegion());
+  result.thenYield()->setOperands(whenTrue);
+  result.elseYield()->setOperands(whenFalse);
+  op.erase();
+  return result.getResult(0);
+}
+
+} // namespace
+
+Value KernelBuilder::endSelect(Value whenFalse) {
+  bool isUsable = state->isUsable(whenFalse);
+  auto frame = state->pop(FrameKind::SelectFalse, "a choice");
+  if (!frame)
+    return {};
+  auto op = mlir::cast<mlir::scf::IfOp>(frame->op);
+  if (frame->isPoisoned || !isUsable)
+    return {};
+  Common common = commonOf(*state, frame->whenTrue, whenFalse);
+  mlir::Value a = convertAtEnd(*state, op.thenBlock(), frame->whenTrue, common);
+  mlir::Value b = convertAtEnd(*state, op.elseBlock(), whenFalse, common);
+  mlir::Value chosen = finishChoice(*state, op, a, b);
+  state->resumeAtInnermost();
+  return state->add(chosen, common.dtype, common.isIndex);
+}
+
+} // namespace tilewright

@@ -1,0 +1,459 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operations on tiles: shapes, dtypes and scopes.
+#include "compiler/builder/operands.h"
+
+namespace tilewright {
+
+using builder::BufferRecord;
+using builder::Construction;
+using builder::Side;
+
+namespace {
+
+std::string quoted(std::string_view name) {
+  return "'" + std::string(name) + "'";
+}
+
+/// What a call gave and no rule knows goes along: passes may read it.
+void annotate(Construction& state, mlir::Operation* op, const Attributes& attributes,
+              std::initializer_list<std::string_view> handled) {
+  for (const auto& [key, value] : attributes) {
+    if (std::find(handled.begin(), handled.end(), key) != handled.end())
+      continue;
+    op->setDiscardableAttr(state.ir.getStringAttr(key), builder::toIr(state, value));
+  }
+}
+
+bool flag(const Attributes& attributes, const std::string& key) {
+  const Attribute* given = builder::find(attributes, key);
+  return given && std::holds_alternative<bool>(*given) && std::get<bool>(*given);
+}
+
+/// Errors unless a tile lies on the chip, where tile operations compute.
+bool requireOnChip(Construction& state, std::string_view operation, const Side& side) {
+  const BufferRecord& record = state.record(side.buffer);
+  if (record.space != tile::MemorySpace::Global)
+    return true;
+  state.error(
+      std::string(operation) + " works on tiles, but " + quoted(record.name) +
+          " is in global memory; copy it to a T.alloc_shared or T.alloc_fragment buffer first",
+      {state.allocatedHere(record)});
+  return false;
+}
+
+/// The number of a dim that may count from the end.
+std::optional<int64_t> resolveDim(Construction& state, std::string_view operation,
+                                  const Side& source, int64_t dim) {
+  auto rank = int64_t(source.extents.size());
+  if (dim >= -rank && dim < rank)
+    return dim < 0 ? dim + rank : dim;
+  const BufferRecord& record = state.record(source.buffer);
+  state.error(std::string(operation) + " over dim " + std::to_string(dim) + ", but " +
+                  quoted(record.name) + " has " + std::to_string(rank) +
+                  (rank == 1 ? " dim" : " dims"),
+              {state.allocatedHere(record)});
+  return std::nullopt;
+}
+
+} // namespace
+
+// Copy and fill
+
+namespace {
+
+/// The value beyond the bounds of a global source, or null for 0.
+mlir::Value padValue(Construction& state, const Attributes& attributes, const Side& source) {
+  const Attribute* given = builder::find(attributes, "pad_value");
+  builder::Constant pad;
+  if (given && std::holds_alternative<double>(*given))
+    pad = builder::Constant::ofReal(std::get<double>(*given));
+  else if (given && std::holds_alternative<int64_t>(*given))
+    pad = builder::Constant::ofInteger(std::get<int64_t>(*given));
+  else
+    return {};
+  Dtype dtype = state.record(source.buffer).dtype;
+  return state.toIr(state.addConstant(pad, pad.isReal ? Dtype::float32() : Dtype::int64(), true),
+                    dtype);
+}
+
+/// The last two dims of one side exchanged, as the other side sees them in a transposing copy.
+bool transposeSide(Construction& state, Side& side) {
+  size_t rank = side.extents.size();
+  if (rank < 2) {
+    state.error("a transposing copy needs a source of at least 2 dims, but " +
+                quoted(state.record(side.buffer).name) + " has " + std::to_string(rank));
+    return false;
+  }
+  std::swap(side.extents[rank - 1], side.extents[rank - 2]);
+  std::swap(side.offsets[rank - 1], side.offsets[rank - 2]);
+  return true;
+}
+
+} // namespace
+
+void KernelBuilder::copy(const Operand& source, const Operand& target,
+                         const Attributes& attributes) {
+  auto from = resolveSide(*state, source, "copy source");
+  auto to = resolveSide(*state, target, "copy destination");
+  if (!from || !to)
+    return;
+  if (from->kind == Side::Kind::Element && to->kind == Side::Kind::Element && attributes.empty()) {
+    Value value = load(from->buffer, from->offsets);
+    store(to->buffer, to->offsets, value);
+    return;
+  }
+  if (!state->requireTileScope("T.copy"))
+    return;
+  bool isTransposed = flag(attributes, "transpose");
+  if (isTransposed && !transposeSide(*state, *from))
+    return;
+  if (!agreeExtents(*state, "copy", *from, *to))
+    return;
+  if (isTransposed)
+    transposeSide(*state, *from);
+  auto op = tile::CopyOp::create(state->ir, state->location(), toRegion(*state, *from),
+                                 toRegion(*state, *to));
+  if (mlir::Value pad = padValue(*state, attributes, *from))
+    op.getPadMutable().assign(pad);
+  op.setRelu(flag(attributes, "enable_relu"));
+  op.setTranspose(isTransposed);
+  annotate(*state, op, attributes, {"pad_value", "enable_relu", "transpose"});
+}
+
+void KernelBuilder::fill(const Operand& target, Value value) {
+  bool isUsable = state->isUsable(value);
+  auto to = resolveSide(*state, target, "fill");
+  if (!to || !isUsable)
+    return;
+  const BufferRecord& record = state->record(to->buffer);
+  if (!builder::checkLiteralFits(*state, value, record))
+    return;
+  bool isElement = to->kind == Side::Kind::Element || to->extents.empty();
+  if (isElement) {
+    store(to->buffer, to->offsets, value);
+    return;
+  }
+  if (!state->requireTileScope("T.fill"))
+    return;
+  mlir::Value scalar = state->toIr(value, record.dtype);
+  tile::FillOp::create(state->ir, state->location(), scalar, toRegion(*state, *to));
+}
+
+// Gemm
+
+namespace {
+
+struct Matrix {
+  Index rows, columns;
+};
+
+/// The last two extents, exchanged if transposed.
+std::optional<Matrix> matrixOf(Construction& state, const Side& side, std::string_view role,
+                               bool transpose) {
+  const BufferRecord& record = state.record(side.buffer);
+  size_t rank = side.extents.size();
+  if (rank < 2) {
+    state.error("gemm needs matrices, but " + std::string(role) + ", " + quoted(record.name) +
+                    ", has " + std::to_string(rank) + (rank == 1 ? " dim" : " dims"),
+                {state.allocatedHere(record)});
+    return std::nullopt;
+  }
+  for (size_t dim = 0; dim + 2 < rank; ++dim) {
+    if (state.isSame(side.extents[dim], int64_t{1}))
+      continue;
+    state.error("gemm needs matrices, but " + std::string(role) + ", " + quoted(record.name) +
+                    ", has extents " + state.text(side.extents) +
+                    "; those before the last two must be 1",
+                {state.allocatedHere(record)});
+    return std::nullopt;
+  }
+  Matrix matrix{side.extents[rank - 2], side.extents[rank - 1]};
+  if (transpose)
+    std::swap(matrix.rows, matrix.columns);
+  return matrix;
+}
+
+class GemmRules {
+public:
+  GemmRules(Construction& state, const Side& a, const Side& b, const Side& c)
+      : state(state), a(a), b(b), c(c) {}
+
+  bool check(bool transposeA, bool transposeB) {
+    auto left = matrixOf(state, a, "A", transposeA);
+    auto right = matrixOf(state, b, "B", transposeB);
+    auto result = matrixOf(state, c, "C", false);
+    if (!left || !right || !result)
+      return false;
+    // All three disagreements are told at once: each has its own cause.
+    bool agree = checkSame("K", "A", a, left->columns, "B", b, right->rows);
+    agree &= checkSame("M", "A", a, left->rows, "C", c, result->rows);
+    agree &= checkSame("N", "B", b, right->columns, "C", c, result->columns);
+    return checkDtypes() && agree;
+  }
+
+private:
+  Construction& state;
+  const Side &a, &b, &c;
+
+  const BufferRecord& record(const Side& side) const {
+    return state.record(side.buffer);
+  }
+  std::vector<Note> notes(const Side& first, const Side& second) const {
+    return {state.allocatedHere(record(first)), state.allocatedHere(record(second))};
+  }
+
+  bool checkSame(const char* dim, const char* firstRole, const Side& first,
+                 const Index& firstExtent, const char* secondRole, const Side& second,
+                 const Index& secondExtent) {
+    if (state.isSame(firstExtent, secondExtent) || !std::holds_alternative<int64_t>(firstExtent) ||
+        !std::holds_alternative<int64_t>(secondExtent))
+      return true;
+    state.error(std::string("gemm ") + dim + " disagrees: it is " + state.text(firstExtent) +
+                    " in " + firstRole + ", " + quoted(record(first).name) + ", but " +
+                    state.text(secondExtent) + " in " + secondRole + ", " +
+                    quoted(record(second).name),
+                notes(first, second));
+    return false;
+  }
+
+  bool checkDtypes() {
+    Dtype left = record(a).dtype, right = record(b).dtype, result = record(c).dtype;
+    bool isNarrowFloat = left.isFloat() && right.isFloat() && left.bits() <= 8 && right.bits() <= 8;
+    bool isNarrowInteger =
+        left.isInteger() && right.isInteger() && left.bits() <= 8 && right.bits() <= 8;
+    if (left != right && !isNarrowFloat && !isNarrowInteger) {
+      state.error("gemm operands have different dtypes: A, " + quoted(record(a).name) + ", is " +
+                      left.name() + " but B, " + quoted(record(b).name) + ", is " + right.name(),
+                  notes(a, b));
+      return false;
+    }
+    if (left.kind() == ScalarKind::Bool) {
+      state.error("gemm does not multiply bools: A, " + quoted(record(a).name) + ", is bool",
+                  notes(a, b));
+      return false;
+    }
+    bool canHold =
+        left.isFloat()
+            ? result.isFloat() && result.bits() >= std::min(left.bits(), 32) && result.bits() >= 16
+            : result.isInteger() && result.bits() >= 32;
+    if (canHold)
+      return true;
+    const char* needed = left.isFloat() ? "a float dtype that is as wide" : "int32";
+    state.error("gemm of " + left.name() + " accumulates in " + needed + ", but C, " +
+                    quoted(record(c).name) + ", is " + result.name(),
+                {state.allocatedHere(record(c))});
+    return false;
+  }
+};
+
+std::optional<tile::GemmPolicy> gemmPolicy(Construction& state, const Attributes& attributes) {
+  const Attribute* given = builder::find(attributes, "policy");
+  if (!given)
+    return tile::GemmPolicy::Square;
+  std::optional<tile::GemmPolicy> policy;
+  if (const auto* number = std::get_if<int64_t>(given); number && *number >= 0 && *number <= 2)
+    policy = tile::GemmPolicy(*number);
+  else if (const auto* name = std::get_if<std::string>(given))
+    policy = tile::symbolizeGemmPolicy(*name);
+  if (!policy)
+    state.error("a gemm's policy is GemmWarpPolicy.Square, FullRow or FullCol");
+  return policy;
+}
+
+} // namespace
+
+void KernelBuilder::gemm(const Operand& a, const Operand& b, const Operand& c, bool transposeA,
+                         bool transposeB, Index clearAccum, const Attributes& attributes) {
+  auto left = resolveSide(*state, a, "gemm A");
+  auto right = resolveSide(*state, b, "gemm B");
+  auto result = resolveSide(*state, c, "gemm C");
+  bool isUsable = state->isUsable(clearAccum);
+  auto policy = gemmPolicy(*state, attributes);
+  if (!left || !right || !result || !isUsable || !policy || !state->requireTileScope("T.gemm"))
+    return;
+  for (const Side* side : {&*left, &*right, &*result})
+    if (!requireOnChip(*state, "gemm", *side))
+      return;
+  if (!GemmRules(*state, *left, *right, *result).check(transposeA, transposeB))
+    return;
+  mlir::Value clear;
+  bool clearAlways = false;
+  if (const auto* known = std::get_if<int64_t>(&clearAccum))
+    clearAlways = *known != 0;
+  else if (auto constant = constantValue(std::get<Value>(clearAccum)))
+    clearAlways = *constant != 0;
+  else
+    clear = state->toBool(std::get<Value>(clearAccum));
+  auto op = tile::GemmOp::create(state->ir, state->location(), toRegion(*state, *left),
+                                 toRegion(*state, *right), toRegion(*state, *result), transposeA,
+                                 transposeB, clear, clearAlways, *policy);
+  annotate(*state, op, attributes, {"policy"});
+}
+
+// Reductions and scans
+
+namespace {
+
+bool isBitKind(tile::ReduceKind kind) {
+  return kind == tile::ReduceKind::BitAnd || kind == tile::ReduceKind::BitOr ||
+         kind == tile::ReduceKind::BitXor;
+}
+
+std::optional<tile::ReduceKind> reduceKind(Construction& state, std::string_view kind,
+                                           const Side& source) {
+  auto parsed = tile::symbolizeReduceKind(llvm::StringRef(kind.data(), kind.size()));
+  if (!parsed) {
+    state.error("there is no reduction " + quoted(kind));
+    return std::nullopt;
+  }
+  const BufferRecord& record = state.record(source.buffer);
+  if (isBitKind(*parsed) && record.dtype.isFloat()) {
+    state.error("reduce_" + std::string(kind) + " works on integers, but " + quoted(record.name) +
+                    " is " + record.dtype.name(),
+                {state.allocatedHere(record)});
+    return std::nullopt;
+  }
+  return parsed;
+}
+
+/// The target has the source's extents without the dim, or with 1 there.
+bool checkReduced(Construction& state, const std::string& operation, const Side& source,
+                  const Side& target, int64_t dim) {
+  std::vector<Index> kept = source.extents, dropped = source.extents;
+  kept[size_t(dim)] = int64_t{1};
+  dropped.erase(dropped.begin() + dim);
+  if (dropped.empty())
+    dropped.emplace_back(int64_t{1});
+  auto fits = [&](const std::vector<Index>& shape) {
+    return std::equal(shape.begin(), shape.end(), target.extents.begin(), target.extents.end(),
+                      [&](const Index& x, const Index& y) {
+                        bool isKnown = std::holds_alternative<int64_t>(x) &&
+                                       std::holds_alternative<int64_t>(y);
+                        return !isKnown || state.isSame(x, y);
+                      });
+  };
+  bool isScalar = target.extents.empty() && source.extents.size() == 1;
+  if (fits(kept) || fits(dropped) || isScalar)
+    return true;
+  const BufferRecord& from = state.record(source.buffer);
+  const BufferRecord& to = state.record(target.buffer);
+  state.error(operation + " of " + quoted(from.name) + " " + state.text(source.extents) +
+                  " over dim " + std::to_string(dim) + " gives " + state.text(dropped) + ", but " +
+                  quoted(to.name) + " is " + state.text(target.extents),
+              {state.allocatedHere(from), state.allocatedHere(to)});
+  return false;
+}
+
+} // namespace
+
+void KernelBuilder::reduce(std::string_view kind, const Operand& source, const Operand& target,
+                           int64_t dim, bool clear, const Attributes& attributes) {
+  std::string operation = "reduce_" + std::string(kind);
+  auto from = resolveSide(*state, source, operation + " source");
+  auto to = resolveSide(*state, target, operation + " destination");
+  if (!from || !to || !state->requireTileScope("T." + operation))
+    return;
+  auto parsed = reduceKind(*state, kind, *from);
+  auto resolved = resolveDim(*state, operation, *from, dim);
+  if (!parsed || !resolved || !requireOnChip(*state, operation, *from) ||
+      !requireOnChip(*state, operation, *to) ||
+      !checkReduced(*state, operation, *from, *to, *resolved))
+    return;
+  auto op = tile::ReduceOp::create(state->ir, state->location(), *parsed, toRegion(*state, *from),
+                                   toRegion(*state, *to), *resolved, clear,
+                                   flag(attributes, "nan_propagate"));
+  annotate(*state, op, attributes, {"nan_propagate"});
+}
+
+void KernelBuilder::scan(std::string_view kind, const Operand& source, const Operand& target,
+                         int64_t dim, bool reverse) {
+  std::string operation = "cum" + std::string(kind);
+  auto from = resolveSide(*state, source, operation + " source");
+  auto to = resolveSide(*state, target, operation + " destination");
+  if (!from || !to || !state->requireTileScope("T." + operation))
+    return;
+  auto resolved = resolveDim(*state, operation, *from, dim);
+  if (kind != "sum" && kind != "max") {
+    state->error("there is no scan " + quoted(operation));
+    return;
+  }
+  if (!resolved || !requireOnChip(*state, operation, *from) ||
+      !requireOnChip(*state, operation, *to))
+    return;
+  bool isEqual =
+      std::equal(from->extents.begin(), from->extents.end(), to->extents.begin(), to->extents.end(),
+                 [&](const Index& x, const Index& y) { return state->isSame(x, y); });
+  if (!isEqual) {
+    const BufferRecord& left = state->record(from->buffer);
+    const BufferRecord& right = state->record(to->buffer);
+    state->error(operation + " source " + quoted(left.name) + " is " + state->text(from->extents) +
+                     " but " + quoted(right.name) + " is " + state->text(to->extents),
+                 {state->allocatedHere(left), state->allocatedHere(right)});
+    return;
+  }
+  auto parsed = kind == "sum" ? tile::ReduceKind::Sum : tile::ReduceKind::Max;
+  tile::ScanOp::create(state->ir, state->location(), parsed, toRegion(*state, *from),
+                       toRegion(*state, *to), *resolved, reverse);
+}
+
+// Atomics, printing, assertions, barriers
+
+void KernelBuilder::atomicTile(std::string_view kind, const Operand& target, const Operand& source,
+                               const Attributes& attributes) {
+  auto from = resolveSide(*state, source, "atomic source");
+  auto to = resolveSide(*state, target, "atomic destination");
+  if (!from || !to || !state->requireTileScope("a tile's atomic operation"))
+    return;
+  std::string operation = "atomic_" + std::string(kind);
+  if (kind != "add" && kind != "max" && kind != "min") {
+    state->error("there is no " + operation + " of tiles: it is add, max or min");
+    return;
+  }
+  if (!agreeExtents(*state, operation, *from, *to))
+    return;
+  auto parsed = *tile::symbolizeAtomicKind(llvm::StringRef(kind.data(), kind.size()));
+  auto op = tile::AtomicTileOp::create(state->ir, state->location(), parsed,
+                                       toRegion(*state, *from), toRegion(*state, *to));
+  annotate(*state, op, attributes, {});
+}
+
+void KernelBuilder::print(const std::variant<std::monostate, Value, Buffer>& what,
+                          std::string_view message) {
+  if (!state->requireLaunch("T.print"))
+    return;
+  mlir::Value printed;
+  bool isUnsigned = false;
+  if (const auto* value = std::get_if<Value>(&what)) {
+    if (!state->isUsable(*value))
+      return;
+    printed = state->toIr(*value);
+    isUnsigned = value->dtype().isInteger() && !value->dtype().isSigned();
+  } else if (const auto* buffer = std::get_if<Buffer>(&what)) {
+    if (!state->isUsable(*buffer))
+      return;
+    printed = state->record(*buffer).ir;
+  }
+  tile::PrintOp::create(state->ir, state->location(),
+                        llvm::StringRef(message.data(), message.size()), printed, isUnsigned);
+}
+
+void KernelBuilder::deviceAssert(Value condition, std::string_view message) {
+  if (!state->isUsable(condition) || !state->requireLaunch("T.device_assert"))
+    return;
+  auto constant = state->constantOf(condition);
+  if (constant && !constant->isReal && constant->integer == 0) {
+    state->error("the assertion is always false" +
+                 (message.empty() ? "" : ": " + std::string(message)));
+    return;
+  }
+  tile::AssertOp::create(state->ir, state->location(), state->toBool(condition),
+                         llvm::StringRef(message.data(), message.size()));
+}
+
+void KernelBuilder::barrier() {
+  if (state->requireTileScope("T.sync_threads"))
+    tile::SyncOp::create(state->ir, state->location(), tile::SyncScope::Block, mlir::IntegerAttr(),
+                         mlir::IntegerAttr());
+}
+
+} // namespace tilewright
