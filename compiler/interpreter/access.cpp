@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// Values, buffers and checked elements.
+#include "compiler/interpreter/machine.h"
+
+namespace tilewright::interpreter {
+
+Scalar Machine::scalar(Agent& agent, mlir::Value value) {
+  if (auto found = agent.scalars.find(value); found != agent.scalars.end())
+    return found->second;
+  return launchScalars.lookup(value);
+}
+
+int64_t Machine::integer(Agent& agent, mlir::OpFoldResult value) {
+  if (auto attribute = llvm::dyn_cast<mlir::Attribute>(value))
+    return llvm::cast<mlir::IntegerAttr>(attribute).getInt();
+  return scalar(agent, llvm::cast<mlir::Value>(value)).integer;
+}
+
+llvm::SmallVector<int64_t> Machine::integers(Agent& agent, mlir::ValueRange values) {
+  llvm::SmallVector<int64_t> result;
+  for (mlir::Value value : values)
+    result.push_back(scalar(agent, value).integer);
+  return result;
+}
+
+BufferValue& Machine::buffer(Agent& agent, mlir::Value value) {
+  if (auto found = agent.buffers.find(value); found != agent.buffers.end())
+    return found->second;
+  if (auto found = blockBuffers.find(value); found != blockBuffers.end())
+    return found->second;
+  return launchBuffers[value];
+}
+
+mlir::FailureOr<bool> Machine::isInBounds(mlir::Operation* op, const BufferValue& buffer,
+                                          llvm::ArrayRef<int64_t> indices, bool provenInBounds) {
+  for (auto [dim, index] : llvm::enumerate(indices)) {
+    if (index >= 0 && index < buffer.shape[dim])
+      continue;
+    if (buffer.type.isGlobal() && !provenInBounds)
+      return false;
+    return op->emitError("index ") << index << " is out of range for dim " << dim << " of '"
+                                   << buffer.name << "' with extent " << buffer.shape[dim];
+  }
+  return true;
+}
+
+mlir::FailureOr<std::optional<Scalar>> Machine::read(mlir::Operation* op, const BufferValue& buffer,
+                                                     llvm::ArrayRef<int64_t> indices,
+                                                     bool provenInBounds) {
+  mlir::FailureOr<bool> exists = isInBounds(op, buffer, indices, provenInBounds);
+  if (failed(exists))
+    return mlir::failure();
+  if (!*exists)
+    return std::optional<Scalar>();
+  int64_t offset = buffer.bitOffset(indices);
+  unsigned bits = buffer.type.getElementBits();
+  if (!buffer.storage->isWritten(offset, bits)) {
+    auto error = op->emitError("reads element [");
+    llvm::interleaveComma(indices, error);
+    return error << "] of '" << buffer.name << "', which was never written";
+  }
+  if (failed(noteAccess(op, buffer, indices, /*isWrite=*/false)))
+    return mlir::failure();
+  return std::optional(
+      fromBits(buffer.type.getElementType(), buffer.storage->readBits(offset, bits)));
+}
+
+mlir::LogicalResult Machine::write(mlir::Operation* op, const BufferValue& buffer,
+                                   llvm::ArrayRef<int64_t> indices, Scalar value,
+                                   bool provenInBounds) {
+  mlir::FailureOr<bool> exists = isInBounds(op, buffer, indices, provenInBounds);
+  if (failed(exists))
+    return mlir::failure();
+  if (!*exists)
+    return mlir::success();
+  if (failed(noteAccess(op, buffer, indices, /*isWrite=*/true)))
+    return mlir::failure();
+  buffer.storage->writeBits(buffer.bitOffset(indices), buffer.type.getElementBits(),
+                            toBits(buffer.type.getElementType(), value));
+  return mlir::success();
+}
+
+mlir::LogicalResult Machine::noteAccess(mlir::Operation* op, const BufferValue& buffer,
+                                        llvm::ArrayRef<int64_t> indices, bool isWrite) {
+  if (iteration < 0 || buffer.type.isPerThread())
+    return mlir::success();
+  Access& last = buffer.storage->access(buffer.bitOffset(indices));
+  bool races = last.writeEpoch == epoch && last.writePoint != iteration;
+  if (isWrite)
+    races |= last.readEpoch == epoch && last.readPoint != iteration;
+  if (races) {
+    auto error = op->emitError("two iterations of the parallel loop use element [");
+    llvm::interleaveComma(indices, error);
+    return error << "] of '" << buffer.name << "', and one of them writes it";
+  }
+  (isWrite ? last.writeEpoch : last.readEpoch) = epoch;
+  (isWrite ? last.writePoint : last.readPoint) = iteration;
+  return mlir::success();
+}
+
+} // namespace tilewright::interpreter

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ops on scalars and on single elements.
+#include "compiler/interpreter/evaluate.h"
+#include "compiler/interpreter/machine.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+#include <bit>
+#include <cmath>
+
+namespace tilewright::interpreter {
+
+mlir::LogicalResult Machine::runScalar(Agent& agent, mlir::Operation& op) {
+  using mlir::LogicalResult;
+  return llvm::TypeSwitch<mlir::Operation*, LogicalResult>(&op)
+      .Case([&](tile::AllocOp alloc) { return runAlloc(agent, alloc); })
+      .Case([&](tile::ViewOp view) { return runView(agent, view); })
+      .Case([&](tile::LoadOp load) { return runLoad(agent, load); })
+      .Case([&](tile::StoreOp store) { return runStore(agent, store); })
+      .Case([&](tile::AtomicOp atomic) { return runAtomic(agent, atomic); })
+      .Case([&](tile::PrintOp print) { return runPrint(agent, print); })
+      .Case<tile::SyncOp>([](auto) { return mlir::success(); })
+      .Case([&](tile::DimOp dim) {
+        agent.scalars[dim.getExtent()] = {buffer(agent, dim.getBuffer()).shape[dim.getDim()], 0};
+        return mlir::success();
+      })
+      .Case([&](tile::ThreadIdOp id) -> LogicalResult {
+        auto launch = id->getParentOfType<tile::LaunchOp>();
+        int64_t linear = agent.thread;
+        for (int64_t dim = 0; dim < int64_t(id.getDim()); ++dim)
+          linear /= launch.getThreads()[dim];
+        bool isLast = id.getDim() + 1 == launch.getThreads().size();
+        agent.scalars[id.getId()] = {isLast ? linear : linear % launch.getThreads()[id.getDim()],
+                                     0};
+        return mlir::success();
+      })
+      .Case([&](tile::AssertOp check) -> LogicalResult {
+        if (scalar(agent, check.getCondition()).integer)
+          return mlir::success();
+        return check.emitError("assertion failed: ") << check.getMessage();
+      })
+      .Default([&](mlir::Operation* other) -> LogicalResult {
+        if (llvm::isa<tile::TileDialect>(other->getDialect()))
+          return runTile(agent, *other);
+        llvm::SmallVector<Scalar, 3> operands;
+        for (mlir::Value operand : other->getOperands())
+          operands.push_back(scalar(agent, operand));
+        if (std::optional<Scalar> result = evaluate(other, operands)) {
+          agent.scalars[other->getResult(0)] = *result;
+          return mlir::success();
+        }
+        return other->emitError("the reference interpreter has no result for '")
+               << other->getName() << "'";
+      });
+}
+
+mlir::LogicalResult Machine::runAlloc(Agent& agent, tile::AllocOp op) {
+  tile::BufferType type = op.getType();
+  BufferValue made{type, llvm::to_vector(type.getShape()), rowMajorStrides(type.getShape()),
+                   std::make_shared<Storage>(type.getNumElements(), type.getElementBits()),
+                   op.getSymName() ? op.getSymName()->str() : "buffer"};
+  bool isPrivate = type.isPerThread() || !llvm::isa<tile::LaunchOp>(agent.scopes.front().owner);
+  (isPrivate ? agent.buffers : blockBuffers).insert_or_assign(op.getBuffer(), std::move(made));
+  return mlir::success();
+}
+
+mlir::LogicalResult Machine::runView(Agent& agent, tile::ViewOp op) {
+  BufferValue made = buffer(agent, op.getSource());
+  int64_t sourceBits = made.type.getElementBits();
+  for (int64_t extent : made.shape)
+    sourceBits *= extent;
+  made.type = op.getType();
+  made.shape = llvm::to_vector(made.type.getShape());
+  llvm::SmallVector<int64_t> dims = integers(agent, op.getDims());
+  size_t next = 0;
+  int64_t bits = made.type.getElementBits();
+  for (int64_t& extent : made.shape) {
+    if (extent == tile::BufferType::kDynamic)
+      extent = dims[next++];
+    bits *= extent;
+  }
+  if (bits != sourceBits)
+    return op.emitError("view has ")
+           << bits << " bits but '" << made.name << "' has " << sourceBits;
+  made.strides = rowMajorStrides(made.shape);
+  agent.buffers.insert_or_assign(op.getResult(), std::move(made));
+  return mlir::success();
+}
+
+mlir::LogicalResult Machine::runLoad(Agent& agent, tile::LoadOp op) {
+  auto value =
+      read(op, buffer(agent, op.getBuffer()), integers(agent, op.getIndices()), op.getInBounds());
+  if (failed(value))
+    return mlir::failure();
+  agent.scalars[op.getValue()] = value->value_or(Scalar());
+  return mlir::success();
+}
+
+mlir::LogicalResult Machine::runStore(Agent& agent, tile::StoreOp op) {
+  return write(op, buffer(agent, op.getBuffer()), integers(agent, op.getIndices()),
+               scalar(agent, op.getValue()), op.getInBounds());
+}
+
+namespace {
+
+/// What an atomic leaves behind.
+Scalar combine(tile::AtomicKind kind, mlir::Type elementType, Scalar before, Scalar operand) {
+  auto real = llvm::dyn_cast<mlir::FloatType>(elementType);
+  bool isUnsigned = elementType.isUnsignedInteger();
+  auto less = [&](int64_t a, int64_t b) { return isUnsigned ? uint64_t(a) < uint64_t(b) : a < b; };
+  switch (kind) {
+  case tile::AtomicKind::Load:
+    return before;
+  case tile::AtomicKind::Store:
+    return operand;
+  case tile::AtomicKind::Or:
+    return {before.integer | operand.integer, 0};
+  case tile::AtomicKind::Add:
+    if (real)
+      return {0, roundTo(real, before.real + operand.real)};
+    return {wrapTo(elementType, int64_t(uint64_t(before.integer) + uint64_t(operand.integer))), 0};
+  case tile::AtomicKind::Max:
+    if (real)
+      return {0, std::fmax(before.real, operand.real)};
+    return less(before.integer, operand.integer) ? operand : before;
+  case tile::AtomicKind::Min:
+    if (real)
+      return {0, std::fmin(before.real, operand.real)};
+    return less(operand.integer, before.integer) ? operand : before;
+  }
+  llvm_unreachable("all kinds are listed");
+}
+
+} // namespace
+
+mlir::LogicalResult Machine::runAtomic(Agent& agent, tile::AtomicOp op) {
+  int64_t outer = std::exchange(iteration, -1); // atomics of several iterations don't race
+  BufferValue& target = buffer(agent, op.getBuffer());
+  llvm::SmallVector<int64_t> indices = integers(agent, op.getIndices());
+  auto before = read(op, target, indices, op.getInBounds());
+  mlir::LogicalResult result = before;
+  if (succeeded(before)) {
+    Scalar operand = op.getValue() ? scalar(agent, op.getValue()) : Scalar();
+    if (*before && op.getKind() != tile::AtomicKind::Load)
+      result = write(op, target, indices,
+                     combine(op.getKind(), target.type.getElementType(), **before, operand));
+    if (op.getPrevious())
+      agent.scalars[op.getPrevious()] = before->value_or(Scalar());
+  }
+  iteration = outer;
+  return result;
+}
+
+mlir::LogicalResult Machine::runAtomicTile(Agent& agent, tile::AtomicTileOp op) {
+  auto source = window(agent, op.getSourceRegion()), target = window(agent, op.getTargetRegion());
+  if (failed(source) || failed(target))
+    return mlir::failure();
+  return forEachPosition(source->extents,
+                         [&](llvm::ArrayRef<int64_t> position) -> mlir::LogicalResult {
+                           auto operand = read(op, *source->buffer, source->at(position));
+                           auto before = read(op, *target->buffer, target->at(position));
+                           if (failed(operand) || failed(before))
+                             return mlir::failure();
+                           if (!*before)
+                             return mlir::success();
+                           return write(op, *target->buffer, target->at(position),
+                                        combine(op.getKind(), target->buffer->type.getElementType(),
+                                                **before, operand->value_or(Scalar())));
+                         });
+}
+
+mlir::LogicalResult Machine::runPrint(Agent& agent, tile::PrintOp op) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  out << op.getMessage();
+  auto show = [&](mlir::Type type, Scalar value) {
+    if (llvm::isa<mlir::FloatType>(type))
+      out << value.real;
+    else
+      out << value.integer;
+  };
+  if (mlir::Value what = op.getValue()) {
+    out << (op.getMessage().empty() ? "" : " ");
+    if (auto type = llvm::dyn_cast<tile::BufferType>(what.getType())) {
+      BufferValue& shown = buffer(agent, what);
+      out << shown.name << " = [";
+      bool isFirst = true;
+      if (failed(forEachPosition(shown.shape,
+                                 [&](llvm::ArrayRef<int64_t> position) -> mlir::LogicalResult {
+                                   auto value = read(op, shown, position);
+                                   if (failed(value))
+                                     return mlir::failure();
+                                   out << (std::exchange(isFirst, false) ? "" : ", ");
+                                   show(type.getElementType(), value->value_or(Scalar()));
+                                   return mlir::success();
+                                 })))
+        return mlir::failure();
+      out << "]";
+    } else {
+      show(what.getType(), scalar(agent, what));
+    }
+  }
+  out << "\n";
+  if (options.printed)
+    *options.printed += text;
+  else
+    llvm::outs() << text;
+  return mlir::success();
+}
+
+mlir::LogicalResult Machine::shuffle(llvm::MutableArrayRef<Agent> agents, tile::ShuffleOp op) {
+  int64_t width = op.getWidth(), count = int64_t(agents.size());
+  std::vector<Scalar> results;
+  for (int64_t lane = 0; lane < count; ++lane) {
+    int64_t base = lane / width * width, operand = scalar(agents[lane], op.getLane()).integer;
+    int64_t from = lane;
+    switch (op.getKind()) {
+    case tile::ShuffleKind::Index:
+      from = base + (operand & (width - 1));
+      break;
+    case tile::ShuffleKind::Xor:
+      from = lane ^ operand;
+      break;
+    case tile::ShuffleKind::Up:
+      from = lane - operand;
+      break;
+    case tile::ShuffleKind::Down:
+      from = lane + operand;
+      break;
+    }
+    bool isInGroup = from >= base && from < std::min(base + width, count);
+    results.push_back(scalar(agents[isInGroup ? from : lane], op.getValue()));
+  }
+  for (auto [agent, result] : llvm::zip(agents, results))
+    agent.scalars[op.getResult()] = result;
+  return mlir::success();
+}
+
+mlir::LogicalResult Machine::vote(llvm::MutableArrayRef<Agent> agents, tile::VoteOp op) {
+  uint64_t ballot = 0;
+  int64_t count = 0;
+  for (auto [lane, agent] : llvm::enumerate(agents))
+    if (scalar(agent, op.getCondition()).integer) {
+      ++count;
+      if (lane < 64)
+        ballot |= uint64_t(1) << lane;
+    }
+  int64_t result = 0;
+  switch (op.getKind()) {
+  case tile::VoteKind::Any:
+    result = count > 0;
+    break;
+  case tile::VoteKind::All:
+    result = count == int64_t(agents.size());
+    break;
+  case tile::VoteKind::Ballot:
+    result = int64_t(ballot);
+    break;
+  case tile::VoteKind::Count:
+    result = count;
+    break;
+  }
+  for (Agent& agent : agents)
+    agent.scalars[op.getResult()] = {result, 0};
+  return mlir::success();
+}
+
+} // namespace tilewright::interpreter

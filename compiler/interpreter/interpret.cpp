@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the caller's arguments to the machine.
+#include "compiler/interpreter/interpret.h"
+#include "compiler/interpreter/machine.h"
+
+#include "mlir/IR/AffineMap.h"
+
+namespace tilewright::interpreter {
+namespace {
+
+/// Finds the symbols from shapes: a dim that is one unknown symbol times a constant plus known
+/// terms gives it. Repeats as long as anything is found.
+mlir::LogicalResult solveSymbols(mlir::func::FuncOp kernel, llvm::ArrayRef<Argument> arguments,
+                                 llvm::SmallVectorImpl<std::optional<int64_t>>& symbols) {
+  auto evaluate = [&](mlir::AffineExpr expression, llvm::ArrayRef<int64_t> values) {
+    llvm::SmallVector<mlir::AffineExpr> replacements;
+    for (int64_t value : values)
+      replacements.push_back(mlir::getAffineConstantExpr(value, kernel.getContext()));
+    auto folded = mlir::dyn_cast<mlir::AffineConstantExpr>(
+        mlir::simplifyAffineExpr(expression.replaceSymbols(replacements), 0, symbols.size()));
+    return folded ? folded.getValue() : 0;
+  };
+  auto solve = [&](mlir::AffineExpr expression, int64_t extent) {
+    int unknown = -1;
+    llvm::SmallVector<int64_t> zero, one;
+    for (auto [number, value] : llvm::enumerate(symbols)) {
+      bool isUnknown = !value && expression.isFunctionOfSymbol(number);
+      if (isUnknown && unknown >= 0)
+        return false;
+      if (isUnknown)
+        unknown = int(number);
+      zero.push_back(value.value_or(0));
+      one.push_back(value.value_or(isUnknown ? 1 : 0));
+    }
+    if (unknown < 0)
+      return false;
+    int64_t base = evaluate(expression, zero), slope = evaluate(expression, one) - base;
+    if (slope == 0 || (extent - base) % slope != 0)
+      return false;
+    symbols[unknown] = (extent - base) / slope;
+    return true;
+  };
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (auto [number, argument] : llvm::enumerate(arguments)) {
+      auto map = kernel.getArgAttrOfType<mlir::AffineMapAttr>(number, tile::kShapeAttr);
+      auto* tensor = std::get_if<TensorArgument>(&argument);
+      if (map && tensor)
+        for (auto [expression, extent] : llvm::zip(map.getValue().getResults(), tensor->shape))
+          changed |= solve(expression, extent);
+    }
+  }
+  return mlir::success(llvm::all_of(symbols, [](auto& symbol) { return symbol.has_value(); }));
+}
+
+} // namespace
+
+mlir::LogicalResult Machine::bind(llvm::ArrayRef<Argument> arguments) {
+  llvm::SmallVector<std::optional<int64_t>> symbols;
+  size_t count = 0;
+  for (unsigned number = 0; number < kernel.getNumArguments(); ++number)
+    if (kernel.getArgAttr(number, tile::kSymbolAttr))
+      symbols.emplace_back();
+    else
+      ++count;
+  if (arguments.size() != count)
+    return kernel.emitError("kernel takes ") << count << " arguments but got " << arguments.size();
+  if (failed(solveSymbols(kernel, arguments, symbols)))
+    return kernel.emitError("the shapes of the arguments don't give every symbol a value");
+  for (auto [number, argument] : llvm::enumerate(arguments)) {
+    mlir::Value value = kernel.getArgument(number);
+    if (auto* tensor = std::get_if<TensorArgument>(&argument)) {
+      auto type = llvm::dyn_cast<tile::BufferType>(value.getType());
+      if (!type || type.getRank() != int64_t(tensor->shape.size()))
+        return kernel.emitError("argument ")
+               << number << " is a tensor of rank " << tensor->shape.size() << " but its type is "
+               << value.getType();
+      auto name = kernel.getArgAttrOfType<mlir::StringAttr>(number, tile::kNameAttr);
+      BufferValue bound{type, llvm::to_vector(tensor->shape), llvm::to_vector(tensor->strides),
+                        std::make_shared<Storage>(tensor->data), name ? name.str() : "argument"};
+      if (tensor->strides.empty())
+        bound.strides = rowMajorStrides(bound.shape);
+      launchBuffers.try_emplace(value, std::move(bound));
+      continue;
+    }
+    Scalar bound;
+    if (auto* integer = std::get_if<int64_t>(&argument))
+      bound = {wrapTo(value.getType(), *integer), double(*integer)};
+    else
+      bound.real = std::get<double>(argument);
+    if (auto real = llvm::dyn_cast<mlir::FloatType>(value.getType()))
+      bound.real = roundTo(real, bound.real);
+    launchScalars[value] = bound;
+  }
+  for (auto [number, symbol] : llvm::enumerate(symbols))
+    launchScalars[kernel.getArgument(count + number)] = {*symbol, 0};
+  return mlir::success();
+}
+
+mlir::LogicalResult interpret(mlir::func::FuncOp kernel, llvm::ArrayRef<Argument> arguments,
+                              const InterpretOptions& options) {
+  Machine machine(kernel, options);
+  if (failed(machine.bind(arguments)))
+    return mlir::failure();
+  return machine.run();
+}
+
+} // namespace tilewright::interpreter

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Runs tile IR directly: the meaning of each op, in plain code, and the reference that targets are
+/// compared with. It is a step machine: a block has agents (one per thread where the kernel tells
+/// threads apart, else one), each with its own stack of scopes, which may wait for each other and
+/// go on later. It checks every index, reads of what was never written, and races inside a
+/// `tile.parallel`; what it finds are errors at the op's place.
+#pragma once
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+#include <atomic>
+#include <cstdint>
+#include <variant>
+#include <vector>
+
+namespace tilewright::interpreter {
+
+/// Memory of the caller: `data` holds elements as the buffer type stores them (4-bit elements in
+/// pairs, the low half first).
+struct TensorArgument {
+  void* data = nullptr;
+  std::vector<int64_t> shape;
+  /// In elements; empty for row-major.
+  std::vector<int64_t> strides;
+};
+/// Integers and bools as int64_t, floats as double.
+using Argument = std::variant<TensorArgument, int64_t, double>;
+
+struct InterpretOptions {
+  /// Ops that may be run before the kernel counts as endless.
+  int64_t maxSteps = 2'000'000'000;
+  const std::atomic<bool>* cancel = nullptr;
+  /// Receives what tile.print says; stdout if absent.
+  std::string* printed = nullptr;
+};
+
+/// Runs the kernel's grid, block by block. `arguments` are those of the function in order, without
+/// the symbols, which are taken from the shapes. Fails after an error, which the context's
+/// diagnostic handler receives.
+mlir::LogicalResult interpret(mlir::func::FuncOp kernel, llvm::ArrayRef<Argument> arguments,
+                              const InterpretOptions& options = {});
+
+} // namespace tilewright::interpreter

@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scopes, loops, and agents that wait for each other.
+#include "compiler/interpreter/machine.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace tilewright::interpreter {
+namespace {
+
+/// Ops that show that threads of one block may do different things.
+bool tellsThreadsApart(mlir::Operation* op) {
+  return llvm::isa<tile::ThreadIdOp, tile::ShuffleOp, tile::VoteOp>(op);
+}
+
+/// Where a tile operation writes; null if `op` is none.
+mlir::Value tileTarget(mlir::Operation& op) {
+  return llvm::TypeSwitch<mlir::Operation*, mlir::Value>(&op)
+      .Case<tile::CopyOp, tile::FillOp, tile::ReduceOp, tile::ScanOp, tile::AtomicTileOp>(
+          [](auto tileOp) { return tileOp.getTarget(); })
+      .Case<tile::GemmOp>([](tile::GemmOp gemm) { return gemm.getC(); })
+      .Default(mlir::Value());
+}
+
+constexpr int64_t kWarpSize = 32;
+
+/// The agents that `op` of `agent` waits for: those of its warp, or of its block.
+llvm::MutableArrayRef<Agent> group(llvm::MutableArrayRef<Agent> agents, const Agent& agent,
+                                   mlir::Operation* op) {
+  bool isWarpWide = llvm::isa<tile::ShuffleOp>(op);
+  if (auto vote = llvm::dyn_cast<tile::VoteOp>(op))
+    isWarpWide = vote.getScope() == tile::SyncScope::Warp;
+  if (auto sync = llvm::dyn_cast<tile::SyncOp>(op))
+    isWarpWide = sync.getScope() == tile::SyncScope::Warp;
+  if (!isWarpWide)
+    return agents;
+  int64_t first = agent.thread / kWarpSize * kWarpSize;
+  return agents.slice(first, std::min<int64_t>(kWarpSize, int64_t(agents.size()) - first));
+}
+
+} // namespace
+
+mlir::LogicalResult Machine::run() {
+  Agent host;
+  enter(host, *kernel, kernel.getBody().front());
+  while (!host.isDone()) {
+    mlir::Operation& op = *host.scopes.back().next;
+    if (auto launch = llvm::dyn_cast<tile::LaunchOp>(op)) {
+      launchScalars.insert(host.scalars.begin(), host.scalars.end());
+      launchBuffers.insert(host.buffers.begin(), host.buffers.end());
+      if (failed(runGrid(launch)))
+        return mlir::failure();
+      ++host.scopes.back().next;
+    } else if (step(host) == Outcome::Failed) {
+      return mlir::failure();
+    }
+  }
+  return mlir::success();
+}
+
+mlir::LogicalResult Machine::runGrid(tile::LaunchOp launch) {
+  Agent nobody;
+  llvm::SmallVector<int64_t> grid = integers(nobody, launch.getGrid());
+  threadsDiffer = launch
+                      .walk([](mlir::Operation* op) {
+                        return tellsThreadsApart(op) ? mlir::WalkResult::interrupt()
+                                                     : mlir::WalkResult::advance();
+                      })
+                      .wasInterrupted();
+  threadCount = threadsDiffer ? launch.getThreadCount() : 1;
+  // x runs fastest, so positions are visited with the dims reversed.
+  llvm::SmallVector<int64_t> reversed(llvm::reverse(grid));
+  return forEachPosition(reversed, [&](llvm::ArrayRef<int64_t> position) {
+    llvm::SmallVector<int64_t> blockIds(llvm::reverse(position));
+    return runBlock(launch, blockIds);
+  });
+}
+
+mlir::LogicalResult Machine::runBlock(tile::LaunchOp launch, llvm::ArrayRef<int64_t> blockIds) {
+  blockBuffers.clear();
+  llvm::SmallVector<Agent> agents(threadCount);
+  for (auto [thread, agent] : llvm::enumerate(agents)) {
+    agent.thread = int64_t(thread);
+    for (auto [value, id] : llvm::zip(launch.getBlockIds(), blockIds))
+      agent.scalars[value] = {id, 0};
+    enter(agent, *launch, *launch.getBodyBlock());
+  }
+  while (true) {
+    for (Agent& agent : agents)
+      while (!agent.isDone() && !agent.waitsAt) {
+        Outcome outcome = step(agent);
+        if (outcome == Outcome::Failed)
+          return mlir::failure();
+        if (outcome == Outcome::Waits)
+          agent.waitsAt = &*agent.scopes.back().next;
+      }
+    if (llvm::all_of(agents, [](const Agent& agent) { return agent.isDone(); }))
+      return mlir::success();
+    if (failed(meet(agents)))
+      return mlir::failure();
+  }
+}
+
+/// All agents wait or are done: runs each op that all of its group have reached.
+mlir::LogicalResult Machine::meet(llvm::MutableArrayRef<Agent> agents) {
+  bool progress = false;
+  for (Agent& agent : agents) {
+    mlir::Operation* op = agent.waitsAt;
+    if (!op)
+      continue;
+    llvm::MutableArrayRef<Agent> others = group(agents, agent, op);
+    if (!llvm::all_of(others, [&](const Agent& other) { return other.waitsAt == op; }))
+      continue;
+    if (failed(runCollective(others, op)))
+      return mlir::failure();
+    for (Agent& other : others) {
+      other.waitsAt = nullptr;
+      ++other.scopes.back().next;
+    }
+    progress = true;
+  }
+  if (progress)
+    return mlir::success();
+  const Agent* waiting = llvm::find_if(agents, [](const Agent& agent) { return agent.waitsAt; });
+  auto error = waiting->waitsAt->emitError("thread ")
+               << waiting->thread << " waits here for threads that never come";
+  llvm::SmallPtrSet<mlir::Operation*, 4> shown = {waiting->waitsAt};
+  for (const Agent& agent : agents)
+    if (agent.waitsAt && shown.insert(agent.waitsAt).second)
+      error.attachNote(agent.waitsAt->getLoc()) << "thread " << agent.thread << " waits here";
+  if (const Agent* done = llvm::find_if(agents, [](const Agent& agent) { return agent.isDone(); });
+      done != agents.end())
+    error.attachNote(kernel.getLoc()) << "thread " << done->thread << " has ended";
+  return mlir::failure();
+}
+
+mlir::LogicalResult Machine::checkUniform(llvm::ArrayRef<Agent> agents, mlir::Operation* op) {
+  for (auto [number, operand] : llvm::enumerate(op->getOperands())) {
+    auto first = agents.front().scalars.find(operand);
+    if (first == agents.front().scalars.end())
+      continue;
+    for (const Agent& agent : agents) {
+      Scalar value = agent.scalars.lookup(operand);
+      if (value.integer != first->second.integer)
+        return op->emitError(
+                   "threads of a block take part in this operation with different values: ")
+               << first->second.integer << " in thread " << agents.front().thread << ", "
+               << value.integer << " in thread " << agent.thread;
+    }
+  }
+  return mlir::success();
+}
+
+mlir::LogicalResult Machine::runCollective(llvm::MutableArrayRef<Agent> agents,
+                                           mlir::Operation* op) {
+  if (auto shuffleOp = llvm::dyn_cast<tile::ShuffleOp>(op))
+    return shuffle(agents, shuffleOp);
+  if (auto voteOp = llvm::dyn_cast<tile::VoteOp>(op))
+    return vote(agents, voteOp);
+  if (llvm::isa<tile::SyncOp>(op))
+    return mlir::success();
+  if (failed(checkUniform(agents, op)))
+    return mlir::failure();
+  Agent& first = agents.front();
+  if (auto parallel = llvm::dyn_cast<tile::ParallelOp>(op)) {
+    // One agent runs all iterations; nothing in them can wait.
+    size_t depth = first.scopes.size();
+    if (failed(enterParallel(first, parallel)))
+      return mlir::failure();
+    while (first.scopes.size() > depth)
+      if (step(first) != Outcome::Ran)
+        return mlir::failure();
+    --first.scopes.back().next; // the caller steps over the op, for all agents alike
+    return mlir::success();
+  }
+  return runScalar(first, *op);
+}
+
+bool Machine::needsOthers(const Agent& agent, mlir::Operation& op) const {
+  if (!threadsDiffer || iteration >= 0 || !llvm::isa<tile::LaunchOp>(agent.scopes.front().owner))
+    return false;
+  if (llvm::isa<tile::SyncOp, tile::ShuffleOp, tile::VoteOp, tile::ParallelOp>(op))
+    return true;
+  if (auto alloc = llvm::dyn_cast<tile::AllocOp>(op))
+    return !alloc.getType().isPerThread();
+  mlir::Value target = tileTarget(op);
+  return target && !llvm::cast<tile::BufferType>(target.getType()).isPerThread();
+}
+
+void Machine::enter(Agent& agent, mlir::Operation& owner, mlir::Block& block) {
+  Scope scope;
+  scope.owner = &owner;
+  scope.block = &block;
+  scope.next = block.begin();
+  agent.scopes.push_back(std::move(scope));
+}
+
+Machine::Outcome Machine::step(Agent& agent) {
+  mlir::Operation& op = *agent.scopes.back().next;
+  if (++steps > options.maxSteps) {
+    op.emitError("kernel ran ") << options.maxSteps << " operations without coming to an end";
+    return Outcome::Failed;
+  }
+  if (options.cancel && (steps & 0xFFF) == 0 && options.cancel->load(std::memory_order_relaxed)) {
+    op.emitError("interrupted");
+    return Outcome::Failed;
+  }
+  if (needsOthers(agent, op))
+    return Outcome::Waits;
+  if (op.hasTrait<mlir::OpTrait::IsTerminator>())
+    return succeeded(terminate(agent, op)) ? Outcome::Ran : Outcome::Failed;
+  return succeeded(enterOrRun(agent, op)) ? Outcome::Ran : Outcome::Failed;
+}
+
+mlir::LogicalResult Machine::enterOrRun(Agent& agent, mlir::Operation& op) {
+  if (llvm::isa<tile::BreakOp>(op))
+    return leaveLoop(agent, op, /*again=*/false);
+  if (llvm::isa<tile::ContinueOp>(op))
+    return leaveLoop(agent, op, /*again=*/true);
+  if (auto parallel = llvm::dyn_cast<tile::ParallelOp>(op))
+    return enterParallel(agent, parallel);
+  ++agent.scopes.back().next;
+  if (auto loop = llvm::dyn_cast<tile::ForOp>(op)) {
+    int64_t lower = scalar(agent, loop.getLower()).integer,
+            upper = scalar(agent, loop.getUpper()).integer;
+    int64_t step = scalar(agent, loop.getStep()).integer;
+    if (step <= 0)
+      return op.emitError("loop has step ") << step << " but steps must be positive";
+    if (lower >= upper)
+      return mlir::success();
+    enter(agent, op, *loop.getBodyBlock());
+    Scope& scope = agent.scopes.back();
+    scope.induction = lower, scope.upper = upper, scope.step = step;
+    agent.scalars[loop.getInductionVar()] = {lower, 0};
+    return mlir::success();
+  }
+  if (auto loop = llvm::dyn_cast<tile::WhileOp>(op)) {
+    enter(agent, op, loop.getCondition().front());
+    return mlir::success();
+  }
+  if (auto branch = llvm::dyn_cast<mlir::scf::IfOp>(op)) {
+    mlir::Region& region = scalar(agent, branch.getCondition()).integer ? branch.getThenRegion()
+                                                                        : branch.getElseRegion();
+    if (!region.empty())
+      enter(agent, op, region.front());
+    return mlir::success();
+  }
+  if (op.getNumRegions() != 0)
+    return op.emitError("the reference interpreter doesn't run '") << op.getName() << "'";
+  return runScalar(agent, op);
+}
+
+mlir::LogicalResult Machine::enterParallel(Agent& agent, tile::ParallelOp op) {
+  ++agent.scopes.back().next;
+  llvm::SmallVector<int64_t> extents;
+  for (mlir::OpFoldResult extent : op.getMixedExtents())
+    extents.push_back(integer(agent, extent));
+  if (llvm::any_of(extents, [](int64_t extent) { return extent <= 0; }))
+    return mlir::success();
+  enter(agent, *op, *op.getBodyBlock());
+  agent.scopes.back().extents = extents;
+  agent.scopes.back().point.assign(extents.size(), 0);
+  ++epoch;
+  iteration = 0;
+  setPoint(agent, op);
+  return mlir::success();
+}
+
+void Machine::setPoint(Agent& agent, tile::ParallelOp op) {
+  for (auto [value, index] : llvm::zip(op.getInductionVars(), agent.scopes.back().point))
+    agent.scalars[value] = {index, 0};
+}
+
+mlir::LogicalResult Machine::terminate(Agent& agent, mlir::Operation& terminator) {
+  Scope& scope = agent.scopes.back();
+  if (auto loop = llvm::dyn_cast<tile::ForOp>(scope.owner)) {
+    scope.induction += scope.step;
+    if (scope.induction < scope.upper) {
+      scope.next = scope.block->begin();
+      agent.scalars[loop.getInductionVar()] = {scope.induction, 0};
+      return mlir::success();
+    }
+  } else if (auto loop = llvm::dyn_cast<tile::WhileOp>(scope.owner)) {
+    auto condition = llvm::dyn_cast<tile::ConditionOp>(terminator);
+    if (!condition || scalar(agent, condition.getCondition()).integer) {
+      scope.block = condition ? &loop.getBody().front() : &loop.getCondition().front();
+      scope.next = scope.block->begin();
+      return mlir::success();
+    }
+  } else if (auto parallel = llvm::dyn_cast<tile::ParallelOp>(scope.owner)) {
+    size_t dim = scope.extents.size();
+    while (dim > 0 && ++scope.point[dim - 1] == scope.extents[dim - 1])
+      scope.point[--dim] = 0;
+    if (dim > 0) {
+      ++iteration;
+      scope.next = scope.block->begin();
+      setPoint(agent, parallel);
+      return mlir::success();
+    }
+    iteration = -1;
+  } else if (auto branch = llvm::dyn_cast<mlir::scf::IfOp>(scope.owner)) {
+    for (auto [result, value] : llvm::zip(branch.getResults(), terminator.getOperands()))
+      agent.scalars[result] = scalar(agent, value);
+  }
+  agent.scopes.pop_back();
+  return mlir::success();
+}
+
+/// break and continue: leaves branches up to the innermost loop, then that or its iteration.
+mlir::LogicalResult Machine::leaveLoop(Agent& agent, mlir::Operation& jump, bool again) {
+  while (!agent.isDone() && llvm::isa<mlir::scf::IfOp>(agent.scopes.back().owner))
+    agent.scopes.pop_back();
+  if (agent.isDone() || !llvm::isa<tile::ForOp, tile::WhileOp>(agent.scopes.back().owner))
+    return jump.emitError(again ? "continue" : "break") << " stands outside of a loop";
+  if (again)
+    return terminate(agent, agent.scopes.back().block->back());
+  agent.scopes.pop_back();
+  return mlir::success();
+}
+
+} // namespace tilewright::interpreter

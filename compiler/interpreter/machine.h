@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The step machine: agents, their stacks of scopes, and where they wait for each other.
+#pragma once
+
+#include "compiler/interpreter/interpret.h"
+#include "compiler/interpreter/storage.h"
+#include "compiler/ir/tile.h"
+
+#include <optional>
+
+namespace tilewright::interpreter {
+
+/// A scope that an agent is in: a body, how far it came, and the state of the loop that owns it.
+struct Scope {
+  mlir::Operation* owner = nullptr;
+  mlir::Block* block = nullptr;
+  mlir::Block::iterator next;
+  int64_t induction = 0, upper = 0, step = 1; ///< tile.for, scf.for
+  llvm::SmallVector<int64_t> point, extents;  ///< tile.parallel
+};
+
+/// A thread of a block, or the whole block where the kernel doesn't tell its threads apart.
+struct Agent {
+  int64_t thread = 0;
+  std::vector<Scope> scopes;
+  llvm::DenseMap<mlir::Value, Scalar> scalars;
+  llvm::DenseMap<mlir::Value, BufferValue> buffers;
+  /// The op that needs the other agents too; it is the next one of the innermost scope.
+  mlir::Operation* waitsAt = nullptr;
+  bool isDone() const {
+    return scopes.empty();
+  }
+};
+
+class Machine {
+public:
+  Machine(mlir::func::FuncOp kernel, const InterpretOptions& options)
+      : kernel(kernel), options(options) {}
+  mlir::LogicalResult bind(llvm::ArrayRef<Argument> arguments);
+  mlir::LogicalResult run();
+
+private:
+  enum class Outcome { Ran, Waits, Failed };
+
+  // machine.cpp: scopes and scheduling
+  mlir::LogicalResult runHost();
+  mlir::LogicalResult runGrid(tile::LaunchOp launch);
+  mlir::LogicalResult runBlock(tile::LaunchOp launch, llvm::ArrayRef<int64_t> blockIds);
+  mlir::LogicalResult meet(llvm::MutableArrayRef<Agent> agents);
+  mlir::LogicalResult runCollective(llvm::MutableArrayRef<Agent> agents, mlir::Operation* op);
+  mlir::LogicalResult checkUniform(llvm::ArrayRef<Agent> agents, mlir::Operation* op);
+  Outcome step(Agent& agent);
+  mlir::LogicalResult enterOrRun(Agent& agent, mlir::Operation& op);
+  mlir::LogicalResult terminate(Agent& agent, mlir::Operation& terminator);
+  mlir::LogicalResult leaveLoop(Agent& agent, mlir::Operation& jump, bool again);
+  void enter(Agent& agent, mlir::Operation& owner, mlir::Block& block);
+  mlir::LogicalResult enterParallel(Agent& agent, tile::ParallelOp op);
+  void setPoint(Agent& agent, tile::ParallelOp op);
+  bool needsOthers(const Agent& agent, mlir::Operation& op) const;
+
+  // element_ops.cpp: ops on scalars and single elements
+  mlir::LogicalResult runScalar(Agent& agent, mlir::Operation& op);
+  mlir::LogicalResult runAlloc(Agent& agent, tile::AllocOp op);
+  mlir::LogicalResult runView(Agent& agent, tile::ViewOp op);
+  mlir::LogicalResult runLoad(Agent& agent, tile::LoadOp op);
+  mlir::LogicalResult runStore(Agent& agent, tile::StoreOp op);
+  mlir::LogicalResult runAtomic(Agent& agent, tile::AtomicOp op);
+  mlir::LogicalResult runPrint(Agent& agent, tile::PrintOp op);
+  mlir::LogicalResult shuffle(llvm::MutableArrayRef<Agent> agents, tile::ShuffleOp op);
+  mlir::LogicalResult vote(llvm::MutableArrayRef<Agent> agents, tile::VoteOp op);
+
+  // tile_ops.cpp: ops on regions
+  mlir::LogicalResult runTile(Agent& agent, mlir::Operation& op);
+  mlir::LogicalResult runCopy(Agent& agent, tile::CopyOp op);
+  mlir::LogicalResult runFill(Agent& agent, tile::FillOp op);
+  mlir::LogicalResult runGemm(Agent& agent, tile::GemmOp op);
+  mlir::LogicalResult runReduce(Agent& agent, tile::ReduceOp op);
+  mlir::LogicalResult runScan(Agent& agent, tile::ScanOp op);
+  mlir::LogicalResult runAtomicTile(Agent& agent, tile::AtomicTileOp op);
+
+  /// A region at run time.
+  struct Window {
+    BufferValue* buffer = nullptr;
+    llvm::SmallVector<int64_t> offsets, extents;
+    llvm::SmallVector<int64_t> at(llvm::ArrayRef<int64_t> position) const;
+  };
+  mlir::FailureOr<Window> window(Agent& agent, const tile::BufferRegion& region);
+
+  // access.cpp: values, buffers, checked elements
+  Scalar scalar(Agent& agent, mlir::Value value);
+  int64_t integer(Agent& agent, mlir::OpFoldResult value);
+  llvm::SmallVector<int64_t> integers(Agent& agent, mlir::ValueRange values);
+  BufferValue& buffer(Agent& agent, mlir::Value value);
+  /// Whether the element exists; an error where an on-chip buffer is left or `provenInBounds` is
+  /// wrong.
+  mlir::FailureOr<bool> isInBounds(mlir::Operation* op, const BufferValue& buffer,
+                                   llvm::ArrayRef<int64_t> indices, bool provenInBounds);
+  /// Nothing where a global buffer is left: reads as 0.
+  mlir::FailureOr<std::optional<Scalar>> read(mlir::Operation* op, const BufferValue& buffer,
+                                              llvm::ArrayRef<int64_t> indices,
+                                              bool provenInBounds = false);
+  mlir::LogicalResult write(mlir::Operation* op, const BufferValue& buffer,
+                            llvm::ArrayRef<int64_t> indices, Scalar value,
+                            bool provenInBounds = false);
+  mlir::LogicalResult noteAccess(mlir::Operation* op, const BufferValue& buffer,
+                                 llvm::ArrayRef<int64_t> indices, bool isWrite);
+
+  mlir::func::FuncOp kernel;
+  const InterpretOptions& options;
+  llvm::DenseMap<mlir::Value, Scalar> launchScalars;
+  llvm::DenseMap<mlir::Value, BufferValue> launchBuffers;
+  llvm::DenseMap<mlir::Value, BufferValue> blockBuffers;
+  int64_t steps = 0;
+  int64_t threadCount = 1;
+  bool threadsDiffer = false;
+  /// The parallel loop that runs, and its iteration; -1 outside.
+  int64_t epoch = 0, iteration = -1;
+};
+
+/// Calls `visit` for each position of a box, the last dim fastest; ends at the first failure.
+template <typename Visit>
+mlir::LogicalResult forEachPosition(llvm::ArrayRef<int64_t> extents, Visit visit) {
+  for (int64_t extent : extents)
+    if (extent <= 0)
+      return mlir::success();
+  llvm::SmallVector<int64_t> position(extents.size(), 0);
+  while (true) {
+    if (failed(visit(llvm::ArrayRef<int64_t>(position))))
+      return mlir::failure();
+    size_t dim = extents.size();
+    while (dim > 0 && ++position[dim - 1] == extents[dim - 1])
+      position[--dim] = 0;
+    if (dim == 0)
+      return mlir::success();
+  }
+}
+
+} // namespace tilewright::interpreter

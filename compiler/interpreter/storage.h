@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Scalars and the memory of buffers, as the interpreter holds them.
+#pragma once
+
+#include "compiler/ir/dialect.h"
+
+#include <memory>
+#include <vector>
+
+namespace tilewright::interpreter {
+
+/// A scalar value: integers (sign-extended; i1 as 0 or 1) in `integer`, floats in `real`, always
+/// exactly a value of their type.
+struct Scalar {
+  int64_t integer = 0;
+  double real = 0;
+};
+
+/// The nearest value of a float type, ties to even; overflow as the type has it (infinity, or NaN
+/// where there is none). Rounding a double that is the result of one +, -, *, / or sqrt of values
+/// of a type of at most 24 bits gives the correctly rounded result (53 >= 2 * 24 + 2).
+double roundTo(mlir::FloatType type, double value);
+/// The lowest bits of an integer as a value of an integer type, sign-extended unless it is i1.
+int64_t wrapTo(mlir::Type type, int64_t value);
+/// The low `bits` bits as an unsigned number.
+uint64_t unsignedBits(int64_t value, unsigned bits);
+/// A scalar's bits as the type stores them, and back.
+uint64_t toBits(mlir::Type elementType, const Scalar& value);
+Scalar fromBits(mlir::Type elementType, uint64_t bits);
+
+/// Who touched an element last, for finding races: points are numbered within an epoch.
+struct Access {
+  int64_t writeEpoch = -1, writePoint = -1, readEpoch = -1, readPoint = -1;
+};
+
+/// The memory behind a buffer and its views.
+class Storage {
+public:
+  /// Memory of our own, undefined.
+  Storage(int64_t elements, unsigned elementBits);
+  /// Memory of the caller.
+  explicit Storage(void* data) : memory(static_cast<uint8_t*>(data)) {}
+
+  uint64_t readBits(int64_t bitOffset, unsigned bits) const;
+  void writeBits(int64_t bitOffset, unsigned bits, uint64_t value);
+  bool isWritten(int64_t bitOffset, unsigned bits) const;
+  Access& access(int64_t bitOffset) {
+    return accesses[bitOffset];
+  }
+
+private:
+  std::vector<uint8_t> owned;
+  std::vector<bool> written; ///< per 4 bits of own memory
+  uint8_t* memory;
+  llvm::DenseMap<int64_t, Access> accesses;
+};
+
+/// A buffer at run time: a type, an extent and a stride (in elements) per dim, and storage.
+struct BufferValue {
+  tile::BufferType type;
+  llvm::SmallVector<int64_t> shape, strides;
+  std::shared_ptr<Storage> storage;
+  std::string name;
+
+  int64_t bitOffset(llvm::ArrayRef<int64_t> indices) const;
+};
+
+llvm::SmallVector<int64_t> rowMajorStrides(llvm::ArrayRef<int64_t> shape);
+
+} // namespace tilewright::interpreter

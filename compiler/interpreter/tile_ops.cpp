@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ops on regions.
+#include "compiler/interpreter/machine.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+#include <cmath>
+
+namespace tilewright::interpreter {
+namespace {
+
+/// Converts an element as a copy does: by value; to an integer by truncation, to bool by != 0.
+Scalar convert(Scalar value, mlir::Type from, mlir::Type to) {
+  bool fromReal = llvm::isa<mlir::FloatType>(from);
+  if (auto real = llvm::dyn_cast<mlir::FloatType>(to)) {
+    double exact = fromReal                     ? value.real
+                   : from.isUnsignedInteger(64) ? double(uint64_t(value.integer))
+                                                : double(value.integer);
+    return {0, roundTo(real, exact)};
+  }
+  if (to.isInteger(1))
+    return {fromReal ? value.real != 0 : value.integer != 0, 0};
+  if (!fromReal)
+    return {value.integer, 0};
+  // Out of range saturates, NaN gives 0.
+  unsigned width = to.getIntOrFloatBitWidth();
+  bool isUnsigned = to.isUnsignedInteger();
+  double low = isUnsigned ? 0 : -std::ldexp(1.0, int(width) - 1);
+  double high = std::ldexp(1.0, int(width) - (isUnsigned ? 0 : 1));
+  if (std::isnan(value.real))
+    return {0, 0};
+  if (value.real <= low)
+    return {int64_t(low), 0};
+  if (value.real >= high)
+    return {isUnsigned ? int64_t(unsignedBits(-1, width)) : int64_t(unsignedBits(-1, width - 1)),
+            0};
+  return {isUnsigned ? int64_t(uint64_t(value.real)) : int64_t(value.real), 0};
+}
+
+/// The element's value as a number that its own type's sign gives.
+Scalar asStored(mlir::Type type, Scalar value) {
+  if (type.isUnsignedInteger())
+    value.integer = int64_t(unsignedBits(value.integer, type.getIntOrFloatBitWidth()));
+  return value;
+}
+
+/// A position of the box without its unit dims, spread over a box of the same extents otherwise.
+llvm::SmallVector<int64_t> spread(llvm::ArrayRef<int64_t> compact,
+                                  llvm::ArrayRef<int64_t> extents) {
+  llvm::SmallVector<int64_t> position(extents.size(), 0);
+  size_t next = 0;
+  for (auto [dim, extent] : llvm::enumerate(extents))
+    if (extent != 1)
+      position[dim] = compact[next++];
+  return position;
+}
+
+} // namespace
+
+llvm::SmallVector<int64_t> Machine::Window::at(llvm::ArrayRef<int64_t> position) const {
+  llvm::SmallVector<int64_t> indices(offsets);
+  for (auto [index, step] : llvm::zip(indices, position))
+    index += step;
+  return indices;
+}
+
+mlir::FailureOr<Machine::Window> Machine::window(Agent& agent, const tile::BufferRegion& region) {
+  Window result;
+  result.buffer = &buffer(agent, region.buffer);
+  for (mlir::OpFoldResult offset : region.offsets)
+    result.offsets.push_back(integer(agent, offset));
+  for (mlir::OpFoldResult extent : region.extents)
+    result.extents.push_back(integer(agent, extent));
+  return result;
+}
+
+mlir::LogicalResult Machine::runTile(Agent& agent, mlir::Operation& op) {
+  return llvm::TypeSwitch<mlir::Operation*, mlir::LogicalResult>(&op)
+      .Case([&](tile::CopyOp copy) { return runCopy(agent, copy); })
+      .Case([&](tile::FillOp fill) { return runFill(agent, fill); })
+      .Case([&](tile::GemmOp gemm) { return runGemm(agent, gemm); })
+      .Case([&](tile::ReduceOp reduce) { return runReduce(agent, reduce); })
+      .Case([&](tile::ScanOp scan) { return runScan(agent, scan); })
+      .Case([&](tile::AtomicTileOp atomic) { return runAtomicTile(agent, atomic); })
+      .Default([](mlir::Operation* other) {
+        return other->emitError("the reference interpreter doesn't run '")
+               << other->getName() << "'";
+      });
+}
+
+mlir::LogicalResult Machine::runCopy(Agent& agent, tile::CopyOp op) {
+  auto source = window(agent, op.getSourceRegion()), target = window(agent, op.getTargetRegion());
+  if (failed(source) || failed(target))
+    return mlir::failure();
+  mlir::Type from = source->buffer->type.getElementType(),
+             to = target->buffer->type.getElementType();
+  Scalar pad = op.getPad() ? scalar(agent, op.getPad()) : Scalar();
+  llvm::SmallVector<int64_t> extents = tile::withoutUnitExtents(source->extents);
+  llvm::SmallVector<int64_t> targetExtents = tile::withoutUnitExtents(target->extents);
+  if (op.getTranspose() && targetExtents.size() >= 2)
+    std::swap(targetExtents[targetExtents.size() - 1], targetExtents[targetExtents.size() - 2]);
+  if (extents != targetExtents) {
+    auto error = op.emitError("copy source has extents [");
+    llvm::interleaveComma(extents, error);
+    error << "] but target has [";
+    llvm::interleaveComma(targetExtents, error);
+    return error << "]";
+  }
+  // All is read before anything is written: source and target may overlap.
+  std::vector<Scalar> values;
+  if (failed(forEachPosition(extents, [&](llvm::ArrayRef<int64_t> position) -> mlir::LogicalResult {
+        auto value = read(op, *source->buffer, source->at(spread(position, source->extents)));
+        if (failed(value))
+          return mlir::failure();
+        Scalar converted = *value ? convert(asStored(from, **value), from, to)
+                                  : convert(pad, op.getPad() ? op.getPad().getType() : from, to);
+        if (op.getRelu())
+          converted = {std::max<int64_t>(converted.integer, 0),
+                       converted.real < 0 ? 0 : converted.real};
+        values.push_back(converted);
+        return mlir::success();
+      })))
+    return mlir::failure();
+  auto next = values.begin();
+  return forEachPosition(extents, [&](llvm::ArrayRef<int64_t> position) {
+    llvm::SmallVector<int64_t> at(position);
+    if (op.getTranspose() && at.size() >= 2)
+      std::swap(at[at.size() - 1], at[at.size() - 2]);
+    return write(op, *target->buffer, target->at(spread(at, target->extents)), *next++);
+  });
+}
+
+mlir::LogicalResult Machine::runFill(Agent& agent, tile::FillOp op) {
+  auto target = window(agent, op.getTargetRegion());
+  if (failed(target))
+    return mlir::failure();
+  Scalar value = scalar(agent, op.getValue());
+  return forEachPosition(target->extents, [&](llvm::ArrayRef<int64_t> position) {
+    return write(op, *target->buffer, target->at(position), value);
+  });
+}
+
+/// Products and sums are made in double (or 64-bit integers) and rounded once: the result is a
+/// reference for any order of accumulation in c's precision.
+mlir::LogicalResult Machine::runGemm(Agent& agent, tile::GemmOp op) {
+  auto a = window(agent, op.getARegion()), b = window(agent, op.getBRegion()),
+       c = window(agent, op.getCRegion());
+  if (failed(a) || failed(b) || failed(c))
+    return mlir::failure();
+  bool clear = op.getClearAccum() || (op.getClear() && scalar(agent, op.getClear()).integer);
+  auto extent = [](const Window& w, bool last) {
+    return w.extents[w.extents.size() - (last ? 1 : 2)];
+  };
+  int64_t m = extent(*c, false), n = extent(*c, true), k = extent(*a, !op.getTransposeA());
+  auto element = [&](const Window& w, int64_t row, int64_t column) {
+    llvm::SmallVector<int64_t> position(w.extents.size(), 0);
+    position[position.size() - 2] = row;
+    position[position.size() - 1] = column;
+    return w.at(position);
+  };
+  auto load = [&](const Window& w, std::vector<Scalar>& values) {
+    llvm::SmallVector<int64_t> box = {extent(w, false), extent(w, true)};
+    return forEachPosition(box, [&](llvm::ArrayRef<int64_t> at) -> mlir::LogicalResult {
+      auto value = read(op, *w.buffer, element(w, at[0], at[1]));
+      if (failed(value))
+        return mlir::failure();
+      values.push_back(asStored(w.buffer->type.getElementType(), value->value_or(Scalar())));
+      return mlir::success();
+    });
+  };
+  std::vector<Scalar> left, right;
+  if (failed(load(*a, left)) || failed(load(*b, right)))
+    return mlir::failure();
+  mlir::Type type = c->buffer->type.getElementType();
+  auto real = llvm::dyn_cast<mlir::FloatType>(type);
+  llvm::SmallVector<int64_t> box = {m, n};
+  return forEachPosition(box, [&](llvm::ArrayRef<int64_t> at) -> mlir::LogicalResult {
+    Scalar sum;
+    if (!clear) {
+      auto before = read(op, *c->buffer, element(*c, at[0], at[1]));
+      if (failed(before))
+        return mlir::failure();
+      sum = before->value_or(Scalar());
+    }
+    for (int64_t inner = 0; inner < k; ++inner) {
+      const Scalar& x = left[op.getTransposeA() ? inner * m + at[0] : at[0] * k + inner];
+      const Scalar& y = right[op.getTransposeB() ? at[1] * k + inner : inner * n + at[1]];
+      sum.real += x.real * y.real;
+      sum.integer = int64_t(uint64_t(sum.integer) + uint64_t(x.integer) * uint64_t(y.integer));
+    }
+    if (real)
+      sum = {0, roundTo(real, sum.real)};
+    return write(op, *c->buffer, element(*c, at[0], at[1]), sum);
+  });
+}
+
+namespace {
+
+/// One step of a reduction. Sums of floats are kept in double.
+Scalar accumulate(tile::ReduceKind kind, mlir::Type type, Scalar total, Scalar value,
+                  bool nanPropagate) {
+  bool isReal = llvm::isa<mlir::FloatType>(type);
+  auto pick = [&](bool larger) -> Scalar {
+    if (isReal && std::isnan(total.real))
+      return nanPropagate ? total : value;
+    if (isReal && std::isnan(value.real))
+      return nanPropagate ? value : total;
+    bool less = isReal                     ? total.real < value.real
+                : type.isUnsignedInteger() ? uint64_t(total.integer) < uint64_t(value.integer)
+                                           : total.integer < value.integer;
+    return less == larger ? value : total;
+  };
+  switch (kind) {
+  case tile::ReduceKind::AbsSum:
+  case tile::ReduceKind::Sum:
+    return {int64_t(uint64_t(total.integer) + uint64_t(value.integer)), total.real + value.real};
+  case tile::ReduceKind::AbsMax:
+  case tile::ReduceKind::Max:
+    return pick(true);
+  case tile::ReduceKind::Min:
+    return pick(false);
+  case tile::ReduceKind::BitAnd:
+    return {total.integer & value.integer, 0};
+  case tile::ReduceKind::BitOr:
+    return {total.integer | value.integer, 0};
+  case tile::ReduceKind::BitXor:
+    return {total.integer ^ value.integer, 0};
+  }
+  llvm_unreachable("all kinds are listed");
+}
+
+Scalar magnitude(tile::ReduceKind kind, Scalar value) {
+  if (kind == tile::ReduceKind::AbsSum || kind == tile::ReduceKind::AbsMax)
+    return {value.integer < 0 ? -value.integer : value.integer, std::fabs(value.real)};
+  return value;
+}
+
+Scalar settle(mlir::Type type, Scalar value) {
+  if (auto real = llvm::dyn_cast<mlir::FloatType>(type))
+    return {0, roundTo(real, value.real)};
+  return value;
+}
+
+} // namespace
+
+mlir::LogicalResult Machine::runReduce(Agent& agent, tile::ReduceOp op) {
+  auto source = window(agent, op.getSourceRegion()), target = window(agent, op.getTargetRegion());
+  if (failed(source) || failed(target))
+    return mlir::failure();
+  mlir::Type type = source->buffer->type.getElementType(),
+             to = target->buffer->type.getElementType();
+  llvm::SmallVector<int64_t> outer(source->extents);
+  outer[op.getDim()] = 1;
+  bool dropsDim = target->extents.size() < source->extents.size();
+  return forEachPosition(outer, [&](llvm::ArrayRef<int64_t> position) -> mlir::LogicalResult {
+    llvm::SmallVector<int64_t> at(position), into(position);
+    if (dropsDim)
+      into.erase(into.begin() + op.getDim());
+    std::optional<Scalar> total;
+    for (at[op.getDim()] = 0; at[op.getDim()] < source->extents[op.getDim()]; ++at[op.getDim()]) {
+      auto value = read(op, *source->buffer, source->at(at));
+      if (failed(value))
+        return mlir::failure();
+      Scalar next = magnitude(op.getKind(), asStored(type, value->value_or(Scalar())));
+      total = total ? accumulate(op.getKind(), type, *total, next, op.getNanPropagate()) : next;
+    }
+    if (!op.getClear()) {
+      auto before = read(op, *target->buffer, target->at(into));
+      if (failed(before))
+        return mlir::failure();
+      Scalar held = magnitude(op.getKind(), asStored(to, before->value_or(Scalar())));
+      total = total ? accumulate(op.getKind(), type, held, *total, op.getNanPropagate()) : held;
+    }
+    return write(op, *target->buffer, target->at(into),
+                 convert(settle(type, total.value_or(Scalar())), type, to));
+  });
+}
+
+mlir::LogicalResult Machine::runScan(Agent& agent, tile::ScanOp op) {
+  auto source = window(agent, op.getSourceRegion()), target = window(agent, op.getTargetRegion());
+  if (failed(source) || failed(target))
+    return mlir::failure();
+  mlir::Type type = source->buffer->type.getElementType(),
+             to = target->buffer->type.getElementType();
+  llvm::SmallVector<int64_t> outer(source->extents);
+  int64_t dim = int64_t(op.getDim()), extent = outer[dim];
+  outer[dim] = 1;
+  return forEachPosition(outer, [&](llvm::ArrayRef<int64_t> position) -> mlir::LogicalResult {
+    llvm::SmallVector<int64_t> at(position);
+    std::optional<Scalar> total;
+    for (int64_t step = 0; step < extent; ++step) {
+      at[dim] = op.getReverse() ? extent - 1 - step : step;
+      auto value = read(op, *source->buffer, source->at(at));
+      if (failed(value))
+        return mlir::failure();
+      Scalar next = asStored(type, value->value_or(Scalar()));
+      total = total ? accumulate(op.getKind(), type, *total, next, false) : next;
+      if (failed(
+              write(op, *target->buffer, target->at(at), convert(settle(type, *total), type, to))))
+        return mlir::failure();
+    }
+    return mlir::success();
+  });
+}
+
+} // namespace tilewright::interpreter
