@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Computes with small floats (float16, bfloat16, 8 bits) in float32, and spells out their conversions.
+///
+///   %c = arith.addf %a, %b : bf16
+/// becomes
+///   %0 = arith.bitcast %a : bf16 to i16 ... shift left by 16 ...     (exact)
+///   %2 = arith.addf %0, %1 : f32
+///   ... add 0x7fff and the odd bit, shift right by 16, keep NaN ...  (to nearest even)
+///   %c = arith.bitcast %9 : i16 to bf16
+///
+/// Only float16 <-> float32 stays as an op: every machine that we support has an instruction for it. It stands
+/// before the conversion to LLVM, whose code generator would call __truncsfbf2 and its like.
+#include "compiler/targets/cpu/float_formats.h"
+#include "compiler/targets/cpu/passes.h"
+
+#include <mlir/Dialect/Arith/IR/Arith.h>
+#include <mlir/Dialect/Math/IR/Math.h>
+#include <mlir/IR/TypeUtilities.h>
+#include <mlir/Pass/Pass.h>
+
+namespace tilewright::cpu {
+namespace {
+
+using namespace mlir;
+
+Type withElement(Type type, Type element) {
+  auto shaped = dyn_cast<VectorType>(type);
+  return shaped ? Type(shaped.clone(element)) : element;
+}
+
+bool isSmall(Type type) {
+  return isSmallFloat(getElementTypeOrSelf(type));
+}
+
+/// `value` in float32 if it is a small float, else itself.
+Value widened(ImplicitLocOpBuilder& builder, Value value) {
+  return isSmall(value.getType()) ? extendToFloat32(builder, value) : value;
+}
+
+Value expandExtension(ImplicitLocOpBuilder& builder, arith::ExtFOp op) {
+  Value wide = extendToFloat32(builder, op.getIn());
+  Type result = getElementTypeOrSelf(op.getType());
+  if (isSmallFloat(result))
+    return roundToSmall(builder, wide, result);
+  return result.isF32() ? wide : arith::ExtFOp::create(builder, op.getType(), wide).getResult();
+}
+
+/// An int64 that float64 holds exactly and that rounds to a small float as `value` does: low bits beyond the
+/// 53 are folded into one sticky bit.
+Value foldLowBits(ImplicitLocOpBuilder& builder, Value value) {
+  auto constant = [&](int64_t number) -> Value {
+    TypedAttr scalar = builder.getI64IntegerAttr(number);
+    auto shaped = dyn_cast<VectorType>(value.getType());
+    return shaped ? arith::ConstantOp::create(builder, DenseElementsAttr::get(shaped, Attribute(scalar)))
+                  : arith::ConstantOp::create(builder, scalar);
+  };
+  Value low = arith::AndIOp::create(builder, value, constant(0x7ff));
+  Value lost = arith::CmpIOp::create(builder, arith::CmpIPredicate::ne, low, constant(0));
+  Value high = arith::SubIOp::create(builder, value, low);
+  Value sticky = arith::OrIOp::create(builder, high, constant(0x800));
+  Value folded = arith::SelectOp::create(builder, lost, sticky, high);
+  // Below 2^53 the number itself is exact.
+  Value top = arith::ShRSIOp::create(builder, value, constant(53));
+  Value shifted = arith::AddIOp::create(builder, top, constant(1));
+  Value isSmallNumber =
+      arith::CmpIOp::create(builder, arith::CmpIPredicate::ule, shifted, constant(1));
+  return arith::SelectOp::create(builder, isSmallNumber, value, folded);
+}
+
+template <typename Op>
+Value expandFromInteger(ImplicitLocOpBuilder& builder, Op op) {
+  Value in = op.getIn();
+  const unsigned width = getElementTypeOrSelf(in.getType()).getIntOrFloatBitWidth();
+  if (width > 32)
+    in = foldLowBits(builder, in);
+  Type wide = width > 16 ? Type(builder.getF64Type()) : Type(builder.getF32Type());
+  Value exact = Op::create(builder, withElement(op.getType(), wide), in);
+  return roundToSmall(builder, exact, getElementTypeOrSelf(op.getType()));
+}
+
+/// Any other op: the same op on float32.
+Value expandArithmetic(ImplicitLocOpBuilder& builder, Operation* op) {
+  OperationState state(builder.getLoc(), op->getName());
+  for (Value operand : op->getOperands())
+    state.addOperands(widened(builder, operand));
+  Type result = op->getResult(0).getType();
+  state.addTypes(isSmall(result) ? withElement(result, builder.getF32Type()) : result);
+  state.attributes = op->getDiscardableAttrDictionary();
+  state.propertiesAttr = op->getPropertiesAsAttribute();
+  Value value = builder.create(state)->getResult(0);
+  return isSmall(result) ? roundToSmall(builder, value, getElementTypeOrSelf(result)) : value;
+}
+
+/// The replacement of an op, or null if it may stay.
+Value expand(ImplicitLocOpBuilder& builder, Operation* op) {
+  // These move bits, or are native.
+  if (isa<arith::ConstantOp, arith::SelectOp, arith::BitcastOp>(op))
+    return {};
+  if (auto extension = dyn_cast<arith::ExtFOp>(op)) {
+    Type from = getElementTypeOrSelf(extension.getIn().getType());
+    if (from.isF16() && getElementTypeOrSelf(extension.getType()).isF32())
+      return {};
+    return expandExtension(builder, extension);
+  }
+  if (auto truncation = dyn_cast<arith::TruncFOp>(op)) {
+    Type from = getElementTypeOrSelf(truncation.getIn().getType());
+    Type to = getElementTypeOrSelf(truncation.getType());
+    if (from.isF32() && to.isF16())
+      return {};
+    return roundToSmall(builder, widened(builder, truncation.getIn()), to);
+  }
+  if (auto convert = dyn_cast<arith::SIToFPOp>(op))
+    return expandFromInteger(builder, convert);
+  if (auto convert = dyn_cast<arith::UIToFPOp>(op))
+    return expandFromInteger(builder, convert);
+  return expandArithmetic(builder, op);
+}
+
+struct ExpandSmallFloats : PassWrapper<ExpandSmallFloats, OperationPass<>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ExpandSmallFloats)
+
+  StringRef getArgument() const override {
+    return "cpu-expand-small-floats";
+  }
+  StringRef getDescription() const override {
+    return "compute with small floats in float32, and spell out their conversions";
+  }
+
+  void runOnOperation() override {
+    SmallVector<Operation*> found;
+    getOperation()->walk([&](Operation* op) {
+      if (!isa_and_nonnull<arith::ArithDialect, math::MathDialect>(op->getDialect()))
+        return;
+      if (llvm::any_of(op->getOperandTypes(), isSmall) || llvm::any_of(op->getResultTypes(), isSmall))
+        found.push_back(op);
+    });
+    for (Operation* op : found) {
+      ImplicitLocOpBuilder builder(op->getLoc(), op);
+      if (Value replacement = expand(builder, op)) {
+        op->getResult(0).replaceAllUsesWith(replacement);
+        op->erase();
+      }
+    }
+  }
+};
+
+} // namespace
+
+std::unique_ptr<Pass> createExpandSmallFloats() {
+  return std::make_unique<ExpandSmallFloats>();
+}
+
+} // namespace tilewright::cpu

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/targets/cpu/link_library.h"
+
+#include "compiler/targets/cpu/elf_stub.h"
+#include "compiler/targets/cpu/external_symbols.h"
+
+#include <lld/Common/CommonLinkerContext.h>
+#include <lld/Common/Driver.h>
+#include <llvm/ADT/SmallString.h>
+#include <llvm/Object/ELFObjectFile.h>
+#include <llvm/Support/FileSystem.h>
+#include <llvm/Support/MemoryBuffer.h>
+#include <llvm/Support/Path.h>
+#include <llvm/Support/raw_ostream.h>
+
+#include <mutex>
+#include <set>
+
+LLD_HAS_DRIVER(elf)
+
+namespace tilewright::cpu {
+namespace {
+
+/// A fresh folder that is gone, with its files, at the end of the scope.
+class TemporaryFolder {
+public:
+  TemporaryFolder() {
+    // /dev/shm saves the disk a write of a file that lives for milliseconds.
+    llvm::SmallString<64> prefix("/dev/shm/tilewright");
+    valid = !llvm::sys::fs::createUniqueDirectory(prefix, path) ||
+            !llvm::sys::fs::createUniqueDirectory("tilewright", path);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  ~TemporaryFolder() {
+    if (valid)
+      llvm::sys::fs::remove_directories(path);
+  }
+
+  std::string file(llvm::StringRef name) const {
+    return (path + "/" + name).str();
+  }
+
+  bool write(const std::string& file, llvm::StringRef content) const {
+    std::error_code error;
+    llvm::raw_fd_ostream stream(file, error);
+    if (error)
+      return false;
+    stream << content;
+    stream.close();
+    return !stream.has_error();
+  }
+
+  bool valid = false;
+
+private:
+  llvm::SmallString<128> path;
+};
+
+uint16_t machineOf(llvm::StringRef object) {
+  return uint16_t(uint8_t(object[18])) | uint16_t(uint8_t(object[19])) << 8;
+}
+
+/// The libraries that `object` needs, or nothing (and `problem`) if a symbol is not allowed.
+std::optional<std::set<llvm::StringRef>> neededLibraries(llvm::StringRef object,
+                                                         std::string& problem) {
+  std::set<llvm::StringRef> names;
+  for (const std::string& symbol : undefinedSymbols(object)) {
+    const ExternalLibrary library = findExternalSymbol(symbol);
+    if (library == ExternalLibrary::None) {
+      problem = "emitted code calls '" + symbol + "', which no allowed library offers";
+      return std::nullopt;
+    }
+    if (!sharedObjectName(library).empty())
+      names.insert(sharedObjectName(library));
+  }
+  return names;
+}
+
+bool runLinker(llvm::ArrayRef<std::string> arguments, std::string& problem) {
+  // LLD keeps its state in one global context.
+  static std::mutex mutex;
+  std::lock_guard lock(mutex);
+  std::vector<const char*> pointers;
+  for (const std::string& argument : arguments)
+    pointers.push_back(argument.c_str());
+  std::string output;
+  llvm::raw_string_ostream stream(output);
+  const bool linked = lld::elf::link(pointers, stream, stream, /*exitEarly=*/false,
+                                     /*disableOutput=*/false);
+  lld::CommonLinkerContext::destroy();
+  if (!linked)
+    problem = "linking the kernel's library failed: " + llvm::StringRef(output).trim().str();
+  return linked;
+}
+
+} // namespace
+
+std::vector<std::string> undefinedSymbols(llvm::StringRef object) {
+  std::vector<std::string> names;
+  auto file = llvm::object::ObjectFile::createELFObjectFile(llvm::MemoryBufferRef(object, "kernel.o"));
+  if (!file) {
+    llvm::consumeError(file.takeError());
+    return names;
+  }
+  for (const llvm::object::SymbolRef& symbol : (*file)->symbols()) {
+    llvm::Expected<uint32_t> flags = symbol.getFlags();
+    llvm::Expected<llvm::StringRef> name = symbol.getName();
+    if (flags && name && (*flags & llvm::object::SymbolRef::SF_Undefined) && !name->empty())
+      names.push_back(name->str());
+    if (!flags)
+      llvm::consumeError(flags.takeError());
+    if (!name)
+      llvm::consumeError(name.takeError());
+  }
+  return names;
+}
+
+std::optional<std::vector<char>> linkLibrary(llvm::StringRef object, llvm::StringRef name,
+                                             std::string& problem) {
+  auto needed = neededLibraries(object, problem);
+  if (!needed)
+    return std::nullopt;
+  TemporaryFolder folder;
+  const std::string input = folder.file("kernel.o"), output = folder.file("kernel.so");
+  if (!folder.valid || !folder.write(input, object)) {
+    problem = "cannot write a temporary file to link the kernel";
+    return std::nullopt;
+  }
+  std::vector<std::string> arguments = {"ld.lld", "-shared", "--threads=1", "--hash-style=gnu",
+                                        "--eh-frame-hdr", "--build-id=none",
+                                        // GDB and perf read .symtab: keep it.
+                                        "-soname", ("lib" + name + ".so").str(), "-z", "relro", "-z",
+                                        "noexecstack", "-o", output, input, "--no-as-needed"};
+  for (llvm::StringRef library : *needed) {
+    const std::string stub = folder.file(library);
+    folder.write(stub, makeElfStub(library, machineOf(object)));
+    arguments.push_back(stub);
+  }
+  if (!runLinker(arguments, problem))
+    return std::nullopt;
+  auto linked = llvm::MemoryBuffer::getFile(output);
+  if (!linked) {
+    problem = "cannot read back the linked kernel: " + linked.getError().message();
+    return std::nullopt;
+  }
+  llvm::StringRef bytes = (*linked)->getBuffer();
+  return std::vector<char>(bytes.begin(), bytes.end());
+}
+
+} // namespace tilewright::cpu

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What the lowerings of tile operations share: index arithmetic that folds, loop nests, elements of regions.
+#pragma once
+
+#include "compiler/ir/region.h"
+
+#include <mlir/Dialect/LLVMIR/LLVMAttrs.h>
+#include <mlir/IR/ImplicitLocOpBuilder.h>
+
+namespace tilewright::cpu {
+
+/// On a tile.load or tile.store: the llvm.access_group whose loop may run its iterations at once.
+inline constexpr llvm::StringLiteral kAccessGroupAttr = "cpu.access_group";
+/// On a loop: its llvm.loop_annotation, which lands on the branch back.
+inline constexpr llvm::StringLiteral kLoopAttr = "llvm.loop_annotation";
+
+/// Index arithmetic at one place; everything that is known folds.
+class IndexMath {
+public:
+  explicit IndexMath(mlir::ImplicitLocOpBuilder& builder) : builder(builder) {}
+
+  mlir::Value constant(int64_t value) const;
+  mlir::Value value(mlir::OpFoldResult number) const;
+  mlir::Value add(mlir::Value a, mlir::Value b) const;
+  mlir::Value sub(mlir::Value a, mlir::Value b) const;
+  mlir::Value mul(mlir::Value a, mlir::Value b) const;
+  mlir::Value min(mlir::Value a, mlir::Value b) const;
+  mlir::Value max(mlir::Value a, mlir::Value b) const;
+  /// i1 values. A missing value stands for true.
+  mlir::Value both(mlir::Value a, mlir::Value b) const;
+  mlir::Value atMost(mlir::Value a, mlir::Value b) const;
+  mlir::Value equal(mlir::Value a, mlir::Value b) const;
+  /// The extent of a dim, a constant where it is static.
+  mlir::Value dim(mlir::Value buffer, int64_t number) const;
+
+private:
+  mlir::ImplicitLocOpBuilder& builder;
+};
+
+/// A half-open range of a loop.
+struct Range {
+  mlir::Value lower, upper;
+};
+
+using NestBody = llvm::function_ref<void(mlir::ImplicitLocOpBuilder&, mlir::ValueRange)>;
+
+/// A nest of scf.for, the last range innermost; the body is built inside the innermost.
+void buildNest(mlir::ImplicitLocOpBuilder& builder, llvm::ArrayRef<Range> ranges, NestBody body);
+
+/// As buildNest, and its iterations may run in any order or at once (see markParallel).
+void buildParallelNest(mlir::ImplicitLocOpBuilder& builder, llvm::ArrayRef<Range> ranges,
+                       NestBody body);
+
+/// Marks a loop for LLVM's vectoriser, and the loads and stores inside as free of order, except where
+/// they touch memory of a single thread: iterations share that.
+void markParallel(mlir::Operation* innermost);
+
+/// The element of a buffer, in bounds by construction.
+mlir::Value loadElement(mlir::ImplicitLocOpBuilder& builder, mlir::Value buffer,
+                        mlir::ValueRange indices);
+void storeElement(mlir::ImplicitLocOpBuilder& builder, mlir::Value value, mlir::Value buffer,
+                  mlir::ValueRange indices);
+
+/// `value` of element type `from` (with signedness) as element type `to`: floats round to nearest even and go
+/// to integers toward zero, saturating; integers wrap; bool is "not 0".
+mlir::Value convertElement(mlir::ImplicitLocOpBuilder& builder, mlir::Value value, mlir::Type from,
+                           mlir::Type to);
+
+/// 0 of a scalar type.
+mlir::Value zero(mlir::ImplicitLocOpBuilder& builder, mlir::Type type);
+
+} // namespace tilewright::cpu

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Turns tile.copy and tile.fill into loops over elements.
+///
+///   tile.copy %A[%m, 0] [64, 32] : !tile.buffer<?x32xf16, global> to %As : !tile.buffer<64x32xf16, shared>
+/// becomes
+///   %inside = ...                               // the 64 rows from %m on are within A
+///   scf.if %inside {
+///     scf.for %i = 0 to 64 { scf.for %j = 0 to 32 {
+///       %v = tile.load %A[%m + %i, %j] in_bounds    tile.store %v, %As[%i, %j] in_bounds } }
+///   } else {
+///     ... fill As with 0, then the same loops with the extents clamped once, here ...
+///   }
+///
+/// The loops of the usual, whole tile have constant bounds, which is what lets LLVM vectorise them without a
+/// remainder; no element is ever checked by itself.
+#include "compiler/ir/memory_ops.h"
+#include "compiler/ir/tensor_ops.h"
+#include "compiler/targets/cpu/loops.h"
+#include "compiler/targets/cpu/passes.h"
+
+#include <mlir/Dialect/Arith/IR/Arith.h>
+#include <mlir/Dialect/SCF/IR/SCF.h>
+#include <mlir/Pass/Pass.h>
+
+namespace tilewright::cpu {
+namespace {
+
+using namespace mlir;
+using tile::BufferType;
+using tile::Region;
+
+/// What is known of one dim of a region: its loop variable runs from 0 to `extent`, of which [lower, upper) is
+/// inside of the buffer.
+struct ClampedDim {
+  Value offset, extent;
+  Value lower, upper;
+  /// The dim must be checked; then `inside` (i1) says that nothing lies outside.
+  bool checked = false;
+  Value inside;
+};
+
+ClampedDim clampDim(ImplicitLocOpBuilder& builder, const Region& region, int64_t dim, bool inBounds) {
+  IndexMath math(builder);
+  ClampedDim result;
+  result.offset = math.value(region.offsets[dim]);
+  result.extent = math.value(region.extents[dim]);
+  result.lower = math.constant(0);
+  result.upper = result.extent;
+  const int64_t extent = region.staticExtents()[dim], offset = region.staticOffsets()[dim];
+  const int64_t size = region.type().getShape()[dim];
+  auto isKnown = [](int64_t number) { return !ShapedType::isDynamic(number); };
+  const bool fits = isKnown(extent) && isKnown(offset) && isKnown(size) && offset >= 0 &&
+                    offset + extent <= size;
+  if (inBounds || fits)
+    return result;
+  result.checked = true;
+  Value room = math.sub(math.dim(region.buffer, dim), result.offset);
+  Value none = math.constant(0);
+  result.inside = math.both(math.atMost(none, result.offset), math.atMost(result.extent, room));
+  result.lower = math.min(math.max(math.sub(none, result.offset), none), result.extent);
+  result.upper = math.max(math.min(result.extent, room), result.lower);
+  return result;
+}
+
+/// A copy or fill, taken apart. Loops run over the dims whose extent is not 1; they pair up by order.
+struct Transfer {
+  ImplicitLocOpBuilder& builder;
+  IndexMath math;
+  Region target;
+  SmallVector<ClampedDim> targetDims;
+  std::optional<Region> source;
+  SmallVector<ClampedDim> sourceDims;
+  /// Per loop: its dim in the target and in the source.
+  SmallVector<int64_t> targetLoops, sourceLoops;
+  /// Makes the stored value from the element indices of the source.
+  llvm::function_ref<Value(ImplicitLocOpBuilder&, ValueRange)> element;
+  /// Stored where the source has nothing.
+  Value pad;
+
+  Transfer(ImplicitLocOpBuilder& builder, const Region& target)
+      : builder(builder), math(builder), target(target) {}
+
+  static SmallVector<int64_t> loopDims(const Region& region) {
+    SmallVector<int64_t> dims;
+    for (auto [number, extent] : llvm::enumerate(region.staticExtents()))
+      if (extent != 1)
+        dims.push_back(int64_t(number));
+    return dims;
+  }
+
+  /// The indices of an element: offset plus loop variable, or the offset alone in dims of extent 1.
+  SmallVector<Value> indices(ImplicitLocOpBuilder& inner, ArrayRef<ClampedDim> dims,
+                             ArrayRef<int64_t> loops, ValueRange variables) const {
+    IndexMath innerMath(inner);
+    SmallVector<Value> result;
+    for (const ClampedDim& dim : dims)
+      result.push_back(dim.offset);
+    for (auto [dim, variable] : llvm::zip(loops, variables))
+      result[dim] = innerMath.add(result[dim], variable);
+    return result;
+  }
+
+  /// All dims of one side are inside; null where none is checked.
+  Value allInside(ArrayRef<ClampedDim> dims) const {
+    Value result;
+    for (const ClampedDim& dim : dims)
+      if (dim.checked)
+        result = math.both(result, dim.inside);
+    return result;
+  }
+
+  /// The loops' ranges, clamped to the target and, with `bySource`, to the source. Where a dim without a loop
+  /// lies outside, all ranges are empty.
+  SmallVector<Range> clampedRanges(bool bySource) const {
+    SmallVector<Range> ranges;
+    for (int64_t dim : targetLoops)
+      ranges.push_back({targetDims[dim].lower, targetDims[dim].upper});
+    Value nothing = outsideWithoutLoop(targetDims, targetLoops);
+    if (bySource) {
+      for (auto [range, dim] : llvm::zip(ranges, sourceLoops)) {
+        range.lower = math.max(range.lower, sourceDims[dim].lower);
+        range.upper = math.min(range.upper, sourceDims[dim].upper);
+      }
+      Value more = outsideWithoutLoop(sourceDims, sourceLoops);
+      nothing = nothing && more ? builder.createOrFold<arith::OrIOp>(nothing, more)
+                                : (nothing ? nothing : more);
+    }
+    if (nothing)
+      for (Range& range : ranges)
+        range.upper = builder.createOrFold<arith::SelectOp>(nothing, math.constant(0), range.upper);
+    return ranges;
+  }
+
+  Value outsideWithoutLoop(ArrayRef<ClampedDim> dims, ArrayRef<int64_t> loops) const {
+    Value inside;
+    for (auto [number, dim] : llvm::enumerate(dims))
+      if (dim.checked && !llvm::is_contained(loops, int64_t(number)))
+        inside = math.both(inside, dim.inside);
+    if (!inside)
+      return {};
+    Value yes = arith::ConstantOp::create(builder, builder.getBoolAttr(true));
+    return builder.createOrFold<arith::XOrIOp>(inside, yes);
+  }
+
+  void emitLoops(ArrayRef<Range> ranges) const {
+    buildParallelNest(builder, ranges, [&](ImplicitLocOpBuilder& inner, ValueRange variables) {
+      SmallVector<Value> from;
+      if (source)
+        from = indices(inner, sourceDims, sourceLoops, variables);
+      Value value = element(inner, from);
+      storeElement(inner, value, target.buffer, indices(inner, targetDims, targetLoops, variables));
+    });
+  }
+
+  void emitPad() const {
+    buildParallelNest(builder, clampedRanges(false),
+                      [&](ImplicitLocOpBuilder& inner, ValueRange variables) {
+                        storeElement(inner, pad, target.buffer,
+                                     indices(inner, targetDims, targetLoops, variables));
+                      });
+  }
+
+  void emit() {
+    SmallVector<Range> whole;
+    for (int64_t dim : targetLoops)
+      whole.push_back({math.constant(0), targetDims[dim].extent});
+    // A copy of one element still needs a loop: its range is what the clamping empties.
+    if (targetLoops.empty() && target.type().getRank() > 0) {
+      targetLoops.push_back(0);
+      if (source && source->type().getRank() > 0)
+        sourceLoops.push_back(0);
+      whole.push_back({math.constant(0), math.constant(1)});
+    }
+    Value sourceInside = allInside(sourceDims);
+    Value inside = math.both(allInside(targetDims), sourceInside);
+    if (!inside) {
+      emitLoops(whole);
+      return;
+    }
+    auto branch = scf::IfOp::create(builder, inside, /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(&branch.getThenRegion().front());
+    emitLoops(whole);
+    builder.setInsertionPointToStart(&branch.getElseRegion().front());
+    if (sourceInside)
+      emitPad();
+    emitLoops(clampedRanges(sourceInside != nullptr));
+  }
+};
+
+void lowerFill(tile::FillOp op) {
+  ImplicitLocOpBuilder builder(op.getLoc(), op);
+  Transfer transfer(builder, op.getTargetRegion());
+  for (int64_t dim = 0; dim < transfer.target.type().getRank(); ++dim)
+    transfer.targetDims.push_back(clampDim(builder, transfer.target, dim, op.isTargetInBounds(dim)));
+  transfer.targetLoops = Transfer::loopDims(transfer.target);
+  auto element = [&](ImplicitLocOpBuilder&, ValueRange) { return op.getValue(); };
+  transfer.element = element;
+  transfer.emit();
+  op.erase();
+}
+
+void lowerCopy(tile::CopyOp op) {
+  ImplicitLocOpBuilder builder(op.getLoc(), op);
+  Transfer transfer(builder, op.getTargetRegion());
+  transfer.source = op.getSourceRegion();
+  const Region& source = *transfer.source;
+  const BufferType from = source.type(), to = transfer.target.type();
+  for (int64_t dim = 0; dim < to.getRank(); ++dim)
+    transfer.targetDims.push_back(clampDim(builder, transfer.target, dim, op.isTargetInBounds(dim)));
+  for (int64_t dim = 0; dim < from.getRank(); ++dim)
+    transfer.sourceDims.push_back(clampDim(builder, source, dim, op.isSourceInBounds(dim)));
+  transfer.targetLoops = Transfer::loopDims(transfer.target);
+  transfer.sourceLoops = Transfer::loopDims(source);
+  if (op.getTranspose() && transfer.sourceLoops.size() >= 2)
+    std::swap(transfer.sourceLoops.back(), transfer.sourceLoops[transfer.sourceLoops.size() - 2]);
+
+  auto element = [&](ImplicitLocOpBuilder& inner, ValueRange indices) {
+    Value value = loadElement(inner, source.buffer, indices);
+    value = convertElement(inner, value, from.getElementType(), to.getElementType());
+    if (op.getRelu()) {
+      Value none = zero(inner, value.getType());
+      value = isa<FloatType>(value.getType())
+                  ? arith::MaxNumFOp::create(inner, value, none).getResult()
+                  : arith::MaxSIOp::create(inner, value, none).getResult();
+    }
+    return value;
+  };
+  transfer.element = element;
+  transfer.pad = op.getPad() ? convertElement(builder, op.getPad(), from.getElementType(), to.getElementType())
+                             : zero(builder, to.getScalarType());
+  transfer.emit();
+  op.erase();
+}
+
+struct LowerCopies : PassWrapper<LowerCopies, OperationPass<>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(LowerCopies)
+
+  StringRef getArgument() const override {
+    return "cpu-lower-copies";
+  }
+  StringRef getDescription() const override {
+    return "turn tile.copy and tile.fill into loops over elements";
+  }
+  void getDependentDialects(DialectRegistry& registry) const override {
+    registry.insert<arith::ArithDialect, scf::SCFDialect>();
+  }
+
+  void runOnOperation() override {
+    getOperation()->walk([](Operation* op) {
+      if (auto copy = dyn_cast<tile::CopyOp>(op))
+        lowerCopy(copy);
+      else if (auto fill = dyn_cast<tile::FillOp>(op))
+        lowerFill(fill);
+    });
+  }
+};
+
+} // namespace
+
+std::unique_ptr<Pass> createLowerCopies() {
+  return std::make_unique<LowerCopies>();
+}
+
+} // namespace tilewright::cpu

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Turns tile.parallel into a nest of loops whose innermost LLVM vectorises.
+///
+///   tile.parallel (%i, %j) in [64, 32] { %v = tile.load %C[%m + %i, %j] ... }
+/// becomes
+///   %inside = ...                       // 0 <= %m and %m + 63 < rows of C: all accesses are in bounds
+///   scf.if %inside {
+///     scf.for %i = 0 to 64 { scf.for %j = 0 to 32 { %v = tile.load %C[..] in_bounds ... } {vectorize} }
+///   } else {
+///     ... the same with each access checked by itself ...
+///   }
+///
+/// Only accesses whose indices are sums of loop variables times constants can be decided for the whole nest;
+/// others stay checked in both branches.
+#include "compiler/ir/memory_ops.h"
+#include "compiler/ir/structure_ops.h"
+#include "compiler/targets/cpu/loops.h"
+#include "compiler/targets/cpu/passes.h"
+
+#include <mlir/Dialect/Arith/IR/Arith.h>
+#include <mlir/Dialect/SCF/IR/SCF.h>
+#include <mlir/Dialect/Utils/StaticValueUtils.h>
+#include <mlir/IR/IRMapping.h>
+#include <mlir/Pass/Pass.h>
+
+namespace tilewright::cpu {
+namespace {
+
+using namespace mlir;
+using tile::BufferType;
+
+/// base + sum of coefficient times loop variable; `base` is made of `constant` and invariant values.
+struct LinearIndex {
+  int64_t constant = 0;
+  SmallVector<std::pair<Value, int64_t>> invariants;
+  SmallVector<int64_t> coefficients;
+};
+
+class NestAnalysis {
+public:
+  explicit NestAnalysis(tile::ParallelOp nest) : nest(nest) {}
+
+  /// `value` as a linear index, scaled; false if it is none.
+  bool decompose(Value value, int64_t scale, LinearIndex& result) const {
+    if (auto argument = dyn_cast<BlockArgument>(value))
+      if (argument.getOwner() == nest.getBodyBlock()) {
+        result.coefficients[argument.getArgNumber()] += scale;
+        return true;
+      }
+    if (std::optional<int64_t> number = getConstantIntValue(value)) {
+      result.constant += *number * scale;
+      return true;
+    }
+    Operation* op = value.getDefiningOp();
+    if (!op || !nest->isAncestor(op)) {
+      result.invariants.emplace_back(value, scale);
+      return true;
+    }
+    if (auto add = dyn_cast<arith::AddIOp>(op))
+      return decompose(add.getLhs(), scale, result) && decompose(add.getRhs(), scale, result);
+    if (auto sub = dyn_cast<arith::SubIOp>(op))
+      return decompose(sub.getLhs(), scale, result) && decompose(sub.getRhs(), -scale, result);
+    if (auto mul = dyn_cast<arith::MulIOp>(op)) {
+      if (std::optional<int64_t> factor = getConstantIntValue(mul.getRhs()))
+        return decompose(mul.getLhs(), scale * *factor, result);
+      if (std::optional<int64_t> factor = getConstantIntValue(mul.getLhs()))
+        return decompose(mul.getRhs(), scale * *factor, result);
+    }
+    return false;
+  }
+
+  std::optional<LinearIndex> decompose(Value index) const {
+    LinearIndex result;
+    result.coefficients.assign(nest.getInductionVars().size(), 0);
+    if (!decompose(index, 1, result))
+      return std::nullopt;
+    return result;
+  }
+
+  /// An i1 that says that `index` lies in [0, size) in every iteration; null if that is known to be so.
+  /// Extents of 0 give any answer: no iteration runs.
+  Value isInside(ImplicitLocOpBuilder& builder, const LinearIndex& index, Value size) const {
+    IndexMath math(builder);
+    Value least = math.constant(index.constant);
+    for (auto [value, factor] : index.invariants)
+      least = math.add(least, math.mul(value, math.constant(factor)));
+    Value most = least;
+    for (auto [extent, factor] : llvm::zip(nest.getMixedExtents(), index.coefficients)) {
+      Value last = math.sub(math.value(extent), math.constant(1));
+      Value reach = math.mul(last, math.constant(factor));
+      (factor < 0 ? least : most) = math.add(factor < 0 ? least : most, reach);
+    }
+    Value low = math.atMost(math.constant(0), least);
+    Value high = math.atMost(most, math.sub(size, math.constant(1)));
+    Value inside = math.both(low, high);
+    if (matchesTrue(inside))
+      return {};
+    return inside;
+  }
+
+private:
+  static bool matchesTrue(Value condition) {
+    std::optional<int64_t> known = getConstantIntValue(condition);
+    return known && *known != 0;
+  }
+
+  tile::ParallelOp nest;
+};
+
+struct Access {
+  Operation* op;
+  Value buffer;
+  ValueRange indices;
+};
+
+SmallVector<Access> uncheckedAccesses(Operation* nest) {
+  SmallVector<Access> found;
+  nest->walk([&](Operation* op) {
+    if (auto load = dyn_cast<tile::LoadOp>(op); load && !load.getInBounds())
+      found.push_back({op, load.getBuffer(), load.getIndices()});
+    else if (auto store = dyn_cast<tile::StoreOp>(op); store && !store.getInBounds())
+      found.push_back({op, store.getBuffer(), store.getIndices()});
+  });
+  return found;
+}
+
+void setInBounds(Operation* op) {
+  if (auto load = dyn_cast<tile::LoadOp>(op))
+    load.setInBounds(true);
+  else
+    cast<tile::StoreOp>(op).setInBounds(true);
+}
+
+void emitNest(ImplicitLocOpBuilder& builder, tile::ParallelOp nest) {
+  IndexMath math(builder);
+  SmallVector<Range> ranges;
+  for (OpFoldResult extent : nest.getMixedExtents())
+    ranges.push_back({math.constant(0), math.value(extent)});
+  buildParallelNest(builder, ranges, [&](ImplicitLocOpBuilder& inner, ValueRange variables) {
+    IRMapping mapping;
+    mapping.map(nest.getInductionVars(), variables);
+    for (Operation& op : nest.getBodyBlock()->without_terminator())
+      inner.clone(op, mapping);
+  });
+}
+
+void lowerParallel(tile::ParallelOp nest) {
+  ImplicitLocOpBuilder builder(nest.getLoc(), nest);
+  NestAnalysis analysis(nest);
+  Value inside;
+  SmallVector<Operation*> decided;
+  for (const Access& access : uncheckedAccesses(nest)) {
+    SmallVector<LinearIndex> indices;
+    for (Value index : access.indices)
+      if (std::optional<LinearIndex> linear = analysis.decompose(index))
+        indices.push_back(*linear);
+    if (indices.size() != access.indices.size())
+      continue;
+    IndexMath math(builder);
+    Value here;
+    for (auto [number, index] : llvm::enumerate(indices))
+      here = math.both(here, analysis.isInside(builder, index, math.dim(access.buffer, int64_t(number))));
+    if (!here) {
+      setInBounds(access.op);
+      continue;
+    }
+    decided.push_back(access.op);
+    inside = math.both(inside, here);
+  }
+  if (!inside) {
+    emitNest(builder, nest);
+    nest.erase();
+    return;
+  }
+  auto branch = scf::IfOp::create(builder, inside, /*withElseRegion=*/true);
+  builder.setInsertionPointToStart(&branch.getElseRegion().front());
+  emitNest(builder, nest);
+  for (Operation* op : decided)
+    setInBounds(op);
+  builder.setInsertionPointToStart(&branch.getThenRegion().front());
+  emitNest(builder, nest);
+  nest.erase();
+}
+
+struct LowerParallel : PassWrapper<LowerParallel, OperationPass<>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(LowerParallel)
+
+  StringRef getArgument() const override {
+    return "cpu-lower-parallel";
+  }
+  StringRef getDescription() const override {
+    return "turn tile.parallel into loops that LLVM vectorises";
+  }
+  void getDependentDialects(DialectRegistry& registry) const override {
+    registry.insert<arith::ArithDialect, scf::SCFDialect>();
+  }
+
+  void runOnOperation() override {
+    getOperation()->walk([](tile::ParallelOp nest) { lowerParallel(nest); });
+  }
+};
+
+} // namespace
+
+std::unique_ptr<Pass> createLowerParallel() {
+  return std::make_unique<LowerParallel>();
+}
+
+} // namespace tilewright::cpu

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/targets/cpu/machine.h"
+
+#include <llvm/ADT/StringMap.h>
+#include <llvm/MC/MCSubtargetInfo.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Target/TargetMachine.h>
+#include <llvm/Target/TargetOptions.h>
+#include <llvm/TargetParser/Host.h>
+#include <llvm/TargetParser/Triple.h>
+
+#include <mutex>
+
+namespace tilewright::cpu {
+namespace {
+
+constexpr std::string_view x86Triple = "x86_64-unknown-linux-gnu";
+constexpr std::string_view armTriple = "aarch64-unknown-linux-gnu";
+
+void initializeTargets() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+    LLVMInitializeAArch64TargetInfo();
+    LLVMInitializeAArch64Target();
+    LLVMInitializeAArch64TargetMC();
+    LLVMInitializeAArch64AsmPrinter();
+  });
+}
+
+std::string hostFeatures() {
+  std::string features;
+  for (const auto& [name, enabled] : llvm::sys::getHostCPUFeatures()) {
+    features += features.empty() ? "" : ",";
+    features += (enabled ? "+" : "-") + name.str();
+  }
+  return features;
+}
+
+/// Fills in what the feature string of `machine` implies. False, with the missing feature, if emitted code
+/// could not run.
+bool readFeatures(Machine& machine, std::string& problem) {
+  const llvm::Triple triple(machine.triple);
+  std::string error;
+  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!target) {
+    problem = error;
+    return false;
+  }
+  std::unique_ptr<llvm::MCSubtargetInfo> info(
+      target->createMCSubtargetInfo(triple, machine.cpu, machine.features));
+  if (!info || !info->isCPUStringValid(machine.cpu)) {
+    problem = "no CPU is named '" + machine.name + "' on " + triple.getArchName().str();
+    return false;
+  }
+  machine.isX86 = triple.isX86();
+  if (!machine.isX86) {
+    machine.vectorRegisters = 32;
+    return true;
+  }
+  for (const char* needed : {"avx2", "fma", "f16c"}) {
+    if (!info->checkFeatures("+" + std::string(needed))) {
+      problem = "CPU '" + machine.name + "' lacks " + needed + ", which the cpu target needs";
+      return false;
+    }
+  }
+  machine.vectorBits = 256;
+  if (info->checkFeatures("+avx512f,+avx512bw,+avx512vl,+avx512dq")) {
+    machine.vectorBits = 512;
+    machine.vectorRegisters = 32;
+    machine.hasBf16Dot = info->checkFeatures("+avx512bf16");
+  }
+  return true;
+}
+
+} // namespace
+
+std::string_view Machine::level() const {
+  if (!isX86)
+    return "neon";
+  return vectorBits == 512 ? "avx512" : "avx2";
+}
+
+std::optional<Machine> findMachine(std::string_view name, std::string& problem) {
+  initializeTargets();
+  Machine machine;
+  machine.name = std::string(name);
+  machine.triple = std::string(x86Triple);
+  if (llvm::Triple(llvm::sys::getDefaultTargetTriple()).isAArch64())
+    machine.triple = std::string(armTriple);
+  machine.cpu = std::string(name);
+  if (name == "native") {
+    machine.name = machine.cpu = llvm::sys::getHostCPUName().str();
+    machine.features = hostFeatures();
+  } else if (name == "avx2" || name == "avx512") {
+    machine.triple = std::string(x86Triple);
+    machine.name = machine.cpu = name == "avx2" ? "x86-64-v3" : "x86-64-v4";
+  } else if (name == "neon") {
+    machine.triple = std::string(armTriple);
+    machine.name = "aarch64";
+    machine.cpu = "generic";
+    machine.features = "+neon";
+  }
+  if (!readFeatures(machine, problem))
+    return std::nullopt;
+  return machine;
+}
+
+std::unique_ptr<llvm::TargetMachine> createTargetMachine(const Machine& machine) {
+  initializeTargets();
+  const llvm::Triple triple(machine.triple);
+  std::string error;
+  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!target)
+    return nullptr;
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
+  options.NoTrappingFPMath = true;
+  return std::unique_ptr<llvm::TargetMachine>(
+      target->createTargetMachine(triple, machine.cpu, machine.features, options, llvm::Reloc::PIC_,
+                                  llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
+}
+
+} // namespace tilewright::cpu

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The machines that the CPU target makes code for, by the names that users give.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace llvm {
+class TargetMachine;
+}
+
+namespace tilewright::cpu {
+
+/// One machine: what LLVM must know, and what our own lowering chooses by.
+struct Machine {
+  /// As the manifest names it: "znver5", "x86-64-v3", "aarch64".
+  std::string name;
+  std::string triple;
+  /// LLVM's CPU name and feature string ("+avx2,-avx512f,...").
+  std::string cpu;
+  std::string features;
+  /// Bits of a vector register: 512, 256 or 128.
+  int vectorBits = 128;
+  /// Vector registers, hence how large a micro-kernel may be.
+  int vectorRegisters = 16;
+  /// `vdpbf16ps`: two bfloat16 products per lane and instruction.
+  bool hasBf16Dot = false;
+  bool isX86 = false;
+
+  /// "avx512", "avx2" or "neon".
+  std::string_view level() const;
+};
+
+/// The machine of a name: "native", "avx2", "avx512", "neon", or a CPU as LLVM names it for this host's
+/// architecture. If there is none, or if it lacks what emitted code needs, gives nothing and a sentence in
+/// `problem`.
+std::optional<Machine> findMachine(std::string_view name, std::string& problem);
+
+/// LLVM's view of the machine, for position-independent code at full optimisation.
+std::unique_ptr<llvm::TargetMachine> createTargetMachine(const Machine& machine);
+
+} // namespace tilewright::cpu

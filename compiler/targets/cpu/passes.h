@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The passes of the CPU target, in the order of the pipeline (pipeline.cpp). Each file's header shows its IR
+/// before and after.
+#pragma once
+
+#include <memory>
+
+namespace mlir {
+class Pass;
+}
+
+namespace tilewright::cpu {
+
+struct Machine;
+
+std::unique_ptr<mlir::Pass> createPackGemmOperands(const Machine& machine);
+std::unique_ptr<mlir::Pass> createPlanScratch();
+std::unique_ptr<mlir::Pass> createLowerCopies();
+std::unique_ptr<mlir::Pass> createLowerGemm(const Machine& machine);
+std::unique_ptr<mlir::Pass> createLowerReductions(const Machine& machine);
+std::unique_ptr<mlir::Pass> createLowerParallel();
+std::unique_ptr<mlir::Pass> createMakeEntryPoints();
+std::unique_ptr<mlir::Pass> createLowerBuffers();
+std::unique_ptr<mlir::Pass> createExpandSmallFloats();
+std::unique_ptr<mlir::Pass> createFlattenControlFlow();
+std::unique_ptr<mlir::Pass> createConvertToLlvm();
+
+/// Makes the passes known to tilewright-opt by their command-line names, for the machine "avx512".
+void registerPasses();
+
+} // namespace tilewright::cpu
