@@ -10,13 +10,13 @@
 ///
 /// Only float16 <-> float32 stays as an op: every machine that we support has an instruction for it. It stands
 /// before the conversion to LLVM, whose code generator would call __truncsfbf2 and its like.
+#include "compiler/passes/kernel_pass.h"
 #include "compiler/targets/cpu/float_formats.h"
 #include "compiler/targets/cpu/passes.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/Math/IR/Math.h>
 #include <mlir/IR/TypeUtilities.h>
-#include <mlir/Pass/Pass.h>
 
 namespace tilewright::cpu {
 namespace {
@@ -116,15 +116,11 @@ Value expand(ImplicitLocOpBuilder& builder, Operation* op) {
   return expandArithmetic(builder, op);
 }
 
-struct ExpandSmallFloats : PassWrapper<ExpandSmallFloats, OperationPass<>> {
+struct ExpandSmallFloats : KernelPass<ExpandSmallFloats> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ExpandSmallFloats)
-
-  StringRef getArgument() const override {
-    return "cpu-expand-small-floats";
-  }
-  StringRef getDescription() const override {
-    return "compute with small floats in float32, and spell out their conversions";
-  }
+  static constexpr llvm::StringLiteral kArgument = "cpu-expand-small-floats";
+  static constexpr llvm::StringLiteral kDescription =
+      "compute with small floats in float32, and spell out their conversions";
 
   void runOnOperation() override {
     SmallVector<Operation*> found;

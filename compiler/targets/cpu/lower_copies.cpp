@@ -15,19 +15,19 @@
 /// remainder; no element is ever checked by itself.
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/tensor_ops.h"
+#include "compiler/passes/kernel_pass.h"
 #include "compiler/targets/cpu/loops.h"
 #include "compiler/targets/cpu/passes.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
-#include <mlir/Pass/Pass.h>
 
 namespace tilewright::cpu {
 namespace {
 
 using namespace mlir;
 using tile::BufferType;
-using tile::Region;
+using tile::BufferRegion;
 
 /// What is known of one dim of a region: its loop variable runs from 0 to `extent`, of which [lower, upper) is
 /// inside of the buffer.
@@ -39,7 +39,7 @@ struct ClampedDim {
   Value inside;
 };
 
-ClampedDim clampDim(ImplicitLocOpBuilder& builder, const Region& region, int64_t dim, bool inBounds) {
+ClampedDim clampDim(ImplicitLocOpBuilder& builder, const BufferRegion& region, int64_t dim, bool inBounds) {
   IndexMath math(builder);
   ClampedDim result;
   result.offset = math.value(region.offsets[dim]);
@@ -66,9 +66,9 @@ ClampedDim clampDim(ImplicitLocOpBuilder& builder, const Region& region, int64_t
 struct Transfer {
   ImplicitLocOpBuilder& builder;
   IndexMath math;
-  Region target;
+  BufferRegion target;
   SmallVector<ClampedDim> targetDims;
-  std::optional<Region> source;
+  std::optional<BufferRegion> source;
   SmallVector<ClampedDim> sourceDims;
   /// Per loop: its dim in the target and in the source.
   SmallVector<int64_t> targetLoops, sourceLoops;
@@ -77,10 +77,10 @@ struct Transfer {
   /// Stored where the source has nothing.
   Value pad;
 
-  Transfer(ImplicitLocOpBuilder& builder, const Region& target)
+  Transfer(ImplicitLocOpBuilder& builder, const BufferRegion& target)
       : builder(builder), math(builder), target(target) {}
 
-  static SmallVector<int64_t> loopDims(const Region& region) {
+  static SmallVector<int64_t> loopDims(const BufferRegion& region) {
     SmallVector<int64_t> dims;
     for (auto [number, extent] : llvm::enumerate(region.staticExtents()))
       if (extent != 1)
@@ -204,7 +204,7 @@ void lowerCopy(tile::CopyOp op) {
   ImplicitLocOpBuilder builder(op.getLoc(), op);
   Transfer transfer(builder, op.getTargetRegion());
   transfer.source = op.getSourceRegion();
-  const Region& source = *transfer.source;
+  const BufferRegion& source = *transfer.source;
   const BufferType from = source.type(), to = transfer.target.type();
   for (int64_t dim = 0; dim < to.getRank(); ++dim)
     transfer.targetDims.push_back(clampDim(builder, transfer.target, dim, op.isTargetInBounds(dim)));
@@ -233,15 +233,11 @@ void lowerCopy(tile::CopyOp op) {
   op.erase();
 }
 
-struct LowerCopies : PassWrapper<LowerCopies, OperationPass<>> {
+struct LowerCopies : KernelPass<LowerCopies> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(LowerCopies)
-
-  StringRef getArgument() const override {
-    return "cpu-lower-copies";
-  }
-  StringRef getDescription() const override {
-    return "turn tile.copy and tile.fill into loops over elements";
-  }
+  static constexpr llvm::StringLiteral kArgument = "cpu-lower-copies";
+  static constexpr llvm::StringLiteral kDescription =
+      "turn tile.copy and tile.fill into loops over elements";
   void getDependentDialects(DialectRegistry& registry) const override {
     registry.insert<arith::ArithDialect, scf::SCFDialect>();
   }

@@ -14,6 +14,7 @@
 /// others stay checked in both branches.
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/structure_ops.h"
+#include "compiler/passes/kernel_pass.h"
 #include "compiler/targets/cpu/loops.h"
 #include "compiler/targets/cpu/passes.h"
 
@@ -21,7 +22,6 @@
 #include <mlir/Dialect/SCF/IR/SCF.h>
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
 #include <mlir/IR/IRMapping.h>
-#include <mlir/Pass/Pass.h>
 
 namespace tilewright::cpu {
 namespace {
@@ -38,12 +38,13 @@ struct LinearIndex {
 
 class NestAnalysis {
 public:
-  explicit NestAnalysis(tile::ParallelOp nest) : nest(nest) {}
+  explicit NestAnalysis(tile::ParallelOp nest)
+      : nest(nest), body(nest.getBodyBlock()), extents(nest.getMixedExtents()) {}
 
   /// `value` as a linear index, scaled; false if it is none.
   bool decompose(Value value, int64_t scale, LinearIndex& result) const {
     if (auto argument = dyn_cast<BlockArgument>(value))
-      if (argument.getOwner() == nest.getBodyBlock()) {
+      if (argument.getOwner() == body) {
         result.coefficients[argument.getArgNumber()] += scale;
         return true;
       }
@@ -71,7 +72,7 @@ public:
 
   std::optional<LinearIndex> decompose(Value index) const {
     LinearIndex result;
-    result.coefficients.assign(nest.getInductionVars().size(), 0);
+    result.coefficients.assign(extents.size(), 0);
     if (!decompose(index, 1, result))
       return std::nullopt;
     return result;
@@ -85,7 +86,7 @@ public:
     for (auto [value, factor] : index.invariants)
       least = math.add(least, math.mul(value, math.constant(factor)));
     Value most = least;
-    for (auto [extent, factor] : llvm::zip(nest.getMixedExtents(), index.coefficients)) {
+    for (auto [extent, factor] : llvm::zip(extents, index.coefficients)) {
       Value last = math.sub(math.value(extent), math.constant(1));
       Value reach = math.mul(last, math.constant(factor));
       (factor < 0 ? least : most) = math.add(factor < 0 ? least : most, reach);
@@ -104,7 +105,9 @@ private:
     return known && *known != 0;
   }
 
-  tile::ParallelOp nest;
+  Operation* nest;
+  Block* body;
+  SmallVector<OpFoldResult> extents;
 };
 
 struct Access {
@@ -182,15 +185,11 @@ void lowerParallel(tile::ParallelOp nest) {
   nest.erase();
 }
 
-struct LowerParallel : PassWrapper<LowerParallel, OperationPass<>> {
+struct LowerParallel : KernelPass<LowerParallel> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(LowerParallel)
-
-  StringRef getArgument() const override {
-    return "cpu-lower-parallel";
-  }
-  StringRef getDescription() const override {
-    return "turn tile.parallel into loops that LLVM vectorises";
-  }
+  static constexpr llvm::StringLiteral kArgument = "cpu-lower-parallel";
+  static constexpr llvm::StringLiteral kDescription =
+      "turn tile.parallel into loops that LLVM vectorises";
   void getDependentDialects(DialectRegistry& registry) const override {
     registry.insert<arith::ArithDialect, scf::SCFDialect>();
   }

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/targets/cpu/kernel_arguments.h"
+
+#include <mlir/IR/AffineExpr.h>
+
+namespace tilewright::cpu {
+
+using namespace mlir;
+using tile::BufferType;
+
+static AffineMap mapAttribute(func::FuncOp kernel, unsigned number, StringRef name) {
+  auto attribute = kernel.getArgAttrOfType<AffineMapAttr>(number, name);
+  return attribute ? attribute.getAffineMap() : AffineMap();
+}
+
+/// The shape of a tensor whose dims are all static.
+static AffineMap staticShape(BufferType type, unsigned symbols) {
+  SmallVector<AffineExpr> dims;
+  for (int64_t dim : type.getShape())
+    dims.push_back(getAffineConstantExpr(dim, type.getContext()));
+  return AffineMap::get(0, symbols, dims, type.getContext());
+}
+
+SmallVector<KernelArgument> kernelArguments(func::FuncOp kernel) {
+  SmallVector<KernelArgument> arguments;
+  for (unsigned number = 0; number < kernel.getNumArguments(); ++number) {
+    KernelArgument argument{};
+    argument.number = number;
+    argument.used = !kernel.getArgument(number).use_empty();
+    Type type = kernel.getArgument(number).getType();
+    argument.element = type;
+    if (auto symbol = kernel.getArgAttrOfType<StringAttr>(number, tile::kSymbolAttr)) {
+      argument.kind = KernelArgument::Symbol;
+      argument.name = symbol.str();
+    } else {
+      if (auto name = kernel.getArgAttrOfType<StringAttr>(number, tile::kNameAttr))
+        argument.name = name.str();
+      argument.buffer = dyn_cast<BufferType>(type);
+      argument.kind = argument.buffer ? KernelArgument::Tensor : KernelArgument::Scalar;
+      if (argument.buffer)
+        argument.element = argument.buffer.getElementType();
+      else if (auto dtype = kernel.getArgAttrOfType<TypeAttr>(number, tile::kDtypeAttr))
+        argument.element = dtype.getValue();
+    }
+    arguments.push_back(argument);
+  }
+  const auto symbols = unsigned(llvm::count_if(
+      arguments, [](const KernelArgument& argument) { return argument.kind == KernelArgument::Symbol; }));
+  unsigned slot = 0;
+  for (auto kind : {KernelArgument::Tensor, KernelArgument::Scalar, KernelArgument::Symbol})
+    for (KernelArgument& argument : arguments)
+      if (argument.kind == kind)
+        argument.slot = slot++;
+  for (KernelArgument& argument : arguments) {
+    if (argument.kind != KernelArgument::Tensor)
+      continue;
+    argument.shape = mapAttribute(kernel, argument.number, tile::kShapeAttr);
+    argument.strides = mapAttribute(kernel, argument.number, tile::kStridesAttr);
+    if (!argument.shape)
+      argument.shape = staticShape(argument.buffer, symbols);
+  }
+  return arguments;
+}
+
+} // namespace tilewright::cpu

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The arguments of a kernel as its signature has them, and the slots in which the runtime passes them
+/// (tilewright/kernel_abi.h).
+#pragma once
+
+#include "compiler/ir/dialect.h"
+
+#include <mlir/Dialect/Func/IR/FuncOps.h>
+#include <mlir/IR/AffineMap.h>
+
+#include <string>
+
+namespace tilewright::cpu {
+
+struct KernelArgument {
+  enum Kind { Tensor, Scalar, Symbol };
+  Kind kind;
+  std::string name;
+  /// The argument's number in the function.
+  unsigned number;
+  /// Its slot: tensors first, then scalars, then symbols, each in the order of the signature.
+  unsigned slot;
+  /// A tensor's type; null otherwise.
+  tile::BufferType buffer;
+  /// A tensor's dims, and strides in elements (empty if row-major and dense), over all symbols.
+  mlir::AffineMap shape, strides;
+  /// The element type of a tensor, or a scalar's type, with signedness.
+  mlir::Type element;
+  /// The kernel reads or writes it.
+  bool used = true;
+};
+
+/// All arguments, in the order of the signature.
+llvm::SmallVector<KernelArgument> kernelArguments(mlir::func::FuncOp kernel);
+
+} // namespace tilewright::cpu

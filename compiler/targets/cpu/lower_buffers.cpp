@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Turns buffers into pointers, and their elements into LLVM loads and stores.
+///
+///   %v = tile.load %As[%i, %j] in_bounds : !tile.buffer<64x32xf32, shared>
+/// becomes
+///   %0 = arith.muli %i, %c32      %1 = arith.addi %0, %j
+///   %2 = llvm.getelementptr inbounds %As[%1] : f32      %v = llvm.load %2 {alias_scopes, noalias_scopes}
+///
+/// An access that is not known to be in bounds is put under an scf.if: it reads 0, or is dropped. Alias scopes say that
+/// tensors, and buffers that share no scratch bytes, do not overlap; access groups of parallel loops move over.
+/// It stands last of the passes that know buffers.
+#include "compiler/ir/memory_ops.h"
+#include "compiler/passes/kernel_pass.h"
+#include "compiler/targets/cpu/attributes.h"
+#include "compiler/targets/cpu/loops.h"
+#include "compiler/targets/cpu/passes.h"
+
+#include <mlir/Dialect/Arith/IR/Arith.h>
+#include <mlir/Dialect/LLVMIR/LLVMDialect.h>
+#include <mlir/Dialect/SCF/IR/SCF.h>
+#include <mlir/Dialect/Utils/StaticValueUtils.h>
+
+namespace tilewright::cpu {
+namespace {
+
+using namespace mlir;
+using tile::BufferType;
+
+/// A buffer, taken apart.
+struct Parts {
+  Value pointer;
+  SmallVector<Value> dims, strides;
+  /// Which memory it is: the index in AliasScopes.
+  unsigned memory = 0;
+};
+
+/// One alias scope per piece of memory; piece 0 is all of global memory (two tensors may overlap).
+class AliasScopes {
+public:
+  explicit AliasScopes(func::FuncOp function) {
+    MLIRContext* context = function.getContext();
+    auto domain = LLVM::AliasScopeDomainAttr::get(context, StringAttr::get(context, function.getName()));
+    scopes.push_back(LLVM::AliasScopeAttr::get(domain, StringAttr::get(context, "global")));
+    function.walk([&](tile::AllocOp op) {
+      if (op->hasAttr(kOffsetAttr))
+        addAlloc(op, domain);
+    });
+  }
+
+  unsigned memoryOf(tile::AllocOp op) const {
+    return memories.lookup(op);
+  }
+
+  template <typename Op> void mark(Op access, unsigned memory) const {
+    SmallVector<Attribute> others;
+    for (auto [number, scope] : llvm::enumerate(scopes))
+      if (number != memory)
+        others.push_back(scope);
+    Builder builder(access.getContext());
+    access.setAliasScopesAttr(builder.getArrayAttr(scopes[memory]));
+    access.setNoaliasScopesAttr(builder.getArrayAttr(others));
+  }
+
+private:
+  struct Piece {
+    int64_t begin, end;
+    unsigned memory;
+  };
+
+  void addAlloc(tile::AllocOp op, LLVM::AliasScopeDomainAttr domain) {
+    const BufferType type = op.getType();
+    const int64_t begin = op->getAttrOfType<IntegerAttr>(kOffsetAttr).getInt();
+    const int64_t end = begin + (type.getNumElements() * type.getElementBits() + 7) / 8;
+    std::optional<unsigned> memory;
+    for (Piece& piece : pieces)
+      if (begin < piece.end && piece.begin < end) {
+        // Buffers that share bytes are one memory, and so are all that they touch.
+        const unsigned old = piece.memory;
+        if (memory && old != *memory) {
+          for (Piece& other : pieces)
+            if (other.memory == old)
+              other.memory = *memory;
+          for (auto& entry : memories)
+            if (entry.second == old)
+              entry.second = *memory;
+        } else {
+          memory = old;
+        }
+      }
+    if (!memory) {
+      memory = unsigned(scopes.size());
+      scopes.push_back(LLVM::AliasScopeAttr::get(domain, op.getSymNameAttr()));
+    }
+    pieces.push_back({begin, end, *memory});
+    memories[op] = *memory;
+  }
+
+  SmallVector<Attribute> scopes;
+  SmallVector<Piece> pieces;
+  llvm::DenseMap<Operation*, unsigned> memories;
+};
+
+class BufferLowering {
+public:
+  explicit BufferLowering(func::FuncOp function)
+      : function(function), scopes(function), pointer(LLVM::LLVMPointerType::get(function.getContext())) {}
+
+  void lower() {
+    SmallVector<Operation*> ops;
+    function.walk<WalkOrder::PreOrder>([&](Operation* op) { ops.push_back(op); });
+    for (Operation* op : ops) {
+      ImplicitLocOpBuilder builder(op->getLoc(), op);
+      if (auto cast = dyn_cast<UnrealizedConversionCastOp>(op))
+        lowerCast(cast);
+      else if (auto alloc = dyn_cast<tile::AllocOp>(op))
+        lowerAlloc(builder, alloc);
+      else if (auto view = dyn_cast<tile::ViewOp>(op))
+        lowerView(builder, view);
+      else if (auto dim = dyn_cast<tile::DimOp>(op))
+        replace(op, parts(dim.getBuffer()).dims[dim.getDim()]);
+      else if (auto load = dyn_cast<tile::LoadOp>(op))
+        replace(op, lowerLoad(builder, load));
+      else if (auto store = dyn_cast<tile::StoreOp>(op))
+        lowerStore(builder, store);
+    }
+    for (Operation* op : llvm::reverse(dead))
+      op->erase();
+  }
+
+private:
+  Parts& parts(Value buffer) {
+    return buffers.find(buffer)->second;
+  }
+
+  void replace(Operation* op, Value value) {
+    op->getResult(0).replaceAllUsesWith(value);
+    dead.push_back(op);
+  }
+
+  /// Either (pointer, dims, strides) to a buffer, or a buffer to its pointer.
+  void lowerCast(UnrealizedConversionCastOp op) {
+    if (auto type = dyn_cast<BufferType>(op.getResult(0).getType())) {
+      const auto rank = unsigned(type.getRank());
+      Parts result{op.getOperand(0), {}, {}, 0};
+      result.dims.assign(op.operand_begin() + 1, op.operand_begin() + 1 + rank);
+      result.strides.assign(op.operand_begin() + 1 + rank, op.operand_end());
+      buffers[op.getResult(0)] = std::move(result);
+      dead.push_back(op);
+    } else if (isa<BufferType>(op.getOperand(0).getType())) {
+      replace(op, parts(op.getOperand(0)).pointer);
+    }
+  }
+
+  Parts denseParts(ImplicitLocOpBuilder& builder, Value base, SmallVector<Value> dims) const {
+    IndexMath math(builder);
+    Parts result{base, std::move(dims), {}, 0};
+    result.strides.assign(result.dims.size(), Value());
+    Value stride = math.constant(1);
+    for (size_t dim = result.dims.size(); dim-- > 0; stride = math.mul(stride, result.dims[dim]))
+      result.strides[dim] = stride;
+    return result;
+  }
+
+  void lowerAlloc(ImplicitLocOpBuilder& builder, tile::AllocOp op) {
+    const BufferType type = op.getType();
+    IndexMath math(builder);
+    SmallVector<Value> dims;
+    for (int64_t dim : type.getShape())
+      dims.push_back(math.constant(dim));
+    Value base;
+    if (auto offset = op->getAttrOfType<IntegerAttr>(kOffsetAttr)) {
+      base = LLVM::GEPOp::create(builder, pointer, builder.getI8Type(), function.getArgument(1),
+                                 ArrayRef<LLVM::GEPArg>(int32_t(offset.getInt())),
+                                 LLVM::GEPNoWrapFlags::inbounds);
+    } else {
+      // A stack slot, in the entry block so that LLVM sees a register.
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToStart(&function.getBody().front());
+      Value one = arith::ConstantOp::create(builder, builder.getI64IntegerAttr(1));
+      base = LLVM::AllocaOp::create(builder, pointer, storageType(type), one);
+    }
+    Parts result = denseParts(builder, base, dims);
+    result.memory = scopes.memoryOf(op);
+    buffers[op.getResult()] = std::move(result);
+    dead.push_back(op);
+  }
+
+  void lowerView(ImplicitLocOpBuilder& builder, tile::ViewOp op) {
+    const auto type = cast<BufferType>(op.getResult().getType());
+    IndexMath math(builder);
+    SmallVector<Value> dims;
+    auto next = op.getDims().begin();
+    for (int64_t dim : type.getShape())
+      dims.push_back(ShapedType::isDynamic(dim) ? *next++ : math.constant(dim));
+    Parts result = denseParts(builder, parts(op.getSource()).pointer, dims);
+    result.memory = parts(op.getSource()).memory;
+    buffers[op.getResult()] = std::move(result);
+    dead.push_back(op);
+  }
+
+  /// How an element lies in memory.
+  static Type storageType(BufferType type) {
+    Type scalar = type.getScalarType();
+    const bool isByte = type.getElementBits() == 8;
+    return isByte ? Type(IntegerType::get(type.getContext(), 8)) : scalar;
+  }
+
+  Value address(ImplicitLocOpBuilder& builder, Value buffer, ValueRange indices) {
+    IndexMath math(builder);
+    const Parts& from = parts(buffer);
+    Value flat = math.constant(0);
+    for (auto [index, stride] : llvm::zip(indices, from.strides))
+      flat = math.add(flat, math.mul(index, stride));
+    Value wide = builder.createOrFold<arith::IndexCastOp>(builder.getI64Type(), flat);
+    return LLVM::GEPOp::create(builder, pointer, storageType(cast<BufferType>(buffer.getType())),
+                               from.pointer, ValueRange(wide), LLVM::GEPNoWrapFlags::inbounds);
+  }
+
+  /// An i1 that says that all indices are within their dims; null if that is known.
+  Value bounds(ImplicitLocOpBuilder& builder, Value buffer, ValueRange indices) {
+    IndexMath math(builder);
+    Value inside;
+    for (auto [index, dim] : llvm::zip(indices, parts(buffer).dims)) {
+      Value here = builder.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::ult, index, dim);
+      std::optional<int64_t> known = getConstantIntValue(here);
+      if (!known || *known == 0)
+        inside = math.both(inside, here);
+    }
+    return inside;
+  }
+
+  template <typename Op> void carryMetadata(Op access, Operation* from, Value buffer) {
+    if (cast<BufferType>(buffer.getType()).getSpace() != tile::MemorySpace::Var)
+      scopes.mark(access, parts(buffer).memory);
+    if (Attribute group = from->getAttr(kAccessGroupAttr))
+      access.setAccessGroupsAttr(Builder(access.getContext()).getArrayAttr(group));
+  }
+
+  Value readElement(ImplicitLocOpBuilder& builder, tile::LoadOp op) {
+    const auto type = cast<BufferType>(op.getBuffer().getType());
+    auto load = LLVM::LoadOp::create(builder, storageType(type),
+                                     address(builder, op.getBuffer(), op.getIndices()));
+    carryMetadata(load, op, op.getBuffer());
+    Type scalar = type.getScalarType();
+    if (scalar.isInteger(1))
+      return convertElement(builder, load, builder.getIntegerType(8, false), scalar);
+    if (load.getType() != scalar)
+      return arith::BitcastOp::create(builder, scalar, load);
+    return load;
+  }
+
+  void writeElement(ImplicitLocOpBuilder& builder, tile::StoreOp op) {
+    const auto type = cast<BufferType>(op.getBuffer().getType());
+    Value value = op.getValue();
+    Type storage = storageType(type);
+    if (value.getType().isInteger(1))
+      value = arith::ExtUIOp::create(builder, storage, value);
+    else if (value.getType() != storage)
+      value = arith::BitcastOp::create(builder, storage, value);
+    auto store =
+        LLVM::StoreOp::create(builder, value, address(builder, op.getBuffer(), op.getIndices()));
+    carryMetadata(store, op, op.getBuffer());
+  }
+
+  Value lowerLoad(ImplicitLocOpBuilder& builder, tile::LoadOp op) {
+    Value inside;
+    if (!op.getInBounds())
+      inside = bounds(builder, op.getBuffer(), op.getIndices());
+    if (!inside)
+      return readElement(builder, op);
+    auto branch = scf::IfOp::create(builder, op.getType(), inside, /*withElseRegion=*/true);
+    builder.setInsertionPointToStart(&branch.getThenRegion().front());
+    scf::YieldOp::create(builder, readElement(builder, op));
+    builder.setInsertionPointToStart(&branch.getElseRegion().front());
+    scf::YieldOp::create(builder, zero(builder, op.getType()));
+    return branch.getResult(0);
+  }
+
+  void lowerStore(ImplicitLocOpBuilder& builder, tile::StoreOp op) {
+    dead.push_back(op);
+    Value inside;
+    if (!op.getInBounds())
+      inside = bounds(builder, op.getBuffer(), op.getIndices());
+    if (inside) {
+      auto branch = scf::IfOp::create(builder, inside);
+      builder.setInsertionPointToStart(&branch.getThenRegion().front());
+    }
+    writeElement(builder, op);
+  }
+
+  func::FuncOp function;
+  AliasScopes scopes;
+  Type pointer;
+  llvm::DenseMap<Value, Parts> buffers;
+  SmallVector<Operation*> dead;
+};
+
+struct LowerBuffers : KernelPass<LowerBuffers> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(LowerBuffers)
+  static constexpr llvm::StringLiteral kArgument = "cpu-lower-buffers";
+  static constexpr llvm::StringLiteral kDescription =
+      "turn buffers into pointers, and their elements into loads and stores";
+  void getDependentDialects(DialectRegistry& registry) const override {
+    registry.insert<arith::ArithDialect, scf::SCFDialect, LLVM::LLVMDialect>();
+  }
+
+  void runOnOperation() override {
+    BufferLowering(getOperation()).lower();
+  }
+};
+
+} // namespace
+
+std::unique_ptr<Pass> createLowerBuffers() {
+  return std::make_unique<LowerBuffers>();
+}
+
+} // namespace tilewright::cpu

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Turns tile.gemm (operands as PackGemmOperands leaves them) into micro-kernels on vectors.
+///
+///   tile.gemm %a : <64x32xf32, shared>, %b : <32x64xf32, shared> into %C : <64x64xf32, fragment>
+/// becomes, for AVX-512
+///   scf.for %n = 0 to 64 step 32 { scf.for %m = 0 to 60 step 12 {
+///     %c:24 = llvm.load ... : vector<16xf32>                            // 12 rows of 2 vectors of C
+///     %r:24 = scf.for %k = 0 to 32 iter_args(%c:24) {
+///       %b0, %b1 = llvm.load ...      %a = vector.broadcast of an element of A      math.fma ... }
+///     llvm.store %r ... } }
+///   ... and once more for the 4 rows that are left
+///
+/// The accumulators stay in registers through the loop over k. Columns that fill no whole vector get a vector of
+/// just their number of lanes. It stands before the buffers become pointers, and casts them itself.
+#include "compiler/ir/tensor_ops.h"
+#include "compiler/passes/kernel_pass.h"
+#include "compiler/targets/cpu/loops.h"
+#include "compiler/targets/cpu/machine.h"
+#include "compiler/targets/cpu/passes.h"
+
+#include <mlir/Dialect/Arith/IR/Arith.h>
+#include <mlir/Dialect/LLVMIR/LLVMDialect.h>
+#include <mlir/Dialect/Math/IR/Math.h>
+#include <mlir/Dialect/SCF/IR/SCF.h>
+#include <mlir/Dialect/Vector/IR/VectorOps.h>
+
+namespace tilewright::cpu {
+namespace {
+
+using namespace mlir;
+using tile::BufferRegion;
+using tile::BufferType;
+
+/// How many rows, and vectors of columns, one micro-kernel holds in registers.
+struct KernelShape {
+  int64_t rows;
+  int64_t vectors;
+};
+
+KernelShape kernelShape(const Machine& machine) {
+  // rows * vectors accumulators, `vectors` of b, and one or two of a must fit the register file.
+  if (machine.vectorRegisters < 32)
+    return {6, 2};
+  return machine.isX86 ? KernelShape{12, 2} : KernelShape{8, 3};
+}
+
+/// A matrix in memory: where it starts, and how many elements apart its rows are.
+struct Matrix {
+  Value pointer;
+  int64_t rowStride = 0;
+};
+
+class GemmLowering {
+public:
+  GemmLowering(tile::GemmOp op, const Machine& machine)
+      : op(op), builder(op.getLoc(), op), math(builder),
+        element(op.getCRegion().type().getScalarType()), shape(kernelShape(machine)),
+        lanes(machine.vectorBits / int64_t(element.getIntOrFloatBitWidth())) {}
+
+  void lower() {
+    a = matrix(op.getARegion());
+    b = matrix(op.getBRegion());
+    c = matrix(op.getCRegion());
+    SmallVector<int64_t> extentsC = op.getCRegion().staticExtents();
+    SmallVector<int64_t> extentsA = op.getARegion().staticExtents();
+    rows = extentsC[extentsC.size() - 2];
+    columns = extentsC.back();
+    depth = op.getTransposeA() ? extentsA[extentsA.size() - 2] : extentsA.back();
+    lowerColumns();
+    op.erase();
+  }
+
+private:
+  Matrix matrix(const BufferRegion& region) {
+    const BufferType type = region.type();
+    Value offset = math.constant(0);
+    int64_t stride = 1;
+    for (int64_t dim = type.getRank() - 1; dim >= 0; --dim) {
+      offset = math.add(offset, math.mul(math.value(region.offsets[dim]), math.constant(stride)));
+      stride *= type.getShape()[dim];
+    }
+    auto pointerType = LLVM::LLVMPointerType::get(builder.getContext());
+    Value base =
+        UnrealizedConversionCastOp::create(builder, pointerType, region.buffer).getResult(0);
+    return {elementPointer(base, offset), type.getShape().back()};
+  }
+
+  Value elementPointer(Value base, Value index) {
+    Value wide = arith::IndexCastOp::create(builder, builder.getI64Type(), index);
+    return LLVM::GEPOp::create(builder, base.getType(), element, base, ValueRange(wide),
+                               LLVM::GEPNoWrapFlags::inbounds);
+  }
+
+  /// `base` plus a constant number of elements.
+  Value constantPointer(Value base, int64_t index) {
+    return LLVM::GEPOp::create(builder, base.getType(), element, base,
+                               ArrayRef<LLVM::GEPArg>(int32_t(index)), LLVM::GEPNoWrapFlags::inbounds);
+  }
+
+  unsigned elementBytes() const {
+    return element.getIntOrFloatBitWidth() / 8;
+  }
+
+  /// Runs `body` for every tile of `count` in steps of `step`, as a loop if there are several; `rest` once for
+  /// what is left.
+  void forTiles(int64_t count, int64_t step, llvm::function_ref<void(Value, int64_t)> body) {
+    const int64_t whole = count / step;
+    if (whole == 1) {
+      body(math.constant(0), step);
+    } else if (whole > 1) {
+      auto loop = scf::ForOp::create(builder, math.constant(0), math.constant(whole * step),
+                                     math.constant(step));
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToStart(loop.getBody());
+      body(loop.getInductionVar(), step);
+    }
+    if (count % step)
+      body(math.constant(whole * step), count % step);
+  }
+
+  void lowerColumns() {
+    forTiles(columns, shape.vectors * lanes, [&](Value column, int64_t width) {
+      SmallVector<int64_t> widths(width / lanes, lanes);
+      if (width % lanes)
+        widths.push_back(width % lanes);
+      forTiles(rows, shape.rows,
+               [&](Value row, int64_t count) { microKernel(row, count, column, widths); });
+    });
+  }
+
+  Type vectorType(int64_t width) const {
+    return VectorType::get({width}, element);
+  }
+
+  Value load(Type type, Value pointer) {
+    return LLVM::LoadOp::create(builder, type, pointer, elementBytes());
+  }
+
+  Value multiplyAdd(Value x, Value y, Value sum) {
+    if (isa<FloatType>(element))
+      return math::FmaOp::create(builder, x, y, sum);
+    return arith::AddIOp::create(builder, arith::MulIOp::create(builder, x, y), sum);
+  }
+
+  /// `count` rows from `row` on, and the columns of `widths` from `column` on.
+  void microKernel(Value row, int64_t count, Value column, ArrayRef<int64_t> widths) {
+    Value target = elementPointer(c.pointer, math.add(math.mul(row, math.constant(c.rowStride)), column));
+    SmallVector<Value> sums;
+    forAccumulators(count, widths, [&](int64_t r, int64_t offset, int64_t width) {
+      Type type = vectorType(width);
+      sums.push_back(op.getClearAccum()
+                         ? zero(builder, type)
+                         : load(type, constantPointer(target, r * c.rowStride + offset)));
+    });
+    const int64_t rowStep = op.getTransposeA() ? 1 : a.rowStride;
+    const int64_t depthStep = op.getTransposeA() ? a.rowStride : 1;
+    Value aStart = elementPointer(a.pointer, math.mul(row, math.constant(rowStep)));
+    Value bStart = elementPointer(b.pointer, column);
+
+    auto loop = scf::ForOp::create(builder, math.constant(0), math.constant(depth), math.constant(1), sums);
+    {
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToStart(loop.getBody());
+      Value k = loop.getInductionVar();
+      Value aHere = elementPointer(aStart, math.mul(k, math.constant(depthStep)));
+      Value bHere = elementPointer(bStart, math.mul(k, math.constant(b.rowStride)));
+      scf::YieldOp::create(builder, step(aHere, rowStep, bHere, count, widths, loop.getRegionIterArgs()));
+    }
+    int64_t number = 0;
+    forAccumulators(count, widths, [&](int64_t r, int64_t offset, int64_t) {
+      LLVM::StoreOp::create(builder, loop.getResult(number++),
+                            constantPointer(target, r * c.rowStride + offset), elementBytes());
+    });
+  }
+
+  /// One k: all products of a column of a and a row of b, added to `sums`.
+  SmallVector<Value> step(Value aHere, int64_t rowStep, Value bHere, int64_t count,
+                          ArrayRef<int64_t> widths, ValueRange sums) {
+    SmallVector<Value> right, results;
+    int64_t offset = 0;
+    for (int64_t width : widths) {
+      right.push_back(load(vectorType(width), constantPointer(bHere, offset)));
+      offset += width;
+    }
+    for (int64_t r = 0; r < count; ++r) {
+      Value left = load(element, constantPointer(aHere, r * rowStep));
+      for (auto [number, width] : llvm::enumerate(widths)) {
+        Value spread = vector::BroadcastOp::create(builder, vectorType(width), left);
+        results.push_back(multiplyAdd(spread, right[number], sums[results.size()]));
+      }
+    }
+    return results;
+  }
+
+  static void forAccumulators(int64_t count, ArrayRef<int64_t> widths,
+                              llvm::function_ref<void(int64_t, int64_t, int64_t)> body) {
+    for (int64_t r = 0; r < count; ++r) {
+      int64_t offset = 0;
+      for (int64_t width : widths) {
+        body(r, offset, width);
+        offset += width;
+      }
+    }
+  }
+
+  tile::GemmOp op;
+  ImplicitLocOpBuilder builder;
+  IndexMath math;
+  Type element;
+  KernelShape shape;
+  int64_t lanes;
+  Matrix a, b, c;
+  int64_t rows = 0, columns = 0, depth = 0;
+};
+
+struct LowerGemm : KernelPass<LowerGemm> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(LowerGemm)
+  static constexpr llvm::StringLiteral kArgument = "cpu-lower-gemm";
+  static constexpr llvm::StringLiteral kDescription = "turn tile.gemm into micro-kernels on vectors";
+  explicit LowerGemm(Machine machine) : machine(std::move(machine)) {}
+  void getDependentDialects(DialectRegistry& registry) const override {
+    registry.insert<arith::ArithDialect, math::MathDialect, scf::SCFDialect, vector::VectorDialect,
+                    LLVM::LLVMDialect>();
+  }
+
+  void runOnOperation() override {
+    getOperation().walk([&](tile::GemmOp op) { GemmLowering(op, machine).lower(); });
+  }
+
+  Machine machine;
+};
+
+} // namespace
+
+std::unique_ptr<Pass> createLowerGemm(const Machine& machine) {
+  return std::make_unique<LowerGemm>(machine);
+}
+
+} // namespace tilewright::cpu

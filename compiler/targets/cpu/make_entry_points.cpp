@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Replaces the kernel by the two functions that the runtime calls (tilewright/kernel_abi.h).
+///
+///   func.func @f(%A: !tile.buffer<?xf32, global>, %n: index) { tile.launch (%bx) in (%g) { ... } }
+/// becomes
+///   func.func @f_grid(%slots: !llvm.ptr, %grid: !llvm.ptr) { ... llvm.store %g, %grid ... }
+///   func.func @f_blocks(%slots, %scratch, %begin: i64, %end: i64, %launch) {
+///     %A = builtin.unrealized_conversion_cast %pointer, %n, %c1 : (!llvm.ptr, index, index) to !tile.buffer<?xf32, global>
+///     tile.for %b = %begin to %end step 1 { ... %bx = %b mod %g ... } }
+///
+/// From here on a buffer is a pointer, its dims and its strides, held together by a cast until LowerBuffers. It
+/// stands after the tile operations are loops, so that the launch's body is moved once.
+#include "compiler/ir/structure_ops.h"
+#include "compiler/targets/cpu/kernel_arguments.h"
+#include "compiler/targets/cpu/loops.h"
+#include "compiler/targets/cpu/passes.h"
+#include "compiler/targets/cpu/attributes.h"
+
+#include <mlir/Dialect/Arith/IR/Arith.h>
+#include <mlir/Dialect/LLVMIR/LLVMDialect.h>
+#include <mlir/IR/IRMapping.h>
+#include <mlir/Pass/Pass.h>
+
+namespace tilewright::cpu {
+namespace {
+
+using namespace mlir;
+
+class EntryPoints {
+public:
+  explicit EntryPoints(func::FuncOp kernel)
+      : kernel(kernel), builder(kernel.getLoc(), kernel), math(builder),
+        arguments(kernelArguments(kernel)), pointer(LLVM::LLVMPointerType::get(kernel.getContext())) {
+    launch = *kernel.getBody().front().getOps<tile::LaunchOp>().begin();
+  }
+
+  void make() {
+    makeGrid();
+    makeBlocks();
+    kernel.erase();
+  }
+
+private:
+  func::FuncOp startFunction(StringRef suffix, ArrayRef<Type> inputs) {
+    builder.setInsertionPoint(kernel);
+    auto function = func::FuncOp::create(builder, (kernel.getName() + suffix).str(),
+                                         builder.getFunctionType(inputs, {}));
+    Block* entry = function.addEntryBlock();
+    builder.setInsertionPointToStart(entry);
+    readSlots(entry->getArgument(0));
+    for (Operation& op : kernel.getBody().front()) {
+      if (&op == launch)
+        break;
+      builder.clone(op, mapping);
+    }
+    return function;
+  }
+
+  Value slot(Value slots, unsigned number) {
+    return LLVM::GEPOp::create(builder, pointer, builder.getI64Type(), slots,
+                               ArrayRef<LLVM::GEPArg>(int32_t(number)), LLVM::GEPNoWrapFlags::inbounds);
+  }
+
+  /// Maps the kernel's arguments to what stands in their slots.
+  void readSlots(Value slots) {
+    mapping.clear();
+    SmallVector<Value> symbols;
+    for (const KernelArgument& argument : arguments)
+      if (argument.kind == KernelArgument::Symbol) {
+        Value wide = LLVM::LoadOp::create(builder, builder.getI64Type(), slot(slots, argument.slot));
+        Value symbol = arith::IndexCastOp::create(builder, builder.getIndexType(), wide);
+        symbols.push_back(symbol);
+        mapping.map(kernel.getArgument(argument.number), symbol);
+      }
+    for (const KernelArgument& argument : arguments) {
+      Value old = kernel.getArgument(argument.number);
+      if (argument.kind == KernelArgument::Scalar)
+        mapping.map(old, readScalar(slot(slots, argument.slot), old.getType()));
+      else if (argument.kind == KernelArgument::Tensor)
+        mapping.map(old, readTensor(slot(slots, argument.slot), argument, symbols));
+    }
+  }
+
+  Value readScalar(Value address, Type type) {
+    if (type.isIndex()) {
+      Value wide = LLVM::LoadOp::create(builder, builder.getI64Type(), address);
+      return arith::IndexCastOp::create(builder, type, wide);
+    }
+    if (type.isInteger(1)) {
+      Value byte = LLVM::LoadOp::create(builder, builder.getI8Type(), address);
+      return convertElement(builder, byte, builder.getIntegerType(8, false), type);
+    }
+    if (type.getIntOrFloatBitWidth() == 8) {
+      Value byte = LLVM::LoadOp::create(builder, builder.getI8Type(), address);
+      return type.isInteger() ? byte : arith::BitcastOp::create(builder, type, byte).getResult();
+    }
+    return LLVM::LoadOp::create(builder, type, address);
+  }
+
+  Value readTensor(Value address, const KernelArgument& argument, ValueRange symbols) {
+    SmallVector<Value> parts{LLVM::LoadOp::create(builder, pointer, address)};
+    SmallVector<Value> dims, strides;
+    for (AffineExpr dim : argument.shape.getResults())
+      dims.push_back(evaluate(dim, symbols));
+    if (argument.strides) {
+      for (AffineExpr stride : argument.strides.getResults())
+        strides.push_back(evaluate(stride, symbols));
+    } else {
+      strides.assign(dims.size(), Value());
+      Value stride = math.constant(1);
+      for (size_t dim = dims.size(); dim-- > 0; stride = math.mul(stride, dims[dim]))
+        strides[dim] = stride;
+    }
+    llvm::append_range(parts, dims);
+    llvm::append_range(parts, strides);
+    return UnrealizedConversionCastOp::create(builder, argument.buffer, parts).getResult(0);
+  }
+
+  Value evaluate(AffineExpr expression, ValueRange symbols) {
+    if (auto constant = dyn_cast<AffineConstantExpr>(expression))
+      return math.constant(constant.getValue());
+    if (auto symbol = dyn_cast<AffineSymbolExpr>(expression))
+      return symbols[symbol.getPosition()];
+    auto binary = cast<AffineBinaryOpExpr>(expression);
+    Value left = evaluate(binary.getLHS(), symbols), right = evaluate(binary.getRHS(), symbols);
+    switch (binary.getKind()) {
+    case AffineExprKind::Add:
+      return math.add(left, right);
+    case AffineExprKind::Mul:
+      return math.mul(left, right);
+    case AffineExprKind::Mod:
+      return arith::RemSIOp::create(builder, left, right);
+    case AffineExprKind::FloorDiv:
+      return arith::FloorDivSIOp::create(builder, left, right);
+    default:
+      return arith::CeilDivSIOp::create(builder, left, right);
+    }
+  }
+
+  SmallVector<Value> gridExtents() {
+    SmallVector<Value> extents;
+    for (Value extent : launch.getGrid())
+      extents.push_back(mapping.lookup(extent));
+    return extents;
+  }
+
+  void makeGrid() {
+    func::FuncOp function = startFunction("_grid", {pointer, pointer});
+    Value grid = function.getArgument(1);
+    SmallVector<Value> extents = gridExtents();
+    extents.resize(3, math.constant(1));
+    for (auto [number, extent] : llvm::enumerate(extents)) {
+      Value wide = arith::IndexCastOp::create(builder, builder.getI64Type(), extent);
+      LLVM::StoreOp::create(builder, wide, slot(grid, unsigned(number)));
+    }
+    func::ReturnOp::create(builder);
+  }
+
+  void makeBlocks() {
+    Type wide = builder.getI64Type();
+    func::FuncOp function = startFunction("_blocks", {pointer, pointer, wide, wide, pointer});
+    function->setAttr(kBlocksAttr, builder.getUnitAttr());
+    SmallVector<Value> extents = gridExtents();
+    Value begin = arith::IndexCastOp::create(builder, builder.getIndexType(), function.getArgument(2));
+    Value end = arith::IndexCastOp::create(builder, builder.getIndexType(), function.getArgument(3));
+    auto loop = tile::ForOp::create(builder, begin, end, math.constant(1));
+    {
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToStart(loop.getBodyBlock());
+      Value rest = loop.getInductionVar();
+      for (auto [number, extent] : llvm::enumerate(extents)) {
+        const bool isLast = number + 1 == extents.size();
+        mapping.map(launch.getBlockIds()[number],
+                    isLast ? rest : arith::RemUIOp::create(builder, rest, extent).getResult());
+        if (!isLast)
+          rest = arith::DivUIOp::create(builder, rest, extent);
+      }
+      for (Operation& op : launch.getBodyBlock()->without_terminator())
+        builder.clone(op, mapping);
+    }
+    func::ReturnOp::create(builder);
+  }
+
+  func::FuncOp kernel;
+  ImplicitLocOpBuilder builder;
+  IndexMath math;
+  SmallVector<KernelArgument> arguments;
+  Type pointer;
+  tile::LaunchOp launch;
+  IRMapping mapping;
+};
+
+struct MakeEntryPoints : PassWrapper<MakeEntryPoints, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(MakeEntryPoints)
+
+  StringRef getArgument() const override {
+    return "cpu-make-entry-points";
+  }
+  StringRef getDescription() const override {
+    return "replace a kernel by the functions that the runtime calls";
+  }
+  void getDependentDialects(DialectRegistry& registry) const override {
+    registry.insert<arith::ArithDialect, func::FuncDialect, LLVM::LLVMDialect>();
+  }
+
+  void runOnOperation() override {
+    for (auto kernel : llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>()))
+      if (kernel->hasAttr(tile::kKernelAttr))
+        EntryPoints(kernel).make();
+  }
+};
+
+} // namespace
+
+std::unique_ptr<Pass> createMakeEntryPoints() {
+  return std::make_unique<MakeEntryPoints>();
+}
+
+} // namespace tilewright::cpu
