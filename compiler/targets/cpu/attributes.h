@@ -8,10 +8,11 @@ namespace tilewright::cpu {
 
 /// On tile.alloc: the buffer's byte offset in the scratch memory (i64).
 inline constexpr llvm::StringLiteral kOffsetAttr = "cpu.offset";
-/// On the kernel: bytes of scratch memory per thread (i64).
+/// On the kernel, and later on its module: bytes of scratch memory per thread (i64).
 inline constexpr llvm::StringLiteral kScratchBytesAttr = "cpu.scratch_bytes";
 
-/// On the function that runs blocks: its last argument is the TwLaunch, its second the scratch memory.
+/// On the function that runs blocks: its last argument is the TwLaunch, its second the scratch
+/// memory.
 inline constexpr llvm::StringLiteral kBlocksAttr = "cpu.blocks";
 
 } // namespace tilewright::cpu

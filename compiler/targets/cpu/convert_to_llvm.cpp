@@ -5,9 +5,10 @@
 /// becomes
 ///   %s = llvm.fadd %a, %b : f32       %e = llvm.intr.exp(%s) : (f32) -> f32
 ///
-/// MLIR's own patterns do the work, in one conversion instead of six passes. Three things differ: float to integer
-/// saturates (LLVM's plain instruction gives poison beyond the range), math functions without an LLVM intrinsic are
-/// calls of libm, and a division by an integer 0 gives 0 instead of ending the process.
+/// MLIR's own patterns do the work, in one conversion instead of six passes. Three things differ:
+/// float to integer saturates (LLVM's plain instruction gives poison beyond the range), math
+/// functions without an LLVM intrinsic are calls of libm, and a division by an integer 0 gives 0
+/// instead of ending the process.
 #include "compiler/targets/cpu/passes.h"
 
 #include <mlir/Conversion/ArithToLLVM/ArithToLLVM.h>
@@ -33,8 +34,7 @@ namespace {
 
 using namespace mlir;
 
-template <typename From>
-struct SaturatingConversion : ConvertOpToLLVMPattern<From> {
+template <typename From> struct SaturatingConversion : ConvertOpToLLVMPattern<From> {
   using ConvertOpToLLVMPattern<From>::ConvertOpToLLVMPattern;
 
   LogicalResult matchAndRewrite(From op, typename From::Adaptor adaptor,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A shared library that holds nothing but its own name: linking against it makes the result ask the dynamic
-/// linker for that library, without the library (or a sysroot) being present when we link.
+/// A shared library that holds nothing but its own name: linking against it makes the result ask
+/// the dynamic linker for that library, without the library (or a sysroot) being present when we
+/// link.
 #pragma once
 
 #include <llvm/ADT/StringRef.h>

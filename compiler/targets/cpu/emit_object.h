@@ -13,8 +13,9 @@ namespace tilewright::cpu {
 
 struct Machine;
 
-/// Optimises in place. Much shorter than LLVM's -O2: emitted code has no calls to inline, no exceptions and no
-/// globals; what pays is cleaning up addresses, hoisting, and the loop vectoriser.
+/// Optimises in place. Much shorter than LLVM's -O2: emitted code has no calls to inline, no
+/// exceptions and no globals; what pays is cleaning up addresses, hoisting, and the loop
+/// vectoriser.
 void optimizeModule(llvm::Module& module, const Machine& machine, llvm::TargetMachine& target);
 
 /// The object file's bytes; empty if the target cannot emit one.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Computes with small floats (float16, bfloat16, 8 bits) in float32, and spells out their conversions.
+/// Computes with small floats (float16, bfloat16, 8 bits) in float32, and spells out their
+/// conversions.
 ///
 ///   %c = arith.addf %a, %b : bf16
 /// becomes
@@ -8,8 +9,9 @@
 ///   ... add 0x7fff and the odd bit, shift right by 16, keep NaN ...  (to nearest even)
 ///   %c = arith.bitcast %9 : i16 to bf16
 ///
-/// Only float16 <-> float32 stays as an op: every machine that we support has an instruction for it. It stands
-/// before the conversion to LLVM, whose code generator would call __truncsfbf2 and its like.
+/// Only float16 <-> float32 stays as an op: every machine that we support has an instruction for
+/// it. It stands before the conversion to LLVM, whose code generator would call __truncsfbf2 and
+/// its like.
 #include "compiler/passes/kernel_pass.h"
 #include "compiler/targets/cpu/float_formats.h"
 #include "compiler/targets/cpu/passes.h"
@@ -45,13 +47,14 @@ Value expandExtension(ImplicitLocOpBuilder& builder, arith::ExtFOp op) {
   return result.isF32() ? wide : arith::ExtFOp::create(builder, op.getType(), wide).getResult();
 }
 
-/// An int64 that float64 holds exactly and that rounds to a small float as `value` does: low bits beyond the
-/// 53 are folded into one sticky bit.
+/// An int64 that float64 holds exactly and that rounds to a small float as `value` does: low bits
+/// beyond the 53 are folded into one sticky bit.
 Value foldLowBits(ImplicitLocOpBuilder& builder, Value value) {
   auto constant = [&](int64_t number) -> Value {
     TypedAttr scalar = builder.getI64IntegerAttr(number);
     auto shaped = dyn_cast<VectorType>(value.getType());
-    return shaped ? arith::ConstantOp::create(builder, DenseElementsAttr::get(shaped, Attribute(scalar)))
+    return shaped ? arith::ConstantOp::create(builder,
+                                              DenseElementsAttr::get(shaped, Attribute(scalar)))
                   : arith::ConstantOp::create(builder, scalar);
   };
   Value low = arith::AndIOp::create(builder, value, constant(0x7ff));
@@ -67,8 +70,7 @@ Value foldLowBits(ImplicitLocOpBuilder& builder, Value value) {
   return arith::SelectOp::create(builder, isSmallNumber, value, folded);
 }
 
-template <typename Op>
-Value expandFromInteger(ImplicitLocOpBuilder& builder, Op op) {
+template <typename Op> Value expandFromInteger(ImplicitLocOpBuilder& builder, Op op) {
   Value in = op.getIn();
   const unsigned width = getElementTypeOrSelf(in.getType()).getIntOrFloatBitWidth();
   if (width > 32)
@@ -127,7 +129,8 @@ struct ExpandSmallFloats : KernelPass<ExpandSmallFloats> {
     getOperation()->walk([&](Operation* op) {
       if (!isa_and_nonnull<arith::ArithDialect, math::MathDialect>(op->getDialect()))
         return;
-      if (llvm::any_of(op->getOperandTypes(), isSmall) || llvm::any_of(op->getResultTypes(), isSmall))
+      if (llvm::any_of(op->getOperandTypes(), isSmall) ||
+          llvm::any_of(op->getResultTypes(), isSmall))
         found.push_back(op);
     });
     for (Operation* op : found) {

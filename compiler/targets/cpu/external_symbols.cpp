@@ -12,24 +12,26 @@
 namespace tilewright::cpu {
 namespace {
 
-/// From the C library, or given by the caller (`tilewright_parallel_for` is weak, see docs/cpu-target.md).
+/// From the C library, or given by the caller (`tilewright_parallel_for` is weak, see
+/// docs/cpu-target.md).
 constexpr llvm::StringLiteral fromC[] = {
     "memcpy", "memmove", "memset", "malloc", "free", "tilewright_parallel_for",
 };
 
 /// From libm, in double; the float forms have an `f` at the end.
 constexpr llvm::StringLiteral fromMath[] = {
-    "acos", "acosh", "asin", "asinh", "atan",  "atan2", "atanh", "cbrt",      "ceil",
-    "cos",  "cosh",  "erf",  "erfc",  "exp",   "exp2",  "expm1", "floor",     "fma",
-    "fmod", "log",   "log10", "log1p", "log2", "pow",   "rint",  "round",     "roundeven",
-    "sin",  "sinh",  "sqrt", "tan",   "tanh",  "trunc", "exp10", "nearbyint", "hypot",
-    "fmax", "fmin",  "ldexp", "copysign",
+    "acos",  "acosh", "asin",      "asinh", "atan",  "atan2", "atanh", "cbrt",
+    "ceil",  "cos",   "cosh",      "erf",   "erfc",  "exp",   "exp2",  "expm1",
+    "floor", "fma",   "fmod",      "log",   "log10", "log1p", "log2",  "pow",
+    "rint",  "round", "roundeven", "sin",   "sinh",  "sqrt",  "tan",   "tanh",
+    "trunc", "exp10", "nearbyint", "hypot", "fmax",  "fmin",  "ldexp", "copysign",
 };
 
 /// Functions of one argument in libmvec since glibc 2.35, in double and float.
 constexpr llvm::StringLiteral vectorUnary[] = {
-    "acos", "acosh", "asin",  "asinh", "atan", "atanh", "cbrt", "cos",  "cosh", "erf",  "erfc",
-    "exp",  "exp10", "exp2",  "expm1", "log",  "log10", "log1p", "log2", "sin",  "sinh", "tan", "tanh",
+    "acos",  "acosh", "asin", "asinh", "atan",  "atanh", "cbrt",  "cos",
+    "cosh",  "erf",   "erfc", "exp",   "exp10", "exp2",  "expm1", "log",
+    "log10", "log1p", "log2", "sin",   "sinh",  "tan",   "tanh",
 };
 constexpr llvm::StringLiteral vectorBinary[] = {"pow", "atan2"};
 
@@ -49,7 +51,8 @@ struct VectorTable {
     return names.emplace_back(std::move(name));
   }
 
-  void add(llvm::StringRef function, VectorLevel level, int elementBits, llvm::StringRef arguments) {
+  void add(llvm::StringRef function, VectorLevel level, int elementBits,
+           llvm::StringRef arguments) {
     const int lanes = level.bits / elementBits;
     const std::string suffix = elementBits == 32 ? "f" : "";
     const std::string shape = "N" + std::to_string(lanes) + arguments.str() + "_";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The symbols that emitted code may take from outside: the one list, with the library of each. A kernel
-/// that needs any other symbol is refused when it is linked, so that no call into a compiler's support
-/// library (`__truncsfbf2`, `__extendhfsf2`, ...) goes unnoticed.
+/// The symbols that emitted code may take from outside: the one list, with the library of each. A
+/// kernel that needs any other symbol is refused when it is linked, so that no call into a
+/// compiler's support library (`__truncsfbf2`, `__extendhfsf2`, ...) goes unnoticed.
 #pragma once
 
 #include <llvm/ADT/ArrayRef.h>

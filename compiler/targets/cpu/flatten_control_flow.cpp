@@ -9,9 +9,10 @@
 ///   ^latch:     %stop = llvm.load volatile %launch      cf.cond_br %stop, ^leave, ^head(%k + %s)
 ///   ^leave:     llvm.call %launch->leave(%launch)       func.return
 ///
-/// MLIR's own lowering knows neither `tile.break` nor our polling: a loop that the user wrote may run long, so it looks
-/// at TwLaunch::stop at each turn. Loops that we made (scf.for) are short and do not. It stands after the buffers are
-/// pointers, when nothing needs structured regions any more.
+/// MLIR's own lowering knows neither `tile.break` nor our polling: a loop that the user wrote may
+/// run long, so it looks at TwLaunch::stop at each turn. Loops that we made (scf.for) are short and
+/// do not. It stands after the buffers are pointers, when nothing needs structured regions any
+/// more.
 #include "compiler/ir/structure_ops.h"
 #include "compiler/passes/kernel_pass.h"
 #include "compiler/targets/cpu/attributes.h"
@@ -101,8 +102,8 @@ private:
     cf::CondBranchOp::create(builder, condition, whenTrue, whenFalse);
   }
 
-  /// Inserts `head` (with the loop variable and `carried` as arguments), which enters `body` while the variable is
-  /// below `upper`.
+  /// Inserts `head` (with the loop variable and `carried` as arguments), which enters `body` while
+  /// the variable is below `upper`.
   Block* makeHead(Block* before, Block* body, Block* after, Value lower, Value upper,
                   ValueRange carried) {
     Block* head = builder.createBlock(body);
@@ -124,7 +125,8 @@ private:
     Block* before = op->getBlock();
     Block* after = splitAfter(op);
     auto [body, last] = inlineBefore(op.getRegion(), after);
-    Block* head = makeHead(before, body, after, op.getLowerBound(), op.getUpperBound(), op.getInitArgs());
+    Block* head =
+        makeHead(before, body, after, op.getLowerBound(), op.getUpperBound(), op.getInitArgs());
     for (auto [inner, outer] : llvm::zip(body->getArguments(), head->getArguments()))
       inner.replaceAllUsesWith(outer);
     body->eraseArguments(0, body->getNumArguments());
@@ -188,7 +190,8 @@ private:
     op->erase();
   }
 
-  /// Replaces `tile.break` and `tile.continue` in the blocks [first, end) by branches. What follows them is dead.
+  /// Replaces `tile.break` and `tile.continue` in the blocks [first, end) by branches. What follows
+  /// them is dead.
   void routeBreaks(Block* first, Block* end, Block* breakTo, Block* continueTo) {
     SmallVector<Operation*> found;
     for (Block* block = first; block != end; block = block->getNextNode())
@@ -232,7 +235,8 @@ private:
         LLVM::GEPOp::create(builder, pointer, builder.getI8Type(), launch,
                             ArrayRef<LLVM::GEPArg>(leaveOffset), LLVM::GEPNoWrapFlags::inbounds);
     Value target = LLVM::LoadOp::create(builder, pointer, address);
-    auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(builder.getContext()), {pointer});
+    auto type =
+        LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(builder.getContext()), {pointer});
     LLVM::CallOp::create(builder, type, ValueRange{target, launch});
     func::ReturnOp::create(builder);
     return leave;

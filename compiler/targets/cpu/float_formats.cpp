@@ -10,7 +10,8 @@ namespace {
 
 using namespace mlir;
 
-/// Integer and float arithmetic on scalars or vectors of one shape, in 32 bits unless said otherwise.
+/// Integer and float arithmetic on scalars or vectors of one shape, in 32 bits unless said
+/// otherwise.
 struct Bits {
   ImplicitLocOpBuilder& builder;
   /// The vector type that gives the shape, or null for scalars.
@@ -90,8 +91,8 @@ uint32_t powerOfTwo(int exponent) {
   return uint32_t(exponent + 127) << 23;
 }
 
-/// float64 to float32 so that a second rounding (to at most 22 bits) gives what one would have given: toward
-/// zero, with the last bit set where that lost something ("round to odd").
+/// float64 to float32 so that a second rounding (to at most 22 bits) gives what one would have
+/// given: toward zero, with the last bit set where that lost something ("round to odd").
 Value roundToOdd(ImplicitLocOpBuilder& builder, Value value) {
   Bits b(builder, value);
   Value nearest = arith::TruncFOp::create(builder, b.type(builder.getF32Type()), value);
@@ -107,8 +108,7 @@ Value roundToOdd(ImplicitLocOpBuilder& builder, Value value) {
                 : arith::ConstantOp::create(builder, scalar);
     return arith::AndIOp::create(builder, raw, mask);
   };
-  Value grew =
-      arith::CmpIOp::create(builder, Predicate::ugt, magnitude(back), magnitude(value));
+  Value grew = arith::CmpIOp::create(builder, Predicate::ugt, magnitude(back), magnitude(value));
   Value inexact = arith::CmpFOp::create(builder, arith::CmpFPredicate::ONE, back, value);
   Value toZero = b.select(grew, b.sub(bits, b.constant(1)), bits);
   Value odd = b.either(toZero, b.constant(1));
@@ -126,10 +126,11 @@ Value bfloatFromFloat32(const Bits& b, Value value, Type element) {
 Value smallToFloat32(const Bits& b, Value value, const SmallFormat& format) {
   Value pattern = b.widen(b.toBits(value, 8));
   Value magnitude = b.both(pattern, b.constant(0x7f));
-  // With the exponent field read as float32's, the value is off by a power of two; the product is exact, and
-  // makes subnormals normal.
-  Value scaled = arith::MulFOp::create(b.builder, b.toFloat(b.left(magnitude, 23 - format.mantissaBits)),
-                                       b.floatConstant(powerOfTwo(127 - format.bias)));
+  // With the exponent field read as float32's, the value is off by a power of two; the product is
+  // exact, and makes subnormals normal.
+  Value scaled =
+      arith::MulFOp::create(b.builder, b.toFloat(b.left(magnitude, 23 - format.mantissaBits)),
+                            b.floatConstant(powerOfTwo(127 - format.bias)));
   Value bits = b.toBits(scaled, 32);
   const Value nan = b.constant(0x7fc00000);
   if (format.special == SpecialValues::OnlyNan) {
@@ -158,8 +159,8 @@ Value smallFromFloat32(const Bits& b, Value value, Type element, const SmallForm
   const uint32_t step = powerOfTwo(1 - format.bias - format.mantissaBits + 23);
   Value sum = arith::AddFOp::create(b.builder, b.toFloat(magnitude), b.floatConstant(step));
   Value subnormal = b.sub(b.toBits(sum, 32), b.constant(step));
-  Value result = b.select(b.is(Predicate::ult, magnitude, powerOfTwo(1 - format.bias)), subnormal,
-                          normal);
+  Value result =
+      b.select(b.is(Predicate::ult, magnitude, powerOfTwo(1 - format.bias)), subnormal, normal);
 
   Value isNan = b.is(Predicate::ugt, magnitude, infinityBits);
   if (format.special == SpecialValues::Ieee) {
@@ -189,8 +190,9 @@ Value exponentToFloat32(const Bits& b, Value value) {
 
 Value exponentFromFloat32(const Bits& b, Value value, Type element) {
   Value bits = b.toBits(value, 32);
-  // To nearest in the significand's sense: 1.5 and above goes up (ties go up: the even neighbour is not
-  // defined for a format without mantissa). Zero and below have no code but NaN or the least power.
+  // To nearest in the significand's sense: 1.5 and above goes up (ties go up: the even neighbour is
+  // not defined for a format without mantissa). Zero and below have no code but NaN or the least
+  // power.
   Value rounded = b.right(b.add(bits, b.constant(0x00400000)), 23);
   Value tiny = b.is(Predicate::ult, bits, 0x00400000);
   Value result = b.select(tiny, b.constant(0), rounded);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The 8-bit float formats as numbers, and conversions between small floats, float32 and float64 written in
-/// integer arithmetic, so that emitted code never calls a compiler's support library.
+/// The 8-bit float formats as numbers, and conversions between small floats, float32 and float64
+/// written in integer arithmetic, so that emitted code never calls a compiler's support library.
 #pragma once
 
 #include <mlir/IR/ImplicitLocOpBuilder.h>
@@ -34,8 +34,9 @@ bool isSmallFloat(mlir::Type element);
 /// `value` (a small float, or a vector of them) in float32: always exact.
 mlir::Value extendToFloat32(mlir::ImplicitLocOpBuilder& builder, mlir::Value value);
 
-/// `value` (float32 or float64, or a vector) in the small float `element`, to nearest, ties to even. Beyond the
-/// range: infinity, or NaN in formats without one.
-mlir::Value roundToSmall(mlir::ImplicitLocOpBuilder& builder, mlir::Value value, mlir::Type element);
+/// `value` (float32 or float64, or a vector) in the small float `element`, to nearest, ties to
+/// even. Beyond the range: infinity, or NaN in formats without one.
+mlir::Value roundToSmall(mlir::ImplicitLocOpBuilder& builder, mlir::Value value,
+                         mlir::Type element);
 
 } // namespace tilewright::cpu

@@ -44,8 +44,9 @@ SmallVector<KernelArgument> kernelArguments(func::FuncOp kernel) {
     }
     arguments.push_back(argument);
   }
-  const auto symbols = unsigned(llvm::count_if(
-      arguments, [](const KernelArgument& argument) { return argument.kind == KernelArgument::Symbol; }));
+  const auto symbols = unsigned(llvm::count_if(arguments, [](const KernelArgument& argument) {
+    return argument.kind == KernelArgument::Symbol;
+  }));
   unsigned slot = 0;
   for (auto kind : {KernelArgument::Tensor, KernelArgument::Scalar, KernelArgument::Symbol})
     for (KernelArgument& argument : arguments)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The arguments of a kernel as its signature has them, and the slots in which the runtime passes them
-/// (tilewright/kernel_abi.h).
+/// The arguments of a kernel as its signature has them, and the slots in which the runtime passes
+/// them (tilewright/kernel_abi.h).
 #pragma once
 
 #include "compiler/ir/dialect.h"

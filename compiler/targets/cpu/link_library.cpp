@@ -98,7 +98,8 @@ bool runLinker(llvm::ArrayRef<std::string> arguments, std::string& problem) {
 
 std::vector<std::string> undefinedSymbols(llvm::StringRef object) {
   std::vector<std::string> names;
-  auto file = llvm::object::ObjectFile::createELFObjectFile(llvm::MemoryBufferRef(object, "kernel.o"));
+  auto file =
+      llvm::object::ObjectFile::createELFObjectFile(llvm::MemoryBufferRef(object, "kernel.o"));
   if (!file) {
     llvm::consumeError(file.takeError());
     return names;
@@ -130,8 +131,8 @@ std::optional<std::vector<char>> linkLibrary(llvm::StringRef object, llvm::Strin
   std::vector<std::string> arguments = {"ld.lld", "-shared", "--threads=1", "--hash-style=gnu",
                                         "--eh-frame-hdr", "--build-id=none",
                                         // GDB and perf read .symtab: keep it.
-                                        "-soname", ("lib" + name + ".so").str(), "-z", "relro", "-z",
-                                        "noexecstack", "-o", output, input, "--no-as-needed"};
+                                        "-soname", ("lib" + name + ".so").str(), "-z", "relro",
+                                        "-z", "noexecstack", "-o", output, input, "--no-as-needed"};
   for (llvm::StringRef library : *needed) {
     const std::string stub = folder.file(library);
     folder.write(stub, makeElfStub(library, machineOf(object)));

@@ -68,9 +68,11 @@ void markParallel(Operation* innermost) {
   MLIRContext* context = innermost->getContext();
   auto group = LLVM::AccessGroupAttr::get(context);
   Builder builder(context);
-  auto vectorize = LLVM::LoopVectorizeAttr::get(context, builder.getBoolAttr(false), {}, {}, {}, {}, {}, {});
-  innermost->setAttr(kLoopAttr, LLVM::LoopAnnotationAttr::get(context, {}, vectorize, {}, {}, {}, {}, {}, {},
-                                                              {}, {}, {}, {}, {}, {}, group));
+  auto vectorize =
+      LLVM::LoopVectorizeAttr::get(context, builder.getBoolAttr(false), {}, {}, {}, {}, {}, {});
+  innermost->setAttr(kLoopAttr,
+                     LLVM::LoopAnnotationAttr::get(context, {}, vectorize, {}, {}, {}, {}, {}, {},
+                                                   {}, {}, {}, {}, {}, {}, group));
   innermost->walk([&](Operation* op) {
     Value buffer;
     if (auto load = dyn_cast<tile::LoadOp>(op))

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What the lowerings of tile operations share: index arithmetic that folds, loop nests, elements of regions.
+/// What the lowerings of tile operations share: index arithmetic that folds, loop nests, elements
+/// of regions.
 #pragma once
 
 #include "compiler/ir/region.h"
@@ -51,8 +52,8 @@ void buildNest(mlir::ImplicitLocOpBuilder& builder, llvm::ArrayRef<Range> ranges
 void buildParallelNest(mlir::ImplicitLocOpBuilder& builder, llvm::ArrayRef<Range> ranges,
                        NestBody body);
 
-/// Marks a loop for LLVM's vectoriser, and the loads and stores inside as free of order, except where
-/// they touch memory of a single thread: iterations share that.
+/// Marks a loop for LLVM's vectoriser, and the loads and stores inside as free of order, except
+/// where they touch memory of a single thread: iterations share that.
 void markParallel(mlir::Operation* innermost);
 
 /// The element of a buffer, in bounds by construction.
@@ -61,8 +62,8 @@ mlir::Value loadElement(mlir::ImplicitLocOpBuilder& builder, mlir::Value buffer,
 void storeElement(mlir::ImplicitLocOpBuilder& builder, mlir::Value value, mlir::Value buffer,
                   mlir::ValueRange indices);
 
-/// `value` of element type `from` (with signedness) as element type `to`: floats round to nearest even and go
-/// to integers toward zero, saturating; integers wrap; bool is "not 0".
+/// `value` of element type `from` (with signedness) as element type `to`: floats round to nearest
+/// even and go to integers toward zero, saturating; integers wrap; bool is "not 0".
 mlir::Value convertElement(mlir::ImplicitLocOpBuilder& builder, mlir::Value value, mlir::Type from,
                            mlir::Type to);
 

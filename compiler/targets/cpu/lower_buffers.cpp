@@ -4,11 +4,12 @@
 ///   %v = tile.load %As[%i, %j] in_bounds : !tile.buffer<64x32xf32, shared>
 /// becomes
 ///   %0 = arith.muli %i, %c32      %1 = arith.addi %0, %j
-///   %2 = llvm.getelementptr inbounds %As[%1] : f32      %v = llvm.load %2 {alias_scopes, noalias_scopes}
+///   %2 = llvm.getelementptr inbounds %As[%1] : f32      %v = llvm.load %2 {alias_scopes,
+///   noalias_scopes}
 ///
-/// An access that is not known to be in bounds is put under an scf.if: it reads 0, or is dropped. Alias scopes say that
-/// tensors, and buffers that share no scratch bytes, do not overlap; access groups of parallel loops move over.
-/// It stands last of the passes that know buffers.
+/// An access that is not known to be in bounds is put under an scf.if: it reads 0, or is dropped.
+/// Alias scopes say that tensors, and buffers that share no scratch bytes, do not overlap; access
+/// groups of parallel loops move over. It stands last of the passes that know buffers.
 #include "compiler/ir/memory_ops.h"
 #include "compiler/passes/kernel_pass.h"
 #include "compiler/targets/cpu/attributes.h"
@@ -39,7 +40,8 @@ class AliasScopes {
 public:
   explicit AliasScopes(func::FuncOp function) {
     MLIRContext* context = function.getContext();
-    auto domain = LLVM::AliasScopeDomainAttr::get(context, StringAttr::get(context, function.getName()));
+    auto domain =
+        LLVM::AliasScopeDomainAttr::get(context, StringAttr::get(context, function.getName()));
     scopes.push_back(LLVM::AliasScopeAttr::get(domain, StringAttr::get(context, "global")));
     function.walk([&](tile::AllocOp op) {
       if (op->hasAttr(kOffsetAttr))
@@ -103,7 +105,8 @@ private:
 class BufferLowering {
 public:
   explicit BufferLowering(func::FuncOp function)
-      : function(function), scopes(function), pointer(LLVM::LLVMPointerType::get(function.getContext())) {}
+      : function(function), scopes(function),
+        pointer(LLVM::LLVMPointerType::get(function.getContext())) {}
 
   void lower() {
     SmallVector<Operation*> ops;

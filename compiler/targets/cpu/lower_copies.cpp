@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Turns tile.copy and tile.fill into loops over elements.
 ///
-///   tile.copy %A[%m, 0] [64, 32] : !tile.buffer<?x32xf16, global> to %As : !tile.buffer<64x32xf16, shared>
+///   tile.copy %A[%m, 0] [64, 32] : !tile.buffer<?x32xf16, global> to %As : !tile.buffer<64x32xf16,
+///   shared>
 /// becomes
 ///   %inside = ...                               // the 64 rows from %m on are within A
 ///   scf.if %inside {
@@ -11,8 +12,8 @@
 ///     ... fill As with 0, then the same loops with the extents clamped once, here ...
 ///   }
 ///
-/// The loops of the usual, whole tile have constant bounds, which is what lets LLVM vectorise them without a
-/// remainder; no element is ever checked by itself.
+/// The loops of the usual, whole tile have constant bounds, which is what lets LLVM vectorise them
+/// without a remainder; no element is ever checked by itself.
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/tensor_ops.h"
 #include "compiler/passes/kernel_pass.h"
@@ -26,11 +27,11 @@ namespace tilewright::cpu {
 namespace {
 
 using namespace mlir;
-using tile::BufferType;
 using tile::BufferRegion;
+using tile::BufferType;
 
-/// What is known of one dim of a region: its loop variable runs from 0 to `extent`, of which [lower, upper) is
-/// inside of the buffer.
+/// What is known of one dim of a region: its loop variable runs from 0 to `extent`, of which
+/// [lower, upper) is inside of the buffer.
 struct ClampedDim {
   Value offset, extent;
   Value lower, upper;
@@ -39,7 +40,8 @@ struct ClampedDim {
   Value inside;
 };
 
-ClampedDim clampDim(ImplicitLocOpBuilder& builder, const BufferRegion& region, int64_t dim, bool inBounds) {
+ClampedDim clampDim(ImplicitLocOpBuilder& builder, const BufferRegion& region, int64_t dim,
+                    bool inBounds) {
   IndexMath math(builder);
   ClampedDim result;
   result.offset = math.value(region.offsets[dim]);
@@ -49,8 +51,8 @@ ClampedDim clampDim(ImplicitLocOpBuilder& builder, const BufferRegion& region, i
   const int64_t extent = region.staticExtents()[dim], offset = region.staticOffsets()[dim];
   const int64_t size = region.type().getShape()[dim];
   auto isKnown = [](int64_t number) { return !ShapedType::isDynamic(number); };
-  const bool fits = isKnown(extent) && isKnown(offset) && isKnown(size) && offset >= 0 &&
-                    offset + extent <= size;
+  const bool fits =
+      isKnown(extent) && isKnown(offset) && isKnown(size) && offset >= 0 && offset + extent <= size;
   if (inBounds || fits)
     return result;
   result.checked = true;
@@ -62,7 +64,8 @@ ClampedDim clampDim(ImplicitLocOpBuilder& builder, const BufferRegion& region, i
   return result;
 }
 
-/// A copy or fill, taken apart. Loops run over the dims whose extent is not 1; they pair up by order.
+/// A copy or fill, taken apart. Loops run over the dims whose extent is not 1; they pair up by
+/// order.
 struct Transfer {
   ImplicitLocOpBuilder& builder;
   IndexMath math;
@@ -109,8 +112,8 @@ struct Transfer {
     return result;
   }
 
-  /// The loops' ranges, clamped to the target and, with `bySource`, to the source. Where a dim without a loop
-  /// lies outside, all ranges are empty.
+  /// The loops' ranges, clamped to the target and, with `bySource`, to the source. Where a dim
+  /// without a loop lies outside, all ranges are empty.
   SmallVector<Range> clampedRanges(bool bySource) const {
     SmallVector<Range> ranges;
     for (int64_t dim : targetLoops)
@@ -192,7 +195,8 @@ void lowerFill(tile::FillOp op) {
   ImplicitLocOpBuilder builder(op.getLoc(), op);
   Transfer transfer(builder, op.getTargetRegion());
   for (int64_t dim = 0; dim < transfer.target.type().getRank(); ++dim)
-    transfer.targetDims.push_back(clampDim(builder, transfer.target, dim, op.isTargetInBounds(dim)));
+    transfer.targetDims.push_back(
+        clampDim(builder, transfer.target, dim, op.isTargetInBounds(dim)));
   transfer.targetLoops = Transfer::loopDims(transfer.target);
   auto element = [&](ImplicitLocOpBuilder&, ValueRange) { return op.getValue(); };
   transfer.element = element;
@@ -207,7 +211,8 @@ void lowerCopy(tile::CopyOp op) {
   const BufferRegion& source = *transfer.source;
   const BufferType from = source.type(), to = transfer.target.type();
   for (int64_t dim = 0; dim < to.getRank(); ++dim)
-    transfer.targetDims.push_back(clampDim(builder, transfer.target, dim, op.isTargetInBounds(dim)));
+    transfer.targetDims.push_back(
+        clampDim(builder, transfer.target, dim, op.isTargetInBounds(dim)));
   for (int64_t dim = 0; dim < from.getRank(); ++dim)
     transfer.sourceDims.push_back(clampDim(builder, source, dim, op.isSourceInBounds(dim)));
   transfer.targetLoops = Transfer::loopDims(transfer.target);
@@ -227,8 +232,9 @@ void lowerCopy(tile::CopyOp op) {
     return value;
   };
   transfer.element = element;
-  transfer.pad = op.getPad() ? convertElement(builder, op.getPad(), from.getElementType(), to.getElementType())
-                             : zero(builder, to.getScalarType());
+  transfer.pad =
+      op.getPad() ? convertElement(builder, op.getPad(), from.getElementType(), to.getElementType())
+                  : zero(builder, to.getScalarType());
   transfer.emit();
   op.erase();
 }

@@ -4,14 +4,15 @@
 ///   tile.gemm %a : <64x32xf32, shared>, %b : <32x64xf32, shared> into %C : <64x64xf32, fragment>
 /// becomes, for AVX-512
 ///   scf.for %n = 0 to 64 step 32 { scf.for %m = 0 to 60 step 12 {
-///     %c:24 = llvm.load ... : vector<16xf32>                            // 12 rows of 2 vectors of C
-///     %r:24 = scf.for %k = 0 to 32 iter_args(%c:24) {
+///     %c:24 = llvm.load ... : vector<16xf32>                            // 12 rows of 2 vectors of
+///     C %r:24 = scf.for %k = 0 to 32 iter_args(%c:24) {
 ///       %b0, %b1 = llvm.load ...      %a = vector.broadcast of an element of A      math.fma ... }
 ///     llvm.store %r ... } }
 ///   ... and once more for the 4 rows that are left
 ///
-/// The accumulators stay in registers through the loop over k. Columns that fill no whole vector get a vector of
-/// just their number of lanes. It stands before the buffers become pointers, and casts them itself.
+/// The accumulators stay in registers through the loop over k. Columns that fill no whole vector
+/// get a vector of just their number of lanes. It stands before the buffers become pointers, and
+/// casts them itself.
 #include "compiler/ir/tensor_ops.h"
 #include "compiler/passes/kernel_pass.h"
 #include "compiler/targets/cpu/loops.h"
@@ -94,15 +95,16 @@ private:
   /// `base` plus a constant number of elements.
   Value constantPointer(Value base, int64_t index) {
     return LLVM::GEPOp::create(builder, base.getType(), element, base,
-                               ArrayRef<LLVM::GEPArg>(int32_t(index)), LLVM::GEPNoWrapFlags::inbounds);
+                               ArrayRef<LLVM::GEPArg>(int32_t(index)),
+                               LLVM::GEPNoWrapFlags::inbounds);
   }
 
   unsigned elementBytes() const {
     return element.getIntOrFloatBitWidth() / 8;
   }
 
-  /// Runs `body` for every tile of `count` in steps of `step`, as a loop if there are several; `rest` once for
-  /// what is left.
+  /// Runs `body` for every tile of `count` in steps of `step`, as a loop if there are several;
+  /// `rest` once for what is left.
   void forTiles(int64_t count, int64_t step, llvm::function_ref<void(Value, int64_t)> body) {
     const int64_t whole = count / step;
     if (whole == 1) {
@@ -144,7 +146,8 @@ private:
 
   /// `count` rows from `row` on, and the columns of `widths` from `column` on.
   void microKernel(Value row, int64_t count, Value column, ArrayRef<int64_t> widths) {
-    Value target = elementPointer(c.pointer, math.add(math.mul(row, math.constant(c.rowStride)), column));
+    Value target =
+        elementPointer(c.pointer, math.add(math.mul(row, math.constant(c.rowStride)), column));
     SmallVector<Value> sums;
     forAccumulators(count, widths, [&](int64_t r, int64_t offset, int64_t width) {
       Type type = vectorType(width);
@@ -157,14 +160,16 @@ private:
     Value aStart = elementPointer(a.pointer, math.mul(row, math.constant(rowStep)));
     Value bStart = elementPointer(b.pointer, column);
 
-    auto loop = scf::ForOp::create(builder, math.constant(0), math.constant(depth), math.constant(1), sums);
+    auto loop =
+        scf::ForOp::create(builder, math.constant(0), math.constant(depth), math.constant(1), sums);
     {
       OpBuilder::InsertionGuard guard(builder);
       builder.setInsertionPointToStart(loop.getBody());
       Value k = loop.getInductionVar();
       Value aHere = elementPointer(aStart, math.mul(k, math.constant(depthStep)));
       Value bHere = elementPointer(bStart, math.mul(k, math.constant(b.rowStride)));
-      scf::YieldOp::create(builder, step(aHere, rowStep, bHere, count, widths, loop.getRegionIterArgs()));
+      scf::YieldOp::create(builder,
+                           step(aHere, rowStep, bHere, count, widths, loop.getRegionIterArgs()));
     }
     int64_t number = 0;
     forAccumulators(count, widths, [&](int64_t r, int64_t offset, int64_t) {
@@ -216,7 +221,8 @@ private:
 struct LowerGemm : KernelPass<LowerGemm> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(LowerGemm)
   static constexpr llvm::StringLiteral kArgument = "cpu-lower-gemm";
-  static constexpr llvm::StringLiteral kDescription = "turn tile.gemm into micro-kernels on vectors";
+  static constexpr llvm::StringLiteral kDescription =
+      "turn tile.gemm into micro-kernels on vectors";
   explicit LowerGemm(Machine machine) : machine(std::move(machine)) {}
   void getDependentDialects(DialectRegistry& registry) const override {
     registry.insert<arith::ArithDialect, math::MathDialect, scf::SCFDialect, vector::VectorDialect,

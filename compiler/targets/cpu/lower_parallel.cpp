@@ -3,15 +3,16 @@
 ///
 ///   tile.parallel (%i, %j) in [64, 32] { %v = tile.load %C[%m + %i, %j] ... }
 /// becomes
-///   %inside = ...                       // 0 <= %m and %m + 63 < rows of C: all accesses are in bounds
-///   scf.if %inside {
-///     scf.for %i = 0 to 64 { scf.for %j = 0 to 32 { %v = tile.load %C[..] in_bounds ... } {vectorize} }
+///   %inside = ...                       // 0 <= %m and %m + 63 < rows of C: all accesses are in
+///   bounds scf.if %inside {
+///     scf.for %i = 0 to 64 { scf.for %j = 0 to 32 { %v = tile.load %C[..] in_bounds ... }
+///     {vectorize} }
 ///   } else {
 ///     ... the same with each access checked by itself ...
 ///   }
 ///
-/// Only accesses whose indices are sums of loop variables times constants can be decided for the whole nest;
-/// others stay checked in both branches.
+/// Only accesses whose indices are sums of loop variables times constants can be decided for the
+/// whole nest; others stay checked in both branches.
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/structure_ops.h"
 #include "compiler/passes/kernel_pass.h"
@@ -29,7 +30,8 @@ namespace {
 using namespace mlir;
 using tile::BufferType;
 
-/// base + sum of coefficient times loop variable; `base` is made of `constant` and invariant values.
+/// base + sum of coefficient times loop variable; `base` is made of `constant` and invariant
+/// values.
 struct LinearIndex {
   int64_t constant = 0;
   SmallVector<std::pair<Value, int64_t>> invariants;
@@ -78,8 +80,8 @@ public:
     return result;
   }
 
-  /// An i1 that says that `index` lies in [0, size) in every iteration; null if that is known to be so.
-  /// Extents of 0 give any answer: no iteration runs.
+  /// An i1 that says that `index` lies in [0, size) in every iteration; null if that is known to be
+  /// so. Extents of 0 give any answer: no iteration runs.
   Value isInside(ImplicitLocOpBuilder& builder, const LinearIndex& index, Value size) const {
     IndexMath math(builder);
     Value least = math.constant(index.constant);
@@ -162,7 +164,8 @@ void lowerParallel(tile::ParallelOp nest) {
     IndexMath math(builder);
     Value here;
     for (auto [number, index] : llvm::enumerate(indices))
-      here = math.both(here, analysis.isInside(builder, index, math.dim(access.buffer, int64_t(number))));
+      here = math.both(here,
+                       analysis.isInside(builder, index, math.dim(access.buffer, int64_t(number))));
     if (!here) {
       setInBounds(access.op);
       continue;

@@ -41,8 +41,8 @@ std::string hostFeatures() {
   return features;
 }
 
-/// Fills in what the feature string of `machine` implies. False, with the missing feature, if emitted code
-/// could not run.
+/// Fills in what the feature string of `machine` implies. False, with the missing feature, if
+/// emitted code could not run.
 bool readFeatures(Machine& machine, std::string& problem) {
   const llvm::Triple triple(machine.triple);
   std::string error;

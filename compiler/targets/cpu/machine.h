@@ -33,9 +33,9 @@ struct Machine {
   std::string_view level() const;
 };
 
-/// The machine of a name: "native", "avx2", "avx512", "neon", or a CPU as LLVM names it for this host's
-/// architecture. If there is none, or if it lacks what emitted code needs, gives nothing and a sentence in
-/// `problem`.
+/// The machine of a name: "native", "avx2", "avx512", "neon", or a CPU as LLVM names it for this
+/// host's architecture. If there is none, or if it lacks what emitted code needs, gives nothing and
+/// a sentence in `problem`.
 std::optional<Machine> findMachine(std::string_view name, std::string& problem);
 
 /// LLVM's view of the machine, for position-independent code at full optimisation.

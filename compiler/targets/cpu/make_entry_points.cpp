@@ -5,16 +5,18 @@
 /// becomes
 ///   func.func @f_grid(%slots: !llvm.ptr, %grid: !llvm.ptr) { ... llvm.store %g, %grid ... }
 ///   func.func @f_blocks(%slots, %scratch, %begin: i64, %end: i64, %launch) {
-///     %A = builtin.unrealized_conversion_cast %pointer, %n, %c1 : (!llvm.ptr, index, index) to !tile.buffer<?xf32, global>
-///     tile.for %b = %begin to %end step 1 { ... %bx = %b mod %g ... } }
+///     %A = builtin.unrealized_conversion_cast %pointer, %n, %c1 : (!llvm.ptr, index, index) to
+///     !tile.buffer<?xf32, global> tile.for %b = %begin to %end step 1 { ... %bx = %b mod %g ... }
+///     }
 ///
-/// From here on a buffer is a pointer, its dims and its strides, held together by a cast until LowerBuffers. It
-/// stands after the tile operations are loops, so that the launch's body is moved once.
+/// From here on a buffer is a pointer, its dims and its strides, held together by a cast until
+/// LowerBuffers. It stands after the tile operations are loops, so that the launch's body is moved
+/// once.
 #include "compiler/ir/structure_ops.h"
+#include "compiler/targets/cpu/attributes.h"
 #include "compiler/targets/cpu/kernel_arguments.h"
 #include "compiler/targets/cpu/loops.h"
 #include "compiler/targets/cpu/passes.h"
-#include "compiler/targets/cpu/attributes.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/LLVMIR/LLVMDialect.h>
@@ -30,13 +32,16 @@ class EntryPoints {
 public:
   explicit EntryPoints(func::FuncOp kernel)
       : kernel(kernel), builder(kernel.getLoc(), kernel), math(builder),
-        arguments(kernelArguments(kernel)), pointer(LLVM::LLVMPointerType::get(kernel.getContext())) {
+        arguments(kernelArguments(kernel)),
+        pointer(LLVM::LLVMPointerType::get(kernel.getContext())) {
     launch = *kernel.getBody().front().getOps<tile::LaunchOp>().begin();
   }
 
   void make() {
     makeGrid();
     makeBlocks();
+    if (Attribute bytes = kernel->getAttr(kScratchBytesAttr))
+      kernel->getParentOp()->setAttr(kScratchBytesAttr, bytes);
     kernel.erase();
   }
 
@@ -58,7 +63,8 @@ private:
 
   Value slot(Value slots, unsigned number) {
     return LLVM::GEPOp::create(builder, pointer, builder.getI64Type(), slots,
-                               ArrayRef<LLVM::GEPArg>(int32_t(number)), LLVM::GEPNoWrapFlags::inbounds);
+                               ArrayRef<LLVM::GEPArg>(int32_t(number)),
+                               LLVM::GEPNoWrapFlags::inbounds);
   }
 
   /// Maps the kernel's arguments to what stands in their slots.
@@ -67,7 +73,8 @@ private:
     SmallVector<Value> symbols;
     for (const KernelArgument& argument : arguments)
       if (argument.kind == KernelArgument::Symbol) {
-        Value wide = LLVM::LoadOp::create(builder, builder.getI64Type(), slot(slots, argument.slot));
+        Value wide =
+            LLVM::LoadOp::create(builder, builder.getI64Type(), slot(slots, argument.slot));
         Value symbol = arith::IndexCastOp::create(builder, builder.getIndexType(), wide);
         symbols.push_back(symbol);
         mapping.map(kernel.getArgument(argument.number), symbol);
@@ -161,8 +168,10 @@ private:
     func::FuncOp function = startFunction("_blocks", {pointer, pointer, wide, wide, pointer});
     function->setAttr(kBlocksAttr, builder.getUnitAttr());
     SmallVector<Value> extents = gridExtents();
-    Value begin = arith::IndexCastOp::create(builder, builder.getIndexType(), function.getArgument(2));
-    Value end = arith::IndexCastOp::create(builder, builder.getIndexType(), function.getArgument(3));
+    Value begin =
+        arith::IndexCastOp::create(builder, builder.getIndexType(), function.getArgument(2));
+    Value end =
+        arith::IndexCastOp::create(builder, builder.getIndexType(), function.getArgument(3));
     auto loop = tile::ForOp::create(builder, begin, end, math.constant(1));
     {
       OpBuilder::InsertionGuard guard(builder);

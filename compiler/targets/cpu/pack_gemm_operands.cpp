@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Brings the operands of every tile.gemm into the form of the micro-kernel: on chip, in the type that
-/// accumulates, b as [K, N].
+/// Brings the operands of every tile.gemm into the form of the micro-kernel: on chip, in the type
+/// that accumulates, b as [K, N].
 ///
-///   tile.gemm %A : <64x32xf16, shared>, %B : <64x32xf16, shared> into %C : <64x64xf32, fragment> {transpose_b}
+///   tile.gemm %A : <64x32xf16, shared>, %B : <64x32xf16, shared> into %C : <64x64xf32, fragment>
+///   {transpose_b}
 /// becomes
 ///   %a = tile.alloc : <64x32xf32, shared>      tile.copy %A to %a
 ///   %b = tile.alloc : <32x64xf32, shared>      tile.copy %B to %b {transpose}
 ///   tile.gemm %a, %b into %C
 ///
-/// A result narrower than float32 is staged too: it accumulates in float32 and is rounded once. A `clear` that is
-/// known only at run time becomes a fill under scf.if. It stands first, so that scratch planning sees the copies'
-/// targets.
+/// A result narrower than float32 is staged too: it accumulates in float32 and is rounded once. A
+/// `clear` that is known only at run time becomes a fill under scf.if. It stands first, so that
+/// scratch planning sees the copies' targets.
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/tensor_ops.h"
 #include "compiler/passes/kernel_pass.h"

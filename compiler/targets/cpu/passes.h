@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The passes of the CPU target, in the order of the pipeline (pipeline.cpp). Each file's header shows its IR
-/// before and after.
+/// The passes of the CPU target, in the order of the pipeline (pipeline.cpp). Each file's header
+/// shows its IR before and after.
 #pragma once
 
 #include <memory>

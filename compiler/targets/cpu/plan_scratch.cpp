@@ -6,14 +6,15 @@
 ///   %a = tile.alloc "A_shared" {cpu.offset = 0} : !tile.buffer<64x32xf32, shared>
 /// and the function gets {cpu.scratch_bytes = 8192}.
 ///
-/// Buffers that are never live at once share bytes (first fit). A buffer that is used in a loop but allocated
-/// outside of it lives as long as the whole loop. Mutable scalars (var) get no place: they become stack slots,
-/// which LLVM turns into registers. It stands after everything that allocates.
+/// Buffers that are never live at once share bytes (first fit). A buffer that is used in a loop but
+/// allocated outside of it lives as long as the whole loop. Mutable scalars (var) get no place:
+/// they become stack slots, which LLVM turns into registers. It stands after everything that
+/// allocates.
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/structure_ops.h"
 #include "compiler/passes/kernel_pass.h"
-#include "compiler/targets/cpu/passes.h"
 #include "compiler/targets/cpu/attributes.h"
+#include "compiler/targets/cpu/passes.h"
 
 #include <mlir/Interfaces/LoopLikeInterface.h>
 
@@ -63,7 +64,8 @@ public:
       Lifetime& buffer = buffers[number];
       buffer.offset = firstFit(buffer, ArrayRef(buffers).take_front(number));
       total = std::max(total, buffer.offset + buffer.bytes);
-      buffer.op->setAttr(kOffsetAttr, Builder(function.getContext()).getI64IntegerAttr(buffer.offset));
+      buffer.op->setAttr(kOffsetAttr,
+                         Builder(function.getContext()).getI64IntegerAttr(buffer.offset));
     }
     return total;
   }
@@ -104,8 +106,7 @@ private:
   Lifetime lifetime(tile::AllocOp op) {
     const BufferType type = op.getType();
     const int64_t bytes = (type.getNumElements() * type.getElementBits() + 7) / 8;
-    Lifetime life{op, std::max(roundUp(bytes), alignment), spans.lookup(op).first,
-                  INT64_MAX, 0};
+    Lifetime life{op, std::max(roundUp(bytes), alignment), spans.lookup(op).first, INT64_MAX, 0};
     for (Operation* user : op->getUsers())
       touch(life, user);
     return life;

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tilewright/compile.h"
+
+#include "compiler/builder/built_kernel.h"
+#include "compiler/targets/cpu/pipeline.h"
+
+namespace tilewright {
+namespace {
+
+/// The innermost file:line:column of a location.
+Place placeOf(mlir::Location location) {
+  if (auto place = location->findInstanceOf<mlir::FileLineColLoc>())
+    return {place.getFilename().str(), int32_t(place.getLine()), int32_t(place.getColumn()), 0};
+  return {};
+}
+
+Diagnostic convert(mlir::Diagnostic& from) {
+  Diagnostic result;
+  result.severity = from.getSeverity() == mlir::DiagnosticSeverity::Error ? Severity::Internal
+                                                                          : Severity::Warning;
+  result.place = placeOf(from.getLocation());
+  result.message = from.str();
+  for (mlir::Diagnostic& note : from.getNotes())
+    result.notes.push_back({placeOf(note.getLocation()), note.str()});
+  return result;
+}
+
+std::optional<Artifact> compileForCpu(const BuiltKernel& kernel, const CompileOptions& options,
+                                      std::vector<Diagnostic>& diagnostics) {
+  cpu::Session session;
+  std::string problem;
+  std::optional<cpu::Machine> machine = cpu::findMachine(options.cpu, problem);
+  if (!machine) {
+    diagnostics.push_back({Severity::Unsupported, {}, problem, {}});
+    return std::nullopt;
+  }
+  session.machine = *machine;
+  session.keepStages = options.keepStages;
+  session.cancel = options.cancel;
+
+  auto guard = kernel.lock();
+  mlir::ModuleOp original = kernel.module();
+  cpu::prepareContext(*original.getContext());
+  mlir::ScopedDiagnosticHandler handler(original.getContext(), [&](mlir::Diagnostic& diagnostic) {
+    diagnostics.push_back(convert(diagnostic));
+  });
+  Artifact artifact;
+  artifact.name = kernel.name();
+  if (!cpu::compileModule(original, session)) {
+    if (!session.problem.empty())
+      diagnostics.push_back({Severity::Internal, {}, session.problem, {}});
+    return std::nullopt;
+  }
+  artifact.library = std::move(session.library);
+  artifact.manifest = std::move(session.manifest);
+  artifact.header = std::move(session.header);
+  artifact.stages = std::move(session.stages);
+  artifact.times = std::move(session.times);
+  return artifact;
+}
+
+} // namespace
+
+std::optional<Artifact> compile(const KernelModule& kernel, const CompileOptions& options,
+                                std::vector<Diagnostic>& diagnostics) {
+  if (options.target == "cpu")
+    return compileForCpu(BuiltKernel::of(kernel), options, diagnostics);
+  diagnostics.push_back({Severity::Unsupported,
+                         {},
+                         "there is no target '" + options.target + "' yet; only 'cpu'",
+                         {}});
+  return std::nullopt;
+}
+
+std::string hostCpu() {
+  std::string problem;
+  std::optional<cpu::Machine> machine = cpu::findMachine("native", problem);
+  return machine ? machine->name + " " + std::string(machine->level()) : "";
+}
+
+} // namespace tilewright

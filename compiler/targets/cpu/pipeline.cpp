@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/targets/cpu/pipeline.h"
+
+#include "compiler/targets/cpu/attributes.h"
+#include "compiler/targets/cpu/describe_kernel.h"
+#include "compiler/targets/cpu/emit_object.h"
+#include "compiler/targets/cpu/link_library.h"
+#include "compiler/targets/cpu/passes.h"
+
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Target/TargetMachine.h>
+#include <mlir/Dialect/ControlFlow/IR/ControlFlow.h>
+#include <mlir/Dialect/Func/IR/FuncOps.h>
+#include <mlir/Dialect/LLVMIR/LLVMDialect.h>
+#include <mlir/Dialect/Vector/IR/VectorOps.h>
+#include <mlir/Pass/PassManager.h>
+#include <mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h>
+#include <mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h>
+#include <mlir/Target/LLVMIR/Export.h>
+
+#include <chrono>
+
+namespace tilewright::cpu {
+namespace {
+
+using namespace mlir;
+using Clock = std::chrono::steady_clock;
+
+/// Adds the time of a scope to a session.
+class Timer {
+public:
+  Timer(Session& session, const char* phase) : session(session), phase(phase) {}
+  Timer(const Timer&) = delete;
+  Timer& operator=(const Timer&) = delete;
+  ~Timer() {
+    const std::chrono::duration<double, std::milli> taken = Clock::now() - start;
+    session.times.emplace_back(phase, taken.count());
+  }
+
+private:
+  Session& session;
+  const char* phase;
+  Clock::time_point start = Clock::now();
+};
+
+/// The whole lowering, one pass a line.
+std::vector<std::unique_ptr<Pass>> makePipeline(const Machine& machine) {
+  std::vector<std::unique_ptr<Pass>> passes;
+  passes.push_back(createPackGemmOperands());
+  passes.push_back(createPlanScratch());
+  passes.push_back(createLowerGemm(machine));
+  passes.push_back(createLowerCopies());
+  passes.push_back(createLowerParallel());
+  passes.push_back(createMakeEntryPoints());
+  passes.push_back(createLowerBuffers());
+  passes.push_back(createExpandSmallFloats());
+  passes.push_back(createFlattenControlFlow());
+  passes.push_back(createConvertToLlvm());
+  return passes;
+}
+
+std::string textOf(ModuleOp module) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module.print(stream);
+  stream << '\n';
+  return text;
+}
+
+bool runPass(ModuleOp module, std::unique_ptr<Pass> pass, Session& session) {
+  const StringRef name = pass->getArgument();
+  PassManager manager(module.getContext(), ModuleOp::getOperationName(),
+                      PassManager::Nesting::Implicit);
+  manager.enableVerifier(session.verify);
+  manager.addPass(std::move(pass));
+  if (failed(manager.run(module))) {
+    session.problem = "pass " + name.str() + " failed";
+    return false;
+  }
+  if (session.keepStages)
+    session.stages.emplace_back(name.drop_front(StringRef("cpu-").size()), textOf(module));
+  return true;
+}
+
+/// What LLVM must know of each function, and which ones others may call.
+void setFunctionAttributes(llvm::Module& module, const Machine& machine) {
+  for (llvm::Function& function : module) {
+    if (function.isDeclaration())
+      continue;
+    function.addFnAttr("target-cpu", machine.cpu);
+    function.addFnAttr("target-features", machine.features);
+    if (machine.isX86) {
+      // Some CPUs' tuning would keep LLVM's vectoriser at 256 bits, to spare their clock.
+      const std::string bits = std::to_string(machine.vectorBits);
+      function.addFnAttr("prefer-vector-width", bits);
+      function.addFnAttr("min-legal-vector-width", bits);
+    }
+    function.addFnAttr(llvm::Attribute::NoUnwind);
+    function.setUWTableKind(llvm::UWTableKind::Async); // so that gdb can walk the stack
+  }
+}
+
+void embedManifest(llvm::Module& module, llvm::StringRef manifest) {
+  auto* text = llvm::ConstantDataArray::getString(module.getContext(), manifest);
+  new llvm::GlobalVariable(module, text->getType(), /*isConstant=*/true,
+                           llvm::GlobalValue::ExternalLinkage, text, "tilewright_manifest");
+}
+
+std::string textOf(const llvm::Module& module) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module.print(stream, nullptr);
+  return text;
+}
+
+std::unique_ptr<llvm::Module> translate(ModuleOp module, llvm::LLVMContext& context,
+                                        Session& session) {
+  Timer timer(session, "translate");
+  auto code =
+      translateModuleToLLVMIR(module, context, "kernel", /*disableVerification=*/!session.verify);
+  if (!code)
+    session.problem = "translation to LLVM IR failed";
+  return code;
+}
+
+void prepareModule(llvm::Module& code, const llvm::TargetMachine& target, const Session& session) {
+  code.setTargetTriple(target.getTargetTriple());
+  code.setDataLayout(target.createDataLayout());
+  setFunctionAttributes(code, session.machine);
+  embedManifest(code, session.manifest);
+}
+
+/// Optimises and emits; keeps the last two stages.
+std::string makeObject(llvm::Module& code, llvm::TargetMachine& target, Session& session) {
+  {
+    Timer timer(session, "optimize");
+    optimizeModule(code, session.machine, target);
+  }
+  if (session.keepStages) {
+    session.stages.emplace_back("llvm", textOf(code));
+    session.stages.emplace_back("asm", emitAssembly(code, target));
+  }
+  Timer timer(session, "emit");
+  return emitObject(code, target);
+}
+
+} // namespace
+
+void prepareContext(MLIRContext& context) {
+  DialectRegistry registry;
+  registerBuiltinDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+  context.appendDialectRegistry(registry);
+  context.loadDialect<LLVM::LLVMDialect, cf::ControlFlowDialect, vector::VectorDialect>();
+}
+
+bool lowerToLlvmDialect(ModuleOp module, Session& session) {
+  Timer timer(session, "passes");
+  for (std::unique_ptr<Pass>& pass : makePipeline(session.machine)) {
+    if (session.isCancelled()) {
+      session.problem = "cancelled";
+      return false;
+    }
+    if (!runPass(module, std::move(pass), session))
+      return false;
+  }
+  return true;
+}
+
+bool compileModule(ModuleOp original, Session& session) {
+  auto kernels = original.getOps<func::FuncOp>();
+  if (kernels.empty()) {
+    session.problem = "the module holds no kernel";
+    return false;
+  }
+  func::FuncOp kernel = *kernels.begin();
+  const StringRef name = kernel.getName();
+  if (session.keepStages)
+    session.stages.emplace_back("tile", textOf(original));
+  OwningOpRef<ModuleOp> module = original.clone();
+  if (!lowerToLlvmDialect(*module, session))
+    return false;
+  const auto scratch = (*module)->getAttrOfType<IntegerAttr>(kScratchBytesAttr);
+  session.manifest =
+      makeManifest(kernel, "cpu", session.machine.name, scratch ? scratch.getInt() : 0);
+  session.header = makeHeader(kernel);
+
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> code = translate(*module, context, session);
+  if (!code)
+    return false;
+  std::unique_ptr<llvm::TargetMachine> target = createTargetMachine(session.machine);
+  prepareModule(*code, *target, session);
+  if (session.isCancelled()) {
+    session.problem = "cancelled";
+    return false;
+  }
+  const std::string object = makeObject(*code, *target, session);
+  Timer timer(session, "link");
+  std::optional<std::vector<char>> library = linkLibrary(object, name, session.problem);
+  if (library)
+    session.library = std::move(*library);
+  return library.has_value();
+}
+
+} // namespace tilewright::cpu
