@@ -14,7 +14,7 @@ def Tile_AllocOp : Tile_Op<"alloc"> {
   }];
   let arguments = (ins OptionalAttr<StrAttr>:$sym_name, OptionalAttr<I64Attr>:$address);
   let results = (outs Res<Tile_BufferType, "", [MemAlloc]>:$buffer);
-  let assemblyFormat = "($sym_name^)? (`at` $address^)? attr-dict `:` type($buffer)";
+  let assemblyFormat = "($sym_name^)? (`at` $address^)? attr-dict `:` qualified(type($buffer))";
   let hasVerifier = 1;
 }
 
@@ -26,7 +26,7 @@ def Tile_ViewOp : Tile_Op<"view", [Pure]> {
   }];
   let arguments = (ins Tile_BufferType:$source, Variadic<Index>:$dims);
   let results = (outs Tile_BufferType:$result);
-  let assemblyFormat = "$source (`dims` `(` $dims^ `)`)? attr-dict `:` type($source) `to` type($result)";
+  let assemblyFormat = "$source (`dims` `(` $dims^ `)`)? attr-dict `:` qualified(type($source)) `to` qualified(type($result))";
   let hasVerifier = 1;
 }
 
@@ -34,7 +34,7 @@ def Tile_DimOp : Tile_Op<"dim", [Pure]> {
   let summary = "the extent of one dim";
   let arguments = (ins Tile_BufferType:$buffer, ConfinedAttr<I64Attr, [IntNonNegative]>:$dim);
   let results = (outs Index:$extent);
-  let assemblyFormat = "$buffer `,` $dim attr-dict `:` type($buffer)";
+  let assemblyFormat = "$buffer `,` $dim attr-dict `:` qualified(type($buffer))";
   let hasVerifier = 1;
   let hasFolder = 1;
 }
@@ -47,7 +47,7 @@ def Tile_LoadOp : Tile_Op<"load", [Tile_ElementOf<"buffer", "value">]> {
   }];
   let arguments = (ins Tile_Read:$buffer, Variadic<Index>:$indices, UnitAttr:$in_bounds);
   let results = (outs Tile_Scalar:$value);
-  let assemblyFormat = "$buffer `[` $indices `]` (`in_bounds` $in_bounds^)? attr-dict `:` type($buffer)";
+  let assemblyFormat = "$buffer `[` $indices `]` (`in_bounds` $in_bounds^)? attr-dict `:` qualified(type($buffer))";
   let hasVerifier = 1;
 }
 
@@ -55,7 +55,7 @@ def Tile_StoreOp : Tile_Op<"store", [Tile_ElementOf<"buffer", "value">]> {
   let summary = "writes one element; outside the bounds of a global buffer it is dropped";
   let arguments = (ins Tile_Scalar:$value, Tile_Write:$buffer, Variadic<Index>:$indices, UnitAttr:$in_bounds);
   let assemblyFormat = [{
-    $value `,` $buffer `[` $indices `]` (`in_bounds` $in_bounds^)? attr-dict `:` type($buffer)
+    $value `,` $buffer `[` $indices `]` (`in_bounds` $in_bounds^)? attr-dict `:` qualified(type($buffer))
   }];
   let hasVerifier = 1;
 }
@@ -72,7 +72,7 @@ def Tile_AtomicOp : Tile_Op<"atomic", [AttrSizedOperandSegments]> {
   let results = (outs Optional<Tile_Scalar>:$previous);
   let assemblyFormat = [{
     $kind $buffer `[` $indices `]` (`,` $value^ `:` type($value))? (`order` `(` $order^ `)`)?
-    (`in_bounds` $in_bounds^)? attr-dict `:` type($buffer) (`->` type($previous)^)?
+    (`in_bounds` $in_bounds^)? attr-dict `:` qualified(type($buffer)) (`->` type($previous)^)?
   }];
   let hasVerifier = 1;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/ir/parse_kernel.h"
 
+#include "compiler/ir/ascend_ops.h"
+#include "compiler/ir/cuda_ops.h"
 #include "compiler/ir/dialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -19,8 +21,8 @@ static constexpr size_t kMaxNesting = 128;
 static constexpr size_t kMaxAffineOperators = 256;
 
 void registerDialects(DialectRegistry& registry) {
-  registry.insert<tile::TileDialect, arith::ArithDialect, func::FuncDialect, math::MathDialect,
-                  scf::SCFDialect>();
+  registry.insert<tile::TileDialect, ascend::AscendDialect, cuda::CudaDialect, arith::ArithDialect,
+                  func::FuncDialect, math::MathDialect, scf::SCFDialect>();
 }
 
 namespace {

@@ -62,6 +62,35 @@ SmallVector<int64_t> tilewright::tile::withoutUnitExtents(ArrayRef<int64_t> exte
   return kept;
 }
 
+std::string tilewright::tile::shapeText(ArrayRef<int64_t> shape) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  llvm::interleave(
+      shape, [&](int64_t dim) { ShapedType::isDynamic(dim) ? stream << "?" : stream << dim; },
+      [&] { stream << "x"; });
+  return shape.empty() ? "scalar" : text;
+}
+
+bool tilewright::tile::mayEqual(int64_t left, int64_t right) {
+  return left == right || ShapedType::isDynamic(left) || ShapedType::isDynamic(right);
+}
+
+bool tilewright::tile::mayEqual(ArrayRef<int64_t> left, ArrayRef<int64_t> right) {
+  return left.size() == right.size() && llvm::all_of(llvm::zip(left, right), [](auto pair) {
+           return mayEqual(std::get<0>(pair), std::get<1>(pair));
+         });
+}
+
+LogicalResult tilewright::tile::verifySameExtents(Operation* op, StringRef leftRole,
+                                                  ArrayRef<int64_t> left, StringRef rightRole,
+                                                  ArrayRef<int64_t> right) {
+  SmallVector<int64_t> leftKept = withoutUnitExtents(left), rightKept = withoutUnitExtents(right);
+  if (mayEqual(leftKept, rightKept))
+    return success();
+  return op->emitOpError() << leftRole << " has extents " << shapeText(left) << " but " << rightRole
+                           << " has " << shapeText(right);
+}
+
 LogicalResult tilewright::tile::verifyRegion(Operation* op, StringRef role,
                                              const BufferRegion& region) {
   BufferType type = region.type();

@@ -41,6 +41,18 @@ struct RegionParts {
 /// Extents that are statically 1 removed.
 llvm::SmallVector<int64_t> withoutUnitExtents(llvm::ArrayRef<int64_t> extents);
 
+/// "64x32" for messages, with `?` for what is not static.
+std::string shapeText(llvm::ArrayRef<int64_t> shape);
+
+/// Equal, or not known to differ.
+bool mayEqual(int64_t left, int64_t right);
+bool mayEqual(llvm::ArrayRef<int64_t> left, llvm::ArrayRef<int64_t> right);
+
+/// The two sides' extents agree in order, leaving out those that are 1.
+llvm::LogicalResult verifySameExtents(mlir::Operation* op, llvm::StringRef leftRole,
+                                      llvm::ArrayRef<int64_t> left, llvm::StringRef rightRole,
+                                      llvm::ArrayRef<int64_t> right);
+
 /// Ranks agree, extents aren't negative, and what is known to lie outside of an on-chip buffer is
 /// refused. `role` names the region in messages ("copy source").
 llvm::LogicalResult verifyRegion(mlir::Operation* op, llvm::StringRef role,

@@ -201,6 +201,22 @@ void WhileOp::build(OpBuilder& builder, OperationState& state) {
   addBody(builder, state, 0);
 }
 
+ParseResult WhileOp::parse(OpAsmParser& parser, OperationState& state) {
+  mlir::Region* condition = state.addRegion();
+  if (parser.parseRegion(*condition) || parser.parseKeyword("do") ||
+      parseIndexBody(parser, state, {}))
+    return failure();
+  return parser.parseOptionalAttrDictWithKeyword(state.attributes);
+}
+
+void WhileOp::print(OpAsmPrinter& printer) {
+  printer << " ";
+  printer.printRegion(getCondition());
+  printer << " do";
+  printBody(printer, getBody());
+  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs());
+}
+
 LogicalResult WhileOp::verify() {
   for (mlir::Region* region : {&getCondition(), &getBody()})
     if (region->front().getNumArguments() != 0)

@@ -61,11 +61,11 @@ def Tile_ForOp : Tile_Op<"for",
 def Tile_WhileOp : Tile_Op<"while", [RecursiveMemoryEffects, NoRegionArguments]> {
   let summary = "runs `body` as long as `condition` gives true";
   let regions = (region SizedRegion<1>:$condition, SizedRegion<1>:$body);
-  let assemblyFormat = "$condition `do` $body attr-dict-with-keyword";
+  let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
   let skipDefaultBuilders = 1;
   let builders = [OpBuilder<(ins)>];
-  let description = [{ `tile.while { ...; tile.condition %c } do { ... tile.yield }`. }];
+  let description = [{ `tile.while { ...; tile.condition %c } do { ... }`. }];
 }
 
 def Tile_ConditionOp : Tile_Op<"condition", [Terminator, HasParent<"WhileOp">]> {

@@ -16,36 +16,6 @@ void TileDialect::addTensorOps() {
       >();
 }
 
-/// "64x32", with `?` for what is not static.
-static std::string shapeText(ArrayRef<int64_t> shape) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  llvm::interleave(
-      shape, [&](int64_t dim) { ShapedType::isDynamic(dim) ? stream << "?" : stream << dim; },
-      [&] { stream << "x"; });
-  return shape.empty() ? "scalar" : text;
-}
-
-static bool mayEqual(int64_t left, int64_t right) {
-  return left == right || ShapedType::isDynamic(left) || ShapedType::isDynamic(right);
-}
-
-static bool mayEqual(ArrayRef<int64_t> left, ArrayRef<int64_t> right) {
-  return left.size() == right.size() && llvm::all_of(llvm::zip(left, right), [](auto pair) {
-           return mayEqual(std::get<0>(pair), std::get<1>(pair));
-         });
-}
-
-/// The two sides' extents agree, leaving out those that are 1.
-static LogicalResult verifySameExtents(Operation* op, StringRef leftRole, ArrayRef<int64_t> left,
-                                       StringRef rightRole, ArrayRef<int64_t> right) {
-  SmallVector<int64_t> leftKept = withoutUnitExtents(left), rightKept = withoutUnitExtents(right);
-  if (mayEqual(leftKept, rightKept))
-    return success();
-  return op->emitOpError() << leftRole << " has extents " << shapeText(left) << " but " << rightRole
-                           << " has " << shapeText(right);
-}
-
 static LogicalResult verifyBoundsFlags(Operation* op, std::optional<ArrayRef<bool>> flags,
                                        StringRef role, BufferType type) {
   if (!flags || int64_t(flags->size()) == type.getRank())

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/ir/ascend_ops.h"
+
+#include "compiler/ir/structure_ops.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace tilewright::ascend;
+
+#include "compiler/ir/ascend_dialect.cpp.inc"
+
+#include "compiler/ir/ascend_enums.cpp.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "compiler/ir/ascend_attrs.cpp.inc"
+
+#define GET_OP_CLASSES
+#include "compiler/ir/ascend_ops.cpp.inc"
+
+void AscendDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "compiler/ir/ascend_attrs.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "compiler/ir/ascend_ops.cpp.inc"
+      >();
+}
+
+/// The op stands in a launch with `npu`.
+static LogicalResult verifyOnNpu(Operation* op) {
+  auto launch = op->getParentOfType<tilewright::tile::LaunchOp>();
+  if (!launch || !launch.getNpu())
+    return op->emitOpError() << "stands outside of a launch on an NPU";
+  return success();
+}
+
+LogicalResult ScopeOp::verify() {
+  if (failed(verifyOnNpu(*this)))
+    return failure();
+  if (auto outer = (*this)->getParentOfType<ScopeOp>()) {
+    InFlightDiagnostic error = emitOpError() << "cannot stand inside of another scope";
+    error.attachNote(outer.getLoc()) << "the other scope is here";
+    return error;
+  }
+  return success();
+}
+
+LogicalResult VectorIdOp::verify() {
+  return verifyOnNpu(*this);
+}
+LogicalResult SyncAllOp::verify() {
+  return verifyOnNpu(*this);
+}
+
+static LogicalResult verifyRange(Operation* op, StringRef what, Value number, int64_t last) {
+  std::optional<int64_t> constant = getConstantIntValue(number);
+  if (constant && (*constant < 0 || *constant > last))
+    return op->emitOpError() << "has " << what << " " << *constant << "; the numbers are 0 to "
+                             << last;
+  return success();
+}
+
+static LogicalResult verifyFlag(Operation* op, Pipe from, Pipe to, Value event) {
+  if (failed(verifyOnNpu(op)))
+    return failure();
+  if (from == Pipe::All || to == Pipe::All)
+    return op->emitOpError() << "needs two single pipes, not all";
+  if (from == to)
+    return op->emitOpError() << "has pipe " << stringifyPipe(from)
+                             << " on both sides; use a pipe barrier";
+  return verifyRange(op, "event", event, 7);
+}
+
+LogicalResult SetFlagOp::verify() {
+  return verifyFlag(*this, getFrom(), getTo(), getEvent());
+}
+LogicalResult WaitFlagOp::verify() {
+  return verifyFlag(*this, getFrom(), getTo(), getEvent());
+}
+
+LogicalResult SetCrossFlagOp::verify() {
+  if (failed(verifyOnNpu(*this)))
+    return failure();
+  if (getPipe() == Pipe::All)
+    return emitOpError() << "needs a single pipe, not all";
+  if (getMode() > 2)
+    return emitOpError() << "has mode " << int64_t(getMode()) << "; the modes are 0 to 2";
+  return verifyRange(*this, "flag", getFlag(), 15);
+}
+
+LogicalResult WaitCrossFlagOp::verify() {
+  if (failed(verifyOnNpu(*this)))
+    return failure();
+  return verifyRange(*this, "flag", getFlag(), 15);
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// The explicit primitives of an Ascend expert: which agent runs what, and how pipes and agents wait.
+#ifndef TILEWRIGHT_ASCEND_OPS
+#define TILEWRIGHT_ASCEND_OPS
+
+include "compiler/ir/ascend_dialect.td"
+include "compiler/ir/op_base.td"
+
+class Ascend_Op<string mnemonic, list<Trait> traits = []> : Op<Ascend_Dialect, mnemonic, traits>;
+class Ascend_SyncOp<string mnemonic> : Ascend_Op<mnemonic, [MemoryEffects<[MemRead, MemWrite]>]>;
+
+def Ascend_ScopeOp : Ascend_Op<"scope",
+    [SingleBlock, NoTerminator, RecursiveMemoryEffects, NoRegionArguments]> {
+  let summary = "what only the cube agent, or only the vector agents, run";
+  let description = [{
+    Code outside of any scope runs on all agents of a block, or is shared out among them by passes where
+    the kernel leaves that to the compiler.
+  }];
+  let arguments = (ins Ascend_AgentAttr:$agent);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$agent $body attr-dict";
+  let hasVerifier = 1;
+}
+
+def Ascend_VectorIdOp : Ascend_Op<"vector_id", [Pure]> {
+  let summary = "which vector agent of the block runs this: 0 or 1; 0 on the cube agent";
+  let results = (outs Index:$id);
+  let assemblyFormat = "attr-dict";
+  let hasVerifier = 1;
+}
+
+def Ascend_SetFlagOp : Ascend_SyncOp<"set_flag"> {
+  let summary = "queued on pipe `from`: when it gets there, event `event` between the two pipes is set";
+  let arguments = (ins Ascend_PipeAttr:$from, Ascend_PipeAttr:$to, Index:$event);
+  let assemblyFormat = "$from `to` $to `,` $event attr-dict";
+  let hasVerifier = 1;
+}
+
+def Ascend_WaitFlagOp : Ascend_SyncOp<"wait_flag"> {
+  let summary = "queued on pipe `to`: it goes on when the event is set, and clears it";
+  let arguments = (ins Ascend_PipeAttr:$from, Ascend_PipeAttr:$to, Index:$event);
+  let assemblyFormat = "$from `to` $to `,` $event attr-dict";
+  let hasVerifier = 1;
+}
+
+def Ascend_PipeBarrierOp : Ascend_SyncOp<"pipe_barrier"> {
+  let summary = "what was queued before on the pipe (or on all) is done before what is queued after";
+  let arguments = (ins Ascend_PipeAttr:$pipe);
+  let assemblyFormat = "$pipe attr-dict";
+}
+
+def Ascend_SetCrossFlagOp : Ascend_SyncOp<"set_cross_flag"> {
+  let summary = "queued on `pipe`: signals flag `flag` to other agents";
+  let description = [{
+    mode 0: to all cube or all vector agents of the grid; 1: between the vector agents of a block; 2: between the
+    cube agent and the vector agents of a block.
+  }];
+  let arguments = (ins Ascend_PipeAttr:$pipe, Index:$flag, DefaultValuedAttr<I64Attr, "2">:$mode);
+  let assemblyFormat = "$pipe `,` $flag (`mode` $mode^)? attr-dict";
+  let hasVerifier = 1;
+}
+
+def Ascend_WaitCrossFlagOp : Ascend_SyncOp<"wait_cross_flag"> {
+  let summary = "the agent waits for the flag, or only its `pipe` does";
+  let arguments = (ins Index:$flag, DefaultValuedAttr<Ascend_PipeAttr, "Pipe::All">:$pipe);
+  let assemblyFormat = "$flag (`pipe` $pipe^)? attr-dict";
+  let hasVerifier = 1;
+}
+
+def Ascend_SyncAllOp : Ascend_SyncOp<"sync_all"> {
+  let summary = "all agents of the grid wait for each other";
+  let assemblyFormat = "attr-dict";
+  let hasVerifier = 1;
+}
+
+#endif
