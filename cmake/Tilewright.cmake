@@ -35,8 +35,9 @@ target_compile_options(tilewright_options INTERFACE -Wall -Wextra -Werror)
 target_include_directories(tilewright_options INTERFACE
   "${CMAKE_SOURCE_DIR}" "${CMAKE_SOURCE_DIR}/include" "${CMAKE_BINARY_DIR}")
 if(TILEWRIGHT_SANITIZE)
+  # C callers may hand any integer where the C interfaces take an enum; our code checks it.
   add_compile_options(-fsanitize=${TILEWRIGHT_SANITIZE} -fno-omit-frame-pointer
-    -fno-sanitize-recover=all)
+    -fno-sanitize-recover=all -fno-sanitize=enum)
   add_link_options(-fsanitize=${TILEWRIGHT_SANITIZE})
 endif()
 
