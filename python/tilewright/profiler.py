@@ -170,7 +170,7 @@ class Profiler:
             self._compare(number, our, their, atol, rtol, max_mismatched_ratio)
 
     def assert_consistent(self, repeat: int = 10) -> None:
-        """AssertionError if one of `repeat` further calls gives other values for the same inputs."""
+        """AssertionError if one of `repeat` more calls gives other values for the same inputs."""
         inputs = self.inputs()
         first = [_float64(output) for output in _as_list(self.kernel(*inputs))]
         for call in range(repeat):
