@@ -45,7 +45,12 @@ void Construction::report(Severity severity, std::string message, std::vector<No
   for (auto macro = macros.rbegin(); macro != macros.rend(); ++macro)
     notes.push_back({macro->callSite, "in the macro '" + macro->name + "', called here"});
   const Place& where = place.isKnown() ? place : kernelPlace;
-  diagnostics.push_back({severity, where, std::move(message), std::move(notes)});
+  // `k + k`, or a Python loop around a statement, would say the same twice.
+  bool isKnown = std::any_of(diagnostics.begin(), diagnostics.end(), [&](const Diagnostic& other) {
+    return other.place == where && other.message == message;
+  });
+  if (!isKnown)
+    diagnostics.push_back({severity, where, std::move(message), std::move(notes)});
 }
 
 bool Construction::hasErrors() const {

@@ -165,6 +165,9 @@ void KernelBuilder::endFor() {
 
 namespace {
 
+constexpr const char* kNestedParallel = "a T.Parallel inside of another must be its only "
+                                        "statement; write one T.Parallel with all extents";
+
 /// Adds an inner loop's extents to the parallel loop around it, which must hold nothing else so
 /// far.
 tile::ParallelOp mergeParallel(Construction& state, Frame& outer,
@@ -208,21 +211,17 @@ std::optional<llvm::SmallVector<mlir::OpFoldResult>> parallelExtents(Constructio
   return extents;
 }
 
-/// Whether a parallel loop may open here; an error if not. A loop directly inside of another merges
-/// with it.
-bool checkParallelPlace(Construction& state, bool& merges) {
+/// Whether a parallel loop that opens here merges with the one around it: it is its first
+/// statement. An error if it may not stand here.
+bool mergesWithOuter(Construction& state) {
   const Frame* outer = state.enclosing(FrameKind::Parallel);
-  merges = false;
   if (!state.requireLaunch("T.Parallel") || !outer)
-    return state.isInLaunch();
+    return false;
   bool isDirect = outer == &state.frames.back();
-  bool isFirst = isDirect && outer->block->without_terminator().empty() && !outer->hasMerged;
-  merges = isFirst;
-  if (!isFirst)
-    state.error("a T.Parallel inside of another must be its only statement; write one T.Parallel "
-                "with all extents",
-                {{outer->place, "the outer T.Parallel is here"}});
-  return isFirst;
+  if (isDirect && outer->block->without_terminator().empty() && !outer->hasMerged)
+    return true;
+  state.error(kNestedParallel, {{outer->place, "the outer T.Parallel is here"}});
+  return false;
 }
 
 } // namespace
@@ -230,10 +229,14 @@ bool checkParallelPlace(Construction& state, bool& merges) {
 std::vector<Value> KernelBuilder::beginParallel(std::span<const Index> extents,
                                                 std::span<const std::string> names,
                                                 const Attributes& attributes) {
-  bool merges = false;
-  bool isPlaced = checkParallelPlace(*state, merges);
+  bool merges = mergesWithOuter(*state);
   auto resolved = parallelExtents(*state, extents);
-  if (isPlaced && merges && resolved && !state->frames.back().block->without_terminator().empty()) {
+  mlir::Block* outer = state->frames.back().block;
+  auto isFromOuter = [&](mlir::OpFoldResult extent) {
+    auto value = mlir::dyn_cast<mlir::Value>(extent);
+    return value && value.getParentBlock() == outer;
+  };
+  if (merges && resolved && llvm::any_of(*resolved, isFromOuter)) {
     state->error(
         "the extents of a T.Parallel inside of another cannot depend on the outer variables",
         {{state->frames.back().place, "the outer T.Parallel is here"}});
@@ -268,9 +271,7 @@ void KernelBuilder::endParallel() {
     return;
   }
   if (frame->hasMerged && frame->lastMerged != lastOp(frame->block))
-    state->error("a T.Parallel inside of another must be its only statement; write one T.Parallel "
-                 "with all extents",
-                 {{frame->place, "the outer T.Parallel is here"}});
+    state->error(kNestedParallel, {{frame->place, "the outer T.Parallel is here"}});
 }
 
 // Branches

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/builder/kernel_fixture.h"
+
+namespace tilewright {
+namespace {
+
+using testing::ContainsRegex;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class MemoryTest : public KernelTest {
+protected:
+  static std::vector<Index> at(std::initializer_list<Index> indices) {
+    return indices;
+  }
+};
+
+TEST_F(MemoryTest, KnowsWhatABufferIs) {
+  Value M = line().symbol("M", dt("int32"));
+  Buffer A = tensor("A", {M, int64_t{32}}, "float16");
+  launch();
+  Buffer S = alloc("S", {64, 32}, "shared.dyn", "int8");
+  EXPECT_EQ(b.rank(A), 2);
+  EXPECT_EQ(b.rank(S), 2);
+  EXPECT_EQ(std::get<int64_t>(b.shape(A)[1]), 32);
+  EXPECT_TRUE(std::holds_alternative<Value>(b.shape(A)[0]));
+  EXPECT_EQ(b.dtype(S).name(), "int8");
+  EXPECT_EQ(b.scope(S), "shared.dyn");
+  EXPECT_EQ(b.scope(A), "global");
+  EXPECT_EQ(b.name(A), "A");
+  EXPECT_THAT(finishedText(), HasSubstr("!tile.buffer<?x32xf16, global>"));
+}
+
+TEST_F(MemoryTest, LoadsAndStoresConvert) {
+  Buffer A = tensor("A", {int64_t{8}}, "uint8");
+  launch();
+  Value value = line().load(A, at({int64_t{3}}));
+  EXPECT_EQ(value.dtype().name(), "uint8");
+  line().store(A, at({int64_t{-1}}), b.binary("mul", value, b.constant(0.5)));
+  std::string text = finishedText();
+  EXPECT_THAT(text, HasSubstr("arith.uitofp"));
+  EXPECT_THAT(text, HasSubstr("arith.fptoui"));
+  EXPECT_THAT(text, HasSubstr("%arg0[%c7]")); // -1 counts from the end
+}
+
+TEST_F(MemoryTest, ANegativeIndexOfADynamicDimCountsFromItsEnd) {
+  Value M = line().symbol("M", dt("int32"));
+  Buffer A = tensor("A", {M});
+  launch();
+  line().store(A, at({int64_t{-2}}), b.constant(1.0));
+  EXPECT_THAT(finishedText(), HasSubstr("arith.addi %arg1, %c-2"));
+}
+
+TEST_F(MemoryTest, AVariableHasNoIndexOrOne) {
+  launch();
+  Buffer v = line().allocVar(dt("int32"), b.constant(int64_t{7}), "v");
+  EXPECT_EQ(b.rank(v), 0);
+  Value one = line().load(v, {});
+  Value two = line().load(v, at({int64_t{0}}));
+  line().store(v, {}, b.binary("add", one, two));
+  std::string text = finishedText();
+  EXPECT_THAT(text, HasSubstr("tile.alloc \"v\" : <si32, var>"));
+  EXPECT_THAT(text, HasSubstr("tile.store %c7_i32, %0[]"));
+}
+
+TEST_F(MemoryTest, RefusesBadAllocations) {
+  launch();
+  alloc("A", {4, -1});
+  alloc("B", {4}, "texture");
+  alloc("C", std::vector<int64_t>(17, 1));
+  alloc("D", {int64_t(1) << 40, int64_t(1) << 40});
+  line().alloc(std::vector<int64_t>{4}, dt("float32x4"), "shared", "E");
+  EXPECT_THAT(messages(), ElementsAre("dim 1 of 'A' is -1, but it cannot be negative",
+                                      "there is no scope 'texture' to allocate 'B' in",
+                                      "'C' has 17 dims, but a buffer has at most 16",
+                                      "'D' takes more than 128 TiB",
+                                      "'E': a buffer of dtype float32x4 is not supported"));
+  EXPECT_EQ(b.diagnostics()[4].severity, Severity::Unsupported);
+}
+
+TEST_F(MemoryTest, RefusesWrongRank) {
+  launch();
+  Buffer S = alloc("S", {4, 4});
+  line().load(S, at({int64_t{0}}));
+  EXPECT_THAT(notes(), ElementsAre("kernel.py:3:5: 'S' was allocated here"));
+  expectError("'S' has 2 dims but is indexed with 1 index");
+}
+
+TEST_F(MemoryTest, RefusesIndicesThatAreNoIntegers) {
+  launch();
+  Buffer S = alloc("S", {4});
+  line().load(S, at({b.constant(1.5)}));
+  expectError("index 0 of 'S' must be an integer, but it is of dtype float32");
+}
+
+TEST_F(MemoryTest, RefusesKnownIndicesOutOfRange) {
+  launch();
+  Buffer S = alloc("S", {4});
+  line().load(S, at({int64_t{4}}));
+  line().load(S, at({int64_t{-5}}));
+  EXPECT_THAT(messages(), ElementsAre("index 0 of 'S' is 4, but the dim has 4 elements",
+                                      "index 0 of 'S' is -5, but the dim has 4 elements"));
+}
+
+TEST_F(MemoryTest, GlobalBuffersMayBeReadBeyondTheirEnd) {
+  Buffer A = tensor("A", {int64_t{4}});
+  launch();
+  line().load(A, at({int64_t{4}}));
+  EXPECT_TRUE(messages().empty());
+  EXPECT_NE(finish(), nullptr);
+}
+
+TEST_F(MemoryTest, RefusesLiteralsThatDoNotFit) {
+  launch();
+  Buffer S = alloc("S", {4}, "shared", "uint8");
+  line().store(S, at({int64_t{0}}), b.constant(int64_t{256}));
+  EXPECT_THAT(notes(), ElementsAre("kernel.py:3:5: 'S' was allocated here"));
+  expectError("the integer 256 does not fit the dtype uint8 of 'S'");
+}
+
+TEST_F(MemoryTest, NegativeLiteralsMayBeBits) {
+  launch();
+  Buffer S = alloc("S", {4}, "shared", "uint8");
+  line().store(S, at({int64_t{0}}), b.constant(int64_t{-1}));
+  EXPECT_THAT(finishedText(), HasSubstr("arith.constant -1 : i8"));
+}
+
+TEST_F(MemoryTest, BuffersEndWithTheirScope) {
+  launch();
+  line().beginFor(LoopKind::Serial, int64_t{0}, int64_t{4}, int64_t{1}, "k");
+  Buffer S = alloc("S", {4});
+  b.endFor();
+  line().load(S, at({int64_t{0}}));
+  EXPECT_THAT(notes(), ElementsAre("kernel.py:4:5: 'S' was allocated here"));
+  expectError("'S' is used after its scope ended");
+}
+
+TEST_F(MemoryTest, LocalBuffersAreNotForParallelVariables) {
+  launch();
+  Buffer L = alloc("L", {8}, "local");
+  std::vector<Index> extents{int64_t{8}};
+  auto i = line().beginParallel(extents, {});
+  line().load(L, at({b.binary("add", i[0], b.constant(int64_t{0}))}));
+  b.endParallel();
+  EXPECT_THAT(messages(),
+              ElementsAre("'L' is local to a thread, so a T.Parallel variable cannot index it; "
+                          "allocate it with T.alloc_fragment"));
+}
+
+TEST_F(MemoryTest, ViewsShareStorage) {
+  Value M = line().symbol("M", dt("int32"));
+  Buffer A = tensor("A", {M, int64_t{32}});
+  launch();
+  Buffer S = alloc("S", {64, 32}, "shared", "float32");
+  Buffer flat = line().view(S, at({int64_t{2048}}), dt("float32"));
+  Buffer bytes = line().view(S, at({int64_t{64}, int64_t{128}}), dt("uint8"));
+  Buffer rows = line().view(A, at({int64_t{32}, M}), dt("float32"));
+  EXPECT_EQ(b.rank(flat), 1);
+  EXPECT_EQ(b.dtype(bytes).name(), "uint8");
+  EXPECT_EQ(b.name(bytes), "S");
+  EXPECT_EQ(b.rank(rows), 2);
+  EXPECT_THAT(finishedText(), HasSubstr("tile.view"));
+}
+
+TEST_F(MemoryTest, RefusesViewsOfAnotherSize) {
+  Value M = line().symbol("M", dt("int32"));
+  Buffer A = line().tensor("A", at({int64_t{8}}), dt("float32"), at({int64_t{2}}));
+  launch();
+  Buffer S = alloc("S", {64, 32}, "shared", "float32");
+  line().view(S, at({int64_t{2048}}), dt("float16"));
+  line().view(S, at({M}), dt("float32"));
+  line().view(A, at({int64_t{2}, int64_t{4}}), dt("float32"));
+  EXPECT_THAT(
+      messages(),
+      ElementsAre("a view of shape (2048) and dtype float16 has 32768 bits but 'S' has 65536",
+                  "a view of 'S' in scope 'shared' must have a shape that is known while building",
+                  "'A' has strides of its own, so it cannot be viewed in another shape"));
+}
+
+TEST_F(MemoryTest, AtomicsOfOneElement) {
+  Buffer A = tensor("A", {int64_t{8}}, "float32");
+  Buffer F = tensor("F", {int64_t{8}}, "int32");
+  auto ids = launch();
+  Value before = line().atomic("add", Region{A, {ids[0]}, {}, {}}, b.constant(1.0),
+                               {{"memory_order", "relaxed"}});
+  EXPECT_EQ(before.dtype().name(), "float32");
+  EXPECT_TRUE(
+      line().atomic("store", Region{F, {ids[0]}, {}, {}}, b.constant(int64_t{1})).isPoison());
+  EXPECT_FALSE(line().atomic("load", Region{F, {ids[0]}, {}, {}}, {}).isPoison());
+  EXPECT_TRUE(messages().empty());
+  EXPECT_THAT(finishedText(), ContainsRegex("tile.atomic +add"));
+}
+
+TEST_F(MemoryTest, RefusesBadAtomics) {
+  Buffer A = tensor("A", {int64_t{8}}, "float32");
+  launch();
+  Region one{A, {int64_t{0}}, {}, {}};
+  line().atomic("nand", one, b.constant(1.0));
+  line().atomic("or", one, b.constant(int64_t{1}));
+  line().atomic("add", one, b.constant(1.0), {{"memory_order", "lazy"}});
+  line().atomic("add", Region{A, {int64_t{0}}, {int64_t{4}}, {false}}, b.constant(1.0));
+  EXPECT_THAT(messages(),
+              ElementsAre("there is no atomic operation 'nand'",
+                          "atomic_or works on integers, but 'A' is of dtype float32",
+                          "there is no memory order 'lazy': it is relaxed, consume, acquire, "
+                          "release, acq_rel or seq_cst",
+                          "atomic_add of a scalar needs one element of 'A', but it got a region"));
+}
+
+} // namespace
+} // namespace tilewright

@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/builder/kernel_fixture.h"
+
+namespace tilewright {
+namespace {
+
+using testing::ContainsRegex;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+class TilesTest : public KernelTest {
+protected:
+  static Region element(Buffer buffer, std::vector<Index> offsets) {
+    return {buffer, std::move(offsets), {}, {}};
+  }
+  static Region part(Buffer buffer, std::vector<Index> offsets, std::vector<Index> extents) {
+    return {buffer, std::move(offsets), std::move(extents), {}};
+  }
+};
+
+// Copy: extents
+
+TEST_F(TilesTest, AnElementLoadTakesTheOtherSidesExtents) {
+  Buffer A = tensor("A", {int64_t{4}, int64_t{100}, int64_t{100}});
+  auto ids = launch();
+  Buffer S = alloc("S", {64, 32});
+  line().copy(element(A, {int64_t{1}, ids[0], int64_t{32}}), S);
+  line().copy(S, element(A, {int64_t{2}, ids[0], int64_t{0}}));
+  std::string text = finishedText();
+  EXPECT_THAT(text, HasSubstr("%arg0[1, %arg1, 32] [1, 64, 32]"));
+  EXPECT_THAT(text, HasSubstr("%arg0[2, %arg1, 0] [1, 64, 32]"));
+}
+
+TEST_F(TilesTest, UnitExtentsMayStandAnywhere) {
+  Buffer A = tensor("A", {int64_t{4}, int64_t{64}, int64_t{32}});
+  launch();
+  Buffer S = alloc("S", {64, 1, 32});
+  line().copy(part(A, {int64_t{3}, int64_t{0}, int64_t{0}}, {int64_t{1}, int64_t{64}, int64_t{32}}),
+              S);
+  EXPECT_THAT(finishedText(),
+              HasSubstr("[3, 0, 0] [1, 64, 32] : !tile.buffer<4x64x32xf32, global> to %0"));
+}
+
+TEST_F(TilesTest, FewerExtentsAreAlignedFromTheEnd) {
+  Buffer A = tensor("A", {int64_t{64}, int64_t{32}});
+  launch();
+  Buffer S = alloc("S", {16, 32});
+  line().copy(part(A, {int64_t{0}, int64_t{0}}, {int64_t{1}, int64_t{32}}), S);
+  EXPECT_THAT(finishedText(), HasSubstr("%arg0[0, 0] [16, 32]"));
+}
+
+TEST_F(TilesTest, DifferingExtentsTakeTheLargerWithinTheBuffer) {
+  Buffer A = tensor("A", {int64_t{64}, int64_t{64}});
+  launch();
+  Buffer S = alloc("S", {8, 16});
+  // [1, 32] beside [8, 16]: 1 takes 8; of 32 and 16 the larger, as far as S goes.
+  line().copy(part(A, {int64_t{0}, int64_t{0}}, {int64_t{1}, int64_t{32}}), S);
+  EXPECT_THAT(finishedText(), HasSubstr("%arg0[0, 0] [8, 16]"));
+}
+
+TEST_F(TilesTest, AKernelTimeExtentIsCutToTheOtherSide) {
+  Value n = line().symbol("n", dt("int32"));
+  Buffer A = tensor("A", {int64_t{64}, int64_t{32}});
+  launch();
+  Buffer S = alloc("S", {64, 32});
+  line().copy(part(A, {int64_t{0}, int64_t{0}}, {n, int64_t{32}}), S);
+  std::string text = finishedText();
+  EXPECT_THAT(text, HasSubstr("arith.minsi"));
+  EXPECT_THAT(text, HasSubstr("%arg0[0, 0] [%1, 32]"));
+  EXPECT_THAT(text, HasSubstr("to %0[0, 0] [%1, 32]"));
+}
+
+TEST_F(TilesTest, TwoElementsAreAStoreWithACast) {
+  Buffer A = tensor("A", {int64_t{4}}, "float16");
+  launch();
+  Buffer S = alloc("S", {4}, "shared", "float32");
+  std::vector<Index> extents{int64_t{4}};
+  auto i = line().beginParallel(extents, {}); // allowed here: it is no tile operation
+  line().copy(element(A, {i[0]}), element(S, {i[0]}));
+  b.endParallel();
+  std::string text = finishedText();
+  EXPECT_THAT(text, Not(HasSubstr("tile.copy")));
+  EXPECT_THAT(text, HasSubstr("arith.extf"));
+}
+
+TEST_F(TilesTest, CopiesConvert) {
+  launch();
+  Buffer S = alloc("S", {8}, "shared", "int8"), F = alloc("F", {8}, "fragment", "float32");
+  line().copy(S, F);
+  EXPECT_TRUE(messages().empty());
+  EXPECT_NE(finish(), nullptr);
+}
+
+TEST_F(TilesTest, CopiesPassTheirOptionsOn) {
+  Buffer A = tensor("A", {int64_t{64}, int64_t{32}}, "float16");
+  launch();
+  Buffer S = alloc("S", {32, 64}, "shared", "float16");
+  line().copy(element(A, {int64_t{0}, int64_t{0}}), S,
+              {{"transpose", true},
+               {"enable_relu", true},
+               {"pad_value", 1.5},
+               {"coalesced_width", int64_t{8}}});
+  std::string text = finishedText();
+  EXPECT_THAT(text, HasSubstr("tile.copy %arg0 : !tile.buffer<64x32xf16, global> to %0"));
+  EXPECT_THAT(text, HasSubstr("pad(%cst : f16)"));
+  EXPECT_THAT(text, HasSubstr("coalesced_width = 8 : i64"));
+  EXPECT_THAT(text, HasSubstr("relu"));
+  EXPECT_THAT(text, HasSubstr("transpose"));
+}
+
+TEST_F(TilesTest, RefusesToTransposeOneDim) {
+  launch();
+  Buffer S = alloc("S", {32}), R = alloc("R", {32});
+  line().copy(S, R, {{"transpose", true}});
+  expectError("a transposing copy needs a source of at least 2 dims, but 'S' has 1");
+}
+
+TEST_F(TilesTest, RefusesExtentsThatDisagree) {
+  Buffer A = tensor("A", {int64_t{256}, int64_t{32}});
+  launch();
+  Buffer S = alloc("S", {64, 32});
+  line().copy(part(A, {int64_t{0}, int64_t{0}}, {int64_t{128}, int64_t{32}}), S);
+  EXPECT_THAT(notes(), ElementsAre("kernel.py:2:5: 'A' was declared here",
+                                   "kernel.py:4:5: 'S' was allocated here"));
+  expectError("copy source has 128 rows but destination has 64");
+}
+
+TEST_F(TilesTest, NamesColumnsAndOtherDims) {
+  Buffer A = tensor("A", {int64_t{8}, int64_t{64}, int64_t{64}});
+  launch();
+  Buffer S = alloc("S", {4, 64, 32}), R = alloc("R", {16}), Q = alloc("Q", {32});
+  line().copy(part(A, {int64_t{0}, int64_t{0}, int64_t{0}}, {int64_t{4}, int64_t{64}, int64_t{64}}),
+              S);
+  line().copy(part(A, {int64_t{0}, int64_t{0}, int64_t{0}}, {int64_t{2}, int64_t{64}, int64_t{32}}),
+              S);
+  line().copy(part(R, {int64_t{0}}, {int64_t{16}}), Q);
+  EXPECT_THAT(messages(), ElementsAre("copy source has 64 columns but destination has 32",
+                                      "copy source has 2 elements in dim 0 but destination has 4",
+                                      "copy source has 16 elements but destination has 32"));
+}
+
+TEST_F(TilesTest, RefusesWholeBuffersOfDifferentShapes) {
+  Value M = line().symbol("M", dt("int32"));
+  Buffer A = tensor("A", {M, int64_t{32}});
+  launch();
+  Buffer S = alloc("S", {64, 32});
+  line().copy(A, S);
+  expectError("copy of whole buffers of different shapes: 'A' is (M, 32) but 'S' is (64, 32)");
+}
+
+TEST_F(TilesTest, WholeBuffersOfTheSameSymbolsAgree) {
+  Value M = line().symbol("M", dt("int32"));
+  Buffer A = tensor("A", {M, int64_t{32}}), C = tensor("C", {M, int64_t{32}}, "float16");
+  launch();
+  line().copy(A, C);
+  EXPECT_THAT(finishedText(), HasSubstr("%arg0[0, 0] [%arg2, 32]"));
+}
+
+TEST_F(TilesTest, RefusesDimsWithNoCounterpart) {
+  Buffer A = tensor("A", {int64_t{64}, int64_t{32}});
+  launch();
+  Buffer S = alloc("S", {2, 64, 32});
+  line().copy(element(A, {int64_t{0}, int64_t{0}}), S);
+  expectError(
+      "copy between (2, 64, 32) elements of 'S' and 'A', which has 2 dims: dim 0 of the first has "
+      "nothing to go with");
+}
+
+TEST_F(TilesTest, RefusesRegionsBeyondAnOnChipBuffer) {
+  Buffer A = tensor("A", {int64_t{64}, int64_t{32}});
+  launch();
+  Buffer S = alloc("S", {64, 32});
+  line().copy(element(A, {int64_t{0}, int64_t{0}}),
+              part(S, {int64_t{32}, int64_t{0}}, {int64_t{64}, int64_t{32}}));
+  line().copy(part(A, {int64_t{0}, int64_t{0}}, {int64_t{64}, int64_t{32}}),
+              element(S, {int64_t{8}, int64_t{0}}));
+  line().fill(part(S, {int64_t{0}, int64_t{0}}, {int64_t{-1}, int64_t{32}}), b.constant(0.0));
+  EXPECT_THAT(
+      messages(),
+      ElementsAre(
+          "copy destination takes elements 32 to 95 of dim 0 of 'S', but the dim has 64 elements",
+          "copy destination takes elements 8 to 71 of dim 0 of 'S', but the dim has 64 elements",
+          "fill has extent -1 in dim 0 of 'S', but it cannot be negative"));
+}
+
+TEST_F(TilesTest, TileOperationsStandOutsideOfParallel) {
+  launch();
+  Buffer S = alloc("S", {8}), R = alloc("R", {8});
+  std::vector<Index> extents{int64_t{8}};
+  line().beginParallel(extents, {});
+  line().copy(S, R);
+  b.endParallel();
+  EXPECT_THAT(notes(), ElementsAre("kernel.py:5:5: T.Parallel is here"));
+  expectError("T.copy stands inside of T.Parallel, which holds code on single elements only");
+}
+
+TEST_F(TilesTest, FillsConvert) {
+  launch();
+  Buffer S = alloc("S", {8}, "fragment", "float16");
+  line().fill(S, b.constant(int64_t{0}));
+  line().fill(element(S, {int64_t{2}}), b.constant(1.0));
+  std::string text = finishedText();
+  EXPECT_THAT(text, HasSubstr("with %cst : f16"));
+  EXPECT_THAT(text, HasSubstr("tile.store"));
+}
+
+// Gemm
+
+TEST_F(TilesTest, GemmTakesTransposedOperands) {
+  launch();
+  Buffer A = alloc("A", {32, 64}, "shared", "float16"),
+         B = alloc("B", {16, 32}, "shared", "float16"),
+         C = alloc("C", {64, 16}, "fragment", "float32");
+  Value n = line().cast(b.threadBinding(0), dt("int32"));
+  line().gemm(A, B, C, true, true, n, {{"policy", int64_t{1}}, {"k_pack", int64_t{1}}});
+  line().gemm(A, B, C, true, true, int64_t{1});
+  std::string text = finishedText();
+  EXPECT_THAT(text, HasSubstr("transpose_a"));
+  EXPECT_THAT(text, HasSubstr("transpose_b"));
+  EXPECT_THAT(text, HasSubstr("clear(%"));
+  EXPECT_THAT(text, HasSubstr("clear_accum"));
+  EXPECT_THAT(text, HasSubstr("full_row"));
+}
+
+TEST_F(TilesTest, GemmTellsEachDimThatDisagrees) {
+  launch();
+  Buffer A = alloc("A", {64, 32}, "shared", "float16"),
+         B = alloc("B", {16, 64}, "shared", "float16"),
+         C = alloc("C", {32, 32}, "fragment", "float32");
+  line().gemm(A, B, C, false, false);
+  EXPECT_THAT(messages(), ElementsAre("gemm K disagrees: it is 32 in A, 'A', but 16 in B, 'B'",
+                                      "gemm M disagrees: it is 64 in A, 'A', but 32 in C, 'C'",
+                                      "gemm N disagrees: it is 64 in B, 'B', but 32 in C, 'C'"));
+  EXPECT_THAT(notes(), ElementsAre("kernel.py:3:5: 'A' was allocated here",
+                                   "kernel.py:4:5: 'B' was allocated here"));
+}
+
+TEST_F(TilesTest, GemmTellsDtypesThatDisagree) {
+  launch();
+  Buffer A = alloc("A", {8, 8}, "shared", "float16"), B = alloc("B", {8, 8}, "shared", "float32"),
+         C = alloc("C", {8, 8}, "fragment", "float32"), I = alloc("I", {8, 8}, "fragment", "int32"),
+         H = alloc("H", {8, 8}, "fragment", "float16"), J = alloc("J", {8, 8}, "shared", "int8"),
+         L = alloc("L", {8, 8}, "shared", "bool");
+  line().gemm(A, B, C, false, false);
+  line().gemm(A, A, I, false, false);
+  line().gemm(B, B, H, false, false);
+  line().gemm(J, J, H, false, false);
+  line().gemm(L, L, I, false, false);
+  line().gemm(A, A, H, false, false);
+  line().gemm(J, J, I, false, false);
+  EXPECT_THAT(
+      messages(),
+      ElementsAre(
+          "gemm operands have different dtypes: A, 'A', is float16 but B, 'B', is float32",
+          "gemm of float16 accumulates in a float dtype that is as wide, but C, 'I', is int32",
+          "gemm of float32 accumulates in a float dtype that is as wide, but C, 'H', is float16",
+          "gemm of int8 accumulates in int32, but C, 'H', is float16",
+          "gemm does not multiply bools: A, 'L', is bool"));
+}
+
+TEST_F(TilesTest, GemmWantsMatricesOnTheChip) {
+  Buffer G = tensor("G", {int64_t{8}, int64_t{8}}, "float16");
+  launch();
+  Buffer A = alloc("A", {8, 8}, "shared", "float16"), V = alloc("V", {8}, "shared", "float16"),
+         T = alloc("T", {2, 8, 8}, "shared", "float16"),
+         C = alloc("C", {8, 8}, "fragment", "float32");
+  line().gemm(G, A, C, false, false);
+  line().gemm(V, A, C, false, false);
+  line().gemm(T, A, C, false, false);
+  line().gemm(part(T, {int64_t{1}, int64_t{0}, int64_t{0}}, {int64_t{1}, int64_t{8}, int64_t{8}}),
+              A, C, false, false);
+  line().gemm(A, A, C, false, false, int64_t{0}, {{"policy", int64_t{7}}});
+  EXPECT_THAT(
+      messages(),
+      ElementsAre("gemm works on tiles, but 'G' is in global memory; copy it to a T.alloc_shared "
+                  "or T.alloc_fragment buffer first",
+                  "gemm needs matrices, but A, 'V', has 1 dim",
+                  "gemm needs matrices, but A, 'T', has extents (2, 8, 8); those before the last "
+                  "two must be 1",
+                  "a gemm's policy is GemmWarpPolicy.Square, FullRow or FullCol"));
+}
+
+// Reductions, scans, atomics
+
+TEST_F(TilesTest, ReductionsDropOrKeepTheDim) {
+  launch();
+  Buffer S = alloc("S", {64, 32}, "fragment"), dropped = alloc("dropped", {64}, "fragment"),
+         kept = alloc("kept", {64, 1}, "fragment"), V = alloc("V", {8}, "fragment"),
+         one = alloc("one", {1}, "fragment");
+  line().reduce("sum", S, dropped, -1, true);
+  line().reduce("max", S, kept, 1, false, {{"nan_propagate", true}});
+  line().reduce("min", V, one, 0, true);
+  std::string text = finishedText();
+  EXPECT_THAT(text, ContainsRegex("tile.reduce +sum"));
+  EXPECT_THAT(text, HasSubstr("dim 1 into"));
+  EXPECT_THAT(text, HasSubstr("nan_propagate"));
+}
+
+TEST_F(TilesTest, RefusesBadReductions) {
+  Buffer G = tensor("G", {int64_t{64}});
+  launch();
+  Buffer S = alloc("S", {64, 32}, "fragment"), wrong = alloc("wrong", {32}, "fragment");
+  line().reduce("sum", S, wrong, 1, true);
+  line().reduce("sum", S, wrong, 2, true);
+  line().reduce("median", S, wrong, 0, true);
+  line().reduce("bitand", S, wrong, 0, true);
+  line().reduce("sum", S, G, 1, true);
+  EXPECT_THAT(
+      messages(),
+      ElementsAre(
+          "reduce_sum of 'S' (64, 32) over dim 1 gives (64), but 'wrong' is (32)",
+          "reduce_sum over dim 2, but 'S' has 2 dims", "there is no reduction 'median'",
+          "reduce_bitand works on integers, but 'S' is float32",
+          "reduce_sum works on tiles, but 'G' is in global memory; copy it to a T.alloc_shared or "
+          "T.alloc_fragment buffer first"));
+}
+
+TEST_F(TilesTest, Scans) {
+  launch();
+  Buffer S = alloc("S", {64, 32}), R = alloc("R", {64, 32}), Q = alloc("Q", {64});
+  line().scan("sum", S, R, -2, true);
+  EXPECT_TRUE(messages().empty());
+  line().scan("sum", S, Q, 0, false);
+  line().scan("min", S, R, 0, false);
+  line().scan("max", S, R, 5, false);
+  EXPECT_THAT(messages(),
+              ElementsAre("cumsum source 'S' is (64, 32) but 'Q' is (64)",
+                          "there is no scan 'cummin'", "cummax over dim 5, but 'S' has 2 dims"));
+}
+
+TEST_F(TilesTest, AtomicsOfTiles) {
+  Buffer A = tensor("A", {int64_t{64}, int64_t{64}});
+  auto ids = launch();
+  Buffer S = alloc("S", {16, 32}, "fragment");
+  line().atomicTile("add", element(A, {ids[0], int64_t{0}}), S);
+  EXPECT_TRUE(messages().empty());
+  line().atomicTile("xor", element(A, {ids[0], int64_t{0}}), S);
+  EXPECT_THAT(messages(), ElementsAre("there is no atomic_xor of tiles: it is add, max or min"));
+}
+
+// Printing, assertions, barriers
+
+TEST_F(TilesTest, PrintsAndAsserts) {
+  Value u = line().scalar("u", dt("uint8"));
+  launch();
+  Buffer S = alloc("S", {4});
+  line().print(S, "tile");
+  line().print(u, "scalar");
+  line().print(std::monostate{}, "here");
+  line().deviceAssert(b.binary("gt", u, b.constant(int64_t{3})), "too small");
+  line().barrier();
+  std::string text = finishedText();
+  EXPECT_THAT(text, HasSubstr("tile.print \"scalar\" %arg0 : i8 unsigned"));
+  EXPECT_THAT(text, HasSubstr("tile.assert %1, \"too small\""));
+  EXPECT_THAT(text, ContainsRegex("tile.sync +block"));
+}
+
+TEST_F(TilesTest, RefusesFalseAssertions) {
+  launch();
+  line().deviceAssert(b.constant(false), "never");
+  expectError("the assertion is always false: never");
+}
+
+} // namespace
+} // namespace tilewright
