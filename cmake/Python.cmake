@@ -23,7 +23,7 @@ function(tilewright_python_module name)
   target_link_options(${name} PRIVATE -Wl,--exclude-libs,ALL)
   set_target_properties(${name} PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/python/tilewright")
   if(SKBUILD)
-    install(TARGETS ${name} LIBRARY DESTINATION tilewright)
+    install(TARGETS ${name} LIBRARY DESTINATION tilewright COMPONENT python)
   else()
     add_custom_command(TARGET ${name} POST_BUILD COMMAND ${CMAKE_COMMAND} -E create_symlink
       "$<TARGET_FILE:${name}>" "${CMAKE_SOURCE_DIR}/python/tilewright/$<TARGET_FILE_NAME:${name}>")
