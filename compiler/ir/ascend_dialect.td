@@ -12,23 +12,17 @@ def Ascend_Dialect : Dialect {
   let cppNamespace = "::tilewright::ascend";
   let summary = "agents, pipes and flags of an Ascend AI core";
   let dependentDialects = ["::tilewright::tile::TileDialect"];
-  let useDefaultAttributePrinterParser = 1;
 }
 
 class Ascend_Enum<string name, string summary, list<I32EnumAttrCase> cases>
     : I32EnumAttr<name, summary, cases> {
   let cppNamespace = "::tilewright::ascend";
-  let genSpecializedAttr = 0;
-}
-class Ascend_EnumAttr<EnumInfo info, string mnemonic> : EnumAttr<Ascend_Dialect, info, mnemonic> {
-  let assemblyFormat = "$value";
 }
 
 def Ascend_Agent : Ascend_Enum<"Agent", "the cores of one AI core", [
   I32EnumAttrCase<"Cube", 0, "cube">,
   I32EnumAttrCase<"Vector", 1, "vector">,
 ]>;
-def Ascend_AgentAttr : Ascend_EnumAttr<Ascend_Agent, "agent">;
 
 def Ascend_Pipe : Ascend_Enum<"Pipe", "the queues of one agent", [
   I32EnumAttrCase<"S", 0, "s">,       // scalar unit
@@ -40,6 +34,5 @@ def Ascend_Pipe : Ascend_Enum<"Pipe", "the queues of one agent", [
   I32EnumAttrCase<"FIX", 6, "fix">,   // L0C to global
   I32EnumAttrCase<"All", 7, "all">,
 ]>;
-def Ascend_PipeAttr : Ascend_EnumAttr<Ascend_Pipe, "pipe">;
 
 #endif

@@ -14,17 +14,10 @@ using namespace tilewright::ascend;
 
 #include "compiler/ir/ascend_enums.cpp.inc"
 
-#define GET_ATTRDEF_CLASSES
-#include "compiler/ir/ascend_attrs.cpp.inc"
-
 #define GET_OP_CLASSES
 #include "compiler/ir/ascend_ops.cpp.inc"
 
 void AscendDialect::initialize() {
-  addAttributes<
-#define GET_ATTRDEF_LIST
-#include "compiler/ir/ascend_attrs.cpp.inc"
-      >();
   addOperations<
 #define GET_OP_LIST
 #include "compiler/ir/ascend_ops.cpp.inc"

@@ -11,8 +11,5 @@
 
 #include "compiler/ir/ascend_enums.h.inc"
 
-#define GET_ATTRDEF_CLASSES
-#include "compiler/ir/ascend_attrs.h.inc"
-
 #define GET_OP_CLASSES
 #include "compiler/ir/ascend_ops.h.inc"

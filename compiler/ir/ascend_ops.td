@@ -16,7 +16,7 @@ def Ascend_ScopeOp : Ascend_Op<"scope",
     Code outside of any scope runs on all agents of a block, or is shared out among them by passes where
     the kernel leaves that to the compiler.
   }];
-  let arguments = (ins Ascend_AgentAttr:$agent);
+  let arguments = (ins Ascend_Agent:$agent);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$agent $body attr-dict";
   let hasVerifier = 1;
@@ -31,21 +31,21 @@ def Ascend_VectorIdOp : Ascend_Op<"vector_id", [Pure]> {
 
 def Ascend_SetFlagOp : Ascend_SyncOp<"set_flag"> {
   let summary = "queued on pipe `from`: when it gets there, event `event` between the two pipes is set";
-  let arguments = (ins Ascend_PipeAttr:$from, Ascend_PipeAttr:$to, Index:$event);
+  let arguments = (ins Ascend_Pipe:$from, Ascend_Pipe:$to, Index:$event);
   let assemblyFormat = "$from `to` $to `,` $event attr-dict";
   let hasVerifier = 1;
 }
 
 def Ascend_WaitFlagOp : Ascend_SyncOp<"wait_flag"> {
   let summary = "queued on pipe `to`: it goes on when the event is set, and clears it";
-  let arguments = (ins Ascend_PipeAttr:$from, Ascend_PipeAttr:$to, Index:$event);
+  let arguments = (ins Ascend_Pipe:$from, Ascend_Pipe:$to, Index:$event);
   let assemblyFormat = "$from `to` $to `,` $event attr-dict";
   let hasVerifier = 1;
 }
 
 def Ascend_PipeBarrierOp : Ascend_SyncOp<"pipe_barrier"> {
   let summary = "what was queued before on the pipe (or on all) is done before what is queued after";
-  let arguments = (ins Ascend_PipeAttr:$pipe);
+  let arguments = (ins Ascend_Pipe:$pipe);
   let assemblyFormat = "$pipe attr-dict";
 }
 
@@ -55,14 +55,14 @@ def Ascend_SetCrossFlagOp : Ascend_SyncOp<"set_cross_flag"> {
     mode 0: to all cube or all vector agents of the grid; 1: between the vector agents of a block; 2: between the
     cube agent and the vector agents of a block.
   }];
-  let arguments = (ins Ascend_PipeAttr:$pipe, Index:$flag, DefaultValuedAttr<I64Attr, "2">:$mode);
+  let arguments = (ins Ascend_Pipe:$pipe, Index:$flag, DefaultValuedAttr<I64Attr, "2">:$mode);
   let assemblyFormat = "$pipe `,` $flag (`mode` $mode^)? attr-dict";
   let hasVerifier = 1;
 }
 
 def Ascend_WaitCrossFlagOp : Ascend_SyncOp<"wait_cross_flag"> {
   let summary = "the agent waits for the flag, or only its `pipe` does";
-  let arguments = (ins Index:$flag, DefaultValuedAttr<Ascend_PipeAttr, "Pipe::All">:$pipe);
+  let arguments = (ins Index:$flag, DefaultValuedAttr<Ascend_Pipe, "Pipe::All">:$pipe);
   let assemblyFormat = "$flag (`pipe` $pipe^)? attr-dict";
   let hasVerifier = 1;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/ir/dialect.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/AffineMap.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -27,6 +28,11 @@ void TileDialect::initialize() {
   addMemoryOps();
   addTensorOps();
   addThreadOps();
+}
+
+Operation* TileDialect::materializeConstant(OpBuilder& builder, Attribute value, Type type,
+                                            Location location) {
+  return arith::ConstantOp::materialize(builder, value, type, location);
 }
 
 void TileDialect::addTypes() {
@@ -220,16 +226,17 @@ static LogicalResult verifyShapeMap(Operation* op, unsigned number, NamedAttribu
   auto map = dyn_cast<AffineMapAttr>(attribute.getValue());
   auto buffer = dyn_cast<BufferType>(type);
   if (!map || !buffer)
-    return op->emitError() << attribute.getName() << " is an affine map on a buffer argument";
+    return op->emitError() << attribute.getName().strref()
+                           << " is an affine map on a buffer argument";
   AffineMap value = map.getAffineMap();
   unsigned symbols = 0;
   for (unsigned other = 0; other < function.getNumArguments(); ++other)
     symbols += bool(function.getArgAttr(other, kSymbolAttr));
   if (value.getNumDims() != 0 || value.getNumSymbols() != symbols)
-    return op->emitError() << attribute.getName() << " of argument " << number << " takes "
+    return op->emitError() << attribute.getName().strref() << " of argument " << number << " takes "
                            << value.getNumSymbols() << " symbols but the kernel has " << symbols;
   if (value.getNumResults() != buffer.getRank())
-    return op->emitError() << attribute.getName() << " of argument " << number << " has "
+    return op->emitError() << attribute.getName().strref() << " of argument " << number << " has "
                            << value.getNumResults() << " results but the buffer has "
                            << buffer.getRank() << " dims";
   if (attribute.getName() != kShapeAttr)
@@ -247,8 +254,9 @@ LogicalResult TileDialect::verifyRegionArgAttribute(Operation* op, unsigned, uns
                                                     NamedAttribute attribute) {
   auto function = dyn_cast<FunctionOpInterface>(op);
   if (!function)
-    return op->emitError() << attribute.getName() << " stands on arguments of functions only";
-  Type type = function.getArgument(number).getType();
+    return op->emitError() << attribute.getName().strref()
+                           << " stands on arguments of functions only";
+  Type type = function.getArgumentTypes()[number];
   StringRef name = attribute.getName();
   if (name == kShapeAttr || name == kStridesAttr)
     return verifyShapeMap(op, number, attribute, type);

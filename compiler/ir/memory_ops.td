@@ -66,8 +66,8 @@ def Tile_AtomicOp : Tile_Op<"atomic", [AttrSizedOperandSegments]> {
     `%old = tile.atomic add %b[%i], %v : !tile.buffer<...>`. `load` has no value and must have a result; the result is
     optional otherwise. `is_unsigned` in max and min follows the buffer's element type.
   }];
-  let arguments = (ins Tile_AtomicKindAttr:$kind, Tile_ReadWrite:$buffer, Variadic<Index>:$indices,
-      Optional<Tile_Scalar>:$value, DefaultValuedAttr<Tile_MemoryOrderAttr, "MemoryOrder::Relaxed">:$order,
+  let arguments = (ins Tile_AtomicKind:$kind, Tile_ReadWrite:$buffer, Variadic<Index>:$indices,
+      Optional<Tile_Scalar>:$value, DefaultValuedAttr<Tile_MemoryOrder, "MemoryOrder::Relaxed">:$order,
       UnitAttr:$in_bounds);
   let results = (outs Optional<Tile_Scalar>:$previous);
   let assemblyFormat = [{

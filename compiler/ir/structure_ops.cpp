@@ -36,7 +36,7 @@ static ParseResult parseIndexBody(OpAsmParser& parser, OperationState& state,
   if (parser.parseRegion(*body, arguments))
     return failure();
   if (body->empty())
-    return parser.emitError(parser.getNameLoc()) << "expected a body";
+    body->emplaceBlock();
   LaunchOp::ensureTerminator(*body, parser.getBuilder(), state.location);
   return success();
 }
@@ -188,8 +188,9 @@ void ForOp::print(OpAsmPrinter& printer) {
 }
 
 LogicalResult ForOp::verify() {
-  if (getNumStages() < 0)
-    return emitOpError() << "has " << getNumStages() << " stages; the number cannot be negative";
+  if (int64_t(getNumStages()) < 0)
+    return emitOpError() << "has " << int64_t(getNumStages())
+                         << " stages; the number cannot be negative";
   if (std::optional<int64_t> step = getConstantIntValue(getStep()); step && *step < 1)
     return emitOpError() << "has step " << *step << "; it is at least 1";
   return verifyIndexArguments(*this, *getBodyBlock(), 1, "loop variables");
@@ -218,9 +219,6 @@ void WhileOp::print(OpAsmPrinter& printer) {
 }
 
 LogicalResult WhileOp::verify() {
-  for (mlir::Region* region : {&getCondition(), &getBody()})
-    if (region->front().getNumArguments() != 0)
-      return emitOpError() << "carries no values";
   if (getCondition().front().empty() || !isa<ConditionOp>(getCondition().front().back()))
     return emitOpError() << "has a condition that ends with tile.condition";
   if (getBody().front().empty() || !isa<YieldOp>(getBody().front().back()))

@@ -44,7 +44,7 @@ def Tile_ForOp : Tile_Op<"for",
     discardable attribute.
   }];
   let arguments = (ins Index:$lower, Index:$upper, Index:$step,
-      DefaultValuedAttr<Tile_LoopKindAttr, "LoopKind::Serial">:$kind,
+      DefaultValuedAttr<Tile_LoopKind, "LoopKind::Serial">:$kind,
       DefaultValuedAttr<I64Attr, "0">:$num_stages);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;

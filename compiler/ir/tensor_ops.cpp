@@ -149,9 +149,13 @@ LogicalResult GemmOp::verify() {
   if (failed(a) || failed(b) || failed(c))
     return failure();
   auto left = matrixOf(*this, "gemm a", *a, getTransposeA());
+  if (failed(left))
+    return failure();
   auto right = matrixOf(*this, "gemm b", *b, getTransposeB());
+  if (failed(right))
+    return failure();
   auto result = matrixOf(*this, "gemm c", *c, false);
-  if (failed(left) || failed(right) || failed(result))
+  if (failed(result))
     return failure();
   if (!mayEqual(left->second, right->first))
     return emitOpError() << "gemm a has K = " << left->second << " but b has K = " << right->first;

@@ -62,7 +62,7 @@ def Tile_GemmOp : Tile_Op<"gemm", [AttrSizedOperandSegments]> {
   let arguments = !con(Tile_GemmA.operands, Tile_GemmB.operands, Tile_GemmC.operands, (ins Optional<I1>:$clear),
       Tile_GemmA.attributes, Tile_GemmB.attributes, Tile_GemmC.attributes,
       (ins UnitAttr:$transpose_a, UnitAttr:$transpose_b, UnitAttr:$clear_accum,
-           DefaultValuedAttr<Tile_GemmPolicyAttr, "GemmPolicy::Square">:$policy));
+           DefaultValuedAttr<Tile_GemmPolicy, "GemmPolicy::Square">:$policy));
   let assemblyFormat = !strconcat(Tile_GemmA.format, " `,` ", Tile_GemmB.format, " `into` ", Tile_GemmC.format,
       " (`clear` `(` $clear^ `)`)? (`policy` `(` $policy^ `)`)? attr-dict");
   let hasVerifier = 1;
@@ -82,7 +82,7 @@ def Tile_ReduceOp : Tile_Op<"reduce", [AttrSizedOperandSegments]> {
     The target has the source's extents without `dim`, or with extent 1 there. Without `clear` the result is
     combined once with what the target holds. NaN: max and min skip it unless `nan_propagate`.
   }];
-  let arguments = !con((ins Tile_ReduceKindAttr:$kind), Tile_CopySource.operands, Tile_UpdateTarget.operands,
+  let arguments = !con((ins Tile_ReduceKind:$kind), Tile_CopySource.operands, Tile_UpdateTarget.operands,
       Tile_CopySource.attributes, Tile_UpdateTarget.attributes,
       (ins ConfinedAttr<I64Attr, [IntNonNegative]>:$dim, UnitAttr:$clear, UnitAttr:$nan_propagate));
   let assemblyFormat = !strconcat("$kind ", Tile_CopySource.format, " `dim` $dim `into` ", Tile_UpdateTarget.format,
@@ -98,7 +98,7 @@ def Tile_ReduceOp : Tile_Op<"reduce", [AttrSizedOperandSegments]> {
 
 def Tile_ScanOp : Tile_Op<"scan", [AttrSizedOperandSegments]> {
   let summary = "inclusive running sum or max along one dim; source and target may be the same";
-  let arguments = !con((ins Tile_ReduceKindAttr:$kind), Tile_CopySource.operands, Tile_CopyTarget.operands,
+  let arguments = !con((ins Tile_ReduceKind:$kind), Tile_CopySource.operands, Tile_CopyTarget.operands,
       Tile_CopySource.attributes, Tile_CopyTarget.attributes,
       (ins ConfinedAttr<I64Attr, [IntNonNegative]>:$dim, UnitAttr:$reverse));
   let assemblyFormat = !strconcat("$kind ", Tile_CopySource.format, " `dim` $dim `into` ", Tile_CopyTarget.format,
@@ -114,7 +114,7 @@ def Tile_ScanOp : Tile_Op<"scan", [AttrSizedOperandSegments]> {
 
 def Tile_AtomicTileOp : Tile_Op<"atomic_tile", [AttrSizedOperandSegments]> {
   let summary = "an atomic update of each element of the target with the source's";
-  let arguments = !con((ins Tile_AtomicKindAttr:$kind), Tile_CopySource.operands, Tile_UpdateTarget.operands,
+  let arguments = !con((ins Tile_AtomicKind:$kind), Tile_CopySource.operands, Tile_UpdateTarget.operands,
       Tile_CopySource.attributes, Tile_UpdateTarget.attributes,
       (ins OptionalAttr<DenseBoolArrayAttr>:$source_in_bounds, OptionalAttr<DenseBoolArrayAttr>:$target_in_bounds));
   let assemblyFormat = !strconcat("$kind ", Tile_CopySource.format, " `into` ", Tile_UpdateTarget.format, " attr-dict");

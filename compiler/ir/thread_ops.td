@@ -16,7 +16,7 @@ def Tile_ThreadIdOp : Tile_Op<"thread_id", [Pure]> {
 def Tile_SyncOp : Tile_Op<"sync", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "the threads of the scope wait for each other, and see each other's stores";
   let description = [{ `tile.sync block`, `tile.sync warp`, `tile.sync block barrier(1, 64)`: the named barrier 1 for 64 threads. }];
-  let arguments = (ins Tile_SyncScopeAttr:$scope, OptionalAttr<I64Attr>:$barrier_id, OptionalAttr<I64Attr>:$thread_count);
+  let arguments = (ins Tile_SyncScope:$scope, OptionalAttr<I64Attr>:$barrier_id, OptionalAttr<I64Attr>:$thread_count);
   let assemblyFormat = "$scope (`barrier` `(` $barrier_id^ `,` $thread_count `)`)? attr-dict";
   let hasVerifier = 1;
 }
@@ -28,7 +28,7 @@ def Tile_ShuffleOp : Tile_Op<"shuffle",
     `%r = tile.shuffle xor %v, %delta width 32 : f32`. Lanes are grouped by `width` (a power of 2, at most 32); a
     lane outside of the group gives the thread's own value. All threads of the warp take part.
   }];
-  let arguments = (ins Tile_ShuffleKindAttr:$kind, Tile_Scalar:$value, I32:$lane,
+  let arguments = (ins Tile_ShuffleKind:$kind, Tile_Scalar:$value, I32:$lane,
       DefaultValuedAttr<I64Attr, "32">:$width);
   let results = (outs Tile_Scalar:$result);
   let assemblyFormat = "$kind $value `,` $lane (`width` $width^)? attr-dict `:` type($value)";
@@ -38,7 +38,7 @@ def Tile_ShuffleOp : Tile_Op<"shuffle",
 def Tile_VoteOp : Tile_Op<"vote", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "what the threads of a warp or block say to a condition";
   let description = [{ any and all give i1; ballot gives i64 (bit n is lane n; warp only); count gives i32. }];
-  let arguments = (ins Tile_VoteKindAttr:$kind, Tile_SyncScopeAttr:$scope, I1:$condition);
+  let arguments = (ins Tile_VoteKind:$kind, Tile_SyncScope:$scope, I1:$condition);
   let results = (outs AnyTypeOf<[I1, I32, I64]>:$result);
   let assemblyFormat = "$kind $scope $condition attr-dict `:` type($result)";
   let hasVerifier = 1;

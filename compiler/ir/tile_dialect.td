@@ -15,6 +15,8 @@ def Tile_Dialect : Dialect {
   let summary = "kernels over tiles of buffers: the waist between front ends and targets";
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;
+  let hasConstantMaterializer = 1;
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
   let hasOperationAttrVerify = 1;
   let hasRegionArgAttrVerify = 1;
   let extraClassDeclaration = [{
@@ -30,10 +32,6 @@ def Tile_Dialect : Dialect {
 class Tile_Enum<string name, string summary, list<I32EnumAttrCase> cases>
     : I32EnumAttr<name, summary, cases> {
   let cppNamespace = "::tilewright::tile";
-  let genSpecializedAttr = 0;
-}
-class Tile_EnumAttr<EnumInfo info, string mnemonic> : EnumAttr<Tile_Dialect, info, mnemonic> {
-  let assemblyFormat = "$value";
 }
 
 def Tile_MemorySpace : Tile_Enum<"MemorySpace", "where a buffer lives", [
@@ -56,14 +54,12 @@ def Tile_LoopKind : Tile_Enum<"LoopKind", "how a loop may be run", [
   I32EnumAttrCase<"Pipelined", 3, "pipelined">,
   I32EnumAttrCase<"Persistent", 4, "persistent">,
 ]>;
-def Tile_LoopKindAttr : Tile_EnumAttr<Tile_LoopKind, "loop">;
 
 def Tile_GemmPolicy : Tile_Enum<"GemmPolicy", "how warps share a gemm's result", [
   I32EnumAttrCase<"Square", 0, "square">,
   I32EnumAttrCase<"FullRow", 1, "full_row">,
   I32EnumAttrCase<"FullCol", 2, "full_col">,
 ]>;
-def Tile_GemmPolicyAttr : Tile_EnumAttr<Tile_GemmPolicy, "policy">;
 
 def Tile_ReduceKind : Tile_Enum<"ReduceKind", "what a reduction or scan computes", [
   I32EnumAttrCase<"Sum", 0, "sum">,
@@ -75,7 +71,6 @@ def Tile_ReduceKind : Tile_Enum<"ReduceKind", "what a reduction or scan computes
   I32EnumAttrCase<"BitOr", 6, "bitor">,
   I32EnumAttrCase<"BitXor", 7, "bitxor">,
 ]>;
-def Tile_ReduceKindAttr : Tile_EnumAttr<Tile_ReduceKind, "reduction">;
 
 def Tile_AtomicKind : Tile_Enum<"AtomicKind", "what an atomic update computes", [
   I32EnumAttrCase<"Add", 0, "add">,
@@ -85,7 +80,6 @@ def Tile_AtomicKind : Tile_Enum<"AtomicKind", "what an atomic update computes", 
   I32EnumAttrCase<"Load", 4, "load">,
   I32EnumAttrCase<"Store", 5, "store">,
 ]>;
-def Tile_AtomicKindAttr : Tile_EnumAttr<Tile_AtomicKind, "atomic_kind">;
 
 def Tile_MemoryOrder : Tile_Enum<"MemoryOrder", "memory order of an atomic", [
   I32EnumAttrCase<"Relaxed", 0, "relaxed">,
@@ -95,7 +89,6 @@ def Tile_MemoryOrder : Tile_Enum<"MemoryOrder", "memory order of an atomic", [
   I32EnumAttrCase<"AcqRel", 4, "acq_rel">,
   I32EnumAttrCase<"SeqCst", 5, "seq_cst">,
 ]>;
-def Tile_MemoryOrderAttr : Tile_EnumAttr<Tile_MemoryOrder, "order">;
 
 def Tile_ShuffleKind : Tile_Enum<"ShuffleKind", "which lane a shuffle reads", [
   I32EnumAttrCase<"Index", 0, "index">, // lane `operand`
@@ -103,7 +96,6 @@ def Tile_ShuffleKind : Tile_Enum<"ShuffleKind", "which lane a shuffle reads", [
   I32EnumAttrCase<"Up", 2, "up">,       // lane id - operand
   I32EnumAttrCase<"Down", 3, "down">,   // lane id + operand
 ]>;
-def Tile_ShuffleKindAttr : Tile_EnumAttr<Tile_ShuffleKind, "shuffle_kind">;
 
 def Tile_VoteKind : Tile_Enum<"VoteKind", "what a vote gives", [
   I32EnumAttrCase<"Any", 0, "any">,
@@ -111,14 +103,12 @@ def Tile_VoteKind : Tile_Enum<"VoteKind", "what a vote gives", [
   I32EnumAttrCase<"Ballot", 2, "ballot">,
   I32EnumAttrCase<"Count", 3, "count">,
 ]>;
-def Tile_VoteKindAttr : Tile_EnumAttr<Tile_VoteKind, "vote_kind">;
 
 def Tile_SyncScope : Tile_Enum<"SyncScope", "which threads meet", [
   I32EnumAttrCase<"Warp", 0, "warp">,
   I32EnumAttrCase<"Block", 1, "block">,
   I32EnumAttrCase<"Grid", 2, "grid">,
 ]>;
-def Tile_SyncScopeAttr : Tile_EnumAttr<Tile_SyncScope, "sync_scope">;
 
 def Tile_BufferType : TypeDef<Tile_Dialect, "Buffer"> {
   let mnemonic = "buffer";

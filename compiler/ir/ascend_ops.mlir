@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// RUN: tilewright-opt %s --split-input-file --verify-diagnostics | tilewright-opt --split-input-file | FileCheck %s
+// The explicit primitives of an Ascend expert.
+
+// CHECK-LABEL: func.func @flags
+func.func @flags(%n: index) {
+  tile.launch (%cid) in (%n) npu {
+    // CHECK: ascend.scope cube {
+    ascend.scope cube {
+      // CHECK: ascend.set_flag mte2 to mte1, %{{.*}}
+      ascend.set_flag mte2 to mte1, %n
+      // CHECK: ascend.wait_flag mte2 to mte1, %{{.*}}
+      ascend.wait_flag mte2 to mte1, %n
+      // CHECK: ascend.set_cross_flag fix, %{{.*}} mode 0
+      ascend.set_cross_flag fix, %n mode 0
+    }
+    // CHECK: ascend.scope vector {
+    ascend.scope vector {
+      // CHECK: ascend.vector_id
+      %vid = ascend.vector_id
+      // CHECK: ascend.pipe_barrier v
+      ascend.pipe_barrier v
+      // CHECK: ascend.wait_cross_flag %{{.*}} pipe mte2
+      ascend.wait_cross_flag %vid pipe mte2
+    }
+    // CHECK: ascend.sync_all
+    ascend.sync_all
+  }
+  return
+}
+
+// -----
+func.func @f(%n: index) {
+  tile.launch (%x) in (%n) threads(32) {
+    // expected-error@+1 {{stands outside of a launch on an NPU}}
+    ascend.sync_all
+  }
+  return
+}
+// -----
+func.func @f(%n: index) {
+  tile.launch (%x) in (%n) npu {
+    // expected-note@+1 {{the other scope is here}}
+    ascend.scope cube {
+      // expected-error@+1 {{cannot stand inside of another scope}}
+      ascend.scope vector {
+        ascend.pipe_barrier v
+      }
+    }
+  }
+  return
+}
+// -----
+func.func @f(%n: index) {
+  %c8 = arith.constant 8 : index
+  tile.launch (%x) in (%n) npu {
+    // expected-error@+1 {{has event 8; the numbers are 0 to 7}}
+    ascend.set_flag mte2 to v, %c8
+  }
+  return
+}
+// -----
+func.func @f(%n: index) {
+  tile.launch (%x) in (%n) npu {
+    // expected-error@+1 {{needs two single pipes, not all}}
+    ascend.set_flag all to v, %n
+  }
+  return
+}
+// -----
+func.func @f(%n: index) {
+  tile.launch (%x) in (%n) npu {
+    // expected-error@+1 {{has pipe v on both sides; use a pipe barrier}}
+    ascend.wait_flag v to v, %n
+  }
+  return
+}
+// -----
+func.func @f(%n: index) {
+  tile.launch (%x) in (%n) npu {
+    // expected-error@+1 {{needs a single pipe, not all}}
+    ascend.set_cross_flag all, %n
+  }
+  return
+}
+// -----
+func.func @f(%n: index) {
+  tile.launch (%x) in (%n) npu {
+    // expected-error@+1 {{has mode 3; the modes are 0 to 2}}
+    ascend.set_cross_flag fix, %n mode 3
+  }
+  return
+}
+// -----
+func.func @f(%n: index) {
+  %c16 = arith.constant 16 : index
+  tile.launch (%x) in (%n) npu {
+    // expected-error@+1 {{has flag 16; the numbers are 0 to 15}}
+    ascend.wait_cross_flag %c16
+  }
+  return
+}
