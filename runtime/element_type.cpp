@@ -111,4 +111,19 @@ std::optional<uint64_t> encodeFloat(const ElementType& type, double value) {
   return (shifted && bits == 0) ? 0 : sign | bits;
 }
 
+std::optional<uint64_t> encodeInteger(const ElementType& type, int64_t value, bool isUnsigned) {
+  const bool isHuge = isUnsigned && value < 0; // above what int64 holds
+  bool fits;
+  if (type.code == DlBool)
+    fits = value == 0 || value == 1;
+  else if (type.code == DlInt)
+    fits =
+        !isHuge && value >= INT64_MIN >> (64 - type.bits) && value <= INT64_MAX >> (64 - type.bits);
+  else if (type.bits == 64)
+    fits = isUnsigned || value >= 0;
+  else
+    fits = value >= 0 && value < int64_t(1) << type.bits;
+  return fits ? std::optional(uint64_t(value)) : std::nullopt;
+}
+
 } // namespace tilewright::runtime

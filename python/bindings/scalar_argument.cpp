@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scalar_argument.h"
 
-#include <bit>
-
 namespace tilewright::bindings {
 
 using namespace runtime;
@@ -72,23 +70,16 @@ bool encodeScalar(const ArgumentChecker& checker, size_t param, PyObject* object
     return failKind(checker, param, object);
   int overflow = 0;
   int64_t value = PyLong_AsLongLongAndOverflow(integer, &overflow);
-  bool fits = overflow == 0;
-  slot = uint64_t(value);
-  if (type.code == DlInt) {
-    fits = fits && (type.bits == 64 || (value >= -(int64_t(1) << (type.bits - 1)) &&
-                                        value < (int64_t(1) << (type.bits - 1))));
-  } else if (type.code == DlBool) {
-    fits = fits && (value == 0 || value == 1);
-  } else if (type.bits < 64) {
-    fits = fits && value >= 0 && value < (int64_t(1) << type.bits);
-  } else if (overflow > 0) {
-    slot = PyLong_AsUnsignedLongLong(integer);
-    fits = !PyErr_Occurred();
-  } else {
-    fits = fits && value >= 0;
+  if (overflow > 0) {
+    value = int64_t(PyLong_AsUnsignedLongLong(integer));
+    overflow = PyErr_Occurred() ? -1 : overflow;
   }
   Py_DECREF(integer);
-  return fits || failRange(checker, param, object);
+  auto bits = overflow >= 0 ? encodeInteger(type, value, overflow > 0) : std::nullopt;
+  if (!bits)
+    return failRange(checker, param, object);
+  slot = *bits;
+  return true;
 }
 
 } // namespace tilewright::bindings

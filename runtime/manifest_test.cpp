@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/manifest.h"
+
+#include <gtest/gtest.h>
+
+namespace tilewright::runtime {
+namespace {
+
+const std::string whole = R"({"format": 1, "name": "k", "target": "cpu", "cpu": "x86-64",
+  "params": [{"kind": "tensor", "name": "A", "dtype": "float16", "align": 64, "used": false,
+              "shape": [4, {"const": 1, "terms": [[2, 0], [-1, 1]]}, {"product": [0, 1]}],
+              "strides": [1, 2, 3]},
+             {"kind": "scalar", "name": "s", "dtype": "int32"}],
+  "symbols": ["m", "n"], "scratch_bytes": 128, "workspace_bytes": 0, "out_idx": [-2],
+  "asserts": [{"message": "x < 0", "file": "k.py", "line": 3, "column": 5}]})";
+
+TEST(Manifest, ReadsAllFields) {
+  std::string error;
+  auto manifest = Manifest::parse(whole, error);
+  ASSERT_TRUE(manifest) << error;
+  EXPECT_EQ(manifest->name, "k");
+  EXPECT_EQ(manifest->scratchBytes, 128);
+  EXPECT_EQ(manifest->outIdx, std::vector<int32_t>{0});
+  const Param& param = manifest->params[0];
+  EXPECT_EQ(param.type->name, "float16");
+  EXPECT_EQ(param.align, 64);
+  EXPECT_FALSE(param.used);
+  EXPECT_EQ(param.shape[0].constant, 4);
+  EXPECT_EQ(param.shape[1].terms, (std::vector<std::pair<int64_t, int32_t>>{{2, 0}, {-1, 1}}));
+  EXPECT_TRUE(param.shape[2].isProduct);
+  EXPECT_EQ(param.strides->size(), 3u);
+  EXPECT_EQ(manifest->asserts[0].line, 3);
+}
+
+TEST(Manifest, AnyPartOfItOrAnyByteChangedIsHandled) {
+  std::string error;
+  for (size_t length = 0; length < whole.size(); ++length)
+    EXPECT_FALSE(Manifest::parse(std::string_view(whole).substr(0, length), error)) << length;
+  for (size_t at = 0; at < whole.size(); ++at) {
+    for (char other : {'0', '9', '"', '[', '}', ',', '-', '\0', '\xff'}) {
+      std::string changed = whole;
+      changed[at] = other;
+      (void)Manifest::parse(changed, error);
+    }
+  }
+}
+
+TEST(Manifest, DeepNestingIsHandled) {
+  std::string error;
+  EXPECT_FALSE(Manifest::parse(std::string(1'000'000, '['), error));
+  EXPECT_FALSE(Manifest::parse("{\"format\": 1, \"x\": " + std::string(100'000, '[') +
+                                   std::string(100'000, ']') + "}",
+                               error));
+}
+
+std::string errorAfter(std::string_view from, std::string_view to) {
+  std::string changed = whole;
+  size_t at = changed.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  changed.replace(at, from.size(), to);
+  std::string error;
+  EXPECT_FALSE(Manifest::parse(changed, error)) << from;
+  return error;
+}
+
+TEST(Manifest, SaysWhatIsWrong) {
+  EXPECT_EQ(errorAfter("\"name\": \"k\"", "\"name\": 3"), "manifest: 'name' must be a string");
+  EXPECT_EQ(errorAfter("\"tensor\"", "\"pair\""),
+            "manifest: 'kind' must be 'tensor' or 'scalar', not 'pair'");
+  EXPECT_EQ(errorAfter("[[2, 0]", "[[2, 7]"),
+            "manifest: 'shape' names a symbol that is not in 'symbols'");
+  EXPECT_EQ(errorAfter("[[2, 0]", "[[2]"),
+            "manifest: 'shape' has a term that is not [coefficient, symbol]");
+  EXPECT_EQ(errorAfter("[0, 1]}", "[]}"), "manifest: 'shape' has an empty product");
+  EXPECT_EQ(errorAfter("[4, {", "[\"4\", {"),
+            "manifest: 'shape' must hold integers and expressions of symbols");
+  EXPECT_EQ(errorAfter("[4, {", "[18446744073709551615, {"),
+            "manifest: 'shape' holds an integer beyond 64 bits");
+  EXPECT_EQ(errorAfter("[1, 2, 3]", "[1, 2]"),
+            "manifest: 'strides' must have one entry per dim of 'shape'");
+  EXPECT_EQ(errorAfter("\"align\": 64", "\"align\": 48"),
+            "manifest: 'align' must be a power of two");
+  EXPECT_EQ(errorAfter("[\"m\", \"n\"]", "[\"m\", \"n\", 1]"),
+            "manifest: 'symbols' must hold strings");
+  EXPECT_EQ(errorAfter("[\"m\", \"n\"]", "3"), "manifest: 'symbols' must be a list");
+  EXPECT_EQ(errorAfter("[-2]", "[0.5]"), "manifest: 'out_idx' must hold integers");
+  EXPECT_EQ(errorAfter("\"workspace_bytes\": 0", "\"workspace_bytes\": 8"),
+            "manifest: 'workspace_bytes' must be an integer from 0 to 0");
+  EXPECT_EQ(errorAfter("{\"kind\": \"scalar\", \"name\": \"s\", \"dtype\": \"int32\"}", "4"),
+            "manifest: 'params' must hold objects");
+  EXPECT_EQ(errorAfter("[{\"message\": \"x < 0\", \"file\": \"k.py\", \"line\": 3, \"column\": 5}]",
+                       "[1]"),
+            "manifest: 'asserts' must hold objects");
+  std::string dims = "[";
+  for (int i = 0; i < 40; ++i)
+    dims += "1, ";
+  EXPECT_EQ(errorAfter("[4, {", dims + "4, {"), "manifest: 'shape' has too many dims");
+}
+
+} // namespace
+} // namespace tilewright::runtime
