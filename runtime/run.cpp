@@ -4,7 +4,7 @@
 #include "runtime/arguments.h"
 #include "runtime/cpu/launch.h"
 
-#include <cstdio>
+#include <charconv>
 #include <functional>
 
 namespace tilewright {
@@ -34,8 +34,7 @@ encodeNumber(const ArgumentChecker& checker, size_t param,
   std::string text;
   if (const auto* real = std::get_if<double>(&number)) {
     char digits[32];
-    std::snprintf(digits, sizeof digits, "%.17g", *real);
-    text = digits;
+    text.assign(digits, std::to_chars(digits, std::end(digits), *real).ptr);
     if (type.isFloat()) {
       bits = encodeFloat(type, *real);
     } else {

@@ -4,15 +4,15 @@
 
 #include <string.h>
 
-void scale_grid(const uint64_t *slots, int64_t grid[3]) {
+void scale_grid(const uint64_t* slots, int64_t grid[3]) {
   grid[0] = (int64_t)slots[3];
   grid[1] = grid[2] = 1;
 }
 
-void scale_blocks(const uint64_t *slots, char *scratch, int64_t begin, int64_t end,
-                  TwLaunch *launch) {
-  const float *x = (const float *)slots[0];
-  float *y = (float *)slots[1];
+void scale_blocks(const uint64_t* slots, char* scratch, int64_t begin, int64_t end,
+                  TwLaunch* launch) {
+  const float* x = (const float*)slots[0];
+  float* y = (float*)slots[1];
   float factor;
   memcpy(&factor, &slots[2], sizeof factor);
   (void)scratch;
