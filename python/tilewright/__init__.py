@@ -6,32 +6,78 @@ Importing this loads neither the compiler nor torch or NumPy; each part is loade
 
 from __future__ import annotations
 
-import importlib
-from typing import Any
+from importlib import import_module
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 __version__ = "0.1.0"
 
-#: Where each public name lives.
+#: The module of each public name.
 _HOMES = {
     "CompileError": "errors",
     "UnsupportedError": "errors",
     "JITNoBuilderError": "errors",
     "EagerJITBuildError": "errors",
+    "jit": "jit",
+    "compile": "jit",
+    "par_compile": "jit",
+    "JITFunction": "jit",
+    "JITKernel": "kernel",
+    "PassConfigKey": "options",
+    "Profiler": "profiler",
+    "TensorSupplyType": "profiler",
+    "do_bench": "profiler",
 }
-_MODULES = ("language", "errors", "capture")
+_MODULES = ("language", "errors", "profiler", "cache", "jit")
+_PLANNED = ("autotune", "lower", "Layout", "Fragment", "tvm", "carver", "autotuner", "transform")
 
 
 def __getattr__(name: str) -> Any:
     home = _HOMES.get(name)
     if home is not None:
-        value = getattr(importlib.import_module(f"tilewright.{home}"), name)
+        value = getattr(import_module(f"tilewright.{home}"), name)
     elif name in _MODULES:
-        value = importlib.import_module(f"tilewright.{name}")
+        value = import_module(f"tilewright.{name}")
     else:
-        raise AttributeError(f"module 'tilewright' has no attribute {name!r}")
+        when = " yet" if name in _PLANNED else ""
+        raise AttributeError(f"tilewright has no {name!r}{when}")
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *_HOMES, *_MODULES})
+
+
+def enable_cache() -> None:
+    """Uses the cache on disk (again)."""
+    import_module("tilewright.cache").enable()
+
+
+def disable_cache() -> None:
+    """Compiles every kernel anew in each process."""
+    import_module("tilewright.cache").disable()
+
+
+def is_cache_enabled() -> bool:
+    return bool(import_module("tilewright.cache").is_enabled())
+
+
+def set_log_level(level: str | int) -> None:
+    """Accepted for TileLang's scripts; `verbose=True` of jit tells what is compiled."""
+
+
+def cdiv(a: int, b: int) -> int:
+    """a / b, rounded up."""
+    return -(-a // b)
+
+
+def next_power_of_2(n: int) -> int:
+    """The smallest power of 2 that is at least n."""
+    return 1 << max(n - 1, 0).bit_length()
+
+
+# `import tilelang` gives this package where no other of that name is installed.
+import_module("tilewright.alias").offer()

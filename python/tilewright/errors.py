@@ -5,44 +5,88 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import TracebackType
+    from typing import Any
 
 ERROR_KINDS = ("error", "unsupported", "internal")
 _COLORS = {"error": "31", "unsupported": "35", "internal": "31", "warning": "33", "remark": "36"}
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(tuple):  # type: ignore[type-arg]
     """A range on one line, counted from 1; `end_column` is one past the end, or 0."""
 
-    file: str = ""
-    line: int = 0
-    column: int = 0
-    end_column: int = 0
+    __slots__ = ()
+
+    def __new__(cls, file: str = "", line: int = 0, column: int = 0, end_column: int = 0) -> Place:
+        return tuple.__new__(cls, (file, line, column, end_column))
+
+    @property
+    def file(self) -> str:
+        return str(self[0])
+
+    @property
+    def line(self) -> int:
+        return int(self[1])
+
+    @property
+    def column(self) -> int:
+        return int(self[2])
+
+    @property
+    def end_column(self) -> int:
+        return int(self[3])
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}:{self.column}" if self.line else self.file or "<unknown>"
 
 
-@dataclass(slots=True)
 class Note:
-    place: Place
-    message: str
+    """A further place of a message."""
+
+    __slots__ = ("message", "place")
+
+    def __init__(self, place: Place, message: str) -> None:
+        self.place = place
+        self.message = message
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Note) and (self.place, self.message) == (
+            other.place,
+            other.message,
+        )
+
+    def __repr__(self) -> str:
+        return f"Note({self.place}: {self.message})"
 
 
-@dataclass(slots=True)
 class Diagnostic:
     """One message. `kind` is "error", "unsupported", "internal", "warning" or "remark"."""
 
-    kind: str
-    place: Place
-    message: str
-    notes: list[Note] = field(default_factory=list)
+    __slots__ = ("kind", "message", "notes", "place")
+
+    def __init__(
+        self, kind: str, place: Place, message: str, notes: Sequence[Note] | None = None
+    ) -> None:
+        self.kind = kind
+        self.place = place
+        self.message = message
+        self.notes = list(notes or [])
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Diagnostic):
+            return False
+        mine, theirs = (
+            (self.kind, self.place, self.message),
+            (other.kind, other.place, other.message),
+        )
+        return mine == theirs and self.notes == other.notes
+
+    def __repr__(self) -> str:
+        return f"Diagnostic({self.place}: {self.kind}: {self.message})"
 
     @property
     def is_error(self) -> bool:
@@ -55,9 +99,7 @@ class Diagnostic:
 
     def render(self, color: bool = False) -> str:
         """`file:line:column: error: message`, the source line with a caret, and the notes."""
-        label = self.kind
-        if self.kind == "unsupported":
-            label = "error: unsupported"
+        label = "internal error" if self.kind == "internal" else self.kind
         parts = [_rendered(self.place, label, self.message, color, _COLORS.get(self.kind, "31"))]
         parts += [_rendered(n.place, "note", n.message, color, "36") for n in self.notes]
         return "\n".join(parts)
@@ -75,11 +117,20 @@ def _rendered(place: Place, label: str, message: str, color: bool, code: str) ->
     line = source_line(place)
     if line is None or place.column < 1:
         return head
-    text = line.expandtabs(1)
-    width = max(1, min(place.end_column - place.column, len(text) - place.column + 1))
+    lead = "".join("\t" if c == "\t" else " " * _columns(c) for c in line[: place.column - 1])
+    width = max(1, sum(_columns(c) for c in line[place.column - 1 : place.end_column - 1]))
     marks = "^" + "~" * (width - 1)
-    caret = " " * (place.column - 1) + (f"\x1b[{code}m{marks}\x1b[0m" if color else marks)
-    return f"{head}\n    {text}\n    {caret}"
+    caret = f"\x1b[1;32m{marks}\x1b[0m" if color else marks
+    return f"{head}\n    {line}\n    {lead}{caret}"
+
+
+def _columns(character: str) -> int:
+    """Columns of a terminal that a character takes."""
+    if character.isascii():
+        return 1
+    from unicodedata import combining, east_asian_width
+
+    return 0 if combining(character) else 2 if east_asian_width(character) in "WF" else 1
 
 
 def source_line(place: Place) -> str | None:

@@ -61,6 +61,7 @@ _COMPARE: dict[type[ast.cmpop], Callable[[Value, Value], Value]] = {
     ast.In: lambda a, b: a in b,
     ast.NotIn: lambda a, b: a not in b,
 }
+_CONVERSIONS: dict[str, Callable[[Value], str]] = {"r": repr, "s": str, "a": ascii}
 #: Builtins that would look at the interpreter's own frame.
 _FRAME_BUILTINS = (locals, globals, vars, eval, exec)
 
@@ -335,12 +336,9 @@ class ExpressionEvaluator:
     def eval_FormattedValue(self, node: ast.FormattedValue) -> Value:
         value = self.value(node.value)
         spec = self.value(node.format_spec) if node.format_spec else ""
-        convert: Callable[[Value], str] | None = {
-            ord("r"): repr,
-            ord("s"): str,
-            ord("a"): ascii,
-        }.get(node.conversion)
-        return format(convert(value) if convert else value, spec)
+        if node.conversion != -1:
+            value = _CONVERSIONS[chr(node.conversion)](value)
+        return format(value, spec)
 
     def eval_Slice(self, node: ast.Slice) -> Value:
         parts = [self.value(p) if p else None for p in (node.lower, node.upper, node.step)]

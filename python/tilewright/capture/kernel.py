@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 import builtins
 import inspect
+import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -65,14 +66,24 @@ class Signature:
         return made
 
 
+class FirstPass(threading.local):
+    """The signature of the eager kernel whose constants are being read off, in this thread."""
+
+    signature: Any = None
+
+
+first_pass = FirstPass()
+
+
 def current_signature(what: str) -> Any:
-    """The signature of the eager kernel being traced; an error elsewhere."""
+    """The signature of the eager kernel being traced or prepared; an error elsewhere."""
     tracer = current_or_none()
-    if tracer is None or tracer.signature is None:
+    signature = first_pass.signature if tracer is None else tracer.signature
+    if signature is None:
         raise LanguageError(
             f"{what} can only be used in an eager kernel (@tilelang.jit without T.prim_func)"
         )
-    return tracer.signature
+    return signature
 
 
 def capture_kernel(kernel: PrimFunc, compiler: Any = None) -> CapturedKernel:

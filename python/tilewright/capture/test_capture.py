@@ -630,7 +630,7 @@ WRONG = {
     "x = T.const('M')": "T.const can only be used in an eager kernel",
     "return 3": "a kernel can't return a value",
     "with 3:\n    pass": "int can't be used in a with statement",
-    "helper(A[0])": "in a plain Python function; make it a @T.macro",
+    "choose(A[0])": "in a plain Python function; make it a @T.macro",
     "broken()": "broken() raised KeyError: 'no such tile'",
 }
 
@@ -639,7 +639,7 @@ def _kernel_of(text: str, folder: Path):
     lines = "\n".join("        " + line for line in text.splitlines())
     source = f"""import tilewright.language as T
 
-def helper(x):
+def choose(x):
     return 1 if x > 0 else 2
 
 def broken():

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`import tilelang` as another name of this package.
+
+`offer()` puts it behind all installed packages: a real TileLang wins. `take_over()` puts it before
+them, and says so. Every module is the same object under both names.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from importlib.machinery import ModuleSpec
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import ModuleType
+
+ALIAS = "tilelang"
+
+
+class _Loader:
+    """Gives the module of ours as the one to import."""
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        module = import_module("tilewright" + spec.name[len(ALIAS) :])
+        spec.loader_state = module.__spec__
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        # From here on all of `tilelang` is ours: no other finder may load a file of it again.
+        _put_first()
+        # The import system has replaced the module's own spec by that of the alias: put it back.
+        spec = module.__spec__
+        if spec is not None and spec.loader_state is not None:
+            module.__spec__ = spec.loader_state
+
+
+class AliasFinder:
+    """Finds `tilelang` and the modules in it."""
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if name != ALIAS and not name.startswith(ALIAS + "."):
+            return None
+        if name != ALIAS and not _is_ours(sys.modules.get(ALIAS)):
+            return None
+        ours = "tilewright" + name[len(ALIAS) :]
+        try:
+            import_module(ours)
+        except ModuleNotFoundError as missing:
+            if missing.name == ours:
+                return None
+            raise
+        return ModuleSpec(name, _Loader(), is_package=True)  # type: ignore[arg-type]
+
+
+_finder = AliasFinder()
+
+
+def _is_ours(module: ModuleType | None) -> bool:
+    return module is not None and module is sys.modules.get("tilewright")
+
+
+def _put_first() -> None:
+    if sys.meta_path[0] is not _finder:
+        if _finder in sys.meta_path:
+            sys.meta_path.remove(_finder)
+        sys.meta_path.insert(0, _finder)
+
+
+def offer() -> None:
+    """`import tilelang` finds this package if it finds no other."""
+    if _finder not in sys.meta_path:
+        sys.meta_path.append(_finder)
+
+
+def installed_elsewhere() -> str | None:
+    """Where another package of that name would be imported from, if there is one."""
+    from importlib.machinery import PathFinder
+
+    spec = PathFinder.find_spec(ALIAS)
+    if spec is None or (spec.origin is None and not spec.submodule_search_locations):
+        return None
+    return spec.origin or list(spec.submodule_search_locations or [""])[0]
+
+
+def take_over() -> str | None:
+    """From now on `import tilelang` is this package. Gives where the other is, if there is one."""
+    loaded = sys.modules.get(ALIAS)
+    if loaded is not None and not _is_ours(loaded):
+        raise ImportError(f"another {ALIAS} is already imported, from {loaded.__file__}")
+    _put_first()
+    return installed_elsewhere()

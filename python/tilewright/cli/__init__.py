@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command `tilewright`.
+
+Exit codes: 0 done; 1 the kernel or the script is wrong; 2 the command is wrong; 3 something is
+missing on this machine; 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+OK, WRONG, USAGE, MISSING, INTERRUPTED = 0, 1, 2, 3, 130
+
+_EXAMPLES = """\
+examples:
+  tilewright run script.py --steps 10            a script written for a GPU, on the CPU
+  tilewright compile gemm.py --args M=1024 N=1024 K=1024 -o libgemm.so --header gemm.h
+  tilewright compile gemm.py --cpu avx2 -o libgemm.so
+  tilewright inspect gemm.py --args M=64 N=64 K=64 --stage tile
+  tilewright inspect gemm.py --list-stages
+  tilewright doctor --json
+  tilewright cache clear
+
+exit codes: 0 done, 1 the kernel or script is wrong, 2 the command is wrong,
+            3 something is missing on this machine, 130 interrupted
+"""
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="tilewright",
+        description="Compile, inspect and run tile kernels.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="store_true", help="print the version")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    from . import cache, compiling, doctor, running
+
+    running.add_to(commands)
+    compiling.add_to(commands)
+    doctor.add_to(commands)
+    cache.add_to(commands)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command; gives its exit code."""
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    if options.version:
+        from .. import __version__
+
+        print(__version__)
+        return OK
+    if options.command is None:
+        parser.print_help()
+        return USAGE
+    try:
+        return int(options.action(options))
+    except KeyboardInterrupt:
+        sys.stderr.write("tilewright: interrupted\n")
+        return INTERRUPTED
+    except BrokenPipeError:
+        sys.stderr.close()
+        return OK
+    except UsageError as error:
+        sys.stderr.write(f"tilewright {options.command}: {error}\n")
+        return USAGE
+
+
+class UsageError(Exception):
+    """The command line asks for something that can't be."""

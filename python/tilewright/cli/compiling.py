@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`tilewright compile` and `tilewright inspect`."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from . import MISSING, OK, WRONG, UsageError
+from .kernel_files import add_arguments, capture_kernel_of
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
+
+_COMPILE = """\
+Compiles a kernel ahead of time into a shared library that any language can call: it depends on
+neither Python nor this package. The header declares it.
+"""
+_INSPECT = """\
+Prints the kernel at a stage of its way: "tile" is the tile IR as the builder made it, then comes
+one stage per pass, "llvm" and "asm".
+"""
+
+
+def add_to(commands: Any) -> None:
+    parser = commands.add_parser(
+        "compile", help="compile a kernel to a shared library", description=_COMPILE
+    )
+    add_arguments(parser)
+    parser.add_argument("-o", "--output", required=True, metavar="FILE", help="the library")
+    parser.add_argument("--header", metavar="FILE", help="also write a C header")
+    parser.add_argument("--manifest", metavar="FILE", help="also write the manifest")
+    parser.add_argument("--json", action="store_true", help="print what was made as JSON")
+    parser.set_defaults(action=lambda options: _guarded(_compile, options))
+    parser = commands.add_parser(
+        "inspect", help="print a kernel at a stage of compilation", description=_INSPECT
+    )
+    add_arguments(parser)
+    parser.add_argument("--stage", metavar="NAME", help="the stage to print (default: tile)")
+    parser.add_argument("--list-stages", action="store_true", help="print the names of the stages")
+    parser.add_argument(
+        "--places", action="store_true", help="with the places of the kernel's lines"
+    )
+    parser.add_argument("--json", action="store_true", help="print all stages as JSON")
+    parser.set_defaults(action=lambda options: _guarded(_inspect, options))
+
+
+def _guarded(action: Callable[[argparse.Namespace], int], options: argparse.Namespace) -> int:
+    from ..errors import CompileError, TilewrightError
+
+    try:
+        return action(options)
+    except (CompileError, TilewrightError) as error:
+        sys.stderr.write(f"{error}\n")
+        return WRONG
+    except ImportError as error:
+        if "_compiler" not in str(error):
+            raise
+        sys.stderr.write(
+            f"tilewright: the compiler is not built ({error}); see tilewright doctor\n"
+        )
+        return MISSING
+
+
+def _compile(options: argparse.Namespace) -> int:
+    from ..compilation import compile_artifact
+    from ..options import Options
+
+    started = time.perf_counter()
+    captured = capture_kernel_of(options)
+    artifact = compile_artifact(captured, Options(options.target, options.cpu))
+    written = {"library": options.output}
+    Path(options.output).write_bytes(artifact.library)
+    for kind, text in (("header", artifact.header), ("manifest", artifact.manifest)):
+        path = getattr(options, kind)
+        if path:
+            Path(path).write_text(text, encoding="utf-8")
+            written[kind] = path
+    seconds = time.perf_counter() - started
+    if options.json:
+        times = dict(artifact.times)
+        print(
+            json.dumps({"kernel": captured.name, **written, "seconds": seconds, "times_ms": times})
+        )
+    else:
+        print(f"{captured.name}: {', '.join(written.values())} in {seconds:.2f} s")
+    return OK
+
+
+def _inspect(options: argparse.Namespace) -> int:
+    from ..compilation import stages_of
+    from ..options import Options
+
+    captured = capture_kernel_of(options)
+    stage = options.stage or "tile"
+    if stage == "tile" and not options.list_stages and not options.json:
+        print(captured.module.text(options.places))
+        return OK
+    stages = stages_of(captured, Options(options.target, options.cpu))
+    if options.json:
+        print(json.dumps({"kernel": captured.name, "stages": [list(s) for s in stages]}))
+        return OK
+    if options.list_stages:
+        print("\n".join(name for name, _ in stages))
+        return OK
+    texts = [text for name, text in stages if name == stage]
+    if not texts:
+        known = ", ".join(name for name, _ in stages)
+        raise UsageError(f"there is no stage '{stage}'; there are: {known}")
+    print(texts[-1])
+    return OK

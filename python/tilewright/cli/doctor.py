@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`tilewright doctor`: what works on this machine, what is missing, and how to get it."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shutil
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from . import MISSING, OK
+
+if TYPE_CHECKING:
+    import argparse
+
+
+@dataclass(slots=True)
+class Finding:
+    """`state` is "ok", "missing", "off" or "planned"; `remedy` says how to get what is missing."""
+
+    part: str
+    name: str
+    state: str
+    detail: str = ""
+    remedy: str = ""
+
+
+def add_to(commands: Any) -> None:
+    parser = commands.add_parser(
+        "doctor",
+        help="list targets, compilers and cache, and what is missing",
+        description="Lists what works. Exit code 0 if kernels can be compiled and run, else 3.",
+    )
+    parser.add_argument("--json", action="store_true", help="print as JSON")
+    parser.set_defaults(action=_run)
+
+
+def _run(options: argparse.Namespace) -> int:
+    findings = [*_package(), *_targets(), *_tools(), *_frameworks(), _cache(), _alias()]
+    works = all(f.state == "ok" for f in findings if f.part == "target" and f.name == "cpu")
+    if options.json:
+        print(json.dumps({"works": works, "findings": [asdict(f) for f in findings]}, indent=1))
+    else:
+        for finding in findings:
+            print(f"{finding.part:<10} {finding.name:<12} {finding.state:<8} {finding.detail}")
+            if finding.remedy:
+                print(f"{'':<23} -> {finding.remedy}")
+    return OK if works else MISSING
+
+
+def _package() -> list[Finding]:
+    from .. import __version__
+
+    here = f"Python {platform.python_version()}, {platform.system()} {platform.machine()}"
+    return [Finding("package", "tilewright", "ok", f"{__version__}, {here}")]
+
+
+def _targets() -> list[Finding]:
+    build = "run 'make build' in a clone, or install a wheel of tilewright"
+    found = []
+    try:
+        from .. import _runtime
+
+        found.append(
+            Finding("runtime", "_runtime", "ok", f"{_runtime.get_num_threads()} threads a launch")
+        )
+    except ImportError as error:
+        found.append(Finding("runtime", "_runtime", "missing", str(error), build))
+    try:
+        from .. import _compiler
+
+        detail = f"compiles for {_compiler.host_cpu()}"
+        state = "ok" if found[0].state == "ok" else "missing"
+        found.append(Finding("target", "cpu", state, detail))
+    except ImportError as error:
+        remedy = "apt-get install libmlir-22 libllvm22, or " + build
+        found.append(Finding("target", "cpu", "missing", str(error), remedy))
+    device = shutil.which("nvidia-smi")
+    gpu = "an NVIDIA GPU is here; " if device else ""
+    found.append(Finding("target", "cuda", "planned", f"{gpu}GPU scripts run by 'tilewright run'"))
+    found.append(Finding("target", "ascend", "planned", "not in this version"))
+    return found
+
+
+def _tools() -> list[Finding]:
+    uses = {
+        "clang-22": "builds the package and programs around exported kernels",
+        "gdb": "debugs kernels by name",
+        "qemu-aarch64": "runs code made for AArch64",
+    }
+    remedies = {"clang-22": "clang-22", "gdb": "gdb", "qemu-aarch64": "qemu-user"}
+    found = []
+    for name, use in uses.items():
+        path = shutil.which(name)
+        state, detail = ("ok", path) if path else ("missing", f"optional: {use}")
+        remedy = "" if path else f"apt-get install {remedies[name]}"
+        found.append(Finding("tool", name, state, detail, remedy))
+    return found
+
+
+def _frameworks() -> list[Finding]:
+    from importlib.metadata import PackageNotFoundError, version
+
+    found = []
+    for name in ("torch", "numpy", "ml_dtypes", "jax"):
+        try:
+            found.append(Finding("framework", name, "ok", version(name)))
+        except PackageNotFoundError:
+            detail = "optional: its tensors can be arguments"
+            found.append(Finding("framework", name, "missing", detail, f"pip install {name}"))
+    return found
+
+
+def _cache() -> Finding:
+    from .. import cache
+    from . import cache as cache_command
+
+    folder = cache.folder()
+    if not cache.is_enabled():
+        return Finding("cache", "disk", "off", f"{folder} (TILELANG_DISABLE_CACHE)")
+    entries = cache_command.entries()
+    size = sum(e["bytes"] for e in entries)
+    parent = folder
+    while not os.path.exists(parent) and os.path.dirname(parent) != parent:  # noqa: PTH110, PTH120
+        parent = os.path.dirname(parent)  # noqa: PTH120
+    if not os.access(parent, os.W_OK):
+        return Finding(
+            "cache", "disk", "missing", f"{folder} can't be written", "set TILEWRIGHT_CACHE_DIR"
+        )
+    return Finding("cache", "disk", "ok", f"{folder}: {len(entries)} kernels, {size >> 10} KiB")
+
+
+def _alias() -> Finding:
+    from ..alias import installed_elsewhere
+
+    other = installed_elsewhere()
+    if other is None:
+        return Finding("alias", "tilelang", "ok", "'import tilelang' gives this package")
+    remedy = "use 'tilewright run', or 'import tilewright.as_tilelang' first"
+    return Finding("alias", "tilelang", "off", f"another tilelang is installed: {other}", remedy)

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Finds the kernel of a file for `tilewright compile` and `tilewright inspect`."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import runpy
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+from . import UsageError
+
+if TYPE_CHECKING:
+    import argparse
+
+    from ..capture.kernel import CapturedKernel
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", help="a Python file with a kernel")
+    parser.add_argument(
+        "--kernel", "-k", metavar="NAME", help="which kernel or factory of the file"
+    )
+    parser.add_argument(
+        "--args",
+        nargs="*",
+        default=[],
+        metavar="NAME=VALUE",
+        help="arguments of the factory, e.g. M=1024 dtype=float16; shape of a tensor: A=64x128",
+    )
+    parser.add_argument("--target", help="the target (default: cpu)")
+    parser.add_argument("--cpu", help="CPU name or level: native, avx2, avx512, neon, ...")
+
+
+def capture_kernel_of(options: argparse.Namespace) -> CapturedKernel:
+    """The kernel that the command names, captured; the file's main part does not run."""
+    from .. import as_tilelang  # noqa: F401
+
+    path = Path(options.file)
+    if not path.is_file():
+        raise UsageError(f"there is no file '{options.file}'")
+    names = runpy.run_path(str(path), run_name="__tilewright__")
+    candidates = {
+        name: value for name, value in names.items() if _is_kernel(value) and _is_from(value, path)
+    }
+    kernel = _chosen(candidates, options)
+    arguments = dict(_argument(text) for text in options.args)
+    captured: CapturedKernel
+    if hasattr(kernel, "capture"):
+        if arguments:
+            raise UsageError(f"kernel '{kernel.__name__}' takes no --args: it is no factory")
+        captured = kernel.capture()
+        return captured
+    missing = [
+        name
+        for name, parameter in inspect.signature(kernel.function).parameters.items()
+        if parameter.default is parameter.empty and name not in arguments
+    ]
+    if missing:
+        example = " ".join(f"{name}=..." for name in missing)
+        raise UsageError(f"factory '{kernel.__name__}' needs arguments: --args {example}")
+    if kernel.is_eager:
+        from ..eager import EagerCall
+
+        return EagerCall(kernel, (), arguments).capture()
+    captured = kernel.get_tir(**arguments).capture()
+    outputs = kernel.choices.get("out_idx")
+    if outputs is not None:
+        numbers = [outputs] if isinstance(outputs, int) else list(outputs)
+        captured.outputs = [n % len(captured.parameters) for n in numbers]
+    return captured
+
+
+def _is_kernel(value: object) -> bool:
+    return type(value).__name__ in ("PrimFunc", "JITFunction")
+
+
+def _is_from(kernel: Any, path: Path) -> bool:
+    return Path(kernel.function.__code__.co_filename).resolve() == path.resolve()
+
+
+def _chosen(candidates: dict[str, Any], options: argparse.Namespace) -> Any:
+    names = ", ".join(sorted(candidates)) or "none"
+    if options.kernel:
+        if options.kernel not in candidates:
+            raise UsageError(f"'{options.file}' has no kernel '{options.kernel}'; it has: {names}")
+        return candidates[options.kernel]
+    if len(candidates) != 1:
+        raise UsageError(f"choose a kernel of '{options.file}' with --kernel; it has: {names}")
+    return next(iter(candidates.values()))
+
+
+def _argument(text: str) -> tuple[str, Any]:
+    name, equals, value = text.partition("=")
+    if not equals or not name.isidentifier():
+        raise UsageError(f"'{text}' is not of the form NAME=VALUE")
+    extents = value.split("x")
+    if len(extents) > 1 and all(e.isdigit() for e in extents):
+        return name, SimpleNamespace(shape=tuple(int(e) for e in extents))
+    try:
+        return name, ast.literal_eval(value)
+    except (ValueError, SyntaxError):
+        return name, value

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`tilewright run`: a script, with `import tilelang` and its device mapped to the chosen target."""
+
+from __future__ import annotations
+
+import os
+import runpy
+import sys
+import traceback
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import argparse
+
+_DESCRIPTION = """\
+Runs a Python script. In it `import tilelang` gives this package, kernels are compiled for the
+target whatever target they name, and torch's device "cuda" is the CPU (docs/device-map.md tells
+what is mapped; --no-device-map leaves torch as it is). Options of the script follow its name.
+"""
+
+
+def add_to(commands: Any) -> None:
+    parser = commands.add_parser(
+        "run", help="run a script, its device mapped to the target", description=_DESCRIPTION
+    )
+    parser.add_argument(
+        "--target", default="cpu", help="what kernels are compiled for (default: cpu)"
+    )
+    parser.add_argument("--cpu", help="CPU name or level of the cpu target (default: native)")
+    parser.add_argument("--no-device-map", action="store_true", help="leave torch as it is")
+    parser.add_argument("-m", dest="module", help="run a module instead of a script")
+    parser.add_argument("script", nargs="?", help="the script")
+    parser.add_argument("arguments", nargs="...", help="its arguments")
+    parser.set_defaults(action=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    from . import UsageError
+
+    script, arguments = options.script, options.arguments
+    if options.module:
+        arguments = ([script] if script else []) + arguments
+    elif script is None:
+        raise UsageError("name a script, or a module with -m")
+    elif not Path(script).is_file():
+        raise UsageError(f"there is no file '{script}'")
+    _prepare(options)
+    if options.module:
+        return _run_module(options.module, arguments)
+    return _run_script(script, arguments)
+
+
+def _prepare(options: argparse.Namespace) -> None:
+    """Makes this process what the script expects."""
+    from .. import as_tilelang  # noqa: F401 - says so where another tilelang is installed
+    from .. import options as compile_options
+    from ..options import resolve_target
+
+    target = resolve_target(options.target)
+    compile_options.mapped_target = target
+    if options.cpu:
+        os.environ["TILEWRIGHT_CPU"] = options.cpu
+    if target == "cpu" and not options.no_device_map:
+        from ..device_map import install_with_torch
+
+        install_with_torch()
+
+
+def _run_script(script: str, arguments: list[str]) -> int:
+    sys.argv = [script, *arguments]
+    sys.path[0] = str(Path(script).resolve().parent)
+    return _guarded(lambda: runpy.run_path(script, run_name="__main__"))
+
+
+def _run_module(module: str, arguments: list[str]) -> int:
+    sys.argv = [module, *arguments]
+    sys.path[0] = str(Path.cwd())
+    return _guarded(lambda: runpy.run_module(module, run_name="__main__", alter_sys=True))
+
+
+def _guarded(run_it: Any) -> int:
+    """Runs the script; an exception is printed as Python would, without our own frames."""
+    from . import OK, WRONG
+
+    try:
+        run_it()
+    except SystemExit as end:
+        if end.code is None or isinstance(end.code, int):
+            return end.code or OK
+        sys.stderr.write(f"{end.code}\n")
+        return WRONG
+    except Exception as error:
+        trace = error.__traceback__
+        while trace is not None and _is_machinery(trace.tb_frame.f_code.co_filename):
+            trace = trace.tb_next
+        traceback.print_exception(type(error), error, trace)
+        return WRONG
+    return OK
+
+
+def _is_machinery(file: str) -> bool:
+    return file.startswith("<frozen") or file in (__file__, runpy.__file__)

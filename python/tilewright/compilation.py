@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a kernel to a loaded one, through the cache."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from . import cache
+from .errors import Diagnostic, compile_error, raise_at_kernel
+from .front_key import digest, machine_stamp
+from .kernel import JITKernel, stage_files
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from .capture.kernel import CapturedKernel
+    from .options import Options
+
+
+def load(
+    key: str,
+    options: Options,
+    out_idx: list[int] | None,
+    source: object,
+    recompile: Callable[[], Sequence[tuple[str, str]]],
+) -> JITKernel | None:
+    """The kernel of a cache entry, or None if it must be compiled."""
+    entry = cache.lookup(key)
+    if entry is None:
+        return None
+    try:
+        return JITKernel(
+            entry, out_idx, target=options.target, prim_func=source, recompile=recompile
+        )
+    except OSError:
+        return None
+
+
+def kernel_key(captured: CapturedKernel, options: Options) -> str:
+    """The key of a kernel's machine code."""
+    text = captured.module.text()
+    if "assert" in text:  # places are part of the manifest then
+        text = captured.module.text(True)
+    return digest("\0".join(["kernel 1", machine_stamp(), options.description(), text]))
+
+
+def native_options(options: Options, keep_stages: bool = False) -> Any:
+    from tilewright import _compiler
+
+    return _compiler.CompileOptions(options.target, options.cpu, options.pass_configs, keep_stages)
+
+
+def compile_artifact(captured: CapturedKernel, options: Options, keep_stages: bool = False) -> Any:
+    """Compiles; CompileError with all messages of the target."""
+    from tilewright import _compiler
+
+    artifact, found = _compiler.compile(captured.module, native_options(options, keep_stages))
+    diagnostics = [Diagnostic.from_native(d) for d in found]
+    if artifact is None:
+        raise_at_kernel(compile_error(diagnostics, captured.name))
+    return artifact
+
+
+def stages_of(captured: CapturedKernel, options: Options) -> list[tuple[str, str]]:
+    """Every stage as (name, text)."""
+    from tilewright import _compiler
+
+    return list(_compiler.inspect(captured.module, native_options(options)))
+
+
+def compile_kernel(
+    capture: Callable[[], CapturedKernel],
+    options: Options,
+    out_idx: list[int] | None = None,
+    front: str | None = None,
+    source: object = None,
+) -> JITKernel:
+    """The kernel that `capture` gives, compiled or found in the cache. With a front key that is
+    known, nothing is captured."""
+
+    def recompile() -> Sequence[tuple[str, str]]:
+        return stages_of(capture(), options)
+
+    if front is not None:
+        known = cache.lookup_front(front)
+        kernel = None if known is None else load(known, options, out_idx, source, recompile)
+        if kernel is not None:
+            return kernel
+    captured = capture()
+    if out_idx is None and captured.outputs:
+        out_idx = captured.outputs
+    key = kernel_key(captured, options)
+    kernel = load(key, options, out_idx, source, recompile)
+    if kernel is None:
+        artifact = compile_artifact(captured, options)
+        extra = stage_files([], artifact.header)
+        entry = cache.store(key, artifact.library, artifact.manifest, extra)
+        kernel = JITKernel(
+            entry, out_idx, target=options.target, prim_func=source, recompile=recompile
+        )
+    if front is not None:
+        cache.store_front(front, key)
+    return kernel

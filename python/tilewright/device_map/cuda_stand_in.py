@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What stands for `torch.cuda` where the CPU is the device.
+
+Kernels and torch operations on the CPU are done when their call returns, so streams have nothing to
+do, and an event is the time of day.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from types import SimpleNamespace
+from typing import Any, NoReturn
+
+import torch
+
+
+class Stream:
+    """A stream: everything that was put in is done."""
+
+    cuda_stream = 0
+    stream_id = 0
+
+    def __init__(self, device: object = None, priority: int = 0, **more: object) -> None:
+        self.device = torch.device("cuda", 0)
+        self.priority = priority
+
+    def synchronize(self) -> None:
+        return None
+
+    def query(self) -> bool:
+        return True
+
+    def wait_stream(self, stream: Stream) -> None:
+        return None
+
+    def wait_event(self, event: Event) -> None:
+        return None
+
+    def record_event(self, event: Event | None = None) -> Event:
+        event = event or Event()
+        event.record(self)
+        return event
+
+    def __enter__(self) -> Stream:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        return None
+
+
+class Event:
+    """A point in time."""
+
+    def __init__(
+        self, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False
+    ) -> None:
+        self._is_timed = enable_timing
+        self._time_ns: int | None = None
+
+    def record(self, stream: Stream | None = None) -> None:
+        self._time_ns = time.perf_counter_ns()
+
+    def elapsed_time(self, end_event: Event) -> float:
+        """Milliseconds from this event to the other."""
+        if not (self._is_timed and end_event._is_timed):
+            raise RuntimeError("both events must be created with enable_timing=True")
+        if self._time_ns is None or end_event._time_ns is None:
+            raise RuntimeError("both events must be recorded before their time is asked for")
+        return (end_event._time_ns - self._time_ns) / 1e6
+
+    def wait(self, stream: Stream | None = None) -> None:
+        return None
+
+    def query(self) -> bool:
+        return True
+
+    def synchronize(self) -> None:
+        return None
+
+
+_stream = Stream()
+
+
+def current_stream(device: object = None) -> Stream:
+    return _stream
+
+
+def _nothing(*args: object, **keywords: object) -> None:
+    return None
+
+
+def _zero(*args: object, **keywords: object) -> int:
+    return 0
+
+
+def _memory_bytes() -> int:
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def _free_bytes() -> int:
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES")
+
+
+def get_device_properties(device: object = None) -> SimpleNamespace:
+    """The CPU in the terms of a GPU. It says compute capability 8.0, so that scripts which choose
+    their kernels by it take the ones without Hopper's instructions."""
+    return SimpleNamespace(
+        name=get_device_name(),
+        major=8,
+        minor=0,
+        total_memory=_memory_bytes(),
+        multi_processor_count=len(os.sched_getaffinity(0)),
+        warp_size=32,
+        max_threads_per_multi_processor=2048,
+        shared_memory_per_block=232448,
+        shared_memory_per_block_optin=232448,
+        shared_memory_per_multiprocessor=233472,
+        regs_per_multiprocessor=65536,
+        L2_cache_size=32 << 20,
+        gcnArchName="",
+        is_integrated=True,
+    )
+
+
+def get_device_name(device: object = None) -> str:
+    return "CPU (mapped by tilewright)"
+
+
+def get_device_capability(device: object = None) -> tuple[int, int]:
+    return (8, 0)
+
+
+class _Scope:
+    """`torch.cuda.device(0)` and `torch.cuda.stream(s)` as context managers."""
+
+    def __init__(self, *args: object, **keywords: object) -> None:
+        self.idx = 0
+
+    def __enter__(self) -> _Scope:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        return None
+
+
+class CUDAGraph:
+    def __init__(self, *args: object, **keywords: object) -> NoReturn:
+        raise NotImplementedError("tilewright's device map has no CUDA graphs")
+
+
+def _seed_all(seed: int) -> None:
+    torch.default_generator.manual_seed(seed)  # torch.manual_seed calls this function
+
+
+#: The attributes of `torch.cuda` that are replaced.
+REPLACEMENTS: dict[str, Any] = {
+    "Stream": Stream,
+    "Event": Event,
+    "CUDAGraph": CUDAGraph,
+    "device": _Scope,
+    "device_of": _Scope,
+    "stream": _Scope,
+    "graph": CUDAGraph,
+    "is_available": lambda: True,
+    "is_initialized": lambda: True,
+    "is_bf16_supported": lambda *args, **keywords: True,
+    "device_count": lambda: 1,
+    "current_device": _zero,
+    "current_stream": current_stream,
+    "default_stream": current_stream,
+    "get_device_properties": get_device_properties,
+    "get_device_name": get_device_name,
+    "get_device_capability": get_device_capability,
+    "get_arch_list": lambda: ["sm_80"],
+    "manual_seed": _seed_all,
+    "manual_seed_all": _seed_all,
+    "seed": lambda: torch.seed(),
+    "seed_all": lambda: torch.seed(),
+    "initial_seed": lambda: torch.initial_seed(),
+    "get_rng_state": lambda *args: torch.get_rng_state(),
+    "set_rng_state": lambda state, *args: torch.set_rng_state(state),
+    "mem_get_info": lambda *args: (_free_bytes(), _memory_bytes()),
+    "memory_allocated": _zero,
+    "max_memory_allocated": _zero,
+    "memory_reserved": _zero,
+    "max_memory_reserved": _zero,
+    **dict.fromkeys(
+        [
+            "init",
+            "synchronize",
+            "set_device",
+            "set_stream",
+            "empty_cache",
+            "ipc_collect",
+            "reset_peak_memory_stats",
+            "reset_max_memory_allocated",
+            "_lazy_init",
+            "_sleep",
+        ],
+        _nothing,
+    ),
+}

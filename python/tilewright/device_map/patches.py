@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Installs the device map in torch, and takes it out again."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.utils import _device as torch_default_device
+
+from ..kernel import JITKernel
+from .cuda_stand_in import REPLACEMENTS
+from .mapped_tensors import MappedDevice, mark, names_device
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_missing = object()
+_undo: list[tuple[Any, str, Any]] = []
+_modes = threading.local()
+
+
+def is_installed() -> bool:
+    return bool(_undo)
+
+
+def _replace(owner: Any, name: str, value: Any) -> None:
+    own = vars(owner).get(name, _missing)
+    _undo.append((owner, name, own))
+    setattr(owner, name, value)
+
+
+def install() -> None:
+    if _undo:
+        return
+    for name, value in REPLACEMENTS.items():
+        _replace(torch.cuda, name, value)
+    _replace(torch, "Generator", _generator_type(torch.Generator))
+    _replace(torch, "load", _mapped_load(torch.load))
+    _replace(torch_default_device.DeviceContext, "__init__", _default_on_cpu())
+    _replace(JITKernel, "__call__", _marked_call)
+    _replace(threading.Thread, "run", _run_with_map(threading.Thread.run))
+    _enter()
+
+
+def remove() -> None:
+    _leave()
+    while _undo:
+        owner, name, value = _undo.pop()
+        if value is _missing:
+            delattr(owner, name)
+        else:
+            setattr(owner, name, value)
+
+
+def _enter() -> None:
+    mode = MappedDevice()
+    mode.__enter__()
+    _modes.mode = mode
+
+
+def _leave() -> None:
+    mode = getattr(_modes, "mode", None)
+    if mode is not None:
+        mode.__exit__(None, None, None)
+        _modes.mode = None
+
+
+def _run_with_map(run: Callable[[threading.Thread], None]) -> Callable[[threading.Thread], None]:
+    """Torch's modes belong to a thread: a new thread gets its own."""
+
+    def run_mapped(self: threading.Thread) -> None:
+        _enter()
+        try:
+            run(self)
+        finally:
+            _leave()
+
+    return run_mapped
+
+
+def _marked_call(self: Any, *args: Any, **keywords: Any) -> Any:
+    """A kernel's outputs are on the device of its inputs."""
+    result = super(JITKernel, self).__call__(*args, **keywords)
+    if result is not None and any(
+        getattr(a, "_tilewright_mapped", False) for a in (*args, *keywords.values())
+    ):
+        mark(result)
+    return result
+
+
+def _generator_type(real: Any) -> Any:
+    class Kind(type):
+        def __instancecheck__(cls, value: object) -> bool:
+            return isinstance(value, real)
+
+    class Generator(metaclass=Kind):
+        """`torch.Generator` whose device "cuda" is the CPU."""
+
+        def __new__(cls, device: Any = "cpu") -> Any:
+            return real("cpu" if names_device(device) else device)
+
+    return Generator
+
+
+def _mapped_load(load: Callable[..., Any]) -> Callable[..., Any]:
+    def mapped_load(file: Any, map_location: Any = None, *args: Any, **keywords: Any) -> Any:
+        """`torch.load` of a file that was saved on a GPU, or for one."""
+        mapped = map_location is None or names_device(map_location)
+        loaded = load(file, "cpu" if mapped else map_location, *args, **keywords)
+        return mark(loaded) if names_device(map_location) else loaded
+
+    return mapped_load
+
+
+def _default_on_cpu() -> Any:
+    """`torch.set_default_device("cuda")` and `with torch.device("cuda")`."""
+    real = torch_default_device.DeviceContext.__init__
+
+    def init(self: Any, device: Any) -> None:
+        real(self, torch.device("cpu") if names_device(device) else device)
+
+    return init

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Torch's device "cuda" on the CPU, and torch as it was afterwards."""
+
+import threading
+import time
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from tilewright import device_map  # noqa: E402
+
+
+@pytest.fixture
+def mapped():
+    device_map.install()
+    yield
+    device_map.remove()
+
+
+def test_moving(mapped):
+    host = torch.arange(4.0)
+    device = host.cuda()
+    device += 1
+    assert host.tolist() == [0, 1, 2, 3]
+    assert device.tolist() == [1, 2, 3, 4]
+    assert (host.is_cuda, device.is_cuda) == (False, True)
+    assert device.device == torch.device("cuda", 0)
+    assert device.get_device() == 0
+    back = device.cpu()
+    back += 1
+    assert device.tolist() == [1, 2, 3, 4]
+    assert not back.is_cuda and back.device.type == "cpu"
+    for target in ("cuda", "cuda:0", torch.device("cuda"), 0, device):
+        assert host.to(target).is_cuda
+    assert host.to("cuda", torch.float16).dtype == torch.float16
+    assert host.to(device="cuda", dtype=torch.float16).is_cuda
+    assert not device.to("cpu").is_cuda
+    assert device.to(torch.float16).is_cuda
+    assert device.cuda() is device
+
+
+def test_results_stay_on_the_device(mapped):
+    x = torch.ones(2, 3, device="cuda")
+    assert x.is_cuda
+    results = [x.half(), x @ x.T, torch.relu(x), x[0], x.view(3, 2), torch.cat([x, x])]
+    results += [torch.empty_like(x), x.new_zeros(3), *torch.max(x, dim=1), torch.zeros_like(x)]
+    assert all(r.is_cuda for r in results)
+    assert not torch.ones(2).is_cuda
+    assert torch.empty(2, device=x.device).is_cuda
+    assert torch.tensor([1], device=torch.device("cuda")).is_cuda
+    torch.testing.assert_close(x * 2, x + x)
+
+
+def test_generators_modules_defaults(mapped):
+    generator = torch.Generator(device="cuda")
+    generator.manual_seed(3)
+    first = torch.randn(4, generator=generator, device="cuda")
+    generator.manual_seed(3)
+    assert torch.equal(first, torch.randn(4, generator=generator, device="cuda"))
+    assert isinstance(generator, torch.Generator)
+    module = torch.nn.Linear(2, 2).cuda()
+    assert module.weight.is_cuda
+    assert module(torch.ones(1, 2, device="cuda")).is_cuda
+    with torch.device("cuda"):
+        assert torch.ones(2).sum() == 2
+    assert torch.ones(2, pin_memory=True).pin_memory().sum() == 2
+
+
+def test_cuda_module(mapped):
+    assert torch.cuda.is_available()
+    assert torch.cuda.device_count() == 1
+    torch.cuda.synchronize()
+    torch.cuda.manual_seed_all(1)
+    torch.cuda.empty_cache()
+    properties = torch.cuda.get_device_properties(0)
+    assert properties.total_memory > 0 and properties.multi_processor_count > 0
+    assert torch.cuda.get_device_capability() == (8, 0)
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        torch.cuda.current_stream().synchronize()
+    with pytest.raises(NotImplementedError, match="no CUDA graphs"):
+        torch.cuda.CUDAGraph()
+
+
+def test_events(mapped):
+    start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    with pytest.raises(RuntimeError, match="must be recorded"):
+        start.elapsed_time(end)
+    start.record()
+    time.sleep(0.02)
+    end.record()
+    assert 19 < start.elapsed_time(end) < 2000
+    with pytest.raises(RuntimeError, match="enable_timing=True"):
+        torch.cuda.Event().elapsed_time(end)
+
+
+def test_threads(mapped):
+    found = []
+    thread = threading.Thread(target=lambda: found.append(torch.ones(2, device="cuda").is_cuda))
+    thread.start()
+    thread.join()
+    assert found == [True]
+
+
+def test_removal():
+    before = {name: getattr(torch.cuda, name) for name in ("is_available", "Event", "Stream")}
+    generator, run = torch.Generator, threading.Thread.run
+    device_map.install()
+    device_map.install()
+    assert device_map.is_installed()
+    device_map.remove()
+    assert not device_map.is_installed()
+    assert before == {name: getattr(torch.cuda, name) for name in before}
+    assert (generator, run) == (torch.Generator, threading.Thread.run)
+    assert not torch.ones(2).is_cuda

@@ -1,0 +1,354 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Eager kernels: a function that is called with tensors, compiled for their shapes, and run.
+
+    @tilelang.jit
+    def add(A, B, block=128):
+        N = T.const("N")
+        A: T.Tensor[[N], T.float32]
+        B: T.Tensor[[N], T.float32]
+        C = T.empty([N], T.float32)
+        with T.Kernel(T.ceildiv(N, block)) as bx: ...
+        return C
+
+The statements before the launch are run twice. First without a builder, where a `T.const` is a
+symbol: comparing the declared shapes with the tensors of the call gives the constants. Then the
+whole function is traced, with the constants as Python integers.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from .capture.functions import outside_names
+from .capture.interpreter import Interpreter
+from .capture.kernel import Signature, declare_parameter, finish, first_pass
+from .capture.prescan import Prescan
+from .capture.scopes import Scope
+from .capture.source import FunctionSource, function_source
+from .capture.tracer import Tracer
+from .compilation import compile_kernel
+from .errors import EagerJITBuildError
+from .front_key import front_key
+from .language.annotations import TensorAnnotation
+from .language.dtypes import is_dtype, to_dtype
+from .language.values import POISON, BufferRef, Deferred, LanguageError, Symbol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import FunctionType
+
+    from .capture.kernel import CapturedKernel
+    from .jit import JITFunction
+    from .kernel import JITKernel
+
+Value = Any
+
+
+def run_eager(function: JITFunction, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """Compiles for the shapes of these tensors, unless that was done, and runs."""
+    call = EagerCall(function, args, keywords)
+    return call.kernel()(*call.run_time_arguments())
+
+
+def compile_eager(
+    function: JITFunction, args: tuple[Any, ...], keywords: dict[str, Any]
+) -> JITKernel:
+    return EagerCall(function, args, keywords).kernel()
+
+
+@dataclass(slots=True)
+class Plan:
+    """What one look at the source of an eager kernel gives."""
+
+    source: FunctionSource
+    parameters: list[str]
+    #: Annotation nodes of the parameters, from the signature or from statements.
+    annotations: dict[str, ast.expr]
+    #: Names given to T.const, and the variables that hold them.
+    constants: list[str] = field(default_factory=list)
+
+
+def plan_of(function: FunctionType) -> Plan:
+    source = function_source(function)
+    parameters = list(inspect.signature(function).parameters)
+    annotations: dict[str, ast.expr] = {}
+    arguments = source.node.args
+    for argument in [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]:
+        if argument.annotation is not None:
+            annotations[argument.arg] = argument.annotation
+    plan = Plan(source, parameters, annotations)
+    for statement in source.node.body:
+        name = getattr(getattr(statement, "target", None), "id", None)
+        if isinstance(statement, ast.AnnAssign) and name in parameters:
+            annotations[name] = statement.annotation
+    return plan
+
+
+class EagerCall:
+    """One call of an eager kernel: which arguments are tensors, and the constants that follow."""
+
+    def __init__(
+        self, function: JITFunction, args: tuple[Any, ...], keywords: dict[str, Any]
+    ) -> None:
+        self.function = function
+        self.python = function.function
+        state = vars(function)
+        if "_plan" not in state:
+            state["_plan"] = plan_of(self.python)
+            state["_signature"] = inspect.signature(self.python)
+        self.plan: Plan = state["_plan"]
+        signature: inspect.Signature = state["_signature"]
+        names = signature.parameters
+        given = {k: v for k, v in keywords.items() if k in names}
+        #: Extra keywords bind T.const names.
+        self.bindings = {k: v for k, v in keywords.items() if k not in names}
+        try:
+            bound = signature.bind(*args, **given)
+        except TypeError as wrong:
+            raise TypeError(f"{function.__name__}() {wrong}") from None
+        bound.apply_defaults()
+        self.values: dict[str, Any] = dict(bound.arguments)
+        #: What each parameter of the kernel is declared as; all others are Python values.
+        self.declared: dict[str, Any] = {}
+        self.constants = self._constants()
+
+    def run_time_arguments(self) -> list[Any]:
+        return [self.values[name] for name in self.declared]
+
+    def kernel(self) -> JITKernel:
+        """The compiled kernel for these shapes."""
+        plain = {k: v for k, v in self.values.items() if k not in self.declared}
+        key = (tuple(plain.items()), tuple(self.constants.items()), self.function.options())
+        known: JITKernel | None = None
+        try:
+            known = self.function._kernels.get(key)
+        except TypeError:
+            key = None  # type: ignore[assignment]
+        if known is None:
+            options = self.function.options()
+            front = front_key(self.python, [plain, self.constants], options.description())
+            known = compile_kernel(self.capture, options, None, front, self.function)
+            if key is not None:
+                self.function._kernels[key] = known
+        return known
+
+    # First pass: the constants -----------------------------------------------------------------
+
+    def _constants(self) -> dict[str, int]:
+        """Runs the statements before the launch on symbols, and reads the constants off."""
+        names: dict[str, Any] = dict(self.values)
+        lookup = outside_names(self.python)
+        found: dict[str, int] = {k: int(v) for k, v in self.bindings.items()}
+        wanted: list[str] = []
+        evaluate = _Evaluator(names, lookup)
+        first_pass.signature = _FirstSignature(wanted)
+        try:
+            self._read_signature(evaluate, found)
+        finally:
+            first_pass.signature = None
+        missing = [name for name in wanted if name not in found]
+        if missing:
+            raise EagerJITBuildError(
+                f"{self.function.__name__}: T.const {missing[0]!r} is not an extent or stride of "
+                "any tensor argument by itself"
+            )
+        # The order of the parameters is that of the signature.
+        self.declared = {n: self.declared[n] for n in self.plan.parameters if n in self.declared}
+        return found
+
+    def _read_signature(self, evaluate: _Evaluator, found: dict[str, int]) -> None:
+        for name, annotation in self.plan.annotations.items():
+            if annotation in self._signature_annotations():
+                self._declare(name, evaluate.annotation(annotation), found)
+        for statement in self.plan.source.node.body:
+            if isinstance(statement, ast.With):
+                break
+            target = getattr(statement, "target", None)
+            if isinstance(statement, ast.AnnAssign) and isinstance(target, ast.Name):
+                if target.id in self.values:
+                    self._declare(target.id, evaluate.annotation(statement.annotation), found)
+            elif isinstance(statement, ast.Assign):
+                evaluate.assign(statement)
+
+    def _signature_annotations(self) -> list[ast.expr]:
+        arguments = self.plan.source.node.args
+        every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+        return [a.annotation for a in every if a.annotation is not None]
+
+    def _declare(self, name: str, annotation: Any, found: dict[str, int]) -> None:
+        if isinstance(annotation, TensorAnnotation):
+            self.declared[name] = annotation
+            shape = tuple(getattr(self.values[name], "shape", ()))
+            if len(shape) != len(annotation.shape):
+                raise EagerJITBuildError(
+                    f"{self.function.__name__}: argument {name!r} has {len(shape)} dimensions but "
+                    f"{len(annotation.shape)} are declared"
+                )
+            for dim, size in zip(annotation.shape, shape, strict=True):
+                if isinstance(dim, _Constant):
+                    _bind(found, dim.name, int(size), name, self.function.__name__)
+            if annotation.strides is not None:
+                self._match_strides(name, annotation.strides, found)
+        elif is_dtype(annotation) and not isinstance(annotation, type):
+            self.declared[name] = to_dtype(annotation)
+
+    def _match_strides(self, name: str, strides: tuple[Any, ...], found: dict[str, int]) -> None:
+        value = self.values[name]
+        stride = getattr(value, "stride", None)
+        actual = stride() if callable(stride) else [s // value.itemsize for s in value.strides]
+        for dim, size in zip(strides, actual, strict=True):
+            if isinstance(dim, _Constant):
+                _bind(found, dim.name, int(size), name, self.function.__name__)
+
+    # Second pass: the trace --------------------------------------------------------------------
+
+    def capture(self, compiler: Any = None) -> CapturedKernel:
+        """Traces the whole function for the constants of this call."""
+        source = self.plan.source
+        tracer = Tracer(source.node.name, source.header_place(), compiler)
+        with tracer:
+            lookup = outside_names(self.python)
+            tracer.found += Prescan(source, lookup).run()
+            tracer.signature = Signature(tracer, self.constants)
+            interpreter = Interpreter(source, tracer, Scope(tracer.frames), lookup)
+            for name in self.plan.parameters:
+                self._declare_in(interpreter, name)
+            value = interpreter.run(source.node.body)
+            outputs = self._outputs(tracer, value)
+            names = [*self.declared, *(f"output{n}" for n in range(len(outputs)))]
+            numbers = [len(self.declared) + n for n in outputs]
+            return finish(tracer, source, names, numbers)
+
+    def _declare_in(self, interpreter: Interpreter, name: str) -> None:
+        value: Value = self.values[name]
+        if name in self.declared:
+            node = self.plan.annotations[name]
+            interpreter.mark(node)
+            try:
+                annotation = _resolved(self.declared[name], self.constants)
+                value = declare_parameter(interpreter.tracer, name, annotation)
+            except LanguageError as error:
+                interpreter.tracer.report(error.message, error.kind)
+                value = POISON
+        interpreter.scope.bind(name, value, interpreter.source.header_place())
+
+    def _outputs(self, tracer: Tracer, value: Value) -> list[int]:
+        """The numbers of the T.empty tensors in the order in which they are returned."""
+        assert tracer.signature is not None
+        made = tracer.signature.outputs
+        returned = list(value) if isinstance(value, (tuple, list)) else [value]
+        returned = [] if value is None else returned
+        tracer.at(self.plan.source.header_place())
+        for item in returned:
+            if not isinstance(item, BufferRef) or item not in made:
+                tracer.report("an eager kernel can only return tensors made by T.empty")
+                return []
+        if len(returned) != len(made):
+            tracer.report(
+                f"{len(made)} tensors are made by T.empty but {len(returned)} are returned"
+            )
+            return []
+        return [made.index(item) for item in returned]
+
+
+class _Constant(Symbol):
+    """A T.const whose value is not known yet."""
+
+    __slots__ = ()
+
+
+def _bind(found: dict[str, int], name: str, size: int, argument: str, kernel: str) -> None:
+    known = found.setdefault(name, size)
+    if known != size:
+        raise EagerJITBuildError(
+            f"{kernel}: T.const {name!r} is {known} but argument {argument!r} has {size} there"
+        )
+
+
+def _resolved(annotation: Any, constants: dict[str, int]) -> Any:
+    """The annotation with its constants as integers."""
+    if not isinstance(annotation, TensorAnnotation):
+        return annotation
+    shape = tuple(_number(e, constants) for e in annotation.shape)
+    strides = annotation.strides
+    if strides is not None:
+        strides = tuple(_number(e, constants) for e in strides)
+    return TensorAnnotation(shape, annotation.dtype, strides, annotation.scope)
+
+
+def _number(value: Any, constants: dict[str, int]) -> Any:
+    if isinstance(value, _Constant):
+        return constants[value.name]
+    if isinstance(value, Deferred):
+        operands = [_number(o, constants) for o in value.operands]
+        if all(isinstance(o, int) for o in operands):
+            return _ON_NUMBERS[value.op](*operands)
+    return value
+
+
+_ON_NUMBERS: dict[str, Callable[..., int]] = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
+    "floordiv": lambda a, b: a // b,
+    "floormod": lambda a, b: a % b,
+    "max": max,
+    "min": min,
+    "neg": lambda a: -a,
+}
+
+
+class _FirstSignature:
+    """What T.const and T.empty give before the constants are known."""
+
+    def __init__(self, wanted: list[str]) -> None:
+        self.wanted = wanted
+
+    def constant(self, name: str) -> _Constant:
+        self.wanted.append(name)
+        return _Constant(name)
+
+    def output(self, shape: list[Any], dtype: Any) -> Any:
+        return POISON
+
+
+class _Evaluator:
+    """Evaluates the statements before the launch with plain Python."""
+
+    def __init__(self, names: dict[str, Any], lookup: Callable[[str], Any]) -> None:
+        self.names = names
+        self.lookup = lookup
+
+    def __call__(self, node: ast.expr) -> Any:
+        """The value of an expression; None where it can't be had before the launch."""
+        scope = dict(self.names)
+        for part in ast.walk(node):
+            if isinstance(part, ast.Name) and part.id not in scope:
+                try:
+                    scope[part.id] = self.lookup(part.id)
+                except KeyError:
+                    return None
+        code = compile(ast.Expression(node), "<signature>", "eval")
+        try:
+            return eval(code, scope)
+        except Exception:  # the trace reports it, with its place
+            return None
+
+    def annotation(self, node: ast.expr) -> Any:
+        """The value of an annotation, which may be a string."""
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            node = ast.parse(node.value, mode="eval").body
+        return self(node)
+
+    def assign(self, node: ast.Assign) -> None:
+        value = self(node.value)
+        for target in node.targets:
+            if isinstance(target, ast.Name):
+                self.names[target.id] = value
+            elif isinstance(target, ast.Tuple) and isinstance(value, tuple):
+                for part, item in zip(target.elts, value, strict=False):
+                    if isinstance(part, ast.Name):
+                        self.names[part.id] = item

@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`@tilelang.jit` and `tilelang.compile`."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING, Any, overload
+
+from .compilation import compile_kernel
+from .front_key import front_key
+from .options import Options
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from types import CodeType, FunctionType
+
+    from .capture.kernel import CapturedKernel
+    from .kernel import JITKernel
+    from .language.prim_func import PrimFunc
+
+
+def compile(
+    func: PrimFunc,
+    out_idx: Sequence[int] | int | None = None,
+    execution_backend: str | None = None,
+    target: object = None,
+    target_host: object = None,
+    verbose: bool | None = None,
+    pass_configs: dict[Any, Any] | None = None,
+    compile_flags: Sequence[str] | str | None = None,
+    cpu: str | None = None,
+) -> JITKernel:
+    """Compiles a kernel; parameters whose numbers are in `out_idx` are made at each call."""
+    options = Options(target, cpu, pass_configs)
+    outputs = output_numbers(out_idx)
+    function = getattr(func, "function", None)
+    if function is None or not hasattr(func, "capture"):
+        raise TypeError(f"expected a kernel (@T.prim_func) but got {type(func).__name__}")
+    front = front_key(func, outputs, options.description())
+    started = time.perf_counter()
+    kernel = compile_kernel(func.capture, options, outputs, front, func)
+    if verbose:
+        _tell(kernel, started)
+    return kernel
+
+
+def output_numbers(out_idx: Sequence[int] | int | None) -> list[int] | None:
+    if out_idx is None:
+        return None
+    return [out_idx] if isinstance(out_idx, int) else [int(i) for i in out_idx]
+
+
+def _tell(kernel: JITKernel, started: float) -> None:
+    elapsed = (time.perf_counter() - started) * 1e3
+    sys.stderr.write(f"tilewright: {kernel.name} for {kernel.target} in {elapsed:.0f} ms\n")
+
+
+class JITFunction:
+    """A factory of kernels: calling it compiles for these arguments and gives the kernel.
+
+    A function that opens `T.Kernel` itself (instead of giving a `T.prim_func`) is an eager kernel:
+    calling it with tensors compiles for their shapes and runs.
+    """
+
+    def __init__(self, function: FunctionType, **choices: Any) -> None:
+        self.function = function
+        self.choices = choices
+        self.__name__ = function.__name__
+        self.__doc__ = function.__doc__
+        self.__wrapped__ = function
+        self.__module__ = function.__module__
+        self._kernels: dict[Any, Any] = {}
+        self._options: tuple[object, Options] | None = None
+        self.is_eager = opens_kernel(function.__code__)
+        if self.is_eager and choices.get("out_idx") is not None:
+            raise ValueError(
+                f"{function.__name__}: out_idx is not for eager kernels; return the T.empty tensors"
+            )
+
+    def options(self) -> Options:
+        from . import options
+
+        state = options.mapped_target
+        if self._options is None or self._options[0] != state:
+            chosen = self.choices
+            made = Options(chosen.get("target"), chosen.get("cpu"), chosen.get("pass_configs"))
+            self._options = (state, made)
+        return self._options[1]
+
+    def options_key(self) -> str:
+        return f"{self.options().description()} {self.choices.get('out_idx')!r}"
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        if self.is_eager:
+            from .eager import run_eager
+
+            return run_eager(self, args, keywords)
+        key = (args, tuple(keywords.items()), self.options())
+        try:
+            known = self._kernels.get(key)
+        except TypeError:
+            return self.compile(*args, **keywords)
+        if known is None:
+            known = self._kernels[key] = self.compile(*args, **keywords)
+        return known
+
+    def compile(self, *args: Any, **keywords: Any) -> JITKernel:
+        """The kernel for these arguments."""
+        if self.is_eager:
+            from .eager import compile_eager
+
+            return compile_eager(self, args, keywords)
+        options = self.options()
+        outputs = output_numbers(self.choices.get("out_idx"))
+        front = front_key(self.function, [args, keywords, outputs], options.description())
+        made: list[PrimFunc] = []
+
+        def capture() -> CapturedKernel:
+            if not made:
+                made.append(self.get_tir(*args, **keywords))
+            return made[0].capture()
+
+        started = time.perf_counter()
+        kernel = compile_kernel(capture, options, outputs, front, self)
+        if self.choices.get("verbose"):
+            _tell(kernel, started)
+        return kernel
+
+    def get_tir(self, *args: Any, **keywords: Any) -> PrimFunc:
+        """The kernel as the factory gives it, not compiled."""
+        made = self.function(*args, **keywords)
+        if not hasattr(made, "capture"):
+            raise TypeError(
+                f"{self.__name__} must give a kernel (@T.prim_func) but gave {type(made).__name__}"
+            )
+        kernel: PrimFunc = made
+        return kernel
+
+    def get_kernel_source(self, *args: Any, **keywords: Any) -> str:
+        return self.compile(*args, **keywords).get_kernel_source()
+
+    def par_compile(
+        self, configs: Iterable[Any], num_workers: int | None = None, ignore_error: bool = False
+    ) -> list[JITKernel | None]:
+        """Compiles for many arguments (a tuple or a dict each), in threads."""
+
+        def one(config: Any) -> JITKernel:
+            if isinstance(config, dict):
+                return self.compile(**config)
+            return self.compile(*(config if isinstance(config, tuple) else (config,)))
+
+        return _in_threads(one, list(configs), num_workers, ignore_error)
+
+    def __repr__(self) -> str:
+        return f"<tilewright.jit {self.__name__}>"
+
+
+def opens_kernel(code: CodeType) -> bool:
+    """Whether a function opens a kernel in its own body, not in one that it defines."""
+    return "Kernel" in code.co_names
+
+
+def par_compile(
+    funcs: Iterable[PrimFunc],
+    num_workers: int | None = None,
+    ignore_error: bool = False,
+    **choices: Any,
+) -> list[JITKernel | None]:
+    """Compiles many kernels, in threads; `ignore_error` gives None for those that fail."""
+    return _in_threads(lambda f: compile(f, **choices), list(funcs), num_workers, ignore_error)
+
+
+def _in_threads(
+    work: Callable[[Any], JITKernel],
+    items: Sequence[Any],
+    num_workers: int | None,
+    ignore_error: bool,
+) -> list[JITKernel | None]:
+    from concurrent.futures import ThreadPoolExecutor
+
+    def guarded(item: Any) -> JITKernel | None:
+        try:
+            return work(item)
+        except Exception:
+            if ignore_error:
+                return None
+            raise
+
+    with ThreadPoolExecutor(num_workers) as pool:
+        return list(pool.map(guarded, items))
+
+
+@overload
+def jit(func: FunctionType, /) -> JITFunction: ...
+@overload
+def jit(func: PrimFunc, /) -> JITKernel: ...
+@overload
+def jit(func: None = None, /, **choices: Any) -> Callable[[Any], Any]: ...
+
+
+def jit(
+    func: Any = None,
+    *,
+    out_idx: Sequence[int] | int | None = None,
+    target: object = None,
+    target_host: object = None,
+    execution_backend: str | None = None,
+    verbose: bool | None = None,
+    pass_configs: dict[Any, Any] | None = None,
+    debug_root_path: str | None = None,
+    compile_flags: Sequence[str] | str | None = None,
+    workspace_idx: Sequence[int] | int | None = None,
+    cpu: str | None = None,
+    **unknown: Any,
+) -> Any:
+    """Makes a factory of kernels, or an eager kernel, of a function."""
+    if workspace_idx is not None:
+        from .language.values import unsupported
+
+        raise unsupported("workspace_idx needs the ascend target, which is not supported yet")
+    if unknown:
+        raise TypeError(f"jit() got an unexpected keyword argument {next(iter(unknown))!r}")
+    choices: dict[str, Any] = {
+        "out_idx": out_idx,
+        "target": target,
+        "verbose": verbose,
+        "pass_configs": pass_configs,
+        "cpu": cpu,
+    }
+
+    def decorate(function: Any) -> Any:
+        if hasattr(function, "capture"):
+            return compile(function, **choices)
+        return JITFunction(function, **choices)
+
+    return decorate if func is None else decorate(func)

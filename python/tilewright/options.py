@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a kernel is compiled: target, CPU and pass configs, in the forms that users write them."""
+
+from __future__ import annotations
+
+import os
+from enum import Enum, StrEnum
+from typing import Any
+
+from .errors import Diagnostic, Place, compile_error
+
+#: Names of targets, and what they mean here.
+TARGETS = {"cpu": "cpu", "llvm": "cpu", "c": "cpu", "auto": "auto"}
+_PLANNED = ("cuda", "ascend", "reference", "hip", "metal", "webgpu", "cutedsl", "npuir")
+
+#: Set by `tilewright run`: what a script's targets and devices stand for.
+mapped_target: str | None = None
+
+
+class PassConfigKey(StrEnum):
+    """The keys of `pass_configs`, as TileLang names them."""
+
+    TL_SIMPLIFY = "tl.Simplify"
+    TL_DISABLE_WARP_SPECIALIZED = "tl.disable_warp_specialized"
+    TL_DISABLE_TMA_LOWER = "tl.disable_tma_lower"
+    TL_ENABLE_FAST_MATH = "tl.enable_fast_math"
+    TL_DISABLE_FAST_MATH = "tl.disable_fast_math"
+    TL_CONFIG_INDEX_BITWIDTH = "tl.config_index_bitwidth"
+    TL_PTXAS_REGISTER_USAGE_LEVEL = "tl.ptxas_register_usage_level"
+    TL_DEVICE_COMPILE_FLAGS = "tl.device_compile_flags"
+    TL_DISABLE_SAFE_MEMORY_ACCESS = "tl.disable_safe_memory_legalize"
+    TL_DISABLE_VECTORIZE_256 = "tl.disable_vectorize_256"
+    TL_ENABLE_ASYNC_COPY = "tl.enable_async_copy"
+    TL_DISABLE_WGMMA = "tl.disable_wgmma"
+    TL_ENABLE_AGGRESSIVE_SHARED_MEMORY_MERGE = "tl.enable_aggressive_shared_memory_merge"
+    TL_DISABLE_SHARED_MEMORY_REUSE = "tl.disable_shared_memory_reuse"
+    TL_DISABLE_THREAD_STORAGE_SYNC = "tl.disable_thread_storage_sync"
+    TL_DISABLE_DATA_RACE_CHECK = "tl.disable_data_race_check"
+    TL_DISABLE_BUFFER_INIT_CHECK = "tl.disable_buffer_init_check"
+    TL_DISABLE_OUT_OF_BOUND_WARNING = "tl.disable_out_of_bound_warning"
+    TL_FORCE_LET_INLINE = "tl.force_let_inline"
+    TL_LAYOUT_VISUALIZATION_ENABLE = "tl.layout_visualization_enable"
+    TL_AST_PRINT_ENABLE = "tl.ast_print_enable"
+    TL_ENABLE_DUMP_IR = "tl.enable_dump_ir"
+    TL_DUMP_IR_PATH = "tl.dump_ir_path"
+    TL_ASCEND_AUTO_CV_COMBINE = "tl.ascend_auto_cv_combine"
+    TL_ASCEND_AUTO_CV_SYNC = "tl.ascend_auto_cross_core_sync"
+    TL_ASCEND_AUTO_SYNC = "tl.ascend_auto_sync"
+    TL_ASCEND_MEMORY_PLANNING = "tl.ascend_memory_planning"
+    TIR_DISABLE_VECTORIZE = "tirx.disable_vectorize"
+    TIR_DISABLE_STORAGE_REWRITE = "tirx.disable_storage_rewrite"
+    TIR_USE_ASYNC_COPY = "tirx.use_async_copy"
+    TIR_MERGE_STATIC_SMEM = "tirx.merge_static_smem"
+
+
+class Options:
+    """The choices of one compilation, all resolved."""
+
+    __slots__ = ("target", "cpu", "pass_configs")
+
+    def __init__(
+        self,
+        target: object = None,
+        cpu: str | None = None,
+        pass_configs: dict[Any, Any] | None = None,
+    ) -> None:
+        self.target = resolve_target(target)
+        self.cpu = cpu or os.environ.get("TILEWRIGHT_CPU") or "native"
+        self.pass_configs = {
+            _config_key(key): _config_value(key, value)
+            for key, value in (pass_configs or {}).items()
+            if value is not None
+        }
+
+    def description(self) -> str:
+        """Text that differs where the machine code may."""
+        return f"{self.target} {self.cpu} {sorted(self.pass_configs.items())!r}"
+
+
+def resolve_target(target: object = None) -> str:
+    """The target that `target`, the environment or `tilewright run --target` choose."""
+    if mapped_target is not None:
+        return mapped_target
+    chosen = target
+    if chosen is None or chosen == "auto":
+        chosen = (
+            os.environ.get("TILEWRIGHT_TARGET")
+            or os.environ.get("TILELANG_DEFAULT_TARGET")
+            or "cpu"
+        )
+    if isinstance(chosen, dict):
+        chosen = chosen.get("kind")
+    name = str(chosen).split()[0]
+    if TARGETS.get(name, "auto") != "auto":
+        return TARGETS[name]
+    if name in _PLANNED:
+        message = (
+            f"target '{name}' is not supported yet; use target='cpu', or 'tilewright run' to run a "
+            "script that is written for another device"
+        )
+        raise compile_error([Diagnostic("unsupported", Place(), message)])
+    known = ", ".join(sorted(TARGETS))
+    raise ValueError(f"there is no target '{name}'; there are: {known}")
+
+
+def _config_key(key: object) -> str:
+    return str(key.value) if isinstance(key, Enum) else str(key)
+
+
+def _config_value(key: object, value: object) -> bool | int | float | str | list[int]:
+    if isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, (list, tuple)) and all(isinstance(v, int) for v in value):
+        return list(value)
+    if isinstance(value, (list, tuple)):
+        return " ".join(str(v) for v in value)
+    raise ValueError(f"pass config '{_config_key(key)}' has the value {value!r}")

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Eager kernels: constants are read off the tensors, outputs are the T.empty tensors."""
+
+from types import SimpleNamespace
+
+import pytest
+
+import tilewright
+import tilewright.language as T
+from tilewright.capture import recording_compiler
+from tilewright.eager import EagerCall
+from tilewright.errors import CompileError, EagerJITBuildError
+
+
+@tilewright.jit
+def scale(A, B, factor: float = 2.0, block: int = 4):
+    M, N = T.const("M, N")
+    A: T.Tensor[[M, N], T.float32]
+    B: T.Tensor[[N], T.float16]
+    C = T.empty([M, N // block], T.float32)
+    D = T.empty(N, dtype="float16")
+    with T.Kernel(T.ceildiv(M, block)) as bx:
+        C[bx, 0] = A[bx, 0] * factor
+        D[0] = B[0]
+    return D, C
+
+
+def shaped(*shape):
+    return SimpleNamespace(shape=shape)
+
+
+def lines(function, *args, **keywords):
+    captured = EagerCall(function, args, keywords).capture(recording_compiler)
+    return captured, captured.module.lines
+
+
+def test_capture():
+    captured, recorded = lines(scale, shaped(10, 32), shaped(32), block=8)
+    assert recorded == [
+        "tensor [10, 32] float32 -> %A",
+        "tensor [32] float16 -> %B",
+        "tensor [10, 4] float32 -> %C",
+        "tensor [32] float16 -> %D",
+        "begin_launch [2] [128]",
+        "load %A[%b0, 0] -> %1",
+        "mul(%1, 2.0) -> %2",
+        "store %C[%b0, 0] = %2",
+        "load %B[0] -> %3",
+        "store %D[0] = %3",
+        "end_launch",
+    ]
+    assert captured.outputs == [3, 2]
+
+
+def test_a_keyword_binds_a_constant():
+    @tilewright.jit
+    def kernel(A):
+        M, S = T.const("M"), T.const("S")
+        A: T.Tensor[[M], "float32"]
+        B = T.empty((M, S), "float32")
+        with T.Kernel(1):
+            B[0, 0] = A[0]
+        return B
+
+    _, recorded = lines(kernel, shaped(7), S=3)
+    assert "tensor [7, 3] float32 -> %B" in recorded
+    with pytest.raises(EagerJITBuildError, match="'S' is not an extent or stride of any"):
+        EagerCall(kernel, (shaped(7),), {})
+
+
+def test_shapes_must_agree():
+    with pytest.raises(EagerJITBuildError, match="'N' is 32 but argument 'B' has 33 there"):
+        EagerCall(scale, (shaped(10, 32), shaped(33)), {})
+    with pytest.raises(EagerJITBuildError, match="'A' has 1 dimensions but 2 are declared"):
+        EagerCall(scale, (shaped(10), shaped(33)), {})
+    with pytest.raises(TypeError, match="missing a required argument: 'B'"):
+        EagerCall(scale, (shaped(10, 2),), {})
+
+
+def test_returns():
+    @tilewright.jit
+    def forgets(A):
+        M = T.const("M")
+        A: T.Tensor[[M], "float32"]
+        B = T.empty([M], "float32")
+        with T.Kernel(1):
+            B[0] = A[0]
+
+    with pytest.raises(CompileError, match="1 tensors are made by T.empty but 0 are returned"):
+        lines(forgets, shaped(4))
+
+    @tilewright.jit
+    def other(A):
+        M = T.const("M")
+        A: T.Tensor[[M], "float32"]
+        with T.Kernel(1):
+            A[0] = 1.0
+        return A
+
+    with pytest.raises(CompileError, match="can only return tensors made by T.empty"):
+        lines(other, shaped(4))
+
+
+def test_out_idx_is_refused():
+    with pytest.raises(ValueError, match="out_idx is not for eager kernels"):
+
+        @tilewright.jit(out_idx=[0])
+        def kernel(A):
+            with T.Kernel(1):
+                pass

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+import traceback
+
+import pytest
+
+from tilewright.errors import (
+    CompileError,
+    Diagnostic,
+    Note,
+    Place,
+    UnsupportedError,
+    compile_error,
+    raise_at_kernel,
+)
+
+
+@pytest.fixture
+def kernel_file(tmp_path):
+    path = tmp_path / "kernel.py"
+    path.write_text("def kernel():\n\tx = T.copy(A, B)\n    宽 = é + y\n")
+    return str(path)
+
+
+def test_render(kernel_file):
+    note = Note(Place(kernel_file, 1, 5, 11), "declared here")
+    error = Diagnostic("error", Place(kernel_file, 2, 6, 18), "sizes 4 and 8 differ", [note])
+    assert error.render() == (
+        f"{kernel_file}:2:6: error: sizes 4 and 8 differ\n"
+        "    \tx = T.copy(A, B)\n"
+        "    \t    ^~~~~~~~~~~~\n"
+        f"{kernel_file}:1:5: note: declared here\n"
+        "    def kernel():\n"
+        "        ^~~~~~"
+    )
+
+
+def test_wide_characters(kernel_file):
+    error = Diagnostic("unsupported", Place(kernel_file, 3, 9, 10), "no")
+    assert error.render().splitlines()[1:] == ["        宽 = é + y", "             ^"]
+    assert error.render().startswith(f"{kernel_file}:3:9: unsupported: no")
+
+
+def test_without_source():
+    assert Diagnostic("error", Place("gone.py", 3, 9), "no").render() == "gone.py:3:9: error: no"
+    assert Diagnostic("internal", Place(), "no").render() == "internal error: no"
+
+
+def test_colors(kernel_file, monkeypatch):
+    error = compile_error([Diagnostic("error", Place(kernel_file, 1, 5, 11), "no")], "kernel")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert "\x1b[" in str(error)
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b[" not in str(error)
+    assert str(error).startswith("1 error in kernel 'kernel'\n")
+
+
+def test_kinds():
+    place = Place("k.py", 1, 1)
+    both = [Diagnostic("unsupported", place, "a"), Diagnostic("error", place, "b")]
+    assert type(compile_error(both)) is CompileError
+    assert type(compile_error(both[:1])) is UnsupportedError
+
+
+def test_the_kernel_is_the_last_frame(kernel_file):
+    error = compile_error([Diagnostic("error", Place(kernel_file, 2, 6), "no")], "my_kernel")
+    with pytest.raises(CompileError) as caught:
+        raise_at_kernel(error)
+    last = traceback.extract_tb(caught.value.__traceback__)[-1]
+    assert (last.filename, last.lineno, last.name) == (kernel_file, 2, "my_kernel")
