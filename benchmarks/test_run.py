@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The harness itself: names and form of the rows, pairs, and what happens when a row fails."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+
+
+def load(name):
+    spec = importlib.util.spec_from_file_location(f"benchmarks_{name}", HERE / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+run = load("run")
+pairs = load("pairs")
+
+
+def test_names_and_order():
+    expected = ["import", "compile/fused_gemm", "cache_load", "call/alloc", "call/out"]
+    expected += [f"gemm/{t}/{n}" for t in ("f32", "f16", "bf16") for n in (512, 1024, 2048, 4096)]
+    assert list(run.all_rows(1)) == expected
+
+
+def test_ratio_above_one_is_better_for_us():
+    measured = pairs.measure(
+        lambda: time.sleep(0.002), lambda: time.sleep(0.006), 0.002, 20, spin_s=0
+    )
+    assert 2 < measured.ratio() < 4
+    assert len(measured.ours) == len(measured.peer) == 20
+
+
+def test_pairs_keep_to_their_budget():
+    started = time.monotonic()
+    measured = pairs.measure(
+        lambda: time.sleep(0.05), lambda: time.sleep(0.05), 0.01, 0.05, spin_s=0
+    )
+    assert time.monotonic() - started < 1
+    assert len(measured.ratios) == 1
+
+
+def test_rows_are_medians(monkeypatch):
+    seconds = iter([9.0, 1.0, 3.0, 2.0])
+    monkeypatch.setattr(run, "measure", lambda cache, *what: {"seconds": next(seconds)})
+    row = run.repeated("import", 3, True, "import")
+    assert (row.value, row.unit, row.ratio) == (2.0, "s", None)
+    answer = {"ours": [1.0, 2.0, 9.0], "peer": [4.0], "ratio": 0.5}
+    monkeypatch.setattr(run, "measure", lambda cache, *what: answer)
+    row = run.compared("gemm/f32/512", "GFLOP/s", "torch.matmul", "gemm", "float32", "512")
+    expected = ("gemm/f32/512", 2.0, "GFLOP/s", "torch.matmul", 4.0, 0.5)
+    assert tuple(vars(row).values()) == expected
+    answer["peer"] = []
+    row = run.compared("gemm/f32/512", "GFLOP/s", "torch.matmul", "gemm", "float32", "512")
+    assert (row.peer, row.peer_value, row.ratio) == (None, None, None)
+
+
+def test_results_and_failures(monkeypatch, tmp_path, capsys):
+    def measure(cache, *what):
+        if what[0] == "call":
+            raise run.Failed("ModuleNotFoundError: No module named 'torch'")
+        return {"seconds": 0.2}
+
+    monkeypatch.setattr(run, "measure", measure)
+    output = tmp_path / "deep" / "results.json"
+    assert run.main(["import", "call", "--output", str(output)]) == 0
+    assert json.loads(output.read_text()) == [
+        {
+            "name": "import", "value": 0.2, "unit": "s", "peer": None, "peer_value": None,
+            "ratio": None,
+        }
+    ]  # fmt: skip
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["import", "200", "ms", "aim", "150", "ms", "MISSED"]
+    assert "call/alloc" in lines[1]
+    assert "No module named 'torch'" in lines[1]
+
+    def broken(cache, *what):
+        raise run.Failed("RuntimeError: the kernel is wrong")
+
+    monkeypatch.setattr(run, "measure", broken)
+    assert run.main(["import", "--output", str(output)]) == 1
+    with pytest.raises(SystemExit):
+        run.main(["nothing"])
+    assert "no row begins with nothing; there are: import" in capsys.readouterr().err
+
+
+def test_a_failing_process_is_a_failed_row(tmp_path):
+    with pytest.raises(run.Failed, match="ValueError: .*'x'"):
+        run.measure(str(tmp_path), "gemm", "float32", "x")
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [(1.5, "s", "1.5 s"), (0.0123, "s", "12.3 ms"), (2.5e-6, "s", "2.5 us"), (3e-7, "s", "300 ns"),
+     (123.45, "GFLOP/s", "123.5 GFLOP/s"), (None, "s", "")],
+)  # fmt: skip
+def test_numbers_are_short(value, unit, text):
+    assert run.shown(value, unit) == text
