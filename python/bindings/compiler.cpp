@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The module `tilewright._compiler`: tilewright/builder.h and tilewright/compile.h in Python, and
 // nothing else. python/tilewright/_compiler.pyi is its interface.
+#include "python/bindings/interpret.h"
+
 #include "tilewright/builder.h"
 #include "tilewright/compile.h"
 
@@ -496,4 +498,5 @@ NB_MODULE(_compiler, module) {
   bindTiles(builder);
   bindControl(builder);
   bindCompile(module);
+  bindInterpret(module);
 }

@@ -284,5 +284,14 @@ def inspect(kernel: KernelModule, options: CompileOptions = ...) -> list[tuple[s
     Raises ValueError with the rendered diagnostics if the kernel does not compile.
     """
 
+def interpret(
+    kernel: KernelModule,
+    arguments: list[tuple[int, list[int], list[int]] | int | float],
+) -> tuple[str, list[Diagnostic]]:
+    """Runs the kernel in the reference interpreter (docs/interpreter.md): what it printed, and what it found.
+
+    A tensor is (address, shape, strides in elements; empty for row-major). Ctrl-C ends the run.
+    """
+
 def host_cpu() -> str:
     """The CPU that "native" stands for on this machine."""

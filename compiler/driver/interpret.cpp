@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tilewright/interpret.h"
+
+#include "compiler/builder/built_kernel.h"
+#include "compiler/driver/convert_diagnostic.h"
+#include "compiler/interpreter/interpret.h"
+
+namespace tilewright {
+
+bool interpret(const KernelModule& kernel, const std::vector<HostArgument>& arguments,
+               std::vector<Diagnostic>& diagnostics, std::string* printed,
+               const std::atomic<bool>* cancel) {
+  const BuiltKernel& built = BuiltKernel::of(kernel);
+  auto guard = built.lock();
+  mlir::ModuleOp module = built.module();
+  mlir::ScopedDiagnosticHandler handler(module.getContext(), [&](mlir::Diagnostic& diagnostic) {
+    diagnostics.push_back(convertDiagnostic(diagnostic, Severity::Error));
+  });
+  std::vector<interpreter::Argument> bound;
+  for (const HostArgument& argument : arguments) {
+    if (auto* tensor = std::get_if<HostTensor>(&argument))
+      bound.emplace_back(interpreter::TensorArgument{tensor->data, tensor->shape, tensor->strides});
+    else if (auto* integer = std::get_if<int64_t>(&argument))
+      bound.emplace_back(*integer);
+    else
+      bound.emplace_back(std::get<double>(argument));
+  }
+  interpreter::InterpretOptions options;
+  options.cancel = cancel;
+  options.printed = printed;
+  auto kernels = module.getOps<mlir::func::FuncOp>();
+  return succeeded(interpreter::interpret(*kernels.begin(), bound, options));
+}
+
+} // namespace tilewright

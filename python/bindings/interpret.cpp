@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// The reference interpreter, for `_compiler.interpret`.
+#include "python/bindings/interpret.h"
+
+#include "tilewright/interpret.h"
+
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/variant.h>
+#include <nanobind/stl/vector.h>
+
+#include <future>
+
+namespace tilewright {
+namespace nb = nanobind;
+namespace {
+
+/// (address, shape, strides in elements) of a tensor, an integer or a float.
+using Tensor = std::tuple<uintptr_t, std::vector<int64_t>, std::vector<int64_t>>;
+using BoundArgument = std::variant<Tensor, int64_t, double>;
+
+HostArgument hostArgument(const BoundArgument& argument) {
+  if (const auto* integer = std::get_if<int64_t>(&argument))
+    return *integer;
+  if (const auto* real = std::get_if<double>(&argument))
+    return *real;
+  const auto& [address, shape, strides] = std::get<Tensor>(argument);
+  return HostTensor{reinterpret_cast<void*>(address), shape, strides}; // NOLINT(performance-no-int-to-ptr)
+}
+
+/// Gives what was printed and the diagnostics. Runs beside the caller's thread, which watches for Ctrl-C.
+std::pair<std::string, std::vector<Diagnostic>>
+interpretKernel(const std::shared_ptr<KernelModule>& kernel,
+                const std::vector<BoundArgument>& arguments) {
+  std::vector<HostArgument> bound;
+  bound.reserve(arguments.size());
+  for (const BoundArgument& argument : arguments)
+    bound.push_back(hostArgument(argument));
+  std::pair<std::string, std::vector<Diagnostic>> result;
+  std::atomic<bool> cancel = false;
+  std::future<void> run = std::async(std::launch::async, [&] {
+    interpret(*kernel, bound, result.second, &result.first, &cancel);
+  });
+  while (true) {
+    {
+      nb::gil_scoped_release release;
+      if (run.wait_for(std::chrono::milliseconds(50)) == std::future_status::ready)
+        return result;
+    }
+    if (PyErr_CheckSignals() != 0) {
+      cancel = true;
+      nb::gil_scoped_release release;
+      run.wait();
+      break;
+    }
+  }
+  throw nb::python_error();
+}
+
+} // namespace
+
+void bindInterpret(nb::module_& module) {
+  using nb::literals::operator""_a;
+  module.def("interpret", &interpretKernel, "kernel"_a, "arguments"_a);
+}
+
+} // namespace tilewright
