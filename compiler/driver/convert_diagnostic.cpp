@@ -13,7 +13,8 @@ Place placeOf(mlir::Location location) {
 
 Diagnostic convertDiagnostic(mlir::Diagnostic& from, Severity errors) {
   Diagnostic result;
-  result.severity = from.getSeverity() == mlir::DiagnosticSeverity::Error ? errors : Severity::Warning;
+  result.severity =
+      from.getSeverity() == mlir::DiagnosticSeverity::Error ? errors : Severity::Warning;
   result.place = placeOf(from.getLocation());
   result.message = from.str();
   for (mlir::Diagnostic& note : from.getNotes())

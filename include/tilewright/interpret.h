@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The reference interpreter as a target: runs a finished kernel's tile IR directly, slowly, with every
-/// check on (docs/interpreter.md).
+/// The reference interpreter as a target: runs a finished kernel's tile IR directly, slowly, with
+/// every check on (docs/interpreter.md).
 #pragma once
 
 #include "tilewright/builder.h"
@@ -18,9 +18,9 @@ struct HostTensor {
 };
 using HostArgument = std::variant<HostTensor, int64_t, double>;
 
-/// Runs the whole grid on the calling thread, with all parameters in the order of the signature. False
-/// after an error, which `diagnostics` receives with the kernel's place. `printed` receives what
-/// T.print says (stdout if absent); setting `cancel` from another thread ends the run.
+/// Runs the whole grid on the calling thread, with all parameters in the order of the signature.
+/// False after an error, which `diagnostics` receives with the kernel's place. `printed` receives
+/// what T.print says (stdout if absent); setting `cancel` from another thread ends the run.
 bool interpret(const KernelModule& kernel, const std::vector<HostArgument>& arguments,
                std::vector<Diagnostic>& diagnostics, std::string* printed = nullptr,
                const std::atomic<bool>* cancel = nullptr);

@@ -27,10 +27,12 @@ HostArgument hostArgument(const BoundArgument& argument) {
   if (const auto* real = std::get_if<double>(&argument))
     return *real;
   const auto& [address, shape, strides] = std::get<Tensor>(argument);
-  return HostTensor{reinterpret_cast<void*>(address), shape, strides}; // NOLINT(performance-no-int-to-ptr)
+  return HostTensor{reinterpret_cast<void*>(address), shape,
+                    strides}; // NOLINT(performance-no-int-to-ptr)
 }
 
-/// Gives what was printed and the diagnostics. Runs beside the caller's thread, which watches for Ctrl-C.
+/// Gives what was printed and the diagnostics. Runs beside the caller's thread, which watches for
+/// Ctrl-C.
 std::pair<std::string, std::vector<Diagnostic>>
 interpretKernel(const std::shared_ptr<KernelModule>& kernel,
                 const std::vector<BoundArgument>& arguments) {

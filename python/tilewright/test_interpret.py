@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The reference interpreter as Python reaches it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import tilewright.language as T
+from tilewright import _compiler
+
+
+def bound(array: np.ndarray[Any, Any]) -> tuple[int, list[int], list[int]]:
+    return array.ctypes.data, list(array.shape), [s // array.itemsize for s in array.strides]
+
+
+@T.prim_func
+def scale_rows(X: T.Tensor((5, 7), "float32"), factor: T.float32):  # type: ignore[no-untyped-def]
+    with T.Kernel(1, threads=32) as _:
+        for i, j in T.Parallel(5, 7):
+            X[i, j] = X[i, j] * factor
+
+
+@T.prim_func
+def leave_buffer(X: T.Tensor((4,), "float32")):  # type: ignore[no-untyped-def]
+    with T.Kernel(1, threads=32) as _:
+        tile = T.alloc_shared((4,), "float32")
+        for i in T.serial(5):
+            tile[i] = X[0]
+
+
+def test_runs_a_kernel_on_strided_memory() -> None:
+    x = np.arange(70, dtype=np.float32).reshape(7, 10)[:, :5].T
+    expected = x * np.float32(3)
+    printed, found = _compiler.interpret(scale_rows.capture().module, [bound(x), 3.0])
+    assert (printed, found) == ("", [])
+    np.testing.assert_array_equal(x, expected)
+
+
+def test_errors_have_the_place_of_the_kernel() -> None:
+    x = np.zeros(4, np.float32)
+    _, found = _compiler.interpret(leave_buffer.capture().module, [bound(x)])
+    assert [d.message for d in found] == [
+        "index 4 is out of range for dim 0 of 'tile' with extent 4"
+    ]
+    assert found[0].place.file == __file__
+    source = Path(__file__).read_text().splitlines()[found[0].place.line - 1]
+    assert "tile[i] = X[0]" in source
