@@ -30,7 +30,7 @@ uint32_t readBigEndian(const uint8_t* bytes) {
 
 void Sha256::compress(const uint8_t* block) {
   std::array<uint32_t, 64> w;
-  for (int i = 0; i < 16; ++i)
+  for (size_t i = 0; i < 16; ++i)
     w[i] = readBigEndian(block + 4 * i);
   for (int i = 16; i < 64; ++i) {
     uint32_t s0 = std::rotr(w[i - 15], 7) ^ std::rotr(w[i - 15], 18) ^ (w[i - 15] >> 3);

@@ -120,7 +120,7 @@ NB_MODULE(_runtime, m) {
       .def_prop_ro("symbols",
                    [](const KernelObject& self) { return self.checker.manifest().symbols; })
       .def_prop_ro("params", &paramList);
-  m.def("sha256", [](nb::bytes bytes) {
+  m.def("sha256", [](const nb::bytes& bytes) {
     return sha256({static_cast<const char*>(bytes.data()), bytes.size()});
   });
   m.def("sha256_file", &sha256OfFile, "path"_a);

@@ -189,7 +189,7 @@ PyObject* numpyType(PyObject* numpy, const ElementType& type) {
 /// NumPy gives 16 bytes of alignment; where a kernel needs more, take a part of a larger array.
 PyObject* makeAlignedNumpy(PyObject* numpy, PyObject* dtype, PyObject* shape, int64_t bytes,
                            int64_t align) {
-  PyObject* raw = PyObject_CallMethod(numpy, "empty", "Ls", (long long)(bytes + align), "uint8");
+  PyObject* raw = PyObject_CallMethod(numpy, "empty", "ns", Py_ssize_t(bytes + align), "uint8");
   if (!raw)
     return nullptr;
   TensorView view;
@@ -199,7 +199,7 @@ PyObject* makeAlignedNumpy(PyObject* numpy, PyObject* dtype, PyObject* shape, in
     if (readTensor(raw, view, lease)) {
       int64_t skip =
           (align - int64_t(reinterpret_cast<uintptr_t>(view.data) % uintptr_t(align))) % align;
-      result = PyObject_CallMethod(numpy, "ndarray", "OOOL", shape, dtype, raw, (long long)skip);
+      result = PyObject_CallMethod(numpy, "ndarray", "OOOn", shape, dtype, raw, Py_ssize_t(skip));
     }
   }
   Py_DECREF(raw);
