@@ -24,8 +24,17 @@ static LogicalResult verifyBoundsFlags(Operation* op, std::optional<ArrayRef<boo
                            << type.getRank() << " dims";
 }
 
-static bool flagOf(std::optional<ArrayRef<bool>> flags, BufferType type, int64_t dim) {
-  return !type.isGlobal() || (flags && (*flags)[dim]);
+/// A dim is in bounds if it is marked so, or if all that matters is static: the verifier has
+/// checked that for on-chip buffers.
+static bool isInBounds(const BufferRegion& region, std::optional<ArrayRef<bool>> flags,
+                       int64_t dim) {
+  if (flags && (*flags)[dim])
+    return true;
+  int64_t offset = region.staticOffsets()[dim], extent = region.staticExtents()[dim];
+  int64_t size = region.type().getShape()[dim];
+  bool known = !ShapedType::isDynamic(offset) && !ShapedType::isDynamic(extent) &&
+               !ShapedType::isDynamic(size);
+  return known && offset >= 0 && extent <= size && offset <= size - extent;
 }
 
 #define TILEWRIGHT_REGION(OP, NAME)                                                                \
@@ -63,10 +72,10 @@ void CopyOp::build(OpBuilder& builder, OperationState& state, const BufferRegion
 }
 
 bool CopyOp::isSourceInBounds(int64_t dim) {
-  return flagOf(getSourceInBounds(), getSource().getType(), dim);
+  return isInBounds(getSourceRegion(), getSourceInBounds(), dim);
 }
 bool CopyOp::isTargetInBounds(int64_t dim) {
-  return flagOf(getTargetInBounds(), getTarget().getType(), dim);
+  return isInBounds(getTargetRegion(), getTargetInBounds(), dim);
 }
 
 LogicalResult CopyOp::verify() {
@@ -98,7 +107,7 @@ void FillOp::build(OpBuilder& builder, OperationState& state, Value value,
 }
 
 bool FillOp::isTargetInBounds(int64_t dim) {
-  return flagOf(getTargetInBounds(), getTarget().getType(), dim);
+  return isInBounds(getTargetRegion(), getTargetInBounds(), dim);
 }
 
 LogicalResult FillOp::verify() {
@@ -252,10 +261,10 @@ void AtomicTileOp::build(OpBuilder& builder, OperationState& state, AtomicKind k
 }
 
 bool AtomicTileOp::isSourceInBounds(int64_t dim) {
-  return flagOf(getSourceInBounds(), getSource().getType(), dim);
+  return isInBounds(getSourceRegion(), getSourceInBounds(), dim);
 }
 bool AtomicTileOp::isTargetInBounds(int64_t dim) {
-  return flagOf(getTargetInBounds(), getTarget().getType(), dim);
+  return isInBounds(getTargetRegion(), getTargetInBounds(), dim);
 }
 
 LogicalResult AtomicTileOp::verify() {

@@ -11,6 +11,9 @@ class Pass;
 
 namespace tilewright {
 
+/// mark_in_bounds.cpp
+std::unique_ptr<mlir::Pass> createMarkInBounds();
+
 /// Makes all passes of this folder, and MLIR's canonicalize and cse, known to tilewright-opt.
 void registerPasses();
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/passes/passes.h"
 
+#include "mlir/Pass/Pass.h"
 #include "mlir/Transforms/Passes.h"
 
 void tilewright::registerPasses() {
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();
+  mlir::registerPass(createMarkInBounds);
 }

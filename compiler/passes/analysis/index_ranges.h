@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What integers a value can be, where it stands.
+#pragma once
+
+#include "compiler/ir/dialect.h"
+#include "mlir/IR/Operation.h"
+
+#include <limits>
+
+namespace tilewright {
+
+/// All integers from `low` to `high`. The limits of int64 stand for "not known".
+struct IndexRange {
+  static constexpr int64_t kLowest = std::numeric_limits<int64_t>::min();
+  static constexpr int64_t kHighest = std::numeric_limits<int64_t>::max();
+  int64_t low = kLowest;
+  int64_t high = kHighest;
+
+  bool isWithin(int64_t least, int64_t most) const {
+    return low >= least && high <= most;
+  }
+  bool operator==(const IndexRange&) const = default;
+};
+
+/// Intervals over constants, block ids, thread ids, loop variables, arithmetic, and the conditions
+/// of the branches that enclose a place. The walk that uses it calls `enter` and `leave` around
+/// each nested region.
+///
+/// A symbol (a dynamic dim) is taken to be 0 to 2^48: the runtime refuses larger ones.
+class IndexRanges {
+public:
+  static constexpr int64_t kLargestDim = int64_t(1) << 48;
+
+  /// The place moves into a region of `region`'s parent: conditions of an scf.if hold in its
+  /// branches.
+  void enter(mlir::Region& region);
+  void leave();
+
+  IndexRange rangeOf(mlir::Value value);
+
+  /// Whether value < limit is known from a loop's bound or a condition, however large they are.
+  bool isBelow(mlir::Value value, mlir::Value limit);
+
+  /// The kernel's symbol where `value` is the extent of a dim that is a plain symbol; else `value`.
+  static mlir::Value symbolOf(mlir::Value value);
+
+private:
+  struct Fact {
+    mlir::Value value;
+    IndexRange range;
+    mlir::Value below; // value < below, if set
+  };
+
+  void learn(mlir::Value condition, bool holds);
+  void learnComparison(mlir::Operation* comparison, bool holds);
+  IndexRange compute(mlir::Value value);
+  IndexRange computeArgument(mlir::BlockArgument argument);
+
+  std::vector<Fact> facts;
+  std::vector<size_t> scopes;
+  llvm::DenseMap<mlir::Value, IndexRange> known;
+  unsigned depth = 0;
+};
+
+} // namespace tilewright
