@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/targets/cpu/pipeline.h"
 
+#include "compiler/passes/passes.h"
 #include "compiler/targets/cpu/attributes.h"
 #include "compiler/targets/cpu/describe_kernel.h"
 #include "compiler/targets/cpu/emit_object.h"
@@ -49,6 +50,7 @@ private:
 /// The whole lowering, one pass a line.
 std::vector<std::unique_ptr<Pass>> makePipeline(const Machine& machine) {
   std::vector<std::unique_ptr<Pass>> passes;
+  passes.push_back(createMarkInBounds());
   passes.push_back(createPackGemmOperands());
   passes.push_back(createPlanScratch());
   passes.push_back(createLowerGemm(machine));
