@@ -54,10 +54,13 @@ struct LaunchOptions {
   uint64_t randomOrderSeed = 0;  ///< not 0: run queue heads in a random legal order
   int64_t mutedSync = -1;        ///< number of the synchronisation that is switched off; -1: none
   double timeLimitSeconds = 120; ///< of host time; then the launch ends with an error
+  bool countSyncs = false;       ///< list the synchronisations in the report
   bool trace = false;            ///< keep records for the timing model
   std::string chip = "910B2";
 };
 TILEWRIGHT_EXPORT LaunchOptions launchOptionsFromEnvironment();
+/// The same list, from the build of the program; what the environment says comes after it.
+TILEWRIGHT_EXPORT void setLaunchDefaults(const char* list);
 
 /// One finding. `text` is complete: `file:line: error: ...` with its notes.
 struct Finding {
@@ -70,13 +73,17 @@ struct Finding {
 struct LaunchReport {
   int32_t status = 0;
   std::vector<Finding> findings;
-  uint64_t syncSites = 0;          ///< number of synchronisations seen (for mutation)
-  double modelledMicroseconds = 0; ///< from the timing model; 0 without it
+  std::vector<std::string> syncSites; ///< synchronisations seen, by number (countSyncs)
+  double modelledMicroseconds = 0;    ///< from the timing model; 0 without it
 };
 
-/// Runs a kernel to its end on the calling thread and on worker threads. Findings are also printed
-/// on stderr. Never throws for what the kernel does.
+/// Runs a kernel to its end on the calling thread and on worker threads. Prints nothing; never
+/// throws for what the kernel does.
 TILEWRIGHT_EXPORT LaunchReport launch(const LaunchRequest& request, const LaunchOptions& options);
+
+/// Prints the findings on stderr. After an error, the program will end with exit code 66 instead of
+/// its own (TILEWRIGHT_ASCEND_EXIT changes that; 0 keeps the program's own).
+TILEWRIGHT_EXPORT void printFindings(const LaunchReport& report);
 
 /// What `kernel<<<blocks, l2, stream>>>(...)` calls. The runtime installs a hook that appends to
 /// the stream; without one the kernel runs at once. A failed launch must show in the stream's

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+# tilewright_ascend_executable(NAME source... [OPTIONS option...]): a program whose sources hold
+# Ascend C kernels, built by tilewright-ascendc. Needs the target tilewright-ascendc, or the program
+# of that name in PATH.
+function(tilewright_ascend_executable name)
+  cmake_parse_arguments(arg "" "" "OPTIONS" ${ARGN})
+  if(TARGET tilewright-ascendc)
+    set(driver $<TARGET_FILE:tilewright-ascendc>)
+    set(needs tilewright-ascendc tilewright_ascend)
+  else()
+    find_program(TILEWRIGHT_ASCENDC tilewright-ascendc REQUIRED)
+    set(driver ${TILEWRIGHT_ASCENDC})
+  endif()
+  set(sources)
+  foreach(source ${arg_UNPARSED_ARGUMENTS})
+    get_filename_component(source "${source}" ABSOLUTE)
+    list(APPEND sources "${source}")
+  endforeach()
+  set(program "${CMAKE_CURRENT_BINARY_DIR}/bin/${name}")
+  file(MAKE_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}/bin")
+  add_custom_command(OUTPUT "${program}"
+    COMMAND ${driver} build ${sources} -o "${program}" ${arg_OPTIONS}
+    DEPENDS ${sources} ${needs} VERBATIM)
+  add_custom_target(${name} ALL DEPENDS "${program}")
+endfunction()

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+// Data movement by DMA, and copies inside UB.
+#ifndef TILEWRIGHT_ASCENDC_COPIES_H
+#define TILEWRIGHT_ASCENDC_COPIES_H
+
+#include "queues.h"
+
+namespace AscendC {
+
+using tilewright::ascend::CopyInstr;
+using tilewright::ascend::CopyKind;
+
+constexpr uint32_t blockBytes = 32;
+
+inline Pipe copyPipe(Space from, Space to) {
+  if (from == Space::GM)
+    return Pipe::MTE2;
+  if (from == Space::UB && to == Space::UB)
+    return Pipe::V;
+  if (from == Space::L1 && (to == Space::BT || to == Space::L0A || to == Space::L0B))
+    return Pipe::MTE1;
+  if (from == Space::L1 && to == Space::FB)
+    return Pipe::FIX;
+  return Pipe::MTE3;
+}
+
+/// Bursts of 32-byte units (or bytes, by `unit`), with gaps between them.
+inline void copyBursts(const host::Operand& dst, const host::Operand& src, uint32_t count,
+                       uint64_t bytes, int64_t srcGap, int64_t dstGap, Place place) {
+  CopyInstr i;
+  i.pipe = copyPipe(src.space, dst.space);
+  i.dst = dst;
+  i.src = src;
+  i.count = count;
+  i.length = bytes;
+  i.srcStride = static_cast<int64_t>(bytes) + srcGap;
+  i.dstStride = static_cast<int64_t>(bytes) + dstGap;
+  host::issueCopy(i, place);
+}
+
+template <class T>
+void copyCount(const host::Operand& dst, const host::Operand& src, uint64_t count, Place place) {
+  uint64_t bytes = bytesIn<T>(count);
+  if (bytes % blockBytes) {
+    char text[160];
+    host::formatText(text, sizeof text,
+                     "DataCopy moves %llu bytes, which is no multiple of 32; use DataCopyPad",
+                     static_cast<unsigned long long>(bytes));
+    host::reportKernel(text, true, place);
+  }
+  copyBursts(dst, src, 1, bytes, 0, 0, place);
+}
+
+template <class T>
+void DataCopy(const LocalTensor<T>& dst, const GlobalTensor<T>& src, uint32_t count,
+              Place place = Place::here()) {
+  copyCount<T>(dst.operand(), src.operand(), count, place);
+}
+template <class T>
+void DataCopy(const GlobalTensor<T>& dst, const LocalTensor<T>& src, uint32_t count,
+              Place place = Place::here()) {
+  copyCount<T>(dst.operand(), src.operand(), count, place);
+}
+template <class T>
+void DataCopy(const LocalTensor<T>& dst, const LocalTensor<T>& src, uint32_t count,
+              Place place = Place::here()) {
+  copyCount<T>(dst.operand(), src.operand(), count, place);
+}
+
+template <class Dst, class Src>
+void copyByParams(const Dst& dst, const Src& src, const DataCopyParams& p, Place place) {
+  copyBursts(dst.operand(), src.operand(), p.blockCount, uint64_t{p.blockLen} * blockBytes,
+             int64_t{p.srcStride} * blockBytes, int64_t{p.dstStride} * blockBytes, place);
+}
+template <class T>
+void DataCopy(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const DataCopyParams& p,
+              Place place = Place::here()) {
+  copyByParams(dst, src, p, place);
+}
+template <class T>
+void DataCopy(const GlobalTensor<T>& dst, const LocalTensor<T>& src, const DataCopyParams& p,
+              Place place = Place::here()) {
+  copyByParams(dst, src, p, place);
+}
+template <class T, class U>
+void DataCopy(const LocalTensor<T>& dst, const LocalTensor<U>& src, const DataCopyParams& p,
+              Place place = Place::here()) {
+  copyByParams(dst, src, p, place);
+}
+
+inline void nd2nz(const host::Operand& dst, const host::Operand& src, const Nd2NzParams& p,
+                  Place place) {
+  CopyInstr i;
+  i.kind = CopyKind::Nd2Nz;
+  i.pipe = src.space == Space::GM ? Pipe::MTE2 : Pipe::MTE3;
+  i.dst = dst;
+  i.src = src;
+  i.ndNum = p.ndNum;
+  i.nValue = p.nValue;
+  i.dValue = p.dValue;
+  i.srcNdMatrixStride = p.srcNdMatrixStride;
+  i.srcDValue = p.srcDValue;
+  i.dstNzC0Stride = p.dstNzC0Stride;
+  i.dstNzNStride = p.dstNzNStride;
+  i.dstNzMatrixStride = p.dstNzMatrixStride;
+  host::issueCopy(i, place);
+}
+/// Bursts of the innermost dimension; each outer dimension runs from startIndex to endIndex and
+/// skips `stride` after each element.
+template <class T, class Dst, class Src>
+void copySlices(const Dst& dst, const Src& src, const SliceInfo* d, const SliceInfo* s,
+                uint32_t dim, Place place) {
+  uint64_t dPitch[8] = {}, sPitch[8] = {}, dCount[8] = {};
+  constexpr uint32_t most = 8;
+  if (dim == 0 || dim > most)
+    host::failKernel("DataCopy: SliceInfo has 1 to 8 dimensions", place);
+  uint64_t dp = 1, sp = 1;
+  uint64_t burst = uint64_t{s[0].burstLen} * blockBytes / sizeof(T);
+  for (uint32_t k = 0; k < dim; ++k) {
+    dPitch[k] = dp;
+    sPitch[k] = sp;
+    dp *= d[k].shapeValue;
+    sp *= s[k].shapeValue;
+    uint64_t span = uint64_t{s[k].endIndex} - s[k].startIndex + 1;
+    uint64_t step = k ? 1 : burst;
+    dCount[k] = (span + s[k].stride) / (step + s[k].stride);
+  }
+  uint64_t index[8] = {};
+  for (;;) {
+    uint64_t from = 0, to = 0;
+    for (uint32_t k = 0; k < dim; ++k) {
+      uint64_t step = k ? 1 : burst;
+      from += (s[k].startIndex + index[k] * (step + s[k].stride)) * sPitch[k];
+      to += (d[k].startIndex + index[k] * (step + d[k].stride)) * dPitch[k];
+    }
+    copyBursts(dst[static_cast<uint32_t>(to)].operand(), src[static_cast<uint32_t>(from)].operand(),
+               1, burst * sizeof(T), 0, 0, place);
+    uint32_t k = 0;
+    while (k < dim && ++index[k] == dCount[k])
+      index[k++] = 0;
+    if (k == dim)
+      return;
+  }
+}
+
+template <class T>
+void DataCopy(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const Nd2NzParams& p,
+              Place place = Place::here()) {
+  nd2nz(dst.operand(), src.operand(), p, place);
+}
+template <class T>
+void DataCopy(const LocalTensor<T>& dst, const LocalTensor<T>& src, const Nd2NzParams& p,
+              Place place = Place::here()) {
+  nd2nz(dst.operand(), src.operand(), p, place);
+}
+template <class T>
+void DataCopy(const GlobalTensor<T>& dst, const LocalTensor<T>& src, const Nz2NdParamsFull& p,
+              Place place = Place::here()) {
+  CopyInstr i;
+  i.kind = CopyKind::Nz2Nd;
+  i.pipe = Pipe::MTE3;
+  i.dst = dst.operand();
+  i.src = src.operand();
+  i.ndNum = p.ndNum;
+  i.nValue = p.nValue;
+  i.dValue = p.dValue;
+  constexpr uint64_t fractalBytes = 512;
+  i.dstNzMatrixStride = p.srcNdMatrixStride * fractalBytes / sizeof(T);
+  i.dstNzC0Stride = p.srcNStride;
+  i.srcDValue = p.dstDStride;
+  i.srcNdMatrixStride = p.dstNdMatrixStride;
+  host::issueCopy(i, place);
+}
+template <class T>
+void DataCopy(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const SliceInfo dstSlices[],
+              const SliceInfo srcSlices[], uint32_t dim = 1, Place place = Place::here()) {
+  copySlices<T>(dst, src, dstSlices, srcSlices, dim, place);
+}
+template <class T>
+void DataCopy(const GlobalTensor<T>& dst, const LocalTensor<T>& src, const SliceInfo dstSlices[],
+              const SliceInfo srcSlices[], uint32_t dim = 1, Place place = Place::here()) {
+  copySlices<T>(dst, src, dstSlices, srcSlices, dim, place);
+}
+template <PaddingMode mode, class T>
+void padIn(const LocalTensor<T>& dst, const GlobalTensor<T>& src, uint32_t count, uint64_t length,
+           int64_t srcGap, int64_t dstGapBlocks, bool isPad, uint32_t left, uint32_t right,
+           uint64_t bits, Place place) {
+  CopyInstr i;
+  i.pipe = Pipe::MTE2;
+  i.dst = dst.operand();
+  i.src = src.operand();
+  i.count = count;
+  i.length = length;
+  i.srcStride = static_cast<int64_t>(length) + srcGap;
+  if (mode == PaddingMode::Compact) {
+    i.dstStride = static_cast<int64_t>(length);
+    host::issueCopy(i, place);
+    return;
+  }
+  uint64_t before = isPad ? left * sizeof(T) : 0, after = isPad ? right * sizeof(T) : 0;
+  uint64_t row = before + length + after;
+  uint64_t rounded = (row + blockBytes - 1) / blockBytes * blockBytes;
+  if (before > blockBytes || after > blockBytes)
+    host::failKernel("DataCopyPad: padding is at most 32 bytes on each side", place);
+  i.padLeft = static_cast<uint16_t>(before);
+  i.padRight = static_cast<uint16_t>(rounded - before - length);
+  i.padDefined = isPad;
+  i.padBits = bits;
+  i.dstStride = static_cast<int64_t>(rounded) + dstGapBlocks * blockBytes;
+  host::issueCopy(i, place);
+}
+template <class T> uint64_t bitsOf(T value) {
+  uint64_t bits = 0;
+  std::memcpy(&bits, &value, sizeof value);
+  return bits;
+}
+
+template <class T, PaddingMode mode = PaddingMode::Normal>
+void DataCopyPad(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const DataCopyExtParams& p,
+                 const DataCopyPadExtParams<NotDeducedT<T>>& pad, Place place = Place::here()) {
+  padIn<mode>(dst, src, p.blockCount, p.blockLen, p.srcStride, p.dstStride, pad.isPad,
+              pad.leftPadding, pad.rightPadding, bitsOf(pad.paddingValue), place);
+}
+template <class T, PaddingMode mode = PaddingMode::Normal>
+void DataCopyPad(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const DataCopyParams& p,
+                 const DataCopyPadParams& pad, Place place = Place::here()) {
+  padIn<mode>(dst, src, p.blockCount, p.blockLen, p.srcStride, p.dstStride, pad.isPad,
+              pad.leftPadding, pad.rightPadding, pad.paddingValue, place);
+}
+template <class T>
+void padOut(const GlobalTensor<T>& dst, const LocalTensor<T>& src, uint32_t count, uint64_t length,
+            int64_t srcGapBlocks, int64_t dstGap, Place place) {
+  CopyInstr i;
+  i.pipe = Pipe::MTE3;
+  i.dst = dst.operand();
+  i.src = src.operand();
+  i.count = count;
+  i.length = length;
+  uint64_t rounded = (length + blockBytes - 1) / blockBytes * blockBytes;
+  i.srcStride = static_cast<int64_t>(rounded) + srcGapBlocks * blockBytes;
+  i.dstStride = static_cast<int64_t>(length) + dstGap;
+  host::issueCopy(i, place);
+}
+template <class T, PaddingMode mode = PaddingMode::Normal>
+void DataCopyPad(const GlobalTensor<T>& dst, const LocalTensor<T>& src, const DataCopyExtParams& p,
+                 Place place = Place::here()) {
+  padOut(dst, src, p.blockCount, p.blockLen, p.srcStride, p.dstStride, place);
+}
+template <class T, PaddingMode mode = PaddingMode::Normal>
+void DataCopyPad(const GlobalTensor<T>& dst, const LocalTensor<T>& src, const DataCopyParams& p,
+                 Place place = Place::here()) {
+  padOut(dst, src, p.blockCount, p.blockLen, p.srcStride, p.dstStride, place);
+}
+
+template <class T> void setAtomic(host::AtomicOp op) {
+  host::storeState() = {op, DTypeOf<T>::value};
+}
+template <class T> void SetAtomicAdd() {
+  setAtomic<T>(host::AtomicOp::Add);
+}
+template <class T> void SetAtomicMax() {
+  setAtomic<T>(host::AtomicOp::Max);
+}
+template <class T> void SetAtomicMin() {
+  setAtomic<T>(host::AtomicOp::Min);
+}
+template <class T> void SetAtomicType() {
+  host::storeState().atomicType = DTypeOf<T>::value;
+}
+inline void SetAtomicNone() {
+  host::storeState() = {};
+}
+inline void DisableDmaAtomic() {
+  host::storeState() = {};
+}
+
+} // namespace AscendC
+
+#endif

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// Printing and assertions in kernels.
+#ifndef TILEWRIGHT_ASCENDC_DEBUG_H
+#define TILEWRIGHT_ASCENDC_DEBUG_H
+
+#include "tensors.h"
+
+#include <cstdarg>
+#include <cstdio>
+
+namespace AscendC {
+
+inline void printFormatted(const char* format, ...) __attribute__((format(printf, 1, 2)));
+inline void printFormatted(const char* format, ...) {
+  char text[4096];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  host::printKernel(text);
+}
+template <class... Args> void PRINTF(const char* format, Args... args) {
+  char text[4096];
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-security"
+  snprintf(text, sizeof text, format, args...);
+#pragma GCC diagnostic pop
+  host::printKernel(text);
+}
+template <class... Args> void printf(const char* format, Args... args) {
+  PRINTF(format, args...);
+}
+
+template <class Tensor>
+void dumpTensor(const Tensor& tensor, uint32_t description, uint32_t count, Place place) {
+  char text[128];
+  snprintf(text, sizeof text, "DumpTensor %u: %u elements of block %lld\n", description, count,
+           static_cast<long long>(GetBlockIdx()));
+  host::printKernel(text);
+  for (uint32_t i = 0; i < count; ++i) {
+    snprintf(text, sizeof text, "%g%s", static_cast<double>(tensor.GetValue(i, place)),
+             i % 16 == 15 || i + 1 == count ? "\n" : " ");
+    host::printKernel(text);
+  }
+}
+template <class T>
+void DumpTensor(const LocalTensor<T>& tensor, uint32_t description, uint32_t count,
+                Place place = Place::here()) {
+  dumpTensor(tensor, description, count, place);
+}
+template <class T>
+void DumpTensor(const GlobalTensor<T>& tensor, uint32_t description, uint32_t count,
+                Place place = Place::here()) {
+  dumpTensor(tensor, description, count, place);
+}
+template <class T>
+void DumpTensor(const LocalTensor<T>& tensor, uint32_t description, uint32_t count,
+                const ShapeInfo&, Place place = Place::here()) {
+  dumpTensor(tensor, description, count, place);
+}
+inline void DumpAccChkPoint(...) {}
+inline void PrintTimeStamp(uint32_t description) {
+  char text[64];
+  snprintf(text, sizeof text, "time stamp %u: %lld\n", description,
+           static_cast<long long>(host::systemCycle()));
+  host::printKernel(text);
+}
+inline int64_t GetSystemCycle() {
+  return host::systemCycle();
+}
+[[noreturn]] inline void Trap(Place place = Place::here()) {
+  host::failKernel("Trap was called", place);
+}
+
+} // namespace AscendC
+
+#define TW_ASSERT(condition, ...)                                                                  \
+  ((condition)                                                                                     \
+       ? (void)0                                                                                   \
+       : ::AscendC::host::failKernel("assertion failed: " #condition, ::AscendC::Place::here()))
+#define ascendc_assert(...) TW_ASSERT(__VA_ARGS__, 0)
+#ifndef ASCENDC_ASSERT
+#define ASCENDC_ASSERT(condition, behaviour) TW_ASSERT(condition)
+#endif
+#define KERNEL_LOG(level, ...) ((void)0)
+#define TRACE_START(id) ((void)0)
+#define TRACE_STOP(id) ((void)0)
+
+#endif

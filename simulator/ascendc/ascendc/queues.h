@@ -1,0 +1,481 @@
+// SPDX-License-Identifier: Apache-2.0
+// TPipe, TQue, TBuf: local memory and the flags between producer and consumer.
+#ifndef TILEWRIGHT_ASCENDC_QUEUES_H
+#define TILEWRIGHT_ASCENDC_QUEUES_H
+
+#include "sync.h"
+
+namespace AscendC {
+
+constexpr int32_t mostBuffers = 16;
+
+/// The events between who fills a buffer and who empties it.
+struct QueueEvents {
+  HardEvent full, free;
+};
+constexpr QueueEvents eventsOf(TPosition src, TPosition dst) {
+  Space to = spaceOf(dst), from = spaceOf(src);
+  if (src == TPosition::VECIN && dst == TPosition::VECOUT)
+    return {HardEvent::MTE2_MTE3, HardEvent::MTE3_MTE2};
+  if (dst == TPosition::TSCM)
+    return from == Space::GM ? QueueEvents{HardEvent::MTE2_MTE1, HardEvent::MTE1_MTE2}
+                             : QueueEvents{HardEvent::MTE3_MTE1, HardEvent::MTE1_MTE3};
+  if (src == TPosition::VECOUT || dst == TPosition::GM)
+    return from == Space::L0C ? QueueEvents{HardEvent::M_FIX, HardEvent::FIX_M}
+                              : QueueEvents{HardEvent::V_MTE3, HardEvent::MTE3_V};
+  if (src == TPosition::CO1)
+    return {HardEvent::M_FIX, HardEvent::FIX_M};
+  if (to == Space::L1)
+    return {HardEvent::MTE2_MTE1, HardEvent::MTE1_MTE2};
+  if (to == Space::L0A || to == Space::L0B || to == Space::BT)
+    return {HardEvent::MTE1_M, HardEvent::M_MTE1};
+  if (to == Space::FB)
+    return {HardEvent::MTE1_FIX, HardEvent::FIX_MTE1};
+  if (src == TPosition::VECCALC && dst == TPosition::VECCALC)
+    return {HardEvent::V_V, HardEvent::V_V};
+  return {HardEvent::MTE2_V, HardEvent::V_MTE2};
+}
+
+enum class BufferState : uint8_t { Free, Occupied, Enqueued, Dequeued };
+
+/// One buffer of a queue.
+struct QueueBuffer {
+  uint32_t address = 0;
+  BufferState state = BufferState::Free;
+  int8_t fullEvent = -1; ///< id set by EnQue, waited for by DeQue
+  int8_t freeEvent = -1; ///< id set by FreeTensor, waited for by AllocTensor
+};
+
+class TPipe;
+TPipe* GetTPipePtr();
+
+/// Event ids: bits of those in use, per event.
+inline int32_t allocateEventId(HardEvent event, Place place) {
+  uint64_t& used = host::agentView().eventIdsInUse[static_cast<int>(event)];
+  for (int32_t id = 0; id < 8; ++id)
+    if (!(used >> id & 1)) {
+      used |= uint64_t{1} << id;
+      return id;
+    }
+  host::failKernel("all 8 event ids of this HardEvent are in use; use fewer buffers", place);
+}
+inline void releaseEventId(HardEvent event, int32_t id) {
+  host::agentView().eventIdsInUse[static_cast<int>(event)] &= ~(uint64_t{1} << id);
+}
+
+/// The part of a queue that doesn't depend on its template arguments.
+class QueueCore {
+public:
+  int16_t allocate(QueueEvents events, Place place) {
+    if (!count)
+      host::failKernel("the queue has no buffers; call TPipe::InitBuffer first [ErrorBuffer0]",
+                       place);
+    for (uint8_t k = 0; k < count; ++k) {
+      auto index = static_cast<uint8_t>((next + k) % count);
+      QueueBuffer& b = buffers[index];
+      if (b.state != BufferState::Free)
+        continue;
+      next = static_cast<uint8_t>((index + 1) % count);
+      if (b.freeEvent >= 0) {
+        waitFlag(events.free, b.freeEvent, place);
+        releaseEventId(events.free, b.freeEvent);
+        b.freeEvent = -1;
+      }
+      b.state = BufferState::Occupied;
+      return index;
+    }
+    host::failKernel(
+        "AllocTensor: all buffers of the queue are in use; free one with FreeTensor or "
+        "give InitBuffer a larger number",
+        place);
+  }
+  void enqueue(int16_t index, QueueEvents events, Place place) {
+    QueueBuffer& b = check(index, "EnQue", place);
+    if (b.state != BufferState::Occupied && b.state != BufferState::Dequeued)
+      host::failKernel("EnQue: the tensor is already in the queue or was freed", place);
+    if (length == count)
+      host::failKernel("EnQue: the queue is full", place);
+    b.fullEvent = static_cast<int8_t>(allocateEventId(events.full, place));
+    setFlag(events.full, b.fullEvent, place);
+    b.state = BufferState::Enqueued;
+    order[(head + length++) % mostBuffers] = static_cast<uint8_t>(index);
+  }
+  int16_t dequeue(QueueEvents events, Place place) {
+    if (!length)
+      host::failKernel("DeQue: the queue holds no tensor; EnQue one first", place);
+    uint8_t index = order[head];
+    head = static_cast<uint8_t>((head + 1) % mostBuffers);
+    --length;
+    QueueBuffer& b = buffers[index];
+    waitFlag(events.full, b.fullEvent, place);
+    releaseEventId(events.full, b.fullEvent);
+    b.fullEvent = -1;
+    b.state = BufferState::Dequeued;
+    return index;
+  }
+  void free(int16_t index, QueueEvents events, Place place) {
+    QueueBuffer& b = check(index, "FreeTensor", place);
+    if (b.state == BufferState::Free)
+      host::failKernel("FreeTensor: the tensor is already free [ErrorFree]", place);
+    if (b.state == BufferState::Enqueued)
+      host::failKernel("FreeTensor: the tensor is still in the queue; DeQue it first", place);
+    b.freeEvent = static_cast<int8_t>(allocateEventId(events.free, place));
+    setFlag(events.free, b.freeEvent, place);
+    b.state = BufferState::Free;
+  }
+  /// Waits for what FreeTensor left behind.
+  void settle(QueueEvents events, Place place) {
+    for (uint8_t k = 0; k < count; ++k) {
+      QueueBuffer& b = buffers[k];
+      if (b.freeEvent >= 0) {
+        waitFlag(events.free, b.freeEvent, place);
+        releaseEventId(events.free, b.freeEvent);
+        b.freeEvent = -1;
+      }
+    }
+  }
+  bool leaks() const {
+    for (uint8_t k = 0; k < count; ++k)
+      if (buffers[k].state != BufferState::Free)
+        return true;
+    return false;
+  }
+
+  QueueBuffer buffers[mostBuffers];
+  uint8_t order[mostBuffers] = {};
+  uint8_t count = 0, next = 0, head = 0, length = 0;
+  uint32_t bufferBytes = 0;
+  Place initialised;
+  QueueEvents events{};
+
+private:
+  QueueBuffer& check(int16_t index, const char* what, Place place) {
+    if (index < 0 || index >= count)
+      host::failKernel(what[0] == 'E' ? "EnQue: the tensor doesn't come from this queue"
+                                      : "FreeTensor: the tensor doesn't come from this queue",
+                       place);
+    return buffers[index];
+  }
+};
+
+template <TPosition src, TPosition dst, int32_t depth, auto mask = 0> class TQueBind;
+template <TPosition position = TPosition::LCM> class TBuf;
+
+class TPipe {
+public:
+  TPipe() {
+    Init();
+  }
+  ~TPipe() {
+    if (live)
+      Destroy();
+  }
+  TPipe(const TPipe&) = delete;
+  TPipe& operator=(const TPipe&) = delete;
+
+  void Init() {
+    live = true;
+    host::agentView().pipe = this;
+    InitSocState();
+  }
+  void Destroy(Place place = Place::here()) {
+    live = false;
+    for (int32_t q = 0; q < numQueues; ++q)
+      queues[q]->settle(queues[q]->events, place);
+    numQueues = 0;
+    host::issueBarrierAll(place);
+  }
+  void Reset(Place place = Place::here()) {
+    Destroy(place);
+    live = true;
+    for (uint32_t& u : used)
+      u = 0;
+  }
+  template <TPosition src, TPosition dst, int32_t depth, auto mask>
+  bool InitBuffer(TQueBind<src, dst, depth, mask>& queue, uint8_t num, uint32_t len,
+                  Place place = Place::here()) {
+    initQueue(queue.core, eventsOf(src, dst), spaceOf(queue.bufferPosition), num, len, place);
+    return true;
+  }
+  template <TPosition position>
+  bool InitBuffer(TBuf<position>& buffer, uint32_t len, Place place = Place::here()) {
+    buffer.bytes = rounded(len);
+    buffer.address = bump(spaceOf(position), buffer.bytes, place);
+    buffer.ready = true;
+    return true;
+  }
+  template <HardEvent event> TEventID AllocEventID(Place place = Place::here()) {
+    return static_cast<TEventID>(allocateEventId(event, place));
+  }
+  template <HardEvent event> void ReleaseEventID(TEventID id) {
+    releaseEventId(event, id);
+  }
+  template <HardEvent event> TEventID FetchEventID() {
+    return FetchEventID(event);
+  }
+  TEventID FetchEventID(HardEvent event) {
+    uint64_t inUse = host::agentView().eventIdsInUse[static_cast<int>(event)];
+    for (TEventID id = 0; id < 8; ++id)
+      if (!(inUse >> id & 1))
+        return id;
+    return 0;
+  }
+  template <TPosition position, class T> LocalTensor<T> GetAbsAddr(int32_t offset, int32_t size) {
+    return LocalTensor<T>(position, static_cast<uint32_t>(offset), static_cast<uint32_t>(size));
+  }
+  /// UB bytes that InitBuffer has not given away: temporary memory of advanced functions.
+  uint32_t firstFree(Space space) const {
+    return used[static_cast<int>(space)];
+  }
+
+private:
+  static uint32_t rounded(uint32_t bytes) {
+    return (bytes + 31) / 32 * 32;
+  }
+  uint32_t bump(Space space, uint32_t bytes, Place place);
+  void initQueue(QueueCore& queue, QueueEvents events, Space space, uint8_t num, uint32_t len,
+                 Place place) {
+    if (num == 0 || num > mostBuffers)
+      host::failKernel("InitBuffer: a queue has 1 to 16 buffers", place);
+    uint32_t each = rounded(len);
+    queue = QueueCore{};
+    queue.count = num;
+    queue.bufferBytes = each;
+    queue.initialised = place;
+    queue.events = events;
+    uint32_t base = bump(space, each * num, place);
+    for (uint8_t k = 0; k < num; ++k)
+      queue.buffers[k].address = base + k * each;
+    constexpr int32_t most = 64;
+    if (numQueues == most)
+      host::failKernel("InitBuffer: a kernel has at most 64 queues", place);
+    queues[numQueues++] = &queue;
+  }
+
+  QueueCore* queues[64] = {};
+  int32_t numQueues = 0;
+  uint32_t used[host::numSpaces] = {};
+  bool live = false;
+};
+
+/// How much of each memory a kernel may use; UB and L1 keep 256 bytes back.
+constexpr uint32_t usableBytes[host::numSpaces] = {0,         192 * 1024, 512 * 1024, 64 * 1024,
+                                                   64 * 1024, 128 * 1024, 1024,       8 * 1024};
+
+inline uint32_t TPipe::bump(Space space, uint32_t bytes, Place place) {
+  auto s = static_cast<int>(space);
+  uint32_t address = used[s];
+  if (uint64_t{address} + bytes > usableBytes[s]) {
+    static const char* const names[] = {"GM", "UB", "L1", "L0A", "L0B", "L0C", "BT", "FB"};
+    char text[160];
+    host::formatText(
+        text, sizeof text,
+        "InitBuffer needs %u bytes of %s at byte %u, but %s has %u bytes [ErrorBuffer3]", bytes,
+        names[s], address, names[s], usableBytes[s]);
+    host::failKernel(text, place);
+  }
+  used[s] = address + bytes;
+  return address;
+}
+
+inline TPipe* GetTPipePtr() {
+  return static_cast<TPipe*>(host::agentView().pipe);
+}
+
+template <TPosition src, TPosition dst, int32_t depth, auto mask> class TQueBind {
+public:
+  static constexpr TPosition srcPosition = src, dstPosition = dst;
+  /// Where the buffers are: the local end of the pair.
+  static constexpr TPosition bufferPosition = spaceOf(src) == Space::GM   ? dst
+                                              : spaceOf(dst) == Space::GM ? src
+                                                                          : dst;
+
+  template <class T> LocalTensor<T> AllocTensor(Place place = Place::here()) {
+    return tensor<T>(core.allocate(eventsOf(src, dst), place));
+  }
+  template <class T> void AllocTensor(LocalTensor<T>& out, Place place = Place::here()) {
+    out = AllocTensor<T>(place);
+  }
+  template <class T> void FreeTensor(const LocalTensor<T>& t, Place place = Place::here()) {
+    core.free(t.buffer, eventsOf(src, dst), place);
+  }
+  template <class T> bool EnQue(const LocalTensor<T>& t, Place place = Place::here()) {
+    core.enqueue(t.buffer, eventsOf(src, dst), place);
+    return true;
+  }
+  template <class T> LocalTensor<T> DeQue(Place place = Place::here()) {
+    return tensor<T>(core.dequeue(eventsOf(src, dst), place));
+  }
+  template <class T> void DeQue(LocalTensor<T>& out, Place place = Place::here()) {
+    out = DeQue<T>(place);
+  }
+  template <TPosition from, TPosition to, class T>
+  bool EnQue(const LocalTensor<T>& t, Place place = Place::here()) {
+    core.enqueue(t.buffer, eventsOf(from, to), place);
+    return true;
+  }
+  template <TPosition from, TPosition to, class T>
+  LocalTensor<T> DeQue(Place place = Place::here()) {
+    return tensor<T>(core.dequeue(eventsOf(from, to), place));
+  }
+  bool VacantInQue() const {
+    return core.length < core.count;
+  }
+  bool HasTensorInQue() const {
+    return core.length != 0;
+  }
+  int32_t GetTensorCountInQue() const {
+    return core.length;
+  }
+  bool HasIdleBuffer() const {
+    for (uint8_t k = 0; k < core.count; ++k)
+      if (core.buffers[k].state == BufferState::Free)
+        return true;
+    return false;
+  }
+  void FreeAllEvent(Place place = Place::here()) {
+    core.settle(eventsOf(src, dst), place);
+  }
+  void InitBufHandle() {}
+
+  QueueCore core; ///< for TPipe
+
+private:
+  template <class T> LocalTensor<T> tensor(int16_t index) const {
+    LocalTensor<T> t;
+    t.address = core.buffers[index].address;
+    t.bytes = core.bufferBytes;
+    t.position = bufferPosition;
+    t.buffer = index;
+    return t;
+  }
+};
+
+constexpr TPosition naturalSource(TPosition p) {
+  return p == TPosition::A2          ? TPosition::A1
+         : p == TPosition::B2        ? TPosition::B1
+         : p == TPosition::C2        ? TPosition::C1
+         : p == TPosition::VECOUT    ? TPosition::VECOUT
+         : p == TPosition::CO1       ? TPosition::CO1
+         : p == TPosition::CO2       ? TPosition::CO1
+         : p == TPosition::VECCALC   ? TPosition::VECCALC
+         : p == TPosition::C2PIPE2GM ? TPosition::B1
+                                     : TPosition::GM;
+}
+constexpr TPosition naturalTarget(TPosition p) {
+  return p == TPosition::VECOUT ? TPosition::GM : p == TPosition::CO1 ? TPosition::CO2 : p;
+}
+
+template <TPosition position, int32_t depth, auto mask = 0>
+class TQue : public TQueBind<naturalSource(position), naturalTarget(position), depth, mask> {};
+
+template <TPosition position> class TBuf {
+public:
+  template <class T> LocalTensor<T> Get(Place place = Place::here()) const {
+    check(place);
+    return make<T>(0, bytes);
+  }
+  template <class T> LocalTensor<T> Get(uint32_t len, Place place = Place::here()) const {
+    check(place);
+    if (bytesIn<T>(len) > bytes)
+      host::failKernel("Get: the tensor is longer than the buffer [ErrorBuffer3]", place);
+    return make<T>(0, static_cast<uint32_t>(bytesIn<T>(len)));
+  }
+  template <class T>
+  LocalTensor<T> GetWithOffset(uint32_t size, uint32_t offset, Place place = Place::here()) const {
+    check(place);
+    if (offset + bytesIn<T>(size) > bytes)
+      host::failKernel("GetWithOffset: the tensor ends behind the buffer [ErrorBuffer3]", place);
+    return make<T>(offset, static_cast<uint32_t>(bytesIn<T>(size)));
+  }
+  uint32_t GetBufLen() const {
+    return bytes;
+  }
+  template <class T> void EnQue(const LocalTensor<T>&) {}
+  template <class T> LocalTensor<T> DeQue() {
+    return Get<T>();
+  }
+  template <class T> LocalTensor<T> AllocTensor() {
+    return Get<T>();
+  }
+  template <class T> void FreeTensor(LocalTensor<T>&) {}
+
+  uint32_t address = 0, bytes = 0;
+  bool ready = false;
+
+private:
+  void check(Place place) const {
+    if (!ready)
+      host::failKernel("the TBuf has no memory; call TPipe::InitBuffer first [ErrorBuffer0]",
+                       place);
+  }
+  template <class T> LocalTensor<T> make(uint32_t offset, uint32_t length) const {
+    LocalTensor<T> t;
+    t.address = address + offset;
+    t.bytes = length;
+    t.position = position;
+    return t;
+  }
+};
+
+/// A pair of flags between two pipes, by hand.
+template <pipe_t src, pipe_t dst> class TQueSync {
+public:
+  void SetFlag(TEventID id, Place place = Place::here()) {
+    host::issueSetFlag(pipeOf(src), pipeOf(dst), id, place);
+  }
+  void WaitFlag(TEventID id, Place place = Place::here()) {
+    host::issueWaitFlag(pipeOf(src), pipeOf(dst), id, place);
+  }
+};
+
+template <Hardware hardware> class LocalMemAllocator {
+public:
+  template <TPosition position, class T, uint32_t tileSize>
+  LocalTensor<T> Alloc(Place place = Place::here()) {
+    return take<T>(position, tileSize, place);
+  }
+  template <TPosition position, class T>
+  LocalTensor<T> Alloc(uint32_t tileSize, Place place = Place::here()) {
+    return take<T>(position, tileSize, place);
+  }
+  template <class T, uint32_t tileSize> LocalTensor<T> Alloc(Place place = Place::here()) {
+    return take<T>(natural, tileSize, place);
+  }
+  template <class T> LocalTensor<T> Alloc(uint32_t tileSize, Place place = Place::here()) {
+    return take<T>(natural, tileSize, place);
+  }
+  uint32_t GetCurAddr() const {
+    return head;
+  }
+
+private:
+  static constexpr TPosition natural = hardware == Hardware::UB     ? TPosition::VECCALC
+                                       : hardware == Hardware::L1   ? TPosition::A1
+                                       : hardware == Hardware::L0A  ? TPosition::A2
+                                       : hardware == Hardware::L0B  ? TPosition::B2
+                                       : hardware == Hardware::L0C  ? TPosition::CO1
+                                       : hardware == Hardware::BIAS ? TPosition::C2
+                                                                    : TPosition::C2PIPE2GM;
+  template <class T> LocalTensor<T> take(TPosition position, uint32_t tileSize, Place place) {
+    LocalTensor<T> t(position, head, tileSize);
+    head += (t.bytes + 31) / 32 * 32;
+    if (head > usableBytes[static_cast<int>(spaceOf(position))])
+      host::failKernel("Alloc: the memory is full [ErrorBuffer3]", place);
+    return t;
+  }
+  uint32_t head = 0;
+};
+
+/// The UB that InitBuffer has not given away.
+template <class T, TPosition position> bool PopStackBuffer(LocalTensor<T>& out) {
+  TPipe* pipe = GetTPipePtr();
+  uint32_t first = pipe ? pipe->firstFree(spaceOf(position)) : 0;
+  uint32_t end = usableBytes[static_cast<int>(spaceOf(position))];
+  out = LocalTensor<T>(position, first, static_cast<uint32_t>(elementsIn<T>(end - first)));
+  return first < end;
+}
+
+} // namespace AscendC
+
+#endif

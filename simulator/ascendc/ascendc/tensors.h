@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+// LocalTensor and GlobalTensor: an address, an element type, a size. Access by the scalar unit.
+#ifndef TILEWRIGHT_ASCENDC_TENSORS_H
+#define TILEWRIGHT_ASCENDC_TENSORS_H
+
+#include "enums.h"
+
+#include "../../machine/kernel_api.h"
+
+namespace AscendC {
+
+namespace host = tilewright::ascend;
+
+struct ShapeInfo {
+  uint8_t shapeDim = 0, originalShapeDim = 0;
+  uint32_t shape[8] = {}, originalShape[8] = {};
+  DataFormat dataFormat = DataFormat::ND;
+  ShapeInfo() = default;
+  ShapeInfo(uint8_t dims, const uint32_t sizes[], DataFormat format = DataFormat::ND)
+      : shapeDim(dims), originalShapeDim(dims), dataFormat(format) {
+    for (uint8_t i = 0; i < dims && i < 8; ++i)
+      shape[i] = originalShape[i] = sizes[i];
+  }
+};
+
+/// Elements of `T` in `bytes` bytes, and back; int4 packs two in a byte.
+template <class T> constexpr uint64_t elementsIn(uint64_t bytes) {
+  return std::is_same_v<T, int4b_t> ? bytes * 2 : bytes / sizeof(T);
+}
+template <class T> constexpr uint64_t bytesIn(uint64_t elements) {
+  return std::is_same_v<T, int4b_t> ? elements / 2 : elements * sizeof(T);
+}
+
+template <class T> class LocalTensor;
+template <class T> class GlobalTensor;
+
+/// Where a scalar is: reads and writes go through the machine, which checks them.
+template <class T> class ElementReference {
+public:
+  ElementReference(const host::Operand& operand, Place place) : operand(operand), place(place) {}
+  operator T() const {
+    return *static_cast<const T*>(host::scalarAccess(operand, sizeof(T), false, place));
+  }
+  ElementReference& operator=(T value) {
+    *static_cast<T*>(host::scalarAccess(operand, sizeof(T), true, place)) = value;
+    return *this;
+  }
+  ElementReference& operator=(const ElementReference& other) {
+    return *this = static_cast<T>(other);
+  }
+  ElementReference(const ElementReference&) = default;
+
+private:
+  host::Operand operand;
+  Place place;
+};
+
+template <class T> class LocalTensor {
+public:
+  using PrimType = T;
+
+  LocalTensor() = default;
+  LocalTensor(TPosition position, uint32_t address, uint32_t tileSize)
+      : address(address), bytes(static_cast<uint32_t>(bytesIn<T>(tileSize))), position(position) {}
+  explicit LocalTensor(uint32_t address) : address(address) {}
+
+  LocalTensor operator[](uint32_t offset) const {
+    LocalTensor part = *this;
+    auto skipped = static_cast<uint32_t>(bytesIn<T>(offset));
+    part.address += skipped;
+    part.bytes = bytes > skipped ? bytes - skipped : 0;
+    part.pastEnd = pastEnd || (bytes != 0 && skipped >= bytes);
+    return part;
+  }
+  T GetValue(uint32_t index, Place place = Place::here()) const {
+    return *static_cast<const T*>(host::scalarAccess(at(index), sizeof(T), false, place));
+  }
+  template <class U = T> void SetValue(uint32_t index, U value, Place place = Place::here()) const {
+    *static_cast<T*>(host::scalarAccess(at(index), sizeof(T), true, place)) = static_cast<T>(value);
+  }
+  ElementReference<T> operator()(uint32_t index, Place place = Place::here()) const {
+    return {at(index), place};
+  }
+  template <class U> LocalTensor<U> ReinterpretCast() const {
+    LocalTensor<U> other;
+    other.address = address;
+    other.bytes = bytes;
+    other.position = position;
+    other.buffer = buffer;
+    other.pastEnd = pastEnd;
+    return other;
+  }
+  uint32_t GetSize() const {
+    return static_cast<uint32_t>(elementsIn<T>(bytes));
+  }
+  void SetSize(uint32_t elements) {
+    bytes = static_cast<uint32_t>(bytesIn<T>(elements));
+  }
+  uint32_t GetLength() const {
+    return bytes;
+  }
+  void SetBufferLen(uint32_t length) {
+    bytes = length;
+  }
+  T* GetPhyAddr(uint32_t offset = 0) const {
+    return reinterpret_cast<T*>(host::agentView().memory[static_cast<int>(spaceOf(position))] +
+                                address + bytesIn<T>(offset));
+  }
+  TPosition GetPosition() const {
+    return position;
+  }
+  void SetShapeInfo(const ShapeInfo& info) {
+    shape = info;
+  }
+  ShapeInfo GetShapeInfo() const {
+    return shape;
+  }
+  void SetUserTag(int32_t newTag) {
+    tag = newTag;
+  }
+  int32_t GetUserTag() const {
+    return tag;
+  }
+  host::Operand operand() const {
+    return {address, pastEnd ? 1u : bytes, spaceOf(position), DTypeOf<T>::value};
+  }
+
+  // For the headers alone.
+  uint32_t address = 0;
+  uint32_t bytes = 0;
+  TPosition position = TPosition::VECCALC;
+  int16_t buffer = -1; ///< of its queue
+  bool pastEnd = false;
+
+private:
+  template <class U> friend class LocalTensor;
+
+  host::Operand at(uint32_t index) const {
+    host::Operand o = operand();
+    uint64_t skipped = bytesIn<T>(index);
+    o.address += skipped;
+    if (o.bytes)
+      o.bytes = o.bytes > skipped ? o.bytes - skipped : 1;
+    return o;
+  }
+
+  int32_t tag = 0;
+  ShapeInfo shape;
+};
+
+template <class T> class GlobalTensor {
+public:
+  using PrimType = T;
+
+  void SetGlobalBuffer(__gm__ T* buffer) {
+    pointer = buffer;
+    size = 0;
+  }
+  void SetGlobalBuffer(__gm__ T* buffer, uint64_t elements) {
+    pointer = buffer;
+    size = elements;
+  }
+  GlobalTensor operator[](uint64_t offset) const {
+    GlobalTensor part = *this;
+    part.pointer = reinterpret_cast<T*>(reinterpret_cast<uint64_t>(pointer) + bytesIn<T>(offset));
+    part.size = size > offset ? size - offset : 0;
+    return part;
+  }
+  T GetValue(uint64_t index, Place place = Place::here()) const {
+    return *static_cast<const T*>(host::scalarAccess(at(index), sizeof(T), false, place));
+  }
+  void SetValue(uint64_t index, T value, Place place = Place::here()) const {
+    *static_cast<T*>(host::scalarAccess(at(index), sizeof(T), true, place)) = value;
+  }
+  ElementReference<T> operator()(uint64_t index, Place place = Place::here()) const {
+    return {at(index), place};
+  }
+  __gm__ T* GetPhyAddr(uint64_t offset = 0) const {
+    return (*this)[offset].pointer;
+  }
+  uint64_t GetSize() const {
+    return size;
+  }
+  void SetShapeInfo(const ShapeInfo& info) {
+    shape = info;
+  }
+  ShapeInfo GetShapeInfo() const {
+    return shape;
+  }
+  template <CacheRwMode = CacheRwMode::RW> void SetL2CacheHint(CacheMode) {}
+  void SetL2CacheHint(CacheMode) {}
+  host::Operand operand() const {
+    return {reinterpret_cast<uint64_t>(pointer), 0, Space::GM, DTypeOf<T>::value};
+  }
+
+private:
+  host::Operand at(uint64_t index) const {
+    host::Operand o = operand();
+    o.address += bytesIn<T>(index);
+    return o;
+  }
+
+  __gm__ T* pointer = nullptr;
+  uint64_t size = 0;
+  ShapeInfo shape;
+};
+
+inline int64_t GetBlockIdx() {
+  return host::agentView().blockIdx;
+}
+inline int64_t GetBlockNum() {
+  return host::agentView().blockNum;
+}
+inline int64_t GetSubBlockIdx() {
+  return host::agentView().subBlockIdx;
+}
+inline int64_t GetSubBlockNum() {
+  return host::agentView().subBlockNum;
+}
+inline int64_t GetTaskRation() {
+  return host::agentView().subBlockNum;
+}
+inline int64_t GetTaskRatio() {
+  return host::agentView().subBlockNum;
+}
+inline void InitSocState() {
+  host::maskState() = {};
+  host::storeState() = {};
+}
+
+} // namespace AscendC
+
+inline int64_t get_block_idx() {
+  return AscendC::host::agentView().blockIdx;
+}
+inline int64_t get_block_num() {
+  return AscendC::host::agentView().blockNum;
+}
+inline int64_t get_subblockid() {
+  return AscendC::host::agentView().subBlockIdx;
+}
+inline int64_t get_subblockdim() {
+  return AscendC::host::agentView().subBlockNum;
+}
+
+#endif

@@ -1,0 +1,424 @@
+// SPDX-License-Identifier: Apache-2.0
+// Vector instructions: each with a bit mask, a lane count, or an element count.
+#ifndef TILEWRIGHT_ASCENDC_VECTOR_H
+#define TILEWRIGHT_ASCENDC_VECTOR_H
+
+#include "copies.h"
+
+namespace AscendC {
+
+using tilewright::ascend::VectorForm;
+using tilewright::ascend::VectorInstr;
+using tilewright::ascend::VectorOp;
+
+// --- the forms ------------------------------------------------------------------------------
+
+inline void useCount(VectorInstr& i, uint64_t count) {
+  i.form = VectorForm::Count;
+  i.count = count;
+}
+template <bool isSetMask> void useMask(VectorInstr& i, const uint64_t mask[], uint32_t repeat) {
+  i.form = isSetMask ? VectorForm::Mask : VectorForm::Register;
+  i.repeat = repeat;
+  if (isSetMask) {
+    i.mask[0] = mask[0];
+    i.mask[1] = mask[1];
+  }
+}
+template <bool isSetMask> void useMask(VectorInstr& i, uint64_t lanes, uint32_t repeat) {
+  i.form = isSetMask ? VectorForm::Mask : VectorForm::Register;
+  i.repeat = repeat;
+  i.maskLength = static_cast<uint16_t>(lanes > 0xFFFF ? 0xFFFF : lanes);
+  if (isSetMask && host::maskState().counterMode) { // the count is that of all repeats
+    i.form = VectorForm::Register;
+    host::maskState().mask[0] = lanes;
+  } else if (isSetMask && lanes == 0) {
+    i.repeat = 0;
+  }
+}
+inline void useStrides(VectorInstr& i, const BinaryRepeatParams& p) {
+  i.dstBlk = p.dstBlkStride;
+  i.src0Blk = p.src0BlkStride;
+  i.src1Blk = p.src1BlkStride;
+  i.dstRep = p.dstRepStride;
+  i.src0Rep = p.src0RepStride;
+  i.src1Rep = p.src1RepStride;
+}
+inline void useStrides(VectorInstr& i, const UnaryRepeatParams& p) {
+  i.dstBlk = p.dstBlkStride;
+  i.src0Blk = p.srcBlkStride;
+  i.dstRep = p.dstRepStride;
+  i.src0Rep = p.srcRepStride;
+}
+template <class T, class U, class V>
+VectorInstr vectorOf(VectorOp op, const LocalTensor<T>& dst, const LocalTensor<U>& src0,
+                     const LocalTensor<V>& src1) {
+  VectorInstr i;
+  i.op = op;
+  i.dst = dst.operand();
+  i.src0 = src0.operand();
+  i.src1 = src1.operand();
+  return i;
+}
+template <class T, class U>
+VectorInstr vectorOf(VectorOp op, const LocalTensor<T>& dst, const LocalTensor<U>& src) {
+  VectorInstr i;
+  i.op = op;
+  i.dst = dst.operand();
+  i.src0 = src.operand();
+  return i;
+}
+template <class U> void useScalar(VectorInstr& i, U scalar) {
+  if constexpr (std::is_integral_v<U>) {
+    i.scalar = static_cast<uint64_t>(static_cast<int64_t>(scalar));
+    i.scalarValue = static_cast<double>(scalar);
+  } else {
+    i.scalarValue = static_cast<double>(static_cast<float>(scalar));
+    i.scalar = bitsOf(scalar);
+  }
+}
+/// A scalar of the destination's type.
+template <class T> void useScalarOf(VectorInstr& i, T scalar) {
+  if constexpr (std::is_integral_v<T>) {
+    i.scalar = static_cast<uint64_t>(static_cast<int64_t>(scalar));
+    i.scalarValue = static_cast<double>(scalar);
+  } else {
+    i.scalarValue = static_cast<double>(static_cast<float>(scalar));
+    i.scalar = bitsOf(scalar);
+  }
+}
+
+// --- two sources ----------------------------------------------------------------------------
+
+#define TW_BINARY(Name)                                                                            \
+  template <class T, bool isSetMask = true, class U, class V>                                      \
+  void Name(const LocalTensor<T>& dst, const LocalTensor<U>& src0, const LocalTensor<V>& src1,     \
+            uint64_t mask[], const uint8_t repeatTime, const BinaryRepeatParams& params,           \
+            Place place = Place::here()) {                                                         \
+    VectorInstr i = vectorOf(VectorOp::Name, dst, src0, src1);                                     \
+    useMask<isSetMask>(i, mask, repeatTime);                                                       \
+    useStrides(i, params);                                                                         \
+    host::issueVector(i, place);                                                                   \
+  }                                                                                                \
+  template <class T, bool isSetMask = true, class U, class V>                                      \
+  void Name(const LocalTensor<T>& dst, const LocalTensor<U>& src0, const LocalTensor<V>& src1,     \
+            uint64_t mask, const uint8_t repeatTime, const BinaryRepeatParams& params,             \
+            Place place = Place::here()) {                                                         \
+    VectorInstr i = vectorOf(VectorOp::Name, dst, src0, src1);                                     \
+    useMask<isSetMask>(i, mask, repeatTime);                                                       \
+    useStrides(i, params);                                                                         \
+    host::issueVector(i, place);                                                                   \
+  }                                                                                                \
+  template <class T, class U, class V>                                                             \
+  void Name(const LocalTensor<T>& dst, const LocalTensor<U>& src0, const LocalTensor<V>& src1,     \
+            const int32_t& count, Place place = Place::here()) {                                   \
+    VectorInstr i = vectorOf(VectorOp::Name, dst, src0, src1);                                     \
+    useCount(i, static_cast<uint64_t>(count));                                                     \
+    host::issueVector(i, place);                                                                   \
+  }
+TW_BINARY(Add)
+TW_BINARY(Sub)
+TW_BINARY(Mul)
+TW_BINARY(Div)
+TW_BINARY(Max)
+TW_BINARY(Min)
+TW_BINARY(And)
+TW_BINARY(Or)
+TW_BINARY(AddRelu)
+TW_BINARY(SubRelu)
+TW_BINARY(MulAddDst)
+TW_BINARY(FusedMulAdd)
+TW_BINARY(FusedMulAddRelu)
+#undef TW_BINARY
+
+// --- one source -----------------------------------------------------------------------------
+
+#define TW_UNARY(Name)                                                                             \
+  template <class T, bool isSetMask = true>                                                        \
+  void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, uint64_t mask[],                 \
+            const uint8_t repeatTime, const UnaryRepeatParams& params,                             \
+            Place place = Place::here()) {                                                         \
+    VectorInstr i = vectorOf(VectorOp::Name, dst, src);                                            \
+    useMask<isSetMask>(i, mask, repeatTime);                                                       \
+    useStrides(i, params);                                                                         \
+    host::issueVector(i, place);                                                                   \
+  }                                                                                                \
+  template <class T, bool isSetMask = true>                                                        \
+  void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, uint64_t mask,                   \
+            const uint8_t repeatTime, const UnaryRepeatParams& params,                             \
+            Place place = Place::here()) {                                                         \
+    VectorInstr i = vectorOf(VectorOp::Name, dst, src);                                            \
+    useMask<isSetMask>(i, mask, repeatTime);                                                       \
+    useStrides(i, params);                                                                         \
+    host::issueVector(i, place);                                                                   \
+  }                                                                                                \
+  template <class T>                                                                               \
+  void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const int32_t& count,            \
+            Place place = Place::here()) {                                                         \
+    VectorInstr i = vectorOf(VectorOp::Name, dst, src);                                            \
+    useCount(i, static_cast<uint64_t>(count));                                                     \
+    host::issueVector(i, place);                                                                   \
+  }
+TW_UNARY(Exp)
+TW_UNARY(Ln)
+TW_UNARY(Abs)
+TW_UNARY(Reciprocal)
+TW_UNARY(Sqrt)
+TW_UNARY(Rsqrt)
+TW_UNARY(Relu)
+TW_UNARY(Not)
+#undef TW_UNARY
+
+// --- a source and a scalar ------------------------------------------------------------------
+
+#define TW_SCALAR(Name)                                                                            \
+  template <class T, bool isSetMask = true>                                                        \
+  void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src,                                  \
+            const NotDeducedT<T>& scalarValue, uint64_t mask[], const uint8_t repeatTime,          \
+            const UnaryRepeatParams& params, Place place = Place::here()) {                        \
+    VectorInstr i = vectorOf(VectorOp::Name, dst, src);                                            \
+    useScalarOf<T>(i, scalarValue);                                                                \
+    useMask<isSetMask>(i, mask, repeatTime);                                                       \
+    useStrides(i, params);                                                                         \
+    host::issueVector(i, place);                                                                   \
+  }                                                                                                \
+  template <class T, bool isSetMask = true>                                                        \
+  void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src,                                  \
+            const NotDeducedT<T>& scalarValue, uint64_t mask, const uint8_t repeatTime,            \
+            const UnaryRepeatParams& params, Place place = Place::here()) {                        \
+    VectorInstr i = vectorOf(VectorOp::Name, dst, src);                                            \
+    useScalarOf<T>(i, scalarValue);                                                                \
+    useMask<isSetMask>(i, mask, repeatTime);                                                       \
+    useStrides(i, params);                                                                         \
+    host::issueVector(i, place);                                                                   \
+  }                                                                                                \
+  template <class T, bool isSetMask = true>                                                        \
+  void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src,                                  \
+            const NotDeducedT<T>& scalarValue, const int32_t& count,                               \
+            Place place = Place::here()) {                                                         \
+    VectorInstr i = vectorOf(VectorOp::Name, dst, src);                                            \
+    useScalarOf<T>(i, scalarValue);                                                                \
+    useCount(i, static_cast<uint64_t>(count));                                                     \
+    host::issueVector(i, place);                                                                   \
+  }
+TW_SCALAR(Adds)
+TW_SCALAR(Muls)
+TW_SCALAR(Maxs)
+TW_SCALAR(Mins)
+TW_SCALAR(Subs)
+TW_SCALAR(Divs)
+TW_SCALAR(Ands)
+TW_SCALAR(Ors)
+TW_SCALAR(LeakyRelu)
+TW_SCALAR(ShiftLeft)
+#undef TW_SCALAR
+
+template <class T, bool isSetMask = true>
+void ShiftRight(const LocalTensor<T>& dst, const LocalTensor<T>& src,
+                const NotDeducedT<T>& scalarValue, uint64_t mask[], const uint8_t repeatTime,
+                const UnaryRepeatParams& params, bool roundEn = false,
+                Place place = Place::here()) {
+  VectorInstr i = vectorOf(VectorOp::ShiftRight, dst, src);
+  useScalarOf<T>(i, scalarValue);
+  useMask<isSetMask>(i, mask, repeatTime);
+  useStrides(i, params);
+  i.flag = roundEn;
+  host::issueVector(i, place);
+}
+template <class T, bool isSetMask = true>
+void ShiftRight(const LocalTensor<T>& dst, const LocalTensor<T>& src,
+                const NotDeducedT<T>& scalarValue, uint64_t mask, const uint8_t repeatTime,
+                const UnaryRepeatParams& params, bool roundEn = false,
+                Place place = Place::here()) {
+  VectorInstr i = vectorOf(VectorOp::ShiftRight, dst, src);
+  useScalarOf<T>(i, scalarValue);
+  useMask<isSetMask>(i, mask, repeatTime);
+  useStrides(i, params);
+  i.flag = roundEn;
+  host::issueVector(i, place);
+}
+template <class T, bool isSetMask = true>
+void ShiftRight(const LocalTensor<T>& dst, const LocalTensor<T>& src,
+                const NotDeducedT<T>& scalarValue, const int32_t& count,
+                Place place = Place::here()) {
+  VectorInstr i = vectorOf(VectorOp::ShiftRight, dst, src);
+  useScalarOf<T>(i, scalarValue);
+  useCount(i, static_cast<uint64_t>(count));
+  host::issueVector(i, place);
+}
+
+template <class T, class U, bool isSetMask = true>
+void Axpy(const LocalTensor<T>& dst, const LocalTensor<U>& src, const NotDeducedT<U>& scalarValue,
+          uint64_t mask[], const uint8_t repeatTime, const UnaryRepeatParams& params,
+          Place place = Place::here()) {
+  VectorInstr i = vectorOf(VectorOp::Axpy, dst, src);
+  useScalar(i, scalarValue);
+  useMask<isSetMask>(i, mask, repeatTime);
+  useStrides(i, params);
+  host::issueVector(i, place);
+}
+template <class T, class U, bool isSetMask = true>
+void Axpy(const LocalTensor<T>& dst, const LocalTensor<U>& src, const NotDeducedT<U>& scalarValue,
+          uint64_t mask, const uint8_t repeatTime, const UnaryRepeatParams& params,
+          Place place = Place::here()) {
+  VectorInstr i = vectorOf(VectorOp::Axpy, dst, src);
+  useScalar(i, scalarValue);
+  useMask<isSetMask>(i, mask, repeatTime);
+  useStrides(i, params);
+  host::issueVector(i, place);
+}
+template <class T, class U>
+void Axpy(const LocalTensor<T>& dst, const LocalTensor<U>& src, const NotDeducedT<U>& scalarValue,
+          const int32_t& count, Place place = Place::here()) {
+  VectorInstr i = vectorOf(VectorOp::Axpy, dst, src);
+  useScalar(i, scalarValue);
+  useCount(i, static_cast<uint64_t>(count));
+  host::issueVector(i, place);
+}
+
+// --- no source ------------------------------------------------------------------------------
+
+template <class T, bool isSetMask = true>
+void Duplicate(const LocalTensor<T>& dst, const NotDeducedT<T>& scalarValue, uint64_t mask[],
+               const uint8_t repeatTime, const uint16_t dstBlockStride,
+               const uint8_t dstRepeatStride, Place place = Place::here()) {
+  VectorInstr i = vectorOf(VectorOp::Duplicate, dst, dst);
+  useScalarOf<T>(i, scalarValue);
+  useMask<isSetMask>(i, mask, repeatTime);
+  i.dstBlk = dstBlockStride;
+  i.dstRep = dstRepeatStride;
+  host::issueVector(i, place);
+}
+template <class T, bool isSetMask = true>
+void Duplicate(const LocalTensor<T>& dst, const NotDeducedT<T>& scalarValue, uint64_t mask,
+               const uint8_t repeatTime, const uint16_t dstBlockStride,
+               const uint8_t dstRepeatStride, Place place = Place::here()) {
+  VectorInstr i = vectorOf(VectorOp::Duplicate, dst, dst);
+  useScalarOf<T>(i, scalarValue);
+  useMask<isSetMask>(i, mask, repeatTime);
+  i.dstBlk = dstBlockStride;
+  i.dstRep = dstRepeatStride;
+  host::issueVector(i, place);
+}
+template <class T>
+void Duplicate(const LocalTensor<T>& dst, const NotDeducedT<T>& scalarValue, const int32_t& count,
+               Place place = Place::here()) {
+  VectorInstr i = vectorOf(VectorOp::Duplicate, dst, dst);
+  useScalarOf<T>(i, scalarValue);
+  useCount(i, static_cast<uint64_t>(count));
+  host::issueVector(i, place);
+}
+template <class T>
+void CreateVecIndex(LocalTensor<T> dst, const NotDeducedT<T>& first, uint32_t count,
+                    Place place = Place::here()) {
+  VectorInstr i = vectorOf(VectorOp::CreateVecIndex, dst, dst);
+  useScalarOf<T>(i, first);
+  useCount(i, count);
+  host::issueVector(i, place);
+}
+template <class T>
+void CreateVecIndex(LocalTensor<T>& dst, const NotDeducedT<T>& first, uint64_t mask,
+                    uint8_t repeatTime, uint16_t dstBlkStride, uint8_t dstRepStride,
+                    Place place = Place::here()) {
+  VectorInstr i = vectorOf(VectorOp::CreateVecIndex, dst, dst);
+  useScalarOf<T>(i, first);
+  useMask<true>(i, mask, repeatTime);
+  i.dstBlk = dstBlkStride;
+  i.dstRep = dstRepStride;
+  host::issueVector(i, place);
+}
+
+// --- copies and conversions -----------------------------------------------------------------
+
+inline void useStrides(VectorInstr& i, const CopyRepeatParams& p) {
+  i.dstBlk = p.dstStride;
+  i.src0Blk = p.srcStride;
+  i.dstRep = p.dstRepeatSize;
+  i.src0Rep = p.srcRepeatSize;
+}
+template <class T, bool isSetMask = true>
+void Copy(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint64_t mask[],
+          const uint8_t repeatTime, const CopyRepeatParams& params, Place place = Place::here()) {
+  VectorInstr i = vectorOf(VectorOp::Copy, dst, src);
+  useMask<isSetMask>(i, mask, repeatTime);
+  useStrides(i, params);
+  host::issueVector(i, place);
+}
+template <class T, bool isSetMask = true>
+void Copy(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint64_t mask,
+          const uint8_t repeatTime, const CopyRepeatParams& params, Place place = Place::here()) {
+  VectorInstr i = vectorOf(VectorOp::Copy, dst, src);
+  useMask<isSetMask>(i, mask, repeatTime);
+  useStrides(i, params);
+  host::issueVector(i, place);
+}
+template <class T>
+void Copy(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t count,
+          Place place = Place::here()) {
+  VectorInstr i = vectorOf(VectorOp::Copy, dst, src);
+  useCount(i, count);
+  host::issueVector(i, place);
+}
+
+template <class T, class U, bool isSetMask = true>
+void Cast(const LocalTensor<T>& dst, const LocalTensor<U>& src, const RoundMode& mode,
+          const uint64_t mask[], const uint8_t repeatTime, const UnaryRepeatParams& params,
+          Place place = Place::here()) {
+  VectorInstr i = vectorOf(VectorOp::Cast, dst, src);
+  i.mode = static_cast<uint8_t>(mode);
+  useMask<isSetMask>(i, mask, repeatTime);
+  useStrides(i, params);
+  host::issueVector(i, place);
+}
+template <class T, class U, bool isSetMask = true>
+void Cast(const LocalTensor<T>& dst, const LocalTensor<U>& src, const RoundMode& mode,
+          const uint64_t mask, const uint8_t repeatTime, const UnaryRepeatParams& params,
+          Place place = Place::here()) {
+  VectorInstr i = vectorOf(VectorOp::Cast, dst, src);
+  i.mode = static_cast<uint8_t>(mode);
+  useMask<isSetMask>(i, mask, repeatTime);
+  useStrides(i, params);
+  host::issueVector(i, place);
+}
+template <class T, class U>
+void Cast(const LocalTensor<T>& dst, const LocalTensor<U>& src, const RoundMode& mode,
+          const uint32_t count, Place place = Place::here()) {
+  VectorInstr i = vectorOf(VectorOp::Cast, dst, src);
+  i.mode = static_cast<uint8_t>(mode);
+  useCount(i, count);
+  host::issueVector(i, place);
+}
+inline void SetDeqScale(half scale) {
+  host::scalarResults().dequantScale = scale;
+}
+
+// --- the mask register ----------------------------------------------------------------------
+
+template <class T, MaskMode mode = MaskMode::NORMAL>
+void SetVectorMask(const uint64_t maskHigh, const uint64_t maskLow) {
+  host::maskState().mask[0] = maskLow;
+  host::maskState().mask[1] = maskHigh;
+}
+template <class T, MaskMode mode = MaskMode::NORMAL> void SetVectorMask(int32_t len) {
+  auto& mask = host::maskState().mask;
+  if (mode == MaskMode::COUNTER) {
+    mask[0] = static_cast<uint64_t>(len);
+    mask[1] = 0;
+    return;
+  }
+  mask[0] = len >= 64 ? ~0ull : (1ull << len) - 1;
+  mask[1] = len >= 128 ? ~0ull : len > 64 ? (1ull << (len - 64)) - 1 : 0;
+}
+inline void ResetMask() {
+  host::maskState().mask[0] = host::maskState().mask[1] = ~0ull;
+}
+inline void SetMaskCount() {
+  host::maskState().counterMode = true;
+}
+inline void SetMaskNorm() {
+  host::maskState().counterMode = false;
+}
+
+} // namespace AscendC
+
+#endif

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ascend C for arch 2201 on the host. Written from the documented interface. C++17.
+#ifndef TILEWRIGHT_ASCENDC_KERNEL_OPERATOR_H
+#define TILEWRIGHT_ASCENDC_KERNEL_OPERATOR_H
+
+#include "ascendc/copies.h"
+#include "ascendc/debug.h"
+#include "ascendc/enums.h"
+#include "ascendc/launch.h"
+#include "ascendc/numbers.h"
+#include "ascendc/qualifiers.h"
+#include "ascendc/queues.h"
+#include "ascendc/scalar.h"
+#include "ascendc/sync.h"
+#include "ascendc/tensors.h"
+#include "ascendc/vector.h"
+
+#endif

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// What each instruction does to memory, and which bytes it touches. No pipes, no time.
+#ifndef TILEWRIGHT_SIMULATOR_ISA_EFFECTS_H
+#define TILEWRIGHT_SIMULATOR_ISA_EFFECTS_H
+
+#include "simulator/isa/instruction.h"
+#include "simulator/machine/kernel_api.h"
+#include "simulator/memory/region.h"
+
+#include <string>
+#include <string_view>
+
+namespace tilewright::ascend::isa {
+
+/// The accesses of one instruction, reads before writes.
+struct AccessList {
+  static constexpr unsigned capacity = 160;
+  unsigned count = 0;
+  Access items[capacity];
+
+  void add(const Operand& operand, Region region, AccessKind kind);
+};
+
+/// Takes stores to GM that must be combined with what is there.
+class AtomicStore {
+public:
+  virtual void store(AtomicOp op, DType type, uint8_t* address, const uint8_t* data,
+                     uint64_t bytes) = 0;
+
+protected:
+  ~AtomicStore() = default;
+};
+
+/// Where an instruction runs: memories of its core, and registers that it returns values in.
+struct Context {
+  uint8_t* base[numSpaces] = {};
+  ScalarResults* results = nullptr;
+  AtomicStore* atomics = nullptr;
+
+  uint8_t* at(const Operand& operand) const {
+    return at(operand.space, operand.address);
+  }
+  uint8_t* at(Space space, uint64_t address) const {
+    return space == Space::GM ? reinterpret_cast<uint8_t*>(address)
+                              : base[static_cast<unsigned>(space)] + address;
+  }
+};
+
+const char* nameOf(VectorOp op);
+const char* nameOf(const CopyInstr& instr);
+const char* nameOf(CubeOp op);
+const char* nameOf(DType type);
+
+/// Fills `accesses`. Returns an error (one lower-case sentence) for an instruction that the chip
+/// doesn't have or whose parameters are out of range; empty if it is right.
+std::string inspect(const VectorInstr& instr, AccessList& accesses);
+std::string inspect(const CopyInstr& instr, AccessList& accesses);
+std::string inspect(const CubeInstr& instr, AccessList& accesses);
+
+/// Runs an instruction that `inspect` accepted and whose accesses lie inside their memories.
+void run(const VectorInstr& instr, const Context& context);
+void run(const CopyInstr& instr, const Context& context);
+void run(const CubeInstr& instr, const Context& context);
+
+/// memory[i] = op(memory[i], data[i]).
+void combine(AtomicOp op, DType type, uint8_t* memory, const uint8_t* data, uint64_t bytes);
+
+} // namespace tilewright::ascend::isa
+
+#endif

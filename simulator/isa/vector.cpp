@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simulator/isa/vector.h"
+#include "simulator/isa/elementwise.h"
+#include "simulator/isa/number_formats.h"
+
+#include <cmath>
+#include <cstring>
+
+namespace tilewright::ascend::isa {
+
+const char* nameOf(VectorOp op) {
+  static const char* const names[] = {"Add",
+                                      "Sub",
+                                      "Mul",
+                                      "Div",
+                                      "Max",
+                                      "Min",
+                                      "And",
+                                      "Or",
+                                      "Xor",
+                                      "AddRelu",
+                                      "SubRelu",
+                                      "MulAddDst",
+                                      "FusedMulAdd",
+                                      "FusedMulAddRelu",
+                                      "Adds",
+                                      "Muls",
+                                      "Maxs",
+                                      "Mins",
+                                      "Subs",
+                                      "Divs",
+                                      "Ands",
+                                      "Ors",
+                                      "LeakyRelu",
+                                      "ShiftLeft",
+                                      "ShiftRight",
+                                      "Axpy",
+                                      "Exp",
+                                      "Ln",
+                                      "Abs",
+                                      "Reciprocal",
+                                      "Sqrt",
+                                      "Rsqrt",
+                                      "Relu",
+                                      "Not",
+                                      "Copy",
+                                      "Cast",
+                                      "Sin",
+                                      "Cos",
+                                      "Tan",
+                                      "Sinh",
+                                      "Cosh",
+                                      "Asin",
+                                      "Acos",
+                                      "Atan",
+                                      "Asinh",
+                                      "Acosh",
+                                      "Atanh",
+                                      "Tanh",
+                                      "Erf",
+                                      "Erfc",
+                                      "Sigmoid",
+                                      "Silu",
+                                      "Gelu",
+                                      "Floor",
+                                      "Ceil",
+                                      "Round",
+                                      "Trunc",
+                                      "Frac",
+                                      "Sign",
+                                      "Log2",
+                                      "Log10",
+                                      "Power",
+                                      "Duplicate",
+                                      "CreateVecIndex",
+                                      "Compare",
+                                      "CompareScalar",
+                                      "Compare",
+                                      "Select",
+                                      "SetCmpMask",
+                                      "GetCmpMask",
+                                      "WholeReduceSum",
+                                      "WholeReduceMax",
+                                      "WholeReduceMin",
+                                      "BlockReduceSum",
+                                      "BlockReduceMax",
+                                      "BlockReduceMin",
+                                      "PairReduceSum",
+                                      "RepeatReduceSum",
+                                      "ReduceSum",
+                                      "ReduceMax",
+                                      "ReduceMin",
+                                      "Gather",
+                                      "Gatherb",
+                                      "GatherMask",
+                                      "Brcb",
+                                      "Transpose",
+                                      "TransDataTo5HD",
+                                      "Sort32",
+                                      "MrgSort",
+                                      "Interleave",
+                                      "Concat",
+                                      "Extract"};
+  static_assert(sizeof names / sizeof *names == static_cast<size_t>(VectorOp::ExtractScores) + 1);
+  return names[static_cast<size_t>(op)];
+}
+
+const char* nameOf(DType type) {
+  static const char* const names[] = {"float",    "half",     "bfloat16_t", "int8_t",   "uint8_t",
+                                      "int16_t",  "uint16_t", "int32_t",    "uint32_t", "int64_t",
+                                      "uint64_t", "int4b_t",  "double"};
+  return names[static_cast<size_t>(type)];
+}
+
+std::string misaligned(const Operand& operand, const char* name, uint32_t multiple, bool written) {
+  if (operand.address % multiple == 0)
+    return {};
+  return std::string(name) + " starts at UB byte " + std::to_string(operand.address) +
+         ", which is no multiple of " + std::to_string(multiple) +
+         (written ? " [ErrorWrite4]" : " [ErrorRead4]");
+}
+
+std::string wrongTypes(const VectorInstr& instr) {
+  std::string text =
+      std::string("arch 2201 has no ") + nameOf(instr.op) + " of " + nameOf(instr.src0.type);
+  if (instr.src0.type != instr.dst.type)
+    text += std::string(" to ") + nameOf(instr.dst.type);
+  return text;
+}
+
+double loadElement(const uint8_t* at, DType type) {
+  auto as = [&](auto value) {
+    std::memcpy(&value, at, sizeof value);
+    return value;
+  };
+  switch (type) {
+  case DType::F32:
+    return as(float{});
+  case DType::F16:
+    return toFloat(as(Half{}));
+  case DType::BF16:
+    return toFloat(as(Bfloat16{}));
+  case DType::I8:
+    return as(int8_t{});
+  case DType::U8:
+    return as(uint8_t{});
+  case DType::I16:
+    return as(int16_t{});
+  case DType::U16:
+    return as(uint16_t{});
+  case DType::I32:
+    return as(int32_t{});
+  case DType::U32:
+    return as(uint32_t{});
+  case DType::I64:
+    return static_cast<double>(as(int64_t{}));
+  case DType::U64:
+    return static_cast<double>(as(uint64_t{}));
+  default:
+    return as(double{});
+  }
+}
+
+void storeElement(uint8_t* at, DType type, double value) {
+  auto put = [&](auto v) { std::memcpy(at, &v, sizeof v); };
+  switch (type) {
+  case DType::F32:
+    return put(static_cast<float>(value));
+  case DType::F16:
+    return put(toHalf(static_cast<float>(value)));
+  case DType::BF16:
+    return put(toBfloat16(static_cast<float>(value)));
+  case DType::I8:
+  case DType::U8:
+    return put(static_cast<uint8_t>(static_cast<int64_t>(value)));
+  case DType::I16:
+  case DType::U16:
+    return put(static_cast<uint16_t>(static_cast<int64_t>(value)));
+  case DType::I32:
+  case DType::U32:
+    return put(static_cast<uint32_t>(static_cast<int64_t>(value)));
+  case DType::I64:
+  case DType::U64:
+    return put(static_cast<int64_t>(value));
+  default:
+    return put(value);
+  }
+}
+
+namespace {
+
+uint32_t widest(const VectorInstr& i) {
+  return std::max(bytesOf(i.dst.type), bytesOf(i.src0.type));
+}
+
+std::string checkForm(const VectorInstr& i, uint32_t lanes) {
+  constexpr uint32_t mostRepeats = 255;
+  if (i.form == VectorForm::Count)
+    return {};
+  if (i.form == VectorForm::Mask && i.maskLength > lanes)
+    return "mask is " + std::to_string(i.maskLength) + ", but a repeat has " +
+           std::to_string(lanes) + " lanes";
+  if (i.repeat > mostRepeats)
+    return "repeatTime is " + std::to_string(i.repeat) + ", but at most 255 repeats are possible";
+  return {};
+}
+
+/// Full overlap or none: the chip reads and writes several repeats at once.
+std::string checkOverlap(const VectorInstr& i, const Operand& src, uint32_t srcRep,
+                         uint64_t bytes) {
+  if (src.space != i.dst.space || src.address == i.dst.address)
+    return {};
+  if (i.form != VectorForm::Count && (i.dstRep == 0 || srcRep == 0))
+    return {};
+  uint64_t low = std::min(src.address, i.dst.address), high = std::max(src.address, i.dst.address);
+  if (i.form == VectorForm::Count && low + bytes > high)
+    return "source and destination overlap in part (UB bytes " + std::to_string(low) + " and " +
+           std::to_string(high) + "); they must be the same or apart";
+  return {};
+}
+
+std::string inspectElementwise(const VectorInstr& i, AccessList& list) {
+  bool noSource = i.op == VectorOp::Duplicate || i.op == VectorOp::CreateVecIndex;
+  uint32_t size = noSource ? bytesOf(i.dst.type) : widest(i);
+  if (auto e = checkForm(i, repeatBytes / size); !e.empty())
+    return e;
+  if (!noSource && !elementwiseRun(i))
+    return wrongTypes(i);
+  if (auto e = misaligned(i.dst, "dst", blockBytes, true); !e.empty())
+    return e;
+  VectorShape shape = shapeOf(i, size);
+  Steps d = stepsOf(bytesOf(i.dst.type), i.dstBlk, i.dstRep);
+  if (!noSource) {
+    uint64_t bytes = i.count * size;
+    if (auto e = misaligned(i.src0, "src0", blockBytes, false); !e.empty())
+      return e;
+    if (auto e = checkOverlap(i, i.src0, i.src0Rep, bytes); !e.empty())
+      return e;
+    addAccess(list, i.src0, shape, stepsOf(bytesOf(i.src0.type), i.src0Blk, i.src0Rep),
+              AccessKind::Read);
+    if (hasTwoSources(i.op)) {
+      if (auto e = misaligned(i.src1, "src1", blockBytes, false); !e.empty())
+        return e;
+      if (auto e = checkOverlap(i, i.src1, i.src1Rep, bytes); !e.empty())
+        return e;
+      addAccess(list, i.src1, shape, stepsOf(bytesOf(i.src1.type), i.src1Blk, i.src1Rep),
+                AccessKind::Read);
+    }
+    if (readsDestination(i.op))
+      addAccess(list, i.dst, shape, d, AccessKind::Read);
+  }
+  addAccess(list, i.dst, shape, d, AccessKind::Write);
+  return {};
+}
+
+template <class T> void fill(uint8_t* at, uint64_t n, uint64_t bits) {
+  auto value = static_cast<T>(bits);
+  for (uint64_t k = 0; k < n; ++k)
+    std::memcpy(at + k * sizeof(T), &value, sizeof(T));
+}
+
+void runNoSource(const VectorInstr& i, const Context& context) {
+  uint32_t size = bytesOf(i.dst.type);
+  VectorShape shape = shapeOf(i, size);
+  uint8_t* d = context.at(i.dst);
+  Steps s = stepsOf(size, i.dstBlk, i.dstRep);
+  if (i.op == VectorOp::CreateVecIndex) {
+    double next = i.scalarValue;
+    forEachRun(shape, s, s, s, [&](uint64_t at, uint64_t, uint64_t, uint64_t n) {
+      for (uint64_t k = 0; k < n; ++k, next += 1)
+        storeElement(d + at + k * size, i.dst.type, next);
+    });
+    return;
+  }
+  forEachRun(shape, s, s, s, [&](uint64_t at, uint64_t, uint64_t, uint64_t n) {
+    switch (size) {
+    case 1:
+      return fill<uint8_t>(d + at, n, i.scalar);
+    case 2:
+      return fill<uint16_t>(d + at, n, i.scalar);
+    case 4:
+      return fill<uint32_t>(d + at, n, i.scalar);
+    default:
+      return fill<uint64_t>(d + at, n, i.scalar);
+    }
+  });
+}
+
+Scalar scalarOf(const VectorInstr& i) {
+  Scalar s;
+  s.f = static_cast<float>(i.scalarValue);
+  s.i = static_cast<int64_t>(i.scalar);
+  return s;
+}
+
+void runElementwise(const VectorInstr& i, const Context& context) {
+  if (i.op == VectorOp::Duplicate || i.op == VectorOp::CreateVecIndex)
+    return runNoSource(i, context);
+  RunFunction f = elementwiseRun(i);
+  VectorShape shape = shapeOf(i, widest(i));
+  uint8_t* d = context.at(i.dst);
+  const uint8_t* a = context.at(i.src0);
+  bool two = hasTwoSources(i.op);
+  const uint8_t* b = two ? context.at(i.src1) : a;
+  Steps sd = stepsOf(bytesOf(i.dst.type), i.dstBlk, i.dstRep);
+  Steps sa = stepsOf(bytesOf(i.src0.type), i.src0Blk, i.src0Rep);
+  Steps sb = two ? stepsOf(bytesOf(i.src1.type), i.src1Blk, i.src1Rep) : sa;
+  Scalar s = scalarOf(i);
+  forEachRun(shape, sd, sa, sb, [&](uint64_t od, uint64_t oa, uint64_t ob, uint64_t n) {
+    f(d + od, a + oa, b + ob, n, s);
+  });
+}
+
+std::string inspectCast(const VectorInstr& i, AccessList& list) {
+  uint32_t size = widest(i);
+  if (auto e = checkForm(i, repeatBytes / size); !e.empty())
+    return e;
+  if (!castRun(i))
+    return wrongTypes(i) + " with this rounding mode";
+  if (auto e = misaligned(i.dst, "dst", blockBytes, true); !e.empty())
+    return e;
+  if (auto e = misaligned(i.src0, "src", blockBytes, false); !e.empty())
+    return e;
+  VectorShape shape = shapeOf(i, size);
+  if (i.src0.type == DType::I4 || i.dst.type == DType::I4) {
+    addFlat(list, i.src0, i.src0.type == DType::I4 ? i.count / 2 : i.count * bytesOf(i.src0.type),
+            AccessKind::Read);
+    addFlat(list, i.dst, i.dst.type == DType::I4 ? i.count / 2 : i.count * bytesOf(i.dst.type),
+            AccessKind::Write);
+    return {};
+  }
+  addAccess(list, i.src0, shape, stepsOf(bytesOf(i.src0.type), i.src0Blk, i.src0Rep),
+            AccessKind::Read);
+  addAccess(list, i.dst, shape, stepsOf(bytesOf(i.dst.type), i.dstBlk, i.dstRep),
+            AccessKind::Write);
+  return {};
+}
+
+void runCast(const VectorInstr& i, const Context& context) {
+  RunFunction f = castRun(i);
+  VectorShape shape = shapeOf(i, widest(i));
+  uint8_t* d = context.at(i.dst);
+  const uint8_t* a = context.at(i.src0);
+  Steps sd = stepsOf(bytesOf(i.dst.type), i.dstBlk, i.dstRep);
+  Steps sa = stepsOf(bytesOf(i.src0.type), i.src0Blk, i.src0Rep);
+  Scalar s = scalarOf(i);
+  s.f = context.results->dequantScale;
+  forEachRun(shape, sd, sa, sa, [&](uint64_t od, uint64_t oa, uint64_t, uint64_t n) {
+    f(d + od, a + oa, nullptr, n, s);
+  });
+}
+
+const VectorGroup& groupOf(VectorOp op) {
+  if (isElementwise(op) || op == VectorOp::Duplicate || op == VectorOp::CreateVecIndex)
+    return elementwiseGroup;
+  if (op == VectorOp::Cast)
+    return castGroup;
+  if (op <= VectorOp::GetCmpMask)
+    return compareGroup;
+  if (op <= VectorOp::RepeatReduceSum)
+    return reduceGroup;
+  if (op <= VectorOp::ReduceMin)
+    return reduceAllGroup;
+  if (op <= VectorOp::GatherMask)
+    return gatherGroup;
+  if (op <= VectorOp::TransDataTo5HD || op == VectorOp::Interleave)
+    return rearrangeGroup;
+  return sortGroup;
+}
+
+} // namespace
+
+const VectorGroup elementwiseGroup = {inspectElementwise, runElementwise};
+const VectorGroup castGroup = {inspectCast, runCast};
+
+std::string inspect(const VectorInstr& instr, AccessList& accesses) {
+  std::string error = groupOf(instr.op).inspect(instr, accesses);
+  if (!error.empty())
+    return error;
+  if (accesses.count == AccessList::capacity)
+    return "the mask has too many holes to be followed";
+  // A tensor ends before its memory does: compare with the operand's own size.
+  auto beyond = [&](const Operand& o, const Access& a) {
+    return o.bytes && a.space == o.space && a.region.begin >= o.address &&
+           a.region.begin <= o.address + o.bytes && a.region.hull().end > o.address + o.bytes;
+  };
+  for (unsigned k = 0; k < accesses.count; ++k) {
+    const Access& a = accesses.items[k];
+    bool write = a.kind != AccessKind::Read;
+    const Operand* candidates[3] = {&instr.dst, &instr.src0, &instr.src1};
+    for (unsigned c = write ? 0 : 1; c < (write ? 1u : 3u); ++c)
+      if (a.region.begin == candidates[c]->address && beyond(*candidates[c], a))
+        return std::string(write ? "writes" : "reads") + " up to UB byte " +
+               std::to_string(a.region.hull().end - 1) + ", but the tensor ends at byte " +
+               std::to_string(candidates[c]->address + candidates[c]->bytes - 1) +
+               (write ? " [ErrorWrite2]" : " [ErrorRead3]");
+  }
+  return {};
+}
+
+void run(const VectorInstr& instr, const Context& context) {
+  groupOf(instr.op).run(instr, context);
+}
+
+} // namespace tilewright::ascend::isa

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// The groups of vector instructions. Each group inspects and runs its own.
+#ifndef TILEWRIGHT_SIMULATOR_ISA_VECTOR_H
+#define TILEWRIGHT_SIMULATOR_ISA_VECTOR_H
+
+#include "simulator/isa/vector_shape.h"
+
+namespace tilewright::ascend::isa {
+
+struct VectorGroup {
+  std::string (*inspect)(const VectorInstr& instr, AccessList& accesses);
+  void (*run)(const VectorInstr& instr, const Context& context);
+};
+
+extern const VectorGroup elementwiseGroup; ///< also Duplicate, CreateVecIndex
+extern const VectorGroup castGroup;
+extern const VectorGroup compareGroup; ///< Compare, Select, their mask register
+extern const VectorGroup reduceGroup;  ///< per repeat and per block
+extern const VectorGroup reduceAllGroup;
+extern const VectorGroup gatherGroup;
+extern const VectorGroup rearrangeGroup; ///< Brcb, Transpose, TransDataTo5HD, Interleave
+extern const VectorGroup sortGroup;
+
+/// "dst starts at UB byte 40, which is no multiple of 32 [ErrorWrite4]", or nothing.
+std::string misaligned(const Operand& operand, const char* name, uint32_t multiple, bool written);
+/// The message for types that an instruction doesn't take.
+std::string wrongTypes(const VectorInstr& instr);
+
+/// Element `i` of type `type` as a number, and back (rounded to nearest).
+double loadElement(const uint8_t* at, DType type);
+void storeElement(uint8_t* at, DType type, double value);
+
+} // namespace tilewright::ascend::isa
+
+#endif

@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simulator/machine/agent.h"
+#include "simulator/machine/core_group.h"
+
+#include <algorithm>
+#include <mutex>
+
+namespace tilewright::ascend {
+
+namespace {
+thread_local Agent* runningAgent = nullptr;
+
+std::string hex(uint64_t value) {
+  char text[24];
+  snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
+  return text;
+}
+
+Pipe pipeOf(const CubeInstr& instr) {
+  switch (instr.op) {
+  case CubeOp::Mmad:
+    return Pipe::M;
+  case CubeOp::Fixpipe:
+    return Pipe::FIX;
+  case CubeOp::Fill:
+    return instr.dst.space == Space::L1 ? Pipe::MTE2 : Pipe::MTE1;
+  case CubeOp::LoadBias:
+    return instr.dst.space == Space::FB ? Pipe::FIX : Pipe::MTE1;
+  default:
+    return instr.a.space == Space::GM ? Pipe::MTE2 : Pipe::MTE1;
+  }
+}
+const char* nameOf(const VectorInstr& instr) {
+  return isa::nameOf(instr.op);
+}
+const char* nameOf(const CopyInstr& instr) {
+  return isa::nameOf(instr);
+}
+const char* nameOf(const CubeInstr& instr) {
+  return isa::nameOf(instr.op);
+}
+} // namespace
+
+Agent* currentAgent() {
+  return runningAgent;
+}
+void setCurrentAgent(Agent* agent) {
+  runningAgent = agent;
+}
+
+Agent::Agent(CoreGroup& group, AgentView newView, uint32_t index, const LaunchOptions& options)
+    : view(newView), hazards(newView.cube, options.check, options.relaxed,
+                             std::string(newView.cube ? "cube core " : "vector core ") +
+                                 std::to_string(newView.blockIdx)),
+      index(index), group(group), options(options), memory(newView.cube),
+      random(options.randomOrderSeed * 1000003 + index) {
+  for (unsigned s = 0; s < numSpaces; ++s)
+    view.memory[s] = context.base[s] = memory.base(static_cast<Space>(s));
+  context.results = &results;
+  context.atomics = this;
+}
+
+Agent::~Agent() = default;
+
+void Agent::start(Fiber::Body body, void* argument) {
+  fiber.start(body, argument);
+}
+
+void Agent::resume() {
+  setCurrentAgent(this);
+  state = State::Ready;
+  fiber.enter();
+  setCurrentAgent(nullptr);
+}
+
+bool Agent::canRun() const {
+  switch (state) {
+  case State::WaitsCross:
+    return !tokens[waitingFor].empty();
+  case State::Done:
+  case State::Failed:
+    return false;
+  default:
+    return true;
+  }
+}
+
+void Agent::leave() {
+  fiber.leave();
+}
+
+void Agent::abandon() {
+  for (;;)
+    fiber.leave();
+}
+
+void Agent::complain(const std::string& sentence, bool isError, Place place) {
+  ReportItem item;
+  item.place = place;
+  item.sentence = sentence + " (" + name() + ")";
+  item.isError = isError;
+  // One report per place: the numbers in the sentence may differ from block to block.
+  hazards.report.add("at " + std::string(place.file) + ":" + std::to_string(place.line) +
+                         sentence.substr(0, sentence.find_first_of("0123456789")),
+                     std::move(item));
+}
+
+void Agent::fail(std::string sentence, Place place, int32_t newStatus,
+                 std::vector<ReportNote> notes) {
+  ReportItem item;
+  item.place = place;
+  std::string key = "fail " + std::string(place.file) + ":" + std::to_string(place.line) +
+                    sentence.substr(0, sentence.find_first_of("0123456789"));
+  item.sentence = std::move(sentence) + " (" + name() + ")";
+  item.notes = std::move(notes);
+  hazards.report.add(key, std::move(item));
+  status = newStatus;
+  state = State::Failed;
+  inside = 0;
+  abandon();
+}
+
+void Agent::failOutside(std::string sentence, int32_t newStatus) {
+  ReportItem item;
+  item.place = lastPlace;
+  item.sentence = std::move(sentence) + " (" + name() + ")";
+  item.notes.push_back({{}, "the place is that of the last instruction before it"});
+  hazards.report.add("outside " + item.sentence.substr(0, 24) + lastPlace.file +
+                         std::to_string(lastPlace.line),
+                     std::move(item));
+  status = newStatus;
+  state = State::Failed;
+  inside = 0;
+  setCurrentAgent(nullptr);
+}
+
+// --- instructions ---------------------------------------------------------------------------
+
+void Agent::issue(const VectorInstr& given, Place place) {
+  lastPlace = place;
+  if (view.cube)
+    return; // code outside any scope of a mixed kernel: the other core runs it
+  uint32_t site = hazards.siteOf(place, nameOf(given));
+  if (given.form != VectorForm::Register) {
+    issueOn(Pipe::V, given, site);
+    return;
+  }
+  VectorInstr instr = given;
+  instr.mask[0] = mask.mask[0];
+  instr.mask[1] = mask.mask[1];
+  instr.maskLength = 0;
+  instr.form = mask.counterMode ? VectorForm::Register : VectorForm::Mask;
+  issueOn(Pipe::V, instr, site);
+}
+
+void Agent::issue(const CopyInstr& given, Place place) {
+  lastPlace = place;
+  Space local = given.dst.space == Space::GM ? given.src.space : given.dst.space;
+  if (local != Space::GM && isCubeSpace(local) != view.cube &&
+      !(given.src.space == Space::UB && !view.cube))
+    return;
+  uint32_t site = hazards.siteOf(place, nameOf(given));
+  if (given.dst.space != Space::GM || storeState.atomic == AtomicOp::None) {
+    issueOn(given.pipe, given, site);
+    return;
+  }
+  CopyInstr instr = given;
+  instr.atomic = storeState.atomic;
+  instr.atomicType = storeState.atomicType;
+  issueOn(instr.pipe, instr, site);
+}
+
+void Agent::issue(const CubeInstr& given, Place place) {
+  lastPlace = place;
+  if (!view.cube)
+    return;
+  uint32_t site = hazards.siteOf(place, nameOf(given));
+  Pipe pipe = pipeOf(given);
+  if (given.dst.space == Space::GM && storeState.atomic != AtomicOp::None) {
+    CubeInstr instr = given;
+    instr.atomic = storeState.atomic;
+    instr.atomicType = storeState.atomicType;
+    issueOn(pipe, instr, site);
+    return;
+  }
+  issueOn(pipe, given, site);
+}
+
+template <class Instr> void Agent::issueOn(Pipe pipe, const Instr& instr, uint32_t site) {
+  auto p = static_cast<unsigned>(pipe);
+  if (queued == 0 && options.randomOrderSeed == 0) {
+    hazards.begin(pipe, hazards.clock(Pipe::S), remote, site);
+    ++issuedCount[p];
+    execute(pipe, instr, site);
+    ++executedCount[p];
+    return;
+  }
+  Record record;
+  record.site = site;
+  record.what = instr;
+  if constexpr (std::is_same_v<Instr, CubeInstr>) {
+    if (instr.unitFlag) {
+      record.needPipe = pipe == Pipe::FIX ? Pipe::M : Pipe::FIX;
+      record.needCount = issuedCount[static_cast<unsigned>(record.needPipe)];
+    }
+  }
+  push(pipe, std::move(record));
+}
+
+void Agent::push(Pipe pipe, Record record) {
+  constexpr size_t hardwareDepth = 32;
+  auto p = static_cast<unsigned>(pipe);
+  record.dispatch = hazards.clock(Pipe::S);
+  record.remote = remote;
+  queues[p].push_back(std::move(record));
+  ++queued;
+  ++issuedCount[p];
+  if (options.randomOrderSeed) {
+    pumpRandom(static_cast<unsigned>(random() % 3));
+    while (queues[p].size() > hardwareDepth && pumpRandom(1)) {
+    }
+  } else {
+    pump();
+  }
+}
+
+template <class Instr> void Agent::execute(Pipe pipe, const Instr& instr, uint32_t site) {
+  accesses.count = 0;
+  std::string wrong = isa::inspect(instr, accesses);
+  if (!wrong.empty())
+    fail(std::string(nameOf(instr)) + ": " + wrong, hazards.site(site).place,
+         view.cube ? 507015 : 507035);
+  if constexpr (std::is_same_v<Instr, CubeInstr>) {
+    if (instr.unitFlag && pipe == Pipe::FIX)
+      hazards.learn(pipe, unitClock[0]);
+    else if (instr.unitFlag && pipe == Pipe::M)
+      hazards.learn(pipe, unitClock[1]);
+  }
+  for (unsigned i = 0; i < accesses.count; ++i) {
+    const Access& access = accesses.items[i];
+    if (access.region.empty())
+      continue;
+    if (access.space == Space::GM)
+      checkGlobal(access, site);
+    else
+      checkLocal(access, site);
+    hazards.note(pipe, access);
+  }
+  isa::run(instr, context);
+  if constexpr (std::is_same_v<Instr, CubeInstr>)
+    if (instr.unitFlag)
+      unitClock[pipe == Pipe::FIX] = hazards.completed(pipe);
+  if (options.trace)
+    trace.push_back(traceOf(instr, pipe, site));
+}
+
+template void Agent::execute(Pipe, const VectorInstr&, uint32_t);
+template void Agent::execute(Pipe, const CopyInstr&, uint32_t);
+template void Agent::execute(Pipe, const CubeInstr&, uint32_t);
+
+void Agent::checkLocal(const Access& access, uint32_t site) {
+  auto s = static_cast<unsigned>(access.space);
+  Interval hull = access.region.hull();
+  const Site& where = hazards.site(site);
+  const char* verb = access.kind == AccessKind::Read ? " reads " : " writes ";
+  if (!context.base[s])
+    fail(std::string(where.what) + verb + spaceNames[s] + ", which a " +
+             (view.cube ? "cube" : "vector") + " core doesn't have",
+         where.place, 507015);
+  if (hull.end > spaceBytes[s] || hull.begin > hull.end)
+    fail(std::string(where.what) + verb + spaceNames[s] + " bytes " + std::to_string(hull.begin) +
+             " to " + std::to_string(hull.end - 1) + ", but " + spaceNames[s] + " has " +
+             std::to_string(spaceBytes[s]) + " bytes [" +
+             (access.kind == AccessKind::Read ? "ErrorRead3" : "ErrorWrite2") + "]",
+         where.place, view.cube ? 507015 : 507035);
+}
+
+void Agent::checkGlobal(const Access& access, uint32_t site) {
+  Interval hull = access.region.hull();
+  if (access.kind == AccessKind::Read && !pending.empty() && hull.begin < pendingHull.end &&
+      pendingHull.begin < hull.end)
+    commitAtomics();
+  uint64_t version = globalMemoryVersion();
+  if (version == cachedVersion && hull.begin >= cachedRange.begin && hull.end <= cachedRange.end)
+    return;
+  const Site& where = hazards.site(site);
+  const char* verb = access.kind == AccessKind::Read ? " reads " : " writes ";
+  const char* code = access.kind == AccessKind::Read ? "ErrorRead1" : "ErrorWrite1";
+  int32_t error = view.cube ? 507015 : 507035;
+  if (!findGlobalRange(hull.begin, cachedRange)) {
+    cachedVersion = 0;
+    fail(std::string(where.what) + verb + "GM at " + hex(hull.begin) +
+             ", which belongs to no allocation [" + code + "]",
+         where.place, error);
+  }
+  cachedVersion = version;
+  if (hull.end > cachedRange.end)
+    fail(std::string(where.what) + verb + "GM bytes " +
+             std::to_string(hull.begin - cachedRange.begin) + " to " +
+             std::to_string(hull.end - 1 - cachedRange.begin) + " of an allocation of " +
+             std::to_string(cachedRange.end - cachedRange.begin) + " bytes at " +
+             hex(cachedRange.begin) + " [" + code + "]",
+         where.place, error);
+}
+
+void* Agent::scalarAccess(const Operand& operand, uint32_t bytes, bool write, Place place) {
+  lastPlace = place;
+  if (operand.space != Space::GM && isCubeSpace(operand.space) != view.cube)
+    return nowhere; // the other core of a mixed kernel does it
+  Access access;
+  access.space = operand.space;
+  access.kind = write ? AccessKind::Write : AccessKind::Read;
+  access.region.begin = operand.address;
+  access.region.length = bytes;
+  uint32_t site = hazards.siteOf(place, write ? "SetValue" : "GetValue");
+  if (options.randomOrderSeed)
+    pumpRandom(static_cast<unsigned>(random() % 3));
+  if (options.relaxed && !view.cube && queued)
+    drainAll();
+  if (operand.bytes && bytes > operand.bytes)
+    fail(std::string(write ? "SetValue writes" : "GetValue reads") +
+             " behind the end of the tensor [" + (write ? "ErrorWrite2" : "ErrorRead3") + "]",
+         place, view.cube ? 507015 : 507035);
+  hazards.begin(Pipe::S, hazards.clock(Pipe::S), remote, site);
+  if (operand.space == Space::GM) {
+    checkGlobal(access, site);
+    // A kernel may poll GM: let the other cores go on.
+    constexpr uint64_t patience = 4096;
+    if (!write && ++spins % patience == 0) {
+      state = State::Spins;
+      leave();
+    }
+  } else {
+    checkLocal(access, site);
+  }
+  hazards.note(Pipe::S, access);
+  if (options.trace)
+    trace.push_back(scalarTrace(operand, bytes, write, site));
+  return context.at(operand);
+}
+
+// --- GM atomics -----------------------------------------------------------------------------
+
+namespace {
+std::mutex& atomicMutex() {
+  static std::mutex mutex;
+  return mutex;
+}
+} // namespace
+
+void Agent::store(AtomicOp op, DType type, uint8_t* address, const uint8_t* data, uint64_t bytes) {
+  bool floating = type == DType::F32 || type == DType::F16 || type == DType::BF16;
+  if (op != AtomicOp::Add || !floating) { // any order gives the same bits
+    std::lock_guard lock(atomicMutex());
+    isa::combine(op, type, address, data, bytes);
+    return;
+  }
+  auto at = reinterpret_cast<uint64_t>(address);
+  pending.push_back({address, type, std::vector<uint8_t>(data, data + bytes)});
+  pendingHull.begin = std::min(pendingHull.begin, at);
+  pendingHull.end = std::max(pendingHull.end, at + bytes);
+}
+
+void Agent::commitAtomics() {
+  if (pending.empty())
+    return;
+  std::lock_guard lock(atomicMutex());
+  for (const PendingAtomic& p : pending)
+    isa::combine(AtomicOp::Add, p.type, p.address, p.data.data(), p.data.size());
+  pending.clear();
+  pendingHull = {~0ull, 0};
+}
+
+} // namespace tilewright::ascend

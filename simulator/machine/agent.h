@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+// One core (an AIC or an AIV) that runs a kernel: the scalar unit is a fiber, each other pipe a
+// queue of records. A record runs when its waits hold; in the usual order that is at once.
+#ifndef TILEWRIGHT_SIMULATOR_MACHINE_AGENT_H
+#define TILEWRIGHT_SIMULATOR_MACHINE_AGENT_H
+
+#include "simulator/isa/effects.h"
+#include "simulator/machine/fiber.h"
+#include "simulator/machine/kernel_api.h"
+#include "simulator/machine/trace.h"
+#include "simulator/memory/global_memory.h"
+#include "simulator/memory/local_memory.h"
+#include "simulator/sync/core_hazards.h"
+
+#include <atomic>
+#include <deque>
+#include <random>
+#include <variant>
+
+namespace tilewright::ascend {
+
+class CoreGroup;
+class SyncSites;
+
+enum class SyncKind : uint8_t { SetFlag, WaitFlag, Barrier, CrossSet };
+
+struct SyncInstr {
+  SyncKind kind;
+  Pipe from = Pipe::S, to = Pipe::S;
+  uint8_t id = 0;
+  uint8_t mode = 0;
+};
+
+/// An instruction in the queue of its pipe.
+struct Record {
+  uint32_t site = 0;
+  Clock dispatch;
+  RemoteClockRef remote;
+  std::variant<SyncInstr, VectorInstr, CopyInstr, CubeInstr> what;
+  /// Runs after that many records of `needPipe` (unit flags).
+  Pipe needPipe = Pipe::S;
+  uint64_t needCount = 0;
+};
+
+constexpr unsigned numCrossFlags = 18; ///< 16 of the user, 2 of SyncAll
+constexpr unsigned numEventIds = 16;
+
+/// A cross-core flag that has arrived.
+struct CrossToken {
+  RemoteClockRef clock;
+};
+
+class Agent final : private isa::AtomicStore {
+public:
+  enum class State : uint8_t { Ready, WaitsCross, Spins, Done, Failed };
+
+  Agent(CoreGroup& group, AgentView view, uint32_t index, const LaunchOptions& options);
+  ~Agent();
+
+  void start(Fiber::Body body, void* argument);
+  /// Runs the agent until it waits for another core or ends.
+  void resume();
+  bool canRun() const;
+
+  // Called by the kernel API on the agent's fiber.
+  void issue(const VectorInstr& instr, Place place);
+  void issue(const CopyInstr& instr, Place place);
+  void issue(const CubeInstr& instr, Place place);
+  void setFlag(Pipe from, Pipe to, int32_t id, Place place);
+  void waitFlag(Pipe from, Pipe to, int32_t id, Place place);
+  void barrier(Pipe pipe, Place place);
+  void barrierAll(Place place);
+  void crossSet(uint32_t mode, Pipe pipe, uint32_t flag, Place place);
+  void crossWait(uint32_t flag, Place place);
+  void syncAll(bool onlyVector, Place place);
+  void* scalarAccess(const Operand& operand, uint32_t bytes, bool write, Place place);
+  void drain(Pipe pipe);
+  void drainAll();
+  /// The kernel's function has returned.
+  void finish();
+  [[noreturn]] void fail(std::string sentence, Place place, int32_t status,
+                         std::vector<ReportNote> notes = {});
+  /// The same from a signal handler's landing: the fiber is not entered again.
+  void failOutside(std::string sentence, int32_t status);
+  void complain(const std::string& sentence, bool isError, Place place);
+
+  // Called by the group or the machine.
+  void deliver(uint32_t flag, CrossToken token) {
+    tokens[flag].push_back(std::move(token));
+  }
+  size_t numArrivals(uint32_t flag) const {
+    return tokens[flag].size();
+  }
+  /// Adds the pending atomic additions to memory.
+  void commitAtomics();
+  /// What waits, for a deadlock report.
+  std::string describeWait() const;
+  Place waitPlace() const {
+    return lastPlace;
+  }
+  std::string name() const {
+    return hazards.core;
+  }
+
+  AgentView view;
+  MaskState mask;
+  StoreState storeState;
+  ScalarResults results;
+  CoreHazards hazards;
+  State state = State::Ready;
+  int32_t status = 0;
+  const uint32_t index;
+  Place lastPlace;
+  Fiber fiber;
+  Trace trace;
+  /// Not 0 while simulator code runs on the fiber: a signal must not abandon it there.
+  volatile int inside = 0;
+  std::atomic<bool> interrupted{false};
+  uint64_t spins = 0;
+
+private:
+  template <class Instr> void issueOn(Pipe pipe, const Instr& instr, uint32_t site);
+  template <class Instr> void execute(Pipe pipe, const Instr& instr, uint32_t site);
+  void executeSync(const SyncInstr& instr, uint32_t site);
+  bool canExecute(const Record& record, Pipe pipe) const;
+  void executeHead(Pipe pipe);
+  /// Runs queue heads until none can; true if one ran.
+  bool pump();
+  bool pumpRandom(unsigned steps);
+  void push(Pipe pipe, Record record);
+  bool isMuted(Place place, const char* what, int detail);
+  void checkGlobal(const Access& access, uint32_t site);
+  void checkLocal(const Access& access, uint32_t site);
+  void leave();
+  [[noreturn]] void abandon();
+  void checkFlagsAtEnd();
+  bool validEvent(Pipe from, Pipe to, int32_t id, Place place, const char* what);
+  [[noreturn]] void deadlock(const std::string& waitsFor);
+  std::string describeHeads() const;
+
+  struct Flag {
+    uint16_t count = 0;
+    uint32_t setSite = 0;
+    Clock clock;
+  };
+  struct PendingAtomic {
+    uint8_t* address;
+    DType type;
+    std::vector<uint8_t> data;
+  };
+
+  CoreGroup& group;
+  const LaunchOptions& options;
+  LocalMemory memory;
+  isa::Context context;
+  std::deque<Record> queues[numPipes];
+  uint64_t queued = 0;
+  uint64_t issuedCount[numPipes] = {};
+  uint64_t executedCount[numPipes] = {};
+  Flag flags[numPipes][numPipes][numEventIds];
+  std::deque<CrossToken> tokens[numCrossFlags];
+  RemoteClockRef remote;
+  int waitingFor = -1; ///< cross-core flag
+  Clock unitClock[2];  ///< of the last Mmad and the last Fixpipe with a unit flag
+  std::vector<PendingAtomic> pending;
+  Interval pendingHull{~0ull, 0};
+  GlobalRange cachedRange;
+  uint64_t cachedVersion = 0;
+  std::mt19937_64 random;
+  isa::AccessList accesses;
+  uint8_t nowhere[512] = {};
+
+  void store(AtomicOp op, DType type, uint8_t* address, const uint8_t* data,
+             uint64_t bytes) override;
+};
+
+TraceEvent traceOf(const VectorInstr& instr, Pipe pipe, uint32_t site);
+TraceEvent traceOf(const CopyInstr& instr, Pipe pipe, uint32_t site);
+TraceEvent traceOf(const CubeInstr& instr, Pipe pipe, uint32_t site);
+TraceEvent scalarTrace(const Operand& operand, uint32_t bytes, bool write, uint32_t site);
+
+/// The agent whose code runs on this thread, or null.
+Agent* currentAgent();
+void setCurrentAgent(Agent* agent);
+
+} // namespace tilewright::ascend
+
+#endif

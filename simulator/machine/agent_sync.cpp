@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: Apache-2.0
+// Synchronisation of one core: flags, barriers, cross-core flags, and the queues that wait for
+// them.
+#include "simulator/machine/agent.h"
+#include "simulator/machine/core_group.h"
+#include "simulator/machine/sync_sites.h"
+#include "simulator/sync/events.h"
+
+namespace tilewright::ascend {
+
+namespace {
+constexpr Pipe allPipes[] = {Pipe::V, Pipe::M, Pipe::MTE1, Pipe::MTE2, Pipe::MTE3, Pipe::FIX};
+
+std::string eventText(Pipe from, Pipe to, unsigned id) {
+  return std::string("HardEvent::") + pipeShort[static_cast<unsigned>(from)] + "_" +
+         pipeShort[static_cast<unsigned>(to)] + ", event id " + std::to_string(id);
+}
+TraceEvent syncTrace(TraceKind kind, Pipe pipe, Pipe other, unsigned id, uint32_t site) {
+  TraceEvent e;
+  e.kind = kind;
+  e.pipe = pipe;
+  e.other = other;
+  e.id = static_cast<uint8_t>(id);
+  e.site = site;
+  return e;
+}
+} // namespace
+
+bool Agent::isMuted(Place place, const char* what, int detail) {
+  return group.sites().isMuted(place, what, detail);
+}
+
+bool Agent::validEvent(Pipe from, Pipe to, int32_t id, Place place, const char* what) {
+  if (id < 0 || id >= static_cast<int32_t>(numEventIds))
+    fail(std::string(what) + " has event id " + std::to_string(id) + ", but ids go from 0 to 7",
+         place, 507015);
+  if (isEventOf(view.cube, from, to))
+    return true;
+  if (!isEventOf(!view.cube, from, to))
+    fail(std::string(what) + ": arch 2201 has no event " +
+             eventText(from, to, static_cast<unsigned>(id)),
+         place, 507015);
+  return false; // of the other core of a mixed kernel
+}
+
+void Agent::setFlag(Pipe from, Pipe to, int32_t id, Place place) {
+  lastPlace = place;
+  if (!validEvent(from, to, id, place, "SetFlag") || isMuted(place, "SetFlag", id))
+    return;
+  uint32_t site = hazards.siteOf(place, "SetFlag");
+  SyncInstr instr{SyncKind::SetFlag, from, to, static_cast<uint8_t>(id), 0};
+  if (from == Pipe::S) {
+    executeSync(instr, site);
+    if (queued && !options.randomOrderSeed)
+      pump();
+    return;
+  }
+  if (queued == 0 && !options.randomOrderSeed) {
+    hazards.learn(from, hazards.clock(Pipe::S));
+    executeSync(instr, site);
+    return;
+  }
+  Record record;
+  record.site = site;
+  record.what = instr;
+  push(from, std::move(record));
+}
+
+void Agent::waitFlag(Pipe from, Pipe to, int32_t id, Place place) {
+  lastPlace = place;
+  if (!validEvent(from, to, id, place, "WaitFlag") || isMuted(place, "WaitFlag", id))
+    return;
+  uint32_t site = hazards.siteOf(place, "WaitFlag");
+  SyncInstr instr{SyncKind::WaitFlag, from, to, static_cast<uint8_t>(id), 0};
+  Flag& flag = flags[static_cast<unsigned>(from)][static_cast<unsigned>(to)][id];
+  if (to == Pipe::S) {
+    while (!flag.count) {
+      if (!(options.randomOrderSeed ? pumpRandom(1) : pump()))
+        deadlock("WaitFlag waits for " + eventText(from, to, static_cast<unsigned>(id)) +
+                 ", which nothing sets");
+    }
+    executeSync(instr, site);
+    return;
+  }
+  if (queued == 0 && !options.randomOrderSeed && flag.count) {
+    hazards.learn(to, hazards.clock(Pipe::S));
+    executeSync(instr, site);
+    return;
+  }
+  Record record;
+  record.site = site;
+  record.what = instr;
+  push(to, std::move(record));
+}
+
+void Agent::executeSync(const SyncInstr& instr, uint32_t site) {
+  Flag& flag = flags[static_cast<unsigned>(instr.from)][static_cast<unsigned>(instr.to)][instr.id];
+  switch (instr.kind) {
+  case SyncKind::SetFlag:
+    if (flag.count && options.check)
+      complain("SetFlag sets " + eventText(instr.from, instr.to, instr.id) +
+                   " again before anything waited for it [ErrorSync4]",
+               true, hazards.site(site).place);
+    ++flag.count;
+    flag.setSite = site;
+    flag.clock = hazards.completed(instr.from);
+    break;
+  case SyncKind::WaitFlag:
+    --flag.count;
+    hazards.learn(instr.to, flag.clock);
+    break;
+  case SyncKind::Barrier:
+    hazards.barrier(instr.from);
+    break;
+  case SyncKind::CrossSet:
+    group.crossSet(*this, instr.mode, instr.id, hazards.completed(instr.from), remote, site);
+    break;
+  }
+  if (options.trace) {
+    constexpr TraceKind kinds[] = {TraceKind::SetFlag, TraceKind::WaitFlag, TraceKind::Barrier,
+                                   TraceKind::CrossSet};
+    bool waits = instr.kind == SyncKind::WaitFlag;
+    TraceEvent e =
+        syncTrace(kinds[static_cast<unsigned>(instr.kind)], waits ? instr.to : instr.from,
+                  waits ? instr.from : instr.to, instr.id, site);
+    e.mode = instr.mode;
+    trace.push_back(e);
+  }
+}
+
+void Agent::barrier(Pipe pipe, Place place) {
+  lastPlace = place;
+  bool mine = pipe == Pipe::MTE2 || pipe == Pipe::MTE3 || (pipe == Pipe::V) != view.cube;
+  if (pipe == Pipe::S)
+    fail("PipeBarrier doesn't take PIPE_S", place, 507015);
+  if (!mine || isMuted(place, "PipeBarrier", static_cast<int>(pipe)))
+    return;
+  uint32_t site = hazards.siteOf(place, "PipeBarrier");
+  SyncInstr instr{SyncKind::Barrier, pipe, pipe, 0, 0};
+  if (queued == 0 && !options.randomOrderSeed) {
+    hazards.learn(pipe, hazards.clock(Pipe::S));
+    executeSync(instr, site);
+    return;
+  }
+  Record record;
+  record.site = site;
+  record.what = instr;
+  push(pipe, std::move(record));
+}
+
+void Agent::barrierAll(Place place) {
+  lastPlace = place;
+  if (isMuted(place, "PipeBarrier", -1))
+    return;
+  drainAll();
+  if (options.trace)
+    trace.push_back(syncTrace(TraceKind::BarrierAll, Pipe::S, Pipe::S, 0,
+                              hazards.siteOf(place, "PipeBarrier")));
+  hazards.barrierAll();
+}
+
+void Agent::drainAll() {
+  while (queued)
+    if (!(options.randomOrderSeed ? pumpRandom(1) : pump()))
+      deadlock("PipeBarrier<PIPE_ALL> or the end of the kernel waits for all pipes");
+}
+
+void Agent::drain(Pipe pipe) {
+  auto p = static_cast<unsigned>(pipe);
+  while (!queues[p].empty())
+    if (!(options.randomOrderSeed ? pumpRandom(1) : pump()))
+      deadlock(std::string("the scalar unit waits for ") + pipeNames[p]);
+  hazards.learn(Pipe::S, hazards.completed(pipe));
+}
+
+// --- queues ---------------------------------------------------------------------------------
+
+bool Agent::canExecute(const Record& record, Pipe) const {
+  if (const auto* sync = std::get_if<SyncInstr>(&record.what))
+    return sync->kind != SyncKind::WaitFlag ||
+           flags[static_cast<unsigned>(sync->from)][static_cast<unsigned>(sync->to)][sync->id]
+                   .count > 0;
+  return executedCount[static_cast<unsigned>(record.needPipe)] >= record.needCount ||
+         record.needPipe == Pipe::S;
+}
+
+void Agent::executeHead(Pipe pipe) {
+  auto p = static_cast<unsigned>(pipe);
+  Record record = std::move(queues[p].front());
+  queues[p].pop_front();
+  --queued;
+  if (auto* sync = std::get_if<SyncInstr>(&record.what)) {
+    hazards.learn(pipe, record.dispatch);
+    executeSync(*sync, record.site);
+  } else {
+    hazards.begin(pipe, record.dispatch, record.remote, record.site);
+    if (auto* vector = std::get_if<VectorInstr>(&record.what))
+      execute(pipe, *vector, record.site);
+    else if (auto* copy = std::get_if<CopyInstr>(&record.what))
+      execute(pipe, *copy, record.site);
+    else
+      execute(pipe, std::get<CubeInstr>(record.what), record.site);
+  }
+  ++executedCount[p];
+}
+
+bool Agent::pump() {
+  bool any = false;
+  for (bool progress = true; progress;) {
+    progress = false;
+    for (Pipe pipe : allPipes) {
+      auto& queue = queues[static_cast<unsigned>(pipe)];
+      while (!queue.empty() && canExecute(queue.front(), pipe)) {
+        executeHead(pipe);
+        progress = any = true;
+      }
+    }
+  }
+  return any;
+}
+
+bool Agent::pumpRandom(unsigned steps) {
+  bool any = false;
+  for (unsigned i = 0; i < steps; ++i) {
+    Pipe ready[numPipes];
+    unsigned count = 0;
+    for (Pipe pipe : allPipes) {
+      auto& queue = queues[static_cast<unsigned>(pipe)];
+      if (!queue.empty() && canExecute(queue.front(), pipe))
+        ready[count++] = pipe;
+    }
+    if (!count)
+      return any;
+    executeHead(ready[random() % count]);
+    any = true;
+  }
+  return any;
+}
+
+// --- cross-core -----------------------------------------------------------------------------
+
+void Agent::crossSet(uint32_t mode, Pipe pipe, uint32_t flag, Place place) {
+  lastPlace = place;
+  if (flag >= 16)
+    fail("CrossCoreSetFlag has flag id " + std::to_string(flag) + ", but ids go from 0 to 15",
+         place, 507015);
+  if (mode > 2)
+    fail("CrossCoreSetFlag has mode " + std::to_string(mode) + ", but arch 2201 has modes 0, 1, 2",
+         place, 507015);
+  if (!view.mixed)
+    fail("CrossCoreSetFlag needs a mixed kernel; add KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_"
+         "AIC_1_2) or _MIX_AIV_1_0",
+         place, 507015);
+  if (isMuted(place, "CrossCoreSetFlag", static_cast<int>(flag)))
+    return;
+  uint32_t site = hazards.siteOf(place, "CrossCoreSetFlag");
+  SyncInstr instr{SyncKind::CrossSet, pipe, pipe, static_cast<uint8_t>(flag),
+                  static_cast<uint8_t>(mode)};
+  if (pipe == Pipe::S || (queued == 0 && !options.randomOrderSeed)) {
+    hazards.learn(pipe, hazards.clock(Pipe::S));
+    executeSync(instr, site);
+    return;
+  }
+  Record record;
+  record.site = site;
+  record.what = instr;
+  push(pipe, std::move(record));
+}
+
+void Agent::crossWait(uint32_t flag, Place place) {
+  lastPlace = place;
+  if (flag >= numCrossFlags)
+    fail("CrossCoreWaitFlag has flag id " + std::to_string(flag) + ", but ids go from 0 to 15",
+         place, 507015);
+  if (!view.mixed && flag < 16)
+    fail("CrossCoreWaitFlag needs a mixed kernel; add KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_"
+         "AIC_1_2) or _MIX_AIV_1_0",
+         place, 507015);
+  if (flag < 16 && isMuted(place, "CrossCoreWaitFlag", static_cast<int>(flag)))
+    return;
+  // In random order, what is queued may run before or after the wait.
+  while (tokens[flag].empty()) {
+    if (options.randomOrderSeed ? pumpRandom(1) : pump())
+      continue;
+    state = State::WaitsCross;
+    waitingFor = static_cast<int>(flag);
+    leave();
+  }
+  remote = joined(remote, tokens[flag].front().clock);
+  tokens[flag].pop_front();
+  if (options.trace) {
+    TraceEvent e = syncTrace(TraceKind::CrossWait, Pipe::S, Pipe::S, flag,
+                             hazards.siteOf(place, "CrossCoreWaitFlag"));
+    trace.push_back(e);
+  }
+}
+
+void Agent::syncAll(bool onlyVector, Place place) {
+  lastPlace = place;
+  if (onlyVector && view.cube)
+    return;
+  if (isMuted(place, "SyncAll", onlyVector))
+    return;
+  drainAll();
+  hazards.barrierAll();
+  constexpr uint32_t vectorFlag = 16, everyoneFlag = 17;
+  uint32_t flag = onlyVector ? vectorFlag : everyoneFlag;
+  uint32_t site = hazards.siteOf(place, "SyncAll");
+  group.crossSet(*this, onlyVector ? 0 : 3, flag, hazards.completed(Pipe::S), remote, site);
+  if (options.trace)
+    trace.push_back(syncTrace(TraceKind::SyncAll, Pipe::S, Pipe::S, flag, site));
+  crossWait(flag, place);
+}
+
+// --- the end --------------------------------------------------------------------------------
+
+void Agent::finish() {
+  inside = 1;
+  drainAll();
+  if (options.check)
+    checkFlagsAtEnd();
+  state = State::Done;
+}
+
+void Agent::checkFlagsAtEnd() {
+  for (unsigned from = 0; from < numPipes; ++from)
+    for (unsigned to = 0; to < numPipes; ++to)
+      for (unsigned id = 0; id < numEventIds; ++id)
+        if (flags[from][to][id].count)
+          complain("SetFlag sets " + eventText(static_cast<Pipe>(from), static_cast<Pipe>(to), id) +
+                       ", but nothing waits for it before the kernel ends; the next kernel on this "
+                       "core would see it [ErrorSync3]",
+                   true, hazards.site(flags[from][to][id].setSite).place);
+  for (unsigned flag = 0; flag < 16; ++flag)
+    if (!tokens[flag].empty())
+      complain("the kernel ends with " + std::to_string(tokens[flag].size()) +
+                   " arrivals of cross-core flag " + std::to_string(flag) +
+                   " that nothing waited for [ErrorSync3]",
+               true, lastPlace);
+}
+
+std::string Agent::describeHeads() const {
+  std::string text;
+  for (Pipe pipe : allPipes) {
+    const auto& queue = queues[static_cast<unsigned>(pipe)];
+    if (queue.empty())
+      continue;
+    const Record& head = queue.front();
+    const Site& site = hazards.site(head.site);
+    text += std::string(text.empty() ? "" : "; ") + pipeNames[static_cast<unsigned>(pipe)] +
+            " stands at " + site.what + " in " + site.place.file + ":" +
+            std::to_string(site.place.line);
+    if (const auto* sync = std::get_if<SyncInstr>(&head.what);
+        sync && sync->kind == SyncKind::WaitFlag)
+      text += ", which waits for " + eventText(sync->from, sync->to, sync->id);
+    text += ", " + std::to_string(queue.size()) + " queued";
+  }
+  return text;
+}
+
+std::string Agent::describeWait() const {
+  std::string text = name();
+  if (state == State::WaitsCross) {
+    if (waitingFor >= 16)
+      text += " waits in SyncAll";
+    else
+      text += " waits for cross-core flag " + std::to_string(waitingFor);
+    text += std::string(" at ") + lastPlace.file + ":" + std::to_string(lastPlace.line);
+  }
+  std::string heads = describeHeads();
+  return heads.empty() ? text : text + "; " + heads;
+}
+
+void Agent::deadlock(const std::string& waitsFor) {
+  std::vector<ReportNote> notes;
+  for (Pipe pipe : allPipes) {
+    const auto& queue = queues[static_cast<unsigned>(pipe)];
+    if (queue.empty())
+      continue;
+    const Record& head = queue.front();
+    const Site& site = hazards.site(head.site);
+    std::string text =
+        std::string(pipeNames[static_cast<unsigned>(pipe)]) + " stands at this " + site.what;
+    if (const auto* sync = std::get_if<SyncInstr>(&head.what);
+        sync && sync->kind == SyncKind::WaitFlag)
+      text +=
+          ", which waits for " + eventText(sync->from, sync->to, sync->id) + "; nothing sets it";
+    notes.push_back({site.place, text});
+  }
+  fail("deadlock: " + waitsFor + " [ErrorSync3, 507014]", lastPlace, 507014, std::move(notes));
+}
+
+} // namespace tilewright::ascend

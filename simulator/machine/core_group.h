@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// The cores of one block: an AIC with its AIVs, or one of them alone. They share a host thread.
+#ifndef TILEWRIGHT_SIMULATOR_MACHINE_CORE_GROUP_H
+#define TILEWRIGHT_SIMULATOR_MACHINE_CORE_GROUP_H
+
+#include "simulator/machine/agent.h"
+
+#include <memory>
+#include <vector>
+
+namespace tilewright::ascend {
+
+/// A flag set for all cores of a kind (mode 0) or all cores (mode 3, SyncAll<false>).
+struct GlobalSet {
+  Agent* from;
+  uint32_t mode, flag;
+  RemoteClockRef clock;
+};
+
+class CoreGroup {
+public:
+  explicit CoreGroup(SyncSites& sites, uint32_t numAgents)
+      : syncSites(sites), numAgents(numAgents) {}
+
+  /// Runs the cores in turn until each has ended or waits for another group.
+  void run();
+  bool isFinished() const;
+  /// A cross-core flag of one of the group's cores. Modes 1 and 2 stay in the group.
+  void crossSet(Agent& from, uint32_t mode, uint32_t flag, const Clock& clock,
+                const RemoteClockRef& remote, uint32_t site);
+  SyncSites& sites() {
+    return syncSites;
+  }
+
+  std::vector<std::unique_ptr<Agent>> agents; ///< the AIC first
+  std::vector<GlobalSet> globalSets;          ///< of this round, in order
+  bool ranSomething = false;
+
+private:
+  void runAgent(Agent& agent);
+
+  SyncSites& syncSites;
+  uint32_t numAgents;
+  /// Sets by each AIV that still wait for the other AIV: [mode - 1][flag][sub-block].
+  std::deque<RemoteClockRef> halves[2][16][2];
+};
+
+} // namespace tilewright::ascend
+
+#endif

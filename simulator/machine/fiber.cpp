@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simulator/machine/fiber.h"
+
+#include <new>
+#include <sys/mman.h>
+
+namespace tilewright::ascend {
+
+namespace context = boost::context::detail;
+
+namespace {
+constexpr size_t guardBytes = 4096;
+}
+
+Fiber::~Fiber() {
+  if (stack)
+    munmap(stack, stackBytes + guardBytes);
+}
+
+void Fiber::start(Body newBody, void* newArgument) {
+  body = newBody;
+  argument = newArgument;
+  done = false;
+  if (!stack) {
+    void* p = mmap(nullptr, stackBytes + guardBytes, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p == MAP_FAILED)
+      throw std::bad_alloc();
+    mprotect(p, guardBytes, PROT_NONE);
+    stack = p;
+  }
+  inside = context::make_fcontext(static_cast<char*>(stack) + guardBytes + stackBytes, stackBytes,
+                                  trampoline);
+}
+
+void Fiber::trampoline(context::transfer_t from) {
+  auto* self = static_cast<Fiber*>(from.data);
+  self->outside = from.fctx;
+  self->body(self->argument);
+  self->done = true;
+  context::jump_fcontext(self->outside, nullptr); // never comes back
+}
+
+void Fiber::enter() {
+  inside = context::jump_fcontext(inside, this).fctx;
+}
+
+void Fiber::leave() {
+  outside = context::jump_fcontext(outside, nullptr).fctx;
+}
+
+bool Fiber::holds(const void* address) const {
+  auto* p = static_cast<const char*>(address);
+  auto* low = static_cast<const char*>(stack);
+  return stack && p >= low && p < low + guardBytes + stackBytes;
+}
+
+} // namespace tilewright::ascend

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simulator/machine/guard.h"
+#include "simulator/machine/agent.h"
+
+#include <csetjmp>
+#include <csignal>
+#include <cstdlib>
+#include <mutex>
+
+namespace tilewright::ascend {
+
+namespace {
+
+constexpr size_t signalStackBytes = 64 * 1024;
+
+struct Landing {
+  sigjmp_buf place;
+  volatile sig_atomic_t armed = 0;
+  int signal = 0;
+  const void* address = nullptr;
+};
+thread_local Landing landing;
+
+std::mutex handlerMutex;
+int handlerUsers = 0;
+struct sigaction oldHandlers[4];
+constexpr int faults[3] = {SIGSEGV, SIGBUS, SIGFPE};
+int interruptSignal() {
+  return SIGRTMIN + 5;
+}
+
+void land(int signal, const void* address) {
+  landing.signal = signal;
+  landing.address = address;
+  landing.armed = 0;
+  siglongjmp(landing.place, 1);
+}
+
+void onFault(int signal, siginfo_t* info, void*) {
+  if (currentAgent() && landing.armed)
+    land(signal, info->si_addr);
+  // Not ours: let it happen again with the handler of before.
+  for (unsigned i = 0; i < 3; ++i)
+    if (faults[i] == signal)
+      sigaction(signal, &oldHandlers[i], nullptr);
+}
+
+void onInterrupt(int signal, siginfo_t*, void*) {
+  Agent* agent = currentAgent();
+  if (!agent || !landing.armed)
+    return;
+  agent->interrupted = true;
+  if (!agent->inside)
+    land(signal, nullptr);
+}
+
+} // namespace
+
+ThreadGuard::ThreadGuard() : thread(pthread_self()), signalStack(std::malloc(signalStackBytes)) {
+  stack_t stack{};
+  stack.ss_sp = signalStack;
+  stack.ss_size = signalStackBytes;
+  sigaltstack(&stack, nullptr);
+  std::lock_guard lock(handlerMutex);
+  if (handlerUsers++)
+    return;
+  struct sigaction action{};
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
+  action.sa_sigaction = onFault;
+  for (unsigned i = 0; i < 3; ++i)
+    sigaction(faults[i], &action, &oldHandlers[i]);
+  action.sa_sigaction = onInterrupt;
+  sigaction(interruptSignal(), &action, &oldHandlers[3]);
+}
+
+ThreadGuard::~ThreadGuard() {
+  stack_t stack{};
+  stack.ss_flags = SS_DISABLE;
+  sigaltstack(&stack, nullptr);
+  std::free(signalStack);
+  std::lock_guard lock(handlerMutex);
+  if (--handlerUsers)
+    return;
+  // The interrupt's handler stays: a late signal must not end the program.
+  for (unsigned i = 0; i < 3; ++i)
+    sigaction(faults[i], &oldHandlers[i], nullptr);
+}
+
+void ThreadGuard::interrupt() {
+  pthread_kill(thread, interruptSignal());
+}
+
+void guardedResume(Agent& agent) {
+  if (sigsetjmp(landing.place, 1) == 0) {
+    landing.armed = 1;
+    agent.resume();
+    landing.armed = 0;
+    return;
+  }
+  if (landing.signal == interruptSignal()) {
+    agent.failOutside("the kernel ran longer than the time limit; it may loop without end [507014]",
+                      507014);
+    return;
+  }
+  int32_t status = agent.view.cube ? 507015 : 507035;
+  char text[160];
+  if (landing.signal == SIGFPE) {
+    agent.failOutside("the kernel divided an integer by zero", status);
+  } else if (agent.fiber.holds(landing.address)) {
+    agent.failOutside("the kernel's stack overflowed: it has 512 KB here and 32 KB on the chip",
+                      status);
+  } else {
+    snprintf(text, sizeof text,
+             "the kernel's scalar code touched address %p, which is not its memory",
+             landing.address);
+    agent.failOutside(text, status);
+  }
+}
+
+} // namespace tilewright::ascend

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simulator/machine/kernel_api.h"
+#include "simulator/machine/agent.h"
+
+#include <chrono>
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+
+namespace tilewright::ascend {
+
+namespace {
+
+Agent& agent() {
+  Agent* a = currentAgent();
+  if (!a) {
+    fputs("error: an Ascend C function was called outside a kernel; launch the kernel with "
+          "<<<blocks, nullptr, stream>>>\n",
+          stderr);
+    abort();
+  }
+  return *a;
+}
+
+/// While it lives, a signal must not abandon the fiber.
+class Inside {
+public:
+  explicit Inside(Agent& a) : a(a), outer(a.inside) {
+    a.inside = 1;
+  }
+  ~Inside() {
+    a.inside = outer;
+    if (!outer && a.interrupted.load(std::memory_order_relaxed))
+      a.fail("the kernel ran longer than the time limit; it may loop without end [507014]",
+             a.lastPlace, 507014);
+  }
+
+private:
+  Agent& a;
+  int outer;
+};
+
+} // namespace
+
+AgentView& agentView() {
+  return agent().view;
+}
+
+void issueVector(const VectorInstr& instr, Place place) {
+  Agent& a = agent();
+  Inside inside(a);
+  a.issue(instr, place);
+}
+void issueCopy(const CopyInstr& instr, Place place) {
+  Agent& a = agent();
+  Inside inside(a);
+  a.issue(instr, place);
+}
+void issueCube(const CubeInstr& instr, Place place) {
+  Agent& a = agent();
+  Inside inside(a);
+  a.issue(instr, place);
+}
+void issueSetFlag(Pipe from, Pipe to, int32_t id, Place place) {
+  Agent& a = agent();
+  Inside inside(a);
+  a.setFlag(from, to, id, place);
+}
+void issueWaitFlag(Pipe from, Pipe to, int32_t id, Place place) {
+  Agent& a = agent();
+  Inside inside(a);
+  a.waitFlag(from, to, id, place);
+}
+void issueBarrier(Pipe pipe, Place place) {
+  Agent& a = agent();
+  Inside inside(a);
+  a.barrier(pipe, place);
+}
+void issueBarrierAll(Place place) {
+  Agent& a = agent();
+  Inside inside(a);
+  a.barrierAll(place);
+}
+void issueCrossSet(uint32_t mode, Pipe pipe, uint32_t flag, Place place) {
+  Agent& a = agent();
+  Inside inside(a);
+  a.crossSet(mode, pipe, flag, place);
+}
+void issueCrossWait(uint32_t flag, Place place) {
+  Agent& a = agent();
+  Inside inside(a);
+  a.crossWait(flag, place);
+}
+void issueSyncAll(bool onlyVector, Place place) {
+  Agent& a = agent();
+  Inside inside(a);
+  a.syncAll(onlyVector, place);
+}
+
+void* scalarAccess(const Operand& operand, uint32_t bytes, bool write, Place place) {
+  Agent& a = agent();
+  Inside inside(a);
+  return a.scalarAccess(operand, bytes, write, place);
+}
+
+void drainPipe(Pipe pipe) {
+  Agent& a = agent();
+  Inside inside(a);
+  a.drain(pipe);
+}
+
+void cleanDataCache(Place place) {
+  agent().lastPlace = place;
+}
+
+MaskState& maskState() {
+  return agent().mask;
+}
+StoreState& storeState() {
+  return agent().storeState;
+}
+ScalarResults& scalarResults() {
+  return agent().results;
+}
+
+void failKernel(const char* sentence, Place place) {
+  Agent& a = agent();
+  a.inside = 1;
+  a.fail(sentence, place, a.view.cube ? 507015 : 507035);
+}
+
+void reportKernel(const char* sentence, bool isError, Place place) {
+  Agent& a = agent();
+  Inside inside(a);
+  a.complain(sentence, isError, place);
+}
+
+void formatText(char* out, uint64_t size, const char* format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(out, size, format, arguments);
+  va_end(arguments);
+}
+
+int64_t systemCycle() {
+  constexpr int64_t nanosecondsPerTick = 20;
+  return std::chrono::steady_clock::now().time_since_epoch().count() / nanosecondsPerTick;
+}
+
+void printKernel(const char* text) {
+  static std::mutex mutex;
+  Agent& a = agent();
+  Inside inside(a);
+  std::lock_guard lock(mutex);
+  fputs(text, stdout);
+  fflush(stdout);
+}
+
+} // namespace tilewright::ascend

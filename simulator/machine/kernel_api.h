@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the headers of kernels call. Every call acts on the agent (the core) whose kernel code runs
+// on this thread; a call outside a kernel ends the program with a message. C++17.
+#ifndef TILEWRIGHT_SIMULATOR_MACHINE_KERNEL_API_H
+#define TILEWRIGHT_SIMULATOR_MACHINE_KERNEL_API_H
+
+#include "../isa/instruction.h"
+#include "../launch.h"
+
+namespace tilewright::ascend {
+
+/// What a kernel may know of the core that it runs on.
+struct AgentView {
+  uint32_t blockIdx = 0;    ///< GetBlockIdx(): counts cores of this kind
+  uint32_t blockNum = 1;    ///< GetBlockNum()
+  uint32_t subBlockIdx = 0; ///< 0 or 1 on vector cores of a mixed kernel
+  uint32_t subBlockNum = 1;
+  bool cube = false;
+  bool mixed = false;
+  uint64_t tilingKey = 0;
+  uint8_t* memory[numSpaces] = {}; ///< null for memories of the other kind of core
+  void* pipe = nullptr;            ///< the kernel's TPipe
+  void* systemWorkspace = nullptr;
+  uint64_t eventIdsInUse[64] = {}; ///< per HardEvent, one bit an id
+};
+
+TILEWRIGHT_EXPORT AgentView& agentView();
+
+TILEWRIGHT_EXPORT void issueVector(const VectorInstr& instr, Place place);
+TILEWRIGHT_EXPORT void issueCopy(const CopyInstr& instr, Place place);
+TILEWRIGHT_EXPORT void issueCube(const CubeInstr& instr, Place place);
+
+TILEWRIGHT_EXPORT void issueSetFlag(Pipe from, Pipe to, int32_t id, Place place);
+TILEWRIGHT_EXPORT void issueWaitFlag(Pipe from, Pipe to, int32_t id, Place place);
+TILEWRIGHT_EXPORT void issueBarrier(Pipe pipe, Place place);
+TILEWRIGHT_EXPORT void issueBarrierAll(Place place);
+TILEWRIGHT_EXPORT void issueCrossSet(uint32_t mode, Pipe pipe, uint32_t flag, Place place);
+TILEWRIGHT_EXPORT void issueCrossWait(uint32_t flag, Place place);
+/// All cores of this kind (`onlyVector`), or all cores of the launch, meet.
+TILEWRIGHT_EXPORT void issueSyncAll(bool onlyVector, Place place);
+
+/// The scalar unit reads or writes `bytes` at `operand.address`. Returns where they are in host
+/// memory; for a memory of the other kind of core, some zero bytes.
+TILEWRIGHT_EXPORT void* scalarAccess(const Operand& operand, uint32_t bytes, bool write,
+                                     Place place);
+/// Waits until all that was issued to `pipe` is done and the scalar unit knows (results that an
+/// instruction returns to the scalar unit).
+TILEWRIGHT_EXPORT void drainPipe(Pipe pipe);
+/// DataCacheCleanAndInvalid: scalar stores to GM reach memory.
+TILEWRIGHT_EXPORT void cleanDataCache(Place place);
+
+/// State of the core that later instructions read.
+struct MaskState {
+  uint64_t mask[2] = {~0ull, ~0ull};
+  bool counterMode = false;
+};
+TILEWRIGHT_EXPORT MaskState& maskState();
+struct StoreState {
+  AtomicOp atomic = AtomicOp::None;
+  DType atomicType = DType::F32;
+};
+TILEWRIGHT_EXPORT StoreState& storeState();
+/// Results of the last instruction that returns values to the scalar unit.
+struct ScalarResults {
+  uint64_t gatherCount = 0;
+  uint64_t accumulated = 0; ///< bits of the element type
+  uint64_t extreme = 0;     ///< value of the last reduce
+  uint64_t extremeIndex = 0;
+  uint32_t sortedCounts[4] = {0, 0, 0, 0};
+  uint64_t compareMask[4] = {0, 0, 0, 0};
+  float dequantScale = 1;
+};
+TILEWRIGHT_EXPORT ScalarResults& scalarResults();
+
+/// Ends this agent with an error at `place`: something that no instruction can mean.
+[[noreturn]] TILEWRIGHT_EXPORT void failKernel(const char* sentence, Place place);
+/// Notes an error (or a warning) and goes on.
+TILEWRIGHT_EXPORT void reportKernel(const char* sentence, bool isError, Place place);
+/// snprintf, so that kernel headers need no <cstdio>.
+TILEWRIGHT_EXPORT void formatText(char* out, uint64_t size, const char* format, ...)
+    __attribute__((format(printf, 3, 4)));
+/// Cycles of the 50 MHz counter.
+TILEWRIGHT_EXPORT int64_t systemCycle();
+/// Prints like printf, one agent at a time.
+TILEWRIGHT_EXPORT void printKernel(const char* text);
+
+} // namespace tilewright::ascend
+
+#endif

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simulator/launch.h"
+#include "simulator/machine/core_group.h"
+#include "simulator/machine/guard.h"
+#include "simulator/machine/sync_sites.h"
+#include "simulator/sync/global_hazards.h"
+
+#include <algorithm>
+#include <barrier>
+#include <condition_variable>
+#include <cstring>
+#include <mutex>
+#include <thread>
+
+namespace tilewright::ascend {
+
+namespace {
+
+struct CoreCounts {
+  uint32_t cubes, vectors;
+};
+CoreCounts coresOf(const std::string& chip) {
+  bool small = chip.find("910B3") != std::string::npos || chip.find("910B4") != std::string::npos;
+  return small ? CoreCounts{20, 40} : CoreCounts{24, 48};
+}
+
+bool hasCube(KernelType type) {
+  return type != KernelType::AivOnly && type != KernelType::MixAiv10;
+}
+uint32_t vectorsPerBlock(KernelType type) {
+  switch (type) {
+  case KernelType::AicOnly:
+  case KernelType::MixAic10:
+    return 0;
+  case KernelType::MixAic12:
+    return 2;
+  default:
+    return 1;
+  }
+}
+
+class Machine {
+public:
+  Machine(const LaunchRequest& request, const LaunchOptions& options)
+      : request(request), options(options), sites(options.mutedSync, options.countSyncs) {}
+
+  LaunchReport run();
+
+private:
+  void makeGroups();
+  void runGroups(unsigned worker, unsigned workers);
+  /// Between rounds, on one thread, in core order. True if a core can go on.
+  bool settle();
+  void deliverGlobal();
+  void reportDeadlock();
+  LaunchReport gather();
+  static void body(void* agent);
+
+  const LaunchRequest& request;
+  const LaunchOptions& options;
+  SyncSites sites;
+  std::vector<std::unique_ptr<CoreGroup>> groups;
+  std::vector<Agent*> agents;
+  /// Sets that wait for the other cores: by flag and core.
+  std::vector<std::deque<RemoteClockRef>> arrivals[3][numCrossFlags];
+  Report report;
+  bool overSubscribed = false;
+  uint32_t physicalBlocks = 0;
+};
+
+struct Start {
+  Agent* agent;
+  const LaunchRequest* request;
+};
+
+void Machine::body(void* argument) {
+  auto* start = static_cast<Start*>(argument);
+  Agent& agent = *start->agent;
+  const Kernel& kernel = *start->request->kernel;
+  start->request->invoke(agent.view.cube ? kernel.aic : kernel.aiv,
+                         start->request->arguments.get());
+  agent.finish();
+}
+
+void Machine::makeGroups() {
+  KernelType type = request.kernel->type;
+  CoreCounts cores = coresOf(options.chip);
+  uint32_t vectors = vectorsPerBlock(type);
+  bool cube = hasCube(type);
+  bool mixed = type != KernelType::AivOnly && type != KernelType::AicOnly;
+  physicalBlocks = cube ? cores.cubes : cores.vectors;
+  overSubscribed = request.blocks > physicalBlocks;
+  uint32_t perGroup = vectors + cube;
+  for (uint32_t b = 0; b < request.blocks; ++b) {
+    auto group = std::make_unique<CoreGroup>(sites, request.blocks * perGroup);
+    for (uint32_t i = 0; i < perGroup; ++i) {
+      AgentView view;
+      view.cube = cube && i == 0;
+      uint32_t sub = cube ? i - 1 : i;
+      view.blockIdx = view.cube || !vectors ? b : b * vectors + sub;
+      view.blockNum = request.blocks;
+      view.subBlockIdx = view.cube ? 0 : sub;
+      view.subBlockNum = view.cube ? 1 : vectors;
+      view.mixed = mixed;
+      view.tilingKey = request.tilingKey;
+      auto index = static_cast<uint32_t>(agents.size());
+      group->agents.push_back(std::make_unique<Agent>(*group, view, index, options));
+      agents.push_back(group->agents.back().get());
+    }
+    groups.push_back(std::move(group));
+  }
+}
+
+void Machine::runGroups(unsigned worker, unsigned workers) {
+  for (size_t g = worker; g < groups.size(); g += workers)
+    if (!groups[g]->isFinished())
+      groups[g]->run();
+}
+
+void Machine::deliverGlobal() {
+  for (auto& group : groups) {
+    for (GlobalSet& set : group->globalSets) {
+      unsigned kind = set.mode == 3 ? 2 : set.from->view.cube;
+      auto& list = arrivals[kind][set.flag];
+      list.resize(agents.size());
+      list[set.from->index].push_back(std::move(set.clock));
+      bool all = true;
+      for (Agent* a : agents)
+        if ((kind == 2 || a->view.cube == (kind == 1)) && list[a->index].empty())
+          all = false;
+      if (!all)
+        continue;
+      RemoteClockRef clock;
+      for (Agent* a : agents)
+        if (kind == 2 || a->view.cube == (kind == 1)) {
+          clock = joined(clock, list[a->index].front());
+          list[a->index].pop_front();
+        }
+      for (Agent* a : agents)
+        if (kind == 2 || a->view.cube == (kind == 1))
+          a->deliver(set.flag, {clock});
+    }
+    group->globalSets.clear();
+  }
+}
+
+bool Machine::settle() {
+  for (Agent* a : agents)
+    a->commitAtomics();
+  deliverGlobal();
+  bool canGoOn = false, finished = true;
+  for (auto& group : groups) {
+    finished = finished && group->isFinished();
+    for (auto& agent : group->agents)
+      canGoOn = canGoOn || agent->canRun();
+  }
+  if (!canGoOn && !finished)
+    reportDeadlock();
+  return canGoOn;
+}
+
+void Machine::reportDeadlock() {
+  for (Agent* a : agents)
+    if (a->state == Agent::State::Failed)
+      return; // the others wait for one that has failed
+  ReportItem item;
+  Agent* first = nullptr;
+  size_t waiting = 0;
+  constexpr size_t mostShown = 8;
+  for (Agent* a : agents) {
+    if (a->state != Agent::State::WaitsCross)
+      continue;
+    if (!first)
+      first = a;
+    if (waiting++ < mostShown)
+      item.notes.push_back({{}, a->describeWait()});
+  }
+  if (!first)
+    return;
+  if (waiting > mostShown)
+    item.notes.push_back({{}, "and " + std::to_string(waiting - mostShown) + " other cores"});
+  item.place = first->waitPlace();
+  item.sentence = "deadlock: " + std::to_string(waiting) + " of " + std::to_string(agents.size()) +
+                  " cores wait for a cross-core flag that no core will set [507014]";
+  if (overSubscribed)
+    item.notes.push_back({{},
+                          "the launch has " + std::to_string(request.blocks) +
+                              " blocks, but the chip has cores for " +
+                              std::to_string(physicalBlocks) + " at a time"});
+  report.add("deadlock", std::move(item));
+}
+
+LaunchReport Machine::run() {
+  makeGroups();
+  std::vector<Start> starts(agents.size());
+  for (size_t i = 0; i < agents.size(); ++i) {
+    starts[i] = {agents[i], &request};
+    agents[i]->start(body, &starts[i]);
+  }
+  unsigned workers = options.threads ? options.threads : std::thread::hardware_concurrency();
+  workers = std::clamp<unsigned>(workers, 1, static_cast<unsigned>(groups.size()));
+
+  std::mutex mutex;
+  std::condition_variable ended;
+  bool over = false, more = true;
+  std::vector<ThreadGuard*> guards(workers, nullptr);
+  std::barrier<> gate(workers);
+  auto work = [&](unsigned worker) {
+    ThreadGuard guard;
+    {
+      std::lock_guard lock(mutex);
+      guards[worker] = &guard;
+    }
+    while (more) {
+      runGroups(worker, workers);
+      gate.arrive_and_wait();
+      if (worker == 0)
+        more = settle();
+      gate.arrive_and_wait();
+    }
+    std::lock_guard lock(mutex);
+    guards[worker] = nullptr;
+  };
+  std::thread watchdog([&] {
+    std::unique_lock lock(mutex);
+    auto limit = std::chrono::duration<double>(options.timeLimitSeconds);
+    constexpr auto again = std::chrono::milliseconds(20);
+    if (ended.wait_for(lock, limit, [&] { return over; }))
+      return;
+    while (!over) {
+      for (ThreadGuard* guard : guards)
+        if (guard)
+          guard->interrupt();
+      ended.wait_for(lock, again, [&] { return over; });
+    }
+  });
+  std::vector<std::thread> threads;
+  for (unsigned w = 1; w < workers; ++w)
+    threads.emplace_back(work, w);
+  work(0);
+  for (std::thread& t : threads)
+    t.join();
+  {
+    std::lock_guard lock(mutex);
+    over = true;
+  }
+  ended.notify_all();
+  watchdog.join();
+  return gather();
+}
+
+LaunchReport Machine::gather() {
+  LaunchReport result;
+  for (Agent* a : agents) {
+    report.merge(a->hazards.report);
+    if (a->status && !result.status)
+      result.status = a->status;
+  }
+  if (options.check) {
+    std::vector<const CoreHazards*> cores;
+    for (Agent* a : agents)
+      cores.push_back(&a->hazards);
+    findGlobalHazards(cores, options.relaxed, report);
+  }
+  for (const ReportItem& item : report.all()) {
+    result.findings.push_back({render(item), item.isError});
+    if (item.isError && !result.status)
+      result.status = item.sentence.rfind("deadlock", 0) == 0 ? 507014 : 507015;
+  }
+  result.syncSites = sites.all();
+  return result;
+}
+
+} // namespace
+
+LaunchReport launch(const LaunchRequest& request, const LaunchOptions& options) {
+  LaunchReport refused;
+  auto refuse = [&](std::string text) {
+    refused.status = 107000;
+    refused.findings.push_back({"error: " + std::move(text) + "\n", true});
+    return refused;
+  };
+  constexpr uint32_t mostBlocks = 65535;
+  if (!request.kernel || !request.invoke)
+    return refuse("the kernel is not registered; build the program with tilewright-ascendc");
+  if (request.blocks == 0 || request.blocks > mostBlocks)
+    return refuse("the launch has " + std::to_string(request.blocks) +
+                  " blocks, but a launch has 1 to 65535");
+  if (currentAgent())
+    return refuse("a kernel was launched from inside a kernel");
+  return Machine(request, options).run();
+}
+
+} // namespace tilewright::ascend

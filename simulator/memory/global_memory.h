@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// The registry of GM allocations: accesses of a kernel must lie inside one of them.
+#ifndef TILEWRIGHT_SIMULATOR_MEMORY_GLOBAL_MEMORY_H
+#define TILEWRIGHT_SIMULATOR_MEMORY_GLOBAL_MEMORY_H
+
+#include <atomic>
+#include <cstdint>
+
+namespace tilewright::ascend {
+
+struct GlobalRange {
+  uint64_t begin = 0, end = 0;
+};
+
+/// The allocation that holds `address`.
+bool findGlobalRange(uint64_t address, GlobalRange& range);
+
+/// Changes with each allocation and release: a cached range is good as long as this stays.
+uint64_t globalMemoryVersion();
+
+} // namespace tilewright::ascend
+
+#endif

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// The bytes that an operand of an instruction touches.
+#ifndef TILEWRIGHT_SIMULATOR_MEMORY_REGION_H
+#define TILEWRIGHT_SIMULATOR_MEMORY_REGION_H
+
+#include "simulator/isa/instruction.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace tilewright::ascend {
+
+struct Interval {
+  uint64_t begin, end;
+};
+
+/// Runs of `length` bytes: `inner` of them `innerStride` bytes apart, and that `outer` times,
+/// `outerStride` apart.
+struct Region {
+  uint64_t begin = 0;
+  uint64_t length = 0;
+  uint32_t inner = 1, outer = 1;
+  int64_t innerStride = 0, outerStride = 0;
+
+  bool empty() const {
+    return length == 0 || inner == 0 || outer == 0;
+  }
+  /// Merges levels that leave no gap; call it once after filling.
+  void normalise();
+  /// Lowest byte and the byte behind the highest.
+  Interval hull() const;
+  /// Appends the runs, sorted and merged.
+  void intervals(std::vector<Interval>& out) const;
+  /// True if a byte belongs to both.
+  bool overlaps(const Region& other) const;
+  bool operator==(const Region&) const = default;
+};
+
+enum class AccessKind : uint8_t { Read, Write, Atomic };
+
+/// One operand's effect on memory.
+struct Access {
+  Region region;
+  Space space = Space::UB;
+  AccessKind kind = AccessKind::Read;
+  /// A write of bytes that nobody may rely on (padding without a value).
+  bool undefined = false;
+  /// Reads that may see never-written bytes without harm (lanes that the result ignores).
+  bool mayBeUninitialised = false;
+};
+
+} // namespace tilewright::ascend
+
+#endif

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simulator/sync/core_hazards.h"
+#include "simulator/memory/local_memory.h"
+
+#include <cstring>
+
+namespace tilewright::ascend {
+
+const char* const pipeNames[numPipes] = {"PIPE_S",    "PIPE_V",    "PIPE_M",  "PIPE_MTE1",
+                                         "PIPE_MTE2", "PIPE_MTE3", "PIPE_FIX"};
+const char* const pipeShort[numPipes] = {"S", "V", "M", "MTE1", "MTE2", "MTE3", "FIX"};
+
+CoreHazards::CoreHazards(bool cube, bool check, bool relaxed, std::string core)
+    : core(std::move(core)), cube(cube), check(check), relaxed(relaxed) {
+  for (unsigned s = 1; s < numSpaces; ++s)
+    if (check && isCubeSpace(static_cast<Space>(s)) == cube)
+      shadows[s] = std::make_unique<Shadow>(spaceBytes[s]);
+}
+
+uint32_t CoreHazards::siteOf(Place place, const char* what) {
+  uint64_t key =
+      (reinterpret_cast<uint64_t>(place.file) * 31 + place.line) * 0x9E3779B97F4A7C15ull ^
+      reinterpret_cast<uint64_t>(what);
+  unsigned slot = (key >> 8) & 63;
+  if (lastSiteKey[slot] == key) {
+    const Site& s = sites[lastSite[slot]];
+    if (s.place.line == place.line && s.place.file == place.file && s.what == what)
+      return lastSite[slot];
+  }
+  uint32_t found = ~0u;
+  for (uint32_t index : siteIndex[key]) {
+    const Site& s = sites[index];
+    if (s.place.line == place.line && s.place.file == place.file && s.what == what)
+      found = index;
+  }
+  if (found == ~0u) {
+    found = static_cast<uint32_t>(sites.size());
+    sites.push_back({place, what});
+    siteIndex[key].push_back(found);
+  }
+  lastSiteKey[slot] = key;
+  lastSite[slot] = found;
+  return found;
+}
+
+void CoreHazards::begin(Pipe pipe, const Clock& dispatch, const RemoteClockRef& remote,
+                        uint32_t site) {
+  auto p = static_cast<unsigned>(pipe);
+  clocks[p].join(dispatch);
+  ++epochs[p];
+  currentSite[p] = site;
+  if (remotes[p] != remote) {
+    remotes[p] = remote;
+    if (keptRemotes.empty() || keptRemotes.back() != remote)
+      keptRemotes.push_back(remote);
+  }
+}
+
+Clock CoreHazards::completed(Pipe pipe) const {
+  auto p = static_cast<unsigned>(pipe);
+  Clock clock = clocks[p];
+  clock[pipe] = epochs[p];
+  return clock;
+}
+
+void CoreHazards::barrier(Pipe pipe) {
+  clocks[static_cast<unsigned>(pipe)][pipe] = epochs[static_cast<unsigned>(pipe)];
+}
+
+Clock CoreHazards::everything() const {
+  Clock all;
+  for (unsigned p = 0; p < numPipes; ++p)
+    all.known[p] = epochs[p];
+  return all;
+}
+
+void CoreHazards::barrierAll() {
+  Clock all = everything();
+  for (Clock& clock : clocks)
+    clock = all;
+}
+
+void CoreHazards::note(Pipe pipe, const Access& access) {
+  if (!check)
+    return;
+  auto p = static_cast<unsigned>(pipe);
+  if (access.space == Space::GM) {
+    globalLog.push_back(
+        {access.region, clocks[p], remotes[p].get(), epochs[p], currentSite[p], pipe, access.kind});
+    return;
+  }
+  Shadow* shadow = shadows[static_cast<unsigned>(access.space)].get();
+  if (!shadow)
+    return;
+  current = &access;
+  currentPipe = pipe;
+  shadow->note(access, pipe, {epochs[p], currentSite[p]}, *this);
+}
+
+bool CoreHazards::autoOrdered(Pipe earlier, Pipe later) const {
+  if (!relaxed || cube)
+    return false;
+  auto isPair = [&](Pipe a, Pipe b) {
+    return (earlier == a && later == b) || (earlier == b && later == a);
+  };
+  return isPair(Pipe::V, Pipe::V) || isPair(Pipe::V, Pipe::S) || isPair(Pipe::S, Pipe::MTE2) ||
+         isPair(Pipe::S, Pipe::MTE3);
+}
+
+bool CoreHazards::ordered(Pipe earlier, uint32_t epoch) const {
+  auto p = static_cast<unsigned>(currentPipe);
+  bool sameRecord = earlier == currentPipe && epoch == epochs[p];
+  return sameRecord || epoch <= clocks[p][earlier] || autoOrdered(earlier, currentPipe);
+}
+
+void CoreHazards::meet(const Segment& s, Interval overlap) {
+  bool writes = current->kind != AccessKind::Read;
+  if (s.written) {
+    // In one pipe, the scalar unit is in order, and the cube unit accumulates safely.
+    bool inOrder = s.writer == currentPipe && (s.writer == Pipe::S || s.writer == Pipe::M);
+    if (!inOrder && !ordered(s.writer, s.write.epoch))
+      race(writes ? "writes" : "reads", s, overlap, s.writer, s.write, true);
+  }
+  if (!writes) {
+    if ((!s.written || s.undefined) && !current->mayBeUninitialised)
+      uninitialised(s, overlap);
+    return;
+  }
+  if (!s.readerMask)
+    return;
+  for (unsigned p = 0; p < numPipes; ++p) {
+    auto reader = static_cast<Pipe>(p);
+    // A later write of the same pipe comes after the read; a scalar read ends before the next
+    // issue.
+    if (!(s.readerMask >> p & 1) || reader == currentPipe || reader == Pipe::S)
+      continue;
+    if (!ordered(reader, s.reads[p].epoch))
+      race("writes", s, overlap, reader, s.reads[p], false);
+  }
+}
+
+namespace {
+std::string bytesText(Space space, uint64_t begin, uint64_t end) {
+  return std::string(spaceNames[static_cast<unsigned>(space)]) + " bytes " + std::to_string(begin) +
+         " to " + std::to_string(end - 1);
+}
+} // namespace
+
+void CoreHazards::race(const char* verb, const Segment&, Interval overlap, Pipe other, Stamp stamp,
+                       bool otherWrites) {
+  auto p = static_cast<unsigned>(currentPipe), q = static_cast<unsigned>(other);
+  const Site& mine = sites[currentSite[p]];
+  const Site& theirs = sites[stamp.site];
+  // An instruction in place reads and writes the same bytes: one finding is enough.
+  uint64_t pair = (uint64_t{currentSite[p]} << 32 | stamp.site) * 2 + otherWrites;
+  auto [seen, isNew] = knownRaces.try_emplace(pair, 0);
+  if (!isNew) {
+    report.countAgain(seen->second);
+    return;
+  }
+  std::string key = std::string("race ") + verb + (otherWrites ? "w " : "r ") + mine.place.file +
+                    std::to_string(mine.place.line) + mine.what + theirs.place.file +
+                    std::to_string(theirs.place.line) + theirs.what;
+  ReportItem item;
+  item.place = mine.place;
+  item.sentence = std::string(mine.what) + " on " + pipeNames[p] + " " + verb + " " +
+                  bytesText(current->space, overlap.begin, overlap.end) + " while " + theirs.what +
+                  " on " + pipeNames[q] + " may still be " + (otherWrites ? "writing" : "reading") +
+                  " them (" + core + ") [" + (verb[0] == 'r' ? "ErrorSync2" : "ErrorSync1") + "]";
+  item.notes.push_back({theirs.place, std::string("the ") + (otherWrites ? "write" : "read") +
+                                          " by " + theirs.what + " is here"});
+  std::string advice;
+  if (other == currentPipe) {
+    advice = std::string("add PipeBarrier<") + pipeNames[p] + ">() between them";
+  } else {
+    std::string event = std::string("HardEvent::") + pipeShort[q] + "_" + pipeShort[p];
+    advice = "add SetFlag<" + event + ">(id) after line " + std::to_string(theirs.place.line) +
+             " and WaitFlag<" + event + ">(id) before line " + std::to_string(mine.place.line);
+  }
+  item.notes.push_back({{}, advice});
+  seen->second = report.add(key, std::move(item));
+}
+
+void CoreHazards::uninitialised(const Segment& s, Interval overlap) {
+  auto p = static_cast<unsigned>(currentPipe);
+  const Site& mine = sites[currentSite[p]];
+  ReportItem item;
+  item.place = mine.place;
+  item.sentence =
+      std::string(mine.what) + " on " + pipeNames[p] + " reads " +
+      bytesText(current->space, overlap.begin, overlap.end) +
+      (s.undefined ? ", which are padding without a value (" : ", which nothing has written (") +
+      core + ") [ErrorRead2]";
+  if (s.undefined)
+    item.notes.push_back({sites[s.write.site].place,
+                          "the copy that left the padding is here; set "
+                          "isPad and paddingValue, or read fewer elements"});
+  report.add("uninit " + std::string(mine.place.file) + std::to_string(mine.place.line) +
+                 mine.what + (s.undefined ? "u" : ""),
+             std::move(item));
+}
+
+} // namespace tilewright::ascend

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// Clocks of the pipes of one core, the shadow of its memories, and the log of its GM accesses.
+#ifndef TILEWRIGHT_SIMULATOR_SYNC_CORE_HAZARDS_H
+#define TILEWRIGHT_SIMULATOR_SYNC_CORE_HAZARDS_H
+
+#include "simulator/sync/report.h"
+#include "simulator/sync/shadow.h"
+
+#include <memory>
+#include <unordered_map>
+
+namespace tilewright::ascend {
+
+/// One access to GM, kept for the comparison at the end of the launch.
+struct GlobalAccess {
+  Region region;
+  Clock clock; ///< what its pipe knew of its own core
+  const RemoteClock* remote = nullptr;
+  uint32_t epoch = 0, site = 0;
+  Pipe pipe = Pipe::S;
+  AccessKind kind = AccessKind::Read;
+};
+
+extern const char* const pipeNames[numPipes]; // PIPE_V
+extern const char* const pipeShort[numPipes]; // V, as in HardEvent::V_MTE3
+
+class CoreHazards final : private ShadowVisitor {
+public:
+  /// `core` names the core in messages. Nothing is checked if `check` is false; clocks still run.
+  CoreHazards(bool cube, bool check, bool relaxed, std::string core);
+
+  /// A record starts on `pipe`: it comes after what the scalar unit knew when it issued it.
+  void begin(Pipe pipe, const Clock& dispatch, const RemoteClockRef& remote, uint32_t site);
+  /// Notes an access of the record that has begun.
+  void note(Pipe pipe, const Access& access);
+
+  /// What a flag tells that `pipe` sets now.
+  Clock completed(Pipe pipe) const;
+  void learn(Pipe pipe, const Clock& clock) {
+    clocks[static_cast<unsigned>(pipe)].join(clock);
+  }
+  const Clock& clock(Pipe pipe) const {
+    return clocks[static_cast<unsigned>(pipe)];
+  }
+  /// PipeBarrier of one pipe.
+  void barrier(Pipe pipe);
+  /// PIPE_ALL, with all queues drained.
+  void barrierAll();
+  /// What all pipes have done so far.
+  Clock everything() const;
+
+  uint32_t siteOf(Place place, const char* what);
+  const Site& site(uint32_t index) const {
+    return sites[index];
+  }
+
+  Report report;
+  std::vector<GlobalAccess> globalLog;
+  const std::string core;
+
+private:
+  void meet(const Segment& segment, Interval overlap) override;
+  void race(const char* kind, const Segment& segment, Interval overlap, Pipe other, Stamp stamp,
+            bool otherWrites);
+  void uninitialised(const Segment& segment, Interval overlap);
+  bool ordered(Pipe earlier, uint32_t epoch) const;
+  bool autoOrdered(Pipe earlier, Pipe later) const;
+
+  std::array<Clock, numPipes> clocks{};
+  std::array<uint32_t, numPipes> epochs{};
+  std::array<uint32_t, numPipes> currentSite{};
+  std::array<RemoteClockRef, numPipes> remotes{};
+  std::vector<RemoteClockRef> keptRemotes;
+  std::array<std::unique_ptr<Shadow>, numSpaces> shadows;
+  std::vector<Site> sites;
+  std::unordered_map<uint64_t, std::vector<uint32_t>> siteIndex;
+  uint64_t lastSiteKey[64] = {};
+  uint32_t lastSite[64] = {};
+  std::unordered_map<uint64_t, size_t> knownRaces; ///< pair of sites to finding
+  bool cube, check, relaxed;
+  // The access being noted.
+  const Access* current = nullptr;
+  Pipe currentPipe = Pipe::S;
+};
+
+} // namespace tilewright::ascend
+
+#endif

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// Unordered accesses to GM, within a core and between cores, found when a launch has ended. The
+// result depends on the logs alone, so not on the number of host threads.
+#ifndef TILEWRIGHT_SIMULATOR_SYNC_GLOBAL_HAZARDS_H
+#define TILEWRIGHT_SIMULATOR_SYNC_GLOBAL_HAZARDS_H
+
+#include "simulator/sync/core_hazards.h"
+
+namespace tilewright::ascend {
+
+/// `cores` in the order of the launch. Adds one finding per pair of places.
+void findGlobalHazards(const std::vector<const CoreHazards*>& cores, bool relaxed, Report& report);
+
+} // namespace tilewright::ascend
+
+#endif

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simulator/sync/report.h"
+
+#include <algorithm>
+#include <fstream>
+
+namespace tilewright::ascend {
+
+namespace {
+std::string at(const Place& place) {
+  return std::string(place.file) + ":" + std::to_string(place.line);
+}
+
+/// The text of a line of a source file, or nothing if it can't be read.
+std::string sourceLine(const Place& place) {
+  std::ifstream file(place.file);
+  std::string line;
+  for (uint32_t i = 0; i < place.line; ++i)
+    if (!std::getline(file, line))
+      return {};
+  return line.empty() ? line : "    " + line + "\n";
+}
+} // namespace
+
+std::string render(const ReportItem& item) {
+  bool hasPlace = item.place.file && *item.place.file;
+  std::string text = hasPlace ? at(item.place) + ": " : "";
+  text += (item.isError ? "error: " : "warning: ") + item.sentence;
+  if (item.occurrences > 1)
+    text += " [" + std::to_string(item.occurrences) + " times]";
+  text += "\n";
+  if (hasPlace)
+    text += sourceLine(item.place);
+  for (const ReportNote& note : item.notes) {
+    bool placed = note.place.file && *note.place.file;
+    text += (placed ? at(note.place) + ": note: " : "  note: ") + note.text + "\n";
+    if (placed)
+      text += sourceLine(note.place);
+  }
+  return text;
+}
+
+size_t Report::add(const std::string& key, ReportItem item) {
+  auto it = std::find(keys.begin(), keys.end(), key);
+  if (it != keys.end()) {
+    auto index = static_cast<size_t>(it - keys.begin());
+    items[index].occurrences += item.occurrences;
+    return index;
+  }
+  keys.push_back(key);
+  items.push_back(std::move(item));
+  return items.size() - 1;
+}
+
+bool Report::hasErrors() const {
+  return std::any_of(items.begin(), items.end(), [](const auto& i) { return i.isError; });
+}
+
+void Report::merge(const Report& other) {
+  for (size_t i = 0; i < other.items.size(); ++i)
+    add(other.keys[i], other.items[i]);
+}
+
+} // namespace tilewright::ascend

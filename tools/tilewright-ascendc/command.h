@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Starts other programs, several at a time.
+#ifndef TILEWRIGHT_TOOLS_ASCENDC_COMMAND_H
+#define TILEWRIGHT_TOOLS_ASCENDC_COMMAND_H
+
+#include <string>
+#include <vector>
+
+namespace tilewright::ascendc {
+
+using Command = std::vector<std::string>;
+
+/// Runs all at once; true if each ended with 0. `verbose` prints them first.
+bool runAll(const std::vector<Command>& commands, bool verbose);
+
+} // namespace tilewright::ascendc
+
+#endif

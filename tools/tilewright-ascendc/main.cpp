@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+// tilewright-ascendc: a compiler driver for Ascend C on the host.
+#include "builder.h"
+
+int main(int argc, char** argv) {
+  auto options = tilewright::ascendc::parseOptions(argc, argv);
+  if (!options)
+    return 2;
+  return tilewright::ascendc::Builder(*options).run();
+}

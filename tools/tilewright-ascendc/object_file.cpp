@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "object_file.h"
+
+#include <cstring>
+#include <elf.h>
+#include <fstream>
+#include <iterator>
+#include <set>
+
+namespace tilewright::ascendc {
+
+namespace {
+
+struct Image {
+  std::vector<char> bytes;
+  std::vector<Elf64_Shdr> sections;
+  size_t symbols = 0; ///< index of the symbol table; 0: none
+
+  std::string load(const std::string& path) {
+    std::ifstream in(path, std::ios::binary);
+    bytes.assign(std::istreambuf_iterator<char>(in), {});
+    if (bytes.size() < sizeof(Elf64_Ehdr) || std::memcmp(bytes.data(), ELFMAG, SELFMAG) != 0 ||
+        bytes[EI_CLASS] != ELFCLASS64)
+      return "'" + path + "' is no 64-bit ELF object";
+    const auto& header = get<Elf64_Ehdr>(0);
+    sections.resize(header.e_shnum);
+    if (header.e_shoff + header.e_shnum * sizeof(Elf64_Shdr) > bytes.size())
+      return "'" + path + "' is cut off";
+    std::memcpy(sections.data(), bytes.data() + header.e_shoff,
+                header.e_shnum * sizeof(Elf64_Shdr));
+    for (size_t i = 0; i < sections.size(); ++i)
+      if (sections[i].sh_type == SHT_SYMTAB)
+        symbols = i;
+    return {};
+  }
+  template <class T> T& get(size_t offset) {
+    return *reinterpret_cast<T*>(bytes.data() + offset);
+  }
+  size_t numSymbols() const {
+    return symbols ? sections[symbols].sh_size / sizeof(Elf64_Sym) : 0;
+  }
+  Elf64_Sym& symbol(size_t i) {
+    return get<Elf64_Sym>(sections[symbols].sh_offset + i * sizeof(Elf64_Sym));
+  }
+  const char* name(const Elf64_Sym& s) const {
+    return bytes.data() + sections[sections[symbols].sh_link].sh_offset + s.st_name;
+  }
+  const char* sectionName(size_t i) {
+    size_t names = sections[get<Elf64_Ehdr>(0).e_shstrndx].sh_offset;
+    return bytes.data() + names + sections[i].sh_name;
+  }
+};
+
+bool isShared(const Elf64_Sym& s) {
+  return ELF64_ST_BIND(s.st_info) != STB_LOCAL;
+}
+
+} // namespace
+
+ObjectSymbols readSymbols(const std::string& path) {
+  ObjectSymbols result;
+  Image image;
+  result.error = image.load(path);
+  for (size_t i = 1; i < image.numSymbols() && result.error.empty(); ++i) {
+    Elf64_Sym& s = image.symbol(i);
+    if (!isShared(s))
+      continue;
+    if (s.st_shndx == SHN_UNDEF)
+      result.undefined.emplace_back(image.name(s));
+    else if (ELF64_ST_TYPE(s.st_info) == STT_FUNC)
+      result.functions.emplace_back(image.name(s));
+  }
+  return result;
+}
+
+std::string privatise(const std::string& path, const std::string& suffix) {
+  Image image;
+  if (std::string error = image.load(path); !error.empty())
+    return error;
+  if (!image.symbols)
+    return {};
+  size_t stringsIndex = image.sections[image.symbols].sh_link;
+  Elf64_Shdr& strings = image.sections[stringsIndex];
+  std::vector<char> names(image.bytes.begin() + static_cast<long>(strings.sh_offset),
+                          image.bytes.begin() +
+                              static_cast<long>(strings.sh_offset + strings.sh_size));
+  // The linker keeps one group of each name; a name may be that of a local symbol.
+  std::set<size_t> groupNames;
+  for (const Elf64_Shdr& section : image.sections)
+    if (section.sh_type == SHT_GROUP)
+      groupNames.insert(section.sh_info);
+  for (size_t i = 1; i < image.numSymbols(); ++i) {
+    Elf64_Sym& s = image.symbol(i);
+    if ((!isShared(s) || s.st_shndx == SHN_UNDEF) && !groupNames.count(i))
+      continue;
+    std::string renamed = image.name(s) + suffix;
+    s.st_name = static_cast<Elf64_Word>(names.size());
+    names.insert(names.end(), renamed.begin(), renamed.end());
+    names.push_back('\0');
+    if (ELF64_ST_BIND(s.st_info) == STB_GNU_UNIQUE)
+      s.st_info = ELF64_ST_INFO(STB_WEAK, ELF64_ST_TYPE(s.st_info));
+  }
+  for (size_t i = 1; i < image.sections.size(); ++i) {
+    std::string name = image.sectionName(i);
+    if (name.find(".init_array") != std::string::npos || name.find(".ctors") != std::string::npos)
+      image.sections[i].sh_size = 0;
+  }
+  // The longer names go to the end of the file.
+  strings.sh_offset = image.bytes.size();
+  strings.sh_size = names.size();
+  image.bytes.insert(image.bytes.end(), names.begin(), names.end());
+  std::memcpy(image.bytes.data() + image.get<Elf64_Ehdr>(0).e_shoff, image.sections.data(),
+              image.sections.size() * sizeof(Elf64_Shdr));
+  std::ofstream out(path, std::ios::binary);
+  out.write(image.bytes.data(), static_cast<std::streamsize>(image.bytes.size()));
+  return out ? "" : "cannot write '" + path + "'";
+}
+
+} // namespace tilewright::ascendc

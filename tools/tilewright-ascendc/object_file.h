@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads the symbols of an ELF object, and renames those that it defines.
+#ifndef TILEWRIGHT_TOOLS_ASCENDC_OBJECT_FILE_H
+#define TILEWRIGHT_TOOLS_ASCENDC_OBJECT_FILE_H
+
+#include <string>
+#include <vector>
+
+namespace tilewright::ascendc {
+
+struct ObjectSymbols {
+  std::vector<std::string> functions; ///< defined here and visible to others
+  std::vector<std::string> undefined;
+  std::string error; ///< empty if the file could be read
+};
+
+ObjectSymbols readSymbols(const std::string& path);
+
+/// Adds `suffix` to the name of each symbol that the object defines, so that two objects made of
+/// the same source share nothing. Unique symbols become weak; start-up functions are dropped: they
+/// belong to the host. Returns an error or nothing.
+std::string privatise(const std::string& path, const std::string& suffix);
+
+} // namespace tilewright::ascendc
+
+#endif

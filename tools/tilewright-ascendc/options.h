@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef TILEWRIGHT_TOOLS_ASCENDC_OPTIONS_H
+#define TILEWRIGHT_TOOLS_ASCENDC_OPTIONS_H
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tilewright::ascendc {
+
+struct Options {
+  std::vector<std::string> sources;
+  std::string output;
+  std::string compiler; ///< found if empty
+  std::vector<std::string> compileFlags;
+  std::vector<std::string> linkFlags;
+  std::string runDefaults; ///< options of TILEWRIGHT_ASCEND that the program starts with
+  bool onlyCompile = false, shared = false, verbose = false, keep = false, noPch = false;
+};
+
+/// Prints what is wrong and returns nothing if the command line makes no sense.
+std::optional<Options> parseOptions(int argc, char** argv);
+
+extern const char* const usage;
+
+} // namespace tilewright::ascendc
+
+#endif

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rewrite.h"
+#include "tokens.h"
+
+#include <algorithm>
+#include <array>
+
+namespace tilewright::ascendc {
+
+namespace {
+
+constexpr std::array<std::string_view, 6> kindNames = {
+    "KERNEL_TYPE_AIV_ONLY",    "KERNEL_TYPE_AIC_ONLY",    "KERNEL_TYPE_MIX_AIV_1_0",
+    "KERNEL_TYPE_MIX_AIC_1_0", "KERNEL_TYPE_MIX_AIC_1_1", "KERNEL_TYPE_MIX_AIC_1_2"};
+constexpr int aivOnly = 0, aicOnly = 1, mix11 = 4, mix12 = 5;
+
+/// Replaces source[begin, end) by text.
+struct Edit {
+  size_t begin, end;
+  std::string text;
+};
+
+std::string apply(std::string_view source, std::vector<Edit> edits) {
+  std::sort(edits.begin(), edits.end(),
+            [](const Edit& a, const Edit& b) { return a.begin < b.begin; });
+  std::string out;
+  size_t at = 0;
+  for (const Edit& e : edits) {
+    if (e.begin < at)
+      continue; // inside one that is gone
+    out += source.substr(at, e.begin - at);
+    out += e.text;
+    at = e.end;
+  }
+  out += source.substr(at);
+  return out;
+}
+
+class Rewriter {
+public:
+  Rewriter(std::string_view source, const std::string& path)
+      : source(source), path(path), tokens(tokensOf(source)) {}
+
+  RewrittenSource run() {
+    for (size_t i = 0; i < tokens.size(); ++i) {
+      if (tokens[i].text == "__global__")
+        kernel(i);
+      else if (tokens[i].text == "<<<")
+        launch(i);
+    }
+    result.includesKernelOperator = source.find("kernel_operator.h") != std::string_view::npos;
+    std::string first = "#line 1 \"" + path + "\"\n";
+    result.device = first + apply(source, edits);
+    std::vector<Edit> all = edits;
+    all.insert(all.end(), bodies.begin(), bodies.end());
+    result.host = first + apply(source, std::move(all));
+    return std::move(result);
+  }
+
+private:
+  bool is(size_t i, std::string_view text) const {
+    return i < tokens.size() && tokens[i].text == text;
+  }
+  /// The index behind the bracket that matches the one at `open`.
+  size_t behindMatch(size_t open, std::string_view left, std::string_view right) const {
+    int depth = 0;
+    for (size_t i = open; i < tokens.size(); ++i) {
+      if (tokens[i].text == left)
+        ++depth;
+      else if (tokens[i].text == right && --depth == 0)
+        return i + 1;
+    }
+    return tokens.size();
+  }
+  size_t lineOf(size_t position) const {
+    return 1 + static_cast<size_t>(
+                   std::count(source.begin(), source.begin() + static_cast<long>(position), '\n'));
+  }
+  void fail(size_t token, const std::string& what) {
+    result.errors.push_back(path + ":" + std::to_string(lineOf(tokens[token].begin)) +
+                            ": error: " + what);
+  }
+
+  void kernel(size_t at) {
+    int kind = -1;
+    // A static kernel could not be registered from another object.
+    for (size_t back = at; back-- > 0 && at - back <= 4 && tokens[back].isName;)
+      if (tokens[back].text == "static")
+        edits.push_back({tokens[back].begin, tokens[back].end, ""});
+    size_t i = at + 1;
+    for (; i < tokens.size() && !is(i, ";") && !is(i, "{"); ++i) {
+      if (is(i, "__vector__"))
+        kind = aivOnly;
+      else if (is(i, "__cube__"))
+        kind = aicOnly;
+      if (!tokens[i].isName || !is(i + 1, "("))
+        continue;
+      std::string_view name = tokens[i].text;
+      bool isAttribute = name == "__attribute__" || name == "__launch_bounds__" ||
+                         name == "__mix__" || name == "__inout_pipe__" || name == "decltype";
+      if (!isAttribute)
+        break;
+      if (name == "__mix__")
+        kind = is(i + 4, "1") ? mix11 : mix12;
+      i = behindMatch(i + 1, "(", ")") - 1;
+    }
+    if (i >= tokens.size() || !tokens[i].isName)
+      return fail(at, "__global__ stands before something that is no function");
+    std::string name(tokens[i].text);
+    size_t body = behindMatch(i + 1, "(", ")");
+    while (body < tokens.size() && !is(body, "{") && !is(body, ";"))
+      ++body;
+    if (!is(body, "{")) {
+      return; // a declaration
+    }
+    size_t end = behindMatch(body, "{", "}");
+    for (size_t k = body; k + 2 < end; ++k)
+      if ((is(k, "KERNEL_TASK_TYPE_DEFAULT") || is(k, "KERNEL_TASK_TYPE")) && is(k + 1, "(")) {
+        size_t value = is(k, "KERNEL_TASK_TYPE") ? k + 4 : k + 2;
+        auto found = std::find(kindNames.begin(), kindNames.end(), tokens[value].text);
+        if (found == kindNames.end())
+          fail(k, "unknown kernel type '" + std::string(tokens[value].text) + "'");
+        else
+          kind = static_cast<int>(found - kindNames.begin());
+      }
+    int& known = result.kernels.try_emplace(name, -1).first->second;
+    known = kind >= 0 ? kind : known;
+    std::string_view text =
+        source.substr(tokens[body].begin, tokens[end - 1].end - tokens[body].begin);
+    auto lines = static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
+    bodies.push_back(
+        {tokens[body].begin, tokens[end - 1].end, "{" + std::string(lines, '\n') + "}"});
+  }
+
+  /// The first token of the kernel's name that ends before `chevron`.
+  size_t nameBefore(size_t chevron) const {
+    size_t i = chevron;
+    for (;;) {
+      if (i > 0 && (tokens[i - 1].text == ">" || tokens[i - 1].text == ">>>")) {
+        int depth = 0;
+        while (i > 0) {
+          --i;
+          if (tokens[i].text == ">")
+            ++depth;
+          else if (tokens[i].text == "<" && --depth == 0)
+            break;
+        }
+      }
+      if (i == 0 || !tokens[i - 1].isName)
+        return chevron;
+      --i;
+      if (i > 0 && tokens[i - 1].text == "::") {
+        --i;
+        if (i > 0 && (tokens[i - 1].isName || tokens[i - 1].text == ">"))
+          continue;
+      }
+      return i;
+    }
+  }
+
+  void launch(size_t at) {
+    size_t first = nameBefore(at);
+    size_t end = at + 1;
+    int depth = 0;
+    while (end < tokens.size() && !(depth == 0 && tokens[end].text == ">>>")) {
+      std::string_view t = tokens[end].text;
+      depth += (t == "(" || t == "{" || t == "[") - (t == ")" || t == "}" || t == "]");
+      if (t == ";")
+        break;
+      ++end;
+    }
+    if (first == at || !is(end, ">>>") || !is(end + 1, "("))
+      return fail(at, "'<<<' needs a kernel before it, and '>>>(arguments)' behind it");
+    edits.push_back(
+        {tokens[first].begin, tokens[first].begin, "::tilewright::ascend::prepareLaunch("});
+    edits.push_back({tokens[at].begin, tokens[at].end, ", "});
+    edits.push_back({tokens[end].begin, tokens[end].end, ")"});
+    result.hasLaunches = true;
+  }
+
+  std::string_view source;
+  const std::string& path;
+  std::vector<Token> tokens;
+  std::vector<Edit> edits, bodies;
+  RewrittenSource result;
+};
+
+} // namespace
+
+RewrittenSource rewrite(std::string_view source, const std::string& path) {
+  return Rewriter(source, path).run();
+}
+
+} // namespace tilewright::ascendc

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tokens of a C++ source, as far as finding kernels and launches needs them.
+#ifndef TILEWRIGHT_TOOLS_ASCENDC_TOKENS_H
+#define TILEWRIGHT_TOOLS_ASCENDC_TOKENS_H
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tilewright::ascendc {
+
+/// A stretch of the source. Comments, strings and preprocessor lines are no tokens, but `<<<` and
+/// `>>>` and `::` are one each.
+struct Token {
+  size_t begin, end;
+  std::string_view text;
+  bool isName;
+};
+
+std::vector<Token> tokensOf(std::string_view source);
+
+} // namespace tilewright::ascendc
+
+#endif
