@@ -3,6 +3,8 @@
 #ifndef TILEWRIGHT_ASCENDC_NUMBERS_H
 #define TILEWRIGHT_ASCENDC_NUMBERS_H
 
+#include "qualifiers.h"
+
 #include "../../isa/instruction.h"
 
 #include <cstdint>
