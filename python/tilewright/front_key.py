@@ -158,6 +158,7 @@ class _Description:
         elif name in ("InlinedFunction", "PrimFunc"):
             self.parts.append(name)
             self.add(value.function)
+            self._annotation_names(value.function, getattr(value, "names", {}))
         elif name == "JITFunction":
             self.add(value.function)
             self.add(value.options_key())
@@ -165,6 +166,14 @@ class _Description:
             self.parts.append(f"enum:{kind.__qualname__}.{value.name}")
         else:
             raise NotCapturable(f"{name} may hold anything")
+
+    def _annotation_names(self, function: FunctionType, names: dict[str, Any]) -> None:
+        """What annotations that are strings take from where the kernel was defined: no closure holds it."""
+        for annotation in function.__annotations__.values():
+            for word in _words(annotation) if isinstance(annotation, str) else ():
+                if word in names:
+                    self.parts.append(word)
+                    self.add(names[word])
 
     def _function(self, function: FunctionType) -> None:
         if _is_of_the_package(function.__module__):

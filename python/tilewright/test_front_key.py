@@ -190,3 +190,26 @@ def test_frameworks():
     assert None not in keys
     assert len(keys) >= 3
     assert textwrap.dedent(" x") == "x"
+
+
+def test_names_in_string_annotations_count(tmp_path):
+    """With `from __future__ import annotations` no closure holds what only an annotation names."""
+    path = tmp_path / "future_kernel.py"
+    path.write_text(
+        textwrap.dedent("""
+        from __future__ import annotations
+        import tilewright.language as T
+
+        def make(size):
+            @T.prim_func
+            def kernel(A: T.Tensor((size,), "float32")):
+                with T.Kernel(1) as bx:
+                    A[0] = 1.0
+
+            return kernel
+        """)
+    )
+    names: dict = {"__name__": "future_kernel"}
+    exec(compile(path.read_text(), str(path), "exec"), names)
+    keys = {front_key(names["make"](size), (), "cpu") for size in (4, 8)}
+    assert len(keys) == 2 and None not in keys
