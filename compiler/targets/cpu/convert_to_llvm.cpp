@@ -112,7 +112,7 @@ struct ConvertToLlvm : PassWrapper<ConvertToLlvm, OperationPass<ModuleOp>> {
     arith::populateArithToLLVMConversionPatterns(types, patterns);
     populateMathToLLVMConversionPatterns(types, patterns);
     populateMathToLibmConversionPatterns(patterns, /*benefit=*/0);
-    populateVectorToLLVMConversionPatterns(types, patterns);
+    populateVectorToLLVMConversionPatterns(types, patterns, /*reassociateFPReductions=*/true);
     populateFuncToLLVMConversionPatterns(types, patterns);
     cf::populateControlFlowToLLVMConversionPatterns(types, patterns);
     const PatternBenefit first(10);

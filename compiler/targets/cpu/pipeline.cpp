@@ -54,6 +54,7 @@ std::vector<std::unique_ptr<Pass>> makePipeline(const Machine& machine) {
   passes.push_back(createPackGemmOperands());
   passes.push_back(createPlanScratch());
   passes.push_back(createLowerGemm(machine));
+  passes.push_back(createLowerReductions(machine));
   passes.push_back(createLowerCopies());
   passes.push_back(createLowerParallel());
   passes.push_back(createMakeEntryPoints());

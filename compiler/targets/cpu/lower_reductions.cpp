@@ -1,0 +1,403 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Turns tile.reduce and tile.scan into loops.
+///
+///   tile.reduce sum %x : <64x128xf32, fragment> dim 1 into %s : <64xf32, fragment> clear
+/// becomes, for AVX-512
+///   scf.for %i = 0 to 64 {
+///     %v:4 = scf.for %k = 0 to 128 step 64 iter_args(..) { 4 times: llvm.load vector<16xf32>, arith.addf }
+///     %t = vector.reduction <add> of the four, then the elements that fill no vector
+///     tile.store %t, %s[%i] }
+///
+/// A reduction of another dim than the last updates whole rows of the target instead, one turn of `dim` at a time.
+/// Floats narrower than float32 accumulate in float32. LLVM's vectoriser would not reorder float sums, and handles
+/// NaN in max and min in ways that we do not want: so these vectors are our own.
+#include "compiler/ir/memory_ops.h"
+#include "compiler/ir/tensor_ops.h"
+#include "compiler/passes/kernel_pass.h"
+#include "compiler/targets/cpu/loops.h"
+#include "compiler/targets/cpu/machine.h"
+#include "compiler/targets/cpu/passes.h"
+
+#include <mlir/Dialect/Arith/IR/Arith.h>
+#include <mlir/Dialect/LLVMIR/LLVMDialect.h>
+#include <mlir/Dialect/Math/IR/Math.h>
+#include <mlir/Dialect/SCF/IR/SCF.h>
+#include <mlir/Dialect/Vector/IR/VectorOps.h>
+#include <mlir/IR/TypeUtilities.h>
+
+namespace tilewright::cpu {
+namespace {
+
+using namespace mlir;
+using tile::BufferRegion;
+using tile::BufferType;
+using tile::ReduceKind;
+
+/// What is computed, on scalars or vectors.
+class Combiner {
+public:
+  /// `element` has signedness; floats narrower than float32 become float32.
+  Combiner(ReduceKind kind, Type element, bool propagateNan)
+      : kind(kind), element(element), propagateNan(propagateNan), isFloat(isa<FloatType>(element)),
+        isUnsigned(element.isUnsignedInteger() || element.isInteger(1)) {
+    if (isFloat && element.getIntOrFloatBitWidth() < 32)
+      accumulator = Float32Type::get(element.getContext());
+    else if (auto integer = dyn_cast<IntegerType>(element))
+      accumulator = IntegerType::get(element.getContext(), integer.getWidth());
+    else
+      accumulator = element;
+  }
+
+  Type type() const {
+    return accumulator;
+  }
+
+  /// What leaves everything as it is, of type `type` (the accumulator's, or a vector of it).
+  Value identity(ImplicitLocOpBuilder& builder, Type type) const {
+    TypedAttr scalar = isFloat ? TypedAttr(FloatAttr::get(accumulator, floatIdentity()))
+                               : TypedAttr(IntegerAttr::get(accumulator, integerIdentity()));
+    if (auto shaped = dyn_cast<VectorType>(type))
+      return arith::ConstantOp::create(builder, DenseElementsAttr::get(shaped, Attribute(scalar)));
+    return arith::ConstantOp::create(builder, scalar);
+  }
+
+  /// An element as it enters: widened, and without its sign for the kinds of absolute values.
+  Value enter(ImplicitLocOpBuilder& builder, Value value) const {
+    if (getElementTypeOrSelf(value.getType()) != accumulator) {
+      auto shaped = dyn_cast<VectorType>(value.getType());
+      Type wide = shaped ? Type(shaped.clone(accumulator)) : accumulator;
+      value = arith::ExtFOp::create(builder, wide, value);
+    }
+    if (kind != ReduceKind::AbsSum && kind != ReduceKind::AbsMax)
+      return value;
+    if (isFloat)
+      return math::AbsFOp::create(builder, value);
+    return isUnsigned ? value : Value(math::AbsIOp::create(builder, value));
+  }
+
+  Value combine(ImplicitLocOpBuilder& builder, Value a, Value b) const {
+    switch (kind) {
+    case ReduceKind::Sum:
+    case ReduceKind::AbsSum:
+      return isFloat ? Value(arith::AddFOp::create(builder, a, b)) : arith::AddIOp::create(builder, a, b);
+    case ReduceKind::Max:
+    case ReduceKind::AbsMax:
+      if (isFloat)
+        return propagateNan ? Value(arith::MaximumFOp::create(builder, a, b))
+                            : arith::MaxNumFOp::create(builder, a, b);
+      return isUnsigned ? Value(arith::MaxUIOp::create(builder, a, b))
+                        : arith::MaxSIOp::create(builder, a, b);
+    case ReduceKind::Min:
+      if (isFloat)
+        return propagateNan ? Value(arith::MinimumFOp::create(builder, a, b))
+                            : arith::MinNumFOp::create(builder, a, b);
+      return isUnsigned ? Value(arith::MinUIOp::create(builder, a, b))
+                        : arith::MinSIOp::create(builder, a, b);
+    case ReduceKind::BitAnd:
+      return arith::AndIOp::create(builder, a, b);
+    case ReduceKind::BitOr:
+      return arith::OrIOp::create(builder, a, b);
+    case ReduceKind::BitXor:
+      return arith::XOrIOp::create(builder, a, b);
+    }
+    llvm_unreachable("all kinds are above");
+  }
+
+  /// The lanes of a vector combined.
+  Value reduceLanes(ImplicitLocOpBuilder& builder, Value lanes) const {
+    return vector::ReductionOp::create(builder, lanesKind(), lanes);
+  }
+
+private:
+  APFloat floatIdentity() const {
+    const llvm::fltSemantics& semantics = cast<FloatType>(accumulator).getFloatSemantics();
+    if (kind == ReduceKind::Max)
+      return APFloat::getInf(semantics, /*Negative=*/true);
+    if (kind == ReduceKind::Min)
+      return APFloat::getInf(semantics);
+    return APFloat::getZero(semantics);
+  }
+
+  APInt integerIdentity() const {
+    const unsigned width = accumulator.getIntOrFloatBitWidth();
+    if (kind == ReduceKind::Max)
+      return isUnsigned ? APInt::getZero(width) : APInt::getSignedMinValue(width);
+    if (kind == ReduceKind::Min)
+      return isUnsigned ? APInt::getMaxValue(width) : APInt::getSignedMaxValue(width);
+    return kind == ReduceKind::BitAnd ? APInt::getAllOnes(width) : APInt::getZero(width);
+  }
+
+  vector::CombiningKind lanesKind() const {
+    using Kind = vector::CombiningKind;
+    switch (kind) {
+    case ReduceKind::Sum:
+    case ReduceKind::AbsSum:
+      return Kind::ADD;
+    case ReduceKind::Max:
+    case ReduceKind::AbsMax:
+      if (isFloat)
+        return propagateNan ? Kind::MAXIMUMF : Kind::MAXNUMF;
+      return isUnsigned ? Kind::MAXUI : Kind::MAXSI;
+    case ReduceKind::Min:
+      if (isFloat)
+        return propagateNan ? Kind::MINIMUMF : Kind::MINNUMF;
+      return isUnsigned ? Kind::MINUI : Kind::MINSI;
+    case ReduceKind::BitAnd:
+      return Kind::AND;
+    case ReduceKind::BitOr:
+      return Kind::OR;
+    case ReduceKind::BitXor:
+      return Kind::XOR;
+    }
+    llvm_unreachable("all kinds are above");
+  }
+
+  ReduceKind kind;
+  Type element;
+  bool propagateNan, isFloat, isUnsigned;
+  Type accumulator;
+};
+
+/// A reduction or scan of one region along one dim, at one place.
+class Lowering {
+public:
+  Lowering(Operation* op, BufferRegion source, BufferRegion target, int64_t dim, Combiner combiner)
+      : builder(op->getLoc(), op), math(builder), source(std::move(source)), target(std::move(target)),
+        dim(dim), combiner(combiner) {}
+
+  void reduce(bool clear, const Machine& machine) {
+    if (isRowUpdate())
+      return reduceRows(clear);
+    buildNest(builder, keptRanges(), [&](ImplicitLocOpBuilder& inner, ValueRange kept) {
+      Value sum = isVectorizable(machine) ? vectorSum(inner, kept, machine) : scalarSum(inner, kept);
+      SmallVector<Value> at = targetIndices(inner, kept);
+      if (!clear) {
+        Value old = combiner.enter(inner, load(inner, target.buffer, at));
+        sum = combiner.combine(inner, sum, old);
+      }
+      store(inner, leave(inner, sum), at);
+    });
+  }
+
+  void scan(bool reverse) {
+    buildNest(builder, keptRanges(), [&](ImplicitLocOpBuilder& inner, ValueRange kept) {
+      IndexMath innerMath(inner);
+      Value extent = innerMath.value(source.extents[dim]);
+      auto loop = scf::ForOp::create(inner, innerMath.constant(0), extent, innerMath.constant(1),
+                                     combiner.identity(inner, combiner.type()));
+      OpBuilder::InsertionGuard guard(inner);
+      inner.setInsertionPointToStart(loop.getBody());
+      Value step = loop.getInductionVar();
+      if (reverse)
+        step = innerMath.sub(innerMath.sub(extent, innerMath.constant(1)), step);
+      SmallVector<Value> variables(kept);
+      variables.insert(variables.begin() + dim, step);
+      Value value = combiner.enter(inner, load(inner, source.buffer, indices(inner, source, variables)));
+      Value sum = combiner.combine(inner, loop.getRegionIterArg(0), value);
+      store(inner, leave(inner, sum), indices(inner, target, variables));
+      scf::YieldOp::create(inner, sum);
+    });
+  }
+
+private:
+  /// Ranges of all source dims but `dim`.
+  SmallVector<Range> keptRanges() const {
+    SmallVector<Range> ranges;
+    for (auto [number, extent] : llvm::enumerate(source.extents))
+      if (int64_t(number) != dim)
+        ranges.push_back({math.constant(0), math.value(extent)});
+    return ranges;
+  }
+
+  static SmallVector<Value> indices(ImplicitLocOpBuilder& inner, const BufferRegion& region,
+                                    ValueRange variables) {
+    IndexMath innerMath(inner);
+    SmallVector<Value> result;
+    for (auto [offset, variable] : llvm::zip(region.offsets, variables))
+      result.push_back(innerMath.add(innerMath.value(offset), variable));
+    return result;
+  }
+
+  SmallVector<Value> sourceIndices(ImplicitLocOpBuilder& inner, ValueRange kept, Value step) const {
+    SmallVector<Value> variables(kept);
+    variables.insert(variables.begin() + dim, step);
+    return indices(inner, source, variables);
+  }
+
+  /// The target has lost `dim`, or has extent 1 there.
+  SmallVector<Value> targetIndices(ImplicitLocOpBuilder& inner, ValueRange kept) const {
+    SmallVector<Value> variables(kept);
+    if (target.extents.size() == source.extents.size())
+      variables.insert(variables.begin() + dim, IndexMath(inner).constant(0));
+    // A target of rank 1 may stand for a reduction to one element.
+    while (variables.size() < target.extents.size())
+      variables.push_back(IndexMath(inner).constant(0));
+    return indices(inner, target, variables);
+  }
+
+  static Value load(ImplicitLocOpBuilder& inner, Value buffer, ValueRange at) {
+    auto type = cast<BufferType>(buffer.getType());
+    return tile::LoadOp::create(inner, type.getScalarType(), buffer, at, /*in_bounds=*/!type.isGlobal());
+  }
+
+  void store(ImplicitLocOpBuilder& inner, Value value, ValueRange at) const {
+    tile::StoreOp::create(inner, value, target.buffer, at, /*in_bounds=*/!target.type().isGlobal());
+  }
+
+  /// The accumulated value in the target's type.
+  Value leave(ImplicitLocOpBuilder& inner, Value value) const {
+    Type from = value.getType();
+    // A sum of integers keeps the signedness of its elements.
+    if (isa<IntegerType>(from))
+      from = source.type().getElementType();
+    return convertElement(inner, value, from, target.type().getElementType());
+  }
+
+  /// Whether to go through the source row by row, updating a whole row of the target: what is left innermost then
+  /// is contiguous.
+  bool isRowUpdate() const {
+    const bool isLast = dim + 1 == source.type().getRank();
+    return !isLast && combiner.type() == source.type().getScalarType() &&
+           source.type().getElementType() == target.type().getElementType() &&
+           !source.type().isGlobal() && !target.type().isGlobal();
+  }
+
+  void reduceRows(bool clear) {
+    if (clear)
+      buildParallelNest(builder, keptRanges(), [&](ImplicitLocOpBuilder& inner, ValueRange kept) {
+        store(inner, combiner.identity(inner, combiner.type()), targetIndices(inner, kept));
+      });
+    Range steps{math.constant(0), math.value(source.extents[dim])};
+    buildNest(builder, steps, [&](ImplicitLocOpBuilder& middle, ValueRange step) {
+      SmallVector<Range> kept = keptRanges();
+      buildParallelNest(middle, kept, [&](ImplicitLocOpBuilder& inner, ValueRange variables) {
+        Value value = load(inner, source.buffer, sourceIndices(inner, variables, step[0]));
+        SmallVector<Value> at = targetIndices(inner, variables);
+        Value old = load(inner, target.buffer, at);
+        store(inner, combiner.combine(inner, old, combiner.enter(inner, value)), at);
+      });
+    });
+  }
+
+  bool isVectorizable(const Machine& machine) const {
+    const BufferType type = source.type();
+    const int64_t extent = source.staticExtents()[dim];
+    return dim + 1 == type.getRank() && !type.isGlobal() && !ShapedType::isDynamic(extent) &&
+           extent >= lanes(machine) && type.getElementType().getIntOrFloatBitWidth() > 1;
+  }
+
+  int64_t lanes(const Machine& machine) const {
+    return machine.vectorBits / int64_t(combiner.type().getIntOrFloatBitWidth());
+  }
+
+  /// The combination of elements [from, end) of a row, one by one, and `initial`.
+  Value scalarSum(ImplicitLocOpBuilder& inner, ValueRange kept, int64_t from = 0, Value initial = {}) const {
+    IndexMath innerMath(inner);
+    if (!initial)
+      initial = combiner.identity(inner, combiner.type());
+    auto loop = scf::ForOp::create(inner, innerMath.constant(from), innerMath.value(source.extents[dim]),
+                                   innerMath.constant(1), initial);
+    OpBuilder::InsertionGuard guard(inner);
+    inner.setInsertionPointToStart(loop.getBody());
+    Value value = load(inner, source.buffer, sourceIndices(inner, kept, loop.getInductionVar()));
+    Value sum = combiner.combine(inner, loop.getRegionIterArg(0), combiner.enter(inner, value));
+    scf::YieldOp::create(inner, sum);
+    return loop.getResult(0);
+  }
+
+  /// Lanes of the row from element `step` on.
+  Value loadLanes(ImplicitLocOpBuilder& inner, ValueRange kept, Value step, int64_t width) const {
+    IndexMath innerMath(inner);
+    const BufferType type = source.type();
+    SmallVector<Value> at = sourceIndices(inner, kept, step);
+    Value flat = innerMath.constant(0);
+    for (auto [index, size] : llvm::zip(at, type.getShape()))
+      flat = innerMath.add(innerMath.mul(flat, innerMath.constant(size)), index);
+    auto pointer = LLVM::LLVMPointerType::get(inner.getContext());
+    Value base = UnrealizedConversionCastOp::create(inner, pointer, source.buffer).getResult(0);
+    Value wide = arith::IndexCastOp::create(inner, inner.getI64Type(), flat);
+    const unsigned bytes = type.getElementBits() / 8;
+    Type scalar = type.getScalarType();
+    Type storage = bytes == 1 ? Type(inner.getI8Type()) : scalar;
+    Value address = LLVM::GEPOp::create(inner, pointer, storage, base, ValueRange(wide),
+                                        LLVM::GEPNoWrapFlags::inbounds);
+    Value value = LLVM::LoadOp::create(inner, VectorType::get({width}, storage), address, bytes);
+    if (storage != scalar)
+      value = arith::BitcastOp::create(inner, VectorType::get({width}, scalar), value);
+    return combiner.enter(inner, value);
+  }
+
+  Value vectorSum(ImplicitLocOpBuilder& inner, ValueRange kept, const Machine& machine) const {
+    IndexMath innerMath(inner);
+    const int64_t width = lanes(machine), extent = source.staticExtents()[dim];
+    // Several chains hide the latency of one.
+    const int64_t chains = std::min<int64_t>(4, extent / width), turn = chains * width;
+    Value none = combiner.identity(inner, VectorType::get({width}, combiner.type()));
+    auto loop = scf::ForOp::create(inner, innerMath.constant(0), innerMath.constant(extent / turn * turn),
+                                   innerMath.constant(turn), SmallVector<Value>(size_t(chains), none));
+    {
+      OpBuilder::InsertionGuard guard(inner);
+      inner.setInsertionPointToStart(loop.getBody());
+      SmallVector<Value> sums;
+      for (int64_t chain = 0; chain < chains; ++chain) {
+        Value step = innerMath.add(loop.getInductionVar(), innerMath.constant(chain * width));
+        Value value = loadLanes(inner, kept, step, width);
+        sums.push_back(combiner.combine(inner, loop.getRegionIterArg(unsigned(chain)), value));
+      }
+      scf::YieldOp::create(inner, sums);
+    }
+    Value sum = loop.getResult(0);
+    for (int64_t chain = 1; chain < chains; ++chain)
+      sum = combiner.combine(inner, sum, loop.getResult(unsigned(chain)));
+    int64_t done = extent / turn * turn;
+    for (; done + width <= extent; done += width)
+      sum = combiner.combine(inner, sum, loadLanes(inner, kept, innerMath.constant(done), width));
+    Value result = combiner.reduceLanes(inner, sum);
+    return done < extent ? scalarSum(inner, kept, done, result) : result;
+  }
+
+  ImplicitLocOpBuilder builder;
+  IndexMath math;
+  BufferRegion source, target;
+  int64_t dim;
+  Combiner combiner;
+};
+
+struct LowerReductions : KernelPass<LowerReductions> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(LowerReductions)
+  static constexpr llvm::StringLiteral kArgument = "cpu-lower-reductions";
+  static constexpr llvm::StringLiteral kDescription = "turn tile.reduce and tile.scan into loops";
+  explicit LowerReductions(Machine machine) : machine(std::move(machine)) {}
+  void getDependentDialects(DialectRegistry& registry) const override {
+    registry.insert<arith::ArithDialect, math::MathDialect, scf::SCFDialect, vector::VectorDialect,
+                    LLVM::LLVMDialect>();
+  }
+
+  void runOnOperation() override {
+    getOperation().walk([&](Operation* op) {
+      if (auto reduce = dyn_cast<tile::ReduceOp>(op)) {
+        BufferRegion source = reduce.getSourceRegion();
+        Combiner combiner(reduce.getKind(), source.type().getElementType(), reduce.getNanPropagate());
+        Lowering(op, source, reduce.getTargetRegion(), int64_t(reduce.getDim()), combiner)
+            .reduce(reduce.getClear(), machine);
+        op->erase();
+      } else if (auto scan = dyn_cast<tile::ScanOp>(op)) {
+        BufferRegion source = scan.getSourceRegion();
+        Combiner combiner(scan.getKind(), source.type().getElementType(), false);
+        Lowering(op, source, scan.getTargetRegion(), int64_t(scan.getDim()), combiner)
+            .scan(scan.getReverse());
+        op->erase();
+      }
+    });
+  }
+
+  Machine machine;
+};
+
+} // namespace
+
+std::unique_ptr<Pass> createLowerReductions(const Machine& machine) {
+  return std::make_unique<LowerReductions>(machine);
+}
+
+} // namespace tilewright::cpu
