@@ -2,17 +2,13 @@
 #include "tilewright/compile.h"
 
 #include "compiler/builder/built_kernel.h"
+#include "compiler/targets/cpu/check_kernel.h"
 #include "compiler/targets/cpu/pipeline.h"
 
 namespace tilewright {
 namespace {
 
-/// The innermost file:line:column of a location.
-Place placeOf(mlir::Location location) {
-  if (auto place = location->findInstanceOf<mlir::FileLineColLoc>())
-    return {place.getFilename().str(), int32_t(place.getLine()), int32_t(place.getColumn()), 0};
-  return {};
-}
+using cpu::placeOf;
 
 Diagnostic convert(mlir::Diagnostic& from) {
   Diagnostic result;
@@ -40,6 +36,14 @@ std::optional<Artifact> compileForCpu(const BuiltKernel& kernel, const CompileOp
 
   auto guard = kernel.lock();
   mlir::ModuleOp original = kernel.module();
+  bool isSupported = true;
+  for (auto function : original.getOps<mlir::func::FuncOp>())
+    for (Diagnostic& unsupported : cpu::checkKernel(function)) {
+      diagnostics.push_back(std::move(unsupported));
+      isSupported = false;
+    }
+  if (!isSupported)
+    return std::nullopt;
   cpu::prepareContext(*original.getContext());
   mlir::ScopedDiagnosticHandler handler(original.getContext(), [&](mlir::Diagnostic& diagnostic) {
     diagnostics.push_back(convert(diagnostic));

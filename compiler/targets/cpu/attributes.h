@@ -11,6 +11,8 @@ inline constexpr llvm::StringLiteral kOffsetAttr = "cpu.offset";
 /// On the kernel, and later on its module: bytes of scratch memory per thread (i64).
 inline constexpr llvm::StringLiteral kScratchBytesAttr = "cpu.scratch_bytes";
 
+/// On tile.assert: its number in the manifest (i32).
+inline constexpr llvm::StringLiteral kAssertAttr = "cpu.assert";
 /// On the function that runs blocks: its last argument is the TwLaunch, its second the scratch
 /// memory.
 inline constexpr llvm::StringLiteral kBlocksAttr = "cpu.blocks";

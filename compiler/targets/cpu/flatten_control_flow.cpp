@@ -24,14 +24,15 @@
 #include <mlir/Dialect/LLVMIR/LLVMDialect.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
+#include <mlir/Transforms/RegionUtils.h>
 
 namespace tilewright::cpu {
 namespace {
 
 using namespace mlir;
 
-/// Byte offset of TwLaunch::leave.
-constexpr int32_t leaveOffset = 8;
+/// Byte offsets in TwLaunch.
+constexpr int32_t deviceErrorOffset = 4, leaveOffset = 8;
 /// A loop that is known to turn no more often is not polled.
 constexpr int64_t unpolledTurns = 64;
 
@@ -43,7 +44,7 @@ public:
   void flatten() {
     SmallVector<Operation*> ops;
     function.walk([&](Operation* op) {
-      if (isa<scf::IfOp, scf::ForOp, tile::ForOp, tile::WhileOp>(op))
+      if (isa<scf::IfOp, scf::ForOp, tile::ForOp, tile::WhileOp, tile::AssertOp>(op))
         ops.push_back(op);
     });
     for (Operation* op : ops) { // innermost first
@@ -54,9 +55,17 @@ public:
         flattenCountedLoop(loop);
       else if (auto loop = dyn_cast<tile::ForOp>(op))
         flattenUserLoop(loop);
+      else if (auto check = dyn_cast<tile::AssertOp>(op))
+        asserts.push_back(check);
       else
         flattenWhile(cast<tile::WhileOp>(op));
     }
+    // Last, when all blocks are in the function: a failed one leaves it.
+    for (tile::AssertOp check : asserts)
+      flattenAssert(check);
+    // What follows a break is dead; the conversion to LLVM would not visit it.
+    IRRewriter rewriter(builder);
+    (void)eraseUnreachableBlocks(rewriter, function->getRegions());
   }
 
 private:
@@ -223,6 +232,27 @@ private:
     branch.setBranchWeights(ArrayRef<int32_t>{INT32_MAX, 1});
   }
 
+  /// A false condition stores 1 + number in TwLaunch::device_error and leaves.
+  void flattenAssert(tile::AssertOp op) {
+    builder.setLoc(op.getLoc());
+    auto number = op->getAttrOfType<IntegerAttr>(kAssertAttr);
+    Block* before = op->getBlock();
+    Block* after = splitAfter(op);
+    Block* failed = builder.createBlock(after);
+    Value launch = function.getArgument(function.getNumArguments() - 1);
+    Value address = LLVM::GEPOp::create(builder, launch.getType(), builder.getI8Type(), launch,
+                                        ArrayRef<LLVM::GEPArg>(deviceErrorOffset),
+                                        LLVM::GEPNoWrapFlags::inbounds);
+    Value code = arith::ConstantOp::create(
+        builder, builder.getI32IntegerAttr(number ? int32_t(number.getInt()) + 1 : 1));
+    LLVM::StoreOp::create(builder, code, address);
+    cf::BranchOp::create(builder, leaveBlock());
+    builder.setInsertionPointToEnd(before);
+    auto branch = cf::CondBranchOp::create(builder, op.getCondition(), after, failed);
+    branch.setBranchWeights(ArrayRef<int32_t>{INT32_MAX, 1});
+    op->erase();
+  }
+
   /// The block that calls TwLaunch::leave; made once.
   Block* leaveBlock() {
     if (leave)
@@ -245,6 +275,7 @@ private:
   func::FuncOp function;
   ImplicitLocOpBuilder builder;
   Block* leave = nullptr;
+  SmallVector<tile::AssertOp> asserts;
 };
 
 struct FlattenControlFlow : KernelPass<FlattenControlFlow> {

@@ -64,12 +64,26 @@ void buildNest(ImplicitLocOpBuilder& builder, ArrayRef<Range> ranges, NestBody b
   body(builder, variables);
 }
 
+/// Whether a nest writes memory of a single thread that outlives an iteration: then its iterations
+/// depend on each other, however parallel they are for threads.
+static bool carriesThreadMemory(Operation* loop) {
+  return loop
+      ->walk([&](tile::StoreOp store) {
+        Operation* source = store.getBuffer().getDefiningOp();
+        const bool isPerThread = cast<BufferType>(store.getBuffer().getType()).isPerThread();
+        return isPerThread && !(source && loop->isProperAncestor(source)) ? WalkResult::interrupt()
+                                                                          : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 void markParallel(Operation* innermost) {
+  if (carriesThreadMemory(innermost))
+    return;
   MLIRContext* context = innermost->getContext();
   auto group = LLVM::AccessGroupAttr::get(context);
-  Builder builder(context);
   auto vectorize =
-      LLVM::LoopVectorizeAttr::get(context, builder.getBoolAttr(false), {}, {}, {}, {}, {}, {});
+      LLVM::LoopVectorizeAttr::get(context, BoolAttr::get(context, false), {}, {}, {}, {}, {}, {});
   innermost->setAttr(kLoopAttr,
                      LLVM::LoopAnnotationAttr::get(context, {}, vectorize, {}, {}, {}, {}, {}, {},
                                                    {}, {}, {}, {}, {}, {}, group));

@@ -11,6 +11,7 @@
 /// Alias scopes say that tensors, and buffers that share no scratch bytes, do not overlap; access
 /// groups of parallel loops move over. It stands last of the passes that know buffers.
 #include "compiler/ir/memory_ops.h"
+#include "compiler/ir/thread_ops.h"
 #include "compiler/passes/kernel_pass.h"
 #include "compiler/targets/cpu/attributes.h"
 #include "compiler/targets/cpu/loops.h"
@@ -125,6 +126,10 @@ public:
         replace(op, lowerLoad(builder, load));
       else if (auto store = dyn_cast<tile::StoreOp>(op))
         lowerStore(builder, store);
+      else if (auto atomic = dyn_cast<tile::AtomicOp>(op))
+        lowerAtomic(builder, atomic);
+      else if (isa<tile::SyncOp>(op)) // one thread runs the block
+        dead.push_back(op);
     }
     for (Operation* op : llvm::reverse(dead))
       op->erase();
@@ -289,6 +294,84 @@ private:
       builder.setInsertionPointToStart(&branch.getThenRegion().front());
     }
     writeElement(builder, op);
+  }
+
+  static LLVM::AtomicOrdering ordering(tile::MemoryOrder order) {
+    switch (order) {
+    case tile::MemoryOrder::Relaxed:
+      return LLVM::AtomicOrdering::monotonic;
+    case tile::MemoryOrder::Consume:
+    case tile::MemoryOrder::Acquire:
+      return LLVM::AtomicOrdering::acquire;
+    case tile::MemoryOrder::Release:
+      return LLVM::AtomicOrdering::release;
+    case tile::MemoryOrder::AcqRel:
+      return LLVM::AtomicOrdering::acq_rel;
+    case tile::MemoryOrder::SeqCst:
+      return LLVM::AtomicOrdering::seq_cst;
+    }
+    llvm_unreachable("all orders are above");
+  }
+
+  static LLVM::AtomicBinOp binaryKind(tile::AtomicKind kind, Type element) {
+    const bool isFloat = isa<FloatType>(element), isUnsigned = element.isUnsignedInteger();
+    switch (kind) {
+    case tile::AtomicKind::Add:
+      return isFloat ? LLVM::AtomicBinOp::fadd : LLVM::AtomicBinOp::add;
+    case tile::AtomicKind::Max:
+      return isFloat ? LLVM::AtomicBinOp::fmax
+                     : (isUnsigned ? LLVM::AtomicBinOp::umax : LLVM::AtomicBinOp::max);
+    case tile::AtomicKind::Min:
+      return isFloat ? LLVM::AtomicBinOp::fmin
+                     : (isUnsigned ? LLVM::AtomicBinOp::umin : LLVM::AtomicBinOp::min);
+    default:
+      return LLVM::AtomicBinOp::_or;
+    }
+  }
+
+  /// The value before, or null for a store.
+  Value updateElement(ImplicitLocOpBuilder& builder, tile::AtomicOp op) {
+    const auto type = cast<BufferType>(op.getBuffer().getType());
+    Value at = address(builder, op.getBuffer(), op.getIndices());
+    const unsigned bytes = type.getElementBits() / 8;
+    const LLVM::AtomicOrdering order = ordering(op.getOrder());
+    if (op.getKind() == tile::AtomicKind::Load) {
+      auto load = LLVM::LoadOp::create(builder, type.getScalarType(), at, bytes);
+      load.setOrdering(order);
+      return load;
+    }
+    if (op.getKind() == tile::AtomicKind::Store) {
+      auto store = LLVM::StoreOp::create(builder, op.getValue(), at, bytes);
+      store.setOrdering(order);
+      return {};
+    }
+    return LLVM::AtomicRMWOp::create(builder, binaryKind(op.getKind(), type.getElementType()), at,
+                                     op.getValue(), order);
+  }
+
+  void lowerAtomic(ImplicitLocOpBuilder& builder, tile::AtomicOp op) {
+    Value inside, old;
+    if (!op.getInBounds())
+      inside = bounds(builder, op.getBuffer(), op.getIndices());
+    if (!inside) {
+      old = updateElement(builder, op);
+    } else {
+      Type scalar = cast<BufferType>(op.getBuffer().getType()).getScalarType();
+      const bool wanted = op.getPrevious() != nullptr;
+      auto branch = wanted ? scf::IfOp::create(builder, scalar, inside, /*withElseRegion=*/true)
+                           : scf::IfOp::create(builder, inside);
+      builder.setInsertionPointToStart(&branch.getThenRegion().front());
+      old = updateElement(builder, op);
+      if (wanted) {
+        scf::YieldOp::create(builder, old);
+        builder.setInsertionPointToStart(&branch.getElseRegion().front());
+        scf::YieldOp::create(builder, zero(builder, scalar));
+        old = branch.getResult(0);
+      }
+    }
+    if (op.getPrevious())
+      op.getPrevious().replaceAllUsesWith(old);
+    dead.push_back(op);
   }
 
   func::FuncOp function;

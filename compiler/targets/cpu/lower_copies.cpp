@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Turns tile.copy and tile.fill into loops over elements.
+/// Turns tile.copy, tile.fill and tile.atomic_tile into loops over elements.
 ///
 ///   tile.copy %A[%m, 0] [64, 32] : !tile.buffer<?x32xf16, global> to %As : !tile.buffer<64x32xf16,
 ///   shared>
@@ -77,8 +77,10 @@ struct Transfer {
   SmallVector<int64_t> targetLoops, sourceLoops;
   /// Makes the stored value from the element indices of the source.
   llvm::function_ref<Value(ImplicitLocOpBuilder&, ValueRange)> element;
-  /// Stored where the source has nothing.
+  /// Stored where the source has nothing; null if nothing is.
   Value pad;
+  /// Set if the target is updated atomically.
+  std::optional<tile::AtomicKind> atomic;
 
   Transfer(ImplicitLocOpBuilder& builder, const BufferRegion& target)
       : builder(builder), math(builder), target(target) {}
@@ -151,7 +153,12 @@ struct Transfer {
       if (source)
         from = indices(inner, sourceDims, sourceLoops, variables);
       Value value = element(inner, from);
-      storeElement(inner, value, target.buffer, indices(inner, targetDims, targetLoops, variables));
+      SmallVector<Value> to = indices(inner, targetDims, targetLoops, variables);
+      if (atomic)
+        tile::AtomicOp::create(inner, /*previous=*/Type(), *atomic, target.buffer, to, value,
+                               tile::MemoryOrder::Relaxed, /*in_bounds=*/true);
+      else
+        storeElement(inner, value, target.buffer, to);
     });
   }
 
@@ -185,7 +192,7 @@ struct Transfer {
     builder.setInsertionPointToStart(&branch.getThenRegion().front());
     emitLoops(whole);
     builder.setInsertionPointToStart(&branch.getElseRegion().front());
-    if (sourceInside)
+    if (sourceInside && pad)
       emitPad();
     emitLoops(clampedRanges(sourceInside != nullptr));
   }
@@ -239,11 +246,33 @@ void lowerCopy(tile::CopyOp op) {
   op.erase();
 }
 
+void lowerAtomicTile(tile::AtomicTileOp op) {
+  ImplicitLocOpBuilder builder(op.getLoc(), op);
+  Transfer transfer(builder, op.getTargetRegion());
+  transfer.source = op.getSourceRegion();
+  const BufferRegion& source = *transfer.source;
+  for (int64_t dim = 0; dim < transfer.target.type().getRank(); ++dim)
+    transfer.targetDims.push_back(
+        clampDim(builder, transfer.target, dim, op.isTargetInBounds(dim)));
+  for (int64_t dim = 0; dim < source.type().getRank(); ++dim)
+    transfer.sourceDims.push_back(clampDim(builder, source, dim, op.isSourceInBounds(dim)));
+  transfer.targetLoops = Transfer::loopDims(transfer.target);
+  transfer.sourceLoops = Transfer::loopDims(source);
+  auto element = [&](ImplicitLocOpBuilder& inner, ValueRange indices) {
+    return convertElement(inner, loadElement(inner, source.buffer, indices),
+                          source.type().getElementType(), transfer.target.type().getElementType());
+  };
+  transfer.element = element;
+  transfer.atomic = op.getKind();
+  transfer.emit();
+  op.erase();
+}
+
 struct LowerCopies : KernelPass<LowerCopies> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(LowerCopies)
   static constexpr llvm::StringLiteral kArgument = "cpu-lower-copies";
   static constexpr llvm::StringLiteral kDescription =
-      "turn tile.copy and tile.fill into loops over elements";
+      "turn tile.copy, tile.fill and tile.atomic_tile into loops over elements";
   void getDependentDialects(DialectRegistry& registry) const override {
     registry.insert<arith::ArithDialect, scf::SCFDialect>();
   }
@@ -254,6 +283,8 @@ struct LowerCopies : KernelPass<LowerCopies> {
         lowerCopy(copy);
       else if (auto fill = dyn_cast<tile::FillOp>(op))
         lowerFill(fill);
+      else if (auto atomic = dyn_cast<tile::AtomicTileOp>(op))
+        lowerAtomicTile(atomic);
     });
   }
 };

@@ -4,13 +4,14 @@
 ///   tile.reduce sum %x : <64x128xf32, fragment> dim 1 into %s : <64xf32, fragment> clear
 /// becomes, for AVX-512
 ///   scf.for %i = 0 to 64 {
-///     %v:4 = scf.for %k = 0 to 128 step 64 iter_args(..) { 4 times: llvm.load vector<16xf32>, arith.addf }
-///     %t = vector.reduction <add> of the four, then the elements that fill no vector
+///     %v:4 = scf.for %k = 0 to 128 step 64 iter_args(..) { 4 times: llvm.load vector<16xf32>,
+///     arith.addf } %t = vector.reduction <add> of the four, then the elements that fill no vector
 ///     tile.store %t, %s[%i] }
 ///
-/// A reduction of another dim than the last updates whole rows of the target instead, one turn of `dim` at a time.
-/// Floats narrower than float32 accumulate in float32. LLVM's vectoriser would not reorder float sums, and handles
-/// NaN in max and min in ways that we do not want: so these vectors are our own.
+/// A reduction of another dim than the last updates whole rows of the target instead, one turn of
+/// `dim` at a time. Floats narrower than float32 accumulate in float32. LLVM's vectoriser would not
+/// reorder float sums, and handles NaN in max and min in ways that we do not want: so these vectors
+/// are our own.
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/tensor_ops.h"
 #include "compiler/passes/kernel_pass.h"
@@ -79,7 +80,8 @@ public:
     switch (kind) {
     case ReduceKind::Sum:
     case ReduceKind::AbsSum:
-      return isFloat ? Value(arith::AddFOp::create(builder, a, b)) : arith::AddIOp::create(builder, a, b);
+      return isFloat ? Value(arith::AddFOp::create(builder, a, b))
+                     : arith::AddIOp::create(builder, a, b);
     case ReduceKind::Max:
     case ReduceKind::AbsMax:
       if (isFloat)
@@ -162,14 +164,15 @@ private:
 class Lowering {
 public:
   Lowering(Operation* op, BufferRegion source, BufferRegion target, int64_t dim, Combiner combiner)
-      : builder(op->getLoc(), op), math(builder), source(std::move(source)), target(std::move(target)),
-        dim(dim), combiner(combiner) {}
+      : builder(op->getLoc(), op), math(builder), source(std::move(source)),
+        target(std::move(target)), dim(dim), combiner(combiner) {}
 
   void reduce(bool clear, const Machine& machine) {
     if (isRowUpdate())
       return reduceRows(clear);
     buildNest(builder, keptRanges(), [&](ImplicitLocOpBuilder& inner, ValueRange kept) {
-      Value sum = isVectorizable(machine) ? vectorSum(inner, kept, machine) : scalarSum(inner, kept);
+      Value sum =
+          isVectorizable(machine) ? vectorSum(inner, kept, machine) : scalarSum(inner, kept);
       SmallVector<Value> at = targetIndices(inner, kept);
       if (!clear) {
         Value old = combiner.enter(inner, load(inner, target.buffer, at));
@@ -192,7 +195,8 @@ public:
         step = innerMath.sub(innerMath.sub(extent, innerMath.constant(1)), step);
       SmallVector<Value> variables(kept);
       variables.insert(variables.begin() + dim, step);
-      Value value = combiner.enter(inner, load(inner, source.buffer, indices(inner, source, variables)));
+      Value value =
+          combiner.enter(inner, load(inner, source.buffer, indices(inner, source, variables)));
       Value sum = combiner.combine(inner, loop.getRegionIterArg(0), value);
       store(inner, leave(inner, sum), indices(inner, target, variables));
       scf::YieldOp::create(inner, sum);
@@ -237,7 +241,8 @@ private:
 
   static Value load(ImplicitLocOpBuilder& inner, Value buffer, ValueRange at) {
     auto type = cast<BufferType>(buffer.getType());
-    return tile::LoadOp::create(inner, type.getScalarType(), buffer, at, /*in_bounds=*/!type.isGlobal());
+    return tile::LoadOp::create(inner, type.getScalarType(), buffer, at,
+                                /*in_bounds=*/!type.isGlobal());
   }
 
   void store(ImplicitLocOpBuilder& inner, Value value, ValueRange at) const {
@@ -253,8 +258,8 @@ private:
     return convertElement(inner, value, from, target.type().getElementType());
   }
 
-  /// Whether to go through the source row by row, updating a whole row of the target: what is left innermost then
-  /// is contiguous.
+  /// Whether to go through the source row by row, updating a whole row of the target: what is left
+  /// innermost then is contiguous.
   bool isRowUpdate() const {
     const bool isLast = dim + 1 == source.type().getRank();
     return !isLast && combiner.type() == source.type().getScalarType() &&
@@ -263,10 +268,13 @@ private:
   }
 
   void reduceRows(bool clear) {
-    if (clear)
-      buildParallelNest(builder, keptRanges(), [&](ImplicitLocOpBuilder& inner, ValueRange kept) {
-        store(inner, combiner.identity(inner, combiner.type()), targetIndices(inner, kept));
-      });
+    buildParallelNest(builder, keptRanges(), [&](ImplicitLocOpBuilder& inner, ValueRange kept) {
+      SmallVector<Value> at = targetIndices(inner, kept);
+      store(inner,
+            clear ? combiner.identity(inner, combiner.type())
+                  : combiner.enter(inner, load(inner, target.buffer, at)),
+            at);
+    });
     Range steps{math.constant(0), math.value(source.extents[dim])};
     buildNest(builder, steps, [&](ImplicitLocOpBuilder& middle, ValueRange step) {
       SmallVector<Range> kept = keptRanges();
@@ -291,12 +299,14 @@ private:
   }
 
   /// The combination of elements [from, end) of a row, one by one, and `initial`.
-  Value scalarSum(ImplicitLocOpBuilder& inner, ValueRange kept, int64_t from = 0, Value initial = {}) const {
+  Value scalarSum(ImplicitLocOpBuilder& inner, ValueRange kept, int64_t from = 0,
+                  Value initial = {}) const {
     IndexMath innerMath(inner);
     if (!initial)
       initial = combiner.identity(inner, combiner.type());
-    auto loop = scf::ForOp::create(inner, innerMath.constant(from), innerMath.value(source.extents[dim]),
-                                   innerMath.constant(1), initial);
+    auto loop =
+        scf::ForOp::create(inner, innerMath.constant(from), innerMath.value(source.extents[dim]),
+                           innerMath.constant(1), initial);
     OpBuilder::InsertionGuard guard(inner);
     inner.setInsertionPointToStart(loop.getBody());
     Value value = load(inner, source.buffer, sourceIndices(inner, kept, loop.getInductionVar()));
@@ -333,8 +343,9 @@ private:
     // Several chains hide the latency of one.
     const int64_t chains = std::min<int64_t>(4, extent / width), turn = chains * width;
     Value none = combiner.identity(inner, VectorType::get({width}, combiner.type()));
-    auto loop = scf::ForOp::create(inner, innerMath.constant(0), innerMath.constant(extent / turn * turn),
-                                   innerMath.constant(turn), SmallVector<Value>(size_t(chains), none));
+    auto loop =
+        scf::ForOp::create(inner, innerMath.constant(0), innerMath.constant(extent / turn * turn),
+                           innerMath.constant(turn), SmallVector<Value>(size_t(chains), none));
     {
       OpBuilder::InsertionGuard guard(inner);
       inner.setInsertionPointToStart(loop.getBody());
@@ -377,7 +388,8 @@ struct LowerReductions : KernelPass<LowerReductions> {
     getOperation().walk([&](Operation* op) {
       if (auto reduce = dyn_cast<tile::ReduceOp>(op)) {
         BufferRegion source = reduce.getSourceRegion();
-        Combiner combiner(reduce.getKind(), source.type().getElementType(), reduce.getNanPropagate());
+        Combiner combiner(reduce.getKind(), source.type().getElementType(),
+                          reduce.getNanPropagate());
         Lowering(op, source, reduce.getTargetRegion(), int64_t(reduce.getDim()), combiner)
             .reduce(reduce.getClear(), machine);
         op->erase();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/targets/cpu/pipeline.h"
 
+#include "compiler/ir/structure_ops.h"
 #include "compiler/passes/passes.h"
 #include "compiler/targets/cpu/attributes.h"
 #include "compiler/targets/cpu/describe_kernel.h"
@@ -74,7 +75,8 @@ std::string textOf(ModuleOp module) {
 }
 
 bool runPass(ModuleOp module, std::unique_ptr<Pass> pass, Session& session) {
-  const StringRef name = pass->getArgument();
+  StringRef name = pass->getArgument();
+  name.consume_front("cpu-");
   PassManager manager(module.getContext(), ModuleOp::getOperationName(),
                       PassManager::Nesting::Implicit);
   manager.enableVerifier(session.verify);
@@ -84,7 +86,7 @@ bool runPass(ModuleOp module, std::unique_ptr<Pass> pass, Session& session) {
     return false;
   }
   if (session.keepStages)
-    session.stages.emplace_back(name.drop_front(StringRef("cpu-").size()), textOf(module));
+    session.stages.emplace_back(name, textOf(module));
   return true;
 }
 
@@ -150,6 +152,14 @@ std::string makeObject(llvm::Module& code, llvm::TargetMachine& target, Session&
   return emitObject(code, target);
 }
 
+/// Gives each assertion its number in the manifest: passes may copy it into several places.
+void numberAsserts(ModuleOp module) {
+  int32_t number = 0;
+  Builder builder(module.getContext());
+  module.walk(
+      [&](tile::AssertOp op) { op->setAttr(kAssertAttr, builder.getI32IntegerAttr(number++)); });
+}
+
 } // namespace
 
 void prepareContext(MLIRContext& context) {
@@ -184,6 +194,7 @@ bool compileModule(ModuleOp original, Session& session) {
   if (session.keepStages)
     session.stages.emplace_back("tile", textOf(original));
   OwningOpRef<ModuleOp> module = original.clone();
+  numberAsserts(*module);
   if (!lowerToLlvmDialect(*module, session))
     return false;
   const auto scratch = (*module)->getAttrOfType<IntegerAttr>(kScratchBytesAttr);

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/targets/cpu/check_kernel.h"
+
+#include "compiler/ir/tile.h"
+
+#include <mlir/Dialect/Arith/IR/Arith.h>
+#include <mlir/Dialect/Math/IR/Math.h>
+#include <mlir/Dialect/SCF/IR/SCF.h>
+
+#include <llvm/ADT/TypeSwitch.h>
+
+namespace tilewright::cpu {
+namespace {
+
+using namespace mlir;
+using tile::BufferType;
+using tile::MemorySpace;
+
+std::string textOf(Type type) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  stream << type;
+  return text;
+}
+
+/// Why values of this type cannot be used; empty if they can.
+std::string refuseBuffer(BufferType type) {
+  if (type.getElementBits() < 8)
+    return "elements of " + textOf(type.getElementType()) +
+           " are packed, which the cpu target does not support yet";
+  switch (type.getSpace()) {
+  case MemorySpace::L1:
+  case MemorySpace::L0A:
+  case MemorySpace::L0B:
+  case MemorySpace::L0C:
+  case MemorySpace::UB:
+    return "memory " + stringifyMemorySpace(type.getSpace()).str() +
+           " exists on Ascend chips, not on the cpu target";
+  default:
+    return type.getLayout() ? "a buffer with a layout is not supported by the cpu target" : "";
+  }
+}
+
+std::string refuseGemm(tile::GemmOp op) {
+  for (const tile::BufferRegion& region : {op.getARegion(), op.getBRegion(), op.getCRegion()})
+    if (llvm::any_of(region.staticExtents(), ShapedType::isDynamic))
+      return "gemm on the cpu target needs extents that are known when compiling";
+  Type element = op.getCRegion().type().getElementType();
+  if (element.isInteger(1) || (element.getIntOrFloatBitWidth() == 8 && isa<FloatType>(element)))
+    return "gemm cannot accumulate in " + textOf(element);
+  return "";
+}
+
+std::string refuseAtomic(Type element) {
+  const unsigned width = element.getIntOrFloatBitWidth();
+  if (isa<FloatType>(element) && width < 32)
+    return "atomic updates of " + textOf(element) +
+           " are not supported by the cpu target; use float32";
+  return "";
+}
+
+/// Why this op cannot be compiled; empty if it can.
+std::string refuseOp(Operation* op) {
+  return llvm::TypeSwitch<Operation*, std::string>(op)
+      .Case([](tile::LaunchOp launch) {
+        return launch.getNpu() ? "a launch of Ascend cores does not run on the cpu target" : "";
+      })
+      .Case([](tile::ThreadIdOp) {
+        return "code that tells threads apart (get_thread_binding) is not supported by the cpu "
+               "target yet";
+      })
+      .Case([](tile::ShuffleOp) { return "a warp shuffle is not supported by the cpu target yet"; })
+      .Case([](tile::VoteOp) { return "a vote of threads is not supported by the cpu target yet"; })
+      .Case([](tile::PrintOp) { return "print is not supported by the cpu target yet"; })
+      .Case([](tile::SyncOp sync) {
+        return sync.getScope() == tile::SyncScope::Grid
+                   ? "blocks cannot wait for each other on the cpu target"
+                   : "";
+      })
+      .Case([](tile::AllocOp alloc) {
+        if (alloc.getType().isGlobal())
+          return std::string("a global workspace is not supported by the cpu target yet");
+        return refuseBuffer(alloc.getType());
+      })
+      .Case([](tile::GemmOp gemm) { return refuseGemm(gemm); })
+      .Case([](tile::AtomicOp atomic) {
+        return refuseAtomic(cast<BufferType>(atomic.getBuffer().getType()).getElementType());
+      })
+      .Case([](tile::AtomicTileOp atomic) {
+        return refuseAtomic(atomic.getTargetRegion().type().getElementType());
+      })
+      .Default([](Operation* other) -> std::string {
+        if (isa<tile::TileDialect, arith::ArithDialect, math::MathDialect, scf::SCFDialect,
+                func::FuncDialect>(other->getDialect()))
+          return "";
+        return "'" + other->getName().getStringRef().str() + "' is not supported by the cpu target";
+      });
+}
+
+} // namespace
+
+Place placeOf(Location location) {
+  if (auto place = location->findInstanceOf<FileLineColLoc>())
+    return {place.getFilename().str(), int32_t(place.getLine()), int32_t(place.getColumn()), 0};
+  return {};
+}
+
+std::vector<Diagnostic> checkKernel(func::FuncOp kernel) {
+  std::vector<Diagnostic> found;
+  auto report = [&](Location location, std::string message) {
+    if (!message.empty())
+      found.push_back({Severity::Unsupported, placeOf(location), std::move(message), {}});
+  };
+  for (BlockArgument argument : kernel.getArguments())
+    if (auto type = dyn_cast<BufferType>(argument.getType()))
+      report(argument.getLoc(), refuseBuffer(type));
+  kernel.walk<WalkOrder::PreOrder>([&](Operation* op) { report(op->getLoc(), refuseOp(op)); });
+  return found;
+}
+
+} // namespace tilewright::cpu
