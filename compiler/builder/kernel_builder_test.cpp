@@ -52,7 +52,7 @@ TEST_F(KernelBuilderTest, BuildsTheFusedGemm) {
       HasSubstr(
           "func.func @kernel(%arg0: !tile.buffer<1000x1024xf16, global> {tile.name = \"A\"}"));
   EXPECT_THAT(text, HasSubstr("tile.launch (%arg4, %arg5) in (%c16, %c16) threads(128)"));
-  EXPECT_THAT(text, HasSubstr("tile.alloc \"A_shared\" : <64x32xf16, shared>"));
+  EXPECT_THAT(text, HasSubstr("tile.alloc \"A_shared\" : !tile.buffer<64x32xf16, shared>"));
   EXPECT_THAT(text, HasSubstr("= %c0 to %c32 step %c1 pipelined(3) {"));
   EXPECT_THAT(text, HasSubstr("] [64, 32] : !tile.buffer<1000x1024xf16, global> to %"));
   EXPECT_THAT(text, HasSubstr("tile.gemm"));

@@ -59,7 +59,7 @@ TEST_F(MemoryTest, AVariableHasNoIndexOrOne) {
   Value two = line().load(v, at({int64_t{0}}));
   line().store(v, {}, b.binary("add", one, two));
   std::string text = finishedText();
-  EXPECT_THAT(text, HasSubstr("tile.alloc \"v\" : <si32, var>"));
+  EXPECT_THAT(text, HasSubstr("tile.alloc \"v\" : !tile.buffer<si32, var>"));
   EXPECT_THAT(text, HasSubstr("tile.store %c7_i32, %0[]"));
 }
 

@@ -261,7 +261,7 @@ mlir::Value emitIntegerUnary(Emitter emit, UnaryOp op, mlir::Value x, bool isSig
 
 } // namespace
 
-Common commonOf(const Construction& state, Value left, Value right) {
+Promoted promoteBoth(const Construction& state, Value left, Value right) {
   const ValueRecord& a = state.record(left);
   const ValueRecord& b = state.record(right);
   if (a.isLiteral && b.isLiteral) {
@@ -270,7 +270,7 @@ Common commonOf(const Construction& state, Value left, Value right) {
     return {isReal ? Dtype::float32() : wider, false, true};
   }
   bool isIndex = a.isIndex || b.isIndex;
-  auto beside = [&](const ValueRecord& literal, Dtype other) -> Common {
+  auto beside = [&](const ValueRecord& literal, Dtype other) -> Promoted {
     if (literal.constant->isReal) {
       bool isDouble = other.kind() == ScalarKind::Float64;
       return {isDouble ? other : promote(Dtype::float32(), other), false, false};
@@ -287,9 +287,9 @@ Common commonOf(const Construction& state, Value left, Value right) {
   return {dtype, isIndex && dtype == Dtype::int32(), false};
 }
 
-mlir::Value toCommon(Construction& state, Value value, const Common& common) {
-  if (!common.isIndex)
-    return state.toIr(value, common.dtype);
+mlir::Value toPromoted(Construction& state, Value value, const Promoted& promoted) {
+  if (!promoted.isIndex)
+    return state.toIr(value, promoted.dtype);
   const ValueRecord& entry = state.record(value);
   if (entry.constant)
     return state.constantIr(*entry.constant, state.ir.getIndexType());

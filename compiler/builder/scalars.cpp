@@ -11,9 +11,9 @@
 namespace tilewright {
 
 using builder::BinaryOp;
-using builder::Common;
 using builder::Constant;
 using builder::FrameKind;
+using builder::Promoted;
 using builder::UnaryOp;
 using builder::ValueRecord;
 
@@ -104,32 +104,33 @@ mlir::Value integerPower(builder::Construction& state, mlir::Value base, int64_t
 }
 
 /// A constant in a common dtype; literals keep all their digits beside literals.
-std::optional<Constant> foldToCommon(const builder::Construction& state, Value value,
-                                     const Common& common) {
+std::optional<Constant> foldToPromoted(const builder::Construction& state, Value value,
+                                       const Promoted& promoted) {
   const ValueRecord& record = state.record(value);
   if (!record.constant)
     return std::nullopt;
-  Dtype to = common.isLiteral && common.dtype.isFloat() ? Dtype(ScalarKind::Float64) : common.dtype;
-  if (!common.dtype.isFloat() && (common.isLiteral || common.isIndex))
+  Dtype to =
+      promoted.isLiteral && promoted.dtype.isFloat() ? Dtype(ScalarKind::Float64) : promoted.dtype;
+  if (!promoted.dtype.isFloat() && (promoted.isLiteral || promoted.isIndex))
     return record.constant;
   return foldCast(*record.constant, value.dtype(), to);
 }
 
 std::optional<Value> foldToValue(builder::Construction& state, BinaryOp op, Value left, Value right,
-                                 const Common& common) {
-  auto a = foldToCommon(state, left, common), b = foldToCommon(state, right, common);
+                                 const Promoted& promoted) {
+  auto a = foldToPromoted(state, left, promoted), b = foldToPromoted(state, right, promoted);
   if (!a || !b)
     return std::nullopt;
-  bool isWide = common.isLiteral && !common.dtype.isFloat();
+  bool isWide = promoted.isLiteral && !promoted.dtype.isFloat();
   Dtype dtype =
-      common.isLiteral && common.dtype.isFloat() ? Dtype(ScalarKind::Float64) : common.dtype;
+      promoted.isLiteral && promoted.dtype.isFloat() ? Dtype(ScalarKind::Float64) : promoted.dtype;
   auto folded = foldBinary(op, *a, *b, dtype, isWide);
   if (!folded)
     return std::nullopt;
   if (isComparison(op) || isLogical(op))
     return state.addConstant(*folded, Dtype::boolean());
-  Dtype result = isWide ? builder::literalAlone(folded->integer) : common.dtype;
-  return state.addConstant(*folded, result, common.isLiteral);
+  Dtype result = isWide ? builder::literalAlone(folded->integer) : promoted.dtype;
+  return state.addConstant(*folded, result, promoted.isLiteral);
 }
 
 /// Shapes of tensors may be made of sums and products of symbols.
@@ -163,36 +164,37 @@ Value KernelBuilder::binary(std::string_view name, Value left, Value right) {
     state->error("there is no operator '" + std::string(name) + "'");
     return {};
   }
-  Common common = commonOf(*state, left, right);
+  Promoted promoted = promoteBoth(*state, left, right);
   if (builder::isShift(*op) && !state->record(left).isLiteral && !left.dtype().isFloat() &&
       !right.dtype().isFloat() && left.dtype().kind() != ScalarKind::Bool)
-    common = {left.dtype(), state->record(left).isIndex, false}; // the distance changes no dtype
+    promoted = {left.dtype(), state->record(left).isIndex, false}; // the distance changes no dtype
   bool isBits = *op == BinaryOp::And || *op == BinaryOp::Or || *op == BinaryOp::Xor;
-  if (common.dtype.kind() == ScalarKind::Bool && !isBits && !isComparison(*op))
-    common.dtype = Dtype::int32();
-  if (builder::isReal(*op) && *op != BinaryOp::Div && common.isLiteral)
-    common.dtype = Dtype::float32();
-  if (*op == BinaryOp::Div && common.isLiteral) // of two Python numbers, as in Python
-    common.dtype = Dtype::float32();
+  if (promoted.dtype.kind() == ScalarKind::Bool && !isBits && !isComparison(*op))
+    promoted.dtype = Dtype::int32();
+  if (builder::isReal(*op) && *op != BinaryOp::Div && promoted.isLiteral)
+    promoted.dtype = Dtype::float32();
+  if (*op == BinaryOp::Div && promoted.isLiteral) // of two Python numbers, as in Python
+    promoted.dtype = Dtype::float32();
   if (isLogical(*op))
-    common = {Dtype::boolean(), false, false};
-  common.dtype = builder::computeDtype(common.dtype);
-  if (std::string why = refuse(*state, *op, right, common.dtype); !why.empty()) {
+    promoted = {Dtype::boolean(), false, false};
+  promoted.dtype = builder::computeDtype(promoted.dtype);
+  if (std::string why = refuse(*state, *op, right, promoted.dtype); !why.empty()) {
     state->error(message(*state, *op, left, right, why));
     return {};
   }
-  if (auto folded = foldToValue(*state, *op, left, right, common))
+  if (auto folded = foldToValue(*state, *op, left, right, promoted))
     return *folded;
   bool isLogical = builder::isLogical(*op);
-  mlir::Value a = isLogical ? state->toBool(left) : toCommon(*state, left, common);
-  if (*op == BinaryOp::Pow && !common.dtype.isFloat())
-    return state->add(integerPower(*state, a, state->record(right).constant->integer, common.dtype),
-                      common.dtype, common.isIndex);
-  mlir::Value b = isLogical ? state->toBool(right) : toCommon(*state, right, common);
-  mlir::Value result = emitBinary(*state, *op, a, b, common.dtype);
+  mlir::Value a = isLogical ? state->toBool(left) : toPromoted(*state, left, promoted);
+  if (*op == BinaryOp::Pow && !promoted.dtype.isFloat())
+    return state->add(
+        integerPower(*state, a, state->record(right).constant->integer, promoted.dtype),
+        promoted.dtype, promoted.isIndex);
+  mlir::Value b = isLogical ? state->toBool(right) : toPromoted(*state, right, promoted);
+  mlir::Value result = emitBinary(*state, *op, a, b, promoted.dtype);
   if (isComparison(*op) || isLogical)
     return state->add(result, Dtype::boolean());
-  Value value = state->add(result, common.dtype, common.isIndex);
+  Value value = state->add(result, promoted.dtype, promoted.isIndex);
   trackAffine(*state, *op, left, right, value);
   return value;
 }
@@ -246,7 +248,7 @@ Value KernelBuilder::unary(std::string_view name, Value operand) {
   bool isIndex = record.isIndex && *dtype == Dtype::int32();
   mlir::Value value = *op == UnaryOp::LogicalNot
                           ? state->toBool(operand)
-                          : toCommon(*state, operand, {*dtype, isIndex, false});
+                          : toPromoted(*state, operand, {*dtype, isIndex, false});
   mlir::Value result = emitUnary(*state, *op, value, *dtype);
   return state->add(result, isClassification(*op) ? Dtype::boolean() : *dtype, isIndex);
 }
@@ -292,11 +294,12 @@ Value KernelBuilder::select(Value condition, Value whenTrue, Value whenFalse) {
   bool hasCondition = state->isUsable(condition), hasTrue = state->isUsable(whenTrue);
   if (!state->isUsable(whenFalse) || !hasCondition || !hasTrue)
     return {};
-  Common common = commonOf(*state, whenTrue, whenFalse);
-  mlir::Value a = toCommon(*state, whenTrue, common), b = toCommon(*state, whenFalse, common);
+  Promoted promoted = promoteBoth(*state, whenTrue, whenFalse);
+  mlir::Value a = toPromoted(*state, whenTrue, promoted),
+              b = toPromoted(*state, whenFalse, promoted);
   mlir::Value chosen = state->ir.createOrFold<mlir::arith::SelectOp>(
       state->location(), state->toBool(condition), a, b);
-  return state->add(chosen, common.dtype, common.isIndex);
+  return state->add(chosen, promoted.dtype, promoted.isIndex);
 }
 
 void KernelBuilder::beginSelect(Value condition) {
@@ -355,9 +358,9 @@ bool isSafe(mlir::Block& block) {
 }
 
 mlir::Value convertAtEnd(builder::Construction& state, mlir::Block* block, Value value,
-                         const Common& common) {
+                         const Promoted& promoted) {
   state.ir.setInsertionPoint(block->getTerminator());
-  return toCommon(state, value, common);
+  return toPromoted(state, value, promoted);
 }
 
 /// An `if` without results becomes one that gives a value, or, where both sides are harmless, a
@@ -395,12 +398,12 @@ Value KernelBuilder::endSelect(Value whenFalse) {
   auto op = mlir::cast<mlir::scf::IfOp>(frame->op);
   if (frame->isPoisoned || !isUsable)
     return {};
-  Common common = commonOf(*state, frame->whenTrue, whenFalse);
-  mlir::Value a = convertAtEnd(*state, op.thenBlock(), frame->whenTrue, common);
-  mlir::Value b = convertAtEnd(*state, op.elseBlock(), whenFalse, common);
+  Promoted promoted = promoteBoth(*state, frame->whenTrue, whenFalse);
+  mlir::Value a = convertAtEnd(*state, op.thenBlock(), frame->whenTrue, promoted);
+  mlir::Value b = convertAtEnd(*state, op.elseBlock(), whenFalse, promoted);
   mlir::Value chosen = finishChoice(*state, op, a, b);
   state->resumeAtInnermost();
-  return state->add(chosen, common.dtype, common.isIndex);
+  return state->add(chosen, promoted.dtype, promoted.isIndex);
 }
 
 } // namespace tilewright

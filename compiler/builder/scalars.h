@@ -7,15 +7,15 @@
 namespace tilewright::builder {
 
 /// What two operands are computed in.
-struct Common {
+struct Promoted {
   Dtype dtype;
   bool isIndex = false;   // int32 in 64 bits
   bool isLiteral = false; // both are literals
 };
-Common commonOf(const Construction& state, Value left, Value right);
+Promoted promoteBoth(const Construction& state, Value left, Value right);
 
 /// The operand in the common type.
-mlir::Value toCommon(Construction& state, Value value, const Common& common);
+mlir::Value toPromoted(Construction& state, Value value, const Promoted& promoted);
 
 /// Both operands have the type of `dtype`, or index; the result too, or i1 for comparisons.
 mlir::Value emitBinary(Construction& state, BinaryOp op, mlir::Value left, mlir::Value right,
