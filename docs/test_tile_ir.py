@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The kernels in tile-ir.md are the lit tests of compiler/ir/kernels, word for word."""
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+BLOCK = re.compile(r"<!-- (compiler/\S+\.mlir) -->\n\n```mlir\n(.*?)```\n", re.S)
+
+
+def test_kernels_are_those_of_the_lit_tests() -> None:
+    """A test's own first comment lines are not part of its kernel."""
+    blocks = BLOCK.findall((ROOT / "docs/tile-ir.md").read_text())
+    for path, shown in blocks:
+        text = (ROOT / path).read_text()
+        kernel = re.sub(r"\A(//[^\n]*\n|\n)*", "", text)
+        assert shown == kernel, f"docs/tile-ir.md differs from {path}"
+    folder = ROOT / "compiler/ir/kernels"
+    assert {path for path, _ in blocks} == {str(f.relative_to(ROOT)) for f in folder.glob("*.mlir")}
