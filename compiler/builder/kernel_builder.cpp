@@ -3,6 +3,7 @@
 #include "compiler/builder/built_kernel.h"
 #include "compiler/builder/construction.h"
 #include "compiler/builder/element_types.h"
+#include "compiler/ir/place_of.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
@@ -303,14 +304,6 @@ Value KernelBuilder::blockBinding(int dim) {
 // End
 
 namespace {
-
-Place placeOf(mlir::Location location) {
-  if (auto range = location->findInstanceOf<mlir::FileLineColRange>())
-    return {range.getFilename().str(), int32_t(range.getStartLine()),
-            int32_t(range.getStartColumn()),
-            range.getEndColumn() > range.getStartColumn() ? int32_t(range.getEndColumn()) : 0};
-  return {};
-}
 
 /// Gives the function its arguments: tensors and scalars as declared, then the symbols.
 void completeSignature(builder::Construction& state) {

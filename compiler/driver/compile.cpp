@@ -2,23 +2,21 @@
 #include "tilewright/compile.h"
 
 #include "compiler/builder/built_kernel.h"
+#include "compiler/driver/convert_diagnostic.h"
+#include "compiler/ir/place_of.h"
 #include "compiler/targets/cpu/check_kernel.h"
 #include "compiler/targets/cpu/pipeline.h"
 
 namespace tilewright {
 namespace {
 
-using cpu::placeOf;
-
-Diagnostic convert(mlir::Diagnostic& from) {
-  Diagnostic result;
-  result.severity = from.getSeverity() == mlir::DiagnosticSeverity::Error ? Severity::Internal
-                                                                          : Severity::Warning;
-  result.place = placeOf(from.getLocation());
-  result.message = from.str();
-  for (mlir::Diagnostic& note : from.getNotes())
-    result.notes.push_back({placeOf(note.getLocation()), note.str()});
-  return result;
+/// What has no place of its own, such as an unknown target, is told at the kernel's first line.
+void addPlaces(const BuiltKernel& kernel, std::vector<Diagnostic>& diagnostics) {
+  auto guard = kernel.lock();
+  for (auto function : kernel.module().getOps<mlir::func::FuncOp>())
+    for (Diagnostic& diagnostic : diagnostics)
+      if (!diagnostic.place.isKnown())
+        diagnostic.place = placeOf(function.getLoc());
 }
 
 std::optional<Artifact> compileForCpu(const BuiltKernel& kernel, const CompileOptions& options,
@@ -46,7 +44,7 @@ std::optional<Artifact> compileForCpu(const BuiltKernel& kernel, const CompileOp
     return std::nullopt;
   cpu::prepareContext(*original.getContext());
   mlir::ScopedDiagnosticHandler handler(original.getContext(), [&](mlir::Diagnostic& diagnostic) {
-    diagnostics.push_back(convert(diagnostic));
+    diagnostics.push_back(convertDiagnostic(diagnostic, Severity::Internal));
   });
   Artifact artifact;
   artifact.name = kernel.name();
@@ -67,13 +65,16 @@ std::optional<Artifact> compileForCpu(const BuiltKernel& kernel, const CompileOp
 
 std::optional<Artifact> compile(const KernelModule& kernel, const CompileOptions& options,
                                 std::vector<Diagnostic>& diagnostics) {
+  std::optional<Artifact> artifact;
   if (options.target == "cpu")
-    return compileForCpu(BuiltKernel::of(kernel), options, diagnostics);
-  diagnostics.push_back({Severity::Unsupported,
-                         {},
-                         "there is no target '" + options.target + "' yet; only 'cpu'",
-                         {}});
-  return std::nullopt;
+    artifact = compileForCpu(BuiltKernel::of(kernel), options, diagnostics);
+  else
+    diagnostics.push_back({Severity::Unsupported,
+                           {},
+                           "there is no target '" + options.target + "' yet; only 'cpu'",
+                           {}});
+  addPlaces(BuiltKernel::of(kernel), diagnostics);
+  return artifact;
 }
 
 std::string hostCpu() {

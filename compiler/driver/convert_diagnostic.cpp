@@ -1,15 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/driver/convert_diagnostic.h"
 
-#include "mlir/IR/Location.h"
+#include "compiler/ir/place_of.h"
 
 namespace tilewright {
-
-Place placeOf(mlir::Location location) {
-  if (auto place = location->findInstanceOf<mlir::FileLineColLoc>())
-    return {place.getFilename().str(), int32_t(place.getLine()), int32_t(place.getColumn()), 0};
-  return {};
-}
 
 Diagnostic convertDiagnostic(mlir::Diagnostic& from, Severity errors) {
   Diagnostic result;
@@ -19,6 +13,8 @@ Diagnostic convertDiagnostic(mlir::Diagnostic& from, Severity errors) {
   result.message = from.str();
   for (mlir::Diagnostic& note : from.getNotes())
     result.notes.push_back({placeOf(note.getLocation()), note.str()});
+  for (Note& site : callSitesOf(from.getLocation()))
+    result.notes.push_back(std::move(site));
   return result;
 }
 

@@ -8,9 +8,6 @@
 
 namespace tilewright {
 
-/// The innermost file, line and column of a location; unknown if it has none.
-Place placeOf(mlir::Location location);
-
 /// `errors` is the kind of fault that an error is: the user's where the interpreter runs a kernel,
 /// internal where a pass fails after all checks.
 Diagnostic convertDiagnostic(mlir::Diagnostic& from, Severity errors);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/targets/cpu/check_kernel.h"
 
+#include "compiler/ir/place_of.h"
 #include "compiler/ir/tile.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
@@ -98,12 +99,6 @@ std::string refuseOp(Operation* op) {
 }
 
 } // namespace
-
-Place placeOf(Location location) {
-  if (auto place = location->findInstanceOf<FileLineColLoc>())
-    return {place.getFilename().str(), int32_t(place.getLine()), int32_t(place.getColumn()), 0};
-  return {};
-}
 
 std::vector<Diagnostic> checkKernel(func::FuncOp kernel) {
   std::vector<Diagnostic> found;

@@ -10,9 +10,6 @@
 
 namespace tilewright::cpu {
 
-/// The place of a location: its innermost file:line:column.
-Place placeOf(mlir::Location location);
-
 /// One diagnostic (Severity::Unsupported) for each op of the kernel that this target cannot
 /// compile.
 std::vector<Diagnostic> checkKernel(mlir::func::FuncOp kernel);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/targets/cpu/describe_kernel.h"
 
+#include "compiler/ir/place_of.h"
 #include "compiler/ir/structure_ops.h"
 
 #include <llvm/Support/JSON.h>
@@ -74,13 +75,11 @@ json::Object parameterToJson(const KernelArgument& argument) {
 json::Array assertsToJson(func::FuncOp kernel) {
   json::Array list;
   kernel.walk([&](tile::AssertOp op) {
-    json::Object entry{{"message", op.getMessage()}, {"file", ""}, {"line", 0}, {"column", 0}};
-    if (auto place = op.getLoc()->findInstanceOf<FileLineColLoc>()) {
-      entry["file"] = place.getFilename().str();
-      entry["line"] = int64_t(place.getLine());
-      entry["column"] = int64_t(place.getColumn());
-    }
-    list.push_back(std::move(entry));
+    Place place = placeOf(op.getLoc());
+    list.push_back(json::Object{{"message", op.getMessage()},
+                                {"file", place.file},
+                                {"line", int64_t(place.line)},
+                                {"column", int64_t(place.column)}});
   });
   return list;
 }
