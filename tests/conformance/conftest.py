@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a kernel on every target that runs here and compares: with each other, and with the caller's NumPy."""
+"""Runs a kernel on every target that runs here and compares: with each other, and with NumPy."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ import pytest
 import tilewright
 from tilewright import _compiler
 
-# Largest difference relative to the largest magnitude of the result. Half a unit in the last place of the type
-# is 2^-11 (f16), 2^-8 (bf16), 2^-24 (f32): a few roundings of the type are allowed, and for f32, which is also the
-# accumulator, the error of a sum of some hundred terms (Higham, Accuracy and Stability, 4.2).
+# Largest difference relative to the largest magnitude of the result. Half a unit in the last place
+# is 2^-11 (f16), 2^-8 (bf16), 2^-24 (f32): a few roundings of the type are allowed, and for f32,
+# which is also the accumulator, the error of a sum of some hundred terms (Higham, Accuracy and
+# Stability of Numerical Algorithms, section 4.2).
 TOLERANCE = {"float16": 2e-3, "bfloat16": 1.6e-2, "float32": 1e-5, "float64": 1e-12}
 
 Array = np.ndarray[Any, Any]
@@ -57,8 +58,8 @@ def check_close(actual: Array, expected: Array, what: str, tolerance: float | No
 
 
 class Agreement:
-    """`agree(kernel, arguments, {parameter number: expected array})`. Arguments are all parameters; arrays are
-    copied before each run."""
+    """`agree(kernel, arguments, {parameter number: expected array})`. Arguments are all parameters;
+    arrays are copied before each run."""
 
     def __call__(
         self,

@@ -159,7 +159,7 @@ def test_flash_attention(agree, random, causal):
         Q: T.Tensor((heads, length, dim), "float16"),
         K: T.Tensor((heads, length, dim), "float16"),
         V: T.Tensor((heads, length, dim), "float16"),
-        O: T.Tensor((heads, length, dim), "float16"),
+        Out: T.Tensor((heads, length, dim), "float16"),
     ):
         with T.Kernel(T.ceildiv(length, block), heads, threads=128) as (bx, head):
             q = T.alloc_shared((block, dim), "float16")
@@ -206,7 +206,7 @@ def test_flash_attention(agree, random, causal):
                 T.gemm(weight, v, out, policy=T.GemmWarpPolicy.FullRow)
             for i, j in T.Parallel(block, dim):
                 out[i, j] /= total[i]
-            T.copy(out, O[head, bx * block : (bx + 1) * block, :])
+            T.copy(out, Out[head, bx * block : (bx + 1) * block, :])
 
     q, k, v = (random.standard_normal((heads, length, dim)).astype(np.float16) for _ in range(3))
     score = q.astype(np.float64) @ k.astype(np.float64).transpose(0, 2, 1) * dim**-0.5
