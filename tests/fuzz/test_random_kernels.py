@@ -25,7 +25,7 @@ from tilewright import _compiler
 sys.path.insert(0, str(Path(__file__).parent))
 from random_kernels import RandomKernel, random_inputs, random_kernel  # noqa: E402
 
-CASES = int(os.environ.get("TILEWRIGHT_FUZZ_CASES", "150"))
+CASES = int(os.environ.get("TILEWRIGHT_FUZZ_CASES", "300"))
 SEED = 20261120
 FAILED = Path(__file__).parents[2] / "build" / "fuzz"
 
