@@ -117,8 +117,7 @@ std::vector<std::string> undefinedSymbols(llvm::StringRef object) {
   return names;
 }
 
-std::optional<std::vector<char>> linkLibrary(llvm::StringRef object, llvm::StringRef name,
-                                             std::string& problem) {
+std::optional<std::vector<char>> linkLibrary(llvm::StringRef object, std::string& problem) {
   auto needed = neededLibraries(object, problem);
   if (!needed)
     return std::nullopt;
@@ -128,11 +127,22 @@ std::optional<std::vector<char>> linkLibrary(llvm::StringRef object, llvm::Strin
     problem = "cannot write a temporary file to link the kernel";
     return std::nullopt;
   }
-  std::vector<std::string> arguments = {"ld.lld", "-shared", "--threads=1", "--hash-style=gnu",
-                                        "--eh-frame-hdr", "--build-id=none",
-                                        // GDB and perf read .symtab: keep it.
-                                        "-soname", ("lib" + name + ".so").str(), "-z", "relro",
-                                        "-z", "noexecstack", "-o", output, input, "--no-as-needed"};
+  // No build id and no name of its own: the file's name is the caller's choice. .symtab stays, for
+  // gdb and perf.
+  std::vector<std::string> arguments = {"ld.lld",
+                                        "-shared",
+                                        "--threads=1",
+                                        "--hash-style=gnu",
+                                        "--eh-frame-hdr",
+                                        "--build-id=none",
+                                        "-z",
+                                        "relro",
+                                        "-z",
+                                        "noexecstack",
+                                        "-o",
+                                        output,
+                                        input,
+                                        "--no-as-needed"};
   for (llvm::StringRef library : *needed) {
     const std::string stub = folder.file(library);
     folder.write(stub, makeElfStub(library, machineOf(object)));

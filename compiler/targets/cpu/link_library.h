@@ -18,7 +18,6 @@ std::vector<std::string> undefinedSymbols(llvm::StringRef object);
 /// symbol that is not in external_symbols.cpp, or if the linker fails. Temporary files live in a
 /// fresh folder of the system's temporary folder, in memory where the system has /dev/shm.
 /// Thread-safe (one at a time).
-std::optional<std::vector<char>> linkLibrary(llvm::StringRef object, llvm::StringRef name,
-                                             std::string& problem);
+std::optional<std::vector<char>> linkLibrary(llvm::StringRef object, std::string& problem);
 
 } // namespace tilewright::cpu

@@ -4,6 +4,7 @@
 #include "compiler/ir/structure_ops.h"
 #include "compiler/passes/passes.h"
 #include "compiler/targets/cpu/attributes.h"
+#include "compiler/targets/cpu/c_entry.h"
 #include "compiler/targets/cpu/describe_kernel.h"
 #include "compiler/targets/cpu/emit_object.h"
 #include "compiler/targets/cpu/link_library.h"
@@ -197,9 +198,8 @@ bool compileModule(ModuleOp original, Session& session) {
   numberAsserts(*module);
   if (!lowerToLlvmDialect(*module, session))
     return false;
-  const auto scratch = (*module)->getAttrOfType<IntegerAttr>(kScratchBytesAttr);
-  session.manifest =
-      makeManifest(kernel, "cpu", session.machine.name, scratch ? scratch.getInt() : 0);
+  const auto scratch = (*module)->getAttrOfType<IntegerAttr>(kScratchBytesAttr).getInt();
+  session.manifest = makeManifest(kernel, "cpu", session.machine.name, scratch);
   session.header = makeHeader(kernel);
 
   llvm::LLVMContext context;
@@ -207,6 +207,7 @@ bool compileModule(ModuleOp original, Session& session) {
   if (!code)
     return false;
   std::unique_ptr<llvm::TargetMachine> target = createTargetMachine(session.machine);
+  addCEntry(*code, name, kernelArguments(kernel), scratch);
   prepareModule(*code, *target, session);
   if (session.isCancelled()) {
     session.problem = "cancelled";
@@ -214,7 +215,7 @@ bool compileModule(ModuleOp original, Session& session) {
   }
   const std::string object = makeObject(*code, *target, session);
   Timer timer(session, "link");
-  std::optional<std::vector<char>> library = linkLibrary(object, name, session.problem);
+  std::optional<std::vector<char>> library = linkLibrary(object, session.problem);
   if (library)
     session.library = std::move(*library);
   return library.has_value();

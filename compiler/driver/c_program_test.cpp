@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// A kernel's library and header, used from a C program of 20 lines: no runtime, no MLIR, no Python.
+#include "compiler/driver/compiled_kernel.h"
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+namespace tilewright {
+namespace {
+
+namespace fs = std::filesystem;
+
+const char* const kernelText = R"(
+func.func @saxpy(%x: !tile.buffer<?xf32, global> {tile.name = "x", tile.shape = affine_map<()[N] -> (N)>},
+                 %scale: f32 {tile.name = "scale"},
+                 %y: !tile.buffer<?xf32, global> {tile.name = "y", tile.shape = affine_map<()[N] -> (N)>},
+                 %N: index {tile.symbol = "N"}) attributes {tile.kernel} {
+  %c64 = arith.constant 64 : index
+  %limit = arith.constant 100.0 : f32
+  %g = arith.ceildivui %N, %c64 : index
+  tile.launch (%b) in (%g) threads(128) {
+    %s = tile.alloc "s" : !tile.buffer<64xf32, shared>
+    %m = arith.muli %b, %c64 : index
+    %ok = arith.cmpf olt, %scale, %limit : f32
+    tile.assert %ok, "the scale is below 100"
+    tile.copy %x[%m] [64] : !tile.buffer<?xf32, global> to %s : !tile.buffer<64xf32, shared>
+    tile.parallel (%i) in [64] {
+      %v = tile.load %s[%i] : !tile.buffer<64xf32, shared>
+      %w = arith.mulf %v, %scale : f32
+      %k = arith.addi %m, %i : index
+      %u = tile.load %y[%k] : !tile.buffer<?xf32, global>
+      %r = arith.addf %u, %w : f32
+      tile.store %r, %y[%k] : !tile.buffer<?xf32, global>
+    }
+  }
+  return
+})";
+
+const char* const program = R"(
+#include "kernel.h"
+#include <stdio.h>
+#ifdef PARALLEL
+static int calls = 0;
+void tilewright_parallel_for(int64_t count, void (*body)(void*, int64_t, int64_t), void* context) {
+  for (int64_t i = 0; i < count; ++i, ++calls)
+    body(context, i, i + 1);
+}
+#else
+static int calls = 4;
+#endif
+int main(void) {
+  float x[200], y[200];
+  for (int i = 0; i < 200; ++i)
+    x[i] = i, y[i] = 1;
+  if (saxpy(x, 0.5f, y, 200) != 0 || calls != 4)
+    return 1;
+  for (int i = 0; i < 200; ++i)
+    if (y[i] != 0.5f * i + 1)
+      return 2;
+  return saxpy(x, 1000.0f, y, 200) == 2 ? 0 : 3;
+})";
+
+class CProgramTest : public testing::Test {
+protected:
+  void SetUp() override {
+    folder = fs::temp_directory_path() / ("tilewright_c_" + std::to_string(getpid()));
+    fs::create_directories(folder);
+  }
+  void TearDown() override {
+    fs::remove_all(folder);
+  }
+
+  void write(const std::string& name, const std::string& text) const {
+    std::ofstream(folder / name, std::ios::binary) << text;
+  }
+
+  /// Compiles the kernel for `cpu` into libkernel.so and kernel.h.
+  void makeLibrary(const std::string& cpu) const {
+    auto kernel = kernelFromText(kernelText);
+    CompileOptions options;
+    options.cpu = cpu;
+    std::vector<Diagnostic> diagnostics;
+    auto artifact = compile(*kernel, options, diagnostics);
+    ASSERT_TRUE(artifact.has_value());
+    write("libkernel.so", std::string(artifact->library.data(), artifact->library.size()));
+    write("kernel.h", artifact->header);
+    write("main.c", program);
+  }
+
+  int shell(const std::string& command) const {
+    const int status = std::system(("cd " + folder.string() + " && " + command).c_str());
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+
+  fs::path folder;
+};
+
+TEST_F(CProgramTest, CallsTheKernelInItsOwnThread) {
+  makeLibrary("native");
+  ASSERT_EQ(shell("cc -Wall -Werror -std=c11 main.c ./libkernel.so -o program"), 0);
+  EXPECT_EQ(shell("./program"), 0);
+}
+
+TEST_F(CProgramTest, HandsBlocksToTheProgramsOwnLoop) {
+  makeLibrary("avx2");
+  ASSERT_EQ(
+      shell("cc -DPARALLEL -Wall -Werror -std=c11 -rdynamic main.c ./libkernel.so -o program"), 0);
+  EXPECT_EQ(shell("./program"), 0);
+}
+
+TEST_F(CProgramTest, HeaderIsCPlusPlusToo) {
+  makeLibrary("native");
+  EXPECT_EQ(shell("c++ -Wall -Werror -std=c++17 -fsyntax-only -x c++ kernel.h"), 0);
+}
+
+} // namespace
+} // namespace tilewright

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/targets/cpu/c_entry.h"
+
+#include "tilewright/kernel_abi.h"
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Module.h>
+
+#include <cstddef>
+
+namespace tilewright::cpu {
+namespace {
+
+using namespace llvm;
+
+/// Results of the entry.
+constexpr int noMemory = 1, assertFailed = 2;
+
+class EntryBuilder {
+public:
+  EntryBuilder(Module& module, StringRef name, int64_t scratchBytes)
+      : module(module), name(name), scratchBytes(scratchBytes), builder(module.getContext()),
+        pointer(builder.getPtrTy()), wide(builder.getInt64Ty()), narrow(builder.getInt32Ty()) {}
+
+  void build(ArrayRef<KernelArgument> arguments) {
+    Function* entry = startFunction(name, narrow, parameterTypes(arguments), false);
+    Value* slots = builder.CreateAlloca(wide, builder.getInt64(arguments.size() + 1), "slots");
+    for (const KernelArgument& argument : arguments)
+      builder.CreateStore(entry->getArg(parameterNumber(arguments, argument)),
+                          at(slots, 8 * int64_t(argument.slot)));
+    Value* launch = builder.CreateAlloca(wide, builder.getInt64(sizeof(TwLaunch) / 8), "launch");
+    builder.CreateMemSet(launch, builder.getInt8(0), sizeof(TwLaunch), Align(8));
+    builder.CreateStore(leaveFunction(), at(launch, offsetof(TwLaunch, leave)));
+    Value* grid = at(launch, offsetof(TwLaunch, grid));
+    builder.CreateCall(module.getFunction((name + "_grid").str()), {slots, grid});
+    Value* count = builder.getInt64(1);
+    for (int64_t dim = 0; dim < 3; ++dim)
+      count = builder.CreateMul(count, builder.CreateLoad(wide, at(grid, 8 * dim)));
+
+    // What a part of the grid needs: slots, launch, and a flag that memory ran out.
+    Value* context = builder.CreateAlloca(wide, builder.getInt64(3), "context");
+    builder.CreateStore(slots, at(context, 0));
+    builder.CreateStore(launch, at(context, 8));
+    builder.CreateStore(builder.getInt64(0), at(context, 16));
+    runParts(entry, count, context);
+    Value* failed = builder.CreateLoad(narrow, at(context, 16));
+    Value* error = builder.CreateLoad(narrow, at(launch, offsetof(TwLaunch, device_error)));
+    Value* code = builder.CreateSelect(builder.CreateIsNotNull(error),
+                                       builder.getInt32(assertFailed), builder.getInt32(0));
+    builder.CreateRet(
+        builder.CreateSelect(builder.CreateIsNotNull(failed), builder.getInt32(noMemory), code));
+  }
+
+private:
+  /// Tensors as addresses; floats that C has no type for as their bits.
+  Type* parameterType(const KernelArgument& argument) {
+    if (argument.kind == KernelArgument::Tensor)
+      return pointer;
+    if (argument.kind == KernelArgument::Symbol || argument.element.isIndex())
+      return wide;
+    if (argument.element.isF32())
+      return builder.getFloatTy();
+    if (argument.element.isF64())
+      return builder.getDoubleTy();
+    return builder.getIntNTy(std::max(8u, argument.element.getIntOrFloatBitWidth()));
+  }
+
+  SmallVector<Type*> parameterTypes(ArrayRef<KernelArgument> arguments) {
+    SmallVector<Type*> types;
+    for (const KernelArgument& argument : arguments)
+      types.push_back(parameterType(argument));
+    return types;
+  }
+
+  /// Symbols stand after all others in the signature already.
+  static unsigned parameterNumber(ArrayRef<KernelArgument> arguments,
+                                  const KernelArgument& argument) {
+    return unsigned(&argument - arguments.begin());
+  }
+
+  Function* startFunction(const Twine& functionName, Type* result, ArrayRef<Type*> parameters,
+                          bool isInternal) {
+    auto* type = FunctionType::get(result, parameters, /*isVarArg=*/false);
+    auto* function = Function::Create(
+        type, isInternal ? GlobalValue::InternalLinkage : GlobalValue::ExternalLinkage,
+        functionName, module);
+    builder.SetInsertPoint(BasicBlock::Create(module.getContext(), "", function));
+    return function;
+  }
+
+  Value* at(Value* base, int64_t bytes) {
+    return builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), base, uint64_t(bytes));
+  }
+
+  /// TwLaunch::leave returns here; a kernel whose `leave` returns ends at once.
+  Function* leaveFunction() {
+    IRBuilderBase::InsertPointGuard guard(builder);
+    Function* function = startFunction(name + "_leave", builder.getVoidTy(), {pointer}, true);
+    builder.CreateRetVoid();
+    return function;
+  }
+
+  void runParts(Function* entry, Value* count, Value* context) {
+    Function* part = partFunction();
+    auto* type = FunctionType::get(builder.getVoidTy(), {wide, pointer, pointer}, false);
+    auto* parallelFor =
+        Function::Create(type, GlobalValue::ExternalWeakLinkage, "tilewright_parallel_for", module);
+    BasicBlock* parallel = BasicBlock::Create(module.getContext(), "parallel", entry);
+    BasicBlock* serial = BasicBlock::Create(module.getContext(), "serial", entry);
+    BasicBlock* done = BasicBlock::Create(module.getContext(), "done", entry);
+    builder.CreateCondBr(builder.CreateIsNotNull(parallelFor), parallel, serial);
+    builder.SetInsertPoint(parallel);
+    builder.CreateCall(parallelFor, {count, part, context});
+    builder.CreateBr(done);
+    builder.SetInsertPoint(serial);
+    builder.CreateCall(part, {context, builder.getInt64(0), count});
+    builder.CreateBr(done);
+    builder.SetInsertPoint(done);
+  }
+
+  /// void part(context, begin, end): these blocks, with scratch memory of their own.
+  Function* partFunction() {
+    IRBuilderBase::InsertPointGuard guard(builder);
+    Function* function =
+        startFunction(name + "_part", builder.getVoidTy(), {pointer, wide, wide}, true);
+    Value* context = function->getArg(0);
+    auto allocate = module.getOrInsertFunction("malloc", FunctionType::get(pointer, {wide}, false));
+    auto release = module.getOrInsertFunction(
+        "free", FunctionType::get(builder.getVoidTy(), {pointer}, false));
+    Value* memory = builder.CreateCall(allocate, {builder.getInt64(uint64_t(scratchBytes) + 64)});
+    BasicBlock* run = BasicBlock::Create(module.getContext(), "run", function);
+    BasicBlock* fail = BasicBlock::Create(module.getContext(), "fail", function);
+    builder.CreateCondBr(builder.CreateIsNull(memory), fail, run);
+    builder.SetInsertPoint(fail);
+    builder.CreateStore(builder.getInt32(1), at(context, 16));
+    builder.CreateRetVoid();
+    builder.SetInsertPoint(run);
+    Value* mask = builder.getInt64(~uint64_t(63));
+    Value* scratch =
+        builder.CreateIntrinsic(Intrinsic::ptrmask, {pointer, wide}, {at(memory, 63), mask});
+    Value* slots = builder.CreateLoad(pointer, at(context, 0));
+    Value* launch = builder.CreateLoad(pointer, at(context, 8));
+    builder.CreateCall(module.getFunction((name + "_blocks").str()),
+                       {slots, scratch, function->getArg(1), function->getArg(2), launch});
+    builder.CreateCall(release, {memory});
+    builder.CreateRetVoid();
+    return function;
+  }
+
+  Module& module;
+  StringRef name;
+  int64_t scratchBytes;
+  IRBuilder<> builder;
+  Type *pointer, *wide, *narrow;
+};
+
+} // namespace
+
+void addCEntry(Module& module, StringRef name, ArrayRef<KernelArgument> arguments,
+               int64_t scratchBytes) {
+  EntryBuilder(module, name, scratchBytes).build(arguments);
+}
+
+} // namespace tilewright::cpu

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The C function by which a kernel's library is called without our runtime.
+#pragma once
+
+#include "compiler/targets/cpu/kernel_arguments.h"
+
+namespace llvm {
+class Module;
+}
+
+namespace tilewright::cpu {
+
+/// Adds `int32_t NAME(...)` to a module that holds NAME_grid and NAME_blocks. It takes the tensors'
+/// addresses and the scalars in the order of the signature, then the symbols; it returns 0, 1 if
+/// there is no memory for the buffers on chip, or 2 if a device_assert failed. The blocks run in
+/// the calling thread, or by `tilewright_parallel_for` if the program defines that (it is a weak
+/// symbol).
+void addCEntry(llvm::Module& module, llvm::StringRef name, llvm::ArrayRef<KernelArgument> arguments,
+               int64_t scratchBytes);
+
+} // namespace tilewright::cpu
