@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/chips/ascend_chip.h"
 
+#include "compiler/chips/ascend_timing.h"
+
 #include <gtest/gtest.h>
 
 #include <set>
@@ -31,6 +33,16 @@ TEST(AscendChip, HalfPrecisionPeakIsThePublishedOne) {
   EXPECT_NEAR(peakTflops("910B2"), 353.9, 0.05);
   EXPECT_NEAR(peakTflops("910B3"), 294.9, 0.05);
   EXPECT_NEAR(peakTflops("910B4"), 245.8, 0.05);
+}
+
+TEST(AscendTiming, EveryConstantHasAValueAndASource) {
+  AscendTiming timing = arch2201Timing();
+  EXPECT_EQ(timingConstants().size() * sizeof(TimingConstant), sizeof(AscendTiming));
+  for (const NamedConstant& constant : timingConstants()) {
+    EXPECT_GT((timing.*constant.member).value, 0) << constant.name;
+    EXPECT_STRNE((timing.*constant.member).source, "") << constant.name;
+    EXPECT_FALSE(provenanceName((timing.*constant.member).provenance).empty());
+  }
 }
 
 } // namespace

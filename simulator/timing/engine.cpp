@@ -1,0 +1,502 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simulator/timing/engine.h"
+
+#include "simulator/timing/durations.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tilewright::ascend {
+namespace {
+
+constexpr double timeEpsilon = 1e-7; // cycles
+
+bool isTransfer(const TraceEvent& event) {
+  return (event.kind == TraceKind::Copy ||
+          (event.kind == TraceKind::Cube && CubeOp(event.op) == CubeOp::Fixpipe)) &&
+         (event.from == Space::GM || event.to == Space::GM);
+}
+
+std::string flagName(Pipe from, Pipe to, uint8_t id) {
+  return std::string(pipeLabel(from)) + "_" + pipeLabel(to) + " id " + std::to_string(id);
+}
+
+} // namespace
+
+TimingEngine::TimingEngine(const std::vector<TimedCore>& cores, const chips::AscendChip& chip,
+                           const chips::AscendTiming& timing)
+    : inputs(cores), timing(timing), memory(chip, timing), states(cores.size()) {
+  report.chip = chip.name;
+  report.clockMHz = chip.clockMHz;
+  report.cores.resize(cores.size());
+}
+
+void TimingEngine::wake(double time, uint32_t core, Pipe pipe, bool endsOperation) {
+  wakes.push({time, ++lastOrder, core, uint8_t(pipe), endsOperation});
+}
+
+TimingReport TimingEngine::run() {
+  for (uint32_t core = 0; core < states.size(); ++core) {
+    report.cores[core].name = inputs[core].name;
+    states[core].scalarFreeAt = timing.coreStartCycles;
+    for (PipeState& pipe : states[core].pipes)
+      pipe.idleSince = timing.coreStartCycles;
+    wake(timing.coreStartCycles, core, Pipe::S);
+  }
+  std::vector<Flow> ended;
+  for (;;) {
+    double change = memory.nextChange();
+    if (wakes.empty() && std::isinf(change))
+      break;
+    double next = std::max(now, wakes.empty() ? change : std::min(change, wakes.top().time));
+    now = next;
+    ended.clear();
+    memory.advance(now, ended);
+    for (const Flow& flow : ended)
+      endOperation(flow.core, Pipe(flow.pipe), flow.operation);
+    while (!wakes.empty() && wakes.top().time <= now + timeEpsilon) {
+      Wake one = wakes.top();
+      wakes.pop();
+      if (one.endsOperation)
+        endComputation(one.core, Pipe(one.pipe));
+      else if (Pipe(one.pipe) == Pipe::S)
+        stepScalar(one.core);
+      else
+        stepPipe(one.core, Pipe(one.pipe));
+    }
+  }
+  finish();
+  return std::move(report);
+}
+
+// --- the scalar unit ------------------------------------------------------------------------
+
+void TimingEngine::stepScalar(uint32_t core) {
+  CoreState& state = states[core];
+  const Trace& trace = *inputs[core].trace;
+  while (state.next < trace.size()) {
+    if (state.scalarFreeAt > now + timeEpsilon) {
+      wake(state.scalarFreeAt, core, Pipe::S);
+      return;
+    }
+    if (!issueNext(core, trace[state.next]))
+      return;
+    ++state.next;
+  }
+  if (isQuiet(core) && !state.isDone) {
+    state.isDone = true;
+    report.cores[core].endCycle = std::max(now, state.scalarFreeAt);
+  }
+}
+
+bool TimingEngine::issueNext(uint32_t core, const TraceEvent& event) {
+  CoreState& state = states[core];
+  auto spend = [&](double cycles) {
+    state.scalarFreeAt = now + cycles;
+    state.scalarBusy += cycles;
+  };
+  auto blocked = [&](std::string reason) {
+    state.waitsFor = std::move(reason);
+    return false;
+  };
+  switch (event.kind) {
+  case TraceKind::Scalar:
+    spend(timing.scalarAccessCycles);
+    return true;
+  case TraceKind::BarrierAll:
+    if (!isQuiet(core))
+      return blocked("all pipes");
+    spend(timing.flagIssueCycles);
+    return true;
+  case TraceKind::CrossWait:
+    return takeCross(core, event);
+  case TraceKind::SyncAll:
+    if (!isQuiet(core))
+      return blocked("all pipes");
+    raiseCross(core, {Pipe::S, event.id, true, 3});
+    spend(timing.flagIssueCycles);
+    return true;
+  case TraceKind::WaitFlag:
+    if (event.pipe == Pipe::S) {
+      auto& tokens = state.flags[unsigned(event.other)][unsigned(Pipe::S)][event.id % 16];
+      if (tokens.empty())
+        return blocked("flag " + flagName(event.other, Pipe::S, event.id));
+      tokens.pop_front();
+      spend(timing.flagIssueCycles);
+      return true;
+    }
+    break;
+  case TraceKind::SetFlag:
+  case TraceKind::CrossSet:
+    if (event.pipe == Pipe::S) {
+      spend(timing.flagIssueCycles);
+      raise(core, Pipe::S, {event.other, event.id, event.kind == TraceKind::CrossSet, event.mode},
+            -1);
+      return true;
+    }
+    break;
+  default:
+    break;
+  }
+  PipeState& pipe = state.pipes[unsigned(event.pipe)];
+  if (double(pipe.queue.size()) >= timing.queueDepth)
+    return blocked(std::string("room in the queue of ") + pipeLabel(event.pipe));
+  bool isOperation = event.kind == TraceKind::Vector || event.kind == TraceKind::Copy ||
+                     event.kind == TraceKind::Cube;
+  spend(isOperation ? timing.issueCycles : timing.flagIssueCycles);
+  pipe.queue.push_back(state.next);
+  wake(state.scalarFreeAt, core, event.pipe);
+  return true;
+}
+
+bool TimingEngine::takeCross(uint32_t core, const TraceEvent& event) {
+  CoreState& state = states[core];
+  auto& tokens = state.crossTokens[event.id % crossFlags];
+  if (tokens.empty()) {
+    state.waitsFor = event.id < 16 ? "cross-core flag " + std::to_string(event.id) : "SyncAll";
+    return false;
+  }
+  double ready = tokens.front().time;
+  tokens.pop_front();
+  state.scalarFreeAt = std::max(now, ready) + timing.flagIssueCycles;
+  state.scalarBusy += timing.flagIssueCycles;
+  return true;
+}
+
+bool TimingEngine::isQuiet(uint32_t core) const {
+  return std::all_of(
+      std::begin(states[core].pipes), std::end(states[core].pipes),
+      [](const PipeState& pipe) { return pipe.queue.empty() && pipe.running.empty(); });
+}
+
+// --- pipes ----------------------------------------------------------------------------------
+
+void TimingEngine::stepPipe(uint32_t core, Pipe pipe) {
+  PipeState& state = states[core].pipes[unsigned(pipe)];
+  bool tookAny = false;
+  while (!state.queue.empty()) {
+    uint32_t index = state.queue.front();
+    if (!executeHead(core, pipe, eventOf(core, index), index))
+      break;
+    state.queue.pop_front();
+    tookAny = true;
+  }
+  if (state.queue.empty() && state.running.empty())
+    state.waitsFor = "issue";
+  if (tookAny)
+    wake(now, core, Pipe::S); // room in the queue; all pipes may be quiet
+}
+
+bool TimingEngine::executeHead(uint32_t core, Pipe pipe, const TraceEvent& event, uint32_t index) {
+  PipeState& state = states[core].pipes[unsigned(pipe)];
+  switch (event.kind) {
+  case TraceKind::SetFlag:
+    signalWhenDone(core, pipe, {event.other, event.id, false, 0});
+    return true;
+  case TraceKind::CrossSet:
+    signalWhenDone(core, pipe, {Pipe::S, event.id, true, event.mode});
+    return true;
+  case TraceKind::WaitFlag: {
+    auto& tokens = states[core].flags[unsigned(event.other)][unsigned(pipe)][event.id % 16];
+    if (tokens.empty()) {
+      state.waitsFor = "flag " + flagName(event.other, pipe, event.id);
+      return false;
+    }
+    if (tokens.front().time >= state.cause.time)
+      state.cause = tokens.front();
+    tokens.pop_front();
+    return true;
+  }
+  case TraceKind::Barrier:
+    if (!state.running.empty()) {
+      state.waitsFor = "PipeBarrier";
+      return false;
+    }
+    return true;
+  default:
+    return startOperation(core, pipe, event, index);
+  }
+}
+
+bool TimingEngine::startOperation(uint32_t core, Pipe pipe, const TraceEvent& event,
+                                  uint32_t index) {
+  PipeState& state = states[core].pipes[unsigned(pipe)];
+  if (state.freeAt > now + timeEpsilon) {
+    wake(state.freeAt, core, pipe);
+    return false;
+  }
+  bool transfers = isTransfer(event);
+  if (transfers && double(state.running.size()) >= timing.copiesInFlight)
+    return false; // the end of one wakes the pipe
+  CoreTime& result = report.cores[core];
+  auto operation = uint32_t(result.operations.size());
+  int64_t cause = state.lastOperation == none ? -1 : int64_t(state.lastOperation);
+  if (state.cause.operation >= 0 &&
+      (state.running.empty() || state.cause.time + timeEpsilon >= now))
+    cause = state.cause.operation;
+  result.operations.push_back({index, pipe, false, now, -1, cause});
+  countBytes(result, event);
+  if (state.running.empty()) {
+    if (now > state.idleSince)
+      result.pipes[unsigned(pipe)].stallCycles[state.waitsFor.empty() ? "issue" : state.waitsFor] +=
+          now - state.idleSince;
+    state.busySince = now;
+  }
+  state.waitsFor.clear();
+  state.cause = {};
+  state.lastOperation = operation;
+  ++result.pipes[unsigned(pipe)].operations;
+  Running running;
+  running.operation = operation;
+  running.isTransfer = transfers;
+  if (transfers) {
+    running.bytes = double(event.bytes);
+    running.dataFrom = now + (event.from == Space::GM ? double(timing.readLatencyCycles) : 0);
+    state.freeAt = now + timing.copyIssueCycles;
+    state.running.push_back(std::move(running));
+    startData(core, pipe);
+    return true;
+  }
+  double writeRate = pipe == Pipe::MTE1 ? memory.rateOf(core, uint8_t(Pipe::MTE2)) : 0;
+  Duration duration = durationOf(event, timing, writeRate);
+  state.freeAt = now + duration.occupied;
+  result.operations[operation].end = now + duration.occupied + duration.latency;
+  state.running.push_back(std::move(running));
+  wake(result.operations[operation].end, core, pipe, true);
+  return true;
+}
+
+/// Transfers of a pipe move their data one after the other; their latencies overlap.
+void TimingEngine::startData(uint32_t core, Pipe pipe) {
+  PipeState& state = states[core].pipes[unsigned(pipe)];
+  if (state.running.empty() || !state.running.front().isTransfer || state.running.front().dataRuns)
+    return;
+  Running& first = state.running.front();
+  const TraceEvent& event = eventOf(core, report.cores[core].operations[first.operation].event);
+  TransferLimit limit = transferLimit(event, timing);
+  if (!first.isScheduled) { // the rest of the latency, and what no rate shortens, pass first
+    first.isScheduled = true;
+    first.dataFrom = std::max(first.dataFrom, now) + limit.fixedCycles;
+    wake(first.dataFrom, core, pipe, true);
+  }
+  if (first.dataFrom > now + timeEpsilon)
+    return;
+  first.dataRuns = true;
+  Flow flow;
+  flow.kind = event.from == Space::GM
+                  ? (memory.isHit(event.address, event.bytes) ? FlowKind::Hit : FlowKind::Miss)
+                  : FlowKind::Write;
+  if (flow.kind == FlowKind::Write)
+    memory.isHit(event.address, event.bytes); // what is written is in L2
+  flow.bytesLeft = std::max(first.bytes, 1.0);
+  flow.limit = limit.bytesPerCycle;
+  flow.core = core;
+  flow.pipe = uint8_t(pipe);
+  flow.operation = first.operation;
+  memory.start(flow);
+}
+
+void TimingEngine::endComputation(uint32_t core, Pipe pipe) {
+  PipeState& state = states[core].pipes[unsigned(pipe)];
+  if (state.running.empty())
+    return;
+  const Running& first = state.running.front();
+  if (first.isTransfer)
+    startData(core, pipe);
+  else if (report.cores[core].operations[first.operation].end <= now + timeEpsilon)
+    endOperation(core, pipe, first.operation);
+}
+
+void TimingEngine::endOperation(uint32_t core, Pipe pipe, uint32_t operation) {
+  PipeState& state = states[core].pipes[unsigned(pipe)];
+  Running done = std::move(state.running.front());
+  state.running.pop_front();
+  report.cores[core].operations[operation].end = now;
+  for (const Signal& signal : done.signals)
+    raise(core, pipe, signal, int64_t(operation));
+  if (state.running.empty()) {
+    report.cores[core].pipes[unsigned(pipe)].busyCycles += now - state.busySince;
+    state.idleSince = now;
+  } else if (state.running.front().isTransfer) {
+    startData(core, pipe);
+  } else {
+    double end = report.cores[core].operations[state.running.front().operation].end;
+    wake(std::max(now, end), core, pipe, true);
+  }
+  wake(now, core, pipe);
+  wake(now, core, Pipe::S);
+}
+
+void TimingEngine::signalWhenDone(uint32_t core, Pipe pipe, const Signal& signal) {
+  PipeState& state = states[core].pipes[unsigned(pipe)];
+  if (state.running.empty())
+    raise(core, pipe, signal, state.lastOperation == none ? -1 : int64_t(state.lastOperation));
+  else
+    state.running.back().signals.push_back(signal);
+}
+
+void TimingEngine::raise(uint32_t core, Pipe from, const Signal& signal, int64_t operation) {
+  if (signal.isCross) {
+    raiseCross(core, signal);
+    return;
+  }
+  states[core].flags[unsigned(from)][unsigned(signal.to)][signal.id % 16].push_back(
+      {now, operation});
+  wake(now, core, signal.to);
+}
+
+// --- other cores ----------------------------------------------------------------------------
+
+void TimingEngine::raiseCross(uint32_t core, const Signal& signal) {
+  uint8_t flag = signal.id % crossFlags;
+  double arrival = now + timing.crossCoreFlagCycles;
+  auto give = [&](uint32_t target) {
+    states[target].crossTokens[flag].push_back({arrival, -1});
+    wake(arrival, target, Pipe::S);
+  };
+  const TimedCore& self = inputs[core];
+  if (signal.mode == 0 ||
+      signal.mode == 3) { // all cores of a kind; SyncAll (flag 17: of both kinds)
+    auto takesPart = [&](uint32_t other) {
+      return flag == 17 || inputs[other].isCube == self.isCube;
+    };
+    ++states[core].waitingArrivals[flag];
+    for (uint32_t other = 0; other < states.size(); ++other)
+      if (takesPart(other) && states[other].waitingArrivals[flag] == 0)
+        return;
+    for (uint32_t other = 0; other < states.size(); ++other)
+      if (takesPart(other)) {
+        --states[other].waitingArrivals[flag];
+        give(other);
+      }
+    return;
+  }
+  auto inBlock = [&](uint32_t other) { return inputs[other].block == self.block; };
+  if (self.isCube) { // mode 2: both AIVs
+    for (uint32_t other = 0; other < states.size(); ++other)
+      if (inBlock(other) && !inputs[other].isCube)
+        give(other);
+    return;
+  }
+  auto key = std::make_tuple(self.block, signal.mode, flag);
+  halves[self.subBlock & 1][key].push_back({arrival, -1});
+  uint32_t vectors = 0;
+  for (uint32_t other = 0; other < states.size(); ++other)
+    vectors += inBlock(other) && !inputs[other].isCube;
+  if (vectors > 1 && (halves[0][key].empty() || halves[1][key].empty()))
+    return;
+  for (auto& half : halves)
+    if (!half[key].empty())
+      half[key].pop_front();
+  for (uint32_t other = 0; other < states.size(); ++other)
+    if (inBlock(other) && inputs[other].isCube == (signal.mode == 2))
+      give(other);
+}
+
+// --- the result -----------------------------------------------------------------------------
+
+void TimingEngine::countBytes(CoreTime& core, const TraceEvent& event) {
+  if (event.kind == TraceKind::Copy ||
+      (event.kind == TraceKind::Cube && CubeOp(event.op) != CubeOp::Mmad))
+    core.bytesByPath[std::string(spaceLabel(event.from)) + "->" + spaceLabel(event.to)] +=
+        event.bytes;
+}
+
+std::string TimingEngine::describeStuck() const {
+  for (uint32_t core = 0; core < states.size(); ++core) {
+    const CoreState& state = states[core];
+    if (state.isDone)
+      continue;
+    std::string text = inputs[core].name;
+    if (state.next < inputs[core].trace->size())
+      text += " waits for " + state.waitsFor;
+    for (unsigned pipe = 0; pipe < numPipes; ++pipe)
+      if (!state.pipes[pipe].queue.empty())
+        text +=
+            std::string("; ") + pipeLabel(Pipe(pipe)) + " waits for " + state.pipes[pipe].waitsFor;
+    return text;
+  }
+  return {};
+}
+
+void TimingEngine::markCritical() {
+  // From the operation that ends last, along what each had to wait for.
+  CoreTime* last = nullptr;
+  for (CoreTime& core : report.cores)
+    if (!core.operations.empty() && (!last || core.endCycle > last->endCycle))
+      last = &core;
+  if (!last)
+    return;
+  auto& operations = last->operations;
+  auto latest = std::max_element(
+      operations.begin(), operations.end(),
+      [](const TimedOperation& a, const TimedOperation& b) { return a.end < b.end; });
+  for (int64_t i = latest - operations.begin(); i >= 0 && !operations[size_t(i)].isCritical;
+       i = operations[size_t(i)].cause)
+    operations[size_t(i)].isCritical = true;
+}
+
+void TimingEngine::finish() {
+  double lastEnd = 0;
+  double cubeCycles = 0;
+  double vectorCycles = 0;
+  uint32_t cubes = 0;
+  uint32_t vectors = 0;
+  for (uint32_t core = 0; core < states.size(); ++core) {
+    CoreTime& result = report.cores[core];
+    result.pipes[unsigned(Pipe::S)].busyCycles = states[core].scalarBusy;
+    lastEnd = std::max(lastEnd, result.endCycle);
+    (inputs[core].isCube ? cubes : vectors) += 1;
+    cubeCycles += result.pipes[unsigned(Pipe::M)].busyCycles;
+    vectorCycles += result.pipes[unsigned(Pipe::V)].busyCycles;
+  }
+  report.stuck = describeStuck();
+  report.taskMicroseconds =
+      report.microseconds(lastEnd) + timing.launchMicroseconds +
+      timing.launchPerCoreMicroseconds * double(states.size() - std::min<size_t>(states.size(), 1));
+  if (lastEnd > 0) {
+    report.limitShares["HBM"] =
+        (memory.missBytes() + memory.writtenBytes()) / lastEnd / memory.memoryBytesPerCycle();
+    if (cubes)
+      report.limitShares["cube"] = cubeCycles / lastEnd / cubes;
+    if (vectors)
+      report.limitShares["vector"] = vectorCycles / lastEnd / vectors;
+  }
+  markCritical();
+}
+
+// --- names ----------------------------------------------------------------------------------
+
+const char* pipeLabel(Pipe pipe) {
+  constexpr const char* names[numPipes] = {"S", "V", "M", "MTE1", "MTE2", "MTE3", "FIX"};
+  return names[unsigned(pipe)];
+}
+
+const char* spaceLabel(Space space) {
+  constexpr const char* names[numSpaces] = {"GM", "UB", "L1", "L0A", "L0B", "L0C", "BT", "FB"};
+  return names[unsigned(space)];
+}
+
+double TimingReport::meanBusyMicroseconds(Pipe pipe) const {
+  double sum = 0;
+  size_t users = 0;
+  for (const CoreTime& core : cores) {
+    sum += core.pipes[unsigned(pipe)].busyCycles;
+    users += core.pipes[unsigned(pipe)].busyCycles > 0;
+  }
+  return users ? microseconds(sum / double(users)) : 0;
+}
+
+double TimingReport::coreMicroseconds() const {
+  double sum = 0;
+  for (const CoreTime& core : cores)
+    sum += core.endCycle;
+  return cores.empty() ? 0 : microseconds(sum / double(cores.size()));
+}
+
+TimingReport estimateTime(const std::vector<TimedCore>& cores, const chips::AscendChip& chip,
+                          const chips::AscendTiming& timing) {
+  return TimingEngine(cores, chip, timing).run();
+}
+
+} // namespace tilewright::ascend

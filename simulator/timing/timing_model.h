@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+/// How long a launch would have taken on the chip: an event simulation of all cores' pipes over the
+/// records of a launch, with HBM and L2 shared by all cores. Every constant is in
+/// compiler/chips/ascend_timing.h.
+#pragma once
+
+#include "compiler/chips/ascend_chip.h"
+#include "compiler/chips/ascend_timing.h"
+#include "simulator/machine/trace.h"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace tilewright::ascend {
+
+/// What a site of a trace names: the kernel's line and the call on it.
+struct TimedLine {
+  std::string file;
+  uint32_t line = 0;
+  std::string what;
+};
+
+/// One core of a launch. `trace` and `lines` must outlive the estimate.
+struct TimedCore {
+  std::string name; ///< "AIV 3"
+  bool isCube = false;
+  uint32_t block = 0;
+  uint32_t subBlock = 0;
+  const Trace* trace = nullptr;
+  const std::vector<TimedLine>* lines = nullptr;
+};
+
+/// One instruction as it would have run. Times are in cycles from the launch.
+struct TimedOperation {
+  uint32_t event = 0; ///< index into the core's trace
+  Pipe pipe = Pipe::S;
+  bool isCritical = false;
+  double start = 0;
+  double end = 0;
+  int64_t cause = -1; ///< the operation of this core that it started after, or -1
+};
+
+struct PipeTime {
+  double busyCycles = 0;
+  uint64_t operations = 0;
+  std::map<std::string, double> stallCycles; ///< idle time by what was waited for
+};
+
+struct CoreTime {
+  std::string name;
+  double endCycle = 0;
+  PipeTime pipes[numPipes];
+  std::map<std::string, uint64_t> bytesByPath; ///< "GM->UB"
+  std::vector<TimedOperation> operations;
+};
+
+struct TimingReport {
+  std::string chip;
+  double clockMHz = 0;
+  std::vector<CoreTime> cores;
+  double taskMicroseconds = 0;
+  std::map<std::string, double> limitShares; ///< achieved share of a limit: "HBM", "cube", "vector"
+  /// Not empty if the records wait for each other for ever: which pipe of which core waits for
+  /// what.
+  std::string stuck;
+
+  double microseconds(double cycles) const {
+    return cycles / clockMHz;
+  }
+  /// Busy time of a pipe in us, as profilers show it: mean over the cores that use it at all.
+  double meanBusyMicroseconds(Pipe pipe) const;
+  /// Mean of the cores' times, in us.
+  double coreMicroseconds() const;
+};
+
+TimingReport estimateTime(const std::vector<TimedCore>& cores, const chips::AscendChip& chip,
+                          const chips::AscendTiming& timing);
+
+const char* pipeLabel(Pipe pipe);
+const char* spaceLabel(Space space);
+
+} // namespace tilewright::ascend

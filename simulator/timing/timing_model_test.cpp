@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+// Durations of single instructions, the exact cycles of short sequences, throughput against the
+// formulas.
+#include "simulator/timing/timing_model.h"
+
+#include "simulator/timing/durations.h"
+
+#include <gtest/gtest.h>
+
+namespace tilewright::ascend {
+namespace {
+
+chips::AscendTiming timing() {
+  return chips::arch2201Timing();
+}
+const chips::AscendChip& chip() {
+  return *chips::findAscendChip("910B1");
+}
+
+TraceEvent vectorEvent(VectorOp op, DType type, uint32_t repeats, uint32_t dst = 0x20000,
+                       uint32_t src0 = 0, uint32_t src1 = 0x100) {
+  TraceEvent e;
+  e.kind = TraceKind::Vector;
+  e.pipe = Pipe::V;
+  e.op = uint8_t(op);
+  e.type = type;
+  e.from = e.to = Space::UB;
+  e.repeats = repeats;
+  e.bytes = 256ull * repeats;
+  e.banks[0] = dst;
+  e.banks[1] = src0;
+  e.banks[2] = src1;
+  return e;
+}
+
+TraceEvent copyEvent(Pipe pipe, uint64_t address, uint64_t bytes) {
+  TraceEvent e;
+  e.kind = TraceKind::Copy;
+  e.pipe = pipe;
+  e.from = pipe == Pipe::MTE2 ? Space::GM : Space::UB;
+  e.to = pipe == Pipe::MTE2 ? Space::UB : Space::GM;
+  e.address = address;
+  e.bytes = bytes;
+  return e;
+}
+
+TraceEvent flagEvent(TraceKind kind, Pipe from, Pipe to, uint8_t id) {
+  TraceEvent e;
+  e.kind = kind;
+  e.pipe = kind == TraceKind::SetFlag ? from : to;
+  e.other = kind == TraceKind::SetFlag ? to : from;
+  e.id = id;
+  return e;
+}
+TraceEvent set(Pipe from, Pipe to, uint8_t id = 0) {
+  return flagEvent(TraceKind::SetFlag, from, to, id);
+}
+TraceEvent await(Pipe from, Pipe to, uint8_t id = 0) {
+  return flagEvent(TraceKind::WaitFlag, from, to, id);
+}
+
+TimingReport estimate(const std::vector<Trace>& traces, bool isCube = false) {
+  std::vector<TimedCore> cores;
+  for (size_t i = 0; i < traces.size(); ++i)
+    cores.push_back({"core " + std::to_string(i), isCube, uint32_t(i), 0, &traces[i], nullptr});
+  return estimateTime(cores, chip(), timing());
+}
+
+// The published anchors of section 1.6: 22 + repeats without conflicts, 22 + 2 * repeats with.
+TEST(Durations, VectorInstructions) {
+  auto total = [](const TraceEvent& e) {
+    Duration d = durationOf(e, timing(), 0);
+    return d.occupied + d.latency;
+  };
+  EXPECT_EQ(total(vectorEvent(VectorOp::Add, DType::F16, 127)), 149);
+  EXPECT_EQ(total(vectorEvent(VectorOp::Add, DType::F16, 32, 0x20000, 0, 0x2000)), 86);
+  EXPECT_EQ(total(vectorEvent(VectorOp::Add, DType::F16, 128, 0x20000, 0, 0x8000)), 278);
+  // A source in the bank that is written: 135 cycles for 64 repeats.
+  EXPECT_NEAR(total(vectorEvent(VectorOp::Add, DType::F32, 64, 0x8100, 0, 0x4100)), 135, 0.5);
+  EXPECT_EQ(total(vectorEvent(VectorOp::Exp, DType::F32, 10)), 22 + 20);
+  EXPECT_EQ(total(vectorEvent(VectorOp::Exp, DType::F16, 10)), 22 + 40);
+  EXPECT_EQ(total(vectorEvent(VectorOp::WholeReduceSum, DType::F32, 10)), 22 + 70);
+}
+
+TEST(Durations, CubeInstructions) {
+  TraceEvent mmad;
+  mmad.kind = TraceKind::Cube;
+  mmad.op = uint8_t(CubeOp::Mmad);
+  mmad.type = DType::F16;
+  mmad.m = mmad.n = mmad.k = 64;
+  Duration d = durationOf(mmad, timing(), 0);
+  EXPECT_EQ(d.occupied, 64 + 9);
+  EXPECT_NEAR(d.occupied + d.latency, 125.0, 1.01);
+  mmad.m = 128;
+  mmad.n = 256;
+  d = durationOf(mmad, timing(), 0);
+  EXPECT_EQ(d.occupied, 521);
+  EXPECT_NEAR(d.occupied + d.latency, 575.0, 1.01);
+  mmad.type = DType::F32;
+  EXPECT_EQ(durationOf(mmad, timing(), 0).occupied, 8 * 16 * 16 + 9); // 4 of K per cycle
+  mmad.type = DType::I8;
+  EXPECT_EQ(durationOf(mmad, timing(), 0).occupied, 256 + 9);
+
+  TraceEvent load;
+  load.kind = TraceKind::Cube;
+  load.op = uint8_t(CubeOp::Load2D);
+  load.to = Space::L0A;
+  load.bytes = 128 * 64 * 2;
+  double a = durationOf(load, timing(), 0).occupied;
+  load.to = Space::L0B;
+  load.bytes = 64 * 256 * 2;
+  EXPECT_EQ(a + durationOf(load, timing(), 0).occupied, 367);
+}
+
+TEST(TimingModel, OneCopyIsLatencyAndBytes) {
+  TimingReport report = estimate({{copyEvent(Pipe::MTE2, 0, 8192)}});
+  ASSERT_EQ(report.stuck, "");
+  ASSERT_EQ(report.cores[0].operations.size(), 1U);
+  const TimedOperation& copy = report.cores[0].operations[0];
+  EXPECT_NEAR(copy.end - copy.start, 189 + 256, 1e-3);
+  EXPECT_NEAR(copy.start, 1000 + 3.5, 1e-6);
+  EXPECT_NEAR(report.cores[0].pipes[unsigned(Pipe::MTE2)].busyCycles, 445, 1e-3);
+  EXPECT_EQ(report.cores[0].bytesByPath.at("GM->UB"), 8192U);
+}
+
+TEST(TimingModel, SmallCopiesFollowEachOther) {
+  Trace trace;
+  for (int i = 0; i < 1000; ++i)
+    trace.push_back(copyEvent(Pipe::MTE2, uint64_t(i) * 128, 128));
+  TimingReport report = estimate({trace});
+  EXPECT_NEAR(report.cores[0].pipes[unsigned(Pipe::MTE2)].busyCycles / 1000, 21.26, 0.5);
+}
+
+TEST(TimingModel, FlagsOrderPipes) {
+  // copy, add, copy back: each starts when the one before has ended.
+  Trace trace = {copyEvent(Pipe::MTE2, 0, 8192),
+                 set(Pipe::MTE2, Pipe::V),
+                 await(Pipe::MTE2, Pipe::V),
+                 vectorEvent(VectorOp::Add, DType::F16, 32),
+                 set(Pipe::V, Pipe::MTE3),
+                 await(Pipe::V, Pipe::MTE3),
+                 copyEvent(Pipe::MTE3, 1 << 20, 8192)};
+  TimingReport report = estimate({trace});
+  const auto& ops = report.cores[0].operations;
+  ASSERT_EQ(ops.size(), 3U);
+  EXPECT_NEAR(ops[1].start, ops[0].end, 1e-3);
+  EXPECT_NEAR(ops[1].end - ops[1].start, 54, 1e-3);
+  EXPECT_NEAR(ops[2].start, ops[1].end, 1e-3);
+  EXPECT_NEAR(ops[2].end - ops[2].start, 8192 / 27.2, 1e-3);
+  EXPECT_NEAR(report.cores[0].endCycle, ops[2].end, 1e-3);
+  EXPECT_TRUE(ops[0].isCritical && ops[1].isCritical && ops[2].isCritical);
+  EXPECT_NEAR(report.cores[0].pipes[unsigned(Pipe::V)].stallCycles.at("flag MTE2_V id 0"),
+              ops[1].start - 1000, 1e-3);
+}
+
+TEST(TimingModel, LatencyHidesBehindASuccessorButNotBehindABarrier) {
+  Trace plain = {vectorEvent(VectorOp::Add, DType::F16, 10),
+                 vectorEvent(VectorOp::Add, DType::F16, 10)};
+  Trace barrier = plain;
+  TraceEvent fence;
+  fence.kind = TraceKind::Barrier;
+  fence.pipe = fence.other = Pipe::V;
+  barrier.insert(barrier.begin() + 1, fence);
+  double hidden = estimate({plain}).cores[0].pipes[unsigned(Pipe::V)].busyCycles;
+  double exposed = estimate({barrier}).cores[0].pipes[unsigned(Pipe::V)].busyCycles;
+  EXPECT_NEAR(hidden, 10 + 10 + 22, 1e-6);
+  EXPECT_NEAR(exposed, 32 + 32, 1e-6);
+}
+
+TEST(TimingModel, CoresShareMemory) {
+  // 48 cores read 1 MiB each: memory is the limit; one alone is limited by its path.
+  auto reader = [](uint64_t core) {
+    Trace trace;
+    for (uint64_t i = 0; i < 32; ++i)
+      trace.push_back(copyEvent(Pipe::MTE2, (core << 24) + i * 32768, 32768));
+    return trace;
+  };
+  std::vector<Trace> traces;
+  for (uint64_t core = 0; core < 48; ++core)
+    traces.push_back(reader(core));
+  double all = estimate(traces).cores[7].pipes[unsigned(Pipe::MTE2)].busyCycles;
+  double one = estimate({reader(0)}).cores[0].pipes[unsigned(Pipe::MTE2)].busyCycles;
+  EXPECT_NEAR(one, 189 + 1048576 / 32.0, 1);
+  double bytesPerSecond = 48 * 1048576.0 / (all - 189) * 1.85e9;
+  EXPECT_NEAR(bytesPerSecond, timing().memoryBytesPerSecond, 0.001 * timing().memoryBytesPerSecond);
+}
+
+TEST(TimingModel, ReadsOfTheSameTileHitL2) {
+  std::vector<Trace> traces;
+  for (int core = 0; core < 48; ++core) {
+    Trace trace;
+    for (uint64_t i = 0; i < 64; ++i)
+      trace.push_back(copyEvent(Pipe::MTE2, i % 2 * 65536, 65536));
+    traces.push_back(trace);
+  }
+  TimingReport report = estimate(traces);
+  EXPECT_LT(report.limitShares.at("HBM"), 0.01);
+  EXPECT_NEAR(report.cores[0].pipes[unsigned(Pipe::MTE2)].busyCycles, 189 + 64 * 2048, 300);
+}
+
+TEST(TimingModel, WaitsThatNothingEndsAreReported) {
+  TimingReport report =
+      estimate({{await(Pipe::MTE2, Pipe::V), vectorEvent(VectorOp::Add, DType::F16, 1)}});
+  EXPECT_EQ(report.stuck, "core 0; V waits for flag MTE2_V id 0");
+}
+
+TEST(TimingModel, CrossCoreFlagsJoinCubeAndVectors) {
+  TraceEvent crossSet;
+  crossSet.kind = TraceKind::CrossSet;
+  crossSet.pipe = Pipe::MTE3;
+  crossSet.id = 3;
+  crossSet.mode = 2;
+  TraceEvent crossWait;
+  crossWait.kind = TraceKind::CrossWait;
+  crossWait.id = 3;
+  Trace cube = {crossWait};
+  Trace first = {copyEvent(Pipe::MTE3, 0, 27200), crossSet};
+  Trace second = {copyEvent(Pipe::MTE3, 1 << 20, 2720), crossSet};
+  std::vector<TimedCore> cores = {{"AIC 0", true, 0, 0, &cube, nullptr},
+                                  {"AIV 0", false, 0, 0, &first, nullptr},
+                                  {"AIV 1", false, 0, 1, &second, nullptr}};
+  TimingReport report = estimateTime(cores, chip(), timing());
+  ASSERT_EQ(report.stuck, "");
+  EXPECT_NEAR(report.cores[0].endCycle, 1003.5 + 1000 + 500 + 1, 0.1); // the slower of the two
+}
+
+} // namespace
+} // namespace tilewright::ascend

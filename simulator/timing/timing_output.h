@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+/// A timing report as text, as a Chrome trace, and as an HTML page that needs nothing else.
+#pragma once
+
+#include "simulator/timing/timing_model.h"
+
+#include <string>
+
+namespace tilewright::ascend {
+
+/// Tables for a terminal: per core and pipe busy time and the causes of its stalls, bytes per path,
+/// limits.
+std::string timingText(const TimingReport& report);
+
+/// JSON for chrome://tracing and Perfetto: a process per core, a thread per pipe.
+std::string chromeTrace(const TimingReport& report, const std::vector<TimedCore>& cores);
+
+/// A page with a lane per core and pipe: wheel zooms, drag moves, hovering shows the source line;
+/// the critical path is outlined. At most `mostOperations` are kept, those of the first cores and
+/// of the core that ends last.
+std::string timelinePage(const TimingReport& report, const std::vector<TimedCore>& cores,
+                         size_t mostOperations = 200000);
+
+} // namespace tilewright::ascend
