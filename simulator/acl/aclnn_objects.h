@@ -8,6 +8,7 @@
 #include "simulator/acl/error_report.h"
 #include "simulator/acl/handle_table.h"
 #include "simulator/acl/stream.h"
+#include "simulator/launch.h"
 
 #include <cstdint>
 #include <functional>
@@ -18,7 +19,7 @@
 namespace tilewright::acl {
 
 /// A strided view. Dims, strides and the offset count elements; `data` is the start of the storage.
-struct Tensor {
+struct TILEWRIGHT_EXPORT Tensor {
   std::vector<int64_t> dims;
   std::vector<int64_t> strides;
   int64_t offset = 0;
@@ -41,9 +42,9 @@ struct Tensor {
   std::string shape() const;
 };
 
-std::string shapeText(const std::vector<int64_t>& dims);
+TILEWRIGHT_EXPORT std::string shapeText(const std::vector<int64_t>& dims);
 /// "float16", ...
-const char* dataTypeName(aclDataType type);
+TILEWRIGHT_EXPORT const char* dataTypeName(aclDataType type);
 
 struct Scalar {
   aclDataType dataType = ACL_DT_UNDEFINED;
@@ -79,7 +80,7 @@ struct Executor {
 
 /// The live objects of aclnn.
 struct AclnnObjects {
-  static AclnnObjects& instance();
+  TILEWRIGHT_EXPORT static AclnnObjects& instance();
   HandleTable<Tensor> tensors{HandleKind::Tensor};
   HandleTable<Scalar> scalars{HandleKind::Scalar};
   HandleTable<Array<int64_t>> intArrays{HandleKind::IntArray};
@@ -93,11 +94,13 @@ struct AclnnObjects {
 };
 
 /// Ends an operator's first phase: hands the executor and its workspace size to the caller.
-aclnnStatus finishFirstPhase(Executor executor, uint64_t* workspaceSize, aclOpExecutor** handle);
+TILEWRIGHT_EXPORT aclnnStatus finishFirstPhase(Executor executor, uint64_t* workspaceSize,
+                                               aclOpExecutor** handle);
 
 /// An operator's second phase: checks workspace, executor and the tensors' addresses, enqueues the
 /// body, and ends the executor unless it is repeatable.
-aclnnStatus runSecondPhase(const char* call, const char* operatorName, void* workspace,
-                           uint64_t workspaceSize, aclOpExecutor* executor, aclrtStream stream);
+TILEWRIGHT_EXPORT aclnnStatus runSecondPhase(const char* call, const char* operatorName,
+                                             void* workspace, uint64_t workspaceSize,
+                                             aclOpExecutor* executor, aclrtStream stream);
 
 } // namespace tilewright::acl

@@ -4,6 +4,7 @@
 
 #include "simulator/acl/device_memory.h"
 #include "simulator/acl/devices.h"
+#include "simulator/acl/kernel_run.h"
 #include "simulator/acl/modelled_chip.h"
 
 #include <fstream>
@@ -105,6 +106,7 @@ aclError aclrtSetDevice(int32_t deviceId) {
   return guarded("aclrtSetDevice", [&](const Call& call) -> aclError {
     if (aclError code = checkDevice(call, deviceId))
       return code;
+    installStreamHook();
     Runtime& runtime = Runtime::instance();
     std::lock_guard lock(runtime.mutex);
     Runtime::Device& device = runtime.devices[size_t(deviceId)];

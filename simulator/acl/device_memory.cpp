@@ -2,6 +2,7 @@
 #include "simulator/acl/device_memory.h"
 
 #include "simulator/acl/error_report.h"
+#include "simulator/launch.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -34,6 +35,7 @@ void* hostAllocate(size_t bytes) {
 
 void hostRelease(const DeviceBlock& block) {
   void* memory = reinterpret_cast<void*>(block.address);
+  ascend::removeGlobalMemory(memory);
   if (block.capacity >= mapFrom)
     munmap(memory, block.capacity);
   else
@@ -59,6 +61,7 @@ void* DeviceMemory::allocate(int device, size_t bytes, size_t limit) {
   auto address = reinterpret_cast<uintptr_t>(memory);
   blocks.emplace(address, DeviceBlock{address, bytes, capacity, device});
   used[device] += capacity;
+  ascend::addGlobalMemory(memory, capacity); // kernels may access it
   return memory;
 }
 

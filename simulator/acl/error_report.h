@@ -18,7 +18,8 @@ template <class... Args> std::string joined(const Args&... args) {
 }
 
 /// Notes `call: text` as the calling thread's recent error and returns `code`.
-aclError noteError(aclError code, const char* call, const std::string& text);
+__attribute__((visibility("default"))) aclError noteError(aclError code, const char* call,
+                                                          const std::string& text);
 
 /// The thread's recent message (null if there is none); clears it, and keeps the text until the
 /// next failure.

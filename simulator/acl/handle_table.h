@@ -34,10 +34,10 @@ enum class HandleKind : uint8_t {
 };
 
 /// "a stream", "an event", ... or nothing where `handle` was never a handle.
-std::string describeHandle(const void* handle);
+__attribute__((visibility("default"))) std::string describeHandle(const void* handle);
 
 namespace detail {
-void* encodeHandle(HandleKind kind, uint64_t number);
+__attribute__((visibility("default"))) void* encodeHandle(HandleKind kind, uint64_t number);
 } // namespace detail
 
 /// The live objects of one kind. All members may be called from any thread.

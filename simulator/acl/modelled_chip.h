@@ -13,6 +13,7 @@ struct ModelledChip {
   int vectorCores = 0;
 };
 
-const ModelledChip& modelledChip();
+/// Read once from TILEWRIGHT_ASCEND (`chip=910B1`).
+__attribute__((visibility("default"))) const ModelledChip& modelledChip();
 
 } // namespace tilewright::acl

@@ -317,6 +317,10 @@ bool Builder::link() {
   c.insert(c.end(), objects.begin(), objects.end());
   if (!options.onlyCompile) {
     c.insert(c.end(), options.linkFlags.begin(), options.linkFlags.end());
+    // The aclnn operators are linked only into programs that call one.
+    fs::path operators = library.parent_path() / "libtilewright_operators.so";
+    if (fs::exists(operators))
+      c.insert(c.end(), {"-Wl,--as-needed", operators, "-Wl,--no-as-needed"});
     c.insert(c.end(), {library, "-Wl,-rpath," + library.parent_path().string(), "-lpthread"});
     for (const std::string& f : options.compileFlags)
       if (f.starts_with("-fsanitize"))

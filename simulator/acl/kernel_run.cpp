@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simulator/acl/kernel_run.h"
+
+#include "simulator/acl/devices.h"
+
+namespace tilewright::acl {
+namespace {
+
+void appendToStream(void* handle, ascend::LaunchRequest request) {
+  guarded("kernel<<<>>>", [&](const Call& call) -> aclError {
+    aclError code = ACL_SUCCESS;
+    std::shared_ptr<Stream> stream = findStream(call, handle, code);
+    if (!stream)
+      return code;
+    Task task;
+    task.what = request.kernel ? request.kernel->name : "a kernel";
+    task.run = [request = std::move(request)] { return runKernel(request); };
+    Scheduler::instance().submit(*stream, std::move(task));
+    return ACL_SUCCESS;
+  });
+}
+
+} // namespace
+
+TaskOutcome runKernel(const ascend::LaunchRequest& request) {
+  static std::mutex oneAtATime;
+  std::lock_guard lock(oneAtATime);
+  ascend::LaunchReport report = ascend::launch(request, ascend::launchOptionsFromEnvironment());
+  TaskOutcome outcome;
+  if (report.modelledMicroseconds > 0)
+    outcome.modelledMs = report.modelledMicroseconds / 1000;
+  if (report.status == 0)
+    return outcome;
+  outcome.code = report.status;
+  outcome.text = joined("kernel '", request.kernel ? request.kernel->name : "?", "' failed");
+  for (const ascend::Finding& finding : report.findings)
+    if (finding.isError) {
+      outcome.text += ": " + finding.text;
+      break;
+    }
+  return outcome;
+}
+
+void installStreamHook() {
+  ascend::setStreamHook(appendToStream);
+}
+
+} // namespace tilewright::acl
