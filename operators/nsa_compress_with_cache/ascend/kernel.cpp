@@ -85,7 +85,12 @@ private:
           weights.SetValue(t * weightLanes + i, i < heads ? weightAt(t, firstHead + i) : 0.0f);
       letVectorRead();
     }
-    Brcb(spreadBuffer.Get<float>(), weights, uint8_t(tokens), BrcbRepeatParams{1, 8});
+    LocalTensor<float> spread = spreadBuffer.Get<float>();
+    waitForVector();
+    for (int32_t t = 0; t < tokens; ++t)
+      for (int32_t i = 0; i < heads; ++i)
+        Duplicate(spread[(t * weightLanes + i) * floatsPerBlock],
+                  weights.GetValue(t * weightLanes + i), floatsPerBlock);
     PipeBarrier<PIPE_V>();
   }
 
