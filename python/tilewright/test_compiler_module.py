@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`_compiler`: the bindings alone; the rules have their tests beside the builder."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+import threading
+
+import numpy as np
+import pytest
+
+from tilewright import _compiler, _runtime
+
+
+def new_builder() -> _compiler.KernelBuilder:
+    return _compiler.KernelBuilder("kernel", _compiler.Place("kernel.py", 1, 1))
+
+
+def doubling(size: int = 8) -> _compiler.KernelModule:
+    """B = A * 2, in one block."""
+    b = new_builder()
+    a_tensor = b.tensor("A", [size], "float32")
+    b_tensor = b.tensor("B", [size], "float32")
+    b.begin_launch([1], [128])
+    (i,) = b.begin_parallel([size], ["i"])
+    b.store(b_tensor, [i], b.binary("mul", b.load(a_tensor, [i]), 2))
+    b.end_parallel()
+    b.end_launch()
+    module = b.finish()
+    assert module is not None
+    return module
+
+
+def messages(b: _compiler.KernelBuilder) -> list[str]:
+    return [diagnostic.message for diagnostic in b.diagnostics]
+
+
+def test_numbers_become_literals_of_the_operand() -> None:
+    b = new_builder()
+    small = b.scalar("small", "int8")
+    half = b.scalar("half", "float16")
+    flag = b.scalar("flag", "bool")
+    b.begin_launch([1], [128])
+    assert b.binary("add", small, 1).dtype == "int8"
+    assert b.binary("add", small, np.int64(1)).dtype == "int8"
+    assert b.binary("add", half, 2).dtype == "float16"
+    assert b.binary("add", half, 2.0).dtype == "float32"
+    assert b.binary("add", half, np.float64(2)).dtype == "float32"
+    assert b.binary("and", flag, True).dtype == "bool"
+    assert b.constant_value(b.binary("floordiv", -7, 2)) == -4
+    assert b.constant(3).dtype == "int32"
+    assert b.constant(2**40).dtype == "int64"
+    assert b.constant(3, "uint8").dtype == "uint8"
+    assert b.constant(2**64 - 1, "uint64").dtype == "uint64"
+    assert b.constant(True).dtype == "bool"
+    assert not messages(b)
+
+
+def test_integers_beyond_64_bits_are_errors_of_the_kernel() -> None:
+    b = new_builder()
+    b.at("kernel.py", 7, 3, 9)
+    assert b.constant(2**70).is_poison
+    assert b.constant(2**65, "uint64").is_poison
+    assert messages(b) == [
+        f"the integer {2**70} does not fit int64",
+        f"the integer {2**65} does not fit uint64",
+    ]
+
+
+def test_wrong_python_types_are_type_errors() -> None:
+    b = new_builder()
+    with pytest.raises(TypeError):
+        b.binary("add", "one", 2)
+    with pytest.raises(TypeError):
+        b.fill("buffer", 2)  # type: ignore[arg-type]
+    with pytest.raises(TypeError):
+        _compiler.Value()
+
+
+def test_unknown_dtypes_are_value_errors() -> None:
+    b = new_builder()
+    with pytest.raises(ValueError, match="there is no dtype 'float33'"):
+        b.scalar("x", "float33")
+
+
+def test_diagnostics_are_objects() -> None:
+    b = new_builder()
+    b.begin_launch([1], [128])
+    b.at("kernel.py", 4, 5, 9)
+    b.alloc([4], "float32", "shared", "S")
+    b.at("kernel.py", 6, 5)
+    b.enter_macro("step", _compiler.Place("kernel.py", 20, 1))
+    buffer = b.alloc([4], "float32", "shared", "R")
+    assert b.load(buffer, [0, 0]).is_poison
+    b.leave_macro()
+    (diagnostic,) = b.diagnostics
+    assert b.has_errors
+    assert diagnostic.severity == "error"
+    assert (diagnostic.place.file, diagnostic.place.line, diagnostic.place.column) == (
+        "kernel.py",
+        6,
+        5,
+    )
+    assert diagnostic.message == "'R' has 1 dim but is indexed with 2 indices"
+    assert [note.message for note in diagnostic.notes] == [
+        "'R' was allocated here",
+        "in the macro 'step', called here",
+    ]
+    assert diagnostic.render().startswith("kernel.py:6:5: error: 'R' has 1 dim")
+    assert "\033[" in diagnostic.render(color=True)
+    assert b.finish() is None
+
+
+def test_front_ends_make_diagnostics_too() -> None:
+    place = _compiler.Place("kernel.py", 3, 2, 5)
+    note = _compiler.Note(place, "see here")
+    diagnostic = _compiler.Diagnostic("unsupported", place, "no such thing", [note])
+    assert diagnostic.severity == "unsupported"
+    assert diagnostic.notes[0].place == place
+    assert "kernel.py:3:2: unsupported: no such thing" in str(diagnostic)
+    with pytest.raises(ValueError, match="severity is"):
+        _compiler.Diagnostic("fatal", place, "m")
+    b = new_builder()
+    b.at("kernel.py", 9, 1)
+    b.error("'x' is not defined", [note])
+    assert messages(b) == ["'x' is not defined"]
+
+
+def test_queries_and_regions() -> None:
+    b = new_builder()
+    rows = b.symbol("M")
+    tensor = b.tensor("A", [rows, 32], "float16")
+    assert b.rank(tensor) == 2
+    assert b.dtype(tensor) == "float16"
+    assert b.scope(tensor) == "global"
+    assert b.name(tensor) == "A"
+    first, second = b.shape(tensor)
+    assert isinstance(first, _compiler.Value)
+    assert second == 32
+    region = _compiler.Region(tensor, [0, first], [1, 4], [True, False])
+    assert region.offsets[0] == 0
+    assert region.extents == [1, 4]
+    assert region.dropped == [True, False]
+    assert b.constant_value(first) is None
+
+
+def test_compiles_and_runs() -> None:
+    artifact, diagnostics = _compiler.compile(doubling())
+    assert artifact is not None
+    assert not diagnostics
+    assert artifact.name == "kernel"
+    assert artifact.library.startswith(b"\x7fELF")
+    assert '"params"' in artifact.manifest
+    assert {name for name, _ in artifact.times} >= {"passes", "emit"}
+    assert hasattr(_runtime, "Kernel")
+
+
+def test_inspects_every_stage() -> None:
+    stages = dict(_compiler.inspect(doubling()))
+    assert "tile.parallel" in stages["tile"]
+    assert "define" in stages["llvm"]
+    assert stages["asm"]
+
+
+def test_unknown_targets_have_a_place() -> None:
+    options = _compiler.CompileOptions(target="abacus")
+    assert options.target == "abacus"
+    artifact, diagnostics = _compiler.compile(doubling(), options)
+    assert artifact is None
+    assert diagnostics[0].severity == "unsupported"
+    assert diagnostics[0].place.file == "kernel.py"
+    with pytest.raises(ValueError, match="there is no target 'abacus'"):
+        _compiler.inspect(doubling(), options)
+
+
+def test_one_kernel_compiles_on_several_threads() -> None:
+    module = doubling()
+    sizes: list[int] = []
+
+    def work() -> None:
+        artifact, _ = _compiler.compile(module)
+        assert artifact is not None
+        sizes.append(len(artifact.library))
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(sizes) == 4
+    assert len(set(sizes)) == 1
+
+
+def test_ctrl_c_ends_compiling() -> None:
+    # In a process of its own: the exit must be clean while the cancelled thread still runs.
+    script = """
+        import signal, time
+        from tilewright import _compiler
+        b = _compiler.KernelBuilder("kernel", _compiler.Place("kernel.py", 1, 1))
+        A = b.tensor("A", [4096], "float32")
+        b.begin_launch([1], [128])
+        for _ in range(300):
+            (i,) = b.begin_parallel([4096], ["i"])
+            b.store(A, [i], b.unary("exp", b.unary("sin", b.load(A, [i]))))
+            b.end_parallel()
+        b.end_launch()
+        module = b.finish()
+        def interrupt(number, frame):
+            raise KeyboardInterrupt
+        signal.signal(signal.SIGALRM, interrupt)
+        signal.setitimer(signal.ITIMER_REAL, 0.1)
+        start = time.perf_counter()
+        try:
+            _compiler.compile(module)
+            print("compiled in", time.perf_counter() - start)
+        except KeyboardInterrupt:
+            print("interrupted", time.perf_counter() - start < 1)
+    """
+    command = [sys.executable, "-c", textwrap.dedent(script)]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    result = subprocess.run(
+        command, capture_output=True, text=True, timeout=60, check=False, env=environment
+    )
+    assert (result.stdout, result.returncode) == ("interrupted True\n", 0), result.stderr
