@@ -396,6 +396,9 @@ void runDetached(std::shared_ptr<Compilation> job, std::shared_ptr<bool> done) {
   }
   std::thread([job = std::move(job), done = std::move(done)]() mutable {
     job->artifact = compile(*job->kernel, job->options, job->diagnostics);
+    // Before the caller goes on: a kernel that Python owns is released under the GIL, which a thread
+    // can't take when the process ends.
+    job.reset();
     std::lock_guard lock(compilationMutex);
     *done = true;
     --liveCompilations;
