@@ -8,9 +8,11 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from types import TracebackType
-    from typing import Any
+    from typing import Any, TypeVar
+
+    _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 ERROR_KINDS = ("error", "unsupported", "internal")
 _COLORS = {"error": "31", "unsupported": "35", "internal": "31", "warning": "33", "remark": "36"}
@@ -156,6 +158,8 @@ class CompileError(TilewrightError):
     def __init__(self, diagnostics: Sequence[Diagnostic], kernel: str = "") -> None:
         self.diagnostics = list(diagnostics)
         self.kernel = kernel
+        #: A traceback of one frame: the kernel at its first wrong line.
+        self.kernel_frame: TracebackType | None = None
         super().__init__(self.render())
 
     @property
@@ -193,6 +197,11 @@ def compile_error(diagnostics: Sequence[Diagnostic], kernel: str = "") -> Compil
     return (kind or CompileError)(diagnostics, kernel)
 
 
+def unsupported(message: str) -> CompileError:
+    """The error for a choice, at no place of a kernel, that is not carried out yet."""
+    return compile_error([Diagnostic("unsupported", Place(), message)])
+
+
 def raise_at_kernel(error: CompileError, cause: BaseException | None = None) -> None:
     """Raises `error` with the first wrong line of the kernel as last frame of the traceback."""
     place = next((d.place for d in error.errors if d.place.line), None)
@@ -201,9 +210,24 @@ def raise_at_kernel(error: CompileError, cause: BaseException | None = None) -> 
     try:
         raise error from cause
     except CompileError as raised:
-        tail = _frame_at(place, error.kernel or "kernel")
-        _append(raised.__traceback__, tail)
+        error.kernel_frame = _frame_at(place, error.kernel or "kernel")
+        _append(raised.__traceback__, error.kernel_frame)
         raise
+
+
+def short_traceback(function: _Function) -> _Function:
+    """A function of the public interface: the traceback of a CompileError goes straight from it to
+    the kernel, without the frames of the compiler."""
+    from functools import wraps
+
+    @wraps(function)
+    def called(*args: Any, **keywords: Any) -> Any:
+        try:
+            return function(*args, **keywords)
+        except CompileError as error:
+            raise error.with_traceback(error.kernel_frame) from error.__cause__
+
+    return called  # type: ignore[return-value]
 
 
 def _frame_at(place: Place, name: str) -> TracebackType | None:

@@ -8,6 +8,7 @@ import time
 from typing import TYPE_CHECKING, Any, overload
 
 from .compilation import compile_kernel
+from .errors import short_traceback, unsupported
 from .front_key import front_key
 from .options import Options
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from .language.prim_func import PrimFunc
 
 
+@short_traceback
 def compile(
     func: PrimFunc,
     out_idx: Sequence[int] | int | None = None,
@@ -93,9 +95,7 @@ class JITFunction:
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         if self.is_eager:
-            from .eager import run_eager
-
-            return run_eager(self, args, keywords)
+            return self._run_eager(args, keywords)
         key = (args, tuple(keywords.items()), self.options())
         try:
             known = self._kernels.get(key)
@@ -105,6 +105,13 @@ class JITFunction:
             known = self._kernels[key] = self.compile(*args, **keywords)
         return known
 
+    @short_traceback
+    def _run_eager(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        from .eager import run_eager
+
+        return run_eager(self, args, keywords)
+
+    @short_traceback
     def compile(self, *args: Any, **keywords: Any) -> JITKernel:
         """The kernel for these arguments."""
         if self.is_eager:
@@ -216,8 +223,6 @@ def jit(
 ) -> Any:
     """Makes a factory of kernels, or an eager kernel, of a function."""
     if workspace_idx is not None:
-        from .language.values import unsupported
-
         raise unsupported("workspace_idx needs the ascend target, which is not supported yet")
     if unknown:
         raise TypeError(f"jit() got an unexpected keyword argument {next(iter(unknown))!r}")

@@ -7,7 +7,7 @@ import os
 from enum import Enum, StrEnum
 from typing import Any
 
-from .errors import Diagnostic, Place, compile_error
+from .errors import unsupported
 
 #: Names of targets, and what they mean here.
 TARGETS = {"cpu": "cpu", "llvm": "cpu", "c": "cpu", "auto": "auto"}
@@ -98,7 +98,7 @@ def resolve_target(target: object = None) -> str:
             f"target '{name}' is not supported yet; use target='cpu', or 'tilewright run' to run a "
             "script that is written for another device"
         )
-        raise compile_error([Diagnostic("unsupported", Place(), message)])
+        raise unsupported(message)
     known = ", ".join(sorted(TARGETS))
     raise ValueError(f"there is no target '{name}'; there are: {known}")
 

@@ -405,7 +405,8 @@ class ExpressionEvaluator:
             return POISON
         if getattr(function, "is_lazy_choice", False) and len(node.args) == 3 and not node.keywords:
             return self.choose(node, *node.args)
-        keeps_elements = getattr(function, "__module__", "").startswith("tilewright.language")
+        module = getattr(function, "__module__", None) or ""
+        keeps_elements = module.startswith("tilewright.language")
         read = self.evaluate if keeps_elements else self.value
         name, self.tracer.pending_name = self.tracer.pending_name, None
         args: list[Value] = []

@@ -106,11 +106,9 @@ class Interpreter(ExpressionEvaluator):
             return signal  # type: ignore[no-any-return]
         except (PoisonUsed, LanguageError, CallFailed, CompileError, JITNoBuilderError) as error:
             self._failed(node, error)
-        except RecursionError as error:
+        except RecursionError:
             self._failed(node, LanguageError("the kernel nests too deeply"))
-            self.tracer.causes.append(error)
         except Exception as error:
-            self.tracer.causes.append(error)
             self.tracer.report(f"this raises {type(error).__name__}: {error}")
             self._poison(node)
         assert len(self.tracer.frames) == depth, "a failed statement left a frame open"
@@ -124,8 +122,10 @@ class Interpreter(ExpressionEvaluator):
         elif isinstance(error, CompileError):
             tracer.found.extend(d for d in error.diagnostics if d not in tracer.found)
         elif isinstance(error, CallFailed):
-            tracer.causes.append(error.error)
-            tracer.report(_call_message(error), notes=_inner_place(error.error))
+            notes = _inner_place(error.error)
+            if notes:
+                tracer.causes.append(error.error)
+            tracer.report(_call_message(error), notes=notes)
         elif isinstance(error, JITNoBuilderError):
             tracer.report(str(error))
         self._poison(node)

@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command `tilewright`, in processes of its own."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("tilewright._compiler")
+
+PACKAGE = Path(__file__).resolve().parents[2]
+ROOT = PACKAGE.parent
+KERNELS = """
+import tilelang
+import tilelang.language as T
+
+@tilelang.jit(out_idx=[1])
+def double(N, dtype="float32"):
+    @T.prim_func
+    def twice(A: T.Tensor((N,), dtype), B: T.Tensor((N,), dtype)):
+        with T.Kernel(N) as bx:
+            B[bx] = A[bx] * 2.0
+    return twice
+
+@T.prim_func
+def other(A: T.Tensor((8,), "float32")):
+    with T.Kernel(8) as bx:
+        A[bx] = 1.0
+
+if __name__ == "__main__":
+    raise SystemExit("the main part ran")
+"""
+WRONG = """
+import tilelang.language as T
+
+@T.prim_func
+def wrong(A: T.Tensor((8,), "float32")):
+    with T.Kernel(8) as bx:
+        A[bx, 0] = 1.0
+"""
+
+
+@pytest.fixture
+def command(tmp_path):
+    (tmp_path / "kernels.py").write_text(KERNELS)
+    (tmp_path / "wrong.py").write_text(WRONG)
+
+    def run(*arguments, code=0, **environment):
+        env = {**os.environ, "PYTHONPATH": str(PACKAGE), "NO_COLOR": "1"}
+        env |= {"TILEWRIGHT_CACHE_DIR": str(tmp_path / "cache"), **environment}
+        done = subprocess.run(
+            [sys.executable, "-m", "tilewright", *map(str, arguments)],
+            env=env,
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == code, done.stdout + done.stderr
+        return done
+
+    return run
+
+
+def test_help(command):
+    text = command("--help").stdout
+    assert "tilewright compile" in text and "exit codes: 0 done" in text
+    for name in ("run", "compile", "inspect", "doctor", "cache"):
+        assert name in text
+        command(name, "--help")
+    command(code=2)
+    assert command("--version").stdout == "0.1.0\n"
+
+
+def test_run(command, tmp_path):
+    (tmp_path / "neighbour.py").write_text("value = 7\n")
+    (tmp_path / "script.py").write_text(
+        "import sys, tilelang, tilewright, neighbour\n"
+        "assert tilelang is tilewright and __name__ == '__main__'\n"
+        "print(sys.argv[1:], neighbour.value, 'torch' in sys.modules)\n"
+        "sys.exit(5 if '--fail' in sys.argv else 0)\n"
+    )
+    assert command("run", "script.py", "a", "-b").stdout == "['a', '-b'] 7 False\n"
+    command("run", "script.py", "--fail", code=5)
+    assert "no file 'gone.py'" in command("run", "gone.py", code=2).stderr
+    assert "name a script" in command("run", code=2).stderr
+
+
+def test_run_shows_errors_of_a_script_as_python_does(command, tmp_path):
+    (tmp_path / "script.py").write_text(
+        "import tilelang\nfrom wrong import wrong\ntilelang.compile(wrong)\n"
+    )
+    text = command("run", "script.py", code=1).stderr
+    assert "runpy" not in text and "running.py" not in text
+    assert re.search(r'File ".*script.py", line 3', text)
+    assert "wrong.py:7:9: error: buffer 'A' has 1 dimension but is indexed with 2" in text
+
+
+def test_inspect(command):
+    text = command("inspect", "kernels.py", "-k", "double", "--args", "N=4").stdout
+    assert "func.func @twice" in text
+    names = command("inspect", "kernels.py", "-k", "other", "--list-stages").stdout.split()
+    assert names[0] == "tile" and names[-2:] == ["llvm", "asm"]
+    assert "define" in command("inspect", "kernels.py", "-k", "other", "--stage", "llvm").stdout
+    stages = json.loads(command("inspect", "kernels.py", "-k", "other", "--json").stdout)
+    assert [name for name, _ in stages["stages"]] == names
+    wrong = command("inspect", "kernels.py", "-k", "other", "--stage", "nothing", code=2)
+    assert "there is no stage 'nothing'; there are: tile" in wrong.stderr
+
+
+def test_wrong_commands(command):
+    def message(*arguments):
+        return command("inspect", *arguments, code=2).stderr
+
+    assert "choose a kernel of 'kernels.py'" in message("kernels.py")
+    assert "has no kernel 'x'; it has: double, other" in message("kernels.py", "-k", "x")
+    assert "needs arguments: --args N=..." in message("kernels.py", "-k", "double")
+    assert "takes no --args" in message("kernels.py", "-k", "other", "--args", "N=1")
+    assert "is not of the form NAME=VALUE" in message("kernels.py", "-k", "double", "--args", "N")
+    text = command("inspect", "wrong.py", code=1).stderr
+    assert "wrong.py:7:9: error: buffer 'A' has 1 dimension" in text
+    assert "Traceback" not in text
+
+
+def test_compile(command, tmp_path):
+    arguments = ["kernels.py", "-k", "double", "--args", "N=4", "dtype=float32"]
+    outputs = ["-o", "libtwice.so", "--header", "twice.h", "--json"]
+    made = json.loads(command("compile", *arguments, *outputs).stdout)
+    assert made["kernel"] == "twice" and made["library"] == "libtwice.so"
+    compiler = shutil.which("clang-22") or shutil.which("gcc")
+    if compiler is None:
+        pytest.skip("no C compiler")
+    prototype = re.search(r"int32_t twice\(([^)]*)\)", (tmp_path / "twice.h").read_text())
+    assert prototype is not None
+    (tmp_path / "main.c").write_text("""
+#include <stdio.h>
+#include "twice.h"
+int main(void) {
+  float a[4] = {1, 2, 3, 4}, b[4] = {0};
+  int32_t status = twice(a, b);
+  printf("%d %g %g %g %g\\n", status, b[0], b[1], b[2], b[3]);
+  return 0;
+}
+""")
+    subprocess.run(
+        [
+            compiler,
+            "main.c",
+            "-I",
+            str(ROOT / "include"),
+            "-L.",
+            "-ltwice",
+            "-Wl,-rpath,.",
+            "-o",
+            "m",
+        ],
+        cwd=tmp_path,
+        check=True,
+    )
+    done = subprocess.run(["./m"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout == "0 2 4 6 8\n"
+    needed = subprocess.run(
+        ["readelf", "-d", "libtwice.so"], cwd=tmp_path, capture_output=True, text=True, check=True
+    ).stdout
+    assert "MLIR" not in needed and "python" not in needed
+
+
+def test_compile_for_other_cpus(command, tmp_path):
+    for cpu in ("avx2", "neon"):
+        arguments = ["kernels.py", "-k", "other", "--cpu", cpu, "-o", f"{cpu}.so"]
+        command("compile", *arguments)
+        machine = (tmp_path / f"{cpu}.so").read_bytes()[18:20]
+        assert machine == (b"\xb7\x00" if cpu == "neon" else b"\x3e\x00")
+
+
+def test_doctor(command, tmp_path):
+    text = command("doctor").stdout
+    assert "target     cpu          ok" in text and str(tmp_path / "cache") in text
+    report = json.loads(command("doctor", "--json").stdout)
+    assert report["works"] is True
+    states = {(f["part"], f["name"]): f["state"] for f in report["findings"]}
+    assert states["target", "cuda"] == "planned"
+    off = command("doctor", TILELANG_DISABLE_CACHE="1").stdout
+    assert re.search(r"cache\s+disk\s+off", off)
+
+
+def test_cache(command, tmp_path):
+    (tmp_path / "script.py").write_text("import kernels\nkernels.double(4)\n")
+    command("run", "script.py")
+    listed = json.loads(command("cache", "ls", "--json").stdout)
+    assert [e["kernel"] for e in listed] == ["twice"]
+    assert "twice" in command("cache", "ls").stdout
+    assert command("cache", "path").stdout.strip() == str(tmp_path / "cache")
+    assert command("cache", "clear").stdout.startswith("removed 1 kernels")
+    assert command("cache", "ls", "--json").stdout.strip() == "[]"
+
+
+def test_another_tilelang_is_named(command, tmp_path):
+    (tmp_path / "site" / "tilelang").mkdir(parents=True)
+    (tmp_path / "site" / "tilelang" / "__init__.py").write_text("")
+    (tmp_path / "script.py").write_text("import tilelang; print(tilelang.__name__)\n")
+    paths = f"{PACKAGE}{os.pathsep}{tmp_path / 'site'}"
+    done = command("run", "script.py", PYTHONPATH=paths)
+    assert done.stdout == "tilewright\n"
+    assert "'import tilelang' gives tilewright, not" in done.stderr

@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Kernels written in Python, compiled for the CPU, against NumPy in float64."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+numpy = pytest.importorskip("numpy")
+pytest.importorskip("tilewright._compiler")
+
+import tilewright  # noqa: E402
+import tilewright.language as T  # noqa: E402
+from tilewright.errors import CompileError, UnsupportedError  # noqa: E402
+
+PACKAGE = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("TILEWRIGHT_CACHE_DIR", str(tmp_path / "cache"))
+
+
+@tilewright.jit(out_idx=[2])
+def gemm(M, N, K, block=32, dtype="float32"):
+    @T.prim_func
+    def kernel(
+        A: T.Tensor((M, K), dtype),
+        B: T.Tensor((K, N), dtype),
+        C: T.Tensor((M, N), dtype),
+        scale: T.float32,
+    ):
+        with T.Kernel(T.ceildiv(N, block), T.ceildiv(M, block)) as (bx, by):
+            A_shared = T.alloc_shared((block, block), dtype)
+            B_shared = T.alloc_shared((block, block), dtype)
+            C_local = T.alloc_fragment((block, block), "float")
+            T.clear(C_local)
+            for k in T.Pipelined(T.ceildiv(K, block), num_stages=2):
+                T.copy(A[by * block, k * block], A_shared)
+                T.copy(B[k * block, bx * block], B_shared)
+                T.gemm(A_shared, B_shared, C_local)
+            for i, j in T.Parallel(block, block):
+                C_local[i, j] = T.max(C_local[i, j] * scale, T.float32(0.0))
+            T.copy(C_local, C[by * block, bx * block])
+
+    return kernel
+
+
+@pytest.mark.parametrize("shape", [(64, 64, 64), (45, 70, 33), (1, 5, 100)])
+def test_gemm(shape):
+    M, N, K = shape
+    rng = numpy.random.default_rng(1)
+    a, b = (rng.standard_normal(s).astype("float32") for s in ((M, K), (K, N)))
+    found = gemm(M, N, K)(a, b, 0.5)
+    expected = numpy.maximum(a.astype("float64") @ b.astype("float64") * 0.5, 0)
+    assert isinstance(found, numpy.ndarray) and found.dtype == numpy.float32
+    numpy.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
+
+
+def test_the_kernel_of_the_same_arguments_is_the_same():
+    assert gemm(64, 64, 64) is gemm(64, 64, 64)
+    assert gemm(64, 64, 64) is not gemm(64, 64, 64, block=16)
+
+
+def test_what_a_kernel_says_of_itself():
+    kernel = gemm(64, 64, 64)
+    assert "define" in kernel.get_kernel_source()
+    assert "int32_t" in kernel.get_host_source()
+    assert [name for name, _ in kernel.stages()][0] == "tile"
+    assert "func.func @kernel" in gemm.get_tir(64, 64, 64).script()
+
+
+def test_scalars_loops_and_branches():
+    @T.prim_func
+    def kernel(A: T.Tensor((8, 6), "float32"), B: T.Tensor((8,), "float32"), n: T.int32):
+        with T.Kernel(8) as bx:
+            total = T.alloc_var("float32", init=0.0)
+            for i in range(0, 6, 2):
+                if i == n:
+                    break
+                total += A[bx, i]
+            step = T.alloc_var("int32", init=0)
+            while step < bx:
+                step += 3
+            if bx % 2 == 0 and bx > 0:
+                total = total * 2 + step
+            B[bx] = total if bx != 3 else -1.0
+
+    compiled = tilewright.compile(kernel, out_idx=[1])
+    a = numpy.arange(48, dtype="float32").reshape(8, 6)
+    expected = []
+    for row in range(8):
+        total = a[row, 0] + a[row, 2]
+        step = -(-row // 3) * 3
+        if row % 2 == 0 and row > 0:
+            total = total * 2 + step
+        expected.append(-1.0 if row == 3 else total)
+    assert compiled(a, 4).tolist() == expected
+
+
+def test_dynamic_shapes():
+    m = T.dynamic("m")
+
+    @T.prim_func
+    def kernel(A: T.Tensor((m, 8), "float32"), B: T.Tensor((m, 8), "float32")):
+        with T.Kernel(T.ceildiv(m, 4)) as bx:
+            tile = T.alloc_fragment((4, 8), "float32")
+            T.copy(A[bx * 4, 0], tile)
+            for i, j in T.Parallel(4, 8):
+                tile[i, j] = tile[i, j] + bx
+            T.copy(tile, B[bx * 4, 0])
+
+    compiled = tilewright.compile(kernel, out_idx=1)
+    for rows in (1, 4, 9, 0):
+        a = numpy.ones((rows, 8), "float32")
+        expected = a + (numpy.arange(rows) // 4)[:, None]
+        assert numpy.array_equal(compiled(a), expected)
+
+
+def test_eager():
+    @tilewright.jit
+    def add(A, B, block=16):
+        N = T.const("N")
+        A: T.Tensor[[N], T.float32]
+        B: T.Tensor[[N], T.float32]
+        C = T.empty([N], T.float32)
+        with T.Kernel(T.ceildiv(N, block)) as bx:
+            tile = T.alloc_fragment((block,), T.float32)
+            other = T.alloc_fragment((block,), T.float32)
+            T.copy(A[bx * block], tile)
+            T.copy(B[bx * block], other)
+            for i in T.Parallel(block):
+                tile[i] += other[i]
+            T.copy(tile, C[bx * block])
+        return C
+
+    for size in (16, 33):
+        a, b = numpy.arange(size, dtype="float32"), numpy.ones(size, "float32")
+        assert numpy.array_equal(add(a, b), a + b)
+
+
+def test_errors_of_the_builder_have_our_places():
+    @T.prim_func
+    def kernel(
+        A: T.Tensor((64, 32), "float16"),
+        C: T.Tensor((64, 64), "float32"),
+    ):
+        with T.Kernel(1) as bx:
+            a = T.alloc_shared((64, 32), "float16")
+            b = T.alloc_shared((64, 64), "float16")
+            c = T.alloc_fragment((64, 64), "float32")
+            T.copy(A[0, 0, 0], a)
+            T.gemm(a, b, c)
+            x = undefined_name + 1  # noqa: F821
+            c[0, 0] = x
+            T.copy(a[0:16, :], b[0:32, :])
+            for _ in T.serial(4):
+                late = T.alloc_shared((4,), "float32")
+            T.fill(late, 0)
+            T.clear(late)
+            c[0, 0] = c[1, 2] & bx
+            lambda: (yield)
+
+    with pytest.raises(CompileError) as caught:
+        tilewright.compile(kernel)
+    first = kernel.function.__code__.co_firstlineno
+    found = [(d.place.line - first, d.message.split(":")[0]) for d in caught.value.errors]
+    assert [line for line, _ in found] == [9, 10, 11, 13, 16, 17, 18, 19]
+    texts = [d.message for d in caught.value.errors]
+    assert texts[0] == "buffer 'A' has 2 dimensions but is indexed with 3"
+    assert "K disagrees" in texts[1] and "32" in texts[1] and "64" in texts[1]
+    assert texts[3] == "copy source has 16 rows but destination has 32"
+    assert caught.value.errors[1].place.column == 13
+    frames = []
+    trace = caught.value.__traceback__
+    while trace is not None:
+        frames.append((trace.tb_frame.f_code.co_filename, trace.tb_lineno))
+        trace = trace.tb_next
+    assert frames[-1] == (__file__, first + 9)
+    assert len(frames) == 3  # this test, tilewright.compile, the kernel
+
+
+def test_targets():
+    with pytest.raises(UnsupportedError, match="target 'cuda' is not supported yet"):
+        tilewright.jit(gemm.function, target="cuda").compile(8, 8, 8)
+    with pytest.raises(ValueError, match="there is no target 'gpu'"):
+        tilewright.compile(gemm.get_tir(8, 8, 8), target="gpu")
+    with pytest.raises(UnsupportedError, match="workspace_idx needs the ascend target"):
+        tilewright.jit(workspace_idx=[1])
+    with pytest.raises(ValueError, match="pass config 'x' has the value"):
+        tilewright.compile(gemm.get_tir(8, 8, 8), pass_configs={"x": object()})
+    with pytest.raises(TypeError, match="must give a kernel"):
+        tilewright.jit(lambda: 3).get_tir()
+    with pytest.raises(TypeError, match=r"expected a kernel \(@T.prim_func\)"):
+        tilewright.compile(gemm)  # type: ignore[arg-type]
+
+
+def test_par_compile():
+    kernels = gemm.par_compile([(16, 16, 16), {"M": 32, "N": 16, "K": 16}], num_workers=2)
+    a = numpy.ones((32, 16), "float32")
+    assert kernels[1](a, a[:16], 1.0).tolist() == numpy.full((32, 16), 16.0).tolist()
+    broken = gemm.par_compile([(16, 16, "x")], ignore_error=True)
+    assert broken == [None]
+
+
+SCRIPT = """
+import sys
+import tilewright
+sys.path.insert(0, {folder!r})
+import my_kernel
+kernel = my_kernel.double({size})
+print("_compiler", "tilewright._compiler" in sys.modules)
+print("libraries", "LLVM" in open("/proc/self/maps").read())
+print("result", kernel.name)
+"""
+KERNEL = """
+import tilewright
+import tilewright.language as T
+
+@tilewright.jit(out_idx=-1)
+def double(N):
+    @T.prim_func
+    def twice(A: T.Tensor((N,), "float32"), B: T.Tensor((N,), "float32")):
+        with T.Kernel(N) as bx:
+            B[bx] = A[bx] * {factor}
+    return twice
+"""
+
+
+def run_script(folder: Path, factor: int, size: int = 4) -> dict[str, str]:
+    (folder / "my_kernel.py").write_text(KERNEL.format(factor=factor))
+    code = SCRIPT.format(folder=str(folder), size=size)
+    env = {**os.environ, "PYTHONPATH": str(PACKAGE), "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return dict(line.split() for line in done.stdout.splitlines())
+
+
+def test_a_cache_hit_traces_nothing_and_loads_no_llvm(tmp_path):
+    assert run_script(tmp_path, 2)["_compiler"] == "True"
+    again = run_script(tmp_path, 2)
+    assert again == {"_compiler": "False", "libraries": "False", "result": "twice"}
+    assert run_script(tmp_path, 3)["_compiler"] == "True"
+    assert run_script(tmp_path, 2, size=5)["_compiler"] == "True"
+
+
+def test_interrupting_a_trace():
+    def wait():
+        time.sleep(30)
+
+    @T.prim_func
+    def kernel(A: T.Tensor((8,), "float32")):
+        with T.Kernel(1):
+            wait()
+
+    timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    started = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        tilewright.compile(kernel)
+    assert time.monotonic() - started < 5
