@@ -130,7 +130,8 @@ def install_python_packages() -> None:
 def expose_package() -> None:
     """Makes .venv's `import tilewright` and command `tilewright` use this checkout's build."""
     for site in VENV.glob("lib/python3*/site-packages"):
-        (site / "tilewright_checkout.pth").write_text(f"{ROOT / 'python'}\n")
+        lines = f"{ROOT / 'python'}\nimport tilewright_alias\n"
+        (site / "tilewright_checkout.pth").write_text(lines)
     command = VENV / "bin/tilewright"
     command.write_text(
         f"#!{VENV}/bin/python\nimport sys\n\nfrom tilewright.cli import main\n\nsys.exit(main())\n"

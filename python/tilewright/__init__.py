@@ -20,17 +20,17 @@ _HOMES = {
     "UnsupportedError": "errors",
     "JITNoBuilderError": "errors",
     "EagerJITBuildError": "errors",
-    "jit": "jit",
-    "compile": "jit",
-    "par_compile": "jit",
-    "JITFunction": "jit",
+    "jit": "jit_factory",
+    "compile": "jit_factory",
+    "par_compile": "jit_factory",
+    "JITFunction": "jit_factory",
     "JITKernel": "kernel",
     "PassConfigKey": "options",
     "Profiler": "profiler",
     "TensorSupplyType": "profiler",
     "do_bench": "profiler",
 }
-_MODULES = ("language", "errors", "profiler", "cache", "jit")
+_MODULES = ("language", "errors", "profiler", "cache")
 _PLANNED = ("autotune", "lower", "Layout", "Fragment", "tvm", "carver", "autotuner", "transform")
 
 

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from types import FunctionType
 
     from .capture.kernel import CapturedKernel
-    from .jit import JITFunction
+    from .jit_factory import JITFunction
     from .kernel import JITKernel
 
 Value = Any

@@ -168,7 +168,7 @@ class _Description:
             raise NotCapturable(f"{name} may hold anything")
 
     def _annotation_names(self, function: FunctionType, names: dict[str, Any]) -> None:
-        """What annotations that are strings take from where the kernel was defined: no closure holds it."""
+        """What annotations that are strings take from where the kernel was defined."""
         for annotation in function.__annotations__.values():
             for word in _words(annotation) if isinstance(annotation, str) else ():
                 if word in names:

@@ -48,11 +48,41 @@ def test_another_tilelang_wins(tmp_path):
     assert "another tilelang is already imported" in done.stderr
 
 
+def test_the_start_of_python(tmp_path):
+    code = "import sys, tilewright_alias; print('tilewright' in sys.modules); "
+    done = python(code + "import tilelang.language as T; print(T.__name__)")
+    assert done.stdout == "False\ntilewright.language\n", done.stderr
+    done = python(code + "import tilelang; print(tilelang.name)", other_package(tmp_path))
+    assert done.stdout == "False\nother\n", done.stderr
+    assert (PACKAGE / "tilewright_alias.pth").read_text() == "import tilewright_alias\n"
+
+
 def test_importing_loads_little():
     code = """
 import sys, tilewright, tilewright.language
 heavy = {"torch", "numpy", "tilewright._compiler", "inspect", "ast"} & set(sys.modules)
 assert not heavy, heavy
+"""
+    done = python(code)
+    assert done.returncode == 0, done.stderr
+
+
+def test_public_names():
+    code = """
+import tilewright
+homes = dict(tilewright._HOMES)
+for name in homes:
+    assert callable(getattr(tilewright, name)), name
+for name in homes:  # no module of ours takes the place of a name
+    assert callable(getattr(tilewright, name)), name
+assert callable(tilewright.jit) and tilewright.cdiv(5, 2) == 3
+assert tilewright.next_power_of_2(5) == 8 and tilewright.next_power_of_2(8) == 8
+assert "jit" in dir(tilewright)
+tilewright.disable_cache(); assert not tilewright.is_cache_enabled(); tilewright.enable_cache()
+try:
+    tilewright.autotune
+except AttributeError as error:
+    assert "has no 'autotune' yet" in str(error)
 """
     done = python(code)
     assert done.returncode == 0, done.stderr
