@@ -11,6 +11,7 @@
 #include <llvm/Support/FileSystem.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/Path.h>
+#include <llvm/Support/Signals.h>
 #include <llvm/Support/raw_ostream.h>
 
 #include <mutex>
@@ -89,6 +90,10 @@ bool runLinker(llvm::ArrayRef<std::string> arguments, std::string& problem) {
   const bool linked = lld::elf::link(pointers, stream, stream, /*exitEarly=*/false,
                                      /*disableOutput=*/false);
   lld::CommonLinkerContext::destroy();
+  // To remove its output if the process is killed, LLD has LLVM handle the signals. At the first
+  // Ctrl-C that would put back what was there before, under the handlers that others (our runtime)
+  // have set since.
+  llvm::sys::unregisterHandlers();
   if (!linked)
     problem = "linking the kernel's library failed: " + llvm::StringRef(output).trim().str();
   return linked;
