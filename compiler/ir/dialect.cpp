@@ -191,12 +191,26 @@ Type BufferType::getScalarType() const {
 // Attributes of kernels
 // --------------------------------------------------------------------------------
 
+/// The attributes of an op are verified before the op: the function itself may still be wrong, and
+/// says so.
+static bool hasSoundArguments(FunctionOpInterface function) {
+  auto type = function->getAttrOfType<TypeAttr>("function_type");
+  if (!type || !isa<FunctionType>(type.getValue()))
+    return false;
+  ArrayAttr all = function.getArgAttrsAttr();
+  return !all || (all.size() == function.getNumArguments() && llvm::all_of(all, [](Attribute one) {
+                    return isa_and_nonnull<DictionaryAttr>(one);
+                  }));
+}
+
 LogicalResult TileDialect::verifyOperationAttribute(Operation* op, NamedAttribute attribute) {
   if (attribute.getName() != kKernelAttr)
     return success();
   auto function = dyn_cast<FunctionOpInterface>(op);
   if (!function)
     return op->emitError() << "'tile.kernel' stands on functions only";
+  if (!hasSoundArguments(function))
+    return success();
   if (function.isExternal())
     return op->emitError() << "a kernel has a body";
   if (function.getNumResults() != 0)
@@ -256,6 +270,8 @@ LogicalResult TileDialect::verifyRegionArgAttribute(Operation* op, unsigned, uns
   if (!function)
     return op->emitError() << attribute.getName().strref()
                            << " stands on arguments of functions only";
+  if (!hasSoundArguments(function) || number >= function.getNumArguments())
+    return success();
   Type type = function.getArgumentTypes()[number];
   StringRef name = attribute.getName();
   if (name == kShapeAttr || name == kStridesAttr)
