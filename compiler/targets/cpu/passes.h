@@ -6,6 +6,7 @@
 #include <memory>
 
 namespace mlir {
+class DialectRegistry;
 class Pass;
 }
 
@@ -24,6 +25,9 @@ std::unique_ptr<mlir::Pass> createLowerBuffers();
 std::unique_ptr<mlir::Pass> createExpandSmallFloats();
 std::unique_ptr<mlir::Pass> createFlattenControlFlow();
 std::unique_ptr<mlir::Pass> createConvertToLlvm();
+
+/// The dialects below the tile dialect that the pipeline goes through.
+void registerDialects(mlir::DialectRegistry& registry);
 
 /// Makes the passes known to tilewright-opt by their command-line names, for the machine "avx512".
 void registerPasses();
