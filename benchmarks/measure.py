@@ -96,11 +96,10 @@ def measure_gemm(dtype: str, size: int) -> dict[str, object]:
     peer, peer_share = (None, 1.0) if torch is None else _matmul(torch, left, right, out)
     measured = pairs.measure(lambda: kernel(left, right, out), peer, 0.05, 25)
     work = 2e-9 * size**3
-    ratio = measured.ratio()
     return {
         "ours": [work / seconds for seconds in measured.ours],
         "peer": [work * peer_share / seconds for seconds in measured.peer],
-        "ratio": None if ratio is None else ratio * peer_share,
+        "ratio": measured.ratio(peer_share),
         "peer_share": peer_share,
     }
 

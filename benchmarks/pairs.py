@@ -21,9 +21,10 @@ class Measured:
     peer: list[float] = field(default_factory=list)
     ratios: list[float] = field(default_factory=list)
 
-    def ratio(self) -> float | None:
-        """Ours to the peer's speed: above 1, ours is faster."""
-        return statistics.median(self.ratios) if self.ratios else None
+    def ratio(self, peer_share: float = 1.0) -> float | None:
+        """Ours to the peer's speed: above 1, ours is faster. The peer did `peer_share` of our work
+        in a call."""
+        return statistics.median(self.ratios) / peer_share if self.ratios else None
 
 
 def seconds_per_call(function: Callable[[], object], calls: int) -> float:

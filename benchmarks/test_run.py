@@ -38,6 +38,7 @@ def test_ratio_above_one_is_better_for_us():
     )
     assert 2 < measured.ratio() < 4
     assert len(measured.ours) == len(measured.peer) == 20
+    assert measured.ratio(0.25) == 4 * measured.ratio()
 
 
 def test_pairs_keep_to_their_budget():
