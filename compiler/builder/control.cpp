@@ -183,10 +183,14 @@ tile::ParallelOp mergeParallel(Construction& state, Frame& outer,
     for (builder::ValueRecord& record : state.values)
       if (record.ir == argument)
         record.ir = merged.getInductionVars()[number];
-  before.erase();
-  outer.op = merged;
-  outer.block = merged.getBodyBlock();
+  for (Frame& frame : state.frames) {
+    if (frame.op != before)
+      continue;
+    frame.op = merged;
+    frame.block = merged.getBodyBlock();
+  }
   outer.hasMerged = true;
+  before.erase();
   return merged;
 }
 
@@ -266,12 +270,11 @@ void KernelBuilder::endParallel() {
     auto body = block->without_terminator();
     return body.empty() ? nullptr : &*std::prev(body.end());
   };
-  if (frame->isMerged) {
-    state->frames.back().lastMerged = lastOp(frame->block);
-    return;
-  }
-  if (frame->hasMerged && frame->lastMerged != lastOp(frame->block))
+  mlir::Operation* last = lastOp(frame->block);
+  if (frame->hasMerged && frame->lastMerged != last)
     state->error(kNestedParallel, {{frame->place, "the outer T.Parallel is here"}});
+  if (frame->isMerged)
+    state->frames.back().lastMerged = last;
 }
 
 // Branches

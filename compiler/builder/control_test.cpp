@@ -103,6 +103,17 @@ TEST_F(ControlTest, PerfectNestsOfParallelMerge) {
   EXPECT_EQ(text.find("tile.parallel"), text.rfind("tile.parallel"));
 }
 
+TEST_F(ControlTest, ThreeNestedParallelMerge) {
+  launch();
+  Buffer S = alloc("S", {4, 8, 2});
+  auto i = parallel({int64_t{4}}), j = parallel({int64_t{8}}), k = parallel({int64_t{2}});
+  line().store(S, std::vector<Index>{i[0], j[0], k[0]}, i[0]);
+  b.endParallel();
+  b.endParallel();
+  b.endParallel();
+  EXPECT_THAT(finishedText(), HasSubstr("tile.parallel (%arg1, %arg2, %arg3) in [4, 8, 2]"));
+}
+
 TEST_F(ControlTest, OtherNestsOfParallelAreErrors) {
   launch();
   Buffer S = alloc("S", {4, 8});
