@@ -14,8 +14,7 @@ int main(int argc, char** argv) {
   mlir::DialectRegistry registry;
   tilewright::ir::registerDialects(registry);
   tilewright::registerPasses();
-  tilewright::cpu::registerDialects(registry);
-  tilewright::cpu::registerPasses();
+  tilewright::cpu::registerPasses(registry);
   auto [input, output] =
       mlir::registerAndParseCLIOptions(argc, argv, "tilewright-opt: tile IR passes\n", registry);
 

@@ -26,10 +26,8 @@ std::unique_ptr<mlir::Pass> createExpandSmallFloats();
 std::unique_ptr<mlir::Pass> createFlattenControlFlow();
 std::unique_ptr<mlir::Pass> createConvertToLlvm();
 
-/// The dialects below the tile dialect that the pipeline goes through.
-void registerDialects(mlir::DialectRegistry& registry);
-
-/// Makes the passes known to tilewright-opt by their command-line names, for the machine "avx512".
-void registerPasses();
+/// Makes the passes known to tilewright-opt by their command-line names, for the machine "avx512", and the dialects
+/// that they lower to.
+void registerPasses(mlir::DialectRegistry& registry);
 
 } // namespace tilewright::cpu

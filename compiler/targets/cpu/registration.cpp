@@ -5,30 +5,26 @@
 #include <mlir/Dialect/ControlFlow/IR/ControlFlow.h>
 #include <mlir/Dialect/LLVMIR/LLVMDialect.h>
 #include <mlir/Dialect/Vector/IR/VectorOps.h>
-#include <mlir/Pass/Pass.h>
+#include <mlir/IR/DialectRegistry.h>
+#include <mlir/Pass/PassRegistry.h>
 
 namespace tilewright::cpu {
 
-void registerDialects(mlir::DialectRegistry& registry) {
-  registry
-      .insert<mlir::cf::ControlFlowDialect, mlir::LLVM::LLVMDialect, mlir::vector::VectorDialect>();
-}
-
-void registerPasses() {
+void registerPasses(mlir::DialectRegistry& registry) {
+  registry.insert<mlir::LLVM::LLVMDialect, mlir::cf::ControlFlowDialect, mlir::vector::VectorDialect>();
   std::string problem;
-  // Always the same machine, so that tests give the same text everywhere.
-  const Machine machine = findMachine("avx512", problem).value_or(Machine());
-  mlir::registerPass(createPackGemmOperands);
-  mlir::registerPass(createPlanScratch);
+  const Machine machine = *findMachine("avx512", problem);
+  mlir::registerPass([] { return createPackGemmOperands(); });
+  mlir::registerPass([] { return createPlanScratch(); });
   mlir::registerPass([machine] { return createLowerGemm(machine); });
   mlir::registerPass([machine] { return createLowerReductions(machine); });
-  mlir::registerPass(createLowerCopies);
-  mlir::registerPass(createLowerParallel);
-  mlir::registerPass(createMakeEntryPoints);
-  mlir::registerPass(createLowerBuffers);
-  mlir::registerPass(createExpandSmallFloats);
-  mlir::registerPass(createFlattenControlFlow);
-  mlir::registerPass(createConvertToLlvm);
+  mlir::registerPass([] { return createLowerCopies(); });
+  mlir::registerPass([] { return createLowerParallel(); });
+  mlir::registerPass([] { return createMakeEntryPoints(); });
+  mlir::registerPass([] { return createLowerBuffers(); });
+  mlir::registerPass([] { return createExpandSmallFloats(); });
+  mlir::registerPass([] { return createFlattenControlFlow(); });
+  mlir::registerPass([] { return createConvertToLlvm(); });
 }
 
 } // namespace tilewright::cpu
