@@ -51,7 +51,7 @@ def fused_gemm(size: int, dtype: str, block: int = 64, block_k: int = 64):
 
 
 @tilewright.jit(out_idx=[2])
-def gemm(size: int, dtype: str, block: int = 128, block_k: int = 128):
+def gemm(size: int, dtype: str, block: int = 256, block_k: int = 128):
     """C = A B, square, with float32 accumulators."""
 
     @T.prim_func
