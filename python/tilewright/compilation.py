@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from . import cache
-from .errors import Diagnostic, compile_error, raise_at_kernel
+from .errors import Diagnostic, compile_error, raise_at_kernel, warn
 from .front_key import digest, machine_stamp
 from .kernel import JITKernel, stage_files
 
@@ -58,6 +58,7 @@ def compile_artifact(captured: CapturedKernel, options: Options, keep_stages: bo
     diagnostics = [Diagnostic.from_native(d) for d in found]
     if artifact is None:
         raise_at_kernel(compile_error(diagnostics, captured.name))
+    warn(diagnostics)
     return artifact
 
 

@@ -295,6 +295,7 @@ _ON_NUMBERS: dict[str, Callable[..., int]] = {
     "mul": lambda a, b: a * b,
     "floordiv": lambda a, b: a // b,
     "floormod": lambda a, b: a % b,
+    "ceildiv": lambda a, b: -(-a // b),
     "max": max,
     "min": min,
     "neg": lambda a: -a,

@@ -144,6 +144,20 @@ def source_line(place: Place) -> str | None:
     return text.rstrip("\r\n") if text else None
 
 
+class TilewrightWarning(UserWarning):
+    """Something in a kernel that is legal and probably not meant."""
+
+
+def warn(diagnostics: Sequence[Diagnostic]) -> None:
+    """Gives the warnings among these messages to Python, with their places."""
+    from warnings import warn_explicit
+
+    for found in diagnostics:
+        if found.kind == "warning":
+            place = found.place
+            warn_explicit(found.message, TilewrightWarning, place.file or "?", place.line)
+
+
 class TilewrightError(Exception):
     """Base of all errors of ours."""
 

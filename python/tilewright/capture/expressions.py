@@ -17,8 +17,10 @@ from ..language.values import (
     LanguageError,
     Poison,
     PoisonUsed,
+    binary,
     has_poison,
     subscript,
+    unary,
     unsupported,
 )
 from .laziness import is_total
@@ -58,12 +60,27 @@ _COMPARE: dict[type[ast.cmpop], Callable[[Value, Value], Value]] = {
     ast.NotEq: operator.ne,
     ast.Is: operator.is_,
     ast.IsNot: operator.is_not,
-    ast.In: lambda a, b: a in b,
-    ast.NotIn: lambda a, b: a not in b,
+    ast.In: lambda a, b: _contains(b, a),
+    ast.NotIn: lambda a, b: _negated(_contains(b, a)),
 }
 _CONVERSIONS: dict[str, Callable[[Value], str]] = {"r": repr, "s": str, "a": ascii}
 #: Builtins that would look at the interpreter's own frame.
 _FRAME_BUILTINS = (locals, globals, vars, eval, exec)
+
+
+def _contains(items: Value, item: Value) -> Value:
+    """`item in items`; on values of the kernel, a comparison with each of a tuple or list."""
+    if not isinstance(items, (tuple, list)) or not any(isinstance(v, Expr) for v in (item, *items)):
+        return item in items
+    same = [operator.eq(item, other) for other in items]
+    unknown = [s for s in same if isinstance(s, Expr)]
+    if any(s is True for s in same) or not unknown:
+        return any(s is True for s in same)
+    return functools.reduce(lambda a, b: binary("logical_or", a, b), unknown)
+
+
+def _negated(value: Value) -> Value:
+    return unary("logical_not", value) if isinstance(value, Expr) else not value
 
 
 class Reference:

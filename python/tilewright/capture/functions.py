@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from types import FunctionType
 
 Value = Any
+#: Macros may call themselves while tracing; deeper than this is taken for endless.
+DEEPEST_MACRO = 50
 
 
 def outside_names(function: FunctionType) -> Callable[[str], Value]:
@@ -155,7 +157,7 @@ class inlined:
         self.name = name
 
     def __enter__(self) -> None:
-        if len(self.tracer.call_sites) > 200:
+        if len(self.tracer.call_sites) >= DEEPEST_MACRO:
             raise LanguageError(f"macro {self.name!r} calls itself without end")
         self.site = self.tracer.place
         self.name_for_result = self.tracer.pending_name

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import importlib
-import warnings
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +29,7 @@ from ..language.values import (
 )
 from .expressions import CallFailed, ExpressionEvaluator, Reference
 from .scopes import Binding, Escaped, Frame, Scope
+from .tracer import plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -38,10 +38,6 @@ if TYPE_CHECKING:
     from .tracer import Tracer
 
 Value = Any
-
-
-class TilewrightWarning(UserWarning):
-    """Something in a kernel that is legal and probably not meant."""
 
 
 class Signal(Enum):
@@ -142,8 +138,7 @@ class Interpreter(ExpressionEvaluator):
                 )
 
     def _warn(self, node: ast.AST, message: str) -> None:
-        place = self.place(node)
-        warnings.warn_explicit(message, TilewrightWarning, place.file, place.line)
+        self.tracer.report(message, "warning", self.place(node))
 
     # Binding -----------------------------------------------------------------------------------
 
@@ -319,7 +314,7 @@ class Interpreter(ExpressionEvaluator):
             return
         text = str(self.value(node.msg)) if node.msg else ast.unparse(node.test)
         self.mark(node)
-        self.tracer.builder.device_assert(self.tracer.value(condition), text)
+        self.tracer.builder.device_assert(self.tracer.value(condition), plain_text(text))
 
     def exec_Raise(self, node: ast.Raise) -> None:
         error = self.value(node.exc) if node.exc else None

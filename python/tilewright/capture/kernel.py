@@ -10,7 +10,7 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..errors import compile_error, raise_at_kernel
+from ..errors import compile_error, raise_at_kernel, warn
 from ..language.annotations import TensorAnnotation
 from ..language.dtypes import Dtype, is_dtype, to_dtype
 from ..language.values import POISON, BufferRef, LanguageError, unsupported
@@ -24,7 +24,6 @@ from .tracer import Tracer, current_or_none
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ..errors import Diagnostic
     from ..language.prim_func import PrimFunc
 
 Value = Any
@@ -38,7 +37,6 @@ class CapturedKernel:
     module: Any  # _compiler.KernelModule
     parameters: list[str]
     outputs: list[int]
-    warnings: list[Diagnostic]
 
 
 class Signature:
@@ -119,7 +117,8 @@ def finish(
     if module is None or tracer.has_errors:
         cause = tracer.causes[0] if tracer.causes else None
         raise_at_kernel(compile_error(diagnostics, name), cause)
-    return CapturedKernel(name, module, names, outputs, diagnostics)
+    warn(diagnostics)
+    return CapturedKernel(name, module, names, outputs)
 
 
 def _annotations(kernel: PrimFunc, source: FunctionSource, tracer: Tracer) -> dict[str, Value]:

@@ -367,7 +367,7 @@ def test_dynamic_shapes():
         "tensor [%m, %k] float32 -> %A",
         "symbol int32 -> %n",
     ]
-    assert "begin_launch [%4, %5] [128]" in lines(kernel)
+    assert "begin_launch [%2, %3] [128]" in lines(kernel)
 
 
 @T.macro
@@ -478,6 +478,56 @@ def test_code_after_break_warns():
 
     with pytest.warns(UserWarning, match="never reached"):
         assert "break" in body(kernel)
+
+
+def test_membership():
+    @T.prim_func
+    def kernel(A: T.Tensor((8,), "float32"), n: T.int32):
+        with T.Kernel(4):
+            if n in (1, 2):
+                A[0] = 1.0
+            if n not in [3]:
+                A[1] = 1.0
+            if 3 in (1, 3) and "a" not in "bc":
+                A[2] = 1.0
+
+    assert body(kernel) == [
+        "eq(%n, 1) -> %1",
+        "eq(%n, 2) -> %2",
+        "logical_or(%1, %2) -> %3",
+        "if %3",
+        "store %A[0] = 1.0",
+        "end_if",
+        "eq(%n, 3) -> %4",
+        "logical_not(%4) -> %5",
+        "if %5",
+        "store %A[1] = 1.0",
+        "end_if",
+        "store %A[2] = 1.0",
+    ]
+
+
+def test_values_of_another_kernel():
+    kept = []
+
+    @T.prim_func
+    def first(A: T.Tensor((8,), "float32")):
+        with T.Kernel(4) as bx:
+            kept.extend([A, bx])
+
+    @T.prim_func
+    def second(A: T.Tensor((8,), "float32")):
+        with T.Kernel(4):
+            A[kept[1]] = 0.0
+            T.clear(kept[0])
+            A[0] = kept[0][0]
+
+    lines(first)
+    assert errors(second) == [
+        "a value of another kernel is used here",
+        "a buffer of another kernel is used here",
+        "a buffer of another kernel is used here",
+    ]
 
 
 # Errors ------------------------------------------------------------------------------------------
@@ -606,6 +656,9 @@ UNSUPPORTED = {
     "if A[0] > 1:\n    raise ValueError": "'raise' under a condition",
 }
 WRONG = {
+    "A[10**30] = 1": f"the number {10**30} does not fit in 64 bits",
+    "S = T.alloc_shared((10**30,), 'float32')": "does not fit in 64 bits",
+    "forever()": "macro 'forever' calls itself without end",
     "while True:\n    pass": "the condition of this loop is always True",
     "while 1 < 2:\n    pass": "the condition of this loop is always True",
     "if A:\n    pass": "buffer 'A' can't be a condition",
@@ -644,6 +697,10 @@ def choose(x):
 
 def broken():
     raise KeyError("no such tile")
+
+@T.macro
+def forever():
+    forever()
 
 @T.prim_func
 def kernel(A: T.Tensor((8,), "float32")):

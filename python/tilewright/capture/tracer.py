@@ -114,9 +114,10 @@ class Tracer:
         notes: Iterable[Note] = (),
     ) -> None:
         """Records a message of the front end at `place` or the current place."""
-        chain = [
-            Note(site, f"in macro '{name}' called here") for name, site in reversed(self.call_sites)
-        ]
+        sites = list(reversed(self.call_sites))
+        if len(sites) > 6:
+            sites = [*sites[:3], *sites[-2:]]
+        chain = [Note(site, f"in macro '{name}' called here") for name, site in sites]
         diagnostic = Diagnostic(kind, place or self._place, message, [*notes, *chain])
         if diagnostic not in self.found:
             self.found.append(diagnostic)
@@ -149,9 +150,11 @@ class Tracer:
     def value(self, operand: object) -> Any:
         """What the builder takes for `operand`: its Value, or the Python number itself."""
         if isinstance(operand, Traced):
+            if operand.tracer is not self:
+                raise LanguageError("a value of another kernel is used here")
             return operand.handle
         if isinstance(operand, (bool, int, float)):
-            return operand
+            return in_64_bits(operand)
         if isinstance(operand, Element):
             return self._load(operand)
         if isinstance(operand, Symbol):
@@ -194,7 +197,7 @@ class Tracer:
         return self.wrap(handle, origin)
 
     def wrap(self, handle: Any, origin: Element | None = None) -> Traced | Poison:
-        return POISON if handle.is_poison else Traced(handle, origin)
+        return POISON if handle.is_poison else Traced(handle, self, origin)
 
     def constant_value(self, operand: Expr) -> int | None:
         handle = self.value(operand)
@@ -206,7 +209,7 @@ class Tracer:
     def symbol(self, symbol: Symbol) -> Traced:
         known = self._symbols.get(symbol.name)
         if known is None:
-            known = Traced(self.builder.symbol(symbol.name, symbol.symbol_dtype))
+            known = Traced(self.builder.symbol(symbol.name, symbol.symbol_dtype), self)
             self._symbols[symbol.name] = known
         return known
 
@@ -232,9 +235,15 @@ class Tracer:
     def buffer(self, handle: Any, is_variable: bool = False) -> BufferRef | Poison:
         return POISON if handle.is_poison else BufferRef(handle, self, is_variable)
 
+    def buffer_handle(self, buffer: BufferRef) -> Any:
+        """The builder's handle of a buffer of this kernel."""
+        if buffer.tracer is not self:
+            raise LanguageError("a buffer of another kernel is used here")
+        return buffer.handle
+
     def _load(self, element: Element) -> Any:
         indices = [self.index(i) for i in element.indices]
-        return self.builder.load(element.buffer.handle, indices)
+        return self.builder.load(self.buffer_handle(element.buffer), indices)
 
     # Lazy expressions --------------------------------------------------------------------------
 
@@ -278,21 +287,22 @@ class Tracer:
             return
         stored = self.value(value)
         indices = [self.index(i) for i in target.indices]
-        self.builder.store(target.buffer.handle, indices, stored)
+        self.builder.store(self.buffer_handle(target.buffer), indices, stored)
 
     def operand(self, operand: object, role: str) -> Any:
         """A tile operand: a buffer, a region, or an element load where a tile starts."""
         if isinstance(operand, Traced) and operand.origin is not None:
             operand = operand.origin
         if isinstance(operand, BufferRef):
-            return operand.handle
+            return self.buffer_handle(operand)
         if isinstance(operand, Element):
             offsets = [self.index(i) for i in operand.indices]
-            return self.compiler.Region(operand.buffer.handle, offsets)
+            return self.compiler.Region(self.buffer_handle(operand.buffer), offsets)
         if isinstance(operand, RegionRef):
             offsets = [self.index(o) for o in operand.offsets]
             extents = [self.index(e) for e in operand.extents]
-            return self.compiler.Region(operand.buffer.handle, offsets, extents, operand.dropped)
+            buffer = self.buffer_handle(operand.buffer)
+            return self.compiler.Region(buffer, offsets, extents, operand.dropped)
         raise LanguageError(f"{role} must be a buffer or a part of one, not {_describe(operand)}")
 
     def integers(self, values: Sequence[object], what: str) -> list[int]:
@@ -306,8 +316,20 @@ class Tracer:
                 known = value.__index__()
             if known is None:
                 raise LanguageError(f"{what} must be known while compiling, not {_describe(value)}")
-            result.append(int(known))
+            result.append(int(in_64_bits(known)))
         return result
+
+
+def in_64_bits(number: Any) -> Any:
+    """The number, unless it is an integer that no dtype holds."""
+    if isinstance(number, int) and not -(1 << 63) <= number < (1 << 64):
+        raise LanguageError(f"the number {number} does not fit in 64 bits")
+    return number
+
+
+def plain_text(text: object) -> str:
+    """A message as UTF-8 can hold it."""
+    return str(text).encode("utf-8", "replace").decode()
 
 
 def _describe(value: object) -> str:

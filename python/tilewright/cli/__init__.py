@@ -61,6 +61,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.command is None:
         parser.print_help()
         return USAGE
+    from ..errors import CompileError
+
     try:
         return int(options.action(options))
     except KeyboardInterrupt:
@@ -69,7 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         sys.stderr.close()
         return OK
-    except UsageError as error:
+    except (CompileError, UsageError) as error:
         sys.stderr.write(f"tilewright {options.command}: {error}\n")
         return USAGE
 

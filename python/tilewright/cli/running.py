@@ -56,8 +56,12 @@ def _prepare(options: argparse.Namespace) -> None:
     from .. import as_tilelang  # noqa: F401 - says so where another tilelang is installed
     from .. import options as compile_options
     from ..options import resolve_target
+    from . import UsageError
 
-    target = resolve_target(options.target)
+    try:
+        target = resolve_target(options.target)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
     compile_options.mapped_target = target
     if options.cpu:
         os.environ["TILEWRIGHT_CPU"] = options.cpu

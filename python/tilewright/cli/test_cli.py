@@ -88,6 +88,11 @@ def test_run(command, tmp_path):
     command("run", "script.py", "--fail", code=5)
     assert "no file 'gone.py'" in command("run", "gone.py", code=2).stderr
     assert "name a script" in command("run", code=2).stderr
+    assert "no target 'x'" in command("run", "--target", "x", "script.py", code=2).stderr
+    text = command("run", "--target", "cuda", "script.py", code=2).stderr
+    assert "target 'cuda' is not supported yet" in text and "Traceback" not in text
+    (tmp_path / "main.py").write_text("import sys; print(__name__, sys.argv[1:])\n")
+    assert command("run", "-m", "main", "a", "-b").stdout == "__main__ ['a', '-b']\n"
 
 
 def test_run_shows_errors_of_a_script_as_python_does(command, tmp_path):

@@ -51,7 +51,7 @@ class KernelLaunch(RunTimeContext):
         grid = [tracer.index(e) for e in self.grid]
         threads = [tracer.index(t) for t in self.threads]
         ids = tracer.builder.begin_launch(grid, threads, self.attributes)
-        return [_variable(i, e) for i, e in zip(ids, grid, strict=True)]
+        return [_variable(tracer, i, e) for i, e in zip(ids, grid, strict=True)]
 
     def leave(self, tracer: Tracer) -> None:
         tracer.builder.end_launch()
@@ -83,14 +83,14 @@ class Loop:
         if self.kind == "parallel":
             extents = [tracer.index(stop) for _, stop, _ in self.ranges]
             handles = tracer.builder.begin_parallel(extents, list(names), self.attributes)
-            return [_variable(h, e) for h, e in zip(handles, extents, strict=True)]
+            return [_variable(tracer, h, e) for h, e in zip(handles, extents, strict=True)]
         variables = []
         kind = getattr(tracer.compiler.LoopKind, self.kind.capitalize())
         for (start, stop, step), name in zip(self.ranges, names, strict=True):
             bounds = [tracer.index(v) for v in (start, stop, step)]
             handle = tracer.builder.begin_for(kind, *bounds, name, self.attributes)
             counts = bounds[1] if bounds[0] == 0 and bounds[2] == 1 else None
-            variables.append(_variable(handle, counts))
+            variables.append(_variable(tracer, handle, counts))
         return variables
 
     def leave(self, tracer: Tracer) -> None:
@@ -101,5 +101,5 @@ class Loop:
             tracer.builder.end_for()
 
 
-def _variable(handle: Any, extent: Any) -> Traced:
-    return Traced(handle, extent=extent if isinstance(extent, int) else None)
+def _variable(tracer: Tracer, handle: Any, extent: Any) -> Traced:
+    return Traced(handle, tracer, extent=extent if isinstance(extent, int) else None)

@@ -49,6 +49,10 @@ tan = _unary("tan", math.tan)
 asin = _unary("asin", math.asin)
 acos = _unary("acos", math.acos)
 atan = _unary("atan", math.atan)
+asinh = _unary("asinh", math.asinh)
+acosh = _unary("acosh", math.acosh)
+atanh = _unary("atanh", math.atanh)
+expm1 = _unary("expm1", math.expm1)
 erf = _unary("erf", math.erf)
 floor = _unary("floor", math.floor)
 ceil = _unary("ceil", math.ceil)
@@ -94,7 +98,9 @@ shift_right = _binary("shr", lambda a, b: a >> b)
 bitwise_and = _binary("and", lambda a, b: a & b)
 bitwise_or = _binary("or", lambda a, b: a | b)
 bitwise_xor = _binary("xor", lambda a, b: a ^ b)
-fmod = _binary("truncmod", math.fmod)
+fmod = _binary("fmod", math.fmod)
+atan2 = _binary("atan2", math.atan2)
+copysign = _binary("copysign", math.copysign)
 maximum, minimum, power = max, min, pow
 
 
@@ -122,7 +128,7 @@ def ceildiv(x: Any, y: Any) -> Any:
     """x / y, rounded up to an integer."""
     if _is_plain(x, y):
         return -(-x // y)
-    return (x + y - 1) // y
+    return binary("ceildiv", x, y)
 
 
 cdiv = ceildiv
@@ -254,9 +260,13 @@ __all__ = [
     "__tan",
     "abs",
     "acos",
+    "acosh",
     "align_up",
     "asin",
+    "asinh",
     "atan",
+    "atan2",
+    "atanh",
     "bitwise_and",
     "bitwise_not",
     "bitwise_or",
@@ -267,6 +277,7 @@ __all__ = [
     "ceildiv",
     "clamp",
     "clz",
+    "copysign",
     "cos",
     "cosh",
     "div",
@@ -274,6 +285,7 @@ __all__ = [
     "exp",
     "exp10",
     "exp2",
+    "expm1",
     "floor",
     "floordiv",
     "floormod",

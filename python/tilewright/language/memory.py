@@ -97,7 +97,9 @@ def view(source: Any, shape: Any = None, dtype: Any = None) -> Any:
     tracer = current()
     name = dtype if dtype is not None else buffer.dtype
     extents = [tracer.index(e) for e in (_shape(shape) if shape is not None else buffer.shape)]
-    return tracer.buffer(tracer.builder.view(buffer.handle, extents, str(to_dtype(name))))
+    return tracer.buffer(
+        tracer.builder.view(tracer.buffer_handle(buffer), extents, str(to_dtype(name)))
+    )
 
 
 @guarded_by_poison

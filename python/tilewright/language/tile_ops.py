@@ -6,7 +6,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Any
 
-from ..capture.tracer import current, guarded_by_poison
+from ..capture.tracer import current, guarded_by_poison, plain_text
 from .values import BufferRef, LanguageError, RegionRef, unsupported
 
 
@@ -240,19 +240,19 @@ def print(obj: Any = None, msg: str = "", warp_group_id: int = 0, warp_id: int =
     if isinstance(obj, str):
         obj, msg = None, obj
     if isinstance(obj, BufferRef) and not obj.is_variable:
-        what: Any = obj.handle
+        what: Any = tracer.buffer_handle(obj)
     elif isinstance(obj, (bool, int, float)):
         what = tracer.builder.constant(obj)
     else:
         what = None if obj is None else tracer.value(obj)
-    tracer.builder.print(what, msg)
+    tracer.builder.print(what, plain_text(msg))
 
 
 @guarded_by_poison
 def device_assert(cond: Any, msg: str = "", no_stack_info: bool = False) -> None:
     """Ends the running kernel with an error where `cond` does not hold."""
     tracer = current()
-    tracer.builder.device_assert(tracer.value(cond), msg)
+    tracer.builder.device_assert(tracer.value(cond), plain_text(msg))
 
 
 def sync_threads(barrier_id: int | None = None, arrive_count: int | None = None) -> None:

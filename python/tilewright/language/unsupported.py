@@ -18,7 +18,7 @@ get_block_extents thread_binding If Then Else While Assert evaluate bind let att
 BaseTileScheduler PersistentTileScheduler fast_rcp ieee_add ieee_sub ieee_mul ieee_fdiv ieee_fmaf
 ieee_frcp ieee_fsqrt ieee_frsqrt add2 sub2 mul2 fma2 max2 min2 abs2 dp4a rng_init rng_rand
 rng_rand_float extract_lane Shuffle call_extern call_pure_extern call_intrin import_source
-address_of hypot copysign ldexp nextafter atan2 asinh acosh atanh lookup_param undef isnullptr
+address_of hypot ldexp nextafter lookup_param undef isnullptr
 vectorlow vectorhigh vectorcombine access_ptr Layout Fragment annotate_pass_configs
 annotate_ws_schedule WSSchedule WSRole WSPipeline WSScope WSOpRef WSSync ws_op meta_class inline
 named_barrier_arrive sync_warp sync_grid sync_global syncthreads_count syncthreads_and

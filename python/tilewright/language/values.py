@@ -198,15 +198,17 @@ class Expr:
 class Traced(Expr):
     """A value that the builder made. `origin` is the element that it was loaded from, if any."""
 
-    __slots__ = ("handle", "origin", "extent")
+    __slots__ = ("handle", "tracer", "origin", "extent")
 
     def __init__(
         self,
         handle: _compiler.Value,
+        tracer: Tracer,
         origin: Element | None = None,
         extent: int | None = None,
     ) -> None:
         self.handle = handle
+        self.tracer = tracer
         self.origin = origin
         #: For a loop variable that counts from 0: the known number of its values.
         self.extent = extent
@@ -307,7 +309,7 @@ class BufferRef:
     def shape(self) -> tuple[Any, ...]:
         if self._shape is None:
             dims = self.tracer.builder.shape(self.handle)
-            self._shape = tuple(d if isinstance(d, int) else Traced(d) for d in dims)
+            self._shape = tuple(d if isinstance(d, int) else Traced(d, self.tracer) for d in dims)
         return self._shape
 
     @property
@@ -468,6 +470,9 @@ def subscript(buffer: BufferRef, index: object) -> Element | RegionRef | Poison:
     items = list(index) if isinstance(index, tuple) else [index]
     if has_poison(items):
         return POISON
+    from ..capture.tracer import current
+
+    current().buffer_handle(buffer)
     rank = buffer.ndim
     if Ellipsis in [i for i in items if not isinstance(i, (Expr, BufferRef))]:
         items = _expand_ellipsis(items, rank)
