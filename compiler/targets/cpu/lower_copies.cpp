@@ -21,6 +21,7 @@
 #include "compiler/targets/cpu/passes.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
+#include <mlir/Dialect/LLVMIR/LLVMDialect.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
 
 namespace tilewright::cpu {
@@ -274,7 +275,7 @@ struct LowerCopies : KernelPass<LowerCopies> {
   static constexpr llvm::StringLiteral kDescription =
       "turn tile.copy, tile.fill and tile.atomic_tile into loops over elements";
   void getDependentDialects(DialectRegistry& registry) const override {
-    registry.insert<arith::ArithDialect, scf::SCFDialect>();
+    registry.insert<arith::ArithDialect, scf::SCFDialect, LLVM::LLVMDialect>();
   }
 
   void runOnOperation() override {

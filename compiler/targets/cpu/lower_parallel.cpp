@@ -20,6 +20,7 @@
 #include "compiler/targets/cpu/passes.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
+#include <mlir/Dialect/LLVMIR/LLVMDialect.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
 #include <mlir/IR/IRMapping.h>
@@ -194,7 +195,7 @@ struct LowerParallel : KernelPass<LowerParallel> {
   static constexpr llvm::StringLiteral kDescription =
       "turn tile.parallel into loops that LLVM vectorises";
   void getDependentDialects(DialectRegistry& registry) const override {
-    registry.insert<arith::ArithDialect, scf::SCFDialect>();
+    registry.insert<arith::ArithDialect, scf::SCFDialect, LLVM::LLVMDialect>();
   }
 
   void runOnOperation() override {

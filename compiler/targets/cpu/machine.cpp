@@ -51,12 +51,13 @@ bool readFeatures(Machine& machine, std::string& problem) {
     problem = error;
     return false;
   }
-  std::unique_ptr<llvm::MCSubtargetInfo> info(
-      target->createMCSubtargetInfo(triple, machine.cpu, machine.features));
+  // LLVM complains on stderr when it is given a CPU that it does not know: ask first.
+  std::unique_ptr<llvm::MCSubtargetInfo> info(target->createMCSubtargetInfo(triple, "", ""));
   if (!info || !info->isCPUStringValid(machine.cpu)) {
     problem = "no CPU is named '" + machine.name + "' on " + triple.getArchName().str();
     return false;
   }
+  info.reset(target->createMCSubtargetInfo(triple, machine.cpu, machine.features));
   machine.isX86 = triple.isX86();
   if (!machine.isX86) {
     machine.vectorRegisters = 32;

@@ -8,7 +8,7 @@
 namespace mlir {
 class DialectRegistry;
 class Pass;
-}
+} // namespace mlir
 
 namespace tilewright::cpu {
 
@@ -26,8 +26,8 @@ std::unique_ptr<mlir::Pass> createExpandSmallFloats();
 std::unique_ptr<mlir::Pass> createFlattenControlFlow();
 std::unique_ptr<mlir::Pass> createConvertToLlvm();
 
-/// Makes the passes known to tilewright-opt by their command-line names, for the machine "avx512", and the dialects
-/// that they lower to.
+/// Makes the passes known to tilewright-opt by their command-line names, for the machine "avx512",
+/// and the dialects that they lower to.
 void registerPasses(mlir::DialectRegistry& registry);
 
 } // namespace tilewright::cpu

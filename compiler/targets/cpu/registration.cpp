@@ -11,7 +11,8 @@
 namespace tilewright::cpu {
 
 void registerPasses(mlir::DialectRegistry& registry) {
-  registry.insert<mlir::LLVM::LLVMDialect, mlir::cf::ControlFlowDialect, mlir::vector::VectorDialect>();
+  registry
+      .insert<mlir::LLVM::LLVMDialect, mlir::cf::ControlFlowDialect, mlir::vector::VectorDialect>();
   std::string problem;
   const Machine machine = *findMachine("avx512", problem);
   mlir::registerPass([] { return createPackGemmOperands(); });

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `compile` refuses, with places; stages, times, cancelling.
+#include "compiler/driver/compiled_kernel.h"
+
+#include <thread>
+
+namespace tilewright {
+namespace {
+
+/// A kernel whose launch holds `body` on line 5 and following.
+std::string kernelWith(const std::string& body,
+                       const std::string& argument = "!tile.buffer<64xf32, global>",
+                       const std::string& threads = "threads(128)") {
+  return "func.func @kernel(%x: " + argument +
+         " {tile.name = \"x\"}) attributes {tile.kernel} {\n"
+         "  %c1 = arith.constant 1 : index\n  %one = arith.constant 1.0 : f32\n"
+         "  tile.launch (%b) in (%c1) " +
+         threads + " {\n" + body + "\n  }\n  return\n}\n";
+}
+
+std::vector<Diagnostic> diagnosticsOf(const std::string& text, const CompileOptions& options = {}) {
+  auto kernel = kernelFromText(text);
+  EXPECT_NE(kernel, nullptr) << text;
+  std::vector<Diagnostic> diagnostics;
+  if (kernel) {
+    EXPECT_FALSE(compile(*kernel, options, diagnostics));
+  }
+  return diagnostics;
+}
+
+struct Refusal {
+  const char* body;
+  const char* message;
+};
+
+TEST(Compile, RefusesWhatTheCpuCannotDo) {
+  const Refusal refusals[] = {
+      {"%t = tile.thread_id 0",
+       "code that tells threads apart (get_thread_binding) is not supported by the cpu target yet"},
+      {"%l = arith.constant 1 : i32\n%s = tile.shuffle xor %one, %l : f32",
+       "a warp shuffle is not supported by the cpu target yet"},
+      {"%t = arith.constant true\n%v = tile.vote any warp %t : i1",
+       "a vote of threads is not supported by the cpu target yet"},
+      {"tile.sync grid", "blocks cannot wait for each other on the cpu target"},
+      {"tile.print \"x\" %one : f32", "print is not supported by the cpu target yet"},
+      {"%s = tile.alloc : !tile.buffer<64xf32, L0C>",
+       "memory L0C exists on Ascend chips, not on the cpu target"},
+      {"%s = tile.alloc : !tile.buffer<64xf32, global>",
+       "a global workspace is not supported by the cpu target yet"},
+      {"%s = tile.alloc : !tile.buffer<64xsi4, shared>",
+       "elements of si4 are packed, which the cpu target does not support yet"},
+      {"%s = tile.alloc : !tile.buffer<64xf32, shared, layout = affine_map<(d0) -> (d0)>>",
+       "a buffer with a layout is not supported by the cpu target"},
+      {"%h = arith.constant 1.0 : f16\n%s = tile.alloc : !tile.buffer<64xf16, shared>\n"
+       "tile.atomic add %s[%c1], %h : f16 : !tile.buffer<64xf16, shared>",
+       "atomic updates of f16 are not supported by the cpu target; use float32"},
+      {"%a = tile.alloc : !tile.buffer<8x8xf32, shared>\n"
+       "tile.gemm %a[0, 0] [%c1, 8] : !tile.buffer<8x8xf32, shared>, %a : !tile.buffer<8x8xf32, "
+       "shared> into "
+       "%a[0, 0] [%c1, 8] : !tile.buffer<8x8xf32, shared>",
+       "gemm on the cpu target needs extents that are known when compiling"},
+      {"%a = tile.alloc : !tile.buffer<8x8xf8E4M3FN, shared>\n"
+       "tile.gemm %a : !tile.buffer<8x8xf8E4M3FN, shared>, %a : !tile.buffer<8x8xf8E4M3FN, shared> "
+       "into "
+       "%a : !tile.buffer<8x8xf8E4M3FN, shared>",
+       "gemm cannot accumulate in f8E4M3FN"},
+  };
+  for (const Refusal& refusal : refusals) {
+    auto found = diagnosticsOf(kernelWith(refusal.body));
+    ASSERT_EQ(found.size(), 1u) << refusal.body;
+    EXPECT_EQ(found[0].message, refusal.message);
+    EXPECT_EQ(found[0].severity, Severity::Unsupported);
+    EXPECT_GE(found[0].place.line, 5) << refusal.body;
+  }
+}
+
+TEST(Compile, RefusesAllAtOnce) {
+  auto found = diagnosticsOf(kernelWith("tile.sync grid\n%t = tile.thread_id 0"));
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].place.line, 5);
+  EXPECT_EQ(found[1].place.line, 6);
+}
+
+TEST(Compile, RefusesAscendLaunchesAndPackedArguments) {
+  auto found = diagnosticsOf(kernelWith("", "!tile.buffer<64xui4, global>"));
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].message,
+            "elements of ui4 are packed, which the cpu target does not support yet");
+  found = diagnosticsOf(kernelWith("", "!tile.buffer<64xf32, global>", "threads(2) npu"));
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].message, "a launch of Ascend cores does not run on the cpu target");
+}
+
+TEST(Compile, RefusesUnknownTargetsAndCpus) {
+  CompileOptions options;
+  options.cpu = "pdp11";
+  EXPECT_EQ(diagnosticsOf(kernelWith(""), options).at(0).message,
+            "no CPU is named 'pdp11' on x86_64");
+  options = {};
+  options.target = "abacus";
+  EXPECT_EQ(diagnosticsOf(kernelWith(""), options).at(0).message,
+            "there is no target 'abacus' yet; only 'cpu'");
+}
+
+TEST(Compile, EndsWhenCancelled) {
+  std::atomic<bool> cancel = true;
+  CompileOptions options;
+  options.cancel = &cancel;
+  EXPECT_EQ(diagnosticsOf(kernelWith(""), options).at(0).message, "cancelled");
+}
+
+TEST(Compile, KeepsStagesAndTimes) {
+  auto kernel =
+      kernelFromText(kernelWith("tile.store %one, %x[%b] : !tile.buffer<64xf32, global>"));
+  CompileOptions options;
+  options.keepStages = true;
+  std::vector<Diagnostic> diagnostics;
+  auto artifact = compile(*kernel, options, diagnostics);
+  ASSERT_TRUE(artifact.has_value());
+  ASSERT_GE(artifact->stages.size(), 5u);
+  EXPECT_EQ(artifact->stages.front().first, "tile");
+  EXPECT_NE(artifact->stages.front().second.find("tile.launch"), std::string::npos);
+  auto stage = [&](const std::string& name) {
+    for (const auto& [key, text] : artifact->stages)
+      if (key == name)
+        return text;
+    return std::string();
+  };
+  EXPECT_NE(stage("plan-scratch").find("cpu.scratch_bytes"), std::string::npos);
+  EXPECT_NE(stage("llvm").find("define void @kernel_blocks"), std::string::npos);
+  EXPECT_NE(stage("asm").find("kernel_blocks:"), std::string::npos);
+  std::vector<std::string> phases;
+  for (const auto& [phase, milliseconds] : artifact->times) {
+    phases.push_back(phase);
+    EXPECT_GE(milliseconds, 0);
+  }
+  EXPECT_EQ(phases, (std::vector<std::string>{"passes", "translate", "optimize", "emit", "link"}));
+  EXPECT_NE(artifact->manifest.find("\"name\":\"kernel\""), std::string::npos)
+      << artifact->manifest;
+}
+
+TEST(Compile, ACompileLeavesTheKernelAsItIs) {
+  auto kernel =
+      kernelFromText(kernelWith("tile.store %one, %x[%b] : !tile.buffer<64xf32, global>"));
+  const std::string before = kernel->text();
+  std::vector<Diagnostic> diagnostics;
+  for (const char* cpu : {"avx2", "avx512", "neon"}) {
+    CompileOptions options;
+    options.cpu = cpu;
+    EXPECT_TRUE(compile(*kernel, options, diagnostics).has_value());
+  }
+  EXPECT_EQ(kernel->text(), before);
+}
+
+TEST(Compile, AStopEndsALongKernel) {
+  const std::string text =
+      kernelWith("%c0 = arith.constant 0 : index\n%n = arith.constant 1000000000000 : index\n"
+                 "tile.for %i = %c0 to %n step %c1 {\n"
+                 "  %v = tile.load %x[%c0] : !tile.buffer<64xf32, global>\n"
+                 "  %w = arith.addf %v, %one : f32\n"
+                 "  tile.store %w, %x[%c0] : !tile.buffer<64xf32, global>\n}");
+  CompiledKernel kernel(text, "native");
+  ASSERT_TRUE(kernel.isLoaded());
+  std::vector<float> x(64, 0.0f);
+  std::vector<uint64_t> slots = {slotOf(x)};
+  std::vector<char> scratch(4096);
+  TwLaunch launch{};
+  static int left = 0;
+  launch.leave = [](TwLaunch*) { ++left; };
+  std::thread stopper([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    launch.stop = 1;
+  });
+  kernel.symbol<TwBlocksFunction>("kernel_blocks")(slots.data(), scratch.data(), 0, 1, &launch);
+  stopper.join();
+  EXPECT_EQ(left, 1);
+}
+
+TEST(Compile, NamesTheHostsCpu) {
+  const std::string host = hostCpu();
+  EXPECT_NE(host.find(' '), std::string::npos) << host;
+  EXPECT_TRUE(host.ends_with("avx2") || host.ends_with("avx512") || host.ends_with("neon")) << host;
+}
+
+} // namespace
+} // namespace tilewright

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// RUN: tilewright-opt %s --cpu-convert-to-llvm | FileCheck %s
+
+// CHECK-LABEL: llvm.func @math
+// CHECK: llvm.intr.exp
+// CHECK: llvm.call @erff
+func.func @math(%x: f32) -> f32 {
+  %e = math.exp %x : f32
+  %f = math.erf %e : f32
+  return %f : f32
+}
+
+// CHECK-LABEL: llvm.func @saturates
+// CHECK: llvm.call_intrinsic "llvm.fptosi.sat"
+// CHECK: llvm.call_intrinsic "llvm.fptoui.sat"
+func.func @saturates(%x: f32) -> (i32, i8) {
+  %i = arith.fptosi %x : f32 to i32
+  %u = arith.fptoui %x : f32 to i8
+  return %i, %u : i32, i8
+}
+
+// No division ends the process; one by a harmless constant is left alone.
+// CHECK-LABEL: llvm.func @divides
+// CHECK: llvm.icmp "eq" %arg1, %{{.*}} : i32
+// CHECK: llvm.icmp "eq" %arg1, %{{.*}} : i32
+// CHECK: llvm.select
+// CHECK: llvm.sdiv
+// CHECK: llvm.sub
+// CHECK: llvm.select
+// CHECK: llvm.select
+// CHECK-NOT: llvm.select
+// CHECK: llvm.udiv
+func.func @divides(%a: i32, %b: i32) -> (i32, i32) {
+  %c7 = arith.constant 7 : i32
+  %q = arith.divsi %a, %b : i32
+  %r = arith.divui %q, %c7 : i32
+  return %q, %r : i32, i32
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// RUN: tilewright-opt %s --cpu-expand-small-floats | FileCheck %s
+
+// CHECK-LABEL: func.func @add
+// CHECK: arith.shli {{.*}} : i32
+// CHECK: arith.addf {{.*}} : f32
+// CHECK: arith.shrui {{.*}} : i32
+// CHECK: arith.trunci {{.*}} : i32 to i16
+// CHECK: arith.bitcast {{.*}} : i16 to bf16
+func.func @add(%a: bf16, %b: bf16) -> bf16 {
+  %c = arith.addf %a, %b : bf16
+  return %c : bf16
+}
+
+// Instructions do float16 <-> float32: nothing to do. But float64 goes by way of "round to odd".
+// CHECK-LABEL: func.func @half
+// CHECK-NEXT: arith.extf {{.*}} : f16 to f32
+// CHECK-NEXT: arith.truncf {{.*}} : f32 to f16
+// CHECK: arith.truncf {{.*}} : f64 to f32
+// CHECK: arith.cmpf one
+// CHECK: arith.ori
+// CHECK: arith.truncf {{.*}} : f32 to f16
+func.func @half(%a: f16, %d: f64) -> (f16, f16) {
+  %w = arith.extf %a : f16 to f32
+  %n = arith.truncf %w : f32 to f16
+  %h = arith.truncf %d : f64 to f16
+  return %n, %h : f16, f16
+}
+
+// CHECK-LABEL: func.func @vectors
+// CHECK: arith.bitcast {{.*}} : vector<16xf8E4M3FN> to vector<16xi8>
+// CHECK-NOT: f8E4M3FN to vector<16xf32>
+// CHECK: return {{.*}} : vector<16xf32>
+func.func @vectors(%a: vector<16xf8E4M3FN>) -> vector<16xf32> {
+  %w = arith.extf %a : vector<16xf8E4M3FN> to vector<16xf32>
+  return %w : vector<16xf32>
+}
+
+// A long integer must not be rounded twice.
+// CHECK-LABEL: func.func @integer
+// CHECK: arith.andi {{.*}} : i64
+// CHECK: arith.sitofp {{.*}} : i64 to f64
+// CHECK-NOT: i64 to bf16
+func.func @integer(%a: i64) -> bf16 {
+  %c = arith.sitofp %a : i64 to bf16
+  return %c : bf16
+}

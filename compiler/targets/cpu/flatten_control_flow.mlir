@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// RUN: tilewright-opt %s --cpu-flatten-control-flow | FileCheck %s
+
+// A user's loop: break and continue, and a look at TwLaunch::stop before the next turn.
+// CHECK-LABEL: func.func @blocks
+// CHECK: cf.br ^[[HEAD:bb[0-9]+]](%{{.*}} : index)
+// CHECK: ^[[HEAD]](%[[K:.*]]: index):
+// CHECK: %[[GO:.*]] = arith.cmpi slt, %[[K]]
+// CHECK: cf.cond_br %[[GO]], ^{{.*}}, ^[[EXIT:bb[0-9]+]]
+// CHECK: cf.cond_br %{{.*}}, ^[[BREAK:bb[0-9]+]], ^[[REST:bb[0-9]+]]
+// CHECK: ^[[BREAK]]:
+// CHECK-NEXT: cf.br ^[[EXIT]]
+// A failed assertion stores its number and leaves.
+// CHECK: llvm.getelementptr inbounds %arg4[4]
+// CHECK: llvm.store
+// CHECK-NEXT: cf.br ^[[LEAVE:bb[0-9]+]]
+// CHECK: arith.addi %[[K]], %{{.*}} overflow<nsw>
+// CHECK: %[[STOP:.*]] = llvm.load volatile %arg4
+// CHECK: cf.cond_br %{{.*}} weights([2147483647, 1]), ^[[HEAD]]({{.*}}), ^[[LEAVE]]
+// CHECK: ^[[LEAVE]]:
+// CHECK: llvm.getelementptr inbounds %arg4[8]
+// CHECK: llvm.call
+// CHECK-NEXT: return
+func.func @blocks(%slots: !llvm.ptr, %scratch: !llvm.ptr, %begin: i64, %end: i64, %launch: !llvm.ptr) attributes {cpu.blocks} {
+  %lo = arith.index_cast %begin : i64 to index
+  %hi = arith.index_cast %end : i64 to index
+  %c1 = arith.constant 1 : index
+  tile.for %k = %lo to %hi step %c1 {
+    %last = arith.cmpi eq, %k, %c1 : index
+    scf.if %last {
+      tile.break
+    }
+    tile.assert %last, "only the first turn"
+  }
+  return
+}
+
+// A loop that we made is not polled; its annotation lands on the branch back. What it carries becomes arguments.
+// CHECK-LABEL: func.func @made
+// CHECK: ^[[HEAD:bb[0-9]+]](%{{.*}}: index, %[[SUM:.*]]: f32):
+// CHECK: cf.cond_br
+// CHECK: cf.br ^[[HEAD]]({{.*}}) {llvm.loop_annotation =
+// CHECK: return
+func.func @made(%n: index, %x: f32) -> f32 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%sum = %x) -> (f32) {
+    %next = arith.addf %sum, %x : f32
+    scf.yield %next : f32
+  } {llvm.loop_annotation = #llvm.loop_annotation<vectorize = <disable = false>>}
+  return %r : f32
+}

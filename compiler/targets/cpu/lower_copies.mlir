@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// RUN: tilewright-opt %s --cpu-lower-copies | FileCheck %s
+
+// A tile that may cross the edge: whole tiles have constant bounds, others are clamped once and padded.
+// CHECK-LABEL: func.func @clamped
+// CHECK: %[[INSIDE:.*]] = arith.andi
+// CHECK: scf.if %[[INSIDE]] {
+// CHECK: scf.for %{{.*}} = %{{.*}} to %{{.*}} step
+// CHECK: scf.for
+// CHECK: %[[V:.*]] = tile.load %arg0[{{.*}}] in_bounds {cpu.access_group = #[[GROUP:.*]]}
+// CHECK: %[[W:.*]] = arith.extf %[[V]] : f16 to f32
+// CHECK: tile.store %[[W]], %{{.*}} in_bounds {cpu.access_group = #[[GROUP]]}
+// CHECK: {llvm.loop_annotation =
+// CHECK: } else {
+// CHECK: tile.store %cst
+// CHECK: tile.load
+// CHECK-NOT: tile.copy
+func.func @clamped(%A: !tile.buffer<?x32xf16, global> {tile.name = "A", tile.shape = affine_map<()[M] -> (M, 32)>},
+                   %M: index {tile.symbol = "M"}) attributes {tile.kernel} {
+  %c64 = arith.constant 64 : index
+  %g = arith.ceildivui %M, %c64 : index
+  tile.launch (%b) in (%g) threads(128) {
+    %s = tile.alloc : !tile.buffer<64x32xf32, shared>
+    %m = arith.muli %b, %c64 : index
+    tile.copy %A[%m, 0] [64, 32] : !tile.buffer<?x32xf16, global> to %s : !tile.buffer<64x32xf32, shared>
+  }
+  return
+}
+
+// What is known to be inside has no second form.
+// CHECK-LABEL: func.func @inside
+// CHECK-NOT: scf.if
+// CHECK: tile.atomic add {{.*}} in_bounds
+// CHECK-NOT: scf.if
+// CHECK: return
+func.func @inside(%A: !tile.buffer<32xf32, global> {tile.name = "A"}) attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  tile.launch (%b) in (%c1) threads(128) {
+    %s = tile.alloc : !tile.buffer<32xf32, shared>
+    tile.fill %s : !tile.buffer<32xf32, shared> with %zero : f32
+    tile.atomic_tile add %s : !tile.buffer<32xf32, shared> into %A : !tile.buffer<32xf32, global>
+  }
+  return
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// RUN: tilewright-opt %s --cpu-lower-parallel --split-input-file | FileCheck %s
+
+// One question for the whole nest decides whether its accesses are checked one by one.
+// CHECK-LABEL: func.func @versions
+// CHECK: %[[LAST:.*]] = arith.addi %{{.*}}, %c63
+// CHECK: arith.cmpi sle, %[[LAST]]
+// CHECK: scf.if %{{.*}} {
+// CHECK: tile.load %arg0[%{{.*}}] in_bounds {cpu.access_group
+// CHECK: } else {
+// CHECK: tile.load %arg0[%{{[^]]*}}] {cpu.access_group
+// CHECK-NOT: tile.parallel
+func.func @versions(%A: !tile.buffer<1000xf32, global> {tile.name = "A"}) attributes {tile.kernel} {
+  %c64 = arith.constant 64 : index
+  %c16 = arith.constant 16 : index
+  tile.launch (%b) in (%c16) threads(128) {
+    %m = arith.muli %b, %c64 : index
+    tile.parallel (%i) in [64] {
+      %k = arith.addi %m, %i : index
+      %v = tile.load %A[%k] : !tile.buffer<1000xf32, global>
+      tile.store %v, %A[%k] : !tile.buffer<1000xf32, global>
+    }
+  }
+  return
+}
+
+// -----
+
+// Known to be inside: one form. A variable from outside the nest that is written in it keeps it from being vectorised.
+// CHECK-LABEL: func.func @carries
+// CHECK-NOT: scf.if
+// CHECK: scf.for
+// CHECK-NOT: llvm.loop_annotation
+// CHECK: return
+func.func @carries() attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  tile.launch (%b) in (%c1) threads(128) {
+    %s = tile.alloc : !tile.buffer<64xf32, shared>
+    %n = tile.alloc "n" : !tile.buffer<f32, var>
+    tile.parallel (%i) in [64] {
+      %v = tile.load %s[%i] : !tile.buffer<64xf32, shared>
+      tile.store %v, %n[] : !tile.buffer<f32, var>
+    }
+  }
+  return
+}

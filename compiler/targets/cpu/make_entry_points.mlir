@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// RUN: tilewright-opt %s --cpu-make-entry-points | FileCheck %s
+
+// CHECK-LABEL: func.func @scale_grid(%arg0: !llvm.ptr, %arg1: !llvm.ptr)
+// CHECK: %[[N:.*]] = arith.index_cast
+// CHECK: %[[G:.*]] = arith.ceildivui %[[N]]
+// CHECK: llvm.store
+// CHECK-LABEL: func.func @scale_blocks(%arg0: !llvm.ptr, %arg1: !llvm.ptr, %arg2: i64, %arg3: i64, %arg4: !llvm.ptr)
+// CHECK-SAME: cpu.blocks
+// The tensor's address is in slot 0, the scalar in slot 1, the symbol in slot 2; the tensor has N * 2 + 1 columns.
+// CHECK: llvm.getelementptr inbounds %arg0[2]
+// CHECK: llvm.getelementptr inbounds %arg0[0]
+// CHECK: arith.muli
+// CHECK: %[[COLUMNS:.*]] = arith.addi
+// CHECK: builtin.unrealized_conversion_cast %{{.*}}, %c4{{.*}}, %[[COLUMNS]], %[[COLUMNS]], %{{.*}} : !llvm.ptr, index, index, index, index to
+// CHECK: llvm.getelementptr inbounds %arg0[1]
+// CHECK: llvm.load {{.*}} -> f32
+// CHECK: tile.for %[[B:.*]] =
+// CHECK: arith.remui %[[B]]
+// CHECK: arith.divui %[[B]]
+// CHECK-NOT: tile.launch
+func.func @scale(%A: !tile.buffer<4x?xf32, global> {tile.name = "A", tile.shape = affine_map<()[N] -> (4, N * 2 + 1)>},
+                 %s: f32 {tile.name = "s"}, %N: index {tile.symbol = "N"}) attributes {tile.kernel} {
+  %c2 = arith.constant 2 : index
+  %g = arith.ceildivui %N, %c2 : index
+  tile.launch (%bx, %by) in (%g, %c2) threads(128) {
+    tile.store %s, %A[%by, %bx] : !tile.buffer<4x?xf32, global>
+  }
+  return
+}
