@@ -3,7 +3,9 @@
 #ifndef TILEWRIGHT_ASCENDC_KERNEL_OPERATOR_H
 #define TILEWRIGHT_ASCENDC_KERNEL_OPERATOR_H
 
+#include "ascendc/advanced.h"
 #include "ascendc/copies.h"
+#include "ascendc/cube.h"
 #include "ascendc/debug.h"
 #include "ascendc/enums.h"
 #include "ascendc/launch.h"
@@ -11,6 +13,7 @@
 #include "ascendc/qualifiers.h"
 #include "ascendc/queues.h"
 #include "ascendc/scalar.h"
+#include "ascendc/selections.h"
 #include "ascendc/sync.h"
 #include "ascendc/tensors.h"
 #include "ascendc/vector.h"

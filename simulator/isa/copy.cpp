@@ -188,7 +188,7 @@ void runNz2Nd(const CopyInstr& i, const Context& context) {
 
 } // namespace
 
-std::string inspect(const CopyInstr& instr, AccessList& accesses) {
+std::string inspect(const CopyInstr& instr, AccessList& accesses, const Context&) {
   switch (instr.kind) {
   case CopyKind::Nd2Nz:
     return inspectNd2Nz(instr, accesses);

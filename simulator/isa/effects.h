@@ -53,9 +53,10 @@ const char* nameOf(DType type);
 
 /// Fills `accesses`. Returns an error (one lower-case sentence) for an instruction that the chip
 /// doesn't have or whose parameters are out of range; empty if it is right.
-std::string inspect(const VectorInstr& instr, AccessList& accesses);
-std::string inspect(const CopyInstr& instr, AccessList& accesses);
-std::string inspect(const CubeInstr& instr, AccessList& accesses);
+/// Offsets in memory are read through `context`.
+std::string inspect(const VectorInstr& instr, AccessList& accesses, const Context& context);
+std::string inspect(const CopyInstr& instr, AccessList& accesses, const Context& context);
+std::string inspect(const CubeInstr& instr, AccessList& accesses, const Context& context);
 
 /// Runs an instruction that `inspect` accepted and whose accesses lie inside their memories.
 void run(const VectorInstr& instr, const Context& context);

@@ -260,6 +260,7 @@ struct CubeInstr {
   bool initialise = false, fromBias = false, hf32 = false, hasBias = false;
   uint8_t unitFlag = 0;
   bool kDirectionAlign = false;
+  bool vectorA = false; ///< m is 1 and A is one row without padding (GEMV)
   // Fixpipe
   uint32_t fixSrcStride = 0, fixDstStride = 0;
   uint32_t ndNum = 1, srcNdStride = 0, dstNdStride = 0;

@@ -187,12 +187,6 @@ void storeElement(uint8_t* at, DType type, double value) {
   }
 }
 
-namespace {
-
-uint32_t widest(const VectorInstr& i) {
-  return std::max(bytesOf(i.dst.type), bytesOf(i.src0.type));
-}
-
 std::string checkForm(const VectorInstr& i, uint32_t lanes) {
   constexpr uint32_t mostRepeats = 255;
   if (i.form == VectorForm::Count)
@@ -203,6 +197,12 @@ std::string checkForm(const VectorInstr& i, uint32_t lanes) {
   if (i.repeat > mostRepeats)
     return "repeatTime is " + std::to_string(i.repeat) + ", but at most 255 repeats are possible";
   return {};
+}
+
+namespace {
+
+uint32_t widest(const VectorInstr& i) {
+  return std::max(bytesOf(i.dst.type), bytesOf(i.src0.type));
 }
 
 /// Full overlap or none: the chip reads and writes several repeats at once.
@@ -219,7 +219,7 @@ std::string checkOverlap(const VectorInstr& i, const Operand& src, uint32_t srcR
   return {};
 }
 
-std::string inspectElementwise(const VectorInstr& i, AccessList& list) {
+std::string inspectElementwise(const VectorInstr& i, AccessList& list, const Context&) {
   bool noSource = i.op == VectorOp::Duplicate || i.op == VectorOp::CreateVecIndex;
   uint32_t size = noSource ? bytesOf(i.dst.type) : widest(i);
   if (auto e = checkForm(i, repeatBytes / size); !e.empty())
@@ -265,10 +265,13 @@ void runNoSource(const VectorInstr& i, const Context& context) {
   uint8_t* d = context.at(i.dst);
   Steps s = stepsOf(size, i.dstBlk, i.dstRep);
   if (i.op == VectorOp::CreateVecIndex) {
-    double next = i.scalarValue;
+    // With a step (ArithProgression), its bits are in the unused mask.
+    double step = i.flag ? std::bit_cast<double>(i.mask[0]) : 1;
+    uint64_t index = 0;
     forEachRun(shape, s, s, s, [&](uint64_t at, uint64_t, uint64_t, uint64_t n) {
-      for (uint64_t k = 0; k < n; ++k, next += 1)
-        storeElement(d + at + k * size, i.dst.type, next);
+      for (uint64_t k = 0; k < n; ++k, ++index)
+        storeElement(d + at + k * size, i.dst.type,
+                     i.scalarValue + static_cast<double>(index) * step);
     });
     return;
   }
@@ -311,7 +314,7 @@ void runElementwise(const VectorInstr& i, const Context& context) {
   });
 }
 
-std::string inspectCast(const VectorInstr& i, AccessList& list) {
+std::string inspectCast(const VectorInstr& i, AccessList& list, const Context&) {
   uint32_t size = widest(i);
   if (auto e = checkForm(i, repeatBytes / size); !e.empty())
     return e;
@@ -373,8 +376,8 @@ const VectorGroup& groupOf(VectorOp op) {
 const VectorGroup elementwiseGroup = {inspectElementwise, runElementwise};
 const VectorGroup castGroup = {inspectCast, runCast};
 
-std::string inspect(const VectorInstr& instr, AccessList& accesses) {
-  std::string error = groupOf(instr.op).inspect(instr, accesses);
+std::string inspect(const VectorInstr& instr, AccessList& accesses, const Context& context) {
+  std::string error = groupOf(instr.op).inspect(instr, accesses, context);
   if (!error.empty())
     return error;
   if (accesses.count == AccessList::capacity)

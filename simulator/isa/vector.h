@@ -8,7 +8,7 @@
 namespace tilewright::ascend::isa {
 
 struct VectorGroup {
-  std::string (*inspect)(const VectorInstr& instr, AccessList& accesses);
+  std::string (*inspect)(const VectorInstr& instr, AccessList& accesses, const Context& context);
   void (*run)(const VectorInstr& instr, const Context& context);
 };
 
@@ -25,6 +25,9 @@ extern const VectorGroup sortGroup;
 std::string misaligned(const Operand& operand, const char* name, uint32_t multiple, bool written);
 /// The message for types that an instruction doesn't take.
 std::string wrongTypes(const VectorInstr& instr);
+
+/// What is wrong with the mask or the repeats, or nothing; `lanes` of a whole repeat.
+std::string checkForm(const VectorInstr& instr, uint32_t lanes);
 
 /// Element `i` of type `type` as a number, and back (rounded to nearest).
 double loadElement(const uint8_t* at, DType type);

@@ -52,15 +52,23 @@ Agent::Agent(CoreGroup& group, AgentView newView, uint32_t index, const LaunchOp
     : view(newView), hazards(newView.cube, options.check, options.relaxed,
                              std::string(newView.cube ? "cube core " : "vector core ") +
                                  std::to_string(newView.blockIdx)),
-      index(index), group(group), options(options), memory(newView.cube),
+      index(index), group(group), options(options),
+      memory(std::make_unique<LocalMemory>(newView.cube)),
       random(options.randomOrderSeed * 1000003 + index) {
   for (unsigned s = 0; s < numSpaces; ++s)
-    view.memory[s] = context.base[s] = memory.base(static_cast<Space>(s));
+    view.memory[s] = context.base[s] = memory->base(static_cast<Space>(s));
   context.results = &results;
   context.atomics = this;
 }
 
 Agent::~Agent() = default;
+
+void Agent::release() {
+  memory.reset();
+  flagTable.reset();
+  fiber.release();
+  hazards.forgetLocal();
+}
 
 void Agent::start(Fiber::Body body, void* argument) {
   fiber.start(body, argument);
@@ -226,7 +234,7 @@ void Agent::push(Pipe pipe, Record record) {
 
 template <class Instr> void Agent::execute(Pipe pipe, const Instr& instr, uint32_t site) {
   accesses.count = 0;
-  std::string wrong = isa::inspect(instr, accesses);
+  std::string wrong = isa::inspect(instr, accesses, context);
   if (!wrong.empty())
     fail(std::string(nameOf(instr)) + ": " + wrong, hazards.site(site).place,
          view.cube ? 507015 : 507035);

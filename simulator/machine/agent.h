@@ -93,6 +93,8 @@ public:
   }
   /// Adds the pending atomic additions to memory.
   void commitAtomics();
+  /// Gives back memories and stack; the hazards' logs stay.
+  void release();
   /// What waits, for a deadlock report.
   std::string describeWait() const;
   Place waitPlace() const {
@@ -143,6 +145,9 @@ private:
     uint32_t setSite = 0;
     Clock clock;
   };
+  Flag& flagOf(Pipe from, Pipe to, unsigned id) const {
+    return (*flagTable)[static_cast<unsigned>(from)][static_cast<unsigned>(to)][id];
+  }
   struct PendingAtomic {
     uint8_t* address;
     DType type;
@@ -151,13 +156,14 @@ private:
 
   CoreGroup& group;
   const LaunchOptions& options;
-  LocalMemory memory;
+  std::unique_ptr<LocalMemory> memory;
   isa::Context context;
   std::deque<Record> queues[numPipes];
   uint64_t queued = 0;
   uint64_t issuedCount[numPipes] = {};
   uint64_t executedCount[numPipes] = {};
-  Flag flags[numPipes][numPipes][numEventIds];
+  using FlagTable = std::array<std::array<std::array<Flag, numEventIds>, numPipes>, numPipes>;
+  std::unique_ptr<FlagTable> flagTable = std::make_unique<FlagTable>();
   std::deque<CrossToken> tokens[numCrossFlags];
   RemoteClockRef remote;
   int waitingFor = -1; ///< cross-core flag

@@ -72,7 +72,7 @@ void Agent::waitFlag(Pipe from, Pipe to, int32_t id, Place place) {
     return;
   uint32_t site = hazards.siteOf(place, "WaitFlag");
   SyncInstr instr{SyncKind::WaitFlag, from, to, static_cast<uint8_t>(id), 0};
-  Flag& flag = flags[static_cast<unsigned>(from)][static_cast<unsigned>(to)][id];
+  Flag& flag = flagOf(from, to, static_cast<unsigned>(id));
   if (to == Pipe::S) {
     while (!flag.count) {
       if (!(options.randomOrderSeed ? pumpRandom(1) : pump()))
@@ -94,7 +94,7 @@ void Agent::waitFlag(Pipe from, Pipe to, int32_t id, Place place) {
 }
 
 void Agent::executeSync(const SyncInstr& instr, uint32_t site) {
-  Flag& flag = flags[static_cast<unsigned>(instr.from)][static_cast<unsigned>(instr.to)][instr.id];
+  Flag& flag = flagOf(instr.from, instr.to, instr.id);
   switch (instr.kind) {
   case SyncKind::SetFlag:
     if (flag.count && options.check)
@@ -177,9 +177,7 @@ void Agent::drain(Pipe pipe) {
 
 bool Agent::canExecute(const Record& record, Pipe) const {
   if (const auto* sync = std::get_if<SyncInstr>(&record.what))
-    return sync->kind != SyncKind::WaitFlag ||
-           flags[static_cast<unsigned>(sync->from)][static_cast<unsigned>(sync->to)][sync->id]
-                   .count > 0;
+    return sync->kind != SyncKind::WaitFlag || flagOf(sync->from, sync->to, sync->id).count > 0;
   return executedCount[static_cast<unsigned>(record.needPipe)] >= record.needCount ||
          record.needPipe == Pipe::S;
 }
@@ -326,11 +324,11 @@ void Agent::checkFlagsAtEnd() {
   for (unsigned from = 0; from < numPipes; ++from)
     for (unsigned to = 0; to < numPipes; ++to)
       for (unsigned id = 0; id < numEventIds; ++id)
-        if (flags[from][to][id].count)
+        if (const Flag& flag = (*flagTable)[from][to][id]; flag.count)
           complain("SetFlag sets " + eventText(static_cast<Pipe>(from), static_cast<Pipe>(to), id) +
                        ", but nothing waits for it before the kernel ends; the next kernel on this "
                        "core would see it [ErrorSync3]",
-                   true, hazards.site(flags[from][to][id].setSite).place);
+                   true, hazards.site(flag.setSite).place);
   for (unsigned flag = 0; flag < 16; ++flag)
     if (!tokens[flag].empty())
       complain("the kernel ends with " + std::to_string(tokens[flag].size()) +

@@ -35,6 +35,7 @@ public:
   std::vector<std::unique_ptr<Agent>> agents; ///< the AIC first
   std::vector<GlobalSet> globalSets;          ///< of this round, in order
   bool ranSomething = false;
+  bool isReleased = false; ///< all cores have ended and given back their memory
 
 private:
   void runAgent(Agent& agent);

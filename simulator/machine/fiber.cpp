@@ -13,8 +13,13 @@ constexpr size_t guardBytes = 4096;
 }
 
 Fiber::~Fiber() {
+  release();
+}
+
+void Fiber::release() {
   if (stack)
     munmap(stack, stackBytes + guardBytes);
+  stack = nullptr;
 }
 
 void Fiber::start(Body newBody, void* newArgument) {

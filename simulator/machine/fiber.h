@@ -25,6 +25,8 @@ public:
   void enter();
   /// To be called on the fiber's stack: goes back to who entered it.
   void leave();
+  /// Gives the stack back; the fiber is not entered again.
+  void release();
   bool isDone() const {
     return done;
   }

@@ -39,6 +39,11 @@ uint32_t vectorsPerBlock(KernelType type) {
   }
 }
 
+struct Start {
+  Agent* agent;
+  const LaunchRequest* request;
+};
+
 class Machine {
 public:
   Machine(const LaunchRequest& request, const LaunchOptions& options)
@@ -48,6 +53,9 @@ public:
 
 private:
   void makeGroups();
+  void makeGroup(uint32_t block);
+  /// Starts blocks on cores that have become free.
+  void admit();
   void runGroups(unsigned worker, unsigned workers);
   /// Between rounds, on one thread, in core order. True if a core can go on.
   bool settle();
@@ -66,11 +74,8 @@ private:
   Report report;
   bool overSubscribed = false;
   uint32_t physicalBlocks = 0;
-};
-
-struct Start {
-  Agent* agent;
-  const LaunchRequest* request;
+  size_t numFinished = 0;
+  std::deque<Start> starts;
 };
 
 void Machine::body(void* argument) {
@@ -85,30 +90,40 @@ void Machine::body(void* argument) {
 void Machine::makeGroups() {
   KernelType type = request.kernel->type;
   CoreCounts cores = coresOf(options.chip);
+  physicalBlocks = hasCube(type) ? cores.cubes : cores.vectors;
+  overSubscribed = request.blocks > physicalBlocks;
+  agents.resize(size_t{request.blocks} * (vectorsPerBlock(type) + hasCube(type)));
+  admit();
+}
+
+void Machine::admit() {
+  while (groups.size() < request.blocks && groups.size() < numFinished + physicalBlocks)
+    makeGroup(static_cast<uint32_t>(groups.size()));
+}
+
+void Machine::makeGroup(uint32_t block) {
+  KernelType type = request.kernel->type;
   uint32_t vectors = vectorsPerBlock(type);
   bool cube = hasCube(type);
-  bool mixed = type != KernelType::AivOnly && type != KernelType::AicOnly;
-  physicalBlocks = cube ? cores.cubes : cores.vectors;
-  overSubscribed = request.blocks > physicalBlocks;
   uint32_t perGroup = vectors + cube;
-  for (uint32_t b = 0; b < request.blocks; ++b) {
-    auto group = std::make_unique<CoreGroup>(sites, request.blocks * perGroup);
-    for (uint32_t i = 0; i < perGroup; ++i) {
-      AgentView view;
-      view.cube = cube && i == 0;
-      uint32_t sub = cube ? i - 1 : i;
-      view.blockIdx = view.cube || !vectors ? b : b * vectors + sub;
-      view.blockNum = request.blocks;
-      view.subBlockIdx = view.cube ? 0 : sub;
-      view.subBlockNum = view.cube ? 1 : vectors;
-      view.mixed = mixed;
-      view.tilingKey = request.tilingKey;
-      auto index = static_cast<uint32_t>(agents.size());
-      group->agents.push_back(std::make_unique<Agent>(*group, view, index, options));
-      agents.push_back(group->agents.back().get());
-    }
-    groups.push_back(std::move(group));
+  auto group = std::make_unique<CoreGroup>(sites, request.blocks * perGroup);
+  for (uint32_t i = 0; i < perGroup; ++i) {
+    AgentView view;
+    view.cube = cube && i == 0;
+    uint32_t sub = cube ? i - 1 : i;
+    view.blockIdx = view.cube || !vectors ? block : block * vectors + sub;
+    view.blockNum = request.blocks;
+    view.subBlockIdx = view.cube ? 0 : sub;
+    view.subBlockNum = view.cube ? 1 : vectors;
+    view.mixed = type != KernelType::AivOnly && type != KernelType::AicOnly;
+    view.tilingKey = request.tilingKey;
+    uint32_t index = block * perGroup + i;
+    group->agents.push_back(std::make_unique<Agent>(*group, view, index, options));
+    agents[index] = group->agents.back().get();
+    starts.push_back({agents[index], &request});
+    agents[index]->start(body, &starts.back());
   }
+  groups.push_back(std::move(group));
 }
 
 void Machine::runGroups(unsigned worker, unsigned workers) {
@@ -126,7 +141,7 @@ void Machine::deliverGlobal() {
       list[set.from->index].push_back(std::move(set.clock));
       bool all = true;
       for (Agent* a : agents)
-        if ((kind == 2 || a->view.cube == (kind == 1)) && list[a->index].empty())
+        if (!a || ((kind == 2 || a->view.cube == (kind == 1)) && list[a->index].empty()))
           all = false;
       if (!all)
         continue;
@@ -146,14 +161,21 @@ void Machine::deliverGlobal() {
 
 bool Machine::settle() {
   for (Agent* a : agents)
-    a->commitAtomics();
+    if (a)
+      a->commitAtomics();
   deliverGlobal();
-  bool canGoOn = false, finished = true;
-  for (auto& group : groups) {
-    finished = finished && group->isFinished();
+  for (auto& group : groups)
+    if (!group->isReleased && group->isFinished()) {
+      group->isReleased = true;
+      ++numFinished;
+      for (auto& agent : group->agents)
+        agent->release();
+    }
+  admit();
+  bool canGoOn = false, finished = numFinished == request.blocks;
+  for (auto& group : groups)
     for (auto& agent : group->agents)
       canGoOn = canGoOn || agent->canRun();
-  }
   if (!canGoOn && !finished)
     reportDeadlock();
   return canGoOn;
@@ -161,14 +183,14 @@ bool Machine::settle() {
 
 void Machine::reportDeadlock() {
   for (Agent* a : agents)
-    if (a->state == Agent::State::Failed)
+    if (a && a->state == Agent::State::Failed)
       return; // the others wait for one that has failed
   ReportItem item;
   Agent* first = nullptr;
   size_t waiting = 0;
   constexpr size_t mostShown = 8;
   for (Agent* a : agents) {
-    if (a->state != Agent::State::WaitsCross)
+    if (!a || a->state != Agent::State::WaitsCross)
       continue;
     if (!first)
       first = a;
@@ -192,11 +214,6 @@ void Machine::reportDeadlock() {
 
 LaunchReport Machine::run() {
   makeGroups();
-  std::vector<Start> starts(agents.size());
-  for (size_t i = 0; i < agents.size(); ++i) {
-    starts[i] = {agents[i], &request};
-    agents[i]->start(body, &starts[i]);
-  }
   unsigned workers = options.threads ? options.threads : std::thread::hardware_concurrency();
   workers = std::clamp<unsigned>(workers, 1, static_cast<unsigned>(groups.size()));
 
@@ -252,6 +269,8 @@ LaunchReport Machine::run() {
 LaunchReport Machine::gather() {
   LaunchReport result;
   for (Agent* a : agents) {
+    if (!a)
+      continue;
     report.merge(a->hazards.report);
     if (a->status && !result.status)
       result.status = a->status;
@@ -259,7 +278,8 @@ LaunchReport Machine::gather() {
   if (options.check) {
     std::vector<const CoreHazards*> cores;
     for (Agent* a : agents)
-      cores.push_back(&a->hazards);
+      if (a)
+        cores.push_back(&a->hazards);
     findGlobalHazards(cores, options.relaxed, report);
   }
   for (const ReportItem& item : report.all()) {

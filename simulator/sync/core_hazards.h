@@ -49,6 +49,12 @@ public:
   /// What all pipes have done so far.
   Clock everything() const;
 
+  /// Drops what is known of local memories, when the core has ended.
+  void forgetLocal() {
+    for (auto& shadow : shadows)
+      shadow.reset();
+  }
+
   uint32_t siteOf(Place place, const char* what);
   const Site& site(uint32_t index) const {
     return sites[index];

@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: Apache-2.0
+// The cube unit: loads from L1, Mmad, Fixpipe.
+#ifndef TILEWRIGHT_ASCENDC_CUBE_H
+#define TILEWRIGHT_ASCENDC_CUBE_H
+
+#include "copies.h"
+
+/// Ways that Fixpipe converts.
+enum QuantMode_t : uint8_t {
+  NoQuant = 0,
+  F322F16 = 1,
+  VREQ8 = 2,
+  REQ8 = 3,
+  VDEQF16 = 4,
+  DEQF16 = 5,
+  F322BF16 = 16,
+  VQF322B8_PRE = 23,
+  QF322B8_PRE = 24,
+};
+
+namespace AscendC {
+
+using ::DEQF16;
+using ::F322BF16;
+using ::F322F16;
+using ::NoQuant;
+using ::QF322B8_PRE;
+using ::QuantMode_t;
+using ::REQ8;
+using ::VDEQF16;
+using ::VQF322B8_PRE;
+using ::VREQ8;
+using tilewright::ascend::CubeInstr;
+using tilewright::ascend::CubeOp;
+
+struct LoadData2DParams {
+  uint16_t startIndex = 0;
+  uint16_t dstGap = 0;
+  uint16_t srcStride = 0;
+  bool ifTranspose = false;
+  uint8_t repeatTimes = 0;
+  uint8_t sid = 0;
+  uint8_t addrMode = 0;
+  LoadData2DParams() = default;
+  LoadData2DParams(uint16_t start, uint8_t repeats, uint16_t stride, uint8_t streamId, uint16_t gap,
+                   bool transpose, uint8_t mode)
+      : startIndex(start), dstGap(gap), srcStride(stride), ifTranspose(transpose),
+        repeatTimes(repeats), sid(streamId), addrMode(mode) {}
+};
+using LoadData2dParams = LoadData2DParams;
+struct LoadData2dTransposeParams {
+  uint16_t startIndex = 0;
+  uint8_t repeatTimes = 0;
+  uint16_t srcStride = 0, dstGap = 0, dstFracGap = 0;
+  uint8_t addrMode = 0;
+  LoadData2dTransposeParams() = default;
+  LoadData2dTransposeParams(uint16_t start, uint8_t repeats, uint16_t stride, uint16_t gap,
+                            uint16_t fractalGap, uint8_t mode)
+      : startIndex(start), repeatTimes(repeats), srcStride(stride), dstGap(gap),
+        dstFracGap(fractalGap), addrMode(mode) {}
+  LoadData2dTransposeParams(uint16_t start, uint8_t repeats, uint16_t stride, uint16_t gap,
+                            uint16_t fractalGap)
+      : LoadData2dTransposeParams(start, repeats, stride, gap, fractalGap, 0) {}
+};
+template <class T> struct LoadData3DParamsV2 {
+  uint8_t padList[4] = {0, 0, 0, 0};
+  uint16_t l1H = 0, l1W = 0, channelSize = 0;
+  uint16_t kExtension = 0, mExtension = 0, kStartPt = 0, mStartPt = 0;
+  uint8_t strideW = 1, strideH = 1, filterW = 1, filterH = 1;
+  uint8_t dilationFilterW = 1, dilationFilterH = 1;
+  bool enTranspose = false, enSmallK = false;
+  T padValue{};
+  bool filterSizeW = false, filterSizeH = false, fMatrixCtrl = false;
+};
+template <class T> struct InitConstValueParams {
+  uint16_t repeatTimes = 0, blockNum = 0, dstGap = 0;
+  T initValue{};
+  InitConstValueParams() = default;
+  InitConstValueParams(uint16_t repeats, uint16_t blocks, uint16_t gap, T value)
+      : repeatTimes(repeats), blockNum(blocks), dstGap(gap), initValue(value) {}
+  InitConstValueParams(uint16_t repeats, T value) : InitConstValueParams(repeats, 1, 0, value) {}
+};
+struct MmadParams {
+  uint16_t m = 0, n = 0, k = 0;
+  bool isBias = false;
+  int32_t fmOffset = 0;
+  bool enSsparse = false, enWinogradA = false, enWinogradB = false;
+  int8_t unitFlag = 0;
+  bool kDirectionAlign = false;
+  bool cmatrixSource = false;
+  bool cmatrixInitVal = true;
+  bool disableGemv = false;
+  uint8_t fixShiftVal = 0;
+  MmadParams() = default;
+  MmadParams(uint16_t mSize, uint16_t nSize, uint16_t kSize, bool bias, int32_t offset, bool sparse,
+             bool winogradA, bool winogradB)
+      : m(mSize), n(nSize), k(kSize), isBias(bias), fmOffset(offset), enSsparse(sparse),
+        enWinogradA(winogradA), enWinogradB(winogradB), cmatrixInitVal(!bias) {}
+  MmadParams(uint16_t mSize, uint16_t nSize, uint16_t kSize, int8_t flag, bool source, bool init)
+      : m(mSize), n(nSize), k(kSize), unitFlag(flag), cmatrixSource(source), cmatrixInitVal(init) {}
+};
+struct FixpipeParamsV220 {
+  uint16_t nSize = 0, mSize = 0;
+  uint16_t srcStride = 0;
+  uint32_t dstStride = 0;
+  QuantMode_t quantPre = NoQuant;
+  uint64_t deqScalar = 0;
+  uint16_t ndNum = 1, srcNdStride = 0, dstNdStride = 0;
+  bool reluEn = false;
+  uint8_t unitFlag = 0;
+  bool isChannelSplit = false;
+  FixpipeParamsV220() = default;
+  FixpipeParamsV220(uint16_t n, uint16_t m, uint16_t src, uint32_t dst, bool relu)
+      : nSize(n), mSize(m), srcStride(src), dstStride(dst), reluEn(relu) {}
+  FixpipeParamsV220(uint16_t n, uint16_t m, uint16_t src, uint32_t dst, bool relu,
+                    QuantMode_t quant, int64_t scalar, uint16_t nd, uint16_t srcNd, uint16_t dstNd,
+                    uint8_t flag)
+      : FixpipeParamsV220(n, m, src, dst, relu) {
+    quantPre = quant;
+    deqScalar = static_cast<uint64_t>(scalar);
+    ndNum = nd;
+    srcNdStride = srcNd;
+    dstNdStride = dstNd;
+    unitFlag = flag;
+  }
+};
+enum class CO2Layout : uint8_t { NZ = 0, ROW_MAJOR };
+struct FixpipeConfig {
+  CO2Layout format;
+};
+constexpr FixpipeConfig CFG_ROW_MAJOR = {CO2Layout::ROW_MAJOR};
+constexpr FixpipeConfig CFG_NZ = {CO2Layout::NZ};
+
+enum class HF32Mode : uint8_t { DISABLE, ENABLE };
+enum class FmatrixMode : uint8_t { FMATRIX_LEFT, FMATRIX_RIGHT };
+
+/// Registers of the cube core that later instructions read.
+struct CubeRegisters {
+  bool hf32 = false;
+  uint16_t ndNum = 1, srcNdStride = 0, dstNdStride = 0;
+  uint64_t quantScale = 0;
+};
+inline CubeRegisters& cubeRegisters() {
+  static thread_local CubeRegisters registers;
+  return registers;
+}
+
+template <class Src, class T>
+void loadFractals(const LocalTensor<T>& dst, const Src& src, const LoadData2DParams& p,
+                  Place place) {
+  CubeInstr i;
+  i.op = CubeOp::Load2D;
+  i.dst = dst.operand();
+  i.a = src.operand();
+  i.startIndex = p.startIndex;
+  i.repeat = p.repeatTimes;
+  i.srcStride = p.srcStride;
+  i.dstGap = p.dstGap;
+  i.transpose = p.ifTranspose;
+  i.descending = p.addrMode == 1;
+  host::issueCube(i, place);
+}
+template <class T>
+void LoadData(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LoadData2DParams& p,
+              Place place = Place::here()) {
+  loadFractals(dst, src, p, place);
+}
+template <class T>
+void LoadData(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const LoadData2DParams& p,
+              Place place = Place::here()) {
+  loadFractals(dst, src, p, place);
+}
+template <class T>
+void LoadDataWithTranspose(const LocalTensor<T>& dst, const LocalTensor<T>& src,
+                           const LoadData2dTransposeParams& p, Place place = Place::here()) {
+  CubeInstr i;
+  i.op = CubeOp::Load2DTranspose;
+  i.dst = dst.operand();
+  i.a = src.operand();
+  i.startIndex = p.startIndex;
+  i.repeat = p.repeatTimes;
+  i.srcStride = p.srcStride;
+  i.dstGap = p.dstGap;
+  i.dstFracGap = p.dstFracGap;
+  i.descending = p.addrMode == 1;
+  host::issueCube(i, place);
+}
+template <class T>
+void LoadData(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LoadData3DParamsV2<T>& p,
+              Place place = Place::here()) {
+  CubeInstr i;
+  i.op = CubeOp::Load3D;
+  i.dst = dst.operand();
+  i.a = src.operand();
+  i.l1H = p.l1H;
+  i.l1W = p.l1W;
+  i.channels = p.channelSize;
+  i.kExtension = p.kExtension;
+  i.mExtension = p.mExtension;
+  i.kStart = p.kStartPt;
+  i.mStart = p.mStartPt;
+  i.strideW = p.strideW;
+  i.strideH = p.strideH;
+  i.filterW = static_cast<uint16_t>(p.filterW + (p.filterSizeW ? 256 : 0));
+  i.filterH = static_cast<uint16_t>(p.filterH + (p.filterSizeH ? 256 : 0));
+  i.dilationW = p.dilationFilterW;
+  i.dilationH = p.dilationFilterH;
+  i.transpose = p.enTranspose;
+  i.padBits = bitsOf(p.padValue);
+  for (int k = 0; k < 4; ++k)
+    i.pad[k] = p.padList[k];
+  host::issueCube(i, place);
+}
+template <class T, class U>
+void fillConstant(const LocalTensor<T>& dst, const InitConstValueParams<U>& p, Place place) {
+  CubeInstr i;
+  i.op = CubeOp::Fill;
+  i.dst = dst.operand();
+  i.a = i.dst;
+  i.repeat = p.repeatTimes;
+  i.m = p.blockNum;
+  i.dstGap = p.dstGap;
+  i.padBits = bitsOf(p.initValue);
+  host::issueCube(i, place);
+}
+template <class T, class U>
+void InitConstValue(const LocalTensor<T>& dst, const InitConstValueParams<U>& p,
+                    Place place = Place::here()) {
+  fillConstant(dst, p, place);
+}
+template <class T, class U>
+void Fill(const LocalTensor<T>& dst, const InitConstValueParams<U>& p,
+          Place place = Place::here()) {
+  fillConstant(dst, p, place);
+}
+
+template <class C, class A, class B>
+CubeInstr mmadOf(const LocalTensor<C>& dst, const LocalTensor<A>& a, const LocalTensor<B>& b,
+                 const MmadParams& p) {
+  CubeInstr i;
+  i.op = CubeOp::Mmad;
+  i.dst = dst.operand();
+  i.a = a.operand();
+  i.b = b.operand();
+  i.m = p.m;
+  i.n = p.n;
+  i.k = p.k;
+  i.unitFlag = static_cast<uint8_t>(p.unitFlag);
+  i.initialise = p.cmatrixInitVal;
+  i.kDirectionAlign = p.kDirectionAlign;
+  i.hf32 = cubeRegisters().hf32 && i.a.type == DType::F32;
+  i.vectorA = p.m == 1 && !p.disableGemv;
+  return i;
+}
+template <class C, class A, class B>
+void Mmad(const LocalTensor<C>& dst, const LocalTensor<A>& fm, const LocalTensor<B>& filter,
+          const MmadParams& p, Place place = Place::here()) {
+  host::issueCube(mmadOf(dst, fm, filter, p), place);
+}
+template <class C, class A, class B, class V>
+void Mmad(const LocalTensor<C>& dst, const LocalTensor<A>& fm, const LocalTensor<B>& filter,
+          const LocalTensor<V>& bias, const MmadParams& p, Place place = Place::here()) {
+  CubeInstr i = mmadOf(dst, fm, filter, p);
+  i.c = bias.operand();
+  i.hasBias = true;
+  i.initialise = false;
+  host::issueCube(i, place);
+}
+inline void SetHF32Mode(bool enable) {
+  cubeRegisters().hf32 = enable;
+}
+inline void SetHF32Mode(HF32Mode mode) {
+  cubeRegisters().hf32 = mode == HF32Mode::ENABLE;
+}
+inline void SetHF32TransMode(bool) {}
+inline void SetMMLayoutTransform(bool) {}
+inline void SetMMRowMajor() {}
+inline void SetMMColumnMajor() {}
+inline void SetFmatrix(uint16_t, uint16_t, const uint8_t[4], const FmatrixMode&) {}
+inline void SetLoadDataBoundary(uint32_t) {}
+template <class T> void SetLoadDataPaddingValue(T) {}
+
+inline void SetFixpipeNz2ndFlag(uint16_t ndNum, uint16_t srcNdStride, uint16_t dstNdStride) {
+  cubeRegisters().ndNum = ndNum;
+  cubeRegisters().srcNdStride = srcNdStride;
+  cubeRegisters().dstNdStride = dstNdStride;
+}
+inline void SetFixpipePreQuantFlag(uint64_t config) {
+  cubeRegisters().quantScale = config;
+}
+
+template <class Dst, class U>
+CubeInstr fixpipeOf(const Dst& dst, const LocalTensor<U>& src, bool rowMajor,
+                    const FixpipeParamsV220& p) {
+  CubeInstr i;
+  i.op = CubeOp::Fixpipe;
+  i.dst = dst.operand();
+  i.a = src.operand();
+  i.n = p.nSize;
+  i.m = p.mSize;
+  i.fixSrcStride = p.srcStride;
+  i.fixDstStride = p.dstStride;
+  i.ndNum = p.ndNum;
+  i.srcNdStride = p.srcNdStride;
+  i.dstNdStride = p.dstNdStride;
+  i.rowMajor = rowMajor;
+  i.relu = p.reluEn;
+  i.channelSplit = p.isChannelSplit;
+  i.quant = static_cast<host::QuantMode>(p.quantPre);
+  i.quantScale = p.deqScalar;
+  i.unitFlag = p.unitFlag;
+  return i;
+}
+template <class T, class U, const FixpipeConfig& config = CFG_ROW_MAJOR>
+void Fixpipe(const GlobalTensor<T>& dst, const LocalTensor<U>& src, const FixpipeParamsV220& p,
+             Place place = Place::here()) {
+  host::issueCube(fixpipeOf(dst, src, config.format == CO2Layout::ROW_MAJOR, p), place);
+}
+template <class T, class U, const FixpipeConfig& config = CFG_ROW_MAJOR>
+void Fixpipe(const LocalTensor<T>& dst, const LocalTensor<U>& src, const FixpipeParamsV220& p,
+             Place place = Place::here()) {
+  host::issueCube(fixpipeOf(dst, src, config.format == CO2Layout::ROW_MAJOR, p), place);
+}
+template <class T, class U, const FixpipeConfig& config = CFG_ROW_MAJOR>
+void Fixpipe(const GlobalTensor<T>& dst, const LocalTensor<U>& src,
+             const LocalTensor<uint64_t>& scales, const FixpipeParamsV220& p,
+             Place place = Place::here()) {
+  CubeInstr i = fixpipeOf(dst, src, config.format == CO2Layout::ROW_MAJOR, p);
+  i.c = scales.operand();
+  host::issueCube(i, place);
+}
+template <class T, class U, const FixpipeConfig& config = CFG_ROW_MAJOR>
+void Fixpipe(const LocalTensor<T>& dst, const LocalTensor<U>& src,
+             const LocalTensor<uint64_t>& scales, const FixpipeParamsV220& p,
+             Place place = Place::here()) {
+  CubeInstr i = fixpipeOf(dst, src, config.format == CO2Layout::ROW_MAJOR, p);
+  i.c = scales.operand();
+  host::issueCube(i, place);
+}
+
+} // namespace AscendC
+
+#endif

@@ -1,0 +1,575 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compare, Select, reductions, Gather, Brcb, Transpose, Sort.
+#ifndef TILEWRIGHT_ASCENDC_SELECTIONS_H
+#define TILEWRIGHT_ASCENDC_SELECTIONS_H
+
+#include "vector.h"
+
+namespace AscendC {
+
+// --- Compare --------------------------------------------------------------------------------
+
+template <class T, class U>
+VectorInstr compareOf(VectorOp op, const LocalTensor<U>& dst, const LocalTensor<T>& a,
+                      CMPMODE mode) {
+  VectorInstr i = vectorOf(op, dst, a);
+  i.mode = static_cast<uint8_t>(mode);
+  return i;
+}
+template <class T, class U, bool isSetMask = true>
+void Compare(const LocalTensor<U>& dst, const LocalTensor<T>& a, const LocalTensor<T>& b,
+             CMPMODE mode, const uint64_t mask[], uint8_t repeatTime,
+             const BinaryRepeatParams& params, Place place = Place::here()) {
+  VectorInstr i = compareOf(VectorOp::Compare, dst, a, mode);
+  i.src1 = b.operand();
+  useMask<isSetMask>(i, mask, repeatTime);
+  useStrides(i, params);
+  host::issueVector(i, place);
+}
+template <class T, class U, bool isSetMask = true>
+void Compare(const LocalTensor<U>& dst, const LocalTensor<T>& a, const LocalTensor<T>& b,
+             CMPMODE mode, const uint64_t mask, uint8_t repeatTime,
+             const BinaryRepeatParams& params, Place place = Place::here()) {
+  VectorInstr i = compareOf(VectorOp::Compare, dst, a, mode);
+  i.src1 = b.operand();
+  useMask<isSetMask>(i, mask, repeatTime);
+  useStrides(i, params);
+  host::issueVector(i, place);
+}
+template <class T, class U>
+void Compare(const LocalTensor<U>& dst, const LocalTensor<T>& a, const LocalTensor<T>& b,
+             CMPMODE mode, uint32_t count, Place place = Place::here()) {
+  VectorInstr i = compareOf(VectorOp::Compare, dst, a, mode);
+  i.src1 = b.operand();
+  useCount(i, count);
+  host::issueVector(i, place);
+}
+/// Into the compare mask register.
+template <class T, bool isSetMask = true>
+void Compare(const LocalTensor<T>& a, const LocalTensor<T>& b, CMPMODE mode, const uint64_t mask[],
+             const BinaryRepeatParams& params, Place place = Place::here()) {
+  VectorInstr i = compareOf(VectorOp::CompareToMask, a, a, mode);
+  i.src1 = b.operand();
+  useMask<isSetMask>(i, mask, 1);
+  useStrides(i, params);
+  host::issueVector(i, place);
+}
+template <class T, bool isSetMask = true>
+void Compare(const LocalTensor<T>& a, const LocalTensor<T>& b, CMPMODE mode, const uint64_t mask,
+             const BinaryRepeatParams& params, Place place = Place::here()) {
+  VectorInstr i = compareOf(VectorOp::CompareToMask, a, a, mode);
+  i.src1 = b.operand();
+  useMask<isSetMask>(i, mask, 1);
+  useStrides(i, params);
+  host::issueVector(i, place);
+}
+#define TW_COMPARE_SCALAR(Name)                                                                    \
+  template <class T, class U, bool isSetMask = true>                                               \
+  void Name(const LocalTensor<U>& dst, const LocalTensor<T>& a, const NotDeducedT<T> scalar,       \
+            CMPMODE mode, const uint64_t mask[], uint8_t repeatTime,                               \
+            const UnaryRepeatParams& params, Place place = Place::here()) {                        \
+    VectorInstr i = compareOf(VectorOp::CompareScalar, dst, a, mode);                              \
+    useScalarOf<T>(i, scalar);                                                                     \
+    useMask<isSetMask>(i, mask, repeatTime);                                                       \
+    useStrides(i, params);                                                                         \
+    host::issueVector(i, place);                                                                   \
+  }                                                                                                \
+  template <class T, class U, bool isSetMask = true>                                               \
+  void Name(const LocalTensor<U>& dst, const LocalTensor<T>& a, const NotDeducedT<T> scalar,       \
+            CMPMODE mode, const uint64_t mask, uint8_t repeatTime,                                 \
+            const UnaryRepeatParams& params, Place place = Place::here()) {                        \
+    VectorInstr i = compareOf(VectorOp::CompareScalar, dst, a, mode);                              \
+    useScalarOf<T>(i, scalar);                                                                     \
+    useMask<isSetMask>(i, mask, repeatTime);                                                       \
+    useStrides(i, params);                                                                         \
+    host::issueVector(i, place);                                                                   \
+  }                                                                                                \
+  template <class T, class U>                                                                      \
+  void Name(const LocalTensor<U>& dst, const LocalTensor<T>& a, const NotDeducedT<T> scalar,       \
+            CMPMODE mode, uint32_t count, Place place = Place::here()) {                           \
+    VectorInstr i = compareOf(VectorOp::CompareScalar, dst, a, mode);                              \
+    useScalarOf<T>(i, scalar);                                                                     \
+    useCount(i, count);                                                                            \
+    host::issueVector(i, place);                                                                   \
+  }
+TW_COMPARE_SCALAR(CompareScalar)
+TW_COMPARE_SCALAR(Compares)
+#undef TW_COMPARE_SCALAR
+
+template <class T> void SetCmpMask(const LocalTensor<T>& src, Place place = Place::here()) {
+  host::issueVector(vectorOf(VectorOp::SetCmpMask, src, src), place);
+}
+template <class T> void GetCmpMask(const LocalTensor<T>& dst, Place place = Place::here()) {
+  host::issueVector(vectorOf(VectorOp::GetCmpMask, dst, dst), place);
+}
+
+// --- Select ---------------------------------------------------------------------------------
+
+template <class T, class U>
+VectorInstr selectOf(const LocalTensor<T>& dst, const LocalTensor<U>& bits,
+                     const LocalTensor<T>& s0, SELMODE mode) {
+  VectorInstr i = vectorOf(VectorOp::Select, dst, s0);
+  i.aux = bits.operand();
+  i.mode = static_cast<uint8_t>(mode);
+  return i;
+}
+template <class T, class U, bool isSetMask = true, class M>
+void Select(const LocalTensor<T>& dst, const LocalTensor<U>& bits, const LocalTensor<T>& s0,
+            const LocalTensor<T>& s1, SELMODE mode, M mask, uint8_t repeatTime,
+            const BinaryRepeatParams& params, Place place = Place::here()) {
+  VectorInstr i = selectOf(dst, bits, s0, mode);
+  i.src1 = s1.operand();
+  useMask<isSetMask>(i, mask, repeatTime);
+  useStrides(i, params);
+  host::issueVector(i, place);
+}
+template <class T, class U>
+void Select(const LocalTensor<T>& dst, const LocalTensor<U>& bits, const LocalTensor<T>& s0,
+            const LocalTensor<T>& s1, SELMODE mode, uint32_t count, Place place = Place::here()) {
+  VectorInstr i = selectOf(dst, bits, s0, mode);
+  i.src1 = s1.operand();
+  useCount(i, count);
+  host::issueVector(i, place);
+}
+template <class T, class U, bool isSetMask = true, class M>
+void Select(const LocalTensor<T>& dst, const LocalTensor<U>& bits, const LocalTensor<T>& s0,
+            NotDeducedT<T> s1, SELMODE mode, M mask, uint8_t repeatTime,
+            const BinaryRepeatParams& params, Place place = Place::here()) {
+  VectorInstr i = selectOf(dst, bits, s0, mode);
+  i.flag = true;
+  useScalarOf<T>(i, s1);
+  useMask<isSetMask>(i, mask, repeatTime);
+  useStrides(i, params);
+  host::issueVector(i, place);
+}
+template <class T, class U>
+void Select(const LocalTensor<T>& dst, const LocalTensor<U>& bits, const LocalTensor<T>& s0,
+            NotDeducedT<T> s1, SELMODE mode, uint32_t count, Place place = Place::here()) {
+  VectorInstr i = selectOf(dst, bits, s0, mode);
+  i.flag = true;
+  useScalarOf<T>(i, s1);
+  useCount(i, count);
+  host::issueVector(i, place);
+}
+/// With the compare mask register.
+template <class T, SELMODE mode>
+void Select(const LocalTensor<T>& dst, const LocalTensor<T>& s0, const LocalTensor<T>& s1,
+            uint8_t repeatTime, const BinaryRepeatParams& params, Place place = Place::here()) {
+  VectorInstr i = vectorOf(VectorOp::Select, dst, s0, s1);
+  i.mode = static_cast<uint8_t>(mode);
+  i.validBits = 1;
+  useMask<true>(i, uint64_t{256 / sizeof(T)}, repeatTime);
+  useStrides(i, params);
+  host::issueVector(i, place);
+}
+
+// --- reductions per repeat and per block ----------------------------------------------------
+
+template <bool isSetMask, class T, class M>
+void reduceOf(VectorOp op, const LocalTensor<T>& dst, const LocalTensor<T>& src, M mask,
+              int32_t repeat, int32_t dstRep, int32_t srcBlk, int32_t srcRep, ReduceOrder order,
+              Place place) {
+  VectorInstr i = vectorOf(op, dst, src);
+  useMask<isSetMask>(i, mask, static_cast<uint32_t>(repeat));
+  i.dstRep = static_cast<uint16_t>(dstRep);
+  i.src0Blk = static_cast<uint16_t>(srcBlk);
+  i.src0Rep = static_cast<uint16_t>(srcRep);
+  i.mode = static_cast<uint8_t>(order);
+  host::issueVector(i, place);
+}
+#define TW_WHOLE(Name)                                                                             \
+  template <class T, bool isSetMask = true>                                                        \
+  void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const int32_t mask,              \
+            const int32_t repeatTimes, const int32_t dstRepStride, const int32_t srcBlkStride,     \
+            const int32_t srcRepStride, ReduceOrder order = ReduceOrder::ORDER_VALUE_INDEX,        \
+            Place place = Place::here()) {                                                         \
+    reduceOf<isSetMask>(VectorOp::Name, dst, src, static_cast<uint64_t>(mask), repeatTimes,        \
+                        dstRepStride, srcBlkStride, srcRepStride, order, place);                   \
+  }                                                                                                \
+  template <class T, bool isSetMask = true>                                                        \
+  void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint64_t mask[],           \
+            const int32_t repeatTimes, const int32_t dstRepStride, const int32_t srcBlkStride,     \
+            const int32_t srcRepStride, ReduceOrder order = ReduceOrder::ORDER_VALUE_INDEX,        \
+            Place place = Place::here()) {                                                         \
+    reduceOf<isSetMask>(VectorOp::Name, dst, src, mask, repeatTimes, dstRepStride, srcBlkStride,   \
+                        srcRepStride, order, place);                                               \
+  }
+TW_WHOLE(WholeReduceSum)
+TW_WHOLE(WholeReduceMax)
+TW_WHOLE(WholeReduceMin)
+#undef TW_WHOLE
+#define TW_BLOCK(Name)                                                                             \
+  template <class T, bool isSetMask = true>                                                        \
+  void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const int32_t repeat,            \
+            const int32_t mask, const int32_t dstRepStride, const int32_t srcBlkStride,            \
+            const int32_t srcRepStride, Place place = Place::here()) {                             \
+    reduceOf<isSetMask>(VectorOp::Name, dst, src, static_cast<uint64_t>(mask), repeat,             \
+                        dstRepStride, srcBlkStride, srcRepStride, ReduceOrder::ORDER_ONLY_VALUE,   \
+                        place);                                                                    \
+  }                                                                                                \
+  template <class T, bool isSetMask = true>                                                        \
+  void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const int32_t repeat,            \
+            const uint64_t mask[], const int32_t dstRepStride, const int32_t srcBlkStride,         \
+            const int32_t srcRepStride, Place place = Place::here()) {                             \
+    reduceOf<isSetMask>(VectorOp::Name, dst, src, mask, repeat, dstRepStride, srcBlkStride,        \
+                        srcRepStride, ReduceOrder::ORDER_ONLY_VALUE, place);                       \
+  }
+TW_BLOCK(BlockReduceSum)
+TW_BLOCK(BlockReduceMax)
+TW_BLOCK(BlockReduceMin)
+TW_BLOCK(PairReduceSum)
+#undef TW_BLOCK
+template <class T, bool isSetMask = true>
+void RepeatReduceSum(const LocalTensor<T>& dst, const LocalTensor<T>& src, const int32_t repeat,
+                     const int32_t elemsInOneRepeat, const int32_t, const int32_t srcBlkStride,
+                     const int32_t dstRepStride, const int32_t srcRepStride,
+                     Place place = Place::here()) {
+  reduceOf<isSetMask>(VectorOp::RepeatReduceSum, dst, src, static_cast<uint64_t>(elemsInOneRepeat),
+                      repeat, dstRepStride, srcBlkStride, srcRepStride,
+                      ReduceOrder::ORDER_ONLY_VALUE, place);
+}
+
+// The names of 9.1: mask before repeat everywhere.
+constexpr VectorOp pickReduce(ReduceType type, VectorOp sum, VectorOp max, VectorOp min) {
+  return type == ReduceType::SUM ? sum : type == ReduceType::MAX ? max : min;
+}
+template <ReduceType type, class T, class U = T, bool isSetMask = true, class M>
+void ReduceRepeat(const LocalTensor<T>& dst, const LocalTensor<U>& src, M mask, int32_t repeat,
+                  int32_t dstRep, int32_t srcBlk, int32_t srcRep,
+                  ReduceOrder order = ReduceOrder::ORDER_VALUE_INDEX, Place place = Place::here()) {
+  constexpr VectorOp op = pickReduce(type, VectorOp::WholeReduceSum, VectorOp::WholeReduceMax,
+                                     VectorOp::WholeReduceMin);
+  reduceOf<isSetMask>(op, dst, src, mask, repeat, dstRep, srcBlk, srcRep, order, place);
+}
+template <ReduceType type, class T, bool isSetMask = true, class M>
+void ReduceDataBlock(const LocalTensor<T>& dst, const LocalTensor<T>& src, M mask, int32_t repeat,
+                     int32_t dstRep, int32_t srcBlk, int32_t srcRep, Place place = Place::here()) {
+  constexpr VectorOp op = pickReduce(type, VectorOp::BlockReduceSum, VectorOp::BlockReduceMax,
+                                     VectorOp::BlockReduceMin);
+  reduceOf<isSetMask>(op, dst, src, mask, repeat, dstRep, srcBlk, srcRep,
+                      ReduceOrder::ORDER_ONLY_VALUE, place);
+}
+template <ReduceType type, class T, bool isSetMask = true, class M>
+void ReducePairElem(const LocalTensor<T>& dst, const LocalTensor<T>& src, M mask, int32_t repeat,
+                    int32_t dstRep, int32_t srcBlk, int32_t srcRep, Place place = Place::here()) {
+  static_assert(type == ReduceType::SUM, "pairs are only summed");
+  reduceOf<isSetMask>(VectorOp::PairReduceSum, dst, src, mask, repeat, dstRep, srcBlk, srcRep,
+                      ReduceOrder::ORDER_ONLY_VALUE, place);
+}
+
+// --- reductions to one result ---------------------------------------------------------------
+
+#define TW_REDUCE_ALL(Name, DefaultIndex)                                                          \
+  template <class T>                                                                               \
+  void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<T>& tmp,       \
+            const int32_t count, bool calIndex = false, Place place = Place::here()) {             \
+    VectorInstr i = vectorOf(VectorOp::Name, dst, src);                                            \
+    i.aux = tmp.operand();                                                                         \
+    i.flag = calIndex;                                                                             \
+    useCount(i, static_cast<uint64_t>(count));                                                     \
+    host::issueVector(i, place);                                                                   \
+  }                                                                                                \
+  template <class T>                                                                               \
+  void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<T>& tmp,       \
+            const int32_t mask, const int32_t repeatTimes, const int32_t srcRepStride,             \
+            bool calIndex = false, Place place = Place::here()) {                                  \
+    VectorInstr i = vectorOf(VectorOp::Name, dst, src);                                            \
+    i.aux = tmp.operand();                                                                         \
+    i.flag = calIndex;                                                                             \
+    useMask<true>(i, static_cast<uint64_t>(mask), static_cast<uint32_t>(repeatTimes));             \
+    i.src0Rep = static_cast<uint16_t>(srcRepStride);                                               \
+    host::issueVector(i, place);                                                                   \
+  }                                                                                                \
+  template <class T>                                                                               \
+  void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<T>& tmp,       \
+            const uint64_t mask[], const int32_t repeatTimes, const int32_t srcRepStride,          \
+            bool calIndex = false, Place place = Place::here()) {                                  \
+    VectorInstr i = vectorOf(VectorOp::Name, dst, src);                                            \
+    i.aux = tmp.operand();                                                                         \
+    i.flag = calIndex;                                                                             \
+    useMask<true>(i, mask, static_cast<uint32_t>(repeatTimes));                                    \
+    i.src0Rep = static_cast<uint16_t>(srcRepStride);                                               \
+    host::issueVector(i, place);                                                                   \
+  }
+TW_REDUCE_ALL(ReduceSum, false)
+TW_REDUCE_ALL(ReduceMax, true)
+TW_REDUCE_ALL(ReduceMin, true)
+#undef TW_REDUCE_ALL
+
+template <class T> void GetReduceMaxMinCount(T& value, T& index) {
+  host::drainPipe(Pipe::V);
+  std::memcpy(&value, &host::scalarResults().extreme, sizeof value);
+  std::memcpy(&index, &host::scalarResults().extremeIndex, sizeof index);
+}
+template <class T> void GetReduceMaxMinCount(T& value) {
+  T index;
+  GetReduceMaxMinCount(value, index);
+}
+template <class T> void GetReduceRepeatMaxMinSpr(T& value, T& index) {
+  GetReduceMaxMinCount(value, index);
+}
+template <class T> T GetAccVal() {
+  host::drainPipe(Pipe::V);
+  T value;
+  std::memcpy(&value, &host::scalarResults().accumulated, sizeof value);
+  return value;
+}
+template <class T> T GetReduceRepeatSumSpr() {
+  return GetAccVal<T>();
+}
+
+// --- Gather ---------------------------------------------------------------------------------
+
+template <class T>
+VectorInstr gatherOf(const LocalTensor<T>& dst, const LocalTensor<T>& src,
+                     const LocalTensor<uint32_t>& offsets, uint32_t base) {
+  VectorInstr i = vectorOf(VectorOp::Gather, dst, src);
+  i.aux = offsets.operand();
+  i.scalar = base;
+  return i;
+}
+template <class T>
+void Gather(const LocalTensor<T>& dst, const LocalTensor<T>& src,
+            const LocalTensor<uint32_t>& offsets, const uint32_t base, const uint32_t count,
+            Place place = Place::here()) {
+  VectorInstr i = gatherOf(dst, src, offsets, base);
+  useCount(i, count);
+  host::issueVector(i, place);
+}
+template <class T>
+void Gather(const LocalTensor<T>& dst, const LocalTensor<T>& src,
+            const LocalTensor<uint32_t>& offsets, const uint32_t base, const uint64_t mask,
+            const uint8_t repeatTime, const uint8_t dstRepStride, Place place = Place::here()) {
+  VectorInstr i = gatherOf(dst, src, offsets, base);
+  useMask<true>(i, mask, repeatTime);
+  i.dstRep = dstRepStride;
+  host::issueVector(i, place);
+}
+template <class T>
+void Gather(const LocalTensor<T>& dst, const LocalTensor<T>& src,
+            const LocalTensor<uint32_t>& offsets, const uint32_t base, const uint64_t mask[],
+            const uint8_t repeatTime, const uint8_t dstRepStride, Place place = Place::here()) {
+  VectorInstr i = gatherOf(dst, src, offsets, base);
+  useMask<true>(i, mask, repeatTime);
+  i.dstRep = dstRepStride;
+  host::issueVector(i, place);
+}
+template <class T>
+void Gatherb(const LocalTensor<T>& dst, const LocalTensor<T>& src,
+             const LocalTensor<uint32_t>& offsets, const uint8_t repeatTime,
+             const GatherRepeatParams& params, Place place = Place::here()) {
+  VectorInstr i = gatherOf(dst, src, offsets, 0);
+  i.op = VectorOp::Gatherb;
+  i.form = VectorForm::Mask;
+  i.repeat = repeatTime;
+  i.dstBlk = params.dstBlkStride;
+  i.dstRep = params.dstRepStride;
+  host::issueVector(i, place);
+}
+template <class T>
+void gatherByMask(VectorInstr i, bool reduceMode, uint32_t mask, const GatherMaskParams& params,
+                  uint64_t& kept, Place place) {
+  i.flag = reduceMode;
+  i.count = mask;
+  i.repeat = params.repeatTimes;
+  i.src0Blk = params.src0BlockStride;
+  i.src0Rep = params.src0RepeatStride;
+  i.src1Rep = params.src1RepeatStride;
+  host::issueVector(i, place);
+  host::drainPipe(Pipe::V);
+  kept = host::scalarResults().gatherCount;
+}
+template <class T>
+void GatherMask(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const uint8_t pattern,
+                const bool reduceMode, const uint32_t mask, const GatherMaskParams& params,
+                uint64_t& rsvdCnt, Place place = Place::here()) {
+  VectorInstr i = vectorOf(VectorOp::GatherMask, dst, src0);
+  i.mode = pattern;
+  gatherByMask<T>(i, reduceMode, mask, params, rsvdCnt, place);
+}
+template <class T, class U>
+void GatherMask(const LocalTensor<T>& dst, const LocalTensor<T>& src0,
+                const LocalTensor<U>& pattern, const bool reduceMode, const uint32_t mask,
+                const GatherMaskParams& params, uint64_t& rsvdCnt, Place place = Place::here()) {
+  VectorInstr i = vectorOf(VectorOp::GatherMask, dst, src0, pattern);
+  gatherByMask<T>(i, reduceMode, mask, params, rsvdCnt, place);
+}
+
+// --- rearrangement --------------------------------------------------------------------------
+
+template <class T>
+void Brcb(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint8_t repeatTime,
+          const BrcbRepeatParams& params, Place place = Place::here()) {
+  VectorInstr i = vectorOf(VectorOp::Brcb, dst, src);
+  i.form = VectorForm::Mask;
+  i.repeat = repeatTime;
+  i.dstBlk = params.dstBlkStride;
+  i.dstRep = params.dstRepStride;
+  host::issueVector(i, place);
+}
+template <class T>
+void Transpose(const LocalTensor<T>& dst, const LocalTensor<T>& src, Place place = Place::here()) {
+  host::issueVector(vectorOf(VectorOp::Transpose, dst, src), place);
+}
+
+struct TransDataTo5HDParams {
+  bool dstHighHalf = false, srcHighHalf = false;
+  uint8_t repeatTimes = 1;
+  uint16_t dstRepStride = 0, srcRepStride = 0;
+  TransDataTo5HDParams() = default;
+  TransDataTo5HDParams(bool dstHigh, bool srcHigh, uint8_t repeats, uint16_t dstRep,
+                       uint16_t srcRep)
+      : dstHighHalf(dstHigh), srcHighHalf(srcHigh), repeatTimes(repeats), dstRepStride(dstRep),
+        srcRepStride(srcRep) {}
+};
+template <class T> VectorInstr transDataOf(const TransDataTo5HDParams& p) {
+  VectorInstr i;
+  i.op = VectorOp::TransDataTo5HD;
+  i.form = VectorForm::Mask;
+  i.dst.type = i.src0.type = DTypeOf<T>::value;
+  i.flag = p.dstHighHalf;
+  i.mode = p.srcHighHalf;
+  i.repeat = p.repeatTimes;
+  i.dstRep = p.dstRepStride;
+  i.src0Rep = p.srcRepStride;
+  return i;
+}
+template <class T>
+void TransDataTo5HD(const LocalTensor<T> (&dst)[16], const LocalTensor<T> (&src)[16],
+                    const TransDataTo5HDParams& p, Place place = Place::here()) {
+  VectorInstr i = transDataOf<T>(p);
+  for (int k = 0; k < 16; ++k) {
+    i.lists[k] = dst[k].address;
+    i.lists[16 + k] = src[k].address;
+  }
+  host::issueVector(i, place);
+}
+template <class T>
+void TransDataTo5HD(uint64_t dst[16], uint64_t src[16], const TransDataTo5HDParams& p,
+                    Place place = Place::here()) {
+  VectorInstr i = transDataOf<T>(p);
+  auto base = reinterpret_cast<uint64_t>(host::agentView().memory[static_cast<int>(Space::UB)]);
+  for (int k = 0; k < 16; ++k) {
+    i.lists[k] = static_cast<uint32_t>(dst[k] >= base ? dst[k] - base : dst[k]);
+    i.lists[16 + k] = static_cast<uint32_t>(src[k] >= base ? src[k] - base : src[k]);
+  }
+  host::issueVector(i, place);
+}
+
+// --- sorting --------------------------------------------------------------------------------
+
+template <class T>
+void Sort32(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint32_t>& idx,
+            const int32_t repeatTimes, Place place = Place::here()) {
+  VectorInstr i = vectorOf(VectorOp::Sort32, dst, src, idx);
+  i.repeat = static_cast<uint32_t>(repeatTimes);
+  host::issueVector(i, place);
+}
+template <class T> struct MrgSortSrcList {
+  LocalTensor<T> src1, src2, src3, src4;
+  MrgSortSrcList() = default;
+  MrgSortSrcList(const LocalTensor<T>& a, const LocalTensor<T>& b, const LocalTensor<T>& c,
+                 const LocalTensor<T>& d)
+      : src1(a), src2(b), src3(c), src4(d) {}
+};
+struct MrgSort4Info {
+  uint16_t elementLengths[4] = {0, 0, 0, 0};
+  bool ifExhaustedSuspension = false;
+  uint16_t validBit = 15;
+  uint16_t repeatTimes = 1;
+  MrgSort4Info() = default;
+  MrgSort4Info(const uint16_t lengths[4], bool suspend, uint16_t valid, uint16_t repeats)
+      : ifExhaustedSuspension(suspend), validBit(valid), repeatTimes(repeats) {
+    for (int k = 0; k < 4; ++k)
+      elementLengths[k] = lengths[k];
+  }
+};
+template <class T>
+void MrgSort(const LocalTensor<T>& dst, const MrgSortSrcList<T>& lists, const MrgSort4Info& info,
+             Place place = Place::here()) {
+  VectorInstr i = vectorOf(VectorOp::MrgSort, dst, lists.src1, lists.src2);
+  i.form = VectorForm::Mask;
+  i.aux = lists.src3.operand();
+  i.extra = lists.src4.operand();
+  for (int k = 0; k < 4; ++k)
+    i.lengths[k] = info.elementLengths[k];
+  i.flag = info.ifExhaustedSuspension;
+  i.validBits = info.validBit;
+  i.repeat = info.repeatTimes;
+  host::issueVector(i, place);
+}
+inline void GetMrgSortResult(uint16_t& a, uint16_t& b, uint16_t& c, uint16_t& d) {
+  host::drainPipe(Pipe::V);
+  const auto& counts = host::scalarResults().sortedCounts;
+  a = static_cast<uint16_t>(counts[0]);
+  b = static_cast<uint16_t>(counts[1]);
+  c = static_cast<uint16_t>(counts[2]);
+  d = static_cast<uint16_t>(counts[3]);
+}
+template <class T, bool isExhaustedSuspension = false>
+void MrgSort(const LocalTensor<T>& dst, const MrgSortSrcList<T>& lists,
+             const uint16_t elementLengths[4], uint32_t sortedNum[4], uint16_t validBit,
+             const int32_t repeatTimes, Place place = Place::here()) {
+  MrgSort(dst, lists,
+          MrgSort4Info(elementLengths, isExhaustedSuspension, validBit,
+                       static_cast<uint16_t>(repeatTimes)),
+          place);
+  host::drainPipe(Pipe::V);
+  for (int k = 0; k < 4; ++k)
+    sortedNum[k] = host::scalarResults().sortedCounts[k];
+}
+template <class T>
+void Concat(LocalTensor<T>& concat, const LocalTensor<T>& src, const LocalTensor<T>&,
+            const int32_t) {
+  concat = src; // arch 2201 sorts the scores as they are
+}
+template <class T, bool isFullSort>
+void Sort(const LocalTensor<T>& dst, const LocalTensor<T>& concat,
+          const LocalTensor<uint32_t>& index, LocalTensor<T>&, const int32_t repeatTimes,
+          Place place = Place::here()) {
+  VectorInstr i = vectorOf(VectorOp::Sort32, dst, concat, index);
+  i.repeat = static_cast<uint32_t>(repeatTimes);
+  i.flag = isFullSort;
+  host::issueVector(i, place);
+}
+template <class T>
+void Extract(const LocalTensor<T>& dstValue, const LocalTensor<uint32_t>& dstIndex,
+             const LocalTensor<T>& sorted, const int32_t repeatTimes, Place place = Place::here()) {
+  VectorInstr i = vectorOf(VectorOp::ExtractScores, dstValue, sorted);
+  i.aux = dstIndex.operand();
+  i.repeat = static_cast<uint32_t>(repeatTimes);
+  host::issueVector(i, place);
+}
+template <class T> uint32_t GetSortOffset(uint32_t elements) {
+  return elements * 8 / sizeof(T);
+}
+template <class T> uint32_t GetSortLen(uint32_t elements) {
+  return elements * 8 / sizeof(T);
+}
+
+// --- sequences ------------------------------------------------------------------------------
+
+/// dst[i] = first + i * diff.
+template <class T>
+void ArithProgression(const LocalTensor<T>& dst, NotDeducedT<T> first, NotDeducedT<T> diff,
+                      const int32_t count, Place place = Place::here()) {
+  VectorInstr i = vectorOf(VectorOp::CreateVecIndex, dst, dst);
+  useScalarOf<T>(i, first);
+  i.flag = true;
+  i.scalar = static_cast<uint64_t>(count);
+  double step = static_cast<double>(static_cast<float>(diff));
+  if constexpr (std::is_integral_v<T>)
+    step = static_cast<double>(diff);
+  std::memcpy(&i.mask[0], &step, sizeof step);
+  useCount(i, static_cast<uint64_t>(count));
+  host::issueVector(i, place);
+}
+template <class T>
+void Arange(const LocalTensor<T>& dst, NotDeducedT<T> first, NotDeducedT<T> diff,
+            const int32_t count, Place place = Place::here()) {
+  ArithProgression(dst, first, diff, count, place);
+}
+
+} // namespace AscendC
+
+#endif

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+// Matmul by hand, mixed kernels with cross-core flags, SyncAll, atomics.
+#include "kernel_operator.h"
+
+#include "simulator/ascendc/device_buffer.h"
+
+#include <gtest/gtest.h>
+#include <random>
+
+using namespace AscendC;
+using namespace tilewright::ascend::testing;
+
+/// One 64 x 64 x 64 tile at a time; C = A * B with `k` a multiple of 64.
+class TileMatmul {
+public:
+  static constexpr uint32_t tile = 64;
+  static constexpr uint32_t fractals = tile / 16;
+
+  __aicore__ inline void Run(__gm__ half* a, __gm__ half* b, __gm__ float* c, uint32_t n,
+                             uint32_t k) {
+    GlobalTensor<half> aGm, bGm;
+    GlobalTensor<float> cGm;
+    aGm.SetGlobalBuffer(a);
+    bGm.SetGlobalBuffer(b);
+    cGm.SetGlobalBuffer(c);
+    LocalTensor<half> a1(TPosition::A1, 0, tile * tile), b1(TPosition::B1, 8192, tile * tile);
+    LocalTensor<half> a2(TPosition::A2, 0, tile * tile), b2(TPosition::B2, 0, tile * tile);
+    LocalTensor<float> c1(TPosition::CO1, 0, tile * tile);
+    SetFlag<HardEvent::MTE1_MTE2>(0);
+    SetFlag<HardEvent::M_MTE1>(0);
+    SetFlag<HardEvent::FIX_M>(0);
+    WaitFlag<HardEvent::FIX_M>(0);
+    for (uint32_t step = 0; step < k / tile; ++step) {
+      WaitFlag<HardEvent::MTE1_MTE2>(0);
+      DataCopy(a1, aGm[step * tile], Nd2NzParams(1, tile, tile, 0, k, tile, 1, 0));
+      DataCopy(b1, bGm[step * tile * n], Nd2NzParams(1, tile, tile, 0, n, tile, 1, 0));
+      SetFlag<HardEvent::MTE2_MTE1>(0);
+      WaitFlag<HardEvent::MTE2_MTE1>(0);
+      WaitFlag<HardEvent::M_MTE1>(0);
+      for (uint32_t i = 0; i < fractals; ++i) {
+        LoadData(a2[i * fractals * 256], a1,
+                 LoadData2DParams(i, fractals, fractals, 0, 0, false, 0));
+        LoadData(b2[i * fractals * 256], b1,
+                 LoadData2DParams(i, fractals, fractals, 0, 0, true, 0));
+      }
+      SetFlag<HardEvent::MTE1_MTE2>(0);
+      SetFlag<HardEvent::MTE1_M>(0);
+      WaitFlag<HardEvent::MTE1_M>(0);
+      Mmad(c1, a2, b2, MmadParams(tile, tile, tile, 0, false, step == 0));
+      SetFlag<HardEvent::M_MTE1>(0);
+    }
+    WaitFlag<HardEvent::MTE1_MTE2>(0);
+    WaitFlag<HardEvent::M_MTE1>(0);
+    SetFlag<HardEvent::M_FIX>(0);
+    WaitFlag<HardEvent::M_FIX>(0);
+    Fixpipe<float, float, CFG_ROW_MAJOR>(cGm, c1, FixpipeParamsV220(tile, tile, tile, n, false));
+    PipeBarrier<PIPE_ALL>();
+  }
+};
+
+__global__ __aicore__ void matmul(GM_ADDR a, GM_ADDR b, GM_ADDR c, uint32_t n, uint32_t k) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIC_ONLY);
+  constexpr uint32_t tile = TileMatmul::tile;
+  uint32_t row = GetBlockIdx() / (n / tile) * tile, column = GetBlockIdx() % (n / tile) * tile;
+  TileMatmul().Run((__gm__ half*)a + row * k, (__gm__ half*)b + column,
+                   (__gm__ float*)c + row * n + column, n, k);
+}
+
+/// D = A * B + 1: the cube core leaves its tile in a workspace, each vector core takes half of it.
+template <bool withFlags>
+__global__ __aicore__ void matmul_add(GM_ADDR a, GM_ADDR b, GM_ADDR space, GM_ADDR d) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);
+  constexpr uint32_t tile = TileMatmul::tile, half2 = tile * tile / 2;
+  if ASCEND_IS_AIC {
+    TileMatmul().Run((__gm__ half*)a, (__gm__ half*)b,
+                     (__gm__ float*)space + GetBlockIdx() * tile * tile, tile, tile);
+    if (withFlags)
+      CrossCoreSetFlag<2, PIPE_FIX>(3);
+  }
+  if ASCEND_IS_AIV {
+    if (withFlags)
+      CrossCoreWaitFlag(3);
+    GlobalTensor<float> in, out;
+    in.SetGlobalBuffer((__gm__ float*)space + GetBlockIdx() * half2);
+    out.SetGlobalBuffer((__gm__ float*)d + GetBlockIdx() * half2);
+    TPipe pipe;
+    TQueBind<TPosition::VECIN, TPosition::VECOUT, 1> unused;
+    TQue<TPosition::VECIN, 1> inQueue;
+    TQue<TPosition::VECOUT, 1> outQueue;
+    pipe.InitBuffer(inQueue, 1, half2 * sizeof(float));
+    pipe.InitBuffer(outQueue, 1, half2 * sizeof(float));
+    LocalTensor<float> x = inQueue.AllocTensor<float>();
+    DataCopy(x, in, half2);
+    inQueue.EnQue(x);
+    x = inQueue.DeQue<float>();
+    LocalTensor<float> y = outQueue.AllocTensor<float>();
+    Adds(y, x, 1.0f, half2);
+    outQueue.EnQue(y);
+    inQueue.FreeTensor(x);
+    y = outQueue.DeQue<float>();
+    DataCopy(out, y, half2);
+    outQueue.FreeTensor(y);
+  }
+}
+
+/// Each core writes a row, all meet, each reads the next core's row.
+template <bool meets> __global__ __aicore__ void rotate(GM_ADDR x, GM_ADDR y) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIV_1_0);
+  constexpr uint32_t n = 64;
+  uint32_t me = GetBlockIdx(), next = (me + 1) % GetBlockNum();
+  GlobalTensor<float> a, b;
+  a.SetGlobalBuffer((__gm__ float*)x);
+  b.SetGlobalBuffer((__gm__ float*)y);
+  LocalTensor<float> t(TPosition::VECCALC, 0, n);
+  Duplicate(t, static_cast<float>(me), n);
+  SetFlag<HardEvent::V_MTE3>(0);
+  WaitFlag<HardEvent::V_MTE3>(0);
+  DataCopy(a[me * n], t, n);
+  if (meets)
+    SyncAll();
+  SetFlag<HardEvent::MTE3_MTE2>(0);
+  WaitFlag<HardEvent::MTE3_MTE2>(0);
+  DataCopy(t, a[next * n], n);
+  SetFlag<HardEvent::MTE2_MTE3>(0);
+  WaitFlag<HardEvent::MTE2_MTE3>(0);
+  DataCopy(b[me * n], t, n);
+}
+
+__global__ __aicore__ void add_up(GM_ADDR y) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  constexpr uint32_t n = 64;
+  GlobalTensor<float> b;
+  b.SetGlobalBuffer((__gm__ float*)y);
+  LocalTensor<float> t(TPosition::VECCALC, 0, n);
+  Duplicate(t, 1.0f / static_cast<float>(GetBlockIdx() + 1), n);
+  SetFlag<HardEvent::V_MTE3>(0);
+  WaitFlag<HardEvent::V_MTE3>(0);
+  SetAtomicAdd<float>();
+  DataCopy(b, t, n);
+  SetAtomicNone();
+}
+
+/// Nobody sets flag 5.
+__global__ __aicore__ void waits_forever() {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);
+  if ASCEND_IS_AIV {
+    CrossCoreWaitFlag(5);
+  }
+}
+
+template <class T> T coreKind() {
+  return g_coreType == AIC ? T(1) : T(2);
+}
+inline int sharedCounter = g_coreType == AIC ? 10 : 20;
+
+/// A template and an inline variable whose values depend on the core.
+__global__ __aicore__ void core_kinds(GM_ADDR y) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_1);
+  GlobalTensor<int32_t> out;
+  out.SetGlobalBuffer((__gm__ int32_t*)y);
+  if ASCEND_IS_AIC {
+    out.SetValue(0, coreKind<int32_t>() + sharedCounter);
+  }
+  if ASCEND_IS_AIV {
+    out.SetValue(16, coreKind<int32_t>() + sharedCounter);
+  }
+}
+
+class Cube : public ::testing::Test {
+protected:
+  void SetUp() override {
+    catchLaunches();
+    nextOptions() = {};
+  }
+};
+
+TEST_F(Cube, Matmul) {
+  constexpr uint32_t m = 128, n = 192, k = 256;
+  DeviceBuffer<half> a(m * k), b(k * n);
+  DeviceBuffer<float> c(m * n);
+  std::mt19937 random(7);
+  for (half& x : a.data)
+    x = half(static_cast<float>(random() % 9) - 4);
+  for (half& x : b.data)
+    x = half(static_cast<float>(random() % 9) - 4);
+  matmul<<<6, nullptr, nullptr>>>(a.gm(), b.gm(), c.gm(), n, k);
+  EXPECT_EQ(allFindings(), "");
+  for (uint32_t i = 0; i < m; ++i)
+    for (uint32_t j = 0; j < n; ++j) {
+      float sum = 0; // small integers: exact
+      for (uint32_t l = 0; l < k; ++l)
+        sum += static_cast<float>(a[i * k + l]) * static_cast<float>(b[l * n + j]);
+      ASSERT_EQ(c[i * n + j], sum) << i << "," << j;
+    }
+}
+
+TEST_F(Cube, MixedWithFlags) {
+  constexpr uint32_t tile = 64, blocks = 3;
+  DeviceBuffer<half> a(tile * tile), b(tile * tile);
+  DeviceBuffer<float> space(blocks * tile * tile), d(blocks * tile * tile);
+  for (uint32_t i = 0; i < tile * tile; ++i) {
+    a[i] = half(i % tile == i / tile ? 2.0f : 0.0f);
+    b[i] = half(static_cast<float>(i % 37));
+  }
+  for (unsigned threads : {1u, 2u}) {
+    nextOptions().threads = threads;
+    matmul_add<true><<<blocks, nullptr, nullptr>>>(a.gm(), b.gm(), space.gm(), d.gm());
+    EXPECT_EQ(allFindings(), "");
+    for (uint32_t i = 0; i < blocks * tile * tile; ++i)
+      ASSERT_EQ(d[i], static_cast<float>(i % (tile * tile) % 37 * 2 + 1)) << i;
+  }
+  matmul_add<false><<<blocks, nullptr, nullptr>>>(a.gm(), b.gm(), space.gm(), d.gm());
+  std::string text = allFindings();
+  EXPECT_NE(text.find("nothing orders this"), std::string::npos) << text;
+  EXPECT_NE(text.find("by Fixpipe on PIPE_FIX (cube core 0)"), std::string::npos) << text;
+  EXPECT_NE(text.find("order the cores with CrossCoreSetFlag"), std::string::npos) << text;
+}
+
+TEST_F(Cube, SyncAll) {
+  constexpr uint32_t n = 64, cores = 48;
+  DeviceBuffer<float> x(cores * n), y(cores * n);
+  rotate<true><<<cores, nullptr, nullptr>>>(x.gm(), y.gm());
+  EXPECT_EQ(allFindings(), "");
+  for (uint32_t i = 0; i < cores * n; ++i)
+    ASSERT_EQ(y[i], static_cast<float>((i / n + 1) % cores));
+  rotate<false><<<cores, nullptr, nullptr>>>(x.gm(), y.gm());
+  EXPECT_NE(allFindings().find("nothing orders this"), std::string::npos);
+  // 49 blocks can't all be on the chip.
+  DeviceBuffer<float> bigX(49 * n), bigY(49 * n);
+  rotate<true><<<49, nullptr, nullptr>>>(bigX.gm(), bigY.gm());
+  EXPECT_EQ(lastReport().status, 507014);
+  EXPECT_NE(allFindings().find("the launch has 49 blocks, but the chip has cores for 48"),
+            std::string::npos)
+      << allFindings();
+}
+
+TEST_F(Cube, AtomicsInOrder) {
+  constexpr uint32_t cores = 48;
+  float expected = 0;
+  for (uint32_t i = 0; i < cores; ++i)
+    expected += 1.0f / static_cast<float>(i + 1);
+  for (unsigned threads : {1u, 2u, 3u}) {
+    DeviceBuffer<float> y(64);
+    nextOptions().threads = threads;
+    add_up<<<cores, nullptr, nullptr>>>(y.gm());
+    EXPECT_EQ(allFindings(), "");
+    for (float v : y.data)
+      ASSERT_EQ(v, expected);
+  }
+}
+
+TEST_F(Cube, DeadlockNamesWhoWaits) {
+  waits_forever<<<2, nullptr, nullptr>>>();
+  EXPECT_EQ(lastReport().status, 507014);
+  std::string text = allFindings();
+  EXPECT_NE(text.find("deadlock: 4 of 6 cores wait for a cross-core flag that no core will set"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("vector core 3 waits for cross-core flag 5 at "), std::string::npos) << text;
+}
+
+TEST_F(Cube, PassesShareNothing) {
+  DeviceBuffer<int32_t> y(32);
+  core_kinds<<<1, nullptr, nullptr>>>(y.gm());
+  EXPECT_EQ(y[0], 11);
+  EXPECT_EQ(y[16], 22);
+}

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loads from L1 to L0A, L0B; fills; what a cube instruction touches.
+#include "simulator/isa/cube.h"
+#include "simulator/isa/vector.h"
+#include "simulator/memory/local_memory.h"
+
+#include <cstring>
+
+namespace tilewright::ascend::isa {
+
+const char* nameOf(CubeOp op) {
+  static const char* const names[] = {
+      "LoadData", "LoadDataWithTranspose", "LoadData", "Mmad", "Fixpipe",
+      "LoadBias", "InitConstValue"};
+  return names[static_cast<size_t>(op)];
+}
+
+namespace {
+
+std::string alignedTo(const Operand& o, const char* name, uint32_t multiple) {
+  if (o.space == Space::GM || o.address % multiple == 0)
+    return {};
+  return std::string(name) + " starts at " + spaceNames[static_cast<unsigned>(o.space)] + " byte " +
+         std::to_string(o.address) + ", which is no multiple of " + std::to_string(multiple) +
+         " [ErrorRead4]";
+}
+
+void addRegion(AccessList& list, const Operand& o, Region r, AccessKind kind) {
+  list.add(o, r, kind);
+}
+
+/// Fractals may hold rows that nothing wrote (the tail of a matrix): only the first row must be
+/// there.
+void addFractals(AccessList& list, const Operand& o, Region r) {
+  if (r.empty())
+    return;
+  list.add(o, r, AccessKind::Read);
+  list.items[list.count - 1].mayBeUninitialised = true;
+  Region first;
+  first.begin = r.begin;
+  first.length = rowBytes;
+  list.add(o, first, AccessKind::Read);
+}
+
+/// Fractals that one repeat of LoadDataWithTranspose moves.
+uint32_t fractalsPerBlock(DType type) {
+  return type == DType::I4 ? 4 : bytesOf(type) == 2 ? 1 : 2;
+}
+
+std::string inspectLoad(const CubeInstr& i, AccessList& list) {
+  if (i.repeat == 0)
+    return {};
+  constexpr uint32_t mostRepeats = 255;
+  if (i.repeat > mostRepeats)
+    return "repeatTimes is " + std::to_string(i.repeat) + ", but at most 255 are possible";
+  if (auto e = alignedTo(i.dst, "dst", fractalBytes); !e.empty() && i.dst.space != Space::L1)
+    return e;
+  if (auto e = alignedTo(i.a, "src", rowBytes); !e.empty())
+    return e;
+  bool square = i.op == CubeOp::Load2DTranspose;
+  if (i.transpose && !square && bytesOf(i.dst.type) != 2)
+    return std::string("ifTranspose takes 16-bit elements, not ") + nameOf(i.dst.type) +
+           "; use LoadDataWithTranspose";
+  uint32_t each = square ? fractalsPerBlock(i.dst.type) : 1;
+  Region src;
+  src.begin = i.a.address + uint64_t{i.startIndex} * each * fractalBytes;
+  src.length = each * fractalBytes;
+  src.inner = i.repeat;
+  src.innerStride = int64_t{i.srcStride} * each * fractalBytes;
+  if (i.descending)
+    src.innerStride = -src.innerStride;
+  addFractals(list, i.a, src);
+  Region dst;
+  dst.begin = i.dst.address;
+  dst.length = fractalBytes;
+  dst.inner = square ? each : 1;
+  dst.innerStride = int64_t{i.dstFracGap + 1} * fractalBytes;
+  dst.outer = i.repeat;
+  dst.outerStride = int64_t{i.dstGap + 1} * fractalBytes;
+  addRegion(list, i.dst, dst, AccessKind::Write);
+  return {};
+}
+
+std::string inspectLoad3D(const CubeInstr& i, AccessList& list) {
+  if (!i.mExtension || !i.kExtension)
+    return {};
+  if (i.dst.space != Space::L0A || i.transpose)
+    return "LoadData with LoadData3DParamsV2 is supported into L0A without transposition only; use "
+           "LoadData2DParams or LoadDataWithTranspose for L0B";
+  uint32_t c0 = rowElements(i.dst.type);
+  uint64_t image = uint64_t{ceilDiv(i.channels, c0)} * i.l1H * i.l1W * rowBytes;
+  Region src;
+  src.begin = i.a.address;
+  src.length = image;
+  list.add(i.a, src, AccessKind::Read);
+  list.items[list.count - 1].mayBeUninitialised = true;
+  Region dst;
+  dst.begin = i.dst.address;
+  dst.length =
+      uint64_t{ceilDiv(i.mExtension, fractalSide)} * ceilDiv(i.kExtension, c0) * fractalBytes;
+  addRegion(list, i.dst, dst, AccessKind::Write);
+  return {};
+}
+
+std::string inspectMmad(const CubeInstr& i, AccessList& list) {
+  if (!i.m || !i.n || !i.k)
+    return {};
+  constexpr uint32_t largest = 4095;
+  for (auto [value, name] : {std::pair{i.m, "m"}, {i.n, "n"}, {i.k, "k"}})
+    if (value > largest)
+      return std::string(name) + " is " + std::to_string(value) + ", but at most 4095 is possible";
+  bool floats = i.a.type == DType::F16 || i.a.type == DType::BF16 || i.a.type == DType::F32;
+  bool ints = i.a.type == DType::I8 || i.a.type == DType::I4 || i.a.type == DType::U8;
+  bool right = i.a.type == i.b.type &&
+               ((floats && i.dst.type == DType::F32) || (ints && i.dst.type == DType::I32));
+  if (!right)
+    return std::string("arch 2201 has no Mmad of ") + nameOf(i.a.type) + " and " +
+           nameOf(i.b.type) + " to " + nameOf(i.dst.type);
+  if (i.a.space != Space::L0A || i.b.space != Space::L0B || i.dst.space != Space::L0C)
+    return "takes its matrices from A2 and B2 and writes CO1";
+  for (const Operand* o : {&i.a, &i.b})
+    if (auto e = alignedTo(*o, o == &i.a ? "fm" : "filter", fractalBytes); !e.empty())
+      return e;
+  MmadShape s = mmadShape(i);
+  Region a;
+  a.begin = i.a.address;
+  a.length = i.vectorA ? uint64_t{s.k1} * rowBytes : uint64_t{s.m1} * s.k1 * fractalBytes;
+  addFractals(list, i.a, a);
+  Region b;
+  b.begin = i.b.address;
+  b.length = uint64_t{s.n1} * s.k1 * fractalBytes;
+  addFractals(list, i.b, b);
+  constexpr uint32_t resultBytes = 1024;
+  Region c;
+  c.begin = i.dst.address;
+  c.length = uint64_t{s.m1} * s.n1 * resultBytes;
+  bool bias = i.fromBias || i.hasBias;
+  if (bias) {
+    Region row;
+    row.begin = i.c.address;
+    row.length = uint64_t{i.n} * sizeof(float);
+    list.add(i.c, row, AccessKind::Read);
+  } else if (!i.initialise) {
+    list.add(i.dst, c, AccessKind::Read);
+  }
+  addRegion(list, i.dst, c, AccessKind::Write);
+  return {};
+}
+
+std::string inspectFill(const CubeInstr& i, AccessList& list) {
+  uint64_t unit = i.dst.space == Space::L1 ? rowBytes : fractalBytes;
+  Region dst;
+  dst.begin = i.dst.address;
+  dst.length = i.m * unit;
+  dst.inner = i.repeat;
+  dst.innerStride = static_cast<int64_t>((i.m + i.dstGap) * unit);
+  addRegion(list, i.dst, dst, AccessKind::Write);
+  return {};
+}
+
+void runLoad2D(const CubeInstr& i, const Context& context) {
+  const uint8_t* src = context.at(i.a) + uint64_t{i.startIndex} * fractalBytes;
+  uint8_t* dst = context.at(i.dst);
+  int64_t step = int64_t{i.srcStride} * fractalBytes * (i.descending ? -1 : 1);
+  for (uint32_t r = 0; r < i.repeat; ++r) {
+    const uint8_t* from = src + step * r;
+    uint8_t* to = dst + uint64_t{r} * (i.dstGap + 1) * fractalBytes;
+    if (!i.transpose) {
+      std::memcpy(to, from, fractalBytes);
+      continue;
+    }
+    uint16_t in[fractalSide][fractalSide], out[fractalSide][fractalSide];
+    std::memcpy(in, from, sizeof in);
+    for (uint32_t y = 0; y < fractalSide; ++y)
+      for (uint32_t x = 0; x < fractalSide; ++x)
+        out[x][y] = in[y][x];
+    std::memcpy(to, out, sizeof out);
+  }
+}
+
+/// Squares of 16 x 16 (16 bits), 32 x 32 (8 bits), 16 x 16 of two fractals (32 bits).
+void runLoadTranspose(const CubeInstr& i, const Context& context) {
+  uint32_t size = bytesOf(i.dst.type), each = fractalsPerBlock(i.dst.type);
+  uint32_t columns = rowBytes / size;
+  uint32_t square = size == 1 ? 32 : fractalSide;
+  const uint8_t* src = context.at(i.a) + uint64_t{i.startIndex} * each * fractalBytes;
+  for (uint32_t r = 0; r < i.repeat; ++r) {
+    const uint8_t* from =
+        src + int64_t{i.srcStride} * each * fractalBytes * r * (i.descending ? -1 : 1);
+    uint8_t* to = context.at(i.dst) + uint64_t{r} * (i.dstGap + 1) * fractalBytes;
+    uint8_t copy[4 * fractalBytes];
+    std::memcpy(copy, from, each * fractalBytes);
+    for (uint32_t y = 0; y < square; ++y)
+      for (uint32_t x = 0; x < square; ++x) {
+        // Fractals of the square lie below each other (8 bits) or side by side (32 bits).
+        auto offset = [&](uint32_t row, uint32_t column, uint64_t step) {
+          return (row / fractalSide + column / columns) * step +
+                 row % fractalSide * uint64_t{rowBytes} + column % columns * size;
+        };
+        std::memcpy(to + offset(x, y, uint64_t{i.dstFracGap + 1} * fractalBytes),
+                    copy + offset(y, x, fractalBytes), size);
+      }
+  }
+}
+
+void runFill(const CubeInstr& i, const Context& context) {
+  uint64_t unit = i.dst.space == Space::L1 ? rowBytes : fractalBytes;
+  uint32_t size = bytesOf(i.dst.type);
+  for (uint32_t r = 0; r < i.repeat; ++r) {
+    uint8_t* at = context.at(i.dst) + r * (i.m + i.dstGap) * unit;
+    for (uint64_t k = 0; k < i.m * unit; k += size)
+      std::memcpy(at + k, &i.padBits, size);
+  }
+}
+
+} // namespace
+
+void runLoad3D(const CubeInstr& i, const Context& context) {
+  uint32_t size = bytesOf(i.dst.type), c0 = rowElements(i.dst.type);
+  uint32_t kernelH = (i.filterH - 1u) * i.dilationH + 1,
+           kernelW = (i.filterW - 1u) * i.dilationW + 1;
+  uint32_t outW = (i.l1W + i.pad[0] + i.pad[1] - kernelW) / i.strideW + 1;
+  uint32_t outH = (i.l1H + i.pad[2] + i.pad[3] - kernelH) / i.strideH + 1;
+  uint32_t k1Count = ceilDiv(i.kExtension, c0);
+  const uint8_t* image = context.at(i.a);
+  for (uint32_t m = 0; m < ceilDiv(i.mExtension, fractalSide) * fractalSide; ++m)
+    for (uint32_t k1 = 0; k1 < k1Count; ++k1) {
+      uint8_t* to = context.at(i.dst) + (uint64_t{m / fractalSide} * k1Count + k1) * fractalBytes +
+                    m % fractalSide * rowBytes;
+      uint32_t position = i.mStart + m, block = i.kStart / c0 + k1;
+      uint32_t x = block % i.filterW, y = block / i.filterW % i.filterH;
+      uint32_t channel = block / (i.filterW * uint32_t{i.filterH});
+      int64_t column = int64_t{position % outW} * i.strideW - i.pad[0] + int64_t{x} * i.dilationW;
+      int64_t row = int64_t{position / outW} * i.strideH - i.pad[2] + int64_t{y} * i.dilationH;
+      if (position >= outW * outH) {
+        std::memset(to, 0, rowBytes);
+      } else if (row < 0 || column < 0 || row >= i.l1H || column >= i.l1W) {
+        for (uint32_t e = 0; e < rowBytes; e += size)
+          std::memcpy(to + e, &i.padBits, size);
+      } else {
+        std::memcpy(to,
+                    image + ((uint64_t{channel} * i.l1H + static_cast<uint64_t>(row)) * i.l1W +
+                             static_cast<uint64_t>(column)) *
+                                rowBytes,
+                    rowBytes);
+      }
+    }
+}
+
+std::string inspect(const CubeInstr& i, AccessList& list, const Context&) {
+  switch (i.op) {
+  case CubeOp::Load2D:
+  case CubeOp::Load2DTranspose:
+    return inspectLoad(i, list);
+  case CubeOp::Load3D:
+    return inspectLoad3D(i, list);
+  case CubeOp::Mmad:
+    return inspectMmad(i, list);
+  case CubeOp::Fixpipe:
+    return inspectFixpipe(i, list);
+  case CubeOp::Fill:
+    return inspectFill(i, list);
+  default:
+    return "arch 2201 has no such load";
+  }
+}
+
+void run(const CubeInstr& i, const Context& context) {
+  switch (i.op) {
+  case CubeOp::Load2D:
+    return runLoad2D(i, context);
+  case CubeOp::Load2DTranspose:
+    return runLoadTranspose(i, context);
+  case CubeOp::Load3D:
+    if (i.mExtension && i.kExtension)
+      runLoad3D(i, context);
+    return;
+  case CubeOp::Mmad:
+    if (i.m && i.n && i.k)
+      runMmad(i, context);
+    return;
+  case CubeOp::Fixpipe:
+    return runFixpipe(i, context);
+  default:
+    return runFill(i, context);
+  }
+}
+
+} // namespace tilewright::ascend::isa

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pieces of the cube instructions. Layouts: a fractal has 512 bytes, 16 rows of 32 bytes; L0A holds
+// rows of fractals (zZ), L0B rows of fractals that are column-major inside (nZ), L0C columns of
+// 16 x 16 fractals (zN).
+#ifndef TILEWRIGHT_SIMULATOR_ISA_CUBE_H
+#define TILEWRIGHT_SIMULATOR_ISA_CUBE_H
+
+#include "simulator/isa/effects.h"
+
+namespace tilewright::ascend::isa {
+
+constexpr uint32_t fractalBytes = 512;
+constexpr uint32_t fractalSide = 16;
+constexpr uint32_t rowBytes = 32;
+
+constexpr uint32_t ceilDiv(uint32_t a, uint32_t b) {
+  return (a + b - 1) / b;
+}
+/// Elements of a row of a fractal.
+constexpr uint32_t rowElements(DType type) {
+  return type == DType::I4 ? 64 : rowBytes / bytesOf(type);
+}
+
+/// Fractals of a Mmad along m, n and k.
+struct MmadShape {
+  uint32_t m1, n1, k1;
+};
+MmadShape mmadShape(const CubeInstr& instr);
+
+void runMmad(const CubeInstr& instr, const Context& context);
+void runFixpipe(const CubeInstr& instr, const Context& context);
+std::string inspectFixpipe(const CubeInstr& instr, AccessList& accesses);
+void runLoad3D(const CubeInstr& instr, const Context& context);
+
+} // namespace tilewright::ascend::isa
+
+#endif

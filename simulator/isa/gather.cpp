@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+// Gather by offsets, by blocks, and by a mask of bits.
+#include "simulator/isa/vector.h"
+#include "simulator/memory/local_memory.h"
+
+#include <cstring>
+
+namespace tilewright::ascend::isa {
+
+namespace {
+
+/// Elements (or blocks of Gatherb) that the instruction moves.
+uint64_t numMoved(const VectorInstr& i) {
+  constexpr uint64_t blocksPerRepeat = 8;
+  if (i.op == VectorOp::Gatherb)
+    return i.repeat * blocksPerRepeat;
+  return shapeOf(i, bytesOf(i.dst.type)).total;
+}
+
+std::string inspectGather(const VectorInstr& i, AccessList& list, const Context& context) {
+  uint32_t size = bytesOf(i.dst.type);
+  if (i.op == VectorOp::Gather && size != 2 && size != 4)
+    return wrongTypes(i);
+  if (auto e = checkForm(i, repeatBytes / size); !e.empty())
+    return e;
+  uint64_t n = numMoved(i), unit = i.op == VectorOp::Gatherb ? blockBytes : size;
+  addFlat(list, i.aux, n * sizeof(uint32_t), AccessKind::Read);
+  constexpr uint32_t ubBytes = spaceBytes[static_cast<unsigned>(Space::UB)];
+  if (i.aux.address + n * sizeof(uint32_t) > ubBytes)
+    return "the offsets end at UB byte " + std::to_string(i.aux.address + n * sizeof(uint32_t)) +
+           ", but UB has " + std::to_string(ubBytes) + " bytes [ErrorRead3]";
+  const uint8_t* offsets = context.at(i.aux);
+  uint64_t low = ~0ull, high = 0;
+  for (uint64_t k = 0; k < n; ++k) {
+    uint32_t offset;
+    std::memcpy(&offset, offsets + k * sizeof offset, sizeof offset);
+    uint64_t at = i.src0.address + i.scalar + offset;
+    if (offset % (i.op == VectorOp::Gatherb ? blockBytes : size))
+      return "offset " + std::to_string(k) + " is " + std::to_string(offset) +
+             ", which is no multiple of " +
+             std::to_string(i.op == VectorOp::Gatherb ? blockBytes : size);
+    if (at + unit > ubBytes)
+      return "offset " + std::to_string(k) + " is " + std::to_string(offset) +
+             ", which leads to UB byte " + std::to_string(at) + ", but UB has " +
+             std::to_string(ubBytes) + " bytes [ErrorRead3]";
+    low = std::min(low, at);
+    high = std::max(high, at + unit);
+  }
+  if (n) {
+    Region source;
+    source.begin = low;
+    source.length = high - low;
+    list.add(i.src0, source, AccessKind::Read);
+    list.items[list.count - 1].mayBeUninitialised = true; // holes between what is gathered
+  }
+  if (i.op == VectorOp::Gatherb) {
+    VectorInstr whole = i;
+    whole.form = VectorForm::Mask;
+    whole.maskLength = static_cast<uint16_t>(repeatBytes / size);
+    VectorShape shape = shapeOf(whole, size);
+    shape.flat = false;
+    addAccess(list, i.dst, shape, stepsOf(size, i.dstBlk, i.dstRep), AccessKind::Write);
+  } else {
+    addAccess(list, i.dst, shapeOf(i, size), stepsOf(size, i.dstBlk, i.dstRep), AccessKind::Write);
+  }
+  return {};
+}
+
+void runGather(const VectorInstr& i, const Context& context) {
+  uint32_t size = bytesOf(i.dst.type);
+  const uint8_t* base = context.at(i.src0) + i.scalar;
+  uint8_t* d = context.at(i.dst);
+  auto offsetOf = [&](uint64_t k) {
+    uint32_t offset;
+    std::memcpy(&offset, context.at(i.aux) + k * sizeof offset, sizeof offset);
+    return offset;
+  };
+  if (i.op == VectorOp::Gatherb) {
+    constexpr uint32_t blocks = 8;
+    for (uint32_t rep = 0; rep < i.repeat; ++rep)
+      for (uint32_t b = 0; b < blocks; ++b)
+        std::memcpy(d + (rep * i.dstRep + b * i.dstBlk) * blockBytes,
+                    base + offsetOf(rep * blocks + b), blockBytes);
+    return;
+  }
+  uint64_t next = 0;
+  Steps s = stepsOf(size, i.dstBlk, i.dstRep);
+  forEachRun(shapeOf(i, size), s, s, s, [&](uint64_t at, uint64_t, uint64_t, uint64_t n) {
+    for (uint64_t k = 0; k < n; ++k)
+      std::memcpy(d + at + k * size, base + offsetOf(next++), size);
+  });
+}
+
+// --- GatherMask -----------------------------------------------------------------------------
+
+/// mode 1 to 7: fixed patterns; 0: bits in src1.
+bool chosen(const VectorInstr& i, const uint8_t* bits, uint64_t lane, uint32_t rep) {
+  switch (i.mode) {
+  case 1:
+    return lane % 2 == 0;
+  case 2:
+    return lane % 2 == 1;
+  case 3:
+  case 4:
+  case 5:
+  case 6:
+    return lane % 4 == i.mode - 3u;
+  case 7:
+    return true;
+  default: {
+    uint64_t index = rep * uint64_t{i.src1Rep} * blockBytes * 8 + lane;
+    return bits[index / 8] >> (index % 8) & 1;
+  }
+  }
+}
+
+uint64_t lanesOf(const VectorInstr& i) {
+  return i.flag ? i.count : repeatBytes / bytesOf(i.src0.type);
+}
+
+std::string inspectGatherMask(const VectorInstr& i, AccessList& list, const Context& context) {
+  uint32_t size = bytesOf(i.src0.type);
+  constexpr unsigned lastPattern = 7;
+  if (size != 2 && size != 4)
+    return wrongTypes(i);
+  if (i.mode > lastPattern)
+    return "pattern is " + std::to_string(i.mode) + ", but patterns go from 1 to 7";
+  uint64_t lanes = lanesOf(i);
+  Region r;
+  r.begin = i.src0.address;
+  if (i.src0Blk == 1) {
+    r.length = lanes * size;
+  } else {
+    r.length = blockBytes;
+    r.inner = static_cast<uint32_t>((lanes * size + blockBytes - 1) / blockBytes);
+    r.innerStride = i.src0Blk * blockBytes;
+  }
+  r.outer = i.repeat;
+  r.outerStride = i.src0Rep * blockBytes;
+  list.add(i.src0, r, AccessKind::Read);
+  uint64_t kept = 0;
+  if (i.mode == 0) {
+    Region bits;
+    bits.begin = i.src1.address;
+    bits.length = (lanes + 7) / 8;
+    bits.inner = i.repeat;
+    bits.innerStride = i.src1Rep * blockBytes;
+    list.add(i.src1, bits, AccessKind::Read);
+    constexpr uint32_t ubBytes = spaceBytes[static_cast<unsigned>(Space::UB)];
+    if (bits.hull().end > ubBytes)
+      return "the pattern ends at UB byte " + std::to_string(bits.hull().end) + ", but UB has " +
+             std::to_string(ubBytes) + " bytes [ErrorRead3]";
+  }
+  const uint8_t* bits = i.mode == 0 ? context.at(i.src1) : nullptr;
+  for (uint32_t rep = 0; rep < i.repeat; ++rep)
+    for (uint64_t lane = 0; lane < lanes; ++lane)
+      kept += chosen(i, bits, lane, rep);
+  addFlat(list, i.dst, kept * size, AccessKind::Write);
+  return {};
+}
+
+void runGatherMask(const VectorInstr& i, const Context& context) {
+  uint32_t size = bytesOf(i.src0.type);
+  const uint8_t* src = context.at(i.src0);
+  const uint8_t* bits = i.mode == 0 ? context.at(i.src1) : nullptr;
+  uint8_t* d = context.at(i.dst);
+  Steps s = stepsOf(size, i.src0Blk, i.src0Rep);
+  uint64_t kept = 0;
+  for (uint32_t rep = 0; rep < i.repeat; ++rep)
+    for (uint64_t lane = 0; lane < lanesOf(i); ++lane)
+      if (chosen(i, bits, lane, rep))
+        std::memmove(d + kept++ * size, src + s.offset(rep, static_cast<uint32_t>(lane)), size);
+  context.results->gatherCount = kept;
+}
+
+std::string inspectGroup(const VectorInstr& i, AccessList& list, const Context& context) {
+  return i.op == VectorOp::GatherMask ? inspectGatherMask(i, list, context)
+                                      : inspectGather(i, list, context);
+}
+void runGroup(const VectorInstr& i, const Context& context) {
+  i.op == VectorOp::GatherMask ? runGatherMask(i, context) : runGather(i, context);
+}
+
+} // namespace
+
+const VectorGroup gatherGroup = {inspectGroup, runGroup};
+
+} // namespace tilewright::ascend::isa

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// Brcb, Transpose, TransDataTo5HD.
+#include "simulator/isa/vector.h"
+
+#include <cstring>
+
+namespace tilewright::ascend::isa {
+
+namespace {
+
+constexpr uint32_t side = 16;
+constexpr uint32_t brcbLanes = 8;
+
+Region blocks(uint64_t begin, uint32_t repeats, uint32_t stride) {
+  Region r;
+  r.begin = begin;
+  r.length = blockBytes;
+  r.inner = repeats;
+  r.innerStride = int64_t{stride} * blockBytes;
+  return r;
+}
+
+std::string inspectGroup(const VectorInstr& i, AccessList& list, const Context&) {
+  uint32_t size = bytesOf(i.src0.type);
+  if (i.op == VectorOp::Brcb) {
+    if (size != 2 && size != 4)
+      return wrongTypes(i);
+    addFlat(list, i.src0, uint64_t{i.repeat} * brcbLanes * size, AccessKind::Read);
+    Region r;
+    r.begin = i.dst.address;
+    r.length = blockBytes;
+    r.inner = brcbLanes;
+    r.innerStride = i.dstBlk * blockBytes;
+    r.outer = i.repeat;
+    r.outerStride = i.dstRep * blockBytes;
+    list.add(i.dst, r, AccessKind::Write);
+    return {};
+  }
+  if (i.op == VectorOp::Transpose) {
+    if (size != 2)
+      return wrongTypes(i);
+    addFlat(list, i.src0, side * side * size, AccessKind::Read);
+    addFlat(list, i.dst, side * side * size, AccessKind::Write);
+    return {};
+  }
+  if (size != 1 && size != 2 && size != 4)
+    return wrongTypes(i);
+  for (uint32_t k = 0; k < side; ++k) {
+    if ((i.lists[k] | i.lists[side + k]) % blockBytes)
+      return "address " + std::to_string(k) + " of the lists is no multiple of 32";
+    list.add(i.src0, blocks(i.lists[side + k], i.repeat, i.src0Rep), AccessKind::Read);
+  }
+  for (uint32_t k = 0; k < side; ++k) {
+    Region r = blocks(i.lists[k], i.repeat, i.dstRep);
+    if (size == 1) { // half a block
+      r.begin += i.flag ? side : 0;
+      r.length = side;
+    }
+    list.add(i.dst, r, AccessKind::Write);
+  }
+  return {};
+}
+
+void runTransDataTo5HD(const VectorInstr& i, const Context& context) {
+  uint32_t size = bytesOf(i.src0.type);
+  uint32_t columns = size == 1 ? side : blockBytes / size;
+  uint8_t in[side][blockBytes];
+  bool dstHigh = i.flag, srcHigh = i.mode != 0;
+  for (uint32_t rep = 0; rep < i.repeat; ++rep) {
+    for (uint32_t row = 0; row < side; ++row)
+      std::memcpy(in[row],
+                  context.at(Space::UB, i.lists[side + row] + rep * i.src0Rep * blockBytes),
+                  blockBytes);
+    for (uint32_t column = 0; column < columns; ++column)
+      for (uint32_t row = 0; row < side; ++row) {
+        // A transposed row of 16 elements fills one block, or two of 4-byte elements.
+        uint32_t perBlock = size == 4 ? 8 : side;
+        uint32_t list = size == 4 ? 2 * column + row / perBlock : column;
+        uint32_t at = row % perBlock + (dstHigh && size == 1 ? side : 0);
+        uint32_t from = column + (srcHigh && size == 1 ? side : 0);
+        std::memcpy(context.at(Space::UB, i.lists[list] + rep * i.dstRep * blockBytes) + at * size,
+                    in[row] + from * size, size);
+      }
+  }
+}
+
+void runGroup(const VectorInstr& i, const Context& context) {
+  uint32_t size = bytesOf(i.src0.type);
+  if (i.op == VectorOp::TransDataTo5HD)
+    return runTransDataTo5HD(i, context);
+  uint8_t* d = context.at(i.dst);
+  const uint8_t* src = context.at(i.src0);
+  if (i.op == VectorOp::Transpose) {
+    uint16_t in[side][side];
+    std::memcpy(in, src, sizeof in);
+    for (uint32_t r = 0; r < side; ++r)
+      for (uint32_t c = 0; c < side; ++c)
+        std::memcpy(d + (c * side + r) * 2, &in[r][c], 2);
+    return;
+  }
+  for (uint32_t rep = 0; rep < i.repeat; ++rep)
+    for (uint32_t k = 0; k < brcbLanes; ++k)
+      for (uint32_t at = 0; at < blockBytes; at += size)
+        std::memcpy(d + (rep * i.dstRep + k * i.dstBlk) * blockBytes + at,
+                    src + (rep * brcbLanes + k) * size, size);
+}
+
+} // namespace
+
+const VectorGroup rearrangeGroup = {inspectGroup, runGroup};
+
+} // namespace tilewright::ascend::isa
