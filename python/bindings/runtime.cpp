@@ -104,6 +104,8 @@ nb::list paramList(const KernelObject& kernel) {
 NB_MODULE(_runtime, m) {
   using namespace tilewright::bindings;
   using namespace tilewright::runtime;
+  // Kernels that daemon threads hold at exit are no leak that a user could mend.
+  nb::set_leak_warnings(false);
   m.doc() = "Loads and calls compiled kernels; knows nothing of the compiler.";
   nb::class_<KernelObject>(m, "Kernel", nb::type_slots(kernelSlots), nb::is_weak_referenceable())
       .def(

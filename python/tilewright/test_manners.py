@@ -64,7 +64,7 @@ def run(tmp_path):
             [sys.executable, str(path)],
             env=environment, capture_output=True, text=True, timeout=100, check=False,
         )  # fmt: skip
-        assert answer.returncode == 0, answer.stderr
+        assert (answer.returncode, answer.stderr) == (0, "")
         return answer.stdout.split()
 
     return run_code
@@ -155,6 +155,23 @@ def test_threads_and_fork(run):
     print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
     """
     assert run(code) == ["7"]
+
+
+def test_the_process_may_end_while_daemon_threads_run_kernels(run):
+    code = """
+    import numpy as np
+    kernel = scale(1000, 3.0)
+    x = np.ones(1000, np.float32)
+    def forever():
+        while True:
+            kernel(x)
+    for _ in range(3):
+        threading.Thread(target=forever, daemon=True).start()
+    threading.Thread(target=very_long(2), args=(x[:128],), daemon=True).start()
+    time.sleep(0.2)
+    print("end")
+    """
+    assert run(code) == ["end"]
 
 
 def test_debuggers_find_the_names(run, tmp_path):
