@@ -17,6 +17,7 @@ from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 from . import __version__, _runtime
+from .source_lines import block_of, codes_of
 
 #: Modules whose functions give the same result whenever they are called.
 _PURE_MODULES = frozenset(
@@ -220,19 +221,11 @@ def _is_enum(value: object) -> bool:
     return enum is not None and isinstance(value, enum.Enum)
 
 
-def _codes(code: CodeType) -> list[CodeType]:
-    found = [code]
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            found += _codes(constant)
-    return found
-
-
 def _names_used(code: CodeType, source: str) -> set[str]:
     """The names that a function may look up outside itself. Annotations of local names leave no
     trace in the bytecode, so the words of lines that look like one count too."""
     names: set[str] = set()
-    for inner in _codes(code):
+    for inner in codes_of(code):
         names.update(inner.co_names)
         if _IMPORT_NAME in inner.co_code[::2]:
             raise NotCapturable("it imports a module")
@@ -267,19 +260,11 @@ def _file_lines(path: str) -> list[str]:
 def source_text(code: CodeType) -> str:
     """The lines of a function: from its first decorator to the last line that is surely its own."""
     lines = _file_lines(code.co_filename)
-    first = code.co_firstlineno - 1
-    if first >= len(lines):
-        raise NotCapturable(f"the source {code.co_filename!r} has changed")
-    last = max(line or 0 for inner in _codes(code) for _, _, line in inner.co_lines())
-    indent = _indent(lines[first])
-    end = max(last, first + 1)
-    while end < len(lines) and (not lines[end].strip() or _indent(lines[end]) > indent):
-        end += 1
-    return "\n".join(lines[first:end]).rstrip()
-
-
-def _indent(line: str) -> int:
-    return len(line) - len(line.lstrip())
+    try:
+        first, end = block_of(code, lines)
+    except LookupError as changed:
+        raise NotCapturable(str(changed)) from None
+    return "\n".join(lines[first:end])
 
 
 def _cpu() -> str:

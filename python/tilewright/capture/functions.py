@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import inspect
 from typing import TYPE_CHECKING, Any
 
 from ..language.values import BufferRef, Element, LanguageError, Traced
@@ -17,6 +16,7 @@ from .source import FunctionSource, function_source
 from .tracer import Tracer, current
 
 if TYPE_CHECKING:
+    import inspect
     from collections.abc import Callable, Sequence
     from types import FunctionType
 
@@ -72,8 +72,9 @@ class InlinedFunction:
         tracer = current()
         source = self.source()
         lookup = outside_names(self.function)
-        signature = inspect.signature(self.function)
-        values = _bound(signature, self.__name__, args, keywords)
+        from inspect import signature
+
+        values = _bound(signature(self.function), self.__name__, args, keywords)
         for name in _reference_parameters(source.node):
             values[name] = as_reference(name, values[name])
         _refuse_in_guard(tracer, self.__name__)
@@ -132,6 +133,8 @@ class NestedFunction:
             tracer.at(place)
 
     def _signature(self) -> inspect.Signature:
+        import inspect
+
         given = self._arguments
         kinds = inspect.Parameter
         parts: list[tuple[ast.arg, Any]] = [(a, kinds.POSITIONAL_ONLY) for a in given.posonlyargs]

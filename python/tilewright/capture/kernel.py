@@ -5,9 +5,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-import inspect
 import threading
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..errors import compile_error, raise_at_kernel, warn
@@ -23,20 +21,24 @@ from .tracer import Tracer, current_or_none
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from types import FunctionType
 
     from ..language.prim_func import PrimFunc
 
 Value = Any
 
 
-@dataclass(slots=True)
 class CapturedKernel:
-    """A finished kernel: the native module, and the numbers of the parameters that are outputs."""
+    """A finished kernel: the native module (_compiler.KernelModule), its parameters, and the
+    numbers of those that are outputs."""
 
-    name: str
-    module: Any  # _compiler.KernelModule
-    parameters: list[str]
-    outputs: list[int]
+    __slots__ = ("module", "name", "outputs", "parameters")
+
+    def __init__(self, name: str, module: Any, parameters: list[str], outputs: list[int]) -> None:
+        self.name = name
+        self.module = module
+        self.parameters = parameters
+        self.outputs = outputs
 
 
 class Signature:
@@ -94,7 +96,7 @@ def capture_kernel(kernel: PrimFunc, compiler: Any = None) -> CapturedKernel:
         scope = Scope(tracer.frames)
         interpreter = Interpreter(source, tracer, scope, lookup)
         annotations = _annotations(kernel, source, tracer)
-        names = list(inspect.signature(kernel.function).parameters)
+        names = parameter_names(kernel.function)
         for name in names:
             _declare(interpreter, name, annotations)
         value = interpreter.run(source.node.body)
@@ -102,6 +104,11 @@ def capture_kernel(kernel: PrimFunc, compiler: Any = None) -> CapturedKernel:
             tracer.at(source.header_place())
             tracer.report("a kernel can't return a value; name its outputs with out_idx")
         return finish(tracer, source, names, [])
+
+
+def parameter_names(function: FunctionType) -> list[str]:
+    code = function.__code__
+    return list(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
 
 
 def finish(

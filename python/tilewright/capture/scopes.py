@@ -8,40 +8,48 @@ trace would silently use the value of the last traced statement; these cases are
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import Note, Place
 from ..language.values import BufferRef, Expr, LanguageError, RegionRef
 
 
-@dataclass(slots=True)
 class Binding:
-    value: Any
-    depth: int  # number of open frames where it was made
-    place: Place
+    """What a name is bound to; `depth` is the number of frames that were open then."""
+
+    __slots__ = ("depth", "place", "value")
+
+    def __init__(self, value: Any, depth: int, place: Place) -> None:
+        self.value = value
+        self.depth = depth
+        self.place = place
 
 
-@dataclass(slots=True)
 class Escaped:
-    """A binding whose frame has ended."""
+    """A binding whose frame has ended; `kind` names the frame."""
 
-    kind: str
-    frame_place: Place
-    place: Place
-    rebound: bool
+    __slots__ = ("kind", "place", "rebound")
+
+    def __init__(self, kind: str, place: Place, rebound: bool) -> None:
+        self.kind = kind
+        self.place = place
+        self.rebound = rebound
 
 
-@dataclass(slots=True)
 class Frame:
     """One open control structure of the running kernel. `kind` reads as in "the for loop"."""
 
-    kind: str
-    place: Place
-    is_loop: bool = False
-    is_branch: bool = False
-    #: Names of outer frames that were read in this frame, with the place.
-    reads: dict[tuple[int, str], Place] = field(default_factory=dict)
+    __slots__ = ("is_branch", "is_loop", "kind", "place", "reads")
+
+    def __init__(
+        self, kind: str, place: Place, is_loop: bool = False, is_branch: bool = False
+    ) -> None:
+        self.kind = kind
+        self.place = place
+        self.is_loop = is_loop
+        self.is_branch = is_branch
+        #: Names of outer frames that were read in this frame, with the place.
+        self.reads: dict[tuple[int, str], Place] = {}
 
     @property
     def is_conditional(self) -> bool:
@@ -143,7 +151,7 @@ class Scope:
             if alike and (frame.is_branch or outer is None or unchanged):
                 return Binding(bindings[0].value, len(self.frames), bindings[0].place)
         place = made.place
-        return Escaped(frame.kind, frame.place, place, isinstance(outer, Binding))
+        return Escaped(frame.kind, place, isinstance(outer, Binding))
 
     def _set(self, name: str, binding: Binding | Escaped) -> None:
         if self._saved:

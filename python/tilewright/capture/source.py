@@ -4,24 +4,30 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+import linecache
 from typing import TYPE_CHECKING
 
 from ..errors import CompileError, Diagnostic, Place
+from ..source_lines import block_of
 
 if TYPE_CHECKING:
     from types import FunctionType
 
 
-@dataclass(slots=True)
 class FunctionSource:
-    """A function, its definition as parsed, and the lines of its file."""
+    """A function, its definition as parsed, and the lines that were parsed; `line_offset` is what
+    their numbers lack to those of the file."""
 
-    function: FunctionType
-    node: ast.FunctionDef
-    file: str
-    lines: list[str]
-    line_offset: int
+    __slots__ = ("file", "function", "line_offset", "lines", "node")
+
+    def __init__(
+        self, function: FunctionType, node: ast.FunctionDef, lines: list[str], line_offset: int
+    ) -> None:
+        self.function = function
+        self.node = node
+        self.file = function.__code__.co_filename
+        self.lines = lines
+        self.line_offset = line_offset
 
     def place(self, node: ast.AST) -> Place:
         """The place of `node`; columns count characters from 1."""
@@ -53,38 +59,47 @@ def _characters(text: str, utf8_offset: int) -> int:
 
 def function_source(function: FunctionType) -> FunctionSource:
     """Parses the definition of `function`; a CompileError says where there is no source."""
+    code = function.__code__
+    linecache.checkcache(code.co_filename)
+    every = [line.rstrip("\r\n") for line in linecache.getlines(code.co_filename)]
+    if not every:
+        raise _no_source(function, "its file can't be read")
+    try:
+        first, end = block_of(code, every)
+        return _parsed(function, every[first:end], first)
+    except LookupError as changed:
+        raise _no_source(function, str(changed)) from None
+    except SyntaxError:
+        return _by_tokens(function)
+
+
+def _by_tokens(function: FunctionType) -> FunctionSource:
+    """For definitions whose indentation misleads, as with a closing bracket far to the left."""
     import inspect
 
-    code = function.__code__
     try:
         lines, first = inspect.getsourcelines(function)
-    except (OSError, TypeError) as missing:
-        raise _no_source(function, missing) from None
+        return _parsed(function, [line.rstrip("\r\n") for line in lines], first - 1)
+    except (OSError, SyntaxError, LookupError) as wrong:
+        raise _no_source(function, str(wrong)) from None
+
+
+def _parsed(function: FunctionType, lines: list[str], first: int) -> FunctionSource:
     # An indented definition is parsed inside `if`, so that lines and columns stay as they are in
     # the file (dedenting would change columns and the text of strings).
-    indented = lines[0][:1].isspace()
-    text = ("if 1:\n" if indented else "") + "".join(lines)
-    try:
-        module = ast.parse(text)
-    except SyntaxError as wrong:
-        raise _no_source(function, wrong) from None
-    for node in ast.walk(module):
+    if lines[0][:1].isspace():
+        lines = ["if 1:", *lines]
+        first -= 1
+    for node in ast.walk(ast.parse("\n".join(lines))):
         if isinstance(node, ast.FunctionDef) and node.name == function.__name__:
-            source_lines = text.splitlines()
-            offset = first - 1 - (1 if indented else 0)
-            return FunctionSource(function, node, code.co_filename, source_lines, offset)
-    raise _no_source(function, LookupError("it is not a plain 'def'"))
+            return FunctionSource(function, node, lines, first)
+    raise LookupError("it is not a plain 'def'")
 
 
-def _no_source(function: FunctionType, reason: Exception) -> CompileError:
+def _no_source(function: FunctionType, reason: str) -> CompileError:
     place = Place(function.__code__.co_filename, function.__code__.co_firstlineno)
     message = (
-        f"the source of kernel '{function.__name__}' can't be read ({_reason(reason)}); kernels "
+        f"the source of kernel '{function.__name__}' can't be read ({reason}); kernels "
         "must be defined with 'def' in a file, not in a prompt, exec or lambda"
     )
     return CompileError([Diagnostic("error", place, message)], function.__name__)
-
-
-def _reason(error: Exception) -> str:
-    text = str(error) or type(error).__name__
-    return text[0].lower() + text[1:]

@@ -762,6 +762,39 @@ def test_no_source():
         names["kernel"].capture(recording_compiler)
 
 
+def test_layouts_of_source(tmp_path):
+    text = """import tilewright.language as T
+if True:
+    @T.prim_func
+    def kernel(
+        A: T.Tensor((8,), "float32"),
+    ):
+        with T.Kernel(
+1
+):
+            A[0] = 1.0; A[
+1] = (2.0
+)
+# a comment to the left
+            A[2] = 3.0
+        # the end
+    after = 1
+"""
+    path = tmp_path / "kernel.py"
+    path.write_text(text)
+    names: dict = {"__name__": "kernel"}
+    exec(compile(text, str(path), "exec"), names)
+    assert body(names["kernel"]) == [
+        "store %A[0] = 1.0",
+        "store %A[1] = 2.0",
+        "store %A[2] = 3.0",
+    ]
+    path.write_text("gone")
+    names["kernel"]._captured = None
+    with pytest.raises(CompileError, match="can't be read"):
+        names["kernel"].capture(recording_compiler)
+
+
 def test_signatures():
     @T.prim_func
     def kernel(A, B: T.Tensor, c: 3):
