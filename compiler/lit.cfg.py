@@ -5,6 +5,7 @@
 """
 
 import os
+import sys
 from pathlib import Path
 
 import lit.formats
@@ -22,6 +23,7 @@ config.environment["PATH"] = os.pathsep.join(  # noqa: F821
     [str(build / "bin"), llvm_tools, os.environ["PATH"]]
 )
 config.substitutions.append(("%root", str(root)))  # noqa: F821
+config.substitutions.append(("%python", sys.executable))  # noqa: F821
 for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS"):
     if name in os.environ:
         config.environment[name] = os.environ[name]  # noqa: F821

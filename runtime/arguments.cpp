@@ -9,6 +9,8 @@ namespace tilewright::runtime {
 namespace {
 
 constexpr size_t largestSymbolCount = 64;
+/// Compilers rely on it: no sum or product of a few indices overflows 64 bits (docs/kernel-abi.md).
+constexpr int64_t largestSymbol = int64_t(1) << 48;
 
 std::string tupleText(std::span<const int64_t> values) {
   std::string text = "(";
@@ -212,6 +214,12 @@ bool ArgumentChecker::solveOne(const Equation& equation, int64_t given, std::spa
             std::to_string(given) + " at dim " + std::to_string(equation.dim) + " but " +
             dimText(dim, spec.symbols) + " was expected, which no integer '" +
             spec.symbols[wanted] + "' >= 0 gives";
+    return false;
+  }
+  if (value > largestSymbol) {
+    error = subject(equation.param) + "makes '" + spec.symbols[wanted] + "' " +
+            std::to_string(int64_t(value)) + ", but at most " + std::to_string(largestSymbol) +
+            " is supported";
     return false;
   }
   symbols[wanted] = int64_t(value);

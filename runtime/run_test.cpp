@@ -55,6 +55,10 @@ TEST(Run, SaysWhatDoesNotFit) {
             "scale: argument 1 'y' is read-only but the kernel writes it");
   EXPECT_EQ(errorOf({{x, {4}}, {y.data(), Dtype::float32(), {4}, {1, 1}}, 1.0}),
             "scale: argument 1 'y' has 2 strides but 1 dims");
+  const int64_t huge = int64_t(1) << 49;
+  EXPECT_EQ(errorOf({{x.data(), Dtype::float32(), {huge}}, {y, {4}}, 1.0}),
+            "scale: argument 0 'x' makes 'n' 562949953421312, but at most 281474976710656 is "
+            "supported");
   EXPECT_EQ(errorOf({{x, {4}}, {y, {2, 2}}, 1.0}),
             "scale: argument 1 'y' has 2 dims, shape (2, 2), but 1 dim was expected");
   EXPECT_EQ(errorOf({{x, {4}}, {y, {4}}, 1e300}),
