@@ -29,6 +29,8 @@ _HOMES = {
     "Profiler": "profiler",
     "TensorSupplyType": "profiler",
     "do_bench": "profiler",
+    "set_num_threads": "_runtime",
+    "get_num_threads": "_runtime",
 }
 _MODULES = ("language", "errors", "profiler", "cache")
 _PLANNED = ("autotune", "lower", "Layout", "Fragment", "tvm", "carver", "autotuner", "transform")

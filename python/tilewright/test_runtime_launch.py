@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import tilewright
 from tilewright import _runtime
 from tilewright.kernel_fixtures import build_library, manifest_of, scalar, symbol_dim, tensor
 
@@ -60,6 +61,7 @@ def test_every_block_runs_once(load, count):
 
 
 def test_default_thread_count():
+    assert tilewright.set_num_threads is _runtime.set_num_threads
     _runtime.set_num_threads(0)
     assert _runtime.get_num_threads() == len(os.sched_getaffinity(0))
 
