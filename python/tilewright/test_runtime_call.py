@@ -6,7 +6,11 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import json
+import os
 import re
+import shutil
+import tempfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -457,6 +461,18 @@ def test_loads_from_memory(folder):
         for _ in range(3)
     ]
     assert [float(kernel()[0]) for kernel in kernels] == [42.0] * 3
+
+
+def test_loads_from_a_folder_without_execution(folder):
+    places = [Path(place) for place in ("/dev/shm", "/run") if os.access(place, os.W_OK)]
+    places = [place for place in places if os.statvfs(place).f_flag & os.ST_NOEXEC]
+    if not places:
+        pytest.skip("no writable folder that is mounted noexec")
+    library = build_library(folder, "noexec", "((float *)slots[0])[0] = 42;")
+    with tempfile.TemporaryDirectory(dir=places[0]) as place:
+        copy = shutil.copy(library, place)
+        kernel = _runtime.Kernel(copy, manifest_of("noexec", [tensor("C", [1])]), [0])
+        assert float(kernel()[0]) == 42.0
 
 
 def test_load_errors(folder):

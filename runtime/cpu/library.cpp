@@ -4,8 +4,11 @@
 #include <cerrno>
 #include <cstring>
 #include <dlfcn.h>
+#include <fstream>
+#include <iterator>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <vector>
 
 namespace tilewright::runtime {
 
@@ -41,7 +44,13 @@ std::shared_ptr<CpuKernel> CpuKernel::fromFile(const std::string& path, const Ma
   std::shared_ptr<CpuKernel> kernel(new CpuKernel(manifest));
   // A name without a slash would be searched for in the system's folders.
   std::string exact = path.find('/') == std::string::npos ? "./" + path : path;
-  return kernel->open(exact.c_str(), error) ? kernel : nullptr;
+  if (kernel->open(exact.c_str(), error))
+    return kernel;
+  // Folders of users are mounted "noexec" on some clusters: there, memory does.
+  std::ifstream file(exact, std::ios::binary);
+  std::vector<char> library{std::istreambuf_iterator<char>(file), {}};
+  std::string secondError;
+  return library.empty() ? nullptr : fromMemory(library, manifest, secondError);
 }
 
 std::shared_ptr<CpuKernel> CpuKernel::fromMemory(std::span<const char> library,
