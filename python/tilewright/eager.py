@@ -47,10 +47,49 @@ if TYPE_CHECKING:
 Value = Any
 
 
+class Prepared:
+    """What calls with the same shapes and values share: the kernel, and where its arguments are
+    among those of the call."""
+
+    __slots__ = ("kernel", "picks")
+
+    def __init__(self, call: EagerCall, args: tuple[Any, ...], keywords: dict[str, Any]) -> None:
+        self.kernel = call.kernel()
+        numbers = {name: number for number, name in enumerate(call.plan.parameters[: len(args)])}
+        self.picks: list[int | str] = [numbers.get(name, name) for name in call.declared]
+
+    def __call__(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        picked = [args[p] if isinstance(p, int) else keywords[p] for p in self.picks]
+        return self.kernel(*picked)
+
+
+def _call_key(values: Any) -> tuple[Any, ...]:
+    """Tells calls apart for which different kernels may be needed."""
+    parts: list[Any] = []
+    for value in values:
+        shape = getattr(value, "shape", None)
+        if shape is None:
+            parts.append((type(value), value))
+            continue
+        stride = getattr(value, "stride", None)
+        parts.append((shape, stride() if callable(stride) else getattr(value, "strides", None)))
+    return tuple(parts)
+
+
 def run_eager(function: JITFunction, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """Compiles for the shapes of these tensors, unless that was done, and runs."""
-    call = EagerCall(function, args, keywords)
-    return call.kernel()(*call.run_time_arguments())
+    key = (_call_key(args), tuple(keywords), _call_key(keywords.values()), function.options())
+    try:
+        prepared = function.prepared.get(key)
+    except TypeError:  # a value that can't be hashed
+        call = EagerCall(function, args, keywords)
+        return call.kernel()(*call.run_time_arguments())
+    if prepared is None:
+        call = EagerCall(function, args, keywords)
+        if any(name not in keywords and name in call.defaulted for name in call.declared):
+            return call.kernel()(*call.run_time_arguments())
+        prepared = function.prepared[key] = Prepared(call, args, keywords)
+    return prepared(args, keywords)
 
 
 def compile_eager(
@@ -109,6 +148,7 @@ class EagerCall:
             bound = signature.bind(*args, **given)
         except TypeError as wrong:
             raise TypeError(f"{function.__name__}() {wrong}") from None
+        self.defaulted = set(self.plan.parameters) - set(bound.arguments)
         bound.apply_defaults()
         self.values: dict[str, Any] = dict(bound.arguments)
         #: What each parameter of the kernel is declared as; all others are Python values.

@@ -73,6 +73,8 @@ class JITFunction:
         self.__wrapped__ = function
         self.__module__ = function.__module__
         self._kernels: dict[Any, Any] = {}
+        #: Calls of an eager kernel that were prepared, by the shapes and values of their arguments.
+        self.prepared: dict[Any, Any] = {}
         self._options: tuple[object, Options] | None = None
         self.is_eager = opens_kernel(function.__code__)
         if self.is_eager and choices.get("out_idx") is not None:

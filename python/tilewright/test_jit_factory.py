@@ -139,9 +139,13 @@ def test_eager():
             T.copy(tile, C[bx * block])
         return C
 
-    for size in (16, 33):
+    for size in (16, 33, 16):
         a, b = numpy.arange(size, dtype="float32"), numpy.ones(size, "float32")
         assert numpy.array_equal(add(a, b), a + b)
+        assert numpy.array_equal(add(B=b, A=a * 2, block=8), a * 2 + b)
+    assert len(add.prepared) == 4
+    with pytest.raises(tilewright.EagerJITBuildError, match="'N' is 16 but argument 'B' has 33"):
+        add(numpy.ones(16, "float32"), numpy.ones(33, "float32"))
 
 
 def test_errors_of_the_builder_have_our_places():
