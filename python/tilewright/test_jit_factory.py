@@ -265,6 +265,9 @@ def test_interrupting_a_trace():
     timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
     started = time.monotonic()
-    with pytest.raises(KeyboardInterrupt):
-        tilewright.compile(kernel)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            tilewright.compile(kernel)
+    finally:
+        timer.cancel()
     assert time.monotonic() - started < 5

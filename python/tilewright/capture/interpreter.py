@@ -105,7 +105,7 @@ class Interpreter(ExpressionEvaluator):
         except RecursionError:
             self._failed(node, LanguageError("the kernel nests too deeply"))
         except Exception as error:
-            self.tracer.report(f"this raises {type(error).__name__}: {error}")
+            self.tracer.report(f"this raises {type(error).__name__}: {_first_line(error)}")
             self._poison(node)
         assert len(self.tracer.frames) == depth, "a failed statement left a frame open"
         return None
@@ -567,7 +567,11 @@ def _call_message(failed: CallFailed) -> str:
     if isinstance(error, (ValueError, TypeError)) and _inner_place(error) == []:
         text = str(error)
         return text[:1].lower() + text[1:]
-    return f"{failed.name}() raised {type(error).__name__}: {error}"
+    return f"{failed.name}() raised {type(error).__name__}: {_first_line(error)}"
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0]
 
 
 def _inner_place(error: BaseException) -> list[Note]:

@@ -658,6 +658,7 @@ UNSUPPORTED = {
 WRONG = {
     "A[10**30] = 1": f"the number {10**30} does not fit in 64 bits",
     "S = T.alloc_shared((10**30,), 'float32')": "does not fit in 64 bits",
+    "for i in T.Pipelined(4, num_stages=A):\n    pass": "'num_stages' can't be buffer 'A'",
     "forever()": "macro 'forever' calls itself without end",
     "while True:\n    pass": "the condition of this loop is always True",
     "while 1 < 2:\n    pass": "the condition of this loop is always True",

@@ -67,7 +67,7 @@ class Tracer:
         #: Call sites of the macros being inlined, outermost first.
         self.call_sites: list[tuple[str, Place]] = []
         #: Notes of annotate_*: kept for targets that use them.
-        self.attributes: dict[str, Any] = {}
+        self.hints: dict[str, Any] = {}
         #: Number of lazy choices that are being built.
         self.lazy_depth = 0
         #: The signature of an eager kernel; None in others.
@@ -305,6 +305,19 @@ class Tracer:
             return self.compiler.Region(buffer, offsets, extents, operand.dropped)
         raise LanguageError(f"{role} must be a buffer or a part of one, not {_describe(operand)}")
 
+    def attributes(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Keyword arguments for the builder: numbers, texts, lists of integers."""
+        result = {}
+        for key, value in given.items():
+            if isinstance(value, Expr):
+                value = self.constant_value(value)
+            if isinstance(value, (list, tuple)):
+                value = self.integers(value, f"{key!r}")
+            if not isinstance(value, (bool, int, float, str, list)):
+                raise LanguageError(f"{key!r} can't be {_describe(given[key])}")
+            result[str(key)] = in_64_bits(value)
+        return result
+
     def integers(self, values: Sequence[object], what: str) -> list[int]:
         """Integers that must be known while tracing, as the shape of an allocation."""
         result = []
@@ -339,7 +352,8 @@ def _describe(value: object) -> str:
         return f"buffer {value.name!r}"
     if callable(value):
         return f"the function {getattr(value, '__name__', repr(value))!r}"
-    return f"{value!r} of type {type(value).__name__}"
+    text = repr(value)
+    return f"{text if len(text) < 60 else '...'} of type {type(value).__name__}"
 
 
 def guarded_by_poison(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -10,7 +10,7 @@ from .values import unsupported
 
 
 def _keep(name: str, value: object) -> None:
-    current().attributes[name] = value
+    current().hints[name] = value
 
 
 def use_swizzle(panel_size: int, order: str = "row", enable: bool = True) -> None:

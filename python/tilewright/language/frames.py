@@ -50,7 +50,7 @@ class KernelLaunch(RunTimeContext):
     def enter(self, tracer: Tracer) -> list[Any]:
         grid = [tracer.index(e) for e in self.grid]
         threads = [tracer.index(t) for t in self.threads]
-        ids = tracer.builder.begin_launch(grid, threads, self.attributes)
+        ids = tracer.builder.begin_launch(grid, threads, tracer.attributes(self.attributes))
         return [_variable(tracer, i, e) for i, e in zip(ids, grid, strict=True)]
 
     def leave(self, tracer: Tracer) -> None:
@@ -80,15 +80,16 @@ class Loop:
     def enter(self, tracer: Tracer, names: Sequence[str]) -> list[Any]:
         """Opens the loop and gives its variables."""
         names = [*names, *"ijklmn"][: len(self.ranges)] if len(names) != len(self.ranges) else names
+        attributes = tracer.attributes(self.attributes)
         if self.kind == "parallel":
             extents = [tracer.index(stop) for _, stop, _ in self.ranges]
-            handles = tracer.builder.begin_parallel(extents, list(names), self.attributes)
+            handles = tracer.builder.begin_parallel(extents, list(names), attributes)
             return [_variable(tracer, h, e) for h, e in zip(handles, extents, strict=True)]
         variables = []
         kind = getattr(tracer.compiler.LoopKind, self.kind.capitalize())
         for (start, stop, step), name in zip(self.ranges, names, strict=True):
             bounds = [tracer.index(v) for v in (start, stop, step)]
-            handle = tracer.builder.begin_for(kind, *bounds, name, self.attributes)
+            handle = tracer.builder.begin_for(kind, *bounds, name, attributes)
             counts = bounds[1] if bounds[0] == 0 and bounds[2] == 1 else None
             variables.append(_variable(tracer, handle, counts))
         return variables

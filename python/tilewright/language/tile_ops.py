@@ -50,7 +50,7 @@ def copy(
     attributes.update(annotations or {})
     source = tracer.operand(src, "the source of T.copy")
     target = tracer.operand(dst, "the target of T.copy")
-    tracer.builder.copy(source, target, attributes)
+    tracer.builder.copy(source, target, tracer.attributes(attributes))
 
 
 @guarded_by_poison
@@ -78,7 +78,8 @@ def gemm(
     attributes.update(annotations or {})
     clear = tracer.value(clear_accum)
     clear = int(clear) if isinstance(clear, bool) else clear
-    tracer.builder.gemm(a, b, c, bool(transpose_A), bool(transpose_B), clear, attributes)
+    transposed = (bool(transpose_A), bool(transpose_B))
+    tracer.builder.gemm(a, b, c, *transposed, clear, tracer.attributes(attributes))
 
 
 @guarded_by_poison
@@ -109,8 +110,12 @@ def reduce(
     tracer = current()
     source = tracer.operand(buffer, f"the source of T.reduce_{reduce_type}")
     target = tracer.operand(out, f"the target of T.reduce_{reduce_type}")
-    attributes = _given(batch=None if batch == 1 else batch, nan_propagate=nan_propagate)
-    tracer.builder.reduce(reduce_type, source, target, int(dim), bool(clear), attributes)
+    attributes: dict[str, Any] = _given(
+        batch=None if batch == 1 else batch, nan_propagate=nan_propagate
+    )
+    tracer.builder.reduce(
+        reduce_type, source, target, int(dim), bool(clear), tracer.attributes(attributes)
+    )
 
 
 @guarded_by_poison
@@ -196,9 +201,11 @@ def _atomic(
         if return_prev:
             raise LanguageError(f"return_prev of T.atomic_{kind} needs a scalar, not a tile")
         source = tracer.operand(value, f"the value of T.atomic_{kind}")
-        tracer.builder.atomic_tile(kind, target, source, attributes)
+        tracer.builder.atomic_tile(kind, target, source, tracer.attributes(attributes))
         return None
-    previous = tracer.builder.atomic(kind, target, tracer.value(value), attributes)
+    previous = tracer.builder.atomic(
+        kind, target, tracer.value(value), tracer.attributes(attributes)
+    )
     return tracer.wrap(previous) if return_prev else None
 
 
