@@ -162,6 +162,10 @@ bool ArgumentChecker::checkType(size_t param, const TensorView& view, std::strin
     error = subject(param) + "is read-only but the kernel writes it";
     return false;
   }
+  if (!view.data && !isEmpty(view)) {
+    error = subject(param) + "has no memory (is it a fake tensor?)";
+    return false;
+  }
   if (reinterpret_cast<uintptr_t>(view.data) % uintptr_t(expected.align) != 0 && !isEmpty(view)) {
     auto past = reinterpret_cast<uintptr_t>(view.data) % uintptr_t(expected.align);
     error = subject(param) + "starts " + std::to_string(past) + " bytes past a multiple of " +

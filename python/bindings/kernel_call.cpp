@@ -216,7 +216,9 @@ private:
     for (PyObject* kept : {PyExc_TypeError, PyExc_MemoryError})
       if (type && PyErr_GivenExceptionMatches(type, kept))
         kind = kept;
-    PyErr_SetString(kind, (before + (bytes ? bytes : "?")).c_str());
+    // torch adds its own C++ stack from the second line on.
+    std::string reason = bytes ? bytes : "?";
+    PyErr_SetString(kind, (before + reason.substr(0, reason.find('\n'))).c_str());
     Py_XDECREF(text);
     Py_XDECREF(type);
     Py_XDECREF(value);

@@ -301,6 +301,20 @@ def test_unreadable_tensors(add):
     expect(ValueError, text + "it has 33 dims, more than 32", add, deep, x)
 
 
+def test_torch_tensors_without_memory(add):
+    x = torch.ones(3)
+    text = "add: argument 0 'x' can't be read as a tensor: Cannot pack tensors on meta"
+    expect(ValueError, text, add, torch.empty(3, device="meta"), x)
+    with torch._subclasses.fake_tensor.FakeTensorMode():
+        fake = torch.ones(3)
+    expect(ValueError, "add: argument 0 'x' has no memory (is it a fake tensor?)", add, fake, x)
+
+
+def test_parameters_of_a_model(add):
+    x = torch.nn.Parameter(torch.ones(3))
+    assert add(x, x).tolist() == [2.0] * 3
+
+
 def test_several_outputs_in_order(nothing):
     params = [tensor("A", [symbol_dim(0)]), tensor("B", [2, symbol_dim(0)]), tensor("C", [3])]
     kernel = nothing(params, ["n"], [2, 1])
