@@ -201,6 +201,7 @@ public:
   Place launchPlace;
   size_t threadDims = 0;
   bool isFinished = false;
+  bool hasEarlyExit = false; // a break or continue was built: what follows it may not run
 
 private:
   std::unique_ptr<mlir::MLIRContext> makeContext();

@@ -356,13 +356,17 @@ bool checkEarlyExit(Construction& state, std::string_view what) {
 } // namespace
 
 void KernelBuilder::breakLoop() {
-  if (checkEarlyExit(*state, "break"))
-    tile::BreakOp::create(state->ir, state->location());
+  if (!checkEarlyExit(*state, "break"))
+    return;
+  state->hasEarlyExit = true;
+  tile::BreakOp::create(state->ir, state->location());
 }
 
 void KernelBuilder::continueLoop() {
-  if (checkEarlyExit(*state, "continue"))
-    tile::ContinueOp::create(state->ir, state->location());
+  if (!checkEarlyExit(*state, "continue"))
+    return;
+  state->hasEarlyExit = true;
+  tile::ContinueOp::create(state->ir, state->location());
 }
 
 } // namespace tilewright

@@ -102,6 +102,60 @@ TEST_F(MemoryTest, RefusesKnownIndicesOutOfRange) {
                                       "index 0 of 'S' is -5, but the dim has 4 elements"));
 }
 
+TEST_F(MemoryTest, RefusesIndicesThatLeaveTheBufferInSomeIteration) {
+  auto ids = launch({int64_t{4}}, {int64_t{64}});
+  Buffer S = alloc("S", {8});
+  std::vector<Index> extents{int64_t{8}};
+  auto i = line().beginParallel(extents, {});
+  line().load(S, at({b.binary("add", i[0], b.constant(int64_t{1}))}));
+  line().load(S, at({b.binary("sub", i[0], b.constant(int64_t{1}))}));
+  b.endParallel();
+  Value k = line().beginFor(LoopKind::Serial, int64_t{0}, int64_t{6}, int64_t{4}, "k"); // 0, 4
+  line().load(S, at({b.binary("add", k, b.constant(int64_t{3}))}));
+  line().load(S, at({b.binary("mul", k, b.constant(int64_t{2}))}));
+  b.endFor();
+  line().load(S, at({b.binary("mul", ids[0], b.constant(int64_t{3}))}));
+  line().load(S, at({b.threadBinding(0)}));
+  EXPECT_THAT(messages(),
+              ElementsAre("index 0 of 'S' goes from 1 to 8, but the dim has 8 elements",
+                          "index 0 of 'S' goes from -1 to 6, but the dim has 8 elements",
+                          "index 0 of 'S' goes from 0 to 8, but the dim has 8 elements",
+                          "index 0 of 'S' goes from 0 to 9, but the dim has 8 elements",
+                          "index 0 of 'S' goes from 0 to 63, but the dim has 8 elements"));
+  EXPECT_THAT(notes(), ElementsAre("kernel.py:3:5: 'S' was allocated here"));
+}
+
+TEST_F(MemoryTest, LetsThroughWhatMayBeInRange) {
+  Value n = line().symbol("n", dt("int32"));
+  launch();
+  Buffer S = alloc("S", {8});
+  std::vector<Index> extents{int64_t{16}};
+  auto i = line().beginParallel(extents, {});
+  line().load(S, at({b.binary("floormod", i[0], b.constant(int64_t{8}))}));
+  line().load(S, at({b.binary("sub", b.binary("add", i[0], n), i[0])})); // not known
+  line().beginIf(b.binary("lt", i[0], b.constant(int64_t{8})));
+  line().load(S, at({i[0]}));
+  b.endIf();
+  line().beginSelect(b.binary("lt", i[0], b.constant(int64_t{8})));
+  Value guarded = line().load(S, at({i[0]}));
+  b.elseSelect(guarded);
+  line().endSelect(b.constant(0.0));
+  b.endParallel();
+  line().beginFor(LoopKind::Serial, int64_t{0}, n, int64_t{1}, "k"); // may not run at all
+  i = line().beginParallel(extents, {});
+  line().load(S, at({i[0]}));
+  b.endParallel();
+  b.endFor();
+  Value k = line().beginFor(LoopKind::Serial, int64_t{0}, int64_t{16}, int64_t{1}, "k");
+  line().beginIf(b.binary("ge", k, b.constant(int64_t{8})));
+  line().breakLoop();
+  b.endIf();
+  line().load(S, at({k}));
+  b.endFor();
+  EXPECT_THAT(messages(), testing::IsEmpty());
+  EXPECT_NE(finish(), nullptr);
+}
+
 TEST_F(MemoryTest, GlobalBuffersMayBeReadBeyondTheirEnd) {
   Buffer A = tensor("A", {int64_t{4}});
   launch();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/builder/operands.h"
 
+#include "compiler/builder/index_range.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 #include <algorithm>
@@ -24,14 +26,34 @@ bool isUnit(const Index& extent) {
   return known(extent) && *known(extent) == 1;
 }
 
+/// Refuses an index of an on-chip buffer that surely leaves it in some iteration. A negative value of a
+/// variable does not count from the end: only a constant does.
+bool checkRange(Construction& state, const BufferRecord& buffer, size_t dim, const Index& index,
+                int64_t extent = 1) {
+  if (buffer.space == tile::MemorySpace::Global || !known(buffer.shape[dim]) || !runsAlways(state))
+    return true;
+  auto range = rangeOf(state.indexIr(index));
+  int64_t size = *known(buffer.shape[dim]);
+  if (!range || (range->least >= 0 && range->greatest <= size - extent))
+    return true;
+  std::string reach = "from " + std::to_string(range->least) + " to " +
+                      std::to_string(range->greatest + extent - 1);
+  state.error("index " + std::to_string(dim) + " of " + quoted(buffer.name) + " goes " + reach +
+                  ", but the dim has " + counted(size_t(size), "element", "elements"),
+              {state.allocatedHere(buffer)});
+  return false;
+}
+
 /// Counts a negative known index from the end, and refuses known indices outside of an on-chip
 /// buffer.
 std::optional<Index> resolveIndex(Construction& state, const BufferRecord& buffer, size_t dim,
                                   const Index& given) {
   std::string what = "index " + std::to_string(dim) + " of " + quoted(buffer.name);
   auto index = state.toIndex(given, what);
-  if (!index || !known(*index))
+  if (!index)
     return index;
+  if (!known(*index))
+    return checkRange(state, buffer, dim, *index) ? index : std::nullopt;
   int64_t value = *known(*index);
   const Index& extent = buffer.shape[dim];
   if (!known(extent)) {
@@ -65,6 +87,8 @@ bool checkExtent(Construction& state, const BufferRecord& buffer, std::string_vi
   const int64_t* size = known(buffer.shape[dim]);
   if (buffer.space == tile::MemorySpace::Global || !size)
     return true;
+  if (!known(offset) && !checkRange(state, buffer, dim, offset, *known(extent)))
+    return false;
   int64_t start = known(offset) ? *known(offset) : 0;
   if (start + *known(extent) <= *size)
     return true;

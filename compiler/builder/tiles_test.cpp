@@ -184,6 +184,19 @@ TEST_F(TilesTest, RefusesRegionsBeyondAnOnChipBuffer) {
           "fill has extent -1 in dim 0 of 'S', but it cannot be negative"));
 }
 
+TEST_F(TilesTest, RefusesRegionsThatLeaveTheBufferInSomeIteration) {
+  Buffer A = tensor("A", {int64_t{256}, int64_t{32}});
+  launch();
+  Buffer S = alloc("S", {64, 32});
+  Value k = line().beginFor(LoopKind::Serial, int64_t{0}, int64_t{5}, int64_t{1}, "k");
+  Value row = line().binary("mul", k, b.constant(int64_t{14}));
+  line().copy(element(A, {row, int64_t{0}}),
+              part(S, {row, int64_t{0}}, {int64_t{16}, int64_t{32}}));
+  b.endFor();
+  EXPECT_THAT(messages(),
+              ElementsAre("index 0 of 'S' goes from 0 to 71, but the dim has 64 elements"));
+}
+
 TEST_F(TilesTest, TileOperationsStandOutsideOfParallel) {
   launch();
   Buffer S = alloc("S", {8}), R = alloc("R", {8});

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/builder/index_range.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+#include "llvm/ADT/MapVector.h"
+
+namespace tilewright::builder {
+namespace {
+
+/// constant + sum of coefficient * variable. A variable that occurs twice counts once, with its net coefficient:
+/// that keeps the range exact.
+struct LinearForm {
+  int64_t constant = 0;
+  llvm::MapVector<mlir::Value, int64_t> terms;
+};
+
+bool addScaled(LinearForm& form, mlir::Value value, int64_t scale, int depth);
+
+bool addProduct(LinearForm& form, mlir::arith::MulIOp product, int64_t scale, int depth) {
+  for (auto [factor, other] : {std::pair(product.getLhs(), product.getRhs()),
+                               std::pair(product.getRhs(), product.getLhs())}) {
+    auto known = mlir::getConstantIntValue(factor);
+    int64_t scaled = 0;
+    if (known && !__builtin_mul_overflow(scale, *known, &scaled))
+      return addScaled(form, other, scaled, depth);
+  }
+  return false;
+}
+
+bool addScaled(LinearForm& form, mlir::Value value, int64_t scale, int depth) {
+  if (auto known = mlir::getConstantIntValue(value)) {
+    int64_t product = 0;
+    return !__builtin_mul_overflow(*known, scale, &product) &&
+           !__builtin_add_overflow(form.constant, product, &form.constant);
+  }
+  mlir::Operation* op = value.getDefiningOp();
+  // Indices are small expressions; what is deeper is let through.
+  if (depth > 32)
+    return false;
+  if (auto sum = mlir::dyn_cast_if_present<mlir::arith::AddIOp>(op))
+    return addScaled(form, sum.getLhs(), scale, depth + 1) &&
+           addScaled(form, sum.getRhs(), scale, depth + 1);
+  if (auto difference = mlir::dyn_cast_if_present<mlir::arith::SubIOp>(op))
+    return addScaled(form, difference.getLhs(), scale, depth + 1) &&
+           addScaled(form, difference.getRhs(), -scale, depth + 1);
+  if (auto product = mlir::dyn_cast_if_present<mlir::arith::MulIOp>(op))
+    return addProduct(form, product, scale, depth + 1);
+  return !__builtin_add_overflow(form.terms[value], scale, &form.terms[value]);
+}
+
+std::optional<IndexRange> fromCount(std::optional<int64_t> count) {
+  return count && *count > 0 ? std::optional(IndexRange{0, *count - 1}) : std::nullopt;
+}
+
+std::optional<IndexRange> rangeOfLoop(tile::ForOp loop) {
+  auto lower = mlir::getConstantIntValue(loop.getLower()),
+       upper = mlir::getConstantIntValue(loop.getUpper()),
+       step = mlir::getConstantIntValue(loop.getStep());
+  if (!lower || !upper || !step || *step < 1 || *upper <= *lower)
+    return std::nullopt;
+  return IndexRange{*lower, *lower + (*upper - 1 - *lower) / *step * *step};
+}
+
+/// The range of one variable.
+std::optional<IndexRange> rangeOfVariable(mlir::Value variable) {
+  if (auto thread = variable.getDefiningOp<tile::ThreadIdOp>()) {
+    auto threads = thread->getParentOfType<tile::LaunchOp>().getThreads();
+    return thread.getDim() < threads.size() ? fromCount(threads[thread.getDim()]) : std::nullopt;
+  }
+  auto argument = mlir::dyn_cast<mlir::BlockArgument>(variable);
+  if (!argument)
+    return std::nullopt;
+  mlir::Operation* owner = argument.getOwner()->getParentOp();
+  if (auto loop = mlir::dyn_cast<tile::ForOp>(owner))
+    return rangeOfLoop(loop);
+  if (auto launch = mlir::dyn_cast<tile::LaunchOp>(owner))
+    return fromCount(mlir::getConstantIntValue(launch.getGrid()[argument.getArgNumber()]));
+  auto parallel = mlir::dyn_cast<tile::ParallelOp>(owner);
+  if (!parallel)
+    return std::nullopt;
+  int64_t extent = parallel.getStaticExtents()[argument.getArgNumber()];
+  return mlir::ShapedType::isDynamic(extent) ? std::nullopt : fromCount(extent);
+}
+
+} // namespace
+
+std::optional<IndexRange> rangeOf(mlir::Value index) {
+  LinearForm form;
+  if (!addScaled(form, index, 1, 0))
+    return std::nullopt;
+  IndexRange range{form.constant, form.constant};
+  for (auto [variable, coefficient] : form.terms) {
+    auto bounds = rangeOfVariable(variable);
+    int64_t atLeast = 0, atGreatest = 0;
+    if (!bounds || __builtin_mul_overflow(bounds->least, coefficient, &atLeast) ||
+        __builtin_mul_overflow(bounds->greatest, coefficient, &atGreatest) ||
+        __builtin_add_overflow(range.least, std::min(atLeast, atGreatest), &range.least) ||
+        __builtin_add_overflow(range.greatest, std::max(atLeast, atGreatest), &range.greatest))
+      return std::nullopt;
+  }
+  return range;
+}
+
+bool runsAlways(const Construction& state) {
+  if (state.hasEarlyExit)
+    return false;
+  return llvm::all_of(state.frames, [](const Frame& frame) {
+    switch (frame.kind) {
+    case FrameKind::Function:
+    case FrameKind::Launch:
+    case FrameKind::Parallel:
+      return true;
+    case FrameKind::Loop: // one that never runs runs nothing
+      return frame.op && rangeOfLoop(mlir::cast<tile::ForOp>(frame.op)).has_value();
+    default:
+      return false;
+    }
+  });
+}
+
+} // namespace tilewright::builder

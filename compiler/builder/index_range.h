@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Which values an index takes: for telling, while building, that an access leaves its buffer.
+#pragma once
+
+#include "compiler/builder/construction.h"
+
+namespace tilewright::builder {
+
+/// The least and greatest value, both of which are taken.
+struct IndexRange {
+  int64_t least;
+  int64_t greatest;
+};
+
+/// The exact range of an index that is a sum of multiples of loop variables, block ids and thread ids with known
+/// bounds; nothing for any other.
+std::optional<IndexRange> rangeOf(mlir::Value index);
+
+/// Whether what stands here runs for all values of the loops around it: no branch and no early exit is in the way.
+bool runsAlways(const Construction& state);
+
+} // namespace tilewright::builder
