@@ -289,6 +289,37 @@ TEST_P(OpsTest, GemmOfAllTypesAndTransposes) {
   }
 }
 
+TEST_P(OpsTest, GemmOfBfloat16InPairs) {
+  // Even depths and whole vectors of columns: where the CPU has vdpbf16ps, these take it.
+  for (bool transposeA : {false, true})
+    for (bool transposeB : {false, true}) {
+      SCOPED_TRACE(testing::Message() << transposeA << transposeB);
+      const std::string shapeA = transposeA ? "10x22" : "22x10",
+                        shapeB = transposeB ? "48x10" : "10x48";
+      const std::string a = buffer(shapeA, "bf16", "shared"), b = buffer(shapeB, "bf16", "shared");
+      const std::string c = buffer("22x48", "f32", "fragment");
+      auto whole = [](std::string shape) {
+        shape.replace(shape.find('x'), 1, ", ");
+        return "[0, 0] [" + shape + "]";
+      };
+      const std::string attributes = std::string(" {") + (transposeA ? "transpose_a, " : "") +
+                                     (transposeB ? "transpose_b, " : "") + "unused}";
+      check(wrap({global(shapeA, "bf16"), global(shapeB, "bf16"), global("22x48")},
+                 "%a = tile.alloc \"a\" : " + a + "\n%bb = tile.alloc \"b\" : " + b +
+                     "\n%cc = tile.alloc \"c\" : " + c + "\ntile.copy %x" + whole(shapeA) + " : " +
+                     global(shapeA, "bf16") + " to %a : " + a + "\ntile.copy %y" + whole(shapeB) +
+                     " : " + global(shapeB, "bf16") + " to %bb : " + b +
+                     "\ntile.copy %z[0, 0] [22, 48] : " + global("22x48") + " to %cc : " + c +
+                     "\ntile.gemm %a : " + a + ", %bb : " + b + " into %cc : " + c + attributes +
+                     "\ntile.copy %cc : " + c + " to %z[0, 0] [22, 48] : " + global("22x48") +
+                     "\n"),
+            {{"bf16", {transposeA ? 10 : 22, transposeA ? 22 : 10}},
+             {"bf16", {transposeB ? 48 : 10, transposeB ? 10 : 48}},
+             {"f32", {22, 48}}},
+            {}, 1e-4);
+    }
+}
+
 TEST_P(OpsTest, GemmOfRegionsWithConditionalClear) {
   const std::string a = buffer("2x16x8", "f32", "shared"), b = buffer("8x64", "f32", "shared");
   const std::string c = buffer("16x32", "f32", "fragment");

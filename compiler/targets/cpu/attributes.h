@@ -11,6 +11,8 @@ inline constexpr llvm::StringLiteral kOffsetAttr = "cpu.offset";
 /// On the kernel, and later on its module: bytes of scratch memory per thread (i64).
 inline constexpr llvm::StringLiteral kScratchBytesAttr = "cpu.scratch_bytes";
 
+/// On tile.gemm: its operands are bfloat16, and b is interleaved (pack_gemm_operands.cpp).
+inline constexpr llvm::StringLiteral kPairsAttr = "cpu.pairs";
 /// On tile.assert: its number in the manifest (i32).
 inline constexpr llvm::StringLiteral kAssertAttr = "cpu.assert";
 /// On the function that runs blocks: its last argument is the TwLaunch, its second the scratch

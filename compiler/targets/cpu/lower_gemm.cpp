@@ -10,11 +10,14 @@
 ///     llvm.store %r ... } }
 ///   ... and once more for the 4 rows that are left
 ///
+/// Pairs of bfloat16 ({cpu.pairs}) are loaded as if they were float32 and multiplied by vdpbf16ps.
+///
 /// The accumulators stay in registers through the loop over k. Columns that fill no whole vector
 /// get a vector of just their number of lanes. It stands before the buffers become pointers, and
 /// casts them itself.
 #include "compiler/ir/tensor_ops.h"
 #include "compiler/passes/kernel_pass.h"
+#include "compiler/targets/cpu/attributes.h"
 #include "compiler/targets/cpu/loops.h"
 #include "compiler/targets/cpu/machine.h"
 #include "compiler/targets/cpu/passes.h"
@@ -56,7 +59,8 @@ public:
   GemmLowering(tile::GemmOp op, const Machine& machine)
       : op(op), builder(op.getLoc(), op), math(builder),
         element(op.getCRegion().type().getScalarType()), shape(kernelShape(machine)),
-        lanes(machine.vectorBits / int64_t(element.getIntOrFloatBitWidth())) {}
+        lanes(machine.vectorBits / int64_t(element.getIntOrFloatBitWidth())),
+        pairs(op->hasAttr(kPairsAttr)) {}
 
   void lower() {
     a = matrix(op.getARegion());
@@ -67,6 +71,10 @@ public:
     rows = extentsC[extentsC.size() - 2];
     columns = extentsC.back();
     depth = op.getTransposeA() ? extentsA[extentsA.size() - 2] : extentsA.back();
+    if (pairs) {
+      a.rowStride /= 2;
+      depth /= 2;
+    }
     lowerColumns();
     op.erase();
   }
@@ -83,13 +91,14 @@ private:
     auto pointerType = LLVM::LLVMPointerType::get(builder.getContext());
     Value base =
         UnrealizedConversionCastOp::create(builder, pointerType, region.buffer).getResult(0);
-    return {elementPointer(base, offset), type.getShape().back()};
+    Value start = elementPointer(base, offset, type.getScalarType());
+    return {start, type.getShape().back()};
   }
 
-  Value elementPointer(Value base, Value index) {
+  Value elementPointer(Value base, Value index, Type type = {}) {
     Value wide = arith::IndexCastOp::create(builder, builder.getI64Type(), index);
-    return LLVM::GEPOp::create(builder, base.getType(), element, base, ValueRange(wide),
-                               LLVM::GEPNoWrapFlags::inbounds);
+    return LLVM::GEPOp::create(builder, base.getType(), type ? type : element, base,
+                               ValueRange(wide), LLVM::GEPNoWrapFlags::inbounds);
   }
 
   /// `base` plus a constant number of elements.
@@ -135,10 +144,25 @@ private:
   }
 
   Value load(Type type, Value pointer) {
-    return LLVM::LoadOp::create(builder, type, pointer, elementBytes());
+    // An offset may leave pairs aligned as their halves.
+    return LLVM::LoadOp::create(builder, type, pointer, pairs ? 2 : elementBytes());
+  }
+
+  /// `value` (float32 lanes that stand for pairs) as twice as many bfloat16.
+  Value asPairs(Value value) {
+    const int64_t count = 2 * cast<VectorType>(value.getType()).getNumElements();
+    return vector::BitCastOp::create(builder, VectorType::get({count}, builder.getBF16Type()),
+                                     value);
   }
 
   Value multiplyAdd(Value x, Value y, Value sum) {
+    if (pairs) {
+      const auto bits = 32 * cast<VectorType>(sum.getType()).getNumElements();
+      auto name = builder.getStringAttr("llvm.x86.avx512bf16.dpbf16ps." + std::to_string(bits));
+      return LLVM::CallIntrinsicOp::create(builder, sum.getType(), name,
+                                           ValueRange{sum, asPairs(x), asPairs(y)})
+          .getResult(0);
+    }
     if (isa<FloatType>(element))
       return math::FmaOp::create(builder, x, y, sum);
     return arith::AddIOp::create(builder, arith::MulIOp::create(builder, x, y), sum);
@@ -214,6 +238,8 @@ private:
   Type element;
   KernelShape shape;
   int64_t lanes;
+  /// a and b hold pairs of bfloat16, which count as one element of 32 bits.
+  bool pairs;
   Matrix a, b, c;
   int64_t rows = 0, columns = 0, depth = 0;
 };

@@ -14,7 +14,7 @@ namespace tilewright::cpu {
 
 struct Machine;
 
-std::unique_ptr<mlir::Pass> createPackGemmOperands();
+std::unique_ptr<mlir::Pass> createPackGemmOperands(const Machine& machine);
 std::unique_ptr<mlir::Pass> createPlanScratch();
 std::unique_ptr<mlir::Pass> createLowerCopies();
 std::unique_ptr<mlir::Pass> createLowerGemm(const Machine& machine);
