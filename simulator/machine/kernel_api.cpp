@@ -150,8 +150,12 @@ int64_t systemCycle() {
 
 void printKernel(const char* text) {
   static std::mutex mutex;
-  Agent& a = agent();
-  Inside inside(a);
+  Agent* a = currentAgent();
+  if (!a) { // host code with `using namespace AscendC`
+    fputs(text, stdout);
+    return;
+  }
+  Inside inside(*a);
   std::lock_guard lock(mutex);
   fputs(text, stdout);
   fflush(stdout);
