@@ -131,6 +131,8 @@ private:
   bool pumpRandom(unsigned steps);
   void push(Pipe pipe, Record record);
   bool isMuted(Place place, const char* what, int detail);
+  /// A flag is muted by its line, or both ends of it by event and id.
+  bool isFlagMuted(Place place, const char* what, Pipe from, Pipe to, int32_t id);
   void checkGlobal(const Access& access, uint32_t site);
   void checkLocal(const Access& access, uint32_t site);
   void leave();

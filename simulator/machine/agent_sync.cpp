@@ -30,6 +30,15 @@ bool Agent::isMuted(Place place, const char* what, int detail) {
   return group.sites().isMuted(place, what, detail);
 }
 
+bool Agent::isFlagMuted(Place place, const char* what, Pipe from, Pipe to, int32_t id) {
+  if (!group.sites().isCounting())
+    return false;
+  auto event = static_cast<int>(from) * static_cast<int>(numPipes) + static_cast<int>(to);
+  bool pair = isMuted(Place{pipeShort[static_cast<unsigned>(from)], 0},
+                      pipeShort[static_cast<unsigned>(to)], id);
+  return isMuted(place, what, event * static_cast<int>(numEventIds) + id) || pair;
+}
+
 bool Agent::validEvent(Pipe from, Pipe to, int32_t id, Place place, const char* what) {
   if (id < 0 || id >= static_cast<int32_t>(numEventIds))
     fail(std::string(what) + " has event id " + std::to_string(id) + ", but ids go from 0 to 7",
@@ -45,7 +54,7 @@ bool Agent::validEvent(Pipe from, Pipe to, int32_t id, Place place, const char* 
 
 void Agent::setFlag(Pipe from, Pipe to, int32_t id, Place place) {
   lastPlace = place;
-  if (!validEvent(from, to, id, place, "SetFlag") || isMuted(place, "SetFlag", id))
+  if (!validEvent(from, to, id, place, "SetFlag") || isFlagMuted(place, "SetFlag", from, to, id))
     return;
   uint32_t site = hazards.siteOf(place, "SetFlag");
   SyncInstr instr{SyncKind::SetFlag, from, to, static_cast<uint8_t>(id), 0};
@@ -68,7 +77,7 @@ void Agent::setFlag(Pipe from, Pipe to, int32_t id, Place place) {
 
 void Agent::waitFlag(Pipe from, Pipe to, int32_t id, Place place) {
   lastPlace = place;
-  if (!validEvent(from, to, id, place, "WaitFlag") || isMuted(place, "WaitFlag", id))
+  if (!validEvent(from, to, id, place, "WaitFlag") || isFlagMuted(place, "WaitFlag", from, to, id))
     return;
   uint32_t site = hazards.siteOf(place, "WaitFlag");
   SyncInstr instr{SyncKind::WaitFlag, from, to, static_cast<uint8_t>(id), 0};

@@ -31,6 +31,9 @@ public:
                       std::to_string(detail));
     return it->second == muted;
   }
+  bool isCounting() const {
+    return counting;
+  }
   const std::vector<std::string>& all() const {
     return names;
   }

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the host says about kernels that are wrong: one fault each. None may end the program.
+#include "kernel_operator.h"
+
+#include "simulator/ascendc/device_buffer.h"
+
+#include <chrono>
+#include <gtest/gtest.h>
+
+using namespace AscendC;
+using namespace tilewright::ascend::testing;
+
+enum class Fault : int {
+  none,
+  pastUb,
+  pastTensor,
+  misalignedSource,
+  pastGm,
+  noGm,
+  neverWritten,
+  padding,
+  setTwice,
+  setOnly,
+  waitOnly,
+  wrongEvent,
+  mask,
+  halfBlocks,
+  tooManyBytes,
+  freeTwice,
+  dequeueEmpty,
+  allBuffersUsed,
+  noInitBuffer,
+  scalarRead,
+  partOverlap,
+  compareCount,
+  wrongType,
+  crossFlagInVectorKernel,
+  endlessLoop,
+  endlessCalls,
+  nullPointer,
+  wildPointer,
+  stackOverflow,
+  divideByZero,
+  assertion,
+  eventId,
+  partialBarrier,
+  hugeCopy,
+  gatherOffset,
+};
+
+volatile int always = 1;
+volatile int zero = 0;
+inline int recurse(int depth) {
+  volatile char room[1024];
+  room[0] = static_cast<char>(depth);
+  return depth ? recurse(depth + 1) + room[0] : 0;
+}
+
+template <Fault fault> __global__ __aicore__ void faulty(GM_ADDR x) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  GlobalTensor<float> gm;
+  gm.SetGlobalBuffer((__gm__ float*)x);
+  LocalTensor<float> a(TPosition::VECCALC, 0, 256), b(TPosition::VECCALC, 1024, 256);
+  Duplicate(a, 1.0f, 256);
+  Duplicate(b, 2.0f, 256);
+  PipeBarrier<PIPE_ALL>();
+  if constexpr (fault == Fault::pastUb)
+    Adds(LocalTensor<float>(TPosition::VECCALC, 196352, 256), a, 1.0f, 256);
+  if constexpr (fault == Fault::pastTensor)
+    Adds(b[128], a, 1.0f, 256);
+  if constexpr (fault == Fault::misalignedSource)
+    Adds(b, a[1], 1.0f, 64);
+  if constexpr (fault == Fault::pastGm)
+    DataCopy(a, gm[240], 32);
+  if constexpr (fault == Fault::noGm) {
+    gm.SetGlobalBuffer((__gm__ float*)0x1000);
+    DataCopy(a, gm, 32);
+  }
+  if constexpr (fault == Fault::neverWritten)
+    Adds(a, LocalTensor<float>(TPosition::VECCALC, 4096, 64), 1.0f, 64);
+  if constexpr (fault == Fault::padding) {
+    LocalTensor<float> c(TPosition::VECCALC, 4096, 8);
+    DataCopyPad(c, gm, DataCopyExtParams(1, 20, 0, 0, 0), DataCopyPadExtParams<float>());
+    PipeBarrier<PIPE_ALL>();
+    Adds(a, c, 1.0f, 8);
+  }
+  if constexpr (fault == Fault::setTwice) {
+    SetFlag<HardEvent::MTE2_V>(1);
+    SetFlag<HardEvent::MTE2_V>(1);
+    WaitFlag<HardEvent::MTE2_V>(1);
+    WaitFlag<HardEvent::MTE2_V>(1);
+  }
+  if constexpr (fault == Fault::setOnly)
+    SetFlag<HardEvent::MTE2_V>(1);
+  if constexpr (fault == Fault::waitOnly) {
+    WaitFlag<HardEvent::MTE2_V>(1);
+    Adds(b, a, 1.0f, 64);
+  }
+  if constexpr (fault == Fault::wrongEvent)
+    SetFlag<HardEvent::M_V>(0);
+  if constexpr (fault == Fault::mask)
+    Adds(b, a, 1.0f, 65, 1, {1, 1, 8, 8});
+  if constexpr (fault == Fault::halfBlocks)
+    DataCopy(a, gm, 12);
+  if constexpr (fault == Fault::tooManyBytes) {
+    TPipe pipe;
+    TBuf<TPosition::VECCALC> buffer, other;
+    pipe.InitBuffer(buffer, 150 * 1024);
+    pipe.InitBuffer(other, 50 * 1024);
+  }
+  if constexpr (fault == Fault::freeTwice || fault == Fault::dequeueEmpty ||
+                fault == Fault::allBuffersUsed || fault == Fault::noInitBuffer) {
+    TPipe pipe;
+    TQue<TPosition::VECIN, 1> queue;
+    if (fault != Fault::noInitBuffer)
+      pipe.InitBuffer(queue, 1, 1024);
+    if (fault == Fault::dequeueEmpty)
+      queue.template DeQue<float>();
+    auto t = queue.template AllocTensor<float>();
+    if (fault == Fault::allBuffersUsed)
+      queue.template AllocTensor<float>();
+    queue.FreeTensor(t);
+    queue.FreeTensor(t);
+  }
+  if constexpr (fault == Fault::scalarRead) {
+    Adds(b, a, 1.0f, 64);
+    a.SetValue(0, b.GetValue(3));
+  }
+  if constexpr (fault == Fault::partOverlap)
+    Adds(a[8], a, 1.0f, 64);
+  if constexpr (fault == Fault::compareCount)
+    Compare(b.ReinterpretCast<uint8_t>(), a, a, CMPMODE::LT, 100);
+  if constexpr (fault == Fault::wrongType)
+    Cast(b.ReinterpretCast<bfloat16_t>(), a.ReinterpretCast<half>(), RoundMode::CAST_NONE, 64);
+  if constexpr (fault == Fault::crossFlagInVectorKernel)
+    CrossCoreSetFlag<0, PIPE_MTE3>(0);
+  if constexpr (fault == Fault::endlessLoop)
+    while (always) {
+    }
+  if constexpr (fault == Fault::endlessCalls)
+    while (always)
+      Adds(b, b, 1.0f, 64);
+  if constexpr (fault == Fault::nullPointer)
+    *(volatile int*)nullptr = 1;
+  if constexpr (fault == Fault::wildPointer)
+    *(volatile int*)0x6EAD0000BEE0 = 1;
+  if constexpr (fault == Fault::stackOverflow)
+    always = recurse(1);
+  if constexpr (fault == Fault::divideByZero)
+    always = 5 / zero;
+  if constexpr (fault == Fault::assertion)
+    ascendc_assert(a.GetSize() == 1);
+  if constexpr (fault == Fault::eventId)
+    SetFlag<HardEvent::MTE2_V>(99);
+  if constexpr (fault == Fault::hugeCopy)
+    DataCopy(a, gm, 0xFFFFFFF8u);
+  if constexpr (fault == Fault::gatherOffset)
+    Gather(b, a, a.ReinterpretCast<uint32_t>(), 0, 64);
+}
+
+template <Fault fault> std::string messageOf(double limit = 60) {
+  catchLaunches();
+  nextOptions() = {};
+  nextOptions().timeLimitSeconds = limit;
+  DeviceBuffer<float> x(256);
+  faulty<fault><<<1, nullptr, nullptr>>>(x.gm());
+  return allFindings();
+}
+
+#define EXPECT_MESSAGE(fault, part)                                                                \
+  do {                                                                                             \
+    std::string text = messageOf<Fault::fault>();                                                  \
+    EXPECT_NE(text.find(part), std::string::npos) << #fault << ": " << text;                       \
+    EXPECT_NE(text.find("checks_test.cpp:"), std::string::npos) << text;                           \
+  } while (0)
+
+TEST(Checks, RightKernelSaysNothing) {
+  EXPECT_EQ(messageOf<Fault::none>(), "");
+}
+
+TEST(Checks, Memory) {
+  EXPECT_MESSAGE(pastUb, "Adds writes UB bytes 196352 to 197375, but UB has 196608 bytes "
+                         "[ErrorWrite2] (vector core 0)");
+  EXPECT_EQ(lastReport().status, 507035);
+  EXPECT_MESSAGE(pastTensor, "Adds: writes up to UB byte 2559, but the tensor ends at byte 2047");
+  EXPECT_MESSAGE(misalignedSource, "Adds: src0 starts at UB byte 4, which is no multiple of 32 "
+                                   "[ErrorRead4]");
+  EXPECT_MESSAGE(pastGm, "DataCopy reads GM bytes 960 to 1087 of an allocation of 1024 bytes");
+  EXPECT_MESSAGE(noGm, "DataCopy reads GM at 0x1000, which belongs to no allocation");
+  EXPECT_MESSAGE(neverWritten, "Adds on PIPE_V reads UB bytes 4096 to 4351, which nothing has "
+                               "written (vector core 0) [ErrorRead2]");
+  EXPECT_MESSAGE(padding, "reads UB bytes 4116 to 4127, which are padding without a value");
+  EXPECT_MESSAGE(hugeCopy, "bytes into a tensor of 1024 bytes [ErrorWrite2]");
+  EXPECT_MESSAGE(gatherOffset, "offset 0 is 1065353216, which leads to UB byte");
+}
+
+TEST(Checks, Flags) {
+  EXPECT_MESSAGE(setTwice, "SetFlag sets HardEvent::MTE2_V, event id 1 again before anything "
+                           "waited for it [ErrorSync4]");
+  EXPECT_MESSAGE(setOnly, "SetFlag sets HardEvent::MTE2_V, event id 1, but nothing waits for it");
+  EXPECT_MESSAGE(waitOnly, "deadlock: ");
+  EXPECT_EQ(lastReport().status, 507014);
+  EXPECT_MESSAGE(waitOnly, "PIPE_V stands at this WaitFlag, which waits for HardEvent::MTE2_V, "
+                           "event id 1; nothing sets it");
+  EXPECT_MESSAGE(wrongEvent, "arch 2201 has no event HardEvent::M_V, event id 0");
+  EXPECT_MESSAGE(eventId, "SetFlag has event id 99, but ids go from 0 to 7");
+  EXPECT_MESSAGE(scalarRead, "GetValue on PIPE_S reads UB bytes 1036 to 1039 while Adds on PIPE_V "
+                             "may still be writing them");
+  EXPECT_MESSAGE(scalarRead, "add SetFlag<HardEvent::V_S>(id)");
+  EXPECT_MESSAGE(crossFlagInVectorKernel, "CrossCoreSetFlag needs a mixed kernel");
+}
+
+TEST(Checks, RelaxedOrdersWhatTheCompilerOrders) {
+  catchLaunches();
+  nextOptions() = {};
+  nextOptions().relaxed = true;
+  DeviceBuffer<float> x(256);
+  faulty<Fault::scalarRead><<<1, nullptr, nullptr>>>(x.gm());
+  EXPECT_EQ(allFindings(), "");
+}
+
+TEST(Checks, Parameters) {
+  EXPECT_MESSAGE(mask, "Adds: mask is 65, but a repeat has 64 lanes");
+  EXPECT_MESSAGE(halfBlocks, "DataCopy moves 48 bytes, which is no multiple of 32");
+  EXPECT_MESSAGE(partOverlap, "source and destination overlap in part");
+  EXPECT_MESSAGE(compareCount, "must be a multiple of 256");
+  EXPECT_MESSAGE(wrongType, "arch 2201 has no Cast of half to bfloat16_t");
+}
+
+TEST(Checks, Queues) {
+  EXPECT_MESSAGE(tooManyBytes, "InitBuffer needs 51200 bytes of UB at byte 153600, but UB has "
+                               "196608 bytes [ErrorBuffer3]");
+  EXPECT_MESSAGE(freeTwice, "FreeTensor: the tensor is already free [ErrorFree]");
+  EXPECT_MESSAGE(dequeueEmpty, "DeQue: the queue holds no tensor");
+  EXPECT_MESSAGE(allBuffersUsed, "AllocTensor: all buffers of the queue are in use");
+  EXPECT_MESSAGE(noInitBuffer, "the queue has no buffers; call TPipe::InitBuffer first");
+}
+
+TEST(Checks, HostileKernels) {
+  auto start = std::chrono::steady_clock::now();
+  std::string text = messageOf<Fault::endlessLoop>(0.2);
+  EXPECT_NE(text.find("the kernel ran longer than the time limit"), std::string::npos) << text;
+  EXPECT_EQ(lastReport().status, 507014);
+  text = messageOf<Fault::endlessCalls>(0.2);
+  EXPECT_NE(text.find("the kernel ran longer than the time limit"), std::string::npos) << text;
+  text = messageOf<Fault::nullPointer>();
+  EXPECT_NE(text.find("the kernel's scalar code touched address (nil)"), std::string::npos) << text;
+  EXPECT_EQ(lastReport().status, 507035);
+  text = messageOf<Fault::wildPointer>();
+  EXPECT_NE(text.find("touched address 0x6ead0000bee0"), std::string::npos) << text;
+  text = messageOf<Fault::stackOverflow>();
+  EXPECT_NE(text.find("the kernel's stack overflowed"), std::string::npos) << text;
+  text = messageOf<Fault::divideByZero>();
+  EXPECT_NE(text.find("divided an integer by zero"), std::string::npos) << text;
+  text = messageOf<Fault::assertion>();
+  EXPECT_NE(text.find("assertion failed: a.GetSize() == 1"), std::string::npos) << text;
+  // And the machine still works.
+  EXPECT_EQ(messageOf<Fault::none>(), "");
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
+}
