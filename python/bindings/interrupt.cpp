@@ -7,6 +7,7 @@
 #include <ctime>
 #include <pthread.h>
 #include <sys/syscall.h>
+#include <system_error>
 #include <thread>
 #include <unistd.h>
 
@@ -115,7 +116,11 @@ void wakeWatcher() {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  std::thread(watch).detach();
+  try {
+    std::thread(watch).detach();
+  } catch (const std::system_error&) {
+    isStarted = false; // no thread can be made: this launch goes unwatched
+  }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 

@@ -36,6 +36,14 @@ private:
 
 constexpr size_t usualParams = 8;
 
+bool isFinalizing() {
+#if PY_VERSION_HEX >= 0x030d0000
+  return Py_IsFinalizing() != 0;
+#else
+  return _Py_IsFinalizing() != 0;
+#endif
+}
+
 /// One call, from Python's arguments to its result.
 class Call {
 public:
@@ -260,6 +268,8 @@ private:
   }
 
   static void printToPython(TwLaunch*, const char* text, int64_t bytes) {
+    if (isFinalizing())
+      return; // a daemon thread's kernel at exit: taking the GIL would end the thread midway
     PyGILState_STATE state = PyGILState_Ensure();
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);

@@ -255,6 +255,26 @@ def test_after_fork(load, folder):
     assert run_python(code, str(folder / "forked.so"), manifest) == ["done"]
 
 
+def test_where_no_threads_can_be_made(load, folder):
+    params = [tensor("counts", [2000], "int64")]
+    load("forked", COUNT + "for (volatile int i = 0; i < 1000; ++i) ;", params, "2000, 1, 1")
+    code = """
+    import resource, sys
+    import numpy as np
+    from tilewright import _runtime
+    _runtime.set_num_threads(8)
+    kernel = _runtime.Kernel(sys.argv[1], sys.argv[2])
+    counts = np.zeros(2000, np.int64)
+    with open("/proc/self/statm") as sizes:
+        used = int(sizes.read().split()[0]) * resource.getpagesize()
+    stack = 2 << 20  # too little for the stack of a thread
+    resource.setrlimit(resource.RLIMIT_AS, (used + stack, resource.RLIM_INFINITY))
+    kernel(counts)
+    print((counts == 1).all())
+    """
+    assert run_python(code, str(folder / "forked.so"), manifest_of("forked", params)) == ["True"]
+
+
 ENDLESS = "for (;;) if (launch->stop) launch->leave(launch);"
 INTERRUPTED = """
 import os, signal, sys, threading, time

@@ -83,8 +83,12 @@ public:
     if (total == 1 || threads == 1 || (guess > 0 && guess * total < wakeNanoseconds))
       work(/*mayGiveUp=*/threads > 1);
     if (next.load(std::memory_order_relaxed) < total && !launch.stop && threads > 1) {
-      auto team = Threads::get();
-      team->run(threads, [this] { work(false); });
+      try {
+        auto team = Threads::get();
+        team->run(threads, [this] { work(false); });
+      } catch (const std::exception&) { // no more threads can be made
+        work(false);
+      }
     } else if (next.load(std::memory_order_relaxed) < total && !launch.stop) {
       work(false);
     }
@@ -180,7 +184,7 @@ void printToStandardOutput(TwLaunch*, const char* text, int64_t bytes) {
 } // namespace
 
 LaunchResult runBlocks(const CpuKernel& kernel, const uint64_t* slots, TwLaunch& launch,
-                       const LaunchOptions& options) {
+                       const LaunchOptions& options) noexcept {
   static const bool prepared = [] {
     pthread_atfork(nullptr, nullptr, [] { isForkedChild = true; });
     catchFaults();

@@ -33,10 +33,10 @@ struct LaunchResult {
 };
 
 /// Runs all blocks and waits for them. `launch` lives as long as anyone may set its `stop`; its
-/// other fields are filled here. Callable from several threads at once. After fork(), in the child,
-/// it runs on one thread.
+/// other fields are filled here. Callable from several threads at once. Where no threads can be
+/// made, and after fork() in the child, all blocks run on the caller's thread.
 LaunchResult runBlocks(const CpuKernel& kernel, const uint64_t* slots, TwLaunch& launch,
-                       const LaunchOptions& options = {});
+                       const LaunchOptions& options = {}) noexcept;
 
 /// `count` threads from now on, including the caller's; 0: as many as the process may use cores.
 void setThreadCount(int count);
