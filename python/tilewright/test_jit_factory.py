@@ -194,13 +194,17 @@ def test_targets():
         tilewright.jit(gemm.function, target="cuda").compile(8, 8, 8)
     with pytest.raises(ValueError, match="there is no target 'gpu'"):
         tilewright.compile(gemm.get_tir(8, 8, 8), target="gpu")
-    with pytest.raises(UnsupportedError, match="workspace_idx needs the ascend target"):
+    with pytest.raises(
+        UnsupportedError, match="workspace_idx needs the ascend target, which is not supported yet"
+    ):
         tilewright.jit(workspace_idx=[1])
+    with pytest.raises(TypeError, match=r"jit\(\) got an unexpected keyword argument 'outidx'"):
+        tilewright.jit(outidx=[1])
     with pytest.raises(ValueError, match="pass config 'x' has the value"):
         tilewright.compile(gemm.get_tir(8, 8, 8), pass_configs={"x": object()})
-    with pytest.raises(TypeError, match="must give a kernel"):
+    with pytest.raises(TypeError, match=r"must give a kernel \(@T.prim_func\) but gave int"):
         tilewright.jit(lambda: 3).get_tir()
-    with pytest.raises(TypeError, match=r"expected a kernel \(@T.prim_func\)"):
+    with pytest.raises(TypeError, match=r"expected a kernel \(@T.prim_func\) but got JITFunction"):
         tilewright.compile(gemm)  # type: ignore[arg-type]
 
 

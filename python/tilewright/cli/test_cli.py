@@ -86,8 +86,8 @@ def test_run(command, tmp_path):
     )
     assert command("run", "script.py", "a", "-b").stdout == "['a', '-b'] 7 False\n"
     command("run", "script.py", "--fail", code=5)
-    assert "no file 'gone.py'" in command("run", "gone.py", code=2).stderr
-    assert "name a script" in command("run", code=2).stderr
+    assert "there is no file 'gone.py'" in command("run", "gone.py", code=2).stderr
+    assert "name a script, or a module with -m" in command("run", code=2).stderr
     assert "no target 'x'" in command("run", "--target", "x", "script.py", code=2).stderr
     text = command("run", "--target", "cuda", "script.py", code=2).stderr
     assert "target 'cuda' is not supported yet" in text and "Traceback" not in text
@@ -121,10 +121,15 @@ def test_wrong_commands(command):
     def message(*arguments):
         return command("inspect", *arguments, code=2).stderr
 
-    assert "choose a kernel of 'kernels.py'" in message("kernels.py")
+    assert "there is no file 'gone.py'" in message("gone.py")
+    assert "choose a kernel of 'kernels.py' with --kernel; it has: double, other" in message(
+        "kernels.py"
+    )
     assert "has no kernel 'x'; it has: double, other" in message("kernels.py", "-k", "x")
     assert "needs arguments: --args N=..." in message("kernels.py", "-k", "double")
-    assert "takes no --args" in message("kernels.py", "-k", "other", "--args", "N=1")
+    assert "takes no --args: it is no factory" in message(
+        "kernels.py", "-k", "other", "--args", "N=1"
+    )
     assert "is not of the form NAME=VALUE" in message("kernels.py", "-k", "double", "--args", "N")
     text = command("inspect", "wrong.py", code=1).stderr
     assert "wrong.py:7:9: error: buffer 'A' has 1 dimension" in text

@@ -275,7 +275,3 @@ syncthreads = sync_threads
 def loop_break() -> None:
     """Leaves the innermost loop."""
     current().builder.break_loop()
-
-
-def transpose(src: Any, dst: Any) -> None:
-    raise unsupported("T.transpose is not supported yet; use T.Parallel")

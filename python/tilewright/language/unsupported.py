@@ -5,7 +5,7 @@ Using one is an "unsupported" error with its place; any other name is an unknown
 """
 
 _NAMES = """
-ClusterKernel CUDASourceCodeKernel WarpSpecialize ws Persistent Scope tile alloc_barrier
+transpose ClusterKernel CUDASourceCodeKernel WarpSpecialize ws Persistent Scope tile alloc_barrier
 alloc_cluster_barrier alloc_tmem deallocate_tmem alloc_reducer alloc_descriptor alloc_wgmma_desc
 alloc_tcgen05_smem_desc alloc_tcgen05_instr_desc alloc_L1 alloc_L0A alloc_L0B alloc_L0C alloc_ub
 allocate make_tensor make_tensor_from_addr match_buffer async_copy tma_copy copy_cluster
