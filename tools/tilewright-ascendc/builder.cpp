@@ -130,6 +130,20 @@ std::vector<std::string> Builder::passFlags(Pass pass) const {
   return flags;
 }
 
+/// What every kernel's translation unit includes. Written once: a precompiled header is refused if
+/// its source is newer, so of several processes only the first may write it.
+static void writePrefix(const fs::path& path) {
+  const fs::path mine = path.string() + "." + std::to_string(getpid());
+  std::ofstream(mine)
+      << "#include <algorithm>\n#include <cmath>\n#include <cstdint>\n#include <cstdio>\n"
+         "#include <cstdlib>\n#include <cstring>\n#include <fstream>\n#include <iostream>\n"
+         "#include <memory>\n#include <string>\n#include <vector>\n"
+         "#include \"kernel_operator.h\"\n#include \"acl/acl.h\"\n";
+  std::error_code error;
+  fs::create_hard_link(mine, path, error); // fails if the path exists, which is as good
+  fs::remove(mine, error);
+}
+
 bool Builder::preparePrecompiled() {
   if (options.noPch)
     return true;
@@ -161,11 +175,7 @@ bool Builder::preparePrecompiled() {
       continue;
     std::error_code error;
     fs::create_directories(folder, error);
-    std::ofstream(folder / "prefix.h")
-        << "#include <algorithm>\n#include <cmath>\n#include <cstdint>\n#include <cstdio>\n"
-           "#include <cstdlib>\n#include <cstring>\n#include <fstream>\n#include <iostream>\n"
-           "#include <memory>\n#include <string>\n#include <vector>\n"
-           "#include \"kernel_operator.h\"\n#include \"acl/acl.h\"\n";
+    writePrefix(folder / "prefix.h");
     fs::path temporary = result.string() + "." + std::to_string(getpid());
     Command c = {compiler, "-x", "c++-header"};
     auto flags = passFlags(pass);
