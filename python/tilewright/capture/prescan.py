@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import types
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ..errors import Diagnostic
@@ -52,7 +53,8 @@ class Prescan:
 
     def run(self) -> list[Diagnostic]:
         node = self.source.node
-        self._function(node.args, node.body, frozenset())
+        with suppress(RecursionError):  # the trace says where
+            self._function(node.args, node.body, frozenset())
         return self.found
 
     def _report(self, node: ast.AST, kind: str, message: str) -> None:
