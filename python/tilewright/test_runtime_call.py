@@ -14,6 +14,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tilewright import _runtime
 from tilewright.kernel_fixtures import build_library, manifest_of, scalar, symbol_dim, tensor
@@ -149,6 +151,44 @@ def test_symbols_are_solved_from_linear_equations(nothing):
         "nothing: symbol 'k' can't be found from the shapes and strides of the arguments given"
     )
     expect(ValueError, message, kernel, torch.ones(1, 0), torch.ones(5), torch.ones(5))
+
+
+@given(st.data())
+@settings(deadline=None, max_examples=200)
+def test_any_linear_shapes(nothing, data):
+    """Shapes made from values of the symbols are accepted; one dim changed is not, unless the
+    symbols may have other values."""
+    values = data.draw(st.lists(st.integers(0, 5), min_size=1, max_size=3))
+    coefficients = st.lists(st.integers(0, 3), min_size=len(values), max_size=len(values))
+    expressions = [([int(i == s) for i in range(len(values))], 0) for s in range(len(values))]
+    expressions += data.draw(st.lists(st.tuples(coefficients, st.integers(0, 2)), max_size=4))
+    expressions = data.draw(st.permutations(expressions))
+    dims = [
+        {"const": constant, "terms": [[c, s] for s, c in enumerate(row) if c]}
+        for row, constant in expressions
+    ]
+    sizes = [
+        constant + sum(c * value for c, value in zip(row, values, strict=True))
+        for row, constant in expressions
+    ]
+    params = [tensor(f"t{i}", [dim], "int8") for i, dim in enumerate(dims)]
+    kernel = nothing(params, [f"s{i}" for i in range(len(values))])
+    kernel(*[np.zeros(size, np.int8) for size in sizes])
+    changed = data.draw(st.integers(0, len(sizes) - 1))
+    sizes[changed] += data.draw(st.integers(1, 3))
+    # Every symbol is the size of a tensor, so the sizes are right for those values or for none.
+    known = {row.index(1): size for (row, constant), size in zip(expressions, sizes, strict=True)
+             if sum(row) == 1 and constant == 0}  # fmt: skip
+    right = all(
+        size == constant + sum(c * known[s] for s, c in enumerate(row))
+        for (row, constant), size in zip(expressions, sizes, strict=True)
+    )
+    arguments = [np.zeros(size, np.int8) for size in sizes]
+    if right:
+        kernel(*arguments)
+    else:
+        with pytest.raises(ValueError, match="^nothing: argument [0-9]+ 't[0-9]+' has "):
+            kernel(*arguments)
 
 
 def test_unfindable_symbol_is_refused_when_loading(nothing):
