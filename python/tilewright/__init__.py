@@ -32,7 +32,7 @@ _HOMES = {
     "set_num_threads": "_runtime",
     "get_num_threads": "_runtime",
 }
-_MODULES = ("language", "errors", "profiler", "cache")
+_MODULES = ("language", "errors", "profiler", "cache", "testing")
 _PLANNED = ("autotune", "lower", "Layout", "Fragment", "tvm", "carver", "autotuner", "transform")
 
 

@@ -28,6 +28,7 @@ from ..language.values import (
     unsupported,
 )
 from .expressions import CallFailed, ExpressionEvaluator, Reference
+from .prescan import is_unsupported_construct
 from .scopes import Binding, Escaped, Frame, Scope
 from .tracer import plain_text
 
@@ -92,9 +93,11 @@ class Interpreter(ExpressionEvaluator):
         method = getattr(self, "exec_" + type(node).__name__, None)
         depth = len(self.tracer.frames)
         try:
-            if method is None:
-                raise PoisonUsed  # reported by the prescan
             self.mark(node)
+            if method is None:
+                if is_unsupported_construct(node):
+                    raise PoisonUsed  # reported by the prescan
+                raise unsupported(f"{type(node).__name__.lower()} can't be captured in a kernel")
             signal = method(node)
             if isinstance(signal, RunTimeContext):
                 opened.append((signal, self.enter_context(signal, node)))
@@ -128,6 +131,7 @@ class Interpreter(ExpressionEvaluator):
 
     def _poison(self, node: ast.stmt) -> None:
         """Binds all names that the failed statement would have bound."""
+        self.tracer.has_poison = True
         for child in ast.walk(node):
             if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store):
                 binding = self.scope.names.get(child.id)

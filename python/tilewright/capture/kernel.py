@@ -117,6 +117,8 @@ def finish(
     """Ends a trace: the kernel, or all its errors."""
     name = source.node.name
     module = None
+    if tracer.has_poison and not tracer.has_errors:
+        tracer.report("a statement failed without a message", "internal")
     if not tracer.has_errors:
         tracer.at(source.header_place())
         module = tracer.builder.finish()

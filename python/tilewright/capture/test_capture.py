@@ -8,7 +8,7 @@ import pytest
 import tilewright.language as T
 from tilewright.capture import recording_compiler
 from tilewright.errors import CompileError, JITNoBuilderError
-from tilewright.language.values import LanguageError
+from tilewright.language.values import LanguageError, PoisonUsed
 
 
 def lines(kernel) -> list[str]:
@@ -845,6 +845,18 @@ def test_no_source():
     exec("@T.prim_func\ndef kernel(A: T.Tensor((8,), 'float32')):\n    pass\n", names)
     with pytest.raises(CompileError, match="the source of kernel 'kernel' can't be read"):
         names["kernel"].capture(recording_compiler)
+
+
+def test_a_failure_without_a_message_is_a_fault_of_ours():
+    @T.prim_func
+    def kernel(A: T.Tensor((8,), "float32")):
+        with T.Kernel(4):
+            fail()
+
+    def fail():
+        raise PoisonUsed
+
+    assert errors(kernel) == ["a statement failed without a message"]
 
 
 def test_layouts_of_source(tmp_path):

@@ -68,6 +68,8 @@ class Tracer:
         self.call_sites: list[tuple[str, Place]] = []
         #: Notes of annotate_*: kept for targets that use them.
         self.hints: dict[str, Any] = {}
+        #: Whether a statement failed; there must be a message of it.
+        self.has_poison = False
         #: Number of lazy choices that are being built.
         self.lazy_depth = 0
         #: The signature of an eager kernel; None in others.
