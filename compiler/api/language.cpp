@@ -41,6 +41,7 @@ private:
 
 std::vector<Index> indicesOf(const std::vector<IndexEntry>& entries) {
   std::vector<Index> indices;
+  indices.reserve(entries.size());
   for (const IndexEntry& entry : entries)
     indices.push_back(entry.start.index());
   return indices;
@@ -179,6 +180,7 @@ Expr infinity(Dtype dtype, Where where) {
 
 std::vector<Index> Shape::indices() const {
   std::vector<Index> all;
+  all.reserve(extents.size());
   for (const Expr& extent : extents)
     all.push_back(extent.index());
   return all;

@@ -127,6 +127,29 @@ TEST(Language, SlicesLoopsAndCasts) {
   EXPECT_THAT(b, ElementsAre(-27, -91, -155, -219)); // -28 + 0.5 and so on, truncated
 }
 
+TEST(Language, ReductionsAndViews) {
+  auto kernel = T::prim_func("softmax_sums", [&] {
+    auto A = T::Tensor("A", {4, 8}, T::float32);
+    auto B = T::Tensor("B", {4}, T::float32);
+    T::Kernel({1}, {.threads = 32}, [&](T::Expr) {
+      auto flat = T::alloc_shared({32}, T::float32, "flat");
+      auto rows = T::view(flat, {4, 8}, T::float32);
+      auto largest = T::alloc_fragment({4}, T::float32, "largest");
+      auto sums = T::alloc_fragment({4, 1}, T::float32, "sums");
+      T::copy(A, rows);
+      T::reduce_max(rows, largest);
+      T::Parallel({4, 8}, [&](T::Expr i, T::Expr j) { rows[{i, j}] -= largest[{i}]; });
+      T::reduce_sum(rows, sums, 1);
+      T::Parallel({4}, [&](T::Expr i) { B[{i}] = sums[{i, 0}]; });
+    });
+  });
+  std::vector<float> a(32), b(4);
+  for (int i = 0; i < 32; ++i)
+    a[i] = float(i);
+  ASSERT_EQ(run(kernel, {{a, {4, 8}}, {b, {4}}}), "");
+  EXPECT_THAT(b, ElementsAre(-28, -28, -28, -28)); // 0 - 7, 1 - 7, ..., 7 - 7
+}
+
 TEST(Language, ErrorsHaveCppPlaces) {
   uint32_t first = 0;
   auto kernel = T::prim_func("wrong", [&] {

@@ -15,7 +15,6 @@ namespace tilewright {
 using builder::BufferRecord;
 using builder::Constant;
 using builder::FrameKind;
-using builder::ValueRecord;
 
 KernelBuilder::KernelBuilder(std::string_view name, Place place)
     : state(std::make_unique<State>(name, std::move(place))) {}

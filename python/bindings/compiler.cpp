@@ -108,8 +108,8 @@ void bindPlaces(nb::module_& module) {
           "__init__",
           [](Diagnostic* self, std::string_view severity, Place place, std::string message,
              std::vector<Note> notes) {
-            new (self)
-                Diagnostic{severityOf(severity), std::move(place), std::move(message), notes};
+            new (self) Diagnostic{severityOf(severity), std::move(place), std::move(message),
+                                  std::move(notes)};
           },
           "severity"_a, "place"_a, "message"_a, "notes"_a = std::vector<Note>{})
       .def_prop_rw(
@@ -211,7 +211,8 @@ void bindMemory(nb::class_<KernelBuilder>& builder) {
           "shape"_a, "dtype"_a, "scope"_a, "name"_a)
       .def(
           "alloc_var",
-          [](KernelBuilder& self, std::string_view dtype, nb::object init, std::string_view name) {
+          [](KernelBuilder& self, std::string_view dtype, const nb::object& init,
+             std::string_view name) {
             std::optional<Value> value;
             if (!init.is_none())
               value = lift(self, init);
@@ -237,54 +238,58 @@ void bindScalars(nb::class_<KernelBuilder>& builder) {
   builder
       .def(
           "constant",
-          [](KernelBuilder& self, nb::object value, std::optional<std::string_view> dtype) {
+          [](KernelBuilder& self, const nb::object& value, std::optional<std::string_view> dtype) {
             return lift(self, value, dtype ? std::optional(dtypeOf(*dtype)) : std::nullopt);
           },
           "value"_a, "dtype"_a = nb::none())
       .def("constant_value", &KernelBuilder::constantValue, "value"_a)
       .def(
           "binary",
-          [](KernelBuilder& self, std::string_view op, nb::object left, nb::object right) {
+          [](KernelBuilder& self, std::string_view op, const nb::object& left,
+             const nb::object& right) {
             return self.binary(op, lift(self, left), lift(self, right));
           },
           "op"_a, "left"_a, "right"_a)
       .def(
           "unary",
-          [](KernelBuilder& self, std::string_view op, nb::object operand) {
+          [](KernelBuilder& self, std::string_view op, const nb::object& operand) {
             return self.unary(op, lift(self, operand));
           },
           "op"_a, "operand"_a)
       .def(
           "cast",
-          [](KernelBuilder& self, nb::object value, std::string_view dtype) {
+          [](KernelBuilder& self, const nb::object& value, std::string_view dtype) {
             return self.cast(lift(self, value), dtypeOf(dtype));
           },
           "value"_a, "dtype"_a)
       .def(
           "reinterpret",
-          [](KernelBuilder& self, nb::object value, std::string_view dtype) {
+          [](KernelBuilder& self, const nb::object& value, std::string_view dtype) {
             return self.reinterpret(lift(self, value), dtypeOf(dtype));
           },
           "value"_a, "dtype"_a)
       .def(
           "select",
-          [](KernelBuilder& self, nb::object condition, nb::object yes, nb::object no) {
+          [](KernelBuilder& self, const nb::object& condition, const nb::object& yes,
+             const nb::object& no) {
             return self.select(lift(self, condition), lift(self, yes), lift(self, no));
           },
           "condition"_a, "when_true"_a, "when_false"_a)
       .def(
           "begin_select",
-          [](KernelBuilder& self, nb::object condition) {
+          [](KernelBuilder& self, const nb::object& condition) {
             self.beginSelect(lift(self, condition));
           },
           "condition"_a)
       .def(
           "else_select",
-          [](KernelBuilder& self, nb::object value) { self.elseSelect(lift(self, value)); },
+          [](KernelBuilder& self, const nb::object& value) { self.elseSelect(lift(self, value)); },
           "when_true"_a)
       .def(
           "end_select",
-          [](KernelBuilder& self, nb::object value) { return self.endSelect(lift(self, value)); },
+          [](KernelBuilder& self, const nb::object& value) {
+            return self.endSelect(lift(self, value));
+          },
           "when_false"_a)
       .def(
           "load",
@@ -294,7 +299,7 @@ void bindScalars(nb::class_<KernelBuilder>& builder) {
           "buffer"_a, "indices"_a)
       .def(
           "store",
-          [](KernelBuilder& self, Buffer buffer, const Indices& indices, nb::object value) {
+          [](KernelBuilder& self, Buffer buffer, const Indices& indices, const nb::object& value) {
             self.store(buffer, indices, lift(self, value));
           },
           "buffer"_a, "indices"_a, "value"_a);
@@ -304,7 +309,7 @@ void bindTiles(nb::class_<KernelBuilder>& builder) {
   builder.def("copy", &KernelBuilder::copy, "source"_a, "target"_a, "attributes"_a = Attributes{})
       .def(
           "fill",
-          [](KernelBuilder& self, const Operand& target, nb::object value) {
+          [](KernelBuilder& self, const Operand& target, const nb::object& value) {
             self.fill(target, lift(self, value));
           },
           "target"_a, "value"_a)
@@ -315,8 +320,8 @@ void bindTiles(nb::class_<KernelBuilder>& builder) {
       .def("scan", &KernelBuilder::scan, "kind"_a, "source"_a, "target"_a, "dim"_a, "reverse"_a)
       .def(
           "atomic",
-          [](KernelBuilder& self, std::string_view kind, const Operand& target, nb::object value,
-             const Attributes& attributes) {
+          [](KernelBuilder& self, std::string_view kind, const Operand& target,
+             const nb::object& value, const Attributes& attributes) {
             return self.atomic(kind, target, lift(self, value), attributes);
           },
           "kind"_a, "target"_a, "value"_a, "attributes"_a = Attributes{})
@@ -334,7 +339,7 @@ void bindTiles(nb::class_<KernelBuilder>& builder) {
           "what"_a.none(), "message"_a)
       .def(
           "device_assert",
-          [](KernelBuilder& self, nb::object condition, std::string_view message) {
+          [](KernelBuilder& self, const nb::object& condition, std::string_view message) {
             self.deviceAssert(lift(self, condition), message);
           },
           "condition"_a, "message"_a)
@@ -356,14 +361,16 @@ void bindControl(nb::class_<KernelBuilder>& builder) {
       .def("end_parallel", &KernelBuilder::endParallel)
       .def(
           "begin_if",
-          [](KernelBuilder& self, nb::object condition) { self.beginIf(lift(self, condition)); },
+          [](KernelBuilder& self, const nb::object& condition) {
+            self.beginIf(lift(self, condition));
+          },
           "condition"_a)
       .def("begin_else", &KernelBuilder::beginElse)
       .def("end_if", &KernelBuilder::endIf)
       .def("begin_while", &KernelBuilder::beginWhile)
       .def(
           "while_condition",
-          [](KernelBuilder& self, nb::object condition) {
+          [](KernelBuilder& self, const nb::object& condition) {
             self.whileCondition(lift(self, condition));
           },
           "condition"_a)
