@@ -46,7 +46,7 @@ struct LaunchRequest {
 };
 
 /// How to run; defaults come from the environment variable TILEWRIGHT_ASCEND (a comma list:
-/// `no-check`, `relaxed`, `threads=2`, `seed=7`, `mute=3`, `time-limit=60`, ...).
+/// `no-check`, `relaxed`, `threads=2`, `seed=7`, `mute=3`, `time-limit=60`, `time`, ...).
 struct LaunchOptions {
   bool check = true;             ///< hazards, initialised reads, flags
   bool relaxed = false;          ///< add the orderings that the vendor's compiler inserts itself
@@ -55,7 +55,12 @@ struct LaunchOptions {
   int64_t mutedSync = -1;        ///< number of the synchronisation that is switched off; -1: none
   double timeLimitSeconds = 120; ///< of host time; then the launch ends with an error
   bool countSyncs = false;       ///< list the synchronisations in the report
-  bool trace = false;            ///< keep records for the timing model
+  bool trace = false;            ///< keep records and estimate the time on the chip
+  bool timeOnly = false;         ///< no effects and no checks: memory keeps its values (trace)
+  bool warmL2 = false;           ///< L2 holds what an earlier launch left, as when profiled (trace)
+  bool printTime = false;        ///< print tables of the estimate on stderr (trace)
+  std::string timeline;          ///< write the estimate as an HTML page to this file (trace)
+  std::string chromeTrace;       ///< write it as a Chrome trace, JSON, to this file (trace)
   std::string chip = "910B2";
 };
 TILEWRIGHT_EXPORT LaunchOptions launchOptionsFromEnvironment();
@@ -74,12 +79,17 @@ struct LaunchReport {
   int32_t status = 0;
   std::vector<Finding> findings;
   std::vector<std::string> syncSites; ///< synchronisations seen, by number (countSyncs)
-  double modelledMicroseconds = 0;    ///< from the timing model; 0 without it
+  double modelledMicroseconds = 0;    ///< of the task, from the timing model; 0 without it
+  double coreMicroseconds = 0;        ///< mean over the cores
+  double pipeMicroseconds[7] =
+      {}; ///< busy time, mean over the cores that use the pipe: S, V, M, MTE1, MTE2, MTE3, FIX
 };
 
 /// Runs a kernel to its end on the calling thread and on worker threads. Prints nothing; never
 /// throws for what the kernel does.
 TILEWRIGHT_EXPORT LaunchReport launch(const LaunchRequest& request, const LaunchOptions& options);
+/// A copy of the report of the launch that ended last in this process.
+TILEWRIGHT_EXPORT LaunchReport lastLaunchReport();
 
 /// Prints the findings on stderr. After an error, the program will end with exit code 66 instead of
 /// its own (TILEWRIGHT_ASCEND_EXIT changes that; 0 keeps the program's own).

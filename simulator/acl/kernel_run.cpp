@@ -26,6 +26,7 @@ TaskOutcome runKernel(const ascend::LaunchRequest& request) {
   static std::mutex oneAtATime;
   std::lock_guard lock(oneAtATime);
   ascend::LaunchReport report = ascend::launch(request, ascend::launchOptionsFromEnvironment());
+  ascend::printFindings(report);
   TaskOutcome outcome;
   if (report.modelledMicroseconds > 0)
     outcome.modelledMs = report.modelledMicroseconds / 1000;

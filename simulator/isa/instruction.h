@@ -54,6 +54,7 @@ struct Operand {
   uint64_t bytes = 0;
   Space space = Space::UB;
   DType type = DType::F32;
+  uint8_t l2Bypass = 0; ///< GM, for the timing model: 1 if reads go past L2, plus 2 if writes do
 };
 
 enum class VectorOp : uint8_t {

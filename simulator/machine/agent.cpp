@@ -233,6 +233,10 @@ void Agent::push(Pipe pipe, Record record) {
 }
 
 template <class Instr> void Agent::execute(Pipe pipe, const Instr& instr, uint32_t site) {
+  if (options.timeOnly) {
+    trace.push_back(traceOf(instr, pipe, site));
+    return;
+  }
   accesses.count = 0;
   std::string wrong = isa::inspect(instr, accesses, context);
   if (!wrong.empty())

@@ -3,6 +3,7 @@
 #include "simulator/machine/core_group.h"
 #include "simulator/machine/guard.h"
 #include "simulator/machine/sync_sites.h"
+#include "simulator/machine/time_launch.h"
 #include "simulator/sync/global_hazards.h"
 
 #include <algorithm>
@@ -288,8 +289,13 @@ LaunchReport Machine::gather() {
       result.status = item.sentence.rfind("deadlock", 0) == 0 ? 507014 : 507015;
   }
   result.syncSites = sites.all();
+  if (options.trace && !result.status)
+    timeLaunch(agents, options, result);
   return result;
 }
+
+std::mutex lastReportMutex;
+LaunchReport lastReport;
 
 } // namespace
 
@@ -308,7 +314,15 @@ LaunchReport launch(const LaunchRequest& request, const LaunchOptions& options) 
                   " blocks, but a launch has 1 to 65535");
   if (currentAgent())
     return refuse("a kernel was launched from inside a kernel");
-  return Machine(request, options).run();
+  LaunchReport report = Machine(request, options).run();
+  std::lock_guard lock(lastReportMutex);
+  lastReport = report;
+  return report;
+}
+
+LaunchReport lastLaunchReport() {
+  std::lock_guard lock(lastReportMutex);
+  return lastReport;
 }
 
 } // namespace tilewright::ascend

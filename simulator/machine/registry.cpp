@@ -117,7 +117,19 @@ LaunchOptions launchOptionsFromEnvironment() {
       options.timeLimitSeconds = strtod(value.c_str(), nullptr);
     else if (name == "trace")
       options.trace = true;
-    else if (name == "chip")
+    else if (name == "time")
+      options.trace = options.printTime = true;
+    else if (name == "warm-l2")
+      options.warmL2 = true;
+    else if (name == "time-only")
+      options.trace = options.timeOnly = true;
+    else if (name == "timeline") {
+      options.timeline = value;
+      options.trace = true;
+    } else if (name == "chrome-trace") {
+      options.chromeTrace = value;
+      options.trace = true;
+    } else if (name == "chip")
       options.chip = value;
     else if (!name.empty())
       fprintf(stderr, "warning: TILEWRIGHT_ASCEND has an unknown option '%s'\n", name.c_str());

@@ -34,6 +34,7 @@ TraceEvent traceOf(const CopyInstr& i, Pipe pipe, uint32_t site) {
                 ? i.count * i.length
                 : uint64_t{i.ndNum} * i.nValue * i.dValue * bytesOf(i.src.type);
   e.address = i.src.space == Space::GM ? i.src.address : i.dst.address;
+  e.mode = i.src.space == Space::GM ? i.src.l2Bypass & 1 : i.dst.l2Bypass >> 1;
   return e;
 }
 

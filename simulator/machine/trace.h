@@ -32,7 +32,7 @@ struct TraceEvent {
   Pipe other = Pipe::S; ///< SetFlag: who waits; WaitFlag: who sets
   uint8_t op = 0;       ///< VectorOp, CopyKind or CubeOp
   uint8_t id = 0;       ///< event id or cross-core flag
-  uint8_t mode = 0;     ///< CrossSet: mode
+  uint8_t mode = 0;     ///< CrossSet: mode; Copy: 1 if it goes past L2
   DType type = DType::F32;
   Space from = Space::GM, to = Space::GM;
   uint32_t site = 0;       ///< index into the core's sites

@@ -24,8 +24,9 @@ std::string flagName(Pipe from, Pipe to, uint8_t id) {
 } // namespace
 
 TimingEngine::TimingEngine(const std::vector<TimedCore>& cores, const chips::AscendChip& chip,
-                           const chips::AscendTiming& timing)
-    : inputs(cores), timing(timing), memory(chip, timing), states(cores.size()) {
+                           const chips::AscendTiming& timing, bool startsWarm)
+    : inputs(cores), startsWarm(startsWarm), timing(timing), memory(chip, timing),
+      states(cores.size()) {
   report.chip = chip.name;
   report.clockMHz = chip.clockMHz;
   report.cores.resize(cores.size());
@@ -43,6 +44,8 @@ TimingReport TimingEngine::run() {
       pipe.idleSince = timing.coreStartCycles;
     wake(timing.coreStartCycles, core, Pipe::S);
   }
+  if (startsWarm)
+    warmL2();
   std::vector<Flow> ended;
   for (;;) {
     double change = memory.nextChange();
@@ -67,6 +70,20 @@ TimingReport TimingEngine::run() {
   }
   finish();
   return std::move(report);
+}
+
+void TimingEngine::warmL2() {
+  size_t longest = 0;
+  for (const TimedCore& core : inputs)
+    longest = std::max(longest, core.trace->size());
+  for (size_t i = 0; i < longest; ++i)
+    for (const TimedCore& core : inputs) {
+      if (i >= core.trace->size() || !isTransfer((*core.trace)[i]))
+        continue;
+      const TraceEvent& event = (*core.trace)[i];
+      if (event.mode == 0 || event.kind != TraceKind::Copy)
+        memory.write(event.address, event.bytes);
+    }
 }
 
 // --- the scalar unit ------------------------------------------------------------------------
@@ -283,11 +300,16 @@ void TimingEngine::startData(uint32_t core, Pipe pipe) {
     return;
   first.dataRuns = true;
   Flow flow;
-  flow.kind = event.from == Space::GM
-                  ? (memory.isHit(event.address, event.bytes) ? FlowKind::Hit : FlowKind::Miss)
-                  : FlowKind::Write;
-  if (flow.kind == FlowKind::Write)
-    memory.isHit(event.address, event.bytes); // what is written is in L2
+  bool bypassesL2 = event.kind == TraceKind::Copy && event.mode == 1;
+  if (event.from == Space::GM) {
+    flow.kind =
+        memory.read(event.address, event.bytes, bypassesL2) ? FlowKind::Hit : FlowKind::Miss;
+  } else if (bypassesL2) {
+    flow.kind = FlowKind::Miss; // shares HBM with reads
+  } else {
+    flow.kind = FlowKind::Write;
+    memory.write(event.address, event.bytes);
+  }
   flow.bytesLeft = std::max(first.bytes, 1.0);
   flow.limit = limit.bytesPerCycle;
   flow.core = core;
@@ -495,8 +517,8 @@ double TimingReport::coreMicroseconds() const {
 }
 
 TimingReport estimateTime(const std::vector<TimedCore>& cores, const chips::AscendChip& chip,
-                          const chips::AscendTiming& timing) {
-  return TimingEngine(cores, chip, timing).run();
+                          const chips::AscendTiming& timing, bool startsWarm) {
+  return TimingEngine(cores, chip, timing, startsWarm).run();
 }
 
 } // namespace tilewright::ascend

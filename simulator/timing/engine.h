@@ -14,7 +14,7 @@ namespace tilewright::ascend {
 class TimingEngine {
 public:
   TimingEngine(const std::vector<TimedCore>& cores, const chips::AscendChip& chip,
-               const chips::AscendTiming& timing);
+               const chips::AscendTiming& timing, bool startsWarm);
   TimingReport run();
 
 private:
@@ -79,6 +79,8 @@ private:
     return (*inputs[core].trace)[index];
   }
   void wake(double time, uint32_t core, Pipe pipe, bool endsOperation = false);
+  /// Puts into L2 what an earlier launch of the same kernel would have left there.
+  void warmL2();
   void stepScalar(uint32_t core);
   /// True if the scalar unit got past its event; else it waits.
   bool issueNext(uint32_t core, const TraceEvent& event);
@@ -100,6 +102,7 @@ private:
   std::string describeStuck() const;
 
   const std::vector<TimedCore>& inputs;
+  const bool startsWarm;
   const chips::AscendTiming& timing;
   SharedMemory memory;
   TimingReport report;

@@ -35,10 +35,22 @@ bool L2Directory::use(uint64_t address, uint64_t bytes) {
   return isThere;
 }
 
+bool L2Directory::holds(uint64_t address, uint64_t bytes) const {
+  auto found = parts.find(address);
+  return found != parts.end() && found->second->bytes >= bytes;
+}
+
+bool SharedMemory::read(uint64_t address, uint64_t bytes, bool bypassesL2) {
+  if (bypassesL2)
+    return directory.holds(address, bytes);
+  dirtyLimit = dirtyShare * l2Bytes; // what streams through L2 pushes out what was written
+  return directory.use(address, bytes);
+}
+
 SharedMemory::SharedMemory(const chips::AscendChip& chip, const chips::AscendTiming& timing)
     : memoryRate(timing.memoryBytesPerSecond / (chip.clockMHz * 1e6)),
-      l2Rate(timing.l2BytesPerSecond / (chip.clockMHz * 1e6)),
-      dirtyLimit(timing.dirtyShare * double(chip.l2Bytes)), directory(chip.l2Bytes) {}
+      l2Rate(timing.l2BytesPerSecond / (chip.clockMHz * 1e6)), dirtyShare(timing.dirtyShare),
+      l2Bytes(double(chip.l2Bytes)), dirtyLimit(l2Bytes), directory(chip.l2Bytes) {}
 
 void SharedMemory::start(const Flow& flow) {
   flows.push_back(flow);

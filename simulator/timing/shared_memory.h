@@ -33,6 +33,7 @@ public:
   explicit L2Directory(uint64_t capacity) : capacity(capacity) {}
   /// Notes the use; true if the part was there.
   bool use(uint64_t address, uint64_t bytes);
+  bool holds(uint64_t address, uint64_t bytes) const;
 
 private:
   struct Part {
@@ -50,8 +51,11 @@ class SharedMemory {
 public:
   SharedMemory(const chips::AscendChip& chip, const chips::AscendTiming& timing);
 
-  bool isHit(uint64_t address, uint64_t bytes) {
-    return directory.use(address, bytes);
+  /// Notes a read; true if L2 has it. One that bypasses L2 brings nothing into it.
+  bool read(uint64_t address, uint64_t bytes, bool bypassesL2);
+  /// Notes a write: L2 has it now.
+  void write(uint64_t address, uint64_t bytes) {
+    directory.use(address, bytes);
   }
   void start(const Flow& flow);
   /// When the next flow ends or rates change by themselves; infinity if none flows.
@@ -79,6 +83,8 @@ private:
 
   double memoryRate; ///< bytes per cycle
   double l2Rate;
+  double dirtyShare;
+  double l2Bytes;
   double dirtyLimit; ///< bytes of written data that L2 holds at most
   L2Directory directory;
   std::vector<Flow> flows;

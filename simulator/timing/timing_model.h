@@ -75,8 +75,9 @@ struct TimingReport {
   double coreMicroseconds() const;
 };
 
+/// `startsWarm`: L2 holds what an earlier launch of the same kernel left, as when a profiler repeats it.
 TimingReport estimateTime(const std::vector<TimedCore>& cores, const chips::AscendChip& chip,
-                          const chips::AscendTiming& timing);
+                          const chips::AscendTiming& timing, bool startsWarm = false);
 
 const char* pipeLabel(Pipe pipe);
 const char* spaceLabel(Space space);

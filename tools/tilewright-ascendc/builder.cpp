@@ -159,6 +159,9 @@ bool Builder::preparePrecompiled() {
       if (entry.path().extension() == ".h")
         text += entry.path().string() +
                 std::to_string(entry.last_write_time().time_since_epoch().count());
+  std::error_code missing;
+  auto launchTime = fs::last_write_time(headers.parent_path() / "launch.h", missing);
+  text += std::to_string(launchTime.time_since_epoch().count());
   std::vector<Command> commands;
   std::vector<std::pair<fs::path, fs::path>> fresh;
   for (Pass pass : {Host, Cube, Vector}) {

@@ -187,10 +187,14 @@ public:
   ShapeInfo GetShapeInfo() const {
     return shape;
   }
-  template <CacheRwMode = CacheRwMode::RW> void SetL2CacheHint(CacheMode) {}
-  void SetL2CacheHint(CacheMode) {}
+  /// A hint for the timing model: with CACHE_MODE_DISABLE, a tensor leaves L2 to others.
+  template <CacheRwMode access = CacheRwMode::RW> void SetL2CacheHint(CacheMode mode) {
+    auto directions = static_cast<uint8_t>(access);
+    l2Bypass =
+        mode == CacheMode::CACHE_MODE_DISABLE ? l2Bypass | directions : l2Bypass & ~directions;
+  }
   host::Operand operand() const {
-    return {reinterpret_cast<uint64_t>(pointer), 0, Space::GM, DTypeOf<T>::value};
+    return {reinterpret_cast<uint64_t>(pointer), 0, Space::GM, DTypeOf<T>::value, l2Bypass};
   }
 
 private:
@@ -202,6 +206,7 @@ private:
 
   __gm__ T* pointer = nullptr;
   uint64_t size = 0;
+  uint8_t l2Bypass = 0;
   ShapeInfo shape;
 };
 
