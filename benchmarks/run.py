@@ -24,6 +24,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import profile_rows
+
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 DTYPES = {"f32": "float32", "f16": "float16", "bf16": "bfloat16"}
@@ -44,6 +46,8 @@ class Row:
     peer: str | None = None
     peer_value: float | None = None
     ratio: float | None = None
+    gated: bool | None = None
+    fitted: bool | None = None
 
 
 class Failed(Exception):
@@ -121,7 +125,22 @@ def all_rows(repeats: int) -> dict[str, Callable[[], Row]]:
             rows[name] = lambda name=name, dtype=dtype, size=size: compared(  # type: ignore[misc]
                 name, "GFLOP/s", "torch.matmul", "gemm", dtype, str(size)
             )
+    for name in profile_rows.names():
+        rows[name] = lambda name=name: profiled(name)  # type: ignore[misc]
     return rows
+
+
+def profiled(name: str) -> Row:
+    """A modelled time beside the published one."""
+    try:
+        answer = profile_rows.answers()[name]
+    except (OSError, subprocess.SubprocessError) as problem:
+        raise Failed(str(problem)) from None
+    peer = "published, fitted" if answer["fitted"] else "published"
+    value, published = answer["value"], answer["peer_value"]
+    return Row(
+        name, value, "us", peer, published, value / published, answer["gated"], answer["fitted"]
+    )
 
 
 def shown(value: float | None, unit: str) -> str:

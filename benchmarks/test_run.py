@@ -9,6 +9,7 @@ import sys
 import time
 from pathlib import Path
 
+import profile_rows
 import pytest
 
 HERE = Path(__file__).resolve().parent
@@ -29,6 +30,7 @@ pairs = load("pairs")
 def test_names_and_order():
     expected = ["import", "compile/fused_gemm", "cache_load", "call/alloc", "call/out"]
     expected += [f"gemm/{t}/{n}" for t in ("f32", "f16", "bf16") for n in (512, 1024, 2048, 4096)]
+    expected += profile_rows.names()
     assert list(run.all_rows(1)) == expected
 
 
@@ -58,7 +60,7 @@ def test_rows_are_medians(monkeypatch):
     answer = {"ours": [1.0, 2.0, 9.0], "peer": [4.0], "ratio": 0.5}
     monkeypatch.setattr(run, "measure", lambda cache, *what: answer)
     row = run.compared("gemm/f32/512", "GFLOP/s", "torch.matmul", "gemm", "float32", "512")
-    expected = ("gemm/f32/512", 2.0, "GFLOP/s", "torch.matmul", 4.0, 0.5)
+    expected = ("gemm/f32/512", 2.0, "GFLOP/s", "torch.matmul", 4.0, 0.5, None, None)
     assert tuple(vars(row).values()) == expected
     answer["peer"] = []
     row = run.compared("gemm/f32/512", "GFLOP/s", "torch.matmul", "gemm", "float32", "512")
@@ -78,6 +80,8 @@ def test_results_and_failures(monkeypatch, tmp_path, capsys):
         {
             "name": "import", "value": 0.2, "unit": "s", "peer": None, "peer_value": None,
             "ratio": None,
+            "gated": None,
+            "fitted": None,
         }
     ]  # fmt: skip
     lines = capsys.readouterr().out.splitlines()

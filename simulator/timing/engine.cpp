@@ -56,7 +56,7 @@ TimingReport TimingEngine::run() {
     ended.clear();
     memory.advance(now, ended);
     for (const Flow& flow : ended)
-      endOperation(flow.core, Pipe(flow.pipe), flow.operation);
+      endFlow(flow.core, Pipe(flow.pipe), flow.operation);
     while (!wakes.empty() && wakes.top().time <= now + timeEpsilon) {
       Wake one = wakes.top();
       wakes.pop();
@@ -283,22 +283,36 @@ bool TimingEngine::startOperation(uint32_t core, Pipe pipe, const TraceEvent& ev
   return true;
 }
 
-/// Transfers of a pipe move their data one after the other; their latencies overlap.
+/// The first transfers of a pipe move their data together, over one path; latencies of all overlap. Copies that
+/// change the layout go alone.
 void TimingEngine::startData(uint32_t core, Pipe pipe) {
+  constexpr size_t together = 2;
   PipeState& state = states[core].pipes[unsigned(pipe)];
-  if (state.running.empty() || !state.running.front().isTransfer || state.running.front().dataRuns)
-    return;
-  Running& first = state.running.front();
-  const TraceEvent& event = eventOf(core, report.cores[core].operations[first.operation].event);
-  TransferLimit limit = transferLimit(event, timing);
-  if (!first.isScheduled) { // the rest of the latency, and what no rate shortens, pass first
-    first.isScheduled = true;
-    first.dataFrom = std::max(first.dataFrom, now) + limit.fixedCycles;
-    wake(first.dataFrom, core, pipe, true);
+  size_t active = 0;
+  for (size_t i = 0; i < std::min(state.running.size(), together); ++i) {
+    Running& running = state.running[i];
+    const TraceEvent& event = eventOf(core, report.cores[core].operations[running.operation].event);
+    bool goesAlone = event.kind != TraceKind::Copy || CopyKind(event.op) != CopyKind::Burst;
+    if (!running.isTransfer || (goesAlone && i > 0))
+      break;
+    if (!running.isScheduled) { // the rest of the latency, and what no rate shortens, pass first
+      running.isScheduled = true;
+      running.dataFrom = std::max(running.dataFrom, now) + transferLimit(event, timing).fixedCycles;
+      wake(running.dataFrom, core, pipe, true);
+    }
+    if (running.dataFrom > now + timeEpsilon)
+      break;
+    if (!running.dataRuns)
+      startFlow(core, pipe, running, event);
+    active += !running.isDone;
+    if (goesAlone)
+      break;
   }
-  if (first.dataFrom > now + timeEpsilon)
-    return;
-  first.dataRuns = true;
+  memory.divideLimit(core, uint8_t(pipe), double(std::max<size_t>(active, 1)));
+}
+
+void TimingEngine::startFlow(uint32_t core, Pipe pipe, Running& running, const TraceEvent& event) {
+  running.dataRuns = true;
   Flow flow;
   bool bypassesL2 = event.kind == TraceKind::Copy && event.mode == 1;
   if (event.from == Space::GM) {
@@ -310,12 +324,24 @@ void TimingEngine::startData(uint32_t core, Pipe pipe) {
     flow.kind = FlowKind::Write;
     memory.write(event.address, event.bytes);
   }
-  flow.bytesLeft = std::max(first.bytes, 1.0);
-  flow.limit = limit.bytesPerCycle;
+  flow.bytesLeft = std::max(running.bytes, 1.0);
+  flow.path = transferLimit(event, timing).bytesPerCycle;
+  flow.limit = flow.path;
   flow.core = core;
   flow.pipe = uint8_t(pipe);
-  flow.operation = first.operation;
+  flow.operation = running.operation;
   memory.start(flow);
+}
+
+/// Transfers end in order: one whose data is there waits for those before it.
+void TimingEngine::endFlow(uint32_t core, Pipe pipe, uint32_t operation) {
+  PipeState& state = states[core].pipes[unsigned(pipe)];
+  for (Running& running : state.running)
+    if (running.operation == operation)
+      running.isDone = true;
+  while (!state.running.empty() && state.running.front().isDone)
+    endOperation(core, pipe, state.running.front().operation);
+  startData(core, pipe);
 }
 
 void TimingEngine::endComputation(uint32_t core, Pipe pipe) {

@@ -40,6 +40,7 @@ private:
     double dataFrom = 0; ///< earliest start of its data
     bool isScheduled = false;
     bool dataRuns = false;
+    bool isDone = false; ///< all data has arrived
     std::vector<Signal> signals;
   };
   struct PipeState {
@@ -90,6 +91,8 @@ private:
   bool executeHead(uint32_t core, Pipe pipe, const TraceEvent& event, uint32_t index);
   bool startOperation(uint32_t core, Pipe pipe, const TraceEvent& event, uint32_t index);
   void startData(uint32_t core, Pipe pipe);
+  void startFlow(uint32_t core, Pipe pipe, Running& running, const TraceEvent& event);
+  void endFlow(uint32_t core, Pipe pipe, uint32_t operation);
   void endOperation(uint32_t core, Pipe pipe, uint32_t operation);
   void endComputation(uint32_t core, Pipe pipe);
   void signalWhenDone(uint32_t core, Pipe pipe, const Signal& signal);

@@ -138,6 +138,14 @@ void SharedMemory::advance(double now, std::vector<Flow>& ended) {
     ratesAreOld = true;
 }
 
+void SharedMemory::divideLimit(uint32_t core, uint8_t pipe, double parts) {
+  for (Flow& flow : flows)
+    if (flow.core == core && flow.pipe == pipe && flow.limit != flow.path / parts) {
+      flow.limit = flow.path / parts;
+      ratesAreOld = true;
+    }
+}
+
 double SharedMemory::rateOf(uint32_t core, uint8_t pipe) const {
   double rate = 0;
   for (const Flow& flow : flows)

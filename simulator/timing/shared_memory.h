@@ -19,7 +19,8 @@ enum class FlowKind : uint8_t { Miss, Hit, Write };
 struct Flow {
   FlowKind kind = FlowKind::Miss;
   double bytesLeft = 0;
-  double limit = 0; ///< bytes per cycle of its own path
+  double path = 0;  ///< bytes per cycle of its path
+  double limit = 0; ///< its part of the path, which other transfers of the pipe share
   double rate = 0;
   uint32_t core = 0;
   uint8_t pipe = 0;
@@ -58,6 +59,8 @@ public:
     directory.use(address, bytes);
   }
   void start(const Flow& flow);
+  /// The flows of a pipe share its path among `parts`.
+  void divideLimit(uint32_t core, uint8_t pipe, double parts);
   /// When the next flow ends or rates change by themselves; infinity if none flows.
   double nextChange();
   /// Moves time to `now`; appends the flows that have ended.

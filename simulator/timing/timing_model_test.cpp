@@ -198,6 +198,44 @@ TEST(TimingModel, ReadsOfTheSameTileHitL2) {
   EXPECT_NEAR(report.cores[0].pipes[unsigned(Pipe::MTE2)].busyCycles, 189 + 64 * 2048, 300);
 }
 
+TEST(TimingModel, CopiesOfAPipeShareItsPath) {
+  // Both copies are in flight; together they take as long as one of twice the size.
+  TimingReport report =
+      estimate({{copyEvent(Pipe::MTE2, 0, 8192), copyEvent(Pipe::MTE2, 1 << 20, 8192)}});
+  EXPECT_NEAR(report.cores[0].pipes[unsigned(Pipe::MTE2)].busyCycles, 189 + 512, 1);
+}
+
+TEST(TimingModel, L2HoldsWhatAnEarlierLaunchLeft) {
+  std::vector<Trace> traces(1);
+  for (uint64_t i = 0; i < 16; ++i)
+    traces[0].push_back(copyEvent(Pipe::MTE2, i * 65536, 65536));
+  auto share = [&](bool startsWarm) {
+    std::vector<TimedCore> cores = {{"core", false, 0, 0, &traces[0], nullptr}};
+    return estimateTime(cores, chip(), timing(), startsWarm).limitShares.at("HBM");
+  };
+  EXPECT_GT(share(false), 0.03);
+  EXPECT_EQ(share(true), 0);
+  for (TraceEvent& copy : traces[0])
+    copy.mode = 1; // goes past L2
+  EXPECT_GT(share(true), 0.03);
+}
+
+TEST(TimingModel, WritesGoAtThePaceOfMemoryWhenL2IsFull) {
+  // 48 cores read and write; what is written is more than L2 takes beside what streams through it.
+  std::vector<Trace> traces(48);
+  constexpr uint64_t bytes = 32768, copies = 64;
+  for (uint64_t core = 0; core < traces.size(); ++core)
+    for (uint64_t i = 0; i < copies; ++i) {
+      traces[core].push_back(copyEvent(Pipe::MTE2, (core << 30) + i * bytes, bytes));
+      traces[core].push_back(copyEvent(Pipe::MTE3, (1ull << 40) + (core << 30) + i * bytes, bytes));
+    }
+  TimingReport report = estimate(traces);
+  double moved = 2.0 * 48 * copies * bytes;
+  double held = timing().dirtyShare * double(chip().l2Bytes);
+  double seconds = (report.cores[0].endCycle - 1000) / 1.85e9;
+  EXPECT_NEAR(seconds, (moved - held) / timing().memoryBytesPerSecond, 0.05 * seconds);
+}
+
 TEST(TimingModel, WaitsThatNothingEndsAreReported) {
   TimingReport report =
       estimate({{await(Pipe::MTE2, Pipe::V), vectorEvent(VectorOp::Add, DType::F16, 1)}});

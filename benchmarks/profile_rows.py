@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The published per-pipe profiles of Ascend kernels beside our modelled times.
+
+Kernels of the same shape and tiling (benchmarks/ascend) run on the host with the timing model of
+the chip that was measured. A row is `profile/<kernel>/<pipe>`: `value` is ours, `peer_value` what
+is published, both in microseconds. `fitted`: constants of the model were fitted to this kernel.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+PROGRAM = Path(__file__).resolve().parent.parent / "build/benchmarks/ascend/bin/profile_add"
+# As a profiler sees it: the launch is repeated, and only its time is asked for.
+MODE = "time-only,warm-l2,chip=910B1"
+KERNELS = tuple(f"add_case{number}" for number in range(1, 7))
+COLUMNS = ("task", "core", "vec", "scalar", "mte2", "mte3")
+
+
+def names() -> list[str]:
+    """Every row's name."""
+    return [f"profile/{kernel}/{column}" for kernel in KERNELS for column in COLUMNS]
+
+
+@cache
+def answers() -> dict[str, dict[str, Any]]:
+    """Each row as the program prints it, by name."""
+    answer = subprocess.run(
+        [PROGRAM],
+        env=os.environ | {"TILEWRIGHT_ASCEND": MODE},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=True,
+    )
+    rows = [json.loads(line) for line in answer.stdout.splitlines()]
+    return {row["name"]: row for row in rows}

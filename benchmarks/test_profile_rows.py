@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The timing model reproduces the published profiles."""
+
+from __future__ import annotations
+
+import statistics
+
+import profile_rows
+import pytest
+
+# Published: 160.3 us in case 5 and 121.4 us in case 6, which differs only in bank conflicts of the
+# additions. The model gives 174 us for both.
+NOT_REPRODUCED = {"profile/add_case6/mte3"}
+
+pytestmark = pytest.mark.skipif(
+    not profile_rows.PROGRAM.exists(), reason="benchmarks/ascend is not built"
+)
+
+
+def error_of(name: str) -> float:
+    """Our value's relative distance from the published one."""
+    row = profile_rows.answers()[name]
+    return abs(float(row["value"]) / float(row["peer_value"]) - 1)
+
+
+def gated(*columns: str) -> list[str]:
+    """The gated rows of some columns."""
+    return [
+        name
+        for name in profile_rows.names()
+        if name.rsplit("/", 1)[1] in columns and profile_rows.answers()[name]["gated"]
+    ]
+
+
+def test_every_row_is_printed() -> None:
+    assert sorted(profile_rows.answers()) == sorted(profile_rows.names())
+
+
+def test_pipes_within_the_gate() -> None:
+    rows = gated("vec", "mte2", "mte3")
+    assert len(rows) == 3 * len(profile_rows.KERNELS)
+    assert statistics.median(map(error_of, rows)) <= 0.05
+    assert {name for name in rows if error_of(name) > 0.15} == NOT_REPRODUCED
+
+
+def test_core_and_task_within_the_gate() -> None:
+    assert all(error_of(name) <= 0.20 for name in gated("core", "task"))
