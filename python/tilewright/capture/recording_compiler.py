@@ -7,6 +7,7 @@ It knows no rule of the language. `Recording().lines` holds one line per call, a
 
 from __future__ import annotations
 
+import sys
 from enum import Enum
 from types import SimpleNamespace
 from typing import Any
@@ -237,3 +238,16 @@ class KernelBuilder:
 
     def finish(self) -> KernelBuilder:
         return self
+
+
+def lines_of(kernel: Any) -> list[str]:
+    """The calls that a kernel (@T.prim_func) makes."""
+    recorded: list[str] = kernel.capture(sys.modules[__name__]).module.lines
+    return recorded
+
+
+def body_of(kernel: Any) -> list[str]:
+    """The calls between the launch and its end."""
+    recorded = lines_of(kernel)
+    start = next(k for k, line in enumerate(recorded) if line.startswith("begin_launch"))
+    return recorded[start + 1 : recorded.index("end_launch")]

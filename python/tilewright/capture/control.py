@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Branches, loops and contexts: those of the running kernel, and those that run while tracing."""
+
+from __future__ import annotations
+
+import ast
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Any
+
+from ..language.frames import KernelLaunch, Loop, RunTimeContext
+from ..language.values import (
+    POISON,
+    BufferRef,
+    Expr,
+    LanguageError,
+    Poison,
+    PoisonUsed,
+    unsupported,
+)
+from .expressions import ExpressionEvaluator
+from .scopes import Binding, Escaped, Frame, Scope
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from .source import FunctionSource
+    from .tracer import Tracer
+
+Value = Any
+
+
+class Signal(Enum):
+    """How a block of statements ended, other than by reaching its end."""
+
+    BREAK = auto()  # of a loop that runs while tracing
+    CONTINUE = auto()
+    STOP = auto()  # after a break or continue of the running kernel: the rest is never reached
+    RETURN = auto()
+
+
+class ControlFlow(ExpressionEvaluator):
+    """The statements that hold other statements."""
+
+    def __init__(
+        self,
+        source: FunctionSource,
+        tracer: Tracer,
+        scope: Scope,
+        outside: Callable[[str], Value],
+    ) -> None:
+        super().__init__(source, tracer, scope, outside)
+        #: For each open loop: whether it runs in the kernel, and the number of frames around it.
+        self._loops: list[tuple[bool, int]] = []
+
+    def block(self, body: Sequence[ast.stmt]) -> Signal | None:
+        raise NotImplementedError
+
+    def enter_frame(
+        self, kind: str, node: ast.AST, is_loop: bool = False, is_branch: bool = False
+    ) -> Frame:
+        place = self.place(node)
+        frame = Frame(f"{kind} at line {place.line}", place, is_loop, is_branch)
+        self.tracer.frames.append(frame)
+        self.scope.save()
+        return frame
+
+    def leave_frame(
+        self, frame: Frame, others: Sequence[dict[str, Binding | Escaped]] = ()
+    ) -> None:
+        made = self.scope.restore()
+        self.tracer.frames.remove(frame)
+        self.scope.leave(frame, [*others, made])
+
+    def exec_If(self, node: ast.If) -> Signal | None:
+        condition = self.truth(self.value(node.test))
+        if isinstance(condition, bool):
+            return self.block(node.body if condition else node.orelse)
+        self.mark(node.test)
+        self.tracer.builder.begin_if(self.tracer.value(condition))
+        frame = self.enter_frame("the if", node, is_branch=True)
+        self.block(node.body)
+        then = self.scope.restore()
+        self.scope.save()
+        if node.orelse:
+            self.mark(node)
+            self.tracer.builder.begin_else()
+            self.block(node.orelse)
+        self.mark(node)
+        self.tracer.builder.end_if()
+        self.leave_frame(frame, [then])
+        return None
+
+    def exec_While(self, node: ast.While) -> None:
+        if isinstance(node.test, ast.Constant):
+            raise LanguageError(f"the condition of this loop is always {bool(node.test.value)}")
+        builder = self.tracer.builder
+        builder.begin_while()
+        frame = self.enter_frame("the while loop", node, is_loop=True)
+        condition: Value = True
+        try:
+            condition = self.truth(self.value(node.test))
+            self.mark(node.test)
+            if isinstance(condition, bool):
+                raise LanguageError(f"the condition of this loop is always {condition}")
+        finally:
+            self.tracer.builder.while_condition(self.tracer.value(condition))
+            if isinstance(condition, bool):
+                self.tracer.builder.end_while()
+                self.leave_frame(frame)
+        self._loop_body(node.body, run_time=True)
+        self.mark(node)
+        self.tracer.builder.end_while()
+        self.leave_frame(frame)
+
+    def exec_For(self, node: ast.For) -> Signal | None:
+        iterable = self._iterable(node.iter)
+        self.mark(node.iter)
+        if isinstance(iterable, Loop):
+            self._run_time_loop(node, iterable)
+            return None
+        if isinstance(iterable, (BufferRef, Expr)):
+            raise LanguageError(
+                "a for loop needs a loop of the language, a range or a Python sequence"
+            )
+        return self._trace_time_loop(node, iterable)
+
+    def _iterable(self, node: ast.expr) -> Value:
+        """The iterable of a for statement, where `range` means T.serial."""
+        if isinstance(node, ast.Call):
+            function = self.evaluate(node.func)
+            if function is range:
+                from ..language.loops import serial
+
+                args = [self.value(a) for a in node.args]
+                self.mark(node)
+                return POISON if any(isinstance(a, Poison) for a in args) else serial(*args)
+        value = self.value(node)
+        if isinstance(value, Poison):
+            raise PoisonUsed
+        return value
+
+    def _run_time_loop(self, node: ast.For, loop: Loop) -> None:
+        names = _target_names(node.target)
+        variables = loop.enter(self.tracer, names)
+        frame = self.enter_frame(f"the {loop.kind} loop", node, is_loop=True)
+        try:
+            self.unpack(node.target, variables[0] if len(variables) == 1 else tuple(variables))
+            self._loop_body(node.body, run_time=True)
+        finally:
+            self.mark(node)
+            loop.leave(self.tracer)
+            self.leave_frame(frame)
+
+    def _loop_body(self, body: Sequence[ast.stmt], run_time: bool) -> Signal | None:
+        self._loops.append((run_time, len(self.tracer.frames)))
+        try:
+            return self.block(body)
+        finally:
+            self._loops.pop()
+
+    def _trace_time_loop(self, node: ast.For, iterable: Iterable[Value]) -> Signal | None:
+        """A loop over a Python sequence runs while tracing, once per item."""
+        for item in iterable:
+            self.unpack(node.target, item)
+            signal = self._loop_body(node.body, run_time=False)
+            if signal is Signal.BREAK:
+                break
+            if signal in (Signal.STOP, Signal.RETURN):
+                return signal
+        return None
+
+    def exec_Break(self, node: ast.Break) -> Signal:
+        return self._jump("break", Signal.BREAK)
+
+    def exec_Continue(self, node: ast.Continue) -> Signal:
+        return self._jump("continue", Signal.CONTINUE)
+
+    def _jump(self, word: str, signal: Signal) -> Signal:
+        run_time, depth = self._loops[-1]
+        if run_time:
+            jump = "break_loop" if signal is Signal.BREAK else "continue_loop"
+            getattr(self.tracer.builder, jump)()
+            return Signal.STOP
+        if len(self.tracer.frames) > depth:
+            raise unsupported(
+                f"'{word}' of a loop over a Python sequence under a condition of the running kernel"
+            )
+        return signal
+
+    def exec_With(self, node: ast.With) -> Signal | None:
+        return self._with(node, node.items)
+
+    def _with(self, node: ast.With, items: list[ast.withitem]) -> Signal | None:
+        if not items:
+            return self.block(node.body)
+        item = items[0]
+        context = self.value(item.context_expr)
+        if isinstance(context, Poison):
+            if item.optional_vars:
+                self.unpack(item.optional_vars, POISON)
+            return self._with(node, items[1:])
+        if isinstance(context, RunTimeContext):
+            frame = self.enter_context(context.bound_to(item.optional_vars), item.context_expr)
+            signal = self._with(node, items[1:])
+            self.leave_context(context, frame)
+            return signal
+        if not hasattr(context, "__enter__"):
+            self.mark(item.context_expr)
+            raise LanguageError(f"{type(context).__name__} can't be used in a with statement")
+        with context as entered:
+            if item.optional_vars:
+                self.unpack(item.optional_vars, entered)
+            return self._with(node, items[1:])
+
+    def enter_context(self, context: RunTimeContext, node: ast.AST) -> Frame:
+        self.mark(node)
+        value = context.enter(self.tracer)
+        frame = self.enter_frame(context.kind, node)
+        try:
+            if context.target is not None:
+                if isinstance(context, KernelLaunch) and isinstance(context.target, ast.Name):
+                    value = value[0] if len(value) == 1 else value
+                self.unpack(context.target, value)
+        except Exception:
+            self.leave_context(context, frame)
+            raise
+        return frame
+
+    def leave_context(self, context: RunTimeContext, frame: Frame) -> None:
+        self.tracer.at(frame.place)
+        context.leave(self.tracer)
+        self.leave_frame(frame)
+
+
+def _target_names(target: ast.expr) -> list[str]:
+    if isinstance(target, ast.Name):
+        return [target.id]
+    if isinstance(target, (ast.Tuple, ast.List)):
+        return [name for part in target.elts for name in _target_names(part)]
+    return ["i"]

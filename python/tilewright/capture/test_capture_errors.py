@@ -1,0 +1,454 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every message of the front end: its words, kind and place, and that it comes once."""
+
+from pathlib import Path
+
+import pytest
+
+import tilewright.language as T
+from tilewright.capture import recording_compiler
+from tilewright.capture.recording_compiler import body_of as body
+from tilewright.errors import CompileError, JITNoBuilderError
+from tilewright.language.values import LanguageError, PoisonUsed
+
+
+def errors(kernel) -> list[str]:
+    with pytest.raises(CompileError) as caught:
+        kernel.capture(recording_compiler)
+    return [d.message for d in caught.value.errors]
+
+
+def test_outside_a_kernel():
+    with pytest.raises(
+        JITNoBuilderError,
+        match=r"the tile language can only be used inside a kernel \(@T.prim_func or @T.macro\)",
+    ):
+        T.alloc_shared((1,), "float32")
+
+
+def test_five_errors_at_once():
+    @T.prim_func
+    def kernel(A: T.Tensor((8, 8), "float32")):
+        with T.Kernel(4) as bx:
+            S = T.alloc_shred((8,), "float32")
+            T.copy(A[0, 0], S)
+            x = undefined + 1  # noqa: F821
+            A[0] = x
+            try:
+                pass
+            finally:
+                pass
+            y = [1, 2][5]
+            A[0, 0] = y
+            T.copy(A)
+            A[bx, 0] = 1 / 0
+
+    with pytest.raises(CompileError) as caught:
+        kernel.capture(recording_compiler)
+    found = [(d.place.line, d.message) for d in caught.value.errors]
+    start = kernel.function.__code__.co_firstlineno
+    assert [(line - start, text) for line, text in found] == [
+        (3, "T has no 'alloc_shred'; did you mean 'alloc_shared'?"),
+        (5, "name 'undefined' is not defined"),
+        (6, "buffer 'A' has 2 dimensions but is indexed with 1"),
+        (7, "'try' can't be captured in a kernel"),
+        (11, "this raises IndexError: list index out of range"),
+        (13, "T.copy() missing 1 required positional argument: 'dst'"),
+        (14, "this raises ZeroDivisionError: division by zero"),
+    ]
+    text = str(caught.value)
+    assert f"{__file__}:{start + 3}:17: error: T has no 'alloc_shred'" in text
+    assert "            S = T.alloc_shred((8,)" in text
+    assert "7 errors in kernel 'kernel'" in text
+    traceback = caught.value.__traceback__
+    while traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    assert traceback.tb_lineno == start + 3
+    assert traceback.tb_frame.f_code.co_filename == __file__
+
+
+def test_a_name_can_not_leave_its_loop():
+    @T.prim_func
+    def kernel(A: T.Tensor((8,), "float32"), n: T.int32):
+        with T.Kernel(4):
+            for i in T.serial(4):
+                S = T.alloc_shared((8,), "float32")
+                last = A[i]
+            A[0] = last
+            A[1] = S[0]
+            A[2] = i
+            if n > 1:  # noqa: SIM108
+                size = 3
+            else:
+                size = 4
+            A[3] = size
+
+    found = errors(kernel)
+    assert [text.split(" at line")[0] for text in found] == [
+        "'last' is used outside the serial loop",
+        "'S' is used outside the serial loop",
+        "'i' is used outside the serial loop",
+        "'size' is used outside the if",
+    ]
+
+
+def test_a_change_is_not_carried():
+    @T.prim_func
+    def kernel(A: T.Tensor((8,), "float32")):
+        with T.Kernel(4) as bx:
+            total = 0.0
+            for i in T.serial(4):
+                total += A[i]
+            A[0] = 0.0
+            scale = 1.0
+            if bx > 1:
+                scale = 2.0
+            A[1] = scale
+
+    found = errors(kernel)
+    start = kernel.function.__code__.co_firstlineno
+    assert found == [
+        f"'total' is changed in the serial loop at line {start + 4}"
+        ", but the change is not carried to the next iteration; use T.alloc_var or a buffer",
+        f"'scale' was changed in the if at line {start + 8}"
+        ", and its value after that is not known while tracing; use T.alloc_var or a buffer",
+    ]
+
+
+def test_a_harmless_change_is_allowed():
+    @T.prim_func
+    def kernel(A: T.Tensor((8,), "float32")):
+        with T.Kernel(4) as bx:
+            offset = 0
+            dtype = "float32"
+            for i in T.serial(4):
+                offset = i * 2
+                A[offset] = T.cast(bx, dtype)
+                dtype = "float32"
+            A[0] = T.cast(bx, dtype)
+
+    assert body(kernel)[1] == "mul(%i, 2) -> %1"
+
+
+UNSUPPORTED = {
+    "for i in T.serial(4):\n    pass\nelse:\n    pass": (
+        "'else' of a for loop can't be captured in a kernel"
+    ),
+    "while A[0] > 1:\n    pass\nelse:\n    pass": (
+        "'else' of a while loop can't be captured in a kernel"
+    ),
+    "class C:\n    pass": "a class definition can't be captured in a kernel",
+    "del A": "'del' can't be captured in a kernel",
+    "match A:\n    case _:\n        pass": "'match' can't be captured in a kernel",
+    "global g\ng = 1": "'global' can't be captured in a kernel",
+    "x = yield": "'yield' can't be captured in a kernel",
+    "A.x = 1": "assigning to an attribute can't be captured in a kernel",
+    "A.x += 1": "assigning to an attribute can't be captured in a kernel",
+    "T.gemm_v0(A, A, A)": "T.gemm_v0 is not supported yet",
+    "T.serial(4)": "a loop object must be used in a for statement",
+    "x = locals()": "locals() can't be captured in a kernel",
+    "if A[0] > 1:\n    return": "'return' inside a loop or branch of the running kernel",
+    "T.copy(A[0:8:2], A)": "a slice of 'A' with a step is not supported",
+    "for k in [1, 2]:\n    if A[0] > 1:\n        break": (
+        "'break' of a loop over a Python sequence under a condition of the running kernel"
+    ),
+    "if A[0] > 1:\n    raise ValueError": (
+        "'raise' under a condition of the running kernel; use assert"
+    ),
+    "T.annotate_safe_value({A: 1.0})": "a safe value other than 0 is not supported yet",
+    "x = T.Tensor((1,), data=3)": "data of T.Tensor is not supported",
+    "x = T.Tensor((1,), T.ptr)": "tensors of pointers are not supported yet",
+    "T.Kernel(1, is_npu=True)": (
+        "is_npu of T.Kernel needs the ascend target, which is not supported yet"
+    ),
+    "T.Kernel(1, prelude='x')": "prelude of T.Kernel is not supported yet",
+    "x = T.Parallel(4, loop_layout=1)": "loop_layout of T.Parallel is not supported yet",
+    "x = T.Pipelined(4, sync=[1])": "sync and group of T.Pipelined are not supported yet",
+    "x = T.cast(bx, 'int8', sat=False)": "round, sat and rbits of T.cast are not supported yet",
+    "x = T.view(A[0], (1,))": "T.view of a part of a buffer is not supported",
+    "T.transpose(A, A)": "T.transpose is not supported yet",
+    "T.copy(A, A, loop_layout=1)": "loop_layout of T.copy is not supported yet",
+    "T.gemm(A, A, A, mbar=1)": "mbar of T.gemm is not supported yet",
+    "T.sync_threads(1)": "named barriers are not supported yet",
+    "@T.prim_func\ndef k():\n    pass": "a kernel inside a kernel is not supported",
+}
+WRONG = {
+    "A[10**30] = 1": f"the number {10**30} does not fit in 64 bits",
+    "S = T.alloc_shared((10**30,), 'float32')": f"the number {10**30} does not fit in 64 bits",
+    "for i in T.Pipelined(4, num_stages=A):\n    pass": "'num_stages' can't be buffer 'A'",
+    "x = " + "- " * 900 + "A[0]": "the kernel nests too deeply",
+    "forever()": "macro 'forever' calls itself without end",
+    "while True:\n    pass": "the condition of this loop is always True",
+    "while 1 < 2:\n    pass": "the condition of this loop is always True",
+    "if A:\n    pass": "buffer 'A' can't be a condition; index it",
+    "x, y = A": "buffer 'A' can't be iterated or unpacked",
+    "A += 1": "augmented assignment to the whole buffer 'A'; write A[0] op= value",
+    "A[0:2] = 1": "a slice of 'A' can't be assigned; use T.copy or T.fill",
+    "A[0:2] += 1": "a slice of 'A' can't be assigned; use T.Parallel",
+    "A.__setitem__(slice(0, 2), 1)": "a slice of 'A' can't be assigned; use T.copy or T.fill",
+    "x = A + 1": "buffer 'A' has no arithmetic; index it, as in A[0]",
+    "for x in A:\n    pass": (
+        "a for loop needs a loop of the language, a range or a Python sequence"
+    ),
+    "for i in range(0, 4, 0):\n    pass": "the step of a loop must not be 0",
+    "a, b = 1, 2, 3": "2 names are bound to 3 values",
+    "A['x'] = 1": "an index of 'A' must be an integer or a slice, not str",
+    "A[0.5] = 1": "an index of 'A' must be an integer or a slice, not float",
+    "T.copy(A, 3)": "the target of T.copy must be a buffer or a part of one, not 3 of type int",
+    "S = T.alloc_shared((A[0],), 'float32')": (
+        "the shape of an allocation must be known while compiling, not "
+        "a value of the running kernel"
+    ),
+    "S = T.alloc_shared((8,), 'floot')": "there is no dtype 'floot'",
+    "S = T.alloc_shared((8,), 8)": "expected a dtype but got 8",
+    "assert 1 > 2, 'sizes'": "assertion failed while tracing: sizes",
+    "raise ValueError('bad tile')": "the kernel raises ValueError: bad tile",
+    "x = y_later\ny_later = 1": "name 'y_later' is used before it is bound",
+    "x = A.shap": "buffer 'A' has no attribute 'shap'",
+    "x = int(A[0])": "an integer that is known only in the running kernel can't be used here",
+    "x = float(A[0])": "a value of the kernel is not known while tracing; use T.cast",
+    "for i in T.Parallel():\n    pass": "T.Parallel needs at least one extent",
+    "x = T.max(A, 1)": "buffer 'A' is used as a scalar; index it, as in A[0]",
+    "x = T.max('a', 1)": "expected a scalar but got 'a' of type str",
+    "x = T.exp(A[0:2])": "a region of 'A' is used as a scalar",
+    "x = T.const('M')": (
+        "T.const can only be used in an eager kernel (@tilelang.jit without T.prim_func)"
+    ),
+    "return 3": "a kernel can't return a value; name its outputs with out_idx",
+    "with 3:\n    pass": "int can't be used in a with statement",
+    "choose(A[0])": (
+        "a condition that is known only in the running kernel can't be used here in a plain Python "
+        "function; make it a @T.macro"
+    ),
+    "broken()": "broken() raised KeyError: 'no such tile'",
+    "swap(1, 2)": "parameter 'a' is a T.Ref and needs a variable or an element",
+    "x = A[bx + 4] if bx > 1 else twice(bx)": (
+        "macro 'twice' has statements and can't be used in a lazy expression"
+    ),
+    "x = T.alloc_var('int32', 1, 2)": "T.alloc_var takes a dtype, an initial value and a scope",
+    "x = T.view(3, (1,))": "T.view needs a buffer",
+    "x = T.infinity('int32')": "int32 has no infinity; use T.max_value",
+    "x = T.int32(T_INF)": "inf can't be converted to int32",
+    "T.Kernel()": "T.Kernel takes 1 to 3 grid extents but got 0",
+    "T.Kernel(1, threads=[1, 1, 1, 1])": "threads of T.Kernel takes 1 to 3 extents but got 4",
+    "T.Kernel(1, threads=0)": "threads of T.Kernel must be positive, not 0",
+    "T.Kernel(1.5)": "expected an integer but got 1.5",
+    "T.atomic_add(A, A, return_prev=True)": (
+        "return_prev of T.atomic_add needs a scalar, not a tile"
+    ),
+    "x, y = A[0]": "a scalar of the kernel can't be iterated or unpacked",
+    "x = A[0]\nA[1] = x[0]": "a scalar of the kernel can't be indexed",
+    "x = T.StridedTensor((1, 2), (1,))": "1 strides for 2 dimensions",
+    "x = T.dynamic('')": "'' is not a list of names",
+    "x = list(T.serial(4))": (
+        "a serial loop can only be used in a kernel or a @T.macro, not in plain Python"
+    ),
+}
+
+
+def _kernel_of(text: str, folder: Path):
+    lines = "\n".join("        " + line for line in text.splitlines())
+    source = f"""import tilewright.language as T
+
+def choose(x):
+    return 1 if x > 0 else 2
+
+def broken():
+    raise KeyError("no such tile")
+
+@T.macro
+def forever():
+    forever()
+
+@T.macro
+def swap(a: T.Ref, b: T.Ref):
+    a = b
+
+@T.macro
+def twice(x):
+    T.clear(x)
+    return 1
+
+T_INF = float("inf")
+
+@T.prim_func
+def kernel(A: T.Tensor((8,), "float32")):
+    with T.Kernel(4) as bx:
+{lines}
+"""
+    path = folder / "kernel.py"
+    path.write_text(source)
+    names: dict = {"__name__": "kernel"}
+    exec(compile(source, str(path), "exec"), names)
+    return names["kernel"]
+
+
+@pytest.mark.parametrize("text", [*UNSUPPORTED, *WRONG])
+def test_message(text, tmp_path):
+    kernel = _kernel_of(text, tmp_path)
+    with pytest.raises(CompileError) as caught:
+        kernel.capture(recording_compiler)
+    first = caught.value.errors[0]
+    assert first.message == {**UNSUPPORTED, **WRONG}[text]
+    assert first.kind == ("unsupported" if text in UNSUPPORTED else "error")
+    assert first.place.file == str(tmp_path / "kernel.py")
+    assert first.place.line >= 10
+    assert first.message[0].islower() or first.message[0] in "'T12"
+    assert len(caught.value.errors) == 1
+
+
+def test_an_exception_of_user_code_is_chained(tmp_path):
+    kernel = _kernel_of("broken()", tmp_path)
+    with pytest.raises(CompileError) as caught:
+        kernel.capture(recording_compiler)
+    assert isinstance(caught.value.__cause__, KeyError)
+    note = caught.value.errors[0].notes[0]
+    assert (note.place.line, note.message) == (7, "KeyError was raised here")
+
+
+def test_errors_in_a_macro_name_both_places():
+    @T.macro
+    def wrong(x):
+        T.copy(x)
+
+    @T.prim_func
+    def kernel(A: T.Tensor((8,), "float32")):
+        with T.Kernel(4):
+            wrong(A)
+
+    with pytest.raises(CompileError) as caught:
+        kernel.capture(recording_compiler)
+    error = caught.value.errors[0]
+    assert error.place.line == wrong.function.__code__.co_firstlineno + 2
+    assert error.notes[-1].place.line == kernel.function.__code__.co_firstlineno + 3
+    assert error.notes[-1].message == "in macro 'wrong' called here"
+
+
+def test_no_source():
+    names: dict = {"T": T}
+    exec("@T.prim_func\ndef kernel(A: T.Tensor((8,), 'float32')):\n    pass\n", names)
+    with pytest.raises(CompileError, match="the source of kernel 'kernel' can't be read"):
+        names["kernel"].capture(recording_compiler)
+
+
+def test_a_failure_without_a_message_is_a_fault_of_ours():
+    @T.prim_func
+    def kernel(A: T.Tensor((8,), "float32")):
+        with T.Kernel(4):
+            fail()
+
+    def fail():
+        raise PoisonUsed
+
+    assert errors(kernel) == ["a statement failed without a message"]
+
+
+def test_layouts_of_source(tmp_path):
+    text = """import tilewright.language as T
+if True:
+    @T.prim_func
+    def kernel(
+        A: T.Tensor((8,), "float32"),
+    ):
+        with T.Kernel(
+1
+):
+            A[0] = 1.0; A[
+1] = (2.0
+)
+# a comment to the left
+            A[2] = 3.0
+        # the end
+    after = 1
+"""
+    path = tmp_path / "kernel.py"
+    path.write_text(text)
+    names: dict = {"__name__": "kernel"}
+    exec(compile(text, str(path), "exec"), names)
+    assert body(names["kernel"]) == [
+        "store %A[0] = 1.0",
+        "store %A[1] = 2.0",
+        "store %A[2] = 3.0",
+    ]
+    path.write_text("gone")
+    names["kernel"]._captured = None
+    with pytest.raises(CompileError, match="kernel.py' has changed"):
+        names["kernel"].capture(recording_compiler)
+
+
+def test_a_lambda_is_no_kernel():
+    with pytest.raises(CompileError, match="it is not a plain 'def'"):
+        T.prim_func(lambda A: None).capture(recording_compiler)
+    with pytest.raises(
+        LanguageError, match="'k' can't be called; compile it with tilelang.compile or"
+    ):
+        T.prim_func(_kernel_named_k)()
+
+
+def _kernel_named_k():
+    pass
+
+
+_kernel_named_k.__name__ = "k"
+
+
+def test_signatures():
+    @T.prim_func
+    def kernel(A, B: T.Tensor, c: 3, d: T.ptr, e: T.SharedBuffer((1,))):
+        with T.Kernel(4):
+            pass
+
+    assert errors(kernel) == [
+        "parameter 'A' of the kernel has no annotation",
+        "the annotation of parameter 'B' is neither a tensor nor a dtype: T.Tensor",
+        "the annotation of parameter 'c' is neither a tensor nor a dtype: 3",
+        "T.ptr arguments are not supported yet",
+        "parameter 'e' must be in global memory",
+    ]
+
+
+def test_annotations_that_are_strings():
+    size = 16
+
+    @T.prim_func
+    def kernel(A: "T.Tensor((size, 4), 'float16')", n: "int32", B: "T.Tensor((sise,))"):  # noqa: F821
+        with T.Kernel(4):
+            pass
+
+    assert errors(kernel) == ["name 'sise' is not defined"]
+
+
+def test_keyboard_interrupt_passes():
+    def interrupt():
+        raise KeyboardInterrupt
+
+    @T.prim_func
+    def kernel(A: T.Tensor((8,), "float32")):
+        with T.Kernel(4):
+            interrupt()
+
+    with pytest.raises(KeyboardInterrupt):
+        kernel.capture(recording_compiler)
+
+
+def test_values_of_another_kernel():
+    kept = []
+
+    @T.prim_func
+    def first(A: T.Tensor((8,), "float32")):
+        with T.Kernel(4) as bx:
+            kept.extend([A, bx])
+
+    @T.prim_func
+    def second(A: T.Tensor((8,), "float32")):
+        with T.Kernel(4):
+            A[kept[1]] = 0.0
+            T.clear(kept[0])
+            A[0] = kept[0][0]
+
+    lines(first)
+    assert errors(second) == [
+        "a value of another kernel is used here",
+        "a buffer of another kernel is used here",
+        "a buffer of another kernel is used here",
+    ]
