@@ -446,7 +446,7 @@ def test_values_of_another_kernel():
             T.clear(kept[0])
             A[0] = kept[0][0]
 
-    lines(first)
+    first.capture(recording_compiler)
     assert errors(second) == [
         "a value of another kernel is used here",
         "a buffer of another kernel is used here",
