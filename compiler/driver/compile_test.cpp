@@ -59,6 +59,11 @@ TEST(Compile, RefusesWhatTheCpuCannotDo) {
        "shared> into "
        "%a[0, 0] [%c1, 8] : !tile.buffer<8x8xf32, shared>",
        "gemm on the cpu target needs extents that are known when compiling"},
+      {"%s = tile.alloc : !tile.buffer<8192x4096xf32, shared>\n"
+       "%t = tile.alloc : !tile.buffer<8192x4096xf32, shared>\n"
+       "%u = tile.alloc : !tile.buffer<64xf32, shared>",
+       "the kernel's buffers on chip take more than 268435456 bytes, which is what the cpu target "
+       "has for a block"},
       {"%a = tile.alloc : !tile.buffer<8x8xf8E4M3FN, shared>\n"
        "tile.gemm %a : !tile.buffer<8x8xf8E4M3FN, shared>, %a : !tile.buffer<8x8xf8E4M3FN, shared> "
        "into "
@@ -129,6 +134,8 @@ TEST(Compile, KeepsStagesAndTimes) {
   EXPECT_NE(stage("plan-scratch").find("cpu.scratch_bytes"), std::string::npos);
   EXPECT_NE(stage("llvm").find("define void @kernel_blocks"), std::string::npos);
   EXPECT_NE(stage("asm").find("kernel_blocks:"), std::string::npos);
+  EXPECT_NE(stage("asm").find("kernel.mlir:5"), std::string::npos)
+      << "line tables for gdb and perf";
   std::vector<std::string> phases;
   for (const auto& [phase, milliseconds] : artifact->times) {
     phases.push_back(phase);

@@ -24,6 +24,9 @@ std::string textOf(Type type) {
   return text;
 }
 
+/// What a thread's scratch memory may hold, in bytes.
+constexpr int64_t largestScratch = int64_t(1) << 28;
+
 /// Why values of this type cannot be used; empty if they can.
 std::string refuseBuffer(BufferType type) {
   if (type.getElementBits() < 8)
@@ -110,6 +113,19 @@ std::vector<Diagnostic> checkKernel(func::FuncOp kernel) {
     if (auto type = dyn_cast<BufferType>(argument.getType()))
       report(argument.getLoc(), refuseBuffer(type));
   kernel.walk<WalkOrder::PreOrder>([&](Operation* op) { report(op->getLoc(), refuseOp(op)); });
+  // Also what all buffers take together: reuse of dead ones is not counted on.
+  int64_t bytes = 0;
+  kernel.walk([&](tile::AllocOp alloc) {
+    if (alloc.getType().isGlobal() || bytes > largestScratch)
+      return;
+    const int64_t elements = alloc.getType().getNumElements();
+    bytes = elements > largestScratch ? largestScratch + 1
+                                      : bytes + elements * alloc.getType().getElementBits() / 8;
+    if (bytes > largestScratch)
+      report(alloc.getLoc(), "the kernel's buffers on chip take more than " +
+                                 std::to_string(largestScratch) +
+                                 " bytes, which is what the cpu target has for a block");
+  });
   return found;
 }
 

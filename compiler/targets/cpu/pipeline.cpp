@@ -18,6 +18,7 @@
 #include <mlir/Dialect/ControlFlow/IR/ControlFlow.h>
 #include <mlir/Dialect/Func/IR/FuncOps.h>
 #include <mlir/Dialect/LLVMIR/LLVMDialect.h>
+#include <mlir/Dialect/LLVMIR/Transforms/Passes.h>
 #include <mlir/Dialect/Vector/IR/VectorOps.h>
 #include <mlir/Pass/PassManager.h>
 #include <mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h>
@@ -64,6 +65,9 @@ std::vector<std::unique_ptr<Pass>> makePipeline(const Machine& machine) {
   passes.push_back(createExpandSmallFloats());
   passes.push_back(createFlattenControlFlow());
   passes.push_back(createConvertToLlvm());
+  LLVM::DIScopeForLLVMFuncOpPassOptions lines;
+  lines.emissionKind = LLVM::DIEmissionKind::LineTablesOnly;
+  passes.push_back(LLVM::createDIScopeForLLVMFuncOpPass(lines));
   return passes;
 }
 
