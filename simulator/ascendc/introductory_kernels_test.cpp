@@ -102,6 +102,28 @@ template <int without> __global__ __aicore__ void add_one(GM_ADDR src, GM_ADDR d
   }
 }
 
+struct Tiling {
+  uint32_t n;
+  float value;
+};
+
+/// With tiling data in GM and a tiling key, as custom operators have it.
+extern "C" __global__ __aicore__ void fill_by_tiling(GM_ADDR y, GM_ADDR workspace, GM_ADDR tiling) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  GET_TILING_DATA_WITH_STRUCT(Tiling, data, tiling);
+  GlobalTensor<float> out;
+  out.SetGlobalBuffer((__gm__ float*)y);
+  TPipe pipe;
+  TQue<TPosition::VECOUT, 1> queue;
+  pipe.InitBuffer(queue, 1, data.n * sizeof(float));
+  LocalTensor<float> t = queue.AllocTensor<float>();
+  Duplicate(t, TILING_KEY_IS(7) ? data.value : 0.0f, data.n);
+  queue.EnQue(t);
+  t = queue.DeQue<float>();
+  DataCopy(out, t, data.n);
+  queue.FreeTensor(t);
+}
+
 class Introductory : public ::testing::Test {
 protected:
   void SetUp() override {
@@ -152,4 +174,21 @@ TEST_F(Introductory, MissingFlagIsReportedWithBothPlaces) {
   EXPECT_NE(text.find("introductory_kernels_test.cpp:"), std::string::npos) << text;
   EXPECT_NE(runAddOne<2>().find("SetFlag<HardEvent::V_MTE3>"), std::string::npos);
   EXPECT_NE(runAddOne<3>().find("SetFlag<HardEvent::MTE3_MTE2>"), std::string::npos);
+}
+
+TEST_F(Introductory, OlderWaysToLaunch) {
+  auto* y = static_cast<float*>(GmAlloc(64 * sizeof(float)));
+  auto* tiling = static_cast<Tiling*>(GmAlloc(sizeof(Tiling)));
+  *tiling = {64, 2.5f};
+  ICPU_SET_TILING_KEY(7);
+  ICPU_RUN_KF(fill_by_tiling, 1, reinterpret_cast<uint8_t*>(y), nullptr,
+              reinterpret_cast<uint8_t*>(tiling));
+  for (int i = 0; i < 64; ++i)
+    ASSERT_EQ(y[i], 2.5f);
+  ACLRT_LAUNCH_KERNEL(fill_by_tiling)
+  (1, nullptr, reinterpret_cast<uint8_t*>(y), nullptr, reinterpret_cast<uint8_t*>(tiling));
+  EXPECT_EQ(allFindings(), "");
+  EXPECT_EQ(y[63], 0.0f); // no tiling key
+  GmFree(tiling);
+  GmFree(y);
 }

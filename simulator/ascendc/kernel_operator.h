@@ -16,6 +16,7 @@
 #include "ascendc/selections.h"
 #include "ascendc/sync.h"
 #include "ascendc/tensors.h"
+#include "ascendc/tiling.h"
 #include "ascendc/vector.h"
 
 #endif

@@ -603,6 +603,44 @@ TEST(Vector, G72_Functions) {
   }
 }
 
+struct Matrices {
+  static void run() {
+    auto a = in<float>();
+    uint32_t shape[2] = {4, 16}, column[2] = {4, 1}, row[2] = {1, 16};
+    Broadcast<float, 2, 1>(out<float>(), a, shape, column);
+    Broadcast<float, 2, 0>(out<float>(256), a, shape, row);
+    ReduceSum<float, Pattern::Reduce::AR>(out<float>(512), a, shape, true);
+    ReduceMax<float, Pattern::Reduce::RA>(out<float>(544), a, tmp<uint8_t>(), shape, true);
+    Sum(out<float>(608), a, SumParams{4, 16, 13});
+    Duplicate(out<float>(640), a[8], 16);
+    MulCast(out<int8_t>(704), in<half>(), in<half>(), 32);
+  }
+};
+TEST(Vector, G39_G47_G72_Matrices) {
+  auto x = randomNumbers<float>(64, -3, 3, 16);
+  auto y = runBody<Matrices, float>(x, 184);
+  for (uint32_t r = 0; r < 4; ++r) {
+    float sum = x[r * 16], part = sum;
+    for (uint32_t c = 0; c < 16; ++c) {
+      ASSERT_EQ(y[r * 16 + c], x[r]);
+      ASSERT_EQ(y[64 + r * 16 + c], x[c]);
+      ASSERT_EQ(y[136 + c], std::max({x[c], x[16 + c], x[32 + c], x[48 + c]}));
+      sum += c ? x[r * 16 + c] : 0;
+      part += c && c < 13 ? x[r * 16 + c] : 0;
+      ASSERT_EQ(y[160 + c], x[8]);
+    }
+    ASSERT_EQ(y[128 + r], sum);
+    ASSERT_EQ(y[152 + r], part);
+  }
+  const auto* halves = reinterpret_cast<const half*>(x.data());
+  const auto* bytes = reinterpret_cast<const int8_t*>(&y[176]);
+  for (uint32_t i = 0; i < 32; ++i) {
+    float square = f(halves[i]) * f(halves[i]);
+    if (square == square)
+      ASSERT_EQ(bytes[i], static_cast<int8_t>(std::min(127.0f, std::nearbyint(square))));
+  }
+}
+
 // --- 16, 17, 22, 23: data movement ----------------------------------------------------------
 
 __global__ __aicore__ void movement(GM_ADDR x, GM_ADDR y) {

@@ -161,6 +161,39 @@ template <bool isAxpy> void widenRun(void* d, const void* a, const void* b, size
     out[i] += toFloat(x[i]) * (isAxpy ? s.f : toFloat(y[i]));
 }
 
+float asFloat(float x) {
+  return x;
+}
+float asFloat(Half x) {
+  return toFloat(x);
+}
+void narrow(float x, Half& out) {
+  out = toHalf(x);
+}
+template <class I> void narrow(float x, I& out) {
+  float rounded = std::nearbyint(x);
+  constexpr float low = std::is_signed_v<I> ? -128.0f : 0.0f, high = low + 255.0f;
+  out = static_cast<I>(rounded < low ? low : rounded > high ? high : rounded);
+}
+/// An operation of two sources whose result is narrower.
+template <class To, class From, class F>
+void narrowRun(void* d, const void* a, const void* b, size_t n, Scalar) {
+  auto* out = static_cast<To*>(d);
+  auto* x = static_cast<const From*>(a);
+  auto* y = static_cast<const From*>(b);
+  for (size_t i = 0; i < n; ++i)
+    narrow(F::of(0.0f, asFloat(x[i]), asFloat(y[i]), 0.0f), out[i]);
+}
+template <class F> RunFunction narrowing(DType from, DType to) {
+  if (from == DType::F32)
+    return to == DType::F16 ? narrowRun<Half, float, F> : nullptr;
+  if (from != DType::F16)
+    return nullptr;
+  return to == DType::I8   ? narrowRun<int8_t, Half, F>
+         : to == DType::U8 ? narrowRun<uint8_t, Half, F>
+                           : nullptr;
+}
+
 template <class F> RunFunction floats(DType type) {
   switch (type) {
   case DType::F32:
@@ -307,6 +340,12 @@ RunFunction elementwiseRun(const VectorInstr& i) {
   if (i.dst.type != t && widens && i.op == VectorOp::MulAddDst)
     return widenRun<false>;
   switch (i.op) {
+  case VectorOp::MulCast:
+    return narrowing<MulOp>(t, i.dst.type);
+  case VectorOp::AddReluCast:
+    return narrowing<AddReluOp>(t, i.dst.type);
+  case VectorOp::SubReluCast:
+    return narrowing<SubReluOp>(t, i.dst.type);
   case VectorOp::Add:
     return any<AddOp>(t);
   case VectorOp::Sub:
@@ -371,7 +410,7 @@ bool isElementwise(VectorOp op) {
 }
 
 bool hasTwoSources(VectorOp op) {
-  return op <= VectorOp::FusedMulAddRelu || op == VectorOp::Power;
+  return op <= VectorOp::SubReluCast || op == VectorOp::Power;
 }
 
 bool readsDestination(VectorOp op) {

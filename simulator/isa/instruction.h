@@ -73,6 +73,9 @@ enum class VectorOp : uint8_t {
   MulAddDst,
   FusedMulAdd,
   FusedMulAddRelu,
+  MulCast,     ///< half product to int8 or uint8
+  AddReluCast, ///< two halves to int8, or two floats to half
+  SubReluCast,
   // a source and a scalar
   Adds,
   Muls,
@@ -155,7 +158,8 @@ enum class VectorOp : uint8_t {
   TransDataTo5HD,
   Sort32,
   MrgSort,
-  Interleave,
+  Broadcast,  ///< rows and columns: count = rows * scalar
+  ReduceRows, ///< of a matrix: mode is the reduction, plus 4 for columns
   ConcatScores,
   ExtractScores,
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Brcb, Transpose, TransDataTo5HD.
+// Brcb, Transpose, TransDataTo5HD; broadcasts and reductions of a matrix (advanced functions).
 #include "simulator/isa/vector.h"
 
 #include <cstring>
@@ -20,8 +20,59 @@ Region blocks(uint64_t begin, uint32_t repeats, uint32_t stride) {
   return r;
 }
 
+/// The matrix: `repeat` rows of `scalar` columns, rows `src0Rep` elements apart.
+std::string inspectMatrix(const VectorInstr& i, AccessList& list) {
+  uint32_t size = bytesOf(i.src0.type);
+  uint64_t rows = i.repeat, columns = i.scalar;
+  if (i.op == VectorOp::Broadcast) {
+    addFlat(list, i.src0, (i.mode ? rows : columns) * size, AccessKind::Read);
+    addFlat(list, i.dst, rows * columns * size, AccessKind::Write);
+    return {};
+  }
+  if (i.src0.type != DType::F32 && i.src0.type != DType::F16)
+    return wrongTypes(i);
+  Region src;
+  src.begin = i.src0.address;
+  src.length = columns * size;
+  src.inner = i.repeat;
+  src.innerStride = int64_t{i.src0Rep} * size;
+  list.add(i.src0, src, AccessKind::Read);
+  addFlat(list, i.dst, (i.mode >= 4 ? columns : rows) * size, AccessKind::Write);
+  return {};
+}
+
+void runMatrix(const VectorInstr& i, const Context& context) {
+  uint32_t size = bytesOf(i.src0.type);
+  uint64_t rows = i.repeat, columns = i.scalar;
+  const uint8_t* src = context.at(i.src0);
+  uint8_t* d = context.at(i.dst);
+  if (i.op == VectorOp::Broadcast) {
+    for (uint64_t r = 0; r < rows; ++r)
+      for (uint64_t c = 0; c < columns; ++c)
+        std::memcpy(d + (r * columns + c) * size, src + (i.mode ? r : c) * size, size);
+    return;
+  }
+  bool byColumn = i.mode >= 4;
+  for (uint64_t o = 0; o < (byColumn ? columns : rows); ++o) {
+    float result = 0;
+    for (uint64_t k = 0; k < (byColumn ? rows : columns); ++k) {
+      uint64_t at = byColumn ? k * i.src0Rep + o : o * i.src0Rep + k;
+      auto x = static_cast<float>(loadElement(src + at * size, i.src0.type));
+      constexpr int sum = 0, max = 1;
+      int kind = i.mode % 4;
+      result = k == 0        ? x
+               : kind == sum ? result + x
+               : kind == max ? std::max(result, x)
+                             : std::min(result, x);
+    }
+    storeElement(d + o * size, i.dst.type, result);
+  }
+}
+
 std::string inspectGroup(const VectorInstr& i, AccessList& list, const Context&) {
   uint32_t size = bytesOf(i.src0.type);
+  if (i.op == VectorOp::Broadcast || i.op == VectorOp::ReduceRows)
+    return inspectMatrix(i, list);
   if (i.op == VectorOp::Brcb) {
     if (size != 2 && size != 4)
       return wrongTypes(i);
@@ -88,6 +139,8 @@ void runGroup(const VectorInstr& i, const Context& context) {
   uint32_t size = bytesOf(i.src0.type);
   if (i.op == VectorOp::TransDataTo5HD)
     return runTransDataTo5HD(i, context);
+  if (i.op == VectorOp::Broadcast || i.op == VectorOp::ReduceRows)
+    return runMatrix(i, context);
   uint8_t* d = context.at(i.dst);
   const uint8_t* src = context.at(i.src0);
   if (i.op == VectorOp::Transpose) {

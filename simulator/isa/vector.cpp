@@ -23,6 +23,9 @@ const char* nameOf(VectorOp op) {
                                       "MulAddDst",
                                       "FusedMulAdd",
                                       "FusedMulAddRelu",
+                                      "MulCast",
+                                      "AddReluCast",
+                                      "SubReluCast",
                                       "Adds",
                                       "Muls",
                                       "Maxs",
@@ -98,7 +101,8 @@ const char* nameOf(VectorOp op) {
                                       "TransDataTo5HD",
                                       "Sort32",
                                       "MrgSort",
-                                      "Interleave",
+                                      "Broadcast",
+                                      "Reduce",
                                       "Concat",
                                       "Extract"};
   static_assert(sizeof names / sizeof *names == static_cast<size_t>(VectorOp::ExtractScores) + 1);
@@ -366,7 +370,7 @@ const VectorGroup& groupOf(VectorOp op) {
     return reduceAllGroup;
   if (op <= VectorOp::GatherMask)
     return gatherGroup;
-  if (op <= VectorOp::TransDataTo5HD || op == VectorOp::Interleave)
+  if (op <= VectorOp::TransDataTo5HD || op == VectorOp::Broadcast || op == VectorOp::ReduceRows)
     return rearrangeGroup;
   return sortGroup;
 }

@@ -96,6 +96,87 @@ void ClampMin(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalT
   Maxs(dst, src, scalar, static_cast<int32_t>(count), place);
 }
 
+/// dst of shape dstShape; src has 1 along `axis`.
+template <class T, int32_t dim, int32_t axis, bool isReuseSource = false>
+void Broadcast(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t dstShape[dim],
+               const uint32_t srcShape[dim], Place place = Place::here()) {
+  VectorInstr i = vectorOf(VectorOp::Broadcast, dst, src);
+  bool isRow = dim == 1 || (axis == 0 && srcShape[0] == 1);
+  i.form = VectorForm::Mask;
+  i.repeat = dim == 1 ? 1 : dstShape[0];
+  i.scalar = dstShape[dim - 1];
+  i.mode = dim == 1 || !isRow;
+  host::issueVector(i, place);
+}
+template <class T, int32_t dim, int32_t axis, bool isReuseSource = false>
+void Broadcast(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t dstShape[dim],
+               const uint32_t srcShape[dim], LocalTensor<uint8_t>&, Place place = Place::here()) {
+  Broadcast<T, dim, axis, isReuseSource>(dst, src, dstShape, srcShape, place);
+}
+template <class T, int32_t dim, int32_t axis, bool isReuseSource = false>
+void BroadCast(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t dstShape[dim],
+               const uint32_t srcShape[dim], LocalTensor<uint8_t>&, Place place = Place::here()) {
+  Broadcast<T, dim, axis, isReuseSource>(dst, src, dstShape, srcShape, place);
+}
+template <class T, int32_t dim, int32_t axis, bool isReuseSource = false>
+void BroadCast(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t dstShape[dim],
+               const uint32_t srcShape[dim], Place place = Place::here()) {
+  Broadcast<T, dim, axis, isReuseSource>(dst, src, dstShape, srcShape, place);
+}
+
+namespace Pattern {
+namespace Reduce {
+struct AR {}; ///< the last dimension is reduced
+struct RA {}; ///< the first
+} // namespace Reduce
+} // namespace Pattern
+
+template <class T>
+void reduceRows(const LocalTensor<T>& dst, const LocalTensor<T>& src, uint32_t rows,
+                uint32_t columns, uint32_t pitch, ReduceType type, bool byColumn, Place place) {
+  VectorInstr i = vectorOf(VectorOp::ReduceRows, dst, src);
+  i.form = VectorForm::Mask;
+  i.repeat = rows;
+  i.scalar = columns;
+  i.src0Rep = static_cast<uint16_t>(pitch);
+  i.mode = static_cast<uint8_t>(static_cast<uint8_t>(type) + (byColumn ? 4 : 0));
+  host::issueVector(i, place);
+}
+#define TW_PATTERN(Name, Kind)                                                                     \
+  template <class T, class ReducePattern, bool isReuseSource = false>                              \
+  void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>&,     \
+            const uint32_t srcShape[], bool, Place place = Place::here()) {                        \
+    constexpr bool byColumn = std::is_same_v<ReducePattern, Pattern::Reduce::RA>;                  \
+    reduceRows(dst, src, srcShape[0], srcShape[1], srcShape[1], ReduceType::Kind, byColumn,        \
+               place);                                                                             \
+  }                                                                                                \
+  template <class T, class ReducePattern, bool isReuseSource = false>                              \
+  void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t srcShape[], bool, \
+            Place place = Place::here()) {                                                         \
+    constexpr bool byColumn = std::is_same_v<ReducePattern, Pattern::Reduce::RA>;                  \
+    reduceRows(dst, src, srcShape[0], srcShape[1], srcShape[1], ReduceType::Kind, byColumn,        \
+               place);                                                                             \
+  }
+TW_PATTERN(ReduceSum, SUM)
+TW_PATTERN(ReduceMax, MAX)
+TW_PATTERN(ReduceMin, MIN)
+#undef TW_PATTERN
+
+struct SumParams {
+  uint32_t outter = 1, inner = 0, n = 0;
+};
+/// The sum of the first `n` of each row of `inner` elements.
+template <class T, int32_t reduceDim = -1, bool isReuseSource = false, bool isBasicBlock = false>
+void Sum(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>&,
+         const SumParams& p, Place place = Place::here()) {
+  reduceRows(dst, src, p.outter, p.n, p.inner, ReduceType::SUM, false, place);
+}
+template <class T, int32_t reduceDim = -1, bool isReuseSource = false, bool isBasicBlock = false>
+void Sum(const LocalTensor<T>& dst, const LocalTensor<T>& src, const SumParams& p,
+         Place place = Place::here()) {
+  reduceRows(dst, src, p.outter, p.n, p.inner, ReduceType::SUM, false, place);
+}
+
 } // namespace AscendC
 
 #endif

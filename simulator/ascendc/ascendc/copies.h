@@ -252,6 +252,9 @@ void DataCopyPad(const GlobalTensor<T>& dst, const LocalTensor<T>& src, const Da
   padOut(dst, src, p.blockCount, p.blockLen, p.srcStride, p.dstStride, place);
 }
 
+/// What DataCopyPad fills with when its parameters give no value.
+template <class T, TPosition = TPosition::MAX> void SetPadValue(T) {}
+
 template <class T> void setAtomic(host::AtomicOp op) {
   host::storeState() = {op, DTypeOf<T>::value};
 }

@@ -17,6 +17,17 @@ public:
       : kernel(kernel), blocks(blocks), stream(stream) {}
 
   void operator()(std::decay_t<Parameters>... arguments) const {
+    enqueueLaunch(stream, requestOf(std::move(arguments)...));
+  }
+  /// Runs the kernel on this thread's time and prints what is found.
+  void runNow(uint64_t tilingKey, std::decay_t<Parameters>... arguments) const {
+    LaunchRequest request = requestOf(std::move(arguments)...);
+    request.tilingKey = tilingKey;
+    printFindings(launch(request, launchOptionsFromEnvironment()));
+  }
+
+private:
+  LaunchRequest requestOf(std::decay_t<Parameters>... arguments) const {
     using Arguments = std::tuple<std::decay_t<Parameters>...>;
     LaunchRequest request;
     request.kernel = findKernel(reinterpret_cast<const void*>(kernel));
@@ -27,10 +38,9 @@ public:
       Arguments copy = *static_cast<const Arguments*>(packed);
       std::apply(function, copy);
     };
-    enqueueLaunch(stream, std::move(request));
+    return request;
   }
 
-private:
   void (*kernel)(Parameters...);
   uint32_t blocks;
   void* stream;

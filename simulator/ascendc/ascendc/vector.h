@@ -129,6 +129,9 @@ TW_BINARY(SubRelu)
 TW_BINARY(MulAddDst)
 TW_BINARY(FusedMulAdd)
 TW_BINARY(FusedMulAddRelu)
+TW_BINARY(MulCast)
+TW_BINARY(AddReluCast)
+TW_BINARY(SubReluCast)
 #undef TW_BINARY
 
 // --- one source -----------------------------------------------------------------------------
@@ -308,6 +311,17 @@ void Duplicate(const LocalTensor<T>& dst, const NotDeducedT<T>& scalarValue, con
   useCount(i, static_cast<uint64_t>(count));
   host::issueVector(i, place);
 }
+/// The scalar is the first element of `src`.
+template <class T>
+void Duplicate(const LocalTensor<T>& dst, const LocalTensor<T>& src, const int32_t& count,
+               Place place = Place::here()) {
+  VectorInstr i = vectorOf(VectorOp::Broadcast, dst, src);
+  i.form = VectorForm::Mask;
+  i.repeat = 1;
+  i.scalar = static_cast<uint64_t>(count);
+  i.mode = 1;
+  host::issueVector(i, place);
+}
 template <class T>
 void CreateVecIndex(LocalTensor<T> dst, const NotDeducedT<T>& first, uint32_t count,
                     Place place = Place::here()) {
@@ -391,6 +405,10 @@ void Cast(const LocalTensor<T>& dst, const LocalTensor<U>& src, const RoundMode&
 inline void SetDeqScale(half scale) {
   host::scalarResults().dequantScale = scale;
 }
+inline void SetDeqScale(float scale, int16_t, bool) {
+  host::scalarResults().dequantScale = scale;
+}
+template <class T> void SetSaturationFlag(bool) {}
 
 // --- the mask register ----------------------------------------------------------------------
 

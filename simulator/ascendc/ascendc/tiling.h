@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tiling data, workspaces, tiling keys, and the older ways to launch a kernel.
+#ifndef TILEWRIGHT_ASCENDC_TILING_H
+#define TILEWRIGHT_ASCENDC_TILING_H
+
+#include "launch.h"
+#include "tensors.h"
+
+#include <cstdlib>
+#include <cstring>
+
+/// A struct of a kernel's tiling, copied from GM.
+#define GET_TILING_DATA_WITH_STRUCT(Struct, name, address)                                         \
+  Struct name;                                                                                     \
+  std::memcpy(&name,                                                                               \
+              ::AscendC::host::scalarAccess({reinterpret_cast<uint64_t>(address), 0,               \
+                                             ::AscendC::Space::GM, ::AscendC::DType::U8},          \
+                                            sizeof(Struct), false, ::AscendC::Place::here()),      \
+              sizeof(Struct))
+/// The struct that REGISTER_TILING_DEFAULT named.
+#define REGISTER_TILING_DEFAULT(Struct) using TilingDataOfKernel = Struct
+#define GET_TILING_DATA(name, address)                                                             \
+  GET_TILING_DATA_WITH_STRUCT(TilingDataOfKernel, name, address)
+#define TILING_KEY_IS(key) (::AscendC::host::agentView().tilingKey == static_cast<uint64_t>(key))
+
+namespace AscendC {
+
+inline void SetSysWorkspace(GM_ADDR workspace) {
+  host::agentView().systemWorkspace = workspace;
+}
+inline GM_ADDR GetUserWorkspace(GM_ADDR workspace) {
+  return workspace;
+}
+inline GM_ADDR GetSysWorkSpacePtr() {
+  return static_cast<GM_ADDR>(host::agentView().systemWorkspace);
+}
+
+/// GM for host programs without a runtime; zeros.
+inline void* GmAlloc(size_t bytes) {
+  size_t rounded = (bytes + 511) / 512 * 512;
+  void* memory = std::aligned_alloc(512, rounded);
+  std::memset(memory, 0, rounded);
+  host::addGlobalMemory(memory, bytes);
+  return memory;
+}
+inline void GmFree(void* memory) {
+  host::removeGlobalMemory(memory);
+  std::free(memory);
+}
+enum class KernelMode { AIV_MODE, AIC_MODE, MIX_MODE, MIX_AIC_1_1 };
+inline void SetKernelMode(KernelMode) {} // the kernel's source tells
+
+/// Scalar access to GM beside the data cache.
+template <class T> T ReadGmByPassDCache(__gm__ T* address, Place place = Place::here()) {
+  return *static_cast<const T*>(
+      host::scalarAccess({reinterpret_cast<uint64_t>(address), 0, Space::GM, DTypeOf<T>::value},
+                         sizeof(T), false, place));
+}
+template <class T>
+void WriteGmByPassDCache(__gm__ T* address, T value, Place place = Place::here()) {
+  *static_cast<T*>(
+      host::scalarAccess({reinterpret_cast<uint64_t>(address), 0, Space::GM, DTypeOf<T>::value},
+                         sizeof(T), true, place)) = value;
+}
+
+} // namespace AscendC
+
+namespace tilewright::ascend {
+
+inline uint64_t& tilingKeyOfNextLaunch() {
+  static uint64_t key = 0;
+  return key;
+}
+/// ICPU_RUN_KF: runs the kernel and waits.
+template <class... Parameters, class... Arguments>
+void runKernelNow(void (*kernel)(Parameters...), uint32_t blocks, Arguments... arguments) {
+  PreparedLaunch<Parameters...> prepared(kernel, blocks, nullptr);
+  prepared.runNow(tilingKeyOfNextLaunch(), static_cast<std::decay_t<Parameters>>(arguments)...);
+}
+/// ACLRT_LAUNCH_KERNEL(k)(blocks, stream, arguments...).
+template <class... Parameters> auto legacyLaunch(void (*kernel)(Parameters...)) {
+  return [kernel](uint32_t blocks, void* stream, std::decay_t<Parameters>... arguments) {
+    PreparedLaunch<Parameters...>(kernel, blocks, stream)(arguments...);
+    return uint32_t{0};
+  };
+}
+
+} // namespace tilewright::ascend
+
+#define ICPU_RUN_KF(kernel, blocks, ...)                                                           \
+  ::tilewright::ascend::runKernelNow(kernel, blocks, __VA_ARGS__)
+#define ICPU_SET_TILING_KEY(key) (::tilewright::ascend::tilingKeyOfNextLaunch() = (key))
+#define ACLRT_LAUNCH_KERNEL(kernel) ::tilewright::ascend::legacyLaunch(kernel)
+
+#endif
