@@ -56,6 +56,28 @@ inline int recurse(int depth) {
   return depth ? recurse(depth + 1) + room[0] : 0;
 }
 
+/// What plain C++ code can do.
+template <Fault fault> __aicore__ void hostile(LocalTensor<float> a, LocalTensor<float> b) {
+  if constexpr (fault == Fault::endlessLoop)
+    while (always) {
+    }
+  if constexpr (fault == Fault::endlessCalls)
+    while (always)
+      Adds(b, b, 1.0f, 64);
+  if constexpr (fault == Fault::nullPointer)
+    *(volatile int*)nullptr = 1;
+  if constexpr (fault == Fault::wildPointer)
+    *(volatile int*)0x6EAD0000BEE0 = 1;
+  if constexpr (fault == Fault::stackOverflow)
+    always = recurse(1);
+  if constexpr (fault == Fault::divideByZero)
+    always = 5 / zero;
+  if constexpr (fault == Fault::assertion)
+    ascendc_assert(a.GetSize() == 1);
+  (void)a;
+  (void)b;
+}
+
 template <Fault fault> __global__ __aicore__ void faulty(GM_ADDR x) {
   KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
   GlobalTensor<float> gm;
@@ -134,22 +156,7 @@ template <Fault fault> __global__ __aicore__ void faulty(GM_ADDR x) {
     Cast(b.ReinterpretCast<bfloat16_t>(), a.ReinterpretCast<half>(), RoundMode::CAST_NONE, 64);
   if constexpr (fault == Fault::crossFlagInVectorKernel)
     CrossCoreSetFlag<0, PIPE_MTE3>(0);
-  if constexpr (fault == Fault::endlessLoop)
-    while (always) {
-    }
-  if constexpr (fault == Fault::endlessCalls)
-    while (always)
-      Adds(b, b, 1.0f, 64);
-  if constexpr (fault == Fault::nullPointer)
-    *(volatile int*)nullptr = 1;
-  if constexpr (fault == Fault::wildPointer)
-    *(volatile int*)0x6EAD0000BEE0 = 1;
-  if constexpr (fault == Fault::stackOverflow)
-    always = recurse(1);
-  if constexpr (fault == Fault::divideByZero)
-    always = 5 / zero;
-  if constexpr (fault == Fault::assertion)
-    ascendc_assert(a.GetSize() == 1);
+  hostile<fault>(a, b);
   if constexpr (fault == Fault::eventId)
     SetFlag<HardEvent::MTE2_V>(99);
   if constexpr (fault == Fault::hugeCopy)

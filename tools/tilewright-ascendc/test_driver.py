@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The driver tilewright-ascendc, from the command line. Needs a build of the simulator."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = Path(os.environ.get("TILEWRIGHT_BUILD", ROOT / "build"))
+DRIVER = BUILD / "bin" / "tilewright-ascendc"
+EXAMPLE = ROOT / "examples" / "ascend" / "relu_custom.cpp"
+
+pytestmark = pytest.mark.skipif(not DRIVER.exists(), reason="tilewright-ascendc is not built")
+
+
+def run(*command: str | Path) -> subprocess.CompletedProcess[str]:
+    """Runs a command and keeps its output."""
+    return subprocess.run(
+        [str(c) for c in command], capture_output=True, text=True, check=False, timeout=120
+    )
+
+
+@pytest.mark.parametrize("compiler", ["clang++-22", "g++-12"])
+def test_example(tmp_path: Path, compiler: str) -> None:
+    """The page's example is right with both compilers."""
+    program = tmp_path / "relu"
+    built = run(DRIVER, "build", EXAMPLE, "-o", program, "--cxx", compiler)
+    assert built.returncode == 0, built.stderr
+    answer = run(program)
+    assert answer.returncode == 0, answer.stderr
+    assert answer.stdout == "0 of 32768 values are wrong, the stream says 0\n"
+
+
+def test_missing_barrier(tmp_path: Path) -> None:
+    """The page's report, with both lines of the kernel."""
+    program = tmp_path / "relu"
+    assert run(DRIVER, "build", EXAMPLE, "-o", program, "-DFORGET_BARRIER").returncode == 0
+    answer = run(program)
+    assert answer.returncode == 66
+    lines = EXAMPLE.read_text().splitlines()
+    relu = next(i for i, line in enumerate(lines, 1) if "Relu(out, out, tile)" in line)
+    adds = next(i for i, line in enumerate(lines, 1) if "Adds(out" in line)
+    assert f"relu_custom.cpp:{relu}: error: Relu on PIPE_V reads UB bytes" in answer.stderr
+    assert f"relu_custom.cpp:{adds}: note: the write by Adds is here" in answer.stderr
+    assert "add PipeBarrier<PIPE_V>() between them" in answer.stderr
+    relaxed = run(DRIVER, "build", EXAMPLE, "-o", program, "-DFORGET_BARRIER", "--relaxed")
+    assert relaxed.returncode == 0
+    assert run(program).returncode == 0
+
+
+HOST = """
+#include "acl/acl.h"
+#include <cstdio>
+template <class T> T kind() { return T(3); }
+inline int counter = 30;
+void start(void* y, void* stream);
+int main() {
+  aclInit(nullptr);
+  aclrtSetDevice(0);
+  aclrtStream stream;
+  aclrtCreateStream(&stream);
+  void* y;
+  int32_t values[32] = {};
+  aclrtMalloc(&y, 128, ACL_MEM_MALLOC_HUGE_FIRST);
+  start(y, stream);
+  int error = aclrtSynchronizeStream(stream);
+  aclrtMemcpy(values, 128, y, 128, ACL_MEMCPY_DEVICE_TO_HOST);
+  printf("%d %d %d %d\\n", error, values[0], values[16], kind<int>() + counter);
+}
+"""
+KERNEL = """
+#include "kernel_operator.h"
+using namespace AscendC;
+template <class T> T kind() { return g_coreType == AIC ? T(1) : T(2); }
+inline int counter = g_coreType == AIC ? 10 : 20;
+__global__ __aicore__ void kinds(GM_ADDR y) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_1);
+  GlobalTensor<int32_t> out;
+  out.SetGlobalBuffer((__gm__ int32_t*)y);
+  out.SetValue(g_coreType == AIC ? 0 : 16, kind<int32_t>() + counter);
+}
+void start(void* y, void* stream) { kinds<<<1, nullptr, stream>>>((uint8_t*)y); }
+"""
+
+
+@pytest.mark.parametrize("compiler", ["clang++-22", "g++-12"])
+@pytest.mark.parametrize("kernel_first", [False, True])
+def test_passes_share_nothing(tmp_path: Path, compiler: str, kernel_first: bool) -> None:
+    """A template and an inline variable that differ per core, linked both ways."""
+    (tmp_path / "host.cpp").write_text(HOST.replace("kind", "hostKind").replace("counter", "n"))
+    (tmp_path / "kernel.cpp").write_text(KERNEL)
+    sources = [tmp_path / "host.cpp", tmp_path / "kernel.cpp"]
+    if kernel_first:
+        sources.reverse()
+    program = tmp_path / "program"
+    built = run(DRIVER, "build", *sources, "-o", program, "--cxx", compiler)
+    assert built.returncode == 0, built.stderr
+    assert run(program).stdout == "0 11 22 33\n"
+
+
+def test_compile_then_link(tmp_path: Path) -> None:
+    """Objects of `compile` link like any other."""
+    (tmp_path / "host.cpp").write_text(HOST.replace("kind", "hostKind").replace("counter", "n"))
+    (tmp_path / "kernel.cpp").write_text(KERNEL)
+    compiled = run(DRIVER, "compile", tmp_path / "kernel.cpp", "-o", tmp_path / "kernel.o")
+    assert compiled.returncode == 0, compiled.stderr
+    program = tmp_path / "program"
+    built = run(DRIVER, "build", tmp_path / "host.cpp", tmp_path / "kernel.o", "-o", program)
+    assert built.returncode == 0, built.stderr
+    assert run(program).stdout == "0 11 22 33\n"
+
+
+def test_wrong_command_lines(tmp_path: Path) -> None:
+    """Each is refused with a sentence."""
+    assert "no command" in run(DRIVER).stderr
+    assert "unknown command 'make'" in run(DRIVER, "make").stderr
+    assert "no source" in run(DRIVER, "build").stderr
+    assert "unknown option '--fast'" in run(DRIVER, "build", "a.cpp", "--fast").stderr
+    assert "compile takes one source, but 2 were given" in run(
+        DRIVER, "compile", "a.cpp", "b.cpp"
+    ).stderr
+    missing = tmp_path / "missing.cpp"
+    assert f"cannot read '{missing}'" in run(DRIVER, "build", missing).stderr
+    wrong = tmp_path / "wrong.cpp"
+    wrong.write_text('#include "kernel_operator.h"\nint x = <<<1>>>(2);\n')
+    answer = run(DRIVER, "build", wrong, "-o", tmp_path / "x")
+    assert answer.returncode == 1
+    assert f"{wrong}:2: error: '<<<' needs a kernel before it" in answer.stderr
+    assert "no C++ compiler" in run(DRIVER, "build", EXAMPLE, "--cxx", "nothing++").stderr
