@@ -28,7 +28,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="*",
         default=[],
         metavar="NAME=VALUE",
-        help="arguments of the factory, e.g. M=1024 dtype=float16; shape of a tensor: A=64x128",
+        help="arguments of the factory, e.g. M=1024 dtype=float16; of an eager kernel, shapes: "
+        "A=64x128 B=64x",
     )
     parser.add_argument("--target", help="the target (default: cpu)")
     parser.add_argument("--cpu", help="CPU name or level: native, avx2, avx512, neon, ...")
@@ -96,8 +97,8 @@ def _argument(text: str) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     if not equals or not name.isidentifier():
         raise UsageError(f"'{text}' is not of the form NAME=VALUE")
-    extents = value.split("x")
-    if len(extents) > 1 and all(e.isdigit() for e in extents):
+    extents = value.removesuffix("x").split("x")
+    if "x" in value and all(e.isdigit() for e in extents):
         return name, SimpleNamespace(shape=tuple(int(e) for e in extents))
     try:
         return name, ast.literal_eval(value)

@@ -117,6 +117,25 @@ def test_inspect(command):
     assert "there is no stage 'nothing'; there are: tile" in wrong.stderr
 
 
+def test_an_eager_kernel(command, tmp_path):
+    (tmp_path / "eager.py").write_text(
+        "import tilewright, tilewright.language as T\n"
+        "@tilewright.jit\n"
+        "def add(A, B):\n"
+        "    M, N = T.const('M, N')\n"
+        "    A: T.Tensor[[M, N], T.float32]\n"
+        "    B: T.Tensor[[N], T.float32]\n"
+        "    C = T.empty([M, N], T.float32)\n"
+        "    with T.Kernel(M) as bx:\n"
+        "        C[bx, 0] = A[bx, 0] + B[0]\n"
+        "    return C\n"
+    )
+    text = command("inspect", "eager.py", "--args", "A=3x4", "B=4x").stdout
+    assert "!tile.buffer<3x4xf32, global>" in text and "!tile.buffer<4xf32, global>" in text
+    wrong = command("inspect", "eager.py", "--args", "A=3x4", "B=5x", code=1).stderr
+    assert "'N' is 4 but argument 'B' has 5 there" in wrong
+
+
 def test_wrong_commands(command):
     def message(*arguments):
         return command("inspect", *arguments, code=2).stderr
