@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import subprocess
 import sys
 import textwrap
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -36,6 +38,25 @@ def doubling(size: int = 8) -> _compiler.KernelModule:
 
 def messages(b: _compiler.KernelBuilder) -> list[str]:
     return [diagnostic.message for diagnostic in b.diagnostics]
+
+
+def names(body: list[ast.stmt]) -> set[str]:
+    """The public names that a stub's body declares."""
+    declared = {node.name for node in body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    declared |= {n.target.id for n in body if isinstance(n, ast.AnnAssign)}  # type: ignore[union-attr]
+    return {name for name in declared if not name.startswith("_")}
+
+
+def public(thing: object) -> set[str]:
+    return {name for name in dir(thing) if not name.startswith("_")}
+
+
+def test_the_stub_names_what_the_module_has() -> None:
+    stub = ast.parse(Path(__file__).with_name("_compiler.pyi").read_text())
+    assert names(stub.body) == public(_compiler)
+    for node in stub.body:
+        if isinstance(node, ast.ClassDef) and node.name != "LoopKind":
+            assert names(node.body) == public(getattr(_compiler, node.name)), node.name
 
 
 def test_numbers_become_literals_of_the_operand() -> None:
