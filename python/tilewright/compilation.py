@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from . import cache
-from .errors import Diagnostic, compile_error, raise_at_kernel, warn
+from .errors import Diagnostic, compile_error, load_compiler, raise_at_kernel, warn
 from .front_key import digest, machine_stamp
 from .kernel import JITKernel, stage_files
 
@@ -45,16 +45,14 @@ def kernel_key(captured: CapturedKernel, options: Options) -> str:
 
 
 def native_options(options: Options, keep_stages: bool = False) -> Any:
-    from tilewright import _compiler
-
-    return _compiler.CompileOptions(options.target, options.cpu, options.pass_configs, keep_stages)
+    return load_compiler().CompileOptions(
+        options.target, options.cpu, options.pass_configs, keep_stages
+    )
 
 
 def compile_artifact(captured: CapturedKernel, options: Options, keep_stages: bool = False) -> Any:
     """Compiles; CompileError with all messages of the target."""
-    from tilewright import _compiler
-
-    artifact, found = _compiler.compile(captured.module, native_options(options, keep_stages))
+    artifact, found = load_compiler().compile(captured.module, native_options(options, keep_stages))
     diagnostics = [Diagnostic.from_native(d) for d in found]
     if artifact is None:
         raise_at_kernel(compile_error(diagnostics, captured.name))
@@ -64,9 +62,7 @@ def compile_artifact(captured: CapturedKernel, options: Options, keep_stages: bo
 
 def stages_of(captured: CapturedKernel, options: Options) -> list[tuple[str, str]]:
     """Every stage as (name, text)."""
-    from tilewright import _compiler
-
-    return list(_compiler.inspect(captured.module, native_options(options)))
+    return list(load_compiler().inspect(captured.module, native_options(options)))
 
 
 def compile_kernel(

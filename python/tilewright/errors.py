@@ -194,6 +194,22 @@ class UnsupportedError(CompileError):
     """All that stands in the way is valid, but not supported by this version or target."""
 
 
+class CompilerMissingError(TilewrightError, ImportError):
+    """This installation has no compiler, or its libraries can't be loaded."""
+
+
+def load_compiler() -> Any:
+    """The native module `tilewright._compiler`; loads LLVM and MLIR the first time."""
+    try:
+        from tilewright import _compiler
+    except ImportError as error:
+        raise CompilerMissingError(
+            f"the compiler of tilewright can't be loaded ({error}); "
+            "'tilewright doctor' says how to get it"
+        ) from None
+    return _compiler
+
+
 class EagerJITBuildError(TilewrightError):
     """An eager kernel (`T.const`, `T.empty`) can't be built for the arguments of this call."""
 

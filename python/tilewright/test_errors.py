@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
+import sys
 import traceback
 
 import pytest
 
 from tilewright.errors import (
     CompileError,
+    CompilerMissingError,
     Diagnostic,
     Note,
     Place,
     UnsupportedError,
     compile_error,
+    load_compiler,
     raise_at_kernel,
 )
 
@@ -61,6 +64,15 @@ def test_kinds():
     both = [Diagnostic("unsupported", place, "a"), Diagnostic("error", place, "b")]
     assert type(compile_error(both)) is CompileError
     assert type(compile_error(both[:1])) is UnsupportedError
+
+
+def test_no_compiler(monkeypatch):
+    monkeypatch.setitem(sys.modules, "tilewright._compiler", None)
+    monkeypatch.delattr("tilewright._compiler", raising=False)
+    with pytest.raises(CompilerMissingError, match="the compiler of tilewright can't be loaded"):
+        load_compiler()
+    with pytest.raises(ImportError, match="'tilewright doctor' says how to get it"):
+        load_compiler()
 
 
 def test_the_kernel_is_the_last_frame(kernel_file):

@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any
 
-from ..errors import Diagnostic, JITNoBuilderError, Note, Place
+from ..errors import Diagnostic, JITNoBuilderError, Note, Place, load_compiler
 from ..language.values import (
     POISON,
     BufferRef,
@@ -53,8 +53,7 @@ class Tracer:
     """One kernel under construction. `compiler` is the native module, or a fake of it in tests."""
 
     def __init__(self, name: str, place: Place, compiler: Any = None) -> None:
-        if compiler is None:
-            from tilewright import _compiler as compiler
+        compiler = compiler or load_compiler()
         self.compiler = compiler
         self._builder = compiler.KernelBuilder(name, self._native_place(place))
         self._place = place

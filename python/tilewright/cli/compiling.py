@@ -50,20 +50,13 @@ def add_to(commands: Any) -> None:
 
 
 def _guarded(action: Callable[[argparse.Namespace], int], options: argparse.Namespace) -> int:
-    from ..errors import CompileError, TilewrightError
+    from ..errors import CompilerMissingError, TilewrightError
 
     try:
         return action(options)
-    except (CompileError, TilewrightError) as error:
+    except TilewrightError as error:
         sys.stderr.write(f"{error}\n")
-        return WRONG
-    except ImportError as error:
-        if "_compiler" not in str(error):
-            raise
-        sys.stderr.write(
-            f"tilewright: the compiler is not built ({error}); see tilewright doctor\n"
-        )
-        return MISSING
+        return MISSING if isinstance(error, CompilerMissingError) else WRONG
 
 
 def _compile(options: argparse.Namespace) -> int:
