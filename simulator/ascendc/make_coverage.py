@@ -125,8 +125,8 @@ def page() -> str:
     return (
         "# What of Ascend C the host has\n\n"
         "Made by `simulator/ascendc/make_coverage.py` from the headers and the tests. *Tested*: a\n"
-        "kernel of `simulator/ascendc/*_test.cpp` calls it and its result is compared. *Not there*:\n"
-        "the kernel doesn't compile.\n\n"
+        "kernel of `simulator/ascendc/*_test.cpp` calls it and its result is compared. *Not\n"
+        "there*: the kernel doesn't compile.\n\n"
         f"{counts[0]} names tested, {counts[1]} there without a test, {counts[2]} not there.\n\n"
         "| group | subject | tested | there, untested | not there |\n|---|---|---|---|---|\n"
         + "\n".join(rows)
