@@ -3,15 +3,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from . import cache
 from .errors import Diagnostic, compile_error, load_compiler, raise_at_kernel, warn
 from .front_key import digest, machine_stamp
 from .kernel import JITKernel, stage_files
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import Any
 
     from .capture.kernel import CapturedKernel
     from .options import Options

@@ -14,10 +14,13 @@ import sys
 from importlib.machinery import EXTENSION_SUFFIXES
 from opcode import opmap
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
-from typing import Any
 
 from . import __version__, _runtime
 from .source_lines import block_of, codes_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 #: Modules whose functions give the same result whenever they are called.
 _PURE_MODULES = frozenset(

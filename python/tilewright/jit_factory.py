@@ -5,16 +5,17 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import TYPE_CHECKING, Any, overload
 
 from .compilation import compile_kernel
 from .errors import short_traceback, unsupported
 from .front_key import front_key
 from .options import Options
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from types import CodeType, FunctionType
+    from typing import Any
 
     from .capture.kernel import CapturedKernel
     from .kernel import JITKernel
@@ -198,14 +199,6 @@ def _in_threads(
 
     with ThreadPoolExecutor(num_workers) as pool:
         return list(pool.map(guarded, items))
-
-
-@overload
-def jit(func: FunctionType, /) -> JITFunction: ...
-@overload
-def jit(func: PrimFunc, /) -> JITKernel: ...
-@overload
-def jit(func: None = None, /, **choices: Any) -> Callable[[Any], Any]: ...
 
 
 def jit(

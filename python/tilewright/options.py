@@ -5,9 +5,12 @@ from __future__ import annotations
 
 import os
 from enum import Enum, StrEnum
-from typing import Any
 
 from .errors import unsupported
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 #: Names of targets, and what they mean here.
 TARGETS = {"cpu": "cpu", "llvm": "cpu", "c": "cpu", "auto": "auto"}

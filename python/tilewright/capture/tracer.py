@@ -9,7 +9,6 @@ work from the kernel, from macros and from plain Python functions alike.
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any
 
 from ..errors import Diagnostic, JITNoBuilderError, Note, Place, load_compiler
 from ..language.values import (
@@ -26,8 +25,10 @@ from ..language.values import (
     has_poison,
 )
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+    from typing import Any
 
     from .kernel import Signature
     from .scopes import Frame

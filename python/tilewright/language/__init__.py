@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
-
 from .annotate import (
     annotate_compile_flags,
     annotate_consumer_reg_alloc,
@@ -95,6 +93,10 @@ from .tile_ops import (
     sync_threads,
     syncthreads,
 )
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 globals().update(_DTYPES)
 

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..capture.tracer import current
 from .values import unsupported
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def _keep(name: str, value: object) -> None:

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from .dtypes import Dtype, is_dtype, to_dtype
 from .values import LanguageError, Symbol, unsupported
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class TensorAnnotation:

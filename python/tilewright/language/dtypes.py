@@ -8,11 +8,12 @@ promote is decided by the builder; here are only names and widths.
 
 from __future__ import annotations
 
-import re
 import sys
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from .values import Operand
 
 ALIASES = {
@@ -52,7 +53,6 @@ _SCALARS = [
 ]
 _BITS = {"bool": 8, "int4": 4, "uint4": 4, "float4_e2m1fn": 4}
 _LANES = (2, 4, 8, 16, 32, 64)
-_NAME = re.compile(r"([a-z]+?)(\d+)(_e\w+?)?(?:x(\d+))?$")
 
 
 class Dtype(str):
@@ -70,17 +70,16 @@ class Dtype(str):
 
     @property
     def lanes(self) -> int:
-        match = _NAME.match(self)
-        return int(match[4]) if match and match[4] else 1
+        return _split(self)[1]
 
     @property
     def bits(self) -> int:
         """Bits of one element, all lanes together."""
-        scalar = self.split("x")[0] if self.lanes > 1 else str(self)
+        scalar, lanes = _split(self)
         if scalar in _BITS:
-            return _BITS[scalar] * self.lanes
-        match = _NAME.match(scalar)
-        return int(match[2]) * self.lanes if match else 0
+            return _BITS[scalar] * lanes
+        width = scalar.partition("_")[0].lstrip("abcdefghijklmnopqrstuvwxyz")
+        return int(width) * lanes
 
     @property
     def bytes(self) -> int:
@@ -98,6 +97,12 @@ class Dtype(str):
     @property
     def is_float(self) -> bool:
         return "float" in self
+
+
+def _split(name: str) -> tuple[str, int]:
+    """The scalar and the number of lanes of `float32x4`."""
+    scalar, x, lanes = name.rpartition("x")
+    return (scalar, int(lanes)) if x and lanes.isdigit() else (name, 1)
 
 
 def _all_dtypes() -> dict[str, Dtype]:

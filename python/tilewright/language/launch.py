@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..capture.tracer import current
 from .frames import KernelLaunch
 from .values import LanguageError, Traced, unsupported
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def Kernel(

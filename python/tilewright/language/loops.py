@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from .frames import Loop
 from .values import LanguageError, unsupported
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _UNIT = 1
 

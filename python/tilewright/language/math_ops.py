@@ -5,14 +5,15 @@ from __future__ import annotations
 
 import builtins
 import math
-from typing import TYPE_CHECKING, Any
 
 from ..capture.tracer import current, current_or_none
 from .dtypes import Dtype, to_dtype
 from .values import POISON, BufferRef, Deferred, Expr, LanguageError, binary, has_poison, unary
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
 
 def _is_plain(*values: object) -> bool:

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..capture.tracer import current, guarded_by_poison
 from .dtypes import is_dtype, to_dtype
 from .values import BufferRef, Element, Expr, LanguageError, RegionRef, unsupported
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def _shape(shape: Any) -> list[Any]:

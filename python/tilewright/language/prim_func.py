@@ -4,15 +4,14 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, overload
 
 from .values import LanguageError
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from types import FrameType, FunctionType
+    from typing import Any
 
-    from ..capture.functions import InlinedFunction
     from ..capture.kernel import CapturedKernel
 
 
@@ -58,14 +57,6 @@ def _definition_names(function: FunctionType, frame: FrameType | None) -> dict[s
     return dict(frame.f_locals) if has_strings and frame is not None else {}
 
 
-@overload
-def prim_func(func: FunctionType, /) -> PrimFunc: ...
-@overload
-def prim_func(
-    *, private: bool = False, check_well_formed: bool = False
-) -> Callable[[FunctionType], PrimFunc]: ...
-
-
 def prim_func(
     func: FunctionType | None = None, *, private: bool = False, check_well_formed: bool = False
 ) -> Any:
@@ -80,12 +71,6 @@ def _prim_func(func: FunctionType, frame: FrameType) -> PrimFunc:
     if not hasattr(func, "__code__"):
         raise LanguageError("a kernel inside a kernel is not supported", "unsupported")
     return PrimFunc(func, _definition_names(func, frame))
-
-
-@overload
-def macro(func: FunctionType, /) -> InlinedFunction: ...
-@overload
-def macro(func: None = None, /) -> Callable[[FunctionType], InlinedFunction]: ...
 
 
 def macro(func: FunctionType | None = None) -> Any:

@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import Any
 
 from ..capture.tracer import current, guarded_by_poison, plain_text
 from .values import BufferRef, LanguageError, RegionRef, unsupported
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class GemmWarpPolicy(IntEnum):

@@ -9,12 +9,12 @@ handed to the builder when a kernel uses it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
-
 from .dtypes import Dtype
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any, NoReturn
 
     from tilewright import _compiler
 

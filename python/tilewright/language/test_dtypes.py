@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+import pytest
+
+import tilewright.language as T
+from tilewright.language.dtypes import DTYPES, is_dtype, to_dtype
+
+
+@pytest.mark.parametrize(
+    ("name", "bits", "lanes", "bytes_"),
+    [
+        ("float16", 16, 1, 2),
+        ("bfloat16", 16, 1, 2),
+        ("float32x4", 128, 4, 16),
+        ("int4", 4, 1, 1),
+        ("int4x8", 32, 8, 4),
+        ("bool", 8, 1, 1),
+        ("uint64", 64, 1, 8),
+        ("float8_e4m3fn", 8, 1, 1),
+        ("float8_e5m2x16", 128, 16, 16),
+        ("float4_e2m1fnx2", 8, 2, 1),
+    ],
+)
+def test_widths(name, bits, lanes, bytes_):
+    dtype = getattr(T, name)
+    assert (dtype, dtype.bits, dtype.lanes, dtype.bytes) == (name, bits, lanes, bytes_)
+
+
+def test_all_have_a_width():
+    assert all(dtype.bits > 0 for dtype in DTYPES.values())
+
+
+def test_forms():
+    numpy = pytest.importorskip("numpy")
+    assert [to_dtype(v) for v in ("half", "float", "double", "int", "long", bool, int, float)] == [
+        "float16", "float32", "float64", "int32", "int64", "bool", "int32", "float32"
+    ]  # fmt: skip
+    assert to_dtype(numpy.float16) == to_dtype(numpy.dtype("float16")) == "float16"
+    assert to_dtype(T.float) is T.float32
+    assert not is_dtype("nothing") and not is_dtype(3)
+    assert repr(T.float16) == "T.float16"
+    assert T.float16.is_float and not T.int8.is_float
+    with pytest.raises(ValueError, match="there is no dtype 'float17'"):
+        to_dtype("float17")
+
+
+def test_torch():
+    torch = pytest.importorskip("torch")
+    assert to_dtype(torch.bfloat16) == "bfloat16"
+    assert T.float16.as_torch() is torch.float16
+    assert T.int4.as_torch() is torch.int8
