@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/ir/parse_kernel.h"
 
+#include "compiler/ir/text_mutator.h"
+
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <chrono>
-#include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
-#include <random>
-#include <sstream>
 
 namespace tilewright::ir {
 namespace {
@@ -83,102 +82,14 @@ TEST_F(ParseKernel, RefusesLongText) {
 // Mutations
 // -------------------------------------------------------------------------------------------------
 
-std::vector<std::string> kernelTexts() {
-  std::vector<std::string> texts;
-  for (const auto& entry :
-       std::filesystem::recursive_directory_iterator(TILEWRIGHT_COMPILER_FOLDER)) {
-    if (entry.path().extension() != ".mlir")
-      continue;
-    std::ostringstream text;
-    text << std::ifstream(entry.path()).rdbuf();
-    // Each part of a split file on its own: one wrong part hides the others.
-    std::string rest = text.str();
-    for (size_t cut; (cut = rest.find("// -----")) != std::string::npos;
-         rest = rest.substr(cut + 8))
-      texts.push_back(rest.substr(0, cut));
-    texts.push_back(rest);
-  }
-  std::sort(texts.begin(), texts.end());
-  return texts;
-}
-
-class Mutator {
-public:
-  Mutator(uint64_t seed, std::vector<std::string> texts) : random(seed), texts(std::move(texts)) {}
-
-  std::string next() {
-    std::string text = texts[below(texts.size())];
-    for (size_t edits = 1 + below(4); edits > 0 && !text.empty(); --edits)
-      edit(text);
-    return text;
-  }
-
-private:
-  size_t below(size_t count) {
-    return std::uniform_int_distribution<size_t>(0, count - 1)(random);
-  }
-
-  void edit(std::string& text) {
-    size_t at = below(text.size());
-    size_t length = 1 + below(std::min<size_t>(text.size() - at, 24));
-    const std::string& other = texts[below(texts.size())];
-    switch (below(6)) {
-    case 0:
-      text.erase(at, length);
-      break;
-    case 1:
-      text.insert(at, text.substr(below(text.size()), length));
-      break;
-    case 2: {
-      static constexpr std::string_view letters = "0123456789-?x<>()[]{}%#!:=,\"f i";
-      text[at] = letters[below(letters.size())];
-      break;
-    }
-    case 3: { // a number becomes another
-      size_t digit = text.find_first_of("0123456789", at);
-      static constexpr std::array<std::string_view, 6> numbers = {
-          "0", "1", "-1", "9223372036854775807", "-9223372036854775808", "4294967296"};
-      if (digit != std::string::npos)
-        text.replace(digit, 1, numbers[below(numbers.size())]);
-      break;
-    }
-    case 4: // a piece of another kernel
-      if (!other.empty())
-        text.insert(at, other.substr(below(other.size()), length));
-      break;
-    default: { // two lines change places
-      size_t first = text.find('\n', at),
-             second = first == std::string::npos ? first : text.find('\n', first + 1);
-      size_t third = second == std::string::npos ? second : text.find('\n', second + 1);
-      if (third != std::string::npos)
-        text = text.substr(0, first) + text.substr(second, third - second) +
-               text.substr(first, second - first) + text.substr(third);
-    }
-    }
-  }
-
-  std::mt19937_64 random;
-  std::vector<std::string> texts;
-};
-
 /// Any text gives a module or a message, never a crash. The text at work is in fuzz_last.mlir of
 /// the test's folder. Seconds and seed can be set from outside.
 TEST_F(ParseKernel, SurvivesMutations) {
-  std::vector<std::string> texts = kernelTexts();
-  // The generic form reaches what the custom parsers never let through: wrong segments, arrays,
-  // regions.
-  for (size_t i = 0, count = texts.size(); i < count; ++i) {
-    mlir::OwningOpRef<mlir::ModuleOp> module = parseKernel(texts[i], context);
-    if (!module)
-      continue;
-    llvm::raw_string_ostream stream(texts.emplace_back());
-    module->print(stream, mlir::OpPrintingFlags().printGenericOpForm());
-  }
   const char* seconds = std::getenv("TILEWRIGHT_FUZZ_SECONDS");
   const char* seed = std::getenv("TILEWRIGHT_FUZZ_SEED");
-  Mutator mutator(seed ? std::strtoull(seed, nullptr, 10) : 20250713, std::move(texts));
-  auto end =
-      std::chrono::steady_clock::now() + std::chrono::seconds(seconds ? std::atoi(seconds) : 5);
+  Mutator mutator(seed ? std::strtoull(seed, nullptr, 10) : 20250713, kernelTexts(context));
+  auto end = std::chrono::steady_clock::now() +
+             std::chrono::seconds(seconds ? std::strtol(seconds, nullptr, 10) : 5);
   size_t count = 0, good = 0;
   // The first texts are the same on every machine; time only ends the test early.
   for (; count < (seconds ? SIZE_MAX : 3000) && std::chrono::steady_clock::now() < end; ++count) {
