@@ -38,11 +38,11 @@ TEST(Passes, SurviveMutations) {
   for (size_t count = 0;
        count < (seconds ? SIZE_MAX : 3000) && std::chrono::steady_clock::now() < end; ++count) {
     std::string text = mutator.next();
+    std::ofstream("fuzz_passes_last.mlir") << text;
     mlir::OwningOpRef<mlir::ModuleOp> module = ir::parseKernel(text, context);
     if (!module)
       continue;
     ++good;
-    std::ofstream("fuzz_passes_last.mlir") << text;
     messages.clear();
     EXPECT_TRUE(succeeded(manager.run(*module))) << messages << text;
     EXPECT_TRUE(succeeded(mlir::verify(*module))) << messages << text;
