@@ -410,7 +410,7 @@ const Attribute* find(const Attributes& attributes, const std::string& key) {
   return found == attributes.end() ? nullptr : &found->second;
 }
 
-mlir::Attribute toIr(Construction& state, const Attribute& attribute) {
+static mlir::Attribute toIr(Construction& state, const Attribute& attribute) {
   mlir::OpBuilder& ir = state.ir;
   struct {
     mlir::OpBuilder& ir;
@@ -431,6 +431,21 @@ mlir::Attribute toIr(Construction& state, const Attribute& attribute) {
     }
   } visitor{ir};
   return std::visit(visitor, attribute);
+}
+
+void annotate(Construction& state, mlir::Operation* op, std::string_view what,
+              const Attributes& attributes, std::initializer_list<std::string_view> handled) {
+  for (const auto& [key, value] : attributes) {
+    if (std::find(handled.begin(), handled.end(), key) != handled.end())
+      continue;
+    std::string name = key;
+    std::replace(name.begin(), name.end(), '.', '_');
+    if (name.empty() || op->getInherentAttr(name)) {
+      state.error(std::string(what) + " has no option '" + key + "'");
+      continue;
+    }
+    op->setDiscardableAttr(state.ir.getStringAttr(name), toIr(state, value));
+  }
 }
 
 } // namespace tilewright::builder

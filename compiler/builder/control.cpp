@@ -142,9 +142,7 @@ Value KernelBuilder::beginFor(LoopKind kind, Index start, Index stop, Index step
   auto loop = tile::ForOp::create(state->ir, state->location(), state->indexIr(range.lower),
                                   state->indexIr(range.upper), state->indexIr(range.step),
                                   toIr(kind), stages.value_or(0));
-  for (const auto& [key, value] : attributes)
-    if (key != "num_stages")
-      loop->setDiscardableAttr(state->ir.getStringAttr(key), builder::toIr(*state, value));
+  annotate(*state, loop, "a loop", attributes, {"num_stages"});
   state->push(FrameKind::Loop, loopName(name), loop, loop.getBodyBlock());
   mlir::Value variable = loop.getInductionVar();
   if (range.isComputed) {
@@ -252,8 +250,7 @@ std::vector<Value> KernelBuilder::beginParallel(std::span<const Index> extents,
                : llvm::SmallVector<mlir::OpFoldResult>(count, state->ir.getIndexAttr(1));
   tile::ParallelOp loop = merges ? mergeParallel(*state, state->frames.back(), operands)
                                  : tile::ParallelOp::create(state->ir, state->location(), operands);
-  for (const auto& [key, value] : attributes)
-    loop->setDiscardableAttr(state->ir.getStringAttr(key), builder::toIr(*state, value));
+  annotate(*state, loop, "T.Parallel", attributes, {});
   state->push(FrameKind::Parallel, "T.Parallel", loop, loop.getBodyBlock()).isMerged = merges;
   std::vector<Value> variables;
   for (auto [number, variable] : llvm::enumerate(loop.getInductionVars().take_back(count)))

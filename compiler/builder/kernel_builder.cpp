@@ -234,6 +234,18 @@ std::optional<std::vector<Index>> resolveGrid(builder::Construction& state,
   return extents;
 }
 
+/// A block of an NPU is an AI core: its number is one, and `threads` are its vector cores.
+void checkNpuLaunch(builder::Construction& state, const std::vector<Index>& grid,
+                    llvm::ArrayRef<int64_t> threads) {
+  int64_t count = 1;
+  for (int64_t extent : threads)
+    count *= extent;
+  if (grid.size() != 1)
+    state.error("T.Kernel for an NPU takes 1 grid extent, not " + std::to_string(grid.size()));
+  if (count > 2)
+    state.error("T.Kernel for an NPU takes 1 or 2 threads, not " + std::to_string(count));
+}
+
 } // namespace
 
 std::vector<Value> KernelBuilder::beginLaunch(std::span<const Index> grid,
@@ -259,9 +271,12 @@ std::vector<Value> KernelBuilder::beginLaunch(std::span<const Index> grid,
     operands.push_back(state->indexIr(extents ? (*extents)[dim] : Index(int64_t{1})));
   const Attribute* npu = builder::find(attributes, "npu");
   bool isNpu = npu && std::holds_alternative<bool>(*npu) && std::get<bool>(*npu);
+  if (isNpu && extents && threadExtents)
+    checkNpuLaunch(*state, *extents, *threadExtents);
   auto launch =
       tile::LaunchOp::create(state->ir, state->location(), operands,
                              threadExtents ? *threadExtents : llvm::SmallVector<int64_t>{}, isNpu);
+  annotate(*state, launch, "T.Kernel", attributes, {"npu"});
   state->threadDims = threads.size();
   state->push(FrameKind::Launch, "T.Kernel", launch, launch.getBodyBlock());
   std::vector<Value> ids;

@@ -197,6 +197,21 @@ TEST_F(KernelBuilderTest, RefusesBadLaunches) {
   EXPECT_EQ(attempt(one, {int64_t{2048}}), "T.Kernel asks for more than 1024 threads in a block");
 }
 
+TEST_F(KernelBuilderTest, LaunchesOnAnNpu) {
+  line().beginLaunch(std::vector<Index>{int64_t{24}}, std::vector<Index>{int64_t{2}},
+                     {{"npu", true}, {"pipeline", false}});
+  EXPECT_THAT(finishedText(),
+              testing::ContainsRegex("threads\\(2\\) npu attributes .pipeline = false"));
+}
+
+TEST_F(KernelBuilderTest, RefusesBadLaunchesOnAnNpu) {
+  line().beginLaunch(std::vector<Index>{int64_t{24}, int64_t{2}}, std::vector<Index>{int64_t{128}},
+                     {{"npu", true}});
+  EXPECT_THAT(messages(), ElementsAre("T.Kernel for an NPU takes 1 grid extent, not 2",
+                                      "T.Kernel for an NPU takes 1 or 2 threads, not 128"));
+  EXPECT_EQ(finish(), nullptr);
+}
+
 TEST_F(KernelBuilderTest, NeedsKnownThreads) {
   Value n = line().symbol("n", dt("int32"));
   launch({int64_t{1}}, {n});

@@ -14,16 +14,6 @@ std::string quoted(std::string_view name) {
   return "'" + std::string(name) + "'";
 }
 
-/// What a call gave and no rule knows goes along: passes may read it.
-void annotate(Construction& state, mlir::Operation* op, const Attributes& attributes,
-              std::initializer_list<std::string_view> handled) {
-  for (const auto& [key, value] : attributes) {
-    if (std::find(handled.begin(), handled.end(), key) != handled.end())
-      continue;
-    op->setDiscardableAttr(state.ir.getStringAttr(key), builder::toIr(state, value));
-  }
-}
-
 bool flag(const Attributes& attributes, const std::string& key) {
   const Attribute* given = builder::find(attributes, key);
   return given && std::holds_alternative<bool>(*given) && std::get<bool>(*given);
@@ -117,7 +107,7 @@ void KernelBuilder::copy(const Operand& source, const Operand& target,
     op.getPadMutable().assign(pad);
   op.setRelu(flag(attributes, "enable_relu"));
   op.setTranspose(isTransposed);
-  annotate(*state, op, attributes, {"pad_value", "enable_relu", "transpose"});
+  annotate(*state, op, "T.copy", attributes, {"pad_value", "enable_relu", "transpose"});
 }
 
 void KernelBuilder::fill(const Operand& target, Value value) {
@@ -287,7 +277,7 @@ void KernelBuilder::gemm(const Operand& a, const Operand& b, const Operand& c, b
   auto op = tile::GemmOp::create(state->ir, state->location(), toRegion(*state, *left),
                                  toRegion(*state, *right), toRegion(*state, *result), transposeA,
                                  transposeB, clear, clearAlways, *policy);
-  annotate(*state, op, attributes, {"policy"});
+  annotate(*state, op, "T.gemm", attributes, {"policy"});
 }
 
 // Reductions and scans
@@ -362,7 +352,7 @@ void KernelBuilder::reduce(std::string_view kind, const Operand& source, const O
   auto op = tile::ReduceOp::create(state->ir, state->location(), *parsed, toRegion(*state, *from),
                                    toRegion(*state, *to), *resolved, clear,
                                    flag(attributes, "nan_propagate"));
-  annotate(*state, op, attributes, {"nan_propagate"});
+  annotate(*state, op, "T." + operation, attributes, {"nan_propagate"});
 }
 
 void KernelBuilder::scan(std::string_view kind, const Operand& source, const Operand& target,
@@ -414,7 +404,7 @@ void KernelBuilder::atomicTile(std::string_view kind, const Operand& target, con
   auto parsed = *tile::symbolizeAtomicKind(llvm::StringRef(kind.data(), kind.size()));
   auto op = tile::AtomicTileOp::create(state->ir, state->location(), parsed,
                                        toRegion(*state, *from), toRegion(*state, *to));
-  annotate(*state, op, attributes, {});
+  annotate(*state, op, "T." + operation, attributes, {});
 }
 
 void KernelBuilder::print(const std::variant<std::monostate, Value, Buffer>& what,

@@ -109,6 +109,20 @@ TEST_F(TilesTest, CopiesPassTheirOptionsOn) {
   EXPECT_THAT(text, HasSubstr("transpose"));
 }
 
+TEST_F(TilesTest, OptionsKeepOffTheOpsOwnNames) {
+  launch();
+  Buffer S = alloc("S", {32}), R = alloc("R", {32});
+  line().copy(S, R, {{"relu", true}, {"tl.hint", int64_t{3}}});
+  expectError("T.copy has no option 'relu'");
+}
+
+TEST_F(TilesTest, OptionsMayHaveDots) {
+  launch();
+  Buffer S = alloc("S", {32}), R = alloc("R", {32});
+  line().copy(S, R, {{"tl.hint", int64_t{3}}});
+  EXPECT_THAT(finishedText(), HasSubstr("tl_hint = 3 : i64"));
+}
+
 TEST_F(TilesTest, RefusesToTransposeOneDim) {
   launch();
   Buffer S = alloc("S", {32}), R = alloc("R", {32});
