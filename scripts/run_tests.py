@@ -7,6 +7,7 @@ counts as one failure. Skipped tests are listed with their reasons: they prove n
 """
 
 import argparse
+import re
 import shlex
 import subprocess
 import sys
@@ -40,6 +41,17 @@ class Counts:
         return f"{self.passed} passed, {len(self.failures)} failed, {self.skips.total()} skipped"
 
 
+def skip_reason(case: ElementTree.Element) -> str:
+    """Why a case was skipped: GoogleTest's sentence where ctest only says that it was."""
+    printed = re.search(r": Skipped\n(.+)", case.findtext("system-out") or "")
+    if printed:
+        return printed[1]
+    skipped = case.find("skipped")
+    message = skipped.get("message", "") if skipped is not None else ""
+    # ctest's own words for it say nothing.
+    return f"no reason given: {case.get('name')}" if message[:5] in ("", "SKIP_") else message
+
+
 def read_junit(path: Path) -> Counts:
     """Counts the cases of a JUnit file as pytest, lit and ctest write it."""
     counts = Counts()
@@ -55,9 +67,7 @@ def read_junit(path: Path) -> Counts:
         ):
             counts.failures.append(name)
         elif skipped is not None or case.get("status") in ("notrun", "disabled"):
-            counts.skips[
-                skipped.get("message") or "no reason given" if skipped is not None else "not run"
-            ] += 1
+            counts.skips[skip_reason(case)] += 1
         else:
             counts.passed += 1
     return counts

@@ -153,6 +153,7 @@ def write_environment() -> None:
         lines.append(
             f'export LD_LIBRARY_PATH="{":".join(libraries)}${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"'
         )
+        lines.append(f'export QEMU_LD_PREFIX="{usr}/aarch64-linux-gnu"')
         lines.append(f'export CMAKE_TOOLCHAIN_FILE="{DEPS}/toolchain.cmake"')
         for name in ("clang", "clang++"):
             (usr / LLVM / "bin" / f"{name}.cfg").write_text(f"--sysroot={DEPS}/root\n")

@@ -151,11 +151,13 @@ def test_runner_counts_failures_and_skips_of_all_writers(tmp_path):
     report.write_text(
         '<testsuite><testcase name="a"/><testcase name="b" status="fail"/>'
         '<testcase name="c"><failure/></testcase>'
-        '<testcase name="d"><skipped message="no GPU"/></testcase></testsuite>'
+        '<testcase name="d"><skipped message="no GPU"/></testcase>'
+        '<testcase name="e"><skipped message="SKIP"/><system-out>f.cpp:1: Skipped\nno qemu\n'
+        "</system-out></testcase></testsuite>"
     )
     counts = run_tests.read_junit(report)
-    assert counts.summary() == "1 passed, 2 failed, 1 skipped"
-    assert counts.skips == {"no GPU": 1}
+    assert counts.summary() == "1 passed, 2 failed, 2 skipped"
+    assert counts.skips == {"no GPU": 1, "no qemu": 1}
 
 
 def test_runner_counts_a_phase_that_dies_as_a_failure(tmp_path):

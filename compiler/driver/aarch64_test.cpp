@@ -11,7 +11,9 @@ namespace tilewright {
 namespace {
 
 namespace fs = std::filesystem;
-const fs::path sysroot = "/usr/aarch64-linux-gnu";
+// Where qemu-user looks for AArch64's libraries; scripts/setup.py may have unpacked them elsewhere.
+const char* const unpacked = std::getenv("QEMU_LD_PREFIX");
+const fs::path sysroot = unpacked ? unpacked : "/usr/aarch64-linux-gnu";
 
 class Aarch64Test : public testing::Test {
 protected:

@@ -98,20 +98,23 @@ protected:
 
 TEST_F(CProgramTest, CallsTheKernelInItsOwnThread) {
   makeLibrary("native");
-  ASSERT_EQ(shell("cc -Wall -Werror -std=c11 main.c ./libkernel.so -o program"), 0);
+  ASSERT_EQ(shell(TILEWRIGHT_C_COMPILER " -Wall -Werror -std=c11 main.c ./libkernel.so -o program"),
+            0);
   EXPECT_EQ(shell("./program"), 0);
 }
 
 TEST_F(CProgramTest, HandsBlocksToTheProgramsOwnLoop) {
   makeLibrary("avx2");
-  ASSERT_EQ(
-      shell("cc -DPARALLEL -Wall -Werror -std=c11 -rdynamic main.c ./libkernel.so -o program"), 0);
+  ASSERT_EQ(shell(TILEWRIGHT_C_COMPILER " -DPARALLEL -Wall -Werror -std=c11 -rdynamic main.c "
+                                        "./libkernel.so -o program"),
+            0);
   EXPECT_EQ(shell("./program"), 0);
 }
 
 TEST_F(CProgramTest, HeaderIsCPlusPlusToo) {
   makeLibrary("native");
-  EXPECT_EQ(shell("c++ -Wall -Werror -std=c++17 -fsyntax-only -x c++ kernel.h"), 0);
+  EXPECT_EQ(
+      shell(TILEWRIGHT_CXX_COMPILER " -Wall -Werror -std=c++17 -fsyntax-only -x c++ kernel.h"), 0);
 }
 
 } // namespace
