@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from xml.etree import ElementTree
 
-ROOT = Path(__file__).resolve().parent.parent
-PYTEST_FOLDERS = ("python", "operators", "examples", "tests", "scripts", "benchmarks", "docs")
+from sources import ROOT, files_with
+
 NO_TESTS_COLLECTED = 5  # pytest's status
 
 
@@ -94,7 +94,8 @@ def phases(build: Path, jobs: int) -> dict[str, tuple[str, Path | None]]:
     reports = build / "reports"
     reports.mkdir(parents=True, exist_ok=True)
     ctest, lit, pytest = (reports / f"{name}.xml" for name in ("ctest", "lit", "pytest"))
-    folders = [name for name in PYTEST_FOLDERS if any((ROOT / name).rglob("test_*.py"))]
+    tests = (path for path in files_with(".py") if path.name.startswith("test_"))
+    folders = sorted({path.relative_to(ROOT).parts[0] for path in tests})
     table: dict[str, tuple[str, Path | None]] = {"check": ("python scripts/check.py", None)}
     table["ctest"] = (
         f"ctest --test-dir {build} -j {jobs} --output-on-failure --output-junit {ctest}"

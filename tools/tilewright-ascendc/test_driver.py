@@ -118,9 +118,10 @@ def test_wrong_command_lines(tmp_path: Path) -> None:
     assert "unknown command 'make'" in run(DRIVER, "make").stderr
     assert "no source" in run(DRIVER, "build").stderr
     assert "unknown option '--fast'" in run(DRIVER, "build", "a.cpp", "--fast").stderr
-    assert "compile takes one source, but 2 were given" in run(
-        DRIVER, "compile", "a.cpp", "b.cpp"
-    ).stderr
+    assert (
+        "compile takes one source, but 2 were given"
+        in run(DRIVER, "compile", "a.cpp", "b.cpp").stderr
+    )
     missing = tmp_path / "missing.cpp"
     assert f"cannot read '{missing}'" in run(DRIVER, "build", missing).stderr
     wrong = tmp_path / "wrong.cpp"
