@@ -24,6 +24,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import host_speed
 import profile_rows
 
 HERE = Path(__file__).resolve().parent
@@ -125,9 +126,19 @@ def all_rows(repeats: int) -> dict[str, Callable[[], Row]]:
             rows[name] = lambda name=name, dtype=dtype, size=size: compared(  # type: ignore[misc]
                 name, "GFLOP/s", "torch.matmul", "gemm", dtype, str(size)
             )
+    for name, measured in host_speed.rows().items():
+        rows[name] = lambda name=name, measured=measured: host(name, measured)  # type: ignore[misc]
     for name in profile_rows.names():
         rows[name] = lambda name=name: profiled(name)  # type: ignore[misc]
     return rows
+
+
+def host(name: str, measured: Callable[[], float]) -> Row:
+    """A speed of the Ascend host."""
+    try:
+        return Row(name, measured(), "s")
+    except (OSError, subprocess.SubprocessError) as problem:
+        raise Failed(str(problem)) from None
 
 
 def profiled(name: str) -> Row:
