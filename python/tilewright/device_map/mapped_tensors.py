@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.overrides import TorchFunctionMode
+from torch.utils import _device as default_device
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -119,6 +120,11 @@ HANDLERS: dict[Any, Callable[..., Any]] = {
 }
 
 
+def default_is_mapped() -> bool:
+    """Whether `with torch.device("cuda")` or `torch.set_default_device("cuda")` is in force."""
+    return names_device(default_device.CURRENT_DEVICE)
+
+
 class MappedDevice(TorchFunctionMode):  # type: ignore[misc]
     """Sees every call of a torch function while the map is installed."""
 
@@ -132,6 +138,8 @@ class MappedDevice(TorchFunctionMode):  # type: ignore[misc]
         if device is not None:
             mapped = names_device(device)
             keywords = {**keywords, "device": _CPU if mapped else device}
+        elif default_is_mapped() and func in default_device._device_constructors():
+            mapped, keywords = True, {**keywords, "device": _CPU}
         elif not mapped and keywords:
             mapped = _any_mapped(keywords.values())
         if keywords.get("pin_memory"):

@@ -7,7 +7,6 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch.utils import _device as torch_default_device
 
 from ..kernel import JITKernel
 from .cuda_stand_in import REPLACEMENTS
@@ -38,7 +37,6 @@ def install() -> None:
         _replace(torch.cuda, name, value)
     _replace(torch, "Generator", _generator_type(torch.Generator))
     _replace(torch, "load", _mapped_load(torch.load))
-    _replace(torch_default_device.DeviceContext, "__init__", _default_on_cpu())
     _replace(JITKernel, "__call__", _marked_call)
     _replace(threading.Thread, "run", _run_with_map(threading.Thread.run))
     _enter()
@@ -112,13 +110,3 @@ def _mapped_load(load: Callable[..., Any]) -> Callable[..., Any]:
         return mark(loaded) if names_device(map_location) else loaded
 
     return mapped_load
-
-
-def _default_on_cpu() -> Any:
-    """`torch.set_default_device("cuda")` and `with torch.device("cuda")`."""
-    real = torch_default_device.DeviceContext.__init__
-
-    def init(self: Any, device: Any) -> None:
-        real(self, torch.device("cpu") if names_device(device) else device)
-
-    return init

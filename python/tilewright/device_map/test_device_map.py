@@ -63,7 +63,15 @@ def test_generators_modules_defaults(mapped):
     assert module.weight.is_cuda
     assert module(torch.ones(1, 2, device="cuda")).is_cuda
     with torch.device("cuda"):
-        assert torch.ones(2).sum() == 2
+        assert torch.ones(2).is_cuda and torch.ones(2).sum() == 2
+        assert not torch.ones(2, device="cpu").is_cuda
+    assert not torch.ones(2).is_cuda
+    torch.set_default_device("cuda")
+    try:
+        assert torch.ones(2).is_cuda
+    finally:
+        torch.set_default_device(None)
+    assert not torch.ones(2).is_cuda
     assert torch.ones(2, pin_memory=True).pin_memory().sum() == 2
 
 
