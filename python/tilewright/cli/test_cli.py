@@ -95,6 +95,29 @@ def test_run(command, tmp_path):
     assert command("run", "-m", "main", "a", "-b").stdout == "__main__ ['a', '-b']\n"
 
 
+def test_run_of_a_script_for_a_gpu(command, tmp_path):
+    pytest.importorskip("torch")
+    (tmp_path / "script.py").write_text(
+        "import tilelang, tilelang.language as T, torch\n"
+        "key = tilelang.PassConfigKey.TL_DISABLE_WARP_SPECIALIZED\n"
+        "@tilelang.jit(out_idx=[-1], target='cuda', execution_backend='cython',\n"
+        "              pass_configs={key: True, 'tl.disable_tma_lower': True})\n"
+        "def double(N):\n"
+        "    @T.prim_func\n"
+        "    def twice(A: T.Tensor((N,), 'float32'), B: T.Tensor((N,), 'float32')):\n"
+        "        with T.Kernel(N, threads=32) as bx:\n"
+        "            B[bx] = A[bx] * 2.0\n"
+        "    return twice\n"
+        "assert torch.cuda.is_available()\n"
+        "a = torch.arange(4.0, device='cuda')\n"
+        "b = double(4)(a)\n"
+        "print(b.is_cuda, b.device, b.cpu().tolist())\n"
+    )
+    assert command("run", "script.py").stdout == "True cuda:0 [0.0, 2.0, 4.0, 6.0]\n"
+    text = command("run", "--no-device-map", "script.py", code=1).stderr
+    assert "assert torch.cuda.is_available()" in text
+
+
 def test_run_shows_errors_of_a_script_as_python_does(command, tmp_path):
     (tmp_path / "script.py").write_text(
         "import tilelang\nfrom wrong import wrong\ntilelang.compile(wrong)\n"
