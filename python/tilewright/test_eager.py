@@ -105,6 +105,21 @@ def test_returns():
         lines(other, shaped(4))
 
 
+def test_constants_come_before_the_launch():
+    @tilewright.jit
+    def late(A):
+        M = T.const("M")
+        A: T.Tensor[[M], "float32"]
+        B = T.empty([M], "float32")
+        with T.Kernel(1):
+            B[0] = A[T.const("Z")]
+        return B
+
+    message = "T.const 'Z' is not an extent or stride of any tensor argument of this call"
+    with pytest.raises(CompileError, match=message):
+        lines(late, shaped(4))
+
+
 def test_out_idx_is_refused():
     with pytest.raises(
         ValueError, match="kernel: out_idx is not for eager kernels; return the T.empty tensors"

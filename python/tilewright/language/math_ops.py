@@ -8,7 +8,7 @@ import math
 
 from ..capture.tracer import current, current_or_none
 from .dtypes import Dtype, to_dtype
-from .values import POISON, BufferRef, Deferred, Expr, LanguageError, binary, has_poison, unary
+from .values import POISON, Deferred, Expr, LanguageError, binary, has_poison, unary
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -77,9 +77,8 @@ def _binary(op: str, plain: Callable[[Any, Any], Any] | None) -> Callable[[Any, 
             return plain(x, y)
         result = binary(op, x, y)
         if result is NotImplemented:
-            wrong = x if isinstance(x, BufferRef) or not isinstance(x, (Expr, int, float)) else y
-            current().value(wrong)  # raises with what is wrong
-            raise LanguageError(f"T.{op} needs scalars")
+            for operand in (x, y):
+                current().value(operand)  # raises with what is wrong
         return result
 
     function.__name__ = function.__qualname__ = op
