@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Parser/Parser.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/SourceMgr.h"
 
 using namespace mlir;
@@ -42,6 +43,8 @@ public:
       } else if (c == '/' && text.substr(position).starts_with("//")) {
         skipComment();
       } else if (StringRef("([{<").contains(c)) {
+        if (isIndexArray())
+          return "an array of index cannot be read" + place();
         open();
       } else if (StringRef(")]}>").contains(c)) {
         close(c);
@@ -53,6 +56,8 @@ public:
         return "an affine map has more than " + std::to_string(kMaxAffineOperators) + " operators" +
                place();
       }
+      if (position < text.size() && !llvm::isSpace(text[position]))
+        codeEnd = position + 1;
       if (depth > kMaxNesting)
         return "brackets nest deeper than " + std::to_string(kMaxNesting) + place();
     }
@@ -73,6 +78,16 @@ private:
     return rest.starts_with("mod") || rest.starts_with("floordiv") || rest.starts_with("ceildiv");
   }
 
+  /// `array<index: ...>`: MLIR 22 takes the width of index there, which it does not have, and crashes.
+  bool isIndexArray() const {
+    if (text[position] != '<' || !text.take_front(codeEnd).ends_with("array"))
+      return false;
+    StringRef rest = text.substr(position + 1).ltrim();
+    while (rest.consume_front("//"))
+      rest = rest.drop_until([](char c) { return c == '\n'; }).ltrim();
+    return rest.starts_with("index");
+  }
+
   void skipString() {
     for (++position; position < text.size() && text[position] != '"' && text[position] != '\n';
          ++position)
@@ -89,7 +104,7 @@ private:
   }
 
   void open() {
-    StringRef before = text.take_front(position);
+    StringRef before = text.take_front(codeEnd);
     if (text[position] == '<' && affineDepth == 0 &&
         (before.ends_with("affine_map") || before.ends_with("affine_set"))) {
       affineDepth = depth + 1;
@@ -112,6 +127,8 @@ private:
   StringRef text;
   size_t position = 0;
   size_t line = 1;
+  /// Where the last character before this one ends that is neither space nor comment.
+  size_t codeEnd = 0;
   size_t depth = 0;
   /// The depth inside of the current affine map's `<`, or 0.
   size_t affineDepth = 0;

@@ -70,8 +70,18 @@ TEST_F(ParseKernel, RefusesLongAffineMaps) {
   EXPECT_FALSE(parseKernel(
       "func.func private @f(!tile.buffer<4xf32, global, layout = " + map + ">)", context));
   EXPECT_EQ(messages, "an affine map has more than 256 operators, line 1\n");
+  EXPECT_NE(refuseText("affine_map // why\n <(d0) -> (" + repeat("-", 1000) + "d0)>"),
+            std::nullopt);
   EXPECT_NE(refuseText("affine_map<(d0) -> (" + repeat("-", 1000) + "d0)>"), std::nullopt);
   EXPECT_NE(refuseText("affine_map<(d0) -> (d0" + repeat(" mod 2", 1000) + ")>"), std::nullopt);
+}
+
+TEST_F(ParseKernel, RefusesArraysOfIndex) {
+  EXPECT_FALSE(parseKernel("\nmodule attributes {x = array<index: 1>} {}", context));
+  EXPECT_EQ(messages, "an array of index cannot be read, line 2\n");
+  EXPECT_NE(refuseText("array < // why\n // not\n  index"), std::nullopt);
+  EXPECT_NE(refuseText("array // why\n <index"), std::nullopt);
+  EXPECT_EQ(refuseText("array<i64: 1>"), std::nullopt);
 }
 
 TEST_F(ParseKernel, RefusesLongText) {
