@@ -42,7 +42,6 @@ TEST(Compile, RefusesWhatTheCpuCannotDo) {
       {"%t = arith.constant true\n%v = tile.vote any warp %t : i1",
        "a vote of threads is not supported by the cpu target yet"},
       {"tile.sync grid", "blocks cannot wait for each other on the cpu target"},
-      {"tile.print \"x\" %one : f32", "print is not supported by the cpu target yet"},
       {"%s = tile.alloc : !tile.buffer<64xf32, L0C>",
        "memory L0C exists on Ascend chips, not on the cpu target"},
       {"%s = tile.alloc : !tile.buffer<64xf32, global>",

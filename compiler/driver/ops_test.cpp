@@ -564,6 +564,33 @@ TEST_P(OpsTest, SmallFloatArithmeticRoundsEachStep) {
   }
 }
 
+TEST_P(OpsTest, PrintsAsTheInterpreterDoes) {
+  const std::string tile = buffer("3", "f16", "shared");
+  const std::string text =
+      wrap({global("3", "f16")},
+           "%s = tile.alloc \"s\" : " + tile + "\ntile.copy %x : " + global("3", "f16") +
+               " to %s : " + tile +
+               "\ntile.print \"only words, 100%\"\ntile.print \"one is\" %one : f32\n" +
+               "tile.print \"seven is\" %i7 : i32\n%m = arith.constant -1 : i8\n" +
+               "tile.print \"bits\" %m : i8 unsigned\ntile.print \"block\" %b : index\ntile.print "
+               "\"\" %s : " +
+               tile + "\n");
+  CompiledKernel kernel(text, GetParam());
+  ASSERT_TRUE(kernel.isLoaded());
+  static std::string printed;
+  printed.clear();
+  TwLaunch launch{};
+  launch.print = [](TwLaunch*, const char* what, int64_t bytes) {
+    printed.append(what, size_t(bytes));
+  };
+  std::vector<_Float16> x = {1, 2, 3};
+  const std::vector<uint64_t> slots = {slotOf(x)};
+  std::vector<char> scratch(4096);
+  kernel.symbol<TwBlocksFunction>("kernel_blocks")(slots.data(), scratch.data(), 0, 1, &launch);
+  EXPECT_EQ(printed, "only words, 100%\none is 1.000000e+00\nseven is 7\nbits 255\nblock 0\n"
+                     "s = [1.000000e+00, 2.000000e+00, 3.000000e+00]\n");
+}
+
 TEST_P(OpsTest, AssertionsStopTheKernel) {
   const std::string text = wrap(
       {global("8")}, "%x0 = tile.load %x[%c0] : " + global("8") +

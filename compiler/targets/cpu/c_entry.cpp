@@ -31,6 +31,8 @@ public:
     Value* launch = builder.CreateAlloca(wide, builder.getInt64(sizeof(TwLaunch) / 8), "launch");
     builder.CreateMemSet(launch, builder.getInt8(0), sizeof(TwLaunch), Align(8));
     builder.CreateStore(leaveFunction(), at(launch, offsetof(TwLaunch, leave)));
+    if (module.getFunction("snprintf")) // made by LowerPrints
+      builder.CreateStore(printFunction(), at(launch, offsetof(TwLaunch, print)));
     Value* grid = at(launch, offsetof(TwLaunch, grid));
     builder.CreateCall(module.getFunction((name + "_grid").str()), {slots, grid});
     Value* count = builder.getInt64(1);
@@ -96,6 +98,19 @@ private:
   Function* leaveFunction() {
     IRBuilderBase::InsertPointGuard guard(builder);
     Function* function = startFunction(name + "_leave", builder.getVoidTy(), {pointer}, true);
+    builder.CreateRetVoid();
+    return function;
+  }
+
+  /// TwLaunch::print writes to stdout.
+  Function* printFunction() {
+    IRBuilderBase::InsertPointGuard guard(builder);
+    Function* function =
+        startFunction(name + "_print", builder.getVoidTy(), {pointer, pointer, wide}, true);
+    auto print = module.getOrInsertFunction(
+        "printf", FunctionType::get(narrow, {pointer}, /*isVarArg=*/true));
+    Value* bytes = builder.CreateTrunc(function->getArg(2), narrow);
+    builder.CreateCall(print, {builder.CreateGlobalString("%.*s"), bytes, function->getArg(1)});
     builder.CreateRetVoid();
     return function;
   }

@@ -75,7 +75,6 @@ std::string refuseOp(Operation* op) {
       })
       .Case([](tile::ShuffleOp) { return "a warp shuffle is not supported by the cpu target yet"; })
       .Case([](tile::VoteOp) { return "a vote of threads is not supported by the cpu target yet"; })
-      .Case([](tile::PrintOp) { return "print is not supported by the cpu target yet"; })
       .Case([](tile::SyncOp sync) {
         return sync.getScope() == tile::SyncScope::Grid
                    ? "blocks cannot wait for each other on the cpu target"

@@ -15,7 +15,8 @@ namespace {
 /// From the C library, or given by the caller (`tilewright_parallel_for` is weak, see
 /// docs/cpu-target.md).
 constexpr llvm::StringLiteral fromC[] = {
-    "memcpy", "memmove", "memset", "malloc", "free", "tilewright_parallel_for",
+    "memcpy", "memmove", "memset",   "malloc",
+    "free",   "printf",  "snprintf", "tilewright_parallel_for",
 };
 
 /// From libm, in double; the float forms have an `f` at the end.

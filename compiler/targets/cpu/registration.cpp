@@ -22,6 +22,7 @@ void registerPasses(mlir::DialectRegistry& registry) {
   mlir::registerPass([] { return createLowerCopies(); });
   mlir::registerPass([] { return createLowerParallel(); });
   mlir::registerPass([] { return createMakeEntryPoints(); });
+  mlir::registerPass([] { return createLowerPrints(); });
   mlir::registerPass([] { return createLowerBuffers(); });
   mlir::registerPass([] { return createExpandSmallFloats(); });
   mlir::registerPass([] { return createFlattenControlFlow(); });
