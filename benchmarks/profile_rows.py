@@ -15,28 +15,40 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-PROGRAM = Path(__file__).resolve().parent.parent / "build/benchmarks/ascend/bin/profile_add"
+FOLDER = Path(__file__).resolve().parent.parent / "build/benchmarks/ascend/bin"
+PROGRAMS = (FOLDER / "profile_add", FOLDER / "profile_matmul")
 # As a profiler sees it: the launch is repeated, and only its time is asked for.
 MODE = "time-only,warm-l2,chip=910B1"
-KERNELS = tuple(f"add_case{number}" for number in range(1, 7))
-COLUMNS = ("task", "core", "vec", "scalar", "mte2", "mte3")
+ADDITIONS = tuple(f"add_case{number}" for number in range(1, 7))
+PRODUCTS = (*(f"matmul_case{number}" for number in range(9)), "matmul_basic1", "matmul_basic2")
+COLUMNS = {
+    ADDITIONS: ("task", "core", "vec", "scalar", "mte2", "mte3"),
+    PRODUCTS: ("task", "core", "mac", "scalar", "mte1", "mte2", "fixpipe"),
+}
 
 
 def names() -> list[str]:
     """Every row's name."""
-    return [f"profile/{kernel}/{column}" for kernel in KERNELS for column in COLUMNS]
+    return [
+        f"profile/{kernel}/{column}"
+        for kernels, columns in COLUMNS.items()
+        for kernel in kernels
+        for column in columns
+    ]
 
 
 @cache
 def answers() -> dict[str, dict[str, Any]]:
     """Each row as the program prints it, by name."""
-    answer = subprocess.run(
-        [PROGRAM],
-        env=os.environ | {"TILEWRIGHT_ASCEND": MODE},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=True,
-    )
-    rows = [json.loads(line) for line in answer.stdout.splitlines()]
+    rows = []
+    for program in PROGRAMS:
+        answer = subprocess.run(
+            [program],
+            env=os.environ | {"TILEWRIGHT_ASCEND": MODE},
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=True,
+        )
+        rows += [json.loads(line) for line in answer.stdout.splitlines()]
     return {row["name"]: row for row in rows}

@@ -8,12 +8,14 @@ import statistics
 import profile_rows
 import pytest
 
-# Published: 160.3 us in case 5 and 121.4 us in case 6, which differs only in bank conflicts of the
-# additions. The model gives 174 us for both.
-NOT_REPRODUCED = {"profile/add_case6/mte3"}
+# Add: published are 160.3 us in case 5 and 121.4 us in case 6, which differ only in bank conflicts
+# of the additions; the model gives 174 us for both. Matmul: nothing published tells what makes MTE1
+# in case 5 slower than in the cases before and after it.
+NOT_REPRODUCED = {"profile/add_case6/mte3", "profile/matmul_case5/mte1"}
 
 pytestmark = pytest.mark.skipif(
-    not profile_rows.PROGRAM.exists(), reason="benchmarks/ascend is not built"
+    not all(program.exists() for program in profile_rows.PROGRAMS),
+    reason="benchmarks/ascend is not built",
 )
 
 
@@ -37,8 +39,8 @@ def test_every_row_is_printed() -> None:
 
 
 def test_pipes_within_the_gate() -> None:
-    rows = gated("vec", "mte2", "mte3")
-    assert len(rows) == 3 * len(profile_rows.KERNELS)
+    rows = gated("vec", "mac", "mte1", "mte2", "mte3")
+    assert len(rows) == 3 * 6 + 2 * 11 + 2
     assert statistics.median(map(error_of, rows)) <= 0.05
     assert {name for name in rows if error_of(name) > 0.15} == NOT_REPRODUCED
 

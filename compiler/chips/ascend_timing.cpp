@@ -43,13 +43,14 @@ AscendTiming arch2201Timing() {
 
   t.readLatencyCycles = {189, Fitted,
                          "add case 1: 701 cycles for two copies of 8 KiB at 32 bytes per cycle"};
+  t.hitLatencyCycles = {1, Fitted, "matmul cases 0 and 1: none is seen"};
   t.copyIssueCycles = {21, Derived, "48 cores, 128-byte copies of 12288^2 halves: 564.8 us"};
   t.copiesInFlight = {16, Assumed, "enough to hide the latency of small copies"};
   t.gmToUbBytes = {32, Fitted, "add case 1, with readLatencyCycles"};
   t.gmToL1Bytes = {40.2, Fitted, "matmul cases 0 and 1: rows of 128 and of 512 bytes"};
   t.gmToL1RowCycles = {0.83, Fitted, "matmul cases 0 and 1: rows of 128 and of 512 bytes"};
   t.ubToGmBytes = {27.2, Fitted, "add cases 1 and 3: 295 cycles for 8 KiB, 1243 for 32 KiB"};
-  t.l0cToGmBytes = {37.6, Measured, "published cost model: 70 GiB/s at 1.85 GHz with one core"};
+  t.l0cToGmBytes = {67.5, Derived, "970 cycles for a tile of 128x256 halves"};
   t.memoryBytesPerSecond = {1.53e12, Fitted,
                             "add case 3: 3998 cycles for 64 KiB on 48 cores (1.6e12 documented)"};
   t.l2BytesPerSecond = {5.0e12, Documented, "5 to 5.2 TB/s"};
@@ -85,6 +86,7 @@ std::span<const NamedConstant> timingConstants() {
       {"fixpipeElements", "elements/cycle", &T::fixpipeElements},
       {"fixpipeLatencyCycles", "cycles", &T::fixpipeLatencyCycles},
       {"readLatencyCycles", "cycles", &T::readLatencyCycles},
+      {"hitLatencyCycles", "cycles", &T::hitLatencyCycles},
       {"copyIssueCycles", "cycles", &T::copyIssueCycles},
       {"copiesInFlight", "copies", &T::copiesInFlight},
       {"gmToUbBytes", "bytes/cycle", &T::gmToUbBytes},

@@ -52,6 +52,7 @@ struct AscendTiming {
 
   // Global memory.
   TimingConstant readLatencyCycles; ///< until the first byte; hidden while earlier copies run
+  TimingConstant hitLatencyCycles;  ///< the same, if L2 has the data
   TimingConstant copyIssueCycles;   ///< between the starts of two copies
   TimingConstant copiesInFlight;
   TimingConstant gmToUbBytes; ///< per cycle and core

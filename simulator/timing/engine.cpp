@@ -268,7 +268,11 @@ bool TimingEngine::startOperation(uint32_t core, Pipe pipe, const TraceEvent& ev
   running.isTransfer = transfers;
   if (transfers) {
     running.bytes = double(event.bytes);
-    running.dataFrom = now + (event.from == Space::GM ? double(timing.readLatencyCycles) : 0);
+    running.dataFrom = now;
+    if (event.from == Space::GM) {
+      running.isHit = memory.read(event.address, event.bytes, event.mode == 1);
+      running.dataFrom += running.isHit ? timing.hitLatencyCycles : timing.readLatencyCycles;
+    }
     state.freeAt = now + timing.copyIssueCycles;
     state.running.push_back(std::move(running));
     startData(core, pipe);
@@ -283,32 +287,33 @@ bool TimingEngine::startOperation(uint32_t core, Pipe pipe, const TraceEvent& ev
   return true;
 }
 
-/// The first transfers of a pipe move their data together, over one path; latencies of all overlap. Copies that
-/// change the layout go alone.
+/// The first two transfers of a pipe move their data together. Those to UB and from UB share one path; those to L1
+/// don't: each alone is slower than the path (two published rates fit no other rule: 36 bytes per cycle of copies
+/// that wait for each other, 84 of copies that don't).
 void TimingEngine::startData(uint32_t core, Pipe pipe) {
   constexpr size_t together = 2;
   PipeState& state = states[core].pipes[unsigned(pipe)];
   size_t active = 0;
-  for (size_t i = 0; i < std::min(state.running.size(), together); ++i) {
-    Running& running = state.running[i];
-    const TraceEvent& event = eventOf(core, report.cores[core].operations[running.operation].event);
-    bool goesAlone = event.kind != TraceKind::Copy || CopyKind(event.op) != CopyKind::Burst;
-    if (!running.isTransfer || (goesAlone && i > 0))
+  size_t sharing = 0;
+  bool sharesPath = true;
+  for (Running& running : state.running) {
+    if (!running.isTransfer || active == together)
       break;
+    if (running.isDone)
+      continue;
+    const TraceEvent& event = eventOf(core, report.cores[core].operations[running.operation].event);
+    sharesPath = event.to != Space::L1;
     if (!running.isScheduled) { // the rest of the latency, and what no rate shortens, pass first
       running.isScheduled = true;
       running.dataFrom = std::max(running.dataFrom, now) + transferLimit(event, timing).fixedCycles;
       wake(running.dataFrom, core, pipe, true);
     }
-    if (running.dataFrom > now + timeEpsilon)
-      break;
-    if (!running.dataRuns)
+    ++active;
+    if (running.dataFrom <= now + timeEpsilon && !running.dataRuns)
       startFlow(core, pipe, running, event);
-    active += !running.isDone;
-    if (goesAlone)
-      break;
+    sharing += running.dataRuns;
   }
-  memory.divideLimit(core, uint8_t(pipe), double(std::max<size_t>(active, 1)));
+  memory.divideLimit(core, uint8_t(pipe), sharesPath ? double(std::max<size_t>(sharing, 1)) : 1);
 }
 
 void TimingEngine::startFlow(uint32_t core, Pipe pipe, Running& running, const TraceEvent& event) {
@@ -316,8 +321,7 @@ void TimingEngine::startFlow(uint32_t core, Pipe pipe, Running& running, const T
   Flow flow;
   bool bypassesL2 = event.kind == TraceKind::Copy && event.mode == 1;
   if (event.from == Space::GM) {
-    flow.kind =
-        memory.read(event.address, event.bytes, bypassesL2) ? FlowKind::Hit : FlowKind::Miss;
+    flow.kind = running.isHit ? FlowKind::Hit : FlowKind::Miss;
   } else if (bypassesL2) {
     flow.kind = FlowKind::Miss; // shares HBM with reads
   } else {

@@ -40,6 +40,7 @@ private:
     double dataFrom = 0; ///< earliest start of its data
     bool isScheduled = false;
     bool dataRuns = false;
+    bool isHit = false;  ///< L2 has what it reads
     bool isDone = false; ///< all data has arrived
     std::vector<Signal> signals;
   };

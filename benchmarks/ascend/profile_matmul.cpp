@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: Apache-2.0
+// The published profile rows of matmul (half, 8192^3, 910B1) from kernels of the same tiling.
+// Prints lines as profile_add.cpp does. A core does the first part of its tiles only, and the times are multiplied:
+// all tiles of a core take the same time.
+//
+//   profile_matmul          the rows; run with TILEWRIGHT_ASCEND=time-only,warm-l2,chip=910B1
+//   profile_matmul check    the kernel's result on small matrices
+#include "kernel_operator.h"
+
+#include "acl/acl.h"
+
+#include <cmath>
+
+using namespace AscendC;
+
+/// C[m, n] = A[m, k] * B[k, n], row-major halves; m and n are multiples of the tile.
+struct MatmulPlan {
+  uint32_t m, n, k;
+  uint16_t tileM, tileN, tileK; ///< 0: DoubleBuffered, which has sizes of its own
+  uint32_t gridM, gridN;        ///< cores in both directions; each has a rectangle of tiles
+  uint32_t part;                ///< a core does one of so many tiles
+};
+
+namespace {
+
+/// A core's range of `tiles` tiles in one direction.
+struct Range {
+  uint32_t first, last;
+};
+__aicore__ inline Range rangeOf(uint32_t tiles, uint32_t core, uint32_t cores) {
+  return {tiles * core / cores, tiles * (core + 1) / cores};
+}
+
+class TileByTile {
+public:
+  __aicore__ inline TileByTile(GM_ADDR a, GM_ADDR b, GM_ADDR c, const MatmulPlan& plan)
+      : plan(plan), a1(TPosition::A1, 0, plan.tileM * plan.tileK),
+        b1(TPosition::B1, plan.tileM * plan.tileK * sizeof(half), plan.tileK * plan.tileN),
+        a2(TPosition::A2, 0, plan.tileM * plan.tileK),
+        b2(TPosition::B2, 0, plan.tileK * plan.tileN),
+        c1(TPosition::CO1, 0, plan.tileM * plan.tileN) {
+    aGm.SetGlobalBuffer((__gm__ half*)a);
+    bGm.SetGlobalBuffer((__gm__ half*)b);
+    cGm.SetGlobalBuffer((__gm__ half*)c);
+  }
+
+  __aicore__ inline void run() {
+    Range rows = rangeOf(plan.m / plan.tileM, uint32_t(GetBlockIdx()) / plan.gridN, plan.gridM);
+    Range columns = rangeOf(plan.n / plan.tileN, uint32_t(GetBlockIdx()) % plan.gridN, plan.gridN);
+    uint32_t left = (rows.last - rows.first) * (columns.last - columns.first) / plan.part;
+    SetFlag<HardEvent::MTE1_MTE2>(0);
+    SetFlag<HardEvent::M_MTE1>(0);
+    SetFlag<HardEvent::FIX_M>(0);
+    for (uint32_t row = rows.first; row < rows.last; ++row)
+      for (uint32_t column = columns.first; column < columns.last && left > 0; ++column, --left)
+        multiplyTile(row * plan.tileM, column * plan.tileN);
+    WaitFlag<HardEvent::MTE1_MTE2>(0);
+    WaitFlag<HardEvent::M_MTE1>(0);
+    WaitFlag<HardEvent::FIX_M>(0);
+  }
+
+private:
+  __aicore__ inline void multiplyTile(uint32_t row, uint32_t column) {
+    WaitFlag<HardEvent::FIX_M>(0);
+    for (uint32_t step = 0; step < plan.k; step += plan.tileK) {
+      // One buffer for each matrix and nothing in flight together.
+      WaitFlag<HardEvent::MTE1_MTE2>(0);
+      DataCopy(a1, aGm[uint64_t(row) * plan.k + step], rowsOf(plan.tileM, plan.tileK, plan.k));
+      SetFlag<HardEvent::MTE2_MTE1>(0);
+      WaitFlag<HardEvent::MTE2_MTE1>(0);
+      WaitFlag<HardEvent::M_MTE1>(0);
+      LoadData(
+          a2, a1,
+          LoadData2DParams(0, uint8_t(plan.tileM / 16 * (plan.tileK / 16)), 1, 0, 0, false, 0));
+      SetFlag<HardEvent::MTE1_MTE2>(0);
+      WaitFlag<HardEvent::MTE1_MTE2>(0);
+      DataCopy(b1, bGm[uint64_t(step) * plan.n + column], rowsOf(plan.tileK, plan.tileN, plan.n));
+      SetFlag<HardEvent::MTE2_MTE1>(0);
+      WaitFlag<HardEvent::MTE2_MTE1>(0);
+      LoadData(b2, b1,
+               LoadData2DParams(0, uint8_t(plan.tileK / 16 * (plan.tileN / 16)), 1, 0, 0, true, 0));
+      SetFlag<HardEvent::MTE1_MTE2>(0);
+      SetFlag<HardEvent::MTE1_M>(0);
+      WaitFlag<HardEvent::MTE1_M>(0);
+      MmadParams multiply(plan.tileM, plan.tileN, plan.tileK, int8_t(0), false, step == 0);
+      Mmad(c1, a2, b2, multiply);
+      SetFlag<HardEvent::M_MTE1>(0);
+    }
+    SetFlag<HardEvent::M_FIX>(0);
+    WaitFlag<HardEvent::M_FIX>(0);
+    FixpipeParamsV220 store(plan.tileN, plan.tileM, plan.tileM, plan.n, false);
+    store.quantPre = QuantMode_t::F322F16;
+    Fixpipe<half, float, CFG_ROW_MAJOR>(cGm[uint64_t(row) * plan.n + column], c1, store);
+    SetFlag<HardEvent::FIX_M>(0);
+  }
+
+  /// Each 16 rows are a matrix of their own, so that L1 holds fractals in the order in which L0 wants them.
+  __aicore__ inline Nd2NzParams rowsOf(uint16_t rows, uint16_t columns, uint32_t width) {
+    return Nd2NzParams(rows / 16, 16, columns, 16 * width, width, 16, 1, 16 * columns);
+  }
+
+  const MatmulPlan& plan;
+  LocalTensor<half> a1, b1, a2, b2;
+  LocalTensor<float> c1;
+  GlobalTensor<half> aGm, bGm, cGm;
+};
+
+/// L1 holds blocks of 128 x 256 of A and 256 x 256 of B, twice; L0 tiles of 128 x 64 and 64 x 256, twice. So the
+/// copies to L1, the loads to L0 and the multiplications of different tiles overlap.
+class DoubleBuffered {
+public:
+  static constexpr uint32_t m = 128, n = 256, blockK = 256, tileK = 64;
+
+  __aicore__ inline DoubleBuffered(GM_ADDR a, GM_ADDR b, GM_ADDR c, const MatmulPlan& plan)
+      : plan(plan), c1(TPosition::CO1, 0, m * n) {
+    constexpr uint32_t bytesA = m * blockK * sizeof(half), bytesB = blockK * n * sizeof(half);
+    for (uint32_t i = 0; i < 2; ++i) {
+      a1[i] = LocalTensor<half>(TPosition::A1, i * bytesA, m * blockK);
+      b1[i] = LocalTensor<half>(TPosition::B1, 2 * bytesA + i * bytesB, blockK * n);
+      a2[i] = LocalTensor<half>(TPosition::A2, i * m * tileK * sizeof(half), m * tileK);
+      b2[i] = LocalTensor<half>(TPosition::B2, i * tileK * n * sizeof(half), tileK * n);
+    }
+    aGm.SetGlobalBuffer((__gm__ half*)a);
+    bGm.SetGlobalBuffer((__gm__ half*)b);
+    cGm.SetGlobalBuffer((__gm__ half*)c);
+  }
+
+  __aicore__ inline void run() {
+    Range rows = rangeOf(plan.m / m, uint32_t(GetBlockIdx()) / plan.gridN, plan.gridM);
+    Range columns = rangeOf(plan.n / n, uint32_t(GetBlockIdx()) % plan.gridN, plan.gridN);
+    uint32_t left = (rows.last - rows.first) * (columns.last - columns.first) / plan.part;
+    for (int32_t i = 0; i < 2; ++i) {
+      SetFlag<HardEvent::MTE1_MTE2>(i);
+      SetFlag<HardEvent::M_MTE1>(i);
+    }
+    SetFlag<HardEvent::FIX_M>(0);
+    for (uint32_t row = rows.first; row < rows.last; ++row)
+      for (uint32_t column = columns.first; column < columns.last && left > 0; ++column, --left)
+        multiplyTile(row * m, column * n);
+    for (int32_t i = 0; i < 2; ++i) {
+      WaitFlag<HardEvent::MTE1_MTE2>(i);
+      WaitFlag<HardEvent::M_MTE1>(i);
+    }
+    WaitFlag<HardEvent::FIX_M>(0);
+  }
+
+private:
+  __aicore__ inline void multiplyTile(uint32_t row, uint32_t column) {
+    WaitFlag<HardEvent::FIX_M>(0);
+    loadBlock(row, column, 0, l1);
+    for (uint32_t block = 0; block < plan.k; block += blockK) {
+      if (block + blockK < plan.k)
+        loadBlock(row, column, block + blockK, 1 - l1);
+      WaitFlag<HardEvent::MTE2_MTE1>(l1);
+      for (uint32_t step = 0; step < blockK / tileK; ++step)
+        multiplyStep(step, block + step == 0);
+      SetFlag<HardEvent::MTE1_MTE2>(l1);
+      l1 = 1 - l1;
+    }
+    SetFlag<HardEvent::M_FIX>(0);
+    WaitFlag<HardEvent::M_FIX>(0);
+    FixpipeParamsV220 store(n, m, m, plan.n, false);
+    store.quantPre = QuantMode_t::F322F16;
+    Fixpipe<half, float, CFG_ROW_MAJOR>(cGm[uint64_t(row) * plan.n + column], c1, store);
+    SetFlag<HardEvent::FIX_M>(0);
+  }
+
+  __aicore__ inline void loadBlock(uint32_t row, uint32_t column, uint32_t block, int32_t buffer) {
+    WaitFlag<HardEvent::MTE1_MTE2>(buffer);
+    DataCopy(a1[buffer], aGm[uint64_t(row) * plan.k + block],
+             Nd2NzParams(1, m, blockK, 0, plan.k, m, 1, 0));
+    // In two copies, as large as that of A: two of them are always in flight.
+    constexpr uint32_t half2 = blockK / 2;
+    for (uint32_t i = 0; i < 2; ++i)
+      DataCopy(b1[buffer][i * half2 * n], bGm[uint64_t(block + i * half2) * plan.n + column],
+               Nd2NzParams(half2 / 16, 16, n, 16 * plan.n, plan.n, 16, 1, 16 * n));
+    SetFlag<HardEvent::MTE2_MTE1>(buffer);
+  }
+
+  __aicore__ inline void multiplyStep(uint32_t step, bool isFirst) {
+    WaitFlag<HardEvent::M_MTE1>(l0);
+    LoadData3DParamsV2<half> window;
+    window.l1H = 1;
+    window.l1W = m;
+    window.channelSize = blockK;
+    window.mExtension = m;
+    window.kExtension = tileK;
+    window.kStartPt = uint16_t(step * tileK);
+    LoadData(a2[l0], a1[l1], window);
+    constexpr uint8_t fractals = tileK / 16 * (n / 16);
+    LoadData(b2[l0], b1[l1],
+             LoadData2DParams(uint16_t(step * fractals), fractals, 1, 0, 0, true, 0));
+    SetFlag<HardEvent::MTE1_M>(l0);
+    WaitFlag<HardEvent::MTE1_M>(l0);
+    Mmad(c1, a2[l0], b2[l0], MmadParams(m, n, tileK, int8_t(0), false, isFirst));
+    SetFlag<HardEvent::M_MTE1>(l0);
+    l0 = 1 - l0;
+  }
+
+  const MatmulPlan& plan;
+  int32_t l1 = 0, l0 = 0;
+  LocalTensor<half> a1[2], b1[2], a2[2], b2[2];
+  LocalTensor<float> c1;
+  GlobalTensor<half> aGm, bGm, cGm;
+};
+
+} // namespace
+
+extern "C" __global__ __aicore__ void matmul_rows(GM_ADDR a, GM_ADDR b, GM_ADDR c,
+                                                  MatmulPlan plan) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIC_ONLY);
+  if (plan.tileM == 0)
+    DoubleBuffered(a, b, c, plan).run();
+  else
+    TileByTile(a, b, c, plan).run();
+}
+
+/// A published row: microseconds.
+struct Row {
+  const char* name;
+  MatmulPlan plan;
+  bool isFitted;
+  double task, core, mac, scalar, mte1, mte2, fixpipe;
+};
+
+constexpr uint32_t size = 8192;
+constexpr MatmulPlan doubleBuffered = {size, size, size, 0, 0, 0, 4, 6, 8};
+const Row rows[] = {
+    {"matmul_case0",
+     {size, size, size, 64, 64, 64, 1, 1, 2048},
+     true,
+     759364,
+     759363,
+     141699,
+     508788,
+     162104,
+     582516,
+     34303},
+    {"matmul_case1",
+     {size, size, size, 128, 256, 64, 1, 1, 256},
+     true,
+     249467,
+     249467,
+     81477,
+     63609,
+     52004,
+     195613,
+     11314},
+    {"matmul_case2",
+     {size, size, size, 128, 256, 64, 2, 12, 8},
+     false,
+     12541,
+     12538,
+     3463,
+     2987,
+     2261,
+     10178,
+     875},
+    {"matmul_case3",
+     {size, size, size, 128, 256, 64, 4, 6, 8},
+     true,
+     12284,
+     10871,
+     3395,
+     2656,
+     2167,
+     8617,
+     489},
+    // These use the same tiles of L0, two buffers of each kind and 24 cores; they differ in what the vendor's library
+    // does around that (blocks of L1, order of tiles, constants, unit flags). One kernel stands for all.
+    {"matmul_case4", doubleBuffered, false, 5040, 4488, 3116, 2074, 2333, 4051, 44.7},
+    {"matmul_case5", doubleBuffered, false, 4157, 3926, 3352, 1464, 2750, 3779, 47.9},
+    {"matmul_case6", doubleBuffered, false, 4088, 3786, 3254, 1753, 2681, 3625, 47.4},
+    {"matmul_case7", doubleBuffered, false, 4053, 3665, 3164, 969, 2610, 3514, 45.8},
+    {"matmul_case8", doubleBuffered, false, 4012, 3559, 3076, 1026, 2534, 3436, 272.6},
+    {"matmul_basic1", doubleBuffered, false, 4121, 3671, 3082, 337, 2538, 3552, 160},
+    {"matmul_basic2", doubleBuffered, false, 4082, 3637, 3082, 345, 2553, 3487, 162},
+};
+
+void print(const Row& row, const char* column, double value, double published, bool isGated) {
+  printf("{\"name\": \"profile/%s/%s\", \"value\": %.5g, \"peer_value\": %g, \"unit\": \"us\", "
+         "\"gated\": %s, "
+         "\"fitted\": %s}\n",
+         row.name, column, value, published, isGated ? "true" : "false",
+         row.isFitted ? "true" : "false");
+}
+
+struct Matrices {
+  uint8_t *a = nullptr, *b = nullptr, *c = nullptr;
+};
+
+bool allocate(Matrices& matrices, size_t elements) {
+  for (uint8_t** memory : {&matrices.a, &matrices.b, &matrices.c})
+    if (aclrtMalloc((void**)memory, elements * sizeof(uint16_t), ACL_MEM_MALLOC_HUGE_FIRST) != 0)
+      return false;
+  return true;
+}
+
+bool runKernel(const Matrices& matrices, const MatmulPlan& plan) {
+  matmul_rows<<<plan.gridM * plan.gridN, nullptr, nullptr>>>(matrices.a, matrices.b, matrices.c,
+                                                             plan);
+  if (aclrtSynchronizeStream(nullptr) == 0)
+    return true;
+  fprintf(stderr, "error: %s\n", aclGetRecentErrMsg());
+  return false;
+}
+
+int printRows() {
+  Matrices matrices;
+  if (!allocate(matrices, size_t(size) * size))
+    return 1;
+  for (const Row& row : rows) {
+    if (!runKernel(matrices, row.plan))
+      return 1;
+    tilewright::ascend::LaunchReport report = tilewright::ascend::lastLaunchReport();
+    enum { S, V, M, MTE1, MTE2, MTE3, FIX };
+    double part = row.plan.part;
+    bool isOneCore = row.plan.gridM * row.plan.gridN == 1;
+    print(row, "task", part * report.modelledMicroseconds, row.task, true);
+    print(row, "core", part * report.coreMicroseconds, row.core, true);
+    print(row, "mac", part * report.pipeMicroseconds[M], row.mac, true);
+    print(row, "scalar", part * report.pipeMicroseconds[S], row.scalar, false);
+    print(row, "mte1", part * report.pipeMicroseconds[MTE1], row.mte1, true);
+    print(row, "mte2", part * report.pipeMicroseconds[MTE2], row.mte2, isOneCore);
+    print(row, "fixpipe", part * report.pipeMicroseconds[FIX], row.fixpipe, false);
+  }
+  return 0;
+}
+
+/// Small integers: all sums are exact.
+int checkResult(const MatmulPlan& plan) {
+  std::vector<aclFloat16> a(plan.m * plan.k), b(plan.k * plan.n), c(plan.m * plan.n);
+  auto valueA = [](uint32_t i, uint32_t k) { return float((i * 3 + k * 5) % 7) - 3; };
+  auto valueB = [](uint32_t k, uint32_t j) { return float((k * 2 + j * 3) % 5) - 2; };
+  for (uint32_t i = 0; i < plan.m; ++i)
+    for (uint32_t k = 0; k < plan.k; ++k)
+      a[i * plan.k + k] = aclFloatToFloat16(valueA(i, k));
+  for (uint32_t k = 0; k < plan.k; ++k)
+    for (uint32_t j = 0; j < plan.n; ++j)
+      b[k * plan.n + j] = aclFloatToFloat16(valueB(k, j));
+  Matrices matrices;
+  size_t most = std::max({a.size(), b.size(), c.size()});
+  if (!allocate(matrices, most))
+    return 1;
+  aclrtMemcpy(matrices.a, most * 2, a.data(), a.size() * 2, ACL_MEMCPY_HOST_TO_DEVICE);
+  aclrtMemcpy(matrices.b, most * 2, b.data(), b.size() * 2, ACL_MEMCPY_HOST_TO_DEVICE);
+  if (!runKernel(matrices, plan))
+    return 1;
+  aclrtMemcpy(c.data(), c.size() * 2, matrices.c, c.size() * 2, ACL_MEMCPY_DEVICE_TO_HOST);
+  for (uint32_t i = 0; i < plan.m; ++i)
+    for (uint32_t j = 0; j < plan.n; ++j) {
+      float sum = 0;
+      for (uint32_t k = 0; k < plan.k; ++k)
+        sum += valueA(i, k) * valueB(k, j);
+      if (aclFloat16ToFloat(c[i * plan.n + j]) != sum) {
+        printf("C[%u, %u] is %g but should be %g\n", i, j, aclFloat16ToFloat(c[i * plan.n + j]),
+               sum);
+        return 1;
+      }
+    }
+  return 0;
+}
+
+int main(int argc, char**) {
+  if (aclInit(nullptr) != 0 || aclrtSetDevice(0) != 0)
+    return 1;
+  if (argc == 1)
+    return printRows();
+  int faults = checkResult({256, 256, 128, 64, 64, 64, 1, 1, 1}) +
+               checkResult({256, 512, 128, 128, 256, 64, 2, 2, 1}) +
+               checkResult({256, 512, 768, 0, 0, 0, 1, 2, 1});
+  printf(faults == 0 ? "all values are right\n" : "wrong\n");
+  return faults;
+}
