@@ -22,7 +22,7 @@ examples:
   tilewright compile gemm.py --args M=1024 N=1024 K=1024 -o libgemm.so --header gemm.h
   tilewright compile gemm.py --cpu avx2 -o libgemm.so
   tilewright inspect gemm.py --args M=64 N=64 K=64 --stage tile
-  tilewright inspect gemm.py --list-stages
+  tilewright inspect gemm.py --args M=64 N=64 K=64 --list-stages
   tilewright doctor --json
   tilewright cache clear
 
@@ -78,3 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 class UsageError(Exception):
     """The command line asks for something that can't be."""
+
+
+class ScriptError(Exception):
+    """The user's file raised; its exception is the cause."""

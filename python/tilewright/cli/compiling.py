@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from . import MISSING, OK, WRONG, UsageError
+from . import MISSING, OK, WRONG, ScriptError, UsageError
 from .kernel_files import add_arguments, capture_kernel_of
 
 if TYPE_CHECKING:
@@ -57,6 +57,11 @@ def _guarded(action: Callable[[argparse.Namespace], int], options: argparse.Name
     except TilewrightError as error:
         sys.stderr.write(f"{error}\n")
         return MISSING if isinstance(error, CompilerMissingError) else WRONG
+    except ScriptError as error:
+        from .running import print_as_python
+
+        print_as_python(error.__cause__ or error)
+        return WRONG
 
 
 def _compile(options: argparse.Namespace) -> int:
@@ -67,11 +72,11 @@ def _compile(options: argparse.Namespace) -> int:
     captured = capture_kernel_of(options)
     artifact = compile_artifact(captured, Options(options.target, options.cpu))
     written = {"library": options.output}
-    Path(options.output).write_bytes(artifact.library)
+    _write(options.output, artifact.library)
     for kind, text in (("header", artifact.header), ("manifest", artifact.manifest)):
         path = getattr(options, kind)
         if path:
-            Path(path).write_text(text, encoding="utf-8")
+            _write(path, text.encode())
             written[kind] = path
     seconds = time.perf_counter() - started
     if options.json:
@@ -82,6 +87,13 @@ def _compile(options: argparse.Namespace) -> int:
     else:
         print(f"{captured.name}: {', '.join(written.values())} in {seconds:.2f} s")
     return OK
+
+
+def _write(path: str, content: bytes) -> None:
+    try:
+        Path(path).write_bytes(content)
+    except OSError as error:
+        raise UsageError(f"'{path}' can't be written: {error.strerror}") from None
 
 
 def _inspect(options: argparse.Namespace) -> int:

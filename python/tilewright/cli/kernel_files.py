@@ -10,7 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from . import UsageError
+from . import ScriptError, UsageError
 
 if TYPE_CHECKING:
     import argparse
@@ -42,7 +42,7 @@ def capture_kernel_of(options: argparse.Namespace) -> CapturedKernel:
     path = Path(options.file)
     if not path.is_file():
         raise UsageError(f"there is no file '{options.file}'")
-    names = runpy.run_path(str(path), run_name="__tilewright__")
+    names = _names_of(path)
     candidates = {
         name: value for name, value in names.items() if _is_kernel(value) and _is_from(value, path)
     }
@@ -54,14 +54,7 @@ def capture_kernel_of(options: argparse.Namespace) -> CapturedKernel:
             raise UsageError(f"kernel '{kernel.__name__}' takes no --args: it is no factory")
         captured = kernel.capture()
         return captured
-    missing = [
-        name
-        for name, parameter in inspect.signature(kernel.function).parameters.items()
-        if parameter.default is parameter.empty and name not in arguments
-    ]
-    if missing:
-        example = " ".join(f"{name}=..." for name in missing)
-        raise UsageError(f"factory '{kernel.__name__}' needs arguments: --args {example}")
+    _check_arguments(kernel, arguments)
     if kernel.is_eager:
         from ..eager import EagerCall
 
@@ -72,6 +65,34 @@ def capture_kernel_of(options: argparse.Namespace) -> CapturedKernel:
         numbers = [outputs] if isinstance(outputs, int) else list(outputs)
         captured.outputs = [n % len(captured.parameters) for n in numbers]
     return captured
+
+
+def _names_of(path: Path) -> dict[str, Any]:
+    """Runs the file, and gives its names."""
+    from ..errors import TilewrightError
+
+    try:
+        return runpy.run_path(str(path), run_name="__tilewright__")
+    except TilewrightError:
+        raise
+    except Exception as error:
+        raise ScriptError from error
+
+
+def _check_arguments(factory: Any, arguments: dict[str, Any]) -> None:
+    parameters = inspect.signature(factory.function).parameters.values()
+    fixed = [p for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+    missing = [p.name for p in fixed if p.default is p.empty and p.name not in arguments]
+    if missing:
+        example = " ".join(f"{name}=..." for name in missing)
+        raise UsageError(f"factory '{factory.__name__}' needs arguments: --args {example}")
+    if any(p.kind == p.VAR_KEYWORD for p in parameters):
+        return
+    names = [p.name for p in fixed]
+    for name in arguments:
+        if name not in names:
+            known = f"it has: {', '.join(names) or 'none'}"
+            raise UsageError(f"factory '{factory.__name__}' has no argument '{name}'; {known}")
 
 
 def _is_kernel(value: object) -> bool:

@@ -95,13 +95,19 @@ def _guarded(run_it: Any) -> int:
         sys.stderr.write(f"{end.code}\n")
         return WRONG
     except Exception as error:
-        trace = error.__traceback__
-        while trace is not None and _is_machinery(trace.tb_frame.f_code.co_filename):
-            trace = trace.tb_next
-        traceback.print_exception(type(error), error, trace)
+        print_as_python(error)
         return WRONG
     return OK
 
 
+def print_as_python(error: BaseException) -> None:
+    """Prints an exception of the user's file as Python would, without the frames of commands."""
+    trace = error.__traceback__
+    while trace is not None and _is_machinery(trace.tb_frame.f_code.co_filename):
+        trace = trace.tb_next
+    traceback.print_exception(type(error), error, trace)
+
+
 def _is_machinery(file: str) -> bool:
-    return file.startswith("<frozen") or file in (__file__, runpy.__file__)
+    is_command = Path(file).parent == Path(__file__).parent
+    return is_command or file.startswith("<frozen") or file == runpy.__file__

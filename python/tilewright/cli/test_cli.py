@@ -173,9 +173,30 @@ def test_wrong_commands(command):
         "kernels.py", "-k", "other", "--args", "N=1"
     )
     assert "is not of the form NAME=VALUE" in message("kernels.py", "-k", "double", "--args", "N")
+    assert "factory 'double' has no argument 'M'; it has: N, dtype" in message(
+        "kernels.py", "-k", "double", "--args", "N=4", "M=4"
+    )
     text = command("inspect", "wrong.py", code=1).stderr
     assert "wrong.py:7:9: error: buffer 'A' has 1 dimension" in text
     assert "Traceback" not in text
+
+
+def test_outputs_that_cannot_be_written(command):
+    arguments = ["compile", "kernels.py", "-k", "other"]
+    text = command(*arguments, "-o", "gone/l.so", code=2).stderr
+    assert text == "tilewright compile: 'gone/l.so' can't be written: No such file or directory\n"
+    text = command(*arguments, "-o", "l.so", "--header", "gone/l.h", code=2).stderr
+    assert "'gone/l.h' can't be written" in text
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [("1/0\n", "ZeroDivisionError: division by zero"), ("def (\n", "SyntaxError"), ("\0", "null")],
+)
+def test_files_that_fail(command, tmp_path, content, message):
+    (tmp_path / "broken.py").write_text(content)
+    text = command("inspect", "broken.py", code=1).stderr
+    assert message in text and "kernel_files.py" not in text and "runpy" not in text
 
 
 def test_compile(command, tmp_path):
