@@ -43,7 +43,9 @@ class Place(tuple):  # type: ignore[type-arg]
         return int(self[3])
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}:{self.column}" if self.line else self.file or "<unknown>"
+        if not self.line:
+            return self.file or "<unknown>"
+        return f"{self.file}:{self.line}" + (f":{self.column}" if self.column else "")
 
 
 class Note:

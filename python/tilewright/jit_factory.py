@@ -232,6 +232,8 @@ def jit(
     def decorate(function: Any) -> Any:
         if hasattr(function, "capture"):
             return compile(function, **choices)
+        if not hasattr(function, "__code__"):
+            raise TypeError(f"@jit needs a function defined with 'def' but got {function!r}")
         return JITFunction(function, **choices)
 
     return decorate if func is None else decorate(func)

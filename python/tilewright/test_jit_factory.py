@@ -2,6 +2,7 @@
 """Kernels written in Python, compiled for the CPU, against NumPy in float64."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -202,6 +203,10 @@ def test_targets():
         tilewright.jit(outidx=[1])
     with pytest.raises(ValueError, match="pass config 'x' has the value"):
         tilewright.compile(gemm.get_tir(8, 8, 8), pass_configs={"x": object()})
+    for wrong in (tilewright.jit(lambda: 3), len, int):
+        message = re.escape(f"@jit needs a function defined with 'def' but got {wrong!r}")
+        with pytest.raises(TypeError, match=message):
+            tilewright.jit(wrong)
     with pytest.raises(TypeError, match=r"must give a kernel \(@T.prim_func\) but gave int"):
         tilewright.jit(lambda: 3).get_tir()
     with pytest.raises(TypeError, match=r"expected a kernel \(@T.prim_func\) but got JITFunction"):

@@ -194,7 +194,10 @@ class ExpressionEvaluator:
             raise
         except AttributeError as missing:
             if is_of_language(owner) and isinstance(node.value, ast.Name):
-                return POISON  # the prescan has reported it
+                message, place = f"{node.value.id} has no {node.attr!r}", self.place(node)
+                if any(d.place == place and message in d.message for d in self.tracer.found):
+                    return POISON  # the prescan has reported it
+                raise LanguageError(message) from None
             if isinstance(owner, BufferRef):
                 raise LanguageError(
                     f"buffer {owner.name!r} has no attribute {node.attr!r}"

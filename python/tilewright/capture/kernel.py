@@ -99,6 +99,7 @@ def capture_kernel(kernel: PrimFunc, compiler: Any = None) -> CapturedKernel:
         names = parameter_names(kernel.function)
         for name in names:
             _declare(interpreter, name, annotations)
+        _refuse_open_parameters(source, tracer)
         value = interpreter.run(source.node.body)
         if value is not None:
             tracer.at(source.header_place())
@@ -109,6 +110,14 @@ def capture_kernel(kernel: PrimFunc, compiler: Any = None) -> CapturedKernel:
 def parameter_names(function: FunctionType) -> list[str]:
     code = function.__code__
     return list(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
+
+
+def _refuse_open_parameters(source: FunctionSource, tracer: Tracer) -> None:
+    """`*args` and `**keywords`: a kernel's parameters are fixed."""
+    for star, argument in (("*", source.node.args.vararg), ("**", source.node.args.kwarg)):
+        if argument is not None:
+            tracer.at(source.place(argument))
+            tracer.report(f"a kernel can't have a parameter '{star}{argument.arg}'; name each")
 
 
 def finish(

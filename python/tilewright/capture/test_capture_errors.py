@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every message of the front end: its words, kind and place, and that it comes once."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -204,6 +205,8 @@ WRONG = {
     "assert 1 > 2, 'sizes'": "assertion failed while tracing: sizes",
     "raise ValueError('bad tile')": "the kernel raises ValueError: bad tile",
     "x = y_later\ny_later = 1": "name 'y_later' is used before it is bound",
+    "t = T\nt.nosuch(A)": "t has no 'nosuch'",
+    "T.nosuch(A)\nfor T in range(2):\n    pass": "T has no 'nosuch'",
     "x = A.shap": "buffer 'A' has no attribute 'shap'",
     "x = int(A[0])": "an integer that is known only in the running kernel can't be used here",
     "x = float(A[0])": "a value of the kernel is not known while tracing; use T.cast",
@@ -324,11 +327,38 @@ def test_errors_in_a_macro_name_both_places():
     assert error.notes[-1].message == "in macro 'wrong' called here"
 
 
+def test_open_parameters():
+    @T.prim_func
+    def kernel(A: T.Tensor((8,), "float32"), *more: T.Tensor((8,), "float32"), **named: T.int32):
+        with T.Kernel(4) as bx:
+            A[bx] = 1.0
+
+    with pytest.raises(CompileError) as caught:
+        kernel.capture(recording_compiler)
+    assert [e.message for e in caught.value.errors] == [
+        "a kernel can't have a parameter '*more'; name each",
+        "a kernel can't have a parameter '**named'; name each",
+    ]
+
+
+def test_what_is_no_function():
+    @T.prim_func
+    def kernel(A: T.Tensor((8,), "float32")):
+        with T.Kernel(4) as bx:
+            A[bx] = 1.0
+
+    for wrong, text in ((kernel, "a kernel"), (3, "3"), (len, "<built-in function len>")):
+        message = f"@T.prim_func needs a function defined with 'def' but got {text}"
+        with pytest.raises(LanguageError, match=re.escape(message)):
+            T.prim_func(wrong)
+
+
 def test_no_source():
     names: dict = {"T": T}
     exec("@T.prim_func\ndef kernel(A: T.Tensor((8,), 'float32')):\n    pass\n", names)
-    with pytest.raises(CompileError, match="the source of kernel 'kernel' can't be read"):
+    with pytest.raises(CompileError, match="the source of kernel 'kernel' can't be read") as e:
         names["kernel"].capture(recording_compiler)
+    assert "<string>:1: error" in str(e.value)
 
 
 def test_a_failure_without_a_message_is_a_fault_of_ours():

@@ -69,7 +69,12 @@ def prim_func(
 
 def _prim_func(func: FunctionType, frame: FrameType) -> PrimFunc:
     if not hasattr(func, "__code__"):
-        raise LanguageError("a kernel inside a kernel is not supported", "unsupported")
+        from ..capture.functions import NestedFunction
+
+        if isinstance(func, NestedFunction):
+            raise LanguageError("a kernel inside a kernel is not supported", "unsupported")
+        what = "a kernel" if isinstance(func, PrimFunc) else f"{func!r}"
+        raise LanguageError(f"@T.prim_func needs a function defined with 'def' but got {what}")
     return PrimFunc(func, _definition_names(func, frame))
 
 
