@@ -4,7 +4,9 @@
 #include "kernel_operator.h"
 
 #include "simulator/ascendc/device_buffer.h"
+#include "simulator/ascendc/tile_matmul.h"
 
+#include <cstdlib>
 #include <functional>
 #include <gtest/gtest.h>
 
@@ -101,6 +103,38 @@ __global__ __aicore__ void with_meetings(GM_ADDR x, GM_ADDR y, uint32_t n, uint3
   DataCopy(b[me * n], t, n);
 }
 
+/// Two steps of a pipeline through GM: the cube core multiplies, the vector cores add and hand the
+/// sum back, the cube core multiplies again.
+__global__ __aicore__ void back_and_forth(GM_ADDR a, GM_ADDR space, GM_ADDR next, GM_ADDR result) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);
+  constexpr uint32_t tile = TileMatmul::tile, half2 = tile * tile / 2;
+  if ASCEND_IS_AIC {
+    TileMatmul().Run((__gm__ half*)a, (__gm__ half*)a, (__gm__ float*)space, tile, tile);
+    CrossCoreSetFlag<2, PIPE_FIX>(3);
+    CrossCoreWaitFlag(4);
+    TileMatmul().Run((__gm__ half*)next, (__gm__ half*)a, (__gm__ float*)result, tile, tile);
+  }
+  if ASCEND_IS_AIV {
+    GlobalTensor<float> in;
+    GlobalTensor<half> out;
+    in.SetGlobalBuffer((__gm__ float*)space + GetSubBlockIdx() * half2);
+    out.SetGlobalBuffer((__gm__ half*)next + GetSubBlockIdx() * half2);
+    LocalTensor<float> x(TPosition::VECCALC, 0, half2);
+    LocalTensor<half> y(TPosition::VECCALC, 32768, half2);
+    CrossCoreWaitFlag(3);
+    DataCopy(x, in, half2);
+    SetFlag<HardEvent::MTE2_V>(0);
+    WaitFlag<HardEvent::MTE2_V>(0);
+    Mins(x, x, 3.0f, half2);
+    PipeBarrier<PIPE_V>();
+    Cast(y, x, RoundMode::CAST_NONE, half2);
+    SetFlag<HardEvent::V_MTE3>(0);
+    WaitFlag<HardEvent::V_MTE3>(0);
+    DataCopy(out, y, half2);
+    CrossCoreSetFlag<2, PIPE_MTE3>(4);
+  }
+}
+
 namespace {
 
 using Run = std::function<std::vector<float>()>;
@@ -159,7 +193,8 @@ template <class Kernel> Run runnerOf(Kernel kernel, uint32_t blocks, uint32_t n,
 }
 
 void expectAll(const char* name, const Run& run) {
-  constexpr int orders = 100;
+  const char* wanted = std::getenv("TILEWRIGHT_ORDERS"); // 1000 takes a minute
+  int orders = wanted ? atoi(wanted) : 100;
   Counts c = mutate(run, orders);
   printf("%s: %d synchronisations, %d reported when taken out (%d of them change the result in "
          "some order), %d neither reported nor needed\n",
@@ -176,6 +211,19 @@ TEST(Mutation, Flags) {
 }
 TEST(Mutation, Meetings) {
   expectAll("meetings", runnerOf(with_meetings, 4, 64, 0));
+}
+
+TEST(Mutation, CubeAndVector) {
+  expectAll("cube and vector", [] {
+    catchLaunches();
+    constexpr uint32_t size = TileMatmul::tile * TileMatmul::tile;
+    DeviceBuffer<half> a(size), next(size);
+    DeviceBuffer<float> space(size), result(size);
+    for (uint32_t i = 0; i < size; ++i)
+      a[i] = half(static_cast<float>(i * 7 % 5) - 2.0f);
+    back_and_forth<<<1, nullptr, nullptr>>>(a.gm(), space.gm(), next.gm(), result.gm());
+    return result.data;
+  });
 }
 
 } // namespace
