@@ -136,6 +136,10 @@ void reportKernel(const char* sentence, bool isError, Place place) {
   a.complain(sentence, isError, place);
 }
 
+Place lastPlace() {
+  return agent().lastPlace;
+}
+
 void formatText(char* out, uint64_t size, const char* format, ...) {
   va_list arguments;
   va_start(arguments, format);

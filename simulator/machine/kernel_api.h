@@ -76,6 +76,8 @@ TILEWRIGHT_EXPORT ScalarResults& scalarResults();
 [[noreturn]] TILEWRIGHT_EXPORT void failKernel(const char* sentence, Place place);
 /// Notes an error (or a warning) and goes on.
 TILEWRIGHT_EXPORT void reportKernel(const char* sentence, bool isError, Place place);
+/// The line of the last instruction.
+TILEWRIGHT_EXPORT Place lastPlace();
 /// snprintf, so that kernel headers need no <cstdio>.
 TILEWRIGHT_EXPORT void formatText(char* out, uint64_t size, const char* format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -177,6 +177,32 @@ void Sum(const LocalTensor<T>& dst, const LocalTensor<T>& src, const SumParams& 
   reduceRows(dst, src, p.outter, p.n, p.inner, ReduceType::SUM, false, place);
 }
 
+// --- whole tensors: dst = a + b -------------------------------------------------------------
+
+/// What an operator leaves for the assignment to a tensor. It has no line of its own: reports name
+/// the last instruction before it.
+template <class T> struct TensorExpression {
+  VectorOp op;
+  LocalTensor<T> a, b;
+};
+#define TW_OPERATOR(symbol, Op)                                                                    \
+  template <class T>                                                                               \
+  TensorExpression<T> operator symbol(const LocalTensor<T>& a, const LocalTensor<T>& b) {          \
+    return {VectorOp::Op, a, b};                                                                   \
+  }
+TW_OPERATOR(+, Add)
+TW_OPERATOR(-, Sub)
+TW_OPERATOR(*, Mul)
+TW_OPERATOR(/, Div)
+TW_OPERATOR(&, And)
+TW_OPERATOR(|, Or)
+#undef TW_OPERATOR
+template <class T> void LocalTensor<T>::operator=(const TensorExpression<T>& e) {
+  VectorInstr i = vectorOf(e.op, *this, e.a, e.b);
+  useCount(i, GetSize());
+  host::issueVector(i, host::lastPlace());
+}
+
 } // namespace AscendC
 
 #endif

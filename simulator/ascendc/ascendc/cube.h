@@ -338,6 +338,45 @@ void Fixpipe(const LocalTensor<T>& dst, const LocalTensor<U>& src,
   host::issueCube(i, place);
 }
 
+/// The older way out of L0C: nSize and mSize elements, strides as in FixpipeParamsV220.
+struct DataCopyCO12DstParams {
+  uint16_t nSize = 0, mSize = 0;
+  uint32_t dstStride = 0;
+  uint16_t srcStride = 0;
+  QuantMode_t quantPre = NoQuant;
+  uint8_t reluPre = 0;
+  bool channelSplit = false, nz2ndEn = false;
+  uint8_t sid = 0, unitFlag = 0;
+  DataCopyCO12DstParams() = default;
+  DataCopyCO12DstParams(uint16_t n, uint16_t m, uint32_t dst, uint16_t src, QuantMode_t quant,
+                        uint8_t relu, bool split, bool nz2nd)
+      : nSize(n), mSize(m), dstStride(dst), srcStride(src), quantPre(quant), reluPre(relu),
+        channelSplit(split), nz2ndEn(nz2nd) {}
+};
+template <class Dst, class U>
+void copyFromL0C(const Dst& dst, const LocalTensor<U>& src, const DataCopyCO12DstParams& p,
+                 Place place) {
+  FixpipeParamsV220 f(p.nSize, p.mSize, p.srcStride, p.dstStride, p.reluPre != 0);
+  f.quantPre = p.quantPre;
+  f.deqScalar = cubeRegisters().quantScale;
+  f.isChannelSplit = p.channelSplit;
+  f.unitFlag = p.unitFlag;
+  f.ndNum = cubeRegisters().ndNum;
+  f.srcNdStride = cubeRegisters().srcNdStride;
+  f.dstNdStride = cubeRegisters().dstNdStride;
+  host::issueCube(fixpipeOf(dst, src, p.nz2ndEn, f), place);
+}
+template <class T, class U>
+void DataCopy(const GlobalTensor<T>& dst, const LocalTensor<U>& src, const DataCopyCO12DstParams& p,
+              Place place = Place::here()) {
+  copyFromL0C(dst, src, p, place);
+}
+template <class T, class U>
+void DataCopy(const LocalTensor<T>& dst, const LocalTensor<U>& src, const DataCopyCO12DstParams& p,
+              Place place = Place::here()) {
+  copyFromL0C(dst, src, p, place);
+}
+
 } // namespace AscendC
 
 #endif

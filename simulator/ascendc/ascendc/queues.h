@@ -160,6 +160,7 @@ private:
 
 template <TPosition src, TPosition dst, int32_t depth, auto mask = 0> class TQueBind;
 template <TPosition position = TPosition::LCM> class TBuf;
+template <TPosition position, uint32_t bufIDSize = 4> class TBufPool;
 
 class TPipe {
 public:
@@ -202,6 +203,24 @@ public:
     buffer.bytes = rounded(len);
     buffer.address = bump(spaceOf(position), buffer.bytes, place);
     buffer.ready = true;
+    return true;
+  }
+  template <TPosition position, uint32_t ids>
+  bool InitBufPool(TBufPool<position, ids>& pool, uint32_t len, Place place = Place::here()) {
+    pool.bytes = rounded(len);
+    pool.first = bump(spaceOf(position), pool.bytes, place);
+    pool.used = 0;
+    return true;
+  }
+  /// `pool` stands for the memory of `shared`.
+  template <TPosition position, uint32_t ids, class Pool>
+  bool InitBufPool(TBufPool<position, ids>& pool, uint32_t len, Pool& shared,
+                   Place place = Place::here()) {
+    if (len > shared.bytes)
+      host::failKernel("InitBufPool: the pool is larger than the one it shares", place);
+    pool.bytes = len;
+    pool.first = shared.first;
+    pool.used = 0;
     return true;
   }
   template <HardEvent event> TEventID AllocEventID(Place place = Place::here()) {
@@ -465,6 +484,54 @@ private:
     return t;
   }
   uint32_t head = 0;
+};
+
+/// A stretch of memory that queues and buffers share out among themselves. Several pools may stand
+/// for the same memory, one after the other.
+template <TPosition position, uint32_t bufIDSize> class TBufPool {
+public:
+  template <TPosition src, TPosition dst, int32_t depth, auto mask>
+  bool InitBuffer(TQueBind<src, dst, depth, mask>& queue, uint8_t num, uint32_t len,
+                  Place place = Place::here()) {
+    uint32_t each = (len + 31) / 32 * 32;
+    uint32_t at = take(each * num, place);
+    queue.core = QueueCore{};
+    queue.core.count = num;
+    queue.core.bufferBytes = each;
+    queue.core.events = eventsOf(src, dst);
+    for (uint8_t k = 0; k < num; ++k)
+      queue.core.buffers[k].address = at + k * each;
+    return true;
+  }
+  template <TPosition kind>
+  bool InitBuffer(TBuf<kind>& buffer, uint32_t len, Place place = Place::here()) {
+    buffer.bytes = (len + 31) / 32 * 32;
+    buffer.address = take(buffer.bytes, place);
+    buffer.ready = true;
+    return true;
+  }
+  template <class Pool> bool InitBufPool(Pool& pool, uint32_t len, Place place = Place::here()) {
+    pool.first = take(len, place);
+    pool.bytes = len;
+    return true;
+  }
+  /// All buffers of this pool are given up.
+  void Reset() {
+    used = 0;
+  }
+
+  uint32_t first = 0, bytes = 0, used = 0;
+
+private:
+  uint32_t take(uint32_t length, Place place) {
+    if (bytes == 0)
+      host::failKernel("the TBufPool has no memory; call InitBufPool first [ErrorBuffer4]", place);
+    if (used + length > bytes)
+      host::failKernel("InitBuffer: the TBufPool is full [ErrorBuffer3]", place);
+    uint32_t at = first + used;
+    used += length;
+    return at;
+  }
 };
 
 /// The UB that InitBuffer has not given away.

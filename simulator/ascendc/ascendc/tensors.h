@@ -33,6 +33,7 @@ template <class T> constexpr uint64_t bytesIn(uint64_t elements) {
 
 template <class T> class LocalTensor;
 template <class T> class GlobalTensor;
+template <class T> struct TensorExpression;
 
 /// Where a scalar is: reads and writes go through the machine, which checks them.
 template <class T> class ElementReference {
@@ -63,6 +64,10 @@ public:
   LocalTensor(TPosition position, uint32_t address, uint32_t tileSize)
       : address(address), bytes(static_cast<uint32_t>(bytesIn<T>(tileSize))), position(position) {}
   explicit LocalTensor(uint32_t address) : address(address) {}
+  LocalTensor(const LocalTensor&) = default;
+  LocalTensor& operator=(const LocalTensor&) = default;
+  /// dst = a + b and its like, on all of dst.
+  void operator=(const TensorExpression<T>& expression);
 
   LocalTensor operator[](uint32_t offset) const {
     LocalTensor part = *this;
