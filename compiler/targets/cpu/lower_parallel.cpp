@@ -29,7 +29,6 @@ namespace tilewright::cpu {
 namespace {
 
 using namespace mlir;
-using tile::BufferType;
 
 /// base + sum of coefficient times loop variable; `base` is made of `constant` and invariant
 /// values.
