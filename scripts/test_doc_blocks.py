@@ -18,7 +18,7 @@ SHELL_COMMANDS = (
     "tilewright",
     "python",
     ".venv/bin/",
-    "build/bin/",
+    "build/",
     "clang",
     "cc",
     "./",
@@ -68,7 +68,8 @@ def run_shell(block, folder):
         if make:
             assert make[1] in MAKE_TARGETS, line
         elif not line.startswith(("git clone", "cd tilewright", "pip install")):
-            assert line.startswith(SHELL_COMMANDS), f"cannot tell how to check: {line}"
+            command = re.sub(r"^(?:[A-Z_]+=\S+ )+", "", line)
+            assert command.startswith(SHELL_COMMANDS), f"cannot tell how to check: {line}"
             run(["bash", "-euc", line], ROOT)
 
 
