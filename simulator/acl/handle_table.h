@@ -71,6 +71,7 @@ public:
   std::vector<const void*> handles() const {
     std::lock_guard lock(mutex);
     std::vector<const void*> all;
+    all.reserve(objects.size());
     for (const auto& [handle, object] : objects)
       all.push_back(handle);
     return all;

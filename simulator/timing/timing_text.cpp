@@ -29,6 +29,7 @@ void appendPipe(std::string& text, const TimingReport& report, const CoreTime& c
          report.microseconds(time.busyCycles), 100 * time.busyCycles / std::max(core.endCycle, 1.0),
          static_cast<unsigned long long>(time.operations));
   std::vector<std::pair<double, std::string>> causes;
+  causes.reserve(time.stallCycles.size());
   for (const auto& [cause, cycles] : time.stallCycles)
     causes.emplace_back(cycles, cause);
   std::sort(causes.rbegin(), causes.rend());

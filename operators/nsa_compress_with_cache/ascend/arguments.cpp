@@ -84,16 +84,16 @@ NsaCompressFault checkTypes(const NsaCompressObjects& objects) {
   if (input.dataType != ACL_FLOAT16 && input.dataType != ACL_BF16)
     return invalid("input is ", acl::dataTypeName(input.dataType),
                    " but must be float16 or bfloat16");
-  for (auto [name, tensor] :
+  for (const auto& [name, tensor] :
        {std::pair{"weight", objects.weight}, std::pair{"outputCache", objects.outputCache}})
     if (tensor->dataType != input.dataType)
       return invalid(name, " is ", acl::dataTypeName(tensor->dataType), " but input is ",
                      acl::dataTypeName(input.dataType));
-  for (auto [name, tensor] : {std::pair{"slotMapping", objects.slotMapping},
-                              std::pair{"blockTableOptional", objects.blockTable}})
+  for (const auto& [name, tensor] : {std::pair{"slotMapping", objects.slotMapping},
+                                     std::pair{"blockTableOptional", objects.blockTable}})
     if (tensor && tensor->dataType != ACL_INT32)
       return invalid(name, " is ", acl::dataTypeName(tensor->dataType), " but must be int32");
-  for (auto [name, tensor] :
+  for (const auto& [name, tensor] :
        {std::pair{"input", objects.input}, std::pair{"weight", objects.weight},
         std::pair{"slotMapping", objects.slotMapping},
         std::pair{"blockTableOptional", objects.blockTable},
@@ -105,8 +105,8 @@ NsaCompressFault checkTypes(const NsaCompressObjects& objects) {
     if (tensor->isEmpty())
       return invalid(name, " is empty: its shape is ", tensor->shape());
   }
-  for (auto [name, tensor] : {std::pair{"slotMapping", objects.slotMapping},
-                              std::pair{"outputCache", objects.outputCache}})
+  for (const auto& [name, tensor] : {std::pair{"slotMapping", objects.slotMapping},
+                                     std::pair{"outputCache", objects.outputCache}})
     if (!tensor->isDense())
       return invalid(name, " has strides ", acl::shapeText(tensor->strides), " for shape ",
                      tensor->shape(), " but must be contiguous");

@@ -89,7 +89,7 @@ aclnnStatus firstPhase(const acl::Call& call, const NsaCompressArguments& argume
   executor.inputNames = {"input", "weight", "slotMapping"};
   executor.inputs = {*objects.input, *objects.weight, *objects.slotMapping};
   if (objects.blockTable) {
-    executor.inputNames.push_back("blockTableOptional");
+    executor.inputNames.emplace_back("blockTableOptional");
     executor.inputs.push_back(*objects.blockTable);
   }
   executor.outputNames = {"outputCache"};
