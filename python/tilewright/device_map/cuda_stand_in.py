@@ -9,10 +9,14 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import contextmanager
 from types import SimpleNamespace
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import torch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 class Stream:
@@ -149,6 +153,11 @@ class CUDAGraph:
         raise NotImplementedError("tilewright's device map has no CUDA graphs")
 
 
+@contextmanager
+def _named_range(*args: object, **keywords: object) -> Iterator[None]:
+    yield
+
+
 def _seed_all(seed: int) -> None:
     torch.default_generator.manual_seed(seed)  # torch.manual_seed calls this function
 
@@ -162,6 +171,14 @@ REPLACEMENTS: dict[str, Any] = {
     "device_of": _Scope,
     "stream": _Scope,
     "graph": CUDAGraph,
+    "nvtx": SimpleNamespace(
+        range=_named_range,
+        mark=_nothing,
+        range_push=_zero,
+        range_pop=_zero,
+        range_start=_zero,
+        range_end=_nothing,
+    ),
     "is_available": lambda: True,
     "is_initialized": lambda: True,
     "is_bf16_supported": lambda *args, **keywords: True,

@@ -113,7 +113,6 @@ HANDLERS: dict[Any, Callable[..., Any]] = {
     torch.Tensor.get_device: _get_device,
     torch.Tensor.pin_memory: lambda tensor, *args: tensor,
     torch.Tensor.is_pinned: _is_pinned,
-    torch.Tensor.record_stream: lambda tensor, *args: None,
     torch.Tensor.is_cuda.__get__: is_mapped,
     torch.Tensor.device.__get__: _device,
     torch.Tensor.data.__set__: _set_data,

@@ -10,7 +10,7 @@ import torch
 
 from ..kernel import JITKernel
 from .cuda_stand_in import REPLACEMENTS
-from .mapped_tensors import MappedDevice, mark, names_device
+from .mapped_tensors import MappedDevice, is_mapped, mark, names_device
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,6 +37,10 @@ def install() -> None:
         _replace(torch.cuda, name, value)
     _replace(torch, "Generator", _generator_type(torch.Generator))
     _replace(torch, "load", _mapped_load(torch.load))
+    _replace(torch.autocast, "__init__", _autocast_on_cpu(torch.autocast.__init__))
+    # These two don't pass through torch's modes.
+    _replace(torch.Tensor, "record_stream", lambda tensor, stream: None)
+    _replace(torch.Tensor, "_make_subclass", _marked_subclass(torch.Tensor._make_subclass))
     _replace(JITKernel, "__call__", _marked_call)
     _replace(threading.Thread, "run", _run_with_map(threading.Thread.run))
     _enter()
@@ -110,3 +114,25 @@ def _mapped_load(load: Callable[..., Any]) -> Callable[..., Any]:
         return mark(loaded) if names_device(map_location) else loaded
 
     return mapped_load
+
+
+def _autocast_on_cpu(real: Callable[..., None]) -> Any:
+    """`torch.autocast("cuda")`: the CPU's, to the dtype that the GPU's has."""
+
+    def init(self: Any, device_type: str, dtype: Any = None, *args: Any, **keywords: Any) -> None:
+        if names_device(device_type):
+            dtype = torch.get_autocast_dtype("cuda") if dtype is None else dtype
+            device_type = "cpu"
+        real(self, device_type, dtype, *args, **keywords)
+
+    return init
+
+
+def _marked_subclass(real: Callable[..., Any]) -> Any:
+    """`torch.nn.Parameter(x)` is on the device of x."""
+
+    def make(kind: Any, data: Any, *args: Any, **keywords: Any) -> Any:
+        made = real(kind, data, *args, **keywords)
+        return mark(made) if is_mapped(data) else made
+
+    return staticmethod(make)

@@ -91,6 +91,28 @@ def test_cuda_module(mapped):
         torch.cuda.CUDAGraph()
 
 
+def test_parameters_and_autocast(mapped):
+    assert torch.nn.Parameter(torch.ones(2, device="cuda")).is_cuda
+    assert not torch.nn.Parameter(torch.ones(2)).is_cuda
+    x = torch.ones(2, 2, device="cuda")
+    with torch.autocast("cuda"):
+        assert (x @ x).dtype == torch.float16
+    with torch.autocast(device_type="cuda", dtype=torch.bfloat16):
+        assert (x @ x).dtype == torch.bfloat16 and (x @ x).is_cuda
+    assert (x @ x).dtype == torch.float32
+
+
+def test_streams_and_ranges(mapped):
+    x = torch.ones(2, device="cuda")
+    stream = torch.cuda.Stream()
+    torch.cuda.current_stream().wait_stream(stream)
+    assert x.record_stream(stream) is None
+    torch.cuda.nvtx.range_push("step")
+    torch.cuda.nvtx.range_pop()
+    with torch.cuda.nvtx.range("step"):
+        pass
+
+
 def test_events(mapped):
     start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
     with pytest.raises(
@@ -116,11 +138,15 @@ def test_threads(mapped):
 def test_removal():
     before = {name: getattr(torch.cuda, name) for name in ("is_available", "Event", "Stream")}
     generator, run = torch.Generator, threading.Thread.run
+    changed = [(torch.Tensor, "record_stream"), (torch.Tensor, "_make_subclass")]
+    changed += [(torch.autocast, "__init__"), (torch.cuda, "nvtx")]
+    originals = [getattr(owner, name) for owner, name in changed]
     device_map.install()
     device_map.install()
     assert device_map.is_installed()
     device_map.remove()
     assert not device_map.is_installed()
     assert before == {name: getattr(torch.cuda, name) for name in before}
+    assert originals == [getattr(owner, name) for owner, name in changed]
     assert (generator, run) == (torch.Generator, threading.Thread.run)
     assert not torch.ones(2).is_cuda
