@@ -4,8 +4,8 @@
 ///   %v = tile.load %As[%i, %j] in_bounds : !tile.buffer<64x32xf32, shared>
 /// becomes
 ///   %0 = arith.muli %i, %c32      %1 = arith.addi %0, %j
-///   %2 = llvm.getelementptr inbounds %As[%1] : f32      %v = llvm.load %2 {alias_scopes,
-///   noalias_scopes}
+///   %2 = llvm.getelementptr inbounds %As[%1] : f32
+///   %v = llvm.load %2 {alias_scopes, noalias_scopes}
 ///
 /// An access that is not known to be in bounds is put under an scf.if: it reads 0, or is dropped.
 /// Alias scopes say that tensors, and buffers that share no scratch bytes, do not overlap; access

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Turns tile.copy, tile.fill and tile.atomic_tile into loops over elements.
 ///
-///   tile.copy %A[%m, 0] [64, 32] : !tile.buffer<?x32xf16, global> to %As : !tile.buffer<64x32xf16,
-///   shared>
+///   tile.copy %A[%m, 0] [64, 32] : !tile.buffer<?x32xf16, global>
+///     to %As : !tile.buffer<64x32xf16, shared>
 /// becomes
 ///   %inside = ...                               // the 64 rows from %m on are within A
 ///   scf.if %inside {

@@ -4,9 +4,10 @@
 ///   tile.gemm %a : <64x32xf32, shared>, %b : <32x64xf32, shared> into %C : <64x64xf32, fragment>
 /// becomes, for AVX-512
 ///   scf.for %n = 0 to 64 step 32 { scf.for %m = 0 to 60 step 12 {
-///     %c:24 = llvm.load ... : vector<16xf32>                            // 12 rows of 2 vectors of
-///     C %r:24 = scf.for %k = 0 to 32 iter_args(%c:24) {
-///       %b0, %b1 = llvm.load ...      %a = vector.broadcast of an element of A      math.fma ... }
+///     %c:24 = llvm.load ... : vector<16xf32>        // 12 rows of 2 vectors of C
+///     %r:24 = scf.for %k = 0 to 32 iter_args(%c:24) {
+///       %b0, %b1 = llvm.load ...      %a = vector.broadcast of an element of A
+///       math.fma ... }
 ///     llvm.store %r ... } }
 ///   ... and once more for the 4 rows that are left
 ///

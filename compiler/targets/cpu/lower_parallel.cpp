@@ -3,10 +3,10 @@
 ///
 ///   tile.parallel (%i, %j) in [64, 32] { %v = tile.load %C[%m + %i, %j] ... }
 /// becomes
-///   %inside = ...                       // 0 <= %m and %m + 63 < rows of C: all accesses are in
-///   bounds scf.if %inside {
-///     scf.for %i = 0 to 64 { scf.for %j = 0 to 32 { %v = tile.load %C[..] in_bounds ... }
-///     {vectorize} }
+///   %inside = ...           // 0 <= %m and %m + 63 < rows of C: all accesses are in bounds
+///   scf.if %inside {
+///     scf.for %i = 0 to 64 {
+///       scf.for %j = 0 to 32 { %v = tile.load %C[..] in_bounds ... } {vectorize} }
 ///   } else {
 ///     ... the same with each access checked by itself ...
 ///   }

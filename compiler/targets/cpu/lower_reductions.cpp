@@ -4,8 +4,9 @@
 ///   tile.reduce sum %x : <64x128xf32, fragment> dim 1 into %s : <64xf32, fragment> clear
 /// becomes, for AVX-512
 ///   scf.for %i = 0 to 64 {
-///     %v:4 = scf.for %k = 0 to 128 step 64 iter_args(..) { 4 times: llvm.load vector<16xf32>,
-///     arith.addf } %t = vector.reduction <add> of the four, then the elements that fill no vector
+///     %v:4 = scf.for %k = 0 to 128 step 64 iter_args(..) {
+///       4 times: llvm.load vector<16xf32>, arith.addf }
+///     %t = vector.reduction <add> of the four, then the elements that fill no vector
 ///     tile.store %t, %s[%i] }
 ///
 /// A reduction of another dim than the last updates whole rows of the target instead, one turn of

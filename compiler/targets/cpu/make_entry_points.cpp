@@ -5,9 +5,10 @@
 /// becomes
 ///   func.func @f_grid(%slots: !llvm.ptr, %grid: !llvm.ptr) { ... llvm.store %g, %grid ... }
 ///   func.func @f_blocks(%slots, %scratch, %begin: i64, %end: i64, %launch) {
-///     %A = builtin.unrealized_conversion_cast %pointer, %n, %c1 : (!llvm.ptr, index, index) to
-///     !tile.buffer<?xf32, global> tile.for %b = %begin to %end step 1 { ... %bx = %b mod %g ... }
-///     }
+///     %A = builtin.unrealized_conversion_cast %pointer, %n, %c1
+///       : (!llvm.ptr, index, index) to !tile.buffer<?xf32, global>
+///     tile.for %b = %begin to %end step 1 { ... %bx = %b mod %g ... }
+///   }
 ///
 /// From here on a buffer is a pointer, its dims and its strides, held together by a cast until
 /// LowerBuffers. It stands after the tile operations are loops, so that the launch's body is moved
