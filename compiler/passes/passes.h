@@ -14,6 +14,9 @@ namespace tilewright {
 /// mark_in_bounds.cpp
 std::unique_ptr<mlir::Pass> createMarkInBounds();
 
+/// assert_regions.cpp
+std::unique_ptr<mlir::Pass> createAssertRegions();
+
 /// Makes all passes of this folder, and MLIR's canonicalize and cse, known to tilewright-opt.
 void registerPasses();
 

@@ -8,4 +8,5 @@ void tilewright::registerPasses() {
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();
   mlir::registerPass(createMarkInBounds);
+  mlir::registerPass(createAssertRegions);
 }

@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import tilewright
 import tilewright.language as T
 
 
@@ -313,3 +314,44 @@ def test_views(agree, random):
 
     x = random.standard_normal((4, 6)).astype(np.float32)
     agree(views, [x, np.zeros(24, np.float32)], {1: (x * 2).ravel()})
+
+
+@pytest.mark.parametrize("row", [-1, 57, 2**40])
+def test_gemm_and_reduction_outside_of_a_buffer_stop_with_the_place(random, row):
+    """The offset is the caller's: no compiler can know it, and no target may trust it."""
+
+    @T.prim_func
+    def gemm(A: T.Tensor((64, 16), "float32"), row: T.int64, C: T.Tensor((8, 16), "float32")):
+        with T.Kernel(1, threads=32) as _:
+            a = T.alloc_shared((64, 16), "float32")
+            b = T.alloc_shared((16, 16), "float32")
+            c = T.alloc_fragment((8, 16), "float32")
+            T.copy(A, a)
+            T.fill(b, 1)
+            T.clear(c)
+            T.gemm(a[row : row + 8, :], b, c)
+            T.copy(c, C)
+
+    @T.prim_func
+    def total(A: T.Tensor((64, 16), "float32"), row: T.int64, C: T.Tensor((8,), "float32")):
+        with T.Kernel(1, threads=32) as _:
+            a = T.alloc_shared((64, 16), "float32")
+            c = T.alloc_fragment((8,), "float32")
+            T.copy(A, a)
+            T.reduce_sum(a[row : row + 8, :], c, dim=1)
+            T.copy(c, C)
+
+    a = random.standard_normal((64, 16)).astype(np.float32)
+    for kernel, shape in ((gemm, (8, 16)), (total, (8,))):
+        compiled = tilewright.compile(kernel)
+        out = np.zeros(shape, np.float32)
+        compiled(a, 56, out)
+        expected = a[56:].astype(np.float64).sum(axis=1)
+        np.testing.assert_allclose(
+            out if out.ndim == 1 else out[:, 0], expected, rtol=1e-4, atol=1e-5
+        )
+        with pytest.raises(
+            RuntimeError, match="leaves its buffer in dim 0, which ends at 64"
+        ) as caught:
+            compiled(a, row, out)
+        assert "test_tiles.py:" in str(caught.value)

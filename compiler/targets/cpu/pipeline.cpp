@@ -200,11 +200,15 @@ bool compileModule(ModuleOp original, Session& session) {
   if (session.keepStages)
     session.stages.emplace_back("tile", textOf(original));
   OwningOpRef<ModuleOp> module = original.clone();
+  if (!runPass(*module, createAssertRegions(), session))
+    return false;
   numberAsserts(*module);
+  const OwningOpRef<ModuleOp> described = module->clone(); // the manifest lists all assertions
   if (!lowerToLlvmDialect(*module, session))
     return false;
   const auto scratch = (*module)->getAttrOfType<IntegerAttr>(kScratchBytesAttr).getInt();
-  session.manifest = makeManifest(kernel, "cpu", session.machine.name, scratch);
+  session.manifest = makeManifest(*(*described).getOps<func::FuncOp>().begin(), "cpu",
+                                  session.machine.name, scratch);
   session.header = makeHeader(kernel);
 
   llvm::LLVMContext context;
