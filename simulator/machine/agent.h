@@ -144,6 +144,7 @@ private:
 
   struct Flag {
     uint16_t count = 0;
+    uint16_t queuedWaits = 0; ///< issued, but not yet executed
     uint32_t setSite = 0;
     Clock clock;
   };

@@ -59,6 +59,10 @@ void Agent::setFlag(Pipe from, Pipe to, int32_t id, Place place) {
   uint32_t site = hazards.siteOf(place, "SetFlag");
   SyncInstr instr{SyncKind::SetFlag, from, to, static_cast<uint8_t>(id), 0};
   if (from == Pipe::S) {
+    const Flag& flag = flagOf(from, to, static_cast<unsigned>(id));
+    while (flag.count && flag.queuedWaits >= flag.count &&
+           (options.randomOrderSeed ? pumpRandom(1) : pump())) {
+    }
     executeSync(instr, site);
     if (queued && !options.randomOrderSeed)
       pump();
@@ -99,6 +103,7 @@ void Agent::waitFlag(Pipe from, Pipe to, int32_t id, Place place) {
   Record record;
   record.site = site;
   record.what = instr;
+  ++flag.queuedWaits;
   push(to, std::move(record));
 }
 
@@ -185,8 +190,13 @@ void Agent::drain(Pipe pipe) {
 // --- queues ---------------------------------------------------------------------------------
 
 bool Agent::canExecute(const Record& record, Pipe) const {
-  if (const auto* sync = std::get_if<SyncInstr>(&record.what))
-    return sync->kind != SyncKind::WaitFlag || flagOf(sync->from, sync->to, sync->id).count > 0;
+  if (const auto* sync = std::get_if<SyncInstr>(&record.what)) {
+    const Flag& flag = flagOf(sync->from, sync->to, sync->id);
+    if (sync->kind == SyncKind::WaitFlag)
+      return flag.count > 0;
+    // A set whose flag still stands lets the wait for it go first, if that was issued.
+    return sync->kind != SyncKind::SetFlag || flag.count == 0 || flag.queuedWaits < flag.count;
+  }
   return executedCount[static_cast<unsigned>(record.needPipe)] >= record.needCount ||
          record.needPipe == Pipe::S;
 }
@@ -198,6 +208,8 @@ void Agent::executeHead(Pipe pipe) {
   --queued;
   if (auto* sync = std::get_if<SyncInstr>(&record.what)) {
     hazards.learn(pipe, record.dispatch);
+    if (sync->kind == SyncKind::WaitFlag)
+      --flagOf(sync->from, sync->to, sync->id).queuedWaits;
     executeSync(*sync, record.site);
   } else {
     hazards.begin(pipe, record.dispatch, record.remote, record.site);
