@@ -42,6 +42,7 @@ enum class Fault : int {
   stackOverflow,
   divideByZero,
   assertion,
+  exception,
   eventId,
   partialBarrier,
   hugeCopy,
@@ -72,6 +73,8 @@ template <Fault fault> __aicore__ void hostile(LocalTensor<float> a, LocalTensor
     always = recurse(1);
   if constexpr (fault == Fault::divideByZero)
     always = 5 / zero;
+  if constexpr (fault == Fault::exception)
+    throw 5;
   if constexpr (fault == Fault::assertion)
     ascendc_assert(a.GetSize() == 1);
   (void)a;
@@ -243,6 +246,29 @@ TEST(Checks, Queues) {
   EXPECT_MESSAGE(noInitBuffer, "the queue has no buffers; call TPipe::InitBuffer first");
 }
 
+__global__ __aicore__ void one_row(GM_ADDR y) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  GlobalTensor<float> gm;
+  gm.SetGlobalBuffer((__gm__ float*)y);
+  LocalTensor<float> t(TPosition::VECCALC, 0, 8);
+  Duplicate(t, static_cast<float>(GetBlockIdx()), 8);
+  PipeBarrier<PIPE_ALL>();
+  DataCopy(gm[GetBlockIdx() * 8], t, 8);
+}
+TEST(Checks, ManyBlocks) {
+  catchLaunches();
+  nextOptions() = {};
+  constexpr uint32_t blocks = 3000;
+  DeviceBuffer<float> y(blocks * 8);
+  one_row<<<blocks, nullptr, nullptr>>>(y.gm());
+  EXPECT_EQ(allFindings(), "");
+  for (uint32_t i = 0; i < blocks * 8; ++i)
+    ASSERT_EQ(y[i], static_cast<float>(i / 8));
+  one_row<<<0, nullptr, nullptr>>>(y.gm());
+  EXPECT_NE(allFindings().find("the launch has 0 blocks, but a launch has 1 to 65535"),
+            std::string::npos);
+}
+
 TEST(Checks, HostileKernels) {
   auto start = std::chrono::steady_clock::now();
   std::string text = messageOf<Fault::endlessLoop>(0.2);
@@ -261,6 +287,8 @@ TEST(Checks, HostileKernels) {
   EXPECT_NE(text.find("divided an integer by zero"), std::string::npos) << text;
   text = messageOf<Fault::assertion>();
   EXPECT_NE(text.find("assertion failed: a.GetSize() == 1"), std::string::npos) << text;
+  text = messageOf<Fault::exception>();
+  EXPECT_NE(text.find("the kernel threw a C++ exception"), std::string::npos) << text;
   // And the machine still works.
   EXPECT_EQ(messageOf<Fault::none>(), "");
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));

@@ -52,9 +52,8 @@ Agent::Agent(CoreGroup& group, AgentView newView, uint32_t index, const LaunchOp
     : view(newView), hazards(newView.cube, options.check, options.relaxed,
                              std::string(newView.cube ? "cube core " : "vector core ") +
                                  std::to_string(newView.blockIdx)),
-      index(index), group(group), options(options),
-      memory(std::make_unique<LocalMemory>(newView.cube)),
-      random(options.randomOrderSeed * 1000003 + index) {
+      index(index), group(group), options(options), memory(takeLocalMemory(newView.cube)),
+      randomState(options.randomOrderSeed * 1000003 + index) {
   for (unsigned s = 0; s < numSpaces; ++s)
     view.memory[s] = context.base[s] = memory->base(static_cast<Space>(s));
   context.results = &results;
@@ -64,8 +63,8 @@ Agent::Agent(CoreGroup& group, AgentView newView, uint32_t index, const LaunchOp
 Agent::~Agent() = default;
 
 void Agent::release() {
-  memory.reset();
-  flagTable.reset();
+  giveLocalMemory(std::move(memory));
+  live.reset();
   fiber.release();
   hazards.forgetLocal();
 }
@@ -84,7 +83,7 @@ void Agent::resume() {
 bool Agent::canRun() const {
   switch (state) {
   case State::WaitsCross:
-    return !tokens[waitingFor].empty();
+    return live && !live->tokens[waitingFor].empty();
   case State::Done:
   case State::Failed:
     return false;
@@ -194,6 +193,13 @@ void Agent::issue(const CubeInstr& given, Place place) {
   issueOn(pipe, given, site);
 }
 
+uint64_t Agent::random() { // splitmix64
+  uint64_t z = randomState += 0x9E3779B97F4A7C15ull;
+  z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ull;
+  z = (z ^ z >> 27) * 0x94D049BB133111EBull;
+  return z ^ z >> 31;
+}
+
 template <class Instr> void Agent::issueOn(Pipe pipe, const Instr& instr, uint32_t site) {
   auto p = static_cast<unsigned>(pipe);
   if (queued == 0 && options.randomOrderSeed == 0) {
@@ -220,12 +226,12 @@ void Agent::push(Pipe pipe, Record record) {
   auto p = static_cast<unsigned>(pipe);
   record.dispatch = hazards.clock(Pipe::S);
   record.remote = remote;
-  queues[p].push_back(std::move(record));
+  live->queues[p].push_back(std::move(record));
   ++queued;
   ++issuedCount[p];
   if (options.randomOrderSeed) {
     pumpRandom(static_cast<unsigned>(random() % 3));
-    while (queues[p].size() > hardwareDepth && pumpRandom(1)) {
+    while (live->queues[p].size() > hardwareDepth && pumpRandom(1)) {
     }
   } else {
     pump();
@@ -237,6 +243,7 @@ template <class Instr> void Agent::execute(Pipe pipe, const Instr& instr, uint32
     trace.push_back(traceOf(instr, pipe, site));
     return;
   }
+  static thread_local isa::AccessList accesses;
   accesses.count = 0;
   std::string wrong = isa::inspect(instr, accesses, context);
   if (!wrong.empty())

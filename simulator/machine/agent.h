@@ -14,7 +14,6 @@
 
 #include <atomic>
 #include <deque>
-#include <random>
 #include <variant>
 
 namespace tilewright::ascend {
@@ -86,10 +85,11 @@ public:
 
   // Called by the group or the machine.
   void deliver(uint32_t flag, CrossToken token) {
-    tokens[flag].push_back(std::move(token));
+    if (live)
+      live->tokens[flag].push_back(std::move(token));
   }
   size_t numArrivals(uint32_t flag) const {
-    return tokens[flag].size();
+    return live ? live->tokens[flag].size() : 0;
   }
   /// Adds the pending atomic additions to memory.
   void commitAtomics();
@@ -129,6 +129,7 @@ private:
   /// Runs queue heads until none can; true if one ran.
   bool pump();
   bool pumpRandom(unsigned steps);
+  uint64_t random();
   void push(Pipe pipe, Record record);
   bool isMuted(Place place, const char* what, int detail);
   /// A flag is muted by its line, or both ends of it by event and id.
@@ -149,7 +150,7 @@ private:
     Clock clock;
   };
   Flag& flagOf(Pipe from, Pipe to, unsigned id) const {
-    return (*flagTable)[static_cast<unsigned>(from)][static_cast<unsigned>(to)][id];
+    return live->flags[static_cast<unsigned>(from)][static_cast<unsigned>(to)][id];
   }
   struct PendingAtomic {
     uint8_t* address;
@@ -161,13 +162,17 @@ private:
   const LaunchOptions& options;
   std::unique_ptr<LocalMemory> memory;
   isa::Context context;
-  std::deque<Record> queues[numPipes];
+  using FlagTable = std::array<std::array<std::array<Flag, numEventIds>, numPipes>, numPipes>;
+  /// Queues, arrivals and flags: dropped when the core has ended.
+  struct Live {
+    std::deque<Record> queues[numPipes];
+    std::deque<CrossToken> tokens[numCrossFlags];
+    FlagTable flags;
+  };
+  std::unique_ptr<Live> live = std::make_unique<Live>();
   uint64_t queued = 0;
   uint64_t issuedCount[numPipes] = {};
   uint64_t executedCount[numPipes] = {};
-  using FlagTable = std::array<std::array<std::array<Flag, numEventIds>, numPipes>, numPipes>;
-  std::unique_ptr<FlagTable> flagTable = std::make_unique<FlagTable>();
-  std::deque<CrossToken> tokens[numCrossFlags];
   RemoteClockRef remote;
   int waitingFor = -1; ///< cross-core flag
   Clock unitClock[2];  ///< of the last Mmad and the last Fixpipe with a unit flag
@@ -175,8 +180,7 @@ private:
   Interval pendingHull{~0ull, 0};
   GlobalRange cachedRange;
   uint64_t cachedVersion = 0;
-  std::mt19937_64 random;
-  isa::AccessList accesses;
+  uint64_t randomState;
   uint8_t nowhere[512] = {};
 
   void store(AtomicOp op, DType type, uint8_t* address, const uint8_t* data,

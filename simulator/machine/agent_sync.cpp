@@ -181,7 +181,7 @@ void Agent::drainAll() {
 
 void Agent::drain(Pipe pipe) {
   auto p = static_cast<unsigned>(pipe);
-  while (!queues[p].empty())
+  while (!live->queues[p].empty())
     if (!(options.randomOrderSeed ? pumpRandom(1) : pump()))
       deadlock(std::string("the scalar unit waits for ") + pipeNames[p]);
   hazards.learn(Pipe::S, hazards.completed(pipe));
@@ -203,8 +203,8 @@ bool Agent::canExecute(const Record& record, Pipe) const {
 
 void Agent::executeHead(Pipe pipe) {
   auto p = static_cast<unsigned>(pipe);
-  Record record = std::move(queues[p].front());
-  queues[p].pop_front();
+  Record record = std::move(live->queues[p].front());
+  live->queues[p].pop_front();
   --queued;
   if (auto* sync = std::get_if<SyncInstr>(&record.what)) {
     hazards.learn(pipe, record.dispatch);
@@ -228,7 +228,7 @@ bool Agent::pump() {
   for (bool progress = true; progress;) {
     progress = false;
     for (Pipe pipe : allPipes) {
-      auto& queue = queues[static_cast<unsigned>(pipe)];
+      auto& queue = live->queues[static_cast<unsigned>(pipe)];
       while (!queue.empty() && canExecute(queue.front(), pipe)) {
         executeHead(pipe);
         progress = any = true;
@@ -244,7 +244,7 @@ bool Agent::pumpRandom(unsigned steps) {
     Pipe ready[numPipes];
     unsigned count = 0;
     for (Pipe pipe : allPipes) {
-      auto& queue = queues[static_cast<unsigned>(pipe)];
+      auto& queue = live->queues[static_cast<unsigned>(pipe)];
       if (!queue.empty() && canExecute(queue.front(), pipe))
         ready[count++] = pipe;
     }
@@ -298,15 +298,15 @@ void Agent::crossWait(uint32_t flag, Place place) {
   if (flag < 16 && isMuted(place, "CrossCoreWaitFlag", static_cast<int>(flag)))
     return;
   // In random order, what is queued may run before or after the wait.
-  while (tokens[flag].empty()) {
+  while (live->tokens[flag].empty()) {
     if (options.randomOrderSeed ? pumpRandom(1) : pump())
       continue;
     state = State::WaitsCross;
     waitingFor = static_cast<int>(flag);
     leave();
   }
-  remote = joined(remote, tokens[flag].front().clock);
-  tokens[flag].pop_front();
+  remote = joined(remote, live->tokens[flag].front().clock);
+  live->tokens[flag].pop_front();
   if (options.trace) {
     TraceEvent e = syncTrace(TraceKind::CrossWait, Pipe::S, Pipe::S, flag,
                              hazards.siteOf(place, "CrossCoreWaitFlag"));
@@ -345,14 +345,14 @@ void Agent::checkFlagsAtEnd() {
   for (unsigned from = 0; from < numPipes; ++from)
     for (unsigned to = 0; to < numPipes; ++to)
       for (unsigned id = 0; id < numEventIds; ++id)
-        if (const Flag& flag = (*flagTable)[from][to][id]; flag.count)
+        if (const Flag& flag = live->flags[from][to][id]; flag.count)
           complain("SetFlag sets " + eventText(static_cast<Pipe>(from), static_cast<Pipe>(to), id) +
                        ", but nothing waits for it before the kernel ends; the next kernel on this "
                        "core would see it [ErrorSync3]",
                    true, hazards.site(flag.setSite).place);
   for (unsigned flag = 0; flag < 16; ++flag)
-    if (!tokens[flag].empty())
-      complain("the kernel ends with " + std::to_string(tokens[flag].size()) +
+    if (!live->tokens[flag].empty())
+      complain("the kernel ends with " + std::to_string(live->tokens[flag].size()) +
                    " arrivals of cross-core flag " + std::to_string(flag) +
                    " that nothing waited for [ErrorSync3]",
                true, lastPlace);
@@ -360,8 +360,10 @@ void Agent::checkFlagsAtEnd() {
 
 std::string Agent::describeHeads() const {
   std::string text;
+  if (!live)
+    return text;
   for (Pipe pipe : allPipes) {
-    const auto& queue = queues[static_cast<unsigned>(pipe)];
+    const auto& queue = live->queues[static_cast<unsigned>(pipe)];
     if (queue.empty())
       continue;
     const Record& head = queue.front();
@@ -393,7 +395,7 @@ std::string Agent::describeWait() const {
 void Agent::deadlock(const std::string& waitsFor) {
   std::vector<ReportNote> notes;
   for (Pipe pipe : allPipes) {
-    const auto& queue = queues[static_cast<unsigned>(pipe)];
+    const auto& queue = live->queues[static_cast<unsigned>(pipe)];
     if (queue.empty())
       continue;
     const Record& head = queue.front();

@@ -68,7 +68,7 @@ void CoreGroup::crossSet(Agent& from, uint32_t mode, uint32_t flag, const Clock&
   for (Agent* v : vectors) {
     auto& list = half[v->view.subBlockIdx & 1];
     both = joined(both, list.front());
-    list.pop_front();
+    list.erase(list.begin());
   }
   for (auto& agent : agents)
     if (agent->view.cube == (mode == 2))

@@ -19,8 +19,8 @@ struct GlobalSet {
 
 class CoreGroup {
 public:
-  explicit CoreGroup(SyncSites& sites, uint32_t numAgents)
-      : syncSites(sites), numAgents(numAgents) {}
+  CoreGroup(SyncSites& sites, uint32_t numAgents, uint32_t block)
+      : block(block), syncSites(sites), numAgents(numAgents) {}
 
   /// Runs the cores in turn until each has ended or waits for another group.
   void run();
@@ -32,10 +32,10 @@ public:
     return syncSites;
   }
 
+  const uint32_t block;
   std::vector<std::unique_ptr<Agent>> agents; ///< the AIC first
   std::vector<GlobalSet> globalSets;          ///< of this round, in order
   bool ranSomething = false;
-  bool isReleased = false; ///< all cores have ended and given back their memory
 
 private:
   void runAgent(Agent& agent);
@@ -43,7 +43,7 @@ private:
   SyncSites& syncSites;
   uint32_t numAgents;
   /// Sets by each AIV that still wait for the other AIV: [mode - 1][flag][sub-block].
-  std::deque<RemoteClockRef> halves[2][16][2];
+  std::vector<RemoteClockRef> halves[2][16][2];
 };
 
 } // namespace tilewright::ascend

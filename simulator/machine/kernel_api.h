@@ -9,6 +9,13 @@
 
 namespace tilewright::ascend {
 
+/// Registers of a cube core that later instructions read.
+struct CubeRegisters {
+  bool hf32 = false;
+  uint16_t ndNum = 1, srcNdStride = 0, dstNdStride = 0;
+  uint64_t quantScale = 0;
+};
+
 /// What a kernel may know of the core that it runs on.
 struct AgentView {
   uint32_t blockIdx = 0;    ///< GetBlockIdx(): counts cores of this kind
@@ -21,6 +28,7 @@ struct AgentView {
   uint8_t* memory[numSpaces] = {}; ///< null for memories of the other kind of core
   void* pipe = nullptr;            ///< the kernel's TPipe
   void* systemWorkspace = nullptr;
+  CubeRegisters cubeRegisters;
   uint64_t eventIdsInUse[64] = {}; ///< per HardEvent, one bit an id
 };
 

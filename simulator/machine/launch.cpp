@@ -69,6 +69,7 @@ private:
   const LaunchOptions& options;
   SyncSites sites;
   std::vector<std::unique_ptr<CoreGroup>> groups;
+  std::vector<CoreGroup*> resident; ///< of groups, those that have not ended
   std::vector<Agent*> agents;
   /// Sets that wait for the other cores: by flag and core.
   std::vector<std::deque<RemoteClockRef>> arrivals[3][numCrossFlags];
@@ -83,8 +84,14 @@ void Machine::body(void* argument) {
   auto* start = static_cast<Start*>(argument);
   Agent& agent = *start->agent;
   const Kernel& kernel = *start->request->kernel;
-  start->request->invoke(agent.view.cube ? kernel.aic : kernel.aiv,
-                         start->request->arguments.get());
+  try {
+    start->request->invoke(agent.view.cube ? kernel.aic : kernel.aiv,
+                           start->request->arguments.get());
+  } catch (...) { // must not leave the fiber
+    agent.inside = 1;
+    agent.fail("the kernel threw a C++ exception", agent.lastPlace,
+               agent.view.cube ? 507015 : 507035);
+  }
   agent.finish();
 }
 
@@ -107,7 +114,7 @@ void Machine::makeGroup(uint32_t block) {
   uint32_t vectors = vectorsPerBlock(type);
   bool cube = hasCube(type);
   uint32_t perGroup = vectors + cube;
-  auto group = std::make_unique<CoreGroup>(sites, request.blocks * perGroup);
+  auto group = std::make_unique<CoreGroup>(sites, request.blocks * perGroup, block);
   for (uint32_t i = 0; i < perGroup; ++i) {
     AgentView view;
     view.cube = cube && i == 0;
@@ -124,17 +131,18 @@ void Machine::makeGroup(uint32_t block) {
     starts.push_back({agents[index], &request});
     agents[index]->start(body, &starts.back());
   }
+  resident.push_back(group.get());
   groups.push_back(std::move(group));
 }
 
 void Machine::runGroups(unsigned worker, unsigned workers) {
-  for (size_t g = worker; g < groups.size(); g += workers)
-    if (!groups[g]->isFinished())
-      groups[g]->run();
+  for (CoreGroup* group : resident)
+    if (group->block % workers == worker) // a fiber stays on its thread
+      group->run();
 }
 
 void Machine::deliverGlobal() {
-  for (auto& group : groups) {
+  for (CoreGroup* group : resident) {
     for (GlobalSet& set : group->globalSets) {
       unsigned kind = set.mode == 3 ? 2 : set.from->view.cube;
       auto& list = arrivals[kind][set.flag];
@@ -161,20 +169,21 @@ void Machine::deliverGlobal() {
 }
 
 bool Machine::settle() {
-  for (Agent* a : agents)
-    if (a)
-      a->commitAtomics();
+  for (CoreGroup* group : resident)
+    for (auto& agent : group->agents)
+      agent->commitAtomics();
   deliverGlobal();
-  for (auto& group : groups)
-    if (!group->isReleased && group->isFinished()) {
-      group->isReleased = true;
-      ++numFinished;
-      for (auto& agent : group->agents)
-        agent->release();
-    }
+  std::erase_if(resident, [&](CoreGroup* group) {
+    if (!group->isFinished())
+      return false;
+    ++numFinished;
+    for (auto& agent : group->agents)
+      agent->release();
+    return true;
+  });
   admit();
   bool canGoOn = false, finished = numFinished == request.blocks;
-  for (auto& group : groups)
+  for (CoreGroup* group : resident)
     for (auto& agent : group->agents)
       canGoOn = canGoOn || agent->canRun();
   if (!canGoOn && !finished)

@@ -2,8 +2,10 @@
 #include "simulator/memory/local_memory.h"
 
 #include <cstring>
+#include <mutex>
 #include <new>
 #include <sys/mman.h>
+#include <vector>
 
 namespace tilewright::ascend {
 
@@ -42,6 +44,41 @@ void LocalMemory::poison() {
   for (unsigned s = 1; s < numSpaces; ++s)
     if (bases[s])
       std::memset(bases[s], 0xFF, spaceBytes[s]);
+}
+
+namespace {
+struct Pool {
+  std::mutex mutex;
+  std::vector<std::unique_ptr<LocalMemory>> free[2];
+};
+Pool& pool() {
+  static auto* instance = new Pool;
+  return *instance;
+}
+} // namespace
+
+std::unique_ptr<LocalMemory> takeLocalMemory(bool cube) {
+  std::unique_ptr<LocalMemory> memory;
+  {
+    std::lock_guard lock(pool().mutex);
+    auto& free = pool().free[cube];
+    if (!free.empty()) {
+      memory = std::move(free.back());
+      free.pop_back();
+    }
+  }
+  if (!memory)
+    return std::make_unique<LocalMemory>(cube);
+  memory->poison();
+  return memory;
+}
+
+void giveLocalMemory(std::unique_ptr<LocalMemory> memory) {
+  constexpr size_t mostKept = 64;
+  std::lock_guard lock(pool().mutex);
+  auto& free = pool().free[memory->isCube()];
+  if (free.size() < mostKept)
+    free.push_back(std::move(memory));
 }
 
 } // namespace tilewright::ascend

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 namespace tilewright::ascend {
 
@@ -47,6 +48,10 @@ private:
   size_t mappingBytes = 0;
   bool cube;
 };
+
+/// Memories of ended cores, for the next ones: mapping new ones costs more than a short kernel.
+std::unique_ptr<LocalMemory> takeLocalMemory(bool cube);
+void giveLocalMemory(std::unique_ptr<LocalMemory> memory);
 
 } // namespace tilewright::ascend
 

@@ -134,15 +134,8 @@ constexpr FixpipeConfig CFG_NZ = {CO2Layout::NZ};
 enum class HF32Mode : uint8_t { DISABLE, ENABLE };
 enum class FmatrixMode : uint8_t { FMATRIX_LEFT, FMATRIX_RIGHT };
 
-/// Registers of the cube core that later instructions read.
-struct CubeRegisters {
-  bool hf32 = false;
-  uint16_t ndNum = 1, srcNdStride = 0, dstNdStride = 0;
-  uint64_t quantScale = 0;
-};
-inline CubeRegisters& cubeRegisters() {
-  static thread_local CubeRegisters registers;
-  return registers;
+inline host::CubeRegisters& cubeRegisters() {
+  return host::agentView().cubeRegisters;
 }
 
 template <class Src, class T>
