@@ -132,9 +132,9 @@ void Agent::failOutside(std::string sentence, int32_t newStatus) {
   item.place = lastPlace;
   item.sentence = std::move(sentence) + " (" + name() + ")";
   item.notes.push_back({{}, "the place is that of the last instruction before it"});
-  hazards.report.add("outside " + item.sentence.substr(0, 24) + lastPlace.file +
-                         std::to_string(lastPlace.line),
-                     std::move(item));
+  std::string key =
+      "outside " + item.sentence.substr(0, 24) + lastPlace.file + std::to_string(lastPlace.line);
+  hazards.report.add(key, std::move(item));
   status = newStatus;
   state = State::Failed;
   inside = 0;

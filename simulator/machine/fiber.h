@@ -12,7 +12,7 @@ class Fiber {
 public:
   using Body = void (*)(void*);
   /// The stack has a page below it that faults.
-  static constexpr size_t stackBytes = 512 * 1024;
+  static constexpr size_t stackBytes = size_t{512} * 1024;
 
   Fiber() = default;
   ~Fiber();

@@ -80,7 +80,7 @@ void printFindings(const LaunchReport& report) {
     return;
   exitCodeNeeded = true;
   const char* chosen = std::getenv("TILEWRIGHT_ASCEND_EXIT");
-  static int exitCode = chosen ? atoi(chosen) : 66;
+  static int exitCode = chosen ? static_cast<int>(strtol(chosen, nullptr, 10)) : 66;
   if (exitCode)
     std::atexit([] {
       fflush(nullptr);

@@ -84,9 +84,9 @@ private:
   void kernel(size_t at) {
     int kind = -1;
     // A static kernel could not be registered from another object.
-    for (size_t back = at; back-- > 0 && at - back <= 4 && tokens[back].isName;)
-      if (tokens[back].text == "static")
-        edits.push_back({tokens[back].begin, tokens[back].end, ""});
+    for (size_t back = at; back > 0 && at - back < 4 && tokens[back - 1].isName; --back)
+      if (tokens[back - 1].text == "static")
+        edits.push_back({tokens[back - 1].begin, tokens[back - 1].end, ""});
     size_t i = at + 1;
     for (; i < tokens.size() && !is(i, ";") && !is(i, "{"); ++i) {
       if (is(i, "__vector__"))
