@@ -3,6 +3,9 @@
 
 #include "simulator/acl/devices.h"
 
+#include <cstdlib>
+#include <cxxabi.h>
+
 namespace tilewright::acl {
 namespace {
 
@@ -20,6 +23,15 @@ void appendToStream(void* handle, ascend::LaunchRequest request) {
   });
 }
 
+/// The kernel's name as its source has it, from the symbol.
+std::string sourceName(const char* symbol) {
+  int status = 0;
+  char* text = abi::__cxa_demangle(symbol, nullptr, nullptr, &status);
+  std::string name = status == 0 ? text : symbol;
+  std::free(text);
+  return name;
+}
+
 } // namespace
 
 TaskOutcome runKernel(const ascend::LaunchRequest& request) {
@@ -33,7 +45,8 @@ TaskOutcome runKernel(const ascend::LaunchRequest& request) {
   if (report.status == 0)
     return outcome;
   outcome.code = report.status;
-  outcome.text = joined("kernel '", request.kernel ? request.kernel->name : "?", "' failed");
+  outcome.text =
+      joined("kernel '", request.kernel ? sourceName(request.kernel->name) : "?", "' failed");
   for (const ascend::Finding& finding : report.findings)
     if (finding.isError) {
       outcome.text += ": " + finding.text;

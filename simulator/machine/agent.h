@@ -140,6 +140,8 @@ private:
   [[noreturn]] void abandon();
   void checkFlagsAtEnd();
   bool validEvent(Pipe from, Pipe to, int32_t id, Place place, const char* what);
+  /// What a deadlock report says of the flag that this wait needs.
+  std::string whereSet(const SyncInstr& wait) const;
   [[noreturn]] void deadlock(const std::string& waitsFor);
   std::string describeHeads() const;
 

@@ -392,6 +392,18 @@ std::string Agent::describeWait() const {
   return heads.empty() ? text : text + "; " + heads;
 }
 
+std::string Agent::whereSet(const SyncInstr& wait) const {
+  for (Pipe pipe : allPipes)
+    for (const Record& record : live->queues[static_cast<unsigned>(pipe)])
+      if (const auto* sync = std::get_if<SyncInstr>(&record.what);
+          sync && sync->kind == SyncKind::SetFlag && sync->from == wait.from &&
+          sync->to == wait.to && sync->id == wait.id)
+        return std::string("its SetFlag at line ") +
+               std::to_string(hazards.site(record.site).place.line) + " is behind what " +
+               pipeNames[static_cast<unsigned>(pipe)] + " stands at";
+  return "nothing sets it";
+}
+
 void Agent::deadlock(const std::string& waitsFor) {
   std::vector<ReportNote> notes;
   for (Pipe pipe : allPipes) {
@@ -405,7 +417,7 @@ void Agent::deadlock(const std::string& waitsFor) {
     if (const auto* sync = std::get_if<SyncInstr>(&head.what);
         sync && sync->kind == SyncKind::WaitFlag)
       text +=
-          ", which waits for " + eventText(sync->from, sync->to, sync->id) + "; nothing sets it";
+          ", which waits for " + eventText(sync->from, sync->to, sync->id) + "; " + whereSet(*sync);
     notes.push_back({site.place, text});
   }
   fail("deadlock: " + waitsFor + " [ErrorSync3, 507014]", lastPlace, 507014, std::move(notes));

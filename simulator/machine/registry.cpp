@@ -2,10 +2,14 @@
 // Registered kernels, options from the environment, and launches without a runtime.
 #include "simulator/launch.h"
 
+#include "compiler/chips/ascend_chip.h"
+
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <set>
 #include <sstream>
 #include <unistd.h>
 
@@ -92,6 +96,30 @@ void setLaunchDefaults(const char* list) {
   ranges().defaults = list;
 }
 
+namespace {
+
+/// Each text once in a process: every launch reads the options.
+void warnOnce(const std::string& text) {
+  static std::mutex mutex;
+  static std::set<std::string> said;
+  std::lock_guard lock(mutex);
+  if (said.insert(text).second)
+    fprintf(stderr, "warning: TILEWRIGHT_ASCEND %s\n", text.c_str());
+}
+
+/// Keeps the default, with a warning, if the value is no number from `least` on.
+template <class Number>
+void readNumber(const std::string& name, const std::string& value, Number least, Number& into) {
+  Number number{};
+  auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+  if (error != std::errc{} || end != value.data() + value.size() || !(number >= least))
+    warnOnce("has " + name + "='" + value + "', which is no number that it takes");
+  else
+    into = number;
+}
+
+} // namespace
+
 LaunchOptions launchOptionsFromEnvironment() {
   LaunchOptions options;
   const char* text = std::getenv("TILEWRIGHT_ASCEND");
@@ -106,15 +134,15 @@ LaunchOptions launchOptionsFromEnvironment() {
     else if (name == "relaxed")
       options.relaxed = true;
     else if (name == "threads")
-      options.threads = static_cast<unsigned>(strtoul(value.c_str(), nullptr, 10));
+      readNumber(name, value, 0u, options.threads);
     else if (name == "seed")
-      options.randomOrderSeed = strtoull(value.c_str(), nullptr, 10);
+      readNumber(name, value, decltype(options.randomOrderSeed){0}, options.randomOrderSeed);
     else if (name == "mute")
-      options.mutedSync = strtoll(value.c_str(), nullptr, 10);
+      readNumber(name, value, decltype(options.mutedSync){-1}, options.mutedSync);
     else if (name == "list-syncs")
       options.countSyncs = true;
     else if (name == "time-limit")
-      options.timeLimitSeconds = strtod(value.c_str(), nullptr);
+      readNumber(name, value, 0.0, options.timeLimitSeconds);
     else if (name == "trace")
       options.trace = true;
     else if (name == "time")
@@ -129,10 +157,13 @@ LaunchOptions launchOptionsFromEnvironment() {
     } else if (name == "chrome-trace") {
       options.chromeTrace = value;
       options.trace = true;
-    } else if (name == "chip")
-      options.chip = value;
-    else if (!name.empty())
-      fprintf(stderr, "warning: TILEWRIGHT_ASCEND has an unknown option '%s'\n", name.c_str());
+    } else if (name == "chip") {
+      if (chips::findAscendChip(value))
+        options.chip = value;
+      else
+        warnOnce("has the unknown chip '" + value + "'; the chip is " + options.chip);
+    } else if (!name.empty())
+      warnOnce("has an unknown option '" + name + "'");
   }
   return options;
 }

@@ -86,6 +86,11 @@ bool Builder::findCompiler() {
       isClang = c.find("clang") != std::string::npos;
       return true;
     }
+  if (!options.compiler.empty()) {
+    fprintf(stderr, "error: --cxx names '%s', but PATH has no such compiler\n",
+            options.compiler.c_str());
+    return false;
+  }
   fprintf(stderr,
           "error: no C++ compiler found; install clang-22 or g++-12, or name one with --cxx\n");
   return false;

@@ -17,7 +17,9 @@ const char* const usage =
     "adds\n"
     "  --shared              makes a shared library\n"
     "  -v                    prints the commands\n"
-    "Options as -I -D -O -g -std -W -f -l -L are handed on.\n";
+    "  -h, --help            prints this\n"
+    "Options as -I -D -O -g -std -W -f -l -L are handed on.\n"
+    "The program reads its run-time options from TILEWRIGHT_ASCEND (docs/ascend-host.md).\n";
 
 std::optional<Options> parseOptions(int argc, char** argv) {
   Options o;
@@ -28,6 +30,11 @@ std::optional<Options> parseOptions(int argc, char** argv) {
   if (argc < 2)
     return fail("no command");
   std::string_view command = argv[1];
+  for (int i = 1; i < argc; ++i)
+    if (std::string_view a = argv[i]; a == "--help" || a == "-h") {
+      o.help = true;
+      return o;
+    }
   if (command == "compile")
     o.onlyCompile = true;
   else if (command != "build")

@@ -16,6 +16,7 @@ struct Options {
   std::vector<std::string> linkFlags;
   std::string runDefaults; ///< options of TILEWRIGHT_ASCEND that the program starts with
   bool onlyCompile = false, shared = false, verbose = false, keep = false, noPch = false;
+  bool help = false; ///< asked for the usage; nothing else is set then
 };
 
 /// Prints what is wrong and returns nothing if the command line makes no sense.

@@ -109,6 +109,64 @@ def test_passes_share_nothing(tmp_path: Path, compiler: str, kernel_first: bool)
     assert run(program).stdout == "0 11 22 33\n"
 
 
+def test_wrong_runtime_options(tmp_path: Path) -> None:
+    """Each is named, once, and the default holds."""
+    program = tmp_path / "relu"
+    assert run(DRIVER, "build", EXAMPLE, "-o", program).returncode == 0
+    for options, warning in (
+        ("fast", "has an unknown option 'fast'"),
+        ("threads=x", "has threads='x', which is no number that it takes"),
+        ("time-limit=-1", "has time-limit='-1', which is no number that it takes"),
+        ("seed", "has seed='', which is no number that it takes"),
+        ("mute=1k", "has mute='1k', which is no number that it takes"),
+        ("chip=910Z", "has the unknown chip '910Z'; the chip is 910B2"),
+    ):
+        answer = run("env", f"TILEWRIGHT_ASCEND={options}", program)
+        assert answer.returncode == 0
+        assert answer.stderr == f"warning: TILEWRIGHT_ASCEND {warning}\n"
+    assert run("env", "TILEWRIGHT_ASCEND=threads=2,chip=A3", program).stderr == ""
+
+
+FAILING_KERNEL = """
+#include "acl/acl.h"
+#include "kernel_operator.h"
+#include <cstdio>
+using namespace AscendC;
+__global__ __aicore__ void stuck(GM_ADDR y) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  WaitFlag<HardEvent::MTE2_V>(1);
+  SetFlag<HardEvent::V_MTE3>(0);
+  WaitFlag<HardEvent::V_MTE3>(0);
+  PipeBarrier<PIPE_MTE3>();
+}
+int main() {
+  aclInit(nullptr);
+  aclrtSetDevice(0);
+  aclrtStream stream;
+  aclrtCreateStream(&stream);
+  stuck<<<1, nullptr, stream>>>(nullptr);
+  aclrtSynchronizeStream(stream);
+  printf("%s", aclGetRecentErrMsg());
+}
+"""
+
+
+def test_deadlock_says_what_stands_behind_what(tmp_path: Path) -> None:
+    """A flag that is set behind another wait is told from one that nothing sets."""
+    source = tmp_path / "stuck.cpp"
+    source.write_text(FAILING_KERNEL)
+    program = tmp_path / "stuck"
+    assert run(DRIVER, "build", source, "-o", program).returncode == 0
+    answer = run(program)
+    assert answer.returncode == 66
+    assert "HardEvent::MTE2_V, event id 1; nothing sets it" in answer.stderr
+    assert (
+        "HardEvent::V_MTE3, event id 0; its SetFlag at line 9 is behind what PIPE_V stands at"
+        in answer.stderr
+    )
+    assert "kernel 'stuck(unsigned char*)' failed" in answer.stdout
+
+
 def test_compile_then_link(tmp_path: Path) -> None:
     """Objects of `compile` link like any other."""
     (tmp_path / "host.cpp").write_text(HOST.replace("kind", "hostKind").replace("counter", "n"))
@@ -126,6 +184,10 @@ def test_wrong_command_lines(tmp_path: Path) -> None:
     assert "no command" in run(DRIVER).stderr
     assert "unknown command 'make'" in run(DRIVER, "make").stderr
     assert "no source" in run(DRIVER, "build").stderr
+    for question in (("--help",), ("-h",), ("build", "--help")):
+        answer = run(DRIVER, *question)
+        assert (answer.returncode, answer.stderr) == (0, "")
+        assert answer.stdout.startswith("usage: tilewright-ascendc build source")
     assert "unknown option '--fast'" in run(DRIVER, "build", "a.cpp", "--fast").stderr
     assert (
         "compile takes one source, but 2 were given"
@@ -138,4 +200,5 @@ def test_wrong_command_lines(tmp_path: Path) -> None:
     answer = run(DRIVER, "build", wrong, "-o", tmp_path / "x")
     assert answer.returncode == 1
     assert f"{wrong}:2: error: '<<<' needs a kernel before it" in answer.stderr
-    assert "no C++ compiler" in run(DRIVER, "build", EXAMPLE, "--cxx", "nothing++").stderr
+    absent = run(DRIVER, "build", EXAMPLE, "--cxx", "nothing++")
+    assert "--cxx names 'nothing++', but PATH has no such compiler" in absent.stderr
