@@ -167,6 +167,25 @@ def test_deadlock_says_what_stands_behind_what(tmp_path: Path) -> None:
     assert "kernel 'stuck(unsigned char*)' failed" in answer.stdout
 
 
+@pytest.mark.parametrize(
+    ("init", "bytes_asked"),
+    [
+        ("TBuf<> b; pipe.InitBuffer(b, 0xffffffffu);", 1 << 32),
+        ("TQue<TPosition::VECIN, 2> q; pipe.InitBuffer(q, 16, 0x10000000u);", 1 << 32),
+    ],
+)
+def test_huge_buffers_do_not_wrap(tmp_path: Path, init: str, bytes_asked: int) -> None:
+    """A size of 32 bits and more is refused where InitBuffer has it."""
+    source = tmp_path / "stuck.cpp"
+    body = FAILING_KERNEL.index("  WaitFlag<HardEvent::MTE2_V>")
+    end = FAILING_KERNEL.index("}\nint main")
+    source.write_text(FAILING_KERNEL[:body] + f"TPipe pipe; {init}\n" + FAILING_KERNEL[end:])
+    program = tmp_path / "huge"
+    assert run(DRIVER, "build", source, "-o", program).returncode == 0
+    expected = f"stuck.cpp:8: error: InitBuffer needs {bytes_asked} bytes of UB at byte 0, but UB"
+    assert expected in run(program).stderr
+
+
 def test_compile_then_link(tmp_path: Path) -> None:
     """Objects of `compile` link like any other."""
     (tmp_path / "host.cpp").write_text(HOST.replace("kind", "hostKind").replace("counter", "n"))

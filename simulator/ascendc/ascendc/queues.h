@@ -200,15 +200,15 @@ public:
   }
   template <TPosition position>
   bool InitBuffer(TBuf<position>& buffer, uint32_t len, Place place = Place::here()) {
-    buffer.bytes = rounded(len);
-    buffer.address = bump(spaceOf(position), buffer.bytes, place);
+    buffer.address = bump(spaceOf(position), rounded(len), place);
+    buffer.bytes = static_cast<uint32_t>(rounded(len));
     buffer.ready = true;
     return true;
   }
   template <TPosition position, uint32_t ids>
   bool InitBufPool(TBufPool<position, ids>& pool, uint32_t len, Place place = Place::here()) {
-    pool.bytes = rounded(len);
-    pool.first = bump(spaceOf(position), pool.bytes, place);
+    pool.first = bump(spaceOf(position), rounded(len), place);
+    pool.bytes = static_cast<uint32_t>(rounded(len));
     pool.used = 0;
     return true;
   }
@@ -248,21 +248,22 @@ public:
   }
 
 private:
-  static uint32_t rounded(uint32_t bytes) {
-    return (bytes + 31) / 32 * 32;
+  /// In 64 bits, so that a huge size doesn't come out as a small one.
+  static uint64_t rounded(uint32_t bytes) {
+    return (uint64_t{bytes} + 31) / 32 * 32;
   }
-  uint32_t bump(Space space, uint32_t bytes, Place place);
+  uint32_t bump(Space space, uint64_t bytes, Place place);
   void initQueue(QueueCore& queue, QueueEvents events, Space space, uint8_t num, uint32_t len,
                  Place place) {
     if (num == 0 || num > mostBuffers)
       host::failKernel("InitBuffer: a queue has 1 to 16 buffers", place);
-    uint32_t each = rounded(len);
+    uint32_t base = bump(space, rounded(len) * num, place);
+    auto each = static_cast<uint32_t>(rounded(len));
     queue = QueueCore{};
     queue.count = num;
     queue.bufferBytes = each;
     queue.initialised = place;
     queue.events = events;
-    uint32_t base = bump(space, each * num, place);
     for (uint8_t k = 0; k < num; ++k)
       queue.buffers[k].address = base + k * each;
     constexpr int32_t most = 64;
@@ -281,7 +282,7 @@ private:
 constexpr uint32_t usableBytes[host::numSpaces] = {0,         192 * 1024, 512 * 1024, 64 * 1024,
                                                    64 * 1024, 128 * 1024, 1024,       8 * 1024};
 
-inline uint32_t TPipe::bump(Space space, uint32_t bytes, Place place) {
+inline uint32_t TPipe::bump(Space space, uint64_t bytes, Place place) {
   auto s = static_cast<int>(space);
   uint32_t address = used[s];
   if (uint64_t{address} + bytes > usableBytes[s]) {
@@ -289,11 +290,11 @@ inline uint32_t TPipe::bump(Space space, uint32_t bytes, Place place) {
     char text[160];
     host::formatText(
         text, sizeof text,
-        "InitBuffer needs %u bytes of %s at byte %u, but %s has %u bytes [ErrorBuffer3]", bytes,
-        names[s], address, names[s], usableBytes[s]);
+        "InitBuffer needs %llu bytes of %s at byte %u, but %s has %u bytes [ErrorBuffer3]",
+        static_cast<unsigned long long>(bytes), names[s], address, names[s], usableBytes[s]);
     host::failKernel(text, place);
   }
-  used[s] = address + bytes;
+  used[s] = address + static_cast<uint32_t>(bytes);
   return address;
 }
 
