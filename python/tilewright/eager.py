@@ -181,7 +181,7 @@ class EagerCall:
         """Runs the statements before the launch on symbols, and reads the constants off."""
         names: dict[str, Any] = dict(self.values)
         lookup = outside_names(self.python)
-        found: dict[str, int] = {k: int(v) for k, v in self.bindings.items()}
+        found = {k: int(v) for k, v in self.bindings.items() if isinstance(v, int)}
         wanted: list[str] = []
         evaluate = _Evaluator(names, lookup)
         first_pass.signature = _FirstSignature(wanted)
@@ -189,6 +189,16 @@ class EagerCall:
             self._read_signature(evaluate, found)
         finally:
             first_pass.signature = None
+        for name, value in self.bindings.items():
+            if name not in wanted:
+                raise TypeError(
+                    f"{self.function.__name__}() got an unexpected keyword argument {name!r}: it "
+                    "names no parameter and no T.const"
+                )
+            if not isinstance(value, int):
+                raise TypeError(
+                    f"{self.function.__name__}(): T.const {name!r} is an integer, not {value!r}"
+                )
         missing = [name for name in wanted if name not in found]
         if missing:
             raise EagerJITBuildError(

@@ -68,6 +68,13 @@ def test_a_keyword_binds_a_constant():
         EagerJITBuildError, match="'S' is not an extent or stride of any tensor argument by itself"
     ):
         EagerCall(kernel, (shaped(7),), {})
+    with pytest.raises(TypeError, match="'S' is an integer, not 'x'"):
+        EagerCall(kernel, (shaped(7),), {"S": "x"})
+
+
+def test_a_misspelt_keyword_is_refused():
+    with pytest.raises(TypeError, match=r"scale\(\) got an unexpected keyword argument 'blok'"):
+        EagerCall(scale, (shaped(10, 32), shaped(32)), {"blok": 8})
 
 
 def test_shapes_must_agree():
