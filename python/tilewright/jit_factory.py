@@ -99,7 +99,9 @@ class JITFunction:
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         if self.is_eager:
             return self._run_eager(args, keywords)
-        key = (args, tuple(keywords.items()), self.options())
+        # 2, 2.0 and True are equal, but make different kernels.
+        kinds = tuple(map(type, args)), tuple(map(type, keywords.values()))
+        key = (args, tuple(keywords.items()), kinds, self.options())
         try:
             known = self._kernels.get(key)
         except TypeError:

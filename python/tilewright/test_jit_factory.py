@@ -10,6 +10,7 @@ import threading
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 numpy = pytest.importorskip("numpy")
@@ -280,3 +281,22 @@ def test_interrupting_a_trace():
     finally:
         timer.cancel()
     assert time.monotonic() - started < 5
+
+
+@tilewright.jit(out_idx=[1])
+def half(divisor):
+    @T.prim_func
+    def kernel(X: T.Tensor((4,), "int32"), Y: T.Tensor((4,), "float32")):
+        with T.Kernel(1, threads=32):
+            for i in T.Parallel(4):
+                Y[i] = X[i] * divisor if isinstance(divisor, int) else X[i] / divisor
+
+    return kernel
+
+
+@pytest.mark.parametrize("order", [(2, 2.0), (2.0, 2)])
+def test_equal_numbers_of_other_types(order):
+    x = np.arange(4, dtype=np.int32)
+    for divisor in order:
+        expected = x * divisor if isinstance(divisor, int) else x / divisor
+        np.testing.assert_array_equal(half(divisor)(x), expected.astype(np.float32))
