@@ -10,7 +10,6 @@ import threading
 import time
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 numpy = pytest.importorskip("numpy")
@@ -296,7 +295,7 @@ def half(divisor):
 
 @pytest.mark.parametrize("order", [(2, 2.0), (2.0, 2)])
 def test_equal_numbers_of_other_types(order):
-    x = np.arange(4, dtype=np.int32)
+    x = numpy.arange(4, dtype=numpy.int32)
     for divisor in order:
         expected = x * divisor if isinstance(divisor, int) else x / divisor
-        np.testing.assert_array_equal(half(divisor)(x), expected.astype(np.float32))
+        numpy.testing.assert_array_equal(half(divisor)(x), expected.astype(numpy.float32))
