@@ -275,6 +275,37 @@ TEST_F(Interpreter, ReportsArithmeticWithoutResult) {
       "shift of a 32-bit integer by 40");
 }
 
+TEST_F(Interpreter, ReportsWhatItDoesNotRun) {
+  expectError("scf.execute_region { scf.yield }",
+              "the reference interpreter doesn't run 'scf.execute_region'");
+  expectError("%two = arith.constant 2 : i32\n%p = math.fpowi %one, %two : f32, i32",
+              "the reference interpreter has no result for 'math.fpowi'");
+}
+
+TEST_F(Interpreter, ReportsSizesThatDoNotFit) {
+  expectError("%zero = arith.subi %c1, %c1 : index\n"
+              "tile.for %i = %c0 to %c64 step %zero { tile.yield }",
+              "loop has step 0 but steps must be positive");
+  expectError("%c9 = arith.constant 9 : index\n"
+              "%v = tile.view %x dims(%c9) : !tile.buffer<64xf32, global> to !tile.buffer<?xf32, "
+              "global>",
+              "view has 288 bits but 'x' has 2048");
+  expectError("%s = tile.alloc \"s\" : !tile.buffer<64xf32, shared>\n"
+              "%c8 = arith.constant 8 : index\n%c9 = arith.constant 9 : index\n"
+              "tile.copy %x[0] [%c8] : !tile.buffer<64xf32, global> to %s[0] [%c9] : "
+              "!tile.buffer<64xf32, shared>",
+              "copy source has extents [8] but target has [9]");
+}
+
+TEST_F(Interpreter, ReportsSymbolsThatNoShapeGives) {
+  EXPECT_FALSE(run("func.func @k(%n: index {tile.symbol = \"n\"}) attributes {tile.kernel} {\n"
+                   "tile.launch (%bx) in (%n) threads(32) { tile.yield }\nreturn\n}",
+                   {}));
+  EXPECT_NE(messages.find("the shapes of the arguments don't give every symbol a value"),
+            std::string::npos)
+      << messages;
+}
+
 TEST_F(Interpreter, ReportsFailedAssertions) {
   expectError("%false = arith.constant false\ntile.assert %false, \"sizes agree\"",
               "assertion failed: sizes agree");
