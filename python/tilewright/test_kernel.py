@@ -128,8 +128,18 @@ def test_profiler(kernel):
         profiler.assert_allclose(lambda x, f: x[1:], dynamic_symbolic_constraints=symbols)
     with pytest.raises(AssertionError, match="gives 1 outputs but the reference 2"):
         profiler.assert_allclose(lambda x, f: (x, x), dynamic_symbolic_constraints=symbols)
-    with pytest.raises(ValueError, match="scale: the symbols n need values: pass"):
+    with pytest.raises(
+        ValueError, match="symbols n need values: pass dynamic_symbolic_constraints={'n'"
+    ):
         profiler.do_bench()
+
+
+def test_dtypes_that_torch_has_not():
+    pytest.importorskip("torch")
+    from tilewright.profiler import _in_framework
+
+    with pytest.raises(ValueError, match="torch has no dtype float6_e2m3fn; pass input_tensors"):
+        _in_framework(np.zeros(2), "float6_e2m3fn")
 
 
 def test_supply_types(kernel):
