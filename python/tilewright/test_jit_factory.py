@@ -299,3 +299,17 @@ def test_equal_numbers_of_other_types(order):
     for divisor in order:
         expected = x * divisor if isinstance(divisor, int) else x / divisor
         numpy.testing.assert_array_equal(half(divisor)(x), expected.astype(numpy.float32))
+
+
+def test_code_for_another_processor_says_so():
+    other, here = ("avx2", "AArch64") if os.uname().machine == "aarch64" else ("neon", "x86-64")
+
+    @T.prim_func
+    def clear(Y: T.Tensor((4,), "float32")):
+        with T.Kernel(1, threads=32):
+            for i in T.Parallel(4):
+                Y[i] = 0.0
+
+    wanted = f"clear: compiled for '.*', but this machine's processor is {here}"
+    with pytest.raises(OSError, match=wanted):
+        tilewright.compile(clear, cpu=other)

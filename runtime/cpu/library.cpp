@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstring>
 #include <dlfcn.h>
+#include <elf.h>
 #include <fstream>
 #include <iterator>
 #include <sys/mman.h>
@@ -11,6 +12,26 @@
 #include <vector>
 
 namespace tilewright::runtime {
+
+namespace {
+
+#if defined(__x86_64__)
+constexpr Elf64_Half kHostMachine = EM_X86_64;
+constexpr const char* kHostName = "x86-64";
+#elif defined(__aarch64__)
+constexpr Elf64_Half kHostMachine = EM_AARCH64;
+constexpr const char* kHostName = "AArch64";
+#endif
+
+/// Whether the file is a library for processors of another architecture.
+bool isForOtherProcessors(const char* path) {
+  Elf64_Ehdr header{};
+  std::ifstream file(path, std::ios::binary);
+  return file.read(reinterpret_cast<char*>(&header), sizeof header) &&
+         std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 && header.e_machine != kHostMachine;
+}
+
+} // namespace
 
 CpuKernel::~CpuKernel() {
   if (handle)
@@ -27,6 +48,11 @@ bool CpuKernel::open(const char* path, std::string& error) {
   handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (!handle) {
     const char* reason = dlerror();
+    if (isForOtherProcessors(path)) {
+      error = spec.name + ": compiled for '" + spec.cpu + "', but this machine's processor is " +
+              kHostName;
+      return false;
+    }
     error = spec.name + ": can't load the kernel library: " + (reason ? reason : "unknown reason");
     return false;
   }
