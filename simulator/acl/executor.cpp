@@ -75,8 +75,9 @@ aclnnStatus setAddress(const char* name, Side side, aclOpExecutor* handle, size_
                    : index < inputs.size() ? inputs[index]
                                            : outputs[index - inputs.size()];
     if (slot.dims != object->dims || slot.dataType != object->dataType)
-      return call.fail(ACLNN_ERR_PARAM_INVALID, "tensor is ", object->shape(),
-                       " but the executor was made for ", slot.shape(), " at index ", index);
+      return call.fail(ACLNN_ERR_PARAM_INVALID, "tensor is ", object->shape(), " of dataType ",
+                       int(object->dataType), " but the executor was made for ", slot.shape(),
+                       " of dataType ", int(slot.dataType), " at index ", index);
     slot.data = addr;
     object->data = addr;
     return ACLNN_SUCCESS;
@@ -121,8 +122,10 @@ aclnnStatus runSecondPhase(const char* name, const char* operatorName, void* wor
     std::shared_ptr<Stream> stream = findStream(call, streamHandle, streamCode);
     if (!stream)
       return ACLNN_ERR_RUNTIME_ERROR;
-    if (!executor->isRepeatable && !AclnnObjects::instance().executors.remove(handle))
-      return call.fail(ACLNN_ERR_PARAM_INVALID, "executor was run by another thread");
+    if (!executor->isRepeatable && !AclnnObjects::instance().executors.remove(handle)) {
+      findExecutor(call, handle, code); // another thread ran it meanwhile
+      return code;
+    }
     Task task;
     task.what = executor->operatorName;
     // The addresses are those of now: a repeatable executor may get others before the stream comes

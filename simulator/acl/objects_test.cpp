@@ -1,21 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tensors, arrays, lists and executors of aclnn.
-#include "acl/acl.h"
 #include "aclnn/aclnn_base.h"
 
+#include "simulator/acl/acl_fixture.h"
 #include "simulator/acl/aclnn_objects.h"
-
-#include <gtest/gtest.h>
 
 #include <limits>
 
 namespace tilewright::acl {
 namespace {
 
-std::string message() {
-  const char* text = aclGetRecentErrMsg();
-  return text ? text : "";
-}
+using testing::message;
 
 aclTensor* makeTensor(const std::vector<int64_t>& dims, const int64_t* strides = nullptr,
                       int64_t offset = 0, const std::vector<int64_t>& storage = {},
@@ -50,6 +45,8 @@ TEST(AclTensor, KeepsWhatItWasMadeFrom) {
   EXPECT_EQ(type, ACL_FLOAT16);
   std::shared_ptr<Tensor> object = AclnnObjects::instance().tensors.find(tensor);
   EXPECT_EQ(object->reach(), 7 + 80 + 8 + 1);
+  EXPECT_FAILS(aclGetViewOffset(tensor, nullptr), ACLNN_ERR_PARAM_NULLPTR,
+               "aclGetViewOffset: a pointer for a result is null [161001]");
   EXPECT_FALSE(object->isContiguous());
   EXPECT_EQ(aclDestroyTensor(tensor), 0);
   EXPECT_EQ(aclDestroyTensor(tensor), ACLNN_ERR_PARAM_INVALID);
@@ -103,6 +100,8 @@ TEST(AclArrays, SizesListsAndDoubleFrees) {
   uint64_t size = 0;
   EXPECT_EQ(aclGetIntArraySize(array, &size), 0);
   EXPECT_EQ(size, 3U);
+  EXPECT_FAILS(aclGetIntArraySize(array, nullptr), ACLNN_ERR_PARAM_NULLPTR,
+               "aclGetIntArraySize: size is null [161001]");
   EXPECT_EQ(aclDestroyIntArray(array), 0);
   EXPECT_EQ(aclDestroyIntArray(array), ACLNN_ERR_PARAM_INVALID);
   EXPECT_EQ(message(),
@@ -134,7 +133,7 @@ TEST(AclArrays, SizesListsAndDoubleFrees) {
 }
 
 /// An operator that doubles one float: input "x", output "y".
-class AclExecutor : public testing::Test {
+class AclExecutor : public ::testing::Test {
 protected:
   void SetUp() override {
     ASSERT_EQ(aclInit(nullptr), 0);
@@ -220,6 +219,14 @@ TEST_F(AclExecutor, RepeatableRunsAgainWithOtherAddresses) {
   EXPECT_EQ(aclSetOutputTensorAddr(executor, 1, tensor, z), ACLNN_ERR_PARAM_INVALID);
   EXPECT_EQ(message(),
             "aclSetOutputTensorAddr: index is 1 but aclnnDouble has 1 such tensors [161002]");
+  aclTensor* longer = makeTensor({2});
+  EXPECT_FAILS(
+      aclSetInputTensorAddr(executor, 0, longer, z), ACLNN_ERR_PARAM_INVALID,
+      "aclSetInputTensorAddr: tensor is [2] of dataType 1 but the executor was made for [1] "
+      "of dataType 0 at index 0 [161002]");
+  EXPECT_EQ(aclDestroyTensor(longer), 0);
+  EXPECT_FAILS(runSecondPhase("aclnnHalve", "aclnnHalve", nullptr, 0, executor, nullptr),
+               ACLNN_ERR_PARAM_INVALID, "aclnnHalve: executor was made for aclnnDouble [161002]");
   EXPECT_EQ(aclDestroyAclOpExecutor(executor), 0);
   EXPECT_EQ(aclDestroyAclOpExecutor(executor), ACLNN_ERR_PARAM_INVALID);
 }

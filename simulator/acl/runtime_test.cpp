@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Devices, memory, copies, streams, events and callbacks, as a program sees them.
-#include "acl/acl.h"
-
-#include <gtest/gtest.h>
+#include "simulator/acl/acl_fixture.h"
 
 #include <algorithm>
 #include <atomic>
@@ -11,42 +9,12 @@
 #include <numeric>
 #include <pthread.h>
 #include <random>
-#include <string>
 #include <thread>
 #include <vector>
 
+using namespace tilewright::acl::testing;
+
 namespace {
-
-std::string message() {
-  const char* text = aclGetRecentErrMsg();
-  return text ? text : "";
-}
-
-#define EXPECT_FAILS(call, code, text)                                                             \
-  do {                                                                                             \
-    EXPECT_EQ(call, code);                                                                         \
-    EXPECT_EQ(message(), text);                                                                    \
-  } while (false)
-
-class Acl : public testing::Test {
-protected:
-  void SetUp() override {
-    setenv("TILEWRIGHT_ACL_WAIT_SECONDS", "0.1", 1);
-    ASSERT_EQ(aclInit(nullptr), ACL_SUCCESS);
-    ASSERT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
-    ASSERT_EQ(aclrtCreateStream(&stream), ACL_SUCCESS);
-    message();
-  }
-  void TearDown() override {
-    EXPECT_EQ(aclFinalize(), ACL_SUCCESS);
-  }
-  void* allocate(size_t bytes) {
-    void* memory = nullptr;
-    EXPECT_EQ(aclrtMalloc(&memory, bytes, ACL_MEM_MALLOC_HUGE_FIRST), ACL_SUCCESS);
-    return memory;
-  }
-  aclrtStream stream = nullptr;
-};
 
 TEST(AclInit, CallsAreCounted) {
   EXPECT_FAILS(aclInit("/no/such/file"), ACL_ERROR_INVALID_FILE,

@@ -24,15 +24,18 @@ aclError createStream(const Call& call, aclrtStream* stream) {
 
 aclError destroyStream(const Call& call, aclrtStream handle, bool force) {
   Runtime& runtime = Runtime::instance();
-  std::shared_ptr<Stream> stream = runtime.streams.find(handle);
-  if (!stream)
+  auto noStream = [&] {
     return call.fail(ACL_ERROR_RT_INVALID_HANDLE,
                      runtime.streams.complaint("stream", handle, "a stream"));
+  };
+  std::shared_ptr<Stream> stream = runtime.streams.find(handle);
+  if (!stream)
+    return noStream();
   aclError code = ACL_SUCCESS;
   if (!force)
     code = synchronize(call, *stream, -1, ACL_ERROR_RT_STREAM_SYNC_TIMEOUT);
   if (!runtime.streams.remove(handle))
-    return call.fail(ACL_ERROR_RT_INVALID_HANDLE, "stream was destroyed by another thread");
+    return noStream(); // another thread, or a host function of the stream, destroyed it meanwhile
   Scheduler::instance().removeStream(stream.get());
   return code;
 }
