@@ -215,9 +215,9 @@ Machine::Outcome Machine::step(Agent& agent) {
 
 mlir::LogicalResult Machine::enterOrRun(Agent& agent, mlir::Operation& op) {
   if (llvm::isa<tile::BreakOp>(op))
-    return leaveLoop(agent, op, /*again=*/false);
+    return leaveLoop(agent, /*again=*/false);
   if (llvm::isa<tile::ContinueOp>(op))
-    return leaveLoop(agent, op, /*again=*/true);
+    return leaveLoop(agent, /*again=*/true);
   if (auto parallel = llvm::dyn_cast<tile::ParallelOp>(op))
     return enterParallel(agent, parallel);
   ++agent.scopes.back().next;
@@ -308,11 +308,11 @@ mlir::LogicalResult Machine::terminate(Agent& agent, mlir::Operation& terminator
 }
 
 /// break and continue: leaves branches up to the innermost loop, then that or its iteration.
-mlir::LogicalResult Machine::leaveLoop(Agent& agent, mlir::Operation& jump, bool again) {
+mlir::LogicalResult Machine::leaveLoop(Agent& agent, bool again) {
   while (!agent.isDone() && llvm::isa<mlir::scf::IfOp>(agent.scopes.back().owner))
     agent.scopes.pop_back();
-  if (agent.isDone() || !llvm::isa<tile::ForOp, tile::WhileOp>(agent.scopes.back().owner))
-    return jump.emitError(again ? "continue" : "break") << " stands outside of a loop";
+  assert(!agent.isDone() && (llvm::isa<tile::ForOp, tile::WhileOp>(agent.scopes.back().owner)) &&
+         "the verifier lets break and continue stand in a loop only");
   if (again)
     return terminate(agent, agent.scopes.back().block->back());
   agent.scopes.pop_back();

@@ -52,7 +52,7 @@ private:
   Outcome step(Agent& agent);
   mlir::LogicalResult enterOrRun(Agent& agent, mlir::Operation& op);
   mlir::LogicalResult terminate(Agent& agent, mlir::Operation& terminator);
-  mlir::LogicalResult leaveLoop(Agent& agent, mlir::Operation& jump, bool again);
+  mlir::LogicalResult leaveLoop(Agent& agent, bool again);
   void enter(Agent& agent, mlir::Operation& owner, mlir::Block& block);
   mlir::LogicalResult enterParallel(Agent& agent, tile::ParallelOp op);
   void setPoint(Agent& agent, tile::ParallelOp op);

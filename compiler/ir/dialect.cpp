@@ -266,10 +266,7 @@ static LogicalResult verifyShapeMap(Operation* op, unsigned number, NamedAttribu
 
 LogicalResult TileDialect::verifyRegionArgAttribute(Operation* op, unsigned, unsigned number,
                                                     NamedAttribute attribute) {
-  auto function = dyn_cast<FunctionOpInterface>(op);
-  if (!function)
-    return op->emitError() << attribute.getName().strref()
-                           << " stands on arguments of functions only";
+  auto function = cast<FunctionOpInterface>(op); // MLIR asks for arguments of functions only
   if (!hasSoundArguments(function) || number >= function.getNumArguments())
     return success();
   Type type = function.getArgumentTypes()[number];
