@@ -2,11 +2,9 @@
 """Every error message has a test that contains it.
 
 A message is the longest literal piece in a call such as `emitError() << "..."`, `error("...")` or
-`raise KernelError(f"...")`; a test is an `x_test.cpp`, an `x.mlir` or a `test_x.py`. The number of
-messages without a test may only go down: it is recorded in `scripts/untested_messages.txt`.
+`raise KernelError(f"...")`; a test is an `x_test.cpp`, an `x.mlir` or a `test_x.py`.
 """
 
-import argparse
 import ast
 import re
 import sys
@@ -14,9 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from sources import ROOT, cpp_files, files_with, python_files, report, shown
+from sources import cpp_files, files_with, python_files, report, shown
 
-RECORD = ROOT / "scripts/untested_messages.txt"
 FOLDERS = ("compiler/", "runtime/", "simulator/", "python/", "tools/")
 REPORTING_CALL = re.compile(
     r"\b(?:emit\w*Error|emitError|error|errorAt|fail|failure|unsupported|internal|invalid|reportError)"
@@ -108,23 +105,16 @@ def untested(found: list[Message], tests: str) -> list[Message]:
     return [message for message in found if plain(message.piece) not in haystack]
 
 
-def findings(show_all: bool = False) -> Iterator[str]:
-    """The untested ones, if they are more than the record says."""
+def findings() -> Iterator[str]:
+    """The untested ones."""
     tests = "\n".join(
         path.read_text(errors="replace")
         for path in files_with(".cpp", ".mlir", ".py")
         if is_test(path)
     )
-    missing = untested(messages(), tests)
-    allowed = int(RECORD.read_text().split()[-1])
-    if len(missing) > allowed or show_all:
-        for message in missing:
-            yield f"{shown(message.path)}:{message.line}: error: no test has '{message.piece}'"
-        yield f"{len(missing)} messages without a test, {allowed} were recorded"
+    for message in untested(messages(), tests):
+        yield f"{shown(message.path)}:{message.line}: error: no test has '{message.piece}'"
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--list", action="store_true", help="show all that have no test")
-    options = parser.parse_args()
-    sys.exit(report(lambda: findings(options.list)))
+    sys.exit(report(findings))
