@@ -33,6 +33,7 @@ from .annotations import (
 )
 from .dtypes import DTYPES as _DTYPES
 from .dtypes import Dtype as dtype
+from .gpu_only import GPU_ONLY as _GPU_ONLY
 from .launch import (
     Kernel,
     get_block_binding,
@@ -99,6 +100,7 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 globals().update(_DTYPES)
+globals().update(_GPU_ONLY)
 
 
 def __getattr__(name: str) -> NoReturn:

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names that exist only as an instruction of an NVIDIA GPU.
+
+They can be imported, so that a file that mentions them loads; calling one in a kernel for the CPU
+is an "unsupported" error with its place and what to write instead.
+"""
+
+from __future__ import annotations
+
+from .values import unsupported
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+_COPY = "use T.copy, which is complete when it returns"
+_GEMM = "use T.gemm, which is complete when it returns"
+_BARRIER = "use T.sync_threads and T.copy, and let T.Pipelined overlap them"
+_LAYOUT = "T.gemm and T.copy choose their instructions and layouts themselves"
+
+#: What a group of names is, what to use instead, and the names.
+_GROUPS = (
+    (
+        "TMA, the GPU's copy engine",
+        _COPY,
+        """tma_copy tma_gather4 tma_scatter4 tma_gather4_bytes create_tma_descriptor tma_load
+        tma_load_2sm tma_store_arrive tma_store_wait fence_proxy_async""",
+    ),
+    (
+        "memory barriers (mbarrier)",
+        _BARRIER,
+        """alloc_barrier alloc_cluster_barrier mbarrier_wait_parity mbarrier_arrive
+        mbarrier_expect_tx mbarrier_arrive_expect_tx barrier_wait barrier_arrive
+        cp_async_barrier_noinc ptx_arrive_cluster_barrier ptx_fence_barrier_init""",
+    ),
+    (
+        "warp specialisation, which needs memory barriers",
+        "write one code for all threads, with T.Pipelined",
+        """WarpSpecialize ws annotate_ws_schedule WSSchedule WSRole WSPipeline WSScope WSOpRef
+        WSSync ws_op named_barrier_arrive""",
+    ),
+    (
+        "wgmma, the matrix instructions of Hopper",
+        _GEMM,
+        """wgmma_gemm wgmma_gemm_sp wgmma_mma wait_wgmma warpgroup_arrive warpgroup_commit_batch
+        warpgroup_wait warpgroup_fence_operand ptx_wgmma_ss ptx_wgmma_rs alloc_descriptor
+        alloc_wgmma_desc initialize_wgmma_descriptor increase_descriptor_offset
+        WGMMATensorCoreIntrinEmitter""",
+    ),
+    (
+        "tcgen05, the matrix instructions and tensor memory of Blackwell",
+        _GEMM,
+        """alloc_tmem deallocate_tmem tcgen05_gemm tcgen05_gemm_blockscaled tcgen05_gemm_sp
+        tcgen05_mma tcgen05_mma_arrive tcgen05_cp_warpx4 tcgen05_before_thread_sync
+        tcgen05_after_thread_sync alloc_tcgen05_smem_desc alloc_tcgen05_instr_desc
+        alloc_tcgen05_instruction_desc mma_gemm_blockscaled make_blockscaled_gemm_layout""",
+    ),
+    (
+        "mma, the matrix instructions of a warp",
+        _LAYOUT,
+        """ptx_mma ptx_mma_sp ptx_mma_block_scale ptx_mma_sm70 ptx_ldmatrix mma_fill mma_store
+        TensorCoreIntrinEmitter make_mma_swizzle_layout get_swizzle_layout get_mma_micro_size
+        gemm_sp""",
+    ),
+    (
+        "thread-block clusters",
+        "use T.Kernel, and global memory between blocks",
+        """ClusterKernel copy_cluster cluster_arrive cluster_arrive_relaxed cluster_wait
+        cluster_sync block_rank_in_cluster""",
+    ),
+    ("CUDA source code", "write the kernel in the language", "CUDASourceCodeKernel"),
+)
+
+
+class GpuOnly:
+    """Stands for such a name."""
+
+    def __init__(self, name: str, what: str, instead: str) -> None:
+        self.__name__ = name
+        self.what = what
+        self.instead = instead
+        self.__doc__ = f"{name} belongs to {what}. On the CPU it is unsupported: {instead}."
+
+    def _refuse(self) -> NoReturn:
+        raise unsupported(
+            f"T.{self.__name__} is unsupported on cpu: it belongs to {self.what}; {self.instead}"
+        )
+
+    def __call__(self, *args: object, **keywords: object) -> NoReturn:
+        self._refuse()
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        self._refuse()
+
+    def __repr__(self) -> str:
+        return f"T.{self.__name__}"
+
+
+GPU_ONLY = {
+    name: GpuOnly(name, what, instead) for what, instead, names in _GROUPS for name in names.split()
+}

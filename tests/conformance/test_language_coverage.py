@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""docs/language-coverage.md says what the tests say, and names of GPUs only are refused."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+
+import tilewright
+import tilewright.language as T
+from tilewright.language.gpu_only import GPU_ONLY
+
+# Counted names without a conformance test; this set only shrinks.
+NOT_YET = {
+    "empty",
+    "const",
+    "get_thread_binding",
+    "alloc_local",
+    "min",
+    "log2",
+    "use_swizzle",
+    "annotate_layout",
+    "Layout",
+}
+SCRIPTS = Path(__file__).parents[2] / "scripts"
+
+
+@pytest.fixture
+def coverage(monkeypatch):
+    monkeypatch.syspath_prepend(str(SCRIPTS))
+    spec = importlib.util.spec_from_file_location(
+        "language_coverage", SCRIPTS / "language_coverage.py"
+    )
+    module = importlib.util.module_from_spec(spec)
+    sys.modules.pop("sources", None)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_page_is_up_to_date(coverage):
+    assert coverage.PAGE.read_text() == coverage.page(), "run python scripts/language_coverage.py"
+
+
+def test_counted_names_are_there(coverage):
+    """What TileLang's examples use most (section 1.1 of the reference counts these)."""
+    there = coverage.working() | coverage.gpu_only()
+    counted = [name for names in coverage.names().values() for name, uses in names if uses]
+    missing = {name for name in counted if name not in there}
+    assert missing <= NOT_YET, "a name that worked no longer does"
+    assert missing == NOT_YET, "shorten NOT_YET"
+
+
+@pytest.mark.parametrize("name", sorted(GPU_ONLY))
+def test_gpu_only(name):
+    stand_in = getattr(T, name)
+
+    @T.prim_func
+    def kernel(A: T.Tensor((8,), "float32")):
+        with T.Kernel(1, threads=128):
+            stand_in(A)
+
+    with pytest.raises(tilewright.UnsupportedError) as caught:
+        kernel.capture()
+    (found,) = caught.value.errors
+    assert found.message.startswith(f"T.{name} is unsupported on cpu: it belongs to ")
+    assert found.message.endswith(f"; {GPU_ONLY[name].instead}")
+    assert found.place.file == __file__ and found.place.line > 0
+
+
+def test_gpu_only_class():
+    @T.prim_func
+    def kernel(A: T.Tensor((8,), "float32")):
+        with T.Kernel(1, threads=128):
+            T.WSSync.producer_acquire(0)
+
+    with pytest.raises(tilewright.UnsupportedError, match="T.WSSync is unsupported on cpu"):
+        kernel.capture()
