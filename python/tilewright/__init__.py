@@ -29,11 +29,14 @@ _HOMES = {
     "Profiler": "profiler",
     "TensorSupplyType": "profiler",
     "do_bench": "profiler",
+    "autotune": "autotuner",
+    "AutoTuner": "autotuner",
+    "set_autotune_inputs": "autotuner",
     "set_num_threads": "_runtime",
     "get_num_threads": "_runtime",
 }
-_MODULES = ("language", "errors", "profiler", "cache", "testing")
-_PLANNED = ("autotune", "lower", "Layout", "Fragment", "tvm", "carver", "autotuner", "transform")
+_MODULES = ("language", "errors", "profiler", "cache", "testing", "autotuner")
+_PLANNED = ("lower", "Layout", "Fragment", "tvm", "carver", "transform")
 
 
 def __getattr__(name: str) -> Any:

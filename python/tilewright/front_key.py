@@ -101,8 +101,10 @@ class _Description:
             self._module(value)
         elif isinstance(value, BuiltinFunctionType):
             self.parts.append(f"builtin:{value.__module__}.{value.__qualname__}")
-        elif isinstance(value, type) and value.__module__ == "builtins":
+        elif isinstance(value, type) and value.__module__ in ("builtins", "typing"):
             self.parts.append(f"type:{value.__qualname__}")
+        elif kind.__module__ == "typing":
+            self.parts.append(f"typing:{value!r}")
         else:
             self._object(value, kind)
 

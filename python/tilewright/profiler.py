@@ -160,14 +160,14 @@ class Profiler:
         inputs = (
             self.inputs(dynamic_symbolic_constraints) if input_tensors is None else input_tensors
         )
-        ours = _as_list(self.kernel(*inputs))
-        theirs = _as_list(reference_program(*inputs))
-        if len(ours) != len(theirs):
-            raise AssertionError(
-                f"{self.kernel.name}: gives {len(ours)} outputs but the reference {len(theirs)}"
-            )
-        for number, (our, their) in enumerate(zip(ours, theirs, strict=True)):
-            self._compare(number, our, their, atol, rtol, max_mismatched_ratio)
+        compare_outputs(
+            self.kernel.name,
+            self.kernel(*inputs),
+            reference_program(*inputs),
+            atol,
+            rtol,
+            max_mismatched_ratio,
+        )
 
     def assert_consistent(self, repeat: int = 10) -> None:
         """AssertionError if one of `repeat` more calls gives other values for the same inputs."""
@@ -181,27 +181,6 @@ class Profiler:
                         f"{self.kernel.name}: output {number} differs in call {call + 2} at "
                         f"{int((~same).sum())} elements"
                     )
-
-    def _compare(
-        self, number: int, our: object, their: object, atol: float, rtol: float, allowed: float
-    ) -> None:
-        import numpy as np
-
-        left, right = _float64(our), _float64(their)
-        subject = f"{self.kernel.name}: output {number}"
-        if left.shape != right.shape:
-            raise AssertionError(
-                f"{subject} has shape {left.shape} but the reference {right.shape}"
-            )
-        near = np.isclose(left, right, rtol=rtol, atol=atol, equal_nan=True)
-        wrong = int((~near).sum())
-        if wrong <= allowed * max(1, left.size):
-            return
-        at = tuple(int(i) for i in np.argwhere(~near)[0])
-        raise AssertionError(
-            f"{subject} differs at {wrong} of {left.size} elements, first at {at}: "
-            f"{left[at]} but the reference has {right[at]}"
-        )
 
     def _symbol_values(self, names: list[str], given: dict[str, int]) -> list[int]:
         missing = [name for name in names if name not in given]
@@ -242,6 +221,43 @@ class Profiler:
         if supply is TensorSupplyType.Uniform:
             return random.uniform(-1, 1, shape).astype(np.float32)
         return random.standard_normal(shape, np.float32)
+
+
+def compare_outputs(
+    name: str,
+    ours: object,
+    theirs: object,
+    atol: float = 1e-2,
+    rtol: float = 1e-2,
+    max_mismatched_ratio: float = 0.01,
+) -> None:
+    """AssertionError if what kernel `name` gave (a tensor, or several) isn't near what the
+    reference gave: more than `max_mismatched_ratio` of an output's elements differ by more than
+    atol + rtol * |reference|."""
+    left, right = _as_list(ours), _as_list(theirs)
+    if len(left) != len(right):
+        raise AssertionError(f"{name}: gives {len(left)} outputs but the reference {len(right)}")
+    for number, (our, their) in enumerate(zip(left, right, strict=True)):
+        _compare(f"{name}: output {number}", our, their, atol, rtol, max_mismatched_ratio)
+
+
+def _compare(
+    subject: str, our: object, their: object, atol: float, rtol: float, allowed: float
+) -> None:
+    import numpy as np
+
+    left, right = _float64(our), _float64(their)
+    if left.shape != right.shape:
+        raise AssertionError(f"{subject} has shape {left.shape} but the reference {right.shape}")
+    near = np.isclose(left, right, rtol=rtol, atol=atol, equal_nan=True)
+    wrong = int((~near).sum())
+    if wrong <= allowed * max(1, left.size):
+        return
+    at = tuple(int(i) for i in np.argwhere(~near)[0])
+    raise AssertionError(
+        f"{subject} differs at {wrong} of {left.size} elements, first at {at}: "
+        f"{left[at]} but the reference has {right[at]}"
+    )
 
 
 def _dim_value(dim: int | dict[str, Any], symbols: list[int]) -> int:

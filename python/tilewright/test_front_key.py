@@ -213,3 +213,16 @@ def test_names_in_string_annotations_count(tmp_path):
     exec(compile(path.read_text(), str(path), "exec"), names)
     keys = {front_key(names["make"](size), (), "cpu") for size in (4, 8)}
     assert len(keys) == 2 and None not in keys
+
+
+def test_names_of_typing_in_annotations_can_be_captured():
+    from typing import Any, Optional
+
+    def one(n: Optional[int] = 3) -> Any:  # noqa: UP045 - the old spelling is what is tested
+        return n
+
+    def other(n: Optional[str] = 3) -> Any:  # noqa: UP045
+        return n
+
+    assert front_key(one, [], "") is not None
+    assert front_key(one, [], "") != front_key(other, [], "")

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`@tilelang.autotune`, above `@tilelang.jit`."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from functools import update_wrapper
+from typing import TYPE_CHECKING, Any
+
+from .._runtime import get_num_threads
+from ..errors import short_traceback
+from ..front_key import digest, front_key, machine_stamp
+from ..jit_factory import JITFunction
+from .inputs import chosen_inputs
+from .tuner import AutoTuner, ProfileArgs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from concurrent.futures import Executor
+
+    from .results import AutotuneResult
+
+    Configs = Iterable[dict[str, Any]] | Callable[..., Iterable[dict[str, Any]]]
+
+
+def autotune(
+    func: Any = None,
+    *,
+    configs: Configs | None = None,
+    warmup: float = 25,
+    rep: float = 100,
+    timeout: float = 100,
+    do_not_specialize: Iterable[str] | None = None,
+    executor: Executor | None = None,
+    verbose: bool = False,
+    **profile: Any,
+) -> Any:
+    """Calls of the function below pick the fastest of `configs`, dicts of keyword arguments (or a
+    function that gives them, of the same arguments or of none).
+
+    warmup, rep: milliseconds of warming up and measuring per candidate
+    timeout: seconds that a candidate may take to compile, and again to run
+    do_not_specialize: names of arguments that make no new tuning when they change
+    executor: compiles the candidates (default: threads, one per core)
+    verbose: prints the table of candidates
+    profile: fields of ProfileArgs, such as ref_prog, supply_prog, rtol, skip_check, early_stop
+    """
+    unknown = [name for name in profile if name not in ProfileArgs.__slots__]
+    if unknown:
+        raise TypeError(f"autotune() got an unexpected keyword argument {unknown[0]!r}")
+    if configs is None:
+        raise TypeError("autotune() needs configs: a list of dicts, or a function that gives one")
+    settings = {"warmup": warmup, "rep": rep, "timeout": timeout, **profile}
+    ignored = frozenset(do_not_specialize or ())
+
+    def decorate(function: Any) -> AutotunedFunction:
+        if not isinstance(function, JITFunction):
+            if not hasattr(function, "__code__"):
+                raise TypeError(f"@autotune stands above @tilelang.jit, not above {function!r}")
+            function = JITFunction(function)
+        return AutotunedFunction(function, configs, settings, ignored, executor, verbose)
+
+    return decorate if func is None else decorate(func)
+
+
+class AutotunedFunction:
+    """A factory of kernels, or an eager kernel, whose configuration is found by measuring.
+
+    A call that gives all names of the configurations itself is not tuned.
+    """
+
+    def __init__(
+        self,
+        function: JITFunction,
+        configs: Configs,
+        settings: dict[str, Any],
+        ignored: frozenset[str],
+        executor: Executor | None,
+        verbose: bool,
+    ) -> None:
+        update_wrapper(self, function.function)
+        self.function_to_tune = function
+        self._configs = configs
+        self._settings = settings
+        self._ignored = ignored
+        self._executor = executor
+        self._verbose = verbose
+        self._results: dict[Any, AutotuneResult] = {}
+
+    @short_traceback
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        function = self.function_to_tune
+        configs = self._configurations(args, keywords)
+        bound = inspect.signature(function.function).bind_partial(*args, **keywords)
+        if configs and all(name in bound.arguments for name in configs[0]):
+            return function(*args, **keywords)
+        result = self._tuned(args, keywords, bound, configs)
+        if function.is_eager:
+            return function(*args, **{**keywords, **result.config})
+        return result.kernel
+
+    @short_traceback
+    def tune(self, *args: Any, **keywords: Any) -> AutotuneResult:
+        """The result of tuning for these arguments: the best configuration, and the table."""
+        bound = inspect.signature(self.function_to_tune.function).bind_partial(*args, **keywords)
+        return self._tuned(args, keywords, bound, self._configurations(args, keywords))
+
+    def _configurations(
+        self, args: tuple[Any, ...], keywords: dict[str, Any]
+    ) -> list[dict[str, Any]]:
+        if not callable(self._configs):
+            return list(self._configs)
+        takes = inspect.signature(self._configs).parameters
+        return list(self._configs(*args, **keywords) if takes else self._configs())
+
+    def _tuned(
+        self,
+        args: tuple[Any, ...],
+        keywords: dict[str, Any],
+        bound: inspect.BoundArguments,
+        configs: list[dict[str, Any]],
+    ) -> AutotuneResult:
+        described = [
+            (name, _described(value))
+            for name, value in bound.arguments.items()
+            if name not in self._ignored
+        ]
+        inputs = [_described(value) for value in chosen_inputs() or ()]
+        options = self.function_to_tune.options_key()
+        here = repr((described, inputs, configs, options))
+        known = self._results.get(here)
+        if known is None:
+            tuner = AutoTuner(self.function_to_tune, configs).set_profile_args(**self._settings)
+            known = tuner.run(
+                args=args, keywords=keywords, executor=self._executor, key=self._disk_key(here)
+            )
+            self._results[here] = known
+            if self._verbose:
+                sys.stderr.write(known.table() + "\n")
+        return known
+
+    def _disk_key(self, here: str) -> str | None:
+        """Under what the result is kept on disk; None if what the kernel is can't be told."""
+        front = front_key(self.function_to_tune.function, [here], "autotune 1")
+        measured = {n: v for n, v in self._settings.items() if isinstance(v, (int, float, bool))}
+        checked = self._settings.get("ref_prog") is not None
+        parts = (front, machine_stamp(), get_num_threads(), sorted(measured.items()), checked)
+        return front and digest(repr(parts))
+
+
+def _described(value: Any) -> Any:
+    """What of an argument decides which configuration is fast: of tensors shape and dtype."""
+    shape = getattr(value, "shape", None)
+    if shape is None:
+        return (type(value).__name__, repr(value))
+    return (tuple(int(extent) for extent in shape), str(getattr(value, "dtype", "")))

@@ -1,0 +1,301 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tuning: what is found, what is skipped and why, what is kept."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from multiprocessing import get_context
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tilewright as tl
+import tilewright.language as T
+from tilewright import autotuner
+from tilewright.autotuner import AutoTuner, TuningError, autotune, set_autotune_inputs
+from tilewright.autotuner.results import Candidate, format_table
+from tilewright.autotuner.time_limit import TimeLimit, TimeLimitReached
+
+QUICK = {"warmup": 0, "rep": 1}
+
+
+@tl.jit(out_idx=[1])
+def scaled(n: int, block: int = 64, factor: int = 2, turns: int = 1) -> Any:
+    @T.prim_func
+    def scaled_kernel(A: T.Tensor((n,), "float32"), B: T.Tensor((n,), "float32")):
+        with T.Kernel(T.ceildiv(n, block)) as bx:
+            for _ in T.serial(turns):
+                for i in T.Parallel(block):
+                    B[bx * block + i] = A[bx * block + i] * factor
+
+    return scaled_kernel
+
+
+@tl.jit
+def eager_scaled(A, block: int = 64):
+    n = T.const("n")
+    A: T.Tensor((n,), "float32")
+    B = T.empty((n,), "float32")
+    with T.Kernel(T.ceildiv(n, block)) as bx:
+        for i in T.Parallel(block):
+            B[bx * block + i] = A[bx * block + i] * 2
+    return B
+
+
+tuned_by_name = autotune(scaled, configs=[{"block": 32}, {"block": 64}], **QUICK)
+
+
+def twice(a: np.ndarray) -> np.ndarray:
+    return a * 2
+
+
+def tuned(function: Any, configs: Any, **settings: Any) -> Any:
+    return autotune(function, configs=configs, **{**QUICK, **settings})
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("TILEWRIGHT_CACHE_DIR", str(tmp_path))
+    tl.cache.clear_memory()
+
+
+def test_the_kernel_is_the_fastest_one_and_says_so():
+    best = tuned(scaled, [{"block": 64, "turns": 2000}, {"block": 64, "turns": 1}])(4096)
+    assert best.config == {"block": 64, "turns": 1}
+    assert best.latency > 0
+    a = np.arange(4096, dtype=np.float32)
+    np.testing.assert_array_equal(best(a), a * 2)
+
+
+def test_what_is_wrong_fails_or_hangs_is_skipped_with_its_reason():
+    configs = [
+        {"factor": 3},
+        {"block": "x"},
+        {"turns": 1 << 40},
+        {"factor": 2},
+    ]
+    result = tuned(scaled, configs, ref_prog=twice, timeout=1).tune(4096)
+    assert [c.state for c in result.candidates] == ["wrong", "failed", "hung", "best"]
+    assert "differs at" in result.candidates[0].reason
+    assert result.candidates[1].reason
+    assert result.candidates[2].reason == "not done within 1 s"
+    assert result.ref_latency > 0
+
+
+def test_when_none_is_left_the_error_holds_the_table():
+    with pytest.raises(TuningError, match=r"none of 1 configurations is right\n.*latency ms") as e:
+        tuned(scaled, [{"factor": 3}], ref_prog=twice)(4096)
+    assert "wrong" in str(e.value)
+
+
+def test_a_slow_candidate_is_stopped_early():
+    configs = [{"turns": 1}, {"turns": 5000}]
+    result = tuned(scaled, configs, early_stop=True, early_stop_factor=2.0, rep=20).tune(65536)
+    assert [c.state for c in result.candidates] == ["best", "slow"]
+    assert "stopped early" in result.candidates[1].reason
+
+
+def test_a_call_that_names_the_whole_configuration_is_not_tuned():
+    kernel = tuned(scaled, [{"block": 32}, {"block": 64}])(4096, block=16)
+    assert kernel.config is None
+
+
+def test_results_are_kept_on_disk_and_in_memory(monkeypatch):
+    runs = []
+    keep = autotuner.tuner._Run.best
+    monkeypatch.setattr(
+        autotuner.tuner._Run, "best", lambda self, pool: runs.append(1) or keep(self, pool)
+    )
+    configs = [{"block": 32}, {"block": 64}]
+    first = tuned(scaled, configs)
+    assert first(4096) is first(4096)
+    again = tuned(scaled, configs).tune(4096)
+    assert again.from_cache and again.latency == first.tune(4096).latency
+    assert len(runs) == 1
+    tuned(scaled, configs)(8192)
+    tuned(scaled, [{"block": 32}])(4096)
+    assert len(runs) == 3
+
+
+def test_a_damaged_result_on_disk_is_tuned_again(tmp_path):
+    configs = [{"block": 32}, {"block": 64}]
+    tuned(scaled, configs)(4096)
+    (stored,) = (tmp_path / "autotune").glob("*.json")
+    stored.write_text('{"config": 3}')
+    assert not tuned(scaled, configs).tune(4096).from_cache
+
+
+def test_arguments_that_are_not_specialized_share_a_result():
+    shared = tuned(scaled, [{"block": 32}, {"block": 64}], do_not_specialize=["n"])
+    assert shared.tune(4096) is shared.tune(8192)
+
+
+def test_configurations_may_come_from_a_function():
+    assert tuned(scaled, lambda: [{"block": 32}])(4096).config == {"block": 32}
+    assert tuned(scaled, lambda n: [{"block": n // 64}])(4096).config == {"block": 64}
+
+
+def test_an_eager_kernel_is_tuned_on_its_own_arguments():
+    tune = tuned(eager_scaled, [{"block": 32}, {"block": 64}], ref_prog=twice)
+    a = np.arange(256, dtype=np.float32)
+    np.testing.assert_array_equal(tune(a), a * 2)
+    assert tune.tune(a).config in ({"block": 32}, {"block": 64})
+
+
+def test_inputs_can_be_given_by_context_or_function():
+    seen = []
+    tune = tuned(scaled, [{"block": 32}], ref_prog=lambda a: seen.append(a) or a * 2)
+    a = np.full(4096, 7, np.float32)
+    with set_autotune_inputs(a):
+        tune(4096)
+    assert seen[0] is a
+    b = np.full(4096, 8, np.float32)
+    with set_autotune_inputs([b]):
+        tuned(scaled, [{"block": 16}], ref_prog=lambda x: seen.append(x) or x * 2)(4096)
+    assert seen[-1] is b
+
+    def supply(params):
+        assert len(params) == 1
+        return [np.full(4096, 9, np.float32)]
+
+    tuned(scaled, [{"block": 8}], supply_prog=supply, ref_prog=lambda x: seen.append(x) or x * 2)(
+        4096
+    )
+    assert seen[-1][0] == 9
+
+
+def test_a_check_of_ones_own():
+    seen = []
+    tune = tuned(
+        scaled,
+        [{"factor": 3}],
+        ref_prog=twice,
+        manual_check_prog=lambda ours, theirs: seen.append((ours, theirs)),
+    )
+    tune(4096)
+    assert len(seen) == 1
+    unchecked = tuned(scaled, [{"factor": 3}], ref_prog=twice, skip_check=True)
+    assert unchecked(4096).config == {"factor": 3}
+
+
+def test_a_kernel_that_gives_nothing_cannot_be_compared():
+    plain = tl.JITFunction(scaled.function)
+    with pytest.raises(TuningError) as e:
+        tuned(plain, [{"block": 32}], ref_prog=lambda a, b: a * 2)(4096)
+    missing = "the kernel gives nothing to compare; use out_idx, manual_check_prog or skip_check"
+    assert missing in str(e.value)
+
+
+def test_the_tuner_takes_a_plain_function():
+    result = (
+        AutoTuner.from_kernel(lambda block: scaled.function(4096, block), [{"block": 32}])
+        .set_compile_args(out_idx=[-1])
+        .set_profile_args(**QUICK, ref_prog=twice)
+        .run()
+    )
+    assert result.config == {"block": 32}
+    assert result.kernel.ref_latency > 0
+    assert result.libcode
+
+
+def test_wrong_settings_are_named():
+    with pytest.raises(TypeError) as e:
+        autotune(scaled)
+    assert str(e.value) == "autotune() needs configs: a list of dicts, or a function that gives one"
+    with pytest.raises(TypeError) as e:
+        autotune(scaled, configs=[{}], warmups=3)
+    assert str(e.value) == "autotune() got an unexpected keyword argument 'warmups'"
+    with pytest.raises(TypeError) as e:
+        AutoTuner.from_kernel(scaled, [{}]).set_profile_args(warmups=3)
+    assert str(e.value) == "autotune: there is no profile setting 'warmups'"
+    with pytest.raises(TypeError) as e:
+        autotune(3, configs=[{}])
+    assert str(e.value) == "@autotune stands above @tilelang.jit, not above 3"
+    with pytest.raises(ValueError, match="autotune: scaled has no configurations"):
+        tuned(scaled, [])(4096)
+
+
+class InlineExecutor(Executor):
+    """Runs each task at once, as an executor of the user's own might."""
+
+    def __init__(self) -> None:
+        self.tasks = 0
+
+    def submit(self, fn, /, *args, **kwargs):
+        self.tasks += 1
+        future: Future[Any] = Future()
+        future.set_result(fn(*args, **kwargs))
+        return future
+
+
+def test_any_executor_compiles():
+    executor = InlineExecutor()
+    assert tuned(scaled, [{"block": 32}, {"block": 64}], executor=executor)(4096).latency
+    assert executor.tasks == 2
+
+
+def test_processes_compile_into_the_cache_on_disk():
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        result = autotuner.AutoTuner.from_kernel(
+            tuned_by_name.function_to_tune, [{"block": 32}, {"block": "x"}]
+        ).run(**QUICK, args=(4096,), executor=pool)
+    assert [c.state for c in result.candidates] == ["best", "failed"]
+
+
+class BrokenExecutor(Executor):
+    def submit(self, fn, /, *args, **kwargs):
+        future: Future[Any] = Future()
+        future.set_exception(RuntimeError("the worker is gone"))
+        return future
+
+
+class StuckExecutor(Executor):
+    def submit(self, fn, /, *args, **kwargs):
+        return Future()
+
+
+def test_a_broken_or_stuck_executor_is_reported():
+    with pytest.raises(TuningError, match="the worker is gone"):
+        tuned(scaled, [{"block": 32}], executor=BrokenExecutor())(4096)
+    with pytest.raises(TuningError, match=r"not compiled within 0\.1 s"):
+        tuned(scaled, [{"block": 32}], executor=StuckExecutor(), timeout=0.1)(4096)
+
+
+def test_the_table_puts_the_fastest_first():
+    lines = format_table(
+        [
+            Candidate({"b": 1}, "failed", reason="no"),
+            Candidate({"b": 2}, "measured", 2.0, 10.0),
+            Candidate({"b": 3}, "best", 1.0, 10.0),
+        ]
+    ).splitlines()
+    assert lines[1].split() == ["1.0000", "10.0", "best", "b=3"]
+    assert lines[3].split() == ["-", "-", "failed", "b=1", "no"]
+
+
+def test_a_time_limit_ends_python_code_and_leaves_ctrl_c_alone():
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(TimeLimitReached), TimeLimit(0.05):
+        time.sleep(5)
+    with TimeLimit(5):
+        pass
+    with pytest.raises(KeyboardInterrupt), TimeLimit(5):
+        signal.raise_signal(signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_off_the_main_thread_nothing_is_limited():
+    def work() -> None:
+        with TimeLimit(0.01):
+            time.sleep(0.05)
+        ended.append(True)
+
+    ended: list[bool] = []
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert ended == [True]

@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tunes one kernel: compiles all candidates, checks and measures one by one, keeps the best."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from ..profiler import TensorSupplyType, compare_outputs, do_bench
+from . import results
+from .compiling import compile_all, one_line
+from .inputs import InputSupply
+from .progress import progress
+from .results import AutotuneResult, Candidate, TuningError, format_table
+from .time_limit import TimeLimit, TimeLimitReached
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from concurrent.futures import Executor
+
+    from ..jit_factory import JITFunction
+    from .progress import Progress
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileArgs:
+    """How candidates are checked and measured. `warmup` and `rep` are milliseconds, `timeout` is
+    seconds per candidate for compiling and again for running."""
+
+    warmup: float = 25
+    rep: float = 100
+    timeout: float = 30
+    supply_type: TensorSupplyType = TensorSupplyType.Auto
+    ref_prog: Callable[..., Any] | None = None
+    supply_prog: Callable[[Sequence[Any]], Sequence[Any]] | None = None
+    rtol: float = 1e-2
+    atol: float = 1e-2
+    max_mismatched_ratio: float = 0.01
+    skip_check: bool = False
+    manual_check_prog: Callable[[Any, Any], object] | None = None
+    cache_input_tensors: bool = False
+    early_stop: bool = False
+    early_stop_factor: float = 2.0
+
+
+class AutoTuner:
+    """Tunes the kernel that a function makes of a configuration.
+
+    AutoTuner.from_kernel(kernel, configs).set_compile_args(...).set_profile_args(...).run()
+    """
+
+    def __init__(self, function: Any, configs: Iterable[dict[str, Any]]) -> None:
+        self._function = function
+        self._configs = [dict(config) for config in configs]
+        self._compile_args: dict[str, Any] | None = None
+        self._profile = ProfileArgs()
+        if not self._configs:
+            raise ValueError(f"autotune: {_name(function)} has no configurations")
+
+    @classmethod
+    def from_kernel(
+        cls, kernel: Callable[..., Any], configs: Iterable[dict[str, Any]]
+    ) -> AutoTuner:
+        """`kernel` is a function of the configuration's names, under `@tilelang.jit` or plain."""
+        return cls(kernel, configs)
+
+    def set_compile_args(self, **choices: Any) -> AutoTuner:
+        """Options of `tilelang.jit`: out_idx, target, pass_configs and so on."""
+        self._compile_args = choices
+        return self
+
+    def set_profile_args(self, **settings: Any) -> AutoTuner:
+        """Fields of ProfileArgs."""
+        unknown = [name for name in settings if name not in ProfileArgs.__slots__]
+        if unknown:
+            raise TypeError(f"autotune: there is no profile setting {unknown[0]!r}")
+        self._profile = replace(self._profile, **settings)
+        return self
+
+    def run(
+        self,
+        warmup: float | None = None,
+        rep: float | None = None,
+        timeout: float | None = None,
+        *,
+        args: tuple[Any, ...] = (),
+        keywords: dict[str, Any] | None = None,
+        executor: Executor | None = None,
+        key: str | None = None,
+    ) -> AutotuneResult:
+        """The best configuration for these arguments of the function. With `key`, a result that was
+        stored under it is taken, and what is found is stored. TuningError: none is left."""
+        settings = self._profile
+        settings = replace(
+            settings,
+            warmup=settings.warmup if warmup is None else warmup,
+            rep=settings.rep if rep is None else rep,
+            timeout=settings.timeout if timeout is None else timeout,
+        )
+        function = self._jit_function()
+        keywords = keywords or {}
+        known = None if key is None else results.load(key)
+        if known is None or known.config not in self._configs:
+            known = _Run(function, args, keywords, self._configs, settings).best(executor)
+            if key is not None:
+                results.store(key, known)
+        if not function.is_eager:
+            kernel = function.compile(*args, **{**keywords, **known.config})
+            kernel.latency, kernel.ref_latency = known.latency, known.ref_latency
+            kernel.config = known.config
+            known.kernel = kernel
+        known.func = function.function
+        return known
+
+    def _jit_function(self) -> JITFunction:
+        from ..jit_factory import JITFunction, jit
+
+        if not isinstance(self._function, JITFunction):
+            made: JITFunction = jit(**(self._compile_args or {}))(self._function)
+            return made
+        if self._compile_args:
+            return JITFunction(
+                self._function.function, **{**self._function.choices, **self._compile_args}
+            )
+        return self._function
+
+
+def _name(function: Any) -> str:
+    return str(getattr(function, "__name__", function))
+
+
+class _Run:
+    """One tuning from beginning to end."""
+
+    def __init__(
+        self,
+        function: JITFunction,
+        args: tuple[Any, ...],
+        keywords: dict[str, Any],
+        configs: list[dict[str, Any]],
+        settings: ProfileArgs,
+    ) -> None:
+        self.function = function
+        self.args = args
+        self.keywords = keywords
+        self.settings = settings
+        self.candidates = [Candidate(config) for config in configs]
+        self.supply = InputSupply(
+            settings.supply_prog, settings.supply_type, settings.cache_input_tensors
+        )
+        self.best_latency: float | None = None
+        self.ref_latency: float | None = None
+
+    def best(self, executor: Executor | None) -> AutotuneResult:
+        name, count = _name(self.function), len(self.candidates)
+        with progress(count, f"{name}: compile") as bar:
+            for _ in compile_all(
+                self.function, self.args, self.keywords, self.candidates, executor,
+                self.settings.timeout,
+            ):  # fmt: skip
+                bar.update()
+        with progress(count, f"{name}: measure") as bar:
+            for candidate in self.candidates:
+                self._try(candidate, bar)
+        measured = [c for c in self.candidates if c.state == "measured"]
+        if not measured:
+            raise TuningError(
+                f"autotune: {name}: none of {count} configurations is right\n"
+                f"{format_table(self.candidates)}"
+            )
+        best = min(measured, key=lambda c: c.latency or 0.0)
+        best.state = "best"
+        assert best.latency is not None
+        return AutotuneResult(best.config, best.latency, self.ref_latency, self.candidates)
+
+    def _try(self, candidate: Candidate, bar: Progress) -> None:
+        if candidate.state == "measured":
+            self._guarded(candidate)
+        if candidate.state == "measured" and candidate.latency is not None:
+            if self.best_latency is None or candidate.latency < self.best_latency:
+                self.best_latency = candidate.latency
+            bar.set_postfix_str(f"best {self.best_latency:.3f} ms")
+        bar.update()
+
+    def _guarded(self, candidate: Candidate) -> None:
+        try:
+            with TimeLimit(self.settings.timeout):
+                self._check_and_measure(candidate)
+        except TimeLimitReached:
+            candidate.state = "hung"
+            candidate.reason = f"not done within {self.settings.timeout:g} s"
+        except AssertionError as difference:
+            candidate.state, candidate.reason = "wrong", one_line(difference)
+        except Exception as failure:  # one candidate's failure is not the others'
+            candidate.state, candidate.reason = "failed", one_line(failure)
+
+    def _check_and_measure(self, candidate: Candidate) -> None:
+        call, inputs = self._call(candidate.config)
+        settings = self.settings
+        if settings.ref_prog is not None:
+            if not settings.skip_check:
+                self._check(call(), settings.ref_prog(*inputs))
+            if self.ref_latency is None:
+                reference = settings.ref_prog
+                self.ref_latency = self._milliseconds(lambda: reference(*inputs))
+        limit = None
+        if settings.early_stop and self.best_latency is not None:
+            limit = settings.early_stop_factor * self.best_latency
+        candidate.latency = self._milliseconds(call, limit)
+        if limit is not None and candidate.latency > limit:
+            candidate.state = "slow"
+            candidate.reason = f"over {settings.early_stop_factor:g} times the best; stopped early"
+
+    def _call(self, config: dict[str, Any]) -> tuple[Callable[[], Any], list[Any]]:
+        """What runs a candidate once, and its inputs."""
+        keywords = {**self.keywords, **config}
+        if self.function.is_eager:
+            inputs = [*self.args, *self.keywords.values()]
+            return lambda: self.function(*self.args, **keywords), inputs
+        kernel = self.function.compile(*self.args, **keywords)
+        inputs = self.supply(kernel)
+        return lambda: kernel(*inputs), inputs
+
+    def _check(self, ours: Any, theirs: Any) -> None:
+        settings = self.settings
+        if settings.manual_check_prog is not None:
+            settings.manual_check_prog(ours, theirs)
+            return
+        if ours is None:
+            raise TypeError(
+                "the kernel gives nothing to compare; use out_idx, manual_check_prog or skip_check"
+            )
+        compare_outputs(
+            _name(self.function), ours, theirs, settings.atol, settings.rtol,
+            settings.max_mismatched_ratio,
+        )  # fmt: skip
+
+    def _milliseconds(self, call: Callable[[], Any], limit: float | None = None) -> float:
+        time = do_bench(
+            call, self.settings.warmup, self.settings.rep, return_mode="median",
+            early_stop_baseline=limit,
+        )  # fmt: skip
+        assert isinstance(time, float)
+        return time
