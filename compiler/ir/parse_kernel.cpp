@@ -4,6 +4,7 @@
 #include "compiler/ir/ascend_ops.h"
 #include "compiler/ir/cuda_ops.h"
 #include "compiler/ir/dialect.h"
+#include "compiler/ir/npu_ops.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -22,7 +23,7 @@ static constexpr size_t kMaxNesting = 128;
 static constexpr size_t kMaxAffineOperators = 256;
 
 void registerDialects(DialectRegistry& registry) {
-  registry.insert<tile::TileDialect, ascend::AscendDialect, cuda::CudaDialect, arith::ArithDialect,
+  registry.insert<tile::TileDialect, ascend::AscendDialect, cuda::CudaDialect, npu::NpuDialect, arith::ArithDialect,
                   func::FuncDialect, math::MathDialect, scf::SCFDialect>();
 }
 

@@ -2,6 +2,7 @@
 /// `tilewright-opt`: runs passes on IR text, as mlir-opt does, with our dialects and passes only.
 #include "compiler/ir/parse_kernel.h"
 #include "compiler/passes/passes.h"
+#include "compiler/targets/ascend/passes.h"
 #include "compiler/targets/cpu/passes.h"
 #include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
@@ -15,6 +16,7 @@ int main(int argc, char** argv) {
   tilewright::ir::registerDialects(registry);
   tilewright::registerPasses();
   tilewright::cpu::registerPasses(registry);
+  tilewright::ascend::registerPasses(registry);
   auto [input, output] =
       mlir::registerAndParseCLIOptions(argc, argv, "tilewright-opt: tile IR passes\n", registry);
 

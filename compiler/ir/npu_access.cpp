@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/ir/npu_access.h"
+
+#include "compiler/ir/memory_ops.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using tilewright::tile::BufferType;
+using tilewright::tile::MemorySpace;
+
+namespace tilewright::npu {
+
+static constexpr int64_t kFractalSide = 16;
+
+Value storageOf(Value buffer) {
+  while (auto view = buffer.getDefiningOp<tile::ViewOp>())
+    buffer = view.getSource();
+  return buffer;
+}
+
+int64_t blockElements(BufferType type) {
+  return kBlockBytes * 8 / int64_t(type.getElementBits());
+}
+
+int64_t rowPitch(BufferType type) {
+  if (type.getRank() == 0)
+    return 1;
+  const int64_t width = type.getShape().back();
+  if (type.getNumElements() == width)
+    return width;
+  return int64_t(llvm::alignTo(uint64_t(width), uint64_t(blockElements(type))));
+}
+
+int64_t fractalRows(BufferType type) {
+  const int64_t rows = type.getRank() < 2 ? 1 : type.getShape()[type.getRank() - 2];
+  return int64_t(llvm::alignTo(uint64_t(rows), uint64_t(kFractalSide)));
+}
+
+int64_t storageBytes(BufferType type) {
+  const int64_t columns = type.getRank() == 0 ? 1 : type.getShape().back();
+  const int64_t rows = columns == 0 ? 0 : type.getNumElements() / columns;
+  const int64_t bits = type.getElementBits();
+  if (type.getSpace() == MemorySpace::UB)
+    return int64_t(llvm::alignTo(uint64_t(llvm::divideCeil(rows * rowPitch(type) * bits, 8)),
+                                 uint64_t(kBlockBytes)));
+  const int64_t tileRows = type.getRank() < 2 ? 1 : type.getShape()[type.getRank() - 2];
+  const int64_t tiles = tileRows == 0 ? 0 : rows / tileRows;
+  // The result of a gemm is in squares of 16; operands are 16 rows of blocks.
+  const int64_t side = type.getSpace() == MemorySpace::L0C ? kFractalSide : blockElements(type);
+  const auto width = int64_t(llvm::alignTo(uint64_t(columns), uint64_t(side)));
+  return tiles * fractalRows(type) * width * bits / 8;
+}
+
+} // namespace tilewright::npu

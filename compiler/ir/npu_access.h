@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What an instruction touches, and how tiles lie in the memories of an Ascend core.
+#pragma once
+
+#include "compiler/ir/region.h"
+
+#include <optional>
+
+namespace tilewright::npu {
+
+/// One range of memory that an instruction reads or writes. An instruction that updates memory has
+/// two: a read and a write.
+struct Access {
+  mlir::Value buffer; ///< as the instruction names it; `storageOf` follows views
+  /// The first element, counted as they lie in memory. Null for regions of global memory.
+  mlir::Value offset;
+  /// From the first byte to behind the last that is touched; kDynamic: to the end of the buffer.
+  int64_t bytes = mlir::ShapedType::kDynamic;
+  bool isWrite = false;
+  /// Of global memory: the part of the tensor.
+  std::optional<tile::BufferRegion> region = std::nullopt;
+
+  tile::BufferType type() const {
+    return llvm::cast<tile::BufferType>(buffer.getType());
+  }
+};
+
+/// The alloc or argument behind views.
+mlir::Value storageOf(mlir::Value buffer);
+
+/// Bytes of one 32-byte block, the unit of UB and of a row of a fractal.
+inline constexpr int64_t kBlockBytes = 32;
+
+/// Elements to a block: the width of a fractal.
+int64_t blockElements(tile::BufferType type);
+
+/// Elements from one row to the next where a buffer lies in UB: the last dim, rounded up to whole
+/// blocks if there is more than one row.
+int64_t rowPitch(tile::BufferType type);
+
+/// Rows of the last two dims as L1, L0A, L0B and L0C hold them: rounded up to whole fractals.
+int64_t fractalRows(tile::BufferType type);
+
+/// Bytes that a buffer takes on chip, in whole blocks (L0: fractals): rows padded as above.
+int64_t storageBytes(tile::BufferType type);
+
+} // namespace tilewright::npu

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/ir/npu_ops.h"
+
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace tilewright;
+using namespace tilewright::npu;
+using ascend::Agent;
+using ascend::Pipe;
+using tile::BufferRegion;
+using tile::BufferType;
+using tile::MemorySpace;
+using tile::parseRegion;
+using tile::printRegion;
+
+#define GET_OP_CLASSES
+#include "compiler/ir/npu_transfer_ops.cpp.inc"
+
+void NpuDialect::addTransferOps() {
+  addOperations<
+#define GET_OP_LIST
+#include "compiler/ir/npu_transfer_ops.cpp.inc"
+      >();
+}
+
+using Accesses = SmallVectorImpl<Access>;
+
+static int64_t elementBytes(BufferType type) {
+  return int64_t(type.getElementBits()) / 8;
+}
+
+static Access globalAccess(const BufferRegion& region, bool isWrite) {
+  return {region.buffer, nullptr, ShapedType::kDynamic, isWrite, region};
+}
+
+static LogicalResult verifySpace(Operation* op, StringRef role, Value buffer, MemorySpace space) {
+  MemorySpace actual = cast<BufferType>(buffer.getType()).getSpace();
+  if (actual == space)
+    return success();
+  return op->emitOpError() << role << " lies in " << stringifyMemorySpace(actual) << ", not in "
+                           << stringifyMemorySpace(space);
+}
+
+/// At most one extent before the last differs from 1: what one instruction can walk.
+static LogicalResult verifyRows(Operation* op, const BufferRegion& region) {
+  SmallVector<int64_t> extents = region.staticExtents();
+  if (extents.empty())
+    return op->emitOpError() << "needs at least one dim";
+  if (llvm::count_if(ArrayRef(extents).drop_back(), [](int64_t e) { return e != 1; }) > 1)
+    return op->emitOpError() << "has a region of " << tile::shapeText(extents)
+                             << "; one instruction takes rows of one dim";
+  return success();
+}
+
+/// Rows and columns of a region of global memory; kDynamic where not known.
+static std::pair<int64_t, int64_t> rowsAndColumns(const BufferRegion& region) {
+  SmallVector<int64_t> extents = region.staticExtents();
+  int64_t rows = 1;
+  for (int64_t extent : ArrayRef(extents).drop_back())
+    if (extent != 1)
+      rows = extent;
+  return {rows, extents.back()};
+}
+
+/// Bytes from the first to behind the last of `rows` of `columns` elements, `pitch` apart, in UB.
+static int64_t ubBytes(const BufferRegion& region, BufferType type, int64_t pitch) {
+  auto [rows, columns] = rowsAndColumns(region);
+  if (ShapedType::isDynamic(rows) || ShapedType::isDynamic(columns))
+    return ShapedType::kDynamic;
+  const int64_t row = llvm::alignTo(columns * elementBytes(type), kBlockBytes);
+  return rows == 0 ? 0 : (rows - 1) * pitch * elementBytes(type) + row;
+}
+
+BufferRegion LoadUbOp::getGlobalRegion() {
+  return tile::makeRegion(getSource(), getSourceOffsets(), getSourceExtents(),
+                          getStaticSourceOffsets(), getStaticSourceExtents());
+}
+Pipe LoadUbOp::getPipe() {
+  return Pipe::MTE2;
+}
+std::optional<Agent> LoadUbOp::getAgent() {
+  return Agent::Vector;
+}
+void LoadUbOp::getAccesses(Accesses& accesses) {
+  BufferRegion region = getGlobalRegion();
+  accesses.push_back(globalAccess(region, false));
+  accesses.push_back(
+      {getTarget(), getTargetOffset(), ubBytes(region, getTarget().getType(), getPitch()), true});
+}
+LogicalResult LoadUbOp::verify() {
+  if (failed(verifySpace(*this, "source", getSource(), MemorySpace::Global)) ||
+      failed(verifySpace(*this, "target", getTarget(), MemorySpace::UB)))
+    return failure();
+  return verifyRows(*this, getGlobalRegion());
+}
+
+BufferRegion StoreUbOp::getGlobalRegion() {
+  return tile::makeRegion(getTarget(), getTargetOffsets(), getTargetExtents(),
+                          getStaticTargetOffsets(), getStaticTargetExtents());
+}
+Pipe StoreUbOp::getPipe() {
+  return Pipe::MTE3;
+}
+std::optional<Agent> StoreUbOp::getAgent() {
+  return Agent::Vector;
+}
+void StoreUbOp::getAccesses(Accesses& accesses) {
+  BufferRegion region = getGlobalRegion();
+  accesses.push_back(
+      {getSource(), getSourceOffset(), ubBytes(region, getSource().getType(), getPitch()), false});
+  accesses.push_back(globalAccess(region, true));
+}
+LogicalResult StoreUbOp::verify() {
+  if (failed(verifySpace(*this, "source", getSource(), MemorySpace::UB)) ||
+      failed(verifySpace(*this, "target", getTarget(), MemorySpace::Global)))
+    return failure();
+  return verifyRows(*this, getGlobalRegion());
+}
+
+BufferRegion LoadL1Op::getGlobalRegion() {
+  return tile::makeRegion(getSource(), getSourceOffsets(), getSourceExtents(),
+                          getStaticSourceOffsets(), getStaticSourceExtents());
+}
+Pipe LoadL1Op::getPipe() {
+  return Pipe::MTE2;
+}
+std::optional<Agent> LoadL1Op::getAgent() {
+  return Agent::Cube;
+}
+void LoadL1Op::getAccesses(Accesses& accesses) {
+  BufferRegion region = getGlobalRegion();
+  accesses.push_back(globalAccess(region, false));
+  auto [rows, columns] = rowsAndColumns(region);
+  int64_t bytes = ShapedType::kDynamic;
+  if (!ShapedType::isDynamic(columns)) {
+    const int64_t groups = llvm::divideCeil(columns, blockElements(getTarget().getType()));
+    const int64_t last = ShapedType::isDynamic(rows) ? int64_t(getRows()) : rows;
+    bytes = ((groups - 1) * int64_t(getRows()) + last) * kBlockBytes;
+  }
+  accesses.push_back({getTarget(), getTargetOffset(), bytes, true});
+}
+LogicalResult LoadL1Op::verify() {
+  if (failed(verifySpace(*this, "source", getSource(), MemorySpace::Global)) ||
+      failed(verifySpace(*this, "target", getTarget(), MemorySpace::L1)))
+    return failure();
+  if (getRows() % 16 != 0)
+    return emitOpError() << "has " << getRows() << " rows, which is no multiple of 16";
+  return verifyRows(*this, getGlobalRegion());
+}
+
+Pipe FillL1Op::getPipe() {
+  return Pipe::MTE2;
+}
+std::optional<Agent> FillL1Op::getAgent() {
+  return Agent::Cube;
+}
+void FillL1Op::getAccesses(Accesses& accesses) {
+  accesses.push_back({getTarget(), getTargetOffset(), int64_t(getBytes()), true});
+}
+
+Pipe LoadL0Op::getPipe() {
+  return Pipe::MTE1;
+}
+std::optional<Agent> LoadL0Op::getAgent() {
+  return Agent::Cube;
+}
+void LoadL0Op::getAccesses(Accesses& accesses) {
+  // The rectangle's place is a value: all columns of fractals from the source's offset on.
+  accesses.push_back({getSource(), getSourceOffset(), ShapedType::kDynamic, false});
+  const int64_t bytes = int64_t(getHeight() * getWidth()) * elementBytes(getTarget().getType());
+  accesses.push_back({getTarget(), getTargetOffset(), bytes, true});
+}
+LogicalResult LoadL0Op::verify() {
+  MemorySpace to = getTarget().getType().getSpace();
+  if (failed(verifySpace(*this, "source", getSource(), MemorySpace::L1)))
+    return failure();
+  if (to != MemorySpace::L0A && to != MemorySpace::L0B)
+    return emitOpError() << "target lies in " << stringifyMemorySpace(to) << ", not in L0A or L0B";
+  const int64_t c0 = blockElements(getSource().getType());
+  if (getRows() % 16 != 0 || getHeight() % 16 != 0 || int64_t(getWidth()) % c0 != 0)
+    return emitOpError() << "takes whole fractals of 16x" << c0 << ", not " << getHeight() << "x"
+                         << getWidth();
+  return success();
+}
+
+Pipe MmadOp::getPipe() {
+  return Pipe::M;
+}
+std::optional<Agent> MmadOp::getAgent() {
+  return Agent::Cube;
+}
+void MmadOp::getAccesses(Accesses& accesses) {
+  const int64_t m = llvm::alignTo(getM(), 16), n = llvm::alignTo(getN(), 16);
+  const int64_t k = llvm::alignTo(getK(), blockElements(getA().getType()));
+  const int64_t bytes = elementBytes(getA().getType());
+  accesses.push_back({getA(), getAOffset(), m * k * bytes, false});
+  accesses.push_back({getB(), getBOffset(), k * n * bytes, false});
+  accesses.push_back({getC(), getCOffset(), m * n * 4, false});
+  accesses.push_back({getC(), getCOffset(), m * n * 4, true});
+}
+LogicalResult MmadOp::verify() {
+  return success(succeeded(verifySpace(*this, "a", getA(), MemorySpace::L0A)) &&
+                 succeeded(verifySpace(*this, "b", getB(), MemorySpace::L0B)) &&
+                 succeeded(verifySpace(*this, "c", getC(), MemorySpace::L0C)));
+}
+
+BufferRegion StoreL0cOp::getGlobalRegion() {
+  return tile::makeRegion(getTarget(), getTargetOffsets(), getTargetExtents(),
+                          getStaticTargetOffsets(), getStaticTargetExtents());
+}
+Pipe StoreL0cOp::getPipe() {
+  return Pipe::FIX;
+}
+std::optional<Agent> StoreL0cOp::getAgent() {
+  return Agent::Cube;
+}
+void StoreL0cOp::getAccesses(Accesses& accesses) {
+  BufferRegion region = getGlobalRegion();
+  auto [rows, columns] = rowsAndColumns(region);
+  int64_t bytes = ShapedType::kDynamic;
+  if (!ShapedType::isDynamic(columns))
+    bytes = int64_t(llvm::alignTo(columns, 16)) * int64_t(getRows()) * 4;
+  accesses.push_back({getSource(), getSourceOffset(), bytes, false});
+  accesses.push_back(globalAccess(region, true));
+}
+LogicalResult StoreL0cOp::verify() {
+  if (failed(verifySpace(*this, "source", getSource(), MemorySpace::L0C)) ||
+      failed(verifySpace(*this, "target", getTarget(), MemorySpace::Global)))
+    return failure();
+  return verifyRows(*this, getGlobalRegion());
+}
+
+Pipe CopyUbOp::getPipe() {
+  return Pipe::V;
+}
+std::optional<Agent> CopyUbOp::getAgent() {
+  return Agent::Vector;
+}
+void CopyUbOp::getAccesses(Accesses& accesses) {
+  const auto rows = int64_t(getCount()), bytes = int64_t(getBytes());
+  accesses.push_back(
+      {getSource(), getSourceOffset(), (rows - 1) * int64_t(getSourcePitch()) + bytes, false});
+  accesses.push_back(
+      {getTarget(), getTargetOffset(), (rows - 1) * int64_t(getTargetPitch()) + bytes, true});
+}
+
+/// The kind of core whose memory a buffer lies in; nothing for global memory.
+static std::optional<Agent> agentOf(BufferType type) {
+  switch (type.getSpace()) {
+  case MemorySpace::UB:
+    return Agent::Vector;
+  case MemorySpace::L1:
+  case MemorySpace::L0A:
+  case MemorySpace::L0B:
+  case MemorySpace::L0C:
+    return Agent::Cube;
+  default:
+    return std::nullopt;
+  }
+}
+
+Pipe GetValueOp::getPipe() {
+  return Pipe::S;
+}
+std::optional<Agent> GetValueOp::getAgent() {
+  return agentOf(getSource().getType());
+}
+void GetValueOp::getAccesses(Accesses& accesses) {
+  accesses.push_back({getSource(), getSourceOffset(), elementBytes(getSource().getType()), false});
+}
+
+Pipe SetValueOp::getPipe() {
+  return Pipe::S;
+}
+std::optional<Agent> SetValueOp::getAgent() {
+  return agentOf(getTarget().getType());
+}
+void SetValueOp::getAccesses(Accesses& accesses) {
+  accesses.push_back({getTarget(), getTargetOffset(), elementBytes(getTarget().getType()), true});
+}
+
+Pipe CallOp::getPipe() {
+  return Pipe::All;
+}
+std::optional<Agent> CallOp::getAgent() {
+  return getOn();
+}
+void CallOp::getAccesses(Accesses& accesses) {
+  size_t number = 0;
+  for (Value argument : getArguments()) {
+    if (!isa<BufferType>(argument.getType()))
+      continue;
+    const Access access{argument, getOffsets()[number], getBytes()[number]};
+    accesses.push_back(access);
+    if (getWrites()[number++]) {
+      accesses.push_back(access);
+      accesses.back().isWrite = true;
+    }
+  }
+}
+LogicalResult CallOp::verify() {
+  const auto buffers =
+      size_t(llvm::count_if(getArguments(), [](Value v) { return isa<BufferType>(v.getType()); }));
+  if (getOffsets().size() == buffers && getBytes().size() == buffers &&
+      getWrites().size() == buffers)
+    return success();
+  return emitOpError() << "has " << buffers << " buffers but " << getOffsets().size()
+                       << " offsets, " << getBytes().size() << " sizes and " << getWrites().size()
+                       << " marks of writing";
+}

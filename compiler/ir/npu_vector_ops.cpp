@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/ir/npu_ops.h"
+
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace tilewright;
+using namespace tilewright::npu;
+using ascend::Agent;
+using ascend::Pipe;
+using tile::BufferType;
+using tile::MemorySpace;
+
+#include "compiler/ir/npu_dialect.cpp.inc"
+
+#include "compiler/ir/npu_enums.cpp.inc"
+
+#include "compiler/ir/npu_interfaces.cpp.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "compiler/ir/npu_attrs.cpp.inc"
+
+#define GET_OP_CLASSES
+#include "compiler/ir/npu_vector_ops.cpp.inc"
+
+void NpuDialect::initialize() {
+  addAttributes();
+  addTransferOps();
+  addVectorOps();
+}
+
+void NpuDialect::addAttributes() {
+  Dialect::addAttributes<
+#define GET_ATTRDEF_LIST
+#include "compiler/ir/npu_attrs.cpp.inc"
+      >();
+}
+
+void NpuDialect::addVectorOps() {
+  addOperations<
+#define GET_OP_LIST
+#include "compiler/ir/npu_vector_ops.cpp.inc"
+      >();
+}
+
+static constexpr int64_t kMostRepeats = 255;
+
+LogicalResult RepeatAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t lanes,
+                                 int64_t times, ArrayRef<int64_t> blocks,
+                                 ArrayRef<int64_t> strides) {
+  if (lanes < 1)
+    return emitError() << "repeats have " << lanes << " lanes";
+  if (times < 1 || times > kMostRepeats)
+    return emitError() << "has " << times << " repeats; 1 to " << kMostRepeats << " are possible";
+  if (blocks.size() != strides.size())
+    return emitError() << "has " << blocks.size() << " strides of blocks but " << strides.size()
+                       << " of repeats";
+  return success();
+}
+
+using Accesses = SmallVectorImpl<Access>;
+
+/// Bytes that operand `number` takes of a buffer of `type`.
+static int64_t shapeBytes(BufferType type, Value count, RepeatAttr repeat, size_t number) {
+  const int64_t bits = type.getElementBits();
+  if (!repeat) {
+    std::optional<int64_t> elements = getConstantIntValue(count);
+    return elements ? int64_t(llvm::divideCeil(*elements * bits, 8)) : ShapedType::kDynamic;
+  }
+  const int64_t laneBytes = repeat.getLanes() * bits / 8;
+  const int64_t blocks = int64_t(llvm::divideCeil(laneBytes, kBlockBytes));
+  const int64_t lastBlock = laneBytes - (blocks - 1) * kBlockBytes;
+  return ((repeat.getTimes() - 1) * repeat.getStrides()[number] +
+          (blocks - 1) * repeat.getBlocks()[number]) *
+             kBlockBytes +
+         lastBlock;
+}
+
+static int64_t maskBytes(Value count) {
+  std::optional<int64_t> elements = getConstantIntValue(count);
+  return elements ? int64_t(llvm::divideCeil(*elements, 8)) : ShapedType::kDynamic;
+}
+
+/// Exactly one of a count and a repeat; operands in UB.
+static LogicalResult verifyShape(Operation* op, Value count, RepeatAttr repeat, size_t operands) {
+  if (bool(count) == bool(repeat))
+    return op->emitOpError() << "needs either a count or a repeat";
+  if (repeat && repeat.getBlocks().size() != operands)
+    return op->emitOpError() << "has " << operands << " tensors, but its repeat has strides for "
+                             << repeat.getBlocks().size();
+  return success();
+}
+
+static LogicalResult verifyInUb(Operation* op) {
+  for (Value operand : op->getOperands())
+    if (auto type = dyn_cast<BufferType>(operand.getType());
+        type && type.getSpace() != MemorySpace::UB)
+      return op->emitOpError() << "takes tensors in UB, not in "
+                               << stringifyMemorySpace(type.getSpace());
+  return success();
+}
+
+namespace {
+
+/// Lists the operands of a vector instruction in their order.
+class AccessList {
+public:
+  AccessList(Accesses& accesses, Value count, RepeatAttr repeat)
+      : accesses(accesses), count(count), repeat(repeat) {}
+
+  void add(TypedValue<BufferType> buffer, Value offset, bool isRead, bool isWrite) {
+    Access access{buffer, offset, shapeBytes(buffer.getType(), count, repeat, number++)};
+    if (isRead)
+      accesses.push_back(access);
+    access.isWrite = true;
+    if (isWrite)
+      accesses.push_back(access);
+  }
+  void reads(TypedValue<BufferType> buffer, Value offset) {
+    add(buffer, offset, true, false);
+  }
+  void writes(TypedValue<BufferType> buffer, Value offset) {
+    add(buffer, offset, false, true);
+  }
+
+private:
+  Accesses& accesses;
+  Value count;
+  RepeatAttr repeat;
+  size_t number = 0;
+};
+
+} // namespace
+
+static void addScratch(Accesses& accesses, Value buffer, Value offset, int64_t bytes) {
+  accesses.push_back({buffer, offset, bytes, false});
+  accesses.push_back({buffer, offset, bytes, true});
+}
+
+#define TILEWRIGHT_VECTOR(Op)                                                                      \
+  Pipe Op::getPipe() {                                                                             \
+    return Pipe::V;                                                                                \
+  }                                                                                                \
+  std::optional<Agent> Op::getAgent() {                                                            \
+    return Agent::Vector;                                                                          \
+  }
+TILEWRIGHT_VECTOR(UnaryOp)
+TILEWRIGHT_VECTOR(BinaryOp)
+TILEWRIGHT_VECTOR(ScalarOp)
+TILEWRIGHT_VECTOR(FunctionOp)
+TILEWRIGHT_VECTOR(CompareOp)
+TILEWRIGHT_VECTOR(CompareScalarOp)
+TILEWRIGHT_VECTOR(SelectOp)
+TILEWRIGHT_VECTOR(SelectScalarOp)
+TILEWRIGHT_VECTOR(CastOp)
+TILEWRIGHT_VECTOR(DuplicateOp)
+TILEWRIGHT_VECTOR(SequenceOp)
+TILEWRIGHT_VECTOR(ReduceOp)
+TILEWRIGHT_VECTOR(BroadcastOp)
+TILEWRIGHT_VECTOR(TransposeOp)
+#undef TILEWRIGHT_VECTOR
+
+void UnaryOp::getAccesses(Accesses& accesses) {
+  AccessList list(accesses, getCount(), getRepeatAttr());
+  list.writes(getTarget(), getTargetOffset());
+  list.reads(getSource(), getSourceOffset());
+}
+LogicalResult UnaryOp::verify() {
+  return failed(verifyInUb(*this)) ? failure() : verifyShape(*this, getCount(), getRepeatAttr(), 2);
+}
+
+void BinaryOp::getAccesses(Accesses& accesses) {
+  AccessList list(accesses, getCount(), getRepeatAttr());
+  list.add(getTarget(), getTargetOffset(), getKind() == BinaryKind::MulAddDst, true);
+  list.reads(getSource(), getSourceOffset());
+  list.reads(getOther(), getOtherOffset());
+}
+LogicalResult BinaryOp::verify() {
+  return failed(verifyInUb(*this)) ? failure() : verifyShape(*this, getCount(), getRepeatAttr(), 3);
+}
+
+void ScalarOp::getAccesses(Accesses& accesses) {
+  AccessList list(accesses, getCount(), getRepeatAttr());
+  list.add(getTarget(), getTargetOffset(), getKind() == ScalarKind::Axpy, true);
+  list.reads(getSource(), getSourceOffset());
+}
+LogicalResult ScalarOp::verify() {
+  return failed(verifyInUb(*this)) ? failure() : verifyShape(*this, getCount(), getRepeatAttr(), 2);
+}
+
+void FunctionOp::getAccesses(Accesses& accesses) {
+  AccessList list(accesses, getCount(), {});
+  list.writes(getTarget(), getTargetOffset());
+  list.reads(getSource(), getSourceOffset());
+  if (getOther())
+    list.reads(getOther(), getOtherOffset());
+  addScratch(accesses, getScratch(), getScratchOffset(), int64_t(getScratchBytes()));
+}
+LogicalResult FunctionOp::verify() {
+  if (bool(getOther()) != bool(getOtherOffset()))
+    return emitOpError() << "has a second source without an offset";
+  return verifyInUb(*this);
+}
+
+void CompareOp::getAccesses(Accesses& accesses) {
+  accesses.push_back({getTarget(), getTargetOffset(), maskBytes(getCount()), true});
+  AccessList list(accesses, getCount(), {});
+  list.reads(getSource(), getSourceOffset());
+  list.reads(getOther(), getOtherOffset());
+}
+LogicalResult CompareOp::verify() {
+  return verifyInUb(*this);
+}
+
+void CompareScalarOp::getAccesses(Accesses& accesses) {
+  accesses.push_back({getTarget(), getTargetOffset(), maskBytes(getCount()), true});
+  AccessList list(accesses, getCount(), {});
+  list.reads(getSource(), getSourceOffset());
+}
+LogicalResult CompareScalarOp::verify() {
+  return verifyInUb(*this);
+}
+
+void SelectOp::getAccesses(Accesses& accesses) {
+  accesses.push_back({getMask(), getMaskOffset(), maskBytes(getCount()), false});
+  AccessList list(accesses, getCount(), {});
+  list.writes(getTarget(), getTargetOffset());
+  list.reads(getSource(), getSourceOffset());
+  list.reads(getOther(), getOtherOffset());
+}
+LogicalResult SelectOp::verify() {
+  return verifyInUb(*this);
+}
+
+void SelectScalarOp::getAccesses(Accesses& accesses) {
+  accesses.push_back({getMask(), getMaskOffset(), maskBytes(getCount()), false});
+  AccessList list(accesses, getCount(), {});
+  list.writes(getTarget(), getTargetOffset());
+  list.reads(getSource(), getSourceOffset());
+}
+LogicalResult SelectScalarOp::verify() {
+  return verifyInUb(*this);
+}
+
+void CastOp::getAccesses(Accesses& accesses) {
+  AccessList list(accesses, getCount(), getRepeatAttr());
+  list.writes(getTarget(), getTargetOffset());
+  list.reads(getSource(), getSourceOffset());
+}
+LogicalResult CastOp::verify() {
+  return failed(verifyInUb(*this)) ? failure() : verifyShape(*this, getCount(), getRepeatAttr(), 2);
+}
+
+void DuplicateOp::getAccesses(Accesses& accesses) {
+  AccessList list(accesses, getCount(), getRepeatAttr());
+  list.writes(getTarget(), getTargetOffset());
+}
+LogicalResult DuplicateOp::verify() {
+  return failed(verifyInUb(*this)) ? failure() : verifyShape(*this, getCount(), getRepeatAttr(), 1);
+}
+
+void SequenceOp::getAccesses(Accesses& accesses) {
+  AccessList list(accesses, getCount(), {});
+  list.writes(getTarget(), getTargetOffset());
+}
+LogicalResult SequenceOp::verify() {
+  return verifyInUb(*this);
+}
+
+static int64_t tileBytes(BufferType type, int64_t rows, int64_t columns, int64_t pitch) {
+  return ((rows - 1) * pitch + columns) * int64_t(type.getElementBits()) / 8;
+}
+
+void ReduceOp::getAccesses(Accesses& accesses) {
+  const auto rows = int64_t(getRows()), columns = int64_t(getColumns());
+  BufferType type = getTarget().getType();
+  const int64_t results = (getDim() == 1 ? rows : columns) * int64_t(type.getElementBits()) / 8;
+  if (!getClear())
+    accesses.push_back({getTarget(), getTargetOffset(), results, false});
+  accesses.push_back({getTarget(), getTargetOffset(), results, true});
+  accesses.push_back({getSource(), getSourceOffset(),
+                      tileBytes(getSource().getType(), rows, columns, int64_t(getPitch())), false});
+  addScratch(accesses, getScratch(), getScratchOffset(), int64_t(getScratchBytes()));
+}
+LogicalResult ReduceOp::verify() {
+  if (getDim() > 1)
+    return emitOpError() << "reduces dim " << getDim() << "; there are 0 and 1";
+  return verifyInUb(*this);
+}
+
+void BroadcastOp::getAccesses(Accesses& accesses) {
+  const auto rows = int64_t(getRows()), columns = int64_t(getColumns());
+  BufferType type = getSource().getType();
+  const int64_t sources = (getDim() == 1 ? rows : columns) * int64_t(type.getElementBits()) / 8;
+  accesses.push_back(
+      {getTarget(), getTargetOffset(), tileBytes(type, rows, columns, int64_t(getPitch())), true});
+  accesses.push_back({getSource(), getSourceOffset(), sources, false});
+  addScratch(accesses, getScratch(), getScratchOffset(), int64_t(getScratchBytes()));
+}
+LogicalResult BroadcastOp::verify() {
+  if (getDim() > 1)
+    return emitOpError() << "broadcasts along dim " << getDim() << "; there are 0 and 1";
+  return verifyInUb(*this);
+}
+
+void TransposeOp::getAccesses(Accesses& accesses) {
+  const int64_t bytes =
+      int64_t(getRows() * getColumns()) * int64_t(getTarget().getType().getElementBits()) / 8;
+  accesses.push_back({getTarget(), getTargetOffset(), bytes, true});
+  accesses.push_back({getSource(), getSourceOffset(), bytes, false});
+}
+LogicalResult TransposeOp::verify() {
+  if (getRows() % 16 != 0 || getColumns() % 16 != 0)
+    return emitOpError() << "takes multiples of 16, not " << getRows() << "x" << getColumns();
+  return verifyInUb(*this);
+}
