@@ -168,3 +168,15 @@ func.func @f(%x: !tile.buffer<32x64xf32, UB>, %i: index) {
   npu.transpose %x[%i] : !tile.buffer<32x64xf32, UB>, %x[%i] : !tile.buffer<32x64xf32, UB> size 8 x 16
   return
 }
+// -----
+func.func @f(%A: !tile.buffer<f32, global>, %x: !tile.buffer<8xf32, UB>, %i: index) {
+  // expected-error@+1 {{needs at least one dim}}
+  npu.load_ub %A[] [] : !tile.buffer<f32, global> to %x[%i] : !tile.buffer<8xf32, UB> pitch 8
+  return
+}
+// -----
+func.func @f(%x: !tile.buffer<8xf32, UB>, %t: !tile.buffer<64xui8, UB>, %i: index) {
+  // expected-error@+1 {{has a second source without an offset}}
+  "npu.function"(%x, %i, %x, %i, %x, %t, %i, %i) <{kind = 4 : i32, scratch_bytes = 64 : i64, operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 0, 1, 1, 1>}> : (!tile.buffer<8xf32, UB>, index, !tile.buffer<8xf32, UB>, index, !tile.buffer<8xf32, UB>, !tile.buffer<64xui8, UB>, index, index) -> ()
+  return
+}
