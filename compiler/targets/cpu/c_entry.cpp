@@ -12,6 +12,7 @@ namespace tilewright::cpu {
 namespace {
 
 using namespace llvm;
+using tile::KernelArgument;
 
 /// Results of the entry.
 constexpr int noMemory = 1, assertFailed = 2;

@@ -2,7 +2,7 @@
 /// The C function by which a kernel's library is called without our runtime.
 #pragma once
 
-#include "compiler/targets/cpu/kernel_arguments.h"
+#include "compiler/ir/kernel_arguments.h"
 
 namespace llvm {
 class Module;
@@ -15,7 +15,7 @@ namespace tilewright::cpu {
 /// there is no memory for the buffers on chip, or 2 if a device_assert failed. The blocks run in
 /// the calling thread, or by `tilewright_parallel_for` if the program defines that (it is a weak
 /// symbol).
-void addCEntry(llvm::Module& module, llvm::StringRef name, llvm::ArrayRef<KernelArgument> arguments,
-               int64_t scratchBytes);
+void addCEntry(llvm::Module& module, llvm::StringRef name,
+               llvm::ArrayRef<tile::KernelArgument> arguments, int64_t scratchBytes);
 
 } // namespace tilewright::cpu

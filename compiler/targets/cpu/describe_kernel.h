@@ -1,21 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What a caller must know of a kernel, as JSON and as a C header.
+/// What a C program must know of a kernel.
 #pragma once
 
-#include "compiler/targets/cpu/kernel_arguments.h"
+#include <mlir/Dialect/Func/IR/FuncOps.h>
 
-#include <optional>
 #include <string>
 
 namespace tilewright::cpu {
-
-/// The language's name of an element type ("float16", "uint8"); empty if it has none.
-std::string dtypeName(mlir::Type element);
-
-/// The manifest of docs/kernel-abi.md for the kernel before any pass ran, but for `scratchBytes`,
-/// which planning gave.
-std::string makeManifest(mlir::func::FuncOp kernel, llvm::StringRef target, llvm::StringRef cpu,
-                         int64_t scratchBytes);
 
 /// A C header with the prototype of the kernel's C entry, and its meaning in words.
 std::string makeHeader(mlir::func::FuncOp kernel);

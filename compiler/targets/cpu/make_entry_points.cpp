@@ -13,9 +13,9 @@
 /// From here on a buffer is a pointer, its dims and its strides, held together by a cast until
 /// LowerBuffers. It stands after the tile operations are loops, so that the launch's body is moved
 /// once.
+#include "compiler/ir/kernel_arguments.h"
 #include "compiler/ir/structure_ops.h"
 #include "compiler/targets/cpu/attributes.h"
-#include "compiler/targets/cpu/kernel_arguments.h"
 #include "compiler/targets/cpu/loops.h"
 #include "compiler/targets/cpu/passes.h"
 
@@ -28,12 +28,13 @@ namespace tilewright::cpu {
 namespace {
 
 using namespace mlir;
+using tile::KernelArgument;
 
 class EntryPoints {
 public:
   explicit EntryPoints(func::FuncOp kernel)
       : kernel(kernel), builder(kernel.getLoc(), kernel), math(builder),
-        arguments(kernelArguments(kernel)),
+        arguments(tile::kernelArguments(kernel)),
         pointer(LLVM::LLVMPointerType::get(kernel.getContext())) {
     launch = *kernel.getBody().front().getOps<tile::LaunchOp>().begin();
   }

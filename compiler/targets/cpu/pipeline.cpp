@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/targets/cpu/pipeline.h"
 
+#include "compiler/ir/kernel_manifest.h"
 #include "compiler/ir/structure_ops.h"
 #include "compiler/passes/passes.h"
 #include "compiler/targets/cpu/attributes.h"
@@ -207,8 +208,8 @@ bool compileModule(ModuleOp original, Session& session) {
   if (!lowerToLlvmDialect(*module, session))
     return false;
   const auto scratch = (*module)->getAttrOfType<IntegerAttr>(kScratchBytesAttr).getInt();
-  session.manifest = makeManifest(*(*described).getOps<func::FuncOp>().begin(), "cpu",
-                                  session.machine.name, scratch);
+  session.manifest = tile::makeManifest(*(*described).getOps<func::FuncOp>().begin(), "cpu",
+                                        session.machine.name, scratch);
   session.header = makeHeader(kernel);
 
   llvm::LLVMContext context;
@@ -216,7 +217,7 @@ bool compileModule(ModuleOp original, Session& session) {
   if (!code)
     return false;
   std::unique_ptr<llvm::TargetMachine> target = createTargetMachine(session.machine);
-  addCEntry(*code, name, kernelArguments(kernel), scratch);
+  addCEntry(*code, name, tile::kernelArguments(kernel), scratch);
   prepareModule(*code, *target, session);
   if (session.isCancelled()) {
     session.problem = "cancelled";

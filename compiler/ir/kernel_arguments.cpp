@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "compiler/targets/cpu/kernel_arguments.h"
+#include "compiler/ir/kernel_arguments.h"
 
 #include <mlir/IR/AffineExpr.h>
 
-namespace tilewright::cpu {
+namespace tilewright::tile {
 
 using namespace mlir;
-using tile::BufferType;
 
 static AffineMap mapAttribute(func::FuncOp kernel, unsigned number, StringRef name) {
   auto attribute = kernel.getArgAttrOfType<AffineMapAttr>(number, name);
@@ -29,17 +28,17 @@ SmallVector<KernelArgument> kernelArguments(func::FuncOp kernel) {
     argument.used = !kernel.getArgument(number).use_empty();
     Type type = kernel.getArgument(number).getType();
     argument.element = type;
-    if (auto symbol = kernel.getArgAttrOfType<StringAttr>(number, tile::kSymbolAttr)) {
+    if (auto symbol = kernel.getArgAttrOfType<StringAttr>(number, kSymbolAttr)) {
       argument.kind = KernelArgument::Symbol;
       argument.name = symbol.str();
     } else {
-      if (auto name = kernel.getArgAttrOfType<StringAttr>(number, tile::kNameAttr))
+      if (auto name = kernel.getArgAttrOfType<StringAttr>(number, kNameAttr))
         argument.name = name.str();
       argument.buffer = dyn_cast<BufferType>(type);
       argument.kind = argument.buffer ? KernelArgument::Tensor : KernelArgument::Scalar;
       if (argument.buffer)
         argument.element = argument.buffer.getElementType();
-      else if (auto dtype = kernel.getArgAttrOfType<TypeAttr>(number, tile::kDtypeAttr))
+      else if (auto dtype = kernel.getArgAttrOfType<TypeAttr>(number, kDtypeAttr))
         argument.element = dtype.getValue();
     }
     arguments.push_back(argument);
@@ -55,12 +54,12 @@ SmallVector<KernelArgument> kernelArguments(func::FuncOp kernel) {
   for (KernelArgument& argument : arguments) {
     if (argument.kind != KernelArgument::Tensor)
       continue;
-    argument.shape = mapAttribute(kernel, argument.number, tile::kShapeAttr);
-    argument.strides = mapAttribute(kernel, argument.number, tile::kStridesAttr);
+    argument.shape = mapAttribute(kernel, argument.number, kShapeAttr);
+    argument.strides = mapAttribute(kernel, argument.number, kStridesAttr);
     if (!argument.shape)
       argument.shape = staticShape(argument.buffer, symbols);
   }
   return arguments;
 }
 
-} // namespace tilewright::cpu
+} // namespace tilewright::tile

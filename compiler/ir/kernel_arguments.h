@@ -10,7 +10,7 @@
 
 #include <string>
 
-namespace tilewright::cpu {
+namespace tilewright::tile {
 
 struct KernelArgument {
   enum Kind { Tensor, Scalar, Symbol };
@@ -21,7 +21,7 @@ struct KernelArgument {
   /// Its slot: tensors first, then scalars, then symbols, each in the order of the signature.
   unsigned slot;
   /// A tensor's type; null otherwise.
-  tile::BufferType buffer;
+  BufferType buffer;
   /// A tensor's dims, and strides in elements (empty if row-major and dense), over all symbols.
   mlir::AffineMap shape, strides;
   /// The element type of a tensor, or a scalar's type, with signedness.
@@ -33,4 +33,4 @@ struct KernelArgument {
 /// All arguments, in the order of the signature.
 llvm::SmallVector<KernelArgument> kernelArguments(mlir::func::FuncOp kernel);
 
-} // namespace tilewright::cpu
+} // namespace tilewright::tile

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What a caller must know of a kernel, as JSON.
+#pragma once
+
+#include "compiler/ir/kernel_arguments.h"
+
+namespace tilewright::tile {
+
+/// The language's name of an element type ("float16", "uint8"); empty if it has none.
+std::string dtypeName(mlir::Type element);
+
+/// The manifest of docs/kernel-abi.md for the kernel before any pass ran, but for `scratchBytes`,
+/// which planning gave.
+std::string makeManifest(mlir::func::FuncOp kernel, llvm::StringRef target, llvm::StringRef cpu,
+                         int64_t scratchBytes);
+
+} // namespace tilewright::tile
