@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Which earlier statements a statement must wait for.
+///
+/// An instance is a statement together with the phases of the loops around it whose numbers are
+/// taken modulo something (double buffers). A record is an instance in the past, seen from a later
+/// point: `level` is the depth of the outermost of its loops that has gone on since, or `inSame` if
+/// none has.
+#pragma once
+
+#include "compiler/targets/ascend/analysis/bit_set.h"
+#include "compiler/targets/ascend/analysis/program.h"
+
+#include <optional>
+#include <span>
+
+namespace tilewright::ascend::model {
+
+/// The phase of each loop, by node number.
+using Phases = std::vector<unsigned>;
+
+struct Record {
+  const Node* statement = nullptr;
+  unsigned instance = 0;
+  unsigned level = 0;
+};
+
+class Conflicts {
+public:
+  explicit Conflicts(const Program& program);
+
+  unsigned instanceOf(const Node* statement, const Phases& phases) const;
+  /// The record of an instance; `level` may be from 0 to the number of its loops (inSame).
+  unsigned recordOf(unsigned instance, unsigned level) const {
+    return instances[instance].firstRecord + level;
+  }
+  unsigned inSame(unsigned instance) const {
+    return static_cast<unsigned>(instances[instance].loops.size());
+  }
+  size_t numRecords() const {
+    return records.size();
+  }
+  const Record& record(size_t number) const {
+    return records[number];
+  }
+  /// All records of statements in `loop`, by instance.
+  std::span<const unsigned> instancesIn(const Node* loop) const {
+    return instancesByLoop[loop->id];
+  }
+  /// The depth of `loop`: 0 if it is in no other.
+  unsigned depthOf(const Node* loop) const {
+    return depths[loop->id];
+  }
+  int64_t periodOf(const Node* loop) const {
+    return period[loop->id];
+  }
+  /// The records with which an access of `instance` conflicts: overlapping bytes, one of them
+  /// written, and not ordered by the machine itself. Of global memory, or of those on chip.
+  const BitSet& conflictsOf(unsigned instance, bool isGlobal) const;
+  /// The records of what runs on a queue.
+  const BitSet& recordsOn(Queue queue) const {
+    return byQueue[queue.index()];
+  }
+  /// True if the loop's phase is the same in both instances.
+  bool samePhase(unsigned a, unsigned b, const Node* loop) const;
+
+private:
+  struct Instance {
+    const Node* statement = nullptr;
+    std::vector<const Node*> loops;
+    std::vector<unsigned> phases; ///< of `loops`
+    unsigned firstRecord = 0;
+  };
+  void addInstances(const Node& statement);
+  bool conflict(const Instance& earlier, unsigned level, const Instance& later,
+                bool isGlobal) const;
+  bool overlap(const Access& a, const Instance& earlier, unsigned level, const Access& b,
+               const Instance& later) const;
+
+  std::vector<int64_t> period;
+  std::vector<unsigned> depths;
+  std::vector<Instance> instances;
+  std::vector<unsigned> firstInstance; ///< by statement
+  std::vector<Record> records;
+  std::vector<std::vector<unsigned>> instancesByLoop;
+  std::array<BitSet, kQueues> byQueue;
+  mutable std::array<std::vector<std::optional<BitSet>>, 2> tables;
+};
+
+} // namespace tilewright::ascend::model

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Event ids by lifetime.
+#pragma once
+
+#include "compiler/targets/ascend/analysis/insert_flags.h"
+
+namespace tilewright::ascend::model {
+
+/// Gives the flags of `insertions` their ids: two flags between the same two pipes share one if
+/// one's waits stand before the other's sets. Ids that the program uses itself between the two pipes
+/// are left alone. Returns the index of the insertion with the longest life among those that find no
+/// id and could live shorter, or kNone; those that could not are added to `failures`.
+unsigned assignEventIds(Program& program, const std::vector<Insertion>& insertions,
+                        const InsertOptions& options, std::vector<Unorderable>& failures);
+
+} // namespace tilewright::ascend::model

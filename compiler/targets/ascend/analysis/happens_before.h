@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Proves that every two conflicting statements are ordered, on every path and in every iteration,
+/// and that every wait has its set.
+#pragma once
+
+#include "compiler/targets/ascend/analysis/conflicts.h"
+
+#include <optional>
+
+namespace tilewright::ascend::model {
+
+/// Two statements whose order nothing ensures.
+struct Hazard {
+  const Node* earlier = nullptr;
+  const Node* later = nullptr;
+  /// The loop of whose iterations the later one is in a later; null if in the same of all.
+  const Node* carriedBy = nullptr;
+  /// The later statement is a multiple of the loop's period after the earlier one.
+  bool samePhase = false;
+  bool operator==(const Hazard& other) const = default;
+};
+
+enum class FaultKind : uint8_t {
+  SetTwice,     ///< set again before anything waited for it
+  NeverSet,     ///< waits for what nothing has set
+  OnePathOnly,  ///< set (or waited for) on one path to this point, but not on another
+  NotWaitedFor, ///< still set at the end
+  Unbalanced,   ///< a loop's iteration sets more than it waits for, or the other way round
+};
+
+struct Fault {
+  FaultKind kind = FaultKind::NeverSet;
+  const Node* at = nullptr; ///< null: the end of the program
+  unsigned flag = kNone;
+  bool operator==(const Fault& other) const = default;
+};
+
+struct Verdict {
+  std::vector<Hazard> hazards; ///< by the later statement, in text order
+  std::vector<Fault> faults;
+  bool isClean() const {
+    return hazards.empty() && faults.empty();
+  }
+};
+
+/// Nodes with `insertion` == `without` in their syncs count as if they were not there.
+Verdict check(const Program& program, const Conflicts& conflicts, unsigned without = kNone);
+
+} // namespace tilewright::ascend::model

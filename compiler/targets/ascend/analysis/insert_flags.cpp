@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/targets/ascend/analysis/insert_flags.h"
+#include "compiler/targets/ascend/analysis/event_ids.h"
+
+#include <algorithm>
+#include <map>
+
+namespace tilewright::ascend::model {
+namespace {
+
+/// From the outermost block to the node.
+std::vector<Node*> pathTo(const Node* node) {
+  std::vector<Node*> path;
+  for (const Node* each = node; each; each = each->parent)
+    path.push_back(const_cast<Node*>(each));
+  std::reverse(path.begin(), path.end());
+  return path;
+}
+
+/// The nodes of one block that hold the two statements of a hazard: of the innermost block that has
+/// both, or of the body of the loop that carries it.
+std::pair<Node*, Node*> siblings(const Hazard& hazard) {
+  const std::vector<Node*> earlier = pathTo(hazard.earlier), later = pathTo(hazard.later);
+  size_t depth = 0;
+  if (hazard.carriedBy) {
+    while (earlier[depth] != hazard.carriedBy)
+      ++depth;
+    return {earlier[depth + 1], later[depth + 1]};
+  }
+  while (earlier[depth] == later[depth])
+    ++depth;
+  return {earlier[depth], later[depth]};
+}
+
+class Inserter {
+public:
+  Inserter(Program& program, const Conflicts& conflicts, const InsertOptions& options)
+      : program(program), conflicts(conflicts), options(options) {}
+
+  Inserted run() {
+    while (addNext()) {
+    }
+    prune();
+    for (unsigned crowded = shareIds(); crowded != kNone; crowded = shareIds()) {
+      narrow(result.insertions[crowded]);
+      prune();
+    }
+    return std::move(result);
+  }
+
+private:
+  bool isWanted(const Hazard& hazard) const {
+    const bool crosses = hazard.earlier->queue.agent != hazard.later->queue.agent;
+    if (crosses ? !options.betweenAgents : !options.withinAgents)
+      return false;
+    return std::none_of(result.failures.begin(), result.failures.end(),
+                        [&](const Unorderable& failed) { return failed.hazard == hazard; });
+  }
+
+  /// Covers the first hazard in text order; false if none is left.
+  bool addNext() {
+    const Verdict verdict = check(program, conflicts);
+    const Hazard* first = nullptr;
+    for (const Hazard& hazard : verdict.hazards)
+      if (isWanted(hazard) && (!first || isBetter(hazard, *first)))
+        first = &hazard;
+    if (!first)
+      return false;
+    if (result.insertions.size() >= 4 * program.nodes.size())
+      result.failures.push_back({*first, "the analysis doesn't come to an end"});
+    else
+      add(*first, verdict);
+    return true;
+  }
+
+  /// Of the hazards of one statement with one queue, the last earlier statement, in the innermost
+  /// loop: what orders it orders the others too.
+  static bool isBetter(const Hazard& a, const Hazard& b) {
+    if (a.later != b.later)
+      return a.later->id < b.later->id;
+    const auto rank = [](const Hazard& h) {
+      const size_t depth = h.carriedBy ? loopsAround(h.carriedBy).size() : ~size_t{0};
+      return std::tuple(h.earlier->queue.index(), ~depth, ~h.earlier->id);
+    };
+    return rank(a) < rank(b);
+  }
+
+  void add(const Hazard& hazard, const Verdict& verdict) {
+    const Queue from = hazard.earlier->queue, to = hazard.later->queue;
+    Insertion insertion;
+    insertion.number = static_cast<unsigned>(result.insertions.size());
+    insertion.why = hazard;
+    insertion.from = from;
+    insertion.to = to;
+    insertion.isCross = from.agent != to.agent;
+    if (insertion.isCross)
+      insertion.to.pipe = Pipe::S;
+    insertion.isBarrier = from == to;
+    if (!insertion.isBarrier && !insertion.isCross && !hasEvent(from.agent, from.pipe, to.pipe)) {
+      result.failures.push_back(
+          {hazard, "there is no event from " + nameOf(from.pipe) + " to " + nameOf(to.pipe)});
+      return;
+    }
+    const auto [earlier, later] = siblings(hazard);
+    insertion.waitAt = later;
+    if (!insertion.isBarrier) {
+      insertion.setAt = earlier;
+      if (hazard.carriedBy)
+        carry(insertion, verdict);
+      insertion.firstFlag = static_cast<unsigned>(program.flags.size());
+      for (unsigned slot = 0; slot < insertion.slots; ++slot)
+        program.addFlag(insertion.from, insertion.to, kNone, insertion.isCross);
+    }
+    place(insertion);
+    result.insertions.push_back(insertion);
+  }
+
+  /// From one iteration to the next: set once before the loop, waited for once after it.
+  void carry(Insertion& insertion, const Verdict& verdict) {
+    const Hazard& hazard = insertion.why;
+    insertion.carriedBy = const_cast<Node*>(hazard.carriedBy);
+    // A set behind the wait lets this iteration's wait meet the last one's set.
+    if (insertion.setAt->id < insertion.waitAt->id)
+      insertion.setAt = insertion.waitAt;
+    const bool everyPeriod =
+        std::all_of(verdict.hazards.begin(), verdict.hazards.end(), [&](const Hazard& other) {
+          return other.later != hazard.later || other.carriedBy != hazard.carriedBy ||
+                 !(other.earlier->queue == hazard.earlier->queue) || other.samePhase;
+        });
+    if (everyPeriod)
+      insertion.slots = static_cast<unsigned>(conflicts.periodOf(hazard.carriedBy));
+  }
+
+  static bool isWaitLike(const Sync& sync) {
+    return sync.kind != SyncKind::Set;
+  }
+  /// Sets stand behind waits and barriers: then they tell more.
+  static void putWait(std::vector<Sync>& list, const Sync& sync) {
+    list.insert(std::find_if_not(list.begin(), list.end(), isWaitLike), sync);
+  }
+
+  void place(const Insertion& insertion) {
+    Sync sync;
+    sync.insertion = insertion.number;
+    if (insertion.isBarrier) {
+      sync.kind = SyncKind::Barrier;
+      sync.queue = insertion.from;
+      putWait(insertion.waitAt->before, sync);
+      return;
+    }
+    Sync set = sync, wait = sync;
+    set.kind = SyncKind::Set;
+    wait.kind = SyncKind::Wait;
+    set.flag = wait.flag = insertion.firstFlag;
+    if (insertion.carriedBy) {
+      for (unsigned slot = 0; slot < insertion.slots; ++slot) {
+        set.flag = wait.flag = insertion.firstFlag + slot;
+        insertion.carriedBy->before.push_back(set);
+        putWait(insertion.carriedBy->after, wait);
+      }
+      set.flag = wait.flag = insertion.firstFlag;
+      if (insertion.slots > 1) {
+        set.slots = wait.slots = insertion.slots;
+        set.slotLoop = wait.slotLoop = insertion.carriedBy->id;
+      }
+    }
+    if (insertion.setAt) {
+      insertion.setAt->after.push_back(set);
+      putWait(insertion.waitAt->before, wait);
+    } else {
+      putAdjacent(insertion.waitAt->before, set, wait);
+    }
+  }
+
+  /// The set tells what the waits before it have told; both stand before all other sets.
+  static void putAdjacent(std::vector<Sync>& list, const Sync& set, const Sync& wait) {
+    auto at = std::find_if_not(list.begin(), list.end(), isWaitLike);
+    at = list.insert(at, set);
+    list.insert(at + 1, wait);
+  }
+
+  void remove(unsigned number) {
+    const auto isIt = [&](const Sync& sync) { return sync.insertion == number; };
+    for (Node& node : program.nodes) {
+      std::erase_if(node.before, isIt);
+      std::erase_if(node.after, isIt);
+    }
+  }
+
+  bool isCovered(const Verdict& verdict) const {
+    return std::none_of(verdict.hazards.begin(), verdict.hazards.end(),
+                        [&](const Hazard& hazard) { return isWanted(hazard); });
+  }
+
+  /// Takes out, one after the other, what nothing needs.
+  void prune() {
+    for (size_t i = 0; i < result.insertions.size();) {
+      const unsigned number = result.insertions[i].number;
+      if (isCovered(check(program, conflicts, number))) {
+        remove(number);
+        result.insertions.erase(result.insertions.begin() + static_cast<std::ptrdiff_t>(i));
+      } else {
+        ++i;
+      }
+    }
+  }
+
+  /// Gives flags their ids. Returns the index of an insertion that must become shorter, or kNone.
+  unsigned shareIds() {
+    return assignEventIds(program, result.insertions, options, result.failures);
+  }
+
+  /// Set and waited for at one point: takes an id only there.
+  void narrow(Insertion& insertion) {
+    remove(insertion.number);
+    insertion.setAt = nullptr;
+    insertion.carriedBy = nullptr;
+    insertion.slots = 1;
+    place(insertion);
+  }
+
+  Program& program;
+  const Conflicts& conflicts;
+  const InsertOptions& options;
+  Inserted result;
+};
+
+} // namespace
+
+Inserted insertFlags(Program& program, const Conflicts& conflicts, const InsertOptions& options) {
+  return Inserter(program, conflicts, options).run();
+}
+
+} // namespace tilewright::ascend::model

@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random programs: what the analysis says is held against the replay of unrolled programs.
+#include "compiler/targets/ascend/analysis/insert_flags.h"
+#include "compiler/targets/ascend/analysis/replay.h"
+
+#include <cstdlib>
+#include <gtest/gtest.h>
+#include <random>
+
+namespace tilewright::ascend::model {
+namespace {
+
+using testing::Replay;
+
+/// What random programs may hold.
+struct Mix {
+  bool cube = false, vector = true;
+  bool branches = true;
+  bool userFlags = false;
+  /// Offsets that grow with a loop (not only modulo something).
+  bool linear = true;
+};
+
+class RandomProgram {
+public:
+  RandomProgram(unsigned seed, Mix mix) : mix(mix), random(seed) {
+    fill(program.body, nullptr, 0, below(3) + 2);
+    if (mix.userFlags)
+      addUserFlags();
+  }
+  Program program;
+
+private:
+  int64_t below(int64_t end) {
+    return std::uniform_int_distribution<int64_t>(0, end - 1)(random);
+  }
+  bool chance(int percent) {
+    return below(100) < percent;
+  }
+
+  void fill(Block& block, Node* parent, unsigned depth, int64_t count) {
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t kind = below(10);
+      if (depth < 3 && kind < 2 && program.nodes.size() < 14) {
+        Node* loop = program.add(block, parent, NodeKind::Loop);
+        loop->trips = chance(50) ? -1 : below(6);
+        fill(loop->body, loop, depth + 1, below(3) + 1);
+      } else if (mix.branches && depth < 3 && kind < 3) {
+        Node* branch = program.add(block, parent, NodeKind::If);
+        fill(branch->body, branch, depth + 1, below(2) + 1);
+        if (chance(40))
+          fill(branch->otherwise, branch, depth + 1, 1);
+      } else {
+        addStatement(block, parent);
+      }
+    }
+  }
+
+  void addStatement(Block& block, Node* parent) {
+    Node* node = program.add(block, parent, NodeKind::Statement);
+    const bool cube = mix.cube && (!mix.vector || chance(50));
+    constexpr Pipe vectorPipes[] = {Pipe::V, Pipe::V, Pipe::MTE2, Pipe::MTE3, Pipe::S};
+    constexpr Pipe cubePipes[] = {Pipe::M, Pipe::MTE1, Pipe::MTE2, Pipe::FIX};
+    node->queue.agent = cube ? Agent::Cube : Agent::Vector;
+    node->queue.pipe = cube ? cubePipes[below(4)] : vectorPipes[below(5)];
+    const int64_t reads = below(2), writes = reads ? below(2) : 1;
+    for (int64_t i = 0; i < reads; ++i)
+      node->accesses.push_back(access(node, false));
+    for (int64_t i = 0; i < writes; ++i)
+      node->accesses.push_back(access(node, true));
+    if (mix.cube && mix.vector && chance(60)) {
+      Access global = access(node, chance(50));
+      global.memory = 9;
+      global.isGlobal = true;
+      node->accesses.push_back(global);
+    }
+  }
+
+  Access access(const Node* node, bool isWrite) {
+    Access result;
+    result.memory = node->queue.agent == Agent::Cube ? 1 : 0;
+    result.begin = 32 * below(4);
+    result.end = result.begin + 32 * (1 + below(2));
+    result.isWrite = isWrite;
+    if (chance(15)) {
+      result.rows = 2;
+      result.pitch = 64;
+      result.end = result.begin + 32;
+    }
+    for (const Node* loop : loopsAround(node)) {
+      if (chance(25))
+        result.terms.push_back({loop->id, 32 * (1 + below(2)), !mix.linear || chance(60) ? 2 : 0});
+    }
+    return result;
+  }
+
+  void addUserFlags() {
+    // Somewhere, in pairs that may or may not match.
+    std::vector<Node*> statements;
+    for (Node& node : program.nodes)
+      statements.push_back(&node);
+    for (int64_t i = below(5); i > 0; --i) {
+      Node* first = statements[static_cast<size_t>(below(std::ssize(statements)))];
+      Node* second =
+          chance(60) ? first : statements[static_cast<size_t>(below(std::ssize(statements)))];
+      constexpr Pipe pipes[] = {Pipe::V, Pipe::MTE2, Pipe::MTE3, Pipe::S};
+      const Queue from{Agent::Vector, pipes[below(4)]}, to{Agent::Vector, pipes[below(4)]};
+      Sync sync;
+      if (from == to) {
+        sync.kind = chance(80) ? SyncKind::Barrier : SyncKind::BarrierAll;
+        sync.queue = from;
+        if (from.pipe != Pipe::S || sync.kind == SyncKind::BarrierAll)
+          first->before.push_back(sync);
+        continue;
+      }
+      sync.flag = program.addFlag(from, to, static_cast<unsigned>(i));
+      sync.kind = SyncKind::Set;
+      first->before.push_back(sync);
+      sync.kind = SyncKind::Wait;
+      (chance(50) ? second->after : second->before).push_back(sync);
+    }
+  }
+
+  Mix mix;
+  std::mt19937 random;
+};
+
+/// Some runs of the program; stops at the first that `stop` accepts.
+template <typename Stop>
+bool anyRun(const Program& program, unsigned without, unsigned runs, Stop stop) {
+  for (unsigned run = 0; run < runs; ++run) {
+    std::mt19937 random(run);
+    const auto choose = [&](const Node& node) -> int64_t {
+      const int64_t end = node.kind == NodeKind::If ? 2 : run % 2 ? 5 : 3;
+      return std::uniform_int_distribution<int64_t>(0, end - 1)(random);
+    };
+    if (stop(Replay(program, choose, without)))
+      return true;
+  }
+  return false;
+}
+
+unsigned cases() {
+  const char* wanted = std::getenv("TILEWRIGHT_SYNC_CASES"); // a million takes an hour
+  return wanted ? static_cast<unsigned>(std::atoi(wanted)) : 400;
+}
+
+constexpr unsigned kRuns = 24;
+
+struct Counts {
+  unsigned insertions = 0, unneeded = 0;
+};
+
+/// Counts the insertions that no run needs.
+void insertAndTry(unsigned seed, Mix mix, InsertOptions options, Counts& counts) {
+  RandomProgram made(seed, mix);
+  Program& program = made.program;
+  const Conflicts conflicts(program);
+  const Inserted inserted = insertFlags(program, conflicts, options);
+  ASSERT_TRUE(inserted.failures.empty()) << print(program) << inserted.failures[0].reason;
+  const Verdict verdict = check(program, conflicts);
+  ASSERT_TRUE(verdict.isClean()) << seed << "\n" << print(program);
+  ASSERT_FALSE(anyRun(program, kNone, kRuns, [](const Replay& run) { return !run.isClean(); }))
+      << seed << "\n"
+      << print(program);
+  for (const Insertion& each : inserted.insertions) {
+    const bool isNeeded =
+        anyRun(program, each.number, 40 * kRuns, [](const Replay& run) { return !run.isClean(); });
+    ++counts.insertions;
+    counts.unneeded += !isNeeded;
+  }
+}
+
+/// The analysis takes all iterations as one, and all paths to a point. So where an offset moves away
+/// from what stood before the loop, or where each branch orders something by other means, an
+/// insertion may be for nothing: less than one in two hundred, and else less than one in a thousand.
+void insertIntoAll(Mix mix, InsertOptions options) {
+  for (const unsigned variant : {0, 1, 2}) {
+    Counts counts;
+    mix.linear = variant == 1;
+    mix.branches = variant == 2;
+    for (unsigned seed = 0; seed < cases(); ++seed) {
+      insertAndTry(seed, mix, options, counts);
+      if (::testing::Test::HasFatalFailure())
+        return;
+    }
+    EXPECT_GT(counts.insertions, cases());
+    EXPECT_LE((variant == 0 ? 1000 : 200) * counts.unneeded, counts.insertions)
+        << counts.unneeded << " are not needed";
+  }
+}
+
+TEST(InsertFlags, RandomVectorPrograms) {
+  insertIntoAll({}, {});
+}
+
+TEST(InsertFlags, RandomCubePrograms) {
+  insertIntoAll({.cube = true, .vector = false}, {});
+}
+
+TEST(InsertFlags, RandomMixedPrograms) {
+  InsertOptions options;
+  options.betweenAgents = true;
+  insertIntoAll({.cube = true}, options);
+}
+
+/// What the analysis finds clean is clean in every run; what no run finds is found by it only where
+/// paths meet.
+TEST(Check, AgreesWithTheReplay) {
+  unsigned clean = 0, refused = 0;
+  for (unsigned seed = 0; seed < 10 * cases(); ++seed) {
+    RandomProgram made(seed, {.branches = seed % 2 == 0, .userFlags = true});
+    const Conflicts conflicts(made.program);
+    const bool isClean = check(made.program, conflicts).isClean();
+    const bool isRefuted =
+        anyRun(made.program, kNone, kRuns, [](const Replay& run) { return !run.isClean(); });
+    ASSERT_FALSE(isClean && isRefuted) << seed << "\n" << print(made.program);
+    clean += isClean;
+    refused += !isClean && !isRefuted;
+  }
+  EXPECT_GT(clean, cases() / 4);
+  EXPECT_LE(refused, cases() / 100);
+}
+
+/// Statements by hand.
+struct ByHand {
+  Program program;
+  Node* statement(Node* parent, Pipe pipe, std::vector<Access> accesses,
+                  Agent agent = Agent::Vector) {
+    Node* node = program.add(parent ? parent->body : program.body, parent, NodeKind::Statement);
+    node->queue = {agent, pipe};
+    node->accesses = std::move(accesses);
+    return node;
+  }
+  Node* loop(Node* parent, int64_t trips = -1) {
+    Node* node = program.add(parent ? parent->body : program.body, parent, NodeKind::Loop);
+    node->trips = trips;
+    return node;
+  }
+  static Access read(int64_t begin, int64_t end, std::vector<Term> terms = {}) {
+    Access access;
+    access.begin = begin;
+    access.end = end;
+    access.terms = std::move(terms);
+    return access;
+  }
+  static Access write(int64_t begin, int64_t end, std::vector<Term> terms = {}) {
+    Access access = read(begin, end, std::move(terms));
+    access.isWrite = true;
+    return access;
+  }
+  std::string insert(InsertOptions options = {}) {
+    const Conflicts conflicts(program);
+    const Inserted inserted = insertFlags(program, conflicts, options);
+    EXPECT_TRUE(inserted.failures.empty());
+    EXPECT_TRUE(check(program, conflicts).isClean());
+    return print(program);
+  }
+};
+
+TEST(InsertFlags, LoadComputeStore) {
+  ByHand hand;
+  Node* loop = hand.loop(nullptr);
+  hand.statement(loop, Pipe::MTE2, {ByHand::write(0, 64)});
+  hand.statement(loop, Pipe::V, {ByHand::read(0, 64), ByHand::write(64, 128)});
+  hand.statement(loop, Pipe::V, {ByHand::read(64, 128), ByHand::write(64, 128)});
+  hand.statement(loop, Pipe::MTE3, {ByHand::read(64, 128)});
+  EXPECT_EQ(hand.insert(), R"(+ set vector.V to vector.MTE2 0
++ set vector.MTE3 to vector.V 0
+0: loop -1
+  + wait vector.V to vector.MTE2 0
+  1: vector.MTE2 write 0[0, 64)
+  + set vector.MTE2 to vector.V 0
+  + wait vector.MTE2 to vector.V 0
+  + wait vector.MTE3 to vector.V 0
+  2: vector.V read 0[0, 64) write 0[64, 128)
+  + set vector.V to vector.MTE2 0
+  + barrier vector.V
+  3: vector.V read 0[64, 128) write 0[64, 128)
+  + set vector.V to vector.MTE3 0
+  + wait vector.V to vector.MTE3 0
+  4: vector.MTE3 read 0[64, 128)
+  + set vector.MTE3 to vector.V 0
++ wait vector.V to vector.MTE2 0
++ wait vector.MTE3 to vector.V 0
+)");
+}
+
+/// Each buffer of a pair has its event, set before the loop and waited for behind it.
+TEST(InsertFlags, TwoBuffers) {
+  ByHand hand;
+  Node* loop = hand.loop(nullptr);
+  hand.statement(loop, Pipe::MTE2, {ByHand::write(0, 64, {{0, 64, 2}})});
+  hand.statement(loop, Pipe::V, {ByHand::read(0, 64, {{0, 64, 2}})});
+  EXPECT_EQ(hand.insert(), R"(+ set vector.V to vector.MTE2 0
++ set vector.V to vector.MTE2 1
+0: loop -1
+  + wait vector.V to vector.MTE2 0 + 0 % 2
+  1: vector.MTE2 write 0[0, 64) + 64 * loop0 % 2
+  + set vector.MTE2 to vector.V 0
+  + wait vector.MTE2 to vector.V 0
+  2: vector.V read 0[0, 64) + 64 * loop0 % 2
+  + set vector.V to vector.MTE2 0 + 0 % 2
++ wait vector.V to vector.MTE2 0
++ wait vector.V to vector.MTE2 1
+)");
+}
+
+/// More than six events between two pipes at once: some are narrowed until six are enough.
+TEST(InsertFlags, FewEventIds) {
+  ByHand hand;
+  for (int64_t i = 0; i < 9; ++i)
+    hand.statement(nullptr, Pipe::MTE2, {ByHand::write(64 * i, 64 * i + 64)});
+  for (int64_t i = 0; i < 9; ++i)
+    hand.statement(nullptr, Pipe::V, {ByHand::read(64 * i, 64 * i + 64)});
+  hand.insert();
+  unsigned most = 0;
+  for (const Flag& flag : hand.program.flags)
+    most = std::max(most, flag.id == kNone ? 0 : flag.id);
+  EXPECT_EQ(most, 5U);
+}
+
+/// Ids that the program itself uses between two pipes are left alone.
+TEST(InsertFlags, UsersIds) {
+  ByHand hand;
+  hand.statement(nullptr, Pipe::MTE2, {ByHand::write(0, 64)});
+  Sync sync;
+  sync.flag = hand.program.addFlag({Agent::Vector, Pipe::MTE2}, {Agent::Vector, Pipe::V}, 0);
+  for (const SyncKind kind : {SyncKind::Set, SyncKind::Wait}) {
+    sync.kind = kind;
+    hand.program.add(hand.program.body, nullptr, NodeKind::Sync)->sync = sync;
+  }
+  hand.statement(nullptr, Pipe::MTE2, {ByHand::write(64, 128)});
+  hand.statement(nullptr, Pipe::V, {ByHand::read(0, 128)});
+  EXPECT_NE(hand.insert().find("+ set vector.MTE2 to vector.V 1"), std::string::npos);
+}
+
+TEST(Check, NamesTheFaults) {
+  ByHand hand;
+  Node* loop = hand.loop(nullptr);
+  hand.statement(loop, Pipe::V, {});
+  Sync sync;
+  sync.flag = hand.program.addFlag({Agent::Vector, Pipe::MTE2}, {Agent::Vector, Pipe::V}, 0);
+  const auto faultWith = [&](std::vector<SyncKind> kinds) {
+    loop->body[0]->before.clear();
+    for (const SyncKind kind : kinds) {
+      sync.kind = kind;
+      loop->body[0]->before.push_back(sync);
+    }
+    const Verdict verdict = check(hand.program, Conflicts(hand.program));
+    return verdict.faults.empty() ? -1 : static_cast<int>(verdict.faults[0].kind);
+  };
+  EXPECT_EQ(faultWith({SyncKind::Set, SyncKind::Wait}), -1);
+  EXPECT_EQ(faultWith({SyncKind::Wait}), static_cast<int>(FaultKind::NeverSet));
+  EXPECT_EQ(faultWith({SyncKind::Set, SyncKind::Set, SyncKind::Wait, SyncKind::Wait}),
+            static_cast<int>(FaultKind::SetTwice));
+  EXPECT_EQ(faultWith({SyncKind::Set}), static_cast<int>(FaultKind::Unbalanced));
+}
+
+} // namespace
+} // namespace tilewright::ascend::model

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/targets/ascend/analysis/program.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace tilewright::ascend::model {
+
+std::string nameOf(Pipe pipe) {
+  constexpr std::array<const char*, kPipes> names = {"S", "V", "M", "MTE1", "MTE2", "MTE3", "FIX"};
+  return names[static_cast<size_t>(pipe)];
+}
+
+std::string nameOf(Queue queue) {
+  return (queue.agent == Agent::Cube ? "cube." : "vector.") + nameOf(queue.pipe);
+}
+
+bool hasEvent(Agent agent, Pipe from, Pipe to) {
+  const auto isPair = [&](Pipe a, Pipe b) {
+    return (from == a && to == b) || (from == b && to == a);
+  };
+  if (isPair(Pipe::MTE2, Pipe::MTE3) || isPair(Pipe::S, Pipe::MTE2) || isPair(Pipe::S, Pipe::MTE3))
+    return true;
+  if (agent == Agent::Vector)
+    return isPair(Pipe::MTE2, Pipe::V) || isPair(Pipe::MTE3, Pipe::V) || isPair(Pipe::V, Pipe::S);
+  if (from == to || from == Pipe::V || to == Pipe::V || from == Pipe::S)
+    return false;
+  if (to == Pipe::S)
+    return from == Pipe::FIX || from == Pipe::M;
+  return !isPair(Pipe::M, Pipe::MTE3);
+}
+
+Node* Program::add(Block& block, Node* parent, NodeKind kind) {
+  Node& node = nodes.emplace_back();
+  node.kind = kind;
+  node.id = static_cast<unsigned>(nodes.size() - 1);
+  node.parent = parent;
+  block.push_back(&node);
+  return &node;
+}
+
+unsigned Program::addFlag(Queue from, Queue to, unsigned id, bool isCross) {
+  flags.push_back({from, to, id, isCross});
+  return static_cast<unsigned>(flags.size() - 1);
+}
+
+std::vector<const Node*> loopsAround(const Node* node) {
+  std::vector<const Node*> loops;
+  for (const Node* outer = node->parent; outer; outer = outer->parent)
+    if (outer->kind == NodeKind::Loop)
+      loops.push_back(outer);
+  std::reverse(loops.begin(), loops.end());
+  return loops;
+}
+
+std::vector<int64_t> periods(const Program& program) {
+  constexpr int64_t longest = 8;
+  std::vector<int64_t> period(program.nodes.size(), 1);
+  const auto note = [&](unsigned loop, int64_t modulus) {
+    if (loop < period.size() && modulus > 1)
+      period[loop] = std::lcm(period[loop], modulus);
+  };
+  for (const Node& node : program.nodes) {
+    for (const Access& access : node.accesses)
+      for (const Term& term : access.terms)
+        note(term.loop, term.modulus);
+    if (node.kind == NodeKind::Sync)
+      note(node.sync.slotLoop, node.sync.slots);
+  }
+  for (int64_t& each : period)
+    each = each > longest ? 1 : each;
+  return period;
+}
+
+namespace {
+
+std::string text(const Program& program, const Sync& sync) {
+  if (sync.kind == SyncKind::BarrierAll || sync.kind == SyncKind::SyncAll)
+    return sync.kind == SyncKind::SyncAll ? "sync_all" : "barrier_all " + nameOf(sync.queue);
+  if (sync.kind == SyncKind::Barrier)
+    return "barrier " + nameOf(sync.queue);
+  const Flag& flag = program.flags[sync.flag];
+  std::string result = (sync.kind == SyncKind::Set ? "set " : "wait ") + nameOf(flag.from) +
+                       " to " + nameOf(flag.to) + " " + std::to_string(flag.id);
+  if (sync.slots > 1)
+    result += " + " + std::to_string(sync.slotLoop) + " % " + std::to_string(sync.slots);
+  return result;
+}
+
+std::string text(const Access& access) {
+  std::string result = access.isWrite ? " write " : " read ";
+  result += std::to_string(access.memory) + "[" + std::to_string(access.begin) + ", " +
+            std::to_string(access.end) + ")";
+  if (access.rows > 1)
+    result += " * " + std::to_string(access.rows) + " by " + std::to_string(access.pitch);
+  for (const Term& term : access.terms) {
+    result += " + " + std::to_string(term.bytes) + " * loop" + std::to_string(term.loop);
+    if (term.modulus)
+      result += " % " + std::to_string(term.modulus);
+  }
+  return result;
+}
+
+void append(const Program& program, const Block& block, unsigned depth, std::string& out) {
+  const std::string indent(2 * depth, ' ');
+  for (const Node* node : block) {
+    for (const Sync& sync : node->before)
+      out += indent + "+ " + text(program, sync) + "\n";
+    out += indent + std::to_string(node->id) + ": ";
+    switch (node->kind) {
+    case NodeKind::Statement:
+      out += nameOf(node->queue);
+      for (const Access& access : node->accesses)
+        out += text(access);
+      break;
+    case NodeKind::Sync:
+      out += text(program, node->sync);
+      break;
+    case NodeKind::Loop:
+      out += "loop " + std::to_string(node->trips);
+      break;
+    case NodeKind::If:
+      out += "if";
+      break;
+    }
+    out += "\n";
+    append(program, node->body, depth + 1, out);
+    if (!node->otherwise.empty())
+      out += indent + "else\n";
+    append(program, node->otherwise, depth + 1, out);
+    for (const Sync& sync : node->after)
+      out += indent + "+ " + text(program, sync) + "\n";
+  }
+}
+
+} // namespace
+
+std::string print(const Program& program) {
+  std::string out;
+  append(program, program.body, 0, out);
+  return out;
+}
+
+} // namespace tilewright::ascend::model

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What the analyses know of a kernel: statements on queues with the bytes that they touch, in
+/// loops and branches, and what synchronises them. No MLIR here, so that they can be tested alone.
+///
+/// All agents of an AI core are in one program. The text order is that of one sequential program;
+/// each agent runs its own statements of it. The two vector cores count as one agent.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+namespace tilewright::ascend::model {
+
+/// In the order of the dialect and of the host.
+enum class Pipe : uint8_t { S, V, M, MTE1, MTE2, MTE3, FIX };
+enum class Agent : uint8_t { Cube, Vector };
+constexpr unsigned kPipes = 7;
+constexpr unsigned kQueues = 2 * kPipes;
+
+/// A pipe of an agent: works in order, but an instruction may start before the last one is done.
+struct Queue {
+  Agent agent = Agent::Vector;
+  Pipe pipe = Pipe::S;
+
+  unsigned index() const {
+    return static_cast<unsigned>(agent) * kPipes + static_cast<unsigned>(pipe);
+  }
+  static Queue at(unsigned index) {
+    return {static_cast<Agent>(index / kPipes), static_cast<Pipe>(index % kPipes)};
+  }
+  bool operator==(const Queue& other) const = default;
+};
+
+std::string nameOf(Pipe pipe);
+std::string nameOf(Queue queue);
+
+/// True if arch 2201 has the event between two pipes of one agent.
+bool hasEvent(Agent agent, Pipe from, Pipe to);
+
+/// Adds to an offset: `bytes` times the number of the iteration of `loop` (from 0), or times that
+/// number modulo `modulus`. A `loop` that is no node's number is a value that never changes.
+struct Term {
+  unsigned loop = 0;
+  int64_t bytes = 0;
+  int64_t modulus = 0;
+};
+
+/// Bytes that a statement may touch: `rows` runs of `end - begin` bytes, `pitch` bytes apart.
+struct Access {
+  unsigned memory = 0; ///< accesses to different memories never meet
+  int64_t begin = 0, end = 0;
+  bool isWrite = false;
+  bool isAtomic = false; ///< a write that commutes with other atomic ones
+  bool isGlobal = false;
+  int64_t rows = 1, pitch = 0;
+  std::vector<Term> terms;
+};
+
+/// An event id between two pipes, or a cross-core flag (then `to` is the scalar queue).
+struct Flag {
+  Queue from, to;
+  unsigned id = 0;
+  bool isCross = false;
+};
+
+enum class SyncKind : uint8_t { Set, Wait, Barrier, BarrierAll, SyncAll };
+
+constexpr unsigned kNone = ~0u;
+
+struct Sync {
+  SyncKind kind = SyncKind::BarrierAll;
+  Queue queue; ///< on which it is queued; for BarrierAll only its agent counts
+  /// Set and Wait: index in Program::flags; with `slots` > 1, of the flag that is used in the first
+  /// iteration of `slotLoop`; the next ones follow in turn.
+  unsigned flag = kNone;
+  unsigned slots = 1;
+  unsigned slotLoop = kNone;
+  unsigned insertion = kNone; ///< what the compiler inserted: its number
+};
+
+enum class NodeKind : uint8_t { Statement, Sync, Loop, If };
+
+struct Node;
+using Block = std::vector<Node*>;
+
+struct Node {
+  NodeKind kind = NodeKind::Statement;
+  unsigned id = 0; ///< index in Program::nodes, in text order
+  Node* parent = nullptr;
+  // Statement
+  Queue queue;
+  std::vector<Access> accesses;
+  // Sync
+  Sync sync;
+  // Loop; `trips` is -1 if not known
+  int64_t trips = -1;
+  // Loop: body. If: both branches.
+  Block body, otherwise;
+  /// What the compiler inserts around this node.
+  std::vector<Sync> before, after;
+  /// What the node stands for; for whoever makes the program.
+  void* tag = nullptr;
+};
+
+struct Program {
+  Block body;
+  std::deque<Node> nodes;
+  std::vector<Flag> flags;
+
+  Node* add(Block& block, Node* parent, NodeKind kind);
+  unsigned addFlag(Queue from, Queue to, unsigned id, bool isCross = false);
+};
+
+/// The loops around a node, the outermost first.
+std::vector<const Node*> loopsAround(const Node* node);
+/// The product of what loop numbers are taken modulo in `program`, for each loop: by node number, 1
+/// for all others; at most 8, more counts as 1.
+std::vector<int64_t> periods(const Program& program);
+/// For debugging and tests.
+std::string print(const Program& program);
+
+} // namespace tilewright::ascend::model

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The oracle of the tests: runs a program with given trip counts and branches, with vector clocks,
+/// and compares every pair of accesses. Shares nothing with the analysis but the program.
+#pragma once
+
+#include "compiler/targets/ascend/analysis/program.h"
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <set>
+
+namespace tilewright::ascend::model::testing {
+
+/// Decides trip counts (of loops whose count is not known) and branches.
+using Choose = std::function<int64_t(const Node&)>;
+
+class Replay {
+public:
+  Replay(const Program& program, Choose choose, unsigned without = kNone)
+      : program(program), choose(std::move(choose)), without(without) {
+    flatten(program.body);
+    execute();
+  }
+
+  /// Pairs of node numbers, earlier and later in the text's order, that nothing orders.
+  std::set<std::pair<unsigned, unsigned>> hazards;
+  bool hasFlagFault = false;
+  bool isDeadlocked = false;
+  bool isClean() const {
+    return hazards.empty() && !hasFlagFault && !isDeadlocked;
+  }
+
+private:
+  using Clock = std::array<int, kQueues>;
+  struct Bytes {
+    const Access* access = nullptr;
+    std::vector<std::pair<int64_t, int64_t>> runs;
+  };
+  /// A statement or sync of one iteration.
+  struct Event {
+    const Node* node = nullptr;
+    const Sync* sync = nullptr;
+    unsigned flag = kNone;
+    std::vector<Bytes> bytes;
+    int epoch = 0;
+    Clock local{}, remote{}; ///< what it knew when it started
+    bool done = false;
+  };
+
+  void flatten(const Block& block) {
+    for (const Node* node : block) {
+      flatten(node->before, node);
+      if (node->kind == NodeKind::Statement)
+        events.push_back(statement(node));
+      else if (node->kind == NodeKind::Sync)
+        addSync(node->sync, node);
+      else if (node->kind == NodeKind::If)
+        flatten(choose(*node) ? node->body : node->otherwise);
+      else
+        flattenLoop(node);
+      flatten(node->after, node);
+    }
+  }
+  void flatten(const std::vector<Sync>& syncs, const Node* node) {
+    for (const Sync& sync : syncs)
+      if (without == kNone || sync.insertion != without)
+        addSync(sync, node);
+  }
+  void flattenLoop(const Node* node) {
+    const int64_t trips = node->trips >= 0 ? node->trips : choose(*node);
+    for (int64_t i = 0; i < trips; ++i) {
+      iteration[node->id] = i;
+      flatten(node->body);
+    }
+  }
+  void addSync(const Sync& sync, const Node* node) {
+    Event event;
+    event.node = node;
+    event.sync = &sync;
+    event.flag = sync.flag;
+    if (sync.slots > 1)
+      event.flag += static_cast<unsigned>(iteration[sync.slotLoop] % sync.slots);
+    events.push_back(event);
+  }
+  Event statement(const Node* node) {
+    Event event;
+    event.node = node;
+    for (const Access& access : node->accesses) {
+      int64_t offset = access.begin;
+      for (const Term& term : access.terms) {
+        const int64_t i = iteration[term.loop];
+        offset += term.bytes * (term.modulus ? i % term.modulus : i);
+      }
+      Bytes bytes{&access, {}};
+      for (int64_t row = 0; row < access.rows; ++row)
+        bytes.runs.emplace_back(offset + row * access.pitch,
+                                offset + row * access.pitch + access.end - access.begin);
+      event.bytes.push_back(bytes);
+    }
+    return event;
+  }
+
+  static Queue queueOf(const Program& program, const Event& event) {
+    if (!event.sync)
+      return event.node->queue;
+    if (event.sync->kind == SyncKind::Set)
+      return program.flags[event.flag].from;
+    if (event.sync->kind == SyncKind::Wait)
+      return program.flags[event.flag].to;
+    return event.sync->queue;
+  }
+
+  void execute() {
+    // Each agent issues in order; the other goes on where one waits for a cross-core flag.
+    std::array<size_t, 2> next{0, 0};
+    bool isStuck = false;
+    while (!isStuck) {
+      isStuck = true;
+      for (unsigned agent = 0; agent < 2; ++agent)
+        while (next[agent] < events.size() && step(events[next[agent]], agent)) {
+          ++next[agent];
+          isStuck = false;
+        }
+    }
+    isDeadlocked = next[0] < events.size() || next[1] < events.size();
+    for (const auto& [flag, tokens] : outstanding)
+      hasFlagFault = hasFlagFault || !tokens.empty();
+    compare();
+  }
+
+  /// False if it must wait.
+  bool step(Event& event, unsigned agent) {
+    if (event.sync && event.sync->kind == SyncKind::SyncAll) {
+      if (agent == 0)
+        return event.done;
+      syncAll(event);
+      return true;
+    }
+    if (static_cast<unsigned>(queueOf(program, event).agent) != agent)
+      return true;
+    const Queue queue = queueOf(program, event);
+    Clock& clock = clocks[queue.index()];
+    joinInto(clock, clocks[Queue{queue.agent, Pipe::S}.index()]);
+    if (!event.sync) {
+      event.epoch = ++epochs[queue.index()];
+      event.local = clock;
+      event.remote = remotes[agent];
+      event.done = true;
+      return true;
+    }
+    switch (event.sync->kind) {
+    case SyncKind::Barrier:
+      clock[queue.index()] = epochs[queue.index()];
+      return true;
+    case SyncKind::BarrierAll:
+      drain(agent);
+      return true;
+    case SyncKind::Set:
+      return set(event, queue, agent);
+    default:
+      return wait(event, queue, agent);
+    }
+  }
+
+  bool set(const Event& event, Queue queue, unsigned agent) {
+    Clock told = clocks[queue.index()];
+    told[queue.index()] = epochs[queue.index()];
+    const Flag& flag = program.flags[event.flag];
+    if (flag.isCross)
+      joinInto(told, remotes[agent]);
+    auto& tokens = outstanding[event.flag];
+    hasFlagFault = hasFlagFault || (!tokens.empty() && !flag.isCross) || tokens.size() >= 15;
+    tokens.push_back(told);
+    return true;
+  }
+  bool wait(const Event& event, Queue queue, unsigned agent) {
+    auto& tokens = outstanding[event.flag];
+    const bool isCross = program.flags[event.flag].isCross;
+    if (tokens.empty()) {
+      hasFlagFault = hasFlagFault || !isCross;
+      return !isCross;
+    }
+    joinInto(isCross ? remotes[agent] : clocks[queue.index()], tokens.front());
+    tokens.pop_front();
+    return true;
+  }
+  void syncAll(Event& event) {
+    // Reached by the vector agent; the cube agent passes when it is done. Both must have arrived:
+    // the tests place it where they have.
+    drain(0);
+    drain(1);
+    for (unsigned agent = 0; agent < 2; ++agent)
+      for (unsigned q = 0; q < kQueues; ++q)
+        remotes[agent][q] = epochs[q];
+    event.done = true;
+  }
+  void drain(unsigned agent) {
+    Clock all{};
+    for (unsigned p = 0; p < kPipes; ++p) {
+      joinInto(all, clocks[agent * kPipes + p]);
+      all[agent * kPipes + p] = epochs[agent * kPipes + p];
+    }
+    for (unsigned p = 0; p < kPipes; ++p)
+      joinInto(clocks[agent * kPipes + p], all);
+  }
+  static void joinInto(Clock& clock, const Clock& other) {
+    for (unsigned q = 0; q < kQueues; ++q)
+      clock[q] = std::max(clock[q], other[q]);
+  }
+
+  void compare() {
+    for (size_t later = 0; later < events.size(); ++later)
+      for (size_t earlier = 0; earlier < later; ++earlier)
+        if (events[later].done && events[earlier].done && !events[later].sync &&
+            !events[earlier].sync)
+          compare(events[earlier], events[later]);
+  }
+  void compare(const Event& earlier, const Event& later) {
+    const unsigned q = earlier.node->queue.index();
+    for (const Bytes& a : earlier.bytes)
+      for (const Bytes& b : later.bytes) {
+        if (a.access->memory != b.access->memory || (a.access->isAtomic && b.access->isAtomic))
+          continue;
+        if (!(a.access->isWrite || b.access->isWrite) || isInOrder(earlier, a, later, b))
+          continue;
+        const bool known = later.local[q] >= earlier.epoch ||
+                           (a.access->isGlobal && later.remote[q] >= earlier.epoch);
+        if (!known && meet(a, b))
+          hazards.emplace(earlier.node->id, later.node->id);
+      }
+  }
+  static bool isInOrder(const Event& earlier, const Bytes& a, const Event& later, const Bytes& b) {
+    const Queue x = earlier.node->queue, y = later.node->queue;
+    if (x.agent != y.agent)
+      return false;
+    if (x.pipe == Pipe::S && !a.access->isWrite && !a.access->isGlobal)
+      return true;
+    if (!(x == y))
+      return false;
+    return !a.access->isWrite || x.pipe == Pipe::S || x.pipe == Pipe::M ||
+           (x.pipe == Pipe::FIX && a.access->isGlobal && b.access->isGlobal);
+  }
+  static bool meet(const Bytes& a, const Bytes& b) {
+    for (const auto& [begin, end] : a.runs)
+      for (const auto& [otherBegin, otherEnd] : b.runs)
+        if (begin < otherEnd && otherBegin < end)
+          return true;
+    return false;
+  }
+
+  const Program& program;
+  Choose choose;
+  unsigned without;
+  std::map<unsigned, int64_t> iteration;
+  std::deque<Event> events;
+  std::array<Clock, kQueues> clocks{};
+  std::array<Clock, 2> remotes{};
+  std::array<int, kQueues> epochs{};
+  std::map<unsigned, std::deque<Clock>> outstanding;
+};
+
+} // namespace tilewright::ascend::model::testing
