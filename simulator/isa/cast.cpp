@@ -55,12 +55,14 @@ template <class I, class = std::enable_if_t<std::is_integral_v<I>>> double value
 
 struct HalfFormat {
   using Type = Half;
+  static constexpr double beyond = 0x1p16;
   static Half nearest(float x) {
     return toHalf(x);
   }
 };
 struct BfloatFormat {
   using Type = Bfloat16;
+  static constexpr double beyond = 0x1p128;
   static Bfloat16 nearest(float x) {
     return toBfloat16(x);
   }
@@ -97,7 +99,12 @@ template <class Format> typename Format::Type roundTo(float x, RoundMode mode) {
   case RoundMode::Odd:
     return low.bits & 1 ? low : high;
   default: { // Round: ties go away from zero
-    double below = double{x} - toFloat(low), above = double{toFloat(high)} - x;
+    // Beyond the largest value lies the next power of two, which then becomes infinity.
+    auto numeric = [](T t) {
+      float v = toFloat(t);
+      return std::isinf(v) ? std::copysign(Format::beyond, double{v}) : double{v};
+    };
+    double below = double{x} - numeric(low), above = numeric(high) - x;
     if (below == above)
       return x > 0 ? high : low;
     return below < above ? low : high;
@@ -256,13 +263,33 @@ RunFunction fromFloat(DType to, RoundMode mode) {
   }
 }
 
+/// Documented modes. CAST_NONE is for casts that lose nothing, for halves to and from a few types,
+/// and for what only saturates; a lossy cast names its rounding.
+bool hasMode(DType from, DType to, RoundMode mode) {
+  bool toByte = to == DType::I8 || to == DType::U8 || to == DType::I4;
+  bool floats = from == DType::F16 || from == DType::F32 || from == DType::BF16;
+  switch (mode) {
+  case RoundMode::Odd:
+    return from == DType::F32 && to == DType::F16;
+  case RoundMode::None:
+    if (floats)
+      return (from == DType::F16 && toByte) || (from == DType::F32 && to == DType::F16) ||
+             (to == DType::F32 && from != DType::F32);
+    return from != DType::I64 || to == DType::I32;
+  default: // the five that round
+    if (floats)
+      return to != DType::F32 || from == DType::F32;
+    return (from == DType::I16 && to == DType::F16) ||
+           (to == DType::F32 && (from == DType::I32 || from == DType::I64));
+  }
+}
+
 } // namespace
 
 RunFunction castRun(const VectorInstr& instr) {
   auto mode = static_cast<RoundMode>(instr.mode);
   DType to = instr.dst.type, from = instr.src0.type;
-  bool odd = mode == RoundMode::Odd && !(from == DType::F32 && to == DType::F16);
-  if (odd)
+  if (!hasMode(from, to, mode))
     return nullptr;
   switch (from) {
   case DType::F16:

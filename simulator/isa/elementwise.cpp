@@ -73,6 +73,10 @@ template <class T> using Wide = std::conditional_t<sizeof(T) == 8, uint64_t, uin
       return static_cast<T>(expression);                                                           \
     }                                                                                              \
   };
+/// NaN stays.
+template <class T> T rectified(T x) {
+  return x > T{} || x != x ? x : T{};
+}
 TW_WRAP_OP(AddOp, false, true, a + b)
 TW_WRAP_OP(SubOp, false, true, a - b)
 TW_WRAP_OP(MulOp, false, true, a* b)
@@ -94,12 +98,12 @@ TW_OP(MaxOp, false, true, a != a ? a : b != b ? b : (a > b ? a : b))
 TW_OP(MinOp, false, true, a != a ? a : b != b ? b : (a < b ? a : b))
 TW_OP(MaxsOp, false, false, a != a ? a : (a > s ? a : s))
 TW_OP(MinsOp, false, false, a != a ? a : (a < s ? a : s))
-TW_OP(AddReluOp, false, true, (a + b > T{} ? static_cast<T>(a + b) : T{}))
-TW_OP(SubReluOp, false, true, (a - b > T{} ? static_cast<T>(a - b) : T{}))
-TW_OP(FusedMulAddReluOp, true, true, (a * d + b > T{} ? static_cast<T>(a * d + b) : T{}))
+TW_OP(AddReluOp, false, true, rectified(static_cast<T>(a + b)))
+TW_OP(SubReluOp, false, true, rectified(static_cast<T>(a - b)))
+TW_OP(FusedMulAddReluOp, true, true, rectified(static_cast<T>(a* d + b)))
 TW_OP(LeakyReluOp, false, false, a >= T{} ? a : static_cast<T>(a * s))
-TW_OP(ReluOp, false, false, a > T{} || a != a ? a : T{})
-TW_OP(AbsOp, false, false, a < T{} ? static_cast<T>(T{} - a) : a)
+TW_OP(ReluOp, false, false, rectified(a))
+TW_OP(AbsOp, false, false, std::fabs(a))
 TW_OP(ExpOp, false, false, std::exp(a))
 TW_OP(LnOp, false, false, std::log(a))
 TW_OP(SqrtOp, false, false, std::sqrt(a))
@@ -167,13 +171,16 @@ float asFloat(float x) {
 float asFloat(Half x) {
   return toFloat(x);
 }
+float asFloat(int16_t x) {
+  return x;
+}
 void narrow(float x, Half& out) {
   out = toHalf(x);
 }
 template <class I> void narrow(float x, I& out) {
   float rounded = std::nearbyint(x);
   constexpr float low = std::is_signed_v<I> ? -128.0f : 0.0f, high = low + 255.0f;
-  out = static_cast<I>(rounded < low ? low : rounded > high ? high : rounded);
+  out = static_cast<I>(x != x ? 0.0f : rounded < low ? low : rounded > high ? high : rounded);
 }
 /// An operation of two sources whose result is narrower.
 template <class To, class From, class F>
@@ -185,6 +192,8 @@ void narrowRun(void* d, const void* a, const void* b, size_t n, Scalar) {
     narrow(F::of(0.0f, asFloat(x[i]), asFloat(y[i]), 0.0f), out[i]);
 }
 template <class F> RunFunction narrowing(DType from, DType to) {
+  if (from == DType::I16 && std::is_same_v<F, MulOp> == false)
+    return to == DType::I8 ? narrowRun<int8_t, int16_t, F> : nullptr;
   if (from == DType::F32)
     return to == DType::F16 ? narrowRun<Half, float, F> : nullptr;
   if (from != DType::F16)
@@ -200,18 +209,26 @@ template <class F> RunFunction floats(DType type) {
     return floatRun<float, F>;
   case DType::F16:
     return floatRun<Half, F>;
-  case DType::BF16:
-    return floatRun<Bfloat16, F>;
   default:
     return nullptr;
   }
 }
-template <class F> RunFunction ints(DType type) {
+/// What arithmetic takes: half, float, int16_t, int32_t.
+template <class F> RunFunction numbers(DType type) {
   switch (type) {
-  case DType::I8:
-    return intRun<int8_t, F>;
-  case DType::U8:
-    return intRun<uint8_t, F>;
+  case DType::I16:
+    return intRun<int16_t, F>;
+  case DType::I32:
+    return intRun<int32_t, F>;
+  default:
+    return floats<F>(type);
+  }
+}
+template <class F> RunFunction floatsOr(DType extra, DType type) {
+  return type == extra ? numbers<F>(type) : floats<F>(type);
+}
+template <class F> RunFunction shifts(DType type) {
+  switch (type) {
   case DType::I16:
     return intRun<int16_t, F>;
   case DType::U16:
@@ -220,29 +237,23 @@ template <class F> RunFunction ints(DType type) {
     return intRun<int32_t, F>;
   case DType::U32:
     return intRun<uint32_t, F>;
-  case DType::I64:
-    return intRun<int64_t, F>;
-  case DType::U64:
-    return intRun<uint64_t, F>;
   default:
     return nullptr;
   }
 }
-template <class F> RunFunction any(DType type) {
-  RunFunction f = floats<F>(type);
-  return f ? f : ints<F>(type);
+/// And, Or, Not, Xor: int16_t and uint16_t.
+template <class F> RunFunction words(DType type) {
+  return type == DType::I16 || type == DType::U16 ? intRun<uint16_t, F> : nullptr;
 }
-/// Bit operations work on whatever lies in the lanes.
-template <class F> RunFunction bits(DType type) {
+/// What only moves: lanes of 16 and 32 bits.
+template <class F> RunFunction lanes(DType type) {
   switch (bytesOf(type)) {
-  case 1:
-    return intRun<uint8_t, F>;
   case 2:
     return intRun<uint16_t, F>;
   case 4:
     return intRun<uint32_t, F>;
   default:
-    return intRun<uint64_t, F>;
+    return nullptr;
   }
 }
 
@@ -308,23 +319,23 @@ RunFunction transcendental(VectorOp op, DType t) {
 RunFunction logical(const VectorInstr& i, DType t) {
   switch (i.op) {
   case VectorOp::And:
-    return bits<AndOp>(t);
+    return words<AndOp>(t);
   case VectorOp::Or:
-    return bits<OrOp>(t);
+    return words<OrOp>(t);
   case VectorOp::Xor:
-    return bits<XorOp>(t);
+    return words<XorOp>(t);
   case VectorOp::Not:
-    return bits<NotOp>(t);
+    return words<NotOp>(t);
   case VectorOp::Ands:
-    return bits<AndsOp>(t);
+    return words<AndsOp>(t);
   case VectorOp::Ors:
-    return bits<OrsOp>(t);
+    return words<OrsOp>(t);
   case VectorOp::Copy:
-    return bits<CopyOp>(t);
+    return lanes<CopyOp>(t);
   case VectorOp::ShiftLeft:
-    return ints<ShiftLeftOp>(t);
+    return shifts<ShiftLeftOp>(t);
   case VectorOp::ShiftRight:
-    return i.flag ? ints<ShiftRightRoundOp>(t) : ints<ShiftRightOp>(t);
+    return i.flag ? shifts<ShiftRightRoundOp>(t) : shifts<ShiftRightOp>(t);
   default:
     return nullptr;
   }
@@ -347,49 +358,49 @@ RunFunction elementwiseRun(const VectorInstr& i) {
   case VectorOp::SubReluCast:
     return narrowing<SubReluOp>(t, i.dst.type);
   case VectorOp::Add:
-    return any<AddOp>(t);
+    return numbers<AddOp>(t);
   case VectorOp::Sub:
-    return any<SubOp>(t);
+    return numbers<SubOp>(t);
   case VectorOp::Mul:
-    return any<MulOp>(t);
+    return numbers<MulOp>(t);
   case VectorOp::Div:
     return floats<DivOp>(t);
   case VectorOp::Max:
-    return any<MaxOp>(t);
+    return numbers<MaxOp>(t);
   case VectorOp::Min:
-    return any<MinOp>(t);
+    return numbers<MinOp>(t);
   case VectorOp::AddRelu:
-    return any<AddReluOp>(t);
+    return floatsOr<AddReluOp>(DType::I16, t);
   case VectorOp::SubRelu:
-    return any<SubReluOp>(t);
+    return floatsOr<SubReluOp>(DType::I16, t);
   case VectorOp::MulAddDst:
-    return any<MulAddDstOp>(t);
+    return floats<MulAddDstOp>(t);
   case VectorOp::FusedMulAdd:
     return floats<FusedMulAddOp>(t);
   case VectorOp::FusedMulAddRelu:
     return floats<FusedMulAddReluOp>(t);
   case VectorOp::Adds:
-    return any<AddsOp>(t);
+    return numbers<AddsOp>(t);
   case VectorOp::Muls:
-    return any<MulsOp>(t);
+    return numbers<MulsOp>(t);
   case VectorOp::Maxs:
-    return any<MaxsOp>(t);
+    return numbers<MaxsOp>(t);
   case VectorOp::Mins:
-    return any<MinsOp>(t);
+    return numbers<MinsOp>(t);
   case VectorOp::Subs:
-    return any<SubsOp>(t);
+    return numbers<SubsOp>(t);
   case VectorOp::Divs:
     return floats<DivsOp>(t);
   case VectorOp::LeakyRelu:
     return floats<LeakyReluOp>(t);
   case VectorOp::Axpy:
-    return any<AxpyOp>(t);
+    return floats<AxpyOp>(t);
   case VectorOp::Exp:
     return floats<ExpOp>(t);
   case VectorOp::Ln:
     return floats<LnOp>(t);
   case VectorOp::Abs:
-    return any<AbsOp>(t);
+    return floats<AbsOp>(t);
   case VectorOp::Reciprocal:
     return floats<ReciprocalOp>(t);
   case VectorOp::Sqrt:
@@ -397,7 +408,7 @@ RunFunction elementwiseRun(const VectorInstr& i) {
   case VectorOp::Rsqrt:
     return floats<RsqrtOp>(t);
   case VectorOp::Relu:
-    return any<ReluOp>(t);
+    return floatsOr<ReluOp>(DType::I32, t);
   default:
     if (RunFunction f = logical(i, t))
       return f;

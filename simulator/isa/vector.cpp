@@ -223,12 +223,20 @@ std::string checkOverlap(const VectorInstr& i, const Operand& src, uint32_t srcR
   return {};
 }
 
+/// Duplicate takes lanes of 16 and 32 bits; sequences are of half, float, int16_t, int32_t.
+bool canFill(const VectorInstr& i) {
+  DType t = i.dst.type;
+  if (i.op == VectorOp::Duplicate)
+    return bytesOf(t) == 2 || bytesOf(t) == 4;
+  return t == DType::F16 || t == DType::F32 || t == DType::I16 || t == DType::I32;
+}
+
 std::string inspectElementwise(const VectorInstr& i, AccessList& list, const Context&) {
   bool noSource = i.op == VectorOp::Duplicate || i.op == VectorOp::CreateVecIndex;
   uint32_t size = noSource ? bytesOf(i.dst.type) : widest(i);
   if (auto e = checkForm(i, repeatBytes / size); !e.empty())
     return e;
-  if (!noSource && !elementwiseRun(i))
+  if (noSource ? !canFill(i) : !elementwiseRun(i))
     return wrongTypes(i);
   if (auto e = misaligned(i.dst, "dst", blockBytes, true); !e.empty())
     return e;
@@ -351,7 +359,6 @@ void runCast(const VectorInstr& i, const Context& context) {
   Steps sd = stepsOf(bytesOf(i.dst.type), i.dstBlk, i.dstRep);
   Steps sa = stepsOf(bytesOf(i.src0.type), i.src0Blk, i.src0Rep);
   Scalar s = scalarOf(i);
-  s.f = context.results->dequantScale;
   forEachRun(shape, sd, sa, sa, [&](uint64_t od, uint64_t oa, uint64_t, uint64_t n) {
     f(d + od, a + oa, nullptr, n, s);
   });

@@ -374,12 +374,18 @@ void Copy(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t c
   host::issueVector(i, place);
 }
 
+template <class T, class U>
+VectorInstr castOf(const LocalTensor<T>& dst, const LocalTensor<U>& src, RoundMode mode) {
+  VectorInstr i = vectorOf(VectorOp::Cast, dst, src);
+  i.mode = static_cast<uint8_t>(mode);
+  i.scalarValue = host::scalarResults().dequantScale; // for int32_t to half
+  return i;
+}
 template <class T, class U, bool isSetMask = true>
 void Cast(const LocalTensor<T>& dst, const LocalTensor<U>& src, const RoundMode& mode,
           const uint64_t mask[], const uint8_t repeatTime, const UnaryRepeatParams& params,
           Place place = Place::here()) {
-  VectorInstr i = vectorOf(VectorOp::Cast, dst, src);
-  i.mode = static_cast<uint8_t>(mode);
+  VectorInstr i = castOf(dst, src, mode);
   useMask<isSetMask>(i, mask, repeatTime);
   useStrides(i, params);
   host::issueVector(i, place);
@@ -388,8 +394,7 @@ template <class T, class U, bool isSetMask = true>
 void Cast(const LocalTensor<T>& dst, const LocalTensor<U>& src, const RoundMode& mode,
           const uint64_t mask, const uint8_t repeatTime, const UnaryRepeatParams& params,
           Place place = Place::here()) {
-  VectorInstr i = vectorOf(VectorOp::Cast, dst, src);
-  i.mode = static_cast<uint8_t>(mode);
+  VectorInstr i = castOf(dst, src, mode);
   useMask<isSetMask>(i, mask, repeatTime);
   useStrides(i, params);
   host::issueVector(i, place);
@@ -397,8 +402,7 @@ void Cast(const LocalTensor<T>& dst, const LocalTensor<U>& src, const RoundMode&
 template <class T, class U>
 void Cast(const LocalTensor<T>& dst, const LocalTensor<U>& src, const RoundMode& mode,
           const uint32_t count, Place place = Place::here()) {
-  VectorInstr i = vectorOf(VectorOp::Cast, dst, src);
-  i.mode = static_cast<uint8_t>(mode);
+  VectorInstr i = castOf(dst, src, mode);
   useCount(i, count);
   host::issueVector(i, place);
 }
