@@ -53,6 +53,7 @@ struct LaunchOptions {
   unsigned threads = 0;          ///< host threads; 0: one per processor
   uint64_t randomOrderSeed = 0;  ///< not 0: run queue heads in a random legal order
   int64_t mutedSync = -1;        ///< number of the synchronisation that is switched off; -1: none
+  std::string mutedSyncText;     ///< or its text, as countSyncs lists it; empty: none
   double timeLimitSeconds = 120; ///< of host time; then the launch ends with an error
   bool countSyncs = false;       ///< list the synchronisations in the report
   bool trace = false;            ///< keep records and estimate the time on the chip

@@ -56,6 +56,8 @@ Agent::Agent(CoreGroup& group, AgentView newView, uint32_t index, const LaunchOp
       randomState(options.randomOrderSeed * 1000003 + index) {
   for (unsigned s = 0; s < numSpaces; ++s)
     view.memory[s] = context.base[s] = memory->base(static_cast<Space>(s));
+  if (options.randomOrderSeed)
+    drawHabits();
   context.results = &results;
   context.atomics = this;
 }
@@ -93,6 +95,7 @@ bool Agent::canRun() const {
 }
 
 void Agent::leave() {
+  late.landAll(); // another core may poll for it
   fiber.leave();
 }
 
@@ -221,6 +224,24 @@ template <class Instr> void Agent::issueOn(Pipe pipe, const Instr& instr, uint32
   push(pipe, std::move(record));
 }
 
+void Agent::drawHabits() {
+  // What the vendor's compiler orders by itself has no place in the clocks.
+  if (!options.relaxed)
+    lateness = static_cast<Lateness>(random() % 3);
+  constexpr uint32_t paces[] = {1, 8, 1u << 30};
+  pumpOnceIn = paces[random() % 3];
+  for (uint8_t& priority : priorities)
+    priority = static_cast<uint8_t>(random());
+}
+
+void Agent::mayYield() {
+  constexpr unsigned turn = 24; // records, on average
+  if (random() % turn)
+    return;
+  state = State::Ready;
+  leave();
+}
+
 void Agent::push(Pipe pipe, Record record) {
   constexpr size_t hardwareDepth = 32;
   auto p = static_cast<unsigned>(pipe);
@@ -230,9 +251,10 @@ void Agent::push(Pipe pipe, Record record) {
   ++queued;
   ++issuedCount[p];
   if (options.randomOrderSeed) {
-    pumpRandom(static_cast<unsigned>(random() % 3));
+    pumpSome();
     while (live->queues[p].size() > hardwareDepth && pumpRandom(1)) {
     }
+    mayYield();
   } else {
     pump();
   }
@@ -243,6 +265,8 @@ template <class Instr> void Agent::execute(Pipe pipe, const Instr& instr, uint32
     trace.push_back(traceOf(instr, pipe, site));
     return;
   }
+  if (!late.empty())
+    late.land(hazards.clock(pipe));
   static thread_local isa::AccessList accesses;
   accesses.count = 0;
   std::string wrong = isa::inspect(instr, accesses, context);
@@ -265,7 +289,16 @@ template <class Instr> void Agent::execute(Pipe pipe, const Instr& instr, uint32
       checkLocal(access, site);
     hazards.note(pipe, access);
   }
+  // The cube unit accumulates in order.
+  bool isHeld = lateness != Lateness::Never && pipe != Pipe::M;
+  if (isHeld)
+    late.watch(accesses, context);
   isa::run(instr, context);
+  if (isHeld) {
+    late.hold(pipe, hazards.epoch(pipe));
+    if (lateness == Lateness::Sometimes && random() % 2)
+      late.landOne(random());
+  }
   if constexpr (std::is_same_v<Instr, CubeInstr>)
     if (instr.unitFlag)
       unitClock[pipe == Pipe::FIX] = hazards.completed(pipe);
@@ -333,7 +366,7 @@ void* Agent::scalarAccess(const Operand& operand, uint32_t bytes, bool write, Pl
   access.region.length = bytes;
   uint32_t site = hazards.siteOf(place, write ? "SetValue" : "GetValue");
   if (options.randomOrderSeed)
-    pumpRandom(static_cast<unsigned>(random() % 3));
+    pumpSome();
   if (options.relaxed && !view.cube && queued)
     drainAll();
   if (operand.bytes && bytes > operand.bytes)
@@ -341,6 +374,7 @@ void* Agent::scalarAccess(const Operand& operand, uint32_t bytes, bool write, Pl
              " behind the end of the tensor [" + (write ? "ErrorWrite2" : "ErrorRead3") + "]",
          place, view.cube ? 507015 : 507035);
   hazards.begin(Pipe::S, hazards.clock(Pipe::S), remote, site);
+  late.land(hazards.completed(Pipe::S));
   if (operand.space == Space::GM) {
     checkGlobal(access, site);
     // A kernel may poll GM: let the other cores go on.
@@ -355,6 +389,8 @@ void* Agent::scalarAccess(const Operand& operand, uint32_t bytes, bool write, Pl
   hazards.note(Pipe::S, access);
   if (options.trace)
     trace.push_back(scalarTrace(operand, bytes, write, site));
+  if (write && lateness != Lateness::Never)
+    late.watchScalar(context.at(operand), bytes, hazards.epoch(Pipe::S));
   return context.at(operand);
 }
 

@@ -7,13 +7,14 @@
 #include "simulator/isa/effects.h"
 #include "simulator/machine/fiber.h"
 #include "simulator/machine/kernel_api.h"
+#include "simulator/machine/late_writes.h"
+#include "simulator/machine/record_queue.h"
 #include "simulator/machine/trace.h"
 #include "simulator/memory/global_memory.h"
 #include "simulator/memory/local_memory.h"
 #include "simulator/sync/core_hazards.h"
 
 #include <atomic>
-#include <deque>
 #include <variant>
 
 namespace tilewright::ascend {
@@ -73,6 +74,11 @@ public:
   void crossWait(uint32_t flag, Place place);
   void syncAll(bool onlyVector, Place place);
   void* scalarAccess(const Operand& operand, uint32_t bytes, bool write, Place place);
+  /// The kernel's code calls again: what it has stored since is a write of the scalar unit.
+  void noteScalarWrite() {
+    if (late.scalarWrites())
+      late.holdScalar();
+  }
   void drain(Pipe pipe);
   void drainAll();
   /// The kernel's function has returned.
@@ -93,6 +99,14 @@ public:
   }
   /// Adds the pending atomic additions to memory.
   void commitAtomics();
+  bool hasAtomics() const {
+    return !pending.empty();
+  }
+  /// Random legal orders are asked for: cores take short turns, in any order.
+  bool takesTurns() const {
+    return options.randomOrderSeed != 0;
+  }
+  uint64_t random();
   /// Gives back memories and stack; the hazards' logs stay.
   void release();
   /// What waits, for a deadlock report.
@@ -129,9 +143,13 @@ private:
   /// Runs queue heads until none can; true if one ran.
   bool pump();
   bool pumpRandom(unsigned steps);
-  uint64_t random();
+  /// What is done between two calls of the kernel.
+  void pumpSome();
+  void drawHabits();
+  /// Lets other cores go on, now and then.
+  void mayYield();
   void push(Pipe pipe, Record record);
-  bool isMuted(Place place, const char* what, int detail);
+  bool isMuted(Place place, const char* what, const std::string& detail);
   /// A flag is muted by its line, or both ends of it by event and id.
   bool isFlagMuted(Place place, const char* what, Pipe from, Pipe to, int32_t id);
   void checkGlobal(const Access& access, uint32_t site);
@@ -167,8 +185,8 @@ private:
   using FlagTable = std::array<std::array<std::array<Flag, numEventIds>, numPipes>, numPipes>;
   /// Queues, arrivals and flags: dropped when the core has ended.
   struct Live {
-    std::deque<Record> queues[numPipes];
-    std::deque<CrossToken> tokens[numCrossFlags];
+    RecordQueue<Record> queues[numPipes];
+    RecordQueue<CrossToken> tokens[numCrossFlags];
     FlagTable flags;
   };
   std::unique_ptr<Live> live = std::make_unique<Live>();
@@ -183,6 +201,12 @@ private:
   GlobalRange cachedRange;
   uint64_t cachedVersion = 0;
   uint64_t randomState;
+  LateWrites late;
+  enum class Lateness : uint8_t { Never, Sometimes, UntilOrdered };
+  Lateness lateness = Lateness::Never;
+  /// Random order: a launch has steady habits, so that a pipe may fall far behind another.
+  uint32_t pumpOnceIn = 1;
+  uint8_t priorities[numPipes] = {};
   uint8_t nowhere[512] = {};
 
   void store(AtomicOp op, DType type, uint8_t* address, const uint8_t* data,

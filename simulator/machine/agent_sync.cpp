@@ -26,17 +26,21 @@ TraceEvent syncTrace(TraceKind kind, Pipe pipe, Pipe other, unsigned id, uint32_
 }
 } // namespace
 
-bool Agent::isMuted(Place place, const char* what, int detail) {
-  return group.sites().isMuted(place, what, detail);
+bool Agent::isMuted(Place place, const char* what, const std::string& detail) {
+  SyncSites& sites = group.sites();
+  return sites.isCounting() &&
+         sites.isMuted(std::string(place.file) + ":" + std::to_string(place.line) + " " + what +
+                       " " + detail);
 }
 
 bool Agent::isFlagMuted(Place place, const char* what, Pipe from, Pipe to, int32_t id) {
   if (!group.sites().isCounting())
     return false;
-  auto event = static_cast<int>(from) * static_cast<int>(numPipes) + static_cast<int>(to);
-  bool pair = isMuted(Place{pipeShort[static_cast<unsigned>(from)], 0},
-                      pipeShort[static_cast<unsigned>(to)], id);
-  return isMuted(place, what, event * static_cast<int>(numEventIds) + id) || pair;
+  // Without a comma: the text stands in a comma list.
+  std::string event = std::string("HardEvent::") + pipeShort[static_cast<unsigned>(from)] + "_" +
+                      pipeShort[static_cast<unsigned>(to)] + " id " + std::to_string(id);
+  bool pair = group.sites().isMuted("both ends of " + event);
+  return isMuted(place, what, event) || pair;
 }
 
 bool Agent::validEvent(Pipe from, Pipe to, int32_t id, Place place, const char* what) {
@@ -127,6 +131,7 @@ void Agent::executeSync(const SyncInstr& instr, uint32_t site) {
     hazards.barrier(instr.from);
     break;
   case SyncKind::CrossSet:
+    late.land(hazards.completed(instr.from));
     group.crossSet(*this, instr.mode, instr.id, hazards.completed(instr.from), remote, site);
     break;
   }
@@ -147,7 +152,7 @@ void Agent::barrier(Pipe pipe, Place place) {
   bool mine = pipe == Pipe::MTE2 || pipe == Pipe::MTE3 || (pipe == Pipe::V) != view.cube;
   if (pipe == Pipe::S)
     fail("PipeBarrier doesn't take PIPE_S", place, 507015);
-  if (!mine || isMuted(place, "PipeBarrier", static_cast<int>(pipe)))
+  if (!mine || isMuted(place, "PipeBarrier", pipeNames[static_cast<unsigned>(pipe)]))
     return;
   uint32_t site = hazards.siteOf(place, "PipeBarrier");
   SyncInstr instr{SyncKind::Barrier, pipe, pipe, 0, 0};
@@ -164,13 +169,14 @@ void Agent::barrier(Pipe pipe, Place place) {
 
 void Agent::barrierAll(Place place) {
   lastPlace = place;
-  if (isMuted(place, "PipeBarrier", -1))
+  if (isMuted(place, "PipeBarrier", "PIPE_ALL"))
     return;
   drainAll();
   if (options.trace)
     trace.push_back(syncTrace(TraceKind::BarrierAll, Pipe::S, Pipe::S, 0,
                               hazards.siteOf(place, "PipeBarrier")));
   hazards.barrierAll();
+  late.landAll();
 }
 
 void Agent::drainAll() {
@@ -250,10 +256,24 @@ bool Agent::pumpRandom(unsigned steps) {
     }
     if (!count)
       return any;
-    executeHead(ready[random() % count]);
+    // Mostly the first by priority: a pipe that comes last waits as long as it may.
+    constexpr unsigned surprise = 16, newHabits = 128;
+    Pipe chosen = ready[random() % count];
+    if (random() % surprise)
+      for (unsigned k = 0; k < count; ++k)
+        if (priorities[static_cast<unsigned>(ready[k])] > priorities[static_cast<unsigned>(chosen)])
+          chosen = ready[k];
+    executeHead(chosen);
+    if (random() % newHabits == 0)
+      priorities[random() % numPipes] = static_cast<uint8_t>(random());
     any = true;
   }
   return any;
+}
+
+void Agent::pumpSome() {
+  if (pumpOnceIn == 1 || random() % pumpOnceIn == 0)
+    pumpRandom(static_cast<unsigned>(random() % 3));
 }
 
 // --- cross-core -----------------------------------------------------------------------------
@@ -270,7 +290,7 @@ void Agent::crossSet(uint32_t mode, Pipe pipe, uint32_t flag, Place place) {
     fail("CrossCoreSetFlag needs a mixed kernel; add KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_"
          "AIC_1_2) or _MIX_AIV_1_0",
          place, 507015);
-  if (isMuted(place, "CrossCoreSetFlag", static_cast<int>(flag)))
+  if (isMuted(place, "CrossCoreSetFlag", std::to_string(flag)))
     return;
   uint32_t site = hazards.siteOf(place, "CrossCoreSetFlag");
   SyncInstr instr{SyncKind::CrossSet, pipe, pipe, static_cast<uint8_t>(flag),
@@ -295,7 +315,7 @@ void Agent::crossWait(uint32_t flag, Place place) {
     fail("CrossCoreWaitFlag needs a mixed kernel; add KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_"
          "AIC_1_2) or _MIX_AIV_1_0",
          place, 507015);
-  if (flag < 16 && isMuted(place, "CrossCoreWaitFlag", static_cast<int>(flag)))
+  if (flag < 16 && isMuted(place, "CrossCoreWaitFlag", std::to_string(flag)))
     return;
   // In random order, what is queued may run before or after the wait.
   while (live->tokens[flag].empty()) {
@@ -318,10 +338,11 @@ void Agent::syncAll(bool onlyVector, Place place) {
   lastPlace = place;
   if (onlyVector && view.cube)
     return;
-  if (isMuted(place, "SyncAll", onlyVector))
+  if (isMuted(place, "SyncAll", onlyVector ? "of vector cores" : "of all cores"))
     return;
   drainAll();
   hazards.barrierAll();
+  late.landAll();
   constexpr uint32_t vectorFlag = 16, everyoneFlag = 17;
   uint32_t flag = onlyVector ? vectorFlag : everyoneFlag;
   uint32_t site = hazards.siteOf(place, "SyncAll");
@@ -335,7 +356,9 @@ void Agent::syncAll(bool onlyVector, Place place) {
 
 void Agent::finish() {
   inside = 1;
+  noteScalarWrite();
   drainAll();
+  late.landAll();
   if (options.check)
     checkFlagsAtEnd();
   state = State::Done;

@@ -6,16 +6,18 @@ namespace tilewright::ascend {
 
 void CoreGroup::run() {
   ranSomething = false;
+  size_t first = agents[0]->takesTurns() ? agents[0]->random() % agents.size() : 0;
   // Agents that only poll GM get one turn a round: what they poll for may come from another group.
   std::vector<bool> polled(agents.size(), false);
   for (bool progress = true; progress;) {
     progress = false;
-    for (size_t i = 0; i < agents.size(); ++i) {
+    for (size_t k = 0; k < agents.size(); ++k) {
+      size_t i = (first + k) % agents.size();
       Agent& agent = *agents[i];
       if (polled[i] || !agent.canRun())
         continue;
       guardedResume(agent);
-      polled[i] = agent.state == Agent::State::Spins;
+      polled[i] = agent.state == Agent::State::Spins || agent.takesTurns();
       progress = ranSomething = true;
     }
   }

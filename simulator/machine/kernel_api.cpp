@@ -28,6 +28,7 @@ class Inside {
 public:
   explicit Inside(Agent& a) : a(a), outer(a.inside) {
     a.inside = 1;
+    a.noteScalarWrite();
   }
   ~Inside() {
     a.inside = outer;

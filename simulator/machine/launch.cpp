@@ -4,12 +4,13 @@
 #include "simulator/machine/guard.h"
 #include "simulator/machine/sync_sites.h"
 #include "simulator/machine/time_launch.h"
+#include "simulator/machine/watchdog.h"
 #include "simulator/sync/global_hazards.h"
 
 #include <algorithm>
 #include <barrier>
-#include <condition_variable>
 #include <cstring>
+#include <deque>
 #include <mutex>
 #include <thread>
 
@@ -48,7 +49,7 @@ struct Start {
 class Machine {
 public:
   Machine(const LaunchRequest& request, const LaunchOptions& options)
-      : request(request), options(options), sites(options.mutedSync, options.countSyncs) {}
+      : request(request), options(options), sites(options) {}
 
   LaunchReport run();
 
@@ -77,6 +78,7 @@ private:
   bool overSubscribed = false;
   uint32_t physicalBlocks = 0;
   size_t numFinished = 0;
+  uint64_t numRounds = 0;
   std::deque<Start> starts;
 };
 
@@ -136,9 +138,12 @@ void Machine::makeGroup(uint32_t block) {
 }
 
 void Machine::runGroups(unsigned worker, unsigned workers) {
-  for (CoreGroup* group : resident)
+  size_t first = (options.randomOrderSeed * 31 + numRounds * 7) % resident.size();
+  for (size_t i = 0; i < resident.size(); ++i) {
+    CoreGroup* group = resident[options.randomOrderSeed ? (first + i) % resident.size() : i];
     if (group->block % workers == worker) // a fiber stays on its thread
       group->run();
+  }
 }
 
 void Machine::deliverGlobal() {
@@ -169,6 +174,7 @@ void Machine::deliverGlobal() {
 }
 
 bool Machine::settle() {
+  ++numRounds;
   for (CoreGroup* group : resident)
     for (auto& agent : group->agents)
       agent->commitAtomics();
@@ -225,11 +231,12 @@ void Machine::reportDeadlock() {
 LaunchReport Machine::run() {
   makeGroups();
   unsigned workers = options.threads ? options.threads : std::thread::hardware_concurrency();
+  if (sites.isCounting())
+    workers = 1;
   workers = std::clamp<unsigned>(workers, 1, static_cast<unsigned>(groups.size()));
 
   std::mutex mutex;
-  std::condition_variable ended;
-  bool over = false, more = true;
+  bool more = true;
   std::vector<ThreadGuard*> guards(workers, nullptr);
   std::barrier<> gate(workers);
   auto work = [&](unsigned worker) {
@@ -248,18 +255,11 @@ LaunchReport Machine::run() {
     std::lock_guard lock(mutex);
     guards[worker] = nullptr;
   };
-  std::thread watchdog([&] {
-    std::unique_lock lock(mutex);
-    auto limit = std::chrono::duration<double>(options.timeLimitSeconds);
-    constexpr auto again = std::chrono::milliseconds(20);
-    if (ended.wait_for(lock, limit, [&] { return over; }))
-      return;
-    while (!over) {
-      for (ThreadGuard* guard : guards)
-        if (guard)
-          guard->interrupt();
-      ended.wait_for(lock, again, [&] { return over; });
-    }
+  Deadline deadline(options.timeLimitSeconds, [&] {
+    std::lock_guard lock(mutex);
+    for (ThreadGuard* guard : guards)
+      if (guard)
+        guard->interrupt();
   });
   std::vector<std::thread> threads;
   for (unsigned w = 1; w < workers; ++w)
@@ -267,12 +267,6 @@ LaunchReport Machine::run() {
   work(0);
   for (std::thread& t : threads)
     t.join();
-  {
-    std::lock_guard lock(mutex);
-    over = true;
-  }
-  ended.notify_all();
-  watchdog.join();
   return gather();
 }
 
@@ -297,7 +291,10 @@ LaunchReport Machine::gather() {
     if (item.isError && !result.status)
       result.status = item.sentence.rfind("deadlock", 0) == 0 ? 507014 : 507015;
   }
-  result.syncSites = sites.all();
+  if (options.countSyncs)
+    result.syncSites = sites.all();
+  if (std::string complaint = sites.complaint(); !complaint.empty())
+    result.findings.push_back({"warning: " + complaint + "\n", false});
   if (options.trace && !result.status)
     timeLaunch(agents, options, result);
   return result;

@@ -75,6 +75,8 @@ void enqueueLaunch(void* stream, LaunchRequest request) {
 
 void printFindings(const LaunchReport& report) {
   fflush(stdout);
+  for (size_t i = 0; i < report.syncSites.size(); ++i)
+    fprintf(stderr, "synchronisation %zu: %s\n", i, report.syncSites[i].c_str());
   bool anyError = false;
   for (const Finding& finding : report.findings) {
     fputs(finding.text.c_str(), stderr);
@@ -137,6 +139,8 @@ LaunchOptions launchOptionsFromEnvironment() {
       readNumber(name, value, 0u, options.threads);
     else if (name == "seed")
       readNumber(name, value, decltype(options.randomOrderSeed){0}, options.randomOrderSeed);
+    else if (name == "mute" && value.find(' ') != std::string::npos)
+      options.mutedSyncText = value;
     else if (name == "mute")
       readNumber(name, value, decltype(options.mutedSync){-1}, options.mutedSync);
     else if (name == "list-syncs")

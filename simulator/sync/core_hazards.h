@@ -42,6 +42,10 @@ public:
   const Clock& clock(Pipe pipe) const {
     return clocks[static_cast<unsigned>(pipe)];
   }
+  /// The number of the record that `pipe` has begun last.
+  uint32_t epoch(Pipe pipe) const {
+    return epochs[static_cast<unsigned>(pipe)];
+  }
   /// PipeBarrier of one pipe.
   void barrier(Pipe pipe);
   /// PIPE_ALL, with all queues drained.

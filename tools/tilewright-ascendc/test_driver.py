@@ -127,6 +127,30 @@ def test_wrong_runtime_options(tmp_path: Path) -> None:
     assert run("env", "TILEWRIGHT_ASCEND=threads=2,chip=A3", program).stderr == ""
 
 
+def test_synchronisations_are_listed_and_switched_off(tmp_path: Path) -> None:
+    """By number, by text, and with a warning where there is none of that name."""
+    program = tmp_path / "relu"
+    assert run(DRIVER, "build", EXAMPLE, "-o", program).returncode == 0
+    listed = run("env", "TILEWRIGHT_ASCEND=list-syncs", program)
+    assert listed.returncode == 0
+    lines = listed.stderr.splitlines()
+    assert [line.split(":")[0] for line in lines] == [
+        f"synchronisation {number}" for number in range(len(lines))
+    ]
+    barrier = next(i for i, line in enumerate(lines) if "PipeBarrier PIPE_V" in line)
+    text = lines[barrier].split(": ", 1)[1]
+    for choice in (f"mute={barrier}", f"mute={text}", f"seed=5,mute={text}"):
+        muted = run("env", f"TILEWRIGHT_ASCEND={choice}", program)
+        assert muted.returncode == 66
+        assert "add PipeBarrier<PIPE_V>() between them" in muted.stderr
+    absent = run("env", "TILEWRIGHT_ASCEND=mute=999", program)
+    assert absent.returncode == 0
+    assert absent.stderr == (
+        f"warning: mute=999 names no synchronisation of this launch, which has {len(lines)}; "
+        "list-syncs prints them\n"
+    )
+
+
 FAILING_KERNEL = """
 #include "acl/acl.h"
 #include "kernel_operator.h"
