@@ -369,4 +369,10 @@ bool ArgumentChecker::outputShape(size_t param, std::span<const int64_t> symbols
   return true;
 }
 
+void ArgumentChecker::elementShape(size_t param, std::span<const int64_t> symbols,
+                                   std::span<int64_t> shape) const {
+  for (size_t d = 0; d < spec.params[param].shape.size(); ++d)
+    evaluate(spec.params[param].shape[d], symbols, shape[d]);
+}
+
 } // namespace tilewright::runtime

@@ -55,6 +55,9 @@ public:
   bool outputShape(size_t param, std::span<const int64_t> symbols, std::span<int64_t> shape,
                    std::string& error) const;
 
+  /// The extents of a tensor that was checked, in elements of its type.
+  void elementShape(size_t param, std::span<const int64_t> symbols, std::span<int64_t> shape) const;
+
   /// `NAME: argument I 'PARAM' `: what every message begins with.
   std::string subject(size_t param) const;
 

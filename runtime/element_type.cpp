@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <limits>
 
 namespace tilewright::runtime {
 
@@ -109,6 +110,29 @@ std::optional<uint64_t> encodeFloat(const ElementType& type, double value) {
   if (bits > largest)
     return std::nullopt;
   return (shifted && bits == 0) ? 0 : sign | bits;
+}
+
+double decodeFloat(const ElementType& type, uint64_t bits) {
+  if (type.bits == 64)
+    return std::bit_cast<double>(bits);
+  const bool shifted = type.specials == Specials::NanIsMinusZero;
+  const int bias = (1 << (type.exponentBits - 1)) - (shifted ? 0 : 1);
+  const auto mantissa = int64_t(bits & ((uint64_t(1) << type.mantissaBits) - 1));
+  const auto largestField = (1 << type.exponentBits) - 1;
+  const auto field = int(bits >> type.mantissaBits) & largestField;
+  const bool isNegative = (bits >> (type.bits - 1) & 1) != 0;
+  const double sign = isNegative ? -1 : 1;
+  const bool isAllOnes = field == largestField;
+  if (shifted && bits == uint64_t(1) << (type.bits - 1))
+    return std::numeric_limits<double>::quiet_NaN();
+  if (type.specials == Specials::Ieee && isAllOnes)
+    return mantissa != 0 ? std::numeric_limits<double>::quiet_NaN()
+                         : sign * std::numeric_limits<double>::infinity();
+  if (type.specials == Specials::NanOnly && isAllOnes &&
+      mantissa == (int64_t(1) << type.mantissaBits) - 1)
+    return std::numeric_limits<double>::quiet_NaN();
+  const int64_t units = field == 0 ? mantissa : mantissa + (int64_t(1) << type.mantissaBits);
+  return sign * std::ldexp(double(units), std::max(field, 1) - bias - type.mantissaBits);
 }
 
 std::optional<uint64_t> encodeInteger(const ElementType& type, int64_t value, bool isUnsigned) {

@@ -43,6 +43,9 @@ std::string nameOf(DlDataType type);
 /// The bits of `value` rounded to nearest even; nothing if it is finite and out of range.
 std::optional<uint64_t> encodeFloat(const ElementType& type, double value);
 
+/// The value of the bits of a float; the inverse of `encodeFloat`.
+double decodeFloat(const ElementType& type, uint64_t bits);
+
 /// The bits of the integer `value`, or of the same 64 bits as unsigned if `isUnsigned`; nothing if
 /// it is out of the range of an integer or bool type.
 std::optional<uint64_t> encodeInteger(const ElementType& type, int64_t value,

@@ -28,6 +28,25 @@ TEST(ElementType, EncodesFloat32AsTheMachineDoes) {
   }
 }
 
+TEST(ElementType, DecodesWhatItEncodes) {
+  for (const char* name : {"float16", "bfloat16", "float8_e4m3", "float8_e4m3fn", "float8_e4m3fnuz",
+                           "float8_e5m2", "float8_e5m2fnuz", "float4_e2m1fn"}) {
+    const ElementType& type = *ElementType::find(name);
+    for (uint64_t bits = 0; bits < uint64_t(1) << type.bits; ++bits) {
+      double value = decodeFloat(type, bits);
+      if (!std::isnan(value))
+        ASSERT_EQ(encodeFloat(type, value), bits) << name << " " << value;
+    }
+  }
+  const ElementType& half = *ElementType::find("float16");
+  EXPECT_EQ(decodeFloat(half, 0x3c00), 1.0);
+  EXPECT_EQ(decodeFloat(half, 0x0001), 0x1p-24);
+  EXPECT_EQ(decodeFloat(half, 0xfbff), -65504.0);
+  EXPECT_TRUE(std::isnan(decodeFloat(half, 0x7e00)));
+  EXPECT_EQ(decodeFloat(*ElementType::find("float32"), 0x40490fdb), double(3.14159274F));
+  EXPECT_EQ(decodeFloat(*ElementType::find("float8_e4m3fn"), 0x7e), 448.0);
+}
+
 TEST(ElementType, EncodesIntegersInRange) {
   auto encode = [](const char* type, int64_t value, bool isUnsigned = false) {
     return encodeInteger(*ElementType::find(type), value, isUnsigned);

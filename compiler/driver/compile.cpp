@@ -3,6 +3,7 @@
 
 #include "compiler/builder/built_kernel.h"
 #include "compiler/driver/convert_diagnostic.h"
+#include "compiler/ir/kernel_manifest.h"
 #include "compiler/ir/place_of.h"
 #include "compiler/targets/cpu/check_kernel.h"
 #include "compiler/targets/cpu/pipeline.h"
@@ -61,6 +62,18 @@ std::optional<Artifact> compileForCpu(const BuiltKernel& kernel, const CompileOp
   return artifact;
 }
 
+/// Nothing is compiled: the tile IR itself is run (tilewright/interpret.h).
+Artifact describeForInterpreter(const BuiltKernel& kernel) {
+  auto guard = kernel.lock();
+  Artifact artifact;
+  artifact.name = kernel.name();
+  auto kernels = kernel.module().getOps<mlir::func::FuncOp>();
+  artifact.manifest = tile::makeManifest(*kernels.begin(), "reference", "", 0);
+  llvm::raw_string_ostream stream(artifact.stages.emplace_back("tile", "").second);
+  kernel.module().print(stream);
+  return artifact;
+}
+
 } // namespace
 
 std::optional<Artifact> compile(const KernelModule& kernel, const CompileOptions& options,
@@ -68,11 +81,14 @@ std::optional<Artifact> compile(const KernelModule& kernel, const CompileOptions
   std::optional<Artifact> artifact;
   if (options.target == "cpu")
     artifact = compileForCpu(BuiltKernel::of(kernel), options, diagnostics);
+  else if (options.target == "reference")
+    artifact = describeForInterpreter(BuiltKernel::of(kernel));
   else
-    diagnostics.push_back({Severity::Unsupported,
-                           {},
-                           "there is no target '" + options.target + "' yet; only 'cpu'",
-                           {}});
+    diagnostics.push_back(
+        {Severity::Unsupported,
+         {},
+         "there is no target '" + options.target + "' yet; only 'cpu' and 'reference'",
+         {}});
   addPlaces(BuiltKernel::of(kernel), diagnostics);
   return artifact;
 }

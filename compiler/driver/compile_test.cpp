@@ -103,7 +103,7 @@ TEST(Compile, RefusesUnknownTargetsAndCpus) {
   options = {};
   options.target = "abacus";
   EXPECT_EQ(diagnosticsOf(kernelWith(""), options).at(0).message,
-            "there is no target 'abacus' yet; only 'cpu'");
+            "there is no target 'abacus' yet; only 'cpu' and 'reference'");
 }
 
 TEST(Compile, EndsWhenCancelled) {

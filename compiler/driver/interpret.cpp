@@ -13,6 +13,7 @@ bool interpret(const KernelModule& kernel, const std::vector<HostArgument>& argu
   const BuiltKernel& built = BuiltKernel::of(kernel);
   auto guard = built.lock();
   mlir::ModuleOp module = built.module();
+  module.getContext()->printOpOnDiagnostic(false);
   mlir::ScopedDiagnosticHandler handler(module.getContext(), [&](mlir::Diagnostic& diagnostic) {
     diagnostics.push_back(convertDiagnostic(diagnostic, Severity::Error));
   });

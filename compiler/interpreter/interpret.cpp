@@ -8,7 +8,7 @@
 namespace tilewright::interpreter {
 namespace {
 
-/// Finds the symbols from shapes: a dim that is one unknown symbol times a constant plus known
+/// Finds the symbols from shapes and strides: a dim that is one unknown symbol times a constant plus known
 /// terms gives it. Repeats as long as anything is found.
 mlir::LogicalResult solveSymbols(mlir::func::FuncOp kernel, llvm::ArrayRef<Argument> arguments,
                                  llvm::SmallVectorImpl<std::optional<int64_t>>& symbols) {
@@ -43,11 +43,16 @@ mlir::LogicalResult solveSymbols(mlir::func::FuncOp kernel, llvm::ArrayRef<Argum
   for (bool changed = true; changed;) {
     changed = false;
     for (auto [number, argument] : llvm::enumerate(arguments)) {
-      auto map = kernel.getArgAttrOfType<mlir::AffineMapAttr>(number, tile::kShapeAttr);
       auto* tensor = std::get_if<TensorArgument>(&argument);
-      if (map && tensor)
-        for (auto [expression, extent] : llvm::zip(map.getValue().getResults(), tensor->shape))
-          changed |= solve(expression, extent);
+      auto solveAll = [&](llvm::StringRef attribute, llvm::ArrayRef<int64_t> values) {
+        if (auto map = kernel.getArgAttrOfType<mlir::AffineMapAttr>(number, attribute))
+          for (auto [expression, value] : llvm::zip(map.getValue().getResults(), values))
+            changed |= solve(expression, value);
+      };
+      if (tensor) {
+        solveAll(tile::kShapeAttr, tensor->shape);
+        solveAll(tile::kStridesAttr, tensor->strides);
+      }
     }
   }
   return mlir::success(llvm::all_of(symbols, [](auto& symbol) { return symbol.has_value(); }));

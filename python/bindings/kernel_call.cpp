@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel_call.h"
 
+#include "function_call.h"
 #include "interrupt.h"
 #include "runtime/cpu/launch.h"
 #include "scalar_argument.h"
@@ -122,6 +123,8 @@ public:
   }
 
   bool launch() {
+    if (kernel.function.is_valid())
+      return callFunction(kernel, slots.data(), {views.data(), spec.params.size()}, symbolValues);
     InterruptibleLaunch interruptible;
     TwLaunch& launch = interruptible.launch();
     LaunchOptions options;

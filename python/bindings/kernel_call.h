@@ -5,14 +5,18 @@
 #include "runtime/arguments.h"
 #include "runtime/cpu/library.h"
 
-#include <Python.h>
+#include <nanobind/nanobind.h>
 
 namespace tilewright::bindings {
 
 /// `_runtime.Kernel`. Immutable once made, so callable from any thread.
 struct KernelObject {
+  /// Machine code, or null where `function` runs the kernel.
   std::shared_ptr<runtime::CpuKernel> code;
   runtime::ArgumentChecker checker;
+  /// Called with all parameters in order: (address, shape, strides in elements) of a tensor, the
+  /// value of a scalar; shapes count elements, also of packed types.
+  nanobind::object function{};
 };
 
 /// Calls the kernel: with all parameters in order, or without the outputs, which are then made.

@@ -29,6 +29,8 @@ KernelObject load(nb::handle library, const std::string& manifestText,
   auto checker = ArgumentChecker::make(*manifest, error);
   if (!checker)
     throw nb::value_error(error.c_str());
+  if (PyCallable_Check(library.ptr()) != 0)
+    return {nullptr, std::move(*checker), nb::borrow(library)};
   std::shared_ptr<CpuKernel> code;
   if (nb::isinstance<nb::bytes>(library)) {
     auto bytes = nb::cast<nb::bytes>(library);

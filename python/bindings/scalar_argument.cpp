@@ -82,4 +82,10 @@ bool encodeScalar(const ArgumentChecker& checker, size_t param, PyObject* object
   return true;
 }
 
+nanobind::object decodeScalar(const ElementType& type, uint64_t slot) {
+  if (type.isFloat())
+    return nanobind::float_(decodeFloat(type, slot));
+  return nanobind::int_(int64_t(slot));
+}
+
 } // namespace tilewright::bindings

@@ -4,7 +4,7 @@
 
 #include "runtime/arguments.h"
 
-#include <Python.h>
+#include <nanobind/nanobind.h>
 
 namespace tilewright::bindings {
 
@@ -12,5 +12,8 @@ namespace tilewright::bindings {
 /// False with a TypeError (kind) or ValueError (range) set that names kernel and parameter.
 bool encodeScalar(const runtime::ArgumentChecker& checker, size_t param, PyObject* object,
                   uint64_t& slot);
+
+/// The Python number that `slot` holds; of a uint64, its bits as an int64.
+nanobind::object decodeScalar(const runtime::ElementType& type, uint64_t slot);
 
 } // namespace tilewright::bindings

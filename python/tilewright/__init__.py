@@ -18,6 +18,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "CompileError": "errors",
     "UnsupportedError": "errors",
+    "KernelError": "errors",
     "JITNoBuilderError": "errors",
     "EagerJITBuildError": "errors",
     "jit": "jit_factory",

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+from collections.abc import Callable
 from typing import Any
 
 class Kernel:
@@ -7,10 +8,16 @@ class Kernel:
     outputs, or None if there are none. May be called from any thread; Ctrl-C ends it."""
 
     def __init__(
-        self, library: str | bytes, manifest: str, out_idx: list[int] | None = None
+        self,
+        library: str | bytes | Callable[..., object],
+        manifest: str,
+        out_idx: list[int] | None = None,
     ) -> None:
         """Loads a library (a path whose digest was checked, or its bytes). `out_idx` replaces that
-        of the manifest. ValueError: the manifest is wrong; OSError: the library can't be loaded."""
+        of the manifest. ValueError: the manifest is wrong; OSError: the library can't be loaded.
+
+        A function in place of a library runs the kernel: it gets all parameters, checked, in order:
+        (address, shape, strides in elements or ()) of a tensor, the value of a scalar."""
     def __call__(self, *args: object, **kwargs: object) -> Any: ...  # noqa: ANN401
     @property
     def name(self) -> str: ...

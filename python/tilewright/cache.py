@@ -22,6 +22,10 @@ from _thread import allocate_lock
 
 from tilewright import _runtime
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 _FORMAT = "v1"
 _DEFAULT_LIMIT = 1 << 30
 _CLEAN_EVERY_S = 3600.0
@@ -32,14 +36,14 @@ _HEX = frozenset("0123456789abcdef")
 
 class Entry:
     """One compiled kernel: `key`, `manifest` (JSON), and `library`, what `_runtime.Kernel` takes:
-    the path of the shared library or, where nothing is on disk, its bytes."""
+    the path of the shared library or, where nothing is on disk, its bytes, or a function."""
 
     __slots__ = ("_digests", "_extra", "_folder", "key", "library", "manifest")
 
     def __init__(
         self,
         key: str,
-        library: str | bytes,
+        library: str | bytes | Callable[..., object],
         manifest: str,
         extra: dict[str, bytes],
         folder: str | None = None,

@@ -75,6 +75,12 @@ def compile_kernel(
     """The kernel that `capture` gives, compiled or found in the cache. With a front key that is
     known, nothing is captured."""
 
+    if options.target == "reference":
+        from .reference_kernel import reference_kernel
+
+        captured = capture()
+        return reference_kernel(captured, options, out_idx or captured.outputs or None, source)
+
     def recompile() -> Sequence[tuple[str, str]]:
         return stages_of(capture(), options)
 

@@ -196,6 +196,10 @@ class UnsupportedError(CompileError):
     """All that stands in the way is valid, but not supported by this version or target."""
 
 
+class KernelError(CompileError, RuntimeError):
+    """A kernel did something wrong while it ran on the reference interpreter."""
+
+
 class CompilerMissingError(TilewrightError, ImportError):
     """This installation has no compiler, or its libraries can't be loaded."""
 

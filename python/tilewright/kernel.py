@@ -8,6 +8,7 @@ calls. Nothing slow is imported here.
 from __future__ import annotations
 
 from tilewright import _runtime
+from tilewright.errors import unsupported
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -81,9 +82,9 @@ class JITKernel(_runtime.Kernel):
         raise KeyError(f"{self.name}: no stage '{name}'; there are: {known}")
 
     def get_kernel_source(self, kernel_only: bool = True) -> str:
-        """The kernel as its target compiles it: for the CPU, LLVM's IR; without `kernel_only`, also
-        the C header of the library."""
-        text = self.stage("llvm")
+        """The kernel as its target compiles it: for the CPU, LLVM's IR; for the reference, tile IR;
+        without `kernel_only`, also the C header of the library."""
+        text = self.stage("tile" if self.target == "reference" else "llvm")
         return text if kernel_only else f"{self.get_host_source()}\n{text}"
 
     def get_host_source(self) -> str:
@@ -100,6 +101,8 @@ class JITKernel(_runtime.Kernel):
         from pathlib import Path
 
         library = self.entry.library
+        if callable(library):
+            raise unsupported(f"target '{self.target}' makes no library")
         data = library if isinstance(library, bytes) else Path(library).read_bytes()
         Path(path).write_bytes(data)
 

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 #: Names of targets, and what they mean here.
-TARGETS = {"cpu": "cpu", "llvm": "cpu", "c": "cpu", "auto": "auto"}
-_PLANNED = ("cuda", "ascend", "reference", "hip", "metal", "webgpu", "cutedsl", "npuir")
+TARGETS = {"cpu": "cpu", "llvm": "cpu", "c": "cpu", "reference": "reference", "auto": "auto"}
+_PLANNED = ("cuda", "ascend", "hip", "metal", "webgpu", "cutedsl", "npuir")
 
 #: Set by `tilewright run`: what a script's targets and devices stand for.
 mapped_target: str | None = None

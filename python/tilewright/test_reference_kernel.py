@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`target="reference"`: kernels run by the interpreter, called as compiled ones are."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import tilewright as tl
+import tilewright.language as T
+from tilewright.errors import KernelError
+
+
+@tl.jit(out_idx=[-1], target="reference")
+def matmul(m, n, k):
+    @T.prim_func
+    def main(
+        A: T.Tensor((m, k), "bfloat16"),
+        B: T.Tensor((k, n), "bfloat16"),
+        scale: T.float16,
+        C: T.Tensor((m, n), "float32"),
+    ):
+        with T.Kernel(T.ceildiv(n, 16), T.ceildiv(m, 16), threads=32) as (bx, by):
+            a = T.alloc_shared((16, k), "bfloat16")
+            b = T.alloc_shared((k, 16), "bfloat16")
+            c = T.alloc_fragment((16, 16), "float32")
+            T.clear(c)
+            T.copy(A[by * 16, 0], a)
+            T.copy(B[0, bx * 16], b)
+            T.gemm(a, b, c)
+            for i, j in T.Parallel(16, 16):
+                c[i, j] = c[i, j] * scale
+            T.copy(c, C[by * 16, bx * 16])
+
+    return main
+
+
+def test_it_is_called_as_a_compiled_kernel_is():
+    random = np.random.default_rng(1)
+    a = random.standard_normal((20, 24), np.float32).astype(ml_dtypes.bfloat16)
+    b = random.standard_normal((24, 18), np.float32).astype(ml_dtypes.bfloat16)
+    kernel = matmul(20, 18, 24)
+    c = kernel(a, b, 0.5)
+    wanted = a.astype(np.float64) @ b.astype(np.float64) * 0.5
+    np.testing.assert_allclose(c, wanted, rtol=1e-6, atol=1e-6)
+    assert kernel.target == "reference"
+    assert "tile.gemm" in kernel.get_kernel_source()
+    with pytest.raises(ValueError, match=r"argument 0 'A' has shape \(24, 18\) but \(20, 24\)"):
+        kernel(b, b, 0.5)
+
+
+def test_symbols_and_strides_reach_the_interpreter():
+    n, s = T.symbolic("n"), T.symbolic("s")
+
+    @T.prim_func
+    def rows(X: T.StridedTensor((n, 4), (s, 1), "float32"), Y: T.Tensor((n, 4), "float32")):
+        with T.Kernel(n, threads=32) as i:
+            for j in T.serial(4):
+                Y[i, j] = X[i, j] + s
+
+    x = np.arange(14, dtype=np.float32).reshape(2, 7)[:, 2:6]
+    y = np.zeros((2, 4), np.float32)
+    tl.compile(rows, target="reference")(x, y)
+    np.testing.assert_array_equal(y, x + 7)
+
+
+def test_packed_types_and_scalars_reach_the_interpreter():
+    @T.prim_func
+    def rows(
+        X: T.Tensor((2, 4), "int4"),
+        flag: T.bool,
+        big: T.uint64,
+        Y: T.Tensor((2, 4), "int32"),
+        Z: T.Tensor((1,), "uint64"),
+    ):
+        with T.Kernel(2, threads=32) as i:
+            for j in T.serial(4):
+                Y[i, j] = T.if_then_else(flag, T.cast(X[i, j], "int32"), 0)
+            Z[0] = big
+
+    packed = np.array([[0x21, 0x43], [0x65, -8]], np.int8)
+    y, z = np.zeros((2, 4), np.int32), np.zeros(1, np.uint64)
+    tl.compile(rows, target="reference")(packed, True, 2**64 - 1, y, z)
+    assert y.tolist() == [[1, 2, 3, 4], [5, 6, -8, -1]]
+    assert z[0] == 2**64 - 1
+
+
+@tl.jit(target="reference")
+def reads_too_far(n):
+    @T.prim_func
+    def main(X: T.Tensor((4,), "float32")):
+        with T.Kernel(1, threads=32):
+            tile = T.alloc_shared((4,), "float32")
+            for i in T.serial(n):
+                if X[0] == 0:
+                    tile[i] = X[0]
+
+    return main
+
+
+def test_what_is_wrong_is_an_exception_at_the_kernels_line():
+    with pytest.raises(KernelError) as wrong:
+        reads_too_far(5)(np.zeros(4, np.float32))
+    assert "index 4 is out of range for dim 0 of 'tile' with extent 4" in str(wrong.value)
+    assert "tile[i] = X[0]" in str(wrong.value)
+    assert isinstance(wrong.value, RuntimeError)
+
+
+def test_prints_go_to_standard_output(capsys):
+    @T.prim_func
+    def says(X: T.Tensor((1,), "float32")):
+        with T.Kernel(1, threads=32):
+            T.print(X[0])
+
+    tl.compile(says, target="reference")(np.ones(1, np.float32))
+    assert "1" in capsys.readouterr().out
+
+
+def test_an_eager_kernel_runs_too():
+    @tl.jit(target="reference")
+    def twice(X):
+        n = T.const("n")
+        X: T.Tensor((n,), "float32")
+        Y = T.empty((n,), "float32")
+        with T.Kernel(1, threads=32):
+            for i in T.Parallel(n):
+                Y[i] = X[i] * 2
+        return Y
+
+    assert twice(np.arange(3, dtype=np.float32)).tolist() == [0, 2, 4]
+
+
+def test_it_has_no_library(tmp_path):
+    with pytest.raises(tl.UnsupportedError, match="target 'reference' makes no library"):
+        matmul(16, 16, 16).export_library(str(tmp_path / "x.so"))
