@@ -3,6 +3,7 @@
 
 #include "compiler/builder/element_types.h"
 #include "compiler/builder/promotion.h"
+#include "compiler/ir/ascend_ops.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -16,8 +17,9 @@ namespace tilewright::builder {
 std::unique_ptr<mlir::MLIRContext> Construction::makeContext() {
   // Compiling one kernel is too little work for a thread pool.
   auto made = std::make_unique<mlir::MLIRContext>(mlir::MLIRContext::Threading::DISABLED);
-  made->loadDialect<tile::TileDialect, mlir::func::FuncDialect, mlir::arith::ArithDialect,
-                    mlir::math::MathDialect, mlir::scf::SCFDialect>();
+  made->loadDialect<tile::TileDialect, ascend::AscendDialect, mlir::func::FuncDialect,
+                    mlir::arith::ArithDialect, mlir::math::MathDialect, mlir::scf::SCFDialect>();
+  made->printOpOnDiagnostic(false); // messages are for users
   return made;
 }
 

@@ -74,7 +74,8 @@ enum class FrameKind {
   WhileCondition,
   While,
   SelectTrue,
-  SelectFalse
+  SelectFalse,
+  Agents // a T.Scope
 };
 
 /// An open scope.
@@ -198,6 +199,7 @@ public:
   std::vector<Shape> argumentShapes;
   std::vector<Value> blockIds;
   bool hasLaunch = false;
+  bool isNpu = false; // the launch is one
   Place launchPlace;
   size_t threadDims = 0;
   bool isFinished = false;

@@ -342,6 +342,11 @@ bool checkEarlyExit(Construction& state, std::string_view what) {
                   {{frame->place, "T.Parallel is here"}});
       return false;
     }
+    if (frame->kind == FrameKind::Agents) {
+      state.error("'" + std::string(what) + "' leaves a loop from inside of T.Scope",
+                  {{frame->place, "T.Scope is here"}});
+      return false;
+    }
     if (frame->kind == FrameKind::SelectTrue || frame->kind == FrameKind::SelectFalse ||
         frame->kind == FrameKind::WhileCondition)
       break;

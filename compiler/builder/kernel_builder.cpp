@@ -271,6 +271,7 @@ std::vector<Value> KernelBuilder::beginLaunch(std::span<const Index> grid,
     operands.push_back(state->indexIr(extents ? (*extents)[dim] : Index(int64_t{1})));
   const Attribute* npu = builder::find(attributes, "npu");
   bool isNpu = npu && std::holds_alternative<bool>(*npu) && std::get<bool>(*npu);
+  state->isNpu = isNpu;
   if (isNpu && extents && threadExtents)
     checkNpuLaunch(*state, *extents, *threadExtents);
   auto launch =

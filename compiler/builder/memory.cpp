@@ -81,7 +81,8 @@ Buffer KernelBuilder::alloc(std::span<const int64_t> shape, Dtype dtype, std::st
   }
   bool isAllowed = isPerThread(*space) ? state->requireLaunch("an allocation")
                                        : state->requireTileScope("an allocation");
-  if (!isAllowed || !checkShape(*state, name, shape, dtype))
+  if (!isAllowed || !checkShape(*state, name, shape, dtype) ||
+      !builder::requireNpuFor(*state, *space, "an allocation in " + std::string(scope)))
     return {};
   if (*space == tile::MemorySpace::Var && !shape.empty())
     space = tile::MemorySpace::Local;

@@ -39,6 +39,15 @@ bool agreeExtents(Construction& state, std::string_view operation, Side& source,
 /// An integer literal that the buffer's dtype can't hold is an error: false.
 bool checkLiteralFits(Construction& state, Value value, const BufferRecord& buffer);
 
+/// False with an error where a memory of an Ascend core is used in a launch that isn't on one.
+bool requireNpuFor(Construction& state, tile::MemorySpace space, std::string_view what);
+
+/// False with an error unless such a copy exists on an NPU, where the launch is on one.
+bool checkRoute(Construction& state, const Side& source, const Side& target);
+
+/// False with an error where a T.Scope uses a memory of the other kind of core.
+bool checkAgent(Construction& state, const Side& side);
+
 /// The attribute `memory_order`; relaxed where absent, nothing after an error.
 std::optional<tile::MemoryOrder> memoryOrder(Construction& state, const Attributes& attributes);
 

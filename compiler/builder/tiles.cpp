@@ -23,7 +23,7 @@ bool flag(const Attributes& attributes, const std::string& key) {
 bool requireOnChip(Construction& state, std::string_view operation, const Side& side) {
   const BufferRecord& record = state.record(side.buffer);
   if (record.space != tile::MemorySpace::Global)
-    return true;
+    return builder::checkAgent(state, side);
   state.error(
       std::string(operation) + " works on tiles, but " + quoted(record.name) +
           " is in global memory; copy it to a T.alloc_shared or T.alloc_fragment buffer first",
@@ -52,7 +52,10 @@ std::optional<int64_t> resolveDim(Construction& state, std::string_view operatio
 namespace {
 
 /// The value beyond the bounds of a global source, or null for 0.
-mlir::Value padValue(Construction& state, const Attributes& attributes, const Side& source) {
+mlir::Value padValue(Construction& state, const Attributes& attributes, std::optional<Value> value,
+                     const Side& source) {
+  if (value)
+    return state.toIr(*value, state.record(source.buffer).dtype);
   const Attribute* given = builder::find(attributes, "pad_value");
   builder::Constant pad;
   if (given && std::holds_alternative<double>(*given))
@@ -81,18 +84,19 @@ bool transposeSide(Construction& state, Side& side) {
 
 } // namespace
 
-void KernelBuilder::copy(const Operand& source, const Operand& target,
-                         const Attributes& attributes) {
+void KernelBuilder::copy(const Operand& source, const Operand& target, const Attributes& attributes,
+                         std::optional<Value> pad) {
   auto from = resolveSide(*state, source, "copy source");
   auto to = resolveSide(*state, target, "copy destination");
-  if (!from || !to)
+  bool isUsable = !pad || state->isUsable(*pad);
+  if (!from || !to || !isUsable)
     return;
   if (from->kind == Side::Kind::Element && to->kind == Side::Kind::Element && attributes.empty()) {
     Value value = load(from->buffer, from->offsets);
     store(to->buffer, to->offsets, value);
     return;
   }
-  if (!state->requireTileScope("T.copy"))
+  if (!state->requireTileScope("T.copy") || !builder::checkRoute(*state, *from, *to))
     return;
   bool isTransposed = flag(attributes, "transpose");
   if (isTransposed && !transposeSide(*state, *from))
@@ -103,8 +107,8 @@ void KernelBuilder::copy(const Operand& source, const Operand& target,
     transposeSide(*state, *from);
   auto op = tile::CopyOp::create(state->ir, state->location(), toRegion(*state, *from),
                                  toRegion(*state, *to));
-  if (mlir::Value pad = padValue(*state, attributes, *from))
-    op.getPadMutable().assign(pad);
+  if (mlir::Value outside = padValue(*state, attributes, pad, *from))
+    op.getPadMutable().assign(outside);
   op.setRelu(flag(attributes, "enable_relu"));
   op.setTranspose(isTransposed);
   annotate(*state, op, "T.copy", attributes, {"pad_value", "enable_relu", "transpose"});

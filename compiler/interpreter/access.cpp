@@ -26,8 +26,9 @@ llvm::SmallVector<int64_t> Machine::integers(Agent& agent, mlir::ValueRange valu
 BufferValue& Machine::buffer(Agent& agent, mlir::Value value) {
   if (auto found = agent.buffers.find(value); found != agent.buffers.end())
     return found->second;
-  if (auto found = blockBuffers.find(value); found != blockBuffers.end())
-    return found->second;
+  if (agent.block)
+    if (auto found = agent.block->buffers.find(value); found != agent.block->buffers.end())
+      return found->second;
   return launchBuffers[value];
 }
 

@@ -2,6 +2,7 @@
 // Ops on scalars and on single elements.
 #include "compiler/interpreter/evaluate.h"
 #include "compiler/interpreter/machine.h"
+#include "compiler/ir/ascend_ops.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -42,6 +43,8 @@ mlir::LogicalResult Machine::runScalar(Agent& agent, mlir::Operation& op) {
       .Default([&](mlir::Operation* other) -> LogicalResult {
         if (llvm::isa<tile::TileDialect>(other->getDialect()))
           return runTile(agent, *other);
+        if (llvm::isa<ascend::AscendDialect>(other->getDialect()))
+          return runNpuOp(agent, *other);
         llvm::SmallVector<Scalar, 3> operands;
         for (mlir::Value operand : other->getOperands())
           operands.push_back(scalar(agent, operand));
@@ -59,8 +62,10 @@ mlir::LogicalResult Machine::runAlloc(Agent& agent, tile::AllocOp op) {
   BufferValue made{type, llvm::to_vector(type.getShape()), rowMajorStrides(type.getShape()),
                    std::make_shared<Storage>(type.getNumElements(), type.getElementBits()),
                    op.getSymName() ? op.getSymName()->str() : "buffer"};
-  bool isPrivate = type.isPerThread() || !llvm::isa<tile::LaunchOp>(agent.scopes.front().owner);
-  (isPrivate ? agent.buffers : blockBuffers).insert_or_assign(op.getBuffer(), std::move(made));
+  bool isPrivate = type.isPerThread() || !agent.block ||
+                   (agentsDiffer && ownerOf(op.getBuffer()) == Owner::Vector);
+  (isPrivate ? agent.buffers : agent.block->buffers)
+      .insert_or_assign(op.getBuffer(), std::move(made));
   return mlir::success();
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scopes, loops, and agents that wait for each other.
 #include "compiler/interpreter/machine.h"
+#include "compiler/ir/ascend_ops.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -62,6 +63,8 @@ mlir::LogicalResult Machine::run() {
 mlir::LogicalResult Machine::runGrid(tile::LaunchOp launch) {
   Agent nobody;
   llvm::SmallVector<int64_t> grid = integers(nobody, launch.getGrid());
+  if (launch.getNpu())
+    return runNpuGrid(launch, grid);
   threadsDiffer = launch
                       .walk([](mlir::Operation* op) {
                         return tellsThreadsApart(op) ? mlir::WalkResult::interrupt()
@@ -78,10 +81,12 @@ mlir::LogicalResult Machine::runGrid(tile::LaunchOp launch) {
 }
 
 mlir::LogicalResult Machine::runBlock(tile::LaunchOp launch, llvm::ArrayRef<int64_t> blockIds) {
-  blockBuffers.clear();
-  llvm::SmallVector<Agent> agents(threadCount);
+  Block block;
+  block.agents.resize(threadCount);
+  llvm::MutableArrayRef<Agent> agents = block.agents;
   for (auto [thread, agent] : llvm::enumerate(agents)) {
     agent.thread = int64_t(thread);
+    agent.block = &block;
     for (auto [value, id] : llvm::zip(launch.getBlockIds(), blockIds))
       agent.scalars[value] = {id, 0};
     enter(agent, *launch, *launch.getBodyBlock());
@@ -197,6 +202,10 @@ void Machine::enter(Agent& agent, mlir::Operation& owner, mlir::Block& block) {
 }
 
 Machine::Outcome Machine::step(Agent& agent) {
+  if (agent.scopes.back().next == agent.scopes.back().block->end()) {
+    agent.scopes.pop_back(); // a body without terminator
+    return Outcome::Ran;
+  }
   mlir::Operation& op = *agent.scopes.back().next;
   if (++steps > options.maxSteps) {
     op.emitError("kernel ran ") << options.maxSteps << " operations without coming to an end";
@@ -208,6 +217,10 @@ Machine::Outcome Machine::step(Agent& agent) {
   }
   if (needsOthers(agent, op))
     return Outcome::Waits;
+  if (agentsDiffer && isLeftToOthers(agent, op)) {
+    ++agent.scopes.back().next;
+    return Outcome::Ran;
+  }
   if (op.hasTrait<mlir::OpTrait::IsTerminator>())
     return succeeded(terminate(agent, op)) ? Outcome::Ran : Outcome::Failed;
   return succeeded(enterOrRun(agent, op)) ? Outcome::Ran : Outcome::Failed;
@@ -220,7 +233,18 @@ mlir::LogicalResult Machine::enterOrRun(Agent& agent, mlir::Operation& op) {
     return leaveLoop(agent, /*again=*/true);
   if (auto parallel = llvm::dyn_cast<tile::ParallelOp>(op))
     return enterParallel(agent, parallel);
+  if (agentsDiffer) {
+    mlir::FailureOr<bool> passed = passUnknown(agent, op);
+    if (failed(passed) || *passed)
+      return passed;
+  }
   ++agent.scopes.back().next;
+  if (auto scope = llvm::dyn_cast<ascend::ScopeOp>(op)) {
+    bool isCube = scope.getAgent() == ascend::Agent::Cube;
+    if (agent.kind == (isCube ? AgentKind::Cube : AgentKind::Vector))
+      enter(agent, op, scope.getBody().front());
+    return mlir::success();
+  }
   if (auto loop = llvm::dyn_cast<tile::ForOp>(op)) {
     int64_t lower = scalar(agent, loop.getLower()).integer,
             upper = scalar(agent, loop.getUpper()).integer;
@@ -276,6 +300,7 @@ mlir::LogicalResult Machine::terminate(Agent& agent, mlir::Operation& terminator
   Scope& scope = agent.scopes.back();
   if (auto loop = llvm::dyn_cast<tile::ForOp>(scope.owner)) {
     scope.induction += scope.step;
+    ++scope.turn;
     if (scope.induction < scope.upper) {
       scope.next = scope.block->begin();
       agent.scalars[loop.getInductionVar()] = {scope.induction, 0};
@@ -286,6 +311,7 @@ mlir::LogicalResult Machine::terminate(Agent& agent, mlir::Operation& terminator
     if (!condition || scalar(agent, condition.getCondition()).integer) {
       scope.block = condition ? &loop.getBody().front() : &loop.getCondition().front();
       scope.next = scope.block->begin();
+      ++scope.turn;
       return mlir::success();
     }
   } else if (auto parallel = llvm::dyn_cast<tile::ParallelOp>(scope.owner)) {
@@ -300,8 +326,11 @@ mlir::LogicalResult Machine::terminate(Agent& agent, mlir::Operation& terminator
     }
     iteration = -1;
   } else if (auto branch = llvm::dyn_cast<mlir::scf::IfOp>(scope.owner)) {
-    for (auto [result, value] : llvm::zip(branch.getResults(), terminator.getOperands()))
+    for (auto [result, value] : llvm::zip(branch.getResults(), terminator.getOperands())) {
       agent.scalars[result] = scalar(agent, value);
+      if (agent.unknown.erase(result); agent.unknown.contains(value))
+        agent.unknown.insert(result);
+    }
   }
   agent.scopes.pop_back();
   return mlir::success();

@@ -3,8 +3,11 @@
 #pragma once
 
 #include "compiler/interpreter/interpret.h"
+#include "compiler/interpreter/pipe_queues.h"
 #include "compiler/interpreter/storage.h"
 #include "compiler/ir/tile.h"
+
+#include "llvm/ADT/DenseSet.h"
 
 #include <optional>
 
@@ -17,19 +20,39 @@ struct Scope {
   mlir::Block::iterator next;
   int64_t induction = 0, upper = 0, step = 1; ///< tile.for, scf.for
   llvm::SmallVector<int64_t> point, extents;  ///< tile.parallel
+  int64_t turn = 0; ///< how often a loop's body (or condition) was entered
 };
 
-/// A thread of a block, or the whole block where the kernel doesn't tell its threads apart.
+/// What an agent of an NPU's block is; `Whole` is all of a block that doesn't tell its agents apart.
+enum class AgentKind { Whole, Cube, Vector };
+
+/// A thread of a block, a core of an NPU's block, or the whole block where the kernel doesn't tell
+/// these apart.
 struct Agent {
-  int64_t thread = 0;
+  int64_t thread = 0; ///< of a vector agent, its vector id
+  AgentKind kind = AgentKind::Whole;
+  struct Block* block = nullptr;
   std::vector<Scope> scopes;
   llvm::DenseMap<mlir::Value, Scalar> scalars;
   llvm::DenseMap<mlir::Value, BufferValue> buffers;
+  /// Scalars that come from another agent's memory: only that agent knows them.
+  llvm::DenseSet<mlir::Value> unknown;
+  PipeQueues pipes;
+  llvm::DenseMap<int64_t, int64_t> crossFlags; ///< how often a wait for each may pass
   /// The op that needs the other agents too; it is the next one of the innermost scope.
   mlir::Operation* waitsAt = nullptr;
   bool isDone() const {
     return scopes.empty();
   }
+};
+
+/// A block that runs: its agents and what they share.
+struct Block {
+  std::vector<Agent> agents;
+  llvm::DenseMap<mlir::Value, BufferValue> buffers;
+  /// Sets of cross flags that still lack those of other agents: (flag, mode) to a count per agent.
+  llvm::DenseMap<std::pair<int64_t, int64_t>, llvm::SmallVector<int64_t>> raised;
+  int64_t number = 0;
 };
 
 class Machine {
@@ -41,6 +64,8 @@ public:
 
 private:
   enum class Outcome { Ran, Waits, Failed };
+  /// Who has a buffer of an NPU's block: the vector agents each one, or all agents together.
+  enum class Owner { Block, Vector };
 
   // machine.cpp: scopes and scheduling
   mlir::LogicalResult runHost();
@@ -57,6 +82,23 @@ private:
   mlir::LogicalResult enterParallel(Agent& agent, tile::ParallelOp op);
   void setPoint(Agent& agent, tile::ParallelOp op);
   bool needsOthers(const Agent& agent, mlir::Operation& op) const;
+
+  // npu.cpp: the agents of an NPU's block
+  mlir::LogicalResult runNpuGrid(tile::LaunchOp launch, llvm::ArrayRef<int64_t> grid);
+  void makeNpuBlock(tile::LaunchOp launch, llvm::ArrayRef<int64_t> ids, Block& block);
+  mlir::LogicalResult runNpuBlocks(llvm::MutableArrayRef<Block> blocks);
+  mlir::FailureOr<bool> advance(llvm::MutableArrayRef<Block> blocks, Block& block);
+  mlir::LogicalResult runToNextPoint(Agent& agent);
+  mlir::LogicalResult reportStuck(llvm::ArrayRef<Block> blocks);
+  bool mayGoOn(llvm::MutableArrayRef<Block> blocks, Agent& agent, mlir::Operation& op);
+  mlir::LogicalResult runNpuOp(Agent& agent, mlir::Operation& op);
+  void raiseCrossFlag(Agent& agent, int64_t flag, int64_t mode);
+  mlir::LogicalResult checkPipes(const Agent& agent);
+  /// Whether this agent leaves the op to others.
+  bool isLeftToOthers(Agent& agent, mlir::Operation& op);
+  /// Handles an op of which this agent lacks operands; false if it lacks none.
+  mlir::FailureOr<bool> passUnknown(Agent& agent, mlir::Operation& op);
+  Owner ownerOf(mlir::Value buffer);
 
   // element_ops.cpp: ops on scalars and single elements
   mlir::LogicalResult runScalar(Agent& agent, mlir::Operation& op);
@@ -109,7 +151,9 @@ private:
   const InterpretOptions& options;
   llvm::DenseMap<mlir::Value, Scalar> launchScalars;
   llvm::DenseMap<mlir::Value, BufferValue> launchBuffers;
-  llvm::DenseMap<mlir::Value, BufferValue> blockBuffers;
+  llvm::DenseMap<mlir::Value, Owner> owners; ///< of allocations
+  llvm::MutableArrayRef<Block> liveBlocks;   ///< of an NPU
+  bool agentsDiffer = false;
   int64_t steps = 0;
   int64_t threadCount = 1;
   bool threadsDiffer = false;

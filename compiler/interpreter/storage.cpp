@@ -80,6 +80,11 @@ bool Storage::isWritten(int64_t bitOffset, unsigned bits) const {
                      [](bool known) { return known; });
 }
 
+void Storage::forget(int64_t bitOffset, unsigned bits) {
+  if (!written.empty())
+    std::fill(written.begin() + bitOffset / 4, written.begin() + (bitOffset + bits) / 4, false);
+}
+
 int64_t BufferValue::bitOffset(llvm::ArrayRef<int64_t> indices) const {
   int64_t element = 0;
   for (auto [index, stride] : llvm::zip(indices, strides))

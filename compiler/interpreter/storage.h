@@ -44,6 +44,8 @@ public:
   uint64_t readBits(int64_t bitOffset, unsigned bits) const;
   void writeBits(int64_t bitOffset, unsigned bits, uint64_t value);
   bool isWritten(int64_t bitOffset, unsigned bits) const;
+  /// As if the element had never been written; nothing for the caller's memory.
+  void forget(int64_t bitOffset, unsigned bits);
   Access& access(int64_t bitOffset) {
     return accesses[bitOffset];
   }

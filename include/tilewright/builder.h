@@ -130,6 +130,9 @@ public:
   std::string scope(Buffer buffer) const;
   std::string name(Buffer buffer) const;
 
+  /// The byte offset of an allocation in its memory, as an expert chose it.
+  void annotateAddress(Buffer buffer, int64_t bytes);
+
   // Scalars
   Value constant(bool value);
   /// Without a dtype, a literal: an integer takes the dtype of the operand that it meets (int32 or
@@ -160,7 +163,9 @@ public:
   void store(Buffer buffer, std::span<const Index> indices, Value value);
 
   // Tile operations: shapes, dtypes and scopes are checked here
-  void copy(const Operand& source, const Operand& target, const Attributes& attributes = {});
+  /// `pad` is what lies outside of a global source; 0 if absent.
+  void copy(const Operand& source, const Operand& target, const Attributes& attributes = {},
+            std::optional<Value> pad = {});
   void fill(const Operand& target, Value value);
   /// C += op(A) op(B); `clear_accum` may be a value.
   void gemm(const Operand& a, const Operand& b, const Operand& c, bool transposeA, bool transposeB,
@@ -197,6 +202,20 @@ public:
   void endWhile();
   void breakLoop();
   void continueLoop();
+
+  // Ascend: in a launch with the attribute `npu`. Pipes: s v m mte1 mte2 mte3 fix, in any case.
+  /// Which vector core of the block runs this: 0 or 1.
+  Value vectorId();
+  /// What only the cube core ("C") or only the vector cores ("V") of a block run.
+  void beginScope(std::string_view agent);
+  void endScope();
+  void setFlag(std::string_view from, std::string_view to, const Index& event);
+  void waitFlag(std::string_view from, std::string_view to, const Index& event);
+  /// Of one pipe, or of all.
+  void pipeBarrier(std::string_view pipe);
+  void setCrossFlag(std::string_view pipe, const Index& flag, int64_t mode);
+  void waitCrossFlag(const Index& flag, std::string_view pipe);
+  void syncAll();
 
   /// Verifies and gives the kernel, or nothing if there were errors (see `diagnostics`).
   std::shared_ptr<KernelModule> finish();

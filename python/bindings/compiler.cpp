@@ -225,6 +225,7 @@ void bindMemory(nb::class_<KernelBuilder>& builder) {
             return self.view(source, shape, dtypeOf(dtype));
           },
           "source"_a, "shape"_a, "dtype"_a)
+      .def("annotate_address", &KernelBuilder::annotateAddress, "buffer"_a, "bytes"_a)
       .def("rank", &KernelBuilder::rank, "buffer"_a)
       .def("shape", &KernelBuilder::shape, "buffer"_a)
       .def(
@@ -306,7 +307,15 @@ void bindScalars(nb::class_<KernelBuilder>& builder) {
 }
 
 void bindTiles(nb::class_<KernelBuilder>& builder) {
-  builder.def("copy", &KernelBuilder::copy, "source"_a, "target"_a, "attributes"_a = Attributes{})
+  builder
+      .def(
+          "copy",
+          [](KernelBuilder& self, const Operand& source, const Operand& target,
+             const Attributes& attributes, const nb::object& pad) {
+            self.copy(source, target, attributes,
+                      pad.is_none() ? std::nullopt : std::optional(lift(self, pad)));
+          },
+          "source"_a, "target"_a, "attributes"_a = Attributes{}, "pad"_a.none() = nb::none())
       .def(
           "fill",
           [](KernelBuilder& self, const Operand& target, const nb::object& value) {
@@ -377,6 +386,18 @@ void bindControl(nb::class_<KernelBuilder>& builder) {
       .def("end_while", &KernelBuilder::endWhile)
       .def("break_loop", &KernelBuilder::breakLoop)
       .def("continue_loop", &KernelBuilder::continueLoop);
+}
+
+void bindAscend(nb::class_<KernelBuilder>& builder) {
+  builder.def("vector_id", &KernelBuilder::vectorId)
+      .def("begin_scope", &KernelBuilder::beginScope, "agent"_a)
+      .def("end_scope", &KernelBuilder::endScope)
+      .def("set_flag", &KernelBuilder::setFlag, "source"_a, "target"_a, "event"_a)
+      .def("wait_flag", &KernelBuilder::waitFlag, "source"_a, "target"_a, "event"_a)
+      .def("pipe_barrier", &KernelBuilder::pipeBarrier, "pipe"_a)
+      .def("set_cross_flag", &KernelBuilder::setCrossFlag, "pipe"_a, "flag"_a, "mode"_a)
+      .def("wait_cross_flag", &KernelBuilder::waitCrossFlag, "flag"_a, "pipe"_a)
+      .def("sync_all", &KernelBuilder::syncAll);
 }
 
 // Compiling
@@ -507,6 +528,7 @@ NB_MODULE(_compiler, module) {
   bindScalars(builder);
   bindTiles(builder);
   bindControl(builder);
+  bindAscend(builder);
   bindCompile(module);
   bindInterpret(module);
 }

@@ -54,6 +54,31 @@ def torch_assert_close(
         )
 
 
+def interpret(kernel: Any, *arguments: Any) -> str:
+    """Runs a `T.prim_func` on the reference interpreter, in place on NumPy arrays (or tensors on
+    the CPU), and gives what it printed.
+
+    CompileError: what the interpreter found, at the places of the kernel.
+    """
+    from .errors import Diagnostic, compile_error, load_compiler
+
+    bound = [_address(argument) for argument in arguments]
+    printed, found = load_compiler().interpret(kernel.capture().module, bound)
+    if found:
+        raise compile_error([Diagnostic.from_native(d) for d in found], kernel.__name__)
+    return str(printed)
+
+
+def _address(argument: Any) -> Any:
+    """What the interpreter takes: a number, or address, shape and strides in elements."""
+    if isinstance(argument, (bool, int, float)):
+        return argument
+    if hasattr(argument, "data_ptr"):
+        return argument.data_ptr(), list(argument.shape), list(argument.stride())
+    strides = [stride // argument.itemsize for stride in argument.strides]
+    return argument.ctypes.data, list(argument.shape), strides
+
+
 def _unconditional(function: Callable[..., Any]) -> Callable[..., Any]:
     """A device that a test asks for is there: `tilewright run` maps it."""
     return function

@@ -31,6 +31,25 @@ from .annotations import (
     ptr,
     symbolic,
 )
+from .ascend import (
+    Scope,
+    alloc_L0A,
+    alloc_L0B,
+    alloc_L0C,
+    alloc_L1,
+    alloc_UB,
+    alloc_ub,
+    annotate_address,
+    barrier_all,
+    gemm_v0,
+    mma,
+    pipe_barrier,
+    set_cross_flag,
+    set_flag,
+    sync_all,
+    wait_cross_flag,
+    wait_flag,
+)
 from .dtypes import DTYPES as _DTYPES
 from .dtypes import Dtype as dtype
 from .gpu_only import GPU_ONLY as _GPU_ONLY
@@ -99,6 +118,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NoReturn
 
+kernel = Kernel
 globals().update(_DTYPES)
 globals().update(_GPU_ONLY)
 

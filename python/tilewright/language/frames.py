@@ -51,7 +51,10 @@ class KernelLaunch(RunTimeContext):
         grid = [tracer.index(e) for e in self.grid]
         threads = [tracer.index(t) for t in self.threads]
         ids = tracer.builder.begin_launch(grid, threads, tracer.attributes(self.attributes))
-        return [_variable(tracer, i, e) for i, e in zip(ids, grid, strict=True)]
+        variables = [_variable(tracer, i, e) for i, e in zip(ids, grid, strict=True)]
+        if self.attributes.get("npu") and not threads:
+            variables.append(_variable(tracer, tracer.builder.vector_id(), 2))
+        return variables
 
     def leave(self, tracer: Tracer) -> None:
         tracer.builder.end_launch()

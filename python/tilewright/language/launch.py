@@ -17,23 +17,32 @@ def Kernel(
     threads: Any = None,
     prelude: str | None = None,
     is_npu: bool = False,
+    is_cpu: bool = False,
+    pipeline: bool = False,
 ) -> KernelLaunch:
-    """Opens the kernel: 1 to 3 grid extents (x, y, z), and the threads of a block (default 128)."""
+    """Opens the kernel: 1 to 3 grid extents (x, y, z), and the threads of a block (default 128).
+
+    With `is_npu` a block is an AI core: a cube core and two vector cores. It gives the number of
+    the block and, without `threads`, that of the vector core. With `threads=2` the compiler shares
+    the work of the vector cores out; `threads=1` is a block with one vector core.
+    """
     current()
     if not 1 <= len(blocks) <= 3:
         raise LanguageError(f"T.Kernel takes 1 to 3 grid extents but got {len(blocks)}")
-    if is_npu:
-        raise unsupported("is_npu of T.Kernel needs the ascend target, which is not supported yet")
+    if pipeline:
+        raise unsupported("pipeline of T.Kernel is not supported yet")
     if prelude is not None:
         raise unsupported("prelude of T.Kernel is not supported yet")
-    shape = [128] if threads is None else threads
+    if is_npu and threads is None:
+        return KernelLaunch(blocks, [], {"npu": True})
+    shape = [1 if is_cpu else 128] if threads is None else threads
     shape = list(shape) if isinstance(shape, (list, tuple)) else [shape]
     if not 1 <= len(shape) <= 3:
         raise LanguageError(f"threads of T.Kernel takes 1 to 3 extents but got {len(shape)}")
     for extent in shape:
         if isinstance(extent, int) and extent <= 0:
             raise LanguageError(f"threads of T.Kernel must be positive, not {extent}")
-    return KernelLaunch(blocks, shape, {})
+    return KernelLaunch(blocks, shape, {"npu": True} if is_npu else {})
 
 
 def get_thread_binding(dim: int = 0) -> Any:

@@ -16,7 +16,8 @@ def _shape(shape: Any) -> list[Any]:
     return list(shape) if isinstance(shape, (tuple, list)) else [shape]
 
 
-def _alloc(shape: Any, dtype: Any, scope: str) -> Any:
+def allocate(shape: Any, dtype: Any, scope: str) -> Any:
+    """A buffer in a scope of the builder."""
     tracer = current()
     name = tracer.take_name(scope)
     extents = tracer.integers(_shape(shape), "the shape of an allocation")
@@ -26,32 +27,32 @@ def _alloc(shape: Any, dtype: Any, scope: str) -> Any:
 @guarded_by_poison
 def alloc_shared(shape: Any, dtype: Any, scope: str = "shared.dyn") -> Any:
     """Memory that all threads of a block share."""
-    return _alloc(shape, dtype, "shared")
+    return allocate(shape, dtype, "shared")
 
 
 @guarded_by_poison
 def alloc_fragment(shape: Any, dtype: Any, scope: str = "local.fragment") -> Any:
     """A tile that is distributed over the registers of a block's threads."""
-    return _alloc(shape, dtype, "fragment")
+    return allocate(shape, dtype, "fragment")
 
 
 @guarded_by_poison
 def alloc_local(shape: Any, dtype: Any, scope: str = "local") -> Any:
     """An array of each thread."""
-    return _alloc(shape, dtype, "local")
+    return allocate(shape, dtype, "local")
 
 
 @guarded_by_poison
 def alloc_global(shape: Any, dtype: Any) -> Any:
     """A workspace in global memory."""
-    return _alloc(shape, dtype, "global")
+    return allocate(shape, dtype, "global")
 
 
 @guarded_by_poison
 def alloc_buffer(shape: Any, dtype: Any = "float32", scope: str = "shared") -> Any:
     """An allocation in the named scope."""
     known = {"shared.dyn": "shared", "local.fragment": "fragment"}
-    return _alloc(shape, dtype, known.get(scope, scope))
+    return allocate(shape, dtype, known.get(scope, scope))
 
 
 @guarded_by_poison

@@ -29,6 +29,9 @@ def _given(**attributes: Any) -> dict[str, Any]:
 def copy(
     src: Any,
     dst: Any,
+    enable_relu: bool = False,
+    transpose: bool = False,
+    pad_value: Any = None,
     *,
     coalesced_width: int | None = None,
     disable_tma: bool = False,
@@ -37,14 +40,18 @@ def copy(
     annotations: dict[str, Any] | None = None,
     loop_layout: Any = None,
 ) -> None:
-    """Copies a tile, converting dtypes; reads past the end of a tensor give 0, writes are dropped.
+    """Copies a tile, converting dtypes; reads past the end of a tensor give `pad_value` or 0,
+    writes there are dropped.
 
-    `A[i, j]` means the tile that starts there, with the extents of the other side.
+    `A[i, j]` means the tile that starts there, with the extents of the other side. `enable_relu`
+    clamps at 0; `transpose` exchanges the last two dims.
     """
     if loop_layout is not None:
         raise unsupported("loop_layout of T.copy is not supported yet")
     tracer = current()
     attributes = _given(
+        enable_relu=bool(enable_relu),
+        transpose=bool(transpose),
         coalesced_width=coalesced_width,
         disable_tma=disable_tma,
         eviction_policy=eviction_policy,
@@ -53,7 +60,8 @@ def copy(
     attributes.update(annotations or {})
     source = tracer.operand(src, "the source of T.copy")
     target = tracer.operand(dst, "the target of T.copy")
-    tracer.builder.copy(source, target, tracer.attributes(attributes))
+    pad = () if pad_value is None else (tracer.value(pad_value),)
+    tracer.builder.copy(source, target, tracer.attributes(attributes), *pad)
 
 
 @guarded_by_poison

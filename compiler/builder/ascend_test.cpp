@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/builder/kernel_fixture.h"
+
+namespace tilewright {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class AscendTest : public KernelTest {
+protected:
+  void launchOnNpu() {
+    std::vector<Index> grid = {int64_t{4}};
+    line().beginLaunch(grid, {}, {{"npu", true}});
+  }
+};
+
+TEST_F(AscendTest, ScopesFlagsAndAddresses) {
+  Buffer a = tensor("A", {int64_t{64}, int64_t{64}}, "float16");
+  launchOnNpu();
+  Buffer tile = alloc("tile", {64, 64}, "L1", "float16");
+  line().annotateAddress(tile, 512);
+  Value vid = line().vectorId();
+  line().beginScope("C");
+  line().copy(a, tile);
+  line().setFlag("MTE2", "PIPE_MTE1", int64_t{1});
+  line().waitFlag("mte2", "mte1", vid);
+  line().pipeBarrier("ALL");
+  line().setCrossFlag("fix", int64_t{3}, 1);
+  line().waitCrossFlag(int64_t{3}, "");
+  line().endScope();
+  line().syncAll();
+  std::string text = finishedText();
+  for (const char* expected :
+       {"at 512", "ascend.scope cube", "ascend.set_flag mte2 to mte1, %c1",
+        "ascend.wait_flag mte2 to mte1, %1", "ascend.pipe_barrier all",
+        "ascend.set_cross_flag fix, %c3 mode 1", "ascend.wait_cross_flag %c3", "ascend.sync_all"})
+    EXPECT_THAT(text, HasSubstr(expected));
+}
+
+TEST_F(AscendTest, NeedsAnNpu) {
+  launch();
+  line().syncAll();
+  expectError("T.sync_all needs T.Kernel with is_npu=True");
+  EXPECT_THAT(notes(), ElementsAre("kernel.py:2:5: T.Kernel is here"));
+}
+
+TEST_F(AscendTest, MemoriesNeedAnNpu) {
+  launch();
+  alloc("tile", {64}, "UB");
+  expectError("an allocation in UB needs T.Kernel with is_npu=True");
+}
+
+TEST_F(AscendTest, UnknownPipe) {
+  launchOnNpu();
+  line().pipeBarrier("mte4");
+  expectError(
+      "there is no pipe 'mte4': it is s, v, m, mte1, mte2, mte3, fix or, for a barrier, all");
+}
+
+TEST_F(AscendTest, FlagOfAllPipes) {
+  launchOnNpu();
+  line().setFlag("all", "v", int64_t{0});
+  expectError("T.set_flag is between two single pipes, not all");
+}
+
+TEST_F(AscendTest, FlagOfOnePipe) {
+  launchOnNpu();
+  line().waitFlag("v", "V", int64_t{0});
+  expectError("T.wait_flag has pipe 'v' on both sides; use T.pipe_barrier");
+}
+
+TEST_F(AscendTest, EventOutOfRange) {
+  launchOnNpu();
+  line().setFlag("mte2", "v", int64_t{8});
+  expectError("the event of T.set_flag is 8, but the numbers are 0 to 7");
+}
+
+TEST_F(AscendTest, CrossFlagOnAllPipes) {
+  launchOnNpu();
+  line().setCrossFlag("all", int64_t{0}, 2);
+  expectError("T.set_cross_flag is queued on a single pipe, not all");
+}
+
+TEST_F(AscendTest, ModeOutOfRange) {
+  launchOnNpu();
+  line().setCrossFlag("fix", int64_t{0}, 3);
+  expectError("the mode of T.set_cross_flag is 3, but it must be 0, 1 or 2");
+}
+
+TEST_F(AscendTest, AddressOfATensor) {
+  Buffer a = tensor("A", {int64_t{4}});
+  launchOnNpu();
+  line().annotateAddress(a, 0);
+  expectError("T.annotate_address needs an allocation on the chip, but 'A' is none");
+}
+
+TEST_F(AscendTest, MisalignedAddress) {
+  launchOnNpu();
+  Buffer tile = alloc("tile", {64}, "UB");
+  line().annotateAddress(tile, 40);
+  expectError("the address of 'tile' is 40, but it must be a multiple of 32 bytes");
+}
+
+TEST_F(AscendTest, UnknownScope) {
+  launchOnNpu();
+  line().beginScope("A");
+  EXPECT_THAT(messages(), ElementsAre("T.Scope is \"C\" or \"V\", not 'A'"));
+  b.endScope();
+  EXPECT_EQ(finish(), nullptr);
+}
+
+TEST_F(AscendTest, ScopeInAScope) {
+  launchOnNpu();
+  line().beginScope("C");
+  line().beginScope("V");
+  EXPECT_THAT(messages(), ElementsAre("T.Scope stands inside of another T.Scope"));
+  EXPECT_THAT(notes(), ElementsAre("kernel.py:3:5: the other T.Scope is here"));
+}
+
+TEST_F(AscendTest, BreakOutOfAScope) {
+  launchOnNpu();
+  line().beginFor(LoopKind::Serial, int64_t{0}, int64_t{4}, int64_t{1}, "i");
+  line().beginScope("V");
+  line().breakLoop();
+  EXPECT_THAT(messages(), ElementsAre("'break' leaves a loop from inside of T.Scope"));
+}
+
+TEST_F(AscendTest, RouteThatDoesNotExist) {
+  Buffer a = tensor("A", {int64_t{16}, int64_t{16}}, "float16");
+  launchOnNpu();
+  Buffer l0 = alloc("a_l0", {16, 16}, "L0A", "float16");
+  line().copy(a, l0);
+  expectError("there is no copy from 'A' in global memory to 'a_l0' in L0A; it goes through L1");
+}
+
+TEST_F(AscendTest, RouteBack) {
+  launchOnNpu();
+  Buffer from = alloc("l1", {16, 16}, "L1"), to = alloc("ub", {16, 16}, "UB");
+  line().copy(from, to);
+  expectError("there is no copy from 'l1' in L1 to 'ub' in UB; it goes through other memories");
+}
+
+TEST_F(AscendTest, MemoryOfTheOtherCores) {
+  Buffer a = tensor("A", {int64_t{64}});
+  launchOnNpu();
+  Buffer ub = alloc("ub", {64}, "UB");
+  line().beginScope("C");
+  line().copy(a, ub);
+  b.endScope();
+  EXPECT_THAT(messages(),
+              ElementsAre("'ub' is in UB, which the cube core of this T.Scope cannot reach"));
+}
+
+} // namespace
+} // namespace tilewright

@@ -1,0 +1,442 @@
+// SPDX-License-Identifier: Apache-2.0
+// The agents of an NPU's block: a cube agent and vector agents. The agent that is furthest behind
+// in the text goes on first, so what the agents share without flags is used in the order of the
+// text; an agent waits at a cross flag until it is set.
+#include "compiler/interpreter/machine.h"
+#include "compiler/ir/ascend_ops.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace tilewright::interpreter {
+namespace {
+
+constexpr int64_t kGridMode = 0;
+
+/// Whether agents may do different things: else one agent stands for all of a block.
+bool tellsAgentsApart(tile::LaunchOp launch) {
+  bool hasTwoVectors = launch.getThreads().empty();
+  return launch
+      .walk([&](mlir::Operation* op) {
+        bool isAtomic = llvm::isa<tile::AtomicOp, tile::AtomicTileOp>(op);
+        bool differs =
+            llvm::isa<ascend::ScopeOp, ascend::SetCrossFlagOp, ascend::WaitCrossFlagOp>(op) ||
+            (llvm::isa<ascend::VectorIdOp>(op) && !op->use_empty()) || (isAtomic && hasTwoVectors);
+        return differs ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// Whether blocks wait for each other, so that all must run at once.
+bool tiesBlocks(tile::LaunchOp launch) {
+  return launch
+      .walk([](mlir::Operation* op) {
+        auto set = llvm::dyn_cast<ascend::SetCrossFlagOp>(op);
+        bool ties = llvm::isa<ascend::SyncAllOp>(op) || (set && set.getMode() == kGridMode);
+        return ties ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// The buffer behind views.
+mlir::Value rootOf(mlir::Value buffer) {
+  while (auto view = buffer.getDefiningOp<tile::ViewOp>())
+    buffer = view.getSource();
+  return buffer;
+}
+
+bool isTileOp(mlir::Operation& op) {
+  return llvm::isa<tile::CopyOp, tile::FillOp, tile::GemmOp, tile::ReduceOp, tile::ScanOp,
+                   tile::AtomicTileOp, tile::ParallelOp>(op);
+}
+
+/// Where an agent may be overtaken: what touches memory that others see, and what waits.
+bool isPoint(mlir::Operation& op) {
+  if (auto load = llvm::dyn_cast<tile::LoadOp>(op))
+    return !load.getBuffer().getType().isPerThread();
+  if (auto store = llvm::dyn_cast<tile::StoreOp>(op))
+    return !store.getBuffer().getType().isPerThread();
+  return isTileOp(op) || llvm::isa<tile::AtomicOp>(op) ||
+         llvm::isa<ascend::AscendDialect>(op.getDialect());
+}
+
+/// Calls `visit(buffer, isWritten)` for each buffer operand of the op and of the ops in it.
+template <typename Visit> void forEachBuffer(mlir::Operation& op, Visit visit) {
+  op.walk([&](mlir::Operation* inner) {
+    if (auto effects = llvm::dyn_cast<mlir::MemoryEffectOpInterface>(inner);
+        effects && !llvm::isa<tile::ParallelOp>(inner)) {
+      for (mlir::Value operand : inner->getOperands()) {
+        if (!llvm::isa<tile::BufferType>(operand.getType()))
+          continue;
+        llvm::SmallVector<mlir::MemoryEffects::EffectInstance> found;
+        effects.getEffectsOnValue(operand, found);
+        visit(operand, llvm::any_of(found, [](const auto& effect) {
+                return llvm::isa<mlir::MemoryEffects::Write>(effect.getEffect());
+              }));
+      }
+    }
+  });
+}
+
+/// Whether the first agent is behind the second in the text (of loops, in an earlier turn).
+bool isBehind(const Agent& left, const Agent& right) {
+  for (auto [a, b] : llvm::zip(left.scopes, right.scopes)) {
+    if (a.turn != b.turn)
+      return a.turn < b.turn;
+    if (a.block != b.block)
+      return false;
+    bool leftEnds = a.next == a.block->end(), rightEnds = b.next == b.block->end();
+    if (leftEnds != rightEnds)
+      return rightEnds;
+    // Inside of a loop or branch, `next` is what follows that: the inner scope decides.
+    if (!leftEnds && &*a.next != &*b.next)
+      return a.next->isBeforeInBlock(&*b.next);
+  }
+  // The one that is still inside of a scope is behind the one that has left it.
+  return left.scopes.size() > right.scopes.size();
+}
+
+bool isInScope(const Agent& agent) {
+  return llvm::any_of(agent.scopes,
+                      [](const Scope& scope) { return llvm::isa<ascend::ScopeOp>(scope.owner); });
+}
+
+std::string nameOf(const Agent& agent, bool withBlock) {
+  std::string name = agent.kind == AgentKind::Whole ? "the agent"
+                     : agent.kind == AgentKind::Cube
+                         ? "the cube agent"
+                         : "vector agent " + std::to_string(agent.thread);
+  return withBlock ? name + " of block " + std::to_string(agent.block->number) : name;
+}
+
+} // namespace
+
+Machine::Owner Machine::ownerOf(mlir::Value buffer) {
+  buffer = rootOf(buffer);
+  auto alloc = buffer.getDefiningOp<tile::AllocOp>();
+  if (!alloc)
+    return Owner::Block;
+  tile::MemorySpace space = alloc.getType().getSpace();
+  if (space == tile::MemorySpace::UB)
+    return Owner::Vector;
+  if (space != tile::MemorySpace::Shared && space != tile::MemorySpace::Fragment)
+    return Owner::Block;
+  auto [found, isNew] = owners.try_emplace(buffer, Owner::Vector);
+  if (!isNew)
+    return found->second;
+  // A tile without a memory of its own is the cube's if it is an operand of a gemm.
+  llvm::SmallVector<mlir::Value> names = {buffer};
+  for (size_t next = 0; next < names.size(); ++next)
+    for (mlir::Operation* user : names[next].getUsers()) {
+      if (auto view = llvm::dyn_cast<tile::ViewOp>(user))
+        names.push_back(view.getResult());
+      auto copy = llvm::dyn_cast<tile::CopyOp>(user);
+      tile::MemorySpace to =
+          copy ? copy.getTarget().getType().getSpace() : tile::MemorySpace::Global;
+      if (llvm::isa<tile::GemmOp>(user) || to == tile::MemorySpace::L0A ||
+          to == tile::MemorySpace::L0B)
+        owners[buffer] = Owner::Block;
+    }
+  return owners[buffer];
+}
+
+mlir::LogicalResult Machine::runNpuGrid(tile::LaunchOp launch, llvm::ArrayRef<int64_t> grid) {
+  threadsDiffer = false;
+  threadCount = 1;
+  agentsDiffer = tellsAgentsApart(launch);
+  int64_t count = grid.front();
+  if (tiesBlocks(launch)) {
+    std::vector<Block> blocks(std::max<int64_t>(count, 0));
+    for (int64_t number = 0; number < count; ++number)
+      makeNpuBlock(launch, {number}, blocks[number]);
+    return runNpuBlocks(blocks);
+  }
+  for (int64_t number = 0; number < count; ++number) {
+    Block block;
+    makeNpuBlock(launch, {number}, block);
+    if (failed(runNpuBlocks(block)))
+      return mlir::failure();
+  }
+  return mlir::success();
+}
+
+void Machine::makeNpuBlock(tile::LaunchOp launch, llvm::ArrayRef<int64_t> ids, Block& block) {
+  block.number = ids.front();
+  int64_t vectors = launch.getThreads().empty() ? 2 : 1;
+  block.agents.resize(agentsDiffer ? 1 + vectors : 1);
+  for (auto [number, agent] : llvm::enumerate(block.agents)) {
+    if (agentsDiffer)
+      agent.kind = number == 0 ? AgentKind::Cube : AgentKind::Vector;
+    agent.thread = number == 0 ? 0 : int64_t(number) - 1;
+    agent.block = &block;
+    for (auto [value, id] : llvm::zip(launch.getBlockIds(), ids))
+      agent.scalars[value] = {id, 0};
+    enter(agent, *launch, *launch.getBodyBlock());
+  }
+}
+
+mlir::LogicalResult Machine::runNpuBlocks(llvm::MutableArrayRef<Block> blocks) {
+  liveBlocks = blocks;
+  auto isDone = [](const Agent& agent) { return agent.isDone(); };
+  while (true) {
+    bool isOver = true, progress = false;
+    for (Block& block : blocks)
+      while (!llvm::all_of(block.agents, isDone)) {
+        isOver = false;
+        mlir::FailureOr<bool> went = advance(blocks, block);
+        if (failed(went))
+          return mlir::failure();
+        if (!*went)
+          break;
+        progress = true;
+      }
+    if (isOver)
+      return mlir::success();
+    if (!progress)
+      return reportStuck(blocks);
+  }
+}
+
+/// Runs the agent that is furthest behind and need not wait; false if all wait.
+mlir::FailureOr<bool> Machine::advance(llvm::MutableArrayRef<Block> blocks, Block& block) {
+  Agent* chosen = nullptr;
+  for (Agent& agent : block.agents) {
+    if (agent.isDone() || (agent.waitsAt && !mayGoOn(blocks, agent, *agent.waitsAt)))
+      continue;
+    if (!chosen || isBehind(agent, *chosen))
+      chosen = &agent;
+  }
+  if (!chosen)
+    return false;
+  if (failed(runToNextPoint(*chosen)))
+    return mlir::failure();
+  return true;
+}
+
+mlir::LogicalResult Machine::runToNextPoint(Agent& agent) {
+  for (bool isFirst = true; !agent.isDone(); isFirst = false) {
+    Scope& scope = agent.scopes.back();
+    bool isEnd = scope.next == scope.block->end();
+    if (!isEnd && !isFirst && isPoint(*scope.next))
+      return mlir::success();
+    if (!isEnd && llvm::isa<ascend::WaitCrossFlagOp, ascend::SyncAllOp>(*scope.next) &&
+        !agent.waitsAt) {
+      agent.waitsAt = &*scope.next;
+      return mlir::success();
+    }
+    bool isParallel = !isEnd && llvm::isa<tile::ParallelOp>(*scope.next);
+    size_t depth = agent.scopes.size();
+    do {
+      if (step(agent) != Outcome::Ran)
+        return mlir::failure();
+    } while (isParallel && agent.scopes.size() > depth);
+  }
+  return checkPipes(agent);
+}
+
+mlir::LogicalResult Machine::checkPipes(const Agent& agent) {
+  mlir::Operation* stuck = agent.pipes.stuckWait();
+  if (!stuck)
+    return mlir::success();
+  return stuck->emitError() << nameOf(agent, liveBlocks.size() > 1)
+                            << " waits here for a flag that is never set";
+}
+
+bool Machine::mayGoOn(llvm::MutableArrayRef<Block> blocks, Agent& agent, mlir::Operation& op) {
+  if (auto wait = llvm::dyn_cast<ascend::WaitCrossFlagOp>(op))
+    return agent.crossFlags.lookup(scalar(agent, wait.getFlag()).integer) > 0;
+  // sync_all: an agent that has passed it is marked by a count in `crossFlags`.
+  return llvm::all_of(blocks, [&](Block& block) {
+    return llvm::all_of(block.agents, [&](Agent& other) {
+      return (other.waitsAt && llvm::isa<ascend::SyncAllOp>(other.waitsAt)) ||
+             other.crossFlags.lookup(-1) > agent.crossFlags.lookup(-1);
+    });
+  });
+}
+
+mlir::LogicalResult Machine::reportStuck(llvm::ArrayRef<Block> blocks) {
+  bool many = blocks.size() > 1;
+  std::optional<mlir::InFlightDiagnostic> error;
+  llvm::SmallDenseSet<mlir::Operation*> shown;
+  auto what = [](mlir::Operation* op) {
+    return llvm::isa<ascend::SyncAllOp>(op) ? " for agents that never come"
+                                            : " for a cross flag that is never set";
+  };
+  for (const Block& block : blocks)
+    for (const Agent& agent : block.agents) {
+      if (!agent.waitsAt || !shown.insert(agent.waitsAt).second)
+        continue;
+      if (!error)
+        error.emplace(agent.waitsAt->emitError()
+                      << nameOf(agent, many) << " waits here" << what(agent.waitsAt));
+      else
+        error->attachNote(agent.waitsAt->getLoc()) << nameOf(agent, many) << " waits here";
+    }
+  for (const Block& block : blocks)
+    for (const Agent& agent : block.agents)
+      if (error && agent.isDone() && !many)
+        error->attachNote(kernel.getLoc()) << nameOf(agent, many) << " has ended";
+  return mlir::failure();
+}
+
+void Machine::raiseCrossFlag(Agent& agent, int64_t flag, int64_t mode) {
+  Block& block = *agent.block;
+  bool isCube = agent.kind == AgentKind::Cube;
+  if (mode == 2 && isCube) {
+    for (Agent& other : block.agents)
+      if (other.kind == AgentKind::Vector)
+        ++other.crossFlags[flag];
+    return;
+  }
+  // Of the other modes, a flag is set when all of the group have set it.
+  llvm::SmallVector<Agent*> group;
+  for (Block& each : mode == kGridMode ? liveBlocks : llvm::MutableArrayRef<Block>(block))
+    for (Agent& other : each.agents)
+      if (other.kind == agent.kind)
+        group.push_back(&other);
+  Block& keeper = mode == kGridMode ? liveBlocks.front() : block;
+  auto& raised = keeper.raised[{flag, mode * 2 + int64_t(isCube)}];
+  raised.resize(group.size(), 0);
+  ++raised[size_t(llvm::find(group, &agent) - group.begin())];
+  if (llvm::is_contained(raised, 0))
+    return;
+  for (int64_t& count : raised)
+    --count;
+  if (mode == 2) {
+    ++block.agents.front().crossFlags[flag];
+    return;
+  }
+  for (Agent* other : group)
+    ++other->crossFlags[flag];
+}
+
+mlir::LogicalResult Machine::runNpuOp(Agent& agent, mlir::Operation& op) {
+  auto number = [&](mlir::Value value) { return scalar(agent, value).integer; };
+  return llvm::TypeSwitch<mlir::Operation*, mlir::LogicalResult>(&op)
+      .Case([&](ascend::VectorIdOp id) {
+        agent.scalars[id.getId()] = {agent.thread, 0};
+        return mlir::success();
+      })
+      .Case([&](ascend::SetFlagOp set) {
+        agent.pipes.set(set, set.getFrom(), set.getTo(), number(set.getEvent()));
+        return mlir::success();
+      })
+      .Case([&](ascend::WaitFlagOp wait) {
+        agent.pipes.wait(wait, wait.getFrom(), wait.getTo(), number(wait.getEvent()));
+        return mlir::success();
+      })
+      .Case([&](ascend::PipeBarrierOp barrier) {
+        return barrier.getPipe() == ascend::Pipe::All ? checkPipes(agent) : mlir::success();
+      })
+      .Case([&](ascend::SetCrossFlagOp set) {
+        raiseCrossFlag(agent, number(set.getFlag()), int64_t(set.getMode()));
+        return mlir::success();
+      })
+      .Case([&](ascend::WaitCrossFlagOp wait) {
+        --agent.crossFlags[number(wait.getFlag())];
+        agent.waitsAt = nullptr;
+        return mlir::success();
+      })
+      .Case([&](ascend::SyncAllOp) {
+        ++agent.crossFlags[-1];
+        agent.waitsAt = nullptr;
+        return mlir::success();
+      })
+      .Default([](mlir::Operation* other) {
+        return other->emitError("the reference interpreter doesn't run '")
+               << other->getName() << "'";
+      });
+}
+
+bool Machine::isLeftToOthers(Agent& agent, mlir::Operation& op) {
+  bool isCube = agent.kind == AgentKind::Cube;
+  if (iteration >= 0 || !agent.block)
+    return false;
+  if (auto alloc = llvm::dyn_cast<tile::AllocOp>(op)) {
+    if (alloc.getType().isPerThread())
+      return false;
+    bool isVectors = ownerOf(alloc.getBuffer()) == Owner::Vector;
+    return isVectors ? isCube : !isCube && !(isInScope(agent) && agent.thread == 0);
+  }
+  if (auto view = llvm::dyn_cast<tile::ViewOp>(op))
+    return isCube && ownerOf(view.getSource()) == Owner::Vector;
+  if (isInScope(agent))
+    return false;
+  if (auto store = llvm::dyn_cast<tile::StoreOp>(op)) {
+    mlir::Value target = store.getBuffer();
+    if (store.getBuffer().getType().isPerThread())
+      return false;
+    bool isCubes = !store.getBuffer().getType().isGlobal() && ownerOf(target) == Owner::Block;
+    return isCubes != isCube;
+  }
+  if (llvm::isa<tile::AtomicOp, tile::PrintOp>(op))
+    return isCube;
+  if (!isTileOp(op))
+    return false;
+  bool touchesVectors = false, touchesCube = false, writesCube = false, isPrivate = false;
+  forEachBuffer(op, [&](mlir::Value buffer, bool isWritten) {
+    auto type = llvm::cast<tile::BufferType>(buffer.getType());
+    isPrivate |= type.isPerThread() && isWritten;
+    if (type.isPerThread() || rootOf(buffer).getDefiningOp<tile::AllocOp>() == nullptr)
+      return;
+    bool isVectors = ownerOf(buffer) == Owner::Vector;
+    bool isCubes = !isVectors && !type.isGlobal();
+    touchesVectors |= isVectors;
+    touchesCube |= isCubes;
+    writesCube |= isCubes && isWritten;
+  });
+  if (isPrivate && !llvm::isa<tile::ParallelOp>(op))
+    return isCube && touchesVectors;
+  if (!touchesVectors)
+    return touchesCube != isCube;
+  // What both vector agents would do to a tile of the cube happens once, but for a plain copy.
+  return isCube || (writesCube && agent.thread != 0 && !llvm::isa<tile::CopyOp>(op));
+}
+
+mlir::FailureOr<bool> Machine::passUnknown(Agent& agent, mlir::Operation& op) {
+  bool isUnknown = llvm::any_of(
+      op.getOperands(), [&](mlir::Value operand) { return agent.unknown.contains(operand); });
+  if (auto load = llvm::dyn_cast<tile::LoadOp>(op); load && agent.kind == AgentKind::Cube) {
+    mlir::Value source = load.getBuffer();
+    bool isOwn = load.getBuffer().getType().isPerThread();
+    isUnknown |= !isOwn && ownerOf(source) == Owner::Vector;
+    if (isOwn && !isUnknown) {
+      BufferValue& held = buffer(agent, source);
+      llvm::SmallVector<int64_t> indices = integers(agent, load.getIndices());
+      mlir::FailureOr<bool> exists = isInBounds(&op, held, indices, false);
+      if (failed(exists))
+        return mlir::failure();
+      isUnknown = !held.storage->isWritten(held.bitOffset(indices), held.type.getElementBits());
+    }
+  }
+  if (!isUnknown) {
+    for (mlir::Value result : op.getResults())
+      agent.unknown.erase(result);
+    return false;
+  }
+  if (agent.kind != AgentKind::Cube)
+    return false;
+  if (llvm::isa<tile::GemmOp>(op) || (isTileOp(op) && !isInScope(agent)))
+    return op.emitError("the cube agent needs a value here that only the vector agents know");
+  if (op.getNumRegions() != 0) {
+    auto found = op.walk([&](tile::GemmOp) { return mlir::WalkResult::interrupt(); });
+    if (found.wasInterrupted())
+      return op.emitError(
+          "a gemm depends on a value here that only the vector agents know, not the cube agent");
+  }
+  if (auto store = llvm::dyn_cast<tile::StoreOp>(op);
+      store && store.getBuffer().getType().isPerThread()) {
+    BufferValue& held = buffer(agent, store.getBuffer());
+    if (!llvm::any_of(store.getIndices(),
+                      [&](mlir::Value index) { return agent.unknown.contains(index); }))
+      held.storage->forget(held.bitOffset(integers(agent, store.getIndices())),
+                           held.type.getElementBits());
+  }
+  for (mlir::Value result : op.getResults())
+    agent.unknown.insert(result);
+  ++agent.scopes.back().next;
+  return true;
+}
+
+} // namespace tilewright::interpreter

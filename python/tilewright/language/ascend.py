@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The expert's words for an Ascend core: its memories, scopes, flags and cube operations.
+
+They stand in `with T.Kernel(n, is_npu=True)`; the builder checks that.
+"""
+
+from __future__ import annotations
+
+from ..capture.tracer import current, guarded_by_poison
+from .frames import RunTimeContext
+from .memory import allocate
+from .values import BufferRef, LanguageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ..capture.tracer import Tracer
+
+
+class Scope(RunTimeContext):
+    """What only the cube core ("C") or only the vector cores ("V") of a block run."""
+
+    kind = "the T.Scope"
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        current()
+        self.name = name
+
+    def enter(self, tracer: Tracer) -> None:
+        tracer.builder.begin_scope(str(self.name))
+
+    def leave(self, tracer: Tracer) -> None:
+        tracer.builder.end_scope()
+
+
+@guarded_by_poison
+def alloc_L1(shape: Any, dtype: Any) -> Any:
+    """A tile in the cube core's L1."""
+    return allocate(shape, dtype, "L1")
+
+
+@guarded_by_poison
+def alloc_L0A(shape: Any, dtype: Any) -> Any:
+    """A left operand of T.mma."""
+    return allocate(shape, dtype, "L0A")
+
+
+@guarded_by_poison
+def alloc_L0B(shape: Any, dtype: Any) -> Any:
+    """A right operand of T.mma."""
+    return allocate(shape, dtype, "L0B")
+
+
+@guarded_by_poison
+def alloc_L0C(shape: Any, dtype: Any) -> Any:
+    """An accumulator of T.gemm_v0 and T.mma."""
+    return allocate(shape, dtype, "L0C")
+
+
+@guarded_by_poison
+def alloc_ub(shape: Any, dtype: Any) -> Any:
+    """A tile in the unified buffer; each vector core has its own."""
+    return allocate(shape, dtype, "UB")
+
+
+alloc_UB = alloc_ub
+
+
+def annotate_address(addresses: dict[Any, Any]) -> None:
+    """Fixed byte offsets of allocations in their memories; they may overlap."""
+    tracer = current()
+    for buffer, offset in addresses.items():
+        if not isinstance(buffer, BufferRef):
+            raise LanguageError("T.annotate_address takes buffers and their byte offsets")
+        (address,) = tracer.integers([offset], "an address")
+        tracer.builder.annotate_address(tracer.buffer_handle(buffer), address)
+
+
+# Flags -----------------------------------------------------------------------------------------
+
+
+@guarded_by_poison
+def set_flag(src: str, dst: str, eventId: Any) -> None:
+    """Queued on pipe `src`: when it gets there, `dst` may pass its wait for this event."""
+    tracer = current()
+    tracer.builder.set_flag(str(src), str(dst), tracer.index(eventId))
+
+
+@guarded_by_poison
+def wait_flag(src: str, dst: str, eventId: Any) -> None:
+    """Holds up pipe `dst` until the event is set."""
+    tracer = current()
+    tracer.builder.wait_flag(str(src), str(dst), tracer.index(eventId))
+
+
+def pipe_barrier(pipe: str) -> None:
+    """What was queued on the pipe is done before what is queued after."""
+    current().builder.pipe_barrier(str(pipe))
+
+
+def barrier_all() -> None:
+    """A barrier of all pipes of the core."""
+    pipe_barrier("all")
+
+
+@guarded_by_poison
+def set_cross_flag(pipe: str, flag: Any, mode: int = 2) -> None:
+    """Queued on `pipe`: sets a flag of other cores.
+
+    Mode 2: of the block's other kind of cores; 1: of the block's vector cores; 0: of all cores of
+    the same kind.
+    """
+    tracer = current()
+    (number,) = tracer.integers([mode], "the mode of T.set_cross_flag")
+    tracer.builder.set_cross_flag(str(pipe), tracer.index(flag), number)
+
+
+@guarded_by_poison
+def wait_cross_flag(flag: Any, pipe: str = "") -> None:
+    """The core waits until the flag is set; from the vector cores of a block, until all set it."""
+    tracer = current()
+    tracer.builder.wait_cross_flag(tracer.index(flag), str(pipe))
+
+
+def sync_all() -> None:
+    """All cores of the grid wait for each other."""
+    current().builder.sync_all()
+
+
+# The cube --------------------------------------------------------------------------------------
+
+
+def _multiply(name: str, operands: tuple[Any, Any, Any], more: tuple[Any, ...]) -> None:
+    transpose_a, transpose_b, init, attributes = more
+    tracer = current()
+    a, b, c = (
+        tracer.operand(operand, f"operand {letter} of T.{name}")
+        for operand, letter in zip(operands, "ABC", strict=True)
+    )
+    clear = tracer.value(init)
+    clear = int(clear) if isinstance(clear, bool) else clear
+    tracer.builder.gemm(a, b, c, bool(transpose_a), bool(transpose_b), clear, attributes)
+
+
+@guarded_by_poison
+def gemm_v0(
+    A: Any,
+    B: Any,
+    C: Any,
+    transpose_A: bool = False,
+    transpose_B: bool = False,
+    init: Any = False,
+) -> None:
+    """C += op(A) op(B) from L1 to L0C, or C = op(A) op(B) where `init` is true.
+
+    It moves what it needs to L0A and L0B, and synchronises itself at both ends.
+    """
+    _multiply("gemm_v0", (A, B, C), (transpose_A, transpose_B, init, {}))
+
+
+@guarded_by_poison
+def mma(A: Any, B: Any, C: Any, init: Any = False) -> None:
+    """C += A B from L0A and L0B to L0C as one instruction, or C = A B where `init` is true."""
+    _multiply("mma", (A, B, C), (False, False, init, {"mma": True}))
