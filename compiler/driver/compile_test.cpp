@@ -113,6 +113,23 @@ TEST(Compile, EndsWhenCancelled) {
   EXPECT_EQ(diagnosticsOf(kernelWith(""), options).at(0).message, "cancelled");
 }
 
+// Marks of loops are lost silently if LLVM does not know their name: then every copy is scalar.
+TEST(Compile, CopiesByWholeVectors) {
+  auto kernel = kernelFromText(kernelWith(R"(
+    %s = tile.alloc : !tile.buffer<64xbf16, shared>
+    %v = tile.view %x : !tile.buffer<64xf32, global> to !tile.buffer<128xbf16, global>
+    tile.copy %v[%b] [64] : !tile.buffer<128xbf16, global> to %s : !tile.buffer<64xbf16, shared>
+    tile.copy %s : !tile.buffer<64xbf16, shared> to %v[0] [64] : !tile.buffer<128xbf16, global>)"));
+  CompileOptions options;
+  options.cpu = "avx2";
+  options.keepStages = true;
+  std::vector<Diagnostic> diagnostics;
+  auto artifact = compile(*kernel, options, diagnostics);
+  ASSERT_TRUE(artifact.has_value());
+  const std::string& assembly = artifact->stages.back().second;
+  EXPECT_NE(assembly.find("ymm"), std::string::npos) << assembly;
+}
+
 TEST(Compile, KeepsStagesAndTimes) {
   auto kernel =
       kernelFromText(kernelWith("tile.store %one, %x[%b] : !tile.buffer<64xf32, global>"));

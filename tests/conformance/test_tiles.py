@@ -48,26 +48,45 @@ def test_gemm(agree, random, numpy_dtypes, dtype, transpose_a, transpose_b):
     agree(gemm, [a, b, np.zeros((M, N), np.float32)], {2: (wide_a @ wide_b).astype(np.float32)})
 
 
-def test_gemm_of_bytes(agree, random):
+@pytest.mark.parametrize("columns", [40, 48])
+@pytest.mark.parametrize("left", ["int8", "uint8"])
+@pytest.mark.parametrize(("transpose_a", "transpose_b"), [(0, 0), (1, 1)])
+def test_gemm_of_bytes(agree, random, columns, left, transpose_a, transpose_b):
+    """Whole vectors of columns, which CPUs multiply in fours, and others; a ragged depth."""
+    M, K = 37, 90
+
+    def shape(rows, columns, transposed):
+        return (columns, rows) if transposed else (rows, columns)
+
     @T.prim_func
     def gemm(
-        A: T.Tensor((48, 64), "int8"), B: T.Tensor((64, 40), "int8"), C: T.Tensor((48, 40), "int32")
+        A: T.Tensor(shape(M, K, transpose_a), left),
+        B: T.Tensor(shape(K, columns, transpose_b), "int8"),
+        C: T.Tensor((M, columns), "int32"),
     ):
         with T.Kernel(1, threads=128) as _:
-            a = T.alloc_shared((48, 64), "int8")
-            b = T.alloc_shared((64, 40), "int8")
-            c = T.alloc_fragment((48, 40), "int32")
-            T.copy(A, a)
-            T.copy(B, b)
-            T.gemm(a, b, c, clear_accum=True)
-            T.copy(c, C)
+            a = T.alloc_shared(shape(48, 64, transpose_a), left)
+            b = T.alloc_shared(shape(64, columns, transpose_b), "int8")
+            c = T.alloc_fragment((48, columns), "int32")
+            T.clear(c)
+            for k in T.Pipelined(2):
+                if transpose_a:
+                    T.copy(A[k * 64, 0], a)
+                    T.copy(B[0, k * 64], b)
+                else:
+                    T.copy(A[0, k * 64], a)
+                    T.copy(B[k * 64, 0], b)
+                T.gemm(a, b, c, transpose_A=bool(transpose_a), transpose_B=bool(transpose_b))
+            T.copy(c, C[0, 0])
 
-    a = random.integers(-128, 128, (48, 64)).astype(np.int8)
-    b = random.integers(-128, 128, (64, 40)).astype(np.int8)
+    least, beyond = (0, 256) if left == "uint8" else (-128, 128)
+    a = random.integers(least, beyond, shape(M, K, transpose_a)).astype(left)
+    b = random.integers(-128, 128, shape(K, columns, transpose_b)).astype(np.int8)
+    wide_a, wide_b = a.astype(np.int32), b.astype(np.int32)
     agree(
         gemm,
-        [a, b, np.zeros((48, 40), np.int32)],
-        {2: a.astype(np.int32) @ b.astype(np.int32)},
+        [a, b, np.zeros((M, columns), np.int32)],
+        {2: (wide_a.T if transpose_a else wide_a) @ (wide_b.T if transpose_b else wide_b)},
     )
 
 

@@ -11,8 +11,11 @@ inline constexpr llvm::StringLiteral kOffsetAttr = "cpu.offset";
 /// On the kernel, and later on its module: bytes of scratch memory per thread (i64).
 inline constexpr llvm::StringLiteral kScratchBytesAttr = "cpu.scratch_bytes";
 
-/// On tile.gemm: its operands are bfloat16, and b is interleaved (pack_gemm_operands.cpp).
-inline constexpr llvm::StringLiteral kPairsAttr = "cpu.pairs";
+/// On tile.gemm: b is in panels, so many of its rows interleaved in 32 bits (i64;
+/// pack_gemm_operands.cpp).
+inline constexpr llvm::StringLiteral kPackedAttr = "cpu.packed";
+/// On such a gemm of bytes: a holds unsigned bytes, the signed ones plus 128.
+inline constexpr llvm::StringLiteral kShiftedAttr = "cpu.shifted";
 /// On tile.assert: its number in the manifest (i32).
 inline constexpr llvm::StringLiteral kAssertAttr = "cpu.assert";
 /// On the function that runs blocks: its last argument is the TwLaunch, its second the scratch

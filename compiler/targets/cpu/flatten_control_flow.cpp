@@ -145,8 +145,9 @@ private:
     SmallVector<Value> next{nextTurn(head->getArgument(0), op.getStep())};
     llvm::append_range(next, yield->getOperands());
     auto latch = cf::BranchOp::create(builder, head, next);
+    // The name that llvm.br knows: it takes over cf.br's attributes, and ignores others.
     if (Attribute annotation = op->getAttr(kLoopAttr))
-      latch->setAttr(kLoopAttr, annotation);
+      latch->setAttr("loop_annotation", annotation);
     yield->erase();
     op->erase();
   }

@@ -39,7 +39,7 @@ func.func @blocks(%slots: !llvm.ptr, %scratch: !llvm.ptr, %begin: i64, %end: i64
 // CHECK-LABEL: func.func @made
 // CHECK: ^[[HEAD:bb[0-9]+]](%{{.*}}: index, %[[SUM:.*]]: f32):
 // CHECK: cf.cond_br
-// CHECK: cf.br ^[[HEAD]]({{.*}}) {llvm.loop_annotation =
+// CHECK: cf.br ^[[HEAD]]({{.*}}) {loop_annotation =
 // CHECK: return
 func.func @made(%n: index, %x: f32) -> f32 {
   %c0 = arith.constant 0 : index

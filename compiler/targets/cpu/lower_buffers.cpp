@@ -206,11 +206,12 @@ private:
     dead.push_back(op);
   }
 
-  /// How an element lies in memory.
+  /// How an element lies in memory. bfloat16 counts as an integer, which is what it is until it
+  /// becomes float32: LLVM 22 finds vectors of the type itself too dear, and leaves such loops scalar.
   static Type storageType(BufferType type) {
     Type scalar = type.getScalarType();
-    const bool isByte = type.getElementBits() == 8;
-    return isByte ? Type(IntegerType::get(type.getContext(), 8)) : scalar;
+    const unsigned bits = type.getElementBits();
+    return bits == 8 || scalar.isBF16() ? Type(IntegerType::get(type.getContext(), bits)) : scalar;
   }
 
   Value address(ImplicitLocOpBuilder& builder, Value buffer, ValueRange indices) {

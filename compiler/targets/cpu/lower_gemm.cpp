@@ -11,16 +11,17 @@
 ///     llvm.store %r ... } }
 ///   ... and once more for the 4 rows that are left
 ///
-/// Pairs of bfloat16 ({cpu.pairs}) are loaded as if they were float32 and multiplied by vdpbf16ps.
+/// A packed b ({cpu.packed = g}, see pack_gemm_operands.cpp) is read panel by panel. Pairs of bfloat16
+/// are loaded as if they were float32 and multiplied by vdpbf16ps, four bytes as if they were int32
+/// by vpdpbusd. Where a is shifted by 128, the accumulators start less 128 times b's column sums.
 ///
 /// The accumulators stay in registers through the loop over k. Columns that fill no whole vector
 /// get a vector of just their number of lanes. It stands before the buffers become pointers, and
 /// casts them itself.
 #include "compiler/ir/tensor_ops.h"
-#include "compiler/passes/kernel_pass.h"
 #include "compiler/targets/cpu/attributes.h"
 #include "compiler/targets/cpu/loops.h"
-#include "compiler/targets/cpu/machine.h"
+#include "compiler/targets/cpu/machine_pass.h"
 #include "compiler/targets/cpu/passes.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
@@ -44,9 +45,7 @@ struct KernelShape {
 
 KernelShape kernelShape(const Machine& machine) {
   // rows * vectors accumulators, `vectors` of b, and one or two of a must fit the register file.
-  if (machine.vectorRegisters < 32)
-    return {6, 2};
-  return machine.isX86 ? KernelShape{12, 2} : KernelShape{8, 3};
+  return {gemmRows(machine), machine.isX86 ? 2 : 3};
 }
 
 /// A matrix in memory: where it starts, and how many elements apart its rows are.
@@ -61,7 +60,12 @@ public:
       : op(op), builder(op.getLoc(), op), math(builder),
         element(op.getCRegion().type().getScalarType()), shape(kernelShape(machine)),
         lanes(machine.vectorBits / int64_t(element.getIntOrFloatBitWidth())),
-        pairs(op->hasAttr(kPairsAttr)) {}
+        shifted(op->hasAttr(kShiftedAttr)) {
+    if (auto packed = op->getAttrOfType<IntegerAttr>(kPackedAttr)) {
+      isPacked = true;
+      group = packed.getInt();
+    }
+  }
 
   void lower() {
     a = matrix(op.getARegion());
@@ -72,10 +76,8 @@ public:
     rows = extentsC[extentsC.size() - 2];
     columns = extentsC.back();
     depth = op.getTransposeA() ? extentsA[extentsA.size() - 2] : extentsA.back();
-    if (pairs) {
-      a.rowStride /= 2;
-      depth /= 2;
-    }
+    a.rowStride /= group;
+    depth /= group;
     lowerColumns();
     op.erase();
   }
@@ -135,6 +137,7 @@ private:
       SmallVector<int64_t> widths(width / lanes, lanes);
       if (width % lanes)
         widths.push_back(width % lanes);
+      corrections = shifted ? columnSums(column, widths) : SmallVector<Value>();
       forTiles(rows, shape.rows,
                [&](Value row, int64_t count) { microKernel(row, count, column, widths); });
     });
@@ -145,28 +148,70 @@ private:
   }
 
   Value load(Type type, Value pointer) {
-    // An offset may leave pairs aligned as their halves.
-    return LLVM::LoadOp::create(builder, type, pointer, pairs ? 2 : elementBytes());
+    // An offset may leave groups aligned as their elements.
+    return LLVM::LoadOp::create(builder, type, pointer, elementBytes() / unsigned(group));
   }
 
-  /// `value` (float32 lanes that stand for pairs) as twice as many bfloat16.
-  Value asPairs(Value value) {
-    const int64_t count = 2 * cast<VectorType>(value.getType()).getNumElements();
-    return vector::BitCastOp::create(builder, VectorType::get({count}, builder.getBF16Type()),
-                                     value);
+  /// `value` (lanes of 32 bits that stand for groups) as so many more small elements.
+  Value asGroups(Value value) {
+    const int64_t count = group * cast<VectorType>(value.getType()).getNumElements();
+    Type small = group == 2 ? Type(builder.getBF16Type()) : builder.getI8Type();
+    return vector::BitCastOp::create(builder, VectorType::get({count}, small), value);
   }
 
   Value multiplyAdd(Value x, Value y, Value sum) {
-    if (pairs) {
+    if (group > 1) {
+      StringRef name = group == 2 ? "llvm.x86.avx512bf16.dpbf16ps." : "llvm.x86.avx512.vpdpbusd.";
       const auto bits = 32 * cast<VectorType>(sum.getType()).getNumElements();
-      auto name = builder.getStringAttr("llvm.x86.avx512bf16.dpbf16ps." + std::to_string(bits));
-      return LLVM::CallIntrinsicOp::create(builder, sum.getType(), name,
-                                           ValueRange{sum, asPairs(x), asPairs(y)})
+      return LLVM::CallIntrinsicOp::create(builder, sum.getType(),
+                                           builder.getStringAttr(name + Twine(bits)),
+                                           ValueRange{sum, asGroups(x), asGroups(y)})
           .getResult(0);
     }
     if (isa<FloatType>(element))
       return math::FmaOp::create(builder, x, y, sum);
     return arith::AddIOp::create(builder, arith::MulIOp::create(builder, x, y), sum);
+  }
+
+  /// Where the columns from `column` on of b's first row are.
+  Value columnsOfB(Value column) {
+    // The panels before are as long as so many columns.
+    return elementPointer(b.pointer, isPacked ? math.mul(column, math.constant(depth)) : column);
+  }
+
+  /// Row `k` of b: a vector for each of `widths`.
+  SmallVector<Value> rowOfB(Value start, Value k, ArrayRef<int64_t> widths) {
+    const int64_t step = isPacked ? lanes : b.rowStride;
+    Value here = elementPointer(start, math.mul(k, math.constant(step)));
+    SmallVector<Value> vectors;
+    int64_t offset = 0;
+    for (int64_t width : widths) {
+      vectors.push_back(load(vectorType(width), constantPointer(here, offset)));
+      offset += isPacked ? depth * lanes : width;
+    }
+    return vectors;
+  }
+
+  /// 128 times the sum of each column of b.
+  SmallVector<Value> columnSums(Value column, ArrayRef<int64_t> widths) {
+    SmallVector<Value> sums;
+    for (int64_t width : widths)
+      sums.push_back(zero(builder, vectorType(width)));
+    Value start = columnsOfB(column);
+    auto loop =
+        scf::ForOp::create(builder, math.constant(0), math.constant(depth), math.constant(1), sums);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(loop.getBody());
+    SmallVector<Value> results;
+    for (auto [right, sum] :
+         llvm::zip(rowOfB(start, loop.getInductionVar(), widths), loop.getRegionIterArgs())) {
+      auto type = cast<VectorType>(right.getType());
+      Value bytes = arith::ConstantOp::create(
+          builder, DenseElementsAttr::get(type, builder.getI32IntegerAttr(int32_t(0x80808080))));
+      results.push_back(multiplyAdd(bytes, right, sum));
+    }
+    scf::YieldOp::create(builder, results);
+    return loop.getResults();
   }
 
   /// `count` rows from `row` on, and the columns of `widths` from `column` on.
@@ -176,14 +221,19 @@ private:
     SmallVector<Value> sums;
     forAccumulators(count, widths, [&](int64_t r, int64_t offset, int64_t width) {
       Type type = vectorType(width);
-      sums.push_back(op.getClearAccum()
-                         ? zero(builder, type)
-                         : load(type, constantPointer(target, r * c.rowStride + offset)));
+      Value start = op.getClearAccum()
+                        ? zero(builder, type)
+                        : LLVM::LoadOp::create(builder, type,
+                                               constantPointer(target, r * c.rowStride + offset),
+                                               elementBytes());
+      if (shifted)
+        start = arith::SubIOp::create(builder, start, corrections[sums.size() % widths.size()]);
+      sums.push_back(start);
     });
     const int64_t rowStep = op.getTransposeA() ? 1 : a.rowStride;
     const int64_t depthStep = op.getTransposeA() ? a.rowStride : 1;
     Value aStart = elementPointer(a.pointer, math.mul(row, math.constant(rowStep)));
-    Value bStart = elementPointer(b.pointer, column);
+    Value bStart = columnsOfB(column);
 
     auto loop =
         scf::ForOp::create(builder, math.constant(0), math.constant(depth), math.constant(1), sums);
@@ -192,9 +242,8 @@ private:
       builder.setInsertionPointToStart(loop.getBody());
       Value k = loop.getInductionVar();
       Value aHere = elementPointer(aStart, math.mul(k, math.constant(depthStep)));
-      Value bHere = elementPointer(bStart, math.mul(k, math.constant(b.rowStride)));
-      scf::YieldOp::create(builder,
-                           step(aHere, rowStep, bHere, count, widths, loop.getRegionIterArgs()));
+      SmallVector<Value> right = rowOfB(bStart, k, widths);
+      scf::YieldOp::create(builder, step(aHere, rowStep, right, count, loop.getRegionIterArgs()));
     }
     int64_t number = 0;
     forAccumulators(count, widths, [&](int64_t r, int64_t offset, int64_t) {
@@ -204,19 +253,14 @@ private:
   }
 
   /// One k: all products of a column of a and a row of b, added to `sums`.
-  SmallVector<Value> step(Value aHere, int64_t rowStep, Value bHere, int64_t count,
-                          ArrayRef<int64_t> widths, ValueRange sums) {
-    SmallVector<Value> right, results;
-    int64_t offset = 0;
-    for (int64_t width : widths) {
-      right.push_back(load(vectorType(width), constantPointer(bHere, offset)));
-      offset += width;
-    }
+  SmallVector<Value> step(Value aHere, int64_t rowStep, ValueRange right, int64_t count,
+                          ValueRange sums) {
+    SmallVector<Value> results;
     for (int64_t r = 0; r < count; ++r) {
       Value left = load(element, constantPointer(aHere, r * rowStep));
-      for (auto [number, width] : llvm::enumerate(widths)) {
-        Value spread = vector::BroadcastOp::create(builder, vectorType(width), left);
-        results.push_back(multiplyAdd(spread, right[number], sums[results.size()]));
+      for (Value vector : right) {
+        Value spread = vector::BroadcastOp::create(builder, vector.getType(), left);
+        results.push_back(multiplyAdd(spread, vector, sums[results.size()]));
       }
     }
     return results;
@@ -239,18 +283,23 @@ private:
   Type element;
   KernelShape shape;
   int64_t lanes;
-  /// a and b hold pairs of bfloat16, which count as one element of 32 bits.
-  bool pairs;
+  /// b is in panels of `lanes` columns; it and a hold groups of so many elements, which count as one
+  /// of 32 bits.
+  bool isPacked = false;
+  int64_t group = 1;
+  /// a is greater by 128; what the products are then too much, per column.
+  bool shifted;
+  SmallVector<Value> corrections;
   Matrix a, b, c;
   int64_t rows = 0, columns = 0, depth = 0;
 };
 
-struct LowerGemm : KernelPass<LowerGemm> {
+struct LowerGemm : MachinePass<LowerGemm> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(LowerGemm)
   static constexpr llvm::StringLiteral kArgument = "cpu-lower-gemm";
   static constexpr llvm::StringLiteral kDescription =
       "turn tile.gemm into micro-kernels on vectors";
-  explicit LowerGemm(Machine machine) : machine(std::move(machine)) {}
+  using MachinePass::MachinePass;
   void getDependentDialects(DialectRegistry& registry) const override {
     registry.insert<arith::ArithDialect, math::MathDialect, scf::SCFDialect, vector::VectorDialect,
                     LLVM::LLVMDialect>();
@@ -259,8 +308,6 @@ struct LowerGemm : KernelPass<LowerGemm> {
   void runOnOperation() override {
     getOperation().walk([&](tile::GemmOp op) { GemmLowering(op, machine).lower(); });
   }
-
-  Machine machine;
 };
 
 } // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // RUN: tilewright-opt %s --cpu-lower-gemm --split-input-file | FileCheck %s
+// RUN: tilewright-opt %s --cpu-lower-gemm=cpu=znver5 --split-input-file | FileCheck %s --check-prefix=ZEN
 
 // 12 rows of 2 vectors stay in registers; of 20 rows and 40 columns, 8 rows and 8 columns are left.
 // CHECK-LABEL: func.func @edges
@@ -41,6 +42,66 @@ func.func @integers() attributes {tile.kernel} {
     %C = tile.alloc : !tile.buffer<4x16xsi32, fragment>
     tile.gemm %A : !tile.buffer<4x16xsi32, shared>, %B : !tile.buffer<16x16xsi32, shared>
       into %C : !tile.buffer<4x16xsi32, fragment> {clear_accum}
+  }
+  return
+}
+
+// -----
+
+// Panels are read straight on: vector n of row k is at n * 32 * 16 + 16 k.
+// CHECK-LABEL: func.func @panels
+// CHECK: scf.for
+// CHECK: llvm.getelementptr inbounds %{{.*}}[512] : {{.*}} f32
+// CHECK: math.fma
+// ZEN-LABEL: func.func @panels
+func.func @panels() attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  tile.launch (%b) in (%c1) threads(128) {
+    %A = tile.alloc : !tile.buffer<12x32xf32, shared>
+    %B = tile.alloc : !tile.buffer<32x32xf32, shared>
+    %C = tile.alloc : !tile.buffer<12x32xf32, fragment>
+    tile.gemm %A : !tile.buffer<12x32xf32, shared>, %B : !tile.buffer<32x32xf32, shared>
+      into %C : !tile.buffer<12x32xf32, fragment> {cpu.packed = 1 : i64}
+  }
+  return
+}
+
+// -----
+
+// ZEN-LABEL: func.func @pairs
+// ZEN: scf.for %{{.*}} = %c0{{.*}} to %c16{{.*}} step
+// ZEN: vector.bitcast {{.*}} : vector<16xf32> to vector<32xbf16>
+// ZEN: llvm.call_intrinsic "llvm.x86.avx512bf16.dpbf16ps.512"
+func.func @pairs() attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  tile.launch (%b) in (%c1) threads(128) {
+    %A = tile.alloc : !tile.buffer<12x32xbf16, shared>
+    %B = tile.alloc : !tile.buffer<32x32xbf16, shared>
+    %C = tile.alloc : !tile.buffer<12x32xf32, fragment>
+    tile.gemm %A : !tile.buffer<12x32xbf16, shared>, %B : !tile.buffer<32x32xbf16, shared>
+      into %C : !tile.buffer<12x32xf32, fragment> {cpu.packed = 2 : i64}
+  }
+  return
+}
+
+// -----
+
+// What the shift by 128 adds is summed up first, and taken off the accumulators.
+// ZEN-LABEL: func.func @bytes
+// ZEN: %[[SUMS:.*]]:2 = scf.for
+// ZEN: arith.constant dense<-2139062144> : vector<16xi32>
+// ZEN: llvm.call_intrinsic "llvm.x86.avx512.vpdpbusd.512"
+// ZEN: arith.subi %{{.*}}, %[[SUMS]]#0
+// ZEN: arith.subi %{{.*}}, %[[SUMS]]#1
+// ZEN: scf.for %{{.*}} = %c0{{.*}} to %c8
+func.func @bytes() attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  tile.launch (%b) in (%c1) threads(128) {
+    %A = tile.alloc : !tile.buffer<12x32xui8, shared>
+    %B = tile.alloc : !tile.buffer<32x32xsi8, shared>
+    %C = tile.alloc : !tile.buffer<12x32xsi32, fragment>
+    tile.gemm %A : !tile.buffer<12x32xui8, shared>, %B : !tile.buffer<32x32xsi8, shared>
+      into %C : !tile.buffer<12x32xsi32, fragment> {cpu.packed = 4 : i64, cpu.shifted}
   }
   return
 }

@@ -15,9 +15,8 @@
 /// are our own.
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/tensor_ops.h"
-#include "compiler/passes/kernel_pass.h"
 #include "compiler/targets/cpu/loops.h"
-#include "compiler/targets/cpu/machine.h"
+#include "compiler/targets/cpu/machine_pass.h"
 #include "compiler/targets/cpu/passes.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
@@ -375,11 +374,11 @@ private:
   Combiner combiner;
 };
 
-struct LowerReductions : KernelPass<LowerReductions> {
+struct LowerReductions : MachinePass<LowerReductions> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(LowerReductions)
   static constexpr llvm::StringLiteral kArgument = "cpu-lower-reductions";
   static constexpr llvm::StringLiteral kDescription = "turn tile.reduce and tile.scan into loops";
-  explicit LowerReductions(Machine machine) : machine(std::move(machine)) {}
+  using MachinePass::MachinePass;
   void getDependentDialects(DialectRegistry& registry) const override {
     registry.insert<arith::ArithDialect, math::MathDialect, scf::SCFDialect, vector::VectorDialect,
                     LLVM::LLVMDialect>();
@@ -403,8 +402,6 @@ struct LowerReductions : KernelPass<LowerReductions> {
       }
     });
   }
-
-  Machine machine;
 };
 
 } // namespace

@@ -74,6 +74,7 @@ bool readFeatures(Machine& machine, std::string& problem) {
     machine.vectorBits = 512;
     machine.vectorRegisters = 32;
     machine.hasBf16Dot = info->checkFeatures("+avx512bf16");
+    machine.hasByteDot = info->checkFeatures("+avx512vnni");
   }
   return true;
 }
@@ -84,6 +85,12 @@ std::string_view Machine::level() const {
   if (!isX86)
     return "neon";
   return vectorBits == 512 ? "avx512" : "avx2";
+}
+
+int64_t gemmRows(const Machine& machine) {
+  if (machine.vectorRegisters < 32)
+    return 6;
+  return machine.isX86 ? 12 : 8;
 }
 
 std::optional<Machine> findMachine(std::string_view name, std::string& problem) {

@@ -27,11 +27,16 @@ struct Machine {
   int vectorRegisters = 16;
   /// `vdpbf16ps`: two bfloat16 products per lane and instruction.
   bool hasBf16Dot = false;
+  /// `vpdpbusd`: four products of bytes per lane and instruction.
+  bool hasByteDot = false;
   bool isX86 = false;
 
   /// "avx512", "avx2" or "neon".
   std::string_view level() const;
 };
+
+/// How many rows of c a gemm's micro-kernel holds in registers.
+int64_t gemmRows(const Machine& machine);
 
 /// The machine of a name: "native", "avx2", "avx512", "neon", or a CPU as LLVM names it for this
 /// host's architecture. If there is none, or if it lacks what emitted code needs, gives nothing and

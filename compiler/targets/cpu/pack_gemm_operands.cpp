@@ -9,8 +9,15 @@
 ///   %b = tile.alloc : <32x64xf32, shared>      tile.copy %B to %b {transpose}
 ///   tile.gemm %a, %b into %C
 ///
-/// Where the machine multiplies pairs of bfloat16, operands stay in bfloat16, and two rows of b lie interleaved:
-/// element (k, n) at (k / 2) * 2 N + 2 n + k mod 2. Such a gemm carries {cpu.pairs}.
+/// With more rows than one micro-kernel, b is packed into panels: of each vector's worth of columns,
+/// all rows one after the other, so that the inner loop reads memory straight on. Such a gemm carries
+/// {cpu.packed = g}. g rows lie interleaved in 32 bits: 1; 2 of bfloat16 where the machine has
+/// vdpbf16ps; 4 of 8-bit integers where it has vpdpbusd. Element (k, n) of b is at
+/// (n / lanes) * K * lanes + (k / g) * lanes * g + (n mod lanes) * g + k mod g. vpdpbusd takes
+/// unsigned bytes on its left: signed ones are staged plus 128, and the gemm carries {cpu.shifted}.
+///
+/// A copy from global memory that fills only b's shared buffer, for this gemm alone, is packed as
+/// it arrives.
 ///
 /// A result narrower than float32 is staged too: it accumulates in float32 and is rounded once. A
 /// `clear` that is known only at run time becomes a fill under scf.if. It stands first, so that
@@ -18,10 +25,10 @@
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/structure_ops.h"
 #include "compiler/ir/tensor_ops.h"
-#include "compiler/passes/kernel_pass.h"
+#include "compiler/ir/thread_ops.h"
 #include "compiler/targets/cpu/attributes.h"
 #include "compiler/targets/cpu/loops.h"
-#include "compiler/targets/cpu/machine.h"
+#include "compiler/targets/cpu/machine_pass.h"
 #include "compiler/targets/cpu/passes.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
@@ -48,38 +55,114 @@ SmallVector<int64_t> matrixShape(const BufferRegion& region) {
   return {extents[extents.size() - 2], extents.back()};
 }
 
+/// Whether an op may write to global memory.
+bool mayWriteGlobal(Operation* op) {
+  if (isa<tile::SyncOp>(op)) // it orders threads; here one runs them all
+    return false;
+  std::optional<SmallVector<MemoryEffects::EffectInstance>> effects = getEffectsRecursively(op);
+  return !effects || llvm::any_of(*effects, [](const MemoryEffects::EffectInstance& effect) {
+    if (!isa<MemoryEffects::Write>(effect.getEffect()))
+      return false;
+    auto type =
+        effect.getValue() ? dyn_cast<BufferType>(effect.getValue().getType()) : BufferType();
+    return !type || type.isGlobal();
+  });
+}
+
+/// The copy that fills the whole of an on-chip buffer, nothing else but `reader` uses: what `reader`
+/// reads there might as well come from where the copy reads. Null if that isn't so.
+tile::CopyOp onlySource(tile::GemmOp reader, const BufferRegion& region) {
+  auto alloc = region.buffer.getDefiningOp<tile::AllocOp>();
+  if (!alloc || !region.isWhole())
+    return {};
+  tile::CopyOp copy;
+  for (OpOperand& use : alloc->getUses()) {
+    if (use.getOwner() == reader)
+      continue;
+    auto user = dyn_cast<tile::CopyOp>(use.getOwner());
+    if (!user || copy || user.getTargetRegion().buffer != region.buffer)
+      return {};
+    copy = user;
+  }
+  if (!copy || copy->getBlock() != reader->getBlock() || !copy->isBeforeInBlock(reader))
+    return {};
+  const BufferRegion source = copy.getSourceRegion();
+  if (!copy.getTargetRegion().isWhole() || copy.getRelu() || copy.getTranspose() || copy.getPad() ||
+      !source.type().isGlobal() || tile::withoutUnitExtents(source.staticExtents()).size() != 2)
+    return {};
+  for (Operation* op = copy->getNextNode(); op != reader; op = op->getNextNode())
+    if (mayWriteGlobal(op))
+      return {};
+  return copy;
+}
+
+/// A matrix to read element by element: which dims of its buffer are rows and columns.
+struct MatrixSource {
+  BufferRegion region;
+  unsigned rowDim, columnDim;
+  bool inBounds;
+
+  explicit MatrixSource(const BufferRegion& region)
+      : region(region), rowDim(unsigned(region.offsets.size()) - 2), columnDim(rowDim + 1),
+        inBounds(!region.type().isGlobal()) {}
+
+  explicit MatrixSource(tile::CopyOp copy) : MatrixSource(copy.getSourceRegion()) {
+    SmallVector<unsigned> dims;
+    for (auto [number, extent] : llvm::enumerate(region.staticExtents()))
+      if (extent != 1)
+        dims.push_back(unsigned(number));
+    rowDim = dims[0];
+    columnDim = dims[1];
+    inBounds = llvm::all_of(llvm::seq<int64_t>(0, region.type().getRank()),
+                            [&](int64_t dim) { return copy.isSourceInBounds(dim); });
+  }
+
+  Value load(ImplicitLocOpBuilder& builder, Value row, Value column) const {
+    IndexMath math(builder);
+    SmallVector<Value> at;
+    for (OpFoldResult offset : region.offsets)
+      at.push_back(math.value(offset));
+    at[rowDim] = math.add(at[rowDim], row);
+    at[columnDim] = math.add(at[columnDim], column);
+    return tile::LoadOp::create(builder, region.type().getScalarType(), region.buffer, at,
+                                inBounds);
+  }
+};
+
 class GemmPacker {
 public:
   GemmPacker(tile::GemmOp op, const Machine& machine)
-      : op(op), builder(op.getLoc(), op),
+      : op(op), builder(op.getLoc(), op), machine(machine),
         element(accumulatorType(op.getCRegion().type().getElementType())),
-        lanes(machine.vectorBits / 32), canPair(machine.hasBf16Dot) {}
+        lanes(machine.vectorBits / int64_t(element.getIntOrFloatBitWidth())) {}
 
   void pack() {
     if (Value clear = op.getClear())
       clearFirst(clear);
-    BufferRegion a = op.getARegion(), b = op.getBRegion(), c = op.getCRegion();
-    bool transposeA = op.getTransposeA();
-    const bool pairs = isPaired(a, b);
-    if (needsStage(a) && !(pairs && !transposeA && !a.type().isGlobal())) {
-      a = stageIn(a, transposeA, pairs ? a.type().getElementType() : element);
-      transposeA = false;
-    }
-    if (pairs)
-      b = op.getTransposeB() ? pairColumns(b) : pairRows(b);
-    else if (needsStage(b) || op.getTransposeB())
-      b = stageIn(b, op.getTransposeB(), element);
+    group = groupSize();
+    BufferRegion c = op.getCRegion();
+    bool transposeA = op.getTransposeA(), shifted = false;
+    BufferRegion a = packA(transposeA, shifted);
+    const bool packed = isPacked();
+    BufferRegion b = packed ? packB() : rowMajorB();
     BufferRegion accumulator = c;
     if (needsStage(c))
       accumulator =
           op.getClearAccum() ? newStage(matrixShape(c), element) : stageIn(c, false, element);
-    auto packed = tile::GemmOp::create(builder, a, b, accumulator, transposeA,
+    auto result = tile::GemmOp::create(builder, a, b, accumulator, transposeA,
                                        /*transposeB=*/false, Value(), op.getClearAccum());
-    if (pairs)
-      packed->setAttr(kPairsAttr, builder.getUnitAttr());
+    if (packed)
+      result->setAttr(kPackedAttr, builder.getI64IntegerAttr(group));
+    if (shifted)
+      result->setAttr(kShiftedAttr, builder.getUnitAttr());
     if (needsStage(c))
       tile::CopyOp::create(builder, accumulator, c);
     op.erase();
+    for (tile::CopyOp copy : replaced) {
+      Operation* buffer = copy.getTargetRegion().buffer.getDefiningOp();
+      copy.erase();
+      buffer->erase();
+    }
   }
 
 private:
@@ -95,12 +178,69 @@ private:
     tile::FillOp::create(builder, zero(builder, c.type().getScalarType()), c);
   }
 
-  /// Whether the machine's instruction for pairs of bfloat16 fits: an even depth and whole vectors.
-  bool isPaired(const BufferRegion& a, const BufferRegion& b) {
-    SmallVector<int64_t> columns = matrixShape(op.getCRegion()), depth = matrixShape(b);
-    return canPair && a.type().getElementType().isBF16() && b.type().getElementType().isBF16() &&
-           element.isF32() && depth[op.getTransposeB()] % 2 == 0 && columns[1] % lanes == 0 &&
-           a.type().getShape().back() % 2 == 0;
+  int64_t columns() {
+    return matrixShape(op.getCRegion())[1];
+  }
+  int64_t depth() {
+    return matrixShape(op.getBRegion())[op.getTransposeB()];
+  }
+
+  /// How many products one lane of the machine's instruction for these elements adds up.
+  int64_t groupSize() {
+    Type a = op.getARegion().type().getElementType(), b = op.getBRegion().type().getElementType();
+    int64_t count = 1;
+    if (machine.hasBf16Dot && a.isBF16() && b.isBF16() && element.isF32())
+      count = 2;
+    else if (machine.hasByteDot && isInt8(a) && b.isSignedInteger(8) && element.isSignedInteger(32))
+      count = 4;
+    const bool fits = columns() % lanes == 0 && depth() % count == 0 &&
+                      op.getARegion().type().getShape().back() % count == 0;
+    return fits ? count : 1;
+  }
+
+  static bool isInt8(Type type) {
+    return type.isSignedInteger(8) || type.isUnsignedInteger(8);
+  }
+
+  /// Whether b goes into panels: it is read often enough, or must be brought into another form anyway.
+  bool isPacked() {
+    if (columns() % lanes)
+      return false;
+    const bool isOften = matrixShape(op.getCRegion())[0] > gemmRows(machine);
+    return group > 1 || isOften || (needsStage(op.getBRegion()) && !op.getTransposeB());
+  }
+
+  BufferRegion packA(bool& transpose, bool& shifted) {
+    BufferRegion a = op.getARegion();
+    if (group == 1) {
+      if (!needsStage(a))
+        return a;
+      a = stageIn(a, transpose, element);
+      transpose = false;
+      return a;
+    }
+    if (a.type().isGlobal() || transpose)
+      a = stageIn(a, transpose, a.type().getElementType());
+    transpose = false;
+    shifted = a.type().getElementType().isSignedInteger(8);
+    return shifted ? shiftBytes(a) : a;
+  }
+
+  /// A copy of `a` with 128 added to each byte.
+  BufferRegion shiftBytes(const BufferRegion& a) {
+    const SmallVector<int64_t> shape = matrixShape(a);
+    BufferRegion stage = newStage(shape, builder.getIntegerType(8, /*isSigned=*/false));
+    forElements(shape, [&](ValueRange at) {
+      Value byte = MatrixSource(a).load(builder, at[0], at[1]);
+      Value top = arith::ConstantOp::create(builder, builder.getI8IntegerAttr(-128));
+      storeElement(builder, arith::XOrIOp::create(builder, byte, top), stage.buffer, at);
+    });
+    return stage;
+  }
+
+  BufferRegion rowMajorB() {
+    const BufferRegion b = op.getBRegion();
+    return needsStage(b) || op.getTransposeB() ? stageIn(b, op.getTransposeB(), element) : b;
   }
 
   BufferRegion newStage(ArrayRef<int64_t> shape, Type type) {
@@ -119,65 +259,112 @@ private:
     return stage;
   }
 
-  /// The same memory as pairs, each a 32-bit integer.
-  Value viewAsPairs(Value buffer, ArrayRef<int64_t> shape) {
-    auto integer = builder.getIntegerType(32, /*isSigned=*/true);
-    auto type = BufferType::get(shape, integer, MemorySpace::Shared);
-    return tile::ViewOp::create(builder, type, buffer, ValueRange());
+  Value viewAs(Value buffer, ArrayRef<int64_t> shape, Type type) {
+    auto view = BufferType::get(shape, type, MemorySpace::Shared);
+    return tile::ViewOp::create(builder, view, buffer, ValueRange());
   }
 
-  /// [K, N] with rows 2k and 2k + 1 interleaved.
-  BufferRegion pairRows(const BufferRegion& b) {
-    const int64_t depth = matrixShape(b)[0], columns = matrixShape(b)[1];
-    BufferRegion stage = newStage({depth, columns}, b.type().getElementType());
-    Value pairs = viewAsPairs(stage.buffer, {depth / 2, columns});
-    SmallVector<OpFoldResult> extents{builder.getIndexAttr(depth / 2),
-                                      builder.getIndexAttr(columns)};
+  /// What a lane holds: an element, or a group of them.
+  Type laneType() {
+    return group == 1 ? element : builder.getIntegerType(32, /*isSigned=*/true);
+  }
+
+  BufferRegion packB() {
+    const BufferRegion b = op.getBRegion();
+    Type type = group == 1 ? element : b.type().getElementType();
+    BufferRegion stage = newStage({depth(), columns()}, type);
+    Value panels = viewAs(stage.buffer, {columns() / lanes, depth() / group, lanes}, laneType());
+    if (op.getTransposeB())
+      packColumns(b, panels);
+    else
+      packRows(b, panels);
+    return stage;
+  }
+
+  void forElements(ArrayRef<int64_t> shape, llvm::function_ref<void(ValueRange)> body) {
+    SmallVector<OpFoldResult> extents;
+    for (int64_t extent : shape)
+      extents.push_back(builder.getIndexAttr(extent));
     auto nest = tile::ParallelOp::create(builder, extents);
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(nest.getBodyBlock());
-    IndexMath math(builder);
-    Value pair = nest.getInductionVars()[0], column = nest.getInductionVars()[1];
-    auto bitsOf = [&](int64_t parity) -> Value {
-      SmallVector<Value> at;
-      for (OpFoldResult offset : b.offsets)
-        at.push_back(math.value(offset));
-      Value row = math.add(math.mul(pair, math.constant(2)), math.constant(parity));
-      at[at.size() - 2] = math.add(at[at.size() - 2], row);
-      at.back() = math.add(at.back(), column);
-      Value value = tile::LoadOp::create(builder, b.type().getScalarType(), b.buffer, at,
-                                         /*in_bounds=*/!b.type().isGlobal());
-      Value bits = arith::BitcastOp::create(builder, builder.getI16Type(), value);
-      return arith::ExtUIOp::create(builder, builder.getI32Type(), bits);
-    };
-    Value low = bitsOf(0), high = bitsOf(1);
-    Value sixteen = arith::ConstantOp::create(builder, builder.getI32IntegerAttr(16));
-    Value shifted = arith::ShLIOp::create(builder, high, sixteen);
-    storeElement(builder, arith::OrIOp::create(builder, low, shifted), pairs, {pair, column});
-    return stage;
+    body(nest.getInductionVars());
   }
 
-  /// As pairRows, of b stored as [N, K]: its pairs lie together already, and only change places.
-  BufferRegion pairColumns(BufferRegion b) {
-    const int64_t columns = matrixShape(b)[0], depth = matrixShape(b)[1];
-    if (!b.isWhole() || b.type().isGlobal())
+  /// b as [K, N]: a row of it goes to one row of every panel.
+  void packRows(const BufferRegion& b, Value panels) {
+    tile::CopyOp copy = onlySource(op, b);
+    if (copy)
+      replaced.push_back(copy);
+    const MatrixSource source = copy ? MatrixSource(copy) : MatrixSource(b);
+    forElements({depth() / group, columns() / lanes, lanes}, [&](ValueRange at) {
+      IndexMath math(builder);
+      Value column = math.add(math.mul(at[1], math.constant(lanes)), at[2]);
+      Value first = math.mul(at[0], math.constant(group)), value;
+      if (group == 1)
+        value = convertElement(builder, source.load(builder, first, column),
+                               source.region.type().getElementType(), element);
+      else
+        value = joined([&](int64_t number) {
+          return source.load(builder, math.add(first, math.constant(number)), column);
+        });
+      storeElement(builder, value, panels, {at[1], at[0], at[2]});
+    });
+  }
+
+  /// `group` elements in 32 bits, the first lowest.
+  Value joined(llvm::function_ref<Value(int64_t)> element) {
+    const unsigned bits = unsigned(32 / group);
+    Value result;
+    for (int64_t number = 0; number < group; ++number) {
+      Value value = element(number);
+      if (isa<FloatType>(value.getType()))
+        value = arith::BitcastOp::create(builder, builder.getIntegerType(bits), value);
+      value = arith::ExtUIOp::create(builder, builder.getI32Type(), value);
+      if (!number) {
+        result = value;
+        continue;
+      }
+      Value distance = arith::ConstantOp::create(
+          builder, builder.getI32IntegerAttr(int32_t(bits) * int32_t(number)));
+      value = arith::ShLIOp::create(builder, value, distance);
+      result = arith::OrIOp::create(builder, result, value);
+    }
+    return result;
+  }
+
+  /// b as [N, K]: its groups lie together already, and only change places. Panel by panel, so that
+  /// the copies transpose whole blocks.
+  void packColumns(BufferRegion b, Value panels) {
+    if (b.type().isGlobal() || (group > 1 && !b.isWhole()))
       b = stageIn(b, false, b.type().getElementType());
-    BufferRegion stage = newStage({depth, columns}, b.type().getElementType());
-    Value from = viewAsPairs(b.buffer, {columns, depth / 2});
-    Value to = viewAsPairs(stage.buffer, {depth / 2, columns});
-    auto copy = tile::CopyOp::create(builder, BufferRegion::whole(from), BufferRegion::whole(to));
-    copy.setTranspose(true);
-    return stage;
+    if (group > 1)
+      b = BufferRegion::whole(viewAs(b.buffer, {columns(), depth() / group}, laneType()));
+    IndexMath math(builder);
+    auto loop = scf::ForOp::create(builder, math.constant(0), math.constant(columns() / lanes),
+                                   math.constant(1));
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(loop.getBody());
+    const size_t rows = b.offsets.size() - 2;
+    Value first = math.mul(loop.getInductionVar(), math.constant(lanes));
+    BufferRegion from = b, to = BufferRegion::whole(panels);
+    from.offsets[rows] = math.add(math.value(b.offsets[rows]), first);
+    from.extents[rows] = builder.getIndexAttr(lanes);
+    to.offsets[0] = loop.getInductionVar();
+    to.extents[0] = builder.getIndexAttr(1);
+    tile::CopyOp::create(builder, from, to).setTranspose(true);
   }
 
   tile::GemmOp op;
   ImplicitLocOpBuilder builder;
+  const Machine& machine;
   Type element;
-  int64_t lanes;
-  bool canPair;
+  int64_t lanes, group = 1;
+  /// Copies whose buffers nothing reads any more.
+  SmallVector<tile::CopyOp> replaced;
 };
 
-struct PackGemmOperands : KernelPass<PackGemmOperands> {
+struct PackGemmOperands : MachinePass<PackGemmOperands> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PackGemmOperands)
   static constexpr llvm::StringLiteral kArgument = "cpu-pack-gemm-operands";
   static constexpr llvm::StringLiteral kDescription =
@@ -186,7 +373,7 @@ struct PackGemmOperands : KernelPass<PackGemmOperands> {
     registry.insert<arith::ArithDialect, scf::SCFDialect>();
   }
 
-  explicit PackGemmOperands(Machine machine) : machine(std::move(machine)) {}
+  using MachinePass::MachinePass;
 
   void runOnOperation() override {
     SmallVector<tile::GemmOp> ops;
@@ -194,8 +381,6 @@ struct PackGemmOperands : KernelPass<PackGemmOperands> {
     for (tile::GemmOp op : ops)
       GemmPacker(op, machine).pack();
   }
-
-  Machine machine;
 };
 
 } // namespace

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // RUN: tilewright-opt %s --cpu-pack-gemm-operands --split-input-file | FileCheck %s
+// RUN: tilewright-opt %s --cpu-pack-gemm-operands=cpu=znver5 --split-input-file | FileCheck %s --check-prefix=ZEN
 
-// Operands narrower than the accumulator are widened on chip; b becomes [K, N]; a run-time clear becomes a fill.
+// Operands narrower than the accumulator are widened on chip; b becomes panels of 16 columns, transposed block by
+// block; a run-time clear becomes a fill.
 // CHECK-LABEL: func.func @narrow
 // CHECK: scf.if %{{.*}} {
 // CHECK-NEXT: arith.constant 0.0
@@ -9,8 +11,11 @@
 // CHECK: %[[A:.*]] = tile.alloc : !tile.buffer<64x16xf32, shared>
 // CHECK: tile.copy %{{.*}} : !tile.buffer<64x16xf16, shared> to %[[A]]
 // CHECK: %[[B:.*]] = tile.alloc : !tile.buffer<16x32xf32, shared>
-// CHECK: tile.copy %{{.*}} : !tile.buffer<32x16xf16, shared> to %[[B]] : {{.*}} {transpose}
-// CHECK: tile.gemm %[[A]] : !tile.buffer<64x16xf32, shared>, %[[B]] : !tile.buffer<16x32xf32, shared> into %[[C]]
+// CHECK: %[[PANELS:.*]] = tile.view %[[B]] : {{.*}} to !tile.buffer<2x16x16xf32, shared>
+// CHECK: scf.for %[[P:.*]] = %c0{{.*}} to %c2{{.*}} step %c1{{.*}} {
+// CHECK: %[[N:.*]] = arith.muli %[[P]], %c16
+// CHECK: tile.copy %{{.*}}[%[[N]], 0] [16, 16] : !tile.buffer<32x16xf16, shared> to %[[PANELS]][%[[P]], 0, 0] [1, 16, 16] : {{.*}} {transpose}
+// CHECK: tile.gemm %[[A]] : !tile.buffer<64x16xf32, shared>, %[[B]] : !tile.buffer<16x32xf32, shared> into %[[C]] : {{.*}} {cpu.packed = 1 : i64}
 // CHECK-NOT: transpose_b
 func.func @narrow(%flag: i1 {tile.name = "flag"}) attributes {tile.kernel} {
   %c1 = arith.constant 1 : index
@@ -26,18 +31,26 @@ func.func @narrow(%flag: i1 {tile.name = "flag"}) attributes {tile.kernel} {
 
 // -----
 
-// What is on chip and in the accumulator's type stays; so does a transposed a.
+// What is on chip and in the accumulator's type stays where panels would not pay: few rows, or columns that fill no
+// vectors. A transposed a stays too.
 // CHECK-LABEL: func.func @ready
 // CHECK-NOT: tile.copy
+// CHECK-NOT: tile.parallel
 // CHECK: tile.gemm {{.*}} {transpose_a}
+// CHECK: tile.gemm {{.*}}<12x40xf32, fragment>
+// CHECK-NOT: cpu.packed
 func.func @ready() attributes {tile.kernel} {
   %c1 = arith.constant 1 : index
   tile.launch (%b) in (%c1) threads(128) {
     %A = tile.alloc : !tile.buffer<16x64xf32, shared>
-    %B = tile.alloc : !tile.buffer<16x32xf32, shared>
-    %C = tile.alloc : !tile.buffer<64x32xf32, fragment>
-    tile.gemm %A : !tile.buffer<16x64xf32, shared>, %B : !tile.buffer<16x32xf32, shared>
-      into %C : !tile.buffer<64x32xf32, fragment> {transpose_a}
+    %B = tile.alloc : !tile.buffer<16x40xf32, shared>
+    %C = tile.alloc : !tile.buffer<64x40xf32, fragment>
+    tile.gemm %A : !tile.buffer<16x64xf32, shared>, %B : !tile.buffer<16x40xf32, shared>
+      into %C : !tile.buffer<64x40xf32, fragment> {transpose_a}
+    %D = tile.alloc : !tile.buffer<12x40xf32, fragment>
+    %E = tile.alloc : !tile.buffer<12x16xf32, shared>
+    tile.gemm %E : !tile.buffer<12x16xf32, shared>, %B : !tile.buffer<16x40xf32, shared>
+      into %D : !tile.buffer<12x40xf32, fragment>
   }
   return
 }
@@ -58,6 +71,117 @@ func.func @half_result() attributes {tile.kernel} {
     %C = tile.alloc : !tile.buffer<64x32xf16, fragment>
     tile.gemm %A : !tile.buffer<64x16xf32, shared>, %B : !tile.buffer<16x32xf32, shared>
       into %C : !tile.buffer<64x32xf16, fragment>
+  }
+  return
+}
+
+// -----
+
+// A copy from global memory for b alone is packed as it arrives; its bounds are still to be checked. The shared
+// buffer is gone.
+// CHECK-LABEL: func.func @arrives
+// CHECK-NOT: "B_shared"
+// CHECK: %[[STAGE:.*]] = tile.alloc : !tile.buffer<16x32xf32, shared>
+// CHECK: %[[PANELS:.*]] = tile.view %[[STAGE]]
+// CHECK: tile.parallel (%[[K:.*]], %[[P:.*]], %[[J:.*]]) in [16, 2, 16] {
+// CHECK: %[[V:.*]] = tile.load %{{.*}}[%c3, {{.*}}, %c1{{.*}}, {{.*}}] : !tile.buffer<4x?x2x?xf32, global>
+// CHECK: tile.store %[[V]], %[[PANELS]][%[[P]], %[[K]], %[[J]]] in_bounds
+// CHECK: tile.gemm {{.*}}, %[[STAGE]]
+func.func @arrives(
+    %G: !tile.buffer<4x?x2x?xf32, global> {tile.name = "G"}) attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  tile.launch (%b) in (%c1) threads(128) {
+    %A = tile.alloc : !tile.buffer<64x16xf32, shared>
+    %B = tile.alloc "B_shared" : !tile.buffer<16x32xf32, shared>
+    %C = tile.alloc : !tile.buffer<64x32xf32, fragment>
+    tile.copy %G[%c3, %b, 1, 0] [1, 16, 1, 32] : !tile.buffer<4x?x2x?xf32, global> to %B : !tile.buffer<16x32xf32, shared>
+    tile.gemm %A : !tile.buffer<64x16xf32, shared>, %B : !tile.buffer<16x32xf32, shared>
+      into %C : !tile.buffer<64x32xf32, fragment>
+  }
+  return
+}
+
+// -----
+
+// Who else reads the shared buffer, or a write to global memory in between, keeps the copy.
+// CHECK-LABEL: func.func @stays
+// CHECK: tile.copy %{{.*}} to %[[B:.*]] : !tile.buffer<16x32xf32, shared>
+// CHECK: tile.parallel
+// CHECK: tile.load %[[B]][
+// CHECK: tile.gemm
+// CHECK: tile.copy %{{.*}} to %[[D:.*]] : !tile.buffer<16x32xf32, shared>
+// CHECK: tile.copy %{{.*}} to %arg0
+// CHECK: tile.load %[[D]][
+func.func @stays(%G: !tile.buffer<16x32xf32, global> {tile.name = "G"}) attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  tile.launch (%b) in (%c1) threads(128) {
+    %A = tile.alloc : !tile.buffer<64x16xf32, shared>
+    %B = tile.alloc : !tile.buffer<16x32xf32, shared>
+    %C = tile.alloc : !tile.buffer<64x32xf32, fragment>
+    tile.copy %G : !tile.buffer<16x32xf32, global> to %B : !tile.buffer<16x32xf32, shared>
+    tile.gemm %A : !tile.buffer<64x16xf32, shared>, %B : !tile.buffer<16x32xf32, shared>
+      into %C : !tile.buffer<64x32xf32, fragment>
+    %D = tile.alloc : !tile.buffer<16x32xf32, shared>
+    tile.copy %G : !tile.buffer<16x32xf32, global> to %D : !tile.buffer<16x32xf32, shared>
+    tile.copy %B : !tile.buffer<16x32xf32, shared> to %G : !tile.buffer<16x32xf32, global>
+    tile.gemm %A : !tile.buffer<64x16xf32, shared>, %D : !tile.buffer<16x32xf32, shared>
+      into %C : !tile.buffer<64x32xf32, fragment>
+  }
+  return
+}
+
+// -----
+
+// Where the machine has vdpbf16ps, bfloat16 stays, in pairs; elsewhere it is widened.
+// CHECK-LABEL: func.func @pairs
+// CHECK: arith.extf
+// ZEN-LABEL: func.func @pairs
+// ZEN: %[[A:.*]] = tile.alloc : !tile.buffer<16x16xbf16, shared>
+// ZEN: tile.parallel ({{.*}}) in [8, 2, 16] {
+// ZEN: arith.extui {{.*}} : i16 to i32
+// ZEN: arith.shli
+// ZEN: arith.ori
+// ZEN: tile.store {{.*}} : !tile.buffer<2x8x16xsi32, shared>
+// ZEN: tile.gemm %[[A]] {{.*}} {cpu.packed = 2 : i64}
+func.func @pairs() attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  tile.launch (%b) in (%c1) threads(128) {
+    %A = tile.alloc : !tile.buffer<16x16xbf16, shared>
+    %B = tile.alloc : !tile.buffer<16x32xbf16, shared>
+    %C = tile.alloc : !tile.buffer<16x32xf32, fragment>
+    tile.gemm %A : !tile.buffer<16x16xbf16, shared>, %B : !tile.buffer<16x32xbf16, shared>
+      into %C : !tile.buffer<16x32xf32, fragment>
+  }
+  return
+}
+
+// -----
+
+// Bytes in fours where the machine has vpdpbusd; signed ones on the left become unsigned.
+// CHECK-LABEL: func.func @bytes
+// CHECK: arith.extsi
+// ZEN-LABEL: func.func @bytes
+// ZEN: %[[SHIFTED:.*]] = tile.alloc : !tile.buffer<16x16xui8, shared>
+// ZEN: arith.xori {{.*}} : i8
+// ZEN: tile.parallel ({{.*}}) in [4, 2, 16] {
+// ZEN-COUNT-3: arith.shli
+// ZEN: tile.gemm %[[SHIFTED]] {{.*}} {cpu.packed = 4 : i64, cpu.shifted}
+// ZEN: %[[VIEW:.*]] = tile.view {{.*}} to !tile.buffer<32x4xsi32, shared>
+// ZEN: tile.copy %[[VIEW]]{{.*}} {transpose}
+// ZEN: tile.gemm %{{.*}} {cpu.packed = 4 : i64}
+func.func @bytes() attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  tile.launch (%b) in (%c1) threads(128) {
+    %A = tile.alloc : !tile.buffer<16x16xsi8, shared>
+    %B = tile.alloc : !tile.buffer<16x32xsi8, shared>
+    %C = tile.alloc : !tile.buffer<16x32xsi32, fragment>
+    tile.gemm %A : !tile.buffer<16x16xsi8, shared>, %B : !tile.buffer<16x32xsi8, shared>
+      into %C : !tile.buffer<16x32xsi32, fragment>
+    %D = tile.alloc : !tile.buffer<16x16xui8, shared>
+    %E = tile.alloc : !tile.buffer<32x16xsi8, shared>
+    tile.gemm %D : !tile.buffer<16x16xui8, shared>, %E : !tile.buffer<32x16xsi8, shared>
+      into %C : !tile.buffer<16x32xsi32, fragment> {transpose_b}
   }
   return
 }
