@@ -19,10 +19,10 @@ TEST(BufferType, NegativeDimsAreRefused) {
       &context, [&](mlir::Diagnostic& diagnostic) { message = diagnostic.str(); });
   auto refuse = [&] { return mlir::emitError(mlir::UnknownLoc::get(&context)); };
   mlir::Type f32 = mlir::Float32Type::get(&context);
-  EXPECT_TRUE(tile::BufferType::getChecked(refuse, &context, llvm::ArrayRef<int64_t>{4, 0}, f32,
-                                           tile::MemorySpace::Shared, false, mlir::Attribute()));
-  EXPECT_FALSE(tile::BufferType::getChecked(refuse, &context, llvm::ArrayRef<int64_t>{4, -3}, f32,
-                                            tile::MemorySpace::Shared, false, mlir::Attribute()));
+  EXPECT_TRUE(tile::BufferType::getChecked(refuse, llvm::ArrayRef<int64_t>{4, 0}, f32,
+                                           tile::MemorySpace::Shared));
+  EXPECT_FALSE(tile::BufferType::getChecked(refuse, llvm::ArrayRef<int64_t>{4, -3}, f32,
+                                            tile::MemorySpace::Shared));
   EXPECT_EQ(message, "a dim cannot be negative: -3");
 }
 

@@ -93,7 +93,7 @@ TEST_F(ParseKernel, RefusesLongText) {
 // -------------------------------------------------------------------------------------------------
 
 /// Any text gives a module or a message, never a crash. The text at work is in fuzz_last.mlir of
-/// the test's folder. Seconds and seed can be set from outside.
+/// GoogleTest's folder for temporary files. Seconds and seed can be set from outside.
 TEST_F(ParseKernel, SurvivesMutations) {
   const char* seconds = std::getenv("TILEWRIGHT_FUZZ_SECONDS");
   const char* seed = std::getenv("TILEWRIGHT_FUZZ_SEED");
@@ -104,7 +104,7 @@ TEST_F(ParseKernel, SurvivesMutations) {
   // The first texts are the same on every machine; time only ends the test early.
   for (; count < (seconds ? SIZE_MAX : 3000) && std::chrono::steady_clock::now() < end; ++count) {
     std::string text = mutator.next();
-    std::ofstream("fuzz_last.mlir") << text;
+    std::ofstream(testing::TempDir() + "fuzz_last.mlir") << text;
     messages.clear();
     mlir::OwningOpRef<mlir::ModuleOp> module = parseKernel(text, context);
     if (!module) {
