@@ -12,6 +12,10 @@ class Pass;
 
 namespace tilewright::ascend {
 
+/// Flags and barriers of one core, and cross-core flags; either may be left to the kernel.
+std::unique_ptr<mlir::Pass> createInsertFlags(bool withinCores, bool betweenCores);
+std::unique_ptr<mlir::Pass> createCheckHazards();
+
 /// Makes all passes of this folder known to tilewright-opt.
 void registerPasses(mlir::DialectRegistry& registry);
 

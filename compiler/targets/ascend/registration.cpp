@@ -10,6 +10,8 @@ namespace tilewright::ascend {
 
 void registerPasses(mlir::DialectRegistry& registry) {
   registry.insert<npu::NpuDialect>();
+  mlir::registerPass([] { return createInsertFlags(true, true); });
+  mlir::registerPass(createCheckHazards);
 }
 
 } // namespace tilewright::ascend

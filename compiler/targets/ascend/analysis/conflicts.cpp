@@ -108,27 +108,39 @@ bool Conflicts::conflict(const Instance& earlier, unsigned level, const Instance
       if (a.isGlobal != isGlobal || a.memory != b.memory || !(a.isWrite || b.isWrite) ||
           (a.isAtomic && b.isAtomic))
         continue;
-      if (!isInOrder(first, a, second, b) && overlap(a, earlier, level, b, later))
+      if (!isInOrder(first, a, second, b) && overlapInAll(a, earlier, level, b, later))
         return true;
     }
   return false;
 }
 
-bool Conflicts::overlap(const Access& a, const Instance& earlier, unsigned level, const Access& b,
+/// In each dim for itself: errs to true where dims go together.
+bool Conflicts::overlapInAll(const Access& a, const Instance& earlier, unsigned level,
+                             const Access& b, const Instance& later) const {
+  if (!overlap(a, earlier, level, b, later))
+    return false;
+  if (a.otherDims.size() == b.otherDims.size())
+    for (size_t dim = 0; dim < a.otherDims.size(); ++dim)
+      if (!overlap(a.otherDims[dim], earlier, level, b.otherDims[dim], later))
+        return false;
+  return true;
+}
+
+bool Conflicts::overlap(const Range& a, const Instance& earlier, unsigned level, const Range& b,
                         const Instance& later) const {
   Offsets offsets{b.begin - a.begin, {}};
   offsets.unknowns.push_back({-a.pitch, 0, a.rows - 1});
   offsets.unknowns.push_back({b.pitch, 0, b.rows - 1});
   // Steps of each loop (or constant value) in both; modulo terms are constants of the phases.
   std::map<unsigned, std::pair<int64_t, int64_t>> steps;
-  const auto collect = [&](const Access& access, const Instance& instance, bool isLater) {
-    for (const Term& term : access.terms) {
+  const auto collect = [&](const Range& range, const Instance& instance, bool isLater) {
+    for (const Term& term : range.terms) {
       const bool isLoop = term.loop < depths.size();
       const bool isPhase = isLoop && term.modulus > 1 && period[term.loop] % term.modulus == 0 &&
                            period[term.loop] > 1;
       if (isPhase) {
         const int64_t phase = instance.phases[depths[term.loop]];
-        offsets.distance += (isLater ? 1 : -1) * term.bytes * (phase % term.modulus);
+        offsets.distance += (isLater ? 1 : -1) * term.bytes * ((phase + term.shift) % term.modulus);
       } else if (term.modulus > 1) {
         offsets.unknowns.push_back({isLater ? term.bytes : -term.bytes, 0, term.modulus - 1});
       } else {

@@ -73,8 +73,10 @@ private:
   void addInstances(const Node& statement);
   bool conflict(const Instance& earlier, unsigned level, const Instance& later,
                 bool isGlobal) const;
-  bool overlap(const Access& a, const Instance& earlier, unsigned level, const Access& b,
+  bool overlap(const Range& a, const Instance& earlier, unsigned level, const Range& b,
                const Instance& later) const;
+  bool overlapInAll(const Access& a, const Instance& earlier, unsigned level, const Access& b,
+                    const Instance& later) const;
 
   std::vector<int64_t> period;
   std::vector<unsigned> depths;

@@ -54,6 +54,26 @@ bool isSamePool(const Flag& a, const Flag& b) {
   return a.isCross == b.isCross && (a.isCross || (a.from == b.from && a.to == b.to));
 }
 
+/// The first of `slots` free ids that were used the longest ago, or kNone: so a flag is rarely set
+/// again before its last wait is over.
+template <typename IsFree, typename LastUse>
+unsigned freeId(unsigned slots, unsigned begin, unsigned end, IsFree isFree, LastUse lastUse) {
+  unsigned best = kNone, bestUse = kNone;
+  for (unsigned id = begin; id + slots <= end; ++id) {
+    unsigned use = 0;
+    bool allFree = true;
+    for (unsigned slot = 0; slot < slots; ++slot) {
+      allFree = allFree && isFree(id + slot);
+      use = std::max(use, lastUse(id + slot));
+    }
+    if (allFree && use < bestUse) {
+      best = id;
+      bestUse = use;
+    }
+  }
+  return best;
+}
+
 } // namespace
 
 unsigned assignEventIds(Program& program, const std::vector<Insertion>& insertions,
@@ -96,16 +116,18 @@ unsigned assignEventIds(Program& program, const std::vector<Insertion>& insertio
       }
       return true;
     };
-    unsigned id = flag.isCross ? options.firstCross : 0;
-    const auto allFree = [&] {
-      for (unsigned slot = 0; slot < insertion.slots; ++slot)
-        if (!isFree(id + slot))
-          return false;
-      return true;
-    };
-    while (id + insertion.slots <= end && !allFree())
-      ++id;
-    if (id + insertion.slots <= end) {
+    const unsigned id = freeId(
+        insertion.slots, flag.isCross ? options.firstCross : 0, end, isFree, [&](unsigned number) {
+          unsigned last = 0;
+          for (const Waiting* other : done) {
+            const unsigned first = program.flags[other->flag].id;
+            if (isSamePool(program.flags[other->flag], flag) && number >= first &&
+                number < first + insertions[other->insertion].slots)
+              last = std::max(last, other->life.last);
+          }
+          return last;
+        });
+    if (id != kNone) {
       for (unsigned slot = 0; slot < insertion.slots; ++slot)
         program.flags[each.flag + slot].id = id + slot;
       done.push_back(&each);

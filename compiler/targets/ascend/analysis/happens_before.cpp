@@ -139,15 +139,18 @@ private:
 
   void hazard(size_t number, unsigned later) {
     const Record& record = conflicts.record(number);
-    Hazard found{record.statement, nullptr, nullptr, false};
-    found.later = conflicts.record(conflicts.recordOf(later, 0)).statement;
+    Hazard found{record.statement, conflicts.record(conflicts.recordOf(later, 0)).statement,
+                 nullptr, 0};
     const std::vector<const Node*> around = loopsAround(found.later);
     const std::vector<const Node*> aroundEarlier = loopsAround(found.earlier);
-    // A loop that is not around both has ended: then an outer one has gone on, or none.
-    if (record.level < aroundEarlier.size() && record.level < around.size() &&
-        around[record.level] == aroundEarlier[record.level]) {
-      found.carriedBy = around[record.level];
-      found.samePhase = conflicts.samePhase(record.instance, later, found.carriedBy);
+    for (unsigned depth = 0; depth < std::min(around.size(), aroundEarlier.size()); ++depth) {
+      if (around[depth] != aroundEarlier[depth])
+        break;
+      if (conflicts.samePhase(record.instance, later, around[depth]))
+        found.samePhases |= 1U << depth;
+      // A loop that is not around both has ended: then an outer one has gone on, or none.
+      if (depth == record.level)
+        found.carriedBy = around[depth];
     }
     if (std::find(verdict.hazards.begin(), verdict.hazards.end(), found) == verdict.hazards.end())
       verdict.hazards.push_back(found);
@@ -174,14 +177,17 @@ private:
       return;
     }
     case SyncKind::Set:
-      return set(flagOf(sync), at, state);
+      return set(sync, at, state);
     case SyncKind::Wait:
       return wait(flagOf(sync), at, state);
     }
   }
 
   unsigned flagOf(const Sync& sync) const {
-    return sync.slots > 1 ? sync.flag + phases[sync.slotLoop] % sync.slots : sync.flag;
+    if (sync.slots <= 1)
+      return sync.flag;
+    const int64_t turn = phases[sync.slotLoop] + sync.slotShift;
+    return sync.flag + static_cast<unsigned>(turn % sync.slots);
   }
 
   void drain(Agent agent, State& state) {
@@ -195,13 +201,14 @@ private:
       known(state, {agent, static_cast<Pipe>(pipe)}) |= all;
   }
 
-  void set(unsigned number, const Node* at, State& state) {
+  void set(const Sync& sync, const Node* at, State& state) {
+    const unsigned number = flagOf(sync);
     const Flag& flag = program.flags[number];
-    dispatch(flag.from, state);
-    BitSet told = known(state, flag.from);
-    told |= issuedOn(flag.from, state);
+    dispatch(sync.queue, state);
+    BitSet told = known(state, sync.queue);
+    told |= issuedOn(sync.queue, state);
     if (flag.isCross)
-      told |= remote(state, flag.from.agent);
+      told |= remote(state, sync.queue.agent);
     if (state.count[number] > 0) {
       constexpr int mostOutstanding = 15;
       if (!flag.isCross || state.count[number] >= mostOutstanding)

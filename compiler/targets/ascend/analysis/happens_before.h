@@ -15,8 +15,8 @@ struct Hazard {
   const Node* later = nullptr;
   /// The loop of whose iterations the later one is in a later; null if in the same of all.
   const Node* carriedBy = nullptr;
-  /// The later statement is a multiple of the loop's period after the earlier one.
-  bool samePhase = false;
+  /// Bit d: both are in the same phase of the loop around both at depth d.
+  unsigned samePhases = 0;
   bool operator==(const Hazard& other) const = default;
 };
 

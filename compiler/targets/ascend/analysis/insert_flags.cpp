@@ -3,7 +3,7 @@
 #include "compiler/targets/ascend/analysis/event_ids.h"
 
 #include <algorithm>
-#include <map>
+#include <tuple>
 
 namespace tilewright::ascend::model {
 namespace {
@@ -17,13 +17,13 @@ std::vector<Node*> pathTo(const Node* node) {
   return path;
 }
 
-/// The nodes of one block that hold the two statements of a hazard: of the innermost block that has
-/// both, or of the body of the loop that carries it.
-std::pair<Node*, Node*> siblings(const Hazard& hazard) {
+/// The nodes of one block that hold the two statements of a hazard: of the body of `loop`, or if
+/// that is null, of the innermost block that has both.
+std::pair<Node*, Node*> siblings(const Hazard& hazard, const Node* loop) {
   const std::vector<Node*> earlier = pathTo(hazard.earlier), later = pathTo(hazard.later);
   size_t depth = 0;
-  if (hazard.carriedBy) {
-    while (earlier[depth] != hazard.carriedBy)
+  if (loop) {
+    while (earlier[depth] != loop)
       ++depth;
     return {earlier[depth + 1], later[depth + 1]};
   }
@@ -101,12 +101,13 @@ private:
           {hazard, "there is no event from " + nameOf(from.pipe) + " to " + nameOf(to.pipe)});
       return;
     }
-    const auto [earlier, later] = siblings(hazard);
-    insertion.waitAt = later;
-    if (!insertion.isBarrier) {
-      insertion.setAt = earlier;
+    if (insertion.isBarrier) {
+      insertion.waitAt = siblings(hazard, hazard.carriedBy).second;
+    } else {
       if (hazard.carriedBy)
         carry(insertion, verdict);
+      else
+        connect(insertion);
       insertion.firstFlag = static_cast<unsigned>(program.flags.size());
       for (unsigned slot = 0; slot < insertion.slots; ++slot)
         program.addFlag(insertion.from, insertion.to, kNone, insertion.isCross);
@@ -115,20 +116,57 @@ private:
     result.insertions.push_back(insertion);
   }
 
-  /// From one iteration to the next: set once before the loop, waited for once after it.
+  /// The innermost loop around both, or null.
+  static const Node* innermostLoop(const Hazard& hazard) {
+    const std::vector<const Node*> a = loopsAround(hazard.earlier), b = loopsAround(hazard.later);
+    const Node* found = nullptr;
+    for (size_t depth = 0; depth < a.size() && depth < b.size() && a[depth] == b[depth]; ++depth)
+      found = a[depth];
+    return found;
+  }
+
+  /// From one statement to a later one. With two buffers each phase has its own event: the source
+  /// may be done with the second before the target has seen the first.
+  void connect(Insertion& insertion) {
+    std::tie(insertion.setAt, insertion.waitAt) = siblings(insertion.why, nullptr);
+    takeTurns(insertion, innermostLoop(insertion.why));
+  }
+
+  void takeTurns(Insertion& insertion, const Node* loop) {
+    if (!loop || conflicts.periodOf(loop) < 2)
+      return;
+    insertion.slots = static_cast<unsigned>(conflicts.periodOf(loop));
+    insertion.slotLoop = const_cast<Node*>(loop);
+  }
+
+  /// From one iteration to the next: set once before the loop, waited for once after it. Where each
+  /// phase waits only for itself, ids take turns. The outermost loop that carries such a hazard gets
+  /// the first set and the last wait, so that nothing is drained in between.
   void carry(Insertion& insertion, const Verdict& verdict) {
     const Hazard& hazard = insertion.why;
-    insertion.carriedBy = const_cast<Node*>(hazard.carriedBy);
+    const Node* loop = innermostLoop(hazard);
+    const Node* outermost = hazard.carriedBy;
+    bool byPhase = conflicts.periodOf(loop) > 1, byOwnPhase = true;
+    for (const Hazard& other : verdict.hazards) {
+      if (other.later != hazard.later || !(other.earlier->queue == hazard.earlier->queue))
+        continue;
+      const std::vector<const Node*> around = loopsAround(other.earlier);
+      const unsigned depth = conflicts.depthOf(loop);
+      byPhase &= depth < around.size() && around[depth] == loop && (other.samePhases >> depth & 1);
+      const unsigned ownDepth = conflicts.depthOf(hazard.carriedBy);
+      byOwnPhase &= other.carriedBy != hazard.carriedBy || (other.samePhases >> ownDepth & 1);
+      if (other.carriedBy && conflicts.depthOf(other.carriedBy) < conflicts.depthOf(outermost))
+        outermost = other.carriedBy;
+    }
+    if (!byPhase)
+      loop = hazard.carriedBy;
+    if (byPhase || byOwnPhase)
+      takeTurns(insertion, loop);
+    std::tie(insertion.setAt, insertion.waitAt) = siblings(hazard, loop);
+    insertion.carriedBy = const_cast<Node*>(outermost);
     // A set behind the wait lets this iteration's wait meet the last one's set.
     if (insertion.setAt->id < insertion.waitAt->id)
       insertion.setAt = insertion.waitAt;
-    const bool everyPeriod =
-        std::all_of(verdict.hazards.begin(), verdict.hazards.end(), [&](const Hazard& other) {
-          return other.later != hazard.later || other.carriedBy != hazard.carriedBy ||
-                 !(other.earlier->queue == hazard.earlier->queue) || other.samePhase;
-        });
-    if (everyPeriod)
-      insertion.slots = static_cast<unsigned>(conflicts.periodOf(hazard.carriedBy));
   }
 
   static bool isWaitLike(const Sync& sync) {
@@ -151,6 +189,8 @@ private:
     Sync set = sync, wait = sync;
     set.kind = SyncKind::Set;
     wait.kind = SyncKind::Wait;
+    set.queue = insertion.from;
+    wait.queue = insertion.to;
     set.flag = wait.flag = insertion.firstFlag;
     if (insertion.carriedBy) {
       for (unsigned slot = 0; slot < insertion.slots; ++slot) {
@@ -158,11 +198,11 @@ private:
         insertion.carriedBy->before.push_back(set);
         putWait(insertion.carriedBy->after, wait);
       }
-      set.flag = wait.flag = insertion.firstFlag;
-      if (insertion.slots > 1) {
-        set.slots = wait.slots = insertion.slots;
-        set.slotLoop = wait.slotLoop = insertion.carriedBy->id;
-      }
+    }
+    set.flag = wait.flag = insertion.firstFlag;
+    if (insertion.slots > 1) {
+      set.slots = wait.slots = insertion.slots;
+      set.slotLoop = wait.slotLoop = insertion.slotLoop->id;
     }
     if (insertion.setAt) {
       insertion.setAt->after.push_back(set);
@@ -216,6 +256,7 @@ private:
     insertion.setAt = nullptr;
     insertion.carriedBy = nullptr;
     insertion.slots = 1;
+    insertion.slotLoop = nullptr;
     place(insertion);
   }
 

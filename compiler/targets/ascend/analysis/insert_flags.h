@@ -23,6 +23,8 @@ struct Insertion {
   Node* waitAt = nullptr;
   /// Set once before this loop and waited for after it, as well as in it; null: not carried.
   Node* carriedBy = nullptr;
+  /// The loop by whose number the ids take turns, if there are several.
+  Node* slotLoop = nullptr;
 };
 
 /// Where an insertion could not be made.

@@ -89,7 +89,8 @@ private:
     }
     for (const Node* loop : loopsAround(node)) {
       if (chance(25))
-        result.terms.push_back({loop->id, 32 * (1 + below(2)), !mix.linear || chance(60) ? 2 : 0});
+        result.terms.push_back(
+            {loop->id, 32 * (1 + below(2)), !mix.linear || chance(60) ? 2 : 0, below(2)});
     }
     return result;
   }
@@ -115,8 +116,10 @@ private:
       }
       sync.flag = program.addFlag(from, to, static_cast<unsigned>(i));
       sync.kind = SyncKind::Set;
+      sync.queue = from;
       first->before.push_back(sync);
       sync.kind = SyncKind::Wait;
+      sync.queue = to;
       (chance(50) ? second->after : second->before).push_back(sync);
     }
   }
@@ -297,8 +300,8 @@ TEST(InsertFlags, TwoBuffers) {
 0: loop -1
   + wait vector.V to vector.MTE2 0 + 0 % 2
   1: vector.MTE2 write 0[0, 64) + 64 * loop0 % 2
-  + set vector.MTE2 to vector.V 0
-  + wait vector.MTE2 to vector.V 0
+  + set vector.MTE2 to vector.V 0 + 0 % 2
+  + wait vector.MTE2 to vector.V 0 + 0 % 2
   2: vector.V read 0[0, 64) + 64 * loop0 % 2
   + set vector.V to vector.MTE2 0 + 0 % 2
 + wait vector.V to vector.MTE2 0
@@ -328,6 +331,7 @@ TEST(InsertFlags, UsersIds) {
   sync.flag = hand.program.addFlag({Agent::Vector, Pipe::MTE2}, {Agent::Vector, Pipe::V}, 0);
   for (const SyncKind kind : {SyncKind::Set, SyncKind::Wait}) {
     sync.kind = kind;
+    sync.queue.pipe = kind == SyncKind::Set ? Pipe::MTE2 : Pipe::V;
     hand.program.add(hand.program.body, nullptr, NodeKind::Sync)->sync = sync;
   }
   hand.statement(nullptr, Pipe::MTE2, {ByHand::write(64, 128)});
@@ -345,6 +349,7 @@ TEST(Check, NamesTheFaults) {
     loop->body[0]->before.clear();
     for (const SyncKind kind : kinds) {
       sync.kind = kind;
+      sync.queue.pipe = kind == SyncKind::Set ? Pipe::MTE2 : Pipe::V;
       loop->body[0]->before.push_back(sync);
     }
     const Verdict verdict = check(hand.program, Conflicts(hand.program));

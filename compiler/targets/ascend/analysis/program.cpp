@@ -61,9 +61,13 @@ std::vector<int64_t> periods(const Program& program) {
       period[loop] = std::lcm(period[loop], modulus);
   };
   for (const Node& node : program.nodes) {
-    for (const Access& access : node.accesses)
+    for (const Access& access : node.accesses) {
       for (const Term& term : access.terms)
         note(term.loop, term.modulus);
+      for (const Range& dim : access.otherDims)
+        for (const Term& term : dim.terms)
+          note(term.loop, term.modulus);
+    }
     if (node.kind == NodeKind::Sync)
       note(node.sync.slotLoop, node.sync.slots);
   }
@@ -87,17 +91,29 @@ std::string text(const Program& program, const Sync& sync) {
   return result;
 }
 
-std::string text(const Access& access) {
-  std::string result = access.isWrite ? " write " : " read ";
-  result += std::to_string(access.memory) + "[" + std::to_string(access.begin) + ", " +
-            std::to_string(access.end) + ")";
-  if (access.rows > 1)
-    result += " * " + std::to_string(access.rows) + " by " + std::to_string(access.pitch);
-  for (const Term& term : access.terms) {
-    result += " + " + std::to_string(term.bytes) + " * loop" + std::to_string(term.loop);
-    if (term.modulus)
-      result += " % " + std::to_string(term.modulus);
+std::string text(const Range& range) {
+  std::string result = "[" + std::to_string(range.begin) + ", " + std::to_string(range.end) + ")";
+  if (range.rows > 1)
+    result += " * " + std::to_string(range.rows) + " by " + std::to_string(range.pitch);
+  for (const Term& term : range.terms) {
+    const std::string loop = "loop" + std::to_string(term.loop);
+    result += " + " + std::to_string(term.bytes) + " * ";
+    if (term.modulus == 0)
+      result += loop;
+    else if (term.shift == 0)
+      result += loop + " % " + std::to_string(term.modulus);
+    else
+      result +=
+          "(" + loop + " + " + std::to_string(term.shift) + ") % " + std::to_string(term.modulus);
   }
+  return result;
+}
+
+std::string text(const Access& access) {
+  std::string result = (access.isWrite ? " write " : " read ") + std::to_string(access.memory) +
+                       text(static_cast<const Range&>(access));
+  for (const Range& dim : access.otherDims)
+    result += text(dim);
   return result;
 }
 

@@ -41,22 +41,33 @@ std::string nameOf(Queue queue);
 bool hasEvent(Agent agent, Pipe from, Pipe to);
 
 /// Adds to an offset: `bytes` times the number of the iteration of `loop` (from 0), or times that
-/// number modulo `modulus`. A `loop` that is no node's number is a value that never changes.
+/// number plus `shift`, modulo `modulus`. A `loop` that is no node's number is a value that never
+/// changes.
 struct Term {
   unsigned loop = 0;
   int64_t bytes = 0;
   int64_t modulus = 0;
+  int64_t shift = 0;
 };
 
-/// Bytes that a statement may touch: `rows` runs of `end - begin` bytes, `pitch` bytes apart.
-struct Access {
-  unsigned memory = 0; ///< accesses to different memories never meet
+/// Numbers of a line that a statement may touch: `rows` runs of `end - begin`, `pitch` apart.
+struct Range {
   int64_t begin = 0, end = 0;
+  int64_t rows = 1, pitch = 0;
+  std::vector<Term> terms;
+};
+
+/// The width of what has no known end.
+constexpr int64_t kUnknownExtent = int64_t{1} << 40;
+
+/// What a statement touches: bytes of a memory on chip, or a box of a tensor in global memory, whose
+/// first dim is the range itself.
+struct Access : Range {
+  unsigned memory = 0; ///< accesses to different memories never meet
   bool isWrite = false;
   bool isAtomic = false; ///< a write that commutes with other atomic ones
   bool isGlobal = false;
-  int64_t rows = 1, pitch = 0;
-  std::vector<Term> terms;
+  std::vector<Range> otherDims;
 };
 
 /// An event id between two pipes, or a cross-core flag (then `to` is the scalar queue).
@@ -72,12 +83,15 @@ constexpr unsigned kNone = ~0u;
 
 struct Sync {
   SyncKind kind = SyncKind::BarrierAll;
-  Queue queue; ///< on which it is queued; for BarrierAll only its agent counts
+  /// On which it is queued: a set on the flag's `from` (of a cross-core flag, on any pipe of that
+  /// agent), a wait on its `to`. For BarrierAll only the agent counts.
+  Queue queue;
   /// Set and Wait: index in Program::flags; with `slots` > 1, of the flag that is used in the first
   /// iteration of `slotLoop`; the next ones follow in turn.
   unsigned flag = kNone;
   unsigned slots = 1;
   unsigned slotLoop = kNone;
+  int64_t slotShift = 0;      ///< added to the number of the iteration
   unsigned insertion = kNone; ///< what the compiler inserted: its number
 };
 
@@ -116,8 +130,8 @@ struct Program {
 
 /// The loops around a node, the outermost first.
 std::vector<const Node*> loopsAround(const Node* node);
-/// The product of what loop numbers are taken modulo in `program`, for each loop: by node number, 1
-/// for all others; at most 8, more counts as 1.
+/// The common multiple of what each loop's number is taken modulo: by node number, 1 for all others;
+/// more than 8 counts as 1.
 std::vector<int64_t> periods(const Program& program);
 /// For debugging and tests.
 std::string print(const Program& program);

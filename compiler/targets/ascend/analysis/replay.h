@@ -80,7 +80,7 @@ private:
     event.sync = &sync;
     event.flag = sync.flag;
     if (sync.slots > 1)
-      event.flag += static_cast<unsigned>(iteration[sync.slotLoop] % sync.slots);
+      event.flag += static_cast<unsigned>((iteration[sync.slotLoop] + sync.slotShift) % sync.slots);
     events.push_back(event);
   }
   Event statement(const Node* node) {
@@ -90,7 +90,7 @@ private:
       int64_t offset = access.begin;
       for (const Term& term : access.terms) {
         const int64_t i = iteration[term.loop];
-        offset += term.bytes * (term.modulus ? i % term.modulus : i);
+        offset += term.bytes * (term.modulus ? (i + term.shift) % term.modulus : i);
       }
       Bytes bytes{&access, {}};
       for (int64_t row = 0; row < access.rows; ++row)
@@ -101,13 +101,9 @@ private:
     return event;
   }
 
-  static Queue queueOf(const Program& program, const Event& event) {
+  static Queue queueOf(const Event& event) {
     if (!event.sync)
       return event.node->queue;
-    if (event.sync->kind == SyncKind::Set)
-      return program.flags[event.flag].from;
-    if (event.sync->kind == SyncKind::Wait)
-      return program.flags[event.flag].to;
     return event.sync->queue;
   }
 
@@ -137,9 +133,9 @@ private:
       syncAll(event);
       return true;
     }
-    if (static_cast<unsigned>(queueOf(program, event).agent) != agent)
+    if (static_cast<unsigned>(queueOf(event).agent) != agent)
       return true;
-    const Queue queue = queueOf(program, event);
+    const Queue queue = queueOf(event);
     Clock& clock = clocks[queue.index()];
     joinInto(clock, clocks[Queue{queue.agent, Pipe::S}.index()]);
     if (!event.sync) {

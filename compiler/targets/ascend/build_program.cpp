@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/targets/ascend/build_program.h"
+
+#include "compiler/ir/memory_ops.h"
+#include "compiler/ir/npu_ops.h"
+#include "compiler/ir/structure_ops.h"
+#include "compiler/targets/ascend/index_terms.h"
+
+#include <mlir/Dialect/SCF/IR/SCF.h>
+#include <mlir/Dialect/Utils/StaticValueUtils.h>
+
+#include <map>
+#include <set>
+
+namespace tilewright::ascend {
+
+using namespace mlir;
+
+Operation* operationOf(const model::Node* node) {
+  return static_cast<Operation*>(node->tag);
+}
+
+namespace {
+
+using model::Node;
+using model::NodeKind;
+using model::Queue;
+using model::SyncKind;
+using tile::BufferType;
+using tile::MemorySpace;
+
+model::Agent modelAgent(Agent agent) {
+  return agent == Agent::Cube ? model::Agent::Cube : model::Agent::Vector;
+}
+
+model::Pipe modelPipe(Pipe pipe) {
+  return static_cast<model::Pipe>(pipe);
+}
+static_assert(static_cast<int>(Pipe::FIX) == static_cast<int>(model::Pipe::FIX));
+
+bool isOfAgent(Pipe pipe, model::Agent agent) {
+  if (pipe == Pipe::V)
+    return agent == model::Agent::Vector;
+  if (pipe == Pipe::M || pipe == Pipe::MTE1 || pipe == Pipe::FIX)
+    return agent == model::Agent::Cube;
+  return true;
+}
+
+class Translator {
+public:
+  Translator(func::FuncOp kernel, ModelOfKernel& model) : model(model), program(model.program) {
+    survey(kernel);
+    tile::LaunchOp launch = *kernel.getOps<tile::LaunchOp>().begin();
+    translate(*launch.getBodyBlock(), nullptr, program.body, std::nullopt);
+  }
+
+private:
+  using Scope = std::optional<model::Agent>;
+
+  /// Which agents there are, and which tensors both touch.
+  void survey(func::FuncOp kernel) {
+    std::map<void*, std::set<Agent>> users;
+    kernel.walk([&](npu::Instruction op) {
+      const std::optional<Agent> agent = agentOf(op);
+      model.hasCube |= agent == Agent::Cube;
+      model.hasVector |= agent == Agent::Vector;
+      for (const npu::Access& access : accessesOf(op))
+        if (access.type().getSpace() == MemorySpace::Global && agent)
+          users[npu::storageOf(access.buffer).getAsOpaquePointer()].insert(*agent);
+    });
+    if (!model.hasCube && !model.hasVector)
+      model.hasVector = true;
+    kernel.walk(
+        [&](Operation* op) { model.hasOwnCrossFlags |= isa<SetCrossFlagOp, WaitCrossFlagOp>(op); });
+    for (const auto& [tensor, agents] : users)
+      if (agents.size() > 1)
+        sharedTensors.insert(tensor);
+  }
+
+  static std::optional<Agent> agentOf(npu::Instruction op) {
+    if (std::optional<Agent> agent = op.getAgent())
+      return agent;
+    if (auto scope = op->getParentOfType<ScopeOp>())
+      return scope.getAgent();
+    return std::nullopt;
+  }
+
+  static SmallVector<npu::Access> accessesOf(npu::Instruction op) {
+    SmallVector<npu::Access> accesses;
+    op.getAccesses(accesses);
+    return accesses;
+  }
+
+  SmallVector<model::Agent> agentsIn(Scope scope) const {
+    if (scope)
+      return {*scope};
+    SmallVector<model::Agent> agents;
+    if (model.hasCube)
+      agents.push_back(model::Agent::Cube);
+    if (model.hasVector)
+      agents.push_back(model::Agent::Vector);
+    return agents;
+  }
+
+  Node* add(Operation* op, Node* parent, model::Block& block, NodeKind kind) {
+    Node* node = program.add(block, parent, kind);
+    node->tag = op;
+    return node;
+  }
+
+  void obstruct(Operation* op, const char* text) {
+    if (!model.obstacle) {
+      model.obstacle = op;
+      model.obstacleText = text;
+    }
+  }
+
+  void translate(Block& from, Node* parent, model::Block& block, Scope scope) {
+    for (Operation& op : from) {
+      if (auto instruction = dyn_cast<npu::Instruction>(op))
+        addInstruction(instruction, parent, block, scope);
+      else if (auto inner = dyn_cast<ScopeOp>(op))
+        translate(inner.getBody().front(), parent, block, modelAgent(inner.getAgent()));
+      else if (auto loop = dyn_cast<tile::ForOp>(op))
+        addLoop(loop, parent, block, scope);
+      else if (auto branch = dyn_cast<scf::IfOp>(op))
+        addIf(branch, parent, block, scope);
+      else if (isa<tile::BreakOp, tile::ContinueOp>(op))
+        obstruct(&op, "a loop that is left early");
+      else if (op.getNumRegions() > 0)
+        addOpenLoop(op, parent, block, scope);
+      else
+        addSync(op, parent, block, scope);
+    }
+  }
+
+  void addLoop(tile::ForOp loop, Node* parent, model::Block& block, Scope scope) {
+    Node* node = add(loop, parent, block, NodeKind::Loop);
+    const std::optional<int64_t> lower = getConstantIntValue(loop.getLower()),
+                                 upper = getConstantIntValue(loop.getUpper()),
+                                 step = getConstantIntValue(loop.getStep());
+    if (lower && upper && step && *step > 0)
+      node->trips = std::max(int64_t{0}, (*upper - *lower + *step - 1) / *step);
+    indices.addLoop(loop.getInductionVar(), node->id, indices.of(loop.getLower()), step);
+    translate(*loop.getBodyBlock(), node, node->body, scope);
+  }
+
+  /// A while, or any loop of which nothing is known.
+  void addOpenLoop(Operation& op, Node* parent, model::Block& block, Scope scope) {
+    Node* node = add(&op, parent, block, NodeKind::Loop);
+    for (Region& region : op.getRegions())
+      for (Block& each : region)
+        translate(each, node, node->body, scope);
+  }
+
+  void addIf(scf::IfOp branch, Node* parent, model::Block& block, Scope scope) {
+    Node* node = add(branch, parent, block, NodeKind::If);
+    translate(*branch.thenBlock(), node, node->body, scope);
+    if (branch.elseBlock())
+      translate(*branch.elseBlock(), node, node->otherwise, scope);
+  }
+
+  void addInstruction(npu::Instruction op, Node* parent, model::Block& block, Scope scope) {
+    if (std::optional<Agent> agent = op.getAgent())
+      scope = modelAgent(*agent);
+    for (const model::Agent agent : agentsIn(scope)) {
+      const bool isOpaque = op.getPipe() == Pipe::All;
+      if (isOpaque)
+        addBarrierAll(op, agent, parent, block);
+      Node* node = add(op, parent, block, NodeKind::Statement);
+      node->queue = {agent, isOpaque ? model::Pipe::S : modelPipe(op.getPipe())};
+      for (const npu::Access& access : accessesOf(op))
+        addAccess(access, op, *node);
+      if (isOpaque)
+        addBarrierAll(op, agent, parent, block);
+    }
+  }
+
+  void addBarrierAll(Operation* op, model::Agent agent, Node* parent, model::Block& block) {
+    Node* node = add(op, parent, block, NodeKind::Sync);
+    node->sync.kind = SyncKind::BarrierAll;
+    node->sync.queue.agent = agent;
+  }
+
+  // --- what an instruction touches --------------------------------------------------------------
+
+  void addAccess(const npu::Access& access, Operation* op, Node& node) {
+    const Value storage = npu::storageOf(access.buffer);
+    const auto type = cast<BufferType>(storage.getType());
+    if (type.getSpace() == MemorySpace::Var || type.getSpace() == MemorySpace::Local)
+      return;
+    model::Access result;
+    result.isWrite = access.isWrite;
+    if (type.getSpace() != MemorySpace::Global) {
+      setBytes(access, storage, type, result);
+    } else {
+      if (model.hasOwnCrossFlags && sharedTensors.contains(storage.getAsOpaquePointer()))
+        return;
+      result.isGlobal = true;
+      result.isAtomic = access.isWrite && op->hasAttr("atomic_add");
+      result.memory = numberOf(storage, firstGlobal);
+      setBox(access, storage, result);
+    }
+    node.accesses.push_back(std::move(result));
+  }
+
+  static constexpr unsigned firstUnplaced = 16, firstGlobal = 1U << 16;
+
+  unsigned numberOf(Value storage, unsigned first) {
+    const auto count = static_cast<unsigned>(storages.size());
+    return storages.try_emplace(storage.getAsOpaquePointer(), first + count).first->second;
+  }
+
+  void setBytes(const npu::Access& access, Value storage, BufferType type, model::Access& result) {
+    auto alloc = storage.getDefiningOp<tile::AllocOp>();
+    const bool isPlaced = alloc && alloc.getAddress();
+    const auto base = isPlaced ? static_cast<int64_t>(*alloc.getAddress()) : 0;
+    result.memory =
+        isPlaced ? static_cast<unsigned>(type.getSpace()) : numberOf(storage, firstUnplaced);
+    const int64_t size = npu::storageBytes(type);
+    result.begin = base;
+    result.end = base + size;
+    std::optional<IndexSum> offset = access.offset ? indices.of(access.offset) : std::nullopt;
+    const auto bits = static_cast<int64_t>(access.type().getElementBits());
+    if (!offset || (bits < 8 && (!offset->terms.empty() || offset->constant % 2)))
+      return;
+    result.begin = base + offset->constant * bits / 8;
+    result.terms = std::move(offset->terms);
+    for (model::Term& term : result.terms)
+      term.bytes = term.bytes * bits / 8;
+    if (!ShapedType::isDynamic(access.bytes))
+      result.end = result.begin + access.bytes;
+    else if (!result.terms.empty())
+      result.end = result.begin + size; // no offset reaches beyond
+  }
+
+  /// A dim of which nothing is known.
+  static model::Range anything() {
+    return {.begin = 0, .end = model::kUnknownExtent, .rows = 1, .pitch = 0, .terms = {}};
+  }
+
+  model::Range dimRange(OpFoldResult offset, OpFoldResult extent, int64_t size) {
+    const std::optional<int64_t> fixed = getConstantIntValue(offset);
+    const std::optional<int64_t> width = getConstantIntValue(extent);
+    std::optional<IndexSum> sum =
+        fixed ? IndexSum{*fixed, {}} : indices.of(llvm::cast<Value>(offset));
+    if (!sum)
+      return anything();
+    // A part that is cut off is at most as wide as the dim.
+    const int64_t most = width                         ? *width
+                         : ShapedType::isDynamic(size) ? model::kUnknownExtent
+                                                       : size;
+    return {.begin = sum->constant,
+            .end = sum->constant + most,
+            .rows = 1,
+            .pitch = 0,
+            .terms = std::move(sum->terms)};
+  }
+
+  void setBox(const npu::Access& access, Value storage, model::Access& result) {
+    static_cast<model::Range&>(result) = anything();
+    const auto type = cast<BufferType>(storage.getType());
+    if (access.buffer != storage)
+      return; // a view may fold dims
+    if (!access.region) {
+      setElement(access, type, result);
+      return;
+    }
+    for (size_t dim = 0; dim < access.region->offsets.size(); ++dim) {
+      model::Range range =
+          dimRange(access.region->offsets[dim], access.region->extents[dim], type.getShape()[dim]);
+      if (dim == 0)
+        static_cast<model::Range&>(result) = std::move(range);
+      else
+        result.otherDims.push_back(std::move(range));
+    }
+  }
+
+  /// One element that the scalar unit touches: known only in a tensor of one dim.
+  void setElement(const npu::Access& access, BufferType type, model::Access& result) {
+    if (type.getRank() == 1 && access.offset)
+      static_cast<model::Range&>(result) =
+          dimRange(access.offset, IntegerAttr::get(IndexType::get(type.getContext()), 1), 1);
+  }
+
+  // --- what waits -------------------------------------------------------------------------------
+
+  void addSync(Operation& op, Node* parent, model::Block& block, Scope scope) {
+    if (auto barrier = dyn_cast<PipeBarrierOp>(op)) {
+      for (const model::Agent agent : agentsIn(scope))
+        addBarrier(barrier, agent, parent, block);
+    } else if (auto set = dyn_cast<SetFlagOp>(op)) {
+      addFlag(set, SyncKind::Set, set.getEvent(), set.getFrom(), set.getTo(), parent, block, scope);
+    } else if (auto wait = dyn_cast<WaitFlagOp>(op)) {
+      addFlag(wait, SyncKind::Wait, wait.getEvent(), wait.getFrom(), wait.getTo(), parent, block,
+              scope);
+    } else if (isa<SyncAllOp>(op)) {
+      add(&op, parent, block, NodeKind::Sync)->sync.kind = SyncKind::SyncAll;
+    }
+  }
+
+  void addBarrier(PipeBarrierOp op, model::Agent agent, Node* parent, model::Block& block) {
+    if (op.getPipe() == Pipe::All) {
+      addBarrierAll(op, agent, parent, block);
+    } else if (isOfAgent(op.getPipe(), agent)) {
+      Node* node = add(op, parent, block, NodeKind::Sync);
+      node->sync.kind = SyncKind::Barrier;
+      node->sync.queue = {agent, modelPipe(op.getPipe())};
+    }
+  }
+
+  void addFlag(Operation* op, SyncKind kind, Value event, Pipe from, Pipe to, Node* parent,
+               model::Block& block, Scope scope) {
+    const std::optional<IndexSum> id = indices.of(event);
+    if (!id || id->terms.size() > 1 || id->constant < 0 || id->constant > lastEvent) {
+      obstruct(op, "an event id that is only known when the kernel runs");
+      return;
+    }
+    const model::Term turn = id->terms.empty() ? model::Term{} : id->terms.front();
+    if (!id->terms.empty() &&
+        (turn.modulus < 1 || turn.bytes != 1 || id->constant + turn.modulus > lastEvent + 1)) {
+      obstruct(op, "an event id that is only known when the kernel runs");
+      return;
+    }
+    for (const model::Agent agent : agentsIn(scope)) {
+      if (!model::hasEvent(agent, modelPipe(from), modelPipe(to)))
+        continue;
+      Node* node = add(op, parent, block, NodeKind::Sync);
+      const Queue source{agent, modelPipe(from)}, target{agent, modelPipe(to)};
+      node->sync.kind = kind;
+      node->sync.queue = kind == SyncKind::Set ? source : target;
+      node->sync.flag = flagsBetween(source, target) + static_cast<unsigned>(id->constant);
+      if (turn.modulus > 1) {
+        node->sync.slots = static_cast<unsigned>(turn.modulus);
+        node->sync.slotLoop = turn.loop;
+        node->sync.slotShift = turn.shift;
+      }
+    }
+  }
+
+  static constexpr int64_t lastEvent = 7;
+
+  /// The first of all events between two queues.
+  unsigned flagsBetween(Queue from, Queue to) {
+    auto [at, isNew] =
+        events.try_emplace({from.index(), to.index()}, static_cast<unsigned>(program.flags.size()));
+    for (unsigned id = 0; isNew && id <= lastEvent; ++id)
+      program.addFlag(from, to, id);
+    return at->second;
+  }
+
+  ModelOfKernel& model;
+  model::Program& program;
+  IndexTerms indices;
+  std::set<void*> sharedTensors;
+  std::map<void*, unsigned> storages;
+  std::map<std::pair<unsigned, unsigned>, unsigned> events;
+};
+
+} // namespace
+
+std::unique_ptr<ModelOfKernel> buildProgram(func::FuncOp kernel) {
+  auto model = std::make_unique<ModelOfKernel>();
+  const Translator translator(kernel, *model);
+  return model;
+}
+
+} // namespace tilewright::ascend

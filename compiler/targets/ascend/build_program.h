@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+/// A kernel of instructions as the analyses see it.
+#pragma once
+
+#include "compiler/targets/ascend/analysis/program.h"
+
+#include <mlir/Dialect/Func/IR/FuncOps.h>
+
+namespace tilewright::ascend {
+
+struct ModelOfKernel {
+  model::Program program;
+  bool hasCube = false, hasVector = false;
+  /// The user's own flags between cores: what they order is not analysed.
+  bool hasOwnCrossFlags = false;
+  /// What ends the proof: a `break`, an event id that isn't known. Null if nothing does.
+  mlir::Operation* obstacle = nullptr;
+  std::string obstacleText;
+};
+
+/// The operation that a node stands for.
+mlir::Operation* operationOf(const model::Node* node);
+
+/// Ops must be instructions, waits, loops and branches. Addresses on chip are taken from the
+/// allocs; an alloc without one counts as a memory of its own.
+std::unique_ptr<ModelOfKernel> buildProgram(mlir::func::FuncOp kernel);
+
+} // namespace tilewright::ascend

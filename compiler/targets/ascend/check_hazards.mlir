@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// RUN: tilewright-opt %s --ascend-check-hazards --split-input-file --verify-diagnostics
+// What nothing orders is a warning; flags that don't match are errors.
+
+func.func @no_flag(%A: !tile.buffer<64xf32, global>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  tile.launch (%cid) in (%n) npu {
+    %x = tile.alloc "x" at 0 : !tile.buffer<64xf32, UB>
+    %y = tile.alloc "y" at 256 : !tile.buffer<64xf32, UB>
+    // expected-note@+1 {{the earlier one is here}}
+    npu.load_ub %A[0] [64] : !tile.buffer<64xf32, global> to %x[%c0] : !tile.buffer<64xf32, UB> pitch 64
+    // expected-warning@+2 {{abs needs what load_ub writes, but nothing orders them: set a flag from MTE2 to V}}
+    // expected-note@+1 {{the earlier one is here}}
+    npu.unary abs %y[%c0] : !tile.buffer<64xf32, UB>, %x[%c0] : !tile.buffer<64xf32, UB> count(%c64)
+    // expected-warning@+1 {{ln needs what abs writes, but nothing orders them: add a barrier of V}}
+    npu.unary ln %y[%c0] : !tile.buffer<64xf32, UB>, %y[%c0] : !tile.buffer<64xf32, UB> count(%c64)
+  }
+  return
+}
+
+// -----
+func.func @between_cores(%W: !tile.buffer<64x64xf32, global>, %n: index) {
+  %c0 = arith.constant 0 : index
+  tile.launch (%cid) in (%n) npu {
+    %c = tile.alloc "c" at 0 : !tile.buffer<64x64xf32, L0C>
+    %x = tile.alloc "x" at 0 : !tile.buffer<64x64xf32, UB>
+    // expected-note@+1 {{the earlier one is here}}
+    npu.store_l0c %c[%c0] : !tile.buffer<64x64xf32, L0C> rows 64 to %W[0, 0] [64, 64] : !tile.buffer<64x64xf32, global>
+    // expected-warning@+1 {{load_ub needs what store_l0c writes, but nothing orders them: set a cross-core flag on FIX}}
+    npu.load_ub %W[0, 0] [64, 64] : !tile.buffer<64x64xf32, global> to %x[%c0] : !tile.buffer<64x64xf32, UB> pitch 64
+  }
+  return
+}
+
+// -----
+func.func @never_set(%n: index) {
+  %c0 = arith.constant 0 : index
+  tile.launch (%cid) in (%n) npu {
+    // expected-error@+1 {{event 0 from MTE2 to V is waited for, but nothing has set it}}
+    ascend.wait_flag mte2 to v, %c0
+  }
+  return
+}
+
+// -----
+func.func @set_twice(%n: index) {
+  %c0 = arith.constant 0 : index
+  tile.launch (%cid) in (%n) npu {
+    ascend.set_flag mte2 to v, %c0
+    // expected-error@+1 {{event 0 from MTE2 to V is set again before anything waited for it}}
+    ascend.set_flag mte2 to v, %c0
+    ascend.wait_flag mte2 to v, %c0
+    ascend.wait_flag mte2 to v, %c0
+  }
+  return
+}
+
+// -----
+// expected-error@+1 {{event 3 from V to MTE3 is still set when the kernel ends}}
+func.func @still_set(%n: index) {
+  %c3 = arith.constant 3 : index
+  tile.launch (%cid) in (%n) npu {
+    ascend.set_flag v to mte3, %c3
+  }
+  return
+}
+
+// -----
+func.func @one_branch(%n: index, %yes: i1) {
+  %c0 = arith.constant 0 : index
+  tile.launch (%cid) in (%n) npu {
+    // expected-error@+1 {{event 0 from MTE2 to V is set in one branch only}}
+    scf.if %yes {
+      ascend.set_flag mte2 to v, %c0
+    }
+  }
+  return
+}
+
+// -----
+func.func @unbalanced(%n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  tile.launch (%cid) in (%n) npu {
+    // expected-error@+1 {{event 0 from MTE2 to V is not set as often as it is waited for in an iteration of this loop}}
+    tile.for %i = %c0 to %n step %c1 {
+      ascend.set_flag mte2 to v, %c0
+    }
+  }
+  return
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Hazards in the words of users.
+#pragma once
+
+#include "compiler/targets/ascend/analysis/happens_before.h"
+
+#include <string>
+
+namespace tilewright::ascend {
+
+/// On inserted waits: what they are for.
+inline constexpr char kWhyAttr[] = "ascend.why";
+
+/// "exp reads what load_ub of an earlier iteration wrote".
+std::string describe(const model::Hazard& hazard);
+
+/// "event 3 from MTE2 to V".
+std::string describe(const model::Flag& flag);
+
+} // namespace tilewright::ascend

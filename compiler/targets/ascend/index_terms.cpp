@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/targets/ascend/index_terms.h"
+
+#include "compiler/ir/ascend_ops.h"
+#include "compiler/ir/memory_ops.h"
+#include "compiler/ir/structure_ops.h"
+
+#include <mlir/Dialect/Arith/IR/Arith.h>
+#include <mlir/Dialect/Utils/StaticValueUtils.h>
+
+namespace tilewright::ascend {
+
+using namespace mlir;
+
+namespace {
+
+/// Values that never change are numbered from here, behind all nodes.
+constexpr unsigned firstSymbol = 1U << 24;
+
+/// Integer casts change nothing that matters here.
+Value withoutCasts(Value value) {
+  while (Operation* op = value.getDefiningOp()) {
+    if (!isa<arith::IndexCastOp, arith::IndexCastUIOp, arith::ExtSIOp, arith::ExtUIOp,
+             arith::TruncIOp>(op))
+      break;
+    value = op->getOperand(0);
+  }
+  return value;
+}
+
+bool isPowerOfTwo(int64_t number) {
+  return number > 0 && (number & (number - 1)) == 0;
+}
+
+} // namespace
+
+IndexSum& IndexSum::operator+=(const IndexSum& other) {
+  constant += other.constant;
+  terms.insert(terms.end(), other.terms.begin(), other.terms.end());
+  return *this;
+}
+
+IndexSum& IndexSum::operator*=(int64_t factor) {
+  constant *= factor;
+  for (model::Term& term : terms)
+    term.bytes *= factor;
+  return *this;
+}
+
+void IndexTerms::addLoop(Value induction, unsigned node, std::optional<IndexSum> lower,
+                         std::optional<int64_t> step) {
+  loops[induction] = {node, std::move(lower), step};
+}
+
+std::optional<IndexSum> IndexTerms::of(Value value) {
+  value = withoutCasts(value);
+  if (std::optional<int64_t> constant = getConstantIntValue(value))
+    return IndexSum{*constant, {}};
+  if (std::optional<IndexSum> sum = compute(value))
+    return sum;
+  return unchanging(value);
+}
+
+std::optional<IndexSum> IndexTerms::compute(Value value) {
+  if (auto loop = loops.find(value); loop != loops.end()) {
+    if (!loop->second.lower || !loop->second.step)
+      return std::nullopt;
+    IndexSum sum = *loop->second.lower;
+    sum.terms.push_back({loop->second.node, *loop->second.step, 0, 0});
+    return sum;
+  }
+  Operation* op = value.getDefiningOp();
+  if (!op)
+    return std::nullopt;
+  const auto constantAt = [&](unsigned operand) {
+    return getConstantIntValue(withoutCasts(op->getOperand(operand)));
+  };
+  if (isa<arith::AddIOp, arith::SubIOp>(op)) {
+    std::optional<IndexSum> left = of(op->getOperand(0)), right = of(op->getOperand(1));
+    if (!left || !right)
+      return std::nullopt;
+    return *left += *right *= isa<arith::AddIOp>(op) ? 1 : -1;
+  }
+  if (isa<arith::MulIOp, arith::ShLIOp>(op)) {
+    const bool isShift = isa<arith::ShLIOp>(op);
+    const unsigned factor = !isShift && constantAt(0) ? 0 : 1;
+    std::optional<IndexSum> sum = of(op->getOperand(1 - factor));
+    if (!constantAt(factor) || !sum)
+      return std::nullopt;
+    return *sum *= isShift ? int64_t{1} << *constantAt(factor) : *constantAt(factor);
+  }
+  if (isa<arith::RemSIOp, arith::RemUIOp>(op) && constantAt(1))
+    return modulo(op->getOperand(0), *constantAt(1));
+  if (isa<arith::AndIOp>(op) && constantAt(1) && isPowerOfTwo(*constantAt(1) + 1))
+    return modulo(op->getOperand(0), *constantAt(1) + 1);
+  // a % b of Python, where b is no power of two: rest < 0 ? rest + b : rest
+  if (auto select = dyn_cast<arith::SelectOp>(op)) {
+    auto corrected = select.getTrueValue().getDefiningOp<arith::AddIOp>();
+    if (corrected && corrected.getLhs() == select.getFalseValue() &&
+        select.getFalseValue().getDefiningOp<arith::RemSIOp>())
+      return of(select.getFalseValue());
+  }
+  return std::nullopt;
+}
+
+/// Of a loop's number plus a constant that isn't negative.
+std::optional<IndexSum> IndexTerms::modulo(Value value, int64_t modulus) {
+  std::optional<IndexSum> sum = of(value);
+  if (!sum || modulus < 1 || sum->terms.size() != 1 || sum->constant < 0)
+    return std::nullopt;
+  model::Term& term = sum->terms.front();
+  if (term.modulus || term.bytes != 1 || term.loop >= firstSymbol)
+    return std::nullopt;
+  term.modulus = modulus;
+  term.shift = sum->constant % modulus;
+  sum->constant = 0;
+  return sum;
+}
+
+std::optional<IndexSum> IndexTerms::unchanging(Value value) {
+  if (!isUnchanging(value))
+    return std::nullopt;
+  const unsigned number = symbols.try_emplace(value, firstSymbol + symbols.size()).first->second;
+  return IndexSum{0, {{number, 1, 0, 0}}};
+}
+
+/// The same whenever an agent comes by: a constant, an argument, a block's id, or computed from
+/// such.
+bool IndexTerms::isUnchanging(Value value) {
+  if (auto known = unchangingValues.find(value); known != unchangingValues.end())
+    return known->second;
+  bool result = false;
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    result = isa<func::FuncOp, tile::LaunchOp>(argument.getOwner()->getParentOp());
+  } else {
+    Operation* op = value.getDefiningOp();
+    const bool isPlain = isPure(op) || isa<tile::DimOp, VectorIdOp>(op);
+    result = isPlain && op->getNumRegions() == 0 &&
+             llvm::all_of(op->getOperands(), [&](Value operand) { return isUnchanging(operand); });
+  }
+  unchangingValues[value] = result;
+  return result;
+}
+
+} // namespace tilewright::ascend

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Index values as sums that the analyses understand: a constant, loop numbers times constants, loop
+/// numbers modulo constants, and values that never change.
+#pragma once
+
+#include "compiler/targets/ascend/analysis/program.h"
+
+#include <mlir/IR/Value.h>
+
+#include <optional>
+
+namespace tilewright::ascend {
+
+struct IndexSum {
+  int64_t constant = 0;
+  std::vector<model::Term> terms; ///< `bytes` counts in units of the index
+
+  IndexSum& operator+=(const IndexSum& other);
+  IndexSum& operator*=(int64_t factor);
+};
+
+class IndexTerms {
+public:
+  /// Says which node of the program is the loop that counts `induction`: it goes from `lower` in
+  /// steps of `step`.
+  void addLoop(mlir::Value induction, unsigned node, std::optional<IndexSum> lower,
+               std::optional<int64_t> step);
+  /// Nothing if the value depends on a loop in any other way.
+  std::optional<IndexSum> of(mlir::Value value);
+
+private:
+  struct Loop {
+    unsigned node = 0;
+    std::optional<IndexSum> lower;
+    std::optional<int64_t> step;
+  };
+  std::optional<IndexSum> compute(mlir::Value value);
+  std::optional<IndexSum> modulo(mlir::Value value, int64_t modulus);
+  std::optional<IndexSum> unchanging(mlir::Value value);
+  bool isUnchanging(mlir::Value value);
+
+  llvm::DenseMap<mlir::Value, Loop> loops;
+  llvm::DenseMap<mlir::Value, unsigned> symbols;
+  llvm::DenseMap<mlir::Value, bool> unchangingValues;
+};
+
+} // namespace tilewright::ascend

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+/// InsertFlags: makes every instruction wait for what it depends on.
+///
+///   npu.load_ub %A[%i] [64] : ... to %x[%c0] ...
+///   npu.unary exp %y[%c0] : ..., %x[%c0] : ... count(%c64)
+/// becomes
+///   npu.load_ub %A[%i] [64] : ... to %x[%c0] ...
+///   ascend.set_flag mte2 to v, %c0 {ascend.why = "exp reads what load_ub wrote"}
+///   ascend.wait_flag mte2 to v, %c0 {ascend.why = "exp reads what load_ub wrote"}
+///   npu.unary exp %y[%c0] : ..., %x[%c0] : ... count(%c64)
+///
+/// Between the cube and the vector cores it puts cross-core flags. It stands behind the planning of
+/// memory, because reuse of bytes makes hazards, and before the split, while both kinds of core are
+/// in one text order. docs/ascend-sync.md says how it works.
+#include "compiler/targets/ascend/analysis/insert_flags.h"
+#include "compiler/ir/npu_ops.h"
+#include "compiler/passes/kernel_pass.h"
+#include "compiler/targets/ascend/build_program.h"
+#include "compiler/targets/ascend/describe_hazard.h"
+#include "compiler/targets/ascend/passes.h"
+
+#include "compiler/ir/structure_ops.h"
+
+#include <mlir/Dialect/Arith/IR/Arith.h>
+#include <mlir/Dialect/Utils/StaticValueUtils.h>
+
+namespace tilewright::ascend {
+namespace {
+
+using namespace mlir;
+using model::Insertion;
+using model::Node;
+using model::Sync;
+using model::SyncKind;
+
+Agent agentOf(model::Queue queue) {
+  return queue.agent == model::Agent::Cube ? Agent::Cube : Agent::Vector;
+}
+
+Pipe pipeOf(model::Queue queue) {
+  return static_cast<Pipe>(queue.pipe);
+}
+
+/// Writes the syncs of a model back into the kernel.
+class Writer {
+public:
+  Writer(const ModelOfKernel& model, const std::vector<Insertion>& insertions)
+      : model(model), insertions(insertions) {}
+
+  void write() {
+    for (const Node& node : model.program.nodes) {
+      Operation* op = operationOf(&node);
+      if (!node.before.empty())
+        writeAll(node.before, node, OpBuilder(op));
+      if (!node.after.empty()) {
+        OpBuilder builder(op->getContext());
+        builder.setInsertionPointAfter(op);
+        writeAll(node.after, node, builder);
+      }
+    }
+  }
+
+private:
+  void writeAll(const std::vector<Sync>& syncs, const Node& node, OpBuilder builder) {
+    for (const Sync& sync : syncs)
+      if (sync.insertion != model::kNone)
+        writeOne(sync, node, builder);
+  }
+
+  const Insertion& insertionOf(const Sync& sync) const {
+    return *llvm::find_if(insertions,
+                          [&](const Insertion& each) { return each.number == sync.insertion; });
+  }
+
+  void writeOne(const Sync& sync, const Node& node, OpBuilder& builder) {
+    const Insertion& insertion = insertionOf(sync);
+    Operation* op = operationOf(&node);
+    const Location place =
+        operationOf(sync.kind == SyncKind::Set ? insertion.why.earlier : insertion.why.later)
+            ->getLoc();
+    OpBuilder::InsertionGuard guard(builder);
+    const bool isInScope = op->getParentOfType<ScopeOp>() != nullptr;
+    if (!isInScope && needsScope(sync, insertion)) {
+      auto scope = ScopeOp::create(builder, place, agentOf(sync.queue));
+      builder.setInsertionPointToStart(&scope.getBody().emplaceBlock());
+    }
+    Operation* made = make(sync, insertion, place, builder);
+    made->setAttr(kWhyAttr, builder.getStringAttr(describe(insertion.why)));
+  }
+
+  /// Whether the op alone doesn't say which core runs it.
+  bool needsScope(const Sync& sync, const Insertion& insertion) const {
+    if (insertion.isCross)
+      return true;
+    if (!(model.hasCube && model.hasVector))
+      return false;
+    const auto isOfBoth = [](model::Pipe pipe) {
+      return pipe == model::Pipe::MTE2 || pipe == model::Pipe::MTE3 || pipe == model::Pipe::S;
+    };
+    return isOfBoth(sync.kind == SyncKind::Barrier ? sync.queue.pipe : insertion.from.pipe) &&
+           isOfBoth(sync.kind == SyncKind::Barrier ? sync.queue.pipe : insertion.to.pipe);
+  }
+
+  Operation* make(const Sync& sync, const Insertion& insertion, Location place,
+                  OpBuilder& builder) const {
+    if (sync.kind == SyncKind::Barrier)
+      return PipeBarrierOp::create(builder, place, pipeOf(sync.queue));
+    const Value event = eventOf(sync, place, builder);
+    const bool isSet = sync.kind == SyncKind::Set;
+    if (insertion.isCross && isSet)
+      return SetCrossFlagOp::create(builder, place, pipeOf(insertion.from), event, 2);
+    if (insertion.isCross)
+      return WaitCrossFlagOp::create(builder, place, event, Pipe::All);
+    const Pipe from = pipeOf(insertion.from), to = pipeOf(insertion.to);
+    if (isSet)
+      return SetFlagOp::create(builder, place, from, to, event);
+    return WaitFlagOp::create(builder, place, from, to, event);
+  }
+
+  /// The event's id: a constant, or in turn by the number of the iteration.
+  Value eventOf(const Sync& sync, Location place, OpBuilder& builder) const {
+    const auto constant = [&](int64_t number) -> Value {
+      return arith::ConstantIndexOp::create(builder, place, number);
+    };
+    const int64_t first = model.program.flags[sync.flag].id;
+    if (sync.slots <= 1)
+      return constant(first);
+    auto loop = cast<tile::ForOp>(operationOf(&model.program.nodes[sync.slotLoop]));
+    Value turn = loop.getInductionVar();
+    if (getConstantIntValue(loop.getLower()) != 0)
+      turn = arith::SubIOp::create(builder, place, turn, loop.getLower());
+    if (getConstantIntValue(loop.getStep()) != 1)
+      turn = arith::DivSIOp::create(builder, place, turn, loop.getStep());
+    turn = arith::RemSIOp::create(builder, place, turn, constant(sync.slots));
+    return first == 0 ? turn : arith::AddIOp::create(builder, place, turn, constant(first));
+  }
+
+  const ModelOfKernel& model;
+  const std::vector<Insertion>& insertions;
+};
+
+struct InsertFlags : KernelPass<InsertFlags> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(InsertFlags)
+  static constexpr llvm::StringLiteral kArgument = "ascend-insert-flags";
+  static constexpr llvm::StringLiteral kDescription =
+      "make every instruction wait for what it depends on";
+
+  InsertFlags() = default;
+  InsertFlags(bool withinCores, bool betweenCores)
+      : withinCores(withinCores), betweenCores(betweenCores) {}
+
+  void runOnOperation() override {
+    const std::unique_ptr<ModelOfKernel> model = buildProgram(getOperation());
+    if (model->obstacle) {
+      model->obstacle->emitError("flags cannot be inserted in a kernel with ")
+          << model->obstacleText;
+      return signalPassFailure();
+    }
+    const model::Conflicts conflicts(model->program);
+    model::InsertOptions options;
+    options.withinAgents = withinCores;
+    options.betweenAgents = betweenCores && !model->hasOwnCrossFlags;
+    const model::Inserted inserted = insertFlags(model->program, conflicts, options);
+    for (const model::Unorderable& failure : inserted.failures) {
+      InFlightDiagnostic error = operationOf(failure.hazard.later)->emitError();
+      error << describe(failure.hazard) << ", but " << failure.reason;
+      error.attachNote(operationOf(failure.hazard.earlier)->getLoc()) << "the earlier one is here";
+    }
+    if (!inserted.failures.empty())
+      return signalPassFailure();
+    Writer(*model, inserted.insertions).write();
+  }
+
+  bool withinCores = true, betweenCores = true;
+};
+
+} // namespace
+
+std::unique_ptr<Pass> createInsertFlags(bool withinCores, bool betweenCores) {
+  return std::make_unique<InsertFlags>(withinCores, betweenCores);
+}
+
+} // namespace tilewright::ascend

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// RUN: tilewright-opt %s --ascend-insert-flags --ascend-check-hazards --canonicalize --split-input-file --verify-diagnostics | FileCheck %s
+
+// Load, compute, store: each pair of pipes has its flag; what goes from one iteration to the next is set before the loop
+// and waited for behind it.
+// CHECK-LABEL: func.func @exp_rows
+// CHECK-DAG: %[[E0:.*]] = arith.constant 0 : index
+// CHECK: ascend.set_flag v to mte2, %[[E0]] {ascend.why = "load_ub overwrites what exp of an earlier iteration reads"}
+// CHECK: ascend.set_flag mte3 to v, %[[E0]] {ascend.why = "exp overwrites what store_ub of an earlier iteration reads"}
+// CHECK: tile.for
+// CHECK-NEXT: ascend.wait_flag v to mte2, %[[E0]]
+// CHECK-NEXT: npu.load_ub
+// CHECK-NEXT: ascend.set_flag mte2 to v, %[[E0]] {ascend.why = "exp needs what load_ub writes"}
+// CHECK-DAG: ascend.wait_flag mte2 to v, %[[E0]]
+// CHECK-DAG: ascend.wait_flag mte3 to v, %[[E0]]
+// CHECK: npu.unary exp
+// CHECK-NEXT: ascend.set_flag v to mte2, %[[E0]]
+// CHECK-NEXT: ascend.pipe_barrier v {ascend.why = "add needs what exp writes"}
+// CHECK-NEXT: npu.binary add
+// CHECK-NEXT: ascend.set_flag v to mte3, %[[E0]]
+// CHECK-NEXT: ascend.wait_flag v to mte3, %[[E0]]
+// CHECK-NEXT: npu.store_ub
+// CHECK-NEXT: ascend.set_flag mte3 to v, %[[E0]]
+// CHECK: }
+// CHECK-DAG: ascend.wait_flag v to mte2
+// CHECK-DAG: ascend.wait_flag mte3 to v
+func.func @exp_rows(%A: !tile.buffer<256x64xf32, global>, %B: !tile.buffer<256x64xf32, global>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  tile.launch (%cid) in (%n) npu {
+    %x = tile.alloc "x" at 0 : !tile.buffer<64xf32, UB>
+    %y = tile.alloc "y" at 256 : !tile.buffer<64xf32, UB>
+    tile.for %i = %c0 to %n step %c1 {
+      npu.load_ub %A[%i, 0] [1, 64] : !tile.buffer<256x64xf32, global> to %x[%c0] : !tile.buffer<64xf32, UB> pitch 64
+      npu.unary exp %y[%c0] : !tile.buffer<64xf32, UB>, %x[%c0] : !tile.buffer<64xf32, UB> count(%c64)
+      npu.binary add %y[%c0] : !tile.buffer<64xf32, UB>, %y[%c0] : !tile.buffer<64xf32, UB>, %y[%c0] : !tile.buffer<64xf32, UB> count(%c64)
+      npu.store_ub %y[%c0] : !tile.buffer<64xf32, UB> pitch 64 to %B[%i, 0] [1, 64] : !tile.buffer<256x64xf32, global>
+    }
+  }
+  return
+}
+
+// -----
+// Two halves of L0 in turn: each has its event, primed once before the outer loop, so that the first half is loaded while
+// the second is still used.
+// CHECK-LABEL: func.func @gemm
+// CHECK-DAG: %[[E0:.*]] = arith.constant 0 : index
+// CHECK-DAG: %[[E1:.*]] = arith.constant 1 : index
+// CHECK: ascend.set_flag mte1 to mte2, %[[E0]]
+// CHECK-NEXT: ascend.set_flag m to mte1, %[[E0]]
+// CHECK-NEXT: ascend.set_flag m to mte1, %[[E1]]
+// CHECK-NEXT: tile.for %{{.*}} =
+// CHECK: ascend.wait_flag mte1 to mte2, %[[E0]]
+// CHECK: npu.load_l1
+// CHECK: tile.for %[[S:.*]] =
+// CHECK: %[[TURN:.*]] = arith.remsi %[[S]]
+// CHECK: ascend.wait_flag m to mte1, %[[TURN]]
+// CHECK: npu.load_l0
+// CHECK: ascend.set_flag mte1 to m, %
+// CHECK: ascend.wait_flag mte1 to m, %
+// CHECK: npu.mmad
+// CHECK: ascend.set_flag m to mte1, %
+// CHECK: ascend.set_flag m to fix, %[[E0]]
+// CHECK-NEXT: ascend.wait_flag m to fix, %[[E0]]
+// CHECK-NEXT: npu.store_l0c
+func.func @gemm(%A: !tile.buffer<256x256xf16, global>, %C: !tile.buffer<256x256xf32, global>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c4 = arith.constant 4 : index
+  %c8 = arith.constant 8 : index
+  %c64 = arith.constant 64 : index
+  %c2048 = arith.constant 2048 : index
+  tile.launch (%cid) in (%c4) npu {
+    %l1 = tile.alloc "l1" at 0 : !tile.buffer<64x64xf16, L1>
+    %a = tile.alloc "a" at 0 : !tile.buffer<2x64x32xf16, L0A>
+    %b = tile.alloc "b" at 0 : !tile.buffer<2x32x64xf16, L0B>
+    %c = tile.alloc "c" at 0 : !tile.buffer<64x64xf32, L0C>
+    tile.for %k = %c0 to %c4 step %c1 {
+      %kk = arith.muli %k, %c64 : index
+      %first = arith.cmpi eq, %k, %c0 : index
+      npu.load_l1 %A[%cid, %kk] [64, 64] : !tile.buffer<256x256xf16, global> to %l1[%c0] : !tile.buffer<64x64xf16, L1> rows 64
+      tile.for %s = %c0 to %c8 step %c1 {
+        %half = arith.andi %s, %c1 : index
+        %o = arith.muli %half, %c2048 : index
+        npu.load_l0 %l1[%c0] : !tile.buffer<64x64xf16, L1> at (%c0, %c0) to %a[%o] : !tile.buffer<2x64x32xf16, L0A> rows 64 size 64 x 32
+        npu.load_l0 %l1[%c0] : !tile.buffer<64x64xf16, L1> at (%c0, %c0) to %b[%o] : !tile.buffer<2x32x64xf16, L0B> rows 64 size 32 x 64
+        npu.mmad %a[%o] : !tile.buffer<2x64x32xf16, L0A>, %b[%o] : !tile.buffer<2x32x64xf16, L0B> into %c[%c0] : !tile.buffer<64x64xf32, L0C> size 64 x 64 x 32 init(%first)
+      }
+    }
+    npu.store_l0c %c[%c0] : !tile.buffer<64x64xf32, L0C> rows 64 to %C[%cid, 0] [64, 64] : !tile.buffer<256x256xf32, global>
+  }
+  return
+}
+
+// -----
+// Cube to vector through global memory: a flag there, and one back before the next iteration overwrites.
+// CHECK-LABEL: func.func @handed_over
+// CHECK: ascend.scope vector {
+// CHECK-NEXT: ascend.set_cross_flag mte2, %[[BACK:.*]] {ascend.why = "store_l0c overwrites what load_ub of an earlier iteration reads"}
+// CHECK: tile.for
+// CHECK: ascend.scope cube {
+// CHECK-NEXT: ascend.wait_cross_flag %[[BACK]]
+// CHECK: npu.store_l0c
+// CHECK: ascend.scope cube {
+// CHECK-NEXT: ascend.set_cross_flag fix, %[[THERE:.*]] {ascend.why = "load_ub needs what store_l0c writes"}
+// CHECK: ascend.scope vector {
+// CHECK-NEXT: ascend.wait_cross_flag %[[THERE]]
+// CHECK: npu.load_ub
+// CHECK: ascend.scope vector {
+// CHECK-NEXT: ascend.set_cross_flag mte2, %[[BACK]]
+func.func @handed_over(%W: !tile.buffer<64x64xf32, global>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  tile.launch (%cid) in (%n) npu {
+    %c = tile.alloc "c" at 0 : !tile.buffer<64x64xf32, L0C>
+    %x = tile.alloc "x" at 0 : !tile.buffer<64x64xf32, UB>
+    tile.for %i = %c0 to %n step %c1 {
+      npu.store_l0c %c[%c0] : !tile.buffer<64x64xf32, L0C> rows 64 to %W[0, 0] [64, 64] : !tile.buffer<64x64xf32, global>
+      npu.load_ub %W[0, 0] [64, 64] : !tile.buffer<64x64xf32, global> to %x[%c0] : !tile.buffer<64x64xf32, UB> pitch 64
+    }
+  }
+  return
+}
+
+// -----
+func.func @left_early(%A: !tile.buffer<64xf32, global>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  tile.launch (%cid) in (%n) npu {
+    tile.for %i = %c0 to %n step %c1 {
+      // expected-error@+1 {{flags cannot be inserted in a kernel with a loop that is left early}}
+      tile.break
+    }
+  }
+  return
+}
