@@ -10,8 +10,15 @@ class DialectRegistry;
 class Pass;
 } // namespace mlir
 
+namespace tilewright::chips {
+struct AscendChip;
+} // namespace tilewright::chips
+
 namespace tilewright::ascend {
 
+/// `mayShare`: where buffers don't fit one behind the other, those that are never needed at once
+/// share bytes.
+std::unique_ptr<mlir::Pass> createPlanMemory(const chips::AscendChip& chip, bool mayShare);
 /// Flags and barriers of one core, and cross-core flags; either may be left to the kernel.
 std::unique_ptr<mlir::Pass> createInsertFlags(bool withinCores, bool betweenCores);
 std::unique_ptr<mlir::Pass> createCheckHazards();

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "compiler/chips/ascend_chip.h"
 #include "compiler/ir/npu_ops.h"
 #include "compiler/targets/ascend/passes.h"
 
@@ -10,6 +11,8 @@ namespace tilewright::ascend {
 
 void registerPasses(mlir::DialectRegistry& registry) {
   registry.insert<npu::NpuDialect>();
+  const chips::AscendChip& chip = *chips::findAscendChip("910B2");
+  mlir::registerPass([&chip] { return createPlanMemory(chip, true); });
   mlir::registerPass([] { return createInsertFlags(true, true); });
   mlir::registerPass(createCheckHazards);
 }

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/targets/ascend/buffer_lives.h"
+
+#include "compiler/ir/npu_ops.h"
+#include "compiler/ir/structure_ops.h"
+
+#include <mlir/Dialect/SCF/IR/SCF.h>
+#include <mlir/Dialect/Utils/StaticValueUtils.h>
+
+namespace tilewright::ascend {
+
+using namespace mlir;
+using tile::MemorySpace;
+
+namespace {
+
+bool isOnChip(MemorySpace space) {
+  return space == MemorySpace::UB || space == MemorySpace::L1 || space == MemorySpace::L0A ||
+         space == MemorySpace::L0B || space == MemorySpace::L0C;
+}
+
+class Lives {
+public:
+  explicit Lives(func::FuncOp kernel) {
+    int64_t number = 0;
+    numberOps(kernel, number);
+  }
+
+  BufferLife of(tile::AllocOp alloc) {
+    BufferLife life{alloc, INT64_MAX, -1, false};
+    SmallVector<Operation*> users;
+    collect(alloc.getResult(), users);
+    llvm::sort(users, [&](Operation* a, Operation* b) { return spans[a].first < spans[b].first; });
+    for (Operation* user : users) {
+      Span span = spans[user];
+      for (Operation* outer = user->getParentOp(); outer && outer != alloc->getParentOp();
+           outer = outer->getParentOp())
+        if (isLoop(outer) && !startsAfresh(alloc, outer, users))
+          span = spans[outer];
+      life.first = std::min(life.first, span.first);
+      life.last = std::max(life.last, span.last);
+      life.isUsed = true;
+    }
+    return life;
+  }
+
+private:
+  struct Span {
+    int64_t first = 0, last = 0;
+  };
+
+  void numberOps(Operation* op, int64_t& number) {
+    const int64_t first = number++;
+    for (Region& region : op->getRegions())
+      for (Block& block : region)
+        for (Operation& nested : block)
+          numberOps(&nested, number);
+    spans[op] = {first, number++};
+  }
+
+  static bool isLoop(Operation* op) {
+    return op->getNumRegions() > 0 && !isa<scf::IfOp, ScopeOp, tile::LaunchOp>(op);
+  }
+
+  static void collect(Value buffer, SmallVector<Operation*>& users) {
+    for (Operation* user : buffer.getUsers()) {
+      if (auto view = dyn_cast<tile::ViewOp>(user))
+        collect(view.getResult(), users);
+      else if (!llvm::is_contained(users, user))
+        users.push_back(user);
+    }
+  }
+
+  /// Whether each iteration overwrites all of the buffer before anything else touches it.
+  bool startsAfresh(tile::AllocOp alloc, Operation* loop, ArrayRef<Operation*> users) {
+    for (Operation* user : users) // in text order
+      if (loop->isProperAncestor(user))
+        return isAlwaysRun(user, loop) && overwrites(user, alloc);
+    return false;
+  }
+
+  static bool isAlwaysRun(Operation* op, Operation* loop) {
+    for (Operation* outer = op->getParentOp(); outer != loop; outer = outer->getParentOp()) {
+      if (isa<ScopeOp>(outer))
+        continue;
+      auto inner = dyn_cast<tile::ForOp>(outer);
+      const std::optional<int64_t> lower =
+          inner ? getConstantIntValue(inner.getLower()) : std::nullopt;
+      const std::optional<int64_t> upper =
+          inner ? getConstantIntValue(inner.getUpper()) : std::nullopt;
+      if (!lower || !upper || *lower >= *upper)
+        return false;
+    }
+    return true;
+  }
+
+  static bool overwrites(Operation* op, tile::AllocOp alloc) {
+    auto instruction = dyn_cast<npu::Instruction>(op);
+    if (!instruction || op->hasAttr("repeat"))
+      return false;
+    SmallVector<npu::Access> accesses;
+    instruction.getAccesses(accesses);
+    bool covers = false;
+    for (const npu::Access& access : accesses) {
+      if (npu::storageOf(access.buffer) != alloc.getResult())
+        continue;
+      if (!access.isWrite)
+        return false;
+      covers |= access.offset && getConstantIntValue(access.offset) == 0 &&
+                !ShapedType::isDynamic(access.bytes) &&
+                access.bytes >= npu::storageBytes(alloc.getType());
+    }
+    return covers;
+  }
+
+  DenseMap<Operation*, Span> spans;
+};
+
+} // namespace
+
+SmallVector<BufferLife> findBufferLives(func::FuncOp kernel) {
+  Lives lives(kernel);
+  SmallVector<BufferLife> result;
+  kernel.walk([&](tile::AllocOp alloc) {
+    if (isOnChip(alloc.getType().getSpace()))
+      result.push_back(lives.of(alloc));
+  });
+  return result;
+}
+
+} // namespace tilewright::ascend

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+/// How long the buffers of a kernel are needed.
+#pragma once
+
+#include "compiler/ir/memory_ops.h"
+
+#include <mlir/Dialect/Func/IR/FuncOps.h>
+
+namespace tilewright::ascend {
+
+struct BufferLife {
+  tile::AllocOp alloc;
+  /// Numbers of operations in text order, from the first to the last that may need what it holds.
+  int64_t first = 0, last = 0;
+  bool isUsed = false;
+};
+
+/// Of every buffer on chip, in the order of the allocs. A buffer that an iteration overwrites before
+/// it reads it is not needed from one iteration to the next.
+llvm::SmallVector<BufferLife> findBufferLives(mlir::func::FuncOp kernel);
+
+} // namespace tilewright::ascend

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+/// PlanMemory: gives every buffer on chip its address.
+///
+///   %x = tile.alloc "x" : !tile.buffer<64x64xf32, UB>
+///   %y = tile.alloc "y" : !tile.buffer<64x64xf32, UB>
+/// becomes
+///   %x = tile.alloc "x" at 0 : !tile.buffer<64x64xf32, UB>
+///   %y = tile.alloc "y" at 16384 : !tile.buffer<64x64xf32, UB>
+///
+/// Buffers lie one behind the other, around those that the user has placed. Where that doesn't fit
+/// and planning is on, buffers that are never needed at once share bytes. What still doesn't fit is
+/// an error that lists who takes how much. It stands behind everything that allocates and before
+/// the flags, because shared bytes make hazards.
+#include "compiler/chips/ascend_chip.h"
+#include "compiler/ir/npu_ops.h"
+#include "compiler/passes/kernel_pass.h"
+#include "compiler/targets/ascend/analysis/pack_buffers.h"
+#include "compiler/targets/ascend/buffer_lives.h"
+#include "compiler/targets/ascend/passes.h"
+
+namespace tilewright::ascend {
+namespace {
+
+using namespace mlir;
+using model::Buffer;
+using model::Packing;
+using tile::MemorySpace;
+
+/// Bytes at the end of UB and L1 that the system keeps.
+constexpr int64_t keptBytes = 256;
+
+int64_t capacityOf(const chips::AscendChip& chip, MemorySpace space) {
+  switch (space) {
+  case MemorySpace::UB:
+    return chip.unifiedBufferBytes - keptBytes;
+  case MemorySpace::L1:
+    return chip.l1Bytes - keptBytes;
+  case MemorySpace::L0A:
+    return chip.l0aBytes;
+  case MemorySpace::L0B:
+    return chip.l0bBytes;
+  default:
+    return chip.l0cBytes;
+  }
+}
+
+int64_t alignmentOf(MemorySpace space) {
+  constexpr int64_t fractal = 512;
+  return space == MemorySpace::UB || space == MemorySpace::L1 ? npu::kBlockBytes : fractal;
+}
+
+struct PlanMemory : KernelPass<PlanMemory> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PlanMemory)
+  static constexpr llvm::StringLiteral kArgument = "ascend-plan-memory";
+  static constexpr llvm::StringLiteral kDescription = "give every buffer on chip its address";
+
+  PlanMemory(const chips::AscendChip& chip, bool share) : chip(chip) {
+    mayShare = share;
+  }
+  PlanMemory(const PlanMemory& other) : KernelPass(other), chip(other.chip) {}
+
+  void runOnOperation() override {
+    const SmallVector<BufferLife> lives = findBufferLives(getOperation());
+    for (const MemorySpace space :
+         {MemorySpace::UB, MemorySpace::L1, MemorySpace::L0A, MemorySpace::L0B, MemorySpace::L0C})
+      plan(space, lives);
+  }
+
+  void plan(MemorySpace space, ArrayRef<BufferLife> lives) {
+    std::vector<Buffer> buffers;
+    SmallVector<tile::AllocOp> allocs;
+    for (const BufferLife& life : lives) {
+      tile::AllocOp alloc = life.alloc;
+      if (alloc.getType().getSpace() != space)
+        continue;
+      Buffer buffer{alloc.getSymName().value_or("").str(), npu::storageBytes(alloc.getType()),
+                    life.first, life.last, std::nullopt};
+      if (!life.isUsed)
+        buffer.first = buffer.last = 0;
+      if (std::optional<uint64_t> address = alloc.getAddress())
+        buffer.pinned = static_cast<int64_t>(*address);
+      buffers.push_back(std::move(buffer));
+      allocs.push_back(alloc);
+    }
+    const int64_t capacity = capacityOf(chip, space);
+    const Packing packing = pack(buffers, alignmentOf(space), capacity, mayShare);
+    if (packing.end > capacity)
+      return refuse(space, buffers, allocs, packing, capacity);
+    Builder builder(&getContext());
+    for (size_t i = 0; i < buffers.size(); ++i)
+      allocs[i].setAddressAttr(builder.getI64IntegerAttr(packing.addresses[i]));
+  }
+
+  void refuse(MemorySpace space, const std::vector<Buffer>& buffers, ArrayRef<tile::AllocOp> allocs,
+              const Packing& packing, int64_t capacity) {
+    signalPassFailure();
+    // All of them if none share, else those that are needed at once.
+    std::vector<Buffer> all = buffers;
+    if (!mayShare)
+      for (Buffer& buffer : all)
+        buffer.first = buffer.last = 0;
+    const std::vector<size_t> live = liveAtPeak(all);
+    InFlightDiagnostic error = allocs[live.front()]->emitError();
+    error << "the buffers in " << stringifyMemorySpace(space) << " need " << packing.end
+          << " bytes, but it has " << capacity;
+    for (const size_t index : live)
+      error.attachNote(allocs[index]->getLoc())
+          << (all[index].name.empty() ? "a buffer" : all[index].name) << " takes "
+          << all[index].bytes << " bytes";
+    if (!mayShare)
+      error.attachNote(allocs[live.front()]->getLoc())
+          << "with TL_ASCEND_MEMORY_PLANNING, buffers that are never needed at once share bytes";
+  }
+
+  chips::AscendChip chip;
+  Option<bool> mayShare{*this, "share",
+                        llvm::cl::desc("let buffers share bytes where they don't fit otherwise"),
+                        llvm::cl::init(true)};
+};
+
+} // namespace
+
+std::unique_ptr<Pass> createPlanMemory(const chips::AscendChip& chip, bool mayShare) {
+  return std::make_unique<PlanMemory>(chip, mayShare);
+}
+
+} // namespace tilewright::ascend

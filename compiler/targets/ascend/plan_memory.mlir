@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// RUN: tilewright-opt %s --ascend-plan-memory --split-input-file | FileCheck %s
+// Addresses on chip.
+
+// One behind the other, in blocks of 32 bytes, around what the user has placed.
+// CHECK-LABEL: func.func @in_order
+// CHECK: tile.alloc "a" at 0 : !tile.buffer<10xf32, UB>
+// CHECK: tile.alloc "here" at 64 : !tile.buffer<16xf32, UB>
+// CHECK: tile.alloc "b" at 128 : !tile.buffer<3x4xf32, UB>
+// CHECK: tile.alloc "c" at 0 : !tile.buffer<16x16xf16, L0A>
+// CHECK: tile.alloc "d" at 512 : !tile.buffer<16x16xf16, L0A>
+func.func @in_order(%n: index) {
+  tile.launch (%cid) in (%n) npu {
+    %a = tile.alloc "a" : !tile.buffer<10xf32, UB>
+    %here = tile.alloc "here" at 64 : !tile.buffer<16xf32, UB>
+    %b = tile.alloc "b" : !tile.buffer<3x4xf32, UB>
+    %c = tile.alloc "c" : !tile.buffer<16x16xf16, L0A>
+    %d = tile.alloc "d" : !tile.buffer<16x16xf16, L0A>
+  }
+  return
+}
+
+// -----
+// Too much to lie side by side: what the loop overwrites before it reads it shares bytes with what it needs later.
+// CHECK-LABEL: func.func @shared
+// CHECK: tile.alloc "x" at 0 : !tile.buffer<128x128xf32, UB>
+// CHECK: tile.alloc "y" at 65536 : !tile.buffer<128x128xf32, UB>
+// CHECK: tile.alloc "z" at 0 : !tile.buffer<128x128xf32, UB>
+// CHECK: tile.alloc "kept" at 131072 : !tile.buffer<64x128xf32, UB>
+func.func @shared(%A: !tile.buffer<128x128xf32, global>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %size = arith.constant 16384 : index
+  %half = arith.constant 8192 : index
+  tile.launch (%cid) in (%n) npu {
+    %x = tile.alloc "x" : !tile.buffer<128x128xf32, UB>
+    %y = tile.alloc "y" : !tile.buffer<128x128xf32, UB>
+    %z = tile.alloc "z" : !tile.buffer<128x128xf32, UB>
+    %kept = tile.alloc "kept" : !tile.buffer<64x128xf32, UB>
+    tile.for %i = %c0 to %n step %c1 {
+      npu.load_ub %A[0, 0] [128, 128] : !tile.buffer<128x128xf32, global> to %x[%c0] : !tile.buffer<128x128xf32, UB> pitch 128
+      npu.unary exp %y[%c0] : !tile.buffer<128x128xf32, UB>, %x[%c0] : !tile.buffer<128x128xf32, UB> count(%size)
+      npu.unary ln %z[%c0] : !tile.buffer<128x128xf32, UB>, %y[%c0] : !tile.buffer<128x128xf32, UB> count(%size)
+      npu.binary add %kept[%c0] : !tile.buffer<64x128xf32, UB>, %z[%c0] : !tile.buffer<128x128xf32, UB>, %kept[%c0] : !tile.buffer<64x128xf32, UB> count(%half)
+    }
+  }
+  return
+}

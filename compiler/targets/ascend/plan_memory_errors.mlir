@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// RUN: tilewright-opt %s --ascend-plan-memory=share=false --split-input-file --verify-diagnostics
+// An overflow lists who takes how much.
+
+func.func @too_much(%n: index) {
+  tile.launch (%cid) in (%n) npu {
+    // expected-note@+1 {{small takes 4096 bytes}}
+    %a = tile.alloc "small" : !tile.buffer<32x32xf32, UB>
+    // expected-error@+3 {{the buffers in UB need 200704 bytes, but it has 196352}}
+    // expected-note@+2 {{large takes 131072 bytes}}
+    // expected-note@+1 {{with TL_ASCEND_MEMORY_PLANNING, buffers that are never needed at once share bytes}}
+    %b = tile.alloc "large" : !tile.buffer<256x128xf32, UB>
+    // expected-note@+1 {{a buffer takes 65536 bytes}}
+    %c = tile.alloc : !tile.buffer<128x128xf32, UB>
+  }
+  return
+}
+
+// -----
+func.func @too_far(%n: index) {
+  tile.launch (%cid) in (%n) npu {
+    // expected-error@+3 {{the buffers in L0C need 135168 bytes, but it has 131072}}
+    // expected-note@+2 {{c takes 4096 bytes}}
+    // expected-note@+1 {{with TL_ASCEND_MEMORY_PLANNING}}
+    %c = tile.alloc "c" at 131072 : !tile.buffer<32x32xf32, L0C>
+  }
+  return
+}
