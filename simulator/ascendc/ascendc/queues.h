@@ -5,6 +5,8 @@
 
 #include "sync.h"
 
+#include <utility>
+
 namespace AscendC {
 
 constexpr int32_t mostBuffers = 16;
@@ -49,6 +51,16 @@ struct QueueBuffer {
 class TPipe;
 TPipe* GetTPipePtr();
 
+/// The pipe that settles a queue's flags at its end. It does not know the copies of a queue.
+struct PipeOfQueue {
+  PipeOfQueue() = default;
+  PipeOfQueue(const PipeOfQueue&) {}
+  PipeOfQueue& operator=(const PipeOfQueue&) {
+    return *this;
+  }
+  TPipe* pipe = nullptr;
+};
+
 /// Event ids: bits of those in use, per event.
 inline int32_t allocateEventId(HardEvent event, Place place) {
   uint64_t& used = host::agentView().eventIdsInUse[static_cast<int>(event)];
@@ -66,6 +78,11 @@ inline void releaseEventId(HardEvent event, int32_t id) {
 /// The part of a queue that doesn't depend on its template arguments.
 class QueueCore {
 public:
+  QueueCore() = default;
+  QueueCore(const QueueCore&) = default;
+  QueueCore& operator=(const QueueCore&) = default;
+  ~QueueCore();
+
   int16_t allocate(QueueEvents events, Place place) {
     if (!count)
       host::failKernel("the queue has no buffers; call TPipe::InitBuffer first [ErrorBuffer0]",
@@ -147,6 +164,7 @@ public:
   uint32_t bufferBytes = 0;
   Place initialised;
   QueueEvents events{};
+  PipeOfQueue owner;
 
 private:
   QueueBuffer& check(int16_t index, const char* what, Place place) {
@@ -181,8 +199,11 @@ public:
   }
   void Destroy(Place place = Place::here()) {
     live = false;
-    for (int32_t q = 0; q < numQueues; ++q)
-      queues[q]->settle(queues[q]->events, place);
+    for (int32_t q = 0; q < numQueues; ++q) {
+      settle(q, place);
+      if (queues[q])
+        queues[q]->owner.pipe = nullptr;
+    }
     numQueues = 0;
     host::issueBarrierAll(place);
   }
@@ -269,10 +290,43 @@ private:
     constexpr int32_t most = 64;
     if (numQueues == most)
       host::failKernel("InitBuffer: a kernel has at most 64 queues", place);
+    queue.owner.pipe = this;
     queues[numQueues++] = &queue;
   }
+  void settle(int32_t q, Place place) {
+    if (queues[q]) {
+      queues[q]->settle(queues[q]->events, place);
+      return;
+    }
+    for (int8_t& id : left[q].ids) {
+      if (id < 0)
+        continue;
+      waitFlag(left[q].event, id, place);
+      releaseEventId(left[q].event, id);
+      id = -1;
+    }
+  }
+  /// A queue that stands behind its pipe dies before it: its flags are settled later all the same.
+  void outlive(QueueCore& queue) {
+    for (int32_t q = 0; q < numQueues; ++q) {
+      if (queues[q] != &queue)
+        continue;
+      queues[q] = nullptr;
+      left[q].event = queue.events.free;
+      for (int32_t k = 0; k < mostBuffers; ++k)
+        left[q].ids[k] = std::exchange(queue.buffers[k].freeEvent, int8_t{-1});
+    }
+  }
+  friend class QueueCore;
+
+  /// What FreeTensor left behind in a queue that is gone.
+  struct LeftFlags {
+    HardEvent event;
+    int8_t ids[mostBuffers];
+  };
 
   QueueCore* queues[64] = {};
+  LeftFlags left[64];
   int32_t numQueues = 0;
   uint32_t used[host::numSpaces] = {};
   bool live = false;
@@ -296,6 +350,11 @@ inline uint32_t TPipe::bump(Space space, uint64_t bytes, Place place) {
   }
   used[s] = address + static_cast<uint32_t>(bytes);
   return address;
+}
+
+inline QueueCore::~QueueCore() {
+  if (owner.pipe)
+    owner.pipe->outlive(*this);
 }
 
 inline TPipe* GetTPipePtr() {
