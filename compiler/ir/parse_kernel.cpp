@@ -23,8 +23,8 @@ static constexpr size_t kMaxNesting = 128;
 static constexpr size_t kMaxAffineOperators = 256;
 
 void registerDialects(DialectRegistry& registry) {
-  registry.insert<tile::TileDialect, ascend::AscendDialect, cuda::CudaDialect, npu::NpuDialect, arith::ArithDialect,
-                  func::FuncDialect, math::MathDialect, scf::SCFDialect>();
+  registry.insert<tile::TileDialect, ascend::AscendDialect, cuda::CudaDialect, npu::NpuDialect,
+                  arith::ArithDialect, func::FuncDialect, math::MathDialect, scf::SCFDialect>();
 }
 
 namespace {
