@@ -21,7 +21,8 @@ build: setup  ## Build everything into build/
 demo: build  ## Run examples/fused_gemm.py: a fused GEMM, checked and timed beside PyTorch
 	@$(env) python examples/fused_gemm.py
 
-test: build  ## Run every test (GoogleTest, lit, pytest) and every check; one summary line
+test: build  ## Run every test (GoogleTest, also sanitized; lit; pytest) and every check; one summary line
+	@$(env) python scripts/build.py sanitized -j $(JOBS)
 	@$(env) python scripts/run_tests.py -j $(JOBS)
 
 bench: build  ## Measure, beside the peers: a table, and build/bench/results.json
@@ -36,9 +37,9 @@ tidy: setup  ## Format all C++ and Python in place
 docs: build  ## Generate the reference of ops and passes into build/docs
 	@$(env) python scripts/make_docs.py
 
-sanitize: setup  ## GoogleTest and lit under the address and undefined-behaviour sanitizers
+sanitize: setup  ## All GoogleTests and lit tests under the address and undefined-behaviour sanitizers
 	@$(env) python scripts/build.py asan -j $(JOBS)
 	@$(env) python scripts/run_tests.py -j $(JOBS) --build build-asan --only ctest,lit
 
 clean:  ## Remove what was built (.venv and .deps stay)
-	rm -rf build build-asan
+	rm -rf build build-asan build-sanitized

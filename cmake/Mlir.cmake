@@ -12,6 +12,8 @@ include(AddMLIR)
 add_library(tilewright_mlir INTERFACE)
 target_include_directories(tilewright_mlir SYSTEM INTERFACE ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
 target_link_libraries(tilewright_mlir INTERFACE MLIR LLVM)
+target_compile_definitions(tilewright_mlir INTERFACE
+  $<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:TILEWRIGHT_USES_MLIR>)
 # Generated op classes leave parameters unused.
 target_compile_options(tilewright_mlir INTERFACE -fno-exceptions -Wno-unused-parameter)
 

@@ -39,6 +39,8 @@ if(TILEWRIGHT_SANITIZE)
   add_compile_options(-fsanitize=${TILEWRIGHT_SANITIZE} -fno-omit-frame-pointer
     -fno-sanitize-recover=all -fno-sanitize=enum)
   add_link_options(-fsanitize=${TILEWRIGHT_SANITIZE})
+  target_sources(tilewright_options INTERFACE
+    $<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:${CMAKE_SOURCE_DIR}/cmake/sanitizer_options.cpp>)
 endif()
 
 # tilewright_library(NAME source... [LINK library...]): a static library of one folder. Without

@@ -1,4 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
+set(TILEWRIGHT_ASCEND_OPTIONS)
+if(TILEWRIGHT_SANITIZE)
+  # A program links the Ascend host, which is sanitized.
+  set(TILEWRIGHT_ASCEND_OPTIONS -fsanitize=${TILEWRIGHT_SANITIZE})
+endif()
+
 # tilewright_ascend_executable(NAME source... [OPTIONS option...]): a program whose sources hold
 # Ascend C kernels, built by tilewright-ascendc. Needs the target tilewright-ascendc, or the program
 # of that name in PATH.
@@ -19,7 +25,7 @@ function(tilewright_ascend_executable name)
   set(program "${CMAKE_CURRENT_BINARY_DIR}/bin/${name}")
   file(MAKE_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}/bin")
   add_custom_command(OUTPUT "${program}"
-    COMMAND ${driver} build ${sources} -o "${program}" ${arg_OPTIONS}
+    COMMAND ${driver} build ${sources} -o "${program}" ${arg_OPTIONS} ${TILEWRIGHT_ASCEND_OPTIONS}
     DEPENDS ${sources} ${needs} VERBATIM)
   add_custom_target(${name} ALL DEPENDS "${program}")
 endfunction()

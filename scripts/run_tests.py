@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs every kind of test in a phase of its own; the last line is N passed, N failed, N skipped.
 
-The phases: check (scripts/check.py), ctest (GoogleTest), lit (IR tests), pytest. Each leaves a
+The phases: check (scripts/check.py), ctest (GoogleTest), sanitized (the GoogleTests of code without
+MLIR, under sanitizers, where build-sanitized is there), lit (IR tests), pytest. Each leaves a
 JUnit file in `build/reports`, from which the counts come; a phase that fails without naming a test
 counts as one failure. Skipped tests are listed with their reasons: they prove nothing.
 """
@@ -93,15 +94,19 @@ def phases(build: Path, jobs: int) -> dict[str, tuple[str, Path | None]]:
     """The command and the report of each phase; a phase without any test is left out."""
     reports = build / "reports"
     reports.mkdir(parents=True, exist_ok=True)
-    ctest, lit, pytest = (reports / f"{name}.xml" for name in ("ctest", "lit", "pytest"))
+    lit, pytest = reports / "lit.xml", reports / "pytest.xml"
     tests = (path for path in files_with(".py") if path.name.startswith("test_"))
     folders = sorted({path.relative_to(ROOT).parts[0] for path in tests})
     table: dict[str, tuple[str, Path | None]] = {"check": ("python scripts/check.py", None)}
-    table["ctest"] = (
-        f"ctest --test-dir {build} -j {jobs} --output-on-failure --output-junit {ctest}"
-        " --timeout 300 --no-tests=ignore --quiet",
-        ctest,
-    )
+    for name, folder in (("ctest", build), ("sanitized", ROOT / "build-sanitized")):
+        if name == "sanitized" and not (folder / "build.ninja").exists():
+            continue
+        report = reports / f"{name}.xml"
+        table[name] = (
+            f"ctest --test-dir {folder} -j {jobs} --output-on-failure --output-junit {report}"
+            " --timeout 300 --no-tests=ignore --quiet",
+            report,
+        )
     if any((ROOT / "compiler").rglob("*.mlir")):
         table["lit"] = (
             f"lit compiler -j {jobs} --param build={build} --xunit-xml-output {lit} --quiet -v",

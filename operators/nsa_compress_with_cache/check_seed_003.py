@@ -36,7 +36,7 @@ def program_of(document: str) -> str:
 
 def main() -> int:
     """Returns 0 if the program prints sixteen times 32.0 and then sixteen times 1.0."""
-    driver, folder = sys.argv[1], Path(sys.argv[2])
+    driver, folder, options = sys.argv[1], Path(sys.argv[2]), sys.argv[3:]
     seed = find_seed()
     if seed is None:
         print("skipped: no seed 003; set TILEWRIGHT_SEEDS to the folder of the seeds")
@@ -44,7 +44,7 @@ def main() -> int:
     folder.mkdir(parents=True, exist_ok=True)
     source, program = folder / "seed_003.cpp", folder / "seed_003"
     source.write_text(program_of(seed.read_text(encoding="utf-8")), encoding="utf-8")
-    subprocess.run([driver, "build", source, "-o", program], check=True)
+    subprocess.run([driver, "build", source, "-o", program, *options], check=True)
     answer = subprocess.run([program], capture_output=True, text=True, check=False)
     first = HEAD_ELEMENTS - 16
     expected = [
