@@ -2,6 +2,7 @@
 // The module `tilewright._compiler`: tilewright/builder.h and tilewright/compile.h in Python, and
 // nothing else. python/tilewright/_compiler.pyi is its interface.
 #include "python/bindings/interpret.h"
+#include "python/bindings/work.h"
 
 #include "tilewright/builder.h"
 #include "tilewright/compile.h"
@@ -531,4 +532,5 @@ NB_MODULE(_compiler, module) {
   bindAscend(builder);
   bindCompile(module);
   bindInterpret(module);
+  bindWork(module);
 }

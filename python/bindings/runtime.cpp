@@ -3,6 +3,7 @@
 // python/tilewright/_runtime.pyi is its interface.
 #include "kernel_call.h"
 #include "runtime/cpu/launch.h"
+#include "runtime/cpu/peaks.h"
 #include "runtime/sha256.h"
 
 #include <nanobind/nanobind.h>
@@ -130,4 +131,17 @@ NB_MODULE(_runtime, m) {
   m.def("sha256_file", &sha256OfFile, "path"_a);
   m.def("set_num_threads", &setThreadCount, "count"_a);
   m.def("get_num_threads", &threadCount);
+  m.def("measure_peaks", [] {
+    MachinePeaks peaks;
+    {
+      nb::gil_scoped_release release;
+      peaks = measurePeaks();
+    }
+    nb::dict result;
+    result["flops"] = peaks.flopsPerSecond;
+    result["bfloat16_flops"] = peaks.bfloat16FlopsPerSecond;
+    result["byte_operations"] = peaks.byteOperationsPerSecond;
+    result["bytes"] = peaks.bytesPerSecond;
+    return result;
+  });
 }

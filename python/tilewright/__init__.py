@@ -36,7 +36,7 @@ _HOMES = {
     "set_num_threads": "_runtime",
     "get_num_threads": "_runtime",
 }
-_MODULES = ("language", "errors", "profiler", "cache", "testing", "autotuner")
+_MODULES = ("language", "errors", "profiler", "cache", "testing", "autotuner", "profiling")
 _PLANNED = ("lower", "Layout", "Fragment", "tvm", "carver", "transform")
 
 

@@ -308,3 +308,28 @@ def interpret(
 
 def host_cpu() -> str:
     """The CPU that "native" stands for on this machine."""
+
+class Work:
+    """How much a kernel does in one launch."""
+
+    @property
+    def flops(self) -> float | None:
+        """Float operations, and integer ones of gemms, a multiply-add as two; None if a loop's length depends on data."""
+    @property
+    def is_upper_bound(self) -> bool:
+        """Branches that depend on data were counted as their larger side."""
+    @property
+    def bfloat16_flops(self) -> float:
+        """Of `flops`, those of gemms of bfloat16."""
+    @property
+    def byte_operations(self) -> float:
+        """Of `flops`, those of gemms of 8-bit integers."""
+    @property
+    def is_read(self) -> list[bool]:
+        """Per parameter, and then per symbol: a tensor that is read."""
+    @property
+    def is_written(self) -> list[bool]: ...
+
+def count_work(tile_text: str, arguments: list[int | None]) -> Work:
+    """Counts what the kernel of this tile IR (stage `tile`) does. `arguments`: what is known of its
+    arguments, then of its symbols. ValueError: the text is no kernel, or the number is wrong."""

@@ -37,3 +37,7 @@ def set_num_threads(count: int) -> None:
     """Threads per launch, with the caller's; 0: as many as this process may use cores."""
 
 def get_num_threads() -> int: ...
+def measure_peaks() -> dict[str, float]:
+    """What this machine does at most, all threads together, measured in about half a second:
+    `flops` (float32), `bfloat16_flops` and `byte_operations` (8-bit integers; 0 without such
+    instructions) per second, and `bytes` per second that a large copy reads and writes."""

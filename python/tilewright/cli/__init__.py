@@ -19,6 +19,7 @@ OK, WRONG, USAGE, MISSING, INTERRUPTED = 0, 1, 2, 3, 130
 _EXAMPLES = """\
 examples:
   tilewright run script.py --steps 10            a script written for a GPU, on the CPU
+  tilewright profile script.py --roofline roofline.svg
   tilewright compile gemm.py --args M=1024 N=1024 K=1024 -o libgemm.so --header gemm.h
   tilewright compile gemm.py --cpu avx2 -o libgemm.so
   tilewright inspect gemm.py --args M=64 N=64 K=64 --stage tile
@@ -40,9 +41,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="store_true", help="print the version")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    from . import cache, compiling, doctor, running
+    from . import cache, compiling, doctor, profiling, running
 
     running.add_to(commands)
+    profiling.add_to(commands)
     compiling.add_to(commands)
     doctor.add_to(commands)
     cache.add_to(commands)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable
 
 _DESCRIPTION = """\
 Runs a Python script. In it `import tilelang` gives this package, kernels are compiled for the
@@ -24,6 +25,12 @@ def add_to(commands: Any) -> None:
     parser = commands.add_parser(
         "run", help="run a script, its device mapped to the target", description=_DESCRIPTION
     )
+    add_script_arguments(parser)
+    parser.set_defaults(action=run)
+
+
+def add_script_arguments(parser: argparse.ArgumentParser) -> None:
+    """What names a script, its arguments and how its kernels are compiled."""
     parser.add_argument(
         "--target", default="cpu", help="what kernels are compiled for (default: cpu)"
     )
@@ -32,10 +39,15 @@ def add_to(commands: Any) -> None:
     parser.add_argument("-m", dest="module", help="run a module instead of a script")
     parser.add_argument("script", nargs="?", help="the script")
     parser.add_argument("arguments", nargs="...", help="its arguments")
-    parser.set_defaults(action=run)
 
 
 def run(options: argparse.Namespace) -> int:
+    return script_to_run(options)()
+
+
+def script_to_run(options: argparse.Namespace) -> Callable[[], int]:
+    """Prepares this process for the script; calling what it gives runs it, and gives the exit
+    code. UsageError: there is no such script."""
     from . import UsageError
 
     script, arguments = options.script, options.arguments
@@ -47,8 +59,8 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError(f"there is no file '{script}'")
     _prepare(options)
     if options.module:
-        return _run_module(options.module, arguments)
-    return _run_script(script, arguments)
+        return lambda: _run_module(options.module, arguments)
+    return lambda: _run_script(script, arguments)
 
 
 def _prepare(options: argparse.Namespace) -> None:

@@ -41,7 +41,7 @@ def install() -> None:
     # These two don't pass through torch's modes.
     _replace(torch.Tensor, "record_stream", lambda tensor, stream: None)
     _replace(torch.Tensor, "_make_subclass", _marked_subclass(torch.Tensor._make_subclass))
-    _replace(JITKernel, "__call__", _marked_call)
+    _replace(JITKernel, "__call__", _marked_call(JITKernel.__call__))
     _replace(threading.Thread, "run", _run_with_map(threading.Thread.run))
     _enter()
 
@@ -82,14 +82,18 @@ def _run_with_map(run: Callable[[threading.Thread], None]) -> Callable[[threadin
     return run_mapped
 
 
-def _marked_call(self: Any, *args: Any, **keywords: Any) -> Any:
-    """A kernel's outputs are on the device of its inputs."""
-    result = super(JITKernel, self).__call__(*args, **keywords)
-    if result is not None and any(
-        getattr(a, "_tilewright_mapped", False) for a in (*args, *keywords.values())
-    ):
-        mark(result)
-    return result
+def _marked_call(call: Callable[..., Any]) -> Callable[..., Any]:
+    """A kernel's outputs are on the device of its inputs. `call` may be one that measures."""
+
+    def marked(self: JITKernel, *args: Any, **keywords: Any) -> Any:
+        result = call(self, *args, **keywords)
+        if result is not None and any(
+            getattr(a, "_tilewright_mapped", False) for a in (*args, *keywords.values())
+        ):
+            mark(result)
+        return result
+
+    return marked
 
 
 def _generator_type(real: Any) -> Any:

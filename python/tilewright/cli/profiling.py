@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`tilewright profile`: a script, and what its kernels reached."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from . import MISSING, running
+
+if TYPE_CHECKING:
+    import argparse
+
+    from ..profiling import Measured
+
+_DESCRIPTION = """\
+Runs a script as `tilewright run` does, times every call of a kernel, and prints per kernel and set
+of shapes: time, GFLOP/s, GB/s, and the share of what this machine could do at most, which is
+measured first. docs/profiling.md tells what the numbers mean. The script's options follow its name.
+"""
+
+
+def add_to(commands: Any) -> None:
+    parser = commands.add_parser(
+        "profile", help="run a script and measure its kernels", description=_DESCRIPTION
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON, on the last line")
+    parser.add_argument("--roofline", metavar="FILE", help="also draw a roofline (SVG)")
+    running.add_script_arguments(parser)
+    parser.set_defaults(action=profile)
+
+
+def profile(options: argparse.Namespace) -> int:
+    from .. import _runtime
+    from ..profiling import KernelRecorder, evaluate, roofline, table
+
+    code_and_run = running.script_to_run(options)
+    peaks = _runtime.measure_peaks()
+    if peaks["bytes"] == 0:
+        sys.stderr.write("tilewright profile: not enough memory to measure the machine (512 MiB)\n")
+        return MISSING
+    with KernelRecorder() as recorder:
+        code = code_and_run()
+    measured: list[Measured] = [evaluate(row, peaks) for row in recorder.rows]
+    if options.json:
+        report = {"machine": peaks, "kernels": [one.as_dict() for one in measured]}
+        print(json.dumps(report))
+    elif measured:
+        print(table(measured, peaks))
+    else:
+        print("no kernel was called")
+    if options.roofline:
+        Path(options.roofline).write_text(roofline(measured, peaks), encoding="utf-8")
+    return code

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `tilewright profile` records, counts and draws."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tilewright as tl
+import tilewright.language as T
+from tilewright.kernel import JITKernel
+from tilewright.profiling import KernelRecorder, evaluate, roofline, table
+
+PEAKS = {"flops": 1e11, "bfloat16_flops": 2e11, "byte_operations": 0.0, "bytes": 1e10}
+PACKAGE = Path(__file__).resolve().parents[2]
+
+
+@tl.jit(out_idx=[-1])
+def scaled():
+    n = T.symbolic("n")
+
+    @T.prim_func
+    def scaled_kernel(X: T.Tensor((n,), "float32"), times: T.int32, Y: T.Tensor((n,), "float32")):
+        with T.Kernel(1):
+            for i in T.serial(n):
+                Y[i] = X[i] * 2.0
+                for _ in T.serial(times):
+                    Y[i] = Y[i] + 1.0
+
+    return scaled_kernel
+
+
+def test_calls_are_grouped_by_kernel_and_shapes():
+    kernel = scaled()
+    plain = JITKernel.__call__
+    with KernelRecorder() as recorder:
+        for _ in range(3):
+            result = kernel(np.ones(100, np.float32), 4)
+        out = np.empty(50, np.float32)
+        kernel(np.ones(50, np.float32), 0, out)
+        kernel(X=np.ones(50, np.float32), times=0, Y=out)
+    assert JITKernel.__call__ is plain
+    kernel(np.ones(100, np.float32), 4)
+    assert result.tolist() == [6.0] * 100
+    assert [(r.calls, r.arguments) for r in recorder.rows] == [
+        (3, [(100,), 4, (100,)]),
+        (2, [(50,), 0, (50,)]),
+    ]
+    assert recorder.rows[0].sizes == [400, 0, 400]
+    assert recorder.rows[0].symbols() == [100]
+    assert all(time > 0 for time in recorder.rows[0].milliseconds)
+
+
+def test_work_and_limits_are_those_of_the_arguments():
+    kernel = scaled()
+    with KernelRecorder() as recorder:
+        kernel(np.ones(1000, np.float32), 4)
+    row = recorder.rows[0]
+    row.milliseconds[0] = 0.5
+    one = evaluate(row, PEAKS)
+    assert one.flops == 5000
+    # X is read; Y is written, and read again.
+    assert one.bytes == 3 * 4000
+    assert one.limit == "memory"
+    assert one.fraction == pytest.approx(12000 / 1e10 / 0.5e-3)
+    assert one.flops_per_second == pytest.approx(5000 / 0.5e-3)
+    assert one.bytes_per_second == pytest.approx(12000 / 0.5e-3)
+    assert one.shapes == "1000 4 1000"
+    assert one.as_dict()["bytes_per_second"] == one.bytes_per_second
+
+
+def test_the_table_has_the_longest_first_and_the_machine_last():
+    kernel = scaled()
+    with KernelRecorder() as recorder:
+        kernel(np.ones(10, np.float32), 0)
+        kernel(np.ones(20, np.float32), 0)
+    recorder.rows[0].milliseconds[0] = 1.0
+    recorder.rows[1].milliseconds[0] = 2.0
+    lines = table([evaluate(row, PEAKS) for row in recorder.rows], PEAKS).splitlines()
+    assert lines[0].split()[:3] == ["kernel", "shapes", "calls"]
+    assert lines[1].startswith("scaled_kernel  20 0 20")
+    assert lines[2].startswith("scaled_kernel  10 0 10")
+    assert lines[3] == (
+        "machine: 100 GFLOP/s of float32, 200 of bfloat16; 10.0 GB/s of a large copy"
+    )
+
+
+def test_the_roofline_has_a_dot_per_kernel():
+    kernel = scaled()
+    with KernelRecorder() as recorder:
+        kernel(np.ones(10, np.float32), 0)
+        kernel(np.ones(20, np.float32), 8)
+    svg = roofline([evaluate(row, PEAKS) for row in recorder.rows], PEAKS)
+    root = ET.fromstring(svg)
+    titles = [e.text for e in root.iter("{http://www.w3.org/2000/svg}title")]
+    assert len(titles) == 2
+    assert any("scaled_kernel 20 8 20" in title for title in titles)
+    assert "float32: 100" in svg and "bfloat16: 200" in svg and "int8" not in svg
+    ET.fromstring(roofline([], PEAKS))
+
+
+SCRIPT = """
+import sys
+import numpy as np
+import tilelang
+import tilelang.language as T
+
+@tilelang.jit(out_idx=[1])
+def double(N):
+    @T.prim_func
+    def twice(A: T.Tensor((N,), "float32"), B: T.Tensor((N,), "float32")):
+        with T.Kernel(N) as bx:
+            B[bx] = A[bx] * 2.0
+    return twice
+
+if "--idle" not in sys.argv:
+    double(64)(np.ones(64, np.float32))
+"""
+
+
+def profile(tmp_path, *arguments):
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(PACKAGE),
+        "TILEWRIGHT_CACHE_DIR": str(tmp_path / "cache"),
+    }
+    words = [str(w) if w != "SCRIPT" else str(script) for w in arguments]
+    return subprocess.run(
+        [sys.executable, "-m", "tilewright", "profile", *words],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+def test_the_command_prints_draws_and_gives_json(tmp_path):
+    picture = tmp_path / "roofline.svg"
+    done = profile(tmp_path, "--json", "--roofline", picture, "SCRIPT")
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout.splitlines()[-1])
+    assert report["kernels"][0]["kernel"] == "twice"
+    assert report["kernels"][0]["flops"] == 64
+    assert report["machine"]["flops"] > 0
+    assert "twice" in picture.read_text()
+    idle = profile(tmp_path, "SCRIPT", "--idle")
+    assert idle.stdout == "no kernel was called\n"
+    missing = profile(tmp_path, tmp_path / "nowhere.py")
+    assert missing.returncode == 2
+    assert "there is no file" in missing.stderr
