@@ -22,6 +22,7 @@ std::unique_ptr<mlir::Pass> createPlanMemory(const chips::AscendChip& chip, bool
 /// Flags and barriers of one core, and cross-core flags; either may be left to the kernel.
 std::unique_ptr<mlir::Pass> createInsertFlags(bool withinCores, bool betweenCores);
 std::unique_ptr<mlir::Pass> createCheckHazards();
+std::unique_ptr<mlir::Pass> createSplitCubeVector();
 
 /// Makes all passes of this folder known to tilewright-opt.
 void registerPasses(mlir::DialectRegistry& registry);

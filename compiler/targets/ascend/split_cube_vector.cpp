@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+/// SplitCubeVector: makes one program for the cube core and one for the vector cores.
+///
+///   tile.for %i = ... {
+///     npu.mmad ...
+///     npu.store_l0c %c ... to %W ...
+///     npu.load_ub %W ... to %x ...
+///   }
+/// becomes
+///   ascend.scope cube { tile.for %i = ... { npu.mmad ...; npu.store_l0c %c ... to %W ... } }
+///   ascend.scope vector { tile.for %i = ... { npu.load_ub %W ... to %x ... } }
+///
+/// Each instruction says whose it is; scalar code, loops and branches go to both, and what then
+/// does nothing is dropped. So the split follows the flow of data, not names. Scopes of the user's
+/// own are merged. It stands last, behind the flags: until here both are in one text order, so that
+/// one analysis sees what they do to each other.
+#include "compiler/ir/memory_ops.h"
+#include "compiler/ir/npu_ops.h"
+#include "compiler/ir/structure_ops.h"
+#include "compiler/passes/kernel_pass.h"
+#include "compiler/targets/ascend/analysis/program.h"
+#include "compiler/targets/ascend/passes.h"
+
+#include <mlir/Dialect/SCF/IR/SCF.h>
+#include <mlir/IR/IRMapping.h>
+#include <mlir/IR/Iterators.h>
+#include <mlir/Interfaces/SideEffectInterfaces.h>
+
+namespace tilewright::ascend {
+namespace {
+
+using namespace mlir;
+using tile::MemorySpace;
+
+model::Agent modelAgent(Agent agent) {
+  return agent == Agent::Cube ? model::Agent::Cube : model::Agent::Vector;
+}
+
+bool isVar(Value buffer) {
+  return cast<tile::BufferType>(buffer.getType()).getSpace() == MemorySpace::Var;
+}
+
+bool isOfOneCore(Pipe pipe, Agent agent) {
+  const bool isCubes = pipe == Pipe::M || pipe == Pipe::MTE1 || pipe == Pipe::FIX;
+  const bool isVectors = pipe == Pipe::V;
+  return agent == Agent::Cube ? isCubes : isVectors;
+}
+
+Agent otherThan(Agent agent) {
+  return agent == Agent::Cube ? Agent::Vector : Agent::Cube;
+}
+
+/// Whether only the other kind of core has this.
+bool isForeign(Operation* op, Agent agent) {
+  if (auto instruction = dyn_cast<npu::Instruction>(op))
+    return instruction.getAgent() == otherThan(agent);
+  if (auto scope = dyn_cast<ScopeOp>(op))
+    return scope.getAgent() != agent;
+  if (auto barrier = dyn_cast<PipeBarrierOp>(op))
+    return isOfOneCore(barrier.getPipe(), otherThan(agent));
+  if (auto set = dyn_cast<SetCrossFlagOp>(op))
+    return isOfOneCore(set.getPipe(), otherThan(agent));
+  const auto lacksEvent = [&](Pipe from, Pipe to) {
+    return !model::hasEvent(modelAgent(agent), static_cast<model::Pipe>(from),
+                            static_cast<model::Pipe>(to));
+  };
+  if (auto set = dyn_cast<SetFlagOp>(op))
+    return lacksEvent(set.getFrom(), set.getTo());
+  if (auto wait = dyn_cast<WaitFlagOp>(op))
+    return lacksEvent(wait.getFrom(), wait.getTo());
+  return false;
+}
+
+/// Takes out of one core's copy what it needn't do.
+class Pruner {
+public:
+  Pruner(ScopeOp scope) : scope(scope) {}
+
+  LogicalResult run() {
+    inlineScopes();
+    SmallVector<Operation*> foreign;
+    scope.walk([&](Operation* op) {
+      if (op != scope && isForeign(op, scope.getAgent()))
+        foreign.push_back(op);
+    });
+    for (Operation* op : foreign)
+      if (op->use_empty())
+        op->erase();
+    while (dropIdle()) {
+    }
+    return refuseForeign();
+  }
+
+private:
+  void inlineScopes() {
+    SmallVector<ScopeOp> inner;
+    scope.walk([&](ScopeOp op) {
+      if (op != scope)
+        inner.push_back(op);
+    });
+    for (ScopeOp op : inner) {
+      if (op.getAgent() == scope.getAgent())
+        op->getBlock()->getOperations().splice(op->getIterator(),
+                                               op.getBody().front().getOperations());
+      op.erase();
+    }
+  }
+
+  /// One sweep; true if it took something out.
+  bool dropIdle() {
+    bool any = false;
+    scope.walk<WalkOrder::PostOrder, ReverseIterator>([&](Operation* op) {
+      if (op == scope || !isIdle(op))
+        return;
+      op->erase();
+      any = true;
+    });
+    return any;
+  }
+
+  static bool isIdle(Operation* op) {
+    if (!op->use_empty() || op->hasTrait<OpTrait::IsTerminator>())
+      return false;
+    if (auto get = dyn_cast<npu::GetValueOp>(op))
+      return true;
+    if (auto store = dyn_cast<tile::StoreOp>(op))
+      return isVar(store.getBuffer()) && isNeverLoaded(store.getBuffer());
+    if (isa<scf::IfOp>(op))
+      return llvm::all_of(op->getRegions(), [](Region& region) { return isEmpty(region); });
+    if (op->getNumRegions() > 0)
+      return !hasEffect(op);
+    return isOpTriviallyDead(op);
+  }
+
+  static bool isEmpty(Region& region) {
+    return region.empty() || region.front().without_terminator().empty();
+  }
+
+  static bool isNeverLoaded(Value var) {
+    return llvm::all_of(var.getUsers(), [](Operation* user) { return isa<tile::StoreOp>(user); });
+  }
+
+  /// Whether a loop does anything but run.
+  static bool hasEffect(Operation* loop) {
+    return loop
+        ->walk([&](Operation* op) {
+          const bool isHarmless = op == loop || op->getNumRegions() > 0 || isPure(op) ||
+                                  op->hasTrait<OpTrait::IsTerminator>() ||
+                                  isa<tile::LoadOp, tile::BreakOp, tile::ContinueOp>(op);
+          return isHarmless ? WalkResult::advance() : WalkResult::interrupt();
+        })
+        .wasInterrupted();
+  }
+
+  /// Values that only the other kind of core can have, but that this one needs.
+  LogicalResult refuseForeign() {
+    LogicalResult result = success();
+    scope.walk([&](npu::Instruction op) {
+      if (!isForeign(op, scope.getAgent()))
+        return;
+      InFlightDiagnostic error = op->emitError();
+      error << "unsupported on ascend: the " << stringifyAgent(scope.getAgent())
+            << " core needs this value, but only the "
+            << stringifyAgent(otherThan(scope.getAgent())) << " core can read it";
+      error.attachNote((*op->getUsers().begin())->getLoc()) << "it is needed here";
+      result = failure();
+    });
+    return result;
+  }
+
+  ScopeOp scope;
+};
+
+struct SplitCubeVector : KernelPass<SplitCubeVector> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(SplitCubeVector)
+  static constexpr llvm::StringLiteral kArgument = "ascend-split-cube-vector";
+  static constexpr llvm::StringLiteral kDescription =
+      "make one program for the cube core and one for the vector cores";
+
+  void runOnOperation() override {
+    tile::LaunchOp launch = *getOperation().getOps<tile::LaunchOp>().begin();
+    bool hasCube = false, hasVector = false;
+    launch.walk([&](npu::Instruction op) {
+      hasCube |= op.getAgent() == Agent::Cube;
+      hasVector |= op.getAgent() == Agent::Vector;
+    });
+    Block& body = *launch.getBodyBlock();
+    SmallVector<Operation*> whole;
+    for (Operation& op : body.without_terminator())
+      if (!isShared(&op))
+        whole.push_back(&op);
+    if (hasCube)
+      copyFor(Agent::Cube, whole, body);
+    if (hasVector || !hasCube)
+      copyFor(Agent::Vector, whole, body);
+    for (Operation* op : llvm::reverse(whole))
+      op->erase();
+  }
+
+  /// Memory of the whole launch belongs to both.
+  static bool isShared(Operation* op) {
+    auto alloc = dyn_cast<tile::AllocOp>(op);
+    return alloc && alloc.getType().getSpace() == MemorySpace::Global;
+  }
+
+  void copyFor(Agent agent, ArrayRef<Operation*> whole, Block& body) {
+    OpBuilder builder(body.getTerminator());
+    auto scope = ScopeOp::create(builder, body.getParentOp()->getLoc(), agent);
+    builder.setInsertionPointToStart(&scope.getBody().emplaceBlock());
+    IRMapping mapping;
+    for (Operation* op : whole)
+      builder.clone(*op, mapping);
+    if (failed(Pruner(scope).run()))
+      signalPassFailure();
+  }
+};
+
+} // namespace
+
+std::unique_ptr<Pass> createSplitCubeVector() {
+  return std::make_unique<SplitCubeVector>();
+}
+
+} // namespace tilewright::ascend

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// RUN: tilewright-opt %s --ascend-split-cube-vector --split-input-file --verify-diagnostics | FileCheck %s
+
+// Loops go to both, instructions and flags to whose they are; a loop that does nothing on one core is dropped there.
+// CHECK-LABEL: func.func @both
+// CHECK: tile.launch
+// CHECK-NEXT: ascend.scope cube {
+// CHECK: tile.alloc "c"
+// CHECK-NOT: tile.alloc
+// CHECK: tile.for
+// CHECK: npu.store_l0c
+// CHECK-NEXT: ascend.set_cross_flag fix
+// CHECK-NOT: load_ub
+// CHECK-NOT: unary
+// CHECK: ascend.scope vector {
+// CHECK: tile.alloc "x"
+// CHECK-NOT: tile.alloc
+// CHECK: tile.for
+// CHECK-NOT: store_l0c
+// CHECK: ascend.wait_cross_flag
+// CHECK-NEXT: npu.load_ub
+// CHECK-NEXT: ascend.set_flag mte2 to v
+// CHECK-NEXT: ascend.wait_flag mte2 to v
+// CHECK-NEXT: tile.for
+// CHECK-NEXT: npu.unary exp
+func.func @both(%W: !tile.buffer<64x64xf32, global>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  tile.launch (%cid) in (%n) npu {
+    %c = tile.alloc "c" at 0 : !tile.buffer<64x64xf32, L0C>
+    %x = tile.alloc "x" at 0 : !tile.buffer<64x64xf32, UB>
+    tile.for %i = %c0 to %n step %c1 {
+      npu.store_l0c %c[%c0] : !tile.buffer<64x64xf32, L0C> rows 64 to %W[0, 0] [64, 64] : !tile.buffer<64x64xf32, global>
+      ascend.scope cube {
+        ascend.set_cross_flag fix, %c0
+      }
+      ascend.scope vector {
+        ascend.wait_cross_flag %c0
+      }
+      npu.load_ub %W[0, 0] [64, 64] : !tile.buffer<64x64xf32, global> to %x[%c0] : !tile.buffer<64x64xf32, UB> pitch 64
+      ascend.set_flag mte2 to v, %c0
+      ascend.wait_flag mte2 to v, %c0
+      tile.for %j = %c0 to %n step %c1 {
+        npu.unary exp %x[%j] : !tile.buffer<64x64xf32, UB>, %x[%j] : !tile.buffer<64x64xf32, UB> count(%i)
+      }
+    }
+  }
+  return
+}
+
+// -----
+// A kernel of one kind of core: mutable scalars stay where they are read.
+// CHECK-LABEL: func.func @vector_only
+// CHECK-NOT: ascend.scope cube
+// CHECK: ascend.scope vector {
+// CHECK: tile.alloc "count"
+// CHECK: tile.store
+// CHECK: npu.unary
+// CHECK-NOT: tile.alloc "dead"
+func.func @vector_only(%n: index) {
+  %c0 = arith.constant 0 : index
+  %one = arith.constant 1 : i32
+  tile.launch (%cid) in (%n) npu {
+    %x = tile.alloc "x" at 0 : !tile.buffer<64xf32, UB>
+    %count = tile.alloc "count" : !tile.buffer<si32, var>
+    %dead = tile.alloc "dead" : !tile.buffer<si32, var>
+    tile.store %one, %count[] : !tile.buffer<si32, var>
+    tile.store %one, %dead[] : !tile.buffer<si32, var>
+    %v = tile.load %count[] : !tile.buffer<si32, var>
+    %i = arith.index_cast %v : i32 to index
+    npu.unary abs %x[%c0] : !tile.buffer<64xf32, UB>, %x[%c0] : !tile.buffer<64xf32, UB> count(%i)
+  }
+  return
+}
+
+// -----
+func.func @cube_needs_ub(%A: !tile.buffer<64x64xf16, global>, %n: index) {
+  %c0 = arith.constant 0 : index
+  tile.launch (%cid) in (%n) npu {
+    %x = tile.alloc "x" at 0 : !tile.buffer<64xsi32, UB>
+    %l1 = tile.alloc "l1" at 0 : !tile.buffer<16x64xf16, L1>
+    // expected-error@+1 {{unsupported on ascend: the cube core needs this value, but only the vector core can read it}}
+    %v = npu.get_value %x[%c0] : !tile.buffer<64xsi32, UB>
+    // expected-note@+1 {{it is needed here}}
+    %i = arith.index_cast %v : i32 to index
+    npu.load_l1 %A[%i, 0] [16, 64] : !tile.buffer<64x64xf16, global> to %l1[%c0] : !tile.buffer<16x64xf16, L1> rows 16
+  }
+  return
+}
