@@ -16,6 +16,10 @@ struct AscendChip;
 
 namespace tilewright::ascend {
 
+/// On a kernel: bytes of global memory that a launch needs beside its arguments; absent if none.
+inline constexpr char kWorkspaceBytesAttr[] = "ascend.workspace_bytes";
+
+std::unique_ptr<mlir::Pass> createAddWorkspaces();
 /// `mayShare`: where buffers don't fit one behind the other, those that are never needed at once
 /// share bytes.
 std::unique_ptr<mlir::Pass> createPlanMemory(const chips::AscendChip& chip, bool mayShare);

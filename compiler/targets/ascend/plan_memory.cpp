@@ -7,7 +7,8 @@
 ///   %x = tile.alloc "x" at 0 : !tile.buffer<64x64xf32, UB>
 ///   %y = tile.alloc "y" at 16384 : !tile.buffer<64x64xf32, UB>
 ///
-/// Buffers lie one behind the other, around those that the user has placed. Where that doesn't fit
+/// and workspaces theirs in the memory that a launch gets: {ascend.workspace_bytes = ...} on the
+/// kernel says how much that is. Buffers lie one behind the other, around those that the user has placed. Where that doesn't fit
 /// and planning is on, buffers that are never needed at once share bytes. What still doesn't fit is
 /// an error that lists who takes how much. It stands behind everything that allocates and before
 /// the flags, because shared bytes make hazards.
@@ -28,6 +29,9 @@ using tile::MemorySpace;
 
 /// Bytes at the end of UB and L1 that the system keeps.
 constexpr int64_t keptBytes = 256;
+
+/// Transfers to global memory are fastest from such addresses on.
+constexpr uint64_t workspaceAlignment = 512;
 
 int64_t capacityOf(const chips::AscendChip& chip, MemorySpace space) {
   switch (space) {
@@ -64,6 +68,22 @@ struct PlanMemory : KernelPass<PlanMemory> {
     for (const MemorySpace space :
          {MemorySpace::UB, MemorySpace::L1, MemorySpace::L0A, MemorySpace::L0B, MemorySpace::L0C})
       plan(space, lives);
+    planWorkspaces();
+  }
+
+  void planWorkspaces() {
+    Builder builder(&getContext());
+    int64_t end = 0;
+    getOperation().walk([&](tile::AllocOp alloc) {
+      const tile::BufferType type = alloc.getType();
+      if (type.getSpace() != MemorySpace::Global)
+        return;
+      alloc.setAddressAttr(builder.getI64IntegerAttr(end));
+      const auto bits = static_cast<uint64_t>(type.getNumElements()) * type.getElementBits();
+      end += static_cast<int64_t>(llvm::alignTo(llvm::divideCeil(bits, 8), workspaceAlignment));
+    });
+    if (end > 0)
+      getOperation()->setAttr(kWorkspaceBytesAttr, builder.getI64IntegerAttr(end));
   }
 
   void plan(MemorySpace space, ArrayRef<BufferLife> lives) {

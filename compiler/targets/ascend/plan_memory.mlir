@@ -21,6 +21,20 @@ func.func @in_order(%n: index) {
 }
 
 // -----
+// Workspaces lie in the memory of the launch.
+// CHECK-LABEL: func.func @workspaces
+// CHECK-SAME: ascend.workspace_bytes = 6144
+// CHECK: tile.alloc "w0" at 0 : !tile.buffer<3x100xf32, global>
+// CHECK: tile.alloc "w1" at 1536 : !tile.buffer<3x16x24xf32, global>
+func.func @workspaces(%n: index) {
+  tile.launch (%cid) in (%n) npu {
+    %w0 = tile.alloc "w0" : !tile.buffer<3x100xf32, global>
+    %w1 = tile.alloc "w1" : !tile.buffer<3x16x24xf32, global>
+  }
+  return
+}
+
+// -----
 // Too much to lie side by side: what the loop overwrites before it reads it shares bytes with what it needs later.
 // CHECK-LABEL: func.func @shared
 // CHECK: tile.alloc "x" at 0 : !tile.buffer<128x128xf32, UB>

@@ -14,6 +14,7 @@ void registerPasses(mlir::DialectRegistry& registry) {
   const chips::AscendChip& chip = *chips::findAscendChip("910B2");
   mlir::registerPass([&chip] { return createPlanMemory(chip, true); });
   mlir::registerPass([] { return createInsertFlags(true, true); });
+  mlir::registerPass(createAddWorkspaces);
   mlir::registerPass(createCheckHazards);
   mlir::registerPass(createSplitCubeVector);
 }

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// RUN: tilewright-opt %s --ascend-add-workspaces --split-input-file --verify-diagnostics | FileCheck %s
+
+// Both directions. The second half of a copy stands where its target is first used, so that the other core has time.
+// CHECK-LABEL: func.func @both_ways
+// CHECK-DAG: %[[W0:.*]] = tile.alloc "workspace_0" : !tile.buffer<24x64x32xf16, global>
+// CHECK-DAG: %[[W1:.*]] = tile.alloc "workspace_1" : !tile.buffer<24x64x32xf16, global>
+// CHECK: tile.copy %[[C:.*]] : !tile.buffer<64x32xf32, L0C> to %[[W0]][%[[CID:.*]], 0, 0] [1, 64, 32] : !tile.buffer<24x64x32xf16, global> {relu, target_in_bounds = array<i1: true, true, true>}
+// CHECK-NEXT: tile.fill
+// CHECK-NEXT: tile.copy %[[W0]][%[[CID]], 0, 0] [1, 64, 32] : !tile.buffer<24x64x32xf16, global> to %[[X:.*]] : !tile.buffer<64x32xf16, UB>
+// CHECK-NEXT: tile.copy %[[X]] : !tile.buffer<64x32xf16, UB> to %[[W1]][%[[CID]], 0, 0] [1, 64, 32]
+// CHECK-NEXT: tile.copy %[[W1]][%[[CID]], 0, 0] [1, 64, 32] : !tile.buffer<24x64x32xf16, global> to %{{.*}}[0, 32] [64, 32] : !tile.buffer<64x64xf16, L1>
+func.func @both_ways() {
+  %c24 = arith.constant 24 : index
+  %zero = arith.constant 0.0 : f32
+  tile.launch (%cid) in (%c24) npu {
+    %c = tile.alloc "c" : !tile.buffer<64x32xf32, L0C>
+    %x = tile.alloc "x" : !tile.buffer<64x32xf16, UB>
+    %y = tile.alloc "y" : !tile.buffer<64xf32, UB>
+    %l1 = tile.alloc "l1" : !tile.buffer<64x64xf16, L1>
+    tile.copy %c : !tile.buffer<64x32xf32, L0C> to %x : !tile.buffer<64x32xf16, UB> {relu}
+    tile.fill %y : !tile.buffer<64xf32, UB> with %zero : f32
+    tile.copy %x : !tile.buffer<64x32xf16, UB> to %l1[0, 32] [64, 32] : !tile.buffer<64x64xf16, L1>
+  }
+  return
+}
+
+// -----
+func.func @grid(%n: index) {
+  tile.launch (%cid) in (%n) npu {
+    %c = tile.alloc "c" : !tile.buffer<64x32xf32, L0C>
+    %x = tile.alloc "x" : !tile.buffer<64x32xf32, UB>
+    // expected-error@+1 {{unsupported on ascend: a copy between cube and vector memories in a grid whose extent is known at run time only; copy to a workspace and back}}
+    tile.copy %c : !tile.buffer<64x32xf32, L0C> to %x : !tile.buffer<64x32xf32, UB>
+  }
+  return
+}
+
+// -----
+func.func @extents(%n: index) {
+  %c24 = arith.constant 24 : index
+  tile.launch (%cid) in (%c24) npu {
+    %c = tile.alloc "c" : !tile.buffer<64x32xf32, L0C>
+    %x = tile.alloc "x" : !tile.buffer<64x32xf32, UB>
+    // expected-error@+1 {{unsupported on ascend: a copy between cube and vector memories whose extents are known at run time only}}
+    tile.copy %c[0, 0] [%n, 32] : !tile.buffer<64x32xf32, L0C> to %x[0, 0] [%n, 32] : !tile.buffer<64x32xf32, UB>
+  }
+  return
+}
