@@ -20,6 +20,7 @@ namespace tilewright::ascend {
 inline constexpr char kWorkspaceBytesAttr[] = "ascend.workspace_bytes";
 
 std::unique_ptr<mlir::Pass> createAddWorkspaces();
+std::unique_ptr<mlir::Pass> createShareVectorWork();
 /// `mayShare`: where buffers don't fit one behind the other, those that are never needed at once
 /// share bytes.
 std::unique_ptr<mlir::Pass> createPlanMemory(const chips::AscendChip& chip, bool mayShare);

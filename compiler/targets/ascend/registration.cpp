@@ -15,6 +15,7 @@ void registerPasses(mlir::DialectRegistry& registry) {
   mlir::registerPass([&chip] { return createPlanMemory(chip, true); });
   mlir::registerPass([] { return createInsertFlags(true, true); });
   mlir::registerPass(createAddWorkspaces);
+  mlir::registerPass(createShareVectorWork);
   mlir::registerPass(createCheckHazards);
   mlir::registerPass(createSplitCubeVector);
 }
