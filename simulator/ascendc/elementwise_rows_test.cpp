@@ -112,10 +112,10 @@ constexpr Row table[] = {
     WIDENING(MulCast, int8_t, half, toByte<int8_t>(x* y)),
     WIDENING(MulCast, uint8_t, half, toByte<uint8_t>(x* y)),
     WIDENING(AddReluCast, half, float, rectified(f32(x + y))),
-    WIDENING(AddReluCast, int8_t, half, toByte<int8_t>(rectified(x + y))),
+    WIDENING(AddReluCast, int8_t, half, toByte<int8_t>(rectified(f32(x + y)))),
     WIDENING(AddReluCast, int8_t, int16_t, toByte<int8_t>(rectified(static_cast<double>(x + y)))),
     WIDENING(SubReluCast, half, float, rectified(f32(x - y))),
-    WIDENING(SubReluCast, int8_t, half, toByte<int8_t>(rectified(x - y))),
+    WIDENING(SubReluCast, int8_t, half, toByte<int8_t>(rectified(f32(x - y)))),
     WIDENING(SubReluCast, int8_t, int16_t, toByte<int8_t>(rectified(static_cast<double>(x - y)))),
 
     FOUR(SCALAR, Adds, x + c),

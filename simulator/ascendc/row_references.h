@@ -268,6 +268,15 @@ inline std::string describe(const Shape& s) {
   return text;
 }
 
+inline std::string hexOf(const uint8_t* at, uint32_t bytes) {
+  std::string text = "0x";
+  for (uint32_t k = bytes; k > 0; --k) {
+    char digits[3];
+    snprintf(digits, sizeof digits, "%02x", at[k - 1]);
+    text += digits;
+  }
+  return text;
+}
 /// Runs row number `index` of a table `cases` times; `start` launches the kernel on the images.
 template <class Start>
 void checkRow(const Row& row, uint32_t index, uint32_t cases, unsigned firstSeed, Start start) {
@@ -294,8 +303,9 @@ void checkRow(const Row& row, uint32_t index, uint32_t cases, unsigned firstSeed
     for (uint32_t i = 0; i < imageBytes; i += i < regionBytes ? step : 1) {
       bool same = i < regionBytes ? sameElement(got + i, &draw.image.bytes[i], draw)
                                   : got[i] == draw.image.bytes[i];
-      ASSERT_TRUE(same) << row.name << ", seed " << firstSeed + k << ": byte " << i << " of UB ("
-                        << describe(draw.s) << ")";
+      ASSERT_TRUE(same) << row.name << ", seed " << firstSeed + k << ": byte " << i << " of UB is "
+                        << hexOf(got + i, step) << ", not " << hexOf(&draw.image.bytes[i], step)
+                        << " (" << describe(draw.s) << ")";
     }
   }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gather by offsets, by blocks, and by a mask of bits.
+// Gather by offsets, by blocks, by blocks with weights, and by a mask of bits.
+#include "simulator/isa/number_formats.h"
 #include "simulator/isa/vector.h"
 #include "simulator/memory/local_memory.h"
 
@@ -173,11 +174,101 @@ void runGatherMask(const VectorInstr& i, const Context& context) {
   context.results->gatherCount = kept;
 }
 
+// --- BilinearInterpolation ------------------------------------------------------------------
+
+constexpr uint32_t blocksAtOnce = 8;
+
+/// Weights of one horizontal step: one, or one for each of its 8 blocks.
+uint32_t weightsPerStep(const VectorInstr& i) {
+  return i.flag ? blocksAtOnce : 1;
+}
+/// The results as repeats: blocks `dstBlk` blocks apart, repeats `scalar` elements.
+VectorShape resultShape(const VectorInstr& i) {
+  VectorInstr results = i;
+  results.repeat = static_cast<uint32_t>(i.count);
+  VectorShape shape = shapeOf(results, bytesOf(i.dst.type));
+  shape.flat = false;
+  return shape;
+}
+Steps resultSteps(const VectorInstr& i) {
+  return {sizeof(Half), i.dstBlk * blockBytes, static_cast<uint32_t>(i.scalar * sizeof(Half))};
+}
+
+std::string inspectBilinear(const VectorInstr& i, AccessList& list, const Context& context) {
+  if (i.dst.type != DType::F16)
+    return wrongTypes(i);
+  if (auto e = checkForm(i, repeatBytes / sizeof(Half)); !e.empty())
+    return e;
+  uint64_t steps = i.count * i.repeat;
+  uint64_t offsetBytes = steps * blocksAtOnce * sizeof(uint32_t);
+  addFlat(list, i.aux, offsetBytes, AccessKind::Read);
+  addFlat(list, i.src1, steps * weightsPerStep(i) * sizeof(Half), AccessKind::Read);
+  constexpr uint32_t ubBytes = spaceBytes[static_cast<unsigned>(Space::UB)];
+  if (i.aux.address + offsetBytes > ubBytes)
+    return "the offsets end at UB byte " + std::to_string(i.aux.address + offsetBytes) +
+           ", but UB has " + std::to_string(ubBytes) + " bytes [ErrorRead3]";
+  uint64_t low = ~0ull, high = 0;
+  for (uint64_t k = 0; k < steps * blocksAtOnce; ++k) {
+    uint32_t offset;
+    std::memcpy(&offset, context.at(i.aux) + k * sizeof offset, sizeof offset);
+    if (offset % blockBytes)
+      return "offset " + std::to_string(k) + " is " + std::to_string(offset) +
+             ", which is no multiple of " + std::to_string(blockBytes);
+    low = std::min<uint64_t>(low, offset);
+    high = std::max<uint64_t>(high, uint64_t{offset} + blockBytes);
+  }
+  if (steps) {
+    Region source;
+    source.begin = i.src0.address + low;
+    source.length = high - low;
+    list.add(i.src0, source, AccessKind::Read);
+    list.items[list.count - 1].mayBeUninitialised = true; // holes between what is gathered
+  }
+  addAccess(list, i.dst, resultShape(i), resultSteps(i), AccessKind::Write);
+  return {};
+}
+
+/// Products and sums are each rounded to half.
+void runBilinear(const VectorInstr& i, const Context& context) {
+  constexpr uint32_t lanesPerBlock = blockBytes / sizeof(Half);
+  auto halfAt = [](const uint8_t* at) {
+    Half h;
+    std::memcpy(&h, at, sizeof h);
+    return toFloat(h);
+  };
+  VectorShape shape = resultShape(i);
+  Steps s = resultSteps(i);
+  for (uint32_t v = 0; v < i.count; ++v)
+    for (unsigned r = 0; r < shape.numRuns; ++r)
+      for (uint32_t lane = shape.runs[r].first;
+           lane < uint32_t{shape.runs[r].first} + shape.runs[r].count; ++lane) {
+        uint32_t block = lane / lanesPerBlock;
+        float sum = 0;
+        for (uint32_t h = 0; h < i.repeat; ++h) {
+          uint64_t step = uint64_t{v} * i.repeat + h;
+          uint32_t offset;
+          std::memcpy(&offset, context.at(i.aux) + (step * blocksAtOnce + block) * sizeof offset,
+                      sizeof offset);
+          uint64_t weight = step * weightsPerStep(i) + (i.flag ? block : 0);
+          float product =
+              halfAt(context.at(i.src0) + offset + lane % lanesPerBlock * sizeof(Half)) *
+              halfAt(context.at(i.src1) + weight * sizeof(Half));
+          product = toFloat(toHalf(product));
+          sum = h ? toFloat(toHalf(sum + product)) : product;
+        }
+        storeElement(context.at(i.dst) + s.offset(v, lane), DType::F16, sum);
+      }
+}
+
 std::string inspectGroup(const VectorInstr& i, AccessList& list, const Context& context) {
+  if (i.op == VectorOp::BilinearInterpolation)
+    return inspectBilinear(i, list, context);
   return i.op == VectorOp::GatherMask ? inspectGatherMask(i, list, context)
                                       : inspectGather(i, list, context);
 }
 void runGroup(const VectorInstr& i, const Context& context) {
+  if (i.op == VectorOp::BilinearInterpolation)
+    return runBilinear(i, context);
   i.op == VectorOp::GatherMask ? runGatherMask(i, context) : runGather(i, context);
 }
 

@@ -152,6 +152,7 @@ enum class VectorOp : uint8_t {
   // rearrangement
   Gather,
   Gatherb,
+  BilinearInterpolation, ///< `count` results of `repeat` weighted blocks; flag: a weight a block
   GatherMask,
   Brcb,
   Transpose,

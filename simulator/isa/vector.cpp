@@ -95,6 +95,7 @@ const char* nameOf(VectorOp op) {
                                       "ReduceMin",
                                       "Gather",
                                       "Gatherb",
+                                      "BilinearInterpolation",
                                       "GatherMask",
                                       "Brcb",
                                       "Transpose",

@@ -366,6 +366,40 @@ void Gatherb(const LocalTensor<T>& dst, const LocalTensor<T>& src,
   i.dstRep = params.dstRepStride;
   host::issueVector(i, place);
 }
+/// `vRepeat` results, `vROffset` elements apart: each the sum of `hRepeat` times 8 blocks of `src0` (by
+/// byte offsets) with weights of `src1`, one a time or, with `repeatMode`, one a block.
+template <class T, class M>
+void bilinear(const LocalTensor<T>& dst, const LocalTensor<T>& src0,
+              const LocalTensor<uint32_t>& offsets, const LocalTensor<T>& src1, M mask,
+              uint8_t hRepeat, bool repeatMode, uint16_t dstBlkStride, uint16_t vROffset,
+              uint8_t vRepeat, Place place) {
+  VectorInstr i = vectorOf(VectorOp::BilinearInterpolation, dst, src0, src1);
+  i.aux = offsets.operand();
+  useMask<true>(i, mask, hRepeat);
+  i.flag = repeatMode;
+  i.dstBlk = dstBlkStride;
+  i.scalar = vROffset;
+  i.count = vRepeat;
+  host::issueVector(i, place);
+}
+template <class T>
+void BilinearInterpolation(const LocalTensor<T>& dst, const LocalTensor<T>& src0,
+                           const LocalTensor<uint32_t>& src0Offset, const LocalTensor<T>& src1,
+                           uint64_t mask, uint8_t hRepeat, bool repeatMode, uint16_t dstBlkStride,
+                           uint16_t vROffset, uint8_t vRepeat, const LocalTensor<uint8_t>&,
+                           Place place = Place::here()) {
+  bilinear(dst, src0, src0Offset, src1, mask, hRepeat, repeatMode, dstBlkStride, vROffset, vRepeat,
+           place);
+}
+template <class T>
+void BilinearInterpolation(const LocalTensor<T>& dst, const LocalTensor<T>& src0,
+                           const LocalTensor<uint32_t>& src0Offset, const LocalTensor<T>& src1,
+                           uint64_t mask[], uint8_t hRepeat, bool repeatMode, uint16_t dstBlkStride,
+                           uint16_t vROffset, uint8_t vRepeat, const LocalTensor<uint8_t>&,
+                           Place place = Place::here()) {
+  bilinear(dst, src0, src0Offset, src1, mask, hRepeat, repeatMode, dstBlkStride, vROffset, vRepeat,
+           place);
+}
 template <class T>
 void gatherByMask(VectorInstr i, bool reduceMode, uint32_t mask, const GatherMaskParams& params,
                   uint64_t& kept, Place place) {
