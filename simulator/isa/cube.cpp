@@ -10,12 +10,10 @@ namespace tilewright::ascend::isa {
 
 const char* nameOf(CubeOp op) {
   static const char* const names[] = {
-      "LoadData", "LoadDataWithTranspose", "LoadData", "Mmad", "Fixpipe",
+      "LoadData", "LoadDataWithTranspose", "LoadData", "LoadDataWithSparse", "Mmad", "Fixpipe",
       "LoadBias", "InitConstValue"};
   return names[static_cast<size_t>(op)];
 }
-
-namespace {
 
 std::string alignedTo(const Operand& o, const char* name, uint32_t multiple) {
   if (o.space == Space::GM || o.address % multiple == 0)
@@ -25,12 +23,6 @@ std::string alignedTo(const Operand& o, const char* name, uint32_t multiple) {
          " [ErrorRead4]";
 }
 
-void addRegion(AccessList& list, const Operand& o, Region r, AccessKind kind) {
-  list.add(o, r, kind);
-}
-
-/// Fractals may hold rows that nothing wrote (the tail of a matrix): only the first row must be
-/// there.
 void addFractals(AccessList& list, const Operand& o, Region r) {
   if (r.empty())
     return;
@@ -41,6 +33,8 @@ void addFractals(AccessList& list, const Operand& o, Region r) {
   first.length = rowBytes;
   list.add(o, first, AccessKind::Read);
 }
+
+namespace {
 
 /// Fractals that one repeat of LoadDataWithTranspose moves.
 uint32_t fractalsPerBlock(DType type) {
@@ -77,28 +71,7 @@ std::string inspectLoad(const CubeInstr& i, AccessList& list) {
   dst.innerStride = int64_t{i.dstFracGap + 1} * fractalBytes;
   dst.outer = i.repeat;
   dst.outerStride = int64_t{i.dstGap + 1} * fractalBytes;
-  addRegion(list, i.dst, dst, AccessKind::Write);
-  return {};
-}
-
-std::string inspectLoad3D(const CubeInstr& i, AccessList& list) {
-  if (!i.mExtension || !i.kExtension)
-    return {};
-  if (i.dst.space != Space::L0A || i.transpose)
-    return "LoadData with LoadData3DParamsV2 is supported into L0A without transposition only; use "
-           "LoadData2DParams or LoadDataWithTranspose for L0B";
-  uint32_t c0 = rowElements(i.dst.type);
-  uint64_t image = uint64_t{ceilDiv(i.channels, c0)} * i.l1H * i.l1W * rowBytes;
-  Region src;
-  src.begin = i.a.address;
-  src.length = image;
-  list.add(i.a, src, AccessKind::Read);
-  list.items[list.count - 1].mayBeUninitialised = true;
-  Region dst;
-  dst.begin = i.dst.address;
-  dst.length =
-      uint64_t{ceilDiv(i.mExtension, fractalSide)} * ceilDiv(i.kExtension, c0) * fractalBytes;
-  addRegion(list, i.dst, dst, AccessKind::Write);
+  list.add(i.dst, dst, AccessKind::Write);
   return {};
 }
 
@@ -106,6 +79,10 @@ std::string inspectMmad(const CubeInstr& i, AccessList& list) {
   if (!i.m || !i.n || !i.k)
     return {};
   constexpr uint32_t largest = 4095;
+  if (i.sparse && (i.a.type != DType::I8 || i.k % 64))
+    return i.a.type != DType::I8
+               ? std::string("MmadWithSparse takes int8_t, not ") + nameOf(i.a.type)
+               : "MmadWithSparse: k is " + std::to_string(i.k) + ", which is no multiple of 64";
   for (auto [value, name] : {std::pair{i.m, "m"}, {i.n, "n"}, {i.k, "k"}})
     if (value > largest)
       return std::string(name) + " is " + std::to_string(value) + ", but at most 4095 is possible";
@@ -128,7 +105,7 @@ std::string inspectMmad(const CubeInstr& i, AccessList& list) {
   addFractals(list, i.a, a);
   Region b;
   b.begin = i.b.address;
-  b.length = uint64_t{s.n1} * s.k1 * fractalBytes;
+  b.length = uint64_t{s.n1} * (i.sparse ? s.k1 / 2 : s.k1) * fractalBytes;
   addFractals(list, i.b, b);
   constexpr uint32_t resultBytes = 1024;
   Region c;
@@ -143,7 +120,7 @@ std::string inspectMmad(const CubeInstr& i, AccessList& list) {
   } else if (!i.initialise) {
     list.add(i.dst, c, AccessKind::Read);
   }
-  addRegion(list, i.dst, c, AccessKind::Write);
+  list.add(i.dst, c, AccessKind::Write);
   return {};
 }
 
@@ -154,7 +131,7 @@ std::string inspectFill(const CubeInstr& i, AccessList& list) {
   dst.length = i.m * unit;
   dst.inner = i.repeat;
   dst.innerStride = static_cast<int64_t>((i.m + i.dstGap) * unit);
-  addRegion(list, i.dst, dst, AccessKind::Write);
+  list.add(i.dst, dst, AccessKind::Write);
   return {};
 }
 
@@ -215,38 +192,6 @@ void runFill(const CubeInstr& i, const Context& context) {
 
 } // namespace
 
-void runLoad3D(const CubeInstr& i, const Context& context) {
-  uint32_t size = bytesOf(i.dst.type), c0 = rowElements(i.dst.type);
-  uint32_t kernelH = (i.filterH - 1u) * i.dilationH + 1,
-           kernelW = (i.filterW - 1u) * i.dilationW + 1;
-  uint32_t outW = (i.l1W + i.pad[0] + i.pad[1] - kernelW) / i.strideW + 1;
-  uint32_t outH = (i.l1H + i.pad[2] + i.pad[3] - kernelH) / i.strideH + 1;
-  uint32_t k1Count = ceilDiv(i.kExtension, c0);
-  const uint8_t* image = context.at(i.a);
-  for (uint32_t m = 0; m < ceilDiv(i.mExtension, fractalSide) * fractalSide; ++m)
-    for (uint32_t k1 = 0; k1 < k1Count; ++k1) {
-      uint8_t* to = context.at(i.dst) + (uint64_t{m / fractalSide} * k1Count + k1) * fractalBytes +
-                    m % fractalSide * rowBytes;
-      uint32_t position = i.mStart + m, block = i.kStart / c0 + k1;
-      uint32_t x = block % i.filterW, y = block / i.filterW % i.filterH;
-      uint32_t channel = block / (i.filterW * uint32_t{i.filterH});
-      int64_t column = int64_t{position % outW} * i.strideW - i.pad[0] + int64_t{x} * i.dilationW;
-      int64_t row = int64_t{position / outW} * i.strideH - i.pad[2] + int64_t{y} * i.dilationH;
-      if (position >= outW * outH) {
-        std::memset(to, 0, rowBytes);
-      } else if (row < 0 || column < 0 || row >= i.l1H || column >= i.l1W) {
-        for (uint32_t e = 0; e < rowBytes; e += size)
-          std::memcpy(to + e, &i.padBits, size);
-      } else {
-        std::memcpy(to,
-                    image + ((uint64_t{channel} * i.l1H + static_cast<uint64_t>(row)) * i.l1W +
-                             static_cast<uint64_t>(column)) *
-                                rowBytes,
-                    rowBytes);
-      }
-    }
-}
-
 std::string inspect(const CubeInstr& i, AccessList& list, const Context&) {
   switch (i.op) {
   case CubeOp::Load2D:
@@ -254,6 +199,8 @@ std::string inspect(const CubeInstr& i, AccessList& list, const Context&) {
     return inspectLoad(i, list);
   case CubeOp::Load3D:
     return inspectLoad3D(i, list);
+  case CubeOp::LoadSparse:
+    return inspectLoadSparse(i, list);
   case CubeOp::Mmad:
     return inspectMmad(i, list);
   case CubeOp::Fixpipe:
@@ -275,6 +222,8 @@ void run(const CubeInstr& i, const Context& context) {
     if (i.mExtension && i.kExtension)
       runLoad3D(i, context);
     return;
+  case CubeOp::LoadSparse:
+    return runLoadSparse(i, context);
   case CubeOp::Mmad:
     if (i.m && i.n && i.k)
       runMmad(i, context);

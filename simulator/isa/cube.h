@@ -27,10 +27,19 @@ struct MmadShape {
 };
 MmadShape mmadShape(const CubeInstr& instr);
 
+/// "dst starts at L0A byte 40, which is no multiple of 512 [ErrorRead4]", or nothing.
+std::string alignedTo(const Operand& operand, const char* name, uint32_t multiple);
+/// Fractals may hold rows that nothing wrote (the tail of a matrix): only the first row must be
+/// there.
+void addFractals(AccessList& accesses, const Operand& operand, Region region);
+
 void runMmad(const CubeInstr& instr, const Context& context);
 void runFixpipe(const CubeInstr& instr, const Context& context);
 std::string inspectFixpipe(const CubeInstr& instr, AccessList& accesses);
+std::string inspectLoad3D(const CubeInstr& instr, AccessList& accesses);
 void runLoad3D(const CubeInstr& instr, const Context& context);
+std::string inspectLoadSparse(const CubeInstr& instr, AccessList& accesses);
+void runLoadSparse(const CubeInstr& instr, const Context& context);
 
 } // namespace tilewright::ascend::isa
 

@@ -9,6 +9,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tilewright::ascend::isa {
 
@@ -36,6 +37,8 @@ struct Context {
   uint8_t* base[numSpaces] = {};
   ScalarResults* results = nullptr;
   AtomicStore* atomics = nullptr;
+  /// Beside each 512 bytes of L0B, 128 bytes of indices of a sparse B. Empty before the first.
+  mutable std::vector<uint8_t> sparseIndices;
 
   uint8_t* at(const Operand& operand) const {
     return at(operand.space, operand.address);

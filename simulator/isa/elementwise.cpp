@@ -417,7 +417,7 @@ RunFunction elementwiseRun(const VectorInstr& i) {
 }
 
 bool isElementwise(VectorOp op) {
-  return op <= VectorOp::Power && op != VectorOp::Cast;
+  return op <= VectorOp::Power && op != VectorOp::Cast && op != VectorOp::CastDeq;
 }
 
 bool hasTwoSources(VectorOp op) {

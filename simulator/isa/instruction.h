@@ -100,6 +100,7 @@ enum class VectorOp : uint8_t {
   Not,
   Copy,
   Cast,
+  CastDeq, ///< int16_t to 8 bits by scales: mode 1 takes 16 of them from aux; flag: lower half blocks
   // advanced functions, one source each (composites on the chip)
   Sin,
   Cos,
@@ -232,7 +233,16 @@ struct CopyInstr {
   uint64_t dstNzC0Stride = 0, dstNzNStride = 0, dstNzMatrixStride = 0;
 };
 
-enum class CubeOp : uint8_t { Load2D, Load2DTranspose, Load3D, Mmad, Fixpipe, LoadBias, Fill };
+enum class CubeOp : uint8_t {
+  Load2D,
+  Load2DTranspose,
+  Load3D,
+  LoadSparse, ///< a dense B with the indices (operand b) that Mmad's `sparse` needs
+  Mmad,
+  Fixpipe,
+  LoadBias,
+  Fill,
+};
 
 /// QuantMode_t of Fixpipe.
 enum class QuantMode : uint8_t {
@@ -261,11 +271,16 @@ struct CubeInstr {
   uint8_t dilationW = 1, dilationH = 1;
   uint8_t pad[4] = {0, 0, 0, 0};
   uint64_t padBits = 0;
+  uint16_t loadRepeatStride = 0; ///< between windows, in fractals along m or k
+  uint8_t loadRepeats = 1;
+  bool loadRepeatsAlongK = false;
   // Mmad
   uint32_t m = 0, n = 0, k = 0;
   bool initialise = false, fromBias = false, hf32 = false, hasBias = false;
   uint8_t unitFlag = 0;
   bool kDirectionAlign = false;
+  bool hf32TiesToZero = false;
+  bool sparse = false;  ///< B holds two of each four elements along k
   bool vectorA = false; ///< m is 1 and A is one row without padding (GEMV)
   // Fixpipe
   uint32_t fixSrcStride = 0, fixDstStride = 0;

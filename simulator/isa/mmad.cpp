@@ -20,13 +20,13 @@ MmadShape mmadShape(const CubeInstr& i) {
 
 namespace {
 
-/// HF32 keeps 11 bits of the mantissa.
-float toHf32(float x) {
+/// HF32 keeps 11 bits of the mantissa, rounded to nearest; ties go to even or to zero.
+float toHf32(float x, bool tiesToZero) {
   constexpr uint32_t dropped = 12;
   auto u = std::bit_cast<uint32_t>(x);
   if ((u & 0x7F800000) == 0x7F800000)
     return x;
-  u += (1u << (dropped - 1)) - 1 + (u >> dropped & 1);
+  u += (1u << (dropped - 1)) - 1 + (tiesToZero ? 0 : u >> dropped & 1);
   return std::bit_cast<float>(u & ~((1u << dropped) - 1));
 }
 
@@ -95,7 +95,7 @@ template <class T> void packA(const CubeInstr& i, MmadShape s, const uint8_t* in
         else
           Loader<T>::row(in + (m1 * s.k1 + k1) * fractalBytes + r * rowBytes, row, n);
         for (uint32_t k = 0; k < n; ++k)
-          to[(k1 * k0 + k) * tileRows] = i.hf32 ? toHf32(row[k]) : row[k];
+          to[(k1 * k0 + k) * tileRows] = i.hf32 ? toHf32(row[k], i.hf32TiesToZero) : row[k];
       }
     }
 }
@@ -112,7 +112,8 @@ template <class T> void packB(const CubeInstr& i, MmadShape s, const uint8_t* in
       float* to = out + (uint64_t{n1} * i.k + k1 * k0) * tileColumns;
       for (uint32_t k = 0; k < n; ++k)
         for (uint32_t c = 0; c < fractalSide; ++c)
-          to[k * tileColumns + c] = i.hf32 ? toHf32(fractal[c][k]) : fractal[c][k];
+          to[k * tileColumns + c] =
+              i.hf32 ? toHf32(fractal[c][k], i.hf32TiesToZero) : fractal[c][k];
     }
 }
 
@@ -158,6 +159,24 @@ int32_t integerAt(const uint8_t* at, uint32_t element, DType type) {
   return nibble >= 8 ? nibble - 16 : nibble;
 }
 
+/// B as if it were not sparse: each pair of its elements where the indices put them.
+void spreadSparse(const CubeInstr& i, uint32_t n1, const Context& context,
+                  std::vector<int32_t>& b) {
+  constexpr uint32_t depth = 32; // elements of a row of a fractal
+  uint32_t columns = n1 * fractalSide;
+  const uint8_t* dense = context.at(i.b);
+  context.sparseIndices.resize(64 * 1024 / 4);
+  for (uint32_t j = 0; j < i.k / 2; ++j)
+    for (uint32_t n = 0; n < columns; ++n) {
+      uint64_t at = (uint64_t{j / depth} * n1 + n / fractalSide) * fractalBytes +
+                    n % fractalSide * rowBytes + j % depth;
+      uint64_t indexAt = i.b.address + at;
+      uint32_t index = context.sparseIndices[indexAt / 4] >> (indexAt % 4 * 2) & 3;
+      uint32_t k = j / 2 * 4 + j % 2 + std::min(index, 2u);
+      b[uint64_t{k} * columns + n] += static_cast<int8_t>(dense[at]);
+    }
+}
+
 void multiplyIntegers(const CubeInstr& i, const Context& context) {
   MmadShape s = mmadShape(i);
   uint32_t k0 = rowElements(i.a.type);
@@ -171,7 +190,9 @@ void multiplyIntegers(const CubeInstr& i, const Context& context) {
       buffers.ia[uint64_t{m} * i.k + k] = integerAt(
           a + (m / fractalSide * s.k1 + k / k0) * fractalBytes + m % fractalSide * rowBytes, k % k0,
           i.a.type);
-  for (uint32_t n = 0; n < columns; ++n)
+  if (i.sparse)
+    spreadSparse(i, s.n1, context, buffers.ib);
+  for (uint32_t n = 0; n < columns && !i.sparse; ++n)
     for (uint32_t k = 0; k < i.k; ++k)
       buffers.ib[uint64_t{k} * columns + n] = integerAt(
           b + (k / k0 * s.n1 + n / fractalSide) * fractalBytes + n % fractalSide * rowBytes, k % k0,

@@ -48,6 +48,7 @@ const char* nameOf(VectorOp op) {
                                       "Not",
                                       "Copy",
                                       "Cast",
+                                      "CastDeq",
                                       "Sin",
                                       "Cos",
                                       "Tan",
@@ -370,6 +371,8 @@ const VectorGroup& groupOf(VectorOp op) {
     return elementwiseGroup;
   if (op == VectorOp::Cast)
     return castGroup;
+  if (op == VectorOp::CastDeq)
+    return quantiseGroup;
   if (op <= VectorOp::GetCmpMask)
     return compareGroup;
   if (op <= VectorOp::RepeatReduceSum)

@@ -14,8 +14,9 @@ struct VectorGroup {
 
 extern const VectorGroup elementwiseGroup; ///< also Duplicate, CreateVecIndex
 extern const VectorGroup castGroup;
-extern const VectorGroup compareGroup; ///< Compare, Select, their mask register
-extern const VectorGroup reduceGroup;  ///< per repeat and per block
+extern const VectorGroup quantiseGroup; ///< CastDeq
+extern const VectorGroup compareGroup;  ///< Compare, Select, their mask register
+extern const VectorGroup reduceGroup;   ///< per repeat and per block
 extern const VectorGroup reduceAllGroup;
 extern const VectorGroup gatherGroup;
 extern const VectorGroup rearrangeGroup; ///< Brcb, Transpose, TransDataTo5HD, Interleave

@@ -11,9 +11,19 @@ namespace tilewright::ascend {
 
 /// Registers of a cube core that later instructions read.
 struct CubeRegisters {
-  bool hf32 = false;
+  bool hf32 = false, hf32TiesToZero = false;
   uint16_t ndNum = 1, srcNdStride = 0, dstNdStride = 0;
   uint64_t quantScale = 0;
+  Operand quantScales; ///< of SetFixPipeConfig, in FB
+  /// Of LoadData3D: image sizes and padding for L0A and for L0B, value of the padding, repeats.
+  struct {
+    uint16_t height = 0, width = 0;
+    uint8_t padding[4] = {0, 0, 0, 0};
+  } image[2];
+  uint64_t loadPadBits = 0;
+  uint16_t loadRepeatStride = 0;
+  uint8_t loadRepeats = 1;
+  bool loadRepeatsAlongK = false;
 };
 
 /// What a kernel may know of the core that it runs on.
@@ -29,6 +39,8 @@ struct AgentView {
   void* pipe = nullptr;            ///< the kernel's TPipe
   void* systemWorkspace = nullptr;
   CubeRegisters cubeRegisters;
+  uint64_t padBits = 0;  ///< SetPadValue
+  bool padKnown = false; ///< padBits are what DataCopyPad fills with when it gets no value
   uint64_t eventIdsInUse[64] = {}; ///< per HardEvent, one bit an id
 };
 
@@ -77,6 +89,8 @@ struct ScalarResults {
   uint32_t sortedCounts[4] = {0, 0, 0, 0};
   uint64_t compareMask[4] = {0, 0, 0, 0};
   float dequantScale = 1;
+  uint64_t dequantParameters = 0; ///< of CastDeq: scale, offset, sign
+  Operand dequantTable;           ///< 16 of them in UB
 };
 TILEWRIGHT_EXPORT ScalarResults& scalarResults();
 

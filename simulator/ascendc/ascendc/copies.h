@@ -204,8 +204,10 @@ void padIn(const LocalTensor<T>& dst, const GlobalTensor<T>& src, uint32_t count
     host::failKernel("DataCopyPad: padding is at most 32 bytes on each side", place);
   i.padLeft = static_cast<uint16_t>(before);
   i.padRight = static_cast<uint16_t>(rounded - before - length);
-  i.padDefined = isPad;
-  i.padBits = bits;
+  host::AgentView& view = host::agentView();
+  i.padDefined = isPad || view.padKnown;
+  i.padBits = isPad ? bits : view.padBits;
+  view.padKnown = view.padKnown && !isPad; // a value of its own goes through the same register
   i.dstStride = static_cast<int64_t>(rounded) + dstGapBlocks * blockBytes;
   host::issueCopy(i, place);
 }
@@ -253,7 +255,52 @@ void DataCopyPad(const GlobalTensor<T>& dst, const LocalTensor<T>& src, const Da
 }
 
 /// What DataCopyPad fills with when its parameters give no value.
-template <class T, TPosition = TPosition::MAX> void SetPadValue(T) {}
+template <class T, TPosition = TPosition::MAX> void SetPadValue(T value) {
+  host::agentView().padBits = bitsOf(value);
+  host::agentView().padKnown = true;
+}
+
+enum class BlockMode : uint8_t {
+  BLOCK_MODE_NORMAL,
+  BLOCK_MODE_MATRIX,
+  BLOCK_MODE_VECTOR,
+  BLOCK_MODE_SMALL_CHANNEL,
+  BLOCK_MODE_DEPTHWISE,
+};
+enum class DeqScale : uint8_t { DEQ_NONE, DEQ, VDEQ, DEQ8, VDEQ8, DEQ16, VDEQ16 };
+/// Conversions on the way of a copy: those of older chips. Arch 2201 converts in Fixpipe.
+struct DataCopyEnhancedParams {
+  BlockMode blockMode = BlockMode::BLOCK_MODE_NORMAL;
+  DeqScale deqScale = DeqScale::DEQ_NONE;
+  uint64_t deqValue = 0;
+  uint8_t sidStoreMode = 0;
+  bool isRelu = false;
+  uint64_t padValue = 0;
+};
+template <class Dst, class Src>
+void copyEnhanced(const Dst& dst, const Src& src, const DataCopyParams& p,
+                  const DataCopyEnhancedParams& e, Place place) {
+  if (e.blockMode != BlockMode::BLOCK_MODE_NORMAL || e.deqScale != DeqScale::DEQ_NONE || e.isRelu)
+    host::failKernel("unsupported: DataCopyEnhancedParams with a conversion; arch 2201 converts on "
+                     "the way out of L0C alone, by Fixpipe",
+                     place);
+  copyByParams(dst, src, p, place);
+}
+template <class T>
+void DataCopy(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const DataCopyParams& p,
+              const DataCopyEnhancedParams& e, Place place = Place::here()) {
+  copyEnhanced(dst, src, p, e, place);
+}
+template <class T>
+void DataCopy(const GlobalTensor<T>& dst, const LocalTensor<T>& src, const DataCopyParams& p,
+              const DataCopyEnhancedParams& e, Place place = Place::here()) {
+  copyEnhanced(dst, src, p, e, place);
+}
+template <class T>
+void DataCopy(const LocalTensor<T>& dst, const LocalTensor<T>& src, const DataCopyParams& p,
+              const DataCopyEnhancedParams& e, Place place = Place::here()) {
+  copyEnhanced(dst, src, p, e, place);
+}
 
 template <class T> void setAtomic(host::AtomicOp op) {
   host::storeState() = {op, DTypeOf<T>::value};

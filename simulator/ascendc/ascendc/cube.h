@@ -72,6 +72,30 @@ template <class T> struct LoadData3DParamsV2 {
   T padValue{};
   bool filterSizeW = false, filterSizeH = false, fMatrixCtrl = false;
 };
+/// LoadData3DParamsV2 with its numbers packed, and the image and padding from registers.
+struct LoadData3DParamsV2Pro {
+  uint16_t channelSize = 0;
+  bool enTranspose = false, enSmallK = false;
+  bool filterSizeW = false, filterSizeH = false, fMatrixCtrl = false;
+  uint64_t extConfig = 0;                 ///< kExtension, mExtension, kStart, mStart: 16 bits each
+  uint64_t filterConfig = 0x010101010101; ///< strideW, strideH, filterW, filterH, dilations: 8 each
+};
+/// Several windows with one LoadData: `repeatStride` fractals apart, along m (0) or k (1).
+struct LoadDataRepeatParam {
+  uint16_t repeatStride = 0;
+  uint8_t repeatTime = 1;
+  uint8_t repeatMode = 0;
+  LoadDataRepeatParam() = default;
+  LoadDataRepeatParam(uint16_t stride, uint8_t time, uint8_t mode)
+      : repeatStride(stride), repeatTime(time), repeatMode(mode) {}
+};
+/// Whether LoadData sets the registers from its parameters, or takes what SetFmatrix and
+/// SetLoadDataPaddingValue set.
+struct IsResetLoad3dConfig {
+  bool isSetFMatrix = true;
+  bool isSetPadding = true;
+};
+constexpr IsResetLoad3dConfig IS_RESER_LOAD3D_DEFAULT_CONFIG = {true, true};
 template <class T> struct InitConstValueParams {
   uint16_t repeatTimes = 0, blockNum = 0, dstGap = 0;
   T initValue{};
@@ -178,15 +202,40 @@ void LoadDataWithTranspose(const LocalTensor<T>& dst, const LocalTensor<T>& src,
   i.descending = p.addrMode == 1;
   host::issueCube(i, place);
 }
+inline void setImage(bool right, uint16_t height, uint16_t width, const uint8_t padding[4]) {
+  auto& image = cubeRegisters().image[right];
+  image.height = height;
+  image.width = width;
+  for (int k = 0; k < 4; ++k)
+    image.padding[k] = padding[k];
+}
+/// The parts of a LoadData3D that registers hold.
 template <class T>
-void LoadData(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LoadData3DParamsV2<T>& p,
-              Place place = Place::here()) {
+CubeInstr load3dOf(const LocalTensor<T>& dst, const LocalTensor<T>& src, bool right) {
+  const host::CubeRegisters& r = cubeRegisters();
   CubeInstr i;
   i.op = CubeOp::Load3D;
   i.dst = dst.operand();
   i.a = src.operand();
-  i.l1H = p.l1H;
-  i.l1W = p.l1W;
+  i.l1H = r.image[right].height;
+  i.l1W = r.image[right].width;
+  for (int k = 0; k < 4; ++k)
+    i.pad[k] = r.image[right].padding[k];
+  i.padBits = r.loadPadBits;
+  i.loadRepeats = r.loadRepeats;
+  i.loadRepeatStride = r.loadRepeatStride;
+  i.loadRepeatsAlongK = r.loadRepeatsAlongK;
+  return i;
+}
+template <class T, const IsResetLoad3dConfig& config = IS_RESER_LOAD3D_DEFAULT_CONFIG>
+void LoadData(const LocalTensor<T>& dst, const LocalTensor<T>& src,
+              const LoadData3DParamsV2<NotDeducedT<T>>& p, Place place = Place::here()) {
+  bool right = p.fMatrixCtrl;
+  if (config.isSetFMatrix)
+    setImage(right, p.l1H, p.l1W, p.padList);
+  if (config.isSetPadding)
+    cubeRegisters().loadPadBits = bitsOf(p.padValue);
+  CubeInstr i = load3dOf(dst, src, right);
   i.channels = p.channelSize;
   i.kExtension = p.kExtension;
   i.mExtension = p.mExtension;
@@ -199,9 +248,43 @@ void LoadData(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LoadDa
   i.dilationW = p.dilationFilterW;
   i.dilationH = p.dilationFilterH;
   i.transpose = p.enTranspose;
-  i.padBits = bitsOf(p.padValue);
-  for (int k = 0; k < 4; ++k)
-    i.pad[k] = p.padList[k];
+  host::issueCube(i, place);
+}
+template <class T>
+void LoadData(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LoadData3DParamsV2Pro& p,
+              Place place = Place::here()) {
+  CubeInstr i = load3dOf(dst, src, p.fMatrixCtrl);
+  auto word = [&](int k) { return static_cast<uint16_t>(p.extConfig >> (16 * k)); };
+  auto byte = [&](int k) { return static_cast<uint8_t>(p.filterConfig >> (8 * k)); };
+  i.channels = p.channelSize;
+  i.kExtension = word(0);
+  i.mExtension = word(1);
+  i.kStart = word(2);
+  i.mStart = word(3);
+  i.strideW = byte(0);
+  i.strideH = byte(1);
+  i.filterW = static_cast<uint16_t>(byte(2) + (p.filterSizeW ? 256 : 0));
+  i.filterH = static_cast<uint16_t>(byte(3) + (p.filterSizeH ? 256 : 0));
+  i.dilationW = byte(4);
+  i.dilationH = byte(5);
+  i.transpose = p.enTranspose;
+  host::issueCube(i, place);
+}
+/// A dense B with its indices, for MmadWithSparse.
+template <class T = int8_t, class U = uint8_t>
+void LoadDataWithSparse(const LocalTensor<T>& dst, const LocalTensor<T>& src,
+                        const LocalTensor<U>& idx, const LoadData2DParams& p,
+                        Place place = Place::here()) {
+  CubeInstr i;
+  i.op = CubeOp::LoadSparse;
+  i.dst = dst.operand();
+  i.a = src.operand();
+  i.b = idx.operand();
+  i.startIndex = p.startIndex;
+  i.repeat = p.repeatTimes;
+  i.srcStride = p.srcStride;
+  i.dstGap = p.dstGap;
+  i.transpose = p.ifTranspose;
   host::issueCube(i, place);
 }
 template <class T, class U>
@@ -242,6 +325,7 @@ CubeInstr mmadOf(const LocalTensor<C>& dst, const LocalTensor<A>& a, const Local
   i.initialise = p.cmatrixInitVal;
   i.kDirectionAlign = p.kDirectionAlign;
   i.hf32 = cubeRegisters().hf32 && i.a.type == DType::F32;
+  i.hf32TiesToZero = cubeRegisters().hf32TiesToZero;
   i.vectorA = p.m == 1 && !p.disableGemv;
   return i;
 }
@@ -265,14 +349,52 @@ inline void SetHF32Mode(bool enable) {
 inline void SetHF32Mode(HF32Mode mode) {
   cubeRegisters().hf32 = mode == HF32Mode::ENABLE;
 }
-inline void SetHF32TransMode(bool) {}
+/// B is dense and was loaded by LoadDataWithSparse; k counts the elements of A.
+template <class C = int32_t, class A = int8_t>
+void MmadWithSparse(const LocalTensor<C>& dst, const LocalTensor<A>& fm,
+                    const LocalTensor<A>& filter, const MmadParams& p,
+                    Place place = Place::here()) {
+  CubeInstr i = mmadOf(dst, fm, filter, p);
+  i.sparse = true;
+  i.vectorA = false;
+  host::issueCube(i, place);
+}
+/// How float becomes HF32: true rounds ties to zero, false to even.
+inline void SetHF32TransMode(bool tiesToZero) {
+  cubeRegisters().hf32TiesToZero = tiesToZero;
+}
+/// Whether Mmad goes along n or along m first: the same result, so a hint.
 inline void SetMMLayoutTransform(bool) {}
 inline void SetMMRowMajor() {}
 inline void SetMMColumnMajor() {}
-inline void SetFmatrix(uint16_t, uint16_t, const uint8_t[4], const FmatrixMode&) {}
-inline void SetLoadDataBoundary(uint32_t) {}
-template <class T> void SetLoadDataPaddingValue(T) {}
+inline void SetFmatrix(uint16_t l1H, uint16_t l1W, const uint8_t padList[4],
+                       const FmatrixMode& mode) {
+  setImage(mode == FmatrixMode::FMATRIX_RIGHT, l1H, l1W, padList);
+}
+/// Where L1 wraps around for LoadData3D; 0 is nowhere, and the only value supported.
+inline void SetLoadDataBoundary(uint32_t boundary, Place place = Place::here()) {
+  if (boundary != 0)
+    host::failKernel(
+        "unsupported: SetLoadDataBoundary other than 0; let the image end before L1 does", place);
+}
+template <class T> void SetLoadDataPaddingValue(T value) {
+  cubeRegisters().loadPadBits = bitsOf(value);
+}
+inline void SetLoadDataRepeat(const LoadDataRepeatParam& p) {
+  cubeRegisters().loadRepeatStride = p.repeatStride;
+  cubeRegisters().loadRepeats = p.repeatTime;
+  cubeRegisters().loadRepeatsAlongK = p.repeatMode != 0;
+}
 
+/// The scales of DataCopy from L0C with a VREQ8 or VDEQF16 conversion, in FB.
+template <class T> void SetFixPipeConfig(const LocalTensor<T>& quantPre, bool = false) {
+  cubeRegisters().quantScales = quantPre.operand();
+}
+template <class T>
+void SetFixPipeConfig(const LocalTensor<T>&, const LocalTensor<T>& quantPre,
+                      bool isUnitFlag = false) {
+  SetFixPipeConfig(quantPre, isUnitFlag);
+}
 inline void SetFixpipeNz2ndFlag(uint16_t ndNum, uint16_t srcNdStride, uint16_t dstNdStride) {
   cubeRegisters().ndNum = ndNum;
   cubeRegisters().srcNdStride = srcNdStride;
@@ -357,7 +479,9 @@ void copyFromL0C(const Dst& dst, const LocalTensor<U>& src, const DataCopyCO12Ds
   f.ndNum = cubeRegisters().ndNum;
   f.srcNdStride = cubeRegisters().srcNdStride;
   f.dstNdStride = cubeRegisters().dstNdStride;
-  host::issueCube(fixpipeOf(dst, src, p.nz2ndEn, f), place);
+  CubeInstr i = fixpipeOf(dst, src, p.nz2ndEn, f);
+  i.c = cubeRegisters().quantScales;
+  host::issueCube(i, place);
 }
 template <class T, class U>
 void DataCopy(const GlobalTensor<T>& dst, const LocalTensor<U>& src, const DataCopyCO12DstParams& p,

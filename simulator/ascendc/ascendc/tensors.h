@@ -236,6 +236,7 @@ inline int64_t GetTaskRatio() {
 inline void InitSocState() {
   host::maskState() = {};
   host::storeState() = {};
+  host::agentView().padKnown = false;
 }
 
 } // namespace AscendC

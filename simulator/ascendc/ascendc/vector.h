@@ -409,8 +409,62 @@ void Cast(const LocalTensor<T>& dst, const LocalTensor<U>& src, const RoundMode&
 inline void SetDeqScale(half scale) {
   host::scalarResults().dequantScale = scale;
 }
-inline void SetDeqScale(float scale, int16_t, bool) {
+/// Scale, offset and sign as the scalar unit hands them to CastDeq.
+inline uint64_t deqParameters(float scale, int16_t offset, bool signMode) {
+  return host::bitsOfFloat(scale) | static_cast<uint64_t>(offset & 511) << 37 |
+         static_cast<uint64_t>(signMode) << 46;
+}
+inline void SetDeqScale(float scale, int16_t offset, bool signMode) {
   host::scalarResults().dequantScale = scale;
+  host::scalarResults().dequantParameters = deqParameters(scale, offset, signMode);
+}
+struct VdeqInfo {
+  float vdeqScale[16] = {};
+  int16_t vdeqOffset[16] = {};
+  bool vdeqSignMode[16] = {};
+};
+/// 16 scales, which the scalar unit writes to 128 bytes of UB.
+template <class T>
+void SetDeqScale(const LocalTensor<T>& table, const VdeqInfo& info, Place place = Place::here()) {
+  LocalTensor<uint64_t> words = table.template ReinterpretCast<uint64_t>();
+  for (uint32_t k = 0; k < 16; ++k)
+    words.SetValue(k, deqParameters(info.vdeqScale[k], info.vdeqOffset[k], info.vdeqSignMode[k]),
+                   place);
+  host::scalarResults().dequantTable = words.operand();
+}
+template <bool isVecDeq, bool halfBlock, class T, class U>
+VectorInstr castDeqOf(const LocalTensor<T>& dst, const LocalTensor<U>& src) {
+  if constexpr (std::is_same_v<U, int32_t>)
+    return castOf(dst, src, RoundMode::CAST_NONE);
+  VectorInstr i = vectorOf(VectorOp::CastDeq, dst, src);
+  i.mode = isVecDeq;
+  i.flag = halfBlock;
+  i.scalar = host::scalarResults().dequantParameters;
+  i.aux = host::scalarResults().dequantTable;
+  return i;
+}
+template <class T, class U, bool isVecDeq = true, bool halfBlock = true>
+void CastDeq(const LocalTensor<T>& dst, const LocalTensor<U>& src, const uint32_t count,
+             Place place = Place::here()) {
+  VectorInstr i = castDeqOf<isVecDeq, halfBlock>(dst, src);
+  useCount(i, count);
+  host::issueVector(i, place);
+}
+template <class T, class U, bool isSetMask = true, bool isVecDeq = true, bool halfBlock = true>
+void CastDeq(const LocalTensor<T>& dst, const LocalTensor<U>& src, const int32_t mask,
+             uint8_t repeatTime, const UnaryRepeatParams& params, Place place = Place::here()) {
+  VectorInstr i = castDeqOf<isVecDeq, halfBlock>(dst, src);
+  useMask<isSetMask>(i, static_cast<uint64_t>(mask), repeatTime);
+  useStrides(i, params);
+  host::issueVector(i, place);
+}
+template <class T, class U, bool isSetMask = true, bool isVecDeq = true, bool halfBlock = true>
+void CastDeq(const LocalTensor<T>& dst, const LocalTensor<U>& src, const uint64_t mask[],
+             uint8_t repeatTime, const UnaryRepeatParams& params, Place place = Place::here()) {
+  VectorInstr i = castDeqOf<isVecDeq, halfBlock>(dst, src);
+  useMask<isSetMask>(i, mask, repeatTime);
+  useStrides(i, params);
+  host::issueVector(i, place);
 }
 template <class T> void SetSaturationFlag(bool) {}
 
