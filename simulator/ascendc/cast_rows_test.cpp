@@ -14,6 +14,14 @@ constexpr RoundMode rounding[] = {
     RoundMode::CAST_RINT,  RoundMode::CAST_FLOOR, RoundMode::CAST_CEIL, RoundMode::CAST_ROUND,
     RoundMode::CAST_TRUNC, RoundMode::CAST_NONE,  RoundMode::CAST_ODD};
 
+/// The scale and offset of group `k` of CastDeq; the first for all if there is one.
+inline float scaleOf(const Shape& s, uint32_t k, bool isVec) {
+  return static_cast<float>(s.scalar) * (isVec ? 1.0f + static_cast<float>(k % 4) / 4 : 1.0f);
+}
+inline int16_t offsetOf(const Shape& s, uint32_t k, bool isVec) {
+  return static_cast<int16_t>(static_cast<int>(s.choice % 64) - 32 +
+                              (isVec ? static_cast<int>(k) : 0));
+}
 template <class D> struct WiderOf {
   template <class S> using With = std::conditional_t<(sizeof(D) > sizeof(S)), D, S>;
 };
@@ -81,6 +89,32 @@ template <class D, class S> void drawCast(Drawing& draw, uint32_t firstMode, uin
          (eachLane<D, S, uint8_t>(                                                                 \
              s, u, [&](auto, auto x, auto) { return function(x, rounding[s.choice]); })),          \
          (drawCast<D, S>(draw, firstMode, modes)))
+/// Half a block of 8 bits for each block of 16 bits; one scale or 16.
+#define CAST_DEQ(D, isSigned, isVec, lowHalf)                                                      \
+  TW_ROW(                                                                                          \
+      "CastDeq<" #D ", int16_t>", VdeqInfo info; for (int k = 0; k < 16; ++k) {                    \
+        info.vdeqScale[k] = scaleOf(s, k, isVec);                                                  \
+        info.vdeqOffset[k] = offsetOf(s, k, isVec);                                                \
+        info.vdeqSignMode[k] = isSigned;                                                           \
+      } if (isVec) {                                                                               \
+        SetDeqScale(region<uint8_t>(Aux), info);                                                   \
+        SetFlag<HardEvent::S_V>(0);                                                                \
+        WaitFlag<HardEvent::S_V>(0);                                                               \
+      } else SetDeqScale(info.vdeqScale[0], info.vdeqOffset[0], isSigned);                         \
+      (CastDeq<D, int16_t, isVec, lowHalf>(region<D>(Dst), region<int16_t>(A), s.count)),          \
+      for (uint32_t i = 0; i < s.count; ++i) {                                                     \
+        double x = std::nearbyint(static_cast<double>(u.get<int16_t>(A, i)) *                      \
+                                  scaleOf(s, i % 16, isVec)) +                                     \
+                   offsetOf(s, i % 16, isVec);                                                     \
+        u.set<D>(Dst, i / 16 * 32 + i % 16 + (lowHalf ? 0 : 16), saturate<D>(x));                  \
+      } for (uint32_t k = 0; isVec && k < 16; ++k) {                                               \
+        u.set<float>(Aux, k * 2, scaleOf(s, k, true));                                             \
+        u.set<uint32_t>(Aux, k * 2 + 1,                                                            \
+                        int64_t{(offsetOf(s, k, true) & 511) << 5 | (isSigned) << 14});            \
+      },                                                                                           \
+      draw.numForms = 1;                                                                           \
+      (drawLanes<D, int16_t, uint8_t>(draw, false, 0.01, 0.1)); draw.s.count /= 2;                 \
+      draw.s.scalar = roundTo<half>(draw.s.scalar + 0.05))
 #define FILL(T)                                                                                    \
   TW_ROW("Duplicate<" #T ">", uint64_t bits[2] = {s.mask[0] COMMA s.mask[1]};                      \
          if (s.form == Form::Count)                                                                \
@@ -171,6 +205,10 @@ constexpr Row table[] = {
         draw.low = -12; draw.high = 12; (drawLanes<half, half, uint8_t>(draw, false));
         draw.s.count /= 2; draw.floatBytes = 0; draw.s.choice = draw.upTo(5); draw.specials = false;
         draw.fill<half>(A)),
+    CAST_DEQ(int8_t, true, false, true),
+    CAST_DEQ(uint8_t, false, false, false),
+    CAST_DEQ(int8_t, true, true, false),
+    CAST_DEQ(uint8_t, false, true, true),
     FILL(half),
     FILL(bfloat16_t),
     FILL(int16_t),

@@ -13,9 +13,10 @@
 
 namespace tilewright::ascend::testing {
 
-/// UB in a test: the destination, two sources, and a region for offsets, masks, temporary memory.
-constexpr uint32_t regionBytes = 16384, imageBytes = 4 * regionBytes;
-enum Region : uint32_t { Dst, A, B, Aux };
+/// UB in a test: the destination, two sources, and a region for offsets, masks, temporary memory;
+/// then GM to read from and to write to.
+constexpr uint32_t regionBytes = 16384, ubBytes = 4 * regionBytes, imageBytes = 6 * regionBytes;
+enum Region : uint32_t { Dst, A, B, Aux, GmIn, GmOut };
 
 template <class T> AscendC::LocalTensor<T> region(uint32_t which, uint32_t firstByte = 0) {
   return AscendC::LocalTensor<T>(AscendC::TPosition::VECCALC, which * regionBytes + firstByte,
@@ -35,7 +36,14 @@ struct Shape {
   uint32_t repeat = 1;
   uint16_t dstBlk = 1, aBlk = 1, bBlk = 1, dstRep = 8, aRep = 8, bRep = 8;
   double scalar = 0;
-  uint32_t choice = 0; ///< for the row to use: rounding mode, pattern, and so on
+  uint32_t choice = 0;   ///< for the row to use: rounding mode, pattern, and so on
+  uint8_t* gm = nullptr; ///< the regions GmIn and GmOut
+
+  template <class T> AscendC::GlobalTensor<T> global(uint32_t which, uint32_t firstByte = 0) const {
+    AscendC::GlobalTensor<T> tensor;
+    tensor.SetGlobalBuffer(reinterpret_cast<T*>(gm + (which - GmIn) * regionBytes + firstByte));
+    return tensor;
+  }
 
   template <class T> T scalarOf() const {
     return static_cast<T>(scalar);
@@ -68,13 +76,15 @@ inline void runCases(const Row& row, const Shape* shapes, uint32_t cases, GM_ADD
   AscendC::GlobalTensor<uint8_t> in, out;
   in.SetGlobalBuffer(before);
   out.SetGlobalBuffer(after);
-  AscendC::LocalTensor<uint8_t> all(AscendC::TPosition::VECCALC, 0, imageBytes);
+  AscendC::LocalTensor<uint8_t> all(AscendC::TPosition::VECCALC, 0, ubBytes);
   for (uint32_t k = 0; k < cases; ++k) {
-    AscendC::DataCopy(all, in[k * imageBytes], imageBytes);
+    AscendC::DataCopy(all, in[k * imageBytes], ubBytes);
     AscendC::PipeBarrier<PIPE_ALL>();
-    row.issue(shapes[k]);
+    Shape shape = shapes[k];
+    shape.gm = after + k * imageBytes + ubBytes;
+    row.issue(shape);
     AscendC::PipeBarrier<PIPE_ALL>();
-    AscendC::DataCopy(out[k * imageBytes], all, imageBytes);
+    AscendC::DataCopy(out[k * imageBytes], all, ubBytes);
     AscendC::PipeBarrier<PIPE_ALL>();
   }
 }

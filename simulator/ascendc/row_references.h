@@ -292,7 +292,7 @@ void checkRow(const Row& row, uint32_t index, uint32_t cases, unsigned firstSeed
     shapes.push_back(draw.s);
     before.insert(before.end(), draw.image.bytes.begin(), draw.image.bytes.end());
   }
-  DeviceBuffer<uint8_t> in(before), out(before.size());
+  DeviceBuffer<uint8_t> in(before), out(before);
   start(index, shapes.data(), cases, in.gm(), out.gm());
   ASSERT_EQ(allFindings(), "") << row.name << ", seeds from " << firstSeed;
   for (uint32_t k = 0; k < cases; ++k) {
@@ -303,7 +303,7 @@ void checkRow(const Row& row, uint32_t index, uint32_t cases, unsigned firstSeed
     for (uint32_t i = 0; i < imageBytes; i += i < regionBytes ? step : 1) {
       bool same = i < regionBytes ? sameElement(got + i, &draw.image.bytes[i], draw)
                                   : got[i] == draw.image.bytes[i];
-      ASSERT_TRUE(same) << row.name << ", seed " << firstSeed + k << ": byte " << i << " of UB is "
+      ASSERT_TRUE(same) << row.name << ", seed " << firstSeed + k << ": byte " << i << " is "
                         << hexOf(got + i, step) << ", not " << hexOf(&draw.image.bytes[i], step)
                         << " (" << describe(draw.s) << ")";
     }

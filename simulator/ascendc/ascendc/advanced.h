@@ -197,6 +197,25 @@ TW_OPERATOR(/, Div)
 TW_OPERATOR(&, And)
 TW_OPERATOR(|, Or)
 #undef TW_OPERATOR
+template <class T> struct TensorComparison {
+  CMPMODE mode;
+  LocalTensor<T> a, b;
+};
+#define TW_COMPARISON(symbol, mode)                                                                \
+  template <class T>                                                                               \
+  TensorComparison<T> operator symbol(const LocalTensor<T>& a, const LocalTensor<T>& b) {          \
+    return {CMPMODE::mode, a, b};                                                                  \
+  }
+TW_COMPARISON(<, LT)
+TW_COMPARISON(>, GT)
+TW_COMPARISON(==, EQ)
+TW_COMPARISON(<=, LE)
+TW_COMPARISON(>=, GE)
+TW_COMPARISON(!=, NE)
+#undef TW_COMPARISON
+template <class T> template <class U> void LocalTensor<T>::operator=(const TensorComparison<U>& c) {
+  Compare(*this, c.a, c.b, c.mode, c.a.GetSize(), host::lastPlace());
+}
 template <class T> void LocalTensor<T>::operator=(const TensorExpression<T>& e) {
   VectorInstr i = vectorOf(e.op, *this, e.a, e.b);
   useCount(i, GetSize());

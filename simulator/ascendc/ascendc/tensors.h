@@ -34,6 +34,7 @@ template <class T> constexpr uint64_t bytesIn(uint64_t elements) {
 template <class T> class LocalTensor;
 template <class T> class GlobalTensor;
 template <class T> struct TensorExpression;
+template <class T> struct TensorComparison;
 
 /// Where a scalar is: reads and writes go through the machine, which checks them.
 template <class T> class ElementReference {
@@ -68,6 +69,8 @@ public:
   LocalTensor& operator=(const LocalTensor&) = default;
   /// dst = a + b and its like, on all of dst.
   void operator=(const TensorExpression<T>& expression);
+  /// dst = a < b and its like: one bit for each element.
+  template <class U> void operator=(const TensorComparison<U>& comparison);
 
   LocalTensor operator[](uint32_t offset) const {
     LocalTensor part = *this;
