@@ -183,6 +183,21 @@ void KernelBuilder::annotateAddress(Buffer buffer, int64_t bytes) {
   alloc.setAddress(bytes);
 }
 
+void KernelBuilder::annotateLayout(Buffer buffer, std::string_view layout) {
+  if (!state->isUsable(buffer) || !requireNpu(*state, "T.annotate_layout"))
+    return;
+  const BufferRecord& record = state->record(buffer);
+  auto alloc = record.ir.getDefiningOp<tile::AllocOp>();
+  bool isTile = record.space == MemorySpace::L1 || record.space == MemorySpace::Shared;
+  if (!alloc || !isTile) {
+    state->error("T.annotate_layout takes tiles in L1, but " + quoted(record.name) + " is in " +
+                     memoryName(record),
+                 {state->allocatedHere(record)});
+    return;
+  }
+  alloc->setAttr("layout", state->ir.getStringAttr(layout));
+}
+
 Value KernelBuilder::vectorId() {
   if (!requireNpu(*state, "a vector core's number"))
     return {};

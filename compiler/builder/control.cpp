@@ -231,6 +231,9 @@ bool mergesWithOuter(Construction& state) {
 std::vector<Value> KernelBuilder::beginParallel(std::span<const Index> extents,
                                                 std::span<const std::string> names,
                                                 const Attributes& attributes) {
+  if (state->isNpu && extents.size() > 2)
+    state->error("T.Parallel has " + std::to_string(extents.size()) +
+                 " extents, but on an NPU it takes 1 or 2");
   bool merges = mergesWithOuter(*state);
   auto resolved = parallelExtents(*state, extents);
   mlir::Block* outer = state->frames.back().block;

@@ -82,6 +82,15 @@ bool transposeSide(Construction& state, Side& side) {
   return true;
 }
 
+/// On an NPU a copy between tiles is a vector instruction, which rounds to the nearest integer.
+bool roundsOnNpu(Construction& state, const Side& from, const Side& to,
+                 const Attributes& attributes) {
+  const BufferRecord &source = state.record(from.buffer), &target = state.record(to.buffer);
+  return state.isNpu && attributes.empty() && source.dtype.isFloat() && target.dtype.isInteger() &&
+         source.space != tile::MemorySpace::Global && target.space != tile::MemorySpace::Global &&
+         source.space != tile::MemorySpace::L0C && !from.extents.empty();
+}
+
 } // namespace
 
 void KernelBuilder::copy(const Operand& source, const Operand& target, const Attributes& attributes,
@@ -105,6 +114,12 @@ void KernelBuilder::copy(const Operand& source, const Operand& target, const Att
     return;
   if (isTransposed)
     transposeSide(*state, *from);
+  if (roundsOnNpu(*state, *from, *to, attributes)) {
+    std::array<TileArgument, 1> sources = {Region{from->buffer, from->offsets, from->extents, {}}};
+    compute("cast", Region{to->buffer, to->offsets, to->extents, {}}, sources,
+            {{"mode", "CAST_RINT"}});
+    return;
+  }
   auto op = tile::CopyOp::create(state->ir, state->location(), toRegion(*state, *from),
                                  toRegion(*state, *to));
   if (mlir::Value outside = padValue(*state, attributes, pad, *from))
@@ -340,15 +355,70 @@ bool checkReduced(Construction& state, const std::string& operation, const Side&
 
 } // namespace
 
+namespace {
+
+/// On an NPU the dims of a tile with 3 dims are counted in its last two; nothing after an error.
+std::optional<int64_t> npuDim(Construction& state, const Side& source, int64_t dim) {
+  if (!state.isNpu || source.extents.size() != 3 || dim < 0)
+    return dim;
+  if (dim < 2)
+    return dim + 1;
+  state.error("a reduction of 3 dims over dim " + std::to_string(dim) +
+              ": on an NPU 0 and 1 are the last two dims");
+  return std::nullopt;
+}
+
+/// The first elements of the last dims, and of the target's those that they reduce to.
+bool restrictTo(Construction& state, std::span<const Index> realShape, Side& source, Side& target,
+                int64_t dim) {
+  if (realShape.size() > source.extents.size()) {
+    state.error("real_shape has " + std::to_string(realShape.size()) + " dims, but " +
+                    quoted(state.record(source.buffer).name) + " has " +
+                    std::to_string(source.extents.size()),
+                {state.allocatedHere(state.record(source.buffer))});
+    return false;
+  }
+  bool drops = target.extents.size() < source.extents.size();
+  for (size_t number = 0; number < realShape.size(); ++number) {
+    size_t at = source.extents.size() - realShape.size() + number;
+    auto extent = state.toIndex(realShape[number], "real_shape");
+    if (!extent)
+      return false;
+    if (state.isSame(*extent, int64_t{0}))
+      continue;
+    const auto *wanted = std::get_if<int64_t>(&*extent),
+               *held = std::get_if<int64_t>(&source.extents[at]);
+    if (wanted && held && (*wanted < 0 || *wanted > *held)) {
+      state.error("real_shape is " + std::to_string(*wanted) + " in dim " + std::to_string(at) +
+                      ", but " + quoted(state.record(source.buffer).name) + " has " +
+                      std::to_string(*held) + " elements there",
+                  {state.allocatedHere(state.record(source.buffer))});
+      return false;
+    }
+    source.extents[at] = *extent;
+    bool isReduced = int64_t(at) == dim;
+    size_t into = drops && int64_t(at) > dim ? at - 1 : at;
+    if (!isReduced && into < target.extents.size())
+      target.extents[into] = *extent;
+  }
+  return true;
+}
+
+} // namespace
+
 void KernelBuilder::reduce(std::string_view kind, const Operand& source, const Operand& target,
-                           int64_t dim, bool clear, const Attributes& attributes) {
+                           int64_t dim, bool clear, const Attributes& attributes,
+                           std::span<const Index> realShape) {
   std::string operation = "reduce_" + std::string(kind);
   auto from = resolveSide(*state, source, operation + " source");
   auto to = resolveSide(*state, target, operation + " destination");
   if (!from || !to || !state->requireTileScope("T." + operation))
     return;
   auto parsed = reduceKind(*state, kind, *from);
-  auto resolved = resolveDim(*state, operation, *from, dim);
+  auto counted = npuDim(*state, *from, dim);
+  auto resolved = counted ? resolveDim(*state, operation, *from, *counted) : std::nullopt;
+  if (resolved && !restrictTo(*state, realShape, *from, *to, *resolved))
+    return;
   if (!parsed || !resolved || !requireOnChip(*state, operation, *from) ||
       !requireOnChip(*state, operation, *to) ||
       !checkReduced(*state, operation, *from, *to, *resolved))

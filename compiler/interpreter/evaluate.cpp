@@ -207,10 +207,25 @@ bool compareReals(mlir::arith::CmpFOp op, double a, double b) {
   llvm_unreachable("all predicates are listed");
 }
 
+/// Rounds as the mode says, not to nearest even.
+double roundAs(mlir::FloatType type, double value, mlir::arith::RoundingMode mode) {
+  static constexpr std::array kModes = {
+      llvm::APFloat::rmNearestTiesToEven, llvm::APFloat::rmTowardNegative,
+      llvm::APFloat::rmTowardPositive, llvm::APFloat::rmTowardZero,
+      llvm::APFloat::rmNearestTiesToAway};
+  llvm::APFloat rounded(value);
+  bool losesInfo = false;
+  rounded.convert(type.getFloatSemantics(), kModes[size_t(mode)], &losesInfo);
+  rounded.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmNearestTiesToEven, &losesInfo);
+  return rounded.convertToDouble();
+}
+
 /// Casts: the text of a conversion is its source and result type.
 std::optional<Scalar> evaluateCast(mlir::Operation* op, Scalar operand) {
   mlir::Type source = op->getOperand(0).getType(), result = op->getResult(0).getType();
   llvm::StringRef name = op->getName().getStringRef();
+  if (auto mode = op->getAttrOfType<mlir::arith::RoundingModeAttr>("roundingmode"))
+    return Scalar{0, roundAs(llvm::cast<mlir::FloatType>(result), operand.real, mode.getValue())};
   if (name == "arith.extf" || name == "arith.truncf")
     return Scalar{0, roundTo(llvm::cast<mlir::FloatType>(result), operand.real)};
   if (name == "arith.sitofp")

@@ -75,6 +75,8 @@ struct Region {
   std::vector<bool> dropped;
 };
 using Operand = std::variant<Buffer, Region>;
+/// An argument of a function on tiles: a tile or a scalar.
+using TileArgument = std::variant<Buffer, Region, Value>;
 
 /// Keyword arguments that a call passes on as attributes, e.g. {"num_stages", 3}.
 using Attribute = std::variant<bool, int64_t, double, std::string, std::vector<int64_t>>;
@@ -132,6 +134,8 @@ public:
 
   /// The byte offset of an allocation in its memory, as an expert chose it.
   void annotateAddress(Buffer buffer, int64_t bytes);
+  /// The order of an L1 tile's elements, as an expert chose it: zn, nz or col_major.
+  void annotateLayout(Buffer buffer, std::string_view layout);
 
   // Scalars
   Value constant(bool value);
@@ -170,11 +174,19 @@ public:
   /// C += op(A) op(B); `clear_accum` may be a value.
   void gemm(const Operand& a, const Operand& b, const Operand& c, bool transposeA, bool transposeB,
             Index clearAccum = int64_t{0}, const Attributes& attributes = {});
-  /// kind: sum max min abssum absmax bitand bitor bitxor.
+  /// kind: sum max min abssum absmax bitand bitor bitxor. `realShape`: only so many elements of each
+  /// of the last dims take part, from the first on; 0 means all.
   void reduce(std::string_view kind, const Operand& source, const Operand& target, int64_t dim,
-              bool clear, const Attributes& attributes = {});
+              bool clear, const Attributes& attributes = {}, std::span<const Index> realShape = {});
   void scan(std::string_view kind, const Operand& source, const Operand& target, int64_t dim,
             bool reverse);
+  /// T.tile.<function>(target, arguments...): an element-wise nest over the target. Tiles have the
+  /// target's extents or as many elements, or are broadcast: one number per row ([rows] or
+  /// [rows, 1]) or per column ([1, columns]). Attributes: `count` (only so many elements), `mode`
+  /// (of `cast`, `compare`, `select`), `axis` (of `broadcast`). The nest carries the function's
+  /// name, so that a target may use an instruction for it. docs/dialects.md lists the functions.
+  void compute(std::string_view function, const Operand& target,
+               std::span<const TileArgument> arguments, const Attributes& attributes = {});
   /// One element: add max min or load store; gives the value before.
   Value atomic(std::string_view kind, const Operand& target, Value value,
                const Attributes& attributes = {});

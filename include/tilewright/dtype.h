@@ -48,6 +48,9 @@ public:
   static constexpr Dtype boolean() {
     return {ScalarKind::Bool};
   }
+  static constexpr Dtype uint8() {
+    return {ScalarKind::UInt8};
+  }
   static constexpr Dtype int32() {
     return {ScalarKind::Int32};
   }

@@ -226,6 +226,7 @@ void bindMemory(nb::class_<KernelBuilder>& builder) {
             return self.view(source, shape, dtypeOf(dtype));
           },
           "source"_a, "shape"_a, "dtype"_a)
+      .def("annotate_layout", &KernelBuilder::annotateLayout, "buffer"_a, "layout"_a)
       .def("annotate_address", &KernelBuilder::annotateAddress, "buffer"_a, "bytes"_a)
       .def("rank", &KernelBuilder::rank, "buffer"_a)
       .def("shape", &KernelBuilder::shape, "buffer"_a)
@@ -325,8 +326,30 @@ void bindTiles(nb::class_<KernelBuilder>& builder) {
           "target"_a, "value"_a)
       .def("gemm", &KernelBuilder::gemm, "a"_a, "b"_a, "c"_a, "transpose_a"_a, "transpose_b"_a,
            "clear_accum"_a = Index(int64_t{0}), "attributes"_a = Attributes{})
-      .def("reduce", &KernelBuilder::reduce, "kind"_a, "source"_a, "target"_a, "dim"_a, "clear"_a,
-           "attributes"_a = Attributes{})
+      .def(
+          "compute",
+          [](KernelBuilder& self, std::string_view function, const Operand& target,
+             const std::vector<nb::object>& arguments, const Attributes& attributes) {
+            std::vector<TileArgument> given;
+            for (const nb::object& argument : arguments) {
+              Operand tile;
+              if (nb::try_cast(argument, tile, false))
+                std::visit([&](const auto& part) { given.emplace_back(part); }, tile);
+              else
+                given.emplace_back(lift(self, argument));
+            }
+            self.compute(function, target, given, attributes);
+          },
+          "function"_a, "target"_a, "arguments"_a, "attributes"_a = Attributes{})
+      .def(
+          "reduce",
+          [](KernelBuilder& self, std::string_view kind, const Operand& source,
+             const Operand& target, int64_t dim, bool clear, const Attributes& attributes,
+             const Indices& realShape) {
+            self.reduce(kind, source, target, dim, clear, attributes, realShape);
+          },
+          "kind"_a, "source"_a, "target"_a, "dim"_a, "clear"_a, "attributes"_a = Attributes{},
+          "real_shape"_a = Indices{})
       .def("scan", &KernelBuilder::scan, "kind"_a, "source"_a, "target"_a, "dim"_a, "reverse"_a)
       .def(
           "atomic",

@@ -3,17 +3,20 @@
 
 from __future__ import annotations
 
+from . import tile
 from .annotate import (
     annotate_compile_flags,
     annotate_consumer_reg_alloc,
     annotate_l2_hit_ratio,
     annotate_layout,
     annotate_min_blocks_per_sm,
+    annotate_padding,
     annotate_producer_reg_dealloc,
     annotate_restrict_buffers,
     annotate_safe_value,
     assume,
     disable_warp_group_reg_alloc,
+    func_attr,
     no_set_max_nreg,
     use_swizzle,
 )
@@ -41,15 +44,21 @@ from .ascend import (
     alloc_ub,
     annotate_address,
     barrier_all,
+    clear_flag,
+    dump_tensor,
     gemm_v0,
+    init_flag,
     mma,
     pipe_barrier,
+    printf,
+    reinterpretcast,
     set_cross_flag,
     set_flag,
     sync_all,
     wait_cross_flag,
     wait_flag,
 )
+from .branches import Else, If, Then
 from .dtypes import DTYPES as _DTYPES
 from .dtypes import Dtype as dtype
 from .gpu_only import GPU_ONLY as _GPU_ONLY
@@ -62,6 +71,7 @@ from .launch import (
 )
 from .loops import (
     Parallel,
+    Persistent,
     Pipelined,
     Serial,
     Unroll,
@@ -86,21 +96,9 @@ from .memory import (
     view,
 )
 from .prim_func import PrimFunc, macro, prim_func
-from .tile_ops import (
-    GemmWarpPolicy,
-    atomic_add,
-    atomic_max,
-    atomic_min,
-    atomic_or,
-    clear,
-    copy,
+from .reductions import (
     cummax,
     cumsum,
-    device_assert,
-    fill,
-    gemm,
-    loop_break,
-    print,
     reduce,
     reduce_absmax,
     reduce_abssum,
@@ -110,6 +108,20 @@ from .tile_ops import (
     reduce_max,
     reduce_min,
     reduce_sum,
+)
+from .tile_ops import (
+    GemmWarpPolicy,
+    atomic_add,
+    atomic_max,
+    atomic_min,
+    atomic_or,
+    clear,
+    copy,
+    device_assert,
+    fill,
+    gemm,
+    loop_break,
+    print,
     sync_threads,
     syncthreads,
 )

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from ..capture.tracer import current
-from .values import unsupported
+from .values import LanguageError, unsupported
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,15 +15,80 @@ def _keep(name: str, value: object) -> None:
     current().hints[name] = value
 
 
-def use_swizzle(panel_size: int, order: str = "row", enable: bool = True) -> None:
-    """Visits the blocks in panels, for reuse in the L2 cache."""
+def use_swizzle(*given: Any, **named: Any) -> Any:
+    """Visits the blocks in panels, for reuse in the L2 cache.
+
+    `use_swizzle(panel_size, order="row", enable=True)` is a hint for all blocks. With more than
+    these, `use_swizzle(cid, m, n, k, block_m, block_n, off=1, dir=0, in_loop=False)` gives the
+    number of the block to compute: panels of `off` rows (dir 0) or columns (dir 1) of blocks, every
+    other one backwards.
+    """
+    if len(given) + len(named.keys() & {"m", "n", "k", "block_m", "block_n", "cid"}) >= 6:
+        return _swizzled(*given, **named)
+    _swizzle_hint(*given, **named)
+    return None
+
+
+def _swizzle_hint(panel_size: int, order: str = "row", enable: bool = True) -> None:
     if enable:
         _keep("swizzle", (panel_size, order))
+
+
+def _swizzled(
+    cid: Any,
+    m: Any,
+    n: Any,
+    k: Any,
+    block_m: int,
+    block_n: int,
+    off: int = 1,
+    dir: int = 0,
+    in_loop: bool = False,
+) -> Any:
+    from .math_ops import if_then_else
+    from .math_ops import min as smaller
+
+    for extent, block, name in ((m, block_m, "m"), (n, block_n, "n")):
+        if isinstance(extent, int) and extent % block != 0:
+            raise LanguageError(
+                f"T.use_swizzle needs whole blocks, but {name} is {extent} and block_{name} {block}"
+            )
+    if dir not in (0, 1) or off < 1:
+        raise LanguageError("T.use_swizzle takes off of 1 or more, and dir 0 (rows) or 1 (columns)")
+    rows, columns = m // block_m, n // block_n
+    across, along = (rows, columns) if dir == 0 else (columns, rows)
+    panel, within = cid // (off * along), cid % (off * along)
+    width = smaller(off, across - panel * off)
+    step = within // width
+    place = if_then_else(panel % 2 == 1, along - 1 - step, step)
+    line = panel * off + within % width
+    return line * columns + place if dir == 0 else place * columns + line
 
 
 def annotate_layout(layouts: dict[Any, Any], **options: Any) -> None:
     """The layout of buffers, where the compiler should not choose."""
     _keep("layout", list(layouts))
+    tracer = current()
+    for buffer, layout in layouts.items():
+        if isinstance(layout, FractalLayout):
+            tracer.builder.annotate_layout(tracer.buffer_handle(buffer), layout.name)
+
+
+class FractalLayout:
+    """An order of a tile's elements in L1, made by tilelang.intrinsics."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
+def func_attr(attributes: dict[str, Any]) -> None:
+    """Raw attributes of the kernel: hints."""
+    _keep("func_attr", dict(attributes))
+
+
+def annotate_padding(values: dict[Any, Any]) -> None:
+    """What reads past the end of a tensor give, instead of 0."""
+    annotate_safe_value(values)
 
 
 def annotate_safe_value(values: dict[Any, Any]) -> None:

@@ -6,9 +6,12 @@ They stand in `with T.Kernel(n, is_npu=True)`; the builder checks that.
 
 from __future__ import annotations
 
+import re
+
 from ..capture.tracer import current, guarded_by_poison
 from .frames import RunTimeContext
-from .memory import allocate
+from .memory import allocate, view
+from .tile_ops import print as print_value
 from .values import BufferRef, LanguageError
 
 TYPE_CHECKING = False
@@ -127,6 +130,53 @@ def wait_cross_flag(flag: Any, pipe: str = "") -> None:
 def sync_all() -> None:
     """All cores of the grid wait for each other."""
     current().builder.sync_all()
+
+
+def init_flag(fmap: dict[str, dict[str, list[Any]]]) -> None:
+    """Sets many flags, as at a kernel's start: {source pipe: {target pipe: events}}."""
+    for source, targets in fmap.items():
+        for target, events in targets.items():
+            for event in events:
+                set_flag(source, target, event)
+
+
+def clear_flag(fmap: dict[str, dict[str, list[Any]]]) -> None:
+    """Waits for many flags, as at a kernel's end: {source pipe: {target pipe: events}}."""
+    for source, targets in fmap.items():
+        for target, events in targets.items():
+            for event in events:
+                wait_flag(source, target, event)
+
+
+# Views and debugging ---------------------------------------------------------------------------
+
+
+@guarded_by_poison
+def reinterpretcast(dst: Any, src: Any, casttype: Any) -> None:
+    """`dst` becomes a view of the bits of `src`, of dtype `casttype` and with its own shape."""
+    if not isinstance(dst, BufferRef) or not isinstance(src, BufferRef):
+        raise LanguageError("T.reinterpretcast takes two buffers and a dtype")
+    dst.become(view(src, dst.shape, casttype))
+
+
+@guarded_by_poison
+def printf(fmt: str, *args: Any) -> None:
+    """Prints the text up to each place holder with the argument that stands for it."""
+    pieces = re.split(r"%[-+ #0]*\d*(?:\.\d+)?(?:hh|h|ll|l|z)?[diouxXfFeEgGcsp]", fmt)
+    if len(pieces) != len(args) + 1:
+        raise LanguageError(
+            f"T.printf has {len(args)} arguments for {len(pieces) - 1} place holders"
+        )
+    if not args:
+        print_value(msg=fmt.strip())
+    for piece, value in zip(pieces, args, strict=False):
+        print_value(value, piece.strip())
+
+
+@guarded_by_poison
+def dump_tensor(tensor: Any, desc: int, dump_size: int, shape_info: Any = ()) -> None:
+    """Prints a buffer with the number `desc` before it."""
+    print_value(tensor, str(desc))
 
 
 # The cube --------------------------------------------------------------------------------------

@@ -105,5 +105,50 @@ class Loop:
             tracer.builder.end_for()
 
 
+class TileLoop(Loop):
+    """T.Persistent: a loop over waves, with the tile of this block in each."""
+
+    def __init__(self, domain: list[Any], wave_size: Any, index: Any, group_size: int) -> None:
+        from .math_ops import ceildiv
+
+        self.domain = domain
+        self.wave_size, self.index = wave_size, index
+        self.group_size = group_size
+        self.total: Any = 1
+        for extent in domain:
+            self.total = self.total * extent
+        waves = ceildiv(self.total, wave_size)
+        super().__init__("persistent", [(0, waves, 1)], {"group_size": group_size})
+
+    def enter(self, tracer: Tracer, names: Sequence[str]) -> list[Any]:
+        (wave,) = super().enter(tracer, ["wave"])
+        number = wave * self.wave_size + self.index
+        tracer.builder.begin_if(tracer.value(number < self.total))
+        return self._coordinates(number)
+
+    def _coordinates(self, number: Any) -> list[Any]:
+        from .math_ops import min as smaller
+
+        if len(self.domain) == 1:
+            return [number]
+        columns = self.domain[-1]
+        rows: Any = 1
+        for extent in self.domain[:-1]:
+            rows = rows * extent
+        group = number // (rows * self.group_size)
+        within = number % (rows * self.group_size)
+        width = smaller(self.group_size, columns - group * self.group_size)
+        row, column = within // width, group * self.group_size + within % width
+        coordinates = [column]
+        for extent in reversed(self.domain[1:-1]):
+            coordinates.insert(0, row % extent)
+            row = row // extent
+        return [row, *coordinates]
+
+    def leave(self, tracer: Tracer) -> None:
+        tracer.builder.end_if()
+        super().leave(tracer)
+
+
 def _variable(tracer: Tracer, handle: Any, extent: Any) -> Traced:
     return Traced(handle, tracer, extent=extent if isinstance(extent, int) else None)

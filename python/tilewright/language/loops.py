@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from .frames import Loop
+from .frames import Loop, TileLoop
 from .values import LanguageError, unsupported
 
 TYPE_CHECKING = False
@@ -90,11 +90,24 @@ def Pipelined(
     stage: list[int] | None = None,
     sync: list[Any] | None = None,
     group: list[Any] | None = None,
+    cross_interval: int = 1,
     annotations: dict[str, Any] | None = None,
 ) -> Loop:
     """A serial loop whose copies run ahead of its computation by up to `num_stages` iterations."""
     if sync is not None or group is not None:
         raise unsupported("sync and group of T.Pipelined are not supported yet")
     loop = serial(start, stop)
-    extra = _attributes(num_stages=num_stages, order=order, stage=stage)
+    interval = None if cross_interval == 1 else cross_interval
+    extra = _attributes(num_stages=num_stages, order=order, stage=stage, cross_interval=interval)
     return Loop("pipelined", loop.ranges, {**extra, **(annotations or {})})
+
+
+def Persistent(domain: Any, wave_size: Any, index: Any, group_size: int = 8) -> Loop:
+    """The tiles of `domain` that fall to block `index` of `wave_size` blocks, one after the other.
+
+    The order goes through panels of `group_size` columns of the last dim, for reuse in the cache.
+    """
+    extents = list(domain) if isinstance(domain, (list, tuple)) else [domain]
+    if not extents:
+        raise LanguageError("T.Persistent needs a domain of at least one extent")
+    return TileLoop(extents, wave_size, index, group_size)

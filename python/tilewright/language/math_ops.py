@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import builtins
+import functools
 import math
 
 from ..capture.tracer import current, current_or_none
@@ -21,14 +22,32 @@ def _is_plain(*values: object) -> bool:
 
 
 def _unary(op: str, plain: Callable[[float], float] | None) -> Callable[[Any], Any]:
-    def function(x: Any) -> Any:
+    def function(x: Any, *tiles: Any) -> Any:
+        if tiles:
+            return _on_tiles(op, x, tiles)
         if plain is not None and _is_plain(x) and current_or_none() is None:
             return plain(x)
         return unary(op, x)
 
     function.__name__ = function.__qualname__ = op
-    function.__doc__ = f"{op} of a scalar; the result has its dtype."
+    function.__doc__ = f"{op} of a scalar; the result has its dtype. With (dst, src), of tiles."
     return function
+
+
+#: T.tile.* whose name differs from that of the function on scalars.
+_TILE_NAMES = {"log": "ln", "shl": "bitwise_lshift", "shr": "bitwise_rshift"}
+_TILE_NAMES |= {"and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor"}
+
+
+def _on_tiles(op: str, dst: Any, sources: tuple[Any, ...]) -> Any:
+    """Seed 004's form, `T.exp(dst, src)`: a function on tiles."""
+    from . import tile
+
+    name = _TILE_NAMES.get(op, op)
+    if not tile.is_tile(dst) or not hasattr(tile, name):
+        count = len(sources) + 1
+        raise LanguageError(f"T.{op} with {count} arguments takes tiles, destination first")
+    return getattr(tile, name)(dst, *sources)
 
 
 exp = _unary("exp", math.exp)
@@ -72,7 +91,9 @@ __sin, __cos, __tan = sin, cos, tan
 
 
 def _binary(op: str, plain: Callable[[Any, Any], Any] | None) -> Callable[[Any, Any], Any]:
-    def function(x: Any, y: Any) -> Any:
+    def function(x: Any, y: Any, *tiles: Any) -> Any:
+        if tiles:
+            return _on_tiles(op, x, (y, *tiles))
         if plain is not None and _is_plain(x, y):
             return plain(x, y)
         result = binary(op, x, y)
@@ -120,8 +141,20 @@ def logical_not(x: Any) -> Any:
     return (not x) if _is_plain(x) else unary("logical_not", x)
 
 
-def div(x: Any, y: Any) -> Any:
-    return x / y if _is_plain(x, y) else binary("div", x, y)
+add = _binary("add", lambda a, b: a + b)
+sub = _binary("sub", lambda a, b: a - b)
+mul = _binary("mul", lambda a, b: a * b)
+div = _binary("div", lambda a, b: a / b)
+
+
+def And(*conditions: Any) -> Any:
+    """Whether all hold; all are computed."""
+    return functools.reduce(logical_and, conditions, True)
+
+
+def Or(*conditions: Any) -> Any:
+    """Whether one holds; all are computed."""
+    return functools.reduce(logical_or, conditions, False)
 
 
 def ceildiv(x: Any, y: Any) -> Any:
@@ -252,6 +285,8 @@ def likely(condition: Any) -> Any:
 
 
 __all__ = [
+    "And",
+    "Or",
     "Select",
     "__cos",
     "__exp",
@@ -261,6 +296,7 @@ __all__ = [
     "abs",
     "acos",
     "acosh",
+    "add",
     "align_up",
     "asin",
     "asinh",
@@ -309,6 +345,7 @@ __all__ = [
     "min",
     "min_value",
     "minimum",
+    "mul",
     "nearbyint",
     "popcount",
     "pow",
@@ -322,6 +359,7 @@ __all__ = [
     "sin",
     "sinh",
     "sqrt",
+    "sub",
     "tan",
     "tanh",
     "trunc",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operations on whole tiles: copy, gemm, fill, reductions, scans, atomics, and block barriers."""
+"""Operations on whole tiles: copy, gemm, fill, atomics, and block barriers."""
 
 from __future__ import annotations
 
@@ -105,101 +105,6 @@ def fill(buffer: Any, value: Any) -> None:
 def clear(buffer: Any) -> None:
     """Sets all elements of a buffer or region to 0."""
     fill(buffer, 0)
-
-
-@guarded_by_poison
-def reduce(
-    buffer: Any,
-    out: Any,
-    reduce_type: str,
-    dim: int,
-    clear: bool = True,
-    batch: int = 1,
-    nan_propagate: bool = False,
-) -> None:
-    """Reduces one dimension of `buffer` into `out`; `clear=False` combines with what it holds."""
-    tracer = current()
-    source = tracer.operand(buffer, f"the source of T.reduce_{reduce_type}")
-    target = tracer.operand(out, f"the target of T.reduce_{reduce_type}")
-    attributes: dict[str, Any] = _given(
-        batch=None if batch == 1 else batch, nan_propagate=nan_propagate
-    )
-    tracer.builder.reduce(
-        reduce_type, source, target, int(dim), bool(clear), tracer.attributes(attributes)
-    )
-
-
-@guarded_by_poison
-def reduce_sum(buffer: Any, out: Any, dim: int = -1, clear: bool = True, batch: int = 1) -> None:
-    reduce(buffer, out, "sum", dim, clear, batch)
-
-
-@guarded_by_poison
-def reduce_max(
-    buffer: Any,
-    out: Any,
-    dim: int = -1,
-    clear: bool = True,
-    batch: int = 1,
-    nan_propagate: bool = False,
-) -> None:
-    reduce(buffer, out, "max", dim, clear, batch, nan_propagate)
-
-
-@guarded_by_poison
-def reduce_min(
-    buffer: Any,
-    out: Any,
-    dim: int = -1,
-    clear: bool = True,
-    batch: int = 1,
-    nan_propagate: bool = False,
-) -> None:
-    reduce(buffer, out, "min", dim, clear, batch, nan_propagate)
-
-
-@guarded_by_poison
-def reduce_abssum(buffer: Any, out: Any, dim: int = -1) -> None:
-    reduce(buffer, out, "abssum", dim)
-
-
-@guarded_by_poison
-def reduce_absmax(buffer: Any, out: Any, dim: int = -1, clear: bool = True, batch: int = 1) -> None:
-    reduce(buffer, out, "absmax", dim, clear, batch)
-
-
-@guarded_by_poison
-def reduce_bitand(buffer: Any, out: Any, dim: int = -1, clear: bool = True) -> None:
-    reduce(buffer, out, "bitand", dim, clear)
-
-
-@guarded_by_poison
-def reduce_bitor(buffer: Any, out: Any, dim: int = -1, clear: bool = True) -> None:
-    reduce(buffer, out, "bitor", dim, clear)
-
-
-@guarded_by_poison
-def reduce_bitxor(buffer: Any, out: Any, dim: int = -1, clear: bool = True) -> None:
-    reduce(buffer, out, "bitxor", dim, clear)
-
-
-def _scan(kind: str, src: Any, dst: Any, dim: int, reverse: bool) -> None:
-    tracer = current()
-    source = tracer.operand(src, f"the source of T.cum{kind}")
-    target = source if dst is None else tracer.operand(dst, f"the target of T.cum{kind}")
-    tracer.builder.scan(kind, source, target, int(dim), bool(reverse))
-
-
-@guarded_by_poison
-def cumsum(src: Any, dst: Any = None, dim: int = 0, reverse: bool = False) -> None:
-    """Running sums along `dim`, in place without `dst`."""
-    _scan("sum", src, dst, dim, reverse)
-
-
-@guarded_by_poison
-def cummax(src: Any, dst: Any = None, dim: int = 0, reverse: bool = False) -> None:
-    """Running maxima along `dim`, in place without `dst`."""
-    _scan("max", src, dst, dim, reverse)
 
 
 def _atomic(

@@ -305,6 +305,10 @@ class BufferRef:
         self.is_variable = is_variable
         self._shape: tuple[Any, ...] | None = None
 
+    def become(self, other: BufferRef) -> None:
+        """Stands for another buffer from now on."""
+        self.handle, self._shape = other.handle, None
+
     @property
     def shape(self) -> tuple[Any, ...]:
         if self._shape is None:

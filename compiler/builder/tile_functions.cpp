@@ -1,0 +1,438 @@
+// SPDX-License-Identifier: Apache-2.0
+// T.tile.*: functions on tiles, each an element-wise nest that carries its name.
+#include "compiler/builder/construction.h"
+#include "compiler/builder/element_functions.h"
+#include "compiler/builder/operands.h"
+
+#include "llvm/ADT/SmallSet.h"
+
+namespace tilewright {
+
+using builder::BufferRecord;
+using builder::Construction;
+using builder::ElementFunction;
+using builder::Side;
+
+namespace {
+
+std::string quoted(std::string_view name) {
+  return "'" + std::string(name) + "'";
+}
+
+/// A tile of the call with the way from the nest's variables to its indices.
+struct Tile {
+  Side side;
+  std::string role;
+  /// For each dim the nest variable that runs over it, or -1.
+  std::vector<int> variables;
+};
+
+bool isUnit(const Index& extent) {
+  const auto* known = std::get_if<int64_t>(&extent);
+  return known && *known == 1;
+}
+
+std::optional<int64_t> sizeOf(const Side& side) {
+  int64_t size = 1;
+  for (const Index& extent : side.extents) {
+    const auto* known = std::get_if<int64_t>(&extent);
+    if (!known)
+      return std::nullopt;
+    size *= *known;
+  }
+  return size;
+}
+
+std::vector<size_t> longDims(const Side& side) {
+  std::vector<size_t> dims;
+  for (size_t dim = 0; dim < side.extents.size(); ++dim)
+    if (!isUnit(side.extents[dim]))
+      dims.push_back(dim);
+  return dims;
+}
+
+/// One call of T.tile.*.
+class TileCall {
+public:
+  TileCall(KernelBuilder& kernel, Construction& state, std::string_view name,
+           const ElementFunction& function, const Attributes& attributes)
+      : kernel(kernel), state(state), name("T.tile." + std::string(name)), function(function),
+        attributes(attributes) {}
+
+  void run(const Operand& target, std::span<const TileArgument> arguments) {
+    if (!state.requireTileScope(name) || !resolve(target, arguments) || !checkDtypes())
+      return;
+    if (function.perByte ? !shapeOfBytes() : !agree())
+      return;
+    emit();
+  }
+
+private:
+  KernelBuilder& kernel;
+  Construction& state;
+  std::string name;
+  const ElementFunction& function;
+  const Attributes& attributes;
+  std::vector<Tile> tiles;                   // the target first
+  std::vector<std::optional<Value>> scalars; // per argument; nothing for a tile
+  std::vector<Index> extents;                // of the nest
+
+  const BufferRecord& record(const Tile& tile) const {
+    return state.record(tile.side.buffer);
+  }
+  Note note(const Tile& tile) const {
+    return state.allocatedHere(record(tile));
+  }
+
+  bool addTile(const Operand& operand, const std::string& role) {
+    auto side = builder::resolveSide(state, operand, name + " " + role);
+    if (!side)
+      return false;
+    Tile tile{*side, role, {}};
+    if (record(tile).space == tile::MemorySpace::Global) {
+      state.error(name + " works on tiles, but " + quoted(record(tile).name) +
+                      " is in global memory; copy it to the chip first",
+                  {note(tile)});
+      return false;
+    }
+    if (side->kind == Side::Kind::Element) {
+      state.error(name + " takes a buffer or slices of one as " + role +
+                      ", but this is an element of " + quoted(record(tile).name),
+                  {note(tile)});
+      return false;
+    }
+    tile.variables.assign(side->extents.size(), -1);
+    tiles.push_back(std::move(tile));
+    return builder::checkAgent(state, *side);
+  }
+
+  bool resolve(const Operand& target, std::span<const TileArgument> arguments) {
+    bool isGood = addTile(target, "destination");
+    size_t count = arguments.size();
+    if (count != function.arguments) {
+      state.error(name + " takes a destination and " + std::to_string(function.arguments) +
+                  (function.arguments == 1 ? " argument" : " arguments") + ", not " +
+                  std::to_string(count));
+      return false;
+    }
+    for (size_t number = 0; number < count; ++number) {
+      std::string role = count == 1 ? "source" : "source " + std::to_string(number);
+      if (const auto* scalar = std::get_if<Value>(&arguments[number])) {
+        if (!state.isUsable(*scalar))
+          return false;
+        bool mayBe = function.scalars >> number & 1;
+        if (!mayBe)
+          state.error(name + " takes a tile as " + role + ", not a scalar");
+        isGood &= mayBe;
+        scalars.emplace_back(*scalar);
+        continue;
+      }
+      scalars.emplace_back();
+      if (!(function.tiles >> number & 1)) {
+        state.error(name + " takes a scalar as " + role + ", not a tile");
+        return false;
+      }
+      const auto* buffer = std::get_if<Buffer>(&arguments[number]);
+      isGood &=
+          addTile(buffer ? Operand(*buffer) : Operand(std::get<Region>(arguments[number])), role);
+    }
+    return isGood;
+  }
+
+  bool checkDtypes() {
+    Dtype result = record(tiles[0]).dtype;
+    size_t first = function.ownDtypes; // tiles whose dtype is the function's own
+    if (first > 0 && function.maskTile < tiles.size()) {
+      const Tile& mask = tiles[function.maskTile];
+      if (record(mask).dtype != Dtype::uint8()) {
+        state.error(name + " packs a mask in uint8, but " + quoted(record(mask).name) + " is " +
+                        record(mask).dtype.name(),
+                    {note(mask)});
+        return false;
+      }
+    }
+    if (function.integersOnly && result.isFloat()) {
+      state.error(name + " works on integers, but " + quoted(record(tiles[0]).name) + " is " +
+                      result.name(),
+                  {note(tiles[0])});
+      return false;
+    }
+    std::optional<size_t> reference;
+    for (size_t number = 0; number < tiles.size(); ++number) {
+      bool isOwn = number == function.maskTile && first > 0;
+      if (isOwn || function.converts)
+        continue;
+      if (!reference) {
+        reference = number;
+        continue;
+      }
+      if (record(tiles[number]).dtype == record(tiles[*reference]).dtype)
+        continue;
+      state.error(name + " has " + tiles[*reference].role + " " +
+                      quoted(record(tiles[*reference]).name) + " of " +
+                      record(tiles[*reference]).dtype.name() + " but " + tiles[number].role + " " +
+                      quoted(record(tiles[number]).name) + " of " +
+                      record(tiles[number]).dtype.name() + "; use T.tile.cast",
+                  {note(tiles[*reference]), note(tiles[number])});
+      return false;
+    }
+    return true;
+  }
+
+  // Shapes
+
+  /// Every tile as one row of elements.
+  bool flatten() {
+    for (Tile& tile : tiles) {
+      if (tile.side.extents.size() == 1)
+        continue;
+      auto size = sizeOf(tile.side);
+      if (tile.side.kind != Side::Kind::Whole || !size) {
+        state.error(name + " takes the elements of " + quoted(record(tile).name) +
+                        " one after the other, so it must be a whole buffer",
+                    {note(tile)});
+        return false;
+      }
+      std::array<Index, 1> shape = {*size};
+      tile.side.buffer = kernel.view(tile.side.buffer, shape, record(tile).dtype);
+      if (tile.side.buffer.isPoison())
+        return false;
+      tile.side.offsets = {int64_t{0}};
+      tile.side.extents = {*size};
+      tile.variables = {-1};
+    }
+    return true;
+  }
+
+  bool agree() {
+    const Attribute* count = builder::find(attributes, "count");
+    const Tile& target = tiles[0];
+    bool mustFlatten = count != nullptr || function.isSequence || longDims(target.side).size() > 2;
+    for (const Tile& tile : tiles)
+      mustFlatten |= !isSameShape(target.side, tile.side) &&
+                     sizeOf(target.side) == sizeOf(tile.side) && sizeOf(target.side) &&
+                     !function.broadcasts;
+    if (mustFlatten &&
+        !(count == nullptr && !function.isSequence && longDims(target.side).size() > 2 &&
+          target.side.kind != Side::Kind::Whole) &&
+        !flatten())
+      return false;
+    std::vector<size_t> dims = longDims(tiles[0].side);
+    if (dims.empty())
+      dims.push_back(tiles[0].side.extents.size() - 1);
+    if (tiles[0].side.extents.empty()) {
+      state.error(name + " needs a destination with dims", {note(tiles[0])});
+      return false;
+    }
+    for (size_t number = 0; number < dims.size(); ++number) {
+      extents.push_back(tiles[0].side.extents[dims[number]]);
+      tiles[0].variables[dims[number]] = int(number);
+    }
+    if (count && !takeCount(std::get<int64_t>(*count)))
+      return false;
+    for (size_t number = 1; number < tiles.size(); ++number)
+      if (!follow(tiles[number]))
+        return false;
+    return true;
+  }
+
+  bool takeCount(int64_t count) {
+    const auto* size = std::get_if<int64_t>(&extents[0]);
+    if (size && (count < 0 || count > *size)) {
+      state.error(name + " has count " + std::to_string(count) + ", but " +
+                      quoted(record(tiles[0]).name) + " has " + std::to_string(*size) + " elements",
+                  {note(tiles[0])});
+      return false;
+    }
+    extents[0] = count;
+    for (Tile& tile : tiles)
+      tile.side.extents[0] = count;
+    return true;
+  }
+
+  bool isSameShape(const Side& left, const Side& right) const {
+    auto a = longDims(left), b = longDims(right);
+    if (a.size() != b.size())
+      return false;
+    for (size_t number = 0; number < a.size(); ++number) {
+      const Index &x = left.extents[a[number]], &y = right.extents[b[number]];
+      bool areKnown = std::holds_alternative<int64_t>(x) && std::holds_alternative<int64_t>(y);
+      if (areKnown && !state.isSame(x, y))
+        return false;
+    }
+    return true;
+  }
+
+  /// Finds the variables of a source's dims: the target's, or those that it is broadcast along.
+  bool follow(Tile& tile) {
+    if (&tile - tiles.data() == ptrdiff_t(function.maskTile))
+      return followMask(tile);
+    std::vector<size_t> dims = longDims(tile.side);
+    if (isSameShape(tiles[0].side, tile.side)) {
+      for (size_t number = 0; number < dims.size(); ++number)
+        tile.variables[dims[number]] = int(number);
+      return true;
+    }
+    if (dims.empty())
+      return true; // one element for all
+    int dim = broadcastDim(tile, dims);
+    if (dim < 0)
+      return refuseShape(tile);
+    tile.variables[dims[0]] = dim;
+    return true;
+  }
+
+  /// A mask holds a bit per element, or per element of one repeat.
+  bool followMask(Tile& tile) {
+    const auto* bytes = std::get_if<int64_t>(&tile.side.extents[0]);
+    const auto* size = std::get_if<int64_t>(&extents[0]);
+    const Attribute* mode = builder::find(attributes, "mode");
+    bool repeats = mode && std::get<std::string>(*mode) == "VSEL_CMPMASK_SPR";
+    int64_t needed = repeats ? 256 * 8 / record(tiles[0]).dtype.bits() : size ? *size : 0;
+    tile.variables = {0};
+    if (bytes && *bytes * 8 >= std::min(needed, size ? *size : needed))
+      return true;
+    state.error(name + " takes a bit per element: " + quoted(record(tile).name) + " has " +
+                    state.text(tile.side.extents[0]) + " bytes for " + std::to_string(needed) +
+                    " elements",
+                {note(tile)});
+    return false;
+  }
+
+  /// The nest variable that a row or column runs over, or -1.
+  int broadcastDim(const Tile& tile, const std::vector<size_t>& dims) const {
+    if (dims.size() != 1 || extents.size() != 2)
+      return -1;
+    const Index& extent = tile.side.extents[dims[0]];
+    const Attribute* axis = builder::find(attributes, "axis");
+    if (axis) {
+      auto along = 1 - (std::get<int64_t>(*axis) + 2) % 2;
+      return state.isSame(extent, extents[size_t(along)]) ? int(along) : -1;
+    }
+    if (tile.side.extents.size() >= 2) {
+      bool isColumn = dims[0] + 1 == tile.side.extents.size();
+      int along = isColumn ? 1 : 0;
+      return state.isSame(extent, extents[size_t(along)]) ? along : -1;
+    }
+    if (function.broadcasts && state.isSame(extents[0], extents[1]))
+      return -1;
+    if (state.isSame(extent, extents[0]))
+      return 0;
+    return function.broadcasts && state.isSame(extent, extents[1]) ? 1 : -1;
+  }
+
+  bool refuseShape(const Tile& tile) {
+    bool isAmbiguous = function.broadcasts && extents.size() == 2 &&
+                       state.isSame(extents[0], extents[1]) && longDims(tile.side).size() == 1;
+    state.error(name + " has destination " + quoted(record(tiles[0]).name) + " of " +
+                    state.text(tiles[0].side.extents) + " but " + tile.role + " " +
+                    quoted(record(tile).name) + " of " + state.text(tile.side.extents) +
+                    (isAmbiguous ? "; say axis=0 (one row for all) or axis=1 (one column)"
+                     : function.broadcasts
+                         ? ""
+                         : "; a row of numbers is one per row of the destination, "
+                           "others take T.tile.broadcast"),
+                {note(tiles[0]), note(tile)});
+    return false;
+  }
+
+  /// Masks: a byte of the target for 8 elements of the sources.
+  bool shapeOfBytes() {
+    if (!flatten())
+      return false;
+    const auto* bytes = std::get_if<int64_t>(&tiles[0].side.extents[0]);
+    for (size_t number = 1; number < tiles.size(); ++number) {
+      const auto* size = std::get_if<int64_t>(&tiles[number].side.extents[0]);
+      if (!bytes || !size || *size != *bytes * 8) {
+        state.error(name + " makes a bit per element: " + quoted(record(tiles[number]).name) +
+                        " has " + state.text(tiles[number].side.extents[0]) + " elements, but " +
+                        quoted(record(tiles[0]).name) + " has " +
+                        state.text(tiles[0].side.extents[0]) + " bytes",
+                    {note(tiles[0]), note(tiles[number])});
+        return false;
+      }
+      int64_t taken = *size * record(tiles[number]).dtype.bits() / 8;
+      if (taken % 256 != 0) {
+        state.error(name + " takes whole repeats of 256 bytes, but " +
+                        quoted(record(tiles[number]).name) + " has " + std::to_string(taken) +
+                        " bytes",
+                    {note(tiles[number])});
+        return false;
+      }
+    }
+    for (Tile& tile : tiles)
+      tile.variables = {0};
+    extents = {tiles[0].side.extents[0]};
+    return true;
+  }
+
+  // The nest
+
+  Index plus(const Index& offset, Value value) {
+    const auto* known = std::get_if<int64_t>(&offset);
+    if (known && *known == 0)
+      return value;
+    return kernel.binary("add", known ? kernel.constant(*known) : std::get<Value>(offset), value);
+  }
+
+  std::vector<Index> indices(const Tile& tile, const std::vector<Value>& variables) {
+    std::vector<Index> result;
+    for (size_t dim = 0; dim < tile.variables.size(); ++dim) {
+      int variable = tile.variables[dim];
+      const Index& offset = tile.side.offsets[dim];
+      result.push_back(variable < 0 ? offset : plus(offset, variables[size_t(variable)]));
+    }
+    return result;
+  }
+
+  Attributes nestAttributes() const {
+    Attributes all = {{"function", name.substr(7)}};
+    if (const Attribute* mode = builder::find(attributes, "mode"))
+      all["mode"] = *mode;
+    return all;
+  }
+
+  void emit() {
+    static const std::array<std::string, 4> names = {"i", "j", "k", "l"};
+    std::span<const std::string> used(names.data(), std::min(names.size(), extents.size()));
+    std::vector<Value> variables = kernel.beginParallel(extents, used, nestAttributes());
+    builder::ElementCall call{kernel,    state, attributes, record(tiles[0]).dtype,
+                              variables, {},    {},         {}};
+    // The element of a tile at the nest's position; of a byte, one of its 8 elements.
+    size_t next = 1;
+    for (size_t number = 0; number < scalars.size(); ++number) {
+      if (scalars[number]) {
+        call.dtypes.push_back(scalars[number]->dtype());
+        call.sources.emplace_back(
+            [value = *scalars[number]](std::optional<Value>) { return value; });
+        continue;
+      }
+      const Tile& tile = tiles[next++];
+      call.dtypes.push_back(record(tile).dtype);
+      call.sources.emplace_back([this, &tile, &variables](std::optional<Value> at) {
+        std::vector<Value> position = variables;
+        if (at)
+          position[0] = *at;
+        return kernel.load(tile.side.buffer, indices(tile, position));
+      });
+    }
+    call.old = [&] { return kernel.load(tiles[0].side.buffer, indices(tiles[0], variables)); };
+    Value result = function.make(call);
+    kernel.store(tiles[0].side.buffer, indices(tiles[0], variables), result);
+    kernel.endParallel();
+  }
+};
+
+} // namespace
+
+void KernelBuilder::compute(std::string_view name, const Operand& target,
+                            std::span<const TileArgument> arguments, const Attributes& attributes) {
+  const ElementFunction* function = builder::findElementFunction(name);
+  if (!function) {
+    state->error("there is no function T.tile." + std::string(name));
+    return;
+  }
+  TileCall(*this, *state, name, *function, attributes).run(target, arguments);
+}
+
+} // namespace tilewright

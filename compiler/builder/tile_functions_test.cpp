@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/builder/kernel_fixture.h"
+
+namespace tilewright {
+namespace {
+
+using testing::HasSubstr;
+
+class TileFunctionsTest : public KernelTest {
+protected:
+  void launchOnNpu() {
+    std::vector<Index> grid = {int64_t{4}};
+    line().beginLaunch(grid, {}, {{"npu", true}});
+  }
+};
+
+TEST_F(TileFunctionsTest, AreNestsWithTheirNames) {
+  launchOnNpu();
+  Buffer a = alloc("a", {32, 64}, "UB"), m = alloc("m", {32}, "UB");
+  Buffer x = alloc("x", {32, 64}, "UB", "float16");
+  line().compute("sub", a, std::vector<TileArgument>{a, m});
+  Region half{x, {int64_t{0}, int64_t{32}}, {int64_t{32}, int64_t{32}}, {}};
+  Region part{a, {int64_t{0}, int64_t{0}}, {int64_t{32}, int64_t{32}}, {}};
+  line().compute("cast", half, std::vector<TileArgument>{part}, {{"mode", "CAST_FLOOR"}});
+  std::string text = finishedText();
+  for (const char* expected :
+       {"tile.parallel (%arg1, %arg2) in [32, 64]", "tile.load %1[%arg1]", "arith.subf",
+        "{function = \"sub\"}", "tile.parallel (%arg1, %arg2) in [32, 32]",
+        "arith.truncf %3 downward", "{function = \"cast\", mode = \"CAST_FLOOR\"}"})
+    EXPECT_THAT(text, HasSubstr(expected));
+}
+
+TEST_F(TileFunctionsTest, UnknownFunction) {
+  launchOnNpu();
+  Buffer a = alloc("a", {32}, "UB");
+  line().compute("exq", a, std::vector<TileArgument>{a});
+  expectError("there is no function T.tile.exq");
+}
+
+TEST_F(TileFunctionsTest, NumbersWithoutDims) {
+  launchOnNpu();
+  Buffer a = line().allocVar(dt("float32"), {}, "a");
+  line().compute("exp", a, std::vector<TileArgument>{a});
+  expectError("T.tile.exp needs a destination with dims");
+}
+
+} // namespace
+} // namespace tilewright

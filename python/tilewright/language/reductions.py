@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reductions and scans of tiles, in the forms of TileLang, TileLang-Ascend and seed 004.
+
+After the dim, positional arguments are told apart by their type: a bool is `clear`, a list is
+`real_shape`, another integer is `batch`. A third buffer is seed 004's form `(dst, src, tmp, dim)`.
+"""
+
+from __future__ import annotations
+
+from ..capture.tracer import current, guarded_by_poison
+from .tile import is_tile
+from .values import LanguageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+
+class _Options:
+    """The arguments of a reduction besides its tiles."""
+
+    def __init__(self, name: str, positional: tuple[Any, ...], named: dict[str, Any]) -> None:
+        self.clear: Any = True
+        self.real_shape: Any = None
+        self.attributes: dict[str, Any] = {}
+        for value in positional:
+            if isinstance(value, bool):
+                self.clear = value
+            elif isinstance(value, (list, tuple)):
+                self.real_shape = value
+            elif isinstance(value, int):
+                self._keep("batch", value)
+            elif value is not None:
+                raise LanguageError(
+                    f"T.{name} takes clear (a bool) and real_shape (a list) after dim, "
+                    f"not {type(value).__name__}"
+                )
+        for key, value in named.items():
+            if key in ("clear", "real_shape"):
+                setattr(self, key, value)
+            elif key in ("batch", "nan_propagate"):
+                self._keep(key, value)
+            else:
+                raise LanguageError(f"T.{name} has no argument {key!r}")
+
+    def _keep(self, key: str, value: Any) -> None:
+        if value not in (False, 1) or value is True:
+            self.attributes[key] = value
+
+
+def _build(kind: str, buffer: Any, out: Any, dim: Any, options: _Options) -> None:
+    tracer = current()
+    source = tracer.operand(buffer, f"the source of T.reduce_{kind}")
+    target = tracer.operand(out, f"the target of T.reduce_{kind}")
+    (number,) = tracer.integers([dim], f"the dim of T.reduce_{kind}")
+    extents = [tracer.index(extent) for extent in options.real_shape or ()]
+    attributes = tracer.attributes(options.attributes)
+    more = (extents,) if extents else ()
+    tracer.builder.reduce(kind, source, target, number, bool(options.clear), attributes, *more)
+
+
+@guarded_by_poison
+def reduce(
+    buffer: Any, out: Any, reduce_type: str, dim: int = -1, *extras: Any, **named: Any
+) -> None:
+    """Reduces one dimension of `buffer` into `out`; `clear=False` combines with what it holds.
+
+    `reduce_type` is sum, max, min, abssum, absmax, bitand, bitor or bitxor. With `real_shape` only
+    the first elements of the last dims take part.
+    """
+    _build(reduce_type, buffer, out, dim, _Options("reduce", extras, named))
+
+
+def _reduction(kind: str, what: str) -> Callable[..., None]:
+    @guarded_by_poison
+    def function(buffer: Any, out: Any, *extras: Any, **named: Any) -> None:
+        if extras and is_tile(extras[0]):  # seed 004: (dst, src, tmp, dim)
+            buffer, out, extras = out, buffer, extras[1:]
+        dim = named.pop("dim", None)
+        if dim is None:
+            dim, extras = (extras[0], extras[1:]) if extras else (-1, ())
+        _build(kind, buffer, out, dim, _Options(f"reduce_{kind}", extras, named))
+
+    function.__name__ = function.__qualname__ = f"reduce_{kind}"
+    function.__doc__ = f"(buffer, out, dim=-1, clear=True, real_shape=None): {what}"
+    return function
+
+
+reduce_sum = _reduction("sum", "sums along a dim.")
+reduce_max = _reduction("max", "maxima along a dim.")
+reduce_min = _reduction("min", "minima along a dim.")
+reduce_abssum = _reduction("abssum", "sums of magnitudes along a dim.")
+reduce_absmax = _reduction("absmax", "maxima of magnitudes along a dim.")
+reduce_bitand = _reduction("bitand", "bitwise and along a dim.")
+reduce_bitor = _reduction("bitor", "bitwise or along a dim.")
+reduce_bitxor = _reduction("bitxor", "bitwise exclusive or along a dim.")
+
+
+def _scan(kind: str, src: Any, dst: Any, dim: int, reverse: bool) -> None:
+    tracer = current()
+    source = tracer.operand(src, f"the source of T.cum{kind}")
+    target = source if dst is None else tracer.operand(dst, f"the target of T.cum{kind}")
+    tracer.builder.scan(kind, source, target, int(dim), bool(reverse))
+
+
+@guarded_by_poison
+def cumsum(src: Any, dst: Any = None, dim: int = 0, reverse: bool = False) -> None:
+    """Running sums along `dim`, in place without `dst`."""
+    _scan("sum", src, dst, dim, reverse)
+
+
+@guarded_by_poison
+def cummax(src: Any, dst: Any = None, dim: int = 0, reverse: bool = False) -> None:
+    """Running maxima along `dim`, in place without `dst`."""
+    _scan("max", src, dst, dim, reverse)

@@ -1,0 +1,338 @@
+# SPDX-License-Identifier: Apache-2.0
+"""TileLang-Ascend's control flow, views, hints and printing on the reference interpreter."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tilewright
+import tilewright.language as T
+from tilewright.intrinsics import make_col_major_layout, make_nz_layout, make_zn_layout
+from tilewright.testing import interpret
+
+
+def refusal(kernel: Any, *arguments: Any) -> str:
+    with pytest.raises(tilewright.CompileError) as caught:
+        interpret(kernel, *arguments)
+    return str(caught.value.errors[0].message)
+
+
+@pytest.mark.parametrize(("shape", "group"), [((3, 5), 2), ((4, 4), 8), ((2, 3, 5), 4), ((13,), 8)])
+def test_persistent_visits_each_tile_once(shape: tuple[int, ...], group: int) -> None:
+    @T.prim_func
+    def two(count: T.Tensor(shape, "int32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(4, is_npu=True, threads=1) as cid:
+            for m, n in T.Persistent(shape, 4, cid, group_size=group):
+                count[m, n] += 1
+
+    @T.prim_func
+    def three(count: T.Tensor(shape, "int32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(4, is_npu=True, threads=1) as cid:
+            for b, m, n in T.Persistent(list(shape), 4, cid, group):
+                count[b, m, n] += 1
+
+    @T.prim_func
+    def one(count: T.Tensor(shape, "int32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(4, is_npu=True, threads=1) as cid:
+            for m in T.Persistent(shape[0], 4, cid):
+                count[m] += 1
+
+    count = np.zeros(shape, np.int32)
+    interpret({1: one, 2: two, 3: three}[len(shape)], count)
+    np.testing.assert_array_equal(count, np.ones(shape))
+
+
+@pytest.mark.parametrize("dir", [0, 1])
+@pytest.mark.parametrize("off", [1, 2, 3, 8])
+def test_swizzled_blocks_are_all_visited(off: int, dir: int) -> None:
+    @T.prim_func
+    def main(order: T.Tensor((20,), "int32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(20, is_npu=True) as (cid, _):
+            order[cid] = T.use_swizzle(cid, 64, 80, 32, 16, 16, off=off, dir=dir)
+
+    order = np.zeros(20, np.int32)
+    interpret(main, order)
+    assert sorted(order) == list(range(20))
+    blocks = [(int(number) // 5, int(number) % 5) for number in order]
+    # Neighbours in time share a row or a column of blocks, or are one step apart.
+    steps = [abs(a[0] - b[0]) + abs(a[1] - b[1]) for a, b in zip(blocks, blocks[1:], strict=False)]
+    assert max(steps) <= max(off, 2)
+
+
+def test_swizzle_wants_whole_blocks() -> None:
+    @T.prim_func
+    def main(C: T.Tensor((4,), "int32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(4, is_npu=True) as (cid, _):
+            C[cid] = T.use_swizzle(cid, 60, 64, 32, 16, 16)
+
+    @T.prim_func
+    def wrong(C: T.Tensor((4,), "int32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(4, is_npu=True) as (cid, _):
+            C[cid] = T.use_swizzle(cid, 64, 64, 32, 16, 16, dir=2)
+
+    zeros = np.zeros(4, np.int32)
+    assert refusal(main, zeros) == ("T.use_swizzle needs whole blocks, but m is 60 and block_m 16")
+    assert refusal(wrong, zeros) == (
+        "T.use_swizzle takes off of 1 or more, and dir 0 (rows) or 1 (columns)"
+    )
+
+
+def test_branches_as_contexts() -> None:
+    @T.prim_func
+    def main(C: T.Tensor((8,), "int32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(8, is_npu=True) as (cid, _):
+            with T.If(cid > 4):
+                with T.Then():
+                    C[cid] = 1
+                with T.Else():
+                    C[cid] = 2
+            with T.If(cid == 0), T.Then():
+                C[cid] = 3
+
+    c = np.zeros(8, np.int32)
+    interpret(main, c)
+    np.testing.assert_array_equal(c, [3, 2, 2, 2, 2, 1, 1, 1])
+
+
+def test_variables_and_breaks() -> None:
+    @T.prim_func
+    def main(A: T.Tensor((16,), "int32"), C: T.Tensor((2,), "int32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True) as (cid, vid):
+            tile = T.alloc_ub((16,), "int32")
+            T.copy(A, tile)
+            total = T.alloc_var("int32", init=0)
+            at = T.alloc_var("int32")
+            at = 5 * vid
+            for i in T.serial(16):
+                if tile[i] == 7 + vid:
+                    T.loop_break()
+                total += tile[i]
+                at = i
+            C[vid] = total * 100 + at
+
+    c = np.zeros(2, np.int32)
+    interpret(main, np.arange(16, dtype=np.int32), c)
+    np.testing.assert_array_equal(c, [2106, 2807])
+
+
+def test_views_of_other_dtypes() -> None:
+    @T.prim_func
+    def main(A: T.Tensor((8,), "float"), C: T.Tensor((16,), "int16")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True) as (cid, vid):
+            tile = T.alloc_ub((8,), "float")
+            bits = T.alloc_ub((16,), "int16")
+            T.reinterpretcast(bits, tile, "int16")
+            T.copy(A, tile)
+            T.copy(bits, C)
+
+    a, c = np.arange(8, dtype=np.float32), np.zeros(16, np.int16)
+    interpret(main, a, c)
+    np.testing.assert_array_equal(c, a.view(np.int16))
+
+    @T.prim_func
+    def wrong(A: T.Tensor((8,), "float")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True) as (cid, vid):
+            T.reinterpretcast(A, 1, "int16")
+
+    assert refusal(wrong, a) == "T.reinterpretcast takes two buffers and a dtype"
+
+
+def test_printing() -> None:
+    @T.prim_func
+    def main(A: T.Tensor((4,), "int32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True) as (cid, _):
+            T.printf("hello\n")
+            T.printf("block %d of %5.2f\n", cid, 2)
+            T.dump_tensor(A, 9, 4)
+
+    assert interpret(main, np.arange(4, dtype=np.int32)).splitlines() == [
+        "hello",
+        "block 0",
+        "of 2",
+        "9 A = [0, 1, 2, 3]",
+    ]
+
+    @T.prim_func
+    def wrong(A: T.Tensor((4,), "int32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True) as (cid, _):
+            T.printf("%d %d\n", cid)
+
+    message = "T.printf has 1 arguments for 2 place holders"
+    assert refusal(wrong, np.zeros(4, np.int32)) == message
+
+
+def test_hints_change_nothing() -> None:
+    @T.prim_func
+    def main(A: T.Tensor((16, 16), "float16"), C: T.Tensor((16, 16), "float")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True) as (cid, _):
+            T.func_attr({"enable_auto_sync": True})
+            a = T.alloc_L1((16, 16), "float16")
+            b = T.alloc_L1((16, 16), "float16")
+            x = T.alloc_L1((16, 16), "float16")
+            c = T.alloc_L0C((16, 16), "float")
+            T.annotate_layout(
+                {a: make_zn_layout(a), b: make_nz_layout(b), x: make_col_major_layout(x)}
+            )
+            T.annotate_padding({A: 0})
+            T.init_flag({"mte1": {"mte2": [0, 1]}})
+            T.copy(A, a)
+            T.copy(A, b)
+            T.gemm_v0(a, b, c, transpose_B=True, init=True)
+            T.clear_flag({"mte1": {"mte2": [0, 1]}})
+            T.copy(c, C)
+
+    a = np.random.default_rng(2).standard_normal((16, 16)).astype(np.float16)
+    c = np.zeros((16, 16), np.float32)
+    interpret(main, a, c)
+    np.testing.assert_allclose(
+        c, a.astype(np.float64) @ a.T.astype(np.float64), rtol=1e-5, atol=1e-5
+    )
+    text = main.capture().module.text()
+    assert 'layout = "nz"' in text
+
+    @T.prim_func
+    def wrong(A: T.Tensor((16, 16), "float16")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True) as (cid, _):
+            a = T.alloc_ub((16, 16), "float16")
+            T.annotate_layout({a: make_zn_layout(a)})
+
+    assert refusal(wrong, a) == "T.annotate_layout takes tiles in L1, but 'a' is in UB"
+
+
+def test_parallel_loops_have_two_dims() -> None:
+    @T.prim_func
+    def main(C: T.Tensor((2, 2, 2), "int32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True) as (cid, _):
+            for i, j, k in T.Parallel(2, 2, 2):
+                C[i, j, k] = 1
+
+    assert refusal(main, np.zeros((2, 2, 2), np.int32)) == (
+        "T.Parallel has 3 extents, but on an NPU it takes 1 or 2"
+    )
+
+
+@pytest.mark.parametrize("name", ["init_sort_buf", "merge_sort", "topk"])
+def test_sorting_is_not_there_yet(name: str) -> None:
+    @T.prim_func
+    def main(C: T.Tensor((64,), "float")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True) as (cid, _):
+            tile = T.alloc_ub((64,), "float")
+            if name == "init_sort_buf":
+                T.init_sort_buf(tile, 64, 0)
+            elif name == "merge_sort":
+                T.merge_sort(tile, tile, tile)
+            else:
+                T.topk(tile, tile, 8, 64)
+
+    with pytest.raises(tilewright.CompileError) as caught:
+        interpret(main, np.zeros(64, np.float32))
+    (error,) = caught.value.errors
+    assert error.message == f"T.{name} is not supported yet"
+    assert error.kind == "unsupported"
+    assert error.place.file == __file__
+
+
+# docs/dialects.md --------------------------------------------------------------------------------
+
+
+def test_older_names() -> None:
+    @T.prim_func
+    def main(C: T.Tensor((8,), "float")):  # type: ignore[no-untyped-def]
+        with T.kernel(1, is_npu=True) as (cid, vid):
+            tile = T.alloc_UB((8,), "float")
+            T.tile.fill(tile, 4.0)
+            T.copy(tile, C)
+
+    c = np.zeros(8, np.float32)
+    interpret(main, c)
+    np.testing.assert_array_equal(c, np.full(8, 4))
+
+
+def test_a_swizzle_of_panels_is_a_hint() -> None:
+    @T.prim_func
+    def main(C: T.Tensor((2,), "int32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(2, threads=32) as cid:
+            nothing = T.use_swizzle(10, order="row", enable=True)
+            assert nothing is None
+            T.use_swizzle(panel_size=10)
+            C[cid] = cid
+
+    c = np.zeros(2, np.int32)
+    interpret(main, c)
+    np.testing.assert_array_equal(c, [0, 1])
+
+
+def test_positional_options_of_a_copy() -> None:
+    @T.prim_func
+    def main(A: T.Tensor((4, 8), "float"), C: T.Tensor((8, 4), "float")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, threads=32) as _:
+            tile = T.alloc_shared((4, 8), "float")
+            T.copy(A, tile, coalesced_width=8)
+            T.copy(tile, C, True, True)
+
+    a, c = np.arange(-16, 16, dtype=np.float32).reshape(4, 8), np.zeros((8, 4), np.float32)
+    interpret(main, a, c)
+    np.testing.assert_array_equal(c, np.maximum(a.T, 0))
+
+
+def test_pipelined_takes_start_and_stop() -> None:
+    @T.prim_func
+    def main(C: T.Tensor((8,), "int32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            for i in T.Pipelined(2, 5, num_stages=2, cross_interval=2):
+                C[i] += 1
+            for i in T.Pipelined(4, num_stages=2):
+                C[i] += 10
+
+    c = np.zeros(8, np.int32)
+    interpret(main, c)
+    np.testing.assert_array_equal(c, [10, 10, 11, 11, 1, 0, 0, 0])
+
+
+def test_gemm_on_an_npu() -> None:
+    @T.prim_func
+    def main(A: T.Tensor((16, 32), "float16"), C: T.Tensor((16, 16), "float")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True) as (cid, _):
+            a = T.alloc_shared((16, 32), "float16")
+            c = T.alloc_fragment((16, 16), "float")
+            T.copy(A, a)
+            T.gemm(a, a, c, transpose_B=True, clear_accum=True)
+            T.copy(c, C)
+
+    a = np.random.default_rng(3).standard_normal((16, 32)).astype(np.float16)
+    c = np.zeros((16, 16), np.float32)
+    interpret(main, a, c)
+    np.testing.assert_allclose(c, a.astype(float) @ a.T.astype(float), rtol=1e-5, atol=1e-5)
+
+
+def test_local_arrays_on_an_npu() -> None:
+    @T.prim_func
+    def main(C: T.Tensor((2,), "int32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True) as (cid, vid):
+            held = T.alloc_local((4,), "int32")
+            for i in T.serial(4):
+                held[i] = i * (vid + 1)
+            C[vid] = held[3]
+
+    c = np.zeros(2, np.int32)
+    interpret(main, c)
+    np.testing.assert_array_equal(c, [3, 6])
+
+
+def test_a_domain_has_extents() -> None:
+    @T.prim_func
+    def main(C: T.Tensor((2,), "int32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True) as (cid, vid):
+            for i in T.Persistent([], 1, cid):
+                C[i] = 0
+
+    message = refusal(main, np.zeros(2, np.int32))
+    assert message == "T.Persistent needs a domain of at least one extent"
+
+
+def test_unknown_functions_on_tiles() -> None:
+    with pytest.raises(AttributeError, match=r"T\.tile has no 'exq'"):
+        T.tile.exq  # noqa: B018

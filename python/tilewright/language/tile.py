@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`T.tile`: functions on tiles in the unified buffer, destination first.
+
+Each is one call of the builder, which checks shapes and dtypes. A source is a buffer, slices of one
+or, where noted, a scalar; an element such as `m[i]` is a scalar.
+"""
+
+from __future__ import annotations
+
+from ..capture.tracer import current, guarded_by_poison
+from .values import BufferRef, LanguageError, RegionRef, UnsupportedName
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, NoReturn
+
+#: Functions of TileLang-Ascend that this version knows of and does not carry out yet.
+_UNSUPPORTED = frozenset(
+    [
+        "gather",
+        "gather_mask",
+        "gatherb",
+        "sort",
+        "topk",
+        "merge_sort",
+        "sort32",
+        "init_sort_buf",
+        "brcb_experiment",
+        "sub_experiment",
+        "abs_experiment",
+        "mins_experiment",
+        "reduce_sum_experiment",
+        "reduce_sum_mask_experiment",
+        "gathermask_experiment",
+        "fill_experiment",
+        "sum_experiment",
+        "datacachecleanandinvalid_experiment",
+        "brcb",
+        "bilinear_interpolation",
+        "wholereducemax",
+        "wholereducemin",
+        "wholereducesum",
+        "block_reduce_max",
+        "block_reduce_min",
+        "block_reduce_sum",
+    ]
+)
+
+
+def is_tile(value: object) -> bool:
+    return isinstance(value, RegionRef) or (isinstance(value, BufferRef) and not value.is_variable)
+
+
+def compute(name: str, dst: Any, sources: tuple[Any, ...], **attributes: Any) -> None:
+    """One function on tiles, as the builder names it."""
+    tracer = current()
+    target = tracer.operand(dst, f"the destination of T.tile.{name}")
+    given = [
+        tracer.operand(source, "a source") if is_tile(source) else tracer.value(source)
+        for source in sources
+    ]
+    known = {key: value for key, value in attributes.items() if value is not None}
+    tracer.builder.compute(name, target, given, tracer.attributes(known))
+
+
+def _function(name: str, count: int, what: str) -> Callable[..., None]:
+    @guarded_by_poison
+    def function(dst: Any, *sources: Any) -> None:
+        if len(sources) != count:
+            plural = "s" if count > 1 else ""
+            raise LanguageError(
+                f"T.tile.{name} takes a destination and {count} source{plural}, not {len(sources)}"
+            )
+        compute(name, dst, sources)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = what
+    return function
+
+
+add = _function("add", 2, "dst = src0 + src1; src1 may be a scalar.")
+sub = _function("sub", 2, "dst = src0 - src1; src1 may be a scalar.")
+mul = _function("mul", 2, "dst = src0 * src1; src1 may be a scalar.")
+div = _function("div", 2, "dst = src0 / src1; src1 may be a scalar.")
+max = _function("max", 2, "dst = max(src0, src1); src1 may be a scalar.")
+min = _function("min", 2, "dst = min(src0, src1); src1 may be a scalar.")
+pow = _function("pow", 2, "dst = src0 ** src1.")
+bitwise_and = _function("bitwise_and", 2, "dst = src0 & src1.")
+bitwise_or = _function("bitwise_or", 2, "dst = src0 | src1.")
+bitwise_xor = _function("bitwise_xor", 2, "dst = src0 ^ src1.")
+bitwise_lshift = _function("bitwise_lshift", 2, "dst = src << scalar.")
+bitwise_rshift = _function("bitwise_rshift", 2, "dst = src >> scalar; arithmetic if signed.")
+exp = _function("exp", 1, "dst = e ** src.")
+ln = _function("ln", 1, "dst = the natural logarithm of src.")
+abs = _function("abs", 1, "dst = |src|.")
+reciprocal = _function("reciprocal", 1, "dst = 1 / src.")
+sqrt = _function("sqrt", 1, "dst = the square root of src.")
+rsqrt = _function("rsqrt", 1, "dst = 1 / the square root of src.")
+relu = _function("relu", 1, "dst = max(src, 0).")
+bitwise_not = _function("bitwise_not", 1, "dst = ~src.")
+sigmoid = _function("sigmoid", 1, "dst = 1 / (1 + e ** -src).")
+silu = _function("silu", 1, "dst = src * sigmoid(src).")
+sin = _function("sin", 1, "dst = sin(src).")
+cos = _function("cos", 1, "dst = cos(src).")
+leaky_relu = _function("leaky_relu", 2, "dst = src where it is positive, else src * scalar.")
+axpy = _function("axpy", 2, "dst += src * scalar.")
+mul_add_dst = _function("mul_add_dst", 2, "dst += src0 * src1.")
+
+
+@guarded_by_poison
+def clamp_max(out: Any, buf: Any, bound: Any, count: Any = None) -> None:
+    """out = min(buf, bound), of the first `count` elements."""
+    compute("clamp_max", out, (buf, bound), count=count)
+
+
+@guarded_by_poison
+def clamp_min(out: Any, buf: Any, bound: Any, count: Any = None) -> None:
+    """out = max(buf, bound), of the first `count` elements."""
+    compute("clamp_min", out, (buf, bound), count=count)
+
+
+@guarded_by_poison
+def clamp(out: Any, buf: Any, lo: Any, hi: Any, count: Any = None) -> None:
+    """out = buf within lo and hi, of the first `count` elements."""
+    compute("clamp", out, (buf, lo, hi), count=count)
+
+
+@guarded_by_poison
+def round(out: Any, buf: Any, count: Any = None) -> None:
+    """out = the nearest integers, ties to even, of the first `count` elements."""
+    compute("round", out, (buf,), count=count)
+
+
+@guarded_by_poison
+def compare(dst: Any, src0: Any, src1: Any, mode: str) -> None:
+    """A bit per element in uint8: bit k of byte b says if `src0 mode src1` for element 8 b + k.
+
+    `mode` is EQ, NE, GT, GE, LT or LE; src1 may be a scalar.
+    """
+    compute("compare", dst, (src0, src1), mode=str(mode))
+
+
+@guarded_by_poison
+def select(dst: Any, selMask: Any, src0: Any, src1: Any, selMode: str) -> None:
+    """dst = src0 where the mask's bit is 1, else src1, which may be a scalar.
+
+    `selMode` is VSEL_CMPMASK_SPR (one mask for every 256 bytes), VSEL_TENSOR_SCALAR_MODE or
+    VSEL_TENSOR_TENSOR_MODE.
+    """
+    compute("select", dst, (selMask, src0, src1), mode=str(selMode))
+
+
+@guarded_by_poison
+def cast(dst: Any, src: Any, mode: str = "CAST_NONE", count: Any = None) -> None:
+    """dst = src in the dtype of dst.
+
+    CAST_NONE and CAST_RINT round to nearest even, CAST_FLOOR down, CAST_CEIL up, CAST_ROUND ties
+    away from zero, CAST_TRUNC to zero.
+    """
+    compute("cast", dst, (src,), mode=str(mode), count=count)
+
+
+@guarded_by_poison
+def fill(buffer: Any, value: Any) -> None:
+    """All elements become `value`."""
+    tracer = current()
+    tracer.builder.fill(tracer.operand(buffer, "the target of T.tile.fill"), tracer.value(value))
+
+
+def clear(buffer: Any) -> None:
+    """All elements become 0."""
+    fill(buffer, 0)
+
+
+@guarded_by_poison
+def createvecindex(dst: Any, first: Any) -> None:
+    """dst = first, first + 1, first + 2, ..."""
+    compute("createvecindex", dst, (first,))
+
+
+@guarded_by_poison
+def arith_progression(buffer: Any, first: Any, diff: Any, count: Any = None) -> None:
+    """buffer = first, first + diff, first + 2 diff, ..., `count` elements of it."""
+    compute("arith_progression", buffer, (first, diff), count=count)
+
+
+@guarded_by_poison
+def broadcast(dst: Any, src: Any, axis: int | None = None) -> None:
+    """One number per row (axis 1) or one row for all (axis 0) becomes a tile."""
+    compute("broadcast", dst, (src,), axis=axis)
+
+
+@guarded_by_poison
+def transpose(dst: Any, src: Any) -> None:
+    """dst[j, i] = src[i, j]."""
+    tracer = current()
+    source = tracer.operand(src, "the source of T.tile.transpose")
+    target = tracer.operand(dst, "the destination of T.tile.transpose")
+    tracer.builder.copy(source, target, {"transpose": True})
+
+
+@guarded_by_poison
+def atomic_add(dst: Any, src: Any) -> None:
+    """dst, in global memory, += src, each element as one indivisible step."""
+    tracer = current()
+    source = tracer.operand(src, "the source of T.tile.atomic_add")
+    target = tracer.operand(dst, "the destination of T.tile.atomic_add")
+    tracer.builder.atomic_tile("add", target, source)
+
+
+@guarded_by_poison
+def row_expand_mul(dst: Any, src0: Any, src1: Any, tmp: Any = None) -> None:
+    """dst = src0 times one number per row; `tmp` is scratch memory that is not needed here."""
+    compute("mul", dst, (src0, src1))
+
+
+row_expand_mul_experiment = row_expand_mul
+
+
+@guarded_by_poison
+def row_expand_sub_experiment(dst: Any, src0: Any, src1: Any, tmp: Any = None) -> None:
+    """dst = src0 minus one number per row."""
+    compute("sub", dst, (src0, src1))
+
+
+@guarded_by_poison
+def row_expand_div_experiment(dst: Any, src0: Any, src1: Any, tmp: Any = None) -> None:
+    """dst = src0 divided by one number per row."""
+    compute("div", dst, (src0, src1))
+
+
+def __getattr__(name: str) -> NoReturn:
+    if name in _UNSUPPORTED:
+        raise UnsupportedName(f"T.tile.{name} is not supported yet", "unsupported")
+    raise AttributeError(f"T.tile has no {name!r}")
