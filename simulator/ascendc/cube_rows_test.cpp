@@ -288,7 +288,9 @@ void drawFixpipe(Draw& draw, uint32_t mostK, uint32_t size) {
            p.quantPre = quant; std::memcpy(&p.deqScalar, &s.scale, 4);                             \
            if (s.choice % 2 == 0)(Fixpipe<Out, C>(out, l0c<C>(), p));                              \
            else(Fixpipe<Out, C, CFG_NZ>(out, l0c<C>(), p)), (product<T, C>(s, u));                 \
-           (convert<C, Out>(s, u, scaleOf)), draw.fill<T>(); drawFixpipe(draw, 60, sizeof(Out)))
+           (convert<C, Out>(s, u, scaleOf)), draw.fill<T>(); (drawFixpipe(draw, 60, sizeof(Out))))
+
+static_assert(allBytes == 640 * 1024);
 
 constexpr CubeRow table[] = {
     LOAD(half, L0A, l0a),
