@@ -103,6 +103,16 @@ std::optional<IndexRange> rangeOf(mlir::Value index) {
   return range;
 }
 
+std::optional<int64_t> constantDifference(mlir::Value left, mlir::Value right) {
+  LinearForm form;
+  if (!addScaled(form, left, 1, 0) || !addScaled(form, right, -1, 0))
+    return std::nullopt;
+  for (auto [variable, coefficient] : form.terms)
+    if (coefficient != 0)
+      return std::nullopt;
+  return form.constant;
+}
+
 bool runsAlways(const Construction& state) {
   if (state.hasEarlyExit)
     return false;

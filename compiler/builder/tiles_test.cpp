@@ -32,6 +32,16 @@ TEST_F(TilesTest, AnElementLoadTakesTheOtherSidesExtents) {
   EXPECT_THAT(text, HasSubstr("%arg0[2, %arg1, 0] [1, 64, 32]"));
 }
 
+TEST_F(TilesTest, TheExtentOfASliceIsKnownWhereItsVariablesCancel) {
+  Buffer A = tensor("A", {int64_t{640}});
+  auto ids = launch();
+  Buffer S = alloc("S", {64});
+  auto times = [&](Value x) { return b.binary("mul", x, b.constant(int64_t{64})); };
+  Value start = times(ids[0]), stop = times(b.binary("add", ids[0], b.constant(int64_t{1})));
+  line().copy(part(A, {start}, {b.binary("sub", stop, start)}), S);
+  EXPECT_THAT(finishedText(), ContainsRegex("%arg0\\[%[0-9]+\\] \\[64\\] : "));
+}
+
 TEST_F(TilesTest, UnitExtentsMayStandAnywhere) {
   Buffer A = tensor("A", {int64_t{4}, int64_t{64}, int64_t{32}});
   launch();

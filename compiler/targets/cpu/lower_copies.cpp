@@ -12,17 +12,22 @@
 ///     ... fill As with 0, then the same loops with the extents clamped once, here ...
 ///   }
 ///
+/// A transposing copy on chip to elements of 32 bits, of extents that are multiples of a vector's lanes,
+/// goes block by block: so many rows are loaded, transposed in registers and stored.
+///
 /// The loops of the usual, whole tile have constant bounds, which is what lets LLVM vectorise them
 /// without a remainder; no element is ever checked by itself.
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/tensor_ops.h"
-#include "compiler/passes/kernel_pass.h"
 #include "compiler/targets/cpu/loops.h"
+#include "compiler/targets/cpu/machine_pass.h"
 #include "compiler/targets/cpu/passes.h"
+#include "compiler/targets/cpu/vectors.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/LLVMIR/LLVMDialect.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
+#include <mlir/Dialect/Vector/IR/VectorOps.h>
 
 namespace tilewright::cpu {
 namespace {
@@ -212,7 +217,62 @@ void lowerFill(tile::FillOp op) {
   op.erase();
 }
 
-void lowerCopy(tile::CopyOp op) {
+/// Whether a transposing copy can go by blocks of `lanes` x `lanes` elements of 32 bits.
+bool goesByBlocks(tile::CopyOp op, int64_t lanes) {
+  if (!op.getTranspose() || op.getRelu() || op.getPad())
+    return false;
+  for (const BufferRegion& region : {op.getSourceRegion(), op.getTargetRegion()}) {
+    const SmallVector<int64_t> extents = region.staticExtents();
+    if (region.type().isGlobal() || extents.size() < 2)
+      return false;
+    for (auto [number, extent] : llvm::enumerate(extents))
+      if (number + 2 < extents.size() ? extent != 1
+                                      : ShapedType::isDynamic(extent) || extent % lanes != 0)
+        return false;
+  }
+  Type from = op.getSourceRegion().type().getElementType();
+  Type to = op.getTargetRegion().type().getElementType();
+  return to.getIntOrFloatBitWidth() == 32 &&
+         (from == to || (to.isF32() && (from.isF16() || from.isBF16())));
+}
+
+void lowerByBlocks(tile::CopyOp op, int64_t lanes) {
+  ImplicitLocOpBuilder builder(op.getLoc(), op);
+  IndexMath math(builder);
+  const BufferRegion source = op.getSourceRegion(), target = op.getTargetRegion();
+  SmallVector<Range> ranges;
+  for (int64_t extent : ArrayRef(source.staticExtents()).take_back(2))
+    ranges.push_back({math.constant(0), math.constant(extent / lanes)});
+  buildNest(builder, ranges, [&](ImplicitLocOpBuilder& inner, ValueRange block) {
+    IndexMath innerMath(inner);
+    auto place = [&](const BufferRegion& region, Value row, Value column, int64_t step) {
+      SmallVector<Value> at;
+      for (OpFoldResult offset : region.offsets)
+        at.push_back(innerMath.value(offset));
+      Value& first = at[at.size() - 2];
+      Value moved = innerMath.mul(row, innerMath.constant(lanes));
+      first = innerMath.add(first, innerMath.add(moved, innerMath.constant(step)));
+      at.back() = innerMath.add(at.back(), innerMath.mul(column, innerMath.constant(lanes)));
+      return at;
+    };
+    SmallVector<Value> rows;
+    for (int64_t step = 0; step < lanes; ++step) {
+      Value row = loadVector(inner, source.buffer, place(source, block[0], block[1], step), lanes);
+      if (source.type().getElementType() != target.type().getElementType())
+        row = arith::ExtFOp::create(inner, VectorType::get({lanes}, inner.getF32Type()), row);
+      rows.push_back(row);
+    }
+    rows = transposed(inner, rows);
+    for (int64_t step = 0; step < lanes; ++step)
+      storeVector(inner, rows[size_t(step)], target.buffer,
+                  place(target, block[1], block[0], step));
+  });
+  op.erase();
+}
+
+void lowerCopy(tile::CopyOp op, const Machine& machine) {
+  if (goesByBlocks(op, machine.vectorBits / 32))
+    return lowerByBlocks(op, machine.vectorBits / 32);
   ImplicitLocOpBuilder builder(op.getLoc(), op);
   Transfer transfer(builder, op.getTargetRegion());
   transfer.source = op.getSourceRegion();
@@ -269,19 +329,21 @@ void lowerAtomicTile(tile::AtomicTileOp op) {
   op.erase();
 }
 
-struct LowerCopies : KernelPass<LowerCopies> {
+struct LowerCopies : MachinePass<LowerCopies> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(LowerCopies)
+  using MachinePass::MachinePass;
   static constexpr llvm::StringLiteral kArgument = "cpu-lower-copies";
   static constexpr llvm::StringLiteral kDescription =
       "turn tile.copy, tile.fill and tile.atomic_tile into loops over elements";
   void getDependentDialects(DialectRegistry& registry) const override {
-    registry.insert<arith::ArithDialect, scf::SCFDialect, LLVM::LLVMDialect>();
+    registry
+        .insert<arith::ArithDialect, scf::SCFDialect, vector::VectorDialect, LLVM::LLVMDialect>();
   }
 
   void runOnOperation() override {
-    getOperation()->walk([](Operation* op) {
+    getOperation()->walk([&](Operation* op) {
       if (auto copy = dyn_cast<tile::CopyOp>(op))
-        lowerCopy(copy);
+        lowerCopy(copy, machine);
       else if (auto fill = dyn_cast<tile::FillOp>(op))
         lowerFill(fill);
       else if (auto atomic = dyn_cast<tile::AtomicTileOp>(op))
@@ -292,8 +354,8 @@ struct LowerCopies : KernelPass<LowerCopies> {
 
 } // namespace
 
-std::unique_ptr<Pass> createLowerCopies() {
-  return std::make_unique<LowerCopies>();
+std::unique_ptr<Pass> createLowerCopies(const Machine& machine) {
+  return std::make_unique<LowerCopies>(machine);
 }
 
 } // namespace tilewright::cpu

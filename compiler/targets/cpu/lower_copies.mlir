@@ -43,3 +43,24 @@ func.func @inside(%A: !tile.buffer<32xf32, global> {tile.name = "A"}) attributes
   }
   return
 }
+
+// -----
+
+// Two blocks of 16 x 16: each is loaded by rows, widened, transposed in four steps, and stored by rows.
+// CHECK-LABEL: func.func @blocks
+// CHECK: scf.for %[[R:.*]] = %c0{{.*}} to %c1
+// CHECK: scf.for %[[C:.*]] = %c0{{.*}} to %c2
+// CHECK-COUNT-16: arith.extf {{.*}} : vector<16xf16> to vector<16xf32>
+// CHECK: vector.shuffle {{.*}} [0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23]
+// CHECK: vector.shuffle {{.*}} [8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31]
+// CHECK: vector.shuffle {{.*}} [1, 17, 3, 19, 5, 21, 7, 23, 9, 25, 11, 27, 13, 29, 15, 31]
+// CHECK-COUNT-16: llvm.store {{.*}} : vector<16xf32>
+func.func @blocks() attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  tile.launch (%b) in (%c1) threads(128) {
+    %s = tile.alloc : !tile.buffer<16x32xf16, shared>
+    %t = tile.alloc : !tile.buffer<2x32x16xf32, shared>
+    tile.copy %s : !tile.buffer<16x32xf16, shared> to %t[1, 0, 0] [1, 32, 16] : !tile.buffer<2x32x16xf32, shared> {transpose}
+  }
+  return
+}

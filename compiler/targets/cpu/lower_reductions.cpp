@@ -18,6 +18,7 @@
 #include "compiler/targets/cpu/loops.h"
 #include "compiler/targets/cpu/machine_pass.h"
 #include "compiler/targets/cpu/passes.h"
+#include "compiler/targets/cpu/vectors.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/LLVMIR/LLVMDialect.h>
@@ -105,9 +106,19 @@ public:
     llvm_unreachable("all kinds are above");
   }
 
-  /// The lanes of a vector combined.
+  /// The lanes of a vector combined. Maximum and minimum of floats by halves: LLVM goes lane by lane, since
+  /// it takes their order to matter.
   Value reduceLanes(ImplicitLocOpBuilder& builder, Value lanes) const {
-    return vector::ReductionOp::create(builder, lanesKind(), lanes);
+    const bool isSum = kind == ReduceKind::Sum || kind == ReduceKind::AbsSum;
+    if (!isFloat || isSum)
+      return vector::ReductionOp::create(builder, lanesKind(), lanes);
+    for (int64_t half = cast<VectorType>(lanes.getType()).getNumElements() / 2; half; half /= 2) {
+      auto low = llvm::to_vector(llvm::seq<int64_t>(0, half));
+      auto high = llvm::to_vector(llvm::seq<int64_t>(half, 2 * half));
+      lanes = combine(builder, vector::ShuffleOp::create(builder, lanes, lanes, low),
+                      vector::ShuffleOp::create(builder, lanes, lanes, high));
+    }
+    return vector::ExtractOp::create(builder, lanes, 0);
   }
 
 private:
@@ -317,23 +328,7 @@ private:
 
   /// Lanes of the row from element `step` on.
   Value loadLanes(ImplicitLocOpBuilder& inner, ValueRange kept, Value step, int64_t width) const {
-    IndexMath innerMath(inner);
-    const BufferType type = source.type();
-    SmallVector<Value> at = sourceIndices(inner, kept, step);
-    Value flat = innerMath.constant(0);
-    for (auto [index, size] : llvm::zip(at, type.getShape()))
-      flat = innerMath.add(innerMath.mul(flat, innerMath.constant(size)), index);
-    auto pointer = LLVM::LLVMPointerType::get(inner.getContext());
-    Value base = UnrealizedConversionCastOp::create(inner, pointer, source.buffer).getResult(0);
-    Value wide = arith::IndexCastOp::create(inner, inner.getI64Type(), flat);
-    const unsigned bytes = type.getElementBits() / 8;
-    Type scalar = type.getScalarType();
-    Type storage = bytes == 1 ? Type(inner.getI8Type()) : scalar;
-    Value address = LLVM::GEPOp::create(inner, pointer, storage, base, ValueRange(wide),
-                                        LLVM::GEPNoWrapFlags::inbounds);
-    Value value = LLVM::LoadOp::create(inner, VectorType::get({width}, storage), address, bytes);
-    if (storage != scalar)
-      value = arith::BitcastOp::create(inner, VectorType::get({width}, scalar), value);
+    Value value = loadVector(inner, source.buffer, sourceIndices(inner, kept, step), width);
     return combiner.enter(inner, value);
   }
 

@@ -16,7 +16,7 @@ struct Machine;
 
 std::unique_ptr<mlir::Pass> createPackGemmOperands(const Machine& machine);
 std::unique_ptr<mlir::Pass> createPlanScratch();
-std::unique_ptr<mlir::Pass> createLowerCopies();
+std::unique_ptr<mlir::Pass> createLowerCopies(const Machine& machine);
 std::unique_ptr<mlir::Pass> createLowerGemm(const Machine& machine);
 std::unique_ptr<mlir::Pass> createLowerReductions(const Machine& machine);
 std::unique_ptr<mlir::Pass> createLowerParallel();
@@ -24,6 +24,7 @@ std::unique_ptr<mlir::Pass> createMakeEntryPoints();
 std::unique_ptr<mlir::Pass> createLowerPrints();
 std::unique_ptr<mlir::Pass> createLowerBuffers();
 std::unique_ptr<mlir::Pass> createExpandSmallFloats();
+std::unique_ptr<mlir::Pass> createExpandExponentials(const Machine& machine);
 std::unique_ptr<mlir::Pass> createFlattenControlFlow();
 std::unique_ptr<mlir::Pass> createConvertToLlvm();
 

@@ -12,6 +12,9 @@
 #include "compiler/targets/cpu/passes.h"
 
 #include <llvm/IR/Constants.h>
+#include <llvm/IR/DiagnosticHandler.h>
+#include <llvm/IR/DiagnosticInfo.h>
+#include <llvm/IR/DiagnosticPrinter.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Support/raw_ostream.h>
@@ -59,12 +62,13 @@ std::vector<std::unique_ptr<Pass>> makePipeline(const Machine& machine) {
   passes.push_back(createPlanScratch());
   passes.push_back(createLowerGemm(machine));
   passes.push_back(createLowerReductions(machine));
-  passes.push_back(createLowerCopies());
+  passes.push_back(createLowerCopies(machine));
   passes.push_back(createLowerParallel());
   passes.push_back(createMakeEntryPoints());
   passes.push_back(createLowerPrints());
   passes.push_back(createLowerBuffers());
   passes.push_back(createExpandSmallFloats());
+  passes.push_back(createExpandExponentials(machine));
   passes.push_back(createFlattenControlFlow());
   passes.push_back(createConvertToLlvm());
   LLVM::DIScopeForLLVMFuncOpPassOptions lines;
@@ -127,6 +131,23 @@ std::string textOf(const llvm::Module& module) {
   module.print(stream, nullptr);
   return text;
 }
+
+/// Keeps LLVM from printing: remarks on loops that it could not vectorise say nothing to users, and an
+/// error would end the process.
+struct QuietHandler : llvm::DiagnosticHandler {
+  explicit QuietHandler(std::string& problem) : problem(problem) {}
+
+  bool handleDiagnostics(const llvm::DiagnosticInfo& info) override {
+    if (info.getSeverity() == llvm::DS_Error) {
+      llvm::raw_string_ostream stream(problem);
+      llvm::DiagnosticPrinterRawOStream printer(stream);
+      info.print(printer);
+    }
+    return true;
+  }
+
+  std::string& problem;
+};
 
 std::unique_ptr<llvm::Module> translate(ModuleOp module, llvm::LLVMContext& context,
                                         Session& session) {
@@ -213,6 +234,7 @@ bool compileModule(ModuleOp original, Session& session) {
   session.header = makeHeader(kernel);
 
   llvm::LLVMContext context;
+  context.setDiagnosticHandler(std::make_unique<QuietHandler>(session.problem));
   std::unique_ptr<llvm::Module> code = translate(*module, context, session);
   if (!code)
     return false;
@@ -224,6 +246,8 @@ bool compileModule(ModuleOp original, Session& session) {
     return false;
   }
   const std::string object = makeObject(*code, *target, session);
+  if (!session.problem.empty())
+    return false;
   Timer timer(session, "link");
   std::optional<std::vector<char>> library = linkLibrary(object, session.problem);
   if (library)

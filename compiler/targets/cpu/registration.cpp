@@ -19,12 +19,13 @@ void registerPasses(mlir::DialectRegistry& registry) {
   mlir::registerPass([] { return createPlanScratch(); });
   mlir::registerPass([machine] { return createLowerGemm(machine); });
   mlir::registerPass([machine] { return createLowerReductions(machine); });
-  mlir::registerPass([] { return createLowerCopies(); });
+  mlir::registerPass([machine] { return createLowerCopies(machine); });
   mlir::registerPass([] { return createLowerParallel(); });
   mlir::registerPass([] { return createMakeEntryPoints(); });
   mlir::registerPass([] { return createLowerPrints(); });
   mlir::registerPass([] { return createLowerBuffers(); });
   mlir::registerPass([] { return createExpandSmallFloats(); });
+  mlir::registerPass([machine] { return createExpandExponentials(machine); });
   mlir::registerPass([] { return createFlattenControlFlow(); });
   mlir::registerPass([] { return createConvertToLlvm(); });
 }

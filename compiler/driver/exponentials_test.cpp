@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// exp and exp2 of float32, against float64: in vectors and one by one, over all magnitudes.
+#include "compiler/driver/compiled_kernel.h"
+
+#include <cmath>
+
+namespace tilewright {
+namespace {
+
+class ExponentialsTest : public testing::TestWithParam<std::string> {
+protected:
+  void SetUp() override {
+    if (!canRun(GetParam()))
+      GTEST_SKIP() << "this machine has no " << GetParam();
+    // Every 2039th pattern of both signs, NaNs and infinities among them, and what is near the ends.
+    for (uint64_t bits = 0; bits < uint64_t(1) << 32; bits += 2039)
+      add(uint32_t(bits));
+    for (float edge :
+         {-INFINITY, INFINITY, -150.0f, -149.0f, -126.0f, 128.0f, -104.0f, 88.722839f, 0.5f, -0.0f})
+      for (float near : {std::nextafter(edge, -INFINITY), edge, std::nextafter(edge, INFINITY)})
+        values.push_back(near);
+  }
+
+  void add(uint32_t bits) {
+    float value;
+    std::memcpy(&value, &bits, 4);
+    values.push_back(value);
+  }
+
+  /// `parallel`: the loop is one that LLVM makes vectors of.
+  std::vector<float> run(const std::string& op, bool parallel) {
+    const std::string n = std::to_string(values.size());
+    const std::string type = "!tile.buffer<" + n + "xf32, global>";
+    const std::string head =
+        parallel ? "tile.parallel (%i) in [" + n + "]" : "tile.for %i = %c0 to %n step %c1";
+    CompiledKernel kernel(
+        "func.func @f(%x: " + type + " {tile.name = \"x\"}, %y: " + type +
+            " {tile.name = \"y\"}) attributes {tile.kernel} {\n"
+            "  %c0 = arith.constant 0 : index\n  %c1 = arith.constant 1 : index\n"
+            "  %n = arith.constant " +
+            n +
+            " : index\n"
+            "  tile.launch (%b) in (%c1) threads(128) {\n    " +
+            head + " {\n      %v = tile.load %x[%i] : " + type + "\n      %e = math." + op +
+            " %v : f32\n      tile.store %e, %y[%i] : " + type + "\n    }\n  }\n  return\n}\n",
+        GetParam());
+    EXPECT_TRUE(kernel.isLoaded());
+    std::vector<float> results(values.size());
+    if (kernel.isLoaded())
+      kernel.run({slotOf(values), slotOf(results)});
+    return results;
+  }
+
+  void check(const std::string& op, double (*exact)(double)) {
+    const std::vector<float> vectors = run(op, true);
+    const std::vector<float> single = run(op, false);
+    for (size_t i = 0; i < values.size(); ++i) {
+      const double wanted = exact(double(values[i]));
+      const auto rounded = float(wanted);
+      ASSERT_EQ(std::isnan(vectors[i]), std::isnan(wanted)) << values[i];
+      if (std::isnan(wanted))
+        continue;
+      ASSERT_EQ(vectors[i], single[i]) << values[i];
+      // The spacing below the exact result: half of that of the float above it.
+      const double ulp = double(rounded) - double(std::nextafter(rounded, -1.0f));
+      if (std::isinf(rounded) || rounded == 0)
+        ASSERT_EQ(vectors[i], rounded) << values[i];
+      else
+        ASSERT_LE(std::abs(double(vectors[i]) - wanted), ulp) << values[i];
+    }
+  }
+
+  std::vector<float> values;
+};
+
+TEST_P(ExponentialsTest, Exp2IsWithinOneUlp) {
+  check("exp2", [](double x) { return std::exp2(x); });
+}
+
+TEST_P(ExponentialsTest, ExpIsWithinOneUlp) {
+  check("exp", [](double x) { return std::exp(x); });
+}
+
+INSTANTIATE_TEST_SUITE_P(Levels, ExponentialsTest, testing::Values("native", "avx512", "avx2"),
+                         [](const auto& info) { return info.param; });
+
+} // namespace
+} // namespace tilewright

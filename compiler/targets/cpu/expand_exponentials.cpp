@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Spells out exp and exp2 of float32.
+///
+///   %y = math.exp2 %x : f32
+/// becomes, with n the integer next to x (kept within [-151, 129])
+///   %t = arith.addf %x, 1.5 * 2^23      %n = arith.subf %t, 1.5 * 2^23      // rounds to n
+///   %f = arith.subf %x, %n              // exact, in [-0.5, 0.5]
+///   %p = ... six math.fma ...           // 2^f
+///   %y = llvm.ldexp(%p, n)              // AVX-512; elsewhere two multiplications by powers of two
+///
+/// Within 1 ulp (exponentials_test.cpp in compiler/driver), with subnormal results, 0, infinity and
+/// NaN as they should be. Attention spent a fifth of its time in libmvec's, which saves the registers of
+/// the loop around. It stands after ExpandSmallFloats, which brings float16 and its like here.
+#include "compiler/targets/cpu/machine_pass.h"
+#include "compiler/targets/cpu/passes.h"
+
+#include <mlir/Dialect/Arith/IR/Arith.h>
+#include <mlir/Dialect/LLVMIR/LLVMDialect.h>
+#include <mlir/Dialect/Math/IR/Math.h>
+#include <mlir/IR/ImplicitLocOpBuilder.h>
+
+namespace tilewright::cpu {
+namespace {
+
+using namespace mlir;
+
+/// What differs between the two: minimax polynomials of degree 6 with p(0) = 1, found by iterated
+/// least squares of the relative error (2e-9), and how a rest is split off.
+struct Exponential {
+  /// Beyond these the result is 0 or infinity.
+  float least, most;
+  /// Of the first power up.
+  float coefficients[6];
+};
+
+constexpr Exponential exp2Of{-151.0f,
+                             129.0f,
+                             {0.6931471824645996f, 0.24022647738456726f, 0.055503323674201965f,
+                              0.00961843691766262f, 0.0013398875016719103f,
+                              0.00015353361959569156f}};
+constexpr Exponential expOf{-105.0f,
+                            89.0f,
+                            {1.0f, 0.4999999403953552f, 0.16666431725025177f, 0.04166800156235695f,
+                             0.00837415549904108f, 0.0013843653723597527f}};
+
+/// Adding this leaves the integer next to a small number in the low bits.
+constexpr float magic = 12582912.0f;
+constexpr int32_t magicBits = 0x4b400000;
+
+class Expansion {
+public:
+  Expansion(Operation* op, bool hasScaling)
+      : builder(op->getLoc(), op), hasScaling(hasScaling), x(op->getOperand(0)) {}
+
+  Value exp2() {
+    clamp(exp2Of);
+    Value shifted = arith::AddFOp::create(builder, x, number(magic));
+    Value whole = arith::SubFOp::create(builder, shifted, number(magic));
+    Value rest = arith::SubFOp::create(builder, x, whole);
+    return scaled(polynomial(exp2Of, rest), shifted);
+  }
+
+  Value exp() {
+    clamp(expOf);
+    Value shifted = math::FmaOp::create(builder, x, number(1.44269504088896341f), number(magic));
+    Value whole = arith::SubFOp::create(builder, shifted, number(magic));
+    // ln 2 in two parts: the first has few bits, so that its product is exact.
+    Value rest = math::FmaOp::create(builder, whole, number(-0.693359375f), x);
+    rest = math::FmaOp::create(builder, whole, number(2.12194440e-4f), rest);
+    return scaled(polynomial(expOf, rest), shifted);
+  }
+
+private:
+  Value number(float value) {
+    return arith::ConstantOp::create(builder, builder.getF32FloatAttr(value));
+  }
+  Value integer(int32_t value) {
+    return arith::ConstantOp::create(builder, builder.getI32IntegerAttr(value));
+  }
+
+  /// NaN stays: it compares false.
+  void clamp(const Exponential& which) {
+    for (auto [limit, predicate] : {std::pair(which.least, arith::CmpFPredicate::OLT),
+                                    std::pair(which.most, arith::CmpFPredicate::OGT)}) {
+      Value beyond = arith::CmpFOp::create(builder, predicate, x, number(limit));
+      x = arith::SelectOp::create(builder, beyond, number(limit), x);
+    }
+  }
+
+  Value polynomial(const Exponential& which, Value rest) {
+    Value sum = number(which.coefficients[5]);
+    for (int power = 4; power >= 0; --power)
+      sum = math::FmaOp::create(builder, sum, rest, number(which.coefficients[power]));
+    return math::FmaOp::create(builder, sum, rest, number(1.0f));
+  }
+
+  Value scaled(Value value, Value shifted) {
+    Value bits = arith::BitcastOp::create(builder, builder.getI32Type(), shifted);
+    Value exponent = arith::SubIOp::create(builder, bits, integer(magicBits));
+    if (hasScaling)
+      return LLVM::CallIntrinsicOp::create(builder, value.getType(),
+                                           builder.getStringAttr("llvm.ldexp"),
+                                           ValueRange{value, exponent})
+          .getResult(0);
+    // In two steps, each of which is a normal number: only the last product is rounded.
+    Value half = arith::ShRSIOp::create(builder, exponent, integer(1));
+    Value other = arith::SubIOp::create(builder, exponent, half);
+    for (Value part : {half, other})
+      value = arith::MulFOp::create(builder, value, powerOfTwo(part));
+    return value;
+  }
+
+  Value powerOfTwo(Value exponent) {
+    Value biased = arith::AddIOp::create(builder, exponent, integer(127));
+    Value bits = arith::ShLIOp::create(builder, biased, integer(23));
+    return arith::BitcastOp::create(builder, builder.getF32Type(), bits);
+  }
+
+  ImplicitLocOpBuilder builder;
+  bool hasScaling;
+  Value x;
+};
+
+struct ExpandExponentials : MachinePass<ExpandExponentials> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ExpandExponentials)
+  using MachinePass::MachinePass;
+  static constexpr llvm::StringLiteral kArgument = "cpu-expand-exponentials";
+  static constexpr llvm::StringLiteral kDescription = "spell out exp and exp2 of float32";
+  void getDependentDialects(DialectRegistry& registry) const override {
+    registry.insert<arith::ArithDialect, math::MathDialect, LLVM::LLVMDialect>();
+  }
+
+  void runOnOperation() override {
+    const bool hasScaling = machine.isX86 && machine.vectorBits == 512;
+    getOperation()->walk([&](Operation* op) {
+      if (!isa<math::ExpOp, math::Exp2Op>(op) || !op->getResult(0).getType().isF32())
+        return;
+      Expansion expansion(op, hasScaling);
+      op->getResult(0).replaceAllUsesWith(isa<math::ExpOp>(op) ? expansion.exp()
+                                                               : expansion.exp2());
+      op->erase();
+    });
+  }
+};
+
+} // namespace
+
+std::unique_ptr<Pass> createExpandExponentials(const Machine& machine) {
+  return std::make_unique<ExpandExponentials>(machine);
+}
+
+} // namespace tilewright::cpu

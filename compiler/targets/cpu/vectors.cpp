@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/targets/cpu/vectors.h"
+
+#include "compiler/ir/dialect.h"
+#include "compiler/targets/cpu/loops.h"
+
+#include <mlir/Dialect/Arith/IR/Arith.h>
+#include <mlir/Dialect/LLVMIR/LLVMDialect.h>
+#include <mlir/Dialect/Vector/IR/VectorOps.h>
+
+namespace tilewright::cpu {
+
+using namespace mlir;
+using tile::BufferType;
+
+/// How elements lie in memory: floats of 8 bits are bytes to LLVM.
+static Type storedAs(BufferType type) {
+  Type scalar = type.getScalarType();
+  return type.getElementBits() == 8 ? Type(IntegerType::get(type.getContext(), 8)) : scalar;
+}
+
+Value addressOf(ImplicitLocOpBuilder& builder, Value buffer, ValueRange indices) {
+  IndexMath math(builder);
+  const auto type = cast<BufferType>(buffer.getType());
+  Value flat = math.constant(0);
+  for (auto [index, size] : llvm::zip(indices, type.getShape()))
+    flat = math.add(math.mul(flat, math.constant(size)), index);
+  auto pointer = LLVM::LLVMPointerType::get(builder.getContext());
+  Value base = UnrealizedConversionCastOp::create(builder, pointer, buffer).getResult(0);
+  Value wide = arith::IndexCastOp::create(builder, builder.getI64Type(), flat);
+  return LLVM::GEPOp::create(builder, pointer, storedAs(type), base, ValueRange(wide),
+                             LLVM::GEPNoWrapFlags::inbounds);
+}
+
+Value loadVector(ImplicitLocOpBuilder& builder, Value buffer, ValueRange indices, int64_t lanes) {
+  const auto type = cast<BufferType>(buffer.getType());
+  const unsigned bytes = std::max(1u, type.getElementBits() / 8);
+  Value value = LLVM::LoadOp::create(builder, VectorType::get({lanes}, storedAs(type)),
+                                     addressOf(builder, buffer, indices), bytes);
+  if (storedAs(type) != type.getScalarType())
+    value =
+        arith::BitcastOp::create(builder, VectorType::get({lanes}, type.getScalarType()), value);
+  return value;
+}
+
+void storeVector(ImplicitLocOpBuilder& builder, Value vector, Value buffer, ValueRange indices) {
+  const auto type = cast<BufferType>(buffer.getType());
+  LLVM::StoreOp::create(builder, vector, addressOf(builder, buffer, indices),
+                        type.getElementBits() / 8);
+}
+
+SmallVector<Value> transposed(ImplicitLocOpBuilder& builder, SmallVector<Value> rows) {
+  const auto count = int64_t(rows.size());
+  // Blocks of `half` change places across the diagonal of each block of twice their size.
+  for (int64_t half = count / 2; half > 0; half /= 2) {
+    SmallVector<int64_t> upper, lower;
+    for (int64_t lane = 0; lane < count; ++lane) {
+      const bool isRight = lane & half;
+      upper.push_back(isRight ? count + lane - half : lane);
+      lower.push_back(isRight ? count + lane : lane + half);
+    }
+    for (int64_t row = 0; row < count; ++row) {
+      if (row & half)
+        continue;
+      Value a = rows[row], b = rows[row + half];
+      rows[row] = vector::ShuffleOp::create(builder, a, b, upper);
+      rows[row + half] = vector::ShuffleOp::create(builder, a, b, lower);
+    }
+  }
+  return rows;
+}
+
+} // namespace tilewright::cpu

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Vectors of our own in on-chip buffers, where LLVM's vectoriser would not find them.
+#pragma once
+
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace tilewright::cpu {
+
+/// Where an element of an on-chip buffer is, as a pointer. Before LowerBuffers; casts the buffer.
+mlir::Value addressOf(mlir::ImplicitLocOpBuilder& builder, mlir::Value buffer,
+                      mlir::ValueRange indices);
+
+/// `lanes` elements along the last dim, from `indices` on, in the buffer's scalar type.
+mlir::Value loadVector(mlir::ImplicitLocOpBuilder& builder, mlir::Value buffer,
+                       mlir::ValueRange indices, int64_t lanes);
+void storeVector(mlir::ImplicitLocOpBuilder& builder, mlir::Value vector, mlir::Value buffer,
+                 mlir::ValueRange indices);
+
+/// The transpose of a square block, given and returned row by row: n vectors of n lanes, n a power
+/// of two.
+llvm::SmallVector<mlir::Value> transposed(mlir::ImplicitLocOpBuilder& builder,
+                                          llvm::SmallVector<mlir::Value> rows);
+
+} // namespace tilewright::cpu
