@@ -27,7 +27,7 @@ public:
   }
 
   BufferLife of(tile::AllocOp alloc) {
-    BufferLife life{alloc, INT64_MAX, -1, false};
+    BufferLife life{alloc, INT64_MAX, -1};
     SmallVector<Operation*> users;
     collect(alloc.getResult(), users);
     llvm::sort(users, [&](Operation* a, Operation* b) { return spans[a].first < spans[b].first; });
@@ -39,7 +39,10 @@ public:
           span = spans[outer];
       life.first = std::min(life.first, span.first);
       life.last = std::max(life.last, span.last);
-      life.isUsed = true;
+    }
+    if (!users.empty()) {
+      life.firstUser = users.front();
+      life.lastUser = users.back();
     }
     return life;
   }

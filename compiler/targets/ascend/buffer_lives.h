@@ -12,7 +12,9 @@ struct BufferLife {
   tile::AllocOp alloc;
   /// Numbers of operations in text order, from the first to the last that may need what it holds.
   int64_t first = 0, last = 0;
-  bool isUsed = false;
+  /// The first and the last in the text that touch it; null if nothing does.
+  mlir::Operation* firstUser = nullptr;
+  mlir::Operation* lastUser = nullptr;
 };
 
 /// Of every buffer on chip, in the order of the allocs. A buffer that an iteration overwrites before

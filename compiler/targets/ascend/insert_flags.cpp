@@ -80,7 +80,7 @@ private:
             ->getLoc();
     OpBuilder::InsertionGuard guard(builder);
     const bool isInScope = op->getParentOfType<ScopeOp>() != nullptr;
-    if (!isInScope && needsScope(sync, insertion)) {
+    if (!isInScope && needsScope(insertion)) {
       auto scope = ScopeOp::create(builder, place, agentOf(sync.queue));
       builder.setInsertionPointToStart(&scope.getBody().emplaceBlock());
     }
@@ -89,7 +89,7 @@ private:
   }
 
   /// Whether the op alone doesn't say which core runs it.
-  bool needsScope(const Sync& sync, const Insertion& insertion) const {
+  bool needsScope(const Insertion& insertion) const {
     if (insertion.isCross)
       return true;
     if (!(model.hasCube && model.hasVector))
@@ -97,14 +97,16 @@ private:
     const auto isOfBoth = [](model::Pipe pipe) {
       return pipe == model::Pipe::MTE2 || pipe == model::Pipe::MTE3 || pipe == model::Pipe::S;
     };
-    return isOfBoth(sync.kind == SyncKind::Barrier ? sync.queue.pipe : insertion.from.pipe) &&
-           isOfBoth(sync.kind == SyncKind::Barrier ? sync.queue.pipe : insertion.to.pipe);
+    return insertion.isBarrierOfAll ||
+           (isOfBoth(insertion.from.pipe) && isOfBoth(insertion.to.pipe));
   }
 
   Operation* make(const Sync& sync, const Insertion& insertion, Location place,
                   OpBuilder& builder) const {
     if (sync.kind == SyncKind::Barrier)
       return PipeBarrierOp::create(builder, place, pipeOf(sync.queue));
+    if (sync.kind == SyncKind::BarrierAll)
+      return PipeBarrierOp::create(builder, place, Pipe::All);
     const Value event = eventOf(sync, place, builder);
     const bool isSet = sync.kind == SyncKind::Set;
     if (insertion.isCross && isSet)

@@ -136,3 +136,12 @@ func.func @left_early(%A: !tile.buffer<64xf32, global>, %n: index) {
   }
   return
 }
+
+// -----
+func.func @unknown_event(%A: !tile.buffer<64xf32, global>, %n: index) {
+  tile.launch (%cid) in (%n) npu {
+    // expected-error@+1 {{flags cannot be inserted in a kernel with an event id that is only known when the kernel runs}}
+    ascend.set_flag mte2 to v, %n
+  }
+  return
+}

@@ -17,6 +17,7 @@
 #include "compiler/passes/kernel_pass.h"
 #include "compiler/targets/ascend/analysis/pack_buffers.h"
 #include "compiler/targets/ascend/buffer_lives.h"
+#include "compiler/targets/ascend/memory_sizes.h"
 #include "compiler/targets/ascend/passes.h"
 
 namespace tilewright::ascend {
@@ -27,26 +28,8 @@ using model::Buffer;
 using model::Packing;
 using tile::MemorySpace;
 
-/// Bytes at the end of UB and L1 that the system keeps.
-constexpr int64_t keptBytes = 256;
-
 /// Transfers to global memory are fastest from such addresses on.
 constexpr uint64_t workspaceAlignment = 512;
-
-int64_t capacityOf(const chips::AscendChip& chip, MemorySpace space) {
-  switch (space) {
-  case MemorySpace::UB:
-    return chip.unifiedBufferBytes - keptBytes;
-  case MemorySpace::L1:
-    return chip.l1Bytes - keptBytes;
-  case MemorySpace::L0A:
-    return chip.l0aBytes;
-  case MemorySpace::L0B:
-    return chip.l0bBytes;
-  default:
-    return chip.l0cBytes;
-  }
-}
 
 int64_t alignmentOf(MemorySpace space) {
   constexpr int64_t fractal = 512;
@@ -65,8 +48,7 @@ struct PlanMemory : KernelPass<PlanMemory> {
 
   void runOnOperation() override {
     const SmallVector<BufferLife> lives = findBufferLives(getOperation());
-    for (const MemorySpace space :
-         {MemorySpace::UB, MemorySpace::L1, MemorySpace::L0A, MemorySpace::L0B, MemorySpace::L0C})
+    for (const MemorySpace space : kMemoriesOnChip)
       plan(space, lives);
     planWorkspaces();
   }
@@ -95,7 +77,7 @@ struct PlanMemory : KernelPass<PlanMemory> {
         continue;
       Buffer buffer{alloc.getSymName().value_or("").str(), npu::storageBytes(alloc.getType()),
                     life.first, life.last, std::nullopt};
-      if (!life.isUsed)
+      if (!life.firstUser)
         buffer.first = buffer.last = 0;
       if (std::optional<uint64_t> address = alloc.getAddress())
         buffer.pinned = static_cast<int64_t>(*address);

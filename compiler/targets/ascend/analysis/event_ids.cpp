@@ -146,9 +146,10 @@ unsigned assignEventIds(Program& program, const std::vector<Insertion>& insertio
     for (const Waiting* other : done)
       if (other->life.last > each.life.first)
         consider(*other);
+    if (crowded == kNone && !flag.isCross)
+      return each.insertion;
     if (crowded == kNone)
-      failures.push_back({insertion.why, "all event ids from " + nameOf(flag.from) + " to " +
-                                             nameOf(flag.to) + " are taken"});
+      failures.push_back({insertion.why, "all cross-core flags are taken"});
     return crowded;
   }
   return kNone;

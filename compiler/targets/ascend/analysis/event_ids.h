@@ -8,8 +8,9 @@ namespace tilewright::ascend::model {
 
 /// Gives the flags of `insertions` their ids: two flags between the same two pipes share one if
 /// one's waits stand before the other's sets. Ids that the program uses itself between the two pipes
-/// are left alone. Returns the index of the insertion with the longest life among those that find no
-/// id and could live shorter, or kNone; those that could not are added to `failures`.
+/// are left alone. Where ids don't reach, returns the index of the insertion with the longest life
+/// that is in the way, or of one that lives as short as can be and still finds no id; cross-core flags
+/// that find none are added to `failures`. kNone: all have ids.
 unsigned assignEventIds(Program& program, const std::vector<Insertion>& insertions,
                         const InsertOptions& options, std::vector<Unorderable>& failures);
 

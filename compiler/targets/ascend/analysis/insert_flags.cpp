@@ -95,12 +95,9 @@ private:
     insertion.isCross = from.agent != to.agent;
     if (insertion.isCross)
       insertion.to.pipe = Pipe::S;
-    insertion.isBarrier = from == to;
-    if (!insertion.isBarrier && !insertion.isCross && !hasEvent(from.agent, from.pipe, to.pipe)) {
-      result.failures.push_back(
-          {hazard, "there is no event from " + nameOf(from.pipe) + " to " + nameOf(to.pipe)});
-      return;
-    }
+    insertion.isBarrierOfAll =
+        !insertion.isCross && from.pipe != to.pipe && !hasEvent(from.agent, from.pipe, to.pipe);
+    insertion.isBarrier = from == to || insertion.isBarrierOfAll;
     if (insertion.isBarrier) {
       insertion.waitAt = siblings(hazard, hazard.carriedBy).second;
     } else {
@@ -181,7 +178,7 @@ private:
     Sync sync;
     sync.insertion = insertion.number;
     if (insertion.isBarrier) {
-      sync.kind = SyncKind::Barrier;
+      sync.kind = insertion.isBarrierOfAll ? SyncKind::BarrierAll : SyncKind::Barrier;
       sync.queue = insertion.from;
       putWait(insertion.waitAt->before, sync);
       return;
@@ -250,9 +247,11 @@ private:
     return assignEventIds(program, result.insertions, options, result.failures);
   }
 
-  /// Set and waited for at one point: takes an id only there.
+  /// Set and waited for at one point: takes an id only there. What does so already becomes a barrier
+  /// of all pipes.
   void narrow(Insertion& insertion) {
     remove(insertion.number);
+    insertion.isBarrier = insertion.isBarrierOfAll = !insertion.setAt;
     insertion.setAt = nullptr;
     insertion.carriedBy = nullptr;
     insertion.slots = 1;

@@ -11,6 +11,7 @@ namespace tilewright::ascend::model {
 struct Insertion {
   unsigned number = 0;
   bool isBarrier = false;
+  bool isBarrierOfAll = false; ///< where there is no event, or none is left
   Queue from, to; ///< of a barrier the same
   /// What it orders first: the hazard that made it necessary.
   Hazard why;

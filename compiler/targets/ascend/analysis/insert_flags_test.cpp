@@ -339,6 +339,51 @@ TEST(InsertFlags, UsersIds) {
   EXPECT_NE(hand.insert().find("+ set vector.MTE2 to vector.V 1"), std::string::npos);
 }
 
+/// All ids taken by the program itself: a barrier of all pipes is left.
+TEST(InsertFlags, NoIdLeft) {
+  ByHand hand;
+  Sync sync;
+  for (unsigned id = 0; id < 6; ++id) {
+    sync.flag = hand.program.addFlag({Agent::Vector, Pipe::MTE2}, {Agent::Vector, Pipe::V}, id);
+    for (const SyncKind kind : {SyncKind::Set, SyncKind::Wait}) {
+      sync.kind = kind;
+      sync.queue.pipe = kind == SyncKind::Set ? Pipe::MTE2 : Pipe::V;
+      hand.program.add(hand.program.body, nullptr, NodeKind::Sync)->sync = sync;
+    }
+  }
+  hand.statement(nullptr, Pipe::MTE2, {ByHand::write(0, 64)});
+  hand.statement(nullptr, Pipe::V, {ByHand::read(0, 64)});
+  EXPECT_NE(hand.insert().find("+ barrier_all vector"), std::string::npos) << print(hand.program);
+}
+
+/// The scalar unit of a cube core has no event to FIX.
+TEST(InsertFlags, NoEvent) {
+  ByHand hand;
+  Access global = ByHand::write(0, 64);
+  global.isGlobal = true;
+  hand.statement(nullptr, Pipe::S, {global}, Agent::Cube);
+  hand.statement(nullptr, Pipe::FIX, {global}, Agent::Cube);
+  EXPECT_NE(hand.insert().find("+ barrier_all cube"), std::string::npos) << print(hand.program);
+}
+
+/// Between cores there is nothing else.
+TEST(InsertFlags, NoCrossCoreFlagLeft) {
+  ByHand hand;
+  Node* loop = hand.loop(nullptr);
+  InsertOptions options;
+  options.betweenAgents = true;
+  options.endCross = 0;
+  Access global = ByHand::write(0, 64);
+  global.isGlobal = true;
+  hand.statement(loop, Pipe::FIX, {global}, Agent::Cube);
+  global.isWrite = false;
+  hand.statement(loop, Pipe::MTE2, {global});
+  const Conflicts conflicts(hand.program);
+  const Inserted inserted = insertFlags(hand.program, conflicts, options);
+  ASSERT_FALSE(inserted.failures.empty());
+  EXPECT_EQ(inserted.failures[0].reason, "all cross-core flags are taken");
+}
+
 TEST(Check, NamesTheFaults) {
   ByHand hand;
   Node* loop = hand.loop(nullptr);

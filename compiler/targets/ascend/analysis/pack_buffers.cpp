@@ -72,8 +72,8 @@ Packing packByLife(const std::vector<Buffer>& buffers, int64_t alignment) {
   };
   Packing best = sorted([&](size_t i) { return -buffers[i].bytes; });
   for (const Packing& other : {sorted([&](size_t i) { return -life(i); }),
-                         sorted([&](size_t i) { return buffers[i].first; }),
-                         sorted([&](size_t i) { return -buffers[i].bytes * (life(i) + 1); })})
+                               sorted([&](size_t i) { return buffers[i].first; }),
+                               sorted([&](size_t i) { return -buffers[i].bytes * (life(i) + 1); })})
     if (other.end < best.end)
       best = other;
   return best;

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What `kernel.report()` shows of a compiled kernel: where its buffers lie, and why it waits.
+#pragma once
+
+#include <mlir/Dialect/Func/IR/FuncOps.h>
+
+#include <string>
+
+namespace tilewright::chips {
+struct AscendChip;
+} // namespace tilewright::chips
+
+namespace tilewright::ascend {
+
+/// A table per memory: address, bytes, name, and the kernel's lines from the first to the last use.
+/// Of a kernel whose memory is planned.
+std::string memoryMapText(mlir::func::FuncOp kernel, const chips::AscendChip& chip);
+
+/// The same as a picture: across, the kernel from its first to its last instruction; downwards, the
+/// addresses of a memory.
+std::string memoryMapSvg(mlir::func::FuncOp kernel, const chips::AscendChip& chip);
+
+/// A line for each flag and barrier that the compiler inserted: what, where, why.
+std::string insertedWaitsText(mlir::func::FuncOp kernel);
+
+} // namespace tilewright::ascend

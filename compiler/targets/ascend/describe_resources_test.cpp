@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/targets/ascend/describe_resources.h"
+
+#include "compiler/chips/ascend_chip.h"
+#include "compiler/ir/npu_ops.h"
+#include "compiler/ir/structure_ops.h"
+
+#include <gtest/gtest.h>
+#include <mlir/Parser/Parser.h>
+
+namespace tilewright::ascend {
+namespace {
+
+using namespace mlir;
+
+constexpr char kernelText[] = R"(
+func.func @f(%A: !tile.buffer<64xf32, global>, %n: index) {
+  %c0 = arith.constant 0 : index
+  tile.launch (%cid) in (%n) npu {
+    %x = tile.alloc "x" at 0 : !tile.buffer<64xf32, UB> loc("k.py":3:1)
+    %y = tile.alloc "y" at 256 : !tile.buffer<64xf32, UB> loc("k.py":4:1)
+    %z = tile.alloc "z" at 512 : !tile.buffer<8xf32, UB> loc("k.py":4:1)
+    npu.load_ub %A[0] [64] : !tile.buffer<64xf32, global> to %x[%c0] : !tile.buffer<64xf32, UB> pitch 64 loc("k.py":5:1)
+    ascend.set_flag mte2 to v, %c0 {ascend.why = "exp needs what load_ub writes"} loc("k.py":5:1)
+    ascend.wait_flag mte2 to v, %c0 {ascend.why = "exp needs what load_ub writes"} loc("k.py":6:1)
+    npu.unary exp %y[%c0] : !tile.buffer<64xf32, UB>, %x[%c0] : !tile.buffer<64xf32, UB> count(%c0) loc("k.py":6:1)
+    ascend.pipe_barrier v {ascend.why = "ln needs what exp writes"} loc("k.py":7:1)
+    npu.unary ln %y[%c0] : !tile.buffer<64xf32, UB>, %y[%c0] : !tile.buffer<64xf32, UB> count(%c0) loc("k.py":7:1)
+    ascend.set_cross_flag mte3, %c0 {ascend.why = "load_l1 needs what store_ub writes"} loc("k.py":8:1)
+  }
+  return
+}
+)";
+
+class DescribeResources : public ::testing::Test {
+protected:
+  void SetUp() override {
+    DialectRegistry registry;
+    registry.insert<tile::TileDialect, AscendDialect, npu::NpuDialect, func::FuncDialect,
+                    arith::ArithDialect>();
+    context.appendDialectRegistry(registry);
+    module = parseSourceString<ModuleOp>(kernelText, &context);
+    ASSERT_TRUE(module);
+    kernel = *module->getOps<func::FuncOp>().begin();
+  }
+  MLIRContext context;
+  OwningOpRef<ModuleOp> module;
+  func::FuncOp kernel;
+  const chips::AscendChip& chip = *chips::findAscendChip("910B2");
+};
+
+TEST_F(DescribeResources, MemoryMap) {
+  EXPECT_EQ(memoryMapText(kernel, chip), "UB: 544 of 196352 bytes\n"
+                                         "       0 +    256  x  lines 5 to 6\n"
+                                         "     256 +    256  y  lines 6 to 7\n"
+                                         "     512 +     32  z  unused\n");
+}
+
+TEST_F(DescribeResources, Picture) {
+  const std::string svg = memoryMapSvg(kernel, chip);
+  EXPECT_EQ(svg.substr(0, 4), "<svg");
+  EXPECT_NE(svg.find("<title>y: 256 bytes from 256, lines 6 to 7</title>"), std::string::npos);
+}
+
+TEST_F(DescribeResources, Waits) {
+  EXPECT_EQ(insertedWaitsText(kernel),
+            "line 5: flag from mte2 to v, exp needs what load_ub writes\n"
+            "line 7: barrier of v, ln needs what exp writes\n"
+            "line 8: cross-core flag on mte3, load_l1 needs what store_ub writes\n");
+}
+
+} // namespace
+} // namespace tilewright::ascend
