@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Protocol
 
 import ml_dtypes
@@ -376,6 +377,8 @@ class Generator:
 
 
 def random_kernel(choices: Choices) -> RandomKernel:
+    from control_steps import STEPS
+
     generator = Generator(choices)
     generator.load()
     steps = [
@@ -387,6 +390,7 @@ def random_kernel(choices: Choices) -> RandomKernel:
         generator.gemm,
         generator.part_copy,
         generator.serial,
+        *(partial(step, generator) for step in STEPS),
     ]
     for _ in range(choices.integer(1, 7)):
         generator.pick(steps)()

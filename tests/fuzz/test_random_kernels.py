@@ -11,12 +11,13 @@ import hashlib
 import importlib.util
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import numpy as np
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
 import tilewright
@@ -25,7 +26,8 @@ from tilewright import _compiler
 sys.path.insert(0, str(Path(__file__).parent))
 from random_kernels import RandomKernel, random_inputs, random_kernel  # noqa: E402
 
-CASES = int(os.environ.get("TILEWRIGHT_FUZZ_CASES", "300"))
+CASES = int(os.environ.get("TILEWRIGHT_FUZZ_CASES", "2000"))
+SHARDS = 8
 SEED = 20261120
 FAILED = Path(__file__).parents[2] / "build" / "fuzz"
 
@@ -69,19 +71,28 @@ def check(random: RandomKernel, folder: Path) -> None:
     np.testing.assert_array_equal(compiled, expected, err_msg="cpu and NumPy disagree")
 
 
-@settings(
-    max_examples=CASES,
-    deadline=None,
-    derandomize=True,
-    database=None,
-    suppress_health_check=list(HealthCheck),
-)
-@given(st.data())
-def test_targets_agree_on_random_kernels(tmp_path_factory, data):
-    random = random_kernel(Drawn(data))
-    try:
-        check(random, tmp_path_factory.getbasetemp())
-    except Exception:
-        FAILED.mkdir(parents=True, exist_ok=True)
-        (FAILED / "last_failure.py").write_text(random.source)
-        raise
+def random_test(shard: int) -> Callable[[Any], None]:
+    """A test of its own part of the cases, so that parts run side by side."""
+
+    @seed(SEED + shard)
+    @settings(
+        max_examples=max(1, CASES // SHARDS),
+        deadline=None,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(st.data())
+    def test(tmp_path_factory: Any, data: st.DataObject) -> None:
+        random = random_kernel(Drawn(data))
+        try:
+            check(random, tmp_path_factory.getbasetemp())
+        except Exception:
+            FAILED.mkdir(parents=True, exist_ok=True)
+            (FAILED / "last_failure.py").write_text(random.source)
+            raise
+
+    return test
+
+
+for shard in range(SHARDS):
+    globals()[f"test_targets_agree_on_random_kernels_{shard}"] = random_test(shard)
