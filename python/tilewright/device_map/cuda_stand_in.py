@@ -162,6 +162,28 @@ def _seed_all(seed: int) -> None:
     torch.default_generator.manual_seed(seed)  # torch.manual_seed calls this function
 
 
+def _tensor_type(name: str) -> Any:
+    """`torch.cuda.FloatTensor` and so on: makes tensors, and knows those that are one."""
+    real = getattr(torch, name)
+
+    class Kind(type):
+        def __instancecheck__(cls, value: object) -> bool:
+            return isinstance(value, torch.Tensor) and value.is_cuda and value.dtype == real.dtype
+
+    def make(cls: Any, *args: Any) -> Any:
+        return real(*args).to("cuda")
+
+    return Kind(name, (), {"__new__": make, "dtype": real.dtype, "is_cuda": True})
+
+
+_TENSOR_TYPES = [
+    f"{kind}Tensor"
+    for kind in (
+        *("Float", "Double", "Half", "BFloat16"),
+        *("Byte", "Char", "Short", "Int", "Long", "Bool"),
+    )
+]
+
 #: The attributes of `torch.cuda` that are replaced.
 REPLACEMENTS: dict[str, Any] = {
     "Stream": Stream,
@@ -171,6 +193,8 @@ REPLACEMENTS: dict[str, Any] = {
     "device_of": _Scope,
     "stream": _Scope,
     "graph": CUDAGraph,
+    "default_generators": (torch.default_generator,),
+    **{name: _tensor_type(name) for name in _TENSOR_TYPES},
     "nvtx": SimpleNamespace(
         range=_named_range,
         mark=_nothing,

@@ -105,7 +105,14 @@ def _generator_type(real: Any) -> Any:
         """`torch.Generator` whose device "cuda" is the CPU."""
 
         def __new__(cls, device: Any = "cpu") -> Any:
-            return real("cpu" if names_device(device) else device)
+            return OfTheDevice() if names_device(device) else real(device)
+
+    class OfTheDevice(real):  # type: ignore[misc]
+        """Random numbers of the CPU, for tensors that are on the mapped device."""
+
+        @property
+        def device(self) -> torch.device:
+            return torch.device("cuda:0")
 
     return Generator
 

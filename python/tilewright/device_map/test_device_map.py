@@ -75,6 +75,22 @@ def test_generators_modules_defaults(mapped):
     assert torch.ones(2, pin_memory=True).pin_memory().sum() == 2
 
 
+def test_names_of_types_and_generators(mapped):
+    x = torch.cuda.FloatTensor([1, 2])
+    assert x.is_cuda and x.dtype == torch.float32 and x.tolist() == [1, 2]
+    assert isinstance(x, torch.cuda.FloatTensor) and not isinstance(x, torch.cuda.HalfTensor)
+    assert not isinstance(x.cpu(), torch.cuda.FloatTensor)
+    assert torch.cuda.LongTensor(2, 3).shape == (2, 3)
+    generator = torch.Generator(device="cuda")
+    assert generator.device == torch.device("cuda:0")
+    assert torch.Generator().device == torch.device("cpu")
+    assert torch.randn(2, generator=generator, device="cuda").is_cuda
+    torch.cuda.manual_seed(5)
+    first = torch.randn(3, device="cuda")
+    torch.cuda.default_generators[0].manual_seed(5)
+    assert torch.equal(first, torch.randn(3, device="cuda"))
+
+
 def test_cuda_module(mapped):
     assert torch.cuda.is_available()
     assert torch.cuda.device_count() == 1
