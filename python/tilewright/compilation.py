@@ -41,7 +41,21 @@ def kernel_key(captured: CapturedKernel, options: Options) -> str:
     text = captured.module.text()
     if "assert" in text:  # places are part of the manifest then
         text = captured.module.text(True)
-    return digest("\0".join(["kernel 1", machine_stamp(), options.description(), text]))
+    parts = ["kernel 1", machine_stamp(), options.description(), text]
+    if captured.outputs:  # they are in the manifest
+        parts.append(repr(captured.outputs))
+    return digest("\0".join(parts))
+
+
+def manifest_of(artifact: Any, outputs: list[int]) -> str:
+    """The manifest, with the outputs that an eager kernel names itself: a later process that finds
+    the kernel by its front key does not trace it."""
+    text: str = artifact.manifest
+    if not outputs:
+        return text
+    from json import dumps, loads
+
+    return dumps(loads(text) | {"out_idx": outputs}, separators=(",", ":"))
 
 
 def native_options(options: Options, keep_stages: bool = False) -> Any:
@@ -90,14 +104,12 @@ def compile_kernel(
         if kernel is not None:
             return kernel
     captured = capture()
-    if out_idx is None and captured.outputs:
-        out_idx = captured.outputs
     key = kernel_key(captured, options)
     kernel = load(key, options, out_idx, source, recompile)
     if kernel is None:
         artifact = compile_artifact(captured, options)
         extra = stage_files([], artifact.header)
-        entry = cache.store(key, artifact.library, artifact.manifest, extra)
+        entry = cache.store(key, artifact.library, manifest_of(artifact, captured.outputs), extra)
         kernel = JITKernel(
             entry, out_idx, target=options.target, prim_func=source, recompile=recompile
         )
