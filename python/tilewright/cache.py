@@ -251,7 +251,11 @@ def _remove_folder(path: str) -> None:
     except OSError:
         return
     for name in names:
-        _remove_file(f"{path}/{name}")
+        inner = f"{path}/{name}"
+        if os.path.isdir(inner) and not os.path.islink(inner):  # noqa: PTH112, PTH114
+            _remove_folder(inner)  # nothing of ours; but what is in the way goes
+        else:
+            _remove_file(inner)
     try:
         os.rmdir(path)  # noqa: PTH106
     except OSError:

@@ -231,11 +231,17 @@ class EagerCall:
     def _declare(self, name: str, annotation: Any, found: dict[str, int]) -> None:
         if isinstance(annotation, TensorAnnotation):
             self.declared[name] = annotation
-            shape = tuple(getattr(self.values[name], "shape", ()))
+            value = self.values[name]
+            if not hasattr(value, "shape"):
+                raise EagerJITBuildError(
+                    f"{self.function.__name__}: argument {name!r} is of type "
+                    f"{type(value).__name__} but a tensor was expected"
+                )
+            shape = tuple(value.shape)
             if len(shape) != len(annotation.shape):
                 raise EagerJITBuildError(
-                    f"{self.function.__name__}: argument {name!r} has {len(shape)} dimensions but "
-                    f"{len(annotation.shape)} are declared"
+                    f"{self.function.__name__}: argument {name!r} has {_dims(len(shape))} but "
+                    f"{_dims(len(annotation.shape))} were declared"
                 )
             for dim, size in zip(annotation.shape, shape, strict=True):
                 if isinstance(dim, _Constant):
@@ -302,6 +308,10 @@ class EagerCall:
             )
             return []
         return [made.index(item) for item in returned]
+
+
+def _dims(count: int) -> str:
+    return "1 dim" if count == 1 else f"{count} dims"
 
 
 class _Constant(Symbol):

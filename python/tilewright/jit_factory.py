@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import sys
 import time
+from types import MethodType
 
+from .captured_state import CapturedState, is_ours
 from .compilation import compile_kernel
 from .errors import short_traceback, unsupported
 from .front_key import front_key
-from .options import Options
+from .options import Options, check_backend, check_pass_configs, check_target, remark_flags
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,6 +37,8 @@ def compile(
     cpu: str | None = None,
 ) -> JITKernel:
     """Compiles a kernel; parameters whose numbers are in `out_idx` are made at each call."""
+    check_backend(execution_backend)
+    remark_flags(compile_flags)
     options = Options(target, cpu, pass_configs)
     outputs = output_numbers(out_idx)
     function = getattr(func, "function", None)
@@ -49,9 +53,13 @@ def compile(
 
 
 def output_numbers(out_idx: Sequence[int] | int | None) -> list[int] | None:
+    """The numbers that `out_idx` names, as a list."""
     if out_idx is None:
         return None
-    return [out_idx] if isinstance(out_idx, int) else [int(i) for i in out_idx]
+    numbers: list[Any] = list(out_idx) if isinstance(out_idx, (list, tuple, range)) else [out_idx]
+    if any(isinstance(number, bool) or not isinstance(number, int) for number in numbers):
+        raise TypeError(f"out_idx is {out_idx!r} but must be an integer or a list of integers")
+    return numbers
 
 
 def _tell(kernel: JITKernel, started: float) -> None:
@@ -74,6 +82,8 @@ class JITFunction:
         self.__wrapped__ = function
         self.__module__ = function.__module__
         self._kernels: dict[Any, Any] = {}
+        #: What the kernels were made from besides their arguments.
+        self._captured: CapturedState | None = None
         #: Calls of an eager kernel that were prepared, by the shapes and values of their arguments.
         self.prepared: dict[Any, Any] = {}
         self._options: tuple[object, Options] | None = None
@@ -96,7 +106,27 @@ class JITFunction:
     def options_key(self) -> str:
         return f"{self.options().description()} {self.choices.get('out_idx')!r}"
 
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
+        """As a method of a class: called with its object first."""
+        return self if instance is None else MethodType(self, instance)
+
+    def _forget_what_changed(self) -> None:
+        """Drops the kernels that were made from globals or closures that have other values now."""
+        if self._captured is not None:
+            if self._captured.holds():
+                return
+            self._kernels.clear()
+            self.prepared.clear()
+        self._captured = CapturedState(self.function)
+
     def __call__(self, *args: Any, **keywords: Any) -> Any:
+        self._forget_what_changed()
+        if args and _has_state(args[0]):  # a method, whose object may have changed
+            return (
+                self._run_eager(args, keywords)
+                if self.is_eager
+                else self.compile(*args, **keywords)
+            )
         if self.is_eager:
             return self._run_eager(args, keywords)
         # 2, 2.0 and True are equal, but make different kernels.
@@ -168,6 +198,18 @@ class JITFunction:
         return f"<tilewright.jit {self.__name__}>"
 
 
+def _has_state(value: object) -> bool:
+    """Whether it is an object of a class of the user's, whose attributes may change."""
+    kind = type(value)
+    return (
+        kind.__module__ != "builtins"
+        and hasattr(value, "__dict__")
+        and not hasattr(value, "shape")
+        and not is_ours(kind.__module__)
+        and kind.__module__.partition(".")[0] not in ("torch", "numpy")
+    )
+
+
 def opens_kernel(code: CodeType) -> bool:
     """Whether a function opens a kernel in its own body, not in one that it defines."""
     return "Kernel" in code.co_names
@@ -223,6 +265,11 @@ def jit(
         raise unsupported("workspace_idx needs the ascend target, which is not supported yet")
     if unknown:
         raise TypeError(f"jit() got an unexpected keyword argument {next(iter(unknown))!r}")
+    output_numbers(out_idx)
+    check_target(target)
+    check_backend(execution_backend)
+    check_pass_configs(pass_configs)
+    remark_flags(compile_flags)
     choices: dict[str, Any] = {
         "out_idx": out_idx,
         "target": target,

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from enum import Enum, StrEnum
 
-from .errors import unsupported
+from .errors import TilewrightWarning, unsupported
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,6 +56,32 @@ class PassConfigKey(StrEnum):
     TIR_MERGE_STATIC_SMEM = "tirx.merge_static_smem"
 
 
+#: Other known keys without a name in TileLang's enumeration.
+_MORE_KEYS = frozenset(
+    [
+        "tl.enable_lower_ldgstg",
+        "tl.enable_lower_ldgstg_predicated",
+        "tl.disable_prelower_semantic_check",
+        "tl.disable_shuffle_elect",
+        "tl.disable_loop_unswitching",
+        "tl.layout_cost_model",
+        "tl.layout_visualization_formats",
+        "tl.emit_line_directives",
+        "tl.pass_profile",
+        "tl.storage_rewrite_detect_inplace",
+        "tl.fast_math",
+        "tl.disable_dynamic_tail_split",
+        "tl.dynamic_alignment",
+        "cuda.kernels_output_dir",
+    ]
+)
+#: Keys with which a user expects other results or speed, and gets the same.
+_WITHOUT_EFFECT = frozenset(
+    ["tl.enable_fast_math", "tl.fast_math", "tl.device_compile_flags", "tl.enable_dump_ir"]
+)
+_BACKENDS = ("auto", "tvm_ffi", "cython", "nvrtc", "torch", "cutedsl", "ctypes", "dlpack")
+
+
 class Options:
     """The choices of one compilation, all resolved."""
 
@@ -69,6 +95,7 @@ class Options:
     ) -> None:
         self.target = resolve_target(target)
         self.cpu = cpu or os.environ.get("TILEWRIGHT_CPU") or "native"
+        check_pass_configs(pass_configs)
         self.pass_configs = {
             _config_key(key): _config_value(key, value)
             for key, value in (pass_configs or {}).items()
@@ -78,6 +105,56 @@ class Options:
     def description(self) -> str:
         """Text that differs where the machine code may."""
         return f"{self.target} {self.cpu} {sorted(self.pass_configs.items())!r}"
+
+
+def check_pass_configs(pass_configs: object) -> None:
+    """TypeError where it is no dict; one remark for each key that is unknown or has no effect."""
+    if pass_configs is None:
+        return
+    if not isinstance(pass_configs, dict):
+        raise TypeError(f"pass_configs is {pass_configs!r} but must be a dict")
+    known = {key.value for key in PassConfigKey} | _MORE_KEYS
+    for key, value in pass_configs.items():
+        name = _config_key(key)
+        if name.replace("tir.", "tirx.") not in known:
+            remark(f"pass config {name!r} is unknown, and ignored")
+        elif name in _WITHOUT_EFFECT and value:
+            remark(f"pass config {name!r} has no effect on the target 'cpu'")
+
+
+def check_backend(execution_backend: object) -> None:
+    """ValueError for an unknown name; a known one is accepted and has no effect."""
+    if execution_backend is not None and execution_backend not in _BACKENDS:
+        raise ValueError(
+            f"there is no execution_backend {execution_backend!r}; there are: "
+            f"{', '.join(_BACKENDS)}, which all mean the same here"
+        )
+
+
+def check_target(target: object) -> None:
+    """ValueError for a name that means nothing, where the kernel is decorated; targets that are
+    planned are refused only when a kernel is made for one."""
+    if isinstance(target, str) and target.split() and target.split()[0] not in _PLANNED:
+        resolve_target(target)
+
+
+def remark_flags(compile_flags: object) -> None:
+    """Says once that flags for a compiler have no effect."""
+    if compile_flags:
+        remark("compile_flags have no effect on the target 'cpu'")
+
+
+_remarks: set[str] = set()
+
+
+def remark(message: str) -> None:
+    """Warns once in a process."""
+    if message in _remarks:
+        return
+    _remarks.add(message)
+    import warnings
+
+    warnings.warn(message, TilewrightWarning, stacklevel=4)
 
 
 def resolve_target(target: object = None) -> str:
@@ -93,7 +170,7 @@ def resolve_target(target: object = None) -> str:
         )
     if isinstance(chosen, dict):
         chosen = chosen.get("kind")
-    name = str(chosen).split()[0]
+    name = (str(chosen).split() or [""])[0]
     if TARGETS.get(name, "auto") != "auto":
         return TARGETS[name]
     if name in _PLANNED:

@@ -207,6 +207,8 @@ def test_clean_removes_what_killed_writers_left(folder):
     for path in (stale, fresh):
         path.mkdir()
         (path / "kernel.so").write_bytes(b"half")
+    (stale / "folder").mkdir()
+    (stale / "folder" / "file").write_bytes(b"")
     old = time.time() - 7200
     os.utime(stale, (old, old))
     cache.clean()

@@ -81,8 +81,10 @@ def test_a_misspelt_keyword_is_refused():
 def test_shapes_must_agree():
     with pytest.raises(EagerJITBuildError, match="'N' is 32 but argument 'B' has 33 there"):
         EagerCall(scale, (shaped(10, 32), shaped(33)), {})
-    with pytest.raises(EagerJITBuildError, match="'A' has 1 dimensions but 2 are declared"):
+    with pytest.raises(EagerJITBuildError, match="'A' has 1 dim but 2 dims were declared"):
         EagerCall(scale, (shaped(10), shaped(33)), {})
+    with pytest.raises(EagerJITBuildError, match="'A' is of type list but a tensor was expected"):
+        EagerCall(scale, ([1.0, 2.0], shaped(33)), {})
     with pytest.raises(TypeError, match="missing a required argument: 'B'"):
         EagerCall(scale, (shaped(10, 2),), {})
 

@@ -201,8 +201,8 @@ def test_targets():
         tilewright.jit(workspace_idx=[1])
     with pytest.raises(TypeError, match=r"jit\(\) got an unexpected keyword argument 'outidx'"):
         tilewright.jit(outidx=[1])
-    with pytest.raises(ValueError, match="pass config 'x' has the value"):
-        tilewright.compile(gemm.get_tir(8, 8, 8), pass_configs={"x": object()})
+    with pytest.raises(ValueError, match="pass config 'tl.Simplify' has the value"):
+        tilewright.compile(gemm.get_tir(8, 8, 8), pass_configs={"tl.Simplify": object()})
     for wrong in (tilewright.jit(lambda: 3), len, int):
         message = re.escape(f"@jit needs a function defined with 'def' but got {wrong!r}")
         with pytest.raises(TypeError, match=message):
@@ -313,3 +313,135 @@ def test_code_for_another_processor_says_so():
     wanted = f"clear: compiled for '.*', but this machine's processor is {here}"
     with pytest.raises(OSError, match=wanted):
         tilewright.compile(clear, cpu=other)
+
+
+FACTOR = 2.0
+
+
+@tilewright.jit(out_idx=[1])
+def by_factor(n):
+    @T.prim_func
+    def kernel(X: T.Tensor((n,), "float32"), Y: T.Tensor((n,), "float32")):
+        with T.Kernel(1, threads=32):
+            for i in T.Parallel(n):
+                Y[i] = X[i] * FACTOR
+
+    return kernel
+
+
+@tilewright.jit
+def eager_by_factor(X):
+    N = T.const("N")
+    X: T.Tensor[[N], "float32"]
+    Y = T.empty([N], "float32")
+    with T.Kernel(1, threads=32):
+        for i in T.Parallel(N):
+            Y[i] = X[i] * FACTOR
+    return Y
+
+
+def test_a_captured_global_that_changes(monkeypatch):
+    x = numpy.arange(4, dtype="float32")
+    for factor in (2.0, 3.0, 2.0):
+        monkeypatch.setitem(globals(), "FACTOR", factor)
+        numpy.testing.assert_array_equal(by_factor(4)(x), x * factor)
+        numpy.testing.assert_array_equal(eager_by_factor(x), x * factor)
+    assert by_factor(4) is by_factor(4)
+
+
+def test_an_eager_kernel_found_in_the_cache_knows_its_outputs():
+    x = numpy.arange(4, dtype="float32")
+    for _ in range(2):
+        eager_by_factor._kernels.clear()
+        eager_by_factor.prepared.clear()
+        numpy.testing.assert_array_equal(eager_by_factor(x), x * FACTOR)
+
+
+class Scaler:
+    """Its method is a factory."""
+
+    def __init__(self, factor):
+        self.factor = factor
+
+    @tilewright.jit(out_idx=[1])
+    def kernel(self, n):
+        factor = self.factor
+
+        @T.prim_func
+        def kernel(X: T.Tensor((n,), "float32"), Y: T.Tensor((n,), "float32")):
+            with T.Kernel(1, threads=32):
+                for i in T.Parallel(n):
+                    Y[i] = X[i] * factor
+
+        return kernel
+
+
+def test_methods():
+    x = numpy.arange(4, dtype="float32")
+    scaler = Scaler(2.0)
+    numpy.testing.assert_array_equal(scaler.kernel(4)(x), x * 2)
+    scaler.factor = 5.0
+    numpy.testing.assert_array_equal(scaler.kernel(4)(x), x * 5)
+    numpy.testing.assert_array_equal(Scaler(3.0).kernel(4)(x), x * 3)
+
+
+@pytest.mark.parametrize(
+    ("choices", "kind", "message"),
+    [
+        (
+            {"out_idx": "x"},
+            TypeError,
+            "out_idx is 'x' but must be an integer or a list of integers",
+        ),
+        ({"out_idx": 1.5}, TypeError, "out_idx is 1.5 but must be an integer or a list of"),
+        ({"out_idx": [True]}, TypeError, r"out_idx is \[True\] but must be"),
+        ({"pass_configs": 3}, TypeError, "pass_configs is 3 but must be a dict"),
+        ({"target": "abacus"}, ValueError, "there is no target 'abacus'; there are: auto, c, cpu"),
+        (
+            {"execution_backend": "x"},
+            ValueError,
+            "no execution_backend 'x'; there are: .*, which all mean the same here",
+        ),
+    ],
+)
+def test_choices_are_checked_at_the_decorator(choices, kind, message):
+    with pytest.raises(kind, match=message):
+        tilewright.jit(**choices)(gemm.function)
+
+
+@pytest.mark.parametrize(
+    ("choices", "message"),
+    [
+        ({"pass_configs": {"tl.no_such": 1}}, "pass config 'tl.no_such' is unknown, and ignored"),
+        (
+            {"pass_configs": {tilewright.PassConfigKey.TL_ENABLE_FAST_MATH: True}},
+            "pass config 'tl.enable_fast_math' has no effect on the target 'cpu'",
+        ),
+        ({"compile_flags": ["-O3"]}, "compile_flags have no effect on the target 'cpu'"),
+        ({"pass_configs": {"tl.disable_tma_lower": True, "tir.disable_vectorize": True}}, None),
+        ({"execution_backend": "cython"}, None),
+    ],
+)
+def test_choices_without_effect_are_said_once(choices, message, recwarn, monkeypatch):
+    monkeypatch.setattr("tilewright.options._remarks", set())
+    tilewright.jit(**choices)(gemm.function)
+    tilewright.jit(**choices)(gemm.function)
+    assert [str(w.message) for w in recwarn] == ([message] if message else [])
+    assert all(w.filename == __file__ for w in recwarn)
+
+
+def test_a_kernel_has_no_defaults():
+    @T.prim_func
+    def kernel(X: T.Tensor((4,), "float32"), factor: T.float32 = 2.0):
+        with T.Kernel(1, threads=32):
+            for i in T.Parallel(4):
+                X[i] = X[i] * factor
+
+    wanted = "parameter 'factor' of a kernel can't have a default; give it at each call"
+    with pytest.raises(UnsupportedError, match=wanted):
+        tilewright.compile(kernel)
+
+
+def test_blocks_that_are_no_numbers():
+    with pytest.raises(CompileError, match="expected a scalar but got 'x' of type str"):
+        gemm(64, 64, 64, block="x")

@@ -113,11 +113,24 @@ def parameter_names(function: FunctionType) -> list[str]:
 
 
 def _refuse_open_parameters(source: FunctionSource, tracer: Tracer) -> None:
-    """`*args` and `**keywords`: a kernel's parameters are fixed."""
+    """`*args`, `**keywords` and defaults: a kernel's parameters are fixed."""
     for star, argument in (("*", source.node.args.vararg), ("**", source.node.args.kwarg)):
         if argument is not None:
             tracer.at(source.place(argument))
             tracer.report(f"a kernel can't have a parameter '{star}{argument.arg}'; name each")
+    arguments = source.node.args
+    ordered = [*arguments.posonlyargs, *arguments.args]
+    with_default = ordered[len(ordered) - len(arguments.defaults) :] if arguments.defaults else []
+    with_default += [
+        a for a, d in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if d is not None
+    ]
+    for argument in with_default:
+        tracer.at(source.place(argument))
+        tracer.report(
+            f"the parameter {argument.arg!r} of a kernel can't have a default; "
+            "give it at each call",
+            "unsupported",
+        )
 
 
 def finish(

@@ -21,7 +21,7 @@ def add_to(commands: Any) -> None:
         help="list or empty the cache",
         description="The cache of compiled kernels (TILEWRIGHT_CACHE_DIR).",
     )
-    parser.add_argument("verb", choices=["ls", "clear", "path"])
+    parser.add_argument("verb", choices=["ls", "list", "clear", "path"])
     parser.add_argument("--json", action="store_true", help="print as JSON")
     parser.set_defaults(action=_run)
 
@@ -60,7 +60,7 @@ def _run(options: argparse.Namespace) -> int:
         print(json.dumps({"path": cache.folder()}) if options.json else cache.folder())
         return OK
     known = entries()
-    if options.verb == "ls":
+    if options.verb in ("ls", "list"):
         if options.json:
             print(json.dumps(known))
             return OK

@@ -125,7 +125,7 @@ def _cache() -> Finding:
     parent = folder
     while not os.path.exists(parent) and os.path.dirname(parent) != parent:  # noqa: PTH110, PTH120
         parent = os.path.dirname(parent)  # noqa: PTH120
-    if not os.access(parent, os.W_OK):
+    if not os.path.isdir(parent) or not os.access(parent, os.W_OK):  # noqa: PTH112
         return Finding(
             "cache", "disk", "missing", f"{folder} can't be written", "set TILEWRIGHT_CACHE_DIR"
         )

@@ -257,6 +257,10 @@ def test_doctor(command, tmp_path):
     assert report["works"] is True
     states = {(f["part"], f["name"]): f["state"] for f in report["findings"]}
     assert states["target", "cuda"] == "planned"
+    file = tmp_path / "file"
+    file.write_text("")
+    under_a_file = command("doctor", TILEWRIGHT_CACHE_DIR=str(file / "cache")).stdout
+    assert f"{file}/cache can't be written" in under_a_file
     off = command("doctor", TILELANG_DISABLE_CACHE="1").stdout
     assert re.search(r"cache\s+disk\s+off", off)
 
@@ -266,7 +270,7 @@ def test_cache(command, tmp_path):
     command("run", "script.py")
     listed = json.loads(command("cache", "ls", "--json").stdout)
     assert [e["kernel"] for e in listed] == ["twice"]
-    assert "twice" in command("cache", "ls").stdout
+    assert "twice" in command("cache", "list").stdout
     assert command("cache", "path").stdout.strip() == str(tmp_path / "cache")
     assert command("cache", "clear").stdout.startswith("removed 1 kernels")
     assert command("cache", "ls", "--json").stdout.strip() == "[]"

@@ -17,6 +17,15 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+def _combined(op: str, x: Any, y: Any) -> Any:
+    """An operation that was called by name: what is no scalar is an error, not NotImplemented."""
+    result = binary(op, x, y)
+    if result is NotImplemented:
+        for operand in (x, y):
+            current().value(operand)  # raises with what is wrong
+    return result
+
+
 def _is_plain(*values: object) -> bool:
     return all(isinstance(v, (bool, int, float)) for v in values)
 
@@ -96,11 +105,7 @@ def _binary(op: str, plain: Callable[[Any, Any], Any] | None) -> Callable[[Any, 
             return _on_tiles(op, x, (y, *tiles))
         if plain is not None and _is_plain(x, y):
             return plain(x, y)
-        result = binary(op, x, y)
-        if result is NotImplemented:
-            for operand in (x, y):
-                current().value(operand)  # raises with what is wrong
-        return result
+        return _combined(op, x, y)
 
     function.__name__ = function.__qualname__ = op
     function.__doc__ = f"{op} of two scalars; dtypes are promoted by the language's rules."
@@ -130,11 +135,11 @@ def bitwise_not(x: Any) -> Any:
 
 
 def logical_and(x: Any, y: Any) -> Any:
-    return (x and y) if _is_plain(x, y) else binary("logical_and", x, y)
+    return (x and y) if _is_plain(x, y) else _combined("logical_and", x, y)
 
 
 def logical_or(x: Any, y: Any) -> Any:
-    return (x or y) if _is_plain(x, y) else binary("logical_or", x, y)
+    return (x or y) if _is_plain(x, y) else _combined("logical_or", x, y)
 
 
 def logical_not(x: Any) -> Any:
@@ -161,7 +166,7 @@ def ceildiv(x: Any, y: Any) -> Any:
     """x / y, rounded up to an integer."""
     if _is_plain(x, y):
         return -(-x // y)
-    return binary("ceildiv", x, y)
+    return _combined("ceildiv", x, y)
 
 
 cdiv = ceildiv
