@@ -6,7 +6,7 @@ from __future__ import annotations
 from . import cache
 from .errors import Diagnostic, compile_error, load_compiler, raise_at_kernel, warn
 from .front_key import digest, machine_stamp
-from .kernel import JITKernel, stage_files
+from .kernel import kernel_of, stage_files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .capture.kernel import CapturedKernel
+    from .kernel import JITKernel
     from .options import Options
 
 
@@ -29,7 +30,7 @@ def load(
     if entry is None:
         return None
     try:
-        return JITKernel(
+        return kernel_of(
             entry, out_idx, target=options.target, prim_func=source, recompile=recompile
         )
     except OSError:
@@ -110,7 +111,7 @@ def compile_kernel(
         artifact = compile_artifact(captured, options)
         extra = stage_files([], artifact.header)
         entry = cache.store(key, artifact.library, manifest_of(artifact, captured.outputs), extra)
-        kernel = JITKernel(
+        kernel = kernel_of(
             entry, out_idx, target=options.target, prim_func=source, recompile=recompile
         )
     if front is not None:

@@ -9,7 +9,7 @@ from types import MethodType
 
 from .captured_state import CapturedState, is_ours
 from .compilation import compile_kernel
-from .errors import short_traceback, unsupported
+from .errors import short_traceback
 from .front_key import front_key
 from .options import Options, check_backend, check_pass_configs, check_target, remark_flags
 
@@ -35,12 +35,15 @@ def compile(
     pass_configs: dict[Any, Any] | None = None,
     compile_flags: Sequence[str] | str | None = None,
     cpu: str | None = None,
+    workspace_idx: Sequence[int] | int | None = None,
+    platform: str = "auto",
 ) -> JITKernel:
-    """Compiles a kernel; parameters whose numbers are in `out_idx` are made at each call."""
+    """Compiles a kernel; parameters whose numbers are in `out_idx` are made at each call and given,
+    those in `workspace_idx` are made and dropped."""
     check_backend(execution_backend)
     remark_flags(compile_flags)
     options = Options(target, cpu, pass_configs)
-    outputs = output_numbers(out_idx)
+    outputs = output_numbers(out_idx, workspace_idx)
     function = getattr(func, "function", None)
     if function is None or not hasattr(func, "capture"):
         raise TypeError(f"expected a kernel (@T.prim_func) but got {type(func).__name__}")
@@ -52,13 +55,24 @@ def compile(
     return kernel
 
 
-def output_numbers(out_idx: Sequence[int] | int | None) -> list[int] | None:
-    """The numbers that `out_idx` names, as a list."""
-    if out_idx is None:
-        return None
-    numbers: list[Any] = list(out_idx) if isinstance(out_idx, (list, tuple, range)) else [out_idx]
+def output_numbers(
+    out_idx: Sequence[int] | int | None, workspace_idx: Sequence[int] | int | None = None
+) -> list[int] | None:
+    """The parameters that a call makes; None if there are none."""
+    results = _numbers("out_idx", out_idx)
+    if workspace_idx is None:
+        return results if out_idx is not None else None
+    from .kernel import Outputs
+
+    return Outputs(results, _numbers("workspace_idx", workspace_idx))
+
+
+def _numbers(name: str, given: Sequence[int] | int | None) -> list[int]:
+    if given is None:
+        return []
+    numbers: list[Any] = list(given) if isinstance(given, (list, tuple, range)) else [given]
     if any(isinstance(number, bool) or not isinstance(number, int) for number in numbers):
-        raise TypeError(f"out_idx is {out_idx!r} but must be an integer or a list of integers")
+        raise TypeError(f"{name} is {given!r} but must be an integer or a list of integers")
     return numbers
 
 
@@ -92,6 +106,10 @@ class JITFunction:
             raise ValueError(
                 f"{function.__name__}: out_idx is not for eager kernels; return the T.empty tensors"
             )
+        if self.is_eager and choices.get("workspace_idx") is not None:
+            raise ValueError(
+                f"{function.__name__}: workspace_idx is not for eager kernels; use T.alloc_global"
+            )
 
     def options(self) -> Options:
         from . import options
@@ -104,7 +122,8 @@ class JITFunction:
         return self._options[1]
 
     def options_key(self) -> str:
-        return f"{self.options().description()} {self.choices.get('out_idx')!r}"
+        numbers = self.choices.get("out_idx"), self.choices.get("workspace_idx")
+        return f"{self.options().description()} {numbers!r}"
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
         """As a method of a class: called with its object first."""
@@ -154,7 +173,7 @@ class JITFunction:
 
             return compile_eager(self, args, keywords)
         options = self.options()
-        outputs = output_numbers(self.choices.get("out_idx"))
+        outputs = output_numbers(self.choices.get("out_idx"), self.choices.get("workspace_idx"))
         front = front_key(self.function, [args, keywords, outputs], options.description())
         made: list[PrimFunc] = []
 
@@ -258,14 +277,13 @@ def jit(
     compile_flags: Sequence[str] | str | None = None,
     workspace_idx: Sequence[int] | int | None = None,
     cpu: str | None = None,
+    platform: str = "auto",
     **unknown: Any,
 ) -> Any:
     """Makes a factory of kernels, or an eager kernel, of a function."""
-    if workspace_idx is not None:
-        raise unsupported("workspace_idx needs the ascend target, which is not supported yet")
     if unknown:
         raise TypeError(f"jit() got an unexpected keyword argument {next(iter(unknown))!r}")
-    output_numbers(out_idx)
+    output_numbers(out_idx, workspace_idx)
     check_target(target)
     check_backend(execution_backend)
     check_pass_configs(pass_configs)
@@ -276,6 +294,7 @@ def jit(
         "verbose": verbose,
         "pass_configs": pass_configs,
         "cpu": cpu,
+        "workspace_idx": workspace_idx,
     }
 
     def decorate(function: Any) -> Any:

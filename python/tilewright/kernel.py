@@ -126,3 +126,36 @@ class JITKernel(_runtime.Kernel):
     def __repr__(self) -> str:
         params = ", ".join(param["name"] for param in self.params)
         return f"<JITKernel {self.name}({params}) for {self.target}>"
+
+
+class Outputs(list[int]):
+    """Parameters that a call makes: those that it gives, and workspaces, which it drops."""
+
+    def __init__(self, results: Sequence[int], workspaces: Sequence[int]) -> None:
+        super().__init__([*results, *workspaces])
+        self.results = results
+
+
+class WorkspaceKernel(JITKernel):
+    """A kernel whose calls make workspaces (`workspace_idx`) beside the outputs."""
+
+    #: Which of the parameters that a call makes it gives.
+    kept: list[int] = []
+
+    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
+        made = super().__call__(*arguments, **keywords)
+        results = made if isinstance(made, list) else [made]
+        if len(self.kept) > 1:
+            return [results[k] for k in self.kept]
+        return results[self.kept[0]] if self.kept else None
+
+
+def kernel_of(entry: Entry, out_idx: list[int] | None, **more: Any) -> JITKernel:
+    """A kernel that makes the parameters `out_idx` at each call."""
+    if not isinstance(out_idx, Outputs):
+        return JITKernel(entry, out_idx, **more)
+    kernel = WorkspaceKernel(entry, list(out_idx), **more)
+    count = len(kernel.params)
+    made = sorted(number % count for number in out_idx)  # the order in which a call gives them
+    kernel.kept = [made.index(number) for number in sorted(n % count for n in out_idx.results)]
+    return kernel

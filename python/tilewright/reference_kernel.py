@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 from .cache import Entry
 from .compilation import compile_artifact
 from .errors import Diagnostic, KernelError, load_compiler, raise_at_kernel
-from .kernel import JITKernel, stage_files
+from .kernel import kernel_of, stage_files
 
 if TYPE_CHECKING:
     from .capture.kernel import CapturedKernel
+    from .kernel import JITKernel
     from .options import Options
 
 
@@ -32,4 +33,4 @@ def reference_kernel(
     artifact = compile_artifact(captured, options)
     files = stage_files(artifact.stages, artifact.header)
     entry = Entry("0" * 64, run, artifact.manifest, files)
-    return JITKernel(entry, out_idx, target=options.target, prim_func=source)
+    return kernel_of(entry, out_idx, target=options.target, prim_func=source)

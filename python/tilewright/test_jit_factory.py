@@ -195,10 +195,6 @@ def test_targets():
         tilewright.jit(gemm.function, target="cuda").compile(8, 8, 8)
     with pytest.raises(ValueError, match="there is no target 'gpu'"):
         tilewright.compile(gemm.get_tir(8, 8, 8), target="gpu")
-    with pytest.raises(
-        UnsupportedError, match="workspace_idx needs the ascend target, which is not supported yet"
-    ):
-        tilewright.jit(workspace_idx=[1])
     with pytest.raises(TypeError, match=r"jit\(\) got an unexpected keyword argument 'outidx'"):
         tilewright.jit(outidx=[1])
     with pytest.raises(ValueError, match="pass config 'tl.Simplify' has the value"):
@@ -445,3 +441,46 @@ def test_a_kernel_has_no_defaults():
 def test_blocks_that_are_no_numbers():
     with pytest.raises(CompileError, match="expected a scalar but got 'x' of type str"):
         gemm(64, 64, 64, block="x")
+
+
+def test_workspaces_are_made_and_dropped():
+    np = pytest.importorskip("numpy")
+
+    def factory(outputs):
+        @T.prim_func
+        def main(
+            A: T.Tensor((8,), "float32"),
+            space: T.Tensor((8,), "float32"),
+            B: T.Tensor((8,), "float32"),
+            C: T.Tensor((8,), "float32"),
+        ):
+            with T.Kernel(1) as _:
+                for i in T.Parallel(8):
+                    space[i] = A[i] + 1
+                for i in T.Parallel(8):
+                    B[i] = space[i] * 2
+                for i in T.Parallel(8):
+                    C[i] = space[i] * 3
+
+        return main
+
+    a = np.arange(8, dtype=np.float32)
+    b, c = np.zeros_like(a), np.zeros_like(a)
+    both = tilewright.jit(factory, out_idx=[3, -2], workspace_idx=1)(0)
+    for made, expected in zip(both(a), ((a + 1) * 2, (a + 1) * 3), strict=True):
+        np.testing.assert_array_equal(made, expected)
+    one = tilewright.compile(factory(1), out_idx=-1, workspace_idx=[1, 2], platform="A2")
+    np.testing.assert_array_equal(one(a), (a + 1) * 3)
+    none = tilewright.compile(factory(2), workspace_idx=[1])
+    assert none(a, b, c) is None
+    np.testing.assert_array_equal(b, (a + 1) * 2)
+    np.testing.assert_array_equal(c, (a + 1) * 3)
+
+    def eager(A):
+        with T.Kernel(1):
+            pass
+
+    with pytest.raises(
+        ValueError, match="eager: workspace_idx is not for eager kernels; use T.alloc_global"
+    ):
+        tilewright.jit(eager, workspace_idx=[1])

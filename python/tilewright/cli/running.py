@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
 _DESCRIPTION = """\
 Runs a Python script. In it `import tilelang` gives this package, kernels are compiled for the
-target whatever target they name, and torch's device "cuda" is the CPU (docs/device-map.md tells
-what is mapped; --no-device-map leaves torch as it is). Options of the script follow its name.
+target whatever target they name, and torch's devices "cuda" and "npu" are the CPU
+(docs/device-map.md tells what is mapped; --no-device-map leaves torch as it is). Options of the
+script follow its name.
 """
 
 
@@ -77,9 +78,11 @@ def _prepare(options: argparse.Namespace) -> None:
     compile_options.mapped_target = target
     if options.cpu:
         os.environ["TILEWRIGHT_CPU"] = options.cpu
-    if target == "cpu" and not options.no_device_map:
+    if target != "cuda" and not options.no_device_map:
         from ..device_map import install_with_torch
+        from ..device_map.npu_stand_in import offer_torch_npu
 
+        offer_torch_npu()
         install_with_torch()
 
 

@@ -23,6 +23,7 @@ class Stream:
     """A stream: everything that was put in is done."""
 
     cuda_stream = 0
+    npu_stream = 0
     stream_id = 0
 
     def __init__(self, device: object = None, priority: int = 0, **more: object) -> None:

@@ -10,7 +10,16 @@ import torch
 
 from ..kernel import JITKernel
 from .cuda_stand_in import REPLACEMENTS
-from .mapped_tensors import MappedDevice, is_mapped, mark, names_device
+from .mapped_tensors import (
+    MappedDevice,
+    any_mapped,
+    mapped_type,
+    mark,
+    named_type,
+    names_device,
+    to_npu,
+)
+from .npu_stand_in import name_device, stand_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,6 +44,11 @@ def install() -> None:
         return
     for name, value in REPLACEMENTS.items():
         _replace(torch.cuda, name, value)
+    name_device()
+    _replace(torch, "npu", stand_in())
+    _replace(torch.Tensor, "npu", to_npu)
+    _replace(torch.Tensor, "is_npu", property(lambda tensor: mapped_type(tensor) == "npu"))
+    _replace(torch.nn.Module, "npu", _module_to_npu)
     _replace(torch, "Generator", _generator_type(torch.Generator))
     _replace(torch, "load", _mapped_load(torch.load))
     _replace(torch.autocast, "__init__", _autocast_on_cpu(torch.autocast.__init__))
@@ -87,13 +101,14 @@ def _marked_call(call: Callable[..., Any]) -> Callable[..., Any]:
 
     def marked(self: JITKernel, *args: Any, **keywords: Any) -> Any:
         result = call(self, *args, **keywords)
-        if result is not None and any(
-            getattr(a, "_tilewright_mapped", False) for a in (*args, *keywords.values())
-        ):
-            mark(result)
-        return result
+        device = any_mapped((*args, *keywords.values()))
+        return mark(result, device) if result is not None and device else result
 
     return marked
+
+
+def _module_to_npu(module: Any, device: object = None) -> Any:
+    return module.to("npu")
 
 
 def _generator_type(real: Any) -> Any:
@@ -122,7 +137,8 @@ def _mapped_load(load: Callable[..., Any]) -> Callable[..., Any]:
         """`torch.load` of a file that was saved on a GPU, or for one."""
         mapped = map_location is None or names_device(map_location)
         loaded = load(file, "cpu" if mapped else map_location, *args, **keywords)
-        return mark(loaded) if names_device(map_location) else loaded
+        device = named_type(map_location)
+        return mark(loaded, device) if device else loaded
 
     return mapped_load
 
@@ -144,6 +160,7 @@ def _marked_subclass(real: Callable[..., Any]) -> Any:
 
     def make(kind: Any, data: Any, *args: Any, **keywords: Any) -> Any:
         made = real(kind, data, *args, **keywords)
-        return mark(made) if is_mapped(data) else made
+        device = mapped_type(data)
+        return mark(made, device) if device else made
 
     return staticmethod(make)

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What stands for `torch.npu` and `torch_npu` where there is no NPU.
+
+Kernels and torch operations are done when their call returns, as for `torch.cuda`. The reference
+operators of torch_npu (`npu_rotary_mul` and others) are not here: a script that compares with them
+needs the real ones.
+"""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+
+def name_device() -> None:
+    """Teaches torch the device name "npu"; the name stays, as torch cannot forget one."""
+    import torch
+
+    if torch._C._get_privateuse1_backend_name() != "npu":
+        torch.utils.rename_privateuse1_backend("npu")
+
+
+def _properties(device: object = None) -> SimpleNamespace:
+    """A 910B2: 24 AI cores, each a cube and two vector cores."""
+    return SimpleNamespace(
+        name="Ascend910B2",
+        total_memory=64 << 30,
+        cube_core_num=24,
+        vector_core_num=48,
+        L2_cache_size=192 << 20,
+    )
+
+
+def stand_in() -> ModuleType:
+    """`torch.npu`: what `torch.cuda`'s stand-in does, under names of torch_npu."""
+    from .cuda_stand_in import REPLACEMENTS
+
+    module = ModuleType("torch.npu")
+    kept = {name: value for name, value in REPLACEMENTS.items() if "CUDA" not in name}
+    module.__dict__.update(kept)
+    module.__dict__.update(
+        NPUGraph=REPLACEMENTS["CUDAGraph"],
+        config=SimpleNamespace(allow_internal_format=False),
+        get_device_properties=_properties,
+        get_device_name=lambda device=None: "Ascend910B2",
+        set_compile_mode=lambda *args, **keywords: None,
+        set_option=lambda *args, **keywords: None,
+    )
+    return module
+
+
+class _TorchNpu(ModuleType):
+    """`torch_npu`."""
+
+    __version__ = "2.0"
+
+    def __getattr__(self, name: str) -> Any:
+        import torch
+
+        if name == "npu":
+            return torch.npu
+        raise AttributeError(
+            f"torch_npu has no {name!r} without an NPU (it is a stand-in of 'tilewright run')"
+        )
+
+
+def offer_torch_npu() -> None:
+    """`import torch_npu` gives a stand-in, unless the real one is loaded."""
+    module = _TorchNpu("torch_npu")
+    module.__path__ = []
+    sys.modules.setdefault("torch_npu", module)

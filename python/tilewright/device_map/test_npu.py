@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Torch's device "npu" on the CPU, and scripts that import torch_npu."""
+
+import subprocess
+import sys
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from tilewright import device_map  # noqa: E402
+
+
+@pytest.fixture
+def mapped():
+    device_map.install()
+    yield
+    device_map.remove()
+    assert not hasattr(torch.Tensor, "is_npu") or not hasattr(torch, "npu")
+
+
+def test_moving(mapped):
+    host = torch.arange(4.0)
+    device = host.npu()
+    device += 1
+    assert host.tolist() == [0, 1, 2, 3]
+    assert device.tolist() == [1, 2, 3, 4]
+    assert device.is_npu and not device.is_cuda and not host.is_npu
+    assert device.device == torch.device("npu", 0)
+    for target in ("npu", "npu:0", torch.device("npu"), device):
+        assert host.to(target).is_npu
+    assert torch.ones(3, device="npu").is_npu
+    assert (device * 2).is_npu
+    assert device.cuda().is_cuda and not device.cuda().is_npu
+    assert not device.cpu().is_npu
+    module = torch.nn.Linear(3, 2).npu()
+    assert module.weight.is_npu and module(torch.ones(3).npu()).is_npu
+
+
+def test_torch_npu_namespace(mapped):
+    torch.npu.synchronize()
+    torch.npu.set_device(0)
+    torch.npu.config.allow_internal_format = True
+    assert torch.npu.is_available() and torch.npu.device_count() == 1
+    assert torch.npu.current_device() == 0
+    assert torch.npu.get_device_properties(0).vector_core_num == 48
+    start, end = torch.npu.Event(enable_timing=True), torch.npu.Event(enable_timing=True)
+    start.record()
+    end.record()
+    assert start.elapsed_time(end) >= 0
+    assert torch.npu.current_stream().npu_stream == 0
+
+
+SCRIPT = """
+import torch
+import torch_npu
+import tilelang
+import tilelang.language as T
+
+tilelang.disable_cache()
+
+
+@tilelang.jit(out_idx=[-1], workspace_idx=[1], target="ascendc")
+def double(n):
+    @T.prim_func
+    def main(A: T.Tensor((n,)), workspace: T.Tensor((n,)), C: T.Tensor((n,))):
+        with T.Kernel(1, is_npu=True) as (cid, vid):
+            a = T.alloc_ub((n // 2,), "float")
+            T.copy(A[vid * (n // 2)], a)
+            T.tile.add(a, a, a)
+            T.copy(a, workspace[vid * (n // 2)])
+            T.copy(workspace[vid * (n // 2)], a)
+            T.copy(a, C[vid * (n // 2)])
+    return main
+
+
+x = torch.randn(64).npu()
+y = double(64)(x)
+torch.npu.synchronize()
+assert y.is_npu and y.device == x.device
+torch.testing.assert_close(y, x + x)
+try:
+    torch_npu.npu_rotary_mul
+except AttributeError as error:
+    print(error)
+print("Test Passed!")
+"""
+
+
+def test_a_script(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    command = [sys.executable, "-m", "tilewright", "run", "--target", "reference", str(script)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    assert done.stdout.splitlines() == [
+        "torch_npu has no 'npu_rotary_mul' without an NPU (it is a stand-in of 'tilewright run')",
+        "Test Passed!",
+    ]
