@@ -12,6 +12,7 @@
 #include "ascendc/numbers.h"
 #include "ascendc/qualifiers.h"
 #include "ascendc/queues.h"
+#include "ascendc/row_functions.h"
 #include "ascendc/scalar.h"
 #include "ascendc/selections.h"
 #include "ascendc/sync.h"

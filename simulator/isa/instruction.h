@@ -164,6 +164,24 @@ enum class VectorOp : uint8_t {
   ReduceRows, ///< of a matrix: mode is the reduction, plus 4 for columns
   ConcatScores,
   ExtractScores,
+  RowFunction, ///< advanced functions of the rows of a matrix: `mode` is a RowFunction
+};
+
+/// Advanced functions of `repeat` rows of `count` elements, `scalar` elements apart, in dst and src0.
+/// What a row has one of lies in a block of 32 bytes each (softmax) or in a row (norms); the addresses
+/// are in `lists`, 0 for none, the element type of the first two is that of `extra`.
+enum class RowFunction : uint8_t {
+  Softmax,       ///< lists: sum, max
+  SoftmaxFlash,  ///< exp(x - max): lists: sum, max
+  SoftmaxUpdate, ///< with what came before: lists: sum, max, expMax (type of src0), inSum, inMax
+  SoftmaxSimple, ///< exp(x - inMax) / inSum: lists: 0, 0, 0, inSum, inMax
+  LayerNorm,     ///< src1: gamma, aux: beta, lists: mean, variance
+  LayerNormRstd, ///< the same, lists: mean, 1 / sqrt(variance + epsilon)
+  RmsNorm,       ///< src1: gamma
+  TopK,     ///< flag: the largest; lists: dst index, src index, finished; lengths: k, pitch of dst
+  Quantise, ///< to int8_t, in half: src1: scales (or scalarValue), aux: offsets (or lists[0])
+  Dequantise,   ///< from int32_t: src1: scales (or scalarValue)
+  AntiQuantise, ///< from int8_t to half: src1: scales, aux: offsets (or scalarValue, lists[0])
 };
 
 enum class RoundMode : uint8_t { None, Rint, Floor, Ceil, Round, Trunc, Odd };

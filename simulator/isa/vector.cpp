@@ -23,10 +23,11 @@ const char* const vectorNames[] = {
     "PairReduceSum", "RepeatReduceSum", "ReduceSum", "ReduceMax", "ReduceMin", "Gather",
     "Gatherb", "BilinearInterpolation", "GatherMask", "Brcb", "Transpose", "TransDataTo5HD",
     "Sort32", "MrgSort", "Broadcast", "Reduce", "Concat", "Extract",
+    "SoftMax, LayerNorm, TopK or a like function",
 };
 // clang-format on
 static_assert(sizeof vectorNames / sizeof *vectorNames ==
-              static_cast<size_t>(VectorOp::ExtractScores) + 1);
+              static_cast<size_t>(VectorOp::RowFunction) + 1);
 } // namespace
 
 const char* nameOf(VectorOp op) {
@@ -303,6 +304,8 @@ const VectorGroup& groupOf(VectorOp op) {
     return reduceAllGroup;
   if (op <= VectorOp::GatherMask)
     return gatherGroup;
+  if (op == VectorOp::RowFunction)
+    return rowGroup;
   if (op <= VectorOp::TransDataTo5HD || op == VectorOp::Broadcast || op == VectorOp::ReduceRows)
     return rearrangeGroup;
   return sortGroup;

@@ -21,6 +21,7 @@ extern const VectorGroup reduceAllGroup;
 extern const VectorGroup gatherGroup;
 extern const VectorGroup rearrangeGroup; ///< Brcb, Transpose, TransDataTo5HD, Interleave
 extern const VectorGroup sortGroup;
+extern const VectorGroup rowGroup; ///< softmax, norms, top-k, quantisation
 
 /// "dst starts at UB byte 40, which is no multiple of 32 [ErrorWrite4]", or nothing.
 std::string misaligned(const Operand& operand, const char* name, uint32_t multiple, bool written);
