@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "builder.h"
+#include "header_tree.h"
 #include "object_file.h"
 
 #include <algorithm>
@@ -135,6 +136,44 @@ std::vector<std::string> Builder::passFlags(Pass pass) const {
   return flags;
 }
 
+std::vector<fs::path> Builder::includeFolders() const {
+  std::vector<fs::path> folders;
+  const std::vector<std::string>& flags = options.compileFlags;
+  for (size_t k = 0; k < flags.size(); ++k) {
+    if ((flags[k] == "-I" || flags[k] == "-isystem") && k + 1 < flags.size())
+      folders.emplace_back(flags[++k]);
+    else if (flags[k].starts_with("-I"))
+      folders.emplace_back(flags[k].substr(2));
+  }
+  return folders;
+}
+
+/// Changes when the compiler or the system's headers are replaced: their files' and folders' times.
+std::string Builder::toolchainStamp() const {
+  std::string text;
+  auto add = [&](const fs::path& path) {
+    std::error_code error;
+    auto time = fs::last_write_time(path, error);
+    if (!error)
+      text += path.string() + std::to_string(time.time_since_epoch().count());
+  };
+  const char* path = std::getenv("PATH");
+  std::stringstream folders(path ? path : "");
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    std::error_code error;
+    fs::path program = fs::canonical(fs::path(folder) / compiler, error);
+    if (!error) {
+      add(program);
+      break;
+    }
+  }
+  std::error_code error;
+  add("/usr/include");
+  for (const auto& entry : fs::directory_iterator("/usr/include/c++", error))
+    add(entry.path());
+  return text;
+}
+
 /// What every kernel's translation unit includes. Written once: a precompiled header is refused if
 /// its source is newer, so of several processes only the first may write it.
 static void writePrefix(const fs::path& path) {
@@ -156,8 +195,9 @@ bool Builder::preparePrecompiled() {
   const char* home = std::getenv("HOME");
   fs::path cache = cacheHome ? fs::path(cacheHome) : fs::path(home ? home : "/tmp") / ".cache";
   cache /= "tilewright/ascendc";
-  // The key holds what the result depends on: the headers' times, the compiler, the flags.
-  std::string text = compiler;
+  // The key holds what the result depends on: the headers' times (ours and the system's), the
+  // compiler, the flags.
+  std::string text = compiler + toolchainStamp();
   for (const fs::path& folder :
        {headers, headers.parent_path() / "isa", aclHeaders, headers.parent_path() / "machine"})
     for (const auto& entry : fs::recursive_directory_iterator(folder))
@@ -230,7 +270,9 @@ bool Builder::compileSource(const std::string& source, size_t index) {
     fprintf(stderr, "error: cannot read '%s'\n", source.c_str());
     return false;
   }
-  RewrittenSource rewritten = rewrite(text, source);
+  fs::path copies = work / ("headers" + std::to_string(index));
+  fs::create_directories(copies);
+  RewrittenSource rewritten = HeaderTree(includeFolders(), copies).rewriteAll(text, source);
   for (const std::string& e : rewritten.errors)
     fprintf(stderr, "%s\n", e.c_str());
   if (!rewritten.errors.empty())

@@ -37,6 +37,9 @@ private:
   /// The precompiled header of a pass, made when it isn't there; empty without one.
   std::string precompiled(Pass pass);
   bool preparePrecompiled();
+  /// What `-I` and `-isystem` name.
+  std::vector<std::filesystem::path> includeFolders() const;
+  std::string toolchainStamp() const;
 
   const Options& options;
   std::string compiler;

@@ -222,6 +222,56 @@ def test_compile_then_link(tmp_path: Path) -> None:
     assert run(program).stdout == "0 11 22 33\n"
 
 
+HEADER_KERNEL = """
+#pragma once
+#include "kernel_operator.h"
+#include "deep/numbers.h"
+template <class T> __global__ __aicore__ void fill(__gm__ uint8_t* y) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  AscendC::GlobalTensor<T> out;
+  out.SetGlobalBuffer((__gm__ T*)y);
+  out.SetValue(0, theNumber());
+  out.SetValue(16, g_coreType == AscendC::AIV ? T(2) : T(1));
+}
+"""
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_kernel_and_launch_in_headers(tmp_path: Path, compiler: str) -> None:
+    """A kernel in one header, its launch in another, found beside the includer and by -I."""
+    (tmp_path / "inc" / "deep").mkdir(parents=True)
+    (tmp_path / "inc" / "fill.h").write_text(HEADER_KERNEL)
+    (tmp_path / "inc" / "deep" / "numbers.h").write_text(
+        '#pragma once\n#include "more.h"\ninline int theNumber() { return number; }\n'
+    )
+    (tmp_path / "inc" / "deep" / "more.h").write_text("#pragma once\nconstexpr int number = 7;\n")
+    (tmp_path / "start.h").write_text(
+        "#pragma once\n#include <fill.h>\n#include <vector>\n"
+        "inline void start(void* y, void* stream) {\n"
+        "  fill<int32_t><<<1, nullptr, stream>>>((uint8_t*)y);\n}\n"
+    )
+    source = tmp_path / "main.cpp"
+    source.write_text(HOST.replace("void start(void* y, void* stream);", '#include "start.h"'))
+    program = tmp_path / "program"
+    built = run(DRIVER, "build", source, "-o", program, "--cxx", compiler, f"-I{tmp_path / 'inc'}")
+    assert built.returncode == 0, built.stderr
+    assert run(program).stdout == "0 7 2 33\n"
+
+
+def test_error_in_a_header_names_the_header(tmp_path: Path) -> None:
+    """The rewriter's and the compiler's errors point at the user's file, not at a copy."""
+    header = tmp_path / "kernel.h"
+    source = tmp_path / "main.cpp"
+    source.write_text('#include "kernel.h"\nint main() {}\n')
+    header.write_text('#include "kernel_operator.h"\n\n__global__ __aicore__ void k() { wrong(); }')
+    answer = run(DRIVER, "build", source, "-o", tmp_path / "x")
+    assert answer.returncode == 1
+    assert f"{header}:3:34: error: use of undeclared identifier 'wrong'" in answer.stderr
+    header.write_text("__global__ int k;\n")
+    answer = run(DRIVER, "build", source, "-o", tmp_path / "x")
+    assert f"{header}:1: error: __global__ stands before something" in answer.stderr
+
+
 def test_wrong_command_lines(tmp_path: Path) -> None:
     """Each is refused with a sentence."""
     assert "no command" in run(DRIVER).stderr

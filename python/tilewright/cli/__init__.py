@@ -41,20 +41,26 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="store_true", help="print the version")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    from . import cache, compiling, doctor, profiling, running
+    from . import ascendc, cache, compiling, doctor, profiling, running
 
     running.add_to(commands)
     profiling.add_to(commands)
     compiling.add_to(commands)
     doctor.add_to(commands)
     cache.add_to(commands)
+    ascendc.add_to(commands)
     return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command; gives its exit code."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    if given[:1] == ["ascendc"]:  # its options are another program's
+        from . import ascendc
+
+        return ascendc.forward(given[1:])
     parser = _parser()
-    options = parser.parse_args(arguments)
+    options = parser.parse_args(given)
     if options.version:
         from .. import __version__
 
