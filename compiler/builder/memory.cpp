@@ -275,9 +275,11 @@ Value KernelBuilder::atomic(std::string_view kind, const Operand& target, Value 
                  quoted(record.name) + ", but it got a region");
     return {};
   }
-  if (*parsed == tile::AtomicKind::Or && record.dtype.isFloat()) {
-    state->error("atomic_or works on integers, but " + quoted(record.name) + " is of dtype " +
-                     record.dtype.name(),
+  bool isBits = *parsed == tile::AtomicKind::Or || *parsed == tile::AtomicKind::And ||
+                *parsed == tile::AtomicKind::Xor;
+  if (isBits && record.dtype.isFloat()) {
+    state->error("atomic_" + std::string(kind) + " works on integers, but " + quoted(record.name) +
+                     " is of dtype " + record.dtype.name(),
                  {state->allocatedHere(record)});
     return {};
   }

@@ -460,7 +460,7 @@ void KernelBuilder::scan(std::string_view kind, const Operand& source, const Ope
                        toRegion(*state, *to), *resolved, reverse);
 }
 
-// Atomics, printing, assertions, barriers
+// Atomics, printing, assertions
 
 void KernelBuilder::atomicTile(std::string_view kind, const Operand& target, const Operand& source,
                                const Attributes& attributes) {
@@ -482,7 +482,7 @@ void KernelBuilder::atomicTile(std::string_view kind, const Operand& target, con
 }
 
 void KernelBuilder::print(const std::variant<std::monostate, Value, Buffer>& what,
-                          std::string_view message) {
+                          std::string_view message, const Attributes& attributes) {
   if (!state->requireLaunch("T.print"))
     return;
   mlir::Value printed;
@@ -497,8 +497,10 @@ void KernelBuilder::print(const std::variant<std::monostate, Value, Buffer>& wha
       return;
     printed = state->record(*buffer).ir;
   }
-  tile::PrintOp::create(state->ir, state->location(),
-                        llvm::StringRef(message.data(), message.size()), printed, isUnsigned);
+  auto op =
+      tile::PrintOp::create(state->ir, state->location(),
+                            llvm::StringRef(message.data(), message.size()), printed, isUnsigned);
+  annotate(*state, op, "T.print", attributes, {});
 }
 
 void KernelBuilder::deviceAssert(Value condition, std::string_view message) {
@@ -512,12 +514,6 @@ void KernelBuilder::deviceAssert(Value condition, std::string_view message) {
   }
   tile::AssertOp::create(state->ir, state->location(), state->toBool(condition),
                          llvm::StringRef(message.data(), message.size()));
-}
-
-void KernelBuilder::barrier() {
-  if (state->requireTileScope("T.sync_threads"))
-    tile::SyncOp::create(state->ir, state->location(), tile::SyncScope::Block, mlir::IntegerAttr(),
-                         mlir::IntegerAttr());
 }
 
 } // namespace tilewright

@@ -83,9 +83,23 @@ mlir::LogicalResult Machine::write(mlir::Operation* op, const BufferValue& buffe
 
 mlir::LogicalResult Machine::noteAccess(mlir::Operation* op, const BufferValue& buffer,
                                         llvm::ArrayRef<int64_t> indices, bool isWrite) {
-  if (iteration < 0 || buffer.type.isPerThread())
+  bool isShared = buffer.type.isGlobal() && blockNumber >= 0;
+  if (isAtomic || buffer.type.isPerThread() || (iteration < 0 && !isShared))
     return mlir::success();
   Access& last = buffer.storage->access(buffer.bitOffset(indices));
+  if (isShared) {
+    bool isOurs = last.writeBlock < 0 || last.writeBlock == blockNumber;
+    if (isWrite)
+      isOurs &= last.readBlock < 0 || last.readBlock == blockNumber;
+    if (!isOurs) {
+      auto error = op->emitError("two blocks of the grid use element [");
+      llvm::interleaveComma(indices, error);
+      return error << "] of '" << buffer.name << "', and one of them writes it";
+    }
+    (isWrite ? last.writeBlock : last.readBlock) = blockNumber;
+    if (iteration < 0)
+      return mlir::success();
+  }
   bool races = last.writeEpoch == epoch && last.writePoint != iteration;
   if (isWrite)
     races |= last.readEpoch == epoch && last.readPoint != iteration;

@@ -4,6 +4,7 @@
 #include "compiler/interpreter/machine.h"
 #include "compiler/ir/ascend_ops.h"
 
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 #include <bit>
@@ -21,6 +22,18 @@ mlir::LogicalResult Machine::runScalar(Agent& agent, mlir::Operation& op) {
       .Case([&](tile::AtomicOp atomic) { return runAtomic(agent, atomic); })
       .Case([&](tile::PrintOp print) { return runPrint(agent, print); })
       .Case<tile::SyncOp>([](auto) { return mlir::success(); })
+      .Case([&](tile::TensorAtOp tensor) { return runTensorAt(agent, tensor); })
+      .Case([&](tile::AddressOp address) {
+        BufferValue& from = buffer(agent, address.getBuffer());
+        int64_t bits = from.bitOffset(integers(agent, address.getIndices()));
+        auto base = reinterpret_cast<int64_t>(from.storage->bytes());
+        agent.scalars[address.getAddress()] = {base + bits / 8, 0};
+        return mlir::success();
+      })
+      .Case([](tile::CallOp call) -> LogicalResult {
+        return call.emitError("the reference interpreter does not run the C function '")
+               << call.getCallee() << "'";
+      })
       .Case([&](tile::DimOp dim) {
         agent.scalars[dim.getExtent()] = {buffer(agent, dim.getBuffer()).shape[dim.getDim()], 0};
         return mlir::success();
@@ -92,6 +105,22 @@ mlir::LogicalResult Machine::runView(Agent& agent, tile::ViewOp op) {
   return mlir::success();
 }
 
+mlir::LogicalResult Machine::runTensorAt(Agent& agent, tile::TensorAtOp op) {
+  auto type = llvm::cast<tile::BufferType>(op.getResult().getType());
+  int64_t address = scalar(agent, op.getAddress()).integer;
+  BufferValue made{type, llvm::to_vector(type.getShape()), integers(agent, op.getStrides()),
+                   std::make_shared<Storage>(reinterpret_cast<void*>(address)), "tensor"};
+  llvm::SmallVector<int64_t> dims = integers(agent, op.getDims());
+  size_t next = 0;
+  for (int64_t& extent : made.shape)
+    if (extent == tile::BufferType::kDynamic)
+      extent = dims[next++];
+  if (!type.getStrided())
+    made.strides = rowMajorStrides(made.shape);
+  agent.buffers.insert_or_assign(op.getResult(), std::move(made));
+  return mlir::success();
+}
+
 mlir::LogicalResult Machine::runLoad(Agent& agent, tile::LoadOp op) {
   auto value =
       read(op, buffer(agent, op.getBuffer()), integers(agent, op.getIndices()), op.getInBounds());
@@ -120,6 +149,10 @@ Scalar combine(tile::AtomicKind kind, mlir::Type elementType, Scalar before, Sca
     return operand;
   case tile::AtomicKind::Or:
     return {before.integer | operand.integer, 0};
+  case tile::AtomicKind::And:
+    return {before.integer & operand.integer, 0};
+  case tile::AtomicKind::Xor:
+    return {before.integer ^ operand.integer, 0};
   case tile::AtomicKind::Add:
     if (real)
       return {0, roundTo(real, before.real + operand.real)};
@@ -139,7 +172,7 @@ Scalar combine(tile::AtomicKind kind, mlir::Type elementType, Scalar before, Sca
 } // namespace
 
 mlir::LogicalResult Machine::runAtomic(Agent& agent, tile::AtomicOp op) {
-  int64_t outer = std::exchange(iteration, -1); // atomics of several iterations don't race
+  bool outer = std::exchange(isAtomic, true); // atomics don't race
   BufferValue& target = buffer(agent, op.getBuffer());
   llvm::SmallVector<int64_t> indices = integers(agent, op.getIndices());
   auto before = read(op, target, indices, op.getInBounds());
@@ -152,7 +185,7 @@ mlir::LogicalResult Machine::runAtomic(Agent& agent, tile::AtomicOp op) {
     if (op.getPrevious())
       agent.scalars[op.getPrevious()] = before->value_or(Scalar());
   }
-  iteration = outer;
+  isAtomic = outer;
   return result;
 }
 
@@ -163,6 +196,8 @@ mlir::LogicalResult Machine::runAtomicTile(Agent& agent, tile::AtomicTileOp op) 
   return forEachPosition(source->extents,
                          [&](llvm::ArrayRef<int64_t> position) -> mlir::LogicalResult {
                            auto operand = read(op, *source->buffer, source->at(position));
+                           isAtomic = true;
+                           llvm::scope_exit leave([&] { isAtomic = false; });
                            auto before = read(op, *target->buffer, target->at(position));
                            if (failed(operand) || failed(before))
                              return mlir::failure();
@@ -175,6 +210,12 @@ mlir::LogicalResult Machine::runAtomicTile(Agent& agent, tile::AtomicTileOp op) 
 }
 
 mlir::LogicalResult Machine::runPrint(Agent& agent, tile::PrintOp op) {
+  auto tile = op.getValue() ? llvm::dyn_cast<tile::BufferType>(op.getValue().getType())
+                            : tile::BufferType();
+  auto printing = op->getAttrOfType<mlir::IntegerAttr>("thread");
+  bool isBlocks = tile && !tile.isPerThread() && !tile.isGlobal();
+  if (isBlocks && threadsDiffer && agent.thread != (printing ? printing.getInt() : 0))
+    return mlir::success();
   std::string text;
   llvm::raw_string_ostream out(text);
   out << op.getMessage();

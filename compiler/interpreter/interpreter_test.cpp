@@ -335,5 +335,27 @@ TEST_F(Interpreter, ReportsArgumentsThatDoNotFit) {
   EXPECT_NE(messages.find("argument 0 is a tensor of rank 2"), std::string::npos) << messages;
 }
 
+TEST_F(Interpreter, DoesNotRunFunctionsInC) {
+  expectError("tile.call \"observe\"(%one) : (f32) -> ()",
+              "the reference interpreter does not run the C function 'observe'");
+}
+
+TEST_F(Interpreter, ReadsMemoryAtAnAddress) {
+  std::vector<float> x(64, 1.0F), there = {1, 2, 3, 4, 5, 6};
+  std::string body = "%p = arith.constant " +
+                     std::to_string(reinterpret_cast<intptr_t>(there.data())) +
+                     " : i64\n"
+                     "%t = tile.tensor_at %p : !tile.buffer<2x3xf32, global>\n"
+                     "%v = tile.load %t[%c1, %c0] : !tile.buffer<2x3xf32, global>\n"
+                     "tile.store %v, %x[%c0] : !tile.buffer<64xf32, global>\n"
+                     "%q = tile.address %t[%c0, %c1] : !tile.buffer<2x3xf32, global>\n"
+                     "%u = tile.tensor_at %q strides(%c1) : !tile.buffer<2xf32, global, strided>\n"
+                     "%w = tile.load %u[%c1] : !tile.buffer<2xf32, global, strided>\n"
+                     "tile.store %w, %x[%c1] : !tile.buffer<64xf32, global>\n";
+  ASSERT_TRUE(run(wrap(body), {TensorArgument{x.data(), {64}, {}}})) << messages;
+  EXPECT_EQ(x[0], 4);
+  EXPECT_EQ(x[1], 3);
+}
+
 } // namespace
 } // namespace tilewright::interpreter

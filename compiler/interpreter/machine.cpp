@@ -84,6 +84,7 @@ mlir::LogicalResult Machine::runBlock(tile::LaunchOp launch, llvm::ArrayRef<int6
   Block block;
   block.agents.resize(threadCount);
   llvm::MutableArrayRef<Agent> agents = block.agents;
+  ++blockNumber;
   for (auto [thread, agent] : llvm::enumerate(agents)) {
     agent.thread = int64_t(thread);
     agent.block = &block;

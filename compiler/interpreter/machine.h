@@ -103,6 +103,7 @@ private:
   // element_ops.cpp: ops on scalars and single elements
   mlir::LogicalResult runScalar(Agent& agent, mlir::Operation& op);
   mlir::LogicalResult runAlloc(Agent& agent, tile::AllocOp op);
+  mlir::LogicalResult runTensorAt(Agent& agent, tile::TensorAtOp op);
   mlir::LogicalResult runView(Agent& agent, tile::ViewOp op);
   mlir::LogicalResult runLoad(Agent& agent, tile::LoadOp op);
   mlir::LogicalResult runStore(Agent& agent, tile::StoreOp op);
@@ -159,6 +160,9 @@ private:
   bool threadsDiffer = false;
   /// The parallel loop that runs, and its iteration; -1 outside.
   int64_t epoch = 0, iteration = -1;
+  /// The number of the block that runs, and whether an atomic update runs.
+  int64_t blockNumber = -1;
+  bool isAtomic = false;
 };
 
 /// Calls `visit` for each position of a box, the last dim fastest; ends at the first failure.

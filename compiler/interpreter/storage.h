@@ -31,6 +31,7 @@ Scalar fromBits(mlir::Type elementType, uint64_t bits);
 /// Who touched an element last, for finding races: points are numbered within an epoch.
 struct Access {
   int64_t writeEpoch = -1, writePoint = -1, readEpoch = -1, readPoint = -1;
+  int64_t writeBlock = -1, readBlock = -1; ///< blocks of the grid, in global memory
 };
 
 /// The memory behind a buffer and its views.
@@ -46,6 +47,9 @@ public:
   bool isWritten(int64_t bitOffset, unsigned bits) const;
   /// As if the element had never been written; nothing for the caller's memory.
   void forget(int64_t bitOffset, unsigned bits);
+  const uint8_t* bytes() const {
+    return memory;
+  }
   Access& access(int64_t bitOffset) {
     return accesses[bitOffset];
   }

@@ -44,6 +44,29 @@ LogicalResult ViewOp::verify() {
   return success();
 }
 
+LogicalResult TensorAtOp::verify() {
+  auto type = cast<BufferType>(getResult().getType());
+  if (!type.isGlobal())
+    return emitOpError() << "gives global memory, not " << stringifyMemorySpace(type.getSpace());
+  auto unknown = llvm::count_if(type.getShape(), ShapedType::isDynamic);
+  if (int64_t(getDims().size()) != unknown)
+    return emitOpError() << "has " << getDims().size() << " dims but its type has " << unknown
+                         << " that are not static";
+  size_t strides = type.getStrided() ? size_t(type.getRank()) : 0;
+  if (getStrides().size() != strides)
+    return emitOpError() << "has " << getStrides().size() << " strides but its type needs "
+                         << strides;
+  return success();
+}
+
+LogicalResult AddressOp::verify() {
+  auto rank = cast<BufferType>(getBuffer().getType()).getRank();
+  if (int64_t(getIndices().size()) != rank)
+    return emitOpError() << "has " << getIndices().size() << " indices but its buffer has " << rank
+                         << " dims";
+  return success();
+}
+
 LogicalResult DimOp::verify() {
   if (int64_t(getDim()) >= getBuffer().getType().getRank())
     return emitOpError() << "asks for dim " << getDim() << " of a buffer with "

@@ -122,3 +122,42 @@ func.func @f(%A: !tile.buffer<4xf32, global>, %i: index, %v: f32) {
   tile.atomic or %A[%i], %v : f32 : !tile.buffer<4xf32, global>
   return
 }
+// -----
+// CHECK-LABEL: func.func @addresses
+func.func @addresses(%p: i64, %n: index, %x: f32) -> f32 {
+  // CHECK: tile.tensor_at %{{.*}} dims(%{{.*}}) : !tile.buffer<?x4xf32, global>
+  %a = tile.tensor_at %p dims(%n) : !tile.buffer<?x4xf32, global>
+  // CHECK: tile.tensor_at %{{.*}} strides(%{{.*}}, %{{.*}}) : !tile.buffer<2x4xf32, global, strided>
+  %b = tile.tensor_at %p strides(%n, %n) : !tile.buffer<2x4xf32, global, strided>
+  // CHECK: tile.address %{{.*}}[%{{.*}}, %{{.*}}] : !tile.buffer<?x4xf32, global>
+  %at = tile.address %a[%n, %n] : !tile.buffer<?x4xf32, global>
+  // CHECK: tile.call "observe"(%{{.*}}) : (i64) -> ()
+  tile.call "observe"(%at) : (i64) -> ()
+  // CHECK: tile.call "square"(%{{.*}}) : (f32) -> f32
+  %r = tile.call "square"(%x) : (f32) -> f32
+  return %r : f32
+}
+// -----
+func.func @f(%p: i64) {
+  // expected-error@+1 {{gives global memory, not shared}}
+  %a = tile.tensor_at %p : !tile.buffer<4xf32, shared>
+  return
+}
+// -----
+func.func @f(%p: i64) {
+  // expected-error@+1 {{has 0 dims but its type has 1 that are not static}}
+  %a = tile.tensor_at %p : !tile.buffer<?xf32, global>
+  return
+}
+// -----
+func.func @f(%p: i64) {
+  // expected-error@+1 {{has 0 strides but its type needs 1}}
+  %a = tile.tensor_at %p : !tile.buffer<4xf32, global, strided>
+  return
+}
+// -----
+func.func @f(%a: !tile.buffer<4xf32, global>) {
+  // expected-error@+1 {{has 0 indices but its buffer has 1 dims}}
+  %p = tile.address %a[] : !tile.buffer<4xf32, global>
+  return
+}

@@ -30,6 +30,36 @@ def Tile_ViewOp : Tile_Op<"view", [Pure]> {
   let hasVerifier = 1;
 }
 
+def Tile_TensorAtOp : Tile_Op<"tensor_at", [Pure, AttrSizedOperandSegments]> {
+  let summary = "global memory at an address that the kernel has as a number";
+  let description = [{
+    `%t = tile.tensor_at %address dims(%n) : !tile.buffer<?x32xf32, global>`: the dynamic dims of the result are operands.
+    A strided result has as many `strides`, in elements, as dims. Nobody knows whether the memory is there.
+  }];
+  let arguments = (ins I64:$address, Variadic<Index>:$dims, Variadic<Index>:$strides);
+  let results = (outs Tile_BufferType:$result);
+  let assemblyFormat = [{
+    $address (`dims` `(` $dims^ `)`)? (`strides` `(` $strides^ `)`)? attr-dict `:` qualified(type($result))
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_AddressOp : Tile_Op<"address"> {
+  let summary = "the address of an element, for functions in C";
+  let arguments = (ins Tile_ReadWrite:$buffer, Variadic<Index>:$indices);
+  let results = (outs I64:$address);
+  let assemblyFormat = "$buffer `[` $indices `]` attr-dict `:` qualified(type($buffer))";
+  let hasVerifier = 1;
+}
+
+def Tile_CallOp : Tile_Op<"call", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "calls a function in C by its name";
+  let description = [{ `%r = tile.call "tw_square"(%x) : (f32) -> f32`: numbers and addresses go in, at most one number comes out. }];
+  let arguments = (ins StrAttr:$callee, Variadic<AnyTypeOf<[AnySignlessInteger, AnyFloat]>>:$arguments);
+  let results = (outs Optional<AnyTypeOf<[AnySignlessInteger, AnyFloat]>>:$result);
+  let assemblyFormat = "$callee `(` $arguments `)` attr-dict `:` functional-type($arguments, $result)";
+}
+
 def Tile_DimOp : Tile_Op<"dim", [Pure]> {
   let summary = "the extent of one dim";
   let arguments = (ins Tile_BufferType:$buffer, ConfinedAttr<I64Attr, [IntNonNegative]>:$dim);

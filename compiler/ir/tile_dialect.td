@@ -79,6 +79,8 @@ def Tile_AtomicKind : Tile_Enum<"AtomicKind", "what an atomic update computes", 
   I32EnumAttrCase<"Or", 3, "or">,
   I32EnumAttrCase<"Load", 4, "load">,
   I32EnumAttrCase<"Store", 5, "store">,
+  I32EnumAttrCase<"And", 6, "and">,
+  I32EnumAttrCase<"Xor", 7, "xor">,
 ]>;
 
 def Tile_MemoryOrder : Tile_Enum<"MemoryOrder", "memory order of an atomic", [

@@ -117,6 +117,11 @@ public:
                                  const Attributes& attributes = {});
   void endLaunch();
   Value threadBinding(int dim);
+  /// What thread `lane` of the warp passes in, or for "xor", "up" and "down" the one at that
+  /// distance; "index" otherwise. Lanes are grouped by `width`.
+  Value shuffle(std::string_view kind, Value value, Value lane, int64_t width = 32);
+  /// kind: any all (of a warp or block), ballot (of a warp: uint64), count (of a block: int32).
+  Value vote(std::string_view kind, std::string_view scope, Value condition);
   Value blockBinding(int dim);
 
   // Memory
@@ -126,6 +131,12 @@ public:
   /// A mutable scalar of a thread (or a block, outside thread code).
   Buffer allocVar(Dtype dtype, std::optional<Value> init, std::string_view name);
   Buffer view(Buffer source, std::span<const Index> shape, Dtype dtype);
+  /// Global memory at an address (an integer of 64 bits), row-major unless `strides` is given.
+  /// Nothing is checked about it.
+  Buffer tensorAt(Value address, std::span<const Index> shape, Dtype dtype,
+                  std::span<const Index> strides, std::string_view name);
+  /// The address of an element, as uint64.
+  Value address(Buffer buffer, std::span<const Index> indices);
   int rank(Buffer buffer) const;
   std::vector<Index> shape(Buffer buffer) const;
   Dtype dtype(Buffer buffer) const;
@@ -187,15 +198,22 @@ public:
   /// name, so that a target may use an instruction for it. docs/dialects.md lists the functions.
   void compute(std::string_view function, const Operand& target,
                std::span<const TileArgument> arguments, const Attributes& attributes = {});
-  /// One element: add max min or load store; gives the value before.
+  /// One element: add max min and or xor load store; gives the value before.
   Value atomic(std::string_view kind, const Operand& target, Value value,
                const Attributes& attributes = {});
   /// Every element of the target with the source's (extents as in `copy`): add max min.
   void atomicTile(std::string_view kind, const Operand& target, const Operand& source,
                   const Attributes& attributes = {});
-  void print(const std::variant<std::monostate, Value, Buffer>& what, std::string_view message);
+  /// A tile of the block is printed by one thread: that of the attribute "thread", else the first.
+  void print(const std::variant<std::monostate, Value, Buffer>& what, std::string_view message,
+             const Attributes& attributes = {});
   void deviceAssert(Value condition, std::string_view message);
-  void barrier();
+  /// scope: warp block grid. A named barrier has a number and is for `threadCount` threads.
+  void barrier(std::string_view scope = "block", std::optional<int64_t> number = {},
+               std::optional<int64_t> threadCount = {});
+  /// Calls a function in C; without a result dtype it gives nothing (poison).
+  Value callExtern(std::string_view name, std::span<const Value> arguments,
+                   std::optional<Dtype> result);
 
   // Control
   Value beginFor(LoopKind kind, Index start, Index stop, Index step, std::string_view name,

@@ -198,6 +198,18 @@ void bindArguments(nb::class_<KernelBuilder>& builder) {
           "grid"_a, "threads"_a, "attributes"_a = Attributes{})
       .def("end_launch", &KernelBuilder::endLaunch)
       .def("thread_binding", &KernelBuilder::threadBinding, "dim"_a)
+      .def(
+          "shuffle",
+          [](KernelBuilder& self, std::string_view kind, const nb::object& value,
+             const nb::object& lane, int64_t width) {
+            return self.shuffle(kind, lift(self, value), lift(self, lane), width);
+          },
+          "kind"_a, "value"_a, "lane"_a, "width"_a = 32)
+      .def(
+          "vote",
+          [](KernelBuilder& self, std::string_view kind, std::string_view scope,
+             const nb::object& condition) { return self.vote(kind, scope, lift(self, condition)); },
+          "kind"_a, "scope"_a, "condition"_a)
       .def("block_binding", &KernelBuilder::blockBinding, "dim"_a)
       .def("finish", &KernelBuilder::finish);
 }
@@ -228,6 +240,19 @@ void bindMemory(nb::class_<KernelBuilder>& builder) {
           "source"_a, "shape"_a, "dtype"_a)
       .def("annotate_layout", &KernelBuilder::annotateLayout, "buffer"_a, "layout"_a)
       .def("annotate_address", &KernelBuilder::annotateAddress, "buffer"_a, "bytes"_a)
+      .def(
+          "tensor_at",
+          [](KernelBuilder& self, const nb::object& address, const Indices& shape,
+             std::string_view dtype, const Indices& strides, std::string_view name) {
+            return self.tensorAt(lift(self, address), shape, dtypeOf(dtype), strides, name);
+          },
+          "address"_a, "shape"_a, "dtype"_a, "strides"_a = Indices{}, "name"_a = "tensor")
+      .def(
+          "address",
+          [](KernelBuilder& self, Buffer buffer, const Indices& indices) {
+            return self.address(buffer, indices);
+          },
+          "buffer"_a, "indices"_a)
       .def("rank", &KernelBuilder::rank, "buffer"_a)
       .def("shape", &KernelBuilder::shape, "buffer"_a)
       .def(
@@ -363,20 +388,32 @@ void bindTiles(nb::class_<KernelBuilder>& builder) {
       .def(
           "print",
           [](KernelBuilder& self, std::optional<std::variant<Value, Buffer>> what,
-             std::string_view message) {
+             std::string_view message, const Attributes& attributes) {
             if (!what)
-              self.print(std::monostate{}, message);
+              self.print(std::monostate{}, message, attributes);
             else
-              std::visit([&](auto handle) { self.print(handle, message); }, *what);
+              std::visit([&](auto handle) { self.print(handle, message, attributes); }, *what);
           },
-          "what"_a.none(), "message"_a)
+          "what"_a.none(), "message"_a, "attributes"_a = Attributes{})
       .def(
           "device_assert",
           [](KernelBuilder& self, const nb::object& condition, std::string_view message) {
             self.deviceAssert(lift(self, condition), message);
           },
           "condition"_a, "message"_a)
-      .def("barrier", &KernelBuilder::barrier);
+      .def("barrier", &KernelBuilder::barrier, "scope"_a = "block", "number"_a = nb::none(),
+           "thread_count"_a = nb::none())
+      .def(
+          "call_extern",
+          [](KernelBuilder& self, std::string_view name, const std::vector<nb::object>& arguments,
+             std::optional<std::string_view> result) {
+            std::vector<Value> values;
+            for (const nb::object& argument : arguments)
+              values.push_back(lift(self, argument));
+            return self.callExtern(name, values,
+                                   result ? std::optional(dtypeOf(*result)) : std::nullopt);
+          },
+          "name"_a, "arguments"_a, "result"_a = nb::none());
 }
 
 void bindControl(nb::class_<KernelBuilder>& builder) {

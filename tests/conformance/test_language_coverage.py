@@ -17,8 +17,6 @@ from tilewright.language.gpu_only import GPU_ONLY
 NOT_YET = {
     "empty",
     "const",
-    "get_thread_binding",
-    "alloc_local",
     "min",
     "log2",
     "use_swizzle",

@@ -63,18 +63,27 @@ std::string refuseAtomic(Type element) {
   return "";
 }
 
+bool holdsWarpOp(Operation* op) {
+  return op
+      ->walk([](Operation* nested) {
+        return isa<tile::ShuffleOp, tile::VoteOp>(nested) ? WalkResult::interrupt()
+                                                          : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 /// Why this op cannot be compiled; empty if it can.
 std::string refuseOp(Operation* op) {
   return llvm::TypeSwitch<Operation*, std::string>(op)
       .Case([](tile::LaunchOp launch) {
         return launch.getNpu() ? "a launch of Ascend cores does not run on the cpu target" : "";
       })
-      .Case([](tile::ThreadIdOp) {
-        return "code that tells threads apart (get_thread_binding) is not supported by the cpu "
-               "target yet";
+      .Case([](scf::IfOp choice) {
+        return choice.getNumResults() != 0 && holdsWarpOp(choice)
+                   ? "a shuffle or vote inside of a choice between values is not supported by the "
+                     "cpu target; write it before"
+                   : "";
       })
-      .Case([](tile::ShuffleOp) { return "a warp shuffle is not supported by the cpu target yet"; })
-      .Case([](tile::VoteOp) { return "a vote of threads is not supported by the cpu target yet"; })
       .Case([](tile::SyncOp sync) {
         return sync.getScope() == tile::SyncScope::Grid
                    ? "blocks cannot wait for each other on the cpu target"

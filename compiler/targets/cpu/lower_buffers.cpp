@@ -120,6 +120,12 @@ public:
         lowerAlloc(builder, alloc);
       else if (auto view = dyn_cast<tile::ViewOp>(op))
         lowerView(builder, view);
+      else if (auto tensor = dyn_cast<tile::TensorAtOp>(op))
+        lowerTensorAt(builder, tensor);
+      else if (auto place = dyn_cast<tile::AddressOp>(op))
+        replace(op,
+                LLVM::PtrToIntOp::create(builder, builder.getI64Type(),
+                                         address(builder, place.getBuffer(), place.getIndices())));
       else if (auto dim = dyn_cast<tile::DimOp>(op))
         replace(op, parts(dim.getBuffer()).dims[dim.getDim()]);
       else if (auto load = dyn_cast<tile::LoadOp>(op))
@@ -202,6 +208,21 @@ private:
       dims.push_back(ShapedType::isDynamic(dim) ? *next++ : math.constant(dim));
     Parts result = denseParts(builder, parts(op.getSource()).pointer, dims);
     result.memory = parts(op.getSource()).memory;
+    buffers[op.getResult()] = std::move(result);
+    dead.push_back(op);
+  }
+
+  void lowerTensorAt(ImplicitLocOpBuilder& builder, tile::TensorAtOp op) {
+    const auto type = cast<BufferType>(op.getResult().getType());
+    IndexMath math(builder);
+    SmallVector<Value> dims;
+    auto next = op.getDims().begin();
+    for (int64_t dim : type.getShape())
+      dims.push_back(ShapedType::isDynamic(dim) ? *next++ : math.constant(dim));
+    Value base = LLVM::IntToPtrOp::create(builder, pointer, op.getAddress());
+    Parts result = denseParts(builder, base, dims);
+    if (type.getStrided())
+      result.strides.assign(op.getStrides().begin(), op.getStrides().end());
     buffers[op.getResult()] = std::move(result);
     dead.push_back(op);
   }
@@ -325,6 +346,10 @@ private:
     case tile::AtomicKind::Min:
       return isFloat ? LLVM::AtomicBinOp::fmin
                      : (isUnsigned ? LLVM::AtomicBinOp::umin : LLVM::AtomicBinOp::min);
+    case tile::AtomicKind::And:
+      return LLVM::AtomicBinOp::_and;
+    case tile::AtomicKind::Xor:
+      return LLVM::AtomicBinOp::_xor;
     default:
       return LLVM::AtomicBinOp::_or;
     }

@@ -14,6 +14,7 @@ namespace tilewright::cpu {
 
 struct Machine;
 
+std::unique_ptr<mlir::Pass> createSplitThreads();
 std::unique_ptr<mlir::Pass> createPackGemmOperands(const Machine& machine);
 std::unique_ptr<mlir::Pass> createPlanScratch();
 std::unique_ptr<mlir::Pass> createLowerCopies(const Machine& machine);

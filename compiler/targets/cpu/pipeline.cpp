@@ -222,7 +222,8 @@ bool compileModule(ModuleOp original, Session& session) {
   if (session.keepStages)
     session.stages.emplace_back("tile", textOf(original));
   OwningOpRef<ModuleOp> module = original.clone();
-  if (!runPass(*module, createAssertRegions(), session))
+  if (!runPass(*module, createAssertRegions(), session) ||
+      !runPass(*module, createSplitThreads(), session))
     return false;
   numberAsserts(*module);
   const OwningOpRef<ModuleOp> described = module->clone(); // the manifest lists all assertions

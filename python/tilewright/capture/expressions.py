@@ -9,6 +9,7 @@ import functools
 import operator
 from typing import TYPE_CHECKING, Any
 
+from ..language.meta import is_meta_object
 from ..language.values import (
     POISON,
     BufferRef,
@@ -189,7 +190,10 @@ class ExpressionEvaluator:
         if isinstance(owner, Poison):
             return POISON
         try:
-            return getattr(owner, node.attr)
+            found = getattr(owner, node.attr)
+            if isinstance(found, BufferRef) and found.is_variable and is_meta_object(owner):
+                return self.tracer.expression(found)
+            return found
         except LanguageError:
             raise
         except AttributeError as missing:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import CompileError, JITNoBuilderError, Note, Place
 from ..language.dtypes import Dtype
 from ..language.frames import Loop, RunTimeContext
+from ..language.meta import is_meta_object
 from ..language.values import (
     POISON,
     BufferRef,
@@ -158,8 +159,7 @@ class Interpreter(ControlFlow):
         elif isinstance(target, ast.Subscript):
             self._store_item(target, value)
         elif isinstance(target, ast.Attribute):
-            self.mark(target)
-            raise unsupported("assigning to an attribute can't be captured in a kernel")
+            self._set_attribute(target, value)
         else:
             self.mark(target)
             raise unsupported(f"assigning to {type(target).__name__.lower()} can't be captured")
@@ -188,6 +188,20 @@ class Interpreter(ControlFlow):
             *zip(target.elts[at + 1 :], items[len(items) - rest :], strict=True),
         ]
 
+    def _set_attribute(self, target: ast.Attribute, value: Value) -> None:
+        """Only objects of a T.meta_class have attributes to assign to; variables are stored to."""
+        owner = self.base(target.value)
+        self.mark(target)
+        if isinstance(owner, Poison):
+            return
+        if not is_meta_object(owner):
+            raise unsupported("assigning to an attribute can't be captured in a kernel")
+        held = getattr(owner, target.attr, None)
+        if isinstance(held, BufferRef) and _is_variable(held) and not _is_variable(value):
+            self.tracer.store(held.element(), value)
+        else:
+            setattr(owner, target.attr, value)
+
     def _store_item(self, target: ast.Subscript, value: Value) -> None:
         owner = self.base(target.value)
         index = self.value(target.slice)
@@ -215,6 +229,8 @@ class Interpreter(ControlFlow):
         first = node.targets[0]
         if isinstance(first, ast.Name):
             self.tracer.pending_name = first.id
+        elif isinstance(first, ast.Attribute):
+            self.tracer.pending_name = first.attr
         value = self.value(node.value)
         self.tracer.pending_name = None
         if isinstance(value, RunTimeContext):
@@ -261,8 +277,16 @@ class Interpreter(ControlFlow):
             self.mark(node)
             self.bind_name(target.id, self.operate(node.op, current, value), target)
             return
+        if isinstance(target, ast.Attribute):
+            if not is_meta_object(self.base(target.value)):
+                raise unsupported("assigning to an attribute can't be captured in a kernel")
+            current = self.evaluate(ast.copy_location(_loaded(target), target))
+            value = self.evaluate(node.value)
+            self.mark(node)
+            self._set_attribute(target, self.operate(node.op, current, value))
+            return
         if not isinstance(target, ast.Subscript):
-            raise unsupported("assigning to an attribute can't be captured in a kernel")
+            raise unsupported("this assignment can't be captured in a kernel")
         owner = self.base(target.value)
         index = self.value(target.slice)
         value = self.value(node.value)
@@ -356,6 +380,11 @@ class Interpreter(ControlFlow):
 
         body = ast.copy_location(ast.Return(node.body), node.body)
         return NestedFunction(self, "<lambda>", node.args, [body])
+
+
+def _loaded(target: ast.Attribute) -> ast.Attribute:
+    """The target of an assignment as something to read."""
+    return ast.Attribute(target.value, target.attr, ast.Load())
 
 
 def _is_variable(value: object) -> bool:

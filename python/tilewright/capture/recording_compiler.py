@@ -186,13 +186,13 @@ class KernelBuilder:
     def atomic(self, kind: str, target: Any, value: Any, attributes: Any) -> Handle:
         return self._value(f"atomic_{kind} {target} {value}", "float32")
 
-    def print(self, what: Any, message: str) -> None:
+    def print(self, what: Any, message: str, attributes: Any = None) -> None:
         self._record(f"print {what} {message!r}")
 
     def device_assert(self, condition: Any, message: str) -> None:
         self._record(f"assert {condition} {message!r}")
 
-    def barrier(self) -> None:
+    def barrier(self, scope: str = "block", number: Any = None, thread_count: Any = None) -> None:
         self._record("barrier")
 
     def begin_for(

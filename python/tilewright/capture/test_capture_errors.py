@@ -167,7 +167,6 @@ UNSUPPORTED = {
     "T.transpose(A, A)": "T.transpose is not supported yet",
     "T.copy(A, A, loop_layout=1)": "loop_layout of T.copy is not supported yet",
     "T.gemm(A, A, A, mbar=1)": "mbar of T.gemm is not supported yet",
-    "T.sync_threads(1)": "named barriers are not supported yet",
     "@T.prim_func\ndef k():\n    pass": "a kernel inside a kernel is not supported",
 }
 WRONG = {

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
+    from ..language.frames import KernelLaunch
     from .kernel import Signature
     from .scopes import Frame
 
@@ -74,6 +75,10 @@ class Tracer:
         self.lazy_depth = 0
         #: The signature of an eager kernel; None in others.
         self.signature: Signature | None = None
+        #: The kind of each buffer of T.alloc_reducer.
+        self.reducers: dict[Any, str] = {}
+        #: The launch that is open.
+        self.launch: KernelLaunch | None = None
         self._symbols: dict[str, Traced] = {}
         self._outer: Tracer | None = None
 

@@ -64,10 +64,15 @@ from .dtypes import Dtype as dtype
 from .gpu_only import GPU_ONLY as _GPU_ONLY
 from .launch import (
     Kernel,
+    KernelLaunchFrame,
     get_block_binding,
     get_block_bindings,
+    get_block_extent,
+    get_block_extents,
     get_thread_binding,
     get_thread_bindings,
+    get_thread_extent,
+    get_thread_extents,
 )
 from .loops import (
     Parallel,
@@ -109,6 +114,37 @@ from .reductions import (
     reduce_min,
     reduce_sum,
 )
+from .threads import (
+    activemask,
+    all_sync,
+    any_sync,
+    ballot,
+    ballot_sync,
+    get_lane_idx,
+    get_warp_group_idx,
+    get_warp_idx,
+    get_warp_idx_sync,
+    match_all_sync,
+    match_any_sync,
+    shfl_down,
+    shfl_sync,
+    shfl_up,
+    shfl_xor,
+    shuffle_elect,
+    sync_global,
+    sync_grid,
+    sync_threads,
+    sync_warp,
+    syncthreads,
+    syncthreads_and,
+    syncthreads_count,
+    syncthreads_or,
+    warp_reduce_bitand,
+    warp_reduce_bitor,
+    warp_reduce_max,
+    warp_reduce_min,
+    warp_reduce_sum,
+)
 from .tile_ops import (
     GemmWarpPolicy,
     atomic_add,
@@ -122,8 +158,6 @@ from .tile_ops import (
     gemm,
     loop_break,
     print,
-    sync_threads,
-    syncthreads,
 )
 
 TYPE_CHECKING = False

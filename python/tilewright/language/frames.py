@@ -50,13 +50,15 @@ class KernelLaunch(RunTimeContext):
     def enter(self, tracer: Tracer) -> list[Any]:
         grid = [tracer.index(e) for e in self.grid]
         threads = [tracer.index(t) for t in self.threads]
+        tracer.launch = self
         ids = tracer.builder.begin_launch(grid, threads, tracer.attributes(self.attributes))
-        variables = [_variable(tracer, i, e) for i, e in zip(ids, grid, strict=True)]
+        variables = [variable_of(tracer, i, e) for i, e in zip(ids, grid, strict=True)]
         if self.attributes.get("npu") and not threads:
-            variables.append(_variable(tracer, tracer.builder.vector_id(), 2))
+            variables.append(variable_of(tracer, tracer.builder.vector_id(), 2))
         return variables
 
     def leave(self, tracer: Tracer) -> None:
+        tracer.launch = None
         tracer.builder.end_launch()
 
 
@@ -87,14 +89,14 @@ class Loop:
         if self.kind == "parallel":
             extents = [tracer.index(stop) for _, stop, _ in self.ranges]
             handles = tracer.builder.begin_parallel(extents, list(names), attributes)
-            return [_variable(tracer, h, e) for h, e in zip(handles, extents, strict=True)]
+            return [variable_of(tracer, h, e) for h, e in zip(handles, extents, strict=True)]
         variables = []
         kind = getattr(tracer.compiler.LoopKind, self.kind.capitalize())
         for (start, stop, step), name in zip(self.ranges, names, strict=True):
             bounds = [tracer.index(v) for v in (start, stop, step)]
             handle = tracer.builder.begin_for(kind, *bounds, name, attributes)
             counts = bounds[1] if bounds[0] == 0 and bounds[2] == 1 else None
-            variables.append(_variable(tracer, handle, counts))
+            variables.append(variable_of(tracer, handle, counts))
         return variables
 
     def leave(self, tracer: Tracer) -> None:
@@ -150,5 +152,6 @@ class TileLoop(Loop):
         super().leave(tracer)
 
 
-def _variable(tracer: Tracer, handle: Any, extent: Any) -> Traced:
+def variable_of(tracer: Tracer, handle: Any, extent: Any) -> Traced:
+    """A loop variable or block id; `extent` is the number of its values from 0, if known."""
     return Traced(handle, tracer, extent=extent if isinstance(extent, int) else None)

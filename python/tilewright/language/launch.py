@@ -58,8 +58,58 @@ def get_block_binding(dim: int = 0) -> Any:
 
 
 def get_thread_bindings() -> list[Traced]:
+    """The indices of the running thread along x, y and z."""
     return [get_thread_binding(d) for d in range(3)]
 
 
 def get_block_bindings() -> list[Traced]:
+    """The indices of the running block along x, y and z."""
     return [get_block_binding(d) for d in range(3)]
+
+
+class KernelLaunchFrame:
+    """What a kernel may ask of the launch that it is in."""
+
+    def __init__(self, launch: KernelLaunch) -> None:
+        #: The grid's extents and the block's, x first.
+        self.blocks = tuple(launch.grid)
+        self.threads = tuple(launch.threads)
+
+    @staticmethod
+    def Current() -> KernelLaunchFrame | None:
+        """The open launch, or None outside of `T.Kernel`."""
+        launch = current().launch
+        return None if launch is None else KernelLaunchFrame(launch)
+
+
+def _launch(what: str) -> KernelLaunch:
+    launch = current().launch
+    if launch is None:
+        raise LanguageError(f"{what} stands outside of T.Kernel")
+    return launch
+
+
+def _extent(extents: Any, dim: int, what: str) -> Any:
+    if dim not in (0, 1, 2):
+        raise LanguageError(f"{what}: the dim is {dim}, but it must be 0, 1 or 2")
+    return extents[dim] if dim < len(extents) else 1
+
+
+def get_thread_extent(dim: int = 0) -> Any:
+    """The number of threads of a block along x, y or z."""
+    return _extent(_launch("T.get_thread_extent").threads, dim, "T.get_thread_extent")
+
+
+def get_thread_extents() -> list[Any]:
+    """The number of threads of a block along x, y and z."""
+    return [get_thread_extent(d) for d in range(3)]
+
+
+def get_block_extent(dim: int = 0) -> Any:
+    """The number of blocks of the grid along x, y or z."""
+    return _extent(_launch("T.get_block_extent").grid, dim, "T.get_block_extent")
+
+
+def get_block_extents() -> list[Any]:
+    """The number of blocks of the grid along x, y and z."""
+    return [get_block_extent(d) for d in range(3)]

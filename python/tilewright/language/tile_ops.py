@@ -158,7 +158,11 @@ def atomic_or(dst: Any, value: Any, memory_order: str | None = None) -> Any:
 
 @guarded_by_poison
 def print(obj: Any = None, msg: str = "", warp_group_id: int = 0, warp_id: int = 0) -> None:
-    """Prints a value or a buffer of the running kernel."""
+    """Prints a value or a buffer of the running kernel.
+
+    A tile of the block is printed by one thread (of warp `warp_id` in `warp_group_id`), all else by
+    every thread that comes here.
+    """
     tracer = current()
     if isinstance(obj, str):
         obj, msg = None, obj
@@ -168,7 +172,8 @@ def print(obj: Any = None, msg: str = "", warp_group_id: int = 0, warp_id: int =
         what = tracer.builder.constant(obj)
     else:
         what = None if obj is None else tracer.value(obj)
-    tracer.builder.print(what, plain_text(msg))
+    thread = warp_group_id * 128 + warp_id * 32
+    tracer.builder.print(what, plain_text(msg), {"thread": thread} if thread else {})
 
 
 @guarded_by_poison
@@ -176,16 +181,6 @@ def device_assert(cond: Any, msg: str = "", no_stack_info: bool = False) -> None
     """Ends the running kernel with an error where `cond` does not hold."""
     tracer = current()
     tracer.builder.device_assert(tracer.value(cond), plain_text(msg))
-
-
-def sync_threads(barrier_id: int | None = None, arrive_count: int | None = None) -> None:
-    """Waits for all threads of the block."""
-    if barrier_id is not None or arrive_count is not None:
-        raise unsupported("named barriers are not supported yet")
-    current().builder.barrier()
-
-
-syncthreads = sync_threads
 
 
 def loop_break() -> None:

@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Turns code that tells threads apart into loops over the threads of a block.
+///
+///   %tx = tile.thread_id 0
+///   %v = tile.load %A[%tx]              // each thread's own
+///   tile.store %v, %s[%tx]
+///   tile.sync block                     // a cut
+///   %w = tile.load %s[%other]
+///   tile.store %v, %B[%tx]
+/// becomes
+///   %slot = tile.alloc : !tile.buffer<128xf32, local>      // %v lives across the cut
+///   tile.for %t = 0 to 128 { %v = tile.load %A[%t] ... tile.store %v, %slot[%t] }
+///   tile.for %t = 0 to 128 { %v = tile.load %slot[%t] ... tile.store %v, %B[%t] }
+///
+/// A segment is what lies between two cuts (collective ops): it runs as one loop over the threads. A
+/// loop or branch that holds a cut stays outside of these loops; its bounds or condition are those
+/// of the first thread (an assertion says that they are the same for all). One that holds only shuffles, votes or
+/// barriers of a warp is run warp by warp. Values and buffers of a thread that live across a cut get
+/// one more dim; cheap index arithmetic is computed again instead.
+///
+/// It stands before all that knows no threads, and before assertions are numbered. Kernels without thread ids are left alone.
+#include "compiler/ir/structure_ops.h"
+#include "compiler/ir/tensor_ops.h"
+#include "compiler/ir/thread_ops.h"
+#include "compiler/passes/kernel_pass.h"
+#include "compiler/targets/cpu/loops.h"
+#include "compiler/targets/cpu/passes.h"
+#include "compiler/targets/cpu/thread_slots.h"
+
+#include <mlir/Dialect/Arith/IR/Arith.h>
+#include <mlir/Dialect/SCF/IR/SCF.h>
+#include <mlir/Interfaces/SideEffectInterfaces.h>
+
+namespace tilewright::cpu {
+namespace {
+
+using namespace mlir;
+
+class ThreadSplitter {
+public:
+  ThreadSplitter(tile::LaunchOp launch, int64_t threads)
+      : launch(launch), builder(launch.getLoc(), launch), slots(builder, launch.getThreads()),
+        threads(threads), cuts(launch) {}
+
+  void split() {
+    Block* body = launch.getBodyBlock();
+    auto fresh = tile::LaunchOp::create(builder, launch.getGrid(), launch.getThreads());
+    fresh->setDiscardableAttrs(launch->getDiscardableAttrDictionary());
+    mapping.map(launch.getBlockIds(), fresh.getBlockIds());
+    builder.setInsertionPointToStart(fresh.getBodyBlock());
+    IndexMath math(builder);
+    Group block{math.constant(0), math.constant(threads), /*isWarp=*/false};
+    emitBlock(*body, block);
+    launch.erase();
+  }
+
+private:
+  /// The threads that the code being emitted is for.
+  struct Group {
+    Value first, end;
+    bool isWarp;
+  };
+
+  // Classification
+
+  bool isUniform(Value value) {
+    return mapping.contains(value) || !launch.getBody().isAncestor(value.getParentRegion());
+  }
+  static bool isPlain(Operation* op) {
+    return op->getNumRegions() == 0 && isMemoryEffectFree(op) && !isa<tile::ThreadIdOp>(op);
+  }
+  bool isUniform(Operation* op) {
+    return isPlain(op) &&
+           llvm::all_of(op->getOperands(), [&](Value operand) { return isUniform(operand); });
+  }
+  bool isCheap(Operation* op) {
+    if (isa<tile::ThreadIdOp>(op))
+      return true;
+    return isPlain(op) && isa<arith::ArithDialect>(op->getDialect()) &&
+           llvm::all_of(op->getOperands(),
+                        [&](Value value) { return isUniform(value) || cheap.contains(value); });
+  }
+  static bool isUsedOutside(Value value, const llvm::SmallPtrSetImpl<Operation*>& segment) {
+    return llvm::any_of(value.getUsers(), [&](Operation* user) {
+      Operation* here = value.getParentBlock()->findAncestorOpInBlock(*user);
+      return !segment.contains(here);
+    });
+  }
+
+  // Values of a thread
+
+  /// The value that `old` has in thread `t`; `local` holds those that this loop has already.
+  Value threadValue(Value old, Value t, IRMapping& local) {
+    if (Value known = local.lookupOrNull(old))
+      return known;
+    if (Value known = mapping.lookupOrNull(old))
+      return known;
+    Operation* op = old.getDefiningOp();
+    Value made = old;
+    if (slots.has(old)) {
+      made = slots.read(slots.arrayOf(old), old.getType(), t);
+    } else if (op && cheap.contains(old)) {
+      if (auto id = dyn_cast<tile::ThreadIdOp>(op)) {
+        made = slots.threadId(t, int64_t(id.getDim()));
+      } else {
+        IRMapping operands;
+        for (Value operand : op->getOperands())
+          operands.map(operand, threadValue(operand, t, local));
+        made = builder.clone(*op, operands)->getResult(0);
+      }
+    }
+    local.map(old, made);
+    return made;
+  }
+
+  /// Clones an op with all that it holds, for thread `t`.
+  Operation* cloneFor(Operation* op, Value t, IRMapping& local) {
+    IRMapping operands(local);
+    auto take = [&](Value value) {
+      if (!operands.contains(value))
+        operands.map(value, threadValue(value, t, local));
+    };
+    op->walk([&](Operation* nested) {
+      for (Value operand : nested->getOperands())
+        if (!op->isAncestor(operand.getParentBlock()->getParentOp()))
+          take(operand);
+    });
+    Operation* made = builder.clone(*op, operands);
+    for (auto [before, after] : llvm::zip(op->getResults(), made->getResults()))
+      local.map(before, after);
+    slots.adapt(made, t);
+    return made;
+  }
+
+  /// A value in code that runs once for the group: that of its first thread, which all must have.
+  Value groupValue(Value old, const Group& group) {
+    IRMapping local;
+    Value first = threadValue(old, group.first, local);
+    if (isUniform(old))
+      return first;
+    overThreads(group, builder.getLoc(), [&](Value t) {
+      IRMapping own;
+      Value same =
+          arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, threadValue(old, t, own), first);
+      tile::AssertOp::create(builder, same,
+                             group.isWarp ? "the threads of a warp must agree here"
+                                          : "the threads of a block must agree here");
+    });
+    return first;
+  }
+
+  // Segments
+
+  void emitSegment(ArrayRef<Operation*> ops, const Group& group) {
+    const llvm::SmallPtrSet<Operation*, 16> segment(ops.begin(), ops.end());
+    SmallVector<Operation*> rest;
+    for (Operation* op : ops) {
+      if (isUniform(op)) {
+        Operation* made = builder.clone(*op, mapping);
+        for (auto [before, after] : llvm::zip(op->getResults(), made->getResults()))
+          mapping.map(before, after);
+      } else if (isCheap(op)) {
+        cheap.insert_range(op->getResults());
+      } else if (op->getNumResults() == 1 && isa<tile::BufferType>(op->getResult(0).getType()) &&
+                 (isUsedOutside(op->getResult(0), segment) || isOfWidened(op))) {
+        mapping.map(op->getResult(0), slots.widen(op, mapping));
+      } else {
+        rest.push_back(op);
+      }
+    }
+    if (!rest.empty())
+      emitThreadLoop(rest, segment, group);
+  }
+
+  bool isOfWidened(Operation* op) {
+    auto view = dyn_cast<tile::ViewOp>(op);
+    return view && mapping.contains(view.getSource());
+  }
+
+  void emitThreadLoop(ArrayRef<Operation*> ops, const llvm::SmallPtrSetImpl<Operation*>& segment,
+                      const Group& group) {
+    for (Operation* op : ops)
+      for (Value result : op->getResults())
+        if (!isa<tile::BufferType>(result.getType()) && isUsedOutside(result, segment))
+          slots.make(result);
+    overThreads(group, ops.front()->getLoc(), [&](Value t) {
+      IRMapping local;
+      for (Operation* op : ops) {
+        builder.setLoc(op->getLoc());
+        cloneFor(op, t, local);
+        for (Value result : op->getResults())
+          if (slots.has(result))
+            slots.write(slots.arrayOf(result), local.lookup(result), t);
+      }
+    });
+  }
+
+  void overThreads(const Group& group, Location loc, llvm::function_ref<void(Value)> body) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setLoc(loc);
+    IndexMath math(builder);
+    auto loop = tile::ForOp::create(builder, group.first, group.end, math.constant(1));
+    builder.setInsertionPointToStart(loop.getBodyBlock());
+    body(loop.getInductionVar());
+  }
+
+  /// Calls `body` for each warp of the group (for a warp: once).
+  void overWarps(const Group& group, llvm::function_ref<void(const Group&)> body) {
+    if (group.isWarp)
+      return body(group);
+    OpBuilder::InsertionGuard guard(builder);
+    IndexMath math(builder);
+    auto loop = tile::ForOp::create(builder, group.first, group.end, math.constant(warpSize));
+    builder.setInsertionPointToStart(loop.getBodyBlock());
+    Value first = loop.getInductionVar();
+    Value end = math.add(first, math.constant(warpSize));
+    body({first, threads % warpSize == 0 ? end : math.min(end, group.end), /*isWarp=*/true});
+  }
+
+  void emitBlock(Block& block, const Group& group) {
+    SmallVector<Operation*> segment;
+    auto flush = [&] {
+      if (!segment.empty())
+        emitSegment(segment, group);
+      segment.clear();
+    };
+    for (Operation& op : block) {
+      if (op.hasTrait<OpTrait::IsTerminator>())
+        break;
+      if (!cuts.isCut(&op)) {
+        segment.push_back(&op);
+        continue;
+      }
+      flush();
+      builder.setLoc(op.getLoc());
+      emitCut(&op, group);
+    }
+    flush();
+  }
+
+  // Cuts
+
+  void emitCut(Operation* op, const Group& group) {
+    if (auto shuffle = dyn_cast<tile::ShuffleOp>(op))
+      return emitShuffle(shuffle, group);
+    if (auto vote = dyn_cast<tile::VoteOp>(op))
+      return emitVote(vote, group);
+    if (isa<tile::SyncOp>(op)) // the loop's end is the barrier
+      return;
+    if (!isStructure(op)) {
+      IRMapping local;
+      for (Value operand : op->getOperands())
+        if (operand.getType().isIntOrIndex())
+          local.map(operand, groupValue(operand, group));
+      Operation* made = cloneFor(op, group.first, local);
+      for (auto [before, after] : llvm::zip(op->getResults(), made->getResults()))
+        mapping.map(before, after);
+      return;
+    }
+    if (!cuts.isBlockWide(op) && !group.isWarp)
+      return overWarps(group, [&](const Group& warp) { emitStructure(op, warp); });
+    emitStructure(op, group);
+  }
+
+  static bool isStructure(Operation* op) {
+    return isa<tile::ForOp, tile::WhileOp, scf::IfOp>(op);
+  }
+
+  void emitInside(Block* target, Block& source, const Group& group) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(target);
+    emitBlock(source, group);
+  }
+
+  void emitStructure(Operation* op, const Group& group) {
+    if (auto loop = dyn_cast<tile::ForOp>(op)) {
+      auto made = tile::ForOp::create(builder, groupValue(loop.getLower(), group),
+                                      groupValue(loop.getUpper(), group),
+                                      groupValue(loop.getStep(), group), loop.getKind());
+      made->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
+      mapping.map(loop.getInductionVar(), made.getInductionVar());
+      emitInside(made.getBodyBlock(), *loop.getBodyBlock(), group);
+    } else if (auto loop = dyn_cast<tile::WhileOp>(op)) {
+      auto made = tile::WhileOp::create(builder);
+      Block& condition = loop.getCondition().front();
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToStart(&made.getCondition().front());
+      emitBlock(condition, group);
+      auto end = cast<tile::ConditionOp>(condition.getTerminator());
+      tile::ConditionOp::create(builder, groupValue(end.getCondition(), group));
+      emitInside(&made.getBody().front(), loop.getBody().front(), group);
+    } else {
+      auto branch = cast<scf::IfOp>(op);
+      const bool hasElse = !branch.getElseRegion().empty();
+      auto made = scf::IfOp::create(builder, TypeRange(), groupValue(branch.getCondition(), group),
+                                    hasElse);
+      emitInside(made.thenBlock(), *branch.thenBlock(), group);
+      if (hasElse)
+        emitInside(made.elseBlock(), *branch.elseBlock(), group);
+    }
+  }
+
+  /// An array with every thread's value of `old`.
+  Value arrayWith(Value old, const Group& group) {
+    if (slots.has(old))
+      return slots.arrayOf(old);
+    Value array = slots.allocate(old.getType());
+    overThreads(group, builder.getLoc(), [&](Value t) {
+      IRMapping local;
+      slots.write(array, threadValue(old, t, local), t);
+    });
+    return array;
+  }
+
+  void emitShuffle(tile::ShuffleOp op, const Group& group) {
+    Value given = arrayWith(op.getValue(), group);
+    slots.make(op.getResult());
+    overThreads(group, op.getLoc(), [&](Value t) {
+      IRMapping local;
+      Value from = slots.partner(op, t, threadValue(op.getLane(), t, local));
+      slots.write(slots.arrayOf(op.getResult()), slots.read(given, op.getType(), from), t);
+    });
+  }
+
+  void emitVote(tile::VoteOp op, const Group& group) {
+    slots.make(op.getResult());
+    auto count = [&](const Group& voters) {
+      Value total = slots.startVote(op);
+      overThreads(voters, op.getLoc(), [&](Value t) {
+        IRMapping local;
+        slots.addVote(op, total, threadValue(op.getCondition(), t, local), t);
+      });
+      overThreads(voters, op.getLoc(), [&](Value t) {
+        Value said = tile::LoadOp::create(builder, op.getType(), total, ValueRange(), true);
+        slots.write(slots.arrayOf(op.getResult()), said, t);
+      });
+    };
+    if (op.getScope() == tile::SyncScope::Warp)
+      overWarps(group, count);
+    else
+      count(group);
+  }
+
+  tile::LaunchOp launch;
+  ImplicitLocOpBuilder builder;
+  ThreadSlots slots;
+  int64_t threads;
+  ThreadCuts cuts;
+  /// Values that are the same for all threads, and buffers: old to new.
+  IRMapping mapping;
+  /// Index arithmetic on thread ids, which each loop computes for itself.
+  llvm::DenseSet<Value> cheap;
+};
+
+struct SplitThreads : KernelPass<SplitThreads> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(SplitThreads)
+  static constexpr llvm::StringLiteral kArgument = "cpu-split-threads";
+  static constexpr llvm::StringLiteral kDescription =
+      "turn code that tells threads apart into loops over the threads";
+  void getDependentDialects(DialectRegistry& registry) const override {
+    registry.insert<arith::ArithDialect, scf::SCFDialect>();
+  }
+
+  void runOnOperation() override {
+    SmallVector<tile::LaunchOp> launches(getOperation().getOps<tile::LaunchOp>());
+    for (tile::LaunchOp launch : launches)
+      if (tellsThreadsApart(launch))
+        ThreadSplitter(launch, launch.getThreadCount()).split();
+  }
+};
+
+} // namespace
+
+std::unique_ptr<Pass> createSplitThreads() {
+  return std::make_unique<SplitThreads>();
+}
+
+} // namespace tilewright::cpu

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// RUN: tilewright-opt %s --cpu-split-threads | FileCheck %s
+
+// A value that lives across a barrier gets an array; the index is computed again.
+// CHECK-LABEL: func.func @reverse
+func.func @reverse(%A: !tile.buffer<64xf32, global> {tile.name = "A"}) attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  %c63 = arith.constant 63 : index
+  tile.launch (%b) in (%c1) threads(64) {
+    %tx = tile.thread_id 0
+    // CHECK: %[[S:.*]] = tile.alloc "s" : !tile.buffer<64xf32, shared>
+    %s = tile.alloc "s" : !tile.buffer<64xf32, shared>
+    %other = arith.subi %c63, %tx : index
+    // CHECK: %[[SLOT:.*]] = tile.alloc "threads" : !tile.buffer<64xf32, local>
+    // CHECK: tile.for %[[T:.*]] = %{{.*}} to %{{.*}} step %{{.*}} {
+    // CHECK: %[[V:.*]] = tile.load %{{.*}}[%[[T]]]
+    // CHECK: tile.store %[[V]], %[[SLOT]][%[[T]]] in_bounds
+    // CHECK: tile.store %[[V]], %[[S]][%[[T]]]
+    %v = tile.load %A[%tx] : !tile.buffer<64xf32, global>
+    tile.store %v, %s[%tx] : !tile.buffer<64xf32, shared>
+    // CHECK-NOT: tile.sync
+    tile.sync block
+    // CHECK: tile.for %[[U:.*]] = %{{.*}} to %{{.*}} step %{{.*}} {
+    // CHECK: %[[O:.*]] = arith.subi %{{.*}}, %[[U]]
+    // CHECK: %[[W:.*]] = tile.load %[[S]][%[[O]]]
+    // CHECK: %[[MINE:.*]] = tile.load %[[SLOT]][%[[U]]] in_bounds
+    // CHECK: arith.addf %[[MINE]], %[[W]]
+    %w = tile.load %s[%other] : !tile.buffer<64xf32, shared>
+    %sum = arith.addf %v, %w : f32
+    tile.store %sum, %A[%tx] : !tile.buffer<64xf32, global>
+  }
+  return
+}
+
+// A branch around a barrier stays outside; its condition is the first thread's, and asserted.
+// CHECK-LABEL: func.func @branch
+func.func @branch(%A: !tile.buffer<64xsi32, global> {tile.name = "A"}) attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0 : i32
+  tile.launch (%b) in (%c1) threads(64) {
+    %tx = tile.thread_id 0
+    // CHECK: %[[FLAGS:.*]] = tile.alloc "threads" : !tile.buffer<64xi1, local>
+    %flag = tile.load %A[%c1] : !tile.buffer<64xsi32, global>
+    %go = arith.cmpi sgt, %flag, %zero : i32
+    // CHECK: %[[FIRST:.*]] = tile.load %[[FLAGS]]
+    // CHECK: tile.for
+    // CHECK: tile.assert %{{.*}}, "the threads of a block must agree here"
+    // CHECK: scf.if %[[FIRST]] {
+    scf.if %go {
+      // CHECK: tile.for
+      tile.store %zero, %A[%tx] : !tile.buffer<64xsi32, global>
+      tile.sync block
+    }
+  }
+  return
+}
+
+// Shuffles of one warp only: warp by warp.
+// CHECK-LABEL: func.func @warps
+func.func @warps(%A: !tile.buffer<64xsi32, global> {tile.name = "A"}) attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  %lane = arith.constant 3 : i32
+  tile.launch (%b) in (%c1) threads(64) {
+    %tx = tile.thread_id 0
+    %inFirst = arith.cmpi slt, %tx, %c32 : index
+    // CHECK: tile.for %[[W:.*]] = %{{.*}} to %{{.*}} step %c32
+    // CHECK: tile.assert %{{.*}}, "the threads of a warp must agree here"
+    // CHECK: scf.if
+    // CHECK-NOT: tile.shuffle
+    scf.if %inFirst {
+      %v = tile.load %A[%tx] : !tile.buffer<64xsi32, global>
+      %r = tile.shuffle xor %v, %lane : i32
+      tile.store %r, %A[%tx] : !tile.buffer<64xsi32, global>
+    }
+  }
+  return
+}
+
+// Without thread ids nothing changes.
+// CHECK-LABEL: func.func @plain
+func.func @plain(%A: !tile.buffer<64xf32, global> {tile.name = "A"}) attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  tile.launch (%b) in (%c1) threads(64) {
+    // CHECK: tile.load
+    // CHECK-NOT: tile.for
+    %v = tile.load %A[%c1] : !tile.buffer<64xf32, global>
+    tile.store %v, %A[%b] : !tile.buffer<64xf32, global>
+    // CHECK: tile.sync block
+    tile.sync block
+  }
+  return
+}
