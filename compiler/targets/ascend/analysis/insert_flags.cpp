@@ -41,6 +41,8 @@ public:
     while (addNext()) {
     }
     prune();
+    for (Insertion& insertion : result.insertions)
+      follow(insertion);
     for (unsigned crowded = shareIds(); crowded != kNone; crowded = shareIds()) {
       narrow(result.insertions[crowded]);
       prune();
@@ -104,13 +106,17 @@ private:
       if (hazard.carriedBy)
         carry(insertion, verdict);
       else
-        connect(insertion);
-      insertion.firstFlag = static_cast<unsigned>(program.flags.size());
-      for (unsigned slot = 0; slot < insertion.slots; ++slot)
-        program.addFlag(insertion.from, insertion.to, kNone, insertion.isCross);
+        std::tie(insertion.setAt, insertion.waitAt) = siblings(hazard, nullptr);
+      addFlags(insertion);
     }
     place(insertion);
     result.insertions.push_back(insertion);
+  }
+
+  void addFlags(Insertion& insertion) {
+    insertion.firstFlag = static_cast<unsigned>(program.flags.size());
+    for (unsigned slot = 0; slot < insertion.slots; ++slot)
+      program.addFlag(insertion.from, insertion.to, kNone, insertion.isCross);
   }
 
   /// The innermost loop around both, or null.
@@ -122,11 +128,22 @@ private:
     return found;
   }
 
-  /// From one statement to a later one. With two buffers each phase has its own event: the source
-  /// may be done with the second before the target has seen the first.
-  void connect(Insertion& insertion) {
-    std::tie(insertion.setAt, insertion.waitAt) = siblings(insertion.why, nullptr);
-    takeTurns(insertion, innermostLoop(insertion.why));
+  /// Where buffers go back in turns, they also come in turns: the source may be done with the second
+  /// before the target has seen the first.
+  void follow(Insertion& insertion) {
+    const Node* loop = innermostLoop(insertion.why);
+    if (insertion.isBarrier || insertion.carriedBy || !loop)
+      return;
+    const bool goBackInTurns = std::any_of(
+        result.insertions.begin(), result.insertions.end(), [&](const Insertion& other) {
+          return other.slotLoop == loop && other.from == insertion.to && other.to == insertion.from;
+        });
+    if (!goBackInTurns)
+      return;
+    remove(insertion.number);
+    takeTurns(insertion, loop);
+    addFlags(insertion);
+    place(insertion);
   }
 
   void takeTurns(Insertion& insertion, const Node* loop) {
