@@ -48,7 +48,7 @@ def test_gemm(agree, random, numpy_dtypes, dtype, transpose_a, transpose_b):
     agree(gemm, [a, b, np.zeros((M, N), np.float32)], {2: (wide_a @ wide_b).astype(np.float32)})
 
 
-@pytest.mark.parametrize("columns", [40, 48])
+@pytest.mark.parametrize("columns", [40, 48, 64])
 @pytest.mark.parametrize("left", ["int8", "uint8"])
 @pytest.mark.parametrize(("transpose_a", "transpose_b"), [(0, 0), (1, 1)])
 def test_gemm_of_bytes(agree, random, columns, left, transpose_a, transpose_b):

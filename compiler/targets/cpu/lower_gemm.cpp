@@ -115,10 +115,17 @@ private:
     return element.getIntOrFloatBitWidth() / 8;
   }
 
-  /// Runs `body` for every tile of `count` in steps of `step`, as a loop if there are several;
-  /// `rest` once for what is left.
-  void forTiles(int64_t count, int64_t step, llvm::function_ref<void(Value, int64_t)> body) {
-    const int64_t whole = count / step;
+  /// Runs `body` for every tile of `count` in steps of `step`, as a loop if there are several, and
+  /// for what is left. `evenly`: a small rest makes two tiles of equal size with the last whole one,
+  /// since few accumulators do not hide the latency of an instruction.
+  void forTiles(int64_t count, int64_t step, bool evenly,
+                llvm::function_ref<void(Value, int64_t)> body) {
+    int64_t whole = count / step, rest = count % step, halfRest = 0;
+    if (evenly && whole > 0 && rest > 0 && rest < step / 2) {
+      --whole;
+      halfRest = (step + rest) / 2;
+      rest += step - halfRest;
+    }
     if (whole == 1) {
       body(math.constant(0), step);
     } else if (whole > 1) {
@@ -128,17 +135,19 @@ private:
       builder.setInsertionPointToStart(loop.getBody());
       body(loop.getInductionVar(), step);
     }
-    if (count % step)
-      body(math.constant(whole * step), count % step);
+    if (rest)
+      body(math.constant(whole * step), rest);
+    if (halfRest)
+      body(math.constant(whole * step + rest), halfRest);
   }
 
   void lowerColumns() {
-    forTiles(columns, shape.vectors * lanes, [&](Value column, int64_t width) {
+    forTiles(columns, shape.vectors * lanes, /*evenly=*/false, [&](Value column, int64_t width) {
       SmallVector<int64_t> widths(width / lanes, lanes);
       if (width % lanes)
         widths.push_back(width % lanes);
       corrections = shifted ? columnSums(column, widths) : SmallVector<Value>();
-      forTiles(rows, shape.rows,
+      forTiles(rows, shape.rows, /*evenly=*/true,
                [&](Value row, int64_t count) { microKernel(row, count, column, widths); });
     });
   }

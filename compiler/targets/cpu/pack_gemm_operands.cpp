@@ -30,9 +30,12 @@
 #include "compiler/targets/cpu/loops.h"
 #include "compiler/targets/cpu/machine_pass.h"
 #include "compiler/targets/cpu/passes.h"
+#include "compiler/targets/cpu/vectors.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
+#include <mlir/Dialect/LLVMIR/LLVMDialect.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
+#include <mlir/Dialect/Vector/IR/VectorOps.h>
 
 namespace tilewright::cpu {
 namespace {
@@ -117,22 +120,45 @@ struct MatrixSource {
                             [&](int64_t dim) { return copy.isSourceInBounds(dim); });
   }
 
-  Value load(ImplicitLocOpBuilder& builder, Value row, Value column) const {
+  SmallVector<Value> place(ImplicitLocOpBuilder& builder, Value row, Value column) const {
     IndexMath math(builder);
     SmallVector<Value> at;
     for (OpFoldResult offset : region.offsets)
       at.push_back(math.value(offset));
     at[rowDim] = math.add(at[rowDim], row);
     at[columnDim] = math.add(at[columnDim], column);
-    return tile::LoadOp::create(builder, region.type().getScalarType(), region.buffer, at,
-                                inBounds);
+    return at;
+  }
+
+  Value load(ImplicitLocOpBuilder& builder, Value row, Value column) const {
+    return tile::LoadOp::create(builder, region.type().getScalarType(), region.buffer,
+                                place(builder, row, column), inBounds);
+  }
+
+  /// Whether nothing is outside, and the elements of a row lie side by side in a dense buffer.
+  bool isReadableInVectors() const {
+    auto argument = dyn_cast<BlockArgument>(region.buffer);
+    auto kernel =
+        argument ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()) : func::FuncOp();
+    const bool isDense = kernel ? !kernel.getArgAttr(argument.getArgNumber(), tile::kStridesAttr)
+                                : region.buffer.getDefiningOp<tile::AllocOp>() != nullptr;
+    return inBounds && isDense && columnDim + 1 == region.offsets.size();
+  }
+
+  /// Elements of a row as integers.
+  Value loadVector(ImplicitLocOpBuilder& builder, Value row, Value column, int64_t width) const {
+    const unsigned bits = region.type().getElementBits();
+    auto type = VectorType::get({width}, builder.getIntegerType(bits));
+    Value address = addressOf(builder, region.buffer, place(builder, row, column));
+    return LLVM::LoadOp::create(builder, type, address, bits / 8);
   }
 };
 
 class GemmPacker {
 public:
-  GemmPacker(tile::GemmOp op, const Machine& machine)
-      : op(op), builder(op.getLoc(), op), machine(machine),
+  /// The copies are onlySource of a and of b.
+  GemmPacker(tile::GemmOp op, tile::CopyOp copyOfA, tile::CopyOp copyOfB, const Machine& machine)
+      : op(op), copyOfA(copyOfA), copyOfB(copyOfB), builder(op.getLoc(), op), machine(machine),
         element(accumulatorType(op.getCRegion().type().getElementType())),
         lanes(machine.vectorBits / int64_t(element.getIntOrFloatBitWidth())) {}
 
@@ -215,7 +241,7 @@ private:
     if (group == 1) {
       if (!needsStage(a))
         return a;
-      a = stageIn(a, transpose, element);
+      a = copyOfA && !transpose ? stageFromGlobal(copyOfA) : stageIn(a, transpose, element);
       transpose = false;
       return a;
     }
@@ -229,9 +255,11 @@ private:
   /// A copy of `a` with 128 added to each byte.
   BufferRegion shiftBytes(const BufferRegion& a) {
     const SmallVector<int64_t> shape = matrixShape(a);
-    BufferRegion stage = newStage(shape, builder.getIntegerType(8, /*isSigned=*/false));
+    const MatrixSource source = sourceOf(a.buffer == op.getA() ? copyOfA : tile::CopyOp(), a);
+    auto* context = builder.getContext();
+    BufferRegion stage = newStage(shape, IntegerType::get(context, 8, IntegerType::Unsigned));
     forElements(shape, [&](ValueRange at) {
-      Value byte = MatrixSource(a).load(builder, at[0], at[1]);
+      Value byte = source.load(builder, at[0], at[1]);
       Value top = arith::ConstantOp::create(builder, builder.getI8IntegerAttr(-128));
       storeElement(builder, arith::XOrIOp::create(builder, byte, top), stage.buffer, at);
     });
@@ -256,6 +284,23 @@ private:
     BufferRegion stage = newStage(shape, type);
     auto copy = tile::CopyOp::create(builder, region, stage);
     copy.setTranspose(transpose);
+    return stage;
+  }
+
+  /// Where the elements of an operand are read: past the copy that brings them, if there is one.
+  MatrixSource sourceOf(tile::CopyOp copy, const BufferRegion& region) {
+    if (!copy)
+      return MatrixSource(region);
+    replaced.push_back(copy);
+    return MatrixSource(copy);
+  }
+
+  /// What `copy` brings, in the accumulating type.
+  BufferRegion stageFromGlobal(tile::CopyOp copy) {
+    BufferRegion stage = newStage(matrixShape(op.getARegion()), element);
+    auto direct = tile::CopyOp::create(builder, copy.getSourceRegion(), stage);
+    direct.setSourceInBoundsAttr(copy.getSourceInBoundsAttr());
+    replaced.push_back(copy);
     return stage;
   }
 
@@ -293,10 +338,9 @@ private:
 
   /// b as [K, N]: a row of it goes to one row of every panel.
   void packRows(const BufferRegion& b, Value panels) {
-    tile::CopyOp copy = onlySource(op, b);
-    if (copy)
-      replaced.push_back(copy);
-    const MatrixSource source = copy ? MatrixSource(copy) : MatrixSource(b);
+    const MatrixSource source = sourceOf(copyOfB, b);
+    if (group > 1 && columns() % (lanes * group) == 0 && source.isReadableInVectors())
+      return packWholeVectors(source, panels);
     forElements({depth() / group, columns() / lanes, lanes}, [&](ValueRange at) {
       IndexMath math(builder);
       Value column = math.add(math.mul(at[1], math.constant(lanes)), at[2]);
@@ -310,6 +354,48 @@ private:
         });
       storeElement(builder, value, panels, {at[1], at[0], at[2]});
     });
+  }
+
+  /// As many columns at once as fill `group` panels: the rows' elements in turns, then pairs of them.
+  void packWholeVectors(const MatrixSource& source, Value panels) {
+    const int64_t width = lanes * group;
+    IndexMath math(builder);
+    const Range ranges[] = {{math.constant(0), math.constant(depth() / group)},
+                            {math.constant(0), math.constant(columns() / width)}};
+    buildNest(builder, ranges, [&](ImplicitLocOpBuilder& inner, ValueRange at) {
+      IndexMath innerMath(inner);
+      SmallVector<Value> vectors;
+      for (int64_t number = 0; number < group; ++number) {
+        Value row = innerMath.mul(at[0], innerMath.constant(group));
+        row = innerMath.add(row, innerMath.constant(number));
+        Value column = innerMath.mul(at[1], innerMath.constant(width));
+        vectors.push_back(source.loadVector(inner, row, column, width));
+      }
+      Value first = innerMath.mul(at[1], innerMath.constant(group));
+      for (auto [number, lane] : llvm::enumerate(joinedVectors(inner, vectors))) {
+        Value panel = innerMath.add(first, innerMath.constant(int64_t(number)));
+        storeVector(inner, lane, panels, {panel, at[0], innerMath.constant(0)});
+      }
+    });
+  }
+
+  /// Vectors of lanes, each a group of elements, one from each of `rows`.
+  SmallVector<Value> joinedVectors(ImplicitLocOpBuilder& inner, SmallVector<Value> rows) {
+    for (unsigned bits = unsigned(32 / group); bits < 32; bits *= 2) {
+      // Of rows 0, 1, 2, 3: the halves of 0 with 1 and of 2 with 3; then those of the pairs.
+      SmallVector<Value> wider;
+      auto type = VectorType::get({lanes * 32 / (2 * bits)}, inner.getIntegerType(2 * bits));
+      const size_t half = bits == 8 ? 1 : rows.size() / 2;
+      for (size_t number = 0; number < rows.size(); ++number) {
+        if (number & half)
+          continue;
+        auto [low, high] = interleaved(inner, rows[number], rows[number + half]);
+        wider.push_back(vector::BitCastOp::create(inner, type, low));
+        wider.push_back(vector::BitCastOp::create(inner, type, high));
+      }
+      rows = wider;
+    }
+    return rows;
   }
 
   /// `group` elements in 32 bits, the first lowest.
@@ -356,11 +442,12 @@ private:
   }
 
   tile::GemmOp op;
+  tile::CopyOp copyOfA, copyOfB;
   ImplicitLocOpBuilder builder;
   const Machine& machine;
   Type element;
   int64_t lanes, group = 1;
-  /// Copies whose buffers nothing reads any more.
+  /// Nothing reads the targets of these any more.
   SmallVector<tile::CopyOp> replaced;
 };
 
@@ -370,7 +457,8 @@ struct PackGemmOperands : MachinePass<PackGemmOperands> {
   static constexpr llvm::StringLiteral kDescription =
       "bring gemm operands on chip, into the accumulating type and row-major order";
   void getDependentDialects(DialectRegistry& registry) const override {
-    registry.insert<arith::ArithDialect, scf::SCFDialect>();
+    registry
+        .insert<arith::ArithDialect, scf::SCFDialect, vector::VectorDialect, LLVM::LLVMDialect>();
   }
 
   using MachinePass::MachinePass;
@@ -378,8 +466,13 @@ struct PackGemmOperands : MachinePass<PackGemmOperands> {
   void runOnOperation() override {
     SmallVector<tile::GemmOp> ops;
     getOperation().walk([&](tile::GemmOp op) { ops.push_back(op); });
+    // First of all: vectors of our own hide what they write.
+    SmallVector<std::pair<tile::CopyOp, tile::CopyOp>> sources;
     for (tile::GemmOp op : ops)
-      GemmPacker(op, machine).pack();
+      sources.emplace_back(op.getTransposeA() ? tile::CopyOp() : onlySource(op, op.getARegion()),
+                           op.getTransposeB() ? tile::CopyOp() : onlySource(op, op.getBRegion()));
+    for (auto [op, source] : llvm::zip(ops, sources))
+      GemmPacker(op, source.first, source.second, machine).pack();
   }
 };
 

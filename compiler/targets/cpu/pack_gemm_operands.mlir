@@ -138,11 +138,11 @@ func.func @stays(%G: !tile.buffer<16x32xf32, global> {tile.name = "G"}) attribut
 // CHECK: arith.extf
 // ZEN-LABEL: func.func @pairs
 // ZEN: %[[A:.*]] = tile.alloc : !tile.buffer<16x16xbf16, shared>
-// ZEN: tile.parallel ({{.*}}) in [8, 2, 16] {
-// ZEN: arith.extui {{.*}} : i16 to i32
-// ZEN: arith.shli
-// ZEN: arith.ori
-// ZEN: tile.store {{.*}} : !tile.buffer<2x8x16xsi32, shared>
+// ZEN-COUNT-2: llvm.load {{.*}} -> vector<32xi16>
+// ZEN: vector.shuffle {{.*}} [0, 32, 1, 33, 2, 34,
+// ZEN: vector.shuffle {{.*}} [16, 48, 17, 49, 18, 50,
+// ZEN: vector.bitcast {{.*}} : vector<32xi16> to vector<16xi32>
+// ZEN-COUNT-2: llvm.store {{.*}} : vector<16xi32>
 // ZEN: tile.gemm %[[A]] {{.*}} {cpu.packed = 2 : i64}
 func.func @pairs() attributes {tile.kernel} {
   %c1 = arith.constant 1 : index
@@ -158,7 +158,7 @@ func.func @pairs() attributes {tile.kernel} {
 
 // -----
 
-// Bytes in fours where the machine has vpdpbusd; signed ones on the left become unsigned.
+// Bytes in fours (here one by one: 32 columns fill no 64 lanes) where the machine has vpdpbusd; signed ones on the left become unsigned.
 // CHECK-LABEL: func.func @bytes
 // CHECK: arith.extsi
 // ZEN-LABEL: func.func @bytes

@@ -23,8 +23,8 @@ Value addressOf(ImplicitLocOpBuilder& builder, Value buffer, ValueRange indices)
   IndexMath math(builder);
   const auto type = cast<BufferType>(buffer.getType());
   Value flat = math.constant(0);
-  for (auto [index, size] : llvm::zip(indices, type.getShape()))
-    flat = math.add(math.mul(flat, math.constant(size)), index);
+  for (auto [number, index] : llvm::enumerate(indices))
+    flat = math.add(math.mul(flat, math.dim(buffer, int64_t(number))), index);
   auto pointer = LLVM::LLVMPointerType::get(builder.getContext());
   Value base = UnrealizedConversionCastOp::create(builder, pointer, buffer).getResult(0);
   Value wide = arith::IndexCastOp::create(builder, builder.getI64Type(), flat);
@@ -47,6 +47,17 @@ void storeVector(ImplicitLocOpBuilder& builder, Value vector, Value buffer, Valu
   const auto type = cast<BufferType>(buffer.getType());
   LLVM::StoreOp::create(builder, vector, addressOf(builder, buffer, indices),
                         type.getElementBits() / 8);
+}
+
+std::pair<Value, Value> interleaved(ImplicitLocOpBuilder& builder, Value a, Value b) {
+  const int64_t count = cast<VectorType>(a.getType()).getNumElements();
+  SmallVector<int64_t> low, high;
+  for (int64_t lane = 0; lane < count; ++lane) {
+    low.push_back(lane / 2 + (lane % 2) * count);
+    high.push_back(low.back() + count / 2);
+  }
+  return {vector::ShuffleOp::create(builder, a, b, low),
+          vector::ShuffleOp::create(builder, a, b, high)};
 }
 
 SmallVector<Value> transposed(ImplicitLocOpBuilder& builder, SmallVector<Value> rows) {

@@ -6,7 +6,7 @@
 
 namespace tilewright::cpu {
 
-/// Where an element of an on-chip buffer is, as a pointer. Before LowerBuffers; casts the buffer.
+/// Where an element of a dense buffer is, as a pointer. Before LowerBuffers; casts the buffer.
 mlir::Value addressOf(mlir::ImplicitLocOpBuilder& builder, mlir::Value buffer,
                       mlir::ValueRange indices);
 
@@ -15,6 +15,10 @@ mlir::Value loadVector(mlir::ImplicitLocOpBuilder& builder, mlir::Value buffer,
                        mlir::ValueRange indices, int64_t lanes);
 void storeVector(mlir::ImplicitLocOpBuilder& builder, mlir::Value vector, mlir::Value buffer,
                  mlir::ValueRange indices);
+
+/// The lanes of two vectors in turns: the first halves of both, and the second.
+std::pair<mlir::Value, mlir::Value> interleaved(mlir::ImplicitLocOpBuilder& builder, mlir::Value a,
+                                                mlir::Value b);
 
 /// The transpose of a square block, given and returned row by row: n vectors of n lanes, n a power
 /// of two.
