@@ -107,6 +107,10 @@ TILEWRIGHT_EXPORT void enqueueLaunch(void* stream, LaunchRequest request);
 TILEWRIGHT_EXPORT void addGlobalMemory(void* base, size_t bytes);
 /// False if no allocation starts at `base`.
 TILEWRIGHT_EXPORT bool removeGlobalMemory(void* base);
+/// Nothing is in these bytes yet, until a kernel or markWritten writes them; kernels that read them
+/// are reported. Memory that is only registered counts as written.
+TILEWRIGHT_EXPORT void markUnwritten(const void* base, size_t bytes);
+TILEWRIGHT_EXPORT void markWritten(const void* base, size_t bytes);
 /// Base and size of the allocation that holds `address`; false if none does.
 TILEWRIGHT_EXPORT bool findGlobalMemory(const void* address, void** base, size_t* bytes);
 

@@ -62,6 +62,7 @@ void* DeviceMemory::allocate(int device, size_t bytes, size_t limit) {
   blocks.emplace(address, DeviceBlock{address, bytes, capacity, device});
   used[device] += capacity;
   ascend::addGlobalMemory(memory, capacity); // kernels may access it
+  ascend::markUnwritten(memory, capacity);
   return memory;
 }
 

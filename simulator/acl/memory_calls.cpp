@@ -5,6 +5,7 @@
 #include "simulator/acl/device_memory.h"
 #include "simulator/acl/devices.h"
 #include "simulator/acl/modelled_chip.h"
+#include "simulator/launch.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -123,9 +124,19 @@ struct Rows {
   size_t height;
 };
 
+// Kernels are told when they read device memory that nobody has written.
+void copyBytes(void* dst, const void* src, size_t count) {
+  std::memmove(dst, src, count);
+  tilewright::ascend::markWritten(dst, count);
+}
+void setBytes(void* dst, int32_t value, size_t count) {
+  std::memset(dst, value, count);
+  tilewright::ascend::markWritten(dst, count);
+}
+
 void copyRows(const Rows& rows) {
   for (size_t row = 0; row < rows.height; ++row)
-    std::memmove(rows.dst + row * rows.dpitch, rows.src + row * rows.spitch, rows.width);
+    copyBytes(rows.dst + row * rows.dpitch, rows.src + row * rows.spitch, rows.width);
 }
 
 /// A blocking call: first what is in the default stream, then `work`.
@@ -269,7 +280,7 @@ aclError aclrtMemset(void* devPtr, size_t maxCount, int32_t value, size_t count)
   return guarded("aclrtMemset", [&](const Call& call) -> aclError {
     if (aclError code = checkSet(call, devPtr, maxCount, count))
       return code;
-    return runBlocking(call, [&] { std::memset(devPtr, value, count); });
+    return runBlocking(call, [&] { setBytes(devPtr, value, count); });
   });
 }
 
@@ -279,7 +290,7 @@ aclError aclrtMemsetAsync(void* devPtr, size_t maxCount, int32_t value, size_t c
     if (aclError code = checkSet(call, devPtr, maxCount, count))
       return code;
     return enqueue(call, stream, "a memset", [=] {
-      std::memset(devPtr, value, count);
+      setBytes(devPtr, value, count);
       return TaskOutcome{};
     });
   });
@@ -292,7 +303,7 @@ aclError aclrtMemcpy(void* dst, size_t destMax, const void* src, size_t count,
       return code;
     if (count > destMax)
       return call.invalid(joined("count is ", count, " bytes but destMax is ", destMax));
-    return runBlocking(call, [&] { std::memmove(dst, src, count); });
+    return runBlocking(call, [&] { copyBytes(dst, src, count); });
   });
 }
 
@@ -304,7 +315,7 @@ aclError aclrtMemcpyAsync(void* dst, size_t destMax, const void* src, size_t cou
     if (count > destMax)
       return call.invalid(joined("count is ", count, " bytes but destMax is ", destMax));
     return enqueue(call, stream, "a copy", [=] {
-      std::memmove(dst, src, count);
+      copyBytes(dst, src, count);
       return TaskOutcome{};
     });
   });

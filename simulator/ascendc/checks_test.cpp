@@ -4,6 +4,7 @@
 
 #include "simulator/ascendc/device_buffer.h"
 
+#include <cassert>
 #include <chrono>
 #include <gtest/gtest.h>
 
@@ -43,6 +44,9 @@ enum class Fault : int {
   divideByZero,
   assertion,
   exception,
+  callsAbort,
+  callsExit,
+  callsAssert,
   eventId,
   partialBarrier,
   hugeCopy,
@@ -66,15 +70,21 @@ template <Fault fault> __aicore__ void hostile(LocalTensor<float> a, LocalTensor
     while (always)
       Adds(b, b, 1.0f, 64);
   if constexpr (fault == Fault::nullPointer)
-    *(volatile int*)nullptr = 1;
+    *(volatile int*)nullptr = 1; // writes to null here
   if constexpr (fault == Fault::wildPointer)
     *(volatile int*)0x6EAD0000BEE0 = 1;
   if constexpr (fault == Fault::stackOverflow)
     always = recurse(1);
   if constexpr (fault == Fault::divideByZero)
-    always = 5 / zero;
+    always = 5 / zero; // divides here
   if constexpr (fault == Fault::exception)
     throw 5;
+  if constexpr (fault == Fault::callsAbort)
+    abort(); // aborts here
+  if constexpr (fault == Fault::callsExit)
+    exit(3); // exits here
+  if constexpr (fault == Fault::callsAssert)
+    assert(always == 7); // asserts here
   if constexpr (fault == Fault::assertion)
     ascendc_assert(a.GetSize() == 1);
   (void)a;
@@ -269,6 +279,13 @@ TEST(Checks, ManyBlocks) {
             std::string::npos);
 }
 
+/// The message is about the line of this file that ends with the comment.
+void expectLine(const std::string& text, const char* comment) {
+  std::string first = text.substr(text.find('\n') + 1);
+  first = first.substr(0, first.find('\n'));
+  EXPECT_NE(first.find(comment), std::string::npos) << text;
+}
+
 TEST(Checks, HostileKernels) {
   auto start = std::chrono::steady_clock::now();
   std::string text = messageOf<Fault::endlessLoop>(0.2);
@@ -276,18 +293,33 @@ TEST(Checks, HostileKernels) {
       text.find("the kernel ran longer than the time limit; it may loop without end [507014]"),
       std::string::npos)
       << text;
+  expectLine(text, "while (always)");
+  EXPECT_NE(text.find("note: the last instruction before it"), std::string::npos) << text;
   EXPECT_EQ(lastReport().status, 507014);
   text = messageOf<Fault::endlessCalls>(0.2);
   EXPECT_NE(text.find("the kernel ran longer than the time limit"), std::string::npos) << text;
   text = messageOf<Fault::nullPointer>();
   EXPECT_NE(text.find("the kernel's scalar code touched address (nil)"), std::string::npos) << text;
   EXPECT_EQ(lastReport().status, 507035);
+  expectLine(text, "// writes to null here");
   text = messageOf<Fault::wildPointer>();
   EXPECT_NE(text.find("touched address 0x6ead0000bee0"), std::string::npos) << text;
   text = messageOf<Fault::stackOverflow>();
   EXPECT_NE(text.find("the kernel's stack overflowed"), std::string::npos) << text;
   text = messageOf<Fault::divideByZero>();
   EXPECT_NE(text.find("divided an integer by zero"), std::string::npos) << text;
+  expectLine(text, "// divides here");
+  text = messageOf<Fault::callsAbort>();
+  EXPECT_NE(text.find("the kernel called abort(); a kernel ends by returning"), std::string::npos)
+      << text;
+  expectLine(text, "// aborts here");
+  text = messageOf<Fault::callsExit>();
+  EXPECT_NE(text.find("the kernel called exit(3); a kernel ends by returning"), std::string::npos)
+      << text;
+  expectLine(text, "// exits here");
+  text = messageOf<Fault::callsAssert>();
+  EXPECT_NE(text.find("assertion failed: always == 7"), std::string::npos) << text;
+  expectLine(text, "// asserts here");
   text = messageOf<Fault::assertion>();
   EXPECT_NE(text.find("assertion failed: a.GetSize() == 1"), std::string::npos) << text;
   text = messageOf<Fault::exception>();

@@ -23,7 +23,7 @@ struct MutationCounts {
 /// Why no order of this launch shows what the report says; empty if it should show.
 inline const char* reasonWithoutDifference(const std::string& findings) {
   auto says = [&](const char* part) { return findings.find(part) != std::string::npos; };
-  if (says("nothing waits for it before the kernel ends") || says("that nothing waited for"))
+  if (says("nothing waits for it before the kernel ends") || says("more than it is waited for"))
     return "a flag stays behind, which the next kernel on the core would see";
   if (says("again before anything waited"))
     return "a flag is set twice, which the chip may lose";

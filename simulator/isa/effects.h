@@ -15,9 +15,10 @@ namespace tilewright::ascend::isa {
 
 /// The accesses of one instruction, reads before writes.
 struct AccessList {
-  static constexpr unsigned capacity = 160;
+  /// A vector instruction with more is refused; a copy of many matrices may have more.
+  static constexpr unsigned mostOfVector = 160;
   unsigned count = 0;
-  Access items[capacity];
+  std::vector<Access> items = std::vector<Access>(mostOfVector);
 
   void add(const Operand& operand, Region region, AccessKind kind);
 };

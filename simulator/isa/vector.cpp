@@ -320,7 +320,7 @@ std::string inspect(const VectorInstr& instr, AccessList& accesses, const Contex
   std::string error = groupOf(instr.op).inspect(instr, accesses, context);
   if (!error.empty())
     return error;
-  if (accesses.count == AccessList::capacity)
+  if (accesses.count >= AccessList::mostOfVector)
     return "the mask has too many holes to be followed";
   // A tensor ends before its memory does: compare with the operand's own size.
   auto beyond = [&](const Operand& o, const Access& a) {

@@ -66,8 +66,10 @@ VectorShape shapeOf(const VectorInstr& instr, uint32_t elementBytes) {
 }
 
 void AccessList::add(const Operand& operand, Region region, AccessKind kind) {
-  if (region.empty() || count == capacity)
+  if (region.empty())
     return;
+  if (count == items.size())
+    items.resize(2 * items.size());
   Access& a = items[count++];
   a = Access{};
   region.normalise();

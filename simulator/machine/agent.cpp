@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <set>
 
 namespace tilewright::ascend {
 
@@ -130,18 +131,30 @@ void Agent::fail(std::string sentence, Place place, int32_t newStatus,
   abandon();
 }
 
-void Agent::failOutside(std::string sentence, int32_t newStatus) {
+void Agent::failOutside(std::string sentence, int32_t newStatus, const FaultPlace& place) {
   ReportItem item;
-  item.place = lastPlace;
   item.sentence = std::move(sentence) + " (" + name() + ")";
-  item.notes.push_back({{}, "the place is that of the last instruction before it"});
+  item.place = placeOrLast(place);
+  if (place.file.empty()) {
+    item.notes.push_back({{}, "the place is that of the last instruction before it"});
+  } else {
+    if (lastPlace.line)
+      item.notes.push_back({lastPlace, "the last instruction before it"});
+  }
   std::string key =
-      "outside " + item.sentence.substr(0, 24) + lastPlace.file + std::to_string(lastPlace.line);
+      "outside " + item.sentence.substr(0, 24) + item.place.file + std::to_string(item.place.line);
   hazards.report.add(key, std::move(item));
   status = newStatus;
   state = State::Failed;
   inside = 0;
   setCurrentAgent(nullptr);
+}
+
+const char* Agent::keptText(const std::string& text) {
+  static std::mutex mutex;
+  static std::set<std::string> all;
+  std::lock_guard lock(mutex);
+  return all.insert(text).first->c_str();
 }
 
 // --- instructions ---------------------------------------------------------------------------
@@ -355,7 +368,15 @@ void Agent::checkGlobal(const Access& access, uint32_t site) {
          where.place, error);
 }
 
-void* Agent::scalarAccess(const Operand& operand, uint32_t bytes, bool write, Place place) {
+void Agent::cleanCache(uint64_t address, Place place) {
+  lastPlace = place;
+  hazards.begin(Pipe::S, hazards.clock(Pipe::S), remote,
+                hazards.siteOf(place, "DataCacheCleanAndInvalid"));
+  hazards.cleanCache(cacheLineOf(address));
+}
+
+void* Agent::scalarAccess(const Operand& operand, uint32_t bytes, bool write, Place place,
+                          bool pastCache) {
   lastPlace = place;
   if (operand.space != Space::GM && isCubeSpace(operand.space) != view.cube)
     return nowhere; // the other core of a mixed kernel does it
@@ -386,7 +407,10 @@ void* Agent::scalarAccess(const Operand& operand, uint32_t bytes, bool write, Pl
   } else {
     checkLocal(access, site);
   }
-  hazards.note(Pipe::S, access);
+  if (operand.space == Space::GM)
+    hazards.noteScalarGlobal(access, pastCache);
+  else
+    hazards.note(Pipe::S, access);
   if (options.trace)
     trace.push_back(scalarTrace(operand, bytes, write, site));
   if (write && lateness != Lateness::Never)

@@ -5,6 +5,7 @@
 #define TILEWRIGHT_SIMULATOR_MACHINE_AGENT_H
 
 #include "simulator/isa/effects.h"
+#include "simulator/machine/fault_place.h"
 #include "simulator/machine/fiber.h"
 #include "simulator/machine/kernel_api.h"
 #include "simulator/machine/late_writes.h"
@@ -73,7 +74,10 @@ public:
   void crossSet(uint32_t mode, Pipe pipe, uint32_t flag, Place place);
   void crossWait(uint32_t flag, Place place);
   void syncAll(bool onlyVector, Place place);
-  void* scalarAccess(const Operand& operand, uint32_t bytes, bool write, Place place);
+  void* scalarAccess(const Operand& operand, uint32_t bytes, bool write, Place place,
+                     bool pastCache = false);
+  /// The line of GM that holds `address`, or all (0).
+  void cleanCache(uint64_t address, Place place);
   /// The kernel's code calls again: what it has stored since is a write of the scalar unit.
   void noteScalarWrite() {
     if (late.scalarWrites())
@@ -86,14 +90,22 @@ public:
   [[noreturn]] void fail(std::string sentence, Place place, int32_t status,
                          std::vector<ReportNote> notes = {});
   /// The same from a signal handler's landing: the fiber is not entered again.
-  void failOutside(std::string sentence, int32_t status);
+  void failOutside(std::string sentence, int32_t status, const FaultPlace& place);
   void complain(const std::string& sentence, bool isError, Place place);
+  /// Where that is, or the last instruction if it isn't known.
+  Place placeOrLast(const FaultPlace& place) const {
+    return place.file.empty() ? lastPlace : Place{keptText(place.file), place.line};
+  }
 
   // Called by the group or the machine.
-  void deliver(uint32_t flag, CrossToken token) {
+  void deliver(uint32_t flag, CrossToken token, Place setAt) {
+    arrivals[flag] = {arrivals[flag].open + 1, setAt};
     if (live)
       live->tokens[flag].push_back(std::move(token));
   }
+  /// At the end of the launch: flags that arrived, perhaps after the kernel's end, but were not
+  /// waited for.
+  void checkArrivals();
   size_t numArrivals(uint32_t flag) const {
     return live ? live->tokens[flag].size() : 0;
   }
@@ -156,6 +168,8 @@ private:
   void checkLocal(const Access& access, uint32_t site);
   void leave();
   [[noreturn]] void abandon();
+  /// The same text for as long as the process lives: a Place only points to its file.
+  static const char* keptText(const std::string& text);
   void checkFlagsAtEnd();
   bool validEvent(Pipe from, Pipe to, int32_t id, Place place, const char* what);
   /// What a deadlock report says of the flag that this wait needs.
@@ -195,7 +209,12 @@ private:
   uint64_t executedCount[numPipes] = {};
   RemoteClockRef remote;
   int waitingFor = -1; ///< cross-core flag
-  Clock unitClock[2];  ///< of the last Mmad and the last Fixpipe with a unit flag
+  struct Arrivals {
+    uint32_t open = 0; ///< not waited for
+    Place setAt;
+  };
+  Arrivals arrivals[numCrossFlags];
+  Clock unitClock[2]; ///< of the last Mmad and the last Fixpipe with a unit flag
   std::vector<PendingAtomic> pending;
   Interval pendingHull{~0ull, 0};
   GlobalRange cachedRange;

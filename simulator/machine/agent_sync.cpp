@@ -327,6 +327,7 @@ void Agent::crossWait(uint32_t flag, Place place) {
   }
   remote = joined(remote, live->tokens[flag].front().clock);
   live->tokens[flag].pop_front();
+  --arrivals[flag].open;
   if (options.trace) {
     TraceEvent e = syncTrace(TraceKind::CrossWait, Pipe::S, Pipe::S, flag,
                              hazards.siteOf(place, "CrossCoreWaitFlag"));
@@ -373,12 +374,16 @@ void Agent::checkFlagsAtEnd() {
                        ", but nothing waits for it before the kernel ends; the next kernel on this "
                        "core would see it [ErrorSync3]",
                    true, hazards.site(flag.setSite).place);
+}
+
+void Agent::checkArrivals() {
   for (unsigned flag = 0; flag < 16; ++flag)
-    if (!live->tokens[flag].empty())
-      complain("the kernel ends with " + std::to_string(live->tokens[flag].size()) +
-                   " arrivals of cross-core flag " + std::to_string(flag) +
-                   " that nothing waited for [ErrorSync3]",
-               true, lastPlace);
+    if (arrivals[flag].open)
+      complain("cross-core flag " + std::to_string(flag) + " arrives at this core " +
+                   std::to_string(arrivals[flag].open) +
+                   (arrivals[flag].open == 1 ? " time" : " times") +
+                   " more than it is waited for; the next kernel would see it [ErrorSync3]",
+               true, arrivals[flag].setAt);
 }
 
 std::string Agent::describeHeads() const {

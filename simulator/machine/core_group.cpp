@@ -32,19 +32,36 @@ bool CoreGroup::isFinished() const {
 
 void CoreGroup::crossSet(Agent& from, uint32_t mode, uint32_t flag, const Clock& clock,
                          const RemoteClockRef& remote, uint32_t site) {
-  constexpr size_t mostOutstanding = 15;
   auto known = std::make_shared<RemoteClock>(remote ? *remote : RemoteClock{});
   known->agents.resize(numAgents);
   known->agents[from.index].join(clock);
   RemoteClockRef ref = std::move(known);
+  Place place = from.hazards.site(site).place;
   if (mode == 0 || mode == 3) {
-    globalSets.push_back({&from, mode, flag, ref});
+    globalSets.push_back({&from, mode, flag, ref, place});
     return;
   }
+  // Additions to GM are made in core order, between rounds; nobody may see the flag before.
+  if (from.hasAtomics() || !held.empty())
+    held.push_back({&from, mode, flag, site, std::move(ref)});
+  else
+    reach(from, mode, flag, ref, site);
+}
+
+void CoreGroup::deliverHeld() {
+  for (const HeldSet& set : held)
+    reach(*set.from, set.mode, set.flag, set.clock, set.site);
+  held.clear();
+}
+
+void CoreGroup::reach(Agent& from, uint32_t mode, uint32_t flag, const RemoteClockRef& ref,
+                      uint32_t site) {
+  constexpr size_t mostOutstanding = 15;
+  Place place = from.hazards.site(site).place;
   if (mode == 2 && from.view.cube) {
     for (auto& agent : agents)
       if (!agent->view.cube) {
-        agent->deliver(flag, {ref});
+        agent->deliver(flag, {ref}, place);
         if (agent->numArrivals(flag) > mostOutstanding)
           from.complain("CrossCoreSetFlag sets flag " + std::to_string(flag) +
                             " a 16th time before it is waited for; the counter ends at 15",
@@ -58,7 +75,7 @@ void CoreGroup::crossSet(Agent& from, uint32_t mode, uint32_t flag, const Clock&
     if (!agent->view.cube)
       vectors.push_back(agent.get());
   auto& half = halves[mode - 1][flag];
-  half[from.view.subBlockIdx & 1].push_back(ref);
+  half[from.view.subBlockIdx & 1].push_back({ref, place});
   if (half[from.view.subBlockIdx & 1].size() > mostOutstanding)
     from.complain("CrossCoreSetFlag sets flag " + std::to_string(flag) +
                       " a 16th time before it is waited for; the counter ends at 15",
@@ -69,12 +86,26 @@ void CoreGroup::crossSet(Agent& from, uint32_t mode, uint32_t flag, const Clock&
   RemoteClockRef both;
   for (Agent* v : vectors) {
     auto& list = half[v->view.subBlockIdx & 1];
-    both = joined(both, list.front());
+    both = joined(both, list.front().clock);
     list.erase(list.begin());
   }
   for (auto& agent : agents)
     if (agent->view.cube == (mode == 2))
-      agent->deliver(flag, {both});
+      agent->deliver(flag, {both}, place);
+}
+
+void CoreGroup::checkHalves() {
+  for (unsigned mode = 1; mode <= 2; ++mode)
+    for (unsigned flag = 0; flag < 16; ++flag)
+      for (auto& agent : agents) {
+        const auto& half = halves[mode - 1][flag][agent->view.subBlockIdx & 1];
+        if (!agent->view.cube && !half.empty())
+          agent->complain("CrossCoreSetFlag of mode " + std::to_string(mode) + " sets flag " +
+                              std::to_string(flag) +
+                              " on this vector core but not as often on the other of its block; a "
+                              "wait needs both [ErrorSync3]",
+                          true, half.front().place);
+      }
 }
 
 } // namespace tilewright::ascend

@@ -15,6 +15,7 @@ struct GlobalSet {
   Agent* from;
   uint32_t mode, flag;
   RemoteClockRef clock;
+  Place place;
 };
 
 class CoreGroup {
@@ -28,6 +29,10 @@ public:
   /// A cross-core flag of one of the group's cores. Modes 1 and 2 stay in the group.
   void crossSet(Agent& from, uint32_t mode, uint32_t flag, const Clock& clock,
                 const RemoteClockRef& remote, uint32_t site);
+  /// Between rounds, when atomic additions have reached memory: the flags that come after them.
+  void deliverHeld();
+  /// At the end of the launch: flags that one vector core has set but not the other.
+  void checkHalves();
   SyncSites& sites() {
     return syncSites;
   }
@@ -38,12 +43,22 @@ public:
   bool ranSomething = false;
 
 private:
-  void runAgent(Agent& agent);
+  void reach(Agent& from, uint32_t mode, uint32_t flag, const RemoteClockRef& clock, uint32_t site);
 
   SyncSites& syncSites;
   uint32_t numAgents;
+  struct HeldSet {
+    Agent* from;
+    uint32_t mode, flag, site;
+    RemoteClockRef clock;
+  };
+  std::vector<HeldSet> held;
   /// Sets by each AIV that still wait for the other AIV: [mode - 1][flag][sub-block].
-  std::vector<RemoteClockRef> halves[2][16][2];
+  struct Half {
+    RemoteClockRef clock;
+    Place place;
+  };
+  std::vector<Half> halves[2][16][2];
 };
 
 } // namespace tilewright::ascend

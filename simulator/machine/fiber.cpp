@@ -54,6 +54,12 @@ void Fiber::leave() {
   outside = context::jump_fcontext(outside, nullptr).fctx;
 }
 
+bool Fiber::holdsFrame(const void* address) const {
+  auto* p = static_cast<const char*>(address);
+  auto* low = static_cast<const char*>(stack) + guardBytes;
+  return stack && p >= low && p + 2 * sizeof(void*) <= low + stackBytes;
+}
+
 bool Fiber::holds(const void* address) const {
   auto* p = static_cast<const char*>(address);
   auto* low = static_cast<const char*>(stack);

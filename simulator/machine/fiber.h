@@ -32,6 +32,8 @@ public:
   }
   /// True if `address` lies on this fiber's stack or on the page below it.
   bool holds(const void* address) const;
+  /// True if two words from `address` on can be read from this fiber's stack.
+  bool holdsFrame(const void* address) const;
 
 private:
   static void trampoline(boost::context::detail::transfer_t from);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/machine/guard.h"
 #include "simulator/machine/agent.h"
+#include "simulator/machine/fault_place.h"
 
 #include <csetjmp>
 #include <csignal>
@@ -18,40 +19,43 @@ struct Landing {
   volatile sig_atomic_t armed = 0;
   int signal = 0;
   const void* address = nullptr;
+  CallChain chain;
 };
 thread_local Landing landing;
 
 std::mutex handlerMutex;
 int handlerUsers = 0;
-struct sigaction oldHandlers[4];
-constexpr int faults[3] = {SIGSEGV, SIGBUS, SIGFPE};
+constexpr int faults[4] = {SIGSEGV, SIGBUS, SIGFPE, SIGABRT};
+struct sigaction oldHandlers[5]; // the last: of the interrupt
 int interruptSignal() {
   return SIGRTMIN + 5;
 }
 
-void land(int signal, const void* address) {
+void land(int signal, const void* address, const void* context) {
+  landing.chain = CallChain::of(context, currentAgent()->fiber);
   landing.signal = signal;
   landing.address = address;
   landing.armed = 0;
   siglongjmp(landing.place, 1);
 }
 
-void onFault(int signal, siginfo_t* info, void*) {
-  if (currentAgent() && landing.armed)
-    land(signal, info->si_addr);
+void onFault(int signal, siginfo_t* info, void* context) {
+  // Our own abort() is not the kernel's.
+  if (currentAgent() && landing.armed && (signal != SIGABRT || !currentAgent()->inside))
+    land(signal, info->si_addr, context);
   // Not ours: let it happen again with the handler of before.
-  for (unsigned i = 0; i < 3; ++i)
+  for (unsigned i = 0; i < 4; ++i)
     if (faults[i] == signal)
       sigaction(signal, &oldHandlers[i], nullptr);
 }
 
-void onInterrupt(int signal, siginfo_t*, void*) {
+void onInterrupt(int signal, siginfo_t*, void* context) {
   Agent* agent = currentAgent();
   if (!agent || !landing.armed)
     return;
   agent->interrupted = true;
   if (!agent->inside)
-    land(signal, nullptr);
+    land(signal, nullptr, context);
 }
 
 } // namespace
@@ -67,10 +71,10 @@ ThreadGuard::ThreadGuard() : thread(pthread_self()), signalStack(std::malloc(sig
   struct sigaction action{};
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
   action.sa_sigaction = onFault;
-  for (unsigned i = 0; i < 3; ++i)
+  for (unsigned i = 0; i < 4; ++i)
     sigaction(faults[i], &action, &oldHandlers[i]);
   action.sa_sigaction = onInterrupt;
-  sigaction(interruptSignal(), &action, &oldHandlers[3]);
+  sigaction(interruptSignal(), &action, &oldHandlers[4]);
 }
 
 ThreadGuard::~ThreadGuard() {
@@ -82,7 +86,7 @@ ThreadGuard::~ThreadGuard() {
   if (--handlerUsers)
     return;
   // The interrupt's handler stays: a late signal must not end the program.
-  for (unsigned i = 0; i < 3; ++i)
+  for (unsigned i = 0; i < 4; ++i)
     sigaction(faults[i], &oldHandlers[i], nullptr);
 }
 
@@ -99,21 +103,24 @@ void guardedResume(Agent& agent) {
   }
   if (landing.signal == interruptSignal()) {
     agent.failOutside("the kernel ran longer than the time limit; it may loop without end [507014]",
-                      507014);
+                      507014, placeOf(landing.chain));
     return;
   }
   int32_t status = agent.view.cube ? 507015 : 507035;
+  FaultPlace place = placeOf(landing.chain);
   char text[160];
   if (landing.signal == SIGFPE) {
-    agent.failOutside("the kernel divided an integer by zero", status);
+    agent.failOutside("the kernel divided an integer by zero", status, place);
+  } else if (landing.signal == SIGABRT) {
+    agent.failOutside("the kernel called abort(); a kernel ends by returning", status, place);
   } else if (agent.fiber.holds(landing.address)) {
     agent.failOutside("the kernel's stack overflowed: it has 512 KB here and 32 KB on the chip",
-                      status);
+                      status, place);
   } else {
     snprintf(text, sizeof text,
              "the kernel's scalar code touched address %p, which is not its memory",
              landing.address);
-    agent.failOutside(text, status);
+    agent.failOutside(text, status, place);
   }
 }
 

@@ -111,8 +111,16 @@ void drainPipe(Pipe pipe) {
   a.drain(pipe);
 }
 
-void cleanDataCache(Place place) {
-  agent().lastPlace = place;
+void* uncachedScalarAccess(const Operand& operand, uint32_t bytes, bool write, Place place) {
+  Agent& a = agent();
+  Inside inside(a);
+  return a.scalarAccess(operand, bytes, write, place, true);
+}
+
+void cleanDataCache(uint64_t address, Place place) {
+  Agent& a = agent();
+  Inside inside(a);
+  a.cleanCache(address, place);
 }
 
 MaskState& maskState() {
@@ -129,6 +137,42 @@ void failKernel(const char* sentence, Place place) {
   Agent& a = agent();
   a.inside = 1;
   a.fail(sentence, place, a.view.cube ? 507015 : 507035);
+}
+
+namespace {
+/// `caller` is a return address in the kernel's code.
+[[noreturn]] void endOfProgram(Agent& a, const std::string& call, const void* caller) {
+  a.inside = 1;
+  CallChain chain;
+  chain.addresses[chain.count++] = reinterpret_cast<uint64_t>(caller) - 1;
+  Place place = a.placeOrLast(placeOf(chain));
+  a.fail("the kernel called " + call + "; a kernel ends by returning", place,
+         a.view.cube ? 507015 : 507035);
+}
+} // namespace
+
+// Without an agent, it is host code in the kernel's source that calls.
+void tilewrightKernelExit(int code) {
+  if (!currentAgent())
+    exit(code);
+  endOfProgram(*currentAgent(), "exit(" + std::to_string(code) + ")", __builtin_return_address(0));
+}
+
+void tilewrightKernelAbort() {
+  if (!currentAgent())
+    abort();
+  endOfProgram(*currentAgent(), "abort()", __builtin_return_address(0));
+}
+
+void tilewrightKernelAssert(const char* condition, const char* file, unsigned line, const char*) {
+  Agent* a = currentAgent();
+  if (!a) {
+    fprintf(stderr, "%s:%u: error: assertion failed: %s\n", file, line, condition);
+    abort();
+  }
+  a->inside = 1;
+  a->fail(std::string("assertion failed: ") + condition, {file, line},
+          a->view.cube ? 507015 : 507035);
 }
 
 void reportKernel(const char* sentence, bool isError, Place place) {

@@ -66,8 +66,12 @@ TILEWRIGHT_EXPORT void* scalarAccess(const Operand& operand, uint32_t bytes, boo
 /// Waits until all that was issued to `pipe` is done and the scalar unit knows (results that an
 /// instruction returns to the scalar unit).
 TILEWRIGHT_EXPORT void drainPipe(Pipe pipe);
-/// DataCacheCleanAndInvalid: scalar stores to GM reach memory.
-TILEWRIGHT_EXPORT void cleanDataCache(Place place);
+/// The same for GM past the scalar unit's data cache.
+TILEWRIGHT_EXPORT void* uncachedScalarAccess(const Operand& operand, uint32_t bytes, bool write,
+                                             Place place);
+/// DataCacheCleanAndInvalid of the 64-byte line of GM that holds `address`, or of all lines (0):
+/// scalar stores reach memory, and the next read comes from there.
+TILEWRIGHT_EXPORT void cleanDataCache(uint64_t address, Place place);
 
 /// State of the core that later instructions read.
 struct MaskState {
@@ -93,6 +97,15 @@ struct ScalarResults {
   Operand dequantTable;           ///< 16 of them in UB
 };
 TILEWRIGHT_EXPORT ScalarResults& scalarResults();
+
+/// What exit(), abort() and assert() of a kernel's code become (tilewright-ascendc): they end the
+/// agent and not the program.
+extern "C" [[noreturn]] TILEWRIGHT_EXPORT void tilewrightKernelExit(int code);
+extern "C" [[noreturn]] TILEWRIGHT_EXPORT void tilewrightKernelAbort();
+extern "C" [[noreturn]] TILEWRIGHT_EXPORT void tilewrightKernelAssert(const char* condition,
+                                                                      const char* file,
+                                                                      unsigned line,
+                                                                      const char* function);
 
 /// Ends this agent with an error at `place`: something that no instruction can mean.
 [[noreturn]] TILEWRIGHT_EXPORT void failKernel(const char* sentence, Place place);

@@ -5,6 +5,7 @@
 #include "simulator/machine/sync_sites.h"
 #include "simulator/machine/time_launch.h"
 #include "simulator/machine/watchdog.h"
+#include "simulator/memory/global_memory.h"
 #include "simulator/sync/global_hazards.h"
 
 #include <algorithm>
@@ -59,6 +60,8 @@ private:
   /// Starts blocks on cores that have become free.
   void admit();
   void runGroups(unsigned worker, unsigned workers);
+  /// Cross-core flags that nothing has waited for.
+  void checkCrossFlags();
   /// Between rounds, on one thread, in core order. True if a core can go on.
   bool settle();
   void deliverGlobal();
@@ -73,7 +76,11 @@ private:
   std::vector<CoreGroup*> resident; ///< of groups, those that have not ended
   std::vector<Agent*> agents;
   /// Sets that wait for the other cores: by flag and core.
-  std::vector<std::deque<RemoteClockRef>> arrivals[3][numCrossFlags];
+  struct Arrival {
+    RemoteClockRef clock;
+    Place place;
+  };
+  std::vector<std::deque<Arrival>> arrivals[3][numCrossFlags];
   Report report;
   bool overSubscribed = false;
   uint32_t physicalBlocks = 0;
@@ -152,7 +159,7 @@ void Machine::deliverGlobal() {
       unsigned kind = set.mode == 3 ? 2 : set.from->view.cube;
       auto& list = arrivals[kind][set.flag];
       list.resize(agents.size());
-      list[set.from->index].push_back(std::move(set.clock));
+      list[set.from->index].push_back({std::move(set.clock), set.place});
       bool all = true;
       for (Agent* a : agents)
         if (!a || ((kind == 2 || a->view.cube == (kind == 1)) && list[a->index].empty()))
@@ -162,12 +169,12 @@ void Machine::deliverGlobal() {
       RemoteClockRef clock;
       for (Agent* a : agents)
         if (kind == 2 || a->view.cube == (kind == 1)) {
-          clock = joined(clock, list[a->index].front());
+          clock = joined(clock, list[a->index].front().clock);
           list[a->index].pop_front();
         }
       for (Agent* a : agents)
         if (kind == 2 || a->view.cube == (kind == 1))
-          a->deliver(set.flag, {clock});
+          a->deliver(set.flag, {clock}, set.place);
     }
     group->globalSets.clear();
   }
@@ -178,6 +185,8 @@ bool Machine::settle() {
   for (CoreGroup* group : resident)
     for (auto& agent : group->agents)
       agent->commitAtomics();
+  for (CoreGroup* group : resident)
+    group->deliverHeld();
   deliverGlobal();
   std::erase_if(resident, [&](CoreGroup* group) {
     if (!group->isFinished())
@@ -270,8 +279,30 @@ LaunchReport Machine::run() {
   return gather();
 }
 
+void Machine::checkCrossFlags() {
+  for (Agent* a : agents)
+    if (!a || a->state != Agent::State::Done)
+      return; // flags that others would have waited for
+  for (auto& group : groups)
+    group->checkHalves();
+  for (Agent* a : agents)
+    a->checkArrivals();
+  for (auto& ofKind : arrivals)
+    for (unsigned flag = 0; flag < 16; ++flag)
+      for (size_t i = 0; i < ofKind[flag].size(); ++i)
+        if (!ofKind[flag][i].empty()) {
+          agents[i]->complain("CrossCoreSetFlag of mode 0 sets flag " + std::to_string(flag) +
+                                  " on this core but not as often on another; it reaches nobody "
+                                  "[ErrorSync3]",
+                              true, ofKind[flag][i].front().place);
+          break;
+        }
+}
+
 LaunchReport Machine::gather() {
   LaunchReport result;
+  if (options.check)
+    checkCrossFlags();
   for (Agent* a : agents) {
     if (!a)
       continue;
@@ -286,6 +317,8 @@ LaunchReport Machine::gather() {
         cores.push_back(&a->hazards);
     findGlobalHazards(cores, options.relaxed, report);
   }
+  if (!options.check || options.timeOnly)
+    forgetUnwritten();
   for (const ReportItem& item : report.all()) {
     result.findings.push_back({render(item), item.isError});
     if (item.isError && !result.status)

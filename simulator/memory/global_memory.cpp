@@ -2,6 +2,8 @@
 #include "simulator/memory/global_memory.h"
 #include "simulator/launch.h"
 
+#include <algorithm>
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <shared_mutex>
@@ -13,7 +15,23 @@ struct Registry {
   std::shared_mutex mutex;
   std::map<uint64_t, size_t> ranges;
   std::atomic<uint64_t> version{1};
+  std::map<uint64_t, uint64_t> unwritten; ///< begin to end, apart from each other
 };
+
+/// Takes [begin, end) out of the set.
+void cut(std::map<uint64_t, uint64_t>& set, uint64_t begin, uint64_t end) {
+  auto it = set.upper_bound(begin);
+  if (it != set.begin() && std::prev(it)->second > begin)
+    --it;
+  while (it != set.end() && it->first < end) {
+    uint64_t first = it->first, last = it->second;
+    it = set.erase(it);
+    if (first < begin)
+      set[first] = begin;
+    if (last > end)
+      it = set.emplace(end, last).first;
+  }
+}
 
 Registry& registry() {
   static auto* instance = new Registry; // lives as long as the process: exit handlers may use it
@@ -25,7 +43,9 @@ Registry& registry() {
 void addGlobalMemory(void* base, size_t bytes) {
   Registry& r = registry();
   std::unique_lock lock(r.mutex);
-  r.ranges[reinterpret_cast<uint64_t>(base)] = bytes;
+  auto begin = reinterpret_cast<uint64_t>(base);
+  r.ranges[begin] = bytes;
+  cut(r.unwritten, begin, begin + bytes);
   ++r.version;
 }
 
@@ -33,7 +53,12 @@ bool removeGlobalMemory(void* base) {
   Registry& r = registry();
   std::unique_lock lock(r.mutex);
   ++r.version;
-  return r.ranges.erase(reinterpret_cast<uint64_t>(base)) != 0;
+  auto found = r.ranges.find(reinterpret_cast<uint64_t>(base));
+  if (found == r.ranges.end())
+    return false;
+  cut(r.unwritten, found->first, found->first + found->second);
+  r.ranges.erase(found);
+  return true;
 }
 
 bool findGlobalMemory(const void* address, void** base, size_t* bytes) {
@@ -56,6 +81,58 @@ bool findGlobalRange(uint64_t address, GlobalRange& range) {
     return false;
   range = {it->first, it->first + it->second};
   return true;
+}
+
+void markUnwritten(const void* base, size_t bytes) {
+  Registry& r = registry();
+  std::unique_lock lock(r.mutex);
+  auto begin = reinterpret_cast<uint64_t>(base);
+  cut(r.unwritten, begin, begin + bytes);
+  r.unwritten[begin] = begin + bytes;
+}
+
+void markWritten(const void* base, size_t bytes) {
+  Registry& r = registry();
+  std::unique_lock lock(r.mutex);
+  auto address = reinterpret_cast<uint64_t>(base);
+  cut(r.unwritten, address, address + bytes);
+}
+
+void forgetUnwritten() {
+  Registry& r = registry();
+  std::unique_lock lock(r.mutex);
+  r.unwritten.clear();
+}
+
+bool anythingUnwritten() {
+  Registry& r = registry();
+  std::shared_lock lock(r.mutex);
+  return !r.unwritten.empty();
+}
+
+std::vector<Interval> unwrittenIn(const Region& region) {
+  constexpr uint64_t block = 32;
+  Registry& r = registry();
+  std::shared_lock lock(r.mutex);
+  auto firstBehind = [&](uint64_t address) {
+    auto it = r.unwritten.upper_bound(address);
+    return it != r.unwritten.begin() && std::prev(it)->second > address ? std::prev(it) : it;
+  };
+  std::vector<Interval> found;
+  Interval hull = region.hull();
+  auto any = firstBehind(hull.begin);
+  if (any == r.unwritten.end() || any->first >= hull.end)
+    return found;
+  std::vector<Interval> parts;
+  region.intervals(parts);
+  for (Interval part : parts)
+    for (auto it = firstBehind(part.begin); it != r.unwritten.end() && it->first < part.end; ++it) {
+      uint64_t begin = (std::max(it->first, part.begin) + block - 1) / block * block;
+      uint64_t end = std::min(it->second, part.end) / block * block;
+      if (begin < end)
+        found.push_back({begin, end});
+    }
+  return found;
 }
 
 uint64_t globalMemoryVersion() {

@@ -3,8 +3,10 @@
 #ifndef TILEWRIGHT_SIMULATOR_MEMORY_GLOBAL_MEMORY_H
 #define TILEWRIGHT_SIMULATOR_MEMORY_GLOBAL_MEMORY_H
 
-#include <atomic>
+#include "simulator/memory/region.h"
+
 #include <cstdint>
+#include <vector>
 
 namespace tilewright::ascend {
 
@@ -14,6 +16,12 @@ struct GlobalRange {
 
 /// The allocation that holds `address`.
 bool findGlobalRange(uint64_t address, GlobalRange& range);
+
+/// A launch without checks has written nobody knows what.
+void forgetUnwritten();
+bool anythingUnwritten();
+/// Whole blocks of 32 bytes of the region that nothing has written: a copy may round up to them.
+std::vector<Interval> unwrittenIn(const Region& region);
 
 /// Changes with each allocation and release: a cached range is good as long as this stays.
 uint64_t globalMemoryVersion();

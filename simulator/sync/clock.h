@@ -13,9 +13,11 @@
 namespace tilewright::ascend {
 
 /// For each pipe of one core, the number of the last record known to be complete. One lane more
-/// than pipes, so that a join is one vector instruction.
+/// than pipes, so that a join is one vector instruction; it counts reads of GM by the scalar unit,
+/// which are complete before anything else is issued.
 struct Clock {
   std::array<uint32_t, 8> known{};
+  static constexpr unsigned scalarReads = 7;
 
   uint32_t& operator[](Pipe p) {
     return known[static_cast<unsigned>(p)];

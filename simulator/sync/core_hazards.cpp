@@ -71,6 +71,7 @@ Clock CoreHazards::everything() const {
   Clock all;
   for (unsigned p = 0; p < numPipes; ++p)
     all.known[p] = epochs[p];
+  all.known[Clock::scalarReads] = clocks[0].known[Clock::scalarReads];
   return all;
 }
 
@@ -95,6 +96,29 @@ void CoreHazards::note(Pipe pipe, const Access& access) {
   current = &access;
   currentPipe = pipe;
   shadow->note(access, pipe, {epochs[p], currentSite[p]}, *this);
+}
+
+void CoreHazards::noteScalarGlobal(const Access& access, bool pastCache) {
+  if (!check)
+    return;
+  note(Pipe::S, access);
+  if (access.kind == AccessKind::Read)
+    globalLog.back().scalarRead = ++clocks[0].known[Clock::scalarReads];
+  if (pastCache)
+    return;
+  auto self = static_cast<uint32_t>(globalLog.size() - 1);
+  auto [line, isNew] = cachedLines.try_emplace(cacheLineOf(access.region.begin), self);
+  globalLog.back().fill = line->second;
+}
+
+void CoreHazards::cleanCache(uint64_t line) {
+  if (!check)
+    return;
+  cleans.push_back({epochs[static_cast<unsigned>(Pipe::S)], line});
+  if (line)
+    cachedLines.erase(line);
+  else
+    cachedLines.clear();
 }
 
 bool CoreHazards::autoOrdered(Pipe earlier, Pipe later) const {

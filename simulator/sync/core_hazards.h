@@ -19,7 +19,23 @@ struct GlobalAccess {
   uint32_t epoch = 0, site = 0;
   Pipe pipe = Pipe::S;
   AccessKind kind = AccessKind::Read;
+  uint32_t scalarRead = 0; ///< of the scalar unit: number of the read; 0: a write
+  /// Of the scalar unit: number of the access that brought the line into the data cache, which may
+  /// be this one; noFill if it went past the cache.
+  uint32_t fill = noFill;
+
+  static constexpr uint32_t noFill = ~0u;
 };
+
+/// DataCacheCleanAndInvalid: the scalar unit's lines reach memory and are forgotten.
+struct CacheClean {
+  uint32_t epoch = 0; ///< of the scalar unit
+  uint64_t line = 0;  ///< address; 0: all lines
+};
+constexpr uint64_t cacheLineBytes = 64;
+constexpr uint64_t cacheLineOf(uint64_t address) {
+  return address / cacheLineBytes * cacheLineBytes;
+}
 
 extern const char* const pipeNames[numPipes]; // PIPE_V
 extern const char* const pipeShort[numPipes]; // V, as in HardEvent::V_MTE3
@@ -33,6 +49,10 @@ public:
   void begin(Pipe pipe, const Clock& dispatch, const RemoteClockRef& remote, uint32_t site);
   /// Notes an access of the record that has begun.
   void note(Pipe pipe, const Access& access);
+  /// The same for the scalar unit and GM, through its data cache or past it.
+  void noteScalarGlobal(const Access& access, bool pastCache);
+  /// The record that has begun on the scalar unit cleans a line, or all (0).
+  void cleanCache(uint64_t line);
 
   /// What a flag tells that `pipe` sets now.
   Clock completed(Pipe pipe) const;
@@ -66,6 +86,7 @@ public:
 
   Report report;
   std::vector<GlobalAccess> globalLog;
+  std::vector<CacheClean> cleans; ///< in order
   const std::string core;
 
 private:
@@ -82,6 +103,7 @@ private:
   std::array<RemoteClockRef, numPipes> remotes{};
   std::vector<RemoteClockRef> keptRemotes;
   std::array<std::unique_ptr<Shadow>, numSpaces> shadows;
+  std::unordered_map<uint64_t, uint32_t> cachedLines; ///< to the access that filled them
   std::vector<Site> sites;
   std::unordered_map<uint64_t, std::vector<uint32_t>> siteIndex;
   uint64_t lastSiteKey[64] = {};

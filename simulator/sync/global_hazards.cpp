@@ -3,6 +3,7 @@
 // are paired by a sweep, and within a pair each access needs one binary search per pipe of a core:
 // if it comes after the k-th access of a pipe, it comes after all earlier ones of that pipe.
 #include "simulator/sync/global_hazards.h"
+#include "simulator/launch.h"
 #include "simulator/memory/global_memory.h"
 
 #include <algorithm>
@@ -31,6 +32,8 @@ struct Group {
   Interval hull;
   bool hasWrite = false;
   std::vector<Stream> streams;
+  std::vector<Interval> unwritten; ///< bytes that nothing had written before the launch
+  std::vector<size_t> writers;     ///< groups that write some of them
 };
 
 struct RegionLess {
@@ -39,6 +42,15 @@ struct RegionLess {
            std::tie(b.begin, b.length, b.inner, b.innerStride, b.outer, b.outerStride);
   }
 };
+
+std::string bytesOfAllocation(const Region& region) {
+  GlobalRange range{};
+  findGlobalRange(region.begin, range);
+  Interval hull = region.hull();
+  return "GM bytes " + std::to_string(hull.begin - range.begin) + " to " +
+         std::to_string(hull.end - 1 - range.begin) + " of an allocation of " +
+         std::to_string(range.end - range.begin) + " bytes";
+}
 
 class Search {
 public:
@@ -49,10 +61,26 @@ public:
 
 private:
   void collect();
+  void meet(size_t a, size_t b);
   void compare(const Group& a, const Group& b);
   void compareStreams(const Stream& a, const Stream& b, const Group& ga, const Group& gb);
   bool happensBefore(const GlobalAccess& a, uint32_t coreA, const GlobalAccess& b,
                      uint32_t coreB) const;
+  /// Accesses that are ordered, but one of them is to the data cache of a scalar unit.
+  void compareCached(const Stream& scalar, const Stream& other, const Group& group);
+  bool isCleaned(const GlobalAccess& write, uint32_t core, const GlobalAccess& before,
+                 uint32_t coreBefore) const;
+  void stale(const GlobalAccess& read, uint32_t core, const GlobalAccess& write,
+             uint32_t writingCore, const Region& region);
+  void notCleaned(const GlobalAccess& write, uint32_t core, const GlobalAccess& next,
+                  uint32_t nextCore, const Region& region);
+  /// Reads and atomic stores of bytes that nothing has written.
+  void findUnwritten();
+  void findUnwrittenReads(const Group& group);
+  void unwritten(const GlobalAccess& access, uint32_t core, Interval first);
+  /// Cores whose scalar units write different bytes of one cache line.
+  void findSharedLines();
+  void compareLine(uint64_t line, const std::vector<Entry>& writes);
   void race(const GlobalAccess& a, const Stream& sa, const GlobalAccess& b, const Stream& sb,
             const Region& region);
 
@@ -89,13 +117,23 @@ void Search::collect() {
 
 bool Search::happensBefore(const GlobalAccess& a, uint32_t coreA, const GlobalAccess& b,
                            uint32_t coreB) const {
-  if (coreA == coreB && b.clock[a.pipe] >= a.epoch)
+  auto knows = [&](const Clock& clock) {
+    return a.scalarRead ? clock.known[Clock::scalarReads] >= a.scalarRead
+                        : clock[a.pipe] >= a.epoch;
+  };
+  if (coreA == coreB && knows(b.clock))
     return true;
-  return b.remote && coreA < b.remote->agents.size() && b.remote->agents[coreA][a.pipe] >= a.epoch;
+  return b.remote && coreA < b.remote->agents.size() && knows(b.remote->agents[coreA]);
 }
 
 void Search::run() {
   collect();
+  bool mayBeUnwritten = anythingUnwritten();
+  if (mayBeUnwritten)
+    for (Group& g : groups)
+      if (std::any_of(g.streams.begin(), g.streams.end(),
+                      [](const Stream& s) { return s.kind != AccessKind::Write; }))
+        g.unwritten = unwrittenIn(g.region);
   std::vector<size_t> order(groups.size());
   for (size_t i = 0; i < order.size(); ++i)
     order[i] = i;
@@ -109,17 +147,219 @@ void Search::run() {
     auto closed = [&](size_t o) { return groups[o].hull.end <= g.hull.begin; };
     std::erase_if(openWrites, closed);
     for (size_t o : openWrites)
-      if (groups[o].region.overlaps(g.region))
-        compare(groups[o], g);
+      meet(o, i);
     if (g.hasWrite) {
       std::erase_if(openReads, closed);
       for (size_t o : openReads)
-        if (groups[o].region.overlaps(g.region))
-          compare(groups[o], g);
+        meet(o, i);
       compare(g, g);
+      if (!g.unwritten.empty())
+        groups[i].writers.push_back(i);
     }
     (g.hasWrite ? openWrites : openReads).push_back(i);
   }
+  findSharedLines();
+  if (mayBeUnwritten)
+    findUnwritten();
+}
+
+void Search::meet(size_t a, size_t b) {
+  if (!groups[a].region.overlaps(groups[b].region))
+    return;
+  compare(groups[a], groups[b]);
+  if (!groups[a].unwritten.empty())
+    groups[a].writers.push_back(b);
+  if (!groups[b].unwritten.empty())
+    groups[b].writers.push_back(a);
+}
+
+void Search::findUnwritten() {
+  for (const Group& g : groups)
+    if (!g.unwritten.empty())
+      findUnwrittenReads(g);
+  std::vector<Interval> parts;
+  for (const Group& g : groups) {
+    if (!g.hasWrite)
+      continue;
+    parts.clear();
+    g.region.intervals(parts);
+    for (Interval part : parts)
+      markWritten(reinterpret_cast<const void*>(part.begin), part.end - part.begin);
+  }
+}
+
+void Search::findUnwrittenReads(const Group& group) {
+  for (const Stream& s : group.streams) {
+    if (s.kind == AccessKind::Write)
+      continue;
+    const GlobalAccess& y = *s.accesses.front();
+    // What is not ordered is reported as such; a write that comes later doesn't help.
+    auto isLater = [&](const Stream& w) {
+      const GlobalAccess& x = *w.accesses.front();
+      if (w.core == s.core && w.pipe == s.pipe)
+        return x.epoch > y.epoch;
+      return happensBefore(y, s.core, x, w.core);
+    };
+    std::vector<Interval> written;
+    for (size_t i : group.writers)
+      for (const Stream& w : groups[i].streams)
+        if (w.kind == AccessKind::Write && !isLater(w))
+          groups[i].region.intervals(written);
+    std::sort(written.begin(), written.end(),
+              [](const Interval& a, const Interval& b) { return a.begin < b.begin; });
+    for (Interval missing : group.unwritten) {
+      for (const Interval& w : written)
+        if (w.begin <= missing.begin && w.end > missing.begin)
+          missing.begin = w.end;
+      for (const Interval& w : written) // the first that cuts into what is left
+        if (w.begin > missing.begin && w.begin < missing.end)
+          missing.end = w.begin;
+      if (missing.begin < missing.end) {
+        unwritten(y, s.core, missing);
+        break;
+      }
+    }
+  }
+}
+
+void Search::unwritten(const GlobalAccess& access, uint32_t core, Interval first) {
+  const CoreHazards& mine = *cores[core];
+  const Site& at = mine.site(access.site);
+  Region region;
+  region.begin = first.begin;
+  region.length = first.end - first.begin;
+  ReportItem item;
+  item.place = at.place;
+  item.sentence = std::string(at.what) +
+                  (access.kind == AccessKind::Read ? " reads " : " adds atomically to ") +
+                  bytesOfAllocation(region) + ", which nothing has written (" + mine.core +
+                  ") [ErrorRead2]";
+  item.notes.push_back({{},
+                        "aclrtMalloc leaves memory as it is: copy to it, or fill it with "
+                        "aclrtMemset"});
+  report.add("gm uninit " + std::string(at.place.file) + std::to_string(at.place.line),
+             std::move(item));
+}
+
+void Search::compareCached(const Stream& scalar, const Stream& other, const Group& group) {
+  // What comes before y is the front of a stream: its last access is the one to look at.
+  auto lastBefore = [&](const Stream& stream, const GlobalAccess& y, uint32_t core) {
+    auto end = std::partition_point(
+        stream.accesses.begin(), stream.accesses.end(),
+        [&](const GlobalAccess* x) { return happensBefore(*x, stream.core, y, core); });
+    return end == stream.accesses.begin() ? nullptr : *(end - 1);
+  };
+  if (scalar.kind == AccessKind::Read && other.kind != AccessKind::Read)
+    for (const GlobalAccess* y : scalar.accesses) {
+      if (y->fill == GlobalAccess::noFill)
+        continue;
+      const GlobalAccess& fill = cores[scalar.core]->globalLog[y->fill];
+      const GlobalAccess* x = &fill == y ? nullptr : lastBefore(other, *y, scalar.core);
+      if (x && !happensBefore(*x, other.core, fill, scalar.core))
+        stale(*y, scalar.core, *x, other.core, group.region);
+    }
+  if (scalar.kind == AccessKind::Read)
+    return;
+  for (const GlobalAccess* y : other.accesses) {
+    const GlobalAccess* x = lastBefore(scalar, *y, other.core);
+    if (x && x->fill != GlobalAccess::noFill && !isCleaned(*x, scalar.core, *y, other.core))
+      notCleaned(*x, scalar.core, *y, other.core, group.region);
+  }
+}
+
+bool Search::isCleaned(const GlobalAccess& write, uint32_t core, const GlobalAccess& before,
+                       uint32_t coreBefore) const {
+  uint32_t known = core == coreBefore ? before.clock[Pipe::S] : 0;
+  if (before.remote && core < before.remote->agents.size())
+    known = std::max(known, before.remote->agents[core][Pipe::S]);
+  const auto& cleans = cores[core]->cleans;
+  auto at = std::partition_point(cleans.begin(), cleans.end(),
+                                 [&](const CacheClean& c) { return c.epoch < write.epoch; });
+  uint64_t line = cacheLineOf(write.region.begin);
+  for (; at != cleans.end() && at->epoch <= known; ++at)
+    if (at->line == 0 || at->line == line)
+      return true;
+  return false;
+}
+
+void Search::stale(const GlobalAccess& read, uint32_t core, const GlobalAccess& write,
+                   uint32_t writingCore, const Region& region) {
+  const CoreHazards &mine = *cores[core], &theirs = *cores[writingCore];
+  const Site &at = mine.site(read.site), &writer = theirs.site(write.site);
+  const Site& filled = mine.site(mine.globalLog[read.fill].site);
+  ReportItem item;
+  item.place = at.place;
+  item.sentence = std::string(at.what) + " reads " + bytesOfAllocation(region) +
+                  " from the scalar unit's data cache, which is older than a write by " +
+                  writer.what + " on " + pipeNames[static_cast<unsigned>(write.pipe)] + " (" +
+                  theirs.core + ") (" + mine.core + ") [ErrorSync2]";
+  item.notes.push_back({writer.place, "the write is here"});
+  item.notes.push_back({filled.place, "the cache holds the 64-byte line since here"});
+  item.notes.push_back({{}, "add DataCacheCleanAndInvalid of this tensor before the read"});
+  report.add("stale " + std::string(at.place.file) + std::to_string(at.place.line) +
+                 writer.place.file + std::to_string(writer.place.line),
+             std::move(item));
+}
+
+void Search::notCleaned(const GlobalAccess& write, uint32_t core, const GlobalAccess& next,
+                        uint32_t nextCore, const Region& region) {
+  const CoreHazards &mine = *cores[core], &theirs = *cores[nextCore];
+  const Site &at = theirs.site(next.site), &writer = mine.site(write.site);
+  ReportItem item;
+  item.place = at.place;
+  item.sentence = std::string(at.what) + " on " + pipeNames[static_cast<unsigned>(next.pipe)] +
+                  (next.kind == AccessKind::Read ? " reads " : " writes ") +
+                  bytesOfAllocation(region) + " (" + theirs.core + "), but what " + writer.what +
+                  " wrote there may still be in the data cache of the scalar unit (" + mine.core +
+                  ") [" + (next.kind == AccessKind::Read ? "ErrorSync2" : "ErrorSync1") + "]";
+  item.notes.push_back({writer.place, "the write is here; add DataCacheCleanAndInvalid after it"});
+  report.add("dirty " + std::string(at.place.file) + std::to_string(at.place.line) +
+                 writer.place.file + std::to_string(writer.place.line),
+             std::move(item));
+}
+
+void Search::findSharedLines() {
+  std::map<uint64_t, std::vector<Entry>> lines;
+  for (uint32_t c = 0; c < cores.size(); ++c)
+    for (const GlobalAccess& a : cores[c]->globalLog)
+      if (a.pipe == Pipe::S && a.kind == AccessKind::Write && a.fill != GlobalAccess::noFill)
+        lines[cacheLineOf(a.region.begin)].push_back({&a, c});
+  for (const auto& [line, writes] : lines)
+    if (writes.front().core != writes.back().core)
+      compareLine(line, writes);
+}
+
+void Search::compareLine(uint64_t line, const std::vector<Entry>& writes) {
+  constexpr size_t mostCompared = 256;
+  size_t count = std::min(writes.size(), mostCompared);
+  auto isSafe = [&](const Entry& x, const Entry& y) {
+    const GlobalAccess& fill = cores[y.core]->globalLog[y.access->fill];
+    return isCleaned(*x.access, x.core, fill, y.core);
+  };
+  for (size_t i = 0; i < count; ++i)
+    for (size_t k = i + 1; k < count; ++k) {
+      const Entry &x = writes[i], &y = writes[k];
+      if (x.core == y.core || x.access->region.overlaps(y.access->region) || isSafe(x, y) ||
+          isSafe(y, x))
+        continue;
+      const CoreHazards &cx = *cores[x.core], &cy = *cores[y.core];
+      const Site &px = cx.site(x.access->site), &py = cy.site(y.access->site);
+      GlobalRange range{};
+      findGlobalRange(line, range);
+      ReportItem item;
+      item.isError = false;
+      item.place = py.place;
+      item.sentence = "the scalar units of " + cx.core + " and " + cy.core +
+                      " write different bytes of the 64-byte cache line at GM byte " +
+                      std::to_string(line - std::min(line, range.begin)) +
+                      " of an allocation; the line that is written back last may undo the other";
+      item.notes.push_back({px.place, "the other write is here"});
+      item.notes.push_back({{}, "let each core write lines of its own, or copy from UB"});
+      report.add("line " + std::string(px.place.file) + std::to_string(px.place.line) +
+                     py.place.file + std::to_string(py.place.line),
+                 std::move(item));
+      return;
+    }
 }
 
 void Search::compare(const Group& a, const Group& b) {
@@ -130,6 +370,13 @@ void Search::compare(const Group& a, const Group& b) {
       bool bothAtomic = s.kind == AccessKind::Atomic && t.kind == AccessKind::Atomic;
       if (!bothRead && !bothAtomic)
         compareStreams(s, t, a, b);
+      const Group& smaller = a.region.length <= b.region.length ? a : b;
+      if (bothRead || (s.core == t.core && (s.pipe == t.pipe || relaxed)))
+        continue; // the scalar unit sees its own cache
+      if (s.pipe == Pipe::S)
+        compareCached(s, t, smaller);
+      if (t.pipe == Pipe::S)
+        compareCached(t, s, smaller);
     }
 }
 
@@ -179,8 +426,6 @@ void Search::race(const GlobalAccess& x, const Stream& sx, const GlobalAccess& y
   auto verb = [](AccessKind kind) {
     return kind == AccessKind::Read ? "read" : kind == AccessKind::Write ? "write" : "atomic store";
   };
-  GlobalRange range{};
-  findGlobalRange(region.begin, range);
   bool xFirst = sameCore ? x.epoch < y.epoch || x.pipe != y.pipe : true;
   const Site& first = xFirst ? px : py;
   const Site& second = xFirst ? py : px;
@@ -188,10 +433,7 @@ void Search::race(const GlobalAccess& x, const Stream& sx, const GlobalAccess& y
   auto q = static_cast<unsigned>(xFirst ? y.pipe : x.pipe);
   ReportItem item;
   item.place = second.place;
-  Interval hull = region.hull();
-  std::string where = "GM bytes " + std::to_string(hull.begin - range.begin) + " to " +
-                      std::to_string(hull.end - 1 - range.begin) + " of an allocation of " +
-                      std::to_string(range.end - range.begin) + " bytes";
+  std::string where = bytesOfAllocation(region);
   item.sentence = std::string("nothing orders this ") + verb((xFirst ? y : x).kind) + " of " +
                   where + " by " + second.what + " on " + pipeNames[q] + " (" +
                   (xFirst ? cy : cx).core + ") and a " + verb((xFirst ? x : y).kind) + " by " +

@@ -51,6 +51,16 @@ struct Image {
   }
 };
 
+/// A kernel must not end the program that runs it: these functions of the machine take the place of
+/// those that would. Null for all others.
+const char* insteadOf(const std::string& function) {
+  if (function == "exit" || function == "_exit" || function == "_Exit" || function == "quick_exit")
+    return "tilewrightKernelExit";
+  if (function == "abort")
+    return "tilewrightKernelAbort";
+  return function == "__assert_fail" ? "tilewrightKernelAssert" : nullptr;
+}
+
 bool isShared(const Elf64_Sym& s) {
   return ELF64_ST_BIND(s.st_info) != STB_LOCAL;
 }
@@ -91,9 +101,11 @@ std::string privatise(const std::string& path, const std::string& suffix) {
       groupNames.insert(section.sh_info);
   for (size_t i = 1; i < image.numSymbols(); ++i) {
     Elf64_Sym& s = image.symbol(i);
-    if ((!isShared(s) || s.st_shndx == SHN_UNDEF) && !groupNames.count(i))
+    bool isImported = isShared(s) && s.st_shndx == SHN_UNDEF;
+    const char* instead = isImported ? insteadOf(image.name(s)) : nullptr;
+    if ((!isShared(s) || isImported) && !groupNames.count(i) && !instead)
       continue;
-    std::string renamed = image.name(s) + suffix;
+    std::string renamed = instead ? instead : image.name(s) + suffix;
     s.st_name = static_cast<Elf64_Word>(names.size());
     names.insert(names.end(), renamed.begin(), renamed.end());
     names.push_back('\0');

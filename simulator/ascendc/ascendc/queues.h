@@ -537,10 +537,11 @@ private:
                                        : hardware == Hardware::BIAS ? TPosition::C2
                                                                     : TPosition::C2PIPE2GM;
   template <class T> LocalTensor<T> take(TPosition position, uint32_t tileSize, Place place) {
-    LocalTensor<T> t(position, head, tileSize);
-    head += (t.bytes + 31) / 32 * 32;
-    if (head > usableBytes[static_cast<int>(spaceOf(position))])
+    uint64_t end = head + (bytesIn<T>(tileSize) + 31) / 32 * 32;
+    if (end > usableBytes[static_cast<int>(spaceOf(position))])
       host::failKernel("Alloc: the memory is full [ErrorBuffer3]", place);
+    LocalTensor<T> t(position, head, tileSize);
+    head = static_cast<uint32_t>(end);
     return t;
   }
   uint32_t head = 0;
@@ -553,8 +554,11 @@ public:
   template <TPosition src, TPosition dst, int32_t depth, auto mask>
   bool InitBuffer(TQueBind<src, dst, depth, mask>& queue, uint8_t num, uint32_t len,
                   Place place = Place::here()) {
-    uint32_t each = (len + 31) / 32 * 32;
-    uint32_t at = take(each * num, place);
+    if (num == 0 || num > mostBuffers)
+      host::failKernel("InitBuffer: a queue has 1 to 16 buffers", place);
+    uint64_t whole = (uint64_t{len} + 31) / 32 * 32;
+    uint32_t at = take(whole * num, place);
+    auto each = static_cast<uint32_t>(whole);
     queue.core = QueueCore{};
     queue.core.count = num;
     queue.core.bufferBytes = each;
@@ -565,8 +569,9 @@ public:
   }
   template <TPosition kind>
   bool InitBuffer(TBuf<kind>& buffer, uint32_t len, Place place = Place::here()) {
-    buffer.bytes = (len + 31) / 32 * 32;
-    buffer.address = take(buffer.bytes, place);
+    uint64_t whole = (uint64_t{len} + 31) / 32 * 32;
+    buffer.address = take(whole, place);
+    buffer.bytes = static_cast<uint32_t>(whole);
     buffer.ready = true;
     return true;
   }
@@ -583,13 +588,14 @@ public:
   uint32_t first = 0, bytes = 0, used = 0;
 
 private:
-  uint32_t take(uint32_t length, Place place) {
+  /// In 64 bits, so that a huge size doesn't come out as a small one.
+  uint32_t take(uint64_t length, Place place) {
     if (bytes == 0)
       host::failKernel("the TBufPool has no memory; call InitBufPool first [ErrorBuffer4]", place);
     if (used + length > bytes)
       host::failKernel("InitBuffer: the TBufPool is full [ErrorBuffer3]", place);
     uint32_t at = first + used;
-    used += length;
+    used += static_cast<uint32_t>(length);
     return at;
   }
 };

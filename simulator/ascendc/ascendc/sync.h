@@ -15,7 +15,17 @@ inline void setFlag(HardEvent event, int32_t id, Place place) {
 inline void waitFlag(HardEvent event, int32_t id, Place place) {
   host::issueWaitFlag(pipesOf(event).from, pipesOf(event).to, id, place);
 }
+/// Ids that nobody has allocated, though they belong to the framework and the compiler.
+inline void checkEventId(HardEvent event, int32_t id, Place place) {
+  if ((id == 6 || id == 7) && !(host::agentView().eventIdsInUse[static_cast<int>(event)] >> id & 1))
+    host::reportKernel(id == 6 ? "event id 6 is reserved for the framework; use 0 to 5, or ids of "
+                                 "AllocEventID"
+                               : "event id 7 is reserved for the framework; use 0 to 5, or ids of "
+                                 "AllocEventID",
+                       false, place);
+}
 template <HardEvent event> void SetFlag(int32_t id, Place place = Place::here()) {
+  checkEventId(event, id, place);
   setFlag(event, id, place);
 }
 template <HardEvent event> void WaitFlag(int32_t id, Place place = Place::here()) {
@@ -46,17 +56,16 @@ void SyncAll(const GlobalTensor<int32_t>&, const LocalTensor<int32_t>&, const in
   host::issueSyncAll(isAIVOnly, place);
 }
 
-template <MemDsbT = MemDsbT::ALL> void DataSyncBarrier(Place place = Place::here()) {
-  host::cleanDataCache(place);
+/// Stores are in order here.
+template <MemDsbT = MemDsbT::ALL> void DataSyncBarrier() {}
+template <class T, CacheLine line = CacheLine::SINGLE_CACHE_LINE, DcciDst = DcciDst::CACHELINE_ALL>
+void DataCacheCleanAndInvalid(const GlobalTensor<T>& dst, Place place = Place::here()) {
+  bool all = line == CacheLine::ENTIRE_DATA_CACHE;
+  host::cleanDataCache(all ? 0 : reinterpret_cast<uint64_t>(dst.GetPhyAddr()), place);
 }
+/// Reserved: UB is not cached.
 template <class T, CacheLine = CacheLine::SINGLE_CACHE_LINE, DcciDst = DcciDst::CACHELINE_ALL>
-void DataCacheCleanAndInvalid(const GlobalTensor<T>&, Place place = Place::here()) {
-  host::cleanDataCache(place);
-}
-template <class T, CacheLine = CacheLine::SINGLE_CACHE_LINE, DcciDst = DcciDst::CACHELINE_ALL>
-void DataCacheCleanAndInvalid(const LocalTensor<T>&, Place place = Place::here()) {
-  host::cleanDataCache(place);
-}
+void DataCacheCleanAndInvalid(const LocalTensor<T>&) {}
 template <class T> void DataCachePreload(const GlobalTensor<T>&, int64_t) {}
 inline void ICachePreLoad(int64_t) {}
 inline void SetNextTaskStart() {}

@@ -52,15 +52,15 @@ inline void SetKernelMode(KernelMode) {} // the kernel's source tells
 
 /// Scalar access to GM beside the data cache.
 template <class T> T ReadGmByPassDCache(__gm__ T* address, Place place = Place::here()) {
-  return *static_cast<const T*>(
-      host::scalarAccess({reinterpret_cast<uint64_t>(address), 0, Space::GM, DTypeOf<T>::value},
-                         sizeof(T), false, place));
+  return *static_cast<const T*>(host::uncachedScalarAccess(
+      {reinterpret_cast<uint64_t>(address), 0, Space::GM, DTypeOf<T>::value}, sizeof(T), false,
+      place));
 }
 template <class T>
 void WriteGmByPassDCache(__gm__ T* address, T value, Place place = Place::here()) {
-  *static_cast<T*>(
-      host::scalarAccess({reinterpret_cast<uint64_t>(address), 0, Space::GM, DTypeOf<T>::value},
-                         sizeof(T), true, place)) = value;
+  *static_cast<T*>(host::uncachedScalarAccess(
+      {reinterpret_cast<uint64_t>(address), 0, Space::GM, DTypeOf<T>::value}, sizeof(T), true,
+      place)) = value;
 }
 
 } // namespace AscendC

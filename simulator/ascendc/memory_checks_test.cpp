@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the host says about GM: the scalar unit's data cache, memory that nothing has written,
+// copies with many parts; and about cross-core flags that don't match.
+#include "kernel_operator.h"
+
+#include "simulator/ascendc/device_buffer.h"
+
+#include <gtest/gtest.h>
+
+using namespace AscendC;
+using namespace tilewright::ascend::testing;
+
+namespace {
+constexpr uint32_t n = 64;
+
+/// Clears options and lets launches run at once.
+class MemoryChecks : public ::testing::Test {
+protected:
+  void SetUp() override {
+    catchLaunches();
+    nextOptions() = {};
+    nextOptions().threads = 1;
+  }
+  static void expectFinding(const char* part) {
+    EXPECT_NE(allFindings().find(part), std::string::npos) << part << "\n" << allFindings();
+    EXPECT_NE(allFindings().find("memory_checks_test.cpp:"), std::string::npos) << allFindings();
+  }
+};
+} // namespace
+
+/// The scalar unit reads a value, MTE3 overwrites it, the scalar unit reads again.
+template <bool cleans> __global__ __aicore__ void reads_again(GM_ADDR x, GM_ADDR y) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  GlobalTensor<float> a, b;
+  a.SetGlobalBuffer((__gm__ float*)x);
+  b.SetGlobalBuffer((__gm__ float*)y);
+  float before = a.GetValue(1);
+  LocalTensor<float> t(TPosition::VECCALC, 0, n);
+  Duplicate(t, before + 1, n);
+  SetFlag<HardEvent::V_MTE3>(0);
+  WaitFlag<HardEvent::V_MTE3>(0);
+  DataCopy(a, t, n);
+  SetFlag<HardEvent::MTE3_S>(0);
+  WaitFlag<HardEvent::MTE3_S>(0);
+  if (cleans)
+    DataCacheCleanAndInvalid<float, CacheLine::SINGLE_CACHE_LINE, DcciDst::CACHELINE_OUT>(a);
+  b.SetValue(0, a.GetValue(2) + a.GetValue(20)); // 20 lies in a line that was not read before
+}
+
+TEST_F(MemoryChecks, StaleScalarRead) {
+  DeviceBuffer<float> x(n), y(16);
+  reads_again<true><<<1, nullptr, nullptr>>>(x.gm(), y.gm());
+  EXPECT_EQ(allFindings(), "");
+  EXPECT_EQ(y[0], 2);
+  reads_again<false><<<1, nullptr, nullptr>>>(x.gm(), y.gm());
+  expectFinding("GetValue reads GM bytes 8 to 11 of an allocation of 256 bytes from the scalar "
+                "unit's data cache, which is older than a write by DataCopy on PIPE_MTE3 (vector "
+                "core 0)");
+  expectFinding("note: the cache holds the 64-byte line since here");
+  EXPECT_EQ(lastReport().findings.size(), 1u);
+}
+
+/// The scalar unit writes, MTE2 reads.
+template <int variant> __global__ __aicore__ void writes_first(GM_ADDR x, GM_ADDR y) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  GlobalTensor<float> a, b;
+  a.SetGlobalBuffer((__gm__ float*)x);
+  b.SetGlobalBuffer((__gm__ float*)y);
+  if (variant == 2)
+    WriteGmByPassDCache((__gm__ float*)x, 5.0f);
+  else
+    a.SetValue(0, 5.0f);
+  if (variant == 1)
+    DataCacheCleanAndInvalid<float, CacheLine::ENTIRE_DATA_CACHE>(a);
+  SetFlag<HardEvent::S_MTE2>(0);
+  WaitFlag<HardEvent::S_MTE2>(0);
+  LocalTensor<float> t(TPosition::VECCALC, 0, n);
+  DataCopy(t, a, n);
+  SetFlag<HardEvent::MTE2_MTE3>(0);
+  WaitFlag<HardEvent::MTE2_MTE3>(0);
+  DataCopy(b, t, n);
+}
+
+TEST_F(MemoryChecks, ScalarWriteInTheCache) {
+  DeviceBuffer<float> x(n), y(n);
+  writes_first<1><<<1, nullptr, nullptr>>>(x.gm(), y.gm());
+  EXPECT_EQ(allFindings(), "");
+  writes_first<2><<<1, nullptr, nullptr>>>(x.gm(), y.gm());
+  EXPECT_EQ(allFindings(), "");
+  writes_first<0><<<1, nullptr, nullptr>>>(x.gm(), y.gm());
+  expectFinding("DataCopy on PIPE_MTE2 reads GM bytes 0 to 3 of an allocation of 256 bytes (vector "
+                "core 0), but what SetValue wrote there may still be in the data cache of the "
+                "scalar unit (vector core 0) [ErrorSync2]");
+  expectFinding("note: the write is here; add DataCacheCleanAndInvalid after it");
+}
+
+/// Each core writes `stride` bytes behind the one before.
+__global__ __aicore__ void scalar_results(GM_ADDR y, uint32_t stride) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  GlobalTensor<int32_t> b;
+  b.SetGlobalBuffer((__gm__ int32_t*)y);
+  b.SetValue(GetBlockIdx() * stride / 4, 7);
+}
+
+TEST_F(MemoryChecks, CoresShareACacheLine) {
+  DeviceBuffer<int32_t> y(128);
+  auto shift = (64 - reinterpret_cast<uint64_t>(y.gm()) % 64) % 64;
+  scalar_results<<<3, nullptr, nullptr>>>(y.gm() + shift, 64);
+  EXPECT_EQ(allFindings(), "");
+  scalar_results<<<3, nullptr, nullptr>>>(y.gm() + shift, 4);
+  expectFinding(
+      "warning: the scalar units of vector core 0 and vector core 1 write different bytes "
+      "of the 64-byte cache line at GM byte ");
+  EXPECT_EQ(lastReport().status, 0);
+}
+
+/// variant 0: reads; 1: fills and reads; 2: adds atomically.
+template <int variant> __global__ __aicore__ void uses(GM_ADDR x, GM_ADDR y) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  GlobalTensor<float> a, b;
+  a.SetGlobalBuffer((__gm__ float*)x);
+  b.SetGlobalBuffer((__gm__ float*)y);
+  LocalTensor<float> t(TPosition::VECCALC, 0, n);
+  Duplicate(t, 2.0f, n);
+  SetFlag<HardEvent::V_MTE3>(0);
+  WaitFlag<HardEvent::V_MTE3>(0);
+  if (variant == 1)
+    DataCopy(a, t, n);
+  if (variant == 2)
+    SetAtomicAdd<float>();
+  if (variant == 2)
+    DataCopy(a, t, n);
+  SetAtomicNone();
+  SetFlag<HardEvent::MTE3_MTE2>(0);
+  WaitFlag<HardEvent::MTE3_MTE2>(0);
+  DataCopy(t, a, n);
+  SetFlag<HardEvent::MTE2_MTE3>(0);
+  WaitFlag<HardEvent::MTE2_MTE3>(0);
+  DataCopy(b, t, n);
+}
+
+TEST_F(MemoryChecks, GlobalMemoryThatNothingHasWritten) {
+  DeviceBuffer<float> space(2 * n), y(n);
+  // Whole blocks of 32 bytes count.
+  auto offset = (64 - reinterpret_cast<uint64_t>(space.gm()) % 64) % 64;
+  uint8_t* x = space.gm() + offset;
+  auto text = [&](const char* verb, uint64_t first) {
+    return "DataCopy " + std::string(verb) + " GM bytes " + std::to_string(offset + first) +
+           " to " + std::to_string(offset + 255) +
+           " of an allocation of 512 bytes, which nothing has " +
+           "written (vector core 0) [ErrorRead2]";
+  };
+  auto forget = [&] { tilewright::ascend::markUnwritten(x, n * sizeof(float)); };
+  forget();
+  uses<0><<<1, nullptr, nullptr>>>(x, y.gm());
+  expectFinding(text("reads", 0).c_str());
+  uses<2><<<1, nullptr, nullptr>>>(x, y.gm());
+  expectFinding(text("adds atomically to", 0).c_str());
+  forget();
+  tilewright::ascend::markWritten(x, 3 * 32 + 1);
+  uses<0><<<1, nullptr, nullptr>>>(x, y.gm());
+  expectFinding(text("reads", 128).c_str()); // a begun block of 32 counts as written
+  forget();
+  uses<1><<<1, nullptr, nullptr>>>(x, y.gm());
+  EXPECT_EQ(allFindings(), "");
+  uses<0><<<1, nullptr, nullptr>>>(x, y.gm()); // the launch before has written it
+  EXPECT_EQ(allFindings(), "");
+  forget();
+  nextOptions().check = false;
+  uses<0><<<1, nullptr, nullptr>>>(x, y.gm());
+  nextOptions().check = true;
+  uses<0><<<1, nullptr, nullptr>>>(x, y.gm()); // nobody knows what the one before has written
+  EXPECT_EQ(allFindings(), "");
+}
+
+/// 300 matrices of one row each; the last goes past L1.
+__global__ __aicore__ void many_matrices(GM_ADDR x) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIC_ONLY);
+  GlobalTensor<half> a;
+  a.SetGlobalBuffer((__gm__ half*)x);
+  LocalTensor<half> l1(TPosition::A1, 512 * 1024 - 299 * 32, 299 * 16);
+  DataCopy(l1, a, Nd2NzParams(300, 1, 16, 16, 16, 1, 1, 16));
+}
+
+TEST_F(MemoryChecks, EveryMatrixOfACopyIsChecked) {
+  DeviceBuffer<half> x(300 * 16);
+  many_matrices<<<1, nullptr, nullptr>>>(x.gm());
+  expectFinding("writes L1 bytes 524288 to 524319, but L1 has 524288 bytes [ErrorWrite2]");
+}
+
+/// Both vector cores of a block add to the same values, meet (mode 1), and read the sums.
+template <bool bothSet> __global__ __aicore__ void pair_sum(GM_ADDR x, GM_ADDR y) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);
+  if ASCEND_IS_AIV {
+    GlobalTensor<float> a, b;
+    a.SetGlobalBuffer((__gm__ float*)x);
+    b.SetGlobalBuffer((__gm__ float*)y + GetSubBlockIdx() * n);
+    LocalTensor<float> t(TPosition::VECCALC, 0, n);
+    Duplicate(t, 2.0f, n);
+    SetFlag<HardEvent::V_MTE3>(0);
+    WaitFlag<HardEvent::V_MTE3>(0);
+    SetAtomicAdd<float>();
+    DataCopy(a, t, n);
+    SetAtomicNone();
+    if (bothSet || GetSubBlockIdx() == 0)
+      CrossCoreSetFlag<1, PIPE_MTE3>(4);
+    if (bothSet)
+      CrossCoreWaitFlag(4);
+    if (!bothSet)
+      return;
+    SetFlag<HardEvent::MTE3_MTE2>(0);
+    WaitFlag<HardEvent::MTE3_MTE2>(0);
+    DataCopy(t, a, n);
+    SetFlag<HardEvent::MTE2_MTE3>(0);
+    WaitFlag<HardEvent::MTE2_MTE3>(0);
+    DataCopy(b, t, n);
+  }
+}
+
+TEST_F(MemoryChecks, VectorCoresOfABlockMeet) {
+  DeviceBuffer<float> x(n), y(2 * n);
+  pair_sum<true><<<1, nullptr, nullptr>>>(x.gm(), y.gm());
+  EXPECT_EQ(allFindings(), "");
+  for (float v : y.data)
+    ASSERT_EQ(v, 4.0f); // both additions are there before the flag
+  pair_sum<false><<<1, nullptr, nullptr>>>(x.gm(), y.gm());
+  expectFinding(
+      "CrossCoreSetFlag of mode 1 sets flag 4 on this vector core but not as often on the "
+      "other of its block; a wait needs both [ErrorSync3] (vector core 0)");
+}
+
+/// The cube core sets flag 2 three times, after the vector cores have ended; they wait once.
+__global__ __aicore__ void sets_too_often() {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);
+  if ASCEND_IS_AIC {
+    CrossCoreSetFlag<2, PIPE_FIX>(2);
+    CrossCoreWaitFlag(3);
+    CrossCoreSetFlag<2, PIPE_FIX>(2);
+    CrossCoreSetFlag<2, PIPE_FIX>(2);
+  }
+  if ASCEND_IS_AIV {
+    CrossCoreWaitFlag(2);
+    CrossCoreSetFlag<2, PIPE_MTE3>(3);
+  }
+}
+__global__ __aicore__ void sets_on_one_core() {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIV_1_0);
+  if (GetBlockIdx() == 1)
+    CrossCoreSetFlag<0, PIPE_MTE3>(6);
+}
+
+TEST_F(MemoryChecks, CrossCoreFlagsThatNothingWaitsFor) {
+  sets_too_often<<<1, nullptr, nullptr>>>();
+  expectFinding(
+      "cross-core flag 2 arrives at this core 2 times more than it is waited for; the next "
+      "kernel would see it [ErrorSync3] (vector core 0) [2 times]");
+  sets_on_one_core<<<3, nullptr, nullptr>>>();
+  expectFinding(
+      "CrossCoreSetFlag of mode 0 sets flag 6 on this core but not as often on another; it "
+      "reaches nobody [ErrorSync3] (vector core 1)");
+}
+
+__global__ __aicore__ void reserved_ids() {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  SetFlag<HardEvent::MTE2_V>(6);
+  WaitFlag<HardEvent::MTE2_V>(6);
+  SetFlag<HardEvent::V_MTE3>(7);
+  WaitFlag<HardEvent::V_MTE3>(7);
+  TPipe pipe;
+  for (int k = 0; k < 6; ++k)
+    pipe.AllocEventID<HardEvent::V_MTE2>();
+  auto id = pipe.AllocEventID<HardEvent::V_MTE2>();
+  SetFlag<HardEvent::V_MTE2>(id);
+  WaitFlag<HardEvent::V_MTE2>(id);
+}
+
+TEST_F(MemoryChecks, ReservedEventIds) {
+  reserved_ids<<<1, nullptr, nullptr>>>();
+  EXPECT_EQ(lastReport().status, 0);
+  EXPECT_EQ(lastReport().findings.size(), 2u) << allFindings();
+  expectFinding("warning: event id 6 is reserved for the framework; use 0 to 5");
+  expectFinding("warning: event id 7 is reserved for the framework; use 0 to 5");
+}
+
+template <int variant> __global__ __aicore__ void wrapping_sizes() {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  TPipe pipe;
+  TBufPool<TPosition::VECCALC> pool;
+  pipe.InitBufPool(pool, 1024);
+  TBuf<TPosition::VECCALC> buffer;
+  TQue<TPosition::VECIN, 2> queue;
+  if (variant == 0)
+    pool.InitBuffer(buffer, 0xFFFFFFFFu);
+  if (variant == 1)
+    pool.InitBuffer(queue, 16, 0x10000000u);
+  if (variant == 2) {
+    LocalMemAllocator<Hardware::UB> memory;
+    memory.Alloc<float>(0x40000001u);
+  }
+}
+
+TEST_F(MemoryChecks, HugeSizesDoNotWrap) {
+  wrapping_sizes<0><<<1, nullptr, nullptr>>>();
+  expectFinding("InitBuffer: the TBufPool is full [ErrorBuffer3]");
+  wrapping_sizes<1><<<1, nullptr, nullptr>>>();
+  expectFinding("InitBuffer: the TBufPool is full [ErrorBuffer3]");
+  wrapping_sizes<2><<<1, nullptr, nullptr>>>();
+  expectFinding("Alloc: the memory is full [ErrorBuffer3]");
+}
