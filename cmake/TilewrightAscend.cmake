@@ -5,11 +5,11 @@ if(TILEWRIGHT_SANITIZE)
   set(TILEWRIGHT_ASCEND_OPTIONS -fsanitize=${TILEWRIGHT_SANITIZE})
 endif()
 
-# tilewright_ascend_executable(NAME source... [OPTIONS option...]): a program whose sources hold
-# Ascend C kernels, built by tilewright-ascendc. Needs the target tilewright-ascendc, or the program
-# of that name in PATH.
+# tilewright_ascend_executable(NAME source... [OPTIONS option...] [DEPENDS header...]): a program whose
+# sources hold Ascend C kernels, built by tilewright-ascendc. Needs the target tilewright-ascendc, or
+# the program of that name in PATH.
 function(tilewright_ascend_executable name)
-  cmake_parse_arguments(arg "" "" "OPTIONS" ${ARGN})
+  cmake_parse_arguments(arg "" "" "OPTIONS;DEPENDS" ${ARGN})
   if(TARGET tilewright-ascendc)
     set(driver $<TARGET_FILE:tilewright-ascendc>)
     set(needs tilewright-ascendc tilewright_ascend)
@@ -26,6 +26,6 @@ function(tilewright_ascend_executable name)
   file(MAKE_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}/bin")
   add_custom_command(OUTPUT "${program}"
     COMMAND ${driver} build ${sources} -o "${program}" ${arg_OPTIONS} ${TILEWRIGHT_ASCEND_OPTIONS}
-    DEPENDS ${sources} ${needs} VERBATIM)
+    DEPENDS ${sources} ${needs} ${arg_DEPENDS} VERBATIM)
   add_custom_target(${name} ALL DEPENDS "${program}")
 endfunction()
