@@ -25,7 +25,7 @@ STUBS = """
 const drawn = [];
 const context = new Proxy({}, {
   get: (target, name) => name in target ? target[name]
-    : (...arguments_) => { drawn.push([name, context.fillStyle, context.strokeStyle, ...arguments_]); },
+    : (...given) => { drawn.push([name, context.fillStyle, context.strokeStyle, ...given]); },
   set: (target, name, value) => { target[name] = value; return true; }
 });
 const elements = {};
