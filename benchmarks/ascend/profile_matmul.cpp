@@ -63,20 +63,17 @@ private:
   __aicore__ inline void multiplyTile(uint32_t row, uint32_t column) {
     WaitFlag<HardEvent::FIX_M>(0);
     for (uint32_t step = 0; step < plan.k; step += plan.tileK) {
-      // One buffer for each matrix and nothing in flight together.
+      // One buffer for each matrix; the two copies follow each other, and so do the two loads.
       WaitFlag<HardEvent::MTE1_MTE2>(0);
       DataCopy(a1, aGm[uint64_t(row) * plan.k + step], rowsOf(plan.tileM, plan.tileK, plan.k));
+      PipeBarrier<PIPE_MTE2>();
+      DataCopy(b1, bGm[uint64_t(step) * plan.n + column], rowsOf(plan.tileK, plan.tileN, plan.n));
       SetFlag<HardEvent::MTE2_MTE1>(0);
       WaitFlag<HardEvent::MTE2_MTE1>(0);
       WaitFlag<HardEvent::M_MTE1>(0);
       LoadData(
           a2, a1,
           LoadData2DParams(0, uint8_t(plan.tileM / 16 * (plan.tileK / 16)), 1, 0, 0, false, 0));
-      SetFlag<HardEvent::MTE1_MTE2>(0);
-      WaitFlag<HardEvent::MTE1_MTE2>(0);
-      DataCopy(b1, bGm[uint64_t(step) * plan.n + column], rowsOf(plan.tileK, plan.tileN, plan.n));
-      SetFlag<HardEvent::MTE2_MTE1>(0);
-      WaitFlag<HardEvent::MTE2_MTE1>(0);
       LoadData(b2, b1,
                LoadData2DParams(0, uint8_t(plan.tileK / 16 * (plan.tileN / 16)), 1, 0, 0, true, 0));
       SetFlag<HardEvent::MTE1_MTE2>(0);
@@ -169,11 +166,8 @@ private:
     WaitFlag<HardEvent::MTE1_MTE2>(buffer);
     DataCopy(a1[buffer], aGm[uint64_t(row) * plan.k + block],
              Nd2NzParams(1, m, blockK, 0, plan.k, m, 1, 0));
-    // In two copies, as large as that of A: two of them are always in flight.
-    constexpr uint32_t half2 = blockK / 2;
-    for (uint32_t i = 0; i < 2; ++i)
-      DataCopy(b1[buffer][i * half2 * n], bGm[uint64_t(block + i * half2) * plan.n + column],
-               Nd2NzParams(half2 / 16, 16, n, 16 * plan.n, plan.n, 16, 1, 16 * n));
+    DataCopy(b1[buffer], bGm[uint64_t(block) * plan.n + column],
+             Nd2NzParams(1, blockK, n, 0, plan.n, blockK, 1, 0));
     SetFlag<HardEvent::MTE2_MTE1>(buffer);
   }
 
@@ -187,9 +181,11 @@ private:
     window.kExtension = tileK;
     window.kStartPt = uint16_t(step * tileK);
     LoadData(a2[l0], a1[l1], window);
-    constexpr uint8_t fractals = tileK / 16 * (n / 16);
-    LoadData(b2[l0], b1[l1],
-             LoadData2DParams(uint16_t(step * fractals), fractals, 1, 0, 0, true, 0));
+    // B is transposed on its way, which goes by rows of fractals.
+    for (uint32_t row = 0; row < tileK / 16; ++row)
+      LoadData(b2[l0][row * n * 16], b1[l1],
+               LoadData2DParams(uint16_t(step * (tileK / 16) + row), n / 16, blockK / 16, 0, 0,
+                                true, 0));
     SetFlag<HardEvent::MTE1_M>(l0);
     WaitFlag<HardEvent::MTE1_M>(l0);
     Mmad(c1, a2[l0], b2[l0], MmadParams(m, n, tileK, int8_t(0), false, isFirst));

@@ -31,8 +31,10 @@ AscendTiming arch2201Timing() {
   t.cubeIssueCycles = {9, Derived, "521 cycles for 512 of volume in a saturated pipeline"};
   t.cubeLatencyCycles = {53, Derived,
                          "125.0 cycles for 64x64x64 and 575.0 for 128x256x64, each alone"};
-  t.loadIssueCycles = {23.5, Derived,
-                       "143.0 cycles for 96 of transfer and 367.0 for 320, two loads each"};
+  t.loadIssueCycles = {9.5, Derived,
+                       "143.0 cycles for 96 of transfer and 367.0 for 320: 47 for two loads, of "
+                       "which 28 are the latency of the second"};
+  t.loadLatencyCycles = {28, Documented, "table of data paths"};
   t.l1ToL0aBytes = {256, Documented, "table of data paths"};
   t.l1ToL0bBytes = {128, Documented, "table of data paths"};
   t.l1PortBytes = {256, Assumed,
@@ -48,6 +50,7 @@ AscendTiming arch2201Timing() {
   t.copiesInFlight = {16, Assumed, "enough to hide the latency of small copies"};
   t.gmToUbBytes = {32, Fitted, "add case 1, with readLatencyCycles"};
   t.gmToL1Bytes = {40.2, Fitted, "matmul cases 0 and 1: rows of 128 and of 512 bytes"};
+  t.gmToL1TotalBytes = {110, Documented, "platform file: bytes per cycle and core from L2"};
   t.gmToL1RowCycles = {0.83, Fitted, "matmul cases 0 and 1: rows of 128 and of 512 bytes"};
   t.ubToGmBytes = {27.2, Fitted, "add cases 1 and 3: 295 cycles for 8 KiB, 1243 for 32 KiB"};
   t.l0cToGmBytes = {67.5, Derived, "970 cycles for a tile of 128x256 halves"};
@@ -79,6 +82,7 @@ std::span<const NamedConstant> timingConstants() {
       {"cubeIssueCycles", "cycles", &T::cubeIssueCycles},
       {"cubeLatencyCycles", "cycles", &T::cubeLatencyCycles},
       {"loadIssueCycles", "cycles", &T::loadIssueCycles},
+      {"loadLatencyCycles", "cycles", &T::loadLatencyCycles},
       {"l1ToL0aBytes", "bytes/cycle", &T::l1ToL0aBytes},
       {"l1ToL0bBytes", "bytes/cycle", &T::l1ToL0bBytes},
       {"l1PortBytes", "bytes/cycle", &T::l1PortBytes},
@@ -91,6 +95,7 @@ std::span<const NamedConstant> timingConstants() {
       {"copiesInFlight", "copies", &T::copiesInFlight},
       {"gmToUbBytes", "bytes/cycle", &T::gmToUbBytes},
       {"gmToL1Bytes", "bytes/cycle", &T::gmToL1Bytes},
+      {"gmToL1TotalBytes", "bytes/cycle", &T::gmToL1TotalBytes},
       {"gmToL1RowCycles", "cycles/row", &T::gmToL1RowCycles},
       {"ubToGmBytes", "bytes/cycle", &T::ubToGmBytes},
       {"l0cToGmBytes", "bytes/cycle", &T::l0cToGmBytes},

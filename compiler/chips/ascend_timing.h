@@ -43,6 +43,7 @@ struct AscendTiming {
   TimingConstant cubeIssueCycles;   ///< per Mmad, over its volume
   TimingConstant cubeLatencyCycles; ///< until the result can be read, over volume and issue
   TimingConstant loadIssueCycles;   ///< per LoadData, over its bytes
+  TimingConstant loadLatencyCycles; ///< of a LoadData; hidden behind a successor
   TimingConstant l1ToL0aBytes;      ///< per cycle
   TimingConstant l1ToL0bBytes;
   TimingConstant l1PortBytes; ///< per cycle: what MTE2 writes is taken from what MTE1 reads
@@ -55,9 +56,10 @@ struct AscendTiming {
   TimingConstant hitLatencyCycles;  ///< the same, if L2 has the data
   TimingConstant copyIssueCycles;   ///< between the starts of two copies
   TimingConstant copiesInFlight;
-  TimingConstant gmToUbBytes; ///< per cycle and core
-  TimingConstant gmToL1Bytes;
-  TimingConstant gmToL1RowCycles; ///< per row of a copy that changes the layout
+  TimingConstant gmToUbBytes;      ///< per cycle and core
+  TimingConstant gmToL1Bytes;      ///< of one copy
+  TimingConstant gmToL1TotalBytes; ///< of all copies of a core that are in flight
+  TimingConstant gmToL1RowCycles;  ///< per row of a copy that changes the layout
   TimingConstant ubToGmBytes;
   TimingConstant l0cToGmBytes;
   TimingConstant memoryBytesPerSecond; ///< HBM, reads and writes together

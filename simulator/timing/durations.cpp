@@ -101,13 +101,13 @@ Duration cubeDuration(const TraceEvent& event, const chips::AscendTiming& timing
     return {volume + timing.cubeIssueCycles, timing.cubeLatencyCycles};
   }
   case CubeOp::LoadBias:
-    return {timing.loadIssueCycles + bytes / timing.l1ToBiasBytes, 0};
+    return {timing.loadIssueCycles + bytes / timing.l1ToBiasBytes, timing.loadLatencyCycles};
   case CubeOp::Fixpipe: // to L1; what goes to GM is a transfer
     return {double(event.m) * event.n / timing.fixpipeElements, timing.fixpipeLatencyCycles};
   default: {
     double path = event.to == Space::L0B ? timing.l1ToL0bBytes : timing.l1ToL0aBytes;
     double port = std::max(timing.l1PortBytes - l1WriteRate, timing.l1PortBytes / 8);
-    return {timing.loadIssueCycles + bytes / std::min(path, port), 0};
+    return {timing.loadIssueCycles + bytes / std::min(path, port), timing.loadLatencyCycles};
   }
   }
 }

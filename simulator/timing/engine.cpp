@@ -287,22 +287,25 @@ bool TimingEngine::startOperation(uint32_t core, Pipe pipe, const TraceEvent& ev
   return true;
 }
 
-/// The first two transfers of a pipe move their data together. Those to UB and from UB share one path; those to L1
-/// don't: each alone is slower than the path (two published rates fit no other rule: 36 bytes per cycle of copies
-/// that wait for each other, 84 of copies that don't).
+/// The first transfers of a pipe move their data together. Those to UB and from UB share one path, which one alone
+/// fills; to L1, one alone is slower than the path, and as many run as fill it.
 void TimingEngine::startData(uint32_t core, Pipe pipe) {
-  constexpr size_t together = 2;
   PipeState& state = states[core].pipes[unsigned(pipe)];
+  size_t together = 2;
   size_t active = 0;
   size_t sharing = 0;
-  bool sharesPath = true;
+  bool toL1 = false;
   for (Running& running : state.running) {
-    if (!running.isTransfer || active == together)
+    if (!running.isTransfer)
+      break;
+    toL1 = eventOf(core, report.cores[core].operations[running.operation].event).to == Space::L1;
+    if (toL1)
+      together = size_t(std::ceil(timing.gmToL1TotalBytes / timing.gmToL1Bytes));
+    if (active == together)
       break;
     if (running.isDone)
       continue;
     const TraceEvent& event = eventOf(core, report.cores[core].operations[running.operation].event);
-    sharesPath = event.to != Space::L1;
     if (!running.isScheduled) { // the rest of the latency, and what no rate shortens, pass first
       running.isScheduled = true;
       running.dataFrom = std::max(running.dataFrom, now) + transferLimit(event, timing).fixedCycles;
@@ -313,7 +316,10 @@ void TimingEngine::startData(uint32_t core, Pipe pipe) {
       startFlow(core, pipe, running, event);
     sharing += running.dataRuns;
   }
-  memory.divideLimit(core, uint8_t(pipe), sharesPath ? double(std::max<size_t>(sharing, 1)) : 1);
+  double parts = double(std::max<size_t>(sharing, 1));
+  if (toL1)
+    parts = std::max(1.0, parts * timing.gmToL1Bytes / timing.gmToL1TotalBytes);
+  memory.divideLimit(core, uint8_t(pipe), parts);
 }
 
 void TimingEngine::startFlow(uint32_t core, Pipe pipe, Running& running, const TraceEvent& event) {
