@@ -19,6 +19,8 @@ namespace tilewright::ascend {
 /// On a kernel: bytes of global memory that a launch needs beside its arguments; absent if none.
 inline constexpr char kWorkspaceBytesAttr[] = "ascend.workspace_bytes";
 
+std::unique_ptr<mlir::Pass> createFoldClears();
+std::unique_ptr<mlir::Pass> createPlaceBuffers();
 std::unique_ptr<mlir::Pass> createAddWorkspaces();
 std::unique_ptr<mlir::Pass> createShareVectorWork();
 /// `mayShare`: where buffers don't fit one behind the other, those that are never needed at once

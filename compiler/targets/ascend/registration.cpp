@@ -14,6 +14,8 @@ void registerPasses(mlir::DialectRegistry& registry) {
   const chips::AscendChip& chip = *chips::findAscendChip("910B2");
   mlir::registerPass([&chip] { return createPlanMemory(chip, true); });
   mlir::registerPass([] { return createInsertFlags(true, true); });
+  mlir::registerPass(createFoldClears);
+  mlir::registerPass(createPlaceBuffers);
   mlir::registerPass(createAddWorkspaces);
   mlir::registerPass(createShareVectorWork);
   mlir::registerPass(createCheckHazards);

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+/// PlaceBuffers: decides by use in which memory a `shared` or `fragment` tile lies.
+///
+///   %a = tile.alloc "A_shared" : !tile.buffer<64x64xf16, shared>     // a gemm reads it
+///   %c = tile.alloc "C_local" : !tile.buffer<64x64xf32, fragment>    // a gemm adds to it
+///   %x = tile.alloc "x" : !tile.buffer<64x64xf32, shared>            // an element-wise nest reads it
+/// becomes
+///   %a = tile.alloc "A_shared" : !tile.buffer<64x64xf16, L1>
+///   %c = tile.alloc "C_local" : !tile.buffer<64x64xf32, L0C>
+///   %x = tile.alloc "x" : !tile.buffer<64x64xf32, UB>
+///
+/// A tile that gemms and vector instructions use lies in both kinds of memory, and a copy leads
+/// from one to the other. The pass stands first but for FoldClears: which routes copies take is
+/// known only then.
+#include "compiler/ir/memory_ops.h"
+#include "compiler/ir/region.h"
+#include "compiler/ir/structure_ops.h"
+#include "compiler/ir/tensor_ops.h"
+#include "compiler/passes/kernel_pass.h"
+#include "compiler/targets/ascend/passes.h"
+
+namespace tilewright::ascend {
+namespace {
+
+using namespace mlir;
+using tile::BufferRegion;
+using tile::BufferType;
+using tile::MemorySpace;
+
+/// What uses a tile, in text order.
+struct Uses {
+  SmallVector<Operation*> gemms, others;
+  bool isOperand = false, isResult = false;
+  /// Something but copies touches it on a vector core.
+  bool isVector = false;
+  bool meetsL0 = false;
+};
+
+bool isDecided(MemorySpace space) {
+  return space != MemorySpace::Shared && space != MemorySpace::Fragment;
+}
+
+bool isL0(Value buffer) {
+  const MemorySpace space = cast<BufferType>(buffer.getType()).getSpace();
+  return space == MemorySpace::L0A || space == MemorySpace::L0B;
+}
+
+struct PlaceBuffers : KernelPass<PlaceBuffers> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PlaceBuffers)
+  static constexpr llvm::StringLiteral kArgument = "ascend-place-buffers";
+  static constexpr llvm::StringLiteral kDescription =
+      "decide by use in which memory a shared or fragment tile lies";
+
+  void runOnOperation() override {
+    SmallVector<tile::AllocOp> allocs;
+    getOperation().walk([&](tile::AllocOp alloc) {
+      if (!isDecided(alloc.getType().getSpace()))
+        allocs.push_back(alloc);
+    });
+    for (tile::AllocOp alloc : allocs)
+      if (failed(place(alloc)))
+        signalPassFailure();
+  }
+
+  LogicalResult place(tile::AllocOp alloc) {
+    const Uses uses = usesOf(alloc);
+    if (uses.gemms.empty()) {
+      move(alloc, uses.meetsL0 && !uses.isVector ? MemorySpace::L1 : MemorySpace::UB);
+      return success();
+    }
+    if (uses.isOperand && uses.isResult)
+      return alloc.emitError("unsupported on ascend: a tile that one gemm reads and another adds "
+                             "to; copy it to a second tile");
+    const MemorySpace space = uses.isResult ? MemorySpace::L0C : MemorySpace::L1;
+    const bool isWrittenByCopy = uses.isResult && isTargetOf(alloc, uses.others);
+    if (!uses.isVector && !isWrittenByCopy) {
+      move(alloc, space);
+      return success();
+    }
+    return uses.isResult ? placeResultTwice(alloc, uses) : placeOperandTwice(alloc, uses);
+  }
+
+  Uses usesOf(tile::AllocOp alloc) {
+    Uses uses;
+    getOperation().walk<WalkOrder::PreOrder>([&](Operation* op) {
+      if (!llvm::is_contained(op->getOperands(), alloc.getResult()))
+        return;
+      if (auto gemm = dyn_cast<tile::GemmOp>(op)) {
+        uses.gemms.push_back(op);
+        uses.isResult |= gemm.getC() == alloc.getResult();
+        uses.isOperand |= gemm.getA() == alloc.getResult() || gemm.getB() == alloc.getResult();
+        return;
+      }
+      uses.others.push_back(op);
+      if (auto copy = dyn_cast<tile::CopyOp>(op))
+        uses.meetsL0 |= isL0(copy.getSource()) || isL0(copy.getTarget());
+      else
+        uses.isVector = true;
+    });
+    return uses;
+  }
+
+  static bool isTargetOf(tile::AllocOp alloc, ArrayRef<Operation*> users) {
+    return llvm::any_of(users, [&](Operation* user) {
+      auto copy = dyn_cast<tile::CopyOp>(user);
+      return copy && copy.getTarget() == alloc.getResult();
+    });
+  }
+
+  static BufferType inSpace(BufferType type, MemorySpace space) {
+    return BufferType::get(type.getShape(), type.getElementType(), space, type.getStrided(),
+                           type.getLayout());
+  }
+
+  /// Also what views it.
+  static void move(tile::AllocOp alloc, MemorySpace space) {
+    SmallVector<Value> values = {alloc.getResult()};
+    while (!values.empty()) {
+      Value value = values.pop_back_val();
+      value.setType(inSpace(cast<BufferType>(value.getType()), space));
+      for (Operation* user : value.getUsers())
+        if (auto view = dyn_cast<tile::ViewOp>(user))
+          values.push_back(view.getResult());
+    }
+  }
+
+  /// A second tile of the same shape on the vector cores, for all uses but the gemms.
+  tile::AllocOp addTwin(tile::AllocOp alloc, MemorySpace space, const Uses& uses) {
+    OpBuilder builder(alloc);
+    builder.setInsertionPointAfter(alloc);
+    auto twin = tile::AllocOp::create(
+        builder, alloc.getLoc(), inSpace(alloc.getType(), MemorySpace::UB),
+        builder.getStringAttr(alloc.getSymName().value_or("tile").str() + "_ub"), IntegerAttr());
+    for (Operation* user : uses.others)
+      user->replaceUsesOfWith(alloc.getResult(), twin.getResult());
+    move(twin, MemorySpace::UB);
+    move(alloc, space);
+    return twin;
+  }
+
+  /// Vector instructions use what gemms have computed: a copy stands before the first of them behind
+  /// each gemm.
+  LogicalResult placeResultTwice(tile::AllocOp alloc, const Uses& uses) {
+    for (Operation* other : uses.others)
+      if (Operation* later = gemmThatNeeds(other, alloc, uses)) {
+        InFlightDiagnostic error = later->emitError(
+            "unsupported on ascend: a gemm adds to what vector instructions have written; add its "
+            "result to the other tile with a vector instruction instead");
+        error.attachNote(other->getLoc()) << "they have written here";
+        return failure();
+      }
+    const tile::AllocOp twin = addTwin(alloc, MemorySpace::L0C, uses);
+    Operation* lastGemm = nullptr;
+    SmallVector<Operation*> all(uses.gemms);
+    llvm::append_range(all, uses.others);
+    inTextOrder(all);
+    for (Operation* user : all) {
+      if (llvm::is_contained(uses.gemms, user)) {
+        lastGemm = user;
+      } else if (lastGemm) {
+        copyWhole(alloc, twin, placeBetween(lastGemm, user));
+        lastGemm = nullptr;
+      }
+    }
+    return success();
+  }
+
+  /// A gemm that adds to what `writer` leaves, or null.
+  Operation* gemmThatNeeds(Operation* writer, tile::AllocOp alloc, const Uses& uses) {
+    auto copy = dyn_cast<tile::CopyOp>(writer);
+    const bool isReader =
+        (copy && copy.getTarget() != alloc.getResult()) || isa<tile::LoadOp>(writer);
+    if (isReader)
+      return nullptr;
+    for (Operation* user : uses.gemms) {
+      auto gemm = cast<tile::GemmOp>(user);
+      SmallVector<Operation*> both = {writer, user};
+      inTextOrder(both);
+      const bool isLater = both.front() == writer || commonLoop(writer, user);
+      if (isLater && !gemm.getClearAccum() && !gemm.getClear())
+        return user;
+    }
+    return nullptr;
+  }
+
+  static bool commonLoop(Operation* a, Operation* b) {
+    for (Operation* outer = a->getParentOp(); outer && !isa<tile::LaunchOp>(outer);
+         outer = outer->getParentOp())
+      if (outer->isAncestor(b) && isa<tile::ForOp, tile::WhileOp>(outer))
+        return true;
+    return false;
+  }
+
+  void inTextOrder(SmallVector<Operation*>& ops) {
+    SmallVector<Operation*> sorted;
+    getOperation().walk<WalkOrder::PreOrder>([&](Operation* op) {
+      if (llvm::is_contained(ops, op))
+        sorted.push_back(op);
+    });
+    ops = std::move(sorted);
+  }
+
+  /// The operation before which a copy runs once for all of `user`, behind `gemm`.
+  static Operation* placeBetween(Operation* gemm, Operation* user) {
+    Block* block = user->getBlock();
+    while (!block->findAncestorOpInBlock(*gemm))
+      block = block->getParentOp()->getBlock();
+    return block->findAncestorOpInBlock(*user);
+  }
+
+  static void copyWhole(tile::AllocOp from, tile::AllocOp to, Operation* before) {
+    OpBuilder builder(before);
+    tile::CopyOp::create(builder, before->getLoc(), BufferRegion::whole(from),
+                         BufferRegion::whole(to));
+  }
+
+  /// Vector instructions make what gemms read: a copy stands before each gemm.
+  LogicalResult placeOperandTwice(tile::AllocOp alloc, const Uses& uses) {
+    const tile::AllocOp twin = addTwin(alloc, MemorySpace::L1, uses);
+    for (Operation* gemm : uses.gemms)
+      copyWhole(twin, alloc, gemm);
+    return success();
+  }
+};
+
+} // namespace
+
+std::unique_ptr<Pass> createPlaceBuffers() {
+  return std::make_unique<PlaceBuffers>();
+}
+
+} // namespace tilewright::ascend

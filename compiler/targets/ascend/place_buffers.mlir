@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// RUN: tilewright-opt %s --ascend-fold-clears --ascend-place-buffers --split-input-file --verify-diagnostics | FileCheck %s
+
+// By use; what is cleared before the loop, the first gemm clears.
+// CHECK-LABEL: func.func @gemm
+// CHECK: tile.alloc "A_shared" : !tile.buffer<64x64xf16, L1>
+// CHECK: tile.alloc "C_local" : !tile.buffer<64x64xf32, L0C>
+// CHECK: tile.alloc "bias" : !tile.buffer<64xf32, UB>
+// CHECK-NOT: tile.fill
+// CHECK: tile.for %[[K:.*]] = %[[C0:.*]] to
+// CHECK: %[[FIRST:.*]] = arith.cmpi eq, %[[K]], %[[C0]] : index
+// CHECK-NEXT: tile.gemm {{.*}} into %{{.*}} : !tile.buffer<64x64xf32, L0C> clear(%[[FIRST]])
+func.func @gemm(%A: !tile.buffer<64x256xf16, global>, %B: !tile.buffer<64xf32, global>, %C: !tile.buffer<64x64xf32, global>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %zero = arith.constant 0.0 : f32
+  tile.launch (%cid) in (%c1) npu {
+    %a = tile.alloc "A_shared" : !tile.buffer<64x64xf16, shared>
+    %c = tile.alloc "C_local" : !tile.buffer<64x64xf32, fragment>
+    %bias = tile.alloc "bias" : !tile.buffer<64xf32, shared>
+    tile.copy %B : !tile.buffer<64xf32, global> to %bias : !tile.buffer<64xf32, shared>
+    tile.fill %c : !tile.buffer<64x64xf32, fragment> with %zero : f32
+    tile.for %k = %c0 to %c4 step %c1 {
+      tile.copy %A[0, %k] [64, 64] : !tile.buffer<64x256xf16, global> to %a : !tile.buffer<64x64xf16, shared>
+      tile.gemm %a : !tile.buffer<64x64xf16, shared>, %a : !tile.buffer<64x64xf16, shared> into %c : !tile.buffer<64x64xf32, fragment>
+    }
+    tile.copy %c : !tile.buffer<64x64xf32, fragment> to %C : !tile.buffer<64x64xf32, global>
+  }
+  return
+}
+
+// -----
+// A gemm's result that is scaled: a twin on the vector cores.
+// CHECK-LABEL: func.func @scaled
+// CHECK: %[[C:.*]] = tile.alloc "C_local" : !tile.buffer<64x64xf32, L0C>
+// CHECK-NEXT: %[[UB:.*]] = tile.alloc "C_local_ub" : !tile.buffer<64x64xf32, UB>
+// CHECK: tile.gemm {{.*}} into %[[C]] : !tile.buffer<64x64xf32, L0C> {clear_accum}
+// CHECK-NEXT: tile.copy %[[C]] : !tile.buffer<64x64xf32, L0C> to %[[UB]] : !tile.buffer<64x64xf32, UB>
+// CHECK-NEXT: tile.parallel
+// CHECK-NEXT: tile.load %[[UB]]
+// CHECK: tile.copy %[[UB]] : !tile.buffer<64x64xf32, UB> to %
+func.func @scaled(%C: !tile.buffer<64x64xf32, global>) {
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  tile.launch (%cid) in (%c1) npu {
+    %a = tile.alloc "A_shared" : !tile.buffer<64x64xf16, shared>
+    %c = tile.alloc "C_local" : !tile.buffer<64x64xf32, fragment>
+    tile.fill %c : !tile.buffer<64x64xf32, fragment> with %zero : f32
+    tile.gemm %a : !tile.buffer<64x64xf16, shared>, %a : !tile.buffer<64x64xf16, shared> into %c : !tile.buffer<64x64xf32, fragment>
+    tile.parallel (%i, %j) in [64, 64] {
+      %v = tile.load %c[%i, %j] : !tile.buffer<64x64xf32, fragment>
+      %w = arith.addf %v, %v : f32
+      tile.store %w, %c[%i, %j] : !tile.buffer<64x64xf32, fragment>
+    }
+    tile.copy %c : !tile.buffer<64x64xf32, fragment> to %C : !tile.buffer<64x64xf32, global>
+  }
+  return
+}
+
+// -----
+// Vector instructions make what a gemm reads.
+// CHECK-LABEL: func.func @dequantised
+// CHECK: %[[A:.*]] = tile.alloc "A_shared" : !tile.buffer<64x64xf16, L1>
+// CHECK-NEXT: %[[UB:.*]] = tile.alloc "A_shared_ub" : !tile.buffer<64x64xf16, UB>
+// CHECK: tile.store %{{.*}}, %[[UB]]
+// CHECK: tile.copy %[[UB]] : !tile.buffer<64x64xf16, UB> to %[[A]] : !tile.buffer<64x64xf16, L1>
+// CHECK-NEXT: tile.gemm %[[A]]
+func.func @dequantised(%n: index) {
+  %half = arith.constant 0.5 : f16
+  tile.launch (%cid) in (%n) npu {
+    %a = tile.alloc "A_shared" : !tile.buffer<64x64xf16, shared>
+    %c = tile.alloc "C_local" : !tile.buffer<64x64xf32, fragment>
+    tile.parallel (%i, %j) in [64, 64] {
+      tile.store %half, %a[%i, %j] : !tile.buffer<64x64xf16, shared>
+    }
+    tile.gemm %a : !tile.buffer<64x64xf16, shared>, %a : !tile.buffer<64x64xf16, shared> into %c : !tile.buffer<64x64xf32, fragment> {clear_accum}
+  }
+  return
+}
+
+// -----
+func.func @adds_to_vectors(%n: index) {
+  %one = arith.constant 1.0 : f32
+  tile.launch (%cid) in (%n) npu {
+    %a = tile.alloc "A_shared" : !tile.buffer<64x64xf16, shared>
+    %c = tile.alloc "C_local" : !tile.buffer<64x64xf32, fragment>
+    // expected-note@+1 {{they have written here}}
+    tile.fill %c : !tile.buffer<64x64xf32, fragment> with %one : f32
+    // expected-error@+1 {{unsupported on ascend: a gemm adds to what vector instructions have written; add its result to the other tile with a vector instruction instead}}
+    tile.gemm %a : !tile.buffer<64x64xf16, shared>, %a : !tile.buffer<64x64xf16, shared> into %c : !tile.buffer<64x64xf32, fragment>
+  }
+  return
+}
+
+// -----
+func.func @both_ends(%n: index) {
+  tile.launch (%cid) in (%n) npu {
+    %a = tile.alloc "A_shared" : !tile.buffer<64x64xf16, shared>
+    // expected-error@+1 {{unsupported on ascend: a tile that one gemm reads and another adds to; copy it to a second tile}}
+    %c = tile.alloc "C_local" : !tile.buffer<64x64xf16, fragment>
+    tile.gemm %a : !tile.buffer<64x64xf16, shared>, %a : !tile.buffer<64x64xf16, shared> into %c : !tile.buffer<64x64xf16, fragment> {clear_accum}
+    tile.gemm %c : !tile.buffer<64x64xf16, fragment>, %a : !tile.buffer<64x64xf16, shared> into %c : !tile.buffer<64x64xf16, fragment> {clear_accum}
+  }
+  return
+}
