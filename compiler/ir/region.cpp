@@ -4,6 +4,10 @@
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 
+#include <llvm/Support/MathExtras.h>
+
+#include <limits>
+
 using namespace mlir;
 using namespace tilewright::tile;
 
@@ -109,10 +113,13 @@ LogicalResult tilewright::tile::verifyRegion(Operation* op, StringRef role,
     if (extent > dim)
       return op->emitOpError() << role << " takes " << extent << " elements of dim " << number
                                << ", which has " << dim;
-    if (knownOffset && (offset < 0 || offset > dim - extent))
-      return op->emitOpError() << role << " takes elements " << offset << " to "
-                               << offset + extent - 1 << " of dim " << number << ", which has "
-                               << dim;
+    if (knownOffset && (offset < 0 || offset > dim - extent)) {
+      int64_t last = 0;
+      if (llvm::AddOverflow(offset, extent - 1, last))
+        last = std::numeric_limits<int64_t>::max();
+      return op->emitOpError() << role << " takes elements " << offset << " to " << last
+                               << " of dim " << number << ", which has " << dim;
+    }
   }
   return success();
 }

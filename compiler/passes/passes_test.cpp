@@ -15,7 +15,7 @@ namespace tilewright {
 namespace {
 
 /// Whatever verifies goes through the passes and still verifies. The text at work is in
-/// fuzz_passes_last.mlir of the test's folder.
+/// fuzz_passes_last.mlir of GoogleTest's folder for temporary files.
 TEST(Passes, SurviveMutations) {
   mlir::DialectRegistry registry;
   ir::registerDialects(registry);
@@ -38,7 +38,7 @@ TEST(Passes, SurviveMutations) {
   for (size_t count = 0;
        count < (seconds ? SIZE_MAX : 3000) && std::chrono::steady_clock::now() < end; ++count) {
     std::string text = mutator.next();
-    std::ofstream("fuzz_passes_last.mlir") << text;
+    std::ofstream(testing::TempDir() + "fuzz_passes_last.mlir") << text;
     mlir::OwningOpRef<mlir::ModuleOp> module = ir::parseKernel(text, context);
     if (!module)
       continue;

@@ -12,7 +12,7 @@ struct Insertion {
   unsigned number = 0;
   bool isBarrier = false;
   bool isBarrierOfAll = false; ///< where there is no event, or none is left
-  Queue from, to; ///< of a barrier the same
+  Queue from, to;              ///< of a barrier the same
   /// What it orders first: the hazard that made it necessary.
   Hazard why;
   /// Flag: the first of its event ids, and how many it takes in turn.
