@@ -20,7 +20,8 @@ PAGE = ROOT / "docs/language-coverage.md"
 HEAD = """# What of the language runs on the CPU
 
 Made by `scripts/language_coverage.py` from the tests. *Works*: a kernel of `tests/conformance` that
-uses the name runs on the CPU and on the reference interpreter, and agrees with NumPy. *By nature*:
+uses the name runs on the CPU and on the reference interpreter, and agrees with NumPy (functions in
+C run on the CPU only). *By nature*:
 an instruction that only a GPU has; using it on the CPU is an error that says what to write instead.
 A number is how many of TileLang's 158 example kernels use the name; names without one: 12 or fewer.
 
@@ -45,7 +46,9 @@ def agreeing_tests() -> Iterator[tuple[Path, ast.FunctionDef]]:
     """The tests that compare a kernel on the CPU with the interpreter and NumPy."""
     for path in sorted((ROOT / "tests/conformance").rglob("test_*.py")):
         for node in ast.parse(path.read_text()).body:
-            if isinstance(node, ast.FunctionDef) and "agree" in {a.arg for a in node.args.args}:
+            if not isinstance(node, ast.FunctionDef):
+                continue
+            if {"agree", "eager", "cpu_only"} & {a.arg for a in node.args.args}:
                 yield path, node
 
 

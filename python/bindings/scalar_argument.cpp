@@ -50,6 +50,24 @@ bool encodeFloatScalar(const ArgumentChecker& checker, size_t param, PyObject* o
   return true;
 }
 
+/// A tensor stands for its address where a kernel takes one (T.ptr, a uint64): its `data_ptr()`
+/// (torch) or `ctypes.data` (NumPy). A new reference, or null without an exception.
+PyObject* addressOf(PyObject* object) {
+  PyObject* address = nullptr;
+  if (PyObject* method = PyObject_GetAttrString(object, "data_ptr")) {
+    address = PyObject_CallNoArgs(method);
+    Py_DECREF(method);
+  } else {
+    PyErr_Clear();
+    if (PyObject* memory = PyObject_GetAttrString(object, "ctypes")) {
+      address = PyObject_GetAttrString(memory, "data");
+      Py_DECREF(memory);
+    }
+  }
+  PyErr_Clear();
+  return address;
+}
+
 } // namespace
 
 bool encodeScalar(const ArgumentChecker& checker, size_t param, PyObject* object, uint64_t& slot) {
@@ -65,7 +83,11 @@ bool encodeScalar(const ArgumentChecker& checker, size_t param, PyObject* object
     slot = truth == 1 ? 1 : 0;
     return truth >= 0;
   }
-  PyObject* integer = PyIndex_Check(object) ? PyNumber_Index(object) : nullptr;
+  PyObject* integer = nullptr;
+  if (type.name == "uint64" && !PyLong_Check(object))
+    integer = addressOf(object);
+  if (!integer && PyIndex_Check(object))
+    integer = PyNumber_Index(object);
   if (!integer)
     return failKind(checker, param, object);
   int overflow = 0;

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import ml_dtypes
@@ -94,6 +94,32 @@ class Agreement:
 @pytest.fixture
 def agree() -> Agreement:
     return Agreement()
+
+
+@pytest.fixture
+def cpu_only() -> Callable[..., None]:
+    """As `agree`, for what the interpreter doesn't run: functions in C."""
+
+    def check(kernel: Any, arguments: Sequence[Array | float], expected: dict[int, Array]) -> None:
+        compiled = Agreement.compiled(kernel, arguments)
+        for number, wanted in expected.items():
+            check_close(compiled[number], wanted, f"cpu, argument {number}", None)
+
+    return check
+
+
+@pytest.fixture
+def eager() -> Callable[..., None]:
+    """As `agree`, for an eager kernel: its arguments, and what it gives."""
+
+    def check(function: Any, arguments: Sequence[Any], expected: Sequence[Array]) -> None:
+        for target in ("cpu", "reference"):
+            given = tilewright.jit(function, target=target)(*arguments)
+            outputs = given if isinstance(given, (tuple, list)) else [given]
+            for number, (output, wanted) in enumerate(zip(outputs, expected, strict=True)):
+                check_close(np.asarray(output), wanted, f"{target}, output {number}", None)
+
+    return check
 
 
 @pytest.fixture

@@ -13,16 +13,6 @@ import tilewright
 import tilewright.language as T
 from tilewright.language.gpu_only import GPU_ONLY
 
-# Counted names without a conformance test; this set only shrinks.
-NOT_YET = {
-    "empty",
-    "const",
-    "min",
-    "log2",
-    "use_swizzle",
-    "annotate_layout",
-    "Layout",
-}
 SCRIPTS = Path(__file__).parents[2] / "scripts"
 
 
@@ -46,9 +36,7 @@ def test_counted_names_are_there(coverage):
     """What TileLang's examples use most (section 1.1 of the reference counts these)."""
     there = coverage.working() | coverage.gpu_only()
     counted = [name for names in coverage.names().values() for name, uses in names if uses]
-    missing = {name for name in counted if name not in there}
-    assert missing <= NOT_YET, "a name that worked no longer does"
-    assert missing == NOT_YET, "shorten NOT_YET"
+    assert [name for name in counted if name not in there] == []
 
 
 @pytest.mark.parametrize("name", sorted(GPU_ONLY))

@@ -3,6 +3,7 @@
 
 #include "compiler/ir/place_of.h"
 #include "compiler/ir/tile.h"
+#include "compiler/targets/cpu/external_symbols.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/Math/IR/Math.h>
@@ -29,9 +30,9 @@ constexpr int64_t largestScratch = int64_t(1) << 28;
 
 /// Why values of this type cannot be used; empty if they can.
 std::string refuseBuffer(BufferType type) {
-  if (type.getElementBits() < 8)
+  if (type.getElementBits() < 8 && isa<FloatType>(type.getElementType()))
     return "elements of " + textOf(type.getElementType()) +
-           " are packed, which the cpu target does not support yet";
+           " are not supported by the cpu target; cast from bits";
   switch (type.getSpace()) {
   case MemorySpace::L1:
   case MemorySpace::L0A:
@@ -55,8 +56,26 @@ std::string refuseGemm(tile::GemmOp op) {
   return "";
 }
 
+std::string refuseReduction(Type element) {
+  return element.getIntOrFloatBitWidth() == 4
+             ? "reductions of " + textOf(element) +
+                   " are not supported by the cpu target; copy to int8 first"
+             : "";
+}
+
+std::string refuseCall(tile::CallOp op) {
+  const ExternalLibrary library = findExternalSymbol(op.getCallee());
+  return library == ExternalLibrary::Math
+             ? ""
+             : "there is no function '" + op.getCallee().str() +
+                   "' for kernels on the cpu target, which has those of libm";
+}
+
 std::string refuseAtomic(Type element) {
   const unsigned width = element.getIntOrFloatBitWidth();
+  if (width == 4)
+    return "atomic updates of " + textOf(element) +
+           " are not supported by the cpu target; use int32";
   if (isa<FloatType>(element) && width < 32)
     return "atomic updates of " + textOf(element) +
            " are not supported by the cpu target; use float32";
@@ -95,6 +114,10 @@ std::string refuseOp(Operation* op) {
         return refuseBuffer(alloc.getType());
       })
       .Case([](tile::GemmOp gemm) { return refuseGemm(gemm); })
+      .Case([](tile::CallOp call) { return refuseCall(call); })
+      .Case<tile::ReduceOp, tile::ScanOp>([](auto reduce) {
+        return refuseReduction(reduce.getSourceRegion().type().getElementType());
+      })
       .Case([](tile::AtomicOp atomic) {
         return refuseAtomic(cast<BufferType>(atomic.getBuffer().getType()).getElementType());
       })

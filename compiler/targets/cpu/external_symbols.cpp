@@ -21,11 +21,12 @@ constexpr llvm::StringLiteral fromC[] = {
 
 /// From libm, in double; the float forms have an `f` at the end.
 constexpr llvm::StringLiteral fromMath[] = {
-    "acos",  "acosh", "asin",      "asinh", "atan",  "atan2", "atanh", "cbrt",
-    "ceil",  "cos",   "cosh",      "erf",   "erfc",  "exp",   "exp2",  "expm1",
-    "floor", "fma",   "fmod",      "log",   "log10", "log1p", "log2",  "pow",
-    "rint",  "round", "roundeven", "sin",   "sinh",  "sqrt",  "tan",   "tanh",
-    "trunc", "exp10", "nearbyint", "hypot", "fmax",  "fmin",  "ldexp", "copysign",
+    "acos",   "acosh", "asin",      "asinh", "atan",  "atan2", "atanh", "cbrt",
+    "ceil",   "cos",   "cosh",      "erf",   "erfc",  "exp",   "exp2",  "expm1",
+    "floor",  "fma",   "fmod",      "log",   "log10", "log1p", "log2",  "pow",
+    "rint",   "round", "roundeven", "sin",   "sinh",  "sqrt",  "tan",   "tanh",
+    "trunc",  "exp10", "nearbyint", "hypot", "fmax",  "fmin",  "ldexp", "copysign",
+    "sincos", // LLVM makes it of sin and cos of one number
 };
 
 /// Functions of one argument in libmvec since glibc 2.35, in double and float.

@@ -64,21 +64,22 @@ void buildNest(ImplicitLocOpBuilder& builder, ArrayRef<Range> ranges, NestBody b
   body(builder, variables);
 }
 
-/// Whether a nest writes memory of a single thread that outlives an iteration: then its iterations
-/// depend on each other, however parallel they are for threads.
-static bool carriesThreadMemory(Operation* loop) {
+/// Whether a nest writes memory of a single thread that outlives an iteration, or elements that
+/// share a byte: then its iterations depend on each other, however parallel they are for threads.
+static bool carriesMemory(Operation* loop) {
   return loop
       ->walk([&](tile::StoreOp store) {
         Operation* source = store.getBuffer().getDefiningOp();
-        const bool isPerThread = cast<BufferType>(store.getBuffer().getType()).isPerThread();
-        return isPerThread && !(source && loop->isProperAncestor(source)) ? WalkResult::interrupt()
-                                                                          : WalkResult::advance();
+        const auto type = cast<BufferType>(store.getBuffer().getType());
+        const bool outlives = type.isPerThread() && !(source && loop->isProperAncestor(source));
+        return outlives || type.getElementBits() < 8 ? WalkResult::interrupt()
+                                                     : WalkResult::advance();
       })
       .wasInterrupted();
 }
 
 void markParallel(Operation* innermost) {
-  if (carriesThreadMemory(innermost))
+  if (carriesMemory(innermost))
     return;
   MLIRContext* context = innermost->getContext();
   auto group = LLVM::AccessGroupAttr::get(context);

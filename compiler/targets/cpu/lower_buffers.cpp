@@ -231,19 +231,70 @@ private:
   /// becomes float32: LLVM 22 finds vectors of the type itself too dear, and leaves such loops scalar.
   static Type storageType(BufferType type) {
     Type scalar = type.getScalarType();
-    const unsigned bits = type.getElementBits();
+    const unsigned bits = std::max(8U, type.getElementBits());
     return bits == 8 || scalar.isBF16() ? Type(IntegerType::get(type.getContext(), bits)) : scalar;
   }
 
-  Value address(ImplicitLocOpBuilder& builder, Value buffer, ValueRange indices) {
+  static bool isPacked(Value buffer) {
+    return cast<BufferType>(buffer.getType()).getElementBits() < 8;
+  }
+
+  /// The number of an element in its buffer's memory, as an i64.
+  Value elementNumber(ImplicitLocOpBuilder& builder, Value buffer, ValueRange indices) {
     IndexMath math(builder);
-    const Parts& from = parts(buffer);
     Value flat = math.constant(0);
-    for (auto [index, stride] : llvm::zip(indices, from.strides))
+    for (auto [index, stride] : llvm::zip(indices, parts(buffer).strides))
       flat = math.add(flat, math.mul(index, stride));
-    Value wide = builder.createOrFold<arith::IndexCastOp>(builder.getI64Type(), flat);
+    return builder.createOrFold<arith::IndexCastOp>(builder.getI64Type(), flat);
+  }
+
+  Value address(ImplicitLocOpBuilder& builder, Value buffer, Value number) {
+    if (isPacked(buffer)) // two to a byte, the first in its low half
+      number = arith::ShRUIOp::create(builder, number, wideConstant(builder, 1));
     return LLVM::GEPOp::create(builder, pointer, storageType(cast<BufferType>(buffer.getType())),
-                               from.pointer, ValueRange(wide), LLVM::GEPNoWrapFlags::inbounds);
+                               parts(buffer).pointer, ValueRange(number),
+                               LLVM::GEPNoWrapFlags::inbounds);
+  }
+  Value address(ImplicitLocOpBuilder& builder, Value buffer, ValueRange indices) {
+    return address(builder, buffer, elementNumber(builder, buffer, indices));
+  }
+
+  static Value wideConstant(ImplicitLocOpBuilder& builder, int64_t value) {
+    return arith::ConstantOp::create(builder, builder.getI64IntegerAttr(value));
+  }
+  static Value byteConstant(ImplicitLocOpBuilder& builder, int64_t value) {
+    return arith::ConstantOp::create(builder, builder.getI8IntegerAttr(int8_t(value)));
+  }
+
+  /// The bits by which a packed element is shifted in its byte: 0 or 4.
+  static Value shiftOf(ImplicitLocOpBuilder& builder, Value number) {
+    Value odd = arith::AndIOp::create(builder, number, wideConstant(builder, 1));
+    Value byte = arith::TruncIOp::create(builder, builder.getI8Type(), odd);
+    return arith::ShLIOp::create(builder, byte, byteConstant(builder, 2));
+  }
+
+  Value readPacked(ImplicitLocOpBuilder& builder, tile::LoadOp op) {
+    Value number = elementNumber(builder, op.getBuffer(), op.getIndices());
+    auto byte = LLVM::LoadOp::create(builder, builder.getI8Type(),
+                                     address(builder, op.getBuffer(), number));
+    carryMetadata(byte, op, op.getBuffer());
+    Value shifted = arith::ShRUIOp::create(builder, byte, shiftOf(builder, number));
+    return arith::TruncIOp::create(builder, op.getType(), shifted);
+  }
+
+  /// Reads the byte, changes one half, and writes it back.
+  void writePacked(ImplicitLocOpBuilder& builder, tile::StoreOp op) {
+    Value number = elementNumber(builder, op.getBuffer(), op.getIndices());
+    Value at = address(builder, op.getBuffer(), number), shift = shiftOf(builder, number);
+    auto byte = LLVM::LoadOp::create(builder, builder.getI8Type(), at);
+    carryMetadata(byte, op, op.getBuffer());
+    Value mask = arith::ShLIOp::create(builder, byteConstant(builder, 0xF), shift);
+    Value others = arith::AndIOp::create(
+        builder, byte, arith::XOrIOp::create(builder, mask, byteConstant(builder, -1)));
+    Value half = arith::ExtUIOp::create(builder, builder.getI8Type(), op.getValue());
+    Value moved = arith::ShLIOp::create(builder, half, shift);
+    auto store = LLVM::StoreOp::create(builder, arith::OrIOp::create(builder, others, moved), at);
+    carryMetadata(store, op, op.getBuffer());
   }
 
   /// An i1 that says that all indices are within their dims; null if that is known.
@@ -267,6 +318,8 @@ private:
   }
 
   Value readElement(ImplicitLocOpBuilder& builder, tile::LoadOp op) {
+    if (isPacked(op.getBuffer()))
+      return readPacked(builder, op);
     const auto type = cast<BufferType>(op.getBuffer().getType());
     auto load = LLVM::LoadOp::create(builder, storageType(type),
                                      address(builder, op.getBuffer(), op.getIndices()));
@@ -280,6 +333,8 @@ private:
   }
 
   void writeElement(ImplicitLocOpBuilder& builder, tile::StoreOp op) {
+    if (isPacked(op.getBuffer()))
+      return writePacked(builder, op);
     const auto type = cast<BufferType>(op.getBuffer().getType());
     Value value = op.getValue();
     Type storage = storageType(type);

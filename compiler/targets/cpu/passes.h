@@ -22,6 +22,7 @@ std::unique_ptr<mlir::Pass> createLowerGemm(const Machine& machine);
 std::unique_ptr<mlir::Pass> createLowerReductions(const Machine& machine);
 std::unique_ptr<mlir::Pass> createLowerParallel();
 std::unique_ptr<mlir::Pass> createMakeEntryPoints();
+std::unique_ptr<mlir::Pass> createLowerCalls();
 std::unique_ptr<mlir::Pass> createLowerPrints();
 std::unique_ptr<mlir::Pass> createLowerBuffers();
 std::unique_ptr<mlir::Pass> createExpandSmallFloats();

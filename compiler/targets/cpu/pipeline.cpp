@@ -65,6 +65,7 @@ std::vector<std::unique_ptr<Pass>> makePipeline(const Machine& machine) {
   passes.push_back(createLowerCopies(machine));
   passes.push_back(createLowerParallel());
   passes.push_back(createMakeEntryPoints());
+  passes.push_back(createLowerCalls());
   passes.push_back(createLowerPrints());
   passes.push_back(createLowerBuffers());
   passes.push_back(createExpandSmallFloats());

@@ -23,6 +23,7 @@ void registerPasses(mlir::DialectRegistry& registry) {
   mlir::registerPass([machine] { return createLowerCopies(machine); });
   mlir::registerPass([] { return createLowerParallel(); });
   mlir::registerPass([] { return createMakeEntryPoints(); });
+  mlir::registerPass([] { return createLowerCalls(); });
   mlir::registerPass([] { return createLowerPrints(); });
   mlir::registerPass([] { return createLowerBuffers(); });
   mlir::registerPass([] { return createExpandSmallFloats(); });

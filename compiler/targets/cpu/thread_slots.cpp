@@ -35,7 +35,7 @@ unsigned ThreadCuts::ownKind(Operation* op) {
       .Case([](tile::ShuffleOp) { return warp; })
       .Case(
           [](tile::VoteOp vote) { return vote.getScope() == tile::SyncScope::Warp ? warp : block; })
-      .Case([](tile::ParallelOp) { return block; })
+      .Case<tile::ParallelOp, tile::TensorAtOp>([](auto) { return block; })
       .Case([&](tile::AllocOp alloc) { return collective(alloc.getBuffer()); })
       .Case<tile::CopyOp, tile::FillOp, tile::ReduceOp, tile::ScanOp, tile::AtomicTileOp>(
           [&](auto tileOp) { return collective(tileOp.getTarget()); })

@@ -9,9 +9,9 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from ..errors import compile_error, raise_at_kernel, warn
-from ..language.annotations import TensorAnnotation
+from ..language.annotations import HandleAnnotation, PointerAnnotation, TensorAnnotation
 from ..language.dtypes import Dtype, is_dtype, to_dtype
-from ..language.values import POISON, BufferRef, LanguageError, unsupported
+from ..language.values import POISON, BufferRef, LanguageError
 from .functions import outside_names
 from .interpreter import Interpreter
 from .prescan import Prescan
@@ -39,6 +39,15 @@ class CapturedKernel:
         self.module = module
         self.parameters = parameters
         self.outputs = outputs
+
+
+class Handle:
+    """A parameter whose tensor is declared by T.match_buffer."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
 
 
 class Signature:
@@ -220,8 +229,10 @@ def declare_parameter(tracer: Tracer, name: str, annotation: Value) -> Value:
         return tracer.buffer(tracer.builder.tensor(name, shape, str(annotation.dtype), strides))
     if is_dtype(annotation):
         return tracer.wrap(tracer.builder.scalar(name, str(to_dtype(annotation))))
-    if type(annotation).__name__ == "PointerAnnotation":
-        raise unsupported("T.ptr arguments are not supported yet")
+    if isinstance(annotation, PointerAnnotation):
+        return tracer.wrap(tracer.builder.scalar(name, "uint64"))
+    if isinstance(annotation, HandleAnnotation):
+        return Handle(name)
     raise LanguageError(
         f"the annotation of parameter {name!r} is neither a tensor nor a dtype: {annotation!r}"
     )

@@ -11,13 +11,19 @@ from .annotate import (
     annotate_layout,
     annotate_min_blocks_per_sm,
     annotate_padding,
+    annotate_pass_configs,
     annotate_producer_reg_dealloc,
     annotate_restrict_buffers,
     annotate_safe_value,
     assume,
+    dec_max_nreg,
     disable_warp_group_reg_alloc,
     func_attr,
+    inc_max_nreg,
     no_set_max_nreg,
+    pdl_sync,
+    pdl_trigger,
+    set_max_nreg,
     use_swizzle,
 )
 from .annotations import (
@@ -31,6 +37,7 @@ from .annotations import (
     const,
     dyn,
     dynamic,
+    handle,
     ptr,
     symbolic,
 )
@@ -58,6 +65,12 @@ from .ascend import (
     wait_cross_flag,
     wait_flag,
 )
+from .atomics import (
+    atomic_addx2,
+    atomic_addx4,
+    atomic_load,
+    atomic_store,
+)
 from .branches import Else, If, Then
 from .dtypes import DTYPES as _DTYPES
 from .dtypes import Dtype as dtype
@@ -73,6 +86,10 @@ from .launch import (
     get_thread_bindings,
     get_thread_extent,
     get_thread_extents,
+)
+from .layouts import (
+    Fragment,
+    Layout,
 )
 from .loops import (
     Parallel,
@@ -100,7 +117,33 @@ from .memory import (
     reshape,
     view,
 )
+from .meta import (
+    inline,
+    meta_class,
+)
+from .pointers import (
+    access_ptr,
+    address_of,
+    call_extern,
+    call_pure_extern,
+    isnullptr,
+    make_tensor,
+    make_tensor_from_addr,
+    match_buffer,
+)
+from .precise_math import *  # noqa: F403
 from .prim_func import PrimFunc, macro, prim_func
+from .random_numbers import (
+    rng_init,
+    rng_rand,
+    rng_rand_float,
+)
+from .reducers import (
+    alloc_reducer,
+    finalize_reducer,
+    reducer_init,
+    reducer_update,
+)
 from .reductions import (
     cummax,
     cumsum,
@@ -113,6 +156,10 @@ from .reductions import (
     reduce_max,
     reduce_min,
     reduce_sum,
+)
+from .schedules import (
+    BaseTileScheduler,
+    PersistentTileScheduler,
 )
 from .threads import (
     activemask,
@@ -144,6 +191,16 @@ from .threads import (
     warp_reduce_max,
     warp_reduce_min,
     warp_reduce_sum,
+)
+from .tile_forms import (
+    all_of,
+    any_of,
+    async_copy,
+    c2d_im2col,
+    im2col,
+    ptx_commit_group,
+    ptx_wait_group,
+    transpose,
 )
 from .tile_ops import (
     GemmWarpPolicy,

@@ -127,7 +127,38 @@ def no_set_max_nreg() -> None:
 
 
 def disable_warp_group_reg_alloc() -> None:
+    """Registers are not moved between warp groups; the CPU has none to move."""
     current()
+
+
+def set_max_nreg(count: int, is_inc: Any = None) -> None:
+    """The registers that a thread may use from here on; the CPU chooses its own."""
+    current()
+
+
+def inc_max_nreg(count: int) -> None:
+    """More registers for the threads of this warp group; the CPU chooses its own."""
+    current()
+
+
+def dec_max_nreg(count: int) -> None:
+    """Fewer registers for the threads of this warp group; the CPU chooses its own."""
+    current()
+
+
+def pdl_trigger() -> None:
+    """Lets the next kernel start early; on the CPU kernels follow each other."""
+    current()
+
+
+def pdl_sync() -> None:
+    """Waits for the kernel before; on the CPU it has ended."""
+    current()
+
+
+def annotate_pass_configs(configs: dict[Any, Any]) -> None:
+    """Pass configs of this kernel, as in `tilelang.compile`."""
+    _keep("pass_configs", {str(key): value for key, value in configs.items()})
 
 
 def assume(condition: Any) -> None:

@@ -48,8 +48,8 @@ class _TensorType:
     ) -> TensorAnnotation:
         if data is not None:
             raise unsupported("data of T.Tensor is not supported")
-        if isinstance(dtype, PointerAnnotation):
-            raise unsupported("tensors of pointers are not supported yet")
+        if isinstance(dtype, PointerAnnotation):  # a table of addresses
+            dtype = "int64"
         return TensorAnnotation(
             _tuple(shape),
             to_dtype(dtype),
@@ -59,7 +59,8 @@ class _TensorType:
 
     def __getitem__(self, key: Any) -> TensorAnnotation:
         parts = list(key) if isinstance(key, tuple) else [key]
-        dtype = parts.pop() if len(parts) > 1 and is_dtype(parts[-1]) else "float32"
+        is_typed = len(parts) > 1 and (is_dtype(parts[-1]) or parts[-1] is ptr)
+        dtype = parts.pop() if is_typed else "float32"
         shape = parts[0] if len(parts) == 1 else tuple(parts)
         return self(shape, dtype)
 
@@ -83,13 +84,24 @@ def StridedTensor(shape: Any, strides: Any, dtype: Any = "float32") -> TensorAnn
 
 
 class PointerAnnotation:
-    """`T.ptr`: an argument that is an address."""
+    """`T.ptr`: an argument that is an address; a tensor may be passed for it."""
+
+    __slots__ = ()
 
     def __call__(self, dtype: Any = None, storage_scope: str = "global") -> PointerAnnotation:
         return self
 
 
 ptr = PointerAnnotation()
+
+
+class HandleAnnotation:
+    """`T.handle`: an argument that `T.match_buffer` declares."""
+
+    __slots__ = ()
+
+
+handle = HandleAnnotation()
 
 
 class Ref:

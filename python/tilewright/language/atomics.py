@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Atomic operations on single elements: vectors of two and four, loads and stores."""
+
+from __future__ import annotations
+
+from ..capture.tracer import current, guarded_by_poison
+from .values import Element, LanguageError, Traced
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_ORDERS = ("relaxed", "consume", "acquire", "release", "acq_rel", "seq_cst")
+_LOAD_ORDERS = ("relaxed", "consume", "acquire", "seq_cst")
+_STORE_ORDERS = ("relaxed", "release", "seq_cst")
+
+
+def _element(value: Any, what: str) -> Element:
+    if isinstance(value, Traced) and value.origin is not None:
+        value = value.origin
+    if not isinstance(value, Element):
+        raise LanguageError(f"{what} needs one element of a buffer, as in A[i]")
+    return value
+
+
+def _neighbour(element: Element, step: int) -> Element:
+    return Element(element.buffer, (*element.indices[:-1], element.indices[-1] + step))
+
+
+def _add_vector(dst: Any, value: Any, lanes: int, return_prev: bool) -> Any:
+    what = f"T.atomic_addx{lanes}"
+    target, source = _element(dst, what), _element(value, what)
+    tracer = current()
+    before = []
+    for step in range(lanes):
+        place = tracer.operand(_neighbour(target, step), what)
+        operand = tracer.value(_neighbour(source, step))
+        before.append(tracer.wrap(tracer.builder.atomic("add", place, operand, {})))
+    return before if return_prev else None
+
+
+@guarded_by_poison
+def atomic_addx2(dst: Any, value: Any, return_prev: bool = False) -> Any:
+    """Adds two neighbouring elements from `value` on to those from `dst` on, each atomically.
+
+    `return_prev` gives the list of the values before.
+    """
+    return _add_vector(dst, value, 2, return_prev)
+
+
+@guarded_by_poison
+def atomic_addx4(dst: Any, value: Any, return_prev: bool = False) -> Any:
+    """Adds four neighbouring elements from `value` on to those from `dst` on, each atomically.
+
+    `return_prev` gives the list of the values before.
+    """
+    return _add_vector(dst, value, 4, return_prev)
+
+
+def _check_order(what: str, order: str, allowed: tuple[str, ...]) -> None:
+    if order not in allowed:
+        raise LanguageError(f"{what} has no memory order {order!r}; it is {', '.join(allowed)}")
+
+
+@guarded_by_poison
+def atomic_load(src: Any, memory_order: str = "seq_cst") -> Any:
+    """An element, read as one indivisible step."""
+    _check_order("T.atomic_load", memory_order, _LOAD_ORDERS)
+    tracer = current()
+    place = tracer.operand(_element(src, "T.atomic_load"), "the source of T.atomic_load")
+    return tracer.wrap(tracer.builder.atomic("load", place, 0, {"memory_order": memory_order}))
+
+
+@guarded_by_poison
+def atomic_store(dst: Any, src: Any, memory_order: str = "seq_cst") -> None:
+    """Writes an element as one indivisible step."""
+    _check_order("T.atomic_store", memory_order, _STORE_ORDERS)
+    tracer = current()
+    place = tracer.operand(_element(dst, "T.atomic_store"), "the target of T.atomic_store")
+    tracer.builder.atomic("store", place, tracer.value(src), {"memory_order": memory_order})

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Layouts: where a GPU keeps the elements of a tile. The CPU accepts them and keeps its own."""
+
+from __future__ import annotations
+
+import math
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+
+class Layout:
+    """A map from the indices of a tile to the indices of its memory: `T.Layout(shape, function)`.
+
+    `layout(i, j)` evaluates it.
+    """
+
+    def __init__(self, shape: Sequence[int], forward_fn: Callable[..., Any]) -> None:
+        self.shape = tuple(shape)
+        self._forward = forward_fn
+
+    def __call__(self, *indices: Any) -> list[Any]:
+        return self.map_forward_index(indices)
+
+    def map_forward_index(self, indices: Sequence[Any]) -> list[Any]:
+        """The indices in memory of an element."""
+        if len(indices) != len(self.shape):
+            raise ValueError(
+                f"the layout has {len(self.shape)} dims but got {len(indices)} indices"
+            )
+        found = self._forward(*indices)
+        return list(found) if isinstance(found, (tuple, list)) else [found]
+
+    def get_input_shape(self) -> list[int]:
+        """The tile's shape."""
+        return list(self.shape)
+
+    def get_output_shape(self) -> list[int]:
+        """The memory's shape: one more than the largest index of each dim."""
+        largest: list[int] = []
+        for number in range(math.prod(self.shape)):
+            found = self(*_coordinates(number, self.shape))
+            largest = [max(a, b) for a, b in zip(largest or found, found, strict=True)]
+        return [index + 1 for index in largest]
+
+    def is_equal(self, other: Layout) -> bool:
+        """Whether both put every element at the same place."""
+        if self.shape != other.shape:
+            return False
+        every = (_coordinates(n, self.shape) for n in range(math.prod(self.shape)))
+        return all(self(*indices) == other(*indices) for indices in every)
+
+    def inverse(self) -> Layout:
+        """From memory to tile; ValueError where two elements share a place."""
+        places = {}
+        for number in range(math.prod(self.shape)):
+            indices = _coordinates(number, self.shape)
+            places[tuple(self(*indices))] = list(indices)
+        if len(places) != math.prod(self.shape):
+            raise ValueError("a layout that puts two elements at one place has no inverse")
+        return Layout(self.get_output_shape(), lambda *at: places[at])
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.shape})"
+
+
+class Fragment(Layout):
+    """A map from the indices of a tile to a thread and to the registers of that thread."""
+
+    def __init__(
+        self,
+        shape: Sequence[int],
+        forward_fn: Callable[..., Any] | None = None,
+        forward_thread_fn: Callable[..., Any] | None = None,
+        replicate: int = 1,
+        forward_index_fn: Callable[..., Any] | None = None,
+    ) -> None:
+        if forward_fn is not None and forward_thread_fn is None:
+            both = forward_fn
+            forward_thread_fn = lambda *i: both(*i)[0]  # noqa: E731
+            forward_index_fn = lambda *i: both(*i)[1]  # noqa: E731
+        super().__init__(shape, forward_index_fn or (lambda *i: list(i)))
+        self._thread = forward_thread_fn
+        self.replicate = replicate
+
+    def map_forward_thread(self, indices: Sequence[Any]) -> Any:
+        """The thread that holds an element."""
+        return 0 if self._thread is None else self._thread(*indices)
+
+
+def _coordinates(number: int, shape: Sequence[int]) -> tuple[int, ...]:
+    found: list[int] = []
+    for extent in reversed(shape):
+        found.insert(0, number % extent)
+        number //= extent
+    return tuple(found)
+
+
+def make_linear_layout(*shape: Any) -> Layout:
+    """Row-major."""
+    extents = _shape_of(shape[0]) if len(shape) == 1 else tuple(shape)
+
+    def forward(*indices: Any) -> Any:
+        at: Any = 0
+        for index, extent in zip(indices, extents, strict=True):
+            at = at * extent + index
+        return at
+
+    return Layout(extents, forward)
+
+
+def _shape_of(given: Any) -> tuple[int, ...]:
+    """The shape of a buffer, of a list of extents, or of a single one."""
+    if hasattr(given, "shape"):
+        return tuple(given.shape)
+    return tuple(given) if isinstance(given, (tuple, list)) else (given,)
+
+
+def _bits_of(buffer: Any) -> int:
+    dtype = getattr(buffer, "dtype", None)
+    return int(dtype.bits) if dtype is not None else 16
+
+
+def _swizzled(buffer: Any, row_bytes: int) -> Layout:
+    """Groups of 16 bytes of a row of `row_bytes` are exchanged by the row's number, as shared
+    memory of a GPU likes it."""
+    shape = _shape_of(buffer)
+    vector = max(128 // _bits_of(buffer), 1)
+    per_row = max(row_bytes // 16, 1)
+
+    def forward(*indices: Any) -> list[Any]:
+        *outer, row, column = indices
+        group, inside = column // vector, column % vector
+        moved = group - group % per_row + (group % per_row ^ row % per_row)
+        return [*outer, row, moved * vector + inside]
+
+    return Layout(shape, forward)
+
+
+def make_swizzled_layout(buffer: Any, k_major: bool = True, allow_pad: bool = True) -> Layout:
+    """The widest swizzle that the rows allow."""
+    row_bytes = _shape_of(buffer)[-1] * _bits_of(buffer) // 8
+    for width in (128, 64, 32):
+        if row_bytes % width == 0:
+            return _swizzled(buffer, width)
+    return make_linear_layout(_shape_of(buffer))
+
+
+def make_full_bank_swizzled_layout(buffer: Any) -> Layout:
+    """A swizzle over rows of 128 bytes."""
+    return _swizzled(buffer, 128)
+
+
+def make_half_bank_swizzled_layout(buffer: Any) -> Layout:
+    """A swizzle over rows of 64 bytes."""
+    return _swizzled(buffer, 64)
+
+
+def make_quarter_bank_swizzled_layout(buffer: Any) -> Layout:
+    """A swizzle over rows of 32 bytes."""
+    return _swizzled(buffer, 32)
+
+
+make_wgmma_swizzled_layout = make_swizzled_layout
+make_tcgen05mma_swizzled_layout = make_swizzled_layout
+make_volta_swizzled_layout = make_swizzled_layout
+
+
+def make_gemm_fragment_8x8() -> Fragment:
+    """Two neighbouring elements per thread, as the GPU's 8 x 8 matrices lie."""
+    return Fragment((8, 8), lambda i, j: (i * 4 + j // 2, j % 2))
+
+
+def make_gemm_fragment_8x8_transposed() -> Fragment:
+    """The transpose of `make_gemm_fragment_8x8`."""
+    return Fragment((8, 8), lambda i, j: (j * 4 + i // 2, i % 2))
+
+
+def make_fully_replicated_layout_fragment(buffer: Any, threads: int) -> Fragment:
+    """Every thread holds the whole tile."""
+    shape = _shape_of(buffer)
+    linear = make_linear_layout(shape)
+    return Fragment(shape, lambda *i: (0, linear(*i)[0]), replicate=threads)
+
+
+def make_cutlass_metadata_layout(buffer: Any, *args: Any, **keywords: Any) -> Layout:
+    """The layout of sparsity metadata; row-major here."""
+    return make_linear_layout(_shape_of(buffer))

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Addresses: tensors that are given by one, addresses of elements, functions in C."""
+
+from __future__ import annotations
+
+from ..capture.tracer import current, guarded_by_poison
+from .annotations import TensorAnnotation
+from .dtypes import to_dtype
+from .values import BufferRef, Element, LanguageError, RegionRef, Traced
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def _list(values: Any) -> list[Any]:
+    return list(values) if isinstance(values, (tuple, list)) else [values]
+
+
+@guarded_by_poison
+def make_tensor(ptr: Any, shape: Any, dtype: Any = "float32", strides: Any = None) -> Any:
+    """The tensor at an address (a `T.ptr` argument, or a 64-bit integer of the kernel).
+
+    It is global memory like a tensor argument, but nobody knows how much of it there is.
+    """
+    tracer = current()
+    name = tracer.take_name("tensor")
+    address = tracer.expression(ptr)
+    if not isinstance(address, Traced):
+        raise LanguageError("T.make_tensor needs a T.ptr argument or an address of the kernel")
+    extents = [tracer.index(e) for e in _list(shape)]
+    steps = [] if strides is None else [tracer.index(s) for s in _list(strides)]
+    made = tracer.builder.tensor_at(address.handle, extents, str(to_dtype(dtype)), steps, name)
+    return tracer.buffer(made)
+
+
+make_tensor_from_addr = make_tensor
+
+
+def match_buffer(
+    param: Any,
+    shape: Any,
+    dtype: Any = "float32",
+    data: Any = None,
+    strides: Any = None,
+    scope: str = "global",
+    **options: Any,
+) -> Any:
+    """The tensor that a `T.handle` argument is: TVM's way to declare one, before the launch."""
+    from ..capture.kernel import Handle, declare_parameter
+
+    if not isinstance(param, Handle):
+        raise LanguageError("T.match_buffer needs an argument that is declared as T.handle")
+    steps = None if strides is None else tuple(_list(strides))
+    annotation = TensorAnnotation(tuple(_list(shape)), to_dtype(dtype), steps, scope)
+    return declare_parameter(current(), param.name, annotation)
+
+
+@guarded_by_poison
+def address_of(element: Any) -> Any:
+    """The address of an element or of a buffer's first one, as uint64, for functions in C."""
+    tracer = current()
+    if isinstance(element, Traced) and element.origin is not None:
+        element = element.origin
+    if isinstance(element, BufferRef):
+        element = Element(element, (0,) * element.ndim)
+    if isinstance(element, RegionRef):
+        element = Element(element.buffer, tuple(element.offsets))
+    if not isinstance(element, Element):
+        raise LanguageError("T.address_of needs an element or a buffer")
+    indices = [tracer.index(i) for i in element.indices]
+    return tracer.wrap(tracer.builder.address(tracer.buffer_handle(element.buffer), indices))
+
+
+@guarded_by_poison
+def access_ptr(
+    base: Any,
+    access_type: str = "r",
+    *extents: Any,
+    offset: Any = 0,
+    extent: Any = None,
+    ignore_last_ndim: int = 0,
+) -> Any:
+    """The address of a buffer or element, `offset` elements on. What is accessed and how much of it
+    is not checked on the CPU."""
+    tracer = current()
+    address = address_of(base)
+    bits = base.dtype.bits if hasattr(base, "dtype") else 8
+    if isinstance(offset, int) and offset == 0:
+        return address
+    return tracer.expression(address) + (offset * bits) // 8
+
+
+def isnullptr(pointer: Any) -> Any:
+    """Whether a `T.ptr` argument is 0."""
+    return current().expression(pointer) == 0
+
+
+def _argument(value: Any) -> Any:
+    tracer = current()
+    if isinstance(value, (BufferRef, RegionRef)) and not getattr(value, "is_variable", False):
+        return tracer.value(address_of(value))
+    return tracer.value(value)
+
+
+@guarded_by_poison
+def call_extern(dtype: Any, name: str, *arguments: Any) -> Any:
+    """Calls the function `name` of the C library with numbers and addresses.
+
+    The CPU has the functions of libm (`cbrtf`, `erfc`, ...). A `dtype` of "handle" or "void" is for
+    functions that give nothing. The reference interpreter doesn't run such kernels.
+    """
+    tracer = current()
+    result = None if str(dtype) in ("handle", "void", "") else str(to_dtype(dtype))
+    values = [_typed(a) for a in arguments]
+    made = tracer.builder.call_extern(str(name), values, result)
+    return None if result is None else tracer.wrap(made)
+
+
+def _typed(value: Any) -> Any:
+    """A literal has a dtype of its own here: no operand gives it one."""
+    tracer = current()
+    handle = _argument(value)
+    if isinstance(handle, bool):
+        return handle
+    if isinstance(handle, int):
+        return tracer.builder.constant(handle, "int32")
+    if isinstance(handle, float):
+        return tracer.builder.constant(handle, "float32")
+    return handle
+
+
+call_pure_extern = call_extern

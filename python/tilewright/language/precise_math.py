@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arithmetic with a rounding mode (`ieee_*`), and the names of fast GPU functions.
+
+Modes other than "rn" are for float32. They compute in float64, where sums keep what rounding loses
+in the last bit ("round to odd": Boldo and Melquiond, 2008), and step to the neighbour where the
+nearest float32 lies on the wrong side.
+"""
+
+from __future__ import annotations
+
+from ..capture.tracer import current, guarded_by_poison
+from .math_ops import Select, cast, exp10, log2, log10, reinterpret, rsqrt, sqrt
+from .values import LanguageError, binary, unsupported
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_MODES = ("rn", "rz", "ru", "rd")
+
+
+def _operands(what: str, mode: str, *values: Any) -> list[Any]:
+    """The values; float64s of them where the mode asks for more than the operation itself."""
+    if mode not in _MODES:
+        raise LanguageError(f"{what}: there is no rounding mode {mode!r}; it is rn, rz, ru or rd")
+    tracer = current()
+    found = [tracer.expression(v) for v in values]
+    dtypes = {str(v.dtype) for v in found if hasattr(v, "dtype")} or {"float32"}
+    if dtypes != {"float32"}:
+        if mode != "rn":
+            raise unsupported(f"{what} with mode {mode!r} is supported for float32 only")
+        return found
+    return [cast(v, "float32") for v in found]
+
+
+def _wide(value: Any) -> Any:
+    return cast(value, "float64")
+
+
+def _sum_to_odd(a: Any, b: Any) -> Any:
+    """a + b of float64s; where it is not exact, the neighbour whose last bit is odd."""
+    total = a + b
+    part = total - a
+    lost = (a - (total - part)) + (b - part)
+    bits = reinterpret(total, "int64")
+    outward = (lost > 0) == (total > 0)
+    moved = bits + Select(outward, cast(1, "int64"), cast(-1, "int64"))
+    is_exact = (lost == 0) | ((bits & 1) == 1)
+    return Select(is_exact, total, reinterpret(moved, "float64"))
+
+
+def _step(value: Any, up: bool) -> Any:
+    """The next float32 above or below."""
+    bits = reinterpret(value, "int32")
+    away = cast(1, "int32") if up else cast(-1, "int32")
+    moved = reinterpret(Select(value > 0, bits + away, bits - away), "float32")
+    least = reinterpret(cast(1 if up else -(2**31) + 1, "int32"), "float32")
+    return Select(value == 0, least, moved)
+
+
+def _rounded(nearest: Any, above: Any, below: Any, mode: str) -> Any:
+    """`nearest`, moved by one where the exact result is above or below and the mode says so."""
+    if mode == "rn":
+        return nearest
+    up = _step(nearest, True)
+    down = _step(nearest, False)
+    if mode == "ru":
+        return Select(above, up, nearest)
+    if mode == "rd":
+        return Select(below, down, nearest)
+    inward = Select(nearest > 0, below, above)
+    return Select(inward, Select(nearest > 0, down, up), nearest)
+
+
+def _from_exact(exact: Any, mode: str) -> Any:
+    nearest = cast(exact, "float32")
+    return _rounded(nearest, exact > _wide(nearest), exact < _wide(nearest), mode)
+
+
+@guarded_by_poison
+def ieee_add(x: Any, y: Any, rounding_mode: str = "rn") -> Any:
+    """x + y, rounded to nearest even (rn), toward zero (rz), up (ru) or down (rd)."""
+    x, y = _operands("T.ieee_add", rounding_mode, x, y)
+    if rounding_mode == "rn":
+        return binary("add", x, y)
+    return _from_exact(_sum_to_odd(_wide(x), _wide(y)), rounding_mode)
+
+
+@guarded_by_poison
+def ieee_sub(x: Any, y: Any, rounding_mode: str = "rn") -> Any:
+    """x - y with a rounding mode."""
+    x, y = _operands("T.ieee_sub", rounding_mode, x, y)
+    if rounding_mode == "rn":
+        return binary("sub", x, y)
+    return _from_exact(_sum_to_odd(_wide(x), -_wide(y)), rounding_mode)
+
+
+@guarded_by_poison
+def ieee_mul(x: Any, y: Any, rounding_mode: str = "rn") -> Any:
+    """x * y with a rounding mode."""
+    x, y = _operands("T.ieee_mul", rounding_mode, x, y)
+    if rounding_mode == "rn":
+        return binary("mul", x, y)
+    return _from_exact(_wide(x) * _wide(y), rounding_mode)
+
+
+@guarded_by_poison
+def ieee_fmaf(x: Any, y: Any, z: Any, rounding_mode: str = "rn") -> Any:
+    """x * y + z with one rounding, of float32."""
+    x, y, z = _operands("T.ieee_fmaf", rounding_mode, x, y, z)
+    if str(x.dtype) != "float32":
+        raise unsupported(f"T.ieee_fmaf of {x.dtype} is not supported; it is for float32")
+    return _from_exact(_sum_to_odd(_wide(x) * _wide(y), _wide(z)), rounding_mode)
+
+
+@guarded_by_poison
+def ieee_fdiv(x: Any, y: Any, rounding_mode: str = "rn") -> Any:
+    """x / y with a rounding mode."""
+    x, y = _operands("T.ieee_fdiv", rounding_mode, x, y)
+    nearest = binary("div", x, y)
+    if rounding_mode == "rn":
+        return nearest
+    rest = _wide(x) - _wide(nearest) * _wide(y)
+    signed = Select(_wide(y) > 0, rest, -rest)
+    return _rounded(nearest, signed > 0, signed < 0, rounding_mode)
+
+
+@guarded_by_poison
+def ieee_frcp(x: Any, rounding_mode: str = "rn") -> Any:
+    """1 / x with a rounding mode."""
+    (x,) = _operands("T.ieee_frcp", rounding_mode, x)
+    return ieee_fdiv(cast(1.0, x.dtype), x, rounding_mode)
+
+
+@guarded_by_poison
+def ieee_fsqrt(x: Any, rounding_mode: str = "rn") -> Any:
+    """The square root with a rounding mode."""
+    (x,) = _operands("T.ieee_fsqrt", rounding_mode, x)
+    nearest = sqrt(x)
+    if rounding_mode == "rn":
+        return nearest
+    rest = _wide(x) - _wide(nearest) * _wide(nearest)
+    return _rounded(nearest, rest > 0, rest < 0, rounding_mode)
+
+
+@guarded_by_poison
+def ieee_frsqrt(x: Any) -> Any:
+    """1 / sqrt(x), rounded to nearest."""
+    (x,) = _operands("T.ieee_frsqrt", "rn", x)
+    if str(x.dtype) != "float32":
+        return rsqrt(x)
+    return cast(1.0 / sqrt(_wide(x)), "float32")
+
+
+@guarded_by_poison
+def fast_rcp(x: Any) -> Any:
+    """1 / x; a GPU gives an approximation, the CPU the rounded quotient."""
+    value = current().expression(x)
+    return cast(1.0, value.dtype) / value
+
+
+@guarded_by_poison
+def hypot(x: Any, y: Any) -> Any:
+    """sqrt(x * x + y * y), of float32 without overflow on the way."""
+    a, b = (current().expression(v) for v in (x, y))
+    if str(getattr(a, "dtype", "float32")) == "float64":
+        return sqrt(a * a + b * b)
+    a, b = _wide(a), _wide(b)
+    return cast(sqrt(a * a + b * b), "float32")
+
+
+@guarded_by_poison
+def ldexp(x: Any, exponent: Any) -> Any:
+    """x times 2 to the power of an integer, of float32 or float64."""
+    tracer = current()
+    value = tracer.expression(x)
+    power = cast(exponent, "int64")
+    # Two steps: 2 ** exponent alone may overflow or vanish.
+    half = power >> 1
+    wide = cast(value, "float64")
+    for part in (half, power - half):
+        bounded = Select(part > 1000, cast(1000, "int64"), part)
+        bounded = Select(bounded < -1000, cast(-1000, "int64"), bounded)
+        wide = wide * reinterpret((bounded + 1023) << 52, "float64")
+    return cast(wide, value.dtype)
+
+
+@guarded_by_poison
+def nextafter(x: Any, y: Any) -> Any:
+    """The float32 next to x on the way to y."""
+    a, b = (cast(current().expression(v), "float32") for v in (x, y))
+    moved = Select(b > a, _step(a, True), _step(a, False))
+    return Select((a == b) | (a != a), b, Select(b != b, b, moved))
+
+
+@guarded_by_poison
+def dp4a(A: Any, B: Any, C: Any) -> None:
+    """C += the sum of the products of four neighbouring int8 of A and of B (elements)."""
+    from .values import Element
+
+    tracer = current()
+    if not all(isinstance(v, Element) for v in (A, B, C)):
+        raise LanguageError("T.dp4a takes three elements, as in T.dp4a(A[0], B[0], C[0])")
+    total = tracer.expression(C)
+    for step in range(4):
+        left, right = (Element(v.buffer, (*v.indices[:-1], v.indices[-1] + step)) for v in (A, B))
+        total = total + cast(left, "int32") * cast(right, "int32")
+    tracer.store(C, total)
+
+
+def __ldg(load: Any, index: Any = None) -> Any:
+    """An element, read through a GPU's read-only cache; elsewhere a plain read."""
+    return current().expression(load if index is None else load[index])
+
+
+def __ffs(value: Any) -> Any:
+    """The number of the lowest bit that is set, counted from 1; 0 if there is none."""
+    from .math_ops import popcount
+
+    bits = current().expression(value)
+    lowest = bits & -bits
+    return Select(bits == 0, cast(0, "int32"), cast(popcount(lowest - 1), "int32") + 1)
+
+
+def __fns(mask: Any, base: Any, offset: Any) -> Any:
+    """The number of the `offset`-th bit that is set, from bit `base` on; up to it if negative.
+
+    As CUDA has it: `offset` 0 asks for bit `base` itself; 0xFFFFFFFF if there is none.
+    """
+    tracer = current()
+    bits, start = cast(mask, "uint32"), cast(base, "int32")
+    wanted = cast(offset, "int32")
+    found = cast(0xFFFFFFFF, "uint32")
+    up, down = cast(0, "int32"), cast(0, "int32")
+    for bit in range(32):
+        is_set = ((bits >> bit) & 1) == 1
+        up = up + Select(is_set & (start <= bit), 1, 0)
+        here = is_set & (start <= bit) & (wanted > 0) & (up == wanted)
+        here = here | (is_set & (start == bit) & (wanted == 0))
+        found = Select(here, cast(bit, "uint32"), found)
+    for bit in range(31, -1, -1):
+        is_set = ((bits >> bit) & 1) == 1
+        down = down + Select(is_set & (start >= bit), 1, 0)
+        here = is_set & (start >= bit) & (wanted < 0) & (down == -wanted)
+        found = Select(here, cast(bit, "uint32"), found)
+    return tracer.expression(found)
+
+
+__exp10, __log2, __log10 = exp10, log2, log10
+
+__all__ = [
+    "__exp10",
+    "__ffs",
+    "__fns",
+    "__ldg",
+    "__log10",
+    "__log2",
+    "dp4a",
+    "fast_rcp",
+    "hypot",
+    "ieee_add",
+    "ieee_fdiv",
+    "ieee_fmaf",
+    "ieee_frcp",
+    "ieee_frsqrt",
+    "ieee_fsqrt",
+    "ieee_mul",
+    "ieee_sub",
+    "ldexp",
+    "nextafter",
+]

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Schedulers: which block works on which tile."""
+
+from __future__ import annotations
+
+from ..capture.tracer import current
+from .math_ops import min as _min
+from .memory import alloc_var
+from .values import LanguageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def _grouped(number: Any, rows: Any, columns: Any, group: int) -> tuple[Any, Any]:
+    """Row and column of a tile: `group` rows at a time, column by column."""
+    per_group = columns * group
+    first = number // per_group * group
+    height = _min(rows - first, group)
+    inside = number % per_group
+    return first + inside % height, inside // height
+
+
+class BaseTileScheduler:
+    """What a scheduler of tiles offers: `init`, then while `valid`, work on a tile, `next_tile`."""
+
+    def __init__(self, name: str | None = None) -> None:
+        self.name = name or "scheduler"
+
+    def init(self, block: Any) -> None:
+        """Starts at the block's first tile."""
+        raise NotImplementedError
+
+    def next_tile(self) -> None:
+        """Goes on to the block's next tile."""
+        raise NotImplementedError
+
+    def valid(self) -> Any:
+        """Whether there is a tile."""
+        raise NotImplementedError
+
+
+class PersistentTileScheduler(BaseTileScheduler):
+    """Gives each of `num_workers` blocks every `num_workers`-th tile, in groups of `swizzle_size`.
+
+    `while scheduler.valid(): ... scheduler.m_idx, scheduler.n_idx ... scheduler.next_tile()`.
+    """
+
+    def __init__(
+        self,
+        num_m_tiles: Any,
+        num_n_tiles: Any,
+        num_workers: Any = None,
+        swizzle_size: int = 1,
+        column_major: bool = True,
+        cluster_size: int = 1,
+        stateful: bool = True,
+        name: str | None = None,
+    ) -> None:
+        super().__init__(name)
+        if cluster_size != 1:
+            raise LanguageError("cluster_size of a tile scheduler is unsupported on cpu; use 1")
+        self.tiles = (num_m_tiles, num_n_tiles)
+        self.num_workers = num_workers
+        self.swizzle_size = swizzle_size
+        self.column_major = column_major
+        self._state: Any = None
+
+    def init(self, block: Any) -> None:
+        tracer = current()
+        tracer.pending_name = self.name
+        self._state = alloc_var("int32", init=block)
+
+    def _number(self) -> Any:
+        if self._state is None:
+            raise LanguageError("a tile scheduler is used before its init")
+        return current().expression(self._state)
+
+    def next_tile(self) -> None:
+        if self.num_workers is None:
+            raise LanguageError("a tile scheduler needs num_workers to go on to its next tile")
+        current().store(self._state.element(), self._number() + self.num_workers)
+
+    def valid(self) -> Any:
+        return self._number() < self.tiles[0] * self.tiles[1]
+
+    def coord(self) -> tuple[Any, Any]:
+        """Row and column of the block's tile."""
+        rows, columns = self.tiles
+        if self.column_major:
+            return _grouped_columns(self._number(), rows, columns, self.swizzle_size)
+        n, m = _grouped_columns(self._number(), columns, rows, self.swizzle_size)
+        return m, n
+
+    @property
+    def m_idx(self) -> Any:
+        """The row of the block's tile."""
+        return self.coord()[0]
+
+    @property
+    def n_idx(self) -> Any:
+        """The column of the block's tile."""
+        return self.coord()[1]
+
+
+def _grouped_columns(number: Any, rows: Any, columns: Any, group: int) -> tuple[Any, Any]:
+    """Down the columns, `group` columns at a time."""
+    if group == 1:
+        return number % rows, number // rows
+    column, row = _grouped(number, columns, rows, group)
+    return row, column

@@ -1,0 +1,473 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Scalar functions by name: each on the CPU and the interpreter, against NumPy in float64."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import tilewright
+import tilewright.language as T
+
+N = 64
+
+
+def unary(function, dtype="float32", out=None):
+    """A kernel that applies a function of the language to each element."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((N,), dtype), B: T.Tensor((N,), out or dtype)):
+        with T.Kernel(1, threads=N):
+            for i in T.Parallel(N):
+                B[i] = function(A[i])
+
+    return kernel
+
+
+def binary(function, dtype="float32", out=None):
+    @T.prim_func
+    def kernel(A: T.Tensor((N,), dtype), B: T.Tensor((N,), dtype), C: T.Tensor((N,), out or dtype)):
+        with T.Kernel(1, threads=N):
+            for i in T.Parallel(N):
+                C[i] = function(A[i], B[i])
+
+    return kernel
+
+
+def floats(low=-4.0, high=4.0, seed=1):
+    return np.random.default_rng(seed).uniform(low, high, N).astype(np.float32)
+
+
+def check_unary(agree, function, reference, a, tolerance=None):
+    with np.errstate(all="ignore"):
+        expected = reference(a.astype(np.float64)).astype(np.float32)
+    agree(unary(function), [a, np.zeros(N, np.float32)], {1: expected}, tolerance)
+
+
+def test_exponentials(agree):
+    check_unary(agree, T.exp, np.exp, floats())
+    check_unary(agree, T.exp2, np.exp2, floats())
+    check_unary(agree, T.exp10, lambda x: 10.0**x, floats(), 1e-5)
+    check_unary(agree, T.__exp, np.exp, floats())
+    check_unary(agree, T.__exp10, lambda x: 10.0**x, floats(), 1e-5)
+    check_unary(agree, T.sigmoid, lambda x: 1 / (1 + np.exp(-x)), floats())
+
+
+def test_logarithms(agree):
+    positive = floats(0.01, 9.0)
+    check_unary(agree, T.log, np.log, positive)
+    check_unary(agree, T.log2, np.log2, positive)
+    check_unary(agree, T.log10, np.log10, positive)
+    check_unary(agree, T.log1p, np.log1p, positive)
+    check_unary(agree, T.__log, np.log, positive)
+    check_unary(agree, T.__log2, np.log2, positive)
+    check_unary(agree, T.__log10, np.log10, positive)
+
+
+def test_roots(agree):
+    positive = floats(0.01, 9.0)
+    check_unary(agree, T.sqrt, np.sqrt, positive)
+    check_unary(agree, T.rsqrt, lambda x: 1 / np.sqrt(x), positive)
+    check_unary(agree, T.fast_rcp, lambda x: 1 / x, positive)
+
+
+def test_trigonometry(agree):
+    check_unary(agree, T.sin, np.sin, floats())
+    check_unary(agree, T.cos, np.cos, floats())
+    check_unary(agree, T.tan, np.tan, floats(-1.2, 1.2))
+    check_unary(agree, T.__sin, np.sin, floats())
+    check_unary(agree, T.__cos, np.cos, floats())
+    check_unary(agree, T.__tan, np.tan, floats(-1.2, 1.2))
+    check_unary(agree, T.asin, np.arcsin, floats(-1, 1))
+    check_unary(agree, T.acos, np.arccos, floats(-1, 1))
+    check_unary(agree, T.atan, np.arctan, floats())
+
+
+def test_hyperbolic_functions(agree):
+    check_unary(agree, T.sinh, np.sinh, floats())
+    check_unary(agree, T.cosh, np.cosh, floats())
+    check_unary(agree, T.tanh, np.tanh, floats())
+    check_unary(agree, T.asinh, np.arcsinh, floats())
+    check_unary(agree, T.acosh, np.arccosh, floats(1.0, 5.0))
+    check_unary(agree, T.atanh, np.arctanh, floats(-0.9, 0.9))
+    check_unary(agree, T.erf, np.vectorize(math.erf), floats())
+
+
+def test_rounding_functions(agree):
+    a = floats()
+    a[:8] = [-2.5, -1.5, -0.5, 0.5, 1.5, 2.5, 3.5, -3.5]
+    check_unary(agree, T.floor, np.floor, a)
+    check_unary(agree, T.ceil, np.ceil, a)
+    check_unary(agree, T.trunc, np.trunc, a)
+    check_unary(agree, T.nearbyint, np.rint, a)
+    # Halves away from zero, as C's round.
+    check_unary(agree, T.round, lambda x: np.copysign(np.floor(np.abs(x) + 0.5), x), a)
+    check_unary(agree, T.abs, np.abs, a)
+
+
+def test_classification(agree):
+    a = floats()
+    a[:3] = [np.nan, np.inf, -np.inf]
+    for function, reference in (
+        (T.isnan, np.isnan),
+        (T.isinf, np.isinf),
+        (T.isfinite, np.isfinite),
+    ):
+        kernel = unary(function, out="bool")
+        agree(kernel, [a, np.zeros(N, np.bool_)], {1: reference(a)})
+
+
+def test_functions_of_two(agree):
+    a, b = floats(0.1, 4.0, 1), floats(0.1, 4.0, 2)
+    wide = a.astype(np.float64), b.astype(np.float64)
+    for function, reference in (
+        (T.pow, np.power),
+        (T.fmod, np.fmod),
+        (T.atan2, np.arctan2),
+        (T.copysign, np.copysign),
+        (T.hypot, np.hypot),
+        (T.max, np.maximum),
+        (T.min, np.minimum),
+    ):
+        expected = reference(*wide).astype(np.float32)
+        agree(binary(function), [a, b, np.zeros(N, np.float32)], {2: expected})
+
+
+def test_ldexp_and_nextafter(agree):
+    @T.prim_func
+    def kernel(
+        A: T.Tensor((N,), "float32"),
+        E: T.Tensor((N,), "int32"),
+        B: T.Tensor((N,), "float32"),
+        C: T.Tensor((N,), "float32"),
+        D: T.Tensor((N,), "float32"),
+    ):
+        with T.Kernel(1, threads=N):
+            for i in T.serial(N):
+                B[i] = T.ldexp(A[i], E[i])
+                C[i] = T.nextafter(A[i], T.float32(100.0))
+                D[i] = T.nextafter(A[i], T.float32(-100.0))
+
+    a = floats()
+    a[:2] = [0.0, 100.0]
+    e = np.random.default_rng(3).integers(-160, 120, N).astype(np.int32)
+    up = np.nextafter(a, np.float32(100))
+    down = np.nextafter(a, np.float32(-100))
+    zeros = np.zeros(N, np.float32)
+    agree(kernel, [a, e, zeros, zeros, zeros], {2: np.ldexp(a, e), 3: up, 4: down}, 1e-7)
+
+
+def test_integer_functions(agree):
+    @T.prim_func
+    def kernel(A: T.Tensor((N,), "int32"), B: T.Tensor((12, N), "int32")):
+        with T.Kernel(1, threads=N):
+            for i in T.serial(N):
+                B[0, i] = T.floordiv(A[i], 7)
+                B[1, i] = T.floormod(A[i], 7)
+                B[2, i] = T.truncdiv(A[i], 7)
+                B[3, i] = T.truncmod(A[i], 7)
+                B[4, i] = T.ceildiv(A[i], 7) + T.cdiv(A[i], 7)
+                B[5, i] = T.align_up(A[i], 16)
+                B[6, i] = T.bitwise_and(A[i], 0x3C) + T.bitwise_or(A[i], 3)
+                B[7, i] = T.bitwise_xor(A[i], 0x55) + T.bitwise_not(A[i])
+                B[8, i] = T.shift_left(A[i], 3) + T.shift_right(A[i], 2)
+                B[9, i] = T.popcount(A[i])
+                B[10, i] = T.clz(A[i])
+                B[11, i] = T.__ffs(A[i])
+
+    a = np.random.default_rng(5).integers(-1000, 1000, N).astype(np.int32)
+    a[0] = 0
+    bits = a.view(np.uint32)
+    trunc = np.trunc(a / 7).astype(np.int32)
+    ceil = -(-a // 7)
+    expected = np.stack(
+        [
+            a // 7,
+            a % 7,
+            trunc,
+            a - trunc * 7,
+            2 * ceil,
+            -(-a // 16) * 16,
+            (a & 0x3C) + (a | 3),
+            (a ^ 0x55) + ~a,
+            (a << 3) + (a >> 2),
+            [int(b).bit_count() for b in bits],
+            [32 - int(b).bit_length() for b in bits],
+            [(int(b) & -int(b)).bit_length() for b in bits],
+        ]
+    ).astype(np.int32)
+    agree(kernel, [a, np.zeros((12, N), np.int32)], {1: expected})
+
+
+def find_nth_set(mask, base, offset):
+    if offset == 0:
+        return base if mask >> base & 1 else 0xFFFFFFFF
+    order = range(base, 32) if offset > 0 else range(base, -1, -1)
+    found = [bit for bit in order if mask >> bit & 1]
+    return found[abs(offset) - 1] if len(found) >= abs(offset) else 0xFFFFFFFF
+
+
+def test_find_nth_set(agree):
+    cases = [(0b10110, 0, 1), (0b10110, 0, 3), (0b10110, 2, 0), (0b10110, 3, 0), (0b10110, 4, -2),
+             (0b10110, 0, 9), (0xFFFFFFFF, 31, -32), (1 << 31, 0, 1)]  # fmt: skip
+
+    @T.prim_func
+    def kernel(A: T.Tensor((8, 3), "uint32"), B: T.Tensor((8,), "uint32")):
+        with T.Kernel(1, threads=8):
+            for i in T.serial(8):
+                B[i] = T.__fns(A[i, 0], A[i, 1], T.cast(A[i, 2], "int32"))
+
+    a = np.array([(m, b, o & 0xFFFFFFFF) for m, b, o in cases], np.uint32)
+    expected = np.array([find_nth_set(*case) for case in cases], np.uint32)
+    agree(kernel, [a, np.zeros(8, np.uint32)], {1: expected})
+
+
+def test_limits_and_clamp(agree):
+    @T.prim_func
+    def kernel(A: T.Tensor((N,), "float32"), B: T.Tensor((6, N), "float32")):
+        with T.Kernel(1, threads=N):
+            for i in T.Parallel(N):
+                B[0, i] = T.clamp(A[i], -1.0, 2.0)
+                B[1, i] = T.max_value("float16")
+                B[2, i] = T.min_value("int8")
+                B[3, i] = T.infinity("float32")
+                B[4, i] = T.Select(T.likely(A[i] > 0), 1.0, -1.0)
+                B[5, i] = T.cast(T.max_value("uint16"), "float32")
+
+    a = floats()
+    rows = [np.clip(a, -1, 2), 65504, -128, np.inf, np.where(a > 0, 1, -1), 65535]
+    expected = np.stack([np.broadcast_to(np.asarray(r, np.float32), (N,)) for r in rows])
+    agree(kernel, [a, np.zeros((6, N), np.float32)], {1: expected})
+
+
+def test_reinterpret(agree):
+    @T.prim_func
+    def kernel(A: T.Tensor((N,), "float32"), B: T.Tensor((N,), "int32")):
+        with T.Kernel(1, threads=N):
+            T.assume(A.shape[0] == N)
+            for i in T.Parallel(N):
+                B[i] = T.reinterpret(T.__ldg(A[i]), "int32")
+
+    a = floats()
+    agree(kernel, [a, np.zeros(N, np.int32)], {1: a.view(np.int32)})
+
+
+# Directed rounding, against exact fractions
+
+
+def rounded(exact, mode):
+    """A fraction as a float32 in the given mode."""
+    nearest = np.float32(float(exact))
+    # float() of a fraction rounds to float64 first: step to the true neighbour where that matters.
+    from fractions import Fraction
+
+    candidates = [np.nextafter(nearest, np.float32(s)) for s in (-np.inf, np.inf)] + [nearest]
+    below = max(c for c in candidates if Fraction(float(c)) <= exact)
+    above = min(c for c in candidates if Fraction(float(c)) >= exact)
+    if mode == "rd" or (mode == "rz" and exact > 0):
+        return below
+    if mode == "ru" or mode == "rz":
+        return above
+    low, high = exact - Fraction(float(below)), Fraction(float(above)) - exact
+    if low != high:
+        return below if low < high else above
+    return below if int(below.view(np.int32)) % 2 == 0 else above
+
+
+@pytest.mark.parametrize("mode", ["rn", "rz", "ru", "rd"])
+def test_ieee_arithmetic(agree, mode):
+    from fractions import Fraction
+
+    @T.prim_func
+    def kernel(
+        A: T.Tensor((N,), "float32"),
+        B: T.Tensor((N,), "float32"),
+        C: T.Tensor((N,), "float32"),
+        Out: T.Tensor((6, N), "float32"),
+    ):
+        with T.Kernel(1, threads=N):
+            for i in T.serial(N):
+                Out[0, i] = T.ieee_add(A[i], B[i], mode)
+                Out[1, i] = T.ieee_sub(A[i], B[i], mode)
+                Out[2, i] = T.ieee_mul(A[i], B[i], mode)
+                Out[3, i] = T.ieee_fdiv(A[i], B[i], mode)
+                Out[4, i] = T.ieee_frcp(B[i], mode)
+                Out[5, i] = T.ieee_fmaf(A[i], B[i], C[i], mode)
+
+    generator = np.random.default_rng(7)
+    a, b, c = (
+        (generator.standard_normal(N) * 2.0 ** generator.integers(-20, 20, N)).astype(np.float32)
+        for _ in range(3)
+    )
+    exact = [[Fraction(float(v)) for v in column] for column in (a, b, c)]
+    rows = [
+        [x + y for x, y, _ in zip(*exact, strict=True)],
+        [x - y for x, y, _ in zip(*exact, strict=True)],
+        [x * y for x, y, _ in zip(*exact, strict=True)],
+        [x / y for x, y, _ in zip(*exact, strict=True)],
+        [1 / y for _, y, _ in zip(*exact, strict=True)],
+        [x * y + z for x, y, z in zip(*exact, strict=True)],
+    ]
+    expected = np.array([[rounded(value, mode) for value in row] for row in rows], np.float32)
+    agree(kernel, [a, b, c, np.zeros((6, N), np.float32)], {3: expected}, 0.0)
+
+
+def test_ieee_roots(agree):
+    @T.prim_func
+    def kernel(A: T.Tensor((N,), "float32"), Out: T.Tensor((5, N), "float32")):
+        with T.Kernel(1, threads=N):
+            for i in T.serial(N):
+                Out[0, i] = T.ieee_fsqrt(A[i], "rn")
+                Out[1, i] = T.ieee_fsqrt(A[i], "rz")
+                Out[2, i] = T.ieee_fsqrt(A[i], "ru")
+                Out[3, i] = T.ieee_fsqrt(A[i], "rd")
+                Out[4, i] = T.ieee_frsqrt(A[i])
+
+    a = floats(0.01, 100.0)
+    root = np.sqrt(a.astype(np.longdouble))
+    nearest = root.astype(np.float32)
+    down = np.where(nearest > root, np.nextafter(nearest, np.float32(0)), nearest)
+    up = np.where(nearest < root, np.nextafter(nearest, np.float32(np.inf)), nearest)
+    reciprocal = (1 / root).astype(np.float32)
+    expected = np.stack([nearest, down, up, down, reciprocal]).astype(np.float32)
+    agree(kernel, [a, np.zeros((5, N), np.float32)], {1: expected}, 0.0)
+
+
+def test_dp4a(agree):
+    @T.prim_func
+    def kernel(A: T.Tensor((N,), "int8"), B: T.Tensor((N,), "int8"), C: T.Tensor((1,), "int32")):
+        with T.Kernel(1, threads=1):
+            for k in T.serial(N // 4):
+                T.dp4a(A[k * 4], B[k * 4], C[0])
+
+    a, b = (np.random.default_rng(s).integers(-128, 128, N).astype(np.int8) for s in (1, 2))
+    expected = np.array([a.astype(np.int32) @ b.astype(np.int32) + 5], np.int32)
+    agree(kernel, [a, b, np.array([5], np.int32)], {2: expected})
+
+
+# Random numbers
+
+
+def philox(counter, key):
+    """Random123's philox4x32-10, in Python's integers."""
+    for _ in range(10):
+        first, second = counter[0] * 0xD2511F53, counter[2] * 0xCD9E8D57
+        counter = [
+            (second >> 32) ^ counter[1] ^ key[0],
+            second & 0xFFFFFFFF,
+            (first >> 32) ^ counter[3] ^ key[1],
+            first & 0xFFFFFFFF,
+        ]
+        key = [(key[0] + 0x9E3779B9) & 0xFFFFFFFF, (key[1] + 0xBB67AE85) & 0xFFFFFFFF]
+    return counter
+
+
+def test_philox_reference():
+    """Random123's published vectors: the oracle itself is right."""
+    assert philox([0] * 4, [0] * 2) == [0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8]
+    ones = 0xFFFFFFFF
+    assert philox([ones] * 4, [ones] * 2) == [0x408F276D, 0x41C83B0E, 0xA20BC7C6, 0x6D5451FD]
+
+
+def stream(seed, sequence, offset, count):
+    words = []
+    for block in range(offset // 4, (offset + count) // 4 + 1):
+        key = [seed & 0xFFFFFFFF, seed >> 32]
+        words += philox([block, 0, sequence, 0], key)
+    return words[offset % 4 :][:count]
+
+
+def test_random_bits(agree):
+    """Each thread has its own sequence."""
+
+    @T.prim_func
+    def kernel(Out: T.Tensor((2, 4, 6), "uint32")):
+        with T.Kernel(2, threads=4) as bx:
+            tx = T.get_thread_binding()
+            T.rng_init(0x1234567890, off=3)
+            for k in T.serial(6):
+                Out[bx, tx, k] = T.rng_rand()
+
+    expected = [[stream(0x1234567890, b * 4 + t, 3, 6) for t in range(4)] for b in range(2)]
+    agree(kernel, [np.zeros((2, 4, 6), np.uint32)], {0: np.array(expected, np.uint32)})
+
+
+def test_random_floats(agree):
+    @T.prim_func
+    def kernel(
+        U: T.Tensor((8,), "float32"), D: T.Tensor((4,), "float64"), G: T.Tensor((6,), "float32")
+    ):
+        with T.Kernel(1, threads=1):
+            T.rng_init(42, seq=7)
+            for k in T.serial(8):
+                U[k] = T.rng_rand_float()
+            for k in T.serial(4):
+                D[k] = T.rng_rand_float(bit=64)
+            for k in T.serial(6):
+                G[k] = T.rng_rand_float(dist="normal")
+
+    words = stream(42, 7, 0, 22)
+    uniform = np.array(words[:8]) * 2.0**-32 + 2.0**-33
+    pairs = np.array(words[8:16], np.uint64).reshape(4, 2)
+    double = (pairs[:, 0] ^ (pairs[:, 1] << np.uint64(21))) * 2.0**-53 + 2.0**-54
+    u, v = (np.array(words[16:22]).reshape(3, 2) * 2.0**-32 + 2.0**-33).T
+    radius = np.sqrt(-2 * np.log(u))
+    normal = np.stack([np.sin(2 * np.pi * v) * radius, np.cos(2 * np.pi * v) * radius], 1).reshape(
+        -1
+    )
+    arguments = [np.zeros(8, np.float32), np.zeros(4), np.zeros(6, np.float32)]
+    expected = {0: uniform.astype(np.float32), 1: double, 2: normal.astype(np.float32)}
+    agree(kernel, arguments, expected)
+
+
+# What is refused
+
+
+def message_of(statement):
+    """The messages of a kernel whose body calls `statement(A)`."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((8,), "float32"), H: T.Tensor((8,), "float16")):
+        with T.Kernel(1, threads=8):
+            statement(A, H)
+
+    with pytest.raises(tilewright.CompileError) as caught:
+        kernel.capture()
+    return [d.message for d in caught.value.errors]
+
+
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        (lambda A, H: T.ieee_add(A[0], A[1], "up"),
+         "T.ieee_add: there is no rounding mode 'up'; it is rn, rz, ru or rd"),
+        (lambda A, H: T.ieee_mul(H[0], H[1], "rz"),
+         "T.ieee_mul with mode 'rz' is supported for float32 only"),
+        (lambda A, H: T.ieee_fmaf(H[0], H[1], H[2]),
+         "T.ieee_fmaf of float16 is not supported; it is for float32"),
+        (lambda A, H: T.dp4a(A, A[0], A[0]),
+         "T.dp4a takes three elements, as in T.dp4a(A[0], B[0], C[0])"),
+        (lambda A, H: T.rng_rand(), "T.rng_rand needs T.rng_init before it"),
+        (lambda A, H: T.rng_init(1, generator="XORWOW"),
+         "the generator 'XORWOW' is not supported; there is curandStatePhilox4_32_10_t"),
+    ],
+)  # fmt: skip
+def test_refused(statement, message):
+    assert message_of(statement) == [message]
+
+
+def test_kinds_of_random_numbers():
+    def floats_of(A, H):
+        T.rng_init(1)
+        T.rng_rand_float(16)
+
+    def wide_normal(A, H):
+        T.rng_init(1)
+        T.rng_rand_float(64, "normal")
+
+    assert message_of(floats_of) == [
+        "T.rng_rand_float gives 32 or 64 bits, uniform or normal, not 16 bits, 'uniform'"
+    ]
+    assert message_of(wide_normal) == ["normal random numbers of 64 bits are not supported"]
