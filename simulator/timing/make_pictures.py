@@ -117,22 +117,36 @@ class Picture:
         return "\n".join([*self.parts, "</svg>", ""])
 
 
+def side_by_side(bars: list[Bar]) -> list[list[Bar]]:
+    """Rows in which no bar lies over another."""
+    rows: list[list[Bar]] = []
+    for bar in sorted(bars, key=lambda bar: bar.start):
+        free = next((row for row in rows if row[-1].end <= bar.start + 1e-6), None)
+        if free is None:
+            rows.append(free := [])
+        free.append(bar)
+    return rows
+
+
 def timeline(bars: list[Bar]) -> str:
-    """The whole core: a lane for each pipe."""
-    pipes = ["MTE2", "V", "MTE3"]
-    picture = Picture(
-        TOP + LANE * len(pipes) + 24, min(b.start for b in bars), max(b.end for b in bars)
-    )
-    picture.axis(0.5, TOP + LANE * len(pipes))
-    for row, pipe in enumerate(pipes):
-        picture.text(8, TOP + LANE * row + 15, pipe)
-        for bar in bars:
-            if bar.pipe == pipe:
-                picture.bar(bar, TOP + LANE * row)
+    """The whole core: a lane for each pipe, with copies in flight together side by side."""
+    lanes = [
+        (pipe, row, number)
+        for pipe in ("MTE2", "V", "MTE3")
+        for number, row in enumerate(side_by_side([bar for bar in bars if bar.pipe == pipe]))
+    ]
+    bottom = TOP + LANE * len(lanes)
+    picture = Picture(bottom + 24, min(b.start for b in bars), max(b.end for b in bars))
+    picture.axis(0.2, bottom)
+    for height, (pipe, row, number) in enumerate(lanes):
+        if number == 0:
+            picture.text(8, TOP + LANE * height + 15, pipe)
+        for bar in row:
+            picture.bar(bar, TOP + LANE * height)
     picture.text(
         LEFT,
-        TOP + LANE * len(pipes) + 16,
-        "relu_custom, vector core 0: outlined in black is the critical path",
+        bottom + 16,
+        "relu_custom on vector core 0: name and line; outlined in black is the critical path",
         "#666666",
     )
     return picture.done()
