@@ -24,33 +24,6 @@ def add(n: int):
 
 
 @tilewright.jit(out_idx=[2])
-def fused_gemm(size: int, dtype: str, block: int = 64, block_k: int = 64):
-    """The tutorial's kernel: ReLU(A B scale)."""
-
-    @T.prim_func
-    def fused_gemm_kernel(
-        A: T.Tensor((size, size), dtype),
-        B: T.Tensor((size, size), dtype),
-        C: T.Tensor((size, size), dtype),
-        scale: T.float32,
-    ):
-        with T.Kernel(T.ceildiv(size, block), T.ceildiv(size, block), threads=128) as (bx, by):
-            A_shared = T.alloc_shared((block, block_k), dtype)
-            B_shared = T.alloc_shared((block_k, block), dtype)
-            C_local = T.alloc_fragment((block, block), "float32")
-            T.clear(C_local)
-            for k in T.Pipelined(T.ceildiv(size, block_k), num_stages=3):
-                T.copy(A[by * block, k * block_k], A_shared)
-                T.copy(B[k * block_k, bx * block], B_shared)
-                T.gemm(A_shared, B_shared, C_local)
-            for i, j in T.Parallel(block, block):
-                C_local[i, j] = T.max(C_local[i, j] * scale, T.float32(0.0))
-            T.copy(C_local, C[by * block, bx * block])
-
-    return fused_gemm_kernel
-
-
-@tilewright.jit(out_idx=[2])
 def gemm(size: int, dtype: str, block: int = 256, block_k: int = 128):
     """C = A B, square, with float32 accumulators."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 import time
+from pathlib import Path
 
 
 def measure_import() -> dict[str, object]:
@@ -25,11 +26,12 @@ def measure_import() -> dict[str, object]:
 
 
 def measure_kernel(must_hit: bool) -> dict[str, object]:
-    """Seconds from asking for the fused GEMM to the kernel, which may be called."""
-    import kernels
+    """Seconds from asking for the example's fused GEMM to the kernel, which may be called."""
+    sys.path.append(str(Path(__file__).resolve().parents[1] / "examples"))
+    import fused_gemm
 
     begin = time.perf_counter()
-    kernels.fused_gemm(1024, "float32")
+    fused_gemm.matmul_scale_relu(1024, 1024, 1024, "float32")
     seconds = time.perf_counter() - begin
     is_hit = "tilewright._compiler" not in sys.modules
     if must_hit and not is_hit:
