@@ -105,14 +105,17 @@ def _inspect(options: argparse.Namespace) -> int:
     if stage == "tile" and not options.list_stages and not options.json:
         print(captured.module.text(options.places))
         return OK
-    stages = stages_of(captured, Options(options.target, options.cpu))
+    chosen = Options(options.target, options.cpu)
+    stages = stages_of(captured, chosen)
     if options.json:
         print(json.dumps({"kernel": captured.name, "stages": [list(s) for s in stages]}))
         return OK
     if options.list_stages:
         print("\n".join(name for name, _ in stages))
         return OK
-    texts = [text for name, text in stages if name == stage]
+    # A pass of a target has the target's name before it in tilewright-opt: --cpu-lower-gemm.
+    wanted = (stage, stage.removeprefix(f"{chosen.target}-"))
+    texts = [text for name, text in stages if name in wanted]
     if not texts:
         known = ", ".join(name for name, _ in stages)
         raise UsageError(f"there is no stage '{stage}'; there are: {known}")

@@ -134,6 +134,10 @@ def test_inspect(command):
     names = command("inspect", "kernels.py", "-k", "other", "--list-stages").stdout.split()
     assert names[0] == "tile" and names[-2:] == ["llvm", "asm"]
     assert "define" in command("inspect", "kernels.py", "-k", "other", "--stage", "llvm").stdout
+    for name in ("lower-copies", "cpu-lower-copies"):
+        assert (
+            "func.func" in command("inspect", "kernels.py", "-k", "other", "--stage", name).stdout
+        )
     stages = json.loads(command("inspect", "kernels.py", "-k", "other", "--json").stdout)
     assert [name for name, _ in stages["stages"]] == names
     wrong = command("inspect", "kernels.py", "-k", "other", "--stage", "nothing", code=2)
