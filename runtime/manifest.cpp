@@ -167,7 +167,9 @@ std::optional<Manifest> Manifest::parse(std::string_view json, std::string& erro
   if (root.contains("scratch_bytes"))
     manifest.scratchBytes = reader.integer(root, "scratch_bytes", 0, largestScratch);
   if (root.contains("workspace_bytes"))
-    reader.integer(root, "workspace_bytes", 0, 0); // a CPU kernel keeps workspaces in its scratch
+    manifest.workspaceBytes = reader.integer(root, "workspace_bytes", 0, largestScratch);
+  if (root.contains("cores_per_block"))
+    manifest.coresPerBlock = reader.integer(root, "cores_per_block", 1, 2);
   for (const Json& symbol : reader.list(root, "symbols")) {
     if (symbol.is_string())
       manifest.symbols.push_back(symbol.get<std::string>());

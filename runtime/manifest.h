@@ -51,6 +51,8 @@ struct Manifest {
   std::vector<Param> params;
   std::vector<std::string> symbols;
   int64_t scratchBytes = 0;
+  int64_t workspaceBytes = 0; // of global memory, per launch
+  int64_t coresPerBlock = 1;  // that a launch on an NPU asks for
   std::vector<DeviceAssertion> asserts;
   std::vector<int32_t> outIdx; // numbers of parameters, ascending, none negative
 

@@ -84,8 +84,8 @@ TEST(Manifest, SaysWhatIsWrong) {
             "manifest: 'symbols' must hold strings");
   EXPECT_EQ(errorAfter("[\"m\", \"n\"]", "3"), "manifest: 'symbols' must be a list");
   EXPECT_EQ(errorAfter("[-2]", "[0.5]"), "manifest: 'out_idx' must hold integers");
-  EXPECT_EQ(errorAfter("\"workspace_bytes\": 0", "\"workspace_bytes\": 8"),
-            "manifest: 'workspace_bytes' must be an integer from 0 to 0");
+  EXPECT_EQ(errorAfter("\"workspace_bytes\": 0", "\"cores_per_block\": 3"),
+            "manifest: 'cores_per_block' must be an integer from 1 to 2");
   EXPECT_EQ(errorAfter("{\"kind\": \"scalar\", \"name\": \"s\", \"dtype\": \"int32\"}", "4"),
             "manifest: 'params' must hold objects");
   EXPECT_EQ(errorAfter("[{\"message\": \"x < 0\", \"file\": \"k.py\", \"line\": 3, \"column\": 5}]",

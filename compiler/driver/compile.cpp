@@ -5,6 +5,7 @@
 #include "compiler/driver/convert_diagnostic.h"
 #include "compiler/ir/kernel_manifest.h"
 #include "compiler/ir/place_of.h"
+#include "compiler/targets/ascend/pipeline.h"
 #include "compiler/targets/cpu/check_kernel.h"
 #include "compiler/targets/cpu/pipeline.h"
 
@@ -62,6 +63,52 @@ std::optional<Artifact> compileForCpu(const BuiltKernel& kernel, const CompileOp
   return artifact;
 }
 
+bool isOn(const CompileOptions& options, std::string_view key) {
+  for (const auto& [name, value] : options.passConfigs)
+    if (name == key) {
+      if (const auto* flag = std::get_if<bool>(&value))
+        return *flag;
+      const auto* number = std::get_if<int64_t>(&value);
+      return number && *number != 0;
+    }
+  return false;
+}
+
+std::optional<Artifact> compileForAscend(const BuiltKernel& kernel, const CompileOptions& options,
+                                         std::vector<Diagnostic>& diagnostics) {
+  ascend::Session session;
+  const std::string chip = options.cpu == "native" ? "910B2" : options.cpu;
+  session.chip = chips::findAscendChip(chip);
+  if (!session.chip) {
+    diagnostics.push_back(
+        {Severity::Unsupported, {}, "there is no Ascend chip '" + chip + "'", {}});
+    return std::nullopt;
+  }
+  session.automation = {
+      isOn(options, "tl.ascend_auto_sync"), isOn(options, "tl.ascend_memory_planning"),
+      isOn(options, "tl.ascend_auto_cv_combine"), isOn(options, "tl.ascend_auto_cross_core_sync")};
+  session.keepStages = options.keepStages;
+  session.cancel = options.cancel;
+  auto guard = kernel.lock();
+  mlir::ModuleOp original = kernel.module();
+  ascend::prepareContext(*original.getContext());
+  mlir::ScopedDiagnosticHandler handler(original.getContext(), [&](mlir::Diagnostic& diagnostic) {
+    diagnostics.push_back(convertDiagnostic(diagnostic, Severity::Error));
+  });
+  Artifact artifact;
+  artifact.name = kernel.name();
+  if (!ascend::compileModule(original, session)) {
+    if (!session.problem.empty())
+      diagnostics.push_back({Severity::Internal, {}, session.problem, {}});
+    return std::nullopt;
+  }
+  artifact.library = std::move(session.library);
+  artifact.manifest = std::move(session.manifest);
+  artifact.stages = std::move(session.stages);
+  artifact.times = std::move(session.times);
+  return artifact;
+}
+
 /// Nothing is compiled: the tile IR itself is run (tilewright/interpret.h).
 Artifact describeForInterpreter(const BuiltKernel& kernel) {
   auto guard = kernel.lock();
@@ -81,14 +128,16 @@ std::optional<Artifact> compile(const KernelModule& kernel, const CompileOptions
   std::optional<Artifact> artifact;
   if (options.target == "cpu")
     artifact = compileForCpu(BuiltKernel::of(kernel), options, diagnostics);
+  else if (options.target == "ascend")
+    artifact = compileForAscend(BuiltKernel::of(kernel), options, diagnostics);
   else if (options.target == "reference")
     artifact = describeForInterpreter(BuiltKernel::of(kernel));
   else
-    diagnostics.push_back(
-        {Severity::Unsupported,
-         {},
-         "there is no target '" + options.target + "' yet; only 'cpu' and 'reference'",
-         {}});
+    diagnostics.push_back({Severity::Unsupported,
+                           {},
+                           "there is no target '" + options.target +
+                               "' yet; there are 'cpu', 'ascend' and 'reference'",
+                           {}});
   addPlaces(BuiltKernel::of(kernel), diagnostics);
   return artifact;
 }

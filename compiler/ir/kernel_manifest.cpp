@@ -121,8 +121,8 @@ std::string dtypeName(Type element) {
   return floatName(element).str();
 }
 
-std::string makeManifest(func::FuncOp kernel, StringRef target, StringRef cpu,
-                         int64_t scratchBytes) {
+std::string makeManifest(func::FuncOp kernel, StringRef target, StringRef cpu, int64_t scratchBytes,
+                         int64_t workspaceBytes, int64_t coresPerBlock) {
   json::Array parameters, symbols;
   for (const KernelArgument& argument : kernelArguments(kernel)) {
     if (argument.kind == KernelArgument::Symbol)
@@ -137,7 +137,8 @@ std::string makeManifest(func::FuncOp kernel, StringRef target, StringRef cpu,
                         {"params", std::move(parameters)},
                         {"symbols", std::move(symbols)},
                         {"scratch_bytes", scratchBytes},
-                        {"workspace_bytes", 0},
+                        {"workspace_bytes", workspaceBytes},
+                        {"cores_per_block", coresPerBlock},
                         {"asserts", assertsToJson(kernel)}};
   std::string text;
   llvm::raw_string_ostream stream(text);

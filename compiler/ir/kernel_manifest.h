@@ -10,8 +10,10 @@ namespace tilewright::tile {
 std::string dtypeName(mlir::Type element);
 
 /// The manifest of docs/kernel-abi.md for the kernel before any pass ran, but for `scratchBytes`,
-/// which planning gave.
+/// which planning gave, `workspaceBytes` of global memory and, on an NPU, the cores that a launch
+/// asks for per block.
 std::string makeManifest(mlir::func::FuncOp kernel, llvm::StringRef target, llvm::StringRef cpu,
-                         int64_t scratchBytes);
+                         int64_t scratchBytes, int64_t workspaceBytes = 0,
+                         int64_t coresPerBlock = 1);
 
 } // namespace tilewright::tile

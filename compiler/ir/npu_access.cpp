@@ -26,7 +26,7 @@ int64_t rowPitch(BufferType type) {
   if (type.getRank() == 0)
     return 1;
   const int64_t width = type.getShape().back();
-  if (type.getNumElements() == width)
+  if (width == 1 || type.getNumElements() == width)
     return width;
   return int64_t(llvm::alignTo(uint64_t(width), uint64_t(blockElements(type))));
 }

@@ -35,7 +35,8 @@ inline constexpr int64_t kBlockBytes = 32;
 int64_t blockElements(tile::BufferType type);
 
 /// Elements from one row to the next where a buffer lies in UB: the last dim, rounded up to whole
-/// blocks if there is more than one row.
+/// blocks if there is more than one row. Rows of one element lie side by side, as what a reduction
+/// gives.
 int64_t rowPitch(tile::BufferType type);
 
 /// Rows of the last two dims as L1, L0A, L0B and L0C hold them: rounded up to whole fractals.

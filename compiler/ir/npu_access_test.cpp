@@ -75,6 +75,7 @@ TEST(NpuAccess, Storage) {
   using enum tile::MemorySpace;
   EXPECT_EQ(npu::rowPitch(type({8, 10}, b.getF16Type(), UB)), 16);
   EXPECT_EQ(npu::rowPitch(type({1, 10}, b.getF16Type(), UB)), 10);
+  EXPECT_EQ(npu::rowPitch(type({8, 1}, b.getF16Type(), UB)), 1);
   EXPECT_EQ(npu::storageBytes(type({8, 10}, b.getF16Type(), UB)), 8 * 32);
   EXPECT_EQ(npu::storageBytes(type({10}, b.getF16Type(), UB)), 32);
   EXPECT_EQ(npu::storageBytes(type({2, 20, 40}, b.getF16Type(), L1)), 2 * 32 * 48 * 2);

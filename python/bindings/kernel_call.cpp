@@ -122,7 +122,32 @@ public:
     return true;
   }
 
+  /// Bytes of each tensor, from its shape; they lie from its address on.
+  bool launchOnDevice() {
+    std::vector<uint64_t> bytes(spec.params.size());
+    auto isReadOnly = std::make_unique<bool[]>(spec.params.size());
+    for (size_t i = 0; i < spec.params.size(); ++i) {
+      if (!spec.params[i].isTensor || slots[checker.slotOf(i)] == 0)
+        continue;
+      int64_t shape[largestRank];
+      std::span<int64_t> dims(shape, spec.params[i].shape.size());
+      checker.elementShape(i, symbolValues, dims);
+      uint64_t elements = 1;
+      for (int64_t dim : dims)
+        elements *= uint64_t(dim);
+      bytes[i] = (elements * uint64_t(spec.params[i].type->bits) + 7) / 8;
+      isReadOnly[i] = views[i].isReadOnly;
+    }
+    threadState = PyEval_SaveThread();
+    const bool done = kernel.device->launch(slots.data(), checker.slotCount(), checker, bytes,
+                                            {isReadOnly.get(), spec.params.size()}, error);
+    PyEval_RestoreThread(threadState);
+    return done || fail(PyExc_RuntimeError);
+  }
+
   bool launch() {
+    if (kernel.device)
+      return launchOnDevice();
     if (kernel.function.is_valid())
       return callFunction(kernel, slots.data(), {views.data(), spec.params.size()}, symbolValues);
     InterruptibleLaunch interruptible;

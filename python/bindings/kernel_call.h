@@ -3,6 +3,7 @@
 #pragma once
 
 #include "runtime/arguments.h"
+#include "runtime/ascend/kernel.h"
 #include "runtime/cpu/library.h"
 
 #include <nanobind/nanobind.h>
@@ -11,12 +12,14 @@ namespace tilewright::bindings {
 
 /// `_runtime.Kernel`. Immutable once made, so callable from any thread.
 struct KernelObject {
-  /// Machine code, or null where `function` runs the kernel.
+  /// Machine code, or null where `device` or `function` runs the kernel.
   std::shared_ptr<runtime::CpuKernel> code;
   runtime::ArgumentChecker checker;
   /// Called with all parameters in order: (address, shape, strides in elements) of a tensor, the
   /// value of a scalar; shapes count elements, also of packed types.
   nanobind::object function{};
+  /// The kernel on an NPU.
+  std::shared_ptr<runtime::AscendKernel> device{};
 };
 
 /// Calls the kernel: with all parameters in order, or without the outputs, which are then made.

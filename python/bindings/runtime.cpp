@@ -21,6 +21,23 @@ using namespace runtime;
 
 namespace {
 
+KernelObject loadForAscend(nb::handle library, const Manifest& manifest, ArgumentChecker checker) {
+  std::string error;
+  std::shared_ptr<AscendKernel> device;
+  if (nb::isinstance<nb::bytes>(library)) {
+    auto bytes = nb::cast<nb::bytes>(library);
+    device = AscendKernel::fromMemory({static_cast<const char*>(bytes.data()), bytes.size()},
+                                      manifest, error);
+  } else {
+    device = AscendKernel::fromFile(nb::cast<std::string>(library), manifest, error);
+  }
+  if (!device) {
+    PyErr_SetString(PyExc_OSError, error.c_str());
+    throw nb::python_error();
+  }
+  return {nullptr, std::move(checker), {}, std::move(device)};
+}
+
 KernelObject load(nb::handle library, const std::string& manifestText,
                   const std::optional<std::vector<int64_t>>& outIdx) {
   std::string error;
@@ -32,6 +49,8 @@ KernelObject load(nb::handle library, const std::string& manifestText,
     throw nb::value_error(error.c_str());
   if (PyCallable_Check(library.ptr()) != 0)
     return {nullptr, std::move(*checker), nb::borrow(library)};
+  if (manifest->target == "ascend")
+    return loadForAscend(library, *manifest, std::move(*checker));
   std::shared_ptr<CpuKernel> code;
   if (nb::isinstance<nb::bytes>(library)) {
     auto bytes = nb::cast<nb::bytes>(library);

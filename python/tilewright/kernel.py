@@ -82,9 +82,9 @@ class JITKernel(_runtime.Kernel):
         raise KeyError(f"{self.name}: no stage '{name}'; there are: {known}")
 
     def get_kernel_source(self, kernel_only: bool = True) -> str:
-        """The kernel as its target compiles it: for the CPU, LLVM's IR; for the reference, tile IR;
-        without `kernel_only`, also the C header of the library."""
-        text = self.stage("tile" if self.target == "reference" else "llvm")
+        """The kernel as its target compiles it: LLVM's IR for the CPU, Ascend C for an NPU; for the
+        reference, tile IR; without `kernel_only`, also the C header of the library."""
+        text = self.stage({"reference": "tile", "ascend": "ascendc"}.get(self.target, "llvm"))
         return text if kernel_only else f"{self.get_host_source()}\n{text}"
 
     def get_host_source(self) -> str:

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 #: Names of targets, and what they mean here.
 TARGETS = {"cpu": "cpu", "llvm": "cpu", "c": "cpu", "reference": "reference", "auto": "auto"}
-_PLANNED = ("cuda", "ascend", "hip", "metal", "webgpu", "cutedsl", "npuir")
+TARGETS |= dict.fromkeys(("ascend", "ascendc", "npu"), "ascend")
+_PLANNED = ("cuda", "hip", "metal", "webgpu", "cutedsl", "npuir")
 
 #: Set by `tilewright run`: what a script's targets and devices stand for.
 mapped_target: str | None = None

@@ -126,6 +126,11 @@ IndexRange computeBinary(Operation* op, IndexRange left, IndexRange right) {
       .Case([&](arith::DivSIOp) { return divide(left, right, truncating); })
       .Case([&](arith::FloorDivSIOp) { return divide(left, right, flooring); })
       .Case([&](arith::CeilDivSIOp) { return divide(left, right, ceiling); })
+      .Case([&](arith::ShRSIOp) {
+        const bool isKnown = right.low == right.high && right.low >= 0 && right.low < 62;
+        return isKnown ? divide(left, {int64_t(1) << right.low, int64_t(1) << right.low}, flooring)
+                       : IndexRange();
+      })
       .Case(
           [&](arith::DivUIOp) { return natural ? divide(left, right, truncating) : IndexRange(); })
       .Case(

@@ -23,6 +23,11 @@ std::unique_ptr<mlir::Pass> createFoldClears();
 std::unique_ptr<mlir::Pass> createPlaceBuffers();
 std::unique_ptr<mlir::Pass> createAddWorkspaces();
 std::unique_ptr<mlir::Pass> createShareVectorWork();
+/// `waits`: place the flags that the parts of one gemm or copy need among themselves, for kernels
+/// without automatic flags.
+std::unique_ptr<mlir::Pass> createExpandGemms(bool waits);
+std::unique_ptr<mlir::Pass> createExpandCopies(bool waits);
+std::unique_ptr<mlir::Pass> createExpandElements();
 /// `mayShare`: where buffers don't fit one behind the other, those that are never needed at once
 /// share bytes.
 std::unique_ptr<mlir::Pass> createPlanMemory(const chips::AscendChip& chip, bool mayShare);

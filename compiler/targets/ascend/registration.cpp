@@ -3,6 +3,7 @@
 #include "compiler/ir/npu_ops.h"
 #include "compiler/targets/ascend/passes.h"
 
+#include <mlir/Dialect/SCF/IR/SCF.h>
 #include <mlir/IR/DialectRegistry.h>
 #include <mlir/Pass/Pass.h>
 #include <mlir/Pass/PassRegistry.h>
@@ -10,8 +11,11 @@
 namespace tilewright::ascend {
 
 void registerPasses(mlir::DialectRegistry& registry) {
-  registry.insert<npu::NpuDialect>();
+  registry.insert<npu::NpuDialect, mlir::scf::SCFDialect>();
   const chips::AscendChip& chip = *chips::findAscendChip("910B2");
+  mlir::registerPass([] { return createExpandGemms(true); });
+  mlir::registerPass([] { return createExpandCopies(true); });
+  mlir::registerPass(createExpandElements);
   mlir::registerPass([&chip] { return createPlanMemory(chip, true); });
   mlir::registerPass([] { return createInsertFlags(true, true); });
   mlir::registerPass(createFoldClears);

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/targets/ascend/build_library.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char** environ;
+
+namespace tilewright::ascend {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A folder that goes with its object.
+class TemporaryFolder {
+public:
+  TemporaryFolder() {
+    std::error_code error;
+    const char* base = std::getenv("TMPDIR");
+    std::string pattern = std::string(base && *base ? base : "/tmp") + "/tilewright-XXXXXX";
+    if (mkdtemp(pattern.data()))
+      path = pattern;
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    if (!path.empty())
+      fs::remove_all(path, ignored);
+  }
+  fs::path path;
+};
+
+std::string readAll(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+std::string pathFrom(const char* variable, const char* builtIn) {
+  const char* chosen = std::getenv(variable);
+  return chosen && *chosen ? chosen : builtIn;
+}
+
+/// Runs a program with its output in a file; its exit code, or -1 if it can't be started.
+int run(const std::vector<std::string>& command, const fs::path& output) {
+  std::vector<char*> arguments;
+  for (const std::string& word : command)
+    arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 1, output.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  posix_spawn_file_actions_adddup2(&actions, 1, 2);
+  pid_t child = 0;
+  const int error =
+      posix_spawnp(&child, arguments[0], &actions, nullptr, arguments.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  int status = 0;
+  if (error != 0)
+    return -1;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+} // namespace
+
+std::optional<std::vector<char>> buildLibrary(const std::string& source, std::string& problem) {
+  const TemporaryFolder folder;
+  if (folder.path.empty()) {
+    problem = "no temporary folder can be made for Ascend C";
+    return std::nullopt;
+  }
+  const fs::path text = folder.path / "kernel.cpp", library = folder.path / "kernel.so",
+                 output = folder.path / "output.txt";
+  std::ofstream(text) << source;
+  const std::string driver = pathFrom("TILEWRIGHT_ASCENDC", TILEWRIGHT_ASCENDC_PROGRAM);
+  const std::string headers = pathFrom("TILEWRIGHT_DEVICE_HEADERS", TILEWRIGHT_DEVICE_FOLDER);
+  const int code = run({driver, "build", "--shared", text, "-o", library, "-I" + headers}, output);
+  if (code < 0) {
+    problem = "'" + driver + "' cannot be started; TILEWRIGHT_ASCENDC names the program";
+    return std::nullopt;
+  }
+  if (code != 0) {
+    problem = "the Ascend C of this kernel does not compile:\n" + readAll(output);
+    return std::nullopt;
+  }
+  const std::string bytes = readAll(library);
+  return std::vector<char>(bytes.begin(), bytes.end());
+}
+
+} // namespace tilewright::ascend

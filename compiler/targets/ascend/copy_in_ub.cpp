@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copies, conversions and fills within UB, and fills of L1.
+#include "compiler/targets/ascend/cast_steps.h"
+#include "compiler/targets/ascend/copy_routes.h"
+
+#include <mlir/Dialect/Utils/StaticValueUtils.h>
+
+namespace tilewright::ascend {
+
+using namespace mlir;
+using tile::BufferRegion;
+using tile::BufferType;
+using tile::MemorySpace;
+
+std::optional<UbRows> rowsInUb(const IndexMaker& make, const BufferRegion& region) {
+  const SmallVector<size_t> dims = wideDims(region);
+  const SmallVector<int64_t> strides = ubStrides(region.type());
+  UbRows rows{make.index(1), make.index(1), ubOffset(make, region.type(), region.offsets),
+              npu::rowPitch(region.type())};
+  if (dims.empty())
+    return rows;
+  const bool isRow = strides[dims.back()] == 1;
+  if (dims.size() > 2 || (dims.size() == 2 && !isRow))
+    return std::nullopt;
+  if (isRow)
+    rows.columns = region.extents[dims.back()];
+  if (dims.size() == 2 || !isRow) {
+    rows.rows = region.extents[dims[0]];
+    rows.pitch = strides[dims[0]];
+  }
+  return rows;
+}
+
+namespace {
+
+/// Runs `body` with an offset (in elements) for each row, or once for all where rows lie side by
+/// side; `count` is then that of all.
+void forEachRow(ImplicitLocOpBuilder& builder, const IndexMaker& make, const UbRows& rows,
+                bool isDense, function_ref<void(Value row, Value count)> body) {
+  std::optional<int64_t> number = getConstantIntValue(rows.rows);
+  std::optional<int64_t> columns = getConstantIntValue(rows.columns);
+  if (number == 1) {
+    body(make.constant(0), make.value(rows.columns));
+    return;
+  }
+  if (isDense && number && columns) {
+    body(make.constant(0), make.constant((*number - 1) * rows.pitch + *columns));
+    return;
+  }
+  auto loop =
+      tile::ForOp::create(builder, make.constant(0), make.value(rows.rows), make.constant(1));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBodyBlock());
+  body(loop.getInductionVar(), make.value(rows.columns));
+}
+
+/// Rows of `columns` fill their pitch but for the padding to a block, which means nothing.
+bool fillsPitch(const UbRows& rows, BufferType type) {
+  std::optional<int64_t> columns = getConstantIntValue(rows.columns);
+  return columns && rows.pitch - *columns < npu::blockElements(type) &&
+         (rows.pitch == *columns || rows.pitch == npu::rowPitch(type));
+}
+
+Value elementOf(ImplicitLocOpBuilder& builder, const IndexMaker& make, const UbRows& rows,
+                Value row) {
+  if (isConstantIntValue(row, 0))
+    return make.value(rows.offset);
+  return make.value(make.add(rows.offset, make.mul(row, rows.pitch)));
+}
+
+/// Bytes are filled in pairs, as 16-bit numbers.
+Value asPairs(ImplicitLocOpBuilder& builder, BufferRegion& region, UbRows& rows,
+              const IndexMaker& make, Value value) {
+  const BufferType type = region.type();
+  SmallVector<int64_t> shape(type.getShape());
+  std::optional<int64_t> byte = getConstantIntValue(value);
+  if (!byte || shape.empty() || shape.back() % 2 != 0)
+    return {};
+  shape.back() /= 2;
+  auto halves = BufferType::get(
+      shape, IntegerType::get(builder.getContext(), 16, IntegerType::Signed), type.getSpace());
+  region.buffer = tile::ViewOp::create(builder, halves, region.buffer, ValueRange());
+  rows.columns = make.div(make.add(rows.columns, make.index(1)), 2);
+  rows.offset = make.div(rows.offset, 2);
+  rows.pitch /= 2;
+  const int64_t pair = (*byte & 0xFF) | (*byte & 0xFF) << 8;
+  return arith::ConstantOp::create(builder, builder.getI16IntegerAttr(int16_t(pair)));
+}
+
+} // namespace
+
+LogicalResult fillRegion(ImplicitLocOpBuilder& builder, Operation* op, const BufferRegion& given,
+                         Value value) {
+  const IndexMaker make(builder);
+  BufferRegion region = given;
+  if (region.type().getSpace() != MemorySpace::UB)
+    return op->emitError() << "unsupported on ascend: a fill of a buffer in "
+                           << stringifyMemorySpace(region.type().getSpace());
+  std::optional<UbRows> rows = rowsInUb(make, region);
+  if (region.isWhole()) {
+    // Also what lies between rows: instructions over the whole buffer read it.
+    const int64_t elements =
+        npu::storageBytes(region.type()) * 8 / int64_t(region.type().getElementBits());
+    rows = UbRows{make.index(1), make.index(elements), make.index(0), elements};
+  }
+  if (!rows)
+    return op->emitError() << "unsupported on ascend: a fill of a part of a buffer of "
+                           << region.extents.size() << " dims";
+  const unsigned bits = region.type().getElementBits();
+  if (bits == 8)
+    value = asPairs(builder, region, *rows, make, value);
+  if (!value || (bits != 8 && bits != 16 && bits != 32))
+    return op->emitError() << "unsupported on ascend: a fill of " << given.type().getElementType()
+                           << " elements with this value";
+  forEachRow(builder, make, *rows, fillsPitch(*rows, region.type()), [&](Value row, Value count) {
+    npu::DuplicateOp::create(builder, region.buffer, elementOf(builder, make, *rows, row), value,
+                             count, npu::RepeatAttr());
+  });
+  return success();
+}
+
+LogicalResult CopyExpander::ubToUb() {
+  std::optional<UbRows> from = rowsInUb(make, source), to = rowsInUb(make, target);
+  if (!from || !to || copy.getTranspose())
+    return copy.emitError() << "unsupported on ascend: a copy within UB of "
+                            << (copy.getTranspose() ? "a transposed tile" : "more than two dims");
+  const BufferType fromType = source.type(), toType = target.type();
+  const Type element = fromType.getElementType();
+  const bool isDense =
+      fillsPitch(*from, fromType) && fillsPitch(*to, toType) && from->pitch == to->pitch;
+  std::optional<SmallVector<CastStep>> steps = castSteps(element, toType.getElementType());
+  if (!steps)
+    return copy.emitError() << "unsupported on ascend: the vector unit does not convert " << element
+                            << " to " << toType.getElementType();
+  if (failed(requireBlockStart(source, "source")) || failed(requireBlockStart(target, "target")))
+    return failure();
+  Value buffer = source.buffer;
+  UbRows rows = *from;
+  for (auto [number, step] : llvm::enumerate(*steps)) {
+    const bool isLast = number + 1 == steps->size();
+    Value next = target.buffer;
+    UbRows nextRows = *to;
+    if (!isLast) {
+      next = tile::AllocOp::create(builder,
+                                   BufferType::get(toType.getShape(), step.to, MemorySpace::UB),
+                                   builder.getStringAttr("converted"), IntegerAttr());
+      nextRows = {to->rows, to->columns, make.index(0),
+                  npu::rowPitch(cast<BufferType>(next.getType()))};
+    }
+    const bool isDenseStep = isDense && nextRows.pitch == rows.pitch;
+    forEachRow(builder, make, rows, isDenseStep, [&](Value row, Value count) {
+      Value targetOffset = elementOf(builder, make, nextRows, row);
+      Value sourceOffset = elementOf(builder, make, rows, row);
+      npu::CastOp::create(builder, next, targetOffset, buffer, sourceOffset, step.rounding, count,
+                          npu::RepeatAttr());
+    });
+    if (!isLast && context.waits)
+      PipeBarrierOp::create(builder, Pipe::V);
+    buffer = next;
+    rows = nextRows;
+  }
+  if (!steps->empty())
+    return success();
+  return copyRows(*from, *to);
+}
+
+LogicalResult CopyExpander::copyRows(const UbRows& from, const UbRows& to) {
+  std::optional<int64_t> rows = getConstantIntValue(from.rows);
+  std::optional<int64_t> columns = getConstantIntValue(from.columns);
+  const int64_t size = int64_t(source.type().getElementBits()) / 8;
+  const bool isWhole = columns && (*columns * size % npu::kBlockBytes == 0 ||
+                                   (source.isWhole() && target.isWhole()));
+  if (rows && isWhole) {
+    const int64_t bytes =
+        int64_t(llvm::alignTo(uint64_t(*columns * size), uint64_t(npu::kBlockBytes)));
+    npu::CopyUbOp::create(builder, source.buffer, make.value(from.offset), target.buffer,
+                          make.value(to.offset), uint64_t(*rows), uint64_t(bytes),
+                          uint64_t(*rows == 1 ? bytes : from.pitch * size),
+                          uint64_t(*rows == 1 ? bytes : to.pitch * size));
+    return success();
+  }
+  const Type element = source.type().getElementType();
+  if (!element.isF16() && !element.isF32() && !element.isInteger(16) && !element.isInteger(32))
+    return copy.emitError() << "unsupported on ascend: a copy within UB of a part of rows of "
+                            << element;
+  // The larger of a number and itself: an exact copy of any count.
+  forEachRow(builder, make, from, false, [&](Value row, Value count) {
+    Value offset = elementOf(builder, make, from, row);
+    npu::BinaryOp::create(builder, npu::BinaryKind::Max, target.buffer,
+                          elementOf(builder, make, to, row), source.buffer, offset, source.buffer,
+                          offset, count, npu::RepeatAttr());
+  });
+  return success();
+}
+
+} // namespace tilewright::ascend

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copies between global memory and UB, and what all routes share.
+#include "compiler/targets/ascend/copy_routes.h"
+
+#include <mlir/Dialect/Utils/StaticValueUtils.h>
+
+namespace tilewright::ascend {
+
+using namespace mlir;
+using tile::BufferRegion;
+using tile::BufferType;
+using tile::MemorySpace;
+
+SmallVector<size_t> wideDims(const BufferRegion& region) {
+  SmallVector<size_t> dims;
+  for (auto [dim, extent] : llvm::enumerate(region.extents))
+    if (!isConstantIntValue(extent, 1))
+      dims.push_back(dim);
+  return dims;
+}
+
+static bool isInBounds(tile::CopyOp copy, bool isSource, size_t dim) {
+  return isSource ? copy.isSourceInBounds(int64_t(dim)) : copy.isTargetInBounds(int64_t(dim));
+}
+
+LogicalResult CopyExpander::forEachRectangle(Body body) {
+  SmallVector<size_t> from = wideDims(source), to = wideDims(target);
+  if (from.size() != to.size())
+    return copy.emitError() << "unsupported on ascend: a copy of " << from.size()
+                            << " dims, some known at run time only, to " << to.size();
+  if (from.size() <= 2)
+    return body(source, target);
+  BufferRegion innerSource = source, innerTarget = target;
+  OpBuilder::InsertionGuard guard(builder);
+  for (size_t number = 0; number + 2 < from.size(); ++number) {
+    auto loop = tile::ForOp::create(builder, make.constant(0),
+                                    make.value(source.extents[from[number]]), make.constant(1));
+    builder.setInsertionPointToStart(loop.getBodyBlock());
+    for (auto [region, dim] : {std::pair{&innerSource, from[number]}, {&innerTarget, to[number]}}) {
+      region->offsets[dim] = make.add(region->offsets[dim], loop.getInductionVar());
+      region->extents[dim] = make.index(1);
+    }
+  }
+  return body(innerSource, innerTarget);
+}
+
+ClampedRegion CopyExpander::clamp(const BufferRegion& region, bool isSource) {
+  ClampedRegion clamped{region, Value()};
+  for (size_t dim = 0; dim < region.extents.size(); ++dim) {
+    if (isInBounds(copy, isSource, dim))
+      continue;
+    const OpFoldResult size =
+        region.type().isDynamicDim(int64_t(dim))
+            ? OpFoldResult(tile::DimOp::create(builder, region.buffer, dim).getResult())
+            : make.index(region.type().getShape()[dim]);
+    const OpFoldResult left = make.sub(size, region.offsets[dim]);
+    if (isConstantIntValue(region.extents[dim], 1) && dim + 1 < region.extents.size()) {
+      // A dim of one: it is there or it is not.
+      Value isThere = arith::CmpIOp::create(builder, arith::CmpIPredicate::sgt, make.value(left),
+                                            make.constant(0));
+      clamped.isThere = clamped.isThere
+                            ? arith::AndIOp::create(builder, clamped.isThere, isThere).getResult()
+                            : isThere;
+      continue;
+    }
+    clamped.region.extents[dim] = make.notNegative(make.min(region.extents[dim], left));
+  }
+  return clamped;
+}
+
+Value CopyExpander::isCut(const ClampedRegion& clamped, const BufferRegion& whole) {
+  Value cut;
+  auto also = [&](Value condition) {
+    cut = cut ? arith::OrIOp::create(builder, cut, condition).getResult() : condition;
+  };
+  for (auto [left, extent] : llvm::zip(clamped.region.extents, whole.extents))
+    if (left != extent)
+      also(arith::CmpIOp::create(builder, arith::CmpIPredicate::slt, make.value(left),
+                                 make.value(extent)));
+  if (clamped.isThere) {
+    Value yes = arith::ConstantOp::create(builder, builder.getBoolAttr(true));
+    also(arith::XOrIOp::create(builder, clamped.isThere, yes));
+  }
+  return cut;
+}
+
+void CopyExpander::ifThere(const ClampedRegion& clamped, function_ref<void()> body) {
+  if (!clamped.isThere) {
+    body();
+    return;
+  }
+  auto branch = scf::IfOp::create(builder, clamped.isThere, /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  body();
+}
+
+void CopyExpander::order(Pipe from, Pipe to) {
+  if (!context.waits)
+    return;
+  Value event = make.constant(context.events.free(from, to, 0));
+  SetFlagOp::create(builder, from, to, event);
+  WaitFlagOp::create(builder, from, to, event);
+}
+
+LogicalResult CopyExpander::requireBlockStart(const BufferRegion& region, StringRef role) {
+  const OpFoldResult offset = ubOffset(make, region.type(), region.offsets);
+  const int64_t unit = npu::blockElements(region.type());
+  std::optional<int64_t> element = getConstantIntValue(offset);
+  if (!element || *element % unit == 0)
+    return success();
+  return copy.emitError() << "unsupported on ascend: the copy's " << role << " begins at byte "
+                          << *element * int64_t(region.type().getElementBits()) / 8
+                          << " of its buffer, but UB is accessed in blocks of 32 bytes";
+}
+
+Value CopyExpander::padValue() {
+  const Type type = source.type().getScalarType();
+  if (copy.getPad())
+    return copy.getPad();
+  return arith::ConstantOp::create(builder, builder.getZeroAttr(type));
+}
+
+/// Rows of a rectangle must begin at a block; a column (one element a row) lies side by side in UB.
+LogicalResult CopyExpander::requireRows(const BufferRegion& global, const BufferRegion& ub) {
+  const SmallVector<size_t> dims = wideDims(global);
+  if (dims.empty() || dims.back() + 1 == global.extents.size())
+    return success();
+  const bool isColumnInUb =
+      wideDims(ub).back() + 1 != ub.extents.size() && npu::rowPitch(ub.type()) > 1;
+  if (dims.size() == 1 && isColumnInUb)
+    return success();
+  if (isDenseColumn(global))
+    return success();
+  return copy.emitError() << "unsupported on ascend: a copy between "
+                          << "elements that are not side by side in global memory and a row in UB";
+}
+
+/// One wide dim, whose elements are side by side because all dims behind it have one element.
+bool CopyExpander::isDenseColumn(const BufferRegion& global) {
+  const SmallVector<size_t> dims = wideDims(global);
+  if (dims.size() != 1 || global.type().getStrided())
+    return false;
+  return llvm::all_of(global.type().getShape().drop_front(dims[0] + 1),
+                      [](int64_t extent) { return extent == 1; });
+}
+
+LogicalResult CopyExpander::globalToUb() {
+  return forEachRectangle([&](const BufferRegion& from, const BufferRegion& to) {
+    if (failed(requireBlockStart(to, "target")) || failed(requireRows(from, to)))
+      return failure();
+    const ClampedRegion clamped = clamp(from, true);
+    if (Value cut = isCut(clamped, from)) {
+      auto branch = scf::IfOp::create(builder, cut, /*withElseRegion=*/false);
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToStart(branch.thenBlock());
+      order(Pipe::MTE2, Pipe::V);
+      order(Pipe::MTE3, Pipe::V);
+      if (failed(fillRegion(builder, copy, to, padValue())))
+        return failure();
+      order(Pipe::V, Pipe::MTE2);
+    }
+    ifThere(clamped, [&] {
+      const BufferRegion region = asRows(clamped.region);
+      const tile::RegionParts parts(region);
+      const bool isWhole = isMultipleOfBlock(region.extents.back(), region.type());
+      npu::LoadUbOp::create(builder, region.buffer, parts.offsets, parts.extents, to.buffer,
+                            make.value(ubOffset(make, to.type(), to.offsets)),
+                            isWhole ? Value() : padValue(), parts.staticOffsets,
+                            parts.staticExtents, uint64_t(pitchOf(to)));
+    });
+    return success();
+  });
+}
+
+LogicalResult CopyExpander::ubToGlobal() {
+  return forEachRectangle([&](const BufferRegion& from, const BufferRegion& to) {
+    if (failed(requireBlockStart(from, "source")) || failed(requireRows(to, from)))
+      return failure();
+    const ClampedRegion clamped = clamp(to, false);
+    ifThere(clamped, [&] {
+      const BufferRegion region = asRows(clamped.region);
+      const tile::RegionParts parts(region);
+      npu::StoreUbOp::create(builder, from.buffer,
+                             make.value(ubOffset(make, from.type(), from.offsets)), region.buffer,
+                             parts.offsets, parts.extents, parts.staticOffsets, parts.staticExtents,
+                             uint64_t(pitchOf(from)), atomicAdd);
+    });
+    return success();
+  });
+}
+
+bool CopyExpander::isMultipleOfBlock(OpFoldResult extent, BufferType type) {
+  std::optional<int64_t> columns = getConstantIntValue(extent);
+  return columns && *columns % npu::blockElements(type) == 0;
+}
+
+/// A dense column as a row: its dim moves to the end, where its stride is 1 as well.
+BufferRegion CopyExpander::asRows(BufferRegion region) {
+  if (!isDenseColumn(region))
+    return region;
+  const size_t dim = wideDims(region)[0];
+  std::swap(region.extents[dim], region.extents.back());
+  return region;
+}
+
+/// Elements between rows in UB of the dim that is the rectangle's rows.
+int64_t CopyExpander::pitchOf(const BufferRegion& ub) {
+  const SmallVector<size_t> dims = wideDims(ub);
+  const SmallVector<int64_t> strides = ubStrides(ub.type());
+  if (dims.size() == 2)
+    return strides[dims[0]];
+  if (dims.size() == 1 && dims[0] + 1 != ub.extents.size())
+    return strides[dims[0]];
+  return npu::rowPitch(ub.type());
+}
+
+} // namespace tilewright::ascend

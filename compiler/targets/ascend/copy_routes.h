@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The routes of a copy between the memories of an Ascend core.
+#pragma once
+
+#include "compiler/ir/memory_ops.h"
+#include "compiler/ir/structure_ops.h"
+#include "compiler/ir/tensor_ops.h"
+#include "compiler/targets/ascend/event_numbers.h"
+#include "compiler/targets/ascend/tile_addresses.h"
+
+#include <mlir/Dialect/Arith/IR/Arith.h>
+#include <mlir/Dialect/SCF/IR/SCF.h>
+
+namespace tilewright::ascend {
+
+struct RouteContext {
+  bool waits; ///< place the flags that the parts of one copy need
+  const EventNumbers& events;
+};
+
+/// A region with its extents cut to what lies within the tensor.
+struct ClampedRegion {
+  tile::BufferRegion region;
+  /// Whether its dims of one element lie within the tensor; null: they do.
+  mlir::Value isThere;
+};
+
+/// Expands one copy; each route inserts its instructions before the copy, which the caller erases.
+/// A failure was reported at the copy.
+class CopyExpander {
+public:
+  CopyExpander(tile::CopyOp copy, mlir::ImplicitLocOpBuilder& builder, const RouteContext& context)
+      : copy(copy), builder(builder), make(builder), context(context),
+        source(copy.getSourceRegion()), target(copy.getTargetRegion()) {}
+
+  llvm::LogicalResult globalToUb();
+  llvm::LogicalResult ubToGlobal();
+  llvm::LogicalResult globalToL1();
+  llvm::LogicalResult l0cToGlobal();
+  llvm::LogicalResult l1ToL0();
+  llvm::LogicalResult ubToUb();
+  /// Stores add to what the tensor holds.
+  bool atomicAdd = false;
+
+private:
+  using Body = llvm::function_ref<llvm::LogicalResult(const tile::BufferRegion& source,
+                                                      const tile::BufferRegion& target)>;
+  /// Runs `body` for each pair of rectangles of at most two dims: loops over what is left.
+  llvm::LogicalResult forEachRectangle(Body body);
+  ClampedRegion clamp(const tile::BufferRegion& region, bool isSource);
+  /// Whether anything of `whole` was cut off; null if that cannot be.
+  mlir::Value isCut(const ClampedRegion& clamped, const tile::BufferRegion& whole);
+  void ifThere(const ClampedRegion& clamped, llvm::function_ref<void()> body);
+  llvm::LogicalResult requireBlockStart(const tile::BufferRegion& region, llvm::StringRef role);
+  llvm::LogicalResult requireRows(const tile::BufferRegion& global, const tile::BufferRegion& ub);
+  void fillL1(const tile::BufferRegion& region, mlir::Value offset);
+  llvm::LogicalResult copyRows(const struct UbRows& from, const struct UbRows& to);
+  mlir::FailureOr<mlir::Value> l1Offset(const tile::BufferRegion& region, llvm::StringRef role);
+  mlir::Value padValue();
+  void order(Pipe from, Pipe to);
+
+  static bool isDenseColumn(const tile::BufferRegion& global);
+  static bool isMultipleOfBlock(mlir::OpFoldResult extent, tile::BufferType type);
+  static tile::BufferRegion asRows(tile::BufferRegion region);
+  static int64_t pitchOf(const tile::BufferRegion& ub);
+
+  tile::CopyOp copy;
+  mlir::ImplicitLocOpBuilder& builder;
+  IndexMaker make;
+  const RouteContext& context;
+  tile::BufferRegion source, target;
+};
+
+/// Dims that are not statically 1.
+llvm::SmallVector<size_t> wideDims(const tile::BufferRegion& region);
+
+/// Sets a region of UB. Failures are reported at `op`.
+llvm::LogicalResult fillRegion(mlir::ImplicitLocOpBuilder& builder, mlir::Operation* op,
+                               const tile::BufferRegion& region, mlir::Value value);
+
+/// A region of UB as `rows` of `columns` (values), the first element, and elements between rows.
+struct UbRows {
+  mlir::OpFoldResult rows, columns, offset;
+  int64_t pitch = 0;
+};
+/// Nothing for a region with more than two dims that are not 1.
+std::optional<UbRows> rowsInUb(const IndexMaker& make, const tile::BufferRegion& region);
+
+} // namespace tilewright::ascend

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copies of the cube core: global memory to L1, L1 to L0A and L0B, L0C to global memory.
+#include "compiler/targets/ascend/copy_routes.h"
+
+#include <mlir/Dialect/Utils/StaticValueUtils.h>
+
+namespace tilewright::ascend {
+
+using namespace mlir;
+using tile::BufferRegion;
+using tile::BufferType;
+using tile::MemorySpace;
+
+static constexpr int64_t kFractalSide = 16;
+
+static int64_t roundUp(int64_t value, int64_t unit) {
+  return int64_t(llvm::alignTo(uint64_t(value), uint64_t(unit)));
+}
+
+/// Where a rectangle of L1 or L0C begins: its columns in whole fractals.
+FailureOr<Value> CopyExpander::l1Offset(const BufferRegion& region, StringRef role) {
+  const BufferType type = region.type();
+  const int64_t side =
+      type.getSpace() == MemorySpace::L0C ? kFractalSide : npu::blockElements(type);
+  auto [row, column] = placeInTile(make, region.offsets);
+  if (std::optional<int64_t> number = getConstantIntValue(column); number && *number % side != 0)
+    return copy.emitError() << "unsupported on ascend: the copy's " << role << " begins at column "
+                            << *number << " of a tile in " << stringifyMemorySpace(type.getSpace())
+                            << ", whose columns come in groups of " << side;
+  const OpFoldResult inTile =
+      make.add(make.mul(column, npu::fractalRows(type)), make.mul(row, side));
+  return make.value(make.add(tileOffset(make, type, region.offsets), inTile));
+}
+
+LogicalResult CopyExpander::globalToL1() {
+  if (source.type().getElementType() != target.type().getElementType())
+    return copy.emitError() << "unsupported on ascend: a copy from " << source.type()
+                            << " to L1 that converts to " << target.type().getElementType();
+  return forEachRectangle([&](const BufferRegion& from, const BufferRegion& to) {
+    FailureOr<Value> offset = l1Offset(to, "target");
+    if (failed(offset))
+      return failure();
+    const ClampedRegion clamped = clamp(from, true);
+    const int64_t columns = to.staticExtents().back();
+    // Columns that no block ends with are padded with zeros by the load, rows are not.
+    if (Value cut = isCut(clamped, from)) {
+      auto branch = scf::IfOp::create(builder, cut, /*withElseRegion=*/false);
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToStart(branch.thenBlock());
+      if (copy.getPad() || ShapedType::isDynamic(columns))
+        return LogicalResult(copy.emitError() << "unsupported on ascend: a load to L1 that is cut "
+                                                 "by the tensor's edge is padded with 0 only");
+      fillL1(to, *offset);
+      if (context.waits)
+        PipeBarrierOp::create(builder, Pipe::MTE2);
+    }
+    ifThere(clamped, [&] {
+      const tile::RegionParts parts(clamped.region);
+      npu::LoadL1Op::create(builder, from.buffer, parts.offsets, parts.extents, to.buffer, *offset,
+                            parts.staticOffsets, parts.staticExtents,
+                            uint64_t(npu::fractalRows(to.type())));
+    });
+    return success();
+  });
+}
+
+/// What Fixpipe converts on its way.
+static bool canStore(Type from, Type to) {
+  if (from == to)
+    return from.isF32() || from.isInteger(32);
+  return from.isF32() && (to.isF16() || to.isBF16());
+}
+
+LogicalResult CopyExpander::l0cToGlobal() {
+  const Type from = source.type().getElementType(), to = target.type().getElementType();
+  if (!canStore(from, to))
+    return copy.emitError() << "unsupported on ascend: L0C of " << from
+                            << " cannot be stored to a tensor of " << to;
+  return forEachRectangle([&](const BufferRegion& tile, const BufferRegion& tensor) {
+    FailureOr<Value> offset = l1Offset(tile, "source");
+    if (failed(offset))
+      return failure();
+    const ClampedRegion clamped = clamp(tensor, false);
+    ifThere(clamped, [&] {
+      const tile::RegionParts parts(clamped.region);
+      npu::StoreL0cOp::create(builder, tile.buffer, *offset, tensor.buffer, parts.offsets,
+                              parts.extents, Value(), parts.staticOffsets, parts.staticExtents,
+                              uint64_t(npu::fractalRows(tile.type())), copy.getRelu(), atomicAdd);
+    });
+    return success();
+  });
+}
+
+LogicalResult CopyExpander::l1ToL0() {
+  const SmallVector<int64_t> extents = source.staticExtents();
+  if (extents.size() < 2 || llvm::is_contained(extents, ShapedType::kDynamic) ||
+      source.type().getElementType() != target.type().getElementType())
+    return copy.emitError() << "unsupported on ascend: a copy to "
+                            << stringifyMemorySpace(target.type().getSpace())
+                            << " takes a static tile of two dims and one element type";
+  const int64_t c0 = npu::blockElements(source.type());
+  auto [row, column] = placeInTile(make, source.offsets);
+  auto [targetRow, targetColumn] = placeInTile(make, target.offsets);
+  if (!isConstantIntValue(targetRow, 0) || !isConstantIntValue(targetColumn, 0))
+    return copy.emitError() << "unsupported on ascend: a copy to a part of a tile in "
+                            << stringifyMemorySpace(target.type().getSpace());
+  npu::LoadL0Op::create(builder, source.buffer,
+                        make.value(tileOffset(make, source.type(), source.offsets)),
+                        make.value(row), make.value(column), target.buffer,
+                        make.value(tileOffset(make, target.type(), target.offsets)),
+                        uint64_t(npu::fractalRows(source.type())),
+                        uint64_t(roundUp(extents[extents.size() - 2], kFractalSide)),
+                        uint64_t(roundUp(extents.back(), c0)), copy.getTranspose());
+  return success();
+}
+
+void CopyExpander::fillL1(const BufferRegion& region, Value offset) {
+  const BufferType type = region.type();
+  const SmallVector<int64_t> extents = region.staticExtents();
+  const int64_t rows = extents.size() < 2 ? 1 : extents[extents.size() - 2];
+  const int64_t groups = int64_t(llvm::divideCeil(extents.back(), npu::blockElements(type)));
+  const int64_t tileRows = npu::fractalRows(type), filled = roundUp(rows, kFractalSide);
+  const bool isWholeColumns = filled == tileRows;
+  const int64_t pieces = isWholeColumns ? 1 : groups;
+  const int64_t bytes = filled * npu::kBlockBytes * (isWholeColumns ? groups : 1);
+  const int64_t step = tileRows * npu::blockElements(type);
+  for (int64_t piece = 0; piece < pieces; ++piece)
+    npu::FillL1Op::create(builder, region.buffer,
+                          make.value(make.add(offset, make.index(piece * step))), uint64_t(bytes));
+}
+
+} // namespace tilewright::ascend

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+/// ExpandCopies: copies and fills become DMA and vector instructions, by the memories on both sides.
+///
+///     tile.copy %A[%m, %n] [32, 64] to %ub          // A has 100 rows
+///   ->
+///     %rows = min(32, 100 - %m)
+///     scf.if %rows < 32 { npu.duplicate %ub[0], 0 count(2048) }
+///     npu.load_ub %A[%m, %n] [%rows, 64] to %ub[0] pitch 64
+///
+/// With `waits`, what belongs together is ordered by flags of its own, as in ExpandGemms. It stands
+/// behind the passes that place buffers and cut work, so that each copy has one route. Each route
+/// is a file: copy_routes.h.
+#include "compiler/passes/kernel_pass.h"
+#include "compiler/targets/ascend/copy_routes.h"
+#include "compiler/targets/ascend/passes.h"
+
+using namespace mlir;
+
+namespace tilewright::ascend {
+namespace {
+
+using tile::MemorySpace;
+
+void orderPipes(ImplicitLocOpBuilder& builder, const RouteContext& context, Pipe from, Pipe to) {
+  if (!context.waits)
+    return;
+  Value event = IndexMaker(builder).constant(context.events.free(from, to, 0));
+  SetFlagOp::create(builder, from, to, event);
+  WaitFlagOp::create(builder, from, to, event);
+}
+
+/// A copy between global memory and UB that converts: through a buffer in UB of the tensor's type.
+/// The two copies, or nothing if this copy is no such.
+FailureOr<SmallVector<tile::CopyOp>> splitConversion(tile::CopyOp copy,
+                                                     const RouteContext& context) {
+  const tile::BufferRegion source = copy.getSourceRegion(), target = copy.getTargetRegion();
+  const bool isLoad = source.type().isGlobal() && target.type().getSpace() == MemorySpace::UB;
+  const bool isStore = target.type().isGlobal() && source.type().getSpace() == MemorySpace::UB;
+  const Type element = (isLoad ? source : target).type().getElementType();
+  if ((!isLoad && !isStore) || source.type().getElementType() == target.type().getElementType())
+    return SmallVector<tile::CopyOp>();
+  SmallVector<int64_t> shape = tile::withoutUnitExtents((isLoad ? target : source).staticExtents());
+  if (shape.empty())
+    shape.push_back(1);
+  if (llvm::is_contained(shape, ShapedType::kDynamic))
+    return copy.emitError() << "unsupported on ascend: a copy that converts, of extents that are "
+                               "known at run time only";
+  ImplicitLocOpBuilder builder(copy.getLoc(), copy);
+  Value buffer =
+      tile::AllocOp::create(builder, tile::BufferType::get(shape, element, MemorySpace::UB),
+                            builder.getStringAttr("converted"), IntegerAttr());
+  const tile::BufferRegion whole = tile::BufferRegion::whole(buffer);
+  orderPipes(builder, context, isLoad ? Pipe::V : Pipe::MTE3, isLoad ? Pipe::MTE2 : Pipe::V);
+  auto first = tile::CopyOp::create(builder, source, whole);
+  orderPipes(builder, context, isLoad ? Pipe::MTE2 : Pipe::V, isLoad ? Pipe::V : Pipe::MTE3);
+  auto second = tile::CopyOp::create(builder, whole, target);
+  if (isLoad) {
+    first.getPadMutable().assign(copy.getPad() ? ValueRange(copy.getPad()) : ValueRange());
+    first.setSourceInBoundsAttr(copy.getSourceInBoundsAttr());
+  } else {
+    second.setTargetInBoundsAttr(copy.getTargetInBoundsAttr());
+  }
+  return SmallVector<tile::CopyOp>{first, second};
+}
+
+LogicalResult expandOne(tile::CopyOp copy, const RouteContext& context) {
+  const MemorySpace from = copy.getSource().getType().getSpace();
+  const MemorySpace to = copy.getTarget().getType().getSpace();
+  ImplicitLocOpBuilder builder(copy.getLoc(), copy);
+  CopyExpander expander(copy, builder, context);
+  if (from == MemorySpace::Global && to == MemorySpace::UB)
+    return expander.globalToUb();
+  if (from == MemorySpace::UB && to == MemorySpace::Global)
+    return expander.ubToGlobal();
+  if (from == MemorySpace::Global && to == MemorySpace::L1)
+    return expander.globalToL1();
+  if (from == MemorySpace::L0C && to == MemorySpace::Global)
+    return expander.l0cToGlobal();
+  if (from == MemorySpace::L1 && (to == MemorySpace::L0A || to == MemorySpace::L0B))
+    return expander.l1ToL0();
+  if (from == MemorySpace::UB && to == MemorySpace::UB)
+    return expander.ubToUb();
+  return copy.emitError() << "unsupported on ascend: there is no way to copy from "
+                          << stringifyMemorySpace(from) << " to " << stringifyMemorySpace(to);
+}
+
+LogicalResult expandCopy(tile::CopyOp copy, const RouteContext& context) {
+  FailureOr<SmallVector<tile::CopyOp>> parts = splitConversion(copy, context);
+  if (failed(parts))
+    return failure();
+  if (parts->empty())
+    return expandOne(copy, context);
+  LogicalResult done = success();
+  for (tile::CopyOp part : *parts) {
+    if (failed(expandOne(part, context)))
+      done = failure();
+    part.erase();
+  }
+  return done;
+}
+
+LogicalResult expandFill(tile::FillOp fill) {
+  ImplicitLocOpBuilder builder(fill.getLoc(), fill);
+  return fillRegion(builder, fill, fill.getTargetRegion(), fill.getValue());
+}
+
+LogicalResult expandAtomicTile(tile::AtomicTileOp add, const RouteContext& context) {
+  if (add.getKind() != tile::AtomicKind::Add)
+    return add.emitError() << "unsupported on ascend: an atomic "
+                           << stringifyAtomicKind(add.getKind()) << " of a tile; there is add";
+  ImplicitLocOpBuilder builder(add.getLoc(), add);
+  auto copy = tile::CopyOp::create(builder, add.getSourceRegion(), add.getTargetRegion());
+  copy.setTargetInBoundsAttr(add.getTargetInBoundsAttr());
+  CopyExpander expander(copy, builder, context);
+  expander.atomicAdd = true;
+  const MemorySpace from = add.getSource().getType().getSpace();
+  LogicalResult done = failure();
+  if (add.getTarget().getType().isGlobal() && from == MemorySpace::UB)
+    done = expander.ubToGlobal();
+  else if (add.getTarget().getType().isGlobal() && from == MemorySpace::L0C)
+    done = expander.l0cToGlobal();
+  else
+    add.emitError() << "unsupported on ascend: an atomic add from " << stringifyMemorySpace(from)
+                    << " to " << stringifyMemorySpace(add.getTarget().getType().getSpace());
+  copy.erase();
+  return done;
+}
+
+class ExpandCopies : public KernelPass<ExpandCopies> {
+public:
+  static constexpr llvm::StringLiteral kArgument = "ascend-expand-copies";
+  static constexpr llvm::StringLiteral kDescription = "copies and fills become instructions";
+
+  explicit ExpandCopies(bool waits) : waits(waits) {}
+
+  void getDependentDialects(DialectRegistry& registry) const override {
+    registry.insert<npu::NpuDialect, scf::SCFDialect>();
+  }
+
+  void runOnOperation() override {
+    const EventNumbers events(getOperation());
+    const RouteContext context{waits, events};
+    SmallVector<Operation*> work;
+    getOperation().walk([&](Operation* op) {
+      if (isa<tile::CopyOp, tile::FillOp, tile::AtomicTileOp>(op))
+        work.push_back(op);
+    });
+    for (Operation* op : work) {
+      LogicalResult done = success();
+      if (auto copy = dyn_cast<tile::CopyOp>(op))
+        done = expandCopy(copy, context);
+      else if (auto fill = dyn_cast<tile::FillOp>(op))
+        done = expandFill(fill);
+      else
+        done = expandAtomicTile(cast<tile::AtomicTileOp>(op), context);
+      if (failed(done))
+        signalPassFailure();
+      else
+        op->erase();
+    }
+  }
+
+private:
+  bool waits;
+};
+
+} // namespace
+
+std::unique_ptr<Pass> createExpandCopies(bool waits) {
+  return std::make_unique<ExpandCopies>(waits);
+}
+
+} // namespace tilewright::ascend

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+// RUN: tilewright-opt %s --split-input-file --verify-diagnostics --mark-in-bounds --ascend-expand-copies --canonicalize | FileCheck %s
+
+// CHECK-LABEL: func.func @tail
+// A tile that the edge cuts is filled, then loaded; the store leaves out what lies outside.
+func.func @tail(%A: !tile.buffer<100x64xf32, global> {tile.name = "A"}) attributes {tile.kernel} {
+  %c4 = arith.constant 4 : index
+  %c32 = arith.constant 32 : index
+  tile.launch (%cid) in (%c4) npu {
+    // CHECK: %[[UB:.*]] = tile.alloc "x"
+    %x = tile.alloc "x" : !tile.buffer<32x64xf32, UB>
+    %m = arith.muli %cid, %c32 : index
+    // CHECK: %[[LEFT:.*]] = arith.subi %c100, %[[M:.*]] : index
+    // CHECK: %[[ROWS:.*]] = arith.maxsi
+    // CHECK: %[[CUT:.*]] = arith.cmpi slt, %[[ROWS]], %c32
+    // CHECK: scf.if %[[CUT]] {
+    // CHECK: npu.duplicate %[[UB]][%c0] : !tile.buffer<32x64xf32, UB>, %{{.*}} count(%c2048)
+    // CHECK: ascend.set_flag v to mte2
+    // CHECK: npu.load_ub %{{.*}}[%[[M]], 0] [%[[ROWS]], 64] : !tile.buffer<100x64xf32, global> to %[[UB]][%c0] : !tile.buffer<32x64xf32, UB> pitch 64
+    tile.copy %A[%m, 0] [32, 64] : !tile.buffer<100x64xf32, global> to %x : !tile.buffer<32x64xf32, UB>
+    // CHECK: npu.store_ub %[[UB]][%c0] : !tile.buffer<32x64xf32, UB> pitch 64 to %{{.*}}[%[[M]], 0] [%{{.*}}, 64]
+    tile.copy %x : !tile.buffer<32x64xf32, UB> to %A[%m, 0] [32, 64] : !tile.buffer<100x64xf32, global>
+  }
+  return
+}
+
+// -----
+// CHECK-LABEL: func.func @routes
+func.func @routes(%A: !tile.buffer<64x4x32xf16, global> {tile.name = "A"}, %C: !tile.buffer<64x64xf16, global> {tile.name = "C"}) attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f16
+  tile.launch (%cid) in (%c1) npu {
+    %x = tile.alloc "x" : !tile.buffer<2x4x32xf16, UB>
+    %y = tile.alloc "y" : !tile.buffer<8x10xf16, UB>
+    %z = tile.alloc "z" : !tile.buffer<8x10xf32, UB>
+    %w = tile.alloc "w" : !tile.buffer<8x10xf32, UB>
+    %l1 = tile.alloc "l1" : !tile.buffer<2x20x64xf16, L1>
+    %l0 = tile.alloc "l0" : !tile.buffer<20x64xf16, L0A>
+    %acc = tile.alloc "acc" : !tile.buffer<64x64xf32, L0C>
+    // Three dims: a loop over the first.
+    // CHECK: tile.for %[[I:.*]] = %c0 to %c2 step %c1
+    // CHECK: npu.load_ub %{{.*}}[%[[I]], 0, 0] [1, 4, 32] {{.*}} to %{{.*}}[%{{.*}}] {{.*}} pitch 32
+    tile.copy %A[0, 0, 0] [2, 4, 32] : !tile.buffer<64x4x32xf16, global> to %x : !tile.buffer<2x4x32xf16, UB>
+    // Rows of 20 bytes lie 32 bytes apart, padded.
+    // CHECK: npu.load_ub {{.*}} pitch 16 pad(
+    tile.copy %C[0, 0] [8, 10] : !tile.buffer<64x64xf16, global> to %y : !tile.buffer<8x10xf16, UB>
+    // CHECK: npu.cast {{.*}} none count(%c122)
+    tile.copy %y : !tile.buffer<8x10xf16, UB> to %z : !tile.buffer<8x10xf32, UB>
+    // CHECK: npu.copy_ub {{.*}} rows 8 of 64 pitch 64 to 64
+    tile.copy %z : !tile.buffer<8x10xf32, UB> to %w : !tile.buffer<8x10xf32, UB>
+    // CHECK: npu.duplicate {{.*}} count(%c128)
+    tile.fill %y : !tile.buffer<8x10xf16, UB> with %zero : f16
+    // CHECK: npu.load_l1 {{.*}} to %{{.*}}[%c2048] : !tile.buffer<2x20x64xf16, L1> rows 32
+    tile.copy %C[0, 0] [20, 64] : !tile.buffer<64x64xf16, global> to %l1[1, 0, 0] [1, 20, 64] : !tile.buffer<2x20x64xf16, L1>
+    // CHECK: npu.load_l0 %{{.*}}[%c2048] {{.*}} rows 32 size 32 x 64
+    tile.copy %l1[1, 0, 0] [1, 20, 64] : !tile.buffer<2x20x64xf16, L1> to %l0 : !tile.buffer<20x64xf16, L0A>
+    // CHECK: npu.store_l0c {{.*}} rows 64 to {{.*}} relu
+    tile.copy %acc : !tile.buffer<64x64xf32, L0C> to %C[0, 0] [64, 64] : !tile.buffer<64x64xf16, global> {relu}
+    // CHECK: npu.store_l0c {{.*}} atomic_add
+    tile.atomic_tile add %acc : !tile.buffer<64x64xf32, L0C> into %C[0, 0] [64, 64] : !tile.buffer<64x64xf16, global>
+    // Through a buffer of the tensor's type.
+    // CHECK: npu.load_ub {{.*}} to %[[T:.*]][%c0] : !tile.buffer<8x10xf16, UB>
+    // CHECK: npu.cast %{{.*}}, %[[T]][%c0]
+    tile.copy %C[0, 0] [8, 10] : !tile.buffer<64x64xf16, global> to %z : !tile.buffer<8x10xf32, UB>
+  }
+  return
+}
+
+// -----
+func.func @f(%A: !tile.buffer<64x64xf16, global> {tile.name = "A"}, %n: index, %v: f32, %b: i8) {
+  %c1 = arith.constant 1 : index
+  tile.launch (%cid) in (%c1) npu {
+    %x = tile.alloc "x" : !tile.buffer<8x64xf16, L1>
+    // expected-error@+1 {{unsupported on ascend: there is no way to copy from L1 to global}}
+    tile.copy %x : !tile.buffer<8x64xf16, L1> to %A[0, 0] [8, 64] : !tile.buffer<64x64xf16, global>
+  }
+  return
+}
+
+// -----
+func.func @f(%A: !tile.buffer<64x64xf16, global> {tile.name = "A"}, %n: index, %v: f32, %b: i8) {
+  %c1 = arith.constant 1 : index
+  tile.launch (%cid) in (%c1) npu {
+    %x = tile.alloc "x" : !tile.buffer<8x64xf16, UB>
+    // expected-error@+1 {{unsupported on ascend: the copy's target begins at byte 16 of its buffer, but UB is accessed in blocks of 32 bytes}}
+    tile.copy %A[0, 0] [8, 32] : !tile.buffer<64x64xf16, global> to %x[0, 8] [8, 32] : !tile.buffer<8x64xf16, UB>
+  }
+  return
+}
+
+// -----
+func.func @f(%A: !tile.buffer<64x64xf16, global> {tile.name = "A"}, %n: index, %v: f32, %b: i8) {
+  %c1 = arith.constant 1 : index
+  tile.launch (%cid) in (%c1) npu {
+    %x = tile.alloc "x" : !tile.buffer<8x64xf16, UB>
+    // expected-error@+1 {{unsupported on ascend: a copy between elements that are not side by side in global memory and a row in UB}}
+    tile.copy %A[0, 0] [64, 1] : !tile.buffer<64x64xf16, global> to %x[0, 0] [1, 64] : !tile.buffer<8x64xf16, UB>
+  }
+  return
+}
+
+// -----
+func.func @f(%A: !tile.buffer<64x64xf16, global> {tile.name = "A"}, %n: index, %v: f32, %b: i8) {
+  %c1 = arith.constant 1 : index
+  tile.launch (%cid) in (%c1) npu {
+    %x = tile.alloc "x" : !tile.buffer<64x64xsi32, L0C>
+    // expected-error@+1 {{unsupported on ascend: L0C of 'si32' cannot be stored to a tensor of 'f16'}}
+    tile.copy %x : !tile.buffer<64x64xsi32, L0C> to %A : !tile.buffer<64x64xf16, global>
+  }
+  return
+}
+
+// -----
+func.func @f(%A: !tile.buffer<64x64xf16, global> {tile.name = "A"}, %n: index, %v: f32, %b: i8) {
+  %c1 = arith.constant 1 : index
+  tile.launch (%cid) in (%c1) npu {
+    %x = tile.alloc "x" : !tile.buffer<64x64xf16, L1>
+    // expected-error@+1 {{unsupported on ascend: the copy's target begins at column 8 of a tile in L1, whose columns come in groups of 16}}
+    tile.copy %A[0, 0] [64, 32] : !tile.buffer<64x64xf16, global> to %x[0, 8] [64, 32] : !tile.buffer<64x64xf16, L1>
+  }
+  return
+}
+
+// -----
+func.func @f(%A: !tile.buffer<64x64xf16, global> {tile.name = "A"}, %n: index, %v: f32, %b: i8) {
+  %c1 = arith.constant 1 : index
+  tile.launch (%cid) in (%c1) npu {
+    %x = tile.alloc "x" : !tile.buffer<8x64xf32, L1>
+    // expected-error@+1 {{to L1 that converts to 'f32'}}
+    tile.copy %A[0, 0] [8, 64] : !tile.buffer<64x64xf16, global> to %x : !tile.buffer<8x64xf32, L1>
+  }
+  return
+}
+
+// -----
+func.func @f(%A: !tile.buffer<64x64xf16, global> {tile.name = "A"}, %n: index, %v: f32, %b: i8) {
+  %c1 = arith.constant 1 : index
+  tile.launch (%cid) in (%c1) npu {
+    %x = tile.alloc "x" : !tile.buffer<8x64xbf16, UB>
+    %y = tile.alloc "y" : !tile.buffer<8x64xui32, UB>
+    // expected-error@+1 {{unsupported on ascend: the vector unit does not convert 'bf16' to 'ui32'}}
+    tile.copy %x : !tile.buffer<8x64xbf16, UB> to %y : !tile.buffer<8x64xui32, UB>
+  }
+  return
+}
+
+// -----
+func.func @f(%A: !tile.buffer<64x64xf16, global> {tile.name = "A"}, %n: index, %v: f32, %b: i8) {
+  %c1 = arith.constant 1 : index
+  tile.launch (%cid) in (%c1) npu {
+    %x = tile.alloc "x" : !tile.buffer<8x64xf32, L0C>
+    // expected-error@+1 {{unsupported on ascend: a fill of a buffer in L0C}}
+    tile.fill %x : !tile.buffer<8x64xf32, L0C> with %v : f32
+  }
+  return
+}
+
+// -----
+func.func @f(%A: !tile.buffer<64x64xf16, global> {tile.name = "A"}, %n: index, %v: f32, %b: i8) {
+  %c1 = arith.constant 1 : index
+  tile.launch (%cid) in (%c1) npu {
+    %x = tile.alloc "x" : !tile.buffer<8x64xsi8, UB>
+    // expected-error@+1 {{unsupported on ascend: a fill of 'si8' elements with this value}}
+    tile.fill %x : !tile.buffer<8x64xsi8, UB> with %b : i8
+  }
+  return
+}
+
+// -----
+func.func @f(%A: !tile.buffer<64x64xf16, global> {tile.name = "A"}, %n: index, %v: f32, %b: i8) {
+  %z = arith.constant 0.0 : f16
+  %c1 = arith.constant 1 : index
+  tile.launch (%cid) in (%c1) npu {
+    %x = tile.alloc "x" : !tile.buffer<4x8x64xf16, UB>
+    // expected-error@+1 {{unsupported on ascend: a fill of a part of a buffer of 3 dims}}
+    tile.fill %x[0, 0, 0] [2, 4, 64] : !tile.buffer<4x8x64xf16, UB> with %z : f16
+  }
+  return
+}
+
+// -----
+func.func @f(%A: !tile.buffer<64x64xf16, global> {tile.name = "A"}, %n: index, %v: f32, %b: i8) {
+  %c1 = arith.constant 1 : index
+  tile.launch (%cid) in (%c1) npu {
+    %x = tile.alloc "x" : !tile.buffer<8x64xf16, UB>
+    // expected-error@+1 {{unsupported on ascend: an atomic max of a tile; there is add}}
+    tile.atomic_tile max %x : !tile.buffer<8x64xf16, UB> into %A[0, 0] [8, 64] : !tile.buffer<64x64xf16, global>
+  }
+  return
+}
+
+// -----
+func.func @f(%A: !tile.buffer<64x64xf16, global> {tile.name = "A"}, %n: index, %v: f32, %b: i8) {
+  %c1 = arith.constant 1 : index
+  tile.launch (%cid) in (%c1) npu {
+    %x = tile.alloc "x" : !tile.buffer<8x64xf16, UB>
+    %y = tile.alloc "y" : !tile.buffer<8x64xf16, UB>
+    // expected-error@+1 {{unsupported on ascend: an atomic add from UB to UB}}
+    tile.atomic_tile add %x : !tile.buffer<8x64xf16, UB> into %y : !tile.buffer<8x64xf16, UB>
+  }
+  return
+}
+
+// -----
+func.func @f(%A: !tile.buffer<64x64xf16, global> {tile.name = "A"}, %n: index, %v: f32, %b: i8) {
+  %c1 = arith.constant 1 : index
+  tile.launch (%cid) in (%c1) npu {
+    %x = tile.alloc "x" : !tile.buffer<64x8xf16, UB>
+    %y = tile.alloc "y" : !tile.buffer<8x64xf16, UB>
+    // expected-error@+1 {{unsupported on ascend: a copy within UB of a transposed tile}}
+    tile.copy %x : !tile.buffer<64x8xf16, UB> to %y : !tile.buffer<8x64xf16, UB> {transpose}
+  }
+  return
+}
+
+// -----
+func.func @f(%A: !tile.buffer<64x64xf16, global> {tile.name = "A"}, %n: index, %v: f32, %b: i8) {
+  %c1 = arith.constant 1 : index
+  tile.launch (%cid) in (%c1) npu {
+    %x = tile.alloc "x" : !tile.buffer<8x64xf32, UB>
+    // expected-error@+1 {{unsupported on ascend: a copy that converts, of extents that are known at run time only}}
+    tile.copy %A[0, 0] [8, %n] : !tile.buffer<64x64xf16, global> to %x[0, 0] [8, %n] : !tile.buffer<8x64xf32, UB>
+  }
+  return
+}
+
+// -----
+func.func @f(%A: !tile.buffer<64x64xf16, global> {tile.name = "A"}, %n: index, %v: f32, %b: i8) {
+  %c1 = arith.constant 1 : index
+  tile.launch (%cid) in (%c1) npu {
+    %x = tile.alloc "x" : !tile.buffer<8x64xsi8, UB>
+    %y = tile.alloc "y" : !tile.buffer<8x64xsi8, UB>
+    // expected-error@+1 {{unsupported on ascend: a copy within UB of a part of rows of 'si8'}}
+    tile.copy %x[0, 0] [8, 16] : !tile.buffer<8x64xsi8, UB> to %y[0, 0] [8, 16] : !tile.buffer<8x64xsi8, UB>
+  }
+  return
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// RUN: tilewright-opt %s --split-input-file --verify-diagnostics --mark-in-bounds --ascend-expand-elements --canonicalize | FileCheck %s
+
+// CHECK-LABEL: func.func @elements
+func.func @elements(%A: !tile.buffer<?x64xf32, global> {tile.name = "A", tile.shape = affine_map<()[N] -> (N, 64)>},
+                    %i: index {tile.symbol = "N"}) attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  tile.launch (%cid) in (%c1) npu {
+    %x = tile.alloc "x" : !tile.buffer<8x10xf32, UB>
+    // CHECK: %[[INSIDE:.*]] = scf.if %{{.*}} -> (f32) {
+    // CHECK:   npu.get_value
+    %v = tile.load %A[%i, %c1] : !tile.buffer<?x64xf32, global>
+    // Rows of 10 lie 16 apart.
+    // CHECK: %[[W:.*]] = npu.get_value %{{.*}}[%c18]
+    // CHECK: npu.set_value %[[W]] to %{{.*}}[%c18]
+    %w = tile.load %x[%c1, %c2] : !tile.buffer<8x10xf32, UB>
+    tile.store %w, %x[%c1, %c2] : !tile.buffer<8x10xf32, UB>
+    // CHECK: scf.if %{{.*}} {
+    // CHECK:   npu.set_value %[[INSIDE]]
+    tile.store %v, %A[%i, %c2] : !tile.buffer<?x64xf32, global>
+  }
+  return
+}
+
+// -----
+func.func @f(%i: index) {
+  %c1 = arith.constant 1 : index
+  tile.launch (%cid) in (%c1) npu {
+    %x = tile.alloc "x" : !tile.buffer<16x16xf16, L1>
+    // expected-error@+1 {{unsupported on ascend: single elements of L1}}
+    %v = tile.load %x[%c1, %c1] : !tile.buffer<16x16xf16, L1>
+    tile.print "v" %v : f16
+  }
+  return
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/targets/ascend/launch_kind.h"
+
+#include "compiler/ir/npu_ops.h"
+
+namespace tilewright::ascend {
+
+using namespace mlir;
+
+const char* LaunchKind::taskType() const {
+  if (isMixed())
+    return usesVectorId ? "KERNEL_TYPE_MIX_AIC_1_2" : "KERNEL_TYPE_MIX_AIC_1_1";
+  if (hasCube)
+    return hasCrossFlags ? "KERNEL_TYPE_MIX_AIC_1_0" : "KERNEL_TYPE_AIC_ONLY";
+  return hasCrossFlags ? "KERNEL_TYPE_MIX_AIV_1_0" : "KERNEL_TYPE_AIV_ONLY";
+}
+
+LaunchKind launchKindOf(func::FuncOp kernel) {
+  LaunchKind kind;
+  kernel.walk([&](Operation* op) {
+    if (auto instruction = dyn_cast<npu::Instruction>(op)) {
+      const std::optional<Agent> agent = instruction.getAgent();
+      kind.hasCube |= agent == Agent::Cube;
+      kind.hasVector |= agent == Agent::Vector;
+    }
+    if (auto scope = dyn_cast<ScopeOp>(op); scope && !scope.getBody().front().empty())
+      (scope.getAgent() == Agent::Cube ? kind.hasCube : kind.hasVector) = true;
+    kind.usesVectorId |= isa<VectorIdOp>(op);
+    kind.hasCrossFlags |= isa<SetCrossFlagOp, WaitCrossFlagOp, SyncAllOp>(op);
+  });
+  // A kernel that does nothing, or only writes single elements, is vector work.
+  kind.hasVector |= !kind.hasCube;
+  return kind;
+}
+
+} // namespace tilewright::ascend

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Which cores a kernel runs on, and how its blocks are numbered.
+#pragma once
+
+#include <mlir/Dialect/Func/IR/FuncOps.h>
+
+namespace tilewright::ascend {
+
+struct LaunchKind {
+  bool hasCube = false;
+  bool hasVector = false;
+  /// The kernel asks which vector core it runs on, so both of a block run it.
+  bool usesVectorId = false;
+  /// Cores wait for each other: only mixed kernels may.
+  bool hasCrossFlags = false;
+
+  bool isMixed() const {
+    return hasCube && hasVector;
+  }
+  /// Vector cores that run a block.
+  int vectorCores() const {
+    return !hasVector ? 0 : usesVectorId ? 2 : 1;
+  }
+  /// What KERNEL_TASK_TYPE_DEFAULT takes.
+  const char* taskType() const;
+  /// Cores that the launch asks for, per block of the kernel.
+  int launchedPerBlock() const {
+    return hasCube ? 1 : vectorCores();
+  }
+};
+
+/// Of a kernel whose work is in scopes.
+LaunchKind launchKindOf(mlir::func::FuncOp kernel);
+
+} // namespace tilewright::ascend

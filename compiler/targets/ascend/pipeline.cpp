@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/targets/ascend/pipeline.h"
+
+#include "compiler/ir/kernel_manifest.h"
+#include "compiler/ir/npu_ops.h"
+#include "compiler/ir/structure_ops.h"
+#include "compiler/passes/passes.h"
+#include "compiler/targets/ascend/build_library.h"
+#include "compiler/targets/ascend/launch_kind.h"
+#include "compiler/targets/ascend/passes.h"
+#include "compiler/targets/ascend/print_kernel.h"
+
+#include <mlir/Dialect/Func/IR/FuncOps.h>
+#include <mlir/Dialect/SCF/IR/SCF.h>
+#include <mlir/Pass/PassManager.h>
+#include <mlir/Transforms/Passes.h>
+
+#include <chrono>
+
+namespace tilewright::ascend {
+namespace {
+
+using namespace mlir;
+using Clock = std::chrono::steady_clock;
+
+/// Adds the time of a scope to a session.
+class Timer {
+public:
+  Timer(Session& session, const char* phase) : session(session), phase(phase) {}
+  Timer(const Timer&) = delete;
+  Timer& operator=(const Timer&) = delete;
+  ~Timer() {
+    const std::chrono::duration<double, std::milli> taken = Clock::now() - start;
+    session.times.emplace_back(phase, taken.count());
+  }
+
+private:
+  Session& session;
+  const char* phase;
+  Clock::time_point start = Clock::now();
+};
+
+/// The whole lowering, one pass a line.
+std::vector<std::unique_ptr<Pass>> makePipeline(const Session& session) {
+  const Automation& automation = session.automation;
+  std::vector<std::unique_ptr<Pass>> passes;
+  passes.push_back(createMarkInBounds());
+  passes.push_back(createAddWorkspaces());
+  passes.push_back(createShareVectorWork());
+  passes.push_back(createExpandGemms(!automation.flags));
+  passes.push_back(createExpandCopies(!automation.flags));
+  passes.push_back(createExpandElements());
+  passes.push_back(createCanonicalizerPass());
+  passes.push_back(createCSEPass());
+  passes.push_back(createPlanMemory(*session.chip, automation.planning));
+  passes.push_back(createInsertFlags(automation.flags, automation.crossFlags));
+  passes.push_back(createCheckHazards());
+  passes.push_back(createSplitCubeVector());
+  return passes;
+}
+
+std::string textOf(ModuleOp module) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module.print(stream);
+  stream << '\n';
+  return text;
+}
+
+bool runPass(ModuleOp module, std::unique_ptr<Pass> pass, Session& session) {
+  StringRef name = pass->getArgument();
+  name.consume_front("ascend-");
+  PassManager manager(module.getContext(), ModuleOp::getOperationName(),
+                      PassManager::Nesting::Implicit);
+  manager.enableVerifier(session.verify);
+  manager.addPass(std::move(pass));
+  if (failed(manager.run(module)))
+    return false;
+  if (session.keepStages)
+    session.stages.emplace_back(name, textOf(module));
+  return true;
+}
+
+} // namespace
+
+void prepareContext(MLIRContext& context) {
+  context.loadDialect<npu::NpuDialect, AscendDialect, scf::SCFDialect>();
+}
+
+bool lowerToInstructions(ModuleOp module, Session& session) {
+  Timer timer(session, "passes");
+  for (std::unique_ptr<Pass>& pass : makePipeline(session)) {
+    if (session.isCancelled()) {
+      session.problem = "cancelled";
+      return false;
+    }
+    if (!runPass(module, std::move(pass), session))
+      return false;
+  }
+  return true;
+}
+
+bool compileModule(ModuleOp original, Session& session) {
+  if (session.keepStages)
+    session.stages.emplace_back("tile", textOf(original));
+  OwningOpRef<ModuleOp> module = original.clone();
+  if (!lowerToInstructions(*module, session))
+    return false;
+  func::FuncOp kernel = *module->getOps<func::FuncOp>().begin();
+  std::string source;
+  {
+    Timer timer(session, "print");
+    session.stages.emplace_back("ascendc", printKernel(kernel, LineStyle::Comments));
+    source = printKernel(kernel, LineStyle::Directives);
+  }
+  if (source.empty())
+    return false;
+  const LaunchKind kind = launchKindOf(kernel);
+  auto workspace = kernel->getAttrOfType<IntegerAttr>(kWorkspaceBytesAttr);
+  func::FuncOp described = *original.getOps<func::FuncOp>().begin();
+  session.manifest =
+      tile::makeManifest(described, "ascend", session.chip->name, 0,
+                         workspace ? workspace.getInt() : 0, kind.launchedPerBlock());
+  Timer timer(session, "build");
+  std::optional<std::vector<char>> library = buildLibrary(source, session.problem);
+  if (library)
+    session.library = std::move(*library);
+  return library.has_value();
+}
+
+} // namespace tilewright::ascend

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/targets/ascend/print_body.h"
+
+#include "compiler/targets/ascend/print_scalars.h"
+
+#include <llvm/ADT/StringExtras.h>
+#include <llvm/ADT/TypeSwitch.h>
+#include <mlir/Dialect/Utils/StaticValueUtils.h>
+#include <mlir/IR/AffineExpr.h>
+
+namespace tilewright::ascend {
+
+using namespace mlir;
+using tile::BufferType;
+using tile::MemorySpace;
+
+/// An affine expression of the symbols, whose names are given.
+static Expression affineExpression(AffineExpr expression, ArrayRef<std::string> symbols) {
+  if (auto constant = dyn_cast<AffineConstantExpr>(expression))
+    return {std::to_string(constant.getValue())};
+  if (auto symbol = dyn_cast<AffineSymbolExpr>(expression))
+    return {symbols[symbol.getPosition()]};
+  auto binary = cast<AffineBinaryOpExpr>(expression);
+  const Expression left = affineExpression(binary.getLHS(), symbols);
+  const Expression right = affineExpression(binary.getRHS(), symbols);
+  const char* symbol = "+";
+  int precedence = Expression::kSum;
+  if (binary.getKind() != AffineExprKind::Add) {
+    symbol = binary.getKind() == AffineExprKind::Mul   ? "*"
+             : binary.getKind() == AffineExprKind::Mod ? "%"
+                                                       : "/";
+    precedence = Expression::kProduct;
+  }
+  return {left.within(precedence) + " " + symbol + " " + right.within(precedence + 1), precedence};
+}
+
+static Expression times(const Expression& left, const Expression& right) {
+  if (left.text == "1")
+    return right;
+  if (right.text == "1")
+    return left;
+  int64_t a = 0, b = 0;
+  if (llvm::to_integer(left.text, a) && llvm::to_integer(right.text, b))
+    return {std::to_string(a * b)};
+  return {left.within(Expression::kProduct) + " * " + right.within(Expression::kProduct + 1),
+          Expression::kProduct};
+}
+
+static std::vector<Expression> denseStrides(ArrayRef<Expression> shape) {
+  std::vector<Expression> strides(shape.size());
+  Expression stride{"1"};
+  for (size_t dim = shape.size(); dim-- > 0;) {
+    strides[dim] = stride;
+    stride = times(shape[dim], stride);
+  }
+  return strides;
+}
+
+void BodyPrinter::bindTensor(Value value, const tile::KernelArgument& argument,
+                             ArrayRef<tile::KernelArgument> all, func::FuncOp kernel,
+                             const std::string& address) {
+  SmallVector<std::string> symbols;
+  for (const tile::KernelArgument& other : all)
+    if (other.kind == tile::KernelArgument::Symbol)
+      symbols.push_back(text.text(kernel.getArgument(other.number)));
+  GlobalLayout layout;
+  layout.name = text.freshName(argument.name);
+  for (AffineExpr dim : argument.shape.getResults())
+    layout.shape.push_back(affineExpression(dim, symbols));
+  if (argument.strides)
+    for (AffineExpr stride : argument.strides.getResults())
+      layout.strides.push_back(affineExpression(stride, symbols));
+  else
+    layout.strides = denseStrides(layout.shape);
+  const std::string type = cppType(argument.element);
+  text.line("GlobalTensor<" + type + "> " + layout.name + ";");
+  text.line(layout.name + ".SetGlobalBuffer((__gm__ " + type + "*)" + address + ");");
+  globals[value] = std::move(layout);
+}
+
+GlobalLayout BodyPrinter::denseLayout(const std::string& name, BufferType type,
+                                      ValueRange dims) const {
+  GlobalLayout layout;
+  layout.name = name;
+  size_t next = 0;
+  for (int64_t extent : type.getShape())
+    layout.shape.push_back(ShapedType::isDynamic(extent) ? text.expression(dims[next++])
+                                                         : Expression{std::to_string(extent)});
+  layout.strides = denseStrides(layout.shape);
+  return layout;
+}
+
+void BodyPrinter::declare(Value value, const Expression& expression, StringRef wanted) {
+  const std::string name = text.freshName(wanted);
+  text.line("const " + cppType(value.getType()) + " " + name + " = " + expression.text + ";");
+  text.bindName(value, name);
+}
+
+bool BodyPrinter::printBlock(Block& block) {
+  for (Operation& op : block)
+    if (!print(&op))
+      return false;
+  return true;
+}
+
+bool BodyPrinter::printGrid(Block& block) {
+  for (Operation& op : block) {
+    auto launch = dyn_cast<tile::LaunchOp>(op);
+    if (!launch) {
+      if (!isa<func::ReturnOp>(op) && !print(&op))
+        return false;
+      continue;
+    }
+    for (size_t dim = 0; dim < 3; ++dim)
+      text.line("grid[" + std::to_string(dim) + "] = " +
+                (dim < launch.getGrid().size() ? text.text(launch.getGrid()[dim]) : "1") + ";");
+  }
+  return true;
+}
+
+bool BodyPrinter::print(Operation* op) {
+  if (isa<tile::YieldOp, func::ReturnOp>(op))
+    return true;
+  if (!isa<arith::ConstantOp, tile::AllocOp>(op) && !isPure(op))
+    text.at(op->getLoc());
+  if (printStructure(op) || printBuffers(op))
+    return true;
+  if (failed)
+    return false;
+  if (printValue(op))
+    return true;
+  op->emitError() << op->getName() << " has no statement in Ascend C";
+  return false;
+}
+
+/// Where a value is computed anew at each use: constants, and what is used once, in its own block.
+static bool standsInline(Operation* op) {
+  if (isa<arith::ConstantOp>(op))
+    return true;
+  Value result = op->getResult(0);
+  return result.hasOneUse() && result.use_begin()->getOwner()->getBlock() == op->getBlock() &&
+         !isa<tile::ForOp, tile::WhileOp>(result.use_begin()->getOwner());
+}
+
+bool BodyPrinter::printValue(Operation* op) {
+  if (auto id = dyn_cast<VectorIdOp>(op)) {
+    text.bindName(id, "vid");
+    return true;
+  }
+  if (std::optional<std::string> statement = instructionText(op, text, globals)) {
+    if (op->getNumResults() == 1)
+      declare(op->getResult(0), {*statement});
+    else
+      text.line(*statement);
+    return true;
+  }
+  if (op->getNumResults() != 1)
+    return false;
+  std::optional<Expression> expression = scalarExpression(op, text);
+  if (!expression)
+    return false;
+  if (op->use_empty())
+    return true;
+  if (standsInline(op))
+    text.bind(op->getResult(0), *expression);
+  else
+    declare(op->getResult(0), *expression);
+  return true;
+}
+
+} // namespace tilewright::ascend

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The statements of a kernel: launch, loops, branches, buffers and variables.
+#pragma once
+
+#include "compiler/ir/kernel_arguments.h"
+#include "compiler/ir/memory_ops.h"
+#include "compiler/ir/structure_ops.h"
+#include "compiler/targets/ascend/launch_kind.h"
+#include "compiler/targets/ascend/print_instructions.h"
+
+#include <mlir/Dialect/SCF/IR/SCF.h>
+
+namespace tilewright::ascend {
+
+class BodyPrinter {
+public:
+  BodyPrinter(SourceText& text, const LaunchKind& kind) : text(text), kind(kind) {}
+
+  /// Declares the GlobalTensor of an argument.
+  void bindTensor(mlir::Value value, const tile::KernelArgument& argument,
+                  llvm::ArrayRef<tile::KernelArgument> all, mlir::func::FuncOp kernel,
+                  const std::string& address);
+
+  /// False after an error was reported.
+  bool printBlock(mlir::Block& block);
+  /// The scalar code before the launch, and `grid[i] = ...`.
+  bool printGrid(mlir::Block& block);
+
+private:
+  bool print(mlir::Operation* op);
+  bool printValue(mlir::Operation* op);
+  bool printStructure(mlir::Operation* op);
+  bool printBuffers(mlir::Operation* op);
+
+  bool printLaunch(tile::LaunchOp launch);
+  bool printScope(ScopeOp scope);
+  bool printFor(tile::ForOp loop);
+  bool printWhile(tile::WhileOp loop);
+  bool printIf(mlir::scf::IfOp branch);
+  bool printBranch(mlir::Region& region, const std::vector<std::string>& results);
+  bool printAlloc(tile::AllocOp alloc);
+  void printView(tile::ViewOp view);
+  void printDim(tile::DimOp dim);
+  /// `x[i * 4 + j]` of an array or variable.
+  std::string element(mlir::Value buffer, mlir::ValueRange indices);
+
+  void declare(mlir::Value value, const Expression& expression, llvm::StringRef wanted = "v");
+  GlobalLayout denseLayout(const std::string& name, tile::BufferType type,
+                           mlir::ValueRange dims) const;
+
+  SourceText& text;
+  const LaunchKind& kind;
+  GlobalLayouts globals;
+  int loopDepth = 0;
+  bool failed = false; // an error was reported further in
+};
+
+} // namespace tilewright::ascend

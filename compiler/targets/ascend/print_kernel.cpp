@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/targets/ascend/print_kernel.h"
+
+#include "compiler/ir/kernel_arguments.h"
+#include "compiler/ir/place_of.h"
+#include "compiler/targets/ascend/print_body.h"
+
+namespace tilewright::ascend {
+namespace {
+
+using namespace mlir;
+
+/// `name_gm` of a tensor, `name` of what is passed by value.
+std::string parameterName(const tile::KernelArgument& argument) {
+  return argument.kind == tile::KernelArgument::Tensor ? argument.name + "_gm" : argument.name;
+}
+
+class KernelPrinter {
+public:
+  KernelPrinter(func::FuncOp kernel, LineStyle style)
+      : kernel(kernel), style(style), arguments(tile::kernelArguments(kernel)),
+        kind(launchKindOf(kernel)), name(kernel.getName().str()) {}
+
+  std::string run() {
+    std::string text = head();
+    for (auto part : {&KernelPrinter::deviceFunction, &KernelPrinter::gridFunction,
+                      &KernelPrinter::launchFunction}) {
+      std::optional<std::string> function = (this->*part)();
+      if (!function)
+        return "";
+      text += "\n" + *function;
+    }
+    return text;
+  }
+
+private:
+  std::string head() {
+    const Place place = placeOf(kernel.getLoc());
+    const std::string origin = place.isKnown() && style == LineStyle::Comments
+                                   ? ", " + place.file + ":" + std::to_string(place.line)
+                                   : "";
+    return "// Made by Tilewright: the kernel " + name + origin +
+           ".\n#include \"kernel_operator.h\"\n#include \"tilewright_ascend.h\"\n\nusing namespace "
+           "AscendC;\nusing namespace "
+           "tilewright;\n";
+  }
+
+  /// Arguments as the device function and the host functions have them in scope.
+  void bindArguments(SourceText& text) {
+    for (const tile::KernelArgument& argument : arguments)
+      if (argument.kind != tile::KernelArgument::Tensor)
+        text.bindName(kernel.getArgument(argument.number), text.freshName(argument.name));
+  }
+
+  std::optional<std::string> deviceFunction() {
+    SourceText text(style);
+    std::string parameters;
+    for (const tile::KernelArgument& argument : arguments) {
+      const std::string type = argument.kind == tile::KernelArgument::Tensor
+                                   ? "GM_ADDR"
+                                   : cppType(kernel.getArgument(argument.number).getType());
+      parameters += type + " " + parameterName(argument) + ", ";
+    }
+    text.open("extern \"C\" __global__ __aicore__ void " + name + "_kernel(" + parameters +
+              "GM_ADDR workspace) {");
+    text.line("KERNEL_TASK_TYPE_DEFAULT(" + std::string(kind.taskType()) + ");");
+    bindArguments(text);
+    BodyPrinter body(text, kind);
+    for (const tile::KernelArgument& argument : arguments)
+      if (argument.kind == tile::KernelArgument::Tensor)
+        body.bindTensor(kernel.getArgument(argument.number), argument, arguments, kernel,
+                        parameterName(argument));
+    if (!body.printBlock(kernel.getBody().front()))
+      return std::nullopt;
+    text.close();
+    return text.take();
+  }
+
+  /// What the host must compute: the extents of the grid.
+  std::optional<std::string> gridFunction() {
+    SourceText text(LineStyle::Directives);
+    text.open("extern \"C\" void " + name + "_grid(const uint64_t* slots, int64_t* grid) {");
+    for (const tile::KernelArgument& argument : arguments) {
+      if (argument.kind == tile::KernelArgument::Tensor)
+        continue;
+      const Value value = kernel.getArgument(argument.number);
+      const std::string type = cppType(value.getType());
+      text.bindName(value, text.freshName(argument.name));
+      text.line("[[maybe_unused]] const " + type + " " + text.text(value) + " = slotValue<" + type +
+                ">(slots[" + std::to_string(argument.slot) + "]);");
+    }
+    BodyPrinter body(text, kind);
+    if (!body.printGrid(kernel.getBody().front()))
+      return std::nullopt;
+    text.close();
+    return withoutPlaces(text.take());
+  }
+
+  /// The host's functions stand for no line of the kernel.
+  static std::string withoutPlaces(const std::string& text) {
+    std::string kept;
+    for (StringRef line : llvm::split(text, '\n'))
+      if (!line.starts_with("#line") && !line.empty())
+        kept += line.str() + "\n";
+    return kept;
+  }
+
+  std::optional<std::string> launchFunction() {
+    std::string values;
+    for (const tile::KernelArgument& argument : arguments) {
+      const std::string slot = "slots[" + std::to_string(argument.slot) + "]";
+      const std::string type = cppType(kernel.getArgument(argument.number).getType());
+      values += argument.kind == tile::KernelArgument::Tensor
+                    ? "tensorAddress(" + slot + "), "
+                    : "slotValue<" + type + ">(" + slot + "), ";
+    }
+    return "extern \"C\" void " + name +
+           "_launch(const uint64_t* slots, void* space, uint32_t cores, void* stream) {\n  " +
+           name + "_kernel<<<cores, nullptr, stream>>>(" + values + "(GM_ADDR)space);\n}\n";
+  }
+
+  func::FuncOp kernel;
+  LineStyle style;
+  SmallVector<tile::KernelArgument> arguments;
+  LaunchKind kind;
+  std::string name;
+};
+
+} // namespace
+
+std::string printKernel(func::FuncOp kernel, LineStyle style) {
+  return KernelPrinter(kernel, style).run();
+}
+
+} // namespace tilewright::ascend

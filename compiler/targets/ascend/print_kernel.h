@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The text of a kernel whose ops are instructions: one op, one statement.
+#pragma once
+
+#include "compiler/targets/ascend/source_text.h"
+
+#include <mlir/Dialect/Func/IR/FuncOps.h>
+
+#include <string>
+
+namespace tilewright::ascend {
+
+/// Ascend C of the whole translation unit: the kernel `NAME_kernel`, and the host functions
+/// `NAME_grid` and `NAME_launch` of docs/kernel-abi.md. Reports ops that have no statement; the
+/// text is empty then.
+std::string printKernel(mlir::func::FuncOp kernel, LineStyle style);
+
+} // namespace tilewright::ascend

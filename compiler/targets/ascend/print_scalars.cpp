@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/targets/ascend/print_scalars.h"
+
+#include <llvm/ADT/SmallString.h>
+#include <llvm/ADT/StringExtras.h>
+#include <llvm/ADT/TypeSwitch.h>
+#include <mlir/Dialect/Arith/IR/Arith.h>
+#include <mlir/Dialect/Math/IR/Math.h>
+
+namespace tilewright::ascend {
+namespace {
+
+using namespace mlir;
+
+bool isSmallFloat(Type type) {
+  return type.isF16() || type.isBF16();
+}
+
+/// A value in float32 where the scalar unit computes in that.
+Expression inFloat(Value value, const SourceText& text) {
+  if (!isSmallFloat(value.getType()))
+    return text.expression(value);
+  return {"toFloat(" + text.text(value) + ")"};
+}
+
+/// An expression of float32 as a value of `type`.
+Expression fromFloat(Expression expression, Type type) {
+  if (!isSmallFloat(type))
+    return expression;
+  return {"fromFloat<" + cppType(type) + ">(" + expression.text + ")"};
+}
+
+Expression infix(const Expression& left, const char* symbol, const Expression& right,
+                 int precedence) {
+  return {left.within(precedence) + " " + symbol + " " + right.within(precedence + 1), precedence};
+}
+
+Expression castTo(const std::string& type, const Expression& value) {
+  return {type + "(" + value.text + ")"};
+}
+
+struct Infix {
+  const char* symbol;
+  int precedence;
+};
+
+std::optional<Infix> integerInfix(Operation* op) {
+  return llvm::TypeSwitch<Operation*, std::optional<Infix>>(op)
+      .Case<arith::AddIOp>([](auto) { return Infix{"+", Expression::kSum}; })
+      .Case<arith::SubIOp>([](auto) { return Infix{"-", Expression::kSum}; })
+      .Case<arith::MulIOp>([](auto) { return Infix{"*", Expression::kProduct}; })
+      .Case<arith::DivSIOp, arith::DivUIOp>([](auto) { return Infix{"/", Expression::kProduct}; })
+      .Case<arith::RemSIOp, arith::RemUIOp>([](auto) { return Infix{"%", Expression::kProduct}; })
+      .Case<arith::ShLIOp>([](auto) { return Infix{"<<", Expression::kShift}; })
+      .Case<arith::ShRSIOp, arith::ShRUIOp>([](auto) { return Infix{">>", Expression::kShift}; })
+      .Case<arith::AndIOp>([](auto) { return Infix{"&", Expression::kAnd}; })
+      .Case<arith::OrIOp>([](auto) { return Infix{"|", Expression::kOr}; })
+      .Case<arith::XOrIOp>([](auto) { return Infix{"^", Expression::kXor}; })
+      .Default([](auto) { return std::nullopt; });
+}
+
+std::optional<Infix> floatInfix(Operation* op) {
+  return llvm::TypeSwitch<Operation*, std::optional<Infix>>(op)
+      .Case<arith::AddFOp>([](auto) { return Infix{"+", Expression::kSum}; })
+      .Case<arith::SubFOp>([](auto) { return Infix{"-", Expression::kSum}; })
+      .Case<arith::MulFOp>([](auto) { return Infix{"*", Expression::kProduct}; })
+      .Case<arith::DivFOp>([](auto) { return Infix{"/", Expression::kProduct}; })
+      .Default([](auto) { return std::nullopt; });
+}
+
+/// Functions of our header, by what they are called there.
+const char* functionName(Operation* op) {
+  return llvm::TypeSwitch<Operation*, const char*>(op)
+      .Case<arith::FloorDivSIOp>([](auto) { return "floorDiv"; })
+      .Case<arith::CeilDivSIOp, arith::CeilDivUIOp>([](auto) { return "ceilDiv"; })
+      .Case<arith::MaxSIOp, arith::MaxUIOp, arith::MaximumFOp, arith::MaxNumFOp>(
+          [](auto) { return "larger"; })
+      .Case<arith::MinSIOp, arith::MinUIOp, arith::MinimumFOp, arith::MinNumFOp>(
+          [](auto) { return "smaller"; })
+      .Case<math::AbsIOp, math::AbsFOp>([](auto) { return "magnitude"; })
+      .Case<math::SqrtOp>([](auto) { return "squareRoot"; })
+      .Default([](auto) { return nullptr; });
+}
+
+bool isUnsignedOp(Operation* op) {
+  return isa<arith::DivUIOp, arith::RemUIOp, arith::ShRUIOp, arith::CeilDivUIOp, arith::MaxUIOp,
+             arith::MinUIOp>(op);
+}
+
+std::string unsignedType(Type type) {
+  return "u" + cppType(type);
+}
+
+Expression call(const char* function, Operation* op, const SourceText& text) {
+  std::string arguments;
+  const bool isUnsigned = isUnsignedOp(op);
+  for (Value operand : op->getOperands()) {
+    Expression value = inFloat(operand, text);
+    if (isUnsigned)
+      value = castTo(unsignedType(operand.getType()), value);
+    arguments += (arguments.empty() ? "" : ", ") + value.text;
+  }
+  Expression result{std::string(function) + "(" + arguments + ")"};
+  Type type = op->getResult(0).getType();
+  return isUnsigned ? castTo(cppType(type), result) : fromFloat(result, type);
+}
+
+Expression integerExpression(Operation* op, Infix how, const SourceText& text) {
+  Expression left = text.expression(op->getOperand(0)), right = text.expression(op->getOperand(1));
+  Type type = op->getResult(0).getType();
+  if (!isUnsignedOp(op))
+    return infix(left, how.symbol, right, how.precedence);
+  left = castTo(unsignedType(type), left);
+  right = castTo(unsignedType(type), right);
+  return castTo(cppType(type), infix(left, how.symbol, right, how.precedence));
+}
+
+Expression compareIntegers(arith::CmpIOp op, const SourceText& text) {
+  using P = arith::CmpIPredicate;
+  static const char* const symbols[] = {"==", "!=", "<", "<=", ">", ">=", "<", "<=", ">", ">="};
+  Expression left = text.expression(op.getLhs()), right = text.expression(op.getRhs());
+  const P predicate = op.getPredicate();
+  if (predicate >= P::ult && !op.getLhs().getType().isInteger(1)) {
+    left = castTo(unsignedType(op.getLhs().getType()), left);
+    right = castTo(unsignedType(op.getLhs().getType()), right);
+  }
+  const bool isEquality = predicate == P::eq || predicate == P::ne;
+  return infix(left, symbols[size_t(predicate)], right,
+               isEquality ? Expression::kEquality : Expression::kRelation);
+}
+
+std::optional<Expression> compareFloats(arith::CmpFOp op, const SourceText& text) {
+  using P = arith::CmpFPredicate;
+  const Expression left = inFloat(op.getLhs(), text), right = inFloat(op.getRhs(), text);
+  auto compare = [&](const char* symbol, bool negate) -> Expression {
+    const bool isEquality = symbol[0] == '=' || symbol[0] == '!';
+    Expression plain =
+        infix(left, symbol, right, isEquality ? Expression::kEquality : Expression::kRelation);
+    return negate ? Expression{"!(" + plain.text + ")"} : plain;
+  };
+  switch (op.getPredicate()) {
+  case P::OEQ:
+    return compare("==", false);
+  case P::OGT:
+    return compare(">", false);
+  case P::OGE:
+    return compare(">=", false);
+  case P::OLT:
+    return compare("<", false);
+  case P::OLE:
+    return compare("<=", false);
+  case P::UNE:
+    return compare("!=", false);
+  case P::UGT:
+    return compare("<=", true);
+  case P::UGE:
+    return compare("<", true);
+  case P::ULT:
+    return compare(">=", true);
+  case P::ULE:
+    return compare(">", true);
+  case P::UNO:
+    if (op.getLhs() == op.getRhs())
+      return compare("!=", false);
+    return std::nullopt;
+  default:
+    return std::nullopt;
+  }
+}
+
+std::optional<Expression> convert(Operation* op, const SourceText& text) {
+  Value source = op->getOperand(0);
+  Type from = source.getType(), to = op->getResult(0).getType();
+  Expression value = text.expression(source);
+  if (isa<arith::ExtUIOp, arith::UIToFPOp, arith::IndexCastUIOp>(op) && !from.isInteger(1))
+    value = castTo(unsignedType(from), value);
+  if (isa<arith::ExtSIOp>(op) && from.isInteger(1))
+    value = {"-" + castTo(cppType(to), value).within(Expression::kAtom), Expression::kSum};
+  if (isa<arith::TruncIOp>(op) && to.isInteger(1))
+    return Expression{"(" + value.within(Expression::kAnd + 1) + " & 1) != 0",
+                      Expression::kEquality};
+  if (isSmallFloat(from))
+    value = inFloat(source, text);
+  if (isSmallFloat(to))
+    return fromFloat(castTo("float", value), to);
+  if (isa<arith::FPToUIOp>(op))
+    return castTo(cppType(to), castTo(unsignedType(to), value));
+  return castTo(cppType(to), value);
+}
+
+} // namespace
+
+std::string constantText(Attribute value, Type type) {
+  if (auto integer = dyn_cast<IntegerAttr>(value)) {
+    if (type.isInteger(1))
+      return integer.getValue().isZero() ? "false" : "true";
+    const int64_t number = integer.getValue().getSExtValue();
+    if (number == std::numeric_limits<int64_t>::min())
+      return "(-0x7fffffffffffffff - 1)";
+    return std::to_string(number);
+  }
+  const APFloat number = cast<FloatAttr>(value).getValue();
+  std::string text;
+  if (!number.isFinite()) {
+    text = number.isNaN() ? "notANumber()" : number.isNegative() ? "-infinity()" : "infinity()";
+  } else {
+    SmallString<32> digits;
+    number.toString(digits);
+    text = digits.str().str();
+    if (text.find_first_of(".E") == std::string::npos)
+      text += ".0";
+    text += "f";
+  }
+  return isSmallFloat(type) ? "fromFloat<" + cppType(type) + ">(" + text + ")" : text;
+}
+
+std::optional<Expression> scalarExpression(Operation* op, const SourceText& text) {
+  if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
+    std::string written = constantText(constant.getValue(), constant.getType());
+    const bool isNegative = written[0] == '-';
+    return Expression{std::move(written), isNegative ? Expression::kProduct : Expression::kAtom};
+  }
+  if (std::optional<Infix> how = integerInfix(op))
+    return integerExpression(op, *how, text);
+  if (std::optional<Infix> how = floatInfix(op))
+    return fromFloat(infix(inFloat(op->getOperand(0), text), how->symbol,
+                           inFloat(op->getOperand(1), text), how->precedence),
+                     op->getResult(0).getType());
+  if (const char* function = functionName(op))
+    return call(function, op, text);
+  if (auto compare = dyn_cast<arith::CmpIOp>(op))
+    return compareIntegers(compare, text);
+  if (auto compare = dyn_cast<arith::CmpFOp>(op))
+    return compareFloats(compare, text);
+  if (auto select = dyn_cast<arith::SelectOp>(op))
+    return Expression{
+        text.expression(select.getCondition()).within(Expression::kChoice + 1) + " ? " +
+            text.expression(select.getTrueValue()).within(Expression::kChoice + 1) + " : " +
+            text.expression(select.getFalseValue()).within(Expression::kChoice + 1),
+        Expression::kChoice};
+  if (auto negate = dyn_cast<arith::NegFOp>(op))
+    return fromFloat(
+        {"-" + inFloat(negate.getOperand(), text).within(Expression::kAtom), Expression::kProduct},
+        negate.getType());
+  if (isa<arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp, arith::IndexCastOp, arith::IndexCastUIOp,
+          arith::SIToFPOp, arith::UIToFPOp, arith::FPToSIOp, arith::FPToUIOp, arith::ExtFOp,
+          arith::TruncFOp>(op))
+    return convert(op, text);
+  if (auto bits = dyn_cast<arith::BitcastOp>(op))
+    return Expression{"sameBits<" + cppType(bits.getType()) + ">(" + text.text(bits.getIn()) + ")"};
+  return std::nullopt;
+}
+
+} // namespace tilewright::ascend

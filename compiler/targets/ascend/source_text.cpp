@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/targets/ascend/source_text.h"
+
+#include "compiler/ir/place_of.h"
+
+#include <llvm/ADT/StringExtras.h>
+#include <llvm/Support/ErrorHandling.h>
+
+namespace tilewright::ascend {
+
+using namespace mlir;
+
+/// Names that emitted text must not use for its own: keywords, and what our header and the
+/// vendor's put into scope.
+static const char* const kReserved[] = {
+    "alignas",  "auto",     "bool",     "break",    "case",    "char",       "class",    "const",
+    "continue", "default",  "delete",   "do",       "double",  "else",       "enum",     "extern",
+    "false",    "float",    "for",      "goto",     "half",    "if",         "inline",   "int",
+    "long",     "new",      "operator", "private",  "public",  "register",   "return",   "short",
+    "signed",   "sizeof",   "static",   "struct",   "switch",  "template",   "this",     "true",
+    "typedef",  "typename", "union",    "unsigned", "using",   "void",       "volatile", "while",
+    "min",      "max",      "abs",      "main",     "AscendC", "tilewright", "Add",      "Sub",
+    "Mul",      "Div",      "Max",      "Min",      "And",     "Or",         "Exp",      "Ln",
+    "Abs",      "Cast",     "Select",   "Compare",  "Mmad",    "Relu",       "Not",      "Sqrt",
+    "slots",    "grid",     "stream",   "workspace"};
+
+void SourceText::line(const std::string& text) {
+  if (!text.empty() && text[0] != '#')
+    result.append(size_t(depth) * 2, ' ');
+  result += text;
+  result += '\n';
+}
+
+void SourceText::at(Location location) {
+  const Place place = placeOf(location);
+  if (!place.isKnown() || (place.file == last.file && place.line == last.line))
+    return;
+  last = place;
+  const std::string number = std::to_string(place.line);
+  if (style == LineStyle::Directives) {
+    line("#line " + number + " \"" + llvm::join(llvm::split(place.file, '"'), "") + "\"");
+    return;
+  }
+  const size_t slash = place.file.find_last_of('/');
+  line("// " + (slash == std::string::npos ? place.file : place.file.substr(slash + 1)) + ":" +
+       number);
+}
+
+std::string SourceText::freshName(StringRef wanted) {
+  std::string name;
+  for (char c : wanted)
+    name += llvm::isAlnum(c) || c == '_' ? c : '_';
+  if (name.empty() || llvm::isDigit(name[0]))
+    name = "v" + name;
+  if (taken.empty())
+    for (const char* word : kReserved)
+      taken[word] = 1;
+  int& uses = taken[name];
+  if (uses++ == 0)
+    return name;
+  std::string numbered;
+  do
+    numbered = name + "_" + std::to_string(uses++);
+  while (taken.contains(numbered));
+  taken[numbered] = 1;
+  return numbered;
+}
+
+const Expression& SourceText::expression(Value value) const {
+  const Expression* found = find(value);
+  if (!found)
+    llvm::report_fatal_error("a value is used before it is printed");
+  return *found;
+}
+
+std::string cppType(Type type) {
+  if (type.isIndex())
+    return "int64_t";
+  if (type.isF16())
+    return "half";
+  if (type.isBF16())
+    return "bfloat16_t";
+  if (type.isF32())
+    return "float";
+  auto integer = dyn_cast<IntegerType>(type);
+  if (!integer)
+    return "";
+  if (integer.getWidth() == 1)
+    return "bool";
+  if (integer.getWidth() == 4)
+    return integer.isUnsigned() ? "" : "int4b_t";
+  return (integer.isUnsigned() ? "uint" : "int") + std::to_string(integer.getWidth()) + "_t";
+}
+
+} // namespace tilewright::ascend

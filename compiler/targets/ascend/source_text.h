@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Ascend C as it grows: lines with indentation, names, and where each line comes from.
+#pragma once
+
+#include "compiler/ir/dialect.h"
+#include "tilewright/place.h"
+
+#include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/StringMap.h>
+
+#include <string>
+
+namespace tilewright::ascend {
+
+/// An expression of C++, and how tightly its outermost operator binds.
+struct Expression {
+  std::string text;
+  int precedence = kAtom;
+
+  static constexpr int kAtom = 100, kProduct = 80, kSum = 70, kShift = 60, kRelation = 50,
+                       kEquality = 45, kAnd = 40, kXor = 35, kOr = 30, kChoice = 20;
+  /// In brackets if its operator binds less than `least`.
+  std::string within(int least) const {
+    return precedence < least ? "(" + text + ")" : text;
+  }
+};
+
+/// How the text names the kernel's lines.
+enum class LineStyle {
+  Comments,   ///< `// gemm.py:12`, for people
+  Directives, ///< `#line 12 "gemm.py"`, so that the host's findings name the kernel's lines
+};
+
+class SourceText {
+public:
+  explicit SourceText(LineStyle style) : style(style) {}
+
+  /// One line; empty: a blank one.
+  void line(const std::string& text = "");
+  void open(const std::string& text) {
+    line(text);
+    ++depth;
+  }
+  void close(const std::string& text = "}") {
+    --depth;
+    line(text);
+  }
+  /// What follows comes from this place; says so where it differs from what came before.
+  void at(mlir::Location location);
+
+  /// A name that is like `wanted` and free; never one of C++'s or of our headers.
+  std::string freshName(llvm::StringRef wanted);
+
+  void bind(mlir::Value value, Expression expression) {
+    values[value] = std::move(expression);
+  }
+  void bindName(mlir::Value value, std::string name) {
+    values[value] = {std::move(name), Expression::kAtom};
+  }
+  const Expression* find(mlir::Value value) const {
+    auto found = values.find(value);
+    return found == values.end() ? nullptr : &found->second;
+  }
+  /// The expression of a value that was bound.
+  const Expression& expression(mlir::Value value) const;
+  /// Its text, to stand between commas.
+  std::string text(mlir::Value value) const {
+    return expression(value).text;
+  }
+
+  std::string take() {
+    return std::move(result);
+  }
+
+private:
+  LineStyle style;
+  std::string result;
+  int depth = 0;
+  Place last;
+  llvm::StringMap<int> taken;
+  llvm::DenseMap<mlir::Value, Expression> values;
+};
+
+/// `half`, `float`, `int8_t`, ...: of a scalar or of a buffer's elements; empty if Ascend C has
+/// none.
+std::string cppType(mlir::Type type);
+
+} // namespace tilewright::ascend

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/targets/ascend/tile_addresses.h"
+
+#include <mlir/Dialect/Arith/IR/Arith.h>
+#include <mlir/Dialect/Utils/StaticValueUtils.h>
+
+namespace tilewright::ascend {
+
+using namespace mlir;
+using tile::BufferType;
+
+Value IndexMaker::constant(int64_t value) const {
+  return arith::ConstantIndexOp::create(builder, builder.getLoc(), value);
+}
+
+Value IndexMaker::value(OpFoldResult number) const {
+  if (auto value = dyn_cast<Value>(number))
+    return value;
+  return constant(*getConstantIntValue(number));
+}
+
+OpFoldResult IndexMaker::index(int64_t value) const {
+  return builder.getIndexAttr(value);
+}
+
+OpFoldResult IndexMaker::add(OpFoldResult a, OpFoldResult b) const {
+  std::optional<int64_t> left = getConstantIntValue(a), right = getConstantIntValue(b);
+  if (left && right)
+    return index(*left + *right);
+  if (left == 0)
+    return b;
+  if (right == 0)
+    return a;
+  return arith::AddIOp::create(builder, value(a), value(b)).getResult();
+}
+
+OpFoldResult IndexMaker::sub(OpFoldResult a, OpFoldResult b) const {
+  std::optional<int64_t> left = getConstantIntValue(a), right = getConstantIntValue(b);
+  if (left && right)
+    return index(*left - *right);
+  if (right == 0)
+    return a;
+  return arith::SubIOp::create(builder, value(a), value(b)).getResult();
+}
+
+OpFoldResult IndexMaker::mul(OpFoldResult a, int64_t factor) const {
+  if (std::optional<int64_t> left = getConstantIntValue(a))
+    return index(*left * factor);
+  if (factor == 1)
+    return a;
+  return arith::MulIOp::create(builder, value(a), constant(factor)).getResult();
+}
+
+OpFoldResult IndexMaker::min(OpFoldResult a, OpFoldResult b) const {
+  std::optional<int64_t> left = getConstantIntValue(a), right = getConstantIntValue(b);
+  if (left && right)
+    return index(std::min(*left, *right));
+  return arith::MinSIOp::create(builder, value(a), value(b)).getResult();
+}
+
+OpFoldResult IndexMaker::notNegative(OpFoldResult a) const {
+  if (std::optional<int64_t> number = getConstantIntValue(a))
+    return index(std::max<int64_t>(*number, 0));
+  return arith::MaxSIOp::create(builder, value(a), constant(0)).getResult();
+}
+
+OpFoldResult IndexMaker::div(OpFoldResult a, int64_t divisor) const {
+  if (std::optional<int64_t> number = getConstantIntValue(a))
+    return index(*number / divisor);
+  return arith::DivSIOp::create(builder, value(a), constant(divisor)).getResult();
+}
+
+SmallVector<int64_t> ubStrides(BufferType type) {
+  SmallVector<int64_t> strides(size_t(type.getRank()), 1);
+  int64_t stride =
+      type.isGlobal() ? (type.getRank() ? type.getShape().back() : 1) : npu::rowPitch(type);
+  for (int64_t dim = type.getRank() - 2; dim >= 0; --dim) {
+    strides[size_t(dim)] = stride;
+    stride *= type.getShape()[size_t(dim)];
+  }
+  return strides;
+}
+
+OpFoldResult ubOffset(const IndexMaker& make, BufferType type, ArrayRef<OpFoldResult> indices) {
+  OpFoldResult sum = make.index(0);
+  for (auto [index, stride] : llvm::zip(indices, ubStrides(type)))
+    sum = make.add(sum, make.mul(index, stride));
+  return sum;
+}
+
+int64_t tileElements(BufferType type) {
+  int64_t tiles = 1;
+  for (int64_t dim : type.getShape().drop_back(std::min<size_t>(2, size_t(type.getRank()))))
+    tiles *= dim;
+  return npu::storageBytes(type) * 8 / int64_t(type.getElementBits()) / tiles;
+}
+
+OpFoldResult tileOffset(const IndexMaker& make, BufferType type, ArrayRef<OpFoldResult> indices) {
+  OpFoldResult tile = make.index(0);
+  for (size_t dim = 0; dim + 2 < indices.size(); ++dim)
+    tile = make.add(make.mul(tile, type.getShape()[dim]), indices[dim]);
+  return make.mul(tile, tileElements(type));
+}
+
+std::pair<OpFoldResult, OpFoldResult> placeInTile(const IndexMaker& make,
+                                                  ArrayRef<OpFoldResult> indices) {
+  if (indices.size() < 2)
+    return {make.index(0), indices.empty() ? make.index(0) : indices.back()};
+  return {indices[indices.size() - 2], indices.back()};
+}
+
+} // namespace tilewright::ascend

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Where the first element of a region lies, for instructions that count elements.
+#pragma once
+
+#include "compiler/ir/npu_ops.h"
+
+#include <mlir/IR/ImplicitLocOpBuilder.h>
+
+namespace tilewright::ascend {
+
+/// Makes index arithmetic, folded as it is made.
+class IndexMaker {
+public:
+  explicit IndexMaker(mlir::ImplicitLocOpBuilder& builder) : builder(builder) {}
+
+  mlir::Value constant(int64_t value) const;
+  mlir::Value value(mlir::OpFoldResult number) const;
+  mlir::OpFoldResult add(mlir::OpFoldResult a, mlir::OpFoldResult b) const;
+  mlir::OpFoldResult sub(mlir::OpFoldResult a, mlir::OpFoldResult b) const;
+  mlir::OpFoldResult mul(mlir::OpFoldResult a, int64_t factor) const;
+  mlir::OpFoldResult min(mlir::OpFoldResult a, mlir::OpFoldResult b) const;
+  /// At least 0.
+  mlir::OpFoldResult notNegative(mlir::OpFoldResult a) const;
+  /// a / divisor, of numbers that are not negative.
+  mlir::OpFoldResult div(mlir::OpFoldResult a, int64_t divisor) const;
+  mlir::OpFoldResult index(int64_t value) const;
+
+private:
+  mlir::ImplicitLocOpBuilder& builder;
+};
+
+/// Elements from one index to the next of each dim of a buffer in UB.
+llvm::SmallVector<int64_t> ubStrides(tile::BufferType type);
+
+/// Of an element of UB, or of global memory that is dense and static.
+mlir::OpFoldResult ubOffset(const IndexMaker& make, tile::BufferType type,
+                            llvm::ArrayRef<mlir::OpFoldResult> indices);
+
+/// The first element of the tile (the last two dims) that holds a region of L1, L0A, L0B or L0C.
+mlir::OpFoldResult tileOffset(const IndexMaker& make, tile::BufferType type,
+                              llvm::ArrayRef<mlir::OpFoldResult> indices);
+
+/// Row and column of a region in its tile; row 0 for one dim.
+std::pair<mlir::OpFoldResult, mlir::OpFoldResult>
+placeInTile(const IndexMaker& make, llvm::ArrayRef<mlir::OpFoldResult> indices);
+
+/// Elements of one tile of fractals.
+int64_t tileElements(tile::BufferType type);
+
+} // namespace tilewright::ascend

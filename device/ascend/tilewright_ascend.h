@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// What emitted Ascend C includes: short sequences of instructions that are one statement of a kernel.
+// C++17; nothing in it but the documented Ascend C of arch 2201.
+#ifndef TILEWRIGHT_ASCEND_H
+#define TILEWRIGHT_ASCEND_H
+
+#include "kernel_operator.h"
+
+// On the host each instruction knows the place of the statement, so that findings name it.
+#ifdef TILEWRIGHT_ASCEND
+#define TW_PLACE , ::AscendC::Place place = ::AscendC::Place::here()
+#define TW_HERE , place
+#else
+#define TW_PLACE
+#define TW_HERE
+#endif
+
+#include "tilewright_cube.h"
+#include "tilewright_scalar.h"
+#include "tilewright_transfer.h"
+#include "tilewright_vector.h"
+
+#endif

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scalars of a kernel, and how the host hands them over.
+#ifndef TILEWRIGHT_ASCEND_SCALAR_H
+#define TILEWRIGHT_ASCEND_SCALAR_H
+
+#include "kernel_operator.h"
+
+namespace tilewright {
+
+template <class To, class From> __aicore__ inline To sameBits(From from) {
+  static_assert(sizeof(To) == sizeof(From), "the types have different sizes");
+  union {
+    From before;
+    To after;
+  } bits = {from};
+  return bits.after;
+}
+
+/// A float from what the scalar unit can't compute in.
+template <class T> __aicore__ inline float toFloat(T value) {
+  return static_cast<float>(value);
+}
+template <class T> __aicore__ inline T fromFloat(float value) {
+  return static_cast<T>(value);
+}
+#ifndef TILEWRIGHT_ASCEND
+template <> __aicore__ inline float toFloat(bfloat16_t value) {
+  return AscendC::ToFloat(value);
+}
+template <> __aicore__ inline bfloat16_t fromFloat(float value) {
+  return AscendC::ToBfloat16(value);
+}
+#endif
+
+__aicore__ inline float infinity() {
+  return sameBits<float>(uint32_t{0x7F800000});
+}
+__aicore__ inline float notANumber() {
+  return sameBits<float>(uint32_t{0x7FC00000});
+}
+
+/// Rounded towards minus infinity.
+__aicore__ inline int64_t floorDiv(int64_t a, int64_t b) {
+  return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);
+}
+__aicore__ inline int64_t ceilDiv(int64_t a, int64_t b) {
+  return a / b + (a % b != 0 && (a < 0) == (b < 0) ? 1 : 0);
+}
+template <class A, class B> __aicore__ inline auto larger(A a, B b) -> decltype(a + b) {
+  return a > b ? a : b;
+}
+template <class A, class B> __aicore__ inline auto smaller(A a, B b) -> decltype(a + b) {
+  return a < b ? a : b;
+}
+template <class T> __aicore__ inline T magnitude(T value) {
+  return value < 0 ? -value : value;
+}
+__aicore__ inline float squareRoot(float value) {
+  return sqrt(value);
+}
+
+/// A scalar argument from the eight bytes that the runtime passes.
+template <class T> inline T slotValue(uint64_t slot) {
+  union {
+    uint64_t bits;
+    T value;
+  } both = {slot};
+  return both.value;
+}
+inline GM_ADDR tensorAddress(uint64_t slot) {
+  return reinterpret_cast<GM_ADDR>(slot);
+}
+
+} // namespace tilewright
+
+#endif

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// Moving tiles: global memory to UB and back, and within UB. Pitches are the elements from one row to the next.
+#ifndef TILEWRIGHT_ASCEND_TRANSFER_H
+#define TILEWRIGHT_ASCEND_TRANSFER_H
+
+#include "kernel_operator.h"
+
+namespace tilewright {
+
+constexpr uint32_t blockBytes = 32;
+/// Rows that one DMA instruction takes.
+constexpr uint32_t mostRows = 4095;
+
+__aicore__ inline uint32_t roundUp(uint32_t value, uint32_t unit) {
+  return (value + unit - 1) / unit * unit;
+}
+
+/// A buffer at a byte address of its memory.
+template <class T>
+__aicore__ inline AscendC::LocalTensor<T> localTensor(AscendC::TPosition position, uint32_t address,
+                                                      uint32_t elements) {
+  return AscendC::LocalTensor<T>(position, address, elements);
+}
+
+template <class T>
+__aicore__ inline void loadRows(const AscendC::LocalTensor<T>& ub,
+                                const AscendC::GlobalTensor<T>& gm, uint32_t rows, uint32_t columns,
+                                uint64_t gmPitch, uint32_t ubPitch, bool isPadded, T pad TW_PLACE) {
+  const uint32_t bytes = columns * sizeof(T), taken = roundUp(bytes, blockBytes);
+  const uint32_t gap = rows > 1 ? (ubPitch * sizeof(T) - taken) / blockBytes : 0;
+  const AscendC::DataCopyPadExtParams<T> padding(
+      isPadded, 0, static_cast<uint8_t>((taken - bytes) / sizeof(T)), pad);
+  for (uint32_t row = 0; row < rows; row += mostRows) {
+    const uint32_t count = rows - row < mostRows ? rows - row : mostRows;
+    const AscendC::DataCopyExtParams shape(static_cast<uint16_t>(count), bytes,
+                                           static_cast<uint32_t>((gmPitch - columns) * sizeof(T)),
+                                           gap, 0);
+    AscendC::DataCopyPad(ub[row * ubPitch], gm[row * gmPitch], shape, padding TW_HERE);
+  }
+}
+
+/// [rows, columns] of a tensor to UB. What is left of a row's last 32 bytes is undefined.
+template <class T>
+__aicore__ inline void copyGmToUb(const AscendC::LocalTensor<T>& ub,
+                                  const AscendC::GlobalTensor<T>& gm, uint32_t rows,
+                                  uint32_t columns, uint64_t gmPitch, uint32_t ubPitch TW_PLACE) {
+  loadRows(ub, gm, rows, columns, gmPitch, ubPitch, false, T() TW_HERE);
+}
+/// The same; what is left of a row's last 32 bytes becomes `pad`.
+template <class T, class P>
+__aicore__ inline void
+copyGmToUb(const AscendC::LocalTensor<T>& ub, const AscendC::GlobalTensor<T>& gm, uint32_t rows,
+           uint32_t columns, uint64_t gmPitch, uint32_t ubPitch, P pad TW_PLACE) {
+  loadRows(ub, gm, rows, columns, gmPitch, ubPitch, true, static_cast<T>(pad) TW_HERE);
+}
+
+template <class T>
+__aicore__ inline void copyUbToGm(const AscendC::GlobalTensor<T>& gm,
+                                  const AscendC::LocalTensor<T>& ub, uint32_t rows,
+                                  uint32_t columns, uint32_t ubPitch, uint64_t gmPitch TW_PLACE) {
+  const uint32_t bytes = columns * sizeof(T), taken = roundUp(bytes, blockBytes);
+  const uint32_t gap = rows > 1 ? (ubPitch * sizeof(T) - taken) / blockBytes : 0;
+  for (uint32_t row = 0; row < rows; row += mostRows) {
+    const uint32_t count = rows - row < mostRows ? rows - row : mostRows;
+    const AscendC::DataCopyExtParams shape(static_cast<uint16_t>(count), bytes, gap,
+                                           static_cast<uint32_t>((gmPitch - columns) * sizeof(T)),
+                                           0);
+    AscendC::DataCopyPad(gm[row * gmPitch], ub[row * ubPitch], shape TW_HERE);
+  }
+}
+
+/// Adds to what the tensor holds, atomically.
+template <class T>
+__aicore__ inline void addUbToGm(const AscendC::GlobalTensor<T>& gm,
+                                 const AscendC::LocalTensor<T>& ub, uint32_t rows, uint32_t columns,
+                                 uint32_t ubPitch, uint64_t gmPitch TW_PLACE) {
+  AscendC::SetAtomicAdd<T>();
+  copyUbToGm(gm, ub, rows, columns, ubPitch, gmPitch TW_HERE);
+  AscendC::SetAtomicNone();
+}
+
+/// `rows` rows of `bytes`, a multiple of 32; pitches in bytes.
+template <class T>
+__aicore__ inline void copyUbToUb(const AscendC::LocalTensor<T>& dst,
+                                  const AscendC::LocalTensor<T>& src, uint32_t rows, uint32_t bytes,
+                                  uint32_t srcPitch, uint32_t dstPitch TW_PLACE) {
+  for (uint32_t row = 0; row < rows; row += mostRows) {
+    const uint32_t count = rows - row < mostRows ? rows - row : mostRows;
+    const AscendC::DataCopyParams shape(static_cast<uint16_t>(count),
+                                        static_cast<uint16_t>(bytes / blockBytes),
+                                        static_cast<uint16_t>((srcPitch - bytes) / blockBytes),
+                                        static_cast<uint16_t>((dstPitch - bytes) / blockBytes));
+    AscendC::DataCopy(dst[row * (dstPitch / sizeof(T))], src[row * (srcPitch / sizeof(T))],
+                      shape TW_HERE);
+  }
+}
+
+} // namespace tilewright
+
+#endif

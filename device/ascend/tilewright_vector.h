@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sequences of vector instructions: reductions, broadcasts, functions with scratch memory.
+// Tiles are [rows, columns] with `pitch` elements from one row to the next.
+#ifndef TILEWRIGHT_ASCEND_VECTOR_H
+#define TILEWRIGHT_ASCEND_VECTOR_H
+
+#include "kernel_operator.h"
+#include "tilewright_transfer.h"
+
+namespace tilewright {
+
+constexpr uint32_t repeatBytes = 256;
+/// Repeats of one instruction.
+constexpr uint32_t mostRepeats = 255;
+
+enum class Reduce { Sum, Max, Min };
+
+/// What orders an instruction of the vector unit after those before it.
+__aicore__ inline void afterVector() {
+  AscendC::PipeBarrier<PIPE_V>();
+}
+
+/// dst = a (op) b.
+template <Reduce kind, class T, class... Shape>
+__aicore__ inline void combine(const AscendC::LocalTensor<T>& dst, const AscendC::LocalTensor<T>& a,
+                               const AscendC::LocalTensor<T>& b, Shape... shape) {
+  if constexpr (kind == Reduce::Sum)
+    AscendC::Add(dst, a, b, shape...);
+  else if constexpr (kind == Reduce::Max)
+    AscendC::Max(dst, a, b, shape...);
+  else
+    AscendC::Min(dst, a, b, shape...);
+}
+
+/// One number per repeat of `lanes`; repeats lie `stride` blocks apart.
+template <Reduce kind, class T>
+__aicore__ inline void reduceRepeats(const AscendC::LocalTensor<T>& dst,
+                                     const AscendC::LocalTensor<T>& src, uint32_t lanes,
+                                     uint32_t repeats, uint32_t stride TW_PLACE) {
+  const auto mask = static_cast<int32_t>(lanes), times = static_cast<int32_t>(repeats);
+  const auto step = static_cast<int32_t>(stride);
+  if constexpr (kind == Reduce::Sum)
+    AscendC::WholeReduceSum(dst, src, mask, times, 1, 1, step TW_HERE);
+  else if constexpr (kind == Reduce::Max)
+    AscendC::WholeReduceMax(dst, src, mask, times, 1, 1, step,
+                            AscendC::ReduceOrder::ORDER_ONLY_VALUE TW_HERE);
+  else
+    AscendC::WholeReduceMin(dst, src, mask, times, 1, 1, step,
+                            AscendC::ReduceOrder::ORDER_ONLY_VALUE TW_HERE);
+}
+
+/// dst[r] of up to 255 rows. `space` holds 256 bytes per row where a row has more than 256 bytes.
+template <Reduce kind, class T>
+__aicore__ inline void reduceSomeRows(const AscendC::LocalTensor<T>& dst,
+                                      const AscendC::LocalTensor<T>& src,
+                                      const AscendC::LocalTensor<T>& space, uint32_t rows,
+                                      uint32_t columns, uint32_t pitch TW_PLACE) {
+  constexpr uint32_t lanes = repeatBytes / sizeof(T), blockLanes = blockBytes / sizeof(T);
+  const auto stride = static_cast<uint8_t>(pitch / blockLanes);
+  if (columns <= lanes) {
+    reduceRepeats<kind>(dst, src, columns, rows, rows == 1 ? 8 : stride TW_HERE);
+    return;
+  }
+  // Fold all parts of a row into one of 256 bytes. The first instruction copies: max(x, x) is x.
+  const uint8_t step = rows == 1 ? 8 : stride;
+  AscendC::Max(space, src, src, lanes, static_cast<uint8_t>(rows),
+               AscendC::BinaryRepeatParams(1, 1, 1, 8, step, step) TW_HERE);
+  for (uint32_t column = lanes; column < columns; column += lanes) {
+    const uint32_t width = columns - column < lanes ? columns - column : lanes;
+    afterVector();
+    combine<kind>(space, space, src[column], width, static_cast<uint8_t>(rows),
+                  AscendC::BinaryRepeatParams(1, 1, 1, 8, 8, step) TW_HERE);
+  }
+  afterVector();
+  reduceRepeats<kind>(dst, space, lanes, rows, 8 TW_HERE);
+}
+
+/// dst[r] = the reduction of row r; without `clear` combined with what dst[r] was. Scratch: 256
+/// bytes per row where rows have more than 256 bytes, and a row of results.
+template <Reduce kind, bool clear = true, class T>
+__aicore__ inline void reduceRows(const AscendC::LocalTensor<T>& dst,
+                                  const AscendC::LocalTensor<T>& src,
+                                  const AscendC::LocalTensor<uint8_t>& scratch, uint32_t rows,
+                                  uint32_t columns, uint32_t pitch TW_PLACE) {
+  constexpr uint32_t blockLanes = blockBytes / sizeof(T);
+  const auto space = scratch.template ReinterpretCast<T>();
+  const uint32_t resultLanes = clear ? 0 : roundUp(rows, blockLanes);
+  const auto result = clear ? dst : space;
+  // Strides are at most 255 blocks: longer rows go one by one. Parts begin at a block of results.
+  const bool isWide = pitch / blockLanes > mostRepeats;
+  const uint32_t part = isWide ? 1 : mostRepeats / blockLanes * blockLanes;
+  for (uint32_t row = 0; row < rows; row += part) {
+    const uint32_t count = rows - row < part ? rows - row : part;
+    reduceSomeRows<kind>(result[row], src[row * pitch], space[resultLanes], count, columns,
+                         pitch TW_HERE);
+    if (row + part < rows)
+      afterVector();
+  }
+  if constexpr (!clear) {
+    afterVector();
+    combine<kind>(dst, dst, result, static_cast<int32_t>(rows) TW_HERE);
+  }
+}
+
+/// dst[c] = the reduction of column c.
+template <Reduce kind, bool clear = true, class T>
+__aicore__ inline void reduceColumns(const AscendC::LocalTensor<T>& dst,
+                                     const AscendC::LocalTensor<T>& src,
+                                     const AscendC::LocalTensor<uint8_t>&, uint32_t rows,
+                                     uint32_t columns, uint32_t pitch TW_PLACE) {
+  const auto count = static_cast<int32_t>(columns);
+  if constexpr (clear) {
+    if (rows == 1)
+      AscendC::Max(dst, src, src, count TW_HERE);
+    else
+      combine<kind>(dst, src, src[pitch], count TW_HERE);
+  }
+  for (uint32_t row = clear ? 2 : 0; row < rows; ++row) {
+    if (row > 0)
+      afterVector();
+    combine<kind>(dst, dst, src[row * pitch], count TW_HERE);
+  }
+}
+
+/// Row r becomes src[r]. Scratch: 32 bytes per row, rows rounded up to 8.
+template <class T>
+__aicore__ inline void broadcastRows(const AscendC::LocalTensor<T>& dst,
+                                     const AscendC::LocalTensor<T>& src,
+                                     const AscendC::LocalTensor<uint8_t>& scratch, uint32_t rows,
+                                     uint32_t columns, uint32_t pitch TW_PLACE) {
+  constexpr uint32_t lanes = repeatBytes / sizeof(T), blockLanes = blockBytes / sizeof(T);
+  constexpr uint32_t most = mostRepeats / 8 * 8;
+  const auto blocks = scratch.template ReinterpretCast<T>();
+  AscendC::Brcb(blocks, src, static_cast<uint8_t>((rows + 7) / 8),
+                AscendC::BrcbRepeatParams(1, 8) TW_HERE);
+  afterVector();
+  for (uint32_t row = 0; row < rows; row += most)
+    for (uint32_t column = 0; column < columns; column += lanes) {
+      const uint32_t count = rows - row < most ? rows - row : most;
+      const uint64_t width = columns - column < lanes ? columns - column : lanes;
+      const auto from = blocks[row * blockLanes];
+      AscendC::Max(dst[row * pitch + column], from, from, width, static_cast<uint8_t>(count),
+                   AscendC::BinaryRepeatParams(1, 0, 0, static_cast<uint8_t>(pitch / blockLanes), 1,
+                                               1) TW_HERE);
+    }
+}
+
+/// Each row becomes src.
+template <class T>
+__aicore__ inline void broadcastColumns(const AscendC::LocalTensor<T>& dst,
+                                        const AscendC::LocalTensor<T>& src,
+                                        const AscendC::LocalTensor<uint8_t>&, uint32_t rows,
+                                        uint32_t columns, uint32_t pitch TW_PLACE) {
+  for (uint32_t row = 0; row < rows; ++row)
+    AscendC::Max(dst[row * pitch], src, src, static_cast<int32_t>(columns) TW_HERE);
+}
+
+#define TW_WITH_SCRATCH(name, Function)                                                            \
+  template <class T>                                                                               \
+  __aicore__ inline void name(                                                                     \
+      const AscendC::LocalTensor<T>& dst, const AscendC::LocalTensor<T>& src,                      \
+      const AscendC::LocalTensor<uint8_t>& scratch, uint32_t count TW_PLACE) {                     \
+    AscendC::Function(dst, src, scratch, count TW_HERE);                                           \
+  }
+TW_WITH_SCRATCH(sine, Sin)
+TW_WITH_SCRATCH(cosine, Cos)
+TW_WITH_SCRATCH(hyperbolicTangent, Tanh)
+TW_WITH_SCRATCH(errorFunction, Erf)
+TW_WITH_SCRATCH(roundDown, Floor)
+TW_WITH_SCRATCH(roundToEven, Round)
+#undef TW_WITH_SCRATCH
+
+template <class T>
+__aicore__ inline void
+power(const AscendC::LocalTensor<T>& dst, const AscendC::LocalTensor<T>& base,
+      const AscendC::LocalTensor<T>& exponent, const AscendC::LocalTensor<uint8_t>& scratch,
+      uint32_t count TW_PLACE) {
+  AscendC::Power(dst, base, exponent, scratch, count TW_HERE);
+}
+template <class T>
+__aicore__ inline void
+exclusiveOr(const AscendC::LocalTensor<T>& dst, const AscendC::LocalTensor<T>& a,
+            const AscendC::LocalTensor<T>& b, const AscendC::LocalTensor<uint8_t>& scratch,
+            uint32_t count TW_PLACE) {
+  AscendC::Xor(dst, a, b, scratch, count TW_HERE);
+}
+
+/// A tile of [rows, columns] to [columns, rows], in squares of 16 (2-byte elements).
+template <class T>
+__aicore__ inline void transposeTile(const AscendC::LocalTensor<T>& dst,
+                                     const AscendC::LocalTensor<T>& src, uint32_t rows,
+                                     uint32_t columns TW_PLACE) {
+  static_assert(sizeof(T) == 2, "transposes 2-byte elements");
+  constexpr uint32_t side = 16;
+  for (uint32_t row = 0; row < rows; row += side)
+    for (uint32_t column = 0; column < columns; column += side) {
+      AscendC::LocalTensor<T> from[side], to[side];
+      for (uint32_t i = 0; i < side; ++i) {
+        from[i] = src[(row + i) * columns + column];
+        to[i] = dst[(column + i) * rows + row];
+      }
+      AscendC::TransDataTo5HD(to, from,
+                              AscendC::TransDataTo5HDParams(false, false, 1, 0, 0) TW_HERE);
+    }
+}
+
+} // namespace tilewright
+
+#endif

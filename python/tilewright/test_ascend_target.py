@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Kernels compiled to Ascend C and run by the host, against NumPy in float64. No hazard is found:
+a finding would raise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tilewright
+import tilewright.language as T
+
+Array = np.ndarray[Any, Any]
+random = np.random.default_rng(3)
+
+
+@pytest.fixture(autouse=True)
+def _own_exit_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TILEWRIGHT_ASCEND_EXIT", "0")
+
+
+def normal(*shape: int, dtype: str = "float16") -> Array:
+    return random.standard_normal(shape).astype(dtype)
+
+
+def product(a: Array, b: Array) -> Array:
+    return a.astype(np.float64) @ b.astype(np.float64)
+
+
+def expert_gemm(M: int, N: int, K: int, block: tuple[int, int, int], out: str = "float32") -> Any:
+    """Seed 002, section 2: memories and barriers by hand."""
+    block_M, block_N, block_K = block
+    n_num = -(-N // block_N)
+
+    @T.prim_func
+    def gemm(
+        A: T.Tensor((M, K), "float16"), B: T.Tensor((K, N), "float16"), C: T.Tensor((M, N), out)
+    ):  # type: ignore[no-untyped-def]
+        with T.Kernel(T.ceildiv(M, block_M) * n_num, is_npu=True) as (cid, _):
+            bx = cid // n_num
+            by = cid % n_num
+            A_L1 = T.alloc_L1([block_M, block_K], "float16")
+            B_L1 = T.alloc_L1([block_K, block_N], "float16")
+            C_L0 = T.alloc_L0C([block_M, block_N], "float32")
+            for k in T.serial(T.ceildiv(K, block_K)):
+                T.copy(A[bx * block_M, k * block_K], A_L1)
+                T.copy(B[k * block_K, by * block_N], B_L1)
+                T.barrier_all()
+                T.gemm_v0(A_L1, B_L1, C_L0, init=(k == 0))
+                T.barrier_all()
+            T.copy(C_L0, C[bx * block_M, by * block_N])
+
+    return gemm
+
+
+@pytest.mark.parametrize(
+    "shape, block, out",
+    [
+        ((256, 512, 256), (128, 256, 64), "float32"),
+        ((128, 128, 512), (128, 128, 256), "float16"),  # several steps of k in a gemm
+        ((100, 200, 136), (64, 128, 64), "float32"),  # all edges cut
+        ((40, 24, 72), (16, 16, 32), "bfloat16"),
+    ],
+)
+def test_expert_gemm(shape: tuple[int, int, int], block: tuple[int, int, int], out: str) -> None:
+    if out == "bfloat16":
+        pytest.importorskip("ml_dtypes")
+    M, N, K = shape
+    kernel = tilewright.compile(expert_gemm(M, N, K, block, out), out_idx=[-1], target="ascend")
+    a, b = normal(M, K), normal(K, N)
+    tolerance = {"float32": 1e-4, "float16": 2e-3, "bfloat16": 2e-2}[out]
+    result = np.asarray(kernel(a, b)).astype(np.float64)
+    np.testing.assert_allclose(result, product(a, b), rtol=tolerance, atol=tolerance * 10)
+    source = kernel.get_kernel_source()
+    assert "KERNEL_TYPE_AIC_ONLY" in source and "copyGmToL1(A_L1, " in source
+
+
+def test_source_names_lines() -> None:
+    kernel = tilewright.compile(expert_gemm(64, 64, 64, (64, 64, 64)), target="ascend")
+    line = expert_gemm.__code__.co_firstlineno
+    source = kernel.get_kernel_source()
+    assert f"// test_ascend_target.py:{line + 16}\n" in source
+    assert "gemm_kernel<<<cores, nullptr, stream>>>" in source
+    assert "#line" not in source
+
+
+def copy_kernel(flag: bool) -> Any:
+    @T.prim_func
+    def move(A: T.Tensor((64, 48), "float32"), B: T.Tensor((64, 48), "float16")):  # type: ignore[no-untyped-def]
+        with T.Kernel(4, is_npu=True) as (cid, vid):
+            x = T.alloc_ub((8, 48), "float32")
+            y = T.alloc_ub((8, 48), "float16")
+            T.copy(A[cid * 16 + vid * 8, 0], x)
+            if flag:
+                T.set_flag("mte2", "v", 0)
+                T.wait_flag("mte2", "v", 0)
+            T.copy(x, y)
+            T.set_flag("v", "mte3", 0)
+            T.wait_flag("v", "mte3", 0)
+            T.copy(y, B[cid * 16 + vid * 8, 0])
+
+    return move
+
+
+def test_vector_kernel() -> None:
+    kernel = tilewright.compile(copy_kernel(True), out_idx=[-1], target="ascend")
+    a = normal(64, 48, dtype="float32")
+    np.testing.assert_array_equal(kernel(a), a.astype(np.float16))
+    assert "KERNEL_TYPE_AIV_ONLY" in kernel.get_kernel_source()
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_missing_flag_is_found() -> None:
+    kernel = tilewright.compile(copy_kernel(False), out_idx=[-1], target="ascend")
+    with pytest.raises(RuntimeError, match="the kernel failed") as caught:
+        kernel(normal(64, 48, dtype="float32"))
+    # The finding names the kernel's own line.
+    text = str(caught.value)
+    assert "test_ascend_target.py" in text and "T.copy(x, y)" in text and "MTE2_V" in text

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/ascend/kernel.h"
+
+#include "runtime/ascend/acl_interface.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <dlfcn.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <vector>
+
+namespace tilewright::runtime {
+namespace {
+
+/// Device memory of one launch, and its stream; all goes at the end.
+class DeviceMemory {
+public:
+  explicit DeviceMemory(const AclInterface& acl) : acl(acl) {}
+  DeviceMemory(const DeviceMemory&) = delete;
+  DeviceMemory& operator=(const DeviceMemory&) = delete;
+  ~DeviceMemory() {
+    if (stream)
+      acl.destroyStream(stream);
+    for (void* memory : blocks)
+      acl.release(memory);
+  }
+
+  void* allocate(size_t bytes, int32_t& code) {
+    void* memory = nullptr;
+    code = acl.allocate(&memory, std::max<size_t>(bytes, 1), 0);
+    if (code == 0)
+      blocks.push_back(memory);
+    return memory;
+  }
+  void* makeStream(int32_t& code) {
+    code = acl.createStream(&stream);
+    return stream;
+  }
+
+private:
+  const AclInterface& acl;
+  std::vector<void*> blocks;
+  void* stream = nullptr;
+};
+
+constexpr int64_t kMostCores = int64_t(1) << 31;
+
+} // namespace
+
+AscendKernel::AscendKernel(const Manifest& manifest) : spec(manifest) {}
+
+AscendKernel::~AscendKernel() {
+  // The library stays: the host's runtime keeps the kernels that it registered.
+  if (memoryFile >= 0)
+    close(memoryFile);
+}
+
+bool AscendKernel::open(const std::string& path, std::string& error) {
+  handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!handle) {
+    const char* reason = dlerror();
+    error = spec.name + ": can't load the kernel library: " + (reason ? reason : "unknown reason");
+    return false;
+  }
+  grid = reinterpret_cast<decltype(grid)>(dlsym(handle, (spec.name + "_grid").c_str()));
+  start = reinterpret_cast<decltype(start)>(dlsym(handle, (spec.name + "_launch").c_str()));
+  if (!grid || !start) {
+    error = spec.name + ": the kernel library has no function '" + spec.name +
+            (grid ? "_launch'" : "_grid'");
+    return false;
+  }
+  acl = std::make_unique<AclInterface>();
+  if (acl->load(handle, error))
+    return true;
+  error = spec.name + ": " + error;
+  return false;
+}
+
+std::shared_ptr<AscendKernel> AscendKernel::fromFile(const std::string& path,
+                                                     const Manifest& manifest, std::string& error) {
+  std::shared_ptr<AscendKernel> kernel(new AscendKernel(manifest));
+  // A name without a slash would be searched for in the system's folders.
+  const std::string exact = path.find('/') == std::string::npos ? "./" + path : path;
+  return kernel->open(exact, error) ? kernel : nullptr;
+}
+
+std::shared_ptr<AscendKernel> AscendKernel::fromMemory(std::span<const char> library,
+                                                       const Manifest& manifest,
+                                                       std::string& error) {
+  std::shared_ptr<AscendKernel> kernel(new AscendKernel(manifest));
+  const int file = memfd_create(manifest.name.c_str(), MFD_CLOEXEC);
+  kernel->memoryFile = file;
+  size_t written = 0;
+  while (file >= 0 && written < library.size()) {
+    const ssize_t count = write(file, library.data() + written, library.size() - written);
+    if (count < 0 && errno != EINTR)
+      break;
+    written += size_t(std::max<ssize_t>(count, 0));
+  }
+  if (file < 0 || written < library.size()) {
+    error = manifest.name + ": can't make a file in memory: " + std::strerror(errno);
+    return nullptr;
+  }
+  return kernel->open("/proc/self/fd/" + std::to_string(file), error) ? kernel : nullptr;
+}
+
+bool AscendKernel::launch(const uint64_t* slots, size_t slotCount, const ArgumentChecker& checker,
+                          std::span<const uint64_t> bytes, std::span<const bool> isReadOnly,
+                          std::string& error) const {
+  auto fail = [&](const std::string& what, int32_t code) {
+    error = spec.name + ": " + what + ": " + acl->reason(code);
+    return false;
+  };
+  if (!acl->prepare(error)) {
+    error = spec.name + ": " + error;
+    return false;
+  }
+  int64_t extents[3] = {1, 1, 1};
+  grid(slots, extents);
+  int64_t cores = spec.coresPerBlock;
+  for (int64_t extent : extents) {
+    if (extent <= 0)
+      return true;
+    if (cores > kMostCores / extent) {
+      error = spec.name + ": the grid has more than 2^31 blocks";
+      return false;
+    }
+    cores *= extent;
+  }
+  DeviceMemory memory(*acl);
+  int32_t code = 0;
+  std::vector<uint64_t> device(slots, slots + slotCount);
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    if (!spec.params[i].isTensor)
+      continue;
+    const size_t slot = checker.slotOf(i);
+    void* copy = memory.allocate(bytes[i], code);
+    if (code == 0 && bytes[i] > 0)
+      code = acl->copy(copy, bytes[i], reinterpret_cast<const void*>(slots[slot]), bytes[i],
+                       AclInterface::kHostToDevice);
+    if (code != 0)
+      return fail("'" + spec.params[i].name + "' can't be copied to the device", code);
+    device[slot] = reinterpret_cast<uint64_t>(copy);
+  }
+  void* space = memory.allocate(size_t(spec.workspaceBytes), code);
+  void* stream = code == 0 ? memory.makeStream(code) : nullptr;
+  if (code != 0)
+    return fail("the launch can't be prepared", code);
+  start(device.data(), space, uint32_t(cores), stream);
+  code = acl->synchronize(stream);
+  if (code != 0)
+    return fail("the kernel failed", code);
+  for (size_t i = 0; i < bytes.size() && code == 0; ++i)
+    if (spec.params[i].isTensor && bytes[i] > 0 && !isReadOnly[i]) {
+      const size_t slot = checker.slotOf(i);
+      code = acl->copy(reinterpret_cast<void*>(slots[slot]), bytes[i],
+                       reinterpret_cast<const void*>(device[slot]), bytes[i],
+                       AclInterface::kDeviceToHost);
+    }
+  if (code != 0)
+    return fail("the results can't be copied from the device", code);
+  return true;
+}
+
+} // namespace tilewright::runtime

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+/// A kernel for the Ascend NPU in this process. Its library brings the runtime that it is launched
+/// by: the `acl` C interface, ours on the host or the vendor's.
+#pragma once
+
+#include "runtime/arguments.h"
+#include "runtime/manifest.h"
+
+#include <memory>
+#include <span>
+#include <string>
+
+namespace tilewright::runtime {
+
+struct AclInterface;
+
+class AscendKernel {
+public:
+  ~AscendKernel();
+  AscendKernel(const AscendKernel&) = delete;
+  AscendKernel& operator=(const AscendKernel&) = delete;
+
+  /// Loads a library from a file, or from memory. The caller has checked its digest.
+  static std::shared_ptr<AscendKernel> fromFile(const std::string& path, const Manifest& manifest,
+                                                std::string& error);
+  static std::shared_ptr<AscendKernel> fromMemory(std::span<const char> library,
+                                                  const Manifest& manifest, std::string& error);
+
+  /// Copies the tensors to the device, runs all blocks, waits, and copies back what may be
+  /// written. `slots` holds host addresses, scalars and symbols (tilewright/kernel_abi.h), `bytes`
+  /// the size of each parameter's tensor (0 for scalars), `isReadOnly` whether it must stay.
+  /// False, with `error` set, if the device or the kernel fails.
+  bool launch(const uint64_t* slots, size_t slotCount, const ArgumentChecker& checker,
+              std::span<const uint64_t> bytes, std::span<const bool> isReadOnly,
+              std::string& error) const;
+
+private:
+  explicit AscendKernel(const Manifest& manifest);
+  bool open(const std::string& path, std::string& error);
+
+  Manifest spec;
+  void* handle = nullptr;
+  int memoryFile = -1;
+  void (*grid)(const uint64_t* slots, int64_t grid[3]) = nullptr;
+  void (*start)(const uint64_t* slots, void* workspace, uint32_t cores, void* stream) = nullptr;
+  std::unique_ptr<AclInterface> acl;
+};
+
+} // namespace tilewright::runtime
