@@ -41,6 +41,16 @@ def measure_kernel(must_hit: bool) -> dict[str, object]:
     return {"seconds": seconds}
 
 
+def measure_attention_compile() -> dict[str, object]:
+    """Seconds from asking for an attention to the kernel, with an empty cache."""
+    import operator_speed
+
+    begin = time.perf_counter()
+    options = {"heads": 16, "length": 4096, "dim": 128, "dtype": "bfloat16", "causal": True}
+    operator_speed.kernel("flash_attention", **options)
+    return {"seconds": time.perf_counter() - begin}
+
+
 def measure_call(makes_output: bool) -> dict[str, object]:
     """A call with three tiny torch tensors, beside torch.add."""
     import kernels
@@ -132,6 +142,12 @@ def main(arguments: list[str]) -> None:
         answer = measure_kernel(must_hit=False)
     elif what == "cache_load":
         answer = measure_kernel(must_hit=True)
+    elif what == "operator":
+        import operator_speed
+
+        answer = operator_speed.measure(arguments[1])
+    elif what == "compile_attention":
+        answer = measure_attention_compile()
     elif what == "call":
         answer = measure_call(arguments[1] == "alloc")
     else:

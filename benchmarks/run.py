@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import host_speed
+import operator_speed
 import profile_rows
 
 HERE = Path(__file__).resolve().parent
@@ -32,7 +33,7 @@ ROOT = HERE.parent
 DTYPES = {"f32": "float32", "f16": "float16", "bf16": "bfloat16"}
 SIZES = (512, 1024, 2048, 4096)
 AIMS = {
-    "import": 0.15, "compile/fused_gemm": 0.15, "cache_load": 0.010,
+    "import": 0.15, "compile/fused_gemm": 0.15, "compile/flash_attention": 0.4, "cache_load": 0.010,
     "call/alloc": 3e-6, "call/out": 3e-6,
 }  # fmt: skip
 
@@ -111,6 +112,9 @@ def all_rows(repeats: int) -> dict[str, Callable[[], Row]]:
     rows: dict[str, Callable[[], Row]] = {
         "import": lambda: repeated("import", repeats, False, "import"),
         "compile/fused_gemm": lambda: repeated("compile/fused_gemm", repeats, True, "compile"),
+        "compile/flash_attention": lambda: repeated(
+            "compile/flash_attention", repeats, True, "compile_attention"
+        ),
         "cache_load": lambda: repeated(
             "cache_load", repeats, False, "cache_load", before=("compile",)
         ),
@@ -126,6 +130,10 @@ def all_rows(repeats: int) -> dict[str, Callable[[], Row]]:
             rows[name] = lambda name=name, dtype=dtype, size=size: compared(  # type: ignore[misc]
                 name, "GFLOP/s", "torch.matmul", "gemm", dtype, str(size)
             )
+    for name in operator_speed.rows():
+        rows[name] = lambda name=name: compared(  # type: ignore[misc]
+            name, operator_speed.unit(name), operator_speed.peer(name), "operator", name
+        )
     for name, measured in host_speed.rows().items():
         rows[name] = lambda name=name, measured=measured: host(name, measured)  # type: ignore[misc]
     for name in profile_rows.names():
@@ -175,7 +183,7 @@ def table_line(row: Row) -> str:
     ratio = "" if row.ratio is None else f"{row.ratio:.2f}"
     peer = "" if row.peer is None else f"{shown(row.peer_value, row.unit)} ({row.peer})"
     return (
-        f"{row.name:<20}{shown(row.value, row.unit):>16}  {peer:<32}{ratio:>6}  {remark}".rstrip()
+        f"{row.name:<36}{shown(row.value, row.unit):>16}  {peer:<32}{ratio:>6}  {remark}".rstrip()
     )
 
 
@@ -210,7 +218,7 @@ def main(arguments: list[str]) -> int:
             row = rows[name]()
         except Failed as problem:
             row = Row(name, None, "")
-            line = f"{name:<20}  not measured: {problem}"
+            line = f"{name:<36}  not measured: {problem}"
             status |= "No module named 'torch'" not in str(problem)
         else:
             line = table_line(row)

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import host_speed
+import operator_speed
 import profile_rows
 import pytest
 
@@ -29,8 +30,10 @@ pairs = load("pairs")
 
 
 def test_names_and_order():
-    expected = ["import", "compile/fused_gemm", "cache_load", "call/alloc", "call/out"]
+    expected = ["import", "compile/fused_gemm", "compile/flash_attention", "cache_load"]
+    expected += ["call/alloc", "call/out"]
     expected += [f"gemm/{t}/{n}" for t in ("f32", "f16", "bf16") for n in (512, 1024, 2048, 4096)]
+    expected += operator_speed.rows()
     expected += list(host_speed.rows())
     expected += profile_rows.names()
     assert list(run.all_rows(1)) == expected

@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operators of `operators/` beside PyTorch. A row is `<operator>/<dtype>/<shape>`; `.../copy` is
+the same in bytes per second beside a copy of the tensor. `run.py` and `measure.py` use this."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+OPERATORS = Path(__file__).resolve().parent.parent / "operators"
+DTYPES = {"f32": "float32", "f16": "float16", "bf16": "bfloat16", "int8": "int8"}
+WIDE = ("softmax", "rms_norm", "layer_norm", "rope", "swiglu")
+TOLERANCE = {"float32": 1e-4, "float16": 4e-3, "bfloat16": 3e-2, "int8": 0}
+
+
+@dataclass
+class Speed:
+    """What is run, how much work a call does, and the unit of work per second."""
+
+    ours: Callable[[], Any]
+    peer: Callable[[], Any]
+    work: float
+    unit: str
+
+
+def rows() -> list[str]:
+    """Every row's name."""
+    names = [f"gemm/int8/{size}x{size}x{size}" for size in (1024, 2048, 4096)]
+    names += [
+        f"gemm/{dtype}/{shape}"
+        for dtype in ("f32", "f16", "bf16", "int8")
+        for shape in ("4096x64x4096", "64x4096x4096")
+    ]
+    names += [
+        f"flash_attention/{dtype}/{length}x{dim}/{kind}"
+        for dtype in ("f32", "bf16")
+        for dim in (64, 128)
+        for length in (1024, 2048, 4096, 8192)
+        for kind in ("full", "causal")
+    ]
+    for operator in WIDE:
+        for dtype in ("f32", "bf16"):
+            names += [f"{operator}/{dtype}/64MB", f"{operator}/{dtype}/64MB/copy"]
+    return names
+
+
+def unit(row: str) -> str:
+    """Of work per second."""
+    return "GFLOP/s" if row.startswith(("gemm", "flash")) else "GB/s"
+
+
+def peer(row: str) -> str:
+    """What a row is measured beside."""
+    if row.endswith("/copy"):
+        return "torch copy_"
+    if row.startswith("gemm"):
+        return "torch._int_mm" if "int8" in row else "torch.matmul"
+    return "torch sdpa" if row.startswith("flash") else "torch eager"
+
+
+def kernel(operator: str, **options: Any) -> Any:  # noqa: ANN401 - any kernel
+    """An operator's kernel for these options."""
+    path = OPERATORS / operator / "kernel.py"
+    spec = importlib.util.spec_from_file_location(f"operator_{operator}", path)
+    if spec is None or spec.loader is None:
+        raise FileNotFoundError(path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return getattr(module, operator)(**options)
+
+
+def gemm_blocks(m: int, n: int, k: int, dtype: str) -> dict[str, int]:
+    """Two blocks of A and B and the accumulators fill most of a second-level cache of 1 MB."""
+    depth = {"float32": 128, "float16": 128, "bfloat16": 256, "int8": 512}[dtype]
+    return {"block_m": min(m, 256), "block_n": 256 if m > 64 else 128, "block_k": min(k, depth)}
+
+
+def gemm(dtype: str, m: int, k: int, n: int) -> Speed:
+    """C = A B."""
+    import torch
+
+    kind = getattr(torch, dtype)
+    if dtype == "int8":
+        a = torch.randint(-128, 128, (m, k), dtype=kind)
+        b = torch.randint(-128, 128, (k, n), dtype=kind)
+        out = torch.empty(m, n, dtype=torch.int32)
+    else:
+        a, b = torch.randn(m, k).to(kind), torch.randn(k, n).to(kind)
+        out = torch.empty(m, n, dtype=kind)
+    run = kernel("gemm", m=m, n=n, k=k, dtype=dtype, **gemm_blocks(m, n, k, dtype))
+    run(a, b, out)
+    check(out[:8], a[:8].double() @ b.double(), dtype)
+    theirs = torch.empty_like(out)
+    peers = (
+        (lambda: torch._int_mm(a, b)) if dtype == "int8" else lambda: torch.matmul(a, b, out=theirs)
+    )
+    return Speed(lambda: run(a, b, out), peers, 2e-9 * m * n * k, "GFLOP/s")
+
+
+def flash_attention(dtype: str, length: int, dim: int, causal: bool) -> Speed:
+    """16 heads."""
+    import torch
+
+    attend = torch.nn.functional.scaled_dot_product_attention
+    kind, heads = getattr(torch, dtype), 16
+    q, k, v = (torch.randn(1, heads, length, dim).to(kind) for _ in range(3))
+    out = torch.empty(heads, length, dim, dtype=kind)
+    run = kernel("flash_attention", heads=heads, length=length, dim=dim, dtype=dtype, causal=causal)
+    run(q[0], k[0], v[0], out)
+    # The first 64 rows of one head; causal ones see no other columns.
+    seen = 64 if causal else length
+    some = [x[:, :1, :count].double() for x, count in ((q, 64), (k, seen), (v, seen))]
+    check(out[:1, :64], attend(*some, is_causal=causal)[0], dtype)
+    return Speed(
+        lambda: run(q[0], k[0], v[0], out),
+        lambda: attend(q, k, v, is_causal=causal),
+        4e-9 * heads * length * length * dim * (0.5 if causal else 1),
+        "GFLOP/s",
+    )
+
+
+def wide(operator: str, dtype: str, beside_copy: bool) -> Speed:
+    """An operator whose time is that of moving 64 MB in and out."""
+    import torch
+
+    functional = torch.nn.functional
+    kind, columns = getattr(torch, dtype), 4096
+    rows_ = (64 << 20) // (columns * kind.itemsize)
+    x, out = torch.randn(rows_, columns).to(kind), torch.empty(rows_, columns, dtype=kind)
+    w, b = torch.randn(2, columns).to(kind)
+    moved = 2 * x.nbytes
+    eager: Callable[[], Any]
+    if operator == "softmax":
+        run, arguments = kernel(operator, rows=rows_, columns=columns, dtype=dtype), [x]
+        eager = lambda: torch.softmax(x, -1)  # noqa: E731
+    elif operator == "rms_norm":
+        run, arguments = kernel(operator, rows=rows_, columns=columns, dtype=dtype), [x, w]
+        eager = lambda: functional.rms_norm(x, (columns,), w, 1e-6)  # noqa: E731
+    elif operator == "layer_norm":
+        run, arguments = kernel(operator, rows=rows_, columns=columns, dtype=dtype), [x, w, b]
+        eager = lambda: functional.layer_norm(x, (columns,), w, b)  # noqa: E731
+    elif operator == "swiglu":
+        other = torch.randn(x.numel()).to(kind)
+        x, out, moved = x.view(-1), out.view(-1), 3 * x.nbytes
+        run, arguments = kernel(operator, count=x.numel(), dtype=dtype), [x, other]
+        eager = lambda: functional.silu(x) * other  # noqa: E731
+    else:
+        x, out = x.view(rows_, 32, 128), out.view(rows_, 32, 128)
+        cos, sin = torch.randn(2, rows_, 64)
+        run, arguments = (
+            kernel(operator, length=rows_, heads=32, dim=128, dtype=dtype),
+            [x, cos, sin],
+        )
+        eager = lambda: turned(x, cos, sin)  # noqa: E731
+    run(*arguments, out)
+    check(out, eager(), dtype)
+    copied = torch.empty_like(x)
+    if beside_copy:
+        # As many bytes: a copy moves 2 tensors, a chain of two inputs 3.
+        return Speed(lambda: run(*arguments, out), lambda: copied.copy_(x), moved * 1e-9, "GB/s")
+    return Speed(lambda: run(*arguments, out), eager, moved * 1e-9, "GB/s")
+
+
+def turned(x: Any, cos: Any, sin: Any) -> Any:  # noqa: ANN401 - torch may be missing
+    """Rope as one writes it in PyTorch."""
+    import torch
+
+    left, right = x.chunk(2, dim=-1)
+    c, s = cos[:, None].to(x.dtype), sin[:, None].to(x.dtype)
+    return torch.cat((left * c - right * s, right * c + left * s), -1)
+
+
+def check(actual: Any, exact: Any, dtype: str) -> None:  # noqa: ANN401
+    """Refuses a wrong kernel."""
+    error = float((actual.double() - exact.double()).abs().max() / exact.double().abs().max())
+    if not error <= TOLERANCE[dtype]:
+        raise RuntimeError(f"the kernel is wrong: error {error}")
+
+
+def measure(row: str) -> dict[str, object]:
+    """One row, with as many threads for both."""
+    import pairs
+    import torch
+
+    from tilewright import _runtime
+
+    torch.set_num_threads(_runtime.get_num_threads())
+    operator, short, shape, *more = row.split("/")
+    dtype = DTYPES[short]
+    torch.manual_seed(0)
+    if operator == "gemm":
+        m, k, n = map(int, shape.split("x"))
+        speed = gemm(dtype, m, k, n)
+    elif operator == "flash_attention":
+        length, dim = map(int, shape.split("x"))
+        speed = flash_attention(dtype, length, dim, more == ["causal"])
+    else:
+        speed = wide(operator, dtype, more == ["copy"])
+    measured = pairs.measure(speed.ours, speed.peer, 0.05, 25)
+    # A copy moves fewer bytes than a chain of two inputs in a call of its own.
+    share = 2 / 3 if more == ["copy"] and operator == "swiglu" else 1.0
+    return {
+        "ours": [speed.work / seconds for seconds in measured.ours],
+        "peer": [speed.work * share / seconds for seconds in measured.peer],
+        "ratio": measured.ratio(share),
+    }

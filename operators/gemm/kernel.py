@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""C = A B: float32 and its like accumulate in float32, int8 in int32."""
+
+import tilewright
+import tilewright.language as T
+
+
+@tilewright.jit(out_idx=[2])
+def gemm(m: int, n: int, k: int, dtype: str, block_m=256, block_n=256, block_k=128):
+    """A [m, k], B [k, n] of `dtype`; C [m, n] of `dtype`, or int32 for int8."""
+    accumulator, out = ("int32", "int32") if dtype == "int8" else ("float32", dtype)
+
+    @T.prim_func
+    def gemm_kernel(
+        A: T.Tensor((m, k), dtype), B: T.Tensor((k, n), dtype), C: T.Tensor((m, n), out)
+    ):
+        with T.Kernel(T.ceildiv(n, block_n), T.ceildiv(m, block_m), threads=128) as (bx, by):
+            A_shared = T.alloc_shared((block_m, block_k), dtype)
+            B_shared = T.alloc_shared((block_k, block_n), dtype)
+            C_local = T.alloc_fragment((block_m, block_n), accumulator)
+            T.clear(C_local)
+            for step in T.Pipelined(T.ceildiv(k, block_k), num_stages=2):
+                T.copy(A[by * block_m, step * block_k], A_shared)
+                T.copy(B[step * block_k, bx * block_n], B_shared)
+                T.gemm(A_shared, B_shared, C_local)
+            T.copy(C_local, C[by * block_m, bx * block_n])
+
+    return gemm_kernel

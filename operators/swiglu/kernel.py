@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A chain of element-wise operations: silu(A) B."""
+
+import tilewright
+import tilewright.language as T
+
+
+@tilewright.jit(out_idx=[2])
+def swiglu(count: int, dtype: str, block: int = 4096):
+    """A, B and the result [count]; computed in float32."""
+
+    @T.prim_func
+    def swiglu_kernel(
+        A: T.Tensor((count,), dtype), B: T.Tensor((count,), dtype), Y: T.Tensor((count,), dtype)
+    ):
+        with T.Kernel(T.ceildiv(count, block), threads=128) as bx:
+            for i in T.Parallel(block):
+                gate = T.cast(A[bx * block + i], "float32")
+                Y[bx * block + i] = gate / (1.0 + T.exp(-gate)) * B[bx * block + i]
+
+    return swiglu_kernel

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every operator in the language against its reference in float64: a folder with kernel.py,
+reference.py and cases.py."""
+
+import importlib.util
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+HERE = Path(__file__).parent
+NAMES = sorted(cases.parent.name for cases in HERE.glob("*/cases.py"))
+# As the tests of conformance: the rounding of the result, and what a sum adds to it.
+TOLERANCE = {"float32": 1e-5, "float16": 2e-3, "bfloat16": 1.6e-2, "int8": 0}
+
+
+def part(name, which):
+    spec = importlib.util.spec_from_file_location(f"{name}_{which}", HERE / name / f"{which}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def cases():
+    for name in NAMES:
+        for case in part(name, "cases").CASES:
+            label = "-".join(str(value) for value in case.values())
+            yield pytest.param(name, case, id=f"{name}-{label}")
+
+
+def test_there_are_operators():
+    assert "flash_attention" in NAMES and "gemm" in NAMES
+
+
+@pytest.mark.parametrize(("name", "case"), list(cases()))
+def test_operator(name, case):
+    torch = pytest.importorskip("torch")
+    reference = part(name, "reference")
+    dtype = case["dtype"]
+    kind = ml_dtypes.bfloat16 if dtype == "bfloat16" else np.dtype(dtype)
+    arrays = reference.inputs(np.random.default_rng(7), case)
+    arrays = [a.astype(kind) if a.dtype == np.float64 else a for a in arrays]
+    tensors = [
+        torch.from_numpy(a.astype(np.float32)).bfloat16()
+        if a.dtype == ml_dtypes.bfloat16
+        else torch.from_numpy(a)
+        for a in arrays
+    ]
+    actual = getattr(part(name, "kernel"), name)(**case)(*tensors).double().numpy()
+    exact = reference.reference(case, *arrays)
+    error = np.abs(actual - exact).max() / np.abs(exact).max()
+    assert actual.shape == exact.shape and error <= TOLERANCE[dtype]
