@@ -5,6 +5,7 @@
 
 #include "simulator/ascendc/device_buffer.h"
 
+#include <chrono>
 #include <gtest/gtest.h>
 
 using namespace AscendC;
@@ -280,6 +281,88 @@ TEST_F(MemoryChecks, ReservedEventIds) {
   EXPECT_EQ(lastReport().findings.size(), 2u) << allFindings();
   expectFinding("warning: event id 6 is reserved for the framework; use 0 to 5");
   expectFinding("warning: event id 7 is reserved for the framework; use 0 to 5");
+}
+
+/// Core 1 waits for a value that core 0 writes; `writes` false: nobody does.
+template <bool writes, bool cleans> __global__ __aicore__ void polls(GM_ADDR x) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  GlobalTensor<int32_t> a;
+  a.SetGlobalBuffer((__gm__ int32_t*)x);
+  if (writes && GetBlockIdx() == 0)
+    WriteGmByPassDCache((__gm__ int32_t*)x, 1);
+  if (GetBlockIdx() == 1)
+    while (a.GetValue(0) == 0)
+      if (cleans)
+        DataCacheCleanAndInvalid<int32_t, CacheLine::SINGLE_CACHE_LINE>(a);
+}
+
+TEST_F(MemoryChecks, PollingEnds) {
+  auto start = std::chrono::steady_clock::now();
+  {
+    DeviceBuffer<int32_t> x(n);
+    polls<true, true><<<2, nullptr, nullptr>>>(x.gm());
+    EXPECT_EQ(allFindings().find("polls GM"), std::string::npos) << allFindings();
+  }
+  for (bool cleans : {false, true}) {
+    DeviceBuffer<int32_t> x(n);
+    if (cleans)
+      polls<false, true><<<2, nullptr, nullptr>>>(x.gm());
+    else
+      polls<false, false><<<2, nullptr, nullptr>>>(x.gm());
+    expectFinding("GetValue polls GM that no core changes any more: the others have ended, wait or "
+                  "poll too [507014] (vector core 1)");
+    EXPECT_EQ(lastReport().status, 507014);
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
+}
+
+volatile bool alwaysTrue = true;
+__global__ __aicore__ void never_calls() {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  while (alwaysTrue) {
+  }
+}
+
+TEST_F(MemoryChecks, PlainLoopsEndBeforeTheTimeLimit) {
+  nextOptions().idleLimitSeconds = 0.3;
+  auto start = std::chrono::steady_clock::now();
+  never_calls<<<1, nullptr, nullptr>>>();
+  expectFinding("the kernel ran longer than the time limit; it may loop without end [507014]");
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(30));
+}
+
+/// All vector cores meet by a flag of mode 0.
+__global__ __aicore__ void meets_by_flag(GM_ADDR x, GM_ADDR y) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIV_1_0);
+  uint32_t me = static_cast<uint32_t>(GetBlockIdx()), next = (me + 1) % GetBlockNum();
+  GlobalTensor<float> a, b;
+  a.SetGlobalBuffer((__gm__ float*)x);
+  b.SetGlobalBuffer((__gm__ float*)y);
+  LocalTensor<float> t(TPosition::VECCALC, 0, n);
+  Duplicate(t, static_cast<float>(me), n);
+  SetFlag<HardEvent::V_MTE3>(0);
+  WaitFlag<HardEvent::V_MTE3>(0);
+  DataCopy(a[me * n], t, n);
+  SetFlag<HardEvent::MTE3_MTE2>(0);
+  WaitFlag<HardEvent::MTE3_MTE2>(0);
+  CrossCoreSetFlag<0, PIPE_MTE3>(8);
+  CrossCoreWaitFlag(8);
+  DataCopy(t, a[next * n], n);
+  SetFlag<HardEvent::MTE2_MTE3>(0);
+  WaitFlag<HardEvent::MTE2_MTE3>(0);
+  DataCopy(b[me * n], t, n);
+}
+
+TEST_F(MemoryChecks, AllVectorCoresMeetByAFlag) {
+  constexpr uint32_t cores = 5;
+  for (unsigned threads : {1u, 2u}) {
+    nextOptions().threads = threads;
+    DeviceBuffer<float> x(cores * n), y(cores * n);
+    meets_by_flag<<<cores, nullptr, nullptr>>>(x.gm(), y.gm());
+    EXPECT_EQ(allFindings(), "");
+    for (uint32_t i = 0; i < cores * n; ++i)
+      ASSERT_EQ(y[i], static_cast<float>((i / n + 1) % cores));
+  }
 }
 
 template <int variant> __global__ __aicore__ void wrapping_sizes() {

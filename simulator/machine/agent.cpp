@@ -368,8 +368,20 @@ void Agent::checkGlobal(const Access& access, uint32_t site) {
          where.place, error);
 }
 
+void Agent::endPolling() {
+  complain(
+      "GetValue polls GM that no core changes any more: the others have ended, wait or poll too "
+      "[507014]",
+      true, lastPlace);
+  status = 507014;
+  state = State::Failed;
+}
+
 void Agent::cleanCache(uint64_t address, Place place) {
   lastPlace = place;
+  ++quietCalls;
+  if (lastRead.progress == progress() && lastRead.site != ~0u)
+    return; // between two reads of a loop that polls
   hazards.begin(Pipe::S, hazards.clock(Pipe::S), remote,
                 hazards.siteOf(place, "DataCacheCleanAndInvalid"));
   hazards.cleanCache(cacheLineOf(address));
@@ -407,9 +419,15 @@ void* Agent::scalarAccess(const Operand& operand, uint32_t bytes, bool write, Pl
   } else {
     checkLocal(access, site);
   }
-  if (operand.space == Space::GM)
-    hazards.noteScalarGlobal(access, pastCache);
-  else
+  if (!write)
+    ++quietCalls;
+  if (operand.space == Space::GM) {
+    bool isAgain = !write && lastRead.site == site && lastRead.address == operand.address &&
+                   lastRead.progress == progress();
+    if (!isAgain)
+      hazards.noteScalarGlobal(access, pastCache);
+    lastRead = {operand.address, progress(), write ? ~0u : site};
+  } else
     hazards.note(Pipe::S, access);
   if (options.trace)
     trace.push_back(scalarTrace(operand, bytes, write, site));

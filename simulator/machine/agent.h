@@ -144,7 +144,16 @@ public:
   /// Not 0 while simulator code runs on the fiber: a signal must not abandon it there.
   volatile int inside = 0;
   std::atomic<bool> interrupted{false};
+  /// Calls of the kernel into the machine; the watchdog sees by it that something happens.
+  std::atomic<uint64_t> calls{0};
+  /// Calls that can have changed something for another core: all but reads of the scalar unit.
+  uint64_t progress() const {
+    return calls.load(std::memory_order_relaxed) - quietCalls;
+  }
+  /// The agent polls GM, and nobody is left who could change it.
+  void endPolling();
   uint64_t spins = 0;
+  uint64_t quietCalls = 0;
 
 private:
   template <class Instr> void issueOn(Pipe pipe, const Instr& instr, uint32_t site);
@@ -204,6 +213,12 @@ private:
     FlagTable flags;
   };
   std::unique_ptr<Live> live = std::make_unique<Live>();
+  /// The last scalar read of GM that was noted: polling notes it once.
+  struct LastRead {
+    uint64_t address = 0, progress = 0;
+    uint32_t site = ~0u;
+  };
+  LastRead lastRead;
   uint64_t queued = 0;
   uint64_t issuedCount[numPipes] = {};
   uint64_t executedCount[numPipes] = {};

@@ -22,6 +22,7 @@ struct Landing {
   CallChain chain;
 };
 thread_local Landing landing;
+thread_local ThreadGuard* threadGuard = nullptr;
 
 std::mutex handlerMutex;
 int handlerUsers = 0;
@@ -61,6 +62,7 @@ void onInterrupt(int signal, siginfo_t*, void* context) {
 } // namespace
 
 ThreadGuard::ThreadGuard() : thread(pthread_self()), signalStack(std::malloc(signalStackBytes)) {
+  threadGuard = this;
   stack_t stack{};
   stack.ss_sp = signalStack;
   stack.ss_size = signalStackBytes;
@@ -90,17 +92,33 @@ ThreadGuard::~ThreadGuard() {
     sigaction(faults[i], &oldHandlers[i], nullptr);
 }
 
+bool ThreadGuard::isIdleFor(double seconds) {
+  auto now = std::chrono::steady_clock::now();
+  const Agent* agent = running.load();
+  uint64_t calls = agent ? agent->calls.load(std::memory_order_relaxed) : 0;
+  if (!agent || agent != seenAgent || calls != seenCalls) {
+    seenAgent = agent;
+    seenCalls = calls;
+    seenAt = now;
+    return false;
+  }
+  return std::chrono::duration<double>(now - seenAt).count() >= seconds;
+}
+
 void ThreadGuard::interrupt() {
   pthread_kill(thread, interruptSignal());
 }
 
 void guardedResume(Agent& agent) {
+  threadGuard->running = &agent;
   if (sigsetjmp(landing.place, 1) == 0) {
     landing.armed = 1;
     agent.resume();
     landing.armed = 0;
+    threadGuard->running = nullptr;
     return;
   }
+  threadGuard->running = nullptr;
   if (landing.signal == interruptSignal()) {
     agent.failOutside("the kernel ran longer than the time limit; it may loop without end [507014]",
                       507014, placeOf(landing.chain));

@@ -4,6 +4,8 @@
 #define TILEWRIGHT_SIMULATOR_MACHINE_GUARD_H
 
 #include <atomic>
+#include <chrono>
+#include <cstdint>
 #include <pthread.h>
 
 namespace tilewright::ascend {
@@ -20,8 +22,17 @@ public:
 
   /// Ends the agent that runs on this thread now, from another thread.
   void interrupt();
+  /// Whether the same agent has been in its own code for so long, as far as these questions show.
+  /// To be asked by one thread.
+  bool isIdleFor(double seconds);
 
 private:
+  friend void guardedResume(Agent& agent);
+  /// The agent that runs on the thread.
+  std::atomic<Agent*> running{nullptr};
+  const Agent* seenAgent = nullptr;
+  uint64_t seenCalls = 0;
+  std::chrono::steady_clock::time_point seenAt;
   pthread_t thread;
   void* signalStack;
 };

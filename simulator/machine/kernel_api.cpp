@@ -28,6 +28,7 @@ class Inside {
 public:
   explicit Inside(Agent& a) : a(a), outer(a.inside) {
     a.inside = 1;
+    a.calls.store(a.calls.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     a.noteScalarWrite();
   }
   ~Inside() {

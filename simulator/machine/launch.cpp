@@ -60,6 +60,8 @@ private:
   /// Starts blocks on cores that have become free.
   void admit();
   void runGroups(unsigned worker, unsigned workers);
+  /// Ends cores that have polled GM for long while nothing else happened.
+  void endPolling();
   /// Cross-core flags that nothing has waited for.
   void checkCrossFlags();
   /// Between rounds, on one thread, in core order. True if a core can go on.
@@ -86,6 +88,7 @@ private:
   uint32_t physicalBlocks = 0;
   size_t numFinished = 0;
   uint64_t numRounds = 0;
+  uint64_t quietRounds = 0, lastProgress = 0;
   std::deque<Start> starts;
 };
 
@@ -180,6 +183,26 @@ void Machine::deliverGlobal() {
   }
 }
 
+void Machine::endPolling() {
+  constexpr uint64_t patience = 500; // rounds of 4096 reads
+  bool polls = false, others = false;
+  uint64_t progress = numFinished;
+  for (CoreGroup* group : resident)
+    for (auto& agent : group->agents) {
+      polls = polls || agent->state == Agent::State::Spins;
+      others = others || (agent->canRun() && agent->state != Agent::State::Spins);
+      progress += agent->progress();
+    }
+  quietRounds = polls && !others && progress == lastProgress ? quietRounds + 1 : 0;
+  lastProgress = progress;
+  if (quietRounds <= patience)
+    return;
+  for (CoreGroup* group : resident)
+    for (auto& agent : group->agents)
+      if (agent->state == Agent::State::Spins)
+        agent->endPolling();
+}
+
 bool Machine::settle() {
   ++numRounds;
   for (CoreGroup* group : resident)
@@ -188,6 +211,7 @@ bool Machine::settle() {
   for (CoreGroup* group : resident)
     group->deliverHeld();
   deliverGlobal();
+  endPolling();
   std::erase_if(resident, [&](CoreGroup* group) {
     if (!group->isFinished())
       return false;
@@ -264,11 +288,17 @@ LaunchReport Machine::run() {
     std::lock_guard lock(mutex);
     guards[worker] = nullptr;
   };
-  Deadline deadline(options.timeLimitSeconds, [&] {
+  using Seconds = std::chrono::duration<double>;
+  constexpr double lookEvery = 0.25, again = 0.02;
+  auto start = std::chrono::steady_clock::now();
+  Watch watch(std::min(options.timeLimitSeconds, lookEvery), [&] {
     std::lock_guard lock(mutex);
+    double left =
+        options.timeLimitSeconds - Seconds(std::chrono::steady_clock::now() - start).count();
     for (ThreadGuard* guard : guards)
-      if (guard)
+      if (guard && (left <= 0 || guard->isIdleFor(options.idleLimitSeconds)))
         guard->interrupt();
+    return left <= 0 ? again : std::min(left, lookEvery);
   });
   std::vector<std::thread> threads;
   for (unsigned w = 1; w < workers; ++w)

@@ -147,6 +147,8 @@ LaunchOptions launchOptionsFromEnvironment() {
       options.countSyncs = true;
     else if (name == "time-limit")
       readNumber(name, value, 0.0, options.timeLimitSeconds);
+    else if (name == "idle-limit")
+      readNumber(name, value, 0.0, options.idleLimitSeconds);
     else if (name == "trace")
       options.trace = true;
     else if (name == "time")

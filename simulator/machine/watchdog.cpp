@@ -16,7 +16,7 @@ using Clock = std::chrono::steady_clock;
 
 struct Launch {
   Clock::time_point due;
-  std::function<void()> interrupt;
+  std::function<double()> look;
 };
 
 /// Lives as long as the process, as its thread does.
@@ -36,18 +36,27 @@ Watchdog& watchdog() {
   return *instance;
 }
 
+Clock::time_point after(double seconds) {
+  constexpr double longest = 1e9; // what the clock can hold
+  auto wait = std::chrono::duration<double>(std::min(seconds, longest));
+  return Clock::now() + std::chrono::duration_cast<Clock::duration>(wait);
+}
+
 void Watchdog::watch() {
-  constexpr auto again = std::chrono::milliseconds(20);
+  // Short launches follow each other: stay awake a little, so that they need not wake anybody.
+  constexpr double linger = 0.25;
+  bool hasLingered = false;
   std::unique_lock lock(mutex);
   for (;;) {
     sleepsUntil = Clock::time_point::max();
     for (auto& [number, launch] : launches) {
-      if (launch.due <= Clock::now()) {
-        launch.interrupt();
-        launch.due = Clock::now() + again;
-      }
+      if (launch.due <= Clock::now())
+        launch.due = after(launch.look());
       sleepsUntil = std::min(sleepsUntil, launch.due);
     }
+    if (launches.empty() && !hasLingered)
+      sleepsUntil = after(linger);
+    hasLingered = launches.empty();
     if (sleepsUntil == Clock::time_point::max())
       changed.wait(lock);
     else
@@ -57,14 +66,12 @@ void Watchdog::watch() {
 
 } // namespace
 
-Deadline::Deadline(double seconds, std::function<void()> interrupt) {
-  constexpr double longest = 1e9; // what the clock can hold
-  auto wait = std::chrono::duration<double>(std::min(seconds, longest));
+Watch::Watch(double seconds, std::function<double()> look) {
   Watchdog& w = watchdog();
   std::lock_guard lock(w.mutex);
   number = ++w.last;
-  Clock::time_point due = Clock::now() + std::chrono::duration_cast<Clock::duration>(wait);
-  w.launches[number] = {due, std::move(interrupt)};
+  Clock::time_point due = after(seconds);
+  w.launches[number] = {due, std::move(look)};
   if (w.process != getpid()) {
     w.process = getpid();
     std::thread([&w] { w.watch(); }).detach();
@@ -73,7 +80,7 @@ Deadline::Deadline(double seconds, std::function<void()> interrupt) {
   }
 }
 
-Deadline::~Deadline() {
+Watch::~Watch() {
   Watchdog& w = watchdog();
   std::lock_guard lock(w.mutex);
   w.launches.erase(number);

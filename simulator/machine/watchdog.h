@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Interrupts launches that run longer than their limit. One thread for all launches of a process:
+// Looks at launches now and then, to interrupt those that take too long. One thread for all launches of a process:
 // starting one for each would cost more than a short kernel.
 #ifndef TILEWRIGHT_SIMULATOR_MACHINE_WATCHDOG_H
 #define TILEWRIGHT_SIMULATOR_MACHINE_WATCHDOG_H
@@ -8,13 +8,14 @@
 
 namespace tilewright::ascend {
 
-/// While it lives and `seconds` are over, `interrupt` is called again and again on another thread.
-class Deadline {
+/// While it lives, `look` is called again and again on another thread, the first time after
+/// `seconds`; it returns the seconds until the next time.
+class Watch {
 public:
-  Deadline(double seconds, std::function<void()> interrupt);
-  ~Deadline();
-  Deadline(const Deadline&) = delete;
-  Deadline& operator=(const Deadline&) = delete;
+  Watch(double seconds, std::function<double()> look);
+  ~Watch();
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
 
 private:
   unsigned long number;
