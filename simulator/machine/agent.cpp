@@ -86,6 +86,8 @@ void Agent::resume() {
 bool Agent::canRun() const {
   switch (state) {
   case State::WaitsCross:
+    if (waitingFor == noticeWait)
+      return live && (hasNotices() || (awaited.untilGroupEnds && isGroupEnding()));
     return live && !live->tokens[waitingFor].empty();
   case State::Done:
   case State::Failed:

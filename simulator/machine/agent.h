@@ -16,6 +16,8 @@
 #include "simulator/sync/core_hazards.h"
 
 #include <atomic>
+#include <deque>
+#include <map>
 #include <variant>
 
 namespace tilewright::ascend {
@@ -74,6 +76,16 @@ public:
   void crossSet(uint32_t mode, Pipe pipe, uint32_t flag, Place place);
   void crossWait(uint32_t flag, Place place);
   void syncAll(bool onlyVector, Place place);
+  /// Meetings without a hardware flag; see kernel_api.h.
+  struct NoticeWait {
+    uint64_t key = 0;
+    uint32_t count = 0;
+    bool untilGroupEnds = false;
+    const char* what = "";
+  };
+  void notify(uint64_t key, const char* what, Place place);
+  bool await(const NoticeWait& wait, Place place);
+  void** mail();
   void* scalarAccess(const Operand& operand, uint32_t bytes, bool write, Place place,
                      bool pastCache = false);
   /// The line of GM that holds `address`, or all (0).
@@ -102,6 +114,10 @@ public:
     arrivals[flag] = {arrivals[flag].open + 1, setAt};
     if (live)
       live->tokens[flag].push_back(std::move(token));
+  }
+  void deliverNotice(uint64_t key, RemoteClockRef clock) {
+    if (live)
+      live->notices[key].push_back(std::move(clock));
   }
   /// At the end of the launch: flags that arrived, perhaps after the kernel's end, but were not
   /// waited for.
@@ -211,6 +227,7 @@ private:
     RecordQueue<Record> queues[numPipes];
     RecordQueue<CrossToken> tokens[numCrossFlags];
     FlagTable flags;
+    std::map<uint64_t, std::deque<RemoteClockRef>> notices;
   };
   std::unique_ptr<Live> live = std::make_unique<Live>();
   /// The last scalar read of GM that was noted: polling notes it once.
@@ -223,7 +240,11 @@ private:
   uint64_t issuedCount[numPipes] = {};
   uint64_t executedCount[numPipes] = {};
   RemoteClockRef remote;
-  int waitingFor = -1; ///< cross-core flag
+  int waitingFor = -1; ///< cross-core flag, or noticeWait
+  static constexpr int noticeWait = 99;
+  NoticeWait awaited;
+  bool hasNotices() const;
+  bool isGroupEnding() const;
   struct Arrivals {
     uint32_t open = 0; ///< not waited for
     Place setAt;

@@ -410,7 +410,9 @@ std::string Agent::describeHeads() const {
 std::string Agent::describeWait() const {
   std::string text = name();
   if (state == State::WaitsCross) {
-    if (waitingFor >= 16)
+    if (waitingFor == noticeWait)
+      text += std::string(" waits in ") + awaited.what;
+    else if (waitingFor >= 16)
       text += " waits in SyncAll";
     else
       text += " waits for cross-core flag " + std::to_string(waitingFor);

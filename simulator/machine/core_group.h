@@ -10,12 +10,14 @@
 
 namespace tilewright::ascend {
 
-/// A flag set for all cores of a kind (mode 0) or all cores (mode 3, SyncAll<false>).
+/// A flag set for all cores of a kind (mode 0) or all cores (mode 3, SyncAll<false>), or a notice.
 struct GlobalSet {
+  static constexpr uint32_t noticeMode = 4;
   Agent* from;
   uint32_t mode, flag;
   RemoteClockRef clock;
   Place place;
+  uint64_t key = 0; ///< of a notice
 };
 
 class CoreGroup {
@@ -33,6 +35,7 @@ public:
   void deliverHeld();
   /// At the end of the launch: flags that one vector core has set but not the other.
   void checkHalves();
+  void notify(Agent& from, uint64_t key, const Clock& clock, const RemoteClockRef& remote);
   SyncSites& sites() {
     return syncSites;
   }
@@ -41,6 +44,7 @@ public:
   std::vector<std::unique_ptr<Agent>> agents; ///< the AIC first
   std::vector<GlobalSet> globalSets;          ///< of this round, in order
   bool ranSomething = false;
+  void* mail[4] = {}; ///< messages among the group's cores
 
 private:
   void reach(Agent& from, uint32_t mode, uint32_t flag, const RemoteClockRef& clock, uint32_t site);

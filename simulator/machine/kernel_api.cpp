@@ -100,6 +100,20 @@ void issueSyncAll(bool onlyVector, Place place) {
   a.syncAll(onlyVector, place);
 }
 
+void issueNotice(uint64_t key, const char* what, Place place) {
+  Agent& a = agent();
+  Inside inside(a);
+  a.notify(key, what, place);
+}
+bool awaitNotice(uint64_t key, uint32_t count, bool untilGroupEnds, const char* what, Place place) {
+  Agent& a = agent();
+  Inside inside(a);
+  return a.await({key, count, untilGroupEnds, what}, place);
+}
+void** groupMail() {
+  return agent().mail();
+}
+
 void* scalarAccess(const Operand& operand, uint32_t bytes, bool write, Place place) {
   Agent& a = agent();
   Inside inside(a);

@@ -59,6 +59,16 @@ TILEWRIGHT_EXPORT void issueCrossWait(uint32_t flag, Place place);
 /// All cores of this kind (`onlyVector`), or all cores of the launch, meet.
 TILEWRIGHT_EXPORT void issueSyncAll(bool onlyVector, Place place);
 
+/// A meeting of cores without a hardware flag (IBSet, GroupBarrier, requests of a Matmul): all that
+/// this core issued is done, and `key` is noted for all cores of the launch.
+TILEWRIGHT_EXPORT void issueNotice(uint64_t key, const char* what, Place place);
+/// Waits for `count` notices of `key` that this core has not yet waited for. With `untilGroupEnds`,
+/// false if all other cores of this block have ended instead.
+TILEWRIGHT_EXPORT bool awaitNotice(uint64_t key, uint32_t count, bool untilGroupEnds,
+                                   const char* what, Place place);
+/// Where the cores of a block leave messages for each other; null pointers at the start.
+TILEWRIGHT_EXPORT void** groupMail();
+
 /// The scalar unit reads or writes `bytes` at `operand.address`. Returns where they are in host
 /// memory; for a memory of the other kind of core, some zero bytes.
 TILEWRIGHT_EXPORT void* scalarAccess(const Operand& operand, uint32_t bytes, bool write,

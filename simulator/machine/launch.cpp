@@ -159,6 +159,12 @@ void Machine::runGroups(unsigned worker, unsigned workers) {
 void Machine::deliverGlobal() {
   for (CoreGroup* group : resident) {
     for (GlobalSet& set : group->globalSets) {
+      if (set.mode == GlobalSet::noticeMode) {
+        for (Agent* a : agents)
+          if (a)
+            a->deliverNotice(set.key, set.clock);
+        continue;
+      }
       unsigned kind = set.mode == 3 ? 2 : set.from->view.cube;
       auto& list = arrivals[kind][set.flag];
       list.resize(agents.size());

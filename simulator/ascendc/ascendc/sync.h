@@ -56,6 +56,68 @@ void SyncAll(const GlobalTensor<int32_t>&, const LocalTensor<int32_t>&, const in
   host::issueSyncAll(isAIVOnly, place);
 }
 
+/// The words in GM that two cores would use for this meeting.
+inline uint64_t meetingKey(const GlobalTensor<int32_t>& workspace, int64_t slot) {
+  constexpr uint64_t slotBytes = 32;
+  return reinterpret_cast<uint64_t>(workspace.GetPhyAddr()) +
+         static_cast<uint64_t>(slot) * slotBytes;
+}
+/// Vector core `blockIdx` has come to event `eventID`; IBWait of the same numbers waits for it.
+template <bool isAIVOnly = true>
+void IBSet(const GlobalTensor<int32_t>& gmWorkspace, const LocalTensor<int32_t>&, int32_t blockIdx,
+           int32_t eventID, Place place = Place::here()) {
+  if (!host::agentView().cube)
+    host::issueNotice(meetingKey(gmWorkspace, int64_t{eventID} * 256 + blockIdx), "IBSet", place);
+}
+template <bool isAIVOnly = true>
+void IBWait(const GlobalTensor<int32_t>& gmWorkspace, const LocalTensor<int32_t>&, int32_t blockIdx,
+            int32_t eventID, Place place = Place::here()) {
+  if (!host::agentView().cube)
+    host::awaitNotice(meetingKey(gmWorkspace, int64_t{eventID} * 256 + blockIdx), 1, false,
+                      "IBWait", place);
+}
+/// Vector cores one after the other: block 0 goes first, NotifyNextBlock lets the next one go.
+inline void InitDetermineComputeWorkspace(GlobalTensor<int32_t>& gmWorkspace, LocalTensor<int32_t>&,
+                                          Place place = Place::here()) {
+  if (!host::agentView().cube && GetBlockIdx() == 0)
+    host::issueNotice(meetingKey(gmWorkspace, 0), "InitDetermineComputeWorkspace", place);
+}
+inline void WaitPreBlock(GlobalTensor<int32_t>& gmWorkspace, LocalTensor<int32_t>&,
+                         Place place = Place::here()) {
+  if (!host::agentView().cube)
+    host::awaitNotice(meetingKey(gmWorkspace, GetBlockIdx()), 1, false, "WaitPreBlock", place);
+}
+inline void NotifyNextBlock(GlobalTensor<int32_t>& gmWorkspace, LocalTensor<int32_t>&,
+                            Place place = Place::here()) {
+  int64_t all = GetBlockNum() * GetSubBlockNum();
+  if (!host::agentView().cube)
+    host::issueNotice(meetingKey(gmWorkspace, (GetBlockIdx() + 1) % all), "NotifyNextBlock", place);
+}
+enum class PipeMode : uint8_t { SCALAR_MODE = 0, MTE3_MODE = 1, MAX };
+/// `waitSize` vector cores go on when `arriveSize` have come.
+template <PipeMode pipeMode> class GroupBarrier {
+public:
+  GroupBarrier(GM_ADDR groupWorkspace, uint32_t arriveSizeIn, uint32_t waitSizeIn)
+      : key(reinterpret_cast<uint64_t>(groupWorkspace)), arriveSize(arriveSizeIn),
+        waitSize(waitSizeIn) {}
+  void Arrive(uint32_t, Place place = Place::here()) {
+    if (!host::agentView().cube)
+      host::issueNotice(key, "GroupBarrier::Arrive", place);
+  }
+  void Wait(uint32_t, Place place = Place::here()) {
+    if (!host::agentView().cube)
+      host::awaitNotice(key, arriveSize, false, "GroupBarrier::Wait", place);
+  }
+  uint64_t GetWorkspaceLen() const {
+    constexpr uint64_t slotBytes = 512;
+    return slotBytes * (arriveSize > waitSize ? arriveSize : waitSize);
+  }
+
+private:
+  uint64_t key;
+  uint32_t arriveSize, waitSize;
+};
+
 /// Stores are in order here.
 template <MemDsbT = MemDsbT::ALL> void DataSyncBarrier() {}
 template <class T, CacheLine line = CacheLine::SINGLE_CACHE_LINE, DcciDst = DcciDst::CACHELINE_ALL>
