@@ -5,6 +5,7 @@
 #include "lib/matmul_intf.h"
 
 #include "simulator/ascendc/device_buffer.h"
+#include "tiling/tiling_api.h"
 
 #include <gtest/gtest.h>
 
@@ -238,6 +239,70 @@ TEST(Meetings, G72_TwoMatmuls) {
       ASSERT_EQ(c[i * 16 + j], ab);
       ASSERT_EQ(static_cast<float>(d[i * 16 + j]), ba);
     }
+}
+
+/// The host's tiling drives the same kernel.
+TEST(Meetings, G71_PlatformAndMatmulTiling) {
+  using namespace platform_ascendc;
+  PlatformAscendC* chip = PlatformAscendCManager::GetInstance();
+  EXPECT_EQ(chip->GetCoreNumAic(), 24u);
+  EXPECT_EQ(chip->GetCoreNumAiv(), 48u);
+  EXPECT_EQ(chip->GetCoreNum(), 24u);
+  EXPECT_EQ(chip->GetSocVersion(), SocVersion::ASCEND910B);
+  EXPECT_EQ(PlatformAscendCManager::GetInstance("Ascend910B4")->GetCoreNumAiv(), 40u);
+  EXPECT_EQ(PlatformAscendCManager::GetInstance("Ascend123"), nullptr);
+  EXPECT_EQ(chip->CalcTschBlockDim(7, 24, 48), 4u);
+  uint64_t bytes = 0;
+  const std::pair<CoreMemType, uint64_t> sizes[] = {
+      {CoreMemType::UB, 192u << 10},   {CoreMemType::L1, 512u << 10},
+      {CoreMemType::L0_A, 64u << 10},  {CoreMemType::L0_B, 64u << 10},
+      {CoreMemType::L0_C, 128u << 10}, {CoreMemType::L2, 192u << 20},
+      {CoreMemType::RESERVED, 0}};
+  for (auto [type, wanted] : sizes) {
+    chip->GetCoreMemSize(type, bytes);
+    EXPECT_EQ(bytes, wanted);
+  }
+  using matmul_tiling::DataType;
+  matmul_tiling::MultiCoreMatmulTiling tiling(*chip);
+  auto set = [](auto& t) {
+    t.SetAType(matmul_tiling::TPosition::GM, matmul_tiling::CubeFormat::ND, DataType::DT_FLOAT16);
+    t.SetBType(matmul_tiling::TPosition::GM, matmul_tiling::CubeFormat::ND, DataType::DT_FLOAT16);
+    t.SetCType(matmul_tiling::TPosition::GM, matmul_tiling::CubeFormat::ND, DataType::DT_FLOAT);
+    t.SetBias(false);
+  };
+  set(tiling);
+  tiling.SetDim(4);
+  tiling.SetOrgShape(100, 40, 200);
+  optiling::TCubeTiling host;
+  ASSERT_EQ(tiling.GetTiling(host), 0);
+  Product p{};
+  ASSERT_EQ(host.GetDataSize(), sizeof p.tiling);
+  host.SaveToBuffer(&p.tiling, sizeof p.tiling);
+  EXPECT_EQ(p.tiling.usedCoreNum, 4);
+  EXPECT_EQ(p.tiling.singleCoreM, 32);
+  DeviceBuffer<half> a(100 * 200), b(200 * 40);
+  DeviceBuffer<float> c(100 * 40);
+  for (size_t i = 0; i < a.size(); ++i)
+    a[i] = half(static_cast<float>(i % 3) - 1);
+  for (size_t i = 0; i < b.size(); ++i)
+    b[i] = half(static_cast<float>(i % 5) - 2);
+  ASSERT_EQ(run(mixedMatmul<half, float>, 2, a.gm(), b.gm(), c.gm(), c.gm(), p), "");
+  for (int i = 0; i < 100; ++i)
+    for (int j = 0; j < 40; ++j) {
+      float sum = 0;
+      for (int k = 0; k < 200; ++k)
+        sum += static_cast<float>(a[i * 200 + k]) * static_cast<float>(b[k * 40 + j]);
+      ASSERT_EQ(c[i * 40 + j], sum);
+    }
+  matmul_tiling::MatmulApiTiling one(*chip);
+  set(one);
+  TCubeTiling t;
+  EXPECT_EQ(one.GetTiling(t), -1); // no shape
+  one.SetShape(512, 512, 512);
+  EXPECT_EQ(one.GetTiling(t), 0);
+  EXPECT_LE(t.baseM * t.baseK * 2, 64 << 10);
+  one.SetFixSplit(256, 256, 256);
+  EXPECT_EQ(one.GetTiling(t), -1); // L0A has 64 KB
 }
 
 __global__ __aicore__ void noTiling(GM_ADDR) {
