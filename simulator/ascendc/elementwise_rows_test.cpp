@@ -117,6 +117,20 @@ constexpr Row table[] = {
     WIDENING(SubReluCast, half, float, rectified(f32(x - y))),
     WIDENING(SubReluCast, int8_t, half, toByte<int8_t>(rectified(f32(x - y)))),
     WIDENING(SubReluCast, int8_t, int16_t, toByte<int8_t>(rectified(static_cast<double>(x - y)))),
+    TW_ROW("AddDeqRelu", SetDeqScale(s.scalarOf<half>()); if (s.form == Form::Lanes)
+               AddDeqRelu(region<half>(Dst), region<int32_t>(A), region<int32_t>(B),
+                          uint64_t{s.lanes}, s.repeat, s.binary());
+           else AddDeqRelu(region<half>(Dst), region<int32_t>(A), region<int32_t>(B),
+                           static_cast<int32_t>(s.count)),
+           (eachLane<half, int32_t, int32_t>(s, u,
+                                             [&](auto, auto x, auto y) {
+                                               auto sum =
+                                                   static_cast<float>(static_cast<int32_t>(x + y));
+                                               return rectified(
+                                                   f32(static_cast<double>(sum) * s.scalar));
+                                             })),
+           draw.numForms = 2;
+           (drawLanes<half, int32_t, int32_t>(draw, false))),
 
     FOUR(SCALAR, Adds, x + c),
     FOUR(SCALAR, Muls, x* c),
@@ -182,6 +196,12 @@ constexpr Row table[] = {
            TW_LANES(float, float, float, std::pow(x, y)), draw.numForms = 1;
            (drawLanes<float, float, float>(draw)); draw.s.inPlace = false; draw.tolerance = 1e-6;
            narrow<float>(draw, 0.1, 4)),
+    TW_ROW("SwiGLU<float>",
+           SwiGLU(region<float>(Dst), region<float>(A), region<float>(B), 1.5f,
+                  region<uint8_t>(Aux), s.count),
+           TW_LANES(float, float, float, x* y / (1 + std::exp(-1.5 * y))), draw.numForms = 1;
+           draw.specials = false; (drawLanes<float, float, float>(draw)); draw.s.inPlace = false;
+           draw.tolerance = 1e-6),
     TW_ROW("Xor<uint16_t>",
            Xor(region<uint16_t>(Dst), region<uint16_t>(A), region<uint16_t>(B),
                region<uint8_t>(Aux), s.count),

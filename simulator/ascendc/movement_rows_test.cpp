@@ -144,6 +144,17 @@ constexpr Row table[] = {
             std::memcpy(u.at(Dst, r* s.lanes * 32),
                         u.at(GmIn, ((2 + r) * 256 + s.choice % 4 * 16) * 2), s.lanes * 32),
         drawRows<half>(draw, 20, 10)),
+    TW_ROW("SetStoreAtomicConfig, SetAtomicType",
+           (SetStoreAtomicConfig<AtomicDtype::ATOMIC_F32, AscendC::AtomicOp::ATOMIC_SUM>());
+           if (s.choice % 2) SetAtomicType<int32_t>();
+           DataCopy(s.global<int32_t>(GmOut), region<int32_t>(A), s.lanes * 8);
+           SetAtomicNone(),
+           if (s.choice % 2) atomicRows<int32_t>(u, s, [](auto x, auto y) { return x + y; });
+           else atomicRows<float>(u, s, [](auto x, auto y) { return x + y; }),
+           draw.s.choice = draw.upTo(1);
+           uint32_t kind = draw.s.choice;
+           kind ? drawRows<int32_t>(draw, 1, 200) : drawRows<float>(draw, 1, 200);
+           draw.s.choice = kind),
     ATOMIC(SetAtomicAdd, half, x + y),
     ATOMIC(SetAtomicAdd, float, x + y),
     ATOMIC(SetAtomicAdd, int32_t, x + y),

@@ -279,8 +279,13 @@ __global__ __aicore__ void printing(GM_ADDR x) {
   DumpTensor(a, 5, 4);
   DumpTensor(in, 6, 2);
   uint32_t sizes[2] = {2, 2};
-  DumpTensor(a, 7, 4, ShapeInfo(2, sizes));
+  a.SetShapeInfo(ShapeInfo(2, sizes));
+  ascendc_assert(a.GetShapeInfo().shapeDim == 2 && a.GetShapeInfo().shape[1] == 2);
+  DumpTensor(a, 7, 4, a.GetShapeInfo());
   DumpAccChkPoint(a, 8, 0, 4);
+  AscendC::printf("arch %d, %.1f\n", static_cast<int>(GetArchVersion()), 1.5);
+  int64_t before = GetSystemCycle();
+  ascendc_assert(before > 0 && GetSystemCycle() >= before);
   PrintTimeStamp(9);
 }
 TEST(Registers, G70_Printing) {
@@ -294,10 +299,15 @@ TEST(Registers, G70_Printing) {
   ASSERT_NE(stamp, std::string::npos);
   EXPECT_EQ(text.substr(0, stamp), "DumpTensor 5: 4 elements of block 0\n0 0.5 1 1.5\n"
                                    "DumpTensor 6: 2 elements of block 0\n0 0.5\n"
-                                   "DumpTensor 7: 4 elements of block 0\n0 0.5 1 1.5\n");
+                                   "DumpTensor 7: 4 elements of block 0\n0 0.5 1 1.5\n"
+                                   "arch 220, 1.5\n");
   EXPECT_GT(std::stoll(text.substr(stamp + 14)), 0);
 }
 
+__global__ __aicore__ void traps(GM_ADDR) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  Trap();
+}
 __global__ __aicore__ void boundary(GM_ADDR) {
   KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIC_ONLY);
   SetLoadDataBoundary(1024);
@@ -357,6 +367,7 @@ TEST(Registers, WhatArch2201HasNot) {
     std::string found = runKernel(kernel, 1, x.gm());
     EXPECT_NE(found.find(text), std::string::npos) << found;
   };
+  expect(traps, "Trap was called");
   expect(boundary, "unsupported: SetLoadDataBoundary other than 0");
   expect(enhanced, "unsupported: DataCopyEnhancedParams with a conversion; arch 2201 converts on "
                    "the way out of L0C alone, by Fixpipe");

@@ -112,6 +112,37 @@ TEST(RowFunctions, G72_SoftMax) {
   }
 }
 
+/// A row whose maximum says that all of it is masked out becomes zeros.
+__global__ __aicore__ void adjusted(GM_ADDR x, GM_ADDR y, int32_t* answers) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  GlobalTensor<float> in, out;
+  in.SetGlobalBuffer((__gm__ float*)x);
+  out.SetGlobalBuffer((__gm__ float*)y);
+  auto result = ub<float>(0, 16), max = ub<float>(1024, 16);
+  DataCopy(result, in, 16);
+  DataCopy(max, in[16], 16);
+  PipeBarrier<PIPE_ALL>();
+  answers[0] =
+      AdjustSoftMaxRes<float, float>(result, max, 0xFF7FFFFF, 0.0f, SoftMaxShapeInfo{2, 8, 2, 8});
+  answers[1] =
+      AdjustSoftMaxRes<float, float>(result, max, 0x12345678, 0.0f, SoftMaxShapeInfo{2, 8, 2, 8});
+  PipeBarrier<PIPE_ALL>();
+  DataCopy(out, result, 16);
+}
+TEST(RowFunctions, G72_AdjustSoftMaxRes) {
+  DeviceBuffer<float> x(32), y(16);
+  for (int i = 0; i < 32; ++i)
+    x[i] = static_cast<float>(i + 1);
+  for (int i = 24; i < 32; ++i)
+    x[i] = -3.402823466e38f; // of the second row
+  int32_t answers[2] = {-1, -1};
+  ASSERT_EQ(run(adjusted, x.gm(), y.gm(), static_cast<int32_t*>(answers)), "");
+  EXPECT_EQ(answers[0], 1);
+  EXPECT_EQ(answers[1], 0);
+  for (int i = 0; i < 16; ++i)
+    EXPECT_EQ(y[i], i < 8 ? static_cast<float>(i + 1) : 0.0f);
+}
+
 /// half rows with float sums, as attention uses them.
 __global__ __aicore__ void halfSoftmax(GM_ADDR x, GM_ADDR y, GM_ADDR sums) {
   KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
@@ -310,6 +341,41 @@ TEST(RowFunctions, G72_Quantisation) {
     EXPECT_EQ(z[i], static_cast<float>(i - 30) * values[64 + c]);
     EXPECT_EQ(static_cast<float>(w[i]), (static_cast<float>(y[i]) + 2) * 0.25f);
   }
+}
+
+/// 4 rows of 13 in 16: 2 values in front and 1 behind; and 16 without their last 3.
+__global__ __aicore__ void padded(GM_ADDR x, GM_ADDR y) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  GlobalTensor<float> in, out;
+  in.SetGlobalBuffer((__gm__ float*)x);
+  out.SetGlobalBuffer((__gm__ float*)y);
+  auto src = ub<float>(0, 64), wide = ub<float>(1024, 64), narrow = ub<float>(2048, 64),
+       copied = ub<float>(4096, 64);
+  DataCopy(src, in, 64);
+  Duplicate(narrow, 0.0f, 64);
+  PipeBarrier<PIPE_ALL>();
+  Pad(wide, src, PadParams{2, 1, -7}, PadTiling{4, 16, 13, 16});
+  UnPad(narrow, src, UnPadParams{0, 3}, ub<uint8_t>(tmpByte, 4096), UnPadTiling{4, 16});
+  uint32_t to[2] = {4, 16}, from[2] = {1, 16};
+  auto tmp = ub<uint8_t>(tmpByte, 4096);
+  BroadCast<float, 2, 0>(copied, src, to, from, tmp);
+  PipeBarrier<PIPE_ALL>();
+  DataCopy(out, wide, 64);
+  DataCopy(out[64], narrow, 64);
+  DataCopy(out[128], copied, 64);
+}
+TEST(RowFunctions, G72_PadAndBroadCast) {
+  DeviceBuffer<float> x(64), y(192);
+  for (int i = 0; i < 64; ++i)
+    x[i] = static_cast<float>(i);
+  ASSERT_EQ(run(padded, x.gm(), y.gm()), "");
+  for (int r = 0; r < 4; ++r)
+    for (int c = 0; c < 16; ++c) {
+      EXPECT_EQ(y[r * 16 + c], c < 2 || c == 15 ? -7.0f : static_cast<float>(r * 16 + c - 2));
+      if (c < 13)
+        EXPECT_EQ(y[64 + r * 13 + c], static_cast<float>(r * 16 + c));
+      EXPECT_EQ(y[128 + r * 16 + c], static_cast<float>(c));
+    }
 }
 
 __global__ __aicore__ void wrongTopK(GM_ADDR) {

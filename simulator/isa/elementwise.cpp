@@ -126,6 +126,7 @@ TW_OP(ErfcOp, false, false, std::erfc(a))
 TW_OP(SigmoidOp, false, false, 1.0f / (1.0f + std::exp(-a)))
 TW_OP(SiluOp, false, false, a / (1.0f + std::exp(-a)))
 TW_OP(GeluOp, false, false, a / (1.0f + std::exp(-1.5957691f * (a + 0.044715f * a * a * a))))
+TW_OP(SwiGluOp, false, true, a* b / (1.0f + std::exp(-s * b)))
 TW_OP(FloorOp, false, false, std::floor(a))
 TW_OP(CeilOp, false, false, std::ceil(a))
 TW_OP(RoundOp, false, false, std::nearbyint(a))
@@ -201,6 +202,16 @@ template <class F> RunFunction narrowing(DType from, DType to) {
   return to == DType::I8   ? narrowRun<int8_t, Half, F>
          : to == DType::U8 ? narrowRun<uint8_t, Half, F>
                            : nullptr;
+}
+
+void addDeqReluRun(void* d, const void* a, const void* b, size_t n, Scalar s) {
+  auto* out = static_cast<Half*>(d);
+  auto* x = static_cast<const int32_t*>(a);
+  auto* y = static_cast<const int32_t*>(b);
+  for (size_t i = 0; i < n; ++i) {
+    auto sum = static_cast<int32_t>(static_cast<uint32_t>(x[i]) + static_cast<uint32_t>(y[i]));
+    out[i] = toHalf(rectified(static_cast<float>(sum) * s.f));
+  }
 }
 
 template <class F> RunFunction floats(DType type) {
@@ -357,6 +368,10 @@ RunFunction elementwiseRun(const VectorInstr& i) {
     return narrowing<AddReluOp>(t, i.dst.type);
   case VectorOp::SubReluCast:
     return narrowing<SubReluOp>(t, i.dst.type);
+  case VectorOp::AddDeqRelu:
+    return t == DType::I32 && i.dst.type == DType::F16 ? addDeqReluRun : nullptr;
+  case VectorOp::SwiGlu:
+    return floats<SwiGluOp>(t);
   case VectorOp::Add:
     return numbers<AddOp>(t);
   case VectorOp::Sub:
@@ -421,7 +436,7 @@ bool isElementwise(VectorOp op) {
 }
 
 bool hasTwoSources(VectorOp op) {
-  return op <= VectorOp::SubReluCast || op == VectorOp::Power;
+  return op <= VectorOp::SwiGlu || op == VectorOp::Power;
 }
 
 bool readsDestination(VectorOp op) {

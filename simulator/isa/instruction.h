@@ -76,6 +76,8 @@ enum class VectorOp : uint8_t {
   MulCast,     ///< half product to int8 or uint8
   AddReluCast, ///< two halves to int8, or two floats to half
   SubReluCast,
+  AddDeqRelu, ///< two int32_t, scaled, to half
+  SwiGlu,     ///< src0 * src1 * sigmoid(scalar * src1)
   // a source and a scalar
   Adds,
   Muls,
@@ -179,6 +181,7 @@ enum class RowFunction : uint8_t {
   LayerNormRstd, ///< the same, lists: mean, 1 / sqrt(variance + epsilon)
   RmsNorm,       ///< src1: gamma
   TopK,     ///< flag: the largest; lists: dst index, src index, finished; lengths: k, pitch of dst
+  Pad,      ///< lengths: first column in dst, pitch of dst; flag: the rest becomes scalarValue
   Quantise, ///< to int8_t, in half: src1: scales (or scalarValue), aux: offsets (or lists[0])
   Dequantise,   ///< from int32_t: src1: scales (or scalarValue)
   AntiQuantise, ///< from int8_t to half: src1: scales, aux: offsets (or scalarValue, lists[0])

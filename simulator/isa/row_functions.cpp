@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Advanced functions of rows: softmax and its parts, norms, top-k, quantisation. On the chip they are
+// Advanced functions of rows: softmax and its parts, norms, top-k, padding, quantisation. On the chip they are
 // sequences of instructions; here the documented result is computed in float and rounded once, but for
 // Quantise, which is documented to go through half.
 #include "simulator/isa/number_formats.h"
@@ -62,6 +62,8 @@ bool typesFit(const VectorInstr& i) {
     return isFloat(i.src0.type) && i.dst.type == DType::I8;
   case RowFunction::Dequantise:
     return i.src0.type == DType::I32 && (isFloat(i.dst.type) || i.dst.type == DType::BF16);
+  case RowFunction::Pad:
+    return i.dst.type == i.src0.type && (bytesOf(i.dst.type) == 2 || bytesOf(i.dst.type) == 4);
   case RowFunction::AntiQuantise:
     return i.src0.type == DType::I8 && i.dst.type == DType::F16;
   default:
@@ -102,6 +104,12 @@ std::string inspectRows(const VectorInstr& i, AccessList& list, const Context&) 
     return {};
   }
   addRows(list, i, i.src0, i.count, i.scalar, AccessKind::Read);
+  if (f == RowFunction::Pad) {
+    Operand first = i.dst;
+    first.address += i.flag ? 0 : i.lengths[0] * bytesOf(i.dst.type);
+    addRows(list, i, first, i.flag ? i.lengths[1] : i.count, i.lengths[1], AccessKind::Write);
+    return {};
+  }
   constexpr unsigned outputs = 2, expMax = 2, inputs = 3, end = 5;
   for (unsigned k = 0; k < end && isSoftmax(f); ++k)
     if (has(i, k) && (k >= inputs))
@@ -224,6 +232,15 @@ void runTopK(const VectorInstr& i, const Context& context, uint64_t row) {
   }
 }
 
+void runPad(const VectorInstr& i, const Context& context, uint64_t row) {
+  uint32_t size = bytesOf(i.dst.type);
+  Cells dst = rowOf(context, i.dst, row, i.lengths[1]);
+  for (uint64_t k = 0; i.flag && k < i.lengths[1]; ++k)
+    dst.set(k, i.scalarValue);
+  std::memmove(dst.at + i.lengths[0] * size, rowOf(context, i.src0, row, i.scalar).at,
+               i.count * size);
+}
+
 void runQuantisation(const VectorInstr& i, const Context& context, uint64_t row) {
   RowFunction f = functionOf(i);
   Cells src = rowOf(context, i.src0, row, i.scalar), dst = rowOf(context, i.dst, row, i.scalar);
@@ -251,6 +268,7 @@ void runRows(const VectorInstr& i, const Context& context) {
   auto run = isSoftmax(f)             ? runSoftmax
              : isNorm(f)              ? runNorm
              : f == RowFunction::TopK ? runTopK
+             : f == RowFunction::Pad  ? runPad
                                       : runQuantisation;
   for (uint64_t row = 0; row < i.repeat; ++row)
     run(i, context, row);

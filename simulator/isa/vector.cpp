@@ -13,6 +13,7 @@ namespace {
 const char* const vectorNames[] = {
     "Add", "Sub", "Mul", "Div", "Max", "Min", "And", "Or", "Xor", "AddRelu", "SubRelu",
     "MulAddDst", "FusedMulAdd", "FusedMulAddRelu", "MulCast", "AddReluCast", "SubReluCast",
+    "AddDeqRelu", "SwiGLU",
     "Adds", "Muls", "Maxs", "Mins", "Subs", "Divs", "Ands", "Ors", "LeakyRelu", "ShiftLeft",
     "ShiftRight", "Axpy", "Exp", "Ln", "Abs", "Reciprocal", "Sqrt", "Rsqrt", "Relu", "Not",
     "Copy", "Cast", "CastDeq", "Sin", "Cos", "Tan", "Sinh", "Cosh", "Asin", "Acos", "Atan",

@@ -272,6 +272,29 @@ def test_error_in_a_header_names_the_header(tmp_path: Path) -> None:
     assert f"{header}:1: error: __global__ stands before something" in answer.stderr
 
 
+def test_names_of_other_chips(tmp_path: Path) -> None:
+    """What arch 2201 hasn't is said by the compiler, with what to use instead."""
+    source = tmp_path / "other.cpp"
+    body = FAILING_KERNEL.index("  WaitFlag<HardEvent::MTE2_V>")
+    end = FAILING_KERNEL.index("}\nint main")
+    calls = (
+        "LocalTensor<half> t; RpSort16(t, t, 1); Scatter(t, t); MrgSort4(t, t);\n"
+        "ProposalConcat(t, t, 1, 4); ProposalExtract(t, t, 1, 4); LoadDataWithStride(t, t);\n"
+    )
+    source.write_text(FAILING_KERNEL[:body] + calls + FAILING_KERNEL[end:])
+    answer = run(DRIVER, "build", source, "-o", tmp_path / "x")
+    assert answer.returncode == 1
+    for name, advice in (
+        ("RpSort16", "use Sort32"),
+        ("Scatter", "write from the other side with Gather, or with scalars"),
+        ("MrgSort4", "use MrgSort"),
+        ("ProposalConcat", "use Concat and Sort32"),
+        ("ProposalExtract", "use Extract"),
+        ("LoadDataWithStride", "use LoadData with LoadData3DParamsV2"),
+    ):
+        assert f"{name} isn't on arch 2201; {advice}" in answer.stderr
+
+
 def test_wrong_command_lines(tmp_path: Path) -> None:
     """Each is refused with a sentence."""
     assert "no command" in run(DRIVER).stderr

@@ -96,6 +96,22 @@ void ClampMin(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalT
   Maxs(dst, src, scalar, static_cast<int32_t>(count), place);
 }
 
+/// src0 * src1 * sigmoid(scalarValue * src1).
+template <class T, bool isReuseSource = false>
+void SwiGLU(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,
+            const float& scalarValue, const LocalTensor<uint8_t>&, const uint32_t count,
+            Place place = Place::here()) {
+  VectorInstr i = vectorOf(VectorOp::SwiGlu, dst, src0, src1);
+  i.scalarValue = scalarValue;
+  useCount(i, count);
+  host::issueVector(i, place);
+}
+template <class T, bool isReuseSource = false>
+void SwiGLU(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,
+            const float& scalarValue, const uint32_t count, Place place = Place::here()) {
+  SwiGLU<T, isReuseSource>(dst, src0, src1, scalarValue, LocalTensor<uint8_t>(), count, place);
+}
+
 /// dst of shape dstShape; src has 1 along `axis`.
 template <class T, int32_t dim, int32_t axis, bool isReuseSource = false>
 void Broadcast(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t dstShape[dim],

@@ -317,6 +317,23 @@ template <class T> void SetAtomicMin() {
 template <class T> void SetAtomicType() {
   host::storeState().atomicType = DTypeOf<T>::value;
 }
+enum class AtomicDtype : uint8_t {
+  ATOMIC_NONE,
+  ATOMIC_F32,
+  ATOMIC_F16,
+  ATOMIC_S16,
+  ATOMIC_S32,
+  ATOMIC_S8,
+  ATOMIC_BF16,
+};
+enum class AtomicOp : uint8_t { ATOMIC_SUM };
+template <AtomicDtype type, AtomicOp op> void SetStoreAtomicConfig() {
+  constexpr DType types[] = {DType::F32, DType::F32, DType::F16, DType::I16,
+                             DType::I32, DType::I8,  DType::BF16};
+  bool isNone = type == AtomicDtype::ATOMIC_NONE;
+  host::storeState() = {isNone ? host::AtomicOp::None : host::AtomicOp::Add,
+                        types[static_cast<int>(type)]};
+}
 inline void SetAtomicNone() {
   host::storeState() = {};
 }

@@ -142,6 +142,28 @@ void SoftmaxFlashV2(const LocalTensor<T>& dst, const LocalTensor<S>& expSum,
       dst, expSum, max, src, expMax, inExpSum, inMax, tiling, shape, place);
 }
 
+/// Rows whose maximum has the bits `from` (all of them masked out) become `to`. True if one did.
+template <class T1, class T2, bool isDataFormatNZ = false, uint8_t stepSizeMode = 0>
+bool AdjustSoftMaxRes(const LocalTensor<T1>& softMaxRes, const LocalTensor<T2>& maxTensor,
+                      const uint32_t from, const T1 to, const SoftMaxShapeInfo& shape,
+                      Place place = Place::here()) {
+  if (isDataFormatNZ)
+    host::failKernel("unsupported: AdjustSoftMaxRes in NZ format; convert to ND", place);
+  host::drainPipe(Pipe::V);
+  bool any = false;
+  for (uint32_t row = 0; row < shape.srcM; ++row) {
+    T2 max = maxTensor.GetValue(row * (stepSizeMode ? stepSizeMode : 32 / sizeof(T2)), place);
+    uint32_t bits = 0;
+    std::memcpy(&bits, &max, sizeof max);
+    if (bits != from)
+      continue;
+    any = true;
+    for (uint32_t k = 0; k < shape.srcK; ++k)
+      softMaxRes.SetValue(row * shape.srcK + k, to, place);
+  }
+  return any;
+}
+
 // --- norms ----------------------------------------------------------------------------------
 
 template <class T, bool isReuseSource = false>
@@ -280,6 +302,47 @@ template <class T, class accType = T, bool isReuseSource = false, bool isBasicBl
 void Mean(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>&,
           const MeanParams& p, Place place = Place::here()) {
   Mean<T, accType, isReuseSource, isBasicBlock, reduceDim>(dst, src, p, place);
+}
+
+// --- padding --------------------------------------------------------------------------------
+
+struct PadParams {
+  uint16_t leftPad = 0, rightPad = 0;
+  int32_t padValue = 0;
+};
+struct UnPadParams {
+  uint16_t leftPad = 0, rightPad = 0;
+};
+/// Rows get `leftPad` values in front and `rightPad` behind.
+template <class T>
+void Pad(const LocalTensor<T>& dst, const LocalTensor<T>& src, const PadParams& p,
+         const LocalTensor<uint8_t>&, const PadTiling& tiling, Place place = Place::here()) {
+  VectorInstr i =
+      rowsOf(RowFunction::Pad, dst, src, tiling.srcHeight, tiling.srcOriWidth, tiling.srcWidth);
+  i.lengths[0] = p.leftPad;
+  i.lengths[1] = static_cast<uint16_t>(p.leftPad + tiling.srcOriWidth + p.rightPad);
+  i.flag = true;
+  i.scalarValue = p.padValue;
+  host::issueVector(i, place);
+}
+template <class T>
+void Pad(const LocalTensor<T>& dst, const LocalTensor<T>& src, const PadParams& p,
+         const PadTiling& tiling, Place place = Place::here()) {
+  Pad(dst, src, p, LocalTensor<uint8_t>(), tiling, place);
+}
+/// Rows without their last `rightPad` values, one behind the other.
+template <class T>
+void UnPad(const LocalTensor<T>& dst, const LocalTensor<T>& src, const UnPadParams& p,
+           const LocalTensor<uint8_t>&, const UnPadTiling& tiling, Place place = Place::here()) {
+  VectorInstr i = rowsOf(RowFunction::Pad, dst, src, tiling.srcHeight, tiling.srcWidth - p.rightPad,
+                         tiling.srcWidth);
+  i.lengths[1] = static_cast<uint16_t>(tiling.srcWidth - p.rightPad);
+  host::issueVector(i, place);
+}
+template <class T>
+void UnPad(const LocalTensor<T>& dst, const LocalTensor<T>& src, const UnPadParams& p,
+           const UnPadTiling& tiling, Place place = Place::here()) {
+  UnPad(dst, src, p, LocalTensor<uint8_t>(), tiling, place);
 }
 
 // --- quantisation ---------------------------------------------------------------------------

@@ -581,6 +581,21 @@ template <class T> uint32_t GetSortLen(uint32_t elements) {
   return elements * 8 / sizeof(T);
 }
 
+// --- what arch 2201 has not -----------------------------------------------------------------
+
+/// The name is documented for other chips; a kernel that uses it is told so when it is compiled.
+#define TW_NOT_ON_2201(Name, advice)                                                               \
+  template <class... Arguments> void Name(Arguments&&...) {                                        \
+    static_assert(sizeof...(Arguments) > 255, #Name " isn't on arch 2201; " advice);               \
+  }
+TW_NOT_ON_2201(Scatter, "write from the other side with Gather, or with scalars")
+TW_NOT_ON_2201(ProposalConcat, "use Concat and Sort32")
+TW_NOT_ON_2201(RpSort16, "use Sort32")
+TW_NOT_ON_2201(MrgSort4, "use MrgSort")
+TW_NOT_ON_2201(ProposalExtract, "use Extract")
+TW_NOT_ON_2201(LoadDataWithStride, "use LoadData with LoadData3DParamsV2")
+#undef TW_NOT_ON_2201
+
 // --- sequences ------------------------------------------------------------------------------
 
 /// dst[i] = first + i * diff.

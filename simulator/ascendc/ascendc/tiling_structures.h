@@ -22,6 +22,12 @@ struct LayerNormSeparateTiling {
 struct RmsNormTiling {
   uint32_t bLength = 0, sLength = 0, hLength = 0, originalHLength = 0;
 };
+struct PadTiling {
+  uint32_t srcHeight = 0, srcWidth = 0, srcOriWidth = 0, dstWidth = 0;
+};
+struct UnPadTiling {
+  uint32_t srcHeight = 0, srcWidth = 0;
+};
 struct TopkTiling {
   uint32_t tmpLocalSize = 0;
 };

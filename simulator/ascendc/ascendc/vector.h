@@ -134,6 +134,37 @@ TW_BINARY(AddReluCast)
 TW_BINARY(SubReluCast)
 #undef TW_BINARY
 
+/// Two int32_t, scaled by SetDeqScale, to half.
+template <class T, class U, class M>
+void addDeqRelu(const LocalTensor<T>& dst, const LocalTensor<U>& src0, const LocalTensor<U>& src1,
+                M mask, uint8_t repeatTime, const BinaryRepeatParams& params, Place place) {
+  VectorInstr i = vectorOf(VectorOp::AddDeqRelu, dst, src0, src1);
+  i.scalarValue = host::scalarResults().dequantScale;
+  useMask<true>(i, mask, repeatTime);
+  useStrides(i, params);
+  host::issueVector(i, place);
+}
+template <bool isSetMask = true>
+void AddDeqRelu(const LocalTensor<half>& dst, const LocalTensor<int32_t>& src0,
+                const LocalTensor<int32_t>& src1, uint64_t mask, const uint8_t repeatTime,
+                const BinaryRepeatParams& params, Place place = Place::here()) {
+  addDeqRelu(dst, src0, src1, mask, repeatTime, params, place);
+}
+template <bool isSetMask = true>
+void AddDeqRelu(const LocalTensor<half>& dst, const LocalTensor<int32_t>& src0,
+                const LocalTensor<int32_t>& src1, uint64_t mask[], const uint8_t repeatTime,
+                const BinaryRepeatParams& params, Place place = Place::here()) {
+  addDeqRelu(dst, src0, src1, mask, repeatTime, params, place);
+}
+inline void AddDeqRelu(const LocalTensor<half>& dst, const LocalTensor<int32_t>& src0,
+                       const LocalTensor<int32_t>& src1, const int32_t& count,
+                       Place place = Place::here()) {
+  VectorInstr i = vectorOf(VectorOp::AddDeqRelu, dst, src0, src1);
+  i.scalarValue = host::scalarResults().dequantScale;
+  useCount(i, static_cast<uint64_t>(count));
+  host::issueVector(i, place);
+}
+
 // --- one source -----------------------------------------------------------------------------
 
 #define TW_UNARY(Name)                                                                             \
