@@ -338,9 +338,21 @@ bool isIndexInRange(mlir::Value index, int64_t dim) {
   return !mlir::ShapedType::isDynamic(extent) && extent <= dim;
 }
 
+/// An integer division by what may be 0. MLIR counts some of them as pure.
+bool mayDivideByZero(mlir::Operation& op) {
+  namespace arith = mlir::arith;
+  if (!mlir::isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp,
+                 arith::FloorDivSIOp, arith::CeilDivSIOp, arith::CeilDivUIOp>(op))
+    return false;
+  auto divisor = mlir::getConstantIntValue(op.getOperand(1));
+  return !divisor || *divisor == 0;
+}
+
 /// Whether an op may run although its value isn't wanted. Loads of global buffers are guarded
 /// anyway.
 bool isSafe(mlir::Operation& op) {
+  if (mayDivideByZero(op))
+    return false;
   auto load = mlir::dyn_cast<tile::LoadOp>(op);
   if (!load)
     return op.getNumRegions() == 0 && mlir::isPure(&op);
