@@ -27,6 +27,14 @@ _HOMES = {
     "JITFunction": "jit_factory",
     "JITKernel": "kernel",
     "PassConfigKey": "options",
+    "determine_target": "options",
+    "lower": "lowering",
+    "register_cuda_postproc": "lowering",
+    "register_hip_postproc": "lowering",
+    "register_c_postproc": "lowering",
+    "Layout": "layout",
+    "Fragment": "layout",
+    "DataType": "language.dtypes",
     "Profiler": "profiler",
     "TensorSupplyType": "profiler",
     "do_bench": "profiler",
@@ -36,8 +44,34 @@ _HOMES = {
     "set_num_threads": "_runtime",
     "get_num_threads": "_runtime",
 }
-_MODULES = ("language", "errors", "profiler", "cache", "testing", "autotuner", "profiling")
-_PLANNED = ("lower", "Layout", "Fragment", "tvm", "carver", "transform")
+_MODULES = (
+    "autotuner",
+    "cache",
+    "dtypes",
+    "env",
+    "errors",
+    "intrinsics",
+    "language",
+    "layout",
+    "lowering",
+    "math",
+    "profiler",
+    "profiling",
+    "tensors",
+    "testing",
+)
+#: Modules of TileLang whose contents lie elsewhere here.
+ELSEWHERE = {
+    "utils": "tensors",
+    "utils.tensor": "tensors",
+    "utils.target": "options",
+    "engine": "lowering",
+    "engine.lower": "lowering",
+    "transform": "options",
+    "transform.pass_config": "options",
+    "language.tir": "language",
+}
+_PLANNED = ("tvm", "carver", "tools", "ir", "tileop", "analysis")
 
 
 def __getattr__(name: str) -> Any:
@@ -46,6 +80,8 @@ def __getattr__(name: str) -> Any:
         value = getattr(import_module(f"tilewright.{home}"), name)
     elif name in _MODULES:
         value = import_module(f"tilewright.{name}")
+    elif name in ELSEWHERE:
+        value = import_module(f"tilewright.{ELSEWHERE[name]}")
     else:
         when = " yet" if name in _PLANNED else ""
         raise AttributeError(f"tilewright has no {name!r}{when}")

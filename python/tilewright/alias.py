@@ -19,11 +19,19 @@ if TYPE_CHECKING:
 ALIAS = "tilelang"
 
 
+def _our_name(name: str) -> str:
+    """The module of ours for a module of TileLang."""
+    from . import ELSEWHERE
+
+    inner = name[len(ALIAS) + 1 :]
+    return ".".join(["tilewright", ELSEWHERE.get(inner, inner)]).rstrip(".")
+
+
 class _Loader:
     """Gives the module of ours as the one to import."""
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        module = import_module("tilewright" + spec.name[len(ALIAS) :])
+        module = import_module(_our_name(spec.name))
         spec.loader_state = module.__spec__
         return module
 
@@ -46,7 +54,7 @@ class AliasFinder:
             return None
         if name != ALIAS and not _is_ours(sys.modules.get(ALIAS)):
             return None
-        ours = "tilewright" + name[len(ALIAS) :]
+        ours = _our_name(name)
         try:
             import_module(ours)
         except ModuleNotFoundError as missing:

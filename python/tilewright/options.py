@@ -196,3 +196,8 @@ def _config_value(key: object, value: object) -> bool | int | float | str | list
     if isinstance(value, (list, tuple)):
         return " ".join(str(v) for v in value)
     raise ValueError(f"pass config '{_config_key(key)}' has the value {value!r}")
+
+
+def determine_target(target: object = "auto", return_object: bool = False) -> str:
+    """The name of the target that "auto", a name or a dict stands for (`tilelang.utils.target`)."""
+    return resolve_target(target)

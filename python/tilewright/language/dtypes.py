@@ -151,3 +151,7 @@ def to_dtype(value: object) -> Dtype:
     if dtype is None:
         raise ValueError(f"there is no dtype {name!r}")
     return dtype
+
+
+#: TVM's name for it.
+DataType = to_dtype

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`tilelang.env`: the environment variables that TileLang knows, as attributes of this module.
+
+Honoured here: TILELANG_DEFAULT_TARGET (also as JSON), TILEWRIGHT_TARGET, TILEWRIGHT_CPU,
+TILEWRIGHT_CACHE_DIR. The others are accepted; what they choose does not exist here.
+"""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+#: Names and what they are if nothing sets them.
+KNOWN = {
+    "TILELANG_CACHE_DIR": "",
+    "TILELANG_TMP_DIR": "",
+    "TILELANG_DISABLE_CACHE": "0",
+    "TILELANG_PRINT_ON_COMPILATION": "0",
+    "TILELANG_DEFAULT_TARGET": "auto",
+    "TILELANG_EXECUTION_BACKEND": "auto",
+    "TILELANG_VERBOSE": "0",
+    "TILELANG_COMPILE_TIMEOUT_SECONDS": "",
+    "TILELANG_JIT_DIAGNOSTICS": "0",
+    "TILELANG_PASS_DIFF": "0",
+    "TILELANG_PASS_DIFF_OUTPUT": "",
+    "TL_LOWER_TRACE": "0",
+    "TL_LOWER_TRACE_DIR": "",
+    "TILELANG_PASS_PROFILE": "0",
+    "TILELANG_PASS_PROFILE_THRESHOLD_MS": "",
+    "TILELANG_ENABLE_IR_SPAN": "1",
+    "TILELANG_LAYOUT_COST_MODEL": "",
+    "TILELANG_AUTO_TUNING_DISABLE_CACHE": "0",
+    "TILELANG_AUTO_TUNING_CPU_UTILITIES": "0.9",
+    "TILELANG_AUTO_TUNING_CPU_COUNTS": "-1",
+    "TILELANG_AUTO_TUNING_MAX_CPU_COUNT": "-1",
+    "TILELANG_KERNEL_CACHE_USE_LIB_STAMP": "0",
+    "TILELANG_CLEANUP_TEMP_FILES": "1",
+    "TILELANG_HIP_SAVE_TEMP_FILES": "0",
+    "TL_CUTLASS_PATH": "",
+    "TL_COMPOSABLE_KERNEL_PATH": "",
+    "TL_TEMPLATE_PATH": "",
+    "TVM_IMPORT_PYTHON_PATH": "",
+    "TVM_LIBRARY_PATH": "",
+    "SKIP_LOADING_TILELANG_SO": "0",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in KNOWN:
+        return os.environ.get(name, KNOWN[name])
+    raise AttributeError(f"tilewright.env has no {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *KNOWN])
+
+
+def is_cache_enabled() -> bool:
+    """Whether compiled kernels are kept on disk."""
+    from . import cache
+
+    return bool(cache.is_enabled())

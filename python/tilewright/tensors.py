@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`tilelang.utils` and `tilelang.utils.tensor`: dtypes of torch, and comparisons."""
+
+from __future__ import annotations
+
+from .language.dtypes import to_dtype
+from .profiler import TensorSupplyType
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+__all__ = ["TensorSupplyType", "map_torch_type", "torch_assert_close"]
+
+
+def map_torch_type(dtype: object) -> Any:
+    """The torch dtype of a name."""
+    return to_dtype(dtype).as_torch()
+
+
+def torch_assert_close(
+    tensor_a: Any,
+    tensor_b: Any,
+    rtol: float = 1e-2,
+    atol: float = 1e-3,
+    max_mismatched_ratio: float = 0.001,
+    verbose: bool = False,
+    **options: Any,
+) -> bool:
+    """AssertionError if more than `max_mismatched_ratio` of the elements differ by more than
+    `atol` + `rtol` times the second tensor's."""
+    import torch
+
+    given, wanted = tensor_a.detach().double().cpu(), tensor_b.detach().double().cpu()
+    if given.shape != wanted.shape:
+        raise AssertionError(f"the shapes differ: {tuple(given.shape)} and {tuple(wanted.shape)}")
+    differs = ~torch.isclose(given, wanted, rtol=rtol, atol=atol, equal_nan=True)
+    count = int(differs.sum())
+    if count > max_mismatched_ratio * max(given.numel(), 1):
+        worst = float((given - wanted).abs()[differs].max())
+        raise AssertionError(
+            f"{count} of {given.numel()} elements differ, by {worst:.3g} at most; "
+            f"allowed are {max_mismatched_ratio:.3%}"
+        )
+    return True

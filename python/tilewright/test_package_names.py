@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The names of the package that scripts for TileLang import."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import tilewright
+import tilewright.language as T
+
+NAMES = """jit compile par_compile JITKernel autotune Profiler TensorSupplyType Layout Fragment
+PassConfigKey lower register_cuda_postproc register_hip_postproc register_c_postproc enable_cache
+disable_cache is_cache_enabled set_log_level env dtypes language layout testing transform engine
+cdiv next_power_of_2 DataType math profiler cache autotuner utils"""
+
+
+@pytest.mark.parametrize("name", NAMES.split())
+def test_name_is_there(name):
+    assert getattr(tilewright, name) is not None
+
+
+def test_modules_of_tilelang():
+    """In a process of its own: which package answers to `tilelang` is global."""
+    code = """
+import tilewright.as_tilelang
+import tilelang, tilelang.language as T
+from tilelang.utils.tensor import map_torch_type, TensorSupplyType, torch_assert_close
+from tilelang.utils.target import determine_target
+from tilelang.utils import map_torch_type
+from tilelang.engine import lower
+from tilelang.transform import PassConfigKey
+from tilelang.layout import make_swizzled_layout, make_linear_layout
+from tilelang.intrinsics import make_zn_layout
+from tilelang.profiler import do_bench
+from tilelang.math import cdiv, next_power_of_2
+from tilelang.language.fp8 import determine_fp8_type
+from tilelang.autotuner import autotune
+import tilelang.env, tilelang.dtypes, tilelang.testing
+assert tilelang.jit is __import__("tilewright").jit
+print(determine_target("auto"), cdiv(7, 2), next_power_of_2(5), determine_fp8_type("e5m2"))
+"""
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert ran.stdout.splitlines()[-1:] == ["cpu 4 8 float8_e5m2"], ran.stderr
+
+
+@T.prim_func
+def increment(A: T.Tensor((8,), "float32")):
+    with T.Kernel(1, threads=8):
+        for i in T.Parallel(8):
+            A[i] = A[i] + 1.0
+
+
+def test_lower():
+    artifact = tilewright.lower(increment, target="c")
+    assert "define void @increment_blocks" in artifact.kernel_source
+    assert artifact.params == ["A"]
+    with pytest.raises(TypeError, match="expected a kernel"):
+        tilewright.lower(5)
+
+
+def test_postprocs_are_ignored_aloud():
+    with pytest.warns(UserWarning, match="register_c_postproc has no effect"):
+
+        @tilewright.register_c_postproc
+        def edit(code, target):
+            return code
+
+    assert edit("x", None) == "x"
+
+
+def test_environment(monkeypatch):
+    env = importlib.import_module("tilewright.env")
+    assert env.TILELANG_ENABLE_IR_SPAN == "1"
+    monkeypatch.setenv("TILELANG_VERBOSE", "1")
+    assert env.TILELANG_VERBOSE == "1"
+    assert "TL_TEMPLATE_PATH" in dir(env)
+    with pytest.raises(AttributeError, match="tilewright.env has no 'TILELANG_COLOUR'"):
+        env.TILELANG_COLOUR  # noqa: B018
+
+
+def test_dtypes():
+    dtypes = importlib.import_module("tilewright.dtypes")
+    assert dtypes.float16.bits == 16 and tilewright.DataType("half") == "float16"
+    with pytest.raises(AttributeError, match="tilewright.dtypes has no 'float17'"):
+        dtypes.float17  # noqa: B018
+    from tilewright.language.fp8 import determine_fp8_type
+
+    assert determine_fp8_type() == "float8_e4m3fn"
+    with pytest.raises(ValueError, match="there is no 8-bit float format 'e3m4'"):
+        determine_fp8_type("e3m4")
+
+
+def test_torch_assert_close():
+    torch = pytest.importorskip("torch")
+    from tilewright.tensors import map_torch_type, torch_assert_close
+
+    assert map_torch_type("float16") is torch.float16
+    ones = torch.ones(1000)
+    other = ones.clone()
+    other[0] = 2
+    assert torch_assert_close(ones, other)  # one of a thousand
+    other[1] = 2
+    with pytest.raises(AssertionError, match="elements differ, by 1 at most; allowed are"):
+        torch_assert_close(ones, other)
+    with pytest.raises(AssertionError, match="the shapes differ:"):
+        torch_assert_close(ones, ones[:5])
+
+
+def test_par_compile():
+    kernels = tilewright.par_compile([increment, increment], num_workers=2)
+    a = np.zeros(8, np.float32)
+    for kernel in kernels:
+        kernel(a)
+    assert a.tolist() == [2.0] * 8
