@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Generates the reference of the tile dialect's ops and of the passes into build/docs.
+"""Generates the reference of the tile dialect's ops, of the passes, and of the language's names
+into build/docs.
 
-Ops come from their definitions (mlir-tblgen), passes from the head comment of their file.
+Ops come from their definitions (mlir-tblgen), passes from the head comment of their file, names
+from their docstrings and tests (language_reference.py).
 """
 
 import re
@@ -10,6 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import language_reference
 from check_names import OPTION, PASS
 from sources import ROOT, files_with, shown
 
@@ -61,6 +64,8 @@ def main() -> int:
             pages.append(path.stem)
     (OUT / "passes.md").write_text(pass_reference())
     pages.append("passes")
+    language_reference.main()
+    pages.append("language/index")
     index = "".join(f"- [{name}]({name}.md)\n" for name in pages)
     (OUT / "index.md").write_text(
         f"# Tilewright's reference, generated from the sources\n\n{index}"

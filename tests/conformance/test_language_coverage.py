@@ -17,15 +17,23 @@ SCRIPTS = Path(__file__).parents[2] / "scripts"
 
 
 @pytest.fixture
-def coverage(monkeypatch):
+def script(monkeypatch):
+    """Loads a script of scripts/ as a module."""
     monkeypatch.syspath_prepend(str(SCRIPTS))
-    spec = importlib.util.spec_from_file_location(
-        "language_coverage", SCRIPTS / "language_coverage.py"
-    )
-    module = importlib.util.module_from_spec(spec)
-    sys.modules.pop("sources", None)
-    spec.loader.exec_module(module)
-    return module
+
+    def load(name):
+        sys.modules.pop("sources", None)
+        spec = importlib.util.spec_from_file_location(name, SCRIPTS / f"{name}.py")
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
+    return load
+
+
+@pytest.fixture
+def coverage(script):
+    return script("language_coverage")
 
 
 def test_page_is_up_to_date(coverage):
@@ -37,6 +45,20 @@ def test_counted_names_are_there(coverage):
     there = coverage.working() | coverage.gpu_only()
     counted = [name for names in coverage.names().values() for name, uses in names if uses]
     assert [name for name in counted if name not in there] == []
+
+
+def test_every_name_has_its_page(script, coverage):
+    """What works has a signature or dtype, a sentence, and an example that is run."""
+    pages = script("language_reference").pages()
+    works, gpu_only = coverage.working(), coverage.gpu_only()
+    for name, text in pages.items():
+        if name in gpu_only:
+            assert "On the CPU it is unsupported: " in text, name
+        elif name in works:
+            assert f"```python\nT.{name}" in text and "\nExample (tests/conformance/" in text, name
+            assert f"T.{name}" in text.split("Example (")[1] or f'"{name}"' in text, name
+        else:
+            assert "Not there yet" in text, name
 
 
 @pytest.mark.parametrize("name", sorted(GPU_ONLY))

@@ -99,30 +99,37 @@ def annotate_safe_value(values: dict[Any, Any]) -> None:
 
 
 def annotate_l2_hit_ratio(ratios: dict[Any, float]) -> None:
+    """How much of each buffer a GPU should keep in its L2 cache."""
     _keep("l2_hit_ratio", list(ratios))
 
 
 def annotate_min_blocks_per_sm(count: int) -> None:
+    """The least number of blocks that a GPU's processor should hold at once."""
     _keep("min_blocks_per_sm", count)
 
 
 def annotate_restrict_buffers(*buffers: Any) -> None:
+    """Tensors that may overlap others."""
     _keep("restrict_buffers", list(buffers))
 
 
 def annotate_compile_flags(*flags: Any) -> None:
+    """Flags for a GPU's compiler."""
     _keep("compile_flags", flags)
 
 
 def annotate_producer_reg_dealloc(count: int = 24) -> None:
+    """Registers of the threads that copy, on a GPU."""
     _keep("producer_registers", count)
 
 
 def annotate_consumer_reg_alloc(count: int = 240) -> None:
+    """Registers of the threads that compute, on a GPU."""
     _keep("consumer_registers", count)
 
 
 def no_set_max_nreg() -> None:
+    """Registers are not moved between warp groups of a GPU."""
     current()
 
 

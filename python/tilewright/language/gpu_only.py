@@ -96,7 +96,7 @@ class GpuOnly:
         self._refuse()
 
     def __getattr__(self, name: str) -> NoReturn:
-        if name.startswith("__"):
+        if name.startswith("_"):
             raise AttributeError(name)
         self._refuse()
 

@@ -131,6 +131,7 @@ maximum, minimum, power = max, min, pow
 
 
 def bitwise_not(x: Any) -> Any:
+    """All bits of an integer inverted."""
     return ~x if _is_plain(x) else unary("not", x)
 
 
@@ -178,6 +179,7 @@ def align_up(x: Any, y: Any) -> Any:
 
 
 def clamp(x: Any, lo: Any, hi: Any) -> Any:
+    """x, but at least `lo` and at most `hi`."""
     return min(max(x, lo), hi)
 
 
@@ -286,6 +288,7 @@ def min_value(dtype: Any) -> Any:
 
 
 def likely(condition: Any) -> Any:
+    """The condition; a hint that it mostly holds."""
     return condition
 
 

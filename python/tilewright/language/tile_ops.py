@@ -141,6 +141,7 @@ def atomic_add(
 def atomic_max(
     dst: Any, value: Any, memory_order: str | None = None, return_prev: bool = False
 ) -> Any:
+    """dst = max(dst, value), as one indivisible step; gives the previous value if `return_prev`."""
     return _atomic("max", dst, value, memory_order, return_prev, False)
 
 
@@ -148,11 +149,13 @@ def atomic_max(
 def atomic_min(
     dst: Any, value: Any, memory_order: str | None = None, return_prev: bool = False
 ) -> Any:
+    """dst = min(dst, value), as one indivisible step; gives the previous value if `return_prev`."""
     return _atomic("min", dst, value, memory_order, return_prev, False)
 
 
 @guarded_by_poison
 def atomic_or(dst: Any, value: Any, memory_order: str | None = None) -> Any:
+    """dst |= value, of integers, as one indivisible step."""
     return _atomic("or", dst, value, memory_order, False, False)
 
 
