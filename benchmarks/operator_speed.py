@@ -42,6 +42,11 @@ def rows() -> list[str]:
         for length in (1024, 2048, 4096, 8192)
         for kind in ("full", "causal")
     ]
+    names += [
+        f"{operator}/{m}x4096x4096"
+        for operator in ("linear/f32", "linear/bf16", "linear_int4/bf16")
+        for m in (1, 4, 16)
+    ]
     for operator in WIDE:
         for dtype in ("f32", "bf16"):
             names += [f"{operator}/{dtype}/64MB", f"{operator}/{dtype}/64MB/copy"]
@@ -59,6 +64,8 @@ def peer(row: str) -> str:
         return "torch copy_"
     if row.startswith("gemm"):
         return "torch._int_mm" if "int8" in row else "torch.matmul"
+    if row.startswith("linear"):
+        return "torch linear, bf16" if "int4" in row else "torch linear"
     return "torch sdpa" if row.startswith("flash") else "torch eager"
 
 
@@ -121,6 +128,28 @@ def flash_attention(dtype: str, length: int, dim: int, causal: bool) -> Speed:
         lambda: attend(q, k, v, is_causal=causal),
         4e-9 * heads * length * length * dim * (0.5 if causal else 1),
         "GFLOP/s",
+    )
+
+
+def linear(operator: str, dtype: str, m: int, k: int, n: int) -> Speed:
+    """Few rows: gigabytes of weights per second. The peer of 4 bits has the weights in bfloat16."""
+    import torch
+
+    kind = getattr(torch, dtype)
+    a, w = torch.randn(m, k).to(kind), torch.randn(n, k).to(kind)
+    arguments, out = [a, w], torch.empty(m, n)
+    if operator == "linear_int4":
+        packed, scale = torch.randint(0, 256, (n, k // 2), dtype=torch.uint8), torch.rand(n)
+        w = (torch.cat((packed & 15, packed >> 4), 1).to(kind) - 8) * scale[:, None].to(kind)
+        arguments = [a, packed, scale]
+    run = kernel(operator, m=m, n=n, k=k, dtype=dtype)
+    run(*arguments, out)
+    check(out, a.double() @ w.double().T, dtype)
+    return Speed(
+        lambda: run(*arguments, out),
+        lambda: torch.nn.functional.linear(a, w),
+        arguments[1].nbytes * 1e-9,
+        "GB/s",
     )
 
 
@@ -196,6 +225,9 @@ def measure(row: str) -> dict[str, object]:
     if operator == "gemm":
         m, k, n = map(int, shape.split("x"))
         speed = gemm(dtype, m, k, n)
+    elif operator.startswith("linear"):
+        m, k, n = map(int, shape.split("x"))
+        speed = linear(operator, dtype, m, k, n)
     elif operator == "flash_attention":
         length, dim = map(int, shape.split("x"))
         speed = flash_attention(dtype, length, dim, more == ["causal"])

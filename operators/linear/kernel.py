@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""C = A W^T for few rows of A: what a model does with one token, or with some."""
+
+import tilewright
+import tilewright.language as T
+
+
+@tilewright.jit(out_idx=[2])
+def linear(m: int, n: int, k: int, dtype: str, block_n: int = 32, block_k: int = 256):
+    """A [m, k] and W [n, k] of `dtype`, C [m, n] in float32."""
+
+    @T.prim_func
+    def vector_kernel(
+        A: T.Tensor((m, k), dtype), W: T.Tensor((n, k), dtype), C: T.Tensor((m, n), "float32")
+    ):
+        """One row: W is read once, straight on, into `block_k` sums that stay in the cache."""
+        with T.Kernel(T.ceildiv(n, block_n), threads=128) as bx:
+            part = T.alloc_fragment((m, block_k), "float32")
+            total = T.alloc_fragment((m,), "float32")
+            for row in T.serial(block_n):
+                T.clear(part)
+                for step in T.serial(T.ceildiv(k, block_k)):
+                    for i, j in T.Parallel(m, block_k):
+                        weight = T.cast(W[bx * block_n + row, step * block_k + j], "float32")
+                        part[i, j] += weight * T.cast(A[i, step * block_k + j], "float32")
+                T.reduce_sum(part, total, dim=1)
+                for i in T.Parallel(m):
+                    C[i, bx * block_n + row] = total[i]
+
+    @T.prim_func
+    def matrix_kernel(
+        A: T.Tensor((m, k), dtype), W: T.Tensor((n, k), dtype), C: T.Tensor((m, n), "float32")
+    ):
+        with T.Kernel(T.ceildiv(n, block_n), threads=128) as bx:
+            a = T.alloc_shared((m, block_k), dtype)
+            w = T.alloc_shared((block_n, block_k), dtype)
+            c = T.alloc_fragment((m, block_n), "float32")
+            T.clear(c)
+            for step in T.Pipelined(T.ceildiv(k, block_k), num_stages=2):
+                T.copy(A[0, step * block_k], a)
+                T.copy(W[bx * block_n, step * block_k], w)
+                T.gemm(a, w, c, transpose_B=True)
+            T.copy(c, C[0, bx * block_n])
+
+    return vector_kernel if m == 1 else matrix_kernel
