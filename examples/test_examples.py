@@ -22,3 +22,22 @@ def test_fused_gemm(arguments):
     assert answer.returncode == 0, answer.stdout + answer.stderr
     assert "check       right" in answer.stdout
     assert "ratio" in answer.stdout
+
+
+ASCEND = ("gemm", "gemm_add", "softmax", "norms", "elementwise", "reductions")
+
+
+@pytest.mark.parametrize("name", ASCEND)
+def test_ascend_on_the_reference(name):
+    pytest.importorskip("numpy")
+    script = EXAMPLES / "ascend" / f"{name}.py"
+    command = [sys.executable, "-m", "tilewright", "run", "--target", "reference", str(script)]
+    answer = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(EXAMPLES.parent / "python")},
+    )
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    lines = answer.stdout.splitlines()
+    assert lines and all(line.endswith("Kernel Output Match!") for line in lines)

@@ -279,4 +279,40 @@ void KernelBuilder::syncAll() {
     ascend::SyncAllOp::create(state->ir, state->location());
 }
 
+void KernelBuilder::callExternal(std::string_view function,
+                                 std::span<const std::variant<Value, Pointer>> arguments) {
+  if (!requireNpu(*state, "T.call_extern"))
+    return;
+  llvm::SmallVector<mlir::Value> operands;
+  llvm::SmallVector<mlir::Attribute> access;
+  for (const auto& argument : arguments) {
+    if (const auto* value = std::get_if<Value>(&argument)) {
+      if (!state->isUsable(*value))
+        return;
+      operands.push_back(state->toIr(*value));
+      access.push_back(state->ir.getStringAttr("value"));
+      continue;
+    }
+    const auto& pointer = std::get<Pointer>(argument);
+    auto offset = state->toIndex(pointer.offset, "the offset of a pointer");
+    if (!state->isUsable(pointer.buffer) || !offset)
+      return;
+    operands.push_back(state->record(pointer.buffer).ir);
+    operands.push_back(state->indexIr(*offset));
+    access.push_back(state->ir.getStringAttr(pointer.access));
+  }
+  ascend::CallOp::create(state->ir, state->location(),
+                         llvm::StringRef(function.data(), function.size()), operands,
+                         state->ir.getArrayAttr(access));
+}
+
+void KernelBuilder::importSource(std::string_view text) {
+  constexpr const char* kSources = "ascend.sources";
+  llvm::SmallVector<mlir::Attribute> sources;
+  if (auto before = state->function->getAttrOfType<mlir::ArrayAttr>(kSources))
+    sources.append(before.begin(), before.end());
+  sources.push_back(state->ir.getStringAttr(llvm::StringRef(text.data(), text.size())));
+  state->function->setAttr(kSources, state->ir.getArrayAttr(sources));
+}
+
 } // namespace tilewright

@@ -343,6 +343,10 @@ mlir::LogicalResult Machine::runNpuOp(Agent& agent, mlir::Operation& op) {
         agent.waitsAt = nullptr;
         return mlir::success();
       })
+      .Case([&](ascend::CallOp call) {
+        return call.emitError("the reference interpreter can't run the function '")
+               << call.getCallee() << "', which is known by its Ascend C only";
+      })
       .Default([](mlir::Operation* other) {
         return other->emitError("the reference interpreter doesn't run '")
                << other->getName() << "'";

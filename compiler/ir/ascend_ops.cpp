@@ -91,3 +91,24 @@ LogicalResult WaitCrossFlagOp::verify() {
     return failure();
   return verifyRange(*this, "flag", getFlag(), 15);
 }
+
+LogicalResult CallOp::verify() {
+  if (failed(verifyOnNpu(*this)))
+    return failure();
+  size_t next = 0, count = getNumOperands();
+  for (auto [index, word] : llvm::enumerate(getAccess())) {
+    StringRef access = cast<StringAttr>(word).getValue();
+    bool isValue = access == "value";
+    if (!isValue && access != "r" && access != "w" && access != "rw")
+      return emitOpError() << "has access '" << access << "'; it is r, w, rw or value";
+    size_t needed = isValue ? 1 : 2;
+    if (next + needed > count ||
+        isa<tilewright::tile::BufferType>(getOperand(unsigned(next)).getType()) == isValue ||
+        (!isValue && !getOperand(unsigned(next + 1)).getType().isIndex()))
+      return emitOpError() << "has operands that don't fit the access of argument " << index;
+    next += needed;
+  }
+  if (next != count)
+    return emitOpError() << "has " << count << " operands, but its accesses take " << next;
+  return success();
+}

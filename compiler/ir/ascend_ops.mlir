@@ -29,6 +29,41 @@ func.func @flags(%n: index) {
   return
 }
 
+// CHECK-LABEL: func.func @calls
+func.func @calls(%n: index, %x: f32) {
+  tile.launch (%cid) in (%n) npu {
+    %a = tile.alloc "a" : !tile.buffer<64xf32, UB>
+    // CHECK: ascend.call "mine"(%{{.*}}, %{{.*}}, %{{.*}}) ["rw", "value"] : !tile.buffer<64xf32, UB>, index, f32
+    ascend.call "mine"(%a, %n, %x) ["rw", "value"] : !tile.buffer<64xf32, UB>, index, f32
+  }
+  return
+}
+
+// -----
+func.func @f(%n: index) {
+  tile.launch (%x) in (%n) npu {
+    // expected-error@+1 {{has access 'x'; it is r, w, rw or value}}
+    ascend.call "mine"(%n) ["x"] : index
+  }
+  return
+}
+// -----
+func.func @f(%n: index) {
+  tile.launch (%x) in (%n) npu {
+    // expected-error@+1 {{has operands that don't fit the access of argument 0}}
+    ascend.call "mine"(%n) ["r"] : index
+  }
+  return
+}
+// -----
+func.func @f(%n: index) {
+  tile.launch (%x) in (%n) npu {
+    // expected-error@+1 {{has 2 operands, but its accesses take 1}}
+    ascend.call "mine"(%n, %n) ["value"] : index, index
+  }
+  return
+}
+
 // -----
 func.func @f(%n: index) {
   tile.launch (%x) in (%n) threads(32) {

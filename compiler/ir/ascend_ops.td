@@ -67,6 +67,19 @@ def Ascend_WaitCrossFlagOp : Ascend_SyncOp<"wait_cross_flag"> {
   let hasVerifier = 1;
 }
 
+def Ascend_CallOp : Ascend_SyncOp<"call"> {
+  let summary = "a function of the user's own Ascend C, of which nothing is known but its operands";
+  let description = [{
+    `ascend.call "my_function" (%x, %offset, %n) [r, value]`: the operands in order; a buffer is followed by the offset of
+    its first element. `access` has one word per argument of the function: r, w or rw for a buffer, value for a scalar.
+    The buffers say which agents run it. The function's source is in the kernel's attribute `ascend.sources`.
+  }];
+  let arguments = (ins StrAttr:$callee, Variadic<AnyTypeOf<[Tile_BufferType, Tile_Scalar]>>:$operands,
+                       StrArrayAttr:$access);
+  let assemblyFormat = "$callee `(` $operands `)` $access attr-dict `:` type($operands)";
+  let hasVerifier = 1;
+}
+
 def Ascend_SyncAllOp : Ascend_SyncOp<"sync_all"> {
   let summary = "all agents of the grid wait for each other";
   let assemblyFormat = "attr-dict";

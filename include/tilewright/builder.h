@@ -247,6 +247,18 @@ public:
   void waitCrossFlag(const Index& flag, std::string_view pipe);
   void syncAll();
 
+  /// A function of the user's own Ascend C. An argument is a value, or a buffer from `offset` on that it
+  /// reads ("r"), writes ("w") or both ("rw").
+  struct Pointer {
+    Buffer buffer;
+    Index offset;
+    std::string access;
+  };
+  void callExternal(std::string_view function,
+                    std::span<const std::variant<Value, Pointer>> arguments);
+  /// Source text that stands before the kernel.
+  void importSource(std::string_view text);
+
   /// Verifies and gives the kernel, or nothing if there were errors (see `diagnostics`).
   std::shared_ptr<KernelModule> finish();
 

@@ -14,6 +14,7 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
@@ -458,7 +459,26 @@ void bindAscend(nb::class_<KernelBuilder>& builder) {
       .def("pipe_barrier", &KernelBuilder::pipeBarrier, "pipe"_a)
       .def("set_cross_flag", &KernelBuilder::setCrossFlag, "pipe"_a, "flag"_a, "mode"_a)
       .def("wait_cross_flag", &KernelBuilder::waitCrossFlag, "flag"_a, "pipe"_a)
-      .def("sync_all", &KernelBuilder::syncAll);
+      .def("sync_all", &KernelBuilder::syncAll)
+      .def("import_source", &KernelBuilder::importSource, "text"_a)
+      .def(
+          "call_external",
+          [](KernelBuilder& self, std::string_view function,
+             const std::vector<nb::object>& arguments) {
+            std::vector<std::variant<Value, KernelBuilder::Pointer>> given;
+            using Parts = std::tuple<Buffer, Index, std::string>;
+            for (const nb::object& argument : arguments) {
+              Parts parts;
+              if (nb::isinstance<nb::tuple>(argument) && nb::try_cast(argument, parts)) {
+                auto& [buffer, offset, access] = parts;
+                given.emplace_back(KernelBuilder::Pointer{buffer, offset, access});
+              } else {
+                given.emplace_back(lift(self, argument));
+              }
+            }
+            self.callExternal(function, given);
+          },
+          "function"_a, "arguments"_a);
 }
 
 // Compiling

@@ -74,6 +74,13 @@ from .atomics import (
 from .branches import Else, If, Then
 from .dtypes import DTYPES as _DTYPES
 from .dtypes import Dtype as dtype
+from .extern import (
+    call_extern,
+    call_pure_extern,
+    get_let_value,
+    has_let_value,
+    import_source,
+)
 from .gpu_only import GPU_ONLY as _GPU_ONLY
 from .launch import (
     Kernel,

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tilewright import _compiler
 
     from ..capture.tracer import Tracer
+    from .extern import Pointer, Range
 
 
 class LanguageError(Exception):
@@ -286,6 +287,14 @@ class RegionRef:
         return self.buffer.dtype
 
     @property
+    def region(self) -> list[Range]:
+        """The range of each dim, as TVM's buffer regions have it."""
+        from .extern import Range
+
+        pairs = zip(self.offsets, self.extents, strict=True)
+        return [Range(offset, extent) for offset, extent in pairs]
+
+    @property
     def shape(self) -> tuple[Any, ...]:
         return tuple(e for e, d in zip(self.extents, self.dropped, strict=True) if not d)
 
@@ -304,6 +313,19 @@ class BufferRef:
         #: Made by T.alloc_var: reading the name loads, assigning to it stores.
         self.is_variable = is_variable
         self._shape: tuple[Any, ...] | None = None
+
+    def access_ptr(
+        self,
+        access_mask: str,
+        ptr_type: str = "handle",
+        content_lanes: int = 1,
+        offset: Any = 0,
+        extent: Any = None,
+    ) -> Pointer:
+        """A pointer to this buffer from element `offset` on, for T.call_extern."""
+        from .extern import Pointer
+
+        return Pointer(self, access_mask, offset)
 
     def become(self, other: BufferRef) -> None:
         """Stands for another buffer from now on."""

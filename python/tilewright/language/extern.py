@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pointers and calls by name: what wrappers around Ascend C are written with (seed 004's recipe).
+
+`T.call_extern` knows what those functions of Ascend C mean for which there is a `T.tile` function,
+and `tl::ascend::gemm_v0`; such a call is that function. Any other name is a function of the user's
+own, whose source `T.import_source` gives.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+
+from ..capture.tracer import current, guarded_by_poison
+from .values import BufferRef, Element, LanguageError, RegionRef, Traced, unsupported
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+#: AscendC::NAME(dst, sources..., count) with as many sources, and its T.tile function.
+_ELEMENT_WISE: dict[str, tuple[str, int]] = {
+    **dict.fromkeys(("Exp", "Abs", "Reciprocal", "Sqrt", "Rsqrt", "Relu"), ("", 1)),
+    **dict.fromkeys(("Sigmoid", "Silu", "Sin", "Cos"), ("", 1)),
+    "Ln": ("ln", 1),
+    "Not": ("bitwise_not", 1),
+    **dict.fromkeys(("Add", "Sub", "Mul", "Div", "Max", "Min"), ("", 2)),
+    "And": ("bitwise_and", 2),
+    "Or": ("bitwise_or", 2),
+    "Adds": ("add", 2),
+    "Muls": ("mul", 2),
+    "Maxs": ("max", 2),
+    "Mins": ("min", 2),
+    "ShiftLeft": ("bitwise_lshift", 2),
+    "ShiftRight": ("bitwise_rshift", 2),
+    "LeakyRelu": ("leaky_relu", 2),
+    "Axpy": ("axpy", 2),
+    "MulAddDst": ("mul_add_dst", 2),
+}
+_GEMM = re.compile(
+    r"tl::ascend::gemm_v0<\s*\w+,\s*\w+,\s*(\d+),\s*(\d+),\s*(\d+),\s*(true|false),\s*(true|false)\s*>"
+)
+
+
+class Pointer:
+    """`buffer.access_ptr("r", offset=n)`: a buffer from element n on, and what is done with it."""
+
+    def __init__(self, buffer: BufferRef, access: str, offset: Any) -> None:
+        if access not in ("r", "w", "rw"):
+            raise LanguageError(f"an access mask is r, w or rw, not {access!r}")
+        self.buffer, self.access, self.offset = buffer, access, offset
+
+    def elements(self, count: Any) -> RegionRef:
+        """So many elements from here on, as a region of a buffer of one dim."""
+        from .memory import reshape
+
+        size = math.prod(self.buffer.shape)
+        flat = self.buffer if self.buffer.ndim == 1 else reshape(self.buffer, [size])
+        return RegionRef(flat, [self.offset], [count], [False])
+
+    def matrix(self, rows: int, columns: int) -> RegionRef:
+        """So many rows and columns from here on."""
+        from .memory import reshape
+
+        size, total = rows * columns, math.prod(self.buffer.shape)
+        offset = self.offset
+        if not isinstance(offset, int):
+            offset = current().constant_value(offset)
+        if offset is None or offset % size or total % size:
+            raise unsupported(
+                f"a matrix of {rows} x {columns} elements that doesn't start at a multiple of its "
+                f"size in {self.buffer.name!r} is not supported"
+            )
+        tiles = reshape(self.buffer, [total // size, rows, columns])
+        return RegionRef(tiles, [offset // size, 0, 0], [1, rows, columns], [True, False, False])
+
+
+class Range:
+    """One dim of a region: `min` and `extent`."""
+
+    def __init__(self, min: Any, extent: Any) -> None:
+        self.min, self.extent = min, extent
+
+
+def has_let_value(value: object) -> bool:
+    """Whether a name stands for an element of a buffer, as after `x = A[i, j]`."""
+    return isinstance(value, Traced) and value.origin is not None
+
+
+def get_let_value(value: Traced) -> Element:
+    """The element that a name stands for."""
+    if value.origin is None:
+        raise LanguageError("T.get_let_value takes a name that stands for an element of a buffer")
+    return value.origin
+
+
+@guarded_by_poison
+def call_extern(dtype: str, func_name: str, *args: Any) -> None:
+    """Calls a function of Ascend C: one that is known (see above), or the user's own."""
+    name = str(func_name)
+    short = name.rpartition("::")[2]
+    gemm = _GEMM.fullmatch(name)
+    if gemm is not None:
+        _call_gemm(gemm, args)
+    elif name.startswith("AscendC::") and short in _ELEMENT_WISE:
+        _call_element_wise(name, args)
+    elif name.startswith("AscendC::") and short == "Duplicate" and len(args) == 3:
+        from .tile_ops import fill
+
+        fill(_pointer(args[0], name).elements(args[2]), args[1])
+    else:
+        _call_own(dtype, name, args)
+
+
+call_pure_extern = call_extern
+
+
+def _pointer(argument: object, name: str) -> Pointer:
+    if isinstance(argument, Pointer):
+        return argument
+    raise LanguageError(f"{name} takes a pointer here; use the buffer's access_ptr")
+
+
+def _call_element_wise(name: str, args: tuple[Any, ...]) -> None:
+    from .tile import compute
+
+    short = name.rpartition("::")[2]
+    function, sources = _ELEMENT_WISE[short]
+    if len(args) != sources + 2:
+        raise LanguageError(f"{name} takes {sources + 2} arguments, not {len(args)}")
+    target, *given, count = args
+    operands = [s.elements(count) if isinstance(s, Pointer) else s for s in given]
+    compute(function or short.lower(), _pointer(target, name).elements(count), tuple(operands))
+
+
+def _call_gemm(match: re.Match[str], args: tuple[Any, ...]) -> None:
+    from .ascend import gemm_v0
+
+    name = "tl::ascend::gemm_v0"
+    if len(args) != 4:
+        raise LanguageError(f"{name} takes 4 arguments, not {len(args)}")
+    m, n, k = (int(match[number]) for number in (1, 2, 3))
+    transposed_a, transposed_b = match[4] == "true", match[5] == "true"
+    a = _pointer(args[0], name).matrix(*((k, m) if transposed_a else (m, k)))
+    b = _pointer(args[1], name).matrix(*((n, k) if transposed_b else (k, n)))
+    c = _pointer(args[2], name).matrix(m, n)
+    gemm_v0(a, b, c, transposed_a, transposed_b, args[3])
+
+
+def _call_own(dtype: str, name: str, args: tuple[Any, ...]) -> None:
+    tracer = current()
+    if dtype not in ("handle", "void"):
+        raise unsupported(f"T.call_extern of a function that gives a {dtype} is not supported")
+    given = [
+        (tracer.buffer_handle(a.buffer), tracer.index(a.offset), a.access)
+        if isinstance(a, Pointer)
+        else tracer.value(a)
+        for a in args
+    ]
+    tracer.builder.call_external(name, given)
+
+
+def import_source(source: str) -> None:
+    """Source text, in Ascend C, that stands before the kernel."""
+    current().builder.import_source(str(source))
