@@ -60,8 +60,14 @@ std::vector<Expr> numbersFor(const detail::Body& body, const std::vector<Value>&
   return numbers;
 }
 
-Tile allocate(const Shape& shape, Dtype dtype, std::string_view scope, std::string_view name,
-              Where where) {
+} // namespace
+
+KernelBuilder& detail::builderAt(Where where) {
+  return at(where);
+}
+
+Tile detail::allocate(const Shape& shape, Dtype dtype, std::string_view scope,
+                      std::string_view name, Where where) {
   KernelBuilder& kernel = at(where);
   std::vector<int64_t> extents;
   for (const Index& extent : shape.indices()) {
@@ -80,8 +86,6 @@ Tile allocate(const Shape& shape, Dtype dtype, std::string_view scope, std::stri
                           : std::string(name);
   return kernel.alloc(extents, dtype, scope, label);
 }
-
-} // namespace
 
 // Expressions
 
@@ -259,7 +263,17 @@ namespace detail {
 
 void launch(const Shape& grid, const KernelOptions& options, const Body& body, Where where) {
   KernelBuilder& kernel = at(where);
-  auto blocks = kernel.beginLaunch(grid.indices(), options.threads.extents);
+  std::vector<Index> threads;
+  if (options.threads)
+    threads = options.threads->extents;
+  else if (!options.is_npu)
+    threads.emplace_back(int64_t{128});
+  Attributes attributes;
+  if (options.is_npu)
+    attributes["npu"] = true;
+  auto blocks = kernel.beginLaunch(grid.indices(), threads, attributes);
+  if (options.is_npu && threads.empty())
+    blocks.push_back(kernel.vectorId());
   body.call(numbersFor(body, blocks, "T::Kernel"));
   kernel.endLaunch();
 }
@@ -314,13 +328,13 @@ void Continue(Where where) {
 // Memory
 
 Tile alloc_shared(const Shape& shape, Dtype dtype, std::string_view name, Where where) {
-  return allocate(shape, dtype, "shared", name, where);
+  return detail::allocate(shape, dtype, "shared", name, where);
 }
 Tile alloc_fragment(const Shape& shape, Dtype dtype, std::string_view name, Where where) {
-  return allocate(shape, dtype, "fragment", name, where);
+  return detail::allocate(shape, dtype, "fragment", name, where);
 }
 Tile alloc_local(const Shape& shape, Dtype dtype, std::string_view name, Where where) {
-  return allocate(shape, dtype, "local", name, where);
+  return detail::allocate(shape, dtype, "local", name, where);
 }
 Variable alloc_var(Dtype dtype, std::optional<Expr> init, std::string_view name, Where where) {
   KernelBuilder& kernel = at(where);

@@ -269,7 +269,10 @@ struct Threads {
   std::vector<Index> extents;
 };
 struct KernelOptions {
-  Threads threads = 128;
+  std::optional<Threads> threads = {}; // 128 if absent
+  /// A block is an AI core: the body gets the block's number and, without `threads`, the vector
+  /// core's.
+  bool is_npu = false;
 };
 struct PipelinedOptions {
   int64_t num_stages = 0;
@@ -294,6 +297,10 @@ struct Body {
     }
   }
 };
+/// The builder of the kernel that is being written, told of the place.
+KernelBuilder& builderAt(Where where);
+Tile allocate(const Shape& shape, Dtype dtype, std::string_view scope, std::string_view name,
+              Where where);
 void launch(const Shape& grid, const KernelOptions& options, const Body& body, Where where);
 void parallel(const Shape& extents, const Body& body, Where where);
 void loop(LoopKind kind, const Expr& start, const Expr& stop, const Expr& step,

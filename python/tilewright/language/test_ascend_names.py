@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The names that TileLang-Ascend shares with the GPU's language, in kernels for an NPU."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tilewright.language as T
+from tilewright.testing import interpret
+
+SCRIPTS = Path(__file__).parents[3] / "scripts"
+random = np.random.default_rng(31)
+
+
+def test_dynamic_dims_and_macros() -> None:
+    M, N = T.symbolic("M"), T.symbolic("N")
+
+    @T.macro
+    def scaled(x: T.SharedBuffer((4, 16), "float"), factor: Any):  # type: ignore[no-untyped-def]
+        T.tile.mul(x, x, factor)
+
+    @T.macro
+    def cleared(x: T.FragmentBuffer((4, 16), "float"), y: T.LocalBuffer((1,), "float")):  # type: ignore[no-untyped-def]
+        T.tile.fill(x, y[0])
+
+    @T.prim_func
+    def main(A: T.Tensor((M, N), "float"), C: T.Tensor((M, N), "float")):  # type: ignore[no-untyped-def]
+        with T.Kernel(T.ceildiv(M, 8), is_npu=True) as (cid, vid):
+            tile = T.alloc_ub((4, 16), "float")
+            first = cid * 8 + vid * 4
+            for j in T.serial(T.floordiv(N + 15, 16)):
+                T.copy(A[first, j * 16], tile)
+                scaled(tile, 3.0)
+                T.copy(tile, C[first, j * 16])
+            zero = T.alloc_local((1,), "float")
+            zero[0] = 0.0
+            cleared(tile, zero)
+
+    a = random.standard_normal((19, 37)).astype(np.float32)
+    c = np.zeros_like(a)
+    interpret(main, a, c)
+    np.testing.assert_array_equal(c, a * np.float32(3))
+
+
+def test_other_annotations() -> None:
+    @T.prim_func
+    def main(A: T.Buffer((8,), "float"), C: T.Buffer((8,), "float")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True) as (cid, vid):
+            for i in T.unroll(4):
+                C[i] = A[i]
+            for i in T.vectorized(4):
+                C[i + 4] = A[i + 4]
+
+    a, c = random.standard_normal(8).astype(np.float32), np.zeros(8, np.float32)
+    interpret(main, a, c)
+    np.testing.assert_array_equal(c, a)
+
+
+def test_scalar_expressions() -> None:
+    @T.prim_func
+    def main(
+        A: T.Tensor((16,), "float"), C: T.Tensor((7, 16), "float"), B: T.Tensor((16,), "int32")
+    ):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            for i in T.Parallel(16):
+                C[0, i] = T.min(A[i], 1.0)
+                C[1, i] = T.if_then_else(i < 8, A[i], -A[i])
+                C[2, i] = T.Select(A[i] > 1.0, A[i], 0.0)
+                C[3, i] = T.log(A[i])
+                C[4, i] = T.sqrt(A[i])
+                C[5, i] = T.clamp(A[i], 0.5, 1.5)
+                C[6, i] = T.floordiv(i, 3)
+                B[i] = T.reinterpret(A[i], "int32")
+
+    a = random.uniform(0.1, 2, 16).astype(np.float32)
+    c, b = np.zeros((7, 16), np.float32), np.zeros(16, np.int32)
+    interpret(main, a, c, b)
+    x = a.astype(np.float64)
+    signs = np.where(np.arange(16) < 8, 1, -1)
+    expected = [
+        np.minimum(x, 1),
+        x * signs,
+        np.where(x > 1, x, 0),
+        np.log(x),
+        np.sqrt(x),
+        np.clip(x, 0.5, 1.5),
+        np.arange(16) // 3,
+    ]
+    np.testing.assert_allclose(c, expected, rtol=1e-5)
+    np.testing.assert_array_equal(b, a.view(np.int32))
+
+
+def test_tiles_of_the_gpus_language() -> None:
+    @T.prim_func
+    def main(
+        A: T.Tensor((4, 16), "float"), C: T.Tensor((4, 4), "float"), S: T.Tensor((4, 16), "float")
+    ):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            tile = T.alloc_ub((4, 16), "float")
+            sums = T.alloc_ub((4, 16), "float")
+            row = T.alloc_ub((4,), "float")
+            T.copy(A, tile)
+            T.reduce_absmax(tile, row)
+            T.copy(row, C[0, 0:4])
+            T.reduce_abssum(tile, row)
+            T.copy(row, C[1, 0:4])
+            T.reduce_min(tile, row)
+            T.copy(row, C[2, 0:4])
+            T.cumsum(tile, sums, dim=1)
+            flat = T.reshape(sums, (64,))
+            bits = T.view(flat, dtype="int32")
+            T.tile.fill(bits[0:1], 0)
+            T.tile.row_expand_mul(sums, sums, row)
+            T.tile.row_expand_mul_experiment(sums, sums, row)
+            T.copy(sums, S)
+            T.print(row[0], "the least")
+
+    a = random.standard_normal((4, 16)).astype(np.float32)
+    c, s = np.zeros((4, 4), np.float32), np.zeros_like(a)
+    printed = interpret(main, a, c, s)
+    x = a.astype(np.float64)
+    least = x.min(1)
+    assert printed.startswith("the least -")
+    np.testing.assert_allclose(c[:3], [np.abs(x).max(1), np.abs(x).sum(1), least], rtol=1e-5)
+    sums = np.cumsum(x, 1)
+    sums[0, 0] = 0
+    np.testing.assert_allclose(s, sums * least[:, None] ** 2, rtol=1e-4, atol=1e-5)
+
+
+def test_the_table_of_names_is_true(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(SCRIPTS))
+    spec = importlib.util.spec_from_file_location(
+        "ascend_language_coverage", SCRIPTS / "ascend_language_coverage.py"
+    )
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert module.PAGE.read_text() == module.page()
+    monkeypatch.setattr(sys, "argv", ["", "--check"])
+    assert module.main() == 0
+    entries = [name for group in module.names().values() for name in group]
+    assert len(entries) == len(set(entries)) > 150

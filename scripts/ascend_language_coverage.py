@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes docs/ascend-language-coverage.md: the state of every name of TileLang-Ascend's language.
+
+Nothing in the table is claimed by hand. "Works": a test of `python/tilewright/language` or an
+example of `examples/ascend` uses the name in a kernel that the reference interpreter runs, checked
+against NumPy. "Unsupported": using it is an error that says so. All else is without a test. The
+names are in scripts/ascend_language_names.txt.
+"""
+
+import ast
+import sys
+from pathlib import Path
+
+from sources import ROOT, shown
+
+NAMES = ROOT / "scripts/ascend_language_names.txt"
+PAGE = ROOT / "docs/ascend-language-coverage.md"
+TESTS = sorted((ROOT / "python/tilewright/language").glob("test_*.py"))
+EXAMPLES = sorted((ROOT / "examples/ascend").glob("*.py"))
+#: A name stands for these where a test takes it from a list.
+LISTS = {"test_tile.py": "tile."}
+
+HEAD = """# What of TileLang-Ascend's language works
+
+Made by `scripts/ascend_language_coverage.py` from the tests. *Works*: a kernel that uses the name
+runs on the reference interpreter and agrees with NumPy; in bold where an example of
+`examples/ascend` uses it. *Unsupported*: using it is an error with its place.
+
+"""
+
+
+def names() -> dict[str, list[str]]:
+    """The names by subject."""
+    table: dict[str, list[str]] = {}
+    subject = ""
+    for line in NAMES.read_text().splitlines():
+        if line.startswith("["):
+            subject = line.strip("[]")
+            table[subject] = []
+        elif line and not line.startswith("#"):
+            table[subject] += line.split()
+    return table
+
+
+def _dotted(node: ast.Attribute) -> str:
+    """`tile.add` of T.tile.add, `copy` of T.copy; empty for other attributes."""
+    parts = [node.attr]
+    value = node.value
+    while isinstance(value, ast.Attribute):
+        parts.insert(0, value.attr)
+        value = value.value
+    return ".".join(parts) if isinstance(value, ast.Name) and value.id == "T" else ""
+
+
+def used_names(path: Path) -> set[str]:
+    """The names of the language that a file uses."""
+    tree = ast.parse(path.read_text())
+    used = {_dotted(node) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    prefix = LISTS.get(path.name)
+    if prefix is not None:
+        texts = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)]
+        used |= {prefix + text for text in texts if isinstance(text, str)}
+    return used
+
+
+def unsupported() -> set[str]:
+    """The names whose use is an "unsupported" error."""
+    sys.path.insert(0, str(ROOT / "python"))
+    import tilewright.language as language
+    from tilewright.language.gpu_only import GPU_ONLY
+    from tilewright.language.values import UnsupportedName
+
+    found = set(GPU_ONLY)
+    for name in (name for entries in names().values() for name in entries):
+        owner = language.tile if name.startswith("tile.") else language
+        try:
+            getattr(owner, name.rpartition(".")[2])
+        except UnsupportedName:
+            found.add(name)
+        except AttributeError:
+            continue
+    return found
+
+
+def page() -> str:
+    """The whole page."""
+    refused = unsupported()
+    in_tests = set().union(*map(used_names, TESTS)) - refused
+    in_examples = set().union(*map(used_names, EXAMPLES)) - refused
+    rows, counts = [], [0, 0, 0]
+    for subject, entries in names().items():
+        cells: list[list[str]] = [[], [], []]
+        for name in entries:
+            works = name in in_tests or name in in_examples
+            column = 0 if works else 1 if name in refused else 2
+            cells[column].append(f"**`{name}`**" if name in in_examples else f"`{name}`")
+            counts[column] += 1
+        rows.append(f"| {subject} | " + " | ".join(" ".join(cell) for cell in cells) + " |")
+    summary = (
+        f"{counts[0]} names work, {counts[1]} are unsupported, {counts[2]} are without a test.\n\n"
+    )
+    table = "| subject | works | unsupported | without a test |\n|---|---|---|---|\n"
+    return HEAD + summary + table + "\n".join(rows) + "\n"
+
+
+def main() -> int:
+    """Writes the page; with --check only says whether it is up to date."""
+    text = page()
+    if "--check" in sys.argv:
+        if PAGE.read_text() == text:
+            return 0
+        print(f"{shown(PAGE)} is out of date: run python scripts/ascend_language_coverage.py")
+        return 1
+    PAGE.write_text(text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
