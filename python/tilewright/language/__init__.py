@@ -131,8 +131,6 @@ from .meta import (
 from .pointers import (
     access_ptr,
     address_of,
-    call_extern,
-    call_pure_extern,
     isnullptr,
     make_tensor,
     make_tensor_from_addr,

@@ -95,10 +95,16 @@ def get_let_value(value: Traced) -> Element:
 
 
 @guarded_by_poison
-def call_extern(dtype: str, func_name: str, *args: Any) -> None:
-    """Calls a function of Ascend C: one that is known (see above), or the user's own."""
+def call_extern(dtype: str, func_name: str, *args: Any) -> Any:
+    """Calls a function of Ascend C: one that is known (see above), or the user's own. Without a
+    pointer among the arguments it is a function of the C library (`pointers.call_extern`)."""
+    from . import pointers
+
     name = str(func_name)
     short = name.rpartition("::")[2]
+    is_ascend = name.startswith(("AscendC::", "tl::ascend::"))
+    if not is_ascend and not any(isinstance(a, Pointer) for a in args):
+        return pointers.call_extern(dtype, name, *args)
     gemm = _GEMM.fullmatch(name)
     if gemm is not None:
         _call_gemm(gemm, args)
@@ -110,6 +116,7 @@ def call_extern(dtype: str, func_name: str, *args: Any) -> None:
         fill(_pointer(args[0], name).elements(args[2]), args[1])
     else:
         _call_own(dtype, name, args)
+    return None
 
 
 call_pure_extern = call_extern

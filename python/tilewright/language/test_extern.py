@@ -128,7 +128,7 @@ GEMM = "tl::ascend::gemm_v0<half, float, 4, 8, 16, false, false>"
         ),
         (lambda c, a, b: c.access_ptr("x"), "an access mask is r, w or rw, not 'x'"),
         (
-            lambda c, a, b: T.call_extern("float32", "mine"),
+            lambda c, a, b: T.call_extern("float32", "mine", c.access_ptr("r")),
             "T.call_extern of a function that gives a float32 is not supported",
         ),
         (
