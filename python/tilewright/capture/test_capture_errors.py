@@ -163,7 +163,7 @@ UNSUPPORTED = {
     "x = T.Pipelined(4, sync=[1])": "sync and group of T.Pipelined are not supported yet",
     "x = T.cast(bx, 'int8', sat=False)": "round, sat and rbits of T.cast are not supported yet",
     "x = T.view(A[0], (1,))": "T.view of a part of a buffer is not supported",
-    "T.import_source(A)": "T.import_source is not supported yet",
+    "T.lookup_param(A)": "T.lookup_param is not supported yet",
     "T.copy(A, A, loop_layout=1)": "loop_layout of T.copy is not supported yet",
     "T.gemm(A, A, A, mbar=1)": "mbar of T.gemm is not supported yet",
     "@T.prim_func\ndef k():\n    pass": "a kernel inside a kernel is not supported",
