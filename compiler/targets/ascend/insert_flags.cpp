@@ -152,6 +152,8 @@ struct InsertFlags : KernelPass<InsertFlags> {
       : withinCores(withinCores), betweenCores(betweenCores) {}
 
   void runOnOperation() override {
+    if (!withinCores && !betweenCores)
+      return;
     const std::unique_ptr<ModelOfKernel> model = buildProgram(getOperation());
     if (model->obstacle) {
       model->obstacle->emitError("flags cannot be inserted in a kernel with ")
