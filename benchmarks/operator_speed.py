@@ -84,7 +84,12 @@ def kernel(operator: str, **options: Any) -> Any:  # noqa: ANN401 - any kernel
 def gemm_blocks(m: int, n: int, k: int, dtype: str) -> dict[str, int]:
     """Two blocks of A and B and the accumulators fill most of a second-level cache of 1 MB."""
     depth = {"float32": 128, "float16": 128, "bfloat16": 256, "int8": 512}[dtype]
-    return {"block_m": min(m, 256), "block_n": 256 if m > 64 else 128, "block_k": min(k, depth)}
+    height = 512 if dtype == "int8" and m >= 1024 else 256
+    return {
+        "block_m": min(m, height),
+        "block_n": 256 if m > 64 else 128,
+        "block_k": min(k, depth),
+    }
 
 
 def gemm(dtype: str, m: int, k: int, n: int) -> Speed:
