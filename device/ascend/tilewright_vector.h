@@ -40,7 +40,12 @@ __aicore__ inline void reduceRepeats(const AscendC::LocalTensor<T>& dst,
   const auto mask = static_cast<int32_t>(lanes), times = static_cast<int32_t>(repeats);
   const auto step = static_cast<int32_t>(stride);
   if constexpr (kind == Reduce::Sum)
-    AscendC::WholeReduceSum(dst, src, mask, times, 1, 1, step TW_HERE);
+#ifdef TILEWRIGHT_ASCEND
+    AscendC::WholeReduceSum(dst, src, mask, times, 1, 1, step,
+                            AscendC::ReduceOrder::ORDER_ONLY_VALUE, place);
+#else
+    AscendC::WholeReduceSum(dst, src, mask, times, 1, 1, step);
+#endif
   else if constexpr (kind == Reduce::Max)
     AscendC::WholeReduceMax(dst, src, mask, times, 1, 1, step,
                             AscendC::ReduceOrder::ORDER_ONLY_VALUE TW_HERE);

@@ -119,3 +119,96 @@ def test_missing_flag_is_found() -> None:
     # The finding names the kernel's own line.
     text = str(caught.value)
     assert "test_ascend_target.py" in text and "T.copy(x, y)" in text and "MTE2_V" in text
+
+
+AUTO = {
+    "tl.ascend_auto_sync": True,
+    "tl.ascend_memory_planning": True,
+    "tl.ascend_auto_cv_combine": True,
+    "tl.ascend_auto_cross_core_sync": True,
+}
+
+
+def softmax(rows: int, columns: int, block: int) -> Any:
+    @T.prim_func
+    def rows_softmax(
+        A: T.Tensor((rows, columns), "float32"), B: T.Tensor((rows, columns), "float32")
+    ):  # type: ignore[no-untyped-def]
+        with T.Kernel(rows // (2 * block), is_npu=True) as (cid, vid):
+            x = T.alloc_shared((block, columns), "float32")
+            m = T.alloc_shared((block,), "float32")
+            row = (cid * 2 + vid) * block
+            T.copy(A[row, 0], x)
+            T.reduce_max(x, m, dim=-1)
+            for i, j in T.Parallel(block, columns):
+                x[i, j] = T.exp(x[i, j] - m[i])
+            T.reduce_sum(x, m, dim=-1)
+            for i, j in T.Parallel(block, columns):
+                x[i, j] = x[i, j] / m[i]
+            T.copy(x, B[row, 0])
+
+    return rows_softmax
+
+
+@pytest.mark.parametrize("columns", [64, 200])
+def test_softmax(columns: int) -> None:
+    kernel = tilewright.compile(
+        softmax(64, columns, 16), out_idx=[-1], target="ascend", pass_configs=AUTO
+    )
+    a = normal(64, columns, dtype="float32")
+    e = np.exp(a.astype(np.float64) - a.max(axis=1, keepdims=True))
+    np.testing.assert_allclose(kernel(a), e / e.sum(axis=1, keepdims=True), rtol=1e-5)
+
+
+def fused_gemm(M: int, N: int, K: int) -> Any:
+    """Seed 001's kernel, written for a GPU."""
+
+    @T.prim_func
+    def gemm_fused(
+        A: T.Tensor((M, K), "float16"),
+        B: T.Tensor((K, N), "float16"),
+        C: T.Tensor((M, N), "float16"),
+        scale: T.float32,
+    ):  # type: ignore[no-untyped-def]
+        with T.Kernel(T.ceildiv(N, 64), T.ceildiv(M, 64), threads=128) as (bx, by):
+            A_shared = T.alloc_shared((64, 32), "float16")
+            B_shared = T.alloc_shared((32, 64), "float16")
+            C_local = T.alloc_fragment((64, 64), "float32")
+            T.clear(C_local)
+            for k in T.Pipelined(T.ceildiv(K, 32), num_stages=3):
+                T.copy(A[by * 64, k * 32], A_shared)
+                T.copy(B[k * 32, bx * 64], B_shared)
+                T.gemm(A_shared, B_shared, C_local)
+            for i, j in T.Parallel(64, 64):
+                v_acc = C_local[i, j]
+                v_scaled = v_acc * scale
+                v_relu = T.max(v_scaled, T.float32(0.0))
+                C_local[i, j] = v_relu
+            T.copy(C_local, C[by * 64, bx * 64])
+
+    return gemm_fused
+
+
+def test_kernel_for_a_gpu() -> None:
+    kernel = tilewright.compile(fused_gemm(128, 192, 96), out_idx=[2], target="ascend")
+    a, b = normal(128, 96), normal(96, 192)
+    expected = np.maximum(product(a, b) * 0.5, 0)
+    np.testing.assert_allclose(kernel(a, b, 0.5), expected, rtol=2e-3, atol=2e-2)
+
+
+def test_scalar_function() -> None:
+    @T.prim_func
+    def sine(A: T.Tensor((64,), "float32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True) as (cid, vid):
+            x = T.alloc_ub((64,), "float32")
+            T.copy(A, x)
+            x[0] = T.sin(x[1])
+            T.copy(x, A)
+
+    with pytest.raises(tilewright.CompileError, match="has no statement in Ascend C"):
+        tilewright.compile(sine, target="ascend", pass_configs=AUTO)
+
+
+def test_unknown_chip() -> None:
+    with pytest.raises(tilewright.CompileError, match="there is no Ascend chip '310P'"):
+        tilewright.compile(softmax(64, 64, 16), target="ascend", cpu="310P")

@@ -392,7 +392,11 @@ def test_methods():
         ({"out_idx": 1.5}, TypeError, "out_idx is 1.5 but must be an integer or a list of"),
         ({"out_idx": [True]}, TypeError, r"out_idx is \[True\] but must be"),
         ({"pass_configs": 3}, TypeError, "pass_configs is 3 but must be a dict"),
-        ({"target": "abacus"}, ValueError, "there is no target 'abacus'; there are: ascend, ascendc, auto, c, cpu"),
+        (
+            {"target": "abacus"},
+            ValueError,
+            "there is no target 'abacus'; there are: ascend, ascendc, auto, c, cpu",
+        ),
         (
             {"execution_backend": "x"},
             ValueError,

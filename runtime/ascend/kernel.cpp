@@ -110,7 +110,7 @@ bool AscendKernel::launch(const uint64_t* slots, size_t slotCount, const Argumen
                           std::span<const uint64_t> bytes, std::span<const bool> isReadOnly,
                           std::string& error) const {
   auto fail = [&](const std::string& what, int32_t code) {
-    error = spec.name + ": " + what + ": " + acl->reason(code);
+    error = spec.name + ": " + what + acl->reason(code);
     return false;
   };
   if (!acl->prepare(error)) {
@@ -141,17 +141,17 @@ bool AscendKernel::launch(const uint64_t* slots, size_t slotCount, const Argumen
       code = acl->copy(copy, bytes[i], reinterpret_cast<const void*>(slots[slot]), bytes[i],
                        AclInterface::kHostToDevice);
     if (code != 0)
-      return fail("'" + spec.params[i].name + "' can't be copied to the device", code);
+      return fail("", code);
     device[slot] = reinterpret_cast<uint64_t>(copy);
   }
   void* space = memory.allocate(size_t(spec.workspaceBytes), code);
   void* stream = code == 0 ? memory.makeStream(code) : nullptr;
   if (code != 0)
-    return fail("the launch can't be prepared", code);
+    return fail("", code);
   start(device.data(), space, uint32_t(cores), stream);
   code = acl->synchronize(stream);
   if (code != 0)
-    return fail("the kernel failed", code);
+    return fail("the kernel failed: ", code);
   for (size_t i = 0; i < bytes.size() && code == 0; ++i)
     if (spec.params[i].isTensor && bytes[i] > 0 && !isReadOnly[i]) {
       const size_t slot = checker.slotOf(i);
@@ -160,7 +160,7 @@ bool AscendKernel::launch(const uint64_t* slots, size_t slotCount, const Argumen
                        AclInterface::kDeviceToHost);
     }
   if (code != 0)
-    return fail("the results can't be copied from the device", code);
+    return fail("", code);
   return true;
 }
 

@@ -72,8 +72,9 @@ struct AddWorkspaces : KernelPass<AddWorkspaces> {
 
   LogicalResult split(tile::CopyOp copy, unsigned number) {
     auto launch = copy->getParentOfType<tile::LaunchOp>();
-    const std::optional<int64_t> blocks = getConstantIntValue(launch.getGrid().front());
-    if (!blocks || launch.getGrid().size() != 1)
+    std::optional<SmallVector<int64_t>> blocks =
+        getConstantIntValues(getAsOpFoldResult(launch.getGrid()));
+    if (!blocks)
       return copy.emitError("unsupported on ascend: a copy between cube and vector memories in a "
                             "grid whose extent is known at run time only; copy to a workspace and "
                             "back");
@@ -99,16 +100,17 @@ struct AddWorkspaces : KernelPass<AddWorkspaces> {
   }
 
   /// Room for one tile of every block; the part of this block.
-  BufferRegion makeSpace(tile::LaunchOp launch, int64_t blocks, ArrayRef<int64_t> tileShape,
-                         BufferType like, unsigned number) {
+  BufferRegion makeSpace(tile::LaunchOp launch, ArrayRef<int64_t> blocks,
+                         ArrayRef<int64_t> tileShape, BufferType like, unsigned number) {
     OpBuilder builder = OpBuilder::atBlockBegin(launch.getBodyBlock());
-    SmallVector<int64_t> shape = {blocks};
+    SmallVector<int64_t> shape(blocks);
     llvm::append_range(shape, tileShape);
     auto alloc = tile::AllocOp::create(
         builder, launch.getLoc(),
         BufferType::get(shape, like.getElementType(), MemorySpace::Global),
         builder.getStringAttr("workspace_" + std::to_string(number)), IntegerAttr());
-    BufferRegion region{alloc, {launch.getBlockIds().front()}, {builder.getIndexAttr(1)}};
+    BufferRegion region{alloc, getAsOpFoldResult(launch.getBlockIds()), {}};
+    region.extents.assign(blocks.size(), builder.getIndexAttr(1));
     for (const int64_t extent : tileShape) {
       region.offsets.push_back(builder.getIndexAttr(0));
       region.extents.push_back(builder.getIndexAttr(extent));

@@ -25,9 +25,6 @@ static bool isInBounds(tile::CopyOp copy, bool isSource, size_t dim) {
 
 LogicalResult CopyExpander::forEachRectangle(Body body) {
   SmallVector<size_t> from = wideDims(source), to = wideDims(target);
-  if (from.size() != to.size())
-    return copy.emitError() << "unsupported on ascend: a copy of " << from.size()
-                            << " dims, some known at run time only, to " << to.size();
   if (from.size() <= 2)
     return body(source, target);
   BufferRegion innerSource = source, innerTarget = target;

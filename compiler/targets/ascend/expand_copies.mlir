@@ -126,7 +126,7 @@ func.func @f(%A: !tile.buffer<64x64xf16, global> {tile.name = "A"}, %n: index, %
   %c1 = arith.constant 1 : index
   tile.launch (%cid) in (%c1) npu {
     %x = tile.alloc "x" : !tile.buffer<8x64xf32, L1>
-    // expected-error@+1 {{to L1 that converts to 'f32'}}
+    // expected-error@+1 {{unsupported on ascend: a copy from '!tile.buffer<64x64xf16, global>' to L1 that converts to 'f32'}}
     tile.copy %A[0, 0] [8, 64] : !tile.buffer<64x64xf16, global> to %x : !tile.buffer<8x64xf32, L1>
   }
   return
@@ -232,6 +232,41 @@ func.func @f(%A: !tile.buffer<64x64xf16, global> {tile.name = "A"}, %n: index, %
     %y = tile.alloc "y" : !tile.buffer<8x64xsi8, UB>
     // expected-error@+1 {{unsupported on ascend: a copy within UB of a part of rows of 'si8'}}
     tile.copy %x[0, 0] [8, 16] : !tile.buffer<8x64xsi8, UB> to %y[0, 0] [8, 16] : !tile.buffer<8x64xsi8, UB>
+  }
+  return
+}
+
+// -----
+func.func @f(%A: !tile.buffer<64x64xf16, global> {tile.name = "A"}, %n: index, %h: f16) {
+  %c1 = arith.constant 1 : index
+  tile.launch (%cid) in (%c1) npu {
+    %x = tile.alloc "x" : !tile.buffer<32x64xf16, L1>
+    // expected-error@+1 {{unsupported on ascend: a load to L1 that is cut by the tensor's edge is padded with 0 only}}
+    tile.copy %A[%n, 0] [32, 64] : !tile.buffer<64x64xf16, global> to %x : !tile.buffer<32x64xf16, L1> pad(%h : f16)
+  }
+  return
+}
+
+// -----
+func.func @f(%A: !tile.buffer<64x64xf16, global> {tile.name = "A"}, %n: index, %h: f16) {
+  %c1 = arith.constant 1 : index
+  tile.launch (%cid) in (%c1) npu {
+    %x = tile.alloc "x" : !tile.buffer<32x64xf16, L1>
+    %y = tile.alloc "y" : !tile.buffer<32x64xf32, L0A>
+    // expected-error@+1 {{unsupported on ascend: a copy to L0A takes a static tile of two dims and one element type}}
+    tile.copy %x : !tile.buffer<32x64xf16, L1> to %y : !tile.buffer<32x64xf32, L0A>
+  }
+  return
+}
+
+// -----
+func.func @f(%A: !tile.buffer<64x64xf16, global> {tile.name = "A"}, %n: index, %h: f16) {
+  %c1 = arith.constant 1 : index
+  tile.launch (%cid) in (%c1) npu {
+    %x = tile.alloc "x" : !tile.buffer<32x64xf16, L1>
+    %y = tile.alloc "y" : !tile.buffer<32x64xf16, L0A>
+    // expected-error@+1 {{unsupported on ascend: a copy to a part of a tile in L0A}}
+    tile.copy %x[0, 0] [16, 64] : !tile.buffer<32x64xf16, L1> to %y[16, 0] [16, 64] : !tile.buffer<32x64xf16, L0A>
   }
   return
 }

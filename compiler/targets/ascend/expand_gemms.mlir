@@ -38,7 +38,7 @@ func.func @f(%n: index) {
     %a = tile.alloc "a" : !tile.buffer<32x32xf32, L1>
     %b = tile.alloc "b" : !tile.buffer<32x32xf32, L1>
     %c = tile.alloc "c" : !tile.buffer<32x32xf32, L0C>
-    // expected-error@+1 {{a gemm of float32 needs b transposed and a not}}
+    // expected-error@+1 {{unsupported on ascend: a gemm of float32 needs b transposed and a not: the chip cannot transpose 4-byte fractals on the way}}
     tile.gemm %a : !tile.buffer<32x32xf32, L1>, %b : !tile.buffer<32x32xf32, L1> into %c : !tile.buffer<32x32xf32, L0C>
   }
   return
@@ -76,6 +76,17 @@ func.func @f(%n: index) {
     %c = tile.alloc "c" : !tile.buffer<32x32xsi32, L0C>
     // expected-error@+1 {{unsupported on ascend: an int8 tile of 48 rows that is transposed on the way; it takes multiples of 32}}
     tile.gemm %a : !tile.buffer<32x48xsi8, L1>, %b : !tile.buffer<48x32xsi8, L1> into %c : !tile.buffer<32x32xsi32, L0C>
+  }
+  return
+}
+
+// -----
+func.func @f(%n: index) {
+  tile.launch (%cid) in (%n) npu {
+    %a = tile.alloc "a" : !tile.buffer<32x32xf16, L1>
+    %c = tile.alloc "c" : !tile.buffer<32x32xf32, L0C>
+    // expected-error@+1 {{unsupported on ascend: a gemm of tiles whose extents are known at run time only}}
+    tile.gemm %a[0, 0] [%n, 32] : !tile.buffer<32x32xf16, L1>, %a : !tile.buffer<32x32xf16, L1> into %c[0, 0] [%n, 32] : !tile.buffer<32x32xf32, L0C>
   }
   return
 }

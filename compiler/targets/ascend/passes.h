@@ -27,6 +27,8 @@ std::unique_ptr<mlir::Pass> createShareVectorWork();
 /// without automatic flags.
 std::unique_ptr<mlir::Pass> createExpandGemms(bool waits);
 std::unique_ptr<mlir::Pass> createExpandCopies(bool waits);
+std::unique_ptr<mlir::Pass> createExpandReductions();
+std::unique_ptr<mlir::Pass> createVectorizeParallel(bool waits);
 std::unique_ptr<mlir::Pass> createExpandElements();
 /// `mayShare`: where buffers don't fit one behind the other, those that are never needed at once
 /// share bytes.

@@ -45,10 +45,14 @@ std::vector<std::unique_ptr<Pass>> makePipeline(const Session& session) {
   const Automation& automation = session.automation;
   std::vector<std::unique_ptr<Pass>> passes;
   passes.push_back(createMarkInBounds());
+  passes.push_back(createFoldClears());
+  passes.push_back(createPlaceBuffers());
   passes.push_back(createAddWorkspaces());
   passes.push_back(createShareVectorWork());
   passes.push_back(createExpandGemms(!automation.flags));
   passes.push_back(createExpandCopies(!automation.flags));
+  passes.push_back(createExpandReductions());
+  passes.push_back(createVectorizeParallel(!automation.flags));
   passes.push_back(createExpandElements());
   passes.push_back(createCanonicalizerPass());
   passes.push_back(createCSEPass());
@@ -104,6 +108,14 @@ bool compileModule(ModuleOp original, Session& session) {
   if (session.keepStages)
     session.stages.emplace_back("tile", textOf(original));
   OwningOpRef<ModuleOp> module = original.clone();
+  module->walk([&](tile::LaunchOp launch) {
+    if (launch.getNpu())
+      return;
+    // In a kernel that was not written for an NPU, ops run in the order of the text.
+    session.automation = {true, true, true, true};
+    launch.setNpu(true);
+    launch.setThreads({});
+  });
   if (!lowerToInstructions(*module, session))
     return false;
   func::FuncOp kernel = *module->getOps<func::FuncOp>().begin();

@@ -15,6 +15,8 @@ void registerPasses(mlir::DialectRegistry& registry) {
   const chips::AscendChip& chip = *chips::findAscendChip("910B2");
   mlir::registerPass([] { return createExpandGemms(true); });
   mlir::registerPass([] { return createExpandCopies(true); });
+  mlir::registerPass(createExpandReductions);
+  mlir::registerPass([] { return createVectorizeParallel(false); });
   mlir::registerPass(createExpandElements);
   mlir::registerPass([&chip] { return createPlanMemory(chip, true); });
   mlir::registerPass([] { return createInsertFlags(true, true); });

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+/// ExpandReductions: a reduction of a tile in UB becomes one statement, with scratch memory.
+///
+///     tile.reduce max %x dim 1 into %m clear        // [32, 128] of float32
+///   ->
+///     %s = tile.alloc "scratch" : !tile.buffer<8192xui8, UB>
+///     npu.reduce max %m, %x scratch %s of 8192 size 32 x 128 pitch 128 dim 1 clear
+///
+/// It stands before memory is planned, which gives the scratch memory its place.
+#include "compiler/ir/tensor_ops.h"
+#include "compiler/passes/kernel_pass.h"
+#include "compiler/targets/ascend/copy_routes.h"
+#include "compiler/targets/ascend/passes.h"
+
+#include <mlir/Dialect/Utils/StaticValueUtils.h>
+
+using namespace mlir;
+
+namespace tilewright::ascend {
+namespace {
+
+using tile::BufferRegion;
+using tile::BufferType;
+
+constexpr int64_t kRepeatBytes = 256;
+/// Rows that reduceRows of device/ascend takes at once.
+constexpr int64_t kMostRows = 248;
+
+std::optional<npu::ReduceKind> kindOf(tile::ReduceKind kind) {
+  switch (kind) {
+  case tile::ReduceKind::Sum:
+    return npu::ReduceKind::Sum;
+  case tile::ReduceKind::Max:
+    return npu::ReduceKind::Max;
+  case tile::ReduceKind::Min:
+    return npu::ReduceKind::Min;
+  default:
+    return std::nullopt;
+  }
+}
+
+LogicalResult expand(tile::ReduceOp reduce) {
+  ImplicitLocOpBuilder builder(reduce.getLoc(), reduce);
+  const IndexMaker make(builder);
+  const BufferRegion source = reduce.getSourceRegion(), target = reduce.getTargetRegion();
+  const BufferType type = source.type();
+  const Type element = type.getElementType();
+  std::optional<npu::ReduceKind> kind = kindOf(reduce.getKind());
+  if (!kind || (!element.isF16() && !element.isF32()) || target.type().getElementType() != element)
+    return reduce.emitError() << "unsupported on ascend: a reduction by "
+                              << stringifyReduceKind(reduce.getKind()) << " of " << element
+                              << " elements";
+  std::optional<UbRows> rows = rowsInUb(make, source), results = rowsInUb(make, target);
+  std::optional<int64_t> height = rows ? getConstantIntValue(rows->rows) : std::nullopt;
+  std::optional<int64_t> width = rows ? getConstantIntValue(rows->columns) : std::nullopt;
+  if (!height || !width || !results || type.getSpace() != tile::MemorySpace::UB ||
+      target.type().getSpace() != tile::MemorySpace::UB)
+    return reduce.emitError() << "unsupported on ascend: a reduction that is not of a static tile "
+                                 "of two dims in UB";
+  // A dim of one element may be what is reduced: then it is the columns of one-element rows.
+  const bool alongRows = reduce.getDim() + 1 == source.extents.size();
+  const int64_t bytes = int64_t(type.getElementBits()) / 8;
+  int64_t scratch = npu::kBlockBytes;
+  if (alongRows && *width * bytes > kRepeatBytes)
+    scratch += std::min(*height, kMostRows) * kRepeatBytes;
+  if (alongRows && !reduce.getClear())
+    scratch += int64_t(llvm::alignTo(uint64_t(*height * bytes), uint64_t(npu::kBlockBytes)));
+  Value space = tile::AllocOp::create(
+      builder,
+      BufferType::get({scratch}, IntegerType::get(builder.getContext(), 8, IntegerType::Unsigned),
+                      tile::MemorySpace::UB),
+      builder.getStringAttr("scratch"), IntegerAttr());
+  npu::ReduceOp::create(builder, *kind, target.buffer, make.value(results->offset), source.buffer,
+                        make.value(rows->offset), space, make.constant(0), uint64_t(scratch),
+                        uint64_t(*height), uint64_t(*width), uint64_t(rows->pitch),
+                        uint64_t(alongRows ? 1 : 0), reduce.getClear());
+  reduce.erase();
+  return success();
+}
+
+class ExpandReductions : public KernelPass<ExpandReductions> {
+public:
+  static constexpr llvm::StringLiteral kArgument = "ascend-expand-reductions";
+  static constexpr llvm::StringLiteral kDescription = "reductions become instructions";
+
+  void getDependentDialects(DialectRegistry& registry) const override {
+    registry.insert<npu::NpuDialect>();
+  }
+
+  void runOnOperation() override {
+    SmallVector<tile::ReduceOp> work;
+    getOperation().walk([&](tile::ReduceOp reduce) { work.push_back(reduce); });
+    for (tile::ReduceOp reduce : work)
+      if (failed(expand(reduce)))
+        signalPassFailure();
+  }
+};
+
+} // namespace
+
+std::unique_ptr<Pass> createExpandReductions() {
+  return std::make_unique<ExpandReductions>();
+}
+
+} // namespace tilewright::ascend

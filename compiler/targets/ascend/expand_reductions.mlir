@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// RUN: tilewright-opt %s --split-input-file --verify-diagnostics --ascend-expand-reductions --canonicalize | FileCheck %s
+
+// CHECK-LABEL: func.func @rows
+func.func @rows(%n: index) {
+  tile.launch (%cid) in (%n) npu {
+    %x = tile.alloc "x" : !tile.buffer<32x128xf32, UB>
+    %m = tile.alloc "m" : !tile.buffer<32xf32, UB>
+    %c = tile.alloc "c" : !tile.buffer<1x128xf32, UB>
+    // CHECK: %[[S:.*]] = tile.alloc "scratch" : !tile.buffer<8224xui8, UB>
+    // CHECK: npu.reduce max {{.*}} scratch %[[S]]{{.*}} of 8224 size 32 x 128 pitch 128 dim 1 clear
+    tile.reduce max %x : !tile.buffer<32x128xf32, UB> dim 1 into %m : !tile.buffer<32xf32, UB> clear
+    // What the target held takes part.
+    // CHECK: npu.reduce sum {{.*}} dim 1{{$}}
+    tile.reduce sum %x : !tile.buffer<32x128xf32, UB> dim 1 into %m : !tile.buffer<32xf32, UB>
+    // CHECK: npu.reduce sum {{.*}} of 32 size 32 x 128 pitch 128 dim 0 clear
+    tile.reduce sum %x : !tile.buffer<32x128xf32, UB> dim 0 into %c : !tile.buffer<1x128xf32, UB> clear
+  }
+  return
+}
+
+// -----
+func.func @f(%n: index) {
+  tile.launch (%cid) in (%n) npu {
+    %x = tile.alloc "x" : !tile.buffer<32x128xsi32, UB>
+    %m = tile.alloc "m" : !tile.buffer<32xsi32, UB>
+    // expected-error@+1 {{unsupported on ascend: a reduction by max of 'si32' elements}}
+    tile.reduce max %x : !tile.buffer<32x128xsi32, UB> dim 1 into %m : !tile.buffer<32xsi32, UB> clear
+  }
+  return
+}
+
+// -----
+func.func @f(%n: index) {
+  tile.launch (%cid) in (%n) npu {
+    %x = tile.alloc "x" : !tile.buffer<4x8x128xf32, UB>
+    %m = tile.alloc "m" : !tile.buffer<4x8xf32, UB>
+    // expected-error@+1 {{unsupported on ascend: a reduction that is not of a static tile of two dims in UB}}
+    tile.reduce max %x : !tile.buffer<4x8x128xf32, UB> dim 2 into %m : !tile.buffer<4x8xf32, UB> clear
+  }
+  return
+}
