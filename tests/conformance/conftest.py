@@ -35,6 +35,8 @@ def as_tensor(array: Array | float) -> Any:
         "bfloat16",
         "float8_e4m3fn",
         "float8_e5m2",
+        "float8_e4m3fnuz",
+        "float8_e5m2fnuz",
     ):
         torch = pytest.importorskip("torch")
         bits = array.view(np.int16 if array.itemsize == 2 else np.uint8)
@@ -134,6 +136,9 @@ DTYPES = {
     "float64": np.float64,
     "float8_e4m3fn": ml_dtypes.float8_e4m3fn,
     "float8_e5m2": ml_dtypes.float8_e5m2,
+    "float8_e4m3": ml_dtypes.float8_e4m3fn,
+    "float8_e4m3fnuz": ml_dtypes.float8_e4m3fnuz,
+    "float8_e5m2fnuz": ml_dtypes.float8_e5m2fnuz,
     "bool": np.bool_,
     **{f"{s}int{b}": np.dtype(f"{s}int{b}").type for s in ("", "u") for b in (8, 16, 32, 64)},
 }

@@ -49,7 +49,8 @@ def test_async_copy(agree, floats):
     agree(kernel, [a, np.zeros_like(a)], {1: a})
 
 
-def test_im2col(agree, floats):
+@pytest.mark.parametrize("im2col", [T.im2col, T.c2d_im2col])
+def test_im2col(agree, floats, im2col):
     """A convolution as a product, against a plain loop."""
     n, height, width, channels, filters, tap, stride, dilation, pad = 2, 6, 5, 4, 3, 3, 2, 1, 1
     out_h, out_w = (height + 2 * pad - tap) // stride + 1, (width + 2 * pad - tap) // stride + 1
@@ -67,7 +68,7 @@ def test_im2col(agree, floats):
             y = T.alloc_fragment((8, filters), "float32")
             T.clear(y)
             for k in T.serial(depth // 12):
-                T.im2col(X, x, bx, k, tap, stride, dilation, pad)
+                im2col(X, x, bx, k, tap, stride, dilation, pad)
                 T.copy(W[k * 12, 0], w)
                 T.gemm(x, w, y)
             T.copy(y, Y[bx * 8, 0])
@@ -601,6 +602,28 @@ def test_if_then_else_frames(agree):
     agree(kernel, [np.zeros(4, np.int32)], {0: np.array([20, 20, 10, 10], np.int32)})
 
 
+def test_names_of_tvm(agree, floats):
+    @T.prim_func
+    def kernel(A: T.Tensor((8,), "float32"), B: T.Tensor((8,), "float32")):
+        with T.Kernel(1, threads=8):
+            tile = T.allocate((8,), "float32", scope="shared")
+            T.Assert(A.shape[0] == 8, "eight")
+            with T.attr(None, "pragma_unroll_explicit", 1):
+                T.copy(A, tile)
+            with T.Assert(T.get_block_binding() < 1, "one block"):
+                first = T.bind(tile[0])
+                second = T.let(tile[1])
+                T.evaluate(first + second)
+                for i in T.serial(8):
+                    B[i] = T.call_intrin("float32", "tirx.exp", tile[i]) + first - second
+                B[7] = B[7] + T.undef("float32") * 0.0
+
+    a = floats(8)
+    wide = a.astype(np.float64)
+    expected = (np.exp(wide) + wide[0] - wide[1]).astype(np.float32)
+    agree(kernel, [a, np.zeros(8, np.float32)], {1: expected})
+
+
 # Debugging
 
 
@@ -630,8 +653,12 @@ def test_print_and_assert(agree, capfd):
 
 
 @pytest.mark.parametrize(
-    "dtype", ["int16", "uint16", "uint64", "float64", "float8_e4m3fn", "float8_e5m2"]
-)
+    "dtype",
+    [
+        "int16", "uint16", "uint64", "float64", "float8_e4m3", "float8_e4m3fn", "float8_e4m3fnuz",
+        "float8_e5m2", "float8_e5m2fnuz",
+    ],
+)  # fmt: skip
 def test_dtypes(agree, numpy_dtypes, random, dtype):
     @T.prim_func
     def kernel(A: T.Tensor((32,), dtype), B: T.Tensor((32,), "float64")):
@@ -716,6 +743,8 @@ def started(A, K):
         (lambda A, K: T.match_buffer(A, (2,)),
          "T.match_buffer needs an argument that is declared as T.handle"),
         (lambda A, K: T.address_of(5), "T.address_of needs an element or a buffer"),
+        (lambda A, K: T.call_intrin("float32", "tirx.fly", A[0]),
+         "T.call_intrin: there is no function 'tirx.fly' here"),
     ],
 )  # fmt: skip
 def test_refused(statement, message):

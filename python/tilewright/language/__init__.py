@@ -221,6 +221,7 @@ from .tile_ops import (
     loop_break,
     print,
 )
+from .tvm_forms import Assert, allocate, attr, bind, call_intrin, evaluate, let, undef
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names of TVM's scripts that mean something here."""
+
+from __future__ import annotations
+
+from ..capture.tracer import current, guarded_by_poison, plain_text
+from .frames import RunTimeContext
+from .math_ops import cast
+from .memory import alloc_buffer
+from .values import unsupported
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ..capture.tracer import Tracer
+
+
+@guarded_by_poison
+def allocate(extents: Any, dtype: Any = "float32", scope: str = "shared") -> Any:
+    """The same as `T.alloc_buffer`."""
+    return alloc_buffer(extents, dtype, scope)
+
+
+class _Assertion(RunTimeContext):
+    """Holds from here on."""
+
+    kind = "the assertion"
+
+    def __init__(self, condition: Any, message: str) -> None:
+        super().__init__()
+        self.condition = condition
+        self.message = message
+
+    def enter(self, tracer: Tracer) -> None:
+        tracer.builder.device_assert(tracer.value(self.condition), plain_text(self.message))
+
+    def leave(self, tracer: Tracer) -> None:
+        """The assertion was checked where it stands."""
+
+
+def Assert(condition: Any, message: str = "") -> RunTimeContext:
+    """Ends the kernel with an error where the condition does not hold; `with` is allowed."""
+    return _Assertion(condition, message)
+
+
+class _Attribute(RunTimeContext):
+    """A note for TVM's passes, without meaning here."""
+
+    kind = "the attribute"
+
+    def enter(self, tracer: Tracer) -> None:
+        """Nothing is built."""
+
+    def leave(self, tracer: Tracer) -> None:
+        """Nothing is built."""
+
+
+def attr(node: Any, attr_key: str, value: Any) -> RunTimeContext:
+    """A note for TVM's passes: accepted, without effect."""
+    return _Attribute()
+
+
+@guarded_by_poison
+def evaluate(value: Any) -> None:
+    """Computes a value and forgets it."""
+    if value is not None:
+        current().value(value)
+
+
+@guarded_by_poison
+def bind(value: Any, *options: Any) -> Any:
+    """The value, computed here."""
+    return current().expression(value)
+
+
+let = bind
+
+
+@guarded_by_poison
+def undef(dtype: Any = "float32") -> Any:
+    """A value that nobody may use; 0."""
+    return cast(0, dtype)
+
+
+@guarded_by_poison
+def call_intrin(dtype: Any, name: Any, *arguments: Any) -> Any:
+    """Calls a function of the language by TVM's name, as "tir.exp" or "tirx.exp"."""
+    from . import math_ops
+
+    function = getattr(math_ops, str(name).rpartition(".")[2], None)
+    if function is None:
+        raise unsupported(f"T.call_intrin: there is no function {str(name)!r} here")
+    return cast(function(*arguments), dtype)
