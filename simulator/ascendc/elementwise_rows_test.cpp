@@ -78,6 +78,9 @@ template <class V> V smaller(V a, V b) {
 template <class V> V rectified(V a) {
   return a != a ? a : std::max(a, V{});
 }
+int64_t shifted(int64_t x, int64_t bits) {
+  return static_cast<int64_t>(static_cast<uint64_t>(x) << bits);
+}
 double f32(double x) {
   return roundTo<float>(x);
 }
@@ -141,10 +144,10 @@ constexpr Row table[] = {
     SCALAR(Ands, int16_t, x& c),
     SCALAR(Ors, uint16_t, x | c, , true, 0, 99),
     FLOATS(SCALAR, LeakyRelu, x >= 0 ? x : x * c),
-    SCALAR(ShiftLeft, int16_t, x << c, , true, 0, 15),
-    SCALAR(ShiftLeft, uint16_t, x << c, , true, 0, 15),
-    SCALAR(ShiftLeft, int32_t, x << c, , true, 0, 31),
-    SCALAR(ShiftLeft, uint32_t, x << c, , true, 0, 31),
+    SCALAR(ShiftLeft, int16_t, shifted(x, c), , true, 0, 15),
+    SCALAR(ShiftLeft, uint16_t, shifted(x, c), , true, 0, 15),
+    SCALAR(ShiftLeft, int32_t, shifted(x, c), , true, 0, 31),
+    SCALAR(ShiftLeft, uint32_t, shifted(x, c), , true, 0, 31),
     SCALAR(ShiftRight, int16_t, x >> c, , true, 0, 15),
     SCALAR(ShiftRight, uint16_t, x >> c, , true, 0, 15),
     SCALAR(ShiftRight, int32_t, x >> c, , true, 0, 31),
