@@ -27,11 +27,12 @@ def test_fused_gemm(arguments):
 ASCEND = ("gemm", "gemm_add", "softmax", "norms", "elementwise", "reductions")
 
 
+@pytest.mark.parametrize("target", ["reference", "ascend"])
 @pytest.mark.parametrize("name", ASCEND)
-def test_ascend_on_the_reference(name):
+def test_ascend(name, target):
     pytest.importorskip("numpy")
     script = EXAMPLES / "ascend" / f"{name}.py"
-    command = [sys.executable, "-m", "tilewright", "run", "--target", "reference", str(script)]
+    command = [sys.executable, "-m", "tilewright", "run", "--target", target, str(script)]
     answer = subprocess.run(
         command,
         capture_output=True,

@@ -24,7 +24,8 @@ HEAD = """# What of TileLang-Ascend's language works
 
 Made by `scripts/ascend_language_coverage.py` from the tests. *Works*: a kernel that uses the name
 runs on the reference interpreter and agrees with NumPy; in bold where an example of
-`examples/ascend` uses it. *Unsupported*: using it is an error with its place.
+`examples/ascend` uses it, which the Ascend host runs too. *Unsupported*: using it is an error with
+its place.
 
 """
 
