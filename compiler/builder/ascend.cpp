@@ -301,9 +301,9 @@ void KernelBuilder::callExternal(std::string_view function,
     operands.push_back(state->indexIr(*offset));
     access.push_back(state->ir.getStringAttr(pointer.access));
   }
-  ascend::CallOp::create(state->ir, state->location(),
-                         llvm::StringRef(function.data(), function.size()), operands,
-                         state->ir.getArrayAttr(access));
+  ascend::CallExternOp::create(state->ir, state->location(),
+                               llvm::StringRef(function.data(), function.size()), operands,
+                               state->ir.getArrayAttr(access));
 }
 
 void KernelBuilder::importSource(std::string_view text) {

@@ -343,7 +343,7 @@ mlir::LogicalResult Machine::runNpuOp(Agent& agent, mlir::Operation& op) {
         agent.waitsAt = nullptr;
         return mlir::success();
       })
-      .Case([&](ascend::CallOp call) {
+      .Case([&](ascend::CallExternOp call) {
         return call.emitError("the reference interpreter can't run the function '")
                << call.getCallee() << "', which is known by its Ascend C only";
       })

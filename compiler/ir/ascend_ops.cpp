@@ -92,7 +92,7 @@ LogicalResult WaitCrossFlagOp::verify() {
   return verifyRange(*this, "flag", getFlag(), 15);
 }
 
-LogicalResult CallOp::verify() {
+LogicalResult CallExternOp::verify() {
   if (failed(verifyOnNpu(*this)))
     return failure();
   size_t next = 0, count = getNumOperands();

@@ -67,7 +67,7 @@ def Ascend_WaitCrossFlagOp : Ascend_SyncOp<"wait_cross_flag"> {
   let hasVerifier = 1;
 }
 
-def Ascend_CallOp : Ascend_SyncOp<"call"> {
+def Ascend_CallExternOp : Ascend_SyncOp<"call"> {
   let summary = "a function of the user's own Ascend C, of which nothing is known but its operands";
   let description = [{
     `ascend.call "my_function" (%x, %offset, %n) [r, value]`: the operands in order; a buffer is followed by the offset of
