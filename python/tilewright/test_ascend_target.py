@@ -212,3 +212,75 @@ def test_scalar_function() -> None:
 def test_unknown_chip() -> None:
     with pytest.raises(tilewright.CompileError, match="there is no Ascend chip '310P'"):
         tilewright.compile(softmax(64, 64, 16), target="ascend", cpu="310P")
+
+
+def layout_gemm(transposes: tuple[bool, bool], dtype: str, accum: str) -> Any:
+    M, N, K = 64, 96, 128
+    a_shape = (K, M) if transposes[0] else (M, K)
+    b_shape = (N, K) if transposes[1] else (K, N)
+
+    @T.prim_func
+    def gemm(A: T.Tensor(a_shape, dtype), B: T.Tensor(b_shape, dtype), C: T.Tensor((M, N), accum)):  # type: ignore[no-untyped-def,valid-type]
+        with T.Kernel(1, is_npu=True) as (cid, _):
+            a = T.alloc_L1(a_shape, dtype)
+            b = T.alloc_L1(b_shape, dtype)
+            c = T.alloc_L0C((M, N), accum)
+            T.copy(A, a)
+            T.copy(B, b)
+            T.gemm_v0(a, b, c, transpose_A=transposes[0], transpose_B=transposes[1], init=True)
+            T.copy(c, C)
+
+    return gemm
+
+
+@pytest.mark.parametrize(
+    "transposes, dtype",
+    [((True, False), "int8"), ((False, True), "float32"), ((True, True), "float16")],
+)
+def test_layouts(transposes: tuple[bool, bool], dtype: str) -> None:
+    accum = "int32" if dtype == "int8" else "float32"
+    kernel = tilewright.compile(
+        layout_gemm(transposes, dtype, accum), out_idx=[-1], target="ascend", pass_configs=AUTO
+    )
+    a, b = (
+        random.integers(-8, 8, shape).astype(dtype)
+        if dtype == "int8"
+        else normal(*shape, dtype=dtype)
+        for shape in (
+            (128, 64) if transposes[0] else (64, 128),
+            (96, 128) if transposes[1] else (128, 96),
+        )
+    )
+    expected = product(a.T if transposes[0] else a, b.T if transposes[1] else b)
+    np.testing.assert_allclose(kernel(a, b), expected, rtol=1e-4, atol=1e-3)
+
+
+def test_gemm_then_add() -> None:
+    """The cube core's result goes to both vector cores: workspace, flags and halves by passes."""
+
+    @T.prim_func
+    def gemm_add(
+        A: T.Tensor((128, 64), "float16"),
+        B: T.Tensor((64, 128), "float16"),
+        D: T.Tensor((128, 128), "float32"),
+        C: T.Tensor((128, 128), "float32"),
+    ):  # type: ignore[no-untyped-def]
+        with T.Kernel(2, threads=2, is_npu=True) as cid:
+            a = T.alloc_shared((64, 64), "float16")
+            b = T.alloc_shared((64, 128), "float16")
+            c = T.alloc_fragment((64, 128), "float32")
+            u = T.alloc_shared((64, 128), "float32")
+            d = T.alloc_shared((64, 128), "float32")
+            T.copy(A[cid * 64, 0], a)
+            T.copy(B, b)
+            T.gemm_v0(a, b, c, init=True)
+            T.copy(c, u)
+            T.copy(D[cid * 64, 0], d)
+            for i, j in T.Parallel(64, 128):
+                u[i, j] = u[i, j] + d[i, j]
+            T.copy(u, C[cid * 64, 0])
+
+    kernel = tilewright.compile(gemm_add, out_idx=[-1], target="ascend", pass_configs=AUTO)
+    a, b, d = normal(128, 64), normal(64, 128), normal(128, 128, dtype="float32")
+    np.testing.assert_allclose(kernel(a, b, d), product(a, b) + d, rtol=1e-4, atol=1e-4)
+    assert "KERNEL_TYPE_MIX_AIC_1_2" in kernel.get_kernel_source()
