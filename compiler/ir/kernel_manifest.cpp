@@ -105,6 +105,8 @@ StringRef floatName(Type element) {
     return "float8_e5m2fnuz";
   if (isa<Float8E8M0FNUType>(element))
     return "float8_e8m0fnu";
+  if (isa<Float4E2M1FNType>(element))
+    return "float4_e2m1fn";
   return "";
 }
 

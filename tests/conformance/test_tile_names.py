@@ -757,7 +757,7 @@ def test_refused(statement, message):
         (lambda A, K: T.call_extern("float32", "system", A[0]),
          "there is no function 'system' for kernels on the cpu target, which has those of libm"),
         (lambda A, K: T.atomic_add(T.view(K, (64,), "int4")[0], 1),
-         "atomic updates of si4 are not supported by the cpu target; use int32"),
+         "atomic updates of int4 are not supported by the cpu target; use int32"),
     ],
 )  # fmt: skip
 def test_unsupported_on_cpu(statement, message):
@@ -772,7 +772,7 @@ def test_reduction_of_int4_is_refused():
         T.reduce_sum(tile, out)
 
     assert message_of(reduce, tilewright.UnsupportedError) == [
-        "reductions of si4 are not supported by the cpu target; copy to int8 first"
+        "reductions of int4 are not supported by the cpu target; copy to int8 first"
     ]
 
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/targets/cpu/check_kernel.h"
 
+#include "compiler/ir/kernel_manifest.h"
 #include "compiler/ir/place_of.h"
 #include "compiler/ir/tile.h"
 #include "compiler/targets/cpu/external_symbols.h"
@@ -18,8 +19,11 @@ using namespace mlir;
 using tile::BufferType;
 using tile::MemorySpace;
 
+/// As the user wrote it ("int4"); types without such a name as MLIR prints them.
 std::string textOf(Type type) {
-  std::string text;
+  std::string text = tile::dtypeName(type);
+  if (!text.empty())
+    return text;
   llvm::raw_string_ostream stream(text);
   stream << type;
   return text;
