@@ -92,6 +92,20 @@ class JITKernel(_runtime.Kernel):
         header = self.entry.extra(_HEADER)
         return header.decode("utf-8") if header is not None else ""
 
+    def report(self, svg: str | None = None) -> str:
+        """Of a kernel for Ascend: where its buffers lie in each memory, and each flag and barrier
+        that the compiler put in, with the reason. `svg` names a file for a picture of the
+        memories. Run it with TILEWRIGHT_ASCEND=time for the modelled time (docs/ascend-timing.md).
+        """
+        if self.target != "ascend":
+            raise unsupported(f"target '{self.target}' has no report; only 'ascend' has")
+        if svg is not None:
+            from pathlib import Path
+
+            Path(svg).write_text(self.stage("memory.svg"), encoding="utf-8")
+        waits = self.stage("waits") or "none was put in by the compiler\n"
+        return f"{self.stage('memory')}\nflags and barriers\n{waits}"
+
     def show_source(self) -> None:
         """Prints `get_kernel_source()`."""
         print(self.get_kernel_source())

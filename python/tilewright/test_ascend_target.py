@@ -4,6 +4,8 @@ a finding would raise."""
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -284,3 +286,24 @@ def test_gemm_then_add() -> None:
     a, b, d = normal(128, 64), normal(64, 128), normal(128, 128, dtype="float32")
     np.testing.assert_allclose(kernel(a, b, d), product(a, b) + d, rtol=1e-4, atol=1e-4)
     assert "KERNEL_TYPE_MIX_AIC_1_2" in kernel.get_kernel_source()
+
+
+def test_report_tells_memory_and_waits(tmp_path: Path) -> None:
+    kernel = tilewright.compile(
+        softmax(64, 64, 16), out_idx=[-1], target="ascend", pass_configs=AUTO
+    )
+    picture = tmp_path / "memory.svg"
+    text = kernel.report(svg=str(picture))
+    # x: 16 rows of 64 floats, first in UB.
+    assert re.search(r"^ +0 \+ +4096  x  lines \d+ to \d+$", text, re.M)
+    assert re.search(
+        r"^line \d+: flag from mte2 to v, reduce needs what load_ub writes$", text, re.M
+    )
+    assert picture.read_text().startswith("<svg") and ">x<" in picture.read_text()
+
+
+def test_other_targets_have_no_report() -> None:
+    kernel = tilewright.compile(softmax(64, 64, 16), target="reference")
+    with pytest.raises(tilewright.UnsupportedError) as refused:
+        kernel.report()
+    assert "target 'reference' has no report; only 'ascend' has" in str(refused.value)

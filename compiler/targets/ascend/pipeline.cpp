@@ -6,6 +6,7 @@
 #include "compiler/ir/structure_ops.h"
 #include "compiler/passes/passes.h"
 #include "compiler/targets/ascend/build_library.h"
+#include "compiler/targets/ascend/describe_resources.h"
 #include "compiler/targets/ascend/launch_kind.h"
 #include "compiler/targets/ascend/passes.h"
 #include "compiler/targets/ascend/print_kernel.h"
@@ -119,6 +120,9 @@ bool compileModule(ModuleOp original, Session& session) {
   if (!lowerToInstructions(*module, session))
     return false;
   func::FuncOp kernel = *module->getOps<func::FuncOp>().begin();
+  session.stages.emplace_back("memory", memoryMapText(kernel, *session.chip));
+  session.stages.emplace_back("memory.svg", memoryMapSvg(kernel, *session.chip));
+  session.stages.emplace_back("waits", insertedWaitsText(kernel));
   std::string source;
   {
     Timer timer(session, "print");
