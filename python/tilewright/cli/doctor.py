@@ -80,8 +80,19 @@ def _targets() -> list[Finding]:
     device = shutil.which("nvidia-smi")
     gpu = "an NVIDIA GPU is here; " if device else ""
     found.append(Finding("target", "cuda", "planned", f"{gpu}GPU scripts run by 'tilewright run'"))
-    found.append(Finding("target", "ascend", "planned", "not in this version"))
+    found.append(_ascend(found[1].state == "ok"))
     return found
+
+
+def _ascend(has_compiler: bool) -> Finding:
+    from .ascendc import program as find_program
+
+    program = find_program()
+    if has_compiler and program is not None:
+        return Finding("target", "ascend", "ok", f"runs on the Ascend host: {program}")
+    detail = "no compiler" if program is not None else "tilewright-ascendc is not found"
+    remedy = "run 'make build' in a clone, or name it in TILEWRIGHT_ASCENDC"
+    return Finding("target", "ascend", "missing", detail, remedy)
 
 
 def _tools() -> list[Finding]:
@@ -114,7 +125,10 @@ def _frameworks() -> list[Finding]:
 
 
 def _cache() -> Finding:
-    from .. import cache
+    try:
+        from .. import cache
+    except ImportError as error:  # without _runtime
+        return Finding("cache", "disk", "missing", str(error))
     from . import cache as cache_command
 
     folder = cache.folder()

@@ -13,6 +13,8 @@ import pytest
 
 pytest.importorskip("tilewright._compiler")
 
+from tilewright.cli.ascendc import program  # noqa: E402
+
 PACKAGE = Path(__file__).resolve().parents[2]
 ROOT = PACKAGE.parent
 KERNELS = """
@@ -261,12 +263,32 @@ def test_doctor(command, tmp_path):
     assert report["works"] is True
     states = {(f["part"], f["name"]): f["state"] for f in report["findings"]}
     assert states["target", "cuda"] == "planned"
+    has_host = program() is not None
+    assert states["target", "ascend"] == ("ok" if has_host else "missing")
     file = tmp_path / "file"
     file.write_text("")
     under_a_file = command("doctor", TILEWRIGHT_CACHE_DIR=str(file / "cache")).stdout
     assert f"{file}/cache can't be written" in under_a_file
     off = command("doctor", TILELANG_DISABLE_CACHE="1").stdout
     assert re.search(r"cache\s+disk\s+off", off)
+
+
+def test_doctor_without_what_is_built(tmp_path):
+    shutil.copytree(PACKAGE / "tilewright", tmp_path / "tilewright", ignore=lambda _, names: [
+        name for name in names if name.endswith(".so")
+    ])  # fmt: skip
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path), "TILEWRIGHT_BUILD": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-m", "tilewright", "doctor"],
+        env=environment,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 3, done.stderr
+    assert "Traceback" not in done.stderr
+    assert re.search(r"runtime\s+_runtime\s+missing", done.stdout)
+    assert re.search(r"target\s+ascend\s+missing", done.stdout)
 
 
 def test_cache(command, tmp_path):
