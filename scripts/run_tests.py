@@ -113,7 +113,8 @@ def phases(build: Path, jobs: int) -> dict[str, tuple[str, Path | None]]:
             lit,
         )
     if folders:
-        command = f"python -m pytest -q -n {jobs} --junitxml={pytest} {' '.join(folders)}"
+        workers = f"-n {jobs} --dist loadgroup"
+        command = f"python -m pytest -q {workers} --junitxml={pytest} {' '.join(folders)}"
         table["pytest"] = (command, pytest)
     return table
 

@@ -73,7 +73,15 @@ def run_shell(block, folder):
             run(["bash", "-euc", line], ROOT)
 
 
-@pytest.mark.parametrize("block", all_blocks(), ids=Block.name)
+def grouped_blocks():
+    """A page's blocks follow each other, in one process: one may build what the next one runs."""
+    return [
+        pytest.param(block, marks=pytest.mark.xdist_group(str(block.document)), id=block.name())
+        for block in all_blocks()
+    ]
+
+
+@pytest.mark.parametrize("block", grouped_blocks())
 def test_block_works_as_printed(block, tmp_path):
     if block.not_run:
         pytest.skip(f"documentation block not run: {block.not_run}")
