@@ -540,12 +540,11 @@ std::shared_ptr<Compilation> compileWatchingSignals(std::shared_ptr<KernelModule
 }
 
 /// At exit: cancelled compilations end at their next pass; leaving earlier would destroy LLVM under
-/// them. An interrupted process is to be gone within a second.
+/// them.
 void awaitCompilations() {
   nb::gil_scoped_release release;
   std::unique_lock lock(compilationMutex);
-  compilationEnded.wait_for(lock, std::chrono::milliseconds(700),
-                            [] { return liveCompilations == 0; });
+  compilationEnded.wait_for(lock, std::chrono::seconds(1), [] { return liveCompilations == 0; });
 }
 
 std::vector<std::pair<std::string, std::string>> inspect(std::shared_ptr<KernelModule> kernel,
