@@ -17,6 +17,7 @@ find_program(CCACHE ccache)
 if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   # Worktrees of one checkout share the cache: paths are hashed relative to the source folder.
   set(launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1
+      CCACHE_PCH_EXTSUM=1
       CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${CCACHE})
   set(CMAKE_C_COMPILER_LAUNCHER ${launcher})
   set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
@@ -67,18 +68,24 @@ if(TILEWRIGHT_TESTS)
   include(GoogleTest)
 endif()
 
-# tilewright_test(NAME [source...] [LINK library...]): one GoogleTest program. Without sources, it
-# takes all *_test.cpp files of the folder.
+# tilewright_test(NAME [source...] [LINK library...] [PCH]): one GoogleTest program. Without sources, it
+# takes all *_test.cpp files of the folder. PCH: they are compiled with the precompiled MLIR headers.
 function(tilewright_test name)
   if(NOT TILEWRIGHT_TESTS)
     return()
   endif()
-  cmake_parse_arguments(arg "" "" "LINK" ${ARGN})
+  cmake_parse_arguments(arg "PCH" "" "LINK" ${ARGN})
   set(sources ${arg_UNPARSED_ARGUMENTS})
   if(NOT sources)
     file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*_test.cpp")
   endif()
   if(sources)
+    if(arg_PCH)
+      add_library(${name}_objects OBJECT ${sources})
+      target_link_libraries(${name}_objects PRIVATE tilewright_options ${arg_LINK} GTest::gtest)
+      tilewright_pch(${name}_objects)
+      set(sources $<TARGET_OBJECTS:${name}_objects>)
+    endif()
     add_executable(${name} ${sources})
     target_link_libraries(${name} PRIVATE tilewright_options ${arg_LINK} GTest::gtest_main)
     gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60)
