@@ -33,6 +33,8 @@ target_precompile_headers(tilewright_mlir_pch PRIVATE
   <mlir/Pass/PassManager.h>)
 target_compile_options(tilewright_mlir INTERFACE
   $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Xclang$<SEMICOLON>-fno-pch-timestamp>)
+# CMake's own options carry the path where ccache doesn't see it, so that no two checkouts would share.
+set(CMAKE_CXX_COMPILE_OPTIONS_USE_PCH -include <PCH_HEADER>)
 # ccache takes this for the precompiled header's contents, which differ with the path of the checkout.
 file(SHA256 "${CMAKE_CURRENT_LIST_FILE}" tilewright_pch_sum)
 file(WRITE "${CMAKE_BINARY_DIR}/CMakeFiles/tilewright_mlir_pch.dir/cmake_pch.hxx.pch.sum"
