@@ -12,7 +12,8 @@ using namespace AscendC;
 
 namespace {
 
-constexpr int64_t elements = 8192LL * 8192;
+constexpr int64_t rows = 8192, columns = 8192;
+constexpr int64_t elements = rows * columns;
 
 /// How a kernel orders the copies and the additions of its tiles.
 enum class Order : int32_t {
@@ -24,18 +25,32 @@ struct AddPlan {
   int32_t tile;    ///< elements
   int32_t buffers; ///< per queue
   Order order;
-  int32_t bypassesL2; ///< x is read and z written past L2, so that y stays there
+  int32_t bypassesL2; ///< x and y are read past L2, so that z stays there
   int32_t gap;        ///< bytes of UB in front of y, against bank conflicts
 };
 
+/// Rows of this core: the first cores have one more if they can't be divided. A core's tiles follow
+/// each other; the last may be short.
 struct Share {
-  int64_t first, last; ///< tiles of this core
-};
+  int64_t first, elements;
+  int32_t tile;
 
-__aicore__ inline Share shareOf(int32_t tile) {
-  int64_t tiles = (elements + tile - 1) / tile;
-  return {tiles * GetBlockIdx() / GetBlockNum(), tiles * (GetBlockIdx() + 1) / GetBlockNum()};
-}
+  __aicore__ explicit Share(int32_t tile) : tile(tile) {
+    int64_t least = rows / GetBlockNum(), left = rows % GetBlockNum();
+    first = (GetBlockIdx() * least + (GetBlockIdx() < left ? GetBlockIdx() : left)) * columns;
+    elements = (least + (GetBlockIdx() < left)) * columns;
+  }
+  __aicore__ int64_t tiles() const {
+    return (elements + tile - 1) / tile;
+  }
+  __aicore__ int64_t begin(int64_t i) const {
+    return first + i * tile;
+  }
+  __aicore__ uint32_t count(int64_t i) const {
+    int64_t rest = elements - i * tile;
+    return uint32_t(rest < tile ? rest : tile);
+  }
+};
 
 __aicore__ inline void addWithQueues(const GlobalTensor<half>& x, const GlobalTensor<half>& y,
                                      const GlobalTensor<half>& z, const AddPlan& plan) {
@@ -49,13 +64,13 @@ __aicore__ inline void addWithQueues(const GlobalTensor<half>& x, const GlobalTe
     pipe.InitBuffer(gap, uint32_t(plan.gap));
   pipe.InitBuffer(inY, uint8_t(plan.buffers), bytes);
   pipe.InitBuffer(out, uint8_t(plan.buffers), bytes);
-  Share share = shareOf(plan.tile);
-  uint32_t count = uint32_t(plan.tile);
-  for (int64_t i = share.first; i < share.last; ++i) {
+  Share share(plan.tile);
+  for (int64_t i = 0; i < share.tiles(); ++i) {
+    uint32_t count = share.count(i);
     LocalTensor<half> xIn = inX.AllocTensor<half>();
     LocalTensor<half> yIn = inY.AllocTensor<half>();
-    DataCopy(xIn, x[i * plan.tile], count);
-    DataCopy(yIn, y[i * plan.tile], count);
+    DataCopy(xIn, x[share.begin(i)], count);
+    DataCopy(yIn, y[share.begin(i)], count);
     inX.EnQue(xIn);
     inY.EnQue(yIn);
     LocalTensor<half> xLocal = inX.DeQue<half>();
@@ -66,7 +81,7 @@ __aicore__ inline void addWithQueues(const GlobalTensor<half>& x, const GlobalTe
     inX.FreeTensor(xLocal);
     inY.FreeTensor(yLocal);
     LocalTensor<half> ready = out.DeQue<half>();
-    DataCopy(z[i * plan.tile], ready, count);
+    DataCopy(z[share.begin(i)], ready, count);
     out.FreeTensor(ready);
   }
 }
@@ -79,20 +94,20 @@ __aicore__ inline void addInPlace(const GlobalTensor<half>& x, const GlobalTenso
   pipe.InitBuffer(yBuffer, uint32_t(plan.tile) * sizeof(half));
   LocalTensor<half> xLocal = xBuffer.Get<half>();
   LocalTensor<half> yLocal = yBuffer.Get<half>();
-  Share share = shareOf(plan.tile);
-  uint32_t count = uint32_t(plan.tile);
-  for (int64_t i = share.first; i < share.last; ++i) {
-    if (i > share.first)
+  Share share(plan.tile);
+  for (int64_t i = 0; i < share.tiles(); ++i) {
+    uint32_t count = share.count(i);
+    if (i > 0)
       WaitFlag<HardEvent::MTE3_MTE2>(0);
-    DataCopy(xLocal, x[i * plan.tile], count);
-    DataCopy(yLocal, y[i * plan.tile], count);
+    DataCopy(xLocal, x[share.begin(i)], count);
+    DataCopy(yLocal, y[share.begin(i)], count);
     SetFlag<HardEvent::MTE2_V>(0);
     WaitFlag<HardEvent::MTE2_V>(0);
     Add(xLocal, xLocal, yLocal, int32_t(count));
     SetFlag<HardEvent::V_MTE3>(0);
     WaitFlag<HardEvent::V_MTE3>(0);
-    DataCopy(z[i * plan.tile], xLocal, count);
-    if (i + 1 < share.last)
+    DataCopy(z[share.begin(i)], xLocal, count);
+    if (i + 1 < share.tiles())
       SetFlag<HardEvent::MTE3_MTE2>(0);
   }
 }
@@ -107,7 +122,7 @@ extern "C" __global__ __aicore__ void add_rows(GM_ADDR x, GM_ADDR y, GM_ADDR z, 
   zGm.SetGlobalBuffer((__gm__ half*)z);
   if (plan.bypassesL2) {
     xGm.SetL2CacheHint(CacheMode::CACHE_MODE_DISABLE);
-    zGm.SetL2CacheHint(CacheMode::CACHE_MODE_DISABLE);
+    yGm.SetL2CacheHint(CacheMode::CACHE_MODE_DISABLE);
   }
   if (plan.order == Order::Queues)
     addWithQueues(xGm, yGm, zGm, plan);
@@ -126,7 +141,7 @@ struct Row {
 
 // Cases 2 and 3 are published with core time = copy-in + add + copy-out, so nothing of a tile overlaps; in case 1 the
 // copy-out overlaps the next copy-in.
-const Row rows[] = {
+const Row profiles[] = {
     {"add_case1",
      1,
      {4096, 1, Order::Queues, 0, 0},
@@ -204,7 +219,7 @@ int main() {
   for (void** memory : {&x, &y, &z})
     if (aclrtMalloc(memory, (elements + 16384) * sizeof(uint16_t), ACL_MEM_MALLOC_HUGE_FIRST) != 0)
       return 1;
-  for (const Row& row : rows) {
+  for (const Row& row : profiles) {
     add_rows<<<row.cores, nullptr, nullptr>>>((uint8_t*)x, (uint8_t*)y, (uint8_t*)z, row.plan);
     if (aclrtSynchronizeStream(nullptr) != 0) {
       fprintf(stderr, "error: %s\n", aclGetRecentErrMsg());

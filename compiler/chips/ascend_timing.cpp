@@ -48,6 +48,9 @@ AscendTiming arch2201Timing() {
   t.hitLatencyCycles = {1, Fitted, "matmul cases 0 and 1: none is seen"};
   t.copyIssueCycles = {21, Derived, "48 cores, 128-byte copies of 12288^2 halves: 564.8 us"};
   t.copiesInFlight = {16, Assumed, "enough to hide the latency of small copies"};
+  t.readBytesInFlight = {8192, Assumed,
+                         "16 requests of 512 bytes, which is the longest; nothing is published. "
+                         "Chosen with the profiles of add cases 5 and 6 in sight"};
   t.gmToUbBytes = {32, Fitted, "add case 1, with readLatencyCycles"};
   t.gmToL1Bytes = {40.2, Fitted, "matmul cases 0 and 1: rows of 128 and of 512 bytes"};
   t.gmToL1TotalBytes = {110, Documented, "platform file: bytes per cycle and core from L2"};
@@ -93,6 +96,7 @@ std::span<const NamedConstant> timingConstants() {
       {"hitLatencyCycles", "cycles", &T::hitLatencyCycles},
       {"copyIssueCycles", "cycles", &T::copyIssueCycles},
       {"copiesInFlight", "copies", &T::copiesInFlight},
+      {"readBytesInFlight", "bytes", &T::readBytesInFlight},
       {"gmToUbBytes", "bytes/cycle", &T::gmToUbBytes},
       {"gmToL1Bytes", "bytes/cycle", &T::gmToL1Bytes},
       {"gmToL1TotalBytes", "bytes/cycle", &T::gmToL1TotalBytes},

@@ -56,10 +56,11 @@ struct AscendTiming {
   TimingConstant hitLatencyCycles;  ///< the same, if L2 has the data
   TimingConstant copyIssueCycles;   ///< between the starts of two copies
   TimingConstant copiesInFlight;
-  TimingConstant gmToUbBytes;      ///< per cycle and core
-  TimingConstant gmToL1Bytes;      ///< of one copy
-  TimingConstant gmToL1TotalBytes; ///< of all copies of a core that are in flight
-  TimingConstant gmToL1RowCycles;  ///< per row of a copy that changes the layout
+  TimingConstant readBytesInFlight; ///< that a core has asked HBM for and not yet got
+  TimingConstant gmToUbBytes;       ///< per cycle and core
+  TimingConstant gmToL1Bytes;       ///< of one copy
+  TimingConstant gmToL1TotalBytes;  ///< of all copies of a core that are in flight
+  TimingConstant gmToL1RowCycles;   ///< per row of a copy that changes the layout
   TimingConstant ubToGmBytes;
   TimingConstant l0cToGmBytes;
   TimingConstant memoryBytesPerSecond; ///< HBM, reads and writes together

@@ -328,6 +328,7 @@ void TimingEngine::startFlow(uint32_t core, Pipe pipe, Running& running, const T
   bool bypassesL2 = event.kind == TraceKind::Copy && event.mode == 1;
   if (event.from == Space::GM) {
     flow.kind = running.isHit ? FlowKind::Hit : FlowKind::Miss;
+    flow.isReadPastL2 = bypassesL2 && !running.isHit;
   } else if (bypassesL2) {
     flow.kind = FlowKind::Miss; // shares HBM with reads
   } else {

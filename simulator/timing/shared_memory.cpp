@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 
 namespace tilewright::ascend {
 namespace {
@@ -50,6 +51,7 @@ bool SharedMemory::read(uint64_t address, uint64_t bytes, bool bypassesL2) {
 SharedMemory::SharedMemory(const chips::AscendChip& chip, const chips::AscendTiming& timing)
     : memoryRate(timing.memoryBytesPerSecond / (chip.clockMHz * 1e6)),
       l2Rate(timing.l2BytesPerSecond / (chip.clockMHz * 1e6)), dirtyShare(timing.dirtyShare),
+      readLatency(timing.readLatencyCycles), readBytesInFlight(timing.readBytesInFlight),
       l2Bytes(double(chip.l2Bytes)), dirtyLimit(l2Bytes), directory(chip.l2Bytes) {}
 
 void SharedMemory::start(const Flow& flow) {
@@ -61,7 +63,7 @@ void SharedMemory::start(const Flow& flow) {
   ratesAreOld = true;
 }
 
-double SharedMemory::share(FlowKind kind, double capacity) {
+double SharedMemory::share(FlowKind kind, double capacity, double part) {
   double used = 0;
   std::vector<Flow*> open;
   for (Flow& flow : flows)
@@ -71,11 +73,29 @@ double SharedMemory::share(FlowKind kind, double capacity) {
             [](const Flow* a, const Flow* b) { return a->limit < b->limit; });
   for (size_t i = 0; i < open.size(); ++i) {
     double fair = std::max(capacity / double(open.size() - i), 0.0);
-    open[i]->rate = std::min(fair, open[i]->limit);
+    open[i]->rate = std::min(fair, part * open[i]->limit);
     capacity -= open[i]->rate;
     used += open[i]->rate;
   }
   return used;
+}
+
+double SharedMemory::writePart(double read) const {
+  if (read < memoryRate * (1 - rateEpsilon))
+    return 1; // nothing waits
+  // Little's law: what is in flight is throughput times latency. The reads have no place in L2 to
+  // wait, so that they hold up the writes behind them, and a write takes as much longer as a read.
+  std::set<uint32_t> cores;
+  double throughput = 0;
+  for (const Flow& flow : flows)
+    if (flow.isReadPastL2) {
+      cores.insert(flow.core);
+      throughput += flow.rate;
+    }
+  if (cores.empty())
+    return 1;
+  double latency = double(cores.size()) * readBytesInFlight / throughput;
+  return std::min(1.0, readLatency / latency);
 }
 
 void SharedMemory::updateRates() {
@@ -87,8 +107,8 @@ void SharedMemory::updateRates() {
     backlogRate = -(memoryRate - written - read);
     return;
   }
-  double written = share(FlowKind::Write, never);
   double read = share(FlowKind::Miss, memoryRate);
+  double written = share(FlowKind::Write, never, writePart(read));
   double left = memoryRate - read; // what reads leave is used for writing back
   backlogRate = backlog >= 1 ? written - left : std::max(0.0, written - left);
 }

@@ -18,6 +18,7 @@ enum class FlowKind : uint8_t { Miss, Hit, Write };
 
 struct Flow {
   FlowKind kind = FlowKind::Miss;
+  bool isReadPastL2 = false;
   double bytesLeft = 0;
   double path = 0;  ///< bytes per cycle of its path
   double limit = 0; ///< its part of the path, which other transfers of the pipe share
@@ -71,8 +72,9 @@ public:
   double missBytes() const {
     return totalMissBytes;
   }
+  /// What has been written back from L2.
   double writtenBytes() const {
-    return totalWrittenBytes;
+    return totalWrittenBytes - backlog;
   }
   double memoryBytesPerCycle() const {
     return memoryRate;
@@ -80,13 +82,16 @@ public:
 
 private:
   void updateRates();
-  /// Divides `capacity` among flows of a kind; none gets more than its limit. Returns what they
-  /// use.
-  double share(FlowKind kind, double capacity);
+  /// Divides `capacity` among flows of a kind; none gets more than `part` of its limit. Returns
+  /// what they use.
+  double share(FlowKind kind, double capacity, double part = 1);
+  /// What is left of the rate of writes to L2 while reads past L2 wait for HBM, which uses `read`.
+  double writePart(double read) const;
 
   double memoryRate; ///< bytes per cycle
   double l2Rate;
   double dirtyShare;
+  double readLatency, readBytesInFlight;
   double l2Bytes;
   double dirtyLimit; ///< bytes of written data that L2 holds at most
   L2Directory directory;

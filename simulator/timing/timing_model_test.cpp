@@ -267,6 +267,27 @@ TEST(TimingModel, WritesGoAtThePaceOfMemoryWhenL2IsFull) {
   EXPECT_NEAR(seconds, (moved - held) / timing().memoryBytesPerSecond, 0.05 * seconds);
 }
 
+TEST(TimingModel, WritesWaitBehindReadsPastL2) {
+  auto busy = [](uint64_t cores, uint8_t mode) {
+    std::vector<Trace> traces(cores);
+    for (uint64_t core = 0; core < cores; ++core) {
+      for (uint64_t i = 0; i < 8; ++i) {
+        traces[core].push_back(copyEvent(Pipe::MTE2, (core << 30) + i * 32768, 32768));
+        traces[core].back().mode = mode;
+      }
+      traces[core].push_back(copyEvent(Pipe::MTE3, (1ull << 40) + (core << 30), 32768));
+    }
+    return estimate(traces).cores[0].pipes[unsigned(Pipe::MTE3)].busyCycles;
+  };
+  // 48 cores have 8 KiB each in flight, and HBM gives them at its rate: so long does a read wait.
+  double rate = timing().memoryBytesPerSecond / 1.85e9;
+  double wait = 48 * 8192 / rate;
+  double before = 189 * 27.2; // bytes, until the first read has begun
+  EXPECT_NEAR(busy(48, 1), 189 + (32768 - before) / 27.2 * wait / 189, 60);
+  EXPECT_NEAR(busy(48, 0), 32768 / 27.2, 1); // these wait in L2
+  EXPECT_NEAR(busy(4, 1), 32768 / 27.2, 1);  // nothing waits
+}
+
 TEST(TimingModel, WaitsThatNothingEndsAreReported) {
   TimingReport report =
       estimate({{await(Pipe::MTE2, Pipe::V), vectorEvent(VectorOp::Add, DType::F16, 1)}});
