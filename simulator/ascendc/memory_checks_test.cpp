@@ -309,8 +309,8 @@ TEST_F(MemoryChecks, PollingEnds) {
       polls<false, true><<<2, nullptr, nullptr>>>(x.gm());
     else
       polls<false, false><<<2, nullptr, nullptr>>>(x.gm());
-    expectFinding("GetValue polls GM that no core changes any more: the others have ended, wait or "
-                  "poll too [507014] (vector core 1)");
+    expectFinding("endless wait: the kernel repeats the same instructions with the same results, "
+                  "and all other cores have ended, wait or repeat too [507014] (vector core 1)");
     EXPECT_EQ(lastReport().status, 507014);
   }
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));

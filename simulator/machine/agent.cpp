@@ -3,6 +3,7 @@
 #include "simulator/machine/core_group.h"
 
 #include <algorithm>
+#include <cstring>
 #include <mutex>
 #include <set>
 
@@ -278,6 +279,9 @@ void Agent::push(Pipe pipe, Record record) {
 template <class Instr> void Agent::execute(Pipe pipe, const Instr& instr, uint32_t site) {
   if (options.timeOnly) {
     trace.push_back(traceOf(instr, pipe, site));
+    const TraceEvent& e = trace.back();
+    uint64_t what[] = {e.address, e.bytes, e.repeats, e.banks[0], e.banks[1], e.banks[2]};
+    isRepeated(site, what, sizeof what);
     return;
   }
   if (!late.empty())
@@ -294,6 +298,11 @@ template <class Instr> void Agent::execute(Pipe pipe, const Instr& instr, uint32
     else if (instr.unitFlag && pipe == Pipe::M)
       hazards.learn(pipe, unitClock[1]);
   }
+  // A read of GM that a loop repeats is noted once.
+  bool notesReadsLater = repetition.isRepeating();
+  auto isReadOfGm = [](const Access& access) {
+    return access.space == Space::GM && access.kind == AccessKind::Read && !access.region.empty();
+  };
   for (unsigned i = 0; i < accesses.count; ++i) {
     const Access& access = accesses.items[i];
     if (access.region.empty())
@@ -302,7 +311,8 @@ template <class Instr> void Agent::execute(Pipe pipe, const Instr& instr, uint32
       checkGlobal(access, site);
     else
       checkLocal(access, site);
-    hazards.note(pipe, access);
+    if (!notesReadsLater || !isReadOfGm(access))
+      hazards.note(pipe, access);
   }
   // The cube unit accumulates in order.
   bool isHeld = lateness != Lateness::Never && pipe != Pipe::M;
@@ -314,6 +324,10 @@ template <class Instr> void Agent::execute(Pipe pipe, const Instr& instr, uint32
     if (lateness == Lateness::Sometimes && random() % 2)
       late.landOne(random());
   }
+  if (!isRepeated(site, accesses) && notesReadsLater)
+    for (unsigned i = 0; i < accesses.count; ++i)
+      if (isReadOfGm(accesses.items[i]))
+        hazards.note(pipe, accesses.items[i]);
   if constexpr (std::is_same_v<Instr, CubeInstr>)
     if (instr.unitFlag)
       unitClock[pipe == Pipe::FIX] = hazards.completed(pipe);
@@ -370,11 +384,51 @@ void Agent::checkGlobal(const Access& access, uint32_t site) {
          where.place, error);
 }
 
-void Agent::endPolling() {
-  complain(
-      "GetValue polls GM that no core changes any more: the others have ended, wait or poll too "
-      "[507014]",
-      true, lastPlace);
+// --- endless waits --------------------------------------------------------------------------
+
+bool Agent::isRepeated(uint32_t site, const void* left, uint64_t bytes) {
+  if (!watchesRepetition())
+    return false;
+  Fingerprint step;
+  step.add(site);
+  step.add(left, bytes);
+  return !repetition.note(step.value());
+}
+
+bool Agent::isRepeated(uint32_t site, const isa::AccessList& accesses) {
+  if (!watchesRepetition())
+    return false;
+  constexpr uint64_t mostCompared = 65536; // bytes of a result
+  Fingerprint step;
+  step.add(site);
+  for (unsigned i = 0; i < accesses.count; ++i) {
+    const Access& access = accesses.items[i];
+    if (access.region.empty())
+      continue;
+    Interval hull = access.region.hull();
+    step.add(hull.begin);
+    step.add(hull.end);
+    if (access.kind == AccessKind::Write)
+      step.add(context.at(access.space, hull.begin), std::min(hull.end - hull.begin, mostCompared));
+    else if (access.kind == AccessKind::Atomic)
+      step.add(calls.load(std::memory_order_relaxed)); // what it adds to changes each time
+  }
+  return !repetition.note(step.value());
+}
+
+void Agent::noteText(const char* text) {
+  isRepeated(~0u, text, strlen(text));
+}
+
+void Agent::yieldTurn() {
+  state = State::Spins;
+  leave();
+}
+
+void Agent::endRepeating() {
+  complain("endless wait: the kernel repeats the same instructions with the same results, and all "
+           "other cores have ended, wait or repeat too [507014]",
+           true, lastPlace);
   status = 507014;
   state = State::Failed;
 }
@@ -423,9 +477,16 @@ void* Agent::scalarAccess(const Operand& operand, uint32_t bytes, bool write, Pl
   }
   if (!write)
     ++quietCalls;
+  struct {
+    uint64_t address, value;
+  } seen = {operand.address, 0};
+  if (!write && bytes <= sizeof seen.value)
+    memcpy(&seen.value, context.at(operand), bytes);
+  bool isLikeEarlier = isRepeated(site, &seen, sizeof seen) && !write && repetition.isRepeating();
   if (operand.space == Space::GM) {
-    bool isAgain = !write && lastRead.site == site && lastRead.address == operand.address &&
-                   lastRead.progress == progress();
+    bool isAgain =
+        isLikeEarlier || (!write && lastRead.site == site && lastRead.address == operand.address &&
+                          lastRead.progress == progress());
     if (!isAgain)
       hazards.noteScalarGlobal(access, pastCache);
     lastRead = {operand.address, progress(), write ? ~0u : site};

@@ -10,6 +10,7 @@
 #include "simulator/machine/kernel_api.h"
 #include "simulator/machine/late_writes.h"
 #include "simulator/machine/record_queue.h"
+#include "simulator/machine/repetition.h"
 #include "simulator/machine/trace.h"
 #include "simulator/memory/global_memory.h"
 #include "simulator/memory/local_memory.h"
@@ -55,7 +56,7 @@ struct CrossToken {
 
 class Agent final : private isa::AtomicStore {
 public:
-  enum class State : uint8_t { Ready, WaitsCross, Spins, Done, Failed };
+  enum class State : uint8_t { New, Ready, WaitsCross, Spins, Done, Failed };
 
   Agent(CoreGroup& group, AgentView view, uint32_t index, const LaunchOptions& options);
   ~Agent();
@@ -91,6 +92,7 @@ public:
   /// The line of GM that holds `address`, or all (0).
   void cleanCache(uint64_t address, Place place);
   /// The kernel's code calls again: what it has stored since is a write of the scalar unit.
+  void noteText(const char* text);
   void noteScalarWrite() {
     if (late.scalarWrites())
       late.holdScalar();
@@ -151,7 +153,7 @@ public:
   StoreState storeState;
   ScalarResults results;
   CoreHazards hazards;
-  State state = State::Ready;
+  State state = State::New;
   int32_t status = 0;
   const uint32_t index;
   Place lastPlace;
@@ -166,8 +168,11 @@ public:
   uint64_t progress() const {
     return calls.load(std::memory_order_relaxed) - quietCalls;
   }
-  /// The agent polls GM, and nobody is left who could change it.
-  void endPolling();
+  /// The agent does the same again and again, and nobody is left who could change that.
+  void endRepeating();
+  /// Lets other cores go on while this one does the same again and again.
+  void yieldTurn();
+  Repetition repetition;
   uint64_t spins = 0;
   uint64_t quietCalls = 0;
 
@@ -189,6 +194,12 @@ private:
   bool isMuted(Place place, const char* what, const std::string& detail);
   /// A flag is muted by its line, or both ends of it by event and id.
   bool isFlagMuted(Place place, const char* what, Pipe from, Pipe to, int32_t id);
+  /// Notes a step for `repetition`; true if it is like an earlier one.
+  bool isRepeated(uint32_t site, const void* left = nullptr, uint64_t bytes = 0);
+  bool isRepeated(uint32_t site, const isa::AccessList& accesses);
+  bool watchesRepetition() {
+    return !options.randomOrderSeed && repetition.isLooking();
+  }
   void checkGlobal(const Access& access, uint32_t site);
   void checkLocal(const Access& access, uint32_t site);
   void leave();

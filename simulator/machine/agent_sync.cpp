@@ -112,6 +112,7 @@ void Agent::waitFlag(Pipe from, Pipe to, int32_t id, Place place) {
 }
 
 void Agent::executeSync(const SyncInstr& instr, uint32_t site) {
+  isRepeated(site);
   Flag& flag = flagOf(instr.from, instr.to, instr.id);
   switch (instr.kind) {
   case SyncKind::SetFlag:
@@ -172,9 +173,10 @@ void Agent::barrierAll(Place place) {
   if (isMuted(place, "PipeBarrier", "PIPE_ALL"))
     return;
   drainAll();
+  uint32_t site = hazards.siteOf(place, "PipeBarrier");
+  isRepeated(site);
   if (options.trace)
-    trace.push_back(syncTrace(TraceKind::BarrierAll, Pipe::S, Pipe::S, 0,
-                              hazards.siteOf(place, "PipeBarrier")));
+    trace.push_back(syncTrace(TraceKind::BarrierAll, Pipe::S, Pipe::S, 0, site));
   hazards.barrierAll();
   late.landAll();
 }
@@ -347,6 +349,7 @@ void Agent::syncAll(bool onlyVector, Place place) {
   constexpr uint32_t vectorFlag = 16, everyoneFlag = 17;
   uint32_t flag = onlyVector ? vectorFlag : everyoneFlag;
   uint32_t site = hazards.siteOf(place, "SyncAll");
+  isRepeated(site);
   group.crossSet(*this, onlyVector ? 0 : 3, flag, hazards.completed(Pipe::S), remote, site);
   if (options.trace)
     trace.push_back(syncTrace(TraceKind::SyncAll, Pipe::S, Pipe::S, flag, site));

@@ -4,7 +4,7 @@
 
 namespace tilewright::ascend {
 
-void CoreGroup::run() {
+void CoreGroup::run(const std::atomic<bool>& takesTooLong) {
   ranSomething = false;
   size_t first = agents[0]->takesTurns() ? agents[0]->random() % agents.size() : 0;
   // Agents that only poll GM get one turn a round: what they poll for may come from another group.
@@ -16,6 +16,10 @@ void CoreGroup::run() {
       Agent& agent = *agents[i];
       if (polled[i] || !agent.canRun())
         continue;
+      if (takesTooLong && agent.state == Agent::State::New) {
+        agent.state = Agent::State::Failed;
+        continue;
+      }
       guardedResume(agent);
       polled[i] = agent.state == Agent::State::Spins || agent.takesTurns();
       progress = ranSomething = true;

@@ -32,6 +32,8 @@ public:
     a.noteScalarWrite();
   }
   ~Inside() {
+    if (!outer && a.repetition.wantsToYield())
+      a.yieldTurn();
     a.inside = outer;
     if (!outer && a.interrupted.load(std::memory_order_relaxed))
       a.fail("the kernel ran longer than the time limit; it may loop without end [507014]",
@@ -220,6 +222,7 @@ void printKernel(const char* text) {
     return;
   }
   Inside inside(*a);
+  a->noteText(text);
   std::lock_guard lock(mutex);
   fputs(text, stdout);
   fflush(stdout);

@@ -9,7 +9,9 @@
 #include "simulator/sync/global_hazards.h"
 
 #include <algorithm>
+#include <atomic>
 #include <barrier>
+#include <chrono>
 #include <cstring>
 #include <deque>
 #include <mutex>
@@ -60,8 +62,8 @@ private:
   /// Starts blocks on cores that have become free.
   void admit();
   void runGroups(unsigned worker, unsigned workers);
-  /// Ends cores that have polled GM for long while nothing else happened.
-  void endPolling();
+  /// Ends cores that have done the same for long while nothing else happened.
+  void endRepeating();
   /// Cross-core flags that nothing has waited for.
   void checkCrossFlags();
   /// Between rounds, on one thread, in core order. True if a core can go on.
@@ -88,8 +90,10 @@ private:
   uint32_t physicalBlocks = 0;
   size_t numFinished = 0;
   uint64_t numRounds = 0;
-  uint64_t quietRounds = 0, lastProgress = 0;
+  uint64_t lastNews = 0;
+  std::chrono::steady_clock::time_point quietSince;
   std::deque<Start> starts;
+  std::atomic<bool> tookTooLong{false};
 };
 
 void Machine::body(void* argument) {
@@ -152,7 +156,7 @@ void Machine::runGroups(unsigned worker, unsigned workers) {
   for (size_t i = 0; i < resident.size(); ++i) {
     CoreGroup* group = resident[options.randomOrderSeed ? (first + i) % resident.size() : i];
     if (group->block % workers == worker) // a fiber stays on its thread
-      group->run();
+      group->run(tookTooLong);
   }
 }
 
@@ -189,24 +193,32 @@ void Machine::deliverGlobal() {
   }
 }
 
-void Machine::endPolling() {
-  constexpr uint64_t patience = 500; // rounds of 4096 reads
-  bool polls = false, others = false;
-  uint64_t progress = numFinished;
+void Machine::endRepeating() {
+  // Time alone would tell a busy computer from an idle one.
+  constexpr uint64_t leastOfOne = 300000, leastOfAll = 1000000; // steps
+  bool repeats = false, others = false;
+  uint64_t fewest = UINT64_MAX, all = 0;
+  uint64_t news = numFinished;
   for (CoreGroup* group : resident)
     for (auto& agent : group->agents) {
-      polls = polls || agent->state == Agent::State::Spins;
-      others = others || (agent->canRun() && agent->state != Agent::State::Spins);
-      progress += agent->progress();
+      news += agent->repetition.news();
+      if (!agent->canRun())
+        continue;
+      (agent->repetition.isRepeating() ? repeats : others) = true;
+      fewest = std::min(fewest, agent->repetition.repeatsInARow());
+      all += agent->repetition.repeatsInARow();
     }
-  quietRounds = polls && !others && progress == lastProgress ? quietRounds + 1 : 0;
-  lastProgress = progress;
-  if (quietRounds <= patience)
+  auto now = std::chrono::steady_clock::now();
+  if (!repeats || others || news != lastNews)
+    quietSince = now;
+  lastNews = news;
+  std::chrono::duration<double> quiet = now - quietSince;
+  if (quiet.count() < options.repeatLimitSeconds || fewest < leastOfOne || all < leastOfAll)
     return;
   for (CoreGroup* group : resident)
     for (auto& agent : group->agents)
-      if (agent->state == Agent::State::Spins)
-        agent->endPolling();
+      if (agent->canRun())
+        agent->endRepeating();
 }
 
 bool Machine::settle() {
@@ -217,7 +229,7 @@ bool Machine::settle() {
   for (CoreGroup* group : resident)
     group->deliverHeld();
   deliverGlobal();
-  endPolling();
+  endRepeating();
   std::erase_if(resident, [&](CoreGroup* group) {
     if (!group->isFinished())
       return false;
@@ -302,8 +314,10 @@ LaunchReport Machine::run() {
     double left =
         options.timeLimitSeconds - Seconds(std::chrono::steady_clock::now() - start).count();
     for (ThreadGuard* guard : guards)
-      if (guard && (left <= 0 || guard->isIdleFor(options.idleLimitSeconds)))
+      if (guard && (left <= 0 || guard->isIdleFor(options.idleLimitSeconds))) {
         guard->interrupt();
+        tookTooLong = true;
+      }
     return left <= 0 ? again : std::min(left, lookEvery);
   });
   std::vector<std::thread> threads;

@@ -149,6 +149,8 @@ LaunchOptions launchOptionsFromEnvironment() {
       readNumber(name, value, 0.0, options.timeLimitSeconds);
     else if (name == "idle-limit")
       readNumber(name, value, 0.0, options.idleLimitSeconds);
+    else if (name == "repeat-limit")
+      readNumber(name, value, 0.0, options.repeatLimitSeconds);
     else if (name == "trace")
       options.trace = true;
     else if (name == "time")

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernels that wait for something that never comes, in each way that a kernel can wait, and kernels that only look alike.
+#include "kernel_operator.h"
+
+#include "simulator/ascendc/device_buffer.h"
+
+#include <chrono>
+#include <gtest/gtest.h>
+
+using namespace AscendC;
+using namespace tilewright::ascend::testing;
+
+namespace {
+constexpr uint32_t n = 8;
+constexpr uint32_t longLoop = 120000; // long, but less than the host takes for endless
+
+class EndlessWaits : public ::testing::Test {
+protected:
+  void SetUp() override {
+    catchLaunches();
+    nextOptions() = {};
+    nextOptions().threads = 1;
+    nextOptions().repeatLimitSeconds = 0.5;
+    start = std::chrono::steady_clock::now();
+  }
+  void TearDown() override {
+    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
+  }
+  static void expectEndless() {
+    EXPECT_NE(allFindings().find("endless wait: the kernel repeats the same instructions with the "
+                                 "same results, and all other cores have ended, wait or repeat too "
+                                 "[507014]"),
+              std::string::npos)
+        << allFindings();
+    EXPECT_NE(allFindings().find("endless_waits_test.cpp:"), std::string::npos) << allFindings();
+    EXPECT_EQ(lastReport().status, 507014);
+  }
+  static void expectNoEndless() {
+    EXPECT_EQ(allFindings().find("endless wait:"), std::string::npos) << allFindings();
+  }
+  std::chrono::steady_clock::time_point start;
+};
+
+__aicore__ inline int32_t copied(const GlobalTensor<int32_t>& flag,
+                                 const LocalTensor<int32_t>& to) {
+  DataCopy(to, flag, n);
+  SetFlag<HardEvent::MTE2_S>(0);
+  WaitFlag<HardEvent::MTE2_S>(0);
+  int32_t value = to.GetValue(0);
+  SetFlag<HardEvent::S_MTE2>(0);
+  WaitFlag<HardEvent::S_MTE2>(0);
+  return value;
+}
+} // namespace
+
+/// The last core sets what the others copy from GM until it is there.
+template <bool sets> __global__ __aicore__ void waits_by_copies(GM_ADDR x) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  GlobalTensor<int32_t> flag;
+  flag.SetGlobalBuffer((__gm__ int32_t*)x);
+  LocalTensor<int32_t> t(TPosition::VECCALC, 0, n);
+  if (GetBlockIdx() + 1 < GetBlockNum())
+    while (copied(flag, t) == 0) {
+    }
+  else if (sets) {
+    Duplicate(t, 1, n);
+    SetFlag<HardEvent::V_MTE3>(0);
+    WaitFlag<HardEvent::V_MTE3>(0);
+    DataCopy(flag, t, n);
+  }
+}
+
+TEST_F(EndlessWaits, ByCopies) {
+  for (uint32_t blocks : {2u, 48u}) {
+    DeviceBuffer<int32_t> x(n);
+    waits_by_copies<true><<<blocks, nullptr, nullptr>>>(x.gm());
+    expectNoEndless();
+    EXPECT_EQ(x[0], 1);
+    DeviceBuffer<int32_t> y(n);
+    waits_by_copies<false><<<blocks, nullptr, nullptr>>>(y.gm());
+    expectEndless();
+  }
+  nextOptions().check = false;
+  DeviceBuffer<int32_t> x(n);
+  waits_by_copies<false><<<2, nullptr, nullptr>>>(x.gm());
+  expectEndless();
+}
+
+/// With a queue of two buffers, whose addresses take turns.
+__global__ __aicore__ void waits_with_a_queue(GM_ADDR x) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  GlobalTensor<float> flag;
+  flag.SetGlobalBuffer((__gm__ float*)x);
+  TPipe pipe;
+  TQue<TPosition::VECIN, 2> in;
+  TBuf<TPosition::VECCALC> sums;
+  pipe.InitBuffer(in, 2, 32);
+  pipe.InitBuffer(sums, 64);
+  LocalTensor<float> sum = sums.Get<float>();
+  for (;;) {
+    LocalTensor<float> t = in.AllocTensor<float>();
+    DataCopy(t, flag, n);
+    in.EnQue(t);
+    t = in.DeQue<float>();
+    WholeReduceSum(sum, t, 8, 1, 1, 1, 8);
+    SetFlag<HardEvent::V_S>(0);
+    WaitFlag<HardEvent::V_S>(0);
+    in.FreeTensor(t);
+    if (sum.GetValue(0) != 0)
+      return;
+    SetFlag<HardEvent::S_V>(0);
+    WaitFlag<HardEvent::S_V>(0);
+  }
+}
+
+TEST_F(EndlessWaits, WithAQueueAndVectors) {
+  DeviceBuffer<float> x(n);
+  waits_with_a_queue<<<2, nullptr, nullptr>>>(x.gm());
+  expectEndless();
+}
+
+__global__ __aicore__ void reads_ub(GM_ADDR) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  LocalTensor<int32_t> t(TPosition::VECCALC, 0, n);
+  t.SetValue(0, 0);
+  while (t.GetValue(0) == 0) {
+  }
+}
+__global__ __aicore__ void only_meets(GM_ADDR) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  for (;;)
+    SyncAll();
+}
+__global__ __aicore__ void prints(GM_ADDR) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  for (;;)
+    AscendC::printf("");
+}
+
+TEST_F(EndlessWaits, WithoutGm) {
+  reads_ub<<<3, nullptr, nullptr>>>(nullptr);
+  expectEndless();
+  only_meets<<<3, nullptr, nullptr>>>(nullptr);
+  expectEndless();
+  prints<<<1, nullptr, nullptr>>>(nullptr);
+  EXPECT_EQ(lastReport().status, 507014);
+}
+
+__global__ __aicore__ void vectors_for_ever(GM_ADDR) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  LocalTensor<float> t(TPosition::VECCALC, 0, 64);
+  Duplicate(t, 1.0f, 64);
+  for (;;) {
+    PipeBarrier<PIPE_V>();
+    Muls(t, t, 2.0f, 64); // stays infinite
+  }
+}
+
+TEST_F(EndlessWaits, InTimedLaunches) {
+  vectors_for_ever<<<1, nullptr, nullptr>>>(nullptr);
+  expectEndless();
+  nextOptions().trace = true;
+  vectors_for_ever<<<1, nullptr, nullptr>>>(nullptr);
+  expectEndless();
+  nextOptions().timeOnly = true;
+  vectors_for_ever<<<1, nullptr, nullptr>>>(nullptr);
+  expectEndless();
+}
+
+/// Repeats one instruction for long, as a kernel does that measures its speed.
+__global__ __aicore__ void measures(GM_ADDR x) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  GlobalTensor<int32_t> out;
+  out.SetGlobalBuffer((__gm__ int32_t*)x);
+  LocalTensor<float> t(TPosition::VECCALC, 0, 64);
+  Duplicate(t, 1.0f, 64);
+  for (uint32_t i = 0; i < longLoop; ++i) {
+    PipeBarrier<PIPE_V>();
+    Adds(t, t, 0.0f, 64);
+  }
+  out.SetValue(GetBlockIdx() * 16, 1);
+}
+
+/// One core works for long while the other waits for it.
+__global__ __aicore__ void waits_for_work(GM_ADDR x, GM_ADDR y) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  GlobalTensor<int32_t> flag;
+  flag.SetGlobalBuffer((__gm__ int32_t*)x);
+  LocalTensor<int32_t> t(TPosition::VECCALC, 0, n);
+  if (GetBlockIdx() == 0) {
+    while (copied(flag, t) == 0) {
+    }
+    return;
+  }
+  GlobalTensor<int32_t> work;
+  work.SetGlobalBuffer((__gm__ int32_t*)y);
+  for (uint32_t i = 0; i < longLoop; ++i)
+    work.SetValue(0, work.GetValue(0) + 1);
+  Duplicate(t, 1, n);
+  PipeBarrier<PIPE_ALL>();
+  DataCopy(flag, t, n);
+}
+
+TEST_F(EndlessWaits, AreNotTakenForWork) {
+  nextOptions().repeatLimitSeconds = 2;
+  DeviceBuffer<int32_t> x(64), y(16);
+  measures<<<2, nullptr, nullptr>>>(x.gm());
+  EXPECT_EQ(allFindings(), "");
+  EXPECT_EQ(x[0] + x[16], 2);
+  for (unsigned threads : {1u, 2u}) {
+    DeviceBuffer<int32_t> flag(n);
+    nextOptions().threads = threads;
+    y[0] = 0;
+    waits_for_work<<<2, nullptr, nullptr>>>(flag.gm(), y.gm());
+    expectNoEndless();
+    EXPECT_EQ(y[0], int32_t(longLoop));
+  }
+}
+
+volatile bool always = true;
+__global__ __aicore__ void never_calls_here(GM_ADDR) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  while (always) {
+  }
+}
+
+TEST_F(EndlessWaits, OneCoreInALoopEndsAll) {
+  nextOptions().idleLimitSeconds = 0.5;
+  nextOptions().threads = 2;
+  never_calls_here<<<48, nullptr, nullptr>>>(nullptr);
+  EXPECT_NE(allFindings().find("the kernel ran longer than the time limit; it may loop without end "
+                               "[507014]"),
+            std::string::npos)
+      << allFindings();
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
+}

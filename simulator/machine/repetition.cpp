@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simulator/machine/repetition.h"
+
+#include <cstring>
+
+namespace tilewright::ascend {
+
+void Fingerprint::add(uint64_t word) { // splitmix64
+  uint64_t z = (state ^ word) + 0x9E3779B97F4A7C15ull;
+  z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ull;
+  z = (z ^ z >> 27) * 0x94D049BB133111EBull;
+  state = z ^ z >> 31;
+}
+
+void Fingerprint::add(const void* data, size_t bytes) {
+  const auto* p = static_cast<const uint8_t*>(data);
+  for (; bytes >= sizeof(uint64_t); p += sizeof(uint64_t), bytes -= sizeof(uint64_t)) {
+    uint64_t word;
+    std::memcpy(&word, p, sizeof word);
+    add(word);
+  }
+  uint64_t rest = 0;
+  std::memcpy(&rest, p, bytes);
+  add(rest ^ bytes << 56);
+}
+
+bool Repetition::note(uint64_t fingerprint) {
+  constexpr size_t longestLoop = 1024; // different steps
+  looking = true;
+  skipped = 0;
+  if (!seen.insert(fingerprint).second) {
+    ++repeats;
+    return false;
+  }
+  ++numNews;
+  repeats = 0;
+  if (seen.size() > longestLoop) {
+    looking = false;
+    seen.clear();
+  }
+  return true;
+}
+
+} // namespace tilewright::ascend
