@@ -46,6 +46,9 @@ std::string plainName(const std::string& symbol) {
     return symbol;
   std::string name(text);
   std::free(text);
+  const std::string unnamed = "(anonymous namespace)::";
+  for (size_t at; (at = name.find(unnamed)) != std::string::npos;)
+    name.erase(at, unnamed.size());
   std::string kept;
   int depth = 0;
   for (char c : name) {
@@ -313,6 +316,33 @@ bool Builder::compileSource(const std::string& source, size_t index) {
   return true;
 }
 
+bool Builder::publishLocalKernels(const RewrittenSource& rewritten, const std::string made[3],
+                                  ObjectSymbols symbols[3]) {
+  std::set<std::string> kernels;
+  for (const std::string& name : symbols[Host].localFunctions)
+    if (rewritten.kernels.count(plainName(name)))
+      kernels.insert(name);
+  if (kernels.empty())
+    return true;
+  // Another source may have a kernel of the same name.
+  char suffix[32];
+  snprintf(suffix, sizeof suffix, "$%016zx",
+           std::hash<std::string>{}(fs::absolute(options.output).string() +
+                                    fs::path(made[Host]).filename().string()));
+  for (Pass pass : {Host, Cube, Vector}) {
+    std::string error = publish(made[pass], kernels, suffix);
+    if (error.empty()) {
+      symbols[pass] = readSymbols(made[pass]);
+      error = symbols[pass].error;
+    }
+    if (!error.empty()) {
+      fprintf(stderr, "error: %s\n", error.c_str());
+      return false;
+    }
+  }
+  return true;
+}
+
 bool Builder::makeTable(const RewrittenSource& rewritten, const std::string made[3],
                         const std::string& table) {
   ObjectSymbols symbols[3];
@@ -323,6 +353,8 @@ bool Builder::makeTable(const RewrittenSource& rewritten, const std::string made
       return false;
     }
   }
+  if (!publishLocalKernels(rewritten, made, symbols))
+    return false;
   bool cube = uses(symbols[Cube], "issueCube"), vector = uses(symbols[Vector], "issueVector");
   constexpr int aivOnly = 0, aicOnly = 1, mix12 = 5;
   int inferred = cube ? (vector ? mix12 : aicOnly) : aivOnly;
@@ -332,7 +364,7 @@ bool Builder::makeTable(const RewrittenSource& rewritten, const std::string made
   std::string declarations, rows;
   size_t count = 0;
   for (const std::string& name : symbols[Host].functions) {
-    auto kernel = rewritten.kernels.find(plainName(name));
+    auto kernel = rewritten.kernels.find(plainName(name.substr(0, name.find('$'))));
     if (kernel == rewritten.kernels.end() || !inCube.count(name) || !inVector.count(name))
       continue;
     std::string n = std::to_string(count++);

@@ -4,6 +4,7 @@
 #define TILEWRIGHT_TOOLS_ASCENDC_BUILDER_H
 
 #include "command.h"
+#include "object_file.h"
 #include "options.h"
 #include "rewrite.h"
 
@@ -28,6 +29,9 @@ private:
   bool findInstallation();
   bool compileSource(const std::string& source, size_t index);
   bool compilePlain(const std::string& source, const std::string& object);
+  /// Kernels whose names are local to the objects of the three passes get names that the table can use.
+  bool publishLocalKernels(const RewrittenSource& rewritten, const std::string objects[3],
+                           ObjectSymbols symbols[3]);
   bool makeTable(const RewrittenSource& rewritten, const std::string objects[3],
                  const std::string& table);
   bool link();

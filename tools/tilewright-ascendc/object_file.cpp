@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "object_file.h"
 
+#include <algorithm>
 #include <cstring>
 #include <elf.h>
 #include <fstream>
@@ -45,6 +46,23 @@ struct Image {
   const char* name(const Elf64_Sym& s) const {
     return bytes.data() + sections[sections[symbols].sh_link].sh_offset + s.st_name;
   }
+  /// The table of names gets a place of its own at the end of the file, where it can grow.
+  std::vector<char> takeNames() const {
+    const Elf64_Shdr& strings = sections[sections[symbols].sh_link];
+    auto first = bytes.begin() + static_cast<long>(strings.sh_offset);
+    return {first, first + static_cast<long>(strings.sh_size)};
+  }
+  std::string store(const std::string& path, const std::vector<char>& names) {
+    Elf64_Shdr& strings = sections[sections[symbols].sh_link];
+    strings.sh_offset = bytes.size();
+    strings.sh_size = names.size();
+    bytes.insert(bytes.end(), names.begin(), names.end());
+    std::memcpy(bytes.data() + get<Elf64_Ehdr>(0).e_shoff, sections.data(),
+                sections.size() * sizeof(Elf64_Shdr));
+    std::ofstream out(path, std::ios::binary);
+    out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    return out ? "" : "cannot write '" + path + "'";
+  }
   const char* sectionName(size_t i) {
     size_t names = sections[get<Elf64_Ehdr>(0).e_shstrndx].sh_offset;
     return bytes.data() + names + sections[i].sh_name;
@@ -65,6 +83,32 @@ bool isShared(const Elf64_Sym& s) {
   return ELF64_ST_BIND(s.st_info) != STB_LOCAL;
 }
 
+void rename(Elf64_Sym& symbol, const std::string& name, std::vector<char>& names) {
+  symbol.st_name = static_cast<Elf64_Word>(names.size());
+  names.insert(names.end(), name.begin(), name.end());
+  names.push_back('\0');
+}
+
+/// Gives each symbol a new number wherever another section names it by its number.
+void renumber(Image& image, const std::vector<size_t>& newNumbers) {
+  for (Elf64_Shdr& section : image.sections) {
+    constexpr Elf64_Word addressSignificance = 0x6FFF4C03; // of LLVM: symbols in a packed form
+    if (section.sh_type == addressSignificance)
+      section.sh_size = 0; // a hint
+    if (section.sh_link != image.symbols)
+      continue;
+    if (section.sh_type == SHT_GROUP)
+      section.sh_info = static_cast<Elf64_Word>(newNumbers[section.sh_info]);
+    if (section.sh_type != SHT_RELA)
+      continue;
+    for (size_t at = 0; at < section.sh_size; at += sizeof(Elf64_Rela)) {
+      auto& relocation = image.get<Elf64_Rela>(section.sh_offset + at);
+      relocation.r_info =
+          ELF64_R_INFO(newNumbers[ELF64_R_SYM(relocation.r_info)], ELF64_R_TYPE(relocation.r_info));
+    }
+  }
+}
+
 } // namespace
 
 ObjectSymbols readSymbols(const std::string& path) {
@@ -73,8 +117,11 @@ ObjectSymbols readSymbols(const std::string& path) {
   result.error = image.load(path);
   for (size_t i = 1; i < image.numSymbols() && result.error.empty(); ++i) {
     Elf64_Sym& s = image.symbol(i);
-    if (!isShared(s))
+    if (!isShared(s)) {
+      if (ELF64_ST_TYPE(s.st_info) == STT_FUNC)
+        result.localFunctions.emplace_back(image.name(s));
       continue;
+    }
     if (s.st_shndx == SHN_UNDEF)
       result.undefined.emplace_back(image.name(s));
     else if (ELF64_ST_TYPE(s.st_info) == STT_FUNC)
@@ -83,17 +130,45 @@ ObjectSymbols readSymbols(const std::string& path) {
   return result;
 }
 
+std::string publish(const std::string& path, const std::set<std::string>& functions,
+                    const std::string& suffix) {
+  Image image;
+  if (std::string error = image.load(path); !error.empty() || !image.symbols)
+    return error;
+  for (const Elf64_Shdr& section : image.sections)
+    if (section.sh_type == SHT_SYMTAB_SHNDX)
+      return "'" + path + "' has too many sections for a kernel with types of unnamed namespaces";
+  std::vector<char> names = image.takeNames();
+  // Local symbols come first in the table.
+  std::vector<Elf64_Sym> locals, shared;
+  std::vector<size_t> newNumbers(image.numSymbols());
+  std::vector<bool> isLocal(image.numSymbols());
+  for (size_t i = 0; i < image.numSymbols(); ++i) {
+    Elf64_Sym s = image.symbol(i);
+    if (!isShared(s) && ELF64_ST_TYPE(s.st_info) == STT_FUNC && functions.count(image.name(s))) {
+      rename(s, image.name(s) + suffix, names);
+      s.st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC);
+    }
+    isLocal[i] = !isShared(s);
+    (isLocal[i] ? locals : shared).push_back(s);
+    newNumbers[i] = (isLocal[i] ? locals : shared).size() - 1;
+  }
+  for (size_t i = 0; i < newNumbers.size(); ++i)
+    newNumbers[i] += isLocal[i] ? 0 : locals.size();
+  renumber(image, newNumbers);
+  image.sections[image.symbols].sh_info = static_cast<Elf64_Word>(locals.size());
+  locals.insert(locals.end(), shared.begin(), shared.end());
+  std::copy(locals.begin(), locals.end(), &image.symbol(0));
+  return image.store(path, names);
+}
+
 std::string privatise(const std::string& path, const std::string& suffix) {
   Image image;
   if (std::string error = image.load(path); !error.empty())
     return error;
   if (!image.symbols)
     return {};
-  size_t stringsIndex = image.sections[image.symbols].sh_link;
-  Elf64_Shdr& strings = image.sections[stringsIndex];
-  std::vector<char> names(image.bytes.begin() + static_cast<long>(strings.sh_offset),
-                          image.bytes.begin() +
-                              static_cast<long>(strings.sh_offset + strings.sh_size));
+  std::vector<char> names = image.takeNames();
   // The linker keeps one group of each name; a name may be that of a local symbol.
   std::set<size_t> groupNames;
   for (const Elf64_Shdr& section : image.sections)
@@ -106,9 +181,7 @@ std::string privatise(const std::string& path, const std::string& suffix) {
     if ((!isShared(s) || isImported) && !groupNames.count(i) && !instead)
       continue;
     std::string renamed = instead ? instead : image.name(s) + suffix;
-    s.st_name = static_cast<Elf64_Word>(names.size());
-    names.insert(names.end(), renamed.begin(), renamed.end());
-    names.push_back('\0');
+    rename(s, renamed, names);
     if (ELF64_ST_BIND(s.st_info) == STB_GNU_UNIQUE)
       s.st_info = ELF64_ST_INFO(STB_WEAK, ELF64_ST_TYPE(s.st_info));
   }
@@ -117,15 +190,7 @@ std::string privatise(const std::string& path, const std::string& suffix) {
     if (name.find(".init_array") != std::string::npos || name.find(".ctors") != std::string::npos)
       image.sections[i].sh_size = 0;
   }
-  // The longer names go to the end of the file.
-  strings.sh_offset = image.bytes.size();
-  strings.sh_size = names.size();
-  image.bytes.insert(image.bytes.end(), names.begin(), names.end());
-  std::memcpy(image.bytes.data() + image.get<Elf64_Ehdr>(0).e_shoff, image.sections.data(),
-              image.sections.size() * sizeof(Elf64_Shdr));
-  std::ofstream out(path, std::ios::binary);
-  out.write(image.bytes.data(), static_cast<std::streamsize>(image.bytes.size()));
-  return out ? "" : "cannot write '" + path + "'";
+  return image.store(path, names);
 }
 
 } // namespace tilewright::ascendc

@@ -3,18 +3,25 @@
 #ifndef TILEWRIGHT_TOOLS_ASCENDC_OBJECT_FILE_H
 #define TILEWRIGHT_TOOLS_ASCENDC_OBJECT_FILE_H
 
+#include <set>
 #include <string>
 #include <vector>
 
 namespace tilewright::ascendc {
 
 struct ObjectSymbols {
-  std::vector<std::string> functions; ///< defined here and visible to others
+  std::vector<std::string> functions;      ///< defined here and visible to others
+  std::vector<std::string> localFunctions; ///< defined here for this object only
   std::vector<std::string> undefined;
   std::string error; ///< empty if the file could be read
 };
 
 ObjectSymbols readSymbols(const std::string& path);
+
+/// Makes these local functions visible to others, under their name with `suffix`: kernels with types of unnamed
+/// namespaces in their signature have names that are local to an object. Returns an error or nothing.
+std::string publish(const std::string& path, const std::set<std::string>& functions,
+                    const std::string& suffix);
 
 /// Adds `suffix` to the name of each symbol that the object defines, so that two objects made of
 /// the same source share nothing. Unique symbols become weak; start-up functions are dropped: they

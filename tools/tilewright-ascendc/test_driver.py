@@ -258,6 +258,66 @@ def test_kernel_and_launch_in_headers(tmp_path: Path, compiler: str) -> None:
     assert run(program).stdout == "0 7 2 33\n"
 
 
+LOCAL = """
+#include "kernel_operator.h"
+#include "acl/acl.h"
+#include <cstdio>
+using namespace AscendC;
+namespace {
+struct Plan { int32_t count; float value; };
+__aicore__ inline void addTo(GM_ADDR x, float value, int32_t count) {
+  GlobalTensor<float> gm;
+  gm.SetGlobalBuffer((__gm__ float*)x);
+  LocalTensor<float> t(TPosition::VECCALC, 0, 64);
+  DataCopy(t, gm, count);
+  PipeBarrier<PIPE_ALL>();
+  Adds(t, t, value, count);
+  PipeBarrier<PIPE_ALL>();
+  DataCopy(gm, t, count);
+}
+}
+__global__ __aicore__ void takes_plan(GM_ADDR x, Plan plan) { addTo(x, plan.value, plan.count); }
+namespace {
+__global__ __aicore__ void unnamed(GM_ADDR x) { addTo(x, TENS, 64); }
+template <class P> __global__ __aicore__ void generic(GM_ADDR x, P p) { addTo(x, p.value, 64); }
+}
+float FUNCTION() {
+  struct Local { float value; };
+  float values[64] = {};
+  void* x;
+  aclrtMalloc(&x, 256, ACL_MEM_MALLOC_HUGE_FIRST);
+  aclrtMemcpy(x, 256, values, 256, ACL_MEMCPY_HOST_TO_DEVICE);
+  takes_plan<<<1, nullptr, nullptr>>>((GM_ADDR)x, Plan{64, 1});
+  unnamed<<<1, nullptr, nullptr>>>((GM_ADDR)x);
+  generic<Local><<<1, nullptr, nullptr>>>((GM_ADDR)x, Local{100});
+  if (aclrtSynchronizeStream(nullptr))
+    puts(aclGetRecentErrMsg());
+  aclrtMemcpy(values, 256, x, 256, ACL_MEMCPY_DEVICE_TO_HOST);
+  return values[63];
+}
+"""
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_kernels_in_unnamed_namespaces(tmp_path: Path, compiler: str) -> None:
+    """Kernels whose names are local to an object; two sources have some of the same name."""
+    for name, tens in (("first", "20.0f"), ("second", "30.0f")):
+        text = LOCAL.replace("FUNCTION", name).replace("TENS", tens)
+        # Of the kernels with a name that others see, each source has its own.
+        (tmp_path / f"{name}.cpp").write_text(text.replace("takes_plan", f"takes_plan_{name}"))
+    (tmp_path / "main.cpp").write_text(
+        '#include "acl/acl.h"\n#include <cstdio>\nfloat first();\nfloat second();\n'
+        "int main() {\n  aclInit(nullptr);\n  aclrtSetDevice(0);\n"
+        '  printf("%g %g\\n", first(), second());\n}\n'
+    )
+    program = tmp_path / "program"
+    sources = [tmp_path / f"{name}.cpp" for name in ("main", "first", "second")]
+    built = run(DRIVER, "build", *sources, "-o", program, "--cxx", compiler)
+    assert built.returncode == 0, built.stderr
+    answer = run(program)
+    assert (answer.returncode, answer.stdout) == (0, "121 131\n"), answer.stderr
+
+
 def test_error_in_a_header_names_the_header(tmp_path: Path) -> None:
     """The rewriter's and the compiler's errors point at the user's file, not at a copy."""
     header = tmp_path / "kernel.h"
