@@ -62,6 +62,7 @@ struct LaunchOptions {
   bool timeOnly = false;         ///< no effects and no checks: memory keeps its values (trace)
   bool warmL2 = false;           ///< L2 holds what an earlier launch left, as when profiled (trace)
   bool printTime = false;        ///< print tables of the estimate on stderr (trace)
+  std::string timeJson;          ///< write the estimate as JSON to this file (trace)
   std::string timeline;          ///< write the estimate as an HTML page to this file (trace)
   std::string chromeTrace;       ///< write it as a Chrome trace, JSON, to this file (trace)
   std::string chip = "910B2";

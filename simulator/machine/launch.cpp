@@ -379,7 +379,7 @@ LaunchReport Machine::gather() {
   if (std::string complaint = sites.complaint(); !complaint.empty())
     result.findings.push_back({"warning: " + complaint + "\n", false});
   if (options.trace && !result.status)
-    timeLaunch(agents, options, result);
+    timeLaunch(request.kernel->name, agents, options, result);
   return result;
 }
 

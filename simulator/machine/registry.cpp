@@ -159,7 +159,10 @@ LaunchOptions launchOptionsFromEnvironment() {
       options.warmL2 = true;
     else if (name == "time-only")
       options.trace = options.timeOnly = true;
-    else if (name == "timeline") {
+    else if (name == "time-json") {
+      options.timeJson = value;
+      options.trace = true;
+    } else if (name == "timeline") {
       options.timeline = value;
       options.trace = true;
     } else if (name == "chrome-trace") {

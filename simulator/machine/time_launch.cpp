@@ -41,7 +41,7 @@ std::vector<TimedLine> linesOf(const Agent& agent) {
 
 } // namespace
 
-void timeLaunch(const std::vector<Agent*>& agents, const LaunchOptions& options,
+void timeLaunch(const char* kernel, const std::vector<Agent*>& agents, const LaunchOptions& options,
                 LaunchReport& report) {
   static std::atomic<unsigned> launches{0};
   unsigned launch = ++launches;
@@ -58,12 +58,15 @@ void timeLaunch(const std::vector<Agent*>& agents, const LaunchOptions& options,
         {agents[i]->name(), view.cube, block, view.subBlockIdx, &agents[i]->trace, &lines[i]});
   }
   TimingReport timing = estimateTime(cores, *chip, chips::arch2201Timing(), options.warmL2);
+  timing.kernel = kernel;
   report.modelledMicroseconds = timing.taskMicroseconds;
   report.coreMicroseconds = timing.coreMicroseconds();
   for (unsigned pipe = 0; pipe < numPipes; ++pipe)
     report.pipeMicroseconds[pipe] = timing.meanBusyMicroseconds(Pipe(pipe));
   if (options.printTime)
     fputs(timingText(timing).c_str(), stderr);
+  if (!options.timeJson.empty())
+    writeFile(numbered(options.timeJson, launch), timingJson(timing));
   if (!options.timeline.empty())
     writeFile(numbered(options.timeline, launch), timelinePage(timing, cores));
   if (!options.chromeTrace.empty())

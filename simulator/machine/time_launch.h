@@ -10,7 +10,7 @@
 namespace tilewright::ascend {
 
 /// Fills in the report's time; prints tables and writes files as the options say.
-void timeLaunch(const std::vector<Agent*>& agents, const LaunchOptions& options,
+void timeLaunch(const char* kernel, const std::vector<Agent*>& agents, const LaunchOptions& options,
                 LaunchReport& report);
 
 } // namespace tilewright::ascend

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 namespace tilewright::ascend {
 namespace {
@@ -25,11 +26,52 @@ std::string flagName(Pipe from, Pipe to, uint8_t id) {
 
 TimingEngine::TimingEngine(const std::vector<TimedCore>& cores, const chips::AscendChip& chip,
                            const chips::AscendTiming& timing, bool startsWarm)
-    : inputs(cores), startsWarm(startsWarm), timing(timing), memory(chip, timing),
+    : inputs(cores), startsWarm(startsWarm), chip(chip), timing(timing), memory(chip, timing),
       states(cores.size()) {
   report.chip = chip.name;
   report.clockMHz = chip.clockMHz;
   report.cores.resize(cores.size());
+  size_t cubes = 0;
+  for (uint32_t core = 0; core < cores.size(); ++core) {
+    report.cores[core].name = cores[core].name;
+    blocks[cores[core].block].cores.push_back(core);
+    cubes += cores[core].isCube;
+  }
+  const size_t perBlock = blocks.empty() ? 1 : blocks.begin()->second.cores.size();
+  const auto places =
+      uint32_t(cubes ? size_t(chip.cubeCores) : size_t(chip.vectorCores) / perBlock);
+  for (uint32_t place = places; place > 0; --place)
+    freePlaces.push_back(place - 1);
+  nextBlock = blocks.begin();
+}
+
+void TimingEngine::admit() {
+  for (; nextBlock != blocks.end() && !freePlaces.empty(); ++nextBlock) {
+    Block& block = nextBlock->second;
+    block.running = block.cores.size();
+    block.place = freePlaces.back();
+    freePlaces.pop_back();
+    const double start = now + timing.coreStartCycles;
+    for (size_t i = 0; i < block.cores.size(); ++i) {
+      const uint32_t core = block.cores[i];
+      report.cores[core].startCycle = now;
+      report.cores[core].place = uint32_t(block.place * block.cores.size() + i);
+      states[core].scalarFreeAt = start;
+      for (PipeState& pipe : states[core].pipes)
+        pipe.idleSince = start;
+      wake(start, core, Pipe::S);
+    }
+  }
+}
+
+void TimingEngine::endCore(uint32_t core) {
+  states[core].isDone = true;
+  report.cores[core].endCycle = std::max(now, states[core].scalarFreeAt);
+  Block& block = blocks.at(inputs[core].block);
+  if (--block.running > 0)
+    return;
+  freePlaces.push_back(block.place);
+  admit();
 }
 
 void TimingEngine::wake(double time, uint32_t core, Pipe pipe, bool endsOperation) {
@@ -37,15 +79,9 @@ void TimingEngine::wake(double time, uint32_t core, Pipe pipe, bool endsOperatio
 }
 
 TimingReport TimingEngine::run() {
-  for (uint32_t core = 0; core < states.size(); ++core) {
-    report.cores[core].name = inputs[core].name;
-    states[core].scalarFreeAt = timing.coreStartCycles;
-    for (PipeState& pipe : states[core].pipes)
-      pipe.idleSince = timing.coreStartCycles;
-    wake(timing.coreStartCycles, core, Pipe::S);
-  }
   if (startsWarm)
     warmL2();
+  admit();
   std::vector<Flow> ended;
   for (;;) {
     double change = memory.nextChange();
@@ -100,10 +136,8 @@ void TimingEngine::stepScalar(uint32_t core) {
       return;
     ++state.next;
   }
-  if (isQuiet(core) && !state.isDone) {
-    state.isDone = true;
-    report.cores[core].endCycle = std::max(now, state.scalarFreeAt);
-  }
+  if (isQuiet(core) && !state.isDone)
+    endCore(core);
 }
 
 bool TimingEngine::issueNext(uint32_t core, const TraceEvent& event) {
@@ -499,8 +533,8 @@ void TimingEngine::finish() {
   double lastEnd = 0;
   double cubeCycles = 0;
   double vectorCycles = 0;
-  uint32_t cubes = 0;
-  uint32_t vectors = 0;
+  size_t cubes = 0;
+  size_t vectors = 0;
   for (uint32_t core = 0; core < states.size(); ++core) {
     CoreTime& result = report.cores[core];
     result.pipes[unsigned(Pipe::S)].busyCycles = states[core].scalarBusy;
@@ -509,10 +543,12 @@ void TimingEngine::finish() {
     cubeCycles += result.pipes[unsigned(Pipe::M)].busyCycles;
     vectorCycles += result.pipes[unsigned(Pipe::V)].busyCycles;
   }
+  cubes = std::min(cubes, size_t(chip.cubeCores));
+  vectors = std::min(vectors, size_t(chip.vectorCores));
   report.stuck = describeStuck();
   report.taskMicroseconds =
       report.microseconds(lastEnd) + timing.launchMicroseconds +
-      timing.launchPerCoreMicroseconds * double(states.size() - std::min<size_t>(states.size(), 1));
+      timing.launchPerCoreMicroseconds * double(std::max<size_t>(cubes + vectors, 1) - 1);
   if (lastEnd > 0) {
     report.limitShares["HBM"] =
         (memory.missBytes() + memory.writtenBytes()) / lastEnd / memory.memoryBytesPerCycle();
@@ -538,19 +574,23 @@ const char* spaceLabel(Space space) {
 
 double TimingReport::meanBusyMicroseconds(Pipe pipe) const {
   double sum = 0;
-  size_t users = 0;
-  for (const CoreTime& core : cores) {
-    sum += core.pipes[unsigned(pipe)].busyCycles;
-    users += core.pipes[unsigned(pipe)].busyCycles > 0;
-  }
-  return users ? microseconds(sum / double(users)) : 0;
+  std::set<uint32_t> users;
+  for (const CoreTime& core : cores)
+    if (core.pipes[unsigned(pipe)].busyCycles > 0) {
+      sum += core.pipes[unsigned(pipe)].busyCycles;
+      users.insert(core.place);
+    }
+  return users.empty() ? 0 : microseconds(sum / double(users.size()));
 }
 
 double TimingReport::coreMicroseconds() const {
   double sum = 0;
-  for (const CoreTime& core : cores)
-    sum += core.endCycle;
-  return cores.empty() ? 0 : microseconds(sum / double(cores.size()));
+  std::set<uint32_t> places;
+  for (const CoreTime& core : cores) {
+    sum += core.endCycle - core.startCycle;
+    places.insert(core.place);
+  }
+  return places.empty() ? 0 : microseconds(sum / double(places.size()));
 }
 
 TimingReport estimateTime(const std::vector<TimedCore>& cores, const chips::AscendChip& chip,

@@ -81,6 +81,9 @@ private:
     return (*inputs[core].trace)[index];
   }
   void wake(double time, uint32_t core, Pipe pipe, bool endsOperation = false);
+  /// Starts blocks on places of the chip that are free, in their order.
+  void admit();
+  void endCore(uint32_t core);
   /// Puts into L2 what an earlier launch of the same kernel would have left there.
   void warmL2();
   void stepScalar(uint32_t core);
@@ -105,12 +108,23 @@ private:
   void finish();
   std::string describeStuck() const;
 
+  /// The cores of one block, and how many of them have not ended.
+  struct Block {
+    std::vector<uint32_t> cores;
+    size_t running = 0;
+    uint32_t place = 0;
+  };
+
   const std::vector<TimedCore>& inputs;
   const bool startsWarm;
+  const chips::AscendChip& chip;
   const chips::AscendTiming& timing;
   SharedMemory memory;
   TimingReport report;
   std::vector<CoreState> states;
+  std::map<uint32_t, Block> blocks; ///< by number
+  std::map<uint32_t, Block>::iterator nextBlock;
+  std::vector<uint32_t> freePlaces; ///< where the chip has room for a block, the first one last
   std::priority_queue<Wake, std::vector<Wake>, std::greater<>> wakes;
   /// AIV sets of modes 1 and 2: by block, mode, flag and sub-block.
   std::map<std::tuple<uint32_t, uint8_t, uint8_t>, std::deque<Token>> halves[2];

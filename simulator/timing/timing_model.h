@@ -48,8 +48,12 @@ struct PipeTime {
   std::map<std::string, double> stallCycles; ///< idle time by what was waited for
 };
 
+/// What one core does for one block. Where there are more blocks than the chip has room for, a block
+/// begins when another has ended; both then have the same `place`.
 struct CoreTime {
   std::string name;
+  uint32_t place = 0;
+  double startCycle = 0;
   double endCycle = 0;
   PipeTime pipes[numPipes];
   std::map<std::string, uint64_t> bytesByPath; ///< "GM->UB"
@@ -57,6 +61,7 @@ struct CoreTime {
 };
 
 struct TimingReport {
+  std::string kernel; ///< as the linker knows it
   std::string chip;
   double clockMHz = 0;
   std::vector<CoreTime> cores;
@@ -69,9 +74,9 @@ struct TimingReport {
   double microseconds(double cycles) const {
     return cycles / clockMHz;
   }
-  /// Busy time of a pipe in us, as profilers show it: mean over the cores that use it at all.
+  /// Busy time of a pipe in us, as profilers show it: mean over the chip's cores that use it at all.
   double meanBusyMicroseconds(Pipe pipe) const;
-  /// Mean of the cores' times, in us.
+  /// Mean of the times of the chip's cores, in us.
   double coreMicroseconds() const;
 };
 

@@ -294,6 +294,24 @@ TEST(TimingModel, WaitsThatNothingEndsAreReported) {
   EXPECT_EQ(report.stuck, "core 0; V waits for flag MTE2_V id 0");
 }
 
+TEST(TimingModel, BlocksBeyondTheChipsCoresWait) {
+  // 24 cube cores: 30 blocks of one multiplication take two rounds, and 24 take one.
+  TraceEvent mmad;
+  mmad.kind = TraceKind::Cube;
+  mmad.op = uint8_t(CubeOp::Mmad);
+  mmad.pipe = Pipe::M;
+  mmad.type = DType::F16;
+  mmad.m = mmad.n = mmad.k = 512;
+  const TimingReport one = estimate(std::vector<Trace>(24, {mmad}), true);
+  const TimingReport two = estimate(std::vector<Trace>(30, {mmad}), true);
+  EXPECT_NEAR(two.cores[29].endCycle, 2 * one.cores[0].endCycle, 1);
+  EXPECT_EQ(two.cores[29].startCycle, one.cores[0].endCycle);
+  EXPECT_EQ(two.cores[24].place, two.cores[0].place);
+  EXPECT_NEAR(two.coreMicroseconds(), one.coreMicroseconds() * 30 / 24, 1e-6);
+  EXPECT_NEAR(two.meanBusyMicroseconds(Pipe::M), one.meanBusyMicroseconds(Pipe::M) * 30 / 24, 1e-6);
+  EXPECT_LT(two.limitShares.at("cube"), 1);
+}
+
 TEST(TimingModel, CrossCoreFlagsJoinCubeAndVectors) {
   TraceEvent crossSet;
   crossSet.kind = TraceKind::CrossSet;

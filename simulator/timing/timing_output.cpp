@@ -79,7 +79,52 @@ std::vector<size_t> coresByInterest(const TimingReport& report) {
   return order;
 }
 
+/// `"name":value` pairs of an object.
+template <class Map, class Value> std::string object(const Map& map, Value value) {
+  std::string json;
+  for (const auto& [name, each] : map)
+    json += (json.empty() ? "" : ",") + quoted(name) + ":" + value(each);
+  return "{" + json + "}";
+}
+
+std::string pipesJson(const TimingReport& report, const CoreTime& core) {
+  std::string json;
+  for (unsigned pipe = 0; pipe < numPipes; ++pipe) {
+    const PipeTime& time = core.pipes[pipe];
+    if (time.busyCycles == 0 && time.operations == 0)
+      continue;
+    json += std::string(json.empty() ? "" : ",") + "\"" + pipeLabel(Pipe(pipe)) +
+            "\":{\"busy_us\":" + number(report.microseconds(time.busyCycles)) +
+            ",\"operations\":" + std::to_string(time.operations) + ",\"waits_us\":" +
+            object(time.stallCycles,
+                   [&](double cycles) { return number(report.microseconds(cycles)); }) +
+            "}";
+  }
+  return "{" + json + "}";
+}
+
 } // namespace
+
+std::string timingJson(const TimingReport& report) {
+  std::string pipes, cores;
+  for (unsigned pipe = 0; pipe < numPipes; ++pipe)
+    if (const double busy = report.meanBusyMicroseconds(Pipe(pipe)); busy > 0)
+      pipes += (pipes.empty() ? "\"" : ",\"") + std::string(pipeLabel(Pipe(pipe))) +
+               "\":" + number(busy);
+  for (const CoreTime& core : report.cores)
+    cores += (cores.empty() ? "\n" : ",\n") + std::string("{\"name\":") + quoted(core.name) +
+             ",\"start_us\":" + number(report.microseconds(core.startCycle)) +
+             ",\"end_us\":" + number(report.microseconds(core.endCycle)) +
+             ",\"pipes\":" + pipesJson(report, core) + ",\"bytes\":" +
+             object(core.bytesByPath, [](uint64_t bytes) { return std::to_string(bytes); }) + "}";
+  return "{\"kernel\":" + quoted(report.kernel) + ",\"chip\":" + quoted(report.chip) +
+         ",\"clock_mhz\":" + number(report.clockMHz) +
+         ",\"task_us\":" + number(report.taskMicroseconds) +
+         ",\"core_us\":" + number(report.coreMicroseconds()) +
+         ",\"limits\":" + object(report.limitShares, [](double share) { return number(share); }) +
+         ",\"stuck\":" + quoted(report.stuck) + ",\"pipes_us\":{" + pipes + "},\"cores\":[" +
+         cores + "]}\n";
+}
 
 std::string chromeTrace(const TimingReport& report, const std::vector<TimedCore>& cores) {
   std::string json = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n";

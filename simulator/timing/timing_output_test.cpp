@@ -57,6 +57,19 @@ TEST(TimingOutput, TextNamesPipesStallsAndPaths) {
   EXPECT_NE(text.find("  V     busy       0.03 us"), std::string::npos) << text;
 }
 
+TEST(TimingOutput, JsonHoldsWhatTheTextSays) {
+  const std::string json = timingJson(Example().report);
+  EXPECT_EQ(
+      json.find("{\"kernel\":\"\",\"chip\":\"910B1\",\"clock_mhz\":1850.000,\"task_us\":1.31"), 0U)
+      << json;
+  EXPECT_NE(json.find("\"limits\":{\"HBM\":0."), std::string::npos) << json;
+  EXPECT_NE(json.find("\"pipes_us\":{\"S\":0."), std::string::npos) << json;
+  EXPECT_NE(json.find("{\"name\":\"AIV 0\",\"start_us\":0.000,\"end_us\":0."), std::string::npos);
+  EXPECT_NE(json.find("\"waits_us\":{\"flag MTE2_V id 0\":0."), std::string::npos) << json;
+  EXPECT_NE(json.find("\"bytes\":{\"GM->UB\":8192}"), std::string::npos) << json;
+  EXPECT_EQ(std::count(json.begin(), json.end(), '{'), std::count(json.begin(), json.end(), '}'));
+}
+
 TEST(TimingOutput, ChromeTraceHasOneEventPerInstruction) {
   Example example;
   std::string json = chromeTrace(example.report, example.cores);

@@ -26,7 +26,8 @@ void appendPipe(std::string& text, const TimingReport& report, const CoreTime& c
   if (time.busyCycles == 0 && time.operations == 0)
     return;
   append(text, "  %-5s busy %10.2f us (%5.1f %%)  %8llu instructions", pipeLabel(pipe),
-         report.microseconds(time.busyCycles), 100 * time.busyCycles / std::max(core.endCycle, 1.0),
+         report.microseconds(time.busyCycles),
+         100 * time.busyCycles / std::max(core.endCycle - core.startCycle, 1.0),
          static_cast<unsigned long long>(time.operations));
   std::vector<std::pair<double, std::string>> causes;
   causes.reserve(time.stallCycles.size());
@@ -53,12 +54,14 @@ std::string timingText(const TimingReport& report) {
     append(text, "  %s at %.1f %% of its limit\n", limit.c_str(), 100 * share);
   for (size_t i = 0; i < std::min(report.cores.size(), mostCores); ++i) {
     const CoreTime& core = report.cores[i];
-    append(text, "%s: %.2f us\n", core.name.c_str(), report.microseconds(core.endCycle));
+    append(text, "%s: %.2f us\n", core.name.c_str(),
+           report.microseconds(core.endCycle - core.startCycle));
     for (unsigned pipe = 0; pipe < numPipes; ++pipe)
       appendPipe(text, report, core, Pipe(pipe));
     for (const auto& [path, bytes] : core.bytesByPath)
       append(text, "  %s: %llu bytes, %.1f bytes/cycle\n", path.c_str(),
-             static_cast<unsigned long long>(bytes), double(bytes) / std::max(core.endCycle, 1.0));
+             static_cast<unsigned long long>(bytes),
+             double(bytes) / std::max(core.endCycle - core.startCycle, 1.0));
   }
   if (report.cores.size() > mostCores)
     append(text, "and %zu cores more\n", report.cores.size() - mostCores);
