@@ -24,7 +24,16 @@ def test_fused_gemm(arguments):
     assert "ratio" in answer.stdout
 
 
-ASCEND = ("gemm", "gemm_add", "softmax", "norms", "elementwise", "reductions")
+ASCEND = (
+    "gemm",
+    "gemm_add",
+    "softmax",
+    "norms",
+    "elementwise",
+    "reductions",
+    "tuned_gemm",
+    "tuned_add",
+)
 
 
 @pytest.mark.parametrize("target", ["reference", "ascend"])

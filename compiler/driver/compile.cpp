@@ -88,6 +88,7 @@ std::optional<Artifact> compileForAscend(const BuiltKernel& kernel, const Compil
       isOn(options, "tl.ascend_auto_sync"), isOn(options, "tl.ascend_memory_planning"),
       isOn(options, "tl.ascend_auto_cv_combine"), isOn(options, "tl.ascend_auto_cross_core_sync")};
   session.keepStages = options.keepStages;
+  session.buildLibrary = options.buildLibrary;
   session.cancel = options.cancel;
   auto guard = kernel.lock();
   mlir::ModuleOp original = kernel.module();

@@ -166,8 +166,11 @@ std::optional<Agent> LoadL0Op::getAgent() {
   return Agent::Cube;
 }
 void LoadL0Op::getAccesses(Accesses& accesses) {
-  // The rectangle's place is a value: all columns of fractals from the source's offset on.
-  accesses.push_back({getSource(), getSourceOffset(), ShapedType::kDynamic, false});
+  // The rectangle's place is a value: all of the tile that begins at the source's offset.
+  const BufferType source = getSource().getType();
+  const BufferType tile =
+      BufferType::get(source.getShape().take_back(2), source.getElementType(), source.getSpace());
+  accesses.push_back({getSource(), getSourceOffset(), storageBytes(tile), false});
   const int64_t bytes = int64_t(getHeight() * getWidth()) * elementBytes(getTarget().getType());
   accesses.push_back({getTarget(), getTargetOffset(), bytes, true});
 }

@@ -19,6 +19,8 @@ struct CompileOptions {
   Attributes passConfigs;
   /// Keep the text of every stage in Artifact::stages (costs time).
   bool keepStages = false;
+  /// "ascend": also build the Ascend C for the host. Without, Artifact::library stays empty.
+  bool buildLibrary = true;
   /// When set from another thread, compiling ends at the next pass.
   const std::atomic<bool>* cancel = nullptr;
 };

@@ -550,6 +550,7 @@ void awaitCompilations() {
 std::vector<std::pair<std::string, std::string>> inspect(std::shared_ptr<KernelModule> kernel,
                                                          CompileOptions options) {
   options.keepStages = true;
+  options.buildLibrary = false;
   auto job = compileWatchingSignals(std::move(kernel), options);
   if (job->artifact)
     return std::move(job->artifact->stages);
@@ -564,16 +565,17 @@ void bindCompile(nb::module_& module) {
       .def(
           "__init__",
           [](CompileOptions* self, std::string target, std::string cpu, Attributes passConfigs,
-             bool keepStages) {
+             bool keepStages, bool buildLibrary) {
             new (self) CompileOptions{std::move(target), std::move(cpu), std::move(passConfigs),
-                                      keepStages, nullptr};
+                                      keepStages,        buildLibrary,   nullptr};
           },
           "target"_a = "cpu", "cpu"_a = "native", "pass_configs"_a = Attributes{},
-          "keep_stages"_a = false)
+          "keep_stages"_a = false, "build_library"_a = true)
       .def_rw("target", &CompileOptions::target)
       .def_rw("cpu", &CompileOptions::cpu)
       .def_rw("pass_configs", &CompileOptions::passConfigs)
-      .def_rw("keep_stages", &CompileOptions::keepStages);
+      .def_rw("keep_stages", &CompileOptions::keepStages)
+      .def_rw("build_library", &CompileOptions::buildLibrary);
   nb::class_<Artifact>(module, "Artifact")
       .def_ro("name", &Artifact::name)
       .def_prop_ro(

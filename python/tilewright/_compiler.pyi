@@ -295,12 +295,15 @@ class CompileOptions:
     cpu: str
     pass_configs: dict[str, bool | int | float | str | list[int]]
     keep_stages: bool
+    build_library: bool
+    """For "ascend": whether the Ascend C is built for the host, which takes seconds."""
     def __init__(
         self,
         target: str = "cpu",
         cpu: str = "native",
         pass_configs: Mapping[str, AttributeValue] = ...,
         keep_stages: bool = False,
+        build_library: bool = True,
     ) -> None: ...
 
 class Artifact:

@@ -152,6 +152,22 @@ IndexRange computeBinary(Operation* op, IndexRange left, IndexRange right) {
       .Default([](Operation*) { return IndexRange(); });
 }
 
+/// Of `i * count + first`, where i counts to ceildiv(total - first, count): total. So work is dealt out
+/// in turn, and the number is below total.
+Value dealtFrom(arith::AddIOp sum) {
+  auto product = sum.getLhs().getDefiningOp<arith::MulIOp>();
+  const Value first = sum.getRhs();
+  auto number = product ? dyn_cast<BlockArgument>(product.getLhs()) : nullptr;
+  auto loop = number ? dyn_cast<tile::ForOp>(number.getOwner()->getParentOp()) : nullptr;
+  auto turns = loop ? loop.getUpper().getDefiningOp<arith::CeilDivSIOp>() : nullptr;
+  auto left = turns ? turns.getLhs().getDefiningOp<arith::SubIOp>() : nullptr;
+  if (!left || left.getRhs() != first || getConstantIntValue(loop.getStep()) != 1)
+    return {};
+  const std::optional<int64_t> count = getConstantIntValue(product.getRhs());
+  return count && *count > 0 && getConstantIntValue(turns.getRhs()) == count ? left.getLhs()
+                                                                             : Value();
+}
+
 } // namespace
 
 Value IndexRanges::symbolOf(Value value) {
@@ -344,6 +360,13 @@ IndexRange IndexRanges::compute(Value value) {
   }
   if (auto choice = dyn_cast<arith::SelectOp>(op))
     return unite(rangeOf(choice.getTrueValue()), rangeOf(choice.getFalseValue()));
+  if (auto sum = dyn_cast<arith::AddIOp>(op))
+    if (const Value total = dealtFrom(sum)) {
+      const IndexRange plain = computeBinary(op, rangeOf(sum.getLhs()), rangeOf(sum.getRhs()));
+      const int64_t most = rangeOf(total).high;
+      return {plain.low,
+              most == IndexRange::kHighest ? plain.high : std::min(plain.high, most - 1)};
+    }
   if (op->getNumOperands() == 2 && op->getNumResults() == 1 &&
       isa<arith::ArithDialect>(op->getDialect()) && value.getType().isIntOrIndex())
     return computeBinary(op, rangeOf(op->getOperand(0)), rangeOf(op->getOperand(1)));

@@ -35,7 +35,7 @@ public:
       Span span = spans[user];
       for (Operation* outer = user->getParentOp(); outer && outer != alloc->getParentOp();
            outer = outer->getParentOp())
-        if (isLoop(outer) && !startsAfresh(alloc, outer, users))
+        if (isLoop(outer) && !startsAfresh(alloc, outer))
           span = spans[outer];
       life.first = std::min(life.first, span.first);
       life.last = std::max(life.last, span.last);
@@ -74,52 +74,56 @@ private:
     }
   }
 
-  /// Whether each iteration overwrites all of the buffer before anything else touches it.
-  bool startsAfresh(tile::AllocOp alloc, Operation* loop, ArrayRef<Operation*> users) {
-    for (Operation* user : users) // in text order
-      if (loop->isProperAncestor(user))
-        return isAlwaysRun(user, loop) && overwrites(user, alloc);
-    return false;
-  }
-
-  static bool isAlwaysRun(Operation* op, Operation* loop) {
-    for (Operation* outer = op->getParentOp(); outer != loop; outer = outer->getParentOp()) {
-      if (isa<ScopeOp>(outer))
-        continue;
-      auto inner = dyn_cast<tile::ForOp>(outer);
-      const std::optional<int64_t> lower =
-          inner ? getConstantIntValue(inner.getLower()) : std::nullopt;
-      const std::optional<int64_t> upper =
-          inner ? getConstantIntValue(inner.getUpper()) : std::nullopt;
-      if (!lower || !upper || *lower >= *upper)
-        return false;
-    }
-    return true;
-  }
-
-  static bool overwrites(Operation* op, tile::AllocOp alloc) {
-    auto instruction = dyn_cast<npu::Instruction>(op);
-    if (!instruction || op->hasAttr("repeat"))
-      return false;
-    SmallVector<npu::Access> accesses;
-    instruction.getAccesses(accesses);
-    bool covers = false;
-    for (const npu::Access& access : accesses) {
-      if (npu::storageOf(access.buffer) != alloc.getResult())
-        continue;
-      if (!access.isWrite)
-        return false;
-      covers |= access.offset && getConstantIntValue(access.offset) == 0 &&
-                !ShapedType::isDynamic(access.bytes) &&
-                access.bytes >= npu::storageBytes(alloc.getType());
-    }
-    return covers;
-  }
-
   DenseMap<Operation*, Span> spans;
 };
 
+bool isAlwaysRun(Operation* op, Operation* loop) {
+  for (Operation* outer = op->getParentOp(); outer != loop; outer = outer->getParentOp()) {
+    if (isa<ScopeOp>(outer))
+      continue;
+    auto inner = dyn_cast<tile::ForOp>(outer);
+    const std::optional<int64_t> lower =
+        inner ? getConstantIntValue(inner.getLower()) : std::nullopt;
+    const std::optional<int64_t> upper =
+        inner ? getConstantIntValue(inner.getUpper()) : std::nullopt;
+    if (!lower || !upper || *lower >= *upper)
+      return false;
+  }
+  return true;
+}
+
+bool overwrites(Operation* op, tile::AllocOp alloc) {
+  auto instruction = dyn_cast<npu::Instruction>(op);
+  if (!instruction || op->hasAttr("repeat"))
+    return false;
+  SmallVector<npu::Access> accesses;
+  instruction.getAccesses(accesses);
+  bool covers = false;
+  for (const npu::Access& access : accesses) {
+    if (npu::storageOf(access.buffer) != alloc.getResult())
+      continue;
+    if (!access.isWrite)
+      return false;
+    covers |= access.offset && getConstantIntValue(access.offset) == 0 &&
+              !ShapedType::isDynamic(access.bytes) &&
+              access.bytes >= npu::storageBytes(alloc.getType());
+  }
+  return covers;
+}
+
 } // namespace
+
+bool startsAfresh(tile::AllocOp alloc, Operation* loop) {
+  Operation* first = nullptr;
+  loop->walk<WalkOrder::PreOrder>([&](Operation* op) {
+    const bool touches = llvm::any_of(op->getOperands(), [&](Value operand) {
+      return npu::storageOf(operand) == alloc.getResult();
+    });
+    first = touches && !isa<tile::ViewOp>(op) ? op : nullptr;
+    return first ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return first && isAlwaysRun(first, loop) && overwrites(first, alloc);
+}
 
 SmallVector<BufferLife> findBufferLives(func::FuncOp kernel) {
   Lives lives(kernel);

@@ -21,4 +21,7 @@ struct BufferLife {
 /// it reads it is not needed from one iteration to the next.
 llvm::SmallVector<BufferLife> findBufferLives(mlir::func::FuncOp kernel);
 
+/// Whether each iteration of `loop` overwrites all of the buffer before anything else in it touches it.
+bool startsAfresh(tile::AllocOp alloc, mlir::Operation* loop);
+
 } // namespace tilewright::ascend

@@ -12,6 +12,7 @@
 /// With `waits`, it also places the flags that the steps need among themselves and against what
 /// loads L1 before and stores L0C after: where the kernel has no automatic flags, a gemm is one
 /// statement to its user, complete in itself. Otherwise InsertFlags sees the steps and finds fewer.
+/// A gemm of tiles that are in L0A and L0B already (T.mma) is one npu.mmad, and its waits are the kernel's.
 /// It stands before copies are expanded only because both are independent; L0 is at address 0, as
 /// the language says: gemms and a kernel's own L0 buffers are not meant to be mixed.
 #include "compiler/ir/tensor_ops.h"
@@ -24,6 +25,7 @@
 #include "compiler/ir/structure_ops.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
+#include <mlir/Dialect/Utils/StaticValueUtils.h>
 
 using namespace mlir;
 
@@ -55,7 +57,11 @@ public:
         a(gemm.getARegion()), b(gemm.getBRegion()), c(gemm.getCRegion()) {}
 
   LogicalResult run() {
-    if (failed(measure()) || failed(checkPlaces()))
+    if (failed(measure()))
+      return failure();
+    if (a.type().getSpace() == MemorySpace::L0A && b.type().getSpace() == MemorySpace::L0B)
+      return multiplyInPlace();
+    if (failed(checkPlaces()))
       return failure();
     l0a = scratch(MemorySpace::L0A, "l0a");
     l0b = scratch(MemorySpace::L0B, "l0b");
@@ -185,6 +191,25 @@ private:
   /// Rows of k are transposed in squares.
   int64_t rowUnit() const {
     return std::max(shape.c0, kFractalSide);
+  }
+
+  /// Both operands are in L0 already, all of k (T.mma): one instruction, and all waits are the kernel's.
+  LogicalResult multiplyInPlace() {
+    if (c.type().getSpace() != MemorySpace::L0C || gemm.getTransposeA() || gemm.getTransposeB())
+      return checkPlaces();
+    SmallVector<Value> offsets;
+    for (const auto& [region, role] : {std::pair(&a, "a"), std::pair(&b, "b")}) {
+      auto [row, column] = placeInTile(make, region->offsets);
+      if (!isConstantIntValue(row, 0) || !isConstantIntValue(column, 0))
+        return gemm.emitError() << "unsupported on ascend: " << role << " of a gemm is a part of "
+                                << "a tile in " << stringifyMemorySpace(region->type().getSpace());
+      offsets.push_back(make.value(tileOffset(make, region->type(), region->offsets)));
+    }
+    npu::MmadOp::create(builder, a.buffer, offsets[0], b.buffer, offsets[1], c.buffer,
+                        make.value(offsetOfResult()), initOf(0), roundUp(shape.m, kFractalSide),
+                        roundUp(shape.n, kFractalSide), shape.k);
+    gemm.erase();
+    return success();
   }
 
   Value initOf(int64_t step) {

@@ -30,6 +30,9 @@ std::unique_ptr<mlir::Pass> createExpandCopies(bool waits);
 std::unique_ptr<mlir::Pass> createExpandReductions();
 std::unique_ptr<mlir::Pass> createVectorizeParallel(bool waits);
 std::unique_ptr<mlir::Pass> createExpandElements();
+/// Of pipelined loops: buffers in versions, and loads ahead of their use.
+std::unique_ptr<mlir::Pass> createRotateBuffers(const chips::AscendChip& chip);
+std::unique_ptr<mlir::Pass> createLoadAhead();
 /// `mayShare`: where buffers don't fit one behind the other, those that are never needed at once
 /// share bytes.
 std::unique_ptr<mlir::Pass> createPlanMemory(const chips::AscendChip& chip, bool mayShare);

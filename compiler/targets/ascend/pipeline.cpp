@@ -57,6 +57,12 @@ std::vector<std::unique_ptr<Pass>> makePipeline(const Session& session) {
   passes.push_back(createExpandElements());
   passes.push_back(createCanonicalizerPass());
   passes.push_back(createCSEPass());
+  if (automation.flags) {
+    passes.push_back(createRotateBuffers(*session.chip));
+    passes.push_back(createLoadAhead());
+    passes.push_back(createCanonicalizerPass());
+    passes.push_back(createCSEPass());
+  }
   passes.push_back(createPlanMemory(*session.chip, automation.planning));
   passes.push_back(createInsertFlags(automation.flags, automation.crossFlags));
   passes.push_back(createCheckHazards());
@@ -137,6 +143,8 @@ bool compileModule(ModuleOp original, Session& session) {
   session.manifest =
       tile::makeManifest(described, "ascend", session.chip->name, 0,
                          workspace ? workspace.getInt() : 0, kind.launchedPerBlock());
+  if (!session.buildLibrary)
+    return true;
   Timer timer(session, "build");
   std::optional<std::vector<char>> library = buildLibrary(source, session.problem);
   if (library)

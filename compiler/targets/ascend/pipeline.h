@@ -27,6 +27,8 @@ struct Session {
   Automation automation;
   /// Keep the text of every stage (costs time).
   bool keepStages = false;
+  /// Build the library, which takes a C++ compiler seconds; else the text is all.
+  bool buildLibrary = true;
   /// Verify the IR after every pass (costs time; tests do).
   bool verify = false;
   /// When set from another thread, the work ends at the next pass.
@@ -54,7 +56,7 @@ void prepareContext(mlir::MLIRContext& context);
 /// `session.problem`.
 bool lowerToInstructions(mlir::ModuleOp module, Session& session);
 
-/// Compiles the kernel of `module`, which stays as it is, to `session.library` and
+/// Compiles the kernel of `module`, which stays as it is, to `session.library` (if wanted) and
 /// `session.manifest`. False after an error, as above.
 bool compileModule(mlir::ModuleOp module, Session& session);
 

@@ -18,6 +18,8 @@ void registerPasses(mlir::DialectRegistry& registry) {
   mlir::registerPass(createExpandReductions);
   mlir::registerPass([] { return createVectorizeParallel(false); });
   mlir::registerPass(createExpandElements);
+  mlir::registerPass([&chip] { return createRotateBuffers(chip); });
+  mlir::registerPass(createLoadAhead);
   mlir::registerPass([&chip] { return createPlanMemory(chip, true); });
   mlir::registerPass([] { return createInsertFlags(true, true); });
   mlir::registerPass(createFoldClears);

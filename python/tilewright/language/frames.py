@@ -139,7 +139,9 @@ class TileLoop(Loop):
             rows = rows * extent
         group = number // (rows * self.group_size)
         within = number % (rows * self.group_size)
-        width = smaller(self.group_size, columns - group * self.group_size)
+        width: Any = self.group_size
+        if not isinstance(columns, int) or columns % self.group_size != 0:
+            width = smaller(self.group_size, columns - group * self.group_size)
         row, column = within // width, group * self.group_size + within % width
         coordinates = [column]
         for extent in reversed(self.domain[1:-1]):

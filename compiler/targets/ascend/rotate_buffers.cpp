@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+/// RotateBuffers: in a T.Pipelined loop, buffers that two pipes hand on get one version per stage, which
+/// iterations use in turn. So one iteration's data can arrive while another's is worked on.
+///
+///   %x = tile.alloc "x" : !tile.buffer<64xf32, UB>
+///   tile.for %i = %c0 to %n step %c1 pipelined(2) {
+///     npu.load_ub %A[%i, 0] [1, 64] : ... to %x[%c0] : !tile.buffer<64xf32, UB> pitch 64
+///     npu.unary exp %y[%c0] : ..., %x[%c0] : !tile.buffer<64xf32, UB> count(%c64)
+/// becomes
+///   %x = tile.alloc "x" : !tile.buffer<2x64xf32, UB>
+///   tile.for %i = %c0 to %n step %c1 pipelined(2) {
+///     %turn = arith.remsi %i, %c2
+///     %at = arith.muli %turn, %c64
+///     npu.load_ub %A[%i, 0] [1, 64] : ... to %x[%at] : !tile.buffer<2x64xf32, UB> pitch 64
+///     npu.unary exp %y[%c0] : ..., %x[%at] : !tile.buffer<2x64xf32, UB> count(%c64)
+///
+/// A buffer that each iteration overwrites before it reads it, and that nothing outside of the loop
+/// touches, may rotate; where the memory has no room for another version, it stays as it is, with a
+/// remark. It works on instructions, which name an offset for each buffer, and stands before the
+/// planning of memory and the flags, which then find fewer dependences.
+#include "compiler/chips/ascend_chip.h"
+#include "compiler/ir/npu_ops.h"
+#include "compiler/ir/structure_ops.h"
+#include "compiler/passes/kernel_pass.h"
+#include "compiler/targets/ascend/buffer_lives.h"
+#include "compiler/targets/ascend/memory_sizes.h"
+#include "compiler/targets/ascend/passes.h"
+#include "compiler/targets/ascend/pipelined_loops.h"
+
+#include <mlir/Dialect/Arith/IR/Arith.h>
+#include <mlir/Dialect/Utils/StaticValueUtils.h>
+
+namespace tilewright::ascend {
+namespace {
+
+using namespace mlir;
+using tile::BufferType;
+using tile::MemorySpace;
+
+BufferType withVersions(BufferType type, int64_t versions) {
+  SmallVector<int64_t> shape = {versions};
+  llvm::append_range(shape, type.getShape());
+  return BufferType::get(shape, type.getElementType(), type.getSpace());
+}
+
+struct RotateBuffers : KernelPass<RotateBuffers> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(RotateBuffers)
+  static constexpr llvm::StringLiteral kArgument = "ascend-rotate-buffers";
+  static constexpr llvm::StringLiteral kDescription =
+      "buffers of pipelined loops get a version per stage";
+
+  explicit RotateBuffers(const chips::AscendChip& chip) : chip(chip) {}
+
+  void runOnOperation() override {
+    for (tile::ForOp loop : pipelinedLoops(getOperation())) {
+      SmallVector<tile::AllocOp> allocs;
+      getOperation().walk([&](tile::AllocOp alloc) {
+        if (mayRotate(alloc, loop))
+          allocs.push_back(alloc);
+      });
+      for (tile::AllocOp alloc : allocs)
+        rotate(alloc, loop);
+    }
+  }
+
+private:
+  static bool mayRotate(tile::AllocOp alloc, tile::ForOp loop) {
+    const BufferType type = alloc.getType();
+    if ((type.getSpace() != MemorySpace::UB && type.getSpace() != MemorySpace::L1) ||
+        alloc.getAddress() || type.getElementBits() < 8 || loop->isAncestor(alloc))
+      return false;
+    const BufferType two = withVersions(type, 2);
+    if (npu::storageBytes(two) != 2 * npu::storageBytes(type))
+      return false;
+    return isHandedOn(alloc, loop) && startsAfresh(alloc, loop);
+  }
+
+  /// Whether all uses are instructions in the loop, and not all on one pipe.
+  static bool isHandedOn(tile::AllocOp alloc, tile::ForOp loop) {
+    std::optional<Pipe> pipe;
+    bool areSeveral = false;
+    for (Operation* user : alloc->getUsers()) {
+      auto instruction = dyn_cast<npu::Instruction>(user);
+      if (!instruction || isa<npu::CallOp>(user) || !loop->isProperAncestor(user))
+        return false;
+      areSeveral |= pipe && *pipe != instruction.getPipe();
+      pipe = instruction.getPipe();
+    }
+    return areSeveral;
+  }
+
+  /// What all buffers of a memory take, each for itself.
+  int64_t bytesIn(MemorySpace space) {
+    int64_t bytes = 0;
+    getOperation().walk([&](tile::AllocOp alloc) {
+      if (alloc.getType().getSpace() == space)
+        bytes += npu::storageBytes(alloc.getType());
+    });
+    return bytes;
+  }
+
+  void rotate(tile::AllocOp alloc, tile::ForOp loop) {
+    const BufferType type = alloc.getType();
+    const int64_t bytes = npu::storageBytes(type), capacity = capacityOf(chip, type.getSpace());
+    const int64_t room = (capacity - bytesIn(type.getSpace())) / bytes;
+    const int64_t versions = std::min<int64_t>(int64_t(loop.getNumStages()), 1 + room);
+    if (versions < 2) {
+      alloc.emitRemark() << alloc.getSymName().value_or("a buffer")
+                         << " has one version for all stages of its loop: two need "
+                         << bytesIn(type.getSpace()) + bytes << " bytes of "
+                         << stringifyMemorySpace(type.getSpace()) << ", which has " << capacity;
+      return;
+    }
+    alloc.getResult().setType(withVersions(type, versions));
+    alloc->setAttr(kVersionsAttr, Builder(&getContext()).getI64IntegerAttr(versions));
+    OpBuilder builder = OpBuilder::atBlockBegin(loop.getBodyBlock());
+    const Location place = loop.getLoc();
+    const auto constant = [&](int64_t value) -> Value {
+      return arith::ConstantIndexOp::create(builder, place, value);
+    };
+    const Value turn =
+        arith::RemSIOp::create(builder, place, loop.getInductionVar(), constant(versions));
+    const Value first = arith::MulIOp::create(builder, place, turn,
+                                              constant(bytes * 8 / int64_t(type.getElementBits())));
+    for (OpOperand& use : llvm::make_early_inc_range(alloc->getUses()))
+      shift(use, first);
+  }
+
+  /// An instruction names the first element right behind a buffer on chip.
+  static void shift(OpOperand& use, Value first) {
+    Operation* user = use.getOwner();
+    OpOperand& offset = user->getOpOperand(use.getOperandNumber() + 1);
+    OpBuilder builder(user);
+    offset.set(arith::AddIOp::create(builder, user->getLoc(), offset.get(), first));
+  }
+
+  chips::AscendChip chip;
+};
+
+} // namespace
+
+std::unique_ptr<Pass> createRotateBuffers(const chips::AscendChip& chip) {
+  return std::make_unique<RotateBuffers>(chip);
+}
+
+} // namespace tilewright::ascend

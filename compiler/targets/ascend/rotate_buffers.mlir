@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// RUN: tilewright-opt %s --ascend-rotate-buffers --canonicalize --split-input-file --verify-diagnostics | FileCheck %s
+
+// What MTE2 hands to V gets a version per stage; what only V uses, and what is needed after the loop, has one.
+// CHECK-LABEL: func.func @exp_rows
+// CHECK: tile.alloc "x" {ascend.versions = 2 : i64} : !tile.buffer<2x64xf32, UB>
+// CHECK: tile.alloc "e" : !tile.buffer<64xf32, UB>
+// CHECK: tile.alloc "sum" : !tile.buffer<64xf32, UB>
+// CHECK: tile.for %[[I:.*]] =
+// CHECK: %[[TURN:.*]] = arith.remsi %[[I]], %c2
+// CHECK: %[[AT:.*]] = arith.muli %[[TURN]], %c64
+// CHECK: npu.load_ub {{.*}} to %{{.*}}[%[[AT]]] : !tile.buffer<2x64xf32, UB> pitch 64
+// CHECK: npu.unary exp %{{.*}}[%c0] : {{.*}}, %{{.*}}[%[[AT]]] : !tile.buffer<2x64xf32, UB>
+func.func @exp_rows(%A: !tile.buffer<256x64xf32, global>, %B: !tile.buffer<256x64xf32, global>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  tile.launch (%cid) in (%n) npu {
+    %x = tile.alloc "x" : !tile.buffer<64xf32, UB>
+    %e = tile.alloc "e" : !tile.buffer<64xf32, UB>
+    %sum = tile.alloc "sum" : !tile.buffer<64xf32, UB>
+    tile.for %i = %c0 to %n step %c1 pipelined(2) {
+      npu.load_ub %A[%i, 0] [1, 64] : !tile.buffer<256x64xf32, global> to %x[%c0] : !tile.buffer<64xf32, UB> pitch 64
+      npu.unary exp %e[%c0] : !tile.buffer<64xf32, UB>, %x[%c0] : !tile.buffer<64xf32, UB> count(%c64)
+      npu.binary add %sum[%c0] : !tile.buffer<64xf32, UB>, %sum[%c0] : !tile.buffer<64xf32, UB>, %e[%c0] : !tile.buffer<64xf32, UB> count(%c64)
+    }
+    npu.store_ub %sum[%c0] : !tile.buffer<64xf32, UB> pitch 64 to %B[0, 0] [1, 64] : !tile.buffer<256x64xf32, global>
+  }
+  return
+}
+
+// -----
+// A buffer that keeps something from one iteration to the next stays as it is; so do all in a loop of one stage.
+// CHECK-LABEL: func.func @kept
+// CHECK-NOT: ascend.versions
+func.func @kept(%A: !tile.buffer<256x64xf32, global>, %B: !tile.buffer<256x64xf32, global>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  tile.launch (%cid) in (%n) npu {
+    %x = tile.alloc "x" : !tile.buffer<64xf32, UB>
+    %y = tile.alloc "y" : !tile.buffer<64xf32, UB>
+    tile.for %i = %c0 to %n step %c1 pipelined(2) {
+      npu.unary exp %x[%c0] : !tile.buffer<64xf32, UB>, %x[%c0] : !tile.buffer<64xf32, UB> count(%c64)
+      npu.store_ub %x[%c0] : !tile.buffer<64xf32, UB> pitch 64 to %B[%i, 0] [1, 64] : !tile.buffer<256x64xf32, global>
+    }
+    tile.for %i = %c0 to %n step %c1 pipelined(1) {
+      npu.load_ub %A[%i, 0] [1, 64] : !tile.buffer<256x64xf32, global> to %y[%c0] : !tile.buffer<64xf32, UB> pitch 64
+      npu.store_ub %y[%c0] : !tile.buffer<64xf32, UB> pitch 64 to %B[%i, 0] [1, 64] : !tile.buffer<256x64xf32, global>
+    }
+  }
+  return
+}
+
+// -----
+func.func @no_room(%A: !tile.buffer<256x32768xf32, global>, %B: !tile.buffer<256x32768xf32, global>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  tile.launch (%cid) in (%n) npu {
+    // expected-remark @+1 {{x has one version for all stages of its loop: two need 262144 bytes of UB, which has 196352}}
+    %x = tile.alloc "x" : !tile.buffer<32768xf32, UB>
+    tile.for %i = %c0 to %n step %c1 pipelined(2) {
+      npu.load_ub %A[%i, 0] [1, 32768] : !tile.buffer<256x32768xf32, global> to %x[%c0] : !tile.buffer<32768xf32, UB> pitch 32768
+      npu.store_ub %x[%c0] : !tile.buffer<32768xf32, UB> pitch 32768 to %B[%i, 0] [1, 32768] : !tile.buffer<256x32768xf32, global>
+    }
+  }
+  return
+}
