@@ -92,10 +92,20 @@ class JITKernel(_runtime.Kernel):
         header = self.entry.extra(_HEADER)
         return header.decode("utf-8") if header is not None else ""
 
-    def report(self, svg: str | None = None) -> str:
-        """Of a kernel for Ascend: where its buffers lie in each memory, and each flag and barrier
-        that the compiler put in, with the reason. `svg` names a file for a picture of the
-        memories. Run it with TILEWRIGHT_ASCEND=time for the modelled time (docs/ascend-timing.md).
+    def report(
+        self,
+        *arguments: Any,
+        svg: str | None = None,
+        timeline: str | None = None,
+        time_only: bool = False,
+    ) -> str:
+        """Of a kernel for Ascend: how long the chip would take and what each pipe does meanwhile,
+        where buffers lie in each memory, and each flag and barrier that the compiler put in, with
+        the reason. The kernel is called once for that, with `arguments`, or with zeros.
+
+        `svg` names a file for a picture of the memories, `timeline` one for a page that shows every
+        instruction (docs/ascend-timing.md). `time_only` is faster, and only for kernels that don't
+        branch on data in memory: instructions have no effect then.
         """
         if self.target != "ascend":
             raise unsupported(f"target '{self.target}' has no report; only 'ascend' has")
@@ -104,7 +114,21 @@ class JITKernel(_runtime.Kernel):
 
             Path(svg).write_text(self.stage("memory.svg"), encoding="utf-8")
         waits = self.stage("waits") or "none was put in by the compiler\n"
-        return f"{self.stage('memory')}\nflags and barriers\n{waits}"
+        time = self._time_text(arguments, timeline, time_only)
+        return f"{time}\n{self.stage('memory')}\nflags and barriers\n{waits}"
+
+    def _time_text(self, arguments: tuple[Any, ...], timeline: str | None, only: bool) -> str:
+        from tilewright.profiler import Profiler, TensorSupplyType
+        from tilewright.profiling.ascend_time import modelled_time
+
+        try:
+            given = arguments or tuple(Profiler(self, TensorSupplyType.Zero).inputs())
+            time = modelled_time(self, *given, time_only=only, timeline=timeline)
+        except (RuntimeError, ValueError) as problem:
+            return f"no estimate of its time: {problem}\n"
+        return (
+            "no estimate of its time: it didn't run on the host\n" if time is None else time.text()
+        )
 
     def show_source(self) -> None:
         """Prints `get_kernel_source()`."""

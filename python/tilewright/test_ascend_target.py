@@ -302,6 +302,89 @@ def test_report_tells_memory_and_waits(tmp_path: Path) -> None:
     assert picture.read_text().startswith("<svg") and ">x<" in picture.read_text()
 
 
+def test_report_tells_the_time(tmp_path: Path) -> None:
+    kernel = tilewright.compile(
+        softmax(64, 64, 16), out_idx=[-1], target="ascend", pass_configs=AUTO
+    )
+    page = tmp_path / "time.html"
+    text = kernel.report(normal(64, 64, dtype="float32"), timeline=str(page))
+    time = re.match(
+        r"estimated time on 910B2: ([0-9.]+) us \(([0-9.]+) us per core on average\)\n", text
+    )
+    assert time and 1 < float(time[2]) <= float(time[1]) < 100
+    assert re.search(r"^  MTE2  busy +[0-9.]+ us, +[0-9]+%", text, re.M)
+    assert re.search(r"^  V     busy .*; waited [0-9.]+ us for flag MTE2_V id \d", text, re.M)
+    assert "<script>" in page.read_text()
+    # Zeros where no arguments are given; nothing is computed in time-only mode, and no time less.
+    assert kernel.report().splitlines()[0] == text.splitlines()[0]
+    assert kernel.report(time_only=True).splitlines()[0] == text.splitlines()[0]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_report_of_a_kernel_with_a_hazard() -> None:
+    kernel = tilewright.compile(copy_kernel(False), out_idx=[-1], target="ascend")
+    text = kernel.report()
+    assert text.startswith("no estimate of its time: move: the kernel failed")
+    assert "flags and barriers" in text
+
+
+def mma_kernel(column: int) -> Any:
+    @T.prim_func
+    def product_in_l0(
+        A: T.Tensor((64, 32), "float16"),
+        B: T.Tensor((32, 48), "float16"),
+        C: T.Tensor((64, 48), "float32"),
+    ):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True) as (cid, _):
+            a_l1 = T.alloc_L1((64, 32), "float16")
+            b_l1 = T.alloc_L1((32, 48), "float16")
+            a = T.alloc_L0A((2, 64, 32), "float16")
+            b = T.alloc_L0B((32, 48), "float16")
+            c = T.alloc_L0C((64, 48), "float32")
+            T.copy(A[0, 0], a_l1)
+            T.copy(B[0, 0], b_l1)
+            T.copy(a_l1, a[1, :, :])
+            T.copy(b_l1, b)
+            if column == 0:
+                T.mma(a[1, :, :], b, c, init=True)
+            else:
+                T.mma(a[1, :, 0:16], b[column:32, :], c, init=True)
+            T.copy(c, C[0, 0])
+
+    return product_in_l0
+
+
+def test_mma_multiplies_what_is_in_l0() -> None:
+    kernel = tilewright.compile(mma_kernel(0), out_idx=[-1], target="ascend", pass_configs=AUTO)
+    a, b = normal(64, 32), normal(32, 48)
+    np.testing.assert_allclose(kernel(a, b), product(a, b), rtol=1e-4, atol=1e-4)
+    assert kernel.get_kernel_source().count("multiply(c, a[2048], b, 64, 48, 32, true)") == 1
+    with pytest.raises(tilewright.CompileError, match="b of a gemm is a part of a tile in L0B"):
+        tilewright.compile(mma_kernel(16), target="ascend", pass_configs=AUTO)
+
+
+def test_blocks_dealt_out_in_turn_are_in_bounds() -> None:
+    """No copy is clamped where each block takes every third tile, as long as there are some."""
+
+    @T.prim_func
+    def double(A: T.Tensor((64, 64), "float32"), B: T.Tensor((64, 64), "float32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(3, is_npu=True) as (cid, vid):
+            x = T.alloc_shared((4, 64), "float32")
+            for i in T.Pipelined(T.ceildiv(16 - cid, 3), num_stages=2):
+                T.copy(A[(i * 3 + cid) * 4, 0], x)
+                for p, q in T.Parallel(4, 64):
+                    x[p, q] = x[p, q] + x[p, q]
+                T.copy(x, B[(i * 3 + cid) * 4, 0])
+
+    kernel = tilewright.compile(double, out_idx=[-1], target="ascend", pass_configs=AUTO)
+    a = normal(64, 64, dtype="float32")
+    np.testing.assert_array_equal(kernel(a), 2 * a)
+    source = kernel.get_kernel_source()
+    assert (
+        "smaller(" not in source and "x = localTensor<float>(TPosition::VECCALC, 0, 512)" in source
+    )
+
+
 def test_other_targets_have_no_report() -> None:
     kernel = tilewright.compile(softmax(64, 64, 16), target="reference")
     with pytest.raises(tilewright.UnsupportedError) as refused:

@@ -12,6 +12,7 @@ from . import MISSING, running
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable
 
     from ..profiling import Measured
 
@@ -32,11 +33,29 @@ def add_to(commands: Any) -> None:
     parser.set_defaults(action=profile)
 
 
+def profile_on_ascend(code_and_run: Callable[[], int], prints_json: bool) -> int:
+    """Modelled times instead of measured ones: our host is no measure of the chip."""
+    from ..profiling.ascend_time import recorded_times, times_table
+
+    with recorded_times() as times:
+        code = code_and_run()
+    if prints_json:
+        print(json.dumps({"launches": [vars(time) for time in times]}))
+    elif times:
+        print(times_table(times))
+    else:
+        print("no kernel was launched on the Ascend host")
+    return code
+
+
 def profile(options: argparse.Namespace) -> int:
     from .. import _runtime
+    from ..options import resolve_target
     from ..profiling import KernelRecorder, evaluate, roofline, table
 
     code_and_run = running.script_to_run(options)
+    if resolve_target(options.target) == "ascend":
+        return profile_on_ascend(code_and_run, options.json)
     peaks = _runtime.measure_peaks()
     if peaks["bytes"] == 0:
         sys.stderr.write("tilewright profile: not enough memory to measure the machine (512 MiB)\n")

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -154,6 +155,13 @@ def test_the_command_prints_draws_and_gives_json(tmp_path):
     assert "twice" in picture.read_text()
     idle = profile(tmp_path, "SCRIPT", "--idle")
     assert idle.stdout == "no kernel was called\n"
+    on_ascend = profile(tmp_path, "--target", "ascend", "SCRIPT")
+    assert re.search(
+        r"^twice_kernel +[12] +[0-9.]+ +[0-9.]+ +[A-Z0-9]+ [0-9]+%$", on_ascend.stdout, re.M
+    )
+    assert on_ascend.stdout.endswith("modelled times of launches on 910B2\n")
+    idle = profile(tmp_path, "--target", "ascend", "SCRIPT", "--idle")
+    assert idle.stdout == "no kernel was launched on the Ascend host\n"
     missing = profile(tmp_path, tmp_path / "nowhere.py")
     assert missing.returncode == 2
     assert "there is no file" in missing.stderr

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the timing model of the Ascend host says of launches (docs/ascend-timing.md)."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tilewright.kernel import JITKernel
+
+_VARIABLE = "TILEWRIGHT_ASCEND"
+#: Seconds of this machine that a launch may take in the model.
+_TIME_LIMIT = 600
+
+
+@dataclass
+class AscendTime:
+    """The modelled time of one launch, in microseconds. `pipes` is the busy time of each pipe, the
+    mean over the cores that use it; `limits` the share of a limit of the chip that was reached;
+    `cores` has the details of each core."""
+
+    kernel: str
+    chip: str
+    task: float
+    core: float
+    pipes: dict[str, float]
+    limits: dict[str, float]
+    cores: list[dict[str, Any]]
+    stuck: str
+
+    @classmethod
+    def from_json(cls, text: str) -> AscendTime:
+        """What the host wrote."""
+        said = json.loads(text)
+        return cls(
+            kernel=said["kernel"],
+            chip=said["chip"],
+            task=said["task_us"],
+            core=said["core_us"],
+            pipes=said["pipes_us"],
+            limits=said["limits"],
+            cores=said["cores"],
+            stuck=said["stuck"],
+        )
+
+    def text(self) -> str:
+        """Some lines for a terminal."""
+        lines = [
+            f"estimated time on {self.chip}: {self.task:.2f} us "
+            f"({self.core:.2f} us per core on average)"
+        ]
+        lines += [f"  {limit}: {share:.0%} of its limit" for limit, share in self.limits.items()]
+        for pipe, busy in self.pipes.items():
+            share = busy / self.core if self.core else 0.0
+            lines.append(f"  {pipe:<5} busy {busy:10.2f} us, {share:4.0%}{self._waits(pipe)}")
+        if self.stuck:
+            lines.append(f"  the instructions wait for each other for ever: {self.stuck}")
+        return "\n".join(lines) + "\n"
+
+    def _waits(self, pipe: str) -> str:
+        """What a pipe of the core that ends last waited for most."""
+        last = max(self.cores, key=lambda core: core["end_us"])
+        waits = last["pipes"].get(pipe, {}).get("waits_us", {})
+        longest = sorted(waits.items(), key=lambda wait: -wait[1])[:2]
+        said = ", ".join(f"{time:.2f} us for {cause}" for cause, time in longest if time > 0)
+        return f"; waited {said}" if said else ""
+
+
+@contextmanager
+def _host_options(*words: str) -> Iterator[None]:
+    """Adds to the host's options for a while; it reads them at each launch."""
+    before = os.environ.get(_VARIABLE)
+    os.environ[_VARIABLE] = ",".join([*([before] if before else []), *words])
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[_VARIABLE]
+        else:
+            os.environ[_VARIABLE] = before
+
+
+@contextmanager
+def recorded_times(*words: str) -> Iterator[list[AscendTime]]:
+    """The modelled times of all launches in a `with` block, in the list from its end on. `words`
+    are further options of the host."""
+    times: list[AscendTime] = []
+    with tempfile.TemporaryDirectory(prefix="tilewright-") as folder:
+        wanted = f"time-json={folder}/time.json"
+        with _host_options(wanted, f"time-limit={_TIME_LIMIT}", *words):
+            yield times
+        written = sorted(Path(folder).glob("*.json"), key=lambda path: path.stat().st_mtime_ns)
+        times += [AscendTime.from_json(path.read_text()) for path in written]
+
+
+def modelled_time(
+    kernel: JITKernel,
+    *arguments: Any,
+    chip: str = "910B2",
+    time_only: bool = False,
+    timeline: str | None = None,
+) -> AscendTime | None:
+    """The modelled time of one call; None where the kernel doesn't run on our host. `time_only`: no
+    effects and no checks, which is fast, but only for kernels that don't branch on data in memory.
+    `timeline` names a file for the page that shows every instruction."""
+    words = [f"chip={chip}", *(["time-only"] if time_only else [])]
+    with tempfile.TemporaryDirectory(prefix="tilewright-") as folder:
+        if timeline is not None:
+            words.append(f"timeline={folder}/page.html")
+        with recorded_times(*words) as times:
+            kernel(*arguments)
+        pages = list(Path(folder).iterdir())
+        if timeline is not None and pages:
+            Path(timeline).write_text(pages[-1].read_text(encoding="utf-8"), encoding="utf-8")
+    return times[-1] if times else None
+
+
+def times_table(times: list[AscendTime]) -> str:
+    """A line per kernel and time, the one with most time first."""
+    rows = [("kernel", "launches", "us", "us per core", "busiest pipe")]
+    kinds: dict[tuple[str, float], list[AscendTime]] = {}
+    for time in times:
+        kinds.setdefault((time.kernel, time.task), []).append(time)
+    for alike in sorted(kinds.values(), key=lambda each: -each[0].task * len(each)):
+        one = alike[0]
+        busiest = max(one.pipes, key=lambda pipe: one.pipes[pipe], default="-")
+        share = one.pipes.get(busiest, 0.0) / one.core if one.core else 0.0
+        words = (f"{one.task:.2f}", f"{one.core:.2f}", f"{busiest} {share:.0%}")
+        rows.append((one.kernel, str(len(alike)), *words))
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = []
+    for row in rows:
+        cells = [text.rjust(width) for text, width in zip(row[1:], widths[1:], strict=True)]
+        lines.append("  ".join([row[0].ljust(widths[0]), *cells]).rstrip())
+    chips = sorted({time.chip for time in times})
+    return "\n".join([*lines, f"modelled times of launches on {', '.join(chips)}"])
