@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ast
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from ..language.frames import KernelLaunch, Loop, RunTimeContext
 from ..language.values import (
@@ -190,10 +190,28 @@ class ControlFlow(ExpressionEvaluator):
     def exec_With(self, node: ast.With) -> Signal | None:
         return self._with(node, node.items)
 
+    def _is_while(self, expression: ast.expr) -> TypeGuard[ast.Call]:
+        """Whether this is T.While(condition), whose condition is computed again and again."""
+        from ..language.loops import While
+
+        if not isinstance(expression, ast.Call) or len(expression.args) != 1:
+            return False
+        is_name = isinstance(expression.func, (ast.Attribute, ast.Name))
+        return is_name and self.evaluate(expression.func) is While
+
+    @staticmethod
+    def _nested(node: ast.With, items: list[ast.withitem]) -> list[ast.stmt]:
+        """The body of a with statement under its remaining items."""
+        return [ast.copy_location(ast.With(items, node.body), node)] if items else node.body
+
     def _with(self, node: ast.With, items: list[ast.withitem]) -> Signal | None:
         if not items:
             return self.block(node.body)
         item = items[0]
+        if self._is_while(item.context_expr):
+            loop = ast.While(item.context_expr.args[0], self._nested(node, items[1:]), [])
+            self.exec_While(ast.copy_location(loop, node))
+            return None
         context = self.value(item.context_expr)
         if isinstance(context, Poison):
             if item.optional_vars:

@@ -24,6 +24,7 @@ from ..language.values import (
     Poison,
     PoisonUsed,
     RegionRef,
+    assign_region,
     subscript,
     unsupported,
 )
@@ -217,9 +218,7 @@ class Interpreter(ControlFlow):
             return
         place = subscript(owner, index)
         if isinstance(place, RegionRef):
-            raise LanguageError(
-                f"a slice of {owner.name!r} can't be assigned; use T.copy or T.fill"
-            )
+            assign_region(place, value)
         if isinstance(place, Element):
             self.tracer.store(place, value)
 

@@ -105,9 +105,11 @@ from .loops import (
     Serial,
     Unroll,
     Vectorized,
+    While,
     grid,
     parallel,
     serial,
+    thread_binding,
     unroll,
     vectorized,
 )
@@ -222,6 +224,20 @@ from .tile_ops import (
     print,
 )
 from .tvm_forms import Assert, allocate, attr, bind, call_intrin, evaluate, let, undef
+from .vectors import (
+    Shuffle,
+    abs2,
+    add2,
+    extract_lane,
+    fma2,
+    max2,
+    min2,
+    mul2,
+    sub2,
+    vectorcombine,
+    vectorhigh,
+    vectorlow,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

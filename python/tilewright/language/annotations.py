@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from .dtypes import Dtype, is_dtype, to_dtype
-from .values import LanguageError, Symbol, unsupported
+from .values import LanguageError, Symbol
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,9 +45,11 @@ class _TensorType:
         data: Any = None,
         scope: str | None = None,
         strides: Any = None,
-    ) -> TensorAnnotation:
-        if data is not None:
-            raise unsupported("data of T.Tensor is not supported")
+    ) -> Any:
+        if data is not None:  # in a kernel: another view of a buffer's memory
+            from .memory import view
+
+            return view(data, shape, dtype)
         if isinstance(dtype, PointerAnnotation):  # a table of addresses
             dtype = "int64"
         return TensorAnnotation(
@@ -62,7 +64,8 @@ class _TensorType:
         is_typed = len(parts) > 1 and (is_dtype(parts[-1]) or parts[-1] is ptr)
         dtype = parts.pop() if is_typed else "float32"
         shape = parts[0] if len(parts) == 1 else tuple(parts)
-        return self(shape, dtype)
+        made: TensorAnnotation = self(shape, dtype)
+        return made
 
     def __repr__(self) -> str:
         return "T.Tensor"
@@ -77,7 +80,7 @@ LocalBuffer = _TensorType("local")
 
 def StridedTensor(shape: Any, strides: Any, dtype: Any = "float32") -> TensorAnnotation:
     """A tensor argument with the given strides, in elements."""
-    annotation = Tensor(shape, dtype, strides=strides)
+    annotation: TensorAnnotation = Tensor(shape, dtype, strides=strides)
     if annotation.strides is None or len(annotation.shape) != len(annotation.strides):
         raise LanguageError(f"{len(_tuple(strides))} strides for {len(_tuple(shape))} dimensions")
     return annotation

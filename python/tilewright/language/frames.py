@@ -154,6 +154,43 @@ class TileLoop(Loop):
         super().leave(tracer)
 
 
+class ThreadLoop(Loop):
+    """T.thread_binding: no loop, but the number of the thread or block that runs."""
+
+    def __init__(self, start: Any, stop: Any, thread: str) -> None:
+        group, _, axis = thread.partition(".")
+        if group not in ("threadIdx", "blockIdx") or axis not in ("x", "y", "z"):
+            raise LanguageError(
+                f"T.thread_binding: there is no thread {thread!r}; it is threadIdx or blockIdx, "
+                "and .x, .y or .z"
+            )
+        self.group, self.dim = group, "xyz".index(axis)
+        self.count = stop - start
+        super().__init__("thread binding", [(start, stop, 1)])
+
+    def enter(self, tracer: Tracer, names: Sequence[str]) -> list[Any]:
+        from .launch import (
+            get_block_binding,
+            get_block_extent,
+            get_thread_binding,
+            get_thread_extent,
+        )
+
+        is_thread = self.group == "threadIdx"
+        extent = (get_thread_extent if is_thread else get_block_extent)(self.dim)
+        if isinstance(extent, int) and isinstance(self.count, int) and extent < self.count:
+            raise LanguageError(
+                f"T.thread_binding over {self.count} needs as many of {self.group}."
+                f"{'xyz'[self.dim]}, but the launch has {extent}"
+            )
+        number = (get_thread_binding if is_thread else get_block_binding)(self.dim)
+        tracer.builder.begin_if(tracer.value(number < self.count))
+        return [number + self.ranges[0][0]]
+
+    def leave(self, tracer: Tracer) -> None:
+        tracer.builder.end_if()
+
+
 def variable_of(tracer: Tracer, handle: Any, extent: Any) -> Traced:
     """A loop variable or block id; `extent` is the number of its values from 0, if known."""
     return Traced(handle, tracer, extent=extent if isinstance(extent, int) else None)

@@ -75,6 +75,7 @@ _GROUPS = (
         ptx_cp_async""",
     ),
     ("CUDA source code", "write the kernel in the language", "CUDASourceCodeKernel"),
+    ("TVM's modules with parameters", "pass the tensor as an argument", "lookup_param"),
 )
 
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from .frames import Loop, TileLoop
+from .frames import Loop, ThreadLoop, TileLoop
 from .values import LanguageError, unsupported
 
 TYPE_CHECKING = False
@@ -60,6 +60,25 @@ Vectorized = vectorized
 def grid(*extents: Any) -> Loop:
     """Nested serial loops over `extents`."""
     return Loop("serial", [(0, extent, _UNIT) for extent in extents])
+
+
+def thread_binding(
+    start: Any, stop: Any = None, thread: Any = "threadIdx.x", **options: Any
+) -> Loop:
+    """TVM's loop over the threads (`thread="threadIdx.y"`) or blocks (`"blockIdx.x"`) of a launch:
+    each runs the body once, with its own number; those from the extent on don't."""
+    if isinstance(stop, str):
+        stop, thread = None, stop
+    if stop is None:
+        start, stop = 0, start
+    return ThreadLoop(start, stop, str(thread))
+
+
+class While:
+    """`with T.While(condition):`: a while loop; the capture makes it (`ControlFlow._with`)."""
+
+    def __init__(self, condition: Any) -> None:
+        raise LanguageError("T.While is used in a with statement: with T.While(condition):")
 
 
 def Parallel(

@@ -9,7 +9,7 @@ import math
 
 from ..capture.tracer import current, current_or_none
 from .dtypes import Dtype, to_dtype
-from .values import POISON, Deferred, Expr, LanguageError, binary, has_poison, unary
+from .values import POISON, Deferred, Expr, LanguageError, RegionRef, binary, has_poison, unary
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -206,12 +206,15 @@ def Select(condition: Any, when_true: Any, when_false: Any) -> Any:
 
 def cast(value: Any, dtype: Any, round: str = "", sat: bool = True, rbits: Any = None) -> Any:
     """`value` converted to `dtype`."""
-    from .values import unsupported
+    from .rounding import cast_with_options
+    from .vectors import Vector, cast_lanes
 
     if has_poison((value,)):
         return POISON
+    if isinstance(value, (Vector, RegionRef)):
+        return cast_lanes(value, dtype)
     if round or rbits is not None or not sat:
-        raise unsupported("round, sat and rbits of T.cast are not supported yet")
+        return cast_with_options(value, to_dtype(dtype), round, sat, rbits)
     name = str(to_dtype(dtype))
     tracer = current_or_none()
     if tracer is None:
@@ -239,6 +242,10 @@ def reinterpret(value: Any, dtype: Any) -> Any:
     if _is_dtype_first(value, dtype):  # TVM's order of arguments
         value, dtype = dtype, value
     tracer = current()
+    from .vectors import Vector, reinterpret_lanes
+
+    if isinstance(value, (Vector, RegionRef)) or to_dtype(dtype).lanes > 1:
+        return reinterpret_lanes(value, dtype)
     return tracer.wrap(tracer.builder.reinterpret(tracer.value(value), str(to_dtype(dtype))))
 
 

@@ -327,6 +327,11 @@ class BufferRef:
 
         return Pointer(self, access_mask, offset)
 
+    @property
+    def data(self) -> BufferRef:
+        """The memory behind the buffer, for `T.Tensor(shape, dtype, A.data)`: a view of it."""
+        return self
+
     def become(self, other: BufferRef) -> None:
         """Stands for another buffer from now on."""
         self.handle, self._shape = other.handle, None
@@ -367,7 +372,7 @@ class BufferRef:
     def __setitem__(self, index: object, value: object) -> None:
         target = subscript(self, index)
         if isinstance(target, RegionRef):
-            raise LanguageError(f"a slice of {self.name!r} can't be assigned; use T.copy or T.fill")
+            assign_region(target, value)
         if isinstance(target, Element):
             self.tracer.store(target, value)
 
@@ -516,6 +521,17 @@ def subscript(buffer: BufferRef, index: object) -> Element | RegionRef | Poison:
         region.extents.append(extent)
         region.dropped.append(not isinstance(item, slice))
     return region
+
+
+def assign_region(target: RegionRef, value: object) -> None:
+    """`A[i : i + 2] = vector`; anything else can't be assigned to a part of a buffer."""
+    from .vectors import Vector, store_vector
+
+    if isinstance(value, Vector):
+        store_vector(target, value)
+    elif not isinstance(value, Poison):
+        name = target.buffer.name
+        raise LanguageError(f"a slice of {name!r} can't be assigned; use T.copy or T.fill")
 
 
 def _expand_ellipsis(items: list[Any], rank: int) -> list[Any]:

@@ -1,0 +1,310 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Small vectors: `A[i : i + 2]` as one value, `float16x2` in 32 bits, and arithmetic on pairs.
+
+A vector is a list of scalars, one per lane; each operation is one operation per lane. What becomes
+of them, on targets that have instructions for pairs, is the target's affair.
+"""
+
+from __future__ import annotations
+
+import operator
+
+from ..capture.tracer import current, guarded_by_poison
+from .dtypes import Dtype, to_dtype
+from .values import BufferRef, Element, LanguageError, RegionRef, Traced
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import Any
+
+_LARGEST = 64
+
+
+class Vector:
+    """A value of several lanes of one dtype."""
+
+    __slots__ = ("lanes",)
+    __array_priority__ = 1000
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, lanes: Sequence[Any]) -> None:
+        self.lanes = list(lanes)
+
+    @property
+    def dtype(self) -> Dtype:
+        scalar = Dtype(current().value(self.lanes[0]).dtype)
+        return Dtype(f"{scalar}x{len(self.lanes)}") if len(self.lanes) > 1 else scalar
+
+    def __len__(self) -> int:
+        return len(self.lanes)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.lanes)
+
+    def __getitem__(self, lane: int) -> Any:
+        return self.lanes[lane]
+
+    def astype(self, dtype: Any) -> Any:
+        return cast_lanes(self, dtype)
+
+    def _with(self, other: object, operation: Callable[[Any, Any], Any], swapped: bool) -> Vector:
+        if isinstance(other, RegionRef):
+            other = vector_of(other, "arithmetic")
+        others = other.lanes if isinstance(other, Vector) else [other] * len(self.lanes)
+        if len(others) != len(self.lanes):
+            raise LanguageError(
+                f"a vector of {len(self.lanes)} lanes meets one of {len(others)} lanes"
+            )
+        left, right = (others, self.lanes) if swapped else (self.lanes, others)
+        return Vector([operation(a, b) for a, b in zip(left, right, strict=True)])
+
+    def __neg__(self) -> Vector:
+        return Vector([-lane for lane in self.lanes])
+
+
+def _add_operators() -> None:
+    """Arithmetic on vectors, and on parts of buffers as vectors."""
+    for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "and_", "or_", "xor"):
+        operation, special = getattr(operator, name), name.rstrip("_")
+
+        def forward(self: Any, other: object, operation: Any = operation) -> Vector:
+            return vector_of(self, "arithmetic")._with(other, operation, False)
+
+        def backward(self: Any, other: object, operation: Any = operation) -> Vector:
+            return vector_of(self, "arithmetic")._with(other, operation, True)
+
+        for kind in (Vector, RegionRef):
+            setattr(kind, f"__{special}__", forward)
+            setattr(kind, f"__r{special}__", backward)
+
+
+_add_operators()
+
+
+def vector_of(value: Any, what: str) -> Vector:
+    """A vector, or the elements of a part of a buffer as one."""
+    if isinstance(value, Vector):
+        return value
+    if isinstance(value, BufferRef) and not value.is_variable:
+        value = RegionRef(value, [0] * value.ndim, list(value.shape), [False] * value.ndim)
+    if isinstance(value, RegionRef):
+        return Vector([current().expression(element) for element in _elements(value, what)])
+    raise LanguageError(f"{what} takes a vector or a part of a buffer")
+
+
+def _elements(region: RegionRef, what: str) -> list[Element]:
+    """The elements of a region of one dim, whose extent is known."""
+    tracer = current()
+    extents = [
+        e if isinstance(e, int) else tracer.constant_value(tracer.expression(e))
+        for e in region.extents
+    ]
+    long = [dim for dim, extent in enumerate(extents) if extent != 1]
+    count = extents[long[0]] if long else 1
+    if len(long) > 1 or count is None or not 1 <= count <= _LARGEST:
+        raise LanguageError(
+            f"{what} needs a part of {region.buffer.name!r} of one dim and of at most {_LARGEST} "
+            "elements, whose number is known while compiling"
+        )
+    dim = long[0] if long else len(extents) - 1
+    return [
+        Element(
+            region.buffer,
+            tuple(o + lane if d == dim else o for d, o in enumerate(region.offsets)),
+        )
+        for lane in range(count)
+    ]
+
+
+def store_vector(target: RegionRef, value: Vector) -> None:
+    """`A[i : i + 2] = vector`."""
+    elements = _elements(target, "storing a vector")
+    if len(elements) != len(value.lanes):
+        raise LanguageError(
+            f"a vector of {len(value.lanes)} lanes is stored to {len(elements)} elements"
+        )
+    for element, lane in zip(elements, value.lanes, strict=True):
+        current().store(element, lane)
+
+
+def cast_lanes(value: Any, dtype: Any) -> Vector:
+    """Each lane converted; `dtype` may name the lanes or the vector."""
+    from .math_ops import cast
+
+    value = vector_of(value, "T.cast")
+    scalar = _scalar_of(to_dtype(dtype), len(value.lanes))
+    return Vector([cast(lane, scalar) for lane in value.lanes])
+
+
+def _scalar_of(dtype: Dtype, lanes: int) -> Dtype:
+    """The dtype of one of `lanes` lanes."""
+    if dtype.lanes not in (1, lanes):
+        raise LanguageError(f"a vector of {lanes} lanes can't become {dtype}")
+    return to_dtype(str(dtype).rpartition("x")[0]) if dtype.lanes > 1 else dtype
+
+
+def reinterpret_lanes(value: Any, dtype: Any) -> Any:
+    """The same bits as other lanes, or as one scalar; up to 64 bits."""
+    from .math_ops import cast, reinterpret
+
+    target = to_dtype(dtype)
+    is_vector = isinstance(value, (Vector, RegionRef))
+    lanes = vector_of(value, "T.reinterpret") if is_vector else [current().expression(value)]
+    given = Vector(list(lanes))
+    source = given.dtype
+    if source.bits != target.bits or source.bits > 64:
+        raise LanguageError(
+            f"T.reinterpret can't make {target} of {target.bits} bits from {source} of "
+            f"{source.bits} bits; they must be as many, and 64 at most"
+        )
+    whole, width = f"uint{source.bits}", source.bits // len(given.lanes)
+    bits = cast(0, whole)
+    for number, lane in enumerate(given.lanes):
+        part = cast(reinterpret(lane, f"uint{width}"), whole)
+        bits = bits | (part << cast(width * number, whole))
+    if target.lanes == 1:
+        return reinterpret(bits, target)
+    width = target.bits // target.lanes
+    scalar = _scalar_of(target, target.lanes)
+    parts = [cast(bits >> cast(width * n, whole), f"uint{width}") for n in range(target.lanes)]
+    return Vector([reinterpret(part, scalar) for part in parts])
+
+
+@guarded_by_poison
+def Shuffle(vectors: Any, indices: Any) -> Any:
+    """The lanes of all vectors and scalars one after the other; of these the ones that `indices`
+    name: a vector, or a scalar for one index."""
+    lanes: list[Any] = []
+    for vector in vectors if isinstance(vectors, (list, tuple)) else [vectors]:
+        is_scalar = isinstance(vector, (Traced, Element, int, float))
+        lanes.extend(
+            [current().expression(vector)] if is_scalar else vector_of(vector, "T.Shuffle")
+        )
+    numbers = [int(i) for i in (indices if isinstance(indices, (list, tuple)) else [indices])]
+    wrong = [i for i in numbers if not 0 <= i < len(lanes)]
+    if wrong or not numbers:
+        raise LanguageError(f"T.Shuffle: there is no lane {wrong} among {len(lanes)} lanes")
+    return lanes[numbers[0]] if len(numbers) == 1 else Vector([lanes[i] for i in numbers])
+
+
+@guarded_by_poison
+def extract_lane(vector: Any, lane: Any) -> Any:
+    """One lane of a vector, or of the 32-bit value that holds a pair."""
+    from .math_ops import Select
+
+    lanes = vector_of(vector, "T.extract_lane").lanes
+    if not isinstance(lane, int):
+        known = current().constant_value(lane)
+        if known is None:
+            chosen = lanes[0]
+            for number, value in enumerate(lanes[1:], 1):
+                chosen = Select(lane == number, value, chosen)
+            return chosen
+        lane = known
+    if not 0 <= lane < len(lanes):
+        raise LanguageError(f"T.extract_lane: there is no lane {lane} among {len(lanes)} lanes")
+    return lanes[lane]
+
+
+@guarded_by_poison
+def vectorlow(dtype: Any, vector: Any) -> Any:
+    """The first half of a vector."""
+    lanes = vector_of(vector, "T.vectorlow").lanes
+    return cast_lanes(Vector(lanes[: len(lanes) // 2]), dtype)
+
+
+@guarded_by_poison
+def vectorhigh(dtype: Any, vector: Any) -> Any:
+    """The second half of a vector."""
+    lanes = vector_of(vector, "T.vectorhigh").lanes
+    return cast_lanes(Vector(lanes[len(lanes) // 2 :]), dtype)
+
+
+@guarded_by_poison
+def vectorcombine(dtype: Any, low: Any, high: Any) -> Any:
+    """Two vectors, one after the other."""
+    lanes = [*vector_of(low, "T.vectorcombine").lanes, *vector_of(high, "T.vectorcombine").lanes]
+    return cast_lanes(Vector(lanes), dtype)
+
+
+def _pairs(what: str, *values: Any) -> list[Vector]:
+    """Vectors of two lanes."""
+    vectors = [vector_of(value, what) for value in values]
+    for vector in vectors:
+        if len(vector.lanes) != 2:
+            raise LanguageError(f"{what} takes pairs, not a vector of {len(vector.lanes)} lanes")
+    return vectors
+
+
+@guarded_by_poison
+def add2(x: Any, y: Any) -> Any:
+    """x + y of two pairs."""
+    x, y = _pairs("T.add2", x, y)
+    return x + y
+
+
+@guarded_by_poison
+def sub2(x: Any, y: Any) -> Any:
+    """x - y of two pairs."""
+    x, y = _pairs("T.sub2", x, y)
+    return x - y
+
+
+@guarded_by_poison
+def mul2(x: Any, y: Any) -> Any:
+    """x * y of two pairs."""
+    x, y = _pairs("T.mul2", x, y)
+    return x * y
+
+
+@guarded_by_poison
+def fma2(x: Any, y: Any, z: Any) -> Any:
+    """x * y + z of pairs, rounded once for lanes narrower than float64 (in float64, then to the
+    lanes' dtype; for float32 exactly as `T.ieee_fmaf`)."""
+    from .math_ops import cast
+    from .precise_math import ieee_fmaf
+
+    x, y, z = _pairs("T.fma2", x, y, z)
+    made = []
+    for a, b, c in zip(x, y, z, strict=True):
+        dtype = Dtype(current().value(a).dtype)
+        if dtype.bits >= 32:
+            made.append(ieee_fmaf(a, b, c) if dtype == "float32" else a * b + c)
+        else:  # the product of two narrow floats is exact in float64, their sum nearly so
+            wide = cast(a, "float64") * cast(b, "float64") + cast(c, "float64")
+            made.append(cast(wide, dtype))
+    return Vector(made)
+
+
+def _smaller(x: Any, y: Any) -> Any:
+    from .math_ops import min as smaller
+
+    return smaller(x, y)
+
+
+def _larger(x: Any, y: Any) -> Any:
+    from .math_ops import max as larger
+
+    return larger(x, y)
+
+
+@guarded_by_poison
+def max2(x: Any, y: Any) -> Any:
+    """The larger ones of two pairs."""
+    x, y = _pairs("T.max2", x, y)
+    return x._with(y, _larger, False)
+
+
+@guarded_by_poison
+def min2(x: Any, y: Any) -> Any:
+    """The smaller ones of two pairs."""
+    x, y = _pairs("T.min2", x, y)
+    return x._with(y, _smaller, False)
+
+
+@guarded_by_poison
+def abs2(x: Any) -> Any:
+    """The magnitudes of a pair."""
+    (x,) = _pairs("T.abs2", x)
+    return Vector([abs(lane) for lane in x])
