@@ -19,6 +19,15 @@ template <class... Args> std::string run(void (*kernel)(Args...), uint32_t block
   kernel<<<blocks, nullptr, nullptr>>>(a...);
   return allFindings();
 }
+/// The modelled time, whatever the findings are.
+template <class... Args> double cyclesOf(void (*kernel)(Args...), uint32_t blocks, Args... a) {
+  catchLaunches();
+  nextOptions() = {};
+  nextOptions().trace = true;
+  nextOptions().check = false;
+  kernel<<<blocks, nullptr, nullptr>>>(a...);
+  return lastReport().modelledMicroseconds * 1800; // 910B2
+}
 template <class T> GlobalTensor<T> global(GM_ADDR address, uint64_t element = 0) {
   GlobalTensor<T> t;
   t.SetGlobalBuffer((__gm__ T*)address + element);
@@ -76,6 +85,14 @@ __global__ __aicore__ void neverSet(GM_ADDR flags) {
   KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
   LocalTensor<int32_t> words(TPosition::VECCALC, 0, 64);
   IBWait(global<int32_t>(flags), words, 3, 1);
+}
+TEST(Meetings, G14_WaitsTakeTime) {
+  constexpr double flagCycles = 500; // from one core to another
+  DeviceBuffer<float> x(64), y(6 * 64);
+  DeviceBuffer<int32_t> flags(2048);
+  double side = cyclesOf(chain<0>, 6, x.gm(), y.gm(), flags.gm());
+  for (auto kernel : {chain<1>, chain<2>})
+    EXPECT_GT(cyclesOf(kernel, 6, x.gm(), y.gm(), flags.gm()), side + 5 * flagCycles);
 }
 TEST(Meetings, G14_WaitWithoutSet) {
   DeviceBuffer<int32_t> flags(2048);

@@ -255,6 +255,7 @@ private:
   static constexpr int noticeWait = 99;
   NoticeWait awaited;
   bool hasNotices() const;
+  void traceNotice(TraceKind kind, uint64_t key, uint32_t count, const char* what, Place place);
   bool isGroupEnding() const;
   struct Arrivals {
     uint32_t open = 0; ///< not waited for

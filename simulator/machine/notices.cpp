@@ -22,6 +22,19 @@ void Agent::notify(uint64_t key, const char* what, Place place) {
   hazards.barrierAll();
   late.landAll();
   group.notify(*this, key, hazards.completed(Pipe::S), remote);
+  traceNotice(TraceKind::Notice, key, 1, what, place);
+}
+
+void Agent::traceNotice(TraceKind kind, uint64_t key, uint32_t count, const char* what,
+                        Place place) {
+  if (!options.trace)
+    return;
+  TraceEvent event;
+  event.kind = kind;
+  event.address = key;
+  event.repeats = count;
+  event.site = hazards.siteOf(place, what);
+  trace.push_back(event);
 }
 
 bool Agent::hasNotices() const {
@@ -54,6 +67,7 @@ bool Agent::await(const NoticeWait& wait, Place place) {
     remote = joined(remote, arrived.front());
     arrived.pop_front();
   }
+  traceNotice(TraceKind::AwaitNotice, wait.key, wait.count, wait.what, place);
   return true;
 }
 

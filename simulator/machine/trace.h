@@ -22,7 +22,9 @@ enum class TraceKind : uint8_t {
   CrossSet,
   CrossWait,
   SyncAll,
-  Scalar, ///< a scalar read or write of a tensor
+  Notice,      ///< a word in GM that other cores poll
+  AwaitNotice, ///< polls it
+  Scalar,      ///< a scalar read or write of a tensor
 };
 
 /// One record. The fields below `site` depend on the kind.
@@ -38,9 +40,9 @@ struct TraceEvent {
   uint32_t site = 0;       ///< index into the core's sites
   uint64_t issueOrder = 0; ///< place in the scalar unit's program order
   uint64_t bytes = 0;      ///< Copy, LoadData, Fixpipe: bytes moved
-  uint64_t address = 0;    ///< Copy: GM address (L2 model)
+  uint64_t address = 0;    ///< Copy: GM address (L2 model); notices: which word
   uint32_t rows = 1;       ///< Copy: bursts
-  uint32_t repeats = 0;    ///< Vector
+  uint32_t repeats = 0;    ///< Vector; AwaitNotice: how many notices
   uint32_t m = 0, n = 0, k = 0;
   uint32_t banks[3] = {0, 0, 0}; ///< Vector: addresses of dst, src0, src1 (bank conflicts)
 };

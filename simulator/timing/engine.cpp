@@ -167,6 +167,14 @@ bool TimingEngine::issueNext(uint32_t core, const TraceEvent& event) {
     raiseCross(core, {Pipe::S, event.id, true, 3});
     spend(timing.flagIssueCycles);
     return true;
+  case TraceKind::Notice:
+    if (!isQuiet(core))
+      return blocked("all pipes");
+    raiseNotice(event.address);
+    spend(timing.scalarAccessCycles);
+    return true;
+  case TraceKind::AwaitNotice:
+    return isQuiet(core) ? takeNotices(core, event) : blocked("all pipes");
   case TraceKind::WaitFlag:
     if (event.pipe == Pipe::S) {
       auto& tokens = state.flags[unsigned(event.other)][unsigned(Pipe::S)][event.id % 16];
@@ -211,6 +219,31 @@ bool TimingEngine::takeCross(uint32_t core, const TraceEvent& event) {
   tokens.pop_front();
   state.scalarFreeAt = std::max(now, ready) + timing.flagIssueCycles;
   state.scalarBusy += timing.flagIssueCycles;
+  return true;
+}
+
+void TimingEngine::raiseNotice(uint64_t word) {
+  double arrival = now + timing.crossCoreFlagCycles;
+  for (uint32_t target = 0; target < states.size(); ++target) {
+    states[target].notices[word].push_back({arrival, -1});
+    wake(arrival, target, Pipe::S);
+  }
+}
+
+bool TimingEngine::takeNotices(uint32_t core, const TraceEvent& event) {
+  CoreState& state = states[core];
+  auto& arrived = state.notices[event.address];
+  if (arrived.size() < event.repeats) {
+    state.waitsFor = "another core (IBSet, GroupBarrier or Matmul)";
+    return false;
+  }
+  double ready = now;
+  for (uint32_t i = 0; i < event.repeats; ++i) {
+    ready = std::max(ready, arrived.front().time);
+    arrived.pop_front();
+  }
+  state.scalarFreeAt = ready + timing.scalarAccessCycles;
+  state.scalarBusy += timing.scalarAccessCycles;
   return true;
 }
 

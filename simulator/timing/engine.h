@@ -61,6 +61,7 @@ private:
     PipeState pipes[numPipes];
     std::deque<Token> flags[numPipes][numPipes][16];
     std::deque<Token> crossTokens[crossFlags];
+    std::map<uint64_t, std::deque<Token>> notices; ///< by the word in GM
     uint32_t waitingArrivals[crossFlags] =
         {}; ///< sets of a global flag that wait for the other cores
     std::string waitsFor;
@@ -90,6 +91,8 @@ private:
   /// True if the scalar unit got past its event; else it waits.
   bool issueNext(uint32_t core, const TraceEvent& event);
   bool takeCross(uint32_t core, const TraceEvent& event);
+  bool takeNotices(uint32_t core, const TraceEvent& event);
+  void raiseNotice(uint64_t word);
   void stepPipe(uint32_t core, Pipe pipe);
   /// True if the pipe got past the head of its queue.
   bool executeHead(uint32_t core, Pipe pipe, const TraceEvent& event, uint32_t index);

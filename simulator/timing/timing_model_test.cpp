@@ -332,5 +332,23 @@ TEST(TimingModel, CrossCoreFlagsJoinCubeAndVectors) {
   EXPECT_NEAR(report.cores[0].endCycle, 1003.5 + 1000 + 500 + 1, 0.1); // the slower of the two
 }
 
+// What cores poll words in GM for: one is told when the other has done all that it issued.
+TEST(TimingModel, NoticesJoinCores) {
+  TraceEvent notice;
+  notice.kind = TraceKind::Notice;
+  notice.address = 7;
+  TraceEvent wait = notice;
+  wait.kind = TraceKind::AwaitNotice;
+  wait.repeats = 2;
+  Trace first = {copyEvent(Pipe::MTE3, 0, 27200), notice};
+  Trace second = {copyEvent(Pipe::MTE3, 1 << 20, 2720), notice};
+  Trace third = {wait};
+  TimingReport report = estimate({first, second, third});
+  ASSERT_EQ(report.stuck, "");
+  EXPECT_NEAR(report.cores[2].endCycle, 1003.5 + 1000 + 500 + 11, 0.1);
+  EXPECT_EQ(estimate({first, third}).stuck,
+            "core 1 waits for another core (IBSet, GroupBarrier or Matmul)");
+}
+
 } // namespace
 } // namespace tilewright::ascend
