@@ -18,24 +18,25 @@ pass_configs = {
     tilelang.PassConfigKey.TL_ASCEND_MEMORY_PLANNING: True,
 }
 PANEL = 4  # columns of tiles
+BUFFERS = 4  # blocks of k in L1: one in use, three on their way
 
 
 @tilelang.jit(out_idx=[-1], target="ascend")
-def gemm_expert(M, N, K, cores=24, block_M=128, block_N=256, K_L1=256, K_L0=64):
+def gemm_expert(M, N, K, cores=24, block_M=128, block_N=256, K_L1=128, K_L0=64):
     m_num, n_num, k_num = M // block_M, N // block_N, K // K_L1
-    assert k_num % 2 == 0  # a tile begins with the buffers that the last one began with
-    tiles = m_num * n_num
+    assert k_num % BUFFERS == 0  # a tile begins with the buffer that the last one began with
+    tiles, ahead = m_num * n_num, BUFFERS - 1
 
     @T.macro
-    def load(A, B, a_l1, b_l1, cid, step, half):
+    def load(A, B, a_l1, b_l1, cid, step, buffer):
         """Block `step` of all that this core needs."""
         tile = T.min(cid + step // k_num * cores, tiles - 1)
         in_panel = tile % (m_num * PANEL)
         m = in_panel // PANEL * block_M
         n = (tile // (m_num * PANEL) * PANEL + in_panel % PANEL) * block_N
         k = step % k_num * K_L1
-        T.copy(A[m, k], a_l1[half, :, :])
-        T.copy(B[k, n], b_l1[half, :, :])
+        T.copy(A[m, k], a_l1[buffer, :, :])
+        T.copy(B[k, n], b_l1[buffer, :, :])
 
     @T.prim_func
     def main(
@@ -44,38 +45,41 @@ def gemm_expert(M, N, K, cores=24, block_M=128, block_N=256, K_L1=256, K_L0=64):
         C: T.Tensor((M, N), "float16"),
     ):
         with T.Kernel(cores, is_npu=True) as (cid, _):
-            a_l1 = T.alloc_L1((2, block_M, K_L1), "float16")
-            b_l1 = T.alloc_L1((2, K_L1, block_N), "float16")
+            a_l1 = T.alloc_L1((BUFFERS, block_M, K_L1), "float16")
+            b_l1 = T.alloc_L1((BUFFERS, K_L1, block_N), "float16")
             a_l0 = T.alloc_L0A((2, block_M, K_L0), "float16")
             b_l0 = T.alloc_L0B((2, K_L0, block_N), "float16")
             c_l0 = T.alloc_L0C((block_M, block_N), "float")
             with T.Scope("C"):
                 own = T.ceildiv(tiles - cid, cores)
-                T.set_flag("mte1", "mte2", 1)
+                T.set_flag("mte1", "mte2", ahead)
                 T.set_flag("m", "mte1", 0)
                 T.set_flag("m", "mte1", 1)
                 T.set_flag("fix", "m", 0)
-                load(A, B, a_l1, b_l1, cid, 0, 0)
-                T.set_flag("mte2", "mte1", 0)
+                for step in range(ahead):
+                    load(A, B, a_l1, b_l1, cid, step, step)
+                    T.set_flag("mte2", "mte1", step)
                 for i in T.serial(own):
                     T.wait_flag("fix", "m", 0)
                     for k in T.serial(k_num):
-                        # The next block, of this tile or of the next one.
-                        T.wait_flag("mte1", "mte2", (k + 1) % 2)
-                        if i * k_num + k + 1 < own * k_num:
-                            load(A, B, a_l1, b_l1, cid, i * k_num + k + 1, (k + 1) % 2)
-                        T.set_flag("mte2", "mte1", (k + 1) % 2)
-                        T.wait_flag("mte2", "mte1", k % 2)
+                        # A later block, of this tile or of the next one.
+                        T.wait_flag("mte1", "mte2", (k + ahead) % BUFFERS)
+                        if i * k_num + k + ahead < own * k_num:
+                            step = i * k_num + k + ahead
+                            load(A, B, a_l1, b_l1, cid, step, (k + ahead) % BUFFERS)
+                        T.set_flag("mte2", "mte1", (k + ahead) % BUFFERS)
+                        T.wait_flag("mte2", "mte1", k % BUFFERS)
                         for s in T.serial(K_L1 // K_L0):
                             T.wait_flag("m", "mte1", s % 2)
-                            T.copy(a_l1[k % 2, :, s * K_L0 : (s + 1) * K_L0], a_l0[s % 2, :, :])
-                            T.copy(b_l1[k % 2, s * K_L0 : (s + 1) * K_L0, :], b_l0[s % 2, :, :])
+                            at = k % BUFFERS
+                            T.copy(a_l1[at, :, s * K_L0 : (s + 1) * K_L0], a_l0[s % 2, :, :])
+                            T.copy(b_l1[at, s * K_L0 : (s + 1) * K_L0, :], b_l0[s % 2, :, :])
                             T.set_flag("mte1", "m", s % 2)
                             T.wait_flag("mte1", "m", s % 2)
                             first = T.And(k == 0, s == 0)
                             T.mma(a_l0[s % 2, :, :], b_l0[s % 2, :, :], c_l0, init=first)
                             T.set_flag("m", "mte1", s % 2)
-                        T.set_flag("mte1", "mte2", k % 2)
+                        T.set_flag("mte1", "mte2", k % BUFFERS)
                     T.set_flag("m", "fix", 0)
                     T.wait_flag("m", "fix", 0)
                     tile = T.min(cid + i * cores, tiles - 1)
@@ -83,8 +87,9 @@ def gemm_expert(M, N, K, cores=24, block_M=128, block_N=256, K_L1=256, K_L0=64):
                     n = tile // (m_num * PANEL) * PANEL + in_panel % PANEL
                     T.copy(c_l0, C[in_panel // PANEL * block_M, n * block_N])
                     T.set_flag("fix", "m", 0)
-                T.wait_flag("mte2", "mte1", 0)
-                T.wait_flag("mte1", "mte2", 1)
+                for step in range(ahead):
+                    T.wait_flag("mte2", "mte1", step)
+                T.wait_flag("mte1", "mte2", ahead)
                 T.wait_flag("m", "mte1", 0)
                 T.wait_flag("m", "mte1", 1)
                 T.wait_flag("fix", "m", 0)

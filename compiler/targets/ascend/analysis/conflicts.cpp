@@ -57,6 +57,34 @@ bool Conflicts::samePhase(unsigned a, unsigned b, const Node* loop) const {
   return instances[a].phases[depth] == instances[b].phases[depth];
 }
 
+std::pair<unsigned, unsigned> Conflicts::instancesOf(const Node* statement) const {
+  const unsigned first = firstInstance[statement->id];
+  unsigned end = first;
+  while (end < instances.size() && instances[end].statement == statement)
+    ++end;
+  return {first, end};
+}
+
+int64_t Conflicts::leastDistance(const Node* earlier, const Node* later, const Node* loop) const {
+  const unsigned depth = depths[loop->id];
+  const int64_t every = period[loop->id];
+  const auto [first, end] = instancesOf(earlier);
+  const auto [firstLater, endLater] = instancesOf(later);
+  int64_t least = every;
+  for (unsigned a = first; a < end; ++a)
+    for (unsigned b = firstLater; b < endLater; ++b) {
+      bool areInConflict = false;
+      for (unsigned level = 0; level <= depth; ++level)
+        for (const bool isGlobal : {false, true})
+          areInConflict = areInConflict || conflictsOf(b, isGlobal)[recordOf(a, level)];
+      const int64_t apart =
+          static_cast<int64_t>(instances[b].phases[depth]) - instances[a].phases[depth];
+      if (areInConflict)
+        least = std::min(least, apart > 0 ? apart : apart + every);
+    }
+  return least;
+}
+
 const BitSet& Conflicts::conflictsOf(unsigned later, bool isGlobal) const {
   std::optional<BitSet>& known = tables[isGlobal ? 1 : 0][later];
   if (known)

@@ -60,6 +60,9 @@ public:
   const BitSet& recordsOn(Queue queue) const {
     return byQueue[queue.index()];
   }
+  /// The fewest iterations of `loop` from `earlier` to a conflicting `later`, both in it, that are not of one
+  /// iteration: at most its period.
+  int64_t leastDistance(const Node* earlier, const Node* later, const Node* loop) const;
   /// True if the loop's phase is the same in both instances.
   bool samePhase(unsigned a, unsigned b, const Node* loop) const;
 
@@ -71,6 +74,8 @@ private:
     unsigned firstRecord = 0;
   };
   void addInstances(const Node& statement);
+  /// The numbers of a statement's instances.
+  std::pair<unsigned, unsigned> instancesOf(const Node* statement) const;
   bool conflict(const Instance& earlier, unsigned level, const Instance& later,
                 bool isGlobal) const;
   bool overlap(const Range& a, const Instance& earlier, unsigned level, const Range& b,

@@ -134,53 +134,63 @@ private:
     const Node* loop = innermostLoop(insertion.why);
     if (insertion.isBarrier || insertion.carriedBy || !loop)
       return;
-    const bool goBackInTurns = std::any_of(
+    const auto back = std::find_if(
         result.insertions.begin(), result.insertions.end(), [&](const Insertion& other) {
           return other.slotLoop == loop && other.from == insertion.to && other.to == insertion.from;
         });
-    if (!goBackInTurns)
+    if (back == result.insertions.end())
       return;
     remove(insertion.number);
-    takeTurns(insertion, loop);
+    takeTurns(insertion, loop, back->slots);
     addFlags(insertion);
     place(insertion);
   }
 
-  void takeTurns(Insertion& insertion, const Node* loop) {
-    if (!loop || conflicts.periodOf(loop) < 2)
+  /// As many ids as there are iterations from the set to the wait; they must go up in the loop's phases.
+  void takeTurns(Insertion& insertion, const Node* loop, int64_t distance) {
+    while (distance > 1 && conflicts.periodOf(loop) % distance != 0)
+      --distance;
+    if (distance < 2)
       return;
-    insertion.slots = static_cast<unsigned>(conflicts.periodOf(loop));
+    insertion.slots = static_cast<unsigned>(distance);
     insertion.slotLoop = const_cast<Node*>(loop);
   }
 
-  /// From one iteration to the next: set once before the loop, waited for once after it. Where each
-  /// phase waits only for itself, ids take turns. The outermost loop that carries such a hazard gets
-  /// the first set and the last wait, so that nothing is drained in between.
+  /// From one iteration to a later one: set once before the loop, waited for once after it. Where a
+  /// statement waits for what is more than one iteration back, ids take turns. The outermost loop that
+  /// carries such a hazard gets the first set and the last wait, so that nothing is drained in between.
   void carry(Insertion& insertion, const Verdict& verdict) {
     const Hazard& hazard = insertion.why;
     const Node* loop = innermostLoop(hazard);
     const Node* outermost = hazard.carriedBy;
-    bool byPhase = conflicts.periodOf(loop) > 1, byOwnPhase = true;
+    int64_t distance = conflicts.periodOf(loop);
+    int64_t ownDistance = conflicts.periodOf(hazard.carriedBy);
     for (const Hazard& other : verdict.hazards) {
       if (other.later != hazard.later || !(other.earlier->queue == hazard.earlier->queue))
         continue;
       const std::vector<const Node*> around = loopsAround(other.earlier);
       const unsigned depth = conflicts.depthOf(loop);
-      byPhase &= depth < around.size() && around[depth] == loop && (other.samePhases >> depth & 1);
-      const unsigned ownDepth = conflicts.depthOf(hazard.carriedBy);
-      byOwnPhase &= other.carriedBy != hazard.carriedBy || (other.samePhases >> ownDepth & 1);
+      const bool isInLoop = depth < around.size() && around[depth] == loop;
+      distance = isInLoop ? std::min(distance, apart(other, loop)) : 1;
+      if (other.carriedBy == hazard.carriedBy)
+        ownDistance = std::min(ownDistance, apart(other, hazard.carriedBy));
       if (other.carriedBy && conflicts.depthOf(other.carriedBy) < conflicts.depthOf(outermost))
         outermost = other.carriedBy;
     }
-    if (!byPhase)
+    if (distance < 2) {
       loop = hazard.carriedBy;
-    if (byPhase || byOwnPhase)
-      takeTurns(insertion, loop);
+      distance = ownDistance;
+    }
+    takeTurns(insertion, loop, distance);
     std::tie(insertion.setAt, insertion.waitAt) = siblings(hazard, loop);
     insertion.carriedBy = const_cast<Node*>(outermost);
     // A set behind the wait lets this iteration's wait meet the last one's set.
     if (insertion.setAt->id < insertion.waitAt->id)
       insertion.setAt = insertion.waitAt;
+  }
+
+  int64_t apart(const Hazard& hazard, const Node* loop) const {
+    return conflicts.leastDistance(hazard.earlier, hazard.later, loop);
   }
 
   static bool isWaitLike(const Sync& sync) {

@@ -54,16 +54,18 @@ std::vector<const Node*> loopsAround(const Node* node) {
 }
 
 std::vector<int64_t> periods(const Program& program) {
-  constexpr int64_t longest = 8;
+  constexpr int64_t longest = 12;
   std::vector<int64_t> period(program.nodes.size(), 1);
   const auto note = [&](unsigned loop, int64_t modulus) {
-    if (loop < period.size() && modulus > 1)
+    if (loop < period.size() && modulus > 1 && std::lcm(period[loop], modulus) <= longest)
       period[loop] = std::lcm(period[loop], modulus);
   };
   for (const Node& node : program.nodes) {
     for (const Access& access : node.accesses) {
-      for (const Term& term : access.terms)
+      for (const Term& term : access.terms) {
         note(term.loop, term.modulus);
+        note(term.loop, term.shift); // what goes so far ahead takes so many flags in turn
+      }
       for (const Range& dim : access.otherDims)
         for (const Term& term : dim.terms)
           note(term.loop, term.modulus);
@@ -71,8 +73,6 @@ std::vector<int64_t> periods(const Program& program) {
     if (node.kind == NodeKind::Sync)
       note(node.sync.slotLoop, node.sync.slots);
   }
-  for (int64_t& each : period)
-    each = each > longest ? 1 : each;
   return period;
 }
 
