@@ -146,6 +146,10 @@ def main(arguments: list[str]) -> None:
         import operator_speed
 
         answer = operator_speed.measure(arguments[1])
+    elif what == "ascend":
+        import ascend_speed
+
+        answer = ascend_speed.measure(arguments[1])
     elif what == "compile_attention":
         answer = measure_attention_compile()
     elif what == "call":

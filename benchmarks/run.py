@@ -6,7 +6,7 @@
     python benchmarks/run.py --repeats 3        a quick look
 
 Each row is measured in fresh processes with a kernel cache of their own. `ratio` is our speed to
-the peer's in one run: above 1 is better for us.
+the peer's in one run: above 1 is better for us. `share` is that of the chip's limit.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import ascend_speed
 import host_speed
 import operator_speed
 import profile_rows
@@ -35,6 +36,12 @@ SIZES = (512, 1024, 2048, 4096)
 AIMS = {
     "import": 0.15, "compile/fused_gemm": 0.15, "compile/flash_attention": 0.4, "cache_load": 0.010,
     "call/alloc": 3e-6, "call/out": 3e-6,
+    "ascend/compile": 0.1, "ascend/build": 3.0, "ascend/load": 0.020,
+}  # fmt: skip
+#: Least shares of the chip's limit.
+SHARES = {
+    "ascend/gemm/expert/4096": 0.75, "ascend/gemm/developer/4096": 0.60,
+    "ascend/add/expert/8192": 0.85, "ascend/add/developer/8192": 0.85,
 }  # fmt: skip
 
 
@@ -50,6 +57,7 @@ class Row:
     ratio: float | None = None
     gated: bool | None = None
     fitted: bool | None = None
+    share: float | None = None
 
 
 class Failed(Exception):
@@ -134,11 +142,25 @@ def all_rows(repeats: int) -> dict[str, Callable[[], Row]]:
         rows[name] = lambda name=name: compared(  # type: ignore[misc]
             name, operator_speed.unit(name), operator_speed.peer(name), "operator", name
         )
+    for name in ascend_speed.names():
+        rows[name] = lambda name=name: on_ascend(name, min(repeats, 3))  # type: ignore[misc]
     for name, measured in host_speed.rows().items():
         rows[name] = lambda name=name, measured=measured: host(name, measured)  # type: ignore[misc]
     for name in profile_rows.names():
         rows[name] = lambda name=name: profiled(name)  # type: ignore[misc]
     return rows
+
+
+def on_ascend(name: str, repeats: int) -> Row:
+    """A compile time, or the modelled time of a tuned kernel and its share of the chip's limit."""
+    if name == "ascend/load":
+        return repeated(name, repeats, False, "ascend", name, before=("ascend", "ascend/build"))
+    if name in AIMS:
+        return repeated(name, repeats, True, "ascend", name)
+    with tempfile.TemporaryDirectory() as cache:
+        answer = measure(cache, "ascend", name)
+    peer = "published, library" if answer["published"] else None
+    return Row(name, answer["value"], "us", peer, answer["published"], share=answer["share"])
 
 
 def host(name: str, measured: Callable[[], float]) -> Row:
@@ -180,6 +202,11 @@ def table_line(row: Row) -> str:
     remark = ""
     if aim is not None and row.value is not None:
         remark = f"aim {shown(aim, row.unit)}" + ("" if row.value <= aim else "  MISSED")
+    if row.share is not None:
+        least = SHARES.get(row.name)
+        remark = f"{row.share:.1%} of the limit"
+        if least is not None:
+            remark += f", aim {least:.0%}" + ("" if row.share >= least else "  MISSED")
     ratio = "" if row.ratio is None else f"{row.ratio:.2f}"
     peer = "" if row.peer is None else f"{shown(row.peer_value, row.unit)} ({row.peer})"
     return (

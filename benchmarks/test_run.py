@@ -9,6 +9,7 @@ import sys
 import time
 from pathlib import Path
 
+import ascend_speed
 import host_speed
 import operator_speed
 import profile_rows
@@ -34,9 +35,17 @@ def test_names_and_order():
     expected += ["call/alloc", "call/out"]
     expected += [f"gemm/{t}/{n}" for t in ("f32", "f16", "bf16") for n in (512, 1024, 2048, 4096)]
     expected += operator_speed.rows()
+    expected += ascend_speed.names()
     expected += list(host_speed.rows())
     expected += profile_rows.names()
     assert list(run.all_rows(1)) == expected
+
+
+def test_a_share_of_a_limit_is_no_ratio():
+    row = run.Row("ascend/add/expert/8192", 250.0, "us", share=0.5)
+    assert run.table_line(row).endswith("50.0% of the limit, aim 85%  MISSED")
+    row = run.Row("ascend/gemm/expert/8192", 3500.0, "us", "published", 4038.0, share=0.9)
+    assert run.table_line(row).endswith("90.0% of the limit")
 
 
 def test_ratio_above_one_is_better_for_us():
