@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kernels for Ascend: how long they take to compile, and the modelled time of the tuned ones.
 
-`ascend/compile`: from the source to Ascend C. `ascend/build`: the host's library of it. `ascend/load`:
-a kernel that is in the cache. `ascend/gemm/...` and `ascend/add/...`: the time that the model of a
-910B2 gives (docs/ascend-timing.md), as a share of what the chip could reach at most.
+`ascend/compile`: from the source to Ascend C. `ascend/build`: the host's library of it.
+`ascend/load`: a kernel that is in the cache. `ascend/gemm/...` and `ascend/add/...`: the time that
+the model of a 910B2 gives (docs/ascend-timing.md), as a share of what the chip could reach at most.
 """
 
 from __future__ import annotations
@@ -11,7 +11,10 @@ from __future__ import annotations
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tilewright.jit_factory import JITFunction
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples" / "ascend"
 #: Of a 910B2: float operations of 24 cube cores at 1.8 GHz, and bytes per second of its memory.
@@ -36,7 +39,7 @@ def names() -> list[str]:
 
 
 def measure(name: str) -> dict[str, Any]:
-    """`seconds`; of a modelled time `value`, `share`, and what is `published` of the vendor's library."""
+    """`seconds`; of a modelled time `value`, `share`, and what is `published` of a library."""
     sys.path.insert(0, str(EXAMPLES))
     _, what, *rest = name.split("/")
     if what in ("gemm", "add"):
@@ -53,7 +56,7 @@ def _compile() -> float:
     from tilewright.errors import load_compiler
     from tilewright.options import Options
 
-    def once(factory: Any, sizes: tuple[int, ...]) -> float:
+    def once(factory: JITFunction, sizes: tuple[int, ...]) -> float:
         begin = time.perf_counter()
         captured = factory.get_tir(*sizes).capture()
         options = native_options(Options("ascend", pass_configs=tuned_gemm.pass_configs))
