@@ -365,6 +365,8 @@ bool Builder::makeTable(const RewrittenSource& rewritten, const std::string made
   size_t count = 0;
   for (const std::string& name : symbols[Host].functions) {
     auto kernel = rewritten.kernels.find(plainName(name.substr(0, name.find('$'))));
+    if (kernel == rewritten.kernels.end())
+      kernel = rewritten.kernels.find(""); // of a macro: any function may be one
     if (kernel == rewritten.kernels.end() || !inCube.count(name) || !inVector.count(name))
       continue;
     std::string n = std::to_string(count++);

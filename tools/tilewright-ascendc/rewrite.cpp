@@ -48,6 +48,8 @@ public:
       else if (tokens[i].text == "<<<")
         launch(i);
     }
+    for (std::string_view definition : definitionsOf(source))
+      macro(definition);
     result.includesKernelOperator = source.find("kernel_operator.h") != std::string_view::npos;
     std::string first = "#line 1 \"" + path + "\"\n";
     result.device = first + apply(source, edits);
@@ -132,29 +134,67 @@ private:
         {tokens[body].begin, tokens[end - 1].end, "{" + std::string(lines, '\n') + "}"});
   }
 
-  /// The first token of the kernel's name that ends before `chevron`.
+  /// Launches in the body of a macro become calls there. Of a kernel, only its kind is known; its
+  /// name comes from the macro's arguments.
+  void macro(std::string_view body) {
+    auto offset = static_cast<size_t>(body.data() - source.data());
+    tokens = tokensOf(body);
+    for (Token& token : tokens) {
+      token.begin += offset;
+      token.end += offset;
+    }
+    for (size_t i = 0; i < tokens.size(); ++i) {
+      if (tokens[i].text == "<<<")
+        launch(i);
+      if (tokens[i].text != "__global__")
+        continue;
+      int& kind = result.kernels.try_emplace("", -1).first->second;
+      for (size_t k = i; k < tokens.size(); ++k) {
+        auto found = std::find(kindNames.begin(), kindNames.end(), tokens[k].text);
+        if (found != kindNames.end())
+          kind = static_cast<int>(found - kindNames.begin());
+      }
+    }
+  }
+
+  /// The index of the bracket that the one before `end` closes.
+  size_t openBefore(size_t end, std::string_view left, std::string_view right) const {
+    int depth = 0;
+    for (size_t i = end; i > 0; --i) {
+      if (tokens[i - 1].text == right)
+        ++depth;
+      else if (tokens[i - 1].text == left && --depth == 0)
+        return i - 1;
+    }
+    return 0;
+  }
+  bool isBefore(size_t i, std::string_view text) const {
+    return i > 0 && tokens[i - 1].text == text;
+  }
+
+  /// The first token of the expression that ends before `chevron`: a name with its scopes, objects
+  /// and template arguments, or anything in brackets.
   size_t nameBefore(size_t chevron) const {
     size_t i = chevron;
     for (;;) {
-      if (i > 0 && (tokens[i - 1].text == ">" || tokens[i - 1].text == ">>>")) {
-        int depth = 0;
-        while (i > 0) {
-          --i;
-          if (tokens[i].text == ">")
-            ++depth;
-          else if (tokens[i].text == "<" && --depth == 0)
-            break;
-        }
-      }
-      if (i == 0 || !tokens[i - 1].isName)
+      size_t end = i;
+      if (isBefore(i, ">"))
+        i = openBefore(i, "<", ">");
+      while (isBefore(i, ")") || isBefore(i, "]"))
+        i = isBefore(i, ")") ? openBefore(i, "(", ")") : openBefore(i, "[", "]");
+      constexpr std::array<std::string_view, 4> keywords = {"return", "else", "do", "co_return"};
+      bool isName =
+          i > 0 && tokens[i - 1].isName &&
+          std::find(keywords.begin(), keywords.end(), tokens[i - 1].text) == keywords.end();
+      if (!isName && i == end)
         return chevron;
-      --i;
-      if (i > 0 && tokens[i - 1].text == "::") {
-        --i;
-        if (i > 0 && (tokens[i - 1].isName || tokens[i - 1].text == ">"))
-          continue;
-      }
-      return i;
+      i -= isName;
+      bool isPointer = isBefore(i, ">") && isBefore(i - 1, "-");
+      if (!isBefore(i, "::") && !isBefore(i, ".") && !isPointer)
+        return i;
+      i -= isPointer ? 2 : 1;
+      if (isBefore(i + 1, "::") && !(i > 0 && (tokens[i - 1].isName || isBefore(i, ">"))))
+        return i; // of the global scope
     }
   }
 

@@ -16,6 +16,30 @@ TEST(Rewrite, LaunchBecomesCall) {
   EXPECT_EQ(r.device, r.host);
 }
 
+TEST(Rewrite, KernelsAreExpressions) {
+  auto launched = [](const std::string& before, const std::string& kernel) {
+    std::string head = "void f() { " + before, tail = "(a); }";
+    EXPECT_EQ(rewrite(head + kernel + "<<<1, nullptr, s>>>" + tail, "a.cpp").host,
+              "#line 1 \"a.cpp\"\n" + head + call + kernel + ", 1, nullptr, s)" + tail);
+  };
+  launched("", "::k");
+  launched("return ", "a::b<1>::k<c<d>>");
+  launched("x = ", "object.kernels[2]");
+  launched("if (x) ", "this->pick(3)->kernel");
+  launched("else ", "(*kernel)");
+}
+
+TEST(Rewrite, Macros) {
+  auto r = rewrite("#define LAUNCH(k, n, ...) \\\n  k<<<n, nullptr, s>>>(__VA_ARGS__)\n"
+                   "# define KERNEL(name) __global__ void name() { \\\n"
+                   "  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIC_ONLY); }\n",
+                   "a.cpp");
+  EXPECT_NE(r.host.find("\\\n  " + call + "k, n, nullptr, s)(__VA_ARGS__)\n"), std::string::npos)
+      << r.host;
+  ASSERT_EQ(r.kernels.count(""), 1u);
+  EXPECT_EQ(r.kernels[""], 1);
+}
+
 TEST(Rewrite, CommentsStringsAndShiftsStay) {
   std::string text = "// k<<<1>>>(a)\nauto s = \"k<<<1>>>(a)\"; /* <<< */ int x = 1 << 3;\n"
                      "auto r = R\"x(k<<<)x\"; #define \n";

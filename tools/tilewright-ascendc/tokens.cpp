@@ -18,11 +18,12 @@ class Scanner {
 public:
   explicit Scanner(std::string_view s) : s(s) {}
 
-  std::vector<Token> run() {
+  void run() {
     while (at < s.size())
       step();
-    return std::move(tokens);
   }
+  std::vector<Token> tokens;
+  std::vector<std::string_view> definitions;
 
 private:
   bool starts(std::string_view text) const {
@@ -36,6 +37,13 @@ private:
       }
       at += s[at] == '\\' && at + 1 < s.size() ? 2 : 1;
     }
+  }
+  void directive() {
+    size_t word = s.find_first_not_of(" \t", at + 1);
+    bool isDefinition = word != std::string_view::npos && s.substr(word, 7) == "define ";
+    skipLine();
+    if (isDefinition)
+      definitions.push_back(s.substr(word + 7, at - word - 7));
   }
   void skipComment() {
     size_t end = s.find("*/", at + 2);
@@ -69,7 +77,11 @@ private:
       ++at;
     } else if (std::isspace(static_cast<unsigned char>(c))) {
       ++at;
-    } else if (starts("//") || (c == '#' && !lineHasToken)) {
+    } else if (starts("\\\n")) {
+      at += 2;
+    } else if (c == '#' && !lineHasToken) {
+      directive();
+    } else if (starts("//")) {
       skipLine();
     } else if (starts("/*")) {
       skipComment();
@@ -104,13 +116,20 @@ private:
   std::string_view s;
   size_t at = 0;
   bool lineHasToken = false;
-  std::vector<Token> tokens;
 };
 
 } // namespace
 
 std::vector<Token> tokensOf(std::string_view source) {
-  return Scanner(source).run();
+  Scanner scanner(source);
+  scanner.run();
+  return std::move(scanner.tokens);
+}
+
+std::vector<std::string_view> definitionsOf(std::string_view source) {
+  Scanner scanner(source);
+  scanner.run();
+  return std::move(scanner.definitions);
 }
 
 } // namespace tilewright::ascendc

@@ -20,6 +20,9 @@ struct Token {
 
 std::vector<Token> tokensOf(std::string_view source);
 
+/// What stands behind `#define` and the macro's name, with continued lines: parts of `source`.
+std::vector<std::string_view> definitionsOf(std::string_view source);
+
 } // namespace tilewright::ascendc
 
 #endif
