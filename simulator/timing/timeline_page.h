@@ -16,7 +16,7 @@ canvas { display: block; cursor: grab; }
 inline constexpr const char* timelineTail = R"(
 const colors = {S: '#888', V: '#3a7d44', M: '#b5403a', MTE1: '#b58a1f', MTE2: '#2f6db5', MTE3: '#7a4fb5', FIX: '#c46a1f'};
 const view = document.getElementById('view'), tip = document.getElementById('tip');
-const fields = 6, left = 110, laneHeight = 20, axisHeight = 24; // bars: start, end, critical, name, place, bytes
+const fields = 6, left = 140, laneHeight = 20, axisHeight = 24; // bars: start, end, critical, name, place, bytes
 let end = 0;
 for (const lane of lanes) for (let i = 0; i < lane.bars.length; i += fields) end = Math.max(end, lane.bars[i + 1]);
 let from = 0, to = end || 1;
