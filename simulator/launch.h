@@ -19,7 +19,7 @@ enum class KernelType : uint32_t { AivOnly, AicOnly, MixAiv10, MixAic10, MixAic1
 
 /// A kernel as `tilewright-ascendc` registers it when a program starts. `host` is the address of
 /// the host pass's function of that name and serves as key; `aic` and `aiv` are the same function
-/// compiled for a cube core and for a vector core.
+/// compiled for a cube core and for a vector core; null if the kernel's type has no such core.
 struct Kernel {
   const void* host;
   void* aic;

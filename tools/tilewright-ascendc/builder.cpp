@@ -4,6 +4,7 @@
 #include "object_file.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <cxxabi.h>
@@ -68,6 +69,26 @@ bool uses(const ObjectSymbols& symbols, const char* function) {
 }
 
 } // namespace
+
+/// A pass whose core no kernel of the source uses is left out.
+std::vector<Builder::Pass> Builder::passesOf(const RewrittenSource& rewritten) {
+  if (!rewritten.includesKernelOperator)
+    return {Host};
+  constexpr std::array<bool, 6> usesCube = {false, true, false, true, true, true};
+  constexpr std::array<bool, 6> usesVector = {true, false, true, false, true, true};
+  bool cube = rewritten.kernels.empty(), vector = cube;
+  for (const auto& [name, kind] : rewritten.kernels) {
+    cube = cube || kind < 0 || usesCube[static_cast<size_t>(kind)];
+    vector = vector || kind < 0 || usesVector[static_cast<size_t>(kind)];
+  }
+  std::vector<Pass> passes;
+  if (cube)
+    passes.push_back(Cube);
+  if (vector)
+    passes.push_back(Vector);
+  passes.push_back(Host);
+  return passes;
+}
 
 Builder::Builder(const Options& options) : options(options) {
   std::string pattern = fs::temp_directory_path() / "tilewright-ascendc-XXXXXX";
@@ -293,9 +314,7 @@ bool Builder::compileSource(const std::string& source, size_t index) {
     rewritten.host = "#include \"ascendc/launch.h\"\n" + rewritten.host;
   std::vector<Command> commands;
   std::string made[3];
-  std::vector<Pass> passes = {Cube, Vector, Host};
-  if (!rewritten.includesKernelOperator)
-    passes = {Host};
+  std::vector<Pass> passes = passesOf(rewritten);
   for (Pass pass : passes) {
     std::string from = stem + "." + passNames[pass] + ".cpp";
     made[pass] = stem + "." + passNames[pass] + ".o";
@@ -330,6 +349,8 @@ bool Builder::publishLocalKernels(const RewrittenSource& rewritten, const std::s
            std::hash<std::string>{}(fs::absolute(options.output).string() +
                                     fs::path(made[Host]).filename().string()));
   for (Pass pass : {Host, Cube, Vector}) {
+    if (made[pass].empty())
+      continue;
     std::string error = publish(made[pass], kernels, suffix);
     if (error.empty()) {
       symbols[pass] = readSymbols(made[pass]);
@@ -347,6 +368,8 @@ bool Builder::makeTable(const RewrittenSource& rewritten, const std::string made
                         const std::string& table) {
   ObjectSymbols symbols[3];
   for (Pass pass : {Host, Cube, Vector}) {
+    if (made[pass].empty())
+      continue;
     symbols[pass] = readSymbols(made[pass]);
     if (!symbols[pass].error.empty()) {
       fprintf(stderr, "error: %s\n", symbols[pass].error.c_str());
@@ -367,18 +390,28 @@ bool Builder::makeTable(const RewrittenSource& rewritten, const std::string made
     auto kernel = rewritten.kernels.find(plainName(name.substr(0, name.find('$'))));
     if (kernel == rewritten.kernels.end())
       kernel = rewritten.kernels.find(""); // of a macro: any function may be one
-    if (kernel == rewritten.kernels.end() || !inCube.count(name) || !inVector.count(name))
+    if (kernel == rewritten.kernels.end() || (!made[Cube].empty() && !inCube.count(name)) ||
+        (!made[Vector].empty() && !inVector.count(name)))
       continue;
-    std::string n = std::to_string(count++);
-    for (const char* pass : {"", "$aic", "$aiv"})
-      declarations +=
-          "extern char k" + n + (pass + (*pass != 0)) + "[] __asm__(\"" + name + pass + "\");\n";
+    std::string row = "{";
+    for (Pass pass : {Host, Cube, Vector}) {
+      if (made[pass].empty()) {
+        row += "0, ";
+        continue;
+      }
+      std::string variable = std::string(passNames[pass]) + std::to_string(count);
+      std::string suffix = pass == Host ? "" : std::string("$") + passNames[pass];
+      declarations += "extern char " + variable + "[] __asm__(\"" + name + suffix + "\");\n";
+      row += variable + ", ";
+    }
     int kind = kernel->second >= 0 ? kernel->second : inferred;
-    rows += "{k" + n + ", k" + n + "aic, k" + n + "aiv, \"" + name + "\", " + std::to_string(kind) +
-            "},\n";
+    rows += row + "\"" + name + "\", " + std::to_string(kind) + "},\n";
+    ++count;
   }
   for (Pass pass : {Cube, Vector})
-    if (auto e = privatise(made[pass], std::string("$") + passNames[pass]); !e.empty()) {
+    if (made[pass].empty())
+      continue;
+    else if (auto e = privatise(made[pass], std::string("$") + passNames[pass]); !e.empty()) {
       fprintf(stderr, "error: %s\n", e.c_str());
       return false;
     }

@@ -25,6 +25,7 @@ public:
 private:
   enum Pass { Host, Cube, Vector };
 
+  static std::vector<Pass> passesOf(const RewrittenSource& rewritten);
   bool findCompiler();
   bool findInstallation();
   bool compileSource(const std::string& source, size_t index);

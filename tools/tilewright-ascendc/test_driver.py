@@ -59,6 +59,18 @@ def test_missing_barrier(tmp_path: Path) -> None:
     assert run(program).returncode == 0
 
 
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_forms_of_kernels(tmp_path: Path, compiler: str) -> None:
+    """Template code of C++17, kernels and launches in macros, kernels in variables."""
+    program = tmp_path / "forms"
+    source = Path(__file__).with_name("kernel_forms.cpp")
+    built = run(DRIVER, "build", source, "-o", program, "--cxx", compiler)
+    assert built.returncode == 0, built.stderr
+    answer = run(program)
+    # 1 + 10 + (100 + 'd' + 200) + 1 + 1000 + 1
+    assert (answer.returncode, answer.stdout) == (0, "0 1413\n"), answer.stderr
+
+
 HOST = """
 #include "acl/acl.h"
 #include <cstdio>
