@@ -267,8 +267,9 @@ private:
   std::unique_ptr<State> state;
 };
 
-/// A finished kernel: its tile IR, and what a caller must know.
-class KernelModule {
+/// A finished kernel: its tile IR, and what a caller must know. Whoever works on it in another thread
+/// shares it by `shared_from_this`.
+class KernelModule : public std::enable_shared_from_this<KernelModule> {
 public:
   virtual ~KernelModule() = default;
   virtual std::string name() const = 0;

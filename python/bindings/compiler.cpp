@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The module `tilewright._compiler`: tilewright/builder.h and tilewright/compile.h in Python, and
 // nothing else. python/tilewright/_compiler.pyi is its interface.
+#include "python/bindings/compilation.h"
 #include "python/bindings/interpret.h"
 #include "python/bindings/work.h"
 
@@ -17,12 +18,6 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
-
-#include <atomic>
-#include <chrono>
-#include <condition_variable>
-#include <mutex>
-#include <thread>
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -481,81 +476,15 @@ void bindAscend(nb::class_<KernelBuilder>& builder) {
           "function"_a, "arguments"_a);
 }
 
-// Compiling
-// ------------------------------------------------------------------------------------------
-
-/// One compilation on a thread of its own. It outlives the call that started it if Ctrl-C ends that
-/// call.
-struct Compilation {
-  std::shared_ptr<KernelModule> kernel;
-  CompileOptions options;
-  std::atomic<bool> cancel = false;
-  std::optional<Artifact> artifact;
-  std::vector<Diagnostic> diagnostics;
-};
-
-std::mutex compilationMutex;
-std::condition_variable compilationEnded;
-int liveCompilations = 0; // guarded by compilationMutex
-
-void runDetached(std::shared_ptr<Compilation> job, std::shared_ptr<bool> done) {
-  {
-    std::lock_guard lock(compilationMutex);
-    ++liveCompilations;
-  }
-  std::thread([job = std::move(job), done = std::move(done)]() mutable {
-    job->artifact = compile(*job->kernel, job->options, job->diagnostics);
-    // Before the caller goes on: a kernel that Python owns is released under the GIL, which a thread
-    // can't take when the process ends.
-    job.reset();
-    std::lock_guard lock(compilationMutex);
-    *done = true;
-    --liveCompilations;
-    compilationEnded.notify_all();
-  }).detach();
-}
-
-std::shared_ptr<Compilation> compileWatchingSignals(std::shared_ptr<KernelModule> kernel,
-                                                    const CompileOptions& options) {
-  auto job = std::make_shared<Compilation>();
-  auto done = std::make_shared<bool>(false);
-  job->kernel = std::move(kernel);
-  job->options = options;
-  job->options.cancel = &job->cancel;
-  runDetached(job, done);
-  for (;;) {
-    bool ended = false;
-    {
-      nb::gil_scoped_release release;
-      std::unique_lock lock(compilationMutex);
-      ended = compilationEnded.wait_for(lock, std::chrono::milliseconds(50), [&] { return *done; });
-    }
-    if (ended)
-      return job;
-    if (PyErr_CheckSignals() != 0) {
-      job->cancel = true;
-      throw nb::python_error();
-    }
-  }
-}
-
-/// At exit: cancelled compilations end at their next pass; leaving earlier would destroy LLVM under
-/// them.
-void awaitCompilations() {
-  nb::gil_scoped_release release;
-  std::unique_lock lock(compilationMutex);
-  compilationEnded.wait_for(lock, std::chrono::seconds(1), [] { return liveCompilations == 0; });
-}
-
 std::vector<std::pair<std::string, std::string>> inspect(std::shared_ptr<KernelModule> kernel,
                                                          CompileOptions options) {
   options.keepStages = true;
   options.buildLibrary = false;
-  auto job = compileWatchingSignals(std::move(kernel), options);
-  if (job->artifact)
-    return std::move(job->artifact->stages);
+  auto [artifact, diagnostics] = compileWatchingSignals(std::move(kernel), options);
+  if (artifact)
+    return std::move(artifact->stages);
   std::string text;
-  for (const Diagnostic& diagnostic : job->diagnostics)
+  for (const Diagnostic& diagnostic : diagnostics)
     text += render(diagnostic);
   throw nb::value_error(text.c_str());
 }
@@ -585,16 +514,10 @@ void bindCompile(nb::module_& module) {
       .def_ro("header", &Artifact::header)
       .def_ro("stages", &Artifact::stages)
       .def_ro("times", &Artifact::times);
-  module.def(
-      "compile",
-      [](std::shared_ptr<KernelModule> kernel, const CompileOptions& options) {
-        auto job = compileWatchingSignals(std::move(kernel), options);
-        return std::pair(std::move(job->artifact), std::move(job->diagnostics));
-      },
-      "kernel"_a, "options"_a = CompileOptions{});
+  module.def("compile", &compileWatchingSignals, "kernel"_a, "options"_a = CompileOptions{});
   module.def("inspect", &inspect, "kernel"_a, "options"_a = CompileOptions{});
   module.def("host_cpu", &hostCpu);
-  nb::module_::import_("atexit").attr("register")(nb::cpp_function(&awaitCompilations));
+  nb::module_::import_("atexit").attr("register")(nb::cpp_function(&endWithoutCompilations));
 }
 
 } // namespace

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/targets/ascend/build_library.h"
 
+#include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
@@ -9,6 +11,7 @@
 #include <iterator>
 #include <spawn.h>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 
 extern char** environ;
@@ -48,8 +51,25 @@ std::string pathFrom(const char* variable, const char* builtIn) {
   return chosen && *chosen ? chosen : builtIn;
 }
 
-/// Runs a program with its output in a file; its exit code, or -1 if it can't be started.
-int run(const std::vector<std::string>& command, const fs::path& output) {
+/// Waits for the leader of a process group, and ends the group if `cancel` is set meanwhile. The status
+/// is as waitpid gives it.
+int waitFor(pid_t leader, const std::atomic<bool>* cancel) {
+  int status = 0;
+  for (;;) {
+    const pid_t ended = waitpid(leader, &status, cancel ? WNOHANG : 0);
+    if (ended == leader || (ended < 0 && errno != EINTR))
+      return status;
+    if (cancel && cancel->load(std::memory_order_relaxed))
+      kill(-leader, SIGKILL);
+    if (cancel)
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+}
+
+/// Runs a program with its output in a file; its exit code, or -1 if it can't be started. It and what
+/// it starts are a process group of their own.
+int run(const std::vector<std::string>& command, const fs::path& output,
+        const std::atomic<bool>* cancel) {
   std::vector<char*> arguments;
   for (const std::string& word : command)
     arguments.push_back(const_cast<char*>(word.c_str()));
@@ -58,21 +78,24 @@ int run(const std::vector<std::string>& command, const fs::path& output) {
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, 1, output.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
   posix_spawn_file_actions_adddup2(&actions, 1, 2);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
   pid_t child = 0;
   const int error =
-      posix_spawnp(&child, arguments[0], &actions, nullptr, arguments.data(), environ);
+      posix_spawnp(&child, arguments[0], &actions, &attributes, arguments.data(), environ);
+  posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
-  int status = 0;
   if (error != 0)
     return -1;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
+  const int status = waitFor(child, cancel);
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
 } // namespace
 
-std::optional<std::vector<char>> buildLibrary(const std::string& source, std::string& problem) {
+std::optional<std::vector<char>> buildLibrary(const std::string& source, std::string& problem,
+                                              const std::atomic<bool>* cancel) {
   const TemporaryFolder folder;
   if (folder.path.empty()) {
     problem = "no temporary folder can be made for Ascend C";
@@ -83,7 +106,8 @@ std::optional<std::vector<char>> buildLibrary(const std::string& source, std::st
   std::ofstream(text) << source;
   const std::string driver = pathFrom("TILEWRIGHT_ASCENDC", TILEWRIGHT_ASCENDC_PROGRAM);
   const std::string headers = pathFrom("TILEWRIGHT_DEVICE_HEADERS", TILEWRIGHT_DEVICE_FOLDER);
-  const int code = run({driver, "build", "--shared", text, "-o", library, "-I" + headers}, output);
+  const int code =
+      run({driver, "build", "--shared", text, "-o", library, "-I" + headers}, output, cancel);
   if (code < 0) {
     problem = "'" + driver + "' cannot be started; TILEWRIGHT_ASCENDC names the program";
     return std::nullopt;

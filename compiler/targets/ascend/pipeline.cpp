@@ -146,7 +146,7 @@ bool compileModule(ModuleOp original, Session& session) {
   if (!session.buildLibrary)
     return true;
   Timer timer(session, "build");
-  std::optional<std::vector<char>> library = buildLibrary(source, session.problem);
+  std::optional<std::vector<char>> library = buildLibrary(source, session.problem, session.cancel);
   if (library)
     session.library = std::move(*library);
   return library.has_value();

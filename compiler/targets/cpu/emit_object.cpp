@@ -6,8 +6,11 @@
 
 #include <llvm/ADT/SmallString.h>
 #include <llvm/Analysis/TargetLibraryInfo.h>
+#include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Module.h>
+#include <llvm/IR/OptBisect.h>
+#include <llvm/IR/PassInstrumentation.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
@@ -63,6 +66,36 @@ llvm::FunctionPassManager vectorPasses() {
   return passes;
 }
 
+bool isSet(const std::atomic<bool>* cancel) {
+  return cancel && cancel->load(std::memory_order_relaxed);
+}
+
+/// While it lives, passes of the code generator ask it whether they may do nothing.
+class CancelGate final : public llvm::OptPassGate {
+public:
+  CancelGate(llvm::LLVMContext& context, const std::atomic<bool>* cancel)
+      : context(context), cancel(cancel), before(context.getOptPassGate()) {
+    context.setOptPassGate(*this);
+  }
+  CancelGate(const CancelGate&) = delete;
+  CancelGate& operator=(const CancelGate&) = delete;
+  ~CancelGate() override {
+    context.setOptPassGate(before);
+  }
+
+  bool shouldRunPass(llvm::StringRef /*pass*/, llvm::StringRef /*unit*/) const override {
+    return false;
+  }
+  bool isEnabled() const override {
+    return isSet(cancel);
+  }
+
+private:
+  llvm::LLVMContext& context;
+  const std::atomic<bool>* cancel;
+  llvm::OptPassGate& before;
+};
+
 bool runCodeGenerator(llvm::Module& module, llvm::TargetMachine& target,
                       llvm::raw_pwrite_stream& stream, llvm::CodeGenFileType type) {
   llvm::legacy::PassManager passes;
@@ -74,7 +107,8 @@ bool runCodeGenerator(llvm::Module& module, llvm::TargetMachine& target,
 
 } // namespace
 
-void optimizeModule(llvm::Module& module, const Machine& machine, llvm::TargetMachine& target) {
+void optimizeModule(llvm::Module& module, const Machine& machine, llvm::TargetMachine& target,
+                    const std::atomic<bool>* cancel) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;
@@ -84,7 +118,10 @@ void optimizeModule(llvm::Module& module, const Machine& machine, llvm::TargetMa
   addVectorMath(machine, library);
   functions.registerPass([&] { return llvm::TargetLibraryAnalysis(library); });
 
-  llvm::PassBuilder builder(&target);
+  llvm::PassInstrumentationCallbacks callbacks;
+  callbacks.registerShouldRunOptionalPassCallback(
+      [cancel](llvm::StringRef, llvm::Any) { return !isSet(cancel); });
+  llvm::PassBuilder builder(&target, llvm::PipelineTuningOptions(), std::nullopt, &callbacks);
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(components);
   builder.registerFunctionAnalyses(functions);
@@ -97,7 +134,9 @@ void optimizeModule(llvm::Module& module, const Machine& machine, llvm::TargetMa
   passes.run(module, modules);
 }
 
-std::string emitObject(llvm::Module& module, llvm::TargetMachine& target) {
+std::string emitObject(llvm::Module& module, llvm::TargetMachine& target,
+                       const std::atomic<bool>* cancel) {
+  const CancelGate gate(module.getContext(), cancel);
   llvm::SmallString<0> bytes;
   llvm::raw_svector_ostream stream(bytes);
   if (!runCodeGenerator(module, target, stream, llvm::CodeGenFileType::ObjectFile))

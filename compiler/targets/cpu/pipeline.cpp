@@ -167,18 +167,29 @@ void prepareModule(llvm::Module& code, const llvm::TargetMachine& target, const 
   embedManifest(code, session.manifest);
 }
 
-/// Optimises and emits; keeps the last two stages.
+/// True, with the problem, if somebody wants the work to end.
+bool isCancelled(Session& session) {
+  if (session.isCancelled())
+    session.problem = "cancelled";
+  return session.isCancelled();
+}
+
+/// Optimises and emits; keeps the last two stages. Of no use if `session.problem` is set then.
 std::string makeObject(llvm::Module& code, llvm::TargetMachine& target, Session& session) {
   {
     Timer timer(session, "optimize");
-    optimizeModule(code, session.machine, target);
+    optimizeModule(code, session.machine, target, session.cancel);
   }
+  if (isCancelled(session))
+    return {};
   if (session.keepStages) {
     session.stages.emplace_back("llvm", textOf(code));
     session.stages.emplace_back("asm", emitAssembly(code, target));
   }
   Timer timer(session, "emit");
-  return emitObject(code, target);
+  std::string object = emitObject(code, target, session.cancel);
+  isCancelled(session);
+  return object;
 }
 
 /// Gives each assertion its number in the manifest: passes may copy it into several places.
@@ -202,11 +213,7 @@ void prepareContext(MLIRContext& context) {
 bool lowerToLlvmDialect(ModuleOp module, Session& session) {
   Timer timer(session, "passes");
   for (std::unique_ptr<Pass>& pass : makePipeline(session.machine)) {
-    if (session.isCancelled()) {
-      session.problem = "cancelled";
-      return false;
-    }
-    if (!runPass(module, std::move(pass), session))
+    if (isCancelled(session) || !runPass(module, std::move(pass), session))
       return false;
   }
   return true;
@@ -243,10 +250,8 @@ bool compileModule(ModuleOp original, Session& session) {
   std::unique_ptr<llvm::TargetMachine> target = createTargetMachine(session.machine);
   addCEntry(*code, name, tile::kernelArguments(kernel), scratch);
   prepareModule(*code, *target, session);
-  if (session.isCancelled()) {
-    session.problem = "cancelled";
+  if (isCancelled(session))
     return false;
-  }
   const std::string object = makeObject(*code, *target, session);
   if (!session.problem.empty())
     return false;
