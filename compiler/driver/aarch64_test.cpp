@@ -82,7 +82,7 @@ static int test(void) {
     a[i] = (ELEMENT)((i * 7 % 17 - 8) / 4.0f);
   for (int i = 0; i < K * N; ++i)
     b[i] = (ELEMENT)((i * 5 % 13 - 6) / 2.0f);
-  if (gemm(a, b, c, 0.5f) != 0)
+  if (gemm((const void*)a, (const void*)b, c, 0.5f) != 0)
     return 1;
   for (int i = 0; i < M; ++i)
     for (int j = 0; j < N; ++j) {

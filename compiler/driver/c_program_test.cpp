@@ -111,6 +111,15 @@ TEST_F(CProgramTest, HandsBlocksToTheProgramsOwnLoop) {
   EXPECT_EQ(shell("./program"), 0);
 }
 
+TEST_F(CProgramTest, HeaderTellsElementsAndInputs) {
+  makeLibrary("native");
+  std::ifstream header(folder / "kernel.h");
+  const std::string text{std::istreambuf_iterator<char>(header), {}};
+  EXPECT_NE(text.find("int32_t saxpy(const float* x, float scale, float* y, int64_t N);"),
+            std::string::npos)
+      << text;
+}
+
 TEST_F(CProgramTest, HeaderIsCPlusPlusToo) {
   makeLibrary("native");
   EXPECT_EQ(

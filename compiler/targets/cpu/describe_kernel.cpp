@@ -4,6 +4,9 @@
 #include "compiler/ir/kernel_manifest.h"
 
 #include <llvm/Support/raw_ostream.h>
+#include <mlir/Interfaces/SideEffectInterfaces.h>
+
+#include <algorithm>
 
 namespace tilewright::cpu {
 namespace {
@@ -12,7 +15,7 @@ using namespace mlir;
 using tile::dtypeName;
 using tile::KernelArgument;
 
-/// The C type of a scalar argument.
+/// The C type of a scalar argument, or of a tensor's elements.
 std::string cType(Type element) {
   if (element.isF32())
     return "float";
@@ -20,11 +23,34 @@ std::string cType(Type element) {
     return "double";
   if (element.isInteger(1))
     return "bool";
+  const unsigned width = element.getIntOrFloatBitWidth();
   auto integer = dyn_cast<IntegerType>(element);
-  const std::string width =
-      std::to_string(integer ? integer.getWidth() : element.getIntOrFloatBitWidth());
-  // Floats that C has no type for pass as their bits.
-  return (integer && !integer.isUnsigned() ? "int" : "uint") + width + "_t";
+  // Floats that C has no type for pass as their bits, and what is smaller than a byte as bytes.
+  const bool isSigned = integer && !integer.isUnsigned() && width >= 8;
+  return (isSigned ? "int" : "uint") + std::to_string(std::max(width, 8u)) + "_t";
+}
+
+/// Whether all that is done with a tensor, where it is named itself, is reading.
+bool isOnlyRead(Value tensor) {
+  return llvm::all_of(tensor.getUsers(), [&](Operation* user) {
+    auto interface = dyn_cast<MemoryEffectOpInterface>(user);
+    SmallVector<MemoryEffects::EffectInstance> effects;
+    if (interface)
+      interface.getEffectsOnValue(tensor, effects);
+    return !effects.empty() && llvm::all_of(effects, [](const auto& effect) {
+      return isa<MemoryEffects::Read>(effect.getEffect());
+    });
+  });
+}
+
+/// Type and name of a parameter of the C function.
+std::string parameterOf(func::FuncOp kernel, const KernelArgument& argument) {
+  if (argument.kind == KernelArgument::Symbol)
+    return "int64_t " + argument.name;
+  if (argument.kind == KernelArgument::Scalar)
+    return cType(argument.element) + " " + argument.name;
+  const bool isInput = isOnlyRead(kernel.getArgument(argument.number));
+  return (isInput ? "const " : "") + cType(argument.element) + "* " + argument.name;
 }
 
 } // namespace
@@ -34,13 +60,9 @@ std::string makeHeader(func::FuncOp kernel) {
   std::string guard = "TILEWRIGHT_KERNEL_" + StringRef(name).upper() + "_H";
   std::string parameters, notes, symbols;
   for (const KernelArgument& argument : tile::kernelArguments(kernel)) {
-    const bool isTensor = argument.kind == KernelArgument::Tensor;
     const bool isSymbol = argument.kind == KernelArgument::Symbol;
-    (isSymbol ? symbols : parameters) += (isTensor   ? "void* "
-                                          : isSymbol ? "int64_t "
-                                                     : cType(argument.element) + " ") +
-                                         argument.name + ", ";
-    if (isTensor) {
+    (isSymbol ? symbols : parameters) += parameterOf(kernel, argument) + ", ";
+    if (argument.kind == KernelArgument::Tensor) {
       std::string shape;
       llvm::raw_string_ostream stream(shape);
       llvm::interleaveComma(argument.shape.getResults(), stream);
