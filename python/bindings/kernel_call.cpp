@@ -230,6 +230,9 @@ private:
     if (!isTensor(object)) {
       error = checker.subject(param) + "is of type " + Py_TYPE(object)->tp_name +
               " but a tensor was expected (torch, NumPy, or one with __dlpack__)";
+      if (checker.isOutput(param))
+        error += "; with " + std::to_string(spec.params.size()) +
+                 " arguments, the outputs are among them";
       return fail(PyExc_TypeError);
     }
     if (readTensor(object, views[param], leases[param])) {

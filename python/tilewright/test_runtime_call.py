@@ -107,6 +107,8 @@ def test_no_tensor(add):
     x = torch.ones(3)
     expect(TypeError, f"add: argument 1 'y' is of type list {text}", add, x, [1.0])
     expect(TypeError, f"add: argument 0 'x' is of type numpy.float32 {text}", add, np.float32(1), x)
+    text += "; with 3 arguments, the outputs are among them"
+    expect(TypeError, f"add: argument 2 'z' is of type float {text}", add, x, x, 0.5)
 
 
 def test_dtype(add):

@@ -144,7 +144,8 @@ class ControlFlow(ExpressionEvaluator):
         variables = loop.enter(self.tracer, names)
         frame = self.enter_frame(f"the {loop.kind} loop", node, is_loop=True)
         try:
-            self.unpack(node.target, variables[0] if len(variables) == 1 else tuple(variables))
+            is_one = len(variables) == 1 and not isinstance(node.target, (ast.Tuple, ast.List))
+            self.unpack(node.target, variables[0] if is_one else tuple(variables))
             self._loop_body(node.body, run_time=True)
         finally:
             self.mark(node)

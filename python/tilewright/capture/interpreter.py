@@ -177,7 +177,8 @@ class Interpreter(ControlFlow):
         if not stars:
             if len(items) != len(target.elts):
                 self.mark(target)
-                raise LanguageError(f"{len(target.elts)} names are bound to {len(items)} values")
+                values = "1 value" if len(items) == 1 else f"{len(items)} values"
+                raise LanguageError(f"{len(target.elts)} names are bound to {values}")
             return list(zip(target.elts, items, strict=True))
         at, rest = stars[0], len(target.elts) - stars[0] - 1
         starred = target.elts[at]
