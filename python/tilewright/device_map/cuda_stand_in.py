@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import torch
 
+from ..errors import TilewrightError
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -149,9 +151,15 @@ class _Scope:
         return None
 
 
+class MissingOnCpuError(TilewrightError, NotImplementedError):
+    """Something of torch's GPU interface that the device map does not offer."""
+
+
 class CUDAGraph:
+    """`torch.cuda.CUDAGraph` and `torch.cuda.graph`."""
+
     def __init__(self, *args: object, **keywords: object) -> NoReturn:
-        raise NotImplementedError("tilewright's device map has no CUDA graphs")
+        raise MissingOnCpuError("CUDA graphs are unsupported on the CPU; call the kernels directly")
 
 
 @contextmanager

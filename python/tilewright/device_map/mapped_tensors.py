@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 _MARK = "_tilewright_mapped"
+_PINNED = "_tilewright_pinned"
 _CPU = torch.device("cpu")
 _DEVICES = ("cuda", "npu")
 
@@ -131,8 +132,17 @@ def _is_cuda(tensor: Any) -> bool:
     return mapped_type(tensor) == "cuda"
 
 
+def _pin_memory(tensor: Any, *args: Any) -> Any:
+    return tensor if _is_pinned(tensor) else _pinned(tensor.clone())
+
+
+def _pinned(tensor: Any) -> Any:
+    setattr(tensor, _PINNED, True)
+    return tensor
+
+
 def _is_pinned(tensor: Any, *args: Any) -> bool:
-    return False
+    return getattr(tensor, _PINNED, False)
 
 
 _REAL_DEVICE: Callable[[Any], torch.device] = torch.Tensor.device.__get__
@@ -143,7 +153,7 @@ HANDLERS: dict[Any, Callable[..., Any]] = {
     torch.Tensor.cpu: _cpu,
     torch.Tensor.to: _to,
     torch.Tensor.get_device: _get_device,
-    torch.Tensor.pin_memory: lambda tensor, *args: tensor,
+    torch.Tensor.pin_memory: _pin_memory,
     torch.Tensor.is_pinned: _is_pinned,
     torch.Tensor.is_cuda.__get__: _is_cuda,
     torch.Tensor.device.__get__: _device,
@@ -175,6 +185,7 @@ class MappedDevice(TorchFunctionMode):  # type: ignore[misc]
         elif not mapped and keywords:
             mapped = any_mapped(keywords.values())
         if keywords.get("pin_memory"):
-            keywords = {**keywords, "pin_memory": False}
-        result = func(*args, **keywords)
+            result = _pinned(func(*args, **{**keywords, "pin_memory": False}))
+        else:
+            result = func(*args, **keywords)
         return mark(result, mapped) if mapped else result

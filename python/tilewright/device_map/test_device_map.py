@@ -9,6 +9,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from tilewright import device_map  # noqa: E402
+from tilewright.errors import TilewrightError  # noqa: E402
 
 
 @pytest.fixture
@@ -72,7 +73,16 @@ def test_generators_modules_defaults(mapped):
     finally:
         torch.set_default_device(None)
     assert not torch.ones(2).is_cuda
-    assert torch.ones(2, pin_memory=True).pin_memory().sum() == 2
+
+
+def test_pinned_memory(mapped):
+    plain, pinned = torch.ones(2), torch.ones(2, pin_memory=True)
+    assert not plain.is_pinned() and pinned.is_pinned()
+    copy = plain.pin_memory()
+    copy += 1
+    assert copy.is_pinned() and plain.sum() == 2 and not plain.is_pinned()
+    assert pinned.pin_memory() is pinned
+    assert not pinned.cuda().is_pinned() and not (pinned + 1).is_pinned()
 
 
 def test_names_of_types_and_generators(mapped):
@@ -103,8 +113,12 @@ def test_cuda_module(mapped):
     stream = torch.cuda.Stream()
     with torch.cuda.stream(stream):
         torch.cuda.current_stream().synchronize()
-    with pytest.raises(NotImplementedError, match="tilewright's device map has no CUDA graphs"):
-        torch.cuda.CUDAGraph()
+    for make in (torch.cuda.CUDAGraph, torch.cuda.graph):
+        with pytest.raises(
+            TilewrightError,
+            match="CUDA graphs are unsupported on the CPU; call the kernels directly",
+        ):
+            make()
 
 
 def test_parameters_and_autocast(mapped):
