@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ast
+from abc import abstractmethod
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, TypeGuard
 
@@ -52,8 +53,9 @@ class ControlFlow(ExpressionEvaluator):
         #: For each open loop: whether it runs in the kernel, and the number of frames around it.
         self._loops: list[tuple[bool, int]] = []
 
+    @abstractmethod
     def block(self, body: Sequence[ast.stmt]) -> Signal | None:
-        raise NotImplementedError
+        """Runs statements, one after the other."""
 
     def enter_frame(
         self, kind: str, node: ast.AST, is_loop: bool = False, is_branch: bool = False

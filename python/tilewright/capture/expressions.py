@@ -7,6 +7,7 @@ import ast
 import builtins
 import functools
 import operator
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 from ..language.meta import is_meta_object
@@ -93,7 +94,7 @@ class Reference:
         self.element = element
 
 
-class ExpressionEvaluator:
+class ExpressionEvaluator(ABC):
     """Evaluates expressions of one activation of a kernel, macro or nested function."""
 
     def __init__(
@@ -181,8 +182,9 @@ class ExpressionEvaluator:
         self.bind_name(node.target.id, value, node.target)
         return value
 
+    @abstractmethod
     def bind_name(self, name: str, value: Value, node: ast.AST) -> None:
-        raise NotImplementedError
+        """Assigns to a name of the function."""
 
     def eval_Attribute(self, node: ast.Attribute) -> Value:
         owner = self.base(node.value)
@@ -393,8 +395,9 @@ class ExpressionEvaluator:
             if all(self.truth(self.value(test)) for test in generator.ifs):
                 yield from self._comprehend(generators, at + 1)
 
+    @abstractmethod
     def unpack(self, target: ast.expr, value: Value) -> None:
-        raise NotImplementedError
+        """Assigns to whatever may stand left of `=`."""
 
     def _in_inner_scope(self, collect: Callable[[], Value]) -> Value:
         outer = self.scope

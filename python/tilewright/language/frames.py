@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 from .values import LanguageError, Traced
 
 TYPE_CHECKING = False
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
     from ..capture.tracer import Tracer
 
 
-class RunTimeContext:
+class RunTimeContext(ABC):
     """Something that a `with` statement of a kernel opens in the running kernel."""
 
     kind = "the with block"
@@ -27,11 +29,13 @@ class RunTimeContext:
         self.target = target
         return self
 
+    @abstractmethod
     def enter(self, tracer: Tracer) -> Any:
-        raise NotImplementedError
+        """Opens it, and gives what the names after `as` are bound to."""
 
+    @abstractmethod
     def leave(self, tracer: Tracer) -> None:
-        raise NotImplementedError
+        """Closes it."""
 
 
 class KernelLaunch(RunTimeContext):

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 from ..capture.tracer import current
 from .math_ops import min as _min
 from .memory import alloc_var
@@ -22,23 +24,23 @@ def _grouped(number: Any, rows: Any, columns: Any, group: int) -> tuple[Any, Any
     return first + inside % height, inside // height
 
 
-class BaseTileScheduler:
+class BaseTileScheduler(ABC):
     """What a scheduler of tiles offers: `init`, then while `valid`, work on a tile, `next_tile`."""
 
     def __init__(self, name: str | None = None) -> None:
         self.name = name or "scheduler"
 
+    @abstractmethod
     def init(self, block: Any) -> None:
         """Starts at the block's first tile."""
-        raise NotImplementedError
 
+    @abstractmethod
     def next_tile(self) -> None:
         """Goes on to the block's next tile."""
-        raise NotImplementedError
 
+    @abstractmethod
     def valid(self) -> Any:
         """Whether there is a tile."""
-        raise NotImplementedError
 
 
 class PersistentTileScheduler(BaseTileScheduler):
