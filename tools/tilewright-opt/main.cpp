@@ -6,12 +6,22 @@
 #include "compiler/targets/cpu/passes.h"
 #include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/ToolOutputFile.h"
 
+/// `--help` is about our options: the hundreds that LLVM's libraries bring still work, and
+/// `--help-hidden` lists them.
+static void hideLibraryOptions() {
+  for (auto& [name, option] : llvm::cl::getRegisteredOptions())
+    if (name != "help" && name != "help-hidden" && name != "version")
+      option->setHiddenFlag(llvm::cl::Hidden);
+}
+
 int main(int argc, char** argv) {
   llvm::InitLLVM init(argc, argv);
+  hideLibraryOptions();
   mlir::DialectRegistry registry;
   tilewright::ir::registerDialects(registry);
   tilewright::registerPasses();
