@@ -47,7 +47,8 @@ SHARES = {
 
 @dataclass
 class Row:
-    """One line of the results. `ratio` is nothing where there is no peer."""
+    """One line of the results. `ratio` is nothing where there is no peer; a share of a limit has
+    `share` in its place."""
 
     name: str
     value: float | None
@@ -58,6 +59,14 @@ class Row:
     gated: bool | None = None
     fitted: bool | None = None
     share: float | None = None
+
+    def entry(self) -> dict[str, Any]:
+        """Its object in the results: what not every row has stands only where it is known."""
+        fields = asdict(self)
+        missing = {name for name in ("share", "gated", "fitted") if fields[name] is None}
+        if self.share is not None:
+            missing.add("ratio")
+        return {name: value for name, value in fields.items() if name not in missing}
 
 
 class Failed(Exception):
@@ -179,9 +188,9 @@ def profiled(name: str) -> Row:
         raise Failed(str(problem)) from None
     peer = "published, fitted" if answer["fitted"] else "published"
     value, published = answer["value"], answer["peer_value"]
-    return Row(
-        name, value, "us", peer, published, value / published, answer["gated"], answer["fitted"]
-    )
+    row = Row(name, value, "us", peer, published, value / published)
+    row.gated, row.fitted = answer["gated"], answer["fitted"]
+    return row
 
 
 def shown(value: float | None, unit: str) -> str:
@@ -255,7 +264,7 @@ def main(arguments: list[str]) -> int:
         print(line, flush=True)
     show_progress(len(wanted), len(wanted), "")
     options.output.parent.mkdir(parents=True, exist_ok=True)
-    options.output.write_text(json.dumps([asdict(row) for row in results], indent=1) + "\n")
+    options.output.write_text(json.dumps([row.entry() for row in results], indent=1) + "\n")
     print(f"{len(results)} of {len(wanted)} rows in {options.output}")
     return int(status)
 

@@ -75,11 +75,17 @@ def test_rows_are_medians(monkeypatch):
     answer = {"ours": [1.0, 2.0, 9.0], "peer": [4.0], "ratio": 0.5}
     monkeypatch.setattr(run, "measure", lambda cache, *what: answer)
     row = run.compared("gemm/f32/512", "GFLOP/s", "torch.matmul", "gemm", "float32", "512")
-    expected = ("gemm/f32/512", 2.0, "GFLOP/s", "torch.matmul", 4.0, 0.5, None, None)
+    expected = ("gemm/f32/512", 2.0, "GFLOP/s", "torch.matmul", 4.0, 0.5, None, None, None)
     assert tuple(vars(row).values()) == expected
     answer["peer"] = []
     row = run.compared("gemm/f32/512", "GFLOP/s", "torch.matmul", "gemm", "float32", "512")
     assert (row.peer, row.peer_value, row.ratio) == (None, None, None)
+
+
+def test_a_share_of_a_limit_has_no_ratio():
+    entry = run.Row("ascend/gemm", 200.0, "us", share=0.75).entry()
+    expected = {"name": "ascend/gemm", "value": 200.0, "unit": "us", "peer": None}
+    assert entry == {**expected, "peer_value": None, "share": 0.75}
 
 
 def test_results_and_failures(monkeypatch, tmp_path, capsys):
@@ -95,8 +101,6 @@ def test_results_and_failures(monkeypatch, tmp_path, capsys):
         {
             "name": "import", "value": 0.2, "unit": "s", "peer": None, "peer_value": None,
             "ratio": None,
-            "gated": None,
-            "fitted": None,
         }
     ]  # fmt: skip
     lines = capsys.readouterr().out.splitlines()
