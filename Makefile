@@ -29,10 +29,10 @@ bench: build  ## Measure, beside the peers: a table, and build/bench/results.jso
 	@$(env) python benchmarks/run.py
 
 check: setup  ## Format, lint, types, layering, sizes, names, messages, docs (clang-tidy: changed files)
-	@$(env) python scripts/check.py --tidy
+	@$(env) python scripts/check.py --tidy -j $(JOBS)
 
-tidy: setup  ## Format all C++ and Python in place
-	@$(env) python scripts/check.py --fix
+tidy: build  ## Format all C++ and Python in place; clang-tidy over all C++ (long)
+	@$(env) python scripts/check.py --fix --tidy --all -j $(JOBS)
 
 docs: build  ## Generate the reference of ops and passes into build/docs
 	@$(env) python scripts/make_docs.py

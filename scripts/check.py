@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs every check of the sources that needs no build; `--fix` formats in place instead.
 
-`--tidy` adds clang-tidy over the C++ files that differ from main (`--all`: over every one), which
-needs a configured build folder.
+`--tidy` adds clang-tidy over the C++ files that differ from main (`--all`: over every one),
+`--jobs` at a time; it needs a build.
 """
 
 import argparse
+import os
 import shutil
 import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from sources import ROOT, cpp_files, git_files, python_files
@@ -40,6 +42,27 @@ def run(label: str, command: Sequence[str | Path]) -> bool:
     return answer.returncode == 0
 
 
+def run_clang_tidy(files: Sequence[Path], jobs: int) -> bool:
+    """Runs clang-tidy on each file; the findings of all are shown."""
+    if not (ROOT / "build/compile_commands.json").exists():
+        print("check clang-tidy   needs `make build` first")
+        return False
+
+    def findings(path: Path) -> str:
+        command = ["clang-tidy-22", "-p", "build", "--quiet", str(path)]
+        answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        return "" if answer.returncode == 0 else f"{answer.stdout}{answer.stderr}".strip()
+
+    start = time.monotonic()
+    with ThreadPoolExecutor(jobs) as pool:
+        found = [text for text in pool.map(findings, files) if text]
+    seconds = time.monotonic() - start
+    print(f"check clang-tidy    {'FAILED' if found else 'ok'}  {seconds:5.1f} s", flush=True)
+    for text in found:
+        print(text, flush=True)
+    return not found
+
+
 def changed_cpp(everything: bool) -> list[Path]:
     """The C++ sources to give to clang-tidy."""
     sources = [path for path in cpp_files() if path.suffix == ".cpp"]
@@ -66,6 +89,7 @@ def main() -> int:
     parser.add_argument("--fix", action="store_true")
     parser.add_argument("--tidy", action="store_true")
     parser.add_argument("--all", action="store_true")
+    parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count() or 1)
     options = parser.parse_args()
     python = [str(path.relative_to(ROOT)) for path in python_files()]
     formatter = shutil.which("clang-format-22")
@@ -77,18 +101,12 @@ def main() -> int:
     good &= run("ruff format", ["ruff", "format", *mode, *python])
     mode = ["--fix"] if options.fix else ["--output-format=concise"]
     good &= run("ruff", ["ruff", "check", *mode, *python])
-    if options.fix:
-        return 0 if good else 1
-    good &= run("mypy", ["mypy"])
-    for name in OWN_CHECKS:
-        good &= run(name, [sys.executable, f"scripts/check_{name}.py"])
-    if options.tidy and changed_cpp(options.all):
-        if not (ROOT / "build/compile_commands.json").exists():
-            print("check clang-tidy   needs `make build` first")
-            return 1
-        good &= run(
-            "clang-tidy", ["clang-tidy-22", "-p", "build", "--quiet", *changed_cpp(options.all)]
-        )
+    if not options.fix:
+        good &= run("mypy", ["mypy"])
+        for name in OWN_CHECKS:
+            good &= run(name, [sys.executable, f"scripts/check_{name}.py"])
+    if options.tidy and (files := changed_cpp(options.all)):
+        good &= run_clang_tidy(files, options.jobs)
     print(f"check: {len(git_files())} files")
     return 0 if good else 1
 

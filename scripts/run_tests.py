@@ -97,7 +97,8 @@ def phases(build: Path, jobs: int) -> dict[str, tuple[str, Path | None]]:
     lit, pytest = reports / "lit.xml", reports / "pytest.xml"
     tests = (path for path in files_with(".py") if path.name.startswith("test_"))
     folders = sorted({path.relative_to(ROOT).parts[0] for path in tests})
-    table: dict[str, tuple[str, Path | None]] = {"check": ("python scripts/check.py", None)}
+    check = f"python scripts/check.py --tidy -j {jobs}"
+    table: dict[str, tuple[str, Path | None]] = {"check": (check, None)}
     for name, folder in (("ctest", build), ("sanitized", ROOT / "build-sanitized")):
         if name == "sanitized" and not (folder / "build.ninja").exists():
             continue
