@@ -71,6 +71,7 @@ int waitFor(pid_t leader, const std::atomic<bool>* cancel) {
 int run(const std::vector<std::string>& command, const fs::path& output,
         const std::atomic<bool>* cancel) {
   std::vector<char*> arguments;
+  arguments.reserve(command.size() + 1);
   for (const std::string& word : command)
     arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
