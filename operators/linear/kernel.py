@@ -7,25 +7,27 @@ import tilewright.language as T
 
 @tilewright.jit(out_idx=[2])
 def linear(m: int, n: int, k: int, dtype: str, block_n: int = 32, block_k: int = 256):
-    """A [m, k] and W [n, k] of `dtype`, C [m, n] in float32."""
+    """A [m, k] and W [n, k] of `dtype`, C [m, n] in float32. `block_n` is a multiple of 4."""
+    side, width = 4, 64
 
     @T.prim_func
     def vector_kernel(
         A: T.Tensor((m, k), dtype), W: T.Tensor((n, k), dtype), C: T.Tensor((m, n), "float32")
     ):
-        """One row: W is read once, straight on, into `block_k` sums that stay in the cache."""
+        """One row: 4 rows of W are read side by side, once, into sums that stay in registers or next to them."""
         with T.Kernel(T.ceildiv(n, block_n), threads=128) as bx:
-            part = T.alloc_fragment((m, block_k), "float32")
-            total = T.alloc_fragment((m,), "float32")
-            for row in T.serial(block_n):
+            part = T.alloc_fragment((side, width), "float32")
+            total = T.alloc_fragment((side,), "float32")
+            for group in T.serial(block_n // side):
                 T.clear(part)
-                for step in T.serial(T.ceildiv(k, block_k)):
-                    for i, j in T.Parallel(m, block_k):
-                        weight = T.cast(W[bx * block_n + row, step * block_k + j], "float32")
-                        part[i, j] += weight * T.cast(A[i, step * block_k + j], "float32")
+                for step in T.serial(T.ceildiv(k, width)):
+                    for i, j in T.Parallel(side, width):
+                        row = bx * block_n + group * side + i
+                        weight = T.cast(W[row, step * width + j], "float32")
+                        part[i, j] += weight * T.cast(A[0, step * width + j], "float32")
                 T.reduce_sum(part, total, dim=1)
-                for i in T.Parallel(m):
-                    C[i, bx * block_n + row] = total[i]
+                for i in T.Parallel(side):
+                    C[0, bx * block_n + group * side + i] = total[i]
 
     @T.prim_func
     def matrix_kernel(

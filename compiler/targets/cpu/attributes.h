@@ -16,6 +16,11 @@ inline constexpr llvm::StringLiteral kScratchBytesAttr = "cpu.scratch_bytes";
 inline constexpr llvm::StringLiteral kPackedAttr = "cpu.packed";
 /// On such a gemm of bytes: a holds unsigned bytes, the signed ones plus 128.
 inline constexpr llvm::StringLiteral kShiftedAttr = "cpu.shifted";
+/// On a cast before a tile.gemm: "a" or "b", the operand of whose next tile it holds the address
+/// (fetch_ahead.h).
+inline constexpr llvm::StringLiteral kAheadAttr = "cpu.ahead";
+/// On such a cast: of that matrix (i64).
+inline constexpr llvm::StringLiteral kElementBytesAttr = "cpu.element_bytes";
 /// On tile.assert: its number in the manifest (i32).
 inline constexpr llvm::StringLiteral kAssertAttr = "cpu.assert";
 /// On the function that runs blocks: its last argument is the TwLaunch, its second the scratch

@@ -15,11 +15,15 @@
 /// are loaded as if they were float32 and multiplied by vdpbf16ps, four bytes as if they were int32
 /// by vpdpbusd. Where a is shifted by 128, the accumulators start less 128 times b's column sums.
 ///
+/// In a pipelined loop each micro-kernel also asks for its share of the tiles of the next turn
+/// (fetch_ahead.h), so that the copies find them in the second-level cache.
+///
 /// The accumulators stay in registers through the loop over k. Columns that fill no whole vector
 /// get a vector of just their number of lanes. It stands before the buffers become pointers, and
 /// casts them itself.
 #include "compiler/ir/tensor_ops.h"
 #include "compiler/targets/cpu/attributes.h"
+#include "compiler/targets/cpu/fetch_ahead.h"
 #include "compiler/targets/cpu/loops.h"
 #include "compiler/targets/cpu/machine_pass.h"
 #include "compiler/targets/cpu/passes.h"
@@ -68,6 +72,8 @@ public:
   }
 
   void lower() {
+    nextA = takeNextTile(op, "a");
+    nextB = takeNextTile(op, "b");
     a = matrix(op.getARegion());
     b = matrix(op.getBRegion());
     c = matrix(op.getCRegion());
@@ -241,6 +247,7 @@ private:
     });
     const int64_t rowStep = op.getTransposeA() ? 1 : a.rowStride;
     const int64_t depthStep = op.getTransposeA() ? a.rowStride : 1;
+    fetchNext(row, count, column, widths);
     Value aStart = elementPointer(a.pointer, math.mul(row, math.constant(rowStep)));
     Value bStart = columnsOfB(column);
 
@@ -259,6 +266,31 @@ private:
       LLVM::StoreOp::create(builder, loop.getResult(number++),
                             constantPointer(target, r * c.rowStride + offset), elementBytes());
     });
+  }
+
+  /// Asks for this micro-kernel's share of the next tiles: of its rows of a the part that its columns are of
+  /// all columns, and of its columns of b the rows that its rows are of all rows.
+  void fetchNext(Value row, int64_t count, Value column, ArrayRef<int64_t> widths) {
+    const int64_t products = depth * group;
+    if (nextA) {
+      Value bytes = math.mul(column, math.constant(products * nextA.elementBytes));
+      Value part = builder.createOrFold<arith::DivUIOp>(bytes, math.constant(columns));
+      for (int64_t r = 0; r < count; ++r) {
+        Value here = math.add(row, math.constant(r));
+        prefetch(builder, nextA.address, math.add(math.mul(here, nextA.rowBytes), part));
+      }
+    }
+    if (nextB) {
+      Value first = builder.createOrFold<arith::DivUIOp>(math.mul(row, math.constant(products)),
+                                                         math.constant(rows));
+      Value start = math.mul(column, math.constant(nextB.elementBytes));
+      const int64_t bytes = llvm::sum_of(widths) * nextB.elementBytes;
+      for (int64_t r = 0; r < int64_t(llvm::divideCeil(products * count, rows)); ++r) {
+        Value here = math.mul(math.add(first, math.constant(r)), nextB.rowBytes);
+        for (int64_t line = 0; line < bytes; line += kLineBytes)
+          prefetch(builder, nextB.address, math.add(here, math.add(start, math.constant(line))));
+      }
+    }
   }
 
   /// One k: all products of a column of a and a row of b, added to `sums`.
@@ -300,6 +332,7 @@ private:
   bool shifted;
   SmallVector<Value> corrections;
   Matrix a, b, c;
+  NextTile nextA, nextB;
   int64_t rows = 0, columns = 0, depth = 0;
 };
 

@@ -105,3 +105,29 @@ func.func @bytes() attributes {tile.kernel} {
   }
   return
 }
+
+// -----
+
+// Each micro-kernel of 12 rows asks for its part of 12 rows of the next a, and of 12 of the 24 rows of the next b, whose
+// 32 columns are two lines.
+// CHECK-LABEL: func.func @ahead
+// CHECK-COUNT-36: llvm.intr.prefetch
+// CHECK-NOT: llvm.intr.prefetch
+// CHECK: math.fma
+// CHECK-NOT: cpu.ahead
+// ZEN-LABEL: func.func @ahead
+func.func @ahead(%G: !tile.buffer<24x32xf32, global> {tile.name = "G"}) attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  %c128 = arith.constant 128 : index
+  tile.launch (%b) in (%c1) threads(128) {
+    %A = tile.alloc : !tile.buffer<24x24xf32, shared>
+    %B = tile.alloc : !tile.buffer<24x32xf32, shared>
+    %C = tile.alloc : !tile.buffer<24x32xf32, fragment>
+    %next = builtin.unrealized_conversion_cast %G : !tile.buffer<24x32xf32, global> to !llvm.ptr
+    %0:2 = builtin.unrealized_conversion_cast %next, %c128 : !llvm.ptr, index to !llvm.ptr, index {cpu.ahead = "a", cpu.element_bytes = 4 : i64}
+    %1:2 = builtin.unrealized_conversion_cast %next, %c128 : !llvm.ptr, index to !llvm.ptr, index {cpu.ahead = "b", cpu.element_bytes = 4 : i64}
+    tile.gemm %A : !tile.buffer<24x24xf32, shared>, %B : !tile.buffer<24x32xf32, shared>
+      into %C : !tile.buffer<24x32xf32, fragment> {cpu.packed = 1 : i64}
+  }
+  return
+}

@@ -17,7 +17,7 @@
 /// unsigned bytes on its left: signed ones are staged plus 128, and the gemm carries {cpu.shifted}.
 ///
 /// A copy from global memory that fills only b's shared buffer, for this gemm alone, is packed as
-/// it arrives.
+/// it arrives. In a pipelined loop the gemm fetches meanwhile what such copies bring next (fetch_ahead.h).
 ///
 /// A result narrower than float32 is staged too: it accumulates in float32 and is rounded once. A
 /// `clear` that is known only at run time becomes a fill under scf.if. It stands first, so that
@@ -27,6 +27,7 @@
 #include "compiler/ir/tensor_ops.h"
 #include "compiler/ir/thread_ops.h"
 #include "compiler/targets/cpu/attributes.h"
+#include "compiler/targets/cpu/fetch_ahead.h"
 #include "compiler/targets/cpu/loops.h"
 #include "compiler/targets/cpu/machine_pass.h"
 #include "compiler/targets/cpu/passes.h"
@@ -175,6 +176,8 @@ public:
     if (needsStage(c))
       accumulator =
           op.getClearAccum() ? newStage(matrixShape(c), element) : stageIn(c, false, element);
+    if (packed)
+      announceNext();
     auto result = tile::GemmOp::create(builder, a, b, accumulator, transposeA,
                                        /*transposeB=*/false, Value(), op.getClearAccum());
     if (packed)
@@ -192,6 +195,13 @@ public:
   }
 
 private:
+  void announceNext() {
+    if (copyOfA)
+      announceNextTile(builder, copyOfA, MatrixSource(copyOfA).rowDim, "a");
+    if (copyOfB)
+      announceNextTile(builder, copyOfB, MatrixSource(copyOfB).rowDim, "b");
+  }
+
   bool needsStage(const BufferRegion& region) const {
     return region.type().isGlobal() || region.type().getElementType() != element;
   }

@@ -185,3 +185,42 @@ func.func @bytes() attributes {tile.kernel} {
   }
   return
 }
+
+// -----
+
+// In a pipelined loop the gemm learns where the next turn's tiles are: 16 columns of A and 16 rows of G further on. Not
+// where that depends on memory.
+// CHECK-LABEL: func.func @ahead
+// CHECK: tile.for %[[K:.*]] = {{.*}} pipelined(2)
+// CHECK: %[[NEXT:.*]] = arith.addi %[[K]], %{{.*}} : index
+// CHECK: %[[ROW:.*]] = arith.muli %[[NEXT]], %c16{{.*}} : index
+// CHECK: %[[ADDRESS:.*]] = llvm.getelementptr
+// CHECK: builtin.unrealized_conversion_cast %[[ADDRESS]], %{{.*}} : !llvm.ptr, index to !llvm.ptr, index {cpu.ahead = "b", cpu.element_bytes = 4 : i64}
+// CHECK-NEXT: tile.gemm
+// CHECK-NOT: cpu.ahead
+func.func @ahead(
+    %G: !tile.buffer<?x32xf32, global> {tile.name = "G"},
+    %I: !tile.buffer<8xsi32, global> {tile.name = "I"}) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %c16 = arith.constant 16 : index
+  tile.launch (%b) in (%c1) threads(128) {
+    %A = tile.alloc : !tile.buffer<64x16xf32, shared>
+    %B = tile.alloc : !tile.buffer<16x32xf32, shared>
+    %D = tile.alloc : !tile.buffer<16x32xf32, shared>
+    %C = tile.alloc : !tile.buffer<64x32xf32, fragment>
+    tile.for %k = %c0 to %c8 step %c1 pipelined(2) {
+      %row = arith.muli %k, %c16 : index
+      tile.copy %G[%row, 0] [16, 32] : !tile.buffer<?x32xf32, global> to %B : !tile.buffer<16x32xf32, shared>
+      tile.gemm %A : !tile.buffer<64x16xf32, shared>, %B : !tile.buffer<16x32xf32, shared>
+        into %C : !tile.buffer<64x32xf32, fragment>
+      %i = tile.load %I[%k] : !tile.buffer<8xsi32, global>
+      %there = arith.index_cast %i : i32 to index
+      tile.copy %G[%there, 0] [16, 32] : !tile.buffer<?x32xf32, global> to %D : !tile.buffer<16x32xf32, shared>
+      tile.gemm %A : !tile.buffer<64x16xf32, shared>, %D : !tile.buffer<16x32xf32, shared>
+        into %C : !tile.buffer<64x32xf32, fragment>
+    }
+  }
+  return
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Fetching the next turn's tiles of a pipelined loop while this turn's are multiplied: what
+/// `T.Pipelined(..., num_stages=2)` asks for, on a machine whose caches do the buffering.
+///
+/// PackGemmOperands knows where a gemm's operands come from and announces, before the gemm, where those of the
+/// loop's next turn are:
+///
+///   %next, %stride = builtin.unrealized_conversion_cast %address, %bytes : !llvm.ptr, index
+///     to !llvm.ptr, index {cpu.ahead = "b", cpu.element_bytes = 4}
+///
+/// LowerGemm takes the announcements and spreads prefetches over its micro-kernels. An address past the end
+/// of a tensor, in the last turn, does no harm: a prefetch never faults.
+#pragma once
+
+#include "compiler/ir/tensor_ops.h"
+
+#include <mlir/IR/ImplicitLocOpBuilder.h>
+
+namespace tilewright::cpu {
+
+/// Bytes that a cache brings at once.
+inline constexpr int64_t kLineBytes = 64;
+
+/// A matrix in global memory that will be read soon: its first element, bytes from row to row, and of an
+/// element.
+struct NextTile {
+  mlir::Value address;
+  mlir::Value rowBytes;
+  int64_t elementBytes = 0;
+  explicit operator bool() const {
+    return bool(address);
+  }
+};
+
+/// Says, at the builder's place, where the source of `copy` is in the next turn of the pipelined loop around
+/// it. `copy` brings a matrix from global memory, whose rows are along `rowDim`. Does nothing where there is no
+/// such loop, or where the place can't be foreseen.
+void announceNextTile(mlir::ImplicitLocOpBuilder& builder, tile::CopyOp copy, unsigned rowDim,
+                      llvm::StringRef operand);
+
+/// Takes back what was announced before `gemm` of its operand "a" or "b".
+NextTile takeNextTile(tile::GemmOp gemm, llvm::StringRef operand);
+
+/// Asks for the line at `address` plus `bytes`, as far as the second-level cache.
+void prefetch(mlir::ImplicitLocOpBuilder& builder, mlir::Value address, mlir::Value bytes);
+
+} // namespace tilewright::cpu
