@@ -14,7 +14,7 @@ def linear(m: int, n: int, k: int, dtype: str, block_n: int = 32, block_k: int =
     def vector_kernel(
         A: T.Tensor((m, k), dtype), W: T.Tensor((n, k), dtype), C: T.Tensor((m, n), "float32")
     ):
-        """One row: 4 rows of W are read side by side, once, into sums that stay in registers or next to them."""
+        """One row: 4 rows of W are read side by side, once, into sums that stay at hand."""
         with T.Kernel(T.ceildiv(n, block_n), threads=128) as bx:
             part = T.alloc_fragment((side, width), "float32")
             total = T.alloc_fragment((side,), "float32")
