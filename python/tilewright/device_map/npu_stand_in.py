@@ -44,6 +44,7 @@ def stand_in() -> ModuleType:
         config=SimpleNamespace(allow_internal_format=False),
         get_device_properties=_properties,
         get_device_name=lambda device=None: "Ascend910B2",
+        _is_in_bad_fork=lambda: False,  # torch.manual_seed asks
         set_compile_mode=lambda *args, **keywords: None,
         set_option=lambda *args, **keywords: None,
     )

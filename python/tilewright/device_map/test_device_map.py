@@ -75,6 +75,14 @@ def test_generators_modules_defaults(mapped):
     assert not torch.ones(2).is_cuda
 
 
+def test_a_seed_warns_of_nothing(mapped, recwarn):
+    torch.manual_seed(3)
+    first = torch.randn(2, device="npu")
+    torch.manual_seed(3)
+    assert torch.equal(first, torch.randn(2, device="npu"))
+    assert not recwarn.list
+
+
 def test_pinned_memory(mapped):
     plain, pinned = torch.ones(2), torch.ones(2, pin_memory=True)
     assert not plain.is_pinned() and pinned.is_pinned()
