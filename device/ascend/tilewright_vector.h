@@ -190,19 +190,21 @@ exclusiveOr(const AscendC::LocalTensor<T>& dst, const AscendC::LocalTensor<T>& a
   AscendC::Xor(dst, a, b, scratch, count TW_HERE);
 }
 
-/// A tile of [rows, columns] to [columns, rows], in squares of 16 (2-byte elements).
+/// A tile of [rows, columns] to [columns, rows], both multiples of 16: 16 rows of 32 bytes at once.
 template <class T>
 __aicore__ inline void transposeTile(const AscendC::LocalTensor<T>& dst,
                                      const AscendC::LocalTensor<T>& src, uint32_t rows,
                                      uint32_t columns TW_PLACE) {
-  static_assert(sizeof(T) == 2, "transposes 2-byte elements");
-  constexpr uint32_t side = 16;
+  static_assert(sizeof(T) == 2 || sizeof(T) == 4, "transposes elements of 2 or 4 bytes");
+  constexpr uint32_t side = 16, width = blockBytes / sizeof(T);
+  // A column becomes a row of 16 elements: one block, or two of 4-byte elements.
+  constexpr uint32_t blocks = side / width;
   for (uint32_t row = 0; row < rows; row += side)
-    for (uint32_t column = 0; column < columns; column += side) {
+    for (uint32_t column = 0; column < columns; column += width) {
       AscendC::LocalTensor<T> from[side], to[side];
       for (uint32_t i = 0; i < side; ++i) {
         from[i] = src[(row + i) * columns + column];
-        to[i] = dst[(column + i) * rows + row];
+        to[i] = dst[(column + i / blocks) * rows + row + i % blocks * width];
       }
       AscendC::TransDataTo5HD(to, from,
                               AscendC::TransDataTo5HDParams(false, false, 1, 0, 0) TW_HERE);

@@ -119,11 +119,57 @@ LogicalResult fillRegion(ImplicitLocOpBuilder& builder, Operation* op, const Buf
   return success();
 }
 
+/// In squares of 16, or element by element.
+LogicalResult CopyExpander::transposeInUb() {
+  const BufferType from = source.type(), to = target.type();
+  const SmallVector<int64_t> extents = source.staticExtents();
+  const bool isWhole = source.isWhole() && target.isWhole() && extents.size() == 2;
+  const unsigned bits = from.getElementBits();
+  if (from.getElementType() != to.getElementType() || extents.size() < 2 ||
+      llvm::is_contained(extents, ShapedType::kDynamic))
+    return copy.emitError()
+           << "unsupported on ascend: a transposed copy within UB that converts, or "
+              "of extents that are known at run time only";
+  const int64_t rows = extents[extents.size() - 2], columns = extents.back();
+  if (isWhole && (bits == 16 || bits == 32) && rows % 16 == 0 && columns % 16 == 0) {
+    npu::TransposeOp::create(builder, target.buffer, make.constant(0), source.buffer,
+                             make.constant(0), uint64_t(rows), uint64_t(columns));
+    return success();
+  }
+  if (wideDims(source).size() > 2)
+    return copy.emitError() << "unsupported on ascend: a transposed copy of more than two dims";
+  copy.emitRemark() << "this transpose runs element by element on the scalar unit: it is not of "
+                       "whole tiles in multiples of 16";
+  SmallVector<Value> fromIndices, toIndices;
+  for (OpFoldResult offset : source.offsets)
+    fromIndices.push_back(make.value(offset));
+  for (OpFoldResult offset : target.offsets)
+    toIndices.push_back(make.value(offset));
+  OpBuilder::InsertionGuard guard(builder);
+  const auto loop = [&](int64_t extent) {
+    auto made =
+        tile::ForOp::create(builder, make.constant(0), make.constant(extent), make.constant(1));
+    builder.setInsertionPointToStart(made.getBodyBlock());
+    return made.getInductionVar();
+  };
+  Value row = loop(rows), column = loop(columns);
+  const auto move = [&](Value& index, Value by) { index = make.value(make.add(index, by)); };
+  move(fromIndices[fromIndices.size() - 2], row);
+  move(fromIndices.back(), column);
+  move(toIndices[toIndices.size() - 2], column);
+  move(toIndices.back(), row);
+  Value element = tile::LoadOp::create(builder, from.getScalarType(), source.buffer, fromIndices,
+                                       /*in_bounds=*/false);
+  tile::StoreOp::create(builder, element, target.buffer, toIndices, /*in_bounds=*/false);
+  return success();
+}
+
 LogicalResult CopyExpander::ubToUb() {
+  if (copy.getTranspose())
+    return transposeInUb();
   std::optional<UbRows> from = rowsInUb(make, source), to = rowsInUb(make, target);
-  if (!from || !to || copy.getTranspose())
-    return copy.emitError() << "unsupported on ascend: a copy within UB of "
-                            << (copy.getTranspose() ? "a transposed tile" : "more than two dims");
+  if (!from || !to)
+    return copy.emitError() << "unsupported on ascend: a copy within UB of more than two dims";
   const BufferType fromType = source.type(), toType = target.type();
   const Type element = fromType.getElementType();
   const bool isDense =

@@ -202,13 +202,43 @@ func.func @f(%A: !tile.buffer<64x64xf16, global> {tile.name = "A"}, %n: index, %
 }
 
 // -----
-func.func @f(%A: !tile.buffer<64x64xf16, global> {tile.name = "A"}, %n: index, %v: f32, %b: i8) {
-  %c1 = arith.constant 1 : index
-  tile.launch (%cid) in (%c1) npu {
+// CHECK-LABEL: func.func @transposes
+func.func @transposes(%n: index) {
+  tile.launch (%cid) in (%n) npu {
     %x = tile.alloc "x" : !tile.buffer<64x8xf16, UB>
     %y = tile.alloc "y" : !tile.buffer<8x64xf16, UB>
-    // expected-error@+1 {{unsupported on ascend: a copy within UB of a transposed tile}}
+    %a = tile.alloc "a" : !tile.buffer<32x16xf32, UB>
+    %b = tile.alloc "b" : !tile.buffer<16x32xf32, UB>
+    // CHECK: npu.transpose %{{.*}} size 32 x 16
+    tile.copy %a : !tile.buffer<32x16xf32, UB> to %b : !tile.buffer<16x32xf32, UB> {transpose}
+    // CHECK: tile.for %[[I:.*]] = %c0 to %c64
+    // CHECK: tile.for %[[J:.*]] = %c0 to %c8
+    // CHECK: %[[V:.*]] = tile.load %{{.*}}[%[[I]], %[[J]]]
+    // CHECK: tile.store %[[V]], %{{.*}}[%[[J]], %[[I]]]
+    // expected-remark@+1 {{this transpose runs element by element on the scalar unit: it is not of whole tiles in multiples of 16}}
     tile.copy %x : !tile.buffer<64x8xf16, UB> to %y : !tile.buffer<8x64xf16, UB> {transpose}
+  }
+  return
+}
+
+// -----
+func.func @f(%n: index) {
+  tile.launch (%cid) in (%n) npu {
+    %x = tile.alloc "x" : !tile.buffer<16x16xf16, UB>
+    %y = tile.alloc "y" : !tile.buffer<16x16xf32, UB>
+    // expected-error@+1 {{unsupported on ascend: a transposed copy within UB that converts, or of extents that are known at run time only}}
+    tile.copy %x : !tile.buffer<16x16xf16, UB> to %y : !tile.buffer<16x16xf32, UB> {transpose}
+  }
+  return
+}
+
+// -----
+func.func @f(%n: index) {
+  tile.launch (%cid) in (%n) npu {
+    %x = tile.alloc "x" : !tile.buffer<2x16x8xf16, UB>
+    %y = tile.alloc "y" : !tile.buffer<2x8x16xf16, UB>
+    // expected-error@+1 {{unsupported on ascend: a transposed copy of more than two dims}}
+    tile.copy %x : !tile.buffer<2x16x8xf16, UB> to %y : !tile.buffer<2x8x16xf16, UB> {transpose}
   }
   return
 }
@@ -267,6 +297,17 @@ func.func @f(%A: !tile.buffer<64x64xf16, global> {tile.name = "A"}, %n: index, %
     %y = tile.alloc "y" : !tile.buffer<32x64xf16, L0A>
     // expected-error@+1 {{unsupported on ascend: a copy to a part of a tile in L0A}}
     tile.copy %x[0, 0] [16, 64] : !tile.buffer<32x64xf16, L1> to %y[16, 0] [16, 64] : !tile.buffer<32x64xf16, L0A>
+  }
+  return
+}
+
+// -----
+func.func @f(%n: index) {
+  tile.launch (%cid) in (%n) npu {
+    %x = tile.alloc "x" : !tile.buffer<2x4x16xf16, UB>
+    %y = tile.alloc "y" : !tile.buffer<2x4x16xf16, UB>
+    // expected-error@+1 {{unsupported on ascend: a copy within UB of more than two dims}}
+    tile.copy %x : !tile.buffer<2x4x16xf16, UB> to %y : !tile.buffer<2x4x16xf16, UB>
   }
   return
 }

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+// The order of a nest's body, and its loads and stores. Its operations: nest_operations.cpp.
 #include "compiler/targets/ascend/nest_vectorizer.h"
 
-#include "compiler/targets/ascend/cast_steps.h"
-
-#include <llvm/ADT/TypeSwitch.h>
 #include <mlir/Dialect/Arith/IR/Arith.h>
-#include <mlir/Dialect/Math/IR/Math.h>
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
 
 namespace tilewright::ascend {
@@ -14,361 +11,301 @@ using namespace mlir;
 using tile::BufferType;
 using tile::MemorySpace;
 
-static std::optional<npu::BinaryKind> binaryKind(Operation* op) {
-  return llvm::TypeSwitch<Operation*, std::optional<npu::BinaryKind>>(op)
-      .Case<arith::AddFOp, arith::AddIOp>([](auto) { return npu::BinaryKind::Add; })
-      .Case<arith::SubFOp, arith::SubIOp>([](auto) { return npu::BinaryKind::Sub; })
-      .Case<arith::MulFOp, arith::MulIOp>([](auto) { return npu::BinaryKind::Mul; })
-      .Case<arith::DivFOp>([](auto) { return npu::BinaryKind::Div; })
-      .Case<arith::MaximumFOp, arith::MaxNumFOp, arith::MaxSIOp>(
-          [](auto) { return npu::BinaryKind::Max; })
-      .Case<arith::MinimumFOp, arith::MinNumFOp, arith::MinSIOp>(
-          [](auto) { return npu::BinaryKind::Min; })
-      .Default([](auto) { return std::nullopt; });
-}
-
-/// The form with a scalar on the right.
-static std::optional<npu::ScalarKind> scalarKind(npu::BinaryKind kind) {
-  switch (kind) {
-  case npu::BinaryKind::Add:
-    return npu::ScalarKind::Add;
-  case npu::BinaryKind::Mul:
-    return npu::ScalarKind::Mul;
-  case npu::BinaryKind::Max:
-    return npu::ScalarKind::Max;
-  case npu::BinaryKind::Min:
-    return npu::ScalarKind::Min;
-  default:
-    return std::nullopt;
-  }
-}
-
-static std::optional<npu::UnaryKind> unaryKind(Operation* op) {
-  return llvm::TypeSwitch<Operation*, std::optional<npu::UnaryKind>>(op)
-      .Case<math::ExpOp>([](auto) { return npu::UnaryKind::Exp; })
-      .Case<math::LogOp>([](auto) { return npu::UnaryKind::Ln; })
-      .Case<math::SqrtOp>([](auto) { return npu::UnaryKind::Sqrt; })
-      .Case<math::RsqrtOp>([](auto) { return npu::UnaryKind::Rsqrt; })
-      .Case<math::AbsFOp>([](auto) { return npu::UnaryKind::Abs; })
-      .Default([](auto) { return std::nullopt; });
-}
-
-static bool isCast(Operation* op) {
-  return isa<arith::ExtFOp, arith::TruncFOp, arith::SIToFPOp, arith::FPToSIOp>(op);
-}
-
-/// As it lies in a buffer: integers get a sign.
-static Type storedType(Type type) {
-  auto integer = dyn_cast<IntegerType>(type);
-  return integer ? IntegerType::get(type.getContext(), integer.getWidth(), IntegerType::Signed)
-                 : type;
-}
-
-static bool isVectorType(Type type) {
-  return type.isF16() || type.isF32() || type.isInteger(16) || type.isInteger(32);
-}
-
 NestVectorizer::NestVectorizer(tile::ParallelOp nest, bool waits)
-    : nest(nest), waits(waits), builder(nest.getLoc(), nest), make(builder) {}
+    : nest(nest), waits(waits), builder(nest.getLoc(), nest), make(builder),
+      indices(nest, uniform, builder), tiles(builder, waits) {}
 
-bool NestVectorizer::isUniform(Value value) {
-  return !nest.getBody().isAncestor(value.getParentRegion());
-}
-
-NestVectorizer::Walk NestVectorizer::walkOf(BufferType type, ValueRange indices) {
-  const ValueRange own = nest.getInductionVars();
-  SmallVector<int> used; // the nest's dim that stands at each index; -1: none of them
-  for (Value index : indices) {
-    auto argument = dyn_cast<BlockArgument>(index);
-    if (argument && argument.getOwner() == own[0].getParentBlock())
-      used.push_back(int(argument.getArgNumber()));
-    else if (isUniform(index))
-      used.push_back(-1);
-    else
-      return Walk::None;
-  }
-  const int last = int(own.size()) - 1;
-  SmallVector<int> wide;
-  for (auto [dim, number] : llvm::enumerate(used))
-    if (number >= 0)
-      wide.push_back(number);
-  if (wide.empty())
-    return Walk::Fixed;
-  const bool endsInRow = used.back() >= 0;
-  const SmallVector<int64_t> strides = ubStrides(type);
-  if (int(wide.size()) == last + 1 && endsInRow && llvm::is_sorted(wide)) {
-    if (last == 0)
-      return Walk::Tile;
-    const bool isWholeRow = type.getShape().back() == columns;
-    const bool isNeighbour = used.size() >= 2 && used[used.size() - 2] == 0;
-    return isWholeRow && isNeighbour ? Walk::Tile : Walk::None;
-  }
-  if (last == 1 && wide.size() == 1 && wide[0] == 1 && endsInRow)
-    return Walk::Columns;
-  if (last == 1 && wide.size() == 1 && wide[0] == 0)
-    for (auto [dim, number] : llvm::enumerate(used))
-      if (number == 0 && strides[dim] == 1)
-        return Walk::Rows;
-  return Walk::None;
-}
-
-std::optional<std::string> NestVectorizer::obstacleOfAccess(Operation* op, BufferType type,
-                                                            ValueRange indices, bool isStore) {
-  const Walk walk = walkOf(type, indices);
-  if (walk == Walk::Fixed && !isStore)
-    return type.getSpace() == MemorySpace::UB || type.isPerThread()
-               ? std::nullopt
-               : std::optional<std::string>("it reads single elements of global memory");
-  if (type.getSpace() != MemorySpace::UB)
-    return "it accesses memory other than UB";
-  if (!isVectorType(type.getElementType()))
-    return "the vector unit does not compute in its element type";
-  if (walk == Walk::None || (isStore && walk != Walk::Tile))
-    return "it accesses a buffer by other indices than the nest's own";
-  if ((walk == Walk::Rows || walk == Walk::Columns) && !type.getElementType().isF16() &&
-      !type.getElementType().isF32())
-    return "it spreads integers over rows or columns";
-  if (walk == Walk::Rows && rows % 8 != 0)
-    return "it spreads a number per row over rows that are no multiple of 8";
-  return std::nullopt;
-}
-
-std::optional<std::string> NestVectorizer::obstacleOf(Operation* op) {
-  if (isa<tile::YieldOp>(op))
+std::optional<std::string> NestVectorizer::run() {
+  Operation* before = nest->getPrevNode();
+  if (vectorize()) {
+    nest.erase();
     return std::nullopt;
-  if (auto load = dyn_cast<tile::LoadOp>(op))
-    return obstacleOfAccess(op, load.getBuffer().getType(), load.getIndices(), false);
-  if (auto store = dyn_cast<tile::StoreOp>(op))
-    return obstacleOfAccess(op, store.getBuffer().getType(), store.getIndices(), true);
-  if (isa<arith::ConstantOp>(op))
-    return std::nullopt;
-  const std::string name = op->getName().getStringRef().str();
-  if (op->getNumRegions() != 0 || op->getNumResults() != 1)
-    return "it holds '" + name + "'";
-  if (llvm::any_of(op->getOperands(),
-                   [&](Value v) { return isa<BlockArgument>(v) && !isUniform(v); }))
-    return "it computes with its indices";
-  const Type type = op->getResult(0).getType();
-  if (isCast(op)) {
-    std::optional<SmallVector<CastStep>> steps =
-        castSteps(storedType(op->getOperand(0).getType()), storedType(type));
-    return steps && steps->size() == 1 ? std::nullopt
-                                       : std::optional<std::string>("it converts in two steps");
   }
-  if ((binaryKind(op) || unaryKind(op) || isa<arith::NegFOp>(op)) && isVectorType(type))
-    return std::nullopt;
-  return "the vector unit has no '" + name + "' of its element type";
+  while (nest->getPrevNode() != before)
+    nest->getPrevNode()->erase();
+  return reason.empty() ? tiles.reason : reason;
 }
 
-std::optional<std::string> NestVectorizer::obstacle() {
+bool NestVectorizer::readShape() {
   SmallVector<int64_t> extents;
   for (OpFoldResult extent : nest.getMixedExtents())
     extents.push_back(getConstantIntValue(extent).value_or(ShapedType::kDynamic));
   if (extents.size() > 2 || llvm::is_contained(extents, ShapedType::kDynamic))
-    return "its extents are not one or two numbers";
+    return refuse("its extents are not one or two numbers");
   columns = extents.back();
   rows = extents.size() == 2 ? extents[0] : 1;
   if (rows * columns == 0)
-    return "it has no iterations";
-  DenseSet<Value> stored;
-  for (Operation& op : *nest.getBodyBlock()) {
-    if (std::optional<std::string> reason = obstacleOf(&op))
-      return reason;
-    // A number read before a store is that of before: a later read would take the new one.
-    if (auto store = dyn_cast<tile::StoreOp>(op))
-      stored.insert(npu::storageOf(store.getBuffer()));
-    for (Value operand : op.getOperands())
-      if (auto load = operand.getDefiningOp<tile::LoadOp>();
-          load && !isa<tile::StoreOp>(op) && stored.contains(npu::storageOf(load.getBuffer())) &&
-          !isUniform(operand))
-        return "it uses what a buffer held before it was written";
-  }
-  return std::nullopt;
+    return refuse("it has no iterations");
+  tiles.setShape(rows, columns);
+  return true;
 }
 
-Value NestVectorizer::firstElement(BufferType type, ValueRange indices) {
-  SmallVector<OpFoldResult> first;
-  for (Value index : indices)
-    first.push_back(isUniform(index) ? OpFoldResult(index) : make.index(0));
-  return make.value(ubOffset(make, type, first));
-}
-
-void NestVectorizer::barrier() {
-  if (waits)
-    PipeBarrierOp::create(builder, Pipe::V);
-}
-
-NestValue NestVectorizer::makeTile(Type element) {
-  SmallVector<int64_t> shape{columns};
-  if (rows != 1)
-    shape.insert(shape.begin(), rows);
-  Value buffer =
-      tile::AllocOp::create(builder, BufferType::get(shape, storedType(element), MemorySpace::UB),
-                            builder.getStringAttr("t"), IntegerAttr());
-  return {Value(), buffer, make.constant(0)};
-}
-
-/// Elements of the tile as it lies in UB, with what pads its rows.
-static Value countOf(const IndexMaker& make, int64_t rows, int64_t columns, Type element) {
-  const auto type = BufferType::get({rows, columns}, storedType(element), MemorySpace::UB);
-  return make.constant((rows - 1) * npu::rowPitch(type) + columns);
-}
-
-NestValue NestVectorizer::makeTarget(Operation* op) {
-  Value result = op->getResult(0);
-  if (result.hasOneUse())
-    if (auto store = dyn_cast<tile::StoreOp>(*result.user_begin());
-        store && store->getBlock() == op->getBlock()) {
-      // Nothing between here and the store may still need what the buffer holds.
-      bool isNeeded = false;
-      for (Operation* next = op->getNextNode(); next != store; next = next->getNextNode())
-        for (Value operand : next->getOperands())
-          if (auto load = operand.getDefiningOp<tile::LoadOp>())
-            isNeeded |= npu::storageOf(load.getBuffer()) == npu::storageOf(store.getBuffer());
-      if (!isNeeded) {
-        storedDirectly.insert(store);
-        return {Value(), store.getBuffer(),
-                firstElement(store.getBuffer().getType(), store.getIndices())};
-      }
-    }
-  return makeTile(result.getType());
-}
-
-NestValue NestVectorizer::valueOf(Value value) {
-  auto found = values.find(value);
-  return found == values.end() ? NestValue{value, Value(), Value()} : found->second;
-}
-
-NestValue NestVectorizer::asTile(Value value) {
-  NestValue known = valueOf(value);
-  if (!known.scalar)
-    return known;
-  NestValue made = makeTile(value.getType());
-  npu::DuplicateOp::create(builder, made.buffer, made.offset, known.scalar,
-                           countOf(make, rows, columns, value.getType()), npu::RepeatAttr());
-  barrier();
-  values[value] = made;
-  return made;
-}
-
-void NestVectorizer::load(tile::LoadOp op) {
-  const BufferType type = op.getBuffer().getType();
-  const Walk walk = walkOf(type, op.getIndices());
-  if (walk == Walk::Fixed) {
-    op->moveBefore(nest);
-    builder.setInsertionPoint(nest);
-    return;
-  }
-  const NestValue source{Value(), op.getBuffer(), firstElement(type, op.getIndices())};
-  if (walk == Walk::Tile) {
-    values[op.getValue()] = source;
-    return;
-  }
-  const int64_t scratch = walk == Walk::Rows ? rows * npu::kBlockBytes : npu::kBlockBytes;
-  Value space = tile::AllocOp::create(
-      builder,
-      BufferType::get({scratch}, IntegerType::get(builder.getContext(), 8, IntegerType::Unsigned),
-                      MemorySpace::UB),
-      builder.getStringAttr("scratch"), IntegerAttr());
-  NestValue made = makeTile(op.getValue().getType());
-  const auto pitch = uint64_t(npu::rowPitch(cast<BufferType>(made.buffer.getType())));
-  npu::BroadcastOp::create(builder, made.buffer, made.offset, source.buffer, source.offset, space,
-                           make.constant(0), uint64_t(scratch), uint64_t(rows), uint64_t(columns),
-                           pitch, uint64_t(walk == Walk::Rows ? 1 : 0));
-  barrier();
-  values[op.getValue()] = made;
-}
-
-void NestVectorizer::binary(Operation* op) {
-  npu::BinaryKind kind = *binaryKind(op);
-  Value left = op->getOperand(0), right = op->getOperand(1);
-  std::optional<npu::ScalarKind> withScalar = scalarKind(kind);
-  if (withScalar && valueOf(left).scalar)
-    std::swap(left, right);
-  Value factor = valueOf(right).scalar;
-  if (factor && kind == npu::BinaryKind::Sub) {
-    // x - s is x + (-s), to the last bit.
-    withScalar = npu::ScalarKind::Add;
-    if (isa<FloatType>(factor.getType())) {
-      factor = arith::NegFOp::create(builder, factor);
-    } else {
-      Value zero = arith::ConstantOp::create(builder, builder.getZeroAttr(factor.getType()));
-      factor = arith::SubIOp::create(builder, zero, factor);
-    }
-  }
-  const NestValue a = asTile(left);
-  const NestValue b = factor && withScalar ? NestValue{} : asTile(right);
-  const NestValue target = makeTarget(op);
-  Value count = countOf(make, rows, columns, op->getResult(0).getType());
-  if (factor && withScalar)
-    npu::ScalarOp::create(builder, *withScalar, target.buffer, target.offset, a.buffer, a.offset,
-                          factor, count, npu::RepeatAttr());
-  else
-    npu::BinaryOp::create(builder, kind, target.buffer, target.offset, a.buffer, a.offset, b.buffer,
-                          b.offset, count, npu::RepeatAttr());
-  values[op->getResult(0)] = target;
-}
-
-void NestVectorizer::unary(Operation* op) {
-  const NestValue source = asTile(op->getOperand(0));
-  const NestValue target = makeTarget(op);
-  const Type type = op->getResult(0).getType();
-  Value count = countOf(make, rows, columns, type);
-  if (isCast(op)) {
-    const CastStep step =
-        castSteps(storedType(op->getOperand(0).getType()), storedType(type))->front();
-    npu::CastOp::create(builder, target.buffer, target.offset, source.buffer, source.offset,
-                        step.rounding, count, npu::RepeatAttr());
-  } else if (isa<arith::NegFOp>(op)) {
-    Value minusOne = arith::ConstantOp::create(builder, builder.getFloatAttr(type, -1.0));
-    npu::ScalarOp::create(builder, npu::ScalarKind::Mul, target.buffer, target.offset,
-                          source.buffer, source.offset, minusOne, count, npu::RepeatAttr());
-  } else {
-    npu::UnaryOp::create(builder, *unaryKind(op), target.buffer, target.offset, source.buffer,
-                         source.offset, count, npu::RepeatAttr());
-  }
-  values[op->getResult(0)] = target;
-}
-
-void NestVectorizer::compute(Operation* op) {
-  const bool isScalar =
-      llvm::all_of(op->getOperands(), [&](Value v) { return bool(valueOf(v).scalar); });
-  if (isScalar) {
-    op->moveBefore(nest);
-    builder.setInsertionPoint(nest);
-    return;
-  }
-  binaryKind(op) ? binary(op) : unary(op);
-  barrier();
-}
-
-void NestVectorizer::store(tile::StoreOp op) {
-  if (storedDirectly.contains(op))
-    return;
-  const BufferType type = op.getBuffer().getType();
-  Value offset = firstElement(type, op.getIndices());
-  Value count = countOf(make, rows, columns, op.getValue().getType());
-  const NestValue source = valueOf(op.getValue());
-  if (source.scalar)
-    npu::DuplicateOp::create(builder, op.getBuffer(), offset, source.scalar, count,
-                             npu::RepeatAttr());
-  else
-    npu::BinaryOp::create(builder, npu::BinaryKind::Max, op.getBuffer(), offset, source.buffer,
-                          source.offset, source.buffer, source.offset, count, npu::RepeatAttr());
-  barrier();
-}
-
-void NestVectorizer::run() {
-  for (Operation& op : llvm::make_early_inc_range(*nest.getBodyBlock())) {
+bool NestVectorizer::vectorize() {
+  if (!readShape())
+    return false;
+  Block& body = *nest.getBodyBlock();
+  for (Operation& op : body)
+    if (!hoist(op))
+      return false;
+  if (!checkOverlaps())
+    return false;
+  for (Operation& op : body.without_terminator()) {
     builder.setLoc(op.getLoc());
-    if (auto read = dyn_cast<tile::LoadOp>(op))
-      load(read);
-    else if (auto write = dyn_cast<tile::StoreOp>(op))
-      store(write);
-    else if (!isa<tile::YieldOp>(op))
-      compute(&op);
+    const bool isKnown = op.getNumResults() == 1 &&
+                         (uniform.contains(op.getResult(0)) || indices.of(op.getResult(0)));
+    if (isKnown)
+      continue;
+    if (auto read = dyn_cast<tile::LoadOp>(op)) {
+      if (!load(read))
+        return false;
+    } else if (auto write = dyn_cast<tile::StoreOp>(op)) {
+      if (!store(write))
+        return false;
+    } else if (Tile made = computed(&op)) {
+      values[op.getResult(0)] = *made;
+    } else {
+      return false;
+    }
   }
-  nest.erase();
+  return true;
+}
+
+// --- what is the same in all iterations ---------------------------------------------------------
+
+bool NestVectorizer::hoist(Operation& op) {
+  builder.setLoc(op.getLoc());
+  if (isa<tile::StoreOp, tile::YieldOp>(op))
+    return true;
+  const std::string name = op.getName().getStringRef().str();
+  if (op.getNumRegions() != 0 || op.getNumResults() != 1)
+    return refuse("it holds '" + name + "'");
+  const bool isUniform =
+      llvm::all_of(op.getOperands(), [&](Value operand) { return bool(scalarOf(operand)); });
+  if (auto read = dyn_cast<tile::LoadOp>(op)) {
+    if (!isUniform || !isHoistable(read))
+      return reason.empty();
+    if (waits && !read.getBuffer().getType().isPerThread())
+      PipeBarrierOp::create(builder, Pipe::All);
+    builder.clone(op, uniform);
+    return true;
+  }
+  if (!isPure(&op))
+    return refuse("it holds '" + name + "'");
+  if (isUniform)
+    builder.clone(op, uniform);
+  else
+    indices.add(&op);
+  return true;
+}
+
+/// An element that the nest itself writes may be another one in each iteration.
+bool NestVectorizer::isHoistable(tile::LoadOp load) {
+  Value storage = npu::storageOf(load.getBuffer());
+  for (auto write : nest.getBodyBlock()->getOps<tile::StoreOp>())
+    if (npu::storageOf(write.getBuffer()) == storage)
+      return refuse("it reads one element of a buffer that it writes");
+  return true;
+}
+
+Value NestVectorizer::scalarOf(Value value) {
+  if (isa<BufferType>(value.getType()))
+    return value;
+  if (!nest.getBody().isAncestor(value.getParentRegion()))
+    return value;
+  return uniform.lookupOrNull(value);
+}
+
+// --- accesses -----------------------------------------------------------------------------------
+
+std::optional<SmallVector<IndexForm>> NestVectorizer::formsOf(ValueRange given) {
+  SmallVector<IndexForm> forms;
+  for (Value index : given) {
+    std::optional<IndexForm> form = indices.of(index);
+    if (!form)
+      return none("it accesses a buffer by indices that it reads or computes");
+    forms.push_back(*form);
+  }
+  return forms;
+}
+
+/// Whether two values stand for the same elements by the same indices.
+static bool isSameBuffer(Value a, Value b) {
+  auto left = a.getDefiningOp<tile::ViewOp>(), right = b.getDefiningOp<tile::ViewOp>();
+  return a == b || (left && right && a.getType() == b.getType() &&
+                    isSameBuffer(left.getSource(), right.getSource()));
+}
+
+/// Where a buffer is both read and written, each iteration must touch the same place, or the two
+/// never meet.
+bool NestVectorizer::checkOverlaps() {
+  const auto isSame = [](const IndexForm& a, const IndexForm& b) {
+    return a.factors == b.factors && isSameNumber(a.base, b.base);
+  };
+  const auto isApart = [](const IndexForm& a, const IndexForm& b) {
+    const std::optional<int64_t> x = a.base ? getConstantIntValue(a.base) : 0;
+    const std::optional<int64_t> y = b.base ? getConstantIntValue(b.base) : 0;
+    return a.isFixed() && b.isFixed() && x && y && *x != *y;
+  };
+  for (auto write : nest.getBodyBlock()->getOps<tile::StoreOp>())
+    for (auto read : nest.getBodyBlock()->getOps<tile::LoadOp>()) {
+      if (npu::storageOf(write.getBuffer()) != npu::storageOf(read.getBuffer()))
+        continue;
+      const auto to = formsOf(write.getIndices()), from = formsOf(read.getIndices());
+      if (!to || !from)
+        return false;
+      const bool isComparable = isSameBuffer(write.getBuffer(), read.getBuffer());
+      bool isEqual = isComparable, isDisjoint = false;
+      for (auto [a, b] : llvm::zip(*to, *from)) {
+        isEqual &= isSame(a, b);
+        isDisjoint |= isComparable && isApart(a, b);
+      }
+      if (!isEqual && !isDisjoint)
+        return refuse("it reads a buffer at other places than it writes");
+    }
+  return true;
+}
+
+std::optional<NestVectorizer::Access> NestVectorizer::accessOf(BufferType type, Value buffer,
+                                                               ValueRange given) {
+  const std::optional<SmallVector<IndexForm>> forms = formsOf(given);
+  if (!forms)
+    return std::nullopt;
+  const SmallVector<int64_t> strides = ubStrides(type);
+  OpFoldResult offset = make.index(0);
+  int64_t rowStride = 0, columnStride = 0;
+  for (auto [form, stride] : llvm::zip(*forms, strides)) {
+    if (form.base)
+      offset = make.add(offset, make.mul(getAsOpFoldResult(form.base), stride));
+    rowStride += form.factors[0] * stride;
+    columnStride += form.factors[1] * stride;
+  }
+  Access access{Walk::Fixed, {buffer, make.value(offset), rows == 1 ? columns : rowStride}};
+  if (rowStride == 0 && columnStride == 0)
+    return access;
+  if (type.getSpace() != MemorySpace::UB)
+    return none("it accesses memory other than UB");
+  const bool isOneColumn = columns == 1 && rowStride == 1;
+  if (isOneColumn ||
+      (columnStride == 1 && (rows == 1 || rowStride == tiles.pitchOf(type.getElementType()))))
+    access.walk = Walk::Tile;
+  else if (columnStride == 1 && rowStride == 0)
+    access.walk = Walk::Columns;
+  else if (columnStride == 0 && rowStride == 1)
+    access.walk = Walk::Rows;
+  else
+    return none("it walks through a buffer in steps");
+  if (!isMultipleOf(offset, npu::blockElements(type)))
+    return none("it begins within a block of 32 bytes of a buffer");
+  return access;
+}
+
+bool NestVectorizer::load(tile::LoadOp op) {
+  const BufferType type = op.getBuffer().getType();
+  std::optional<Access> access = accessOf(type, op.getBuffer(), op.getIndices());
+  if (!access)
+    return false;
+  if (access->walk == Walk::Fixed)
+    return refuse("it reads one element of a buffer that it writes");
+  Tile tile = access->tile;
+  // The vector unit computes with signed integers; bytes are only converted.
+  if (type.getElementBits() != 8)
+    tile = tiles.viewed(*tile, storedType(op.getValue().getType()));
+  if (tile && access->walk != Walk::Tile)
+    tile = tiles.broadcast(*tile, access->walk == Walk::Rows);
+  if (!tile)
+    return false;
+  values[op.getValue()] = *tile;
+  return true;
+}
+
+bool NestVectorizer::store(tile::StoreOp op) {
+  if (!storedDirectly.contains(op)) {
+    const BufferType type = op.getBuffer().getType();
+    std::optional<Access> access = accessOf(type, op.getBuffer(), op.getIndices());
+    if (!access)
+      return false;
+    if (access->walk != Walk::Tile)
+      return refuse("it writes other than each element of a tile once");
+    const Tile target = tiles.viewed(access->tile, storedType(op.getValue().getType()));
+    if (!target)
+      return false;
+    if (Value scalar = scalarOf(op.getValue())) {
+      if (!tiles.fillWith(*target, scalar))
+        return false;
+    } else {
+      const Tile source = tileOf(op.getValue());
+      if (!source)
+        return false;
+      if (source->maskBits)
+        return refuse("it stores a condition");
+      if (!tiles.copyInto(*target, *source))
+        return false;
+    }
+  }
+  return checkLaterUses(op);
+}
+
+/// A number read before a store is that of before: a later use would take the new one.
+bool NestVectorizer::checkLaterUses(tile::StoreOp op) {
+  Value storage = npu::storageOf(op.getBuffer());
+  for (auto& [value, tile] : values) {
+    if (value == op.getValue() || npu::storageOf(tile.buffer) != storage)
+      continue;
+    for (Operation* user : value.getUsers())
+      if (op->isBeforeInBlock(user))
+        return refuse("it uses what a buffer held before it was written");
+  }
+  return true;
+}
+
+VectorTile NestVectorizer::targetOf(Operation* op, Type element) {
+  Value result = op->getResult(0);
+  auto write = result.hasOneUse() ? dyn_cast<tile::StoreOp>(*result.user_begin()) : nullptr;
+  if (!write || write->getBlock() != op->getBlock())
+    return tiles.makeTile(element);
+  // Nothing between here and the store may still need what the buffer holds.
+  Value storage = npu::storageOf(write.getBuffer());
+  for (Operation* next = op->getNextNode(); next != write; next = next->getNextNode()) {
+    auto read = dyn_cast<tile::LoadOp>(next);
+    bool isNeeded = read && npu::storageOf(read.getBuffer()) == storage;
+    for (Value operand : next->getOperands())
+      if (auto known = values.find(operand); known != values.end())
+        isNeeded |= npu::storageOf(known->second.buffer) == storage;
+    if (isNeeded)
+      return tiles.makeTile(element);
+  }
+  std::optional<Access> access =
+      accessOf(write.getBuffer().getType(), write.getBuffer(), write.getIndices());
+  const Tile target =
+      access && access->walk == Walk::Tile ? tiles.viewed(access->tile, element) : std::nullopt;
+  if (!target)
+    return tiles.makeTile(element); // the store says why it can't be
+  storedDirectly[write] = *target;
+  return *target;
+}
+
+NestVectorizer::Tile NestVectorizer::tileOf(Value value) {
+  if (auto known = values.find(value); known != values.end())
+    return known->second;
+  Tile made;
+  if (Value scalar = scalarOf(value)) {
+    if (scalar.getType().isInteger(1) || scalar.getType().isInteger(8))
+      return none("it spreads a condition or a byte over a tile");
+    if (scalar.getType().isIndex())
+      scalar = arith::IndexCastOp::create(builder, builder.getI32Type(), scalar);
+    made = tiles.duplicate(scalar, storedType(scalar.getType()));
+  } else if (std::optional<IndexForm> form = indices.of(value)) {
+    const Type type = value.getType();
+    if (!type.isIndex() && !type.isInteger(32) && !type.isInteger(64))
+      return none("it computes with its indices in " +
+                  std::to_string(type.getIntOrFloatBitWidth()) + " bits");
+    made = tiles.sequence(form->factors[0], form->factors[1], form->base);
+  } else {
+    return none("it uses a value that is no number of the vector unit");
+  }
+  if (made)
+    values[value] = *made;
+  return made;
 }
 
 } // namespace tilewright::ascend

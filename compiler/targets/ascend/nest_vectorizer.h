@@ -4,7 +4,8 @@
 
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/structure_ops.h"
-#include "compiler/targets/ascend/tile_addresses.h"
+#include "compiler/targets/ascend/nest_indices.h"
+#include "compiler/targets/ascend/tile_operations.h"
 
 #include <llvm/ADT/DenseMap.h>
 
@@ -13,54 +14,83 @@
 
 namespace tilewright::ascend {
 
-/// What a value of the body is over all iterations: the same number, or a tile in UB.
-struct NestValue {
-  mlir::Value scalar; ///< null for a tile
-  mlir::Value buffer;
-  mlir::Value offset;
-};
-
+/// A value of the body is, over all iterations, the same number, a sum of the nest's indices, or a
+/// tile in UB. Each operation is made for all iterations before the next one.
 class NestVectorizer {
 public:
   /// `waits`: order the instructions by barriers, for kernels without automatic flags.
   NestVectorizer(tile::ParallelOp nest, bool waits);
 
-  /// Why the nest can't be vector instructions; nothing if it can.
-  std::optional<std::string> obstacle();
-  /// Replaces the nest; only where there is no obstacle.
-  void run();
+  /// Replaces the nest; or says why it can't be vector instructions, and changes nothing.
+  std::optional<std::string> run();
 
 private:
+  using Tile = TileOperations::Result;
+
   /// How an access walks its buffer.
-  enum class Walk { Tile, Rows, Columns, Fixed, None };
+  enum class Walk { Tile, Rows, Columns, Fixed };
+  struct Access {
+    Walk walk = Walk::Tile;
+    VectorTile tile;
+  };
 
-  std::optional<std::string> obstacleOf(mlir::Operation* op);
-  std::optional<std::string> obstacleOfAccess(mlir::Operation* op, tile::BufferType type,
-                                              mlir::ValueRange indices, bool isStore);
-  Walk walkOf(tile::BufferType type, mlir::ValueRange indices);
-  bool isUniform(mlir::Value value);
-  /// The first element of an access, with the nest's own indices at 0.
-  mlir::Value firstElement(tile::BufferType type, mlir::ValueRange indices);
+  bool refuse(std::string text) {
+    reason = std::move(text);
+    return false;
+  }
+  std::nullopt_t none(std::string text) {
+    reason = std::move(text);
+    return std::nullopt;
+  }
 
-  void load(tile::LoadOp op);
-  void compute(mlir::Operation* op);
-  void store(tile::StoreOp op);
-  void binary(mlir::Operation* op);
-  void unary(mlir::Operation* op);
-  NestValue valueOf(mlir::Value value);
-  NestValue asTile(mlir::Value value);
+  bool vectorize();
+  bool readShape();
+  bool hoist(mlir::Operation& op);
+  bool isHoistable(tile::LoadOp load);
+  bool checkOverlaps();
+  bool checkLaterUses(tile::StoreOp op);
+  std::optional<llvm::SmallVector<IndexForm>> formsOf(mlir::ValueRange indices);
+  std::optional<Access> accessOf(tile::BufferType type, mlir::Value buffer,
+                                 mlir::ValueRange indices);
+
+  bool load(tile::LoadOp op);
+  bool store(tile::StoreOp op);
+  /// Nothing for what the vector unit can't compute.
+  Tile computed(mlir::Operation* op);
+  Tile binary(mlir::Operation* op, npu::BinaryKind kind);
+  Tile shifted(mlir::Operation* op);
+  Tile bits(mlir::Operation* op);
+  Tile converted(mlir::Operation* op);
+  Tile compared(mlir::Operation* op);
+  Tile selected(mlir::Operation* op);
+  Tile unary(mlir::Operation* op);
+  Tile magnitude(mlir::Operation* op);
+  Tile rounded(mlir::Operation* op);
+  Tile multiplied(const VectorTile& source, double factor, mlir::Operation* op);
+  Tile function(npu::FunctionKind kind, mlir::Operation* op);
+
+  /// The number that a value is in all iterations; null if it is none.
+  mlir::Value scalarOf(mlir::Value value);
+  Tile tileOf(mlir::Value value);
+  /// The same as float32 where the vector unit doesn't compute in its type.
+  Tile operandOf(mlir::Value value);
   /// Where the result of `op` goes: the tile that it is stored to, or a new one.
-  NestValue makeTarget(mlir::Operation* op);
-  NestValue makeTile(mlir::Type element);
-  void barrier();
+  VectorTile targetOf(mlir::Operation* op, mlir::Type element);
+  /// A result that was computed in a wider type, as that of `op`.
+  Tile narrowed(mlir::Operation* op, const VectorTile& wide);
 
   tile::ParallelOp nest;
   bool waits;
   mlir::ImplicitLocOpBuilder builder;
   IndexMaker make;
+  mlir::IRMapping uniform;
+  NestIndices indices;
+  TileOperations tiles;
   int64_t rows = 1, columns = 1;
-  llvm::DenseMap<mlir::Value, NestValue> values;
-  llvm::DenseSet<mlir::Operation*> storedDirectly;
+  llvm::DenseMap<mlir::Value, VectorTile> values;
+  llvm::DenseMap<mlir::Value, npu::Rounding> roundings;
+  llvm::DenseMap<mlir::Operation*, VectorTile> storedDirectly;
+  std::string reason;
 };
 
 } // namespace tilewright::ascend

@@ -47,7 +47,7 @@ func.func @mixed(%n: index, %s: f32) {
       %t = arith.truncf %r : f32 to f16
       tile.store %t, %h[%i] : !tile.buffer<64xf16, UB>
     }
-    // expected-remark@+1 {{this nest runs element by element on the scalar unit: it computes with its indices}}
+    // expected-remark@+1 {{this nest runs element by element on the scalar unit: it reads a buffer at other places than it writes}}
     tile.parallel (%i) in [32] {
       // CHECK: tile.for
       // CHECK: tile.load
@@ -55,6 +55,94 @@ func.func @mixed(%n: index, %s: f32) {
       %at = arith.muli %i, %two : index
       %v = tile.load %k[%at] : !tile.buffer<64xf32, UB>
       tile.store %v, %k[%i] : !tile.buffer<64xf32, UB>
+    }
+  }
+  return
+}
+
+// -----
+// A choice is a mask of bits and a selection; what is compared comes in repeats of 256 bytes.
+// CHECK-LABEL: func.func @choices
+func.func @choices(%n: index, %s: f32) {
+  %zero = arith.constant 0.0 : f32
+  tile.launch (%cid) in (%n) npu {
+    // CHECK: %[[X:.*]] = tile.alloc "x"
+    %x = tile.alloc "x" : !tile.buffer<128xf32, UB>
+    // CHECK: %[[K:.*]] = tile.alloc "k"
+    %k = tile.alloc "k" : !tile.buffer<40xsi32, UB>
+    // CHECK: npu.compare_scalar gt %[[M:.*]][%c0] : !tile.buffer<32xui8, UB>, %[[X]][%c0] {{.*}} count(%c128)
+    // CHECK: npu.select_scalar %[[X]][%c0] {{.*}}, %[[M]][%c0] {{.*}}, %[[X]][%c0] {{.*}} count(%c128)
+    tile.parallel (%i) in [128] {
+      %v = tile.load %x[%i] : !tile.buffer<128xf32, UB>
+      %c = arith.cmpf olt, %zero, %v : f32
+      %r = arith.select %c, %v, %s : f32
+      tile.store %r, %x[%i] : !tile.buffer<128xf32, UB>
+    }
+    // The loop's own number; integers are compared by their minimum, with zeros behind the 40.
+    // CHECK: npu.sequence %[[I:.*]][%c0] : !tile.buffer<40xsi32, UB>
+    // CHECK: npu.binary min %[[L:.*]][%c0] {{.*}}, %[[I]][%c0] {{.*}}, %[[K]][%c0] {{.*}} count(%c40)
+    // CHECK: npu.duplicate {{.*}} count(%c64)
+    // CHECK: npu.compare eq {{.*}} count(%c64)
+    // CHECK: npu.unary not
+    // CHECK: npu.select
+    tile.parallel (%i) in [40] {
+      %v = tile.load %k[%i] : !tile.buffer<40xsi32, UB>
+      %number = arith.index_cast %i : index to i32
+      %c = arith.cmpi slt, %number, %v : i32
+      %r = arith.select %c, %number, %v : i32
+      tile.store %r, %k[%i] : !tile.buffer<40xsi32, UB>
+    }
+  }
+  return
+}
+
+// -----
+// The same row, computed twice.
+// CHECK-LABEL: func.func @same_row
+func.func @same_row(%n: index) {
+  %c2 = arith.constant 2 : index
+  tile.launch (%cid) in (%n) npu {
+    // CHECK: %[[X:.*]] = tile.alloc "x"
+    %x = tile.alloc "x" : !tile.buffer<2x64xf32, UB>
+    %from = arith.remsi %cid, %c2 : index
+    %to = arith.remsi %cid, %c2 : index
+    // CHECK: npu.unary abs %[[X]][%[[AT:.*]]] {{.*}}, %[[X]][%[[AT]]]
+    tile.parallel (%j) in [64] {
+      %v = tile.load %x[%from, %j] : !tile.buffer<2x64xf32, UB>
+      %a = math.absf %v : f32
+      tile.store %a, %x[%to, %j] : !tile.buffer<2x64xf32, UB>
+    }
+  }
+  return
+}
+
+// -----
+// Half of each row: row by row. A part that starts at a block: as it is.
+// CHECK-LABEL: func.func @parts
+func.func @parts(%n: index) {
+  %c8 = arith.constant 8 : index
+  %c3 = arith.constant 3 : index
+  tile.launch (%cid) in (%n) npu {
+    // CHECK: %[[X:.*]] = tile.alloc "x"
+    %x = tile.alloc "x" : !tile.buffer<4x64xf32, UB>
+    // CHECK: %[[Y:.*]] = tile.alloc "y"
+    %y = tile.alloc "y" : !tile.buffer<4x64xf32, UB>
+    // CHECK: tile.for %[[I:.*]] = %c0 to %c4
+    // CHECK: %[[ROW:.*]] = arith.muli %[[I]], %c64
+    // CHECK: %[[AT:.*]] = arith.addi %[[ROW]], %c8
+    // CHECK: npu.unary abs %[[Y]][%[[ROW]]] {{.*}}, %[[X]][%[[AT]]] {{.*}} count(%c32)
+    tile.parallel (%i, %j) in [4, 32] {
+      %at = arith.addi %j, %c8 : index
+      %v = tile.load %x[%i, %at] : !tile.buffer<4x64xf32, UB>
+      %a = math.absf %v : f32
+      tile.store %a, %y[%i, %j] : !tile.buffer<4x64xf32, UB>
+    }
+    // expected-remark@+1 {{this nest runs element by element on the scalar unit: it begins within a block of 32 bytes of a buffer}}
+    tile.parallel (%j) in [32] {
+      %at = arith.addi %j, %c3 : index
+      %v = tile.load %x[%c3, %at] : !tile.buffer<4x64xf32, UB>
+      %a = math.absf %v : f32
+      tile.store %a, %y[%c3, %j] : !tile.buffer<4x64xf32, UB>
     }
   }
   return

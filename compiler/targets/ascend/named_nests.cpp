@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/targets/ascend/named_nests.h"
+
+#include "compiler/ir/memory_ops.h"
+#include "compiler/targets/ascend/nest_indices.h"
+#include "compiler/targets/ascend/tile_operations.h"
+
+#include <mlir/Dialect/Arith/IR/Arith.h>
+#include <mlir/Dialect/Utils/StaticValueUtils.h>
+
+namespace tilewright::ascend {
+namespace {
+
+using namespace mlir;
+using npu::CompareMode;
+
+/// Elements of a mask's byte.
+constexpr int64_t kByte = 8;
+constexpr int64_t kRepeatBytes = 256;
+
+class NamedNest {
+public:
+  NamedNest(tile::ParallelOp nest, bool waits)
+      : nest(nest), builder(nest.getLoc(), nest), make(builder), indices(nest, uniform, builder),
+        tiles(builder, waits) {}
+
+  bool expand() {
+    auto name = nest->getAttrOfType<StringAttr>("function");
+    const std::optional<int64_t> extent = getConstantIntValue(nest.getMixedExtents().front());
+    if (!name || !extent || nest.getInductionVars().size() != 1)
+      return false;
+    Operation* before = nest->getPrevNode();
+    for (Operation& op : nest.getBodyBlock()->without_terminator())
+      if (isPure(&op) && op.getNumRegions() == 0)
+        learn(op);
+    const bool done = name.getValue() == "compare"  ? compare(*extent)
+                      : name.getValue() == "select" ? select(*extent)
+                                                    : false;
+    if (done) {
+      nest.erase();
+      return true;
+    }
+    while (nest->getPrevNode() != before)
+      nest->getPrevNode()->erase();
+    return false;
+  }
+
+private:
+  void learn(Operation& op) {
+    const bool isUniform = llvm::all_of(op.getOperands(), [&](Value operand) {
+      return !nest.getBody().isAncestor(operand.getParentRegion()) || uniform.contains(operand);
+    });
+    if (isUniform)
+      builder.clone(op, uniform);
+    else
+      indices.add(&op);
+  }
+
+  Value scalarOf(Value value) {
+    return nest.getBody().isAncestor(value.getParentRegion()) ? uniform.lookupOrNull(value) : value;
+  }
+
+  tile::StoreOp lastStore() {
+    auto stores = nest.getBodyBlock()->getOps<tile::StoreOp>();
+    return stores.empty() ? tile::StoreOp() : *stores.begin();
+  }
+
+  /// The tile that an element comes from, whose index goes in steps of `factor`.
+  std::optional<VectorTile> tileOf(Value value, int64_t factor) {
+    auto load = value.getDefiningOp<tile::LoadOp>();
+    if (!load || load.getIndices().size() != 1)
+      return std::nullopt;
+    return tileAt(load.getBuffer(), load.getIndices()[0], factor);
+  }
+
+  std::optional<VectorTile> tileAt(Value buffer, Value index, int64_t factor) {
+    const std::optional<IndexForm> form = indices.of(index);
+    const auto type = cast<tile::BufferType>(buffer.getType());
+    if (!form || form->factors[1] != factor || type.getSpace() != tile::MemorySpace::UB)
+      return std::nullopt;
+    Value offset = form->base ? form->base : make.constant(0);
+    if (!isMultipleOf(offset, npu::blockElements(type)))
+      return std::nullopt;
+    return VectorTile{buffer, offset, 0};
+  }
+
+  bool compare(int64_t bytes) {
+    const int64_t size = bytes * kByte;
+    Operation* first = nullptr;
+    for (Operation& op : *nest.getBodyBlock())
+      if (!first && isa<arith::CmpFOp, arith::CmpIOp>(op))
+        first = &op;
+    tile::StoreOp write = lastStore();
+    auto mode = nest->getAttrOfType<StringAttr>("mode");
+    std::optional<CompareMode> kind =
+        mode ? npu::symbolizeCompareMode(mode.getValue().lower()) : std::nullopt;
+    if (!first || !write || !kind || write.getIndices().size() != 1)
+      return false;
+    tiles.setShape(1, size);
+    const auto source = tileOf(first->getOperand(0), kByte);
+    const auto mask = tileAt(write.getBuffer(), write.getIndices()[0], 1);
+    Value scalar = scalarOf(first->getOperand(1));
+    const auto other = scalar ? VectorTile{} : tileOf(first->getOperand(1), kByte);
+    if (!source || !mask || !other)
+      return false;
+    VectorTile a = *source, b = *other;
+    a.pitch = b.pitch = size;
+    const Type element = tiles.elementOf(a);
+    VectorTile target = *mask;
+    target.maskBits = size;
+    if (element.isSignedInteger(32)) {
+      if (scalar)
+        b = tiles.duplicate(scalar, element);
+      if (*kind == CompareMode::EQ)
+        return tiles.compareFloats(*kind, a, &b, Value(), &target).has_value();
+      const auto made = tiles.compareIntegers(cast<arith::CmpIOp>(first).getPredicate(), a, b);
+      return made && tiles.copyMask(target, *made);
+    }
+    if (!element.isF16() && !element.isF32())
+      return false;
+    return tiles.compareFloats(*kind, a, scalar ? nullptr : &b, scalar, &target).has_value();
+  }
+
+  bool select(int64_t size) {
+    tile::StoreOp write = lastStore();
+    auto choice = write ? write.getValue().getDefiningOp<arith::SelectOp>() : nullptr;
+    auto mode = nest->getAttrOfType<StringAttr>("mode");
+    const std::optional<VectorTile> mask = maskOf();
+    if (!choice || !mask || write.getIndices().size() != 1)
+      return false;
+    const auto type = write.getBuffer().getType();
+    const int64_t repeat = kRepeatBytes * kByte / int64_t(type.getElementBits());
+    const bool isOnce = mode && mode.getValue() == "VSEL_CMPMASK_SPR";
+    const int64_t piece = isOnce ? std::min(repeat, size) : size;
+    Value scalar = scalarOf(choice.getFalseValue());
+    const auto a = tileOf(choice.getTrueValue(), 1);
+    const auto b = scalar ? VectorTile{} : tileOf(choice.getFalseValue(), 1);
+    const auto into = tileAt(write.getBuffer(), write.getIndices()[0], 1);
+    if (!a || !b || !into || (scalar && !isa<FloatType>(scalar.getType())))
+      return false;
+    for (int64_t begin = 0; begin < size; begin += piece) {
+      const int64_t count = std::min(piece, size - begin);
+      tiles.setShape(1, count);
+      const auto part = [&](VectorTile tile) {
+        if (tile.offset)
+          tile.offset = make.value(make.add(getAsOpFoldResult(tile.offset), make.index(begin)));
+        tile.pitch = count;
+        return tile;
+      };
+      VectorTile bits = *mask;
+      bits.maskBits = bits.pitch = count;
+      const VectorTile second = part(*b);
+      if (!tiles.select(bits, part(*a), scalar ? nullptr : &second, scalar, part(*into)))
+        return false;
+    }
+    return true;
+  }
+
+  /// Of the byte that holds element i, at index offset + i // 8.
+  std::optional<VectorTile> maskOf() {
+    for (auto load : nest.getBodyBlock()->getOps<tile::LoadOp>()) {
+      const auto type = load.getBuffer().getType();
+      if (type.getElementBits() != kByte || load.getIndices().size() != 1)
+        continue;
+      Value offset = make.constant(0);
+      if (auto sum = load.getIndices()[0].getDefiningOp<arith::AddIOp>())
+        for (Value part : sum->getOperands())
+          if (Value fixed = scalarOf(part))
+            offset = fixed;
+      if (type.getSpace() != tile::MemorySpace::UB ||
+          !isMultipleOf(offset, npu::blockElements(type)))
+        return std::nullopt;
+      return VectorTile{load.getBuffer(), offset, 0, 1};
+    }
+    return std::nullopt;
+  }
+
+  tile::ParallelOp nest;
+  ImplicitLocOpBuilder builder;
+  IndexMaker make;
+  IRMapping uniform;
+  NestIndices indices;
+  TileOperations tiles;
+};
+
+} // namespace
+
+bool expandNamedNest(tile::ParallelOp nest, bool waits) {
+  return NamedNest(nest, waits).expand();
+}
+
+} // namespace tilewright::ascend

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/targets/ascend/nest_indices.h"
+
+#include "compiler/ir/memory_ops.h"
+
+#include <mlir/Dialect/Arith/IR/Arith.h>
+#include <mlir/Dialect/Utils/StaticValueUtils.h>
+
+#include <numeric>
+
+namespace tilewright::ascend {
+
+using namespace mlir;
+
+std::optional<IndexForm> NestIndices::of(Value value) const {
+  if (auto found = forms.find(value); found != forms.end())
+    return found->second;
+  tile::ParallelOp loops = nest;
+  if (auto argument = dyn_cast<BlockArgument>(value);
+      argument && argument.getOwner() == loops.getBodyBlock()) {
+    IndexForm form;
+    const size_t fromLast = loops.getInductionVars().size() - 1 - argument.getArgNumber();
+    form.factors[1 - fromLast] = 1;
+    return form;
+  }
+  const bool isOutside = !loops.getBody().isAncestor(value.getParentRegion());
+  if (isOutside)
+    return IndexForm{{0, 0}, value};
+  if (Value outside = uniform.lookupOrNull(value))
+    return IndexForm{{0, 0}, outside};
+  return std::nullopt;
+}
+
+bool NestIndices::add(Operation* op) {
+  if (op->getNumResults() != 1 || !op->getResult(0).getType().isIntOrIndex())
+    return false;
+  SmallVector<IndexForm, 2> operands;
+  for (Value operand : op->getOperands()) {
+    std::optional<IndexForm> form = of(operand);
+    if (!form)
+      return false;
+    operands.push_back(*form);
+  }
+  IndexForm result;
+  const auto sum = [&](int64_t sign) {
+    for (size_t dim = 0; dim < 2; ++dim)
+      result.factors[dim] = operands[0].factors[dim] + sign * operands[1].factors[dim];
+    Value left = operands[0].base, right = operands[1].base;
+    if (!left && right && sign < 0)
+      left = arith::ConstantOp::create(builder, builder.getZeroAttr(right.getType()));
+    if (!left || !right)
+      result.base = left ? left : right;
+    else if (sign > 0)
+      result.base = arith::AddIOp::create(builder, left, right);
+    else
+      result.base = arith::SubIOp::create(builder, left, right);
+  };
+  if (isa<arith::AddIOp>(op)) {
+    sum(1);
+  } else if (isa<arith::SubIOp>(op)) {
+    sum(-1);
+  } else if (isa<arith::MulIOp>(op)) {
+    if (!operands[1].isFixed())
+      std::swap(operands[0], operands[1]);
+    const std::optional<int64_t> factor =
+        operands[1].base ? getConstantIntValue(operands[1].base) : std::optional<int64_t>(0);
+    if (!operands[1].isFixed() || !factor)
+      return false;
+    for (size_t dim = 0; dim < 2; ++dim)
+      result.factors[dim] = operands[0].factors[dim] * *factor;
+    if (operands[0].base)
+      result.base = arith::MulIOp::create(builder, operands[0].base, operands[1].base);
+  } else if (isa<arith::IndexCastOp>(op)) {
+    result = operands[0];
+    if (result.base)
+      result.base = arith::IndexCastOp::create(builder, op->getResult(0).getType(), result.base);
+  } else {
+    return false;
+  }
+  forms[op->getResult(0)] = result;
+  return true;
+}
+
+/// Whether nothing between two loads of a variable writes it.
+static bool isUnchangedBetween(tile::LoadOp a, tile::LoadOp b) {
+  if (a->getBlock() != b->getBlock())
+    return false;
+  Operation *first = a, *last = b;
+  if (last->isBeforeInBlock(first))
+    std::swap(first, last);
+  for (Operation* op = first->getNextNode(); op != last; op = op->getNextNode()) {
+    auto write = dyn_cast<tile::StoreOp>(op);
+    if (op->getNumRegions() != 0 || (write && write.getBuffer() == a.getBuffer()))
+      return false;
+  }
+  return true;
+}
+
+bool isSameNumber(Value a, Value b) {
+  if (a == b)
+    return true;
+  const std::optional<int64_t> x = a ? getConstantIntValue(a) : 0;
+  const std::optional<int64_t> y = b ? getConstantIntValue(b) : 0;
+  if (x || y || !a || !b)
+    return x && x == y;
+  Operation *left = a.getDefiningOp(), *right = b.getDefiningOp();
+  if (!left || !right || left->getName() != right->getName() ||
+      left->getNumOperands() != right->getNumOperands() ||
+      left->getAttrDictionary() != right->getAttrDictionary())
+    return false;
+  if (auto read = dyn_cast<tile::LoadOp>(left)) {
+    if (!isUnchangedBetween(read, cast<tile::LoadOp>(right)))
+      return false;
+  } else if (!isPure(left)) {
+    return false;
+  }
+  return llvm::all_of(llvm::zip(left->getOperands(), right->getOperands()), [](const auto& pair) {
+    return isSameNumber(std::get<0>(pair), std::get<1>(pair));
+  });
+}
+
+bool isMultipleOf(OpFoldResult given, int64_t unit) {
+  if (unit == 1)
+    return true;
+  if (std::optional<int64_t> number = getConstantIntValue(given))
+    return *number % unit == 0;
+  Value value = cast<Value>(given);
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    auto loop = dyn_cast<tile::ForOp>(argument.getOwner()->getParentOp());
+    return loop && isMultipleOf(loop.getLower(), unit) && isMultipleOf(loop.getStep(), unit);
+  }
+  Operation* op = value.getDefiningOp();
+  if (isa<arith::AddIOp, arith::SubIOp>(op))
+    return isMultipleOf(op->getOperand(0), unit) && isMultipleOf(op->getOperand(1), unit);
+  if (isa<arith::MulIOp>(op)) {
+    // One factor has what the other one lacks.
+    if (std::optional<int64_t> factor = getConstantIntValue(op->getOperand(1));
+        factor && *factor != 0)
+      return isMultipleOf(op->getOperand(0), unit / std::gcd(unit, *factor));
+    return isMultipleOf(op->getOperand(0), unit) || isMultipleOf(op->getOperand(1), unit);
+  }
+  if (isa<arith::IndexCastOp>(op))
+    return isMultipleOf(op->getOperand(0), unit);
+  return false;
+}
+
+} // namespace tilewright::ascend

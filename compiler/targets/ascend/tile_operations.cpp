@@ -1,0 +1,426 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/targets/ascend/tile_operations.h"
+
+#include "compiler/ir/memory_ops.h"
+
+#include <mlir/Dialect/Arith/IR/Arith.h>
+#include <mlir/Dialect/Utils/StaticValueUtils.h>
+
+namespace tilewright::ascend {
+
+using namespace mlir;
+using tile::BufferType;
+using tile::MemorySpace;
+using Result = TileOperations::Result;
+
+/// Compare takes whole repeats.
+static constexpr int64_t kRepeatBytes = 256;
+/// What the functions that Ascend C composes of several instructions need at least.
+static constexpr int64_t kFunctionScratchBytes = 8192;
+/// Brcb reads so many numbers at once.
+static constexpr int64_t kBroadcastRows = 8;
+
+static int64_t bitsOf(Type element) {
+  return int64_t(element.getIntOrFloatBitWidth());
+}
+
+static int64_t roundUp(int64_t value, int64_t unit) {
+  return int64_t(llvm::alignTo(uint64_t(value), uint64_t(unit)));
+}
+
+Type storedType(Type type) {
+  if (type.isIndex())
+    return IntegerType::get(type.getContext(), 32, IntegerType::Signed);
+  auto integer = dyn_cast<IntegerType>(type);
+  return integer && integer.isSignless()
+             ? IntegerType::get(type.getContext(), integer.getWidth(), IntegerType::Signed)
+             : type;
+}
+
+static Type signedInteger(MLIRContext* context, unsigned bits) {
+  return IntegerType::get(context, bits, IntegerType::Signed);
+}
+
+// --- tiles --------------------------------------------------------------------------------------
+
+int64_t TileOperations::pitchOf(Type element) const {
+  return rows == 1 ? columns
+                   : npu::rowPitch(BufferType::get({rows, columns}, element, MemorySpace::UB));
+}
+
+Value TileOperations::makeBuffer(int64_t size, Type element, const char* name) {
+  return tile::AllocOp::create(builder, BufferType::get({size}, element, MemorySpace::UB),
+                               builder.getStringAttr(name), IntegerAttr());
+}
+
+Value TileOperations::makeScratch(int64_t bytes) {
+  return makeBuffer(bytes, IntegerType::get(builder.getContext(), 8, IntegerType::Unsigned),
+                    "scratch");
+}
+
+VectorTile TileOperations::makeTile(Type element) {
+  SmallVector<int64_t> shape{columns};
+  if (rows != 1)
+    shape.insert(shape.begin(), rows);
+  Value buffer = tile::AllocOp::create(builder, BufferType::get(shape, element, MemorySpace::UB),
+                                       builder.getStringAttr("t"), IntegerAttr());
+  return {buffer, make.constant(0), pitchOf(element)};
+}
+
+Type TileOperations::elementOf(const VectorTile& tile) const {
+  return cast<BufferType>(tile.buffer.getType()).getElementType();
+}
+
+Result TileOperations::viewed(const VectorTile& tile, Type element) {
+  const auto type = cast<BufferType>(tile.buffer.getType());
+  if (type.getElementType() == element)
+    return tile;
+  const int64_t from = bitsOf(type.getElementType()), to = bitsOf(element);
+  SmallVector<int64_t> shape(type.getShape());
+  const bool isMask = tile.maskBits != 0;
+  if (shape.empty() || shape.back() * from % to != 0 || (!isMask && tile.pitch * from % to != 0))
+    return refuse("it computes with an odd number of bytes");
+  shape.back() = shape.back() * from / to;
+  VectorTile result = tile;
+  result.buffer = tile::ViewOp::create(builder, BufferType::get(shape, element, MemorySpace::UB),
+                                       tile.buffer, ValueRange());
+  if (!isMask)
+    result.pitch = tile.pitch * from / to;
+  const OpFoldResult offset = getAsOpFoldResult(tile.offset);
+  result.offset =
+      make.value(from >= to ? make.mul(offset, from / to) : make.div(offset, to / from));
+  return result;
+}
+
+void TileOperations::barrier() {
+  if (waits)
+    PipeBarrierOp::create(builder, Pipe::V);
+}
+
+VectorTile TileOperations::duplicate(Value scalar, Type element) {
+  const VectorTile made = makeTile(element);
+  npu::DuplicateOp::create(builder, made.buffer, made.offset, scalar, count(made),
+                           npu::RepeatAttr());
+  barrier();
+  return made;
+}
+
+bool TileOperations::fillWith(const VectorTile& target, Value scalar) {
+  if (bitsOf(elementOf(target)) == 8) {
+    refuse("it fills bytes with a number");
+    return false;
+  }
+  npu::DuplicateOp::create(builder, target.buffer, target.offset, scalar, count(target),
+                           npu::RepeatAttr());
+  barrier();
+  return true;
+}
+
+/// The larger of a number and itself, as integers: an exact copy of any count.
+bool TileOperations::copyInto(const VectorTile& target, const VectorTile& source) {
+  const int64_t bits = bitsOf(elementOf(source)), taken = bits == 32 ? 32 : 16;
+  const int64_t all = elements(target.pitch) * bits / taken;
+  if (elements(target.pitch) * bits % taken != 0) {
+    refuse("it copies an odd number of bytes");
+    return false;
+  }
+  const Type integer = signedInteger(builder.getContext(), unsigned(taken));
+  const Result to = viewed(target, integer), from = viewed(source, integer);
+  if (!to || !from)
+    return false;
+  npu::BinaryOp::create(builder, npu::BinaryKind::Max, to->buffer, to->offset, from->buffer,
+                        from->offset, from->buffer, from->offset, make.constant(all),
+                        npu::RepeatAttr());
+  barrier();
+  return true;
+}
+
+/// The tile's elements with zeros behind, `size` in all.
+VectorTile TileOperations::filledUp(const VectorTile& tile, int64_t size) {
+  const Type element = elementOf(tile);
+  Value buffer = makeBuffer(size, element, "filled_up");
+  const Type scalar = isa<IntegerType>(element)
+                          ? IntegerType::get(builder.getContext(), unsigned(bitsOf(element)))
+                          : element;
+  Value zero = arith::ConstantOp::create(builder, builder.getZeroAttr(scalar));
+  npu::DuplicateOp::create(builder, buffer, make.constant(0), zero, make.constant(size),
+                           npu::RepeatAttr());
+  barrier();
+  const VectorTile made{buffer, make.constant(0), tile.pitch};
+  copyInto(made, tile);
+  return made;
+}
+
+Result TileOperations::broadcast(const VectorTile& given, bool isNumberPerRow) {
+  const Type element = elementOf(given);
+  if (bitsOf(element) != 16 && bitsOf(element) != 32)
+    return refuse("it spreads bytes over rows or columns");
+  if (rows > 1 && columns == 1)
+    return refuse("it spreads a number over rows of one element");
+  const VectorTile made = makeTile(element);
+  // What lies between rows is computed with as well.
+  const int64_t width = made.pitch, numbers = roundUp(rows, kBroadcastRows);
+  const int64_t held = isNumberPerRow ? rows : columns, needed = isNumberPerRow ? numbers : width;
+  VectorTile source = given;
+  if (needed != held) {
+    // All that the instruction reads must be there.
+    TileOperations line(builder, waits);
+    line.setShape(1, held);
+    source.pitch = held;
+    source = line.filledUp(source, needed);
+  }
+  const int64_t scratch = npu::kBlockBytes * (isNumberPerRow ? numbers : 1);
+  Value space = makeScratch(scratch);
+  npu::BroadcastOp::create(builder, made.buffer, made.offset, source.buffer, source.offset, space,
+                           make.constant(0), uint64_t(scratch), uint64_t(rows), uint64_t(width),
+                           uint64_t(width), uint64_t(isNumberPerRow ? 1 : 0));
+  barrier();
+  return made;
+}
+
+Result TileOperations::sequence(int64_t rowFactor, int64_t columnFactor, Value base) {
+  const Type element = signedInteger(builder.getContext(), 32);
+  const auto line = [&](int64_t size, int64_t factor) {
+    const VectorTile made{makeBuffer(size, element, "numbers"), make.constant(0), size};
+    Value zero = arith::ConstantOp::create(builder, builder.getI32IntegerAttr(0));
+    Value step = arith::ConstantOp::create(builder, builder.getI32IntegerAttr(int32_t(factor)));
+    npu::SequenceOp::create(builder, made.buffer, made.offset, zero, step, make.constant(size));
+    barrier();
+    return made;
+  };
+  Result result;
+  if (rows == 1) {
+    result = line(columns, columnFactor);
+  } else {
+    if (columnFactor != 0)
+      result = broadcast(line(columns, columnFactor), false);
+    if (rowFactor != 0) {
+      const Result byRow = broadcast(line(roundUp(rows, kBroadcastRows), rowFactor), true);
+      if (result) {
+        const VectorTile sum = makeTile(element);
+        binary(npu::BinaryKind::Add, sum, *result, *byRow);
+        result = sum;
+      } else {
+        result = byRow;
+      }
+    }
+  }
+  if (!base || getConstantIntValue(base) == 0)
+    return result;
+  if (base.getType().isIndex())
+    base = arith::IndexCastOp::create(builder, builder.getI32Type(), base);
+  else if (base.getType().isInteger(64))
+    base = arith::TruncIOp::create(builder, builder.getI32Type(), base);
+  const VectorTile moved = makeTile(element);
+  withScalar(npu::ScalarKind::Add, moved, *result, base);
+  return moved;
+}
+
+// --- arithmetic ---------------------------------------------------------------------------------
+
+void TileOperations::unary(npu::UnaryKind kind, const VectorTile& target,
+                           const VectorTile& source) {
+  npu::UnaryOp::create(builder, kind, target.buffer, target.offset, source.buffer, source.offset,
+                       count(target), npu::RepeatAttr());
+  barrier();
+}
+
+void TileOperations::binary(npu::BinaryKind kind, const VectorTile& target, const VectorTile& a,
+                            const VectorTile& b) {
+  npu::BinaryOp::create(builder, kind, target.buffer, target.offset, a.buffer, a.offset, b.buffer,
+                        b.offset, count(target), npu::RepeatAttr());
+  barrier();
+}
+
+void TileOperations::withScalar(npu::ScalarKind kind, const VectorTile& target,
+                                const VectorTile& source, Value scalar) {
+  npu::ScalarOp::create(builder, kind, target.buffer, target.offset, source.buffer, source.offset,
+                        scalar, count(target), npu::RepeatAttr());
+  barrier();
+}
+
+void TileOperations::function(npu::FunctionKind kind, const VectorTile& target,
+                              const VectorTile& source, const VectorTile* other) {
+  Value space = makeScratch(kFunctionScratchBytes);
+  npu::FunctionOp::create(builder, kind, target.buffer, target.offset, source.buffer, source.offset,
+                          other ? other->buffer : Value(), other ? other->offset : Value(), space,
+                          make.constant(0), uint64_t(kFunctionScratchBytes), count(target));
+  barrier();
+}
+
+std::optional<int64_t> TileOperations::halvesIn(const VectorTile& tile) {
+  const int64_t all =
+      tile.maskBits ? tile.maskBits : elements(tile.pitch) * bitsOf(elementOf(tile));
+  if (all % 16 != 0)
+    return refuse("it computes with an odd number of bytes");
+  return all / 16;
+}
+
+VectorTile TileOperations::makeLike(const VectorTile& tile) {
+  if (!tile.maskBits)
+    return makeTile(elementOf(tile));
+  const auto type = cast<BufferType>(tile.buffer.getType());
+  return {makeBuffer(type.getShape()[0], type.getElementType(), "mask"), make.constant(0),
+          tile.pitch, tile.maskBits};
+}
+
+/// The vector unit has them for 16 bits; wider numbers are two of these, bytes halves.
+Result TileOperations::bits(Operation* op, const VectorTile& a, const VectorTile& b) {
+  const Type half = signedInteger(builder.getContext(), 16);
+  const VectorTile& smaller = a.maskBits <= b.maskBits ? a : b;
+  const VectorTile made = makeLike(smaller);
+  const std::optional<int64_t> number = halvesIn(made);
+  if (!number)
+    return std::nullopt;
+  const Result left = viewed(a, half), right = viewed(b, half), target = viewed(made, half);
+  if (!left || !right || !target)
+    return std::nullopt;
+  Value all = make.constant(*number);
+  const auto combine = [&](npu::BinaryKind kind, const VectorTile& x, const VectorTile& y,
+                           const VectorTile& into) {
+    npu::BinaryOp::create(builder, kind, into.buffer, into.offset, x.buffer, x.offset, y.buffer,
+                          y.offset, all, npu::RepeatAttr());
+    barrier();
+  };
+  if (isa<arith::AndIOp>(op)) {
+    combine(npu::BinaryKind::And, *left, *right, *target);
+  } else if (isa<arith::OrIOp>(op)) {
+    combine(npu::BinaryKind::Or, *left, *right, *target);
+  } else {
+    // a xor b = (a or b) and not (a and b)
+    const VectorTile shared = makeLike(smaller);
+    combine(npu::BinaryKind::And, *left, *right, *viewed(shared, half));
+    const Result inverted = invertedBits(shared);
+    combine(npu::BinaryKind::Or, *left, *right, *target);
+    combine(npu::BinaryKind::And, *target, *viewed(*inverted, half), *target);
+  }
+  return made;
+}
+
+Result TileOperations::invertedBits(const VectorTile& tile) {
+  const Type half = signedInteger(builder.getContext(), 16);
+  const VectorTile made = makeLike(tile);
+  const std::optional<int64_t> number = halvesIn(made);
+  const Result source = viewed(tile, half), target = viewed(made, half);
+  if (!number || !source || !target)
+    return std::nullopt;
+  npu::UnaryOp::create(builder, npu::UnaryKind::Not, target->buffer, target->offset, source->buffer,
+                       source->offset, make.constant(*number), npu::RepeatAttr());
+  barrier();
+  return made;
+}
+
+// --- conversions --------------------------------------------------------------------------------
+
+Result TileOperations::convert(const VectorTile& source, Type to,
+                               std::optional<npu::Rounding> rounding, const VectorTile* target) {
+  std::optional<SmallVector<CastStep>> steps = castSteps(elementOf(source), to);
+  // From float32 to itself there is only the rounding to an integral value.
+  if (rounding && elementOf(source) == to)
+    steps = SmallVector<CastStep>{{to, *rounding}};
+  if (!steps)
+    return refuse("the vector unit has no such conversion");
+  VectorTile current = source;
+  for (auto [number, step] : llvm::enumerate(*steps)) {
+    const bool isLast = number + 1 == steps->size();
+    const VectorTile next = isLast && target ? *target : makeTile(step.to);
+    if (rows > 1 && next.pitch != current.pitch)
+      return refuse("its rows are padded differently before and after a conversion");
+    const bool isRounded = rounding && step.rounding != npu::Rounding::None;
+    npu::CastOp::create(builder, next.buffer, next.offset, current.buffer, current.offset,
+                        isRounded ? *rounding : step.rounding, count(next), npu::RepeatAttr());
+    barrier();
+    current = next;
+  }
+  return current;
+}
+
+// --- comparisons --------------------------------------------------------------------------------
+
+Result TileOperations::compareFloats(npu::CompareMode mode, const VectorTile& a,
+                                     const VectorTile* b, Value scalar, const VectorTile* target) {
+  const Type element = elementOf(a);
+  const int64_t unit = kRepeatBytes * 8 / bitsOf(element);
+  const int64_t size = elements(a.pitch), whole = roundUp(size, unit);
+  const VectorTile left = size == whole ? a : filledUp(a, whole);
+  VectorTile right;
+  if (b)
+    right = size == whole ? *b : filledUp(*b, whole);
+  const int64_t bytes = roundUp(whole / 8, npu::kBlockBytes);
+  const Type byte = IntegerType::get(builder.getContext(), 8, IntegerType::Unsigned);
+  const VectorTile mask =
+      target ? *target
+             : VectorTile{makeBuffer(bytes, byte, "mask"), make.constant(0), a.pitch, whole};
+  if (b)
+    npu::CompareOp::create(builder, mode, mask.buffer, mask.offset, left.buffer, left.offset,
+                           right.buffer, right.offset, make.constant(whole));
+  else
+    npu::CompareScalarOp::create(builder, mode, mask.buffer, mask.offset, left.buffer, left.offset,
+                                 scalar, make.constant(whole));
+  barrier();
+  return mask;
+}
+
+/// Of 32-bit integers there is equality only: a <= b where the smaller one of both is a.
+Result TileOperations::compareIntegers(arith::CmpIPredicate predicate, const VectorTile& a,
+                                       const VectorTile& b) {
+  using P = arith::CmpIPredicate;
+  const auto equal = [&](const VectorTile& x, const VectorTile& y) {
+    return compareFloats(npu::CompareMode::EQ, x, &y, Value());
+  };
+  if (predicate == P::eq)
+    return equal(a, b);
+  if (predicate == P::ne)
+    return invertedBits(*equal(a, b));
+  const bool isLess = predicate == P::slt || predicate == P::sle;
+  if (!isLess && predicate != P::sgt && predicate != P::sge)
+    return refuse("it compares unsigned integers");
+  const VectorTile outer = makeTile(elementOf(a));
+  binary(isLess ? npu::BinaryKind::Min : npu::BinaryKind::Max, outer, a, b);
+  // a < b is not b <= a.
+  if (predicate == P::sle || predicate == P::sge)
+    return equal(outer, a);
+  return invertedBits(*equal(outer, b));
+}
+
+bool TileOperations::copyMask(const VectorTile& target, const VectorTile& source) {
+  const Type half = signedInteger(builder.getContext(), 16);
+  const Result to = viewed(target, half), from = viewed(source, half);
+  const std::optional<int64_t> number = halvesIn(target);
+  if (!to || !from || !number)
+    return false;
+  npu::BinaryOp::create(builder, npu::BinaryKind::Or, to->buffer, to->offset, from->buffer,
+                        from->offset, from->buffer, from->offset, make.constant(*number),
+                        npu::RepeatAttr());
+  barrier();
+  return true;
+}
+
+Result TileOperations::select(const VectorTile& mask, const VectorTile& a, const VectorTile* b,
+                              Value scalar, const VectorTile& target) {
+  const int64_t width = bitsOf(elementOf(a));
+  if (width != 16 && width != 32)
+    return refuse("it chooses between bytes");
+  if (rows > 1 && mask.pitch != a.pitch)
+    return refuse("it chooses between numbers of another width than those it compares");
+  // Bits are moved as they are, so integers go as floats.
+  const Type floats = width == 32 ? Type(builder.getF32Type()) : Type(builder.getF16Type());
+  const Result first = viewed(a, floats), into = viewed(target, floats);
+  if (!first || !into)
+    return std::nullopt;
+  if (scalar) {
+    npu::SelectScalarOp::create(builder, into->buffer, into->offset, mask.buffer, mask.offset,
+                                first->buffer, first->offset, scalar, count(target));
+  } else {
+    const Result second = viewed(*b, floats);
+    if (!second)
+      return std::nullopt;
+    npu::SelectOp::create(builder, into->buffer, into->offset, mask.buffer, mask.offset,
+                          first->buffer, first->offset, second->buffer, second->offset,
+                          count(target));
+  }
+  barrier();
+  return target;
+}
+
+} // namespace tilewright::ascend
