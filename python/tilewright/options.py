@@ -105,7 +105,12 @@ class Options:
 
     def description(self) -> str:
         """Text that differs where the machine code may."""
-        return f"{self.target} {self.cpu} {sorted(self.pass_configs.items())!r}"
+        text = f"{self.target} {self.cpu} {sorted(self.pass_configs.items())!r}"
+        if self.target == "ascend":
+            from .ascend_toolchain import stamp
+
+            text += f" {stamp()}"
+        return text
 
 
 def check_pass_configs(pass_configs: object) -> None:

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/targets/ascend/build_library.h"
 
+#include "compiler/targets/ascend/vendor_compiler.h"
+
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -105,12 +107,22 @@ std::optional<std::vector<char>> buildLibrary(const std::string& source, std::st
   const fs::path text = folder.path / "kernel.cpp", library = folder.path / "kernel.so",
                  output = folder.path / "output.txt";
   std::ofstream(text) << source;
-  const std::string driver = pathFrom("TILEWRIGHT_ASCENDC", TILEWRIGHT_ASCENDC_PROGRAM);
   const std::string headers = pathFrom("TILEWRIGHT_DEVICE_HEADERS", TILEWRIGHT_DEVICE_FOLDER);
-  const int code =
-      run({driver, "build", "--shared", text, "-o", library, "-I" + headers}, output, cancel);
+  // The same text for both: who names the host's driver wants the host.
+  std::optional<std::vector<std::string>> command;
+  if (!std::getenv("TILEWRIGHT_ASCENDC"))
+    command = vendorCommand(text, library, headers);
+  if (!command)
+    command = {pathFrom("TILEWRIGHT_ASCENDC", TILEWRIGHT_ASCENDC_PROGRAM),
+               "build",
+               "--shared",
+               text,
+               "-o",
+               library,
+               "-I" + headers};
+  const int code = run(*command, output, cancel);
   if (code < 0) {
-    problem = "'" + driver + "' cannot be started; TILEWRIGHT_ASCENDC names the program";
+    problem = "'" + command->front() + "' cannot be started; TILEWRIGHT_ASCENDC names the program";
     return std::nullopt;
   }
   if (code != 0) {
