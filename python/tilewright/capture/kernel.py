@@ -29,16 +29,17 @@ Value = Any
 
 
 class CapturedKernel:
-    """A finished kernel: the native module (_compiler.KernelModule), its parameters, and the
-    numbers of those that are outputs."""
+    """A finished kernel: the native module (_compiler.KernelModule), its parameters, the
+    numbers of those that are outputs, and the pass configs that its factory has."""
 
-    __slots__ = ("module", "name", "outputs", "parameters")
+    __slots__ = ("module", "name", "outputs", "parameters", "pass_configs")
 
     def __init__(self, name: str, module: Any, parameters: list[str], outputs: list[int]) -> None:
         self.name = name
         self.module = module
         self.parameters = parameters
         self.outputs = outputs
+        self.pass_configs: dict[Any, Any] | None = None
 
 
 class Handle:

@@ -70,7 +70,10 @@ def _compile(options: argparse.Namespace) -> int:
 
     started = time.perf_counter()
     captured = capture_kernel_of(options)
-    artifact = compile_artifact(captured, Options(options.target, options.cpu))
+    chosen = Options(options.target, options.cpu, captured.pass_configs)
+    if options.header and chosen.target == "ascend":
+        raise UsageError("target 'ascend' has no header: its library is launched through acl")
+    artifact = compile_artifact(captured, chosen)
     written = {"library": options.output}
     _write(options.output, artifact.library)
     for kind, text in (("header", artifact.header), ("manifest", artifact.manifest)):
@@ -105,7 +108,7 @@ def _inspect(options: argparse.Namespace) -> int:
     if stage == "tile" and not options.list_stages and not options.json:
         print(captured.module.text(options.places))
         return OK
-    chosen = Options(options.target, options.cpu)
+    chosen = Options(options.target, options.cpu, captured.pass_configs)
     stages = stages_of(captured, chosen)
     if options.json:
         print(json.dumps({"kernel": captured.name, "stages": [list(s) for s in stages]}))

@@ -64,6 +64,7 @@ def capture_kernel_of(options: argparse.Namespace) -> CapturedKernel:
     if outputs is not None:
         numbers = [outputs] if isinstance(outputs, int) else list(outputs)
         captured.outputs = [n % len(captured.parameters) for n in numbers]
+    captured.pass_configs = kernel.choices.get("pass_configs")
     return captured
 
 

@@ -256,6 +256,23 @@ def test_compile_for_other_cpus(command, tmp_path):
         assert machine == (b"\xb7\x00" if cpu == "neon" else b"\x3e\x00")
 
 
+def test_compile_for_ascend(command, tmp_path):
+    if program() is None:
+        pytest.skip("the Ascend host is not built")
+    kernel = [str(ROOT / "examples/ascend/gemm.py"), "-k", "matmul_developer", "--target", "ascend"]
+    kernel += ["--args", "M=64", "N=64", "K=64", "block_M=32", "block_N=32", "K_L1=32"]
+    command("compile", *kernel, "-o", "gemm.so", "--manifest", "gemm.json")
+    manifest = json.loads((tmp_path / "gemm.json").read_text())
+    assert manifest["target"] == "ascend" and manifest["name"] == "main"
+    library = (tmp_path / "gemm.so").read_bytes()
+    assert b"main_grid" in library and b"main_launch" in library
+    # With the factory's pass configs: the compiler places the flags.
+    text = command("inspect", *kernel, "--stage", "ascendc").stdout
+    assert "SetFlag<HardEvent::MTE2_MTE1>" in text
+    refused = command("compile", *kernel, "-o", "gemm.so", "--header", "gemm.h", code=2)
+    assert "has no header: its library is launched through acl" in refused.stderr
+
+
 def test_doctor(command, tmp_path):
     text = command("doctor").stdout
     assert "target     cpu          ok" in text and str(tmp_path / "cache") in text
