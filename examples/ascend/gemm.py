@@ -164,6 +164,13 @@ def main():
             np.ascontiguousarray(x.T) if f else x for x, f in zip((a, b), flags, strict=True)
         )
         check(f"transposed {flags}", kernel, left, right, *flags, **close)
+    try:
+        from ml_dtypes import bfloat16  # NumPy alone has no bfloat16
+    except ImportError:
+        bfloat16 = None
+    if bfloat16 is not None:
+        a, b = (rng.standard_normal(s).astype(bfloat16) for s in ((80, 72), (72, 56)))
+        check("bfloat16", matmul_expert(80, 56, 72, 64, 32, 32, "bfloat16"), a, b, **close)
     a, b = (rng.integers(-100, 100, s).astype(np.int8) for s in ((64, 128), (128, 64)))
     check("int8", matmul_expert(64, 64, 128, 32, 32, 64, "int8", "int32"), a, b, rtol=0)
 

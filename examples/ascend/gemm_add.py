@@ -19,7 +19,7 @@ pass_configs = {
 
 
 @tilelang.jit(out_idx=[-1], workspace_idx=[3], target="ascend")
-def by_hand(M, N, K, block_M, block_N):
+def by_hand(M, N, K, block_M, block_N, block_K):
     m_num, n_num, rows = M // block_M, N // block_N, block_M // 2
 
     @T.prim_func
@@ -32,17 +32,18 @@ def by_hand(M, N, K, block_M, block_N):
     ):
         with T.Kernel(m_num * n_num, is_npu=True) as (cid, vid):
             m, n = cid // n_num * block_M, cid % n_num * block_N
-            A_L1 = T.alloc_L1((block_M, K), "float16")
-            B_L1 = T.alloc_L1((K, block_N), "float16")
+            A_L1 = T.alloc_L1((block_M, block_K), "float16")
+            B_L1 = T.alloc_L1((block_K, block_N), "float16")
             C_L0 = T.alloc_L0C((block_M, block_N), "float")
             c_ub = T.alloc_ub((rows, block_N), "float")
             d_ub = T.alloc_ub((rows, block_N), "float")
             with T.Scope("C"):
-                T.copy(A[m, 0], A_L1)
-                T.copy(B[0, n], B_L1)
-                T.barrier_all()
-                T.gemm_v0(A_L1, B_L1, C_L0, init=True)
-                T.barrier_all()
+                for k in T.serial(K // block_K):
+                    T.copy(A[m, k * block_K], A_L1)
+                    T.copy(B[k * block_K, n], B_L1)
+                    T.barrier_all()
+                    T.gemm_v0(A_L1, B_L1, C_L0, init=(k == 0))
+                    T.barrier_all()
                 T.copy(C_L0, workspace[m, n])
                 T.set_cross_flag("FIX", 0)
             with T.Scope("V"):
@@ -58,7 +59,7 @@ def by_hand(M, N, K, block_M, block_N):
 
 
 @tilelang.jit(out_idx=[-1], workspace_idx=[3], pass_configs=pass_configs, target="ascend")
-def inferred(M, N, K, block_M, block_N):
+def inferred(M, N, K, block_M, block_N, block_K):
     m_num, n_num, rows = M // block_M, N // block_N, block_M // 2
 
     @T.prim_func
@@ -71,14 +72,15 @@ def inferred(M, N, K, block_M, block_N):
     ):
         with T.Kernel(m_num * n_num, is_npu=True) as (cid, vid):
             m, n = cid // n_num * block_M, cid % n_num * block_N
-            A_L1 = T.alloc_shared((block_M, K), "float16")
-            B_L1 = T.alloc_shared((K, block_N), "float16")
+            A_L1 = T.alloc_shared((block_M, block_K), "float16")
+            B_L1 = T.alloc_shared((block_K, block_N), "float16")
             C_L0 = T.alloc_fragment((block_M, block_N), "float")
             c_ub = T.alloc_shared((rows, block_N), "float")
             d_ub = T.alloc_shared((rows, block_N), "float")
-            T.copy(A[m, 0], A_L1)
-            T.copy(B[0, n], B_L1)
-            T.gemm_v0(A_L1, B_L1, C_L0, init=True)
+            for k in T.serial(K // block_K):
+                T.copy(A[m, k * block_K], A_L1)
+                T.copy(B[k * block_K, n], B_L1)
+                T.gemm_v0(A_L1, B_L1, C_L0, init=(k == 0))
             T.copy(C_L0, workspace[m, n])
             T.copy(D[m + vid * rows, n], d_ub)
             T.copy(workspace[m + vid * rows, n], c_ub)
@@ -89,7 +91,7 @@ def inferred(M, N, K, block_M, block_N):
 
 
 @tilelang.jit(out_idx=[-1], pass_configs=pass_configs, target="ascend")
-def automatic(M, N, K, block_M, block_N):
+def automatic(M, N, K, block_M, block_N, block_K):
     """Straight from L0C to the tile of the vector cores; the compiler shares the rows out."""
     m_num, n_num = M // block_M, N // block_N
 
@@ -102,14 +104,15 @@ def automatic(M, N, K, block_M, block_N):
     ):
         with T.Kernel(m_num * n_num, threads=2, is_npu=True) as (cid):
             m, n = cid // n_num * block_M, cid % n_num * block_N
-            A_L1 = T.alloc_shared((block_M, K), "float16")
-            B_L1 = T.alloc_shared((K, block_N), "float16")
+            A_L1 = T.alloc_shared((block_M, block_K), "float16")
+            B_L1 = T.alloc_shared((block_K, block_N), "float16")
             C_L0 = T.alloc_fragment((block_M, block_N), "float")
             c_ub = T.alloc_shared((block_M, block_N), "float")
             d_ub = T.alloc_shared((block_M, block_N), "float")
-            T.copy(A[m, 0], A_L1)
-            T.copy(B[0, n], B_L1)
-            T.gemm_v0(A_L1, B_L1, C_L0, init=True)
+            for k in T.serial(K // block_K):
+                T.copy(A[m, k * block_K], A_L1)
+                T.copy(B[k * block_K, n], B_L1)
+                T.gemm_v0(A_L1, B_L1, C_L0, init=(k == 0))
             T.copy(C_L0, c_ub)
             T.copy(D[m, n], d_ub)
             for i, j in T.Parallel(block_M, block_N):
@@ -124,7 +127,7 @@ def main():
     a, b = (rng.standard_normal(s).astype(np.float16) for s in ((64, 48), (48, 64)))
     d = rng.standard_normal((64, 64)).astype(np.float32)
     expected = a.astype(np.float64) @ b.astype(np.float64) + d
-    made = [kernel(64, 64, 48, 32, 32)(a, b, d) for kernel in (by_hand, inferred, automatic)]
+    made = [kernel(64, 64, 48, 32, 32, 16)(a, b, d) for kernel in (by_hand, inferred, automatic)]
     np.testing.assert_allclose(made[0], expected, rtol=1e-4, atol=1e-4)
     for other in made[1:]:
         np.testing.assert_array_equal(other, made[0])

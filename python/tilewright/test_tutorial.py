@@ -30,7 +30,8 @@ def tutorial() -> str:
     pytest.skip("the founding documents are not here")
 
 
-def test_tutorial(tmp_path):
+@pytest.mark.parametrize("arguments", [[], ["--target", "ascend"]])
+def test_tutorial(tmp_path, arguments):
     script = tmp_path / "tutorial14.py"
     script.write_text(tutorial())
     # `benchmark_op` finds `range` in the builtins; only its calls, with 10 and 100, are cut.
@@ -40,11 +41,14 @@ def test_tutorial(tmp_path):
         "real = builtins.range\n"
         "builtins.range = lambda *a: real(1) if a in ((10,), (100,)) else real(*a)\n"
         "from tilewright.cli import main\n"
-        "sys.exit(main(['run', sys.argv[1]]))\n"
+        "sys.exit(main(['run', *sys.argv[1:]]))\n"
     )
     env = {**os.environ, "PYTHONPATH": str(PACKAGE), "TILEWRIGHT_CACHE_DIR": str(tmp_path / "c")}
     done = subprocess.run(
-        [sys.executable, str(brief), str(script)], env=env, capture_output=True, text=True
+        [sys.executable, str(brief), *arguments, str(script)],
+        env=env,
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 0, done.stderr
     assert "Check Passed: TileLang output matches PyTorch." in done.stdout
