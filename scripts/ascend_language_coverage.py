@@ -16,16 +16,20 @@ from sources import ROOT, shown
 NAMES = ROOT / "scripts/ascend_language_names.txt"
 PAGE = ROOT / "docs/ascend-language-coverage.md"
 TESTS = sorted((ROOT / "python/tilewright/language").glob("test_*.py"))
-EXAMPLES = sorted((ROOT / "examples/ascend").glob("*.py"))
+#: What the Ascend host runs, too.
+ON_HOST = [
+    *sorted((ROOT / "examples/ascend").glob("*.py")),
+    *sorted((ROOT / "tests/ascend").glob("test_*.py")),
+]
 #: A name stands for these where a test takes it from a list.
-LISTS = {"test_tile.py": "tile."}
+LISTS = {"test_tile.py": "tile.", "test_tile_functions.py": "tile."}
 
 HEAD = """# What of TileLang-Ascend's language works
 
 Made by `scripts/ascend_language_coverage.py` from the tests. *Works*: a kernel that uses the name
 runs on the reference interpreter and agrees with NumPy; in bold where an example of
-`examples/ascend` uses it, which the Ascend host runs too. *Unsupported*: using it is an error with
-its place.
+`examples/ascend` or a test of `tests/ascend` uses it, which the Ascend host runs too.
+*Unsupported*: using it is an error with its place.
 
 """
 
@@ -87,14 +91,14 @@ def page() -> str:
     """The whole page."""
     refused = unsupported()
     in_tests = set().union(*map(used_names, TESTS)) - refused
-    in_examples = set().union(*map(used_names, EXAMPLES)) - refused
+    on_host = set().union(*map(used_names, ON_HOST)) - refused
     rows, counts = [], [0, 0, 0]
     for subject, entries in names().items():
         cells: list[list[str]] = [[], [], []]
         for name in entries:
-            works = name in in_tests or name in in_examples
+            works = name in in_tests or name in on_host
             column = 0 if works else 1 if name in refused else 2
-            cells[column].append(f"**`{name}`**" if name in in_examples else f"`{name}`")
+            cells[column].append(f"**`{name}`**" if name in on_host else f"`{name}`")
             counts[column] += 1
         rows.append(f"| {subject} | " + " | ".join(" ".join(cell) for cell in cells) + " |")
     summary = (

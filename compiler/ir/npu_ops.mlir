@@ -70,8 +70,8 @@ func.func @vector(%A: !tile.buffer<256x256xf32, global>, %i: index, %s: f32) {
     %v = npu.get_value %x[%c0] : !tile.buffer<8x64xf32, UB>
     // CHECK: npu.set_value %[[V]] to
     npu.set_value %v to %y[%c0] : !tile.buffer<8x64xf32, UB>
-    // CHECK: npu.call "my::f"(%{{.*}}, %{{.*}} : !tile.buffer<8x64xf32, UB>, f32) offsets[%{{.*}}] bytes [64] writes [true] on vector
-    npu.call "my::f"(%y, %s : !tile.buffer<8x64xf32, UB>, f32) offsets [%c0] bytes [64] writes [true] on vector
+    // CHECK: npu.call "my::f"(%{{.*}}, %{{.*}} : !tile.buffer<8x64xf32, UB>, f32) offsets[%{{.*}}] bytes [64] access ["rw"] pipe all on vector
+    npu.call "my::f"(%y, %s : !tile.buffer<8x64xf32, UB>, f32) offsets [%c0] bytes [64] access ["rw"] pipe all on vector
     // CHECK: npu.store_ub {{.*}} pitch 64 to {{.*}} atomic_add
     npu.store_ub %y[%c0] : !tile.buffer<8x64xf32, UB> pitch 64 to %A[%cid, 0] [8, 64] : !tile.buffer<256x256xf32, global> atomic_add
   }
@@ -146,8 +146,8 @@ func.func @f(%A: !tile.buffer<64x64xf16, global>, %y: !tile.buffer<32x64xf16, L1
 }
 // -----
 func.func @f(%x: !tile.buffer<32x64xf32, UB>, %i: index) {
-  // expected-error@+1 {{has 1 buffers but 0 offsets, 1 sizes and 1 marks of writing}}
-  npu.call "f"(%x : !tile.buffer<32x64xf32, UB>) offsets [] bytes [64] writes [true] on vector
+  // expected-error@+1 {{has 1 buffers but 0 offsets, 1 sizes and 1 accesses}}
+  npu.call "f"(%x : !tile.buffer<32x64xf32, UB>) offsets [] bytes [64] access ["w"] pipe v on vector
   return
 }
 // -----

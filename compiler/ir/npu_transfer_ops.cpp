@@ -284,7 +284,7 @@ void SetValueOp::getAccesses(Accesses& accesses) {
 }
 
 Pipe CallOp::getPipe() {
-  return Pipe::All;
+  return getQueue();
 }
 std::optional<Agent> CallOp::getAgent() {
   return getOn();
@@ -294,21 +294,20 @@ void CallOp::getAccesses(Accesses& accesses) {
   for (Value argument : getArguments()) {
     if (!isa<BufferType>(argument.getType()))
       continue;
-    const Access access{argument, getOffsets()[number], getBytes()[number]};
-    accesses.push_back(access);
-    if (getWrites()[number++]) {
-      accesses.push_back(access);
-      accesses.back().isWrite = true;
-    }
+    const StringRef done = cast<StringAttr>(getAccess()[number]).getValue();
+    for (const bool isWrite : {false, true})
+      if (done.contains(isWrite ? 'w' : 'r'))
+        accesses.push_back({argument, getOffsets()[number], getBytes()[number], isWrite});
+    ++number;
   }
 }
 LogicalResult CallOp::verify() {
   const auto buffers =
       size_t(llvm::count_if(getArguments(), [](Value v) { return isa<BufferType>(v.getType()); }));
   if (getOffsets().size() == buffers && getBytes().size() == buffers &&
-      getWrites().size() == buffers)
+      getAccess().size() == buffers)
     return success();
   return emitOpError() << "has " << buffers << " buffers but " << getOffsets().size()
-                       << " offsets, " << getBytes().size() << " sizes and " << getWrites().size()
-                       << " marks of writing";
+                       << " offsets, " << getBytes().size() << " sizes and " << getAccess().size()
+                       << " accesses";
 }

@@ -113,12 +113,14 @@ def Npu_SetValueOp : Npu_Op<"set_value", [Tile_ElementOf<"target", "value">]> {
 def Npu_CallOp : Npu_Op<"call", [AttrSizedOperandSegments]> {
   let summary = "a function of the user's own, in Ascend C";
   let description = [{
-    `arguments` are what stands between the brackets: buffers (with their offsets, in order of the buffers) and scalars. Nothing is known of
-    its pipe, so it is a barrier of all pipes before and after.
+    `arguments` are what stands between the brackets: buffers (with their offsets, in order of the buffers) and scalars. `access` says of
+    each buffer what is done with it: r, w or rw, from its offset on. Pipe `all` means that nothing is known of what the function
+    queues: what must come before it or after it needs a barrier of all pipes.
   }];
   let arguments = (ins StrAttr:$callee, Variadic<AnyTypeOf<[Tile_Scalar, Tile_BufferType]>>:$arguments, Variadic<Index>:$offsets,
-      DenseI64ArrayAttr:$bytes, DenseBoolArrayAttr:$writes, DefaultValuedAttr<Ascend_Agent, "::tilewright::ascend::Agent::Vector">:$on);
-  let assemblyFormat = "$callee `(` ($arguments^ `:` qualified(type($arguments)))? `)` `offsets` `[` $offsets `]` `bytes` $bytes `writes` $writes `on` $on attr-dict";
+      DenseI64ArrayAttr:$bytes, StrArrayAttr:$access, DefaultValuedAttr<Ascend_Pipe, "::tilewright::ascend::Pipe::All">:$queue,
+      DefaultValuedAttr<Ascend_Agent, "::tilewright::ascend::Agent::Vector">:$on);
+  let assemblyFormat = "$callee `(` ($arguments^ `:` qualified(type($arguments)))? `)` `offsets` `[` $offsets `]` `bytes` $bytes `access` $access `pipe` $queue `on` $on attr-dict";
   let hasVerifier = 1;
 }
 #endif

@@ -66,6 +66,8 @@ bool AscendKernel::open(const std::string& path, std::string& error) {
   }
   grid = reinterpret_cast<decltype(grid)>(dlsym(handle, (spec.name + "_grid").c_str()));
   start = reinterpret_cast<decltype(start)>(dlsym(handle, (spec.name + "_launch").c_str()));
+  workspace =
+      reinterpret_cast<decltype(workspace)>(dlsym(handle, (spec.name + "_workspace").c_str()));
   if (!grid || !start) {
     error = spec.name + ": the kernel library has no function '" + spec.name +
             (grid ? "_launch'" : "_grid'");
@@ -144,7 +146,8 @@ bool AscendKernel::launch(const uint64_t* slots, size_t slotCount, const Argumen
       return fail("", code);
     device[slot] = reinterpret_cast<uint64_t>(copy);
   }
-  void* space = memory.allocate(size_t(spec.workspaceBytes), code);
+  const int64_t spaceBytes = workspace ? workspace(extents) : spec.workspaceBytes;
+  void* space = memory.allocate(size_t(spaceBytes), code);
   void* stream = code == 0 ? memory.makeStream(code) : nullptr;
   if (code != 0)
     return fail("", code);

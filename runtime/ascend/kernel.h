@@ -42,6 +42,8 @@ private:
   void* handle = nullptr;
   int memoryFile = -1;
   void (*grid)(const uint64_t* slots, int64_t grid[3]) = nullptr;
+  /// Bytes of workspace for a grid; null where the manifest says how many.
+  int64_t (*workspace)(const int64_t grid[3]) = nullptr;
   void (*start)(const uint64_t* slots, void* workspace, uint32_t cores, void* stream) = nullptr;
   std::unique_ptr<AclInterface> acl;
 };

@@ -72,12 +72,9 @@ struct AddWorkspaces : KernelPass<AddWorkspaces> {
 
   LogicalResult split(tile::CopyOp copy, unsigned number) {
     auto launch = copy->getParentOfType<tile::LaunchOp>();
+    // Where the number of blocks is known at run time only, each block has a workspace of its own.
     std::optional<SmallVector<int64_t>> blocks =
         getConstantIntValues(getAsOpFoldResult(launch.getGrid()));
-    if (!blocks)
-      return copy.emitError("unsupported on ascend: a copy between cube and vector memories in a "
-                            "grid whose extent is known at run time only; copy to a workspace and "
-                            "back");
     const BufferRegion source = copy.getSourceRegion(), target = copy.getTargetRegion();
     SmallVector<int64_t> shape = tile::withoutUnitExtents(source.staticExtents());
     if (llvm::is_contained(shape, ShapedType::kDynamic))
@@ -85,7 +82,7 @@ struct AddWorkspaces : KernelPass<AddWorkspaces> {
                             "extents are known at run time only");
     if (shape.empty())
       shape.push_back(1);
-    const BufferRegion space = makeSpace(launch, *blocks, shape, target.type(), number);
+    const BufferRegion space = makeSpace(launch, blocks, shape, target.type(), number);
 
     OpBuilder builder(copy);
     auto there = tile::CopyOp::create(builder, copy.getLoc(), source, space);
@@ -100,16 +97,21 @@ struct AddWorkspaces : KernelPass<AddWorkspaces> {
   }
 
   /// Room for one tile of every block; the part of this block.
-  BufferRegion makeSpace(tile::LaunchOp launch, ArrayRef<int64_t> blocks,
+  BufferRegion makeSpace(tile::LaunchOp launch, const std::optional<SmallVector<int64_t>>& known,
                          ArrayRef<int64_t> tileShape, BufferType like, unsigned number) {
     OpBuilder builder = OpBuilder::atBlockBegin(launch.getBodyBlock());
+    const SmallVector<int64_t> blocks = known.value_or(SmallVector<int64_t>());
     SmallVector<int64_t> shape(blocks);
     llvm::append_range(shape, tileShape);
     auto alloc = tile::AllocOp::create(
         builder, launch.getLoc(),
         BufferType::get(shape, like.getElementType(), MemorySpace::Global),
         builder.getStringAttr("workspace_" + std::to_string(number)), IntegerAttr());
-    BufferRegion region{alloc, getAsOpFoldResult(launch.getBlockIds()), {}};
+    BufferRegion region{alloc, {}, {}};
+    if (known)
+      region.offsets = getAsOpFoldResult(launch.getBlockIds());
+    else
+      alloc->setAttr(kPerBlockAttr, builder.getUnitAttr());
     region.extents.assign(blocks.size(), builder.getIndexAttr(1));
     for (const int64_t extent : tileShape) {
       region.offsets.push_back(builder.getIndexAttr(0));

@@ -164,16 +164,19 @@ private:
     if (std::optional<Agent> agent = op.getAgent())
       scope = modelAgent(*agent);
     for (const model::Agent agent : agentsIn(scope)) {
-      const bool isOpaque = op.getPipe() == Pipe::All;
-      if (isOpaque)
-        addBarrierAll(op, agent, parent, block);
       Node* node = add(op, parent, block, NodeKind::Statement);
-      node->queue = {agent, isOpaque ? model::Pipe::S : modelPipe(op.getPipe())};
+      node->queue = {agent, queuedOn(op.getPipe(), agent)};
       for (const npu::Access& access : accessesOf(op))
         addAccess(access, op, *node);
-      if (isOpaque)
-        addBarrierAll(op, agent, parent, block);
     }
+  }
+
+  /// Functions of which nothing is known count as work of the unit that computes; barriers of all
+  /// pipes stand around them.
+  static model::Pipe queuedOn(Pipe pipe, model::Agent agent) {
+    if (pipe != Pipe::All)
+      return modelPipe(pipe);
+    return agent == model::Agent::Cube ? model::Pipe::M : model::Pipe::V;
   }
 
   void addBarrierAll(Operation* op, model::Agent agent, Node* parent, model::Block& block) {
@@ -263,7 +266,8 @@ private:
     if (access.buffer != storage)
       return; // a view may fold dims
     if (!access.region) {
-      setElement(access, type, result);
+      if (!ShapedType::isDynamic(access.bytes))
+        setElement(access, type, result);
       return;
     }
     for (size_t dim = 0; dim < access.region->offsets.size(); ++dim) {

@@ -18,7 +18,13 @@ namespace tilewright::ascend {
 
 /// On a kernel: bytes of global memory that a launch needs beside its arguments; absent if none.
 inline constexpr char kWorkspaceBytesAttr[] = "ascend.workspace_bytes";
+/// The same for each block, behind those bytes; and on an allocation: each block has its own.
+inline constexpr char kBlockWorkspaceBytesAttr[] = "ascend.block_workspace_bytes";
+inline constexpr char kPerBlockAttr[] = "ascend.per_block";
+/// On a kernel: texts of Ascend C that stand before it, from T.import_source.
+inline constexpr char kSourcesAttr[] = "ascend.sources";
 
+std::unique_ptr<mlir::Pass> createCheckKernel(const chips::AscendChip& chip);
 std::unique_ptr<mlir::Pass> createFoldClears();
 std::unique_ptr<mlir::Pass> createPlaceBuffers();
 std::unique_ptr<mlir::Pass> createAddWorkspaces();
@@ -30,6 +36,8 @@ std::unique_ptr<mlir::Pass> createExpandCopies(bool waits);
 std::unique_ptr<mlir::Pass> createExpandReductions();
 std::unique_ptr<mlir::Pass> createVectorizeParallel(bool waits);
 std::unique_ptr<mlir::Pass> createExpandElements();
+/// `isOrdered`: barriers around functions of which nothing is known.
+std::unique_ptr<mlir::Pass> createExpandCalls(bool isOrdered);
 /// Of pipelined loops: buffers in versions, and loads ahead of their use.
 std::unique_ptr<mlir::Pass> createRotateBuffers(const chips::AscendChip& chip);
 std::unique_ptr<mlir::Pass> createLoadAhead();

@@ -45,6 +45,7 @@ private:
 std::vector<std::unique_ptr<Pass>> makePipeline(const Session& session) {
   const Automation& automation = session.automation;
   std::vector<std::unique_ptr<Pass>> passes;
+  passes.push_back(createCheckKernel(*session.chip));
   passes.push_back(createMarkInBounds());
   passes.push_back(createFoldClears());
   passes.push_back(createPlaceBuffers());
@@ -55,6 +56,7 @@ std::vector<std::unique_ptr<Pass>> makePipeline(const Session& session) {
   passes.push_back(createExpandReductions());
   passes.push_back(createVectorizeParallel(!automation.flags));
   passes.push_back(createExpandElements());
+  passes.push_back(createExpandCalls(automation.flags));
   passes.push_back(createCanonicalizerPass());
   passes.push_back(createCSEPass());
   if (automation.flags) {
@@ -149,6 +151,11 @@ bool compileModule(ModuleOp original, Session& session) {
   std::optional<std::vector<char>> library = buildLibrary(source, session.problem, session.cancel);
   if (library)
     session.library = std::move(*library);
+  else if (kernel->hasAttr(kSourcesAttr) && !session.isCancelled()) {
+    // What doesn't compile is most likely the user's own.
+    kernel.emitError() << session.problem;
+    session.problem.clear();
+  }
   return library.has_value();
 }
 

@@ -55,17 +55,20 @@ struct PlanMemory : KernelPass<PlanMemory> {
 
   void planWorkspaces() {
     Builder builder(&getContext());
-    int64_t end = 0;
+    int64_t ofLaunch = 0, ofBlock = 0;
     getOperation().walk([&](tile::AllocOp alloc) {
       const tile::BufferType type = alloc.getType();
       if (type.getSpace() != MemorySpace::Global)
         return;
+      int64_t& end = alloc->hasAttr(kPerBlockAttr) ? ofBlock : ofLaunch;
       alloc.setAddressAttr(builder.getI64IntegerAttr(end));
       const auto bits = static_cast<uint64_t>(type.getNumElements()) * type.getElementBits();
       end += static_cast<int64_t>(llvm::alignTo(llvm::divideCeil(bits, 8), workspaceAlignment));
     });
-    if (end > 0)
-      getOperation()->setAttr(kWorkspaceBytesAttr, builder.getI64IntegerAttr(end));
+    if (ofLaunch > 0)
+      getOperation()->setAttr(kWorkspaceBytesAttr, builder.getI64IntegerAttr(ofLaunch));
+    if (ofBlock > 0)
+      getOperation()->setAttr(kBlockWorkspaceBytesAttr, builder.getI64IntegerAttr(ofBlock));
   }
 
   void plan(MemorySpace space, ArrayRef<BufferLife> lives) {

@@ -39,6 +39,7 @@ private:
   bool printIf(mlir::scf::IfOp branch);
   bool printBranch(mlir::Region& region, const std::vector<std::string>& results);
   bool printAlloc(tile::AllocOp alloc);
+  std::string workspaceOffset(tile::AllocOp alloc) const;
   void printView(tile::ViewOp view);
   void printDim(tile::DimOp dim);
   /// `x[i * 4 + j]` of an array or variable.
@@ -51,6 +52,7 @@ private:
   SourceText& text;
   const LaunchKind& kind;
   GlobalLayouts globals;
+  std::string blockName; ///< of the block's number
   int loopDepth = 0;
   bool failed = false; // an error was reported further in
 };

@@ -3,6 +3,7 @@
 
 #include "compiler/ir/kernel_arguments.h"
 #include "compiler/ir/place_of.h"
+#include "compiler/targets/ascend/passes.h"
 #include "compiler/targets/ascend/print_body.h"
 
 namespace tilewright::ascend {
@@ -24,11 +25,12 @@ public:
   std::string run() {
     std::string text = head();
     for (auto part : {&KernelPrinter::deviceFunction, &KernelPrinter::gridFunction,
-                      &KernelPrinter::launchFunction}) {
+                      &KernelPrinter::workspaceFunction, &KernelPrinter::launchFunction}) {
       std::optional<std::string> function = (this->*part)();
       if (!function)
         return "";
-      text += "\n" + *function;
+      if (!function->empty())
+        text += "\n" + *function;
     }
     return text;
   }
@@ -42,7 +44,23 @@ private:
     return "// Made by Tilewright: the kernel " + name + origin +
            ".\n#include \"kernel_operator.h\"\n#include \"tilewright_ascend.h\"\n\nusing namespace "
            "AscendC;\nusing namespace "
-           "tilewright;\n";
+           "tilewright;\n" +
+           ownSources();
+  }
+
+  /// What T.import_source gave.
+  std::string ownSources() {
+    auto sources = kernel->getAttrOfType<ArrayAttr>(kSourcesAttr);
+    std::string text;
+    if (!sources)
+      return text;
+    for (auto source : sources.getAsRange<StringAttr>()) {
+      text += "\n";
+      if (style == LineStyle::Directives)
+        text += "#line 1 \"T.import_source\"\n";
+      text += source.getValue().trim('\n').str() + "\n";
+    }
+    return text;
   }
 
   /// Arguments as the device function and the host functions have them in scope.
@@ -103,6 +121,17 @@ private:
       if (!line.starts_with("#line") && !line.empty())
         kept += line.str() + "\n";
     return kept;
+  }
+
+  /// Bytes of global memory for so many blocks, where the kernel alone doesn't say how many.
+  std::optional<std::string> workspaceFunction() {
+    auto ofBlock = kernel->getAttrOfType<IntegerAttr>(kBlockWorkspaceBytesAttr);
+    auto ofLaunch = kernel->getAttrOfType<IntegerAttr>(kWorkspaceBytesAttr);
+    if (!ofBlock)
+      return "";
+    return "extern \"C\" int64_t " + name + "_workspace(const int64_t* grid) {\n  return " +
+           std::to_string(ofLaunch ? ofLaunch.getInt() : 0) + " + grid[0] * grid[1] * grid[2] * " +
+           std::to_string(ofBlock.getInt()) + ";\n}\n";
   }
 
   std::optional<std::string> launchFunction() {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The launch, loops, branches and buffers of a kernel.
+#include "compiler/targets/ascend/passes.h"
 #include "compiler/targets/ascend/print_body.h"
 #include "compiler/targets/ascend/print_scalars.h"
 
@@ -42,6 +43,7 @@ bool BodyPrinter::printLaunch(tile::LaunchOp launch) {
   else if (kind.isMixed() && kind.vectorCores() == 2)
     number += " / GetTaskRation()";
   text.line("const int64_t " + block + " = " + number + ";");
+  blockName = block;
   if (kind.usesVectorId)
     text.line(std::string("const int64_t vid = ") +
               (kind.hasCube ? "GetSubBlockIdx();" : "GetBlockIdx() % 2;"));
@@ -201,6 +203,20 @@ static const char* positionOf(MemorySpace space) {
   }
 }
 
+/// Bytes from the start of the launch's workspace.
+std::string BodyPrinter::workspaceOffset(tile::AllocOp alloc) const {
+  auto kernel = alloc->getParentOfType<func::FuncOp>();
+  const auto bytes = [&](const char* name) {
+    auto number = kernel->getAttrOfType<IntegerAttr>(name);
+    return number ? number.getInt() : 0;
+  };
+  const auto address = int64_t(alloc.getAddress().value_or(0));
+  if (!alloc->hasAttr(kPerBlockAttr))
+    return std::to_string(address);
+  return blockName + " * " + std::to_string(bytes(kBlockWorkspaceBytesAttr)) + " + " +
+         std::to_string(bytes(kWorkspaceBytesAttr) + address);
+}
+
 bool BodyPrinter::printAlloc(tile::AllocOp alloc) {
   const BufferType type = alloc.getType();
   const std::string name = text.freshName(alloc.getSymName().value_or("buffer"));
@@ -216,7 +232,7 @@ bool BodyPrinter::printAlloc(tile::AllocOp alloc) {
     globals[alloc] = denseLayout(name, type, {});
     text.line("GlobalTensor<" + element + "> " + name + ";");
     text.line(name + ".SetGlobalBuffer((__gm__ " + element + "*)(workspace + " +
-              std::to_string(int64_t(alloc.getAddress().value_or(0))) + "));");
+              workspaceOffset(alloc) + "));");
     return true;
   }
   const char* position = positionOf(type.getSpace());

@@ -13,11 +13,13 @@ namespace tilewright::ascend {
 void registerPasses(mlir::DialectRegistry& registry) {
   registry.insert<npu::NpuDialect, mlir::scf::SCFDialect>();
   const chips::AscendChip& chip = *chips::findAscendChip("910B2");
+  mlir::registerPass([&chip] { return createCheckKernel(chip); });
   mlir::registerPass([] { return createExpandGemms(true); });
   mlir::registerPass([] { return createExpandCopies(true); });
   mlir::registerPass(createExpandReductions);
   mlir::registerPass([] { return createVectorizeParallel(false); });
   mlir::registerPass(createExpandElements);
+  mlir::registerPass([] { return createExpandCalls(true); });
   mlir::registerPass([&chip] { return createRotateBuffers(chip); });
   mlir::registerPass(createLoadAhead);
   mlir::registerPass([&chip] { return createPlanMemory(chip, true); });

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+/// CheckKernel: refuses, with places, what the chip doesn't have, and warns of what may clash.
+/// Changes nothing.
+///
+///     %x = tile.alloc "x" : !tile.buffer<64xf64, UB>
+///       error: 'x' has elements of float64, which 910B2 does not have
+///     ascend.set_flag mte2 to v, %c7
+///       warning: event 7 may be taken by the vendor's own functions; 0 to 5 are the kernel's
+///
+/// It stands first: what is found here needs no reading of what the other passes made.
+#include "compiler/chips/ascend_chip.h"
+#include "compiler/ir/ascend_ops.h"
+#include "compiler/ir/kernel_arguments.h"
+#include "compiler/ir/kernel_manifest.h"
+#include "compiler/ir/memory_ops.h"
+#include "compiler/passes/kernel_pass.h"
+#include "compiler/targets/ascend/passes.h"
+#include "compiler/targets/ascend/source_text.h"
+
+#include <mlir/Dialect/Utils/StaticValueUtils.h>
+
+namespace tilewright::ascend {
+namespace {
+
+using namespace mlir;
+
+constexpr int64_t kFirstReservedEvent = 6;
+
+std::string nameOf(Type type) {
+  std::string text = tile::dtypeName(type);
+  llvm::raw_string_ostream stream(text);
+  if (text.empty())
+    stream << type;
+  return text;
+}
+
+class CheckKernel : public KernelPass<CheckKernel> {
+public:
+  static constexpr llvm::StringLiteral kArgument = "ascend-check-kernel";
+  static constexpr llvm::StringLiteral kDescription = "refuse what the chip doesn't have";
+
+  explicit CheckKernel(std::string chip) : chip(std::move(chip)) {}
+
+  void runOnOperation() override {
+    func::FuncOp kernel = getOperation();
+    for (const tile::KernelArgument& argument : tile::kernelArguments(kernel)) {
+      const BlockArgument value = kernel.getArgument(argument.number);
+      const Location place = isa<UnknownLoc>(value.getLoc()) ? kernel.getLoc() : value.getLoc();
+      const char* what =
+          argument.kind == tile::KernelArgument::Tensor ? "' has elements of " : "' is ";
+      checkType(argument.element, place, "'" + argument.name + what);
+    }
+    kernel.walk([&](Operation* op) {
+      if (auto alloc = dyn_cast<tile::AllocOp>(op))
+        checkType(alloc.getType().getElementType(), op->getLoc(),
+                  "'" + alloc.getSymName().value_or("a buffer").str() + "' has elements of ");
+      else if (auto set = dyn_cast<SetFlagOp>(op))
+        checkEvent(set, set.getEvent());
+      else if (auto waits = dyn_cast<WaitFlagOp>(op))
+        checkEvent(waits, waits.getEvent());
+      else
+        for (Value result : op->getResults())
+          if (isa<FloatType>(result.getType()))
+            checkType(result.getType(), op->getLoc(), "this is ");
+    });
+  }
+
+private:
+  void checkType(Type type, Location place, const std::string& what) {
+    if (!type || !cppType(type).empty())
+      return;
+    // One message a place: an expression has many values.
+    if (reported.insert(place).second)
+      emitError(place) << "unsupported on ascend: " << what << nameOf(type) << ", which " << chip
+                       << " does not have";
+    signalPassFailure();
+  }
+
+  static void checkEvent(Operation* op, Value event) {
+    const std::optional<int64_t> number = getConstantIntValue(event);
+    if (number && *number >= kFirstReservedEvent)
+      op->emitWarning() << "event " << *number
+                        << " may be taken by the vendor's own functions; 0 to 5 are the kernel's";
+  }
+
+  std::string chip;
+  DenseSet<Location> reported;
+};
+
+} // namespace
+
+std::unique_ptr<Pass> createCheckKernel(const chips::AscendChip& chip) {
+  return std::make_unique<CheckKernel>(chip.name);
+}
+
+} // namespace tilewright::ascend

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// RUN: tilewright-opt %s --split-input-file --verify-diagnostics --ascend-check-kernel | FileCheck %s
+
+// CHECK-LABEL: func.func @events
+func.func @events(%n: index) {
+  %c5 = arith.constant 5 : index
+  %c7 = arith.constant 7 : index
+  tile.launch (%cid) in (%n) npu {
+    ascend.set_flag mte2 to v, %c5
+    ascend.wait_flag mte2 to v, %c5
+    // expected-warning@+1 {{event 7 may be taken by the vendor's own functions; 0 to 5 are the kernel's}}
+    ascend.set_flag mte2 to v, %c7
+    // expected-warning@+1 {{event 7 may be taken by the vendor's own functions; 0 to 5 are the kernel's}}
+    ascend.wait_flag mte2 to v, %c7
+  }
+  return
+}
+
+// -----
+func.func @f(%n: index) {
+  tile.launch (%cid) in (%n) npu {
+    // expected-error@+1 {{unsupported on ascend: 'x' has elements of float64, which 910B2 does not have}}
+    %x = tile.alloc "x" : !tile.buffer<64xf64, UB>
+    // expected-error@+1 {{unsupported on ascend: this is float64, which 910B2 does not have}}
+    %v = arith.constant 1.0 : f64
+  }
+  return
+}
+
+// -----
+// expected-error@+1 {{unsupported on ascend: 'A' has elements of float8_e4m3fn, which 910B2 does not have}}
+func.func @f(%A: !tile.buffer<64xf8E4M3FN, global> {tile.name = "A"}) attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  tile.launch (%cid) in (%c1) npu {
+  }
+  return
+}

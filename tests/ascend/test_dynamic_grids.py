@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Kernels whose extents, grids and loops are known when they are called, on the host."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tilewright
+import tilewright.language as T
+from tilewright.errors import TilewrightWarning
+from tilewright.testing import interpret
+
+random = np.random.default_rng(23)
+
+AUTOMATIC = {
+    tilewright.PassConfigKey.TL_ASCEND_AUTO_SYNC: True,
+    tilewright.PassConfigKey.TL_ASCEND_MEMORY_PLANNING: True,
+    tilewright.PassConfigKey.TL_ASCEND_AUTO_CV_COMBINE: True,
+    tilewright.PassConfigKey.TL_ASCEND_AUTO_CV_SYNC: True,
+}
+BLOCK, K, N = 32, 48, 32
+
+
+def gemm_add() -> Any:
+    """From the cube core straight to a tile of the vector cores, in a grid of unknown extent."""
+    M = T.symbolic("M")
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((M, K), "float16"),
+        B: T.Tensor((K, N), "float16"),
+        D: T.Tensor((M, N), "float32"),
+        C: T.Tensor((M, N), "float32"),
+    ):  # type: ignore[no-untyped-def]
+        with T.Kernel(T.ceildiv(M, BLOCK), threads=2, is_npu=True) as cid:
+            a = T.alloc_shared((BLOCK, K), "float16")
+            b = T.alloc_shared((K, N), "float16")
+            c = T.alloc_fragment((BLOCK, N), "float32")
+            x = T.alloc_shared((BLOCK, N), "float32")
+            y = T.alloc_shared((BLOCK, N), "float32")
+            T.copy(A[cid * BLOCK, 0], a)
+            T.copy(B, b)
+            T.gemm_v0(a, b, c, init=True)
+            T.copy(c, x)
+            T.copy(D[cid * BLOCK, 0], y)
+            T.tile.add(x, x, y)
+            T.copy(x, C[cid * BLOCK, 0])
+
+    return main
+
+
+def test_workspace_of_each_block() -> None:
+    kernel = tilewright.compile(gemm_add(), out_idx=[-1], target="ascend", pass_configs=AUTOMATIC)
+    b = random.standard_normal((K, N)).astype(np.float16)
+    for rows in (32, 100, 7):
+        a = random.standard_normal((rows, K)).astype(np.float16)
+        d = random.standard_normal((rows, N)).astype(np.float32)
+        made = np.asarray(kernel(a, b, d))
+        expected = a.astype(np.float64) @ b.astype(np.float64) + d
+        np.testing.assert_allclose(made, expected, rtol=1e-4, atol=1e-4)
+        same = np.zeros_like(d)
+        interpret(gemm_add(), a, b, d, same)
+        np.testing.assert_allclose(made, same, rtol=1e-5, atol=1e-5)
+    source = kernel.get_kernel_source()
+    assert "workspace + cid * 4096 + 0" in source
+    assert "return 0 + grid[0] * grid[1] * grid[2] * 4096;" in source
+
+
+def test_loop_that_is_left_early() -> None:
+    """Where the order can't be known, barriers of all pipes keep it."""
+
+    @T.prim_func
+    def main(A: T.Tensor((8, 64), "float32"), S: T.Tensor((64,), "float32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            x = T.alloc_ub((64,), "float32")
+            total = T.alloc_ub((64,), "float32")
+            T.tile.fill(total, 0.0)
+            for i in T.serial(8):
+                T.copy(A[i, 0], x)
+                if x[0] < 0.0:
+                    T.loop_break()
+                T.tile.add(total, total, x)
+            T.copy(total, S)
+
+    with pytest.warns(TilewrightWarning, match="barriers of all pipes order"):
+        kernel = tilewright.compile(main, out_idx=[-1], target="ascend", pass_configs=AUTOMATIC)
+    a = np.abs(random.standard_normal((8, 64))).astype(np.float32)
+    a[5, 0] = -1.0
+    made = np.asarray(kernel(a))
+    np.testing.assert_allclose(made, a[:5].astype(np.float64).sum(0), rtol=1e-6)
+    same = np.zeros(64, np.float32)
+    interpret(main, a, same)
+    np.testing.assert_allclose(made, same, rtol=1e-6)
+
+
+def test_user_events_six_and_seven() -> None:
+    @T.prim_func
+    def main(A: T.Tensor((64,), "float32"), B: T.Tensor((64,), "float32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            x = T.alloc_ub((64,), "float32")
+            T.copy(A, x)
+            T.set_flag("mte2", "mte3", 7)
+            T.wait_flag("mte2", "mte3", 7)
+            T.copy(x, B)
+
+    with pytest.warns(TilewrightWarning, match="event 7 may be taken"):
+        kernel = tilewright.compile(main, out_idx=[-1], target="ascend")
+    a = random.standard_normal(64).astype(np.float32)
+    np.testing.assert_array_equal(kernel(a), a)
+
+
+def test_dtype_that_the_chip_lacks() -> None:
+    @T.prim_func
+    def main(A: T.Tensor((64,), "float64")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            x = T.alloc_ub((64,), "float64")
+            T.copy(A, x)
+            T.copy(x, A)
+
+    with pytest.raises(tilewright.CompileError) as caught:
+        tilewright.compile(main, target="ascend", pass_configs=AUTOMATIC)
+    messages = [error.message for error in caught.value.errors]
+    assert (
+        "unsupported on ascend: 'A' has elements of float64, which 910B2 does not have" in messages
+    )
+    assert (
+        "unsupported on ascend: 'x' has elements of float64, which 910B2 does not have" in messages
+    )
+    line = main.__wrapped__.__code__.co_firstlineno if hasattr(main, "__wrapped__") else 0
+    assert line == 0 or caught.value.errors[-1].place.line == line + 3

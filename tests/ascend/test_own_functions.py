@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A user's own functions of Ascend C, called from kernels and run by the host."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tilewright
+import tilewright.language as T
+from tilewright.testing import interpret
+
+Array = np.ndarray[Any, Any]
+random = np.random.default_rng(5)
+
+AUTOMATIC = {
+    tilewright.PassConfigKey.TL_ASCEND_AUTO_SYNC: True,
+    tilewright.PassConfigKey.TL_ASCEND_MEMORY_PLANNING: True,
+    tilewright.PassConfigKey.TL_ASCEND_AUTO_CV_COMBINE: True,
+    tilewright.PassConfigKey.TL_ASCEND_AUTO_CV_SYNC: True,
+}
+
+SOURCE = """
+/// dst = a x + b, which must not be dst.
+template <typename T>
+__aicore__ inline void affine(const AscendC::LocalTensor<T> &dst,
+                              const AscendC::LocalTensor<T> &x, float a, float b, int32_t count) {
+  AscendC::Muls(dst, x, T(a), count);
+  AscendC::PipeBarrier<PIPE_V>();
+  AscendC::Adds(dst, dst, T(b), count);
+}
+"""
+ROWS, COLUMNS = 32, 40
+
+
+def affine_kernel(own: bool, barriers: bool = False) -> Any:
+    """y = 3 x - 0.5 by a function of one's own, or by functions of the language."""
+
+    def affine(dst: Any, src: Any) -> None:
+        if own:
+            count = math.prod(src.shape)
+            pointers = dst.access_ptr("w"), src.access_ptr("r")
+            T.call_extern("handle", "affine<float>", *pointers, 3.0, -0.5, count)
+        else:
+            T.tile.mul(dst, src, 3.0)
+            T.tile.add(dst, dst, -0.5)
+
+    @T.prim_func
+    def main(A: T.Tensor((ROWS, COLUMNS), "float32"), B: T.Tensor((ROWS, COLUMNS), "float32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(2, is_npu=True) as (cid, vid):
+            if own:
+                T.import_source(SOURCE)
+            x = T.alloc_ub((ROWS // 4, COLUMNS), "float32")
+            y = T.alloc_ub((ROWS // 4, COLUMNS), "float32")
+            row = cid * (ROWS // 2) + vid * (ROWS // 4)
+            T.copy(A[row, 0], x)
+            if barriers:
+                T.barrier_all()
+            affine(y, x)
+            if barriers:
+                T.barrier_all()
+            T.copy(y, B[row, 0])
+
+    return main
+
+
+@pytest.mark.parametrize("barriers", [False, True])
+def test_own_function(barriers: bool) -> None:
+    a = random.standard_normal((ROWS, COLUMNS)).astype(np.float32)
+    configs = {} if barriers else AUTOMATIC
+    kernel = tilewright.compile(
+        affine_kernel(True, barriers), out_idx=[-1], target="ascend", pass_configs=configs
+    )
+    made = np.asarray(kernel(a))
+    np.testing.assert_allclose(made, a.astype(np.float64) * 3 - 0.5, rtol=1e-6, atol=1e-6)
+    same = np.zeros_like(a)
+    interpret(affine_kernel(False), a, same)
+    np.testing.assert_array_equal(made, same)
+    source = kernel.get_kernel_source()
+    assert source.index("void affine(") < source.index("main_kernel(")
+    assert "affine<float>(y, x, 3.0f, -0.5f, 320);" in source
+    assert source.count("PipeBarrier<PIPE_ALL>();") == 2
+
+
+def test_function_of_ascend_c_is_ordered_by_flags() -> None:
+    @T.prim_func
+    def main(A: T.Tensor((4, 64), "float32"), B: T.Tensor((4, 64), "float32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(2, is_npu=True) as (cid, vid):
+            x = T.alloc_ub((64,), "float32")
+            y = T.alloc_ub((64,), "float32")
+            T.copy(A[cid * 2 + vid, 0], x)
+            T.call_extern(
+                "handle",
+                "AscendC::AddRelu",
+                y.access_ptr("w"),
+                x.access_ptr("r"),
+                x.access_ptr("r"),
+                64,
+            )
+            T.copy(y, B[cid * 2 + vid, 0])
+
+    source = tilewright.compile(main, out_idx=[-1], target="ascend", pass_configs=AUTOMATIC)
+    text = source.get_kernel_source()
+    assert "PIPE_ALL" not in text and "SetFlag<HardEvent::MTE2_V>(0);" in text
+
+
+def test_part_of_a_buffer() -> None:
+    """A pointer into rows of 20, which lie 24 elements apart in UB."""
+
+    @T.prim_func
+    def main(A: T.Tensor((4, 20), "float32"), B: T.Tensor((4, 20), "float32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            T.import_source(SOURCE)
+            x = T.alloc_ub((4, 20), "float32")
+            y = T.alloc_ub((4, 20), "float32")
+            T.copy(A, x)
+            T.copy(A, y)
+            for i in T.serial(2):
+                row = (2 * i + 1) * 20
+                pointers = y.access_ptr("w", offset=row), x.access_ptr("r", offset=row)
+                T.call_extern("handle", "affine<float>", *pointers, 3.0, -0.5, 20)
+            T.copy(y, B)
+
+    kernel = tilewright.compile(main, out_idx=[-1], target="ascend", pass_configs=AUTOMATIC)
+    a = random.standard_normal((4, 20)).astype(np.float32)
+    expected = a.astype(np.float64)
+    expected[1::2] = expected[1::2] * 3 - 0.5
+    np.testing.assert_allclose(kernel(a), expected, rtol=1e-6, atol=1e-6)
+
+
+STORE = """
+__aicore__ inline void store_tile(const AscendC::GlobalTensor<float> &dst,
+                                  const AscendC::LocalTensor<float> &c, uint32_t rows,
+                                  uint32_t columns) {
+  tilewright::copyL0cToGm(dst, c, rows, columns, rows, columns);
+}
+"""
+
+
+def test_own_function_of_the_cube_core() -> None:
+    """The seed's way of a complex primitive, by a function that is the user's own; the vector cores
+    wait for the tensor that it writes."""
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((32, 48), "float16"),
+        B: T.Tensor((48, 32), "float16"),
+        W: T.Tensor((32, 32), "float32"),
+        C: T.Tensor((32, 32), "float32"),
+    ):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True) as (_, vid):
+            T.import_source(STORE)
+            a = T.alloc_L1((32, 48), "float16")
+            b = T.alloc_L1((48, 32), "float16")
+            c = T.alloc_L0C((32, 32), "float32")
+            u = T.alloc_ub((16, 32), "float32")
+            T.copy(A, a)
+            T.copy(B, b)
+            T.gemm_v0(a, b, c, init=True)
+            T.call_extern("handle", "store_tile", W.access_ptr("w"), c.access_ptr("r"), 32, 32)
+            T.copy(W[vid * 16, 0], u)
+            T.tile.mul(u, u, 2.0)
+            T.copy(u, C[vid * 16, 0])
+
+    kernel = tilewright.compile(
+        main, out_idx=[-1], workspace_idx=[2], target="ascend", pass_configs=AUTOMATIC
+    )
+    a, b = (random.standard_normal(s).astype(np.float16) for s in ((32, 48), (48, 32)))
+    expected = a.astype(np.float64) @ b.astype(np.float64) * 2
+    np.testing.assert_allclose(kernel(a, b), expected, rtol=1e-4, atol=1e-4)
+    assert "CrossCoreSetFlag" in kernel.get_kernel_source()
+
+
+def test_source_that_does_not_compile() -> None:
+    @T.prim_func
+    def main(A: T.Tensor((64,), "float32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True) as (_, vid):
+            T.import_source("__aicore__ inline void mine() { no_such_name(); }")
+            x = T.alloc_ub((64,), "float32")
+            T.copy(A, x)
+            T.call_extern("handle", "mine", x.access_ptr("rw"))
+            T.copy(x, A)
+
+    with pytest.raises(tilewright.CompileError) as caught:
+        tilewright.compile(main, target="ascend", pass_configs=AUTOMATIC)
+    (error,) = caught.value.errors
+    assert error.message.startswith("the Ascend C of this kernel does not compile")
+    assert "T.import_source:1" in error.message and "no_such_name" in error.message
+
+
+def test_hazard_in_an_own_function_has_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TILEWRIGHT_ASCEND_EXIT", "0")
+    broken = SOURCE.replace("  AscendC::PipeBarrier<PIPE_V>();\n", "")
+
+    @T.prim_func
+    def main(A: T.Tensor((64,), "float32"), B: T.Tensor((64,), "float32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            T.import_source(broken)
+            x = T.alloc_ub((64,), "float32")
+            y = T.alloc_ub((64,), "float32")
+            T.copy(A, x)
+            pointers = y.access_ptr("w"), x.access_ptr("r")
+            T.call_extern("handle", "affine<float>", *pointers, 3.0, -0.5, 64)
+            T.copy(y, B)
+
+    kernel = tilewright.compile(main, out_idx=[-1], target="ascend", pass_configs=AUTOMATIC)
+    with pytest.raises(RuntimeError, match="the kernel failed") as caught:
+        kernel(random.standard_normal(64).astype(np.float32))
+    assert "T.import_source:6" in str(caught.value)
