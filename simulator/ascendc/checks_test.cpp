@@ -16,6 +16,7 @@ enum class Fault : int {
   pastUb,
   pastTensor,
   misalignedSource,
+  misalignedRows,
   pastGm,
   noGm,
   neverWritten,
@@ -44,6 +45,8 @@ enum class Fault : int {
   divideByZero,
   assertion,
   exception,
+  largeArray,
+  trap,
   callsAbort,
   callsExit,
   callsAssert,
@@ -79,6 +82,13 @@ template <Fault fault> __aicore__ void hostile(LocalTensor<float> a, LocalTensor
     always = 5 / zero; // divides here
   if constexpr (fault == Fault::exception)
     throw 5;
+  if constexpr (fault == Fault::largeArray) {
+    volatile char room[16 << 20];
+    room[always] = 1;
+    always = room[zero + 1];
+  }
+  if constexpr (fault == Fault::trap)
+    __builtin_trap(); // traps here
   if constexpr (fault == Fault::callsAbort)
     abort(); // aborts here
   if constexpr (fault == Fault::callsExit)
@@ -105,6 +115,8 @@ template <Fault fault> __global__ __aicore__ void faulty(GM_ADDR x) {
     Adds(b[128], a, 1.0f, 256);
   if constexpr (fault == Fault::misalignedSource)
     Adds(b, a[1], 1.0f, 64);
+  if constexpr (fault == Fault::misalignedRows)
+    WholeReduceSum(b, a[1], 64, 1, 1, 1, 8);
   if constexpr (fault == Fault::pastGm)
     DataCopy(a, gm[240], 32);
   if constexpr (fault == Fault::noGm) {
@@ -203,6 +215,8 @@ TEST(Checks, Memory) {
                          "[ErrorWrite2] (vector core 0)");
   EXPECT_EQ(lastReport().status, 507035);
   EXPECT_MESSAGE(pastTensor, "Adds: writes up to UB byte 2559, but the tensor ends at byte 2047");
+  EXPECT_MESSAGE(misalignedRows, "WholeReduceSum: src starts at UB byte 4, which is no multiple of "
+                                 "32 [ErrorRead4]");
   EXPECT_MESSAGE(misalignedSource, "Adds: src0 starts at UB byte 4, which is no multiple of 32 "
                                    "[ErrorRead4]");
   EXPECT_MESSAGE(pastGm, "DataCopy reads GM bytes 960 to 1087 of an allocation of 1024 bytes");
@@ -306,6 +320,13 @@ TEST(Checks, HostileKernels) {
   EXPECT_NE(text.find("touched address 0x6ead0000bee0"), std::string::npos) << text;
   text = messageOf<Fault::stackOverflow>();
   EXPECT_NE(text.find("the kernel's stack overflowed"), std::string::npos) << text;
+  text = messageOf<Fault::largeArray>();
+  EXPECT_NE(text.find("the kernel's stack overflowed"), std::string::npos) << text;
+  text = messageOf<Fault::trap>();
+  EXPECT_NE(text.find("the kernel ran into a trap: __builtin_trap(), or code that never returns"),
+            std::string::npos)
+      << text;
+  expectLine(text, "// traps here");
   text = messageOf<Fault::divideByZero>();
   EXPECT_NE(text.find("divided an integer by zero"), std::string::npos) << text;
   expectLine(text, "// divides here");

@@ -312,13 +312,28 @@ const VectorGroup& groupOf(VectorOp op) {
   return sortGroup;
 }
 
+/// What every instruction needs of its operands; element-wise ones and casts see to it themselves.
+std::string checkStarts(const VectorInstr& i, const VectorGroup& group) {
+  bool readsBlocks = &group == &compareGroup || &group == &reduceGroup ||
+                     &group == &reduceAllGroup || &group == &gatherGroup ||
+                     &group == &rearrangeGroup;
+  bool usesRegister = i.op == VectorOp::SetCmpMask || i.op == VectorOp::GetCmpMask;
+  bool usesList = i.op == VectorOp::TransDataTo5HD;
+  if (!readsBlocks || usesRegister || usesList)
+    return {};
+  return misaligned(i.src0, "src", blockBytes, false);
+}
+
 } // namespace
 
 const VectorGroup elementwiseGroup = {inspectElementwise, runElementwise};
 const VectorGroup castGroup = {inspectCast, runCast};
 
 std::string inspect(const VectorInstr& instr, AccessList& accesses, const Context& context) {
-  std::string error = groupOf(instr.op).inspect(instr, accesses, context);
+  const VectorGroup& group = groupOf(instr.op);
+  std::string error = group.inspect(instr, accesses, context);
+  if (error.empty())
+    error = checkStarts(instr, group);
   if (!error.empty())
     return error;
   if (accesses.count >= AccessList::mostOfVector)

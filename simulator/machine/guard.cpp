@@ -6,6 +6,7 @@
 #include <csetjmp>
 #include <csignal>
 #include <cstdlib>
+#include <iterator>
 #include <mutex>
 
 namespace tilewright::ascend {
@@ -26,8 +27,9 @@ thread_local ThreadGuard* threadGuard = nullptr;
 
 std::mutex handlerMutex;
 int handlerUsers = 0;
-constexpr int faults[4] = {SIGSEGV, SIGBUS, SIGFPE, SIGABRT};
-struct sigaction oldHandlers[5]; // the last: of the interrupt
+constexpr int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGABRT, SIGILL, SIGTRAP};
+constexpr unsigned numFaults = std::size(faults);
+struct sigaction oldHandlers[numFaults + 1]; // the last: of the interrupt
 int interruptSignal() {
   return SIGRTMIN + 5;
 }
@@ -45,7 +47,7 @@ void onFault(int signal, siginfo_t* info, void* context) {
   if (currentAgent() && landing.armed && (signal != SIGABRT || !currentAgent()->inside))
     land(signal, info->si_addr, context);
   // Not ours: let it happen again with the handler of before.
-  for (unsigned i = 0; i < 4; ++i)
+  for (unsigned i = 0; i < numFaults; ++i)
     if (faults[i] == signal)
       sigaction(signal, &oldHandlers[i], nullptr);
 }
@@ -73,10 +75,10 @@ ThreadGuard::ThreadGuard() : thread(pthread_self()), signalStack(std::malloc(sig
   struct sigaction action{};
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
   action.sa_sigaction = onFault;
-  for (unsigned i = 0; i < 4; ++i)
+  for (unsigned i = 0; i < numFaults; ++i)
     sigaction(faults[i], &action, &oldHandlers[i]);
   action.sa_sigaction = onInterrupt;
-  sigaction(interruptSignal(), &action, &oldHandlers[4]);
+  sigaction(interruptSignal(), &action, &oldHandlers[numFaults]);
 }
 
 ThreadGuard::~ThreadGuard() {
@@ -88,7 +90,7 @@ ThreadGuard::~ThreadGuard() {
   if (--handlerUsers)
     return;
   // The interrupt's handler stays: a late signal must not end the program.
-  for (unsigned i = 0; i < 4; ++i)
+  for (unsigned i = 0; i < numFaults; ++i)
     sigaction(faults[i], &oldHandlers[i], nullptr);
 }
 
@@ -131,6 +133,9 @@ void guardedResume(Agent& agent) {
     agent.failOutside("the kernel divided an integer by zero", status, place);
   } else if (landing.signal == SIGABRT) {
     agent.failOutside("the kernel called abort(); a kernel ends by returning", status, place);
+  } else if (landing.signal == SIGILL || landing.signal == SIGTRAP) {
+    agent.failOutside("the kernel ran into a trap: __builtin_trap(), or code that never returns",
+                      status, place);
   } else if (agent.fiber.holds(landing.address)) {
     agent.failOutside("the kernel's stack overflowed: it has 512 KB here and 32 KB on the chip",
                       status, place);
