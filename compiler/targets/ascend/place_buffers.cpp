@@ -13,6 +13,7 @@
 /// from one to the other. The pass stands first but for FoldClears: which routes copies take is
 /// known only then.
 #include "compiler/ir/memory_ops.h"
+#include "compiler/ir/npu_access.h"
 #include "compiler/ir/region.h"
 #include "compiler/ir/structure_ops.h"
 #include "compiler/ir/tensor_ops.h"
@@ -60,6 +61,30 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
     for (tile::AllocOp alloc : allocs)
       if (failed(place(alloc)))
         signalPassFailure();
+    getOperation().walk([&](tile::ViewOp view) {
+      if (failed(checkRows(view)))
+        signalPassFailure();
+    });
+  }
+
+  /// Where rows in UB are padded, a view must keep them.
+  static LogicalResult checkRows(tile::ViewOp view) {
+    const BufferType from = view.getSource().getType(), to = view.getType();
+    if (from.getSpace() != MemorySpace::UB || from.getRank() == 0 || to.getRank() == 0)
+      return success();
+    const auto isDense = [](BufferType type) {
+      return npu::rowPitch(type) == type.getShape().back();
+    };
+    const auto rowBits = [](BufferType type) {
+      return type.getShape().back() * int64_t(type.getElementBits());
+    };
+    if ((isDense(from) && isDense(to)) || rowBits(from) == rowBits(to))
+      return success();
+    const BufferType padded = isDense(from) ? to : from, other = isDense(from) ? from : to;
+    return view.emitError() << "unsupported on ascend: rows of " << padded.getShape().back()
+                            << " elements are padded to " << npu::rowPitch(padded)
+                            << " in UB, so a tile of them cannot be seen as rows of "
+                            << other.getShape().back();
   }
 
   LogicalResult place(tile::AllocOp alloc) {

@@ -104,3 +104,27 @@ func.func @both_ends(%n: index) {
   }
   return
 }
+
+// -----
+// CHECK-LABEL: func.func @views
+func.func @views(%n: index) {
+  tile.launch (%cid) in (%n) npu {
+    %x = tile.alloc "x" : !tile.buffer<4x20xf32, UB>
+    // CHECK: tile.view {{.*}} to !tile.buffer<4x40xf16, UB>
+    %bits = tile.view %x : !tile.buffer<4x20xf32, UB> to !tile.buffer<4x40xf16, UB>
+    %y = tile.alloc "y" : !tile.buffer<4x16xf32, shared>
+    // CHECK: tile.view {{.*}} to !tile.buffer<64xf32, UB>
+    %flat = tile.view %y : !tile.buffer<4x16xf32, shared> to !tile.buffer<64xf32, shared>
+  }
+  return
+}
+
+// -----
+func.func @f(%n: index) {
+  tile.launch (%cid) in (%n) npu {
+    %x = tile.alloc "x" : !tile.buffer<4x20xf32, UB>
+    // expected-error@+1 {{unsupported on ascend: rows of 20 elements are padded to 24 in UB, so a tile of them cannot be seen as rows of 80}}
+    %flat = tile.view %x : !tile.buffer<4x20xf32, UB> to !tile.buffer<80xf32, UB>
+  }
+  return
+}
