@@ -212,7 +212,7 @@ Machine::Outcome Machine::step(Agent& agent) {
     op.emitError("kernel ran ") << options.maxSteps << " operations without coming to an end";
     return Outcome::Failed;
   }
-  if (options.cancel && (steps & 0xFFF) == 0 && options.cancel->load(std::memory_order_relaxed)) {
+  if (isCancelled()) {
     op.emitError("interrupted");
     return Outcome::Failed;
   }

@@ -149,6 +149,10 @@ private:
                                  llvm::ArrayRef<int64_t> indices, bool isWrite);
 
   mlir::func::FuncOp kernel;
+  bool isCancelled() const {
+    return options.cancel && options.cancel->load(std::memory_order_relaxed);
+  }
+
   const InterpretOptions& options;
   llvm::DenseMap<mlir::Value, Scalar> launchScalars;
   llvm::DenseMap<mlir::Value, BufferValue> launchBuffers;

@@ -182,6 +182,8 @@ mlir::LogicalResult Machine::runGemm(Agent& agent, tile::GemmOp op) {
         return mlir::failure();
       sum = before->value_or(Scalar());
     }
+    if (at[1] == 0 && isCancelled()) // a large gemm takes seconds
+      return op.emitError("interrupted");
     for (int64_t inner = 0; inner < k; ++inner) {
       const Scalar& x = left[op.getTransposeA() ? inner * m + at[0] : at[0] * k + inner];
       const Scalar& y = right[op.getTransposeB() ? at[1] * k + inner : inner * n + at[1]];

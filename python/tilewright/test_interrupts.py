@@ -137,6 +137,38 @@ def test_the_command_run(interrupt, is_running):
     assert (status, errors) == (130, "tilewright: interrupted\n")
 
 
+REFERENCE = """
+import numpy
+import tilewright
+import tilewright.language as T
+
+@tilewright.jit(target="reference")
+def endless():
+    @T.prim_func
+    def kernel(A: T.Tensor((512, 512), "float32")):
+        with T.Kernel(1, threads=128):
+            tile = T.alloc_shared((512, 512), "float32")
+            sums = T.alloc_fragment((512, 512), "float32")
+            T.clear(tile)
+            T.clear(sums)
+            for k in T.serial(10**9):
+                T.gemm(tile, tile, sums)
+    return kernel
+
+kernel = endless()
+print("now", flush=True)
+try:
+    kernel(numpy.ones((512, 512), numpy.float32))
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+def test_the_reference_interpreter(interrupt):
+    status, output, errors = interrupt(REFERENCE, 1)
+    assert (status, output, errors) == (0, "interrupted\n", "")
+
+
 def test_a_compilation_of_a_kernel_that_was_interrupted(interrupt):
     script = (
         SLOW_TO_COMPILE.format(loops=40)
