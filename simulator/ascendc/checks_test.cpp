@@ -214,6 +214,9 @@ TEST(Checks, Memory) {
   EXPECT_MESSAGE(pastUb, "Adds writes UB bytes 196352 to 197375, but UB has 196608 bytes "
                          "[ErrorWrite2] (vector core 0)");
   EXPECT_EQ(lastReport().status, 507035);
+  EXPECT_MESSAGE(pastUb, "note: use a smaller tile or a lower address");
+  EXPECT_MESSAGE(pastGm, "note: shorten it by 64 bytes, as for the last tile, or allocate as many");
+  EXPECT_MESSAGE(noGm, "note: check the kernel's arguments and the offset into the GlobalTensor");
   EXPECT_MESSAGE(pastTensor, "Adds: writes up to UB byte 2559, but the tensor ends at byte 2047");
   EXPECT_MESSAGE(misalignedRows, "WholeReduceSum: src starts at UB byte 4, which is no multiple of "
                                  "32 [ErrorRead4]");
@@ -263,7 +266,7 @@ TEST(Checks, Parameters) {
 
 TEST(Checks, Queues) {
   EXPECT_MESSAGE(tooManyBytes, "InitBuffer needs 51200 bytes of UB at byte 153600, but UB has "
-                               "196608 bytes [ErrorBuffer3]");
+                               "196608 bytes; use smaller or fewer buffers [ErrorBuffer3]");
   EXPECT_MESSAGE(freeTwice, "FreeTensor: the tensor is already free [ErrorFree]");
   EXPECT_MESSAGE(dequeueEmpty, "DeQue: the queue holds no tensor");
   EXPECT_MESSAGE(allBuffersUsed, "AllocTensor: all buffers of the queue are in use");

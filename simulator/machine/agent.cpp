@@ -353,7 +353,8 @@ void Agent::checkLocal(const Access& access, uint32_t site) {
              " to " + std::to_string(hull.end - 1) + ", but " + spaceNames[s] + " has " +
              std::to_string(spaceBytes[s]) + " bytes [" +
              (access.kind == AccessKind::Read ? "ErrorRead3" : "ErrorWrite2") + "]",
-         where.place, view.cube ? 507015 : 507035);
+         where.place, view.cube ? 507015 : 507035,
+         {{{}, "use a smaller tile or a lower address, or a smaller repeat or stride"}});
 }
 
 void Agent::checkGlobal(const Access& access, uint32_t site) {
@@ -372,7 +373,10 @@ void Agent::checkGlobal(const Access& access, uint32_t site) {
     cachedVersion = 0;
     fail(std::string(where.what) + verb + "GM at " + hex(hull.begin) +
              ", which belongs to no allocation [" + code + "]",
-         where.place, error);
+         where.place, error,
+         {{{},
+           "check the kernel's arguments and the offset into the GlobalTensor; memory comes from "
+           "aclrtMalloc"}});
   }
   cachedVersion = version;
   if (hull.end > cachedRange.end)
@@ -381,7 +385,10 @@ void Agent::checkGlobal(const Access& access, uint32_t site) {
              std::to_string(hull.end - 1 - cachedRange.begin) + " of an allocation of " +
              std::to_string(cachedRange.end - cachedRange.begin) + " bytes at " +
              hex(cachedRange.begin) + " [" + code + "]",
-         where.place, error);
+         where.place, error,
+         {{{},
+           "shorten it by " + std::to_string(hull.end - cachedRange.end) +
+               " bytes, as for the last tile, or allocate as many more"}});
 }
 
 // --- endless waits --------------------------------------------------------------------------

@@ -342,10 +342,11 @@ inline uint32_t TPipe::bump(Space space, uint64_t bytes, Place place) {
   if (uint64_t{address} + bytes > usableBytes[s]) {
     static const char* const names[] = {"GM", "UB", "L1", "L0A", "L0B", "L0C", "BT", "FB"};
     char text[160];
-    host::formatText(
-        text, sizeof text,
-        "InitBuffer needs %llu bytes of %s at byte %u, but %s has %u bytes [ErrorBuffer3]",
-        static_cast<unsigned long long>(bytes), names[s], address, names[s], usableBytes[s]);
+    host::formatText(text, sizeof text,
+                     "InitBuffer needs %llu bytes of %s at byte %u, but %s has %u bytes; "
+                     "use smaller or fewer buffers [ErrorBuffer3]",
+                     static_cast<unsigned long long>(bytes), names[s], address, names[s],
+                     usableBytes[s]);
     host::failKernel(text, place);
   }
   used[s] = address + static_cast<uint32_t>(bytes);
