@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Softmax of rows on an Ascend NPU: in mixed mode, with T.tile and reductions; of rows that don't
-fit on the chip (online); in Developer mode, with T.Parallel alone; and in Expert mode.
+fit on the chip (online), also in Expert mode; in Developer mode, with T.Parallel alone; and in
+Expert mode.
 
 Run it without an NPU: tilewright run --target ascend examples/ascend/softmax.py
 """
@@ -140,6 +141,62 @@ def softmax_expert(M, N, block_M, dtype="float"):
     return main
 
 
+@tilelang.jit(out_idx=[-1], target="ascend")
+def softmax_online_expert(M, N, block_M, block_N, dtype="float"):
+    """As the online one, with barriers by hand."""
+    m_num = M // block_M
+    n_num = N // block_N
+    rows = block_M // 2
+
+    @T.prim_func
+    def main(scores: T.Tensor((M, N), dtype), out: T.Tensor((M, N), dtype)):
+        with T.Kernel(m_num, is_npu=True) as (cid, vid):
+            tile = T.alloc_ub((rows, block_N), dtype)
+            tile_max = T.alloc_ub((rows,), dtype)
+            new_max = T.alloc_ub((rows,), dtype)
+            old_max = T.alloc_ub((rows,), dtype)
+            scale = T.alloc_ub((rows,), dtype)
+            tile_sum = T.alloc_ub((rows,), dtype)
+            total = T.alloc_ub((rows,), dtype)
+            first = cid * block_M + vid * rows
+            with T.Scope("V"):
+                T.tile.fill(old_max, -1e30)
+                T.tile.fill(total, 0.0)
+                for n in T.serial(n_num):
+                    T.barrier_all()
+                    T.copy(scores[first, n * block_N], tile)
+                    T.barrier_all()
+                    T.reduce_max(tile, tile_max, dim=-1)
+                    T.pipe_barrier("v")
+                    T.tile.max(new_max, old_max, tile_max)
+                    T.pipe_barrier("v")
+                    T.tile.sub(scale, old_max, new_max)
+                    T.pipe_barrier("v")
+                    T.tile.exp(scale, scale)
+                    T.tile.sub(tile, tile, new_max)
+                    T.pipe_barrier("v")
+                    T.tile.exp(tile, tile)
+                    T.pipe_barrier("v")
+                    T.reduce_sum(tile, tile_sum, dim=-1)
+                    T.tile.mul(total, total, scale)
+                    T.pipe_barrier("v")
+                    T.tile.add(total, total, tile_sum)
+                    T.copy(new_max, old_max)
+                for n in T.serial(n_num):
+                    T.barrier_all()
+                    T.copy(scores[first, n * block_N], tile)
+                    T.barrier_all()
+                    T.tile.sub(tile, tile, old_max)
+                    T.pipe_barrier("v")
+                    T.tile.exp(tile, tile)
+                    T.pipe_barrier("v")
+                    T.tile.div(tile, tile, total)
+                    T.barrier_all()
+                    T.copy(tile, out[first, n * block_N])
+
+    return main
+
+
 def reference(x):
     e = np.exp(x.astype(np.float64) - x.max(1, keepdims=True))
     return e / e.sum(1, keepdims=True)
@@ -150,6 +207,7 @@ def main():
     kernels = {
         "mixed": softmax_mixed(64, 128, 32),
         "online": softmax_online(64, 128, 32, 32),
+        "online, expert": softmax_online_expert(64, 128, 32, 32),
         "developer": softmax_developer(64, 128, 32),
         "expert": softmax_expert(64, 128, 32),
     }
