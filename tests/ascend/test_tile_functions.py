@@ -228,3 +228,20 @@ def test_broadcast_and_atomic_add() -> None:
     c = random.standard_normal((16, 24)).astype(np.float32)
     made = on_host(main, a, b, c)
     np.testing.assert_allclose(made, c + a[:, None].astype(np.float64) + b, rtol=1e-5, atol=1e-5)
+
+
+def test_element_as_a_scalar_without_flags() -> None:
+    """A barrier stands before it is read, also where flags are the kernel's."""
+
+    @T.prim_func
+    def main(A: T.Tensor((64,), "float32"), C: T.Tensor((64,), "float32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            x = T.alloc_ub((64,), "float32")
+            T.copy(A, x)
+            T.tile.mul(x, x, x[3])
+            T.barrier_all()
+            T.copy(x, C)
+
+    a = random.standard_normal(64).astype(np.float32)
+    kernel = tilewright.compile(main, out_idx=[-1], target="ascend")
+    np.testing.assert_allclose(kernel(a), a.astype(np.float64) * a[3], rtol=1e-6)

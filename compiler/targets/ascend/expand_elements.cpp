@@ -6,6 +6,9 @@
 ///   ->
 ///     %v = scf.if %inside -> f32 { npu.get_value %A[%i * 64 + %j] } else { 0 }
 ///
+/// With `waits` (a kernel without automatic flags), an element of UB that a vector instruction takes as
+/// its scalar is read behind a barrier of all pipes, as users of the language expect.
+///
 /// Elements of `local` and `var` buffers stay: they are the text's own arrays and variables. It
 /// stands behind VectorizeParallel, which takes the nests that need no single elements.
 #include "compiler/passes/kernel_pass.h"
@@ -71,12 +74,23 @@ LogicalResult checkPlace(Operation* op, BufferType type) {
                                                : stringifyMemorySpace(space).str());
 }
 
-LogicalResult expandLoad(tile::LoadOp load) {
+/// Whether a vector instruction takes the number, as it is or computed with.
+bool isForVector(Value number) {
+  return llvm::any_of(number.getUsers(), [](Operation* user) {
+    if (auto instruction = dyn_cast<npu::Instruction>(user))
+      return instruction.getPipe() == Pipe::V;
+    return isPure(user) && user->getNumResults() == 1 && isForVector(user->getResult(0));
+  });
+}
+
+LogicalResult expandLoad(tile::LoadOp load, bool waits) {
   ImplicitLocOpBuilder builder(load.getLoc(), load);
   const IndexMaker make(builder);
   Value buffer = load.getBuffer();
   if (failed(checkPlace(load, load.getBuffer().getType())))
     return failure();
+  if (waits && !load.getBuffer().getType().isGlobal() && isForVector(load.getValue()))
+    PipeBarrierOp::create(builder, Pipe::All);
   const bool isGuarded =
       load.getBuffer().getType().isGlobal() && !load.getInBounds() && !load.getIndices().empty();
   auto get = [&] {
@@ -128,6 +142,8 @@ public:
   static constexpr llvm::StringLiteral kDescription =
       "single elements are read and written by the scalar unit";
 
+  explicit ExpandElements(bool waits) : waits(waits) {}
+
   void getDependentDialects(DialectRegistry& registry) const override {
     registry.insert<npu::NpuDialect, scf::SCFDialect>();
   }
@@ -143,16 +159,19 @@ public:
     });
     for (Operation* op : work) {
       auto load = dyn_cast<tile::LoadOp>(op);
-      if (failed(load ? expandLoad(load) : expandStore(cast<tile::StoreOp>(op))))
+      if (failed(load ? expandLoad(load, waits) : expandStore(cast<tile::StoreOp>(op))))
         signalPassFailure();
     }
   }
+
+private:
+  bool waits;
 };
 
 } // namespace
 
-std::unique_ptr<Pass> createExpandElements() {
-  return std::make_unique<ExpandElements>();
+std::unique_ptr<Pass> createExpandElements(bool waits) {
+  return std::make_unique<ExpandElements>(waits);
 }
 
 } // namespace tilewright::ascend

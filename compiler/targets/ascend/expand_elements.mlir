@@ -24,6 +24,25 @@ func.func @elements(%A: !tile.buffer<?x64xf32, global> {tile.name = "A", tile.sh
 }
 
 // -----
+// What a vector instruction takes as its scalar is read behind a barrier.
+// CHECK-LABEL: func.func @scalars
+func.func @scalars(%i: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  tile.launch (%cid) in (%c1) npu {
+    %x = tile.alloc "x" : !tile.buffer<64xf32, UB>
+    // CHECK: ascend.pipe_barrier all
+    // CHECK-NEXT: %[[V:.*]] = npu.get_value
+    // CHECK: npu.scalar mul
+    %v = tile.load %x[%i] : !tile.buffer<64xf32, UB>
+    %n = arith.negf %v : f32
+    npu.scalar mul %x[%c0] : !tile.buffer<64xf32, UB>, %x[%c0] : !tile.buffer<64xf32, UB>, %n count(%c64)
+  }
+  return
+}
+
+// -----
 func.func @f(%i: index) {
   %c1 = arith.constant 1 : index
   tile.launch (%cid) in (%c1) npu {

@@ -35,7 +35,8 @@ std::unique_ptr<mlir::Pass> createExpandGemms(bool waits);
 std::unique_ptr<mlir::Pass> createExpandCopies(bool waits);
 std::unique_ptr<mlir::Pass> createExpandReductions();
 std::unique_ptr<mlir::Pass> createVectorizeParallel(bool waits);
-std::unique_ptr<mlir::Pass> createExpandElements();
+/// `waits`: a barrier before an element of UB is read for a vector instruction.
+std::unique_ptr<mlir::Pass> createExpandElements(bool waits);
 /// `isOrdered`: barriers around functions of which nothing is known.
 std::unique_ptr<mlir::Pass> createExpandCalls(bool isOrdered);
 /// Of pipelined loops: buffers in versions, and loads ahead of their use.

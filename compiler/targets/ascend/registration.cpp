@@ -18,7 +18,7 @@ void registerPasses(mlir::DialectRegistry& registry) {
   mlir::registerPass([] { return createExpandCopies(true); });
   mlir::registerPass(createExpandReductions);
   mlir::registerPass([] { return createVectorizeParallel(false); });
-  mlir::registerPass(createExpandElements);
+  mlir::registerPass([] { return createExpandElements(true); });
   mlir::registerPass([] { return createExpandCalls(true); });
   mlir::registerPass([&chip] { return createRotateBuffers(chip); });
   mlir::registerPass(createLoadAhead);
