@@ -42,6 +42,7 @@ std::unique_ptr<mlir::Pass> createExpandCalls(bool isOrdered);
 /// Of pipelined loops: buffers in versions, and loads ahead of their use.
 std::unique_ptr<mlir::Pass> createRotateBuffers(const chips::AscendChip& chip);
 std::unique_ptr<mlir::Pass> createLoadAhead();
+std::unique_ptr<mlir::Pass> createDefinePadding();
 /// `mayShare`: where buffers don't fit one behind the other, those that are never needed at once
 /// share bytes.
 std::unique_ptr<mlir::Pass> createPlanMemory(const chips::AscendChip& chip, bool mayShare);

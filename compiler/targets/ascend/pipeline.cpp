@@ -62,6 +62,7 @@ std::vector<std::unique_ptr<Pass>> makePipeline(const Session& session) {
   if (automation.flags) {
     passes.push_back(createRotateBuffers(*session.chip));
     passes.push_back(createLoadAhead());
+    passes.push_back(createDefinePadding());
     passes.push_back(createCanonicalizerPass());
     passes.push_back(createCSEPass());
   }

@@ -22,6 +22,7 @@ void registerPasses(mlir::DialectRegistry& registry) {
   mlir::registerPass([] { return createExpandCalls(true); });
   mlir::registerPass([&chip] { return createRotateBuffers(chip); });
   mlir::registerPass(createLoadAhead);
+  mlir::registerPass(createDefinePadding);
   mlir::registerPass([&chip] { return createPlanMemory(chip, true); });
   mlir::registerPass([] { return createInsertFlags(true, true); });
   mlir::registerPass(createFoldClears);

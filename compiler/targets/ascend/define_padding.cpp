@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+/// DefinePadding: where a tile's rows end within a block of 32 bytes, something is written behind each
+/// row before instructions that go over all of the tile read there.
+///
+///   %x = tile.alloc "x" : !tile.buffer<4x5xf32, UB>        // rows of 8
+///   npu.set_value %v to %x[%i] : ...
+///   npu.unary exp %y[%c0] : ..., %x[%c0] : ... count(%c29)
+/// becomes
+///   %x = tile.alloc "x" : !tile.buffer<4x5xf32, UB>
+///   npu.duplicate %x[%c0] : ..., %zero : f32 count(%c32)
+///   npu.set_value %v to %x[%i] : ...
+///   npu.unary exp %y[%c0] : ..., %x[%c0] : ... count(%c29)
+///
+/// What lies there means nothing, but must not be left from another buffer's time: it could be a number that
+/// traps, and the host reports reads of what was never written. Tiles that all writers fill, with what pads
+/// their rows, stay as they are. It stands before the planning of memory, so that lives begin there, and
+/// before the flags.
+#include "compiler/ir/memory_ops.h"
+#include "compiler/ir/npu_ops.h"
+#include "compiler/passes/kernel_pass.h"
+#include "compiler/targets/ascend/passes.h"
+
+#include <mlir/Dialect/Arith/IR/Arith.h>
+
+namespace tilewright::ascend {
+namespace {
+
+using namespace mlir;
+using tile::BufferType;
+using tile::MemorySpace;
+
+bool hasPadding(BufferType type) {
+  const unsigned bits = type.getElementBits();
+  return type.getSpace() == MemorySpace::UB && type.getRank() > 1 && (bits == 16 || bits == 32) &&
+         npu::rowPitch(type) > type.getShape().back() && type.getShape().back() > 1;
+}
+
+struct DefinePadding : KernelPass<DefinePadding> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(DefinePadding)
+  static constexpr llvm::StringLiteral kArgument = "ascend-define-padding";
+  static constexpr llvm::StringLiteral kDescription =
+      "write behind rows that end within a block, where it is read";
+
+  void runOnOperation() override {
+    SmallVector<tile::AllocOp> allocs;
+    getOperation().walk([&](tile::AllocOp alloc) {
+      if (hasPadding(alloc.getType()) && isReadUndefined(alloc))
+        allocs.push_back(alloc);
+    });
+    for (tile::AllocOp alloc : allocs)
+      define(alloc);
+  }
+
+private:
+  /// Whether something reads more than a row, and something else writes no padding.
+  static bool isReadUndefined(tile::AllocOp alloc) {
+    const BufferType type = alloc.getType();
+    const int64_t rowBytes = type.getShape().back() * int64_t(type.getElementBits()) / 8;
+    bool isRead = false, isDefined = true;
+    for (Operation* user : alloc->getUsers()) {
+      auto instruction = dyn_cast<npu::Instruction>(user);
+      if (!instruction)
+        return true; // a view: nothing is known
+      SmallVector<npu::Access> accesses;
+      instruction.getAccesses(accesses);
+      for (const npu::Access& access : accesses) {
+        if (access.buffer != alloc.getResult())
+          continue;
+        const bool isOneRow = !ShapedType::isDynamic(access.bytes) && access.bytes <= rowBytes;
+        if (access.isWrite)
+          isDefined &= writesPadding(user, access, type);
+        else
+          isRead |= !isOneRow;
+      }
+    }
+    return isRead && !isDefined;
+  }
+
+  static bool writesPadding(Operation* op, const npu::Access& access, BufferType type) {
+    if (auto load = dyn_cast<npu::LoadUbOp>(op))
+      return load.getPad() != nullptr;
+    const int64_t behindRow = npu::rowPitch(type) - type.getShape().back();
+    const int64_t needed =
+        npu::storageBytes(type) - behindRow * int64_t(type.getElementBits()) / 8;
+    return !op->hasAttr("repeat") && !ShapedType::isDynamic(access.bytes) &&
+           access.bytes >= needed;
+  }
+
+  static void define(tile::AllocOp alloc) {
+    const BufferType type = alloc.getType();
+    const auto bits = type.getElementBits();
+    OpBuilder builder(alloc->getContext());
+    builder.setInsertionPointAfter(alloc);
+    const Location place = alloc.getLoc();
+    const Type element = type.getElementType();
+    const TypedAttr zero = isa<FloatType>(element)
+                               ? TypedAttr(builder.getFloatAttr(element, 0.0))
+                               : TypedAttr(builder.getIntegerAttr(builder.getIntegerType(bits), 0));
+    const Value value = arith::ConstantOp::create(builder, place, zero);
+    const Value first = arith::ConstantIndexOp::create(builder, place, 0);
+    const Value count = arith::ConstantIndexOp::create(
+        builder, place, npu::storageBytes(type) * 8 / int64_t(bits));
+    npu::DuplicateOp::create(builder, place, alloc, first, value, count, npu::RepeatAttr());
+  }
+};
+
+} // namespace
+
+std::unique_ptr<Pass> createDefinePadding() {
+  return std::make_unique<DefinePadding>();
+}
+
+} // namespace tilewright::ascend

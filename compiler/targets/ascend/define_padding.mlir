@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// RUN: tilewright-opt %s --ascend-define-padding --canonicalize | FileCheck %s
+
+// x is written row by row and read as a whole, y is read row by row, z is written as a whole.
+// CHECK-LABEL: func.func @padding
+// CHECK: %[[X:.*]] = tile.alloc "x"
+// CHECK-NEXT: npu.duplicate %[[X]][%c0] : !tile.buffer<4x5xf32, UB>, %{{.*}} count(%c32)
+// CHECK-NEXT: tile.alloc "y"
+// CHECK-NEXT: tile.alloc "z"
+// CHECK-NOT: npu.duplicate
+func.func @padding(%A: !tile.buffer<4x5xf32, global>, %v: f32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c5 = arith.constant 5 : index
+  %c8 = arith.constant 8 : index
+  %c29 = arith.constant 29 : index
+  tile.launch (%cid) in (%c1) npu {
+    %x = tile.alloc "x" : !tile.buffer<4x5xf32, UB>
+    %y = tile.alloc "y" : !tile.buffer<4x5xf32, UB>
+    %z = tile.alloc "z" : !tile.buffer<4x5xf32, UB>
+    npu.set_value %v to %x[%c8] : !tile.buffer<4x5xf32, UB>
+    npu.set_value %v to %y[%c8] : !tile.buffer<4x5xf32, UB>
+    npu.unary exp %z[%c0] : !tile.buffer<4x5xf32, UB>, %x[%c0] : !tile.buffer<4x5xf32, UB> count(%c29)
+    npu.unary exp %z[%c0] : !tile.buffer<4x5xf32, UB>, %z[%c0] : !tile.buffer<4x5xf32, UB> count(%c29)
+    npu.unary exp %y[%c0] : !tile.buffer<4x5xf32, UB>, %y[%c8] : !tile.buffer<4x5xf32, UB> count(%c5)
+  }
+  return
+}
