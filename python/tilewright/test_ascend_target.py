@@ -363,6 +363,21 @@ def test_mma_multiplies_what_is_in_l0() -> None:
         tilewright.compile(mma_kernel(16), target="ascend", pass_configs=AUTO)
 
 
+def test_a_tile_that_is_cut_to_one_column() -> None:
+    @T.prim_func
+    def edge(A: T.Tensor((20, 1), "float32"), B: T.Tensor((20, 1), "float32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(3, is_npu=True) as (cid, vid):
+            x = T.alloc_shared((8, 3), "float32")
+            T.copy(A[cid * 8, 0], x)
+            for i, j in T.Parallel(8, 3):
+                x[i, j] = x[i, j] + 1.0
+            T.copy(x, B[cid * 8, 0])
+
+    kernel = tilewright.compile(edge, out_idx=[-1], target="ascend", pass_configs=AUTO)
+    a = normal(20, 1, dtype="float32")
+    np.testing.assert_array_equal(kernel(a), a + 1)
+
+
 def test_blocks_dealt_out_in_turn_are_in_bounds() -> None:
     """No copy is clamped where each block takes every third tile, as long as there are some."""
 

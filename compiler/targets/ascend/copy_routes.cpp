@@ -158,7 +158,7 @@ LogicalResult CopyExpander::globalToUb() {
       order(Pipe::V, Pipe::MTE2);
     }
     ifThere(clamped, [&] {
-      const BufferRegion region = asRows(clamped.region);
+      const BufferRegion region = asRows(clamped.region, from);
       const tile::RegionParts parts(region);
       const bool isWhole = isMultipleOfBlock(region.extents.back(), region.type());
       npu::LoadUbOp::create(builder, region.buffer, parts.offsets, parts.extents, to.buffer,
@@ -176,7 +176,7 @@ LogicalResult CopyExpander::ubToGlobal() {
       return failure();
     const ClampedRegion clamped = clamp(to, false);
     ifThere(clamped, [&] {
-      const BufferRegion region = asRows(clamped.region);
+      const BufferRegion region = asRows(clamped.region, to);
       const tile::RegionParts parts(region);
       npu::StoreUbOp::create(builder, from.buffer,
                              make.value(ubOffset(make, from.type(), from.offsets)), region.buffer,
@@ -192,11 +192,12 @@ bool CopyExpander::isMultipleOfBlock(OpFoldResult extent, BufferType type) {
   return columns && *columns % npu::blockElements(type) == 0;
 }
 
-/// A dense column as a row: its dim moves to the end, where its stride is 1 as well.
-BufferRegion CopyExpander::asRows(BufferRegion region) {
-  if (!isDenseColumn(region))
+/// A dense column as a row: its dim moves to the end, where its stride is 1 as well. `whole` is the region
+/// before it was cut: of a tile that is cut to one column, rows stay rows.
+BufferRegion CopyExpander::asRows(BufferRegion region, const BufferRegion& whole) {
+  if (!isDenseColumn(whole))
     return region;
-  const size_t dim = wideDims(region)[0];
+  const size_t dim = wideDims(whole)[0];
   std::swap(region.extents[dim], region.extents.back());
   return region;
 }

@@ -62,7 +62,7 @@ private:
 
   static bool isDenseColumn(const tile::BufferRegion& global);
   static bool isMultipleOfBlock(mlir::OpFoldResult extent, tile::BufferType type);
-  static tile::BufferRegion asRows(tile::BufferRegion region);
+  static tile::BufferRegion asRows(tile::BufferRegion region, const tile::BufferRegion& whole);
   static int64_t pitchOf(const tile::BufferRegion& ub);
 
   tile::CopyOp copy;
