@@ -50,6 +50,8 @@ class RandomKernel:
     inputs: dict[str, tuple[int, ...]]
     output: tuple[int, ...]
     grid: tuple[int, int]
+    name: str = "kernel"
+    launch: str = "with T.Kernel({columns}, {rows}, threads=64) as (bx, by):"
     lines: list[str] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
 
@@ -63,8 +65,8 @@ class RandomKernel:
             "import tilewright.language as T",
             "",
             "@T.prim_func",
-            f"def kernel({arguments}):",
-            f"    with T.Kernel({self.grid[0]}, {self.grid[1]}, threads=64) as (bx, by):",
+            f"def {self.name}({arguments}):",
+            "    " + self.launch.format(columns=self.grid[0], rows=self.grid[1]),
         ]
         return "\n".join(head + [" " * 8 + line for line in self.lines]) + "\n"
 
@@ -90,11 +92,19 @@ def window(source: Array, row: int, column: int, shape: tuple[int, int]) -> Arra
 
 
 class Generator:
+    #: Element types of tiles; those whose sums a reduction takes; those of a gemm's operands.
+    dtypes = tuple(NUMPY)
+    summed = ("float32", "int32")
+    multiplied = ("float32", "float16", "bfloat16")
+    #: Columns of a block, at least.
+    narrowest = 1
+
     def __init__(self, choices: Choices) -> None:
         self.choices = choices
         self.tiles: list[Tile] = []
+        self.made = 0
         pick = self.choices.integer
-        self.block = (pick(1, 20), pick(1, 20))
+        self.block = (pick(1, 20), pick(self.narrowest, 20))
         grid = (pick(1, 3), pick(1, 3))
         # The tensor ends somewhere inside the last blocks.
         height = max(1, grid[1] * self.block[0] - pick(0, 5))
@@ -109,7 +119,8 @@ class Generator:
         self.kernel.steps.append(step)
 
     def new_tile(self, shape: tuple[int, ...], dtype: str | None = None) -> Tile:
-        tile = Tile(f"t{len(self.tiles)}", shape, dtype or self.pick(list(NUMPY)))
+        self.made += 1
+        tile = Tile(f"t{self.made - 1}", shape, dtype or self.pick(list(self.dtypes)))
         scope = self.pick(["shared", "fragment"])
         self.kernel.lines.append(f'{tile.name} = T.alloc_{scope}({shape}, "{tile.dtype}")')
         self.tiles.append(tile)
@@ -226,7 +237,7 @@ class Generator:
         self.emit([f"if bx < {limit}:", *indented[0], "else:", *indented[1]], step)
 
     def reduce(self) -> None:
-        wide = [t for t in self.tiles if len(t.shape) == 2 and t.dtype in ("float32", "int32")]
+        wide = [t for t in self.tiles if len(t.shape) == 2 and t.dtype in self.summed]
         if not wide:
             return self.load()
         tile = self.pick(wide)
@@ -252,11 +263,7 @@ class Generator:
         return None
 
     def gemm(self) -> None:
-        fitting = [
-            t
-            for t in self.tiles
-            if len(t.shape) == 2 and t.dtype in ("float32", "float16", "bfloat16")
-        ]
+        fitting = [t for t in self.tiles if len(t.shape) == 2 and t.dtype in self.multiplied]
         if not fitting:
             return self.load()
         a = self.pick(fitting)

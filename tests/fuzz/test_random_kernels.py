@@ -42,7 +42,7 @@ class Drawn:
         return self.data.draw(st.integers(low, high))
 
 
-def load_kernel(source: str, folder: Path) -> Any:
+def load_kernel(source: str, folder: Path, kernel: str = "kernel") -> Any:
     """The kernel of a source text; kernels are captured from files."""
     name = "kernel_" + hashlib.sha256(source.encode()).hexdigest()[:12]
     path = folder / f"{name}.py"
@@ -51,7 +51,7 @@ def load_kernel(source: str, folder: Path) -> Any:
     assert spec is not None and spec.loader is not None
     module: ModuleType = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return module.kernel
+    return getattr(module, kernel)
 
 
 def check(random: RandomKernel, folder: Path) -> None:

@@ -80,10 +80,8 @@ private:
     if (auto load = dyn_cast<npu::LoadUbOp>(op))
       return load.getPad() != nullptr;
     const int64_t behindRow = npu::rowPitch(type) - type.getShape().back();
-    const int64_t needed =
-        npu::storageBytes(type) - behindRow * int64_t(type.getElementBits()) / 8;
-    return !op->hasAttr("repeat") && !ShapedType::isDynamic(access.bytes) &&
-           access.bytes >= needed;
+    const int64_t needed = npu::storageBytes(type) - behindRow * int64_t(type.getElementBits()) / 8;
+    return !op->hasAttr("repeat") && !ShapedType::isDynamic(access.bytes) && access.bytes >= needed;
   }
 
   static void define(tile::AllocOp alloc) {
@@ -98,8 +96,8 @@ private:
                                : TypedAttr(builder.getIntegerAttr(builder.getIntegerType(bits), 0));
     const Value value = arith::ConstantOp::create(builder, place, zero);
     const Value first = arith::ConstantIndexOp::create(builder, place, 0);
-    const Value count = arith::ConstantIndexOp::create(
-        builder, place, npu::storageBytes(type) * 8 / int64_t(bits));
+    const Value count =
+        arith::ConstantIndexOp::create(builder, place, npu::storageBytes(type) * 8 / int64_t(bits));
     npu::DuplicateOp::create(builder, place, alloc, first, value, count, npu::RepeatAttr());
   }
 };

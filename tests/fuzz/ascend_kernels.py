@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Random small kernels for Ascend: the steps of `random_kernels` that the target has, and its own.
+
+Launches are those of a portable kernel, of one that the compiler shares between two vector cores,
+and of one that it doesn't. Products are made by the cube core from what vector cores have computed,
+and go back to them, so that data crosses between the cores in both directions.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from random_kernels import LIMIT, NUMPY, Block, Choices, Generator, RandomKernel, Tile, window
+
+LAUNCHES = (
+    "with T.Kernel({columns}, {rows}, threads=64) as (bx, by):",
+    "with T.Kernel({columns} * {rows}, is_npu=True) as (cid, vid):",
+    "with T.Kernel({columns} * {rows}, threads=2, is_npu=True) as (cid):",
+)
+#: Parts of a tile in UB begin at a whole block of 32 bytes.
+ALIGNED_COLUMNS = 16
+UNARY = {"abs": np.abs, "relu": lambda x: np.maximum(x, 0)}
+BINARY = {"add": np.add, "sub": np.subtract, "max": np.maximum, "min": np.minimum}
+
+
+def converts(source: str, target: str) -> bool:
+    """Whether a copy may convert between two element types."""
+    return source == target or "float32" in (source, target)
+
+
+class AscendGenerator(Generator):
+    dtypes = ("float32", "float16", "int32", "bfloat16")
+    summed = ("float32",)
+    multiplied = ("float16", "bfloat16")
+    narrowest = 2
+
+    def __init__(self, choices: Choices, name: str) -> None:
+        super().__init__(choices)
+        self.kernel.name = name
+        self.kernel.launch = self.pick(list(LAUNCHES))
+        if "cid" in self.kernel.launch:
+            columns = self.kernel.grid[0]
+            self.kernel.lines += [f"bx = cid % {columns}", f"by = cid // {columns}"]
+
+    def named(self, prefix: str) -> str:
+        """A name that no other line has."""
+        return f"{prefix}{len(self.kernel.lines)}"
+
+    def new_tile(self, shape: tuple[int, ...], dtype: str | None = None) -> Tile:
+        """Elements of two bytes only where rows lie as those of four do: nests that convert between
+        tiles whose rows lie differently are not tried yet."""
+        if dtype is None and len(shape) == 2 and shape[1] % ALIGNED_COLUMNS != 0:
+            dtype = self.pick(["float32", "int32"])
+        return super().new_tile(shape, dtype)
+
+    def width(self) -> int:
+        """Columns of a tile; often as many as fill blocks."""
+        return self.pick([ALIGNED_COLUMNS, ALIGNED_COLUMNS, self.choices.integer(2, 20)])
+
+    def load(self) -> None:
+        """Part of A, not in single columns, which the DMA can't put side by side."""
+        shape = (self.choices.integer(1, 20), self.width())
+        dy, dx = self.choices.integer(0, 6), self.choices.integer(0, 6)
+        th, tw = self.block
+        tile = self.new_tile(shape)
+
+        def step(block: Block) -> None:
+            part = window(block["A"], block["by"] * th + dy, block["bx"] * tw + dx, shape)
+            block[tile.name] = part.astype(NUMPY[tile.dtype])
+
+        self.emit([f"T.copy(A[by * {th} + {dy}, bx * {tw} + {dx}], {tile.name})"], step)
+
+    def part_copy(self) -> None:
+        """A slice of one tile into a slice of another that the vector unit can convert it to."""
+        # Rows of one element lie side by side, so that parts begin anywhere in a block.
+        wide = [t for t in self.tiles if len(t.shape) == 2 and t.shape[1] > 1]
+        wide = [t for t in wide if t.dtype != "bfloat16"]
+        if not wide:
+            return self.load()
+        source = self.pick(wide)
+        fitting = [t for t in wide if t is not source and converts(source.dtype, t.dtype)]
+        if not fitting:
+            return self.elementwise()
+        target = self.pick(fitting)
+        h = self.choices.integer(1, min(source.shape[0], target.shape[0]))
+        w = self.choices.integer(1, min(source.shape[1], target.shape[1]))
+        (sy, sx), (ty, tx) = (
+            (
+                self.choices.integer(0, t.shape[0] - h),
+                self.choices.integer(0, (t.shape[1] - w) // ALIGNED_COLUMNS) * ALIGNED_COLUMNS,
+            )
+            for t in (source, target)
+        )
+
+        def step(block: Block) -> None:
+            part = block[source.name][sy : sy + h, sx : sx + w].astype(NUMPY[target.dtype])
+            block[target.name] = block[target.name].copy()
+            block[target.name][ty : ty + h, tx : tx + w] = part
+
+        self.emit(
+            [
+                f"T.copy({source.name}[{sy}:{sy + h}, {sx}:{sx + w}], "
+                f"{target.name}[{ty}:{ty + h}, {tx}:{tx + w}])"
+            ],
+            step,
+        )
+        return None
+
+    def gemm(self) -> None:
+        """A product of a tile that the vector cores have and of one loaded from V."""
+        fitting = [t for t in self.tiles if len(t.shape) == 2 and t.dtype in self.multiplied]
+        if not fitting:
+            return self.load()
+        a = self.pick(fitting)
+        m, k = a.shape
+        n = self.pick([ALIGNED_COLUMNS, 2 * ALIGNED_COLUMNS])
+        known = list(self.tiles)
+        b = self.new_tile((k, n), a.dtype)
+        self.tiles = known
+        lines, fill = self.assignment(b)
+        self.tiles = [*known, b]
+        result = self.new_tile((m, n), "float32")
+        left, right, product = (self.named(p) for p in ("left", "right", "product"))
+        repeats = self.choices.integer(1, 3)
+        element = f"{result.name}[i, j]"
+
+        def step(block: Block) -> None:
+            fill(block)
+            x, y = (block[t.name].astype(np.float64) for t in (a, b))
+            block[result.name] = np.clip(x @ y * repeats, -LIMIT, LIMIT).astype(np.float32)
+
+        self.emit(
+            [
+                *lines,
+                f'{left} = T.alloc_shared(({m}, {k}), "{a.dtype}")',
+                f'{right} = T.alloc_shared(({k}, {n}), "{a.dtype}")',
+                f'{product} = T.alloc_fragment(({m}, {n}), "float32")',
+                f"T.copy({a.name}, {left})",
+                f"T.copy({b.name}, {right})",
+                f"for k in T.serial({repeats}):",
+                f"    T.gemm_v0({left}, {right}, {product}, init=(k == 0))",
+                f"T.copy({product}, {result.name})",
+                f"for i, j in T.Parallel({m}, {n}):",
+                f"    {element} = T.min(T.max({element}, T.float32(-{LIMIT})), T.float32({LIMIT}))",
+            ],
+            step,
+        )
+        return None
+
+    def tile_function(self) -> None:
+        """A function of T.tile, over whole tiles."""
+        fitting = [t for t in self.tiles if t.dtype in ("float32", "float16")]
+        if not fitting:
+            return self.load()
+        a = self.pick(fitting)
+        name = self.pick([*UNARY, *BINARY])
+        others = [t for t in fitting if (t.shape, t.dtype) == (a.shape, a.dtype)]
+        b = self.pick(others)
+        result = self.new_tile(a.shape, a.dtype)
+        operands = (a,) if name in UNARY else (a, b)
+        function = {**UNARY, **BINARY}[name]
+
+        def step(block: Block) -> None:
+            values = [block[t.name].astype(np.float64) for t in operands]
+            value = np.clip(function(*values), -LIMIT, LIMIT)
+            block[result.name] = value.astype(NUMPY[a.dtype])
+
+        words = ", ".join(t.name for t in (result, *operands))
+        bounds = [
+            f"T.tile.min({result.name}, {result.name}, {LIMIT}.0)",
+            f"T.tile.max({result.name}, {result.name}, -{LIMIT}.0)",
+        ]
+        self.emit([f"T.tile.{name}({words})", *bounds], step)
+        return None
+
+    def pipelined(self) -> None:
+        """Sums parts of A that a loop loads ahead."""
+        shape = (self.choices.integer(1, 20), self.width())
+        trips, stages = self.choices.integer(1, 5), self.choices.integer(1, 3)
+        dy, dx = self.choices.integer(0, 4), self.choices.integer(0, 4)
+        dtype = self.pick(["float32", "float16"]) if shape[1] % ALIGNED_COLUMNS == 0 else "float32"
+        th, tw = self.block
+        known = list(self.tiles)
+        part, total = self.new_tile(shape, "float32"), self.new_tile(shape, dtype)
+        self.tiles = [*known, total]
+        element = f"{total.name}[i, j]"
+
+        def step(block: Block) -> None:
+            value = np.zeros(shape)
+            for k in range(trips):
+                value += window(block["A"], block["by"] * th + k * dy, block["bx"] * tw + dx, shape)
+                value = np.clip(value, -LIMIT, LIMIT)
+            block[total.name] = value.astype(NUMPY[dtype])
+
+        low, high = (f'T.cast({bound}, "{dtype}")' for bound in (-LIMIT, LIMIT))
+        added = f'{element} + T.cast({part.name}[i, j], "{dtype}")'
+        self.emit(
+            [
+                f"T.clear({total.name})",
+                f"for k in T.Pipelined({trips}, num_stages={stages}):",
+                f"    T.copy(A[by * {th} + k * {dy}, bx * {tw} + {dx}], {part.name})",
+                f"    for i, j in T.Parallel({shape[0]}, {shape[1]}):",
+                f"        {element} = T.min(T.max({added}, {low}), {high})",
+            ],
+            step,
+        )
+
+
+def random_ascend_kernel(choices: Choices, name: str) -> RandomKernel:
+    """A kernel of 2 to 9 steps."""
+    generator = AscendGenerator(choices, name)
+    generator.load()
+    steps = [
+        generator.load,
+        generator.elementwise,
+        generator.elementwise,
+        generator.branch,
+        generator.reduce,
+        generator.gemm,
+        generator.part_copy,
+        generator.serial,
+        generator.tile_function,
+        generator.pipelined,
+    ]
+    for _ in range(choices.integer(1, 7)):
+        generator.pick(steps)()
+    generator.store()
+    return generator.kernel
