@@ -43,22 +43,6 @@ int64_t unpacked(const ElementType& type, const TensorView& view, size_t dim, in
   return isPacked && dim + 1 == size_t(view.ndim) ? size * type.elementsPerByte() : size;
 }
 
-std::string dimText(const Dim& dim, const std::vector<std::string>& symbols) {
-  std::string text;
-  for (auto [coefficient, symbol] : dim.terms) {
-    if (dim.isProduct) {
-      text += (text.empty() ? "" : "*") + symbols[symbol];
-      continue;
-    }
-    text += text.empty() ? (coefficient < 0 ? "-" : "") : (coefficient < 0 ? " - " : " + ");
-    int64_t size = coefficient < 0 ? -coefficient : coefficient;
-    text += (size == 1 ? "" : std::to_string(size) + "*") + symbols[symbol];
-  }
-  if (dim.constant != 0 || text.empty())
-    text += (text.empty() ? "" : " + ") + std::to_string(dim.constant);
-  return text;
-}
-
 } // namespace
 
 ArgumentChecker::ArgumentChecker(const Manifest& manifest)
@@ -84,16 +68,17 @@ std::optional<ArgumentChecker> ArgumentChecker::make(const Manifest& manifest, s
   for (size_t i = 0; i < manifest.params.size(); ++i) {
     const Param& param = manifest.params[i];
     for (size_t d = 0; d < param.shape.size(); ++d) {
-      if (!param.shape[d].isConstant())
+      if (!param.shape[d].isConstant() && param.shape[d].code.empty())
         rest.push_back({i, d, false});
-      if (param.strides && !(*param.strides)[d].isConstant())
+      if (param.strides && !(*param.strides)[d].isConstant() && (*param.strides)[d].code.empty())
         rest.push_back({i, d, true});
     }
   }
   // Dims that are a symbol come first, so that messages blame the others.
   std::ranges::sort(rest, {}, [&](const Equation& equation) {
     const Dim& dim = checker.dimOf(equation);
-    bool isSum = dim.terms.size() > 1 || dim.constant != 0 || dim.terms[0].first != 1;
+    bool isSum =
+        dim.terms.size() > 1 || dim.constant != (dim.isProduct ? 1 : 0) || dim.terms[0].first != 1;
     return std::make_tuple(equation.isStride, dim.terms.size() > 1, isSum, equation.param,
                            equation.dim);
   });
@@ -129,6 +114,22 @@ std::string ArgumentChecker::subject(size_t param) const {
   return spec.name + ": argument " + std::to_string(param) + " '" + spec.params[param].name + "' ";
 }
 
+std::string ArgumentChecker::inTileLang(std::string_view words) const {
+  return "\nin TileLang's words: " + std::string(words);
+}
+
+std::string ArgumentChecker::handle(size_t param) const {
+  return spec.name + "." + spec.params[param].name + "_handle";
+}
+
+std::string ArgumentChecker::constraint(const Equation& equation, int64_t given,
+                                        int64_t wanted) const {
+  return inTileLang("Argument " + handle(equation.param) +
+                    (equation.isStride ? ".strides[" : ".shape[") + std::to_string(equation.dim) +
+                    "] has an unsatisfied constraint: " + std::to_string(given) +
+                    " == " + std::to_string(wanted));
+}
+
 const Dim& ArgumentChecker::dimOf(const Equation& equation) const {
   const Param& param = spec.params[equation.param];
   return equation.isStride ? (*param.strides)[equation.dim] : param.shape[equation.dim];
@@ -139,23 +140,30 @@ bool ArgumentChecker::checkType(size_t param, const TensorView& view, std::strin
   if (!view.isPresent) {
     if (!expected.used && !outputs[param])
       return true;
-    error = subject(param) + "is None but the kernel uses it";
+    error = subject(param) + "is None but the kernel uses it" +
+            inTileLang(handle(param) + " is expected to have non-NULL pointer");
     return false;
   }
   if (size_t(view.ndim) != expected.shape.size()) {
     error = subject(param) + "has " + std::to_string(view.ndim) + " dims, shape " +
             tupleText({view.shape, size_t(view.ndim)}) + ", but " +
             std::to_string(expected.shape.size()) +
-            (expected.shape.size() == 1 ? " dim was expected" : " dims were expected");
+            (expected.shape.size() == 1 ? " dim was expected" : " dims were expected") +
+            inTileLang(handle(param) + ".ndim is expected to equal " +
+                       std::to_string(expected.shape.size()) + ", but got mismatched ndim");
     return false;
   }
   if (!isAccepted(*expected.type, view.dtype)) {
     error = subject(param) + "has dtype " + nameOf(view.dtype) + " but " +
-            std::string(expected.type->name) + " was expected";
+            std::string(expected.type->name) + " was expected" +
+            inTileLang(handle(param) + ".dtype is expected to be " +
+                       std::string(expected.type->name) + ", but got incompatible dtype");
     return false;
   }
   if (view.device.type != DlCpu && view.device.type != DlCudaHost) {
-    error = subject(param) + "is on device " + deviceName(view.device) + " but cpu was expected";
+    error = subject(param) + "is on device " + deviceName(view.device) + " but cpu was expected" +
+            inTileLang(handle(param) + ".device_type mismatch [expected: 1 (CPU)], got: " +
+                       std::to_string(view.device.type));
     return false;
   }
   if (view.isReadOnly && outputs[param]) {
@@ -163,7 +171,9 @@ bool ArgumentChecker::checkType(size_t param, const TensorView& view, std::strin
     return false;
   }
   if (!view.data && !isEmpty(view)) {
-    error = subject(param) + "has no memory (is it a fake tensor?)";
+    error = subject(param) + "has no memory (is it a fake tensor?)" +
+            inTileLang(spec.name + "." + spec.params[param].name +
+                       " is expected to have non-NULL data pointer, but got NULL");
     return false;
   }
   if (reinterpret_cast<uintptr_t>(view.data) % uintptr_t(expected.align) != 0 && !isEmpty(view)) {
@@ -192,7 +202,7 @@ bool ArgumentChecker::solveOne(const Equation& equation, int64_t given, std::spa
                                uint64_t& known, std::string& error) const {
   const Dim& dim = dimOf(equation);
   int32_t wanted = -1;
-  __int128 rest = dim.isProduct ? 1 : dim.constant;
+  __int128 rest = dim.constant;
   __int128 coefficient = dim.isProduct ? 1 : 0;
   for (auto [factor, symbol] : dim.terms) {
     if ((known >> symbol & 1) == 0) {
@@ -216,8 +226,8 @@ bool ArgumentChecker::solveOne(const Equation& equation, int64_t given, std::spa
   if (dividend % divisor != 0 || value < 0 || value > INT64_MAX) {
     error = subject(equation.param) + (equation.isStride ? "has stride " : "has size ") +
             std::to_string(given) + " at dim " + std::to_string(equation.dim) + " but " +
-            dimText(dim, spec.symbols) + " was expected, which no integer '" +
-            spec.symbols[wanted] + "' >= 0 gives";
+            dim.text(spec.symbols) + " was expected, which no integer '" + spec.symbols[wanted] +
+            "' >= 0 gives";
     return false;
   }
   if (value > largestSymbol) {
@@ -260,22 +270,6 @@ bool ArgumentChecker::solve(std::span<const TensorView> views, std::span<int64_t
   return false;
 }
 
-bool ArgumentChecker::evaluate(const Dim& dim, std::span<const int64_t> symbols,
-                               int64_t& value) const {
-  value = dim.isProduct ? 1 : dim.constant;
-  bool overflows = false;
-  for (auto [coefficient, symbol] : dim.terms) {
-    int64_t term = symbols[symbol];
-    if (dim.isProduct) {
-      overflows |= __builtin_mul_overflow(value, term, &value);
-      continue;
-    }
-    overflows |= __builtin_mul_overflow(coefficient, term, &term);
-    overflows |= __builtin_add_overflow(value, term, &value);
-  }
-  return !overflows;
-}
-
 std::string ArgumentChecker::symbolValues(const Dim& dim, std::span<const int64_t> symbols) const {
   std::string text;
   for (auto [coefficient, symbol] : dim.terms) {
@@ -292,7 +286,7 @@ bool ArgumentChecker::failShape(size_t param, const TensorView& view,
   const Param& expected = spec.params[param];
   std::string want;
   for (size_t d = 0; d < expected.shape.size(); ++d)
-    want += (d > 0 ? ", " : "") + dimText(expected.shape[d], spec.symbols);
+    want += (d > 0 ? ", " : "") + expected.shape[d].text(spec.symbols);
   want = "(" + want + (expected.shape.size() == 1 ? ",)" : ")");
   error = subject(param) + "has shape " + tupleText({view.shape, size_t(view.ndim)}) + " but " +
           want + " was expected at dim " + std::to_string(dim);
@@ -301,6 +295,10 @@ bool ArgumentChecker::failShape(size_t param, const TensorView& view,
   if (expected.type->bits < 8)
     error += " (" + std::to_string(expected.type->elementsPerByte()) + " elements of " +
              std::string(expected.type->name) + " in a byte)";
+  int64_t wanted = 0;
+  if (expected.shape[dim].evaluate(symbols, wanted))
+    error += constraint({param, dim, false}, unpacked(*expected.type, view, dim, view.shape[dim]),
+                        wanted);
   return false;
 }
 
@@ -311,7 +309,7 @@ bool ArgumentChecker::checkShape(size_t param, const TensorView& view,
     return true;
   for (size_t d = 0; d < expected.shape.size(); ++d) {
     int64_t wanted;
-    bool fits = evaluate(expected.shape[d], symbols, wanted);
+    bool fits = expected.shape[d].evaluate(symbols, wanted);
     int64_t given = unpacked(*expected.type, view, d, view.shape[d]);
     // A packed last dim of odd size has a half-used byte.
     bool isRoundedUp = given != view.shape[d] && given - wanted > 0 &&
@@ -330,7 +328,7 @@ bool ArgumentChecker::checkStrides(size_t param, const TensorView& view,
   int64_t contiguous = 1;
   for (size_t d = expected.shape.size(); d-- > 0;) {
     int64_t wanted = contiguous;
-    bool fits = !expected.strides || evaluate((*expected.strides)[d], symbols, wanted);
+    bool fits = !expected.strides || (*expected.strides)[d].evaluate(symbols, wanted);
     int64_t given = view.strides ? view.strides[d] : contiguous;
     contiguous *= view.shape[d];
     if (view.shape[d] == 1 || (fits && given == wanted))
@@ -340,7 +338,8 @@ bool ArgumentChecker::checkStrides(size_t param, const TensorView& view,
                          : std::string("contiguous strides");
     text += " for shape " + tupleText({view.shape, size_t(view.ndim)}) + " but stride " +
             std::to_string(wanted) + " was expected at dim " + std::to_string(d);
-    error = text + (expected.strides ? "" : " (a contiguous tensor)");
+    error = text + (expected.strides ? "" : " (a contiguous tensor)") +
+            constraint({param, d, true}, given, wanted);
     return false;
   }
   return true;
@@ -351,13 +350,13 @@ bool ArgumentChecker::outputShape(size_t param, std::span<const int64_t> symbols
   const Param& expected = spec.params[param];
   int64_t total = 1;
   for (size_t d = 0; d < expected.shape.size(); ++d) {
-    bool fits = evaluate(expected.shape[d], symbols, shape[d]) && shape[d] >= 0;
+    bool fits = expected.shape[d].evaluate(symbols, shape[d]) && shape[d] >= 0;
     if (fits && d + 1 == expected.shape.size())
       shape[d] =
           (shape[d] + expected.type->elementsPerByte() - 1) / expected.type->elementsPerByte();
     if (!fits) {
-      error = subject(param) + "would have size " + dimText(expected.shape[d], spec.symbols) +
-              " = " + std::to_string(shape[d]) + " at dim " + std::to_string(d) + ", where " +
+      error = subject(param) + "would have size " + expected.shape[d].text(spec.symbols) + " = " +
+              std::to_string(shape[d]) + " at dim " + std::to_string(d) + ", where " +
               symbolValues(expected.shape[d], symbols);
       return false;
     }
@@ -372,7 +371,7 @@ bool ArgumentChecker::outputShape(size_t param, std::span<const int64_t> symbols
 void ArgumentChecker::elementShape(size_t param, std::span<const int64_t> symbols,
                                    std::span<int64_t> shape) const {
   for (size_t d = 0; d < spec.params[param].shape.size(); ++d)
-    evaluate(spec.params[param].shape[d], symbols, shape[d]);
+    spec.params[param].shape[d].evaluate(symbols, shape[d]);
 }
 
 } // namespace tilewright::runtime

@@ -60,6 +60,8 @@ public:
 
   /// `NAME: argument I 'PARAM' `: what every message begins with.
   std::string subject(size_t param) const;
+  /// The second line of a message: the text by which users of TileLang know the error.
+  std::string inTileLang(std::string_view words) const;
 
 private:
   explicit ArgumentChecker(const Manifest& manifest);
@@ -71,10 +73,11 @@ private:
     bool isStride;
   };
   const Dim& dimOf(const Equation& equation) const;
+  std::string handle(size_t param) const;
+  std::string constraint(const Equation& equation, int64_t given, int64_t wanted) const;
   int64_t givenValue(const Equation& equation, const TensorView& view) const;
   bool solveOne(const Equation& equation, int64_t given, std::span<int64_t> symbols,
                 uint64_t& known, std::string& error) const;
-  bool evaluate(const Dim& dim, std::span<const int64_t> symbols, int64_t& value) const;
   bool checkStrides(size_t param, const TensorView& view, std::span<const int64_t> symbols,
                     std::string& error) const;
   bool failShape(size_t param, const TensorView& view, std::span<const int64_t> symbols, size_t dim,

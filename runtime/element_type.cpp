@@ -34,6 +34,10 @@ constexpr std::array elementTypes = {
     ElementType{"float8_e5m2", DlFloat8E5M2, 8, 5, 2},
     ElementType{"float8_e5m2fnuz", DlFloat8E5M2FNUZ, 8, 5, 2, Specials::NanIsMinusZero},
     ElementType{"float8_e8m0fnu", DlFloat8E8M0FNU, 8},
+    ElementType{"float8_e3m4", DlFloat8E3M4, 8, 3, 4},
+    ElementType{"float8_e4m3b11fnuz", DlFloat8E4M3B11FNUZ, 8, 4, 3, Specials::NanIsMinusZero},
+    ElementType{"float6_e2m3fn", DlFloat6E2M3FN, 6, 2, 3, Specials::None},
+    ElementType{"float6_e3m2fn", DlFloat6E3M2FN, 6, 3, 2, Specials::None},
     ElementType{"float4_e2m1fn", DlFloat4E2M1FN, 4, 2, 1, Specials::None},
 };
 
@@ -55,6 +59,10 @@ bool isAccepted(const ElementType& expected, DlDataType given) {
     return true;
   bool isByte =
       given.bits == 8 && given.lanes == 1 && (given.code == DlInt || given.code == DlUInt);
+  // Formats that few frameworks have travel as bytes, too.
+  if (isByte && (expected.code == DlFloat8E3M4 || expected.code == DlFloat8E4M3B11FNUZ ||
+                 expected.code == DlFloat8E8M0FNU))
+    return true;
   if (expected.code == DlBool || expected.bits < 8)
     return isByte || given == DlDataType{expected.code, expected.bits, 2};
   bool expectsE4m3 = expected.code == DlFloat8E4M3 || expected.code == DlFloat8E4M3FN;

@@ -75,6 +75,39 @@ private:
     return 0;
   }
 
+  /// Postfix: integers, {"symbol": number}, and "+", "*", "//", "ceildiv" or "%".
+  void readCode(const Json& steps, const char* key, size_t symbolCount, Dim& result) {
+    using Operation = Dim::Operation;
+    static constexpr std::pair<std::string_view, Operation> operations[] = {
+        {"+", Operation::Add},
+        {"*", Operation::Multiply},
+        {"//", Operation::FloorDivide},
+        {"ceildiv", Operation::CeilDivide},
+        {"%", Operation::Modulo}};
+    size_t depth = 0;
+    for (const Json& step : steps) {
+      if (step.is_number_integer() && isWithin(step, INT64_MIN, INT64_MAX)) {
+        result.code.push_back({Operation::Constant, step.get<int64_t>()});
+        ++depth;
+      } else if (step.is_object() && step.contains("symbol")) {
+        const int32_t number = symbol(step["symbol"], key, symbolCount);
+        result.code.push_back({Operation::Symbol, number});
+        result.terms.emplace_back(1, number);
+        ++depth;
+      } else {
+        const std::string name = step.is_string() ? step.get<std::string>() : "";
+        const auto* found =
+            std::ranges::find(operations, name, [](auto& entry) { return entry.first; });
+        if (found == std::end(operations) || depth < 2)
+          return fail(key, "has code that is no expression");
+        result.code.push_back({found->second});
+        --depth;
+      }
+    }
+    if (depth != 1 || result.terms.empty())
+      fail(key, "has code that is no expression");
+  }
+
   Dim dim(const Json& entry, const char* key, size_t symbolCount) {
     Dim result;
     if (entry.is_number_integer()) {
@@ -90,10 +123,15 @@ private:
     }
     if (entry.contains("product")) {
       result.isProduct = true;
+      result.constant = entry.contains("factor") ? integer(entry, "factor", 1, INT64_MAX) : 1;
       for (const Json& number : list(entry, "product"))
         result.terms.emplace_back(1, symbol(number, key, symbolCount));
       if (result.terms.empty())
         fail(key, "has an empty product");
+      return result;
+    }
+    if (entry.contains("code")) {
+      readCode(list(entry, "code"), key, symbolCount, result);
       return result;
     }
     if (entry.contains("const"))
@@ -128,7 +166,8 @@ Param readParam(Reader& reader, const Json& entry, size_t symbolCount) {
   if (!param.type)
     reader.fail("dtype", "is '" + dtype + "', which can't be passed");
   if (!param.isTensor) {
-    if (param.type && (param.type->bits < 8 || param.type->code == DlFloat8E8M0FNU))
+    if (param.type && (param.type->bits < 8 || param.type->code == DlFloat8E8M0FNU ||
+                       param.type->code == DlFloat8E4M3B11FNUZ))
       reader.fail("dtype", "is '" + dtype + "', which can't be passed as a scalar");
     return param;
   }
@@ -168,6 +207,8 @@ std::optional<Manifest> Manifest::parse(std::string_view json, std::string& erro
     manifest.scratchBytes = reader.integer(root, "scratch_bytes", 0, largestScratch);
   if (root.contains("workspace_bytes"))
     manifest.workspaceBytes = reader.integer(root, "workspace_bytes", 0, largestScratch);
+  if (root.contains("cooperative"))
+    manifest.isCooperative = root["cooperative"].is_boolean() && root["cooperative"].get<bool>();
   if (root.contains("cores_per_block"))
     manifest.coresPerBlock = reader.integer(root, "cores_per_block", 1, 2);
   for (const Json& symbol : reader.list(root, "symbols")) {

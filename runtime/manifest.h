@@ -14,16 +14,33 @@
 
 namespace tilewright::runtime {
 
-/// An extent or stride: `constant + sum(coefficient * symbol)`, or the product of `terms`' symbols.
+/// An extent or stride: `constant + sum(coefficient * symbol)`, or `constant` times the product of
+/// `terms`' symbols, or any other expression, which can be checked but gives no symbol.
 struct Dim {
+  enum class Operation { Constant, Symbol, Add, Multiply, FloorDivide, CeilDivide, Modulo };
+  /// One step of an expression in postfix order; `value` is the constant or the symbol's number.
+  struct Step {
+    Operation operation;
+    int64_t value = 0;
+    bool operator==(const Step&) const = default;
+  };
+
   bool isProduct = false;
   int64_t constant = 0;
   std::vector<std::pair<int64_t, int32_t>>
-      terms; // coefficient (1 in a product), number of the symbol
+      terms;              // coefficient (1 where it is no sum), number of the symbol
+  std::vector<Step> code; // of any other expression
 
   bool isConstant() const {
     return terms.empty();
   }
+  bool isLinear() const {
+    return !isProduct && code.empty();
+  }
+  /// False where it overflows 64 bits, or divides by what is not positive.
+  bool evaluate(std::span<const int64_t> symbols, int64_t& value) const;
+  /// "2*n + 1", "m*k", "(n + 31) // 32".
+  std::string text(std::span<const std::string> symbols) const;
 };
 
 struct Param {
@@ -52,6 +69,7 @@ struct Manifest {
   std::vector<std::string> symbols;
   int64_t scratchBytes = 0;
   int64_t workspaceBytes = 0; // of global memory, per launch
+  bool isCooperative = false; // its blocks wait for each other
   int64_t coresPerBlock = 1;  // that a launch on an NPU asks for
   std::vector<DeviceAssertion> asserts;
   std::vector<int32_t> outIdx; // numbers of parameters, ascending, none negative

@@ -63,7 +63,30 @@ std::string errorAfter(std::string_view from, std::string_view to) {
   return error;
 }
 
+TEST(Manifest, ReadsExpressions) {
+  std::string error, changed = whole;
+  changed.replace(changed.find("{\"product\": [0, 1]}"), 19,
+                  R"({"code": [{"symbol": 0}, 31, "+", 32, "//", {"symbol": 1}, "*"]})");
+  auto manifest = Manifest::parse(changed, error);
+  ASSERT_TRUE(manifest) << error;
+  const Dim& dim = manifest->params[0].shape[2];
+  EXPECT_FALSE(dim.isLinear());
+  EXPECT_EQ(dim.text(manifest->symbols), "((m + 31) // 32)*n");
+  int64_t value = 0;
+  const int64_t values[] = {65, 7};
+  EXPECT_TRUE(dim.evaluate(values, value));
+  EXPECT_EQ(value, 21);
+  const int64_t huge[] = {INT64_MAX, 7};
+  EXPECT_FALSE(dim.evaluate(huge, value));
+}
+
 TEST(Manifest, SaysWhatIsWrong) {
+  for (const char* code :
+       {R"({"code": []})", R"({"code": [1, 2, "+"]})", R"({"code": ["+"]})",
+        R"({"code": [{"symbol": 0}, 1]})", R"({"code": [{"symbol": 0}, 1, "-"]})"})
+    EXPECT_EQ(errorAfter("{\"product\": [0, 1]}", code),
+              "manifest: 'shape' has code that is no expression")
+        << code;
   EXPECT_EQ(errorAfter("\"name\": \"k\"", "\"name\": 3"), "manifest: 'name' must be a string");
   EXPECT_EQ(errorAfter("\"tensor\"", "\"pair\""),
             "manifest: 'kind' must be 'tensor' or 'scalar', not 'pair'");

@@ -327,6 +327,8 @@ mlir::Value Construction::convertIr(mlir::Value value, Dtype from, Dtype to) {
   if (!to.isFloat())
     return to.isSigned() ? mlir::Value(mlir::arith::FPToSIOp::create(ir, loc, type, value))
                          : mlir::Value(mlir::arith::FPToUIOp::create(ir, loc, type, value));
+  if (type == value.getType()) // tfloat32 is float32
+    return value;
   // Two formats of one width (float16 and bfloat16, the 8-bit ones) meet in float32.
   if (from.bits() == to.bits())
     return convertIr(convertIr(value, from, Dtype::float32()), Dtype::float32(), to);

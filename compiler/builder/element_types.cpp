@@ -14,6 +14,7 @@ mlir::Type floatType(ScalarKind kind, mlir::MLIRContext* context) {
   case ScalarKind::BFloat16:
     return mlir::BFloat16Type::get(context);
   case ScalarKind::Float32:
+  case ScalarKind::TFloat32: // float32 in memory; only a GPU's matrix unit drops bits
     return mlir::Float32Type::get(context);
   case ScalarKind::Float64:
     return mlir::Float64Type::get(context);
@@ -31,6 +32,14 @@ mlir::Type floatType(ScalarKind kind, mlir::MLIRContext* context) {
     return mlir::Float8E8M0FNUType::get(context);
   case ScalarKind::Float4E2M1:
     return mlir::Float4E2M1FNType::get(context);
+  case ScalarKind::Float8E3M4:
+    return mlir::Float8E3M4Type::get(context);
+  case ScalarKind::Float8E4M3B11FNUZ:
+    return mlir::Float8E4M3B11FNUZType::get(context);
+  case ScalarKind::Float6E2M3:
+    return mlir::Float6E2M3FNType::get(context);
+  case ScalarKind::Float6E3M2:
+    return mlir::Float6E3M2FNType::get(context);
   default:
     return {};
   }

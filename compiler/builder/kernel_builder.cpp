@@ -75,7 +75,9 @@ bool resolveDims(builder::Construction& state, std::string_view tensor, std::str
     }
     mlir::AffineExpr expression = affineOf(state, *dim);
     if (!expression) {
-      state.error(name + " must be an integer, a symbol, or a sum or product of these");
+      state.error(
+          name +
+          " must be an integer, a symbol, a sum or product of these, or one divided by a constant");
       return false;
     }
     dims.push_back(*dim);

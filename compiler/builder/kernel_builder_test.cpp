@@ -143,7 +143,9 @@ TEST_F(KernelBuilderTest, RefusesOtherShapes) {
   launch();
   EXPECT_THAT(
       messages(),
-      ElementsAre("dim 0 of 'A' must be an integer, a symbol, or a sum or product of these"));
+      ElementsAre(
+          "dim 0 of 'A' must be an integer, a symbol, a sum or product of these, or one divided "
+          "by a constant"));
 }
 
 TEST_F(KernelBuilderTest, RefusesBadTensors) {

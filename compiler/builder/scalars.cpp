@@ -133,7 +133,15 @@ std::optional<Value> foldToValue(builder::Construction& state, BinaryOp op, Valu
   return state.addConstant(*folded, result, promoted.isLiteral);
 }
 
-/// Shapes of tensors may be made of sums and products of symbols.
+/// Whether an expression has at most `parts` parts, which are taken off.
+bool isWithin(mlir::AffineExpr expression, int& parts) {
+  if (--parts < 0)
+    return false;
+  auto binary = llvm::dyn_cast<mlir::AffineBinaryOpExpr>(expression);
+  return !binary || (isWithin(binary.getLHS(), parts) && isWithin(binary.getRHS(), parts));
+}
+
+/// Shapes of tensors may be made of sums and products of symbols, divided by constants.
 void trackAffine(builder::Construction& state, BinaryOp op, Value left, Value right, Value result) {
   auto affineOf = [&](Value value) {
     const ValueRecord& record = state.record(value);
@@ -142,7 +150,9 @@ void trackAffine(builder::Construction& state, BinaryOp op, Value left, Value ri
                : record.affine;
   };
   mlir::AffineExpr a = affineOf(left), b = affineOf(right);
-  if (!a || !b)
+  // MLIR's functions on expressions recurse; no shape of a tensor is that large.
+  int parts = 256;
+  if (!a || !b || !isWithin(a, parts) || !isWithin(b, parts))
     return;
   mlir::AffineExpr& affine = state.record(result).affine;
   if (op == BinaryOp::Add)
@@ -151,6 +161,15 @@ void trackAffine(builder::Construction& state, BinaryOp op, Value left, Value ri
     affine = a - b;
   else if (op == BinaryOp::Mul)
     affine = a * b;
+  auto divisor = llvm::dyn_cast<mlir::AffineConstantExpr>(b);
+  if (!divisor || divisor.getValue() <= 0)
+    return;
+  if (op == BinaryOp::FloorDiv)
+    affine = a.floorDiv(b);
+  else if (op == BinaryOp::CeilDiv)
+    affine = a.ceilDiv(b);
+  else if (op == BinaryOp::FloorMod)
+    affine = a % b;
 }
 
 } // namespace

@@ -7,6 +7,8 @@
 #include "compiler/ir/place_of.h"
 #include "compiler/targets/ascend/pipeline.h"
 #include "compiler/targets/cpu/check_kernel.h"
+#include "compiler/targets/cpu/compile_source.h"
+#include "compiler/targets/cpu/link_library.h"
 #include "compiler/targets/cpu/pipeline.h"
 
 namespace tilewright {
@@ -19,6 +21,31 @@ void addPlaces(const BuiltKernel& kernel, std::vector<Diagnostic>& diagnostics) 
     for (Diagnostic& diagnostic : diagnostics)
       if (!diagnostic.place.isKnown())
         diagnostic.place = placeOf(function.getLoc());
+}
+
+/// Whether the target can do all that the module needs; compiles the C that it brings with it.
+bool checkForCpu(mlir::ModuleOp module, cpu::Session& session,
+                 std::vector<Diagnostic>& diagnostics) {
+  bool isSupported = true;
+  for (auto function : module.getOps<mlir::func::FuncOp>()) {
+    llvm::StringSet<> own;
+    if (const std::string source = cpu::importedSource(function); !source.empty()) {
+      std::string problem;
+      auto object = cpu::compileSource(source, session.machine, problem);
+      if (!object) {
+        diagnostics.push_back({Severity::Error, {}, problem, {}});
+        return false;
+      }
+      session.own = std::move(*object);
+      for (const std::string& symbol : cpu::definedSymbols(session.own))
+        own.insert(symbol);
+    }
+    for (Diagnostic& unsupported : cpu::checkKernel(function, own)) {
+      diagnostics.push_back(std::move(unsupported));
+      isSupported = false;
+    }
+  }
+  return isSupported;
 }
 
 std::optional<Artifact> compileForCpu(const BuiltKernel& kernel, const CompileOptions& options,
@@ -36,13 +63,7 @@ std::optional<Artifact> compileForCpu(const BuiltKernel& kernel, const CompileOp
 
   auto guard = kernel.lock();
   mlir::ModuleOp original = kernel.module();
-  bool isSupported = true;
-  for (auto function : original.getOps<mlir::func::FuncOp>())
-    for (Diagnostic& unsupported : cpu::checkKernel(function)) {
-      diagnostics.push_back(std::move(unsupported));
-      isSupported = false;
-    }
-  if (!isSupported)
+  if (!checkForCpu(original, session, diagnostics))
     return std::nullopt;
   cpu::prepareContext(*original.getContext());
   mlir::ScopedDiagnosticHandler handler(original.getContext(), [&](mlir::Diagnostic& diagnostic) {

@@ -50,7 +50,7 @@ struct Format {
 const Format formats[] = {
     {"f16", 16, 10, 15, 'i'},      {"bf16", 16, 7, 127, 'i'},  {"f8E5M2", 8, 2, 15, 'i'},
     {"f8E4M3", 8, 3, 7, 'i'},      {"f8E4M3FN", 8, 3, 7, 'n'}, {"f8E4M3FNUZ", 8, 3, 8, 'z'},
-    {"f8E5M2FNUZ", 8, 2, 16, 'z'},
+    {"f8E5M2FNUZ", 8, 2, 16, 'z'}, {"f8E3M4", 8, 4, 3, 'i'},   {"f8E4M3B11FNUZ", 8, 3, 11, 'z'},
 };
 
 /// Rounds to nearest, ties to the even code, by looking at the finite values in order.
@@ -88,10 +88,10 @@ public:
     if (std::isnan(x))
       return format.isNan(code);
     const uint32_t magnitude = magnitudeCode(x);
-    if (magnitude >= values.size())
-      return format.special == 'i'
-                 ? format.isInfinite(code) && (code >> format.signShift() == std::signbit(x))
-                 : format.isNan(code);
+    if (magnitude >= values.size() && format.bits == 16)
+      return format.isInfinite(code) && (code >> format.signShift() == std::signbit(x));
+    if (magnitude >= values.size()) // 8 bits saturate
+      return code == (values.size() - 1) + (std::signbit(x) ? 1u << format.signShift() : 0);
     if (format.special == 'z' && magnitude == 0)
       return code == 0;
     return code == (magnitude | uint32_t(std::signbit(x)) << format.signShift());

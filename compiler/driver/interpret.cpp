@@ -9,7 +9,7 @@ namespace tilewright {
 
 bool interpret(const KernelModule& kernel, const std::vector<HostArgument>& arguments,
                std::vector<Diagnostic>& diagnostics, std::string* printed,
-               const std::atomic<bool>* cancel) {
+               const std::atomic<bool>* cancel, const HostFunction& call) {
   const BuiltKernel& built = BuiltKernel::of(kernel);
   auto guard = built.lock();
   mlir::ModuleOp module = built.module();
@@ -29,6 +29,7 @@ bool interpret(const KernelModule& kernel, const std::vector<HostArgument>& argu
   interpreter::InterpretOptions options;
   options.cancel = cancel;
   options.printed = printed;
+  options.call = call;
   auto kernels = module.getOps<mlir::func::FuncOp>();
   return succeeded(interpreter::interpret(*kernels.begin(), bound, options));
 }

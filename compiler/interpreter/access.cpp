@@ -45,6 +45,18 @@ mlir::FailureOr<bool> Machine::isInBounds(mlir::Operation* op, const BufferValue
   return true;
 }
 
+namespace {
+
+mlir::LogicalResult reportWild(mlir::Operation* op, const BufferValue& buffer,
+                               llvm::ArrayRef<int64_t> indices) {
+  auto error = op->emitError("element [");
+  llvm::interleaveComma(indices, error);
+  return error << "] of '" << buffer.name
+               << "', which is given by its address, lies outside of memory";
+}
+
+} // namespace
+
 mlir::FailureOr<std::optional<Scalar>> Machine::read(mlir::Operation* op, const BufferValue& buffer,
                                                      llvm::ArrayRef<int64_t> indices,
                                                      bool provenInBounds) {
@@ -55,6 +67,8 @@ mlir::FailureOr<std::optional<Scalar>> Machine::read(mlir::Operation* op, const 
     return std::optional<Scalar>();
   int64_t offset = buffer.bitOffset(indices);
   unsigned bits = buffer.type.getElementBits();
+  if (!buffer.storage->isAccessible(offset, /*isWrite=*/false))
+    return reportWild(op, buffer, indices);
   if (!buffer.storage->isWritten(offset, bits)) {
     auto error = op->emitError("reads element [");
     llvm::interleaveComma(indices, error);
@@ -74,6 +88,8 @@ mlir::LogicalResult Machine::write(mlir::Operation* op, const BufferValue& buffe
     return mlir::failure();
   if (!*exists)
     return mlir::success();
+  if (!buffer.storage->isAccessible(buffer.bitOffset(indices), /*isWrite=*/true))
+    return reportWild(op, buffer, indices);
   if (failed(noteAccess(op, buffer, indices, /*isWrite=*/true)))
     return mlir::failure();
   buffer.storage->writeBits(buffer.bitOffset(indices), buffer.type.getElementBits(),
@@ -87,6 +103,8 @@ mlir::LogicalResult Machine::noteAccess(mlir::Operation* op, const BufferValue& 
   if (isAtomic || buffer.type.isPerThread() || (iteration < 0 && !isShared))
     return mlir::success();
   Access& last = buffer.storage->access(buffer.bitOffset(indices));
+  if (isShared && last.round != gridRound)
+    last = {.round = gridRound};
   if (isShared) {
     bool isOurs = last.writeBlock < 0 || last.writeBlock == blockNumber;
     if (isWrite)

@@ -30,10 +30,7 @@ mlir::LogicalResult Machine::runScalar(Agent& agent, mlir::Operation& op) {
         agent.scalars[address.getAddress()] = {base + bits / 8, 0};
         return mlir::success();
       })
-      .Case([](tile::CallOp call) -> LogicalResult {
-        return call.emitError("the reference interpreter does not run the C function '")
-               << call.getCallee() << "'";
-      })
+      .Case([&](tile::CallOp call) { return runCall(agent, call); })
       .Case([&](tile::DimOp dim) {
         agent.scalars[dim.getExtent()] = {buffer(agent, dim.getBuffer()).shape[dim.getDim()], 0};
         return mlir::success();
@@ -70,14 +67,45 @@ mlir::LogicalResult Machine::runScalar(Agent& agent, mlir::Operation& op) {
       });
 }
 
+mlir::LogicalResult Machine::runCall(Agent& agent, tile::CallOp op) {
+  std::vector<Number> given;
+  for (mlir::Value argument : op.getArguments()) {
+    const Scalar value = scalar(agent, argument);
+    if (llvm::isa<mlir::FloatType>(argument.getType()))
+      given.emplace_back(value.real);
+    else
+      given.emplace_back(value.integer);
+  }
+  Number result;
+  std::string problem = "it has no Python reference";
+  if (!options.call || !options.call(op.getCallee(), given, result, problem))
+    return op.emitError("the reference interpreter does not run the C function '")
+           << op.getCallee() << "': " << problem;
+  if (!op.getResult())
+    return mlir::success();
+  mlir::Type type = op.getResult().getType();
+  const auto* integer = std::get_if<int64_t>(&result);
+  const double real = integer ? double(*integer) : std::get<double>(result);
+  Scalar& made = agent.scalars[op.getResult()];
+  if (auto format = llvm::dyn_cast<mlir::FloatType>(type))
+    made.real = roundTo(format, real);
+  else
+    made.integer = wrapTo(type, integer ? *integer : int64_t(real));
+  return mlir::success();
+}
+
 mlir::LogicalResult Machine::runAlloc(Agent& agent, tile::AllocOp op) {
   tile::BufferType type = op.getType();
+  if (type.isGlobal() && launchBuffers.contains(op.getBuffer()))
+    return mlir::success(); // the first block made it, for all
   BufferValue made{type, llvm::to_vector(type.getShape()), rowMajorStrides(type.getShape()),
                    std::make_shared<Storage>(type.getNumElements(), type.getElementBits()),
                    op.getSymName() ? op.getSymName()->str() : "buffer"};
   bool isPrivate = type.isPerThread() || !agent.block ||
                    (agentsDiffer && ownerOf(op.getBuffer()) == Owner::Vector);
-  (isPrivate ? agent.buffers : agent.block->buffers)
+  (type.isGlobal() ? launchBuffers
+   : isPrivate     ? agent.buffers
+                   : agent.block->buffers)
       .insert_or_assign(op.getBuffer(), std::move(made));
   return mlir::success();
 }
@@ -109,7 +137,8 @@ mlir::LogicalResult Machine::runTensorAt(Agent& agent, tile::TensorAtOp op) {
   auto type = llvm::cast<tile::BufferType>(op.getResult().getType());
   int64_t address = scalar(agent, op.getAddress()).integer;
   BufferValue made{type, llvm::to_vector(type.getShape()), integers(agent, op.getStrides()),
-                   std::make_shared<Storage>(reinterpret_cast<void*>(address)), "tensor"};
+                   std::make_shared<Storage>(reinterpret_cast<void*>(address), /*isWild=*/true),
+                   "tensor"};
   llvm::SmallVector<int64_t> dims = integers(agent, op.getDims());
   size_t next = 0;
   for (int64_t& extent : made.shape)

@@ -20,9 +20,20 @@ mlir::LogicalResult solveSymbols(mlir::func::FuncOp kernel, llvm::ArrayRef<Argum
         mlir::simplifyAffineExpr(expression.replaceSymbols(replacements), 0, symbols.size()));
     return folded ? folded.getValue() : 0;
   };
+  auto isDivided = [](mlir::AffineExpr expression) {
+    bool found = false;
+    expression.walk([&](mlir::AffineExpr part) {
+      found |= part.getKind() == mlir::AffineExprKind::FloorDiv ||
+               part.getKind() == mlir::AffineExprKind::CeilDiv ||
+               part.getKind() == mlir::AffineExprKind::Mod;
+    });
+    return found;
+  };
   auto solve = [&](mlir::AffineExpr expression, int64_t extent) {
+    if (isDivided(expression))
+      return false;
     int unknown = -1;
-    llvm::SmallVector<int64_t> zero, one;
+    llvm::SmallVector<int64_t> zero, one, two;
     for (auto [number, value] : llvm::enumerate(symbols)) {
       bool isUnknown = !value && expression.isFunctionOfSymbol(number);
       if (isUnknown && unknown >= 0)
@@ -31,11 +42,12 @@ mlir::LogicalResult solveSymbols(mlir::func::FuncOp kernel, llvm::ArrayRef<Argum
         unknown = int(number);
       zero.push_back(value.value_or(0));
       one.push_back(value.value_or(isUnknown ? 1 : 0));
+      two.push_back(value.value_or(isUnknown ? 2 : 0));
     }
     if (unknown < 0)
       return false;
     int64_t base = evaluate(expression, zero), slope = evaluate(expression, one) - base;
-    if (slope == 0 || (extent - base) % slope != 0)
+    if (slope == 0 || (extent - base) % slope != 0 || evaluate(expression, two) - base != 2 * slope)
       return false;
     symbols[unknown] = (extent - base) / slope;
     return true;

@@ -10,6 +10,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <variant>
 #include <vector>
 
@@ -26,7 +27,14 @@ struct TensorArgument {
 /// Integers and bools as int64_t, floats as double.
 using Argument = std::variant<TensorArgument, int64_t, double>;
 
+/// A function in C that a kernel calls, as something that runs here: numbers and addresses in, a number
+/// out. False, and a sentence in `problem`, where there is none of that name or it failed.
+using Number = std::variant<int64_t, double>;
+using ExternalFunction = std::function<bool(std::string_view name, const std::vector<Number>& given,
+                                            Number& result, std::string& problem)>;
+
 struct InterpretOptions {
+  ExternalFunction call;
   /// Ops that may be run before the kernel counts as endless.
   int64_t maxSteps = 2'000'000'000;
   const std::atomic<bool>* cancel = nullptr;

@@ -215,7 +215,10 @@ TEST_F(Interpreter, RoundsLikeTheType) {
   EXPECT_EQ(roundTo(bf16, 1.00390625), 1.0); // a tie goes to the even neighbour
   EXPECT_EQ(roundTo(bf16, 1.01171875), 1.015625);
   EXPECT_EQ(roundTo(mlir::Float16Type::get(&context), 65520.0), INFINITY);
-  EXPECT_TRUE(std::isnan(roundTo(mlir::Float8E4M3FNType::get(&context), 1e6))); // has no infinity
+  EXPECT_EQ(roundTo(mlir::Float8E4M3FNType::get(&context), 1e6), 448.0); // 8 bits saturate
+  EXPECT_EQ(roundTo(mlir::Float8E5M2Type::get(&context), -INFINITY), -57344.0);
+  EXPECT_TRUE(std::isnan(roundTo(mlir::Float8E5M2Type::get(&context), NAN)));
+  EXPECT_EQ(roundTo(mlir::Float4E2M1FNType::get(&context), NAN), 6.0); // has no NaN
   EXPECT_EQ(wrapTo(mlir::IntegerType::get(&context, 8), 200), -56);
 }
 
@@ -337,7 +340,8 @@ TEST_F(Interpreter, ReportsArgumentsThatDoNotFit) {
 
 TEST_F(Interpreter, DoesNotRunFunctionsInC) {
   expectError("tile.call \"observe\"(%one) : (f32) -> ()",
-              "the reference interpreter does not run the C function 'observe'");
+              "the reference interpreter does not run the C function 'observe': it has no Python "
+              "reference");
 }
 
 TEST_F(Interpreter, ReadsMemoryAtAnAddress) {

@@ -2,6 +2,7 @@
 // Scopes, loops, and agents that wait for each other.
 #include "compiler/interpreter/machine.h"
 #include "compiler/ir/ascend_ops.h"
+#include "compiler/ir/kernel_manifest.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -72,26 +73,76 @@ mlir::LogicalResult Machine::runGrid(tile::LaunchOp launch) {
                       })
                       .wasInterrupted();
   threadCount = threadsDiffer ? launch.getThreadCount() : 1;
+  const bool isTogether = tile::waitsForBlocks(kernel);
+  std::deque<Block> blocks;
   // x runs fastest, so positions are visited with the dims reversed.
   llvm::SmallVector<int64_t> reversed(llvm::reverse(grid));
-  return forEachPosition(reversed, [&](llvm::ArrayRef<int64_t> position) {
-    llvm::SmallVector<int64_t> blockIds(llvm::reverse(position));
-    return runBlock(launch, blockIds);
-  });
+  if (failed(forEachPosition(reversed, [&](llvm::ArrayRef<int64_t> position) {
+        llvm::SmallVector<int64_t> blockIds(llvm::reverse(position));
+        makeBlock(launch, blockIds, blocks.emplace_back());
+        if (isTogether)
+          return mlir::success();
+        const mlir::LogicalResult result = runBlock(blocks.back());
+        blocks.pop_back();
+        return result;
+      })))
+    return mlir::failure();
+  return isTogether ? runTogether(blocks) : mlir::success();
 }
 
-mlir::LogicalResult Machine::runBlock(tile::LaunchOp launch, llvm::ArrayRef<int64_t> blockIds) {
-  Block block;
+void Machine::makeBlock(tile::LaunchOp launch, llvm::ArrayRef<int64_t> blockIds, Block& block) {
+  block.number = ++blockCount;
   block.agents.resize(threadCount);
-  llvm::MutableArrayRef<Agent> agents = block.agents;
-  ++blockNumber;
-  for (auto [thread, agent] : llvm::enumerate(agents)) {
+  for (auto [thread, agent] : llvm::enumerate(block.agents)) {
     agent.thread = int64_t(thread);
     agent.block = &block;
     for (auto [value, id] : llvm::zip(launch.getBlockIds(), blockIds))
       agent.scalars[value] = {id, 0};
     enter(agent, *launch, *launch.getBodyBlock());
   }
+}
+
+/// Blocks that wait for each other: each runs until it is done or waits for the others.
+mlir::LogicalResult Machine::runTogether(std::deque<Block>& blocks) {
+  auto isDone = [](const Block& block) { return block.agents.front().isDone(); };
+  while (true) {
+    for (Block& block : blocks)
+      if (failed(runBlock(block)))
+        return mlir::failure();
+    if (llvm::all_of(blocks, isDone))
+      return mlir::success();
+    const Block& waiting = *llvm::find_if_not(blocks, isDone);
+    mlir::Operation* barrier = waiting.agents.front().waitsAt;
+    for (Block& block : blocks) {
+      if (!isDone(block) && block.agents.front().waitsAt == barrier)
+        continue;
+      auto error = barrier->emitError("block ")
+                   << waiting.number - 1 << " waits here for block " << block.number - 1;
+      if (isDone(block))
+        return error << ", which has ended";
+      error.attachNote(block.agents.front().waitsAt->getLoc()) << "that block waits here";
+      return error;
+    }
+    ++gridRound; // what was before is ordered before what comes
+    for (Block& block : blocks)
+      for (Agent& agent : block.agents) {
+        agent.waitsAt = nullptr;
+        ++agent.scopes.back().next;
+      }
+  }
+}
+
+bool Machine::waitsForGrid(const Block& block) {
+  return llvm::all_of(block.agents, [&](const Agent& agent) {
+    auto sync = llvm::dyn_cast_or_null<tile::SyncOp>(agent.waitsAt);
+    return sync && sync.getScope() == tile::SyncScope::Grid &&
+           agent.waitsAt == block.agents.front().waitsAt;
+  });
+}
+
+mlir::LogicalResult Machine::runBlock(Block& block) {
+  llvm::MutableArrayRef<Agent> agents = block.agents;
+  blockNumber = block.number;
   while (true) {
     for (Agent& agent : agents)
       while (!agent.isDone() && !agent.waitsAt) {
@@ -101,7 +152,8 @@ mlir::LogicalResult Machine::runBlock(tile::LaunchOp launch, llvm::ArrayRef<int6
         if (outcome == Outcome::Waits)
           agent.waitsAt = &*agent.scopes.back().next;
       }
-    if (llvm::all_of(agents, [](const Agent& agent) { return agent.isDone(); }))
+    if (llvm::all_of(agents, [](const Agent& agent) { return agent.isDone(); }) ||
+        waitsForGrid(block))
       return mlir::success();
     if (failed(meet(agents)))
       return mlir::failure();
@@ -184,6 +236,9 @@ mlir::LogicalResult Machine::runCollective(llvm::MutableArrayRef<Agent> agents,
 }
 
 bool Machine::needsOthers(const Agent& agent, mlir::Operation& op) const {
+  if (auto sync = llvm::dyn_cast<tile::SyncOp>(op); sync && !agentsDiffer && agent.block)
+    if (sync.getScope() == tile::SyncScope::Grid)
+      return true;
   if (!threadsDiffer || iteration >= 0 || !llvm::isa<tile::LaunchOp>(agent.scopes.front().owner))
     return false;
   if (llvm::isa<tile::SyncOp, tile::ShuffleOp, tile::VoteOp, tile::ParallelOp>(op))

@@ -9,6 +9,7 @@
 
 #include "llvm/ADT/DenseSet.h"
 
+#include <deque>
 #include <optional>
 
 namespace tilewright::interpreter {
@@ -70,7 +71,11 @@ private:
   // machine.cpp: scopes and scheduling
   mlir::LogicalResult runHost();
   mlir::LogicalResult runGrid(tile::LaunchOp launch);
-  mlir::LogicalResult runBlock(tile::LaunchOp launch, llvm::ArrayRef<int64_t> blockIds);
+  void makeBlock(tile::LaunchOp launch, llvm::ArrayRef<int64_t> blockIds, Block& block);
+  /// Until all agents are done, or wait for the other blocks.
+  mlir::LogicalResult runBlock(Block& block);
+  mlir::LogicalResult runTogether(std::deque<Block>& blocks);
+  static bool waitsForGrid(const Block& block);
   mlir::LogicalResult meet(llvm::MutableArrayRef<Agent> agents);
   mlir::LogicalResult runCollective(llvm::MutableArrayRef<Agent> agents, mlir::Operation* op);
   mlir::LogicalResult checkUniform(llvm::ArrayRef<Agent> agents, mlir::Operation* op);
@@ -103,6 +108,7 @@ private:
   // element_ops.cpp: ops on scalars and single elements
   mlir::LogicalResult runScalar(Agent& agent, mlir::Operation& op);
   mlir::LogicalResult runAlloc(Agent& agent, tile::AllocOp op);
+  mlir::LogicalResult runCall(Agent& agent, tile::CallOp op);
   mlir::LogicalResult runTensorAt(Agent& agent, tile::TensorAtOp op);
   mlir::LogicalResult runView(Agent& agent, tile::ViewOp op);
   mlir::LogicalResult runLoad(Agent& agent, tile::LoadOp op);
@@ -166,6 +172,8 @@ private:
   int64_t epoch = 0, iteration = -1;
   /// The number of the block that runs, and whether an atomic update runs.
   int64_t blockNumber = -1;
+  int64_t blockCount = 0;
+  int64_t gridRound = 0; ///< how often all blocks have waited for each other
   bool isAtomic = false;
 };
 

@@ -3,18 +3,58 @@
 
 #include "llvm/ADT/APFloat.h"
 
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <sys/uio.h>
+#include <unistd.h>
+
 namespace tilewright::interpreter {
+
+namespace {
+
+/// float8_e8m0fnu: the nearest power of 2, from 1.5 on the upper one. APFloat has no ties to even for it.
+llvm::APFloat nearestPower(double value) {
+  const llvm::fltSemantics& format = llvm::APFloat::Float8E8M0FNU();
+  if (std::isnan(value) || value < 0)
+    return llvm::APFloat::getNaN(format);
+  int exponent = -127;
+  if (std::isinf(value))
+    exponent = 127;
+  else if (value > 0)
+    exponent = std::ilogb(value) + (std::scalbn(value, -std::ilogb(value)) >= 1.5 ? 1 : 0);
+  return {format, llvm::APInt(8, uint64_t(std::clamp(exponent, -127, 127) + 127))};
+}
+
+/// To nearest, ties to even; what is too large for less than 16 bits becomes the largest value.
+llvm::APFloat rounded(mlir::FloatType type, double value) {
+  const llvm::fltSemantics& format = type.getFloatSemantics();
+  if (llvm::isa<mlir::Float8E8M0FNUType>(type))
+    return nearestPower(value);
+  if (std::isnan(value) && !llvm::APFloat::semanticsHasNaN(format))
+    return llvm::APFloat::getLargest(format);
+  llvm::APFloat number(value);
+  bool losesInfo = false;
+  number.convert(format, llvm::APFloat::rmNearestTiesToEven, &losesInfo);
+  if (type.getWidth() < 16 && !std::isnan(value) && !number.isFinite())
+    return llvm::APFloat::getLargest(format, std::signbit(value));
+  return number;
+}
+
+double toDouble(llvm::APFloat number) {
+  bool losesInfo = false;
+  number.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmNearestTiesToEven, &losesInfo);
+  return number.convertToDouble();
+}
+
+} // namespace
 
 double roundTo(mlir::FloatType type, double value) {
   if (type.isF64())
     return value;
   if (type.isF32())
     return double(float(value));
-  llvm::APFloat number(value);
-  bool losesInfo = false;
-  number.convert(type.getFloatSemantics(), llvm::APFloat::rmNearestTiesToEven, &losesInfo);
-  number.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmNearestTiesToEven, &losesInfo);
-  return number.convertToDouble();
+  return toDouble(rounded(type, value));
 }
 
 uint64_t unsignedBits(int64_t value, unsigned bits) {
@@ -33,9 +73,12 @@ int64_t wrapTo(mlir::Type type, int64_t value) {
 
 uint64_t toBits(mlir::Type elementType, const Scalar& value) {
   if (auto real = llvm::dyn_cast<mlir::FloatType>(elementType)) {
-    llvm::APFloat number(value.real);
-    bool losesInfo = false;
-    number.convert(real.getFloatSemantics(), llvm::APFloat::rmNearestTiesToEven, &losesInfo);
+    const llvm::fltSemantics& format = real.getFloatSemantics();
+    // An infinity is one of the format's here: conversions have saturated before.
+    const bool isInfinite = std::isinf(value.real) && llvm::APFloat::semanticsHasInf(format);
+    const llvm::APFloat number = isInfinite
+                                     ? llvm::APFloat::getInf(format, std::signbit(value.real))
+                                     : rounded(real, value.real);
     return number.bitcastToAPInt().getZExtValue();
   }
   return unsignedBits(value.integer,
@@ -44,10 +87,8 @@ uint64_t toBits(mlir::Type elementType, const Scalar& value) {
 
 Scalar fromBits(mlir::Type elementType, uint64_t bits) {
   if (auto real = llvm::dyn_cast<mlir::FloatType>(elementType)) {
-    llvm::APFloat number(real.getFloatSemantics(), llvm::APInt(real.getWidth(), bits));
-    bool losesInfo = false;
-    number.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmNearestTiesToEven, &losesInfo);
-    return {0, number.convertToDouble()};
+    const llvm::APInt pattern(real.getWidth(), unsignedBits(int64_t(bits), real.getWidth()));
+    return {0, toDouble(llvm::APFloat(real.getFloatSemantics(), pattern))};
   }
   return {wrapTo(elementType, int64_t(bits)), 0};
 }
@@ -55,6 +96,26 @@ Scalar fromBits(mlir::Type elementType, uint64_t bits) {
 Storage::Storage(int64_t elements, unsigned elementBits)
     : owned((elements * elementBits + 7) / 8), written(owned.size() * 2, false),
       memory(owned.data()) {}
+
+bool Storage::isAccessible(int64_t bitOffset, bool isWrite) {
+  if (!isWild)
+    return true;
+  uint8_t* address = memory + bitOffset / 8;
+  const auto page = int64_t(reinterpret_cast<uintptr_t>(address) >> 12) * 2 + (isWrite ? 1 : 0);
+  if (knownPages.contains(page))
+    return true;
+  // The kernel of the system looks for us: it gives an error where we would end. A byte is written back
+  // as it was read.
+  uint8_t byte = 0;
+  iovec here{&byte, 1}, there{address, 1};
+  const bool isReadable =
+      process_vm_readv(getpid(), &here, 1, &there, 1, 0) == 1 || errno != EFAULT;
+  if (!isReadable ||
+      (isWrite && process_vm_writev(getpid(), &here, 1, &there, 1, 0) != 1 && errno == EFAULT))
+    return false;
+  knownPages.insert(page);
+  return true;
+}
 
 uint64_t Storage::readBits(int64_t bitOffset, unsigned bits) const {
   if (bits == 4)

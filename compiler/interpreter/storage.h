@@ -4,6 +4,8 @@
 
 #include "compiler/ir/dialect.h"
 
+#include "llvm/ADT/DenseSet.h"
+
 #include <memory>
 #include <vector>
 
@@ -16,8 +18,8 @@ struct Scalar {
   double real = 0;
 };
 
-/// The nearest value of a float type, ties to even; overflow as the type has it (infinity, or NaN
-/// where there is none). Rounding a double that is the result of one +, -, *, / or sqrt of values
+/// The nearest value of a float type, ties to even; overflow gives infinity, in less than 16 bits the
+/// largest value. Rounding a double that is the result of one +, -, *, / or sqrt of values
 /// of a type of at most 24 bits gives the correctly rounded result (53 >= 2 * 24 + 2).
 double roundTo(mlir::FloatType type, double value);
 /// The lowest bits of an integer as a value of an integer type, sign-extended unless it is i1.
@@ -32,6 +34,7 @@ Scalar fromBits(mlir::Type elementType, uint64_t bits);
 struct Access {
   int64_t writeEpoch = -1, writePoint = -1, readEpoch = -1, readPoint = -1;
   int64_t writeBlock = -1, readBlock = -1; ///< blocks of the grid, in global memory
+  int64_t round = 0;                       ///< between two waits of all blocks
 };
 
 /// The memory behind a buffer and its views.
@@ -39,9 +42,12 @@ class Storage {
 public:
   /// Memory of our own, undefined.
   Storage(int64_t elements, unsigned elementBits);
-  /// Memory of the caller.
-  explicit Storage(void* data) : memory(static_cast<uint8_t*>(data)) {}
+  /// Memory of the caller; `isWild` where only an address says that there is any.
+  explicit Storage(void* data, bool isWild = false)
+      : memory(static_cast<uint8_t*>(data)), isWild(isWild) {}
 
+  /// Whether the process may touch the element: always, but in wild memory.
+  bool isAccessible(int64_t bitOffset, bool isWrite);
   uint64_t readBits(int64_t bitOffset, unsigned bits) const;
   void writeBits(int64_t bitOffset, unsigned bits, uint64_t value);
   bool isWritten(int64_t bitOffset, unsigned bits) const;
@@ -58,6 +64,8 @@ private:
   std::vector<uint8_t> owned;
   std::vector<bool> written; ///< per 4 bits of own memory
   uint8_t* memory;
+  bool isWild = false;
+  llvm::DenseSet<int64_t> knownPages; ///< of wild memory: twice the number, and 1 for writing
   llvm::DenseMap<int64_t, Access> accesses;
 };
 

@@ -62,6 +62,7 @@ static bool isElementType(Type type) {
   }
   return isa<Float16Type, BFloat16Type, Float32Type, Float64Type, Float8E4M3Type, Float8E4M3FNType,
              Float8E4M3FNUZType, Float8E5M2Type, Float8E5M2FNUZType, Float8E8M0FNUType,
+             Float8E3M4Type, Float8E4M3B11FNUZType, Float6E2M3FNType, Float6E3M2FNType,
              Float4E2M1FNType>(type);
 }
 
@@ -179,7 +180,7 @@ int64_t BufferType::getNumElements() const {
 
 unsigned BufferType::getElementBits() const {
   unsigned width = getElementType().getIntOrFloatBitWidth();
-  return width == 1 ? 8 : width;
+  return width == 1 || width == 6 ? 8 : width;
 }
 
 Type BufferType::getScalarType() const {

@@ -3,6 +3,7 @@
 
 #include "compiler/ir/place_of.h"
 #include "compiler/ir/structure_ops.h"
+#include "compiler/ir/thread_ops.h"
 
 #include <llvm/Support/JSON.h>
 #include <llvm/Support/raw_ostream.h>
@@ -37,10 +38,60 @@ bool addTerms(AffineExpr expression, int64_t scale, int64_t& constant,
   return addTerms(binary.getLHS(), scale * factor.getValue(), constant, terms);
 }
 
+/// expression = factor times the product of symbols; false if it is no such product.
+bool addFactors(AffineExpr expression, int64_t& factor, json::Array& symbols) {
+  if (auto number = dyn_cast<AffineConstantExpr>(expression)) {
+    factor *= number.getValue();
+    return true;
+  }
+  if (auto symbol = dyn_cast<AffineSymbolExpr>(expression)) {
+    symbols.push_back(int64_t(symbol.getPosition()));
+    return true;
+  }
+  auto binary = dyn_cast<AffineBinaryOpExpr>(expression);
+  return binary && binary.getKind() == AffineExprKind::Mul &&
+         addFactors(binary.getLHS(), factor, symbols) &&
+         addFactors(binary.getRHS(), factor, symbols);
+}
+
+/// Any expression in postfix order.
+void addCode(AffineExpr expression, json::Array& code) {
+  if (auto number = dyn_cast<AffineConstantExpr>(expression)) {
+    code.push_back(number.getValue());
+    return;
+  }
+  if (auto symbol = dyn_cast<AffineSymbolExpr>(expression)) {
+    code.push_back(json::Object{{"symbol", int64_t(symbol.getPosition())}});
+    return;
+  }
+  auto binary = cast<AffineBinaryOpExpr>(expression);
+  addCode(binary.getLHS(), code);
+  addCode(binary.getRHS(), code);
+  switch (binary.getKind()) {
+  case AffineExprKind::Add:
+    return code.push_back("+");
+  case AffineExprKind::Mul:
+    return code.push_back("*");
+  case AffineExprKind::FloorDiv:
+    return code.push_back("//");
+  case AffineExprKind::CeilDiv:
+    return code.push_back("ceildiv");
+  default:
+    return code.push_back("%");
+  }
+}
+
 json::Value dimToJson(AffineExpr dim) {
   int64_t constant = 0;
   llvm::SmallDenseMap<unsigned, int64_t> terms;
-  addTerms(dim, 1, constant, terms);
+  if (!addTerms(dim, 1, constant, terms)) {
+    int64_t factor = 1;
+    json::Array symbols, code;
+    if (addFactors(dim, factor, symbols) && factor > 0)
+      return json::Object{{"factor", factor}, {"product", std::move(symbols)}};
+    addCode(dim, code);
+    return json::Object{{"code", std::move(code)}};
+  }
   if (terms.empty())
     return constant;
   SmallVector<std::pair<unsigned, int64_t>> sorted(terms.begin(), terms.end());
@@ -107,6 +158,14 @@ StringRef floatName(Type element) {
     return "float8_e8m0fnu";
   if (isa<Float4E2M1FNType>(element))
     return "float4_e2m1fn";
+  if (isa<Float8E3M4Type>(element))
+    return "float8_e3m4";
+  if (isa<Float8E4M3B11FNUZType>(element))
+    return "float8_e4m3b11fnuz";
+  if (isa<Float6E2M3FNType>(element))
+    return "float6_e2m3fn";
+  if (isa<Float6E3M2FNType>(element))
+    return "float6_e3m2fn";
   return "";
 }
 
@@ -121,6 +180,14 @@ std::string dtypeName(Type element) {
     return (integer.isUnsigned() ? "uint" : "int") + std::to_string(integer.getWidth());
   }
   return floatName(element).str();
+}
+
+bool waitsForBlocks(func::FuncOp kernel) {
+  return kernel
+      .walk([](SyncOp sync) {
+        return sync.getScope() == SyncScope::Grid ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
 }
 
 std::string makeManifest(func::FuncOp kernel, StringRef target, StringRef cpu, int64_t scratchBytes,
@@ -141,6 +208,7 @@ std::string makeManifest(func::FuncOp kernel, StringRef target, StringRef cpu, i
                         {"scratch_bytes", scratchBytes},
                         {"workspace_bytes", workspaceBytes},
                         {"cores_per_block", coresPerBlock},
+                        {"cooperative", waitsForBlocks(kernel)},
                         {"asserts", assertsToJson(kernel)}};
   std::string text;
   llvm::raw_string_ostream stream(text);

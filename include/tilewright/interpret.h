@@ -6,6 +6,7 @@
 #include "tilewright/builder.h"
 
 #include <atomic>
+#include <functional>
 
 namespace tilewright {
 
@@ -18,11 +19,17 @@ struct HostTensor {
 };
 using HostArgument = std::variant<HostTensor, int64_t, double>;
 
+/// What stands for functions in C (T.call_extern): numbers and addresses in, a number out. False, and a
+/// sentence in `problem`, where there is none of that name or it failed.
+using HostNumber = std::variant<int64_t, double>;
+using HostFunction = std::function<bool(std::string_view name, const std::vector<HostNumber>& given,
+                                        HostNumber& result, std::string& problem)>;
+
 /// Runs the whole grid on the calling thread, with all parameters in the order of the signature.
 /// False after an error, which `diagnostics` receives with the kernel's place. `printed` receives
 /// what T.print says (stdout if absent); setting `cancel` from another thread ends the run.
 bool interpret(const KernelModule& kernel, const std::vector<HostArgument>& arguments,
                std::vector<Diagnostic>& diagnostics, std::string* printed = nullptr,
-               const std::atomic<bool>* cancel = nullptr);
+               const std::atomic<bool>* cancel = nullptr, const HostFunction& call = {});
 
 } // namespace tilewright

@@ -9,7 +9,8 @@
  * *launch); `slots` holds, in 8 bytes each: the address of every tensor in the order of the
  * parameters, then every scalar (its bits, in the low bytes), then every symbol (int64). `scratch`
  * holds the block's on-chip buffers: `scratch_bytes` of the manifest, aligned to 64, one per
- * thread. Blocks are numbered with x fastest.
+ * thread. Blocks are numbered with x fastest. Where the manifest says "cooperative", each block is
+ * run by a thread of its own.
  */
 #ifndef TILEWRIGHT_KERNEL_ABI_H
 #define TILEWRIGHT_KERNEL_ABI_H
@@ -25,6 +26,8 @@ typedef struct TwLaunch {
   void (*leave)(struct TwLaunch* launch); /* never returns */
   void (*print)(struct TwLaunch* launch, const char* text, int64_t bytes);
   int64_t grid[3];
+  char* workspace; /* workspace_bytes of the manifest, shared by all blocks of the launch */
+  void (*sync_grid)(struct TwLaunch* launch); /* returns when all blocks have called it */
 } TwLaunch;
 
 typedef void (*TwGridFunction)(const uint64_t* slots, int64_t grid[3]);

@@ -31,11 +31,34 @@ HostArgument hostArgument(const BoundArgument& argument) {
                     strides}; // NOLINT(performance-no-int-to-ptr)
 }
 
+/// Calls a function's Python reference, on the interpreter's thread.
+bool call(const nb::dict& functions, std::string_view name, const std::vector<HostNumber>& given,
+          HostNumber& result, std::string& problem) {
+  const nb::gil_scoped_acquire acquired;
+  const std::string key(name);
+  if (!functions.contains(key.c_str()))
+    return false;
+  try {
+    nb::list arguments;
+    for (const HostNumber& number : given)
+      std::visit([&](auto value) { arguments.append(value); }, number);
+    const nb::object made = functions[key.c_str()](*nb::tuple(arguments));
+    if (nb::isinstance<nb::int_>(made))
+      result = nb::cast<int64_t>(made);
+    else if (!made.is_none())
+      result = nb::cast<double>(nb::float_(made));
+    return true;
+  } catch (const std::exception& wrong) {
+    problem = wrong.what();
+    return false;
+  }
+}
+
 /// Gives what was printed and the diagnostics. Runs beside the caller's thread, which watches for
 /// Ctrl-C.
 std::pair<std::string, std::vector<Diagnostic>>
 interpretKernel(const std::shared_ptr<KernelModule>& kernel,
-                const std::vector<BoundArgument>& arguments) {
+                const std::vector<BoundArgument>& arguments, const nb::dict& functions) {
   std::vector<HostArgument> bound;
   bound.reserve(arguments.size());
   for (const BoundArgument& argument : arguments)
@@ -43,7 +66,9 @@ interpretKernel(const std::shared_ptr<KernelModule>& kernel,
   std::pair<std::string, std::vector<Diagnostic>> result;
   std::atomic<bool> cancel = false;
   std::future<void> run = std::async(std::launch::async, [&] {
-    interpret(*kernel, bound, result.second, &result.first, &cancel);
+    interpret(*kernel, bound, result.second, &result.first, &cancel,
+              [&](std::string_view name, const std::vector<HostNumber>& given, HostNumber& made,
+                  std::string& problem) { return call(functions, name, given, made, problem); });
   });
   while (true) {
     {
@@ -65,7 +90,7 @@ interpretKernel(const std::shared_ptr<KernelModule>& kernel,
 
 void bindInterpret(nb::module_& module) {
   using nb::literals::operator""_a;
-  module.def("interpret", &interpretKernel, "kernel"_a, "arguments"_a);
+  module.def("interpret", &interpretKernel, "kernel"_a, "arguments"_a, "functions"_a = nb::dict());
 }
 
 } // namespace tilewright

@@ -197,6 +197,9 @@ private:
       error +=
           ", or " + std::to_string(spec.params.size()) + " with the outputs (" + names(true) + ")";
     error += ", but " + std::to_string(count) + (count == 1 ? " was given" : " were given");
+    const std::string wanted = std::to_string(inputs);
+    error += checker.inTileLang(spec.name + ": num_args should be " + wanted +
+                                "; expected: " + wanted + ", got: " + std::to_string(count));
     return fail(PyExc_TypeError);
   }
 
@@ -233,6 +236,8 @@ private:
       if (checker.isOutput(param))
         error += "; with " + std::to_string(spec.params.size()) +
                  " arguments, the outputs are among them";
+      error += checker.inTileLang(spec.name + ": Expect arg[" + std::to_string(param) +
+                                  "] to be pointer");
       return fail(PyExc_TypeError);
     }
     if (readTensor(object, views[param], leases[param])) {

@@ -85,18 +85,11 @@ PyObject* call(PyObject* self, PyObject* arguments, PyObject* keywords) {
 
 PyType_Slot kernelSlots[] = {{Py_tp_call, reinterpret_cast<void*>(call)}, {0, nullptr}};
 
-/// {"const": c, "terms": [[coefficient, name], ...]} and the like, with the symbols' names.
+/// An integer, or the expression as text.
 nb::object dimObject(const Dim& dim, const Manifest& manifest) {
   if (dim.isConstant())
     return nb::int_(dim.constant);
-  std::string text;
-  for (auto [coefficient, symbol] : dim.terms) {
-    text += text.empty() ? "" : (dim.isProduct ? "*" : " + ");
-    text += (coefficient == 1 ? "" : std::to_string(coefficient) + "*") + manifest.symbols[symbol];
-  }
-  if (dim.constant != 0)
-    text += " + " + std::to_string(dim.constant);
-  return nb::str(text.c_str());
+  return nb::str(dim.text(manifest.symbols).c_str());
 }
 
 nb::list paramList(const KernelObject& kernel) {

@@ -23,9 +23,13 @@ bool fail(PyObject* kind, const ArgumentChecker& checker, size_t param, const st
 
 bool failKind(const ArgumentChecker& checker, size_t param, PyObject* object) {
   PyErr_Clear();
+  const ElementType& type = *checker.manifest().params[param].type;
+  const char* kind = type.isFloat() ? "float" : type.code == DlBool ? "boolean" : "int";
+  const std::string words =
+      checker.manifest().name + ": Expect arg[" + std::to_string(param) + "] to be " + kind;
   return fail(PyExc_TypeError, checker, param,
               std::string("is of type ") + Py_TYPE(object)->tp_name + " but a number for " +
-                  std::string(checker.manifest().params[param].type->name) + " was expected");
+                  std::string(type.name) + " was expected" + checker.inTileLang(words));
 }
 
 bool failRange(const ArgumentChecker& checker, size_t param, PyObject* object) {

@@ -312,9 +312,19 @@ struct Reading {
       PyErr_SetString(PyExc_BufferError, "its __dlpack__ gave no DLPack capsule");
     }
     Py_DECREF(capsule);
-    if (tensor)
-      fill(view, *tensor);
-    return tensor != nullptr;
+    if (!tensor || !isPlausible(*tensor))
+      return false;
+    fill(view, *tensor);
+    return true;
+  }
+
+  /// A capsule may hold anything; what is read of it must be there.
+  static bool isPlausible(const DlTensor& tensor) {
+    if (tensor.ndim >= 0 && tensor.ndim <= largestRank && (tensor.ndim == 0 || tensor.shape))
+      return true;
+    PyErr_Format(PyExc_BufferError, "its DLPack capsule has %d dims%s", int(tensor.ndim),
+                 tensor.shape ? "" : " and no shape");
+    return false;
   }
 
   static void fill(TensorView& view, const DlTensor& tensor) {

@@ -59,6 +59,9 @@ _MODULES = (
     "profiling",
     "tensors",
     "testing",
+    "tileop",
+    "tools",
+    "tvm",
 )
 #: Modules of TileLang whose contents lie elsewhere here.
 ELSEWHERE = {
@@ -70,8 +73,14 @@ ELSEWHERE = {
     "transform": "options",
     "transform.pass_config": "options",
     "language.tir": "language",
+    "ir": "tileop",
+    "tileop.base": "tileop",
 }
-_PLANNED = ("tvm", "carver", "tools", "ir", "tileop", "analysis")
+#: Parts of TileLang that have no meaning here, and what to do instead.
+_ABSENT = {
+    "carver": "its hints are made from models of GPUs; give configs to tilewright.autotune",
+    "analysis": "its passes are TVM's; the builder checks kernels while they are traced",
+}
 
 
 def __getattr__(name: str) -> Any:
@@ -83,8 +92,8 @@ def __getattr__(name: str) -> Any:
     elif name in ELSEWHERE:
         value = import_module(f"tilewright.{ELSEWHERE[name]}")
     else:
-        when = " yet" if name in _PLANNED else ""
-        raise AttributeError(f"tilewright has no {name!r}{when}")
+        reason = f": {_ABSENT[name]}" if name in _ABSENT else ""
+        raise AttributeError(f"tilewright has no {name!r}{reason}")
     globals()[name] = value
     return value
 

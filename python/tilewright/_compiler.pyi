@@ -7,7 +7,7 @@ Only misuse by the front end itself (a wrong Python type) raises TypeError. Impo
 loads LLVM and MLIR: do it late.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 
 AttributeValue = bool | int | float | str | Sequence[int]
@@ -341,6 +341,7 @@ def inspect(kernel: KernelModule, options: CompileOptions = ...) -> list[tuple[s
 def interpret(
     kernel: KernelModule,
     arguments: list[tuple[int, list[int], list[int]] | int | float],
+    functions: dict[str, Callable[..., int | float | None]] = ...,
 ) -> tuple[str, list[Diagnostic]]:
     """Runs the kernel in the reference interpreter (docs/interpreter.md): what it printed, and what it found.
 

@@ -21,6 +21,10 @@ _PLANNED = ("cuda", "hip", "metal", "webgpu", "cutedsl", "npuir")
 mapped_target: str | None = None
 
 
+#: The targets of `with tvm.target.Target(...)`, the innermost last.
+scoped_targets: list[str] = []
+
+
 class PassConfigKey(StrEnum):
     """The keys of `pass_configs`, as TileLang names them."""
 
@@ -170,7 +174,8 @@ def resolve_target(target: object = None) -> str:
     chosen = target
     if chosen is None or chosen == "auto":
         chosen = (
-            os.environ.get("TILEWRIGHT_TARGET")
+            (scoped_targets[-1] if scoped_targets else None)
+            or os.environ.get("TILEWRIGHT_TARGET")
             or os.environ.get("TILELANG_DEFAULT_TARGET")
             or "cpu"
         )

@@ -24,7 +24,9 @@ def reference_kernel(
     wrong one. Nothing is cached: there is no machine code."""
 
     def run(*arguments: Any) -> None:
-        printed, found = load_compiler().interpret(captured.module, list(arguments))
+        printed, found = load_compiler().interpret(
+            captured.module, list(arguments), captured.references
+        )
         sys.stdout.write(printed)
         if found:
             error = KernelError([Diagnostic.from_native(d) for d in found], captured.name)

@@ -16,7 +16,7 @@ import tilewright.language as T
 NAMES = """jit compile par_compile JITKernel autotune Profiler TensorSupplyType Layout Fragment
 PassConfigKey lower register_cuda_postproc register_hip_postproc register_c_postproc enable_cache
 disable_cache is_cache_enabled set_log_level env dtypes language layout testing transform engine
-cdiv next_power_of_2 DataType math profiler cache autotuner utils"""
+cdiv next_power_of_2 DataType math profiler cache autotuner utils tvm tools tileop ir"""
 
 
 @pytest.mark.parametrize("name", NAMES.split())
@@ -40,6 +40,9 @@ from tilelang.profiler import do_bench
 from tilelang.math import cdiv, next_power_of_2
 from tilelang.language.fp8 import determine_fp8_type
 from tilelang.autotuner import autotune
+from tilelang import tvm
+from tilelang.tools import Analyzer
+from tilelang.tileop.base import GemmWarpPolicy
 import tilelang.env, tilelang.dtypes, tilelang.testing
 assert tilelang.jit is __import__("tilewright").jit
 print(determine_target("auto"), cdiv(7, 2), next_power_of_2(5), determine_fp8_type("e5m2"))
@@ -117,3 +120,48 @@ def test_par_compile():
     for kernel in kernels:
         kernel(a)
     assert a.tolist() == [2.0] * 8
+
+
+def test_target_as_a_context():
+    """Tests for the CPU are written so; the innermost target counts."""
+    from tilewright import tvm
+
+    with tvm.target.Target("reference") as outer:
+        assert outer.kind == "reference" and repr(outer) == "Target('reference')"
+        with tvm.target.Target("c"):
+            assert tilewright.compile(increment).target == "cpu"
+        assert tilewright.compile(increment).target == "reference"
+        assert tvm.target.Target.current().name == "reference"
+    assert tvm.target.Target.current() is None
+    with pytest.raises(ValueError, match="no target is open; use one with `with`"):
+        tvm.target.Target.current(allow_none=False)
+    with pytest.raises(
+        AttributeError, match="tilewright.tvm has no .relay.: TVM is no part of this package"
+    ):
+        tvm.relay  # noqa: B018
+
+
+def test_analyzer():
+    from tilewright.tools import Analyzer
+
+    result = Analyzer.analysis(increment)
+    assert (result.total_flops, result.total_global_bytes) == (8, 2 * 8 * 4)
+    assert not result.is_upper_bound
+    n = T.dynamic("n")
+
+    @T.prim_func
+    def any_size(A: T.Tensor((n,), "float32")):
+        with T.Kernel(1):
+            A[0] = 1.0
+
+    with pytest.raises(ValueError, match="any_size: the work depends on n; give numbers for it"):
+        Analyzer.analysis(any_size)
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [("carver", "give configs to tilewright.autotune"), ("analysis", "the builder checks kernels")],
+)
+def test_absent_parts_say_why(name, reason):
+    with pytest.raises(AttributeError, match=f"tilewright has no '{name}': .*{reason}"):
+        getattr(tilewright, name)

@@ -63,7 +63,8 @@ def interpret(kernel: Any, *arguments: Any) -> str:
     from .errors import Diagnostic, compile_error, load_compiler
 
     bound = [_address(argument) for argument in arguments]
-    printed, found = load_compiler().interpret(kernel.capture().module, bound)
+    captured = kernel.capture()
+    printed, found = load_compiler().interpret(captured.module, bound, captured.references)
     if found:
         raise compile_error([Diagnostic.from_native(d) for d in found], kernel.__name__)
     return str(printed)

@@ -2,11 +2,13 @@
 #include "runtime/cpu/launch.h"
 
 #include "runtime/cpu/block_call.h"
+#include "runtime/cpu/cooperative.h"
 
 #include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <mutex>
 #include <pthread.h>
 #include <sched.h>
@@ -94,10 +96,6 @@ public:
     }
     if (launch.stop && result.end == LaunchEnd::Done)
       result.end = LaunchEnd::Stopped;
-    if (launch.device_error != 0 && result.end == LaunchEnd::Stopped) {
-      result.end = LaunchEnd::AssertFailed;
-      result.assertion = launch.device_error - 1;
-    }
     return result;
   }
 
@@ -177,6 +175,20 @@ private:
   LaunchResult result;
 };
 
+/// Global memory that belongs to one launch.
+struct Workspace {
+  explicit Workspace(int64_t bytes)
+      : memory(bytes > 0 ? static_cast<char*>(std::aligned_alloc(64, size_t(bytes + 63) / 64 * 64))
+                         : nullptr) {}
+  ~Workspace() {
+    std::free(memory);
+  }
+  Workspace(const Workspace&) = delete;
+  Workspace& operator=(const Workspace&) = delete;
+
+  char* memory;
+};
+
 void printToStandardOutput(TwLaunch*, const char* text, int64_t bytes) {
   std::fwrite(text, 1, size_t(bytes), stdout);
 }
@@ -203,7 +215,19 @@ LaunchResult runBlocks(const CpuKernel& kernel, const uint64_t* slots, TwLaunch&
   }
   if (std::ranges::find(launch.grid, 0) != std::end(launch.grid))
     return {};
-  return Launch(kernel, slots, launch, options, blocks).run();
+  const Manifest& manifest = kernel.manifest();
+  const Workspace workspace(manifest.workspaceBytes);
+  if (!workspace.memory && manifest.workspaceBytes > 0)
+    return {LaunchEnd::OutOfMemory};
+  launch.workspace = workspace.memory;
+  LaunchResult result = manifest.isCooperative
+                            ? runTogether(kernel, slots, launch, options, blocks)
+                            : Launch(kernel, slots, launch, options, blocks).run();
+  if (launch.device_error != 0 && result.end == LaunchEnd::Stopped) {
+    result.end = LaunchEnd::AssertFailed;
+    result.assertion = launch.device_error - 1;
+  }
+  return result;
 }
 
 void setThreadCount(int count) {
@@ -246,7 +270,16 @@ std::string describe(const LaunchResult& result, const Manifest& manifest, const
   }
   case LaunchEnd::OutOfMemory:
     return name + ": no memory for " + std::to_string(manifest.scratchBytes) +
-           " bytes of on-chip buffers per thread";
+           " bytes of on-chip buffers per thread" +
+           (manifest.workspaceBytes == 0
+                ? ""
+                : " and " + std::to_string(manifest.workspaceBytes) + " bytes of workspace");
+  case LaunchEnd::TooManyBlocks:
+    return name + ": its blocks wait for each other, so each needs a thread of its own: " +
+           std::to_string(launch.grid[0] * launch.grid[1] * launch.grid[2]) +
+           " blocks are too many (at most " + std::to_string(largestCooperation) + ")";
+  case LaunchEnd::Deadlock:
+    return name + ": blocks wait in T.sync_grid for others that have ended";
   case LaunchEnd::BadGrid:
     return name + ": the grid is (" + std::to_string(launch.grid[0]) + ", " +
            std::to_string(launch.grid[1]) + ", " + std::to_string(launch.grid[2]) +

@@ -13,6 +13,9 @@ enum class LaunchEnd {
   Fault,        // the kernel touched memory that is not there
   OutOfMemory,  // no scratch
   BadGrid,      // a negative extent, or more than 2^62 blocks
+  // Of kernels whose blocks wait for each other:
+  TooManyBlocks, // for a thread each
+  Deadlock,      // a block waits for one that has ended
 };
 
 /// What a launch tells and asks its caller.

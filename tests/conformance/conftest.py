@@ -82,7 +82,9 @@ class Agreement:
     @staticmethod
     def interpreted(kernel: Any, arguments: Sequence[Array | float]) -> list[Any]:
         own = [a.copy("K") if isinstance(a, np.ndarray) else a for a in arguments]
-        _, found = _compiler.interpret(kernel.capture().module, [as_argument(a) for a in own])
+        captured = kernel.capture()
+        arguments = [as_argument(a) for a in own]
+        _, found = _compiler.interpret(captured.module, arguments, captured.references)
         assert [d.message for d in found] == []
         return own
 

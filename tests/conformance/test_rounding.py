@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rounding modes and other options of T.cast."""
+"""Narrow floats: every format's values both ways, saturation, and the modes of T.cast."""
 
 from __future__ import annotations
 
@@ -9,6 +9,164 @@ import pytest
 
 import tilewright
 import tilewright.language as T
+
+#: Formats that travel as bytes: the dtype, ml_dtypes' type, and the largest finite value.
+NARROW = {
+    "float8_e4m3fn": (ml_dtypes.float8_e4m3fn, 448.0),
+    "float8_e5m2": (ml_dtypes.float8_e5m2, 57344.0),
+    "float8_e4m3fnuz": (ml_dtypes.float8_e4m3fnuz, 240.0),
+    "float8_e5m2fnuz": (ml_dtypes.float8_e5m2fnuz, 57344.0),
+    "float8_e4m3b11fnuz": (ml_dtypes.float8_e4m3b11fnuz, 30.0),
+    "float8_e3m4": (ml_dtypes.float8_e3m4, 15.5),
+    "float6_e2m3fn": (ml_dtypes.float6_e2m3fn, 7.5),
+    "float6_e3m2fn": (ml_dtypes.float6_e3m2fn, 28.0),
+}
+
+
+def both_targets(kernel, arguments, output):
+    """What each target writes to argument `output`."""
+    found = []
+    for target in ("cpu", "reference"):
+        own = [a.copy() for a in arguments]
+        tilewright.compile(kernel, target=target)(*own)
+        found.append(own[output])
+    return found
+
+
+def as_bytes(dtype, array):
+    """The array as a kernel takes it: NumPy has no DLPack for these types."""
+    torch = pytest.importorskip("torch")
+    bits = torch.from_numpy(array.view(np.uint8))
+    return bits.view(getattr(torch, dtype)) if hasattr(torch, dtype) else bits
+
+
+@pytest.mark.parametrize(
+    "dtype",
+    ["float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz", "float8_e4m3b11fnuz",
+     "float8_e3m4", "float6_e2m3fn", "float6_e3m2fn"],
+)  # fmt: skip
+def test_every_value_of_a_narrow_float(agree, dtype):
+    """Up exactly, and down again to the same pattern."""
+    kind, _ = NARROW[dtype]
+    count = 1 << (6 if "float6" in dtype else 8)
+
+    @T.prim_func
+    def convert(
+        A: T.Tensor((count,), dtype), B: T.Tensor((count,), "float32"), C: T.Tensor((count,), dtype)
+    ):
+        with T.Kernel(1, threads=32):
+            for i in T.Parallel(count):
+                B[i] = A[i]
+                C[i] = B[i]
+
+    a = np.arange(count, dtype=np.uint8)
+    wide = a.view(kind).astype(np.float32)
+    for target in ("cpu", "reference"):
+        b, c = np.zeros(count, np.float32), np.zeros(count, np.uint8)
+        tilewright.compile(convert, target=target)(as_bytes(dtype, a), b, as_bytes(dtype, c))
+        np.testing.assert_array_equal(b, wide)
+        finite = np.isfinite(wide)
+        np.testing.assert_array_equal(c[finite], a[finite])
+        assert np.isnan(c.view(kind)[np.isnan(wide)].astype(np.float32)).all()
+
+
+@pytest.mark.parametrize("dtype", list(NARROW))
+def test_narrow_floats_round_and_saturate(agree, random, dtype):
+    """To nearest even, ties and subnormals included; beyond the range the largest value."""
+    kind, largest = NARROW[dtype]
+    patterns = np.arange(1 << (6 if "float6" in dtype else 8), dtype=np.uint8).view(kind)
+    values = np.unique(patterns.astype(np.float32)[np.isfinite(patterns.astype(np.float32))])
+    middles = (values[1:] + values[:-1]) / 2
+    near = [np.nextafter(middles, s * np.inf).astype(np.float32) for s in (1, -1)]
+    far = np.array([largest * 1.2, -largest * 1.2, 1e30, -1e30, np.inf, -np.inf], np.float32)
+    x = np.concatenate([values, middles, *near, far]).astype(np.float32)
+    n = len(x)
+
+    @T.prim_func
+    def convert(A: T.Tensor((n,), "float32"), B: T.Tensor((n,), dtype), C: T.Tensor((n,), dtype)):
+        with T.Kernel(1, threads=32):
+            T.copy(A, B)
+            for i in T.Parallel(n):
+                C[i] = T.cast(A[i], dtype)
+
+    expected = np.clip(x, -largest, largest).astype(kind).astype(np.float32)
+    for target in ("cpu", "reference"):
+        for_copy, for_cast = np.zeros(n, np.uint8), np.zeros(n, np.uint8)
+        kernel = tilewright.compile(convert, target=target)
+        kernel(x, as_bytes(dtype, for_copy), as_bytes(dtype, for_cast))
+        for made in (for_copy, for_cast):
+            np.testing.assert_array_equal(made.view(kind).astype(np.float32), expected)
+
+
+def test_powers_of_two(agree):
+    """float8_e8m0fnu has powers of 2 only: to the nearest, and upwards from the middle on."""
+    x = np.array([1, 1.25, 1.5, 1.75, 2, 3, 6, 1e-38, 2.0**-127, 3e38, 1000, np.inf], np.float32)
+    n = len(x)
+
+    @T.prim_func
+    def convert(
+        A: T.Tensor((n,), "float32"),
+        B: T.Tensor((n,), "float8_e8m0fnu"),
+        C: T.Tensor((n,), "float32"),
+    ):
+        with T.Kernel(1, threads=32):
+            for i in T.Parallel(n):
+                B[i] = A[i]
+                C[i] = B[i]
+
+    exponents = [0, 0, 1, 1, 1, 2, 3, -126, -127, 127, 10, 127]
+    for target in ("cpu", "reference"):
+        codes, back = np.zeros(n, np.uint8), np.zeros(n, np.float32)
+        tilewright.compile(convert, target=target)(x, as_bytes("float8_e8m0fnu", codes), back)
+        np.testing.assert_array_equal(codes, np.array(exponents) + 127)
+        np.testing.assert_array_equal(back, np.ldexp(1.0, exponents).astype(np.float32))
+
+
+def test_packed_floats_of_four_bits(agree):
+    """Two to a byte, the first in the low half; without infinity and NaN."""
+    dtype = "float4_e2m1fn"
+    values = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6], np.float32)
+
+    @T.prim_func
+    def convert(
+        A: T.Tensor((16,), dtype), X: T.Tensor((16,), "float32"), B: T.Tensor((16,), "float32"),
+        C: T.Tensor((16,), dtype),
+    ):  # fmt: skip
+        with T.Kernel(1, threads=32):
+            tile = T.alloc_shared((16,), dtype)
+            T.copy(A, tile)
+            for i in T.Parallel(16):
+                B[i] = tile[i]
+            for i in T.serial(16):
+                C[i] = X[i]
+
+    codes = np.arange(16, dtype=np.uint8)
+    packed = codes[::2] | (codes[1::2] << 4)
+    x = np.array(
+        [0.2, 0.25, 0.3, 0.75, 1.25, 2.5, 3.5, 5, 5.1, 100, -0.3, -7, -1.75, np.inf, -0.0, 6],
+        np.float32,
+    )
+    expected = np.clip(x, -6, 6).astype(ml_dtypes.float4_e2m1fn).view(np.uint8) & 15
+    for target in ("cpu", "reference"):
+        b, c = np.zeros(16, np.float32), np.zeros(8, np.uint8)
+        tilewright.compile(convert, target=target)(packed, x, b, c)
+        np.testing.assert_array_equal(b, np.concatenate([values, -values]))
+        np.testing.assert_array_equal(c, expected[::2] | (expected[1::2] << 4))
+
+
+def test_tfloat32_is_float32(agree, random):
+    """A GPU's matrix unit drops bits of it; here none are."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((8,), "tfloat32"), B: T.Tensor((8,), "float32")):
+        with T.Kernel(1, threads=32):
+            tile = T.alloc_shared((8,), "tfloat32")
+            T.copy(A, tile)
+            for i in T.Parallel(8):
+                B[i] = T.cast(tile[i], "tfloat32") + 1.0
+
+    a = random.standard_normal(8).astype(np.float32)
+    agree(kernel, [a, np.zeros(8, np.float32)], {1: a + np.float32(1)}, 0)
 
 
 def neighbours(x, kind):

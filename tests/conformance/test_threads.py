@@ -440,12 +440,104 @@ def test_shuffle_in_a_choice_is_refused():
         tilewright.compile(wrong)
 
 
-def test_sync_grid_is_refused():
-    @T.prim_func
-    def wrong(Out: T.Tensor((64,), "int32")):
-        with T.Kernel(2, threads=64):
-            T.sync_grid()
-            Out[0] = 1
+@pytest.mark.parametrize("in_loop", [False, True])
+def test_sync_grid(agree, in_loop):
+    """Blocks wait for each other: each reads what the next one wrote before."""
+    blocks, rounds = 5, 3
 
-    with pytest.raises(tilewright.UnsupportedError, match="blocks cannot wait for each other"):
-        tilewright.compile(wrong)
+    @T.prim_func
+    def rotate(A: T.Tensor((blocks, 8), "int32"), B: T.Tensor((blocks, 8), "int32")):
+        with T.Kernel(blocks, threads=8) as bx:
+            kept = T.alloc_fragment((8,), "int32")
+            T.copy(A[bx, 0:8], kept)
+            if in_loop:
+                for _ in T.serial(rounds):
+                    T.copy(kept, B[bx, 0:8])
+                    T.sync_grid()
+                    T.copy(B[(bx + 1) % blocks, 0:8], kept)
+                    T.sync_grid()
+            else:
+                T.copy(kept, B[bx, 0:8])
+                T.sync_grid()
+                T.copy(B[(bx + rounds) % blocks, 0:8], kept)
+                T.sync_grid()
+            for i in T.Parallel(8):
+                B[bx, i] = kept[i] + bx
+
+    a = np.arange(blocks * 8, dtype=np.int32).reshape(blocks, 8)
+    expected = np.roll(a, -rounds, 0) + np.arange(blocks)[:, None]
+    agree(rotate, [a, np.zeros_like(a)], {1: expected.astype(np.int32)})
+
+
+def test_alloc_global(agree, random):
+    """A workspace of the launch: partial sums of all blocks, added up by the first."""
+    blocks = 6
+
+    @T.prim_func
+    def total(A: T.Tensor((blocks, 64), "float32"), Out: T.Tensor((1,), "float32")):
+        with T.Kernel(blocks, threads=64) as bx:
+            partial = T.alloc_global((blocks,), "float32")
+            counts = T.alloc_global((blocks, 2), "int32")
+            tx = T.get_thread_binding()
+            tile = T.alloc_fragment((64,), "float32")
+            row = T.alloc_fragment((1,), "float32")
+            T.copy(A[bx, 0:64], tile)
+            T.reduce_sum(tile, row, dim=0)
+            if tx == 0:
+                partial[bx] = row[0]
+                counts[bx, 1] = bx
+            T.sync_grid()
+            if bx == 0 and tx == 0:
+                for k in T.serial(blocks):
+                    Out[0] = Out[0] + partial[k] * counts[k, 1]
+
+    a = random.standard_normal((blocks, 64)).astype(np.float32)
+    expected = (a.astype(float).sum(1) * np.arange(blocks)).sum()
+    agree(total, [a, np.zeros(1, np.float32)], {1: np.array([expected], np.float32)}, 1e-5)
+
+
+def test_blocks_that_wait_for_one_that_has_ended():
+    @T.prim_func
+    def wrong(Out: T.Tensor((4,), "int32")):
+        with T.Kernel(4) as bx:
+            if bx > 0:
+                T.sync_grid()
+            Out[bx] = 1
+
+    message = "wrong: blocks wait in T.sync_grid for others that have ended"
+    with pytest.raises(RuntimeError, match=message):
+        tilewright.compile(wrong)(np.zeros(4, np.int32))
+    assert found_by_the_interpreter(wrong, np.zeros(4, np.int32)) == [
+        "block 1 waits here for block 0, which has ended"
+    ]
+
+
+def test_too_many_blocks_that_wait():
+    n = T.dynamic("n")
+
+    @T.prim_func
+    def kernel(Out: T.Tensor((n,), "int32")):
+        with T.Kernel(n) as bx:
+            T.sync_grid()
+            Out[bx] = 1
+
+    compiled = tilewright.compile(kernel)
+    few = np.zeros(3, np.int32)
+    compiled(few)
+    assert few.tolist() == [1, 1, 1]
+    with pytest.raises(RuntimeError, match="2000 blocks are too many .at most 1024."):
+        compiled(np.zeros(2000, np.int32))
+
+
+def test_assertion_and_endless_loop_beside_waiting_blocks():
+    """Who waits for a block that fails is let go."""
+
+    @T.prim_func
+    def failing(Out: T.Tensor((4,), "int32")):
+        with T.Kernel(4) as bx:
+            T.device_assert(bx != 2, "not two")
+            T.sync_grid()
+            Out[bx] = 1
+
+    with pytest.raises(RuntimeError, match="device_assert failed: not two"):
+        tilewright.compile(failing)(np.zeros(4, np.int32))

@@ -508,8 +508,8 @@ def test_addresses(agree, floats):
     agree(kernel, [a, np.zeros(4, np.float32)], {1: a[2:6]})
 
 
-def test_call_extern(cpu_only, floats):
-    """Functions of the C library, on the CPU; the interpreter doesn't run them."""
+def test_call_extern(agree, floats):
+    """Functions of the C library."""
 
     @T.prim_func
     def kernel(A: T.Tensor((8,), "float32"), B: T.Tensor((8,), "float32")):
@@ -520,7 +520,7 @@ def test_call_extern(cpu_only, floats):
                 )
 
     a = floats(8)
-    cpu_only(kernel, [a, np.zeros(8, np.float32)], {1: np.cbrt(a) + np.maximum(a, 0)})
+    agree(kernel, [a, np.zeros(8, np.float32)], {1: np.cbrt(a) + np.maximum(a, 0)})
 
 
 def test_optional_argument(floats):
@@ -755,7 +755,8 @@ def test_refused(statement, message):
     ("statement", "message"),
     [
         (lambda A, K: T.call_extern("float32", "system", A[0]),
-         "there is no function 'system' for kernels on the cpu target, which has those of libm"),
+         "there is no function 'system' for kernels on the cpu target, which has those of libm and "
+         "of T.import_source"),
         (lambda A, K: T.atomic_add(T.view(K, (64,), "int4")[0], 1),
          "atomic updates of int4 are not supported by the cpu target; use int32"),
     ],

@@ -10,6 +10,8 @@ namespace tilewright::cpu {
 inline constexpr llvm::StringLiteral kOffsetAttr = "cpu.offset";
 /// On the kernel, and later on its module: bytes of scratch memory per thread (i64).
 inline constexpr llvm::StringLiteral kScratchBytesAttr = "cpu.scratch_bytes";
+/// The same of global memory that belongs to a launch; there, kOffsetAttr counts in it.
+inline constexpr llvm::StringLiteral kWorkspaceBytesAttr = "cpu.workspace_bytes";
 
 /// On tile.gemm: b is in panels, so many of its rows interleaved in 32 bits (i64;
 /// pack_gemm_operands.cpp).

@@ -15,13 +15,15 @@ using namespace llvm;
 using tile::KernelArgument;
 
 /// Results of the entry.
-constexpr int noMemory = 1, assertFailed = 2;
+constexpr int noMemory = 1, assertFailed = 2, needsRuntime = 3;
 
 class EntryBuilder {
 public:
-  EntryBuilder(Module& module, StringRef name, int64_t scratchBytes)
-      : module(module), name(name), scratchBytes(scratchBytes), builder(module.getContext()),
-        pointer(builder.getPtrTy()), wide(builder.getInt64Ty()), narrow(builder.getInt32Ty()) {}
+  EntryBuilder(Module& module, StringRef name, int64_t scratchBytes, int64_t workspaceBytes,
+               bool isCooperative)
+      : module(module), name(name), scratchBytes(scratchBytes), workspaceBytes(workspaceBytes),
+        isCooperative(isCooperative), builder(module.getContext()), pointer(builder.getPtrTy()),
+        wide(builder.getInt64Ty()), narrow(builder.getInt32Ty()) {}
 
   void build(ArrayRef<KernelArgument> arguments) {
     Function* entry = startFunction(name, narrow, parameterTypes(arguments), false);
@@ -40,12 +42,17 @@ public:
     for (int64_t dim = 0; dim < 3; ++dim)
       count = builder.CreateMul(count, builder.CreateLoad(wide, at(grid, 8 * dim)));
 
+    if (isCooperative)
+      returnUnlessAlone(entry, count, launch);
+    Value* workspace = workspaceBytes > 0 ? makeWorkspace(entry, launch) : nullptr;
     // What a part of the grid needs: slots, launch, and a flag that memory ran out.
     Value* context = builder.CreateAlloca(wide, builder.getInt64(3), "context");
     builder.CreateStore(slots, at(context, 0));
     builder.CreateStore(launch, at(context, 8));
     builder.CreateStore(builder.getInt64(0), at(context, 16));
     runParts(entry, count, context);
+    if (workspace)
+      builder.CreateCall(releaseFunction(), {workspace});
     Value* failed = builder.CreateLoad(narrow, at(context, 16));
     Value* error = builder.CreateLoad(narrow, at(launch, offsetof(TwLaunch, device_error)));
     Value* code = builder.CreateSelect(builder.CreateIsNotNull(error),
@@ -116,6 +123,42 @@ private:
     return function;
   }
 
+  void returnIf(Function* entry, Value* condition, int code) {
+    BasicBlock* fail = BasicBlock::Create(module.getContext(), "fail", entry);
+    BasicBlock* next = BasicBlock::Create(module.getContext(), "next", entry);
+    builder.CreateCondBr(condition, fail, next);
+    builder.SetInsertPoint(fail);
+    builder.CreateRet(builder.getInt32(uint32_t(code)));
+    builder.SetInsertPoint(next);
+  }
+
+  /// One block may wait for all blocks: TwLaunch::sync_grid does nothing.
+  void returnUnlessAlone(Function* entry, Value* count, Value* launch) {
+    returnIf(entry, builder.CreateICmpSGT(count, builder.getInt64(1)), needsRuntime);
+    IRBuilderBase::InsertPoint here = builder.saveIP();
+    Function* function = startFunction(name + "_alone", builder.getVoidTy(), {pointer}, true);
+    builder.CreateRetVoid();
+    builder.restoreIP(here);
+    builder.CreateStore(function, at(launch, offsetof(TwLaunch, sync_grid)));
+  }
+
+  /// TwLaunch::workspace.
+  Value* makeWorkspace(Function* entry, Value* launch) {
+    Value* memory =
+        builder.CreateCall(allocateFunction(), {builder.getInt64(uint64_t(workspaceBytes))});
+    returnIf(entry, builder.CreateIsNull(memory), noMemory);
+    builder.CreateStore(memory, at(launch, offsetof(TwLaunch, workspace)));
+    return memory;
+  }
+
+  FunctionCallee allocateFunction() {
+    return module.getOrInsertFunction("malloc", FunctionType::get(pointer, {wide}, false));
+  }
+  FunctionCallee releaseFunction() {
+    return module.getOrInsertFunction("free",
+                                      FunctionType::get(builder.getVoidTy(), {pointer}, false));
+  }
+
   void runParts(Function* entry, Value* count, Value* context) {
     Function* part = partFunction();
     auto* type = FunctionType::get(builder.getVoidTy(), {wide, pointer, pointer}, false);
@@ -140,10 +183,8 @@ private:
     Function* function =
         startFunction(name + "_part", builder.getVoidTy(), {pointer, wide, wide}, true);
     Value* context = function->getArg(0);
-    auto allocate = module.getOrInsertFunction("malloc", FunctionType::get(pointer, {wide}, false));
-    auto release = module.getOrInsertFunction(
-        "free", FunctionType::get(builder.getVoidTy(), {pointer}, false));
-    Value* memory = builder.CreateCall(allocate, {builder.getInt64(uint64_t(scratchBytes) + 64)});
+    Value* memory =
+        builder.CreateCall(allocateFunction(), {builder.getInt64(uint64_t(scratchBytes) + 64)});
     BasicBlock* run = BasicBlock::Create(module.getContext(), "run", function);
     BasicBlock* fail = BasicBlock::Create(module.getContext(), "fail", function);
     builder.CreateCondBr(builder.CreateIsNull(memory), fail, run);
@@ -158,14 +199,15 @@ private:
     Value* launch = builder.CreateLoad(pointer, at(context, 8));
     builder.CreateCall(module.getFunction((name + "_blocks").str()),
                        {slots, scratch, function->getArg(1), function->getArg(2), launch});
-    builder.CreateCall(release, {memory});
+    builder.CreateCall(releaseFunction(), {memory});
     builder.CreateRetVoid();
     return function;
   }
 
   Module& module;
   StringRef name;
-  int64_t scratchBytes;
+  int64_t scratchBytes, workspaceBytes;
+  bool isCooperative;
   IRBuilder<> builder;
   Type *pointer, *wide, *narrow;
 };
@@ -173,8 +215,8 @@ private:
 } // namespace
 
 void addCEntry(Module& module, StringRef name, ArrayRef<KernelArgument> arguments,
-               int64_t scratchBytes) {
-  EntryBuilder(module, name, scratchBytes).build(arguments);
+               int64_t scratchBytes, int64_t workspaceBytes, bool isCooperative) {
+  EntryBuilder(module, name, scratchBytes, workspaceBytes, isCooperative).build(arguments);
 }
 
 } // namespace tilewright::cpu

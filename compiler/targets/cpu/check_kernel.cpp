@@ -31,12 +31,11 @@ std::string textOf(Type type) {
 
 /// What a thread's scratch memory may hold, in bytes.
 constexpr int64_t largestScratch = int64_t(1) << 28;
+/// What a workspace in global memory may hold, in elements.
+constexpr int64_t largestWorkspace = int64_t(1) << 32;
 
 /// Why values of this type cannot be used; empty if they can.
 std::string refuseBuffer(BufferType type) {
-  if (type.getElementBits() < 8 && isa<FloatType>(type.getElementType()))
-    return "elements of " + textOf(type.getElementType()) +
-           " are not supported by the cpu target; cast from bits";
   switch (type.getSpace()) {
   case MemorySpace::L1:
   case MemorySpace::L0A:
@@ -55,7 +54,7 @@ std::string refuseGemm(tile::GemmOp op) {
     if (llvm::any_of(region.staticExtents(), ShapedType::isDynamic))
       return "gemm on the cpu target needs extents that are known when compiling";
   Type element = op.getCRegion().type().getElementType();
-  if (element.isInteger(1) || (element.getIntOrFloatBitWidth() == 8 && isa<FloatType>(element)))
+  if (element.isInteger(1) || (element.getIntOrFloatBitWidth() <= 8 && isa<FloatType>(element)))
     return "gemm cannot accumulate in " + textOf(element);
   return "";
 }
@@ -67,12 +66,14 @@ std::string refuseReduction(Type element) {
              : "";
 }
 
-std::string refuseCall(tile::CallOp op) {
+/// `own` holds the names of the functions that the kernel brings with it.
+std::string refuseCall(tile::CallOp op, const llvm::StringSet<>& own) {
   const ExternalLibrary library = findExternalSymbol(op.getCallee());
-  return library == ExternalLibrary::Math
+  return library == ExternalLibrary::Math || own.contains(op.getCallee())
              ? ""
              : "there is no function '" + op.getCallee().str() +
-                   "' for kernels on the cpu target, which has those of libm";
+                   "' for kernels on the cpu target, which has those of libm and of "
+                   "T.import_source";
 }
 
 std::string refuseAtomic(Type element) {
@@ -96,7 +97,7 @@ bool holdsWarpOp(Operation* op) {
 }
 
 /// Why this op cannot be compiled; empty if it can.
-std::string refuseOp(Operation* op) {
+std::string refuseOp(Operation* op, const llvm::StringSet<>& own) {
   return llvm::TypeSwitch<Operation*, std::string>(op)
       .Case([](tile::LaunchOp launch) {
         return launch.getNpu() ? "a launch of Ascend cores does not run on the cpu target" : "";
@@ -107,18 +108,14 @@ std::string refuseOp(Operation* op) {
                      "cpu target; write it before"
                    : "";
       })
-      .Case([](tile::SyncOp sync) {
-        return sync.getScope() == tile::SyncScope::Grid
-                   ? "blocks cannot wait for each other on the cpu target"
-                   : "";
-      })
       .Case([](tile::AllocOp alloc) {
-        if (alloc.getType().isGlobal())
-          return std::string("a global workspace is not supported by the cpu target yet");
-        return refuseBuffer(alloc.getType());
+        const BufferType type = alloc.getType();
+        if (type.isGlobal() && (!type.hasStaticShape() || type.getNumElements() > largestWorkspace))
+          return "a workspace has at most " + std::to_string(largestWorkspace) + " elements";
+        return refuseBuffer(type);
       })
       .Case([](tile::GemmOp gemm) { return refuseGemm(gemm); })
-      .Case([](tile::CallOp call) { return refuseCall(call); })
+      .Case([&](tile::CallOp call) { return refuseCall(call, own); })
       .Case<tile::ReduceOp, tile::ScanOp>([](auto reduce) {
         return refuseReduction(reduce.getSourceRegion().type().getElementType());
       })
@@ -138,7 +135,7 @@ std::string refuseOp(Operation* op) {
 
 } // namespace
 
-std::vector<Diagnostic> checkKernel(func::FuncOp kernel) {
+std::vector<Diagnostic> checkKernel(func::FuncOp kernel, const llvm::StringSet<>& own) {
   std::vector<Diagnostic> found;
   auto report = [&](Location location, std::string message) {
     if (!message.empty())
@@ -147,7 +144,7 @@ std::vector<Diagnostic> checkKernel(func::FuncOp kernel) {
   for (BlockArgument argument : kernel.getArguments())
     if (auto type = dyn_cast<BufferType>(argument.getType()))
       report(argument.getLoc(), refuseBuffer(type));
-  kernel.walk<WalkOrder::PreOrder>([&](Operation* op) { report(op->getLoc(), refuseOp(op)); });
+  kernel.walk<WalkOrder::PreOrder>([&](Operation* op) { report(op->getLoc(), refuseOp(op, own)); });
   // Also what all buffers take together: reuse of dead ones is not counted on.
   int64_t bytes = 0;
   kernel.walk([&](tile::AllocOp alloc) {

@@ -4,6 +4,7 @@
 
 #include "tilewright/place.h"
 
+#include <llvm/ADT/StringSet.h>
 #include <mlir/Dialect/Func/IR/FuncOps.h>
 
 #include <vector>
@@ -11,7 +12,7 @@
 namespace tilewright::cpu {
 
 /// One diagnostic (Severity::Unsupported) for each op of the kernel that this target cannot
-/// compile.
-std::vector<Diagnostic> checkKernel(mlir::func::FuncOp kernel);
+/// compile. `own`: the functions that the kernel brings with it.
+std::vector<Diagnostic> checkKernel(mlir::func::FuncOp kernel, const llvm::StringSet<>& own = {});
 
 } // namespace tilewright::cpu

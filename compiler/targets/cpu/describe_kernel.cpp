@@ -75,9 +75,10 @@ std::string makeHeader(func::FuncOp kernel) {
          "otherwise; dims s0, s1, ...\n"
          " * are the int64_t parameters at the end, in their order.\n" +
          notes +
-         " * Returns 0, 1 if there is no memory for the on-chip buffers, or 2 if a device_assert "
-         "failed. Runs all blocks in\n"
-         " * the calling thread, or hands them to tilewright_parallel_for where the program "
+         " * Returns 0, 1 if there is no memory for the on-chip buffers, 2 if a device_assert "
+         "failed, or 3 if several blocks\n"
+         " * would wait for each other. Runs all blocks in the calling thread, or hands them to "
+         "tilewright_parallel_for where the program "
          "defines it. */\n"
          "#ifndef " +
          guard + "\n#define " + guard +

@@ -124,8 +124,9 @@ Value bfloatFromFloat32(const Bits& b, Value value, Type element) {
 }
 
 Value smallToFloat32(const Bits& b, Value value, const SmallFormat& format) {
-  Value pattern = b.widen(b.toBits(value, 8));
-  Value magnitude = b.both(pattern, b.constant(0x7f));
+  const uint32_t mask = format.magnitudeMask();
+  Value pattern = b.widen(b.toBits(value, format.bits));
+  Value magnitude = b.both(pattern, b.constant(mask));
   // With the exponent field read as float32's, the value is off by a power of two; the product is
   // exact, and makes subnormals normal.
   Value scaled =
@@ -134,24 +135,24 @@ Value smallToFloat32(const Bits& b, Value value, const SmallFormat& format) {
   Value bits = b.toBits(scaled, 32);
   const Value nan = b.constant(0x7fc00000);
   if (format.special == SpecialValues::OnlyNan) {
-    bits = b.select(b.is(Predicate::eq, magnitude, 0x7f), nan, bits);
+    bits = b.select(b.is(Predicate::eq, magnitude, mask), nan, bits);
   } else if (format.special == SpecialValues::Ieee) {
-    const uint32_t infinity = (0x7f >> format.mantissaBits) << format.mantissaBits;
+    const uint32_t infinity = format.infinity();
     bits = b.select(b.is(Predicate::eq, magnitude, infinity), b.constant(infinityBits), bits);
     bits = b.select(b.is(Predicate::ugt, magnitude, infinity), nan, bits);
   }
-  bits = b.either(bits, b.left(b.both(pattern, b.constant(0x80)), 24));
+  bits = b.either(bits, b.left(b.both(pattern, b.constant(mask + 1)), 32 - format.bits));
   if (format.special == SpecialValues::NegativeZeroIsNan)
-    bits = b.select(b.is(Predicate::eq, pattern, 0x80), nan, bits);
+    bits = b.select(b.is(Predicate::eq, pattern, mask + 1), nan, bits);
   return b.toFloat(bits);
 }
 
 Value smallFromFloat32(const Bits& b, Value value, Type element, const SmallFormat& format) {
   const int shift = 23 - format.mantissaBits;
-  const uint32_t infinity = (0x7f >> format.mantissaBits) << format.mantissaBits;
+  const uint32_t mask = format.magnitudeMask(), largest = format.largest();
   Value bits = b.toBits(value, 32);
   Value magnitude = b.both(bits, b.constant(magnitudeMask));
-  Value sign = b.both(b.right(bits, 24), b.constant(0x80));
+  Value sign = b.both(b.right(bits, 32 - format.bits), b.constant(mask + 1));
 
   Value normal = b.sub(roundShift(b, magnitude, shift),
                        b.constant(uint32_t(127 - format.bias) << format.mantissaBits));
@@ -161,22 +162,27 @@ Value smallFromFloat32(const Bits& b, Value value, Type element, const SmallForm
   Value subnormal = b.sub(b.toBits(sum, 32), b.constant(step));
   Value result =
       b.select(b.is(Predicate::ult, magnitude, powerOfTwo(1 - format.bias)), subnormal, normal);
+  result = b.select(b.is(Predicate::ugt, result, largest), b.constant(largest), result);
 
   Value isNan = b.is(Predicate::ugt, magnitude, infinityBits);
-  if (format.special == SpecialValues::Ieee) {
-    result = b.select(b.is(Predicate::ugt, result, infinity), b.constant(infinity), result);
-    result = b.select(isNan, b.constant(infinity | (1u << (format.mantissaBits - 1))), result);
+  switch (format.special) {
+  case SpecialValues::Ieee:
+    result =
+        b.select(isNan, b.constant(format.infinity() | (1u << (format.mantissaBits - 1))), result);
     result = b.either(result, sign);
-  } else if (format.special == SpecialValues::OnlyNan) {
-    result = b.select(b.is(Predicate::ugt, result, 0x7f), b.constant(0x7f), result);
-    result = b.either(b.select(isNan, b.constant(0x7f), result), sign);
-  } else {
-    Value overflow = b.is(Predicate::ugt, result, 0x7f);
-    Value isZero = b.is(Predicate::eq, result, 0);
-    result = b.select(isZero, result, b.either(result, sign));
-    result = b.select(arith::OrIOp::create(b.builder, overflow, isNan), b.constant(0x80), result);
+    break;
+  case SpecialValues::OnlyNan:
+    result = b.either(b.select(isNan, b.constant(mask), result), sign);
+    break;
+  case SpecialValues::NegativeZeroIsNan:
+    result = b.select(b.is(Predicate::eq, result, 0), result, b.either(result, sign));
+    result = b.select(isNan, b.constant(mask + 1), result);
+    break;
+  case SpecialValues::None:
+    result = b.select(isNan, b.constant(mask), b.either(result, sign));
+    break;
   }
-  return arith::BitcastOp::create(b.builder, b.type(element), b.narrow(result, 8));
+  return arith::BitcastOp::create(b.builder, b.type(element), b.narrow(result, format.bits));
 }
 
 /// float8_e8m0fnu: only an exponent; 255 is NaN.
@@ -194,12 +200,12 @@ Value exponentFromFloat32(const Bits& b, Value value, Type element) {
   // not defined for a format without mantissa). Zero and below have no code but NaN or the least
   // power.
   Value rounded = b.right(b.add(bits, b.constant(0x00400000)), 23);
-  Value tiny = b.is(Predicate::ult, bits, 0x00400000);
+  Value tiny = b.is(Predicate::ult, bits, 0x00600000);
   Value result = b.select(tiny, b.constant(0), rounded);
-  Value bad = b.is(Predicate::ugt, result, 254);
-  Value negative = b.is(Predicate::ugt, bits, 0x80000000);
-  bad = arith::OrIOp::create(b.builder, bad, negative);
-  result = b.select(bad, b.constant(255), result);
+  result = b.select(b.is(Predicate::ugt, result, 254), b.constant(254), result);
+  Value isNan = b.is(Predicate::ugt, bits, infinityBits); // negative numbers, too
+  Value isMinusZero = b.is(Predicate::eq, bits, 0x80000000);
+  result = b.select(isMinusZero, b.constant(0), b.select(isNan, b.constant(255), result));
   return arith::BitcastOp::create(b.builder, b.type(element), b.narrow(result, 8));
 }
 
@@ -207,15 +213,25 @@ Value exponentFromFloat32(const Bits& b, Value value, Type element) {
 
 std::optional<SmallFormat> smallFormat(Type element) {
   if (isa<Float8E5M2Type>(element))
-    return SmallFormat{2, 15, SpecialValues::Ieee};
+    return SmallFormat{8, 2, 15, SpecialValues::Ieee};
   if (isa<Float8E4M3Type>(element))
-    return SmallFormat{3, 7, SpecialValues::Ieee};
+    return SmallFormat{8, 3, 7, SpecialValues::Ieee};
+  if (isa<Float8E3M4Type>(element))
+    return SmallFormat{8, 4, 3, SpecialValues::Ieee};
   if (isa<Float8E4M3FNType>(element))
-    return SmallFormat{3, 7, SpecialValues::OnlyNan};
+    return SmallFormat{8, 3, 7, SpecialValues::OnlyNan};
   if (isa<Float8E4M3FNUZType>(element))
-    return SmallFormat{3, 8, SpecialValues::NegativeZeroIsNan};
+    return SmallFormat{8, 3, 8, SpecialValues::NegativeZeroIsNan};
   if (isa<Float8E5M2FNUZType>(element))
-    return SmallFormat{2, 16, SpecialValues::NegativeZeroIsNan};
+    return SmallFormat{8, 2, 16, SpecialValues::NegativeZeroIsNan};
+  if (isa<Float8E4M3B11FNUZType>(element))
+    return SmallFormat{8, 3, 11, SpecialValues::NegativeZeroIsNan};
+  if (isa<Float6E2M3FNType>(element))
+    return SmallFormat{6, 3, 1, SpecialValues::None};
+  if (isa<Float6E3M2FNType>(element))
+    return SmallFormat{6, 2, 3, SpecialValues::None};
+  if (isa<Float4E2M1FNType>(element))
+    return SmallFormat{4, 1, 1, SpecialValues::None};
   return std::nullopt;
 }
 

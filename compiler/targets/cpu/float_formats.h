@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The 8-bit float formats as numbers, and conversions between small floats, float32 and float64
+/// The float formats of at most 8 bits as numbers, and conversions between small floats, float32 and float64
 /// written in integer arithmetic, so that emitted code never calls a compiler's support library.
 #pragma once
 
@@ -17,25 +17,43 @@ enum class SpecialValues {
   OnlyNan,
   /// No infinity, no negative zero: its pattern is NaN (float8_*fnuz).
   NegativeZeroIsNan,
+  /// Neither infinities nor NaN (float6_*, float4_e2m1fn).
+  None,
 };
 
 struct SmallFormat {
+  int bits;
   int mantissaBits;
   int bias;
   SpecialValues special;
+
+  /// All bits but the sign, which is the one above.
+  uint32_t magnitudeMask() const {
+    return (1u << (bits - 1)) - 1;
+  }
+  /// Of a format that has it.
+  uint32_t infinity() const {
+    return (magnitudeMask() >> mantissaBits) << mantissaBits;
+  }
+  uint32_t largest() const {
+    if (special == SpecialValues::Ieee)
+      return infinity() - 1;
+    return magnitudeMask() - (special == SpecialValues::OnlyNan ? 1 : 0);
+  }
 };
 
-/// The format of a signed 8-bit float type; nothing for other types.
+/// The format of a signed float type of at most 8 bits; nothing for other types.
 std::optional<SmallFormat> smallFormat(mlir::Type element);
 
-/// True for the floats narrower than float32: float16, bfloat16 and the 8-bit formats.
+/// True for the floats narrower than float32: float16, bfloat16 and those of at most 8 bits.
 bool isSmallFloat(mlir::Type element);
 
 /// `value` (a small float, or a vector of them) in float32: always exact.
 mlir::Value extendToFloat32(mlir::ImplicitLocOpBuilder& builder, mlir::Value value);
 
 /// `value` (float32 or float64, or a vector) in the small float `element`, to nearest, ties to
-/// even. Beyond the range: infinity, or NaN in formats without one.
+/// even. Beyond the range: infinity in 16 bits; in fewer the largest finite value, as GPUs convert. NaN
+/// stays NaN; in formats without one it becomes the largest value.
 mlir::Value roundToSmall(mlir::ImplicitLocOpBuilder& builder, mlir::Value value,
                          mlir::Type element);
 

@@ -62,19 +62,26 @@ uint16_t machineOf(llvm::StringRef object) {
   return uint16_t(uint8_t(object[18])) | uint16_t(uint8_t(object[19])) << 8;
 }
 
-/// The libraries that `object` needs, or nothing (and `problem`) if a symbol is not allowed.
-std::optional<std::set<llvm::StringRef>> neededLibraries(llvm::StringRef object,
+/// The libraries that the objects need, or nothing (and `problem`) if a symbol is not allowed.
+std::optional<std::set<llvm::StringRef>> neededLibraries(llvm::ArrayRef<llvm::StringRef> objects,
                                                          std::string& problem) {
   std::set<llvm::StringRef> names;
-  for (const std::string& symbol : undefinedSymbols(object)) {
-    const ExternalLibrary library = findExternalSymbol(symbol);
-    if (library == ExternalLibrary::None) {
-      problem = "emitted code calls '" + symbol + "', which no allowed library offers";
-      return std::nullopt;
+  std::set<std::string> theirs = {"_GLOBAL_OFFSET_TABLE_"};
+  for (llvm::StringRef object : objects.drop_front())
+    for (std::string& symbol : definedSymbols(object))
+      theirs.insert(std::move(symbol));
+  for (llvm::StringRef object : objects)
+    for (const std::string& symbol : undefinedSymbols(object)) {
+      if (theirs.count(symbol) != 0)
+        continue;
+      const ExternalLibrary library = findExternalSymbol(symbol);
+      if (library == ExternalLibrary::None) {
+        problem = "emitted code calls '" + symbol + "', which no allowed library offers";
+        return std::nullopt;
+      }
+      if (!sharedObjectName(library).empty())
+        names.insert(sharedObjectName(library));
     }
-    if (!sharedObjectName(library).empty())
-      names.insert(sharedObjectName(library));
-  }
   return names;
 }
 
@@ -101,7 +108,11 @@ bool runLinker(llvm::ArrayRef<std::string> arguments, std::string& problem) {
 
 } // namespace
 
-std::vector<std::string> undefinedSymbols(llvm::StringRef object) {
+namespace {
+
+/// The symbols for which `isWanted` holds of their flags, in the order of the symbol table.
+template <typename IsWanted>
+std::vector<std::string> symbolsOf(llvm::StringRef object, IsWanted isWanted) {
   std::vector<std::string> names;
   auto file =
       llvm::object::ObjectFile::createELFObjectFile(llvm::MemoryBufferRef(object, "kernel.o"));
@@ -112,7 +123,7 @@ std::vector<std::string> undefinedSymbols(llvm::StringRef object) {
   for (const llvm::object::SymbolRef& symbol : (*file)->symbols()) {
     llvm::Expected<uint32_t> flags = symbol.getFlags();
     llvm::Expected<llvm::StringRef> name = symbol.getName();
-    if (flags && name && (*flags & llvm::object::SymbolRef::SF_Undefined) && !name->empty())
+    if (flags && name && isWanted(*flags) && !name->empty())
       names.push_back(name->str());
     if (!flags)
       llvm::consumeError(flags.takeError());
@@ -122,13 +133,32 @@ std::vector<std::string> undefinedSymbols(llvm::StringRef object) {
   return names;
 }
 
-std::optional<std::vector<char>> linkLibrary(llvm::StringRef object, std::string& problem) {
-  auto needed = neededLibraries(object, problem);
+} // namespace
+
+std::vector<std::string> undefinedSymbols(llvm::StringRef object) {
+  return symbolsOf(
+      object, [](uint32_t flags) { return (flags & llvm::object::SymbolRef::SF_Undefined) != 0; });
+}
+
+std::vector<std::string> definedSymbols(llvm::StringRef object) {
+  return symbolsOf(object, [](uint32_t flags) {
+    return (flags & llvm::object::SymbolRef::SF_Global) != 0 &&
+           (flags & llvm::object::SymbolRef::SF_Undefined) == 0;
+  });
+}
+
+std::optional<std::vector<char>> linkLibrary(llvm::StringRef object, std::string& problem,
+                                             llvm::StringRef own) {
+  const std::vector<llvm::StringRef> objects =
+      own.empty() ? std::vector{object} : std::vector{object, own};
+  auto needed = neededLibraries(objects, problem);
   if (!needed)
     return std::nullopt;
   TemporaryFolder folder;
   const std::string input = folder.file("kernel.o"), output = folder.file("kernel.so");
-  if (!folder.valid || !folder.write(input, object)) {
+  const std::string ownInput = folder.file("own.o");
+  if (!folder.valid || !folder.write(input, object) ||
+      (!own.empty() && !folder.write(ownInput, own))) {
     problem = "cannot write a temporary file to link the kernel";
     return std::nullopt;
   }
@@ -148,6 +178,8 @@ std::optional<std::vector<char>> linkLibrary(llvm::StringRef object, std::string
                                         output,
                                         input,
                                         "--no-as-needed"};
+  if (!own.empty())
+    arguments.push_back(ownInput);
   for (llvm::StringRef library : *needed) {
     const std::string stub = folder.file(library);
     folder.write(stub, makeElfStub(library, machineOf(object)));

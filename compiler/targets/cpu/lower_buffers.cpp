@@ -16,6 +16,7 @@
 #include "compiler/targets/cpu/attributes.h"
 #include "compiler/targets/cpu/loops.h"
 #include "compiler/targets/cpu/passes.h"
+#include "tilewright/kernel_abi.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/LLVMIR/LLVMDialect.h>
@@ -45,7 +46,7 @@ public:
         LLVM::AliasScopeDomainAttr::get(context, StringAttr::get(context, function.getName()));
     scopes.push_back(LLVM::AliasScopeAttr::get(domain, StringAttr::get(context, "global")));
     function.walk([&](tile::AllocOp op) {
-      if (op->hasAttr(kOffsetAttr))
+      if (op->hasAttr(kOffsetAttr) && !op.getType().isGlobal())
         addAlloc(op, domain);
     });
   }
@@ -175,6 +176,16 @@ private:
     return result;
   }
 
+  /// TwLaunch::workspace.
+  Value workspace(ImplicitLocOpBuilder& builder) {
+    Value launch = function.getArgument(function.getNumArguments() - 1);
+    Value field =
+        LLVM::GEPOp::create(builder, pointer, builder.getI8Type(), launch,
+                            ArrayRef<LLVM::GEPArg>(int32_t(offsetof(TwLaunch, workspace))),
+                            LLVM::GEPNoWrapFlags::inbounds);
+    return LLVM::LoadOp::create(builder, pointer, field);
+  }
+
   void lowerAlloc(ImplicitLocOpBuilder& builder, tile::AllocOp op) {
     const BufferType type = op.getType();
     IndexMath math(builder);
@@ -182,7 +193,12 @@ private:
     for (int64_t dim : type.getShape())
       dims.push_back(math.constant(dim));
     Value base;
-    if (auto offset = op->getAttrOfType<IntegerAttr>(kOffsetAttr)) {
+    auto offset = op->getAttrOfType<IntegerAttr>(kOffsetAttr);
+    if (type.isGlobal()) {
+      base = LLVM::GEPOp::create(builder, pointer, builder.getI8Type(), workspace(builder),
+                                 ValueRange(wideConstant(builder, offset.getInt())),
+                                 LLVM::GEPNoWrapFlags::inbounds);
+    } else if (offset) {
       base = LLVM::GEPOp::create(builder, pointer, builder.getI8Type(), function.getArgument(1),
                                  ArrayRef<LLVM::GEPArg>(int32_t(offset.getInt())),
                                  LLVM::GEPNoWrapFlags::inbounds);
@@ -279,7 +295,8 @@ private:
                                      address(builder, op.getBuffer(), number));
     carryMetadata(byte, op, op.getBuffer());
     Value shifted = arith::ShRUIOp::create(builder, byte, shiftOf(builder, number));
-    return arith::TruncIOp::create(builder, op.getType(), shifted);
+    Value half = arith::TruncIOp::create(builder, builder.getI4Type(), shifted);
+    return builder.createOrFold<arith::BitcastOp>(op.getType(), half);
   }
 
   /// Reads the byte, changes one half, and writes it back.
@@ -291,7 +308,8 @@ private:
     Value mask = arith::ShLIOp::create(builder, byteConstant(builder, 0xF), shift);
     Value others = arith::AndIOp::create(
         builder, byte, arith::XOrIOp::create(builder, mask, byteConstant(builder, -1)));
-    Value half = arith::ExtUIOp::create(builder, builder.getI8Type(), op.getValue());
+    Value bits = builder.createOrFold<arith::BitcastOp>(builder.getI4Type(), op.getValue());
+    Value half = arith::ExtUIOp::create(builder, builder.getI8Type(), bits);
     Value moved = arith::ShLIOp::create(builder, half, shift);
     auto store = LLVM::StoreOp::create(builder, arith::OrIOp::create(builder, others, moved), at);
     carryMetadata(store, op, op.getBuffer());
@@ -327,9 +345,11 @@ private:
     Type scalar = type.getScalarType();
     if (scalar.isInteger(1))
       return convertElement(builder, load, builder.getIntegerType(8, false), scalar);
-    if (load.getType() != scalar)
-      return arith::BitcastOp::create(builder, scalar, load);
-    return load;
+    Value bits = load;
+    if (scalar.getIntOrFloatBitWidth() < load.getType().getIntOrFloatBitWidth()) // 6 bits in a byte
+      bits = arith::TruncIOp::create(builder,
+                                     builder.getIntegerType(scalar.getIntOrFloatBitWidth()), bits);
+    return builder.createOrFold<arith::BitcastOp>(scalar, bits);
   }
 
   void writeElement(ImplicitLocOpBuilder& builder, tile::StoreOp op) {
@@ -338,9 +358,11 @@ private:
     const auto type = cast<BufferType>(op.getBuffer().getType());
     Value value = op.getValue();
     Type storage = storageType(type);
-    if (value.getType().isInteger(1))
-      value = arith::ExtUIOp::create(builder, storage, value);
-    else if (value.getType() != storage)
+    const unsigned width = value.getType().getIntOrFloatBitWidth();
+    if (width < storage.getIntOrFloatBitWidth()) { // bool, and 6 bits in a byte
+      Value bits = builder.createOrFold<arith::BitcastOp>(builder.getIntegerType(width), value);
+      value = arith::ExtUIOp::create(builder, storage, bits);
+    } else if (value.getType() != storage)
       value = arith::BitcastOp::create(builder, storage, value);
     auto store =
         LLVM::StoreOp::create(builder, value, address(builder, op.getBuffer(), op.getIndices()));

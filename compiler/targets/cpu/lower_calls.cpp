@@ -9,10 +9,16 @@
 /// It stands after the kernel became functions, since it adds others beside them. Which names there
 /// are is said by external_symbols.cpp, and checked before.
 #include "compiler/ir/memory_ops.h"
+#include "compiler/ir/thread_ops.h"
 #include "compiler/targets/cpu/passes.h"
+#include "tilewright/kernel_abi.h"
 
 #include <mlir/Dialect/Func/IR/FuncOps.h>
+#include <mlir/Dialect/LLVMIR/LLVMDialect.h>
+#include <mlir/IR/ImplicitLocOpBuilder.h>
 #include <mlir/Pass/Pass.h>
+
+#include <cstddef>
 
 namespace tilewright::cpu {
 namespace {
@@ -29,9 +35,20 @@ struct LowerCalls : PassWrapper<LowerCalls, OperationPass<ModuleOp>> {
     return "turn calls of functions in C into calls of declared functions";
   }
 
+  void getDependentDialects(DialectRegistry& registry) const override {
+    registry.insert<func::FuncDialect, LLVM::LLVMDialect>();
+  }
+
   void runOnOperation() override {
     SmallVector<tile::CallOp> calls;
     getOperation().walk([&](tile::CallOp call) { calls.push_back(call); });
+    SmallVector<tile::SyncOp> barriers;
+    getOperation().walk([&](tile::SyncOp sync) {
+      if (sync.getScope() == tile::SyncScope::Grid)
+        barriers.push_back(sync);
+    });
+    for (tile::SyncOp sync : barriers)
+      waitForBlocks(sync);
     for (tile::CallOp call : calls) {
       OpBuilder builder(call);
       declare(call);
@@ -40,6 +57,23 @@ struct LowerCalls : PassWrapper<LowerCalls, OperationPass<ModuleOp>> {
       call->replaceAllUsesWith(made);
       call->erase();
     }
+  }
+
+  /// Calls TwLaunch::sync_grid.
+  static void waitForBlocks(tile::SyncOp sync) {
+    ImplicitLocOpBuilder builder(sync.getLoc(), sync);
+    auto function = sync->getParentOfType<func::FuncOp>();
+    Value launch = function.getArgument(function.getNumArguments() - 1);
+    Type pointer = launch.getType();
+    Value field =
+        LLVM::GEPOp::create(builder, pointer, builder.getI8Type(), launch,
+                            ArrayRef<LLVM::GEPArg>(int32_t(offsetof(TwLaunch, sync_grid))),
+                            LLVM::GEPNoWrapFlags::inbounds);
+    Value target = LLVM::LoadOp::create(builder, pointer, field);
+    auto type =
+        LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(builder.getContext()), {pointer});
+    LLVM::CallOp::create(builder, type, ValueRange{target, launch});
+    sync.erase();
   }
 
   void declare(tile::CallOp call) {

@@ -42,8 +42,9 @@ public:
   void make() {
     makeGrid();
     makeBlocks();
-    if (Attribute bytes = kernel->getAttr(kScratchBytesAttr))
-      kernel->getParentOp()->setAttr(kScratchBytesAttr, bytes);
+    for (StringRef name : {kScratchBytesAttr, kWorkspaceBytesAttr})
+      if (Attribute bytes = kernel->getAttr(name))
+        kernel->getParentOp()->setAttr(name, bytes);
     kernel.erase();
   }
 

@@ -61,8 +61,8 @@ SmallVector<int64_t> matrixShape(const BufferRegion& region) {
 
 /// Whether an op may write to global memory.
 bool mayWriteGlobal(Operation* op) {
-  if (isa<tile::SyncOp>(op)) // it orders threads; here one runs them all
-    return false;
+  if (auto sync = dyn_cast<tile::SyncOp>(op)) // it orders threads; here one runs all of a block
+    return sync.getScope() == tile::SyncScope::Grid;
   std::optional<SmallVector<MemoryEffects::EffectInstance>> effects = getEffectsRecursively(op);
   return !effects || llvm::any_of(*effects, [](const MemoryEffects::EffectInstance& effect) {
     if (!isa<MemoryEffects::Write>(effect.getEffect()))

@@ -238,8 +238,10 @@ bool compileModule(ModuleOp original, Session& session) {
   if (!lowerToLlvmDialect(*module, session))
     return false;
   const auto scratch = (*module)->getAttrOfType<IntegerAttr>(kScratchBytesAttr).getInt();
+  auto workspaceAttr = (*module)->getAttrOfType<IntegerAttr>(kWorkspaceBytesAttr);
+  const int64_t workspace = workspaceAttr ? workspaceAttr.getInt() : 0;
   session.manifest = tile::makeManifest(*(*described).getOps<func::FuncOp>().begin(), "cpu",
-                                        session.machine.name, scratch);
+                                        session.machine.name, scratch, workspace);
   session.header = makeHeader(kernel);
 
   llvm::LLVMContext context;
@@ -248,7 +250,8 @@ bool compileModule(ModuleOp original, Session& session) {
   if (!code)
     return false;
   std::unique_ptr<llvm::TargetMachine> target = createTargetMachine(session.machine);
-  addCEntry(*code, name, tile::kernelArguments(kernel), scratch);
+  addCEntry(*code, name, tile::kernelArguments(kernel), scratch, workspace,
+            tile::waitsForBlocks(kernel));
   prepareModule(*code, *target, session);
   if (isCancelled(session))
     return false;
@@ -256,7 +259,7 @@ bool compileModule(ModuleOp original, Session& session) {
   if (!session.problem.empty())
     return false;
   Timer timer(session, "link");
-  std::optional<std::vector<char>> library = linkLibrary(object, session.problem);
+  std::optional<std::vector<char>> library = linkLibrary(object, session.problem, session.own);
   if (library)
     session.library = std::move(*library);
   return library.has_value();

@@ -20,6 +20,8 @@ struct Session {
   bool keepStages = false;
   /// Verify the IR after every pass (costs time; tests do).
   bool verify = false;
+  /// The ELF object of what the kernel brings with it (compile_source.h); may be empty.
+  std::string own;
   /// When set from another thread, the work ends at the next pass.
   const std::atomic<bool>* cancel = nullptr;
 

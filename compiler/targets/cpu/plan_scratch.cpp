@@ -48,11 +48,24 @@ public:
     numberOps(function.getOperation(), number);
   }
 
+  /// Workspaces in global memory, one after the other: any block may use them at any time.
+  int64_t placeWorkspaces() {
+    int64_t total = 0;
+    function.walk([&](tile::AllocOp op) {
+      if (!op.getType().isGlobal())
+        return;
+      op->setAttr(kOffsetAttr, Builder(function.getContext()).getI64IntegerAttr(total));
+      const BufferType type = op.getType();
+      total += roundUp((type.getNumElements() * int64_t(type.getElementBits()) + 7) / 8);
+    });
+    return total;
+  }
+
   /// Returns the bytes of all.
   int64_t place() {
     SmallVector<Lifetime> buffers;
     function.walk([&](tile::AllocOp op) {
-      if (op.getType().getSpace() != tile::MemorySpace::Var)
+      if (op.getType().getSpace() != tile::MemorySpace::Var && !op.getType().isGlobal())
         buffers.push_back(lifetime(op));
     });
     // Larger ones first; then in the order of the text.
@@ -138,8 +151,11 @@ struct PlanScratch : KernelPass<PlanScratch> {
       "give every buffer on chip its place in the scratch memory";
 
   void runOnOperation() override {
-    const int64_t bytes = ScratchPlan(getOperation()).place();
-    getOperation()->setAttr(kScratchBytesAttr, Builder(&getContext()).getI64IntegerAttr(bytes));
+    ScratchPlan plan(getOperation());
+    Builder builder(&getContext());
+    getOperation()->setAttr(kScratchBytesAttr, builder.getI64IntegerAttr(plan.place()));
+    if (const int64_t bytes = plan.placeWorkspaces())
+      getOperation()->setAttr(kWorkspaceBytesAttr, builder.getI64IntegerAttr(bytes));
   }
 };
 

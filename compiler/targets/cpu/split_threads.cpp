@@ -245,8 +245,11 @@ private:
       return emitShuffle(shuffle, group);
     if (auto vote = dyn_cast<tile::VoteOp>(op))
       return emitVote(vote, group);
-    if (isa<tile::SyncOp>(op)) // the loop's end is the barrier
+    if (auto sync = dyn_cast<tile::SyncOp>(op)) { // the loop's end is the barrier of a block
+      if (sync.getScope() == tile::SyncScope::Grid)
+        builder.clone(*op);
       return;
+    }
     if (!isStructure(op)) {
       IRMapping local;
       for (Value operand : op->getOperands())

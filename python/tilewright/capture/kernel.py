@@ -32,14 +32,23 @@ class CapturedKernel:
     """A finished kernel: the native module (_compiler.KernelModule), its parameters, the
     numbers of those that are outputs, and the pass configs that its factory has."""
 
-    __slots__ = ("module", "name", "outputs", "parameters", "pass_configs")
+    __slots__ = ("module", "name", "outputs", "parameters", "pass_configs", "references")
 
-    def __init__(self, name: str, module: Any, parameters: list[str], outputs: list[int]) -> None:
+    def __init__(
+        self,
+        name: str,
+        module: Any,
+        parameters: list[str],
+        outputs: list[int],
+        references: dict[str, Any],
+    ) -> None:
         self.name = name
         self.module = module
         self.parameters = parameters
         self.outputs = outputs
         self.pass_configs: dict[Any, Any] | None = None
+        #: What the interpreter calls instead of functions in C, by their names.
+        self.references = references
 
 
 class Handle:
@@ -159,7 +168,7 @@ def finish(
         cause = tracer.causes[0] if tracer.causes else None
         raise_at_kernel(compile_error(diagnostics, name), cause)
     warn(diagnostics)
-    return CapturedKernel(name, module, names, outputs)
+    return CapturedKernel(name, module, names, outputs, tracer.references)
 
 
 def _annotations(kernel: PrimFunc, source: FunctionSource, tracer: Tracer) -> dict[str, Value]:

@@ -79,7 +79,11 @@ class Tracer:
         self.reducers: dict[Any, str] = {}
         #: The launch that is open.
         self.launch: KernelLaunch | None = None
+        #: Python functions that stand for functions in C (T.call_extern), by their names.
+        self.references: dict[str, Any] = {}
         self._symbols: dict[str, Traced] = {}
+        #: While a tree of symbols is lowered: what its parts became.
+        self._lowered: dict[int, Any] | None = None
         self._outer: Tracer | None = None
 
     # The thread's current tracer ---------------------------------------------------------------
@@ -228,6 +232,22 @@ class Tracer:
         return self.wrap(self.builder.unary(op, self.value(operand)))
 
     def _lower(self, tree: Deferred) -> Any:
+        """The value of a tree; parts that it holds several times are made once."""
+        is_outermost = self._lowered is None
+        made = self._lowered = {} if self._lowered is None else self._lowered
+        try:
+            if id(tree) not in made:
+                made[id(tree)] = self._lower_once(tree)
+            return made[id(tree)]
+        except RecursionError:
+            if not is_outermost:
+                raise
+            raise LanguageError("an expression of symbols nests too deeply") from None
+        finally:
+            if is_outermost:
+                self._lowered = None
+
+    def _lower_once(self, tree: Deferred) -> Any:
         if tree.op == "constant":
             return self.builder.constant(*tree.operands)
         if tree.op == "cast":

@@ -49,7 +49,12 @@ _SCALARS = [
     "float8_e5m2",
     "float8_e5m2fnuz",
     "float8_e8m0fnu",
+    "float8_e3m4",
+    "float8_e4m3b11fnuz",
+    "float6_e2m3fn",
+    "float6_e3m2fn",
     "float4_e2m1fn",
+    "tfloat32",
 ]
 _BITS = {"bool": 8, "int4": 4, "uint4": 4, "float4_e2m1fn": 4}
 _LANES = (2, 4, 8, 16, 32, 64)
@@ -91,8 +96,10 @@ class Dtype(str):
         """The torch dtype of this name; imports torch."""
         import torch
 
-        packed = {"int4": "int8", "uint4": "uint8", "float4_e2m1fn": "float4_e2m1fn_x2"}
-        return getattr(torch, packed.get(self, str(self)))
+        bytes_ = ("uint4", "float8_e3m4", "float8_e4m3b11fnuz", "float6_e2m3fn", "float6_e3m2fn")
+        other = {"int4": "int8", "float4_e2m1fn": "float4_e2m1fn_x2", "tfloat32": "float32"}
+        other |= dict.fromkeys(bytes_, "uint8")
+        return getattr(torch, other.get(self, str(self)))
 
     @property
     def is_float(self) -> bool:

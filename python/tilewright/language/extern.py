@@ -3,7 +3,7 @@
 
 `T.call_extern` knows what those functions of Ascend C mean for which there is a `T.tile` function,
 and `tl::ascend::gemm_v0`; such a call is that function. Any other name is a function of the user's
-own, whose source `T.import_source` gives.
+own, whose source `T.import_source` gives. On a CPU these are functions in C.
 """
 
 from __future__ import annotations
@@ -95,15 +95,23 @@ def get_let_value(value: Traced) -> Element:
 
 
 @guarded_by_poison
-def call_extern(dtype: str, func_name: str, *args: Any) -> Any:
-    """Calls a function of Ascend C: one that is known (see above), or the user's own. Without a
-    pointer among the arguments it is a function of the C library (`pointers.call_extern`)."""
+def call_extern(dtype: str, func_name: str, *args: Any, reference: Any = None) -> Any:
+    """Calls a function of Ascend C: one that is known (see above), or the user's own. Elsewhere it
+    is a function in C, of libm or of `T.import_source` (`pointers.call_extern`).
+
+    `reference` is a Python function of the same arguments, with addresses as integers: the
+    reference interpreter calls it instead. Functions of libm need none.
+    """
     from . import pointers
 
     name = str(func_name)
     short = name.rpartition("::")[2]
+    tracer = current()
     is_ascend = name.startswith(("AscendC::", "tl::ascend::"))
-    if not is_ascend and not any(isinstance(a, Pointer) for a in args):
+    is_npu = tracer.launch is not None and bool(tracer.launch.attributes.get("npu"))
+    if reference is not None:
+        tracer.references[name] = reference
+    if not is_ascend and (not is_npu or not any(isinstance(a, Pointer) for a in args)):
         return pointers.call_extern(dtype, name, *args)
     gemm = _GEMM.fullmatch(name)
     if gemm is not None:
@@ -168,5 +176,7 @@ def _call_own(dtype: str, name: str, args: tuple[Any, ...]) -> None:
 
 
 def import_source(source: str) -> None:
-    """Source text, in Ascend C, that stands before the kernel."""
+    """Source text that stands before the kernel: Ascend C for an NPU, C for the CPU (or C++, where
+    it says `extern "C"`), which the system's C compiler makes machine code of. T.call_extern calls
+    its functions."""
     current().builder.import_source(str(source))

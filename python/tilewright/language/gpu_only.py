@@ -53,7 +53,8 @@ _GROUPS = (
         """alloc_tmem deallocate_tmem tcgen05_gemm tcgen05_gemm_blockscaled tcgen05_gemm_sp
         tcgen05_mma tcgen05_mma_arrive tcgen05_cp_warpx4 tcgen05_before_thread_sync
         tcgen05_after_thread_sync alloc_tcgen05_smem_desc alloc_tcgen05_instr_desc
-        alloc_tcgen05_instruction_desc mma_gemm_blockscaled make_blockscaled_gemm_layout""",
+        alloc_tcgen05_instruction_desc mma_gemm_blockscaled make_blockscaled_gemm_layout
+        float4_e2m1_unpacked""",
     ),
     (
         "mma, the matrix instructions of a warp",

@@ -97,7 +97,13 @@ def isnullptr(pointer: Any) -> Any:
 
 
 def _argument(value: Any) -> Any:
+    from .extern import Pointer
+
     tracer = current()
+    if isinstance(value, Pointer):
+        bits = value.buffer.dtype.bits
+        first = tracer.expression(address_of(value.buffer))
+        return tracer.value(first + (tracer.expression(value.offset) * bits) // 8)
     if isinstance(value, (BufferRef, RegionRef)) and not getattr(value, "is_variable", False):
         return tracer.value(address_of(value))
     return tracer.value(value)
@@ -105,16 +111,31 @@ def _argument(value: Any) -> Any:
 
 @guarded_by_poison
 def call_extern(dtype: Any, name: str, *arguments: Any) -> Any:
-    """Calls the function `name` of the C library with numbers and addresses.
+    """Calls the function `name` in C with numbers and addresses.
 
-    The CPU has the functions of libm (`cbrtf`, `erfc`, ...). A `dtype` of "handle" or "void" is for
-    functions that give nothing. The reference interpreter doesn't run such kernels.
+    The CPU has the functions of libm (`cbrtf`, `erfc`, ...) and those of `T.import_source`. A
+    `dtype` of "handle" or "void" is for functions that give nothing.
     """
     tracer = current()
+    known = _of_libm(str(name))
+    if known is not None:
+        tracer.references.setdefault(str(name), known)
     result = None if str(dtype) in ("handle", "void", "") else str(to_dtype(dtype))
     values = [_typed(a) for a in arguments]
     made = tracer.builder.call_extern(str(name), values, result)
     return None if result is None else tracer.wrap(made)
+
+
+def _of_libm(name: str) -> Any:
+    """Python's function for one of libm, in double."""
+    import math
+
+    aliases = {"fmin": min, "fmax": max, "rint": round}
+    for base in (name, name.removesuffix("f")):
+        found = getattr(math, base, None) or aliases.get(base)
+        if callable(found):
+            return found
+    return None
 
 
 def _typed(value: Any) -> Any:

@@ -5,8 +5,7 @@ Using one is an "unsupported" error with its place; any other name is an unknown
 """
 
 _NAMES = """
-init_sort_buf merge_sort topk tfloat32 float8_e3m4 float8_e4m3b11fnuz
-float6_e2m3fn float6_e3m2fn float4_e2m1_unpacked set_deq_scale shmem_put_nbi shmem_get_nbi
+init_sort_buf merge_sort topk set_deq_scale shmem_put_nbi shmem_get_nbi
 shmem_ub_put_nbi shmem_ub_get_nbi block_attr
 """
 
