@@ -92,6 +92,10 @@ mlir::LogicalResult Machine::bind(llvm::ArrayRef<Argument> arguments) {
         return kernel.emitError("argument ")
                << number << " is a tensor of rank " << tensor->shape.size() << " but its type is "
                << value.getType();
+      if (!tensor->strides.empty() && tensor->strides.size() != tensor->shape.size())
+        return kernel.emitError("argument ")
+               << number << " has " << tensor->shape.size() << " dims but "
+               << tensor->strides.size() << " strides";
       auto name = kernel.getArgAttrOfType<mlir::StringAttr>(number, tile::kNameAttr);
       BufferValue bound{type, llvm::to_vector(tensor->shape), llvm::to_vector(tensor->strides),
                         std::make_shared<Storage>(tensor->data), name ? name.str() : "argument"};
@@ -100,6 +104,9 @@ mlir::LogicalResult Machine::bind(llvm::ArrayRef<Argument> arguments) {
       launchBuffers.try_emplace(value, std::move(bound));
       continue;
     }
+    if (llvm::isa<tile::BufferType>(value.getType()))
+      return kernel.emitError("argument ")
+             << number << " is a number but its type is " << value.getType();
     Scalar bound;
     if (auto* integer = std::get_if<int64_t>(&argument))
       bound = {wrapTo(value.getType(), *integer), double(*integer)};

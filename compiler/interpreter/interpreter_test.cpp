@@ -336,6 +336,10 @@ TEST_F(Interpreter, ReportsArgumentsThatDoNotFit) {
   EXPECT_NE(messages.find("kernel takes 1 arguments but got 0"), std::string::npos) << messages;
   EXPECT_FALSE(run(wrap(""), {TensorArgument{x.data(), {8, 8}, {}}}));
   EXPECT_NE(messages.find("argument 0 is a tensor of rank 2"), std::string::npos) << messages;
+  EXPECT_FALSE(run(wrap(""), {TensorArgument{x.data(), {64}, {1, 2}}}));
+  EXPECT_NE(messages.find("argument 0 has 1 dims but 2 strides"), std::string::npos) << messages;
+  EXPECT_FALSE(run(wrap(""), {int64_t(1)}));
+  EXPECT_NE(messages.find("argument 0 is a number but its type is"), std::string::npos) << messages;
 }
 
 TEST_F(Interpreter, DoesNotRunFunctionsInC) {

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from . import cache
+from .env import remark_ignored
 from .errors import Diagnostic, compile_error, load_compiler, raise_at_kernel, warn
 from .front_key import digest, machine_stamp
 from .kernel import kernel_of, stage_files
@@ -67,6 +68,7 @@ def native_options(options: Options, keep_stages: bool = False) -> Any:
 
 def compile_artifact(captured: CapturedKernel, options: Options, keep_stages: bool = False) -> Any:
     """Compiles; CompileError with all messages of the target."""
+    remark_ignored()
     artifact, found = load_compiler().compile(captured.module, native_options(options, keep_stages))
     diagnostics = [Diagnostic.from_native(d) for d in found]
     if artifact is None:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """`tilelang.env`: the environment variables that TileLang knows, as attributes of this module.
 
-Honoured here: TILELANG_DEFAULT_TARGET (also as JSON), TILEWRIGHT_TARGET, TILEWRIGHT_CPU,
-TILEWRIGHT_CACHE_DIR. The others are accepted; what they choose does not exist here.
+Those in `HONOURED` mean here what they mean there (and TILEWRIGHT_TARGET, TILEWRIGHT_CPU,
+TILEWRIGHT_CACHE_DIR come before them). The others are accepted, with one remark where one is set:
+what they choose does not exist here.
 """
 
 from __future__ import annotations
@@ -46,6 +47,25 @@ KNOWN = {
     "TVM_LIBRARY_PATH": "",
     "SKIP_LOADING_TILELANG_SO": "0",
 }
+
+HONOURED = frozenset(
+    [
+        "TILELANG_CACHE_DIR",
+        "TILELANG_DISABLE_CACHE",
+        "TILELANG_DEFAULT_TARGET",
+        "TILELANG_AUTO_TUNING_CPU_COUNTS",
+        "TILELANG_AUTO_TUNING_MAX_CPU_COUNT",
+    ]
+)
+
+
+def remark_ignored() -> None:
+    """Warns, once in a process for each, of variables that are set and choose nothing here."""
+    from .options import remark
+
+    for name, usual in KNOWN.items():
+        if name not in HONOURED and os.environ.get(name, usual) != usual:
+            remark(f"the environment variable {name} has no effect in this package")
 
 
 def __getattr__(name: str) -> Any:

@@ -48,6 +48,16 @@ class PassConfigKey(StrEnum):
     TL_DISABLE_OUT_OF_BOUND_WARNING = "tl.disable_out_of_bound_warning"
     TL_FORCE_LET_INLINE = "tl.force_let_inline"
     TL_LAYOUT_VISUALIZATION_ENABLE = "tl.layout_visualization_enable"
+    TL_LAYOUT_VISUALIZATION_FORMATS = "tl.layout_visualization_formats"
+    TL_LAYOUT_COST_MODEL = "tl.layout_cost_model"
+    TL_ENABLE_LOWER_LDGSTG = "tl.enable_lower_ldgstg"
+    TL_ENABLE_LOWER_LDGSTG_PREDICATED = "tl.enable_lower_ldgstg_predicated"
+    TL_DISABLE_PRELOWER_SEMANTIC_CHECK = "tl.disable_prelower_semantic_check"
+    TL_DISABLE_SHUFFLE_ELECT = "tl.disable_shuffle_elect"
+    TL_DISABLE_LOOP_UNSWITCHING = "tl.disable_loop_unswitching"
+    TL_EMIT_LINE_DIRECTIVES = "tl.emit_line_directives"
+    TL_PASS_PROFILE = "tl.pass_profile"
+    TL_STORAGE_REWRITE_DETECT_INPLACE = "tl.storage_rewrite_detect_inplace"
     TL_AST_PRINT_ENABLE = "tl.ast_print_enable"
     TL_ENABLE_DUMP_IR = "tl.enable_dump_ir"
     TL_DUMP_IR_PATH = "tl.dump_ir_path"
@@ -59,30 +69,29 @@ class PassConfigKey(StrEnum):
     TIR_DISABLE_STORAGE_REWRITE = "tirx.disable_storage_rewrite"
     TIR_USE_ASYNC_COPY = "tirx.use_async_copy"
     TIR_MERGE_STATIC_SMEM = "tirx.merge_static_smem"
+    CUDA_KERNELS_OUTPUT_DIR = "cuda.kernels_output_dir"
 
 
 #: Other known keys without a name in TileLang's enumeration.
 _MORE_KEYS = frozenset(
     [
-        "tl.enable_lower_ldgstg",
-        "tl.enable_lower_ldgstg_predicated",
-        "tl.disable_prelower_semantic_check",
-        "tl.disable_shuffle_elect",
-        "tl.disable_loop_unswitching",
-        "tl.layout_cost_model",
-        "tl.layout_visualization_formats",
-        "tl.emit_line_directives",
-        "tl.pass_profile",
-        "tl.storage_rewrite_detect_inplace",
         "tl.fast_math",
         "tl.disable_dynamic_tail_split",
         "tl.dynamic_alignment",
-        "cuda.kernels_output_dir",
     ]
 )
 #: Keys with which a user expects other results or speed, and gets the same.
 _WITHOUT_EFFECT = frozenset(
-    ["tl.enable_fast_math", "tl.fast_math", "tl.device_compile_flags", "tl.enable_dump_ir"]
+    [
+        "tl.enable_fast_math",
+        "tl.fast_math",
+        "tl.device_compile_flags",
+        "tl.enable_dump_ir",
+        "tl.ast_print_enable",
+        "tl.layout_visualization_enable",
+        "tl.pass_profile",
+        "cuda.kernels_output_dir",
+    ]
 )
 _BACKENDS = ("auto", "tvm_ffi", "cython", "nvrtc", "torch", "cutedsl", "ctypes", "dlpack")
 

@@ -49,3 +49,13 @@ def test_errors_have_the_place_of_the_kernel() -> None:
     assert found[0].place.file == __file__
     source = Path(__file__).read_text().splitlines()[found[0].place.line - 1]
     assert "tile[i] = X[0]" in source
+
+
+def test_arguments_that_do_not_fit() -> None:
+    """Errors, not the end of the process."""
+    module = scale_rows.capture().module
+    x = bound(np.zeros((5, 7), np.float32))
+    wrong: list[list[Any]] = [[3.0, 3.0], [x, x], [x], [(x[0], [5, 7], [1]), 3.0]]
+    for arguments in wrong:
+        _, found = _compiler.interpret(module, arguments)
+        assert len(found) == 1

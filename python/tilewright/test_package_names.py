@@ -86,6 +86,27 @@ def test_environment(monkeypatch):
         env.TILELANG_COLOUR  # noqa: B018
 
 
+def test_ignored_variables_are_told_once(monkeypatch):
+    monkeypatch.setenv("TILELANG_PASS_PROFILE", "1")
+    monkeypatch.setenv("TILELANG_ENABLE_IR_SPAN", "1")  # as it is anyway
+    monkeypatch.setattr("tilewright.options._remarks", set())
+    text = "the environment variable TILELANG_PASS_PROFILE has no effect in this package"
+    with pytest.warns(UserWarning, match=text) as told:
+        tilewright.compile(increment, target="reference")
+        tilewright.compile(increment, target="reference")
+    assert len(told) == 1
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["TL_LAYOUT_COST_MODEL", "TL_PASS_PROFILE", "TL_DISABLE_SHUFFLE_ELECT", "TL_SIMPLIFY",
+     "TL_ENABLE_LOWER_LDGSTG_PREDICATED", "TL_STORAGE_REWRITE_DETECT_INPLACE",
+     "CUDA_KERNELS_OUTPUT_DIR", "TIR_USE_ASYNC_COPY"],
+)  # fmt: skip
+def test_pass_config_keys(name):
+    assert tilewright.PassConfigKey[name].value.partition(".")[0] in ("tl", "tirx", "cuda")
+
+
 def test_dtypes():
     dtypes = importlib.import_module("tilewright.dtypes")
     assert dtypes.float16.bits == 16 and tilewright.DataType("half") == "float16"

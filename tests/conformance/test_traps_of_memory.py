@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""More of what implementations get wrong: memory that is used again, pipelines in pipelines, and
+kernels that several threads call."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+
+import tilewright
+import tilewright.language as T
+
+
+def floats(random, *shape):
+    return random.standard_normal(shape).astype(np.float32)
+
+
+# 7. Pipelines
+
+
+def test_trap_pipelines_side_by_side_and_nested(agree, random):
+    """Each has its own versions of a buffer; atomics and stores in them happen once per turn."""
+
+    @T.prim_func
+    def kernel(
+        A: T.Tensor((4, 4, 8), "float32"),
+        B: T.Tensor((4, 8), "float32"),
+        C: T.Tensor((1,), "int32"),
+    ):
+        with T.Kernel(1, threads=32):
+            row = T.alloc_shared((8,), "float32")
+            other = T.alloc_shared((8,), "float32")
+            total = T.alloc_fragment((8,), "float32")
+            for i in T.Pipelined(4, num_stages=2):
+                T.clear(total)
+                for k in T.Pipelined(4, num_stages=3):
+                    T.copy(A[i, k, 0:8], row)
+                    for j in T.Parallel(8):
+                        total[j] += row[j]
+                    T.atomic_add(C[0], 1)
+                for k in T.Pipelined(2, num_stages=2):
+                    T.copy(A[k, i, 0:8], other)
+                    for j in T.Parallel(8):
+                        total[j] -= other[j]
+                T.copy(total, B[i, 0:8])
+
+    a = floats(random, 4, 4, 8)
+    wide = a.astype(np.float64)
+    expected = (wide.sum(1) - wide[:2].sum(0)).astype(np.float32)
+    arguments = [a, np.zeros((4, 8), np.float32), np.zeros(1, np.int32)]
+    agree(kernel, arguments, {1: expected, 2: np.array([16], np.int32)})
+
+
+# 9. Memory that is used again
+
+
+def test_trap_buffers_that_never_live_at_once(agree, random):
+    """Of different dtypes and sizes, in one place; none may see what another left."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((16, 16), "float32"), B: T.Tensor((16, 16), "float32")):
+        with T.Kernel(1, threads=32):
+            first = T.alloc_shared((16, 16), "float32")
+            T.copy(A, first)
+            sums = T.alloc_fragment((16,), "float32")
+            T.reduce_sum(first, sums, dim=1)
+            codes = T.alloc_shared((16, 32), "int16")
+            for i, j in T.Parallel(16, 32):
+                codes[i, j] = i * 32 + j
+            second = T.alloc_shared((16, 16), "float64")
+            for i, j in T.Parallel(16, 16):
+                second[i, j] = T.cast(codes[i, j], "float64") + T.cast(sums[i], "float64")
+            for i, j in T.Parallel(16, 16):
+                B[i, j] = second[i, j]
+
+    a = floats(random, 16, 16)
+    codes = np.arange(16)[:, None] * 32 + np.arange(16)
+    expected = (codes + a.astype(np.float64).sum(1, keepdims=True)).astype(np.float32)
+    agree(kernel, [a, np.zeros_like(a)], {1: expected})
+
+
+def test_trap_buffer_that_lives_over_the_loop_s_end(agree, random):
+    """Written at the end of one turn, read at the start of the next: nothing may lie there."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((6, 32), "float32"), B: T.Tensor((6, 32), "float32")):
+        with T.Kernel(1, threads=32):
+            before = T.alloc_shared((32,), "float32")
+            T.fill(before, 0)
+            for k in T.serial(6):
+                row = T.alloc_shared((32,), "float32")
+                T.copy(A[k, 0:32], row)
+                for j in T.Parallel(32):
+                    row[j] = row[j] - before[j]
+                T.copy(row, B[k, 0:32])
+                after = T.alloc_shared((32,), "float32")
+                T.copy(A[k, 0:32], after)
+                T.copy(after, before)
+
+    a = floats(random, 6, 32)
+    agree(kernel, [a, np.zeros_like(a)], {1: np.diff(a, axis=0, prepend=np.float32(0))})
+
+
+# 15. Several threads
+
+
+def in_threads(call, count=6):
+    threads = [threading.Thread(target=call, args=(number,)) for number in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def test_trap_workspaces_of_launches_at_once():
+    """Each launch has a workspace of its own."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((4, 64), "float32"), B: T.Tensor((4, 64), "float32")):
+        with T.Kernel(4, threads=64) as bx:
+            space = T.alloc_global((4, 64), "float32")
+            T.copy(A[bx, 0:64], space[bx, 0:64])
+            T.sync_grid()
+            T.copy(space[(bx + 1) % 4, 0:64], B[bx, 0:64])
+
+    compiled = tilewright.compile(kernel)
+    wrong = []
+
+    def call(number):
+        a = np.arange(256, dtype=np.float32).reshape(4, 64) + 1000 * number
+        for _ in range(5):
+            b = np.zeros_like(a)
+            compiled(a, b)
+            if not np.array_equal(b, np.roll(a, -1, 0)):
+                wrong.append(number)
+
+    in_threads(call)
+    assert wrong == []
+
+
+def test_trap_compiling_in_several_threads():
+    """The same kernel and others, at once."""
+    results = {}
+
+    def call(number):
+        size = 8 + number % 3
+
+        @T.prim_func
+        def kernel(A: T.Tensor((size,), "float32")):
+            with T.Kernel(1, threads=32):
+                for i in T.Parallel(size):
+                    A[i] = A[i] + size
+
+        a = np.zeros(size, np.float32)
+        tilewright.compile(kernel)(a)
+        results[number] = a.tolist()
+
+    in_threads(call)
+    assert results == {n: [8.0 + n % 3] * (8 + n % 3) for n in range(6)}
