@@ -20,8 +20,7 @@ PAGE = ROOT / "docs/language-coverage.md"
 HEAD = """# What of the language runs on the CPU
 
 Made by `scripts/language_coverage.py` from the tests. *Works*: a kernel of `tests/conformance` that
-uses the name runs on the CPU and on the reference interpreter, and agrees with NumPy (functions in
-C run on the CPU only). *By nature*:
+uses the name runs on the CPU and on the reference interpreter, and agrees with NumPy. *By nature*:
 an instruction that only a GPU has; using it on the CPU is an error that says what to write instead.
 A number is how many of TileLang's 158 example kernels use the name; names without one: 12 or fewer.
 
