@@ -123,7 +123,8 @@ TEST_P(RandomInstructions, EachFlagIsNeededAndNoneIsMissing) {
       source += kernels.back().ascendc;
     }
     std::string problem;
-    const std::optional<std::vector<char>> bytes = buildLibrary(source, problem, /*cancel=*/nullptr);
+    const std::optional<std::vector<char>> bytes =
+        buildLibrary(source, problem, /*cancel=*/nullptr);
     ASSERT_TRUE(bytes) << problem;
     const std::string path = ::testing::TempDir() + "random_instructions_" +
                              std::to_string(getpid()) + kernels.front().name + ".so";
