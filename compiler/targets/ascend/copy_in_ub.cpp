@@ -54,11 +54,15 @@ void forEachRow(ImplicitLocOpBuilder& builder, const IndexMaker& make, const UbR
   body(loop.getInductionVar(), make.value(rows.columns));
 }
 
-/// Rows of `columns` fill their pitch but for the padding to a block, which means nothing.
+/// Whether nothing that means anything lies between rows: they lie side by side, or they are whole
+/// rows of a buffer, which only the padding to a block keeps apart. What lies between parts of rows
+/// are other elements, even where it is less than a block.
 bool fillsPitch(const UbRows& rows, BufferType type) {
   std::optional<int64_t> columns = getConstantIntValue(rows.columns);
-  return columns && rows.pitch - *columns < npu::blockElements(type) &&
-         (rows.pitch == *columns || rows.pitch == npu::rowPitch(type));
+  if (!columns)
+    return false;
+  return rows.pitch == *columns ||
+         (rows.pitch == npu::rowPitch(type) && *columns == type.getShape().back());
 }
 
 Value elementOf(ImplicitLocOpBuilder& builder, const IndexMaker& make, const UbRows& rows,

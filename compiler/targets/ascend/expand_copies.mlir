@@ -311,3 +311,25 @@ func.func @f(%n: index) {
   }
   return
 }
+
+// -----
+// CHECK-LABEL: func.func @parts_of_rows
+// The rest of a row is not padding, even where it fits in its last block: one instruction a row.
+func.func @parts_of_rows(%n: index, %v: f32) {
+  tile.launch (%cid) in (%n) npu {
+    // CHECK: %[[X:.*]] = tile.alloc "x"
+    %x = tile.alloc "x" : !tile.buffer<6x10xsi32, UB>
+    // CHECK: %[[Y:.*]] = tile.alloc "y"
+    %y = tile.alloc "y" : !tile.buffer<8x14xf32, UB>
+    // CHECK: tile.for %{{.*}} = %c0 to %c6
+    // CHECK: npu.cast %[[Y]]{{.*}}, %[[X]]{{.*}} count(%c10)
+    tile.copy %x : !tile.buffer<6x10xsi32, UB> to %y[0, 0] [6, 10] : !tile.buffer<8x14xf32, UB>
+    // CHECK: tile.for %{{.*}} = %c0 to %c6
+    // CHECK: npu.duplicate %[[Y]]{{.*}} count(%c13)
+    tile.fill %y[0, 0] [6, 13] : !tile.buffer<8x14xf32, UB> with %v : f32
+    // CHECK-NOT: tile.for
+    // CHECK: npu.duplicate %[[Y]]{{.*}} count(%c94)
+    tile.fill %y[0, 0] [6, 14] : !tile.buffer<8x14xf32, UB> with %v : f32
+  }
+  return
+}
