@@ -64,3 +64,17 @@ def test_fill(columns: int) -> None:
 
     source = np.zeros((M, N), np.float32)
     np.testing.assert_array_equal(on_host(main, source), expected(3.0, columns))
+
+
+@pytest.mark.parametrize("columns", [1, 8, 10, 13, 14])
+def test_load(columns: int) -> None:
+    @T.prim_func
+    def main(A: T.Tensor((M, N), "float32"), C: T.Tensor((M, N), "float32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            c = T.alloc_ub((M, N), "float32")
+            T.fill(c, 7.0)
+            T.copy(A[0:ROWS, 0:columns], c[0:ROWS, 0:columns])
+            T.copy(c, C)
+
+    source = np.arange(M * N).reshape(M, N).astype(np.float32)
+    np.testing.assert_array_equal(on_host(main, source), expected(source[:ROWS, :columns], columns))

@@ -14,6 +14,8 @@
 #include "compiler/targets/ascend/copy_routes.h"
 #include "compiler/targets/ascend/passes.h"
 
+#include <mlir/Dialect/Utils/StaticValueUtils.h>
+
 using namespace mlir;
 
 namespace tilewright::ascend {
@@ -29,19 +31,44 @@ void orderPipes(ImplicitLocOpBuilder& builder, const RouteContext& context, Pipe
   WaitFlagOp::create(builder, from, to, event);
 }
 
-/// A copy between global memory and UB that converts: through a buffer in UB of the tensor's type.
-/// The two copies, or nothing if this copy is no such.
-FailureOr<SmallVector<tile::CopyOp>> splitConversion(tile::CopyOp copy,
-                                                     const RouteContext& context) {
+/// Whether a load of this part of a buffer would write what lies behind it, too: the DMA writes
+/// whole blocks of 32 bytes. Behind the last column there is padding.
+bool endsWithinBlock(const tile::BufferRegion& ub) {
+  const ArrayRef<int64_t> shape = ub.type().getShape();
+  if (ub.isWhole() || shape.empty())
+    return false;
+  size_t row = shape.size() - 1;
+  while (row > 0 && shape[row] == 1) // columns lie side by side, as a row does
+    --row;
+  const std::optional<int64_t> first = getConstantIntValue(ub.offsets[row]);
+  const std::optional<int64_t> count = getConstantIntValue(ub.extents[row]);
+  if (!count || *count % npu::blockElements(ub.type()) == 0)
+    return false;
+  const bool isPadded = row + 1 == shape.size() || ub.type().getNumElements() == shape[row];
+  return !isPadded || !first || *first + *count != shape[row];
+}
+
+/// A copy between global memory and UB that converts, or that loads a part of a block: through a
+/// buffer in UB of the tensor's type. The two copies, or nothing if this copy is no such.
+FailureOr<SmallVector<tile::CopyOp>> splitInTwo(tile::CopyOp copy, const RouteContext& context) {
   const tile::BufferRegion source = copy.getSourceRegion(), target = copy.getTargetRegion();
   const bool isLoad = source.type().isGlobal() && target.type().getSpace() == MemorySpace::UB;
   const bool isStore = target.type().isGlobal() && source.type().getSpace() == MemorySpace::UB;
   const Type element = (isLoad ? source : target).type().getElementType();
-  if ((!isLoad && !isStore) || source.type().getElementType() == target.type().getElementType())
+  if (!isLoad && !isStore)
+    return SmallVector<tile::CopyOp>();
+  if (source.type().getElementType() == target.type().getElementType() &&
+      !(isLoad && endsWithinBlock(target)))
     return SmallVector<tile::CopyOp>();
   SmallVector<int64_t> shape = tile::withoutUnitExtents((isLoad ? target : source).staticExtents());
   if (shape.empty())
     shape.push_back(1);
+  // The DMA loads elements of a column to a block each.
+  const bool isColumn = isLoad && target.extents.size() > 1 && wideDims(target).size() == 1 &&
+                        wideDims(target)[0] + 1 != target.extents.size() &&
+                        npu::rowPitch(target.type()) > 1;
+  if (isColumn)
+    shape.push_back(npu::blockElements(source.type()));
   if (llvm::is_contained(shape, ShapedType::kDynamic))
     return copy.emitError() << "unsupported on ascend: a copy that converts, of extents that are "
                                "known at run time only";
@@ -49,7 +76,9 @@ FailureOr<SmallVector<tile::CopyOp>> splitConversion(tile::CopyOp copy,
   Value buffer =
       tile::AllocOp::create(builder, tile::BufferType::get(shape, element, MemorySpace::UB),
                             builder.getStringAttr("converted"), IntegerAttr());
-  const tile::BufferRegion whole = tile::BufferRegion::whole(buffer);
+  tile::BufferRegion whole = tile::BufferRegion::whole(buffer);
+  if (isColumn)
+    whole.extents.back() = builder.getIndexAttr(1);
   orderPipes(builder, context, isLoad ? Pipe::V : Pipe::MTE3, isLoad ? Pipe::MTE2 : Pipe::V);
   auto first = tile::CopyOp::create(builder, source, whole);
   orderPipes(builder, context, isLoad ? Pipe::MTE2 : Pipe::V, isLoad ? Pipe::V : Pipe::MTE3);
@@ -85,7 +114,7 @@ LogicalResult expandOne(tile::CopyOp copy, const RouteContext& context) {
 }
 
 LogicalResult expandCopy(tile::CopyOp copy, const RouteContext& context) {
-  FailureOr<SmallVector<tile::CopyOp>> parts = splitConversion(copy, context);
+  FailureOr<SmallVector<tile::CopyOp>> parts = splitInTwo(copy, context);
   if (failed(parts))
     return failure();
   if (parts->empty())

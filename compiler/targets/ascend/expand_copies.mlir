@@ -333,3 +333,23 @@ func.func @parts_of_rows(%n: index, %v: f32) {
   }
   return
 }
+
+// -----
+// CHECK-LABEL: func.func @part_of_a_block
+// The DMA writes whole blocks; what lies behind a part of a row is not its to write.
+func.func @part_of_a_block(%A: !tile.buffer<64x64xf32, global> {tile.name = "A"}, %n: index) {
+  tile.launch (%cid) in (%n) npu {
+    // CHECK: %[[Y:.*]] = tile.alloc "y"
+    %y = tile.alloc "y" : !tile.buffer<8x14xf32, UB>
+    // CHECK: %[[PART:.*]] = tile.alloc "converted" : !tile.buffer<6x10xf32, UB>
+    // CHECK: npu.load_ub {{.*}} to %[[PART]][%c0]
+    // CHECK: ascend.wait_flag mte2 to v
+    // CHECK: tile.for %{{.*}} = %c0 to %c6
+    // CHECK: npu.binary max %[[Y]]{{.*}}, %[[PART]]{{.*}} count(%c10)
+    tile.copy %A[0, 0] [6, 10] : !tile.buffer<64x64xf32, global> to %y[0, 0] [6, 10] : !tile.buffer<8x14xf32, UB>
+    // CHECK-NOT: tile.alloc
+    // CHECK: npu.load_ub {{.*}} to %[[Y]][%c8]
+    tile.copy %A[0, 0] [6, 6] : !tile.buffer<64x64xf32, global> to %y[0, 8] [6, 6] : !tile.buffer<8x14xf32, UB>
+  }
+  return
+}
