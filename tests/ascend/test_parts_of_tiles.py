@@ -78,3 +78,17 @@ def test_load(columns: int) -> None:
 
     source = np.arange(M * N).reshape(M, N).astype(np.float32)
     np.testing.assert_array_equal(on_host(main, source), expected(source[:ROWS, :columns], columns))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_load_of_a_column(dtype: str) -> None:
+    @T.prim_func
+    def main(A: T.Tensor((M, 1), dtype), C: T.Tensor((M, N), "float32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            c = T.alloc_ub((M, N), "float32")
+            T.fill(c, 7.0)
+            T.copy(A[0:ROWS, 0:1], c[0:ROWS, 0:1])
+            T.copy(c, C)
+
+    source = np.arange(M).reshape(M, 1).astype(dtype)
+    np.testing.assert_array_equal(on_host(main, source), expected(source[:ROWS], 1))

@@ -174,6 +174,8 @@ LogicalResult CopyExpander::ubToUb() {
   std::optional<UbRows> from = rowsInUb(make, source), to = rowsInUb(make, target);
   if (!from || !to)
     return copy.emitError() << "unsupported on ascend: a copy within UB of more than two dims";
+  if (isColumnInUb(source) != isColumnInUb(target))
+    return copy.emitError() << "unsupported on ascend: a copy within UB between a row and a column";
   const BufferType fromType = source.type(), toType = target.type();
   const Type element = fromType.getElementType();
   const bool isDense =

@@ -118,14 +118,17 @@ Value CopyExpander::padValue() {
   return arith::ConstantOp::create(builder, builder.getZeroAttr(type));
 }
 
+bool isColumnInUb(const BufferRegion& ub) {
+  const SmallVector<size_t> dims = wideDims(ub);
+  return dims.size() == 1 && dims[0] + 1 != ub.extents.size() && npu::rowPitch(ub.type()) > 1;
+}
+
 /// Rows of a rectangle must begin at a block; a column (one element a row) lies side by side in UB.
 LogicalResult CopyExpander::requireRows(const BufferRegion& global, const BufferRegion& ub) {
   const SmallVector<size_t> dims = wideDims(global);
   if (dims.empty() || dims.back() + 1 == global.extents.size())
     return success();
-  const bool isColumnInUb =
-      wideDims(ub).back() + 1 != ub.extents.size() && npu::rowPitch(ub.type()) > 1;
-  if (dims.size() == 1 && isColumnInUb)
+  if (dims.size() == 1 && isColumnInUb(ub))
     return success();
   if (isDenseColumn(global))
     return success();
@@ -158,7 +161,7 @@ LogicalResult CopyExpander::globalToUb() {
       order(Pipe::V, Pipe::MTE2);
     }
     ifThere(clamped, [&] {
-      const BufferRegion region = asRows(clamped.region, from);
+      const BufferRegion region = isColumnInUb(to) ? clamped.region : asRows(clamped.region, from);
       const tile::RegionParts parts(region);
       const bool isWhole = isMultipleOfBlock(region.extents.back(), region.type());
       npu::LoadUbOp::create(builder, region.buffer, parts.offsets, parts.extents, to.buffer,
@@ -176,7 +179,7 @@ LogicalResult CopyExpander::ubToGlobal() {
       return failure();
     const ClampedRegion clamped = clamp(to, false);
     ifThere(clamped, [&] {
-      const BufferRegion region = asRows(clamped.region, to);
+      const BufferRegion region = isColumnInUb(from) ? clamped.region : asRows(clamped.region, to);
       const tile::RegionParts parts(region);
       npu::StoreUbOp::create(builder, from.buffer,
                              make.value(ubOffset(make, from.type(), from.offsets)), region.buffer,

@@ -87,4 +87,7 @@ struct UbRows {
 /// Nothing for a region with more than two dims that are not 1.
 std::optional<UbRows> rowsInUb(const IndexMaker& make, const tile::BufferRegion& region);
 
+/// Whether a region's elements lie one to a row, each at a block of its own.
+bool isColumnInUb(const tile::BufferRegion& ub);
+
 } // namespace tilewright::ascend

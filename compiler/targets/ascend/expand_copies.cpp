@@ -64,9 +64,7 @@ FailureOr<SmallVector<tile::CopyOp>> splitInTwo(tile::CopyOp copy, const RouteCo
   if (shape.empty())
     shape.push_back(1);
   // The DMA loads elements of a column to a block each.
-  const bool isColumn = isLoad && target.extents.size() > 1 && wideDims(target).size() == 1 &&
-                        wideDims(target)[0] + 1 != target.extents.size() &&
-                        npu::rowPitch(target.type()) > 1;
+  const bool isColumn = isLoad && isColumnInUb(target);
   if (isColumn)
     shape.push_back(npu::blockElements(source.type()));
   if (llvm::is_contained(shape, ShapedType::kDynamic))

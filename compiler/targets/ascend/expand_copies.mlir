@@ -353,3 +353,14 @@ func.func @part_of_a_block(%A: !tile.buffer<64x64xf32, global> {tile.name = "A"}
   }
   return
 }
+
+// -----
+func.func @f(%n: index) {
+  tile.launch (%cid) in (%n) npu {
+    %x = tile.alloc "x" : !tile.buffer<8xf32, UB>
+    %y = tile.alloc "y" : !tile.buffer<8x16xf32, UB>
+    // expected-error@+1 {{unsupported on ascend: a copy within UB between a row and a column}}
+    tile.copy %x : !tile.buffer<8xf32, UB> to %y[0, 0] [8, 1] : !tile.buffer<8x16xf32, UB>
+  }
+  return
+}
