@@ -137,9 +137,8 @@ TEST_F(KernelBuilderTest, ShapesAreSumsAndProductsOfSymbols) {
 }
 
 TEST_F(KernelBuilderTest, RefusesOtherShapes) {
-  Value M = line().symbol("M", dt("int32"));
-  Value half = line().binary("floordiv", M, b.constant(int64_t{2}));
-  tensor("A", {half});
+  Value M = line().symbol("M", dt("int32")), N = line().symbol("N", dt("int32"));
+  tensor("A", {line().binary("floordiv", M, N)});
   launch();
   EXPECT_THAT(
       messages(),

@@ -197,7 +197,6 @@ TEST_F(ScalarsTest, RefusesWhatHasNoMeaning) {
   b.reinterpret(f, dt("int64"));
   b.reinterpret(f, dt("bool"));
   b.constant(int64_t{300}, dt("uint8"));
-  b.constant(int64_t{1}, dt("tfloat32"));
   EXPECT_THAT(
       messages(),
       ElementsAre(
@@ -212,7 +211,7 @@ TEST_F(ScalarsTest, RefusesWhatHasNoMeaning) {
           "there is no function 'frobnicate'", "a scalar of dtype float32x4 is not supported",
           "reinterpret of float32 as int64: they have 32 and 64 bits",
           "reinterpret of float32 as bool: it works on integers and floats only",
-          "the integer 300 does not fit uint8", "a scalar of dtype tfloat32 is not supported"));
+          "the integer 300 does not fit uint8"));
 }
 
 TEST_F(ScalarsTest, PoisonIsSilent) {

@@ -62,7 +62,7 @@ TEST(NpuAccess, Transfers) {
             (Texts{"R region", "W " + std::to_string((2 * 64 + 20) * 32)}));
   EXPECT_EQ(accessesOf("npu.load_l0 %l1[%c0] : !tile.buffer<64x64xf16, L1> at (%c0, %c0) to "
                        "%a[%c0] : !tile.buffer<64x64xf16, L0A> rows 64 size 32 x 16"),
-            (Texts{"R ?", "W 1024"}));
+            (Texts{"R " + std::to_string(64 * 64 * 2), "W 1024"})); // the whole tile
 }
 
 TEST(NpuAccess, Storage) {

@@ -20,7 +20,8 @@ void Fingerprint::add(const void* data, size_t bytes) {
     add(word);
   }
   uint64_t rest = 0;
-  std::memcpy(&rest, p, bytes);
+  if (bytes > 0) // no data may have no address
+    std::memcpy(&rest, p, bytes);
   add(rest ^ bytes << 56);
 }
 
