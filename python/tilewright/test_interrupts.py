@@ -59,18 +59,32 @@ print("now", flush=True)
 """
 
 
+def hear_interrupts():
+    """What a shell starts in the background ignores SIGINT, and so does all that it starts."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def interrupted_once(command, environment, delay):
     """SIGINT comes `delay` seconds after the command printed "now". Gives the seconds until it
     ended, its status, and what else it printed."""
     with subprocess.Popen(
-        command, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        command,
+        env=environment,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=hear_interrupts,
     ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "now\n", process.communicate()[1]
         time.sleep(delay)
         process.send_signal(signal.SIGINT)
         started = time.monotonic()
-        output, errors = process.communicate(timeout=60)
+        try:
+            output, errors = process.communicate(timeout=60)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise
         return time.monotonic() - started, (process.returncode, output, errors)
 
 
