@@ -10,6 +10,7 @@ counts as one failure. Skipped tests are listed with their reasons: they prove n
 import argparse
 import re
 import shlex
+import signal
 import subprocess
 import sys
 import time
@@ -122,6 +123,8 @@ def phases(build: Path, jobs: int) -> dict[str, tuple[str, Path | None]]:
 
 def main() -> int:
     """Gives 1 if anything failed or nothing passed."""
+    # A shell's background jobs ignore Ctrl-C, and so would all tests of it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("-j", "--jobs", type=int, default=2)
     parser.add_argument("--build", type=Path, default=ROOT / "build")
