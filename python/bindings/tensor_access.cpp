@@ -296,12 +296,12 @@ struct Reading {
       auto* managed = static_cast<DlManagedTensorVersioned*>(
           PyCapsule_GetPointer(capsule, "dltensor_versioned"));
       PyCapsule_SetName(capsule, "used_dltensor_versioned");
+      if (!isVersioned(*managed)) {
+        Py_DECREF(capsule);
+        return false;
+      }
       lease.versioned = managed;
-      if (managed->version.major != 1)
-        PyErr_Format(PyExc_BufferError, "its DLPack version %u.%u is not 1.x",
-                     managed->version.major, managed->version.minor);
-      else
-        tensor = &managed->tensor;
+      tensor = &managed->tensor;
       view.isReadOnly = (managed->flags & dlFlagReadOnly) != 0;
     } else if (PyCapsule_IsValid(capsule, "dltensor")) {
       auto* managed = static_cast<DlManagedTensor*>(PyCapsule_GetPointer(capsule, "dltensor"));
@@ -316,6 +316,27 @@ struct Reading {
       return false;
     fill(view, *tensor);
     return true;
+  }
+
+  /// Whether a capsule of that name holds what its name says; else its deleter may be no function, so nothing is
+  /// called, and its memory stays.
+  static bool isVersioned(const DlManagedTensorVersioned& managed) {
+    if (managed.version.major != 1) {
+      PyErr_Format(PyExc_BufferError, "its DLPack version %u.%u is not 1.x", managed.version.major,
+                   managed.version.minor);
+      return false;
+    }
+    constexpr uint64_t mostFlags = 1 << 16, mostDevices = 256;
+    constexpr uintptr_t alignment = alignof(int64_t) - 1;
+    const DlTensor& tensor = managed.tensor;
+    const bool isOne =
+        managed.version.minor < 256 && managed.flags < mostFlags && tensor.device.type > 0 &&
+        uint32_t(tensor.device.type) < mostDevices && tensor.dtype.lanes > 0 &&
+        ((reinterpret_cast<uintptr_t>(tensor.shape) | reinterpret_cast<uintptr_t>(tensor.strides)) &
+         alignment) == 0;
+    if (!isOne)
+      PyErr_SetString(PyExc_BufferError, "its DLPack capsule holds something else than a tensor");
+    return isOne && isPlausible(tensor);
   }
 
   /// A capsule may hold anything; what is read of it must be there.

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import re
 
 import numpy as np
@@ -104,8 +105,6 @@ class OnDevice:
     """A tensor that says that it is elsewhere, or that it has no memory."""
 
     def __init__(self, **fields):
-        import ctypes
-
         class Tensor(ctypes.Structure):
             _fields_ = [
                 ("data", ctypes.c_void_p), ("device", ctypes.c_int32), ("number", ctypes.c_int32),
@@ -149,6 +148,44 @@ def test_odd_capsule(fields, ours, theirs):
     with pytest.raises(ValueError, match=re.escape(ours)) as caught:
         tilewright.compile(matmul)(OnDevice(**fields), halves(K, N), halves(M, N))
     assert str(caught.value).partition("\nin TileLang's words: ")[2] == theirs
+
+
+class Misnamed:
+    """A capsule whose name does not fit what it holds: `words`, or what NumPy gave."""
+
+    def __init__(self, words=None):
+        self.array = halves(M, K)
+        self.old = self.array.__dlpack__()
+        take = ctypes.pythonapi.PyCapsule_GetPointer
+        take.restype = ctypes.c_void_p
+        take.argtypes = [ctypes.py_object, ctypes.c_char_p]
+        make = ctypes.pythonapi.PyCapsule_New
+        make.restype = ctypes.py_object
+        make.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+        self.words = (ctypes.c_uint64 * 16)(*(words or []))
+        place = ctypes.addressof(self.words) if words else take(self.old, b"dltensor")
+        self.capsule = make(place, b"dltensor_versioned", None)
+
+    def __dlpack__(self, **options):
+        return self.capsule
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (None, r"its DLPack version \d+\.\d+ is not 1\.x"),
+        ([7], r"its DLPack version 7\.0 is not 1\.x"),
+        # Version 1.0, a context, a deleter that is none; then flags, or a device, that cannot be.
+        ([1, 0, 12345, 1 << 40], "its DLPack capsule holds something else than a tensor"),
+        ([1, 0, 12345, 0, 0, 0], "its DLPack capsule holds something else than a tensor"),
+        ([1, 0, 12345, 0, 0, 1, 1 | 1 << 48, 7], "holds something else than a tensor"),
+        ([1, 0, 12345, 0, 0, 1, 99 | 1 << 48], "its DLPack capsule has 99 dims and no shape"),
+    ],
+)  # fmt: skip
+def test_capsule_that_holds_something_else(words, message):
+    """Its deleter is no function: it may not be called."""
+    with pytest.raises(ValueError, match=message):
+        tilewright.compile(matmul)(Misnamed(words), halves(K, N), halves(M, N))
 
 
 def test_linear_equations_and_products():
