@@ -41,9 +41,9 @@ TEST(Compile, RefusesWhatTheCpuCannotDo) {
        "a workspace has at most 4294967296 elements"},
       {"%s = tile.alloc : !tile.buffer<64xf32, shared, layout = affine_map<(d0) -> (d0)>>",
        "a buffer with a layout is not supported by the cpu target"},
-      {"%h = arith.constant 1.0 : f16\n%s = tile.alloc : !tile.buffer<64xf16, shared>\n"
-       "tile.atomic add %s[%c1], %h : f16 : !tile.buffer<64xf16, shared>",
-       "atomic updates of float16 are not supported by the cpu target; use float32"},
+      {"%h = arith.constant 1.0 : f6E2M3FN\n%s = tile.alloc : !tile.buffer<64xf6E2M3FN, shared>\n"
+       "tile.atomic add %s[%c1], %h : f6E2M3FN : !tile.buffer<64xf6E2M3FN, shared>",
+       "atomic updates of float6_e2m3fn are not supported by the cpu target; use float32"},
       {"%a = tile.alloc : !tile.buffer<8x8xf32, shared>\n"
        "tile.gemm %a[0, 0] [%c1, 8] : !tile.buffer<8x8xf32, shared>, %a : !tile.buffer<8x8xf32, "
        "shared> into "

@@ -81,7 +81,7 @@ std::string refuseAtomic(Type element) {
   if (width == 4)
     return "atomic updates of " + textOf(element) +
            " are not supported by the cpu target; use int32";
-  if (isa<FloatType>(element) && width < 32)
+  if (isa<FloatType>(element) && width < 8)
     return "atomic updates of " + textOf(element) +
            " are not supported by the cpu target; use float32";
   return "";

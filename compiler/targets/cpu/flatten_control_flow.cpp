@@ -44,7 +44,7 @@ public:
   void flatten() {
     SmallVector<Operation*> ops;
     function.walk([&](Operation* op) {
-      if (isa<scf::IfOp, scf::ForOp, tile::ForOp, tile::WhileOp, tile::AssertOp>(op))
+      if (isa<scf::IfOp, scf::ForOp, scf::WhileOp, tile::ForOp, tile::WhileOp, tile::AssertOp>(op))
         ops.push_back(op);
     });
     for (Operation* op : ops) { // innermost first
@@ -53,6 +53,8 @@ public:
         flattenIf(branch);
       else if (auto loop = dyn_cast<scf::ForOp>(op))
         flattenCountedLoop(loop);
+      else if (auto loop = dyn_cast<scf::WhileOp>(op))
+        flattenRetries(loop);
       else if (auto loop = dyn_cast<tile::ForOp>(op))
         flattenUserLoop(loop);
       else if (auto check = dyn_cast<tile::AssertOp>(op))
@@ -149,6 +151,24 @@ private:
     if (Attribute annotation = op->getAttr(kLoopAttr))
       latch->setAttr("loop_annotation", annotation);
     yield->erase();
+    op->erase();
+  }
+
+  /// A loop of ours that tries until it succeeds.
+  void flattenRetries(scf::WhileOp op) {
+    Block* before = op->getBlock();
+    Block* after = splitAfter(op);
+    auto [head, lastOfCondition] = inlineBefore(op.getBefore(), after);
+    auto [body, last] = inlineBefore(op.getAfter(), after);
+    builder.setInsertionPointToEnd(before);
+    cf::BranchOp::create(builder, head, op.getInits());
+    auto condition = cast<scf::ConditionOp>(lastOfCondition->getTerminator());
+    builder.setInsertionPoint(condition);
+    cf::CondBranchOp::create(builder, condition.getCondition(), body, condition.getArgs(), after,
+                             condition.getArgs());
+    condition->erase();
+    SmallVector<Value> next(last->getTerminator()->getOperands());
+    branchInstead(last, head, next);
     op->erase();
   }
 

@@ -50,3 +50,24 @@ func.func @made(%n: index, %x: f32) -> f32 {
   } {llvm.loop_annotation = #llvm.loop_annotation<vectorize = <disable = false>>}
   return %r : f32
 }
+
+// A loop that tries until it succeeds: what it tried last is its result.
+// CHECK-LABEL: func.func @retries
+// CHECK: cf.br ^[[TRY:bb[0-9]+]](%{{.*}} : i16)
+// CHECK: ^[[TRY]](%[[SEEN:.*]]: i16):
+// CHECK: cf.cond_br %{{.*}}, ^[[AGAIN:bb[0-9]+]](%[[NOW:.*]] : i16), ^[[DONE:bb[0-9]+]](%[[NOW]] : i16)
+// CHECK: ^[[AGAIN]](%[[NEXT:.*]]: i16):
+// CHECK: cf.br ^[[TRY]](%[[NEXT]] : i16)
+// CHECK: ^[[DONE]](%[[RESULT:.*]]: i16):
+// CHECK: return %[[RESULT]] : i16
+func.func @retries(%first: i16, %add: i16) -> i16 {
+  %r = scf.while (%seen = %first) : (i16) -> i16 {
+    %now = arith.addi %seen, %add : i16
+    %more = arith.cmpi slt, %now, %add : i16
+    scf.condition(%more) %now : i16
+  } do {
+  ^bb0(%again: i16):
+    scf.yield %again : i16
+  }
+  return %r : i16
+}

@@ -438,18 +438,57 @@ private:
     Value at = address(builder, op.getBuffer(), op.getIndices());
     const unsigned bytes = type.getElementBits() / 8;
     const LLVM::AtomicOrdering order = ordering(op.getOrder());
+    const bool isSmall = isa<FloatType>(type.getElementType()) && bytes < 4;
+    Type stored = isSmall ? Type(builder.getIntegerType(8 * bytes)) : type.getScalarType();
     if (op.getKind() == tile::AtomicKind::Load) {
-      auto load = LLVM::LoadOp::create(builder, type.getScalarType(), at, bytes);
+      auto load = LLVM::LoadOp::create(builder, stored, at, bytes);
       load.setOrdering(order);
-      return load;
+      return builder.createOrFold<arith::BitcastOp>(type.getScalarType(), load);
     }
     if (op.getKind() == tile::AtomicKind::Store) {
-      auto store = LLVM::StoreOp::create(builder, op.getValue(), at, bytes);
+      Value value = builder.createOrFold<arith::BitcastOp>(stored, op.getValue());
+      auto store = LLVM::StoreOp::create(builder, value, at, bytes);
       store.setOrdering(order);
       return {};
     }
+    if (isSmall)
+      return exchangeUntilAlone(builder, op, at, stored);
     return LLVM::AtomicRMWOp::create(builder, binaryKind(op.getKind(), type.getElementType()), at,
                                      op.getValue(), order);
+  }
+
+  /// Updates a float for which no machine has an atomic instruction: its bits are exchanged once nobody else has
+  /// changed them since they were read. Gives the value before.
+  Value exchangeUntilAlone(ImplicitLocOpBuilder& builder, tile::AtomicOp op, Value at, Type bits) {
+    Type scalar = op.getValue().getType();
+    auto first = LLVM::LoadOp::create(builder, bits, at, bits.getIntOrFloatBitWidth() / 8);
+    first.setOrdering(LLVM::AtomicOrdering::monotonic);
+    auto loop = scf::WhileOp::create(builder, TypeRange(bits), ValueRange(first.getResult()));
+    OpBuilder::InsertionGuard guard(builder);
+    Block* attempt =
+        builder.createBlock(&loop.getBefore(), {}, TypeRange(bits), {builder.getLoc()});
+    Value expected = attempt->getArgument(0);
+    Value before = arith::BitcastOp::create(builder, scalar, expected);
+    Value after = combined(builder, op.getKind(), before, op.getValue());
+    auto exchange = LLVM::AtomicCmpXchgOp::create(
+        builder, at, expected, arith::BitcastOp::create(builder, bits, after),
+        ordering(op.getOrder()), LLVM::AtomicOrdering::monotonic);
+    Value seen = LLVM::ExtractValueOp::create(builder, exchange, 0);
+    Value isDone = LLVM::ExtractValueOp::create(builder, exchange, 1);
+    Value yes = arith::ConstantOp::create(builder, builder.getBoolAttr(true));
+    scf::ConditionOp::create(builder, arith::XOrIOp::create(builder, isDone, yes), seen);
+    Block* again = builder.createBlock(&loop.getAfter(), {}, TypeRange(bits), {builder.getLoc()});
+    scf::YieldOp::create(builder, again->getArguments());
+    builder.setInsertionPointAfter(loop);
+    return arith::BitcastOp::create(builder, scalar, loop.getResult(0));
+  }
+
+  static Value combined(ImplicitLocOpBuilder& builder, tile::AtomicKind kind, Value a, Value b) {
+    if (kind == tile::AtomicKind::Add)
+      return arith::AddFOp::create(builder, a, b);
+    if (kind == tile::AtomicKind::Max)
+      return arith::MaxNumFOp::create(builder, a, b);
+    return arith::MinNumFOp::create(builder, a, b);
   }
 
   void lowerAtomic(ImplicitLocOpBuilder& builder, tile::AtomicOp op) {

@@ -31,3 +31,22 @@ func.func @access(%A: !tile.buffer<?x32xi1, global> {tile.name = "A", tile.shape
   }
   return
 }
+
+// No machine adds to a float of 16 bits atomically: its bits are exchanged until nobody came between.
+// CHECK-LABEL: func.func @small_blocks
+func.func @small(%A: !tile.buffer<32xf16, global> {tile.name = "A"}) attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  %one = arith.constant 1.0 : f16
+  tile.launch (%b) in (%c1) threads(128) {
+    // CHECK: %[[FIRST:.*]] = llvm.load {{.*}} atomic monotonic {alignment = 2 : i64} : !llvm.ptr -> i16
+    // CHECK: %[[OLD:.*]] = scf.while (%[[SEEN:.*]] = %[[FIRST]]) : (i16) -> i16 {
+    // CHECK: %[[F:.*]] = arith.bitcast %[[SEEN]] : i16 to f16
+    // CHECK: %[[SUM:.*]] = arith.addf %[[F]], %{{.*}} : f16
+    // CHECK: %[[NEW:.*]] = arith.bitcast %[[SUM]] : f16 to i16
+    // CHECK: llvm.cmpxchg %{{.*}}, %[[SEEN]], %[[NEW]] acq_rel monotonic
+    // CHECK: scf.condition
+    // CHECK: arith.bitcast %[[OLD]] : i16 to f16
+    tile.atomic add %A[%b], %one : f16 order(acq_rel) in_bounds : !tile.buffer<32xf16, global>
+  }
+  return
+}
