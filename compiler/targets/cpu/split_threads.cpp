@@ -8,11 +8,12 @@
 ///   %w = tile.load %s[%other]
 ///   tile.store %v, %B[%tx]
 /// becomes
-///   %slot = tile.alloc : !tile.buffer<128xf32, local>      // %v lives across the cut
-///   tile.for %t = 0 to 128 { %v = tile.load %A[%t] ... tile.store %v, %slot[%t] }
-///   tile.for %t = 0 to 128 { %v = tile.load %slot[%t] ... tile.store %v, %B[%t] }
+///   %slot = tile.alloc : !tile.buffer<128xf32, fragment>   // %v lives across the cut
+///   tile.parallel (%t) in [128] { %v = tile.load %A[%t] ... tile.store %v, %slot[%t] }
+///   tile.parallel (%t) in [128] { %v = tile.load %slot[%t] ... tile.store %v, %B[%t] }
 ///
-/// A segment is what lies between two cuts (collective ops): it runs as one loop over the threads. A
+/// A segment is what lies between two cuts (collective ops): it runs as one loop over the threads, a tile.for
+/// where it holds more than arithmetic, loads, stores and branches. A
 /// loop or branch that holds a cut stays outside of these loops; its bounds or condition are those
 /// of the first thread (an assertion says that they are the same for all). One that holds only shuffles, votes or
 /// barriers of a warp is run warp by warp. Values and buffers of a thread that live across a cut get
@@ -29,6 +30,7 @@
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
+#include <mlir/Dialect/Utils/StaticValueUtils.h>
 #include <mlir/Interfaces/SideEffectInterfaces.h>
 
 namespace tilewright::cpu {
@@ -183,7 +185,8 @@ private:
       for (Value result : op->getResults())
         if (!isa<tile::BufferType>(result.getType()) && isUsedOutside(result, segment))
           slots.make(result);
-    overThreads(group, ops.front()->getLoc(), [&](Value t) {
+    const bool isElementwise = llvm::all_of(ops, [](Operation* op) { return goesByVectors(op); });
+    auto body = [&](Value t) {
       IRMapping local;
       for (Operation* op : ops) {
         builder.setLoc(op->getLoc());
@@ -192,7 +195,23 @@ private:
           if (slots.has(result))
             slots.write(slots.arrayOf(result), local.lookup(result), t);
       }
-    });
+    };
+    if (isElementwise)
+      atOnce(group, ops.front()->getLoc(), body);
+    else
+      overThreads(group, ops.front()->getLoc(), body);
+  }
+
+  /// Whether an op is such that a vector can do it for several threads: arithmetic, loads, stores, and branches
+  /// around these. Between two cuts, threads touch no memory that another one writes.
+  static bool goesByVectors(Operation* op) {
+    return !op->walk([](Operation* nested) {
+                const bool isAllowed =
+                    isa<tile::LoadOp, tile::StoreOp, scf::IfOp, scf::YieldOp, tile::AllocOp>(
+                        nested) ||
+                    (nested->getNumRegions() == 0 && isMemoryEffectFree(nested));
+                return isAllowed ? WalkResult::advance() : WalkResult::interrupt();
+              }).wasInterrupted();
   }
 
   void overThreads(const Group& group, Location loc, llvm::function_ref<void(Value)> body) {
@@ -202,6 +221,17 @@ private:
     auto loop = tile::ForOp::create(builder, group.first, group.end, math.constant(1));
     builder.setInsertionPointToStart(loop.getBodyBlock());
     body(loop.getInductionVar());
+  }
+
+  /// As overThreads, and the threads may run at once.
+  void atOnce(const Group& group, Location loc, llvm::function_ref<void(Value)> body) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setLoc(loc);
+    IndexMath math(builder);
+    const OpFoldResult count = getAsOpFoldResult(math.sub(group.end, group.first));
+    auto nest = tile::ParallelOp::create(builder, count);
+    builder.setInsertionPointToStart(nest.getBodyBlock());
+    body(math.add(nest.getInductionVars().front(), group.first));
   }
 
   /// Calls `body` for each warp of the group (for a warp: once).
@@ -308,7 +338,7 @@ private:
     if (slots.has(old))
       return slots.arrayOf(old);
     Value array = slots.allocate(old.getType());
-    overThreads(group, builder.getLoc(), [&](Value t) {
+    atOnce(group, builder.getLoc(), [&](Value t) {
       IRMapping local;
       slots.write(array, threadValue(old, t, local), t);
     });
@@ -318,7 +348,7 @@ private:
   void emitShuffle(tile::ShuffleOp op, const Group& group) {
     Value given = arrayWith(op.getValue(), group);
     slots.make(op.getResult());
-    overThreads(group, op.getLoc(), [&](Value t) {
+    atOnce(group, op.getLoc(), [&](Value t) {
       IRMapping local;
       Value from = slots.partner(op, t, threadValue(op.getLane(), t, local));
       slots.write(slots.arrayOf(op.getResult()), slots.read(given, op.getType(), from), t);

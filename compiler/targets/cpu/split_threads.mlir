@@ -11,8 +11,8 @@ func.func @reverse(%A: !tile.buffer<64xf32, global> {tile.name = "A"}) attribute
     // CHECK: %[[S:.*]] = tile.alloc "s" : !tile.buffer<64xf32, shared>
     %s = tile.alloc "s" : !tile.buffer<64xf32, shared>
     %other = arith.subi %c63, %tx : index
-    // CHECK: %[[SLOT:.*]] = tile.alloc "threads" : !tile.buffer<64xf32, local>
-    // CHECK: tile.for %[[T:.*]] = %{{.*}} to %{{.*}} step %{{.*}} {
+    // CHECK: %[[SLOT:.*]] = tile.alloc "threads" : !tile.buffer<64xf32, fragment>
+    // CHECK: tile.parallel (%[[T:.*]]) in [64] {
     // CHECK: %[[V:.*]] = tile.load %{{.*}}[%[[T]]]
     // CHECK: tile.store %[[V]], %[[SLOT]][%[[T]]] in_bounds
     // CHECK: tile.store %[[V]], %[[S]][%[[T]]]
@@ -20,7 +20,7 @@ func.func @reverse(%A: !tile.buffer<64xf32, global> {tile.name = "A"}) attribute
     tile.store %v, %s[%tx] : !tile.buffer<64xf32, shared>
     // CHECK-NOT: tile.sync
     tile.sync block
-    // CHECK: tile.for %[[U:.*]] = %{{.*}} to %{{.*}} step %{{.*}} {
+    // CHECK: tile.parallel (%[[U:.*]]) in [64] {
     // CHECK: %[[O:.*]] = arith.subi %{{.*}}, %[[U]]
     // CHECK: %[[W:.*]] = tile.load %[[S]][%[[O]]]
     // CHECK: %[[MINE:.*]] = tile.load %[[SLOT]][%[[U]]] in_bounds
@@ -39,7 +39,7 @@ func.func @branch(%A: !tile.buffer<64xsi32, global> {tile.name = "A"}) attribute
   %zero = arith.constant 0 : i32
   tile.launch (%b) in (%c1) threads(64) {
     %tx = tile.thread_id 0
-    // CHECK: %[[FLAGS:.*]] = tile.alloc "threads" : !tile.buffer<64xi1, local>
+    // CHECK: %[[FLAGS:.*]] = tile.alloc "threads" : !tile.buffer<64xi1, fragment>
     %flag = tile.load %A[%c1] : !tile.buffer<64xsi32, global>
     %go = arith.cmpi sgt, %flag, %zero : i32
     // CHECK: %[[FIRST:.*]] = tile.load %[[FLAGS]]
@@ -47,7 +47,7 @@ func.func @branch(%A: !tile.buffer<64xsi32, global> {tile.name = "A"}) attribute
     // CHECK: tile.assert %{{.*}}, "the threads of a block must agree here"
     // CHECK: scf.if %[[FIRST]] {
     scf.if %go {
-      // CHECK: tile.for
+      // CHECK: tile.parallel
       tile.store %zero, %A[%tx] : !tile.buffer<64xsi32, global>
       tile.sync block
     }

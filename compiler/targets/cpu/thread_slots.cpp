@@ -98,7 +98,7 @@ static Type elementFor(Type scalar) {
 }
 
 Value ThreadSlots::allocate(Type scalar) {
-  auto type = BufferType::get({threads}, elementFor(scalar), MemorySpace::Local);
+  auto type = BufferType::get({threads}, elementFor(scalar), MemorySpace::Fragment);
   return tile::AllocOp::create(builder, type, builder.getStringAttr("threads"), IntegerAttr());
 }
 
@@ -120,7 +120,7 @@ void ThreadSlots::write(Value array, Value value, Value thread) {
 static BufferType widenedType(BufferType type, int64_t threads) {
   SmallVector<int64_t> shape{threads};
   llvm::append_range(shape, type.getShape());
-  return BufferType::get(shape, type.getElementType(), MemorySpace::Local);
+  return BufferType::get(shape, type.getElementType(), MemorySpace::Fragment);
 }
 
 Value ThreadSlots::widenView(tile::ViewOp op, Value source) {
