@@ -8,56 +8,47 @@
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/LLVMIR/LLVMDialect.h>
-#include <mlir/IR/IRMapping.h>
 #include <mlir/Interfaces/SideEffectInterfaces.h>
 
 namespace tilewright::cpu {
 
 using namespace mlir;
 
-namespace {
+NextTurn::NextTurn(ImplicitLocOpBuilder& builder, Operation* scope, Value variable, Value step)
+    : builder(builder), scope(scope) {
+  known.map(variable, IndexMath(builder).add(variable, step));
+}
 
-/// Values of a loop's body as they will be in its next turn. They are computed anew, from the induction
-/// variable on.
-class NextTurn {
-public:
-  NextTurn(ImplicitLocOpBuilder& builder, tile::ForOp loop) : builder(builder), loop(loop) {
-    IndexMath math(builder);
-    known.map(loop.getInductionVar(), math.add(loop.getInductionVar(), loop.getStep()));
-  }
-
-  /// Null if `value` depends on more than the induction variable: on memory, or on an inner region.
-  Value of(Value value) {
-    if (Value mapped = known.lookupOrNull(value))
-      return mapped;
-    Operation* op = value.getDefiningOp();
-    if (!op || !loop->isProperAncestor(op))
-      return value;
-    if (!isPure(op) || op->getNumRegions() > 0 || op->getNumResults() != 1)
+Value NextTurn::of(Value value) {
+  if (Value mapped = known.lookupOrNull(value))
+    return mapped;
+  Operation* op = value.getDefiningOp();
+  if (!op || !scope->isProperAncestor(op))
+    return value;
+  if (!isPure(op) || op->getNumRegions() > 0 || op->getNumResults() != 1)
+    return {};
+  bool moves = false;
+  for (Value operand : op->getOperands()) {
+    Value next = of(operand);
+    if (!next)
       return {};
-    for (Value operand : op->getOperands()) {
-      Value next = of(operand);
-      if (!next)
-        return {};
-      known.map(operand, next);
-    }
-    builder.clone(*op, known);
-    return known.lookup(value);
+    moves |= next != operand;
+    known.map(operand, next);
   }
+  if (!moves)
+    return value;
+  builder.clone(*op, known);
+  return known.lookup(value);
+}
 
-private:
-  ImplicitLocOpBuilder& builder;
-  tile::ForOp loop;
-  IRMapping known;
-};
-
-/// Whether the elements of a buffer lie densely, by the sizes of its dims.
-bool isDense(Value buffer) {
+bool isDenseTensor(Value buffer) {
   auto argument = dyn_cast<BlockArgument>(buffer);
   auto kernel =
       argument ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()) : func::FuncOp();
   return kernel && !kernel.getArgAttr(argument.getArgNumber(), tile::kStridesAttr);
 }
+
+namespace {
 
 /// Bytes from one element of dim `dim` to the next; elements have whole bytes.
 Value bytesBetween(ImplicitLocOpBuilder& builder, Value buffer, unsigned dim) {
@@ -75,11 +66,11 @@ void announceNextTile(ImplicitLocOpBuilder& builder, tile::CopyOp copy, unsigned
                       StringRef operand) {
   auto loop = dyn_cast<tile::ForOp>(copy->getParentOp());
   const tile::BufferRegion region = copy.getSourceRegion();
-  if (!loop || loop.getNumStages() < 2 || !isDense(region.buffer) ||
+  if (!loop || loop.getNumStages() < 2 || !isDenseTensor(region.buffer) ||
       region.type().getElementBits() < 8)
     return;
   IndexMath math(builder);
-  NextTurn turn(builder, loop);
+  NextTurn turn(builder, loop, loop.getInductionVar(), loop.getStep());
   SmallVector<Value> place;
   for (OpFoldResult offset : region.offsets) {
     Value next = turn.of(math.value(offset));
@@ -87,7 +78,8 @@ void announceNextTile(ImplicitLocOpBuilder& builder, tile::CopyOp copy, unsigned
       return;
     place.push_back(next);
   }
-  Value address = addressOf(builder, region.buffer, place);
+  // After the last turn it lies outside, where an address that promises to be inside is poison.
+  Value address = addressOf(builder, region.buffer, place, LLVM::GEPNoWrapFlags::none);
   Value bytes = bytesBetween(builder, region.buffer, rowDim);
   auto note = UnrealizedConversionCastOp::create(
       builder, TypeRange{address.getType(), bytes.getType()}, ValueRange{address, bytes});

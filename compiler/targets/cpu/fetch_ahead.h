@@ -14,6 +14,7 @@
 
 #include "compiler/ir/tensor_ops.h"
 
+#include <mlir/IR/IRMapping.h>
 #include <mlir/IR/ImplicitLocOpBuilder.h>
 
 namespace tilewright::cpu {
@@ -31,6 +32,26 @@ struct NextTile {
     return bool(address);
   }
 };
+
+/// Values as they will be when a variable, of a loop or a launch, is greater by a step. They are computed anew, from
+/// the variable on.
+class NextTurn {
+public:
+  /// `variable` belongs to the region of `scope`.
+  NextTurn(mlir::ImplicitLocOpBuilder& builder, mlir::Operation* scope, mlir::Value variable,
+           mlir::Value step);
+
+  /// The same if it stays. Null if `value` depends on more than the variable: on memory, or on an inner region.
+  mlir::Value of(mlir::Value value);
+
+private:
+  mlir::ImplicitLocOpBuilder& builder;
+  mlir::Operation* scope;
+  mlir::IRMapping known;
+};
+
+/// Whether a buffer is a tensor of the kernel whose elements lie densely, by the sizes of its dims.
+bool isDenseTensor(mlir::Value buffer);
 
 /// Says, at the builder's place, where the source of `copy` is in the next turn of the pipelined loop around
 /// it. `copy` brings a matrix from global memory, whose rows are along `rowDim`. Does nothing where there is no

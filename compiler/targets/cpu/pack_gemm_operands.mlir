@@ -194,7 +194,8 @@ func.func @bytes() attributes {tile.kernel} {
 // CHECK: tile.for %[[K:.*]] = {{.*}} pipelined(2)
 // CHECK: %[[NEXT:.*]] = arith.addi %[[K]], %{{.*}} : index
 // CHECK: %[[ROW:.*]] = arith.muli %[[NEXT]], %c16{{.*}} : index
-// CHECK: %[[ADDRESS:.*]] = llvm.getelementptr
+// The last turn's address is outside of G: it may not claim to be inside.
+// CHECK: %[[ADDRESS:.*]] = llvm.getelementptr %
 // CHECK: builtin.unrealized_conversion_cast %[[ADDRESS]], %{{.*}} : !llvm.ptr, index to !llvm.ptr, index {cpu.ahead = "b", cpu.element_bytes = 4 : i64}
 // CHECK-NEXT: tile.gemm
 // CHECK-NOT: cpu.ahead

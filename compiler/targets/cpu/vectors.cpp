@@ -5,7 +5,6 @@
 #include "compiler/targets/cpu/loops.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
-#include <mlir/Dialect/LLVMIR/LLVMDialect.h>
 #include <mlir/Dialect/Vector/IR/VectorOps.h>
 
 namespace tilewright::cpu {
@@ -19,7 +18,8 @@ static Type storedAs(BufferType type) {
   return type.getElementBits() == 8 ? Type(IntegerType::get(type.getContext(), 8)) : scalar;
 }
 
-Value addressOf(ImplicitLocOpBuilder& builder, Value buffer, ValueRange indices) {
+Value addressOf(ImplicitLocOpBuilder& builder, Value buffer, ValueRange indices,
+                LLVM::GEPNoWrapFlags wraps) {
   IndexMath math(builder);
   const auto type = cast<BufferType>(buffer.getType());
   Value flat = math.constant(0);
@@ -28,8 +28,7 @@ Value addressOf(ImplicitLocOpBuilder& builder, Value buffer, ValueRange indices)
   auto pointer = LLVM::LLVMPointerType::get(builder.getContext());
   Value base = UnrealizedConversionCastOp::create(builder, pointer, buffer).getResult(0);
   Value wide = arith::IndexCastOp::create(builder, builder.getI64Type(), flat);
-  return LLVM::GEPOp::create(builder, pointer, storedAs(type), base, ValueRange(wide),
-                             LLVM::GEPNoWrapFlags::inbounds);
+  return LLVM::GEPOp::create(builder, pointer, storedAs(type), base, ValueRange(wide), wraps);
 }
 
 Value loadVector(ImplicitLocOpBuilder& builder, Value buffer, ValueRange indices, int64_t lanes) {

@@ -2,13 +2,16 @@
 /// Vectors of our own in on-chip buffers, where LLVM's vectoriser would not find them.
 #pragma once
 
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace tilewright::cpu {
 
-/// Where an element of a dense buffer is, as a pointer. Before LowerBuffers; casts the buffer.
+/// Where an element of a dense buffer is, as a pointer. Before LowerBuffers; casts the buffer. A place that may lie
+/// outside of the buffer needs `wraps` without `inbounds`.
 mlir::Value addressOf(mlir::ImplicitLocOpBuilder& builder, mlir::Value buffer,
-                      mlir::ValueRange indices);
+                      mlir::ValueRange indices,
+                      mlir::LLVM::GEPNoWrapFlags wraps = mlir::LLVM::GEPNoWrapFlags::inbounds);
 
 /// `lanes` elements along the last dim, from `indices` on, in the buffer's scalar type.
 mlir::Value loadVector(mlir::ImplicitLocOpBuilder& builder, mlir::Value buffer,
