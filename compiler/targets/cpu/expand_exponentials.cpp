@@ -96,23 +96,25 @@ private:
 
   Value scaled(Value value, Value shifted) {
     Value bits = arith::BitcastOp::create(builder, builder.getI32Type(), shifted);
-    Value exponent = arith::SubIOp::create(builder, bits, integer(magicBits));
-    if (hasScaling)
+    if (hasScaling) {
+      Value exponent = arith::SubIOp::create(builder, bits, integer(magicBits));
       return LLVM::CallIntrinsicOp::create(builder, value.getType(),
                                            builder.getStringAttr("llvm.ldexp"),
                                            ValueRange{value, exponent})
           .getResult(0);
-    // In two steps, each of which is a normal number: only the last product is rounded.
-    Value half = arith::ShRSIOp::create(builder, exponent, integer(1));
-    Value other = arith::SubIOp::create(builder, exponent, half);
+    }
+    // In two steps, each of which is a normal number: only the last product is rounded. The low 9 bits of
+    // `magicBits` and of its half are 0, so nothing is left of them in an exponent.
+    Value half = arith::ShRUIOp::create(builder, bits, integer(1));
+    Value other = arith::SubIOp::create(builder, bits, half);
     for (Value part : {half, other})
       value = arith::MulFOp::create(builder, value, powerOfTwo(part));
     return value;
   }
 
   Value powerOfTwo(Value exponent) {
-    Value biased = arith::AddIOp::create(builder, exponent, integer(127));
-    Value bits = arith::ShLIOp::create(builder, biased, integer(23));
+    Value moved = arith::ShLIOp::create(builder, exponent, integer(23));
+    Value bits = arith::AddIOp::create(builder, moved, integer(127 << 23));
     return arith::BitcastOp::create(builder, builder.getF32Type(), bits);
   }
 
