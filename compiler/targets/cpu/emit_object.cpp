@@ -3,6 +3,7 @@
 
 #include "compiler/targets/cpu/external_symbols.h"
 #include "compiler/targets/cpu/machine.h"
+#include "compiler/targets/cpu/stream_stores.h"
 
 #include <llvm/ADT/SmallString.h>
 #include <llvm/Analysis/TargetLibraryInfo.h>
@@ -132,6 +133,7 @@ void optimizeModule(llvm::Module& module, const Machine& machine, llvm::TargetMa
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(scalarPasses()));
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(vectorPasses()));
   passes.run(module, modules);
+  streamMarkedStores(module);
 }
 
 std::string emitObject(llvm::Module& module, llvm::TargetMachine& target,

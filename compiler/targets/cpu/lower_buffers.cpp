@@ -16,6 +16,7 @@
 #include "compiler/targets/cpu/attributes.h"
 #include "compiler/targets/cpu/loops.h"
 #include "compiler/targets/cpu/passes.h"
+#include "compiler/targets/cpu/stream_stores.h"
 #include "tilewright/kernel_abi.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
@@ -367,6 +368,9 @@ private:
     auto store =
         LLVM::StoreOp::create(builder, value, address(builder, op.getBuffer(), op.getIndices()));
     carryMetadata(store, op, op.getBuffer());
+    if (op->hasAttr(kStreamAttr))
+      store->setAttr(LLVM::LLVMDialect::getMmraAttrName(),
+                     LLVM::MMRATagAttr::get(op.getContext(), kStreamTag[0], kStreamTag[1]));
   }
 
   Value lowerLoad(ImplicitLocOpBuilder& builder, tile::LoadOp op) {

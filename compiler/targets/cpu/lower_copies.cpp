@@ -22,6 +22,7 @@
 #include "compiler/targets/cpu/loops.h"
 #include "compiler/targets/cpu/machine_pass.h"
 #include "compiler/targets/cpu/passes.h"
+#include "compiler/targets/cpu/stream_stores.h"
 #include "compiler/targets/cpu/vectors.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
@@ -85,6 +86,8 @@ struct Transfer {
   llvm::function_ref<Value(ImplicitLocOpBuilder&, ValueRange)> element;
   /// Stored where the source has nothing; null if nothing is.
   Value pad;
+  /// Set where stores may go past the caches.
+  const StreamTargets* streams = nullptr;
   /// Set if the target is updated atomically.
   std::optional<tile::AtomicKind> atomic;
 
@@ -153,6 +156,35 @@ struct Transfer {
     return builder.createOrFold<arith::XOrIOp>(inside, yes);
   }
 
+  /// An i1 that says that the loops of the whole region should store past the caches; null if they never should.
+  Value isStreamed() const {
+    const Value buffer = target.buffer;
+    if (!streams || atomic || targetLoops.empty() ||
+        targetLoops.back() + 1 != target.type().getRank() || !streams->contains(buffer))
+      return {};
+    const int64_t length = target.staticExtents().back();
+    if (ShapedType::isDynamic(length) || !StreamTargets::fillsLines(buffer, length))
+      return {};
+    SmallVector<Value> start;
+    for (const ClampedDim& dim : targetDims)
+      start.push_back(dim.offset);
+    return StreamTargets::isWorthIt(builder, buffer, start);
+  }
+
+  void emitWhole(ArrayRef<Range> ranges) const {
+    Value streamed = isStreamed();
+    if (!streamed)
+      return emitLoops(ranges);
+    auto branch = scf::IfOp::create(builder, streamed, /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(&branch.getElseRegion().front());
+    emitLoops(ranges);
+    builder.setInsertionPointToStart(&branch.getThenRegion().front());
+    emitLoops(ranges);
+    branch.getThenRegion().walk(
+        [&](tile::StoreOp store) { store->setAttr(kStreamAttr, builder.getUnitAttr()); });
+  }
+
   void emitLoops(ArrayRef<Range> ranges) const {
     buildParallelNest(builder, ranges, [&](ImplicitLocOpBuilder& inner, ValueRange variables) {
       SmallVector<Value> from;
@@ -190,13 +222,13 @@ struct Transfer {
     Value sourceInside = allInside(sourceDims);
     Value inside = math.both(allInside(targetDims), sourceInside);
     if (!inside) {
-      emitLoops(whole);
+      emitWhole(whole);
       return;
     }
     auto branch = scf::IfOp::create(builder, inside, /*withElseRegion=*/true);
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(&branch.getThenRegion().front());
-    emitLoops(whole);
+    emitWhole(whole);
     builder.setInsertionPointToStart(&branch.getElseRegion().front());
     if (sourceInside && pad)
       emitPad();
@@ -270,7 +302,7 @@ void lowerByBlocks(tile::CopyOp op, int64_t lanes) {
   op.erase();
 }
 
-void lowerCopy(tile::CopyOp op, const Machine& machine) {
+void lowerCopy(tile::CopyOp op, const Machine& machine, const StreamTargets& streams) {
   if (goesByBlocks(op, machine.vectorBits / 32))
     return lowerByBlocks(op, machine.vectorBits / 32);
   ImplicitLocOpBuilder builder(op.getLoc(), op);
@@ -300,6 +332,7 @@ void lowerCopy(tile::CopyOp op, const Machine& machine) {
     return value;
   };
   transfer.element = element;
+  transfer.streams = &streams;
   transfer.pad =
       op.getPad() ? convertElement(builder, op.getPad(), from.getElementType(), to.getElementType())
                   : zero(builder, to.getScalarType());
@@ -341,9 +374,10 @@ struct LowerCopies : MachinePass<LowerCopies> {
   }
 
   void runOnOperation() override {
+    const StreamTargets streams(getOperation(), machine);
     getOperation()->walk([&](Operation* op) {
       if (auto copy = dyn_cast<tile::CopyOp>(op))
-        lowerCopy(copy, machine);
+        lowerCopy(copy, machine, streams);
       else if (auto fill = dyn_cast<tile::FillOp>(op))
         lowerFill(fill);
       else if (auto atomic = dyn_cast<tile::AtomicTileOp>(op))

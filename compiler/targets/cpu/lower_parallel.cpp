@@ -12,12 +12,14 @@
 ///   }
 ///
 /// Only accesses whose indices are sums of loop variables times constants can be decided for the
-/// whole nest; others stay checked in both branches.
+/// whole nest; others stay checked in both branches. Where the nest fills whole lines of a tensor that is only
+/// written, there is a version more, whose stores go past the caches (stream_stores.h).
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/structure_ops.h"
-#include "compiler/passes/kernel_pass.h"
 #include "compiler/targets/cpu/loops.h"
+#include "compiler/targets/cpu/machine_pass.h"
 #include "compiler/targets/cpu/passes.h"
+#include "compiler/targets/cpu/stream_stores.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/LLVMIR/LLVMDialect.h>
@@ -54,11 +56,13 @@ public:
       result.constant += *number * scale;
       return true;
     }
-    Operation* op = value.getDefiningOp();
-    if (!op || !nest->isAncestor(op)) {
+    if (!nest->isAncestor(value.getParentBlock()->getParentOp())) {
       result.invariants.emplace_back(value, scale);
       return true;
     }
+    Operation* op = value.getDefiningOp();
+    if (!op) // the variable of a loop inside
+      return false;
     if (auto add = dyn_cast<arith::AddIOp>(op))
       return decompose(add.getLhs(), scale, result) && decompose(add.getRhs(), scale, result);
     if (auto sub = dyn_cast<arith::SubIOp>(op))
@@ -149,7 +153,71 @@ void emitNest(ImplicitLocOpBuilder& builder, tile::ParallelOp nest) {
   });
 }
 
-void lowerParallel(tile::ParallelOp nest) {
+/// The stores whose lines the nest fills one after the other, in tensors that are only written; and an i1 that says
+/// that this pays.
+struct Streams {
+  SmallVector<tile::StoreOp> stores;
+  Value worthIt;
+};
+
+/// Where the nest begins to write, if it then goes through whole lines.
+std::optional<SmallVector<Value>> startOfLines(ImplicitLocOpBuilder& builder,
+                                               const NestAnalysis& analysis, tile::StoreOp store) {
+  IndexMath math(builder);
+  SmallVector<Value> start;
+  for (auto [number, value] : llvm::enumerate(store.getIndices())) {
+    std::optional<LinearIndex> index = analysis.decompose(value);
+    const bool isLast = number + 1 == store.getIndices().size();
+    if (!index || index->coefficients.back() != (isLast ? 1 : 0))
+      return std::nullopt;
+    for (int64_t step : ArrayRef(index->coefficients).drop_back())
+      if (isLast && !StreamTargets::fillsLines(store.getBuffer(), step))
+        return std::nullopt;
+    Value first = math.constant(index->constant);
+    for (auto [invariant, factor] : index->invariants)
+      first = math.add(first, math.mul(invariant, math.constant(factor)));
+    start.push_back(first);
+  }
+  return start;
+}
+
+Streams findStreams(ImplicitLocOpBuilder& builder, const NestAnalysis& analysis,
+                    tile::ParallelOp nest, const StreamTargets& targets) {
+  Streams found;
+  const int64_t length = nest.getStaticExtents().back();
+  if (ShapedType::isDynamic(length))
+    return found;
+  IndexMath math(builder);
+  for (auto store : nest.getBodyBlock()->getOps<tile::StoreOp>()) {
+    if (!store.getInBounds() || !targets.contains(store.getBuffer()) ||
+        !StreamTargets::fillsLines(store.getBuffer(), length))
+      continue;
+    if (auto start = startOfLines(builder, analysis, store)) {
+      found.stores.push_back(store);
+      found.worthIt =
+          math.both(found.worthIt, StreamTargets::isWorthIt(builder, store.getBuffer(), *start));
+    }
+  }
+  return found;
+}
+
+/// The nest whose accesses are decided on; twice if its stores may go past the caches.
+void emitVersions(ImplicitLocOpBuilder& builder, const NestAnalysis& analysis,
+                  tile::ParallelOp nest, const StreamTargets& targets) {
+  const Streams streams = findStreams(builder, analysis, nest, targets);
+  if (!streams.worthIt)
+    return emitNest(builder, nest);
+  auto branch = scf::IfOp::create(builder, streams.worthIt, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(&branch.getElseRegion().front());
+  emitNest(builder, nest);
+  for (tile::StoreOp store : streams.stores)
+    store->setAttr(kStreamAttr, builder.getUnitAttr());
+  builder.setInsertionPointToStart(&branch.getThenRegion().front());
+  emitNest(builder, nest);
+}
+
+void lowerParallel(tile::ParallelOp nest, const StreamTargets& targets) {
   ImplicitLocOpBuilder builder(nest.getLoc(), nest);
   NestAnalysis analysis(nest);
   Value inside;
@@ -174,7 +242,7 @@ void lowerParallel(tile::ParallelOp nest) {
     inside = math.both(inside, here);
   }
   if (!inside) {
-    emitNest(builder, nest);
+    emitVersions(builder, analysis, nest, targets);
     nest.erase();
     return;
   }
@@ -184,12 +252,13 @@ void lowerParallel(tile::ParallelOp nest) {
   for (Operation* op : decided)
     setInBounds(op);
   builder.setInsertionPointToStart(&branch.getThenRegion().front());
-  emitNest(builder, nest);
+  emitVersions(builder, analysis, nest, targets);
   nest.erase();
 }
 
-struct LowerParallel : KernelPass<LowerParallel> {
+struct LowerParallel : MachinePass<LowerParallel> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(LowerParallel)
+  using MachinePass::MachinePass;
   static constexpr llvm::StringLiteral kArgument = "cpu-lower-parallel";
   static constexpr llvm::StringLiteral kDescription =
       "turn tile.parallel into loops that LLVM vectorises";
@@ -198,14 +267,15 @@ struct LowerParallel : KernelPass<LowerParallel> {
   }
 
   void runOnOperation() override {
-    getOperation()->walk([](tile::ParallelOp nest) { lowerParallel(nest); });
+    const StreamTargets targets(getOperation(), machine);
+    getOperation()->walk([&](tile::ParallelOp nest) { lowerParallel(nest, targets); });
   }
 };
 
 } // namespace
 
-std::unique_ptr<Pass> createLowerParallel() {
-  return std::make_unique<LowerParallel>();
+std::unique_ptr<Pass> createLowerParallel(const Machine& machine) {
+  return std::make_unique<LowerParallel>(machine);
 }
 
 } // namespace tilewright::cpu

@@ -44,3 +44,50 @@ func.func @carries() attributes {tile.kernel} {
   }
   return
 }
+
+// -----
+
+// Rows of a large tensor that is only written: where the first begins a line, the stores go past the caches.
+// CHECK-LABEL: func.func @streams
+// CHECK: %[[NUMBER:.*]] = llvm.ptrtoint
+// CHECK: %[[IN_LINE:.*]] = arith.andi %[[NUMBER]], %c63
+// CHECK: %[[EVEN:.*]] = arith.cmpi eq, %[[IN_LINE]]
+// CHECK: scf.if %[[EVEN]] {
+// CHECK: tile.store {{.*}} in_bounds {cpu.access_group = {{.*}}, cpu.streamed}
+// CHECK: } else {
+// CHECK-NOT: cpu.streamed
+// CHECK: return
+func.func @streams(%A: !tile.buffer<4096x4096xf32, global> {tile.name = "A"},
+                   %B: !tile.buffer<4096x4096xf32, global> {tile.name = "B"}) attributes {tile.kernel} {
+  %n = arith.constant 4096 : index
+  tile.launch (%b) in (%n) threads(128) {
+    tile.parallel (%j) in [4096] {
+      %v = tile.load %A[%b, %j] in_bounds : !tile.buffer<4096x4096xf32, global>
+      tile.store %v, %B[%b, %j] in_bounds : !tile.buffer<4096x4096xf32, global>
+    }
+  }
+  return
+}
+
+// -----
+
+// Not where the tensor is read too, nor columns, nor parts of lines.
+// CHECK-LABEL: func.func @stays
+// CHECK-NOT: cpu.streamed
+// CHECK: return
+func.func @stays(%A: !tile.buffer<4096x4096xf32, global> {tile.name = "A"},
+                 %B: !tile.buffer<4096x4096xf32, global> {tile.name = "B"}) attributes {tile.kernel} {
+  %n = arith.constant 4096 : index
+  tile.launch (%b) in (%n) threads(128) {
+    tile.parallel (%j) in [4096] {
+      %v = tile.load %A[%b, %j] in_bounds : !tile.buffer<4096x4096xf32, global>
+      tile.store %v, %A[%b, %j] in_bounds : !tile.buffer<4096x4096xf32, global>
+      tile.store %v, %B[%j, %b] in_bounds : !tile.buffer<4096x4096xf32, global>
+    }
+    tile.parallel (%j) in [1000] {
+      %v = tile.load %A[%b, %j] in_bounds : !tile.buffer<4096x4096xf32, global>
+      tile.store %v, %B[%b, %j] in_bounds : !tile.buffer<4096x4096xf32, global>
+    }
+  }
+  return
+}

@@ -18,6 +18,7 @@
 #include "compiler/targets/cpu/attributes.h"
 #include "compiler/targets/cpu/loops.h"
 #include "compiler/targets/cpu/passes.h"
+#include "compiler/targets/cpu/stream_stores.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/LLVMIR/LLVMDialect.h>
@@ -190,7 +191,18 @@ private:
       for (Operation& op : launch.getBodyBlock()->without_terminator())
         builder.clone(op, mapping);
     }
+    if (streams()) // what went past the caches is there when the launch ends
+      LLVM::CallIntrinsicOp::create(builder, builder.getStringAttr("llvm.x86.sse.sfence"),
+                                    ValueRange());
     func::ReturnOp::create(builder);
+  }
+
+  bool streams() {
+    return kernel
+        .walk([](tile::StoreOp store) {
+          return store->hasAttr(kStreamAttr) ? WalkResult::interrupt() : WalkResult::advance();
+        })
+        .wasInterrupted();
   }
 
   func::FuncOp kernel;

@@ -61,9 +61,10 @@ std::vector<std::unique_ptr<Pass>> makePipeline(const Machine& machine) {
   passes.push_back(createPackGemmOperands(machine));
   passes.push_back(createPlanScratch());
   passes.push_back(createLowerGemm(machine));
+  passes.push_back(createFetchNextBlock());
   passes.push_back(createLowerReductions(machine));
   passes.push_back(createLowerCopies(machine));
-  passes.push_back(createLowerParallel());
+  passes.push_back(createLowerParallel(machine));
   passes.push_back(createMakeEntryPoints());
   passes.push_back(createLowerCalls());
   passes.push_back(createLowerPrints());

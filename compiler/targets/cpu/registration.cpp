@@ -19,9 +19,10 @@ void registerPasses(mlir::DialectRegistry& registry) {
   mlir::registerPass([machine] { return createPackGemmOperands(machine); });
   mlir::registerPass([] { return createPlanScratch(); });
   mlir::registerPass([machine] { return createLowerGemm(machine); });
+  mlir::registerPass([] { return createFetchNextBlock(); });
   mlir::registerPass([machine] { return createLowerReductions(machine); });
   mlir::registerPass([machine] { return createLowerCopies(machine); });
-  mlir::registerPass([] { return createLowerParallel(); });
+  mlir::registerPass([machine] { return createLowerParallel(machine); });
   mlir::registerPass([] { return createMakeEntryPoints(); });
   mlir::registerPass([] { return createLowerCalls(); });
   mlir::registerPass([] { return createLowerPrints(); });

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Fetches what the next block will copy on chip while this one computes.
+///
+///   tile.copy %X[%b, 0] [1, 4096] to %x
+///   tile.parallel (%j) in [4096] { ... }
+/// becomes
+///   tile.copy %X[%b, 0] [1, 4096] to %x
+///   %next = llvm.getelementptr %X[(%b + 1) * 4096]
+///   scf.for %strip = 0 to 16 {
+///     scf.for %line = 0 to 16 { llvm.intr.prefetch %next + (%strip * 16 + %line) * 64 }
+///     tile.parallel (%j) in [256] { ... of %strip * 256 + %j } }
+///
+/// A thread runs block after block, x fastest. A block that reads its tile, computes and writes leaves the memory
+/// idle while it computes, and waits for it then. Only copies of consecutive memory at the launch's top level
+/// count; the element-wise nests there ask for the lines, each for a share by its work. A tensor that the
+/// second-level cache holds anyway is left alone. It stands before the copies are loops, and after what is known
+/// to be in bounds is marked.
+#include "compiler/ir/memory_ops.h"
+#include "compiler/ir/structure_ops.h"
+#include "compiler/ir/tensor_ops.h"
+#include "compiler/passes/kernel_pass.h"
+#include "compiler/targets/cpu/fetch_ahead.h"
+#include "compiler/targets/cpu/loops.h"
+#include "compiler/targets/cpu/passes.h"
+#include "compiler/targets/cpu/vectors.h"
+
+#include <mlir/Dialect/Arith/IR/Arith.h>
+#include <mlir/Dialect/LLVMIR/LLVMDialect.h>
+#include <mlir/Dialect/Math/IR/Math.h>
+#include <mlir/Dialect/SCF/IR/SCF.h>
+#include <mlir/IR/IRMapping.h>
+
+namespace tilewright::cpu {
+namespace {
+
+using namespace mlir;
+using tile::BufferRegion;
+
+/// Tensors smaller than this stay in the second-level cache; a block's tile may not take most of it.
+constexpr int64_t leastTensorBytes = 1 << 20, mostTileBytes = 128 << 10;
+/// Elements between two requests: enough for a loop on vectors to be worth its start.
+constexpr int64_t stripElements = 256;
+/// What a function of `math` costs, in arithmetic operations.
+constexpr int64_t functionCost = 16;
+
+int64_t elementCount(ArrayRef<int64_t> extents) {
+  int64_t count = 1;
+  for (int64_t extent : extents)
+    count *= extent;
+  return count;
+}
+
+/// The bytes of a region that lies in one piece of a large tensor; 0 if it isn't so.
+int64_t bytesInOnePiece(const BufferRegion& region) {
+  const SmallVector<int64_t> extents = region.staticExtents();
+  const ArrayRef<int64_t> shape = region.type().getShape();
+  if (!isDenseTensor(region.buffer) || region.type().getElementBits() < 8 ||
+      llvm::any_of(extents, ShapedType::isDynamic))
+    return 0;
+  size_t dim = 0;
+  while (dim + 1 < extents.size() && extents[dim] == 1)
+    ++dim;
+  for (++dim; dim < extents.size(); ++dim)
+    if (extents[dim] != shape[dim])
+      return 0;
+  const int64_t elementBytes = region.type().getElementBits() / 8;
+  const int64_t bytes = elementCount(extents) * elementBytes;
+  const bool isSmall = llvm::none_of(shape, ShapedType::isDynamic) &&
+                       elementCount(shape) * elementBytes < leastTensorBytes;
+  return isSmall || bytes > mostTileBytes ? 0 : bytes;
+}
+
+/// A nest that can be cut into `count` strips of `length` turns of dim `dim`.
+struct Strips {
+  tile::ParallelOp nest;
+  size_t dim = 0;
+  int64_t count = 0, length = 0;
+  int64_t cost = 0;
+};
+
+std::optional<Strips> stripsOf(tile::ParallelOp nest) {
+  const ArrayRef<int64_t> extents = nest.getStaticExtents();
+  if (llvm::any_of(extents, ShapedType::isDynamic))
+    return std::nullopt;
+  Strips strips{nest};
+  while (strips.dim + 1 < extents.size() && extents[strips.dim] == 1)
+    ++strips.dim;
+  const int64_t extent = extents[strips.dim],
+                inner = elementCount(extents.drop_front(strips.dim + 1));
+  strips.length =
+      std::max<int64_t>(1, llvm::divideCeil(stripElements, std::max<int64_t>(inner, 1)));
+  if (extent % strips.length != 0 || extent / strips.length < 2)
+    return std::nullopt;
+  strips.count = extent / strips.length;
+  nest.walk([&](Operation* op) {
+    strips.cost += isa_and_nonnull<math::MathDialect>(op->getDialect()) ? functionCost : 1;
+  });
+  strips.cost *= elementCount(extents);
+  return strips;
+}
+
+/// A tile that will be read soon: where it begins, and its bytes.
+struct Tile {
+  Value address;
+  int64_t bytes;
+};
+
+/// Where the next block's tile begins, computed at the builder's place; null if that can't be foreseen.
+Value nextAddress(ImplicitLocOpBuilder& builder, tile::LaunchOp launch,
+                  const BufferRegion& region) {
+  IndexMath math(builder);
+  NextTurn turn(builder, launch, launch.getBlockIds().front(), math.constant(1));
+  SmallVector<Value> place;
+  bool moves = false;
+  for (OpFoldResult offset : region.offsets) {
+    Value now = math.value(offset), next = turn.of(now);
+    if (!next)
+      return {};
+    moves |= next != now;
+    place.push_back(next);
+  }
+  return moves ? addressOf(builder, region.buffer, place, LLVM::GEPNoWrapFlags::none) : Value();
+}
+
+/// Asks for `lines` lines from number `first` on, and for as many more with each strip.
+void askForLines(ImplicitLocOpBuilder& builder, Value address, Value strip, int64_t first,
+                 int64_t lines) {
+  IndexMath math(builder);
+  Value start = math.add(math.mul(strip, math.constant(lines)), math.constant(first));
+  const Range range{math.constant(0), math.constant(lines)};
+  buildNest(builder, range, [&](ImplicitLocOpBuilder& inner, ValueRange line) {
+    IndexMath innerMath(inner);
+    Value number = innerMath.add(start, line[0]);
+    prefetch(inner, address, innerMath.mul(number, innerMath.constant(kLineBytes)));
+  });
+}
+
+/// Cuts a nest into strips. Each asks first for its share of what lies between the fractions `begin` and `end`
+/// (of 1000) of the tiles.
+void cutIntoStrips(const Strips& strips, ArrayRef<Tile> tiles, int64_t begin, int64_t end) {
+  tile::ParallelOp nest = strips.nest;
+  ImplicitLocOpBuilder builder(nest.getLoc(), nest);
+  IndexMath math(builder);
+  const Range range{math.constant(0), math.constant(strips.count)};
+  buildNest(builder, range, [&](ImplicitLocOpBuilder& inner, ValueRange strip) {
+    for (const Tile& tile : tiles) {
+      const int64_t lines = llvm::divideCeil(tile.bytes, kLineBytes);
+      const int64_t first = lines * begin / 1000, last = lines * end / 1000;
+      askForLines(inner, tile.address, strip[0], first,
+                  int64_t(llvm::divideCeil(last - first, strips.count)));
+    }
+    SmallVector<OpFoldResult> extents = nest.getMixedExtents();
+    extents[strips.dim] = inner.getIndexAttr(strips.length);
+    auto part = tile::ParallelOp::create(inner, extents);
+    inner.setInsertionPointToStart(part.getBodyBlock());
+    IndexMath innerMath(inner);
+    IRMapping mapping;
+    mapping.map(nest.getInductionVars(), part.getInductionVars());
+    Value start = innerMath.mul(strip[0], innerMath.constant(strips.length));
+    mapping.map(nest.getInductionVars()[strips.dim],
+                innerMath.add(start, part.getInductionVars()[strips.dim]));
+    for (Operation& op : nest.getBodyBlock()->without_terminator())
+      inner.clone(op, mapping);
+  });
+  nest.erase();
+}
+
+void fetchNextBlock(tile::LaunchOp launch) {
+  SmallVector<tile::CopyOp> copies;
+  SmallVector<Strips> nests;
+  int64_t cost = 0;
+  for (Operation& op : *launch.getBodyBlock()) {
+    if (auto copy = dyn_cast<tile::CopyOp>(op); copy && bytesInOnePiece(copy.getSourceRegion())) {
+      copies.push_back(copy);
+      nests.clear(); // only what follows all copies knows all addresses
+      cost = 0;
+    } else if (auto nest = dyn_cast<tile::ParallelOp>(op)) {
+      if (std::optional<Strips> strips = stripsOf(nest)) {
+        nests.push_back(*strips);
+        cost += strips->cost;
+      }
+    }
+  }
+  if (copies.empty() || nests.empty())
+    return;
+  ImplicitLocOpBuilder builder(copies.back().getLoc(), copies.back());
+  SmallVector<Tile> tiles;
+  for (tile::CopyOp copy : copies)
+    if (Value address = nextAddress(builder, launch, copy.getSourceRegion()))
+      tiles.push_back({address, bytesInOnePiece(copy.getSourceRegion())});
+  if (tiles.empty())
+    return;
+  int64_t done = 0;
+  for (const Strips& strips : nests) {
+    const int64_t before = done;
+    done += strips.cost;
+    cutIntoStrips(strips, tiles, 1000 * before / cost, 1000 * done / cost);
+  }
+}
+
+struct FetchNextBlock : KernelPass<FetchNextBlock> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(FetchNextBlock)
+  static constexpr llvm::StringLiteral kArgument = "cpu-fetch-next-block";
+  static constexpr llvm::StringLiteral kDescription =
+      "fetch what the next block will copy on chip while this one computes";
+  void getDependentDialects(DialectRegistry& registry) const override {
+    registry.insert<arith::ArithDialect, scf::SCFDialect, LLVM::LLVMDialect>();
+  }
+
+  void runOnOperation() override {
+    SmallVector<tile::LaunchOp> launches(getOperation().getOps<tile::LaunchOp>());
+    for (tile::LaunchOp launch : launches)
+      fetchNextBlock(launch);
+  }
+};
+
+} // namespace
+
+std::unique_ptr<Pass> createFetchNextBlock() {
+  return std::make_unique<FetchNextBlock>();
+}
+
+} // namespace tilewright::cpu

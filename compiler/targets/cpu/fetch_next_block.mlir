@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// RUN: tilewright-opt %s --cpu-fetch-next-block --split-input-file | FileCheck %s
+
+// The next row's 256 lines are asked for by the nest that computes: 16 strips of 256 elements, 16 lines each.
+// CHECK-LABEL: func.func @rows
+// CHECK: tile.launch (%[[B:.*]]) in
+// CHECK: %[[NEXT:.*]] = arith.addi %[[B]], %c1
+// CHECK: %[[ROW:.*]] = arith.muli %[[NEXT]], %c4096
+// CHECK: %[[ADDRESS:.*]] = llvm.getelementptr %
+// CHECK: tile.copy
+// CHECK: scf.for %[[STRIP:.*]] = %{{.*}} to %c16
+// CHECK: scf.for
+// CHECK: %[[LINE:.*]] = llvm.getelementptr %[[ADDRESS]]
+// CHECK: "llvm.intr.prefetch"(%[[LINE]])
+// CHECK: tile.parallel (%[[I:.*]], %[[J:.*]]) in [1, 256] {
+// CHECK: %[[COLUMN:.*]] = arith.addi %{{.*}}, %[[J]]
+// CHECK: tile.load %{{.*}}[%[[I]], %[[COLUMN]]]
+func.func @rows(%X: !tile.buffer<4096x4096xf32, global> {tile.name = "X"}) attributes {tile.kernel} {
+  %n = arith.constant 4096 : index
+  tile.launch (%b) in (%n) threads(128) {
+    %x = tile.alloc "x" : !tile.buffer<1x4096xf32, fragment>
+    tile.copy %X[%b, 0] [1, 4096] : !tile.buffer<4096x4096xf32, global> to %x : !tile.buffer<1x4096xf32, fragment>
+    tile.parallel (%i, %j) in [1, 4096] {
+      %v = tile.load %x[%i, %j] in_bounds : !tile.buffer<1x4096xf32, fragment>
+      %w = arith.addf %v, %v : f32
+      tile.store %w, %x[%i, %j] in_bounds : !tile.buffer<1x4096xf32, fragment>
+    }
+  }
+  return
+}
+
+// -----
+
+// A tensor that stays in the second-level cache, and a tile that all blocks read, are left alone.
+// CHECK-LABEL: func.func @alone
+// CHECK-NOT: prefetch
+// CHECK: return
+func.func @alone(%X: !tile.buffer<16x4096xf32, global> {tile.name = "X"},
+                 %W: !tile.buffer<4096x4096xf32, global> {tile.name = "W"}) attributes {tile.kernel} {
+  %n = arith.constant 16 : index
+  tile.launch (%b) in (%n) threads(128) {
+    %x = tile.alloc "x" : !tile.buffer<1x4096xf32, fragment>
+    %w = tile.alloc "w" : !tile.buffer<1x4096xf32, fragment>
+    tile.copy %X[%b, 0] [1, 4096] : !tile.buffer<16x4096xf32, global> to %x : !tile.buffer<1x4096xf32, fragment>
+    tile.copy %W[3, 0] [1, 4096] : !tile.buffer<4096x4096xf32, global> to %w : !tile.buffer<1x4096xf32, fragment>
+    tile.parallel (%i, %j) in [1, 4096] {
+      %v = tile.load %x[%i, %j] in_bounds : !tile.buffer<1x4096xf32, fragment>
+      tile.store %v, %w[%i, %j] in_bounds : !tile.buffer<1x4096xf32, fragment>
+    }
+  }
+  return
+}
