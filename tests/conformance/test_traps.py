@@ -22,7 +22,7 @@ def floats(random):
 # 1. Extents of copies
 
 
-def test_trap_copy_extents(agree, floats):
+def test_trap_01_copy_extents(agree, floats):
     """An element takes the other side's extents from the right; units may be anywhere."""
 
     @T.prim_func
@@ -40,7 +40,7 @@ def test_trap_copy_extents(agree, floats):
 
 
 @pytest.mark.parametrize("size", [1, 31, 32, 33, 65])
-def test_trap_copy_at_ragged_edges(agree, floats, size):
+def test_trap_01_copy_at_ragged_edges(agree, floats, size):
     """Beyond the edge there are zeros, and nothing is stored."""
 
     @T.prim_func
@@ -60,7 +60,7 @@ def test_trap_copy_at_ragged_edges(agree, floats, size):
     agree(kernel, [a, np.full((size, size), 7, np.float32)], {1: expected})
 
 
-def test_trap_negative_indices(agree, floats):
+def test_trap_01_negative_indices(agree, floats):
     @T.prim_func
     def kernel(A: T.Tensor((6, 4), "float32"), B: T.Tensor((3, 4), "float32")):
         with T.Kernel(1, threads=32):
@@ -78,7 +78,7 @@ def test_trap_negative_indices(agree, floats):
 # 2. Synchrony
 
 
-def test_trap_copy_is_synchronous(agree, floats):
+def test_trap_02_copy_is_synchronous(agree, floats):
     """The source of a copy may be written again at once."""
 
     @T.prim_func
@@ -97,7 +97,7 @@ def test_trap_copy_is_synchronous(agree, floats):
 # 3. Fragments
 
 
-def test_trap_fragments_of_odd_extents(agree, floats):
+def test_trap_03_fragments_of_odd_extents(agree, floats):
     """Extents that are no multiple of the threads; several loops and reductions on one fragment."""
 
     @T.prim_func
@@ -119,7 +119,7 @@ def test_trap_fragments_of_odd_extents(agree, floats):
     agree(kernel, [a, np.zeros_like(a)], {1: expected.astype(np.float32)})
 
 
-def test_trap_chained_gemms(agree, floats):
+def test_trap_03_chained_gemms(agree, floats):
     """The result of a gemm is an operand of the next, also transposed."""
 
     @T.prim_func
@@ -148,7 +148,7 @@ def test_trap_chained_gemms(agree, floats):
 # 4. Reductions
 
 
-def test_trap_reduction_without_clear(agree, random):
+def test_trap_04_reduction_without_clear(agree, random):
     """The old value takes part once; the kept dim may be there as 1."""
 
     @T.prim_func
@@ -167,7 +167,7 @@ def test_trap_reduction_without_clear(agree, random):
 
 
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "uint32"])
-def test_trap_identities_of_integers(agree, numpy_dtypes, dtype):
+def test_trap_04_identities_of_integers(agree, numpy_dtypes, dtype):
     """max of all negative, min of all large."""
 
     @T.prim_func
@@ -186,7 +186,7 @@ def test_trap_identities_of_integers(agree, numpy_dtypes, dtype):
     agree(kernel, [a, np.zeros((2, 3), a.dtype)], {1: np.stack([a.max(1), a.min(1)])})
 
 
-def test_trap_nan_in_reductions(agree, floats):
+def test_trap_04_nan_in_reductions(agree, floats):
     """A NaN is skipped, unless nan_propagate asks for it."""
 
     @T.prim_func
@@ -205,7 +205,7 @@ def test_trap_nan_in_reductions(agree, floats):
     agree(kernel, [a, np.zeros((2, 3), np.float32)], {1: np.stack([np.nanmax(a, 1), a.max(1)])})
 
 
-def test_trap_sum_of_float16(agree):
+def test_trap_04_sum_of_float16(agree):
     """2,048 ones and more would stick at 2048 in float16."""
 
     @T.prim_func
@@ -227,7 +227,7 @@ def test_trap_sum_of_float16(agree):
 
 @pytest.mark.parametrize("dim", [0, 1])
 @pytest.mark.parametrize("reverse", [False, True])
-def test_trap_scans(agree, random, dim, reverse):
+def test_trap_05_scans(agree, random, dim, reverse):
     @T.prim_func
     def kernel(A: T.Tensor((7, 13), "int32"), B: T.Tensor((7, 13), "int32")):
         with T.Kernel(1, threads=64):
@@ -245,7 +245,7 @@ def test_trap_scans(agree, random, dim, reverse):
 # 6. Gemm
 
 
-def test_trap_gemm_accumulates(agree, floats):
+def test_trap_06_gemm_accumulates(agree, floats):
     """By default C is added to; clear_accum may be a value of the kernel."""
 
     @T.prim_func
@@ -269,7 +269,7 @@ def test_trap_gemm_accumulates(agree, floats):
     agree(kernel, [a, b, np.zeros((8, 8), np.float32)], {2: expected})
 
 
-def test_trap_gemm_of_slices(agree, floats):
+def test_trap_06_gemm_of_slices(agree, floats):
     @T.prim_func
     def kernel(A: T.Tensor((2, 8, 32), "float32"), C: T.Tensor((8, 8), "float32")):
         with T.Kernel(1, threads=32):
@@ -289,7 +289,7 @@ def test_trap_gemm_of_slices(agree, floats):
 
 @pytest.mark.parametrize("stages", [0, 1, 3])
 @pytest.mark.parametrize("steps", [0, 1, 5])
-def test_trap_pipelines(agree, floats, stages, steps):
+def test_trap_07_pipelines(agree, floats, stages, steps):
     """No or one iteration, a condition in the body, a buffer that is read after the loop."""
 
     @T.prim_func
@@ -317,7 +317,7 @@ def test_trap_pipelines(agree, floats, stages, steps):
 # 10. Python semantics
 
 
-def test_trap_bindings_and_variables(agree):
+def test_trap_10_bindings_and_variables(agree):
     """A name is a value at its time; a variable is stored to; a swap takes both values first."""
 
     @T.prim_func
@@ -344,7 +344,7 @@ def test_trap_bindings_and_variables(agree):
     agree(kernel, [np.zeros(8, np.int32)], {0: expected})
 
 
-def test_trap_constant_conditions_fold(agree):
+def test_trap_10_constant_conditions_fold(agree):
     """The branch that is not taken is not even looked at."""
     debug = False
 
@@ -376,7 +376,7 @@ def test_trap_constant_conditions_fold(agree):
     agree(folded, [np.zeros(4, np.int32)], {0: np.array([1, 2, 0, 0], np.int32)})
 
 
-def test_trap_lazy_choices(agree, random):
+def test_trap_10_lazy_choices(agree, random):
     """`and`, `or` and choices look at their right side only where they must."""
 
     @T.prim_func
@@ -399,7 +399,7 @@ def test_trap_lazy_choices(agree, random):
 
 
 @pytest.mark.parametrize(("start", "stop", "step"), [(0, 10, 3), (2, 2, 1), (5, 17, 4), (9, 8, 2)])
-def test_trap_range_with_step(agree, start, stop, step):
+def test_trap_10_range_with_step(agree, start, stop, step):
     @T.prim_func
     def kernel(B: T.Tensor((20,), "int32")):
         with T.Kernel(1, threads=1):
@@ -412,7 +412,7 @@ def test_trap_range_with_step(agree, start, stop, step):
     agree(kernel, [np.zeros(20, np.int32)], {0: expected})
 
 
-def test_trap_scopes_of_names():
+def test_trap_10_scopes_of_names():
     """A value made in a loop ends with it."""
 
     @T.prim_func
@@ -426,7 +426,7 @@ def test_trap_scopes_of_names():
         kernel.capture()
 
 
-def test_trap_macro_hygiene(agree):
+def test_trap_10_macro_hygiene(agree):
     """A macro's names are its own; it sees those of where it was written."""
     offset = 100
 
@@ -450,7 +450,7 @@ def test_trap_macro_hygiene(agree):
 # 11. Integers and casts
 
 
-def test_trap_integer_arithmetic(agree):
+def test_trap_11_integer_arithmetic(agree):
     """Floor and truncation, arithmetic shifts, widths that stay."""
 
     @T.prim_func
@@ -472,7 +472,7 @@ def test_trap_integer_arithmetic(agree):
 
 
 @pytest.mark.parametrize("dtype", ["float8_e4m3fn", "float8_e5m2"])
-def test_trap_fp8_rounding(agree, numpy_dtypes, random, dtype):
+def test_trap_11_fp8_rounding(agree, numpy_dtypes, random, dtype):
     """To nearest even, subnormals too."""
 
     @T.prim_func
@@ -486,7 +486,7 @@ def test_trap_fp8_rounding(agree, numpy_dtypes, random, dtype):
     agree(kernel, [a, np.zeros(512, numpy_dtypes[dtype])], {1: a.astype(numpy_dtypes[dtype])}, 0.0)
 
 
-def test_trap_bool_storage(agree):
+def test_trap_11_bool_storage(agree):
     """A bool is a byte; what is not 0 is true."""
 
     @T.prim_func
@@ -501,7 +501,7 @@ def test_trap_bool_storage(agree):
     agree(kernel, [a, np.zeros(8, np.bool_), np.zeros(8, np.int32)], {1: truth, 2: truth * 2})
 
 
-def test_trap_float_to_integer(agree):
+def test_trap_11_float_to_integer(agree):
     """Toward zero, and to the nearest there is."""
 
     @T.prim_func
@@ -519,7 +519,7 @@ def test_trap_float_to_integer(agree):
     agree(kernel, [a, np.zeros(8, np.int32), np.zeros(8, np.uint8)], {1: signed, 2: unsigned})
 
 
-def test_trap_index_beyond_32_bits(agree):
+def test_trap_11_index_beyond_32_bits(agree):
     """Offsets are computed in 64 bits: rows that are 2^31 elements apart."""
 
     @T.prim_func
@@ -537,7 +537,7 @@ def test_trap_index_beyond_32_bits(agree):
 # 12. Host side
 
 
-def test_trap_empty_grid():
+def test_trap_12_empty_grid():
     """A grid without blocks is not launched."""
     n = T.dynamic("n")
 
@@ -549,7 +549,7 @@ def test_trap_empty_grid():
     tilewright.compile(kernel)(np.zeros(0, np.float32))
 
 
-def test_trap_order_of_outputs(floats):
+def test_trap_12_order_of_outputs(floats):
     """Negative numbers in out_idx; several outputs in their order."""
 
     @T.prim_func
@@ -566,7 +566,7 @@ def test_trap_order_of_outputs(floats):
     assert c.tolist() == [0, 1, 2, 3]
 
 
-def test_trap_strides_of_unit_dims(floats):
+def test_trap_12_strides_of_unit_dims(floats):
     """The stride of a dim of 1 means nothing."""
 
     @T.prim_func
@@ -584,7 +584,7 @@ def test_trap_strides_of_unit_dims(floats):
 # 13. Atomics
 
 
-def test_trap_atomic_float_extremes(agree, floats):
+def test_trap_13_atomic_float_extremes(agree, floats):
     @T.prim_func
     def kernel(A: T.Tensor((4, 16), "float32"), B: T.Tensor((2,), "float32")):
         with T.Kernel(4, threads=16) as bx:
@@ -597,7 +597,7 @@ def test_trap_atomic_float_extremes(agree, floats):
     agree(kernel, [a, initial], {1: np.array([a.max(), a.min()], np.float32)})
 
 
-def test_trap_atomic_tiles(agree, floats):
+def test_trap_13_atomic_tiles(agree, floats):
     @T.prim_func
     def kernel(A: T.Tensor((4, 10), "float32"), B: T.Tensor((10,), "float32")):
         with T.Kernel(4, threads=32) as bx:
@@ -614,7 +614,7 @@ def test_trap_atomic_tiles(agree, floats):
 # 14. Views
 
 
-def test_trap_views_alias(agree, floats):
+def test_trap_14_views_alias(agree, floats):
     """A view is the same memory: what is written through one is read through the other."""
 
     @T.prim_func

@@ -19,7 +19,7 @@ def floats(random, *shape):
 # 7. Pipelines
 
 
-def test_trap_pipelines_side_by_side_and_nested(agree, random):
+def test_trap_07_pipelines_side_by_side_and_nested(agree, random):
     """Each has its own versions of a buffer; atomics and stores in them happen once per turn."""
 
     @T.prim_func
@@ -55,7 +55,7 @@ def test_trap_pipelines_side_by_side_and_nested(agree, random):
 # 9. Memory that is used again
 
 
-def test_trap_buffers_that_never_live_at_once(agree, random):
+def test_trap_09_buffers_that_never_live_at_once(agree, random):
     """Of different dtypes and sizes, in one place; none may see what another left."""
 
     @T.prim_func
@@ -80,7 +80,7 @@ def test_trap_buffers_that_never_live_at_once(agree, random):
     agree(kernel, [a, np.zeros_like(a)], {1: expected})
 
 
-def test_trap_buffer_that_lives_over_the_loop_s_end(agree, random):
+def test_trap_09_buffer_that_lives_over_the_loop_s_end(agree, random):
     """Written at the end of one turn, read at the start of the next: nothing may lie there."""
 
     @T.prim_func
@@ -113,7 +113,7 @@ def in_threads(call, count=6):
         thread.join()
 
 
-def test_trap_workspaces_of_launches_at_once():
+def test_trap_15_workspaces_of_launches_at_once():
     """Each launch has a workspace of its own."""
 
     @T.prim_func
@@ -139,7 +139,7 @@ def test_trap_workspaces_of_launches_at_once():
     assert wrong == []
 
 
-def test_trap_compiling_in_several_threads():
+def test_trap_15_compiling_in_several_threads():
     """The same kernel and others, at once."""
     results = {}
 
