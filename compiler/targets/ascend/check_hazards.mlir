@@ -57,10 +57,10 @@ func.func @set_twice(%n: index) {
 }
 
 // -----
-// expected-error@+1 {{event 3 from V to MTE3 is still set when the kernel ends}}
 func.func @still_set(%n: index) {
   %c3 = arith.constant 3 : index
   tile.launch (%cid) in (%n) npu {
+    // expected-error@+1 {{event 3 from V to MTE3 is still set when the kernel ends}}
     ascend.set_flag v to mte3, %c3
   }
   return

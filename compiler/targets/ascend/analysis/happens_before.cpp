@@ -38,7 +38,8 @@ void meet(BitSet& known, const BitSet& issued, const BitSet& otherKnown,
 class Walk {
 public:
   Walk(const Program& program, const Conflicts& conflicts, unsigned without)
-      : program(program), conflicts(conflicts), without(without), phases(program.nodes.size()) {}
+      : program(program), conflicts(conflicts), without(without), phases(program.nodes.size()),
+        lastSet(program.flags.size()) {}
 
   Verdict run() {
     State state;
@@ -50,7 +51,7 @@ public:
     walk(program.body, state);
     for (unsigned flag = 0; flag < state.count.size(); ++flag)
       if (state.count[flag] > 0)
-        fault(FaultKind::NotWaitedFor, nullptr, flag);
+        fault(FaultKind::NotWaitedFor, lastSet[flag], flag);
     const auto textOrder = [](const Hazard& a, const Hazard& b) {
       const auto key = [](const Hazard& h) {
         return std::tuple(h.later->id, h.earlier->id, h.carriedBy ? h.carriedBy->id : kNone);
@@ -218,6 +219,7 @@ private:
       state.carried[number] = told;
     }
     ++state.count[number];
+    lastSet[number] = at;
   }
 
   void wait(unsigned number, const Node* at, State& state) {
@@ -311,6 +313,7 @@ private:
   const Conflicts& conflicts;
   unsigned without;
   Phases phases;
+  std::vector<const Node*> lastSet; ///< of each flag, where it was set last
   Verdict verdict;
 };
 
