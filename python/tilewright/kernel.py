@@ -104,8 +104,9 @@ class JITKernel(_runtime.Kernel):
         the reason. The kernel is called once for that, with `arguments`, or with zeros.
 
         `svg` names a file for a picture of the memories, `timeline` one for a page that shows every
-        instruction (docs/ascend-timing.md). `time_only` is faster, and only for kernels that don't
-        branch on data in memory: instructions have no effect then.
+        instruction (docs/ascend-timing.md) or, if it ends in `.svg`, for a picture of it.
+        `time_only` is faster, and only for kernels that don't branch on data in memory:
+        instructions have no effect then.
         """
         if self.target != "ascend":
             raise unsupported(f"target '{self.target}' has no report; only 'ascend' has")

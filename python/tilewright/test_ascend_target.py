@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -315,6 +316,13 @@ def test_report_tells_the_time(tmp_path: Path) -> None:
     assert re.search(r"^  MTE2  busy +[0-9.]+ us, +[0-9]+%", text, re.M)
     assert re.search(r"^  V     busy .*; waited [0-9.]+ us for flag MTE2_V id \d", text, re.M)
     assert "<script>" in page.read_text()
+    picture = tmp_path / "time.svg"
+    kernel.report(timeline=str(picture))
+    shown = ElementTree.fromstring(picture.read_text())
+    texts = [element.text for element in shown.iter("{http://www.w3.org/2000/svg}text")]
+    assert {"MTE2", "V", "MTE3"} <= set(texts)
+    titles = [element.text or "" for element in shown.iter("{http://www.w3.org/2000/svg}title")]
+    assert any("test_ascend_target.py:" in title and " us" in title for title in titles)
     # Zeros where no arguments are given; nothing is computed in time-only mode, and no time less.
     assert kernel.report().splitlines()[0] == text.splitlines()[0]
     assert kernel.report(time_only=True).splitlines()[0] == text.splitlines()[0]

@@ -110,16 +110,24 @@ def modelled_time(
 ) -> AscendTime | None:
     """The modelled time of one call; None where the kernel doesn't run on our host. `time_only`: no
     effects and no checks, which is fast, but only for kernels that don't branch on data in memory.
-    `timeline` names a file for the page that shows every instruction."""
+    `timeline` names a file for the page that shows every instruction or, if it ends in `.svg`, for
+    a picture of the cores that end last."""
     words = [f"chip={chip}", *(["time-only"] if time_only else [])]
     with tempfile.TemporaryDirectory(prefix="tilewright-") as folder:
+        is_picture = str(timeline).endswith(".svg")
         if timeline is not None:
-            words.append(f"timeline={folder}/page.html")
+            kind = "chrome-trace=" if is_picture else "timeline="
+            words.append(f"{kind}{folder}/page.txt")
         with recorded_times(*words) as times:
             kernel(*arguments)
         pages = list(Path(folder).iterdir())
         if timeline is not None and pages:
-            Path(timeline).write_text(pages[-1].read_text(encoding="utf-8"), encoding="utf-8")
+            text = pages[-1].read_text(encoding="utf-8")
+            if is_picture:
+                from .timeline_picture import timeline_picture
+
+                text = timeline_picture(json.loads(text))
+            Path(timeline).write_text(text, encoding="utf-8")
     return times[-1] if times else None
 
 
