@@ -147,6 +147,22 @@ bool checkRoute(Construction& state, const Side& source, const Side& target) {
   return checkAgent(state, source) && checkAgent(state, target);
 }
 
+bool isScaledStore(const Construction& state, const Side& source, const Side& target) {
+  const BufferRecord &from = state.record(source.buffer), &to = state.record(target.buffer);
+  const bool isAccumulator = from.space == MemorySpace::L0C || from.space == MemorySpace::Fragment;
+  return state.isNpu && isAccumulator && from.dtype == Dtype::int32() &&
+         to.dtype == Dtype(ScalarKind::Float16);
+}
+
+mlir::Value visibleScale(Construction& state) {
+  mlir::Value scale = state.deqScale;
+  if (!scale || scale.getParentRegion()->isAncestor(state.ir.getInsertionBlock()->getParent()))
+    return scale;
+  state.error("the scale of this copy is a value of a loop or branch that has ended; call "
+              "T.set_deq_scale here");
+  return {};
+}
+
 bool checkAgent(Construction& state, const Side& side) {
   const Frame* scope = state.enclosing(FrameKind::Agents);
   if (!scope || !scope->op)
@@ -277,6 +293,12 @@ void KernelBuilder::waitCrossFlag(const Index& flag, std::string_view pipe) {
 void KernelBuilder::syncAll() {
   if (requireNpu(*state, "T.sync_all"))
     ascend::SyncAllOp::create(state->ir, state->location());
+}
+
+void KernelBuilder::setDeqScale(Value scale) {
+  if (!requireNpu(*state, "T.set_deq_scale") || !state->isUsable(scale))
+    return;
+  state->deqScale = state->toIr(scale, Dtype::float32());
 }
 
 void KernelBuilder::callExternal(std::string_view function,

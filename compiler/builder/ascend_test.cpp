@@ -38,6 +38,30 @@ TEST_F(AscendTest, ScopesFlagsAndAddresses) {
     EXPECT_THAT(text, HasSubstr(expected));
 }
 
+TEST_F(AscendTest, ScaleOfIntegers) {
+  Buffer out = tensor("C", {int64_t{16}, int64_t{16}}, "float16");
+  launchOnNpu();
+  Buffer sums = alloc("sums", {16, 16}, "L0C", "int32");
+  line().copy(sums, out);
+  line().setDeqScale(b.constant(0.5));
+  line().copy(sums, out);
+  std::string text = finishedText();
+  EXPECT_THAT(text, HasSubstr("scale(%cst : f32)"));
+  EXPECT_EQ(text.find("scale("), text.rfind("scale("));
+}
+
+TEST_F(AscendTest, ScaleOfALoopThatHasEnded) {
+  Buffer out = tensor("C", {int64_t{16}, int64_t{16}}, "float16");
+  launchOnNpu();
+  Buffer sums = alloc("sums", {16, 16}, "L0C", "int32");
+  Value i = line().beginFor(LoopKind::Serial, int64_t{0}, int64_t{4}, int64_t{1}, "i");
+  line().setDeqScale(line().cast(i, Dtype::float32()));
+  line().endFor();
+  line().copy(sums, out);
+  expectError("the scale of this copy is a value of a loop or branch that has ended; call "
+              "T.set_deq_scale here");
+}
+
 TEST_F(AscendTest, NeedsAnNpu) {
   launch();
   line().syncAll();

@@ -199,7 +199,8 @@ public:
   std::vector<Shape> argumentShapes;
   std::vector<Value> blockIds;
   bool hasLaunch = false;
-  bool isNpu = false; // the launch is one
+  bool isNpu = false;   // the launch is one
+  mlir::Value deqScale; // what T.set_deq_scale gave last
   Place launchPlace;
   size_t threadDims = 0;
   bool isFinished = false;

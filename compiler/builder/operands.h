@@ -48,6 +48,12 @@ bool checkRoute(Construction& state, const Side& source, const Side& target);
 /// False with an error where a T.Scope uses a memory of the other kind of core.
 bool checkAgent(Construction& state, const Side& side);
 
+/// Whether an NPU's fixed-point pipe scales this copy: int32 in L0C becomes float16.
+bool isScaledStore(const Construction& state, const Side& source, const Side& target);
+
+/// The scale that T.set_deq_scale set; null if it never did, or after an error: it isn't known here.
+mlir::Value visibleScale(Construction& state);
+
 /// The attribute `memory_order`; relaxed where absent, nothing after an error.
 std::optional<tile::MemoryOrder> memoryOrder(Construction& state, const Attributes& attributes);
 

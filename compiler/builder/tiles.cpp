@@ -124,6 +124,10 @@ void KernelBuilder::copy(const Operand& source, const Operand& target, const Att
                                  toRegion(*state, *to));
   if (mlir::Value outside = padValue(*state, attributes, pad, *from))
     op.getPadMutable().assign(outside);
+  if (builder::isScaledStore(*state, *from, *to)) {
+    if (mlir::Value scale = builder::visibleScale(*state))
+      op.getScaleMutable().assign(scale);
+  }
   op.setRelu(flag(attributes, "enable_relu"));
   op.setTranspose(isTransposed);
   annotate(*state, op, "T.copy", attributes, {"pad_value", "enable_relu", "transpose"});

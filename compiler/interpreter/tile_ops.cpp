@@ -95,6 +95,7 @@ mlir::LogicalResult Machine::runCopy(Agent& agent, tile::CopyOp op) {
   mlir::Type from = source->buffer->type.getElementType(),
              to = target->buffer->type.getElementType();
   Scalar pad = op.getPad() ? scalar(agent, op.getPad()) : Scalar();
+  const float scale = op.getScale() ? float(scalar(agent, op.getScale()).real) : 1.0F;
   llvm::SmallVector<int64_t> extents = tile::withoutUnitExtents(source->extents);
   llvm::SmallVector<int64_t> targetExtents = tile::withoutUnitExtents(target->extents);
   if (op.getTranspose() && targetExtents.size() >= 2)
@@ -114,6 +115,9 @@ mlir::LogicalResult Machine::runCopy(Agent& agent, tile::CopyOp op) {
           return mlir::failure();
         Scalar converted = *value ? convert(asStored(from, **value), from, to)
                                   : convert(pad, op.getPad() ? op.getPad().getType() : from, to);
+        if (op.getScale())
+          converted.real = roundTo(llvm::cast<mlir::FloatType>(to),
+                                   float(*value ? (*value)->integer : pad.integer) * scale);
         if (op.getRelu())
           converted = {std::max<int64_t>(converted.integer, 0),
                        converted.real < 0 ? 0 : converted.real};

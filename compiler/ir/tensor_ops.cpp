@@ -67,7 +67,7 @@ void CopyOp::build(OpBuilder& builder, OperationState& state, const BufferRegion
                    const BufferRegion& target) {
   RegionParts from(source), to(target);
   build(builder, state, source.buffer, from.offsets, from.extents, target.buffer, to.offsets,
-        to.extents, Value(), from.staticOffsets, from.staticExtents, to.staticOffsets,
+        to.extents, Value(), Value(), from.staticOffsets, from.staticExtents, to.staticOffsets,
         to.staticExtents, DenseBoolArrayAttr(), DenseBoolArrayAttr(), false, false);
 }
 
@@ -90,6 +90,13 @@ LogicalResult CopyOp::verify() {
     return emitOpError() << "pads with " << getPad().getType()
                          << " but the source has elements of type "
                          << source->type().getScalarType();
+  if (getScale() &&
+      (!getScale().getType().isF32() || !source->type().getScalarType().isInteger(32) ||
+       !target->type().getElementType().isF16()))
+    return emitOpError() << "scales by " << getScale().getType() << " from "
+                         << source->type().getElementType() << " to "
+                         << target->type().getElementType()
+                         << "; it is by f32, from int32 to float16";
   SmallVector<int64_t> extents = source->staticExtents();
   if (getTranspose()) {
     if (extents.size() < 2)

@@ -13,6 +13,10 @@ func.func @tiles(%A: !tile.buffer<?x64xf16, global>, %i: index, %v: f16, %c: i1)
     pad(%v : f16) {source_in_bounds = array<i1: false, true>}
   // CHECK: tile.copy {{.*}} {relu, transpose}
   tile.copy %s : !tile.buffer<32x64xf16, shared> to %t : !tile.buffer<64x32xf16, shared> {relu, transpose}
+  %n = tile.alloc : !tile.buffer<32x64xsi32, fragment>
+  %one = arith.constant 1.0 : f32
+  // CHECK: tile.copy {{.*}} scale(%{{.*}} : f32) {relu}
+  tile.copy %n : !tile.buffer<32x64xsi32, fragment> to %s : !tile.buffer<32x64xf16, shared> scale(%one : f32) {relu}
   // CHECK: tile.fill %{{.*}}[0, 0] [16, 64] : !tile.buffer<32x64xf16, shared> with %{{.*}} : f16
   tile.fill %s[0, 0] [16, 64] : !tile.buffer<32x64xf16, shared> with %v : f16
   // CHECK: tile.gemm {{.*}} clear(%{{.*}}) policy(full_row) {transpose_b}
@@ -86,6 +90,12 @@ func.func @f(%a: !tile.buffer<32xf16, global>) {
 func.func @f(%a: !tile.buffer<32xf16, global>, %v: f32) {
   // expected-error@+1 {{pads with 'f32' but the source has elements of type 'f16'}}
   tile.copy %a : !tile.buffer<32xf16, global> to %a : !tile.buffer<32xf16, global> pad(%v : f32)
+  return
+}
+// -----
+func.func @f(%a: !tile.buffer<32xf16, global>, %v: f32) {
+  // expected-error@+1 {{scales by 'f32' from 'f16' to 'f16'; it is by f32, from int32 to float16}}
+  tile.copy %a : !tile.buffer<32xf16, global> to %a : !tile.buffer<32xf16, global> scale(%v : f32)
   return
 }
 // -----

@@ -20,14 +20,15 @@ def Tile_CopyOp : Tile_Op<"copy", [AttrSizedOperandSegments]> {
     offsets is the whole buffer. The extents of the two sides that are not 1 correspond in order and are equal. What lies outside of a
     global source reads as `pad` (0 if absent), what lies outside of a global target is dropped. `source_in_bounds` and
     `target_in_bounds` say per dim that nothing lies outside. `relu` clamps at 0 on the way (Ascend's fixed-point
-    pipe); `transpose` swaps the last two dims.
+    pipe), `scale` (f32) multiplies what becomes float16 of int32 there; `transpose` swaps the last two dims.
   }];
-  let arguments = !con(Tile_CopySource.operands, Tile_CopyTarget.operands, (ins Optional<Tile_Scalar>:$pad),
+  let arguments = !con(Tile_CopySource.operands, Tile_CopyTarget.operands,
+      (ins Optional<Tile_Scalar>:$pad, Optional<Tile_Scalar>:$scale),
       Tile_CopySource.attributes, Tile_CopyTarget.attributes,
       (ins OptionalAttr<DenseBoolArrayAttr>:$source_in_bounds, OptionalAttr<DenseBoolArrayAttr>:$target_in_bounds,
            UnitAttr:$relu, UnitAttr:$transpose));
   let assemblyFormat = !strconcat(Tile_CopySource.format, " `to` ", Tile_CopyTarget.format,
-      " (`pad` `(` $pad^ `:` type($pad) `)`)? attr-dict");
+      " (`pad` `(` $pad^ `:` type($pad) `)`)? (`scale` `(` $scale^ `:` type($scale) `)`)? attr-dict");
   let hasVerifier = 1;
   let builders = [OpBuilder<(ins "const BufferRegion&":$source, "const BufferRegion&":$target)>];
   let extraClassDeclaration = [{

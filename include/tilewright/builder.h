@@ -246,6 +246,8 @@ public:
   void setCrossFlag(std::string_view pipe, const Index& flag, int64_t mode);
   void waitCrossFlag(const Index& flag, std::string_view pipe);
   void syncAll();
+  /// Copies from int32 in L0C to float16 in global memory that follow multiply by `scale`.
+  void setDeqScale(Value scale);
 
   /// A function of the user's own Ascend C. An argument is a value, or a buffer from `offset` on that it
   /// reads ("r"), writes ("w") or both ("rw").

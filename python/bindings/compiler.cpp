@@ -455,6 +455,10 @@ void bindAscend(nb::class_<KernelBuilder>& builder) {
       .def("set_cross_flag", &KernelBuilder::setCrossFlag, "pipe"_a, "flag"_a, "mode"_a)
       .def("wait_cross_flag", &KernelBuilder::waitCrossFlag, "flag"_a, "pipe"_a)
       .def("sync_all", &KernelBuilder::syncAll)
+      .def(
+          "set_deq_scale",
+          [](KernelBuilder& self, const nb::object& scale) { self.setDeqScale(lift(self, scale)); },
+          "scale"_a)
       .def("import_source", &KernelBuilder::importSource, "text"_a)
       .def(
           "call_external",

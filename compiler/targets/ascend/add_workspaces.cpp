@@ -8,10 +8,12 @@
 ///   ...                                                                  // up to the first use of %x
 ///   tile.copy %w[%cid, 0, 0] [1, 64, 64] : ... to %x : ...
 ///
-/// The same for UB to L1: the chip has no path between the cores but global memory. It stands behind
-/// the placing of buffers, which decides what is such a copy, and before threads share vector work:
+/// The same for UB to L1: the chip has no path between the cores but global memory. Where each vector
+/// core has a part of the cube's tile, as in %c[%vid * 32, 0] [32, 64], both parts go at once: the cube
+/// core has no %vid. It stands behind the placing of buffers, which decides what is such a copy, and before threads share vector work:
 /// then the halves that each vector core has are parts of ordinary copies. InsertFlags finds the
 /// waits.
+#include "compiler/ir/ascend_ops.h"
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/region.h"
 #include "compiler/ir/structure_ops.h"
@@ -19,7 +21,9 @@
 #include "compiler/passes/kernel_pass.h"
 #include "compiler/targets/ascend/passes.h"
 
+#include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
+#include <mlir/IR/IRMapping.h>
 
 namespace tilewright::ascend {
 namespace {
@@ -35,6 +39,58 @@ bool crosses(tile::CopyOp copy) {
   return (from == MemorySpace::L0C && to == MemorySpace::UB) ||
          (from == MemorySpace::UB && to == MemorySpace::L1);
 }
+
+/// How much an offset grows from the first vector core to the second; nothing if that isn't known.
+std::optional<int64_t> vectorStep(Value value) {
+  Operation* op = value.getDefiningOp();
+  if (!op)
+    return 0;
+  if (isa<VectorIdOp>(op))
+    return 1;
+  SmallVector<std::optional<int64_t>> steps;
+  for (Value operand : op->getOperands())
+    steps.push_back(vectorStep(operand));
+  if (llvm::all_of(steps, [](std::optional<int64_t> step) { return step == 0; }))
+    return 0;
+  if (llvm::is_contained(steps, std::nullopt))
+    return std::nullopt;
+  if (isa<arith::IndexCastOp, arith::ExtSIOp, arith::TruncIOp>(op))
+    return steps[0];
+  if (isa<arith::AddIOp>(op))
+    return *steps[0] + *steps[1];
+  if (isa<arith::SubIOp>(op))
+    return *steps[0] - *steps[1];
+  if (isa<arith::MulIOp>(op))
+    for (unsigned side : {0U, 1U})
+      if (std::optional<int64_t> factor = getConstantIntValue(op->getOperand(1 - side)))
+        return *steps[side] * *factor;
+  return std::nullopt;
+}
+
+/// The value as the first vector core has it, without its id.
+Value ofFirstVector(OpBuilder& builder, Value value, IRMapping& known) {
+  Operation* op = value.getDefiningOp();
+  if (!op || vectorStep(value) == 0)
+    return value;
+  if (Value made = known.lookupOrNull(value))
+    return made;
+  if (isa<VectorIdOp>(op)) {
+    Value zero = arith::ConstantIndexOp::create(builder, op->getLoc(), 0);
+    known.map(value, zero);
+    return zero;
+  }
+  for (Value operand : op->getOperands())
+    known.map(operand, ofFirstVector(builder, operand, known));
+  builder.clone(*op, known);
+  return known.lookup(value);
+}
+
+/// A region of the cube core's memory, and the same with the parts of both vector cores.
+struct CubeSide {
+  BufferRegion part, both;
+  /// Where the part begins in both.
+  SmallVector<OpFoldResult> offsets;
+};
 
 /// The first operation behind `op` in its block that touches `buffer`, or the block's end.
 Operation* firstUse(Operation* op, Value buffer) {
@@ -76,24 +132,71 @@ struct AddWorkspaces : KernelPass<AddWorkspaces> {
     std::optional<SmallVector<int64_t>> blocks =
         getConstantIntValues(getAsOpFoldResult(launch.getGrid()));
     const BufferRegion source = copy.getSourceRegion(), target = copy.getTargetRegion();
-    SmallVector<int64_t> shape = tile::withoutUnitExtents(source.staticExtents());
+    const bool isFromCube = source.type().getSpace() == MemorySpace::L0C;
+    OpBuilder builder(copy);
+    const FailureOr<CubeSide> cube = cubeSide(builder, copy, isFromCube ? source : target);
+    if (failed(cube))
+      return failure();
+    SmallVector<int64_t> shape = tile::withoutUnitExtents(cube->both.staticExtents());
     if (llvm::is_contained(shape, ShapedType::kDynamic))
       return copy.emitError("unsupported on ascend: a copy between cube and vector memories whose "
                             "extents are known at run time only");
     if (shape.empty())
       shape.push_back(1);
     const BufferRegion space = makeSpace(launch, blocks, shape, target.type(), number);
+    const BufferRegion part = partOf(space, *cube, shape.size());
 
-    OpBuilder builder(copy);
-    auto there = tile::CopyOp::create(builder, copy.getLoc(), source, space);
+    auto there = isFromCube ? tile::CopyOp::create(builder, copy.getLoc(), cube->both, space)
+                            : tile::CopyOp::create(builder, copy.getLoc(), source, part);
     there.setRelu(copy.getRelu());
+    there.getScaleMutable().assign(copy.getScale() ? ValueRange(copy.getScale()) : ValueRange());
     there.setTranspose(copy.getTranspose());
     there.setTargetInBoundsAttr(allInBounds(space));
     builder.setInsertionPoint(firstUse(copy, target.buffer));
-    auto back = tile::CopyOp::create(builder, copy.getLoc(), space, target);
+    auto back = isFromCube ? tile::CopyOp::create(builder, copy.getLoc(), part, target)
+                           : tile::CopyOp::create(builder, copy.getLoc(), space, cube->both);
     back.setSourceInBoundsAttr(allInBounds(space));
     copy.erase();
     return success();
+  }
+
+  static FailureOr<CubeSide> cubeSide(OpBuilder& builder, tile::CopyOp copy,
+                                      const BufferRegion& part) {
+    CubeSide side{part, part, {}};
+    IRMapping known;
+    for (size_t dim = 0; dim < part.offsets.size(); ++dim) {
+      side.offsets.push_back(builder.getIndexAttr(0));
+      auto offset = dyn_cast<Value>(part.offsets[dim]);
+      const std::optional<int64_t> step = offset ? vectorStep(offset) : 0;
+      if (step == 0)
+        continue;
+      const std::optional<int64_t> extent = getConstantIntValue(part.extents[dim]);
+      const bool joins = step && extent && *step > 0 && *step <= *extent;
+      if (!joins || copy.getTranspose())
+        return copy.emitError(
+            "unsupported on ascend: a copy between the cube core and parts of the "
+            "vector cores that do not join; let the parts be `vid * rows` apart, "
+            "with as many rows");
+      side.both.offsets[dim] = ofFirstVector(builder, offset, known);
+      side.both.extents[dim] = builder.getIndexAttr(*extent + *step);
+      Value id = VectorIdOp::create(builder, copy.getLoc());
+      Value size = arith::ConstantIndexOp::create(builder, copy.getLoc(), *step);
+      side.offsets[dim] = arith::MulIOp::create(builder, copy.getLoc(), id, size).getResult();
+    }
+    return side;
+  }
+
+  /// What one vector core has of the space, whose last dims are those of `both` that are not 1.
+  static BufferRegion partOf(const BufferRegion& space, const CubeSide& cube, size_t rank) {
+    BufferRegion part = space;
+    size_t at = space.offsets.size() - rank;
+    for (auto [dim, extent] : llvm::enumerate(cube.both.extents)) {
+      if (isConstantIntValue(extent, 1))
+        continue;
+      part.offsets[at] = cube.offsets[dim];
+      part.extents[at++] = cube.part.extents[dim];
+    }
+    return part;
   }
 
   /// Room for one tile of every block; the part of this block.

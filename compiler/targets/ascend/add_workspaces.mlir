@@ -41,6 +41,45 @@ func.func @grid(%n: index) {
 }
 
 // -----
+// Parts that each vector core has: the cube core copies both at once.
+// CHECK-LABEL: func.func @halves
+func.func @halves() {
+  %c2 = arith.constant 2 : index
+  %c32 = arith.constant 32 : index
+  tile.launch (%cid) in (%c2) npu {
+    // CHECK-DAG: %[[W0:.*]] = tile.alloc "workspace_0" : !tile.buffer<2x64x32xf32, global>
+    // CHECK-DAG: %[[W1:.*]] = tile.alloc "workspace_1" : !tile.buffer<2x64x32xf32, global>
+    %c = tile.alloc "c" : !tile.buffer<64x32xf32, L0C>
+    %x = tile.alloc "x" : !tile.buffer<32x32xf32, UB>
+    %l1 = tile.alloc "l1" : !tile.buffer<128x32xf32, L1>
+    %vid = ascend.vector_id
+    %row = arith.muli %vid, %c32 : index
+    // CHECK: tile.copy %{{.*}}[%{{.*}}, 0] [64, 32] : !tile.buffer<64x32xf32, L0C> to %[[W0]][%{{.*}}, 0, 0] [1, 64, 32]
+    // CHECK: tile.copy %[[W0]][%{{.*}}, %{{.*}}, 0] [1, 32, 32] : {{.*}} to %{{.*}} : !tile.buffer<32x32xf32, UB>
+    tile.copy %c[%row, 0] [32, 32] : !tile.buffer<64x32xf32, L0C> to %x : !tile.buffer<32x32xf32, UB>
+    // CHECK: tile.copy %{{.*}} : !tile.buffer<32x32xf32, UB> to %[[W1]][%{{.*}}, %{{.*}}, 0] [1, 32, 32]
+    // CHECK: tile.copy %[[W1]][%{{.*}}, 0, 0] [1, 64, 32] : {{.*}} to %{{.*}}[%{{.*}}, 0] [64, 32] : !tile.buffer<128x32xf32, L1>
+    tile.copy %x : !tile.buffer<32x32xf32, UB> to %l1[%row, 0] [32, 32] : !tile.buffer<128x32xf32, L1>
+  }
+  return
+}
+
+// -----
+func.func @parts_that_do_not_join() {
+  %c2 = arith.constant 2 : index
+  %c64 = arith.constant 64 : index
+  tile.launch (%cid) in (%c2) npu {
+    %x = tile.alloc "x" : !tile.buffer<32x32xf32, UB>
+    %l1 = tile.alloc "l1" : !tile.buffer<128x32xf32, L1>
+    %vid = ascend.vector_id
+    %row = arith.muli %vid, %c64 : index
+    // expected-error@+1 {{unsupported on ascend: a copy between the cube core and parts of the vector cores that do not join; let the parts be `vid * rows` apart, with as many rows}}
+    tile.copy %x : !tile.buffer<32x32xf32, UB> to %l1[%row, 0] [32, 32] : !tile.buffer<128x32xf32, L1>
+  }
+  return
+}
+
+// -----
 func.func @extents(%n: index) {
   %c24 = arith.constant 24 : index
   tile.launch (%cid) in (%c24) npu {

@@ -33,6 +33,11 @@ std::optional<UbRows> rowsInUb(const IndexMaker& make, const BufferRegion& regio
 
 namespace {
 
+/// Numbers that a broadcast takes at once.
+constexpr int64_t kSpreadRows = 8;
+/// Of a stride between repeats.
+constexpr int64_t kMostBlocks = 255;
+
 /// Runs `body` with an offset (in elements) for each row, or once for all where rows lie side by
 /// side; `count` is then that of all.
 void forEachRow(ImplicitLocOpBuilder& builder, const IndexMaker& make, const UbRows& rows,
@@ -70,6 +75,24 @@ Value elementOf(ImplicitLocOpBuilder& builder, const IndexMaker& make, const UbR
   if (isConstantIntValue(row, 0))
     return make.value(rows.offset);
   return make.value(make.add(rows.offset, make.mul(row, rows.pitch)));
+}
+
+/// Numbers of 64 bits are filled as two of 32, which must be the same: 0, -1 and few others.
+Value asHalves(ImplicitLocOpBuilder& builder, BufferRegion& region, UbRows& rows,
+               const IndexMaker& make, Value value) {
+  const BufferType type = region.type();
+  const std::optional<int64_t> number = getConstantIntValue(value);
+  SmallVector<int64_t> shape(type.getShape());
+  if (!number || shape.empty() || int32_t(*number) != int32_t(*number >> 32))
+    return {};
+  shape.back() *= 2;
+  auto halves = BufferType::get(
+      shape, IntegerType::get(builder.getContext(), 32, IntegerType::Signed), type.getSpace());
+  region.buffer = tile::ViewOp::create(builder, halves, region.buffer, ValueRange());
+  rows.columns = make.mul(rows.columns, 2);
+  rows.offset = make.mul(rows.offset, 2);
+  rows.pitch *= 2;
+  return arith::ConstantOp::create(builder, builder.getI32IntegerAttr(int32_t(*number)));
 }
 
 /// Bytes are filled in pairs, as 16-bit numbers.
@@ -113,7 +136,9 @@ LogicalResult fillRegion(ImplicitLocOpBuilder& builder, Operation* op, const Buf
   const unsigned bits = region.type().getElementBits();
   if (bits == 8)
     value = asPairs(builder, region, *rows, make, value);
-  if (!value || (bits != 8 && bits != 16 && bits != 32))
+  else if (bits == 64)
+    value = asHalves(builder, region, *rows, make, value);
+  if (!value || bits < 8)
     return op->emitError() << "unsupported on ascend: a fill of " << given.type().getElementType()
                            << " elements with this value";
   forEachRow(builder, make, *rows, fillsPitch(*rows, region.type()), [&](Value row, Value count) {
@@ -175,7 +200,7 @@ LogicalResult CopyExpander::ubToUb() {
   if (!from || !to)
     return copy.emitError() << "unsupported on ascend: a copy within UB of more than two dims";
   if (isColumnInUb(source) != isColumnInUb(target))
-    return copy.emitError() << "unsupported on ascend: a copy within UB between a row and a column";
+    return columnInUb(*from, *to);
   const BufferType fromType = source.type(), toType = target.type();
   const Type element = fromType.getElementType();
   const bool isDense =
@@ -214,6 +239,65 @@ LogicalResult CopyExpander::ubToUb() {
   if (!steps->empty())
     return success();
   return copyRows(*from, *to);
+}
+
+/// A column to a row or a row to a column, of one element type: the reduction of rows of one number, and
+/// the broadcast of numbers to rows of one element.
+LogicalResult CopyExpander::columnInUb(const UbRows& from, const UbRows& to) {
+  const BufferType type = source.type();
+  const Type element = type.getElementType();
+  const bool isColumn = isColumnInUb(source);
+  const std::optional<int64_t> count = getConstantIntValue(isColumn ? from.rows : to.rows);
+  const int64_t unit = npu::blockElements(type);
+  const auto beginsBlock = [&](const UbRows& rows) {
+    const std::optional<int64_t> offset = getConstantIntValue(rows.offset);
+    return offset && *offset % unit == 0;
+  };
+  const bool isFloat = element.isF16() || element.isF32();
+  const bool isWord = isFloat || element.isInteger(16) || element.isInteger(32);
+  const bool fits = count && beginsBlock(from) && beginsBlock(to);
+  const bool isSpread =
+      isWord && fits && *count % kSpreadRows == 0 && to.pitch <= kMostBlocks * unit;
+  if (isColumn ? !fits || !isFloat : !isSpread)
+    return copyElements();
+  const int64_t scratch = npu::kBlockBytes * (isColumn ? 1 : *count);
+  Value space = tile::AllocOp::create(
+      builder,
+      BufferType::get({scratch}, IntegerType::get(builder.getContext(), 8, IntegerType::Unsigned),
+                      MemorySpace::UB),
+      builder.getStringAttr("scratch"), IntegerAttr());
+  if (isColumn)
+    npu::ReduceOp::create(builder, npu::ReduceKind::Max, target.buffer, make.value(to.offset),
+                          source.buffer, make.value(from.offset), space, make.constant(0),
+                          uint64_t(scratch), uint64_t(*count), 1, uint64_t(from.pitch), 1, true);
+  else
+    npu::BroadcastOp::create(builder, target.buffer, make.value(to.offset), source.buffer,
+                             make.value(from.offset), space, make.constant(0), uint64_t(scratch),
+                             uint64_t(*count), 1, uint64_t(to.pitch), 1);
+  return success();
+}
+
+/// One after the other by the scalar unit.
+LogicalResult CopyExpander::copyElements() {
+  copy.emitRemark() << "this copy between a row and a column runs element by element on the scalar "
+                       "unit: the vector unit takes floats (to a column, also integers, 8 at a "
+                       "time) from whole blocks of 32 bytes on";
+  const size_t fromDim = wideDims(source)[0], toDim = wideDims(target)[0];
+  OpBuilder::InsertionGuard guard(builder);
+  auto loop = tile::ForOp::create(builder, make.constant(0), make.value(source.extents[fromDim]),
+                                  make.constant(1));
+  builder.setInsertionPointToStart(loop.getBodyBlock());
+  const auto indices = [&](const BufferRegion& region, size_t dim) {
+    SmallVector<Value> values;
+    for (auto [at, offset] : llvm::enumerate(region.offsets))
+      values.push_back(make.value(at == dim ? make.add(offset, loop.getInductionVar()) : offset));
+    return values;
+  };
+  Value element = tile::LoadOp::create(builder, source.type().getScalarType(), source.buffer,
+                                       indices(source, fromDim), /*in_bounds=*/false);
+  tile::StoreOp::create(builder, element, target.buffer, indices(target, toDim),
+                        /*in_bounds=*/false);
+  return success();
 }
 
 LogicalResult CopyExpander::copyRows(const UbRows& from, const UbRows& to) {

@@ -55,6 +55,8 @@ private:
   llvm::LogicalResult requireRows(const tile::BufferRegion& global, const tile::BufferRegion& ub);
   void fillL1(const tile::BufferRegion& region, mlir::Value offset);
   llvm::LogicalResult transposeInUb();
+  llvm::LogicalResult columnInUb(const struct UbRows& from, const struct UbRows& to);
+  llvm::LogicalResult copyElements();
   llvm::LogicalResult copyRows(const struct UbRows& from, const struct UbRows& to);
   mlir::FailureOr<mlir::Value> l1Offset(const tile::BufferRegion& region, llvm::StringRef role);
   mlir::Value padValue();

@@ -64,11 +64,15 @@ LogicalResult CopyExpander::globalToL1() {
   });
 }
 
-/// What Fixpipe converts on its way.
+static bool isScaled(Type from, Type to) {
+  return from.isInteger(32) && to.isF16();
+}
+
+/// What Fixpipe converts on its way; from int32 to float16 by a scale.
 static bool canStore(Type from, Type to) {
   if (from == to)
     return from.isF32() || from.isInteger(32);
-  return from.isF32() && (to.isF16() || to.isBF16());
+  return (from.isF32() && (to.isF16() || to.isBF16())) || isScaled(from, to);
 }
 
 LogicalResult CopyExpander::l0cToGlobal() {
@@ -76,6 +80,10 @@ LogicalResult CopyExpander::l0cToGlobal() {
   if (!canStore(from, to))
     return copy.emitError() << "unsupported on ascend: L0C of " << from
                             << " cannot be stored to a tensor of " << to;
+  if (isScaled(from, to) && !copy.getScale())
+    return copy.emitError()
+           << "unsupported on ascend: L0C of int32 is stored to float16 by a scale; "
+              "call T.set_deq_scale before this copy";
   return forEachRectangle([&](const BufferRegion& tile, const BufferRegion& tensor) {
     FailureOr<Value> offset = l1Offset(tile, "source");
     if (failed(offset))
@@ -84,8 +92,9 @@ LogicalResult CopyExpander::l0cToGlobal() {
     ifThere(clamped, [&] {
       const tile::RegionParts parts(clamped.region);
       npu::StoreL0cOp::create(builder, tile.buffer, *offset, tensor.buffer, parts.offsets,
-                              parts.extents, Value(), parts.staticOffsets, parts.staticExtents,
-                              uint64_t(npu::fractalRows(tile.type())), copy.getRelu(), atomicAdd);
+                              parts.extents, copy.getScale(), parts.staticOffsets,
+                              parts.staticExtents, uint64_t(npu::fractalRows(tile.type())),
+                              copy.getRelu(), atomicAdd);
     });
     return success();
   });

@@ -48,6 +48,27 @@ bool endsWithinBlock(const tile::BufferRegion& ub) {
   return !isPadded || !first || *first + *count != shape[row];
 }
 
+/// A column that becomes a row of another element type, or a row a column: in two steps, through a row of
+/// numbers of the column's type.
+SmallVector<tile::CopyOp> splitColumn(tile::CopyOp copy, const RouteContext& context) {
+  const tile::BufferRegion source = copy.getSourceRegion(), target = copy.getTargetRegion();
+  const bool isColumn = isColumnInUb(source);
+  const SmallVector<int64_t> shape = tile::withoutUnitExtents(source.staticExtents());
+  if (isColumn == isColumnInUb(target) || copy.getTranspose() || shape.size() != 1 ||
+      ShapedType::isDynamic(shape[0]) ||
+      source.type().getElementType() == target.type().getElementType())
+    return {};
+  ImplicitLocOpBuilder builder(copy.getLoc(), copy);
+  const Type element = (isColumn ? source : target).type().getElementType();
+  Value row = tile::AllocOp::create(builder, tile::BufferType::get(shape, element, MemorySpace::UB),
+                                    builder.getStringAttr("converted"), IntegerAttr());
+  const tile::BufferRegion whole = tile::BufferRegion::whole(row);
+  auto first = tile::CopyOp::create(builder, source, whole);
+  if (context.waits)
+    PipeBarrierOp::create(builder, Pipe::V);
+  return {first, tile::CopyOp::create(builder, whole, target)};
+}
+
 /// A copy between global memory and UB that converts, or that loads a part of a block: through a
 /// buffer in UB of the tensor's type. The two copies, or nothing if this copy is no such.
 FailureOr<SmallVector<tile::CopyOp>> splitInTwo(tile::CopyOp copy, const RouteContext& context) {
@@ -55,6 +76,8 @@ FailureOr<SmallVector<tile::CopyOp>> splitInTwo(tile::CopyOp copy, const RouteCo
   const bool isLoad = source.type().isGlobal() && target.type().getSpace() == MemorySpace::UB;
   const bool isStore = target.type().isGlobal() && source.type().getSpace() == MemorySpace::UB;
   const Type element = (isLoad ? source : target).type().getElementType();
+  if (source.type().getSpace() == MemorySpace::UB && target.type().getSpace() == MemorySpace::UB)
+    return splitColumn(copy, context);
   if (!isLoad && !isStore)
     return SmallVector<tile::CopyOp>();
   if (source.type().getElementType() == target.type().getElementType() &&
@@ -112,6 +135,11 @@ LogicalResult expandOne(tile::CopyOp copy, const RouteContext& context) {
 }
 
 LogicalResult expandCopy(tile::CopyOp copy, const RouteContext& context) {
+  const MemorySpace from = copy.getSource().getType().getSpace();
+  if (copy.getScale() && from != MemorySpace::L0C)
+    return copy.emitError() << "unsupported on ascend: the scale of T.set_deq_scale belongs to "
+                               "copies from L0C, not from "
+                            << stringifyMemorySpace(from);
   FailureOr<SmallVector<tile::CopyOp>> parts = splitInTwo(copy, context);
   if (failed(parts))
     return failure();

@@ -100,12 +100,12 @@ func.func @f(%A: !tile.buffer<64x64xf16, global> {tile.name = "A"}, %n: index, %
 }
 
 // -----
-func.func @f(%A: !tile.buffer<64x64xf16, global> {tile.name = "A"}, %n: index, %v: f32, %b: i8) {
+func.func @f(%A: !tile.buffer<64x64xbf16, global> {tile.name = "A"}, %n: index, %v: f32, %b: i8) {
   %c1 = arith.constant 1 : index
   tile.launch (%cid) in (%c1) npu {
     %x = tile.alloc "x" : !tile.buffer<64x64xsi32, L0C>
-    // expected-error@+1 {{unsupported on ascend: L0C of 'si32' cannot be stored to a tensor of 'f16'}}
-    tile.copy %x : !tile.buffer<64x64xsi32, L0C> to %A : !tile.buffer<64x64xf16, global>
+    // expected-error@+1 {{unsupported on ascend: L0C of 'si32' cannot be stored to a tensor of 'bf16'}}
+    tile.copy %x : !tile.buffer<64x64xsi32, L0C> to %A : !tile.buffer<64x64xbf16, global>
   }
   return
 }
@@ -355,12 +355,64 @@ func.func @part_of_a_block(%A: !tile.buffer<64x64xf32, global> {tile.name = "A"}
 }
 
 // -----
-func.func @f(%n: index) {
+// A column is what a reduction of rows of one number takes, and what a broadcast to rows of one element makes.
+// CHECK-LABEL: func.func @columns
+func.func @columns(%n: index) {
+  tile.launch (%cid) in (%n) npu {
+    // CHECK: %[[X:.*]] = tile.alloc "x"
+    // CHECK: %[[Y:.*]] = tile.alloc "y"
+    // CHECK: %[[H:.*]] = tile.alloc "h"
+    %x = tile.alloc "x" : !tile.buffer<8xf32, UB>
+    %y = tile.alloc "y" : !tile.buffer<8x16xf32, UB>
+    %h = tile.alloc "h" : !tile.buffer<8xf16, UB>
+    // CHECK: npu.broadcast %[[Y]][%c8] {{.*}}, %[[X]][%c0] {{.*}} size 8 x 1 pitch 16 dim 1
+    tile.copy %x : !tile.buffer<8xf32, UB> to %y[0, 8] [8, 1] : !tile.buffer<8x16xf32, UB>
+    // CHECK: npu.reduce max %[[X]][%c0] {{.*}}, %[[Y]][%c8] {{.*}} size 8 x 1 pitch 16 dim 1 clear
+    tile.copy %y[0, 8] [8, 1] : !tile.buffer<8x16xf32, UB> to %x : !tile.buffer<8xf32, UB>
+    // CHECK: %[[ROW:.*]] = tile.alloc "converted" : !tile.buffer<8xf32, UB>
+    // CHECK: npu.reduce max %[[ROW]][%c0] {{.*}}, %[[Y]][%c0]
+    // CHECK: ascend.pipe_barrier v
+    // CHECK: npu.cast %[[H]][%c0] {{.*}}, %[[ROW]][%c0]
+    tile.copy %y[0, 0] [8, 1] : !tile.buffer<8x16xf32, UB> to %h : !tile.buffer<8xf16, UB>
+  }
+  return
+}
+
+// -----
+// CHECK-LABEL: func.func @column_in_a_block
+func.func @column_in_a_block(%n: index) {
   tile.launch (%cid) in (%n) npu {
     %x = tile.alloc "x" : !tile.buffer<8xf32, UB>
     %y = tile.alloc "y" : !tile.buffer<8x16xf32, UB>
-    // expected-error@+1 {{unsupported on ascend: a copy within UB between a row and a column}}
-    tile.copy %x : !tile.buffer<8xf32, UB> to %y[0, 0] [8, 1] : !tile.buffer<8x16xf32, UB>
+    // CHECK: tile.for %[[I:.*]] = %c0 to %c8
+    // CHECK: tile.load %{{.*}}[%[[I]], %c3]
+    // expected-remark@+1 {{this copy between a row and a column runs element by element on the scalar unit}}
+    tile.copy %y[0, 3] [8, 1] : !tile.buffer<8x16xf32, UB> to %x : !tile.buffer<8xf32, UB>
+  }
+  return
+}
+
+// -----
+// CHECK-LABEL: func.func @scaled
+// CHECK-SAME: %[[SCALE:[a-z0-9]+]]: f32
+func.func @scaled(%C: !tile.buffer<64x32xf16, global>, %scale: f32, %n: index) {
+  tile.launch (%cid) in (%n) npu {
+    %c = tile.alloc "c" : !tile.buffer<64x32xsi32, L0C>
+    // CHECK: npu.store_l0c {{.*}} scale(%[[SCALE]])
+    tile.copy %c : !tile.buffer<64x32xsi32, L0C> to %C : !tile.buffer<64x32xf16, global> scale(%scale : f32)
+  }
+  return
+}
+
+// -----
+func.func @f(%C: !tile.buffer<64x32xf16, global>, %scale: f32, %n: index) {
+  tile.launch (%cid) in (%n) npu {
+    %c = tile.alloc "c" : !tile.buffer<64x32xsi32, L0C>
+    // expected-error@+1 {{unsupported on ascend: L0C of int32 is stored to float16 by a scale; call T.set_deq_scale before this copy}}
+    tile.copy %c : !tile.buffer<64x32xsi32, L0C> to %C : !tile.buffer<64x32xf16, global>
+    %u = tile.alloc "u" : !tile.buffer<64x32xsi32, UB>
+    // expected-error@+1 {{unsupported on ascend: the scale of T.set_deq_scale belongs to copies from L0C, not from UB}}
+    tile.copy %u : !tile.buffer<64x32xsi32, UB> to %C : !tile.buffer<64x32xf16, global> scale(%scale : f32)
   }
   return
 }

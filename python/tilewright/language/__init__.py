@@ -60,6 +60,7 @@ from .ascend import (
     printf,
     reinterpretcast,
     set_cross_flag,
+    set_deq_scale,
     set_flag,
     sync_all,
     wait_cross_flag,

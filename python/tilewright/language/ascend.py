@@ -132,6 +132,13 @@ def sync_all() -> None:
     current().builder.sync_all()
 
 
+@guarded_by_poison
+def set_deq_scale(scale: Any) -> None:
+    """Copies from an int32 accumulator to float16 that follow multiply by `scale` (float32)."""
+    tracer = current()
+    tracer.builder.set_deq_scale(tracer.value(scale))
+
+
 def init_flag(fmap: dict[str, dict[str, list[Any]]]) -> None:
     """Sets many flags, as at a kernel's start: {source pipe: {target pipe: events}}."""
     for source, targets in fmap.items():

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Kernels that share one library for the host, because its compiler takes seconds to start.
+
+Each is compiled to Ascend C on its own, without a warning of the static checker, and run twice: by
+the reference interpreter, and by the host, which raises where it finds a hazard. Both must agree
+with what NumPy gives in float64.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import tilewright
+from tilewright import _compiler, _runtime
+from tilewright.jit_factory import JITFunction
+from tilewright.language.prim_func import PrimFunc
+from tilewright.testing import interpret
+
+Array = np.ndarray[Any, Any]
+ROOT = Path(__file__).parents[2]
+
+AUTOMATIC = {
+    tilewright.PassConfigKey.TL_ASCEND_AUTO_SYNC: True,
+    tilewright.PassConfigKey.TL_ASCEND_MEMORY_PLANNING: True,
+    tilewright.PassConfigKey.TL_ASCEND_AUTO_CV_COMBINE: True,
+    tilewright.PassConfigKey.TL_ASCEND_AUTO_CV_SYNC: True,
+}
+
+
+@dataclass
+class Case:
+    """A kernel, all of its arguments, and what the results (by number) must be."""
+
+    kernel: PrimFunc
+    configs: dict[Any, Any]
+    arguments: list[Array | float]
+    expected: dict[int, Array]
+    rtol: float
+    atol: float
+    manifest: Any = None
+    ascendc: str = ""
+    problem: Exception | None = None
+
+    def compile(self, name: str) -> None:
+        self.kernel = PrimFunc(self.kernel.function, self.kernel.names)
+        self.kernel.__name__ = name
+        configs = {getattr(key, "value", key): value for key, value in self.configs.items()}
+        options = _compiler.CompileOptions("ascend", "native", configs, build_library=False)
+        artifact, found = _compiler.compile(self.kernel.capture().module, options)
+        assert artifact is not None, [d.message for d in found]
+        assert [d.message for d in found if "nothing orders them" in d.message] == []
+        self.manifest = artifact.manifest
+        self.ascendc = dict(artifact.stages)["ascendc"]
+
+    def check(self, made: Sequence[Array | float], by: str) -> None:
+        for number, wanted in self.expected.items():
+            result = np.asarray(made[number]).astype(np.float64)
+            close = {"rtol": self.rtol, "atol": self.atol}
+            np.testing.assert_allclose(result, wanted, err_msg=by, **close)
+
+
+class KernelGroup:
+    """Add cases when the module is loaded; `check` one by name in a test."""
+
+    def __init__(self) -> None:
+        self.cases: dict[str, Case] = {}
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+
+    def add(
+        self,
+        name: str,
+        kernel: PrimFunc,
+        arguments: Sequence[Array | float],
+        expected: Array | dict[int, Array],
+        *,
+        configs: dict[Any, Any] = AUTOMATIC,
+        rtol: float = 1e-4,
+        atol: float = 1e-4,
+    ) -> None:
+        """`expected` is that of the last argument, or by the arguments' numbers."""
+        results = expected if isinstance(expected, dict) else {len(arguments) - 1: expected}
+        self.cases[name] = Case(kernel, configs, list(arguments), results, rtol, atol)
+
+    def add_example(
+        self,
+        name: str,
+        factory: JITFunction,
+        sizes: Sequence[object],
+        arguments: Sequence[Array | float],
+        expected: Array,
+        *,
+        rtol: float = 1e-4,
+        atol: float = 1e-4,
+    ) -> None:
+        """A kernel of a `@tilelang.jit` factory, with its pass configs."""
+        configs = factory.choices.get("pass_configs") or {}
+        kernel = factory.get_tir(*sizes)
+        self.add(name, kernel, arguments, expected, configs=configs, rtol=rtol, atol=atol)
+
+    def check(self, name: str) -> Case:
+        made = self.run(name)
+        case = self.cases[name]
+        case.check(made, "host")
+        same = copies(case.arguments)
+        interpret(case.kernel, *same)
+        case.check(same, "interpreter")
+        return case
+
+    def run(self, name: str) -> list[Any]:
+        """The arguments after the host has run the kernel; RuntimeError for what it finds."""
+        library = self._library()
+        case = self.cases[name]
+        if case.problem is not None:
+            raise case.problem
+        made = copies(case.arguments)
+        _runtime.Kernel(str(library), case.manifest, None)(*made)
+        return made
+
+    def _library(self) -> Path:
+        """The library of all cases that compile; the problem of another is its own."""
+        if self._folder is not None:
+            return Path(self._folder.name) / "kernels.so"
+        self._folder = tempfile.TemporaryDirectory(prefix="tilewright-group-")
+        texts = []
+        for number, case in enumerate(self.cases.values()):
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("error")
+                    case.compile(f"kernel{number}")
+                texts.append(case.ascendc)
+            except Exception as problem:  # raised by its own test
+                case.problem = problem
+        text = Path(self._folder.name) / "kernels.cpp"
+        text.write_text("\n".join(texts))
+        driver = ROOT / "build" / "bin" / "tilewright-ascendc"
+        library = text.with_suffix(".so")
+        command = [driver, "build", "--shared", text, "-o", library, f"-I{ROOT}/device/ascend"]
+        built = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert built.returncode == 0, built.stdout + built.stderr
+        return library
+
+
+def copies(arguments: Sequence[Array | float]) -> list[Any]:
+    return [a.copy() if isinstance(a, np.ndarray) else a for a in arguments]
