@@ -20,5 +20,8 @@ def test_each_case_has_a_test() -> None:
 
 @pytest.mark.parametrize("name", sorted(set(NAMES)))
 def test_it_is_there(name: str) -> None:
-    files = (ROOT / "python/tilewright").rglob("test_*.py")
+    files = [
+        *(ROOT / "python/tilewright").rglob("test_*.py"),
+        *(ROOT / "tests/ascend").glob("test_*.py"),
+    ]
     assert any(f"def {name}(" in path.read_text() for path in files)

@@ -48,7 +48,7 @@ mlir::Value rootOf(mlir::Value buffer) {
 
 bool isTileOp(mlir::Operation& op) {
   return llvm::isa<tile::CopyOp, tile::FillOp, tile::GemmOp, tile::ReduceOp, tile::ScanOp,
-                   tile::AtomicTileOp, tile::ParallelOp>(op);
+                   tile::AtomicTileOp, tile::ParallelOp, ascend::CallExternOp>(op);
 }
 
 /// Where an agent may be overtaken: what touches memory that others see, and what waits.
@@ -343,14 +343,39 @@ mlir::LogicalResult Machine::runNpuOp(Agent& agent, mlir::Operation& op) {
         agent.waitsAt = nullptr;
         return mlir::success();
       })
-      .Case([&](ascend::CallExternOp call) {
-        return call.emitError("the reference interpreter can't run the function '")
-               << call.getCallee() << "', which is known by its Ascend C only";
-      })
+      .Case([&](ascend::CallExternOp call) { return runNpuCall(agent, call); })
       .Default([](mlir::Operation* other) {
         return other->emitError("the reference interpreter doesn't run '")
                << other->getName() << "'";
       });
+}
+
+/// Numbers are given as they are, buffers as the address of the element that the pointer names.
+mlir::LogicalResult Machine::runNpuCall(Agent& agent, ascend::CallExternOp call) {
+  std::vector<Number> given;
+  auto operand = call.getOperands().begin();
+  for (auto access : call.getAccess().getAsRange<mlir::StringAttr>()) {
+    mlir::Value argument = *operand++;
+    if (access.getValue() == "value") {
+      const Scalar value = scalar(agent, argument);
+      if (llvm::isa<mlir::FloatType>(argument.getType()))
+        given.emplace_back(value.real);
+      else
+        given.emplace_back(value.integer);
+      continue;
+    }
+    const BufferValue& held = buffer(agent, argument);
+    const int64_t element = scalar(agent, *operand++).integer;
+    uint8_t* address =
+        held.storage->lend(element * int64_t(held.type.getElementBits()), access.getValue() != "r");
+    given.emplace_back(static_cast<int64_t>(reinterpret_cast<intptr_t>(address)));
+  }
+  Number result;
+  std::string problem = "which is known by its Ascend C only";
+  if (!options.call || !options.call(call.getCallee(), given, result, problem))
+    return call.emitError("the reference interpreter can't run the function '")
+           << call.getCallee() << "', " << problem;
+  return mlir::success();
 }
 
 bool Machine::isLeftToOthers(Agent& agent, mlir::Operation& op) {

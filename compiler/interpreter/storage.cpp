@@ -146,6 +146,12 @@ void Storage::forget(int64_t bitOffset, unsigned bits) {
     std::fill(written.begin() + bitOffset / 4, written.begin() + (bitOffset + bits) / 4, false);
 }
 
+uint8_t* Storage::lend(int64_t bitOffset, bool writes) {
+  if (writes && !written.empty())
+    std::fill(written.begin() + bitOffset / 4, written.end(), true);
+  return memory + bitOffset / 8;
+}
+
 int64_t BufferValue::bitOffset(llvm::ArrayRef<int64_t> indices) const {
   int64_t element = 0;
   for (auto [index, stride] : llvm::zip(indices, strides))

@@ -56,6 +56,8 @@ public:
   const uint8_t* bytes() const {
     return memory;
   }
+  /// For a function that isn't interpreted, which may write all from here on if it `writes`.
+  uint8_t* lend(int64_t bitOffset, bool writes);
   Access& access(int64_t bitOffset) {
     return accesses[bitOffset];
   }

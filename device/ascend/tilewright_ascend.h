@@ -16,6 +16,7 @@
 #endif
 
 #include "tilewright_cube.h"
+#include "tilewright_raw.h"
 #include "tilewright_scalar.h"
 #include "tilewright_transfer.h"
 #include "tilewright_vector.h"

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import math
 from typing import Any
 
@@ -83,6 +84,39 @@ def test_own_function(barriers: bool) -> None:
     assert source.index("void affine(") < source.index("main_kernel(")
     assert "affine<float>(y, x, 3.0f, -0.5f, 320);" in source
     assert source.count("PipeBarrier<PIPE_ALL>();") == 2
+
+
+def test_interpreter_runs_what_is_told_in_python() -> None:
+    def meaning(dst: int, x: int, a: float, b: float, count: int) -> None:
+        numbers = (ctypes.c_float * count).from_address(x)
+        (ctypes.c_float * count).from_address(dst)[:] = [a * number + b for number in numbers]
+
+    def kernel(reference: Any) -> Any:
+        @T.prim_func
+        def main(A: T.Tensor((4, 40), "float32"), B: T.Tensor((4, 40), "float32")):  # type: ignore[no-untyped-def]
+            with T.Kernel(1, is_npu=True) as (_, vid):
+                T.import_source(SOURCE)
+                x = T.alloc_ub((2, 40), "float32")
+                y = T.alloc_ub((2, 40), "float32")
+                T.copy(A[vid * 2, 0], x)
+                pointers = y.access_ptr("w"), x.access_ptr("r")
+                T.call_extern(
+                    "handle", "affine<float>", *pointers, 3.0, -0.5, 80, reference=reference
+                )
+                T.copy(y, B[vid * 2, 0])
+
+        return main
+
+    a = random.standard_normal((4, 40)).astype(np.float32)
+    b = np.zeros_like(a)
+    interpret(kernel(meaning), a, b)
+    np.testing.assert_allclose(b, a.astype(np.float64) * 3 - 0.5, rtol=1e-6, atol=1e-6)
+    with pytest.raises(tilewright.CompileError) as caught:
+        interpret(kernel(None), a, b)
+    assert caught.value.errors[0].message == (
+        "the reference interpreter can't run the function 'affine<float>', which is known by its "
+        "Ascend C only"
+    )
 
 
 def test_function_of_ascend_c_is_ordered_by_flags() -> None:

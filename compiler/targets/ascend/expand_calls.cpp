@@ -8,9 +8,11 @@
 ///     npu.call "twice"(%x, %n) offsets [%c0] bytes [256] access ["rw"] pipe all on vector
 ///     ascend.pipe_barrier all
 ///
+/// A printed buffer is such a call, too, of AscendC::DumpTensor.
+///
 /// Nothing is known of what such a function queues, so barriers of all pipes stand around it where
-/// the compiler places what orders instructions. A function of Ascend C itself whose tensors are all
-/// in UB is an instruction of the vector unit. It stands where buffers have their memories, and
+/// the compiler places what orders instructions. A function of Ascend C itself, or of our device
+/// headers, whose tensors are all in UB is an instruction of the vector unit. It stands where buffers have their memories, and
 /// before these are planned.
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/structure_ops.h"
@@ -52,6 +54,8 @@ SmallVector<Argument> argumentsOf(CallExternOp call) {
   return arguments;
 }
 
+constexpr StringLiteral kDump = "AscendC::DumpTensor";
+
 bool isCubeMemory(MemorySpace space) {
   return space == MemorySpace::L1 || space == MemorySpace::L0A || space == MemorySpace::L0B ||
          space == MemorySpace::L0C;
@@ -81,7 +85,7 @@ public:
       bytes.push_back(bytesFrom(argument, *offset));
       access.push_back(argument.access);
     }
-    const Pipe pipe = isVectorInstruction() ? Pipe::V : Pipe::All;
+    const Pipe pipe = isVectorInstruction() ? Pipe::V : isCacheInstruction() ? Pipe::S : Pipe::All;
     auto made = npu::CallOp::create(builder, call.getCallee(), values, offsets,
                                     builder.getDenseI64ArrayAttr(bytes),
                                     builder.getArrayAttr(access), pipe, *agent);
@@ -169,7 +173,14 @@ private:
         return false;
       hasTile |= bool(argument.offset);
     }
-    return hasTile && call.getCallee().starts_with("AscendC::");
+    const StringRef callee = call.getCallee();
+    return hasTile && callee != kDump &&
+           (callee.starts_with("AscendC::") || callee.starts_with("tilewright::"));
+  }
+
+  /// Of the scalar unit's cache.
+  bool isCacheInstruction() {
+    return call.getCallee().starts_with("AscendC::DataCacheCleanAndInvalid");
   }
 
   void placeBarrier(Operation* made, Agent agent) {
@@ -190,6 +201,41 @@ private:
   SmallVector<Argument> arguments;
 };
 
+/// The message is the number of the dump, or is printed before it. Rows that are padded are dumps of their
+/// own.
+LogicalResult dumpBuffer(tile::PrintOp print) {
+  const auto type = cast<BufferType>(print.getValue().getType());
+  const ArrayRef<int64_t> shape = type.getShape();
+  const MemorySpace space = type.getSpace();
+  if ((space != MemorySpace::UB && space != MemorySpace::Global) || type.getStrided() ||
+      llvm::is_contained(shape, ShapedType::kDynamic))
+    return print.emitError() << "unsupported on ascend: printing a buffer in "
+                             << stringifyMemorySpace(space)
+                             << "; it prints dense tensors and tiles in UB of static shapes";
+  ImplicitLocOpBuilder builder(print.getLoc(), print);
+  const IndexMaker make(builder);
+  const auto integer = [&](int64_t value) -> Value {
+    return arith::ConstantOp::create(builder, builder.getI32IntegerAttr(int32_t(value)));
+  };
+  int32_t number = 0;
+  if (print.getMessage().getAsInteger(10, number) && !print.getMessage().empty())
+    tile::PrintOp::create(builder, print.getMessage(), Value(), false);
+  const int64_t columns = shape.empty() ? 1 : shape.back();
+  const int64_t rows = columns == 0 ? 0 : type.getNumElements() / columns;
+  const bool isPadded = space == MemorySpace::UB && rows > 1 && npu::rowPitch(type) != columns;
+  Value offset = make.constant(0);
+  if (isPadded) {
+    auto loop = tile::ForOp::create(builder, offset, make.constant(rows), make.constant(1));
+    builder.setInsertionPointToStart(loop.getBodyBlock());
+    offset = make.value(make.mul(loop.getInductionVar(), columns));
+  }
+  const SmallVector<Value> operands = {print.getValue(), offset, integer(number),
+                                       integer(isPadded ? columns : rows * columns)};
+  CallExternOp::create(builder, kDump, operands, builder.getStrArrayAttr({"r", "value", "value"}));
+  print.erase();
+  return success();
+}
+
 class ExpandCalls : public KernelPass<ExpandCalls> {
 public:
   static constexpr llvm::StringLiteral kArgument = "ascend-expand-calls";
@@ -199,10 +245,18 @@ public:
   explicit ExpandCalls(bool isOrdered) : isOrdered(isOrdered) {}
 
   void getDependentDialects(DialectRegistry& registry) const override {
-    registry.insert<npu::NpuDialect>();
+    registry.insert<npu::NpuDialect, AscendDialect>();
   }
 
   void runOnOperation() override {
+    SmallVector<tile::PrintOp> prints;
+    getOperation().walk([&](tile::PrintOp print) {
+      if (print.getValue() && isa<BufferType>(print.getValue().getType()))
+        prints.push_back(print);
+    });
+    for (tile::PrintOp print : prints)
+      if (failed(dumpBuffer(print)))
+        signalPassFailure();
     SmallVector<CallExternOp> calls;
     getOperation().walk([&](CallExternOp call) { calls.push_back(call); });
     for (CallExternOp call : calls)

@@ -123,7 +123,7 @@ def call_extern(dtype: str, func_name: str, *args: Any, reference: Any = None) -
 
         fill(_pointer(args[0], name).elements(args[2]), args[1])
     else:
-        _call_own(dtype, name, args)
+        call_own(dtype, name, args)
     return None
 
 
@@ -162,7 +162,8 @@ def _call_gemm(match: re.Match[str], args: tuple[Any, ...]) -> None:
     gemm_v0(a, b, c, transposed_a, transposed_b, args[3])
 
 
-def _call_own(dtype: str, name: str, args: tuple[Any, ...]) -> None:
+def call_own(dtype: str, name: str, args: tuple[Any, ...]) -> None:
+    """A call of a function of Ascend C that the language has no name for."""
     tracer = current()
     if dtype not in ("handle", "void"):
         raise unsupported(f"T.call_extern of a function that gives a {dtype} is not supported")

@@ -13,7 +13,7 @@ from .values import BufferRef, LanguageError, RegionRef, UnsupportedName
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any, NoReturn
+    from typing import Any
 
 #: Functions of TileLang-Ascend that this version knows of and does not carry out yet.
 _UNSUPPORTED = frozenset(
@@ -26,17 +26,23 @@ _UNSUPPORTED = frozenset(
         "merge_sort",
         "sort32",
         "init_sort_buf",
+        "gathermask_experiment",
+    ]
+)
+
+#: Single instructions, in a module that is loaded where they are used.
+_RAW = frozenset(
+    [
+        "brcb",
         "brcb_experiment",
         "sub_experiment",
         "abs_experiment",
         "mins_experiment",
         "reduce_sum_experiment",
         "reduce_sum_mask_experiment",
-        "gathermask_experiment",
         "fill_experiment",
         "sum_experiment",
         "datacachecleanandinvalid_experiment",
-        "brcb",
         "bilinear_interpolation",
         "wholereducemax",
         "wholereducemin",
@@ -215,22 +221,32 @@ def row_expand_mul(dst: Any, src0: Any, src1: Any, tmp: Any = None) -> None:
     compute("mul", dst, (src0, src1))
 
 
-row_expand_mul_experiment = row_expand_mul
+def _row_expand(name: str) -> Callable[..., None]:
+    @guarded_by_poison
+    def function(dst: Any, src0: Any, src1: Any, tmp: Any = None) -> None:
+        from .raw_instructions import row_expand
+
+        if not row_expand(name, dst, src0, src1):
+            compute(name, dst, (src0, src1))
+
+    function.__name__ = function.__qualname__ = f"row_expand_{name}_experiment"
+    function.__doc__ = (
+        f"dst = src0 {name} src1, which has one number per row, or one block of 32 bytes per row "
+        "as T.tile.brcb gives them; `tmp` is scratch memory that is not needed here."
+    )
+    return function
 
 
-@guarded_by_poison
-def row_expand_sub_experiment(dst: Any, src0: Any, src1: Any, tmp: Any = None) -> None:
-    """dst = src0 minus one number per row."""
-    compute("sub", dst, (src0, src1))
+row_expand_mul_experiment = _row_expand("mul")
+row_expand_sub_experiment = _row_expand("sub")
+row_expand_div_experiment = _row_expand("div")
 
 
-@guarded_by_poison
-def row_expand_div_experiment(dst: Any, src0: Any, src1: Any, tmp: Any = None) -> None:
-    """dst = src0 divided by one number per row."""
-    compute("div", dst, (src0, src1))
+def __getattr__(name: str) -> Any:
+    if name in _RAW:
+        from . import raw_instructions
 
-
-def __getattr__(name: str) -> NoReturn:
+        return getattr(raw_instructions, name)
     if name in _UNSUPPORTED:
         raise UnsupportedName(f"T.tile.{name} is not supported yet", "unsupported")
     raise AttributeError(f"T.tile has no {name!r}")
