@@ -10,6 +10,7 @@ names are in scripts/ascend_language_names.txt.
 import ast
 import sys
 from pathlib import Path
+from typing import Any
 
 from sources import ROOT, shown
 
@@ -61,11 +62,28 @@ def used_names(path: Path) -> set[str]:
     """The names of the language that a file uses."""
     tree = ast.parse(path.read_text())
     used = {_dotted(node) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
-    prefix = LISTS.get(path.name)
-    if prefix is not None:
-        texts = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)]
-        used |= {prefix + text for text in texts if isinstance(text, str)}
-    return used
+    words = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)]
+    texts = {word for word in words if isinstance(word, str)}
+    if path.name in LISTS:
+        used |= {LISTS[path.name] + text for text in texts}
+    plain = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    return used | texts & set(names()["dtypes"]) | plain & set(names()["layouts"])
+
+
+def refuses(dtype: str) -> bool:
+    """Whether the chip lacks a dtype: a tile of it is an error."""
+    import tilewright.language
+    from tilewright import _compiler
+
+    T: Any = tilewright.language
+
+    def tile():  # type: ignore[no-untyped-def]  # noqa: ANN202
+        with T.Kernel(1, is_npu=True) as (_, vid):
+            T.alloc_ub((32,), dtype)
+
+    options = _compiler.CompileOptions("ascend", "native", {}, build_library=False)
+    _, found = _compiler.compile(T.prim_func(tile).capture().module, options)
+    return any("does not have" in diagnostic.message for diagnostic in found)
 
 
 def unsupported() -> set[str]:
@@ -84,7 +102,7 @@ def unsupported() -> set[str]:
             found.add(name)
         except AttributeError:
             continue
-    return found
+    return found | {dtype for dtype in names()["dtypes"] if refuses(dtype)}
 
 
 def page() -> str:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Softmax of rows on an Ascend NPU: in mixed mode, with T.tile and reductions; of rows that don't
-fit on the chip (online), also in Expert mode; in Developer mode, with T.Parallel alone; and in
+fit on the chip (online), also with T.Parallel alone and in Expert mode; in Developer mode; and in
 Expert mode.
 
 Run it without an NPU: tilewright run --target ascend examples/ascend/softmax.py
@@ -141,6 +141,44 @@ def softmax_expert(M, N, block_M, dtype="float"):
     return main
 
 
+@tilelang.jit(out_idx=[-1], pass_configs=pass_configs, target="ascend")
+def softmax_online_developer(M, N, block_M, block_N, dtype="float"):
+    """As the online one, with T.Parallel alone."""
+    m_num = M // block_M
+    n_num = N // block_N
+
+    @T.prim_func
+    def main(scores: T.Tensor((M, N), dtype), out: T.Tensor((M, N), dtype)):
+        with T.Kernel(m_num, is_npu=True, threads=2) as (cid):
+            tile = T.alloc_shared((block_M, block_N), dtype)
+            new_max = T.alloc_shared((block_M,), dtype)
+            old_max = T.alloc_shared((block_M,), dtype)
+            tile_sum = T.alloc_shared((block_M,), dtype)
+            total = T.alloc_shared((block_M,), dtype)
+
+            for i in T.Parallel(block_M):
+                old_max[i] = -1e30
+                total[i] = 0.0
+            for n in T.serial(n_num):
+                T.copy(scores[cid * block_M, n * block_N], tile)
+                T.reduce_max(tile, new_max, dim=1)
+                for i in T.Parallel(block_M):
+                    new_max[i] = T.max(new_max[i], old_max[i])
+                for i, j in T.Parallel(block_M, block_N):
+                    tile[i, j] = T.exp(tile[i, j] - new_max[i])
+                T.reduce_sum(tile, tile_sum, dim=1)
+                for i in T.Parallel(block_M):
+                    total[i] = total[i] * T.exp(old_max[i] - new_max[i]) + tile_sum[i]
+                    old_max[i] = new_max[i]
+            for n in T.serial(n_num):
+                T.copy(scores[cid * block_M, n * block_N], tile)
+                for i, j in T.Parallel(block_M, block_N):
+                    tile[i, j] = T.exp(tile[i, j] - old_max[i]) / total[i]
+                T.copy(tile, out[cid * block_M, n * block_N])
+
+    return main
+
+
 @tilelang.jit(out_idx=[-1], target="ascend")
 def softmax_online_expert(M, N, block_M, block_N, dtype="float"):
     """As the online one, with barriers by hand."""
@@ -207,6 +245,7 @@ def main():
     kernels = {
         "mixed": softmax_mixed(64, 128, 32),
         "online": softmax_online(64, 128, 32, 32),
+        "online, developer": softmax_online_developer(64, 128, 32, 32),
         "online, expert": softmax_online_expert(64, 128, 32, 32),
         "developer": softmax_developer(64, 128, 32),
         "expert": softmax_expert(64, 128, 32),

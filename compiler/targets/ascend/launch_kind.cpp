@@ -15,8 +15,12 @@ const char* LaunchKind::taskType() const {
   return hasCrossFlags ? "KERNEL_TYPE_MIX_AIV_1_0" : "KERNEL_TYPE_AIV_ONLY";
 }
 
+/// Of a cross-core flag: between the vector cores of a block.
+static constexpr int64_t kPairMode = 1;
+
 LaunchKind launchKindOf(func::FuncOp kernel) {
   LaunchKind kind;
+  bool pairs = false;
   kernel.walk([&](Operation* op) {
     if (auto instruction = dyn_cast<npu::Instruction>(op)) {
       const std::optional<Agent> agent = instruction.getAgent();
@@ -27,7 +31,11 @@ LaunchKind launchKindOf(func::FuncOp kernel) {
       (scope.getAgent() == Agent::Cube ? kind.hasCube : kind.hasVector) = true;
     kind.usesVectorId |= isa<VectorIdOp>(op);
     kind.hasCrossFlags |= isa<SetCrossFlagOp, WaitCrossFlagOp, SyncAllOp>(op);
+    auto set = dyn_cast<SetCrossFlagOp>(op);
+    pairs |= set && set.getMode() == kPairMode;
   });
+  // Only a mixed launch gives a block two vector cores that know each other.
+  kind.hasCube |= pairs && kind.usesVectorId;
   // A kernel that does nothing, or only writes single elements, is vector work.
   kind.hasVector |= !kind.hasCube;
   return kind;

@@ -27,6 +27,8 @@ ALIASES = {
     "boolean": "bool",
     "bfloat": "bfloat16",
     "float8_e4m3": "float8_e4m3fn",
+    "e4m3_float8": "float8_e4m3fn",
+    "e5m2_float8": "float8_e5m2",
 }
 _SCALARS = [
     "bool",

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a user does wrong is an error of the compiler, at the line of the kernel, with the values
+that disagree."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import tilewright
+import tilewright.language as T
+
+AUTOMATIC = {
+    tilewright.PassConfigKey.TL_ASCEND_AUTO_SYNC: True,
+    tilewright.PassConfigKey.TL_ASCEND_MEMORY_PLANNING: True,
+    tilewright.PassConfigKey.TL_ASCEND_AUTO_CV_COMBINE: True,
+}
+
+
+def errors_of(kernel: Any, configs: dict[Any, Any] | None = None) -> list[tuple[str, int]]:
+    """Each message with its notes, and how many lines its place is behind the launch."""
+    with pytest.raises(tilewright.CompileError) as caught:
+        tilewright.compile(kernel, target="ascend", pass_configs=configs or {})
+    launch = kernel.function.__code__.co_firstlineno + 2
+    assert all(error.place.file == __file__ for error in caught.value.errors)
+    return [
+        (" ".join([e.message, *(note.message for note in e.notes)]), e.place.line - launch)
+        for e in caught.value.errors
+    ]
+
+
+@pytest.mark.parametrize("configs", [{}, AUTOMATIC])
+def test_overflow(configs: dict[Any, Any]) -> None:
+    @T.prim_func
+    def main(A: T.Tensor((256, 256), "float"), C: T.Tensor((256, 256), "float")):
+        with T.Kernel(1, is_npu=True) as (cid, vid):
+            x = T.alloc_ub((128, 256), "float")
+            y = T.alloc_ub((128, 256), "float")
+            T.copy(A[0, 0], x)
+            T.copy(A[128, 0], y)
+            T.tile.add(x, x, y)
+            T.copy(x, C[0, 0])
+
+    ((text, line),) = errors_of(main, configs)
+    assert line in (1, 2)
+    assert "the buffers in UB need 262144 bytes, but it has 196352" in text
+    assert "x takes 131072 bytes" in text and "y takes 131072 bytes" in text
+
+
+def test_no_route() -> None:
+    @T.prim_func
+    def main(A: T.Tensor((16, 16), "float16")):
+        with T.Kernel(1, is_npu=True) as (cid, vid):
+            x = T.alloc_L0A((16, 16), "float16")
+            T.copy(A[0, 0], x)
+
+    ((text, line),) = errors_of(main)
+    assert "there is no copy from 'A' in global memory to 'x' in L0A; it goes through L1" in text
+    assert line == 2
+
+
+def test_misalignment() -> None:
+    @T.prim_func
+    def main(A: T.Tensor((16, 3), "float"), C: T.Tensor((16, 16), "float")):
+        with T.Kernel(1, is_npu=True) as (cid, vid):
+            x = T.alloc_ub((16, 16), "float")
+            T.copy(A[0:16, 0:3], x[:, 3:6])
+            T.copy(x, C[0, 0])
+
+    ((text, line),) = errors_of(main, AUTOMATIC)
+    assert "begins at byte 12 of its buffer, but UB is accessed in blocks of 32 bytes" in text
+    assert line == 2
+
+
+@pytest.mark.parametrize("dtype", ["float64", "e4m3_float8", "e5m2_float8"])
+def test_dtype_that_the_chip_lacks(dtype: str) -> None:
+    @T.prim_func
+    def main(A: T.Tensor((16, 16), "float16")):
+        with T.Kernel(1, is_npu=True) as (cid, vid):
+            x = T.alloc_ub((16, 16), dtype)
+            T.copy(A, x)
+
+    assert any(
+        "unsupported on ascend: 'x' has elements of float" in text
+        and "which 910B2 does not have" in text
+        and line == 1
+        for text, line in errors_of(main)
+    )
+
+
+def test_a_flag_that_nothing_sets() -> None:
+    @T.prim_func
+    def main(A: T.Tensor((16, 16), "float")):
+        with T.Kernel(1, is_npu=True) as (cid, vid):
+            x = T.alloc_ub((16, 16), "float")
+            T.copy(A[0, 0], x)
+            T.wait_flag("mte2", "v", 0)
+            T.tile.add(x, x, 1.0)
+
+    ((text, line),) = errors_of(main)
+    assert "event 0 from MTE2 to V is waited for, but nothing has set it" in text
+    assert line == 3
+
+
+def test_a_flag_that_nothing_waits_for() -> None:
+    @T.prim_func
+    def main(A: T.Tensor((16, 16), "float")):
+        with T.Kernel(1, is_npu=True) as (cid, vid):
+            x = T.alloc_ub((16, 16), "float")
+            T.copy(A[0, 0], x)
+            T.set_flag("mte2", "v", 3)
+
+    ((text, line),) = errors_of(main)
+    assert "event 3 from MTE2 to V is still set when the kernel ends" in text
+    assert line == 3  # where it is set
+
+
+def test_a_flag_of_one_branch() -> None:
+    @T.prim_func
+    def main(A: T.Tensor((16, 16), "float")):
+        with T.Kernel(4, is_npu=True) as (cid, vid):
+            if cid > 2:
+                T.set_flag("mte2", "v", 0)
+            T.wait_flag("mte2", "v", 0)
+
+    texts = errors_of(main)
+    assert any("is set in one branch only" in text for text, _ in texts)
