@@ -13,7 +13,7 @@ import pytest
 
 import tilewright
 import tilewright.language as T
-from tilewright.intrinsics import make_zn_layout
+from tilewright.intrinsics import make_col_major_layout, make_nz_layout, make_zn_layout
 
 sys.path.insert(0, str(Path(__file__).parent))
 from kernel_group import AUTOMATIC, KernelGroup  # noqa: E402
@@ -348,7 +348,127 @@ def add_dtypes() -> None:
         GROUP.add(f"copies of {dtype}", kernel(dtype), [a, np.zeros_like(a)], a, rtol=0, atol=0)
 
 
+def add_older_forms() -> None:
+    """Seed 004's: names without T.tile, destination first."""
+
+    @T.prim_func
+    def main(
+        A: T.Buffer((8, 64), "float"), B: T.Buffer((8, 64), "float"), C: T.Buffer((3, 8), "float")
+    ):
+        with T.kernel(1, is_npu=True) as (cid, vid):
+            T.func_attr({"enable_auto_sync": True})
+            a = T.alloc_UB((4, 64), "float")
+            b = T.alloc_UB((4, 64), "float")
+            tmp = T.alloc_UB((4, 64), "float")
+            row = T.alloc_UB((4,), "float")
+            first = vid * 4
+            T.copy(A[first, 0], a)
+            T.copy(B[first, 0], b)
+            T.add(tmp, a, b)
+            T.mul(tmp, tmp, a)
+            T.sub(tmp, tmp, b)
+            T.exp(b, b)
+            T.div(tmp, tmp, b)
+            T.reduce_max(row, tmp, a, 1)
+            T.copy(row, C[0, first])
+            T.reduce_min(tmp, row, dim=-1)
+            T.copy(row, C[1, first])
+            T.reduce(tmp, row, "sum", 1)
+            T.copy(row, C[2, first])
+
+    a, b = floats(8, 64), floats(8, 64)
+    x, y = a.astype(np.float64), b.astype(np.float64)
+    z = ((x + y) * x - y) / np.exp(y)
+    results = np.stack([z.max(1), z.min(1), z.sum(1)])
+    GROUP.add("seed 004", main, [a, b, np.zeros((3, 8), np.float32)], results, rtol=1e-3, atol=1e-3)
+
+
+def add_scalars() -> None:
+    M = T.dynamic("M")
+
+    @T.macro
+    def cleared(x: T.FragmentBuffer((4, 16), "float"), y: T.LocalBuffer((1,), "float")):
+        T.tile.fill(x, y[0])
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((M,), "float"),
+        C: T.Tensor((6, 16), "float"),
+        B: T.Tensor((16,), "int32"),
+        D: T.Tensor((4, 16), "float"),
+    ):
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            x = T.alloc_ub((16,), "float")
+            c = T.alloc_ub((6, 16), "float")
+            b = T.alloc_ub((16,), "int32")
+            d = T.alloc_ub((4, 16), "float")
+            zero = T.alloc_local((1,), "float")
+            zero[0] = 2.5
+            cleared(d, zero)
+            T.copy(A[0], x)
+            for i in T.Parallel(16):
+                c[0, i] = T.Select(x[i] > 1.0, x[i], 0.0)
+                c[1, i] = T.log(x[i])
+                c[2, i] = T.sqrt(x[i])
+                c[3, i] = T.clamp(x[i], 0.5, 1.5)
+                c[4, i] = T.if_then_else(i < 8, x[i], -x[i])
+            for i in T.Parallel(16):
+                c[5, i] = T.floordiv(i, 3)
+                b[i] = T.reinterpret(x[i], "int32")
+            for i in T.unroll(2):
+                d[i, 0] = x[i]
+            for i in T.vectorized(4):
+                d[3, i] = x[i]
+            T.copy(c, C)
+            T.copy(b, B)
+            T.copy(d, D)
+
+    a = random.uniform(0.1, 2, 16).astype(np.float32)
+    x = a.astype(np.float64)
+    signs = np.where(np.arange(16) < 8, 1, -1)
+    rows = [np.where(x > 1, x, 0), np.log(x), np.sqrt(x), np.clip(x, 0.5, 1.5), x * signs]
+    d = np.full((4, 16), 2.5)
+    d[:2, 0], d[3, :4] = a[:2], a[:4]
+    results = {1: np.stack([*rows, np.arange(16) // 3]), 2: a.view(np.int32), 3: d}
+    given = [
+        a,
+        np.zeros((6, 16), np.float32),
+        np.zeros(16, np.int32),
+        np.zeros((4, 16), np.float32),
+    ]
+    GROUP.add("scalar expressions", main, given, results, rtol=1e-5)
+
+
+def add_layouts() -> None:
+    @T.prim_func
+    def main(
+        A: T.Tensor((32, 48), "float16"),
+        B: T.Tensor((64, 48), "float16"),
+        C: T.Tensor((32, 64), "float"),
+    ):
+        with T.Kernel(1, is_npu=True) as (cid, _):
+            a = T.alloc_L1((32, 48), "float16")
+            b = T.alloc_L1((64, 48), "float16")
+            x = T.alloc_L1((16, 16), "float16")
+            c = T.alloc_L0C((32, 64), "float")
+            T.annotate_layout(
+                {a: make_zn_layout(a), b: make_nz_layout(b), x: make_col_major_layout(x)}
+            )
+            T.annotate_padding({A: 0})
+            T.copy(A, a)
+            T.copy(B, b)
+            T.gemm_v0(a, b, c, transpose_B=True, init=True)
+            T.copy(c, C)
+
+    a, b = floats(32, 48, dtype="float16"), floats(64, 48, dtype="float16")
+    expected = a.astype(np.float64) @ b.T.astype(np.float64)
+    GROUP.add("layouts", main, [a, b, np.zeros((32, 64), np.float32)], expected)
+
+
 add_swizzle()
+add_older_forms()
+add_scalars()
+add_layouts()
 add_dtypes()
 add_branches()
 add_views()

@@ -133,6 +133,54 @@ def test_tiles_of_the_gpus_language() -> None:
     np.testing.assert_allclose(s, sums * least[:, None] ** 2, rtol=1e-4, atol=1e-5)
 
 
+def test_names_that_have_no_instruction() -> None:
+    """What TileLang-Ascend has inherited and doesn't lower; here the interpreter runs it."""
+    M = T.dyn["M"]
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((M, 8), "float"),
+        P: T.ptr("float"),
+        X: T.Tensor((8,), "int8"),
+        C: T.Tensor((8,), "float"),
+        D: T.Tensor((1,), "int32"),
+        N: T.Tensor((2,), "int32"),
+    ):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True, threads=1) as _, T.attr(0, "a note", 1):
+            row = T.alloc_ub((8,), "float")
+            there = T.make_tensor(P, (8,), "float")
+            T.copy(A[0, 0:8], row)
+            N[0] = T.cast(T.any_of(row), "int32")
+            N[1] = T.cast(T.all_of(row), "int32")
+            T.atomic_addx2(C[0], row[0])
+            T.atomic_addx4(C[4], row[4])
+            for i in T.serial(8):
+                C[i] += there[i]
+            T.dp4a(X[0], X[4], D[0])
+
+    a = np.array([[0, 1, 2, 3, 4, 5, 6, 7.0]] * 2, np.float32)
+    p, x = np.full(8, 100, np.float32), np.arange(8, dtype=np.int8)
+    c, d, n = np.zeros(8, np.float32), np.zeros(1, np.int32), np.zeros(2, np.int32)
+    interpret(main, a, p.ctypes.data, x, c, d, n)
+    np.testing.assert_array_equal(c, [100, 101, 100, 100, 104, 105, 106, 107])
+    assert d[0] == x[:4].astype(int) @ x[4:].astype(int)
+    assert n.tolist() == [1, 0]
+
+
+def test_images_as_columns() -> None:
+    @T.prim_func
+    def main(A: T.Tensor((1, 6, 6, 4), "float"), C: T.Tensor((16, 36), "float")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            columns = T.alloc_ub((16, 36), "float")
+            T.c2d_im2col(A, columns, 0, 0, 3, 1, 1, 0)
+            T.copy(columns, C)
+
+    a, c = random.standard_normal((1, 6, 6, 4)).astype(np.float32), np.zeros((16, 36), np.float32)
+    interpret(main, a, c)
+    windows = [a[0, y : y + 3, x : x + 3].ravel() for y in range(4) for x in range(4)]
+    np.testing.assert_array_equal(c, windows)
+
+
 def test_the_table_of_names_is_true(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.syspath_prepend(str(SCRIPTS))
     spec = importlib.util.spec_from_file_location(
