@@ -73,6 +73,43 @@ def test_sync_threads(agree, random):
     agree(reverse, [a, np.zeros_like(a)], {1: (a + 1)[:, ::-1] + (a + 1)})
 
 
+@pytest.mark.parametrize("n", [-5, 0, 1, 37, 64, 1000])
+def test_conditions_on_the_thread(agree, n):
+    """Each around all that the threads do between two barriers, so it becomes their range."""
+
+    @T.prim_func
+    def kernel(n: T.int32, Out: T.Tensor((7, 64), "int32")):
+        with T.Kernel(1, threads=64):
+            tx = T.get_thread_binding()
+            if tx < n:
+                Out[0, tx] = tx
+            T.sync_threads()
+            if n <= tx:
+                Out[1, tx] = tx
+            T.sync_threads()
+            if tx == n:
+                Out[2, tx] = 1
+            T.sync_threads()
+            if tx + 3 > n:
+                Out[3, tx] = tx
+            T.sync_threads()
+            if tx >= 3 and tx < n:
+                Out[4, tx] = tx
+            T.sync_threads()
+            if 63 - tx >= n:
+                Out[5, tx] = tx
+            T.sync_threads()
+            if tx * 2 < n:
+                Out[6, tx] = tx
+
+    tx = np.arange(64)
+    holds = [tx < n, n <= tx, tx == n, tx + 3 > n, (tx >= 3) & (tx < n)]
+    holds += [63 - tx >= n, tx * 2 < n]
+    values = [tx, tx, np.ones(64), tx, tx, tx, tx]
+    expected = np.stack([np.where(h, v, -1) for h, v in zip(holds, values, strict=True)])
+    agree(kernel, [n, np.full((7, 64), -1, np.int32)], {1: expected.astype(np.int32)})
+
+
 def test_alloc_local(agree, random):
     """A thread's own array lives across barriers and tile operations."""
 

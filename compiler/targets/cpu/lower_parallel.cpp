@@ -11,6 +11,12 @@
 ///     ... the same with each access checked by itself ...
 ///   }
 ///
+/// A condition around all of a nest of one variable, as threads have it, becomes the nest's range first:
+///
+///   tile.parallel (%t) in [128] { %i = %m + %t    scf.if %i < %n { ... } }
+/// is taken for
+///   tile.parallel (%t) in [max(min(128, %n - %m), 0)] { %i = %m + %t    ... }
+///
 /// Only accesses whose indices are sums of loop variables times constants can be decided for the
 /// whole nest; others stay checked in both branches. Where the nest fills whole lines of a tensor that is only
 /// written, there is a version more, whose stores go past the caches (stream_stores.h).
@@ -26,6 +32,7 @@
 #include <mlir/Dialect/SCF/IR/SCF.h>
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
 #include <mlir/IR/IRMapping.h>
+#include <mlir/Interfaces/SideEffectInterfaces.h>
 
 namespace tilewright::cpu {
 namespace {
@@ -217,7 +224,121 @@ void emitVersions(ImplicitLocOpBuilder& builder, const NestAnalysis& analysis,
   emitNest(builder, nest);
 }
 
+/// What holds of (b, a) where `predicate` holds of (a, b); signed ones only.
+arith::CmpIPredicate seenFromRight(arith::CmpIPredicate predicate) {
+  using arith::CmpIPredicate;
+  switch (predicate) {
+  case CmpIPredicate::slt:
+    return CmpIPredicate::sgt;
+  case CmpIPredicate::sle:
+    return CmpIPredicate::sge;
+  case CmpIPredicate::sgt:
+    return CmpIPredicate::slt;
+  case CmpIPredicate::sge:
+    return CmpIPredicate::sle;
+  default:
+    return predicate;
+  }
+}
+
+/// The turns of a nest of one variable in which a condition holds.
+struct Turns {
+  Value begin, end;
+};
+
+/// Narrows `turns` to those of which `condition` is true, where it compares the variable with a value from outside, or
+/// is several such comparisons at once.
+bool narrow(ImplicitLocOpBuilder& builder, const NestAnalysis& analysis, Value condition,
+            Turns& turns) {
+  using arith::CmpIPredicate;
+  if (auto both = condition.getDefiningOp<arith::AndIOp>())
+    return narrow(builder, analysis, both.getLhs(), turns) &&
+           narrow(builder, analysis, both.getRhs(), turns);
+  auto comparison = condition.getDefiningOp<arith::CmpIOp>();
+  LinearIndex difference;
+  difference.coefficients.assign(1, 0);
+  if (!comparison || !comparison.getLhs().getType().isIndex() ||
+      !analysis.decompose(comparison.getLhs(), 1, difference) ||
+      !analysis.decompose(comparison.getRhs(), -1, difference))
+    return false;
+  const int64_t factor = difference.coefficients.front();
+  if (factor != 1 && factor != -1)
+    return false;
+  // Of variable * factor + rest, compared with 0: where the variable is `zero`, both sides are equal.
+  IndexMath math(builder);
+  Value zero = math.constant(-difference.constant * factor), one = math.constant(1);
+  for (auto [value, scale] : difference.invariants)
+    zero = math.sub(zero, math.mul(value, math.constant(scale * factor)));
+  CmpIPredicate predicate = comparison.getPredicate();
+  if (factor < 0)
+    predicate = seenFromRight(predicate);
+  Value after = math.add(zero, one);
+  switch (predicate) {
+  case CmpIPredicate::slt:
+    turns.end = math.min(turns.end, zero);
+    return true;
+  case CmpIPredicate::sle:
+    turns.end = math.min(turns.end, after);
+    return true;
+  case CmpIPredicate::sgt:
+    turns.begin = math.max(turns.begin, after);
+    return true;
+  case CmpIPredicate::sge:
+    turns.begin = math.max(turns.begin, zero);
+    return true;
+  case CmpIPredicate::eq:
+    turns.begin = math.max(turns.begin, zero);
+    turns.end = math.min(turns.end, after);
+    return true;
+  default:
+    return false;
+  }
+}
+
+/// The branch that holds all that a body does; null if it does more than compute beside it.
+scf::IfOp onlyBranch(Block& body) {
+  scf::IfOp found;
+  for (Operation& op : body.without_terminator()) {
+    auto branch = dyn_cast<scf::IfOp>(op);
+    if (branch ? found || branch.getNumResults() > 0 || !branch.getElseRegion().empty()
+               : !isPure(&op))
+      return {};
+    found = branch ? branch : found;
+  }
+  return found;
+}
+
+/// `if` around the whole body of a nest of one variable, as `if tx < count` of threads: a nest of the turns for which
+/// it holds, since a condition in a loop on vectors costs more than all else there. Null if there is none such.
+tile::ParallelOp withoutGuard(tile::ParallelOp nest) {
+  scf::IfOp branch =
+      nest.getStaticExtents().size() == 1 ? onlyBranch(*nest.getBodyBlock()) : scf::IfOp();
+  if (!branch)
+    return {};
+  ImplicitLocOpBuilder builder(nest.getLoc(), nest);
+  IndexMath math(builder);
+  const NestAnalysis analysis(nest);
+  Turns turns{math.constant(0), math.value(nest.getMixedExtents().front())};
+  if (!narrow(builder, analysis, branch.getCondition(), turns))
+    return {};
+  Value count = math.max(math.sub(turns.end, turns.begin), math.constant(0));
+  auto narrower = tile::ParallelOp::create(builder, getAsOpFoldResult(count));
+  builder.setInsertionPointToStart(narrower.getBodyBlock());
+  IRMapping mapping;
+  mapping.map(nest.getInductionVars().front(),
+              math.add(turns.begin, narrower.getInductionVars().front()));
+  for (Operation& op : nest.getBodyBlock()->without_terminator())
+    if (&op != branch)
+      builder.clone(op, mapping);
+  for (Operation& op : branch.thenBlock()->without_terminator())
+    builder.clone(op, mapping);
+  nest.erase();
+  return narrower;
+}
+
 void lowerParallel(tile::ParallelOp nest, const StreamTargets& targets) {
+  while (tile::ParallelOp narrower = withoutGuard(nest))
+    nest = narrower;
   ImplicitLocOpBuilder builder(nest.getLoc(), nest);
   NestAnalysis analysis(nest);
   Value inside;

@@ -91,3 +91,39 @@ func.func @stays(%A: !tile.buffer<4096x4096xf32, global> {tile.name = "A"},
   }
   return
 }
+
+// -----
+
+// What a condition leaves of the turns becomes the loop's range.
+// CHECK-LABEL: func.func @guard
+// CHECK: %[[END:.*]] = arith.minsi %{{.*}}, %c128{{.*}} : index
+// CHECK: %[[COUNT:.*]] = arith.maxsi %[[END]], %{{.*}} : index
+// CHECK-NOT: scf.if
+// CHECK: scf.for %{{.*}} = %{{.*}} to %[[COUNT]]
+// CHECK-NOT: scf.if
+// A single turn: the fourth.
+// CHECK: scf.for %{{.*}} = %{{.*}} to %c1{{.*}} {
+// CHECK: return
+func.func @guard(%n: index {tile.name = "n"}) attributes {tile.kernel} {
+  %c128 = arith.constant 128 : index
+  %c3 = arith.constant 3 : index
+  %one = arith.constant 1.0 : f32
+  tile.launch (%b) in (%c128) threads(128) {
+    %s = tile.alloc : !tile.buffer<128xf32, shared>
+    %m = arith.muli %b, %c128 : index
+    tile.parallel (%t) in [128] {
+      %i = arith.addi %m, %t : index
+      %inside = arith.cmpi slt, %i, %n : index
+      scf.if %inside {
+        tile.store %one, %s[%t] in_bounds : !tile.buffer<128xf32, shared>
+      }
+    }
+    tile.parallel (%t) in [128] {
+      %only = arith.cmpi eq, %c3, %t : index
+      scf.if %only {
+        tile.store %one, %s[%t] in_bounds : !tile.buffer<128xf32, shared>
+      }
+    }
+  }
+  return
+}
