@@ -8,6 +8,9 @@
 ///       tile.store exp(%v * %s), %y[%i, %j]
 ///     }
 ///
+/// Of several statements in a nest, each becomes what it can be: those that read nothing that one
+/// between has overwritten are nests of their own then.
+///
 /// It stands behind what cuts vector work into halves and before ExpandElements, which takes the
 /// loops. The order of a nest's iterations is free, so each operation may run over all of them
 /// before the next one. NestVectorizer does the work.
@@ -57,6 +60,64 @@ tile::ParallelOp peel(tile::ParallelOp nest) {
   return inner;
 }
 
+/// The buffer behind views.
+Value rootOf(Value buffer) {
+  while (auto view = buffer.getDefiningOp<tile::ViewOp>())
+    buffer = view.getSource();
+  return buffer;
+}
+
+/// Whether a store needs something that an earlier store of the body has overwritten by then.
+bool readsWhatChanges(tile::StoreOp store, ArrayRef<tile::StoreOp> earlier) {
+  SmallVector<Operation*> work = {store};
+  DenseSet<Operation*> seen;
+  while (!work.empty()) {
+    Operation* op = work.pop_back_val();
+    if (!seen.insert(op).second)
+      continue;
+    if (auto load = dyn_cast<tile::LoadOp>(op))
+      for (tile::StoreOp other : earlier)
+        if (load->isBeforeInBlock(other) && rootOf(load.getBuffer()) == rootOf(other.getBuffer()))
+          return true;
+    for (Value operand : op->getOperands())
+      if (Operation* source = operand.getDefiningOp();
+          source && source->getBlock() == op->getBlock())
+        work.push_back(source);
+  }
+  return false;
+}
+
+/// A nest for each statement; none where the body is more than a list of stores.
+SmallVector<tile::ParallelOp> splitStatements(tile::ParallelOp nest) {
+  SmallVector<tile::StoreOp> stores;
+  for (Operation& op : nest.getBodyBlock()->without_terminator()) {
+    if (auto store = dyn_cast<tile::StoreOp>(op)) {
+      if (readsWhatChanges(store, stores))
+        return {};
+      stores.push_back(store);
+    } else if (op.getNumRegions() != 0 || !(isPure(&op) || isa<tile::LoadOp>(op))) {
+      return {};
+    }
+  }
+  if (stores.size() < 2)
+    return {};
+  SmallVector<tile::ParallelOp> parts;
+  OpBuilder builder(nest);
+  for (size_t kept = 0; kept < stores.size(); ++kept) {
+    auto part = cast<tile::ParallelOp>(builder.clone(*nest));
+    SmallVector<Operation*> body;
+    for (Operation& op : part.getBodyBlock()->without_terminator())
+      body.push_back(&op);
+    size_t number = stores.size();
+    for (Operation* op : llvm::reverse(body))
+      if (isa<tile::StoreOp>(op) ? --number != kept : op->use_empty())
+        op->erase();
+    parts.push_back(part);
+  }
+  nest.erase();
+  return parts;
+}
+
 class VectorizeParallel : public KernelPass<VectorizeParallel> {
 public:
   static constexpr llvm::StringLiteral kArgument = "ascend-vectorize-parallel";
@@ -77,23 +138,39 @@ public:
   }
 
 private:
-  /// As instructions over all of the nest; else over its inner dims, in loops over the outer ones;
-  /// else element by element.
+  /// As instructions; else each statement by itself; else element by element.
   void lower(tile::ParallelOp nest) {
-    if (expandNamedNest(nest, waits))
+    if (expandNamedNest(nest, waits) || makeInstructions(nest))
       return;
-    while (true) {
-      const std::optional<std::string> reason = NestVectorizer(nest, waits).run();
-      if (!reason)
-        return;
-      if (nest.getInductionVars().size() == 1) {
-        nest.emitRemark() << "this nest runs element by element on the scalar unit: " << *reason;
-        return makeLoopOfElements(nest);
-      }
-      nest = peel(nest);
+    if (const SmallVector<tile::ParallelOp> parts = splitStatements(nest); !parts.empty()) {
+      for (tile::ParallelOp part : parts)
+        lower(part);
+      return;
     }
+    nest.emitRemark() << "this nest runs element by element on the scalar unit: " << reason;
+    while (nest.getInductionVars().size() > 1)
+      nest = peel(nest);
+    makeLoopOfElements(nest);
   }
 
+  /// Over all of the nest; else over its inner dims, in loops over the outer ones. Where neither goes,
+  /// nothing is changed.
+  bool makeInstructions(tile::ParallelOp nest) {
+    const std::optional<std::string> found = NestVectorizer(nest, waits).run();
+    if (!found)
+      return true;
+    reason = *found;
+    if (nest.getInductionVars().size() == 1)
+      return false;
+    OpBuilder builder(nest);
+    tile::ParallelOp inner = peel(cast<tile::ParallelOp>(builder.clone(*nest)));
+    Operation* loop = inner->getParentOp();
+    const bool done = makeInstructions(inner);
+    (done ? nest.getOperation() : loop)->erase();
+    return done;
+  }
+
+  std::string reason;
   bool waits;
 };
 

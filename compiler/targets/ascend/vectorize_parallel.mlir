@@ -147,3 +147,59 @@ func.func @parts(%n: index) {
   }
   return
 }
+
+// -----
+// One statement has no instruction: only that one runs element by element.
+// CHECK-LABEL: func.func @statements
+func.func @statements(%n: index) {
+  %c3 = arith.constant 3 : index
+  %c63 = arith.constant 63 : index
+  tile.launch (%cid) in (%n) npu {
+    // CHECK: %[[X:.*]] = tile.alloc "x"
+    // CHECK: %[[Y:.*]] = tile.alloc "y"
+    // CHECK: %[[Z:.*]] = tile.alloc "z"
+    %x = tile.alloc "x" : !tile.buffer<64xf32, UB>
+    %y = tile.alloc "y" : !tile.buffer<64xf32, UB>
+    %z = tile.alloc "z" : !tile.buffer<64xf32, UB>
+    // CHECK: npu.unary abs %[[Y]][%c0] {{.*}}, %[[X]][%c0] {{.*}} count(%c64)
+    // CHECK: tile.for
+    // CHECK: tile.store %{{.*}}, %[[Z]]
+    // CHECK: npu.unary exp %[[X]][%c0] {{.*}}, %[[Y]][%c0] {{.*}} count(%c64)
+    // expected-remark@+1 {{this nest runs element by element on the scalar unit: it walks through a buffer in steps}}
+    tile.parallel (%i) in [64] {
+      %v = tile.load %x[%i] : !tile.buffer<64xf32, UB>
+      %a = math.absf %v : f32
+      tile.store %a, %y[%i] : !tile.buffer<64xf32, UB>
+      %back = arith.subi %c63, %i : index
+      %w = tile.load %y[%back] : !tile.buffer<64xf32, UB>
+      tile.store %w, %z[%i] : !tile.buffer<64xf32, UB>
+      %u = tile.load %y[%i] : !tile.buffer<64xf32, UB>
+      %e = math.exp %u : f32
+      tile.store %e, %x[%i] : !tile.buffer<64xf32, UB>
+    }
+  }
+  return
+}
+
+// -----
+// The second statement needs what the first one overwrites: they stay together.
+// CHECK-LABEL: func.func @exchanged
+func.func @exchanged(%n: index) {
+  %c63 = arith.constant 63 : index
+  tile.launch (%cid) in (%n) npu {
+    %x = tile.alloc "x" : !tile.buffer<64xf32, UB>
+    %y = tile.alloc "y" : !tile.buffer<64xf32, UB>
+    // CHECK: tile.for
+    // CHECK: tile.store
+    // CHECK: tile.store
+    // expected-remark@+1 {{this nest runs element by element on the scalar unit}}
+    tile.parallel (%i) in [64] {
+      %back = arith.subi %c63, %i : index
+      %v = tile.load %x[%i] : !tile.buffer<64xf32, UB>
+      %w = tile.load %y[%back] : !tile.buffer<64xf32, UB>
+      tile.store %w, %x[%i] : !tile.buffer<64xf32, UB>
+      tile.store %v, %y[%back] : !tile.buffer<64xf32, UB>
+    }
+  }
+  return
+}
