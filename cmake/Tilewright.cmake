@@ -69,12 +69,14 @@ if(TILEWRIGHT_TESTS)
 endif()
 
 # tilewright_test(NAME [source...] [LINK library...] [PCH]): one GoogleTest program. Without sources, it
-# takes all *_test.cpp files of the folder. PCH: they are compiled with the precompiled MLIR headers.
+# takes all *_test.cpp files of the folder. PCH: they are compiled with the precompiled MLIR headers. ASCEND_HOST:
+# it is a test of the Ascend host. Without PCH and OPTIMIZED, they are compiled without optimization, in half the
+# time.
 function(tilewright_test name)
-  if(NOT TILEWRIGHT_TESTS)
+  cmake_parse_arguments(arg "PCH;ASCEND_HOST;OPTIMIZED" "" "LINK" ${ARGN})
+  if(NOT TILEWRIGHT_TESTS OR (arg_ASCEND_HOST AND NOT TILEWRIGHT_ASCEND_HOST_TESTS))
     return()
   endif()
-  cmake_parse_arguments(arg "PCH" "" "LINK" ${ARGN})
   set(sources ${arg_UNPARSED_ARGUMENTS})
   if(NOT sources)
     file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*_test.cpp")
@@ -85,6 +87,10 @@ function(tilewright_test name)
       target_link_libraries(${name}_objects PRIVATE tilewright_options ${arg_LINK} GTest::gtest)
       tilewright_pch(${name}_objects)
       set(sources $<TARGET_OBJECTS:${name}_objects>)
+    elseif(NOT arg_OPTIMIZED)
+      set(tests ${sources})
+      list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
+      set_source_files_properties(${tests} PROPERTIES COMPILE_OPTIONS -O0)
     endif()
     add_executable(${name} ${sources})
     target_link_libraries(${name} PRIVATE tilewright_options ${arg_LINK} GTest::gtest_main)

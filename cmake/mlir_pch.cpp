@@ -1,2 +1,2 @@
 // SPDX-License-Identifier: Apache-2.0
-// Carries the precompiled header that all MLIR code shares; see Mlir.cmake.
+// Carries the precompiled headers that all MLIR code shares; see compiler/ir/CMakeLists.txt.
