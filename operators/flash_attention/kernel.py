@@ -28,7 +28,8 @@ def flash_attention(
             k = T.alloc_shared((block_n, dim), dtype)
             v = T.alloc_shared((block_n, dim), dtype)
             score = T.alloc_fragment((block_m, block_n), "float32")
-            weight = T.alloc_fragment((block_m, block_n), dtype)
+            # What is float32 already is multiplied where it is.
+            weight = score if dtype == "float32" else T.alloc_fragment((block_m, block_n), dtype)
             out = T.alloc_fragment((block_m, dim), "float32")
             largest = T.alloc_fragment((block_m,), "float32")
             before = T.alloc_fragment((block_m,), "float32")
@@ -69,7 +70,8 @@ def flash_attention(
                     total[i] = total[i] * factor[i] + added[i]
                 for i, j in T.Parallel(block_m, dim):
                     out[i, j] *= factor[i]
-                T.copy(score, weight)
+                if dtype != "float32":
+                    T.copy(score, weight)
                 T.gemm(weight, v, out)
             for i, j in T.Parallel(block_m, dim):
                 out[i, j] /= total[i]
