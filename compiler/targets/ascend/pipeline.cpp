@@ -13,33 +13,15 @@
 
 #include <mlir/Dialect/Func/IR/FuncOps.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
-#include <mlir/Pass/PassManager.h>
+#include <mlir/Pass/Pass.h>
 #include <mlir/Transforms/Passes.h>
-
-#include <chrono>
 
 namespace tilewright::ascend {
 namespace {
 
 using namespace mlir;
-using Clock = std::chrono::steady_clock;
 
-/// Adds the time of a scope to a session.
-class Timer {
-public:
-  Timer(Session& session, const char* phase) : session(session), phase(phase) {}
-  Timer(const Timer&) = delete;
-  Timer& operator=(const Timer&) = delete;
-  ~Timer() {
-    const std::chrono::duration<double, std::milli> taken = Clock::now() - start;
-    session.times.emplace_back(phase, taken.count());
-  }
-
-private:
-  Session& session;
-  const char* phase;
-  Clock::time_point start = Clock::now();
-};
+constexpr llvm::StringLiteral kPrefix = "ascend-";
 
 /// The whole lowering, one pass a line.
 std::vector<std::unique_ptr<Pass>> makePipeline(const Session& session) {
@@ -73,28 +55,6 @@ std::vector<std::unique_ptr<Pass>> makePipeline(const Session& session) {
   return passes;
 }
 
-std::string textOf(ModuleOp module) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  module.print(stream);
-  stream << '\n';
-  return text;
-}
-
-bool runPass(ModuleOp module, std::unique_ptr<Pass> pass, Session& session) {
-  StringRef name = pass->getArgument();
-  name.consume_front("ascend-");
-  PassManager manager(module.getContext(), ModuleOp::getOperationName(),
-                      PassManager::Nesting::Implicit);
-  manager.enableVerifier(session.verify);
-  manager.addPass(std::move(pass));
-  if (failed(manager.run(module)))
-    return false;
-  if (session.keepStages)
-    session.stages.emplace_back(name, textOf(module));
-  return true;
-}
-
 } // namespace
 
 void prepareContext(MLIRContext& context) {
@@ -102,21 +62,13 @@ void prepareContext(MLIRContext& context) {
 }
 
 bool lowerToInstructions(ModuleOp module, Session& session) {
-  Timer timer(session, "passes");
-  for (std::unique_ptr<Pass>& pass : makePipeline(session)) {
-    if (session.isCancelled()) {
-      session.problem = "cancelled";
-      return false;
-    }
-    if (!runPass(module, std::move(pass), session))
-      return false;
-  }
-  return true;
+  const PhaseTimer timer(session, "passes");
+  return runPasses(module, makePipeline(session), kPrefix, session);
 }
 
 bool compileModule(ModuleOp original, Session& session) {
   if (session.keepStages)
-    session.stages.emplace_back("tile", textOf(original));
+    session.stages.emplace_back("tile", stageText(original));
   OwningOpRef<ModuleOp> module = original.clone();
   module->walk([&](tile::LaunchOp launch) {
     if (launch.getNpu())
@@ -134,7 +86,7 @@ bool compileModule(ModuleOp original, Session& session) {
   session.stages.emplace_back("waits", insertedWaitsText(kernel));
   std::string source;
   {
-    Timer timer(session, "print");
+    const PhaseTimer timer(session, "print");
     session.stages.emplace_back("ascendc", printKernel(kernel, LineStyle::Comments));
     source = printKernel(kernel, LineStyle::Directives);
   }
@@ -148,7 +100,7 @@ bool compileModule(ModuleOp original, Session& session) {
                          workspace ? workspace.getInt() : 0, kind.launchedPerBlock());
   if (!session.buildLibrary)
     return true;
-  Timer timer(session, "build");
+  const PhaseTimer timer(session, "build");
   std::optional<std::vector<char>> library = buildLibrary(source, session.problem, session.cancel);
   if (library)
     session.library = std::move(*library);

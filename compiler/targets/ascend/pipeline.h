@@ -3,12 +3,11 @@
 #pragma once
 
 #include "compiler/chips/ascend_chip.h"
+#include "compiler/passes/pass_session.h"
 
 #include <mlir/IR/BuiltinOps.h>
 
-#include <atomic>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace tilewright::ascend {
@@ -21,32 +20,17 @@ struct Automation {
   bool crossFlags = false; ///< tl.ascend_auto_cross_core_sync
 };
 
-/// What a caller wants, and what it gets.
-struct Session {
+/// What a caller wants, and what it gets: at least the last stage, "ascendc"; the phases "passes",
+/// "print" and "build".
+struct Session : PassSession {
   const chips::AscendChip* chip = nullptr;
   Automation automation;
-  /// Keep the text of every stage (costs time).
-  bool keepStages = false;
   /// Build the library, which takes a C++ compiler seconds; else the text is all.
   bool buildLibrary = true;
-  /// Verify the IR after every pass (costs time; tests do).
-  bool verify = false;
-  /// When set from another thread, the work ends at the next pass.
-  const std::atomic<bool>* cancel = nullptr;
 
-  /// Stage name and text, in the order of the pipeline; at least the last, "ascendc".
-  std::vector<std::pair<std::string, std::string>> stages;
-  /// Milliseconds: "passes", "print", "build".
-  std::vector<std::pair<std::string, double>> times;
   /// The ELF shared library and its manifest.
   std::vector<char> library;
   std::string manifest;
-  /// A sentence, after a failure that is no diagnostic of MLIR.
-  std::string problem;
-
-  bool isCancelled() const {
-    return cancel && cancel->load(std::memory_order_relaxed);
-  }
 };
 
 /// Loads the dialects that the pipeline needs.

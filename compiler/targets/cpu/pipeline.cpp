@@ -24,35 +24,17 @@
 #include <mlir/Dialect/LLVMIR/LLVMDialect.h>
 #include <mlir/Dialect/LLVMIR/Transforms/Passes.h>
 #include <mlir/Dialect/Vector/IR/VectorOps.h>
-#include <mlir/Pass/PassManager.h>
+#include <mlir/Pass/Pass.h>
 #include <mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h>
 #include <mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h>
 #include <mlir/Target/LLVMIR/Export.h>
-
-#include <chrono>
 
 namespace tilewright::cpu {
 namespace {
 
 using namespace mlir;
-using Clock = std::chrono::steady_clock;
 
-/// Adds the time of a scope to a session.
-class Timer {
-public:
-  Timer(Session& session, const char* phase) : session(session), phase(phase) {}
-  Timer(const Timer&) = delete;
-  Timer& operator=(const Timer&) = delete;
-  ~Timer() {
-    const std::chrono::duration<double, std::milli> taken = Clock::now() - start;
-    session.times.emplace_back(phase, taken.count());
-  }
-
-private:
-  Session& session;
-  const char* phase;
-  Clock::time_point start = Clock::now();
-};
+constexpr llvm::StringLiteral kPrefix = "cpu-";
 
 /// The whole lowering, one pass a line.
 std::vector<std::unique_ptr<Pass>> makePipeline(const Machine& machine) {
@@ -79,28 +61,11 @@ std::vector<std::unique_ptr<Pass>> makePipeline(const Machine& machine) {
   return passes;
 }
 
-std::string textOf(ModuleOp module) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  module.print(stream);
-  stream << '\n';
-  return text;
-}
-
-bool runPass(ModuleOp module, std::unique_ptr<Pass> pass, Session& session) {
-  StringRef name = pass->getArgument();
-  name.consume_front("cpu-");
-  PassManager manager(module.getContext(), ModuleOp::getOperationName(),
-                      PassManager::Nesting::Implicit);
-  manager.enableVerifier(session.verify);
-  manager.addPass(std::move(pass));
-  if (failed(manager.run(module))) {
-    session.problem = "pass " + name.str() + " failed";
-    return false;
-  }
-  if (session.keepStages)
-    session.stages.emplace_back(name, textOf(module));
-  return true;
+/// Ends a compilation that a pass has ended.
+bool fail(Session& session) {
+  if (session.problem.empty())
+    session.problem = "pass " + session.failedPass + " failed";
+  return false;
 }
 
 /// What LLVM must know of each function, and which ones others may call.
@@ -153,7 +118,7 @@ struct QuietHandler : llvm::DiagnosticHandler {
 
 std::unique_ptr<llvm::Module> translate(ModuleOp module, llvm::LLVMContext& context,
                                         Session& session) {
-  Timer timer(session, "translate");
+  const PhaseTimer timer(session, "translate");
   auto code =
       translateModuleToLLVMIR(module, context, "kernel", /*disableVerification=*/!session.verify);
   if (!code)
@@ -178,7 +143,7 @@ bool isCancelled(Session& session) {
 /// Optimises and emits; keeps the last two stages. Of no use if `session.problem` is set then.
 std::string makeObject(llvm::Module& code, llvm::TargetMachine& target, Session& session) {
   {
-    Timer timer(session, "optimize");
+    const PhaseTimer timer(session, "optimize");
     optimizeModule(code, session.machine, target, session.cancel);
   }
   if (isCancelled(session))
@@ -187,7 +152,7 @@ std::string makeObject(llvm::Module& code, llvm::TargetMachine& target, Session&
     session.stages.emplace_back("llvm", textOf(code));
     session.stages.emplace_back("asm", emitAssembly(code, target));
   }
-  Timer timer(session, "emit");
+  const PhaseTimer timer(session, "emit");
   std::string object = emitObject(code, target, session.cancel);
   isCancelled(session);
   return object;
@@ -212,12 +177,8 @@ void prepareContext(MLIRContext& context) {
 }
 
 bool lowerToLlvmDialect(ModuleOp module, Session& session) {
-  Timer timer(session, "passes");
-  for (std::unique_ptr<Pass>& pass : makePipeline(session.machine)) {
-    if (isCancelled(session) || !runPass(module, std::move(pass), session))
-      return false;
-  }
-  return true;
+  const PhaseTimer timer(session, "passes");
+  return runPasses(module, makePipeline(session.machine), kPrefix, session) || fail(session);
 }
 
 bool compileModule(ModuleOp original, Session& session) {
@@ -229,11 +190,11 @@ bool compileModule(ModuleOp original, Session& session) {
   func::FuncOp kernel = *kernels.begin();
   const StringRef name = kernel.getName();
   if (session.keepStages)
-    session.stages.emplace_back("tile", textOf(original));
+    session.stages.emplace_back("tile", stageText(original));
   OwningOpRef<ModuleOp> module = original.clone();
-  if (!runPass(*module, createAssertRegions(), session) ||
-      !runPass(*module, createSplitThreads(), session))
-    return false;
+  if (!runPass(*module, createAssertRegions(), kPrefix, session) ||
+      !runPass(*module, createSplitThreads(), kPrefix, session))
+    return fail(session);
   numberAsserts(*module);
   const OwningOpRef<ModuleOp> described = module->clone(); // the manifest lists all assertions
   if (!lowerToLlvmDialect(*module, session))
@@ -259,7 +220,7 @@ bool compileModule(ModuleOp original, Session& session) {
   const std::string object = makeObject(*code, *target, session);
   if (!session.problem.empty())
     return false;
-  Timer timer(session, "link");
+  const PhaseTimer timer(session, "link");
   std::optional<std::vector<char>> library = linkLibrary(object, session.problem, session.own);
   if (library)
     session.library = std::move(*library);

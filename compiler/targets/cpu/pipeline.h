@@ -2,44 +2,27 @@
 /// The CPU target as one call: a module of tile IR becomes a shared library.
 #pragma once
 
+#include "compiler/passes/pass_session.h"
 #include "compiler/targets/cpu/machine.h"
 
 #include <mlir/IR/BuiltinOps.h>
 
-#include <atomic>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace tilewright::cpu {
 
-/// What a caller wants, and what it gets beside the library.
-struct Session {
+/// What a caller wants, and what it gets beside the library: stages, also "llvm" and "asm"; the
+/// phases "passes", "translate", "optimize", "emit" and "link".
+struct Session : PassSession {
   Machine machine;
-  /// Keep the text of every stage (costs time).
-  bool keepStages = false;
-  /// Verify the IR after every pass (costs time; tests do).
-  bool verify = false;
   /// The ELF object of what the kernel brings with it (compile_source.h); may be empty.
   std::string own;
-  /// When set from another thread, the work ends at the next pass.
-  const std::atomic<bool>* cancel = nullptr;
 
-  /// Stage name and text, in the order of the pipeline; pass names without their prefix, "llvm",
-  /// "asm".
-  std::vector<std::pair<std::string, std::string>> stages;
-  /// Milliseconds: "passes", "translate", "optimize", "emit", "link".
-  std::vector<std::pair<std::string, double>> times;
   /// The ELF shared library, its manifest and its C header.
   std::vector<char> library;
   std::string manifest;
   std::string header;
-  /// A sentence, after a failure that is no diagnostic of MLIR.
-  std::string problem;
-
-  bool isCancelled() const {
-    return cancel && cancel->load(std::memory_order_relaxed);
-  }
 };
 
 /// Loads the dialects and the translation that the pipeline needs.

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/passes/pass_session.h"
+
+#include <mlir/Pass/PassManager.h>
+
+namespace tilewright {
+
+using namespace mlir;
+
+PhaseTimer::~PhaseTimer() {
+  const std::chrono::duration<double, std::milli> taken = std::chrono::steady_clock::now() - start;
+  session.times.emplace_back(phase, taken.count());
+}
+
+std::string stageText(ModuleOp module) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module.print(stream);
+  stream << '\n';
+  return text;
+}
+
+bool runPass(ModuleOp module, std::unique_ptr<Pass> pass, StringRef prefix, PassSession& session) {
+  StringRef name = pass->getArgument();
+  name.consume_front(prefix);
+  PassManager manager(module.getContext(), ModuleOp::getOperationName(),
+                      PassManager::Nesting::Implicit);
+  manager.enableVerifier(session.verify);
+  manager.addPass(std::move(pass));
+  if (failed(manager.run(module))) {
+    session.failedPass = name.str();
+    return false;
+  }
+  if (session.keepStages)
+    session.stages.emplace_back(name, stageText(module));
+  return true;
+}
+
+bool runPasses(ModuleOp module, std::vector<std::unique_ptr<Pass>> passes, StringRef prefix,
+               PassSession& session) {
+  for (std::unique_ptr<Pass>& pass : passes) {
+    if (session.isCancelled()) {
+      session.problem = "cancelled";
+      return false;
+    }
+    if (!runPass(module, std::move(pass), prefix, session))
+      return false;
+  }
+  return true;
+}
+
+} // namespace tilewright
