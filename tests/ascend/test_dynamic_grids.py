@@ -69,33 +69,6 @@ def test_workspace_of_each_block() -> None:
     assert "return 0 + grid[0] * grid[1] * grid[2] * 4096;" in source
 
 
-def test_loop_that_is_left_early() -> None:
-    """Where the order can't be known, barriers of all pipes keep it."""
-
-    @T.prim_func
-    def main(A: T.Tensor((8, 64), "float32"), S: T.Tensor((64,), "float32")):  # type: ignore[no-untyped-def]
-        with T.Kernel(1, is_npu=True, threads=1) as _:
-            x = T.alloc_ub((64,), "float32")
-            total = T.alloc_ub((64,), "float32")
-            T.tile.fill(total, 0.0)
-            for i in T.serial(8):
-                T.copy(A[i, 0], x)
-                if x[0] < 0.0:
-                    T.loop_break()
-                T.tile.add(total, total, x)
-            T.copy(total, S)
-
-    with pytest.warns(TilewrightWarning, match="barriers of all pipes order"):
-        kernel = tilewright.compile(main, out_idx=[-1], target="ascend", pass_configs=AUTOMATIC)
-    a = np.abs(random.standard_normal((8, 64))).astype(np.float32)
-    a[5, 0] = -1.0
-    made = np.asarray(kernel(a))
-    np.testing.assert_allclose(made, a[:5].astype(np.float64).sum(0), rtol=1e-6)
-    same = np.zeros(64, np.float32)
-    interpret(main, a, same)
-    np.testing.assert_allclose(made, same, rtol=1e-6)
-
-
 def test_user_events_six_and_seven() -> None:
     @T.prim_func
     def main(A: T.Tensor((64,), "float32"), B: T.Tensor((64,), "float32")):  # type: ignore[no-untyped-def]

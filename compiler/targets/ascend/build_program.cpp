@@ -4,6 +4,7 @@
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/npu_ops.h"
 #include "compiler/ir/structure_ops.h"
+#include "compiler/targets/ascend/describe_hazard.h"
 #include "compiler/targets/ascend/index_terms.h"
 
 #include <mlir/Dialect/SCF/IR/SCF.h>
@@ -25,6 +26,7 @@ namespace {
 using model::Node;
 using model::NodeKind;
 using model::Queue;
+using model::Sync;
 using model::SyncKind;
 using tile::BufferType;
 using tile::MemorySpace;
@@ -70,8 +72,10 @@ private:
     });
     if (!model.hasCube && !model.hasVector)
       model.hasVector = true;
-    kernel.walk(
-        [&](Operation* op) { model.hasOwnCrossFlags |= isa<SetCrossFlagOp, WaitCrossFlagOp>(op); });
+    // Those that the compiler put in say why.
+    kernel.walk([&](Operation* op) {
+      model.hasOwnCrossFlags |= isa<SetCrossFlagOp, WaitCrossFlagOp>(op) && !op->hasAttr(kWhyAttr);
+    });
     for (const auto& [tensor, agents] : users)
       if (agents.size() > 1)
         sharedTensors.insert(tensor);
@@ -108,13 +112,6 @@ private:
     return node;
   }
 
-  void obstruct(Operation* op, const char* text) {
-    if (!model.obstacle) {
-      model.obstacle = op;
-      model.obstacleText = text;
-    }
-  }
-
   void translate(Block& from, Node* parent, model::Block& block, Scope scope) {
     for (Operation& op : from) {
       if (auto instruction = dyn_cast<npu::Instruction>(op))
@@ -126,7 +123,7 @@ private:
       else if (auto branch = dyn_cast<scf::IfOp>(op))
         addIf(branch, parent, block, scope);
       else if (isa<tile::BreakOp, tile::ContinueOp>(op))
-        obstruct(&op, "a loop that is left early");
+        model.exit = &op;
       else if (op.getNumRegions() > 0)
         addOpenLoop(op, parent, block, scope);
       else
@@ -298,6 +295,11 @@ private:
     } else if (auto wait = dyn_cast<WaitFlagOp>(op)) {
       addFlag(wait, SyncKind::Wait, wait.getEvent(), wait.getFrom(), wait.getTo(), parent, block,
               scope);
+    } else if (auto set = dyn_cast<SetCrossFlagOp>(op)) {
+      addCrossFlag(set, SyncKind::Set, set.getFlag(), modelPipe(set.getPipe()), parent, block,
+                   scope);
+    } else if (auto wait = dyn_cast<WaitCrossFlagOp>(op)) {
+      addCrossFlag(wait, SyncKind::Wait, wait.getFlag(), model::Pipe::S, parent, block, scope);
     } else if (isa<SyncAllOp>(op)) {
       add(&op, parent, block, NodeKind::Sync)->sync.kind = SyncKind::SyncAll;
     }
@@ -316,33 +318,74 @@ private:
   void addFlag(Operation* op, SyncKind kind, Value event, Pipe from, Pipe to, Node* parent,
                model::Block& block, Scope scope) {
     const std::optional<IndexSum> id = indices.of(event);
-    if (!id || id->terms.size() > 1 || id->constant < 0 || id->constant > lastEvent) {
-      obstruct(op, "an event id that is only known when the kernel runs");
-      return;
-    }
-    const model::Term turn = id->terms.empty() ? model::Term{} : id->terms.front();
-    if (!id->terms.empty() &&
-        (turn.modulus < 1 || turn.bytes != 1 || id->constant + turn.modulus > lastEvent + 1)) {
-      obstruct(op, "an event id that is only known when the kernel runs");
-      return;
-    }
+    const bool isFlagKnown = id && isKnown(*id);
+    const model::Term turn = isFlagKnown && !id->terms.empty() ? id->terms.front() : model::Term{};
     for (const model::Agent agent : agentsIn(scope)) {
       if (!model::hasEvent(agent, modelPipe(from), modelPipe(to)))
         continue;
-      Node* node = add(op, parent, block, NodeKind::Sync);
       const Queue source{agent, modelPipe(from)}, target{agent, modelPipe(to)};
-      node->sync.kind = kind;
-      node->sync.queue = kind == SyncKind::Set ? source : target;
-      node->sync.flag = flagsBetween(source, target) + static_cast<unsigned>(id->constant);
-      if (turn.modulus > 1) {
-        node->sync.slots = static_cast<unsigned>(turn.modulus);
-        node->sync.slotLoop = turn.loop;
-        node->sync.slotShift = turn.shift;
+      if (!isFlagKnown) {
+        model.unknownEvent = op;
+        for (unsigned event = 0; event <= lastEvent; ++event)
+          program.reserved.insert(flagsBetween(source, target) + event);
+        continue;
       }
+      Sync& sync = add(op, parent, block, NodeKind::Sync)->sync;
+      sync.kind = kind;
+      sync.queue = kind == SyncKind::Set ? source : target;
+      sync.flag = flagsBetween(source, target) + static_cast<unsigned>(id->constant);
+      takeTurns(sync, turn);
     }
   }
 
+  static void takeTurns(model::Sync& sync, const model::Term& turn) {
+    if (turn.modulus < 2)
+      return;
+    sync.slots = static_cast<unsigned>(turn.modulus);
+    sync.slotLoop = turn.loop;
+    sync.slotShift = turn.shift;
+  }
+
+  /// A flag from one kind of core to the other that the compiler has put in.
+  void addCrossFlag(Operation* op, SyncKind kind, Value number, model::Pipe pipe, Node* parent,
+                    model::Block& block, Scope scope) {
+    const std::optional<IndexSum> id = indices.of(number);
+    if (!op->hasAttr(kWhyAttr) || !scope || !id || id->terms.size() > 1)
+      return;
+    const bool isSet = kind == SyncKind::Set;
+    const model::Agent other =
+        *scope == model::Agent::Cube ? model::Agent::Vector : model::Agent::Cube;
+    const model::Agent from = isSet ? *scope : other;
+    Sync& sync = add(op, parent, block, NodeKind::Sync)->sync;
+    sync.kind = kind;
+    sync.queue = {*scope, pipe};
+    sync.flag = crossFlagsFrom(from) + static_cast<unsigned>(id->constant);
+    if (!id->terms.empty())
+      takeTurns(sync, id->terms.front());
+  }
+
+  static constexpr unsigned crossFlags = 16;
+
+  /// The first of all flags that an agent sets for the other.
+  unsigned crossFlagsFrom(model::Agent agent) {
+    const model::Agent other =
+        agent == model::Agent::Cube ? model::Agent::Vector : model::Agent::Cube;
+    auto [at, isNew] =
+        firstCrossFlags.try_emplace(agent, static_cast<unsigned>(program.flags.size()));
+    for (unsigned id = 0; isNew && id < crossFlags; ++id)
+      program.addFlag({agent, model::Pipe::S}, {other, model::Pipe::S}, id, /*isCross=*/true);
+    return at->second;
+  }
+
   static constexpr int64_t lastEvent = 7;
+
+  /// Whether an event is a number, or some that take turns.
+  static bool isKnown(const IndexSum& id) {
+    if (id.constant < 0 || id.constant > lastEvent || id.terms.size() > 1)
+      return false;
+    return id.terms.empty() || (id.terms.front().modulus >= 1 && id.terms.front().bytes == 1 &&
+                                id.constant + id.terms.front().modulus <= lastEvent + 1);
+  }
 
   /// The first of all events between two queues.
   unsigned flagsBetween(Queue from, Queue to) {
@@ -359,6 +402,7 @@ private:
   std::set<void*> sharedTensors;
   std::map<void*, unsigned> storages;
   std::map<std::pair<unsigned, unsigned>, unsigned> events;
+  std::map<model::Agent, unsigned> firstCrossFlags;
 };
 
 } // namespace

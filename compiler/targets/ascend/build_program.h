@@ -13,9 +13,10 @@ struct ModelOfKernel {
   bool hasCube = false, hasVector = false;
   /// The user's own flags between cores: what they order is not analysed.
   bool hasOwnCrossFlags = false;
-  /// What ends the proof: a `break`, an event id that isn't known. Null if nothing does.
-  mlir::Operation* obstacle = nullptr;
-  std::string obstacleText;
+  /// What ends the proof: a `break`, and a flag of the kernel's own whose number isn't known. What
+  /// such a flag orders isn't known either. Null if there is none.
+  mlir::Operation* exit = nullptr;
+  mlir::Operation* unknownEvent = nullptr;
 };
 
 /// The operation that a node stands for.

@@ -10,7 +10,7 @@
 /// kernel with flags by hand a hazard is a warning, because the vendor's compiler adds some
 /// orderings by itself, and a flag that doesn't match is an error, because the chip would hang.
 #include "compiler/passes/kernel_pass.h"
-#include "compiler/targets/ascend/analysis/happens_before.h"
+#include "compiler/targets/ascend/analysis/unroll.h"
 #include "compiler/targets/ascend/build_program.h"
 #include "compiler/targets/ascend/describe_hazard.h"
 #include "compiler/targets/ascend/passes.h"
@@ -55,9 +55,10 @@ struct CheckHazards : KernelPass<CheckHazards> {
 
   void runOnOperation() override {
     const std::unique_ptr<ModelOfKernel> model = buildProgram(getOperation());
-    if (model->obstacle)
+    if (model->exit || model->unknownEvent)
       return;
-    const model::Verdict verdict = check(model->program, model::Conflicts(model->program));
+    const model::Conflicts conflicts(model->program);
+    const model::Verdict verdict = checkIterations(model->program, conflicts);
     for (const Hazard& hazard : verdict.hazards)
       if (hazard.earlier->queue.agent == hazard.later->queue.agent || !model->hasOwnCrossFlags)
         warn(hazard);

@@ -11,8 +11,7 @@
 ///
 /// Between the cube and the vector cores it puts cross-core flags. It stands behind the planning of
 /// memory, because reuse of bytes makes hazards, and before the split, while both kinds of core are
-/// in one text order. A kernel whose order can't be known (a loop that is left early) gets barriers
-/// instead. docs/ascend-sync.md says how it works.
+/// in one text order. docs/ascend-sync.md says how it works.
 #include "compiler/targets/ascend/analysis/insert_flags.h"
 #include "compiler/ir/npu_ops.h"
 #include "compiler/passes/kernel_pass.h"
@@ -163,8 +162,11 @@ struct InsertFlags : KernelPass<InsertFlags> {
     if (!withinCores && !betweenCores)
       return;
     const std::unique_ptr<ModelOfKernel> model = buildProgram(getOperation());
-    if (model->obstacle)
-      return orderByBarriers(*model);
+    if (model->exit) {
+      model->exit->emitError("flags cannot be inserted in a loop that is left early: "
+                             "ascend-structure-exits makes a branch of it");
+      return signalPassFailure();
+    }
     const model::Conflicts conflicts(model->program);
     model::InsertOptions options;
     options.withinAgents = withinCores;
@@ -178,28 +180,6 @@ struct InsertFlags : KernelPass<InsertFlags> {
     if (!inserted.failures.empty())
       return signalPassFailure();
     Writer(*model, inserted.insertions).write();
-  }
-
-  /// Where the order of instructions can't be known: each waits for all before it. That is enough
-  /// on one kind of core.
-  void orderByBarriers(const ModelOfKernel& model) {
-    if (model.hasCube && model.hasVector) {
-      model.obstacle->emitError(
-          "flags cannot be inserted in a kernel for cube and vector cores with ")
-          << model.obstacleText;
-      return signalPassFailure();
-    }
-    if (!withinCores)
-      return;
-    model.obstacle->emitWarning(
-        "barriers of all pipes order the instructions of this kernel, because "
-        "it has ")
-        << model.obstacleText;
-    getOperation().walk([&](npu::Instruction op) {
-      OpBuilder builder(op);
-      auto barrier = PipeBarrierOp::create(builder, op.getLoc(), Pipe::All);
-      barrier->setAttr(kWhyAttr, builder.getStringAttr("the kernel has " + model.obstacleText));
-    });
   }
 
   bool withinCores = true, betweenCores = true;

@@ -30,6 +30,8 @@ std::vector<std::unique_ptr<Pass>> makePipeline(const Session& session) {
   passes.push_back(createCheckKernel(*session.chip));
   passes.push_back(createMarkInBounds());
   passes.push_back(createFoldClears());
+  if (automation.flags)
+    passes.push_back(createStructureExits());
   passes.push_back(createPlaceBuffers());
   passes.push_back(createAddWorkspaces());
   passes.push_back(createShareVectorWork());

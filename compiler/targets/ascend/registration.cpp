@@ -26,6 +26,7 @@ void registerPasses(mlir::DialectRegistry& registry) {
   mlir::registerPass([&chip] { return createPlanMemory(chip, true); });
   mlir::registerPass([] { return createInsertFlags(true, true); });
   mlir::registerPass(createFoldClears);
+  mlir::registerPass(createStructureExits);
   mlir::registerPass(createPlaceBuffers);
   mlir::registerPass(createAddWorkspaces);
   mlir::registerPass(createShareVectorWork);

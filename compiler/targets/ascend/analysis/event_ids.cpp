@@ -89,7 +89,7 @@ unsigned assignEventIds(Program& program, const std::vector<Insertion>& insertio
     for (unsigned slot = 0; slot < each.slots; ++slot)
       inserted.insert(each.firstFlag + slot);
   }
-  std::set<unsigned> users;
+  std::set<unsigned> users = program.reserved;
   for (const Node& node : program.nodes)
     if (node.kind == NodeKind::Sync && node.sync.flag != kNone)
       for (unsigned slot = 0; slot < node.sync.slots; ++slot)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/targets/ascend/analysis/insert_flags.h"
 #include "compiler/targets/ascend/analysis/event_ids.h"
+#include "compiler/targets/ascend/analysis/unroll.h"
 
 #include <algorithm>
 #include <tuple>
@@ -47,6 +48,9 @@ public:
       narrow(result.insertions[crowded]);
       prune();
     }
+    pruneByIterations();
+    if (endTurns())
+      pruneByIterations();
     return std::move(result);
   }
 
@@ -267,6 +271,75 @@ private:
         ++i;
       }
     }
+  }
+
+  /// Takes out what no iteration needs, as far as iterations can be written out: `check` takes those that
+  /// are not in the first ones as one.
+  void pruneByIterations() {
+    if (!result.failures.empty())
+      return;
+    for (size_t i = 0; i < result.insertions.size();) {
+      std::optional<Unrolled> unrolled = unroll(program, kMostUnrolled);
+      if (!unrolled)
+        return;
+      const Conflicts ofIterations(unrolled->program);
+      const auto isNeeded = [&](const Insertion& insertion) {
+        return !isCovered(check(unrolled->program, ofIterations, insertion.number));
+      };
+      const auto from = result.insertions.begin() + static_cast<std::ptrdiff_t>(i);
+      const auto unneeded = std::find_if_not(from, result.insertions.end(), isNeeded);
+      i = static_cast<size_t>(unneeded - result.insertions.begin());
+      if (unneeded == result.insertions.end())
+        return;
+      remove(unneeded->number);
+      result.insertions.erase(unneeded);
+    }
+  }
+
+  /// Where a loop is so short that no iteration waits for one of the events that take turns, one event
+  /// is enough. True if there are such.
+  bool endTurns() {
+    std::optional<Unrolled> unrolled = unroll(program, kMostUnrolled);
+    if (!unrolled || !unrolled->isComplete)
+      return false;
+    const Conflicts ofIterations(unrolled->program);
+    bool any = false;
+    for (Insertion& insertion : result.insertions) {
+      bool needsAll = true;
+      for (unsigned slot = 0; slot < insertion.slots && needsAll && insertion.slots > 1; ++slot)
+        needsAll = isEventNeeded(*unrolled, ofIterations, insertion, insertion.firstFlag + slot);
+      if (needsAll)
+        continue;
+      const Insertion before = insertion;
+      remove(insertion.number);
+      insertion.slots = 1;
+      insertion.slotLoop = nullptr;
+      place(insertion);
+      if (isCovered(checkIterations(program, conflicts))) {
+        any = true;
+        continue;
+      }
+      remove(insertion.number);
+      insertion = before;
+      place(insertion);
+    }
+    return any;
+  }
+
+  bool isEventNeeded(Unrolled& unrolled, const Conflicts& ofIterations, const Insertion& insertion,
+                     unsigned flag) const {
+    constexpr unsigned trial = kNone - 1;
+    std::vector<Sync*> syncs;
+    for (Node& node : unrolled.program.nodes)
+      if (node.kind == NodeKind::Sync && node.sync.insertion == insertion.number &&
+          node.sync.flag == flag)
+        syncs.push_back(&node.sync);
+    for (Sync* sync : syncs)
+      sync->insertion = trial;
+    const bool isNeeded = !isCovered(check(unrolled.program, ofIterations, trial));
+    for (Sync* sync : syncs)
+      sync->insertion = insertion.number;
+    return isNeeded;
   }
 
   /// Gives flags their ids. Returns the index of an insertion that must become shorter, or kNone.

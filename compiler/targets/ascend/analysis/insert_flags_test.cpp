@@ -2,6 +2,7 @@
 // Random programs: what the analysis says is held against the replay of unrolled programs.
 #include "compiler/targets/ascend/analysis/insert_flags.h"
 #include "compiler/targets/ascend/analysis/replay.h"
+#include "compiler/targets/ascend/analysis/unroll.h"
 
 #include <cstdlib>
 #include <gtest/gtest.h>
@@ -161,7 +162,7 @@ void insertAndTry(unsigned seed, Mix mix, InsertOptions options, Counts& counts)
   const Conflicts conflicts(program);
   const Inserted inserted = insertFlags(program, conflicts, options);
   ASSERT_TRUE(inserted.failures.empty()) << print(program) << inserted.failures[0].reason;
-  const Verdict verdict = check(program, conflicts);
+  const Verdict verdict = checkIterations(program, conflicts);
   ASSERT_TRUE(verdict.isClean()) << seed << "\n" << print(program);
   ASSERT_FALSE(anyRun(program, kNone, kRuns, [](const Replay& run) { return !run.isClean(); }))
       << seed << "\n"
@@ -256,7 +257,7 @@ struct ByHand {
     const Conflicts conflicts(program);
     const Inserted inserted = insertFlags(program, conflicts, options);
     EXPECT_TRUE(inserted.failures.empty());
-    EXPECT_TRUE(check(program, conflicts).isClean());
+    EXPECT_TRUE(checkIterations(program, conflicts).isClean());
     return print(program);
   }
 };

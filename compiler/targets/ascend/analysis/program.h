@@ -9,6 +9,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -123,6 +124,8 @@ struct Program {
   Block body;
   std::deque<Node> nodes;
   std::vector<Flag> flags;
+  /// Flags that the program may use, nobody knows where.
+  std::set<unsigned> reserved;
 
   Node* add(Block& block, Node* parent, NodeKind kind);
   unsigned addFlag(Queue from, Queue to, unsigned id, bool isCross = false);

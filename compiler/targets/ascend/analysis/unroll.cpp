@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/targets/ascend/analysis/unroll.h"
+
+#include <set>
+
+namespace tilewright::ascend::model {
+namespace {
+
+/// The number of an iteration: `first`, plus that of `loop` if there is one.
+struct Turn {
+  int64_t first = 0;
+  unsigned loop = kNone;
+};
+
+class Unroller {
+public:
+  Unroller(const Program& source, int64_t longest) : source(source), longest(longest) {
+    turns.resize(source.nodes.size());
+    result.program.flags = source.flags;
+    result.program.reserved = source.reserved;
+  }
+
+  /// Nothing if more than `most` nodes would result.
+  std::optional<Unrolled> run(size_t most) {
+    mostNodes = most;
+    copy(source.body, result.program.body, nullptr);
+    if (result.program.nodes.size() > most)
+      return std::nullopt;
+    return std::move(result);
+  }
+
+private:
+  Node* add(const Node* origin, Block& block, Node* parent, NodeKind kind) {
+    result.origins.push_back(origin);
+    Node* node = result.program.add(block, parent, kind);
+    node->tag = origin->tag;
+    return node;
+  }
+
+  void copy(const Block& from, Block& to, Node* parent) {
+    for (const Node* node : from) {
+      if (result.program.nodes.size() > mostNodes)
+        return;
+      copySyncs(node->before, node, to, parent);
+      copyOne(node, to, parent);
+      copySyncs(node->after, node, to, parent);
+    }
+  }
+
+  void copyOne(const Node* node, Block& to, Node* parent) {
+    switch (node->kind) {
+    case NodeKind::Statement: {
+      Node* made = add(node, to, parent, NodeKind::Statement);
+      made->queue = node->queue;
+      for (const Access& access : node->accesses)
+        made->accesses.push_back(fixed(access));
+      return;
+    }
+    case NodeKind::Sync:
+      return copySyncs({node->sync}, node, to, parent);
+    case NodeKind::If: {
+      Node* made = add(node, to, parent, NodeKind::If);
+      copy(node->body, made->body, made);
+      copy(node->otherwise, made->otherwise, made);
+      return;
+    }
+    case NodeKind::Loop:
+      return copyLoop(node, to, parent);
+    }
+  }
+
+  void copyLoop(const Node* loop, Block& to, Node* parent) {
+    const bool isKnown = loop->trips >= 0, isShort = isKnown && loop->trips <= longest;
+    const int64_t ends = isKnown ? 1 : 0; // written out before and behind the rest
+    for (int64_t i = 0; i < (isShort ? loop->trips : ends); ++i)
+      copyIteration(loop, {i, kNone}, to, parent);
+    if (isShort)
+      return;
+    Node* rest = add(loop, to, parent, NodeKind::Loop);
+    rest->trips = isKnown ? loop->trips - 2 * ends : -1;
+    result.isComplete = false;
+    copyIteration(loop, {ends, rest->id}, rest->body, rest);
+    if (isKnown)
+      copyIteration(loop, {loop->trips - 1, kNone}, to, parent);
+  }
+
+  void copyIteration(const Node* loop, Turn turn, Block& to, Node* parent) {
+    turns[loop->id] = turn;
+    copy(loop->body, to, parent);
+  }
+
+  void copySyncs(const std::vector<Sync>& syncs, const Node* origin, Block& to, Node* parent) {
+    for (Sync sync : syncs) {
+      if (sync.slots > 1) {
+        const Turn turn = turns[sync.slotLoop];
+        sync.slotLoop = turn.loop;
+        sync.slotShift += turn.first;
+        if (turn.loop == kNone) {
+          sync.flag += static_cast<unsigned>(sync.slotShift % sync.slots);
+          sync.slots = 1;
+          sync.slotShift = 0;
+        }
+      }
+      add(origin, to, parent, NodeKind::Sync)->sync = sync;
+    }
+  }
+
+  Access fixed(Access access) const {
+    fix(access);
+    for (Range& dim : access.otherDims)
+      fix(dim);
+    return access;
+  }
+
+  /// What an iteration adds to an offset is a constant in it; values that never change stay.
+  void fix(Range& range) const {
+    std::vector<Term> left;
+    for (Term term : range.terms) {
+      if (term.loop >= turns.size()) {
+        left.push_back(term);
+        continue;
+      }
+      const Turn turn = turns[term.loop];
+      const int64_t shift = term.modulus ? term.shift + turn.first : turn.first;
+      term.loop = turn.loop;
+      if (term.modulus && turn.loop != kNone)
+        term.shift = shift;
+      else
+        move(range, term.bytes * (term.modulus ? shift % term.modulus : shift));
+      if (turn.loop != kNone)
+        left.push_back(term);
+    }
+    range.terms = std::move(left);
+  }
+
+  static void move(Range& range, int64_t distance) {
+    range.begin += distance;
+    range.end += distance;
+  }
+
+  const Program& source;
+  int64_t longest;
+  size_t mostNodes = 0;
+  std::vector<Turn> turns; ///< by loop: of the iteration that is being copied
+  Unrolled result;
+};
+
+} // namespace
+
+std::optional<Unrolled> unroll(const Program& program, size_t most) {
+  constexpr int64_t all = int64_t{1} << 40;
+  for (const int64_t longest : {all, int64_t{4}, int64_t{2}})
+    if (std::optional<Unrolled> result = Unroller(program, longest).run(most))
+      return result;
+  return std::nullopt;
+}
+
+Verdict checkIterations(const Program& program, const Conflicts& conflicts) {
+  Verdict verdict = check(program, conflicts);
+  if (verdict.hazards.empty())
+    return verdict;
+  const std::optional<Unrolled> unrolled = unroll(program, 2 * kMostUnrolled);
+  if (!unrolled)
+    return verdict;
+  std::set<std::pair<const Node*, const Node*>> found;
+  for (const Hazard& hazard : check(unrolled->program, Conflicts(unrolled->program)).hazards)
+    found.emplace(unrolled->origins[hazard.earlier->id], unrolled->origins[hazard.later->id]);
+  std::erase_if(verdict.hazards, [&](const Hazard& hazard) {
+    return !found.contains({hazard.earlier, hazard.later});
+  });
+  return verdict;
+}
+
+} // namespace tilewright::ascend::model

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+/// StructureExits: loops that are left early, and iterations that end early, become branches.
+///
+///   tile.for %i = %c0 to %n step %c1 {
+///     a
+///     scf.if %c { tile.break }
+///     b
+///   }
+/// becomes
+///   %state = tile.alloc "exit_state" : !tile.buffer<si32, var>            // 0: go on, 1: next iteration, 2: left
+///   tile.store 0, %state[]
+///   tile.for %i = %c0 to %n step %c1 {
+///     scf.if (%state[] != 2) {
+///       a
+///       scf.if %c { tile.store 2, %state[] }
+///       scf.if (%state[] == 0) { b }
+///     }
+///   }
+///
+/// So what follows has one way through each block, and InsertFlags can pair a set in an iteration with a
+/// wait in the next. The iterations that are left do nothing. Only kernels whose flags the compiler finds
+/// need it. It stands where copies and gemms are still one operation each, but behind FoldClears, which
+/// looks for gemms in loops.
+#include "compiler/ir/memory_ops.h"
+#include "compiler/ir/structure_ops.h"
+#include "compiler/passes/kernel_pass.h"
+#include "compiler/targets/ascend/passes.h"
+
+#include <mlir/Dialect/Arith/IR/Arith.h>
+#include <mlir/Dialect/SCF/IR/SCF.h>
+
+namespace tilewright::ascend {
+namespace {
+
+using namespace mlir;
+using tile::BufferType;
+using tile::MemorySpace;
+
+enum Exit : int32_t { GoOn = 0, NextIteration = 1, Left = 2 };
+
+bool isLoop(Operation* op) {
+  return isa<tile::ForOp, tile::WhileOp, tile::ParallelOp>(op);
+}
+
+/// Whether `op` is an exit of a loop around it, or holds one.
+bool hasExit(Operation* op) {
+  if (isa<tile::BreakOp, tile::ContinueOp>(op))
+    return true;
+  if (isLoop(op))
+    return false; // its own
+  for (Region& region : op->getRegions())
+    for (Block& block : region)
+      if (llvm::any_of(block, [](Operation& inner) { return hasExit(&inner); }))
+        return true;
+  return false;
+}
+
+/// Whether a block leaves its loop, not only an iteration.
+bool hasBreak(Block& block) {
+  for (Operation& op : block) {
+    if (isa<tile::BreakOp>(op))
+      return true;
+    if (isLoop(&op))
+      continue;
+    for (Region& region : op.getRegions())
+      for (Block& inner : region)
+        if (hasBreak(inner))
+          return true;
+  }
+  return false;
+}
+
+/// The exits of one loop.
+class LoopRewriter {
+public:
+  explicit LoopRewriter(Operation* loop) : loop(loop), state(makeVariable("exit_state")) {
+    OpBuilder before(loop);
+    set(GoOn, before);
+  }
+
+  void run(Block& body) {
+    const bool canBeLeft = hasBreak(body);
+    rewrite(body);
+    OpBuilder inside = OpBuilder::atBlockBegin(&body);
+    set(GoOn, inside);
+    if (!canBeLeft)
+      return;
+    guard(body, body.begin(), arith::CmpIPredicate::ne, Left);
+    if (auto repeat = dyn_cast<tile::WhileOp>(loop))
+      askOnlyInside(repeat);
+  }
+
+private:
+  /// A number before the loop.
+  Value makeVariable(const char* name) {
+    OpBuilder before(loop);
+    const auto number = IntegerType::get(loop->getContext(), 32, IntegerType::Signed);
+    return tile::AllocOp::create(before, loop->getLoc(),
+                                 BufferType::get({}, number, MemorySpace::Var),
+                                 before.getStringAttr(name), IntegerAttr());
+  }
+
+  void set(Exit value, OpBuilder& at) {
+    const Location place = loop->getLoc();
+    Value number = arith::ConstantOp::create(at, place, at.getI32IntegerAttr(value));
+    tile::StoreOp::create(at, place, number, state, ValueRange(), /*in_bounds=*/false);
+  }
+
+  Value is(arith::CmpIPredicate predicate, Exit value, OpBuilder& at) {
+    const Location place = loop->getLoc();
+    Value now = tile::LoadOp::create(at, place, at.getI32Type(), state, ValueRange(),
+                                     /*in_bounds=*/false);
+    Value number = arith::ConstantOp::create(at, place, at.getI32IntegerAttr(value));
+    return arith::CmpIOp::create(at, place, predicate, now, number);
+  }
+
+  /// Moves what stands from `first` on, but the terminator, into a branch; its block.
+  Block* guard(Block& block, Block::iterator first, arith::CmpIPredicate predicate, Exit value) {
+    OpBuilder at(&block, first);
+    auto branch = scf::IfOp::create(at, loop->getLoc(), is(predicate, value, at),
+                                    /*withElseRegion=*/false);
+    Block* inner = branch.thenBlock();
+    inner->getOperations().splice(inner->begin(), block.getOperations(),
+                                  std::next(branch->getIterator()), std::prev(block.end()));
+    return inner;
+  }
+
+  void rewrite(Block& block) {
+    for (Operation& op : block) {
+      if (!hasExit(&op))
+        continue;
+      if (isa<tile::BreakOp, tile::ContinueOp>(op)) {
+        OpBuilder at(&op);
+        set(isa<tile::BreakOp>(op) ? Left : NextIteration, at);
+        dropFrom(block, &op);
+        return;
+      }
+      for (Region& region : op.getRegions())
+        for (Block& inner : region)
+          rewrite(inner);
+      const Block::iterator rest = std::next(op.getIterator());
+      if (rest != std::prev(block.end()))
+        rewrite(*guard(block, rest, arith::CmpIPredicate::eq, GoOn));
+      return;
+    }
+  }
+
+  /// What follows an exit is dead.
+  static void dropFrom(Block& block, Operation* first) {
+    while (&*std::prev(block.end(), 2) != first)
+      std::prev(block.end(), 2)->erase();
+    first->erase();
+  }
+
+  /// The condition is asked for no more once the loop has been left.
+  void askOnlyInside(tile::WhileOp repeat) {
+    Block& block = repeat.getCondition().front();
+    auto condition = cast<tile::ConditionOp>(block.getTerminator());
+    const Location place = loop->getLoc();
+    Value answer = makeVariable("goes_on");
+    OpBuilder at(condition);
+    Value wide = arith::ExtUIOp::create(at, place, at.getI32Type(), condition.getCondition());
+    tile::StoreOp::create(at, place, wide, answer, ValueRange(), /*in_bounds=*/false);
+    guard(block, block.begin(), arith::CmpIPredicate::ne, Left);
+    OpBuilder first = OpBuilder::atBlockBegin(&block);
+    Value zero = arith::ConstantOp::create(first, place, first.getI32IntegerAttr(0));
+    tile::StoreOp::create(first, place, zero, answer, ValueRange(), /*in_bounds=*/false);
+    at.setInsertionPoint(condition);
+    Value given = tile::LoadOp::create(at, place, at.getI32Type(), answer, ValueRange(),
+                                       /*in_bounds=*/false);
+    Value none = arith::ConstantOp::create(at, place, at.getI32IntegerAttr(0));
+    condition.getConditionMutable().assign(
+        arith::CmpIOp::create(at, place, arith::CmpIPredicate::ne, given, none).getResult());
+  }
+
+  Operation* loop;
+  Value state;
+};
+
+struct StructureExits : KernelPass<StructureExits> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(StructureExits)
+  static constexpr llvm::StringLiteral kArgument = "ascend-structure-exits";
+  static constexpr llvm::StringLiteral kDescription =
+      "make branches of what leaves a loop or an iteration early";
+
+  void getDependentDialects(DialectRegistry& registry) const override {
+    registry.insert<scf::SCFDialect, arith::ArithDialect>();
+  }
+
+  void runOnOperation() override {
+    SmallVector<Operation*> loops; // inner ones first
+    getOperation().walk([&](Operation* op) {
+      if (isa<tile::ForOp, tile::WhileOp>(op))
+        loops.push_back(op);
+    });
+    for (Operation* loop : loops) {
+      Block& body = loop->getRegions().back().front();
+      if (llvm::any_of(body, [](Operation& op) { return hasExit(&op); }))
+        LoopRewriter(loop).run(body);
+    }
+  }
+};
+
+} // namespace
+
+std::unique_ptr<Pass> createStructureExits() {
+  return std::make_unique<StructureExits>();
+}
+
+} // namespace tilewright::ascend

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Loops that are left early, and flags whose numbers are known only when the kernel runs: flags of
+the compiler's own order the rest, on one kind of core and on both."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tilewright
+import tilewright.language as T
+from tilewright.testing import interpret
+
+AUTOMATIC = {
+    tilewright.PassConfigKey.TL_ASCEND_AUTO_SYNC: True,
+    tilewright.PassConfigKey.TL_ASCEND_MEMORY_PLANNING: True,
+    tilewright.PassConfigKey.TL_ASCEND_AUTO_CV_COMBINE: True,
+    tilewright.PassConfigKey.TL_ASCEND_AUTO_CV_SYNC: True,
+}
+random = np.random.default_rng(5)
+
+
+@pytest.mark.filterwarnings("error")
+def test_loop_that_is_left_early() -> None:
+    @T.prim_func
+    def main(A: T.Tensor((8, 64), "float32"), S: T.Tensor((64,), "float32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            x = T.alloc_ub((64,), "float32")
+            total = T.alloc_ub((64,), "float32")
+            T.tile.fill(total, 0.0)
+            for i in T.serial(8):
+                T.copy(A[i, 0], x)
+                if x[0] < 0.0:
+                    T.loop_break()
+                T.tile.add(total, total, x)
+            T.copy(total, S)
+
+    kernel = tilewright.compile(main, out_idx=[-1], target="ascend", pass_configs=AUTOMATIC)
+    assert "PipeBarrier<PIPE_ALL>" not in kernel.get_kernel_source()
+    a = np.abs(random.standard_normal((8, 64))).astype(np.float32)
+    a[5, 0] = -1.0
+    made = np.asarray(kernel(a))
+    np.testing.assert_allclose(made, a[:5].astype(np.float64).sum(0), rtol=1e-6)
+    same = np.zeros(64, np.float32)
+    interpret(main, a, same)
+    np.testing.assert_allclose(made, same, rtol=1e-6)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("stop", [0, 1, 3, 9])
+def test_mixed_kernel_that_is_left_early(stop: int) -> None:
+    """Products of parts, of which the odd ones are skipped and those from `stop` on left."""
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((4, 32, 32), "float16"),
+        B: T.Tensor((32, 32), "float16"),
+        C: T.Tensor((32, 32), "float32"),
+        stop: T.int32,
+    ):
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            a = T.alloc_shared((32, 32), "float16")
+            b = T.alloc_shared((32, 32), "float16")
+            product = T.alloc_fragment((32, 32), "float32")
+            part = T.alloc_ub((32, 32), "float32")
+            total = T.alloc_ub((32, 32), "float32")
+            T.tile.fill(total, 0.0)
+            T.copy(B, b)
+            for i in T.serial(4):
+                if i >= stop:
+                    T.loop_break()
+                T.copy(A[i, 0, 0], a)
+                T.gemm_v0(a, b, product, init=True)
+                T.copy(product, part)
+                if i % 2 == 1:
+                    continue
+                T.tile.add(total, total, part)
+            T.copy(total, C)
+
+    kernel = tilewright.compile(main, target="ascend", pass_configs=AUTOMATIC)
+    a = random.integers(-3, 4, (4, 32, 32)).astype(np.float16)
+    b = random.integers(-3, 4, (32, 32)).astype(np.float16)
+    made, same = np.zeros((32, 32), np.float32), np.zeros((32, 32), np.float32)
+    kernel(a, b, made, stop)
+    interpret(main, a, b, same, stop)
+    taken = a[: min(stop, 4) : 2].astype(np.float64).sum(0) @ b.astype(np.float64)
+    np.testing.assert_array_equal(made, taken)
+    np.testing.assert_array_equal(same, taken)
+
+
+@pytest.mark.filterwarnings("error")
+def test_while_that_is_left_early() -> None:
+    @T.prim_func
+    def main(A: T.Tensor((8, 64), "float32"), S: T.Tensor((64,), "float32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            x = T.alloc_ub((64,), "float32")
+            row = T.alloc_var("int32", init=0)
+            while row < 8:
+                T.copy(A[row, 0], x)
+                if x[0] < 0.0:
+                    break
+                row = row + 1
+            T.copy(x, S)
+
+    kernel = tilewright.compile(main, out_idx=[-1], target="ascend", pass_configs=AUTOMATIC)
+    a = np.abs(random.standard_normal((8, 64))).astype(np.float32)
+    a[6, 0] = -1.0
+    np.testing.assert_array_equal(np.asarray(kernel(a)), a[6])
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("event", [0, 5])
+def test_mixed_kernel_with_a_flag_of_a_number_at_run_time(event: int) -> None:
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((32, 32), "float16"), C: T.Tensor((32, 32), "float32"), event: T.int32
+    ):
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            a = T.alloc_shared((32, 32), "float16")
+            product = T.alloc_fragment((32, 32), "float32")
+            part = T.alloc_ub((32, 32), "float32")
+            T.copy(A, a)
+            T.gemm_v0(a, a, product, init=True)
+            T.copy(product, part)
+            T.set_flag("mte2", "v", event)
+            T.wait_flag("mte2", "v", event)
+            T.tile.add(part, part, 1.0)
+            T.copy(part, C)
+
+    kernel = tilewright.compile(main, target="ascend", pass_configs=AUTOMATIC)
+    a = random.integers(-3, 4, (32, 32)).astype(np.float16)
+    made = np.zeros((32, 32), np.float32)
+    kernel(a, made, event)
+    wide = a.astype(np.float64)
+    np.testing.assert_array_equal(made, wide @ wide + 1)
