@@ -85,13 +85,16 @@ std::optional<Agent> LoadUbOp::getAgent() {
 void LoadUbOp::getAccesses(Accesses& accesses) {
   BufferRegion region = getGlobalRegion();
   accesses.push_back(globalAccess(region, false));
-  accesses.push_back(
-      {getTarget(), getTargetOffset(), ubBytes(region, getTarget().getType(), getPitch()), true});
+  const int64_t bytes =
+      getBefore() ? ShapedType::kDynamic : ubBytes(region, getTarget().getType(), getPitch());
+  accesses.push_back({getTarget(), getTargetOffset(), bytes, true});
 }
 LogicalResult LoadUbOp::verify() {
   if (failed(verifySpace(*this, "source", getSource(), MemorySpace::Global)) ||
       failed(verifySpace(*this, "target", getTarget(), MemorySpace::UB)))
     return failure();
+  if (getBefore() && !getPad())
+    return emitOpError() << "has elements before its rows, but nothing to pad them with";
   return verifyRows(*this, getGlobalRegion());
 }
 

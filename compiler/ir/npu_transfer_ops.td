@@ -9,13 +9,13 @@ def Npu_LoadUbOp : Npu_Op<"load_ub", [AttrSizedOperandSegments]> {
   let summary = "global memory to UB: DataCopyPad";
   let description = [{
     `npu.load_ub %A[%m, %n] [32, 64] : !tile.buffer<..> to %ub[%o] pitch 64 : !tile.buffer<..>`. At most one extent before the last
-    is not 1: rows of the last dim, which lie `pitch` elements apart in UB. What remains of a row's last 32-byte block becomes `pad`, or undefined.
-    All of the source lies within the tensor.
+    is not 1: rows of the last dim, which lie `pitch` elements apart in UB. What remains of a row's last 32-byte block becomes `pad`, or undefined;
+    so do `before` elements, less than a block, in front of each row. All of the source lies within the tensor.
   }];
-  let arguments = !con(Npu_GlobalSource.operands, Npu_Target.operands, (ins Optional<Tile_Scalar>:$pad),
-      Npu_GlobalSource.attributes, (ins I64Attr:$pitch));
+  let arguments = !con(Npu_GlobalSource.operands, Npu_Target.operands, (ins Optional<Tile_Scalar>:$pad,
+      Optional<Index>:$before), Npu_GlobalSource.attributes, (ins I64Attr:$pitch));
   let assemblyFormat = !strconcat(Npu_GlobalSource.format, " `to` ", Npu_Target.format,
-      " `pitch` $pitch (`pad` `(` $pad^ `:` type($pad) `)`)? attr-dict");
+      " `pitch` $pitch (`pad` `(` $pad^ `:` type($pad) `)`)? (`before` `(` $before^ `)`)? attr-dict");
   let extraClassDeclaration = regionDeclaration;
   let hasVerifier = 1;
 }

@@ -25,11 +25,14 @@ __aicore__ inline AscendC::LocalTensor<T> localTensor(AscendC::TPosition positio
 template <class T>
 __aicore__ inline void loadRows(const AscendC::LocalTensor<T>& ub,
                                 const AscendC::GlobalTensor<T>& gm, uint32_t rows, uint32_t columns,
-                                uint64_t gmPitch, uint32_t ubPitch, bool isPadded, T pad TW_PLACE) {
-  const uint32_t bytes = columns * sizeof(T), taken = roundUp(bytes, blockBytes);
+                                uint64_t gmPitch, uint32_t ubPitch, bool isPadded, T pad,
+                                uint32_t before TW_PLACE) {
+  const uint32_t bytes = columns * sizeof(T), used = before * sizeof(T) + bytes;
+  const uint32_t taken = roundUp(used, blockBytes);
   const uint32_t gap = rows > 1 ? (ubPitch * sizeof(T) - taken) / blockBytes : 0;
-  const AscendC::DataCopyPadExtParams<T> padding(
-      isPadded, 0, static_cast<uint8_t>((taken - bytes) / sizeof(T)), pad);
+  const AscendC::DataCopyPadExtParams<T> padding(isPadded, static_cast<uint8_t>(before),
+                                                 static_cast<uint8_t>((taken - used) / sizeof(T)),
+                                                 pad);
   for (uint32_t row = 0; row < rows; row += mostRows) {
     const uint32_t count = rows - row < mostRows ? rows - row : mostRows;
     const AscendC::DataCopyExtParams shape(static_cast<uint16_t>(count), bytes,
@@ -44,14 +47,21 @@ template <class T>
 __aicore__ inline void copyGmToUb(const AscendC::LocalTensor<T>& ub,
                                   const AscendC::GlobalTensor<T>& gm, uint32_t rows,
                                   uint32_t columns, uint64_t gmPitch, uint32_t ubPitch TW_PLACE) {
-  loadRows(ub, gm, rows, columns, gmPitch, ubPitch, false, T() TW_HERE);
+  loadRows(ub, gm, rows, columns, gmPitch, ubPitch, false, T(), 0 TW_HERE);
 }
-/// The same; what is left of a row's last 32 bytes becomes `pad`.
+/// The same; what is left of a row's last 32 bytes becomes `pad`, and so do `before` elements in front
+/// of each row, fewer than a block has.
+template <class T, class P>
+__aicore__ inline void
+copyGmToUb(const AscendC::LocalTensor<T>& ub, const AscendC::GlobalTensor<T>& gm, uint32_t rows,
+           uint32_t columns, uint64_t gmPitch, uint32_t ubPitch, P pad, uint32_t before TW_PLACE) {
+  loadRows(ub, gm, rows, columns, gmPitch, ubPitch, true, static_cast<T>(pad), before TW_HERE);
+}
 template <class T, class P>
 __aicore__ inline void
 copyGmToUb(const AscendC::LocalTensor<T>& ub, const AscendC::GlobalTensor<T>& gm, uint32_t rows,
            uint32_t columns, uint64_t gmPitch, uint32_t ubPitch, P pad TW_PLACE) {
-  loadRows(ub, gm, rows, columns, gmPitch, ubPitch, true, static_cast<T>(pad) TW_HERE);
+  copyGmToUb(ub, gm, rows, columns, gmPitch, ubPitch, pad, 0 TW_HERE);
 }
 
 template <class T>

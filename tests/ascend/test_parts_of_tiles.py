@@ -92,3 +92,52 @@ def test_load_of_a_column(dtype: str) -> None:
 
     source = np.arange(M).reshape(M, 1).astype(dtype)
     np.testing.assert_array_equal(on_host(main, source), expected(source[:ROWS], 1))
+
+
+@pytest.mark.parametrize("columns", [0, 1, 8, 10, 13, 14])
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_load_of_columns_that_are_counted_at_run_time(columns: int, dtype: str) -> None:
+    """Also where the tile converts what it loads."""
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((M, N), dtype), C: T.Tensor((M, N), "float32"), n: T.int32
+    ):
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            c = T.alloc_ub((M, N), "float32")
+            T.fill(c, 7.0)
+            T.copy(A[0:ROWS, 0:n], c[0:ROWS, 0:n])
+            T.copy(c, C)
+
+    source = np.arange(M * N).reshape(M, N).astype(dtype)
+    result = np.zeros((M, N), np.float32)
+    compiled = tilewright.compile(main, target="ascend", pass_configs=AUTOMATIC)
+    compiled(source, result, columns)
+    np.testing.assert_array_equal(result, expected(source[:ROWS, :columns], columns))
+
+
+@pytest.mark.parametrize("rows", [0, 1, 4])
+def test_stores_and_fills_that_are_counted_at_run_time(rows: int) -> None:
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((M, N), "float32"), C: T.Tensor((M, N), "float32"), n: T.int32
+    ):
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            a = T.alloc_ub((M, N), "float32")
+            c = T.alloc_ub((M, N), "float32")
+            T.copy(A, a)
+            T.fill(c, 7.0)
+            T.fill(c[0:n, 0:9], 3.0)
+            T.copy(a[0:n, 0:5], c[0:n, 0:5])
+            T.copy(c[0:5, 0 : n + 3], C[0:5, 0 : n + 3])
+
+    source = np.arange(M * N).reshape(M, N).astype(np.float32)
+    result = np.zeros((M, N), np.float32)
+    compiled = tilewright.compile(main, target="ascend", pass_configs=AUTOMATIC)
+    compiled(source, result, rows)
+    tile = np.full((M, N), 7, np.float32)
+    tile[:rows, :9] = 3
+    tile[:rows, :5] = source[:rows, :5]
+    stored = np.zeros((M, N), np.float32)
+    stored[:5, : rows + 3] = tile[:5, : rows + 3]
+    np.testing.assert_array_equal(result, stored)

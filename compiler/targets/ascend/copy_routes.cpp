@@ -2,6 +2,8 @@
 // Copies between global memory and UB, and what all routes share.
 #include "compiler/targets/ascend/copy_routes.h"
 
+#include "compiler/passes/analysis/index_ranges.h"
+
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
 
 namespace tilewright::ascend {
@@ -41,8 +43,27 @@ LogicalResult CopyExpander::forEachRectangle(Body body) {
   return body(innerSource, innerTarget);
 }
 
-ClampedRegion CopyExpander::clamp(const BufferRegion& region, bool isSource) {
-  ClampedRegion clamped{region, Value()};
+/// What is known of an offset at a copy.
+static IndexRange rangeAt(Operation* op, OpFoldResult offset) {
+  if (std::optional<int64_t> number = getConstantIntValue(offset))
+    return {*number, *number};
+  SmallVector<Region*> around;
+  for (Region* region = op->getParentRegion(); region; region = region->getParentRegion())
+    around.push_back(region);
+  IndexRanges ranges;
+  for (Region* region : llvm::reverse(around))
+    ranges.enter(*region);
+  return ranges.rangeOf(cast<Value>(offset));
+}
+
+void CopyExpander::addCondition(Value& all, Value condition) {
+  all = all ? arith::AndIOp::create(builder, all, condition).getResult() : condition;
+}
+
+ClampedRegion CopyExpander::clamp(const BufferRegion& region, bool isSource,
+                                  std::optional<size_t> uncutBefore) {
+  ClampedRegion clamped{region, Value(),
+                        SmallVector<OpFoldResult>(region.extents.size(), make.index(0))};
   for (size_t dim = 0; dim < region.extents.size(); ++dim) {
     if (isInBounds(copy, isSource, dim))
       continue;
@@ -51,18 +72,74 @@ ClampedRegion CopyExpander::clamp(const BufferRegion& region, bool isSource) {
             ? OpFoldResult(tile::DimOp::create(builder, region.buffer, dim).getResult())
             : make.index(region.type().getShape()[dim]);
     const OpFoldResult left = make.sub(size, region.offsets[dim]);
+    const bool mayBeBefore = dim != uncutBefore && rangeAt(copy, region.offsets[dim]).low < 0;
     if (isConstantIntValue(region.extents[dim], 1) && dim + 1 < region.extents.size()) {
       // A dim of one: it is there or it is not.
-      Value isThere = arith::CmpIOp::create(builder, arith::CmpIPredicate::sgt, make.value(left),
-                                            make.constant(0));
-      clamped.isThere = clamped.isThere
-                            ? arith::AndIOp::create(builder, clamped.isThere, isThere).getResult()
-                            : isThere;
+      addCondition(clamped.isThere, isMore(left, 0));
+      if (mayBeBefore)
+        addCondition(clamped.isThere, isMore(region.offsets[dim], -1));
       continue;
     }
     clamped.region.extents[dim] = make.notNegative(make.min(region.extents[dim], left));
+    if (mayBeBefore)
+      cutBefore(clamped, dim);
   }
   return clamped;
+}
+
+Value CopyExpander::isMore(OpFoldResult number, int64_t than) {
+  return arith::CmpIOp::create(builder, arith::CmpIPredicate::sgt, make.value(number),
+                               make.constant(than));
+}
+
+void CopyExpander::cutBefore(ClampedRegion& clamped, size_t dim) {
+  OpFoldResult &offset = clamped.region.offsets[dim], &extent = clamped.region.extents[dim];
+  clamped.before[dim] = make.min(make.notNegative(make.sub(make.index(0), offset)), extent);
+  offset = make.notNegative(offset);
+  extent = make.sub(extent, clamped.before[dim]);
+  addCondition(clamped.isThere, isMore(extent, 0));
+}
+
+BufferRegion CopyExpander::behindCut(const BufferRegion& local, const BufferRegion& global,
+                                     const ClampedRegion& clamped) {
+  BufferRegion behind = local;
+  for (auto [from, to] : llvm::zip(wideDims(global), wideDims(local)))
+    if (!isConstantIntValue(clamped.before[from], 0))
+      behind.offsets[to] = make.add(behind.offsets[to], clamped.before[from]);
+  return behind;
+}
+
+std::optional<size_t> CopyExpander::densePartner(const BufferRegion& global,
+                                                 const BufferRegion& ub) {
+  const SmallVector<int64_t> strides = ubStrides(ub.type());
+  for (auto [from, to] : llvm::zip(wideDims(global), wideDims(ub)))
+    if (strides[to] == 1)
+      return from;
+  return std::nullopt;
+}
+
+Value CopyExpander::padBefore(BufferRegion& ub, const BufferRegion& whole) {
+  const SmallVector<size_t> dims = wideDims(whole);
+  if (dims.empty() || ubStrides(ub.type())[dims.back()] != 1 ||
+      ub.offsets[dims.back()] == whole.offsets[dims.back()])
+    return {};
+  const OpFoldResult first = whole.offsets[dims.back()];
+  const int64_t unit = npu::blockElements(ub.type());
+  const OpFoldResult cut = make.sub(ub.offsets[dims.back()], first);
+  const OpFoldResult blocks = make.mul(make.div(cut, unit), unit);
+  ub.offsets[dims.back()] = make.add(first, blocks);
+  return make.value(make.sub(cut, blocks));
+}
+
+LogicalResult CopyExpander::requireFirst(const BufferRegion& global, std::optional<size_t> dim,
+                                         StringRef reason) {
+  if (!dim)
+    return success();
+  const IndexRange range = rangeAt(copy, global.offsets[*dim]);
+  if (range.low >= 0 || range.low == IndexRange::kLowest)
+    return success();
+  return copy.emitError() << "unsupported on ascend: this copy may begin at element " << range.low
+                          << " of dim " << *dim << " of its tensor, but " << reason;
 }
 
 Value CopyExpander::isCut(const ClampedRegion& clamped, const BufferRegion& whole) {
@@ -149,7 +226,7 @@ LogicalResult CopyExpander::globalToUb() {
   return forEachRectangle([&](const BufferRegion& from, const BufferRegion& to) {
     if (failed(requireBlockStart(to, "target")) || failed(requireRows(from, to)))
       return failure();
-    const ClampedRegion clamped = clamp(from, true);
+    const ClampedRegion clamped = clamp(from, true, std::nullopt);
     if (Value cut = isCut(clamped, from)) {
       auto branch = scf::IfOp::create(builder, cut, /*withElseRegion=*/false);
       OpBuilder::InsertionGuard guard(builder);
@@ -164,9 +241,11 @@ LogicalResult CopyExpander::globalToUb() {
       const BufferRegion region = isColumnInUb(to) ? clamped.region : asRows(clamped.region, from);
       const tile::RegionParts parts(region);
       const bool isWhole = isMultipleOfBlock(region.extents.back(), region.type());
+      BufferRegion behind = behindCut(to, from, clamped);
+      Value before = padBefore(behind, to);
       npu::LoadUbOp::create(builder, region.buffer, parts.offsets, parts.extents, to.buffer,
-                            make.value(ubOffset(make, to.type(), to.offsets)),
-                            isWhole ? Value() : padValue(), parts.staticOffsets,
+                            make.value(ubOffset(make, to.type(), behind.offsets)),
+                            isWhole && !before ? Value() : padValue(), before, parts.staticOffsets,
                             parts.staticExtents, uint64_t(pitchOf(to)));
     });
     return success();
@@ -177,12 +256,16 @@ LogicalResult CopyExpander::ubToGlobal() {
   return forEachRectangle([&](const BufferRegion& from, const BufferRegion& to) {
     if (failed(requireBlockStart(from, "source")) || failed(requireRows(to, from)))
       return failure();
-    const ClampedRegion clamped = clamp(to, false);
+    const std::optional<size_t> dense = densePartner(to, from);
+    if (failed(requireFirst(to, dense, "the DMA reads UB from the start of a block of 32 bytes")))
+      return failure();
+    const ClampedRegion clamped = clamp(to, false, dense);
     ifThere(clamped, [&] {
       const BufferRegion region = isColumnInUb(from) ? clamped.region : asRows(clamped.region, to);
       const tile::RegionParts parts(region);
+      const BufferRegion behind = behindCut(from, to, clamped);
       npu::StoreUbOp::create(builder, from.buffer,
-                             make.value(ubOffset(make, from.type(), from.offsets)), region.buffer,
+                             make.value(ubOffset(make, from.type(), behind.offsets)), region.buffer,
                              parts.offsets, parts.extents, parts.staticOffsets, parts.staticExtents,
                              uint64_t(pitchOf(from)), atomicAdd);
     });

@@ -23,6 +23,8 @@ struct ClampedRegion {
   tile::BufferRegion region;
   /// Whether its dims of one element lie within the tensor; null: they do.
   mlir::Value isThere;
+  /// By dim, how many elements lie before the tensor's first.
+  llvm::SmallVector<mlir::OpFoldResult> before;
 };
 
 /// Expands one copy; each route inserts its instructions before the copy, which the caller erases.
@@ -47,9 +49,26 @@ private:
                                                       const tile::BufferRegion& target)>;
   /// Runs `body` for each pair of rectangles of at most two dims: loops over what is left.
   llvm::LogicalResult forEachRectangle(Body body);
-  ClampedRegion clamp(const tile::BufferRegion& region, bool isSource);
+  /// Of dim `uncutBefore` only the end is cut.
+  ClampedRegion clamp(const tile::BufferRegion& region, bool isSource,
+                      std::optional<size_t> uncutBefore);
   /// Whether anything of `whole` was cut off; null if that cannot be.
   mlir::Value isCut(const ClampedRegion& clamped, const tile::BufferRegion& whole);
+  /// What the first elements of a dim, which lie before the tensor, do to the other side of a copy.
+  void cutBefore(ClampedRegion& clamped, size_t dim);
+  /// The part of `local` that is copied if `global`, the other side, was cut.
+  tile::BufferRegion behindCut(const tile::BufferRegion& local, const tile::BufferRegion& global,
+                               const ClampedRegion& clamped);
+  /// Takes what is less than a block off the last dim's offset, which a load then pads; null: none.
+  mlir::Value padBefore(tile::BufferRegion& ub, const tile::BufferRegion& whole);
+  /// The dim of a tensor whose elements lie side by side in UB.
+  static std::optional<size_t> densePartner(const tile::BufferRegion& global,
+                                            const tile::BufferRegion& ub);
+  /// Refuses a copy that is known to begin before the tensor in a dim that can't be cut there.
+  llvm::LogicalResult requireFirst(const tile::BufferRegion& global, std::optional<size_t> dim,
+                                   llvm::StringRef reason);
+  mlir::Value isMore(mlir::OpFoldResult number, int64_t than);
+  void addCondition(mlir::Value& all, mlir::Value condition);
   void ifThere(const ClampedRegion& clamped, llvm::function_ref<void()> body);
   llvm::LogicalResult requireBlockStart(const tile::BufferRegion& region, llvm::StringRef role);
   llvm::LogicalResult requireRows(const tile::BufferRegion& global, const tile::BufferRegion& ub);

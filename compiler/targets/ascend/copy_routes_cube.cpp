@@ -40,7 +40,10 @@ LogicalResult CopyExpander::globalToL1() {
     FailureOr<Value> offset = l1Offset(to, "target");
     if (failed(offset))
       return failure();
-    const ClampedRegion clamped = clamp(from, true);
+    const size_t last = from.offsets.size() - 1;
+    if (failed(requireFirst(from, last, "columns of L1 come in groups of 32 bytes")))
+      return failure();
+    const ClampedRegion clamped = clamp(from, true, last);
     const int64_t columns = to.staticExtents().back();
     // Columns that no block ends with are padded with zeros by the load, rows are not.
     if (Value cut = isCut(clamped, from)) {
@@ -56,7 +59,8 @@ LogicalResult CopyExpander::globalToL1() {
     }
     ifThere(clamped, [&] {
       const tile::RegionParts parts(clamped.region);
-      npu::LoadL1Op::create(builder, from.buffer, parts.offsets, parts.extents, to.buffer, *offset,
+      Value behind = *l1Offset(behindCut(to, from, clamped), "target");
+      npu::LoadL1Op::create(builder, from.buffer, parts.offsets, parts.extents, to.buffer, behind,
                             parts.staticOffsets, parts.staticExtents,
                             uint64_t(npu::fractalRows(to.type())));
     });
@@ -88,10 +92,14 @@ LogicalResult CopyExpander::l0cToGlobal() {
     FailureOr<Value> offset = l1Offset(tile, "source");
     if (failed(offset))
       return failure();
-    const ClampedRegion clamped = clamp(tensor, false);
+    const size_t last = tensor.offsets.size() - 1;
+    if (failed(requireFirst(tensor, last, "columns of L0C come in groups of 16")))
+      return failure();
+    const ClampedRegion clamped = clamp(tensor, false, last);
     ifThere(clamped, [&] {
       const tile::RegionParts parts(clamped.region);
-      npu::StoreL0cOp::create(builder, tile.buffer, *offset, tensor.buffer, parts.offsets,
+      Value behind = *l1Offset(behindCut(tile, tensor, clamped), "source");
+      npu::StoreL0cOp::create(builder, tile.buffer, behind, tensor.buffer, parts.offsets,
                               parts.extents, copy.getScale(), parts.staticOffsets,
                               parts.staticExtents, uint64_t(npu::fractalRows(tile.type())),
                               copy.getRelu(), atomicAdd);

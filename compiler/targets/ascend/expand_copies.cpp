@@ -42,10 +42,25 @@ bool endsWithinBlock(const tile::BufferRegion& ub) {
     --row;
   const std::optional<int64_t> first = getConstantIntValue(ub.offsets[row]);
   const std::optional<int64_t> count = getConstantIntValue(ub.extents[row]);
-  if (!count || *count % npu::blockElements(ub.type()) == 0)
+  if (count && *count % npu::blockElements(ub.type()) == 0)
     return false;
   const bool isPadded = row + 1 == shape.size() || ub.type().getNumElements() == shape[row];
-  return !isPadded || !first || *first + *count != shape[row];
+  return !isPadded || !first || !count || *first + *count != shape[row];
+}
+
+/// The dims of a region of UB that are more than one element, as a buffer of its own holds them: extents
+/// that are known at run time only are at most those of the buffer.
+std::pair<SmallVector<int64_t>, SmallVector<OpFoldResult>> ownDims(const tile::BufferRegion& ub) {
+  SmallVector<int64_t> shape;
+  SmallVector<OpFoldResult> extents;
+  for (auto [extent, most] : llvm::zip(ub.extents, ub.type().getShape())) {
+    const int64_t size = getConstantIntValue(extent).value_or(most);
+    if (isConstantIntValue(extent, 1))
+      continue;
+    shape.push_back(size);
+    extents.push_back(extent);
+  }
+  return {shape, extents};
 }
 
 /// A column that becomes a row of another element type, or a row a column: in two steps, through a row of
@@ -83,23 +98,23 @@ FailureOr<SmallVector<tile::CopyOp>> splitInTwo(tile::CopyOp copy, const RouteCo
   if (source.type().getElementType() == target.type().getElementType() &&
       !(isLoad && endsWithinBlock(target)))
     return SmallVector<tile::CopyOp>();
-  SmallVector<int64_t> shape = tile::withoutUnitExtents((isLoad ? target : source).staticExtents());
-  if (shape.empty())
+  ImplicitLocOpBuilder builder(copy.getLoc(), copy);
+  auto [shape, extents] = ownDims(isLoad ? target : source);
+  if (shape.empty()) {
     shape.push_back(1);
+    extents.push_back(builder.getIndexAttr(1));
+  }
   // The DMA loads elements of a column to a block each.
   const bool isColumn = isLoad && isColumnInUb(target);
-  if (isColumn)
+  if (isColumn) {
     shape.push_back(npu::blockElements(source.type()));
-  if (llvm::is_contained(shape, ShapedType::kDynamic))
-    return copy.emitError() << "unsupported on ascend: a copy that converts, of extents that are "
-                               "known at run time only";
-  ImplicitLocOpBuilder builder(copy.getLoc(), copy);
+    extents.push_back(builder.getIndexAttr(1));
+  }
   Value buffer =
       tile::AllocOp::create(builder, tile::BufferType::get(shape, element, MemorySpace::UB),
                             builder.getStringAttr("converted"), IntegerAttr());
   tile::BufferRegion whole = tile::BufferRegion::whole(buffer);
-  if (isColumn)
-    whole.extents.back() = builder.getIndexAttr(1);
+  whole.extents = extents;
   orderPipes(builder, context, isLoad ? Pipe::V : Pipe::MTE3, isLoad ? Pipe::MTE2 : Pipe::V);
   auto first = tile::CopyOp::create(builder, source, whole);
   orderPipes(builder, context, isLoad ? Pipe::MTE2 : Pipe::V, isLoad ? Pipe::V : Pipe::MTE3);

@@ -244,12 +244,24 @@ func.func @f(%n: index) {
 }
 
 // -----
-func.func @f(%A: !tile.buffer<64x64xf16, global> {tile.name = "A"}, %n: index, %v: f32, %b: i8) {
+// CHECK-LABEL: func.func @counted_at_run_time
+// What is converted goes through a buffer that holds the most there can be; so does what may end within a block.
+func.func @counted_at_run_time(%A: !tile.buffer<64x64xf16, global> {tile.name = "A"}, %B: !tile.buffer<64x64xf32, global> {tile.name = "B"}, %n: index) {
   %c1 = arith.constant 1 : index
   tile.launch (%cid) in (%c1) npu {
+    // CHECK: %[[X:.*]] = tile.alloc "x"
     %x = tile.alloc "x" : !tile.buffer<8x64xf32, UB>
-    // expected-error@+1 {{unsupported on ascend: a copy that converts, of extents that are known at run time only}}
+    // CHECK: %[[PART:.*]] = tile.alloc "converted" : !tile.buffer<8x64xf16, UB>
+    // CHECK: npu.load_ub {{.*}} to %[[PART]]
+    // CHECK: npu.cast %[[X]]{{.*}}, %[[PART]]
     tile.copy %A[0, 0] [8, %n] : !tile.buffer<64x64xf16, global> to %x[0, 0] [8, %n] : !tile.buffer<8x64xf32, UB>
+    // CHECK: %[[PART:.*]] = tile.alloc "converted" : !tile.buffer<4x64xf32, UB>
+    // CHECK: npu.load_ub {{.*}} to %[[PART]]
+    // CHECK: npu.binary max %[[X]]{{.*}}, %[[PART]]
+    tile.copy %B[0, 0] [4, %n] : !tile.buffer<64x64xf32, global> to %x[0, 0] [4, %n] : !tile.buffer<8x64xf32, UB>
+    // CHECK-NOT: tile.alloc
+    // CHECK: npu.load_ub {{.*}} to %[[X]]
+    tile.copy %B[0, 0] [%n, 64] : !tile.buffer<64x64xf32, global> to %x[0, 0] [%n, 64] : !tile.buffer<8x64xf32, UB>
   }
   return
 }
@@ -413,6 +425,16 @@ func.func @f(%C: !tile.buffer<64x32xf16, global>, %scale: f32, %n: index) {
     %u = tile.alloc "u" : !tile.buffer<64x32xsi32, UB>
     // expected-error@+1 {{unsupported on ascend: the scale of T.set_deq_scale belongs to copies from L0C, not from UB}}
     tile.copy %u : !tile.buffer<64x32xsi32, UB> to %C : !tile.buffer<64x32xf16, global> scale(%scale : f32)
+  }
+  return
+}
+
+// -----
+func.func @f(%A: !tile.buffer<64xf32, global> {tile.name = "A"}, %n: index) {
+  tile.launch (%cid) in (%n) npu {
+    %x = tile.alloc "x" : !tile.buffer<64xf32, UB>
+    // expected-error@+1 {{has elements before its rows, but nothing to pad them with}}
+    npu.load_ub %A[0] [8] : !tile.buffer<64xf32, global> to %x[%n] : !tile.buffer<64xf32, UB> pitch 64 before(%n)
   }
   return
 }

@@ -115,6 +115,8 @@ std::string InstructionPrinter::transfer(Operation* op) {
                             text64(load.getPitch());
         if (load.getPad())
           parts += ", " + scalar(load.getPad());
+        if (load.getBefore())
+          parts += ", " + text.text(load.getBefore());
         return call("copyGmToUb", {parts});
       })
       .Case<StoreUbOp>([&](StoreUbOp store) {
