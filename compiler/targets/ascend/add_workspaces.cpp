@@ -12,7 +12,8 @@
 /// core has a part of the cube's tile, as in %c[%vid * 32, 0] [32, 64], both parts go at once: the cube
 /// core has no %vid. It stands behind the placing of buffers, which decides what is such a copy, and before threads share vector work:
 /// then the halves that each vector core has are parts of ordinary copies. InsertFlags finds the
-/// waits.
+/// waits. In a pipelined loop there is a tile for each stage, which the iterations use in turn, so that
+/// one core needn't wait until the other has read.
 #include "compiler/ir/ascend_ops.h"
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/region.h"
@@ -20,6 +21,7 @@
 #include "compiler/ir/tensor_ops.h"
 #include "compiler/passes/kernel_pass.h"
 #include "compiler/targets/ascend/passes.h"
+#include "compiler/targets/ascend/pipelined_loops.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
@@ -114,7 +116,12 @@ struct AddWorkspaces : KernelPass<AddWorkspaces> {
   static constexpr llvm::StringLiteral kDescription =
       "lead copies between cube and vector cores through global memory";
 
+  AddWorkspaces() = default;
+  explicit AddWorkspaces(bool takeTurns) : takeTurns(takeTurns) {}
+
   void runOnOperation() override {
+    if (takeTurns)
+      pipelined = pipelinedLoops(getOperation());
     SmallVector<tile::CopyOp> copies;
     getOperation().walk([&](tile::CopyOp copy) {
       if (crosses(copy))
@@ -143,8 +150,14 @@ struct AddWorkspaces : KernelPass<AddWorkspaces> {
                             "extents are known at run time only");
     if (shape.empty())
       shape.push_back(1);
-    const BufferRegion space = makeSpace(launch, blocks, shape, target.type(), number);
-    const BufferRegion part = partOf(space, *cube, shape.size());
+    const size_t rank = shape.size();
+    tile::ForOp loop = loopInTurns(copy);
+    if (loop)
+      shape.insert(shape.begin(), int64_t(loop.getNumStages()));
+    BufferRegion space = makeSpace(launch, blocks, shape, target.type(), number);
+    if (loop)
+      takeTurn(space, blocks ? blocks->size() : 0, loop, builder);
+    const BufferRegion part = partOf(space, *cube, rank);
 
     auto there = isFromCube ? tile::CopyOp::create(builder, copy.getLoc(), cube->both, space)
                             : tile::CopyOp::create(builder, copy.getLoc(), source, part);
@@ -199,7 +212,25 @@ struct AddWorkspaces : KernelPass<AddWorkspaces> {
     return part;
   }
 
-  /// Room for one tile of every block; the part of this block.
+  /// The innermost loop around a copy whose iterations may overlap; null if there is none.
+  tile::ForOp loopInTurns(tile::CopyOp copy) const {
+    for (Operation* outer = copy->getParentOp(); outer; outer = outer->getParentOp())
+      if (auto loop = dyn_cast<tile::ForOp>(outer); loop && llvm::is_contained(pipelined, loop))
+        return loop;
+    return {};
+  }
+
+  /// Each iteration takes the next of as many tiles as the loop has stages.
+  static void takeTurn(BufferRegion& space, size_t dim, tile::ForOp loop, OpBuilder& builder) {
+    const Location place = loop.getLoc();
+    const Value stages =
+        arith::ConstantIndexOp::create(builder, place, int64_t(loop.getNumStages()));
+    space.offsets[dim] =
+        arith::RemSIOp::create(builder, place, loop.getInductionVar(), stages).getResult();
+    space.extents[dim] = builder.getIndexAttr(1);
+  }
+
+  /// Room for one tile of every block, or for several; the part of this block.
   BufferRegion makeSpace(tile::LaunchOp launch, const std::optional<SmallVector<int64_t>>& known,
                          ArrayRef<int64_t> tileShape, BufferType like, unsigned number) {
     OpBuilder builder = OpBuilder::atBlockBegin(launch.getBodyBlock());
@@ -227,12 +258,15 @@ struct AddWorkspaces : KernelPass<AddWorkspaces> {
     return DenseBoolArrayAttr::get(region.buffer.getContext(),
                                    SmallVector<bool>(region.offsets.size(), true));
   }
+
+  bool takeTurns = true;
+  SmallVector<tile::ForOp> pipelined;
 };
 
 } // namespace
 
-std::unique_ptr<Pass> createAddWorkspaces() {
-  return std::make_unique<AddWorkspaces>();
+std::unique_ptr<Pass> createAddWorkspaces(bool takeTurns) {
+  return std::make_unique<AddWorkspaces>(takeTurns);
 }
 
 } // namespace tilewright::ascend

@@ -90,3 +90,25 @@ func.func @extents(%n: index) {
   }
   return
 }
+
+// -----
+// The iterations of a pipelined loop take turns: the cube core goes on while the vector cores read.
+// CHECK-LABEL: func.func @turns
+// CHECK: %[[W:.*]] = tile.alloc "workspace_0" : !tile.buffer<24x2x64x32xf32, global>
+// CHECK: tile.for %[[K:.*]] = %c0 to
+// CHECK: %[[TURN:.*]] = arith.remsi %[[K]], %c2
+// CHECK: tile.copy %{{.*}} to %[[W]][%{{.*}}, %[[TURN]], 0, 0] [1, 1, 64, 32]
+// CHECK: tile.copy %[[W]][%{{.*}}, %[[TURN]], 0, 0] [1, 1, 64, 32]
+func.func @turns(%n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c24 = arith.constant 24 : index
+  tile.launch (%cid) in (%c24) npu {
+    %c = tile.alloc "c" : !tile.buffer<64x32xf32, L0C>
+    %x = tile.alloc "x" : !tile.buffer<64x32xf32, UB>
+    tile.for %k = %c0 to %n step %c1 pipelined(2) {
+      tile.copy %c : !tile.buffer<64x32xf32, L0C> to %x : !tile.buffer<64x32xf32, UB>
+    }
+  }
+  return
+}

@@ -25,10 +25,13 @@ inline constexpr char kPerBlockAttr[] = "ascend.per_block";
 inline constexpr char kSourcesAttr[] = "ascend.sources";
 
 std::unique_ptr<mlir::Pass> createCheckKernel(const chips::AscendChip& chip);
+std::unique_ptr<mlir::Pass> createPairWorkspaces();
 std::unique_ptr<mlir::Pass> createFoldClears();
 std::unique_ptr<mlir::Pass> createStructureExits();
 std::unique_ptr<mlir::Pass> createPlaceBuffers();
-std::unique_ptr<mlir::Pass> createAddWorkspaces();
+/// `takeTurns`: in pipelined loops, iterations use several tiles in turn, for kernels whose flags are
+/// found.
+std::unique_ptr<mlir::Pass> createAddWorkspaces(bool takeTurns);
 std::unique_ptr<mlir::Pass> createShareVectorWork();
 /// `waits`: place the flags that the parts of one gemm or copy need among themselves, for kernels
 /// without automatic flags.

@@ -29,11 +29,13 @@ std::vector<std::unique_ptr<Pass>> makePipeline(const Session& session) {
   std::vector<std::unique_ptr<Pass>> passes;
   passes.push_back(createCheckKernel(*session.chip));
   passes.push_back(createMarkInBounds());
+  if (automation.crossFlags)
+    passes.push_back(createPairWorkspaces());
   passes.push_back(createFoldClears());
   if (automation.flags)
     passes.push_back(createStructureExits());
   passes.push_back(createPlaceBuffers());
-  passes.push_back(createAddWorkspaces());
+  passes.push_back(createAddWorkspaces(automation.flags && automation.crossFlags));
   passes.push_back(createShareVectorWork());
   passes.push_back(createExpandGemms(!automation.flags));
   passes.push_back(createExpandCopies(!automation.flags));

@@ -25,10 +25,11 @@ void registerPasses(mlir::DialectRegistry& registry) {
   mlir::registerPass(createDefinePadding);
   mlir::registerPass([&chip] { return createPlanMemory(chip, true); });
   mlir::registerPass([] { return createInsertFlags(true, true); });
+  mlir::registerPass(createPairWorkspaces);
   mlir::registerPass(createFoldClears);
   mlir::registerPass(createStructureExits);
   mlir::registerPass(createPlaceBuffers);
-  mlir::registerPass(createAddWorkspaces);
+  mlir::registerPass([] { return createAddWorkspaces(true); });
   mlir::registerPass(createShareVectorWork);
   mlir::registerPass(createCheckHazards);
   mlir::registerPass(createSplitCubeVector);

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+/// PairWorkspaces: where the programs of the cube and of the vector cores stand one behind the other, they
+/// become one text, in which what one core writes to a workspace stands before where the other reads it.
+///
+///   ascend.scope cube { tile.for %k = 0 to 4 { a; tile.copy %c to %workspace[...] } }
+///   ascend.scope vector { tile.for %j = 0 to 4 { tile.copy %workspace[...] to %x; b } }
+/// becomes
+///   tile.for %k = 0 to 4 {
+///     ascend.scope cube { a; tile.copy %c to %workspace[...] }
+///     ascend.scope vector { tile.copy %workspace[...] to %x; b }
+///   }
+///
+/// The text order alone would have all of the first program before the second. Kernels that are written so
+/// mean the i-th use of a workspace by one core to go with the i-th use by the other, as TileLang-Ascend
+/// pairs them, by name: the tensor's name has "workspace" in it. Only such kernels, without cross-core flags
+/// of their own, are touched; of all others the flow of data says enough. InsertFlags then finds the flags.
+/// It stands first.
+#include "compiler/ir/memory_ops.h"
+#include "compiler/ir/npu_ops.h"
+#include "compiler/ir/structure_ops.h"
+#include "compiler/ir/tensor_ops.h"
+#include "compiler/passes/kernel_pass.h"
+#include "compiler/targets/ascend/nest_indices.h"
+#include "compiler/targets/ascend/passes.h"
+
+#include <mlir/Interfaces/SideEffectInterfaces.h>
+
+#include <deque>
+
+namespace tilewright::ascend {
+namespace {
+
+using namespace mlir;
+using Workspaces = llvm::SmallPtrSet<void*, 4>;
+
+/// The tensor behind a value if its name says that it is a workspace; else null.
+void* workspaceOf(Value value) {
+  const Value storage = npu::storageOf(value);
+  auto argument = dyn_cast<BlockArgument>(storage);
+  auto kernel = argument ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()) : nullptr;
+  auto name = kernel ? kernel.getArgAttrOfType<StringAttr>(argument.getArgNumber(), tile::kNameAttr)
+                     : nullptr;
+  return name && name.getValue().contains("workspace") ? storage.getAsOpaquePointer() : nullptr;
+}
+
+/// The workspaces that `op`, or what it holds, reads or writes.
+Workspaces workspacesOf(Operation* op, bool written) {
+  Workspaces found;
+  op->walk([&](tile::CopyOp copy) {
+    if (void* space = workspaceOf(written ? copy.getTarget() : copy.getSource()))
+      found.insert(space);
+  });
+  return found;
+}
+
+bool haveCommon(const Workspaces& a, const Workspaces& b) {
+  return llvm::any_of(a, [&](void* each) { return b.contains(each); });
+}
+
+bool haveSameBounds(tile::ForOp a, tile::ForOp b) {
+  return isSameNumber(a.getLower(), b.getLower()) && isSameNumber(a.getUpper(), b.getUpper()) &&
+         isSameNumber(a.getStep(), b.getStep());
+}
+
+bool dependsOn(Value value, Value number) {
+  if (value == number)
+    return true;
+  Operation* op = value.getDefiningOp();
+  return op &&
+         llvm::any_of(op->getOperands(), [&](Value operand) { return dependsOn(operand, number); });
+}
+
+/// Whether each iteration of a loop writes to where the one before has written, in one of `spaces`.
+bool overwrites(tile::ForOp loop, const Workspaces& spaces) {
+  const WalkResult found = loop.walk([&](tile::CopyOp copy) {
+    void* space = workspaceOf(copy.getTarget());
+    const bool moves = llvm::any_of(copy->getOperands(), [&](Value operand) {
+      return operand.getType().isIndex() && dependsOn(operand, loop.getInductionVar());
+    });
+    return space && spaces.contains(space) && !moves ? WalkResult::interrupt()
+                                                     : WalkResult::advance();
+  });
+  return found.wasInterrupted();
+}
+
+/// What is left of one core's program.
+struct Program {
+  Agent agent;
+  std::deque<Operation*> ops;
+
+  Program(Agent agent, Block& block) : agent(agent) {
+    for (Operation& op : block)
+      if (!op.hasTrait<OpTrait::IsTerminator>())
+        ops.push_back(&op);
+  }
+  Workspaces written() const {
+    Workspaces all;
+    for (Operation* op : ops)
+      all.insert_range(workspacesOf(op, true));
+    return all;
+  }
+};
+
+/// Writes two programs as one.
+class Merger {
+public:
+  /// False if neither can go on: each waits for the other.
+  bool merge(Program& first, Program& second, OpBuilder& at) {
+    while (!first.ops.empty() || !second.ops.empty()) {
+      const bool hasFirst = goOn(first, second, at), hasSecond = goOn(second, first, at);
+      if (!hasFirst && !hasSecond && !mergeLoops(first, second, at))
+        return false;
+    }
+    return true;
+  }
+
+private:
+  /// Takes over what `program` can do before `other` has done more.
+  bool goOn(Program& program, const Program& other, OpBuilder& at) {
+    bool any = false;
+    while (!program.ops.empty()) {
+      Operation* op = program.ops.front();
+      if (haveCommon(workspacesOf(op, false), other.written()) || isInLoopOfBoth(op, other))
+        return any;
+      take(program, at);
+      any = true;
+    }
+    return any;
+  }
+
+  /// A loop that writes what a loop of the other core reads waits for that.
+  static bool isInLoopOfBoth(Operation* op, const Program& other) {
+    auto loop = dyn_cast<tile::ForOp>(op);
+    if (!loop)
+      return false;
+    const Workspaces written = workspacesOf(op, true);
+    return llvm::any_of(other.ops, [&](Operation* later) {
+      auto reader = dyn_cast<tile::ForOp>(later);
+      return reader && haveSameBounds(loop, reader) &&
+             haveCommon(written, workspacesOf(later, false));
+    });
+  }
+
+  /// Values are for both cores, so that all that follows may use them.
+  static void take(Program& program, OpBuilder& at) {
+    Operation* op = program.ops.front();
+    program.ops.pop_front();
+    if (op->getNumResults() > 0) {
+      op->moveBefore(at.getInsertionBlock(), at.getInsertionPoint());
+      return;
+    }
+    Operation* before = at.getInsertionPoint() == at.getInsertionBlock()->begin()
+                            ? nullptr
+                            : &*std::prev(at.getInsertionPoint());
+    auto scope = dyn_cast_or_null<ScopeOp>(before);
+    if (!scope || scope.getAgent() != program.agent) {
+      scope = ScopeOp::create(at, op->getLoc(), program.agent);
+      scope.getBody().emplaceBlock();
+    }
+    Block& body = scope.getBody().front();
+    op->moveBefore(&body, body.end());
+  }
+
+  bool mergeLoops(Program& first, Program& second, OpBuilder& at) {
+    auto one = first.ops.empty() ? nullptr : dyn_cast<tile::ForOp>(first.ops.front());
+    auto other = second.ops.empty() ? nullptr : dyn_cast<tile::ForOp>(second.ops.front());
+    if (!one || !other || !haveSameBounds(one, other))
+      return false;
+    first.ops.pop_front();
+    second.ops.pop_front();
+    one->moveBefore(at.getInsertionBlock(), at.getInsertionPoint());
+    other.getInductionVar().replaceAllUsesWith(one.getInductionVar());
+    Program left(first.agent, *one.getBodyBlock()), right(second.agent, *other.getBodyBlock());
+    OpBuilder inside(one.getBodyBlock()->getTerminator());
+    if (!merge(left, right, inside))
+      return false;
+    other->erase();
+    return true;
+  }
+};
+
+struct PairWorkspaces : KernelPass<PairWorkspaces> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PairWorkspaces)
+  static constexpr llvm::StringLiteral kArgument = "ascend-pair-workspaces";
+  static constexpr llvm::StringLiteral kDescription =
+      "one text of two cores' programs that hand on workspaces";
+
+  void runOnOperation() override {
+    const WalkResult hasFlags = getOperation().walk([](Operation* op) {
+      return isa<SetCrossFlagOp, WaitCrossFlagOp, SyncAllOp>(op) ? WalkResult::interrupt()
+                                                                 : WalkResult::advance();
+    });
+    if (hasFlags.wasInterrupted())
+      return;
+    SmallVector<std::pair<ScopeOp, ScopeOp>> pairs;
+    getOperation().walk([&](ScopeOp first) {
+      if (ScopeOp second = partnerOf(first))
+        pairs.emplace_back(first, second);
+    });
+    for (auto [first, second] : pairs)
+      merge(first, second);
+  }
+
+private:
+  /// The other core's program behind this one, if they hand on workspaces and the text order alone does
+  /// not say how: a loop overwrites what it has written, or the reader stands first.
+  static ScopeOp partnerOf(ScopeOp first) {
+    Operation* next = first->getNextNode();
+    while (next && isPure(next))
+      next = next->getNextNode();
+    auto second = dyn_cast_or_null<ScopeOp>(next);
+    if (!second || second.getAgent() == first.getAgent())
+      return {};
+    const bool isReadFirst = haveCommon(workspacesOf(first, false), workspacesOf(second, true));
+    bool isInLoops = false;
+    for (Operation& op : first.getBody().front())
+      if (auto loop = dyn_cast<tile::ForOp>(op))
+        isInLoops |= overwrites(loop, workspacesOf(second, false));
+    return isReadFirst || isInLoops ? second : ScopeOp();
+  }
+
+  void merge(ScopeOp first, ScopeOp second) {
+    OpBuilder at(second);
+    Program one(first.getAgent(), first.getBody().front());
+    Program other(second.getAgent(), second.getBody().front());
+    if (!Merger().merge(one, other, at)) {
+      Operation* stuck = one.ops.empty() ? other.ops.front() : one.ops.front();
+      stuck->emitError("this reads a workspace that the other core writes only after it has read "
+                       "another from here: the uses of workspaces go in pairs, in their order");
+      return signalPassFailure();
+    }
+    first->erase();
+    second->erase();
+  }
+};
+
+} // namespace
+
+std::unique_ptr<Pass> createPairWorkspaces() {
+  return std::make_unique<PairWorkspaces>();
+}
+
+} // namespace tilewright::ascend

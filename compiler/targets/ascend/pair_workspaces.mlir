@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// RUN: tilewright-opt %s --ascend-pair-workspaces --split-input-file --verify-diagnostics | FileCheck %s
+
+// Two workspaces, one in each direction: each read stands behind its write, in the same iteration.
+// CHECK-LABEL: func.func @there_and_back
+// CHECK: tile.for %[[K:.*]] = %c0 to %c4
+// CHECK: ascend.scope cube
+// CHECK-NEXT: tile.copy %{{.*}} to %[[A:.*]][0, 0]
+// CHECK: ascend.scope vector
+// CHECK-NEXT: tile.copy %[[A]][0, 0]
+// CHECK-NEXT: tile.copy %{{.*}} to %[[B:.*]][%[[K]], 0]
+// CHECK: ascend.scope cube
+// CHECK-NEXT: tile.copy %[[B]][0, 0]
+// CHECK-NOT: tile.for
+// CHECK: return
+func.func @there_and_back(%A: !tile.buffer<64x64xf32, global> {tile.name = "workspace_1"}, %B: !tile.buffer<64x64xf32, global> {tile.name = "my_workspace"}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  tile.launch (%cid) in (%c1) npu {
+    %c = tile.alloc "c" : !tile.buffer<16x64xf32, L0C>
+    %l = tile.alloc "l" : !tile.buffer<16x64xf32, L1>
+    %x = tile.alloc "x" : !tile.buffer<16x64xf32, UB>
+    ascend.scope cube {
+      tile.for %k = %c0 to %c4 step %c1 {
+        tile.copy %c : !tile.buffer<16x64xf32, L0C> to %A[0, 0] [16, 64] : !tile.buffer<64x64xf32, global>
+        tile.copy %B[0, 0] [16, 64] : !tile.buffer<64x64xf32, global> to %l : !tile.buffer<16x64xf32, L1>
+      }
+    }
+    ascend.scope vector {
+      tile.for %j = %c0 to %c4 step %c1 {
+        tile.copy %A[0, 0] [16, 64] : !tile.buffer<64x64xf32, global> to %x : !tile.buffer<16x64xf32, UB>
+        tile.copy %x : !tile.buffer<16x64xf32, UB> to %B[%j, 0] [16, 64] : !tile.buffer<64x64xf32, global>
+      }
+    }
+  }
+  return
+}
+
+// -----
+// The reader stands first.
+// CHECK-LABEL: func.func @reader_first
+// CHECK: ascend.scope cube
+// CHECK: ascend.scope vector
+// CHECK-NEXT: tile.copy %{{.*}} to %{{.*}} : !tile.buffer<16x64xf32, UB>
+// CHECK: return
+func.func @reader_first(%A: !tile.buffer<16x64xf32, global> {tile.name = "workspace_1"}) {
+  %c1 = arith.constant 1 : index
+  tile.launch (%cid) in (%c1) npu {
+    %c = tile.alloc "c" : !tile.buffer<16x64xf32, L0C>
+    %x = tile.alloc "x" : !tile.buffer<16x64xf32, UB>
+    ascend.scope vector {
+      tile.copy %A : !tile.buffer<16x64xf32, global> to %x : !tile.buffer<16x64xf32, UB>
+    }
+    ascend.scope cube {
+      tile.copy %c : !tile.buffer<16x64xf32, L0C> to %A : !tile.buffer<16x64xf32, global>
+    }
+  }
+  return
+}
+
+// -----
+// Another name, or each iteration its own part: the flow of data says enough.
+// CHECK-LABEL: func.func @untouched
+// CHECK: ascend.scope cube
+// CHECK-NEXT: tile.for
+// CHECK: ascend.scope vector
+// CHECK-NEXT: tile.for
+// CHECK: return
+func.func @untouched(%A: !tile.buffer<64x64xf32, global> {tile.name = "workspace"}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  tile.launch (%cid) in (%c1) npu {
+    %c = tile.alloc "c" : !tile.buffer<16x64xf32, L0C>
+    %x = tile.alloc "x" : !tile.buffer<16x64xf32, UB>
+    ascend.scope cube {
+      tile.for %k = %c0 to %c4 step %c1 {
+        tile.copy %c : !tile.buffer<16x64xf32, L0C> to %A[%k, 0] [16, 64] : !tile.buffer<64x64xf32, global>
+      }
+    }
+    ascend.scope vector {
+      tile.for %j = %c0 to %c4 step %c1 {
+        tile.copy %A[%j, 0] [16, 64] : !tile.buffer<64x64xf32, global> to %x : !tile.buffer<16x64xf32, UB>
+      }
+    }
+  }
+  return
+}
+
+// -----
+func.func @stuck(%A: !tile.buffer<16x64xf32, global> {tile.name = "workspace_1"}, %B: !tile.buffer<16x64xf32, global> {tile.name = "workspace_2"}) {
+  %c1 = arith.constant 1 : index
+  tile.launch (%cid) in (%c1) npu {
+    %c = tile.alloc "c" : !tile.buffer<16x64xf32, L0C>
+    %l = tile.alloc "l" : !tile.buffer<16x64xf32, L1>
+    %x = tile.alloc "x" : !tile.buffer<16x64xf32, UB>
+    ascend.scope cube {
+      // expected-error@+1 {{this reads a workspace that the other core writes only after it has read another from here: the uses of workspaces go in pairs, in their order}}
+      tile.copy %B : !tile.buffer<16x64xf32, global> to %l : !tile.buffer<16x64xf32, L1>
+      tile.copy %c : !tile.buffer<16x64xf32, L0C> to %A : !tile.buffer<16x64xf32, global>
+    }
+    ascend.scope vector {
+      tile.copy %A : !tile.buffer<16x64xf32, global> to %x : !tile.buffer<16x64xf32, UB>
+      tile.copy %x : !tile.buffer<16x64xf32, UB> to %B : !tile.buffer<16x64xf32, global>
+    }
+  }
+  return
+}
