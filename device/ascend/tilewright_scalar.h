@@ -59,6 +59,27 @@ __aicore__ inline float squareRoot(float value) {
   return sqrt(value);
 }
 
+/// From there on, all numbers are integral.
+constexpr float firstIntegral = 8388608.0f;
+/// To the nearest integral number, of two to the even one.
+__aicore__ inline float roundToEven(float value) {
+  if (!(magnitude(value) < firstIntegral))
+    return value;
+  return value < 0 ? (value - firstIntegral) + firstIntegral
+                   : (value + firstIntegral) - firstIntegral;
+}
+__aicore__ inline float roundToZero(float value) {
+  return magnitude(value) < firstIntegral ? static_cast<float>(static_cast<int32_t>(value)) : value;
+}
+__aicore__ inline float roundDown(float value) {
+  const float whole = roundToZero(value);
+  return whole > value ? whole - 1.0f : whole;
+}
+__aicore__ inline float roundUp(float value) {
+  const float whole = roundToZero(value);
+  return whole < value ? whole + 1.0f : whole;
+}
+
 /// A scalar argument from the eight bytes that the runtime passes.
 template <class T> inline T slotValue(uint64_t slot) {
   union {

@@ -9,7 +9,17 @@ and go back to them, so that data crosses between the cores in both directions.
 from __future__ import annotations
 
 import numpy as np
-from random_kernels import LIMIT, NUMPY, Block, Choices, Generator, RandomKernel, Tile, window
+from random_kernels import (
+    LIMIT,
+    NUMPY,
+    Block,
+    Choices,
+    Generator,
+    RandomKernel,
+    Tile,
+    compose,
+    window,
+)
 
 LAUNCHES = (
     "with T.Kernel({columns}, {rows}, threads=64) as (bx, by):",
@@ -206,22 +216,5 @@ class AscendGenerator(Generator):
 
 
 def random_ascend_kernel(choices: Choices, name: str) -> RandomKernel:
-    """A kernel of 2 to 9 steps."""
     generator = AscendGenerator(choices, name)
-    generator.load()
-    steps = [
-        generator.load,
-        generator.elementwise,
-        generator.elementwise,
-        generator.branch,
-        generator.reduce,
-        generator.gemm,
-        generator.part_copy,
-        generator.serial,
-        generator.tile_function,
-        generator.pipelined,
-    ]
-    for _ in range(choices.integer(1, 7)):
-        generator.pick(steps)()
-    generator.store()
-    return generator.kernel
+    return compose(generator, [generator.tile_function, generator.pipelined])

@@ -7,7 +7,7 @@ then every order of every sum is exact, and interpreter, targets and NumPy must 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol
@@ -383,10 +383,8 @@ class Generator:
         )
 
 
-def random_kernel(choices: Choices) -> RandomKernel:
-    from control_steps import STEPS
-
-    generator = Generator(choices)
+def compose(generator: Generator, more: Sequence[Callable[[], None]]) -> RandomKernel:
+    """A kernel of 2 to 9 steps: a load, steps that all generators have or `more`, and a store."""
     generator.load()
     steps = [
         generator.load,
@@ -397,12 +395,19 @@ def random_kernel(choices: Choices) -> RandomKernel:
         generator.gemm,
         generator.part_copy,
         generator.serial,
-        *(partial(step, generator) for step in STEPS),
+        *more,
     ]
-    for _ in range(choices.integer(1, 7)):
+    for _ in range(generator.choices.integer(1, 7)):
         generator.pick(steps)()
     generator.store()
     return generator.kernel
+
+
+def random_kernel(choices: Choices) -> RandomKernel:
+    from control_steps import STEPS
+
+    generator = Generator(choices)
+    return compose(generator, [partial(step, generator) for step in STEPS])
 
 
 def random_inputs(kernel: RandomKernel, seed: int) -> dict[str, Array]:

@@ -79,6 +79,10 @@ const char* functionName(Operation* op) {
           [](auto) { return "smaller"; })
       .Case<math::AbsIOp, math::AbsFOp>([](auto) { return "magnitude"; })
       .Case<math::SqrtOp>([](auto) { return "squareRoot"; })
+      .Case<math::RoundEvenOp>([](auto) { return "roundToEven"; })
+      .Case<math::TruncOp>([](auto) { return "roundToZero"; })
+      .Case<math::FloorOp>([](auto) { return "roundDown"; })
+      .Case<math::CeilOp>([](auto) { return "roundUp"; })
       .Default([](auto) { return nullptr; });
 }
 

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The compiler's checker reports what the host reports, of kernels as they are and with any one
+synchronisation taken out."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+FOLDER = Path(__file__).parent
+sys.path[:0] = [str(FOLDER), str(FOLDER.parent / "fuzz")]
+from ascend_cases import CONFIGS, SEED, kernel_of, load_kernel  # noqa: E402
+from random_kernels import random_inputs  # noqa: E402
+from test_synchronisation import flags_by_hand, softmax, two_buffers  # noqa: E402
+from verdicts import Subject  # noqa: E402
+
+
+def zeros(kernel: Any) -> list[Any]:
+    """Arguments for a kernel whose params are all tensors of static shape."""
+    return [np.zeros(param["shape"], param["dtype"]) for param in kernel.params]
+
+
+@pytest.mark.parametrize("make", [softmax, two_buffers], ids=["softmax", "two_buffers"])
+def test_of_kernels_with_automatic_flags(
+    make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Any
+) -> None:
+    kernel = make()
+    subject = Subject(dict(kernel.stages()), kernel.entry.manifest, tmp_path)
+    removals = subject.removals(zeros(kernel), monkeypatch, capfd)
+    assert len(removals.host) > 6
+    assert removals.missed() == []
+    assert removals.needless() == []
+
+
+def test_of_flags_by_hand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Any) -> None:
+    kernel = flags_by_hand("")
+    subject = Subject(dict(kernel.stages()), kernel.entry.manifest, tmp_path)
+    removals = subject.removals(zeros(kernel), monkeypatch, capfd)
+    assert len(removals.host) > 6
+    assert removals.missed() == []
+    assert removals.needless() == []
+
+
+#: Written for an NPU, so that their instructions can be read again as they are.
+RANDOM = [number for number in range(60) if "is_npu" in kernel_of(number).launch][:10]
+
+
+@pytest.mark.parametrize("number", RANDOM)
+def test_of_random_kernels(
+    number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Any
+) -> None:
+    random = kernel_of(number)
+    captured = load_kernel(random.source, tmp_path, random.name).capture()
+    subject = Subject.of(captured, CONFIGS, tmp_path)
+    inputs = [*random_inputs(random, SEED).values(), np.zeros(random.output, np.float32)]
+    removals = subject.removals(inputs, monkeypatch, capfd)
+    assert removals.missed() == []
+    # In long loops the checker takes iterations as one (docs/ascend-sync.md).
+    assert len(removals.needless()) <= 1

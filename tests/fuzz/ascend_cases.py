@@ -1,0 +1,264 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Random kernels on the Ascend host: the bits of NumPy and of the interpreter, nothing that nothing
+orders says the compiler, and nothing is what the host finds.
+
+Kernels share a generated file, because its compiler takes seconds to start. What fails is left in
+build/fuzz as a program for anyone to run. More than `make test` runs, and a failing one made small:
+
+    python tests/fuzz/ascend_cases.py --first 300 --kernels 1000
+    python tests/fuzz/ascend_cases.py --shrink 317
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import os
+import random
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parent))
+from ascend_kernels import random_ascend_kernel
+from random_kernels import LIMIT, RandomKernel, random_inputs
+
+from tilewright import _compiler, _runtime
+
+SEED = 20261120
+KERNELS_PER_FILE = 25
+ROOT = Path(__file__).parents[2]
+FAILED = ROOT / "build" / "fuzz"
+DRIVER = ROOT / "build" / "bin" / "tilewright-ascendc"
+CONFIGS = dict.fromkeys(
+    [
+        "tl.ascend_auto_sync",
+        "tl.ascend_memory_planning",
+        "tl.ascend_auto_cv_combine",
+        "tl.ascend_auto_cross_core_sync",
+    ],
+    True,
+)
+
+
+class Dice:
+    """Decisions by a generator of random numbers, which remembers them."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+        self.thrown: list[int] = []
+
+    def integer(self, low: int, high: int) -> int:
+        self.thrown.append(self.random.randint(low, high) - low)
+        return self.thrown[-1] + low
+
+
+class Script:
+    """Decisions from a list of how far each is above the least; behind its end, the least."""
+
+    def __init__(self, decisions: list[int]) -> None:
+        self.left = list(decisions)
+
+    def integer(self, low: int, high: int) -> int:
+        return min(low + (self.left.pop(0) if self.left else 0), high)
+
+
+def kernel_of(number: int) -> RandomKernel:
+    return random_ascend_kernel(Dice(SEED + number), f"kernel{number}")
+
+
+def load_kernel(source: str, folder: Path, name: str) -> Any:  # noqa: ANN401
+    """The kernel of a source text; kernels are captured from files."""
+    path = folder / f"{name}_{abs(hash(source))}.py"
+    path.write_text(source)
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return getattr(module, name)
+
+
+class Compiled:
+    """A kernel's numbers, and its Ascend C. AssertionError: something disagrees with NumPy, or the
+    compiler says more than nothing of hazards."""
+
+    def __init__(self, kernel: RandomKernel, folder: Path) -> None:
+        self.random = kernel
+        self.inputs = random_inputs(kernel, SEED)
+        self.expected = kernel.reference(self.inputs)
+        module = load_kernel(kernel.source, folder, kernel.name).capture().module
+        self.interpret(module)
+        options = _compiler.CompileOptions("ascend", "native", CONFIGS, build_library=False)
+        artifact, found = _compiler.compile(module, options)
+        unordered = [d.message for d in found if "nothing orders them" in d.message]
+        assert artifact is not None and not unordered, [d.message for d in found]
+        self.manifest = artifact.manifest
+        self.ascendc = dict(artifact.stages)["ascendc"]
+
+    def interpret(self, module: Any) -> None:  # noqa: ANN401
+        result = np.zeros(self.random.output, np.float32)
+        arrays = [*self.inputs.values(), result]
+        bound = [(a.ctypes.data, list(a.shape), []) for a in arrays]
+        _, found = _compiler.interpret(module, bound)  # type: ignore[arg-type]
+        assert [d.message for d in found] == []
+        np.testing.assert_array_equal(result, self.expected, err_msg="interpreter and NumPy")
+
+    def run(self, library: Path) -> None:
+        """RuntimeError: the host found something."""
+        result = np.zeros(self.random.output, np.float32)
+        _runtime.Kernel(str(library), self.manifest, None)(*self.inputs.values(), result)
+        np.testing.assert_array_equal(result, self.expected, err_msg="ascend and NumPy")
+
+
+def build(kernels: list[Compiled], library: Path) -> None:
+    text = library.with_suffix(".cpp")
+    text.write_text("\n".join(kernel.ascendc for kernel in kernels))
+    # Kernels run for a moment: to optimise them takes four times as long as all else.
+    command = [DRIVER, "build", "--shared", text, "-o", library, "-O0", f"-I{ROOT}/device/ascend"]
+    built = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert built.returncode == 0, built.stdout + built.stderr
+
+
+def check_all(numbers: range, folder: Path) -> dict[int, Exception]:
+    """Compiles, builds and runs kernels as one file; what went wrong, by number."""
+    os.environ["TILEWRIGHT_ASCEND_EXIT"] = "0"
+    failed: dict[int, Exception] = {}
+    kernels: dict[int, Compiled] = {}
+    for number in numbers:
+        try:
+            kernels[number] = Compiled(kernel_of(number), folder)
+        except Exception as problem:  # all of a file are tried
+            failed[number] = problem
+    library = folder / f"kernels{numbers.start}.so"
+    build(list(kernels.values()), library)
+    for number, compiled in kernels.items():
+        try:
+            compiled.run(library)
+        except Exception as problem:
+            failed[number] = problem
+    return failed
+
+
+MAIN = """
+
+if __name__ == "__main__":
+    import numpy as np
+
+    import tilewright
+
+    random = np.random.default_rng({seed})
+    inputs = [
+        random.integers(-{limit}, {limit} + 1, shape).astype(np.float32) for shape in {shapes}
+    ]
+    results = []
+    for target in ("reference", "ascend"):
+        results.append(np.zeros({output}, np.float32))
+        compiled = tilewright.compile({name}, target=target, pass_configs={configs})
+        compiled(*inputs, results[-1])
+    np.testing.assert_array_equal(results[1], results[0])
+"""
+
+
+def keep(kernel: RandomKernel, suffix: str = "") -> Path:
+    """Leaves a kernel in build/fuzz, as a program that holds it against the interpreter."""
+    FAILED.mkdir(parents=True, exist_ok=True)
+    path = FAILED / f"ascend_{kernel.name}{suffix}.py"
+    main = MAIN.format(
+        seed=SEED,
+        limit=LIMIT,
+        shapes=list(kernel.inputs.values()),
+        output=kernel.output,
+        name=kernel.name,
+        configs=CONFIGS,
+    )
+    path.write_text(kernel.source + main)
+    return path
+
+
+def problem_of(kernel: RandomKernel, folder: Path) -> str:
+    """What is wrong with a kernel, as the first words of the problem; empty: nothing."""
+    try:
+        compiled = Compiled(kernel, folder)
+        library = folder / f"kernel_{abs(hash(kernel.source))}.so"
+        build([compiled], library)
+        compiled.run(library)
+    except Exception as problem:
+        return f"{type(problem).__name__}: {problem}"
+    return ""
+
+
+def shrink(
+    decisions: list[int], fails: Callable[[list[int]], bool], most_trials: int = 300
+) -> list[int]:
+    """Fewer and smaller decisions with which it still fails: parts are left out, the larger ones
+    first, then each decision is made the least, or half."""
+    trials = 0
+
+    def try_these(candidate: list[int]) -> bool:
+        nonlocal trials, decisions
+        trials += 1
+        if trials > most_trials or candidate == decisions or not fails(candidate):
+            return False
+        decisions = candidate
+        return True
+
+    size = len(decisions) // 2
+    while size > 0:
+        start = 0
+        while start < len(decisions):
+            if not try_these(decisions[:start] + decisions[start + size :]):
+                start += size
+        size //= 2
+    for place in range(len(decisions)):
+        for smaller in (0, decisions[place] // 2):
+            if place < len(decisions) and smaller < decisions[place]:
+                try_these(decisions[:place] + [smaller] + decisions[place + 1 :])
+    return decisions
+
+
+def shrink_kernel(number: int, folder: Path) -> tuple[RandomKernel, str]:
+    """The smallest kernel found that fails as kernel `number` does."""
+    dice = Dice(SEED + number)
+    kernel = random_ascend_kernel(dice, f"kernel{number}")
+    problem = problem_of(kernel, folder)
+    if not problem:
+        raise SystemExit(f"kernel {number} does not fail")
+    kind = problem[:60]
+
+    def make(decisions: list[int]) -> RandomKernel:
+        return random_ascend_kernel(Script(decisions), f"kernel{number}")
+
+    decisions = shrink(dice.thrown, lambda d: problem_of(make(d), folder)[:60] == kind)
+    return make(decisions), problem
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="random kernels on the Ascend host")
+    parser.add_argument("--first", type=int, default=0, help="the first kernel")
+    parser.add_argument("--kernels", type=int, default=300, help="how many")
+    parser.add_argument("--shrink", type=int, help="make this kernel small")
+    options = parser.parse_args()
+    os.environ["TILEWRIGHT_ASCEND_EXIT"] = "0"
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        if options.shrink is not None:
+            small, problem = shrink_kernel(options.shrink, folder)
+            print(f"{keep(small, '_small')}: {problem}")
+            return 1
+        count = 0
+        for first in range(options.first, options.first + options.kernels, KERNELS_PER_FILE):
+            last = min(first + KERNELS_PER_FILE, options.first + options.kernels)
+            for number, reason in check_all(range(first, last), folder).items():
+                print(f"{keep(kernel_of(number))}: {reason}", flush=True)
+                count += 1
+        print(f"{options.kernels} kernels, {count} failed")
+        return 1 if count else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
