@@ -7,6 +7,7 @@ import json
 import os
 import platform
 import shutil
+import sys
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -150,7 +151,11 @@ def _alias() -> Finding:
     from ..alias import installed_elsewhere
 
     other = installed_elsewhere()
-    if other is None:
-        return Finding("alias", "tilelang", "ok", "'import tilelang' gives this package")
     remedy = "use 'tilewright run', or 'import tilewright.as_tilelang' first"
-    return Finding("alias", "tilelang", "off", f"another tilelang is installed: {other}", remedy)
+    if other is not None:
+        detail = f"another tilelang is installed: {other}"
+        return Finding("alias", "tilelang", "off", detail, remedy)
+    if "tilewright_alias" not in sys.modules:  # tilewright_alias.pth lies in no folder of packages
+        detail = "'import tilelang' gives this package only after 'import tilewright'"
+        return Finding("alias", "tilelang", "off", detail, remedy)
+    return Finding("alias", "tilelang", "ok", "'import tilelang' gives this package")

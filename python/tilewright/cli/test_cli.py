@@ -327,3 +327,35 @@ def test_another_tilelang_is_named(command, tmp_path):
     done = command("run", "script.py", PYTHONPATH=paths)
     assert done.stdout == "tilewright\n"
     assert "'import tilelang' gives tilewright, not" in done.stderr
+
+
+@pytest.mark.parametrize("case", ["ours", "late", "another"])
+def test_doctor_says_whose_tilelang_is_imported(tmp_path, case):
+    """What it says is compared with what a fresh Python imports."""
+    site = tmp_path / "site"
+    site.mkdir()
+    if case == "ours":  # as in a folder of packages, where Python reads tilewright_alias.pth
+        (site / "sitecustomize.py").write_text("import tilewright_alias\n")
+    if case == "another":
+        (site / "tilelang").mkdir()
+        (site / "tilelang" / "__init__.py").write_text("")
+
+    def python(code: str) -> str:
+        code = ("import sitecustomize\n" if case == "ours" else "") + code
+        environment = {**os.environ, "PYTHONPATH": f"{site}{os.pathsep}{PACKAGE}"}
+        # -S: without the alias of the environment that the test runs in
+        command = [sys.executable, "-S", "-c", code]
+        return subprocess.run(command, env=environment, capture_output=True, text=True).stdout
+
+    imported = python(
+        "try:\n import tilelang; print(tilelang.__name__)\nexcept ImportError: print('none')"
+    )
+    text = python("from tilewright.cli import main\nmain(['doctor'])")
+    told = next(line for line in text.splitlines() if line.startswith("alias"))
+    wanted = {
+        "ours": ("tilewright", r"ok +'import tilelang' gives this package$"),
+        "late": ("none", r"off +'import tilelang' gives this package only after"),
+        "another": ("tilelang", r"off +another tilelang is installed: .*site/tilelang"),
+    }
+    assert imported.strip() == wanted[case][0]
+    assert re.search(wanted[case][1], told), told
