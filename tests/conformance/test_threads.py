@@ -297,6 +297,41 @@ def test_block_reduction_of_one_warp(agree, random):
     agree(total, [a, np.zeros(1, np.float32)], {1: a.astype(np.float64).sum(keepdims=True)})
 
 
+@pytest.mark.parametrize("N", [1, 300])
+def test_row_sum_of_the_tile_ir_page(agree, random, N):
+    """Kernel 4 of docs/tile-ir.md, from Python: 128 threads sum a row."""
+
+    @T.prim_func
+    def row_sum(A: T.Tensor((3, N), "float32"), Out: T.Tensor((3,), "float32")):
+        with T.Kernel(3, threads=128) as bx:
+            tx = T.get_thread_binding()
+            acc = T.alloc_local((1,), "float32")
+            sums = T.alloc_shared((4,), "float32")
+            acc[0] = 0.0
+            for i in T.serial(T.ceildiv(N, 128)):
+                column = i * 128 + tx
+                if column < N:
+                    acc[0] += A[bx, column]
+            offset = T.alloc_var("int32")
+            offset = 16
+            while offset > 0:
+                acc[0] += T.shfl_xor(acc[0], offset)
+                offset = offset >> 1
+            if tx % 32 == 0:
+                sums[tx // 32] = acc[0]
+            T.sync_threads()
+            if tx == 0:
+                total = T.alloc_var("float32")
+                total = 0.0
+                for w in T.unroll(4):
+                    total += sums[w]
+                Out[bx] = total
+
+    a = random.standard_normal((3, N)).astype(np.float32)
+    expected = a.astype(np.float64).sum(1).astype(np.float32)
+    agree(row_sum, [a, np.zeros(3, np.float32)], {1: expected}, 1e-5)
+
+
 def test_votes(agree):
     @T.prim_func
     def votes(A: T.Tensor((64,), "int32"), Out: T.Tensor((6, 64), "int64")):
