@@ -43,6 +43,8 @@ struct LaunchRequest {
   void (*invoke)(void* entry, const void* arguments) = nullptr;
   std::shared_ptr<const void> arguments;
   uint64_t tilingKey = 0;
+  /// Once this is not 0, the launch ends soon, with status 507014 and without findings.
+  const volatile int32_t* stop = nullptr;
 };
 
 /// How to run; defaults come from the environment variable TILEWRIGHT_ASCEND (a comma list:
@@ -105,6 +107,9 @@ TILEWRIGHT_EXPORT void printFindings(const LaunchReport& report);
 using StreamHook = void (*)(void* stream, LaunchRequest request);
 TILEWRIGHT_EXPORT void setStreamHook(StreamHook hook);
 TILEWRIGHT_EXPORT void enqueueLaunch(void* stream, LaunchRequest request);
+/// What the calling thread enqueues from now on looks at `flag` (LaunchRequest::stop), which must
+/// live until it has ended. Null: at nothing. A C name, for those who look for it at run time.
+extern "C" TILEWRIGHT_EXPORT void tilewrightAscendStopFlag(const volatile int32_t* flag);
 
 /// Global memory. The runtime tells which ranges are allocated; accesses outside are errors.
 TILEWRIGHT_EXPORT void addGlobalMemory(void* base, size_t bytes);

@@ -138,10 +138,14 @@ public:
       bytes[i] = (elements * uint64_t(spec.params[i].type->bits) + 7) / 8;
       isReadOnly[i] = views[i].isReadOnly;
     }
+    InterruptibleLaunch interruptible;
+    const volatile int32_t& stop = interruptible.launch().stop;
     threadState = PyEval_SaveThread();
     const bool done = kernel.device->launch(slots.data(), checker.slotCount(), checker, bytes,
-                                            {isReadOnly.get(), spec.params.size()}, error);
+                                            {isReadOnly.get(), spec.params.size()}, stop, error);
     PyEval_RestoreThread(threadState);
+    if (!done && stop != 0)
+      return failInterrupted();
     return done || fail(PyExc_RuntimeError);
   }
 
@@ -163,11 +167,8 @@ public:
     PyEval_RestoreThread(threadState);
     if (result.end == LaunchEnd::Done)
       return true;
-    if (result.end == LaunchEnd::Stopped) {
-      if (!PyErr_Occurred() && PyErr_CheckSignals() == 0)
-        PyErr_SetNone(PyExc_KeyboardInterrupt);
-      return false;
-    }
+    if (result.end == LaunchEnd::Stopped)
+      return failInterrupted();
     error = describe(result, spec, launch);
     return fail(result.end == LaunchEnd::OutOfMemory ? PyExc_MemoryError : PyExc_RuntimeError);
   }
@@ -179,6 +180,13 @@ public:
 private:
   bool fail(PyObject* kind) {
     PyErr_SetString(kind, error.c_str());
+    return false;
+  }
+
+  /// With what Python's handler raises, or KeyboardInterrupt if that raises nothing.
+  static bool failInterrupted() {
+    if (!PyErr_Occurred() && PyErr_CheckSignals() == 0)
+      PyErr_SetNone(PyExc_KeyboardInterrupt);
     return false;
   }
 

@@ -43,7 +43,7 @@ def kernel_key(captured: CapturedKernel, options: Options) -> str:
     text = captured.module.text()
     if "assert" in text or options.target == "ascend":  # places are part of the result then
         text = captured.module.text(True)
-    parts = ["kernel 1", machine_stamp(), options.description(), text]
+    parts = ["kernel 2", machine_stamp(), options.description(), text]
     if captured.outputs:  # they are in the manifest
         parts.append(repr(captured.outputs))
     return digest("\0".join(parts))

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("tilewright._compiler")
+from tilewright.cli.ascendc import program  # noqa: E402
 
 #: Seconds from the signal to the end of the process.
 LIMIT_S = 0.8
@@ -240,3 +241,68 @@ except KeyboardInterrupt:
     while sleeper.exists() and time.monotonic() < deadline:
         time.sleep(0.02)  # until its new parent has noticed
     assert not sleeper.exists() or "Z" in (sleeper / "stat").read_text().split()[2]
+
+
+ASCEND = """
+import numpy
+import tilewright
+import tilewright.language as T
+
+@tilewright.jit(target="ascend")
+def endless():
+    @T.prim_func
+    def kernel(A: T.Tensor((64, 128), "float32")):
+        with T.Kernel(64, is_npu=True) as (cid, vid):
+            tile = T.alloc_ub((128,), "float32")
+            T.copy(A[cid, 0], tile)
+            T.barrier_all()
+            for k in T.serial(10**9):
+                T.tile.add(tile, tile, 1.0)
+                T.barrier_all()
+            T.copy(tile, A[cid, 0])
+    return kernel
+
+kernel = endless()
+print("now", flush=True)
+try:
+    kernel(numpy.ones((64, 128), numpy.float32))
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+@pytest.mark.skipif(program() is None, reason="tilewright-ascendc is not built")
+def test_a_kernel_on_the_ascend_host(interrupt):
+    status, output, errors = interrupt(ASCEND, 0.6)
+    assert (status, output, errors) == (0, "interrupted\n", "")
+
+
+TUNING = """
+import tilewright
+import tilewright.language as T
+
+@tilewright.autotune(configs=[{"block": 32}, {"block": 64}])
+@tilewright.jit
+def tuned(N, block=32):
+    @T.prim_func
+    def kernel(A: T.Tensor((N,), "float32")):
+        with T.Kernel(N // block, threads=128) as b:
+            tile = T.alloc_fragment((block,), "float32")
+            T.copy(A[b * block], tile)
+            for k in T.serial(10**12):
+                for i in T.Parallel(block):
+                    tile[i] = T.exp(T.sin(tile[i]))
+            T.copy(tile, A[b * block])
+    return kernel
+
+print("now", flush=True)
+try:
+    tuned(4096)
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+def test_the_autotuner_while_it_measures(interrupt):
+    status, output, errors = interrupt(TUNING, 2)
+    assert (status, output, errors) == (0, "interrupted\n", "")

@@ -18,6 +18,8 @@ struct AclInterface {
   int32_t (*destroyStream)(void* stream);
   int32_t (*synchronize)(void* stream);
   const char* (*lastError)();
+  /// Only our host has it, else null: what this thread launches ends once the flag is not 0.
+  void (*setStopFlag)(const volatile int32_t* flag);
 
   static constexpr int32_t kHostToDevice = 1, kDeviceToHost = 2;
 

@@ -110,7 +110,7 @@ std::shared_ptr<AscendKernel> AscendKernel::fromMemory(std::span<const char> lib
 
 bool AscendKernel::launch(const uint64_t* slots, size_t slotCount, const ArgumentChecker& checker,
                           std::span<const uint64_t> bytes, std::span<const bool> isReadOnly,
-                          std::string& error) const {
+                          const volatile int32_t& stop, std::string& error) const {
   auto fail = [&](const std::string& what, int32_t code) {
     error = spec.name + ": " + what + acl->reason(code);
     return false;
@@ -151,7 +151,11 @@ bool AscendKernel::launch(const uint64_t* slots, size_t slotCount, const Argumen
   void* stream = code == 0 ? memory.makeStream(code) : nullptr;
   if (code != 0)
     return fail("", code);
+  if (acl->setStopFlag)
+    acl->setStopFlag(&stop);
   start(device.data(), space, uint32_t(cores), stream);
+  if (acl->setStopFlag)
+    acl->setStopFlag(nullptr);
   code = acl->synchronize(stream);
   if (code != 0)
     return fail("the kernel failed: ", code);

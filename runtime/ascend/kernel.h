@@ -29,10 +29,11 @@ public:
   /// Copies the tensors to the device, runs all blocks, waits, and copies back what may be
   /// written. `slots` holds host addresses, scalars and symbols (tilewright/kernel_abi.h), `bytes`
   /// the size of each parameter's tensor (0 for scalars), `isReadOnly` whether it must stay.
-  /// False, with `error` set, if the device or the kernel fails.
+  /// The kernel ends early once `stop` is not 0, on our host. False, with `error` set, if the
+  /// device or the kernel fails, or was stopped.
   bool launch(const uint64_t* slots, size_t slotCount, const ArgumentChecker& checker,
               std::span<const uint64_t> bytes, std::span<const bool> isReadOnly,
-              std::string& error) const;
+              const volatile int32_t& stop, std::string& error) const;
 
 private:
   explicit AscendKernel(const Manifest& manifest);

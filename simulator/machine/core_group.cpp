@@ -4,7 +4,7 @@
 
 namespace tilewright::ascend {
 
-void CoreGroup::run(const std::atomic<bool>& takesTooLong) {
+void CoreGroup::run(const std::atomic<bool>& takesTooLong, const std::atomic<bool>& isStopped) {
   ranSomething = false;
   size_t first = agents[0]->takesTurns() ? agents[0]->random() % agents.size() : 0;
   // Agents that only poll GM get one turn a round: what they poll for may come from another group.
@@ -14,6 +14,8 @@ void CoreGroup::run(const std::atomic<bool>& takesTooLong) {
     for (size_t k = 0; k < agents.size(); ++k) {
       size_t i = (first + k) % agents.size();
       Agent& agent = *agents[i];
+      if (isStopped)
+        return;
       if (polled[i] || !agent.canRun())
         continue;
       if (takesTooLong && agent.state == Agent::State::New) {

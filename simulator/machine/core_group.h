@@ -26,8 +26,8 @@ public:
       : block(block), syncSites(sites), numAgents(numAgents) {}
 
   /// Runs the cores in turn until each has ended or waits for another group.
-  /// Once the launch `takesTooLong`, no further core starts.
-  void run(const std::atomic<bool>& takesTooLong);
+  /// Once the launch `takesTooLong`, no further core starts; once it `isStopped`, none goes on.
+  void run(const std::atomic<bool>& takesTooLong, const std::atomic<bool>& isStopped);
   bool isFinished() const;
   /// A cross-core flag of one of the group's cores. Modes 1 and 2 stay in the group.
   void crossSet(Agent& from, uint32_t mode, uint32_t flag, const Clock& clock,

@@ -93,7 +93,7 @@ private:
   uint64_t lastNews = 0;
   std::chrono::steady_clock::time_point quietSince;
   std::deque<Start> starts;
-  std::atomic<bool> tookTooLong{false};
+  std::atomic<bool> tookTooLong{false}, isStopped{false};
 };
 
 void Machine::body(void* argument) {
@@ -156,7 +156,7 @@ void Machine::runGroups(unsigned worker, unsigned workers) {
   for (size_t i = 0; i < resident.size(); ++i) {
     CoreGroup* group = resident[options.randomOrderSeed ? (first + i) % resident.size() : i];
     if (group->block % workers == worker) // a fiber stays on its thread
-      group->run(tookTooLong);
+      group->run(tookTooLong, isStopped);
   }
 }
 
@@ -222,6 +222,8 @@ void Machine::endRepeating() {
 }
 
 bool Machine::settle() {
+  if (isStopped)
+    return false;
   ++numRounds;
   for (CoreGroup* group : resident)
     for (auto& agent : group->agents)
@@ -313,12 +315,14 @@ LaunchReport Machine::run() {
     std::lock_guard lock(mutex);
     double left =
         options.timeLimitSeconds - Seconds(std::chrono::steady_clock::now() - start).count();
+    isStopped = request.stop && *request.stop != 0;
+    const bool isOver = left <= 0 || isStopped;
     for (ThreadGuard* guard : guards)
-      if (guard && (left <= 0 || guard->isIdleFor(options.idleLimitSeconds))) {
+      if (guard && (isOver || guard->isIdleFor(options.idleLimitSeconds))) {
         guard->interrupt();
         tookTooLong = true;
       }
-    return left <= 0 ? again : std::min(left, lookEvery);
+    return isOver ? again : std::min(left, lookEvery);
   });
   std::vector<std::thread> threads;
   for (unsigned w = 1; w < workers; ++w)
@@ -351,6 +355,11 @@ void Machine::checkCrossFlags() {
 
 LaunchReport Machine::gather() {
   LaunchReport result;
+  if (isStopped) {
+    forgetUnwritten(); // nobody knows what the rest would have written
+    result.status = 507014;
+    return result;
+  }
   if (options.check)
     checkCrossFlags();
   for (Agent* a : agents) {

@@ -44,6 +44,7 @@ void runAtOnce(const LaunchRequest& request) {
 }
 
 bool exitCodeNeeded = false;
+thread_local const volatile int32_t* stopFlag = nullptr;
 
 } // namespace
 
@@ -66,11 +67,16 @@ void setStreamHook(StreamHook hook) {
 }
 
 void enqueueLaunch(void* stream, LaunchRequest request) {
+  request.stop = stopFlag;
   StreamHook hook = ranges().hook;
   if (hook)
     hook(stream, std::move(request));
   else
     runAtOnce(request);
+}
+
+void tilewrightAscendStopFlag(const volatile int32_t* flag) {
+  stopFlag = flag;
 }
 
 void printFindings(const LaunchReport& report) {
