@@ -26,12 +26,17 @@ struct Kernel {
   void* aiv;
   const char* name; ///< as the linker knows it
   KernelType type;
+  /// A kernel may have other kinds for some tiling keys; rows for these follow its first one.
+  uint32_t isKeyed;
+  uint64_t tilingKey;
 };
 
 /// Called by generated start-up code; `first` to `last` stay valid as long as the program lives.
 TILEWRIGHT_EXPORT void registerKernels(const Kernel* first, const Kernel* last);
 /// The kernel whose host function is `host`, or null.
 TILEWRIGHT_EXPORT const Kernel* findKernel(const void* host);
+/// The row of the same kernel for that tiling key; `kernel` itself if it has none.
+TILEWRIGHT_EXPORT const Kernel& kernelForKey(const Kernel& kernel, uint64_t tilingKey);
 /// The kernel of that name (linker's name, or the plain name of an extern "C" kernel), or null.
 TILEWRIGHT_EXPORT const Kernel* findKernelByName(const char* name);
 

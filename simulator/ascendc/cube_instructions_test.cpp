@@ -258,4 +258,13 @@ TEST(CubeInstructions, UnitFlagsOrderMmadAndFixpipe) {
   std::string text = allFindings();
   EXPECT_NE(text.find("SetFlag<HardEvent::M_FIX>"), std::string::npos) << text;
   EXPECT_NE(text.find("SetFlag<HardEvent::FIX_M>"), std::string::npos) << text;
+  // In time, too: two tiles, one after the other.
+  nextOptions().check = false;
+  nextOptions().trace = true;
+  with_unit_flags<0><<<1, nullptr, nullptr>>>(x.gm(), c.gm());
+  double unordered = lastReport().coreMicroseconds;
+  with_unit_flags<3><<<1, nullptr, nullptr>>>(x.gm(), c.gm());
+  constexpr double cyclesPerMicrosecond = 1800, multiplication = 62, leastStore = 20;
+  EXPECT_GT((lastReport().coreMicroseconds - unordered) * cyclesPerMicrosecond,
+            multiplication + leastStore);
 }

@@ -167,6 +167,46 @@ TEST_F(EndlessWaits, InTimedLaunches) {
   expectEndless();
 }
 
+/// A core polls what another one counts up for ever: each poll finds something new.
+__global__ __aicore__ void polls_a_counter(GM_ADDR x) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  GlobalTensor<int32_t> counter;
+  counter.SetGlobalBuffer((__gm__ int32_t*)x);
+  if (GetBlockIdx() > 0)
+    while (counter.GetValue(0) >= 0) {
+    }
+  for (;;) {
+    counter.SetValue(0, (counter.GetValue(0) + 1) & 0xFFFFFF);
+    DataCacheCleanAndInvalid<int32_t>(counter);
+  }
+}
+__global__ __aicore__ void counts_in_vectors(GM_ADDR) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  LocalTensor<int32_t> t(TPosition::VECCALC, 0, 64);
+  Duplicate(t, 1, 64);
+  for (;;) {
+    PipeBarrier<PIPE_V>();
+    Adds(t, t, 1, 64);
+  }
+}
+TEST_F(EndlessWaits, WithEverNewResults) {
+  nextOptions().repeatLimitSeconds = 0.1;
+  auto expectLoop = [] {
+    EXPECT_NE(allFindings().find("endless loop: the kernel repeats the same instructions at the "
+                                 "same addresses with ever new results, and all other cores have "
+                                 "ended, wait or repeat too; if it will end, set repeat-limit "
+                                 "higher [507014]"),
+              std::string::npos)
+        << allFindings();
+    EXPECT_EQ(lastReport().status, 507014);
+  };
+  DeviceBuffer<int32_t> x(n);
+  polls_a_counter<<<2, nullptr, nullptr>>>(x.gm());
+  expectLoop();
+  counts_in_vectors<<<1, nullptr, nullptr>>>(nullptr);
+  expectLoop();
+}
+
 /// Repeats one instruction for long, as a kernel does that measures its speed.
 __global__ __aicore__ void measures(GM_ADDR x) {
   KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);

@@ -156,7 +156,7 @@ void multiply(Object& mm, GM_ADDR a, GM_ADDR b, GM_ADDR bias, GM_ADDR c, const P
   while (mm.Iterate())
     mm.GetTensorC(out, p.adds);
 }
-template <class T> using In = MatmulType<TPosition::GM, CubeFormat::ND, T>;
+template <class T> using In = MatmulType<TPosition::GM, CubeFormat::ND, T, true>;
 /// Each vector core of a mixed kernel has its rows of C.
 template <class T, class C>
 __global__ __aicore__ void mixedMatmul(GM_ADDR a, GM_ADDR b, GM_ADDR bias, GM_ADDR c, Product p) {
@@ -218,6 +218,223 @@ TEST(Meetings, G72_Matmul) {
   check<bfloat16_t, float>(48, 64, 64, 4, {{}, false, false, true, false, false}, true);
   check<int8_t, int32_t>(40, 64, 96, 2, {{}, false, true, true, false, false}, true);
   check<float, float>(32, 48, 40, 1, {{}, false, true, false, false, false}, false);
+  for (bool transposeA : {false, true})
+    for (bool transposeB : {false, true}) {
+      check<float, float>(39, 56, 77, 1, {{}, transposeA, transposeB, true, true, false}, false);
+      check<int8_t, int32_t>(70, 76, 90, 1, {{}, transposeA, transposeB, true, true, false}, false);
+    }
+}
+
+/// The introductory form: tiles come to UB one by one, along m first, and go on from there.
+template <class BiasT>
+__global__ __aicore__ void leakyTiles(GM_ADDR a, GM_ADDR b, GM_ADDR bias, GM_ADDR c, Product p) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);
+  const TCubeTiling& t = p.tiling;
+  TPipe pipe;
+  Matmul<In<half>, In<half>, MatmulType<TPosition::VECIN, CubeFormat::ND, float>, In<BiasT>> mm;
+  TQue<TPosition::VECOUT, 1> out;
+  REGIST_MATMUL_OBJ(&pipe, GetSysWorkSpacePtr(), mm, &p.tiling);
+  pipe.InitBuffer(out, 1, t.baseM * t.baseN * sizeof(float));
+  int32_t m = static_cast<int32_t>(GetBlockIdx()) * t.singleCoreM;
+  mm.SetTensorA(global<half>(a, m * t.Ka));
+  mm.SetTensorB(global<half>(b));
+  mm.SetBias(global<BiasT>(bias));
+  auto rows = global<float>(c, m * t.N);
+  for (int32_t count = 0; mm.template Iterate<true>(); ++count) {
+    LocalTensor<float> tile = out.AllocTensor<float>();
+    mm.template GetTensorC<true>(tile, false, true);
+    LeakyRelu(tile, tile, 0.5f, t.baseM * t.baseN);
+    out.EnQue(tile);
+    tile = out.DeQue<float>();
+    int32_t roundM = t.singleCoreM / t.baseM;
+    constexpr int32_t perBlock = 8;
+    DataCopyParams strided(t.baseM, t.baseN / perBlock, 0, (t.N - t.baseN) / perBlock);
+    DataCopy(rows[count % roundM * t.baseM * t.N + count / roundM * t.baseN], tile, strided);
+    out.FreeTensor(tile);
+  }
+  mm.End();
+}
+template <class BiasT> void checkLeaky() {
+  constexpr int32_t m = 128, n = 96, k = 80;
+  DeviceBuffer<half> a(m * k), b(k * n);
+  DeviceBuffer<BiasT> bias(n);
+  DeviceBuffer<float> c(m * n);
+  for (int32_t i = 0; i < m * k; ++i)
+    a[i] = half(i * 7 % 11 - 5);
+  for (int32_t i = 0; i < k * n; ++i)
+    b[i] = half(i * 5 % 13 - 6);
+  for (int32_t i = 0; i < n; ++i)
+    bias[i] = static_cast<BiasT>(i - 3);
+  Product p{};
+  p.tiling.M = m;
+  p.tiling.N = p.tiling.singleCoreN = n;
+  p.tiling.Ka = p.tiling.Kb = p.tiling.singleCoreK = k;
+  p.tiling.singleCoreM = 64;
+  p.tiling.baseM = 32;
+  p.tiling.baseN = 48;
+  p.tiling.baseK = 64;
+  ASSERT_EQ(run(leakyTiles<BiasT>, 1, a.gm(), b.gm(), bias.gm(), c.gm(), p), "");
+  for (int32_t i = 0; i < m; ++i)
+    for (int32_t j = 0; j < n; ++j) {
+      float sum = static_cast<float>(j - 3);
+      for (int32_t l = 0; l < k; ++l)
+        sum += static_cast<float>(a[i * k + l]) * static_cast<float>(b[l * n + j]);
+      ASSERT_EQ(c[i * n + j], sum < 0 ? sum / 2 : sum) << i << "," << j;
+    }
+}
+TEST(Meetings, G72_MatmulToUbTileByTile) {
+  checkLeaky<float>();
+  checkLeaky<half>();
+}
+
+/// Sizes of a product whose matrices lie in GM, UB or L1, in rows or fractals.
+constexpr int32_t placedM = 40, placedN = 64, placedK = 96;
+template <class T, CubeFormat format> constexpr size_t elementsOf(int32_t rows, int32_t columns) {
+  return format == CubeFormat::NZ
+             ? matmul::roundUp(rows, 16) * matmul::roundUp(columns, 32 / sizeof(T))
+             : rows * columns;
+}
+/// Where element (r, c) is.
+template <class T, CubeFormat format>
+size_t placeOf(int32_t r, int32_t c, int32_t rows, int32_t columns,
+               int32_t width = 32 / sizeof(T)) {
+  if (format == CubeFormat::ND)
+    return r * columns + c;
+  return c / width * matmul::roundUp(rows, 16) * width + r * width + c % width;
+}
+/// Copies a matrix to where the Matmul shall find it.
+template <TPosition position, class T>
+__aicore__ inline LocalTensor<T> placed(GM_ADDR x, uint32_t byte, size_t n) {
+  LocalTensor<T> t(position, byte, n);
+  DataCopy(t, global<T>(x), n);
+  PipeBarrier<PIPE_ALL>();
+  return t;
+}
+template <class T, class C, TPosition from, CubeFormat format, TPosition to, CubeFormat formatC>
+__global__ __aicore__ void placedMatmul(GM_ADDR a, GM_ADDR b, GM_ADDR c, TCubeTiling t, bool tiles,
+                                        bool transposeA, bool transposeB) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_1);
+  TPipe pipe;
+  using From = MatmulType<from, format, T, true>;
+  Matmul<From, From, MatmulType<to, formatC, C>, In<C>> mm;
+  REGIST_MATMUL_OBJ(&pipe, GetSysWorkSpacePtr(), mm, &t);
+  constexpr size_t sizeC = elementsOf<C, formatC>(placedM, placedN);
+  size_t sizeA = transposeA ? elementsOf<T, format>(placedK, placedM)
+                            : elementsOf<T, format>(placedM, placedK),
+         sizeB = transposeB ? elementsOf<T, format>(placedN, placedK)
+                            : elementsOf<T, format>(placedK, placedN);
+  LocalTensor<C> result(TPosition::VECCALC, 0, sizeC);
+  if constexpr (from == TPosition::GM) {
+    mm.SetTensorA(global<T>(a), transposeA);
+    mm.SetTensorB(global<T>(b), transposeB);
+  } else {
+    mm.SetTensorA(placed<from, T>(a, 65536, sizeA), transposeA);
+    mm.SetTensorB(placed<from, T>(b, 98304, sizeB), transposeB);
+  }
+  if constexpr (to == TPosition::GM) {
+    if (!tiles)
+      mm.IterateAll(global<C>(c));
+    while (tiles && mm.Iterate())
+      mm.GetTensorC(global<C>(c));
+  } else {
+    if (!tiles)
+      mm.IterateAll(result);
+    while (tiles && mm.Iterate())
+      mm.GetTensorC(result);
+    DataCopy(global<C>(c), result, sizeC);
+  }
+  mm.End();
+}
+template <class T, class C, TPosition from, CubeFormat format, TPosition to, CubeFormat formatC>
+void checkPlaced(bool transposeA, bool transposeB) {
+  constexpr int32_t m = placedM, n = placedN, k = placedK;
+  DeviceBuffer<T> a(matmul::roundUp(m, 32) * k), b(k * n);
+  DeviceBuffer<C> c(matmul::roundUp(m, 16) * n);
+  auto valueA = [](int32_t i, int32_t l) { return (i * 7 + l * 3) % 11 - 5; };
+  auto valueB = [](int32_t l, int32_t j) { return (l * 5 + j * 2) % 13 - 6; };
+  for (int32_t i = 0; i < m; ++i)
+    for (int32_t l = 0; l < k; ++l)
+      a[transposeA ? placeOf<T, format>(l, i, k, m) : placeOf<T, format>(i, l, m, k)] =
+          static_cast<T>(valueA(i, l));
+  for (int32_t l = 0; l < k; ++l)
+    for (int32_t j = 0; j < n; ++j)
+      b[transposeB ? placeOf<T, format>(j, l, n, k) : placeOf<T, format>(l, j, k, n)] =
+          static_cast<T>(valueB(l, j));
+  TCubeTiling t;
+  t.M = t.singleCoreM = m;
+  t.N = t.singleCoreN = n;
+  t.Ka = t.Kb = t.singleCoreK = k;
+  t.baseM = t.baseN = 32;
+  t.baseK = 64;
+  t.iterateOrder = 1;
+  for (bool tiles : {false, true}) {
+    ASSERT_EQ(run(placedMatmul<T, C, from, format, to, formatC>, 1, a.gm(), b.gm(), c.gm(), t,
+                  tiles, transposeA, transposeB),
+              "");
+    for (int32_t i = 0; i < m; ++i)
+      for (int32_t j = 0; j < n; ++j) {
+        int32_t sum = 0;
+        for (int32_t l = 0; l < k; ++l)
+          sum += valueA(i, l) * valueB(l, j);
+        size_t at = placeOf<C, formatC>(i, j, m, n, 16);
+        ASSERT_EQ(static_cast<float>(c[at]), static_cast<float>(sum)) << i << "," << j;
+      }
+  }
+}
+TEST(Meetings, G72_MatmulInUbAndFractals) {
+  constexpr auto gm = TPosition::GM, calc = TPosition::VECCALC, vecIn = TPosition::VECIN;
+  constexpr auto nd = CubeFormat::ND, nz = CubeFormat::NZ;
+  checkPlaced<half, float, calc, nd, gm, nd>(false, true);
+  checkPlaced<half, float, gm, nz, calc, nz>(false, false);
+  checkPlaced<half, half, TPosition::VECOUT, nz, gm, nz>(true, true);
+  checkPlaced<bfloat16_t, float, calc, nd, vecIn, nd>(true, false);
+  checkPlaced<float, float, gm, nz, vecIn, nd>(true, false);
+  checkPlaced<int8_t, int32_t, gm, nz, gm, nz>(false, false);
+}
+
+/// On a cube core, with A in L1 already, and a result in half from whole numbers.
+__global__ __aicore__ void matmulFromL1(GM_ADDR a, GM_ADDR b, GM_ADDR scales, GM_ADDR c,
+                                        TCubeTiling t) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIC_ONLY);
+  Matmul<MatmulType<TPosition::TSCM, CubeFormat::NZ, int8_t>, In<int8_t>, In<half>, In<int32_t>> mm;
+  mm.Init(&t);
+  mm.SetTensorA(placed<TPosition::TSCM, int8_t>(a, 0, 48 * placedK));
+  mm.SetTensorB(global<int8_t>(b), true);
+  if (scales)
+    mm.SetQuantVector(global<uint64_t>(scales));
+  else
+    mm.SetQuantScalar(0x3E800000); // 0.25f
+  mm.IterateAll(global<half>(c));
+}
+TEST(Meetings, G72_MatmulFromL1WithScales) {
+  DeviceBuffer<int8_t> a(48 * placedK), b(placedK * placedN);
+  DeviceBuffer<uint64_t> scales(placedN);
+  DeviceBuffer<half> c(placedM * placedN);
+  for (int32_t i = 0; i < placedM; ++i)
+    for (int32_t l = 0; l < placedK; ++l)
+      a[placeOf<int8_t, CubeFormat::NZ>(i, l, placedM, placedK)] = (i + l) % 3;
+  for (int32_t i = 0; i < placedK * placedN; ++i)
+    b[i] = i % 5 - 2;
+  for (int32_t j = 0; j < placedN; ++j)
+    scales[j] = j % 2 ? 0x3F800000 : 0x3F000000; // 1 and 0.5
+  TCubeTiling t;
+  t.M = t.singleCoreM = placedM;
+  t.N = t.singleCoreN = placedN;
+  t.Ka = t.Kb = t.singleCoreK = placedK;
+  t.baseM = t.baseN = 32;
+  t.baseK = 64;
+  uint8_t* none = nullptr;
+  for (bool perColumn : {false, true}) {
+    ASSERT_EQ(run(matmulFromL1, 1, a.gm(), b.gm(), perColumn ? scales.gm() : none, c.gm(), t), "");
+    for (int32_t i = 0; i < placedM; ++i)
+      for (int32_t j = 0; j < placedN; ++j) {
+        int32_t sum = 0;
+        for (int32_t l = 0; l < placedK; ++l)
+          sum += (i + l) % 3 * b[j * placedK + l];
+        float scale = perColumn ? (j % 2 ? 1 : 0.5f) : 0.25f;
+        ASSERT_EQ(static_cast<float>(c[i * placedN + j]), static_cast<float>(sum) * scale);
+      }
+  }
 }
 
 /// Two objects, one after the other, on one cube core.
@@ -335,13 +552,43 @@ __global__ __aicore__ void noCube(GM_ADDR) {
   mm.Init(&t);
   mm.IterateAll(GlobalTensor<float>());
 }
-__global__ __aicore__ void wrongLayout(GM_ADDR) {
+/// What a Matmul can't do, one after the other; `kind` chooses.
+template <int kind> __global__ __aicore__ void refused(GM_ADDR x) {
   KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIC_ONLY);
   TCubeTiling t;
   t.baseM = t.baseN = t.baseK = t.singleCoreM = t.singleCoreN = t.singleCoreK = 16;
-  Matmul<In<float>, In<float>, In<float>> mm;
+  using Plain = MatmulType<TPosition::GM, CubeFormat::ND, float>;
+  using InL1 = MatmulType<TPosition::TSCM, CubeFormat::NZ, float, true>;
+  using A = std::conditional_t<kind == 6, InL1, Plain>;
+  using C = MatmulType<TPosition::GM, CubeFormat::ND, std::conditional_t<kind == 4, int8_t, float>>;
+  Matmul<A, Plain, C> mm;
   mm.Init(&t);
-  mm.IterateAll(GlobalTensor<float>());
+  auto c = global<typename C::T>(x);
+  if constexpr (kind == 6)
+    mm.SetTensorA(LocalTensor<float>(TPosition::TSCM, 0, 256), true);
+  else if (kind != 0)
+    mm.SetTensorA(global<float>(x), kind == 2);
+  if (kind != 1)
+    mm.SetTensorB(global<float>(x));
+  if (kind == 3)
+    mm.Iterate(true);
+  LocalTensor<typename C::T> local(TPosition::VECCALC, 0, 256);
+  if (kind == 5)
+    mm.IterateAll(local);
+  mm.IterateAll(c);
+}
+template <int kind> __global__ __aicore__ void refusedOnVector(GM_ADDR x) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_1);
+  TCubeTiling t;
+  t.baseM = t.baseN = t.baseK = t.singleCoreM = t.singleCoreN = t.singleCoreK = 16;
+  TPipe pipe;
+  Matmul<MatmulType<TPosition::TSCM, CubeFormat::NZ, half>, In<half>,
+         MatmulType<TPosition::VECIN, CubeFormat::ND, float>>
+      mm;
+  REGIST_MATMUL_OBJ(&pipe, GetSysWorkSpacePtr(), mm, &t);
+  if (kind == 0)
+    mm.SetTensorA(LocalTensor<half>(TPosition::TSCM, 0, 256));
+  mm.IterateAll(LocalTensor<float>(TPosition::VECIN, 0, 256), 1);
 }
 TEST(Meetings, G72_MatmulRefusals) {
   uint8_t* none = nullptr;
@@ -349,7 +596,25 @@ TEST(Meetings, G72_MatmulRefusals) {
             std::string::npos);
   EXPECT_NE(run(noCube, 1, none).find("Matmul needs a cube core; make the kernel a mixed one"),
             std::string::npos);
-  EXPECT_NE(run(wrongLayout, 1, none)
-                .find("unsupported: Matmul of 8-bit and 32-bit types takes A as it is and B"),
-            std::string::npos);
+  DeviceBuffer<float> x(256);
+  auto refuses = [&](void (*kernel)(GM_ADDR), const char* text) {
+    std::string found = run(kernel, 1, x.gm());
+    EXPECT_NE(found.find(text), std::string::npos) << found;
+  };
+  refuses(refused<0>, "Matmul: no A; call SetTensorA");
+  refuses(refused<1>, "Matmul: no B; call SetTensorB");
+  refuses(refused<2>, "Matmul: A is transposed, but its MatmulType doesn't say that it may be; set "
+                      "the type's isTrans");
+  refuses(refused<3>, "unsupported: Iterate with partial sums; use IterateAll or GetTensorC with "
+                      "enAtomic, which add to GM");
+  refuses(refused<4>, "Matmul: the type of C needs a scale; call SetQuantScalar or SetQuantVector");
+  refuses(refused<5>,
+          "Matmul: a cube core has no UB for C; take it to GM, or make the kernel a mixed "
+          "one");
+  refuses(refused<6>,
+          "unsupported: Matmul transposes words, or an odd number of fractals of bytes, "
+          "in L1; take the matrix from GM");
+  refuses(refusedOnVector<0>, "unsupported: Matmul with a matrix in L1 on a vector core; take it "
+                              "from UB or GM");
+  refuses(refusedOnVector<1>, "unsupported: Matmul adds to C in GM only");
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <mutex>
+#include <new>
 #include <set>
 
 namespace tilewright::ascend {
@@ -64,7 +65,22 @@ Agent::Agent(CoreGroup& group, AgentView newView, uint32_t index, const LaunchOp
   context.atomics = this;
 }
 
-Agent::~Agent() = default;
+constexpr std::align_val_t allocationUnit{512};
+
+Agent::~Agent() {
+  for (void* memory : allocated) {
+    removeGlobalMemory(memory);
+    ::operator delete(memory, allocationUnit);
+  }
+}
+
+uint64_t Agent::allocate(uint64_t bytes) {
+  void* memory = ::operator new(bytes, allocationUnit);
+  std::memset(memory, 0, bytes);
+  addGlobalMemory(memory, bytes);
+  allocated.push_back(memory);
+  return reinterpret_cast<uint64_t>(memory);
+}
 
 void Agent::release() {
   giveLocalMemory(std::move(memory));
@@ -278,10 +294,10 @@ void Agent::push(Pipe pipe, Record record) {
 
 template <class Instr> void Agent::execute(Pipe pipe, const Instr& instr, uint32_t site) {
   if (options.timeOnly) {
-    trace.push_back(traceOf(instr, pipe, site));
-    const TraceEvent& e = trace.back();
+    TraceEvent e = traceOf(instr, pipe, site);
+    addToTrace(e);
     uint64_t what[] = {e.address, e.bytes, e.repeats, e.banks[0], e.banks[1], e.banks[2]};
-    isRepeated(site, what, sizeof what);
+    isRepeated(site, e.address, what, sizeof what);
     return;
   }
   if (!late.empty())
@@ -332,7 +348,27 @@ template <class Instr> void Agent::execute(Pipe pipe, const Instr& instr, uint32
     if (instr.unitFlag)
       unitClock[pipe == Pipe::FIX] = hazards.completed(pipe);
   if (options.trace)
-    trace.push_back(traceOf(instr, pipe, site));
+    addToTrace(traceOf(instr, pipe, site));
+}
+
+/// Unit flags order Mmad and Fixpipe like a flag of their own behind the last Mmad, and one back. On the chip they do so
+/// for each 512 bytes.
+void Agent::addToTrace(const TraceEvent& event) {
+  constexpr uint8_t unitFlagId = 15, lastOfTile = 3;
+  bool isUnit = event.kind == TraceKind::Cube && event.id != 0;
+  auto toggle = [&](TraceKind kind, Pipe from, Pipe to, bool& isSet) {
+    if (isSet == (kind == TraceKind::SetFlag))
+      return;
+    isSet = !isSet;
+    trace.push_back(isSet ? syncTrace(kind, from, to, unitFlagId, event.site)
+                          : syncTrace(kind, to, from, unitFlagId, event.site));
+  };
+  bool isStore = event.pipe == Pipe::FIX;
+  if (isUnit)
+    toggle(TraceKind::WaitFlag, isStore ? Pipe::M : Pipe::FIX, event.pipe, unitFlagSet[isStore]);
+  trace.push_back(event);
+  if (isUnit && (isStore || event.id == lastOfTile))
+    toggle(TraceKind::SetFlag, event.pipe, isStore ? Pipe::M : Pipe::FIX, unitFlagSet[!isStore]);
 }
 
 template void Agent::execute(Pipe, const VectorInstr&, uint32_t);
@@ -393,38 +429,41 @@ void Agent::checkGlobal(const Access& access, uint32_t site) {
 
 // --- endless waits --------------------------------------------------------------------------
 
-bool Agent::isRepeated(uint32_t site, const void* left, uint64_t bytes) {
+bool Agent::isRepeated(uint32_t site, uint64_t place, const void* left, uint64_t bytes) {
   if (!watchesRepetition())
     return false;
   Fingerprint step;
   step.add(site);
+  step.add(place);
+  uint64_t there = step.value();
   step.add(left, bytes);
-  return !repetition.note(step.value());
+  return !repetition.note(there, step.value());
 }
 
 bool Agent::isRepeated(uint32_t site, const isa::AccessList& accesses) {
   if (!watchesRepetition())
     return false;
   constexpr uint64_t mostCompared = 65536; // bytes of a result
-  Fingerprint step;
-  step.add(site);
+  Fingerprint place, step;
+  place.add(site);
   for (unsigned i = 0; i < accesses.count; ++i) {
     const Access& access = accesses.items[i];
     if (access.region.empty())
       continue;
     Interval hull = access.region.hull();
-    step.add(hull.begin);
-    step.add(hull.end);
+    place.add(hull.begin);
+    place.add(hull.end);
     if (access.kind == AccessKind::Write)
       step.add(context.at(access.space, hull.begin), std::min(hull.end - hull.begin, mostCompared));
     else if (access.kind == AccessKind::Atomic)
       step.add(calls.load(std::memory_order_relaxed)); // what it adds to changes each time
   }
-  return !repetition.note(step.value());
+  step.add(place.value());
+  return !repetition.note(place.value(), step.value());
 }
 
 void Agent::noteText(const char* text) {
-  isRepeated(~0u, text, strlen(text));
+  isRepeated(~0u, 0, text, strlen(text));
 }
 
 void Agent::yieldTurn() {
@@ -432,10 +471,15 @@ void Agent::yieldTurn() {
   leave();
 }
 
-void Agent::endRepeating() {
-  complain("endless wait: the kernel repeats the same instructions with the same results, and all "
-           "other cores have ended, wait or repeat too [507014]",
-           true, lastPlace);
+void Agent::endRepeating(bool withSameResults) {
+  complain(
+      withSameResults
+          ? "endless wait: the kernel repeats the same instructions with the same results, and "
+            "all other cores have ended, wait or repeat too [507014]"
+          : "endless loop: the kernel repeats the same instructions at the same addresses with "
+            "ever new results, and all other cores have ended, wait or repeat too; if it will "
+            "end, set repeat-limit higher [507014]",
+      true, lastPlace);
   status = 507014;
   state = State::Failed;
 }
@@ -489,7 +533,8 @@ void* Agent::scalarAccess(const Operand& operand, uint32_t bytes, bool write, Pl
   } seen = {operand.address, 0};
   if (!write && bytes <= sizeof seen.value)
     memcpy(&seen.value, context.at(operand), bytes);
-  bool isLikeEarlier = isRepeated(site, &seen, sizeof seen) && !write && repetition.isRepeating();
+  bool isLikeEarlier =
+      isRepeated(site, seen.address, &seen, sizeof seen) && !write && repetition.isRepeating();
   if (operand.space == Space::GM) {
     bool isAgain =
         isLikeEarlier || (!write && lastRead.site == site && lastRead.address == operand.address &&

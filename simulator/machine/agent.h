@@ -169,7 +169,9 @@ public:
     return calls.load(std::memory_order_relaxed) - quietCalls;
   }
   /// The agent does the same again and again, and nobody is left who could change that.
-  void endRepeating();
+  void endRepeating(bool withSameResults);
+  /// GM for as long as this agent lives.
+  uint64_t allocate(uint64_t bytes);
   /// Lets other cores go on while this one does the same again and again.
   void yieldTurn();
   Repetition repetition;
@@ -179,6 +181,7 @@ public:
 private:
   template <class Instr> void issueOn(Pipe pipe, const Instr& instr, uint32_t site);
   template <class Instr> void execute(Pipe pipe, const Instr& instr, uint32_t site);
+  void addToTrace(const TraceEvent& event);
   void executeSync(const SyncInstr& instr, uint32_t site);
   bool canExecute(const Record& record, Pipe pipe) const;
   void executeHead(Pipe pipe);
@@ -195,7 +198,8 @@ private:
   /// A flag is muted by its line, or both ends of it by event and id.
   bool isFlagMuted(Place place, const char* what, Pipe from, Pipe to, int32_t id);
   /// Notes a step for `repetition`; true if it is like an earlier one.
-  bool isRepeated(uint32_t site, const void* left = nullptr, uint64_t bytes = 0);
+  bool isRepeated(uint32_t site, uint64_t place = 0, const void* left = nullptr,
+                  uint64_t bytes = 0);
   bool isRepeated(uint32_t site, const isa::AccessList& accesses);
   bool watchesRepetition() {
     return !options.randomOrderSeed && repetition.isLooking();
@@ -247,6 +251,8 @@ private:
     uint32_t site = ~0u;
   };
   LastRead lastRead;
+  std::vector<void*> allocated;
+  bool unitFlagSet[2] = {}; ///< in the trace: from Fixpipe to Mmad, and back
   uint64_t queued = 0;
   uint64_t issuedCount[numPipes] = {};
   uint64_t executedCount[numPipes] = {};
@@ -284,6 +290,7 @@ TraceEvent traceOf(const VectorInstr& instr, Pipe pipe, uint32_t site);
 TraceEvent traceOf(const CopyInstr& instr, Pipe pipe, uint32_t site);
 TraceEvent traceOf(const CubeInstr& instr, Pipe pipe, uint32_t site);
 TraceEvent scalarTrace(const Operand& operand, uint32_t bytes, bool write, uint32_t site);
+TraceEvent syncTrace(TraceKind kind, Pipe pipe, Pipe other, unsigned id, uint32_t site);
 
 /// The agent whose code runs on this thread, or null.
 Agent* currentAgent();

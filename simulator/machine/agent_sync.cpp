@@ -15,15 +15,6 @@ std::string eventText(Pipe from, Pipe to, unsigned id) {
   return std::string("HardEvent::") + pipeShort[static_cast<unsigned>(from)] + "_" +
          pipeShort[static_cast<unsigned>(to)] + ", event id " + std::to_string(id);
 }
-TraceEvent syncTrace(TraceKind kind, Pipe pipe, Pipe other, unsigned id, uint32_t site) {
-  TraceEvent e;
-  e.kind = kind;
-  e.pipe = pipe;
-  e.other = other;
-  e.id = static_cast<uint8_t>(id);
-  e.site = site;
-  return e;
-}
 } // namespace
 
 bool Agent::isMuted(Place place, const char* what, const std::string& detail) {

@@ -209,6 +209,12 @@ void formatText(char* out, uint64_t size, const char* format, ...) {
   va_end(arguments);
 }
 
+uint64_t allocateForLaunch(uint64_t bytes) {
+  Agent& a = agent();
+  Inside inside(a);
+  return a.allocate(bytes);
+}
+
 int64_t systemCycle() {
   constexpr int64_t nanosecondsPerTick = 20;
   return std::chrono::steady_clock::now().time_since_epoch().count() / nanosecondsPerTick;

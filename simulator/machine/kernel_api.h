@@ -69,6 +69,9 @@ TILEWRIGHT_EXPORT bool awaitNotice(uint64_t key, uint32_t count, bool untilGroup
 /// Where the cores of a block leave messages for each other; null pointers at the start.
 TILEWRIGHT_EXPORT void** groupMail();
 
+/// Zeros in GM that are this core's own for as long as the launch lasts.
+TILEWRIGHT_EXPORT uint64_t allocateForLaunch(uint64_t bytes);
+
 /// The scalar unit reads or writes `bytes` at `operand.address`. Returns where they are in host
 /// memory; for a memory of the other kind of core, some zero bytes.
 TILEWRIGHT_EXPORT void* scalarAccess(const Operand& operand, uint32_t bytes, bool write,

@@ -90,8 +90,12 @@ private:
   uint32_t physicalBlocks = 0;
   size_t numFinished = 0;
   uint64_t numRounds = 0;
-  uint64_t lastNews = 0;
-  std::chrono::steady_clock::time_point quietSince;
+  /// How long there has been nothing new in what all cores do.
+  struct Quiet {
+    uint64_t news = 0;
+    std::chrono::steady_clock::time_point since;
+    bool lasts(uint64_t newsNow, bool isQuiet, double limitSeconds);
+  } sameResults, samePlaces;
   std::deque<Start> starts;
   std::atomic<bool> tookTooLong{false}, isStopped{false};
 };
@@ -193,32 +197,52 @@ void Machine::deliverGlobal() {
   }
 }
 
+bool Machine::Quiet::lasts(uint64_t newsNow, bool isQuiet, double limitSeconds) {
+  auto now = std::chrono::steady_clock::now();
+  if (!isQuiet || newsNow != news)
+    since = now;
+  news = newsNow;
+  return std::chrono::duration<double>(now - since).count() >= limitSeconds;
+}
+
 void Machine::endRepeating() {
-  // Time alone would tell a busy computer from an idle one.
-  constexpr uint64_t leastOfOne = 300000, leastOfAll = 1000000; // steps
-  bool repeats = false, others = false;
-  uint64_t fewest = UINT64_MAX, all = 0;
-  uint64_t news = numFinished;
+  // Time alone would tell a busy computer from an idle one. What may be work gets more of both.
+  constexpr uint64_t leastRepeats = 300000, leastRepeatsOfAll = 1000000; // steps
+  constexpr uint64_t leastCircled = 100000, leastCircledOfAll = 3000000;
+  constexpr double patienceWithCircles = 3;
+  struct {
+    bool any = false, all = true;
+    uint64_t news = 0, fewest = UINT64_MAX, steps = 0;
+    void add(bool does, uint64_t inARow) {
+      any |= does;
+      all &= does;
+      fewest = std::min(fewest, inARow);
+      steps += inARow;
+    }
+  } repeating, circling;
+  repeating.news = circling.news = numFinished;
   for (CoreGroup* group : resident)
     for (auto& agent : group->agents) {
-      news += agent->repetition.news();
+      const Repetition& r = agent->repetition;
+      repeating.news += r.newResults();
+      circling.news += r.newPlaces();
       if (!agent->canRun())
         continue;
-      (agent->repetition.isRepeating() ? repeats : others) = true;
-      fewest = std::min(fewest, agent->repetition.repeatsInARow());
-      all += agent->repetition.repeatsInARow();
+      repeating.add(r.isRepeating(), r.repeatsInARow());
+      circling.add(r.isCircling(), r.stepsInCircles());
     }
-  auto now = std::chrono::steady_clock::now();
-  if (!repeats || others || news != lastNews)
-    quietSince = now;
-  lastNews = news;
-  std::chrono::duration<double> quiet = now - quietSince;
-  if (quiet.count() < options.repeatLimitSeconds || fewest < leastOfOne || all < leastOfAll)
+  bool repeats = sameResults.lasts(repeating.news, repeating.any && repeating.all,
+                                   options.repeatLimitSeconds) &&
+                 repeating.fewest >= leastRepeats && repeating.steps >= leastRepeatsOfAll;
+  bool circles = samePlaces.lasts(circling.news, circling.any && circling.all,
+                                  patienceWithCircles * options.repeatLimitSeconds) &&
+                 circling.fewest >= leastCircled && circling.steps >= leastCircledOfAll;
+  if (!repeats && !circles)
     return;
   for (CoreGroup* group : resident)
     for (auto& agent : group->agents)
       if (agent->canRun())
-        agent->endRepeating();
+        agent->endRepeating(repeats);
 }
 
 bool Machine::settle() {
@@ -412,7 +436,9 @@ LaunchReport launch(const LaunchRequest& request, const LaunchOptions& options) 
                   " blocks, but a launch has 1 to 65535");
   if (currentAgent())
     return refuse("a kernel was launched from inside a kernel");
-  LaunchReport report = Machine(request, options).run();
+  LaunchRequest chosen = request;
+  chosen.kernel = &kernelForKey(*request.kernel, request.tilingKey);
+  LaunchReport report = Machine(chosen, options).run();
   std::lock_guard lock(lastReportMutex);
   lastReport = report;
   return report;

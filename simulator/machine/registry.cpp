@@ -58,6 +58,13 @@ const Kernel* findKernel(const void* host) {
   return findIf([&](const Kernel& k) { return k.host == host; });
 }
 
+const Kernel& kernelForKey(const Kernel& kernel, uint64_t tilingKey) {
+  const Kernel* keyed = findIf([&](const Kernel& k) {
+    return k.host == kernel.host && k.isKeyed && k.tilingKey == tilingKey;
+  });
+  return keyed ? *keyed : kernel;
+}
+
 const Kernel* findKernelByName(const char* name) {
   return findIf([&](const Kernel& k) { return std::strcmp(k.name, name) == 0; });
 }

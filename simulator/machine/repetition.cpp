@@ -25,19 +25,26 @@ void Fingerprint::add(const void* data, size_t bytes) {
   add(rest ^ bytes << 56);
 }
 
-bool Repetition::note(uint64_t fingerprint) {
+bool Repetition::note(uint64_t place, uint64_t result) {
   constexpr size_t longestLoop = 1024; // different steps
   looking = true;
   skipped = 0;
-  if (!seen.insert(fingerprint).second) {
+  ++circled;
+  if (places.insert(place).second) {
+    ++numNewPlaces;
+    circled = 0;
+    if (places.size() > longestLoop)
+      places.clear();
+  }
+  if (!results.insert(result).second) {
     ++repeats;
     return false;
   }
-  ++numNews;
+  ++numNewResults;
   repeats = 0;
-  if (seen.size() > longestLoop) {
-    looking = false;
-    seen.clear();
+  if (results.size() > longestLoop) {
+    looking = isCircling();
+    results.clear();
   }
   return true;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Notices that a core does the same again and again with the same results: it waits for something that may never come.
+// Notices that a core does the same again and again: it waits for something that may never come. With the same
+// results each time, that shows at once; with ever new ones, only that it always comes back to the same places.
 // It looks at some of the core's steps only, so that others pay nothing for it.
 #ifndef TILEWRIGHT_SIMULATOR_MACHINE_REPETITION_H
 #define TILEWRIGHT_SIMULATOR_MACHINE_REPETITION_H
@@ -10,7 +11,8 @@
 
 namespace tilewright::ascend {
 
-/// What a step was and what it left: equal fingerprints are taken for equal steps.
+/// Of a step: what it was and which memory it touched (its place), or also what it left there (its result). Equal
+/// fingerprints are taken for equal steps.
 class Fingerprint {
 public:
   void add(uint64_t word);
@@ -30,8 +32,8 @@ public:
     constexpr uint32_t stepsBetween = 65536;
     return looking || ++skipped >= stepsBetween;
   }
-  /// Returns true if the step is new.
-  bool note(uint64_t fingerprint);
+  /// Returns true if the step's result is new.
+  bool note(uint64_t place, uint64_t result);
 
   /// For long, all steps have been like earlier ones.
   bool isRepeating() const {
@@ -41,22 +43,34 @@ public:
   uint64_t repeatsInARow() const {
     return repeats;
   }
+  /// For longer, it has come to no new place, whatever it found there. Then every step is looked at.
+  bool isCircling() const {
+    return circled >= longCircle;
+  }
+  uint64_t stepsInCircles() const {
+    return circled;
+  }
   /// Now and then while it repeats: others should go on.
   bool wantsToYield() const {
     constexpr uint64_t turn = 256;
-    return isRepeating() && repeats % turn == 0;
+    return (isRepeating() && repeats % turn == 0) || (isCircling() && circled % turn == 0);
   }
-  /// Steps that were new; steps that nobody looked at are not counted.
-  uint64_t news() const {
-    return numNews;
+  /// Steps with new results; steps that nobody looked at are not counted.
+  uint64_t newResults() const {
+    return numNewResults;
+  }
+  uint64_t newPlaces() const {
+    return numNewPlaces;
   }
 
 private:
+  static constexpr uint64_t longCircle = 4096;
   bool looking = false;
   uint32_t skipped = 0;
-  uint64_t repeats = 0; ///< since the last new step
-  uint64_t numNews = 0;
-  std::unordered_set<uint64_t> seen;
+  uint64_t repeats = 0; ///< since the last new result
+  uint64_t circled = 0; ///< since the last new place
+  uint64_t numNewResults = 0, numNewPlaces = 0;
+  std::unordered_set<uint64_t> results, places;
 };
 
 } // namespace tilewright::ascend

@@ -70,6 +70,16 @@ TraceEvent traceOf(const CubeInstr& i, Pipe pipe, uint32_t site) {
   return e;
 }
 
+TraceEvent syncTrace(TraceKind kind, Pipe pipe, Pipe other, unsigned id, uint32_t site) {
+  TraceEvent e;
+  e.kind = kind;
+  e.pipe = pipe;
+  e.other = other;
+  e.id = static_cast<uint8_t>(id);
+  e.site = site;
+  return e;
+}
+
 TraceEvent scalarTrace(const Operand& operand, uint32_t bytes, bool write, uint32_t site) {
   TraceEvent e;
   e.kind = TraceKind::Scalar;

@@ -29,29 +29,51 @@ private:
   bool findCompiler();
   bool findInstallation();
   bool compileSource(const std::string& source, size_t index);
+  enum class Outcome { Done, Failed, Impossible };
+  /// Host and cores; `objects` have the names of what is made.
+  bool compilePasses(const RewrittenSource& rewritten, const std::vector<Pass>& passes,
+                     const std::string& source, const std::string objects[3]);
+  /// The same without the host's functions in the passes of the cores, which halves their time. Impossible if the
+  /// kernels are not the same then, or an error may come from what is missing.
+  Outcome compileKernelsOnly(const RewrittenSource& rewritten, const std::vector<Pass>& passes,
+                             const std::string& source, const std::string objects[3]);
+  static std::vector<std::string> kernelsAmong(const ObjectSymbols& symbols,
+                                               const RewrittenSource& rewritten);
+  static bool haveSameKernels(const RewrittenSource& rewritten, const std::vector<Pass>& passes,
+                              const std::string objects[3]);
+  /// Writes the text beside the object, and compiles it as if it were `source`.
+  Command commandOf(Pass pass, const std::string& text, const std::string& source,
+                    const std::string& object);
   bool compilePlain(const std::string& source, const std::string& object);
   /// Kernels whose names are local to the objects of the three passes get names that the table can use.
   bool publishLocalKernels(const RewrittenSource& rewritten, const std::string objects[3],
-                           ObjectSymbols symbols[3]);
-  bool makeTable(const RewrittenSource& rewritten, const std::string objects[3],
+                           size_t index, ObjectSymbols symbols[3]);
+  bool makeTable(const RewrittenSource& rewritten, const std::string objects[3], size_t index,
                  const std::string& table);
+  static bool listKernels(const RewrittenSource& rewritten, const std::string objects[3],
+                          const ObjectSymbols symbols[3], std::vector<TableRow>& rows);
+  /// A part of names that no other source of any program has.
+  std::string uniqueName(size_t index) const;
+  std::string tableSymbol(size_t index) const {
+    return "tilewright_kernels_" + uniqueName(index);
+  }
   bool link();
   Command compileCommand(Pass pass, const std::string& from, const std::string& source,
                          const std::string& to);
   std::vector<std::string> passFlags(Pass pass) const;
-  /// The precompiled header of a pass, made when it isn't there; empty without one.
-  std::string precompiled(Pass pass);
-  bool preparePrecompiled();
+  /// Folders of the user matter only to the user's headers.
+  std::vector<std::string> precompiledFlags(Pass pass) const;
+  /// Sees to it that these passes have a precompiled header.
+  bool preparePasses(const std::vector<Pass>& passes);
   /// What `-I` and `-isystem` name.
   std::vector<std::filesystem::path> includeFolders() const;
-  std::string toolchainStamp() const;
 
   const Options& options;
   std::string compiler;
   bool isClang = false;
   std::filesystem::path headers, aclHeaders, library, work;
   std::vector<std::string> objects;
-  std::string pch[3];
+  std::vector<std::string> pchOptions[3];
 };
 
 } // namespace tilewright::ascendc

@@ -12,6 +12,10 @@ using Command = std::vector<std::string>;
 
 /// Runs all at once; true if each ended with 0. `verbose` prints them first.
 bool runAll(const std::vector<Command>& commands, bool verbose);
+/// The same; for each, whether it ended with 0. What one prints on stderr goes to the file of that number in
+/// `messages`, if it has a name.
+std::vector<bool> runEach(const std::vector<Command>& commands,
+                          const std::vector<std::string>& messages, bool verbose);
 
 } // namespace tilewright::ascendc
 

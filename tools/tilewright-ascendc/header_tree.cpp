@@ -63,6 +63,7 @@ const HeaderTree::Header& HeaderTree::headerOf(const fs::path& file) {
     return header; // also while it is being read: a circle of includes
   size_t number = headers.size();
   std::string text = contentsOf(file);
+  addNames(text, names);
   bool hasOwn = false;
   header.includesKernelOperator = text.find("kernel_operator.h") != std::string::npos;
   RewrittenSource rewritten = rewriteOne(text, file.string(), true, hasOwn);
@@ -79,16 +80,19 @@ const HeaderTree::Header& HeaderTree::headerOf(const fs::path& file) {
 
 RewrittenSource HeaderTree::rewriteOne(const std::string& text, const std::string& path, bool moves,
                                        bool& hasOwn) {
-  RewrittenSource result = rewrite(text, path);
+  fs::path folder = fs::absolute(path).parent_path();
+  std::vector<Include> included = includesOf(text, folder);
+  for (const Include& include : included)
+    if (!include.file.empty())
+      headerOf(include.file); // their names come first
+  RewrittenSource result = rewrite(text, path, moves ? nullptr : &names);
   hasOwn = result.hasLaunches || !result.kernels.empty();
   all.hasLaunches |= result.hasLaunches;
+  all.hasTemplates |= result.hasTemplates;
   all.errors.insert(all.errors.end(), result.errors.begin(), result.errors.end());
-  for (const auto& [name, kind] : result.kernels) {
-    int& known = all.kernels.try_emplace(name, -1).first->second;
-    known = kind >= 0 ? kind : known;
-  }
-  fs::path folder = fs::absolute(path).parent_path();
-  for (const Include& include : includesOf(text, folder)) {
+  for (const auto& [name, kinds] : result.kernels)
+    all.kernels[name] |= kinds;
+  for (const Include& include : included) {
     if (include.file.empty())
       continue;
     const Header& header = headerOf(include.file);
@@ -97,7 +101,7 @@ RewrittenSource HeaderTree::rewriteOne(const std::string& text, const std::strin
   }
   if (!hasOwn && moves)
     return result;
-  for (std::string* out : {&result.host, &result.device}) {
+  for (std::string* out : {&result.host, &result.device, &result.kernelsOnly}) {
     std::vector<Include> includes = includesOf(*out, folder);
     for (size_t k = includes.size(); k-- > 0;) {
       const Include& i = includes[k];
@@ -121,6 +125,7 @@ RewrittenSource HeaderTree::rewriteAll(const std::string& text, const std::strin
   RewrittenSource result = rewriteOne(text, path, false, hasOwn);
   result.kernels = all.kernels;
   result.hasLaunches = all.hasLaunches;
+  result.hasTemplates = all.hasTemplates;
   result.errors = all.errors;
   return result;
 }

@@ -39,6 +39,7 @@ private:
   std::vector<std::filesystem::path> folders;
   std::filesystem::path copies;
   std::map<std::filesystem::path, Header> headers;
+  Names names; ///< in all headers
   RewrittenSource all;
 };
 

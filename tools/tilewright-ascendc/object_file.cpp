@@ -2,11 +2,13 @@
 #include "object_file.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cstring>
 #include <elf.h>
 #include <fstream>
 #include <iterator>
 #include <set>
+#include <string_view>
 
 namespace tilewright::ascendc {
 
@@ -109,6 +111,32 @@ void renumber(Image& image, const std::vector<size_t>& newNumbers) {
   }
 }
 
+/// The kernel around a mark: the function around a static variable is a part of its name.
+std::string kernelOfMark(const std::string& mark) {
+  constexpr std::string_view local = "_ZZ";
+  size_t at = mark.find("tilewrightKind");
+  if (at == std::string::npos || !mark.starts_with(local))
+    return {};
+  while (at > 0 && std::isdigit(static_cast<unsigned char>(mark[at - 1])))
+    --at; // the length of its own name, behind an E
+  std::string function = mark.substr(local.size(), at - 1 - local.size());
+  size_t digits = 0;
+  while (digits < function.size() && std::isdigit(static_cast<unsigned char>(function[digits])))
+    ++digits;
+  bool isExternC = digits > 0 && std::stoul(function.substr(0, digits)) == function.size() - digits;
+  return isExternC ? function.substr(digits) : "_Z" + function;
+}
+
+/// What TW_MARK_KIND of the headers has written.
+KindMark markAt(const Image& image, size_t offset) {
+  uint64_t words[4];
+  KindMark mark = {};
+  if (offset + sizeof words >= image.bytes.size())
+    return mark;
+  std::memcpy(words, image.bytes.data() + offset, sizeof words);
+  return {words[0] != 0, words[1], words[2], words[3], image.bytes.data() + offset + sizeof words};
+}
+
 } // namespace
 
 ObjectSymbols readSymbols(const std::string& path) {
@@ -117,6 +145,10 @@ ObjectSymbols readSymbols(const std::string& path) {
   result.error = image.load(path);
   for (size_t i = 1; i < image.numSymbols() && result.error.empty(); ++i) {
     Elf64_Sym& s = image.symbol(i);
+    if (ELF64_ST_TYPE(s.st_info) == STT_OBJECT && s.st_shndx < image.sections.size())
+      if (std::string kernel = kernelOfMark(image.name(s)); !kernel.empty())
+        result.kinds[kernel].push_back(
+            markAt(image, image.sections[s.st_shndx].sh_offset + s.st_value));
     if (!isShared(s)) {
       if (ELF64_ST_TYPE(s.st_info) == STT_FUNC)
         result.localFunctions.emplace_back(image.name(s));

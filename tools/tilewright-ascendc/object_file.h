@@ -3,6 +3,9 @@
 #ifndef TILEWRIGHT_TOOLS_ASCENDC_OBJECT_FILE_H
 #define TILEWRIGHT_TOOLS_ASCENDC_OBJECT_FILE_H
 
+#include "kernel_table.h"
+
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -13,6 +16,8 @@ struct ObjectSymbols {
   std::vector<std::string> functions;      ///< defined here and visible to others
   std::vector<std::string> localFunctions; ///< defined here for this object only
   std::vector<std::string> undefined;
+  /// What KERNEL_TASK_TYPE_DEFAULT and KERNEL_TASK_TYPE left, by the kernel's symbol.
+  std::map<std::string, std::vector<KindMark>> kinds;
   std::string error; ///< empty if the file could be read
 };
 

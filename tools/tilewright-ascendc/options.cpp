@@ -16,6 +16,7 @@ const char* const usage =
     "  --relaxed             the program starts with the orderings that the vendor's compiler "
     "adds\n"
     "  --shared              makes a shared library\n"
+    "  --precompile <header> keeps this header precompiled, too: name what all sources include\n"
     "  -v                    prints the commands\n"
     "  -h, --help            prints this\n"
     "Options as -I -D -O -g -std -W -f -l -L are handed on.\n"
@@ -57,6 +58,8 @@ std::optional<Options> parseOptions(int argc, char** argv) {
       continue;
     else if (a == "--shared")
       o.shared = true;
+    else if (a == "--precompile")
+      o.precompile.push_back(value());
     else if (a == "--no-pch")
       o.noPch = true;
     else if (a == "--keep")

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrite.h"
-#include "tokens.h"
 
 #include <algorithm>
 #include <array>
@@ -12,7 +11,8 @@ namespace {
 constexpr std::array<std::string_view, 6> kindNames = {
     "KERNEL_TYPE_AIV_ONLY",    "KERNEL_TYPE_AIC_ONLY",    "KERNEL_TYPE_MIX_AIV_1_0",
     "KERNEL_TYPE_MIX_AIC_1_0", "KERNEL_TYPE_MIX_AIC_1_1", "KERNEL_TYPE_MIX_AIC_1_2"};
-constexpr int aivOnly = 0, aicOnly = 1, mix11 = 4, mix12 = 5;
+constexpr size_t aivOnly = 0, aicOnly = 1, mix11 = 4, mix12 = 5;
+constexpr uint32_t anyKind = (1u << kindNames.size()) - 1;
 
 /// Replaces source[begin, end) by text.
 struct Edit {
@@ -36,12 +36,23 @@ std::string apply(std::string_view source, std::vector<Edit> edits) {
   return out;
 }
 
+/// An edit that leaves `kept` between the brackets of a body, and the lines where they are.
+Edit emptied(std::string_view source, Stretch body, const std::string& kept) {
+  std::string_view text = source.substr(body.begin, body.end - body.begin);
+  auto lines = static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
+  return {body.begin, body.end, "{" + kept + std::string(lines, '\n') + "}"};
+}
+
 class Rewriter {
 public:
   Rewriter(std::string_view source, const std::string& path)
       : source(source), path(path), tokens(tokensOf(source)) {}
 
-  RewrittenSource run() {
+  RewrittenSource run(const Names* elsewhere) {
+    std::vector<Edit> inKernelsOnly, inHost;
+    // Whoever calls one of these on a core hears of it.
+    for (Stretch body : hostBodies(source, tokens, elsewhere))
+      inKernelsOnly.push_back(emptied(source, body, " __builtin_trap(); "));
     for (size_t i = 0; i < tokens.size(); ++i) {
       if (tokens[i].text == "__global__")
         kernel(i);
@@ -51,11 +62,14 @@ public:
     for (std::string_view definition : definitionsOf(source))
       macro(definition);
     result.includesKernelOperator = source.find("kernel_operator.h") != std::string_view::npos;
+    for (Stretch body : bodies)
+      inHost.push_back(emptied(source, body, ""));
     std::string first = "#line 1 \"" + path + "\"\n";
+    inKernelsOnly.insert(inKernelsOnly.end(), edits.begin(), edits.end());
+    inHost.insert(inHost.end(), edits.begin(), edits.end());
     result.device = first + apply(source, edits);
-    std::vector<Edit> all = edits;
-    all.insert(all.end(), bodies.begin(), bodies.end());
-    result.host = first + apply(source, std::move(all));
+    result.kernelsOnly = first + apply(source, std::move(inKernelsOnly));
+    result.host = first + apply(source, std::move(inHost));
     return std::move(result);
   }
 
@@ -63,16 +77,22 @@ private:
   bool is(size_t i, std::string_view text) const {
     return i < tokens.size() && tokens[i].text == text;
   }
-  /// The index behind the bracket that matches the one at `open`.
   size_t behindMatch(size_t open, std::string_view left, std::string_view right) const {
+    return ascendc::behindMatch(tokens, open, left, right);
+  }
+  bool isInClass(size_t at) const {
     int depth = 0;
-    for (size_t i = open; i < tokens.size(); ++i) {
-      if (tokens[i].text == left)
-        ++depth;
-      else if (tokens[i].text == right && --depth == 0)
-        return i + 1;
+    for (size_t i = at; i > 0 && depth >= 0; --i) {
+      depth += is(i - 1, "}") - is(i - 1, "{");
+      bool isHead = depth < 0;
+      for (size_t head = i - 1; isHead && head > 0; --head) {
+        std::string_view t = tokens[head - 1].text;
+        if (t == "class" || t == "struct" || t == "union")
+          return true;
+        isHead = t != ";" && t != "}" && t != "{";
+      }
     }
-    return tokens.size();
+    return false;
   }
   size_t lineOf(size_t position) const {
     return 1 + static_cast<size_t>(
@@ -84,17 +104,14 @@ private:
   }
 
   void kernel(size_t at) {
-    int kind = -1;
-    // A static kernel could not be registered from another object.
+    // A static kernel could not be registered from another object. In a class the word means something else.
     for (size_t back = at; back > 0 && at - back < 4 && tokens[back - 1].isName; --back)
-      if (tokens[back - 1].text == "static")
+      if (tokens[back - 1].text == "static" && !isInClass(at))
         edits.push_back({tokens[back - 1].begin, tokens[back - 1].end, ""});
+    for (size_t back = at; back > 0 && !is(back - 1, ";") && !is(back - 1, "}"); --back)
+      result.hasTemplates |= tokens[back - 1].text == "template";
     size_t i = at + 1;
     for (; i < tokens.size() && !is(i, ";") && !is(i, "{"); ++i) {
-      if (is(i, "__vector__"))
-        kind = aivOnly;
-      else if (is(i, "__cube__"))
-        kind = aicOnly;
       if (!tokens[i].isName || !is(i + 1, "("))
         continue;
       std::string_view name = tokens[i].text;
@@ -102,36 +119,51 @@ private:
                          name == "__mix__" || name == "__inout_pipe__" || name == "decltype";
       if (!isAttribute)
         break;
-      if (name == "__mix__")
-        kind = is(i + 4, "1") ? mix11 : mix12;
       i = behindMatch(i + 1, "(", ")") - 1;
     }
     if (i >= tokens.size() || !tokens[i].isName)
       return fail(at, "__global__ stands before something that is no function");
-    std::string name(tokens[i].text);
     size_t body = behindMatch(i + 1, "(", ")");
     while (body < tokens.size() && !is(body, "{") && !is(body, ";"))
       ++body;
-    if (!is(body, "{")) {
+    if (!is(body, "{"))
       return; // a declaration
-    }
     size_t end = behindMatch(body, "{", "}");
+    result.kernels[std::string(tokens[i].text)] |= kindsOf(at, body, end);
+    bodies.push_back({tokens[body].begin, tokens[end - 1].end});
+  }
+
+  /// The kinds that a kernel may have: what its body says, or else the qualifiers between `head` and
+  /// `body`, which then become a mark in the body.
+  uint32_t kindsOf(size_t head, size_t body, size_t end) {
+    uint32_t kinds = 0;
     for (size_t k = body; k + 2 < end; ++k)
       if ((is(k, "KERNEL_TASK_TYPE_DEFAULT") || is(k, "KERNEL_TASK_TYPE")) && is(k + 1, "(")) {
-        size_t value = is(k, "KERNEL_TASK_TYPE") ? k + 4 : k + 2;
-        auto found = std::find(kindNames.begin(), kindNames.end(), tokens[value].text);
-        if (found == kindNames.end())
-          fail(k, "unknown kernel type '" + std::string(tokens[value].text) + "'");
-        else
-          kind = static_cast<int>(found - kindNames.begin());
+        size_t close = behindMatch(k + 1, "(", ")");
+        auto found = std::find(kindNames.begin(), kindNames.end(), tokens[close - 2].text);
+        kinds |= found == kindNames.end() ? anyKind : 1u << (found - kindNames.begin());
       }
-    int& known = result.kernels.try_emplace(name, -1).first->second;
-    known = kind >= 0 ? kind : known;
-    std::string_view text =
-        source.substr(tokens[body].begin, tokens[end - 1].end - tokens[body].begin);
-    auto lines = static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
-    bodies.push_back(
-        {tokens[body].begin, tokens[end - 1].end, "{" + std::string(lines, '\n') + "}"});
+    if (kinds)
+      return kinds;
+    size_t kind = kindNames.size();
+    for (size_t k = head; k < body; ++k) {
+      if (is(k, "__vector__"))
+        kind = aivOnly;
+      else if (is(k, "__cube__"))
+        kind = aicOnly;
+      else if (is(k, "__mix__"))
+        kind = is(k + 4, "1") ? mix11 : mix12;
+    }
+    if (kind == kindNames.size())
+      return unsaidKind;
+    if (body == tokens.size()) {
+      fail(head, "unsupported: a macro says the kind of a kernel but hasn't its body; say "
+                 "KERNEL_TASK_TYPE_DEFAULT in the body");
+      return unsaidKind;
+    }
+    edits.push_back({tokens[body].end, tokens[body].end,
+                     " KERNEL_TASK_TYPE_DEFAULT(" + std::string(kindNames[kind]) + ");"});
+    return 1u << kind;
   }
 
   /// Launches in the body of a macro become calls there. Of a kernel, only its kind is known; its
@@ -143,17 +175,15 @@ private:
       token.begin += offset;
       token.end += offset;
     }
-    for (size_t i = 0; i < tokens.size(); ++i) {
+    for (size_t i = 1; i < tokens.size(); ++i) { // behind its name
       if (tokens[i].text == "<<<")
         launch(i);
       if (tokens[i].text != "__global__")
         continue;
-      int& kind = result.kernels.try_emplace("", -1).first->second;
-      for (size_t k = i; k < tokens.size(); ++k) {
-        auto found = std::find(kindNames.begin(), kindNames.end(), tokens[k].text);
-        if (found != kindNames.end())
-          kind = static_cast<int>(found - kindNames.begin());
-      }
+      size_t open = i;
+      while (open < tokens.size() && !is(open, "{"))
+        ++open;
+      result.kernels[""] |= kindsOf(i, open, behindMatch(open, "{", "}"));
     }
   }
 
@@ -221,14 +251,15 @@ private:
   std::string_view source;
   const std::string& path;
   std::vector<Token> tokens;
-  std::vector<Edit> edits, bodies;
+  std::vector<Edit> edits;
+  std::vector<Stretch> bodies; ///< of kernels
   RewrittenSource result;
 };
 
 } // namespace
 
-RewrittenSource rewrite(std::string_view source, const std::string& path) {
-  return Rewriter(source, path).run();
+RewrittenSource rewrite(std::string_view source, const std::string& path, const Names* elsewhere) {
+  return Rewriter(source, path).run(elsewhere);
 }
 
 } // namespace tilewright::ascendc

@@ -13,7 +13,47 @@ TEST(Rewrite, LaunchBecomesCall) {
   EXPECT_TRUE(r.hasLaunches);
   EXPECT_EQ(r.host,
             "#line 1 \"a.cpp\"\nvoid f() { " + call + "ns::k<float, 2>, n, nullptr, s)(a, b); }");
-  EXPECT_EQ(r.device, r.host);
+}
+
+TEST(Rewrite, TheDeviceHasNoBodiesOfTheHost) {
+  auto device = [](const std::string& text) {
+    return rewrite(text, "a.cpp").kernelsOnly.substr(std::string("#line 1 \"a.cpp\"\n").size());
+  };
+  EXPECT_EQ(device("int a;\nint main() {\n  return 0;\n}\nint b;"),
+            "int a;\nint main() { __builtin_trap(); \n\n}\nint b;");
+  EXPECT_EQ(device("namespace n { extern \"C\" { int* f(int a) {\nk<<<1>>>(a); } int c; } }"),
+            "namespace n { extern \"C\" { int* f(int a) { __builtin_trap(); \n} int c; } }");
+  EXPECT_EQ(device("TEST_F(A, B) { k<<<1>>>(a); }"), "TEST_F(A, B) { __builtin_trap(); }");
+  // These stay: nothing tells that they are the host's, or a change would be seen.
+  for (const std::string text :
+       {"int maine() { return 1; }", "struct S { int main() { return 1; } };",
+        "auto x = [] { return 1; };", "int f() { int main(1); }",
+        "int main() {\n#if A\n  f();\n#endif\n}",
+        "#if A\nint main() {\n#else\nint main(int) {\n#endif\n}"})
+    EXPECT_EQ(device(text), text);
+  std::string launches = call + "k, 1)(a)";
+  EXPECT_EQ(device("auto f() { k<<<1>>>(a); }"), "auto f() { " + launches + "; }");
+  EXPECT_EQ(device("template <int n> void f() { k<<<1>>>(a); }"),
+            "template <int n> void f() { " + launches + "; }");
+}
+
+TEST(Rewrite, TheDeviceHasNoBodiesThatNothingNames) {
+  std::string source = "int a(int x) { return x; }\nint b() { return a(1); }\n"
+                       "int c() { return 2; }\nint d() { return c(); }\nint e() { return 3; }\n"
+                       "#define F e()\nint g() { return 4; }\nint h() { return 5; }\n"
+                       "__global__ void k() { int x = d(); }\n"
+                       "__aicore__ int l() { return 6; }\n";
+  Names elsewhere;
+  addNames("// h\nint x = g();", elsewhere);
+  std::string kept = rewrite(source, "a.cpp", &elsewhere).kernelsOnly,
+              emptied = "{ __builtin_trap(); }";
+  for (const char* body : {"int a(int x) ", "int b() ", "int h() "})
+    EXPECT_NE(kept.find(body + emptied), std::string::npos) << body << kept;
+  for (const char* function :
+       {"int c() { return 2; }", "int d() { return c(); }", "int e() { return 3; }",
+        "int g() { return 4; }", "__aicore__ int l() { return 6; }"})
+    EXPECT_NE(kept.find(function), std::string::npos) << function << kept;
+  EXPECT_EQ(rewrite(source, "a.cpp").kernelsOnly, "#line 1 \"a.cpp\"\n" + source);
 }
 
 TEST(Rewrite, KernelsAreExpressions) {
@@ -37,7 +77,25 @@ TEST(Rewrite, Macros) {
   EXPECT_NE(r.host.find("\\\n  " + call + "k, n, nullptr, s)(__VA_ARGS__)\n"), std::string::npos)
       << r.host;
   ASSERT_EQ(r.kernels.count(""), 1u);
-  EXPECT_EQ(r.kernels[""], 1);
+  EXPECT_EQ(r.kernels[""], 1u << 1);
+}
+
+TEST(Rewrite, MacrosOfSeveralKinds) {
+  auto r = rewrite("#define A(name) __global__ void name() { KERNEL_TASK_TYPE_DEFAULT(KIND); }\n"
+                   "#define B(name) __global__ __cube__ void name() { f(); }\n"
+                   "#define C(name) __global__ void name() { f(); }\n",
+                   "a.cpp");
+  EXPECT_EQ(r.kernels[""], 63u | unsaidKind);
+  r = rewrite("#define B(name) __global__ __cube__ void name() { f(); }\n"
+              "#define M(name) __global__ __mix__(1, 2) void name() { f(); }\n",
+              "a.cpp");
+  EXPECT_EQ(r.kernels[""], 1u << 1 | 1u << 5);
+  std::string mark = " KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_";
+  EXPECT_EQ(r.device, "#line 1 \"a.cpp\"\n"
+                      "#define B(name) __global__ __cube__ void name() {" +
+                          mark + "AIC_ONLY); f(); }\n" +
+                          "#define M(name) __global__ __mix__(1, 2) void name() {" + mark +
+                          "MIX_AIC_1_2); f(); }\n");
 }
 
 TEST(Rewrite, CommentsStringsAndShiftsStay) {
@@ -54,23 +112,31 @@ TEST(Rewrite, HostHasNoBodiesAndKeepsLines) {
   EXPECT_EQ(r.host, "#line 1 \"a.cpp\"\nextern \"C\" __global__ __aicore__ void k(GM_ADDR a)\n"
                     "{\n\n}\nint c;");
   ASSERT_EQ(r.kernels.count("k"), 1u);
-  EXPECT_EQ(r.kernels["k"], -1);
+  EXPECT_EQ(r.kernels["k"], unsaidKind);
 }
 
 TEST(Rewrite, KindOfAKernel) {
   auto kind = [](const std::string& head, const std::string& body) {
     return rewrite(head + " void k(GM_ADDR a) {" + body + "}", "a.cpp").kernels["k"];
   };
-  EXPECT_EQ(kind("__global__ __aicore__", "KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIC_ONLY);"), 1);
-  EXPECT_EQ(kind("__global__ __aicore__", "KERNEL_TASK_TYPE(2, KERNEL_TYPE_MIX_AIC_1_1);"), 4);
-  EXPECT_EQ(kind("__global__ __cube__", ""), 1);
-  EXPECT_EQ(kind("__global__ __vector__", ""), 0);
-  EXPECT_EQ(kind("__global__ __mix__(1, 2)", ""), 5);
-  EXPECT_EQ(kind("__global__ __mix__(1, 1)", ""), 4);
+  EXPECT_EQ(kind("__global__ __aicore__", "KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIC_ONLY);"), 2u);
+  EXPECT_EQ(kind("__global__ __aicore__", "KERNEL_TASK_TYPE(2, KERNEL_TYPE_MIX_AIC_1_1);"), 16u);
+  EXPECT_EQ(kind("__global__ __aicore__", "KERNEL_TASK_TYPE(1, KERNEL_TYPE_AIV_ONLY);"
+                                          "KERNEL_TASK_TYPE(f(2), KERNEL_TYPE_AIC_ONLY);"),
+            3u);
+  EXPECT_EQ(kind("__global__", "KERNEL_TASK_TYPE_DEFAULT(OF_A_MACRO);"), 63u);
+  EXPECT_EQ(kind("__global__ __cube__", ""), 2u);
+  EXPECT_EQ(kind("__global__ __vector__", ""), 1u);
+  EXPECT_EQ(kind("__global__ __mix__(1, 2)", ""), 32u);
+  EXPECT_EQ(kind("__global__ __mix__(1, 1)", ""), 16u);
 }
 
 TEST(Rewrite, StaticKernelsBecomeVisible) {
   auto r = rewrite("static __global__ __aicore__ void k() {}", "a.cpp");
+  EXPECT_EQ(r.host.find("static"), std::string::npos);
+  r = rewrite("struct S : T<int> { int a; static __global__ __aicore__ void k() {} };", "a.cpp");
+  EXPECT_NE(r.host.find("static"), std::string::npos);
+  r = rewrite("struct S {}; namespace a { static __global__ __aicore__ void k() {} }", "a.cpp");
   EXPECT_EQ(r.host.find("static"), std::string::npos);
 }
 
@@ -81,8 +147,10 @@ TEST(Rewrite, Errors) {
   EXPECT_EQ(rewrite("__global__ int a;", "a.cpp").errors,
             std::vector<std::string>{
                 "a.cpp:1: error: __global__ stands before something that is no function"});
-  EXPECT_EQ(rewrite("__global__ void k() { KERNEL_TASK_TYPE_DEFAULT(KERNEL_X); }", "a.cpp").errors,
-            std::vector<std::string>{"a.cpp:1: error: unknown kernel type 'KERNEL_X'"});
+  EXPECT_EQ(rewrite("\n#define KERNEL __global__ __mix__(1, 2) void\n", "a.cpp").errors,
+            std::vector<std::string>{
+                "a.cpp:2: error: unsupported: a macro says the kind of a kernel but hasn't its "
+                "body; say KERNEL_TASK_TYPE_DEFAULT in the body"});
 }
 
 } // namespace

@@ -330,6 +330,149 @@ def test_kernels_in_unnamed_namespaces(tmp_path: Path, compiler: str) -> None:
     assert (answer.returncode, answer.stdout) == (0, "121 131\n"), answer.stderr
 
 
+KINDS = """
+#include "kernel_operator.h"
+#include "acl/acl.h"
+#include <cstdio>
+using namespace AscendC;
+__aicore__ inline void count(GM_ADDR y) {
+  GlobalTensor<int32_t> out;
+  out.SetGlobalBuffer((__gm__ int32_t*)y);
+  out.SetValue(16 * (GetBlockIdx() + (g_coreType == AIC ? 0 : 8)), 1);
+}
+#define OF_KIND(name, kind) \\
+  extern "C" __global__ __aicore__ void name(GM_ADDR y) { \\
+    KERNEL_TASK_TYPE_DEFAULT(kind); count(y); }
+#define CUBE(name) __global__ __cube__ void name(GM_ADDR y) { count(y); }
+#define MIXED(name) template <int n> __global__ __mix__(1, 2) void name(GM_ADDR y) { count(y); }
+OF_KIND(vectors, KERNEL_TYPE_AIV_ONLY)
+OF_KIND(both, KERNEL_TYPE_MIX_AIC_1_1)
+CUBE(cubes)
+MIXED(mixed)
+__global__ __aicore__ void keyed(GM_ADDR y) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  if (TILING_KEY_IS(7)) {
+    KERNEL_TASK_TYPE(7, KERNEL_TYPE_MIX_AIC_1_2);
+  }
+#ifdef TWICE
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIC_ONLY);
+#endif
+  count(y);
+}
+void show(int32_t* y) {
+  int cubes = 0, vectors = 0;
+  for (int i = 0; i < 8; ++i) {
+    cubes += y[16 * i];
+    vectors += y[16 * (i + 8)];
+    y[16 * i] = y[16 * (i + 8)] = 0;
+  }
+  printf("%d %d\\n", cubes, vectors);
+}
+int main() {
+  auto* y = (int32_t*)AscendC::GmAlloc(1024);
+  vectors<<<2, nullptr, nullptr>>>((GM_ADDR)y);
+  show(y);
+  both<<<2, nullptr, nullptr>>>((GM_ADDR)y);
+  show(y);
+  cubes<<<2, nullptr, nullptr>>>((GM_ADDR)y);
+  show(y);
+  mixed<3><<<2, nullptr, nullptr>>>((GM_ADDR)y);
+  show(y);
+  ICPU_RUN_KF(keyed, 2, (GM_ADDR)y);
+  show(y);
+  ICPU_SET_TILING_KEY(7);
+  ICPU_RUN_KF(keyed, 2, (GM_ADDR)y);
+  show(y);
+}
+"""
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_each_kernel_has_its_own_kind(tmp_path: Path, compiler: str) -> None:
+    """Of a macro's argument, a macro's qualifier, a template in a macro, and of one tiling key."""
+    source = tmp_path / "kinds.cpp"
+    source.write_text(KINDS)
+    program = tmp_path / "kinds"
+    built = run(DRIVER, "build", source, "-o", program, "--cxx", compiler)
+    assert built.returncode == 0, built.stderr
+    answer = run(program)
+    expected = "0 2\n2 2\n2 0\n2 4\n0 2\n2 4\n"
+    assert (answer.returncode, answer.stdout) == (0, expected), answer.stderr
+
+
+def test_a_kernel_has_one_kind(tmp_path: Path) -> None:
+    """Two that contradict each other are an error at the second."""
+    source = tmp_path / "kinds.cpp"
+    source.write_text(KINDS.replace("#ifdef TWICE", "#ifndef TWICE"))
+    twice = run(DRIVER, "build", source, "-o", tmp_path / "kinds")
+    line = KINDS[: KINDS.index("KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIC_ONLY)")].count("\n") + 1
+    assert twice.returncode == 1
+    assert twice.stderr == (
+        f"{source}:{line}: error: the kernel has another kind at line {line - 5}; "
+        "KERNEL_TASK_TYPE gives kinds to its tiling keys\n"
+    )
+
+
+LAUNCHED = """
+#include "kernel_operator.h"
+#include "acl/acl.h"
+#include <cstdio>
+using namespace AscendC;
+enum class Way { up, down };
+namespace lib { template <Way way, class T> __global__ __aicore__ void one(GM_ADDR y, T value) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  GlobalTensor<T> out;
+  out.SetGlobalBuffer((__gm__ T*)y);
+  out.SetValue(0, way == Way::up ? value + T(OWN) : value - T(OWN));
+} }
+struct Holder { template <class T> static __global__ __aicore__ void held(GM_ADDR y) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  GlobalTensor<T> out;
+  out.SetGlobalBuffer((__gm__ T*)y);
+  out.SetValue(0, out.GetValue(0) * 2);
+} };
+template <class K, class... A> void go(K kernel, GM_ADDR y, A... a) {
+  kernel<<<1, nullptr, nullptr>>>(y, a...);
+}
+float helper(GM_ADDR y) {
+  go(lib::one<Way::down, float>, y, 100.0f);
+  go(Holder::held<float>, y);
+  return *(float*)y;
+}
+int main() {
+  auto* y = (GM_ADDR)AscendC::GmAlloc(64);
+  lib::one<Way::up, int32_t><<<1, nullptr, nullptr>>>(y, 5);
+  printf("%d ", *(int32_t*)y);
+  printf("%g\\n", helper(y));
+}
+"""
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_templates_that_only_the_host_names(tmp_path: Path, compiler: str) -> None:
+    """The passes of the cores don't compile the functions in which kernels get their arguments."""
+    source, program = tmp_path / "main.cpp", tmp_path / "program"
+    source.write_text(LAUNCHED.replace("OWN", "1"))
+    built = run(DRIVER, "build", source, "-o", program, "--cxx", compiler)
+    assert (built.returncode, built.stderr) == (0, "")
+    assert run(program).stdout == "6 198\n"
+    source.write_text(LAUNCHED.replace("OWN", "nothing"))
+    wrong = run(DRIVER, "build", source, "-o", program, "--cxx", compiler)
+    assert wrong.returncode == 1
+    assert "nothing" in wrong.stderr
+
+
+def test_own_precompiled_header(tmp_path: Path) -> None:
+    """A header that has changed is not taken from the precompiled one."""
+    source, program, own = tmp_path / "main.cpp", tmp_path / "program", tmp_path / "own.h"
+    source.write_text('#include "own.h"\n' + LAUNCHED)
+    for number in (1, 2):
+        own.write_text("#pragma once\n" + "// longer\n" * number + f"#define OWN {number}\n")
+        built = run(DRIVER, "build", source, "-o", program, "--precompile", own)
+        assert (built.returncode, built.stderr) == (0, "")
+        assert run(program).stdout == f"{5 + number} {2 * (100 - number)}\n"
+
+
 def test_error_in_a_header_names_the_header(tmp_path: Path) -> None:
     """The rewriter's and the compiler's errors point at the user's file, not at a copy."""
     header = tmp_path / "kernel.h"

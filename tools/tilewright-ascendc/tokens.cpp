@@ -126,6 +126,18 @@ std::vector<Token> tokensOf(std::string_view source) {
   return std::move(scanner.tokens);
 }
 
+size_t behindMatch(const std::vector<Token>& tokens, size_t open, std::string_view left,
+                   std::string_view right) {
+  int depth = 0;
+  for (size_t i = open; i < tokens.size(); ++i) {
+    if (tokens[i].text == left)
+      ++depth;
+    else if (tokens[i].text == right && --depth == 0)
+      return i + 1;
+  }
+  return tokens.size();
+}
+
 std::vector<std::string_view> definitionsOf(std::string_view source) {
   Scanner scanner(source);
   scanner.run();

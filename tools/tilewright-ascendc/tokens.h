@@ -18,7 +18,16 @@ struct Token {
   bool isName;
 };
 
+/// From `begin` to before `end`.
+struct Stretch {
+  size_t begin, end;
+};
+
 std::vector<Token> tokensOf(std::string_view source);
+
+/// The index behind the bracket that matches the one at `open`; the number of tokens if none does.
+size_t behindMatch(const std::vector<Token>& tokens, size_t open, std::string_view left,
+                   std::string_view right);
 
 /// What stands behind `#define` and the macro's name, with continued lines: parts of `source`.
 std::vector<std::string_view> definitionsOf(std::string_view source);

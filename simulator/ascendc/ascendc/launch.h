@@ -6,10 +6,13 @@
 #include "../../launch.h"
 
 #include <memory>
-#include <tuple>
 #include <utility>
 
 namespace tilewright::ascend {
+
+inline std::shared_ptr<const void> ownedArguments(const void* packed, void (*drop)(const void*)) {
+  return {packed, drop};
+}
 
 template <class... Parameters> class PreparedLaunch {
 public:
@@ -27,16 +30,20 @@ public:
   }
 
 private:
+  /// Plain closures and pointers: each kernel of a program instantiates this, and tuples would cost
+  /// its build a tenth more.
   LaunchRequest requestOf(std::decay_t<Parameters>... arguments) const {
-    using Arguments = std::tuple<std::decay_t<Parameters>...>;
+    auto call = [arguments...](void (*function)(Parameters...)) mutable { function(arguments...); };
+    using Call = decltype(call);
     LaunchRequest request;
     request.kernel = findKernel(reinterpret_cast<const void*>(kernel));
     request.blocks = blocks;
-    request.arguments = std::make_shared<const Arguments>(std::move(arguments)...);
+    request.arguments = ownedArguments(new Call(std::move(call)), [](const void* packed) {
+      delete static_cast<const Call*>(packed);
+    });
     request.invoke = [](void* entry, const void* packed) {
-      auto function = reinterpret_cast<void (*)(Parameters...)>(entry);
-      Arguments copy = *static_cast<const Arguments*>(packed);
-      std::apply(function, copy);
+      Call copy = *static_cast<const Call*>(packed);
+      copy(reinterpret_cast<void (*)(Parameters...)>(entry));
     };
     return request;
   }

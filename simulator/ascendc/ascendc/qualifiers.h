@@ -52,9 +52,34 @@ constexpr int g_coreType = AscendC::MIX;
 #define ASCEND_IS_NOT_AIC constexpr(g_coreType != AscendC::AIC)
 #define ASCEND_IS_NOT_AIV constexpr(g_coreType != AscendC::AIV)
 
-// The driver reads the kind of a kernel from its source.
+/// The kind of a kernel: which cores one block of it takes.
+enum KernelMetaType {
+  KERNEL_TYPE_AIV_ONLY,
+  KERNEL_TYPE_AIC_ONLY,
+  KERNEL_TYPE_MIX_AIV_1_0,
+  KERNEL_TYPE_MIX_AIC_1_0,
+  KERNEL_TYPE_MIX_AIC_1_1,
+  KERNEL_TYPE_MIX_AIC_1_2,
+};
+// A mark in the kernel's object, in which the driver finds it wherever it came from: macros,
+// templates, branches of the preprocessor (tools/tilewright-ascendc/object_file.h).
+#define TW_MARK_KIND(isKeyed, key, type) TW_MARK_KIND_AS(isKeyed, key, type, __COUNTER__)
+#define TW_MARK_KIND_AS(isKeyed, key, type, number)                                                \
+  TW_MARK_KIND_NUMBERED(isKeyed, key, type, number)
+#define TW_MARK_KIND_NUMBERED(isKeyed, key, type, number)                                          \
+  TW_MARK_KIND_NAMED(isKeyed, key, type, tilewrightKind##number)
+#define TW_MARK_KIND_NAMED(isKeyed, key, type, name)                                               \
+  static const struct {                                                                            \
+    uint64_t twKeyed, twKey, twKind, twLine;                                                       \
+    char twFile[sizeof __FILE__];                                                                  \
+  } name __attribute__((used)) = {isKeyed, key, type, __LINE__, __FILE__}
+#if defined(__DAV_CUBE__) || defined(__DAV_VEC__)
+#define KERNEL_TASK_TYPE_DEFAULT(type) TW_MARK_KIND(false, 0, type)
+#define KERNEL_TASK_TYPE(key, type) TW_MARK_KIND(true, static_cast<uint64_t>(key), type)
+#else
 #define KERNEL_TASK_TYPE_DEFAULT(type) static_assert(true, "")
 #define KERNEL_TASK_TYPE(key, type) static_assert(true, "")
+#endif
 #define ENABLE_PRINTF() static_assert(true, "")
 
 #endif

@@ -1,28 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Matmul object: C = A * B (+ bias), tile by tile, matrices in GM in rows. In a mixed kernel the
-// vector cores ask and the cube core computes; in a cube kernel the object computes where it is
-// called. Tiles are loaded, multiplied and stored one after the other, without double buffering.
+// The Matmul object: C = A * B (+ bias), tile by tile. In a mixed kernel the vector cores ask and the cube core computes;
+// in a cube kernel the object computes where it is called. Matrices of a vector core's UB go through GM, as they do on
+// the chip, in memory of the object's own. Calls return when their result is there.
 #ifndef TILEWRIGHT_ASCENDC_LIB_MATMUL_INTF_H
 #define TILEWRIGHT_ASCENDC_LIB_MATMUL_INTF_H
 
-#include "../kernel_operator.h"
+#include "matmul_tiles.h"
 
-enum class CubeFormat : uint8_t { ND, NZ, ZN, ZZ, NN, VECTOR, ND_ALIGN };
+enum class LayoutMode : uint8_t { NONE, BSNGD, SBNGD, BNGS1S2, NORMAL };
 
 namespace matmul {
 
-using AscendC::DType;
-using AscendC::GlobalTensor;
-using AscendC::LocalTensor;
-using AscendC::Place;
-using AscendC::TPosition;
-namespace host = tilewright::ascend;
-
-template <TPosition position, CubeFormat matrixFormat, class Element, bool isTransposed = false>
+template <TPosition position, CubeFormat matrixFormat, class Element, bool isTransposed = false,
+          LayoutMode layoutOfBatches = LayoutMode::NONE, bool isShared = false>
 struct MatmulType {
   static constexpr TPosition pos = position;
   static constexpr CubeFormat format = matrixFormat;
   static constexpr bool isTrans = isTransposed;
+  static constexpr LayoutMode layout = layoutOfBatches;
   using T = Element;
 };
 struct MatmulConfig {
@@ -30,26 +25,23 @@ struct MatmulConfig {
 };
 constexpr MatmulConfig CFG_NORM = {true, false};
 constexpr MatmulConfig CFG_MDL = {false, true};
+constexpr MatmulConfig CFG_IBSHARE_NORM = {true, false};
 
-/// What a vector core asks of its cube core.
-struct MatmulRequest {
-  uint64_t a = 0, b = 0, bias = 0, c = 0;
-  bool transposeA = false, transposeB = false, addsToC = false;
-  int32_t orgM = 0, orgN = 0, orgKa = 0,
-          orgKb = 0;           ///< sizes of the whole matrices: pitches of rows
-  int32_t m = 0, n = 0, k = 0; ///< what is computed
-  int32_t baseM = 0, baseN = 0, baseK = 0;
-  int32_t tile = -1; ///< number of the tile; -1: all
-  int32_t object = 0;
-  bool ends = false;
+/// GM of an object's own, as large as was needed so far. What was too small stays to the launch's end: another core
+/// that got it now would seem to share it.
+class MatmulScratch {
+public:
+  uint64_t ofSize(uint64_t wanted) {
+    if (wanted > bytes) {
+      address = host::allocateForLaunch(wanted);
+      bytes = wanted;
+    }
+    return address;
+  }
+
+private:
+  uint64_t address = 0, bytes = 0;
 };
-
-inline int32_t least(int32_t a, int32_t b) {
-  return a < b ? a : b;
-}
-inline uint32_t ceilDiv(uint32_t a, uint32_t b) {
-  return (a + b - 1) / b;
-}
 
 template <class AType, class BType, class CType, class BiasType = CType,
           const MatmulConfig& config = CFG_NORM>
@@ -59,35 +51,63 @@ class Matmul {
   using C = typename CType::T;
   using Bias = typename BiasType::T;
   using Sum = std::conditional_t<std::is_integral_v<A>, int32_t, float>;
-  static_assert(AType::pos == TPosition::GM && BType::pos == TPosition::GM &&
-                    CType::pos == TPosition::GM,
-                "the host's Matmul takes and gives matrices in GM");
-  static_assert(AType::format == CubeFormat::ND && BType::format == CubeFormat::ND &&
-                    CType::format == CubeFormat::ND,
-                "the host's Matmul takes and gives rows (ND)");
-  static constexpr uint32_t k0 = 32 / sizeof(A);
+  static constexpr bool isInL1(TPosition p) {
+    return AscendC::spaceOf(p) == AscendC::Space::L1;
+  }
+  static constexpr bool isInUb(TPosition p) {
+    return AscendC::spaceOf(p) == AscendC::Space::UB;
+  }
+  template <class Type> static constexpr bool isInput() {
+    return (Type::pos == TPosition::GM || isInL1(Type::pos) || isInUb(Type::pos)) &&
+           (Type::format == CubeFormat::ND || Type::format == CubeFormat::NZ ||
+            Type::format == CubeFormat::VECTOR) &&
+           Type::layout == LayoutMode::NONE;
+  }
+  static_assert(
+      isInput<AType>() && isInput<BType>(),
+      "unsupported: the host's Matmul takes A and B from GM, UB or L1 (A1, B1, TSCM), in rows "
+      "(ND) or fractals (NZ), without batches");
+  static_assert((!isInL1(AType::pos) || AType::format == CubeFormat::NZ) &&
+                    (!isInL1(BType::pos) || BType::format == CubeFormat::NZ),
+                "matrices of a Matmul in L1 are fractals; say CubeFormat::NZ");
+  static_assert(
+      (CType::pos == TPosition::GM || CType::pos == TPosition::CO2 || isInUb(CType::pos)) &&
+          (CType::format == CubeFormat::ND || CType::format == CubeFormat::ND_ALIGN ||
+           CType::format == CubeFormat::NZ) &&
+          CType::layout == LayoutMode::NONE,
+      "unsupported: the host's Matmul gives C to GM or UB, in rows (ND) or fractals (NZ), "
+      "without batches");
+  static_assert(
+      std::is_same_v<A, B> && (std::is_same_v<A, half> || std::is_same_v<A, bfloat16_t> ||
+                               std::is_same_v<A, float> || std::is_same_v<A, int8_t>),
+      "unsupported: the host's Matmul multiplies two matrices of half, bfloat16_t, float or "
+      "int8_t");
 
 public:
   void Init(const TCubeTiling* tiling, AscendC::TPipe* = nullptr) {
-    r.orgM = tiling->M;
-    r.orgN = tiling->N;
-    r.orgKa = tiling->Ka;
-    r.orgKb = tiling->Kb;
+    orgM = tiling->M;
+    orgN = tiling->N;
+    orgKa = tiling->Ka;
+    orgKb = tiling->Kb;
+    orgNc = 0;
     r.m = tiling->singleCoreM;
     r.n = tiling->singleCoreN;
     r.k = tiling->singleCoreK;
     r.baseM = tiling->baseM;
     r.baseN = tiling->baseN;
     r.baseK = tiling->baseK;
+    r.alongMFirst = tiling->iterateOrder == 0;
   }
   void SetOrgShape(int32_t m, int32_t n, int32_t k) {
     SetOrgShape(m, n, k, k);
   }
-  void SetOrgShape(int32_t m, int32_t n, int32_t ka, int32_t kb) {
-    r.orgM = m;
-    r.orgN = n;
-    r.orgKa = ka;
-    r.orgKb = kb;
+  /// `nC`: columns of C, if these are others than those of B.
+  void SetOrgShape(int32_t m, int32_t n, int32_t ka, int32_t kb, int32_t nC = 0) {
+    orgM = m;
+    orgN = n;
+    orgKa = ka;
+    orgKb = kb;
+    orgNc = nC;
   }
   void SetSingleShape(int32_t m, int32_t n, int32_t k) {
     r.m = m;
@@ -100,18 +120,34 @@ public:
     r.n = n > 0 ? n : r.n;
     r.k = k > 0 ? k : r.k;
   }
-  void SetTensorA(const GlobalTensor<A>& gm, bool isTransposed = false) {
-    r.a = reinterpret_cast<uint64_t>(gm.GetPhyAddr());
-    r.transposeA = isTransposed;
-    next = 0;
+  void SetTensorA(const GlobalTensor<A>& gm, bool isTransposed = false,
+                  Place place = Place::here()) {
+    setInput<AType>(r.a, reinterpret_cast<uint64_t>(gm.GetPhyAddr()), isTransposed, "A", place);
   }
-  void SetTensorB(const GlobalTensor<B>& gm, bool isTransposed = false) {
-    r.b = reinterpret_cast<uint64_t>(gm.GetPhyAddr());
-    r.transposeB = isTransposed;
-    next = 0;
+  void SetTensorB(const GlobalTensor<B>& gm, bool isTransposed = false,
+                  Place place = Place::here()) {
+    setInput<BType>(r.b, reinterpret_cast<uint64_t>(gm.GetPhyAddr()), isTransposed, "B", place);
   }
-  void SetBias(const GlobalTensor<Bias>& gm) {
+  /// A matrix of singleCoreM x singleCoreK in UB or L1: set the sizes first.
+  void SetTensorA(const LocalTensor<A>& local, bool isTransposed = false,
+                  Place place = Place::here()) {
+    setLocal<AType>(r.a, local, scratchA, r.m, r.k, isTransposed, "A", place);
+  }
+  /// A matrix of singleCoreK x singleCoreN in UB or L1.
+  void SetTensorB(const LocalTensor<B>& local, bool isTransposed = false,
+                  Place place = Place::here()) {
+    setLocal<BType>(r.b, local, scratchB, r.k, r.n, isTransposed, "B", place);
+  }
+  void SetBias(const GlobalTensor<Bias>& gm, Place place = Place::here()) {
     r.bias = reinterpret_cast<uint64_t>(gm.GetPhyAddr());
+    if constexpr (!std::is_same_v<Bias, Sum>)
+      widenBias(gm, place);
+  }
+  void SetBias(const LocalTensor<Bias>& local, Place place = Place::here()) {
+    if constexpr (std::is_same_v<Bias, Sum>)
+      r.bias = toGm(local, scratchBias, static_cast<uint64_t>(r.n) * sizeof(Bias), place);
+    else
+      widenBias(local, place);
   }
   void DisableBias() {
     r.bias = 0;
@@ -119,61 +155,239 @@ public:
   void ClearBias() {
     r.bias = 0;
   }
+  void SetHF32(bool enable = false, int32_t transMode = 0) {
+    r.hf32 = enable;
+    r.hf32TiesToZero = transMode != 0;
+  }
+  /// The bits of a float, for a C of half or int8_t.
+  void SetQuantScalar(uint64_t scale) {
+    r.scale = scale;
+    r.scales = 0;
+  }
+  void SetQuantVector(const GlobalTensor<uint64_t>& scales) {
+    r.scales = reinterpret_cast<uint64_t>(scales.GetPhyAddr());
+  }
+
   template <bool sync = true>
   void IterateAll(const GlobalTensor<C>& gm, uint8_t enAtomic = 0, bool = false, bool = false,
-                  Place place = Place::here()) {
-    r.c = reinterpret_cast<uint64_t>(gm.GetPhyAddr());
-    r.addsToC = enAtomic != 0;
-    r.tile = -1;
-    ask(place);
+                  bool = false, Place place = Place::here()) {
+    toGlobal(gm, enAtomic, -1, false, place);
   }
-  /// One tile after the other, along n first; false behind the last.
-  template <bool sync = true> bool Iterate(bool = false) {
-    return next++ < static_cast<int32_t>(ceilDiv(r.m, r.baseM) * ceilDiv(r.n, r.baseN));
+  /// Rows of C follow each other in UB, each filled up to 32 bytes.
+  template <bool sync = true>
+  void IterateAll(const LocalTensor<C>& local, uint8_t enAtomic = 0, Place place = Place::here()) {
+    toLocal(local, enAtomic, -1, true, place);
+  }
+  /// Goes to the next tile, along the axis that the tiling's iterateOrder names; false behind the last.
+  template <bool sync = true> bool Iterate(bool enPartialSum = false, Place place = Place::here()) {
+    if (enPartialSum)
+      host::failKernel("unsupported: Iterate with partial sums; use IterateAll or GetTensorC with "
+                       "enAtomic, which add to GM",
+                       place);
+    checkTiling(place);
+    return next++ < r.tilesAlongM() * r.tilesAlongN();
+  }
+  /// The tile that Iterate has come to: at its place in C, or (`enSequentialWrite`) at the start of the tensor.
+  template <bool sync = true>
+  void GetTensorC(const GlobalTensor<C>& gm, uint8_t enAtomic = 0, bool enSequentialWrite = false,
+                  Place place = Place::here()) {
+    toGlobal(gm, enAtomic, next - 1, enSequentialWrite, place);
   }
   template <bool sync = true>
-  void GetTensorC(const GlobalTensor<C>& gm, uint8_t enAtomic = 0, bool = false,
+  void GetTensorC(const LocalTensor<C>& local, uint8_t enAtomic = 0, bool enSequentialWrite = false,
                   Place place = Place::here()) {
-    r.c = reinterpret_cast<uint64_t>(gm.GetPhyAddr());
-    r.addsToC = enAtomic != 0;
-    r.tile = next - 1;
-    ask(place);
+    toLocal(local, enAtomic, next - 1, enSequentialWrite, place);
   }
+  void WaitIterateAll() {}
+  void WaitGetTensorC() {}
   void End(Place place = Place::here()) {
     if (ended || !host::agentView().mixed || host::agentView().cube)
       return;
     ended = true;
     r.ends = true;
-    ask(place);
+    send(place);
     r.ends = false;
   }
   void SetSubBlockIdx(uint8_t) {}
   void SetWorkspace(GM_ADDR) {}
+  template <class T> void SetWorkspace(const GlobalTensor<T>&) {}
+  void SetLocalWorkspace(const LocalTensor<uint8_t>&) {}
 
   /// For the headers alone.
   void setObject(int32_t number) {
     r.object = number;
   }
   void run(const MatmulRequest& request, Place place) {
-    int32_t columns = static_cast<int32_t>(ceilDiv(request.n, request.baseN));
-    int32_t tiles = columns * static_cast<int32_t>(ceilDiv(request.m, request.baseM));
-    for (int32_t t = 0; t < tiles; ++t)
-      if (request.tile < 0 || request.tile == t)
-        runTile(request, t / columns * request.baseM, t % columns * request.baseN, place);
+    MatmulTiles<A, B, C>(request, place).run();
   }
 
 private:
-  void ask(Place place) {
+  template <class Type>
+  void setInput(MatmulOperand& o, uint64_t address, bool isTransposed, const char* name,
+                Place place) {
+    if (isTransposed && !Type::isTrans) {
+      char text[160];
+      host::formatText(
+          text, sizeof text,
+          "Matmul: %s is transposed, but its MatmulType doesn't say that it may be; set "
+          "the type's isTrans",
+          name);
+      host::reportKernel(text, true, place);
+    }
+    o.address = address;
+    o.isInL1 = false;
+    o.format = Type::format;
+    o.isTransposed = isTransposed;
+    o.pitch = 0; // of a matrix in GM, by the original shape, which may be set later
+    next = 0;
+  }
+  template <class Type, class T>
+  void setLocal(MatmulOperand& o, const LocalTensor<T>& local, MatmulScratch& scratch, int32_t rows,
+                int32_t columns, bool isTransposed, const char* name, Place place) {
+    if (isTransposed)
+      std::swap(rows, columns); // as it is stored
+    bool isNz = Type::format == CubeFormat::NZ;
+    uint64_t elements = isNz ? uint64_t{roundUp(static_cast<uint32_t>(rows), 16)} *
+                                   roundUp(static_cast<uint32_t>(columns), 32 / sizeof(T))
+                             : uint64_t(rows) * static_cast<uint64_t>(columns);
+    bool inL1 = isInL1(local.GetPosition());
+    if (inL1 && !host::agentView().cube)
+      host::failKernel("unsupported: Matmul with a matrix in L1 on a vector core; take it from UB "
+                       "or GM",
+                       place);
+    uint64_t address =
+        inL1 ? local.operand().address : toGm(local, scratch, elements * sizeof(T), place);
+    setInput<Type>(o, address, isTransposed, name, place);
+    o.isInL1 = inL1;
+    o.pitch = isNz ? static_cast<int32_t>(roundUp(static_cast<uint32_t>(rows), 16)) : columns;
+  }
+  /// What is in UB, to GM.
+  template <class T>
+  uint64_t toGm(const LocalTensor<T>& local, MatmulScratch& scratch, uint64_t bytes, Place place) {
+    constexpr uint64_t unit = 32;
+    uint64_t address = scratch.ofSize((bytes + unit - 1) / unit * unit);
+    host::issueBarrierAll(place);
+    GlobalTensor<T> gm;
+    gm.SetGlobalBuffer(reinterpret_cast<T*>(address));
+    AscendC::copyBursts(gm.operand(), local.operand(), 1, (bytes + unit - 1) / unit * unit, 0, 0,
+                        place);
+    host::issueBarrierAll(place);
+    return address;
+  }
+  /// The sums' type takes a bias of its own type.
+  template <class Tensor> void widenBias(const Tensor& bias, Place place) {
+    uint64_t address = scratchBias.ofSize(static_cast<uint64_t>(r.n) * sizeof(Sum));
+    for (int32_t i = 0; i < r.n; ++i)
+      reinterpret_cast<Sum*>(address)[i] =
+          static_cast<Sum>(static_cast<float>(bias.GetValue(static_cast<uint32_t>(i), place)));
+    r.bias = address;
+  }
+
+  void toGlobal(const GlobalTensor<C>& gm, uint8_t enAtomic, int32_t tile, bool isTile,
+                Place place) {
+    int32_t columns = orgNc > 0 ? orgNc : orgN;
+    r.c.address = reinterpret_cast<uint64_t>(gm.GetPhyAddr());
+    r.c.format = CType::format;
+    r.c.isTile = isTile;
+    checkTiling(place);
+    r.c.pitch = pitchOfC(isTile ? tileM(tile) : orgM, isTile ? tileN(tile) : columns, false);
+    r.addsToC = enAtomic != 0;
+    r.tile = tile;
+    ask(place);
+  }
+  void toLocal(const LocalTensor<C>& local, uint8_t enAtomic, int32_t tile, bool isTile,
+               Place place) {
+    if (enAtomic != 0)
+      host::failKernel("unsupported: Matmul adds to C in GM only", place);
+    if (host::agentView().cube)
+      host::failKernel("Matmul: a cube core has no UB for C; take it to GM, or make the kernel a "
+                       "mixed one",
+                       place);
+    checkTiling(place);
+    bool isNz = CType::format == CubeFormat::NZ;
+    auto rows = static_cast<uint32_t>(tile < 0 ? r.m : tileM(tile));
+    auto columns = static_cast<uint32_t>(tile < 0 ? r.n : tileN(tile));
+    constexpr uint32_t n0 = sizeof(C) == 1 ? 32 : 16, unit = 32 / sizeof(C);
+    r.c.pitch = pitchOfC(static_cast<int32_t>(rows), static_cast<int32_t>(columns), true);
+    uint64_t bytes = uint64_t(r.c.pitch) * (isNz ? roundUp(columns, n0) : rows) * sizeof(C);
+    r.c.address = scratchC.ofSize(bytes);
+    r.c.format = CType::format;
+    r.c.isTile = tile >= 0;
+    r.addsToC = false;
+    r.tile = tile;
+    ask(place);
+    GlobalTensor<C> gm;
+    gm.SetGlobalBuffer(reinterpret_cast<C*>(r.c.address));
+    host::issueBarrierAll(place);
+    if (isTile) {
+      AscendC::copyBursts(local.operand(), gm.operand(), 1, bytes, 0, 0, place);
+    } else { // at its place among the other tiles
+      uint32_t pitch = isNz ? roundUp(static_cast<uint32_t>(r.m), 16)
+                            : roundUp(static_cast<uint32_t>(r.n), unit);
+      auto m = static_cast<uint32_t>(indexM(tile) * r.baseM),
+           n = static_cast<uint32_t>(indexN(tile) * r.baseN);
+      uint64_t length = uint64_t(r.c.pitch) * (isNz ? n0 : 1) * sizeof(C);
+      uint64_t full = uint64_t{pitch} * (isNz ? n0 : 1) * sizeof(C);
+      AscendC::copyBursts(local[isNz ? n * pitch + m * n0 : m * pitch + n].operand(), gm.operand(),
+                          isNz ? ceilDiv(columns, n0) : rows, length, 0,
+                          static_cast<int64_t>(full - length), place);
+    }
+    host::issueBarrierAll(place);
+  }
+  static int32_t pitchOfC(int32_t rows, int32_t columns, bool isLocal) {
+    constexpr uint32_t unit = 32 / sizeof(C);
+    return static_cast<int32_t>(CType::format == CubeFormat::NZ ? roundUp(rows, 16)
+                                : isLocal || CType::format == CubeFormat::ND_ALIGN
+                                    ? roundUp(columns, unit)
+                                    : columns);
+  }
+  int32_t indexM(int32_t tile) const {
+    return r.alongMFirst ? tile % r.tilesAlongM() : tile / r.tilesAlongN();
+  }
+  int32_t indexN(int32_t tile) const {
+    return r.alongMFirst ? tile / r.tilesAlongM() : tile % r.tilesAlongN();
+  }
+  int32_t tileM(int32_t tile) const {
+    return std::min(r.baseM, r.m - indexM(tile) * r.baseM);
+  }
+  int32_t tileN(int32_t tile) const {
+    return std::min(r.baseN, r.n - indexN(tile) * r.baseN);
+  }
+
+  /// Elements between rows of a matrix in GM, or rows of its columns of fractals.
+  static int32_t pitchOf(const MatmulOperand& o, int32_t rows, int32_t columns) {
+    if (o.pitch)
+      return o.pitch;
+    if (o.isTransposed)
+      std::swap(rows, columns);
+    return o.format == CubeFormat::NZ ? static_cast<int32_t>(roundUp(rows, 16)) : columns;
+  }
+  void checkTiling(Place place) const {
     if (r.baseM <= 0 || r.baseN <= 0 || r.baseK <= 0)
       host::failKernel("Matmul: the tiling has no baseM, baseN, baseK", place);
+  }
+  void ask(Place place) {
     const host::AgentView& view = host::agentView();
-    if (view.cube) {
-      if (!view.mixed)
-        run(r, place);
-      return;
-    }
-    if (!view.mixed)
+    if (!view.cube && !view.mixed)
       host::failKernel("Matmul needs a cube core; make the kernel a mixed one", place);
+    if (view.cube && view.mixed)
+      return;
+    if (!r.a.address && !r.a.isInL1)
+      host::failKernel("Matmul: no A; call SetTensorA", place);
+    if (!r.b.address && !r.b.isInL1)
+      host::failKernel("Matmul: no B; call SetTensorB", place);
+    MatmulOperand a = r.a, b = r.b;
+    r.a.pitch = pitchOf(r.a, orgM, orgKa);
+    r.b.pitch = pitchOf(r.b, orgKb, orgN);
+    if (view.cube)
+      run(r, place);
+    else
+      send(place);
+    r.a = a;
+    r.b = b;
+  }
+  void send(Place place) {
+    const host::AgentView& view = host::agentView();
     void** mail = host::groupMail();
     mail[view.subBlockIdx] = &r;
     host::issueNotice(reinterpret_cast<uint64_t>(mail), "Matmul", place);
@@ -181,121 +395,11 @@ private:
                       place);
   }
 
-  template <class T> static GlobalTensor<T> global(uint64_t address, uint64_t element = 0) {
-    GlobalTensor<T> t;
-    t.SetGlobalBuffer(reinterpret_cast<T*>(address) + element);
-    return t;
-  }
-  static void barrier(Place place) {
-    host::issueBarrierAll(place);
-  }
-
-  void runTile(const MatmulRequest& q, int32_t mAt, int32_t nAt, Place place) {
-    bool plain = sizeof(A) == 2 || (!q.transposeA && q.transposeB);
-    if (!plain)
-      host::failKernel(
-          "unsupported: Matmul of 8-bit and 32-bit types takes A as it is and B transposed", place);
-    int32_t m = least(q.baseM, q.m - mAt), n = least(q.baseN, q.n - nAt);
-    LocalTensor<Sum> sum(TPosition::CO1, 0, ceilDiv(m, 16) * 16 * ceilDiv(n, 16) * 16);
-    LocalTensor<Sum> bias(TPosition::C2, 0, ceilDiv(n, 16) * 16);
-    if (q.bias)
-      loadBias(q, nAt, n, bias, place);
-    for (int32_t kAt = 0; kAt < q.k; kAt += q.baseK) {
-      int32_t k = least(q.baseK, q.k - kAt);
-      loadA(q, mAt, kAt, m, k, place);
-      loadB(q, nAt, kAt, n, k, place);
-      barrier(place);
-      AscendC::MmadParams p(static_cast<uint16_t>(m), static_cast<uint16_t>(n),
-                            static_cast<uint16_t>(k), 0, false, kAt == 0);
-      p.disableGemv = true;
-      LocalTensor<A> a(TPosition::A2, 0, l0Bytes / sizeof(A));
-      LocalTensor<B> b(TPosition::B2, 0, l0Bytes / sizeof(B));
-      if (kAt == 0 && q.bias)
-        AscendC::Mmad(sum, a, b, bias, p, place);
-      else
-        AscendC::Mmad(sum, a, b, p, place);
-      barrier(place);
-    }
-    store(q, mAt, nAt, m, n, sum, place);
-    barrier(place);
-  }
-  static constexpr uint32_t l0Bytes = 64 * 1024, l1BytesB = 256 * 1024, l1BytesBias = 480 * 1024;
-
-  /// Rows [row, row + rows) and columns [column, ...) of a matrix to fractals in L1.
-  template <class T>
-  LocalTensor<T> toL1(uint64_t matrix, int32_t pitch, int32_t row, int32_t column, int32_t rows,
-                      int32_t columns, uint32_t l1Byte, Place place) {
-    LocalTensor<T> l1(TPosition::A1, l1Byte, (256 * 1024 - 32 * 1024) / sizeof(T));
-    AscendC::Nd2NzParams p(1, static_cast<uint16_t>(rows), static_cast<uint16_t>(columns), 0,
-                           static_cast<uint32_t>(pitch),
-                           static_cast<uint16_t>(ceilDiv(rows, 16) * 16), 1, 0);
-    AscendC::DataCopy(l1, global<T>(matrix, static_cast<uint64_t>(row) * pitch + column), p, place);
-    barrier(place);
-    return l1;
-  }
-  void loadA(const MatmulRequest& q, int32_t mAt, int32_t kAt, int32_t m, int32_t k, Place place) {
-    uint32_t m1 = ceilDiv(m, 16), k1 = ceilDiv(k, k0);
-    auto l1 = q.transposeA ? toL1<A>(q.a, q.orgM, kAt, mAt, k, m, 0, place)
-                           : toL1<A>(q.a, q.orgKa, mAt, kAt, m, k, 0, place);
-    LocalTensor<A> a(TPosition::A2, 0, l0Bytes / sizeof(A));
-    for (uint32_t i = 0; i < m1; ++i)
-      if (q.transposeA)
-        AscendC::LoadData(a[i * k1 * 16 * k0], l1,
-                          AscendC::LoadData2DParams(i * k1, k1, 1, 0, 0, true, 0), place);
-      else
-        AscendC::LoadData(a[i * k1 * 16 * k0], l1,
-                          AscendC::LoadData2DParams(i, k1, m1, 0, 0, false, 0), place);
-  }
-  void loadB(const MatmulRequest& q, int32_t nAt, int32_t kAt, int32_t n, int32_t k, Place place) {
-    uint32_t n1 = ceilDiv(n, 16), k1 = ceilDiv(k, k0);
-    auto l1 = q.transposeB ? toL1<B>(q.b, q.orgKb, nAt, kAt, n, k, l1BytesB, place)
-                           : toL1<B>(q.b, q.orgN, kAt, nAt, k, n, l1BytesB, place);
-    LocalTensor<B> b(TPosition::B2, 0, l0Bytes / sizeof(B));
-    for (uint32_t i = 0; i < k1; ++i)
-      if (q.transposeB)
-        AscendC::LoadData(b[i * n1 * 16 * k0], l1,
-                          AscendC::LoadData2DParams(i * n1, n1, 1, 0, 0, false, 0), place);
-      else
-        AscendC::LoadData(b[i * n1 * 16 * k0], l1,
-                          AscendC::LoadData2DParams(i, n1, k1, 0, 0, true, 0), place);
-  }
-  void loadBias(const MatmulRequest& q, int32_t nAt, int32_t n, const LocalTensor<Sum>& bias,
-                Place place) {
-    static_assert(sizeof(Bias) == sizeof(Sum) || !std::is_same_v<Bias, Sum>, "");
-    if (!std::is_same_v<Bias, Sum>)
-      host::failKernel("unsupported: Matmul with a bias of another type than the sums", place);
-    LocalTensor<Sum> l1(TPosition::A1, l1BytesBias, 1024);
-    AscendC::CopyInstr copy;
-    copy.pipe = AscendC::Pipe::MTE2;
-    copy.dst = l1.operand();
-    copy.src = global<Sum>(q.bias, static_cast<uint64_t>(nAt)).operand();
-    copy.length = static_cast<uint64_t>(n) * sizeof(Sum);
-    copy.padRight = static_cast<uint16_t>((64 - copy.length % 64) % 64);
-    host::issueCopy(copy, place);
-    barrier(place);
-    AscendC::DataCopy(bias, l1, AscendC::DataCopyParams(1, ceilDiv(n * sizeof(Sum), 64) * 2, 0, 0),
-                      place);
-  }
-  void store(const MatmulRequest& q, int32_t mAt, int32_t nAt, int32_t m, int32_t n,
-             const LocalTensor<Sum>& sum, Place place) {
-    AscendC::FixpipeParamsV220 p(static_cast<uint16_t>(n), static_cast<uint16_t>(m),
-                                 static_cast<uint16_t>(ceilDiv(m, 16) * 16),
-                                 static_cast<uint32_t>(q.orgN), false);
-    p.quantPre = std::is_same_v<C, Sum>          ? NoQuant
-                 : std::is_same_v<C, half>       ? F322F16
-                 : std::is_same_v<C, bfloat16_t> ? F322BF16
-                                                 : NoQuant;
-    if (q.addsToC)
-      AscendC::SetAtomicAdd<C>();
-    AscendC::Fixpipe<C, Sum>(global<C>(q.c, static_cast<uint64_t>(mAt) * q.orgN + nAt), sum, p,
-                             place);
-    if (q.addsToC)
-      AscendC::SetAtomicNone();
-  }
-
   MatmulRequest r;
+  int32_t orgM = 0, orgN = 0, orgKa = 0, orgKb = 0, orgNc = 0;
   int32_t next = 0;
   bool ended = false;
+  MatmulScratch scratchA, scratchB, scratchC, scratchBias;
 };
 template <class AType, class BType, class CType, class BiasType = CType,
           const MatmulConfig& config = CFG_NORM>

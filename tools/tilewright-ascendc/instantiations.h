@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Templates of kernels get their arguments where the host launches them. The passes of the cores, which don't have
+// these functions, are told from the host's object.
+#ifndef TILEWRIGHT_TOOLS_ASCENDC_INSTANTIATIONS_H
+#define TILEWRIGHT_TOOLS_ASCENDC_INSTANTIATIONS_H
+
+#include "rewrite.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tilewright::ascendc {
+
+/// `ns::k<int>(unsigned char*)` is a kernel called `k`.
+std::string plainName(const std::string& symbol);
+
+/// C++ that makes the same kernels of templates as the host has among its `functions`; nothing if a type of one has no
+/// name that could be written there.
+std::optional<std::string> instantiationsOf(const std::vector<std::string>& functions,
+                                            const KernelKinds& kernels);
+
+} // namespace tilewright::ascendc
+
+#endif

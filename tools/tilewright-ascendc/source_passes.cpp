@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+// One source: its passes, and the table of its kernels.
+#include "builder.h"
+#include "header_tree.h"
+#include "instantiations.h"
+#include "object_file.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+namespace tilewright::ascendc {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+const char* const passNames[3] = {"host", "aic", "aiv"};
+
+std::string readAll(const std::string& path, bool& found) {
+  std::ifstream in(path, std::ios::binary);
+  found = static_cast<bool>(in);
+  std::stringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+bool uses(const ObjectSymbols& symbols, const char* function) {
+  return std::any_of(symbols.undefined.begin(), symbols.undefined.end(),
+                     [&](const std::string& s) { return s.find(function) != std::string::npos; });
+}
+
+} // namespace
+
+/// A pass whose core no kernel of the source uses is left out.
+std::vector<Builder::Pass> Builder::passesOf(const RewrittenSource& rewritten) {
+  if (!rewritten.includesKernelOperator)
+    return {Host};
+  uint32_t kinds = rewritten.kernels.empty() ? unsaidKind : 0;
+  for (const auto& [name, ofKernel] : rewritten.kernels)
+    kinds |= ofKernel;
+  constexpr uint32_t vectorOnly = 1u << 0 | 1u << 2, cubeOnly = 1u << 1 | 1u << 3;
+  bool cube = kinds & ~vectorOnly, vector = kinds & ~cubeOnly;
+  std::vector<Pass> passes;
+  if (cube)
+    passes.push_back(Cube);
+  if (vector)
+    passes.push_back(Vector);
+  passes.push_back(Host);
+  return passes;
+}
+
+bool Builder::compileSource(const std::string& source, size_t index) {
+  bool found = false;
+  std::string text = readAll(source, found);
+  if (!found) {
+    fprintf(stderr, "error: cannot read '%s'\n", source.c_str());
+    return false;
+  }
+  fs::path copies = work / ("headers" + std::to_string(index));
+  fs::create_directories(copies);
+  RewrittenSource rewritten = HeaderTree(includeFolders(), copies).rewriteAll(text, source);
+  for (const std::string& e : rewritten.errors)
+    fprintf(stderr, "%s\n", e.c_str());
+  if (!rewritten.errors.empty())
+    return false;
+  std::string stem = work / ("source" + std::to_string(index));
+  if (!rewritten.includesKernelOperator && !rewritten.hasLaunches && rewritten.kernels.empty()) {
+    objects.push_back(stem + ".host.o");
+    return compilePlain(source, objects.back());
+  }
+  if (!rewritten.includesKernelOperator)
+    rewritten.host = "#include \"ascendc/launch.h\"\n" + rewritten.host;
+  std::string made[3];
+  std::vector<Pass> passes = passesOf(rewritten);
+  if (rewritten.includesKernelOperator && !preparePasses(passes))
+    return false;
+  if (passes.size() > 1)
+    rewritten.host += startText(tableSymbol(index), options.runDefaults);
+  for (Pass pass : passes)
+    made[pass] = stem + "." + passNames[pass] + ".o";
+  if (!compilePasses(rewritten, passes, source, made))
+    return false;
+  for (Pass pass : passes)
+    objects.push_back(made[pass]);
+  if (passes.size() == 1)
+    return true;
+  std::string table = stem + ".table.o";
+  if (!makeTable(rewritten, made, index, table))
+    return false;
+  objects.push_back(table);
+  return true;
+}
+
+Command Builder::commandOf(Pass pass, const std::string& text, const std::string& source,
+                           const std::string& object) {
+  std::string from = object.substr(0, object.size() - 1) + "cpp";
+  std::ofstream(from) << text;
+  return compileCommand(pass, from, source, object);
+}
+
+bool Builder::compilePasses(const RewrittenSource& rewritten, const std::vector<Pass>& passes,
+                            const std::string& source, const std::string made[3]) {
+  std::vector<Command> commands;
+  Outcome outcome = compileKernelsOnly(rewritten, passes, source, made);
+  if (outcome != Outcome::Impossible)
+    return outcome == Outcome::Done;
+  for (Pass pass : passes)
+    if (pass != Host || !fs::exists(made[Host]))
+      commands.push_back(
+          commandOf(pass, pass == Host ? rewritten.host : rewritten.device, source, made[pass]));
+  return runAll(commands, options.verbose);
+}
+
+Builder::Outcome Builder::compileKernelsOnly(const RewrittenSource& rewritten,
+                                             const std::vector<Pass>& passes,
+                                             const std::string& source, const std::string made[3]) {
+  // Any function may be a kernel where macros define them.
+  if (passes.size() == 1 || rewritten.kernels.count(""))
+    return Outcome::Impossible;
+  std::string text = rewritten.kernelsOnly;
+  std::vector<Command> commands = {commandOf(Host, rewritten.host, source, made[Host])};
+  if (rewritten.hasTemplates) {
+    if (!runAll(commands, options.verbose))
+      return Outcome::Failed;
+    commands.clear();
+    auto templates =
+        instantiationsOf(kernelsAmong(readSymbols(made[Host]), rewritten), rewritten.kernels);
+    if (!templates)
+      return Outcome::Impossible;
+    text += *templates;
+  }
+  // What is wrong here may be so only because bodies are missing: then the whole source says it better.
+  std::vector<std::string> messages(commands.size());
+  for (Pass pass : passes)
+    if (pass != Host) {
+      commands.push_back(commandOf(pass, text, source, made[pass]));
+      messages.push_back(made[pass] + ".messages");
+    }
+  std::vector<bool> isWell = runEach(commands, messages, options.verbose);
+  bool hostIsWell = rewritten.hasTemplates || isWell[0];
+  bool allWell = std::find(isWell.begin(), isWell.end(), false) == isWell.end();
+  if (hostIsWell && (!allWell || !haveSameKernels(rewritten, passes, made)))
+    return Outcome::Impossible;
+  for (const std::string& file : messages)
+    if (bool found = false; !file.empty())
+      fputs(readAll(file, found).c_str(), stderr);
+  return hostIsWell ? Outcome::Done : Outcome::Failed;
+}
+
+std::vector<std::string> Builder::kernelsAmong(const ObjectSymbols& symbols,
+                                               const RewrittenSource& rewritten) {
+  std::vector<std::string> kernels;
+  for (const auto* functions : {&symbols.functions, &symbols.localFunctions})
+    for (const std::string& name : *functions)
+      if (rewritten.kernels.count(plainName(name)))
+        kernels.push_back(name);
+  std::sort(kernels.begin(), kernels.end());
+  return kernels;
+}
+
+bool Builder::haveSameKernels(const RewrittenSource& rewritten, const std::vector<Pass>& passes,
+                              const std::string made[3]) {
+  std::vector<std::string> wanted = kernelsAmong(readSymbols(made[Host]), rewritten);
+  return std::all_of(passes.begin(), passes.end(), [&](Pass pass) {
+    std::vector<std::string> there = kernelsAmong(readSymbols(made[pass]), rewritten);
+    return std::includes(there.begin(), there.end(), wanted.begin(), wanted.end());
+  });
+}
+
+std::string Builder::uniqueName(size_t index) const {
+  char name[32];
+  snprintf(name, sizeof name, "%016zx",
+           std::hash<std::string>{}(fs::absolute(options.output).string() + std::to_string(index)));
+  return name;
+}
+
+bool Builder::publishLocalKernels(const RewrittenSource& rewritten, const std::string made[3],
+                                  size_t index, ObjectSymbols symbols[3]) {
+  std::set<std::string> kernels;
+  for (const std::string& name : symbols[Host].localFunctions)
+    if (rewritten.kernels.count(plainName(name)))
+      kernels.insert(name);
+  if (kernels.empty())
+    return true;
+  // Another source may have a kernel of the same name.
+  std::string suffix = "$" + uniqueName(index);
+  for (Pass pass : {Host, Cube, Vector}) {
+    if (made[pass].empty())
+      continue;
+    std::string error = publish(made[pass], kernels, suffix);
+    if (error.empty()) {
+      symbols[pass] = readSymbols(made[pass]);
+      error = symbols[pass].error;
+    }
+    if (!error.empty()) {
+      fprintf(stderr, "error: %s\n", error.c_str());
+      return false;
+    }
+  }
+  return true;
+}
+
+bool Builder::makeTable(const RewrittenSource& rewritten, const std::string made[3], size_t index,
+                        const std::string& table) {
+  ObjectSymbols symbols[3];
+  auto isWell = [](const std::string& error) {
+    if (!error.empty())
+      fprintf(stderr, "error: %s\n", error.c_str());
+    return error.empty();
+  };
+  for (Pass pass : {Host, Cube, Vector})
+    if (!made[pass].empty()) {
+      symbols[pass] = readSymbols(made[pass]);
+      if (!isWell(symbols[pass].error))
+        return false;
+    }
+  if (!publishLocalKernels(rewritten, made, index, symbols))
+    return false;
+  std::vector<TableRow> rows;
+  if (!listKernels(rewritten, made, symbols, rows))
+    return false;
+  for (Pass pass : {Cube, Vector})
+    if (!made[pass].empty() && !isWell(privatise(made[pass], std::string("$") + passNames[pass])))
+      return false;
+  return isWell(writeTable(table, made[Host], tableSymbol(index), rows));
+}
+
+bool Builder::listKernels(const RewrittenSource& rewritten, const std::string made[3],
+                          const ObjectSymbols symbols[3], std::vector<TableRow>& rows) {
+  bool cube = uses(symbols[Cube], "issueCube"), vector = uses(symbols[Vector], "issueVector");
+  constexpr uint64_t aivOnly = 0, aicOnly = 1, mix12 = 5;
+  uint64_t inferred = cube ? (vector ? mix12 : aicOnly) : aivOnly;
+  std::set<std::string> defined[3];
+  for (Pass pass : {Cube, Vector})
+    defined[pass] = {symbols[pass].functions.begin(), symbols[pass].functions.end()};
+  std::string errors;
+  for (const std::string& name : symbols[Host].functions) {
+    const std::string published = name.substr(0, name.find('$'));
+    bool isKernel = rewritten.kernels.count(plainName(published)) ||
+                    rewritten.kernels.count(""); // of a macro: any function may be one
+    std::vector<KindMark> marks;
+    TableRow row = {name, "", "", name, 0};
+    for (Pass pass : {Cube, Vector}) {
+      if (made[pass].empty())
+        continue;
+      isKernel = isKernel && defined[pass].count(name);
+      (pass == Cube ? row.aic : row.aiv) = name + "$" + passNames[pass];
+      if (auto of = symbols[pass].kinds.find(published); of != symbols[pass].kinds.end())
+        marks.insert(marks.end(), of->second.begin(), of->second.end());
+    }
+    if (!isKernel)
+      continue;
+    std::vector<TableRow> ofKernel = rowsOfKinds(row, marks, inferred, errors);
+    rows.insert(rows.end(), ofKernel.begin(), ofKernel.end());
+  }
+  fputs(errors.c_str(), stderr);
+  return errors.empty();
+}
+
+} // namespace tilewright::ascendc
