@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
+#include <stdexcept>
 #include <thread>
 #include <unistd.h>
 
@@ -60,12 +61,20 @@ void endProcess(int status, void* /*unused*/) {
 } // namespace
 
 std::pair<std::optional<Artifact>, std::vector<Diagnostic>>
-compileWatchingSignals(std::shared_ptr<KernelModule> kernel, const CompileOptions& options) {
+compileWatchingSignals(std::shared_ptr<KernelModule> kernel, const CompileOptions& options,
+                       const std::function<bool()>& isCancelled) {
   auto job = std::make_shared<Compilation>();
   job->kernel = std::move(kernel);
   job->options = options;
   job->options.cancel = &job->cancel;
   start(job);
+  // What ends the call, whoever throws it, ends the compilation.
+  struct Guard {
+    std::atomic<bool>& cancel;
+    ~Guard() {
+      cancel = true;
+    }
+  } guard{job->cancel};
   for (;;) {
     {
       nb::gil_scoped_release release;
@@ -73,10 +82,10 @@ compileWatchingSignals(std::shared_ptr<KernelModule> kernel, const CompileOption
       if (ended.wait_for(lock, 50ms, [&] { return job->isDone; }))
         return std::move(job->result);
     }
-    if (PyErr_CheckSignals() != 0) {
-      job->cancel = true;
+    if (PyErr_CheckSignals() != 0)
       throw nb::python_error();
-    }
+    if (isCancelled && isCancelled())
+      throw std::runtime_error("the compilation was cancelled");
   }
 }
 

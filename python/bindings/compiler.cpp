@@ -9,6 +9,7 @@
 #include "tilewright/compile.h"
 
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/function.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -484,7 +485,7 @@ std::vector<std::pair<std::string, std::string>> inspect(std::shared_ptr<KernelM
                                                          CompileOptions options) {
   options.keepStages = true;
   options.buildLibrary = false;
-  auto [artifact, diagnostics] = compileWatchingSignals(std::move(kernel), options);
+  auto [artifact, diagnostics] = compileWatchingSignals(std::move(kernel), options, {});
   if (artifact)
     return std::move(artifact->stages);
   std::string text;
@@ -518,7 +519,8 @@ void bindCompile(nb::module_& module) {
       .def_ro("header", &Artifact::header)
       .def_ro("stages", &Artifact::stages)
       .def_ro("times", &Artifact::times);
-  module.def("compile", &compileWatchingSignals, "kernel"_a, "options"_a = CompileOptions{});
+  module.def("compile", &compileWatchingSignals, "kernel"_a, "options"_a = CompileOptions{},
+             "is_cancelled"_a = nb::none());
   module.def("inspect", &inspect, "kernel"_a, "options"_a = CompileOptions{});
   module.def("host_cpu", &hostCpu);
   nb::module_::import_("atexit").attr("register")(nb::cpp_function(&endWithoutCompilations));

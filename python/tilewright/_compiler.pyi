@@ -326,9 +326,12 @@ class Artifact:
         """Milliseconds per phase."""
 
 def compile(
-    kernel: KernelModule, options: CompileOptions = ...
+    kernel: KernelModule,
+    options: CompileOptions = ...,
+    is_cancelled: Callable[[], bool] | None = None,
 ) -> tuple[Artifact | None, list[Diagnostic]]:
     """Compiles on a thread of its own with the GIL free; Ctrl-C raises KeyboardInterrupt at once.
+    Where `is_cancelled`, asked 20 times a second, gives True, RuntimeError.
 
     The artifact is None if the diagnostics hold an error; they may hold warnings beside it.
     """

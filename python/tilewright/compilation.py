@@ -68,8 +68,12 @@ def native_options(options: Options, keep_stages: bool = False) -> Any:
 
 def compile_artifact(captured: CapturedKernel, options: Options, keep_stages: bool = False) -> Any:
     """Compiles; CompileError with all messages of the target."""
+    from .compile_pool import cancellation
+
     remark_ignored()
-    artifact, found = load_compiler().compile(captured.module, native_options(options, keep_stages))
+    artifact, found = load_compiler().compile(
+        captured.module, native_options(options, keep_stages), cancellation()
+    )
     diagnostics = [Diagnostic.from_native(d) for d in found]
     if artifact is None:
         raise_at_kernel(compile_error(diagnostics, captured.name))

@@ -250,7 +250,7 @@ def _in_threads(
     num_workers: int | None,
     ignore_error: bool,
 ) -> list[JITKernel | None]:
-    from concurrent.futures import ThreadPoolExecutor
+    from .compile_pool import compile_pool
 
     def guarded(item: Any) -> JITKernel | None:
         try:
@@ -260,7 +260,7 @@ def _in_threads(
                 return None
             raise
 
-    with ThreadPoolExecutor(num_workers) as pool:
+    with compile_pool(num_workers) as pool:
         return list(pool.map(guarded, items))
 
 

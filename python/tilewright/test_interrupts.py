@@ -306,3 +306,40 @@ except KeyboardInterrupt:
 def test_the_autotuner_while_it_measures(interrupt):
     status, output, errors = interrupt(TUNING, 2)
     assert (status, output, errors) == (0, "interrupted\n", "")
+
+
+COMPILED_IN_A_POOL = """
+import tilewright
+import tilewright.language as T
+
+{decorator}
+@tilewright.jit
+def kernels(N, threads=128):
+    @T.prim_func
+    def kernel(A: T.Tensor((N,), "float32")):
+        with T.Kernel(1, threads=threads) as b:
+            pass
+{loops}
+    return kernel
+
+print("now", flush=True)
+try:
+    {call}
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+@pytest.mark.parametrize(
+    ("decorator", "call"),
+    [
+        ('@tilewright.autotune(configs=[{"threads": 64}, {"threads": 128}])', "kernels(4096)"),
+        ("", "kernels.par_compile([{'N': 4096}, {'N': 8192}])"),
+    ],
+)
+def test_a_pool_that_compiles(interrupt, decorator, call):
+    loop = " " * 12 + "for i in T.Parallel(N):\n" + " " * 16 + "A[i] = T.exp(T.sin(A[i]))"
+    loops = "\n".join([loop] * 1000)
+    script = COMPILED_IN_A_POOL.format(decorator=decorator, loops=loops, call=call)
+    status, output, errors = interrupt(script, 4)
+    assert (status, output, errors) == (0, "interrupted\n", "")

@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from ..compile_pool import compile_pool
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -84,11 +86,8 @@ def _pool(executor: Executor | None) -> Iterator[Executor]:
     if executor is not None:
         yield executor
         return
-    pool = ThreadPoolExecutor(worker_count(), "tilewright-autotune")
-    try:
+    with compile_pool(worker_count(), "tilewright-autotune") as pool:
         yield pool
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _submit(
