@@ -464,7 +464,36 @@ def add_layouts() -> None:
     GROUP.add("layouts", main, [a, b, np.zeros((32, 64), np.float32)], expected)
 
 
+def add_global_nests() -> None:
+    """Nests that read and write global memory: the compiler puts tiles in UB."""
+    M = T.symbolic("M")
+
+    @T.prim_func
+    def rectangles(
+        A: T.Tensor((M, 64), "float"), B: T.Tensor((64,), "float"), C: T.Tensor((M, 64), "float16")
+    ):
+        with T.Kernel(T.ceildiv(M, 32), threads=2, is_npu=True) as cid:
+            for i, j in T.Parallel(32, 64):
+                C[cid * 32 + i, j] = A[cid * 32 + i, j] * 2.0 + B[j]
+
+    a, b = floats(50, 64), floats(64)
+    expected = a.astype(np.float64) * 2 + b
+    given = [a, b, np.zeros((50, 64), np.float16)]
+    GROUP.add("nest over global memory", rectangles, given, expected, rtol=2e-3, atol=2e-3)
+
+    @T.prim_func
+    def in_place(A: T.Tensor((30,), "float"), C: T.Tensor((30,), "float")):
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            for k in T.serial(2):
+                for i in T.Parallel(16):
+                    C[k * 16 + i] = C[k * 16 + i] + A[k * 16 + i]
+
+    a, c = floats(30), floats(30)
+    GROUP.add("nest that updates global memory", in_place, [a, c], a.astype(np.float64) + c)
+
+
 add_swizzle()
+add_global_nests()
 add_older_forms()
 add_scalars()
 add_layouts()
@@ -481,6 +510,12 @@ add_routes()
 @pytest.mark.parametrize("name", GROUP.cases)
 def test_language(name: str) -> None:
     GROUP.check(name)
+
+
+@pytest.mark.parametrize("name", ["nest over global memory", "nest that updates global memory"])
+def test_no_element_of_global_memory_is_touched_by_itself(name: str) -> None:
+    source = GROUP.check(name).ascendc
+    assert "GetValue" not in source and "SetValue" not in source
 
 
 def test_printing(capfd: pytest.CaptureFixture[str]) -> None:

@@ -26,6 +26,7 @@ inline constexpr char kSourcesAttr[] = "ascend.sources";
 
 std::unique_ptr<mlir::Pass> createCheckKernel(const chips::AscendChip& chip);
 std::unique_ptr<mlir::Pass> createPairWorkspaces();
+std::unique_ptr<mlir::Pass> createStageGlobalTiles(const chips::AscendChip& chip);
 std::unique_ptr<mlir::Pass> createFoldClears();
 std::unique_ptr<mlir::Pass> createStructureExits();
 std::unique_ptr<mlir::Pass> createPlaceBuffers();

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+/// StageGlobalTiles: a nest that reads or writes rectangles of global memory works on tiles in UB
+/// instead, which copies fill and empty.
+///
+///     tile.parallel (%i, %j) in [16, 64] {              %t = tile.alloc "C_tile" : !tile.buffer<16x64xf32, UB>
+///       %v = tile.load %x[%i, %j]                ->     tile.parallel (%i, %j) in [16, 64] {
+///       tile.store %v, %C[%row + %i, %j]                  ... tile.store %v, %t[%i, %j]
+///     }                                                 }
+///                                                       tile.copy %t to %C[%row, 0] [16, 64]
+///
+/// It stands before what places buffers and shares work, so that the tiles are like any others, and
+/// only where the compiler orders instructions. A nest whose tiles are large, or that picks
+/// elements by indices of another kind, stays as it is.
+#include "compiler/chips/ascend_chip.h"
+#include "compiler/ir/ascend_ops.h"
+#include "compiler/ir/memory_ops.h"
+#include "compiler/ir/structure_ops.h"
+#include "compiler/ir/tensor_ops.h"
+#include "compiler/passes/kernel_pass.h"
+#include "compiler/targets/ascend/memory_sizes.h"
+#include "compiler/targets/ascend/nest_indices.h"
+#include "compiler/targets/ascend/passes.h"
+
+#include <mlir/Dialect/Arith/IR/Arith.h>
+#include <mlir/Dialect/Utils/StaticValueUtils.h>
+#include <mlir/IR/IRMapping.h>
+#include <mlir/IR/ImplicitLocOpBuilder.h>
+
+namespace tilewright::ascend {
+namespace {
+
+using namespace mlir;
+using tile::BufferType;
+using tile::MemorySpace;
+
+/// An index: the nest's variable with this number, if any, plus a value that is the same in all
+/// iterations (null: 0).
+struct Term {
+  std::optional<size_t> variable;
+  Value base;
+
+  bool operator==(const Term& other) const {
+    return variable == other.variable && isSameNumber(base, other.base);
+  }
+};
+
+/// One element of global memory in each iteration.
+struct Access {
+  Operation* op;
+  Value buffer;
+  SmallVector<Term> terms;
+
+  bool isStore() const {
+    return isa<tile::StoreOp>(op);
+  }
+  /// The nest's variables in the order of the buffer's dims.
+  SmallVector<size_t> variables() const {
+    SmallVector<size_t> numbers;
+    for (const Term& term : terms)
+      if (term.variable)
+        numbers.push_back(*term.variable);
+    return numbers;
+  }
+  bool isSame(const Access& other) const {
+    return buffer == other.buffer && terms == other.terms;
+  }
+};
+
+class NestStager {
+public:
+  NestStager(tile::ParallelOp nest, int64_t mostBytes)
+      : nest(nest), mostBytes(mostBytes), builder(nest.getLoc(), nest) {}
+
+  void run() {
+    const std::optional<SmallVector<int64_t>> known = getConstantIntValues(nest.getMixedExtents());
+    if (!known || !collect())
+      return undo();
+    extents = *known;
+    if (!mayMove() || !fits())
+      return undo();
+    for (const Access& access : accesses)
+      stage(access);
+  }
+
+private:
+  void undo() {
+    for (Operation* op : llvm::reverse(made))
+      if (op->use_empty())
+        op->erase();
+  }
+
+  bool collect() {
+    for (Operation& op : nest.getBodyBlock()->without_terminator()) {
+      auto load = dyn_cast<tile::LoadOp>(op);
+      auto store = dyn_cast<tile::StoreOp>(op);
+      if (!load && !store) {
+        if (op.getNumRegions() != 0 || !isPure(&op))
+          return false;
+        continue;
+      }
+      Value buffer = load ? load.getBuffer() : store.getBuffer();
+      const auto type = cast<BufferType>(buffer.getType());
+      if (!type.isGlobal())
+        continue;
+      Access access{&op, buffer, {}};
+      for (Value index : load ? load.getIndices() : store.getIndices()) {
+        const std::optional<Term> term = termOf(index);
+        if (!term)
+          return false;
+        access.terms.push_back(*term);
+      }
+      const SmallVector<size_t> variables = access.variables();
+      const bool isSorted = std::adjacent_find(variables.begin(), variables.end(),
+                                               std::greater_equal<>()) == variables.end();
+      if (!isSorted || type.getStrided() || (store && variables.size() != nestRank()))
+        return false;
+      if (!variables.empty())
+        accesses.push_back(access);
+    }
+    return !accesses.empty();
+  }
+
+  size_t nestRank() {
+    return nest.getInductionVars().size();
+  }
+
+  std::optional<Term> termOf(Value index) {
+    for (auto [number, variable] : llvm::enumerate(nest.getInductionVars()))
+      if (index == variable)
+        return Term{number, Value()};
+    if (Value same = uniform(index))
+      return Term{std::nullopt, isConstantIntValue(same, 0) ? Value() : same};
+    auto sum = index.getDefiningOp<arith::AddIOp>();
+    if (!sum)
+      return std::nullopt;
+    std::optional<Term> left = termOf(sum.getLhs()), right = termOf(sum.getRhs());
+    if (!left || !right || (left->variable && right->variable))
+      return std::nullopt;
+    Term term{left->variable ? left->variable : right->variable,
+              left->base ? left->base : right->base};
+    if (left->base && right->base) {
+      term.base = arith::AddIOp::create(builder, left->base, right->base);
+      made.push_back(term.base.getDefiningOp());
+    }
+    return term;
+  }
+
+  /// The value as it is known before the nest; null if it depends on the iteration.
+  Value uniform(Value value) {
+    if (!nest.getBody().isAncestor(value.getParentRegion()))
+      return value;
+    if (Value known = outside.lookupOrNull(value))
+      return known;
+    Operation* op = value.getDefiningOp();
+    if (!op || !isPure(op) || op->getNumRegions() != 0)
+      return {};
+    for (Value operand : op->getOperands()) {
+      Value same = uniform(operand);
+      if (!same)
+        return {};
+      outside.map(operand, same);
+    }
+    made.push_back(builder.clone(*op, outside));
+    return outside.lookup(value);
+  }
+
+  /// Loads move before the nest, stores behind it: no load may need what the nest stores.
+  bool mayMove() {
+    for (const Access& store : accesses)
+      for (const Access& other : accesses)
+        if (store.isStore() && other.buffer == store.buffer && other.op != store.op &&
+            (!other.isSame(store) || (!other.isStore() && store.op->isBeforeInBlock(other.op))))
+          return false;
+    return true;
+  }
+
+  SmallVector<int64_t> shapeOf(const Access& access) {
+    SmallVector<int64_t> shape;
+    for (size_t variable : access.variables())
+      shape.push_back(extents[variable]);
+    return shape;
+  }
+
+  bool fits() {
+    int64_t bytes = 0;
+    for (const Access& access : accesses) {
+      int64_t elements = 1;
+      for (int64_t extent : shapeOf(access))
+        elements *= extent;
+      const auto type = cast<BufferType>(access.buffer.getType());
+      bytes += elements * int64_t(type.getElementBits()) / 8;
+    }
+    return bytes <= mostBytes;
+  }
+
+  void stage(const Access& access) {
+    builder.setInsertionPoint(nest);
+    tile::BufferRegion region{access.buffer, {}, {}};
+    SmallVector<Value> indices;
+    for (const Term& term : access.terms) {
+      region.offsets.push_back(term.base ? OpFoldResult(term.base) : builder.getIndexAttr(0));
+      region.extents.push_back(builder.getIndexAttr(term.variable ? extents[*term.variable] : 1));
+      if (term.variable)
+        indices.push_back(nest.getInductionVars()[*term.variable]);
+    }
+    const auto type = cast<BufferType>(access.buffer.getType());
+    Value tile = tile::AllocOp::create(
+        builder, BufferType::get(shapeOf(access), type.getElementType(), MemorySpace::UB),
+        builder.getStringAttr("staged"), IntegerAttr());
+    const tile::BufferRegion whole = tile::BufferRegion::whole(tile);
+    if (auto load = dyn_cast<tile::LoadOp>(access.op)) {
+      tile::CopyOp::create(builder, region, whole);
+      builder.setInsertionPoint(load);
+      Value element = tile::LoadOp::create(builder, load.getValue().getType(), tile, indices,
+                                           /*in_bounds=*/true);
+      load.getValue().replaceAllUsesWith(element);
+    } else {
+      auto store = cast<tile::StoreOp>(access.op);
+      builder.setInsertionPointAfter(nest);
+      tile::CopyOp::create(builder, whole, region);
+      builder.setInsertionPoint(store);
+      tile::StoreOp::create(builder, store.getValue(), tile, indices, /*in_bounds=*/true);
+    }
+    access.op->erase();
+  }
+
+  tile::ParallelOp nest;
+  int64_t mostBytes;
+  ImplicitLocOpBuilder builder;
+  IRMapping outside;
+  SmallVector<Operation*> made; ///< before the nest, for indices
+  SmallVector<Access> accesses;
+  SmallVector<int64_t> extents;
+};
+
+class StageGlobalTiles : public KernelPass<StageGlobalTiles> {
+public:
+  static constexpr llvm::StringLiteral kArgument = "ascend-stage-global-tiles";
+  static constexpr llvm::StringLiteral kDescription =
+      "nests work on tiles in UB instead of global memory";
+
+  explicit StageGlobalTiles(int64_t mostBytes) : mostBytes(mostBytes) {}
+
+  void runOnOperation() override {
+    SmallVector<tile::ParallelOp> nests;
+    getOperation().walk([&](tile::ParallelOp nest) {
+      auto scope = nest->getParentOfType<ScopeOp>();
+      if (!scope || scope.getAgent() == Agent::Vector)
+        nests.push_back(nest);
+    });
+    for (tile::ParallelOp nest : nests)
+      NestStager(nest, mostBytes).run();
+  }
+
+private:
+  int64_t mostBytes;
+};
+
+} // namespace
+
+std::unique_ptr<Pass> createStageGlobalTiles(const chips::AscendChip& chip) {
+  // Other tiles need room, too.
+  return std::make_unique<StageGlobalTiles>(capacityOf(chip, MemorySpace::UB) / 4);
+}
+
+} // namespace tilewright::ascend

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// RUN: tilewright-opt %s --ascend-stage-global-tiles --split-input-file | FileCheck %s
+
+// A rectangle that is written and a row that is read.
+// CHECK-LABEL: func.func @rectangle
+func.func @rectangle(%C: !tile.buffer<100x64xf32, global> {tile.name = "C"}, %B: !tile.buffer<64xf32, global> {tile.name = "B"}, %n: index) {
+  %c16 = arith.constant 16 : index
+  tile.launch (%cid) in (%n) npu {
+    %x = tile.alloc "x" : !tile.buffer<16x64xf32, UB>
+    // CHECK: %[[ROW:.*]] = arith.muli
+    // CHECK: %[[B:.*]] = tile.alloc "staged" : !tile.buffer<64xf32, UB>
+    // CHECK: tile.copy %{{.*}} : !tile.buffer<64xf32, global> to %[[B]]
+    // CHECK: %[[C:.*]] = tile.alloc "staged" : !tile.buffer<16x64xf32, UB>
+    // CHECK: tile.parallel (%[[I:.*]], %[[J:.*]]) in [16, 64]
+    // CHECK: tile.load %[[B]][%[[J]]] in_bounds
+    // CHECK: tile.store %{{.*}}, %[[C]][%[[I]], %[[J]]] in_bounds
+    // CHECK: tile.copy %[[C]] : !tile.buffer<16x64xf32, UB> to %{{.*}}[%[[ROW]], 0] [16, 64]
+    tile.parallel (%i, %j) in [16, 64] {
+      %v = tile.load %x[%i, %j] : !tile.buffer<16x64xf32, UB>
+      %b = tile.load %B[%j] : !tile.buffer<64xf32, global>
+      %s = arith.addf %v, %b : f32
+      %first = arith.muli %cid, %c16 : index
+      %row = arith.addi %first, %i : index
+      tile.store %s, %C[%row, %j] : !tile.buffer<100x64xf32, global>
+    }
+  }
+  return
+}
+
+// -----
+// What is stored is read again, or picked by another index, or large: it stays.
+// CHECK-LABEL: func.func @stays
+// CHECK-NOT: tile.copy
+func.func @stays(%C: !tile.buffer<64x64xf32, global> {tile.name = "C"}, %D: !tile.buffer<64x64xf32, global> {tile.name = "D"}, %n: index) {
+  %c2 = arith.constant 2 : index
+  tile.launch (%cid) in (%n) npu {
+    tile.parallel (%i, %j) in [16, 64] {
+      %v = tile.load %D[%i, %j] : !tile.buffer<64x64xf32, global>
+      tile.store %v, %C[%i, %j] : !tile.buffer<64x64xf32, global>
+      %w = tile.load %C[%i, %j] : !tile.buffer<64x64xf32, global>
+      tile.store %w, %D[%i, %j] : !tile.buffer<64x64xf32, global>
+    }
+    tile.parallel (%i, %j) in [16, 32] {
+      %at = arith.muli %j, %c2 : index
+      %v = tile.load %D[%i, %at] : !tile.buffer<64x64xf32, global>
+      tile.store %v, %C[%i, %j] : !tile.buffer<64x64xf32, global>
+    }
+    tile.parallel (%i, %j) in [64, 64] {
+      %v = tile.load %D[%j, %i] : !tile.buffer<64x64xf32, global>
+      tile.store %v, %C[%i, %j] : !tile.buffer<64x64xf32, global>
+    }
+    tile.parallel (%i, %j) in [1024, 64] {
+      %v = tile.load %D[%i, %j] : !tile.buffer<64x64xf32, global>
+      tile.store %v, %C[%i, %j] : !tile.buffer<64x64xf32, global>
+    }
+  }
+  return
+}
