@@ -127,11 +127,17 @@ def install_python_packages() -> None:
             )
 
 
+def path_lines(package: Path) -> str:
+    """The .pth file that puts the folder on Python's path; says nothing once it is gone."""
+    alias = str(package / "tilewright_alias.py")
+    there = f"import os; os.path.exists({alias!r}) and __import__('tilewright_alias')"
+    return f"{package}\n{there}\n"
+
+
 def expose_package() -> None:
     """Makes .venv's `import tilewright` and command `tilewright` use this checkout's build."""
     for site in VENV.glob("lib/python3*/site-packages"):
-        lines = f"{ROOT / 'python'}\nimport tilewright_alias\n"
-        (site / "tilewright_checkout.pth").write_text(lines)
+        (site / "tilewright_checkout.pth").write_text(path_lines(ROOT / "python"))
     command = VENV / "bin/tilewright"
     command.write_text(
         f"#!{VENV}/bin/python\nimport sys\n\nfrom tilewright.cli import main\n\nsys.exit(main())\n"

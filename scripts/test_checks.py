@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Each check of the sources finds what it is there to find, and passes what is right."""
 
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,6 +17,7 @@ import check_spdx
 import debian_packages
 import make_docs
 import run_tests
+import setup
 from sources import ROOT
 
 
@@ -191,6 +195,20 @@ def test_packages_have_a_version_and_a_reason():
 def test_docs_take_a_pass_from_its_file_s_head():
     text = "// SPDX-License-Identifier: A\n// Splits.\n///\n/// More.\n#include <x>\n// no\n"
     assert make_docs.head_comment(text) == "Splits.\n\nMore."
+
+
+def test_the_path_file_of_a_removed_checkout_is_silent(tmp_path):
+    package = tmp_path / "a 'quoted' checkout" / "python"
+    package.mkdir(parents=True)
+    (package / "tilewright_alias.py").write_text("print('alias')\n")
+    (tmp_path / "checkout.pth").write_text(setup.path_lines(package))
+    code = f"import site; site.addsitedir({str(tmp_path)!r})"
+    start = [sys.executable, "-S", "-E", "-c", code]
+    done = subprocess.run(start, capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("alias\n", "")
+    shutil.rmtree(package.parent)
+    done = subprocess.run(start, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 def test_links_of_packages_point_into_the_root_and_host_links_stay(tmp_path):
