@@ -133,3 +133,63 @@ def test_mixed_kernel_with_a_flag_of_a_number_at_run_time(event: int) -> None:
     kernel(a, made, event)
     wide = a.astype(np.float64)
     np.testing.assert_array_equal(made, wide @ wide + 1)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("first", [0, 1, 4])
+def test_clear_before_gemms_that_may_be_skipped(first: int) -> None:
+    """A sum of products that begins behind what is skipped, or is empty."""
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((4, 32, 32), "float16"), C: T.Tensor((2, 32, 32), "float32"), first: T.int32
+    ):
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            a = T.alloc_shared((32, 32), "float16")
+            c = T.alloc_fragment((32, 32), "float32")
+            for again in T.serial(2):
+                T.clear(c)
+                for i in T.serial(4):
+                    if i < first:
+                        continue
+                    T.copy(A[i, 0, 0], a)
+                    T.gemm(a, a, c)
+                T.copy(c, C[again, 0, 0])
+
+    kernel = tilewright.compile(main, target="ascend", pass_configs=AUTOMATIC)
+    a = random.integers(-3, 4, (4, 32, 32)).astype(np.float16)
+    made, same = np.full((2, 32, 32), 7, np.float32), np.zeros((2, 32, 32), np.float32)
+    kernel(a, made, first)
+    interpret(main, a, same, first)
+    wide = a[first:].astype(np.float64)
+    np.testing.assert_array_equal(made, np.stack([(wide @ wide).sum(0)] * 2))
+    np.testing.assert_array_equal(same, made)
+
+
+@pytest.mark.filterwarnings("error")
+def test_clear_before_a_loop_counted_by_memory() -> None:
+    """Blocks of which some have nothing to add up."""
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        N: T.Tensor((3,), "int32"),
+        A: T.Tensor((4, 32, 32), "float16"),
+        C: T.Tensor((3, 32, 32), "float32"),
+    ):
+        with T.Kernel(3, is_npu=True, threads=1) as cid:
+            a = T.alloc_shared((32, 32), "float16")
+            c = T.alloc_fragment((32, 32), "float32")
+            T.clear(c)
+            for i in T.serial(N[cid]):
+                T.copy(A[i, 0, 0], a)
+                T.gemm(a, a, c)
+            T.copy(c, C[cid, 0, 0])
+
+    kernel = tilewright.compile(main, target="ascend", pass_configs=AUTOMATIC)
+    count = np.array([2, 0, 4], np.int32)
+    a = random.integers(-3, 4, (4, 32, 32)).astype(np.float16)
+    made = np.full((3, 32, 32), 7, np.float32)
+    kernel(count, a, made)
+    wide = a.astype(np.float64)
+    expected = [(wide[:n] @ wide[:n]).sum(0) for n in count]
+    np.testing.assert_array_equal(made, np.stack(expected))

@@ -4,6 +4,7 @@
 #include "compiler/targets/ascend/copy_routes.h"
 
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
+#include <mlir/IR/Matchers.h>
 
 namespace tilewright::ascend {
 
@@ -120,6 +121,12 @@ LogicalResult fillRegion(ImplicitLocOpBuilder& builder, Operation* op, const Buf
                          Value value) {
   const IndexMaker make(builder);
   BufferRegion region = given;
+  if (region.type().getSpace() == MemorySpace::L1 && region.isWhole() &&
+      (matchPattern(value, m_AnyZeroFloat()) || matchPattern(value, m_Zero()))) {
+    npu::FillL1Op::create(builder, region.buffer, make.constant(0),
+                          uint64_t(npu::storageBytes(region.type())));
+    return success();
+  }
   if (region.type().getSpace() != MemorySpace::UB)
     return op->emitError() << "unsupported on ascend: a fill of a buffer in "
                            << stringifyMemorySpace(region.type().getSpace());

@@ -9,12 +9,20 @@
 ///     tile.gemm %a, %b into %c clear(%first)
 ///   }
 ///
-/// L0C has no other way to be cleared: nothing but the cube unit writes it. It stands before the
-/// placing of buffers: a fill would make it a tile of the vector cores.
+/// Nothing but the cube unit writes L0C. Where it isn't certain that a gemm follows (it may be skipped, or
+/// a loop's count comes from memory), a product of zeros clears the tile instead:
+///
+///   %zeros = tile.alloc "zeros" : !tile.buffer<64x16xf16, L1>    // filled with 0 once
+///   tile.gemm %zeros, %zeros into %c {clear_accum, transpose_b}
+///
+/// It stands before the placing of buffers: a fill would make it a tile of the vector cores.
 #include "compiler/ir/memory_ops.h"
+#include "compiler/ir/npu_access.h"
+#include "compiler/ir/region.h"
 #include "compiler/ir/structure_ops.h"
 #include "compiler/ir/tensor_ops.h"
 #include "compiler/passes/kernel_pass.h"
+#include "compiler/targets/ascend/loop_exits.h"
 #include "compiler/targets/ascend/passes.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
@@ -25,6 +33,9 @@ namespace tilewright::ascend {
 namespace {
 
 using namespace mlir;
+using tile::BufferRegion;
+using tile::BufferType;
+using tile::MemorySpace;
 
 bool isZero(Value value) {
   return matchPattern(value, m_AnyZeroFloat()) || matchPattern(value, m_Zero());
@@ -40,15 +51,38 @@ SmallVector<Operation*> usersInOrder(func::FuncOp kernel, Value buffer) {
   return users;
 }
 
-/// Whether `op` runs whenever `block` does: only loops lie between.
-bool isOnlyInLoops(Operation* op, Block* block, SmallVector<tile::ForOp>& loops) {
-  for (; op->getBlock() != block; op = op->getParentOp()) {
+/// Whether something that stands before `op` in its block, behind `first` if that is there too, may leave it.
+bool isBehindExit(Operation* op, Operation* first) {
+  for (Operation* before = op->getPrevNode(); before && before != first;
+       before = before->getPrevNode())
+    if (hasExit(before))
+      return true;
+  return false;
+}
+
+/// Whether a number is computed from what memory holds.
+bool isLoaded(Value value) {
+  Operation* made = value.getDefiningOp();
+  return made && (isa<tile::LoadOp>(made) || llvm::any_of(made->getOperands(), isLoaded));
+}
+
+bool mayRunNoIteration(tile::ForOp loop) {
+  const std::optional<int64_t> lower = getConstantIntValue(loop.getLower()),
+                               upper = getConstantIntValue(loop.getUpper());
+  if (lower && upper)
+    return *upper <= *lower;
+  return isLoaded(loop.getLower()) || isLoaded(loop.getUpper());
+}
+
+/// Whether `op` runs whenever `fill` has: only loops lie between, which are not left before.
+bool isSureToFollow(Operation* op, Operation* fill, SmallVector<tile::ForOp>& loops) {
+  for (; op->getBlock() != fill->getBlock(); op = op->getParentOp()) {
     auto loop = dyn_cast_or_null<tile::ForOp>(op->getParentOp());
-    if (!loop)
+    if (!loop || isBehindExit(op, nullptr) || mayRunNoIteration(loop))
       return false;
     loops.push_back(loop);
   }
-  return true;
+  return !isBehindExit(op, fill);
 }
 
 struct FoldClears : KernelPass<FoldClears> {
@@ -73,11 +107,59 @@ struct FoldClears : KernelPass<FoldClears> {
     SmallVector<tile::ForOp> loops;
     if (!gemm || gemm.getC() != fill.getTarget() || !gemm.getCRegion().isWhole() ||
         gemm.getA() == fill.getTarget() || gemm.getB() == fill.getTarget() ||
-        !isOnlyInLoops(gemm, fill->getBlock(), loops))
-      return;
+        !isSureToFollow(gemm, fill, loops))
+      return multiplyZeros(fill, users);
     if (!gemm.getClearAccum())
       clearFirst(gemm, loops);
     fill.erase();
+  }
+
+  /// Of a tile that only gemms write: others are not in L0C.
+  static void multiplyZeros(tile::FillOp fill, ArrayRef<Operation*> users) {
+    const Value target = fill.getTarget();
+    tile::GemmOp gemm;
+    for (Operation* user : users) {
+      auto copy = dyn_cast<tile::CopyOp>(user);
+      auto multiply = dyn_cast<tile::GemmOp>(user);
+      if (multiply && multiply.getC() == target)
+        gemm = multiply;
+      else if (!isa<tile::FillOp>(user) && !(copy && copy.getTarget() != target))
+        return;
+    }
+    const auto type = cast<BufferType>(target.getType());
+    if (!gemm || type.getRank() != 2)
+      return;
+    OpBuilder builder(fill);
+    const Value zeros = zeroTile(fill, std::max(type.getShape()[0], type.getShape()[1]),
+                                 gemm.getA().getType().getElementType());
+    const auto rows = [&](int64_t count) {
+      BufferRegion region = BufferRegion::whole(zeros);
+      region.extents[0] = builder.getIndexAttr(count);
+      return region;
+    };
+    tile::GemmOp::create(builder, fill.getLoc(), rows(type.getShape()[0]), rows(type.getShape()[1]),
+                         BufferRegion::whole(target), /*transposeA=*/false, /*transposeB=*/true,
+                         /*clear=*/Value(), /*clearAccum=*/true);
+    fill.erase();
+  }
+
+  /// As wide as the cube unit's smallest step of k.
+  static Value zeroTile(tile::FillOp fill, int64_t rows, Type element) {
+    constexpr int64_t fractalSide = 16;
+    auto launch = fill->getParentOfType<tile::LaunchOp>();
+    OpBuilder builder = OpBuilder::atBlockBegin(launch.getBodyBlock());
+    const auto block = [&](int64_t columns) {
+      return BufferType::get({rows, columns}, element, MemorySpace::L1);
+    };
+    const int64_t columns = std::max(fractalSide, npu::blockElements(block(fractalSide)));
+    Value zeros = tile::AllocOp::create(builder, fill.getLoc(), block(columns),
+                                        builder.getStringAttr("zeros"), IntegerAttr());
+    const Type number =
+        isa<FloatType>(element) ? element : builder.getIntegerType(element.getIntOrFloatBitWidth());
+    const Value zero =
+        arith::ConstantOp::create(builder, fill.getLoc(), builder.getZeroAttr(number));
+    tile::FillOp::create(builder, fill.getLoc(), zero, BufferRegion::whole(zeros));
+    return zeros;
   }
 
   static void clearFirst(tile::GemmOp gemm, ArrayRef<tile::ForOp> loops) {

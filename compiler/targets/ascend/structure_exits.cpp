@@ -24,6 +24,7 @@
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/structure_ops.h"
 #include "compiler/passes/kernel_pass.h"
+#include "compiler/targets/ascend/loop_exits.h"
 #include "compiler/targets/ascend/passes.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
@@ -37,23 +38,6 @@ using tile::BufferType;
 using tile::MemorySpace;
 
 enum Exit : int32_t { GoOn = 0, NextIteration = 1, Left = 2 };
-
-bool isLoop(Operation* op) {
-  return isa<tile::ForOp, tile::WhileOp, tile::ParallelOp>(op);
-}
-
-/// Whether `op` is an exit of a loop around it, or holds one.
-bool hasExit(Operation* op) {
-  if (isa<tile::BreakOp, tile::ContinueOp>(op))
-    return true;
-  if (isLoop(op))
-    return false; // its own
-  for (Region& region : op->getRegions())
-    for (Block& block : region)
-      if (llvm::any_of(block, [](Operation& inner) { return hasExit(&inner); }))
-        return true;
-  return false;
-}
 
 /// Whether a block leaves its loop, not only an iteration.
 bool hasBreak(Block& block) {

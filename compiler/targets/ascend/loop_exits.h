@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Where loops are left early.
+#pragma once
+
+#include <mlir/IR/Operation.h>
+
+namespace tilewright::ascend {
+
+bool isLoop(mlir::Operation* op);
+
+/// Whether `op` is an exit of a loop around it (`break`, `continue`), or holds one.
+bool hasExit(mlir::Operation* op);
+
+} // namespace tilewright::ascend
