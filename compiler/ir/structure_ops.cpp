@@ -120,8 +120,6 @@ LogicalResult LaunchOp::verify() {
   size_t extents = getGrid().size();
   if (extents < 1 || extents > 3)
     return emitOpError() << "has 1 to 3 grid extents, not " << extents;
-  if (getNpu() && extents != 1)
-    return emitOpError() << "on an NPU has 1 grid extent, not " << extents;
   if (getThreads().size() > 3)
     return emitOpError() << "has 1 to 3 thread extents, not " << getThreads().size();
   int64_t count = 1;

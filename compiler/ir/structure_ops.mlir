@@ -49,8 +49,8 @@ func.func @f(%n: index) {
   return
 }
 // -----
+// What was written for a GPU becomes a launch of an NPU with its grid.
 func.func @f(%n: index) {
-  // expected-error@+1 {{on an NPU has 1 grid extent, not 2}}
   tile.launch (%x, %y) in (%n, %n) npu {}
   return
 }
