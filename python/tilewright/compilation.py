@@ -60,30 +60,35 @@ def manifest_of(artifact: Any, outputs: list[int]) -> str:
     return dumps(loads(text) | {"out_idx": outputs}, separators=(",", ":"))
 
 
-def native_options(options: Options, keep_stages: bool = False) -> Any:
+def native_options(options: Options, keep_stages: bool = False, build: bool = True) -> Any:
     return load_compiler().CompileOptions(
-        options.target, options.cpu, options.pass_configs, keep_stages
+        options.target, options.cpu, options.pass_configs, keep_stages, build
     )
+
+
+def _compile(captured: CapturedKernel, native: Any) -> tuple[Any, list[Diagnostic]]:
+    """What the compiler makes, and what it says besides; CompileError with all its messages."""
+    from .compile_pool import cancellation
+
+    artifact, found = load_compiler().compile(captured.module, native, cancellation())
+    diagnostics = [Diagnostic.from_native(d) for d in found]
+    if artifact is None:
+        raise_at_kernel(compile_error(diagnostics, captured.name))
+    return artifact, diagnostics
 
 
 def compile_artifact(captured: CapturedKernel, options: Options, keep_stages: bool = False) -> Any:
     """Compiles; CompileError with all messages of the target."""
-    from .compile_pool import cancellation
-
     remark_ignored()
-    artifact, found = load_compiler().compile(
-        captured.module, native_options(options, keep_stages), cancellation()
-    )
-    diagnostics = [Diagnostic.from_native(d) for d in found]
-    if artifact is None:
-        raise_at_kernel(compile_error(diagnostics, captured.name))
+    artifact, diagnostics = _compile(captured, native_options(options, keep_stages))
     warn(diagnostics)
     return artifact
 
 
 def stages_of(captured: CapturedKernel, options: Options) -> list[tuple[str, str]]:
-    """Every stage as (name, text)."""
-    return list(load_compiler().inspect(captured.module, native_options(options)))
+    """Every stage as (name, text); CompileError with all messages of the target."""
+    native = native_options(options, keep_stages=True, build=False)
+    return list(_compile(captured, native)[0].stages)
 
 
 def compile_kernel(

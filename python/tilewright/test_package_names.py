@@ -66,6 +66,17 @@ def test_lower():
         tilewright.lower(5)
 
 
+def test_lower_says_what_a_target_lacks():
+    @T.prim_func
+    def doubles(A: T.Tensor((8,), "float64")):
+        with T.Kernel(1, is_npu=True):
+            T.copy(A, T.alloc_ub((8,), "float64"))
+
+    with pytest.raises(tilewright.CompileError, match="'A' has elements of float64") as caught:
+        tilewright.lower(doubles, target="ascend")
+    assert caught.value.errors[0].place.file == __file__
+
+
 def test_postprocs_are_ignored_aloud():
     with pytest.warns(UserWarning, match="register_c_postproc has no effect"):
 
