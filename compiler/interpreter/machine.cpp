@@ -4,8 +4,6 @@
 #include "compiler/ir/ascend_ops.h"
 #include "compiler/ir/kernel_manifest.h"
 
-#include "llvm/ADT/TypeSwitch.h"
-
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace tilewright::interpreter {
@@ -14,15 +12,6 @@ namespace {
 /// Ops that show that threads of one block may do different things.
 bool tellsThreadsApart(mlir::Operation* op) {
   return llvm::isa<tile::ThreadIdOp, tile::ShuffleOp, tile::VoteOp>(op);
-}
-
-/// Where a tile operation writes; null if `op` is none.
-mlir::Value tileTarget(mlir::Operation& op) {
-  return llvm::TypeSwitch<mlir::Operation*, mlir::Value>(&op)
-      .Case<tile::CopyOp, tile::FillOp, tile::ReduceOp, tile::ScanOp, tile::AtomicTileOp>(
-          [](auto tileOp) { return tileOp.getTarget(); })
-      .Case<tile::GemmOp>([](tile::GemmOp gemm) { return gemm.getC(); })
-      .Default(mlir::Value());
 }
 
 constexpr int64_t kWarpSize = 32;
@@ -245,7 +234,7 @@ bool Machine::needsOthers(const Agent& agent, mlir::Operation& op) const {
     return true;
   if (auto alloc = llvm::dyn_cast<tile::AllocOp>(op))
     return !alloc.getType().isPerThread();
-  mlir::Value target = tileTarget(op);
+  mlir::Value target = tile::tileTarget(&op);
   return target && !llvm::cast<tile::BufferType>(target.getType()).isPerThread();
 }
 

@@ -47,8 +47,7 @@ mlir::Value rootOf(mlir::Value buffer) {
 }
 
 bool isTileOp(mlir::Operation& op) {
-  return llvm::isa<tile::CopyOp, tile::FillOp, tile::GemmOp, tile::ReduceOp, tile::ScanOp,
-                   tile::AtomicTileOp, tile::ParallelOp, ascend::CallExternOp>(op);
+  return tile::isTileOperation(&op) || llvm::isa<tile::ParallelOp, ascend::CallExternOp>(op);
 }
 
 /// Where an agent may be overtaken: what touches memory that others see, and what waits.

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/ir/structure_ops.h"
 
+#include "compiler/ir/tensor_ops.h"
+#include "compiler/ir/thread_ops.h"
+
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
@@ -272,13 +275,9 @@ LogicalResult ParallelOp::verify() {
     return failure();
   Operation* misplaced = nullptr;
   getBody().walk([&](Operation* nested) {
-    StringRef name = nested->getName().stripDialect();
-    bool isTileOp = isa<TileDialect>(nested->getDialect()) &&
-                    llvm::is_contained({"copy", "fill", "gemm", "reduce", "scan", "atomic_tile",
-                                        "sync", "parallel", "launch"},
-                                       name);
+    bool isCollective = isTileOperation(nested) || isa<ParallelOp, LaunchOp, SyncOp>(nested);
     auto loop = dyn_cast<ForOp>(nested);
-    if (!misplaced && (isTileOp || (loop && loop.getKind() == LoopKind::Pipelined)))
+    if (!misplaced && (isCollective || (loop && loop.getKind() == LoopKind::Pipelined)))
       misplaced = nested;
   });
   if (!misplaced)

@@ -16,6 +16,17 @@ void TileDialect::addTensorOps() {
       >();
 }
 
+Value tilewright::tile::tileTarget(Operation* op) {
+  if (!isTileOperation(op))
+    return {};
+  SmallVector<MemoryEffects::EffectInstance> effects;
+  cast<MemoryEffectOpInterface>(op).getEffects(effects);
+  for (const MemoryEffects::EffectInstance& effect : effects)
+    if (isa<MemoryEffects::Write>(effect.getEffect()))
+      return effect.getValue();
+  return {};
+}
+
 static LogicalResult verifyBoundsFlags(Operation* op, std::optional<ArrayRef<bool>> flags,
                                        StringRef role, BufferType type) {
   if (!flags || int64_t(flags->size()) == type.getRank())

@@ -8,5 +8,18 @@
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+namespace tilewright::tile {
+
+/// What all ops of tensor_ops.td have: they are collective, and don't stand in a parallel loop.
+template <typename Op> class TileOperation : public mlir::OpTrait::TraitBase<Op, TileOperation> {};
+
+inline bool isTileOperation(mlir::Operation* op) {
+  return op->hasTrait<TileOperation>();
+}
+/// The buffer that a tile operation writes; null if `op` is none.
+mlir::Value tileTarget(mlir::Operation* op);
+
+} // namespace tilewright::tile
+
 #define GET_OP_CLASSES
 #include "compiler/ir/tensor_ops.h.inc"

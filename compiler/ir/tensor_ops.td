@@ -6,6 +6,11 @@
 
 include "compiler/ir/op_base.td"
 
+def Tile_TileOperation : NativeOpTrait<"TileOperation"> {
+  let cppNamespace = "::tilewright::tile";
+}
+class Tile_TensorOp<string mnemonic> : Tile_Op<mnemonic, [AttrSizedOperandSegments, Tile_TileOperation]>;
+
 def Tile_CopySource : Tile_Region<"source", (ins Tile_Read:$source)>;
 def Tile_CopyTarget : Tile_Region<"target", (ins Tile_Write:$target)>;
 def Tile_UpdateTarget : Tile_Region<"target", (ins Tile_ReadWrite:$target)>;
@@ -13,7 +18,7 @@ def Tile_GemmA : Tile_Region<"a", (ins Tile_Read:$a)>;
 def Tile_GemmB : Tile_Region<"b", (ins Tile_Read:$b)>;
 def Tile_GemmC : Tile_Region<"c", (ins Tile_ReadWrite:$c)>;
 
-def Tile_CopyOp : Tile_Op<"copy", [AttrSizedOperandSegments]> {
+def Tile_CopyOp : Tile_TensorOp<"copy"> {
   let summary = "copies a region to a region, converting the element type; complete when it returns";
   let description = [{
     `tile.copy %A[%m, %k] [64, 32] : !tile.buffer<..> to %As : !tile.buffer<..>`. A region that is printed without
@@ -40,7 +45,7 @@ def Tile_CopyOp : Tile_Op<"copy", [AttrSizedOperandSegments]> {
   }];
 }
 
-def Tile_FillOp : Tile_Op<"fill", [AttrSizedOperandSegments]> {
+def Tile_FillOp : Tile_TensorOp<"fill"> {
   let summary = "sets every element of a region to a scalar of the element's type";
   let arguments = !con((ins Tile_Scalar:$value), Tile_CopyTarget.operands, Tile_CopyTarget.attributes,
       (ins OptionalAttr<DenseBoolArrayAttr>:$target_in_bounds));
@@ -53,7 +58,7 @@ def Tile_FillOp : Tile_Op<"fill", [AttrSizedOperandSegments]> {
   }];
 }
 
-def Tile_GemmOp : Tile_Op<"gemm", [AttrSizedOperandSegments]> {
+def Tile_GemmOp : Tile_TensorOp<"gemm"> {
   let summary = "c += op(a) op(b), in the precision of c's elements";
   let description = [{
     `tile.gemm %a : !tile.buffer<..>, %b : !tile.buffer<..> into %c : !tile.buffer<..> clear(%flag)`. The last two dims are the
@@ -77,7 +82,7 @@ def Tile_GemmOp : Tile_Op<"gemm", [AttrSizedOperandSegments]> {
   }];
 }
 
-def Tile_ReduceOp : Tile_Op<"reduce", [AttrSizedOperandSegments]> {
+def Tile_ReduceOp : Tile_TensorOp<"reduce"> {
   let summary = "reduces one dim of the source into the target";
   let description = [{
     The target has the source's extents without `dim`, or with extent 1 there. Without `clear` the result is
@@ -97,7 +102,7 @@ def Tile_ReduceOp : Tile_Op<"reduce", [AttrSizedOperandSegments]> {
   }];
 }
 
-def Tile_ScanOp : Tile_Op<"scan", [AttrSizedOperandSegments]> {
+def Tile_ScanOp : Tile_TensorOp<"scan"> {
   let summary = "inclusive running sum or max along one dim; source and target may be the same";
   let arguments = !con((ins Tile_ReduceKind:$kind), Tile_CopySource.operands, Tile_CopyTarget.operands,
       Tile_CopySource.attributes, Tile_CopyTarget.attributes,
@@ -113,7 +118,7 @@ def Tile_ScanOp : Tile_Op<"scan", [AttrSizedOperandSegments]> {
   }];
 }
 
-def Tile_AtomicTileOp : Tile_Op<"atomic_tile", [AttrSizedOperandSegments]> {
+def Tile_AtomicTileOp : Tile_TensorOp<"atomic_tile"> {
   let summary = "an atomic update of each element of the target with the source's";
   let arguments = !con((ins Tile_AtomicKind:$kind), Tile_CopySource.operands, Tile_UpdateTarget.operands,
       Tile_CopySource.attributes, Tile_UpdateTarget.attributes,

@@ -29,6 +29,8 @@ unsigned ThreadCuts::ownKind(Operation* op) {
   auto collective = [](Value target) {
     return cast<BufferType>(target.getType()).isPerThread() ? 0 : block;
   };
+  if (Value target = tile::tileTarget(op))
+    return collective(target);
   return llvm::TypeSwitch<Operation*, unsigned>(op)
       .Case(
           [](tile::SyncOp sync) { return sync.getScope() == tile::SyncScope::Warp ? warp : block; })
@@ -37,9 +39,6 @@ unsigned ThreadCuts::ownKind(Operation* op) {
           [](tile::VoteOp vote) { return vote.getScope() == tile::SyncScope::Warp ? warp : block; })
       .Case<tile::ParallelOp, tile::TensorAtOp>([](auto) { return block; })
       .Case([&](tile::AllocOp alloc) { return collective(alloc.getBuffer()); })
-      .Case<tile::CopyOp, tile::FillOp, tile::ReduceOp, tile::ScanOp, tile::AtomicTileOp>(
-          [&](auto tileOp) { return collective(tileOp.getTarget()); })
-      .Case([&](tile::GemmOp gemm) { return collective(gemm.getC()); })
       .Default(0U);
 }
 
