@@ -2,6 +2,7 @@
 #include "compiler/ir/npu_ops.h"
 
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace tilewright;
@@ -202,7 +203,8 @@ void MmadOp::getAccesses(Accesses& accesses) {
   const int64_t bytes = elementBytes(getA().getType());
   accesses.push_back({getA(), getAOffset(), m * k * bytes, false});
   accesses.push_back({getB(), getBOffset(), k * n * bytes, false});
-  accesses.push_back({getC(), getCOffset(), m * n * 4, false});
+  if (!matchPattern(getInit(), m_One()))
+    accesses.push_back({getC(), getCOffset(), m * n * 4, false});
   accesses.push_back({getC(), getCOffset(), m * n * 4, true});
 }
 LogicalResult MmadOp::verify() {

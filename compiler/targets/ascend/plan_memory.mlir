@@ -60,3 +60,29 @@ func.func @shared(%A: !tile.buffer<128x128xf32, global>, %n: index) {
   }
   return
 }
+
+// -----
+// A gemm that begins a sum anew needs nothing of what its result held: the two results of an iteration share bytes.
+// CHECK-LABEL: func.func @results
+// CHECK: tile.alloc "scores" at 0 : !tile.buffer<64x64xf32, L0C>
+// CHECK: tile.alloc "sums" at 0 : !tile.buffer<64x512xf32, L0C>
+func.func @results(%S: !tile.buffer<64x64xf32, global>, %O: !tile.buffer<64x512xf32, global>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %yes = arith.constant true
+  %no = arith.constant false
+  tile.launch (%cid) in (%n) npu {
+    %a = tile.alloc "a" : !tile.buffer<64x16xf16, L0A>
+    %b = tile.alloc "b" : !tile.buffer<16x512xf16, L0B>
+    %scores = tile.alloc "scores" : !tile.buffer<64x64xf32, L0C>
+    %sums = tile.alloc "sums" : !tile.buffer<64x512xf32, L0C>
+    tile.for %i = %c0 to %n step %c1 {
+      npu.mmad %a[%c0] : !tile.buffer<64x16xf16, L0A>, %b[%c0] : !tile.buffer<16x512xf16, L0B> into %scores[%c0] : !tile.buffer<64x64xf32, L0C> size 64 x 64 x 16 init(%yes)
+      npu.mmad %a[%c0] : !tile.buffer<64x16xf16, L0A>, %b[%c0] : !tile.buffer<16x512xf16, L0B> into %scores[%c0] : !tile.buffer<64x64xf32, L0C> size 64 x 64 x 16 init(%no)
+      npu.store_l0c %scores[%c0] : !tile.buffer<64x64xf32, L0C> rows 64 to %S[0, 0] [64, 64] : !tile.buffer<64x64xf32, global>
+      npu.mmad %a[%c0] : !tile.buffer<64x16xf16, L0A>, %b[%c0] : !tile.buffer<16x512xf16, L0B> into %sums[%c0] : !tile.buffer<64x512xf32, L0C> size 64 x 512 x 16 init(%yes)
+      npu.store_l0c %sums[%c0] : !tile.buffer<64x512xf32, L0C> rows 64 to %O[0, 0] [64, 512] : !tile.buffer<64x512xf32, global>
+    }
+  }
+  return
+}
