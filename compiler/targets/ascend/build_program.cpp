@@ -218,8 +218,8 @@ private:
     result.memory =
         isPlaced ? static_cast<unsigned>(type.getSpace()) : numberOf(storage, firstUnplaced);
     const int64_t size = npu::storageBytes(type);
-    result.begin = base;
-    result.end = base + size;
+    result.begin = result.bufferBegin = base;
+    result.end = result.bufferEnd = base + size;
     std::optional<IndexSum> offset = access.offset ? indices.of(access.offset) : std::nullopt;
     const auto bits = static_cast<int64_t>(access.type().getElementBits());
     if (!offset || (bits < 8 && (!offset->terms.empty() || offset->constant % 2)))

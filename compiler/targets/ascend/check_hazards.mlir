@@ -90,3 +90,19 @@ func.func @unbalanced(%n: index) {
   }
   return
 }
+
+// -----
+// An element at an unknown place is still one of its own buffer: the load to another one needs no flag.
+func.func @somewhere_in_its_buffer(%A: !tile.buffer<64xf32, global>, %n: index, %any: index) {
+  %c0 = arith.constant 0 : index
+  tile.launch (%cid) in (%n) npu {
+    %indices = tile.alloc "indices" at 0 : !tile.buffer<64xsi32, UB>
+    %x = tile.alloc "x" at 256 : !tile.buffer<64xf32, UB>
+    // expected-note@+1 {{the earlier one is here}}
+    npu.load_ub %A[0] [64] : !tile.buffer<64xf32, global> to %x[%c0] : !tile.buffer<64xf32, UB> pitch 64
+    %index = npu.get_value %indices[%any] : !tile.buffer<64xsi32, UB>
+    // expected-warning@+1 {{get_value needs what load_ub writes, but nothing orders them: set a flag from MTE2 to S}}
+    %element = npu.get_value %x[%any] : !tile.buffer<64xf32, UB>
+  }
+  return
+}

@@ -134,7 +134,7 @@ bool Conflicts::conflict(const Instance& earlier, unsigned level, const Instance
   for (const Access& a : first.accesses)
     for (const Access& b : second.accesses) {
       if (a.isGlobal != isGlobal || a.memory != b.memory || !(a.isWrite || b.isWrite) ||
-          (a.isAtomic && b.isAtomic))
+          (a.isAtomic && b.isAtomic) || !a.mayShareBuffer(b))
         continue;
       if (!isInOrder(first, a, second, b) && overlapInAll(a, earlier, level, b, later))
         return true;

@@ -69,6 +69,12 @@ struct Access : Range {
   bool isAtomic = false; ///< a write that commutes with other atomic ones
   bool isGlobal = false;
   std::vector<Range> otherDims;
+  /// The bytes of the buffer on chip, which no offset leaves, also where nothing is known of it.
+  int64_t bufferBegin = 0, bufferEnd = INT64_MAX;
+
+  bool mayShareBuffer(const Access& other) const {
+    return bufferBegin < other.bufferEnd && other.bufferBegin < bufferEnd;
+  }
 };
 
 /// An event id between two pipes, or a cross-core flag (then `to` is the scalar queue).
