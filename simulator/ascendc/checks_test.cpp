@@ -6,7 +6,10 @@
 
 #include <cassert>
 #include <chrono>
+#include <exception>
 #include <gtest/gtest.h>
+#include <thread>
+#include <vector>
 
 using namespace AscendC;
 using namespace tilewright::ascend::testing;
@@ -50,10 +53,24 @@ enum class Fault : int {
   callsAbort,
   callsExit,
   callsAssert,
+  nullCall,
+  inLibrary,
+  terminates,
+  startsThread,
+  launches,
   eventId,
   partialBarrier,
   hugeCopy,
   gatherOffset,
+  offsetWraps,
+  gmOffsetWraps,
+  negativeCount,
+  oddScalar,
+  oddScalarOfGm,
+  otherCore,
+  otherCoresMemory,
+  emptyQueue,
+  emptyBuffer,
 };
 
 volatile int always = 1;
@@ -81,7 +98,7 @@ template <Fault fault> __aicore__ void hostile(LocalTensor<float> a, LocalTensor
   if constexpr (fault == Fault::divideByZero)
     always = 5 / zero; // divides here
   if constexpr (fault == Fault::exception)
-    throw 5;
+    throw 5; // throws here
   if constexpr (fault == Fault::largeArray) {
     volatile char room[16 << 20];
     room[always] = 1;
@@ -96,10 +113,63 @@ template <Fault fault> __aicore__ void hostile(LocalTensor<float> a, LocalTensor
   if constexpr (fault == Fault::callsAssert)
     assert(always == 7); // asserts here
   if constexpr (fault == Fault::assertion)
-    ascendc_assert(a.GetSize() == 1);
+    ASSERT(a.GetSize() == 1 && "one element");
+  if constexpr (fault == Fault::nullCall) {
+    void (*volatile nothing)() = nullptr;
+    nothing(); // calls nothing
+  }
+  if constexpr (fault == Fault::inLibrary) {
+    std::vector<int> three(3);
+    always = three.at(5); // the library throws
+  }
+  if constexpr (fault == Fault::terminates)
+    std::terminate(); // terminates here
+  if constexpr (fault == Fault::startsThread) {
+    std::thread other([] {}); // a thread
+    other.join();
+  }
   (void)a;
   (void)b;
 }
+
+/// Operands that no core has: beyond 32 or 64 bits, odd addresses, another core's, none at all.
+template <Fault fault>
+__aicore__ void wrongOperands(LocalTensor<float> a, LocalTensor<float> b, GlobalTensor<float> gm,
+                              GM_ADDR x) {
+  if constexpr (fault == Fault::offsetWraps)
+    Adds(a[1u << 30], a, 1.0f, 64); // 2^32 bytes
+  if constexpr (fault == Fault::gmOffsetWraps)
+    DataCopy(a, gm[uint64_t{1} << 62], 64); // 2^64 bytes
+  if constexpr (fault == Fault::negativeCount)
+    Adds(b, a, 1.0f, zero - 5);
+  if constexpr (fault == Fault::oddScalar)
+    LocalTensor<float>(TPosition::VECCALC, 2, 64).SetValue(0, 1.0f);
+  if constexpr (fault == Fault::oddScalarOfGm) {
+    gm.SetGlobalBuffer((__gm__ float*)(x + 2));
+    a.SetValue(0, gm.GetValue(0));
+  }
+  if constexpr (fault == Fault::otherCore) {
+    LocalTensor<half> l1(TPosition::A1, 0, 256), l0(TPosition::A2, 0, 256);
+    LoadData(l0, l1, LoadData2DParams(0, 1, 1, 0, 0, false, 0));
+  }
+  if constexpr (fault == Fault::otherCoresMemory)
+    LocalTensor<half>(TPosition::A1, 0, 256).SetValue(0, half(1.0f));
+  if constexpr (fault == Fault::emptyQueue || fault == Fault::emptyBuffer) {
+    TPipe pipe;
+    TQue<TPosition::VECIN, 1> queue;
+    TBuf<TPosition::VECCALC> buffer;
+    pipe.InitBuffer(queue, 1, 0);
+    pipe.InitBuffer(buffer, 0);
+    Adds(fault == Fault::emptyQueue ? queue.template AllocTensor<float>() : buffer.Get<float>(), a,
+         1.0f, 64);
+  }
+  (void)a;
+  (void)b;
+  (void)gm;
+  (void)x;
+}
+
+__global__ __aicore__ void one_row(GM_ADDR y);
 
 template <Fault fault> __global__ __aicore__ void faulty(GM_ADDR x) {
   KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
@@ -182,12 +252,15 @@ template <Fault fault> __global__ __aicore__ void faulty(GM_ADDR x) {
   if constexpr (fault == Fault::crossFlagInVectorKernel)
     CrossCoreSetFlag<0, PIPE_MTE3>(0);
   hostile<fault>(a, b);
+  wrongOperands<fault>(a, b, gm, x);
   if constexpr (fault == Fault::eventId)
     SetFlag<HardEvent::MTE2_V>(99);
   if constexpr (fault == Fault::hugeCopy)
     DataCopy(a, gm, 0xFFFFFFF8u);
   if constexpr (fault == Fault::gatherOffset)
     Gather(b, a, a.ReinterpretCast<uint32_t>(), 0, 64);
+  if constexpr (fault == Fault::launches)
+    one_row<<<1, nullptr, nullptr>>>(x); // launches here
 }
 
 template <Fault fault> std::string messageOf(double limit = 60) {
@@ -229,6 +302,17 @@ TEST(Checks, Memory) {
   EXPECT_MESSAGE(padding, "reads UB bytes 4116 to 4127, which are padding without a value");
   EXPECT_MESSAGE(hugeCopy, "bytes into a tensor of 1024 bytes [ErrorWrite2]");
   EXPECT_MESSAGE(gatherOffset, "offset 0 is 1065353216, which leads to UB byte");
+  EXPECT_MESSAGE(offsetWraps, "Adds: writes up to UB byte 255, but the tensor ends at byte 0");
+  EXPECT_MESSAGE(gmOffsetWraps,
+                 "DataCopy reads GM at 0xfffffffffffff000, which belongs to no allocation");
+  EXPECT_MESSAGE(
+      oddScalar,
+      "SetValue writes UB at 0x2, which is no multiple of the element's 4 bytes [ErrorWrite4]");
+  EXPECT_MESSAGE(oddScalarOfGm, "GetValue reads GM at 0x");
+  EXPECT_MESSAGE(oddScalarOfGm, "which is no multiple of the element's 4 bytes [ErrorRead4]");
+  EXPECT_MESSAGE(otherCore, "LoadData is for cube cores, of which this kernel has none; "
+                            "KERNEL_TYPE_MIX_AIC_1_2 gives it both");
+  EXPECT_MESSAGE(otherCoresMemory, "SetValue is for cube cores, of which this kernel has none");
 }
 
 TEST(Checks, Flags) {
@@ -258,6 +342,7 @@ TEST(Checks, RelaxedOrdersWhatTheCompilerOrders) {
 
 TEST(Checks, Parameters) {
   EXPECT_MESSAGE(mask, "Adds: mask is 65, but a repeat has 64 lanes");
+  EXPECT_MESSAGE(negativeCount, "Adds: count is -5, but it must not be negative");
   EXPECT_MESSAGE(halfBlocks, "DataCopy moves 48 bytes, which is no multiple of 32");
   EXPECT_MESSAGE(partOverlap, "source and destination overlap in part");
   EXPECT_MESSAGE(compareCount, "must be a multiple of 256");
@@ -270,6 +355,8 @@ TEST(Checks, Queues) {
   EXPECT_MESSAGE(freeTwice, "FreeTensor: the tensor is already free [ErrorFree]");
   EXPECT_MESSAGE(dequeueEmpty, "DeQue: the queue holds no tensor");
   EXPECT_MESSAGE(allBuffersUsed, "AllocTensor: all buffers of the queue are in use");
+  EXPECT_MESSAGE(emptyQueue, "Adds: writes up to UB byte 255, but the tensor ends at byte 0");
+  EXPECT_MESSAGE(emptyBuffer, "Adds: writes up to UB byte 255, but the tensor ends at byte 0");
   EXPECT_MESSAGE(noInitBuffer, "the queue has no buffers; call TPipe::InitBuffer first");
 }
 
@@ -347,7 +434,29 @@ TEST(Checks, HostileKernels) {
   text = messageOf<Fault::assertion>();
   EXPECT_NE(text.find("assertion failed: a.GetSize() == 1"), std::string::npos) << text;
   text = messageOf<Fault::exception>();
-  EXPECT_NE(text.find("the kernel threw a C++ exception"), std::string::npos) << text;
+  EXPECT_NE(text.find("the kernel threw a C++ exception (vector core 0)"), std::string::npos)
+      << text;
+  expectLine(text, "// throws here");
+  text = messageOf<Fault::inLibrary>();
+  EXPECT_NE(text.find("the kernel threw a C++ exception: vector::_M_range_check"),
+            std::string::npos)
+      << text;
+  expectLine(text, "// the library throws");
+  text = messageOf<Fault::terminates>();
+  EXPECT_NE(text.find("the kernel called std::terminate(); a kernel ends by returning"),
+            std::string::npos)
+      << text;
+  expectLine(text, "// terminates here");
+  text = messageOf<Fault::nullCall>();
+  EXPECT_NE(text.find("touched address (nil)"), std::string::npos) << text;
+  expectLine(text, "// calls nothing");
+  text = messageOf<Fault::startsThread>();
+  EXPECT_NE(text.find("the kernel started a thread, which a core has not"), std::string::npos)
+      << text;
+  expectLine(text, "// a thread");
+  text = messageOf<Fault::launches>();
+  EXPECT_NE(text.find("a kernel was launched from inside a kernel"), std::string::npos) << text;
+  expectLine(text, "// launches here");
   // And the machine still works.
   EXPECT_EQ(messageOf<Fault::none>(), "");
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));

@@ -88,7 +88,8 @@ GROUPS = """
 68|mask register|SetVectorMask ResetMask SetMaskCount SetMaskNorm
 69|scalar unit|ScalarCast ScalarGetCountOfValue ScalarCountLeadingZero ScalarGetSFFValue ToFloat
 69|scalar unit: more|ToBfloat16 GetSystemCycle Trap GetArchVersion
-70|debugging|printf PRINTF DumpTensor DumpAccChkPoint ascendc_assert KERNEL_LOG PrintTimeStamp
+70|debugging|printf PRINTF DumpTensor DumpAccChkPoint KERNEL_LOG PrintTimeStamp
+70|assertions|ascendc_assert ASSERT
 70|tracing|TRACE_START TRACE_STOP
 71|tiling|GET_TILING_DATA TILING_KEY_IS GetUserWorkspace PlatformAscendCManager MatmulApiTiling
 72|advanced: functions|Sin Cos Tanh Sigmoid Silu Gelu Power Round ClampMax ClampMin Erf Log Floor

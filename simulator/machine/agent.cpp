@@ -178,11 +178,22 @@ const char* Agent::keptText(const std::string& text) {
 
 // --- instructions ---------------------------------------------------------------------------
 
+void Agent::leaveToOtherCore(const char* what, Place place) {
+  if (!view.mixed)
+    fail(std::string(what) + " is for " + (view.cube ? "vector" : "cube") +
+             " cores, of which this kernel has none; KERNEL_TYPE_MIX_AIC_1_2 gives it both",
+         place, view.cube ? 507015 : 507035);
+}
+
 void Agent::issue(const VectorInstr& given, Place place) {
   lastPlace = place;
   if (view.cube)
-    return; // code outside any scope of a mixed kernel: the other core runs it
+    return leaveToOtherCore(nameOf(given), place);
   uint32_t site = hazards.siteOf(place, nameOf(given));
+  if (auto count = static_cast<int64_t>(given.count); given.form == VectorForm::Count && count < 0)
+    fail(std::string(nameOf(given)) + ": count is " + std::to_string(count) +
+             ", but it must not be negative",
+         place, 507035);
   if (given.form != VectorForm::Register) {
     issueOn(Pipe::V, given, site);
     return;
@@ -200,7 +211,7 @@ void Agent::issue(const CopyInstr& given, Place place) {
   Space local = given.dst.space == Space::GM ? given.src.space : given.dst.space;
   if (local != Space::GM && isCubeSpace(local) != view.cube &&
       !(given.src.space == Space::UB && !view.cube))
-    return;
+    return leaveToOtherCore(nameOf(given), place);
   uint32_t site = hazards.siteOf(place, nameOf(given));
   if (given.dst.space != Space::GM || storeState.atomic == AtomicOp::None) {
     issueOn(given.pipe, given, site);
@@ -215,7 +226,7 @@ void Agent::issue(const CopyInstr& given, Place place) {
 void Agent::issue(const CubeInstr& given, Place place) {
   lastPlace = place;
   if (!view.cube)
-    return;
+    return leaveToOtherCore(nameOf(given), place);
   uint32_t site = hazards.siteOf(place, nameOf(given));
   Pipe pipe = pipeOf(given);
   if (given.dst.space == Space::GM && storeState.atomic != AtomicOp::None) {
@@ -497,8 +508,10 @@ void Agent::cleanCache(uint64_t address, Place place) {
 void* Agent::scalarAccess(const Operand& operand, uint32_t bytes, bool write, Place place,
                           bool pastCache) {
   lastPlace = place;
-  if (operand.space != Space::GM && isCubeSpace(operand.space) != view.cube)
-    return nowhere; // the other core of a mixed kernel does it
+  if (operand.space != Space::GM && isCubeSpace(operand.space) != view.cube) {
+    leaveToOtherCore(write ? "SetValue" : "GetValue", place);
+    return nowhere;
+  }
   Access access;
   access.space = operand.space;
   access.kind = write ? AccessKind::Write : AccessKind::Read;
@@ -512,6 +525,12 @@ void* Agent::scalarAccess(const Operand& operand, uint32_t bytes, bool write, Pl
   if (operand.bytes && bytes > operand.bytes)
     fail(std::string(write ? "SetValue writes" : "GetValue reads") +
              " behind the end of the tensor [" + (write ? "ErrorWrite2" : "ErrorRead3") + "]",
+         place, view.cube ? 507015 : 507035);
+  if (uint32_t element = bytesOf(operand.type); element > 1 && operand.address % element)
+    fail(std::string(write ? "SetValue writes " : "GetValue reads ") +
+             spaceNames[static_cast<unsigned>(operand.space)] + " at " + hex(operand.address) +
+             ", which is no multiple of the element's " + std::to_string(element) + " bytes [" +
+             (write ? "ErrorWrite4" : "ErrorRead4") + "]",
          place, view.cube ? 507015 : 507035);
   hazards.begin(Pipe::S, hazards.clock(Pipe::S), remote, site);
   late.land(hazards.completed(Pipe::S));

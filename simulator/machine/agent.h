@@ -162,6 +162,8 @@ public:
   /// Not 0 while simulator code runs on the fiber: a signal must not abandon it there.
   volatile int inside = 0;
   std::atomic<bool> interrupted{false};
+  /// Interrupts that came while the kernel's code was in a library.
+  unsigned delayedInterrupts = 0;
   /// Calls of the kernel into the machine; the watchdog sees by it that something happens.
   std::atomic<uint64_t> calls{0};
   /// Calls that can have changed something for another core: all but reads of the scalar unit.
@@ -179,6 +181,8 @@ public:
   uint64_t quietCalls = 0;
 
 private:
+  /// Code outside any scope of a mixed kernel: the core of the other kind runs it, if there is one.
+  void leaveToOtherCore(const char* what, Place place);
   template <class Instr> void issueOn(Pipe pipe, const Instr& instr, uint32_t site);
   template <class Instr> void execute(Pipe pipe, const Instr& instr, uint32_t site);
   void addToTrace(const TraceEvent& event);
@@ -291,6 +295,9 @@ TraceEvent traceOf(const CopyInstr& instr, Pipe pipe, uint32_t site);
 TraceEvent traceOf(const CubeInstr& instr, Pipe pipe, uint32_t site);
 TraceEvent scalarTrace(const Operand& operand, uint32_t bytes, bool write, uint32_t site);
 TraceEvent syncTrace(TraceKind kind, Pipe pipe, Pipe other, unsigned id, uint32_t site);
+
+/// Ends the agent of this thread at the line of its kernel that has called.
+[[noreturn]] void failKernelHere(const std::string& sentence);
 
 /// The agent whose code runs on this thread, or null.
 Agent* currentAgent();

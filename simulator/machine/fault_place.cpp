@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
+#include <unwind.h>
 #include <vector>
 
 extern char** environ;
@@ -22,17 +23,20 @@ namespace tilewright::ascend {
 
 CallChain CallChain::of(const void* signalContext, const Fiber& fiber) {
   CallChain chain;
-  uint64_t frame = 0;
+  uint64_t frame = 0, stackPointer = 0;
   const auto* context = static_cast<const ucontext_t*>(signalContext);
 #if defined(__x86_64__)
   chain.addresses[chain.count++] = static_cast<uint64_t>(context->uc_mcontext.gregs[REG_RIP]);
   frame = static_cast<uint64_t>(context->uc_mcontext.gregs[REG_RBP]);
+  stackPointer = static_cast<uint64_t>(context->uc_mcontext.gregs[REG_RSP]);
 #elif defined(__aarch64__)
   chain.addresses[chain.count++] = context->uc_mcontext.pc;
   frame = context->uc_mcontext.regs[29];
+  stackPointer = context->uc_mcontext.sp;
 #else
   (void)context;
 #endif
+  chain.stackBegin = fiber.wordsFrom(stackPointer, &chain.stackEnd);
   // Kernels are compiled with frame pointers.
   while (chain.count < capacity && frame % 8 == 0) {
     const auto* pair = reinterpret_cast<const uint64_t*>(frame);
@@ -44,6 +48,20 @@ CallChain CallChain::of(const void* signalContext, const Fiber& fiber) {
       break;
     frame = outer;
   }
+  return chain;
+}
+
+CallChain CallChain::here() {
+  CallChain chain;
+  auto addFrame = [](_Unwind_Context* frame, void* to) {
+    auto* chain = static_cast<CallChain*>(to);
+    if (chain->count == capacity)
+      return _URC_END_OF_STACK;
+    chain->addresses[chain->count++] =
+        _Unwind_GetIP(frame) - 1; // the call, not what comes behind it
+    return _URC_NO_REASON;
+  };
+  _Unwind_Backtrace(addFrame, &chain);
   return chain;
 }
 
@@ -77,12 +95,47 @@ std::string outputOf(const std::vector<std::string>& command) {
   return text;
 }
 
-/// Code that no kernel wrote.
-bool isLibrary(const std::string& module) {
+bool isLibrary(const char* module) {
   for (const char* part : {"/libc.so", "/libstdc++.so", "/libtilewright_", "/ld-linux"})
-    if (module.find(part) != std::string::npos)
+    if (std::strstr(module, part))
       return true;
   return false;
+}
+
+/// The module of a kernel that holds an address, and the address as its file counts.
+struct CodeAddress {
+  const char* module = nullptr; ///< null: not in a kernel's code
+  uint64_t offset = 0;
+};
+CodeAddress codeAt(uint64_t address) {
+  Dl_info module{};
+  if (!dladdr(reinterpret_cast<void*>(address), &module) || !module.dli_fname ||
+      isLibrary(module.dli_fname))
+    return {};
+  const auto* header = static_cast<const Elf64_Ehdr*>(module.dli_fbase);
+  bool moves = header->e_type == ET_DYN;
+  bool isProgram = std::strchr(module.dli_fname, '/') == nullptr; // found through PATH
+  return {isProgram ? "/proc/self/exe" : module.dli_fname,
+          address - (moves ? reinterpret_cast<uint64_t>(module.dli_fbase) : 0)};
+}
+
+constexpr unsigned mostCandidates = 24;
+/// What may be return addresses on the stack, in one module; returns how many.
+unsigned candidatesOn(const CallChain& chain, CodeAddress (&found)[mostCandidates]) {
+  unsigned count = 0;
+  for (const uint64_t* word = chain.stackBegin; word < chain.stackEnd && count < mostCandidates;
+       ++word) {
+    CodeAddress code = codeAt(*word - 1);
+    if (code.module && (count == 0 || code.module == found[0].module))
+      found[count++] = code;
+  }
+  return count;
+}
+
+std::string hexOf(uint64_t value) {
+  char text[24];
+  snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
+  return text;
 }
 
 bool isOurs(const std::string& file) {
@@ -92,34 +145,91 @@ bool isOurs(const std::string& file) {
   return false;
 }
 
-} // namespace
-
-FaultPlace placeOf(const CallChain& chain) {
-  for (unsigned i = 0; i < chain.count; ++i) {
-    Dl_info module{};
-    auto* address = reinterpret_cast<void*>(chain.addresses[i]);
-    if (!dladdr(address, &module) || !module.dli_fname || isLibrary(module.dli_fname))
-      continue;
-    const auto* header = static_cast<const Elf64_Ehdr*>(module.dli_fbase);
-    bool moves = header->e_type == ET_DYN;
-    uint64_t offset =
-        chain.addresses[i] - (moves ? reinterpret_cast<uint64_t>(module.dli_fbase) : 0);
-    bool isProgram = std::strchr(module.dli_fname, '/') == nullptr; // found through PATH
-    char text[24];
-    snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(offset));
-    std::string lines =
-        outputOf({"addr2line", "-i", "-e", isProgram ? "/proc/self/exe" : module.dli_fname, text});
-    // One line for each function that is inlined there, the innermost first.
-    for (size_t at = 0, end; (end = lines.find('\n', at)) != std::string::npos; at = end + 1) {
-      std::string line = lines.substr(at, end - at);
-      size_t colon = line.rfind(':');
-      auto number =
-          colon == std::string::npos ? 0ul : std::strtoul(line.c_str() + colon + 1, nullptr, 10);
-      if (number != 0 && !isOurs(line))
-        return {line.substr(0, colon), static_cast<uint32_t>(number)};
-    }
+/// The first of the addresses' lines that is a kernel's.
+FaultPlace firstLine(const std::vector<std::string>& command) {
+  std::string lines = outputOf(command);
+  // One line for each function that is inlined there, the innermost first.
+  for (size_t at = 0, end; (end = lines.find('\n', at)) != std::string::npos; at = end + 1) {
+    std::string line = lines.substr(at, end - at);
+    size_t colon = line.rfind(':');
+    auto number =
+        colon == std::string::npos ? 0ul : std::strtoul(line.c_str() + colon + 1, nullptr, 10);
+    if (number != 0 && !isOurs(line))
+      return {line.substr(0, colon), static_cast<uint32_t>(number)};
   }
   return {};
+}
+
+FaultPlace placeOnStack(const CallChain& chain) {
+  CodeAddress found[mostCandidates];
+  unsigned count = candidatesOn(chain, found);
+  if (count == 0)
+    return {};
+  std::vector<std::string> command = {"addr2line", "-i", "-e", found[0].module};
+  for (unsigned i = 0; i < count; ++i)
+    command.push_back(hexOf(found[i].offset));
+  return firstLine(command);
+}
+
+} // namespace
+
+bool isInLibrary(uint64_t address) {
+  Dl_info module{};
+  return dladdr(reinterpret_cast<void*>(address), &module) && module.dli_fname &&
+         isLibrary(module.dli_fname);
+}
+
+bool isInHeapFunction(const CallChain& chain) {
+  using Function = void (*)();
+  const Function functions[] = {
+      reinterpret_cast<Function>(std::malloc), reinterpret_cast<Function>(std::free),
+      reinterpret_cast<Function>(std::calloc), reinterpret_cast<Function>(std::realloc)};
+  for (const uint64_t* word = chain.stackBegin; word < chain.stackEnd; ++word) {
+    Dl_info symbol{};
+    if (!dladdr(reinterpret_cast<void*>(*word - 1), &symbol) || !symbol.dli_fname)
+      continue;
+    if (!isLibrary(symbol.dli_fname))
+      return false;
+    for (Function f : functions)
+      if (symbol.dli_saddr == reinterpret_cast<void*>(f))
+        return true;
+  }
+  return false;
+}
+
+FaultPlace placeOf(const CallChain& chain) {
+  bool isKernels = chain.count > 0 && codeAt(chain.addresses[0]).module;
+  if (!isKernels)
+    if (FaultPlace place = placeOnStack(chain); !place.file.empty())
+      return place;
+  for (unsigned i = 0; i < chain.count; ++i) {
+    CodeAddress code = codeAt(chain.addresses[i]);
+    if (!code.module)
+      continue;
+    std::vector<std::string> command = {"addr2line", "-i", "-e", code.module, hexOf(code.offset)};
+    // Code that makes room on the stack has no line: that before it has.
+    constexpr uint64_t longestProbe = 24;
+    for (uint64_t back = 8; i == 0 && back <= longestProbe; back += 8)
+      command.push_back(hexOf(code.offset - back));
+    if (FaultPlace place = firstLine(command); !place.file.empty())
+      return place;
+  }
+  return {};
+}
+
+void printPlaceOf(const CallChain& chain) {
+  CodeAddress found[mostCandidates];
+  if (candidatesOn(chain, found) == 0)
+    return;
+  char offset[24];
+  snprintf(offset, sizeof offset, "0x%llx", static_cast<unsigned long long>(found[0].offset));
+  const char* command[] = {"addr2line", "-i", "-e", found[0].module, offset, nullptr};
+  dup2(STDERR_FILENO, STDOUT_FILENO);
+  pid_t child = 0;
+  if (posix_spawnp(&child, command[0], nullptr, nullptr, const_cast<char* const*>(command),
+                   environ) == 0)
+    while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+    }
 }
 
 } // namespace tilewright::ascend

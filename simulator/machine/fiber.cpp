@@ -60,6 +60,15 @@ bool Fiber::holdsFrame(const void* address) const {
   return stack && p >= low && p + 2 * sizeof(void*) <= low + stackBytes;
 }
 
+const uint64_t* Fiber::wordsFrom(uint64_t address, const uint64_t** end) const {
+  auto low = reinterpret_cast<uint64_t>(stack) + guardBytes;
+  uint64_t from = (address + sizeof(uint64_t) - 1) / sizeof(uint64_t) * sizeof(uint64_t);
+  if (!stack || from < low || from >= low + stackBytes)
+    return *end = nullptr;
+  *end = reinterpret_cast<const uint64_t*>(low + stackBytes);
+  return reinterpret_cast<const uint64_t*>(from);
+}
+
 bool Fiber::holds(const void* address) const {
   auto* p = static_cast<const char*>(address);
   auto* low = static_cast<const char*>(stack);

@@ -5,6 +5,7 @@
 
 #include <boost/context/detail/fcontext.hpp>
 #include <cstddef>
+#include <cstdint>
 
 namespace tilewright::ascend {
 
@@ -34,6 +35,8 @@ public:
   bool holds(const void* address) const;
   /// True if two words from `address` on can be read from this fiber's stack.
   bool holdsFrame(const void* address) const;
+  /// The words from `address` to the top of this fiber's stack; null if it doesn't lie there.
+  const uint64_t* wordsFrom(uint64_t address, const uint64_t** end) const;
 
 private:
   static void trampoline(boost::context::detail::transfer_t from);

@@ -6,8 +6,12 @@
 #include <csetjmp>
 #include <csignal>
 #include <cstdlib>
+#include <cxxabi.h>
+#include <exception>
 #include <iterator>
 #include <mutex>
+#include <ucontext.h>
+#include <unistd.h>
 
 namespace tilewright::ascend {
 
@@ -30,8 +34,21 @@ int handlerUsers = 0;
 constexpr int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGABRT, SIGILL, SIGTRAP};
 constexpr unsigned numFaults = std::size(faults);
 struct sigaction oldHandlers[numFaults + 1]; // the last: of the interrupt
+std::terminate_handler oldTerminate = nullptr;
 int interruptSignal() {
   return SIGRTMIN + 5;
+}
+
+uint64_t programCounter(const void* signalContext) {
+  const auto* context = static_cast<const ucontext_t*>(signalContext);
+#if defined(__x86_64__)
+  return static_cast<uint64_t>(context->uc_mcontext.gregs[REG_RIP]);
+#elif defined(__aarch64__)
+  return context->uc_mcontext.pc;
+#else
+  (void)context;
+  return 0;
+#endif
 }
 
 void land(int signal, const void* address, const void* context) {
@@ -42,10 +59,29 @@ void land(int signal, const void* address, const void* context) {
   siglongjmp(landing.place, 1);
 }
 
+/// The C library gave up or failed in malloc: a lock may be held and the heap is damaged, so that nothing that follows
+/// would work. A kernel's own abort() does not come here.
+[[noreturn]] void endProgram(const CallChain& chain) {
+  static const char text[] =
+      "error: the kernel damaged the program's memory (something freed twice, or written past its "
+      "end); the program ends here\n";
+  if (ftrylockfile(stdout) == 0)
+    fflush_unlocked(stdout);
+  ssize_t written = write(STDERR_FILENO, text, sizeof text - 1);
+  (void)written;
+  printPlaceOf(chain);
+  constexpr int exitCodeOfFindings = 66;
+  _exit(exitCodeOfFindings);
+}
+
 void onFault(int signal, siginfo_t* info, void* context) {
   // Our own abort() is not the kernel's.
-  if (currentAgent() && landing.armed && (signal != SIGABRT || !currentAgent()->inside))
+  if (currentAgent() && landing.armed && (signal != SIGABRT || !currentAgent()->inside)) {
+    CallChain chain = CallChain::of(context, currentAgent()->fiber);
+    if (signal == SIGABRT || isInHeapFunction(chain))
+      endProgram(chain);
     land(signal, info->si_addr, context);
+  }
   // Not ours: let it happen again with the handler of before.
   for (unsigned i = 0; i < numFaults; ++i)
     if (faults[i] == signal)
@@ -57,8 +93,38 @@ void onInterrupt(int signal, siginfo_t*, void* context) {
   if (!agent || !landing.armed)
     return;
   agent->interrupted = true;
-  if (!agent->inside)
-    land(signal, nullptr, context);
+  if (agent->inside)
+    return;
+  // In a library the kernel may hold a lock, that of malloc for one. The watchdog comes again soon; what waits
+  // there for ever is left in the end.
+  constexpr unsigned mostDelays = 100;
+  if (isInLibrary(programCounter(context)) && ++agent->delayedInterrupts < mostDelays)
+    return;
+  land(signal, nullptr, context);
+}
+
+/// An exception that nothing in the kernel catches: the stack still shows where it came from.
+[[noreturn]] void onTerminate() {
+  Agent* agent = currentAgent();
+  if (!agent || !landing.armed) {
+    if (oldTerminate)
+      oldTerminate();
+    abort();
+  }
+  agent->inside = 1;
+  std::string sentence = "the kernel called std::terminate(); a kernel ends by returning";
+  if (std::exception_ptr thrown = std::current_exception()) {
+    sentence = "the kernel threw a C++ exception";
+    try {
+      std::rethrow_exception(thrown);
+    } catch (const std::exception& e) {
+      sentence += std::string(": ") + e.what();
+    } catch (...) {
+    }
+    abi::__cxa_end_catch(); // the fiber is left for ever, as if it had caught it
+  }
+  FaultPlace place = placeOf(CallChain::here());
+  agent->fail(sentence, agent->placeOrLast(place), agent->view.cube ? 507015 : 507035);
 }
 
 } // namespace
@@ -72,6 +138,7 @@ ThreadGuard::ThreadGuard() : thread(pthread_self()), signalStack(std::malloc(sig
   std::lock_guard lock(handlerMutex);
   if (handlerUsers++)
     return;
+  oldTerminate = std::set_terminate(onTerminate);
   struct sigaction action{};
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
   action.sa_sigaction = onFault;
@@ -89,6 +156,7 @@ ThreadGuard::~ThreadGuard() {
   std::lock_guard lock(handlerMutex);
   if (--handlerUsers)
     return;
+  std::set_terminate(oldTerminate);
   // The interrupt's handler stays: a late signal must not end the program.
   for (unsigned i = 0; i < numFaults; ++i)
     sigaction(faults[i], &oldHandlers[i], nullptr);
@@ -131,8 +199,6 @@ void guardedResume(Agent& agent) {
   char text[160];
   if (landing.signal == SIGFPE) {
     agent.failOutside("the kernel divided an integer by zero", status, place);
-  } else if (landing.signal == SIGABRT) {
-    agent.failOutside("the kernel called abort(); a kernel ends by returning", status, place);
   } else if (landing.signal == SIGILL || landing.signal == SIGTRAP) {
     agent.failOutside("the kernel ran into a trap: __builtin_trap(), or code that never returns",
                       status, place);

@@ -156,15 +156,15 @@ void failKernel(const char* sentence, Place place) {
   a.fail(sentence, place, a.view.cube ? 507015 : 507035);
 }
 
-namespace {
-/// `caller` is a return address in the kernel's code.
-[[noreturn]] void endOfProgram(Agent& a, const std::string& call, const void* caller) {
+void failKernelHere(const std::string& sentence) {
+  Agent& a = agent();
   a.inside = 1;
-  CallChain chain;
-  chain.addresses[chain.count++] = reinterpret_cast<uint64_t>(caller) - 1;
-  Place place = a.placeOrLast(placeOf(chain));
-  a.fail("the kernel called " + call + "; a kernel ends by returning", place,
-         a.view.cube ? 507015 : 507035);
+  a.fail(sentence, a.placeOrLast(placeOf(CallChain::here())), a.view.cube ? 507015 : 507035);
+}
+
+namespace {
+[[noreturn]] void endOfProgram(const std::string& call) {
+  failKernelHere("the kernel called " + call + "; a kernel ends by returning");
 }
 } // namespace
 
@@ -172,13 +172,17 @@ namespace {
 void tilewrightKernelExit(int code) {
   if (!currentAgent())
     exit(code);
-  endOfProgram(*currentAgent(), "exit(" + std::to_string(code) + ")", __builtin_return_address(0));
+  endOfProgram("exit(" + std::to_string(code) + ")");
 }
 
 void tilewrightKernelAbort() {
   if (!currentAgent())
     abort();
-  endOfProgram(*currentAgent(), "abort()", __builtin_return_address(0));
+  endOfProgram("abort()");
+}
+
+void tilewrightKernelThread() {
+  failKernelHere("the kernel started a thread, which a core has not");
 }
 
 void tilewrightKernelAssert(const char* condition, const char* file, unsigned line, const char*) {

@@ -111,10 +111,11 @@ struct ScalarResults {
 };
 TILEWRIGHT_EXPORT ScalarResults& scalarResults();
 
-/// What exit(), abort() and assert() of a kernel's code become (tilewright-ascendc): they end the
-/// agent and not the program.
+/// What exit(), abort(), assert() and the start of a thread become in a kernel's code (tilewright-ascendc): they end
+/// the agent and not the program.
 extern "C" [[noreturn]] TILEWRIGHT_EXPORT void tilewrightKernelExit(int code);
 extern "C" [[noreturn]] TILEWRIGHT_EXPORT void tilewrightKernelAbort();
+extern "C" [[noreturn]] TILEWRIGHT_EXPORT void tilewrightKernelThread();
 extern "C" [[noreturn]] TILEWRIGHT_EXPORT void tilewrightKernelAssert(const char* condition,
                                                                       const char* file,
                                                                       unsigned line,

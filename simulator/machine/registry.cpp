@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Registered kernels, options from the environment, and launches without a runtime.
 #include "simulator/launch.h"
+#include "simulator/machine/agent.h"
 
 #include "compiler/chips/ascend_chip.h"
 
@@ -74,6 +75,8 @@ void setStreamHook(StreamHook hook) {
 }
 
 void enqueueLaunch(void* stream, LaunchRequest request) {
+  if (currentAgent())
+    failKernelHere("a kernel was launched from inside a kernel");
   request.stop = stopFlag;
   StreamHook hook = ranges().hook;
   if (hook)

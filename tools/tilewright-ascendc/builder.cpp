@@ -94,9 +94,12 @@ std::vector<std::string> Builder::passFlags(Pass pass) const {
   // Lines and frame pointers, so that a fault or an endless loop has a place. A large array must not
   // reach beyond the guard of the stack, and what uses a null pointer must stay.
   if (pass != Host)
-    flags.insert(flags.end(),
-                 {"-D__CCE_AICORE__=220", "-D__NPU_DEVICE__=1", "-g1", "-fno-omit-frame-pointer",
-                  "-fstack-clash-protection", "-fno-delete-null-pointer-checks"});
+    flags.insert(flags.end(), {"-D__CCE_AICORE__=220", "-D__NPU_DEVICE__=1", "-g1",
+                               "-fno-omit-frame-pointer", "-fno-optimize-sibling-calls",
+                               "-fstack-clash-protection", "-fno-delete-null-pointer-checks"});
+  // addr2line of binutils 2.40 takes the wrong name for a file of clang's DWARF 5.
+  if (pass != Host && isClang)
+    flags.push_back("-gdwarf-4");
   for (const char* d : {"-D__NPU_ARCH__=2201", "-DTILEWRIGHT_ASCEND=1"})
     flags.push_back(d);
   flags.push_back("-I" + headers.string());

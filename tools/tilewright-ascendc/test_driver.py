@@ -222,6 +222,51 @@ def test_huge_buffers_do_not_wrap(tmp_path: Path, init: str, bytes_asked: int) -
     assert expected in run(program).stderr
 
 
+@pytest.mark.parametrize(
+    ("body", "line"),
+    [
+        ("char* p = new char[5000]; delete[] p;\ndelete[] p;", 9),
+        ("char* p = new char[40];\nmemset(p, 1, 400); delete[] p; delete[] new char[5000];", 9),
+    ],
+)
+def test_damaged_heap_ends_the_program(tmp_path: Path, body: str, line: int) -> None:
+    """Where the C library may hold a lock for ever, nothing goes on; the report has a place."""
+    source = tmp_path / "stuck.cpp"
+    start = FAILING_KERNEL.index("  WaitFlag<HardEvent::MTE2_V>")
+    end = FAILING_KERNEL.index("}\nint main")
+    source.write_text(
+        "#include <cstring>\n" + FAILING_KERNEL[:start] + body + "\n" + FAILING_KERNEL[end:]
+    )
+    program = tmp_path / "heap"
+    assert run(DRIVER, "build", source, "-o", program, "-fno-builtin").returncode == 0
+    answer = run(program)
+    assert answer.returncode == 66, answer.stderr
+    assert (
+        "error: the kernel damaged the program's memory (something freed twice, or "
+        in answer.stderr
+    )
+    assert f"stuck.cpp:{line + 1}\n" in answer.stderr
+
+
+def test_gm_without_a_runtime(tmp_path: Path) -> None:
+    """GmAlloc and GmFree with sizes and pointers that are wrong."""
+    source = tmp_path / "gm.cpp"
+    source.write_text("""#include "tikicpulib.h"
+int main() {
+  void* p = AscendC::GmAlloc(100);
+  AscendC::GmFree(p);
+  AscendC::GmFree(p);
+  AscendC::GmFree(nullptr);
+  return AscendC::GmAlloc(~size_t{0}) != nullptr || AscendC::GmAlloc(~size_t{0} / 2) != nullptr;
+}
+""")
+    program = tmp_path / "gm"
+    assert run(DRIVER, "build", source, "-o", program).returncode == 0
+    answer = run(program)
+    assert answer.returncode == 0
+    assert answer.stderr.count(", which GmAlloc did not give or which is free") == 1
+
+
 def test_compile_then_link(tmp_path: Path) -> None:
     """Objects of `compile` link like any other."""
     (tmp_path / "host.cpp").write_text(HOST.replace("kind", "hostKind").replace("counter", "n"))

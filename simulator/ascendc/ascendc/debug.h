@@ -79,6 +79,9 @@ inline int64_t GetSystemCycle() {
        ? (void)0                                                                                   \
        : ::AscendC::host::failKernel("assertion failed: " #condition, ::AscendC::Place::here()))
 #define ascendc_assert(...) TW_ASSERT(__VA_ARGS__, 0)
+#ifndef ASSERT
+#define ASSERT(...) TW_ASSERT(__VA_ARGS__, 0)
+#endif
 #ifndef ASCENDC_ASSERT
 #define ASCENDC_ASSERT(condition, behaviour) TW_ASSERT(condition)
 #endif

@@ -425,6 +425,7 @@ private:
     LocalTensor<T> t;
     t.address = core.buffers[index].address;
     t.bytes = core.bufferBytes;
+    t.pastEnd = t.bytes == 0; // 0 bytes would count as a size that isn't known
     t.position = bufferPosition;
     t.buffer = index;
     return t;
@@ -493,6 +494,7 @@ private:
     LocalTensor<T> t;
     t.address = address + offset;
     t.bytes = length;
+    t.pastEnd = length == 0;
     t.position = position;
     return t;
   }

@@ -74,10 +74,10 @@ public:
 
   LocalTensor operator[](uint32_t offset) const {
     LocalTensor part = *this;
-    auto skipped = static_cast<uint32_t>(bytesIn<T>(offset));
-    part.address += skipped;
-    part.bytes = bytes > skipped ? bytes - skipped : 0;
-    part.pastEnd = pastEnd || (bytes != 0 && skipped >= bytes);
+    uint64_t skipped = bytesIn<T>(offset); // in 64 bits: a huge offset must not come out small
+    part.address += static_cast<uint32_t>(skipped);
+    part.bytes = bytes > skipped ? bytes - static_cast<uint32_t>(skipped) : 0;
+    part.pastEnd = pastEnd || (bytes != 0 && skipped >= bytes) || address + skipped > UINT32_MAX;
     return part;
   }
   T GetValue(uint32_t index, Place place = Place::here()) const {
@@ -170,7 +170,7 @@ public:
   }
   GlobalTensor operator[](uint64_t offset) const {
     GlobalTensor part = *this;
-    part.pointer = reinterpret_cast<T*>(reinterpret_cast<uint64_t>(pointer) + bytesIn<T>(offset));
+    part.pointer = reinterpret_cast<T*>(addressOf(offset));
     part.size = size > offset ? size - offset : 0;
     return part;
   }
@@ -208,8 +208,18 @@ public:
 private:
   host::Operand at(uint64_t index) const {
     host::Operand o = operand();
-    o.address += bytesIn<T>(index);
+    o.address = addressOf(index);
     return o;
+  }
+  /// Offsets may be negative. One that doesn't fit into 64 bits leads to where nothing is.
+  uint64_t addressOf(uint64_t offset) const {
+    constexpr uint64_t nowhere = ~uint64_t{0} << 12;
+    auto elements = static_cast<int64_t>(offset);
+    int64_t skipped = elements / 2;
+    if (!std::is_same_v<T, int4b_t> &&
+        __builtin_mul_overflow(elements, static_cast<int64_t>(sizeof(T)), &skipped))
+      return nowhere;
+    return reinterpret_cast<uint64_t>(pointer) + static_cast<uint64_t>(skipped);
   }
 
   __gm__ T* pointer = nullptr;

@@ -6,6 +6,7 @@
 #include "launch.h"
 #include "tensors.h"
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -35,17 +36,22 @@ inline GM_ADDR GetSysWorkSpacePtr() {
   return static_cast<GM_ADDR>(host::agentView().systemWorkspace);
 }
 
-/// GM for host programs without a runtime; zeros.
+/// GM for host programs without a runtime; zeros. Null if there is not as much.
 inline void* GmAlloc(size_t bytes) {
   size_t rounded = (bytes + 511) / 512 * 512;
-  void* memory = std::aligned_alloc(512, rounded);
+  void* memory = rounded < bytes ? nullptr : std::aligned_alloc(512, rounded);
+  if (!memory)
+    return nullptr;
   std::memset(memory, 0, rounded);
   host::addGlobalMemory(memory, bytes);
   return memory;
 }
 inline void GmFree(void* memory) {
-  host::removeGlobalMemory(memory);
-  std::free(memory);
+  if (host::removeGlobalMemory(memory))
+    std::free(memory);
+  else if (memory)
+    std::fprintf(stderr, "error: GmFree of %p, which GmAlloc did not give or which is free\n",
+                 memory);
 }
 enum class KernelMode { AIV_MODE, AIC_MODE, MIX_MODE, MIX_AIC_1_1 };
 inline void SetKernelMode(KernelMode) {} // the kernel's source tells
