@@ -11,12 +11,14 @@ from __future__ import annotations
 import subprocess
 import tempfile
 import warnings
+import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from verdicts import Removals, Subject
 
 import tilewright
 from tilewright import _compiler, _runtime
@@ -46,19 +48,26 @@ class Case:
     rtol: float
     atol: float
     manifest: Any = None
-    ascendc: str = ""
+    stages: dict[str, str] = field(default_factory=dict)
+    lines_before: int = 0
     problem: Exception | None = None
 
     def compile(self, name: str) -> None:
         self.kernel = PrimFunc(self.kernel.function, self.kernel.names)
         self.kernel.__name__ = name
         configs = {getattr(key, "value", key): value for key, value in self.configs.items()}
-        options = _compiler.CompileOptions("ascend", "native", configs, build_library=False)
+        options = _compiler.CompileOptions(
+            "ascend", "native", configs, keep_stages=True, build_library=False
+        )
         artifact, found = _compiler.compile(self.kernel.capture().module, options)
         assert artifact is not None, [d.message for d in found]
         assert [d.message for d in found if "nothing orders them" in d.message] == []
         self.manifest = artifact.manifest
-        self.ascendc = dict(artifact.stages)["ascendc"]
+        self.stages = dict(artifact.stages)
+
+    @property
+    def ascendc(self) -> str:
+        return self.stages["ascendc"]
 
     def check(self, made: Sequence[Array | float], by: str) -> None:
         for number, wanted in self.expected.items():
@@ -124,6 +133,23 @@ class KernelGroup:
         _runtime.Kernel(str(library), case.manifest, None)(*made)
         return made
 
+    def removals(self, name: str, most: int | None = None, seed: int = 0) -> Removals:
+        """What the compiler's checker and the host say of `most` of its synchronisations."""
+        library = self._library()
+        case = self.cases[name]
+        if case.problem is not None:
+            raise case.problem
+        subject = Subject(
+            case.stages, case.manifest, library, library.with_suffix(".cpp"), case.lines_before
+        )
+        return subject.removals(case.arguments, most, seed)
+
+    def check_removals(self, name: str, may_be_needless: bool = False) -> None:
+        """A few of them, always the same; `python tests/ascend/all_verdicts.py` tries each."""
+        removals = self.removals(name, most=3, seed=zlib.crc32(name.encode()))
+        assert removals.missed() == []
+        assert may_be_needless or removals.needless() == []
+
     def _library(self) -> Path:
         """The library of all cases that compile; the problem of another is its own."""
         if self._folder is not None:
@@ -135,6 +161,7 @@ class KernelGroup:
                 with warnings.catch_warnings():
                     warnings.simplefilter("error")
                     case.compile(f"kernel{number}")
+                case.lines_before = sum(text.count("\n") + 1 for text in texts)
                 texts.append(case.ascendc)
             except Exception as problem:  # raised by its own test
                 case.problem = problem

@@ -91,6 +91,11 @@ def test_kernel(name: str) -> None:
     assert "KERNEL_TYPE_MIX_AIC_1_" in case.ascendc
 
 
+@pytest.mark.parametrize("name", GROUP.cases)
+def test_verdicts(name: str) -> None:
+    GROUP.check_removals(name)
+
+
 def test_same_numbers() -> None:
     results = [np.asarray(GROUP.run(way)[-1]) for way in WAYS]
     for result in results[1:]:

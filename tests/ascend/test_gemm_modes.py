@@ -169,3 +169,8 @@ for each in MODES:
 def test_gemm(name: str) -> None:
     case = GROUP.check(name)
     assert "KERNEL_TYPE_AIC_ONLY" in case.ascendc  # no vector core is started
+
+
+@pytest.mark.parametrize("name", GROUP.cases)
+def test_verdicts(name: str) -> None:
+    GROUP.check_removals(name)

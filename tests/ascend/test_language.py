@@ -512,6 +512,11 @@ def test_language(name: str) -> None:
     GROUP.check(name)
 
 
+@pytest.mark.parametrize("name", GROUP.cases)
+def test_verdicts(name: str) -> None:
+    GROUP.check_removals(name)
+
+
 @pytest.mark.parametrize("name", ["nest over global memory", "nest that updates global memory"])
 def test_no_element_of_global_memory_is_touched_by_itself(name: str) -> None:
     source = GROUP.check(name).ascendc

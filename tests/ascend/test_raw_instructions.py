@@ -280,6 +280,12 @@ def test_instruction(name: str) -> None:
     GROUP.check(name)
 
 
+@pytest.mark.parametrize("name", GROUP.cases)
+def test_verdicts(name: str) -> None:
+    # Of a function, the checker knows the span that it touches, not which rows of it.
+    GROUP.check_removals(name, may_be_needless=name.startswith("row_expand"))
+
+
 def test_scalar_cache() -> None:
     """What the scalar unit stored reaches memory, where the other core reads it."""
 

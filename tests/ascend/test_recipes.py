@@ -56,6 +56,7 @@ def _kernels(tmp_path_factory: pytest.TempPathFactory) -> None:
 @pytest.mark.parametrize("name", ["simple", "complex"])
 def test_recipe(name: str) -> None:
     GROUP.check(name)
+    GROUP.check_removals(name)
 
 
 def test_recipes_are_instructions() -> None:

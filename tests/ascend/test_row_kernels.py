@@ -131,3 +131,8 @@ add_reductions()
 def test_rows(name: str) -> None:
     case = GROUP.check(name)
     assert "KERNEL_TYPE_AIV_ONLY" in case.ascendc  # no cube core is started
+
+
+@pytest.mark.parametrize("name", GROUP.cases)
+def test_verdicts(name: str) -> None:
+    GROUP.check_removals(name)

@@ -9,22 +9,24 @@ cores say which statement is which line's.
 
 from __future__ import annotations
 
+import os
+import random
 import re
 import subprocess
+import tempfile
 from bisect import bisect_left
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pytest
 
 from tilewright import _compiler, _runtime
 
 if TYPE_CHECKING:
     from tilewright.capture.kernel import CapturedKernel
-
-Captured = pytest.CaptureFixture[str]
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = ROOT / "build" / "bin"
@@ -77,22 +79,60 @@ class Removals:
         return [self.lines[n] for n, found in self.host.items() if not found and self.checker[n]]
 
 
-class Subject:
-    """A kernel whose instructions and whose library are at hand."""
+@contextmanager
+def host_mode(mode: str) -> Iterator[Callable[[], str]]:
+    """Kernels run as `mode` says; what they print to stderr is the result of what is given."""
+    chosen = {"TILEWRIGHT_ASCEND": f"threads=1,{mode}", "TILEWRIGHT_ASCEND_EXIT": "0"}
+    before = {name: os.environ.get(name) for name in chosen}
+    kept = os.dup(2)
+    with tempfile.TemporaryFile() as file:
 
-    def __init__(self, stages: dict[str, str], manifest: str, folder: Path) -> None:
+        def told() -> str:
+            file.seek(0)
+            return file.read().decode()
+
+        os.environ.update(chosen)
+        os.dup2(file.fileno(), 2)
+        try:
+            yield told
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
+            for name, value in before.items():
+                os.environ.pop(name) if value is None else os.environ.update({name: value})
+
+
+class Subject:
+    """A kernel whose instructions and whose library are at hand. Its Ascend C stands in the file
+    `text`, behind `lines_before` lines."""
+
+    def __init__(
+        self,
+        stages: dict[str, str],
+        manifest: str,
+        library: Path,
+        text: Path,
+        lines_before: int = 0,
+    ) -> None:
         self.manifest = manifest
         self.instructions = numbered(stages["check-hazards"])
         self.source = stages["ascendc"]
-        self.library = folder / "kernel.so"
-        self.text = folder / "kernel.cpp"
-        self.text.write_text(self.source)
+        self.library = library
+        self.text = text
+        self.lines_before = lines_before
+
+    @classmethod
+    def built(cls, stages: dict[str, str], manifest: str, folder: Path) -> Subject:
+        """With a library of its own."""
+        library, text = folder / "kernel.so", folder / "kernel.cpp"
+        text.write_text(stages["ascendc"])
         driver = PROGRAMS / "tilewright-ascendc"
-        command = [driver, "build", "--shared", self.text, "-o", self.library, "-O0"]
+        command = [driver, "build", "--shared", text, "-o", library, "-O0"]
         built = subprocess.run(
             [*command, f"-I{ROOT}/device/ascend"], capture_output=True, text=True, check=False
         )
         assert built.returncode == 0, built.stdout + built.stderr
+        return cls(stages, manifest, library, text)
 
     @classmethod
     def of(cls, captured: CapturedKernel, configs: dict[str, Any], folder: Path) -> Subject:
@@ -103,13 +143,15 @@ class Subject:
         artifact, found = _compiler.compile(captured.module, options)
         unordered = [d.message for d in found if "nothing orders them" in d.message]
         assert artifact is not None and not unordered, [d.message for d in found]
-        return cls(dict(artifact.stages), artifact.manifest, folder)
+        return cls.built(dict(artifact.stages), artifact.manifest, folder)
 
-    def checker(self) -> dict[int, bool]:
+    def checker(self, chosen: set[int]) -> dict[int, bool]:
         """Whether the checker reports each removal. All go through one process."""
         lines = self.instructions.splitlines(keepends=True)
         numbers, ends, texts = [], [], []
         for number, place in self.places(lines):
+            if number not in chosen:
+                continue
             texts.append("".join(lines[:place] + lines[place + 1 :]))
             numbers.append(number)
             ends.append((ends[-1] if ends else 0) + texts[-1].count("\n") + 1)
@@ -124,48 +166,53 @@ class Subject:
         return [(numbers_in(line)[0], i) for i, line in enumerate(lines) if NUMBER in line]
 
     def statements(self) -> dict[int, list[int]]:
-        """The lines of the source that each number became."""
+        """The lines of the file that each number became."""
         split = optimizer(self.instructions, "--ascend-split-cube-vector")
         assert split.returncode == 0, split.stderr
         numbers = numbers_in(split.stdout)
-        lines = [i + 1 for i, line in enumerate(self.source.splitlines()) if STATEMENT.match(line)]
+        first = self.lines_before + 1
+        source = self.source.splitlines()
+        lines = [first + i for i, line in enumerate(source) if STATEMENT.match(line)]
         assert len(numbers) == len(lines), (numbers, lines)
         found: dict[int, list[int]] = {}
         for number, line in zip(numbers, lines, strict=True):
             found.setdefault(number, []).append(line)
         return found
 
-    def findings(
-        self, arguments: list[Any], mode: str, patch: pytest.MonkeyPatch, fd: Captured
-    ) -> str:
+    def findings(self, arguments: list[Any], mode: str) -> str:
         """What the host says; empty: nothing."""
-        patch.setenv("TILEWRIGHT_ASCEND", f"threads=1,{mode}")
-        patch.setenv("TILEWRIGHT_ASCEND_EXIT", "0")
         own = [a.copy() if isinstance(a, np.ndarray) else a for a in arguments]
         problem = ""
-        try:
-            _runtime.Kernel(str(self.library), self.manifest, None)(*own)
-        except RuntimeError as error:
-            problem = str(error)
-        told: str = fd.readouterr().err
-        return told if "error:" in told or mode == "list-syncs" else problem
+        with host_mode(mode) as told:
+            try:
+                _runtime.Kernel(str(self.library), self.manifest, None)(*own)
+            except RuntimeError as error:
+                problem = str(error)
+            text = told()
+        return text if "error:" in text or mode == "list-syncs" else problem
 
-    def removals(self, arguments: list[Any], patch: pytest.MonkeyPatch, fd: Captured) -> Removals:
-        listed = self.findings(arguments, "list-syncs", patch, fd)
+    def removals(self, arguments: list[Any], most: int | None = None, seed: int = 0) -> Removals:
+        """All of them, or `most` by chance."""
+        listed = self.findings(arguments, "list-syncs")
         assert "error:" not in listed, listed
         sites: dict[int, list[str]] = {}
         for number, line in re.findall(rf"synchronisation (\d+): {self.text}:(\d+) ", listed):
             sites.setdefault(int(line), []).append(number)
-        host = {}
+        muted = {}
         for number, lines in self.statements().items():
-            muted = [site for line in lines for site in sites.get(line, [])]
-            if muted:  # else it doesn't run with these arguments
-                host[number] = any(
-                    self.findings(arguments, f"mute={site}", patch, fd) for site in muted
-                )
+            found = [site for line in lines for site in sites.get(line, [])]
+            if found:  # else it doesn't run with these arguments
+                muted[number] = found
+        chosen = sorted(muted)
+        if most is not None and most < len(chosen):
+            chosen = random.Random(seed).sample(chosen, most)
+        host = {
+            number: any(self.findings(arguments, f"mute={site}") for site in muted[number])
+            for number in chosen
+        }
         names = {
             numbers_in(line)[0]: line.strip()
             for line in self.instructions.splitlines()
             if NUMBER in line
         }
-        return Removals(self.checker(), host, names)
+        return Removals(self.checker(set(chosen)), host, names)

@@ -7,6 +7,7 @@
 #include "compiler/targets/ascend/describe_hazard.h"
 #include "compiler/targets/ascend/index_terms.h"
 
+#include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
 
@@ -50,7 +51,8 @@ bool isOfAgent(Pipe pipe, model::Agent agent) {
 
 class Translator {
 public:
-  Translator(func::FuncOp kernel, ModelOfKernel& model) : model(model), program(model.program) {
+  Translator(func::FuncOp kernel, ModelOfKernel& model, OwnCrossFlags own)
+      : model(model), program(model.program), own(own) {
     survey(kernel);
     tile::LaunchOp launch = *kernel.getOps<tile::LaunchOp>().begin();
     translate(*launch.getBodyBlock(), nullptr, program.body, std::nullopt);
@@ -152,9 +154,56 @@ private:
 
   void addIf(scf::IfOp branch, Node* parent, model::Block& block, Scope scope) {
     Node* node = add(branch, parent, block, NodeKind::If);
+    addConditions(branch.getCondition(), node->conditions);
     translate(*branch.thenBlock(), node, node->body, scope);
     if (branch.elseBlock())
       translate(*branch.elseBlock(), node, node->otherwise, scope);
+  }
+
+  /// What must hold for a branch to be taken; if only some of it is known, nothing.
+  void addConditions(Value value, std::vector<model::Condition>& conditions) {
+    Operation* op = value.getDefiningOp();
+    if (auto both = dyn_cast_or_null<arith::AndIOp>(op)) {
+      std::vector<model::Condition> left, right;
+      addConditions(both.getLhs(), left);
+      addConditions(both.getRhs(), right);
+      if (left.empty() || right.empty())
+        return;
+      llvm::append_range(conditions, left);
+      llvm::append_range(conditions, right);
+      return;
+    }
+    auto compare = dyn_cast_or_null<arith::CmpIOp>(op);
+    const std::optional<model::Comparison> kind =
+        compare ? comparisonOf(compare.getPredicate()) : std::nullopt;
+    if (!kind)
+      return;
+    std::optional<IndexSum> difference = indices.of(compare.getLhs()),
+                            right = indices.of(compare.getRhs());
+    if (!difference || !right)
+      return;
+    *difference += *right *= -1;
+    conditions.push_back({*kind, difference->constant, std::move(difference->terms)});
+  }
+
+  static std::optional<model::Comparison> comparisonOf(arith::CmpIPredicate predicate) {
+    using model::Comparison;
+    switch (predicate) {
+    case arith::CmpIPredicate::eq:
+      return Comparison::Equal;
+    case arith::CmpIPredicate::ne:
+      return Comparison::NotEqual;
+    case arith::CmpIPredicate::slt:
+      return Comparison::Less;
+    case arith::CmpIPredicate::sle:
+      return Comparison::LessOrEqual;
+    case arith::CmpIPredicate::sgt:
+      return Comparison::Greater;
+    case arith::CmpIPredicate::sge:
+      return Comparison::GreaterOrEqual;
+    default:
+      return std::nullopt;
+    }
   }
 
   void addInstruction(npu::Instruction op, Node* parent, model::Block& block, Scope scope) {
@@ -194,7 +243,9 @@ private:
     if (type.getSpace() != MemorySpace::Global) {
       setBytes(access, storage, type, result);
     } else {
-      if (model.hasOwnCrossFlags && sharedTensors.contains(storage.getAsOpaquePointer()))
+      const bool isShared = sharedTensors.contains(storage.getAsOpaquePointer());
+      if (model.hasOwnCrossFlags &&
+          (own == OwnCrossFlags::WithoutGlobal || (own == OwnCrossFlags::LeftOut && isShared)))
         return;
       result.isGlobal = true;
       result.isAtomic = access.isWrite && op->hasAttr("atomic_add");
@@ -297,7 +348,7 @@ private:
               scope);
     } else if (auto set = dyn_cast<SetCrossFlagOp>(op)) {
       addCrossFlag(set, SyncKind::Set, set.getFlag(), modelPipe(set.getPipe()), parent, block,
-                   scope);
+                   scope, set.getMode() == kBetweenKinds);
     } else if (auto wait = dyn_cast<WaitCrossFlagOp>(op)) {
       addCrossFlag(wait, SyncKind::Wait, wait.getFlag(), model::Pipe::S, parent, block, scope);
     } else if (isa<SyncAllOp>(op)) {
@@ -346,34 +397,45 @@ private:
     sync.slotShift = turn.shift;
   }
 
-  /// A flag from one kind of core to the other that the compiler has put in.
+  /// A flag between cores: one that the compiler has put in, or of the kernel's own.
   void addCrossFlag(Operation* op, SyncKind kind, Value number, model::Pipe pipe, Node* parent,
-                    model::Block& block, Scope scope) {
-    const std::optional<IndexSum> id = indices.of(number);
-    if (!op->hasAttr(kWhyAttr) || !scope || !id || id->terms.size() > 1)
+                    model::Block& block, Scope scope, bool isBetweenKinds = true) {
+    const bool isOwn = !op->hasAttr(kWhyAttr);
+    if (isOwn && own != OwnCrossFlags::Shown)
       return;
-    const bool isSet = kind == SyncKind::Set;
-    const model::Agent other =
-        *scope == model::Agent::Cube ? model::Agent::Vector : model::Agent::Cube;
-    const model::Agent from = isSet ? *scope : other;
-    Sync& sync = add(op, parent, block, NodeKind::Sync)->sync;
-    sync.kind = kind;
-    sync.queue = {*scope, pipe};
-    sync.flag = crossFlagsFrom(from) + static_cast<unsigned>(id->constant);
-    if (!id->terms.empty())
-      takeTurns(sync, id->terms.front());
+    const std::optional<IndexSum> id = indices.of(number);
+    if (!id || id->constant < 0 || id->constant >= crossFlags || id->terms.size() > 1 ||
+        (!id->terms.empty() && id->terms.front().modulus == 0)) {
+      model.hasUnknownCrossFlag = true;
+      return;
+    }
+    for (const model::Agent agent : agentsIn(scope)) {
+      const bool isToOther = kind == SyncKind::Set && isBetweenKinds;
+      Sync& sync = add(op, parent, block, NodeKind::Sync)->sync;
+      sync.kind = kind;
+      sync.queue = {agent, pipe};
+      sync.flag =
+          crossFlagsTo(isToOther ? otherThan(agent) : agent) + static_cast<unsigned>(id->constant);
+      if (!id->terms.empty())
+        takeTurns(sync, id->terms.front());
+    }
   }
 
-  static constexpr unsigned crossFlags = 16;
+  static constexpr int64_t crossFlags = 16;
+  static constexpr int64_t kBetweenKinds =
+      2; ///< the mode of a set; the others tell cores of one kind
 
-  /// The first of all flags that an agent sets for the other.
-  unsigned crossFlagsFrom(model::Agent agent) {
-    const model::Agent other =
-        agent == model::Agent::Cube ? model::Agent::Vector : model::Agent::Cube;
+  static model::Agent otherThan(model::Agent agent) {
+    return agent == model::Agent::Cube ? model::Agent::Vector : model::Agent::Cube;
+  }
+
+  /// The first of all flags that an agent waits for; nearly always the other one sets them.
+  unsigned crossFlagsTo(model::Agent agent) {
     auto [at, isNew] =
         firstCrossFlags.try_emplace(agent, static_cast<unsigned>(program.flags.size()));
     for (unsigned id = 0; isNew && id < crossFlags; ++id)
-      program.addFlag({agent, model::Pipe::S}, {other, model::Pipe::S}, id, /*isCross=*/true);
+      program.addFlag({otherThan(agent), model::Pipe::S}, {agent, model::Pipe::S}, id,
+                      /*isCross=*/true);
     return at->second;
   }
 
@@ -398,6 +460,7 @@ private:
 
   ModelOfKernel& model;
   model::Program& program;
+  OwnCrossFlags own;
   IndexTerms indices;
   std::set<void*> sharedTensors;
   std::map<void*, unsigned> storages;
@@ -407,9 +470,9 @@ private:
 
 } // namespace
 
-std::unique_ptr<ModelOfKernel> buildProgram(func::FuncOp kernel) {
+std::unique_ptr<ModelOfKernel> buildProgram(func::FuncOp kernel, OwnCrossFlags own) {
   auto model = std::make_unique<ModelOfKernel>();
-  const Translator translator(kernel, *model);
+  const Translator translator(kernel, *model, own);
   return model;
 }
 

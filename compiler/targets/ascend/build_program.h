@@ -11,8 +11,9 @@ namespace tilewright::ascend {
 struct ModelOfKernel {
   model::Program program;
   bool hasCube = false, hasVector = false;
-  /// The user's own flags between cores: what they order is not analysed.
+  /// The user's own flags between cores, and one of those whose number isn't known.
   bool hasOwnCrossFlags = false;
+  bool hasUnknownCrossFlag = false;
   /// What ends the proof: a `break`, and a flag of the kernel's own whose number isn't known. What
   /// such a flag orders isn't known either. Null if there is none.
   mlir::Operation* exit = nullptr;
@@ -22,8 +23,19 @@ struct ModelOfKernel {
 /// The operation that a node stands for.
 mlir::Operation* operationOf(const model::Node* node);
 
+/// What is told of a kernel that has flags of its own between cores.
+enum class OwnCrossFlags : uint8_t {
+  /// No such flag, and of global memory no tensor that both kinds of core touch.
+  LeftOut,
+  /// Nothing of global memory either.
+  WithoutGlobal,
+  /// All; flags stand in each core's own text, so only `interleave` can tell what they order.
+  Shown,
+};
+
 /// Ops must be instructions, waits, loops and branches. Addresses on chip are taken from the
 /// allocs; an alloc without one counts as a memory of its own.
-std::unique_ptr<ModelOfKernel> buildProgram(mlir::func::FuncOp kernel);
+std::unique_ptr<ModelOfKernel> buildProgram(mlir::func::FuncOp kernel,
+                                            OwnCrossFlags own = OwnCrossFlags::LeftOut);
 
 } // namespace tilewright::ascend

@@ -10,10 +10,13 @@
 /// kernel with flags by hand a hazard is a warning, because the vendor's compiler adds some
 /// orderings by itself, and a flag that doesn't match is an error, because the chip would hang.
 #include "compiler/passes/kernel_pass.h"
+#include "compiler/targets/ascend/analysis/interleave.h"
 #include "compiler/targets/ascend/analysis/unroll.h"
 #include "compiler/targets/ascend/build_program.h"
 #include "compiler/targets/ascend/describe_hazard.h"
 #include "compiler/targets/ascend/passes.h"
+
+#include <set>
 
 namespace tilewright::ascend {
 namespace {
@@ -54,19 +57,55 @@ struct CheckHazards : KernelPass<CheckHazards> {
       "warn of instructions that nothing orders; refuse flags that don't match";
 
   void runOnOperation() override {
-    const std::unique_ptr<ModelOfKernel> model = buildProgram(getOperation());
+    std::unique_ptr<ModelOfKernel> model = buildProgram(getOperation());
     if (model->exit || model->unknownEvent)
       return;
+    if (model->hasOwnCrossFlags && checkBetweenCores())
+      model = buildProgram(getOperation(), OwnCrossFlags::WithoutGlobal);
     const model::Conflicts conflicts(model->program);
     const model::Verdict verdict = checkIterations(model->program, conflicts);
     for (const Hazard& hazard : verdict.hazards)
       if (hazard.earlier->queue.agent == hazard.later->queue.agent || !model->hasOwnCrossFlags)
         warn(hazard);
-    for (const model::Fault& fault : verdict.faults) {
+    report(verdict.faults, *model);
+  }
+
+  /// What flags of the kernel's own between cores order: all that touches global memory. False if it can't
+  /// be told.
+  bool checkBetweenCores() {
+    constexpr size_t most = 1500; // of statements and flags that are written out
+    const std::unique_ptr<ModelOfKernel> model = buildProgram(getOperation(), OwnCrossFlags::Shown);
+    if (model->hasUnknownCrossFlag)
+      return false;
+    const std::optional<model::Interleaved> order = interleave(model->program, most);
+    if (!order)
+      return false;
+    report(order->faults, *model);
+    if (!order->faults.empty())
+      return true;
+    std::set<std::pair<Operation*, Operation*>> told;
+    for (const Hazard& hazard : check(order->program, model::Conflicts(order->program)).hazards)
+      if (isGlobal(hazard) &&
+          told.emplace(operationOf(hazard.earlier), operationOf(hazard.later)).second)
+        warn(hazard);
+    return true;
+  }
+
+  /// Whether two statements can only meet in global memory: on chip they are checked with all iterations.
+  static bool isGlobal(const Hazard& hazard) {
+    for (const model::Access& access : hazard.later->accesses)
+      for (const model::Access& other : hazard.earlier->accesses)
+        if (access.isGlobal && access.memory == other.memory && (access.isWrite || other.isWrite))
+          return true;
+    return false;
+  }
+
+  void report(const std::vector<model::Fault>& faults, const ModelOfKernel& model) {
+    for (const model::Fault& fault : faults) {
       Operation* at = fault.at ? operationOf(fault.at) : getOperation();
-      at->emitError() << describe(model->program.flags[fault.flag]) << text(fault.kind);
+      at->emitError() << describe(model.program.flags[fault.flag]) << text(fault.kind);
     }
-    if (!verdict.faults.empty())
+    if (!faults.empty())
       signalPassFailure();
   }
 

@@ -106,3 +106,122 @@ func.func @somewhere_in_its_buffer(%A: !tile.buffer<64xf32, global>, %n: index, 
   }
   return
 }
+
+// -----
+// A kernel's own flags between cores: what stands behind the wait is ordered, in each core's own text.
+func.func @own_flags(%W: !tile.buffer<64x64xf32, global>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  tile.launch (%cid) in (%n) npu {
+    %c = tile.alloc "c" at 0 : !tile.buffer<64x64xf32, L0C>
+    %x = tile.alloc "x" at 0 : !tile.buffer<64x64xf32, UB>
+    ascend.scope cube {
+      tile.for %i = %c0 to %c3 step %c1 {
+        ascend.wait_cross_flag %c1
+        npu.store_l0c %c[%c0] : !tile.buffer<64x64xf32, L0C> rows 64 to %W[0, 0] [64, 64] : !tile.buffer<64x64xf32, global>
+        ascend.set_cross_flag fix, %c0
+      }
+    }
+    ascend.scope vector {
+      ascend.set_cross_flag mte2, %c1
+      tile.for %i = %c0 to %c3 step %c1 {
+        ascend.wait_cross_flag %c0
+        ascend.pipe_barrier mte2
+        npu.load_ub %W[0, 0] [64, 64] : !tile.buffer<64x64xf32, global> to %x[%c0] : !tile.buffer<64x64xf32, UB> pitch 64
+        %last = arith.constant 2 : index
+        %more = arith.cmpi slt, %i, %last : index
+        scf.if %more {
+          ascend.set_cross_flag mte2, %c1
+        }
+      }
+    }
+  }
+  return
+}
+
+// -----
+// Without the flag back, the next store doesn't wait for the load.
+func.func @no_flag_back(%W: !tile.buffer<64x64xf32, global>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  tile.launch (%cid) in (%n) npu {
+    %c = tile.alloc "c" at 0 : !tile.buffer<64x64xf32, L0C>
+    %x = tile.alloc "x" at 0 : !tile.buffer<64x64xf32, UB>
+    ascend.scope cube {
+      tile.for %i = %c0 to %c3 step %c1 {
+        // expected-warning@+1 {{store_l0c overwrites what load_ub reads, but nothing orders them: set a cross-core flag on MTE2}}
+        npu.store_l0c %c[%c0] : !tile.buffer<64x64xf32, L0C> rows 64 to %W[0, 0] [64, 64] : !tile.buffer<64x64xf32, global>
+        ascend.set_cross_flag fix, %c0
+      }
+    }
+    ascend.scope vector {
+      tile.for %i = %c0 to %c3 step %c1 {
+        ascend.wait_cross_flag %c0
+        ascend.pipe_barrier mte2
+        // expected-note@+1 {{the earlier one is here}}
+        npu.load_ub %W[0, 0] [64, 64] : !tile.buffer<64x64xf32, global> to %x[%c0] : !tile.buffer<64x64xf32, UB> pitch 64
+      }
+    }
+  }
+  return
+}
+
+// -----
+// Each core waits for the other.
+func.func @deadlock(%n: index) {
+  %c0 = arith.constant 0 : index
+  tile.launch (%cid) in (%n) npu {
+    %c = tile.alloc "c" at 0 : !tile.buffer<64x64xf32, L0C>
+    ascend.scope cube {
+      // expected-error@+1 {{cross-core flag 0 of the cube core is waited for, but nothing has set it}}
+      ascend.wait_cross_flag %c0
+      ascend.set_cross_flag fix, %c0
+    }
+    ascend.scope vector {
+      // expected-error@+1 {{cross-core flag 0 of the vector cores is waited for, but nothing has set it}}
+      ascend.wait_cross_flag %c0
+      ascend.set_cross_flag mte2, %c0
+    }
+  }
+  return
+}
+
+// -----
+// A store and a load of one core, with a flag to all vector cores between.
+func.func @one_kind(%W: !tile.buffer<64x64xf32, global>, %n: index) {
+  %c0 = arith.constant 0 : index
+  tile.launch (%cid) in (%n) npu {
+    %x = tile.alloc "x" at 0 : !tile.buffer<64x64xf32, UB>
+    %y = tile.alloc "y" at 16384 : !tile.buffer<64x64xf32, UB>
+    npu.store_ub %x[%c0] : !tile.buffer<64x64xf32, UB> pitch 64 to %W[0, 0] [64, 64] : !tile.buffer<64x64xf32, global>
+    ascend.set_cross_flag mte3, %c0 mode 0
+    ascend.wait_cross_flag %c0
+    npu.load_ub %W[0, 0] [64, 64] : !tile.buffer<64x64xf32, global> to %y[%c0] : !tile.buffer<64x64xf32, UB> pitch 64
+  }
+  return
+}
+
+// -----
+// A flag in a branch of which nothing is known: nothing is said of what it orders.
+func.func @not_known(%W: !tile.buffer<64x64xf32, global>, %n: index, %yes: i1) {
+  %c0 = arith.constant 0 : index
+  tile.launch (%cid) in (%n) npu {
+    %c = tile.alloc "c" at 0 : !tile.buffer<64x64xf32, L0C>
+    %x = tile.alloc "x" at 0 : !tile.buffer<64x64xf32, UB>
+    ascend.scope cube {
+      npu.store_l0c %c[%c0] : !tile.buffer<64x64xf32, L0C> rows 64 to %W[0, 0] [64, 64] : !tile.buffer<64x64xf32, global>
+      scf.if %yes {
+        ascend.set_cross_flag fix, %c0
+      }
+    }
+    ascend.scope vector {
+      scf.if %yes {
+        ascend.wait_cross_flag %c0
+      }
+      npu.load_ub %W[0, 0] [64, 64] : !tile.buffer<64x64xf32, global> to %x[%c0] : !tile.buffer<64x64xf32, UB> pitch 64
+    }
+  }
+  return
+}

@@ -52,8 +52,12 @@ std::string describe(const model::Hazard& hazard) {
 }
 
 std::string describe(const model::Flag& flag) {
-  return (flag.isCross ? "cross-core flag " : "event ") + std::to_string(flag.id) + " from " +
-         model::nameOf(flag.from.pipe) + " to " + model::nameOf(flag.to.pipe);
+  const std::string number = std::to_string(flag.id);
+  if (flag.isCross)
+    return "cross-core flag " + number + " of the " +
+           (flag.to.agent == model::Agent::Cube ? "cube core" : "vector cores");
+  return "event " + number + " from " + model::nameOf(flag.from.pipe) + " to " +
+         model::nameOf(flag.to.pipe);
 }
 
 } // namespace tilewright::ascend

@@ -43,6 +43,8 @@ public:
     }
     prune();
     for (Insertion& insertion : result.insertions)
+      moveIntoBranch(insertion);
+    for (Insertion& insertion : result.insertions)
       follow(insertion);
     for (unsigned crowded = shareIds(); crowded != kNone; crowded = shareIds()) {
       narrow(result.insertions[crowded]);
@@ -117,6 +119,35 @@ private:
     result.insertions.push_back(insertion);
   }
 
+  /// Where a branch does what the next node waits for, only that branch waits.
+  void moveIntoBranch(Insertion& insertion) {
+    if (insertion.carriedBy || insertion.why.carriedBy)
+      return;
+    const auto [branch, later] = siblings(insertion.why, nullptr);
+    if (branch->kind != NodeKind::If || later != insertion.waitAt || !isNext(branch, later))
+      return;
+    const std::vector<Node*> path = pathTo(insertion.why.earlier);
+    const Insertion before = insertion;
+    remove(insertion.number);
+    insertion.behind = *(std::find(path.begin(), path.end(), branch) + 1);
+    insertion.setAt = nullptr;
+    place(insertion);
+    if (isCovered(check(program, conflicts)))
+      return;
+    remove(insertion.number);
+    insertion = before;
+    place(insertion);
+  }
+
+  bool isNext(const Node* node, const Node* next) const {
+    const auto holds = [&](const Block& block) {
+      const auto at = std::find(block.begin(), block.end(), node);
+      return at != block.end() && at + 1 != block.end() && *(at + 1) == next;
+    };
+    const Node* parent = node->parent;
+    return parent ? holds(parent->body) || holds(parent->otherwise) : holds(program.body);
+  }
+
   void addFlags(Insertion& insertion) {
     insertion.firstFlag = static_cast<unsigned>(program.flags.size());
     for (unsigned slot = 0; slot < insertion.slots; ++slot)
@@ -136,7 +167,7 @@ private:
   /// before the target has seen the first.
   void follow(Insertion& insertion) {
     const Node* loop = innermostLoop(insertion.why);
-    if (insertion.isBarrier || insertion.carriedBy || !loop)
+    if (insertion.isBarrier || insertion.behind || insertion.carriedBy || !loop)
       return;
     const auto back = std::find_if(
         result.insertions.begin(), result.insertions.end(), [&](const Insertion& other) {
@@ -211,7 +242,7 @@ private:
     if (insertion.isBarrier) {
       sync.kind = insertion.isBarrierOfAll ? SyncKind::BarrierAll : SyncKind::Barrier;
       sync.queue = insertion.from;
-      putWait(insertion.waitAt->before, sync);
+      putWait(insertion.behind ? insertion.behind->after : insertion.waitAt->before, sync);
       return;
     }
     Sync set = sync, wait = sync;
@@ -236,7 +267,7 @@ private:
       insertion.setAt->after.push_back(set);
       putWait(insertion.waitAt->before, wait);
     } else {
-      putAdjacent(insertion.waitAt->before, set, wait);
+      putAdjacent(insertion.behind ? insertion.behind->after : insertion.waitAt->before, set, wait);
     }
   }
 

@@ -22,6 +22,8 @@ struct Insertion {
   /// Set after `setAt`, or right before the wait if null; waited for before `waitAt`.
   Node* setAt = nullptr;
   Node* waitAt = nullptr;
+  /// In a branch: both stand right behind this node instead.
+  Node* behind = nullptr;
   /// Set once before this loop and waited for after it, as well as in it; null: not carried.
   Node* carriedBy = nullptr;
   /// The loop by whose number the ids take turns, if there are several.

@@ -30,6 +30,24 @@ bool hasEvent(Agent agent, Pipe from, Pipe to) {
   return !isPair(Pipe::M, Pipe::MTE3);
 }
 
+bool holds(Comparison kind, int64_t number) {
+  switch (kind) {
+  case Comparison::Equal:
+    return number == 0;
+  case Comparison::NotEqual:
+    return number != 0;
+  case Comparison::Less:
+    return number < 0;
+  case Comparison::LessOrEqual:
+    return number <= 0;
+  case Comparison::Greater:
+    return number > 0;
+  case Comparison::GreaterOrEqual:
+    return number >= 0;
+  }
+  return false;
+}
+
 Node* Program::add(Block& block, Node* parent, NodeKind kind) {
   Node& node = nodes.emplace_back();
   node.kind = kind;

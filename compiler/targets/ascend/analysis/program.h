@@ -102,6 +102,17 @@ struct Sync {
   unsigned insertion = kNone; ///< what the compiler inserted: its number
 };
 
+enum class Comparison : uint8_t { Equal, NotEqual, Less, LessOrEqual, Greater, GreaterOrEqual };
+
+/// How `constant` plus the terms compares with 0.
+struct Condition {
+  Comparison kind = Comparison::Equal;
+  int64_t constant = 0;
+  std::vector<Term> terms;
+};
+
+bool holds(Comparison kind, int64_t number);
+
 enum class NodeKind : uint8_t { Statement, Sync, Loop, If };
 
 struct Node;
@@ -120,6 +131,8 @@ struct Node {
   int64_t trips = -1;
   // Loop: body. If: both branches.
   Block body, otherwise;
+  /// If: what must hold, all of it, for `body` to run; empty if that is not known.
+  std::vector<Condition> conditions;
   /// What the compiler inserts around this node.
   std::vector<Sync> before, after;
   /// What the node stands for; for whoever makes the program.

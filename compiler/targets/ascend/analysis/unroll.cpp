@@ -14,7 +14,8 @@ struct Turn {
 
 class Unroller {
 public:
-  Unroller(const Program& source, int64_t longest) : source(source), longest(longest) {
+  Unroller(const Program& source, int64_t longest, bool hasRest = true)
+      : source(source), longest(longest), hasRest(hasRest) {
     turns.resize(source.nodes.size());
     result.program.flags = source.flags;
     result.program.reserved = source.reserved;
@@ -59,6 +60,8 @@ private:
     case NodeKind::Sync:
       return copySyncs({node->sync}, node, to, parent);
     case NodeKind::If: {
+      if (const std::optional<bool> taken = isTaken(*node))
+        return copy(*taken ? node->body : node->otherwise, to, parent);
       Node* made = add(node, to, parent, NodeKind::If);
       copy(node->body, made->body, made);
       copy(node->otherwise, made->otherwise, made);
@@ -69,8 +72,38 @@ private:
     }
   }
 
+  /// Whether a branch is taken in this iteration, if the numbers of iterations say so.
+  std::optional<bool> isTaken(const Node& branch) const {
+    std::optional<bool> all = branch.conditions.empty() ? std::nullopt : std::optional(true);
+    for (const Condition& condition : branch.conditions) {
+      const std::optional<int64_t> number = valueOf(condition);
+      if (number && !holds(condition.kind, *number))
+        return false;
+      if (!number)
+        all = std::nullopt;
+    }
+    return all;
+  }
+
+  std::optional<int64_t> valueOf(const Condition& condition) const {
+    int64_t value = condition.constant;
+    for (const Term& term : condition.terms) {
+      if (term.loop >= turns.size() || turns[term.loop].loop != kNone)
+        return std::nullopt;
+      const int64_t turn = turns[term.loop].first;
+      value += term.bytes * (term.modulus ? (turn + term.shift) % term.modulus : turn);
+    }
+    return value;
+  }
+
   void copyLoop(const Node* loop, Block& to, Node* parent) {
     const bool isKnown = loop->trips >= 0, isShort = isKnown && loop->trips <= longest;
+    if (!isShort && !hasRest) {
+      result.isComplete = false;
+      for (int64_t i = 0; i < longest; ++i)
+        copyIteration(loop, {i, kNone}, to, parent);
+      return;
+    }
     const int64_t ends = isKnown ? 1 : 0; // written out before and behind the rest
     for (int64_t i = 0; i < (isShort ? loop->trips : ends); ++i)
       copyIteration(loop, {i, kNone}, to, parent);
@@ -140,6 +173,7 @@ private:
 
   const Program& source;
   int64_t longest;
+  bool hasRest; ///< loops that are longer stay loops
   size_t mostNodes = 0;
   std::vector<Turn> turns; ///< by loop: of the iteration that is being copied
   Unrolled result;
@@ -151,6 +185,13 @@ std::optional<Unrolled> unroll(const Program& program, size_t most) {
   constexpr int64_t all = int64_t{1} << 40;
   for (const int64_t longest : {all, int64_t{4}, int64_t{2}})
     if (std::optional<Unrolled> result = Unroller(program, longest).run(most))
+      return result;
+  return std::nullopt;
+}
+
+std::optional<Unrolled> unrollFirst(const Program& program, size_t most) {
+  for (const int64_t longest : {int64_t{32}, int64_t{8}, int64_t{4}})
+    if (std::optional<Unrolled> result = Unroller(program, longest, false).run(most))
       return result;
   return std::nullopt;
 }

@@ -23,6 +23,9 @@ constexpr size_t kMostUnrolled = 400;
 /// As much as `most` statements, syncs and branches allow; nothing if they allow none.
 std::optional<Unrolled> unroll(const Program& program, size_t most);
 
+/// Without any loop: of those that are too long, or of unknown length, only the first iterations.
+std::optional<Unrolled> unrollFirst(const Program& program, size_t most);
+
 /// As `check`, but hazards that no iteration has are left out, where unrolling can tell.
 Verdict checkIterations(const Program& program, const Conflicts& conflicts);
 

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+/// A program whose agents tell each other by flags of the kernel's own, as one text in an order in which
+/// they can run: the k-th wait for a flag goes with its k-th set, wherever both stand in the kernel's text.
+///
+///   cube:   write W; set 0          cube:   write W; set #0
+///   vector: wait 0; read W    ->    vector: wait #0; read W
+///
+/// `check` then says what nothing orders, as of any program.
+#pragma once
+
+#include "compiler/targets/ascend/analysis/happens_before.h"
+
+#include <optional>
+
+namespace tilewright::ascend::model {
+
+struct Interleaved {
+  Program program;
+  /// By node of `program`: what it is an iteration of.
+  std::vector<const Node*> origins;
+  /// What an agent waits for in vain, and what nothing waits for; flags of the given program.
+  std::vector<Fault> faults;
+};
+
+/// Long loops and those of unknown length run a few iterations only, if flags fit nonetheless. Nothing
+/// where a branch of which nothing is known holds a flag between agents, or at more than `most` nodes.
+std::optional<Interleaved> interleave(const Program& program, size_t most);
+
+} // namespace tilewright::ascend::model
