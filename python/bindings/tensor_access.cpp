@@ -233,6 +233,9 @@ PyObject* makeByNumpy(const ElementType& type, std::span<const int64_t> shape, i
 /// A framework with `__dlpack__` only (e.g. JAX): it adopts an array of NumPy's.
 PyObject* adopt(PyObject* like, PyObject* array) {
   PyObject* space = PyObject_CallMethod(like, "__array_namespace__", nullptr);
+  if (!space && PyErr_ExceptionMatches(PyExc_AttributeError))
+    PyErr_Format(PyExc_ValueError, "%s has no __array_namespace__ to make it with; pass it",
+                 Py_TYPE(like)->tp_name);
   PyObject* adopted = space ? PyObject_CallMethod(space, "from_dlpack", "O", array) : nullptr;
   Py_XDECREF(space);
   return adopted;

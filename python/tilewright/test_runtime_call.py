@@ -319,6 +319,26 @@ def test_any_framework_with_dlpack(add, versioned):
     assert z.array.tolist() == [0, 2, 4, 6, 8]
 
 
+class Bare:
+    """A tensor that can be read, of which no others can be made."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, **keywords):
+        return self.array.__dlpack__(**keywords)
+
+
+def test_outputs_of_a_framework_without_a_namespace(add):
+    x = Bare(np.arange(5, dtype=np.float32))
+    message = "add: argument 2 'z' can't be made: "
+    message += "Bare has no __array_namespace__ to make it with; pass it"
+    expect(ValueError, message, add, x, x)
+    z = np.zeros(5, np.float32)
+    add(x, x, z)
+    assert z.tolist() == [0, 2, 4, 6, 8]
+
+
 class NoCapsule:
     def __dlpack__(self, **keywords):
         return 3

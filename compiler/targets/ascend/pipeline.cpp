@@ -94,10 +94,10 @@ bool compileModule(ModuleOp original, Session& session) {
   {
     const PhaseTimer timer(session, "print");
     session.stages.emplace_back("ascendc", printKernel(kernel, LineStyle::Comments));
+    if (session.stages.back().second.empty())
+      return false;
     source = printKernel(kernel, LineStyle::Directives);
   }
-  if (source.empty())
-    return false;
   const LaunchKind kind = launchKindOf(kernel);
   auto workspace = kernel->getAttrOfType<IntegerAttr>(kWorkspaceBytesAttr);
   func::FuncOp described = *original.getOps<func::FuncOp>().begin();

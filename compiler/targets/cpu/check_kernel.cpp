@@ -96,6 +96,16 @@ bool holdsWarpOp(Operation* op) {
       .wasInterrupted();
 }
 
+/// The ops of tile IR that the passes of this target lower: a new one is refused until it stands here.
+bool isLowered(Operation* op) {
+  return isa<tile::LaunchOp, tile::ForOp, tile::WhileOp, tile::ConditionOp, tile::BreakOp,
+             tile::ContinueOp, tile::ParallelOp, tile::YieldOp, tile::PrintOp, tile::AssertOp,
+             tile::AllocOp, tile::ViewOp, tile::TensorAtOp, tile::AddressOp, tile::CallOp,
+             tile::DimOp, tile::LoadOp, tile::StoreOp, tile::AtomicOp, tile::CopyOp, tile::FillOp,
+             tile::GemmOp, tile::ReduceOp, tile::ScanOp, tile::AtomicTileOp, tile::ThreadIdOp,
+             tile::SyncOp, tile::ShuffleOp, tile::VoteOp>(op);
+}
+
 /// Why this op cannot be compiled; empty if it can.
 std::string refuseOp(Operation* op, const llvm::StringSet<>& own) {
   return llvm::TypeSwitch<Operation*, std::string>(op)
@@ -126,8 +136,9 @@ std::string refuseOp(Operation* op, const llvm::StringSet<>& own) {
         return refuseAtomic(atomic.getTargetRegion().type().getElementType());
       })
       .Default([](Operation* other) -> std::string {
-        if (isa<tile::TileDialect, arith::ArithDialect, math::MathDialect, scf::SCFDialect,
-                func::FuncDialect>(other->getDialect()))
+        if (isLowered(other) ||
+            isa<arith::ArithDialect, math::MathDialect, scf::SCFDialect, func::FuncDialect>(
+                other->getDialect()))
           return "";
         return "'" + other->getName().getStringRef().str() + "' is not supported by the cpu target";
       });
