@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/driver/compile_for_target.h"
+#include "compiler/driver/convert_diagnostic.h"
+#include "compiler/targets/ascend/pipeline.h"
+
+namespace tilewright {
+namespace {
+
+bool isOn(const CompileOptions& options, std::string_view key) {
+  for (const auto& [name, value] : options.passConfigs)
+    if (name == key) {
+      if (const auto* flag = std::get_if<bool>(&value))
+        return *flag;
+      const auto* number = std::get_if<int64_t>(&value);
+      return number && *number != 0;
+    }
+  return false;
+}
+
+} // namespace
+
+std::optional<Artifact> compileForAscend(const BuiltKernel& kernel, const CompileOptions& options,
+                                         std::vector<Diagnostic>& diagnostics) {
+  ascend::Session session;
+  const std::string chip = options.cpu == "native" ? "910B2" : options.cpu;
+  session.chip = chips::findAscendChip(chip);
+  if (!session.chip) {
+    diagnostics.push_back(
+        {Severity::Unsupported, {}, "there is no Ascend chip '" + chip + "'", {}});
+    return std::nullopt;
+  }
+  session.automation = {
+      isOn(options, "tl.ascend_auto_sync"), isOn(options, "tl.ascend_memory_planning"),
+      isOn(options, "tl.ascend_auto_cv_combine"), isOn(options, "tl.ascend_auto_cross_core_sync")};
+  session.keepStages = options.keepStages;
+  session.buildLibrary = options.buildLibrary;
+  session.cancel = options.cancel;
+  auto guard = kernel.lock();
+  mlir::ModuleOp original = kernel.module();
+  ascend::prepareContext(*original.getContext());
+  mlir::ScopedDiagnosticHandler handler(original.getContext(), [&](mlir::Diagnostic& diagnostic) {
+    diagnostics.push_back(convertDiagnostic(diagnostic, Severity::Error));
+  });
+  Artifact artifact;
+  artifact.name = kernel.name();
+  if (!ascend::compileModule(original, session)) {
+    if (!session.problem.empty())
+      diagnostics.push_back({Severity::Internal, {}, session.problem, {}});
+    return std::nullopt;
+  }
+  artifact.library = std::move(session.library);
+  artifact.manifest = std::move(session.manifest);
+  artifact.stages = std::move(session.stages);
+  artifact.times = std::move(session.times);
+  return artifact;
+}
+
+} // namespace tilewright
