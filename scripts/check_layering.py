@@ -130,9 +130,18 @@ def findings() -> Iterator[str]:
     for path in python_files():
         for line, fault in import_faults(path, path.read_text()):
             yield f"{shown(path)}:{line}: error: {fault}"
-    for folder in ROOT.glob("compiler/*/"):
-        if folder.name != "targets" and folder_of(shown(folder)) is None and any(folder.iterdir()):
-            yield f"{shown(folder)}:1: error: the folder is not in the layering table"
+    yield from (
+        f"{shown(folder)}:1: error: the folder is not in the layering table"
+        for folder in unknown_folders(ROOT)
+    )
+
+
+def unknown_folders(root: Path) -> Iterator[Path]:
+    """The compiler's folders, and those of its targets, that the table doesn't know."""
+    for folder in (*root.glob("compiler/*/"), *root.glob("compiler/targets/*/")):
+        name = str(folder.relative_to(root))
+        if name != "compiler/targets" and folder_of(name) is None and any(folder.iterdir()):
+            yield folder
 
 
 if __name__ == "__main__":

@@ -117,6 +117,17 @@ def test_layering_of_an_include(source, include, fault):
     assert [line for line, _ in found] == ([2] if fault else [])
 
 
+def test_layering_finds_folders_that_the_table_does_not_know(tmp_path):
+    for name in ("targets/cpu", "targets/abacus", "builder", "wishes", "targets/empty"):
+        (tmp_path / "compiler" / name).mkdir(parents=True)
+        if name != "targets/empty":
+            (tmp_path / "compiler" / name / "x.cpp").touch()
+    found = [
+        str(folder.relative_to(tmp_path)) for folder in check_layering.unknown_folders(tmp_path)
+    ]
+    assert sorted(found) == ["compiler/targets/abacus", "compiler/wishes"]
+
+
 def test_layering_finds_an_early_import_of_torch():
     source = ROOT / "python/tilewright/kernel.py"
     late = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import torch\n"
