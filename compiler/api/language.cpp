@@ -353,6 +353,10 @@ Tile view(const Tile& source, const Shape& shape, Dtype dtype, Where where) {
 void copy(const TileOperand& source, const TileOperand& target, Where where) {
   at(where).copy(source.operand, target.operand);
 }
+void annotate_safe_value(const Tile& tensor, const Expr& value, Where where) {
+  KernelBuilder& kernel = at(where);
+  kernel.annotateSafeValue(tensor.buffer(), value.value());
+}
 void fill(const TileOperand& target, const Expr& value, Where where) {
   KernelBuilder& kernel = at(where);
   kernel.fill(target.operand, value.value());

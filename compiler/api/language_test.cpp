@@ -150,6 +150,21 @@ TEST(Language, ReductionsAndViews) {
   EXPECT_THAT(b, ElementsAre(-28, -28, -28, -28)); // 0 - 7, 1 - 7, ..., 7 - 7
 }
 
+TEST(Language, SafeValuesBeyondATensor) {
+  constexpr int64_t size = 10;
+  auto kernel = T::prim_func("neighbours", [&] {
+    auto A = T::Tensor("A", {size}, T::int32);
+    auto B = T::Tensor("B", {size + 2}, T::int32);
+    T::annotate_safe_value(A, 7);
+    T::Kernel({1}, {.threads = 1},
+              [&](T::Expr) { T::serial(size + 2, [&](T::Expr i) { B[{i}] = A[{i - 1}]; }); });
+  });
+  std::vector<int32_t> a(size, 1), b(size + 2);
+  ASSERT_EQ(run(kernel, {{a, {size}}, {b, {size + 2}}}), "");
+  for (int64_t i = 0; i < size + 2; ++i)
+    EXPECT_EQ(b[i], i == 0 || i == size + 1 ? 7 : 1) << i;
+}
+
 TEST(Language, ErrorsHaveCppPlaces) {
   uint32_t first = 0;
   auto kernel = T::prim_func("wrong", [&] {

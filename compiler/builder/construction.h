@@ -60,6 +60,7 @@ struct BufferRecord {
   std::string name;
   std::vector<Index> shape; // constants are integers
   bool isArgument = false;
+  std::optional<Constant> safeValue = std::nullopt; // what reads past the ends give, instead of 0
   int64_t frame = 0;
   Place place;
 };

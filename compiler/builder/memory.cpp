@@ -227,7 +227,40 @@ elementIndices(builder::Construction& state, Buffer buffer, std::span<const Inde
   return indices;
 }
 
+/// Of a tensor with a safe value: what was read, where all indices are inside, and that value elsewhere.
+mlir::Value orSafeValue(builder::Construction& state, const BufferRecord& record,
+                        mlir::ValueRange indices, mlir::Value read) {
+  mlir::OpBuilder& ir = state.ir;
+  mlir::Location at = state.location();
+  mlir::Value safe = state.constantIr(*record.safeValue, read.getType());
+  mlir::Value isInside;
+  for (auto [index, extent] : llvm::zip_equal(indices, record.shape)) {
+    // As a number without sign, an index below 0 is a great one.
+    mlir::Value isBelow = mlir::arith::CmpIOp::create(ir, at, mlir::arith::CmpIPredicate::ult,
+                                                      index, state.indexIr(extent));
+    isInside = isInside ? mlir::arith::AndIOp::create(ir, at, isInside, isBelow) : isBelow;
+  }
+  return isInside ? mlir::arith::SelectOp::create(ir, at, isInside, read, safe) : read;
+}
+
 } // namespace
+
+void KernelBuilder::annotateSafeValue(Buffer buffer, Value value) {
+  if (!state->isUsable(buffer) || !state->isUsable(value))
+    return;
+  BufferRecord& record = state->record(buffer);
+  auto constant = state->constantOf(value);
+  if (record.space != tile::MemorySpace::Global)
+    state->error("T.annotate_safe_value takes tensors, but " + quoted(record.name) + " is a tile",
+                 {state->allocatedHere(record)});
+  else if (!constant)
+    state->error("the safe value of " + quoted(record.name) + " must be a constant");
+  else if (!record.ir.use_empty())
+    state->error("the safe value of " + quoted(record.name) +
+                 " must be given before the first use of it");
+  else if (builder::checkLiteralFits(*state, value, record))
+    record.safeValue = constant;
+}
 
 Value KernelBuilder::load(Buffer buffer, std::span<const Index> indices) {
   if (!state->isUsable(buffer) || !state->requireLaunch("a load"))
@@ -239,7 +272,9 @@ Value KernelBuilder::load(Buffer buffer, std::span<const Index> indices) {
   auto type = mlir::cast<tile::BufferType>(record.ir.getType());
   auto op = tile::LoadOp::create(state->ir, state->location(), type.getScalarType(), record.ir,
                                  *resolved, /*in_bounds=*/false);
-  return state->add(op.getValue(), record.dtype);
+  mlir::Value read = op.getValue();
+  return state->add(record.safeValue ? orSafeValue(*state, record, *resolved, read) : read,
+                    record.dtype);
 }
 
 void KernelBuilder::store(Buffer buffer, std::span<const Index> indices, Value value) {

@@ -231,6 +231,24 @@ TEST_F(MemoryTest, RefusesViewsOfAnotherSize) {
                   "'A' has strides of its own, so it cannot be viewed in another shape"));
 }
 
+TEST_F(MemoryTest, SafeValues) {
+  Buffer A = tensor("A", {int64_t{8}}, "int8");
+  Buffer B = tensor("B", {int64_t{8}}, "float32");
+  auto ids = launch();
+  Buffer S = alloc("S", {8}, "shared", "float32");
+  b.annotateSafeValue(S, b.constant(1.0));
+  b.annotateSafeValue(A, b.constant(int64_t{300}));
+  b.annotateSafeValue(A, b.constant(int64_t{3}));
+  Value one = line().load(A, at({ids[0]}));
+  b.annotateSafeValue(A, b.constant(int64_t{4}));
+  b.annotateSafeValue(B, one);
+  EXPECT_THAT(messages(),
+              ElementsAre("T.annotate_safe_value takes tensors, but 'S' is a tile",
+                          "the integer 300 does not fit the dtype int8 of 'A'",
+                          "the safe value of 'A' must be given before the first use of it",
+                          "the safe value of 'B' must be a constant"));
+}
+
 TEST_F(MemoryTest, AtomicsOfOneElement) {
   Buffer A = tensor("A", {int64_t{8}}, "float32");
   Buffer F = tensor("F", {int64_t{8}}, "int32");

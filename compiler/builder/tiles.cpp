@@ -62,6 +62,8 @@ mlir::Value padValue(Construction& state, const Attributes& attributes, std::opt
     pad = builder::Constant::ofReal(std::get<double>(*given));
   else if (given && std::holds_alternative<int64_t>(*given))
     pad = builder::Constant::ofInteger(std::get<int64_t>(*given));
+  else if (const auto& safe = state.record(source.buffer).safeValue)
+    pad = *safe;
   else
     return {};
   Dtype dtype = state.record(source.buffer).dtype;

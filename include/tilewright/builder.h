@@ -147,6 +147,9 @@ public:
   void annotateAddress(Buffer buffer, int64_t bytes);
   /// The order of an L1 tile's elements, as an expert chose it: zn, nz or col_major.
   void annotateLayout(Buffer buffer, std::string_view layout);
+  /// What copies and single reads give past the ends of a tensor, instead of 0: a constant that its dtype holds.
+  /// Stands before the first use of the tensor.
+  void annotateSafeValue(Buffer buffer, Value value);
 
   // Scalars
   Value constant(bool value);

@@ -367,6 +367,8 @@ struct GemmOptions {
 };
 
 void copy(const TileOperand& source, const TileOperand& target, Where where = Where::current());
+/// What copies and single reads give past the ends of a tensor, instead of 0; before the first use of it.
+void annotate_safe_value(const Tile& tensor, const Expr& value, Where where = Where::current());
 void fill(const TileOperand& target, const Expr& value, Where where = Where::current());
 void clear(const TileOperand& target, Where where = Where::current());
 void gemm(const TileOperand& A, const TileOperand& B, const TileOperand& C,

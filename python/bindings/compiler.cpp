@@ -236,6 +236,12 @@ void bindMemory(nb::class_<KernelBuilder>& builder) {
           },
           "source"_a, "shape"_a, "dtype"_a)
       .def("annotate_layout", &KernelBuilder::annotateLayout, "buffer"_a, "layout"_a)
+      .def(
+          "annotate_safe_value",
+          [](KernelBuilder& self, Buffer buffer, const nb::object& value) {
+            self.annotateSafeValue(buffer, lift(self, value));
+          },
+          "buffer"_a, "value"_a)
       .def("annotate_address", &KernelBuilder::annotateAddress, "buffer"_a, "bytes"_a)
       .def(
           "tensor_at",

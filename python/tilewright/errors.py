@@ -206,13 +206,18 @@ class CompilerMissingError(TilewrightError, ImportError):
 
 def load_compiler() -> Any:
     """The native module `tilewright._compiler`; loads LLVM and MLIR the first time."""
+    flags = sys.getdlopenflags()
     try:
+        # MLIR calls 26,000 functions by tables, a kernel few of them: each is bound when called.
+        sys.setdlopenflags(flags & ~os.RTLD_NOW | os.RTLD_LAZY)
         from tilewright import _compiler
     except ImportError as error:
         raise CompilerMissingError(
             f"the compiler of tilewright can't be loaded ({error}); "
             "'tilewright doctor' says how to get it"
         ) from None
+    finally:
+        sys.setdlopenflags(flags)
     return _compiler
 
 

@@ -156,10 +156,7 @@ UNSUPPORTED = {
     "if A[0] > 1:\n    raise ValueError": (
         "'raise' under a condition of the running kernel; use assert"
     ),
-    "T.annotate_safe_value({A: 1.0})": "a safe value other than 0 is not supported yet",
     "T.Kernel(1, prelude='x')": "prelude of T.Kernel is not supported yet",
-    "x = T.Parallel(4, loop_layout=1)": "loop_layout of T.Parallel is not supported yet",
-    "x = T.Pipelined(4, sync=[1])": "sync and group of T.Pipelined are not supported yet",
     "x = T.cast(bx, 'int8', sat=False)": (
         "round, sat and rbits of T.cast from int32 to int8 are not supported; they are for "
         "float32, float16 and bfloat16, to float16, bfloat16, float8_e5m2, float8_e4m3fn"
@@ -169,11 +166,13 @@ UNSUPPORTED = {
         "T.lookup_param is unsupported on cpu: it belongs to TVM's modules with parameters; pass "
         "the tensor as an argument"
     ),
-    "T.copy(A, A, loop_layout=1)": "loop_layout of T.copy is not supported yet",
     "T.gemm(A, A, A, mbar=1)": "mbar of T.gemm is not supported yet",
     "@T.prim_func\ndef k():\n    pass": "a kernel inside a kernel is not supported",
 }
 WRONG = {
+    "x = T.Parallel(4, loop_layout=1)": "loop_layout of T.Parallel must be a T.Fragment, not 1",
+    "x = T.Pipelined(4, sync=1)": "sync of T.Pipelined must be a list, not 1",
+    "T.copy(A, A, loop_layout=1)": "loop_layout of T.copy must be a T.Fragment, not 1",
     "x = T.Tensor((1,), data=3)": "T.view needs a buffer",
     "A[10**30] = 1": f"the number {10**30} does not fit in 64 bits",
     "S = T.alloc_shared((10**30,), 'float32')": f"the number {10**30} does not fit in 64 bits",

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from ..capture.tracer import current
-from .values import LanguageError, unsupported
+from .values import LanguageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -92,10 +92,16 @@ def annotate_padding(values: dict[Any, Any]) -> None:
 
 
 def annotate_safe_value(values: dict[Any, Any]) -> None:
-    """What reads past the end of a tensor give, instead of 0."""
-    if any(value != 0 for value in values.values()):
-        raise unsupported("a safe value other than 0 is not supported yet")
-    current()
+    """What reads past the end of a tensor give, instead of 0: `{tensor: constant}`.
+
+    It holds for copies (without a `pad_value` of their own) and for single elements, and stands
+    before the first use of the tensor.
+    """
+    tracer = current()
+    for buffer, value in values.items():
+        if isinstance(value, (int, float)) and value == 0:
+            continue
+        tracer.builder.annotate_safe_value(tracer.buffer_handle(buffer), tracer.value(value))
 
 
 def annotate_l2_hit_ratio(ratios: dict[Any, float]) -> None:

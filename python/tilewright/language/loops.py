@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from .frames import Loop, ThreadLoop, TileLoop
-from .values import LanguageError, unsupported
+from .values import LanguageError, check_loop_layout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -88,11 +88,13 @@ def Parallel(
     prefer_async: bool | None = None,
     annotations: dict[str, Any] | None = None,
 ) -> Loop:
-    """Independent iterations, distributed over the threads of the block and vectorized."""
+    """Independent iterations, distributed over the threads of the block and vectorized.
+
+    `loop_layout`, a `T.Fragment`, says which thread of a GPU computes what.
+    """
     if not extents:
         raise LanguageError("T.Parallel needs at least one extent")
-    if loop_layout is not None:
-        raise unsupported("loop_layout of T.Parallel is not supported yet")
+    check_loop_layout(loop_layout, "T.Parallel")
     extra = _attributes(coalesced_width=coalesced_width, prefer_async=prefer_async)
     ranges = [(0, extent, _UNIT) for extent in extents]
     return Loop("parallel", ranges, {**extra, **(annotations or {})})
@@ -112,9 +114,14 @@ def Pipelined(
     cross_interval: int = 1,
     annotations: dict[str, Any] | None = None,
 ) -> Loop:
-    """A serial loop whose copies run ahead of its computation by up to `num_stages` iterations."""
-    if sync is not None or group is not None:
-        raise unsupported("sync and group of T.Pipelined are not supported yet")
+    """A serial loop whose copies run ahead of its computation by up to `num_stages` iterations.
+
+    `order`, `stage`, `sync` and `group` are the schedule of a GPU's compiler, a list each; the
+    results are those of the loop as it stands.
+    """
+    for name, given in {"sync": sync, "group": group}.items():
+        if given is not None and not isinstance(given, (list, tuple)):
+            raise LanguageError(f"{name} of T.Pipelined must be a list, not {given!r}")
     loop = serial(start, stop)
     interval = None if cross_interval == 1 else cross_interval
     extra = _attributes(num_stages=num_stages, order=order, stage=stage, cross_interval=interval)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from enum import IntEnum
 
 from ..capture.tracer import current, guarded_by_poison, plain_text
-from .values import BufferRef, LanguageError, RegionRef, unsupported
+from .values import BufferRef, LanguageError, RegionRef, check_loop_layout, unsupported
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,10 +44,10 @@ def copy(
     writes there are dropped.
 
     `A[i, j]` means the tile that starts there, with the extents of the other side. `enable_relu`
-    clamps at 0; `transpose` exchanges the last two dims.
+    clamps at 0; `transpose` exchanges the last two dims. `loop_layout`, a `T.Fragment`, says which
+    thread of a GPU moves what.
     """
-    if loop_layout is not None:
-        raise unsupported("loop_layout of T.copy is not supported yet")
+    check_loop_layout(loop_layout, "T.copy")
     tracer = current()
     attributes = _given(
         enable_relu=bool(enable_relu),

@@ -39,6 +39,16 @@ class UnsupportedName(LanguageError, AttributeError):
     """A name of the language that is not carried out yet; `hasattr` says that it is absent."""
 
 
+def check_loop_layout(layout: object, call: str) -> None:
+    """Refuses what is no layout; a layout says where an element is computed, never what it is."""
+    if layout is None:
+        return
+    from .layouts import Layout
+
+    if not isinstance(layout, Layout):
+        raise LanguageError(f"loop_layout of {call} must be a T.Fragment, not {layout!r}")
+
+
 def unsupported(message: str) -> LanguageError:
     """The error for something that is valid elsewhere but not here (yet)."""
     return LanguageError(message, "unsupported")
