@@ -33,6 +33,9 @@ enum class Fault : int {
   tooManyBytes,
   freeTwice,
   dequeueEmpty,
+  freeElsewhere,
+  enqueueElsewhere,
+  neverFreed,
   allBuffersUsed,
   noInitBuffer,
   scalarRead,
@@ -225,6 +228,18 @@ template <Fault fault> __global__ __aicore__ void faulty(GM_ADDR x) {
     pipe.InitBuffer(buffer, 150 * 1024);
     pipe.InitBuffer(other, 50 * 1024);
   }
+  if constexpr (fault == Fault::freeElsewhere || fault == Fault::enqueueElsewhere ||
+                fault == Fault::neverFreed) {
+    TPipe pipe;
+    TQue<TPosition::VECIN, 1> queue, other;
+    pipe.InitBuffer(queue, 1, 1024);
+    pipe.InitBuffer(other, 1, 1024);
+    auto t = queue.template AllocTensor<float>();
+    if (fault == Fault::freeElsewhere)
+      other.FreeTensor(t);
+    if (fault == Fault::enqueueElsewhere)
+      other.EnQue(t);
+  }
   if constexpr (fault == Fault::freeTwice || fault == Fault::dequeueEmpty ||
                 fault == Fault::allBuffersUsed || fault == Fault::noInitBuffer) {
     TPipe pipe;
@@ -353,6 +368,12 @@ TEST(Checks, Queues) {
   EXPECT_MESSAGE(tooManyBytes, "InitBuffer needs 51200 bytes of UB at byte 153600, but UB has "
                                "196608 bytes; use smaller or fewer buffers [ErrorBuffer3]");
   EXPECT_MESSAGE(freeTwice, "FreeTensor: the tensor is already free [ErrorFree]");
+  EXPECT_MESSAGE(freeElsewhere, "FreeTensor: the tensor doesn't come from this queue");
+  EXPECT_MESSAGE(enqueueElsewhere, "EnQue: the tensor doesn't come from this queue");
+  EXPECT_MESSAGE(neverFreed,
+                 "warning: a tensor of this queue is still in use when the kernel gives "
+                 "the queue up; FreeTensor it [ErrorLeak]");
+  EXPECT_EQ(lastReport().status, 0);
   EXPECT_MESSAGE(dequeueEmpty, "DeQue: the queue holds no tensor");
   EXPECT_MESSAGE(allBuffersUsed, "AllocTensor: all buffers of the queue are in use");
   EXPECT_MESSAGE(emptyQueue, "Adds: writes up to UB byte 255, but the tensor ends at byte 0");

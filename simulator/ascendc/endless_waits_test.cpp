@@ -189,6 +189,18 @@ __global__ __aicore__ void counts_in_vectors(GM_ADDR) {
     Adds(t, t, 1, 64);
   }
 }
+/// Comes to 5,000 addresses before it comes to one again.
+__global__ __aicore__ void wanders(GM_ADDR) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  for (uint32_t i = 0;; i = (i + 1) % 5000) {
+    LocalTensor<int32_t> t(TPosition::VECCALC, i * 32, 8);
+    if (i == 0)
+      Duplicate(LocalTensor<int32_t>(TPosition::VECCALC, 0, 40000), 1, 40000);
+    PipeBarrier<PIPE_V>();
+    Adds(t, t, static_cast<int32_t>(GetSystemCycle()), 8);
+    PipeBarrier<PIPE_V>();
+  }
+}
 TEST_F(EndlessWaits, WithEverNewResults) {
   nextOptions().repeatLimitSeconds = 0.1;
   auto expectLoop = [] {
@@ -204,6 +216,8 @@ TEST_F(EndlessWaits, WithEverNewResults) {
   polls_a_counter<<<2, nullptr, nullptr>>>(x.gm());
   expectLoop();
   counts_in_vectors<<<1, nullptr, nullptr>>>(nullptr);
+  expectLoop();
+  wanders<<<1, nullptr, nullptr>>>(nullptr);
   expectLoop();
 }
 

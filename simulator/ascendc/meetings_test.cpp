@@ -537,6 +537,15 @@ TEST(Meetings, G71_PlatformAndMatmulTiling) {
   EXPECT_LE(t.baseM * t.baseK * 2, 64 << 10);
   one.SetFixSplit(256, 256, 256);
   EXPECT_EQ(one.GetTiling(t), -1); // L0A has 64 KB
+  tiling.SetSingleShape(64, 16, 200);
+  tiling.SetTraverse(matmul_tiling::MatrixTraverse::FIRSTN);
+  EXPECT_EQ(tiling.GetTiling(t), -1); // 2 x 3 parts for 4 cores
+  tiling.SetSingleShape(64, 32);
+  ASSERT_EQ(tiling.GetTiling(t), 0);
+  EXPECT_EQ(t.usedCoreNum, 4);
+  EXPECT_EQ(t.singleCoreM, 64);
+  EXPECT_EQ(t.singleCoreN, 32);
+  EXPECT_EQ(t.iterateOrder, 1);
 }
 
 __global__ __aicore__ void noTiling(GM_ADDR) {

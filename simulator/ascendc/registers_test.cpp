@@ -284,6 +284,7 @@ __global__ __aicore__ void printing(GM_ADDR x) {
   DumpTensor(a, 7, 4, a.GetShapeInfo());
   DumpAccChkPoint(a, 8, 0, 4);
   AscendC::printf("arch %d, %.1f\n", static_cast<int>(GetArchVersion()), 1.5);
+  PRINTF("%.1f %.2f %d\n", half(2.5f), ToBfloat16(0.25f), 7);
   int64_t before = GetSystemCycle();
   ascendc_assert(before > 0 && GetSystemCycle() >= before);
   PrintTimeStamp(9);
@@ -300,7 +301,7 @@ TEST(Registers, G70_Printing) {
   EXPECT_EQ(text.substr(0, stamp), "DumpTensor 5: 4 elements of block 0\n0 0.5 1 1.5\n"
                                    "DumpTensor 6: 2 elements of block 0\n0 0.5\n"
                                    "DumpTensor 7: 4 elements of block 0\n0 0.5 1 1.5\n"
-                                   "arch 220, 1.5\n");
+                                   "arch 220, 1.5\n2.5 0.25 7\n");
   EXPECT_GT(std::stoll(text.substr(stamp + 14)), 0);
 }
 

@@ -35,7 +35,8 @@ bool Agent::isFlagMuted(Place place, const char* what, Pipe from, Pipe to, int32
 }
 
 bool Agent::validEvent(Pipe from, Pipe to, int32_t id, Place place, const char* what) {
-  if (id < 0 || id >= static_cast<int32_t>(numEventIds))
+  constexpr int32_t numUserIds = 8;
+  if (id < 0 || id >= numUserIds)
     fail(std::string(what) + " has event id " + std::to_string(id) + ", but ids go from 0 to 7",
          place, 507015);
   if (isEventOf(view.cube, from, to))

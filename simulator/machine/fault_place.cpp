@@ -96,7 +96,8 @@ std::string outputOf(const std::vector<std::string>& command) {
 }
 
 bool isLibrary(const char* module) {
-  for (const char* part : {"/libc.so", "/libstdc++.so", "/libtilewright_", "/ld-linux"})
+  for (const char* part :
+       {"/libc.so", "/libstdc++.so", "/libtilewright_", "/ld-linux", "linux-vdso"})
     if (std::strstr(module, part))
       return true;
   return false;

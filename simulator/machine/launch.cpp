@@ -204,7 +204,9 @@ void Machine::endRepeating() {
   // Time alone would tell a busy computer from an idle one. What may be work gets more of both.
   constexpr uint64_t leastRepeats = 300000, leastRepeatsOfAll = 1000000; // steps
   constexpr uint64_t leastCircled = 100000, leastCircledOfAll = 3000000;
-  constexpr double patienceWithCircles = 3;
+  constexpr double patienceWithCircles = 3, patienceWithLargeCircles = 7;
+  constexpr uint64_t leastRounds = 200;
+  bool anyLarge = false, allRound = true;
   struct {
     bool any = false, all = true;
     uint64_t news = 0, fewest = UINT64_MAX, steps = 0;
@@ -225,13 +227,16 @@ void Machine::endRepeating() {
         continue;
       repeating.add(r.isRepeating(), r.repeatsInARow());
       circling.add(r.isCircling(), r.stepsInCircles());
+      anyLarge |= r.isLargeCircle();
+      allRound &= !r.isLargeCircle() || r.rounds() >= leastRounds;
     }
   bool repeats = sameResults.lasts(repeating.news, repeating.any && repeating.all,
                                    options.repeatLimitSeconds) &&
                  repeating.fewest >= leastRepeats && repeating.steps >= leastRepeatsOfAll;
   bool circles = samePlaces.lasts(circling.news, circling.any && circling.all,
-                                  patienceWithCircles * options.repeatLimitSeconds) &&
-                 circling.fewest >= leastCircled && circling.steps >= leastCircledOfAll;
+                                  (anyLarge ? patienceWithLargeCircles : patienceWithCircles) *
+                                      options.repeatLimitSeconds) &&
+                 allRound && circling.fewest >= leastCircled && circling.steps >= leastCircledOfAll;
   if (!repeats && !circles)
     return;
   for (CoreGroup* group : resident)

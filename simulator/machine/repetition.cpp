@@ -25,16 +25,27 @@ void Fingerprint::add(const void* data, size_t bytes) {
   add(rest ^ bytes << 56);
 }
 
+bool SeenPlaces::insert(uint64_t place) {
+  constexpr uint64_t bitsOfWord = 64;
+  if (numSet >= numBits / 2 || bits.empty()) {
+    bits.assign(numBits / bitsOfWord, 0);
+    numSet = 0;
+  }
+  uint64_t& word = bits[place % numBits / bitsOfWord];
+  uint64_t bit = uint64_t{1} << place % bitsOfWord;
+  bool isNew = !(word & bit);
+  word |= bit;
+  numSet += isNew;
+  return isNew;
+}
+
 bool Repetition::note(uint64_t place, uint64_t result) {
-  constexpr size_t longestLoop = 1024; // different steps
   looking = true;
   skipped = 0;
   ++circled;
-  if (places.insert(place).second) {
+  if (places.insert(place)) {
     ++numNewPlaces;
     circled = 0;
-    if (places.size() > longestLoop)
-      places.clear();
   }
   if (!results.insert(result).second) {
     ++repeats;

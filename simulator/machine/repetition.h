@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <unordered_set>
+#include <vector>
 
 namespace tilewright::ascend {
 
@@ -23,6 +24,22 @@ public:
 
 private:
   uint64_t state = 0x9E3779B97F4A7C15ull;
+};
+
+/// Places that have been seen: bits at their fingerprints, so that large loops cost little. A new place may pass for
+/// an old one, but at most every other time.
+class SeenPlaces {
+public:
+  /// Returns true if it is new.
+  bool insert(uint64_t place);
+  uint64_t size() const {
+    return numSet;
+  }
+
+private:
+  static constexpr uint64_t numBits = uint64_t{1} << 20;
+  std::vector<uint64_t> bits; ///< none before the first place
+  uint64_t numSet = 0;
 };
 
 class Repetition {
@@ -50,6 +67,14 @@ public:
   uint64_t stepsInCircles() const {
     return circled;
   }
+  /// A loop that is not small may be the work of an algorithm that goes over its data again and again.
+  bool isLargeCircle() const {
+    return places.size() > longestLoop;
+  }
+  /// How often it has gone round, about.
+  uint64_t rounds() const {
+    return circled / (places.size() + 1);
+  }
   /// Now and then while it repeats: others should go on.
   bool wantsToYield() const {
     constexpr uint64_t turn = 256;
@@ -65,12 +90,14 @@ public:
 
 private:
   static constexpr uint64_t longCircle = 4096;
+  static constexpr size_t longestLoop = 1024; ///< different steps
   bool looking = false;
   uint32_t skipped = 0;
   uint64_t repeats = 0; ///< since the last new result
   uint64_t circled = 0; ///< since the last new place
   uint64_t numNewResults = 0, numNewPlaces = 0;
-  std::unordered_set<uint64_t> results, places;
+  std::unordered_set<uint64_t> results;
+  SeenPlaces places;
 };
 
 } // namespace tilewright::ascend

@@ -267,6 +267,59 @@ int main() {
     assert answer.stderr.count(", which GmAlloc did not give or which is free") == 1
 
 
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_library_functions_of_the_host(tmp_path: Path, compiler: str) -> None:
+    """What the standard library deprecates and uses itself gives no warning; the user's own does."""
+    source = tmp_path / "sorts.cpp"
+    source.write_text("""#include "kernel_operator.h"
+#include <algorithm>
+#include <vector>
+[[deprecated]] inline int old() { return 0; }
+__global__ __aicore__ void nothing() { KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY); }
+int main() {
+  std::vector<int> v = {2, 1};
+  std::stable_sort(v.begin(), v.end());
+  return v[0] - 1 + old();
+}
+""")
+    program = tmp_path / "sorts"
+    built = run(DRIVER, "build", source, "-o", program, "--cxx", compiler)
+    assert "temporary_buffer" not in built.stderr
+    assert "old" in built.stderr
+    assert run(program).returncode == 0
+
+
+def test_matmul_types_that_the_host_has_not(tmp_path: Path) -> None:
+    """Each is refused when it is compiled."""
+    source = tmp_path / "types.cpp"
+    source.write_text("""#include "kernel_operator.h"
+#include "lib/matmul_intf.h"
+using namespace AscendC;
+using namespace matmul;
+template <class T, TPosition p = TPosition::GM, CubeFormat f = CubeFormat::ND,
+          LayoutMode layout = LayoutMode::NONE>
+using M = MatmulType<p, f, T, false, layout>;
+template class Matmul<M<half, TPosition::GM, CubeFormat::ND, LayoutMode::BSNGD>, M<half>, M<float>>;
+template class Matmul<M<half, TPosition::A1>, M<half>, M<float>>;
+template class Matmul<M<half>, M<half>, M<float, TPosition::CO1>>;
+template class Matmul<M<half>, M<float>, M<float>>;
+__global__ __aicore__ void nothing() { KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIC_ONLY); }
+int main() {}
+""")
+    built = run(DRIVER, "build", source, "-o", tmp_path / "types")
+    assert built.returncode != 0
+    for text in (
+        "unsupported: the host's Matmul takes A and B from GM, UB or L1 (A1, B1, TSCM), in rows "
+        "(ND) or fractals (NZ), without batches",
+        "matrices of a Matmul in L1 are fractals; say CubeFormat::NZ",
+        "unsupported: the host's Matmul gives C to GM or UB, in rows (ND) or fractals (NZ), "
+        "without batches",
+        "unsupported: the host's Matmul multiplies two matrices of half, bfloat16_t, float or "
+        "int8_t",
+    ):
+        assert text in built.stderr, built.stderr
+
+
 def test_compile_then_link(tmp_path: Path) -> None:
     """Objects of `compile` link like any other."""
     (tmp_path / "host.cpp").write_text(HOST.replace("kind", "hostKind").replace("counter", "n"))

@@ -19,11 +19,18 @@ inline void printFormatted(const char* format, ...) {
   va_end(arguments);
   host::printKernel(text);
 }
+/// %f takes the small formats, too; as they are, they would not fit an argument list.
+template <class T> auto printable(T value) {
+  if constexpr (std::is_same_v<T, half> || std::is_same_v<T, bfloat16_t>)
+    return static_cast<double>(static_cast<float>(value));
+  else
+    return value;
+}
 template <class... Args> void PRINTF(const char* format, Args... args) {
   char text[4096];
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-security"
-  snprintf(text, sizeof text, format, args...);
+  snprintf(text, sizeof text, format, printable(args)...);
 #pragma GCC diagnostic pop
   host::printKernel(text);
 }

@@ -106,8 +106,8 @@ public:
         "give InitBuffer a larger number",
         place);
   }
-  void enqueue(int16_t index, QueueEvents events, Place place) {
-    QueueBuffer& b = check(index, "EnQue", place);
+  void enqueue(int16_t index, uint32_t address, QueueEvents events, Place place) {
+    QueueBuffer& b = check(index, address, "EnQue", place);
     if (b.state != BufferState::Occupied && b.state != BufferState::Dequeued)
       host::failKernel("EnQue: the tensor is already in the queue or was freed", place);
     if (length == count)
@@ -130,8 +130,8 @@ public:
     b.state = BufferState::Dequeued;
     return index;
   }
-  void free(int16_t index, QueueEvents events, Place place) {
-    QueueBuffer& b = check(index, "FreeTensor", place);
+  void free(int16_t index, uint32_t address, QueueEvents events, Place place) {
+    QueueBuffer& b = check(index, address, "FreeTensor", place);
     if (b.state == BufferState::Free)
       host::failKernel("FreeTensor: the tensor is already free [ErrorFree]", place);
     if (b.state == BufferState::Enqueued)
@@ -151,11 +151,15 @@ public:
       }
     }
   }
-  bool leaks() const {
+  /// The kernel gives the queue up.
+  void warnOfLeaks() const {
     for (uint8_t k = 0; k < count; ++k)
-      if (buffers[k].state != BufferState::Free)
-        return true;
-    return false;
+      if (buffers[k].state != BufferState::Free) {
+        host::reportKernel("a tensor of this queue is still in use when the kernel gives the queue "
+                           "up; FreeTensor it [ErrorLeak]",
+                           false, initialised);
+        return;
+      }
   }
 
   QueueBuffer buffers[mostBuffers];
@@ -167,8 +171,10 @@ public:
   PipeOfQueue owner;
 
 private:
-  QueueBuffer& check(int16_t index, const char* what, Place place) {
-    if (index < 0 || index >= count)
+  QueueBuffer& check(int16_t index, uint32_t address, const char* what, Place place) {
+    bool isOwn = index >= 0 && index < count && address >= buffers[index].address &&
+                 address - buffers[index].address <= bufferBytes;
+    if (!isOwn)
       host::failKernel(what[0] == 'E' ? "EnQue: the tensor doesn't come from this queue"
                                       : "FreeTensor: the tensor doesn't come from this queue",
                        place);
@@ -295,6 +301,7 @@ private:
   }
   void settle(int32_t q, Place place) {
     if (queues[q]) {
+      queues[q]->warnOfLeaks();
       queues[q]->settle(queues[q]->events, place);
       return;
     }
@@ -311,6 +318,7 @@ private:
     for (int32_t q = 0; q < numQueues; ++q) {
       if (queues[q] != &queue)
         continue;
+      queue.warnOfLeaks();
       queues[q] = nullptr;
       left[q].event = queue.events.free;
       for (int32_t k = 0; k < mostBuffers; ++k)
@@ -377,10 +385,10 @@ public:
     out = AllocTensor<T>(place);
   }
   template <class T> void FreeTensor(const LocalTensor<T>& t, Place place = Place::here()) {
-    core.free(t.buffer, eventsOf(src, dst), place);
+    core.free(t.buffer, t.address, eventsOf(src, dst), place);
   }
   template <class T> bool EnQue(const LocalTensor<T>& t, Place place = Place::here()) {
-    core.enqueue(t.buffer, eventsOf(src, dst), place);
+    core.enqueue(t.buffer, t.address, eventsOf(src, dst), place);
     return true;
   }
   template <class T> LocalTensor<T> DeQue(Place place = Place::here()) {
@@ -391,7 +399,7 @@ public:
   }
   template <TPosition from, TPosition to, class T>
   bool EnQue(const LocalTensor<T>& t, Place place = Place::here()) {
-    core.enqueue(t.buffer, eventsOf(from, to), place);
+    core.enqueue(t.buffer, t.address, eventsOf(from, to), place);
     return true;
   }
   template <TPosition from, TPosition to, class T>
@@ -613,5 +621,8 @@ template <class T, TPosition position> bool PopStackBuffer(LocalTensor<T>& out) 
 }
 
 } // namespace AscendC
+
+/// Documented without a namespace.
+using AscendC::GetTPipePtr;
 
 #endif

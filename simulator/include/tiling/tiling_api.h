@@ -39,6 +39,9 @@ enum class DataType : int32_t {
   DT_BF16 = 27,
 };
 
+/// Which tiles of C follow each other: those of a column, or those of a row.
+enum class MatrixTraverse : int32_t { NOSET = 0, FIRSTM = 1, FIRSTN = 2 };
+
 /// The tiling of one core's product; sizes that aren't set are those of the whole.
 class MatmulApiTiling {
 public:
@@ -88,6 +91,10 @@ public:
     fixedK = k;
     return 0;
   }
+  int32_t SetTraverse(MatrixTraverse order) {
+    traverse = order;
+    return 0;
+  }
   int32_t SetBufferSpace(int32_t = -1, int32_t = -1, int32_t = -1, int32_t = -1) {
     return 0;
   }
@@ -113,6 +120,7 @@ public:
     constexpr int32_t unit = 64;
     t.baseK = fixedK > 0 ? fixedK : std::min(std::max(deepest / unit * unit, unit), rounded(k));
     t.isBias = bias;
+    t.iterateOrder = traverse == MatrixTraverse::FIRSTN ? 1 : 0;
     uint64_t a = uint64_t(t.baseM) * t.baseK * elementBytes,
              b = uint64_t(t.baseN) * t.baseK * elementBytes;
     constexpr uint64_t sumBytes = 4;
@@ -135,9 +143,10 @@ protected:
   int32_t orgM = 0, orgN = 0, orgKa = 0, orgKb = 0, singleM = 0, singleN = 0, singleK = 0;
   int32_t fixedM = -1, fixedN = -1, fixedK = -1;
   bool bias = false;
+  MatrixTraverse traverse = MatrixTraverse::NOSET;
 };
 
-/// The same for several cores, each with rows of C.
+/// The same for several cores, each with rows of C, or with the part that SetSingleShape asks for.
 class MultiCoreMatmulTiling : public MatmulApiTiling {
 public:
   using MatmulApiTiling::MatmulApiTiling;
@@ -145,22 +154,37 @@ public:
     cores = dim;
     return 0;
   }
-  int32_t GetCoreNum(int32_t& dim, int32_t& mDim, int32_t& nDim) const {
-    int32_t rows = rounded((orgM + cores - 1) / cores);
-    mDim = (orgM + rows - 1) / rows;
-    nDim = 1;
-    dim = mDim;
+  /// What one core computes; -1 leaves it to GetTiling.
+  int32_t SetSingleShape(int32_t m = -1, int32_t n = -1, int32_t k = -1) {
+    askedM = m;
+    askedN = n;
+    askedK = k;
     return 0;
   }
+  int32_t GetCoreNum(int32_t& dim, int32_t& mDim, int32_t& nDim) const {
+    int32_t rows = rowsOfCore(), columns = askedN > 0 ? askedN : orgN;
+    mDim = rows > 0 ? (orgM + rows - 1) / rows : 0;
+    nDim = columns > 0 ? (orgN + columns - 1) / columns : 0;
+    dim = mDim * nDim;
+    return 0;
+  }
+  /// -1 also if the parts are more than the cores.
   int64_t GetTiling(::TCubeTiling& t) {
-    singleM = rounded((orgM + cores - 1) / cores);
-    int32_t nDim = 1;
-    GetCoreNum(t.usedCoreNum, t.usedCoreNum, nDim);
-    return MatmulApiTiling::GetTiling(t);
+    singleM = rowsOfCore();
+    singleN = askedN > 0 ? askedN : singleN;
+    singleK = askedK > 0 ? askedK : singleK;
+    int32_t mDim = 0, nDim = 0;
+    GetCoreNum(t.usedCoreNum, mDim, nDim);
+    return t.usedCoreNum > cores ? -1 : MatmulApiTiling::GetTiling(t);
   }
 
 private:
+  int32_t rowsOfCore() const {
+    return askedM > 0 ? askedM : rounded((orgM + cores - 1) / std::max(cores, 1));
+  }
+
   int32_t cores = 1;
+  int32_t askedM = -1, askedN = -1, askedK = -1;
 };
 
 } // namespace matmul_tiling
