@@ -157,6 +157,18 @@ __aicore__ void wrongOperands(LocalTensor<float> a, LocalTensor<float> b, Global
   }
   if constexpr (fault == Fault::otherCoresMemory)
     LocalTensor<half>(TPosition::A1, 0, 256).SetValue(0, half(1.0f));
+  if constexpr (fault == Fault::freeElsewhere || fault == Fault::enqueueElsewhere ||
+                fault == Fault::neverFreed) {
+    TPipe pipe;
+    TQue<TPosition::VECIN, 1> queue, other;
+    pipe.InitBuffer(queue, 1, 1024);
+    pipe.InitBuffer(other, 1, 1024);
+    auto t = queue.template AllocTensor<float>();
+    if (fault == Fault::freeElsewhere)
+      other.FreeTensor(t);
+    if (fault == Fault::enqueueElsewhere)
+      other.EnQue(t);
+  }
   if constexpr (fault == Fault::emptyQueue || fault == Fault::emptyBuffer) {
     TPipe pipe;
     TQue<TPosition::VECIN, 1> queue;
@@ -227,18 +239,6 @@ template <Fault fault> __global__ __aicore__ void faulty(GM_ADDR x) {
     TBuf<TPosition::VECCALC> buffer, other;
     pipe.InitBuffer(buffer, 150 * 1024);
     pipe.InitBuffer(other, 50 * 1024);
-  }
-  if constexpr (fault == Fault::freeElsewhere || fault == Fault::enqueueElsewhere ||
-                fault == Fault::neverFreed) {
-    TPipe pipe;
-    TQue<TPosition::VECIN, 1> queue, other;
-    pipe.InitBuffer(queue, 1, 1024);
-    pipe.InitBuffer(other, 1, 1024);
-    auto t = queue.template AllocTensor<float>();
-    if (fault == Fault::freeElsewhere)
-      other.FreeTensor(t);
-    if (fault == Fault::enqueueElsewhere)
-      other.EnQue(t);
   }
   if constexpr (fault == Fault::freeTwice || fault == Fault::dequeueEmpty ||
                 fault == Fault::allBuffersUsed || fault == Fault::noInitBuffer) {

@@ -299,7 +299,8 @@ using namespace matmul;
 template <class T, TPosition p = TPosition::GM, CubeFormat f = CubeFormat::ND,
           LayoutMode layout = LayoutMode::NONE>
 using M = MatmulType<p, f, T, false, layout>;
-template class Matmul<M<half, TPosition::GM, CubeFormat::ND, LayoutMode::BSNGD>, M<half>, M<float>>;
+using Batches = M<half, TPosition::GM, CubeFormat::ND, LayoutMode::BSNGD>;
+template class Matmul<Batches, M<half>, M<float>>;
 template class Matmul<M<half, TPosition::A1>, M<half>, M<float>>;
 template class Matmul<M<half>, M<half>, M<float, TPosition::CO1>>;
 template class Matmul<M<half>, M<float>, M<float>>;
