@@ -269,7 +269,7 @@ int main() {
 
 @pytest.mark.parametrize("compiler", COMPILERS)
 def test_library_functions_of_the_host(tmp_path: Path, compiler: str) -> None:
-    """What the standard library deprecates and uses itself gives no warning; the user's own does."""
+    """What the standard library deprecates but uses gives no warning; the user's own does."""
     source = tmp_path / "sorts.cpp"
     source.write_text("""#include "kernel_operator.h"
 #include <algorithm>
