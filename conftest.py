@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all Python tests share: a kernel cache of their own, independent of earlier runs."""
+"""What all Python tests share: a kernel cache of their own, independent of earlier runs, and ears
+for Ctrl-C."""
 
 import os
+import signal
 import tempfile
+import threading
 
 
 def pytest_configure(config):
@@ -10,3 +13,7 @@ def pytest_configure(config):
     folder = tempfile.TemporaryDirectory(prefix="tilewright-tests-")
     os.environ["TILEWRIGHT_CACHE_DIR"] = folder.name
     config.add_cleanup(folder.cleanup)
+    # What a shell starts in the background ignores SIGINT, and so does all that it starts.
+    is_main = threading.current_thread() is threading.main_thread()
+    if is_main and signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
