@@ -16,6 +16,16 @@ _VARIABLES = (
     "ASCEND_HOME_PATH",
     "ASCEND_TOOLKIT_HOME",
 )
+#: In this order `tilewright-ascendc` looks for its compiler, and the compiler for the vendor's (in
+#: the folder that one of the two last variables names): tools/tilewright-ascendc/builder.cpp,
+#: compiler/targets/ascend/vendor_compiler.cpp.
+HOST_COMPILERS = ("clang++-22", "g++-12", "clang++", "g++")
+VENDOR_PROGRAMS = (
+    "bin/bisheng",
+    "compiler/bin/bisheng",
+    "compiler/ccec_compiler/bin/bisheng",
+    "tools/ccec_compiler/bin/bisheng",
+)
 _stamps: dict[tuple[str, ...], str] = {}
 
 
@@ -48,3 +58,10 @@ def stamp() -> str:
         parts = [*chosen, *(line for folder in _folders(chosen[1]) for line in _files(folder))]
         known = _stamps[chosen] = sha256("\n".join(parts).encode()).hexdigest()[:16]
     return known
+
+
+def vendor_compiler() -> str | None:
+    """The vendor's compiler, if the environment names a toolkit that has it."""
+    homes = [os.environ.get(name, "") for name in ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME")]
+    programs = (os.path.join(home, name) for home in homes if home for name in VENDOR_PROGRAMS)  # noqa: PTH118
+    return next((program for program in programs if os.access(program, os.X_OK)), None)

@@ -5,6 +5,7 @@ a changed header leads to a new library."""
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -51,6 +52,17 @@ def doubled(factor: float) -> Any:
 def _no_toolkit(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME", "TILEWRIGHT_ASCENDC"):
         monkeypatch.delenv(name, raising=False)
+
+
+def test_the_compilers_are_those_that_the_native_code_looks_for():
+    """`tilewright doctor` can't ask it: it may be what is missing."""
+    root = Path(__file__).resolve().parents[2]
+    builder = (root / "tools/tilewright-ascendc/builder.cpp").read_text()
+    names = re.search(r"candidates = \{(.*?)\};", builder)[1]
+    assert tuple(re.findall(r'"(.*?)"', names)) == ascend_toolchain.HOST_COMPILERS
+    vendor = (root / "compiler/targets/ascend/vendor_compiler.cpp").read_text()
+    programs = re.search(r"kPrograms\[\] = \{(.*?)\};", vendor, re.S)[1]
+    assert tuple(re.findall(r'"(.*?)"', programs)) == ascend_toolchain.VENDOR_PROGRAMS
 
 
 @pytest.mark.parametrize("variable", ["ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME"])

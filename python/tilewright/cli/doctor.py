@@ -39,7 +39,8 @@ def add_to(commands: Any) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    findings = [*_package(), *_targets(), *_tools(), *_frameworks(), _cache(), _alias()]
+    findings = [*_package(), *_targets(), *_compilers(), *_tools(), *_frameworks()]
+    findings += [_cache(), _alias()]
     works = all(f.state == "ok" for f in findings if f.part == "target" and f.name == "cpu")
     if options.json:
         print(json.dumps({"works": works, "findings": [asdict(f) for f in findings]}, indent=1))
@@ -89,11 +90,41 @@ def _ascend(has_compiler: bool) -> Finding:
     from .ascendc import program as find_program
 
     program = find_program()
+    from ..ascend_toolchain import HOST_COMPILERS, vendor_compiler
+
+    if vendor_compiler() is None and not any(map(shutil.which, HOST_COMPILERS)):
+        remedy = "apt-get install clang-22, or another C++ compiler"
+        return Finding("target", "ascend", "missing", "there is no C++ compiler", remedy)
     if has_compiler and program is not None:
         return Finding("target", "ascend", "ok", f"runs on the Ascend host: {program}")
     detail = "no compiler" if program is not None else "tilewright-ascendc is not found"
     remedy = "run 'make build' in a clone, or name it in TILEWRIGHT_ASCENDC"
     return Finding("target", "ascend", "missing", detail, remedy)
+
+
+def _compilers() -> list[Finding]:
+    """Those that build Ascend C: for this machine, and for an NPU."""
+    from ..ascend_toolchain import HOST_COMPILERS, vendor_compiler
+
+    host = next(filter(None, map(shutil.which, HOST_COMPILERS)), None)
+    vendor = vendor_compiler()
+    detail = "optional: builds kernels for an NPU; without it the Ascend host runs them"
+    return [
+        Finding("compiler", "host C++", "ok", f"builds Ascend C for the Ascend host: {host}")
+        if host
+        else Finding(
+            "compiler",
+            "host C++",
+            "missing",
+            "builds Ascend C for the Ascend host",
+            f"apt-get install clang-22, or any of {', '.join(HOST_COMPILERS)}",
+        ),
+        Finding("compiler", "bisheng", "ok", f"builds Ascend C for an NPU: {vendor}")
+        if vendor
+        else Finding(
+            "compiler", "bisheng", "missing", detail, "set ASCEND_HOME_PATH to a CANN toolkit"
+        ),
+    ]
 
 
 def _tools() -> list[Finding]:

@@ -282,6 +282,16 @@ def test_doctor(command, tmp_path):
     assert states["target", "cuda"] == "planned"
     has_host = program() is not None
     assert states["target", "ascend"] == ("ok" if has_host else "missing")
+    assert states["compiler", "host C++"] == "ok" and states["compiler", "bisheng"] == "missing"
+    bisheng = tmp_path / "toolkit/bin/bisheng"
+    bisheng.parent.mkdir(parents=True)
+    bisheng.write_text("")
+    bisheng.chmod(0o755)
+    found = command("doctor", ASCEND_HOME_PATH=str(tmp_path / "toolkit")).stdout
+    assert re.search(rf"compiler\s+bisheng\s+ok .*{bisheng}", found)
+    bare = command("doctor", PATH=str(tmp_path)).stdout
+    assert re.search(r"target\s+ascend\s+missing\s+there is no C\+\+ compiler", bare)
+    assert re.search(r"compiler\s+host C\+\+\s+missing", bare)
     file = tmp_path / "file"
     file.write_text("")
     under_a_file = command("doctor", TILEWRIGHT_CACHE_DIR=str(file / "cache")).stdout
