@@ -54,7 +54,8 @@ std::unique_ptr<mlir::Pass> createPlanMemory(const chips::AscendChip& chip, bool
 /// Flags and barriers of one core, and cross-core flags; either may be left to the kernel.
 std::unique_ptr<mlir::Pass> createInsertFlags(bool withinCores, bool betweenCores);
 std::unique_ptr<mlir::Pass> createCheckHazards();
-std::unique_ptr<mlir::Pass> createSplitCubeVector();
+/// `combine`: what stands outside of scopes is split too; else it is refused where one kind of core lacks it.
+std::unique_ptr<mlir::Pass> createSplitCubeVector(bool combine);
 
 /// Makes all passes of this folder known to tilewright-opt.
 void registerPasses(mlir::DialectRegistry& registry);

@@ -59,7 +59,7 @@ std::vector<std::unique_ptr<Pass>> makePipeline(const Session& session) {
   passes.push_back(createPlanMemory(*session.chip, automation.planning));
   passes.push_back(createInsertFlags(automation.flags, automation.crossFlags));
   passes.push_back(createCheckHazards());
-  passes.push_back(createSplitCubeVector());
+  passes.push_back(createSplitCubeVector(automation.split));
   return passes;
 }
 
@@ -104,6 +104,13 @@ bool compileModule(ModuleOp original, Session& session) {
     const SmallVector<int64_t> bothVectorCores = {2};
     launch.setThreads(maySplitVectorWork(launch) ? bothVectorCores : SmallVector<int64_t>());
   });
+  Automation& automation = session.automation;
+  if (automation.crossFlags && !automation.split) {
+    automation.crossFlags = false;
+    (*module->getOps<func::FuncOp>().begin())
+        .emitWarning("tl.ascend_auto_cross_core_sync has no effect without "
+                     "tl.ascend_auto_cv_combine");
+  }
   if (!lowerToInstructions(*module, session))
     return false;
   func::FuncOp kernel = *module->getOps<func::FuncOp>().begin();

@@ -33,7 +33,7 @@ void registerPasses(mlir::DialectRegistry& registry) {
   mlir::registerPass([] { return createAddWorkspaces(true); });
   mlir::registerPass(createShareVectorWork);
   mlir::registerPass(createCheckHazards);
-  mlir::registerPass(createSplitCubeVector);
+  mlir::registerPass([] { return createSplitCubeVector(true); });
 }
 
 } // namespace tilewright::ascend

@@ -12,7 +12,9 @@
 ///
 /// Each instruction says whose it is; scalar code, loops and branches go to both, and what then
 /// does nothing is dropped. So the split follows the flow of data, not names. Scopes of the user's
-/// own are merged. It stands last, behind the flags: until here both are in one text order, so that
+/// own are merged. Without `combine` (tl.ascend_auto_cv_combine), they are the only split: what stands
+/// outside of them runs on both kinds of core, so there an instruction that only one kind has is refused.
+/// It stands last, behind the flags: until here both are in one text order, so that
 /// one analysis sees what they do to each other.
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/npu_ops.h"
@@ -177,6 +179,9 @@ struct SplitCubeVector : KernelPass<SplitCubeVector> {
   static constexpr llvm::StringLiteral kDescription =
       "make one program for the cube core and one for the vector cores";
 
+  SplitCubeVector() = default;
+  explicit SplitCubeVector(bool combine) : combine(combine) {}
+
   void runOnOperation() override {
     tile::LaunchOp launch = *getOperation().getOps<tile::LaunchOp>().begin();
     bool hasCube = false, hasVector = false;
@@ -184,6 +189,8 @@ struct SplitCubeVector : KernelPass<SplitCubeVector> {
       hasCube |= op.getAgent() == Agent::Cube;
       hasVector |= op.getAgent() == Agent::Vector;
     });
+    if (hasCube && hasVector && !combine && failed(refuseUnscoped(launch)))
+      return signalPassFailure();
     Block& body = *launch.getBodyBlock();
     SmallVector<Operation*> whole;
     for (Operation& op : body.without_terminator())
@@ -195,6 +202,21 @@ struct SplitCubeVector : KernelPass<SplitCubeVector> {
       copyFor(Agent::Vector, whole, body);
     for (Operation* op : llvm::reverse(whole))
       op->erase();
+  }
+
+  /// One message a place: an operation has become many instructions.
+  static LogicalResult refuseUnscoped(tile::LaunchOp launch) {
+    DenseSet<Location> refused;
+    launch.walk([&](npu::Instruction op) {
+      const std::optional<Agent> agent = op.getAgent();
+      if (!agent || op->getParentOfType<ScopeOp>() || !refused.insert(op->getLoc()).second)
+        return;
+      const char letter = *agent == Agent::Cube ? 'C' : 'V';
+      op->emitError() << "outside of T.Scope, code runs on both kinds of core, but only the "
+                      << stringifyAgent(*agent) << " core can do this: put it into T.Scope(\""
+                      << letter << "\"), or set tl.ascend_auto_cv_combine";
+    });
+    return failure(!refused.empty());
   }
 
   /// Memory of the whole launch belongs to both.
@@ -213,12 +235,14 @@ struct SplitCubeVector : KernelPass<SplitCubeVector> {
     if (failed(Pruner(scope).run()))
       signalPassFailure();
   }
+
+  bool combine = true;
 };
 
 } // namespace
 
-std::unique_ptr<Pass> createSplitCubeVector() {
-  return std::make_unique<SplitCubeVector>();
+std::unique_ptr<Pass> createSplitCubeVector(bool combine) {
+  return std::make_unique<SplitCubeVector>(combine);
 }
 
 } // namespace tilewright::ascend
