@@ -208,8 +208,9 @@ def test_scalar_function() -> None:
             x[0] = T.sin(x[1])
             T.copy(x, A)
 
-    with pytest.raises(tilewright.CompileError, match="has no statement in Ascend C"):
+    with pytest.raises(tilewright.CompileError, match="has no statement in Ascend C") as caught:
         tilewright.compile(sine, target="ascend", pass_configs=AUTO)
+    assert len(caught.value.errors) == 1
 
 
 def test_unknown_chip() -> None:
