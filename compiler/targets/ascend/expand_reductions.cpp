@@ -6,7 +6,10 @@
 ///     %s = tile.alloc "scratch" : !tile.buffer<8192xui8, UB>
 ///     npu.reduce max %m, %x scratch %s of 8192 size 32 x 128 pitch 128 dim 1 clear
 ///
+/// A reduction of magnitudes (absmax, abssum) makes a tile of them first.
+///
 /// It stands before memory is planned, which gives the scratch memory its place.
+#include "compiler/ir/ascend_ops.h"
 #include "compiler/ir/tensor_ops.h"
 #include "compiler/passes/kernel_pass.h"
 #include "compiler/targets/ascend/copy_routes.h"
@@ -29,14 +32,34 @@ constexpr int64_t kMostRows = 248;
 std::optional<npu::ReduceKind> kindOf(tile::ReduceKind kind) {
   switch (kind) {
   case tile::ReduceKind::Sum:
+  case tile::ReduceKind::AbsSum:
     return npu::ReduceKind::Sum;
   case tile::ReduceKind::Max:
+  case tile::ReduceKind::AbsMax:
     return npu::ReduceKind::Max;
   case tile::ReduceKind::Min:
     return npu::ReduceKind::Min;
   default:
     return std::nullopt;
   }
+}
+
+bool isOfMagnitudes(tile::ReduceOp reduce) {
+  return reduce.getKind() == tile::ReduceKind::AbsSum ||
+         reduce.getKind() == tile::ReduceKind::AbsMax;
+}
+
+/// A tile of the magnitudes; its rows lie as those of `source`, and begin at 0.
+Value magnitudes(ImplicitLocOpBuilder& builder, const BufferRegion& source, Value offset,
+                 int64_t size, int64_t span) {
+  const IndexMaker make(builder);
+  Value tile = tile::AllocOp::create(
+      builder, BufferType::get({size}, source.type().getElementType(), tile::MemorySpace::UB),
+      builder.getStringAttr("magnitudes"), IntegerAttr());
+  npu::UnaryOp::create(builder, npu::UnaryKind::Abs, tile, make.constant(0), source.buffer, offset,
+                       make.constant(span), npu::RepeatAttr());
+  PipeBarrierOp::create(builder, Pipe::V);
+  return tile;
 }
 
 LogicalResult expand(tile::ReduceOp reduce) {
@@ -46,7 +69,9 @@ LogicalResult expand(tile::ReduceOp reduce) {
   const BufferType type = source.type();
   const Type element = type.getElementType();
   std::optional<npu::ReduceKind> kind = kindOf(reduce.getKind());
-  if (!kind || (!element.isF16() && !element.isF32()) || target.type().getElementType() != element)
+  const bool isCombined = isOfMagnitudes(reduce) && !reduce.getClear();
+  if (!kind || isCombined || (!element.isF16() && !element.isF32()) ||
+      target.type().getElementType() != element)
     return reduce.emitError() << "unsupported on ascend: a reduction by "
                               << stringifyReduceKind(reduce.getKind()) << " of " << element
                               << " elements";
@@ -70,10 +95,16 @@ LogicalResult expand(tile::ReduceOp reduce) {
       BufferType::get({scratch}, IntegerType::get(builder.getContext(), 8, IntegerType::Unsigned),
                       tile::MemorySpace::UB),
       builder.getStringAttr("scratch"), IntegerAttr());
-  npu::ReduceOp::create(builder, *kind, target.buffer, make.value(results->offset), source.buffer,
-                        make.value(rows->offset), space, make.constant(0), uint64_t(scratch),
-                        uint64_t(*height), uint64_t(*width), uint64_t(rows->pitch),
-                        uint64_t(alongRows ? 1 : 0), reduce.getClear());
+  Value numbers = source.buffer, first = make.value(rows->offset);
+  if (isOfMagnitudes(reduce)) {
+    numbers = magnitudes(builder, source, first, *height * rows->pitch,
+                         (*height - 1) * rows->pitch + *width);
+    first = make.constant(0);
+  }
+  npu::ReduceOp::create(builder, *kind, target.buffer, make.value(results->offset), numbers, first,
+                        space, make.constant(0), uint64_t(scratch), uint64_t(*height),
+                        uint64_t(*width), uint64_t(rows->pitch), uint64_t(alongRows ? 1 : 0),
+                        reduce.getClear());
   reduce.erase();
   return success();
 }
@@ -84,7 +115,7 @@ public:
   static constexpr llvm::StringLiteral kDescription = "reductions become instructions";
 
   void getDependentDialects(DialectRegistry& registry) const override {
-    registry.insert<npu::NpuDialect>();
+    registry.insert<npu::NpuDialect, AscendDialect>();
   }
 
   void runOnOperation() override {

@@ -20,6 +20,23 @@ func.func @rows(%n: index) {
 }
 
 // -----
+// Of magnitudes: a tile of them first.
+// CHECK-LABEL: func.func @magnitudes
+// CHECK: %[[X:.*]] = tile.alloc "x"
+// CHECK: %[[ABS:.*]] = tile.alloc "magnitudes" : !tile.buffer<1024xf32, UB>
+// CHECK: npu.unary abs %[[ABS]][%{{.*}}] : {{.*}}, %[[X]][%{{.*}}]
+// CHECK-NEXT: ascend.pipe_barrier v
+// CHECK-NEXT: npu.reduce max %{{.*}}, %[[ABS]][
+func.func @magnitudes(%n: index) {
+  tile.launch (%cid) in (%n) npu {
+    %x = tile.alloc "x" : !tile.buffer<8x128xf32, UB>
+    %m = tile.alloc "m" : !tile.buffer<8xf32, UB>
+    tile.reduce absmax %x : !tile.buffer<8x128xf32, UB> dim 1 into %m : !tile.buffer<8xf32, UB> clear
+  }
+  return
+}
+
+// -----
 func.func @f(%n: index) {
   tile.launch (%cid) in (%n) npu {
     %x = tile.alloc "x" : !tile.buffer<32x128xsi32, UB>

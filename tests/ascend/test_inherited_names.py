@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names that the language has from its GPU side, in kernels for an NPU."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tilewright.language as T
+
+sys.path.insert(0, str(Path(__file__).parent))
+from kernel_group import KernelGroup  # noqa: E402
+
+GROUP = KernelGroup()
+pytestmark = pytest.mark.xdist_group("ascend_inherited_names")
+random = np.random.default_rng(43)
+
+
+def magnitudes(function: Any, dtype: str, dim: int) -> Any:
+    size = (48, 16)[dim]
+
+    @T.prim_func
+    def main(A: T.Tensor((16, 48), dtype), C: T.Tensor((size,), dtype)):
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            x = T.alloc_ub((16, 48), dtype)
+            m = T.alloc_ub((size,), dtype)
+            T.copy(A, x)
+            function(x, m, dim=dim)
+            T.copy(m, C)
+
+    return main
+
+
+def add_magnitudes() -> None:
+    reductions = {
+        "absmax": (T.reduce_absmax, lambda x, dim: np.abs(x).max(dim)),
+        "abssum": (T.reduce_abssum, lambda x, dim: np.abs(x).sum(dim)),
+    }
+    for name, (function, reference) in reductions.items():
+        for dtype, atol in (("float32", 1e-5), ("float16", 2e-2)):
+            for dim in (0, 1):
+                a = random.standard_normal((16, 48)).astype(dtype)
+                wide = reference(a.astype(np.float64), dim)
+                given = [a, np.zeros(wide.shape, dtype)]
+                kernel = magnitudes(function, dtype, dim)
+                GROUP.add(f"reduce_{name} {dtype} {dim}", kernel, given, wide, rtol=1e-3, atol=atol)
+
+
+def add_dynamic_names() -> None:
+    n = T.dyn["n"]
+
+    @T.prim_func
+    def main(A: T.Tensor((n, 64), "float32"), C: T.Tensor((n, 64), "float32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(n, is_npu=True, threads=1) as cid:
+            x = T.alloc_ub((64,), "float32")
+            with T.attr("default", "some_key", 1):
+                T.copy(A[cid, 0], x)
+                T.tile.add(x, x, 1.0)
+            T.copy(x, C[cid, 0])
+
+    a = random.standard_normal((5, 64)).astype(np.float32)
+    GROUP.add("dyn, attr", main, [a, np.zeros_like(a)], a.astype(np.float64) + 1)
+
+
+def add_conditions() -> None:
+    """Which of two tiles is copied, by what is in a third."""
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((2, 8), "int32"), C: T.Tensor((2, 2, 8), "int32")
+    ):
+        with T.Kernel(2, is_npu=True, threads=1) as cid:
+            a = T.alloc_ub((8,), "int32")
+            zeros = T.alloc_ub((8,), "int32")
+            T.tile.fill(zeros, 0)
+            T.copy(A[cid, 0], a)
+            if T.any_of(a):
+                T.copy(a, C[cid, 0, 0])
+            else:
+                T.copy(zeros, C[cid, 0, 0])
+            if T.all_of(a):
+                T.copy(a, C[cid, 1, 0])
+            else:
+                T.copy(zeros, C[cid, 1, 0])
+
+    a = np.array([[0, 3, 0, 0, 1, 0, 0, 0], [1, 2, 3, 4, 5, 6, 7, 8]], np.int32)
+    expected = np.array([[a[0], 0 * a[0]], [a[1], a[1]]])
+    GROUP.add("any_of, all_of", main, [a, np.ones((2, 2, 8), np.int32)], expected)
+
+
+def add_atomic() -> None:
+    """Each block adds its tile."""
+
+    @T.prim_func
+    def main(A: T.Tensor((3, 64), "float32"), C: T.Tensor((64,), "float32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(3, is_npu=True, threads=1) as cid:
+            x = T.alloc_ub((64,), "float32")
+            T.copy(A[cid, 0], x)
+            T.atomic_add(C, x)
+
+    a = random.standard_normal((3, 64)).astype(np.float32)
+    GROUP.add("atomic_add", main, [a, np.zeros(64, np.float32)], a.astype(np.float64).sum(0))
+
+
+add_magnitudes()
+add_dynamic_names()
+add_conditions()
+add_atomic()
+
+
+@pytest.mark.parametrize("name", GROUP.cases)
+def test_name(name: str) -> None:
+    GROUP.check(name)
+
+
+@pytest.mark.parametrize("name", GROUP.cases)
+def test_verdicts(name: str) -> None:
+    GROUP.check_removals(name)
