@@ -2,6 +2,7 @@
 #include "builder.h"
 #include "header_tree.h"
 #include "instantiations.h"
+#include "launch_headers.h"
 #include "object_file.h"
 #include "precompiled.h"
 
@@ -165,8 +166,8 @@ Command Builder::compileCommand(Pass pass, const std::string& from, const std::s
     c.insert(c.end(), {"-Wno-unused-function", "-Wno-unused-const-variable"});
   if (pass != Host && isClang)
     c.insert(c.end(), {"-Wno-unneeded-internal-declaration", "-Wno-undefined-internal"});
-  c.insert(c.end(), {"-iquote", fs::absolute(source).parent_path(), "-Wno-unused-parameter", "-x",
-                     "c++", "-c", from, "-o", to});
+  c.insert(c.end(), {"-iquote", fs::absolute(source).parent_path(), "-I" + launchHeaders.string(),
+                     "-Wno-unused-parameter", "-x", "c++", "-c", from, "-o", to});
   return c;
 }
 
@@ -174,8 +175,20 @@ bool Builder::compilePlain(const std::string& source, const std::string& object)
   Command c = {compiler};
   auto flags = passFlags(Host);
   c.insert(c.end(), flags.begin(), flags.end());
-  c.insert(c.end(), {"-x", "c++", "-c", source, "-o", object});
+  c.insert(c.end(), {"-I" + launchHeaders.string(), "-x", "c++", "-c", source, "-o", object});
   return runAll({c}, options.verbose);
+}
+
+void Builder::writeLaunchHeaders() {
+  launchHeaders = work / "launch";
+  fs::create_directories(launchHeaders);
+  for (const std::string& source : options.sources) {
+    std::ifstream in(source, std::ios::binary);
+    std::stringstream text;
+    text << in.rdbuf();
+    for (const auto& [name, header] : launchHeadersOf(text.str()))
+      std::ofstream(launchHeaders / name) << header;
+  }
 }
 
 bool Builder::link() {
@@ -209,6 +222,7 @@ int Builder::run() {
   }
   if (!findCompiler() || !findInstallation())
     return 1;
+  writeLaunchHeaders();
   for (size_t i = 0; i < options.sources.size(); ++i)
     if (!compileSource(options.sources[i], i))
       return 1;

@@ -29,6 +29,8 @@ private:
   bool findCompiler();
   bool findInstallation();
   bool compileSource(const std::string& source, size_t index);
+  /// Into the folder that every source may include from.
+  void writeLaunchHeaders();
   enum class Outcome { Done, Failed, Impossible };
   /// Host and cores; `objects` have the names of what is made.
   bool compilePasses(const RewrittenSource& rewritten, const std::vector<Pass>& passes,
@@ -71,7 +73,7 @@ private:
   const Options& options;
   std::string compiler;
   bool isClang = false;
-  std::filesystem::path headers, aclHeaders, library, work;
+  std::filesystem::path headers, aclHeaders, library, work, launchHeaders;
   std::vector<std::string> objects;
   std::vector<std::string> pchOptions[3];
 };

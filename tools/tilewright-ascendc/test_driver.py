@@ -321,6 +321,47 @@ int main() {}
         assert text in built.stderr, built.stderr
 
 
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_header_of_a_kernel_that_is_launched(tmp_path: Path, compiler: str) -> None:
+    """As older builds have it: host and kernel apart, a header for each kernel between them."""
+    (tmp_path / "kernel.cpp").write_text("""#include "kernel_operator.h"
+using namespace AscendC;
+extern "C" __global__ __aicore__ void put(GM_ADDR y, float value, int64_t at /* of y */) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  GlobalTensor<float> out;
+  out.SetGlobalBuffer((__gm__ float*)y);
+  out.SetValue(at, value);
+  DataCacheCleanAndInvalid<float, CacheLine::SINGLE_CACHE_LINE, DcciDst::CACHELINE_OUT>(out[at]);
+}
+__global__ __mix__(1, 2) void more(GM_ADDR) {}
+""")
+    (tmp_path / "main.cpp").write_text("""#include "acl/acl.h"
+#include "aclrtlaunch_more.h"
+#include "aclrtlaunch_put.h"
+#include <cstdint>
+int main() {
+  void* y = nullptr;
+  float values[2] = {};
+  aclInit(nullptr);
+  aclrtSetDevice(0);
+  aclrtMalloc(&y, 128, ACL_MEM_MALLOC_HUGE_FIRST);
+  ACLRT_LAUNCH_KERNEL(put)(1, nullptr, (uint8_t*)y, 2, 0); // an int for a float
+  aclrtlaunch_put(1, nullptr, (uint8_t*)y, 3, 16);
+  ACLRT_LAUNCH_KERNEL(more)(1, nullptr, (uint8_t*)y);
+  aclrtSynchronizeDevice();
+  aclrtMemcpy(&values[0], 4, y, 4, ACL_MEMCPY_DEVICE_TO_HOST);
+  aclrtMemcpy(&values[1], 4, (char*)y + 64, 4, ACL_MEMCPY_DEVICE_TO_HOST);
+  return values[0] != 2 || values[1] != 3;
+}
+""")
+    program = tmp_path / "put"
+    sources = (tmp_path / "main.cpp", tmp_path / "kernel.cpp")
+    built = run(DRIVER, "build", *sources, "-o", program, "--cxx", compiler)
+    assert built.returncode == 0, built.stderr
+    answer = run(program)
+    assert answer.returncode == 0, answer.stderr
+
+
 def test_compile_then_link(tmp_path: Path) -> None:
     """Objects of `compile` link like any other."""
     (tmp_path / "host.cpp").write_text(HOST.replace("kind", "hostKind").replace("counter", "n"))
