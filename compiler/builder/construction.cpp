@@ -46,6 +46,13 @@ Construction::Construction(std::string_view name, Place where)
 void Construction::report(Severity severity, std::string message, std::vector<Note> notes) {
   for (auto macro = macros.rbegin(); macro != macros.rend(); ++macro)
     notes.push_back({macro->callSite, "in the macro '" + macro->name + "', called here"});
+  // Both sides of an operation may be one buffer.
+  for (auto note = notes.begin(); note != notes.end();) {
+    const bool isRepeated = std::any_of(notes.begin(), note, [&](const Note& earlier) {
+      return earlier.place == note->place && earlier.message == note->message;
+    });
+    note = isRepeated ? notes.erase(note) : note + 1;
+  }
   const Place& where = place.isKnown() ? place : kernelPlace;
   // `k + k`, or a Python loop around a statement, would say the same twice.
   bool isKnown = std::any_of(diagnostics.begin(), diagnostics.end(), [&](const Diagnostic& other) {

@@ -273,6 +273,14 @@ TEST_F(TilesTest, GemmTellsEachDimThatDisagrees) {
                                    "kernel.py:4:5: 'B' was allocated here"));
 }
 
+TEST_F(TilesTest, NotesOfOneBufferStandOnce) {
+  launch();
+  Buffer A = alloc("A", {64, 32}), C = alloc("C", {64, 32}, "fragment", "float32");
+  line().gemm(A, A, C, false, false);
+  EXPECT_THAT(messages(), ElementsAre("gemm K disagrees: it is 32 in A, 'A', but 64 in B, 'A'"));
+  EXPECT_THAT(notes(), ElementsAre("kernel.py:3:5: 'A' was allocated here"));
+}
+
 TEST_F(TilesTest, GemmTellsDtypesThatDisagree) {
   launch();
   Buffer A = alloc("A", {8, 8}, "shared", "float16"), B = alloc("B", {8, 8}, "shared", "float32"),
