@@ -115,7 +115,14 @@ def install_python_packages() -> None:
     pip: list[str | Path] = [VENV / "bin/python", "-m", "pip", "install", "--quiet"]
     if required:
         say(f"installing into .venv: {' '.join(required)}")
-        run_logged([*pip, *required], LOG, "pip install")
+        try:
+            run_logged([*pip, *required], LOG, "pip install")
+        except SetupError as error:
+            by_hand = f"{VENV}/bin/pip install {' '.join(required)}"
+            raise SetupError(
+                f"{error}\nget them by hand, then run this again (PIP_INDEX_URL names another "
+                f"index than PyPI):\n    {by_hand}"
+            ) from None
     for requirement in optional:
         say(f"installing into .venv: {requirement} (optional)")
         try:

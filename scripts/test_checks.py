@@ -222,6 +222,18 @@ def test_the_path_file_of_a_removed_checkout_is_silent(tmp_path):
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
+def test_packages_that_pip_does_not_get_are_named_with_a_way_to_get_them(tmp_path, monkeypatch):
+    def fail(command, log, what):
+        raise debian_packages.SetupError(f"{what} failed")
+
+    monkeypatch.setattr(setup, "VENV", tmp_path)
+    monkeypatch.setattr(setup, "run_logged", fail)
+    with pytest.raises(debian_packages.SetupError) as error:
+        setup.install_python_packages()
+    assert f"    {tmp_path}/bin/pip install numpy==" in str(error.value)
+    assert "PIP_INDEX_URL" in str(error.value) and "torch" not in str(error.value)
+
+
 def test_links_of_packages_point_into_the_root_and_host_links_stay(tmp_path):
     (tmp_path / "etc").mkdir()
     (tmp_path / "etc/here").touch()
