@@ -489,3 +489,24 @@ def test_membership():
         "end_if",
         "store %A[2] = 1.0",
     ]
+
+
+def test_buffers_keep_dtype_and_shape_behind_the_trace():
+    kept = []
+
+    @T.prim_func
+    def kernel(A: T.Tensor((64, 8), "float16"), B: T.Tensor((64,), "int32")):
+        with T.Kernel(1):
+            tile = T.alloc_shared((4, 8), "bfloat16")
+            kept.extend([A, B, tile, tile[0:2, :], T.view(tile, (32,), "int16")])
+
+    kernel.capture()
+    assert [str(buffer.dtype) for buffer in kept] == [
+        "float16",
+        "int32",
+        "bfloat16",
+        "bfloat16",
+        "int16",
+    ]
+    assert [buffer.shape for buffer in kept] == [(64, 8), (64,), (4, 8), (2, 8), (32,)]
+    assert [buffer.ndim for buffer in kept if hasattr(buffer, "ndim")] == [2, 1, 2, 1]

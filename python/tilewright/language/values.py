@@ -315,14 +315,19 @@ class RegionRef:
 class BufferRef:
     """A buffer of the kernel: a tensor argument, an allocation, or a view of one."""
 
-    __slots__ = ("handle", "tracer", "is_variable", "_shape")
+    __slots__ = ("handle", "tracer", "is_variable", "shape", "dtype")
 
     def __init__(self, handle: _compiler.Buffer, tracer: Tracer, is_variable: bool = False) -> None:
         self.handle = handle
         self.tracer = tracer
         #: Made by T.alloc_var: reading the name loads, assigning to it stores.
         self.is_variable = is_variable
-        self._shape: tuple[Any, ...] | None = None
+        # Asked now: behind the trace, the builder knows its buffers no more.
+        dims = tracer.builder.shape(handle)
+        self.shape: tuple[Any, ...] = tuple(
+            d if isinstance(d, int) else Traced(d, tracer) for d in dims
+        )
+        self.dtype = Dtype(tracer.builder.dtype(handle))
 
     def access_ptr(
         self,
@@ -344,22 +349,11 @@ class BufferRef:
 
     def become(self, other: BufferRef) -> None:
         """Stands for another buffer from now on."""
-        self.handle, self._shape = other.handle, None
-
-    @property
-    def shape(self) -> tuple[Any, ...]:
-        if self._shape is None:
-            dims = self.tracer.builder.shape(self.handle)
-            self._shape = tuple(d if isinstance(d, int) else Traced(d, self.tracer) for d in dims)
-        return self._shape
+        self.handle, self.shape, self.dtype = other.handle, other.shape, other.dtype
 
     @property
     def ndim(self) -> int:
-        return int(self.tracer.builder.rank(self.handle))
-
-    @property
-    def dtype(self) -> Dtype:
-        return Dtype(self.tracer.builder.dtype(self.handle))
+        return len(self.shape)
 
     @property
     def name(self) -> str:
