@@ -55,6 +55,7 @@ class Interpreter(ControlFlow):
     ) -> None:
         super().__init__(source, tracer, scope, outside)
         self.returned: Value = None
+        self.returned_at: Place | None = None
         self._base_depth = len(tracer.frames)
 
     def run(self, body: Sequence[ast.stmt]) -> Value:
@@ -361,6 +362,7 @@ class Interpreter(ControlFlow):
         if self._is_conditional():
             raise unsupported("'return' inside a loop or branch of the running kernel")
         self.returned = value
+        self.returned_at = self.source.place(node)
         return Signal.RETURN
 
     def _is_conditional(self) -> bool:

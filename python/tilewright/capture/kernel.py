@@ -121,8 +121,8 @@ def capture_kernel(kernel: PrimFunc, compiler: Any = None) -> CapturedKernel:
         _refuse_open_parameters(source, tracer)
         value = interpreter.run(source.node.body)
         if value is not None:
-            tracer.at(source.header_place())
-            tracer.report("a kernel can't return a value; name its outputs with out_idx")
+            message = "a kernel can't return a value; name its outputs with out_idx"
+            tracer.report(message, place=interpreter.returned_at)
         return finish(tracer, source, names, [])
 
 
