@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names that the language has from its GPU side, in kernels for an NPU."""
+"""Names that the language has from its GPU side, and reductions of more than floats."""
 
 from __future__ import annotations
 
@@ -48,6 +48,42 @@ def add_magnitudes() -> None:
                 given = [a, np.zeros(wide.shape, dtype)]
                 kernel = magnitudes(function, dtype, dim)
                 GROUP.add(f"reduce_{name} {dtype} {dim}", kernel, given, wide, rtol=1e-3, atol=atol)
+
+
+def integers(function: Any, dim: int, clear: bool) -> Any:
+    size = (40, 16)[dim]
+
+    @T.prim_func
+    def main(A: T.Tensor((16, 40), "int32"), C: T.Tensor((size,), "int32")):
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            x = T.alloc_ub((16, 40), "int32")
+            m = T.alloc_ub((size,), "int32")
+            T.copy(A, x)
+            T.copy(C, m)
+            function(x, m, dim=dim, clear=clear)
+            T.copy(m, C)
+
+    return main
+
+
+def add_integers() -> None:
+    """The vector unit reduces floats only: lines are combined one by one."""
+    a = random.integers(-(2**30), 2**30, (16, 40)).astype(np.int32)
+    reductions = {
+        "sum": (T.reduce_sum, np.add),
+        "max": (T.reduce_max, np.maximum),
+        "min": (T.reduce_min, np.minimum),
+    }
+    for name, (function, combine) in reductions.items():
+        for dim in (0, 1):
+            for clear in (True, False):
+                before = random.integers(-5, 5, (40, 16)[dim]).astype(np.int32)
+                wanted = combine.reduce(a, axis=dim, dtype=np.int32)
+                if not clear:
+                    wanted = combine(wanted, before)
+                kernel = integers(function, dim, clear)
+                case = f"reduce_{name} int32 {dim} {clear}"
+                GROUP.add(case, kernel, [a, before], wanted, rtol=0, atol=0)
 
 
 def add_dynamic_names() -> None:
@@ -107,6 +143,7 @@ def add_atomic() -> None:
 
 
 add_magnitudes()
+add_integers()
 add_dynamic_names()
 add_conditions()
 add_atomic()

@@ -6,15 +6,22 @@
 ///     %s = tile.alloc "scratch" : !tile.buffer<8192xui8, UB>
 ///     npu.reduce max %m, %x scratch %s of 8192 size 32 x 128 pitch 128 dim 1 clear
 ///
+/// The vector unit reduces floats only. Integers are combined line by line, by nests that become
+/// instructions like any others: a sum of rows is one addition a row; one of columns steps through rows,
+/// and runs on the scalar unit.
+///
 /// A reduction of magnitudes (absmax, abssum) makes a tile of them first.
 ///
 /// It stands before memory is planned, which gives the scratch memory its place.
 #include "compiler/ir/ascend_ops.h"
+#include "compiler/ir/memory_ops.h"
+#include "compiler/ir/structure_ops.h"
 #include "compiler/ir/tensor_ops.h"
 #include "compiler/passes/kernel_pass.h"
 #include "compiler/targets/ascend/copy_routes.h"
 #include "compiler/targets/ascend/passes.h"
 
+#include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
 
 using namespace mlir;
@@ -62,7 +69,89 @@ Value magnitudes(ImplicitLocOpBuilder& builder, const BufferRegion& source, Valu
   return tile;
 }
 
+bool isOfIntegers(tile::ReduceOp reduce) {
+  const BufferRegion source = reduce.getSourceRegion(), target = reduce.getTargetRegion();
+  const Type element = source.type().getElementType();
+  const auto isInUb = [](const BufferRegion& region) {
+    return region.type().getSpace() == tile::MemorySpace::UB;
+  };
+  return (element.isSignedInteger(32) || element.isSignedInteger(16)) &&
+         target.type().getElementType() == element && !isOfMagnitudes(reduce) &&
+         kindOf(reduce.getKind()) && isInUb(source) && isInUb(target) &&
+         !llvm::is_contained(source.staticExtents(), ShapedType::kDynamic) &&
+         (source.extents.size() == 2 || source.extents.size() == 3);
+}
+
+/// target = source[.., line, ..], or combined with it, for all that is kept.
+class LineReducer {
+public:
+  explicit LineReducer(tile::ReduceOp reduce)
+      : reduce(reduce), builder(reduce.getLoc(), reduce), make(builder),
+        source(reduce.getSourceRegion()), target(reduce.getTargetRegion()),
+        dim(size_t(reduce.getDim())) {}
+
+  void run() {
+    if (reduce.getClear())
+      takeLine(make.constant(0), /*isFirst=*/true);
+    auto loop = tile::ForOp::create(builder, make.constant(reduce.getClear() ? 1 : 0),
+                                    make.value(source.extents[dim]), make.constant(1));
+    builder.setInsertionPointToStart(loop.getBodyBlock());
+    takeLine(loop.getInductionVar(), /*isFirst=*/false);
+    reduce.erase();
+  }
+
+private:
+  void takeLine(Value line, bool isFirst) {
+    SmallVector<OpFoldResult> kept;
+    for (size_t d = 0; d < source.extents.size(); ++d)
+      if (d != dim)
+        kept.push_back(source.extents[d]);
+    const OpBuilder::InsertionGuard guard(builder);
+    auto nest = tile::ParallelOp::create(builder, kept);
+    builder.setInsertionPointToStart(nest.getBodyBlock());
+    const Type number = source.type().getScalarType();
+    const SmallVector<Value> from = indices(source, nest, line),
+                             to = indices(target, nest, make.constant(0));
+    Value value = tile::LoadOp::create(builder, number, source.buffer, from, /*in_bounds=*/true);
+    if (!isFirst)
+      value = combined(tile::LoadOp::create(builder, number, target.buffer, to, /*in_bounds=*/true),
+                       value);
+    tile::StoreOp::create(builder, value, target.buffer, to, /*in_bounds=*/true);
+  }
+
+  /// The nest's numbers, with `line` at the reduced dim if the region still has it.
+  SmallVector<Value> indices(const BufferRegion& region, tile::ParallelOp nest, Value line) {
+    SmallVector<Value> result(nest.getInductionVars());
+    if (region.offsets.size() > result.size())
+      result.insert(result.begin() + std::ptrdiff_t(dim), line);
+    for (auto [index, offset] : llvm::zip(result, region.offsets))
+      index = make.value(make.add(OpFoldResult(index), offset));
+    return result;
+  }
+
+  Value combined(Value left, Value right) {
+    switch (reduce.getKind()) {
+    case tile::ReduceKind::Max:
+      return arith::MaxSIOp::create(builder, left, right);
+    case tile::ReduceKind::Min:
+      return arith::MinSIOp::create(builder, left, right);
+    default:
+      return arith::AddIOp::create(builder, left, right);
+    }
+  }
+
+  tile::ReduceOp reduce;
+  ImplicitLocOpBuilder builder;
+  IndexMaker make;
+  BufferRegion source, target;
+  size_t dim;
+};
+
 LogicalResult expand(tile::ReduceOp reduce) {
+  if (isOfIntegers(reduce)) {
+    LineReducer(reduce).run();
+    return success();
+  }
   ImplicitLocOpBuilder builder(reduce.getLoc(), reduce);
   const IndexMaker make(builder);
   const BufferRegion source = reduce.getSourceRegion(), target = reduce.getTargetRegion();

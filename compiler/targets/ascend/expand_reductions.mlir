@@ -20,6 +20,25 @@ func.func @rows(%n: index) {
 }
 
 // -----
+// Of integers: the first line, then one after the other.
+// CHECK-LABEL: func.func @integers
+// CHECK: tile.parallel (%[[J:.*]]) in [128]
+// CHECK: tile.load %[[X:.*]][%c0{{.*}}, %[[J]]]
+// CHECK: tile.for %[[I:.*]] = %c1
+// CHECK: tile.parallel (%[[J2:.*]]) in [128]
+// CHECK: %[[NEXT:.*]] = tile.load %[[X]][%[[I]], %[[J2]]]
+// CHECK: %[[OLD:.*]] = tile.load %{{.*}}[%[[J2]]]
+// CHECK: arith.addi %[[OLD]], %[[NEXT]]
+func.func @integers(%n: index) {
+  tile.launch (%cid) in (%n) npu {
+    %x = tile.alloc "x" : !tile.buffer<8x128xsi32, UB>
+    %m = tile.alloc "m" : !tile.buffer<128xsi32, UB>
+    tile.reduce sum %x : !tile.buffer<8x128xsi32, UB> dim 0 into %m : !tile.buffer<128xsi32, UB> clear
+  }
+  return
+}
+
+// -----
 // Of magnitudes: a tile of them first.
 // CHECK-LABEL: func.func @magnitudes
 // CHECK: %[[X:.*]] = tile.alloc "x"
@@ -39,10 +58,10 @@ func.func @magnitudes(%n: index) {
 // -----
 func.func @f(%n: index) {
   tile.launch (%cid) in (%n) npu {
-    %x = tile.alloc "x" : !tile.buffer<32x128xsi32, UB>
-    %m = tile.alloc "m" : !tile.buffer<32xsi32, UB>
-    // expected-error@+1 {{unsupported on ascend: a reduction by max of 'si32' elements}}
-    tile.reduce max %x : !tile.buffer<32x128xsi32, UB> dim 1 into %m : !tile.buffer<32xsi32, UB> clear
+    %x = tile.alloc "x" : !tile.buffer<32x128xui8, UB>
+    %m = tile.alloc "m" : !tile.buffer<32xui8, UB>
+    // expected-error@+1 {{unsupported on ascend: a reduction by max of 'ui8' elements}}
+    tile.reduce max %x : !tile.buffer<32x128xui8, UB> dim 1 into %m : !tile.buffer<32xui8, UB> clear
   }
   return
 }
