@@ -120,13 +120,18 @@ CodeAddress codeAt(uint64_t address) {
           address - (moves ? reinterpret_cast<uint64_t>(module.dli_fbase) : 0)};
 }
 
+/// A word of a stack that may lie between variables, where sanitizers see nothing.
+__attribute__((no_sanitize("address"))) uint64_t wordAt(const uint64_t* address) {
+  return *address;
+}
+
 constexpr unsigned mostCandidates = 24;
 /// What may be return addresses on the stack, in one module; returns how many.
 unsigned candidatesOn(const CallChain& chain, CodeAddress (&found)[mostCandidates]) {
   unsigned count = 0;
   for (const uint64_t* word = chain.stackBegin; word < chain.stackEnd && count < mostCandidates;
        ++word) {
-    CodeAddress code = codeAt(*word - 1);
+    CodeAddress code = codeAt(wordAt(word) - 1);
     if (code.module && (count == 0 || code.module == found[0].module))
       found[count++] = code;
   }
@@ -187,7 +192,7 @@ bool isInHeapFunction(const CallChain& chain) {
       reinterpret_cast<Function>(std::calloc), reinterpret_cast<Function>(std::realloc)};
   for (const uint64_t* word = chain.stackBegin; word < chain.stackEnd; ++word) {
     Dl_info symbol{};
-    if (!dladdr(reinterpret_cast<void*>(*word - 1), &symbol) || !symbol.dli_fname)
+    if (!dladdr(reinterpret_cast<void*>(wordAt(word) - 1), &symbol) || !symbol.dli_fname)
       continue;
     if (!isLibrary(symbol.dli_fname))
       return false;
