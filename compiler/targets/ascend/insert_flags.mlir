@@ -164,3 +164,37 @@ func.func @unknown_event(%A: !tile.buffer<64xf32, global>, %n: index) {
   }
   return
 }
+
+// -----
+// What only a branch does waits, and is waited for, in that branch.
+// CHECK-LABEL: func.func @branches
+// CHECK: npu.unary abs
+// CHECK: scf.if
+// CHECK-NEXT: ascend.pipe_barrier v {ascend.why = "ln needs what abs writes"}
+// CHECK-NEXT: npu.unary ln
+// CHECK-NEXT: {{^ *}}}
+// CHECK-NEXT: scf.if
+// CHECK-NEXT: npu.duplicate
+// CHECK-NEXT: ascend.set_flag v to mte2
+// CHECK-NEXT: ascend.wait_flag v to mte2
+// CHECK-NEXT: {{^ *}}}
+// CHECK-NEXT: npu.load_ub
+func.func @branches(%A: !tile.buffer<64xf32, global>, %n: index, %yes: i1, %cut: i1) {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %zero = arith.constant 0.0 : f32
+  tile.launch (%cid) in (%n) npu {
+    %x = tile.alloc "x" at 0 : !tile.buffer<64xf32, UB>
+    %y = tile.alloc "y" at 256 : !tile.buffer<64xf32, UB>
+    %z = tile.alloc "z" at 512 : !tile.buffer<64xf32, UB>
+    npu.unary abs %y[%c0] : !tile.buffer<64xf32, UB>, %x[%c0] : !tile.buffer<64xf32, UB> count(%c64)
+    scf.if %yes {
+      npu.unary ln %y[%c0] : !tile.buffer<64xf32, UB>, %y[%c0] : !tile.buffer<64xf32, UB> count(%c64)
+    }
+    scf.if %cut {
+      npu.duplicate %z[%c0] : !tile.buffer<64xf32, UB>, %zero count(%c64)
+    }
+    npu.load_ub %A[0] [64] : !tile.buffer<64xf32, global> to %z[%c0] : !tile.buffer<64xf32, UB> pitch 64
+  }
+  return
+}

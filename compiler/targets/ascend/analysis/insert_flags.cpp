@@ -42,8 +42,11 @@ public:
     while (addNext()) {
     }
     prune();
-    for (Insertion& insertion : result.insertions)
+    for (Insertion& insertion : result.insertions) {
       moveIntoBranch(insertion);
+      while (moveBarrierIntoBranch(insertion)) {
+      }
+    }
     for (Insertion& insertion : result.insertions)
       follow(insertion);
     for (unsigned crowded = shareIds(); crowded != kNone; crowded = shareIds()) {
@@ -137,6 +140,26 @@ private:
     remove(insertion.number);
     insertion = before;
     place(insertion);
+  }
+
+  /// Where only a branch needs a barrier, it stands there. True if it moved.
+  bool moveBarrierIntoBranch(Insertion& insertion) {
+    Node* branch = insertion.waitAt;
+    if (!insertion.isBarrier || insertion.behind || branch->kind != NodeKind::If)
+      return false;
+    const std::vector<Node*> path = pathTo(insertion.why.later);
+    const auto at = std::find(path.begin(), path.end(), branch);
+    if (at == path.end())
+      return false;
+    remove(insertion.number);
+    insertion.waitAt = *(at + 1);
+    place(insertion);
+    if (isCovered(check(program, conflicts)))
+      return true;
+    remove(insertion.number);
+    insertion.waitAt = branch;
+    place(insertion);
+    return false;
   }
 
   bool isNext(const Node* node, const Node* next) const {
