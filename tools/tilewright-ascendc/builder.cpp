@@ -101,8 +101,8 @@ std::vector<std::string> Builder::passFlags(Pass pass) const {
     flags.insert(flags.end(), {"-D__CCE_AICORE__=220", "-D__NPU_DEVICE__=1", "-g1",
                                "-fno-omit-frame-pointer", "-fno-optimize-sibling-calls",
                                "-fstack-clash-protection", "-fno-delete-null-pointer-checks"});
-  // addr2line of binutils 2.40 takes the wrong name for a file of clang's DWARF 5.
-  if (pass != Host && isClang)
+  // addr2line of binutils 2.40 takes the wrong name for some files of DWARF 5.
+  if (pass != Host)
     flags.push_back("-gdwarf-4");
   for (const char* d : {"-D__NPU_ARCH__=2201", "-DTILEWRIGHT_ASCEND=1"})
     flags.push_back(d);

@@ -362,6 +362,20 @@ int main() {
     assert answer.returncode == 0, answer.stderr
 
 
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_place_of_a_fault(tmp_path: Path, compiler: str) -> None:
+    """In the user's file and line, also where the compiler makes several files of it."""
+    source = tmp_path / "stuck.cpp"
+    start = FAILING_KERNEL.index("  WaitFlag<HardEvent::MTE2_V>")
+    end = FAILING_KERNEL.index("}\nint main")
+    body = "volatile int zero = 0;\nvolatile int x = 7 / zero;\n"
+    source.write_text(FAILING_KERNEL[:start] + body + FAILING_KERNEL[end:])
+    program = tmp_path / "divides"
+    assert run(DRIVER, "build", source, "-o", program, "--cxx", compiler).returncode == 0
+    expected = f"{source}:9: error: the kernel divided an integer by zero"
+    assert expected in run(program).stderr
+
+
 def test_compile_then_link(tmp_path: Path) -> None:
     """Objects of `compile` link like any other."""
     (tmp_path / "host.cpp").write_text(HOST.replace("kind", "hostKind").replace("counter", "n"))
