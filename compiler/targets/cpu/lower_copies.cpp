@@ -272,8 +272,9 @@ void lowerByBlocks(tile::CopyOp op, int64_t lanes) {
   ImplicitLocOpBuilder builder(op.getLoc(), op);
   IndexMath math(builder);
   const BufferRegion source = op.getSourceRegion(), target = op.getTargetRegion();
+  const SmallVector<int64_t> extents = source.staticExtents();
   SmallVector<Range> ranges;
-  for (int64_t extent : ArrayRef(source.staticExtents()).take_back(2))
+  for (int64_t extent : ArrayRef(extents).take_back(2))
     ranges.push_back({math.constant(0), math.constant(extent / lanes)});
   buildNest(builder, ranges, [&](ImplicitLocOpBuilder& inner, ValueRange block) {
     IndexMath innerMath(inner);
