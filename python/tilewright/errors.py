@@ -207,9 +207,11 @@ class CompilerMissingError(TilewrightError, ImportError):
 def load_compiler() -> Any:
     """The native module `tilewright._compiler`; loads LLVM and MLIR the first time."""
     flags = sys.getdlopenflags()
+    is_first = "tilewright._compiler" not in sys.modules
     try:
-        # MLIR calls 26,000 functions by tables, a kernel few of them: each is bound when called.
-        sys.setdlopenflags(flags & ~os.RTLD_NOW | os.RTLD_LAZY)
+        if is_first:
+            # MLIR calls 26,000 functions by tables, a kernel few: each is bound when called.
+            sys.setdlopenflags(flags & ~os.RTLD_NOW | os.RTLD_LAZY)
         from tilewright import _compiler
     except ImportError as error:
         raise CompilerMissingError(
@@ -217,7 +219,8 @@ def load_compiler() -> Any:
             "'tilewright doctor' says how to get it"
         ) from None
     finally:
-        sys.setdlopenflags(flags)
+        if is_first:
+            sys.setdlopenflags(flags)
     return _compiler
 
 

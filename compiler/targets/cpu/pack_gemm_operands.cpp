@@ -33,6 +33,7 @@
 #include "compiler/targets/cpu/passes.h"
 #include "compiler/targets/cpu/vectors.h"
 
+#include <llvm/ADT/SetVector.h>
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/LLVMIR/LLVMDialect.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
@@ -189,6 +190,8 @@ public:
     op.erase();
     for (tile::CopyOp copy : replaced) {
       Operation* buffer = copy.getTargetRegion().buffer.getDefiningOp();
+      if (!buffer->hasOneUse())
+        continue; // the other operand is read from it
       copy.erase();
       buffer->erase();
     }
@@ -301,7 +304,7 @@ private:
   MatrixSource sourceOf(tile::CopyOp copy, const BufferRegion& region) {
     if (!copy)
       return MatrixSource(region);
-    replaced.push_back(copy);
+    replaced.insert(copy);
     return MatrixSource(copy);
   }
 
@@ -310,7 +313,7 @@ private:
     BufferRegion stage = newStage(matrixShape(op.getARegion()), element);
     auto direct = tile::CopyOp::create(builder, copy.getSourceRegion(), stage);
     direct.setSourceInBoundsAttr(copy.getSourceInBoundsAttr());
-    replaced.push_back(copy);
+    replaced.insert(copy);
     return stage;
   }
 
@@ -458,7 +461,7 @@ private:
   Type element;
   int64_t lanes, group = 1;
   /// Nothing reads the targets of these any more.
-  SmallVector<tile::CopyOp> replaced;
+  llvm::SmallSetVector<tile::CopyOp, 2> replaced; // one, where both operands are one buffer
 };
 
 struct PackGemmOperands : MachinePass<PackGemmOperands> {

@@ -51,10 +51,14 @@ public:
       goesOn |= advance(Agent::Vector);
       goesOn = goesOn || meet();
     }
+    const bool isStuck = !left(Agent::Cube).empty() || !left(Agent::Vector).empty();
+    for (const Agent agent : kAgents)
+      if (!left(agent).empty() && left(agent).front()->sync.flag == kNone)
+        return std::move(
+            result); // A meeting of all cores that the other kind doesn't reach here: unknown.
     for (const Agent agent : kAgents)
       if (!left(agent).empty())
         fault(FaultKind::NeverSet, left(agent).front());
-    const bool isStuck = !result.faults.empty();
     for (const auto& [flag, sets] : tokens)
       if (!sets.empty() && !isStuck)
         fault(FaultKind::NotWaitedFor, sets.front().at);
