@@ -193,3 +193,56 @@ def test_clear_before_a_loop_counted_by_memory() -> None:
     wide = a.astype(np.float64)
     expected = [(wide[:n] @ wide[:n]).sum(0) for n in count]
     np.testing.assert_array_equal(made, np.stack(expected))
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(("rows", "turns"), [(0, 0), (40, 3)])
+def test_clear_before_loops_that_may_run_no_turn(rows: int, turns: int) -> None:
+    """Counts of an outer loop, a block's number, an argument and a dynamic dim."""
+    length = T.dynamic("length")
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((32, 32), "float16"),
+        B: T.Tensor((length, 32), "float16"),
+        C: T.Tensor((2, 5, 32, 32), "float32"),
+        turns: T.int32,
+    ):
+        with T.Kernel(2, threads=128) as block:
+            a = T.alloc_shared((32, 32), "float16")
+            c = T.alloc_fragment((32, 32), "float32")
+            for j in T.serial(2):
+                T.clear(c)
+                for _ in T.serial(1 - j):
+                    T.copy(A, a)
+                    T.gemm(a, a, c)
+                T.copy(c, C[block, j, 0, 0])
+            T.clear(c)
+            for _ in T.serial(block):
+                T.copy(A, a)
+                T.gemm(a, a, c)
+            T.copy(c, C[block, 2, 0, 0])
+            T.clear(c)
+            for _ in T.serial(turns):
+                T.copy(A, a)
+                T.gemm(a, a, c)
+            T.copy(c, C[block, 3, 0, 0])
+            T.clear(c)
+            for i in T.serial(T.ceildiv(length, 32)):
+                T.copy(B[i * 32, 0], a)
+                T.gemm(a, a, c)
+            T.copy(c, C[block, 4, 0, 0])
+
+    kernel = tilewright.compile(main, target="ascend")
+    a = random.integers(-3, 4, (32, 32)).astype(np.float16)
+    b = random.integers(-3, 4, (rows, 32)).astype(np.float16)
+    made, same = np.full((2, 5, 32, 32), 7, np.float32), np.zeros((2, 5, 32, 32), np.float32)
+    kernel(a, b, made, turns)
+    interpret(main, a, b, same, turns)
+    once = a.astype(np.float64) @ a.astype(np.float64)
+    tiles = np.zeros((-(-rows // 32), 32, 32))
+    tiles.reshape(-1, 32)[:rows] = b
+    counts = np.array([[1, 0, 0, turns], [1, 0, 1, turns]])
+    np.testing.assert_array_equal(made[:, :4], counts[..., None, None] * once)
+    np.testing.assert_array_equal(made[:, 4], np.stack([(tiles @ tiles).sum(0)] * 2))
+    np.testing.assert_array_equal(same, made)

@@ -9,8 +9,9 @@
 ///     tile.gemm %a, %b into %c clear(%first)
 ///   }
 ///
-/// Nothing but the cube unit writes L0C. Where it isn't certain that a gemm follows (it may be skipped, or
-/// a loop's count comes from memory), a product of zeros clears the tile instead:
+/// Nothing but the cube unit writes L0C. Where it isn't proven that a gemm follows (it may be skipped, or
+/// a loop may run no turn, as one that counts to an argument, a block's number or a dynamic dim), a
+/// product of zeros clears the tile instead:
 ///
 ///   %zeros = tile.alloc "zeros" : !tile.buffer<64x16xf16, L1>    // filled with 0 once
 ///   tile.gemm %zeros, %zeros into %c {clear_accum, transpose_b}
@@ -21,12 +22,13 @@
 #include "compiler/ir/region.h"
 #include "compiler/ir/structure_ops.h"
 #include "compiler/ir/tensor_ops.h"
+#include "compiler/passes/analysis/index_ranges.h"
 #include "compiler/passes/kernel_pass.h"
 #include "compiler/targets/ascend/loop_exits.h"
+#include "compiler/targets/ascend/nest_indices.h"
 #include "compiler/targets/ascend/passes.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
-#include <mlir/Dialect/Utils/StaticValueUtils.h>
 #include <mlir/IR/Matchers.h>
 
 namespace tilewright::ascend {
@@ -60,18 +62,28 @@ bool isBehindExit(Operation* op, Operation* first) {
   return false;
 }
 
-/// Whether a number is computed from what memory holds.
-bool isLoaded(Value value) {
-  Operation* made = value.getDefiningOp();
-  return made && (isa<tile::LoadOp>(made) || llvm::any_of(made->getOperands(), isLoaded));
+/// Whether `more` is `value` plus something that is at least 1.
+bool isMoreThan(Value more, Value value, IndexRanges& ranges) {
+  auto sum = more.getDefiningOp<arith::AddIOp>();
+  const auto isStep = [&](Value step, Value from) {
+    return isSameNumber(from, value) && ranges.rangeOf(step).low >= 1;
+  };
+  return sum && sum.getType().isIndex() &&
+         (isStep(sum.getLhs(), sum.getRhs()) || isStep(sum.getRhs(), sum.getLhs()));
 }
 
+/// Whether the loop is not proven to run at least one turn, wherever it is come to.
 bool mayRunNoIteration(tile::ForOp loop) {
-  const std::optional<int64_t> lower = getConstantIntValue(loop.getLower()),
-                               upper = getConstantIntValue(loop.getUpper());
-  if (lower && upper)
-    return *upper <= *lower;
-  return isLoaded(loop.getLower()) || isLoaded(loop.getUpper());
+  SmallVector<Region*> around;
+  for (Region* region = loop->getParentRegion(); region; region = region->getParentRegion())
+    around.push_back(region);
+  IndexRanges ranges;
+  for (Region* region : llvm::reverse(around))
+    ranges.enter(*region);
+  const Value lower = loop.getLower(), upper = loop.getUpper();
+  const int64_t last = ranges.rangeOf(lower).high;
+  const bool isApart = last != IndexRange::kHighest && ranges.rangeOf(upper).low > last;
+  return !isApart && !ranges.isBelow(lower, upper) && !isMoreThan(upper, lower, ranges);
 }
 
 /// Whether `op` runs whenever `fill` has: only loops lie between, which are not left before.
@@ -91,6 +103,7 @@ struct FoldClears : KernelPass<FoldClears> {
   static constexpr llvm::StringLiteral kDescription = "let gemms clear the tiles that they add to";
 
   void runOnOperation() override {
+    zeroTiles.clear();
     SmallVector<tile::FillOp> fills;
     getOperation().walk([&](tile::FillOp fill) {
       if (isZero(fill.getValue()) && fill.getTargetRegion().isWhole())
@@ -115,7 +128,7 @@ struct FoldClears : KernelPass<FoldClears> {
   }
 
   /// Of a tile that only gemms write: others are not in L0C.
-  static void multiplyZeros(tile::FillOp fill, ArrayRef<Operation*> users) {
+  void multiplyZeros(tile::FillOp fill, ArrayRef<Operation*> users) {
     const Value target = fill.getTarget();
     tile::GemmOp gemm;
     for (Operation* user : users) {
@@ -127,33 +140,40 @@ struct FoldClears : KernelPass<FoldClears> {
         return;
     }
     const auto type = cast<BufferType>(target.getType());
-    if (!gemm || type.getRank() != 2)
+    if (!gemm)
       return;
     OpBuilder builder(fill);
-    const Value zeros = zeroTile(fill, std::max(type.getShape()[0], type.getShape()[1]),
+    const ArrayRef<int64_t> sides = type.getShape().take_back(2); // dims before them are 1
+    const Value zeros = zeroTile(fill, type.getRank(), std::max(sides[0], sides[1]),
                                  gemm.getA().getType().getElementType());
     const auto rows = [&](int64_t count) {
       BufferRegion region = BufferRegion::whole(zeros);
-      region.extents[0] = builder.getIndexAttr(count);
+      region.extents[region.extents.size() - 2] = builder.getIndexAttr(count);
       return region;
     };
-    tile::GemmOp::create(builder, fill.getLoc(), rows(type.getShape()[0]), rows(type.getShape()[1]),
+    tile::GemmOp::create(builder, fill.getLoc(), rows(sides[0]), rows(sides[1]),
                          BufferRegion::whole(target), /*transposeA=*/false, /*transposeB=*/true,
                          /*clear=*/Value(), /*clearAccum=*/true);
     fill.erase();
   }
 
   /// As wide as the cube unit's smallest step of k.
-  static Value zeroTile(tile::FillOp fill, int64_t rows, Type element) {
+  Value zeroTile(tile::FillOp fill, int64_t rank, int64_t rows, Type element) {
     constexpr int64_t fractalSide = 16;
+    SmallVector<int64_t> shape(size_t(rank), 1);
+    shape[shape.size() - 2] = rows;
+    Value& zeros = zeroTiles[BufferType::get(shape, element, MemorySpace::L1)];
+    if (zeros)
+      return zeros;
     auto launch = fill->getParentOfType<tile::LaunchOp>();
     OpBuilder builder = OpBuilder::atBlockBegin(launch.getBodyBlock());
     const auto block = [&](int64_t columns) {
-      return BufferType::get({rows, columns}, element, MemorySpace::L1);
+      shape.back() = columns;
+      return BufferType::get(shape, element, MemorySpace::L1);
     };
     const int64_t columns = std::max(fractalSide, npu::blockElements(block(fractalSide)));
-    Value zeros = tile::AllocOp::create(builder, fill.getLoc(), block(columns),
-                                        builder.getStringAttr("zeros"), IntegerAttr());
+    zeros = tile::AllocOp::create(builder, fill.getLoc(), block(columns),
+                                  builder.getStringAttr("zeros"), IntegerAttr());
     const Type number =
         isa<FloatType>(element) ? element : builder.getIntegerType(element.getIntOrFloatBitWidth());
     const Value zero =
@@ -178,6 +198,8 @@ struct FoldClears : KernelPass<FoldClears> {
       isFirst = arith::OrIOp::create(builder, gemm.getLoc(), own, isFirst);
     gemm.getClearMutable().assign(isFirst);
   }
+
+  llvm::DenseMap<Type, Value> zeroTiles; ///< by type, as if of one column
 };
 
 } // namespace
