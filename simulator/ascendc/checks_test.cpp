@@ -6,9 +6,13 @@
 
 #include <cassert>
 #include <chrono>
+#include <csignal>
+#include <dlfcn.h>
 #include <exception>
 #include <gtest/gtest.h>
+#include <pthread.h>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 using namespace AscendC;
@@ -34,6 +38,7 @@ enum class Fault : int {
   freeTwice,
   dequeueEmpty,
   freeElsewhere,
+  freeInLaterQueue,
   enqueueElsewhere,
   neverFreed,
   allBuffersUsed,
@@ -54,6 +59,14 @@ enum class Fault : int {
   largeArray,
   trap,
   callsAbort,
+  raises,
+  kills,
+  sendsAbort,
+  overflowsStack,
+  assertsInLibrary,
+  abortsUnseen,
+  libraryAborts,
+  oldHeapAddress,
   callsExit,
   callsAssert,
   nullCall,
@@ -75,6 +88,16 @@ enum class Fault : int {
   emptyQueue,
   emptyBuffer,
 };
+
+extern "C" void __stack_chk_fail();
+namespace std {
+void __glibcxx_assert_fail(const char* file, int line, const char* function,
+                           const char* condition) noexcept;
+}
+/// That of a library, which tilewright-ascendc has not seen.
+inline void (*abortOfLibrary())() {
+  return reinterpret_cast<void (*)()>(dlsym(RTLD_DEFAULT, "abort"));
+}
 
 volatile int always = 1;
 volatile int zero = 0;
@@ -111,6 +134,27 @@ template <Fault fault> __aicore__ void hostile(LocalTensor<float> a, LocalTensor
     __builtin_trap(); // traps here
   if constexpr (fault == Fault::callsAbort)
     abort(); // aborts here
+  if constexpr (fault == Fault::raises)
+    raise(SIGTERM); // raises here
+  if constexpr (fault == Fault::kills)
+    kill(getpid(), SIGTERM); // kills here
+  if constexpr (fault == Fault::sendsAbort)
+    pthread_kill(pthread_self(), SIGABRT); // sends here
+  if constexpr (fault == Fault::overflowsStack)
+    __stack_chk_fail(); // overflows here
+  if constexpr (fault == Fault::assertsInLibrary)
+    std::__glibcxx_assert_fail("file", 1, "function", "condition"); // the library asserts
+  if constexpr (fault == Fault::abortsUnseen)
+    abortOfLibrary()(); // aborts as a library would
+  if constexpr (fault == Fault::libraryAborts) {
+    int two[2] = {};
+    using Compare = int (*)(const void*, const void*);
+    qsort(two, 2, sizeof(int), reinterpret_cast<Compare>(abortOfLibrary())); // a library aborts
+  }
+  if constexpr (fault == Fault::oldHeapAddress) {
+    delete[] new char[5000];     // leaves addresses of the heap's functions on the stack
+    *(volatile int*)nullptr = 2; // writes with an old stack
+  }
   if constexpr (fault == Fault::callsExit)
     exit(3); // exits here
   if constexpr (fault == Fault::callsAssert)
@@ -157,14 +201,17 @@ __aicore__ void wrongOperands(LocalTensor<float> a, LocalTensor<float> b, Global
   }
   if constexpr (fault == Fault::otherCoresMemory)
     LocalTensor<half>(TPosition::A1, 0, 256).SetValue(0, half(1.0f));
-  if constexpr (fault == Fault::freeElsewhere || fault == Fault::enqueueElsewhere ||
-                fault == Fault::neverFreed) {
+  if constexpr (fault == Fault::freeElsewhere || fault == Fault::freeInLaterQueue ||
+                fault == Fault::enqueueElsewhere || fault == Fault::neverFreed) {
     TPipe pipe;
     TQue<TPosition::VECIN, 1> queue, other;
     pipe.InitBuffer(queue, 1, 1024);
     pipe.InitBuffer(other, 1, 1024);
     auto t = queue.template AllocTensor<float>();
+    auto later = other.template AllocTensor<float>(); // begins where `t` ends
     if (fault == Fault::freeElsewhere)
+      queue.FreeTensor(later);
+    if (fault == Fault::freeInLaterQueue)
       other.FreeTensor(t);
     if (fault == Fault::enqueueElsewhere)
       other.EnQue(t);
@@ -369,6 +416,7 @@ TEST(Checks, Queues) {
                                "196608 bytes; use smaller or fewer buffers [ErrorBuffer3]");
   EXPECT_MESSAGE(freeTwice, "FreeTensor: the tensor is already free [ErrorFree]");
   EXPECT_MESSAGE(freeElsewhere, "FreeTensor: the tensor doesn't come from this queue");
+  EXPECT_MESSAGE(freeInLaterQueue, "FreeTensor: the tensor doesn't come from this queue");
   EXPECT_MESSAGE(enqueueElsewhere, "EnQue: the tensor doesn't come from this queue");
   EXPECT_MESSAGE(neverFreed,
                  "warning: a tensor of this queue is still in use when the kernel gives "
@@ -411,6 +459,36 @@ void expectLine(const std::string& text, const char* comment) {
   EXPECT_NE(first.find(comment), std::string::npos) << text;
 }
 
+TEST(Checks, EachAbortHasItsReason) {
+  std::string text = messageOf<Fault::sendsAbort>();
+  EXPECT_NE(text.find("the kernel raised SIGABRT, but a core has no signals"), std::string::npos)
+      << text;
+  expectLine(text, "// sends here");
+  text = messageOf<Fault::overflowsStack>();
+  EXPECT_NE(text.find("the kernel wrote past the end of an array of its own, and the C library "
+                      "stopped it"),
+            std::string::npos)
+      << text;
+  expectLine(text, "// overflows here");
+  text = messageOf<Fault::assertsInLibrary>();
+  EXPECT_NE(text.find("an assertion of a library failed in the kernel; its text stands above"),
+            std::string::npos)
+      << text;
+  expectLine(text, "// the library asserts");
+  text = messageOf<Fault::abortsUnseen>();
+  EXPECT_NE(text.find("the kernel called abort(); a kernel ends by returning"), std::string::npos)
+      << text;
+  expectLine(text, "// aborts as a library would");
+  text = messageOf<Fault::libraryAborts>();
+  EXPECT_NE(text.find("a library that the kernel called ended with abort()"), std::string::npos)
+      << text;
+  expectLine(text, "// a library aborts");
+  // Of the heap only what is in it.
+  text = messageOf<Fault::oldHeapAddress>();
+  EXPECT_NE(text.find("the kernel's scalar code touched address (nil)"), std::string::npos) << text;
+  expectLine(text, "// writes with an old stack");
+}
+
 TEST(Checks, HostileKernels) {
   auto start = std::chrono::steady_clock::now();
   std::string text = messageOf<Fault::endlessLoop>(0.2);
@@ -445,6 +523,14 @@ TEST(Checks, HostileKernels) {
   EXPECT_NE(text.find("the kernel called abort(); a kernel ends by returning"), std::string::npos)
       << text;
   expectLine(text, "// aborts here");
+  text = messageOf<Fault::raises>();
+  EXPECT_NE(text.find("the kernel called raise(15), but a core has no signals"), std::string::npos)
+      << text;
+  expectLine(text, "// raises here");
+  text = messageOf<Fault::kills>();
+  EXPECT_NE(text.find("the kernel called kill(), but a core has no signals"), std::string::npos)
+      << text;
+  expectLine(text, "// kills here");
   text = messageOf<Fault::callsExit>();
   EXPECT_NE(text.find("the kernel called exit(3); a kernel ends by returning"), std::string::npos)
       << text;

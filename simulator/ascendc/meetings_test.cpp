@@ -546,6 +546,11 @@ TEST(Meetings, G71_PlatformAndMatmulTiling) {
   EXPECT_EQ(t.singleCoreM, 64);
   EXPECT_EQ(t.singleCoreN, 32);
   EXPECT_EQ(t.iterateOrder, 1);
+  tiling.SetSingleShape(64); // all columns, whatever was asked for before
+  ASSERT_EQ(tiling.GetTiling(t), 0);
+  EXPECT_EQ(t.usedCoreNum, 2);
+  EXPECT_EQ(t.singleCoreN, 40);
+  EXPECT_EQ(t.singleCoreK, 200);
 }
 
 __global__ __aicore__ void noTiling(GM_ADDR) {

@@ -21,16 +21,27 @@ extern char** environ;
 
 namespace tilewright::ascend {
 
+uint64_t programCounterOf(const void* signalContext) {
+  const auto* context = static_cast<const ucontext_t*>(signalContext);
+#if defined(__x86_64__)
+  return static_cast<uint64_t>(context->uc_mcontext.gregs[REG_RIP]);
+#elif defined(__aarch64__)
+  return context->uc_mcontext.pc;
+#else
+  (void)context;
+  return 0;
+#endif
+}
+
 CallChain CallChain::of(const void* signalContext, const Fiber& fiber) {
   CallChain chain;
   uint64_t frame = 0, stackPointer = 0;
   const auto* context = static_cast<const ucontext_t*>(signalContext);
+  chain.addresses[chain.count++] = programCounterOf(signalContext);
 #if defined(__x86_64__)
-  chain.addresses[chain.count++] = static_cast<uint64_t>(context->uc_mcontext.gregs[REG_RIP]);
   frame = static_cast<uint64_t>(context->uc_mcontext.gregs[REG_RBP]);
   stackPointer = static_cast<uint64_t>(context->uc_mcontext.gregs[REG_RSP]);
 #elif defined(__aarch64__)
-  chain.addresses[chain.count++] = context->uc_mcontext.pc;
   frame = context->uc_mcontext.regs[29];
   stackPointer = context->uc_mcontext.sp;
 #else
@@ -96,8 +107,8 @@ std::string outputOf(const std::vector<std::string>& command) {
 }
 
 bool isLibrary(const char* module) {
-  for (const char* part :
-       {"/libc.so", "/libstdc++.so", "/libtilewright_", "/ld-linux", "linux-vdso"})
+  for (const char* part : {"/libc.so", "/libm.so", "/libstdc++.so", "/libgcc_s.so",
+                           "/libtilewright_", "/ld-linux", "linux-vdso"})
     if (std::strstr(module, part))
       return true;
   return false;
@@ -177,6 +188,56 @@ FaultPlace placeOnStack(const CallChain& chain) {
   return firstLine(command);
 }
 
+/// What a function of a library says about the call that led to it.
+LibraryCall callOf(const Dl_info& function) {
+  using Function = void (*)();
+  const Function heap[] = {
+      reinterpret_cast<Function>(std::malloc),        reinterpret_cast<Function>(std::free),
+      reinterpret_cast<Function>(std::calloc),        reinterpret_cast<Function>(std::realloc),
+      reinterpret_cast<Function>(std::aligned_alloc), reinterpret_cast<Function>(posix_memalign)};
+  for (Function f : heap)
+    if (function.dli_saddr == reinterpret_cast<void*>(f))
+      return LibraryCall::Heap;
+  if (function.dli_saddr == reinterpret_cast<void*>(static_cast<void (*)()>(std::abort)))
+    return LibraryCall::OwnAbort;
+  const char* name = function.dli_sname ? function.dli_sname : "";
+  for (const char* check : {"__stack_chk_fail", "__fortify_fail", "__chk_fail"})
+    if (std::strcmp(name, check) == 0)
+      return LibraryCall::OverflowCheck;
+  return std::strstr(name, "assert_fail") ? LibraryCall::Assertion : LibraryCall::Other;
+}
+
+/// A walk from a signal handler outwards, to the first function that is the kernel's.
+struct CallsToKernel {
+  uint64_t interrupted;
+  bool isBelow = false; ///< the handler's own frames are behind
+  LibraryCall found = LibraryCall::Other;
+  uint64_t caller = 0;  ///< in the kernel's code
+  unsigned toAbort = 0; ///< functions of a library from abort() to the kernel
+};
+
+_Unwind_Reason_Code addLibraryCall(_Unwind_Context* frame, void* to) {
+  auto* calls = static_cast<CallsToKernel*>(to);
+  int isBefore = 0; // the address is not that behind a call
+  uint64_t address = _Unwind_GetIPInfo(frame, &isBefore);
+  calls->isBelow |= address == calls->interrupted;
+  if (!calls->isBelow)
+    return _URC_NO_REASON;
+  address -= !isBefore; // the call, not what comes behind it
+  Dl_info function{};
+  if (!dladdr(reinterpret_cast<void*>(address), &function) || !function.dli_fname)
+    return _URC_END_OF_STACK;
+  if (!isLibrary(function.dli_fname)) {
+    calls->caller = address;
+    return _URC_END_OF_STACK;
+  }
+  LibraryCall call = callOf(function);
+  if (call != LibraryCall::Other && calls->found != LibraryCall::Heap)
+    calls->found = call;
+  calls->toAbort += calls->toAbort > 0 || call == LibraryCall::OwnAbort;
+  return _URC_NO_REASON;
+}
+
 } // namespace
 
 bool isInLibrary(uint64_t address) {
@@ -185,26 +246,23 @@ bool isInLibrary(uint64_t address) {
          isLibrary(module.dli_fname);
 }
 
-bool isInHeapFunction(const CallChain& chain) {
-  using Function = void (*)();
-  const Function functions[] = {
-      reinterpret_cast<Function>(std::malloc), reinterpret_cast<Function>(std::free),
-      reinterpret_cast<Function>(std::calloc), reinterpret_cast<Function>(std::realloc)};
-  for (const uint64_t* word = chain.stackBegin; word < chain.stackEnd; ++word) {
-    Dl_info symbol{};
-    if (!dladdr(reinterpret_cast<void*>(wordAt(word) - 1), &symbol) || !symbol.dli_fname)
-      continue;
-    if (!isLibrary(symbol.dli_fname))
-      return false;
-    for (Function f : functions)
-      if (symbol.dli_saddr == reinterpret_cast<void*>(f))
-        return true;
-  }
-  return false;
+LibraryCall libraryCallAt(const void* signalContext, CallChain& chain) {
+  CallsToKernel calls{programCounterOf(signalContext)};
+  if (!isInLibrary(calls.interrupted))
+    return LibraryCall::None;
+  _Unwind_Backtrace(addLibraryCall, &calls);
+  chain.caller = calls.caller;
+  if (calls.found != LibraryCall::OwnAbort)
+    return calls.found;
+  return calls.toAbort == 1 ? LibraryCall::OwnAbort : LibraryCall::LibraryAbort;
 }
 
 FaultPlace placeOf(const CallChain& chain) {
   bool isKernels = chain.count > 0 && codeAt(chain.addresses[0]).module;
+  if (CodeAddress code = codeAt(chain.caller); code.module)
+    if (FaultPlace place = firstLine({"addr2line", "-i", "-e", code.module, hexOf(code.offset)});
+        !place.file.empty())
+      return place;
   if (!isKernels)
     if (FaultPlace place = placeOnStack(chain); !place.file.empty())
       return place;
@@ -225,7 +283,9 @@ FaultPlace placeOf(const CallChain& chain) {
 
 void printPlaceOf(const CallChain& chain) {
   CodeAddress found[mostCandidates];
-  if (candidatesOn(chain, found) == 0)
+  if (CodeAddress code = codeAt(chain.caller); code.module)
+    found[0] = code;
+  else if (candidatesOn(chain, found) == 0)
     return;
   char offset[24];
   snprintf(offset, sizeof offset, "0x%llx", static_cast<unsigned long long>(found[0].offset));

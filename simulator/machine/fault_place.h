@@ -16,6 +16,7 @@ struct CallChain {
   static constexpr unsigned capacity = 24;
   uint64_t addresses[capacity] = {};
   unsigned count = 0;
+  uint64_t caller = 0; ///< of the library in which it stopped; 0: not known
   /// The part of the fiber's stack that is in use. Libraries have no frame pointers: behind them, what looks like a
   /// return address there is taken for one.
   const uint64_t* stackBegin = nullptr;
@@ -27,10 +28,23 @@ struct CallChain {
   static CallChain here();
 };
 
+/// Where the code was, from a signal handler's third argument; 0 if the processor isn't known.
+uint64_t programCounterOf(const void* signalContext);
 /// Code that no kernel wrote. Allocates nothing.
 bool isInLibrary(uint64_t address);
-/// The kernel's code is inside malloc or its like, which may hold a lock. Allocates nothing.
-bool isInHeapFunction(const CallChain& chain);
+/// What the kernel's code was doing in a library when a signal came.
+enum class LibraryCall : uint8_t {
+  None,          ///< it is in its own code
+  Heap,          ///< in malloc or its like, which may hold a lock
+  OverflowCheck, ///< __stack_chk_fail, or memcpy and others with a known size
+  Assertion,     ///< of the C or C++ library
+  OwnAbort,      ///< it called abort()
+  LibraryAbort,  ///< a library that it called did
+  Other,
+};
+/// From a signal handler's third argument; notes in `chain` which of the kernel's code called the library. Allocates
+/// nothing.
+LibraryCall libraryCallAt(const void* signalContext, CallChain& chain);
 
 struct FaultPlace {
   std::string file; ///< empty: not known

@@ -24,6 +24,7 @@ struct Landing {
   volatile sig_atomic_t armed = 0;
   int signal = 0;
   const void* address = nullptr;
+  LibraryCall call = LibraryCall::None;
   CallChain chain;
 };
 thread_local Landing landing;
@@ -39,20 +40,7 @@ int interruptSignal() {
   return SIGRTMIN + 5;
 }
 
-uint64_t programCounter(const void* signalContext) {
-  const auto* context = static_cast<const ucontext_t*>(signalContext);
-#if defined(__x86_64__)
-  return static_cast<uint64_t>(context->uc_mcontext.gregs[REG_RIP]);
-#elif defined(__aarch64__)
-  return context->uc_mcontext.pc;
-#else
-  (void)context;
-  return 0;
-#endif
-}
-
-void land(int signal, const void* address, const void* context) {
-  landing.chain = CallChain::of(context, currentAgent()->fiber);
+[[noreturn]] void land(int signal, const void* address) {
   landing.signal = signal;
   landing.address = address;
   landing.armed = 0;
@@ -60,7 +48,7 @@ void land(int signal, const void* address, const void* context) {
 }
 
 /// The C library gave up or failed in malloc: a lock may be held and the heap is damaged, so that nothing that follows
-/// would work. A kernel's own abort() does not come here.
+/// would work.
 [[noreturn]] void endProgram(const CallChain& chain) {
   static const char text[] =
       "error: the kernel damaged the program's memory (something freed twice, or written past its "
@@ -74,13 +62,19 @@ void land(int signal, const void* address, const void* context) {
   _exit(exitCodeOfFindings);
 }
 
+/// Ours is what the kernel's code does; not the simulator's own abort(), nor a signal of another process.
+bool isKernels(int signal, const siginfo_t& info) {
+  return currentAgent() && landing.armed &&
+         (signal != SIGABRT || (!currentAgent()->inside && info.si_pid == getpid()));
+}
+
 void onFault(int signal, siginfo_t* info, void* context) {
-  // Our own abort() is not the kernel's.
-  if (currentAgent() && landing.armed && (signal != SIGABRT || !currentAgent()->inside)) {
-    CallChain chain = CallChain::of(context, currentAgent()->fiber);
-    if (signal == SIGABRT || isInHeapFunction(chain))
-      endProgram(chain);
-    land(signal, info->si_addr, context);
+  if (isKernels(signal, *info)) {
+    landing.chain = CallChain::of(context, currentAgent()->fiber);
+    landing.call = libraryCallAt(context, landing.chain);
+    if (landing.call == LibraryCall::Heap)
+      endProgram(landing.chain);
+    land(signal, info->si_addr);
   }
   // Not ours: let it happen again with the handler of before.
   for (unsigned i = 0; i < numFaults; ++i)
@@ -98,9 +92,26 @@ void onInterrupt(int signal, siginfo_t*, void* context) {
   // In a library the kernel may hold a lock, that of malloc for one. The watchdog comes again soon; what waits
   // there for ever is left in the end.
   constexpr unsigned mostDelays = 100;
-  if (isInLibrary(programCounter(context)) && ++agent->delayedInterrupts < mostDelays)
+  if (isInLibrary(programCounterOf(context)) && ++agent->delayedInterrupts < mostDelays)
     return;
-  land(signal, nullptr, context);
+  landing.chain = CallChain::of(context, agent->fiber);
+  land(signal, nullptr);
+}
+
+/// A direct abort() in code that tilewright-ascendc has compiled doesn't come here: tilewrightKernelAbort stands for it.
+const char* sentenceOfAbort(LibraryCall call) {
+  switch (call) {
+  case LibraryCall::OverflowCheck:
+    return "the kernel wrote past the end of an array of its own, and the C library stopped it";
+  case LibraryCall::Assertion:
+    return "an assertion of a library failed in the kernel; its text stands above";
+  case LibraryCall::OwnAbort:
+    return "the kernel called abort(); a kernel ends by returning";
+  case LibraryCall::LibraryAbort:
+    return "a library that the kernel called ended with abort()";
+  default:
+    return "the kernel raised SIGABRT, but a core has no signals; a kernel ends by returning";
+  }
 }
 
 /// An exception that nothing in the kernel catches: the stack still shows where it came from.
@@ -202,6 +213,8 @@ void guardedResume(Agent& agent) {
   } else if (landing.signal == SIGILL || landing.signal == SIGTRAP) {
     agent.failOutside("the kernel ran into a trap: __builtin_trap(), or code that never returns",
                       status, place);
+  } else if (landing.signal == SIGABRT) {
+    agent.failOutside(sentenceOfAbort(landing.call), status, place);
   } else if (agent.fiber.holds(landing.address)) {
     agent.failOutside("the kernel's stack overflowed: it has 512 KB here and 32 KB on the chip",
                       status, place);

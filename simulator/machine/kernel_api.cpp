@@ -3,6 +3,7 @@
 #include "simulator/machine/agent.h"
 
 #include <chrono>
+#include <csignal>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
@@ -179,6 +180,19 @@ void tilewrightKernelAbort() {
   if (!currentAgent())
     abort();
   endOfProgram("abort()");
+}
+
+int tilewrightKernelRaise(int signal) {
+  if (!currentAgent())
+    return raise(signal);
+  failKernelHere("the kernel called raise(" + std::to_string(signal) +
+                 "), but a core has no signals; a kernel ends by returning");
+}
+
+int tilewrightKernelKill(int process, int signal) {
+  if (!currentAgent())
+    return kill(process, signal);
+  failKernelHere("the kernel called kill(), but a core has no signals; a kernel ends by returning");
 }
 
 void tilewrightKernelThread() {

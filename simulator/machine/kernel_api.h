@@ -111,10 +111,12 @@ struct ScalarResults {
 };
 TILEWRIGHT_EXPORT ScalarResults& scalarResults();
 
-/// What exit(), abort(), assert() and the start of a thread become in a kernel's code (tilewright-ascendc): they end
-/// the agent and not the program.
+/// What exit(), abort(), assert(), a signal and the start of a thread become in a kernel's code (tilewright-ascendc):
+/// they end the agent and not the program.
 extern "C" [[noreturn]] TILEWRIGHT_EXPORT void tilewrightKernelExit(int code);
 extern "C" [[noreturn]] TILEWRIGHT_EXPORT void tilewrightKernelAbort();
+extern "C" TILEWRIGHT_EXPORT int tilewrightKernelRaise(int signal);
+extern "C" TILEWRIGHT_EXPORT int tilewrightKernelKill(int process, int signal);
 extern "C" [[noreturn]] TILEWRIGHT_EXPORT void tilewrightKernelThread();
 extern "C" [[noreturn]] TILEWRIGHT_EXPORT void tilewrightKernelAssert(const char* condition,
                                                                       const char* file,

@@ -78,6 +78,8 @@ const char* insteadOf(const std::string& function) {
     return "tilewrightKernelExit";
   if (function == "abort")
     return "tilewrightKernelAbort";
+  if (function == "raise" || function == "kill")
+    return function == "raise" ? "tilewrightKernelRaise" : "tilewrightKernelKill";
   if (function == "pthread_create" || function.starts_with("_ZNSt6thread15_M_start_thread"))
     return "tilewrightKernelThread";
   return function == "__assert_fail" ? "tilewrightKernelAssert" : nullptr;

@@ -5,6 +5,7 @@
 
 #include "sync.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace AscendC {
@@ -173,7 +174,7 @@ public:
 private:
   QueueBuffer& check(int16_t index, uint32_t address, const char* what, Place place) {
     bool isOwn = index >= 0 && index < count && address >= buffers[index].address &&
-                 address - buffers[index].address <= bufferBytes;
+                 address - buffers[index].address < std::max(bufferBytes, 1u);
     if (!isOwn)
       host::failKernel(what[0] == 'E' ? "EnQue: the tensor doesn't come from this queue"
                                       : "FreeTensor: the tensor doesn't come from this queue",

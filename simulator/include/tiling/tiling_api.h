@@ -169,13 +169,14 @@ public:
     return 0;
   }
   /// -1 also if the parts are more than the cores.
-  int64_t GetTiling(::TCubeTiling& t) {
-    singleM = rowsOfCore();
-    singleN = askedN > 0 ? askedN : singleN;
-    singleK = askedK > 0 ? askedK : singleK;
+  int64_t GetTiling(::TCubeTiling& t) const {
     int32_t mDim = 0, nDim = 0;
     GetCoreNum(t.usedCoreNum, mDim, nDim);
-    return t.usedCoreNum > cores ? -1 : MatmulApiTiling::GetTiling(t);
+    if (t.usedCoreNum > cores)
+      return -1;
+    MultiCoreMatmulTiling part = *this;
+    part.SetShape(rowsOfCore(), askedN > 0 ? askedN : singleN, askedK > 0 ? askedK : singleK);
+    return part.MatmulApiTiling::GetTiling(t);
   }
 
 private:
