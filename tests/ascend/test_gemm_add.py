@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import runpy
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -120,3 +121,55 @@ def test_kernel_of_a_gpu_uses_both_vector_cores() -> None:
     source = GROUP.check("of a GPU").ascendc
     assert "KERNEL_TYPE_MIX_AIC_1_2" in source
     assert "Muls(t, C_local_ub, scale, 2048);" in source  # half of the tile's 64 x 64
+
+
+def added_to(in_rows: bool) -> Any:
+    """C += A A, and D += 1: as many rows, or one that each core would have whole."""
+    rows = 32 if in_rows else 1
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((32, 32), "float16"),
+        C: T.Tensor((32, 32), "float32"),
+        D: T.Tensor((rows, 32), "float32"),
+    ):
+        with T.Kernel(1, threads=128) as _:
+            tile = T.alloc_shared((32, 32), "float16")
+            product = T.alloc_fragment((32, 32), "float32")
+            c = T.alloc_fragment((32, 32), "float32")
+            d = T.alloc_shared((rows, 32), "float32")
+            T.copy(A, tile)
+            T.gemm(tile, tile, product, clear_accum=True)
+            T.copy(C, c)
+            for i, j in T.Parallel(32, 32):
+                c[i, j] += product[i, j]
+            T.copy(c, C)
+            T.copy(D, d)
+            for i, j in T.Parallel(rows, 32):
+                d[i, j] += 1.0
+            T.copy(d, D)
+
+    return main
+
+
+def added(kernel: Any, rows: int) -> None:
+    whole = np.arange(32 * 32).reshape(32, 32) % 5 - 2
+    c, d = np.full((32, 32), 3, np.float32), np.full((rows, 32), 4, np.float32)
+    kernel(whole.astype(np.float16), c, d)
+    np.testing.assert_array_equal(c, whole @ whole + 3)
+    np.testing.assert_array_equal(d, np.full((rows, 32), 5))
+
+
+def test_rows_that_are_read_and_written_by_one_core_each() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        kernel = tilewright.compile(added_to(in_rows=True), target="ascend")
+    assert "KERNEL_TYPE_MIX_AIC_1_2" in kernel.get_kernel_source()
+    added(kernel, 32)
+
+
+def test_row_that_both_cores_would_read_and_one_write() -> None:
+    with pytest.warns(match="one vector core does the work of both"):
+        kernel = tilewright.compile(added_to(in_rows=False), target="ascend")
+    assert "KERNEL_TYPE_MIX_AIC_1_1" in kernel.get_kernel_source()
+    added(kernel, 1)

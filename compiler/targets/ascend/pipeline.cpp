@@ -63,23 +63,6 @@ std::vector<std::unique_ptr<Pass>> makePipeline(const Session& session) {
   return passes;
 }
 
-/// Whether a kernel that asks for threads of a GPU can have both vector cores of a block: beside a cube core
-/// that works for one block, they would do nothing else. Only what runs twice without harm may be
-/// there: tiles that can't be halved are computed by both.
-bool maySplitVectorWork(tile::LaunchOp launch) {
-  bool hasGemm = false, hasEffects = false;
-  launch.walk([&](Operation* op) {
-    auto store = dyn_cast<tile::StoreOp>(op);
-    hasGemm |= isa<tile::GemmOp>(op);
-    hasEffects |=
-        isa<tile::AtomicOp, tile::AtomicTileOp, tile::PrintOp, tile::AssertOp, tile::CallOp>(op) ||
-        isa<AscendDialect>(op->getDialect()) ||
-        (store && store.getBuffer().getType().isGlobal() &&
-         !op->getParentOfType<tile::ParallelOp>());
-  });
-  return hasGemm && !hasEffects;
-}
-
 } // namespace
 
 void prepareContext(MLIRContext& context) {
@@ -101,8 +84,8 @@ bool compileModule(ModuleOp original, Session& session) {
     // In a kernel that was not written for an NPU, ops run in the order of the text.
     session.automation = {true, true, true, true};
     launch.setNpu(true);
-    const SmallVector<int64_t> bothVectorCores = {2};
-    launch.setThreads(maySplitVectorWork(launch) ? bothVectorCores : SmallVector<int64_t>());
+    launch.setThreads({});
+    launch->setAttr(kOfGpuAttr, UnitAttr::get(module->getContext()));
   });
   Automation& automation = session.automation;
   if (automation.crossFlags && !automation.split) {

@@ -14,13 +14,15 @@
 ///
 /// Which tiles can be halved follows from what is done with them (shared_tiles.h). The others both
 /// cores have whole and compute twice; what comes of them in global memory is written by the first.
+/// Of a kernel that was written for a GPU, which asks for nothing, both cores work beside gemms where
+/// what they do needs no order between them.
 /// It stands behind AddWorkspaces, so that what crosses to the cube core is a copy like any other,
 /// and before tile operations become instructions, because whole tiles are still visible.
 #include "compiler/ir/ascend_ops.h"
 #include "compiler/ir/tensor_ops.h"
 #include "compiler/passes/kernel_pass.h"
 #include "compiler/targets/ascend/passes.h"
-#include "compiler/targets/ascend/shared_tiles.h"
+#include "compiler/targets/ascend/vector_order.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
@@ -35,8 +37,8 @@ using tile::BufferType;
 
 class Sharer {
 public:
-  explicit Sharer(tile::LaunchOp launch)
-      : launch(launch), tiles(launch), builder(OpBuilder::atBlockBegin(launch.getBodyBlock())) {
+  Sharer(tile::LaunchOp launch, const SharedTiles& tiles)
+      : launch(launch), tiles(tiles), builder(OpBuilder::atBlockBegin(launch.getBodyBlock())) {
     vectorId = VectorIdOp::create(builder, launch.getLoc());
   }
 
@@ -156,7 +158,7 @@ private:
   /// number in the whole tile.
   void rewriteNest(tile::ParallelOp nest) {
     if (!tiles.isShared(nest)) {
-      if (writesGlobal(nest))
+      if (SharedTiles::writesGlobal(nest))
         guard(nest);
       return;
     }
@@ -188,15 +190,6 @@ private:
            use.getOperandNumber() == store.getIndicesMutable().begin()->getOperandNumber();
   }
 
-  static bool writesGlobal(tile::ParallelOp nest) {
-    return nest
-        ->walk([](tile::StoreOp store) {
-          return store.getBuffer().getType().isGlobal() ? WalkResult::interrupt()
-                                                        : WalkResult::advance();
-        })
-        .wasInterrupted();
-  }
-
   /// Both cores would write the same from UB.
   void onlyOnce(Operation* op, const BufferRegion& source, const BufferRegion& target) {
     if (source.type().getSpace() == tile::MemorySpace::UB && target.type().isGlobal())
@@ -212,10 +205,33 @@ private:
   }
 
   tile::LaunchOp launch;
-  SharedTiles tiles;
+  const SharedTiles& tiles;
   OpBuilder builder;
   Value vectorId;
 };
+
+/// Whether both vector cores of a block may work, though the kernel asks for none: beside a cube core
+/// that works for one block, the second would do nothing else. What must happen once stays with one.
+bool mayUseBoth(tile::LaunchOp launch, const SharedTiles& tiles) {
+  bool hasGemm = false, hasEffects = false;
+  launch.walk([&](Operation* op) {
+    auto store = dyn_cast<tile::StoreOp>(op);
+    hasGemm |= isa<tile::GemmOp>(op);
+    hasEffects |=
+        isa<tile::AtomicOp, tile::AtomicTileOp, tile::PrintOp, tile::AssertOp, tile::CallOp>(op) ||
+        isa<AscendDialect>(op->getDialect()) ||
+        (store && store.getBuffer().getType().isGlobal() &&
+         !op->getParentOfType<tile::ParallelOp>());
+  });
+  if (!hasGemm || hasEffects)
+    return false;
+  Operation* write = unorderedWrite(launch, tiles);
+  if (write)
+    write->emitRemark()
+        << "one vector core does the work of both: with two, nothing would order this "
+           "with what the other one does to the same tensor";
+  return !write;
+}
 
 struct ShareVectorWork : KernelPass<ShareVectorWork> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ShareVectorWork)
@@ -229,8 +245,12 @@ struct ShareVectorWork : KernelPass<ShareVectorWork> {
 
   void runOnOperation() override {
     tile::LaunchOp launch = *getOperation().getOps<tile::LaunchOp>().begin();
-    if (launch.getNpu() && launch.getThreadCount() == 2)
-      Sharer(launch).run();
+    if (!launch.getNpu())
+      return;
+    const SharedTiles tiles(launch);
+    const bool isOfGpu = launch->removeAttr(kOfGpuAttr) != nullptr;
+    if (launch.getThreadCount() == 2 || (isOfGpu && mayUseBoth(launch, tiles)))
+      Sharer(launch, tiles).run();
   }
 };
 

@@ -79,3 +79,84 @@ func.func @alone(%A: !tile.buffer<64xf32, global>, %n: index) {
   }
   return
 }
+
+// -----
+// Of a kernel that was written for a GPU, both cores work where each row is one core's alone.
+// CHECK-LABEL: func.func @rows_of_one
+// CHECK: %[[VID:.*]] = ascend.vector_id
+// CHECK: tile.alloc "x" : !tile.buffer<32x64xf32, UB>
+// CHECK-NOT: of_gpu
+func.func @rows_of_one(%C: !tile.buffer<256x64xf32, global>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %c64 = arith.constant 64 : index
+  tile.launch (%cid) in (%c4) npu attributes {ascend.of_gpu} {
+    %a = tile.alloc "a" : !tile.buffer<64x64xf16, L1>
+    %c = tile.alloc "c" : !tile.buffer<64x64xf32, L0C>
+    %x = tile.alloc "x" : !tile.buffer<64x64xf32, UB>
+    tile.gemm %a : !tile.buffer<64x64xf16, L1>, %a : !tile.buffer<64x64xf16, L1> into %c : !tile.buffer<64x64xf32, L0C>
+    tile.for %i = %c0 to %c4 step %c1 {
+      %r = arith.muli %i, %c64 : index
+      tile.copy %C[%r, 0] [64, 64] : !tile.buffer<256x64xf32, global> to %x : !tile.buffer<64x64xf32, UB>
+      tile.copy %x : !tile.buffer<64x64xf32, UB> to %C[%r, 0] [64, 64] : !tile.buffer<256x64xf32, global>
+    }
+  }
+  return
+}
+
+// -----
+// Rows that a later turn of the loop gives to the other core.
+// CHECK-LABEL: func.func @rows_of_both
+// CHECK-NOT: ascend.vector_id
+// CHECK: tile.alloc "x" : !tile.buffer<64x64xf32, UB>
+func.func @rows_of_both(%C: !tile.buffer<256x64xf32, global>, %f: f32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %c32 = arith.constant 32 : index
+  tile.launch (%cid) in (%c1) npu attributes {ascend.of_gpu} {
+    %a = tile.alloc "a" : !tile.buffer<64x64xf16, L1>
+    %c = tile.alloc "c" : !tile.buffer<64x64xf32, L0C>
+    %x = tile.alloc "x" : !tile.buffer<64x64xf32, UB>
+    tile.gemm %a : !tile.buffer<64x64xf16, L1>, %a : !tile.buffer<64x64xf16, L1> into %c : !tile.buffer<64x64xf32, L0C>
+    tile.fill %x : !tile.buffer<64x64xf32, UB> with %f : f32
+    tile.for %i = %c0 to %c4 step %c1 {
+      %r = arith.muli %i, %c32 : index
+      tile.copy %x : !tile.buffer<64x64xf32, UB> to %C[%r, 0] [64, 64] : !tile.buffer<256x64xf32, global>
+    }
+  }
+  return
+}
+
+// -----
+// A row that both cores read and the first one writes; and one that only the first one writes.
+// CHECK-LABEL: func.func @single_rows
+// CHECK-NOT: ascend.vector_id
+// CHECK-LABEL: func.func @written_row
+// CHECK: ascend.vector_id
+func.func @single_rows(%C: !tile.buffer<1x15xf32, global>) {
+  %c1 = arith.constant 1 : index
+  tile.launch (%cid) in (%c1) npu attributes {ascend.of_gpu} {
+    %a = tile.alloc "a" : !tile.buffer<64x64xf16, L1>
+    %c = tile.alloc "c" : !tile.buffer<64x64xf32, L0C>
+    %x = tile.alloc "x" : !tile.buffer<1x15xf32, UB>
+    tile.gemm %a : !tile.buffer<64x64xf16, L1>, %a : !tile.buffer<64x64xf16, L1> into %c : !tile.buffer<64x64xf32, L0C>
+    tile.copy %C : !tile.buffer<1x15xf32, global> to %x : !tile.buffer<1x15xf32, UB>
+    tile.copy %x : !tile.buffer<1x15xf32, UB> to %C : !tile.buffer<1x15xf32, global>
+  }
+  return
+}
+func.func @written_row(%C: !tile.buffer<2x15xf32, global>, %v: f32) {
+  %c1 = arith.constant 1 : index
+  tile.launch (%cid) in (%c1) npu attributes {ascend.of_gpu} {
+    %a = tile.alloc "a" : !tile.buffer<64x64xf16, L1>
+    %c = tile.alloc "c" : !tile.buffer<64x64xf32, L0C>
+    %x = tile.alloc "x" : !tile.buffer<1x15xf32, UB>
+    tile.gemm %a : !tile.buffer<64x64xf16, L1>, %a : !tile.buffer<64x64xf16, L1> into %c : !tile.buffer<64x64xf32, L0C>
+    tile.fill %x : !tile.buffer<1x15xf32, UB> with %v : f32
+    tile.copy %x : !tile.buffer<1x15xf32, UB> to %C[0, 0] [1, 15] : !tile.buffer<2x15xf32, global>
+    tile.copy %x : !tile.buffer<1x15xf32, UB> to %C[1, 0] [1, 15] : !tile.buffer<2x15xf32, global>
+  }
+  return
+}

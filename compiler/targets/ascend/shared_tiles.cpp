@@ -104,6 +104,12 @@ bool SharedTiles::isShared(tile::ParallelOp nest) const {
                       [&](const ElementAccess& access) { return contains(access.buffer); });
 }
 
+bool SharedTiles::writesGlobal(tile::ParallelOp nest) {
+  return llvm::any_of(accessesIn(nest), [](const ElementAccess& access) {
+    return access.isStore && cast<BufferType>(access.buffer.getType()).isGlobal();
+  });
+}
+
 bool SharedTiles::restrictNest(tile::ParallelOp nest) {
   const SmallVector<ElementAccess> accesses = accessesIn(nest);
   const std::optional<int64_t> rows = getConstantIntValue(nest.getMixedExtents().front());

@@ -24,6 +24,7 @@ public:
   }
   /// Whether each core runs half of the iterations: something in it is shared.
   bool isShared(tile::ParallelOp nest) const;
+  static bool writesGlobal(tile::ParallelOp nest);
 
 private:
   /// Whether the region covers all rows of its tile.
