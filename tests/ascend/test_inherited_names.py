@@ -50,6 +50,31 @@ def add_magnitudes() -> None:
                 GROUP.add(f"reduce_{name} {dtype} {dim}", kernel, given, wide, rtol=1e-3, atol=atol)
 
 
+def magnitudes_of_part(function: Any, dim: int, columns: int) -> Any:
+    """Nothing but these columns of the tile is ever written."""
+    size = (columns, 4)[dim]
+
+    @T.prim_func
+    def main(A: T.Tensor((4, columns), "float32"), C: T.Tensor((size,), "float32")):
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            x = T.alloc_ub((6, 64), "float32")
+            m = T.alloc_ub((size,), "float32")
+            T.copy(A, x[2:6, 8 : 8 + columns])
+            function(x[2:6, 8 : 8 + columns], m, dim=dim)
+            T.copy(m, C)
+
+    return main
+
+
+def add_magnitudes_of_parts() -> None:
+    for columns in (32, 40):
+        a = random.standard_normal((4, columns)).astype(np.float32)
+        for dim in (0, 1):
+            wide = np.abs(a.astype(np.float64)).max(dim)
+            kernel = magnitudes_of_part(T.reduce_absmax, dim, columns)
+            GROUP.add(f"part {columns} {dim}", kernel, [a, np.zeros(wide.shape, np.float32)], wide)
+
+
 def integers(function: Any, dim: int, clear: bool) -> Any:
     size = (40, 16)[dim]
 
@@ -143,6 +168,7 @@ def add_atomic() -> None:
 
 
 add_magnitudes()
+add_magnitudes_of_parts()
 add_integers()
 add_dynamic_names()
 add_conditions()

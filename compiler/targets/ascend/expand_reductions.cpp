@@ -10,7 +10,8 @@
 /// instructions like any others: a sum of rows is one addition a row; one of columns steps through rows,
 /// and runs on the scalar unit.
 ///
-/// A reduction of magnitudes (absmax, abssum) makes a tile of them first.
+/// A reduction of magnitudes (absmax, abssum) makes a tile of them first: by one instruction, or of some
+/// columns by a nest, as they may be all that is written.
 ///
 /// It stands before memory is planned, which gives the scratch memory its place.
 #include "compiler/ir/ascend_ops.h"
@@ -22,6 +23,7 @@
 #include "compiler/targets/ascend/passes.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
+#include <mlir/Dialect/Math/IR/Math.h>
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
 
 using namespace mlir;
@@ -56,17 +58,51 @@ bool isOfMagnitudes(tile::ReduceOp reduce) {
          reduce.getKind() == tile::ReduceKind::AbsMax;
 }
 
-/// A tile of the magnitudes; its rows lie as those of `source`, and begin at 0.
-Value magnitudes(ImplicitLocOpBuilder& builder, const BufferRegion& source, Value offset,
-                 int64_t size, int64_t span) {
+/// What a reduction reads: `first` of `tile`, in rows that are `pitch` apart.
+struct Numbers {
+  Value tile, first;
+  int64_t pitch = 0;
+};
+
+/// The magnitudes of all columns of a tile; rows lie as the tile's.
+Numbers magnitudesOfRows(ImplicitLocOpBuilder& builder, const Numbers& of, int64_t height,
+                         int64_t width) {
   const IndexMaker make(builder);
+  const Type element = cast<BufferType>(of.tile.getType()).getElementType();
   Value tile = tile::AllocOp::create(
-      builder, BufferType::get({size}, source.type().getElementType(), tile::MemorySpace::UB),
+      builder, BufferType::get({height * of.pitch}, element, tile::MemorySpace::UB),
       builder.getStringAttr("magnitudes"), IntegerAttr());
-  npu::UnaryOp::create(builder, npu::UnaryKind::Abs, tile, make.constant(0), source.buffer, offset,
-                       make.constant(span), npu::RepeatAttr());
-  PipeBarrierOp::create(builder, Pipe::V);
-  return tile;
+  npu::UnaryOp::create(builder, npu::UnaryKind::Abs, tile, make.constant(0), of.tile, of.first,
+                       make.constant((height - 1) * of.pitch + width), npu::RepeatAttr());
+  return {tile, make.constant(0), of.pitch};
+}
+
+/// The magnitudes of some columns of a tile, by a nest, for what lies between its rows is not read.
+Numbers magnitudesOfPart(ImplicitLocOpBuilder& builder, const BufferRegion& source, int64_t height,
+                         int64_t width) {
+  const IndexMaker make(builder);
+  const Value begin = make.constant(0);
+  const auto type =
+      BufferType::get({height, width}, source.type().getElementType(), tile::MemorySpace::UB);
+  Value tile =
+      tile::AllocOp::create(builder, type, builder.getStringAttr("magnitudes"), IntegerAttr());
+  const SmallVector<OpFoldResult> sides = {make.index(height), make.index(width)};
+  auto nest = tile::ParallelOp::create(builder, sides);
+  const OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(nest.getBodyBlock());
+  const SmallVector<Value> to(nest.getInductionVars());
+  SmallVector<Value> from;
+  bool isRow = true;
+  for (auto [offset, extent] : llvm::zip(source.offsets, source.extents)) {
+    const bool isWide = !isConstantIntValue(extent, 1);
+    from.push_back(make.value(isWide ? make.add(to[isRow ? 0 : 1], offset) : offset));
+    isRow = isRow && !isWide;
+  }
+  Value number = tile::LoadOp::create(builder, source.type().getScalarType(), source.buffer, from,
+                                      /*in_bounds=*/true);
+  tile::StoreOp::create(builder, math::AbsFOp::create(builder, number), tile, to,
+                        /*in_bounds=*/true);
+  return {tile, begin, npu::rowPitch(type)};
 }
 
 bool isOfIntegers(tile::ReduceOp reduce) {
@@ -184,16 +220,17 @@ LogicalResult expand(tile::ReduceOp reduce) {
       BufferType::get({scratch}, IntegerType::get(builder.getContext(), 8, IntegerType::Unsigned),
                       tile::MemorySpace::UB),
       builder.getStringAttr("scratch"), IntegerAttr());
-  Value numbers = source.buffer, first = make.value(rows->offset);
+  Numbers numbers{source.buffer, make.value(rows->offset), rows->pitch};
   if (isOfMagnitudes(reduce)) {
-    numbers = magnitudes(builder, source, first, *height * rows->pitch,
-                         (*height - 1) * rows->pitch + *width);
-    first = make.constant(0);
+    const bool isPart = *height > 1 && *width != type.getShape().back();
+    numbers = isPart ? magnitudesOfPart(builder, source, *height, *width)
+                     : magnitudesOfRows(builder, numbers, *height, *width);
+    PipeBarrierOp::create(builder, Pipe::V);
   }
-  npu::ReduceOp::create(builder, *kind, target.buffer, make.value(results->offset), numbers, first,
-                        space, make.constant(0), uint64_t(scratch), uint64_t(*height),
-                        uint64_t(*width), uint64_t(rows->pitch), uint64_t(alongRows ? 1 : 0),
-                        reduce.getClear());
+  npu::ReduceOp::create(builder, *kind, target.buffer, make.value(results->offset), numbers.tile,
+                        numbers.first, space, make.constant(0), uint64_t(scratch),
+                        uint64_t(*height), uint64_t(*width), uint64_t(numbers.pitch),
+                        uint64_t(alongRows ? 1 : 0), reduce.getClear());
   reduce.erase();
   return success();
 }
@@ -204,7 +241,7 @@ public:
   static constexpr llvm::StringLiteral kDescription = "reductions become instructions";
 
   void getDependentDialects(DialectRegistry& registry) const override {
-    registry.insert<npu::NpuDialect, AscendDialect>();
+    registry.insert<math::MathDialect, npu::NpuDialect, AscendDialect>();
   }
 
   void runOnOperation() override {

@@ -56,6 +56,27 @@ func.func @magnitudes(%n: index) {
 }
 
 // -----
+// Of some columns: what lies between them is not read.
+// CHECK-LABEL: func.func @magnitudes_of_part
+// CHECK: %[[ABS:.*]] = tile.alloc "magnitudes" : !tile.buffer<4x32xf32, UB>
+// CHECK: tile.parallel (%[[I:.*]], %[[J:.*]]) in [4, 32] {
+// CHECK-DAG: %[[ROW:.*]] = arith.addi %[[I]], %{{.*}}
+// CHECK-DAG: %[[COLUMN:.*]] = arith.addi %[[J]], %{{.*}}
+// CHECK: tile.load %{{.*}}[%[[ROW]], %[[COLUMN]]] in_bounds
+// CHECK: math.absf
+// CHECK: tile.store %{{.*}}, %[[ABS]][%[[I]], %[[J]]] in_bounds
+// CHECK: ascend.pipe_barrier v
+// CHECK: npu.reduce max %{{.*}}, %[[ABS]][{{.*}} size 4 x 32 pitch 32 dim 1 clear
+func.func @magnitudes_of_part(%n: index) {
+  tile.launch (%cid) in (%n) npu {
+    %x = tile.alloc "x" : !tile.buffer<8x128xf32, UB>
+    %m = tile.alloc "m" : !tile.buffer<4xf32, UB>
+    tile.reduce absmax %x[4, 64] [4, 32] : !tile.buffer<8x128xf32, UB> dim 1 into %m : !tile.buffer<4xf32, UB> clear
+  }
+  return
+}
+
+// -----
 func.func @f(%n: index) {
   tile.launch (%cid) in (%n) npu {
     %x = tile.alloc "x" : !tile.buffer<32x128xui8, UB>
