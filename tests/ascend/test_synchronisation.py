@@ -164,3 +164,41 @@ def test_the_compiler_says_what_the_host_says(
         found = True
     found = found or "error:" in capfd.readouterr().err
     assert warned == found == bool(without)
+
+
+@pytest.mark.filterwarnings("error")
+def test_branches_decided_past_the_room_of_a_type() -> None:
+    """As int8, 256 is 0 and 192 is -64: each turn of the loops takes its branch."""
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((32, 32), "float16"),
+        W: T.Tensor((32, 32), "float32"),
+        C: T.Tensor((32, 32), "float32"),
+    ):
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            tile = T.alloc_L1((32, 32), "float16")
+            sums = T.alloc_L0C((32, 32), "float32")
+            part = T.alloc_ub((32, 32), "float32")
+            with T.Scope("C"):
+                for i in T.serial(2):
+                    T.copy(A, tile)
+                    T.gemm_v0(tile, tile, sums, init=True)
+                    T.copy(sums, W)
+                    if T.cast(i * 256, "int8") == 0:
+                        T.set_cross_flag("FIX", 0)
+            with T.Scope("V"):
+                for i in T.serial(2):
+                    if T.cast(i * 192, "int8") < 65:
+                        T.wait_cross_flag(0)
+                T.copy(W, part)
+                T.tile.add(part, part, 1.0)
+                T.copy(part, C)
+
+    KEYS = tilewright.PassConfigKey
+    configs = {KEYS.TL_ASCEND_AUTO_SYNC: True, KEYS.TL_ASCEND_MEMORY_PLANNING: True}
+    kernel = tilewright.compile(main, target="ascend", pass_configs=configs)
+    a = np.ones((32, 32), np.float16)
+    w, c = np.zeros((32, 32), np.float32), np.zeros((32, 32), np.float32)
+    kernel(a, w, c)
+    np.testing.assert_array_equal(c, np.full((32, 32), 33))

@@ -17,15 +17,8 @@ namespace {
 /// Values that never change are numbered from here, behind all nodes.
 constexpr unsigned firstSymbol = 1U << 24;
 
-/// Integer casts change nothing that matters here.
-Value withoutCasts(Value value) {
-  while (Operation* op = value.getDefiningOp()) {
-    if (!isa<arith::IndexCastOp, arith::IndexCastUIOp, arith::ExtSIOp, arith::ExtUIOp,
-             arith::TruncIOp>(op))
-      break;
-    value = op->getOperand(0);
-  }
-  return value;
+unsigned widthOf(Type type) {
+  return type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
 }
 
 bool isPowerOfTwo(int64_t number) {
@@ -45,6 +38,35 @@ IndexSum& IndexSum::operator*=(int64_t factor) {
   for (model::Term& term : terms)
     term.bytes *= factor;
   return *this;
+}
+
+/// Behind casts that leave the number as it is: to a wider type, or to one that has room for all that the
+/// number can be.
+Value IndexTerms::withoutCasts(Value value) {
+  while (Operation* op = value.getDefiningOp()) {
+    if (!isa<arith::IndexCastOp, arith::IndexCastUIOp, arith::ExtSIOp, arith::ExtUIOp,
+             arith::TruncIOp>(op))
+      break;
+    const Value from = op->getOperand(0);
+    const bool isUnsigned = isa<arith::IndexCastUIOp, arith::ExtUIOp>(op);
+    const unsigned width = widthOf(from.getType()), room = widthOf(value.getType());
+    const bool isKept = isUnsigned || room < width
+                            ? ranges.rangeOf(from).isWithin(isUnsigned ? 0 : llvm::minIntN(room),
+                                                            llvm::maxIntN(room))
+                            : true;
+    if (!isKept)
+      break;
+    value = from;
+  }
+  return value;
+}
+
+/// Whether an operation's result may have no room in its type, and be another number.
+bool IndexTerms::mayWrap(Value value) {
+  const unsigned width = widthOf(value.getType());
+  const IndexRange range = ranges.rangeOf(value);
+  return width < 64 &&
+         (range.low == llvm::minIntN(width) || range.high == llvm::maxIntN(width));
 }
 
 void IndexTerms::addLoop(Value induction, unsigned node, std::optional<IndexSum> lower,
@@ -70,7 +92,7 @@ std::optional<IndexSum> IndexTerms::compute(Value value) {
     return sum;
   }
   Operation* op = value.getDefiningOp();
-  if (!op)
+  if (!op || mayWrap(value))
     return std::nullopt;
   const auto constantAt = [&](unsigned operand) {
     return getConstantIntValue(withoutCasts(op->getOperand(operand)));

@@ -3,6 +3,7 @@
 /// numbers modulo constants, and values that never change.
 #pragma once
 
+#include "compiler/passes/analysis/index_ranges.h"
 #include "compiler/targets/ascend/analysis/program.h"
 
 #include <mlir/IR/Value.h>
@@ -34,11 +35,14 @@ private:
     std::optional<IndexSum> lower;
     std::optional<int64_t> step;
   };
+  mlir::Value withoutCasts(mlir::Value value);
+  bool mayWrap(mlir::Value value);
   std::optional<IndexSum> compute(mlir::Value value);
   std::optional<IndexSum> modulo(mlir::Value value, int64_t modulus);
   std::optional<IndexSum> unchanging(mlir::Value value);
   bool isUnchanging(mlir::Value value);
 
+  IndexRanges ranges;
   llvm::DenseMap<mlir::Value, Loop> loops;
   llvm::DenseMap<mlir::Value, unsigned> symbols;
   llvm::DenseMap<mlir::Value, bool> unchangingValues;
