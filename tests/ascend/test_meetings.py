@@ -1,7 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Meetings of all cores beside flags between them: what the checker can't follow is the host's."""
+"""Meetings of all cores, in the text of each kind of core and beside flags between them: what the
+checker can't follow is the host's."""
 
 from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
 
 import tilewright
 import tilewright.language as T
@@ -37,3 +44,53 @@ def test_each_kind_of_core_meets_in_its_own_scope() -> None:
 
     source = tilewright.compile(main, target="ascend", pass_configs=CONFIGS).get_kernel_source()
     assert source.count("SyncAll") == 4
+
+
+def handed_on(is_met_before: bool) -> Any:
+    """The vector core writes W before both meet, or behind, while the cube core reads. Each
+    stands in its own scope; the text says nothing of the order."""
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((32, 32), "float16"),
+        W: T.Tensor((32, 32), "float16"),
+        C: T.Tensor((32, 32), "float32"),
+    ):
+        with T.Kernel(1, is_npu=True, threads=1):
+            part = T.alloc_ub((32, 32), "float16")
+            tile = T.alloc_L1((32, 32), "float16")
+            sums = T.alloc_L0C((32, 32), "float32")
+            with T.Scope("C"):
+                T.sync_all()
+                T.copy(W, tile)
+                T.gemm_v0(tile, tile, sums, init=True)
+                T.copy(sums, C)
+            with T.Scope("V"):
+                T.copy(A, part)
+                if is_met_before:
+                    T.copy(part, W)
+                    T.sync_all()
+                else:
+                    T.sync_all()
+                    T.copy(part, W)
+
+    return main
+
+
+ones = np.ones((32, 32), np.float16)
+
+
+def test_meetings_order_what_stands_in_two_texts() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        kernel = tilewright.compile(handed_on(True), target="ascend", pass_configs=CONFIGS)
+    c = np.zeros((32, 32), np.float32)
+    kernel(ones, np.zeros_like(ones), c)
+    np.testing.assert_array_equal(c, np.full((32, 32), 32))
+
+
+def test_what_both_do_behind_a_meeting_is_not_ordered() -> None:
+    with pytest.warns(match="nothing orders them"):
+        kernel = tilewright.compile(handed_on(False), target="ascend", pass_configs=CONFIGS)
+    with pytest.raises(RuntimeError, match="nothing orders this"):
+        kernel(ones, np.zeros_like(ones), np.zeros((32, 32), np.float32))

@@ -6,6 +6,7 @@
 #include "compiler/ir/structure_ops.h"
 #include "compiler/targets/ascend/describe_hazard.h"
 #include "compiler/targets/ascend/index_terms.h"
+#include "compiler/targets/ascend/launch_kind.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
@@ -74,13 +75,20 @@ private:
     });
     if (!model.hasCube && !model.hasVector)
       model.hasVector = true;
+    isMixed = launchKindOf(kernel).isMixed();
     // Those that the compiler put in say why.
     kernel.walk([&](Operation* op) {
-      model.hasOwnCrossFlags |= isa<SetCrossFlagOp, WaitCrossFlagOp>(op) && !op->hasAttr(kWhyAttr);
+      model.hasOwnCrossFlags |=
+          (isa<SetCrossFlagOp, WaitCrossFlagOp>(op) && !op->hasAttr(kWhyAttr)) || isMeeting(op);
     });
     for (const auto& [tensor, agents] : users)
       if (agents.size() > 1)
         sharedTensors.insert(tensor);
+  }
+
+  /// Where one of two agents goes to a meeting of all cores, in its own text.
+  bool isMeeting(Operation* op) const {
+    return isa<SyncAllOp>(op) && op->getParentOfType<ScopeOp>() && isMixed;
   }
 
   static std::optional<Agent> agentOf(npu::Instruction op) {
@@ -352,7 +360,9 @@ private:
     } else if (auto wait = dyn_cast<WaitCrossFlagOp>(op)) {
       addCrossFlag(wait, SyncKind::Wait, wait.getFlag(), model::Pipe::S, parent, block, scope);
     } else if (isa<SyncAllOp>(op)) {
-      add(&op, parent, block, NodeKind::Sync)->sync.kind = SyncKind::SyncAll;
+      Sync& sync = add(&op, parent, block, NodeKind::Sync)->sync;
+      sync.kind = isMeeting(&op) ? SyncKind::Meeting : SyncKind::SyncAll;
+      sync.queue.agent = scope.value_or(model::Agent::Vector);
     }
   }
 
@@ -461,6 +471,7 @@ private:
   ModelOfKernel& model;
   model::Program& program;
   OwnCrossFlags own;
+  bool isMixed = false; ///< both kinds of core run, also one that only waits
   IndexTerms indices;
   std::set<void*> sharedTensors;
   std::map<void*, unsigned> storages;

@@ -11,7 +11,8 @@ namespace tilewright::ascend {
 struct ModelOfKernel {
   model::Program program;
   bool hasCube = false, hasVector = false;
-  /// The user's own flags between cores, and one of those whose number isn't known.
+  /// The user's own flags between cores, or meetings of each kind of core in its own text, and a flag
+  /// whose number isn't known.
   bool hasOwnCrossFlags = false;
   bool hasUnknownCrossFlag = false;
   /// What ends the proof: a `break`, and a flag of the kernel's own whose number isn't known. What

@@ -65,8 +65,7 @@ Value IndexTerms::withoutCasts(Value value) {
 bool IndexTerms::mayWrap(Value value) {
   const unsigned width = widthOf(value.getType());
   const IndexRange range = ranges.rangeOf(value);
-  return width < 64 &&
-         (range.low == llvm::minIntN(width) || range.high == llvm::maxIntN(width));
+  return width < 64 && (range.low == llvm::minIntN(width) || range.high == llvm::maxIntN(width));
 }
 
 void IndexTerms::addLoop(Value induction, unsigned node, std::optional<IndexSum> lower,

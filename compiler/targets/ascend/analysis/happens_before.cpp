@@ -167,6 +167,7 @@ private:
       return;
     }
     case SyncKind::BarrierAll:
+    case SyncKind::Meeting: // What it orders between agents, `interleave` tells.
       return drain(sync.queue.agent, state);
     case SyncKind::SyncAll: {
       drain(Agent::Cube, state);

@@ -15,6 +15,11 @@ bool isCross(const Program& program, const Sync& sync) {
   return sync.flag != kNone && program.flags[sync.flag].isCross;
 }
 
+bool isMeeting(const Node& node) {
+  return node.kind == NodeKind::Sync &&
+         (node.sync.kind == SyncKind::SyncAll || node.sync.kind == SyncKind::Meeting);
+}
+
 /// Whose a statement or sync is; of a meeting of all, both.
 bool isOf(Agent agent, const Node& node) {
   if (node.kind == NodeKind::Statement)
@@ -28,7 +33,7 @@ bool isOf(Agent agent, const Node& node) {
 
 bool linksAgents(const Program& program, const Node& node) {
   if (node.kind == NodeKind::Sync)
-    return node.sync.kind == SyncKind::SyncAll || isCross(program, node.sync);
+    return isMeeting(node) || isCross(program, node.sync);
   const auto links = [&](const Node* inner) { return linksAgents(program, *inner); };
   return std::any_of(node.body.begin(), node.body.end(), links) ||
          std::any_of(node.otherwise.begin(), node.otherwise.end(), links);
@@ -85,7 +90,7 @@ private:
     bool any = false;
     while (!left(agent).empty()) {
       const Node* node = left(agent).front();
-      if (node->kind == NodeKind::Sync && node->sync.kind == SyncKind::SyncAll)
+      if (isMeeting(*node))
         return any;
       if (node->kind == NodeKind::Sync && isCross(source.program, node->sync)) {
         if (!link(node))
@@ -102,14 +107,11 @@ private:
     return any;
   }
 
-  /// All wait for all.
+  /// All wait for all, wherever in its own text each does.
   bool meet() {
-    const auto waits = [&](Agent agent) {
-      return !left(agent).empty() && left(agent).front()->kind == NodeKind::Sync &&
-             left(agent).front()->sync.kind == SyncKind::SyncAll;
-    };
-    if (!waits(Agent::Cube) || left(Agent::Cube).front() != left(Agent::Vector).front())
-      return false;
+    for (const Agent agent : kAgents)
+      if (left(agent).empty() || !isMeeting(*left(agent).front()))
+        return false;
     add(left(Agent::Cube).front(), result.program.body, nullptr)->sync.kind = SyncKind::SyncAll;
     left(Agent::Cube).pop_front();
     left(Agent::Vector).pop_front();

@@ -5,6 +5,8 @@
 ///   cube:   write W; set 0          cube:   write W; set #0
 ///   vector: wait 0; read W    ->    vector: wait #0; read W
 ///
+/// So do their meetings: the k-th of one agent is the k-th of the other.
+///
 /// `check` then says what nothing orders, as of any program.
 #pragma once
 

@@ -97,8 +97,10 @@ std::vector<int64_t> periods(const Program& program) {
 namespace {
 
 std::string text(const Program& program, const Sync& sync) {
-  if (sync.kind == SyncKind::BarrierAll || sync.kind == SyncKind::SyncAll)
-    return sync.kind == SyncKind::SyncAll ? "sync_all" : "barrier_all " + nameOf(sync.queue);
+  if (sync.kind == SyncKind::SyncAll)
+    return "sync_all";
+  if (sync.kind == SyncKind::BarrierAll || sync.kind == SyncKind::Meeting)
+    return (sync.kind == SyncKind::Meeting ? "meeting " : "barrier_all ") + nameOf(sync.queue);
   if (sync.kind == SyncKind::Barrier)
     return "barrier " + nameOf(sync.queue);
   const Flag& flag = program.flags[sync.flag];

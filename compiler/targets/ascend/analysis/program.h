@@ -84,14 +84,16 @@ struct Flag {
   bool isCross = false;
 };
 
-enum class SyncKind : uint8_t { Set, Wait, Barrier, BarrierAll, SyncAll };
+/// SyncAll is where both agents meet; a Meeting stands in the text of one, who goes to the next one that
+/// the other has.
+enum class SyncKind : uint8_t { Set, Wait, Barrier, BarrierAll, SyncAll, Meeting };
 
 constexpr unsigned kNone = ~0u;
 
 struct Sync {
   SyncKind kind = SyncKind::BarrierAll;
   /// On which it is queued: a set on the flag's `from` (of a cross-core flag, on any pipe of that
-  /// agent), a wait on its `to`. For BarrierAll only the agent counts.
+  /// agent), a wait on its `to`. For BarrierAll and Meeting only the agent counts.
   Queue queue;
   /// Set and Wait: index in Program::flags; with `slots` > 1, of the flag that is used in the first
   /// iteration of `slotLoop`; the next ones follow in turn.

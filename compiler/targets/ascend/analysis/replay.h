@@ -150,6 +150,7 @@ private:
       clock[queue.index()] = epochs[queue.index()];
       return true;
     case SyncKind::BarrierAll:
+    case SyncKind::Meeting:
       drain(agent);
       return true;
     case SyncKind::Set:
