@@ -250,6 +250,11 @@ void KernelBuilder::annotateSafeValue(Buffer buffer, Value value) {
     return;
   BufferRecord& record = state->record(buffer);
   auto constant = state->constantOf(value);
+  const bool isZero =
+      constant && (constant->isReal ? constant->real == 0 && !std::signbit(constant->real)
+                                    : constant->integer == 0);
+  if (isZero && !record.safeValue)
+    return; // what such reads give anyway, of tiles, too
   if (record.space != tile::MemorySpace::Global)
     state->error("T.annotate_safe_value takes tensors, but " + quoted(record.name) + " is a tile",
                  {state->allocatedHere(record)});
@@ -259,7 +264,7 @@ void KernelBuilder::annotateSafeValue(Buffer buffer, Value value) {
     state->error("the safe value of " + quoted(record.name) +
                  " must be given before the first use of it");
   else if (builder::checkLiteralFits(*state, value, record))
-    record.safeValue = constant;
+    record.safeValue = isZero ? std::nullopt : constant;
 }
 
 Value KernelBuilder::load(Buffer buffer, std::span<const Index> indices) {

@@ -236,6 +236,7 @@ TEST_F(MemoryTest, SafeValues) {
   Buffer B = tensor("B", {int64_t{8}}, "float32");
   auto ids = launch();
   Buffer S = alloc("S", {8}, "shared", "float32");
+  b.annotateSafeValue(S, b.constant(0.0)); // as without it
   b.annotateSafeValue(S, b.constant(1.0));
   b.annotateSafeValue(A, b.constant(int64_t{300}));
   b.annotateSafeValue(A, b.constant(int64_t{3}));

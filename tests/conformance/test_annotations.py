@@ -9,9 +9,10 @@ import pytest
 import tilewright.language as T
 
 
-@pytest.mark.parametrize("dtype", ["float32", "int8"])
-def test_annotate_safe_value(agree, dtype):
-    """Copies and single reads past all ends of a tensor; a copy's own pad goes before."""
+@pytest.mark.parametrize(("dtype", "safe"), [("float32", -3), ("int8", -3), ("float32", 0)])
+def test_annotate_safe_value(agree, dtype, safe):
+    """Copies and single reads past all ends of a tensor; a copy's own pad goes before, and of two
+    values the last counts, also if it is 0."""
 
     @T.prim_func
     def kernel(
@@ -21,7 +22,8 @@ def test_annotate_safe_value(agree, dtype):
         D: T.Tensor((16, 16), dtype),
     ):
         with T.Kernel(2, 2, threads=32) as (bx, by):
-            T.annotate_safe_value({A: -3})
+            T.annotate_safe_value({A: 7})
+            T.annotate_safe_value({A: safe})
             a = T.alloc_shared((8, 8), dtype)
             T.copy(A[by * 8 - 1, bx * 8 + 1], a)
             T.copy(a, B[by * 8, bx * 8])
@@ -36,8 +38,8 @@ def test_annotate_safe_value(agree, dtype):
     a = np.arange(13 * 11).reshape(13, 11).astype(dtype)
     outputs = [np.zeros((16, 16), dtype) for _ in range(3)]
     expected = {
-        1: np.array(moved([*range(-1, 7), *range(7, 15)], range(1, 17), -3), dtype),
-        2: np.array(moved(range(-2, 14), range(16), -3), dtype),
+        1: np.array(moved([*range(-1, 7), *range(7, 15)], range(1, 17), safe), dtype),
+        2: np.array(moved(range(-2, 14), range(16), safe), dtype),
         3: np.array(moved(range(16), range(16), 5), dtype),
     }
     agree(kernel, [a, *outputs], expected)

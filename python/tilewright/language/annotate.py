@@ -95,12 +95,10 @@ def annotate_safe_value(values: dict[Any, Any]) -> None:
     """What reads past the end of a tensor give, instead of 0: `{tensor: constant}`.
 
     It holds for copies (without a `pad_value` of their own) and for single elements, and stands
-    before the first use of the tensor.
+    before the first use of the tensor. Of several, the last counts.
     """
     tracer = current()
     for buffer, value in values.items():
-        if isinstance(value, (int, float)) and value == 0:
-            continue
         tracer.builder.annotate_safe_value(tracer.buffer_handle(buffer), tracer.value(value))
 
 
