@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/driver/compile_for_target.h"
-#include "compiler/driver/convert_diagnostic.h"
 #include "compiler/targets/ascend/pipeline.h"
 
 namespace tilewright {
@@ -36,23 +35,10 @@ std::optional<Artifact> compileForAscend(const BuiltKernel& kernel, const Compil
   session.buildLibrary = options.buildLibrary;
   session.cancel = options.cancel;
   auto guard = kernel.lock();
-  mlir::ModuleOp original = kernel.module();
-  ascend::prepareContext(*original.getContext());
-  mlir::ScopedDiagnosticHandler handler(original.getContext(), [&](mlir::Diagnostic& diagnostic) {
-    diagnostics.push_back(convertDiagnostic(diagnostic, Severity::Error));
+  ascend::prepareContext(*kernel.module().getContext());
+  return makeArtifact(kernel, session, Severity::Error, diagnostics, [&](mlir::ModuleOp module) {
+    return ascend::compileModule(module, session);
   });
-  Artifact artifact;
-  artifact.name = kernel.name();
-  if (!ascend::compileModule(original, session)) {
-    if (!session.problem.empty())
-      diagnostics.push_back({Severity::Internal, {}, session.problem, {}});
-    return std::nullopt;
-  }
-  artifact.library = std::move(session.library);
-  artifact.manifest = std::move(session.manifest);
-  artifact.stages = std::move(session.stages);
-  artifact.times = std::move(session.times);
-  return artifact;
 }
 
 } // namespace tilewright

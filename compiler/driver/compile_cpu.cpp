@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/driver/compile_for_target.h"
-#include "compiler/driver/convert_diagnostic.h"
 #include "compiler/targets/cpu/check_kernel.h"
 #include "compiler/targets/cpu/compile_source.h"
 #include "compiler/targets/cpu/link_library.h"
@@ -54,22 +53,8 @@ std::optional<Artifact> compileForCpu(const BuiltKernel& kernel, const CompileOp
   if (!checkForCpu(original, session, diagnostics))
     return std::nullopt;
   cpu::prepareContext(*original.getContext());
-  mlir::ScopedDiagnosticHandler handler(original.getContext(), [&](mlir::Diagnostic& diagnostic) {
-    diagnostics.push_back(convertDiagnostic(diagnostic, Severity::Internal));
-  });
-  Artifact artifact;
-  artifact.name = kernel.name();
-  if (!cpu::compileModule(original, session)) {
-    if (!session.problem.empty())
-      diagnostics.push_back({Severity::Internal, {}, session.problem, {}});
-    return std::nullopt;
-  }
-  artifact.library = std::move(session.library);
-  artifact.manifest = std::move(session.manifest);
-  artifact.header = std::move(session.header);
-  artifact.stages = std::move(session.stages);
-  artifact.times = std::move(session.times);
-  return artifact;
+  return makeArtifact(kernel, session, Severity::Internal, diagnostics,
+                      [&](mlir::ModuleOp module) { return cpu::compileModule(module, session); });
 }
 
 std::string hostCpu() {

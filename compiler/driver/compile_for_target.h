@@ -5,11 +5,21 @@
 #include "compiler/builder/built_kernel.h"
 #include "tilewright/compile.h"
 
+#include <llvm/ADT/STLFunctionalExtras.h>
+
 namespace tilewright {
+
+struct PassSession;
 
 /// Nothing, and why, where the target can't. Diagnostics without a place get the kernel's.
 using CompileFor = std::optional<Artifact>(const BuiltKernel& kernel, const CompileOptions& options,
                                            std::vector<Diagnostic>& diagnostics);
+
+/// Compiles the kernel's module, which the caller has locked, and takes from the session what came of it.
+/// Nothing after an error; those that passes report are of the kind `errors`.
+std::optional<Artifact> makeArtifact(const BuiltKernel& kernel, PassSession& session,
+                                     Severity errors, std::vector<Diagnostic>& diagnostics,
+                                     llvm::function_ref<bool(mlir::ModuleOp)> compileModule);
 
 CompileFor compileForCpu, compileForAscend;
 

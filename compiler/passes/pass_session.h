@@ -27,6 +27,10 @@ struct PassSession {
   /// When set from another thread, the work ends at the next pass.
   const std::atomic<bool>* cancel = nullptr;
 
+  /// The ELF shared library, its manifest, and on the CPU its C header.
+  std::vector<char> library;
+  std::string manifest;
+  std::string header;
   /// Stage name and text, in the order of the pipeline; pass names without the target's prefix.
   std::vector<std::pair<std::string, std::string>> stages;
   /// Phases and their milliseconds.

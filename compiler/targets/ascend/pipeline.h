@@ -27,10 +27,6 @@ struct Session : PassSession {
   Automation automation;
   /// Build the library, which takes a C++ compiler seconds; else the text is all.
   bool buildLibrary = true;
-
-  /// The ELF shared library and its manifest.
-  std::vector<char> library;
-  std::string manifest;
 };
 
 /// Loads the dialects that the pipeline needs.

@@ -18,11 +18,6 @@ struct Session : PassSession {
   Machine machine;
   /// The ELF object of what the kernel brings with it (compile_source.h); may be empty.
   std::string own;
-
-  /// The ELF shared library, its manifest and its C header.
-  std::vector<char> library;
-  std::string manifest;
-  std::string header;
 };
 
 /// Loads the dialects and the translation that the pipeline needs.

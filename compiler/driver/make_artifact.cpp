@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/driver/compile_for_target.h"
+#include "compiler/driver/convert_diagnostic.h"
+#include "compiler/passes/pass_session.h"
+
+namespace tilewright {
+
+std::optional<Artifact> makeArtifact(const BuiltKernel& kernel, PassSession& session,
+                                     Severity errors, std::vector<Diagnostic>& diagnostics,
+                                     llvm::function_ref<bool(mlir::ModuleOp)> compileModule) {
+  mlir::ModuleOp module = kernel.module();
+  mlir::ScopedDiagnosticHandler handler(module.getContext(), [&](mlir::Diagnostic& diagnostic) {
+    diagnostics.push_back(convertDiagnostic(diagnostic, errors));
+  });
+  if (!compileModule(module)) {
+    if (!session.problem.empty())
+      diagnostics.push_back({Severity::Internal, {}, session.problem, {}});
+    return std::nullopt;
+  }
+  return Artifact{.name = kernel.name(),
+                  .library = std::move(session.library),
+                  .manifest = std::move(session.manifest),
+                  .header = std::move(session.header),
+                  .stages = std::move(session.stages),
+                  .times = std::move(session.times)};
+}
+
+} // namespace tilewright
