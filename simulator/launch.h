@@ -4,6 +4,8 @@
 #ifndef TILEWRIGHT_SIMULATOR_LAUNCH_H
 #define TILEWRIGHT_SIMULATOR_LAUNCH_H
 
+#include "isa/place.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -48,6 +50,7 @@ struct LaunchRequest {
   void (*invoke)(void* entry, const void* arguments) = nullptr;
   std::shared_ptr<const void> arguments;
   uint64_t tilingKey = 0;
+  Place place; ///< of the launch, if it is known
   /// Once this is not 0, the launch ends soon, with status 507014 and without findings.
   const volatile int32_t* stop = nullptr;
 };
@@ -105,6 +108,14 @@ TILEWRIGHT_EXPORT LaunchReport lastLaunchReport();
 /// Prints the findings on stderr. After an error, the program will end with exit code 66 instead of
 /// its own (TILEWRIGHT_ASCEND_EXIT changes that; 0 keeps the program's own).
 TILEWRIGHT_EXPORT void printFindings(const LaunchReport& report);
+
+/// An error at a place of the host's program, printed as a finding of a launch is, with the same exit code.
+TILEWRIGHT_EXPORT void printHostError(const std::string& sentence, Place place);
+/// What a kernel's name calls in host code: says that it isn't a plain function. `kernel` is its name, `definition` its
+/// line.
+TILEWRIGHT_EXPORT void callKernelAsFunction(const char* kernel, Place definition = Place::here());
+/// Fails the kernel that runs on this thread, if one does: `function` is for host code.
+TILEWRIGHT_EXPORT void refuseInKernel(const char* function);
 
 /// What `kernel<<<blocks, l2, stream>>>(...)` calls. The runtime installs a hook that appends to
 /// the stream; without one the kernel runs at once. A failed launch must show in the stream's

@@ -3,6 +3,7 @@
 
 #include "simulator/acl/error_report.h"
 #include "simulator/launch.h"
+#include "simulator/machine/host_access.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -13,33 +14,43 @@ namespace {
 
 constexpr size_t alignment = 512;
 constexpr size_t blockBytes = 32;
-// Larger allocations come from the kernel: zero pages that cost nothing until they are touched.
+constexpr size_t pageBytes = 4096;
+// Larger allocations come from the kernel: zero pages that cost nothing until they are touched. So do smaller ones, as
+// long as they are few, because pages can be closed to host code.
 constexpr size_t mapFrom = size_t(256) << 10;
+constexpr size_t mostSmallMaps = 64;
 
 size_t roundUp(size_t bytes, size_t unit) {
   return (bytes + unit - 1) / unit * unit;
 }
 
-void* hostAllocate(size_t bytes) {
-  if (bytes >= mapFrom) {
-    void* mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    return mapped == MAP_FAILED ? nullptr : mapped;
-  }
+/// Sets address and mapped; address 0: there is not as much.
+void hostAllocate(DeviceBlock& block, bool asPages) {
   void* memory = nullptr;
-  if (posix_memalign(&memory, alignment, roundUp(bytes, alignment)) != 0)
-    return nullptr;
-  std::memset(memory, 0, bytes);
-  return memory;
+  if (asPages) {
+    block.mapped = roundUp(block.capacity, pageBytes);
+    memory = mmap(nullptr, block.mapped, PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED)
+      return;
+    ascend::closeToHost(memory, block.bytes);
+  } else {
+    if (posix_memalign(&memory, alignment, roundUp(block.capacity, alignment)) != 0)
+      return;
+    std::memset(memory, 0, block.capacity);
+  }
+  block.address = reinterpret_cast<uintptr_t>(memory);
 }
 
 void hostRelease(const DeviceBlock& block) {
   void* memory = reinterpret_cast<void*>(block.address);
   ascend::removeGlobalMemory(memory);
-  if (block.capacity >= mapFrom)
-    munmap(memory, block.capacity);
-  else
+  if (block.mapped) {
+    ascend::forgetClosed(memory);
+    munmap(memory, block.mapped);
+  } else {
     std::free(memory);
+  }
 }
 
 } // namespace
@@ -55,11 +66,12 @@ void* DeviceMemory::allocate(int device, size_t bytes, size_t limit) {
   if (bytes > limit || used[device] > limit - bytes)
     return nullptr;
   size_t capacity = roundUp(bytes, blockBytes);
-  void* memory = hostAllocate(capacity);
-  if (!memory)
+  DeviceBlock block{0, bytes, capacity, 0, device};
+  hostAllocate(block, capacity >= mapFrom || blocks.size() < mostSmallMaps);
+  if (!block.address)
     return nullptr;
-  auto address = reinterpret_cast<uintptr_t>(memory);
-  blocks.emplace(address, DeviceBlock{address, bytes, capacity, device});
+  void* memory = reinterpret_cast<void*>(block.address);
+  blocks.emplace(block.address, block);
   used[device] += capacity;
   ascend::addGlobalMemory(memory, capacity); // kernels may access it
   ascend::markUnwritten(memory, capacity);

@@ -17,6 +17,7 @@ struct DeviceBlock {
   uintptr_t address = 0;
   size_t bytes = 0;
   size_t capacity = 0;
+  size_t mapped = 0; ///< bytes of whole pages; 0: from the heap
   int device = 0;
 };
 

@@ -34,6 +34,10 @@ const char* takeErrorMessage() {
   return std::exchange(errors.isFresh, false) ? errors.text.c_str() : nullptr;
 }
 
+const std::string& lastErrorText() {
+  return threadErrors().text;
+}
+
 aclError lastError(bool clear) {
   ThreadErrors& errors = threadErrors();
   return clear ? std::exchange(errors.code, ACL_SUCCESS) : errors.code;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "acl/acl_base.h"
+#include "simulator/launch.h"
 
 #include <new>
 #include <sstream>
@@ -24,6 +25,8 @@ __attribute__((visibility("default"))) aclError noteError(aclError code, const c
 /// The thread's recent message (null if there is none); clears it, and keeps the text until the
 /// next failure.
 const char* takeErrorMessage();
+/// The same, and it stays.
+const std::string& lastErrorText();
 /// The code of the thread's last failure, 0 if none since the last clearing.
 aclError lastError(bool clear);
 
@@ -45,6 +48,7 @@ public:
 
 /// Runs `body(call)`; no exception leaves the C interface.
 template <class Body> auto guarded(const char* name, Body&& body) -> decltype(body(Call(name))) {
+  ascend::refuseInKernel(name);
   Call call(name);
   try {
     return body(call);

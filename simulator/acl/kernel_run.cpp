@@ -13,8 +13,10 @@ void appendToStream(void* handle, ascend::LaunchRequest request) {
   guarded("kernel<<<>>>", [&](const Call& call) -> aclError {
     aclError code = ACL_SUCCESS;
     std::shared_ptr<Stream> stream = findStream(call, handle, code);
-    if (!stream)
+    if (!stream) { // a launch returns nothing that the program could look at
+      ascend::printHostError(lastErrorText(), request.place);
       return code;
+    }
     Task task;
     task.what = request.kernel ? request.kernel->name : "a kernel";
     task.run = [request = std::move(request)] { return runKernel(request); };

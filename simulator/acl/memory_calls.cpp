@@ -6,6 +6,7 @@
 #include "simulator/acl/devices.h"
 #include "simulator/acl/modelled_chip.h"
 #include "simulator/launch.h"
+#include "simulator/machine/host_access.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -145,6 +146,7 @@ template <class Work> aclError runBlocking(const Call& call, Work&& work) {
     if (aclError code =
             synchronize(call, *context->defaultStream, -1, ACL_ERROR_RT_STREAM_SYNC_TIMEOUT))
       return code;
+  tilewright::ascend::OpenDeviceMemory open;
   work();
   return ACL_SUCCESS;
 }

@@ -2,6 +2,7 @@
 #include "simulator/acl/stream.h"
 
 #include "simulator/acl/error_report.h"
+#include "simulator/machine/host_access.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -88,6 +89,7 @@ void Scheduler::runHead(std::unique_lock<std::mutex>& lock, const std::shared_pt
   auto start = Clock::now();
   TaskOutcome outcome;
   try {
+    ascend::OpenDeviceMemory open;
     outcome = task.run();
   } catch (const std::exception& error) {
     outcome = {ACL_ERROR_INTERNAL_ERROR,

@@ -127,7 +127,7 @@ __global__ __aicore__ void reads_ub(GM_ADDR) {
   }
 }
 __global__ __aicore__ void only_meets(GM_ADDR) {
-  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIV_1_0);
   for (;;)
     SyncAll();
 }

@@ -102,10 +102,10 @@ TEST(SyncChecks, CrossCoreFlags) {
   EXPECT_MESSAGE(mode, 507015, "CrossCoreSetFlag has mode 3, but arch 2201 has modes 0, 1, 2");
   EXPECT_MESSAGE(setInVectorKernel, 507015,
                  "CrossCoreSetFlag needs a mixed kernel; add "
-                 "KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2) or _MIX_AIV_1_0");
+                 "KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIV_1_0) or _MIX_AIC_1_2");
   EXPECT_MESSAGE(waitInVectorKernel, 507015,
                  "CrossCoreWaitFlag needs a mixed kernel; add "
-                 "KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2) or _MIX_AIV_1_0");
+                 "KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIV_1_0) or _MIX_AIC_1_2");
 }
 
 TEST(SyncChecks, Events) {

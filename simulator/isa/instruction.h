@@ -4,6 +4,8 @@
 #ifndef TILEWRIGHT_SIMULATOR_ISA_INSTRUCTION_H
 #define TILEWRIGHT_SIMULATOR_ISA_INSTRUCTION_H
 
+#include "place.h"
+
 #include <cstdint>
 
 namespace tilewright::ascend {
@@ -36,16 +38,6 @@ constexpr uint32_t bytesOf(DType type) {
     return 8;
   }
 }
-
-/// A line of the kernel. `here()` as a default argument gives the caller's line.
-struct Place {
-  const char* file = "";
-  uint32_t line = 0;
-  static constexpr Place here(const char* file = __builtin_FILE(),
-                              uint32_t line = __builtin_LINE()) {
-    return Place{file, line};
-  }
-};
 
 /// A tensor as an instruction sees it. `address` is a byte offset in its memory, for GM a pointer.
 /// `bytes` is what belongs to the tensor from there on (0: not known).

@@ -76,7 +76,7 @@ public:
   void barrierAll(Place place);
   void crossSet(uint32_t mode, Pipe pipe, uint32_t flag, Place place);
   void crossWait(uint32_t flag, Place place);
-  void syncAll(bool onlyVector, Place place);
+  void syncAll(bool onlyVector, Meeting by, Place place);
   /// Meetings without a hardware flag; see kernel_api.h.
   struct NoticeWait {
     uint64_t key = 0;
@@ -181,6 +181,7 @@ public:
   uint64_t quietCalls = 0;
 
 private:
+  void needMixedKernel(const char* what, Place place);
   /// Code outside any scope of a mixed kernel: the core of the other kind runs it, if there is one.
   void leaveToOtherCore(const char* what, Place place);
   template <class Instr> void issueOn(Pipe pipe, const Instr& instr, uint32_t site);

@@ -272,6 +272,15 @@ void Agent::pumpSome() {
 
 // --- cross-core -----------------------------------------------------------------------------
 
+/// The flags between cores need the scheduler of mixed kernels; without it, a core waits for ever.
+void Agent::needMixedKernel(const char* what, Place place) {
+  if (!view.mixed)
+    fail(std::string(what) +
+             " needs a mixed kernel; add KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_" +
+             (view.cube ? "AIC_1_0)" : "AIV_1_0)") + " or _MIX_AIC_1_2",
+         place, 507015);
+}
+
 void Agent::crossSet(uint32_t mode, Pipe pipe, uint32_t flag, Place place) {
   lastPlace = place;
   if (flag >= 16)
@@ -280,10 +289,7 @@ void Agent::crossSet(uint32_t mode, Pipe pipe, uint32_t flag, Place place) {
   if (mode > 2)
     fail("CrossCoreSetFlag has mode " + std::to_string(mode) + ", but arch 2201 has modes 0, 1, 2",
          place, 507015);
-  if (!view.mixed)
-    fail("CrossCoreSetFlag needs a mixed kernel; add KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_"
-         "AIC_1_2) or _MIX_AIV_1_0",
-         place, 507015);
+  needMixedKernel("CrossCoreSetFlag", place);
   if (isMuted(place, "CrossCoreSetFlag", std::to_string(flag)))
     return;
   uint32_t site = hazards.siteOf(place, "CrossCoreSetFlag");
@@ -305,10 +311,8 @@ void Agent::crossWait(uint32_t flag, Place place) {
   if (flag >= numCrossFlags)
     fail("CrossCoreWaitFlag has flag id " + std::to_string(flag) + ", but ids go from 0 to 15",
          place, 507015);
-  if (!view.mixed && flag < 16)
-    fail("CrossCoreWaitFlag needs a mixed kernel; add KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_"
-         "AIC_1_2) or _MIX_AIV_1_0",
-         place, 507015);
+  if (flag < 16)
+    needMixedKernel("CrossCoreWaitFlag", place);
   if (flag < 16 && isMuted(place, "CrossCoreWaitFlag", std::to_string(flag)))
     return;
   // In random order, what is queued may run before or after the wait.
@@ -329,10 +333,12 @@ void Agent::crossWait(uint32_t flag, Place place) {
   }
 }
 
-void Agent::syncAll(bool onlyVector, Place place) {
+void Agent::syncAll(bool onlyVector, Meeting by, Place place) {
   lastPlace = place;
   if (onlyVector && view.cube)
     return;
+  if (by == Meeting::ByFlags)
+    needMixedKernel("SyncAll", place);
   if (isMuted(place, "SyncAll", onlyVector ? "of vector cores" : "of all cores"))
     return;
   drainAll();

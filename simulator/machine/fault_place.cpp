@@ -68,8 +68,9 @@ CallChain CallChain::here() {
     auto* chain = static_cast<CallChain*>(to);
     if (chain->count == capacity)
       return _URC_END_OF_STACK;
-    chain->addresses[chain->count++] =
-        _Unwind_GetIP(frame) - 1; // the call, not what comes behind it
+    int isBefore = 0; // of a frame that a signal has stopped
+    uint64_t address = _Unwind_GetIPInfo(frame, &isBefore);
+    chain->addresses[chain->count++] = address - !isBefore; // the call, not what comes behind it
     return _URC_NO_REASON;
   };
   _Unwind_Backtrace(addFrame, &chain);

@@ -13,15 +13,24 @@ namespace tilewright::ascend {
 
 namespace {
 
+/// There is no core whose memories the call could mean, so nothing can go on.
+[[noreturn]] void endOutsideKernels(Place place) {
+  printHostError("an Ascend C function was called outside of kernels; call it in a kernel, and "
+                 "launch that with <<<blocks, nullptr, stream>>>",
+                 place);
+  exit(EXIT_FAILURE);
+}
+
+Agent& agentAt(Place place) {
+  if (Agent* a = currentAgent())
+    return *a;
+  endOutsideKernels(place);
+}
 Agent& agent() {
-  Agent* a = currentAgent();
-  if (!a) {
-    fputs("error: an Ascend C function was called outside a kernel; launch the kernel with "
-          "<<<blocks, nullptr, stream>>>\n",
-          stderr);
-    abort();
-  }
-  return *a;
+  if (Agent* a = currentAgent())
+    return *a;
+  FaultPlace caller = placeOf(CallChain::here());
+  endOutsideKernels({caller.file.c_str(), caller.line});
 }
 
 /// While it lives, a signal must not abandon the fiber.
@@ -53,63 +62,63 @@ AgentView& agentView() {
 }
 
 void issueVector(const VectorInstr& instr, Place place) {
-  Agent& a = agent();
+  Agent& a = agentAt(place);
   Inside inside(a);
   a.issue(instr, place);
 }
 void issueCopy(const CopyInstr& instr, Place place) {
-  Agent& a = agent();
+  Agent& a = agentAt(place);
   Inside inside(a);
   a.issue(instr, place);
 }
 void issueCube(const CubeInstr& instr, Place place) {
-  Agent& a = agent();
+  Agent& a = agentAt(place);
   Inside inside(a);
   a.issue(instr, place);
 }
 void issueSetFlag(Pipe from, Pipe to, int32_t id, Place place) {
-  Agent& a = agent();
+  Agent& a = agentAt(place);
   Inside inside(a);
   a.setFlag(from, to, id, place);
 }
 void issueWaitFlag(Pipe from, Pipe to, int32_t id, Place place) {
-  Agent& a = agent();
+  Agent& a = agentAt(place);
   Inside inside(a);
   a.waitFlag(from, to, id, place);
 }
 void issueBarrier(Pipe pipe, Place place) {
-  Agent& a = agent();
+  Agent& a = agentAt(place);
   Inside inside(a);
   a.barrier(pipe, place);
 }
 void issueBarrierAll(Place place) {
-  Agent& a = agent();
+  Agent& a = agentAt(place);
   Inside inside(a);
   a.barrierAll(place);
 }
 void issueCrossSet(uint32_t mode, Pipe pipe, uint32_t flag, Place place) {
-  Agent& a = agent();
+  Agent& a = agentAt(place);
   Inside inside(a);
   a.crossSet(mode, pipe, flag, place);
 }
 void issueCrossWait(uint32_t flag, Place place) {
-  Agent& a = agent();
+  Agent& a = agentAt(place);
   Inside inside(a);
   a.crossWait(flag, place);
 }
-void issueSyncAll(bool onlyVector, Place place) {
-  Agent& a = agent();
+void issueSyncAll(bool onlyVector, Meeting by, Place place) {
+  Agent& a = agentAt(place);
   Inside inside(a);
-  a.syncAll(onlyVector, place);
+  a.syncAll(onlyVector, by, place);
 }
 
 void issueNotice(uint64_t key, const char* what, Place place) {
-  Agent& a = agent();
+  Agent& a = agentAt(place);
   Inside inside(a);
   a.notify(key, what, place);
 }
 bool awaitNotice(uint64_t key, uint32_t count, bool untilGroupEnds, const char* what, Place place) {
-  Agent& a = agent();
+  Agent& a = agentAt(place);
   Inside inside(a);
   return a.await({key, count, untilGroupEnds, what}, place);
 }
@@ -118,7 +127,7 @@ void** groupMail() {
 }
 
 void* scalarAccess(const Operand& operand, uint32_t bytes, bool write, Place place) {
-  Agent& a = agent();
+  Agent& a = agentAt(place);
   Inside inside(a);
   return a.scalarAccess(operand, bytes, write, place);
 }
@@ -130,13 +139,13 @@ void drainPipe(Pipe pipe) {
 }
 
 void* uncachedScalarAccess(const Operand& operand, uint32_t bytes, bool write, Place place) {
-  Agent& a = agent();
+  Agent& a = agentAt(place);
   Inside inside(a);
   return a.scalarAccess(operand, bytes, write, place, true);
 }
 
 void cleanDataCache(uint64_t address, Place place) {
-  Agent& a = agent();
+  Agent& a = agentAt(place);
   Inside inside(a);
   a.cleanCache(address, place);
 }
@@ -152,7 +161,7 @@ ScalarResults& scalarResults() {
 }
 
 void failKernel(const char* sentence, Place place) {
-  Agent& a = agent();
+  Agent& a = agentAt(place);
   a.inside = 1;
   a.fail(sentence, place, a.view.cube ? 507015 : 507035);
 }
@@ -211,7 +220,7 @@ void tilewrightKernelAssert(const char* condition, const char* file, unsigned li
 }
 
 void reportKernel(const char* sentence, bool isError, Place place) {
-  Agent& a = agent();
+  Agent& a = agentAt(place);
   Inside inside(a);
   a.complain(sentence, isError, place);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the headers of kernels call. Every call acts on the agent (the core) whose kernel code runs
-// on this thread; a call outside a kernel ends the program with a message. C++17.
+// on this thread; a call outside of kernels ends the program with a message. C++17.
 #ifndef TILEWRIGHT_SIMULATOR_MACHINE_KERNEL_API_H
 #define TILEWRIGHT_SIMULATOR_MACHINE_KERNEL_API_H
 
@@ -57,7 +57,8 @@ TILEWRIGHT_EXPORT void issueBarrierAll(Place place);
 TILEWRIGHT_EXPORT void issueCrossSet(uint32_t mode, Pipe pipe, uint32_t flag, Place place);
 TILEWRIGHT_EXPORT void issueCrossWait(uint32_t flag, Place place);
 /// All cores of this kind (`onlyVector`), or all cores of the launch, meet.
-TILEWRIGHT_EXPORT void issueSyncAll(bool onlyVector, Place place);
+enum class Meeting : uint8_t { ByFlags, ByMemory };
+TILEWRIGHT_EXPORT void issueSyncAll(bool onlyVector, Meeting by, Place place);
 
 /// A meeting of cores without a hardware flag (IBSet, GroupBarrier, requests of a Matmul): all that
 /// this core issued is done, and `key` is noted for all cores of the launch.

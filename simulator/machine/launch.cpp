@@ -2,6 +2,7 @@
 #include "simulator/launch.h"
 #include "simulator/machine/core_group.h"
 #include "simulator/machine/guard.h"
+#include "simulator/machine/host_access.h"
 #include "simulator/machine/sync_sites.h"
 #include "simulator/machine/time_launch.h"
 #include "simulator/machine/watchdog.h"
@@ -425,7 +426,7 @@ LaunchReport launch(const LaunchRequest& request, const LaunchOptions& options) 
   LaunchReport refused;
   auto refuse = [&](std::string text) {
     refused.status = 107000;
-    refused.findings.push_back({"error: " + std::move(text) + "\n", true});
+    refused.findings.push_back({render({request.place, std::move(text), {}}), true});
     return refused;
   };
   constexpr uint32_t mostBlocks = 65535;
@@ -438,6 +439,7 @@ LaunchReport launch(const LaunchRequest& request, const LaunchOptions& options) 
                   " blocks, but a launch has 1 to 65535");
   LaunchRequest chosen = request;
   chosen.kernel = &kernelForKey(*request.kernel, request.tilingKey);
+  OpenDeviceMemory open;
   LaunchReport report = Machine(chosen, options).run();
   std::lock_guard lock(lastReportMutex);
   lastReport = report;

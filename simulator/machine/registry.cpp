@@ -110,6 +110,25 @@ void printFindings(const LaunchReport& report) {
     });
 }
 
+void printHostError(const std::string& sentence, Place place) {
+  LaunchReport report;
+  report.findings.push_back({render({place, sentence, {}}), true});
+  printFindings(report);
+}
+
+void callKernelAsFunction(const char* kernel, Place definition) {
+  printHostError("kernel '" + std::string(kernel) +
+                     "' was called as a plain function, so nothing runs; launch it with " + kernel +
+                     "<<<blocks, nullptr, stream>>>(...)",
+                 definition);
+}
+
+void refuseInKernel(const char* function) {
+  if (currentAgent())
+    failKernelHere(std::string("the kernel called ") + function +
+                   "(), which is for host code; call it before or after the launch");
+}
+
 void setLaunchDefaults(const char* list) {
   ranges().defaults = list;
 }

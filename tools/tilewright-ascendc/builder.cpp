@@ -95,15 +95,14 @@ std::vector<std::string> Builder::passFlags(Pass pass) const {
     flags.insert(flags.end(), {"-D__DAV_CUBE__=1", "-D__DAV_C220_CUBE__=1"});
   if (pass == Vector)
     flags.insert(flags.end(), {"-D__DAV_VEC__=1", "-D__DAV_C220_VEC__=1"});
-  // Lines and frame pointers, so that a fault or an endless loop has a place. A large array must not
-  // reach beyond the guard of the stack, and what uses a null pointer must stay.
+  // Lines, so that a fault has a place. addr2line of binutils 2.40 takes the wrong name for some files of DWARF 5.
+  flags.insert(flags.end(), {"-g1", "-gdwarf-4"});
+  // Frame pointers for the same. A large array must not reach beyond the guard of the stack, and what uses a null
+  // pointer must stay.
   if (pass != Host)
-    flags.insert(flags.end(), {"-D__CCE_AICORE__=220", "-D__NPU_DEVICE__=1", "-g1",
+    flags.insert(flags.end(), {"-D__CCE_AICORE__=220", "-D__NPU_DEVICE__=1",
                                "-fno-omit-frame-pointer", "-fno-optimize-sibling-calls",
                                "-fstack-clash-protection", "-fno-delete-null-pointer-checks"});
-  // addr2line of binutils 2.40 takes the wrong name for some files of DWARF 5.
-  if (pass != Host)
-    flags.push_back("-gdwarf-4");
   for (const char* d : {"-D__NPU_ARCH__=2201", "-DTILEWRIGHT_ASCEND=1"})
     flags.push_back(d);
   flags.push_back("-I" + headers.string());

@@ -38,7 +38,8 @@ private:
   /// The same without the host's functions in the passes of the cores, which halves their time. Impossible if the
   /// kernels are not the same then, or an error may come from what is missing.
   Outcome compileKernelsOnly(const RewrittenSource& rewritten, const std::vector<Pass>& passes,
-                             const std::string& source, const std::string objects[3]);
+                             const std::string& source, const std::string objects[3],
+                             std::vector<std::string>& messages);
   static std::vector<std::string> kernelsAmong(const ObjectSymbols& symbols,
                                                const RewrittenSource& rewritten);
   static bool haveSameKernels(const RewrittenSource& rewritten, const std::vector<Pass>& passes,

@@ -12,10 +12,15 @@ using Command = std::vector<std::string>;
 
 /// Runs all at once; true if each ended with 0. `verbose` prints them first.
 bool runAll(const std::vector<Command>& commands, bool verbose);
-/// The same; for each, whether it ended with 0. What one prints on stderr goes to the file of that number in
-/// `messages`, if it has a name.
-std::vector<bool> runEach(const std::vector<Command>& commands,
-                          const std::vector<std::string>& messages, bool verbose);
+
+struct Finished {
+  bool isWell = false;  ///< it ended with 0
+  std::string messages; ///< what it printed on stderr
+};
+std::vector<Finished> runEach(const std::vector<Command>& commands, bool verbose);
+
+/// The messages of several compilations of one source: each error or warning once, with what belongs to it.
+std::string withoutRepetition(const std::vector<std::string>& messages);
 
 } // namespace tilewright::ascendc
 

@@ -62,8 +62,9 @@ public:
     for (std::string_view definition : definitionsOf(source))
       macro(definition);
     result.includesKernelOperator = source.find("kernel_operator.h") != std::string_view::npos;
-    for (Stretch body : bodies)
-      inHost.push_back(emptied(source, body, ""));
+    for (const auto& [name, body] : bodies)
+      inHost.push_back(
+          emptied(source, body, "::tilewright::ascend::callKernelAsFunction(\"" + name + "\");"));
     std::string first = "#line 1 \"" + path + "\"\n";
     inKernelsOnly.insert(inKernelsOnly.end(), edits.begin(), edits.end());
     inHost.insert(inHost.end(), edits.begin(), edits.end());
@@ -130,7 +131,7 @@ private:
       return; // a declaration
     size_t end = behindMatch(body, "{", "}");
     result.kernels[std::string(tokens[i].text)] |= kindsOf(at, body, end);
-    bodies.push_back({tokens[body].begin, tokens[end - 1].end});
+    bodies.push_back({std::string(tokens[i].text), {tokens[body].begin, tokens[end - 1].end}});
   }
 
   /// The kinds that a kernel may have: what its body says, or else the qualifiers between `head` and
@@ -252,7 +253,11 @@ private:
   const std::string& path;
   std::vector<Token> tokens;
   std::vector<Edit> edits;
-  std::vector<Stretch> bodies; ///< of kernels
+  struct Body {
+    std::string kernel;
+    Stretch stretch;
+  };
+  std::vector<Body> bodies;
   RewrittenSource result;
 };
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "command.h"
 #include "rewrite.h"
 
 #include <gtest/gtest.h>
@@ -110,7 +111,7 @@ TEST(Rewrite, HostHasNoBodiesAndKeepsLines) {
   auto r = rewrite("extern \"C\" __global__ __aicore__ void k(GM_ADDR a)\n{\n  int b;\n}\nint c;",
                    "a.cpp");
   EXPECT_EQ(r.host, "#line 1 \"a.cpp\"\nextern \"C\" __global__ __aicore__ void k(GM_ADDR a)\n"
-                    "{\n\n}\nint c;");
+                    "{::tilewright::ascend::callKernelAsFunction(\"k\");\n\n}\nint c;");
   ASSERT_EQ(r.kernels.count("k"), 1u);
   EXPECT_EQ(r.kernels["k"], unsaidKind);
 }
@@ -151,6 +152,20 @@ TEST(Rewrite, Errors) {
             std::vector<std::string>{
                 "a.cpp:2: error: unsupported: a macro says the kind of a kernel but hasn't its "
                 "body; say KERNEL_TASK_TYPE_DEFAULT in the body"});
+}
+
+TEST(Messages, EachErrorOnce) {
+  const std::string inBoth = "In file included from a.cpp:1:\na.h:3:5: error: no 'x'\n    3 |  x\n"
+                             "a.h:2:1: note: 'y' is here\n",
+                    inHost = "a.cpp:7:1: warning: 'z' is old\n",
+                    inCore = "a.cpp: In function 'int f()':\na.cpp:9:1: error: no 'w'\n";
+  EXPECT_EQ(withoutRepetition({inHost + inBoth + "1 warning and 1 error generated.\n",
+                               inBoth + inCore + "2 errors generated.\n", inBoth}),
+            inHost + inBoth + inCore);
+  EXPECT_EQ(withoutRepetition({"\033[1ma.cpp:1:1: \033[0m\033[0;1;31merror: \033[0m'v'\033[0m\n1 "
+                               "error generated.\n",
+                               "not a compiler\n"}),
+            "\033[1ma.cpp:1:1: \033[0m\033[0;1;31merror: \033[0m'v'\033[0m\nnot a compiler\n");
 }
 
 } // namespace

@@ -103,27 +103,39 @@ Command Builder::commandOf(Pass pass, const std::string& text, const std::string
 
 bool Builder::compilePasses(const RewrittenSource& rewritten, const std::vector<Pass>& passes,
                             const std::string& source, const std::string made[3]) {
-  std::vector<Command> commands;
-  Outcome outcome = compileKernelsOnly(rewritten, passes, source, made);
-  if (outcome != Outcome::Impossible)
-    return outcome == Outcome::Done;
-  for (Pass pass : passes)
-    if (pass != Host || !fs::exists(made[Host]))
-      commands.push_back(
-          commandOf(pass, pass == Host ? rewritten.host : rewritten.device, source, made[pass]));
-  return runAll(commands, options.verbose);
+  std::vector<std::string> messages;
+  Outcome outcome = compileKernelsOnly(rewritten, passes, source, made, messages);
+  if (outcome == Outcome::Impossible) {
+    std::vector<Command> commands;
+    for (Pass pass : passes)
+      if (pass != Host || !fs::exists(made[Host]))
+        commands.push_back(
+            commandOf(pass, pass == Host ? rewritten.host : rewritten.device, source, made[pass]));
+    outcome = Outcome::Done;
+    for (Finished& pass : runEach(commands, options.verbose)) {
+      messages.push_back(std::move(pass.messages));
+      if (!pass.isWell)
+        outcome = Outcome::Failed;
+    }
+  }
+  fputs(withoutRepetition(messages).c_str(), stderr);
+  return outcome == Outcome::Done;
 }
 
 Builder::Outcome Builder::compileKernelsOnly(const RewrittenSource& rewritten,
                                              const std::vector<Pass>& passes,
-                                             const std::string& source, const std::string made[3]) {
+                                             const std::string& source, const std::string made[3],
+                                             std::vector<std::string>& messages) {
   // Any function may be a kernel where macros define them.
   if (passes.size() == 1 || rewritten.kernels.count(""))
     return Outcome::Impossible;
   std::string text = rewritten.kernelsOnly;
   std::vector<Command> commands = {commandOf(Host, rewritten.host, source, made[Host])};
+  std::vector<Finished> finished;
   if (rewritten.hasTemplates) {
-    if (!runAll(commands, options.verbose))
+    finished = runEach(commands, options.verbose);
+    messages.push_back(finished[0].messages);
+    if (!finished[0].isWell)
       return Outcome::Failed;
     commands.clear();
     auto templates =
@@ -132,21 +144,21 @@ Builder::Outcome Builder::compileKernelsOnly(const RewrittenSource& rewritten,
       return Outcome::Impossible;
     text += *templates;
   }
-  // What is wrong here may be so only because bodies are missing: then the whole source says it better.
-  std::vector<std::string> messages(commands.size());
   for (Pass pass : passes)
-    if (pass != Host) {
+    if (pass != Host)
       commands.push_back(commandOf(pass, text, source, made[pass]));
-      messages.push_back(made[pass] + ".messages");
-    }
-  std::vector<bool> isWell = runEach(commands, messages, options.verbose);
-  bool hostIsWell = rewritten.hasTemplates || isWell[0];
-  bool allWell = std::find(isWell.begin(), isWell.end(), false) == isWell.end();
+  bool hostIsFirst = !rewritten.hasTemplates, allWell = true;
+  finished = runEach(commands, options.verbose);
+  for (const Finished& pass : finished)
+    allWell = allWell && pass.isWell;
+  bool hostIsWell = !hostIsFirst || finished[0].isWell;
+  if (hostIsFirst)
+    messages.push_back(finished[0].messages);
+  // What is wrong here may be so only because bodies are missing: then the whole source says it better.
   if (hostIsWell && (!allWell || !haveSameKernels(rewritten, passes, made)))
     return Outcome::Impossible;
-  for (const std::string& file : messages)
-    if (bool found = false; !file.empty())
-      fputs(readAll(file, found).c_str(), stderr);
+  for (size_t i = hostIsFirst; i < finished.size(); ++i)
+    messages.push_back(finished[i].messages);
   return hostIsWell ? Outcome::Done : Outcome::Failed;
 }
 
@@ -231,8 +243,14 @@ bool Builder::makeTable(const RewrittenSource& rewritten, const std::string made
 bool Builder::listKernels(const RewrittenSource& rewritten, const std::string made[3],
                           const ObjectSymbols symbols[3], std::vector<TableRow>& rows) {
   bool cube = uses(symbols[Cube], "issueCube"), vector = uses(symbols[Vector], "issueVector");
-  constexpr uint64_t aivOnly = 0, aicOnly = 1, mix12 = 5;
-  uint64_t inferred = cube ? (vector ? mix12 : aicOnly) : aivOnly;
+  constexpr uint64_t aivOnly = 0, aicOnly = 1, mixAiv = 2, mixAic = 3, mix12 = 5;
+  // As the vendor's compiler does: cores that meet are those of a mixed kernel.
+  auto meets = [&](Pass pass) {
+    return uses(symbols[pass], "issueSyncAll") || uses(symbols[pass], "issueCrossSet");
+  };
+  uint64_t inferred = cube && vector ? mix12
+                      : cube         ? (meets(Cube) ? mixAic : aicOnly)
+                                     : (meets(Vector) ? mixAiv : aivOnly);
   std::set<std::string> defined[3];
   for (Pass pass : {Cube, Vector})
     defined[pass] = {symbols[pass].functions.begin(), symbols[pass].functions.end()};

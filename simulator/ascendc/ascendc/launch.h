@@ -16,8 +16,8 @@ inline std::shared_ptr<const void> ownedArguments(const void* packed, void (*dro
 
 template <class... Parameters> class PreparedLaunch {
 public:
-  PreparedLaunch(void (*kernel)(Parameters...), uint32_t blocks, void* stream)
-      : kernel(kernel), blocks(blocks), stream(stream) {}
+  PreparedLaunch(void (*kernel)(Parameters...), uint32_t blocks, void* stream, Place place)
+      : kernel(kernel), blocks(blocks), stream(stream), place(place) {}
 
   void operator()(std::decay_t<Parameters>... arguments) const {
     enqueueLaunch(stream, requestOf(std::move(arguments)...));
@@ -38,6 +38,7 @@ private:
     LaunchRequest request;
     request.kernel = findKernel(reinterpret_cast<const void*>(kernel));
     request.blocks = blocks;
+    request.place = place;
     request.arguments = ownedArguments(new Call(std::move(call)), [](const void* packed) {
       delete static_cast<const Call*>(packed);
     });
@@ -51,16 +52,19 @@ private:
   void (*kernel)(Parameters...);
   uint32_t blocks;
   void* stream;
+  Place place;
 };
 
 template <class... Parameters, class L2>
 PreparedLaunch<Parameters...> prepareLaunch(void (*kernel)(Parameters...), uint32_t blocks,
-                                            const L2&, void* stream = nullptr) {
-  return {kernel, blocks, stream};
+                                            const L2&, void* stream = nullptr,
+                                            Place place = Place::here()) {
+  return {kernel, blocks, stream, place};
 }
 template <class... Parameters>
-PreparedLaunch<Parameters...> prepareLaunch(void (*kernel)(Parameters...), uint32_t blocks) {
-  return {kernel, blocks, nullptr};
+PreparedLaunch<Parameters...> prepareLaunch(void (*kernel)(Parameters...), uint32_t blocks,
+                                            Place place = Place::here()) {
+  return {kernel, blocks, nullptr, place};
 }
 
 } // namespace tilewright::ascend

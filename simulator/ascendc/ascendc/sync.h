@@ -48,12 +48,12 @@ void CrossCoreWaitFlag(uint16_t flagId, Place place = Place::here()) {
   host::issueCrossWait(flagId, place);
 }
 template <bool isAIVOnly = true> void SyncAll(Place place = Place::here()) {
-  host::issueSyncAll(isAIVOnly, place);
+  host::issueSyncAll(isAIVOnly, host::Meeting::ByFlags, place);
 }
 template <bool isAIVOnly = true>
 void SyncAll(const GlobalTensor<int32_t>&, const LocalTensor<int32_t>&, const int32_t = 0,
              Place place = Place::here()) {
-  host::issueSyncAll(isAIVOnly, place);
+  host::issueSyncAll(isAIVOnly, host::Meeting::ByMemory, place);
 }
 
 /// The words in GM that two cores would use for this meeting.

@@ -79,14 +79,16 @@ inline uint64_t& tilingKeyOfNextLaunch() {
 }
 /// ICPU_RUN_KF: runs the kernel and waits.
 template <class... Parameters, class... Arguments>
-void runKernelNow(void (*kernel)(Parameters...), uint32_t blocks, Arguments... arguments) {
-  PreparedLaunch<Parameters...> prepared(kernel, blocks, nullptr);
+void runKernelNow(Place place, void (*kernel)(Parameters...), uint32_t blocks,
+                  Arguments... arguments) {
+  PreparedLaunch<Parameters...> prepared(kernel, blocks, nullptr, place);
   prepared.runNow(tilingKeyOfNextLaunch(), static_cast<std::decay_t<Parameters>>(arguments)...);
 }
 /// ACLRT_LAUNCH_KERNEL(k)(blocks, stream, arguments...).
-template <class... Parameters> auto legacyLaunch(void (*kernel)(Parameters...)) {
-  return [kernel](uint32_t blocks, void* stream, std::decay_t<Parameters>... arguments) {
-    PreparedLaunch<Parameters...>(kernel, blocks, stream)(arguments...);
+template <class... Parameters>
+auto legacyLaunch(void (*kernel)(Parameters...), Place place = Place::here()) {
+  return [kernel, place](uint32_t blocks, void* stream, std::decay_t<Parameters>... arguments) {
+    PreparedLaunch<Parameters...>(kernel, blocks, stream, place)(arguments...);
     return uint32_t{0};
   };
 }
@@ -94,7 +96,8 @@ template <class... Parameters> auto legacyLaunch(void (*kernel)(Parameters...)) 
 } // namespace tilewright::ascend
 
 #define ICPU_RUN_KF(kernel, blocks, ...)                                                           \
-  ::tilewright::ascend::runKernelNow(kernel, blocks, __VA_ARGS__)
+  ::tilewright::ascend::runKernelNow(::tilewright::ascend::Place::here(), kernel, blocks,          \
+                                     __VA_ARGS__)
 #define ICPU_SET_TILING_KEY(key) (::tilewright::ascend::tilingKeyOfNextLaunch() = (key))
 #define ACLRT_LAUNCH_KERNEL(kernel) ::tilewright::ascend::legacyLaunch(kernel)
 
