@@ -378,7 +378,7 @@ private:
 
   void addFlag(Operation* op, SyncKind kind, Value event, Pipe from, Pipe to, Node* parent,
                model::Block& block, Scope scope) {
-    const std::optional<IndexSum> id = indices.of(event);
+    const std::optional<IndexSum> id = inTurn(indices.of(event));
     const bool isFlagKnown = id && isKnown(*id);
     const model::Term turn = isFlagKnown && !id->terms.empty() ? id->terms.front() : model::Term{};
     for (const model::Agent agent : agentsIn(scope)) {
@@ -399,6 +399,17 @@ private:
     }
   }
 
+  /// The number of a flag: each iteration of a loop of known length takes the next one, as if they took
+  /// turns of that length.
+  std::optional<IndexSum> inTurn(std::optional<IndexSum> id) const {
+    if (!id || id->terms.size() != 1)
+      return id;
+    model::Term& term = id->terms.front();
+    if (term.modulus == 0 && term.bytes == 1 && term.loop < program.nodes.size())
+      term.modulus = std::max<int64_t>(program.nodes[term.loop].trips, 0);
+    return id;
+  }
+
   static void takeTurns(model::Sync& sync, const model::Term& turn) {
     if (turn.modulus < 2)
       return;
@@ -413,7 +424,7 @@ private:
     const bool isOwn = !op->hasAttr(kWhyAttr);
     if (isOwn && own != OwnCrossFlags::Shown)
       return;
-    const std::optional<IndexSum> id = indices.of(number);
+    const std::optional<IndexSum> id = inTurn(indices.of(number));
     if (!id || id->constant < 0 || id->constant >= crossFlags || id->terms.size() > 1 ||
         (!id->terms.empty() && id->terms.front().modulus == 0)) {
       model.hasUnknownCrossFlag = true;
