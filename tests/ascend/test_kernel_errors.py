@@ -4,6 +4,7 @@ that disagree."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -71,6 +72,62 @@ def test_misalignment() -> None:
     ((text, line),) = errors_of(main, AUTOMATIC)
     assert "begins at byte 12 of its buffer, but UB is accessed in blocks of 32 bytes" in text
     assert line == 2
+
+
+#: Of x and y, tiles of 128 float32, with i that counts from 0.
+MISALIGNED: dict[str, Callable[..., None]] = {
+    "T.tile.add begins 12 bytes behind": lambda x, y, m, i: T.tile.add(y[0:32], x[3:35], 1.0),
+    "T.tile.exp begins 20 bytes behind": lambda x, y, m, i: T.tile.exp(
+        y[i * 8 + 5 : i * 8 + 37], x[0:32]
+    ),
+    "T.tile.compare begins 12 bytes behind": lambda x, y, m, i: T.tile.compare(
+        m[0:8], x[3:67], 0.0, "GT"
+    ),
+    "the fill begins at byte 12 of its buffer": lambda x, y, m, i: T.fill(y[3:35], 1.0),
+    "the reduction's source begins at byte 12": lambda x, y, m, i: T.reduce_max(
+        x[3:35], y[0:1], dim=0
+    ),
+    "the copy's source begins 4 bytes behind the start of a block": lambda x, y, m, i: T.copy(
+        x[i * 8 + 1 : i * 8 + 9], y[0:8]
+    ),
+}
+
+
+@pytest.mark.parametrize("message", MISALIGNED)
+def test_misaligned_operands(message: str) -> None:
+    """What is written as one operation of a unit can't be another's; a loop over elements can."""
+    statement = MISALIGNED[message]
+
+    @T.prim_func
+    def main(A: T.Tensor((128,), "float"), C: T.Tensor((128,), "float")):
+        with T.Kernel(1, is_npu=True) as (cid, vid):
+            x = T.alloc_ub((128,), "float")
+            y = T.alloc_ub((128,), "float")
+            m = T.alloc_ub((64,), "uint8")
+            T.copy(A, x)
+            for i in T.serial(4):
+                statement(x, y, m, i)
+            T.copy(y, C)
+
+    ((text, line),) = errors_of(main, AUTOMATIC)
+    assert message in text
+    assert line == 6
+
+
+def test_misaligned_loop_runs_on_the_scalar_unit() -> None:
+    @T.prim_func
+    def main(A: T.Tensor((128,), "float"), C: T.Tensor((128,), "float")):
+        with T.Kernel(1, is_npu=True) as (cid, vid):
+            x = T.alloc_ub((128,), "float")
+            y = T.alloc_ub((128,), "float")
+            T.copy(A, x)
+            T.copy(A, y)
+            for i in T.Parallel(32):
+                y[i] = x[i + 3] + 1.0
+            T.copy(y, C)
+
+    with pytest.warns(match="on the scalar unit: it begins within a block of 32 bytes"):
+        tilewright.compile(main, target="ascend", pass_configs=AUTOMATIC)
 
 
 @pytest.mark.parametrize("dtype", ["float64", "e4m3_float8", "e5m2_float8"])

@@ -178,14 +178,12 @@ void CopyExpander::order(Pipe from, Pipe to) {
 }
 
 LogicalResult CopyExpander::requireBlockStart(const BufferRegion& region, StringRef role) {
-  const OpFoldResult offset = ubOffset(make, region.type(), region.offsets);
-  const int64_t unit = npu::blockElements(region.type());
-  std::optional<int64_t> element = getConstantIntValue(offset);
-  if (!element || *element % unit == 0)
+  const std::optional<std::string> start =
+      startWithinBlock(ubOffset(make, region.type(), region.offsets), region.type());
+  if (!start)
     return success();
-  return copy.emitError() << "unsupported on ascend: the copy's " << role << " begins at byte "
-                          << *element * int64_t(region.type().getElementBits()) / 8
-                          << " of its buffer, but UB is accessed in blocks of 32 bytes";
+  return copy.emitError() << "unsupported on ascend: the copy's " << role << " begins " << *start
+                          << ", but UB is accessed in blocks of 32 bytes";
 }
 
 Value CopyExpander::padValue() {

@@ -119,29 +119,4 @@ bool isSameNumber(Value a, Value b) {
   });
 }
 
-bool isMultipleOf(OpFoldResult given, int64_t unit) {
-  if (unit == 1)
-    return true;
-  if (std::optional<int64_t> number = getConstantIntValue(given))
-    return *number % unit == 0;
-  Value value = cast<Value>(given);
-  if (auto argument = dyn_cast<BlockArgument>(value)) {
-    auto loop = dyn_cast<tile::ForOp>(argument.getOwner()->getParentOp());
-    return loop && isMultipleOf(loop.getLower(), unit) && isMultipleOf(loop.getStep(), unit);
-  }
-  Operation* op = value.getDefiningOp();
-  if (isa<arith::AddIOp, arith::SubIOp>(op))
-    return isMultipleOf(op->getOperand(0), unit) && isMultipleOf(op->getOperand(1), unit);
-  if (isa<arith::MulIOp>(op)) {
-    // One factor has what the other one lacks.
-    if (std::optional<int64_t> factor = getConstantIntValue(op->getOperand(1));
-        factor && *factor != 0)
-      return isMultipleOf(op->getOperand(0), unit / std::gcd(unit, *factor));
-    return isMultipleOf(op->getOperand(0), unit) || isMultipleOf(op->getOperand(1), unit);
-  }
-  if (isa<arith::IndexCastOp>(op))
-    return isMultipleOf(op->getOperand(0), unit);
-  return false;
-}
-
 } // namespace tilewright::ascend

@@ -47,7 +47,4 @@ private:
 /// may be null, which is 0.
 bool isSameNumber(mlir::Value a, mlir::Value b);
 
-/// Whether a value is a multiple of `unit` for sure.
-bool isMultipleOf(mlir::OpFoldResult value, int64_t unit);
-
 } // namespace tilewright::ascend

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/targets/ascend/tile_addresses.h"
 
+#include "compiler/ir/structure_ops.h"
+
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
+
+#include <numeric>
 
 namespace tilewright::ascend {
 
@@ -68,6 +72,61 @@ OpFoldResult IndexMaker::div(OpFoldResult a, int64_t divisor) const {
   if (std::optional<int64_t> number = getConstantIntValue(a))
     return index(*number / divisor);
   return arith::DivSIOp::create(builder, value(a), constant(divisor)).getResult();
+}
+
+std::optional<int64_t> remainderOf(OpFoldResult number, int64_t unit,
+                                   function_ref<bool(Value)> isZero) {
+  const auto known = [&](int64_t value) { return (value % unit + unit) % unit; };
+  if (unit == 1)
+    return 0;
+  if (std::optional<int64_t> constant = getConstantIntValue(number))
+    return known(*constant);
+  const Value value = cast<Value>(number);
+  if (isZero && isZero(value))
+    return 0;
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    auto loop = dyn_cast<tile::ForOp>(argument.getOwner()->getParentOp());
+    return loop && isMultipleOf(loop.getStep(), unit) ? remainderOf(loop.getLower(), unit, isZero)
+                                                      : std::nullopt;
+  }
+  Operation* op = value.getDefiningOp();
+  const auto operand = [&](unsigned at, int64_t of) {
+    return remainderOf(op->getOperand(at), of, isZero);
+  };
+  if (isa<arith::IndexCastOp>(op))
+    return operand(0, unit);
+  if (!isa<arith::AddIOp, arith::SubIOp, arith::MulIOp>(op))
+    return std::nullopt;
+  if (const std::optional<int64_t> factor = getConstantIntValue(op->getOperand(1));
+      factor && *factor != 0 && isa<arith::MulIOp>(op)) {
+    // The other factor needs what this one lacks.
+    const std::optional<int64_t> rest = operand(0, unit / std::gcd(unit, *factor));
+    return rest ? std::optional(known(*rest * *factor)) : std::nullopt;
+  }
+  const std::optional<int64_t> left = operand(0, unit), right = operand(1, unit);
+  if (isa<arith::MulIOp>(op) && (left == 0 || right == 0))
+    return 0;
+  if (!left || !right)
+    return std::nullopt;
+  return known(isa<arith::AddIOp>(op)   ? *left + *right
+               : isa<arith::SubIOp>(op) ? *left - *right
+                                        : *left * *right);
+}
+
+bool isMultipleOf(OpFoldResult number, int64_t unit) {
+  return remainderOf(number, unit) == 0;
+}
+
+std::optional<std::string> startWithinBlock(OpFoldResult offset, BufferType type) {
+  const std::optional<int64_t> rest = remainderOf(offset, npu::blockElements(type));
+  if (!rest || *rest == 0)
+    return std::nullopt;
+  const auto bytes = [&](int64_t elements) {
+    return std::to_string(elements * int64_t(type.getElementBits()) / 8);
+  };
+  if (const std::optional<int64_t> element = getConstantIntValue(offset))
+    return "at byte " + bytes(*element) + " of its buffer";
+  return bytes(*rest) + " bytes behind the start of a block";
 }
 
 SmallVector<int64_t> ubStrides(BufferType type) {

@@ -29,6 +29,16 @@ private:
   mlir::ImplicitLocOpBuilder& builder;
 };
 
+/// A number modulo `unit`, where that is known; a value that `isZero` says so of counts as 0.
+std::optional<int64_t> remainderOf(mlir::OpFoldResult number, int64_t unit,
+                                   llvm::function_ref<bool(mlir::Value)> isZero = nullptr);
+/// Whether a number is a multiple of `unit` for sure.
+bool isMultipleOf(mlir::OpFoldResult number, int64_t unit);
+
+/// Of an element of UB that is known to lie within a block of 32 bytes, where: "at byte 12 of its buffer",
+/// for a diagnostic.
+std::optional<std::string> startWithinBlock(mlir::OpFoldResult offset, tile::BufferType type);
+
 /// Elements from one index to the next of each dim of a buffer in UB.
 llvm::SmallVector<int64_t> ubStrides(tile::BufferType type);
 

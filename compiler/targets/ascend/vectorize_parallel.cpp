@@ -118,6 +118,37 @@ SmallVector<tile::ParallelOp> splitStatements(tile::ParallelOp nest) {
   return parts;
 }
 
+/// Whether an access walks through its buffer as the nest goes on.
+bool isMoving(Value index, tile::ParallelOp nest) {
+  if (llvm::is_contained(nest.getInductionVars(), index))
+    return true;
+  Operation* op = index.getDefiningOp();
+  return op &&
+         llvm::any_of(op->getOperands(), [&](Value operand) { return isMoving(operand, nest); });
+}
+
+/// How many bytes behind the start of a block of 32 an access is known to begin, if any.
+std::optional<int64_t> misalignment(Value buffer, ValueRange access, tile::ParallelOp nest) {
+  const auto type = cast<tile::BufferType>(buffer.getType());
+  if (type.getSpace() != tile::MemorySpace::UB ||
+      llvm::none_of(access, [&](Value index) { return isMoving(index, nest); }))
+    return std::nullopt;
+  const int64_t block = npu::blockElements(type);
+  int64_t first = 0;
+  for (auto [index, stride] : llvm::zip(access, ubStrides(type))) {
+    const std::optional<int64_t> rest = remainderOf(index, block, [&](Value value) {
+      return llvm::is_contained(nest.getInductionVars(), value);
+    });
+    if (!rest)
+      return std::nullopt;
+    first += *rest * stride;
+  }
+  first %= block;
+  if (first == 0)
+    return std::nullopt;
+  return first * int64_t(type.getElementBits()) / 8;
+}
+
 class VectorizeParallel : public KernelPass<VectorizeParallel> {
 public:
   static constexpr llvm::StringLiteral kArgument = "ascend-vectorize-parallel";
@@ -147,10 +178,33 @@ private:
         lower(part);
       return;
     }
+    if (refuseMisaligned(nest))
+      return;
     nest.emitRemark() << "this nest runs element by element on the scalar unit: " << reason;
     while (nest.getInductionVars().size() > 1)
       nest = peel(nest);
     makeLoopOfElements(nest);
+  }
+
+  /// A function of T.tile is one of the vector unit's; the scalar unit takes only what is a loop.
+  bool refuseMisaligned(tile::ParallelOp nest) {
+    auto function = nest->getAttrOfType<StringAttr>("function");
+    std::optional<int64_t> bytes;
+    if (function)
+      nest.walk([&](Operation* op) {
+        if (auto load = dyn_cast<tile::LoadOp>(op); load && !bytes)
+          bytes = misalignment(load.getBuffer(), load.getIndices(), nest);
+        else if (auto store = dyn_cast<tile::StoreOp>(op); store && !bytes)
+          bytes = misalignment(store.getBuffer(), store.getIndices(), nest);
+      });
+    if (!bytes)
+      return false;
+    nest.emitError() << "unsupported on ascend: an operand of T.tile." << function.getValue()
+                     << " begins " << *bytes
+                     << " bytes behind the start of a block of UB, but the "
+                        "vector unit takes blocks of 32 bytes; a T.Parallel loop can do without";
+    signalPassFailure();
+    return true;
   }
 
   /// Over all of the nest; else over its inner dims, in loops over the outer ones. Where neither goes,

@@ -203,3 +203,21 @@ func.func @exchanged(%n: index) {
   }
   return
 }
+
+// -----
+// A function of T.tile on what begins within a block of 32 bytes is refused, here in all rows.
+func.func @named(%n: index) {
+  %c3 = arith.constant 3 : index
+  tile.launch (%cid) in (%n) npu {
+    %x = tile.alloc "x" : !tile.buffer<4x64xf32, UB>
+    %y = tile.alloc "y" : !tile.buffer<4x64xf32, UB>
+    // expected-error@+1 {{unsupported on ascend: an operand of T.tile.abs begins 12 bytes behind the start of a block of UB, but the vector unit takes blocks of 32 bytes; a T.Parallel loop can do without}}
+    tile.parallel (%i, %j) in [4, 32] attributes {function = "abs"} {
+      %at = arith.addi %j, %c3 : index
+      %v = tile.load %x[%i, %at] : !tile.buffer<4x64xf32, UB>
+      %a = math.absf %v : f32
+      tile.store %a, %y[%i, %j] : !tile.buffer<4x64xf32, UB>
+    }
+  }
+  return
+}
