@@ -23,6 +23,16 @@ struct MatmulPlan {
   /// other, and whether Mmad and Fixpipe order each other.
   uint32_t blockKa = 0, blockKb = 0, parts = 1;
   bool unitFlag = false;
+  uint32_t swizzle = 0; ///< of InTurns: rows of tiles that are taken together
+};
+
+/// The same as constants, for the compiler.
+template <uint32_t sizeM, uint32_t sizeN, uint32_t sizeK, uint32_t coresM, uint32_t coresN,
+          uint32_t partOfTiles>
+struct ConstantPlan {
+  static constexpr uint32_t m = sizeM, n = sizeN, k = sizeK, gridM = coresM, gridN = coresN,
+                            part = partOfTiles, blockKa = 512, blockKb = 256, parts = 2;
+  static constexpr bool unitFlag = false;
 };
 
 namespace {
@@ -106,14 +116,65 @@ private:
   GlobalTensor<half> aGm, bGm, cGm;
 };
 
+constexpr uint32_t tileM = 128, tileN = 256;
+
+/// The tiles of a core: a rectangle, part after part, and row after row in each.
+template <class Plan> class Rectangle {
+public:
+  __aicore__ inline Rectangle(const Plan& plan, uint32_t core)
+      : columns(rangeOf(plan.n / tileN, core % plan.gridN, plan.gridN)),
+        rows(rangeOf(plan.m / tileM / plan.parts, core / plan.gridN, plan.gridM)),
+        rowsOfPart(plan.m / tileM / plan.parts), width(columns.last - columns.first),
+        tilesOfPart((rows.last - rows.first) * width), tiles(plan.parts * tilesOfPart / plan.part) {
+  }
+  __aicore__ inline uint32_t rowOf(uint32_t tile) const {
+    return tile / tilesOfPart * rowsOfPart + rows.first + tile % tilesOfPart / width;
+  }
+  __aicore__ inline uint32_t columnOf(uint32_t tile) const {
+    return columns.first + tile % width;
+  }
+
+private:
+  Range columns, rows;
+  uint32_t rowsOfPart, width, tilesOfPart;
+
+public:
+  uint32_t tiles;
+};
+
+/// The cores take the tiles in turns: row after row, or `swizzle` rows together, column after column and back, so that
+/// at any time they work on a block of C and share more of what they read.
+class InTurns {
+public:
+  __aicore__ inline InTurns(const MatmulPlan& plan, uint32_t core)
+      : core(core), cores(plan.gridM * plan.gridN), height(plan.swizzle), width(plan.n / tileN),
+        tiles(plan.m / tileM * width / cores / plan.part) {}
+  __aicore__ inline uint32_t rowOf(uint32_t tile) const {
+    uint32_t turn = core + tile * cores;
+    return turn / (height * width) * height + turn % height;
+  }
+  __aicore__ inline uint32_t columnOf(uint32_t tile) const {
+    uint32_t turn = core + tile * cores;
+    uint32_t column = turn % (height * width) / height;
+    bool goesBack = height > 1 && turn / (height * width) % 2 == 1;
+    return goesBack ? width - 1 - column : column;
+  }
+
+private:
+  uint32_t core, cores, height, width;
+
+public:
+  uint32_t tiles;
+};
+
 /// L1 holds blocks of A and of B, each twice; L0 tiles of 128 x 64 and 64 x 256, twice. So the copies to L1, the loads
 /// to L0 and the multiplications of different tiles overlap. A longer block of A than of B is copied less often.
-class DoubleBuffered {
+template <class Plan, class Order> class DoubleBuffered {
 public:
-  static constexpr uint32_t m = 128, n = 256, tileK = 64;
+  static constexpr uint32_t m = tileM, n = tileN, tileK = 64;
 
-  __aicore__ inline DoubleBuffered(GM_ADDR a, GM_ADDR b, GM_ADDR c, const MatmulPlan& plan)
-      : plan(plan), c1(TPosition::CO1, 0, m * n) {
+  __aicore__ inline DoubleBuffered(GM_ADDR a, GM_ADDR b, GM_ADDR c, const Plan& plan)
+      : plan(plan), order(plan, uint32_t(GetBlockIdx())), c1(TPosition::CO1, 0, m * n) {
     uint32_t sizeA = m * plan.blockKa, sizeB = plan.blockKb * n;
     for (uint32_t i = 0; i < 2; ++i) {
       a1[i] = LocalTensor<half>(TPosition::A1, i * sizeA * sizeof(half), sizeA);
@@ -127,10 +188,6 @@ public:
   }
 
   __aicore__ inline void run() {
-    uint32_t core = uint32_t(GetBlockIdx());
-    columns = rangeOf(plan.n / n, core % plan.gridN, plan.gridN);
-    rows = rangeOf(plan.m / m / plan.parts, core / plan.gridN, plan.gridM);
-    tiles = plan.parts * (rows.last - rows.first) * (columns.last - columns.first) / plan.part;
     for (int32_t i = 0; i < 2; ++i) {
       SetFlag<HardEvent::MTE1_MTE2>(freeA + i);
       SetFlag<HardEvent::MTE1_MTE2>(freeB + i);
@@ -140,7 +197,7 @@ public:
       SetFlag<HardEvent::FIX_M>(0);
     loadA(0, 0, nowA);
     loadB(0, 0, nowB);
-    for (uint32_t tile = 0; tile < tiles; ++tile)
+    for (uint32_t tile = 0; tile < order.tiles; ++tile)
       multiplyTile(tile);
     for (int32_t i = 0; i < 2; ++i) {
       WaitFlag<HardEvent::MTE1_MTE2>(freeA + i);
@@ -154,14 +211,11 @@ public:
 private:
   static constexpr int32_t freeA = 0, freeB = 2, fullA = 0, fullB = 2; ///< event ids, two each
 
-  /// Part after part, and row after row in each.
   __aicore__ inline uint32_t rowOf(uint32_t tile) {
-    uint32_t ofPart = (rows.last - rows.first) * (columns.last - columns.first);
-    uint32_t inPart = tile % ofPart / (columns.last - columns.first);
-    return (tile / ofPart * (plan.m / m / plan.parts) + rows.first + inPart) * m;
+    return order.rowOf(tile) * m;
   }
   __aicore__ inline uint32_t columnOf(uint32_t tile) {
-    return (columns.first + tile % (columns.last - columns.first)) * n;
+    return order.columnOf(tile) * n;
   }
 
   __aicore__ inline void multiplyTile(uint32_t tile) {
@@ -202,7 +256,7 @@ private:
   }
 
   __aicore__ inline void loadA(uint32_t tile, uint32_t k, int32_t buffer) {
-    if (tile + k / plan.k == tiles)
+    if (tile + k / plan.k == order.tiles)
       return;
     WaitFlag<HardEvent::MTE1_MTE2>(freeA + buffer);
     DataCopy(a1[buffer], aGm[uint64_t(rowOf(tile + k / plan.k)) * plan.k + k % plan.k],
@@ -210,7 +264,7 @@ private:
     SetFlag<HardEvent::MTE2_MTE1>(fullA + buffer);
   }
   __aicore__ inline void loadB(uint32_t tile, uint32_t k, int32_t buffer) {
-    if (tile + k / plan.k == tiles)
+    if (tile + k / plan.k == order.tiles)
       return;
     WaitFlag<HardEvent::MTE1_MTE2>(freeB + buffer);
     DataCopy(b1[buffer], bGm[uint64_t(k % plan.k) * plan.n + columnOf(tile + k / plan.k)],
@@ -241,9 +295,8 @@ private:
     l0 = 1 - l0;
   }
 
-  const MatmulPlan& plan;
-  Range rows, columns; ///< of tiles
-  uint32_t tiles = 0;
+  const Plan& plan;
+  Order order;
   int32_t nowA = 0, nowB = 0, l0 = 0;
   LocalTensor<half> a1[2], b1[2], a2[2], b2[2];
   LocalTensor<float> c1;
@@ -256,14 +309,26 @@ extern "C" __global__ __aicore__ void matmul_rows(GM_ADDR a, GM_ADDR b, GM_ADDR 
                                                   MatmulPlan plan) {
   KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIC_ONLY);
   if (plan.tileM == 0)
-    DoubleBuffered(a, b, c, plan).run();
+    DoubleBuffered<MatmulPlan, Rectangle<MatmulPlan>>(a, b, c, plan).run();
   else
     TileByTile(a, b, c, plan).run();
 }
+extern "C" __global__ __aicore__ void matmul_in_turns(GM_ADDR a, GM_ADDR b, GM_ADDR c,
+                                                      MatmulPlan plan) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIC_ONLY);
+  DoubleBuffered<MatmulPlan, InTurns>(a, b, c, plan).run();
+}
+template <class Plan> __global__ __aicore__ void matmul_constant(GM_ADDR a, GM_ADDR b, GM_ADDR c) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIC_ONLY);
+  DoubleBuffered<Plan, Rectangle<Plan>>(a, b, c, Plan()).run();
+}
+
+enum class Kernel { Rows, Constant, ConstantOfCheck, InTurns };
 
 /// A published row: microseconds.
 struct Row {
   const char* name;
+  Kernel kernel;
   MatmulPlan plan;
   bool isFitted;
   double task, core, mac, scalar, mte1, mte2, fixpipe;
@@ -272,8 +337,9 @@ struct Row {
 constexpr uint32_t size = 8192;
 /// What the names of the published cases say of their kernels. Case 4: several tiles of K in one copy to L1; how many is
 /// not said, so the fewest. From case 5 on: 256 KB of L1 for A and as many for B. From case 6 on: the product in parts
-/// whose matrices L2 can hold; two, as A and B are 256 MB. Case 8: unit flags. That case 7 has constants for its tiling
-/// changes the scalar unit only, and what the two basic-API kernels do otherwise is not said.
+/// whose matrices L2 can hold; two, as A and B are 256 MB. Case 7: constants for the tiling. Case 8: unit flags. Of the
+/// basic-API kernel only its steps are named (two buffers in L1 and in L0, unit flags, swizzled tiles): its first variant
+/// has no swizzle here, its second has.
 constexpr MatmulPlan doubleBuffered(uint32_t blockKa, uint32_t blockKb, uint32_t parts,
                                     bool unitFlag) {
   return {size, size, size, 0, 0, 0, 4, 6, 8, blockKa, blockKb, parts, unitFlag};
@@ -282,8 +348,16 @@ constexpr MatmulPlan case4 = doubleBuffered(128, 128, 1, false),
                      case5 = doubleBuffered(512, 256, 1, false),
                      case6 = doubleBuffered(512, 256, 2, false),
                      case8 = doubleBuffered(512, 256, 2, true);
+constexpr MatmulPlan basicKernel(uint32_t swizzle) {
+  MatmulPlan plan = doubleBuffered(512, 256, 1, true);
+  plan.swizzle = swizzle;
+  return plan;
+}
+using Case7 = ConstantPlan<size, size, size, 4, 6, 8>;
+using SmallCase7 = ConstantPlan<512, 512, 1024, 1, 2, 1>;
 const Row rows[] = {
     {"matmul_case0",
+     Kernel::Rows,
      {size, size, size, 64, 64, 64, 1, 1, 2048},
      true,
      759364,
@@ -294,6 +368,7 @@ const Row rows[] = {
      582516,
      34303},
     {"matmul_case1",
+     Kernel::Rows,
      {size, size, size, 128, 256, 64, 1, 1, 256},
      true,
      249467,
@@ -304,6 +379,7 @@ const Row rows[] = {
      195613,
      11314},
     {"matmul_case2",
+     Kernel::Rows,
      {size, size, size, 128, 256, 64, 2, 12, 8},
      false,
      12541,
@@ -314,6 +390,7 @@ const Row rows[] = {
      10178,
      875},
     {"matmul_case3",
+     Kernel::Rows,
      {size, size, size, 128, 256, 64, 4, 6, 8},
      true,
      12284,
@@ -323,13 +400,15 @@ const Row rows[] = {
      2167,
      8617,
      489},
-    {"matmul_case4", case4, false, 5040, 4488, 3116, 2074, 2333, 4051, 44.7},
-    {"matmul_case5", case5, false, 4157, 3926, 3352, 1464, 2750, 3779, 47.9},
-    {"matmul_case6", case6, false, 4088, 3786, 3254, 1753, 2681, 3625, 47.4},
-    {"matmul_case7", case6, false, 4053, 3665, 3164, 969, 2610, 3514, 45.8},
-    {"matmul_case8", case8, false, 4012, 3559, 3076, 1026, 2534, 3436, 272.6},
-    {"matmul_basic1", case6, false, 4121, 3671, 3082, 337, 2538, 3552, 160},
-    {"matmul_basic2", case6, false, 4082, 3637, 3082, 345, 2553, 3487, 162},
+    {"matmul_case4", Kernel::Rows, case4, false, 5040, 4488, 3116, 2074, 2333, 4051, 44.7},
+    {"matmul_case5", Kernel::Rows, case5, false, 4157, 3926, 3352, 1464, 2750, 3779, 47.9},
+    {"matmul_case6", Kernel::Rows, case6, false, 4088, 3786, 3254, 1753, 2681, 3625, 47.4},
+    {"matmul_case7", Kernel::Constant, case6, false, 4053, 3665, 3164, 969, 2610, 3514, 45.8},
+    {"matmul_case8", Kernel::Rows, case8, false, 4012, 3559, 3076, 1026, 2534, 3436, 272.6},
+    {"matmul_basic1", Kernel::InTurns, basicKernel(1), false, 4121, 3671, 3082, 337, 2538, 3552,
+     160},
+    {"matmul_basic2", Kernel::InTurns, basicKernel(4), false, 4082, 3637, 3082, 345, 2553, 3487,
+     162},
 };
 
 void print(const Row& row, const char* column, double value, double published, bool isGated) {
@@ -351,13 +430,29 @@ bool allocate(Matrices& matrices, size_t elements) {
   return true;
 }
 
-bool runKernel(const Matrices& matrices, const MatmulPlan& plan) {
-  matmul_rows<<<plan.gridM * plan.gridN, nullptr, nullptr>>>(matrices.a, matrices.b, matrices.c,
-                                                             plan);
+bool runKernel(const Matrices& to, Kernel kernel, const MatmulPlan& plan) {
+  uint32_t cores = plan.gridM * plan.gridN;
+  if (kernel == Kernel::Constant)
+    matmul_constant<Case7><<<cores, nullptr, nullptr>>>(to.a, to.b, to.c);
+  else if (kernel == Kernel::ConstantOfCheck)
+    matmul_constant<SmallCase7><<<cores, nullptr, nullptr>>>(to.a, to.b, to.c);
+  else if (kernel == Kernel::InTurns)
+    matmul_in_turns<<<cores, nullptr, nullptr>>>(to.a, to.b, to.c, plan);
+  else
+    matmul_rows<<<cores, nullptr, nullptr>>>(to.a, to.b, to.c, plan);
   if (aclrtSynchronizeStream(nullptr) == 0)
     return true;
   fprintf(stderr, "error: %s\n", aclGetRecentErrMsg());
   return false;
+}
+
+/// By how much a core's work is more than what it did.
+double partOf(const Row& row) {
+  if (row.kernel != Kernel::InTurns)
+    return row.plan.part;
+  uint32_t tiles = row.plan.m / tileM * (row.plan.n / tileN),
+           cores = row.plan.gridM * row.plan.gridN;
+  return double(tiles) / cores / (tiles / cores / row.plan.part);
 }
 
 int printRows() {
@@ -365,11 +460,11 @@ int printRows() {
   if (!allocate(matrices, size_t(size) * size))
     return 1;
   for (const Row& row : rows) {
-    if (!runKernel(matrices, row.plan))
+    if (!runKernel(matrices, row.kernel, row.plan))
       return 1;
     tilewright::ascend::LaunchReport report = tilewright::ascend::lastLaunchReport();
     enum { S, V, M, MTE1, MTE2, MTE3, FIX };
-    double part = row.plan.part;
+    double part = partOf(row);
     bool isOneCore = row.plan.gridM * row.plan.gridN == 1;
     print(row, "task", part * report.modelledMicroseconds, row.task, true);
     print(row, "core", part * report.coreMicroseconds, row.core, true);
@@ -383,7 +478,7 @@ int printRows() {
 }
 
 /// Small integers: all sums are exact.
-int checkResult(const MatmulPlan& plan) {
+int checkResult(const MatmulPlan& plan, Kernel kernel = Kernel::Rows) {
   std::vector<aclFloat16> a(plan.m * plan.k), b(plan.k * plan.n), c(plan.m * plan.n);
   auto valueA = [](uint32_t i, uint32_t k) { return float((i * 3 + k * 5) % 7) - 3; };
   auto valueB = [](uint32_t k, uint32_t j) { return float((k * 2 + j * 3) % 5) - 2; };
@@ -399,7 +494,7 @@ int checkResult(const MatmulPlan& plan) {
     return 1;
   aclrtMemcpy(matrices.a, most * 2, a.data(), a.size() * 2, ACL_MEMCPY_HOST_TO_DEVICE);
   aclrtMemcpy(matrices.b, most * 2, b.data(), b.size() * 2, ACL_MEMCPY_HOST_TO_DEVICE);
-  if (!runKernel(matrices, plan))
+  if (!runKernel(matrices, kernel, plan))
     return 1;
   aclrtMemcpy(c.data(), c.size() * 2, matrices.c, c.size() * 2, ACL_MEMCPY_DEVICE_TO_HOST);
   for (uint32_t i = 0; i < plan.m; ++i)
@@ -421,11 +516,15 @@ int main(int argc, char**) {
     return 1;
   if (argc == 1)
     return printRows();
-  int faults = checkResult({256, 256, 128, 64, 64, 64, 1, 1, 1}) +
-               checkResult({256, 512, 128, 128, 256, 64, 2, 2, 1}) +
-               checkResult({256, 512, 768, 0, 0, 0, 1, 2, 1, 128, 128, 1, false}) +
-               checkResult({512, 512, 1024, 0, 0, 0, 1, 2, 1, 512, 256, 2, false}) +
-               checkResult({512, 512, 1024, 0, 0, 0, 1, 2, 1, 512, 256, 2, true});
+  int faults =
+      checkResult({256, 256, 128, 64, 64, 64, 1, 1, 1}) +
+      checkResult({256, 512, 128, 128, 256, 64, 2, 2, 1}) +
+      checkResult({256, 512, 768, 0, 0, 0, 1, 2, 1, 128, 128, 1, false}) +
+      checkResult({512, 512, 1024, 0, 0, 0, 1, 2, 1, 512, 256, 2, false}) +
+      checkResult({512, 512, 1024, 0, 0, 0, 1, 2, 1, 512, 256, 2, true}) +
+      checkResult({512, 512, 1024, 0, 0, 0, 1, 2, 1}, Kernel::ConstantOfCheck) +
+      checkResult({512, 512, 512, 0, 0, 0, 1, 2, 1, 512, 256, 1, true, 1}, Kernel::InTurns) +
+      checkResult({512, 512, 512, 0, 0, 0, 1, 2, 1, 512, 256, 1, true, 2}, Kernel::InTurns);
   printf(faults == 0 ? "all values are right\n" : "wrong\n");
   return faults;
 }

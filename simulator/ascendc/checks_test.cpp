@@ -11,6 +11,7 @@
 #include <exception>
 #include <gtest/gtest.h>
 #include <pthread.h>
+#include <search.h>
 #include <thread>
 #include <unistd.h>
 #include <vector>
@@ -147,9 +148,10 @@ template <Fault fault> __aicore__ void hostile(LocalTensor<float> a, LocalTensor
   if constexpr (fault == Fault::abortsUnseen)
     abortOfLibrary()(); // aborts as a library would
   if constexpr (fault == Fault::libraryAborts) {
-    int two[2] = {};
-    using Compare = int (*)(const void*, const void*);
-    qsort(two, 2, sizeof(int), reinterpret_cast<Compare>(abortOfLibrary())); // a library aborts
+    int one = 0;
+    size_t count = 1;
+    auto compare = reinterpret_cast<int (*)(const void*, const void*)>(abortOfLibrary());
+    lfind(&one, &one, &count, sizeof one, compare); // a library aborts
   }
   if constexpr (fault == Fault::oldHeapAddress) {
     delete[] new char[5000];     // leaves addresses of the heap's functions on the stack
