@@ -24,16 +24,16 @@ KernelBuilder& at(Where where) {
 }
 
 /// Makes a builder the current one of this thread, as long as it lives.
-class Scope {
+class CurrentBuilder {
 public:
-  explicit Scope(KernelBuilder& builder) : previous(current) {
+  explicit CurrentBuilder(KernelBuilder& builder) : previous(current) {
     current = &builder;
   }
-  ~Scope() {
+  ~CurrentBuilder() {
     current = previous;
   }
-  Scope(const Scope&) = delete;
-  Scope& operator=(const Scope&) = delete;
+  CurrentBuilder(const CurrentBuilder&) = delete;
+  CurrentBuilder& operator=(const CurrentBuilder&) = delete;
 
 private:
   KernelBuilder* previous;
@@ -240,7 +240,7 @@ std::string PrimFunc::messages() const {
 
 PrimFunc prim_func(std::string_view name, const std::function<void()>& body, Where where) {
   KernelBuilder kernel(name, Place::from(where));
-  Scope scope(kernel);
+  CurrentBuilder scope(kernel);
   body();
   auto module = kernel.finish();
   return {std::move(module), kernel.diagnostics()};

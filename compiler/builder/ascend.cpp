@@ -9,14 +9,11 @@ namespace tilewright {
 using builder::BufferRecord;
 using builder::Construction;
 using builder::FrameKind;
+using builder::quoted;
 using builder::Side;
 using tile::MemorySpace;
 
 namespace {
-
-std::string quoted(std::string_view name) {
-  return "'" + std::string(name) + "'";
-}
 
 /// "mte2" of "MTE2" or "PIPE_MTE2".
 std::string plainPipe(std::string_view given) {

@@ -8,12 +8,9 @@ namespace tilewright {
 
 using builder::BufferRecord;
 using builder::FrameKind;
+using builder::quoted;
 
 namespace {
-
-std::string quoted(std::string_view name) {
-  return "'" + std::string(name) + "'";
-}
 
 /// Whether a thread or the whole block has one: such buffers may be made by code on single
 /// elements.

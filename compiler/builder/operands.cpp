@@ -10,10 +10,6 @@
 namespace tilewright::builder {
 namespace {
 
-std::string quoted(const std::string& name) {
-  return "'" + name + "'";
-}
-
 std::string counted(size_t count, const char* one, const char* many) {
   return std::to_string(count) + " " + (count == 1 ? one : many);
 }
@@ -101,6 +97,10 @@ bool checkExtent(Construction& state, const BufferRecord& buffer, std::string_vi
 }
 
 } // namespace
+
+std::string quoted(std::string_view name) {
+  return "'" + std::string(name) + "'";
+}
 
 std::optional<std::vector<Index>> resolveIndices(Construction& state, Buffer buffer,
                                                  std::span<const Index> indices) {

@@ -7,6 +7,9 @@
 
 namespace tilewright::builder {
 
+/// A name as messages have it: in single quotes.
+std::string quoted(std::string_view name);
+
 /// One side of a tile operation.
 struct Side {
   enum class Kind { Whole, Part, Element };

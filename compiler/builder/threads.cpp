@@ -8,12 +8,9 @@
 namespace tilewright {
 
 using builder::BufferRecord;
+using builder::quoted;
 
 namespace {
-
-std::string quoted(std::string_view name) {
-  return "'" + std::string(name) + "'";
-}
 
 std::optional<tile::SyncScope> syncScope(builder::Construction& state, std::string_view scope) {
   auto parsed = tile::symbolizeSyncScope(llvm::StringRef(scope.data(), scope.size()));

@@ -11,13 +11,10 @@ namespace tilewright {
 using builder::BufferRecord;
 using builder::Construction;
 using builder::ElementFunction;
+using builder::quoted;
 using builder::Side;
 
 namespace {
-
-std::string quoted(std::string_view name) {
-  return "'" + std::string(name) + "'";
-}
 
 /// A tile of the call with the way from the nest's variables to its indices.
 struct Tile {

@@ -6,13 +6,10 @@ namespace tilewright {
 
 using builder::BufferRecord;
 using builder::Construction;
+using builder::quoted;
 using builder::Side;
 
 namespace {
-
-std::string quoted(std::string_view name) {
-  return "'" + std::string(name) + "'";
-}
 
 bool flag(const Attributes& attributes, const std::string& key) {
   const Attribute* given = builder::find(attributes, key);

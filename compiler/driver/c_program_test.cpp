@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const char* const kernelText = R"(
+const char* const scaleKernel = R"(
 func.func @saxpy(%x: !tile.buffer<?xf32, global> {tile.name = "x", tile.shape = affine_map<()[N] -> (N)>},
                  %scale: f32 {tile.name = "scale"},
                  %y: !tile.buffer<?xf32, global> {tile.name = "y", tile.shape = affine_map<()[N] -> (N)>},
@@ -77,7 +77,7 @@ protected:
 
   /// Compiles the kernel for `cpu` into libkernel.so and kernel.h.
   void makeLibrary(const std::string& cpu) const {
-    auto kernel = kernelFromText(kernelText);
+    auto kernel = kernelFromText(scaleKernel);
     CompileOptions options;
     options.cpu = cpu;
     std::vector<Diagnostic> diagnostics;

@@ -12,7 +12,7 @@ namespace tilewright::ascend::isa {
 
 namespace {
 
-constexpr size_t chunk = 256;
+constexpr size_t castChunk = 256;
 
 /// To an integral value. None rounds as Rint.
 template <RoundMode mode> double rounded(double x) {
@@ -162,9 +162,9 @@ void castRow(void* d, const void* a, const void*, size_t n, Scalar) {
   constexpr bool fromRow = std::is_same_v<From, float> && !std::is_integral_v<To> && nearest;
   if constexpr (toRow && !std::is_same_v<From, float>) {
     // In place over a wider destination is legal only from the same start; go through a copy.
-    From copy[chunk];
-    for (size_t at = 0; at < n; at += chunk) {
-      size_t m = n - at < chunk ? n - at : chunk;
+    From copy[castChunk];
+    for (size_t at = 0; at < n; at += castChunk) {
+      size_t m = n - at < castChunk ? n - at : castChunk;
       std::memcpy(copy, in + at, m * sizeof(From));
       loadRow(copy, out + at, m);
     }

@@ -63,7 +63,7 @@ std::string inspectSelect(const VectorInstr& i, AccessList& list) {
   return {};
 }
 
-std::string inspectGroup(const VectorInstr& i, AccessList& list, const Context&) {
+std::string inspectCompareGroup(const VectorInstr& i, AccessList& list, const Context&) {
   constexpr uint64_t registerBytes = 16;
   switch (i.op) {
   case VectorOp::Select:
@@ -186,7 +186,7 @@ void runSelect(const VectorInstr& i, const Context& context) {
   });
 }
 
-void runGroup(const VectorInstr& i, const Context& context) {
+void runCompareGroup(const VectorInstr& i, const Context& context) {
   constexpr size_t registerBytes = 16;
   switch (i.op) {
   case VectorOp::Select:
@@ -204,6 +204,6 @@ void runGroup(const VectorInstr& i, const Context& context) {
 
 } // namespace
 
-const VectorGroup compareGroup = {inspectGroup, runGroup};
+const VectorGroup compareGroup = {inspectCompareGroup, runCompareGroup};
 
 } // namespace tilewright::ascend::isa

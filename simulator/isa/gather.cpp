@@ -260,13 +260,13 @@ void runBilinear(const VectorInstr& i, const Context& context) {
       }
 }
 
-std::string inspectGroup(const VectorInstr& i, AccessList& list, const Context& context) {
+std::string inspectGatherGroup(const VectorInstr& i, AccessList& list, const Context& context) {
   if (i.op == VectorOp::BilinearInterpolation)
     return inspectBilinear(i, list, context);
   return i.op == VectorOp::GatherMask ? inspectGatherMask(i, list, context)
                                       : inspectGather(i, list, context);
 }
-void runGroup(const VectorInstr& i, const Context& context) {
+void runGatherGroup(const VectorInstr& i, const Context& context) {
   if (i.op == VectorOp::BilinearInterpolation)
     return runBilinear(i, context);
   i.op == VectorOp::GatherMask ? runGatherMask(i, context) : runGather(i, context);
@@ -274,6 +274,6 @@ void runGroup(const VectorInstr& i, const Context& context) {
 
 } // namespace
 
-const VectorGroup gatherGroup = {inspectGroup, runGroup};
+const VectorGroup gatherGroup = {inspectGatherGroup, runGatherGroup};
 
 } // namespace tilewright::ascend::isa

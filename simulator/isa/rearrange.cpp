@@ -69,7 +69,7 @@ void runMatrix(const VectorInstr& i, const Context& context) {
   }
 }
 
-std::string inspectGroup(const VectorInstr& i, AccessList& list, const Context&) {
+std::string inspectRearrangeGroup(const VectorInstr& i, AccessList& list, const Context&) {
   uint32_t size = bytesOf(i.src0.type);
   if (i.op == VectorOp::Broadcast || i.op == VectorOp::ReduceRows)
     return inspectMatrix(i, list);
@@ -135,7 +135,7 @@ void runTransDataTo5HD(const VectorInstr& i, const Context& context) {
   }
 }
 
-void runGroup(const VectorInstr& i, const Context& context) {
+void runRearrangeGroup(const VectorInstr& i, const Context& context) {
   uint32_t size = bytesOf(i.src0.type);
   if (i.op == VectorOp::TransDataTo5HD)
     return runTransDataTo5HD(i, context);
@@ -160,6 +160,6 @@ void runGroup(const VectorInstr& i, const Context& context) {
 
 } // namespace
 
-const VectorGroup rearrangeGroup = {inspectGroup, runGroup};
+const VectorGroup rearrangeGroup = {inspectRearrangeGroup, runRearrangeGroup};
 
 } // namespace tilewright::ascend::isa

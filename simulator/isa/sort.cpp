@@ -29,7 +29,7 @@ Operand listOperand(const VectorInstr& i, unsigned k) {
   return *all[k];
 }
 
-std::string inspectGroup(const VectorInstr& i, AccessList& list, const Context&) {
+std::string inspectSortGroup(const VectorInstr& i, AccessList& list, const Context&) {
   DType type = i.src0.type;
   uint32_t size = bytesOf(type);
   if (type != DType::F32 && type != DType::F16)
@@ -139,7 +139,7 @@ void runMerge(const VectorInstr& i, const Context& context) {
   }
 }
 
-void runGroup(const VectorInstr& i, const Context& context) {
+void runSortGroup(const VectorInstr& i, const Context& context) {
   if (i.op == VectorOp::Sort32)
     return runSort32(i, context);
   if (i.op == VectorOp::ExtractScores)
@@ -149,6 +149,6 @@ void runGroup(const VectorInstr& i, const Context& context) {
 
 } // namespace
 
-const VectorGroup sortGroup = {inspectGroup, runGroup};
+const VectorGroup sortGroup = {inspectSortGroup, runSortGroup};
 
 } // namespace tilewright::ascend::isa

@@ -12,10 +12,10 @@
 namespace tilewright::ascend {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using SteadyClock = std::chrono::steady_clock;
 
 struct Launch {
-  Clock::time_point due;
+  SteadyClock::time_point due;
   std::function<double()> look;
 };
 
@@ -24,7 +24,7 @@ struct Watchdog {
   std::mutex mutex;
   std::condition_variable changed;
   std::map<unsigned long, Launch> launches;
-  Clock::time_point sleepsUntil = Clock::time_point::max();
+  SteadyClock::time_point sleepsUntil = SteadyClock::time_point::max();
   unsigned long last = 0;
   pid_t process = 0; ///< whose thread it is: a fork has none
 
@@ -36,10 +36,10 @@ Watchdog& watchdog() {
   return *instance;
 }
 
-Clock::time_point after(double seconds) {
+SteadyClock::time_point after(double seconds) {
   constexpr double longest = 1e9; // what the clock can hold
   auto wait = std::chrono::duration<double>(std::min(seconds, longest));
-  return Clock::now() + std::chrono::duration_cast<Clock::duration>(wait);
+  return SteadyClock::now() + std::chrono::duration_cast<SteadyClock::duration>(wait);
 }
 
 void Watchdog::watch() {
@@ -48,16 +48,16 @@ void Watchdog::watch() {
   bool hasLingered = false;
   std::unique_lock lock(mutex);
   for (;;) {
-    sleepsUntil = Clock::time_point::max();
+    sleepsUntil = SteadyClock::time_point::max();
     for (auto& [number, launch] : launches) {
-      if (launch.due <= Clock::now())
+      if (launch.due <= SteadyClock::now())
         launch.due = after(launch.look());
       sleepsUntil = std::min(sleepsUntil, launch.due);
     }
     if (launches.empty() && !hasLingered)
       sleepsUntil = after(linger);
     hasLingered = launches.empty();
-    if (sleepsUntil == Clock::time_point::max())
+    if (sleepsUntil == SteadyClock::time_point::max())
       changed.wait(lock);
     else
       changed.wait_until(lock, sleepsUntil);
@@ -70,7 +70,7 @@ Watch::Watch(double seconds, std::function<double()> look) {
   Watchdog& w = watchdog();
   std::lock_guard lock(w.mutex);
   number = ++w.last;
-  Clock::time_point due = after(seconds);
+  SteadyClock::time_point due = after(seconds);
   w.launches[number] = {due, std::move(look)};
   if (w.process != getpid()) {
     w.process = getpid();
