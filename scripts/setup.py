@@ -112,7 +112,9 @@ def install_python_packages() -> None:
         # A build of the same version may carry a suffix, as in 2.13.0+cpu.
         if name and have.get(name.lower().replace("_", "-"), "").split("+")[0] != version:
             (optional if comment.strip() == "optional" else required).append(requirement.strip())
-    pip: list[str | Path] = [VENV / "bin/python", "-m", "pip", "install", "--quiet"]
+    # Without pip's bytecode of all modules: most of PyTorch's ten thousand are never imported.
+    words = ("-m", "pip", "install", "--quiet", "--no-compile")
+    pip: list[str | Path] = [VENV / "bin/python", *words]
     if required:
         say(f"installing into .venv: {' '.join(required)}")
         try:
@@ -132,6 +134,17 @@ def install_python_packages() -> None:
                 f"warning: going on without {requirement}; later: "
                 f".venv/bin/pip install {requirement}\n{error}"
             )
+
+
+def keep_bytecode() -> None:
+    """Imports what tests and examples import, so that its bytecode is there from the start.
+
+    Where PYTHONDONTWRITEBYTECODE is set, each process would compile these modules anew.
+    """
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    for modules in ("torch", "numpy, ml_dtypes, hypothesis, pytest, xdist, lit.main, mypy, tqdm"):
+        command: list[str | Path] = [VENV / "bin/python", "-c", f"import {modules}"]
+        subprocess.run(command, env=environment, capture_output=True, check=False)
 
 
 def path_lines(package: Path) -> str:
@@ -214,6 +227,7 @@ def main() -> int:
             install_debian_packages(packages)
             make_venv()
             install_python_packages()
+            keep_bytecode()
         except SetupError as error:
             print(f"setup: error: {error}", file=sys.stderr)
             return 1
