@@ -56,6 +56,7 @@ enum class Fault : int {
   stackOverflow,
   divideByZero,
   assertion,
+  assertionInWords,
   exception,
   largeArray,
   trap,
@@ -163,6 +164,8 @@ template <Fault fault> __aicore__ void hostile(LocalTensor<float> a, LocalTensor
     assert(always == 7); // asserts here
   if constexpr (fault == Fault::assertion)
     ASSERT(a.GetSize() == 1 && "one element");
+  if constexpr (fault == Fault::assertionInWords)
+    ascendc_assert(a.GetSize() == 1, "%u elements, not %.1f", a.GetSize(), half(1.0f));
   if constexpr (fault == Fault::nullCall) {
     void (*volatile nothing)() = nullptr;
     nothing(); // calls nothing
@@ -542,6 +545,10 @@ TEST(Checks, HostileKernels) {
   expectLine(text, "// asserts here");
   text = messageOf<Fault::assertion>();
   EXPECT_NE(text.find("assertion failed: a.GetSize() == 1"), std::string::npos) << text;
+  text = messageOf<Fault::assertionInWords>();
+  EXPECT_NE(text.find("assertion failed: a.GetSize() == 1: 256 elements, not 1.0"),
+            std::string::npos)
+      << text;
   text = messageOf<Fault::exception>();
   EXPECT_NE(text.find("the kernel threw a C++ exception (vector core 0)"), std::string::npos)
       << text;

@@ -79,18 +79,34 @@ inline int64_t GetSystemCycle() {
   host::failKernel("Trap was called", place);
 }
 
+/// The user's words stand behind the condition; a macro adds a number to all that it is given.
+template <class... Args>
+[[noreturn]] void failAssertion(Place place, const char* condition, const char* format,
+                                Args... args) {
+  char words[1024], text[2048];
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-security"
+  snprintf(words, sizeof words, format, printable(args)...);
+#pragma GCC diagnostic pop
+  snprintf(text, sizeof text, "assertion failed: %s%s%s", condition, *words ? ": " : "", words);
+  host::failKernel(text, place);
+}
+template <class... Args>
+[[noreturn]] void failAssertion(Place place, const char* condition, int, Args...) {
+  failAssertion(place, condition, "", 0);
+}
+
 } // namespace AscendC
 
 #define TW_ASSERT(condition, ...)                                                                  \
-  ((condition)                                                                                     \
-       ? (void)0                                                                                   \
-       : ::AscendC::host::failKernel("assertion failed: " #condition, ::AscendC::Place::here()))
+  ((condition) ? (void)0                                                                           \
+               : ::AscendC::failAssertion(::AscendC::Place::here(), #condition, __VA_ARGS__))
 #define ascendc_assert(...) TW_ASSERT(__VA_ARGS__, 0)
 #ifndef ASSERT
 #define ASSERT(...) TW_ASSERT(__VA_ARGS__, 0)
 #endif
 #ifndef ASCENDC_ASSERT
-#define ASCENDC_ASSERT(condition, behaviour) TW_ASSERT(condition)
+#define ASCENDC_ASSERT(condition, behaviour) TW_ASSERT(condition, 0)
 #endif
 #define KERNEL_LOG(level, ...) ((void)0)
 #define TRACE_START(id) ((void)0)
