@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 import tilewright
@@ -183,3 +184,20 @@ def test_a_flag_of_one_branch() -> None:
 
     texts = errors_of(main)
     assert any("is set in one branch only" in text for text, _ in texts)
+
+
+def test_words_of_an_assertion(capfd: pytest.CaptureFixture[str]) -> None:
+    """They stand in a string of C++, and are a format there."""
+
+    @T.prim_func
+    def main(A: T.Tensor((16,), "float"), n: T.int32):
+        with T.Kernel(1, is_npu=True, threads=1):
+            T.print(n, 'the "n" of 100% \\')
+            T.device_assert(n > 0, 'is "n" 100% right \\?')
+
+    kernel = tilewright.compile(main, target="ascend", pass_configs=AUTOMATIC)
+    kernel(np.zeros(16, np.float32), 5)
+    assert capfd.readouterr().out == 'the "n" of 100% \\ 5\n'
+    with pytest.raises(RuntimeError) as caught:
+        kernel(np.zeros(16, np.float32), 0)
+    assert 'assertion failed: n > 0: is "n" 100% right \\?' in str(caught.value)

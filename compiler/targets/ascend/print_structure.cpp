@@ -168,7 +168,7 @@ bool BodyPrinter::printBuffers(Operation* op) {
           return false;
         const Type type = print.getValue() ? print.getValue().getType() : Type();
         const bool isFloat = type && isa<FloatType>(type);
-        std::string arguments = "\"" + print.getMessage().str();
+        std::string arguments = "\"" + inFormat(print.getMessage());
         if (type)
           arguments += std::string(" ") + (isFloat ? "%f" : "%ld");
         arguments += "\\n\"";
@@ -180,7 +180,7 @@ bool BodyPrinter::printBuffers(Operation* op) {
       })
       .Case<tile::AssertOp>([&](tile::AssertOp check) {
         text.line("ascendc_assert(" + text.text(check.getCondition()) + ", \"" +
-                  check.getMessage().str() + "\");");
+                  inFormat(check.getMessage()) + "\");");
         return true;
       })
       .Default([](auto) { return false; });

@@ -24,6 +24,22 @@ static const char* const kReserved[] = {
     "Abs",      "Cast",     "Select",   "Compare",  "Mmad",    "Relu",       "Not",      "Sqrt",
     "slots",    "grid",     "stream",   "workspace"};
 
+std::string inFormat(llvm::StringRef words) {
+  std::string text;
+  for (const char letter : words) {
+    if (letter == '\n') {
+      text += "\\n";
+      continue;
+    }
+    if (letter == '"' || letter == '\\')
+      text += '\\';
+    if (letter == '%')
+      text += '%';
+    text += letter;
+  }
+  return text;
+}
+
 void SourceText::line(const std::string& text) {
   if (!text.empty() && text[0] != '#')
     result.append(size_t(depth) * 2, ' ');

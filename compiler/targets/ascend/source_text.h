@@ -81,6 +81,9 @@ private:
   llvm::DenseMap<mlir::Value, Expression> values;
 };
 
+/// Words of the user's as they stand in a string of C++ that is a format: `50%` becomes `50%%`.
+std::string inFormat(llvm::StringRef words);
+
 /// `half`, `float`, `int8_t`, ...: of a scalar or of a buffer's elements; empty if Ascend C has
 /// none.
 std::string cppType(mlir::Type type);

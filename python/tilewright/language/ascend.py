@@ -168,16 +168,17 @@ def reinterpretcast(dst: Any, src: Any, casttype: Any) -> None:
 
 @guarded_by_poison
 def printf(fmt: str, *args: Any) -> None:
-    """Prints the text up to each place holder with the argument that stands for it."""
+    """Prints the text up to each place holder with the argument that stands for it, a line each."""
     pieces = re.split(r"%[-+ #0]*\d*(?:\.\d+)?(?:hh|h|ll|l|z)?[diouxXfFeEgGcsp]", fmt)
     if len(pieces) != len(args) + 1:
         raise LanguageError(
             f"T.printf has {len(args)} arguments for {len(pieces) - 1} place holders"
         )
-    if not args:
-        print_value(msg=fmt.strip())
-    for piece, value in zip(pieces, args, strict=False):
-        print_value(value, piece.strip())
+    words = [piece.replace("%%", "%").strip() for piece in pieces]
+    for before, value in zip(words, args, strict=False):
+        print_value(value, before)
+    if words[-1] or not args:
+        print_value(msg=words[-1])
 
 
 @guarded_by_poison

@@ -145,13 +145,14 @@ def test_printing() -> None:
     def main(A: T.Tensor((4,), "int32")):  # type: ignore[no-untyped-def]
         with T.Kernel(1, is_npu=True) as (cid, _):
             T.printf("hello\n")
-            T.printf("block %d of %5.2f\n", cid, 2)
+            T.printf("block %d of %5.2f, or 50%%\n", cid, 2)
             T.dump_tensor(A, 9, 4)
 
     assert interpret(main, np.arange(4, dtype=np.int32)).splitlines() == [
         "hello",
         "block 0",
         "of 2",
+        ", or 50%",
         "9 A = [0, 1, 2, 3]",
     ]
 
