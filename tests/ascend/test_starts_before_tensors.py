@@ -173,3 +173,59 @@ def test_columns_that_the_machine_cannot_cut(route: str, reason: str) -> None:
     message = caught.value.errors[0].message
     start = "unsupported on ascend: this copy may begin at element -2 of dim 1 of its tensor, but "
     assert message == start + reason
+
+
+def columns_at_run_time(route: str) -> Any:
+    """A copy at a column that an argument or memory gives."""
+
+    @T.prim_func
+    def of_vectors(  # type: ignore[no-untyped-def]
+        A: T.Tensor((16, 48), "float32"), C: T.Tensor((16, 48), "float32"), column: T.int32
+    ):
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            a = T.alloc_ub((16, 16), "float32")
+            for i in T.serial(1):
+                T.copy(A[0, 16], a)
+                T.copy(a, C[0, column + i])
+
+    @T.prim_func
+    def of_the_cube(  # type: ignore[no-untyped-def]
+        A: T.Tensor((16, 48), "float32"), C: T.Tensor((16, 48), "float32"), column: T.int32
+    ):
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            a = T.alloc_L1((16, 16), "float32")
+            b = T.alloc_L1((16, 16), "float32")
+            unit = T.alloc_ub((16, 16), "float32")
+            columns = T.alloc_ub((16,), "int32")
+            product = T.alloc_L0C((16, 16), "float32")
+            T.tile.fill(unit, 0.0)
+            T.tile.fill(columns, column)
+            for i in T.serial(16):
+                unit[i, i] = 1.0
+            T.copy(unit, b)
+            T.copy(A[0, 16], a)
+            T.gemm_v0(a, b, product, transpose_B=True, init=True)
+            T.copy(product, C[0, column])
+            T.copy(unit, C[0, columns[0] + 24])
+
+    return of_vectors if route == "vectors" else of_the_cube
+
+
+@pytest.mark.parametrize("route", ["vectors", "cube"])
+def test_columns_that_are_known_at_run_time(route: str) -> None:
+    source = np.arange(16 * 48).reshape(16, 48).astype(np.float32)
+    main = columns_at_run_time(route)
+    kernel = tilewright.compile(main, target="ascend", pass_configs=AUTOMATIC)
+    for column in (0, 5, 40):
+        made, same = np.zeros((16, 48), np.float32), np.zeros((16, 48), np.float32)
+        kernel(source, made, column)
+        interpret(main, source, same, column)
+        expected = np.zeros((16, 48), np.float32)
+        expected[:, column : column + 16] = source[:, 16:32][:, : 48 - column]
+        if route == "cube":
+            unit = np.eye(16, dtype=np.float32)[:, : max(24 - column, 0)]
+            expected[:, column + 24 : column + 40] = unit
+        np.testing.assert_array_equal(made, expected)
+        np.testing.assert_array_equal(same, expected)
+    with pytest.raises(RuntimeError, match="this copy begins before element 0 of dim 1"):
+        kernel(source, np.zeros((16, 48), np.float32), -3)

@@ -2,6 +2,8 @@
 // Copies between global memory and UB, and what all routes share.
 #include "compiler/targets/ascend/copy_routes.h"
 
+#include "compiler/ir/ascend_ops.h"
+#include "compiler/ir/structure_ops.h"
 #include "compiler/passes/analysis/index_ranges.h"
 
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
@@ -131,15 +133,51 @@ Value CopyExpander::padBefore(BufferRegion& ub, const BufferRegion& whole) {
   return make.value(make.sub(cut, blocks));
 }
 
+/// Whether a number is computed of anything that memory holds.
+static bool readsMemory(Value number) {
+  Operation* op = number.getDefiningOp();
+  return op && (isa<tile::LoadOp>(op) || llvm::any_of(op->getOperands(), readsMemory));
+}
+
+/// Whether what a number can be is known when the kernel runs only: an argument, the extent of a tensor, or
+/// what memory holds.
+static bool comesFromOutside(Value number) {
+  if (auto argument = dyn_cast<BlockArgument>(number)) {
+    Operation* parent = argument.getOwner()->getParentOp();
+    if (auto loop = dyn_cast<tile::ForOp>(parent))
+      return comesFromOutside(loop.getLower()) || comesFromOutside(loop.getUpper());
+    return isa<func::FuncOp>(parent);
+  }
+  Operation* op = number.getDefiningOp();
+  return isa<tile::LoadOp, tile::DimOp>(op) || llvm::any_of(op->getOperands(), comesFromOutside);
+}
+
 LogicalResult CopyExpander::requireFirst(const BufferRegion& global, std::optional<size_t> dim,
                                          StringRef reason) {
   if (!dim)
     return success();
-  const IndexRange range = rangeAt(copy, global.offsets[*dim]);
-  if (range.low >= 0 || range.low == IndexRange::kLowest)
+  const OpFoldResult offset = global.offsets[*dim];
+  const IndexRange range = rangeAt(copy, offset);
+  if (range.low >= 0)
     return success();
-  return copy.emitError() << "unsupported on ascend: this copy may begin at element " << range.low
-                          << " of dim " << *dim << " of its tensor, but " << reason;
+  const std::string dimOfTensor = " of dim " + std::to_string(*dim) + " of its tensor, but ";
+  const bool isKnown = range.low != IndexRange::kLowest;
+  if (getConstantIntValue(offset) || (isKnown && !comesFromOutside(cast<Value>(offset))))
+    return copy.emitError() << "unsupported on ascend: this copy may begin at element " << range.low
+                            << dimOfTensor << reason;
+  assertHere(isMore(offset, -1), "this copy begins before element 0" + dimOfTensor + reason.str());
+  return success();
+}
+
+void CopyExpander::assertHere(Value condition, const std::string& message) {
+  const OpBuilder::InsertionGuard guard(builder);
+  // What only one kind of core can read, the other kind can't check.
+  if (readsMemory(condition) && !copy->getParentOfType<ScopeOp>()) {
+    const bool isOfVectors = source.type().getSpace() == MemorySpace::UB;
+    auto scope = ScopeOp::create(builder, copy.getLoc(), isOfVectors ? Agent::Vector : Agent::Cube);
+    builder.setInsertionPointToStart(&scope.getBody().emplaceBlock());
+  }
+  tile::AssertOp::create(builder, condition, message);
 }
 
 Value CopyExpander::isCut(const ClampedRegion& clamped, const BufferRegion& whole) {

@@ -64,9 +64,11 @@ private:
   /// The dim of a tensor whose elements lie side by side in UB.
   static std::optional<size_t> densePartner(const tile::BufferRegion& global,
                                             const tile::BufferRegion& ub);
-  /// Refuses a copy that is known to begin before the tensor in a dim that can't be cut there.
+  /// Of a dim that can't be cut before the tensor: refuses a copy that begins there, as far as is known, or
+  /// has the kernel check where it begins.
   llvm::LogicalResult requireFirst(const tile::BufferRegion& global, std::optional<size_t> dim,
                                    llvm::StringRef reason);
+  void assertHere(mlir::Value condition, const std::string& message);
   mlir::Value isMore(mlir::OpFoldResult number, int64_t than);
   void addCondition(mlir::Value& all, mlir::Value condition);
   void ifThere(const ClampedRegion& clamped, llvm::function_ref<void()> body);
