@@ -30,6 +30,8 @@ mlir::Value storageOf(mlir::Value buffer);
 
 /// Bytes of one 32-byte block, the unit of UB and of a row of a fractal.
 inline constexpr int64_t kBlockBytes = 32;
+/// What a vector instruction takes at once.
+inline constexpr int64_t kRepeatBytes = 256;
 
 /// Elements to a block: the width of a fractal.
 int64_t blockElements(tile::BufferType type);

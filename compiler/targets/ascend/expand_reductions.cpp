@@ -34,7 +34,6 @@ namespace {
 using tile::BufferRegion;
 using tile::BufferType;
 
-constexpr int64_t kRepeatBytes = 256;
 /// Rows that reduceRows of device/ascend takes at once.
 constexpr int64_t kMostRows = 248;
 
@@ -214,8 +213,8 @@ LogicalResult expand(tile::ReduceOp reduce) {
   const bool alongRows = reduce.getDim() + 1 == source.extents.size();
   const int64_t bytes = int64_t(type.getElementBits()) / 8;
   int64_t scratch = npu::kBlockBytes;
-  if (alongRows && *width * bytes > kRepeatBytes)
-    scratch += std::min(*height, kMostRows) * kRepeatBytes;
+  if (alongRows && *width * bytes > npu::kRepeatBytes)
+    scratch += std::min(*height, kMostRows) * npu::kRepeatBytes;
   if (alongRows && !reduce.getClear())
     scratch += int64_t(llvm::alignTo(uint64_t(*height * bytes), uint64_t(npu::kBlockBytes)));
   Value space = tile::AllocOp::create(

@@ -16,7 +16,6 @@ using npu::CompareMode;
 
 /// Elements of a mask's byte.
 constexpr int64_t kByte = 8;
-constexpr int64_t kRepeatBytes = 256;
 
 class NamedNest {
 public:
@@ -129,7 +128,7 @@ private:
     if (!choice || !mask || write.getIndices().size() != 1)
       return false;
     const auto type = write.getBuffer().getType();
-    const int64_t repeat = kRepeatBytes * kByte / int64_t(type.getElementBits());
+    const int64_t repeat = npu::kRepeatBytes * kByte / int64_t(type.getElementBits());
     const bool isOnce = mode && mode.getValue() == "VSEL_CMPMASK_SPR";
     const int64_t piece = isOnce ? std::min(repeat, size) : size;
     Value scalar = scalarOf(choice.getFalseValue());

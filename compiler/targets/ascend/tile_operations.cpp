@@ -13,8 +13,6 @@ using tile::BufferType;
 using tile::MemorySpace;
 using Result = TileOperations::Result;
 
-/// Compare takes whole repeats.
-static constexpr int64_t kRepeatBytes = 256;
 /// What the functions that Ascend C composes of several instructions need at least.
 static constexpr int64_t kFunctionScratchBytes = 8192;
 /// Brcb reads so many numbers at once.
@@ -340,7 +338,7 @@ Result TileOperations::convert(const VectorTile& source, Type to,
 Result TileOperations::compareFloats(npu::CompareMode mode, const VectorTile& a,
                                      const VectorTile* b, Value scalar, const VectorTile* target) {
   const Type element = elementOf(a);
-  const int64_t unit = kRepeatBytes * 8 / bitsOf(element);
+  const int64_t unit = npu::kRepeatBytes * 8 / bitsOf(element);
   const int64_t size = elements(a.pitch), whole = roundUp(size, unit);
   const VectorTile left = size == whole ? a : filledUp(a, whole);
   VectorTile right;
