@@ -32,6 +32,7 @@ _CLEAN_EVERY_S = 3600.0
 _STALE_S = 3600.0  # a temporary folder this old has lost its writer
 _TOUCH_EVERY_S = 600.0
 _HEX = frozenset("0123456789abcdef")
+_ON = ("1", "true", "on", "yes")  # of a switch in the environment
 
 
 class Entry:
@@ -72,13 +73,28 @@ _lock = allocate_lock()
 _memory: dict[str, Entry] = {}
 _front_memory: dict[str, str] = {}
 _enabled = True
+_chosen_folder: str | None = None
 _last_clean: dict[str, float] = {}
 
 
 def folder() -> str:
-    """TILEWRIGHT_CACHE_DIR, else TILELANG_CACHE_DIR, else ~/.tilewright/cache."""
+    """What `set_cache_dir` has said, else TILEWRIGHT_CACHE_DIR, else TILELANG_CACHE_DIR, else
+    ~/.tilewright/cache."""
+    if _chosen_folder is not None:
+        return _chosen_folder
     chosen = os.environ.get("TILEWRIGHT_CACHE_DIR") or os.environ.get("TILELANG_CACHE_DIR")
     return os.path.expanduser(chosen or "~/.tilewright/cache")  # noqa: PTH111 - pathlib costs 5 ms
+
+
+def set_cache_dir(path: str | os.PathLike[str]) -> None:
+    """Entries are looked for and kept there, as long as this process lives."""
+    global _chosen_folder
+    _chosen_folder = os.path.expanduser(os.fspath(path))  # noqa: PTH111
+
+
+def get_cache_dir() -> str:
+    """`folder()`, by the name that TileLang has for it."""
+    return folder()
 
 
 def limit_bytes() -> int:
@@ -102,9 +118,8 @@ def disable() -> None:
 def is_enabled() -> bool:
     """Whether the disk is used: not after `disable()`, and not where the environment says
     TILELANG_DISABLE_CACHE=1 or TILEWRIGHT_DISABLE_CACHE=1."""
-    off = ("1", "true", "on", "yes")
     names = ("TILELANG_DISABLE_CACHE", "TILEWRIGHT_DISABLE_CACHE")
-    return _enabled and not any(os.environ.get(name, "").lower() in off for name in names)
+    return _enabled and not any(os.environ.get(name, "").lower() in _ON for name in names)
 
 
 def clear_memory() -> None:
@@ -112,6 +127,13 @@ def clear_memory() -> None:
     with _lock:
         _memory.clear()
         _front_memory.clear()
+
+
+def clear_cache() -> None:
+    """Forgets all kernels, and removes those on disk, in one step for other processes. Kernels that
+    somebody holds live on."""
+    clear_memory()
+    _set_aside(_root())
 
 
 def lookup(key: str) -> Entry | None:
@@ -416,3 +438,8 @@ def _size(path: str) -> int:
         return os.stat(path).st_size  # noqa: PTH116
     except OSError:
         return 0
+
+
+if os.environ.get("TILELANG_CLEAR_CACHE", "").lower() in _ON:
+    clear_cache()
+    os.environ["TILELANG_CLEAR_CACHE"] = "0"  # the children of this process find what it makes

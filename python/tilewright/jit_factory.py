@@ -42,7 +42,7 @@ def compile(
     those in `workspace_idx` are made and dropped."""
     check_backend(execution_backend)
     remark_flags(compile_flags)
-    options = Options(target, cpu, pass_configs)
+    options = Options(target, cpu, pass_configs, platform)
     outputs = output_numbers(out_idx, workspace_idx)
     function = getattr(func, "function", None)
     if function is None or not hasattr(func, "capture"):
@@ -81,6 +81,10 @@ def _tell(kernel: JITKernel, started: float) -> None:
     sys.stderr.write(f"tilewright: {kernel.name} for {kernel.target} in {elapsed:.0f} ms\n")
 
 
+#: The choices of `jit` that `Options` takes.
+_OF_OPTIONS = ("target", "cpu", "pass_configs", "platform")
+
+
 class JITFunction:
     """A factory of kernels: calling it compiles for these arguments and gives the kernel.
 
@@ -117,7 +121,7 @@ class JITFunction:
         state = options.mapped_target
         if self._options is None or self._options[0] != state:
             chosen = self.choices
-            made = Options(chosen.get("target"), chosen.get("cpu"), chosen.get("pass_configs"))
+            made = Options(*(chosen.get(name) for name in _OF_OPTIONS))
             self._options = (state, made)
         return self._options[1]
 
@@ -149,8 +153,9 @@ class JITFunction:
         if self.is_eager:
             return self._run_eager(args, keywords)
         # 2, 2.0 and True are equal, but make different kernels.
-        kinds = tuple(map(type, args)), tuple(map(type, keywords.values()))
-        key = (args, tuple(keywords.items()), kinds, self.options())
+        named = tuple(sorted(keywords.items())) if keywords else ()
+        kinds = tuple(map(type, args)), tuple(type(value) for _, value in named)
+        key = (args, named, kinds, self.options())
         try:
             known = self._kernels.get(key)
         except TypeError:
@@ -295,6 +300,7 @@ def jit(
         "pass_configs": pass_configs,
         "cpu": cpu,
         "workspace_idx": workspace_idx,
+        "platform": platform,
     }
 
     def decorate(function: Any) -> Any:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tilewright.cache import Entry
+    from tilewright.language.prim_func import PrimFunc
     from tilewright.profiler import Profiler, TensorSupplyType
 
 _STAGE = "stage-"
@@ -88,9 +89,69 @@ class JITKernel(_runtime.Kernel):
         return text if kernel_only else f"{self.get_host_source()}\n{text}"
 
     def get_host_source(self) -> str:
-        """The C header that declares the kernel, for callers without our runtime."""
+        """The C header that declares the kernel, for callers without our runtime; for an NPU, the
+        functions of the host behind the kernel, which count its blocks and launch it."""
+        if self.target == "ascend":
+            _, start, rest = self.stage("ascendc").partition(f'extern "C" void {self.name}_grid(')
+            return start + rest
         header = self.entry.extra(_HEADER)
         return header.decode("utf-8") if header is not None else ""
+
+    @property
+    def kernel_source(self) -> str:
+        return self.get_kernel_source()
+
+    @property
+    def host_source(self) -> str:
+        return self.get_host_source()
+
+    @property
+    def adapter(self) -> JITKernel:
+        """What TileLang's kernels have in a part of their own is the kernel's here."""
+        return self
+
+    @property
+    def artifact(self) -> JITKernel:
+        """As `adapter`."""
+        return self
+
+    @property
+    def workspace_idx(self) -> list[int]:
+        """The parameters that calls make and drop."""
+        return []
+
+    @property
+    def auto_gm_idx(self) -> list[int]:
+        """No parameter: workspaces that the compiler adds are the runtime's."""
+        return []
+
+    @classmethod
+    def from_tilelang_function(cls, tilelang_func: PrimFunc, **choices: Any) -> JITKernel:
+        """As `tilewright.compile`."""
+        from tilewright.jit_factory import compile
+
+        return compile(tilelang_func, **choices)
+
+    def run_once(self, func: Callable[..., object] | None = None) -> Any:
+        """What a call (or `func`) gives for inputs that are made for it."""
+        return self.get_profiler().run_once(func)
+
+    def update_tuner_result(
+        self, latency: float, config: dict[str, Any], ref_latency: float | None
+    ) -> JITKernel:
+        """Keeps what a tuner has found: milliseconds, and its choice."""
+        self.latency, self.config, self.ref_latency = latency, config, ref_latency
+        return self
+
+    def get_tuner_result(self) -> dict[str, Any]:
+        """What `update_tuner_result`, or the autotuner, has kept."""
+        if self.latency is None:
+            raise ValueError(f"{self.name}: no tuner has measured this kernel")
+        return {
+            "latency": self.latency,
+            "config": self.config,
+            "ref_latency": self.ref_latency,
+        }
 
     def report(
         self,
@@ -119,9 +180,16 @@ class JITKernel(_runtime.Kernel):
         return f"{time}\n{self.stage('memory')}\nflags and barriers\n{waits}"
 
     def _time_text(self, arguments: tuple[Any, ...], timeline: str | None, only: bool) -> str:
+        import json
+
         from tilewright.profiler import Profiler, TensorSupplyType
         from tilewright.profiling.ascend_time import modelled_time
 
+        if not arguments and (symbols := json.loads(self.entry.manifest)["symbols"]):
+            return (
+                f"no estimate of its time: {', '.join(symbols)} can be any number; give arguments, "
+                "as in a call\n"
+            )
         try:
             given = arguments or tuple(Profiler(self, TensorSupplyType.Zero).inputs())
             time = modelled_time(self, *given, time_only=only, timeline=timeline)
@@ -180,6 +248,12 @@ class WorkspaceKernel(JITKernel):
 
     #: Which of the parameters that a call makes it gives.
     kept: list[int] = []
+    #: Those that it drops.
+    dropped: list[int] = []
+
+    @property
+    def workspace_idx(self) -> list[int]:
+        return self.dropped
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
         made = super().__call__(*arguments, **keywords)
@@ -196,5 +270,7 @@ def kernel_of(entry: Entry, out_idx: list[int] | None, **more: Any) -> JITKernel
     kernel = WorkspaceKernel(entry, list(out_idx), **more)
     count = len(kernel.params)
     made = sorted(number % count for number in out_idx)  # the order in which a call gives them
-    kernel.kept = [made.index(number) for number in sorted(n % count for n in out_idx.results)]
+    results = sorted(number % count for number in out_idx.results)
+    kernel.dropped = [number for number in made if number not in results]
+    kernel.kept = [made.index(number) for number in results]
     return kernel

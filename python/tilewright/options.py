@@ -106,9 +106,11 @@ class Options:
         target: object = None,
         cpu: str | None = None,
         pass_configs: dict[Any, Any] | None = None,
+        platform: str | None = None,
     ) -> None:
         self.target = resolve_target(target)
-        self.cpu = cpu or os.environ.get("TILEWRIGHT_CPU") or "native"
+        chip = chip_of(platform) if self.target == "ascend" else None
+        self.cpu = cpu or os.environ.get("TILEWRIGHT_CPU") or chip or "native"
         check_pass_configs(pass_configs)
         self.pass_configs = {
             _config_key(key): _config_value(key, value)
@@ -124,6 +126,16 @@ class Options:
 
             text += f" {stamp()}"
         return text
+
+
+def chip_of(platform: str | None) -> str | None:
+    """The chip that a platform of TileLang-Ascend stands for; None: the usual one, a 910B2."""
+    name = platform if platform not in (None, "auto") else os.environ.get("TL_PLATFORM", "auto")
+    if name in ("auto", "A2"):
+        return None
+    if name == "A3":
+        return name
+    raise unsupported(f"there is no platform {name!r}; there are: auto, A2, A3")
 
 
 def check_pass_configs(pass_configs: object) -> None:

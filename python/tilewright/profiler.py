@@ -169,6 +169,19 @@ class Profiler:
             max_mismatched_ratio,
         )
 
+    def manual_assert_close(
+        self,
+        reference_program: Callable[..., Any],
+        input_tensors: Sequence[Any] | None = None,
+        manual_check_prog: Callable[[Any, Any], object] | None = None,
+    ) -> None:
+        """Gives `manual_check_prog` the outputs of the kernel and of the reference, two lists."""
+        if manual_check_prog is None:
+            raise ValueError(f"{self.kernel.name}: manual_assert_close needs manual_check_prog")
+        inputs = self.inputs() if input_tensors is None else input_tensors
+        made = _as_list(self.kernel(*inputs))
+        manual_check_prog(made, _as_list(reference_program(*inputs)))
+
     def assert_consistent(self, repeat: int = 10) -> None:
         """AssertionError if one of `repeat` more calls gives other values for the same inputs."""
         inputs = self.inputs()

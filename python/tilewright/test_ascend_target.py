@@ -329,6 +329,37 @@ def test_report_tells_the_time(tmp_path: Path) -> None:
     assert kernel.report(time_only=True).splitlines()[0] == text.splitlines()[0]
 
 
+def test_report_of_any_size_needs_arguments() -> None:
+    n = T.dynamic("n")
+
+    @T.prim_func
+    def main(A: T.Tensor((n,), "float32"), C: T.Tensor((n,), "float32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(T.ceildiv(n, 64), is_npu=True, threads=1) as cid:
+            a = T.alloc_ub((64,), "float32")
+            T.copy(A[cid * 64], a)
+            T.copy(a, C[cid * 64])
+
+    kernel = tilewright.compile(main, target="ascend", pass_configs=AUTO)
+    assert kernel.report().startswith("no estimate of its time: n can be any number; give arg")
+    zeros = np.zeros(128, np.float32)
+    assert kernel.report(zeros, zeros).startswith("estimated time on 910B2: ")
+
+
+def test_platforms(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel = softmax(64, 64, 16)
+    for platform, chip in (("auto", "910B2"), ("A2", "910B2"), ("A3", "910_9391")):
+        made = tilewright.compile(kernel, target="ascend", pass_configs=AUTO, platform=platform)
+        assert made.report(time_only=True).startswith(f"estimated time on {chip}: ")
+    source = made.get_host_source()
+    assert source.startswith(f'extern "C" void {made.name}_grid(')
+    assert f"{made.name}_launch" in source and made.get_kernel_source().endswith(source)
+    with pytest.raises(tilewright.UnsupportedError, match="platform 'A5'; there are: auto, A2, A3"):
+        tilewright.compile(kernel, target="ascend", platform="A5")
+    monkeypatch.setenv("TL_PLATFORM", "A5")
+    with pytest.raises(tilewright.UnsupportedError, match="there is no platform 'A5'"):
+        tilewright.compile(kernel, target="ascend")
+
+
 @pytest.mark.filterwarnings("ignore")
 def test_report_of_a_kernel_with_a_hazard() -> None:
     kernel = tilewright.compile(copy_kernel(False), out_idx=[-1], target="ascend")

@@ -290,3 +290,34 @@ def test_import_is_light():
     command = [sys.executable, "-S", "-c", code]
     answer = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
     assert answer.stdout.strip() == ""
+
+
+def test_clearing(folder, monkeypatch):
+    held = cache.store(KEY, LIBRARY, "{}")
+    cache.store_front(OTHER, KEY)
+    assert cache.get_cache_dir() == cache.folder() == str(folder)
+    cache.clear_cache()
+    assert list(folder.iterdir()) == []
+    assert cache.lookup(KEY) is None and cache.lookup_front(OTHER) is None
+    assert held.manifest == "{}"
+    cache.clear_cache()  # of nothing
+
+
+def test_a_folder_that_the_program_chooses(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(cache, "_chosen_folder", None)
+    chosen = tmp_path / "elsewhere"
+    cache.set_cache_dir(chosen)
+    assert cache.get_cache_dir() == str(chosen)
+    cache.store(KEY, LIBRARY, "{}")
+    assert (chosen / "v1" / KEY[:2] / KEY / "kernel.so").exists()
+
+
+def test_clearing_by_the_environment(folder):
+    cache.store(KEY, LIBRARY, "{}")
+    code = "import os; from tilewright import cache; print(os.environ['TILELANG_CLEAR_CACHE'])"
+    command = [sys.executable, "-c", code]
+    for value, is_there in (("0", True), ("1", False)):
+        environment = {**os.environ, "TILELANG_CLEAR_CACHE": value}
+        ran = subprocess.run(command, capture_output=True, text=True, env=environment)
+        assert ran.stdout.strip() == "0", ran.stderr
+        assert entry_folder(folder).exists() == is_there

@@ -66,6 +66,8 @@ def test_gemm(shape):
 def test_the_kernel_of_the_same_arguments_is_the_same():
     assert gemm(64, 64, 64) is gemm(64, 64, 64)
     assert gemm(64, 64, 64) is not gemm(64, 64, 64, block=16)
+    named = gemm(64, 64, K=64, block=16)
+    assert named is gemm(64, 64, block=16, K=64)
 
 
 def test_what_a_kernel_says_of_itself():
@@ -475,6 +477,7 @@ def test_workspaces_are_made_and_dropped():
         np.testing.assert_array_equal(made, expected)
     one = tilewright.compile(factory(1), out_idx=-1, workspace_idx=[1, 2], platform="A2")
     np.testing.assert_array_equal(one(a), (a + 1) * 3)
+    assert one.workspace_idx == [1, 2] and one.out_idx == [1, 2, 3]
     none = tilewright.compile(factory(2), workspace_idx=[1])
     assert none(a, b, c) is None
     np.testing.assert_array_equal(b, (a + 1) * 2)

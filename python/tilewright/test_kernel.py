@@ -135,6 +135,33 @@ def test_profiler(kernel):
         profiler.do_bench()
 
 
+def test_names_of_tilelang(kernel):
+    assert kernel.kernel_source == kernel.get_kernel_source() == kernel.adapter.kernel_source
+    assert kernel.host_source == kernel.artifact.host_source == "int scale(void);"
+    assert kernel.workspace_idx == kernel.auto_gm_idx == []
+    profiler = kernel.get_profiler()
+    shapes = {"n": 8}
+    x = profiler.inputs(shapes)
+    seen = []
+    profiler.manual_assert_close(
+        lambda values, factor: values * factor,
+        input_tensors=x,
+        manual_check_prog=lambda made, wanted: seen.append((made, wanted)),
+    )
+    ((made, wanted),) = seen
+    np.testing.assert_allclose(made[0], wanted[0])
+    with pytest.raises(ValueError, match="scale: manual_assert_close needs manual_check_prog"):
+        profiler.manual_assert_close(lambda *values: values, input_tensors=x)
+
+
+def test_what_a_tuner_has_found(kernel):
+    with pytest.raises(ValueError, match="scale: no tuner has measured this kernel"):
+        kernel.get_tuner_result()
+    assert kernel.update_tuner_result(0.5, {"block": 64}, 1.5) is kernel
+    found = {"latency": 0.5, "config": {"block": 64}, "ref_latency": 1.5}
+    assert kernel.get_tuner_result() == found
+
+
 def test_dtypes_that_torch_has_not():
     pytest.importorskip("torch")
     from tilewright.profiler import _in_framework

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -70,7 +69,7 @@ def _run(options: argparse.Namespace) -> int:
             target = f"{entry['target']}/{entry['cpu']}"
             print(f"{when}  {size:>9}  {target:<16} {entry['kernel']:<24} {entry['key'][:12]}")
         return OK
-    shutil.rmtree(Path(cache.folder()) / "v1", ignore_errors=True)
+    cache.clear_cache()
     size = sum(e["bytes"] for e in known)
     if options.json:
         print(json.dumps({"removed": len(known), "bytes": size}))

@@ -104,14 +104,16 @@ def recorded_times(*words: str) -> Iterator[list[AscendTime]]:
 def modelled_time(
     kernel: JITKernel,
     *arguments: Any,
-    chip: str = "910B2",
+    chip: str | None = None,
     time_only: bool = False,
     timeline: str | None = None,
 ) -> AscendTime | None:
-    """The modelled time of one call; None where the kernel doesn't run on our host. `time_only`: no
+    """The modelled time of one call, on the chip that the kernel was compiled for unless another is
+    named; None where the kernel doesn't run on our host. `time_only`: no
     effects and no checks, which is fast, but only for kernels that don't branch on data in memory.
     `timeline` names a file for the page that shows every instruction or, if it ends in `.svg`, for
     a picture of the cores that end last."""
+    chip = chip or json.loads(kernel.entry.manifest)["cpu"]
     words = [f"chip={chip}", *(["time-only"] if time_only else [])]
     with tempfile.TemporaryDirectory(prefix="tilewright-") as folder:
         is_picture = str(timeline).endswith(".svg")
