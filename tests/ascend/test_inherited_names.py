@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tilewright
 import tilewright.language as T
+from tilewright.testing import interpret
 
 sys.path.insert(0, str(Path(__file__).parent))
-from kernel_group import KernelGroup  # noqa: E402
+from kernel_group import AUTOMATIC, KernelGroup  # noqa: E402
 
 GROUP = KernelGroup()
 pytestmark = pytest.mark.xdist_group("ascend_inherited_names")
@@ -183,3 +185,82 @@ def test_name(name: str) -> None:
 @pytest.mark.parametrize("name", GROUP.cases)
 def test_verdicts(name: str) -> None:
     GROUP.check_removals(name)
+
+
+@pytest.mark.filterwarnings("ignore::tilewright.errors.TilewrightWarning")
+@pytest.mark.parametrize(("dtype", "rtol"), [("float32", 1e-5), ("float16", 1e-3), ("int32", 0)])
+def test_running_sums(dtype: str, rtol: float) -> None:
+    """Down a tile, as vectors; along its rows, backwards and in place; and of a part of a row."""
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((12, 24), dtype), C: T.Tensor((3, 12, 24), dtype)
+    ):
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            x = T.alloc_ub((12, 24), dtype)
+            y = T.alloc_ub((12, 24), dtype)
+            T.copy(A, x)
+            T.cumsum(x, y, dim=0)
+            T.copy(y, C[0, 0, 0])
+            T.copy(x, y)
+            T.cumsum(y[2, 8:20], y[2, 8:20], dim=1)
+            T.copy(y, C[1, 0, 0])
+            T.cumsum(x, dim=1, reverse=True)
+            T.copy(x, C[2, 0, 0])
+
+    a = random.integers(-9, 10, (12, 24)).astype(dtype)
+    made, same = np.zeros((3, 12, 24), dtype), np.zeros((3, 12, 24), dtype)
+    tilewright.compile(main, target="ascend", pass_configs=AUTOMATIC)(a, made)
+    interpret(main, a, same)
+    wide = a.astype(np.float64)
+    part = wide.copy()
+    part[2, 8:20] = np.cumsum(wide[2, 8:20])
+    backwards = np.cumsum(wide[:, ::-1], axis=1)[:, ::-1]
+    expected = np.stack([np.cumsum(wide, axis=0), part, backwards])
+    np.testing.assert_allclose(made, expected, rtol=rtol)
+    np.testing.assert_array_equal(same, made)
+
+
+def counts(dtype: str, threads: int) -> Any:
+    """A histogram whose bins memory gives, one beyond the end, and sums by twos and fours."""
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        X: T.Tensor((64,), "int32"), A: T.Tensor((3, 64), dtype), C: T.Tensor((4, 16), dtype)
+    ):
+        with T.Kernel(3, is_npu=True, threads=threads) as cid:
+            x = T.alloc_ub((64,), "int32")
+            a = T.alloc_ub((64,), dtype)
+            T.copy(X, x)
+            T.copy(A[cid, 0], a)
+            T.barrier_all()
+            for i in T.serial(64):
+                T.atomic_add(C[0, x[i]], a[i])
+            for i in T.Parallel(64):
+                T.atomic_add(C[1, i // 4], a[i])
+            for i in T.serial(8):
+                T.atomic_addx2(C[2, i * 2], A[cid, i * 2])
+            for i in T.serial(4):
+                T.atomic_addx4(C[3, i * 4], A[cid, i * 4])
+
+    return main
+
+
+@pytest.mark.filterwarnings("ignore::tilewright.errors.TilewrightWarning")
+@pytest.mark.parametrize(
+    ("dtype", "threads", "configs"),
+    [("float32", 1, AUTOMATIC), ("int32", 2, AUTOMATIC), ("float16", 1, {})],
+)
+def test_atomic_adds_of_elements(dtype: str, threads: int, configs: dict[Any, Any]) -> None:
+    bins = random.integers(0, 17, 64).astype(np.int32)
+    a = random.integers(-9, 10, (3, 64)).astype(dtype)
+    made = np.zeros((4, 16), dtype)
+    tilewright.compile(counts(dtype, threads), target="ascend", pass_configs=configs)(bins, a, made)
+    total = a.astype(np.float64).sum(0)
+    histogram = np.bincount(bins, total, 17)[:16]
+    by_fours = total.reshape(16, 4).sum(1)
+    np.testing.assert_array_equal(made, [histogram, by_fours, total[:16], total[:16]])
+    if threads == 1:
+        same = np.zeros((4, 16), dtype)
+        interpret(counts(dtype, threads), bins, a, same)
+        np.testing.assert_array_equal(same, made)

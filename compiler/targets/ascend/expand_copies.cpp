@@ -7,9 +7,12 @@
 ///     scf.if %rows < 32 { npu.duplicate %ub[0], 0 count(2048) }
 ///     npu.load_ub %A[%m, %n] [%rows, 64] to %ub[0] pitch 64
 ///
+/// An atomic add of a single element is a copy from a tile of one element that adds.
+///
 /// With `waits`, what belongs together is ordered by flags of its own, as in ExpandGemms. It stands
 /// behind the passes that place buffers and cut work, so that each copy has one route. Each route
 /// is a file: copy_routes.h.
+#include "compiler/ir/structure_ops.h"
 #include "compiler/passes/kernel_pass.h"
 #include "compiler/targets/ascend/copy_routes.h"
 #include "compiler/targets/ascend/passes.h"
@@ -196,6 +199,41 @@ LogicalResult expandAtomicTile(tile::AtomicTileOp add, const RouteContext& conte
   return done;
 }
 
+/// An atomic add of one element: the number goes to UB, and the DMA adds it.
+LogicalResult expandAtomic(tile::AtomicOp add, const RouteContext& context) {
+  const tile::BufferType type = add.getBuffer().getType();
+  if (add.getKind() != tile::AtomicKind::Add)
+    return add.emitError() << "unsupported on ascend: an atomic "
+                           << stringifyAtomicKind(add.getKind()) << " of an element; there is add";
+  if (add.getPrevious() && !add.getPrevious().use_empty())
+    return add.emitError() << "unsupported on ascend: the number before an atomic add, which the "
+                              "DMA does not give";
+  if (!type.isGlobal() || type.getStrided())
+    return add.emitError() << "unsupported on ascend: an atomic add to an element of "
+                           << (type.getStrided() ? "a strided tensor"
+                                                 : stringifyMemorySpace(type.getSpace()).str());
+  auto launch = add->getParentOfType<tile::LaunchOp>();
+  OpBuilder atStart = OpBuilder::atBlockBegin(launch.getBodyBlock());
+  Value addend = tile::AllocOp::create(
+      atStart, add.getLoc(), tile::BufferType::get({1}, type.getElementType(), MemorySpace::UB),
+      atStart.getStringAttr("addend"), IntegerAttr());
+  ImplicitLocOpBuilder builder(add.getLoc(), add);
+  orderPipes(builder, context, Pipe::MTE3, Pipe::S);
+  tile::StoreOp::create(builder, add.getValue(), addend,
+                        ValueRange{IndexMaker(builder).constant(0)}, /*in_bounds=*/true);
+  orderPipes(builder, context, Pipe::S, Pipe::MTE3);
+  tile::BufferRegion element{add.getBuffer(), getAsOpFoldResult(add.getIndices()), {}};
+  element.extents.assign(element.offsets.size(), builder.getIndexAttr(1));
+  auto copy = tile::CopyOp::create(builder, tile::BufferRegion::whole(addend), element);
+  copy.setTargetInBoundsAttr(DenseBoolArrayAttr::get(
+      builder.getContext(), SmallVector<bool>(element.offsets.size(), add.getInBounds())));
+  CopyExpander expander(copy, builder, context);
+  expander.atomicAdd = true;
+  const LogicalResult done = expander.ubToGlobal();
+  copy.erase();
+  return done;
+}
+
 class ExpandCopies : public KernelPass<ExpandCopies> {
 public:
   static constexpr llvm::StringLiteral kArgument = "ascend-expand-copies";
@@ -212,7 +250,7 @@ public:
     const RouteContext context{waits, events};
     SmallVector<Operation*> work;
     getOperation().walk([&](Operation* op) {
-      if (isa<tile::CopyOp, tile::FillOp, tile::AtomicTileOp>(op))
+      if (isa<tile::CopyOp, tile::FillOp, tile::AtomicTileOp, tile::AtomicOp>(op))
         work.push_back(op);
     });
     for (Operation* op : work) {
@@ -221,6 +259,8 @@ public:
         done = expandCopy(copy, context);
       else if (auto fill = dyn_cast<tile::FillOp>(op))
         done = expandFill(fill);
+      else if (auto atomic = dyn_cast<tile::AtomicOp>(op))
+        done = expandAtomic(atomic, context);
       else
         done = expandAtomicTile(cast<tile::AtomicTileOp>(op), context);
       if (failed(done))

@@ -438,3 +438,46 @@ func.func @f(%A: !tile.buffer<64xf32, global> {tile.name = "A"}, %n: index) {
   }
   return
 }
+
+// -----
+// An atomic add of an element: through a tile of one element.
+// CHECK-LABEL: func.func @element
+// CHECK: %[[ADDEND:.*]] = tile.alloc "addend" : !tile.buffer<1xf32, UB>
+// CHECK: tile.store %arg1, %[[ADDEND]][%c0]
+// CHECK: npu.store_ub %[[ADDEND]][{{.*}} to %arg0[{{.*}}atomic_add
+func.func @element(%C: !tile.buffer<64xf32, global>, %v: f32, %n: index) {
+  %c5 = arith.constant 5 : index
+  tile.launch (%cid) in (%n) npu {
+    tile.atomic add %C[%c5], %v : f32 in_bounds : !tile.buffer<64xf32, global>
+  }
+  return
+}
+
+// -----
+func.func @max_of_element(%C: !tile.buffer<64xf32, global>, %v: f32, %n: index) {
+  tile.launch (%cid) in (%n) npu {
+    // expected-error@+1 {{unsupported on ascend: an atomic max of an element; there is add}}
+    tile.atomic max %C[%cid], %v : f32 : !tile.buffer<64xf32, global>
+  }
+  return
+}
+
+// -----
+func.func @before(%C: !tile.buffer<64xf32, global>, %v: f32, %n: index) {
+  tile.launch (%cid) in (%n) npu {
+    // expected-error@+1 {{unsupported on ascend: the number before an atomic add, which the DMA does not give}}
+    %old = tile.atomic add %C[%cid], %v : f32 : !tile.buffer<64xf32, global> -> f32
+    tile.store %old, %C[%cid] : !tile.buffer<64xf32, global>
+  }
+  return
+}
+
+// -----
+func.func @of_a_tile(%v: f32, %n: index) {
+  tile.launch (%cid) in (%n) npu {
+    %x = tile.alloc "x" : !tile.buffer<64xf32, UB>
+    // expected-error@+1 {{unsupported on ascend: an atomic add to an element of UB}}
+    tile.atomic add %x[%cid], %v : f32 : !tile.buffer<64xf32, UB>
+  }
+  return
+}

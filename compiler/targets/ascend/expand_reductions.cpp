@@ -13,6 +13,8 @@
 /// A reduction of magnitudes (absmax, abssum) makes a tile of them first: by one instruction, or of some
 /// columns by a nest, as they may be all that is written.
 ///
+/// Running sums go line by line, too.
+///
 /// It stands before memory is planned, which gives the scratch memory its place.
 #include "compiler/ir/ascend_ops.h"
 #include "compiler/ir/memory_ops.h"
@@ -182,6 +184,102 @@ private:
   size_t dim;
 };
 
+/// A running sum: one line after the other is added to a tile of sums, which becomes that line of the
+/// result. Small floats are summed in float32.
+class LineScanner {
+public:
+  explicit LineScanner(tile::ScanOp scan)
+      : scan(scan), builder(scan.getLoc(), scan), make(builder), source(scan.getSourceRegion()),
+        target(scan.getTargetRegion()), dim(size_t(scan.getDim())) {}
+
+  LogicalResult run() {
+    const Type element = source.type().getElementType();
+    const bool isKnown = element.isF32() || isSmallFloat(element) || element.isSignedInteger(32) ||
+                         element.isSignedInteger(16);
+    const auto isInUb = [](const BufferRegion& region) {
+      return region.type().getSpace() == tile::MemorySpace::UB;
+    };
+    const SmallVector<int64_t> extents = source.staticExtents();
+    if (scan.getKind() != tile::ReduceKind::Sum || !isKnown || !isInUb(source) || !isInUb(target) ||
+        target.type().getElementType() != element || extents.size() > 3 ||
+        llvm::is_contained(extents, ShapedType::kDynamic))
+      return scan.emitError() << "unsupported on ascend: a running "
+                              << stringifyReduceKind(scan.getKind()) << " of " << element
+                              << " elements of this tile; there are sums of static tiles in UB";
+    for (size_t each = 0; each < extents.size(); ++each)
+      if (each != dim)
+        kept.push_back(extents[each]);
+    if (kept.empty())
+      kept.push_back(1);
+    const Type wide = isSmallFloat(element) ? builder.getF32Type() : element;
+    sums = tile::AllocOp::create(builder, BufferType::get(kept, wide, tile::MemorySpace::UB),
+                                 builder.getStringAttr("sums"), IntegerAttr());
+    const Type number = cast<BufferType>(sums.getType()).getScalarType();
+    inNest([&](ValueRange at) {
+      Value zero = arith::ConstantOp::create(builder, builder.getZeroAttr(number));
+      tile::StoreOp::create(builder, zero, sums, at, /*in_bounds=*/true);
+    });
+    auto loop = tile::ForOp::create(builder, make.constant(0), make.constant(extents[dim]),
+                                    make.constant(1));
+    builder.setInsertionPointToStart(loop.getBodyBlock());
+    Value line = loop.getInductionVar();
+    if (scan.getReverse())
+      line = make.value(make.sub(make.index(extents[dim] - 1), line));
+    inNest([&](ValueRange at) { addLine(line, at); });
+    scan.erase();
+    return success();
+  }
+
+private:
+  static bool isSmallFloat(Type type) {
+    return type.isF16() || type.isBF16();
+  }
+
+  void inNest(function_ref<void(ValueRange)> body) {
+    const OpBuilder::InsertionGuard guard(builder);
+    auto nest =
+        tile::ParallelOp::create(builder, getAsIndexOpFoldResult(builder.getContext(), kept));
+    builder.setInsertionPointToStart(nest.getBodyBlock());
+    body(nest.getInductionVars());
+  }
+
+  void addLine(Value line, ValueRange at) {
+    const Type small = source.type().getScalarType();
+    Value next = tile::LoadOp::create(builder, small, source.buffer, indices(source, line, at),
+                                      /*in_bounds=*/true);
+    const Type number = cast<BufferType>(sums.getType()).getScalarType();
+    Value sum = tile::LoadOp::create(builder, number, sums, at, /*in_bounds=*/true);
+    if (number != small)
+      next = arith::ExtFOp::create(builder, number, next);
+    sum = isa<FloatType>(number) ? arith::AddFOp::create(builder, sum, next).getResult()
+                                 : arith::AddIOp::create(builder, sum, next).getResult();
+    tile::StoreOp::create(builder, sum, sums, at, /*in_bounds=*/true);
+    if (number != small)
+      sum = arith::TruncFOp::create(builder, small, sum);
+    tile::StoreOp::create(builder, sum, target.buffer, indices(target, line, at),
+                          /*in_bounds=*/true);
+  }
+
+  SmallVector<Value> indices(const BufferRegion& region, Value line, ValueRange at) {
+    SmallVector<Value> result(at);
+    if (region.offsets.size() == 1)
+      result.assign(1, line);
+    else
+      result.insert(result.begin() + std::ptrdiff_t(dim), line);
+    for (auto [index, offset] : llvm::zip(result, region.offsets))
+      index = make.value(make.add(OpFoldResult(index), offset));
+    return result;
+  }
+
+  tile::ScanOp scan;
+  ImplicitLocOpBuilder builder;
+  IndexMaker make;
+  BufferRegion source, target;
+  size_t dim;
+  SmallVector<int64_t> kept; ///< the extents of a line
+  Value sums;
+};
+
 LogicalResult expand(tile::ReduceOp reduce) {
   if (isOfIntegers(reduce)) {
     LineReducer(reduce).run();
@@ -251,6 +349,11 @@ public:
     getOperation().walk([&](tile::ReduceOp reduce) { work.push_back(reduce); });
     for (tile::ReduceOp reduce : work)
       if (failed(expand(reduce)))
+        signalPassFailure();
+    SmallVector<tile::ScanOp> scans;
+    getOperation().walk([&](tile::ScanOp scan) { scans.push_back(scan); });
+    for (tile::ScanOp scan : scans)
+      if (failed(LineScanner(scan).run()))
         signalPassFailure();
   }
 };

@@ -97,3 +97,35 @@ func.func @f(%n: index) {
   }
   return
 }
+
+// -----
+// A running sum: one line after the other, small floats in float32.
+// CHECK-LABEL: func.func @running
+// CHECK: %[[SUMS:.*]] = tile.alloc "sums" : !tile.buffer<64xf32, UB>
+// CHECK: tile.parallel (%{{.*}}) in [64] {
+// CHECK: tile.store %{{.*}}, %[[SUMS]]
+// CHECK: tile.for %[[I:.*]] = %c0 to %c8
+// CHECK: %[[LINE:.*]] = arith.subi %c7, %[[I]]
+// CHECK: tile.parallel (%[[J:.*]]) in [64] {
+// CHECK: %[[NEXT:.*]] = tile.load %{{.*}}[%[[LINE]], %[[J]]]
+// CHECK: %[[WIDE:.*]] = arith.extf %[[NEXT]]
+// CHECK: %[[SUM:.*]] = arith.addf %{{.*}}, %[[WIDE]]
+// CHECK: tile.store %[[SUM]], %[[SUMS]][%[[J]]]
+// CHECK: arith.truncf %[[SUM]]
+func.func @running(%n: index) {
+  tile.launch (%cid) in (%n) npu {
+    %x = tile.alloc "x" : !tile.buffer<8x64xf16, UB>
+    tile.scan sum %x : !tile.buffer<8x64xf16, UB> dim 0 into %x : !tile.buffer<8x64xf16, UB> reverse
+  }
+  return
+}
+
+// -----
+func.func @running_max(%n: index) {
+  tile.launch (%cid) in (%n) npu {
+    %x = tile.alloc "x" : !tile.buffer<8x64xf32, UB>
+    // expected-error@+1 {{unsupported on ascend: a running max of 'f32' elements of this tile; there are sums of static tiles in UB}}
+    tile.scan max %x : !tile.buffer<8x64xf32, UB> dim 0 into %x : !tile.buffer<8x64xf32, UB>
+  }
+  return
+}

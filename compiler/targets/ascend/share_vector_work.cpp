@@ -67,6 +67,8 @@ private:
       return rewriteCopy(copy);
     if (auto atomic = dyn_cast<tile::AtomicTileOp>(op))
       return rewriteAtomic(atomic);
+    if (isa<tile::AtomicOp>(op) && !op->getParentOfType<tile::ParallelOp>())
+      return guard(op);
     if (auto fill = dyn_cast<tile::FillOp>(op))
       return rewriteFill(fill);
     if (auto reduce = dyn_cast<tile::ReduceOp>(op))

@@ -70,7 +70,8 @@ bool SharedTiles::restrict(Operation* op) {
            drop(fill.getTarget());
   if (auto nest = dyn_cast<tile::ParallelOp>(op))
     return restrictNest(nest);
-  if (isa<tile::LoadOp, tile::StoreOp>(op) && op->getParentOfType<tile::ParallelOp>())
+  if (isa<tile::LoadOp, tile::StoreOp, tile::AtomicOp>(op) &&
+      op->getParentOfType<tile::ParallelOp>())
     return false; // the nest's
   bool changed = false;
   for (const Value operand : op->getOperands())
@@ -93,6 +94,8 @@ SmallVector<ElementAccess> accessesIn(tile::ParallelOp nest) {
       accesses.push_back({load.getBuffer(), load.getIndices(), false});
     else if (auto store = dyn_cast<tile::StoreOp>(op))
       accesses.push_back({store.getBuffer(), store.getIndices(), true});
+    else if (auto atomic = dyn_cast<tile::AtomicOp>(op))
+      accesses.push_back({atomic.getBuffer(), atomic.getIndices(), true});
   });
   return accesses;
 }
