@@ -65,8 +65,9 @@ struct LaunchOptions {
   int64_t mutedSync = -1;        ///< number of the synchronisation that is switched off; -1: none
   std::string mutedSyncText;     ///< or its text, as countSyncs lists it; empty: none
   double timeLimitSeconds = 120; ///< of host time; then the launch ends with an error
-  double idleLimitSeconds = 10;  ///< the same for a core's own code between two instructions
-  double repeatLimitSeconds = 2; ///< the same for cores that repeat the same with the same results
+  double idleLimitSeconds =
+      10; ///< of the processor's time, for a core's own code between two instructions
+  double repeatLimitSeconds = 2; ///< for cores that repeat the same with the same results
   bool countSyncs = false;       ///< list the synchronisations in the report
   bool trace = false;            ///< keep records and estimate the time on the chip
   bool timeOnly = false;         ///< no effects and no checks: memory keeps its values (trace)

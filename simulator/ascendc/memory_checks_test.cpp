@@ -283,39 +283,6 @@ TEST_F(MemoryChecks, ReservedEventIds) {
   expectFinding("warning: event id 7 is reserved for the framework; use 0 to 5");
 }
 
-/// Core 1 waits for a value that core 0 writes; `writes` false: nobody does.
-template <bool writes, bool cleans> __global__ __aicore__ void polls(GM_ADDR x) {
-  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
-  GlobalTensor<int32_t> a;
-  a.SetGlobalBuffer((__gm__ int32_t*)x);
-  if (writes && GetBlockIdx() == 0)
-    WriteGmByPassDCache((__gm__ int32_t*)x, 1);
-  if (GetBlockIdx() == 1)
-    while (a.GetValue(0) == 0)
-      if (cleans)
-        DataCacheCleanAndInvalid<int32_t, CacheLine::SINGLE_CACHE_LINE>(a);
-}
-
-TEST_F(MemoryChecks, PollingEnds) {
-  auto start = std::chrono::steady_clock::now();
-  {
-    DeviceBuffer<int32_t> x(n);
-    polls<true, true><<<2, nullptr, nullptr>>>(x.gm());
-    EXPECT_EQ(allFindings().find("polls GM"), std::string::npos) << allFindings();
-  }
-  for (bool cleans : {false, true}) {
-    DeviceBuffer<int32_t> x(n);
-    if (cleans)
-      polls<false, true><<<2, nullptr, nullptr>>>(x.gm());
-    else
-      polls<false, false><<<2, nullptr, nullptr>>>(x.gm());
-    expectFinding("endless wait: the kernel repeats the same instructions with the same results, "
-                  "and all other cores have ended, wait or repeat too [507014] (vector core 1)");
-    EXPECT_EQ(lastReport().status, 507014);
-  }
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
-}
-
 volatile bool alwaysTrue = true;
 __global__ __aicore__ void never_calls() {
   KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
@@ -327,7 +294,9 @@ TEST_F(MemoryChecks, PlainLoopsEndBeforeTheTimeLimit) {
   nextOptions().idleLimitSeconds = 0.3;
   auto start = std::chrono::steady_clock::now();
   never_calls<<<1, nullptr, nullptr>>>();
-  expectFinding("the kernel ran longer than the time limit; it may loop without end [507014]");
+  expectFinding(
+      "the kernel's own code has run for 0.3 s without an instruction; this is a limit of the "
+      "host and no proof: if the kernel will end, set idle-limit higher [507014]");
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(30));
 }
 

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <new>
 #include <set>
+#include <sstream>
 
 namespace tilewright::ascend {
 
@@ -482,15 +483,63 @@ void Agent::yieldTurn() {
   leave();
 }
 
-void Agent::endRepeating(bool withSameResults) {
-  complain(
-      withSameResults
-          ? "endless wait: the kernel repeats the same instructions with the same results, and "
-            "all other cores have ended, wait or repeat too [507014]"
-          : "endless loop: the kernel repeats the same instructions at the same addresses with "
-            "ever new results, and all other cores have ended, wait or repeat too; if it will "
-            "end, set repeat-limit higher [507014]",
-      true, lastPlace);
+void Agent::noteState() {
+  __builtin_unwind_init(); // what the kernel has in registers lies on the stack now
+  uint64_t stackPointer = 0;
+#if defined(__x86_64__)
+  asm volatile("mov %%rsp, %0" : "=r"(stackPointer));
+#elif defined(__aarch64__)
+  asm volatile("mov %0, sp" : "=r"(stackPointer));
+#endif
+  noteStateFrom(stackPointer);
+  asm volatile(""); // not a tail call: the registers stay where they are
+}
+
+/// A function of its own, below the stack that it looks at: what it leaves there must not change the next fingerprint.
+__attribute__((noinline)) void Agent::noteStateFrom(uint64_t stackPointer) {
+  const uint64_t* end = nullptr;
+  const uint64_t* begin = fiber.wordsFrom(stackPointer, &end);
+  uint64_t state = fingerprintOf(begin, end);
+  state = fingerprintOf(&view, &view + 1, state);
+  state = fingerprintOf(&mask, &mask + 1, state);
+  recurrence.note(state, kernelCode, repetition.newResults(), repetition.isRepeating());
+}
+
+std::string Agent::sentenceOf(Ending ending) const {
+  auto seconds = [](double limit) {
+    std::ostringstream text;
+    text << limit << " s";
+    return text.str();
+  };
+  const std::string andOthers = ", and all other cores have ended, wait or repeat too";
+  const std::string noProof =
+      "; this is a limit of the host and no proof: if the kernel will end, set ";
+  switch (ending) {
+  case Ending::SameState:
+    return "endless loop: the kernel is back in the very state that it was in before, and reads "
+           "nothing that could end it [507014]";
+  case Ending::SameResults:
+    return recurrence.isProven()
+               ? "endless wait: the kernel repeats the same instructions with the same results" +
+                     andOthers + " [507014]"
+               : "the kernel has repeated the same instructions with the same results for " +
+                     seconds(patienceWithoutProof * options.repeatLimitSeconds) + andOthers +
+                     noProof + "repeat-limit higher [507014]";
+  case Ending::NewResults:
+    return "endless loop: the kernel repeats the same instructions at the same addresses with ever "
+           "new results" +
+           andOthers + noProof + "repeat-limit higher [507014]";
+  case Ending::IdleLimit:
+    return "the kernel's own code has run for " + seconds(options.idleLimitSeconds) +
+           " without an instruction" + noProof + "idle-limit higher [507014]";
+  default:
+    return "the kernel has run for " + seconds(options.timeLimitSeconds) + noProof +
+           "time-limit higher [507014]";
+  }
+}
+
+void Agent::endRepeating(Ending ending) {
+  complain(sentenceOf(ending), true, lastPlace);
   status = 507014;
   state = State::Failed;
 }
@@ -545,8 +594,10 @@ void* Agent::scalarAccess(const Operand& operand, uint32_t bytes, bool write, Pl
   } else {
     checkLocal(access, site);
   }
-  if (!write)
+  if (!write) {
     ++quietCalls;
+    recurrence.readsData();
+  }
   struct {
     uint64_t address, value;
   } seen = {operand.address, 0};

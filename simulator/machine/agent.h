@@ -10,6 +10,7 @@
 #include "simulator/machine/kernel_api.h"
 #include "simulator/machine/late_writes.h"
 #include "simulator/machine/record_queue.h"
+#include "simulator/machine/recurrence.h"
 #include "simulator/machine/repetition.h"
 #include "simulator/machine/trace.h"
 #include "simulator/memory/global_memory.h"
@@ -48,6 +49,9 @@ struct Record {
 
 constexpr unsigned numCrossFlags = 18; ///< 16 of the user, 2 of SyncAll
 constexpr unsigned numEventIds = 16;
+
+/// Why the host ends a kernel that may go on for ever: what it could prove, or only a limit.
+enum class Ending : uint8_t { None, SameState, SameResults, NewResults, TimeLimit, IdleLimit };
 
 /// A cross-core flag that has arrived.
 struct CrossToken {
@@ -161,7 +165,7 @@ public:
   Trace trace;
   /// Not 0 while simulator code runs on the fiber: a signal must not abandon it there.
   volatile int inside = 0;
-  std::atomic<bool> interrupted{false};
+  std::atomic<Ending> interrupted{Ending::None};
   /// Interrupts that came while the kernel's code was in a library.
   unsigned delayedInterrupts = 0;
   /// Calls of the kernel into the machine; the watchdog sees by it that something happens.
@@ -170,8 +174,19 @@ public:
   uint64_t progress() const {
     return calls.load(std::memory_order_relaxed) - quietCalls;
   }
+  std::string sentenceOf(Ending ending) const;
   /// The agent does the same again and again, and nobody is left who could change that.
-  void endRepeating(bool withSameResults);
+  void endRepeating(Ending ending);
+  /// In a long launch, its states are looked at.
+  bool isInspected() const {
+    return inspected && inspected->load(std::memory_order_relaxed);
+  }
+  void noteState();
+  const std::atomic<bool>* inspected = nullptr;
+  const void* kernelCode = nullptr; ///< an address in it
+  /// Cores whose state isn't the same may repeat themselves for so much longer.
+  static constexpr double patienceWithoutProof = 7;
+  Recurrence recurrence;
   /// GM for as long as this agent lives.
   uint64_t allocate(uint64_t bytes);
   /// Lets other cores go on while this one does the same again and again.
@@ -196,6 +211,7 @@ private:
   /// What is done between two calls of the kernel.
   void pumpSome();
   void drawHabits();
+  void noteStateFrom(uint64_t stackPointer);
   /// Lets other cores go on, now and then.
   void mayYield();
   void push(Pipe pipe, Record record);

@@ -6,6 +6,7 @@
 #include <csetjmp>
 #include <csignal>
 #include <cstdlib>
+#include <ctime>
 #include <cxxabi.h>
 #include <exception>
 #include <iterator>
@@ -82,21 +83,43 @@ void onFault(int signal, siginfo_t* info, void* context) {
       sigaction(signal, &oldHandlers[i], nullptr);
 }
 
-void onInterrupt(int signal, siginfo_t*, void* context) {
-  Agent* agent = currentAgent();
-  if (!agent || !landing.armed)
-    return;
-  agent->interrupted = true;
-  if (agent->inside)
-    return;
-  // In a library the kernel may hold a lock, that of malloc for one. The watchdog comes again soon; what waits
-  // there for ever is left in the end.
-  constexpr unsigned mostDelays = 100;
-  if (isInLibrary(programCounterOf(context)) && ++agent->delayedInterrupts < mostDelays)
-    return;
-  landing.chain = CallChain::of(context, agent->fiber);
-  land(signal, nullptr);
-}
+} // namespace
+
+/// The handler of what other threads send.
+struct SignalsOfGuard {
+  static void onInterrupt(int signal, siginfo_t*, void* context) {
+    Agent* agent = currentAgent();
+    if (!agent || !landing.armed)
+      return;
+    if (threadGuard->wantsSample.exchange(false) && threadGuard->ending.load() == Ending::None) {
+      sample(*agent, signal, context);
+      return;
+    }
+    agent->interrupted = threadGuard->ending.load();
+    if (agent->inside || agent->interrupted == Ending::None) // a second signal for one sample
+      return;
+    // In a library the kernel may hold a lock, that of malloc for one. The watchdog comes again soon; what waits
+    // there for ever is left in the end.
+    constexpr unsigned mostDelays = 100;
+    if (isInLibrary(programCounterOf(context)) && ++agent->delayedInterrupts < mostDelays)
+      return;
+    landing.chain = CallChain::of(context, agent->fiber);
+    land(signal, nullptr);
+  }
+
+private:
+  static void sample(Agent& agent, int signal, const void* context) {
+    if (agent.inside || !canSeeStates() || isInLibrary(programCounterOf(context)) ||
+        !threadGuard->states.note(context, agent.fiber, agent.calls))
+      return;
+    agent.interrupted = Ending::SameState;
+    threadGuard->endedOne = true;
+    landing.chain = CallChain::of(context, agent.fiber);
+    land(signal, nullptr);
+  }
+};
+
+namespace {
 
 /// A direct abort() in code that tilewright-ascendc has compiled doesn't come here: tilewrightKernelAbort stands for it.
 const char* sentenceOfAbort(LibraryCall call) {
@@ -155,7 +178,7 @@ ThreadGuard::ThreadGuard() : thread(pthread_self()), signalStack(std::malloc(sig
   action.sa_sigaction = onFault;
   for (unsigned i = 0; i < numFaults; ++i)
     sigaction(faults[i], &action, &oldHandlers[i]);
-  action.sa_sigaction = onInterrupt;
+  action.sa_sigaction = SignalsOfGuard::onInterrupt;
   sigaction(interruptSignal(), &action, &oldHandlers[numFaults]);
 }
 
@@ -173,20 +196,32 @@ ThreadGuard::~ThreadGuard() {
     sigaction(faults[i], &oldHandlers[i], nullptr);
 }
 
-bool ThreadGuard::isIdleFor(double seconds) {
-  auto now = std::chrono::steady_clock::now();
-  const Agent* agent = running.load();
-  uint64_t calls = agent ? agent->calls.load(std::memory_order_relaxed) : 0;
-  if (!agent || agent != seenAgent || calls != seenCalls) {
-    seenAgent = agent;
-    seenCalls = calls;
-    seenAt = now;
-    return false;
-  }
-  return std::chrono::duration<double>(now - seenAt).count() >= seconds;
+double ThreadGuard::processorSeconds() const {
+  clockid_t clock = CLOCK_MONOTONIC;
+  timespec time{};
+  pthread_getcpuclockid(thread, &clock);
+  clock_gettime(clock, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-void ThreadGuard::interrupt() {
+void ThreadGuard::look() {
+  const Agent* agent = running.load();
+  uint64_t calls = agent ? agent->calls.load(std::memory_order_relaxed) : 0;
+  double now = processorSeconds();
+  if (!agent || agent != seenAgent || calls != seenCalls)
+    seenAt = now;
+  seenAgent = agent;
+  seenCalls = calls;
+  idle = agent ? now - seenAt : 0;
+}
+
+void ThreadGuard::interrupt(Ending newEnding) {
+  ending = newEnding;
+  pthread_kill(thread, interruptSignal());
+}
+
+void ThreadGuard::sample() {
+  wantsSample = true;
   pthread_kill(thread, interruptSignal());
 }
 
@@ -201,8 +236,7 @@ void guardedResume(Agent& agent) {
   }
   threadGuard->running = nullptr;
   if (landing.signal == interruptSignal()) {
-    agent.failOutside("the kernel ran longer than the time limit; it may loop without end [507014]",
-                      507014, placeOf(landing.chain));
+    agent.failOutside(agent.sentenceOf(agent.interrupted), 507014, placeOf(landing.chain));
     return;
   }
   int32_t status = agent.view.cube ? 507015 : 507035;

@@ -3,14 +3,16 @@
 #ifndef TILEWRIGHT_SIMULATOR_MACHINE_GUARD_H
 #define TILEWRIGHT_SIMULATOR_MACHINE_GUARD_H
 
+#include "simulator/machine/idle_states.h"
+
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <pthread.h>
 
 namespace tilewright::ascend {
 
 class Agent;
+enum class Ending : uint8_t;
 
 /// Gives the calling thread a signal stack and the process the handlers, while it lives.
 class ThreadGuard {
@@ -20,19 +22,39 @@ public:
   ThreadGuard(const ThreadGuard&) = delete;
   ThreadGuard& operator=(const ThreadGuard&) = delete;
 
-  /// Ends the agent that runs on this thread now, from another thread.
-  void interrupt();
-  /// Whether the same agent has been in its own code for so long, as far as these questions show.
-  /// To be asked by one thread.
-  bool isIdleFor(double seconds);
+  // To be called by one thread, another one.
+  /// Ends the agent that runs on this thread now.
+  void interrupt(Ending ending);
+  /// Notes what the thread does now.
+  void look();
+  bool runs() const {
+    return seenAgent != nullptr;
+  }
+  /// For how long the same agent has been in its own code, as far as the calls of look() show; of the processor's time,
+  /// so that a busy computer doesn't count.
+  double idleSeconds() const {
+    return idle;
+  }
+  /// Looks at the state of the agent that runs on the thread: one that comes back to a state without an instruction in
+  /// between is in a loop for ever, and ends.
+  void sample();
+  /// One has ended so.
+  bool hasEndedOne() const {
+    return endedOne;
+  }
 
 private:
   friend void guardedResume(Agent& agent);
+  friend struct SignalsOfGuard;
+  double processorSeconds() const;
   /// The agent that runs on the thread.
   std::atomic<Agent*> running{nullptr};
+  std::atomic<bool> wantsSample{false}, endedOne{false};
+  std::atomic<Ending> ending{};
+  IdleStates states;
   const Agent* seenAgent = nullptr;
   uint64_t seenCalls = 0;
-  std::chrono::steady_clock::time_point seenAt;
+  double seenAt = 0, idle = 0;
   pthread_t thread;
   void* signalStack;
 };

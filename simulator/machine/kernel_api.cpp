@@ -42,12 +42,16 @@ public:
     a.noteScalarWrite();
   }
   ~Inside() {
-    if (!outer && a.repetition.wantsToYield())
-      a.yieldTurn();
+    if (!outer) {
+      if (a.isInspected() && a.recurrence.isWanted(a.lastPlace))
+        a.noteState();
+      if (a.repetition.wantsToYield() || a.recurrence.wantsToYield())
+        a.yieldTurn();
+    }
     a.inside = outer;
-    if (!outer && a.interrupted.load(std::memory_order_relaxed))
-      a.fail("the kernel ran longer than the time limit; it may loop without end [507014]",
-             a.lastPlace, 507014);
+    Ending ending = a.interrupted.load(std::memory_order_relaxed);
+    if (!outer && ending != Ending::None)
+      a.fail(a.sentenceOf(ending), a.lastPlace, 507014);
   }
 
 private:
@@ -120,10 +124,13 @@ void issueNotice(uint64_t key, const char* what, Place place) {
 bool awaitNotice(uint64_t key, uint32_t count, bool untilGroupEnds, const char* what, Place place) {
   Agent& a = agentAt(place);
   Inside inside(a);
+  a.recurrence.readsElsewhere();
   return a.await({key, count, untilGroupEnds, what}, place);
 }
 void** groupMail() {
-  return agent().mail();
+  Agent& a = agent();
+  a.recurrence.readsElsewhere();
+  return a.mail();
 }
 
 void* scalarAccess(const Operand& operand, uint32_t bytes, bool write, Place place) {
@@ -157,7 +164,9 @@ StoreState& storeState() {
   return agent().storeState;
 }
 ScalarResults& scalarResults() {
-  return agent().results;
+  Agent& a = agent();
+  a.recurrence.readsData();
+  return a.results;
 }
 
 void failKernel(const char* sentence, Place place) {
@@ -239,10 +248,13 @@ void formatText(char* out, uint64_t size, const char* format, ...) {
 uint64_t allocateForLaunch(uint64_t bytes) {
   Agent& a = agent();
   Inside inside(a);
+  a.recurrence.readsElsewhere();
   return a.allocate(bytes);
 }
 
 int64_t systemCycle() {
+  if (Agent* a = currentAgent())
+    a->recurrence.readsElsewhere();
   constexpr int64_t nanosecondsPerTick = 20;
   return std::chrono::steady_clock::now().time_since_epoch().count() / nanosecondsPerTick;
 }

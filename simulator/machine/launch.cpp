@@ -99,6 +99,7 @@ private:
   } sameResults, samePlaces;
   std::deque<Start> starts;
   std::atomic<bool> tookTooLong{false}, isStopped{false};
+  std::atomic<bool> isInspecting{false}; ///< the cores' states are looked at
 };
 
 /// It catches nothing: an exception ends in std::terminate, which finds the kernel's stack as it was (guard.cpp).
@@ -145,6 +146,8 @@ void Machine::makeGroup(uint32_t block) {
     group->agents.push_back(std::make_unique<Agent>(*group, view, index, options));
     agents[index] = group->agents.back().get();
     starts.push_back({agents[index], &request});
+    agents[index]->inspected = options.randomOrderSeed || !canSeeStates() ? nullptr : &isInspecting;
+    agents[index]->kernelCode = view.cube ? request.kernel->aic : request.kernel->aiv;
     agents[index]->start(body, &starts.back());
   }
   resident.push_back(group.get());
@@ -203,11 +206,12 @@ bool Machine::Quiet::lasts(uint64_t newsNow, bool isQuiet, double limitSeconds) 
 
 void Machine::endRepeating() {
   // Time alone would tell a busy computer from an idle one. What may be work gets more of both.
-  constexpr uint64_t leastRepeats = 300000, leastRepeatsOfAll = 1000000; // steps
+  constexpr uint64_t leastRepeats = 300000,
+                     leastRepeatsOfAll = 1000000; // steps, where nothing is proven
   constexpr uint64_t leastCircled = 100000, leastCircledOfAll = 3000000;
   constexpr double patienceWithCircles = 3, patienceWithLargeCircles = 7;
   constexpr uint64_t leastRounds = 200;
-  bool anyLarge = false, allRound = true;
+  bool anyLarge = false, allRound = true, anyClosed = false, allProven = isInspecting;
   struct {
     bool any = false, all = true;
     uint64_t news = 0, fewest = UINT64_MAX, steps = 0;
@@ -226,24 +230,31 @@ void Machine::endRepeating() {
       circling.news += r.newPlaces();
       if (!agent->canRun())
         continue;
+      anyClosed |= agent->recurrence.isClosed();
+      allProven &= agent->recurrence.isProven();
       repeating.add(r.isRepeating(), r.repeatsInARow());
       circling.add(r.isCircling(), r.stepsInCircles());
       anyLarge |= r.isLargeCircle();
       allRound &= !r.isLargeCircle() || r.rounds() >= leastRounds;
     }
-  bool repeats = sameResults.lasts(repeating.news, repeating.any && repeating.all,
-                                   options.repeatLimitSeconds) &&
-                 repeating.fewest >= leastRepeats && repeating.steps >= leastRepeatsOfAll;
+  bool closes = anyClosed && allProven;
+  bool repeats =
+      sameResults.lasts(repeating.news, repeating.any && repeating.all,
+                        (allProven ? 1 : Agent::patienceWithoutProof) *
+                            options.repeatLimitSeconds) &&
+      (allProven || (repeating.fewest >= leastRepeats && repeating.steps >= leastRepeatsOfAll));
   bool circles = samePlaces.lasts(circling.news, circling.any && circling.all,
                                   (anyLarge ? patienceWithLargeCircles : patienceWithCircles) *
                                       options.repeatLimitSeconds) &&
                  allRound && circling.fewest >= leastCircled && circling.steps >= leastCircledOfAll;
-  if (!repeats && !circles)
+  if (!closes && !repeats && !circles)
     return;
   for (CoreGroup* group : resident)
     for (auto& agent : group->agents)
       if (agent->canRun())
-        agent->endRepeating(repeats);
+        agent->endRepeating(agent->recurrence.isClosed() && allProven ? Ending::SameState
+                            : closes || repeats                       ? Ending::SameResults
+                                                                      : Ending::NewResults);
 }
 
 bool Machine::settle() {
@@ -335,19 +346,36 @@ LaunchReport Machine::run() {
   };
   using Seconds = std::chrono::duration<double>;
   constexpr double lookEvery = 0.25, again = 0.02;
+  // Plain loops: their states are looked at by signals.
+  constexpr double idleBeforeSamples = 0.75, sampleEvery = 0.005;
   auto start = std::chrono::steady_clock::now();
   Watch watch(std::min(options.timeLimitSeconds, lookEvery), [&] {
     std::lock_guard lock(mutex);
-    double left =
-        options.timeLimitSeconds - Seconds(std::chrono::steady_clock::now() - start).count();
+    double passed = Seconds(std::chrono::steady_clock::now() - start).count();
+    double left = options.timeLimitSeconds - passed;
+    isInspecting = passed >= options.repeatLimitSeconds / 2; // short launches don't pay for it
     isStopped = request.stop && *request.stop != 0;
     const bool isOver = left <= 0 || isStopped;
-    for (ThreadGuard* guard : guards)
-      if (guard && (isOver || guard->isIdleFor(options.idleLimitSeconds))) {
-        guard->interrupt();
+    bool allAreIdle = true;
+    for (ThreadGuard* guard : guards) {
+      if (!guard)
+        continue;
+      guard->look();
+      allAreIdle &= !guard->runs() || guard->idleSeconds() >= idleBeforeSamples;
+      tookTooLong = tookTooLong || guard->hasEndedOne(); // cores that haven't begun needn't
+      if (isOver || guard->idleSeconds() >= options.idleLimitSeconds) {
+        guard->interrupt(isOver ? Ending::TimeLimit : Ending::IdleLimit);
         tookTooLong = true;
       }
-    return isOver || tookTooLong ? again : std::min(left, lookEvery);
+    }
+    if (isOver)
+      return again;
+    if (!allAreIdle || options.randomOrderSeed)
+      return tookTooLong ? again : std::min(left, lookEvery);
+    for (ThreadGuard* guard : guards)
+      if (guard && guard->runs())
+        guard->sample();
+    return sampleEvery;
   });
   std::vector<std::thread> threads;
   for (unsigned w = 1; w < workers; ++w)

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simulator/machine/idle_states.h"
+
+#include "simulator/machine/fault_place.h"
+#include "simulator/machine/fiber.h"
+#include "simulator/machine/recurrence.h"
+
+#include <ucontext.h>
+
+namespace tilewright::ascend {
+
+namespace {
+
+/// 0 where the processor's registers aren't known.
+uint64_t stateOf(const void* signalContext, const Fiber& fiber) {
+#if defined(__x86_64__)
+  const auto& machine = static_cast<const ucontext_t*>(signalContext)->uc_mcontext;
+  uint64_t state = fingerprintOf(machine.gregs, machine.gregs + REG_EFL + 1);
+  // With all vector registers, if the system has kept them; see struct _fpx_sw_bytes of Linux.
+  const auto* area = reinterpret_cast<const char*>(machine.fpregs);
+  struct Extended {
+    uint32_t magic, extendedBytes;
+    uint64_t features;
+    uint32_t bytes;
+  };
+  constexpr size_t legacyBytes = 512, wordsAt = 464;
+  constexpr uint32_t magic = 0x46505853;
+  if (area) {
+    const auto* extended = reinterpret_cast<const Extended*>(area + wordsAt);
+    bool isExtended = extended->magic == magic && extended->bytes >= legacyBytes;
+    state = fingerprintOf(area, area + wordsAt, state);
+    if (isExtended)
+      state = fingerprintOf(area + legacyBytes, area + extended->bytes, state);
+  }
+  constexpr uint64_t redZone = 128;
+  const uint64_t* end = nullptr;
+  const uint64_t* begin =
+      fiber.wordsFrom(static_cast<uint64_t>(machine.gregs[REG_RSP]) - redZone, &end);
+  return begin ? fingerprintOf(begin, end, state) : 0;
+#else
+  (void)signalContext;
+  (void)fiber;
+  return 0;
+#endif
+}
+
+} // namespace
+
+bool IdleStates::note(const void* signalContext, const Fiber& fiber, uint64_t stay) {
+  constexpr uint32_t often = 4;
+  uint64_t state = stateOf(signalContext, fiber);
+  if (state == 0)
+    return false;
+  if (stay != stayed || count > capacity / 2) {
+    for (Entry& entry : entries)
+      entry = {};
+    count = 0;
+    stayed = stay;
+  }
+  size_t at = state % capacity;
+  while (entries[at].times > 0 && entries[at].state != state)
+    at = (at + 1) % capacity;
+  Entry& entry = entries[at];
+  if (entry.times == 0) {
+    ++count;
+    entry = {state, 0, 1};
+    return false;
+  }
+  uint64_t variables =
+      fingerprintOfVariables(reinterpret_cast<const void*>(programCounterOf(signalContext)));
+  bool isSame = variables != 0 && (entry.times == 1 || variables == entry.variables);
+  entry.variables = variables;
+  entry.times = isSame ? entry.times + 1 : 1;
+  return entry.times >= often;
+}
+
+} // namespace tilewright::ascend

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// States in which samples find a kernel's own code between two instructions: all registers and the stack.
+#ifndef TILEWRIGHT_SIMULATOR_MACHINE_IDLE_STATES_H
+#define TILEWRIGHT_SIMULATOR_MACHINE_IDLE_STATES_H
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tilewright::ascend {
+
+class Fiber;
+
+class IdleStates {
+public:
+  /// From a signal handler, with its third argument. True if the code was in this state before, with the same
+  /// variables of the program, often enough not to be chance. `stay` is another number when the code has gone on.
+  bool note(const void* signalContext, const Fiber& fiber, uint64_t stay);
+
+private:
+  struct Entry {
+    uint64_t state = 0, variables = 0;
+    uint32_t times = 0;
+  };
+  static constexpr size_t capacity = 1024;
+  Entry entries[capacity];
+  size_t count = 0;
+  uint64_t stayed = 0;
+};
+
+} // namespace tilewright::ascend
+
+#endif
