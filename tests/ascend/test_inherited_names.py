@@ -190,11 +190,12 @@ def test_verdicts(name: str) -> None:
 @pytest.mark.filterwarnings("ignore::tilewright.errors.TilewrightWarning")
 @pytest.mark.parametrize(("dtype", "rtol"), [("float32", 1e-5), ("float16", 1e-3), ("int32", 0)])
 def test_running_sums(dtype: str, rtol: float) -> None:
-    """Down a tile, as vectors; along its rows, backwards and in place; and of a part of a row."""
+    """Down a tile, as vectors; along its rows, backwards and in place; of a part of a row; and the
+    largest so far."""
 
     @T.prim_func
     def main(  # type: ignore[no-untyped-def]
-        A: T.Tensor((12, 24), dtype), C: T.Tensor((3, 12, 24), dtype)
+        A: T.Tensor((12, 24), dtype), C: T.Tensor((4, 12, 24), dtype)
     ):
         with T.Kernel(1, is_npu=True, threads=1) as _:
             x = T.alloc_ub((12, 24), dtype)
@@ -205,18 +206,21 @@ def test_running_sums(dtype: str, rtol: float) -> None:
             T.copy(x, y)
             T.cumsum(y[2, 8:20], y[2, 8:20], dim=1)
             T.copy(y, C[1, 0, 0])
+            T.cummax(x, y, dim=0)
+            T.copy(y, C[2, 0, 0])
             T.cumsum(x, dim=1, reverse=True)
-            T.copy(x, C[2, 0, 0])
+            T.copy(x, C[3, 0, 0])
 
     a = random.integers(-9, 10, (12, 24)).astype(dtype)
-    made, same = np.zeros((3, 12, 24), dtype), np.zeros((3, 12, 24), dtype)
+    made, same = np.zeros((4, 12, 24), dtype), np.zeros((4, 12, 24), dtype)
     tilewright.compile(main, target="ascend", pass_configs=AUTOMATIC)(a, made)
     interpret(main, a, same)
     wide = a.astype(np.float64)
     part = wide.copy()
     part[2, 8:20] = np.cumsum(wide[2, 8:20])
     backwards = np.cumsum(wide[:, ::-1], axis=1)[:, ::-1]
-    expected = np.stack([np.cumsum(wide, axis=0), part, backwards])
+    largest = np.maximum.accumulate(wide, axis=0)
+    expected = np.stack([np.cumsum(wide, axis=0), part, largest, backwards])
     np.testing.assert_allclose(made, expected, rtol=rtol)
     np.testing.assert_array_equal(same, made)
 

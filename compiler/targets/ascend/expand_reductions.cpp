@@ -13,7 +13,7 @@
 /// A reduction of magnitudes (absmax, abssum) makes a tile of them first: by one instruction, or of some
 /// columns by a nest, as they may be all that is written.
 ///
-/// Running sums go line by line, too.
+/// Running sums and maxima go line by line, too.
 ///
 /// It stands before memory is planned, which gives the scratch memory its place.
 #include "compiler/ir/ascend_ops.h"
@@ -184,13 +184,14 @@ private:
   size_t dim;
 };
 
-/// A running sum: one line after the other is added to a tile of sums, which becomes that line of the
-/// result. Small floats are summed in float32.
+/// A running sum or maximum: one line after the other is combined with a tile of totals, which becomes
+/// that line of the result. Small floats are summed in float32.
 class LineScanner {
 public:
   explicit LineScanner(tile::ScanOp scan)
-      : scan(scan), builder(scan.getLoc(), scan), make(builder), source(scan.getSourceRegion()),
-        target(scan.getTargetRegion()), dim(size_t(scan.getDim())) {}
+      : scan(scan), kind(scan.getKind()), builder(scan.getLoc(), scan), make(builder),
+        source(scan.getSourceRegion()), target(scan.getTargetRegion()), dim(size_t(scan.getDim())) {
+  }
 
   LogicalResult run() {
     const Type element = source.type().getElementType();
@@ -200,24 +201,26 @@ public:
       return region.type().getSpace() == tile::MemorySpace::UB;
     };
     const SmallVector<int64_t> extents = source.staticExtents();
-    if (scan.getKind() != tile::ReduceKind::Sum || !isKnown || !isInUb(source) || !isInUb(target) ||
+    const bool isKindKnown = isMax() || scan.getKind() == tile::ReduceKind::Sum;
+    if (!isKindKnown || !isKnown || !isInUb(source) || !isInUb(target) ||
         target.type().getElementType() != element || extents.size() > 3 ||
         llvm::is_contained(extents, ShapedType::kDynamic))
-      return scan.emitError() << "unsupported on ascend: a running "
-                              << stringifyReduceKind(scan.getKind()) << " of " << element
-                              << " elements of this tile; there are sums of static tiles in UB";
+      return scan.emitError()
+             << "unsupported on ascend: a running " << stringifyReduceKind(scan.getKind()) << " of "
+             << element
+             << " elements of this tile; there are those of static tiles of floats "
+                "and of 16 or 32 bits in UB";
     for (size_t each = 0; each < extents.size(); ++each)
       if (each != dim)
         kept.push_back(extents[each]);
     if (kept.empty())
       kept.push_back(1);
-    const Type wide = isSmallFloat(element) ? builder.getF32Type() : element;
-    sums = tile::AllocOp::create(builder, BufferType::get(kept, wide, tile::MemorySpace::UB),
-                                 builder.getStringAttr("sums"), IntegerAttr());
-    const Type number = cast<BufferType>(sums.getType()).getScalarType();
+    const Type wide = isSmallFloat(element) && !isMax() ? builder.getF32Type() : element;
+    totals = tile::AllocOp::create(builder, BufferType::get(kept, wide, tile::MemorySpace::UB),
+                                   builder.getStringAttr("totals"), IntegerAttr());
     inNest([&](ValueRange at) {
-      Value zero = arith::ConstantOp::create(builder, builder.getZeroAttr(number));
-      tile::StoreOp::create(builder, zero, sums, at, /*in_bounds=*/true);
+      Value before = arith::ConstantOp::create(builder, beforeAll());
+      tile::StoreOp::create(builder, before, totals, at, /*in_bounds=*/true);
     });
     auto loop = tile::ForOp::create(builder, make.constant(0), make.constant(extents[dim]),
                                     make.constant(1));
@@ -235,6 +238,28 @@ private:
     return type.isF16() || type.isBF16();
   }
 
+  bool isMax() const {
+    return kind == tile::ReduceKind::Max;
+  }
+
+  /// What the first line is combined with.
+  TypedAttr beforeAll() {
+    const Type number = cast<BufferType>(totals.getType()).getScalarType();
+    if (!isMax())
+      return builder.getZeroAttr(number);
+    if (auto real = dyn_cast<FloatType>(number))
+      return builder.getFloatAttr(real, APFloat::getInf(real.getFloatSemantics(), true));
+    return builder.getIntegerAttr(number, APInt::getSignedMinValue(number.getIntOrFloatBitWidth()));
+  }
+
+  Value combined(Value total, Value next) {
+    if (isa<FloatType>(total.getType()))
+      return isMax() ? arith::MaximumFOp::create(builder, total, next).getResult()
+                     : arith::AddFOp::create(builder, total, next).getResult();
+    return isMax() ? arith::MaxSIOp::create(builder, total, next).getResult()
+                   : arith::AddIOp::create(builder, total, next).getResult();
+  }
+
   void inNest(function_ref<void(ValueRange)> body) {
     const OpBuilder::InsertionGuard guard(builder);
     auto nest =
@@ -247,16 +272,15 @@ private:
     const Type small = source.type().getScalarType();
     Value next = tile::LoadOp::create(builder, small, source.buffer, indices(source, line, at),
                                       /*in_bounds=*/true);
-    const Type number = cast<BufferType>(sums.getType()).getScalarType();
-    Value sum = tile::LoadOp::create(builder, number, sums, at, /*in_bounds=*/true);
+    const Type number = cast<BufferType>(totals.getType()).getScalarType();
+    Value total = tile::LoadOp::create(builder, number, totals, at, /*in_bounds=*/true);
     if (number != small)
       next = arith::ExtFOp::create(builder, number, next);
-    sum = isa<FloatType>(number) ? arith::AddFOp::create(builder, sum, next).getResult()
-                                 : arith::AddIOp::create(builder, sum, next).getResult();
-    tile::StoreOp::create(builder, sum, sums, at, /*in_bounds=*/true);
+    total = combined(total, next);
+    tile::StoreOp::create(builder, total, totals, at, /*in_bounds=*/true);
     if (number != small)
-      sum = arith::TruncFOp::create(builder, small, sum);
-    tile::StoreOp::create(builder, sum, target.buffer, indices(target, line, at),
+      total = arith::TruncFOp::create(builder, small, total);
+    tile::StoreOp::create(builder, total, target.buffer, indices(target, line, at),
                           /*in_bounds=*/true);
   }
 
@@ -272,12 +296,13 @@ private:
   }
 
   tile::ScanOp scan;
+  tile::ReduceKind kind;
   ImplicitLocOpBuilder builder;
   IndexMaker make;
   BufferRegion source, target;
   size_t dim;
   SmallVector<int64_t> kept; ///< the extents of a line
-  Value sums;
+  Value totals;
 };
 
 LogicalResult expand(tile::ReduceOp reduce) {

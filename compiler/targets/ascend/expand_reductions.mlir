@@ -101,16 +101,16 @@ func.func @f(%n: index) {
 // -----
 // A running sum: one line after the other, small floats in float32.
 // CHECK-LABEL: func.func @running
-// CHECK: %[[SUMS:.*]] = tile.alloc "sums" : !tile.buffer<64xf32, UB>
+// CHECK: %[[TOTALS:.*]] = tile.alloc "totals" : !tile.buffer<64xf32, UB>
 // CHECK: tile.parallel (%{{.*}}) in [64] {
-// CHECK: tile.store %{{.*}}, %[[SUMS]]
+// CHECK: tile.store %{{.*}}, %[[TOTALS]]
 // CHECK: tile.for %[[I:.*]] = %c0 to %c8
 // CHECK: %[[LINE:.*]] = arith.subi %c7, %[[I]]
 // CHECK: tile.parallel (%[[J:.*]]) in [64] {
 // CHECK: %[[NEXT:.*]] = tile.load %{{.*}}[%[[LINE]], %[[J]]]
 // CHECK: %[[WIDE:.*]] = arith.extf %[[NEXT]]
 // CHECK: %[[SUM:.*]] = arith.addf %{{.*}}, %[[WIDE]]
-// CHECK: tile.store %[[SUM]], %[[SUMS]][%[[J]]]
+// CHECK: tile.store %[[SUM]], %[[TOTALS]][%[[J]]]
 // CHECK: arith.truncf %[[SUM]]
 func.func @running(%n: index) {
   tile.launch (%cid) in (%n) npu {
@@ -121,11 +121,23 @@ func.func @running(%n: index) {
 }
 
 // -----
+// CHECK-LABEL: func.func @running_max
+// CHECK: arith.constant 0xFF800000 : f32
+// CHECK: arith.maximumf
 func.func @running_max(%n: index) {
   tile.launch (%cid) in (%n) npu {
     %x = tile.alloc "x" : !tile.buffer<8x64xf32, UB>
-    // expected-error@+1 {{unsupported on ascend: a running max of 'f32' elements of this tile; there are sums of static tiles in UB}}
     tile.scan max %x : !tile.buffer<8x64xf32, UB> dim 0 into %x : !tile.buffer<8x64xf32, UB>
+  }
+  return
+}
+
+// -----
+func.func @running_bytes(%n: index) {
+  tile.launch (%cid) in (%n) npu {
+    %x = tile.alloc "x" : !tile.buffer<8x64xsi8, UB>
+    // expected-error@+1 {{unsupported on ascend: a running sum of 'si8' elements of this tile; there are those of static tiles of floats and of 16 or 32 bits in UB}}
+    tile.scan sum %x : !tile.buffer<8x64xsi8, UB> dim 0 into %x : !tile.buffer<8x64xsi8, UB>
   }
   return
 }
