@@ -29,9 +29,11 @@ const context = new Proxy({}, {
   set: (target, name, value) => { target[name] = value; return true; }
 });
 const elements = {};
-const element = id => elements[id] ??= {style: {}, getContext: () => context};
+const element = id => elements[id] ??=
+  {style: {}, getContext: () => context, offsetWidth: 90, offsetHeight: 50};
 globalThis.document = {getElementById: element};
-globalThis.innerWidth = 1000;
+globalThis.innerWidth = 1000; globalThis.innerHeight = 600; globalThis.scrollY = 7;
+globalThis.scrollTo = (x, y) => { globalThis.scrolled = y; };
 """
 QUESTIONS = """
 const view_ = element('view'), tip_ = element('tip');
@@ -46,15 +48,28 @@ view_.onmousemove(at);
 answer.tip = tip_.textContent; answer.shown = tip_.style.display;
 view_.onmousemove({...at, offsetY: 1});
 answer.hidden = tip_.style.display;
+view_.onmousemove({...at, clientX: 990, clientY: 590});
+answer.tipAt = [tip_.style.left, tip_.style.top];
+const covered = lanes.find(l => l.pipe === 'MTE2'), under = lanes.indexOf(covered);
+const pair = [0, fields].map(i => covered.bars.slice(i, i + fields));
+answer.runTogether = pair[1][0] < pair[0][1];
+view_.onmousemove({...at, offsetX: x((pair[1][0] + pair[0][1]) / 2),
+  offsetY: axisHeight + (under + 0.5) * laneHeight});
+answer.tipOnTop = tip_.textContent.includes(pair[1][0].toFixed(3) + ' to ');
 const before = to - from;
+view_.onwheel({offsetX: 5, deltaY: -1000});
+answer.scrolls = to - from === before;
 view_.onwheel({preventDefault() {}, offsetX: at.offsetX, deltaY: -1000});
 answer.zoomed = before / (to - from);
 answer.underMouse = Math.abs(time(at.offsetX) - (first[0] + first[1]) / 2);
 drawn.length = 0; draw();
+const ticks = drawn.filter(d => d[0] === 'fillText' && d[3].endsWith(' us')).map(d => d[4]);
+answer.narrowestTick = Math.min(...ticks.slice(1).map((at, i) => at - ticks[i]));
 answer.widestZoomed = Math.max(...bars().map(d => d[5]));
 const start = from;
-view_.onmousedown({offsetX: 500}); view_.onmousemove({offsetX: 400, offsetY: 50}); onmouseup();
-answer.moved = from - start;
+view_.onmousedown({offsetX: 500, clientY: 90});
+view_.onmousemove({offsetX: 400, offsetY: 50, clientY: 60}); onmouseup();
+answer.moved = from - start; answer.scrolled = globalThis.scrolled;
 view_.ondblclick();
 answer.all = to - from === before;
 console.log(JSON.stringify(answer));
@@ -133,6 +148,12 @@ def test_page_zooms_and_shows_lines(page: str, tmp_path: Path) -> None:
     assert seen["underMouse"] < 1e-9
     assert seen["widestZoomed"] > 2 * seen["widest"]
     assert seen["moved"] > 0
+    assert seen["scrolled"] == 7 + 30
+    assert seen["scrolls"]
+    assert seen["tipAt"] == ["906px", "546px"]
+    assert seen["runTogether"]
+    assert seen["tipOnTop"]
+    assert seen["narrowestTick"] >= 80
     assert seen["all"]
     assert any(label.endswith(" V") for label in seen["labels"])
 

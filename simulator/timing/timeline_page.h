@@ -21,66 +21,75 @@ let end = 0;
 for (const lane of lanes) for (let i = 0; i < lane.bars.length; i += fields) end = Math.max(end, lane.bars[i + 1]);
 let from = 0, to = end || 1;
 document.getElementById('head').textContent =
-  title + ' - wheel: zoom, drag: move, double click: all; outlined in black: critical path';
+  title + ' - wheel: zoom (over the names: scroll), drag: move, double click: all; outlined in black: critical path';
 const x = t => left + (t - from) / (to - from) * (view.width - left);
 const time = px => from + (px - left) / (view.width - left) * (to - from);
 function draw() {
   view.width = innerWidth; view.height = axisHeight + lanes.length * laneHeight + 4;
   const g = view.getContext('2d');
   g.font = '11px sans-serif'; g.textBaseline = 'middle';
-  const step = Math.pow(10, Math.floor(Math.log10((to - from) / 4)));
-  g.fillStyle = '#555';
-  for (let t = Math.ceil(from / step) * step; t <= to; t += step) {
-    g.fillText(t.toFixed(Math.max(0, -Math.floor(Math.log10(step)))) + ' us', x(t) + 2, 8);
-    g.fillRect(x(t), 0, 1, view.height);
+  const narrowest = (to - from) * 80 / (view.width - left), power = Math.pow(10, Math.floor(Math.log10(narrowest)));
+  const step = power * [1, 2, 5, 10].find(part => part * power >= narrowest);
+  for (let i = Math.ceil(from / step); i * step <= to; ++i) {
+    g.fillStyle = '#555';
+    g.fillText((i * step).toFixed(Math.max(0, -Math.floor(Math.log10(step)))) + ' us', x(i * step) + 3, 8);
+    g.fillStyle = '#ccc';
+    g.fillRect(x(i * step), 0, 1, view.height);
   }
   lanes.forEach((lane, row) => {
     const y = axisHeight + row * laneHeight;
     let drawnTo = -1;
+    const outlines = []; // drawn last: bars of copies that run together cover each other
     for (let i = 0; i < lane.bars.length; i += fields) {
       const a = lane.bars[i], b = lane.bars[i + 1];
       if (b < from || a > to) continue;
       const x0 = Math.max(x(a), left), x1 = Math.max(x(b), x0 + 0.5);
       if (x1 < drawnTo + 0.5 && !lane.bars[i + 2]) continue;
       g.fillStyle = colors[lane.pipe]; g.fillRect(x0, y + 2, x1 - x0, laneHeight - 4);
-      if (lane.bars[i + 2]) { g.strokeStyle = '#000'; g.lineWidth = 1.5; g.strokeRect(x0, y + 2, x1 - x0, laneHeight - 4); }
+      if (lane.bars[i + 2]) outlines.push([x0, y + 2, x1 - x0, laneHeight - 4]);
       if (x1 - x0 > 50) {
         g.fillStyle = '#fff';
         g.save(); g.beginPath(); g.rect(x0, y, x1 - x0, laneHeight); g.clip();
         g.fillText(texts[lane.bars[i + 3]], x0 + 4, y + laneHeight / 2); g.restore();
       }
-      drawnTo = x1;
+      drawnTo = Math.max(drawnTo, x1);
     }
+    g.strokeStyle = '#000'; g.lineWidth = 1.5;
+    for (const outline of outlines) g.strokeRect(...outline);
     g.fillStyle = '#fff'; g.fillRect(0, y, left - 2, laneHeight);
     g.fillStyle = '#222'; g.fillText(lane.core + ' ' + lane.pipe, 6, y + laneHeight / 2);
   });
 }
 let drag = null;
 view.onwheel = event => {
+  if (event.offsetX < left) return; // the page scrolls
   event.preventDefault();
   const t = time(event.offsetX), factor = Math.exp(event.deltaY * 0.001);
   from = Math.max(0, t - (t - from) * factor); to = Math.min(end || 1, t + (to - t) * factor);
   if (to - from < 1e-4) to = from + 1e-4;
   draw();
 };
-view.onmousedown = event => { drag = {x: event.offsetX, from, to}; };
+view.onmousedown = event => { drag = {x: event.offsetX, y: event.clientY, top: scrollY, from, to}; };
 onmouseup = () => { drag = null; };
 view.ondblclick = () => { from = 0; to = end || 1; draw(); };
 view.onmousemove = event => {
   if (drag) {
     const d = (event.offsetX - drag.x) / (view.width - left) * (drag.to - drag.from);
-    from = drag.from - d; to = drag.to - d; draw(); return;
+    from = drag.from - d; to = drag.to - d; draw();
+    scrollTo(0, drag.top + drag.y - event.clientY);
+    return;
   }
   const lane = lanes[Math.floor((event.offsetY - axisHeight) / laneHeight)], t = time(event.offsetX);
   tip.style.display = 'none';
   if (!lane || event.offsetX < left) return;
-  for (let i = 0; i < lane.bars.length; i += fields)
+  for (let i = lane.bars.length - fields; i >= 0; i -= fields) // what is on top
     if (lane.bars[i] <= t && t <= lane.bars[i + 1]) {
       tip.textContent = texts[lane.bars[i + 3]] + '\n' + texts[lane.bars[i + 4]] + '\n' +
         lane.bars[i].toFixed(3) + ' to ' + lane.bars[i + 1].toFixed(3) + ' us, ' + lane.bars[i + 5] + ' bytes' +
         (lane.bars[i + 2] ? '\non the critical path' : '');
-      tip.style.left = Math.min(event.clientX + 12, innerWidth - 300) + 'px'; tip.style.top = event.clientY + 12 + 'px';
       tip.style.display = 'block';
+      tip.style.left = Math.min(event.clientX + 12, innerWidth - tip.offsetWidth - 4) + 'px';
+      tip.style.top = Math.min(event.clientY + 12, innerHeight - tip.offsetHeight - 4) + 'px';
       break;
     }
 };
