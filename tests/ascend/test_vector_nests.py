@@ -319,3 +319,27 @@ def test_transpose(dtype: str) -> None:
 
     a = (random.standard_normal((32, 48)) * 1000).astype(dtype)
     np.testing.assert_array_equal(on_host(main, a, np.zeros((48, 32), dtype)), a.T)
+
+
+def test_stores_to_one_element_keep_their_order() -> None:
+    """Of two numbers the last stays; what is added comes to it."""
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((48, 20), "float32"), C: T.Tensor((48, 20), "float32")
+    ):
+        with T.Kernel(3, threads=64) as block:
+            for i, j in T.Parallel(16, 20):
+                C[block * 16 + i, j] = A[block * 16 + i, j]
+                C[block * 16 + i, j] = A[block * 16 + i, j] * 2.0
+                T.atomic_add(C[block * 16 + i, j], 1.0)
+
+    a = np.arange(48 * 20).reshape(48, 20).astype(np.float32)
+    made, same = np.zeros((48, 20), np.float32), np.zeros((48, 20), np.float32)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # none of it runs on the scalar unit
+        kernel = tilewright.compile(main, target="ascend")
+    kernel(a, made)
+    interpret(main, a, same)
+    np.testing.assert_array_equal(made, a * 2 + 1)
+    np.testing.assert_array_equal(same, made)

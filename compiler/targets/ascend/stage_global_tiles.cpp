@@ -8,6 +8,8 @@
 ///     }                                                 }
 ///                                                       tile.copy %t to %C[%row, 0] [16, 64]
 ///
+/// An atomic add of an element for each iteration becomes one of a tile.
+///
 /// It stands before what places buffers and shares work, so that the tiles are like any others, and
 /// only where the compiler orders instructions. A nest whose tiles are large, or that picks
 /// elements by indices of another kind, stays as it is.
@@ -51,7 +53,7 @@ struct Access {
   SmallVector<Term> terms;
 
   bool isStore() const {
-    return isa<tile::StoreOp>(op);
+    return isa<tile::StoreOp, tile::AtomicOp>(op);
   }
   /// The nest's variables in the order of the buffer's dims.
   SmallVector<size_t> variables() const {
@@ -69,7 +71,7 @@ struct Access {
 class NestStager {
 public:
   NestStager(tile::ParallelOp nest, int64_t mostBytes)
-      : nest(nest), mostBytes(mostBytes), builder(nest.getLoc(), nest) {}
+      : nest(nest), last(nest), mostBytes(mostBytes), builder(nest.getLoc(), nest) {}
 
   void run() {
     const std::optional<SmallVector<int64_t>> known = getConstantIntValues(nest.getMixedExtents());
@@ -93,17 +95,22 @@ private:
     for (Operation& op : nest.getBodyBlock()->without_terminator()) {
       auto load = dyn_cast<tile::LoadOp>(op);
       auto store = dyn_cast<tile::StoreOp>(op);
-      if (!load && !store) {
+      auto atomic = dyn_cast<tile::AtomicOp>(op);
+      if (atomic && !isPlainAdd(atomic))
+        return false;
+      if (!load && !store && !atomic) {
         if (op.getNumRegions() != 0 || !isPure(&op))
           return false;
         continue;
       }
-      Value buffer = load ? load.getBuffer() : store.getBuffer();
+      Value buffer = load ? load.getBuffer() : store ? store.getBuffer() : atomic.getBuffer();
       const auto type = cast<BufferType>(buffer.getType());
       if (!type.isGlobal())
         continue;
       Access access{&op, buffer, {}};
-      for (Value index : load ? load.getIndices() : store.getIndices()) {
+      for (Value index : load    ? load.getIndices()
+                         : store ? store.getIndices()
+                                 : atomic.getIndices()) {
         const std::optional<Term> term = termOf(index);
         if (!term)
           return false;
@@ -112,12 +119,19 @@ private:
       const SmallVector<size_t> variables = access.variables();
       const bool isSorted = std::adjacent_find(variables.begin(), variables.end(),
                                                std::greater_equal<>()) == variables.end();
-      if (!isSorted || type.getStrided() || (store && variables.size() != nestRank()))
+      if (!isSorted || type.getStrided() || (access.isStore() && variables.size() != nestRank()))
         return false;
       if (!variables.empty())
         accesses.push_back(access);
     }
     return !accesses.empty();
+  }
+
+  /// What the DMA can do while it stores.
+  static bool isPlainAdd(tile::AtomicOp atomic) {
+    const bool isUsed = atomic.getPrevious() && !atomic.getPrevious().use_empty();
+    return atomic.getKind() == tile::AtomicKind::Add && !isUsed &&
+           atomic.getBuffer().getType().isGlobal();
   }
 
   size_t nestRank() {
@@ -215,16 +229,21 @@ private:
                                            /*in_bounds=*/true);
       load.getValue().replaceAllUsesWith(element);
     } else {
-      auto store = cast<tile::StoreOp>(access.op);
-      builder.setInsertionPointAfter(nest);
-      tile::CopyOp::create(builder, whole, region);
-      builder.setInsertionPoint(store);
-      tile::StoreOp::create(builder, store.getValue(), tile, indices, /*in_bounds=*/true);
+      auto atomic = dyn_cast<tile::AtomicOp>(access.op);
+      builder.setInsertionPointAfter(last);
+      if (atomic)
+        last = tile::AtomicTileOp::create(builder, tile::AtomicKind::Add, whole, region);
+      else
+        last = tile::CopyOp::create(builder, whole, region);
+      builder.setInsertionPoint(access.op);
+      Value value = atomic ? atomic.getValue() : cast<tile::StoreOp>(access.op).getValue();
+      tile::StoreOp::create(builder, value, tile, indices, /*in_bounds=*/true);
     }
     access.op->erase();
   }
 
   tile::ParallelOp nest;
+  Operation* last; ///< of the nest and what has been put behind it, in the order of the stores
   int64_t mostBytes;
   ImplicitLocOpBuilder builder;
   IRMapping outside;

@@ -56,3 +56,25 @@ func.func @stays(%C: !tile.buffer<64x64xf32, global> {tile.name = "C"}, %D: !til
   }
   return
 }
+
+// -----
+// What is stored twice has the second number; an atomic add becomes one of a tile.
+// CHECK-LABEL: func.func @in_order
+// CHECK: %[[FIRST:.*]] = tile.alloc "staged"
+// CHECK: %[[SECOND:.*]] = tile.alloc "staged"
+// CHECK: %[[ADDED:.*]] = tile.alloc "staged"
+// CHECK: tile.parallel
+// CHECK: tile.copy %[[FIRST]] {{.*}} to %arg0
+// CHECK-NEXT: tile.copy %[[SECOND]] {{.*}} to %arg0
+// CHECK-NEXT: tile.atomic_tile add %[[ADDED]] {{.*}} into %arg1
+func.func @in_order(%C: !tile.buffer<64xf32, global>, %D: !tile.buffer<64xf32, global>, %v: f32, %w: f32) {
+  %c1 = arith.constant 1 : index
+  tile.launch (%cid) in (%c1) npu {
+    tile.parallel (%i) in [64] {
+      tile.store %v, %C[%i] : !tile.buffer<64xf32, global>
+      tile.store %w, %C[%i] : !tile.buffer<64xf32, global>
+      tile.atomic add %D[%i], %w : f32 : !tile.buffer<64xf32, global>
+    }
+  }
+  return
+}
