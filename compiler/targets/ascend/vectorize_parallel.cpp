@@ -118,6 +118,15 @@ SmallVector<tile::ParallelOp> splitStatements(tile::ParallelOp nest) {
   return parts;
 }
 
+/// Whether atomic adds of elements, which are copies by now, stand in a nest.
+bool addsToElements(tile::ParallelOp nest) {
+  return nest
+      ->walk([](npu::StoreUbOp store) {
+        return store.getAtomicAdd() ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 /// Whether an access walks through its buffer as the nest goes on.
 bool isMoving(Value index, tile::ParallelOp nest) {
   if (llvm::is_contained(nest.getInductionVars(), index))
@@ -180,6 +189,8 @@ private:
     }
     if (refuseMisaligned(nest))
       return;
+    if (addsToElements(nest))
+      reason = "it adds to single elements of a tensor";
     nest.emitRemark() << "this nest runs element by element on the scalar unit: " << reason;
     while (nest.getInductionVars().size() > 1)
       nest = peel(nest);
