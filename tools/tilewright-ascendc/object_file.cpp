@@ -166,6 +166,53 @@ ObjectSymbols readSymbols(const std::string& path) {
   return result;
 }
 
+std::set<std::string> calledFrom(const std::string& path, const std::string& function) {
+  std::set<std::string> undefined;
+  Image image;
+  if (!image.load(path).empty())
+    return undefined;
+  std::vector<size_t> toLook;
+  std::set<size_t> seen;
+  // The function at a place of a section, if one is there.
+  auto addFunctionAt = [&](size_t section, uint64_t offset) {
+    for (size_t i = 1; i < image.numSymbols(); ++i) {
+      const Elf64_Sym& s = image.symbol(i);
+      bool isThere = ELF64_ST_TYPE(s.st_info) == STT_FUNC && s.st_shndx == section &&
+                     offset - s.st_value < s.st_size;
+      if (isThere && seen.insert(i).second)
+        toLook.push_back(i);
+    }
+  };
+  auto addTarget = [&](const Elf64_Rela& relocation) {
+    const Elf64_Sym& target = image.symbol(ELF64_R_SYM(relocation.r_info));
+    constexpr int64_t lengthOfField = 4; // a distance counts from behind it
+    bool isSection = ELF64_ST_TYPE(target.st_info) == STT_SECTION;
+    int64_t distance = isSection ? relocation.r_addend + lengthOfField : 0;
+    if (target.st_shndx == SHN_UNDEF)
+      undefined.insert(image.name(target));
+    else
+      addFunctionAt(target.st_shndx, target.st_value + static_cast<uint64_t>(distance));
+  };
+  for (size_t i = 1; i < image.numSymbols(); ++i)
+    if (const Elf64_Sym& s = image.symbol(i);
+        ELF64_ST_TYPE(s.st_info) == STT_FUNC && image.name(s) == function && seen.insert(i).second)
+      toLook.push_back(i);
+  while (!toLook.empty()) {
+    Elf64_Sym from = image.symbol(toLook.back());
+    toLook.pop_back();
+    for (const Elf64_Shdr& section : image.sections) {
+      if (section.sh_type != SHT_RELA || section.sh_info != from.st_shndx)
+        continue;
+      for (size_t at = 0; at < section.sh_size; at += sizeof(Elf64_Rela)) {
+        const auto& relocation = image.get<Elf64_Rela>(section.sh_offset + at);
+        if (relocation.r_offset - from.st_value < from.st_size)
+          addTarget(relocation);
+      }
+    }
+  }
+  return undefined;
+}
+
 std::string publish(const std::string& path, const std::set<std::string>& functions,
                     const std::string& suffix) {
   Image image;

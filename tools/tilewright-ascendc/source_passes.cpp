@@ -27,9 +27,28 @@ std::string readAll(const std::string& path, bool& found) {
   return text.str();
 }
 
-bool uses(const ObjectSymbols& symbols, const char* function) {
-  return std::any_of(symbols.undefined.begin(), symbols.undefined.end(),
-                     [&](const std::string& s) { return s.find(function) != std::string::npos; });
+/// The kind of a kernel that says none, by what it calls. As the vendor's compiler does: cores that meet are those of a
+/// mixed kernel.
+uint64_t inferredKind(const std::string made[3], const std::string& kernel) {
+  constexpr uint64_t aivOnly = 0, aicOnly = 1, mixAiv = 2, mixAic = 3, mix12 = 5;
+  auto calls = [&](const std::string& object, std::initializer_list<const char*> functions) {
+    if (object.empty())
+      return false;
+    std::set<std::string> called = calledFrom(object, kernel);
+    return std::any_of(called.begin(), called.end(), [&](const std::string& name) {
+      return std::any_of(functions.begin(), functions.end(), [&](const char* function) {
+        return name.find(function) != std::string::npos;
+      });
+    });
+  };
+  const auto meetings = {"issueSyncAll", "issueCrossSet", "issueCrossWait"};
+  constexpr int cubePass = 1, vectorPass = 2;
+  bool cube = calls(made[cubePass], {"issueCube"}),
+       vector = calls(made[vectorPass], {"issueVector"});
+  if (cube && vector)
+    return mix12;
+  return cube ? (calls(made[cubePass], meetings) ? mixAic : aicOnly)
+              : (calls(made[vectorPass], meetings) ? mixAiv : aivOnly);
 }
 
 } // namespace
@@ -242,15 +261,6 @@ bool Builder::makeTable(const RewrittenSource& rewritten, const std::string made
 
 bool Builder::listKernels(const RewrittenSource& rewritten, const std::string made[3],
                           const ObjectSymbols symbols[3], std::vector<TableRow>& rows) {
-  bool cube = uses(symbols[Cube], "issueCube"), vector = uses(symbols[Vector], "issueVector");
-  constexpr uint64_t aivOnly = 0, aicOnly = 1, mixAiv = 2, mixAic = 3, mix12 = 5;
-  // As the vendor's compiler does: cores that meet are those of a mixed kernel.
-  auto meets = [&](Pass pass) {
-    return uses(symbols[pass], "issueSyncAll") || uses(symbols[pass], "issueCrossSet");
-  };
-  uint64_t inferred = cube && vector ? mix12
-                      : cube         ? (meets(Cube) ? mixAic : aicOnly)
-                                     : (meets(Vector) ? mixAiv : aivOnly);
   std::set<std::string> defined[3];
   for (Pass pass : {Cube, Vector})
     defined[pass] = {symbols[pass].functions.begin(), symbols[pass].functions.end()};
@@ -271,6 +281,7 @@ bool Builder::listKernels(const RewrittenSource& rewritten, const std::string ma
     }
     if (!isKernel)
       continue;
+    uint64_t inferred = marks.empty() ? inferredKind(made, name) : 0;
     std::vector<TableRow> ofKernel = rowsOfKinds(row, marks, inferred, errors);
     rows.insert(rows.end(), ofKernel.begin(), ofKernel.end());
   }

@@ -687,3 +687,47 @@ def test_wrong_command_lines(tmp_path: Path) -> None:
     assert f"{wrong}:2: error: '<<<' needs a kernel before it" in answer.stderr
     absent = run(DRIVER, "build", EXAMPLE, "--cxx", "nothing++")
     assert "--cxx names 'nothing++', but PATH has no such compiler" in absent.stderr
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_each_kernel_has_a_kind_of_its_own(tmp_path: Path, compiler: str) -> None:
+    """Kernels that say none beside each other: each by what it calls, also through functions."""
+    source = tmp_path / "kinds.cpp"
+    source.write_text("""#include "acl/acl.h"
+#include "kernel_operator.h"
+using namespace AscendC;
+__attribute__((noinline)) static __aicore__ void fill(const LocalTensor<float>& t) {
+  Duplicate(t, 1.0f, 8);
+}
+template <int meets> __attribute__((noinline)) __aicore__ void vectors() {
+  fill(LocalTensor<float>(TPosition::VECCALC, 0, 8));
+  if (meets)
+    SyncAll();
+}
+__global__ __aicore__ void on_vectors() {
+  vectors<0>();
+  ASSERT(GetBlockIdx() < GetBlockNum()); // one vector core for each block
+}
+__global__ __aicore__ void on_vectors_that_meet() {
+  vectors<1>();
+  ASSERT(GetBlockIdx() < GetBlockNum());
+}
+__global__ __aicore__ void on_cubes() {
+  ASSERT(g_coreType == AIC);
+  LocalTensor<half> t(TPosition::A1, 0, 16);
+  InitConstValue(t, InitConstValueParams<half>(1, 1, 0, half(0)));
+}
+int main() {
+  aclInit(nullptr);
+  aclrtSetDevice(0);
+  on_vectors<<<2, nullptr, nullptr>>>();
+  on_vectors_that_meet<<<2, nullptr, nullptr>>>();
+  on_cubes<<<2, nullptr, nullptr>>>();
+  return aclrtSynchronizeStream(nullptr);
+}
+""")
+    program = tmp_path / "kinds"
+    built = run(DRIVER, "build", source, "-o", program, "--cxx", compiler)
+    assert (built.returncode, built.stderr) == (0, "")
+    answer = run(program)
+    assert (answer.returncode, answer.stderr) == (0, "")
