@@ -407,6 +407,16 @@ TEST(Checks, RelaxedOrdersWhatTheCompilerOrders) {
   EXPECT_EQ(allFindings(), "");
 }
 
+TEST(Checks, NoneInLaunchesThatOnlyTakeTime) {
+  catchLaunches();
+  nextOptions() = {};
+  nextOptions().trace = nextOptions().timeOnly = true;
+  DeviceBuffer<float> x(256);
+  faulty<Fault::scalarRead><<<1, nullptr, nullptr>>>(x.gm()); // of what nothing has written now
+  EXPECT_EQ(allFindings(), "");
+  EXPECT_EQ(lastReport().status, 0);
+}
+
 TEST(Checks, Parameters) {
   EXPECT_MESSAGE(mask, "Adds: mask is 65, but a repeat has 64 lanes");
   EXPECT_MESSAGE(negativeCount, "Adds: count is -5, but it must not be negative");

@@ -467,8 +467,10 @@ LaunchReport launch(const LaunchRequest& request, const LaunchOptions& options) 
                   " blocks, but a launch has 1 to 65535");
   LaunchRequest chosen = request;
   chosen.kernel = &kernelForKey(*request.kernel, request.tilingKey);
+  LaunchOptions chosenOptions = options;
+  chosenOptions.check &= !options.timeOnly; // memory holds what it held before
   OpenDeviceMemory open;
-  LaunchReport report = Machine(chosen, options).run();
+  LaunchReport report = Machine(chosen, chosenOptions).run();
   std::lock_guard lock(lastReportMutex);
   lastReport = report;
   return report;
