@@ -5,6 +5,7 @@
 #include "simulator/ascendc/device_buffer.h"
 
 #include <chrono>
+#include <ctime>
 #include <gtest/gtest.h>
 
 using namespace AscendC;
@@ -270,6 +271,28 @@ TEST_F(EndlessWaits, WithEverNewPlaces) {
   DeviceBuffer<int32_t> x(size_t{places} * n);
   wanders_far<<<1, nullptr, nullptr>>>(x.gm(), places);
   expectFinding(sameState);
+}
+
+/// Comes to addresses in no order that shows.
+__global__ __aicore__ void wanders_at_random(GM_ADDR x, uint32_t places) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  GlobalTensor<int32_t> gm;
+  gm.SetGlobalBuffer((__gm__ int32_t*)x);
+  LocalTensor<int32_t> t(TPosition::VECCALC, 0, n);
+  for (uint32_t state = 1;; state = state * 1664525 + 1013904223) {
+    DataCopy(t, gm[(state >> 8) % places * n], n);
+    PipeBarrier<PIPE_ALL>();
+  }
+}
+TEST_F(EndlessWaits, NothingFollowsTheTimeLimit) {
+  nextOptions().timeLimitSeconds = 2;
+  constexpr uint32_t places = 600000;
+  DeviceBuffer<int32_t> x(size_t{places} * n);
+  std::clock_t before = std::clock();
+  wanders_at_random<<<1, nullptr, nullptr>>>(x.gm(), places);
+  expectFinding("the kernel has run for 2 s");
+  EXPECT_LT(static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC,
+            5); // of the processor's time
 }
 
 /// The same instruction with the same result, a number of times that only the kernel's stack tells.

@@ -422,7 +422,7 @@ LaunchReport Machine::gather() {
     if (a->status && !result.status)
       result.status = a->status;
   }
-  if (options.check) {
+  if (options.check && !tookTooLong) { // what ran until a limit has left more than can be looked at
     std::vector<const CoreHazards*> cores;
     for (Agent* a : agents)
       if (a)
