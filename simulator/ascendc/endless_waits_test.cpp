@@ -14,7 +14,7 @@ using namespace tilewright::ascend::testing;
 namespace {
 constexpr uint32_t n = 8;
 const std::string sameState = "endless loop: the kernel is back in the very state that it was in "
-                              "before, and reads nothing that "
+                              "before, and reads nothing new that "
                               "could end it [507014]";
 constexpr uint32_t longLoop = 120000; // long, but less than the host takes for endless
 
@@ -388,6 +388,31 @@ TEST_F(EndlessWaits, OfPlainCode) {
   expectFinding(
       "the kernel's own code has run for 1.5 s without an instruction; this is a limit of "
       "the host and no proof: if the kernel will end, set idle-limit higher [507014]");
+}
+
+__global__ __aicore__ void polls_what_comes_late(GM_ADDR x) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  auto value = (volatile __gm__ int32_t*)x;
+  if (GetBlockIdx() != 0) {
+    while (*value != 7) {
+    }
+    return;
+  }
+  auto begin = std::chrono::steady_clock::now();
+  volatile uint64_t turns = 0;
+  while (std::chrono::steady_clock::now() - begin < std::chrono::milliseconds(1800))
+    for (int i = 0; i < 1000; ++i)
+      turns = turns + 1;
+  *value = 7;
+}
+TEST_F(EndlessWaits, ACoreThatStillComputesMayEndAnothersLoop) {
+  nextOptions().threads = 2;
+  nextOptions().check = false; // plain accesses of two cores are unordered
+  DeviceBuffer<int32_t> x(64);
+  polls_what_comes_late<<<2, nullptr, nullptr>>>(x.gm());
+  EXPECT_EQ(allFindings(), "");
+  EXPECT_EQ(lastReport().status, 0);
+  EXPECT_EQ(x[0], 7);
 }
 
 TEST_F(EndlessWaits, OneCoreInALoopEndsAll) {

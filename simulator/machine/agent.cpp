@@ -517,7 +517,7 @@ std::string Agent::sentenceOf(Ending ending) const {
   switch (ending) {
   case Ending::SameState:
     return "endless loop: the kernel is back in the very state that it was in before, and reads "
-           "nothing that could end it [507014]";
+           "nothing new that could end it [507014]";
   case Ending::SameResults:
     return recurrence.isProven()
                ? "endless wait: the kernel repeats the same instructions with the same results" +

@@ -88,14 +88,23 @@ void onFault(int signal, siginfo_t* info, void* context) {
 /// The handler of what other threads send.
 struct SignalsOfGuard {
   static void onInterrupt(int signal, siginfo_t*, void* context) {
+    ThreadGuard* guard = threadGuard;
+    if (!guard)
+      return;
+    handle(*guard, signal, context);
+    guard->isSignalled = false;
+  }
+
+private:
+  static void handle(ThreadGuard& guard, int signal, const void* context) {
     Agent* agent = currentAgent();
     if (!agent || !landing.armed)
       return;
-    if (threadGuard->wantsSample.exchange(false) && threadGuard->ending.load() == Ending::None) {
-      sample(*agent, signal, context);
+    if (guard.wantsSample.exchange(false) && guard.ending.load() == Ending::None) {
+      sample(guard, *agent, signal, context);
       return;
     }
-    agent->interrupted = threadGuard->ending.load();
+    agent->interrupted = guard.ending.load();
     if (agent->inside || agent->interrupted == Ending::None) // a second signal for one sample
       return;
     // In a library the kernel may hold a lock, that of malloc for one. The watchdog comes again soon; what waits
@@ -103,18 +112,27 @@ struct SignalsOfGuard {
     constexpr unsigned mostDelays = 100;
     if (isInLibrary(programCounterOf(context)) && ++agent->delayedInterrupts < mostDelays)
       return;
-    landing.chain = CallChain::of(context, agent->fiber);
-    land(signal, nullptr);
+    leave(signal, context);
   }
 
-private:
-  static void sample(Agent& agent, int signal, const void* context) {
-    if (agent.inside || !canSeeStates() || isInLibrary(programCounterOf(context)) ||
-        !threadGuard->states.note(context, agent.fiber, agent.calls))
+  static void sample(ThreadGuard& guard, Agent& agent, int signal, const void* context) {
+    if (agent.inside || !canSeeStates() || isInLibrary(programCounterOf(context)))
       return;
+    IdleStates::Seen seen = guard.states.note(context, agent.fiber, agent.calls);
+    if (seen != IdleStates::Seen::Often) {
+      guard.comesBack = guard.comesBack && seen == IdleStates::Seen::Before;
+      return;
+    }
+    guard.comesBack = true;
+    if (!guard.isAlone)
+      return; // another core may write what this one reads: the watchdog asks all
     agent.interrupted = Ending::SameState;
-    threadGuard->endedOne = true;
-    landing.chain = CallChain::of(context, agent.fiber);
+    guard.endedOne = true;
+    leave(signal, context);
+  }
+
+  [[noreturn]] static void leave(int signal, const void* context) {
+    landing.chain = CallChain::of(context, currentAgent()->fiber);
     land(signal, nullptr);
   }
 };
@@ -183,6 +201,7 @@ ThreadGuard::ThreadGuard() : thread(pthread_self()), signalStack(std::malloc(sig
 }
 
 ThreadGuard::~ThreadGuard() {
+  threadGuard = nullptr;
   stack_t stack{};
   stack.ss_flags = SS_DISABLE;
   sigaltstack(&stack, nullptr);
@@ -208,8 +227,10 @@ void ThreadGuard::look() {
   const Agent* agent = running.load();
   uint64_t calls = agent ? agent->calls.load(std::memory_order_relaxed) : 0;
   double now = processorSeconds();
-  if (!agent || agent != seenAgent || calls != seenCalls)
+  if (!agent || agent != seenAgent || calls != seenCalls) {
     seenAt = now;
+    comesBack = false;
+  }
   seenAgent = agent;
   seenCalls = calls;
   idle = agent ? now - seenAt : 0;
@@ -217,12 +238,18 @@ void ThreadGuard::look() {
 
 void ThreadGuard::interrupt(Ending newEnding) {
   ending = newEnding;
-  pthread_kill(thread, interruptSignal());
+  signal();
 }
 
-void ThreadGuard::sample() {
+void ThreadGuard::sample(bool alone) {
+  isAlone = alone;
   wantsSample = true;
-  pthread_kill(thread, interruptSignal());
+  signal();
+}
+
+void ThreadGuard::signal() {
+  if (!isSignalled.exchange(true))
+    pthread_kill(thread, interruptSignal());
 }
 
 void guardedResume(Agent& agent) {
@@ -236,6 +263,7 @@ void guardedResume(Agent& agent) {
   }
   threadGuard->running = nullptr;
   if (landing.signal == interruptSignal()) {
+    threadGuard->isSignalled = false;
     agent.failOutside(agent.sentenceOf(agent.interrupted), 507014, placeOf(landing.chain));
     return;
   }

@@ -36,8 +36,12 @@ public:
     return idle;
   }
   /// Looks at the state of the agent that runs on the thread: one that comes back to a state without an instruction in
-  /// between is in a loop for ever, and ends.
-  void sample();
+  /// between is in a loop for ever unless another one writes what it reads; if it is alone, it ends.
+  void sample(bool alone);
+  /// The last samples, up to now, found states of before only.
+  bool comesBackAlways() const {
+    return comesBack && !isSignalled;
+  }
   /// One has ended so.
   bool hasEndedOne() const {
     return endedOne;
@@ -47,9 +51,12 @@ private:
   friend void guardedResume(Agent& agent);
   friend struct SignalsOfGuard;
   double processorSeconds() const;
+  /// Sends the signal, unless one is on its way: signals that wait would nest on the small stack.
+  void signal();
   /// The agent that runs on the thread.
   std::atomic<Agent*> running{nullptr};
-  std::atomic<bool> wantsSample{false}, endedOne{false};
+  std::atomic<bool> wantsSample{false}, endedOne{false}, comesBack{false}, isAlone{false},
+      isSignalled{false};
   std::atomic<Ending> ending{};
   IdleStates states;
   const Agent* seenAgent = nullptr;

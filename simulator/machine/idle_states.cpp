@@ -46,11 +46,11 @@ uint64_t stateOf(const void* signalContext, const Fiber& fiber) {
 
 } // namespace
 
-bool IdleStates::note(const void* signalContext, const Fiber& fiber, uint64_t stay) {
+IdleStates::Seen IdleStates::note(const void* signalContext, const Fiber& fiber, uint64_t stay) {
   constexpr uint32_t often = 4;
   uint64_t state = stateOf(signalContext, fiber);
   if (state == 0)
-    return false;
+    return Seen::New;
   if (stay != stayed || count > capacity / 2) {
     for (Entry& entry : entries)
       entry = {};
@@ -64,14 +64,16 @@ bool IdleStates::note(const void* signalContext, const Fiber& fiber, uint64_t st
   if (entry.times == 0) {
     ++count;
     entry = {state, 0, 1};
-    return false;
+    return Seen::New;
   }
   uint64_t variables =
       fingerprintOfVariables(reinterpret_cast<const void*>(programCounterOf(signalContext)));
   bool isSame = variables != 0 && (entry.times == 1 || variables == entry.variables);
   entry.variables = variables;
   entry.times = isSame ? entry.times + 1 : 1;
-  return entry.times >= often;
+  if (!isSame)
+    return Seen::New;
+  return entry.times >= often ? Seen::Often : Seen::Before;
 }
 
 } // namespace tilewright::ascend

@@ -12,9 +12,11 @@ class Fiber;
 
 class IdleStates {
 public:
-  /// From a signal handler, with its third argument. True if the code was in this state before, with the same
-  /// variables of the program, often enough not to be chance. `stay` is another number when the code has gone on.
-  bool note(const void* signalContext, const Fiber& fiber, uint64_t stay);
+  enum class Seen : uint8_t { New, Before, Often };
+  /// From a signal handler, with its third argument: whether the code was in this state before, with the same
+  /// variables of the program; `Often` is often enough not to be chance. `stay` is another number when the code has
+  /// gone on.
+  Seen note(const void* signalContext, const Fiber& fiber, uint64_t stay);
 
 private:
   struct Entry {

@@ -348,6 +348,9 @@ LaunchReport Machine::run() {
   constexpr double lookEvery = 0.25, again = 0.02;
   // Plain loops: their states are looked at by signals.
   constexpr double idleBeforeSamples = 0.75, sampleEvery = 0.005;
+  // A thread between two cores looks for a moment as if it ran none.
+  constexpr unsigned steadyLooks = 8;
+  unsigned ran = 0, looks = 0;
   auto start = std::chrono::steady_clock::now();
   Watch watch(std::min(options.timeLimitSeconds, lookEvery), [&] {
     std::lock_guard lock(mutex);
@@ -356,25 +359,39 @@ LaunchReport Machine::run() {
     isInspecting = passed >= options.repeatLimitSeconds / 2; // short launches don't pay for it
     isStopped = request.stop && *request.stop != 0;
     const bool isOver = left <= 0 || isStopped;
-    bool allAreIdle = true;
+    bool allAreIdle = true, allComeBack = true;
+    unsigned running = 0;
     for (ThreadGuard* guard : guards) {
       if (!guard)
         continue;
       guard->look();
-      allAreIdle &= !guard->runs() || guard->idleSeconds() >= idleBeforeSamples;
+      if (guard->runs()) {
+        ++running;
+        allAreIdle &= guard->idleSeconds() >= idleBeforeSamples;
+        allComeBack &= guard->comesBackAlways();
+      }
       tookTooLong = tookTooLong || guard->hasEndedOne(); // cores that haven't begun needn't
       if (isOver || guard->idleSeconds() >= options.idleLimitSeconds) {
         guard->interrupt(isOver ? Ending::TimeLimit : Ending::IdleLimit);
         tookTooLong = true;
       }
     }
+    looks = running == ran ? looks + 1 : 0;
+    ran = running;
+    const bool areTheseAll = looks >= steadyLooks;
     if (isOver)
       return again;
     if (!allAreIdle || options.randomOrderSeed)
       return tookTooLong ? again : std::min(left, lookEvery);
-    for (ThreadGuard* guard : guards)
-      if (guard && guard->runs())
-        guard->sample();
+    for (ThreadGuard* guard : guards) {
+      if (!guard || !guard->runs())
+        continue;
+      if (allComeBack && areTheseAll)
+        guard->interrupt(Ending::SameState);
+      else
+        guard->sample(running == 1 && areTheseAll);
+    }
+    tookTooLong = tookTooLong || (allComeBack && areTheseAll);
     return sampleEvery;
   });
   std::vector<std::thread> threads;
