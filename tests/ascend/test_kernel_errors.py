@@ -201,3 +201,22 @@ def test_words_of_an_assertion(capfd: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(RuntimeError) as caught:
         kernel(np.zeros(16, np.float32), 0)
     assert 'assertion failed: n > 0: is "n" 100% right \\?' in str(caught.value)
+
+
+def test_line_of_a_later_statement() -> None:
+    """The host's finding names the user's line, also if it becomes many lines of Ascend C."""
+
+    @T.prim_func
+    def main(A: T.Tensor((32, 64), "float16"), C: T.Tensor((32, 64), "float16")):
+        with T.Kernel(2, is_npu=True, threads=1):
+            x = T.alloc_ub((32, 64), "float16")
+            T.copy(A, x)
+            for i, j in T.Parallel(32, 64):
+                x[i, j] = x[i, j] + 1
+            T.copy(x, C)
+
+    kernel = tilewright.compile(main, target="ascend", pass_configs=AUTOMATIC)
+    with pytest.raises(RuntimeError) as caught:
+        kernel(np.zeros((32, 64), np.float16), np.zeros((32, 64), np.float16))
+    line = main.function.__code__.co_firstlineno + 7
+    assert f"{__file__}:{line}: error: nothing orders this write of GM" in str(caught.value)

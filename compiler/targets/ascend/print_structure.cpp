@@ -132,7 +132,7 @@ bool BodyPrinter::printIf(scf::IfOp branch) {
   text.close();
   if (branch.getElseRegion().empty())
     return true;
-  text.open("else {");
+  text.openElse();
   if (!printBranch(branch.getElseRegion(), results))
     return false;
   text.close();

@@ -40,26 +40,40 @@ std::string inFormat(llvm::StringRef words) {
   return text;
 }
 
+static bool isSameLine(const Place& one, const Place& other) {
+  return one.line == other.line && one.file == other.file;
+}
+
 void SourceText::line(const std::string& text) {
+  if (style == LineStyle::Directives && !text.empty())
+    countAsCurrent();
+  write(text);
+}
+
+void SourceText::write(const std::string& text) {
   if (!text.empty() && text[0] != '#')
     result.append(size_t(depth) * 2, ' ');
   result += text;
   result += '\n';
+  ++counted.line;
+}
+
+void SourceText::countAsCurrent() {
+  if (!current.isKnown() || isSameLine(current, counted))
+    return;
+  write("#line " + std::to_string(current.line) + " \"" +
+        llvm::join(llvm::split(current.file, '"'), "") + "\"");
+  counted = current;
 }
 
 void SourceText::at(Location location) {
   const Place place = placeOf(location);
-  if (!place.isKnown() || (place.file == last.file && place.line == last.line))
+  if (!place.isKnown() || isSameLine(place, current))
     return;
-  last = place;
-  const std::string number = std::to_string(place.line);
-  if (style == LineStyle::Directives) {
-    line("#line " + number + " \"" + llvm::join(llvm::split(place.file, '"'), "") + "\"");
-    return;
-  }
-  const size_t slash = place.file.find_last_of('/');
-  line("// " + (slash == std::string::npos ? place.file : place.file.substr(slash + 1)) + ":" +
-       number);
+  current = place;
+  if (style == LineStyle::Comments)
+    line("// " + place.file.substr(place.file.find_last_of('/') + 1) + ":" +
+         std::to_string(place.line));
 }
 
 std::string SourceText::freshName(StringRef wanted) {

@@ -41,11 +41,17 @@ public:
     line(text);
     ++depth;
   }
+  /// Brackets stand for no line of the kernel.
   void close(const std::string& text = "}") {
     --depth;
-    line(text);
+    write(text);
   }
-  /// What follows comes from this place; says so where it differs from what came before.
+  void openElse() {
+    write("else {");
+    ++depth;
+  }
+  /// What follows comes from this place: a comment says so where that differs from what came
+  /// before, a directive where the compiler would count a line of the text as another one.
   void at(mlir::Location location);
 
   /// A name that is like `wanted` and free; never one of C++'s or of our headers.
@@ -73,10 +79,15 @@ public:
   }
 
 private:
+  void write(const std::string& text);
+  /// Has the next line of the text counted as the kernel's line that `at` said.
+  void countAsCurrent();
+
   LineStyle style;
   std::string result;
   int depth = 0;
-  Place last;
+  Place current; ///< the line of the kernel that `at` said last
+  Place counted; ///< what the compiler takes the next line of the text for
   llvm::StringMap<int> taken;
   llvm::DenseMap<mlir::Value, Expression> values;
 };
