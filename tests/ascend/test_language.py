@@ -530,6 +530,7 @@ def test_printing(capfd: pytest.CaptureFixture[str]) -> None:
             x = T.alloc_ub((2, 6), "float")
             T.copy(A, x)
             T.printf("block %d has %f\n", cid, x[0, 1])
+            T.printf("50%% of %d%%, %%d and %%%d\n", cid, cid)
             T.dump_tensor(x, 9, 12)
             T.print(A, "all of A")
 
@@ -540,6 +541,8 @@ def test_printing(capfd: pytest.CaptureFixture[str]) -> None:
     assert said == [
         "block 0",
         "has 1.000000",
+        "50% of 0",
+        "%, %d and % 0",
         "DumpTensor 9: 6 elements of block 0",
         "0 1 2 3 4 5",
         "DumpTensor 9: 6 elements of block 0",

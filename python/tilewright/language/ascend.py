@@ -169,12 +169,18 @@ def reinterpretcast(dst: Any, src: Any, casttype: Any) -> None:
 @guarded_by_poison
 def printf(fmt: str, *args: Any) -> None:
     """Prints the text up to each place holder with the argument that stands for it, a line each."""
-    pieces = re.split(r"%[-+ #0]*\d*(?:\.\d+)?(?:hh|h|ll|l|z)?[diouxXfFeEgGcsp]", fmt)
+    first, *rest = re.split(r"(%%|%[-+ #0]*\d*(?:\.\d+)?(?:hh|h|ll|l|z)?[diouxXfFeEgGcsp])", fmt)
+    pieces = [first]
+    for holder, after in zip(rest[::2], rest[1::2], strict=True):
+        if holder == "%%":
+            pieces[-1] += "%" + after
+        else:
+            pieces.append(after)
     if len(pieces) != len(args) + 1:
         raise LanguageError(
             f"T.printf has {len(args)} arguments for {len(pieces) - 1} place holders"
         )
-    words = [piece.replace("%%", "%").strip() for piece in pieces]
+    words = [piece.strip() for piece in pieces]
     for before, value in zip(words, args, strict=False):
         print_value(value, before)
     if words[-1] or not args:
