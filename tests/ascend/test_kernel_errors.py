@@ -203,6 +203,24 @@ def test_words_of_an_assertion(capfd: pytest.CaptureFixture[str]) -> None:
     assert 'assertion failed: n > 0: is "n" 100% right \\?' in str(caught.value)
 
 
+def test_control_characters_in_words(capfd: pytest.CaptureFixture[str]) -> None:
+    words = "\ttab\rreturn \x01" + "7 \x7f ??/ ??' \N{LATIN SMALL LETTER E WITH ACUTE}"
+
+    @T.prim_func
+    def main(A: T.Tensor((16,), "float"), n: T.int32):
+        with T.Kernel(1, is_npu=True, threads=1):
+            T.print(n, words)
+            T.print(msg="a\0b")
+            T.device_assert(n > 0, words)
+
+    kernel = tilewright.compile(main, target="ascend", pass_configs=AUTOMATIC)
+    kernel(np.zeros(16, np.float32), 5)
+    assert capfd.readouterr().out == words + " 5\na\\0b\n"
+    with pytest.raises(RuntimeError) as caught:
+        kernel(np.zeros(16, np.float32), 0)
+    assert f"assertion failed: n > 0: {words}" in str(caught.value)
+
+
 def test_line_of_a_later_statement() -> None:
     """The host's finding names the user's line, also if it becomes many lines of Ascend C."""
 

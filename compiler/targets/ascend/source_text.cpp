@@ -24,18 +24,34 @@ static const char* const kReserved[] = {
     "Abs",      "Cast",     "Select",   "Compare",  "Mmad",    "Relu",       "Not",      "Sqrt",
     "slots",    "grid",     "stream",   "workspace"};
 
+/// A letter that a string of C++ can't hold as it is, in octal: three digits, so that a digit may
+/// follow.
+static std::string escaped(char letter) {
+  std::string text = "\\000";
+  for (int digit = 3; digit > 0; --digit, letter /= 8)
+    text[size_t(digit)] = char('0' + letter % 8);
+  return text;
+}
+
 std::string inFormat(llvm::StringRef words) {
   std::string text;
+  char before = 0;
   for (const char letter : words) {
-    if (letter == '\n') {
+    if (letter == '\0') {
+      text += "\\\\0";
+    } else if (letter == '\n') {
       text += "\\n";
-      continue;
+    } else if ((letter > 0 && letter < ' ') || letter == 127) {
+      text += escaped(letter);
+    } else {
+      const bool isTrigraph = letter == '?' && before == '?';
+      if (letter == '"' || letter == '\\' || isTrigraph)
+        text += '\\';
+      if (letter == '%')
+        text += '%';
+      text += letter;
     }
-    if (letter == '"' || letter == '\\')
-      text += '\\';
-    if (letter == '%')
-      text += '%';
-    text += letter;
+    before = letter;
   }
   return text;
 }

@@ -92,7 +92,8 @@ private:
   llvm::DenseMap<mlir::Value, Expression> values;
 };
 
-/// Words of the user's as they stand in a string of C++ that is a format: `50%` becomes `50%%`.
+/// Words of the user's as they stand in a string of C++ that is a format: `50%` becomes `50%%`;
+/// a NUL, at which a format would end, the words `\0`.
 std::string inFormat(llvm::StringRef words);
 
 /// `half`, `float`, `int8_t`, ...: of a scalar or of a buffer's elements; empty if Ascend C has
