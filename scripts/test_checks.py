@@ -255,3 +255,16 @@ def test_every_dependency_has_a_row_with_its_reason():
         assert not pinned or version in text or version.rsplit(".", 1)[0] in text, line
         names += [name] if name else []
     assert [name for name in names if name.lower() not in text.lower()] == []
+
+
+def test_merged_sources_are_of_their_call_alone(tmp_path):
+    """What the caller's variables are called must not matter."""
+    (tmp_path / "one.cpp").write_text("")
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.20)\nproject(merged NONE)\n"
+        f'include("{ROOT}/cmake/Tilewright.cmake")\nset(parts 7)\n'
+        'tilewright_merged(sources merged one.cpp)\nmessage("sources: ${sources}")\n'
+    )
+    command = ["cmake", "-S", str(tmp_path), "-B", str(tmp_path / "build")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert f"sources: {tmp_path}/build/merged_1.cpp\n" in done.stderr
