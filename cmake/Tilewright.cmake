@@ -46,7 +46,7 @@ endif()
 
 option(TILEWRIGHT_MERGE "Compile several sources of a folder as one" ON)
 
-# tilewright_merged(VARIABLE NAME source...): the sources, or files that include some 48 kB of them each, of one folder:
+# tilewright_merged(VARIABLE NAME source...): the sources, or files that include some 96 kB of them each, of one folder:
 # their common headers and templates are compiled once, a third of the work of a build of everything. (CMake's own
 # unity builds hold absolute paths before CMake 4.0; ccache would find nothing for a second checkout.)
 function(tilewright_merged variable name)
@@ -66,7 +66,7 @@ function(tilewright_merged variable name)
     endif()
     get_filename_component(folder "${path}" DIRECTORY)
     file(SIZE "${path}" bytes)
-    if(count EQUAL 0 OR size GREATER 48000 OR NOT folder STREQUAL folder_before)
+    if(count EQUAL 0 OR size GREATER 96000 OR NOT folder STREQUAL folder_before)
       set(size 0)
       math(EXPR count "${count} + 1")
       set(part_${count} "")
