@@ -4,7 +4,9 @@ that disagree."""
 
 from __future__ import annotations
 
+import runpy
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -85,6 +87,15 @@ MISALIGNED: dict[str, Callable[..., None]] = {
         m[0:8], x[3:67], 0.0, "GT"
     ),
     "the fill begins at byte 12 of its buffer": lambda x, y, m, i: T.fill(y[3:35], 1.0),
+    "the fill begins 4 bytes from where it did in the iteration": lambda x, y, m, i: T.tile.fill(
+        y[i : i + 32], 1.0
+    ),
+    "the copy's target begins 8 bytes from where it did": lambda x, y, m, i: T.copy(
+        x[0:8], y[64 - 2 * i : 72 - 2 * i]
+    ),
+    "T.tile.sub begins 12 bytes from where it did in the iteration": lambda x, y, m, i: T.tile.sub(
+        y[0:32], x[3 * i : 3 * i + 32], 1.0
+    ),
     "the reduction's source begins at byte 12": lambda x, y, m, i: T.reduce_max(
         x[3:35], y[0:1], dim=0
     ),
@@ -113,6 +124,27 @@ def test_misaligned_operands(message: str) -> None:
     ((text, line),) = errors_of(main, AUTOMATIC)
     assert message in text
     assert line == 6
+
+
+def test_a_start_that_is_not_known_to_be_misaligned() -> None:
+    """Each fill is only there where it begins at a block, or its loop may run once."""
+
+    @T.prim_func
+    def main(C: T.Tensor((128,), "float"), n: T.int32):
+        with T.Kernel(1, is_npu=True, threads=1):
+            y = T.alloc_ub((128,), "float")
+            T.tile.fill(y, 0.0)
+            for i in T.serial(64):
+                if i % 8 == 0:
+                    T.tile.fill(y[i : i + 8], 1.0)
+            for i in T.serial(n):
+                T.tile.fill(y[64 + i : 72 + i], 2.0)
+            T.copy(y, C)
+
+    kernel = tilewright.compile(main, target="ascend", pass_configs=AUTOMATIC)
+    made = np.zeros(128, np.float32)
+    assert kernel(made, 1) == []
+    np.testing.assert_array_equal(made, np.repeat([1.0, 2.0, 0.0], [64, 8, 56]))
 
 
 def test_misaligned_loop_runs_on_the_scalar_unit() -> None:
@@ -219,6 +251,25 @@ def test_control_characters_in_words(capfd: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(RuntimeError) as caught:
         kernel(np.zeros(16, np.float32), 0)
     assert f"assertion failed: n > 0: {words}" in str(caught.value)
+
+
+def test_file_of_any_name(tmp_path: Path) -> None:
+    """It stands in directives of C++, where quotes and backslashes mean something."""
+    path = tmp_path / 'back\\slash and "quotes" n\\n.py'
+    path.write_text(
+        "import tilewright.language as T\n"
+        "@T.prim_func\n"
+        "def main(A: T.Tensor((8,), 'float')):\n"
+        "    with T.Kernel(2, is_npu=True, threads=1):\n"
+        "        x = T.alloc_ub((8,), 'float')\n"
+        "        T.tile.fill(x, 1.0)\n"
+        "        T.copy(x, A)\n"
+    )
+    main = runpy.run_path(str(path))["main"]
+    kernel = tilewright.compile(main, target="ascend", pass_configs=AUTOMATIC)
+    with pytest.raises(RuntimeError) as caught:
+        kernel(np.zeros(8, np.float32))
+    assert f"{path}:7: error: nothing orders this write of GM" in str(caught.value)
 
 
 def test_line_of_a_later_statement() -> None:

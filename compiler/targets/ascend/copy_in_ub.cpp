@@ -140,7 +140,7 @@ LogicalResult fillRegion(ImplicitLocOpBuilder& builder, Operation* op, const Buf
   if (!rows)
     return op->emitError() << "unsupported on ascend: a fill of a part of a buffer of "
                            << region.extents.size() << " dims";
-  if (const std::optional<std::string> start = startWithinBlock(rows->offset, region.type()))
+  if (const std::optional<std::string> start = startWithinBlock(rows->offset, region.type(), op))
     return op->emitError() << "unsupported on ascend: the fill begins " << *start
                            << ", but UB is accessed in blocks of 32 bytes";
   const unsigned bits = region.type().getElementBits();

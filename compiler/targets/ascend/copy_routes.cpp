@@ -217,7 +217,7 @@ void CopyExpander::order(Pipe from, Pipe to) {
 
 LogicalResult CopyExpander::requireBlockStart(const BufferRegion& region, StringRef role) {
   const std::optional<std::string> start =
-      startWithinBlock(ubOffset(make, region.type(), region.offsets), region.type());
+      startWithinBlock(ubOffset(make, region.type(), region.offsets), region.type(), copy);
   if (!start)
     return success();
   return copy.emitError() << "unsupported on ascend: the copy's " << role << " begins " << *start

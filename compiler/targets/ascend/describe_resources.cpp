@@ -73,7 +73,40 @@ std::string escaped(const std::string& text) {
 /// One memory of the picture, its upper edge at `top`.
 constexpr int pictureWidth = 800, memoryHeight = 150, leftEdge = 60;
 
-std::string rectangle(const Row& row, int64_t lastNumber, int64_t capacity, int top) {
+/// Where names stand in the picture: right of `left`, one under the other where they would meet.
+class Labels {
+public:
+  /// The base line of a name whose buffer begins at (`left`, `upper`).
+  int place(int left, int upper, const std::string& name) {
+    Label label{left, left + letterWidth * static_cast<int>(name.size()), upper + lineHeight};
+    for (bool isFree = false; !isFree;) {
+      isFree = true;
+      for (const Label& other : placed)
+        if (label.left < other.right && other.left < label.right &&
+            std::abs(label.base - other.base) < lineHeight) {
+          label.base = other.base + lineHeight;
+          isFree = false;
+        }
+    }
+    placed.push_back(label);
+    lowest = std::max(lowest, label.base);
+    return label.base;
+  }
+  int lowestBase() const {
+    return lowest;
+  }
+
+private:
+  static constexpr int letterWidth = 7, lineHeight = 11;
+  struct Label {
+    int left, right, base;
+  };
+  std::vector<Label> placed;
+  int lowest = 0;
+};
+
+std::string rectangle(const Row& row, int64_t lastNumber, int64_t capacity, int top,
+                      Labels& labels) {
   const auto across = [&](int64_t number) {
     return leftEdge + static_cast<int>(number * (pictureWidth - leftEdge) / (lastNumber + 1));
   };
@@ -91,7 +124,8 @@ std::string rectangle(const Row& row, int64_t lastNumber, int64_t capacity, int 
          "\" fill=\"#9ecae1\" stroke=\"#3182bd\"><title>" + escaped(row.name) + ": " +
          std::to_string(row.bytes) + " bytes from " + std::to_string(row.address) + ", " +
          linesText(row) + "</title></rect>\n<text x=\"" + std::to_string(left + 3) + "\" y=\"" +
-         std::to_string(upper + 11) + "\">" + escaped(row.name) + "</text>\n";
+         std::to_string(labels.place(left, upper, row.name)) + "\">" + escaped(row.name) +
+         "</text>\n";
 }
 
 } // namespace
@@ -128,9 +162,10 @@ std::string memoryMapSvg(func::FuncOp kernel, const chips::AscendChip& chip) {
               "\" y=\"" + std::to_string(top) + "\" width=\"" +
               std::to_string(pictureWidth - leftEdge) + "\" height=\"" +
               std::to_string(memoryHeight) + "\" fill=\"none\" stroke=\"#999\"/>\n";
+    Labels labels;
     for (const Row& row : rows)
-      shapes += rectangle(row, lastNumber, capacityOf(chip, space), top);
-    top += memoryHeight + 20;
+      shapes += rectangle(row, lastNumber, capacityOf(chip, space), top, labels);
+    top = std::max(top + memoryHeight, labels.lowestBase()) + 20;
   }
   return "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + std::to_string(pictureWidth + 10) +
          "\" height=\"" + std::to_string(top) +

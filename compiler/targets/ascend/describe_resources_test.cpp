@@ -8,6 +8,8 @@
 #include <gtest/gtest.h>
 #include <mlir/Parser/Parser.h>
 
+#include <regex>
+
 namespace tilewright::ascend {
 namespace {
 
@@ -60,6 +62,23 @@ TEST_F(DescribeResources, Picture) {
   const std::string svg = memoryMapSvg(kernel, chip);
   EXPECT_EQ(svg.substr(0, 4), "<svg");
   EXPECT_NE(svg.find("<title>y: 256 bytes from 256, lines 6 to 7</title>"), std::string::npos);
+}
+
+/// Names that would meet stand one under the other.
+TEST_F(DescribeResources, NamesInThePicture) {
+  const std::string longName(60, 'x');
+  kernel.walk([&](tile::AllocOp alloc) {
+    if (alloc.getSymName() == "x")
+      alloc.setSymName(longName);
+  });
+  const std::string svg = memoryMapSvg(kernel, chip);
+  const auto heightOf = [&](const std::string& name) {
+    std::smatch found;
+    EXPECT_TRUE(std::regex_search(svg, found, std::regex(" y=\"(\\d+)\">" + name + "</text>")));
+    return std::stoi(found[1]);
+  };
+  EXPECT_EQ(heightOf(longName) + 11, heightOf("y"));
+  EXPECT_EQ(heightOf(longName), heightOf("z"));
 }
 
 TEST_F(DescribeResources, Waits) {

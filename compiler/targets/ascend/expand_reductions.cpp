@@ -329,7 +329,7 @@ LogicalResult expand(tile::ReduceOp reduce) {
       target.type().getSpace() != tile::MemorySpace::UB)
     return reduce.emitError() << "unsupported on ascend: a reduction that is not of a static tile "
                                  "of two dims in UB";
-  if (const std::optional<std::string> start = startWithinBlock(rows->offset, type))
+  if (const std::optional<std::string> start = startWithinBlock(rows->offset, type, reduce))
     return reduce.emitError() << "unsupported on ascend: the reduction's source begins " << *start
                               << ", but UB is accessed in blocks of 32 bytes";
   // A dim of one element may be what is reduced: then it is the columns of one-element rows.

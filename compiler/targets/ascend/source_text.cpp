@@ -56,6 +56,17 @@ std::string inFormat(llvm::StringRef words) {
   return text;
 }
 
+/// A file's name as a directive takes it, which knows no numeric escapes.
+static std::string inDirective(llvm::StringRef file) {
+  std::string text = "\"";
+  for (const char letter : file) {
+    if (letter == '"' || letter == '\\')
+      text += '\\';
+    text += letter == '\n' ? '?' : letter;
+  }
+  return text + "\"";
+}
+
 static bool isSameLine(const Place& one, const Place& other) {
   return one.line == other.line && one.file == other.file;
 }
@@ -77,8 +88,7 @@ void SourceText::write(const std::string& text) {
 void SourceText::countAsCurrent() {
   if (!current.isKnown() || isSameLine(current, counted))
     return;
-  write("#line " + std::to_string(current.line) + " \"" +
-        llvm::join(llvm::split(current.file, '"'), "") + "\"");
+  write("#line " + std::to_string(current.line) + " " + inDirective(current.file));
   counted = current;
 }
 

@@ -117,13 +117,69 @@ bool isMultipleOf(OpFoldResult number, int64_t unit) {
   return remainderOf(number, unit) == 0;
 }
 
-std::optional<std::string> startWithinBlock(OpFoldResult offset, BufferType type) {
-  const std::optional<int64_t> rest = remainderOf(offset, npu::blockElements(type));
-  if (!rest || *rest == 0)
+std::optional<int64_t> growthWith(OpFoldResult number, Value counter) {
+  if (getConstantIntValue(number))
+    return 0;
+  const Value value = cast<Value>(number);
+  if (value == counter)
+    return 1;
+  Operation* op = value.getDefiningOp();
+  if (!op)
+    return 0; // another loop's number, or an argument
+  const auto operand = [&](unsigned at) { return growthWith(op->getOperand(at), counter); };
+  if (isa<arith::IndexCastOp>(op))
+    return operand(0);
+  if (!isa<arith::AddIOp, arith::SubIOp, arith::MulIOp>(op))
     return std::nullopt;
+  const std::optional<int64_t> left = operand(0), right = operand(1);
+  if (!left || !right)
+    return std::nullopt;
+  if (!isa<arith::MulIOp>(op))
+    return isa<arith::AddIOp>(op) ? *left + *right : *left - *right;
+  if (const std::optional<int64_t> factor = getConstantIntValue(op->getOperand(1)))
+    return *left * *factor;
+  if (const std::optional<int64_t> factor = getConstantIntValue(op->getOperand(0)))
+    return *right * *factor;
+  return *left == 0 && *right == 0 ? std::optional<int64_t>(0) : std::nullopt;
+}
+
+/// How often a loop runs, where that is known.
+static std::optional<int64_t> turnsOf(tile::ForOp loop) {
+  const std::optional<int64_t> lower = getConstantIntValue(loop.getLower()),
+                               upper = getConstantIntValue(loop.getUpper()),
+                               step = getConstantIntValue(loop.getStep());
+  if (!lower || !upper || !step || *step <= 0)
+    return std::nullopt;
+  return std::max<int64_t>(llvm::divideCeilSigned(*upper - *lower, *step), 0);
+}
+
+std::optional<int64_t> stepBesides(Operation* op, int64_t unit,
+                                   function_ref<std::optional<int64_t>(Value)> growth) {
+  for (Operation* parent = op->getParentOp(); parent; parent = parent->getParentOp()) {
+    auto loop = dyn_cast<tile::ForOp>(parent);
+    const std::optional<int64_t> turns = loop ? turnsOf(loop) : std::nullopt;
+    if (!turns || *turns == 0)
+      return std::nullopt;
+    const int64_t step =
+        growth(loop.getInductionVar()).value_or(0) * *getConstantIntValue(loop.getStep());
+    if (*turns > 1 && step % unit != 0)
+      return step;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> startWithinBlock(OpFoldResult offset, BufferType type, Operation* op) {
   const auto bytes = [&](int64_t elements) {
     return std::to_string(elements * int64_t(type.getElementBits()) / 8);
   };
+  const int64_t unit = npu::blockElements(type);
+  const std::optional<int64_t> rest = remainderOf(offset, unit);
+  if (!rest)
+    if (const std::optional<int64_t> step =
+            stepBesides(op, unit, [&](Value counter) { return growthWith(offset, counter); }))
+      return bytes(std::abs(*step)) + " bytes from where it did in the iteration before";
+  if (!rest || *rest == 0)
+    return std::nullopt;
   if (const std::optional<int64_t> element = getConstantIntValue(offset))
     return "at byte " + bytes(*element) + " of its buffer";
   return bytes(*rest) + " bytes behind the start of a block";

@@ -35,9 +35,17 @@ std::optional<int64_t> remainderOf(mlir::OpFoldResult number, int64_t unit,
 /// Whether a number is a multiple of `unit` for sure.
 bool isMultipleOf(mlir::OpFoldResult number, int64_t unit);
 
-/// Of an element of UB that is known to lie within a block of 32 bytes, where: "at byte 12 of its buffer",
-/// for a diagnostic.
-std::optional<std::string> startWithinBlock(mlir::OpFoldResult offset, tile::BufferType type);
+/// What a number grows by with each 1 that `counter`, a loop's number, grows by, if that is always the same.
+std::optional<int64_t> growthWith(mlir::OpFoldResult number, mlir::Value counter);
+/// By how much a number grows with each iteration of a loop in which `op` runs every time, at least twice,
+/// if that is no multiple of `unit`. `growth` says what it grows by with a loop's number.
+std::optional<int64_t> stepBesides(mlir::Operation* op, int64_t unit,
+                                   llvm::function_ref<std::optional<int64_t>(mlir::Value)> growth);
+
+/// Of an element of UB that is known to lie within a block of 32 bytes whenever `op` runs, or in one of two
+/// iterations of a loop around it, where: "at byte 12 of its buffer", for a diagnostic.
+std::optional<std::string> startWithinBlock(mlir::OpFoldResult offset, tile::BufferType type,
+                                            mlir::Operation* op);
 
 /// Elements from one index to the next of each dim of a buffer in UB.
 llvm::SmallVector<int64_t> ubStrides(tile::BufferType type);

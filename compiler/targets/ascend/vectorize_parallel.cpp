@@ -136,8 +136,29 @@ bool isMoving(Value index, tile::ParallelOp nest) {
          llvm::any_of(op->getOperands(), [&](Value operand) { return isMoving(operand, nest); });
 }
 
-/// How many bytes behind the start of a block of 32 an access is known to begin, if any.
-std::optional<int64_t> misalignment(Value buffer, ValueRange access, tile::ParallelOp nest) {
+/// The same of one that no two iterations of a loop around the nest begin at a block with.
+std::optional<std::string> misalignmentInLoop(tile::BufferType type, ValueRange access,
+                                              tile::ParallelOp nest) {
+  const SmallVector<int64_t> strides = ubStrides(type);
+  const std::optional<int64_t> step =
+      stepBesides(nest, npu::blockElements(type), [&](Value counter) -> std::optional<int64_t> {
+        int64_t sum = 0;
+        for (auto [index, stride] : llvm::zip(access, strides)) {
+          const std::optional<int64_t> growth = growthWith(index, counter);
+          if (!growth)
+            return std::nullopt;
+          sum += *growth * stride;
+        }
+        return sum;
+      });
+  if (!step)
+    return std::nullopt;
+  return std::to_string(std::abs(*step) * int64_t(type.getElementBits()) / 8) +
+         " bytes from where it did in the iteration before";
+}
+
+/// Where an access is known to begin within a block of 32 bytes, if it does.
+std::optional<std::string> misalignment(Value buffer, ValueRange access, tile::ParallelOp nest) {
   const auto type = cast<tile::BufferType>(buffer.getType());
   if (type.getSpace() != tile::MemorySpace::UB ||
       llvm::none_of(access, [&](Value index) { return isMoving(index, nest); }))
@@ -149,13 +170,14 @@ std::optional<int64_t> misalignment(Value buffer, ValueRange access, tile::Paral
       return llvm::is_contained(nest.getInductionVars(), value);
     });
     if (!rest)
-      return std::nullopt;
+      return misalignmentInLoop(type, access, nest);
     first += *rest * stride;
   }
   first %= block;
   if (first == 0)
     return std::nullopt;
-  return first * int64_t(type.getElementBits()) / 8;
+  return std::to_string(first * int64_t(type.getElementBits()) / 8) +
+         " bytes behind the start of a block of UB";
 }
 
 class VectorizeParallel : public KernelPass<VectorizeParallel> {
@@ -200,20 +222,20 @@ private:
   /// A function of T.tile is one of the vector unit's; the scalar unit takes only what is a loop.
   bool refuseMisaligned(tile::ParallelOp nest) {
     auto function = nest->getAttrOfType<StringAttr>("function");
-    std::optional<int64_t> bytes;
+    std::optional<std::string> start;
     if (function)
       nest.walk([&](Operation* op) {
-        if (auto load = dyn_cast<tile::LoadOp>(op); load && !bytes)
-          bytes = misalignment(load.getBuffer(), load.getIndices(), nest);
-        else if (auto store = dyn_cast<tile::StoreOp>(op); store && !bytes)
-          bytes = misalignment(store.getBuffer(), store.getIndices(), nest);
+        if (auto load = dyn_cast<tile::LoadOp>(op); load && !start)
+          start = misalignment(load.getBuffer(), load.getIndices(), nest);
+        else if (auto store = dyn_cast<tile::StoreOp>(op); store && !start)
+          start = misalignment(store.getBuffer(), store.getIndices(), nest);
       });
-    if (!bytes)
+    if (!start)
       return false;
-    nest.emitError() << "unsupported on ascend: an operand of T.tile." << function.getValue()
-                     << " begins " << *bytes
-                     << " bytes behind the start of a block of UB, but the "
-                        "vector unit takes blocks of 32 bytes; a T.Parallel loop can do without";
+    nest.emitError()
+        << "unsupported on ascend: an operand of T.tile." << function.getValue() << " begins "
+        << *start
+        << ", but the vector unit takes blocks of 32 bytes; a T.Parallel loop can do without";
     signalPassFailure();
     return true;
   }
