@@ -104,8 +104,9 @@ public:
   bool makeOutputs() {
     size_t count = spec.outIdx.size();
     if (count == 0) {
-      made = Py_NewRef(Py_None);
-      return true;
+      // As each language's own compiler has it.
+      made = spec.target == "ascend" ? PyList_New(0) : Py_NewRef(Py_None);
+      return made != nullptr;
     }
     if (count > 1 && !(made = PyList_New(Py_ssize_t(count))))
       return false;

@@ -91,6 +91,24 @@ def stages_of(captured: CapturedKernel, options: Options) -> list[tuple[str, str
     return list(_compile(captured, native)[0].stages)
 
 
+def kernel_of_library(
+    func: Any, source: str, library: str, options: Options, out_idx: list[int] | None
+) -> JITKernel:
+    """A kernel whose library is there. ValueError if `source`, its `get_kernel_source()`, is not
+    what `func` becomes: the library would be called in another way than it was made for."""
+    captured = func.capture()
+    artifact, _ = _compile(captured, native_options(options, keep_stages=True, build=False))
+    manifest = manifest_of(artifact, captured.outputs)
+    entry = cache.Entry("", library, manifest, stage_files(artifact.stages, artifact.header))
+    kernel = kernel_of(entry, out_idx, target=options.target, prim_func=func)
+    if kernel.get_kernel_source() != source:
+        raise ValueError(
+            f"{kernel.name}: this function with these options gives another source than "
+            f"'{library}' was made of"
+        )
+    return kernel
+
+
 def compile_kernel(
     capture: Callable[[], CapturedKernel],
     options: Options,

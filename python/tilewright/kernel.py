@@ -132,6 +132,35 @@ class JITKernel(_runtime.Kernel):
 
         return compile(tilelang_func, **choices)
 
+    @classmethod
+    def from_database(
+        cls,
+        func: PrimFunc,
+        kernel_global_source: str,
+        kernel_lib_path: str,
+        params: Sequence[object] | None = None,
+        target: object = None,
+        target_host: object = None,
+        out_idx: Sequence[int] | int | None = None,
+        workspace_idx: Sequence[int] | int | None = None,
+        execution_backend: str | None = None,
+        pass_configs: dict[Any, Any] | None = None,
+    ) -> JITKernel:
+        """The kernel of a library that was made of `func` before (`export_library`). `params` are
+        those of `func`. ValueError: the source is not what `func` becomes with these options."""
+        from tilewright.compilation import kernel_of_library
+        from tilewright.jit_factory import output_numbers
+        from tilewright.options import Options, check_backend
+
+        check_backend(execution_backend)
+        return kernel_of_library(
+            func,
+            kernel_global_source,
+            kernel_lib_path,
+            Options(target, pass_configs=pass_configs),
+            output_numbers(out_idx, workspace_idx),
+        )
+
     def run_once(self, func: Callable[..., object] | None = None) -> Any:
         """What a call (or `func`) gives for inputs that are made for it."""
         return self.get_profiler().run_once(func)
@@ -260,7 +289,9 @@ class WorkspaceKernel(JITKernel):
         results = made if isinstance(made, list) else [made]
         if len(self.kept) > 1:
             return [results[k] for k in self.kept]
-        return results[self.kept[0]] if self.kept else None
+        if self.kept:
+            return results[self.kept[0]]
+        return [] if self.target == "ascend" else None
 
 
 def kernel_of(entry: Entry, out_idx: list[int] | None, **more: Any) -> JITKernel:

@@ -65,21 +65,24 @@ class PassConfigKey(StrEnum):
     TL_ASCEND_AUTO_CV_SYNC = "tl.ascend_auto_cross_core_sync"
     TL_ASCEND_AUTO_SYNC = "tl.ascend_auto_sync"
     TL_ASCEND_MEMORY_PLANNING = "tl.ascend_memory_planning"
+    TL_DYNAMIC_ALIGNMENT = "tl.dynamic_alignment"
+    TL_DISABLE_DYNAMIC_TAIL_SPLIT = "tl.disable_dynamic_tail_split"
+    TL_DEBUG_MERGE_SHARED_MEMORY_ALLOCATIONS = "tl.debug_merge_shared_memory_allocations"
     TIR_DISABLE_VECTORIZE = "tirx.disable_vectorize"
     TIR_DISABLE_STORAGE_REWRITE = "tirx.disable_storage_rewrite"
     TIR_USE_ASYNC_COPY = "tirx.use_async_copy"
     TIR_MERGE_STATIC_SMEM = "tirx.merge_static_smem"
+    TIR_ENABLE_EQUIV_TERMS_IN_CSE = "tirx.enable_equiv_terms_in_cse_tir"
+    TIR_DISABLE_CSE = "tirx.disable_cse_tir"
+    TIR_SIMPLIFY = "tirx.Simplify"
+    TIR_ENABLE_DEBUG = "tirx.enable_debug"
+    TIR_ADD_LOWER_PASS = "tirx.add_lower_pass"
+    TIR_NOALIAS = "tirx.noalias"
     CUDA_KERNELS_OUTPUT_DIR = "cuda.kernels_output_dir"
 
 
 #: Other known keys without a name in TileLang's enumeration.
-_MORE_KEYS = frozenset(
-    [
-        "tl.fast_math",
-        "tl.disable_dynamic_tail_split",
-        "tl.dynamic_alignment",
-    ]
-)
+_MORE_KEYS = frozenset(["tl.fast_math"])
 #: Keys with which a user expects other results or speed, and gets the same.
 _WITHOUT_EFFECT = frozenset(
     [

@@ -445,3 +445,21 @@ def test_other_targets_have_no_report() -> None:
     with pytest.raises(tilewright.UnsupportedError) as refused:
         kernel.report()
     assert "target 'reference' has no report; only 'ascend' has" in str(refused.value)
+
+
+def test_kernel_of_a_library(tmp_path):
+    """As TileLang's caches make them: of a function and what was written before."""
+    path = str(tmp_path / "lib.so")
+    made = tilewright.compile(copy_kernel(True), out_idx=[-1], target="ascend")
+    made.export_library(path)
+    source = made.get_kernel_source()
+    again = tilewright.JITKernel.from_database(
+        copy_kernel(True), source, path, made.params, "ascend", None, [-1], None, "cython", None
+    )
+    inputs = made.get_profiler().inputs()
+    np.testing.assert_array_equal(np.asarray(again(*inputs)), np.asarray(made(*inputs)))
+    assert again.get_kernel_source() == source
+    with pytest.raises(
+        ValueError, match="this function with these options gives another source than"
+    ):
+        tilewright.JITKernel.from_database(copy_kernel(False), source, path, target="ascend")

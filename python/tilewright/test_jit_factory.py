@@ -411,6 +411,20 @@ def test_choices_are_checked_at_the_decorator(choices, kind, message):
         tilewright.jit(**choices)(gemm.function)
 
 
+#: Those of TileLang-Ascend that are inherited: names of a kernel's pass_configs that must be there.
+INHERITED_KEYS = [
+    getattr(tilewright.PassConfigKey, name)
+    for name in (
+        *("TL_SIMPLIFY", "TL_DYNAMIC_ALIGNMENT", "TL_DISABLE_DYNAMIC_TAIL_SPLIT"),
+        *("TL_DISABLE_WARP_SPECIALIZED", "TL_CONFIG_INDEX_BITWIDTH", "TL_DISABLE_TMA_LOWER"),
+        *("TL_DISABLE_SAFE_MEMORY_ACCESS", "TL_DEBUG_MERGE_SHARED_MEMORY_ALLOCATIONS"),
+        *("TIR_ENABLE_EQUIV_TERMS_IN_CSE", "TIR_DISABLE_CSE", "TIR_SIMPLIFY"),
+        *("TIR_DISABLE_STORAGE_REWRITE", "TIR_DISABLE_VECTORIZE", "TIR_USE_ASYNC_COPY"),
+        *("TIR_ENABLE_DEBUG", "TIR_MERGE_STATIC_SMEM", "TIR_ADD_LOWER_PASS", "TIR_NOALIAS"),
+    )
+]
+
+
 @pytest.mark.parametrize(
     ("choices", "message"),
     [
@@ -421,6 +435,7 @@ def test_choices_are_checked_at_the_decorator(choices, kind, message):
         ),
         ({"compile_flags": ["-O3"]}, "compile_flags have no effect on the target 'cpu'"),
         ({"pass_configs": {"tl.disable_tma_lower": True, "tir.disable_vectorize": True}}, None),
+        ({"pass_configs": dict.fromkeys(INHERITED_KEYS, True)}, None),
         ({"execution_backend": "cython"}, None),
     ],
 )
