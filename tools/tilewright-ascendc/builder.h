@@ -51,10 +51,14 @@ private:
   /// Kernels whose names are local to the objects of the three passes get names that the table can use.
   bool publishLocalKernels(const RewrittenSource& rewritten, const std::string objects[3],
                            size_t index, ObjectSymbols symbols[3]);
-  bool makeTable(const RewrittenSource& rewritten, const std::string objects[3], size_t index,
-                 const std::string& table);
+  bool makeTable(const RewrittenSource& rewritten, const std::string& source,
+                 const std::string objects[3], size_t index, const std::string& table);
   static bool listKernels(const RewrittenSource& rewritten, const std::string objects[3],
                           const ObjectSymbols symbols[3], std::vector<TableRow>& rows);
+  /// Kernels that use variables whose initialisers run at the start of a program.
+  std::string warningsOfLateVariables(const RewrittenSource& rewritten, const std::string& source,
+                                      const std::vector<TableRow>& rows,
+                                      const std::string objects[3]);
   /// A part of names that no other source of any program has.
   std::string uniqueName(size_t index) const;
   std::string tableSymbol(size_t index) const {

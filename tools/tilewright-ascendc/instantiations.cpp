@@ -8,20 +8,6 @@ namespace tilewright::ascendc {
 
 namespace {
 
-/// Without `(anonymous namespace)::`, which no source can say and none needs to.
-std::string demangled(const std::string& symbol) {
-  int status = 0;
-  char* text = abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status);
-  if (!text)
-    return symbol;
-  std::string name(text);
-  std::free(text);
-  const std::string unnamed = "(anonymous namespace)::";
-  for (size_t at; (at = name.find(unnamed)) != std::string::npos;)
-    name.erase(at, unnamed.size());
-  return name;
-}
-
 /// The first of `wanted` behind `from` that is in no angle brackets.
 size_t findOutside(const std::string& text, char wanted, size_t from = 0) {
   int depth = 0;
@@ -34,6 +20,19 @@ size_t findOutside(const std::string& text, char wanted, size_t from = 0) {
 }
 
 } // namespace
+
+std::string demangled(const std::string& symbol) {
+  int status = 0;
+  char* text = abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status);
+  if (!text)
+    return symbol;
+  std::string name(text);
+  std::free(text);
+  const std::string unnamed = "(anonymous namespace)::";
+  for (size_t at; (at = name.find(unnamed)) != std::string::npos;)
+    name.erase(at, unnamed.size());
+  return name;
+}
 
 std::string plainName(const std::string& symbol) {
   std::string name = demangled(symbol), kept;

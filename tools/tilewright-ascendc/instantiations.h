@@ -12,6 +12,9 @@
 
 namespace tilewright::ascendc {
 
+/// The name in C++, without `(anonymous namespace)::`, which no source can say and none needs to.
+std::string demangled(const std::string& symbol);
+
 /// `ns::k<int>(unsigned char*)` is a kernel called `k`.
 std::string plainName(const std::string& symbol);
 

@@ -1,75 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "object_file.h"
+#include "elf_image.h"
 
 #include <algorithm>
 #include <cctype>
 #include <cstring>
-#include <elf.h>
-#include <fstream>
-#include <iterator>
 #include <set>
 #include <string_view>
 
 namespace tilewright::ascendc {
 
 namespace {
-
-struct Image {
-  std::vector<char> bytes;
-  std::vector<Elf64_Shdr> sections;
-  size_t symbols = 0; ///< index of the symbol table; 0: none
-
-  std::string load(const std::string& path) {
-    std::ifstream in(path, std::ios::binary);
-    bytes.assign(std::istreambuf_iterator<char>(in), {});
-    if (bytes.size() < sizeof(Elf64_Ehdr) || std::memcmp(bytes.data(), ELFMAG, SELFMAG) != 0 ||
-        bytes[EI_CLASS] != ELFCLASS64)
-      return "'" + path + "' is no 64-bit ELF object";
-    const auto& header = get<Elf64_Ehdr>(0);
-    sections.resize(header.e_shnum);
-    if (header.e_shoff + header.e_shnum * sizeof(Elf64_Shdr) > bytes.size())
-      return "'" + path + "' is cut off";
-    std::memcpy(sections.data(), bytes.data() + header.e_shoff,
-                header.e_shnum * sizeof(Elf64_Shdr));
-    for (size_t i = 0; i < sections.size(); ++i)
-      if (sections[i].sh_type == SHT_SYMTAB)
-        symbols = i;
-    return {};
-  }
-  template <class T> T& get(size_t offset) {
-    return *reinterpret_cast<T*>(bytes.data() + offset);
-  }
-  size_t numSymbols() const {
-    return symbols ? sections[symbols].sh_size / sizeof(Elf64_Sym) : 0;
-  }
-  Elf64_Sym& symbol(size_t i) {
-    return get<Elf64_Sym>(sections[symbols].sh_offset + i * sizeof(Elf64_Sym));
-  }
-  const char* name(const Elf64_Sym& s) const {
-    return bytes.data() + sections[sections[symbols].sh_link].sh_offset + s.st_name;
-  }
-  /// The table of names gets a place of its own at the end of the file, where it can grow.
-  std::vector<char> takeNames() const {
-    const Elf64_Shdr& strings = sections[sections[symbols].sh_link];
-    auto first = bytes.begin() + static_cast<long>(strings.sh_offset);
-    return {first, first + static_cast<long>(strings.sh_size)};
-  }
-  std::string store(const std::string& path, const std::vector<char>& names) {
-    Elf64_Shdr& strings = sections[sections[symbols].sh_link];
-    strings.sh_offset = bytes.size();
-    strings.sh_size = names.size();
-    bytes.insert(bytes.end(), names.begin(), names.end());
-    std::memcpy(bytes.data() + get<Elf64_Ehdr>(0).e_shoff, sections.data(),
-                sections.size() * sizeof(Elf64_Shdr));
-    std::ofstream out(path, std::ios::binary);
-    out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-    return out ? "" : "cannot write '" + path + "'";
-  }
-  const char* sectionName(size_t i) {
-    size_t names = sections[get<Elf64_Ehdr>(0).e_shstrndx].sh_offset;
-    return bytes.data() + names + sections[i].sh_name;
-  }
-};
 
 /// A kernel must not end the program that runs it: these functions of the machine take the place of
 /// those that would. Null for all others.
@@ -164,53 +105,6 @@ ObjectSymbols readSymbols(const std::string& path) {
       result.functions.emplace_back(image.name(s));
   }
   return result;
-}
-
-std::set<std::string> calledFrom(const std::string& path, const std::string& function) {
-  std::set<std::string> undefined;
-  Image image;
-  if (!image.load(path).empty())
-    return undefined;
-  std::vector<size_t> toLook;
-  std::set<size_t> seen;
-  // The function at a place of a section, if one is there.
-  auto addFunctionAt = [&](size_t section, uint64_t offset) {
-    for (size_t i = 1; i < image.numSymbols(); ++i) {
-      const Elf64_Sym& s = image.symbol(i);
-      bool isThere = ELF64_ST_TYPE(s.st_info) == STT_FUNC && s.st_shndx == section &&
-                     offset - s.st_value < s.st_size;
-      if (isThere && seen.insert(i).second)
-        toLook.push_back(i);
-    }
-  };
-  auto addTarget = [&](const Elf64_Rela& relocation) {
-    const Elf64_Sym& target = image.symbol(ELF64_R_SYM(relocation.r_info));
-    constexpr int64_t lengthOfField = 4; // a distance counts from behind it
-    bool isSection = ELF64_ST_TYPE(target.st_info) == STT_SECTION;
-    int64_t distance = isSection ? relocation.r_addend + lengthOfField : 0;
-    if (target.st_shndx == SHN_UNDEF)
-      undefined.insert(image.name(target));
-    else
-      addFunctionAt(target.st_shndx, target.st_value + static_cast<uint64_t>(distance));
-  };
-  for (size_t i = 1; i < image.numSymbols(); ++i)
-    if (const Elf64_Sym& s = image.symbol(i);
-        ELF64_ST_TYPE(s.st_info) == STT_FUNC && image.name(s) == function && seen.insert(i).second)
-      toLook.push_back(i);
-  while (!toLook.empty()) {
-    Elf64_Sym from = image.symbol(toLook.back());
-    toLook.pop_back();
-    for (const Elf64_Shdr& section : image.sections) {
-      if (section.sh_type != SHT_RELA || section.sh_info != from.st_shndx)
-        continue;
-      for (size_t at = 0; at < section.sh_size; at += sizeof(Elf64_Rela)) {
-        const auto& relocation = image.get<Elf64_Rela>(section.sh_offset + at);
-        if (relocation.r_offset - from.st_value < from.st_size)
-          addTarget(relocation);
-      }
-    }
-  }
-  return undefined;
 }
 
 std::string publish(const std::string& path, const std::set<std::string>& functions,

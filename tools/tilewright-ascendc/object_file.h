@@ -23,9 +23,6 @@ struct ObjectSymbols {
 
 ObjectSymbols readSymbols(const std::string& path);
 
-/// Which of its undefined functions an object's function calls, itself or through others of the object.
-std::set<std::string> calledFrom(const std::string& path, const std::string& function);
-
 /// Makes these local functions visible to others, under their name with `suffix`: kernels with types of unnamed
 /// namespaces in their signature have names that are local to an object. Returns an error or nothing.
 std::string publish(const std::string& path, const std::set<std::string>& functions,

@@ -4,6 +4,7 @@
 #include "header_tree.h"
 #include "instantiations.h"
 #include "object_file.h"
+#include "object_references.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -107,7 +108,7 @@ bool Builder::compileSource(const std::string& source, size_t index) {
   if (passes.size() == 1)
     return true;
   std::string table = stem + ".table.o";
-  if (!makeTable(rewritten, made, index, table))
+  if (!makeTable(rewritten, source, made, index, table))
     return false;
   objects.push_back(table);
   return true;
@@ -234,8 +235,8 @@ bool Builder::publishLocalKernels(const RewrittenSource& rewritten, const std::s
   return true;
 }
 
-bool Builder::makeTable(const RewrittenSource& rewritten, const std::string made[3], size_t index,
-                        const std::string& table) {
+bool Builder::makeTable(const RewrittenSource& rewritten, const std::string& source,
+                        const std::string made[3], size_t index, const std::string& table) {
   ObjectSymbols symbols[3];
   auto isWell = [](const std::string& error) {
     if (!error.empty())
@@ -253,10 +254,47 @@ bool Builder::makeTable(const RewrittenSource& rewritten, const std::string made
   std::vector<TableRow> rows;
   if (!listKernels(rewritten, made, symbols, rows))
     return false;
+  fputs(warningsOfLateVariables(rewritten, source, rows, made).c_str(), stderr);
   for (Pass pass : {Cube, Vector})
     if (!made[pass].empty() && !isWell(privatise(made[pass], std::string("$") + passNames[pass])))
       return false;
   return isWell(writeTable(table, made[Host], tableSymbol(index), rows));
+}
+
+std::string Builder::warningsOfLateVariables(const RewrittenSource& rewritten,
+                                             const std::string& source,
+                                             const std::vector<TableRow>& rows,
+                                             const std::string made[3]) {
+  std::vector<std::string> kernels;
+  for (const TableRow& row : rows)
+    kernels.push_back(row.host);
+  std::string text;
+  std::set<std::string> told;
+  for (Pass pass : {Cube, Vector}) {
+    if (made[pass].empty())
+      continue;
+    std::map<std::string, std::string> places;
+    for (const LateVariable& variable : lateVariables(made[pass], kernels)) {
+      if (!told.insert(variable.symbol).second)
+        continue;
+      if (places.empty()) {
+        // Rare enough to compile once more, as the optimiser drops what says the lines of variables.
+        std::string object = made[pass] + ".places.o";
+        Command command = commandOf(pass, rewritten.device, source, object);
+        command.push_back("-g2");
+        if (isClang)
+          command.insert(command.end(), {"-Xclang", "-disable-llvm-passes"});
+        runEach({command}, options.verbose);
+        places = placesOfVariables(object);
+      }
+      auto place = places.find(variable.symbol);
+      text += (place == places.end() ? "" : place->second + ": ") + "warning: '" +
+              demangled(variable.symbol) + "' is zero in kernel '" + plainName(variable.kernel) +
+              "': its initialiser runs when the program starts, which a device has not; make it "
+              "constexpr, or hand its value to the kernel\n";
+    }
+  }
+  return text;
 }
 
 bool Builder::listKernels(const RewrittenSource& rewritten, const std::string made[3],

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Variables whose initialisers run when a program starts: a device has no such time."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = Path(os.environ.get("TILEWRIGHT_BUILD", ROOT / "build"))
+DRIVER = BUILD / "bin" / "tilewright-ascendc"
+
+pytestmark = pytest.mark.skipif(not DRIVER.exists(), reason="tilewright-ascendc is not built")
+
+HEADER = """
+int number();
+template <class T> struct Holder { static inline T held = T(number()); };
+"""
+SOURCE = """#include "acl/acl.h"
+#include "kernel_operator.h"
+#include "holder.h"
+#include <cstdio>
+using namespace AscendC;
+int number() { return 7; }
+struct Table { int rows[4]; Table() { for (int& r : rows) r = number(); } };
+static Table table; // line 8
+static const int* behind = &table.rows[1];
+namespace ns { inline int shared = number() + 1; }
+static Table onlyHost; // the kernel doesn't use it
+static int plain = 5;
+constexpr int constants[3] = {2, 3, 4};
+static int zero;
+static __aicore__ inline int inner(int i) { return *behind + Holder<short>::held + i; }
+__global__ __aicore__ void k(__gm__ int32_t* out, int i) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  GlobalTensor<int32_t> g;
+  g.SetGlobalBuffer(out, 8);
+  g.SetValue(0, inner(ns::shared) + plain + constants[i] + zero);
+}
+int main() {
+  k<<<1, nullptr, nullptr>>>(nullptr, onlyHost.rows[0]);
+}
+"""
+
+
+@pytest.mark.parametrize("compiler", ["clang++-22", "g++-12"])
+def test_what_is_zero_in_kernels(tmp_path: Path, compiler: str) -> None:
+    """A warning at the variable; none for constants and what only the host uses."""
+    if not shutil.which(compiler):
+        pytest.skip(f"{compiler} is not installed")
+    source = tmp_path / "late.cpp"
+    source.write_text(SOURCE)
+    (tmp_path / "holder.h").write_text(HEADER)
+    command = [DRIVER, "build", source, "-o", tmp_path / "late", "--cxx", compiler]
+    built = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert built.returncode == 0, built.stderr
+    why = (
+        "is zero in kernel 'k': its initialiser runs when the program starts, which a device has "
+        "not; make it constexpr, or hand its value to the kernel"
+    )
+    assert sorted(built.stderr.splitlines()) == [
+        f"{tmp_path}/holder.h:3: warning: 'Holder<short>::held' {why}",
+        f"{source}:10: warning: 'ns::shared' {why}",
+        f"{source}:8: warning: 'table' {why}",
+    ]
