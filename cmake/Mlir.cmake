@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# MLIR and LLVM 22 as shared libraries, and the warnings that their headers need silenced.
+# MLIR and LLVM 22, and the warnings that their headers need silenced. Programs take the shared libraries, and so link
+# at once. What has the property TILEWRIGHT_MLIR_INSIDE takes the archives, where there are any: the dynamic linker
+# looks 48,000 symbols up to load the shared ones (35 ms; with the archives inside it is 8 ms), and the result runs where no
+# LLVM is installed.
 find_package(MLIR REQUIRED CONFIG HINTS /usr/lib/llvm-22/lib/cmake/mlir)
 if(NOT LLVM_VERSION_MAJOR EQUAL 22)
   message(FATAL_ERROR "Tilewright needs MLIR 22, found ${LLVM_PACKAGE_VERSION} in ${MLIR_DIR}")
@@ -11,7 +14,17 @@ include(AddMLIR)
 
 add_library(tilewright_mlir INTERFACE)
 target_include_directories(tilewright_mlir SYSTEM INTERFACE ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
-target_link_libraries(tilewright_mlir INTERFACE MLIR LLVM)
+file(GLOB archives "${LLVM_LIBRARY_DIRS}/libMLIR*.a" "${LLVM_LIBRARY_DIRS}/libLLVM*.a")
+list(FILTER archives EXCLUDE REGEX "Test")
+set(inside "$<BOOL:$<TARGET_PROPERTY:TILEWRIGHT_MLIR_INSIDE>>")
+if(EXISTS "${LLVM_LIBRARY_DIRS}/libMLIRIR.a" AND EXISTS "${LLVM_LIBRARY_DIRS}/libLLVMCore.a")
+  target_link_libraries(tilewright_mlir INTERFACE
+    "$<IF:${inside},-Wl$<COMMA>--start-group;${archives};-Wl$<COMMA>--end-group,MLIR;LLVM>")
+  # An optimiser of LLVM that Debian has apart, named by the link-time optimisation, which we never do.
+  target_link_options(tilewright_mlir INTERFACE $<${inside}:-Wl,--defsym=_Z18getPollyPluginInfov=0>)
+else()
+  target_link_libraries(tilewright_mlir INTERFACE MLIR LLVM)
+endif()
 target_compile_definitions(tilewright_mlir INTERFACE
   $<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:TILEWRIGHT_USES_MLIR>)
 # Generated op classes leave parameters unused.

@@ -206,21 +206,13 @@ class CompilerMissingError(TilewrightError, ImportError):
 
 def load_compiler() -> Any:
     """The native module `tilewright._compiler`; loads LLVM and MLIR the first time."""
-    flags = sys.getdlopenflags()
-    is_first = "tilewright._compiler" not in sys.modules
     try:
-        if is_first:
-            # MLIR calls 26,000 functions by tables, a kernel few: each is bound when called.
-            sys.setdlopenflags(flags & ~os.RTLD_NOW | os.RTLD_LAZY)
         from tilewright import _compiler
     except ImportError as error:
         raise CompilerMissingError(
             f"the compiler of tilewright can't be loaded ({error}); "
             "'tilewright doctor' says how to get it"
         ) from None
-    finally:
-        if is_first:
-            sys.setdlopenflags(flags)
     return _compiler
 
 

@@ -9,6 +9,7 @@
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Object/ELFObjectFile.h>
+#include <llvm/Support/CommandLine.h>
 #include <llvm/Support/SourceMgr.h>
 #include <llvm/Target/TargetMachine.h>
 
@@ -46,6 +47,18 @@ TEST(LinkLibrary, RefusesTheCompilersSupportLibrary) {
   std::string problem;
   EXPECT_FALSE(linkLibrary(object, problem));
   EXPECT_EQ(problem, "emitted code calls '__truncsfbf2', which no allowed library offers");
+}
+
+TEST(LinkLibrary, LeavesTheCodeGeneratorAsItWasTuned) {
+  const std::string object = objectOf("define i32 @f() {\n  ret i32 7\n}\n");
+  const auto* option = static_cast<llvm::cl::opt<unsigned>*>(
+      llvm::cl::getRegisteredOptions().lookup("dag-maps-huge-region"));
+  ASSERT_NE(option, nullptr);
+  const unsigned tuned = option->getValue();
+  EXPECT_LT(tuned, 1000U); // LLVM's own
+  std::string problem;
+  ASSERT_TRUE(linkLibrary(object, problem)) << problem;
+  EXPECT_EQ(option->getValue(), tuned);
 }
 
 TEST(LinkLibrary, AsksForTheLibrariesOfItsSymbols) {

@@ -19,12 +19,12 @@ namespace {
 constexpr std::string_view x86Triple = "x86_64-unknown-linux-gnu";
 constexpr std::string_view armTriple = "aarch64-unknown-linux-gnu";
 
-/// Sets an option that LLVM has on command lines only; the registered one, for LLVM is a shared library.
+/// Sets an option that LLVM has on command lines only. As its default too: each link by LLD resets all options.
 template <typename T> void setOption(llvm::StringRef name, T value) {
   auto& options = llvm::cl::getRegisteredOptions();
   auto found = options.find(name);
   if (found != options.end())
-    static_cast<llvm::cl::opt<T>*>(found->second)->setValue(value);
+    static_cast<llvm::cl::opt<T>*>(found->second)->setValue(value, /*initial=*/true);
 }
 
 void tuneCodeGenerator() {
