@@ -6,7 +6,8 @@
 ///   %t = arith.addf %x, 1.5 * 2^23      %n = arith.subf %t, 1.5 * 2^23      // rounds to n
 ///   %f = arith.subf %x, %n              // exact, in [-0.5, 0.5]
 ///   %p = ... six math.fma ...           // 2^f
-///   %y = llvm.ldexp(%p, n)              // AVX-512; elsewhere two multiplications by powers of two
+///   %y = llvm.ldexp(%p, n)              // AVX-512; elsewhere two multiplications by powers of two, whose
+///                                       // exponents are halves of n + 254: the number added first has it, too
 ///
 /// Within 1 ulp (exponentials_test.cpp in compiler/driver), with subnormal results, 0, infinity and
 /// NaN as they should be. Attention spent a fifth of its time in libmvec's, which saves the registers of
@@ -46,24 +47,27 @@ constexpr Exponential expOf{-105.0f,
 /// Adding this leaves the integer next to a small number in the low bits.
 constexpr float magic = 12582912.0f;
 constexpr int32_t magicBits = 0x4b400000;
+/// Twice the bias of an exponent.
+constexpr float twoBiases = 254.0f;
 
 class Expansion {
 public:
   Expansion(Operation* op, bool hasScaling)
-      : builder(op->getLoc(), op), hasScaling(hasScaling), x(op->getOperand(0)) {}
+      : builder(op->getLoc(), op), hasScaling(hasScaling),
+        shift(hasScaling ? magic : magic + twoBiases), x(op->getOperand(0)) {}
 
   Value exp2() {
     clamp(exp2Of);
-    Value shifted = arith::AddFOp::create(builder, x, number(magic));
-    Value whole = arith::SubFOp::create(builder, shifted, number(magic));
+    Value shifted = arith::AddFOp::create(builder, x, number(shift));
+    Value whole = arith::SubFOp::create(builder, shifted, number(shift));
     Value rest = arith::SubFOp::create(builder, x, whole);
     return scaled(polynomial(exp2Of, rest), shifted);
   }
 
   Value exp() {
     clamp(expOf);
-    Value shifted = math::FmaOp::create(builder, x, number(1.44269504088896341f), number(magic));
-    Value whole = arith::SubFOp::create(builder, shifted, number(magic));
+    Value shifted = math::FmaOp::create(builder, x, number(1.44269504088896341f), number(shift));
+    Value whole = arith::SubFOp::create(builder, shifted, number(shift));
     // ln 2 in two parts: the first has few bits, so that its product is exact.
     Value rest = math::FmaOp::create(builder, whole, number(-0.693359375f), x);
     rest = math::FmaOp::create(builder, whole, number(2.12194440e-4f), rest);
@@ -103,23 +107,22 @@ private:
                                            ValueRange{value, exponent})
           .getResult(0);
     }
-    // In two steps, each of which is a normal number: only the last product is rounded. The low 9 bits of
-    // `magicBits` and of its half are 0, so nothing is left of them in an exponent.
+    // In two steps, each of which is a normal number: only the last product is rounded. Both halves of n + 254
+    // lie in [51, 192]: moved up they are exponents, and nothing is left of the other bits, for the low 9 of
+    // `magicBits` and of its half are 0.
     Value half = arith::ShRUIOp::create(builder, bits, integer(1));
     Value other = arith::SubIOp::create(builder, bits, half);
-    for (Value part : {half, other})
-      value = arith::MulFOp::create(builder, value, powerOfTwo(part));
+    for (Value exponent : {half, other}) {
+      Value moved = arith::ShLIOp::create(builder, exponent, integer(23));
+      Value power = arith::BitcastOp::create(builder, builder.getF32Type(), moved);
+      value = arith::MulFOp::create(builder, value, power);
+    }
     return value;
-  }
-
-  Value powerOfTwo(Value exponent) {
-    Value moved = arith::ShLIOp::create(builder, exponent, integer(23));
-    Value bits = arith::AddIOp::create(builder, moved, integer(127 << 23));
-    return arith::BitcastOp::create(builder, builder.getF32Type(), bits);
   }
 
   ImplicitLocOpBuilder builder;
   bool hasScaling;
+  float shift;
   Value x;
 };
 

@@ -14,7 +14,10 @@
 // CHECK: llvm.call_intrinsic "llvm.ldexp"
 // CHECK: math.exp %{{.*}} : f64
 // AVX2-LABEL: func.func @powers
+// AVX2: arith.constant 0x4B4000FE : f32
 // AVX2: arith.shrui
+// AVX2: arith.subi
+// AVX2-NOT: arith.addi
 // AVX2-COUNT-2: arith.mulf
 // AVX2-NOT: ldexp
 func.func @powers(%x: f32, %d: f64) -> (f32, f32, f64) {

@@ -4,8 +4,11 @@
 // CHECK-LABEL: func.func @add
 // CHECK: arith.shli {{.*}} : i32
 // CHECK: arith.addf {{.*}} : f32
-// CHECK: arith.shrui {{.*}} : i32
-// CHECK: arith.trunci {{.*}} : i32 to i16
+// CHECK: arith.cmpf uno
+// CHECK: arith.select {{.*}} : i32
+// CHECK-NEXT: arith.constant 16
+// CHECK-NEXT: arith.shrui {{.*}} : i32
+// CHECK-NEXT: arith.trunci {{.*}} : i32 to i16
 // CHECK: arith.bitcast {{.*}} : i16 to bf16
 func.func @add(%a: bf16, %b: bf16) -> bf16 {
   %c = arith.addf %a, %b : bf16

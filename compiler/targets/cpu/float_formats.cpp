@@ -80,11 +80,16 @@ using Predicate = arith::CmpIPredicate;
 
 constexpr uint32_t infinityBits = 0x7f800000, magnitudeMask = 0x7fffffff;
 
-/// Drops `count` low bits, to nearest, ties to even.
-Value roundShift(const Bits& b, Value value, int count) {
+/// What is left of this without its `count` low bits is `value` to nearest, ties to even.
+Value biased(const Bits& b, Value value, int count) {
   Value odd = b.both(b.right(value, count), b.constant(1));
   Value bias = b.add(odd, b.constant((1u << (count - 1)) - 1));
-  return b.right(b.add(value, bias), count);
+  return b.add(value, bias);
+}
+
+/// Drops `count` low bits, to nearest, ties to even.
+Value roundShift(const Bits& b, Value value, int count) {
+  return b.right(biased(b, value, count), count);
 }
 
 uint32_t powerOfTwo(int exponent) {
@@ -117,10 +122,10 @@ Value roundToOdd(ImplicitLocOpBuilder& builder, Value value) {
 
 Value bfloatFromFloat32(const Bits& b, Value value, Type element) {
   Value bits = b.toBits(value, 32);
-  Value isNan = b.is(Predicate::ugt, b.both(bits, b.constant(magnitudeMask)), infinityBits);
-  Value quiet = b.either(b.right(bits, 16), b.constant(0x40));
-  Value result = b.narrow(b.select(isNan, quiet, roundShift(b, bits, 16)), 16);
-  return arith::BitcastOp::create(b.builder, b.type(element), result);
+  Value isNan = arith::CmpFOp::create(b.builder, arith::CmpFPredicate::UNO, value, value);
+  Value quiet = b.either(bits, b.constant(0x400000));
+  Value upper = b.right(b.select(isNan, quiet, biased(b, bits, 16)), 16);
+  return arith::BitcastOp::create(b.builder, b.type(element), b.narrow(upper, 16));
 }
 
 Value smallToFloat32(const Bits& b, Value value, const SmallFormat& format) {

@@ -78,16 +78,25 @@ static bool carriesMemory(Operation* loop) {
       .wasInterrupted();
 }
 
-void markParallel(Operation* innermost) {
+void markParallel(Operation* innermost, int64_t interleave) {
   if (carriesMemory(innermost))
     return;
   MLIRContext* context = innermost->getContext();
   auto group = LLVM::AccessGroupAttr::get(context);
   auto vectorize =
       LLVM::LoopVectorizeAttr::get(context, BoolAttr::get(context, false), {}, {}, {}, {}, {}, {});
+  LLVM::LoopInterleaveAttr sideBySide;
+  LLVM::LoopUnrollAttr unroll;
+  if (interleave) {
+    sideBySide = LLVM::LoopInterleaveAttr::get(
+        context, Builder(context).getI32IntegerAttr(int32_t(interleave)));
+    // That is long enough.
+    unroll =
+        LLVM::LoopUnrollAttr::get(context, BoolAttr::get(context, true), {}, {}, {}, {}, {}, {});
+  }
   innermost->setAttr(kLoopAttr,
-                     LLVM::LoopAnnotationAttr::get(context, {}, vectorize, {}, {}, {}, {}, {}, {},
-                                                   {}, {}, {}, {}, {}, {}, group));
+                     LLVM::LoopAnnotationAttr::get(context, {}, vectorize, sideBySide, unroll, {},
+                                                   {}, {}, {}, {}, {}, {}, {}, {}, {}, group));
   innermost->walk([&](Operation* op) {
     Value buffer;
     if (auto load = dyn_cast<tile::LoadOp>(op))
@@ -99,11 +108,12 @@ void markParallel(Operation* innermost) {
   });
 }
 
-void buildParallelNest(ImplicitLocOpBuilder& builder, ArrayRef<Range> ranges, NestBody body) {
+void buildParallelNest(ImplicitLocOpBuilder& builder, ArrayRef<Range> ranges, NestBody body,
+                       int64_t interleave) {
   buildNest(builder, ranges, [&](ImplicitLocOpBuilder& inner, ValueRange variables) {
     body(inner, variables);
     if (!variables.empty())
-      markParallel(variables.back().getParentBlock()->getParentOp());
+      markParallel(variables.back().getParentBlock()->getParentOp(), interleave);
   });
 }
 

@@ -50,11 +50,12 @@ void buildNest(mlir::ImplicitLocOpBuilder& builder, llvm::ArrayRef<Range> ranges
 
 /// As buildNest, and its iterations may run in any order or at once (see markParallel).
 void buildParallelNest(mlir::ImplicitLocOpBuilder& builder, llvm::ArrayRef<Range> ranges,
-                       NestBody body);
+                       NestBody body, int64_t interleave = 0);
 
 /// Marks a loop for LLVM's vectoriser, and the loads and stores inside as free of order, except
-/// where they touch memory of a single thread: iterations share that.
-void markParallel(mlir::Operation* innermost);
+/// where they touch memory of a single thread: iterations share that. `interleave`: so many vectors go side by
+/// side; 0 leaves it to LLVM.
+void markParallel(mlir::Operation* innermost, int64_t interleave = 0);
 
 /// The element of a buffer, in bounds by construction.
 mlir::Value loadElement(mlir::ImplicitLocOpBuilder& builder, mlir::Value buffer,

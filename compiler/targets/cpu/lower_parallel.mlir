@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // RUN: tilewright-opt %s --cpu-lower-parallel --split-input-file | FileCheck %s
+// RUN: tilewright-opt %s --cpu-lower-parallel=cpu=avx2 --split-input-file | FileCheck %s --check-prefix=AVX2
 
 // One question for the whole nest decides whether its accesses are checked one by one.
 // CHECK-LABEL: func.func @versions
@@ -123,6 +124,35 @@ func.func @guard(%n: index {tile.name = "n"}) attributes {tile.kernel} {
       scf.if %only {
         tile.store %one, %s[%t] in_bounds : !tile.buffer<128xf32, shared>
       }
+    }
+  }
+  return
+}
+
+// -----
+
+// exp is a long chain: on AVX2 four vectors of it go side by side, if that leaves no rest.
+// AVX2: #[[FOUR:.*]] = #llvm.loop_interleave<count = 4 : i32>
+// AVX2: #[[MARK:.*]] = #llvm.loop_annotation<{{.*}}interleave = #[[FOUR]]
+// AVX2-LABEL: func.func @exponentials
+// AVX2: math.exp
+// AVX2: llvm.loop_annotation = #[[MARK]]}
+// AVX2: math.exp2
+// AVX2-NOT: llvm.loop_annotation = #[[MARK]]}
+// AVX2: return
+func.func @exponentials() attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  tile.launch (%b) in (%c1) threads(128) {
+    %s = tile.alloc : !tile.buffer<512xf32, shared>
+    tile.parallel (%i) in [512] {
+      %v = tile.load %s[%i] : !tile.buffer<512xf32, shared>
+      %e = math.exp %v : f32
+      tile.store %e, %s[%i] : !tile.buffer<512xf32, shared>
+    }
+    tile.parallel (%i) in [264] {
+      %v = tile.load %s[%i] : !tile.buffer<512xf32, shared>
+      %e = math.exp2 %v : f32
+      tile.store %e, %s[%i] : !tile.buffer<512xf32, shared>
     }
   }
   return
