@@ -304,6 +304,8 @@ void KernelBuilder::callExternal(std::string_view function,
     return;
   llvm::SmallVector<mlir::Value> operands;
   llvm::SmallVector<mlir::Attribute> access;
+  llvm::SmallVector<int64_t> rows;
+  bool hasRows = false;
   for (const auto& argument : arguments) {
     if (const auto* value = std::get_if<Value>(&argument)) {
       if (!state->isUsable(*value))
@@ -319,10 +321,13 @@ void KernelBuilder::callExternal(std::string_view function,
     operands.push_back(state->record(pointer.buffer).ir);
     operands.push_back(state->indexIr(*offset));
     access.push_back(state->ir.getStringAttr(pointer.access));
+    rows.append({pointer.rows, pointer.elements, pointer.pitch});
+    hasRows |= pointer.rows > 0;
   }
-  ascend::CallExternOp::create(state->ir, state->location(),
-                               llvm::StringRef(function.data(), function.size()), operands,
-                               state->ir.getArrayAttr(access));
+  ascend::CallExternOp::create(
+      state->ir, state->location(), llvm::StringRef(function.data(), function.size()), operands,
+      state->ir.getArrayAttr(access),
+      hasRows ? state->ir.getDenseI64ArrayAttr(rows) : mlir::DenseI64ArrayAttr());
 }
 
 void KernelBuilder::importSource(std::string_view text) {

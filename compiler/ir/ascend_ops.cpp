@@ -110,5 +110,10 @@ LogicalResult CallExternOp::verify() {
   }
   if (next != count)
     return emitOpError() << "has " << count << " operands, but its accesses take " << next;
+  const auto buffers = llvm::count_if(getAccess().getAsRange<StringAttr>(),
+                                      [](StringAttr word) { return word.getValue() != "value"; });
+  if (getRows() && int64_t(getRows()->size()) != 3 * buffers)
+    return emitOpError() << "has " << getRows()->size() << " numbers of rows of " << buffers
+                         << " buffers; it takes three of each";
   return success();
 }

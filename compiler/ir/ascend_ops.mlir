@@ -33,6 +33,8 @@ func.func @flags(%n: index) {
 func.func @calls(%n: index, %x: f32) {
   tile.launch (%cid) in (%n) npu {
     %a = tile.alloc "a" : !tile.buffer<64xf32, UB>
+    // CHECK: ascend.call "mine"(%{{.*}}, %{{.*}}) ["r"] {rows = array<i64: 2, 8, 16>} : !tile.buffer<64xf32, UB>, index
+    ascend.call "mine"(%a, %n) ["r"] {rows = array<i64: 2, 8, 16>} : !tile.buffer<64xf32, UB>, index
     // CHECK: ascend.call "mine"(%{{.*}}, %{{.*}}, %{{.*}}) ["rw", "value"] : !tile.buffer<64xf32, UB>, index, f32
     ascend.call "mine"(%a, %n, %x) ["rw", "value"] : !tile.buffer<64xf32, UB>, index, f32
   }
@@ -132,6 +134,15 @@ func.func @f(%n: index) {
   tile.launch (%x) in (%n) npu {
     // expected-error@+1 {{has flag 16; the numbers are 0 to 15}}
     ascend.wait_cross_flag %c16
+  }
+  return
+}
+
+// -----
+func.func @f(%n: index) {
+  tile.launch (%x) in (%n) npu {
+    // expected-error@+1 {{has 3 numbers of rows of 0 buffers; it takes three of each}}
+    ascend.call "mine"(%n) ["value"] {rows = array<i64: 2, 8, 16>} : index
   }
   return
 }

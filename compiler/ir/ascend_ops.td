@@ -72,10 +72,12 @@ def Ascend_CallExternOp : Ascend_SyncOp<"call"> {
   let description = [{
     `ascend.call "my_function" (%x, %offset, %n) [r, value]`: the operands in order; a buffer is followed by the offset of
     its first element. `access` has one word per argument of the function: r, w or rw for a buffer, value for a scalar.
+    `rows` has three numbers of each buffer, if it is there: how many rows of how many elements the function touches, and how many
+    elements lie from one row's first to the next one's; 0 rows where nobody knows.
     The buffers say which agents run it. The function's source is in the kernel's attribute `ascend.sources`.
   }];
   let arguments = (ins StrAttr:$callee, Variadic<AnyTypeOf<[Tile_BufferType, Tile_Scalar]>>:$operands,
-                       StrArrayAttr:$access);
+                       StrArrayAttr:$access, OptionalAttr<DenseI64ArrayAttr>:$rows);
   let assemblyFormat = "$callee `(` $operands `)` $access attr-dict `:` type($operands)";
   let hasVerifier = 1;
 }

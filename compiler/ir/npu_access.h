@@ -19,6 +19,11 @@ struct Access {
   bool isWrite = false;
   /// Of global memory: the part of the tensor.
   std::optional<tile::BufferRegion> region = std::nullopt;
+  /// Where not all of `bytes` are touched: so many bytes of each row, `pitch` bytes apart.
+  struct Rows {
+    int64_t count = 1, bytes = 0, pitch = 0;
+  };
+  std::optional<Rows> rows = std::nullopt;
 
   tile::BufferType type() const {
     return llvm::cast<tile::BufferType>(buffer.getType());

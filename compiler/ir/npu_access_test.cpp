@@ -55,6 +55,16 @@ TEST(NpuAccess, Repeats) {
             (Texts{"W " + std::to_string(15 * 32 + 32 + 16), "R " + std::to_string(64 + 16)}));
 }
 
+TEST(NpuAccess, Calls) {
+  const std::string call =
+      "npu.call \"f\"(%x : !tile.buffer<8x40xf32, UB>) offsets [%c0] bytes [99] "
+      "access [\"rw\"] pipe v on vector";
+  EXPECT_EQ(accessesOf(call), (Texts{"R 99", "W 99"}));
+  // The third row begins 80 elements on.
+  EXPECT_EQ(accessesOf(call + " {rows = array<i64: 3, 8, 40>}"),
+            (Texts{"R " + std::to_string((80 + 8) * 4), "W " + std::to_string((80 + 8) * 4)}));
+}
+
 TEST(NpuAccess, Transfers) {
   EXPECT_EQ(accessesOf("npu.load_l1 %A[0, 0] [20, 40] : !tile.buffer<64x64xf16, global> to "
                        "%l1[%c0] : !tile.buffer<64x64xf16, L1> rows 64"),

@@ -300,9 +300,18 @@ void CallOp::getAccesses(Accesses& accesses) {
     if (!isa<BufferType>(argument.getType()))
       continue;
     const StringRef done = cast<StringAttr>(getAccess()[number]).getValue();
+    Access access{argument, getOffsets()[number], getBytes()[number]};
+    if (getRows() && (*getRows())[3 * number] > 0) {
+      const int64_t bytes = int64_t(access.type().getElementBits()) / 8;
+      const ArrayRef<int64_t> given = getRows()->slice(3 * number, 3);
+      access.rows = {given[0], given[1] * bytes, given[2] * bytes};
+      access.bytes = (given[0] - 1) * access.rows->pitch + access.rows->bytes;
+    }
     for (const bool isWrite : {false, true})
-      if (done.contains(isWrite ? 'w' : 'r'))
-        accesses.push_back({argument, getOffsets()[number], getBytes()[number], isWrite});
+      if (done.contains(isWrite ? 'w' : 'r')) {
+        access.isWrite = isWrite;
+        accesses.push_back(access);
+      }
     ++number;
   }
 }
@@ -310,7 +319,7 @@ LogicalResult CallOp::verify() {
   const auto buffers =
       size_t(llvm::count_if(getArguments(), [](Value v) { return isa<BufferType>(v.getType()); }));
   if (getOffsets().size() == buffers && getBytes().size() == buffers &&
-      getAccess().size() == buffers)
+      getAccess().size() == buffers && (!getRows() || getRows()->size() == 3 * buffers))
     return success();
   return emitOpError() << "has " << buffers << " buffers but " << getOffsets().size()
                        << " offsets, " << getBytes().size() << " sizes and " << getAccess().size()

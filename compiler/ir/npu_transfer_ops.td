@@ -115,11 +115,11 @@ def Npu_CallOp : Npu_Op<"call", [AttrSizedOperandSegments]> {
   let description = [{
     `arguments` are what stands between the brackets: buffers (with their offsets, in order of the buffers) and scalars. `access` says of
     each buffer what is done with it: r, w or rw, from its offset on. Pipe `all` means that nothing is known of what the function
-    queues: what must come before it or after it needs a barrier of all pipes.
+    queues: what must come before it or after it needs a barrier of all pipes. `rows` is that of `ascend.call`.
   }];
   let arguments = (ins StrAttr:$callee, Variadic<AnyTypeOf<[Tile_Scalar, Tile_BufferType]>>:$arguments, Variadic<Index>:$offsets,
       DenseI64ArrayAttr:$bytes, StrArrayAttr:$access, DefaultValuedAttr<Ascend_Pipe, "::tilewright::ascend::Pipe::All">:$queue,
-      DefaultValuedAttr<Ascend_Agent, "::tilewright::ascend::Agent::Vector">:$on);
+      DefaultValuedAttr<Ascend_Agent, "::tilewright::ascend::Agent::Vector">:$on, OptionalAttr<DenseI64ArrayAttr>:$rows);
   let assemblyFormat = "$callee `(` ($arguments^ `:` qualified(type($arguments)))? `)` `offsets` `[` $offsets `]` `bytes` $bytes `access` $access `pipe` $queue `on` $on attr-dict";
   let hasVerifier = 1;
 }

@@ -253,11 +253,14 @@ public:
   void setDeqScale(Value scale);
 
   /// A function of the user's own Ascend C. An argument is a value, or a buffer from `offset` on that it
-  /// reads ("r"), writes ("w") or both ("rw").
+  /// reads ("r"), writes ("w") or both ("rw"): all of it, or only the first elements of some rows, `pitch`
+  /// elements apart.
   struct Pointer {
     Buffer buffer;
     Index offset;
     std::string access;
+    int64_t rows = 0; ///< 0: nobody knows which
+    int64_t elements = 0, pitch = 0;
   };
   void callExternal(std::string_view function,
                     std::span<const std::variant<Value, Pointer>> arguments);

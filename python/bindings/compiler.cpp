@@ -472,12 +472,15 @@ void bindAscend(nb::class_<KernelBuilder>& builder) {
           [](KernelBuilder& self, std::string_view function,
              const std::vector<nb::object>& arguments) {
             std::vector<std::variant<Value, KernelBuilder::Pointer>> given;
-            using Parts = std::tuple<Buffer, Index, std::string>;
+            using Rows = std::tuple<int64_t, int64_t, int64_t>;
+            using Parts = std::tuple<Buffer, Index, std::string, Rows>;
             for (const nb::object& argument : arguments) {
               Parts parts;
               if (nb::isinstance<nb::tuple>(argument) && nb::try_cast(argument, parts)) {
-                auto& [buffer, offset, access] = parts;
-                given.emplace_back(KernelBuilder::Pointer{buffer, offset, access});
+                auto& [buffer, offset, access, rows] = parts;
+                const auto [count, elements, pitch] = rows;
+                given.emplace_back(
+                    KernelBuilder::Pointer{buffer, offset, access, count, elements, pitch});
               } else {
                 given.emplace_back(lift(self, argument));
               }

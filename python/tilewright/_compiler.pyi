@@ -287,7 +287,7 @@ class KernelBuilder:
     def call_external(
         self,
         function: str,
-        arguments: Sequence[Value | float | tuple[Buffer, Value | int, str]],
+        arguments: Sequence[Value | float | tuple[Buffer, Value | int, str, tuple[int, int, int]]],
     ) -> None: ...
     def finish(self) -> KernelModule | None:
         """The verified kernel, or None if there were errors (see `diagnostics`)."""

@@ -144,11 +144,11 @@ class KernelGroup:
         )
         return subject.removals(case.arguments, most, seed)
 
-    def check_removals(self, name: str, may_be_needless: bool = False) -> None:
+    def check_removals(self, name: str) -> None:
         """A few of them, always the same; `python tests/ascend/all_verdicts.py` tries each."""
         removals = self.removals(name, most=3, seed=zlib.crc32(name.encode()))
         assert removals.missed() == []
-        assert may_be_needless or removals.needless() == []
+        assert removals.needless() == []
 
     def _library(self) -> Path:
         """The library of all cases that compile; the problem of another is its own."""

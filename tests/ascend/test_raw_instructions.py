@@ -282,8 +282,7 @@ def test_instruction(name: str) -> None:
 
 @pytest.mark.parametrize("name", GROUP.cases)
 def test_verdicts(name: str) -> None:
-    # Of a function, the checker knows the span that it touches, not which rows of it.
-    GROUP.check_removals(name, may_be_needless=name.startswith("row_expand"))
+    GROUP.check_removals(name)
 
 
 def test_scalar_cache() -> None:

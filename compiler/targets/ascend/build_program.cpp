@@ -287,7 +287,11 @@ private:
     result.terms = std::move(offset->terms);
     for (model::Term& term : result.terms)
       term.bytes = term.bytes * bits / 8;
-    if (!ShapedType::isDynamic(access.bytes))
+    if (access.rows) {
+      result.end = result.begin + access.rows->bytes;
+      result.rows = access.rows->count;
+      result.pitch = access.rows->pitch;
+    } else if (!ShapedType::isDynamic(access.bytes))
       result.end = result.begin + access.bytes;
     else if (!result.terms.empty())
       result.end = result.begin + size; // no offset reaches beyond

@@ -88,7 +88,7 @@ public:
     const Pipe pipe = isVectorInstruction() ? Pipe::V : isCacheInstruction() ? Pipe::S : Pipe::All;
     auto made = npu::CallOp::create(builder, call.getCallee(), values, offsets,
                                     builder.getDenseI64ArrayAttr(bytes),
-                                    builder.getArrayAttr(access), pipe, *agent);
+                                    builder.getArrayAttr(access), pipe, *agent, call.getRowsAttr());
     if (isOrdered && pipe == Pipe::All) {
       builder.setInsertionPoint(made);
       placeBarrier(made, *agent);
@@ -231,7 +231,8 @@ LogicalResult dumpBuffer(tile::PrintOp print) {
   }
   const SmallVector<Value> operands = {print.getValue(), offset, integer(number),
                                        integer(isPadded ? columns : rows * columns)};
-  CallExternOp::create(builder, kDump, operands, builder.getStrArrayAttr({"r", "value", "value"}));
+  CallExternOp::create(builder, kDump, operands, builder.getStrArrayAttr({"r", "value", "value"}),
+                       DenseI64ArrayAttr());
   print.erase();
   return success();
 }

@@ -43,12 +43,20 @@ _GEMM = re.compile(
 
 
 class Pointer:
-    """`buffer.access_ptr("r", offset=n)`: a buffer from element n on, and what is done with it."""
+    """`buffer.access_ptr("r", offset=n)`: a buffer from element n on, and what is done with it.
 
-    def __init__(self, buffer: BufferRef, access: str, offset: Any) -> None:
+    `rows`, where it is known: (count, elements, pitch), the rows that are touched."""
+
+    def __init__(
+        self,
+        buffer: BufferRef,
+        access: str,
+        offset: Any,
+        rows: tuple[int, int, int] = (0, 0, 0),
+    ) -> None:
         if access not in ("r", "w", "rw"):
             raise LanguageError(f"an access mask is r, w or rw, not {access!r}")
-        self.buffer, self.access, self.offset = buffer, access, offset
+        self.buffer, self.access, self.offset, self.rows = buffer, access, offset, rows
 
     def elements(self, count: Any) -> RegionRef:
         """So many elements from here on, as a region of a buffer of one dim."""
@@ -168,7 +176,7 @@ def call_own(dtype: str, name: str, args: tuple[Any, ...]) -> None:
     if dtype not in ("handle", "void"):
         raise unsupported(f"T.call_extern of a function that gives a {dtype} is not supported")
     given = [
-        (tracer.buffer_handle(a.buffer), tracer.index(a.offset), a.access)
+        (tracer.buffer_handle(a.buffer), tracer.index(a.offset), a.access, a.rows)
         if isinstance(a, Pointer)
         else tracer.value(a)
         for a in args

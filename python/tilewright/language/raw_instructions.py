@@ -101,6 +101,11 @@ class Operand:
                 f"{self.function} goes through {elements} elements of {self.name}, which has {left}"
             )
 
+    def rows_of(self, count: int, elements: int, pitch: int) -> Pointer:
+        """A pointer of which only some rows are touched."""
+        pointer = self.pointer
+        return Pointer(pointer.buffer, pointer.access, pointer.offset, (count, elements, pitch))
+
     def take(self, *dtypes: str) -> None:
         """LanguageError for any other dtype."""
         if self.dtype not in dtypes:
@@ -537,7 +542,11 @@ def row_expand(name: str, dst: Any, src0: Any, src1: Any) -> bool:
                 c[row * pitch + column] = made
 
     call = f"tilewright::rowExpand<tilewright::Expand::{name.capitalize()}, {c_name}>"
-    pointers = [to.pointer, a.pointer, b.pointer]
+    pointers = [
+        to.rows_of(rows, columns, to.pitch),
+        a.rows_of(rows, columns, a.pitch),
+        b.rows_of(1, rows * last, rows * last),
+    ]
     _call(call, [*pointers, rows, columns, to.pitch, a.pitch], meaning)
     return True
 
