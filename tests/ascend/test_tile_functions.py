@@ -245,3 +245,42 @@ def test_element_as_a_scalar_without_flags() -> None:
     a = random.standard_normal(64).astype(np.float32)
     kernel = tilewright.compile(main, out_idx=[-1], target="ascend")
     np.testing.assert_allclose(kernel(a), a.astype(np.float64) * a[3], rtol=1e-6)
+
+
+@pytest.mark.parametrize("configs", [{}, AUTOMATIC], ids=["by hand", "automatic"])
+def test_temporaries_of_functions(configs: dict[Any, bool]) -> None:
+    """Those of one statement are the next one's where all of them don't fit, and don't move what
+    the kernel itself allocates."""
+
+    @T.prim_func
+    def main(A: T.Tensor((64, 64), "float32"), C: T.Tensor((64, 64), "float32")):
+        with T.Kernel(1, is_npu=True, threads=1):
+            a = T.alloc_ub((64, 64), "float32")
+            b = T.alloc_ub((64, 64), "float32")
+            T.copy(A, a)
+            T.barrier_all()
+            T.tile.sin(b, a)
+            T.tile.sin(b, b)
+            T.tile.cos(b, b)
+            T.tile.pow(b, b, b)
+            for _ in range(4):
+                T.tile.sigmoid(b, b)
+            c = T.alloc_ub((64, 64), "float32")
+            T.tile.cos(c, b)
+            T.barrier_all()
+            T.copy(c, C)
+
+    a = np.random.default_rng(8).uniform(0.1, 3, (64, 64)).astype(np.float32)
+    x = np.cos(np.sin(np.sin(a.astype(np.float64))))
+    x = x**x
+    for _ in range(4):
+        x = sigmoid(x)
+    kernel = tilewright.compile(main, out_idx=[-1], target="ascend", pass_configs=configs)
+    np.testing.assert_allclose(np.asarray(kernel(a)), np.cos(x), rtol=1e-5)
+    if not configs:
+        lines = kernel.stage("memory").splitlines()
+        assert [" ".join(line.split()[:4]) for line in lines[1:4]] == [
+            *("0 + 16384 a", "16384 + 16384 b", "32768 + 16384 c")
+        ]
+    # Where source and target are apart, the function writes to its target.
+    assert "sine(b, a, " in kernel.get_kernel_source()

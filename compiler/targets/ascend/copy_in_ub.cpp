@@ -228,9 +228,7 @@ LogicalResult CopyExpander::ubToUb() {
     Value next = target.buffer;
     UbRows nextRows = *to;
     if (!isLast) {
-      next = tile::AllocOp::create(builder,
-                                   BufferType::get(toType.getShape(), step.to, MemorySpace::UB),
-                                   builder.getStringAttr("converted"), IntegerAttr());
+      next = makeTemporary(builder, builder.getLoc(), toType.getShape(), step.to, "converted");
       nextRows = {to->rows, to->columns, make.index(0),
                   npu::rowPitch(cast<BufferType>(next.getType()))};
     }
@@ -271,11 +269,9 @@ LogicalResult CopyExpander::columnInUb(const UbRows& from, const UbRows& to) {
   if (isColumn ? !fits || !isFloat : !isSpread)
     return copyElements();
   const int64_t scratch = npu::kBlockBytes * (isColumn ? 1 : *count);
-  Value space = tile::AllocOp::create(
-      builder,
-      BufferType::get({scratch}, IntegerType::get(builder.getContext(), 8, IntegerType::Unsigned),
-                      MemorySpace::UB),
-      builder.getStringAttr("scratch"), IntegerAttr());
+  Value space =
+      makeTemporary(builder, builder.getLoc(), {scratch},
+                    IntegerType::get(builder.getContext(), 8, IntegerType::Unsigned), "scratch");
   if (isColumn)
     npu::ReduceOp::create(builder, npu::ReduceKind::Max, target.buffer, make.value(to.offset),
                           source.buffer, make.value(from.offset), space, make.constant(0),

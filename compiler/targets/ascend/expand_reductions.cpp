@@ -70,9 +70,7 @@ Numbers magnitudesOfRows(ImplicitLocOpBuilder& builder, const Numbers& of, int64
                          int64_t width) {
   const IndexMaker make(builder);
   const Type element = cast<BufferType>(of.tile.getType()).getElementType();
-  Value tile = tile::AllocOp::create(
-      builder, BufferType::get({height * of.pitch}, element, tile::MemorySpace::UB),
-      builder.getStringAttr("magnitudes"), IntegerAttr());
+  Value tile = makeTemporary(builder, builder.getLoc(), {height * of.pitch}, element, "magnitudes");
   npu::UnaryOp::create(builder, npu::UnaryKind::Abs, tile, make.constant(0), of.tile, of.first,
                        make.constant((height - 1) * of.pitch + width), npu::RepeatAttr());
   return {tile, make.constant(0), of.pitch};
@@ -83,10 +81,8 @@ Numbers magnitudesOfPart(ImplicitLocOpBuilder& builder, const BufferRegion& sour
                          int64_t width) {
   const IndexMaker make(builder);
   const Value begin = make.constant(0);
-  const auto type =
-      BufferType::get({height, width}, source.type().getElementType(), tile::MemorySpace::UB);
-  Value tile =
-      tile::AllocOp::create(builder, type, builder.getStringAttr("magnitudes"), IntegerAttr());
+  Value tile = makeTemporary(builder, builder.getLoc(), {height, width},
+                             source.type().getElementType(), "magnitudes");
   const SmallVector<OpFoldResult> sides = {make.index(height), make.index(width)};
   auto nest = tile::ParallelOp::create(builder, sides);
   const OpBuilder::InsertionGuard guard(builder);
@@ -103,7 +99,7 @@ Numbers magnitudesOfPart(ImplicitLocOpBuilder& builder, const BufferRegion& sour
                                       /*in_bounds=*/true);
   tile::StoreOp::create(builder, math::AbsFOp::create(builder, number), tile, to,
                         /*in_bounds=*/true);
-  return {tile, begin, npu::rowPitch(type)};
+  return {tile, begin, npu::rowPitch(cast<BufferType>(tile.getType()))};
 }
 
 bool isOfIntegers(tile::ReduceOp reduce) {
@@ -340,11 +336,9 @@ LogicalResult expand(tile::ReduceOp reduce) {
     scratch += std::min(*height, kMostRows) * npu::kRepeatBytes;
   if (alongRows && !reduce.getClear())
     scratch += int64_t(llvm::alignTo(uint64_t(*height * bytes), uint64_t(npu::kBlockBytes)));
-  Value space = tile::AllocOp::create(
-      builder,
-      BufferType::get({scratch}, IntegerType::get(builder.getContext(), 8, IntegerType::Unsigned),
-                      tile::MemorySpace::UB),
-      builder.getStringAttr("scratch"), IntegerAttr());
+  Value space =
+      makeTemporary(builder, builder.getLoc(), {scratch},
+                    IntegerType::get(builder.getContext(), 8, IntegerType::Unsigned), "scratch");
   Numbers numbers{source.buffer, make.value(rows->offset), rows->pitch};
   if (isOfMagnitudes(reduce)) {
     const bool isPart = *height > 1 && *width != type.getShape().back();

@@ -7,7 +7,7 @@ func.func @rows(%n: index) {
     %x = tile.alloc "x" : !tile.buffer<32x128xf32, UB>
     %m = tile.alloc "m" : !tile.buffer<32xf32, UB>
     %c = tile.alloc "c" : !tile.buffer<1x128xf32, UB>
-    // CHECK: %[[S:.*]] = tile.alloc "scratch" : !tile.buffer<8224xui8, UB>
+    // CHECK: %[[S:.*]] = tile.alloc "scratch" {ascend.temporary} : !tile.buffer<8224xui8, UB>
     // CHECK: npu.reduce max {{.*}} scratch %[[S]]{{.*}} of 8224 size 32 x 128 pitch 128 dim 1 clear
     tile.reduce max %x : !tile.buffer<32x128xf32, UB> dim 1 into %m : !tile.buffer<32xf32, UB> clear
     // What the target held takes part.
@@ -42,7 +42,7 @@ func.func @integers(%n: index) {
 // Of magnitudes: a tile of them first.
 // CHECK-LABEL: func.func @magnitudes
 // CHECK: %[[X:.*]] = tile.alloc "x"
-// CHECK: %[[ABS:.*]] = tile.alloc "magnitudes" : !tile.buffer<1024xf32, UB>
+// CHECK: %[[ABS:.*]] = tile.alloc "magnitudes" {ascend.temporary} : !tile.buffer<1024xf32, UB>
 // CHECK: npu.unary abs %[[ABS]][%{{.*}}] : {{.*}}, %[[X]][%{{.*}}]
 // CHECK-NEXT: ascend.pipe_barrier v
 // CHECK-NEXT: npu.reduce max %{{.*}}, %[[ABS]][
@@ -58,7 +58,7 @@ func.func @magnitudes(%n: index) {
 // -----
 // Of some columns: what lies between them is not read.
 // CHECK-LABEL: func.func @magnitudes_of_part
-// CHECK: %[[ABS:.*]] = tile.alloc "magnitudes" : !tile.buffer<4x32xf32, UB>
+// CHECK: %[[ABS:.*]] = tile.alloc "magnitudes" {ascend.temporary} : !tile.buffer<4x32xf32, UB>
 // CHECK: tile.parallel (%[[I:.*]], %[[J:.*]]) in [4, 32] {
 // CHECK-DAG: %[[ROW:.*]] = arith.addi %[[I]], %{{.*}}
 // CHECK-DAG: %[[COLUMN:.*]] = arith.addi %[[J]], %{{.*}}

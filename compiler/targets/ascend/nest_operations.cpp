@@ -412,7 +412,14 @@ Tile NestVectorizer::function(FunctionKind kind, Operation* op) {
   if (!source || !other)
     return std::nullopt;
   // The composed functions may use their target before they have read all of the source.
-  const VectorTile made = tiles.makeTile(tiles.elementOf(*source));
+  auto write = op->hasOneUse() ? dyn_cast<tile::StoreOp>(*op->user_begin()) : nullptr;
+  const auto isTarget = [&](const Tile& read) {
+    return write && read->buffer &&
+           npu::storageOf(read->buffer) == npu::storageOf(write.getBuffer());
+  };
+  const Type element = tiles.elementOf(*source);
+  const VectorTile made =
+      isTarget(source) || isTarget(other) ? tiles.makeTile(element) : targetOf(op, element);
   tiles.function(kind, made, *source, op->getNumOperands() == 2 ? &*other : nullptr);
   return made;
 }

@@ -23,6 +23,8 @@ inline constexpr char kBlockWorkspaceBytesAttr[] = "ascend.block_workspace_bytes
 inline constexpr char kPerBlockAttr[] = "ascend.per_block";
 /// On a launch: it was written for a GPU, so nothing says how many vector cores work for a block.
 inline constexpr char kOfGpuAttr[] = "ascend.of_gpu";
+/// On an allocation: the compiler's own, for the instructions of one statement.
+inline constexpr char kTemporaryAttr[] = "ascend.temporary";
 /// On a kernel: texts of Ascend C that stand before it, from T.import_source.
 inline constexpr char kSourcesAttr[] = "ascend.sources";
 

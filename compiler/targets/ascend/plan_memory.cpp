@@ -36,6 +36,23 @@ int64_t alignmentOf(MemorySpace space) {
   return space == MemorySpace::UB || space == MemorySpace::L1 ? npu::kBlockBytes : fractal;
 }
 
+/// Whether the compiler has added a buffer, and only vector instructions use it: these keep their order, so
+/// that nothing is missing where such buffers share bytes.
+bool isTemporary(tile::AllocOp alloc) {
+  if (!alloc->hasAttr(kTemporaryAttr))
+    return false;
+  SmallVector<Value> names{alloc.getResult()};
+  for (size_t i = 0; i < names.size(); ++i)
+    for (Operation* user : names[i].getUsers()) {
+      auto instruction = dyn_cast<npu::Instruction>(user);
+      if (auto view = dyn_cast<tile::ViewOp>(user))
+        names.push_back(view.getResult());
+      else if (!instruction || instruction.getPipe() != Pipe::V)
+        return false;
+    }
+  return true;
+}
+
 struct PlanMemory : KernelPass<PlanMemory> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PlanMemory)
   static constexpr llvm::StringLiteral kArgument = "ascend-plan-memory";
@@ -82,6 +99,7 @@ struct PlanMemory : KernelPass<PlanMemory> {
                     life.first, life.last, std::nullopt};
       if (!life.firstUser)
         buffer.first = buffer.last = 0;
+      buffer.isTemporary = isTemporary(alloc);
       if (std::optional<uint64_t> address = alloc.getAddress())
         buffer.pinned = static_cast<int64_t>(*address);
       buffers.push_back(std::move(buffer));
@@ -103,7 +121,8 @@ struct PlanMemory : KernelPass<PlanMemory> {
     std::vector<Buffer> all = buffers;
     if (!mayShare)
       for (Buffer& buffer : all)
-        buffer.first = buffer.last = 0;
+        if (!buffer.isTemporary)
+          buffer.first = 0, buffer.last = INT64_MAX;
     const std::vector<size_t> live = liveAtPeak(all);
     InFlightDiagnostic error = allocs[live.front()]->emitError();
     error << "the buffers in " << stringifyMemorySpace(space) << " need " << packing.end

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/targets/ascend/tile_addresses.h"
 
+#include "compiler/ir/memory_ops.h"
 #include "compiler/ir/structure_ops.h"
+#include "compiler/targets/ascend/passes.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
@@ -183,6 +185,15 @@ std::optional<std::string> startWithinBlock(OpFoldResult offset, BufferType type
   if (const std::optional<int64_t> element = getConstantIntValue(offset))
     return "at byte " + bytes(*element) + " of its buffer";
   return bytes(*rest) + " bytes behind the start of a block";
+}
+
+Value makeTemporary(OpBuilder& builder, Location place, ArrayRef<int64_t> shape, Type element,
+                    const char* name) {
+  auto alloc =
+      tile::AllocOp::create(builder, place, BufferType::get(shape, element, tile::MemorySpace::UB),
+                            builder.getStringAttr(name), IntegerAttr());
+  alloc->setAttr(kTemporaryAttr, builder.getUnitAttr());
+  return alloc.getResult();
 }
 
 SmallVector<int64_t> ubStrides(BufferType type) {

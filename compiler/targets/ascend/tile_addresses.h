@@ -47,6 +47,10 @@ std::optional<int64_t> stepBesides(mlir::Operation* op, int64_t unit,
 std::optional<std::string> startWithinBlock(mlir::OpFoldResult offset, tile::BufferType type,
                                             mlir::Operation* op);
 
+/// A buffer in UB for the instructions of one statement.
+mlir::Value makeTemporary(mlir::OpBuilder& builder, mlir::Location place,
+                          llvm::ArrayRef<int64_t> shape, mlir::Type element, const char* name);
+
 /// Elements from one index to the next of each dim of a buffer in UB.
 llvm::SmallVector<int64_t> ubStrides(tile::BufferType type);
 

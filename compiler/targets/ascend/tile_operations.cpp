@@ -47,8 +47,7 @@ int64_t TileOperations::pitchOf(Type element) const {
 }
 
 Value TileOperations::makeBuffer(int64_t size, Type element, const char* name) {
-  return tile::AllocOp::create(builder, BufferType::get({size}, element, MemorySpace::UB),
-                               builder.getStringAttr(name), IntegerAttr());
+  return makeTemporary(builder, builder.getLoc(), {size}, element, name);
 }
 
 Value TileOperations::makeScratch(int64_t bytes) {
@@ -60,8 +59,7 @@ VectorTile TileOperations::makeTile(Type element) {
   SmallVector<int64_t> shape{columns};
   if (rows != 1)
     shape.insert(shape.begin(), rows);
-  Value buffer = tile::AllocOp::create(builder, BufferType::get(shape, element, MemorySpace::UB),
-                                       builder.getStringAttr("t"), IntegerAttr());
+  Value buffer = makeTemporary(builder, builder.getLoc(), shape, element, "t");
   return {buffer, make.constant(0), pitchOf(element)};
 }
 

@@ -15,9 +15,16 @@ bool meet(const Buffer& a, const Buffer& b) {
   return a.first <= b.last && b.first <= a.last;
 }
 
+enum class Sharing : uint8_t { None, Temporaries, All };
+
+bool mayShare(const Buffer& a, const Buffer& b, Sharing sharing) {
+  return !meet(a, b) && (sharing == Sharing::All ||
+                         (sharing == Sharing::Temporaries && a.isTemporary && b.isTemporary));
+}
+
 /// Places `order` one after the other at the lowest address that is free while each is live.
 Packing place(const std::vector<Buffer>& buffers, const std::vector<size_t>& order,
-              int64_t alignment, bool mayShare) {
+              int64_t alignment, Sharing sharing) {
   Packing packing;
   packing.addresses.assign(buffers.size(), 0);
   std::vector<size_t> placed;
@@ -35,7 +42,7 @@ Packing place(const std::vector<Buffer>& buffers, const std::vector<size_t>& ord
       continue;
     std::vector<std::pair<int64_t, int64_t>> taken;
     for (const size_t other : placed)
-      if (!mayShare || meet(buffers[other], buffer))
+      if (!mayShare(buffers[other], buffer, sharing))
         taken.emplace_back(packing.addresses[other],
                            packing.addresses[other] + buffers[other].bytes);
     std::sort(taken.begin(), taken.end());
@@ -56,10 +63,23 @@ std::vector<size_t> textOrder(const std::vector<Buffer>& buffers) {
   return order;
 }
 
+std::vector<size_t> temporariesLast(const std::vector<Buffer>& buffers) {
+  std::vector<size_t> order;
+  for (const bool isTemporary : {false, true})
+    for (size_t i = 0; i < buffers.size(); ++i)
+      if (buffers[i].isTemporary == isTemporary)
+        order.push_back(i);
+  return order;
+}
+
 } // namespace
 
 Packing packInOrder(const std::vector<Buffer>& buffers, int64_t alignment) {
-  return place(buffers, textOrder(buffers), alignment, false);
+  return place(buffers, temporariesLast(buffers), alignment, Sharing::None);
+}
+
+Packing packWithTemporaries(const std::vector<Buffer>& buffers, int64_t alignment) {
+  return place(buffers, temporariesLast(buffers), alignment, Sharing::Temporaries);
 }
 
 Packing packByLife(const std::vector<Buffer>& buffers, int64_t alignment) {
@@ -68,7 +88,7 @@ Packing packByLife(const std::vector<Buffer>& buffers, int64_t alignment) {
     std::vector<size_t> order = textOrder(buffers);
     std::sort(order.begin(), order.end(),
               [&](size_t a, size_t b) { return std::pair(key(a), a) < std::pair(key(b), b); });
-    return place(buffers, order, alignment, true);
+    return place(buffers, order, alignment, Sharing::All);
   };
   Packing best = sorted([&](size_t i) { return -buffers[i].bytes; });
   for (const Packing& other : {sorted([&](size_t i) { return -life(i); }),
@@ -82,7 +102,9 @@ Packing packByLife(const std::vector<Buffer>& buffers, int64_t alignment) {
 Packing pack(const std::vector<Buffer>& buffers, int64_t alignment, int64_t capacity,
              bool mayShare) {
   Packing inOrder = packInOrder(buffers, alignment);
-  return inOrder.end <= capacity || !mayShare ? inOrder : packByLife(buffers, alignment);
+  if (inOrder.end <= capacity)
+    return inOrder;
+  return mayShare ? packByLife(buffers, alignment) : packWithTemporaries(buffers, alignment);
 }
 
 std::vector<size_t> liveAtPeak(const std::vector<Buffer>& buffers) {

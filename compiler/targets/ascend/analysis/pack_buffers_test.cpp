@@ -18,14 +18,20 @@ std::vector<Buffer> randomBuffers(unsigned seed, bool isPinned) {
     buffer.bytes = 1 + below(5000);
     buffer.first = below(100);
     buffer.last = buffer.first + below(30);
+    buffer.isTemporary = below(2) == 0;
     if (isPinned && below(6) == 0)
       buffer.pinned = 32 * below(200);
   }
   return buffers;
 }
 
-/// No two that are live at once have a byte in common, but for two pinned ones.
-void expectApart(const std::vector<Buffer>& buffers, const Packing& packing, bool mayShare) {
+bool areTemporary(const Buffer& a, const Buffer& b) {
+  return a.isTemporary && b.isTemporary;
+}
+
+/// No two that are live at once, or may not share, have a byte in common, but for two pinned ones.
+void expectApart(const std::vector<Buffer>& buffers, const Packing& packing,
+                 bool (*mayShare)(const Buffer&, const Buffer&)) {
   for (size_t a = 0; a < buffers.size(); ++a) {
     if (!buffers[a].pinned) {
       EXPECT_EQ(packing.addresses[a] % 32, 0);
@@ -34,8 +40,8 @@ void expectApart(const std::vector<Buffer>& buffers, const Packing& packing, boo
     }
     EXPECT_LE(packing.addresses[a] + buffers[a].bytes, packing.end);
     for (size_t b = 0; b < a; ++b) {
-      const bool meet =
-          !mayShare || (buffers[a].first <= buffers[b].last && buffers[b].first <= buffers[a].last);
+      const bool meet = !mayShare(buffers[a], buffers[b]) || (buffers[a].first <= buffers[b].last &&
+                                                              buffers[b].first <= buffers[a].last);
       if (!meet || (buffers[a].pinned && buffers[b].pinned))
         continue;
       EXPECT_TRUE(packing.addresses[a] + buffers[a].bytes <= packing.addresses[b] ||
@@ -47,9 +53,21 @@ void expectApart(const std::vector<Buffer>& buffers, const Packing& packing, boo
 TEST(PackBuffers, RandomOnesStayApart) {
   for (unsigned seed = 0; seed < 2000; ++seed) {
     const std::vector<Buffer> buffers = randomBuffers(seed, seed % 2);
-    expectApart(buffers, packInOrder(buffers, 32), false);
-    expectApart(buffers, packByLife(buffers, 32), true);
+    expectApart(buffers, packInOrder(buffers, 32), [](auto&, auto&) { return false; });
+    expectApart(buffers, packWithTemporaries(buffers, 32), areTemporary);
+    expectApart(buffers, packByLife(buffers, 32), [](auto&, auto&) { return true; });
   }
+}
+
+/// Temporaries don't change where the kernel's own buffers lie, and share bytes only if all don't fit.
+TEST(PackBuffers, Temporaries) {
+  std::vector<Buffer> buffers(4);
+  for (size_t i = 0; i < buffers.size(); ++i)
+    buffers[i] = {"", 64, int64_t(i), int64_t(i), std::nullopt, i == 0 || i == 2};
+  using Addresses = std::vector<int64_t>;
+  EXPECT_EQ(pack(buffers, 32, 256, false).addresses, (Addresses{128, 0, 192, 64}));
+  EXPECT_EQ(pack(buffers, 32, 200, false).addresses, (Addresses{128, 0, 128, 64}));
+  EXPECT_EQ(pack(buffers, 32, 64, true).addresses, (Addresses{0, 0, 0, 0}));
 }
 
 /// Not far from the bytes that are live at once, below which no plan can get.
