@@ -188,6 +188,8 @@ class _Description:
         code = function.__code__
         source = source_text(code)
         self.parts.append(source)
+        if code.co_name == "<lambda>":  # others may stand in its line
+            self._code(code)
         self.add(function.__defaults__)
         self.add(function.__kwdefaults__)
         if function.__closure__:
@@ -208,6 +210,15 @@ class _Description:
                 self.add(known[name])
         for annotation in function.__annotations__.values():
             self.add(annotation)
+
+    def _code(self, code: CodeType) -> None:
+        """What it does, apart from its source."""
+        self.parts.append(repr((code.co_code, code.co_names, code.co_varnames)))
+        for constant in code.co_consts:
+            if isinstance(constant, CodeType):
+                self._code(constant)
+            else:
+                self.add(constant)
 
 
 def _is_of_the_package(module: str | None) -> bool:
@@ -324,7 +335,7 @@ def front_key(function: object, args: object, options: str) -> str | None:
         description.add(args)
     except (NotCapturable, RecursionError):
         return None
-    return digest("\0".join(["front 3", machine_stamp(), options, *description.parts]))
+    return digest("\0".join(["front 4", machine_stamp(), options, *description.parts]))
 
 
 def why_not(function: object, args: object = ()) -> str | None:

@@ -7,8 +7,10 @@ import random
 import textwrap
 from enum import Enum
 
+import numpy as np
 import pytest
 
+import tilewright
 import tilewright.language as T
 from tilewright.front_key import front_key, why_not
 
@@ -226,3 +228,30 @@ def test_names_of_typing_in_annotations_can_be_captured():
 
     assert front_key(one, [], "") is not None
     assert front_key(one, [], "") != front_key(other, [], "")
+
+
+def test_functions_in_one_line():
+    """Their source is the same: all of the line."""
+    # fmt: off
+    functions = [lambda x: T.exp(x), lambda x: T.log(x), lambda x: T.log(x + 1), lambda x: T.log(x + 2), lambda x: [T.log(y) for y in x], lambda x: [T.exp(y) for y in x]]  # noqa: E501
+    same = [lambda x: T.sin(x), lambda x: T.sin(x)]
+    # fmt: on
+    keys = [front_key(function, (), "cpu") for function in functions]
+    assert None not in keys and len(set(keys)) == len(functions)
+    assert front_key(same[0], (), "cpu") == front_key(same[1], (), "cpu")
+
+
+def test_kernels_of_functions_in_one_line():
+    made = []
+    for function in (lambda x: x + 1, lambda x: x * 5):
+
+        @T.prim_func
+        def kernel(A: T.Tensor((8,), "float32")):
+            with T.Kernel(1):
+                for i in T.Parallel(8):
+                    A[i] = function(A[i])  # noqa: B023 - it is compiled before the next one
+
+        values = np.full(8, 2, np.float32)
+        tilewright.compile(kernel, target="cpu")(values)
+        made.append(values[0])
+    assert made == [3, 10]
