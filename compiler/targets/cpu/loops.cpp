@@ -4,7 +4,9 @@
 #include "compiler/ir/memory_ops.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
+#include <mlir/Dialect/Math/IR/Math.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
+#include <mlir/Dialect/Utils/StaticValueUtils.h>
 
 namespace tilewright::cpu {
 
@@ -78,18 +80,51 @@ static bool carriesMemory(Operation* loop) {
       .wasInterrupted();
 }
 
-void markParallel(Operation* innermost, int64_t interleave) {
+VectorShape chooseVectors(Operation* innermost, ArrayRef<Range> ranges, const Machine& machine) {
+  if (!machine.isX86 || machine.vectorBits != 256)
+    return {};
+  int64_t turns = 1, length = 0;
+  for (const Range& range : ranges) {
+    std::optional<int64_t> lower = getConstantIntValue(range.lower);
+    std::optional<int64_t> upper = getConstantIntValue(range.upper);
+    if (!lower || !upper)
+      return {};
+    length = *upper - *lower;
+    turns *= length;
+  }
+  int64_t exponentials = 0;
+  bool roundsToBfloat = false;
+  innermost->walk([&](Operation* op) {
+    exponentials += isa<math::ExpOp, math::Exp2Op>(op);
+    if (auto store = dyn_cast<tile::StoreOp>(op))
+      roundsToBfloat |= cast<BufferType>(store.getBuffer().getType()).getElementType().isBF16();
+  });
+  const int64_t lanes = machine.vectorBits / 32;
+  constexpr int64_t fewTurns = 256; // longer code gains nothing there
+  if (exponentials && turns >= fewTurns) {
+    for (int64_t count = exponentials == 1 ? 4 : 2; count > 1; count /= 2)
+      if (length % (lanes * count) == 0)
+        return {0, count};
+  } else if (roundsToBfloat && length % (2 * lanes) == 0) {
+    return {2 * lanes, 0};
+  }
+  return {};
+}
+
+void markParallel(Operation* innermost, VectorShape shape) {
   if (carriesMemory(innermost))
     return;
   MLIRContext* context = innermost->getContext();
+  auto number = [&](int64_t value) {
+    return value ? Builder(context).getI32IntegerAttr(int32_t(value)) : IntegerAttr();
+  };
   auto group = LLVM::AccessGroupAttr::get(context);
-  auto vectorize =
-      LLVM::LoopVectorizeAttr::get(context, BoolAttr::get(context, false), {}, {}, {}, {}, {}, {});
+  auto vectorize = LLVM::LoopVectorizeAttr::get(context, BoolAttr::get(context, false), {}, {},
+                                                number(shape.width), {}, {}, {});
   LLVM::LoopInterleaveAttr sideBySide;
   LLVM::LoopUnrollAttr unroll;
-  if (interleave) {
-    sideBySide = LLVM::LoopInterleaveAttr::get(
-        context, Builder(context).getI32IntegerAttr(int32_t(interleave)));
+  if (shape.sideBySide) {
+    sideBySide = LLVM::LoopInterleaveAttr::get(context, number(shape.sideBySide));
     // That is long enough.
     unroll =
         LLVM::LoopUnrollAttr::get(context, BoolAttr::get(context, true), {}, {}, {}, {}, {}, {});
@@ -109,11 +144,13 @@ void markParallel(Operation* innermost, int64_t interleave) {
 }
 
 void buildParallelNest(ImplicitLocOpBuilder& builder, ArrayRef<Range> ranges, NestBody body,
-                       int64_t interleave) {
+                       const Machine* machine) {
   buildNest(builder, ranges, [&](ImplicitLocOpBuilder& inner, ValueRange variables) {
     body(inner, variables);
-    if (!variables.empty())
-      markParallel(variables.back().getParentBlock()->getParentOp(), interleave);
+    if (variables.empty())
+      return;
+    Operation* innermost = variables.back().getParentBlock()->getParentOp();
+    markParallel(innermost, machine ? chooseVectors(innermost, ranges, *machine) : VectorShape());
   });
 }
 

@@ -88,6 +88,8 @@ struct Transfer {
   Value pad;
   /// Set where stores may go past the caches.
   const StreamTargets* streams = nullptr;
+  /// Set where vectors may be chosen for it.
+  const Machine* machine = nullptr;
   /// Set if the target is updated atomically.
   std::optional<tile::AtomicKind> atomic;
 
@@ -186,18 +188,21 @@ struct Transfer {
   }
 
   void emitLoops(ArrayRef<Range> ranges) const {
-    buildParallelNest(builder, ranges, [&](ImplicitLocOpBuilder& inner, ValueRange variables) {
-      SmallVector<Value> from;
-      if (source)
-        from = indices(inner, sourceDims, sourceLoops, variables);
-      Value value = element(inner, from);
-      SmallVector<Value> to = indices(inner, targetDims, targetLoops, variables);
-      if (atomic)
-        tile::AtomicOp::create(inner, /*previous=*/Type(), *atomic, target.buffer, to, value,
-                               tile::MemoryOrder::Relaxed, /*in_bounds=*/true);
-      else
-        storeElement(inner, value, target.buffer, to);
-    });
+    buildParallelNest(
+        builder, ranges,
+        [&](ImplicitLocOpBuilder& inner, ValueRange variables) {
+          SmallVector<Value> from;
+          if (source)
+            from = indices(inner, sourceDims, sourceLoops, variables);
+          Value value = element(inner, from);
+          SmallVector<Value> to = indices(inner, targetDims, targetLoops, variables);
+          if (atomic)
+            tile::AtomicOp::create(inner, /*previous=*/Type(), *atomic, target.buffer, to, value,
+                                   tile::MemoryOrder::Relaxed, /*in_bounds=*/true);
+          else
+            storeElement(inner, value, target.buffer, to);
+        },
+        machine);
   }
 
   void emitPad() const {
@@ -334,6 +339,7 @@ void lowerCopy(tile::CopyOp op, const Machine& machine, const StreamTargets& str
   };
   transfer.element = element;
   transfer.streams = &streams;
+  transfer.machine = &machine;
   transfer.pad =
       op.getPad() ? convertElement(builder, op.getPad(), from.getElementType(), to.getElementType())
                   : zero(builder, to.getScalarType());

@@ -29,7 +29,6 @@
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/LLVMIR/LLVMDialect.h>
-#include <mlir/Dialect/Math/IR/Math.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
 #include <mlir/IR/IRMapping.h>
@@ -148,27 +147,7 @@ void setInBounds(Operation* op) {
     cast<tile::StoreOp>(op).setInBounds(true);
 }
 
-/// How many vectors of a nest go side by side. exp is a chain of 16 operations that wait for each other, and a Zen 3 has
-/// too few of the turns one after the other under way: 10.8 cycles for 8 elements in rows of 64, 8.8 with four.
-int64_t vectorsSideBySide(tile::ParallelOp nest, const Machine& machine) {
-  const ArrayRef<int64_t> extents = nest.getStaticExtents();
-  if (!machine.isX86 || machine.vectorBits != 256 || llvm::any_of(extents, ShapedType::isDynamic))
-    return 0;
-  int64_t exponentials = 0, turns = 1;
-  nest.walk([&](Operation* op) { exponentials += isa<math::ExpOp, math::Exp2Op>(op); });
-  for (int64_t extent : extents)
-    turns *= extent;
-  constexpr int64_t fewTurns = 256; // longer code gains nothing there
-  if (!exponentials || turns < fewTurns)
-    return 0;
-  const int64_t lanes = machine.vectorBits / 32;
-  for (int64_t count = exponentials == 1 ? 4 : 2; count > 1; count /= 2)
-    if (extents.back() % (lanes * count) == 0)
-      return count;
-  return 0;
-}
-
-void emitNest(ImplicitLocOpBuilder& builder, tile::ParallelOp nest, int64_t sideBySide) {
+void emitNest(ImplicitLocOpBuilder& builder, tile::ParallelOp nest, const Machine& machine) {
   IndexMath math(builder);
   SmallVector<Range> ranges;
   for (OpFoldResult extent : nest.getMixedExtents())
@@ -179,7 +158,7 @@ void emitNest(ImplicitLocOpBuilder& builder, tile::ParallelOp nest, int64_t side
     for (Operation& op : nest.getBodyBlock()->without_terminator())
       inner.clone(op, mapping);
   };
-  buildParallelNest(builder, ranges, body, sideBySide);
+  buildParallelNest(builder, ranges, body, &machine);
 }
 
 /// The stores whose lines the nest fills one after the other, in tensors that are only written; and an i1 that says
@@ -232,18 +211,18 @@ Streams findStreams(ImplicitLocOpBuilder& builder, const NestAnalysis& analysis,
 
 /// The nest whose accesses are decided on; twice if its stores may go past the caches.
 void emitVersions(ImplicitLocOpBuilder& builder, const NestAnalysis& analysis,
-                  tile::ParallelOp nest, const StreamTargets& targets, int64_t sideBySide) {
+                  tile::ParallelOp nest, const StreamTargets& targets, const Machine& machine) {
   const Streams streams = findStreams(builder, analysis, nest, targets);
   if (!streams.worthIt)
-    return emitNest(builder, nest, sideBySide);
+    return emitNest(builder, nest, machine);
   auto branch = scf::IfOp::create(builder, streams.worthIt, /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(&branch.getElseRegion().front());
-  emitNest(builder, nest, sideBySide);
+  emitNest(builder, nest, machine);
   for (tile::StoreOp store : streams.stores)
     store->setAttr(kStreamAttr, builder.getUnitAttr());
   builder.setInsertionPointToStart(&branch.getThenRegion().front());
-  emitNest(builder, nest, sideBySide);
+  emitNest(builder, nest, machine);
 }
 
 /// What holds of (b, a) where `predicate` holds of (a, b); signed ones only.
@@ -361,7 +340,6 @@ tile::ParallelOp withoutGuard(tile::ParallelOp nest) {
 void lowerParallel(tile::ParallelOp nest, const StreamTargets& targets, const Machine& machine) {
   while (tile::ParallelOp narrower = withoutGuard(nest))
     nest = narrower;
-  const int64_t sideBySide = vectorsSideBySide(nest, machine);
   ImplicitLocOpBuilder builder(nest.getLoc(), nest);
   NestAnalysis analysis(nest);
   Value inside;
@@ -386,17 +364,17 @@ void lowerParallel(tile::ParallelOp nest, const StreamTargets& targets, const Ma
     inside = math.both(inside, here);
   }
   if (!inside) {
-    emitVersions(builder, analysis, nest, targets, sideBySide);
+    emitVersions(builder, analysis, nest, targets, machine);
     nest.erase();
     return;
   }
   auto branch = scf::IfOp::create(builder, inside, /*withElseRegion=*/true);
   builder.setInsertionPointToStart(&branch.getElseRegion().front());
-  emitNest(builder, nest, sideBySide);
+  emitNest(builder, nest, machine);
   for (Operation* op : decided)
     setInBounds(op);
   builder.setInsertionPointToStart(&branch.getThenRegion().front());
-  emitVersions(builder, analysis, nest, targets, sideBySide);
+  emitVersions(builder, analysis, nest, targets, machine);
   nest.erase();
 }
 

@@ -157,3 +157,24 @@ func.func @exponentials() attributes {tile.kernel} {
   }
   return
 }
+
+// -----
+
+// A whole vector of bfloat16 is made of two of float32.
+// AVX2: #[[WIDE:.*]] = #llvm.loop_vectorize<disable = false, width = 16 : i32>
+// AVX2-LABEL: func.func @rounds
+// AVX2: arith.truncf
+// AVX2: return
+func.func @rounds() attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  tile.launch (%b) in (%c1) threads(128) {
+    %s = tile.alloc : !tile.buffer<64xf32, shared>
+    %t = tile.alloc : !tile.buffer<64xbf16, shared>
+    tile.parallel (%i) in [64] {
+      %v = tile.load %s[%i] : !tile.buffer<64xf32, shared>
+      %r = arith.truncf %v : f32 to bf16
+      tile.store %r, %t[%i] : !tile.buffer<64xbf16, shared>
+    }
+  }
+  return
+}
