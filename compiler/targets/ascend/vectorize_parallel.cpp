@@ -9,7 +9,8 @@
 ///     }
 ///
 /// Of several statements in a nest, each becomes what it can be: those that read nothing that one
-/// between has overwritten are nests of their own then.
+/// between has overwritten are nests of their own then. Functions of single numbers that the scalar unit lacks
+/// become nests over one element.
 ///
 /// It stands behind what cuts vector work into halves and before ExpandElements, which takes the
 /// loops. The order of a nest's iterations is free, so each operation may run over all of them
@@ -18,6 +19,7 @@
 #include "compiler/targets/ascend/named_nests.h"
 #include "compiler/targets/ascend/nest_vectorizer.h"
 #include "compiler/targets/ascend/passes.h"
+#include "compiler/targets/ascend/scalar_functions.h"
 
 using namespace mlir;
 
@@ -189,7 +191,7 @@ public:
   explicit VectorizeParallel(bool waits) : waits(waits) {}
 
   void getDependentDialects(DialectRegistry& registry) const override {
-    registry.insert<npu::NpuDialect>();
+    registry.insert<npu::NpuDialect, AscendDialect>();
   }
 
   void runOnOperation() override {
@@ -197,6 +199,11 @@ public:
     getOperation().walk([&](tile::ParallelOp nest) { nests.push_back(nest); });
     for (tile::ParallelOp nest : nests)
       lower(nest);
+    for (tile::ParallelOp nest : moveToVectorUnit(getOperation(), waits))
+      if (!makeInstructions(nest)) {
+        nest.emitError() << "unsupported on ascend: this function of a single number: " << reason;
+        signalPassFailure();
+      }
   }
 
 private:

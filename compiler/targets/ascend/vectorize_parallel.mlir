@@ -221,3 +221,33 @@ func.func @named(%n: index) {
   }
   return
 }
+
+// -----
+// The scalar unit has no logarithm: one element of UB goes to the vector unit and back.
+// CHECK-LABEL: func.func @function_of_a_number
+// CHECK: %[[T:.*]] = tile.alloc "number" {ascend.temporary} : !tile.buffer<1xf32, UB>
+// CHECK: tile.store %{{.*}}, %[[T]]
+// CHECK: npu.unary ln %[[T]]
+// CHECK: %[[Y:.*]] = tile.load %[[T]]
+// CHECK: tile.store %[[Y]]
+func.func @function_of_a_number(%s: f32, %n: index) {
+  %c0 = arith.constant 0 : index
+  tile.launch (%cid) in (%n) npu {
+    %x = tile.alloc "x" : !tile.buffer<8xf32, UB>
+    %y = math.log %s : f32
+    tile.store %y, %x[%c0] : !tile.buffer<8xf32, UB>
+  }
+  return
+}
+
+// -----
+func.func @function_of_a_wide_number(%s: f64, %n: index) {
+  %c0 = arith.constant 0 : index
+  tile.launch (%cid) in (%n) npu {
+    %x = tile.alloc "x" : !tile.buffer<8xf64, UB>
+    // expected-error@+1 {{unsupported on ascend: this function of a single number: the vector unit has no 'math.exp' of its element type}}
+    %y = math.exp %s : f64
+    tile.store %y, %x[%c0] : !tile.buffer<8xf64, UB>
+  }
+  return
+}
