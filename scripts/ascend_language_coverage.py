@@ -3,8 +3,8 @@
 
 Nothing in the table is claimed by hand. "Works": a test of `python/tilewright/language` or an
 example of `examples/ascend` uses the name in a kernel that the reference interpreter runs, checked
-against NumPy. "Unsupported": using it is an error that says so. All else is without a test. The
-names are in scripts/ascend_language_names.txt.
+against NumPy. "Unsupported": using it is an error that says so, or compiling for Ascend is. All
+else is without a test. The names are in scripts/ascend_language_names.txt.
 """
 
 import ast
@@ -30,7 +30,7 @@ HEAD = """# What of TileLang-Ascend's language works
 Made by `scripts/ascend_language_coverage.py` from the tests. *Works*: a kernel that uses the name
 runs on the reference interpreter and agrees with NumPy; in bold where an example of
 `examples/ascend` or a test of `tests/ascend` uses it, which the Ascend host runs too.
-*Unsupported*: using it is an error with its place.
+*Unsupported*: using it, or compiling it for Ascend, is an error with its place.
 
 """
 
@@ -86,6 +86,23 @@ def refuses(dtype: str) -> bool:
     return any("does not have" in diagnostic.message for diagnostic in found)
 
 
+def refused_addresses() -> set[str]:
+    """The names of addresses as numbers, if the chip's target refuses them."""
+    import tilewright.language
+    from tilewright import _compiler
+
+    T: Any = tilewright.language
+
+    def at(A: T.ptr("float32")):  # type: ignore  # noqa: ANN202
+        with T.Kernel(1, is_npu=True) as (_, vid):
+            T.copy(T.make_tensor(A, (8,), "float32"), T.alloc_ub((8,), "float32"))
+
+    options = _compiler.CompileOptions("ascend", "native", {}, build_library=False)
+    _, found = _compiler.compile(T.prim_func(at).capture().module, options)
+    refused = any("T.make_tensor" in diagnostic.message for diagnostic in found)
+    return {"ptr", "make_tensor"} if refused else set()
+
+
 def unsupported() -> set[str]:
     """The names whose use is an "unsupported" error."""
     sys.path.insert(0, str(ROOT / "python"))
@@ -102,7 +119,7 @@ def unsupported() -> set[str]:
             found.add(name)
         except AttributeError:
             continue
-    return found | {dtype for dtype in names()["dtypes"] if refuses(dtype)}
+    return found | refused_addresses() | {dtype for dtype in names()["dtypes"] if refuses(dtype)}
 
 
 def page() -> str:

@@ -169,12 +169,79 @@ def add_atomic() -> None:
     GROUP.add("atomic_add", main, [a, np.zeros(64, np.float32)], a.astype(np.float64).sum(0))
 
 
+def add_dot_products() -> None:
+    """T.dp4a: four bytes by four, one sum after the other."""
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((2, 32), "int8"), B: T.Tensor((2, 32), "int8"), C: T.Tensor((2, 8), "int32")
+    ):
+        with T.Kernel(2, is_npu=True, threads=1) as cid:
+            x = T.alloc_ub((32,), "int8")
+            y = T.alloc_ub((32,), "int8")
+            sums = T.alloc_ub((8,), "int32")
+            T.copy(A[cid, 0], x)
+            T.copy(B[cid, 0], y)
+            T.tile.fill(sums, 7)
+            for i in T.serial(8):
+                T.dp4a(x[4 * i], y[4 * i], sums[i])
+            T.copy(sums, C[cid, 0])
+
+    x, y = (random.integers(-128, 128, (2, 32)).astype(np.int8) for _ in range(2))
+    expected = 7 + (x.astype(np.int64) * y).reshape(2, 8, 4).sum(-1)
+    GROUP.add("dp4a", main, [x, y, np.zeros((2, 8), np.int32)], expected)
+
+
+def add_barrier_of_threads() -> None:
+    """In a kernel for GPUs the text's order holds, so a barrier adds nothing."""
+
+    @T.prim_func
+    def main(A: T.Tensor((64, 64), "float32"), C: T.Tensor((64, 64), "float32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(2, threads=128) as block:
+            x = T.alloc_shared((32, 64), "float32")
+            T.copy(A[block * 32, 0], x)
+            T.sync_threads()
+            for i, j in T.Parallel(32, 64):
+                x[i, j] = x[i, j] + 1.0
+            T.sync_threads()
+            T.copy(x, C[block * 32, 0])
+
+    x = random.standard_normal((64, 64)).astype(np.float32)
+    GROUP.add("sync_threads", main, [x, np.zeros_like(x)], x.astype(np.float64) + 1)
+
+
 add_magnitudes()
 add_magnitudes_of_parts()
 add_integers()
 add_dynamic_names()
 add_conditions()
 add_atomic()
+add_dot_products()
+add_barrier_of_threads()
+
+
+@pytest.mark.filterwarnings("ignore::tilewright.errors.TilewrightWarning")
+def test_rows_of_an_image() -> None:
+    """T.c2d_im2col, element by element."""
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        image: T.Tensor((1, 6, 6, 16), "float16"), C: T.Tensor((8, 16), "float16")
+    ):
+        with T.Kernel(1, is_npu=True, threads=1):
+            x = T.alloc_ub((8, 16), "float16")
+            T.c2d_im2col(image, x, 1, 4, 3, 1, 1, 1)
+            T.copy(x, C)
+
+    image = random.standard_normal((1, 6, 6, 16)).astype(np.float16)
+    made, same = np.zeros((8, 16), np.float16), np.zeros((8, 16), np.float16)
+    tilewright.compile(main, target="ascend", pass_configs=AUTOMATIC)(image, made)
+    interpret(main, image, same)
+    padded = np.pad(image[0], ((1, 1), (1, 1), (0, 0)))
+    # The fifth 16 of (3, 3, 16) are those of the image's own place; the rows are pixels 8 to 15.
+    expected = [padded[1 + n // 6, 1 + n % 6] for n in range(8, 16)]
+    np.testing.assert_array_equal(made, expected)
+    np.testing.assert_array_equal(same, made)
 
 
 @pytest.mark.parametrize("name", GROUP.cases)

@@ -289,3 +289,29 @@ def test_line_of_a_later_statement() -> None:
         kernel(np.zeros((32, 64), np.float16), np.zeros((32, 64), np.float16))
     line = main.function.__code__.co_firstlineno + 7
     assert f"{__file__}:{line}: error: nothing orders this write of GM" in str(caught.value)
+
+
+def test_memory_by_numbers() -> None:
+    @T.prim_func
+    def main(A: T.ptr("float"), C: T.Tensor((8,), "float")):
+        with T.Kernel(1, is_npu=True) as (cid, vid):
+            x = T.alloc_ub((8,), "float")
+            T.copy(T.make_tensor(A, (8,), "float"), x)
+            T.copy(x, C)
+
+    ((text, line),) = errors_of(main, AUTOMATIC)
+    assert "T.make_tensor); annotate the parameter with T.Tensor" in text and line == 2
+
+
+def test_sums_that_the_cube_core_lacks() -> None:
+    @T.prim_func
+    def main(A: T.Tensor((16, 16), "float16"), C: T.Tensor((16, 16), "float16")):
+        with T.Kernel(1, is_npu=True) as (cid, vid):
+            x = T.alloc_L1((16, 16), "float16")
+            sums = T.alloc_L0C((16, 16), "float16")
+            T.copy(A, x)
+            T.gemm_v0(x, x, sums, init=True)
+
+    ((text, line),) = errors_of(main, AUTOMATIC)
+    assert "a gemm of float16 with sums of float16; the cube core adds floats in float32" in text
+    assert line == 4

@@ -13,6 +13,7 @@
 #include "compiler/ir/kernel_arguments.h"
 #include "compiler/ir/kernel_manifest.h"
 #include "compiler/ir/memory_ops.h"
+#include "compiler/ir/thread_ops.h"
 #include "compiler/passes/kernel_pass.h"
 #include "compiler/targets/ascend/passes.h"
 #include "compiler/targets/ascend/source_text.h"
@@ -54,6 +55,14 @@ public:
       if (auto alloc = dyn_cast<tile::AllocOp>(op))
         checkType(alloc.getType().getElementType(), op->getLoc(),
                   "'" + alloc.getSymName().value_or("a buffer").str() + "' has elements of ");
+      else if (isa<tile::TensorAtOp, tile::AddressOp>(op))
+        refuse(op, "addresses of memory as numbers (T.ptr, T.make_tensor); annotate the parameter "
+                   "with T.Tensor");
+      else if (isa<tile::ThreadIdOp, tile::SyncOp, tile::ShuffleOp, tile::VoteOp>(op))
+        refuse(op, "single threads of a block; a T.Parallel loop shares its work out");
+      else if (auto call = dyn_cast<tile::CallOp>(op))
+        refuse(op, "the C function '" + call.getCallee() +
+                       "'; functions of Ascend C take pointers to buffers (access_ptr)");
       else if (auto set = dyn_cast<SetFlagOp>(op))
         checkEvent(set, set.getEvent());
       else if (auto waits = dyn_cast<WaitFlagOp>(op))
@@ -73,6 +82,11 @@ private:
     if (reported.insert(place).second)
       emitError(place) << "unsupported on ascend: " << what << nameOf(type) << ", which " << chip
                        << " does not have";
+    signalPassFailure();
+  }
+
+  void refuse(Operation* op, const Twine& what) {
+    op->emitError() << "unsupported on ascend: " << what;
     signalPassFailure();
   }
 

@@ -35,3 +35,16 @@ func.func @f(%A: !tile.buffer<64xf8E4M3FN, global> {tile.name = "A"}) attributes
   }
   return
 }
+
+// -----
+func.func @memory_by_numbers(%p: i64, %x: f32, %n: index) {
+  tile.launch (%cid) in (%n) npu {
+    // expected-error@+1 {{unsupported on ascend: addresses of memory as numbers (T.ptr, T.make_tensor); annotate the parameter with T.Tensor}}
+    %a = tile.tensor_at %p : !tile.buffer<64xf32, global>
+    // expected-error@+1 {{unsupported on ascend: the C function 'sqrtf'; functions of Ascend C take pointers to buffers (access_ptr)}}
+    %y = tile.call "sqrtf"(%x) : (f32) -> f32
+    // expected-error@+1 {{unsupported on ascend: single threads of a block; a T.Parallel loop shares its work out}}
+    %t = tile.thread_id 0
+  }
+  return
+}

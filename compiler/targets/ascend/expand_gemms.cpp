@@ -21,6 +21,7 @@
 #include "compiler/targets/ascend/passes.h"
 #include "compiler/targets/ascend/tile_addresses.h"
 
+#include "compiler/ir/kernel_manifest.h"
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/structure_ops.h"
 
@@ -110,6 +111,11 @@ private:
         return gemm.emitError() << "unsupported on ascend: " << role << " of a gemm in "
                                 << stringifyMemorySpace(region->type().getSpace())
                                 << "; it must lie in " << stringifyMemorySpace(space);
+    const Type factors = a.type().getElementType(), sums = c.type().getElementType();
+    if (isa<IntegerType>(factors) ? !sums.isInteger(32) : !sums.isF32())
+      return gemm.emitError() << "unsupported on ascend: a gemm of " << tile::dtypeName(factors)
+                              << " with sums of " << tile::dtypeName(sums)
+                              << "; the cube core adds floats in float32, integers in int32";
     const unsigned bits = a.type().getElementBits();
     if (bits == 32 && (gemm.getTransposeA() || !gemm.getTransposeB()))
       return gemm.emitError()

@@ -90,3 +90,14 @@ func.func @f(%n: index) {
   }
   return
 }
+
+// -----
+func.func @narrow_sums(%n: index, %first: i1) {
+  tile.launch (%cid) in (%n) npu {
+    %a = tile.alloc "a" : !tile.buffer<64x64xf16, L1>
+    %c = tile.alloc "c" : !tile.buffer<64x64xf16, L0C>
+    // expected-error@+1 {{unsupported on ascend: a gemm of float16 with sums of float16; the cube core adds floats in float32, integers in int32}}
+    tile.gemm %a : !tile.buffer<64x64xf16, L1>, %a : !tile.buffer<64x64xf16, L1> into %c : !tile.buffer<64x64xf16, L0C> clear(%first)
+  }
+  return
+}

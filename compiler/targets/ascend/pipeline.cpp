@@ -6,6 +6,7 @@
 #include "compiler/ir/npu_ops.h"
 #include "compiler/ir/structure_ops.h"
 #include "compiler/ir/tensor_ops.h"
+#include "compiler/ir/thread_ops.h"
 #include "compiler/passes/passes.h"
 #include "compiler/targets/ascend/build_library.h"
 #include "compiler/targets/ascend/describe_resources.h"
@@ -83,6 +84,7 @@ bool compileModule(ModuleOp original, Session& session) {
       return;
     // In a kernel that was not written for an NPU, ops run in the order of the text.
     session.automation = {true, true, true, true};
+    launch.walk([](tile::SyncOp sync) { sync.erase(); });
     launch.setNpu(true);
     launch.setThreads({});
     launch->setAttr(kOfGpuAttr, UnitAttr::get(module->getContext()));
