@@ -129,7 +129,7 @@ bool BodyPrinter::print(Operation* op) {
     return false;
   if (printValue(op))
     return true;
-  op->emitError() << op->getName() << " has no statement in Ascend C";
+  op->emitError() << "unsupported on ascend: " << op->getName() << " has no statement in Ascend C";
   return false;
 }
 
