@@ -316,6 +316,56 @@ TEST_F(EndlessWaits, LongLoopsWithAnEndAreLeftAlone) {
   EXPECT_EQ(x[0], 1);
 }
 
+/// Counts by a plain pointer into what is neither in registers nor on the stack.
+enum class Counter { Gm, Ub, Heap, Variable };
+int32_t counterVariable = 0;
+template <Counter where> __global__ __aicore__ void counts_in_memory(GM_ADDR x) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  LocalTensor<int32_t> local(TPosition::VECCALC, 0, n);
+  auto* counter = where == Counter::Gm     ? (volatile int32_t*)x
+                  : where == Counter::Ub   ? (volatile int32_t*)local.GetPhyAddr()
+                  : where == Counter::Heap ? (volatile int32_t*)new int32_t
+                                           : (volatile int32_t*)&counterVariable;
+  auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(900);
+  *counter = 0;
+  do {
+    *counter = *counter + 1;
+    PipeBarrier<PIPE_V>();
+  } while (*counter % 4096 != 0 || std::chrono::steady_clock::now() < end);
+  ((volatile int32_t*)x)[1] = 1;
+  if (where == Counter::Heap)
+    delete (int32_t*)counter;
+}
+/// The same without an instruction, for as long as the host needs to look at plain loops.
+__global__ __aicore__ void counts_in_gm_alone(GM_ADDR x) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  auto* counter = (volatile uint64_t*)x;
+  while (*counter < 1200000000)
+    *counter = *counter + 1;
+}
+TEST_F(EndlessWaits, CountersInMemoryAreSeen) {
+  nextOptions().repeatLimitSeconds = 0.6; // looks from 0.3 s on; limits are 1.8 s and more
+  DeviceBuffer<int32_t> x(n);
+  auto expectEnd = [&] {
+    EXPECT_EQ(allFindings(), "");
+    EXPECT_EQ(lastReport().status, 0);
+    EXPECT_EQ(x[1], 1);
+    x[1] = 0;
+  };
+  counts_in_memory<Counter::Gm><<<1, nullptr, nullptr>>>(x.gm());
+  expectEnd();
+  counts_in_memory<Counter::Ub><<<1, nullptr, nullptr>>>(x.gm());
+  expectEnd();
+  counts_in_memory<Counter::Heap><<<1, nullptr, nullptr>>>(x.gm());
+  expectEnd();
+  counts_in_memory<Counter::Variable><<<1, nullptr, nullptr>>>(x.gm());
+  expectEnd();
+  x[0] = 0;
+  counts_in_gm_alone<<<1, nullptr, nullptr>>>(x.gm());
+  EXPECT_EQ(allFindings(), "");
+  EXPECT_EQ(x[0], 1200000000);
+}
+
 /// Repeats one instruction for long, as a kernel does that measures its speed.
 __global__ __aicore__ void measures(GM_ADDR x) {
   KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);

@@ -145,8 +145,7 @@ void Agent::fail(std::string sentence, Place place, int32_t newStatus,
   item.sentence = std::move(sentence) + " (" + name() + ")";
   item.notes = std::move(notes);
   hazards.report.add(key, std::move(item));
-  status = newStatus;
-  state = State::Failed;
+  endWith(newStatus);
   inside = 0;
   abandon();
 }
@@ -164,8 +163,7 @@ void Agent::failOutside(std::string sentence, int32_t newStatus, const FaultPlac
   std::string key =
       "outside " + item.sentence.substr(0, 24) + item.place.file + std::to_string(item.place.line);
   hazards.report.add(key, std::move(item));
-  status = newStatus;
-  state = State::Failed;
+  endWith(newStatus);
   inside = 0;
   setCurrentAgent(nullptr);
 }
@@ -532,6 +530,9 @@ std::string Agent::sentenceOf(Ending ending) const {
   case Ending::IdleLimit:
     return "the kernel's own code has run for " + seconds(options.idleLimitSeconds) +
            " without an instruction" + noProof + "idle-limit higher [507014]";
+  case Ending::Blocked:
+    return "the kernel has waited for " + seconds(options.idleLimitSeconds) +
+           " in a call of the operating system, which a core has not [507014]";
   default:
     return "the kernel has run for " + seconds(options.timeLimitSeconds) + noProof +
            "time-limit higher [507014]";
@@ -540,8 +541,7 @@ std::string Agent::sentenceOf(Ending ending) const {
 
 void Agent::endRepeating(Ending ending) {
   complain(sentenceOf(ending), true, lastPlace);
-  status = 507014;
-  state = State::Failed;
+  endWith(507014);
 }
 
 void Agent::cleanCache(uint64_t address, Place place) {

@@ -9,6 +9,7 @@
 #include "simulator/machine/fiber.h"
 #include "simulator/machine/kernel_api.h"
 #include "simulator/machine/late_writes.h"
+#include "simulator/machine/own_memory.h"
 #include "simulator/machine/record_queue.h"
 #include "simulator/machine/recurrence.h"
 #include "simulator/machine/repetition.h"
@@ -51,7 +52,15 @@ constexpr unsigned numCrossFlags = 18; ///< 16 of the user, 2 of SyncAll
 constexpr unsigned numEventIds = 16;
 
 /// Why the host ends a kernel that may go on for ever: what it could prove, or only a limit.
-enum class Ending : uint8_t { None, SameState, SameResults, NewResults, TimeLimit, IdleLimit };
+enum class Ending : uint8_t {
+  None,
+  SameState,
+  SameResults,
+  NewResults,
+  TimeLimit,
+  IdleLimit,
+  Blocked ///< waits in the operating system
+};
 
 /// A cross-core flag that has arrived.
 struct CrossToken {
@@ -168,6 +177,13 @@ public:
   std::atomic<Ending> interrupted{Ending::None};
   /// Interrupts that came while the kernel's code was in a library.
   unsigned delayedInterrupts = 0;
+  CallChain blockedAt; ///< only its caller: of the library in which the kernel waited
+  /// Fails if it was interrupted where it couldn't be left.
+  void endIfInterrupted() {
+    if (Ending ending = interrupted.load(std::memory_order_relaxed); ending != Ending::None)
+      fail(sentenceOf(ending), placeOrLast(blockedAt.caller ? placeOf(blockedAt) : FaultPlace{}),
+           507014);
+  }
   /// Calls of the kernel into the machine; the watchdog sees by it that something happens.
   std::atomic<uint64_t> calls{0};
   /// Calls that can have changed something for another core: all but reads of the scalar unit.
@@ -182,8 +198,23 @@ public:
     return inspected && inspected->load(std::memory_order_relaxed);
   }
   void noteState();
+  /// In what may be a loop: whether the kernel's own code writes memory between two calls of it.
+  void beforeOwnCode() {
+    if (recurrence.wantsTest())
+      ownMemory = fingerprintOfOwnMemory(*memory);
+  }
+  void afterOwnCode() {
+    if (ownMemory != 0 && ownMemory != fingerprintOfOwnMemory(*memory))
+      recurrence.writesByItself();
+    ownMemory = 0;
+  }
+  uint64_t ownMemory = 0; ///< when its own code went on; 0: nobody asks
+  const LocalMemory& localMemory() const {
+    return *memory;
+  }
   const std::atomic<bool>* inspected = nullptr;
-  const void* kernelCode = nullptr; ///< an address in it
+  std::atomic<bool>* someHaveFailed = nullptr; ///< of the launch
+  const void* kernelCode = nullptr;            ///< an address in it
   /// Cores whose state isn't the same may repeat themselves for so much longer.
   static constexpr double patienceWithoutProof = 7;
   Recurrence recurrence;
@@ -196,6 +227,12 @@ public:
   uint64_t quietCalls = 0;
 
 private:
+  void endWith(int32_t newStatus) {
+    status = newStatus;
+    state = State::Failed;
+    if (someHaveFailed)
+      *someHaveFailed = true;
+  }
   void needMixedKernel(const char* what, Place place);
   /// Code outside any scope of a mixed kernel: the core of the other kind runs it, if there is one.
   void leaveToOtherCore(const char* what, Place place);

@@ -358,6 +358,8 @@ void Agent::syncAll(bool onlyVector, Meeting by, Place place) {
 
 void Agent::finish() {
   inside = 1;
+  if (interrupted == Ending::Blocked)
+    endIfInterrupted();
   noteScalarWrite();
   drainAll();
   late.landAll();

@@ -4,7 +4,7 @@
 
 namespace tilewright::ascend {
 
-void CoreGroup::run(const std::atomic<bool>& takesTooLong, const std::atomic<bool>& isStopped) {
+void CoreGroup::run(const RunState& launch) {
   ranSomething = false;
   size_t first = agents[0]->takesTurns() ? agents[0]->random() % agents.size() : 0;
   // Agents that only poll GM get one turn a round: what they poll for may come from another group.
@@ -14,11 +14,11 @@ void CoreGroup::run(const std::atomic<bool>& takesTooLong, const std::atomic<boo
     for (size_t k = 0; k < agents.size(); ++k) {
       size_t i = (first + k) % agents.size();
       Agent& agent = *agents[i];
-      if (isStopped)
+      if (launch.isStopped)
         return;
       if (polled[i] || !agent.canRun())
         continue;
-      if (takesTooLong && agent.state == Agent::State::New) {
+      if (launch.takesTooLong && launch.someHaveFailed && agent.state == Agent::State::New) {
         agent.state = Agent::State::Failed;
         continue;
       }

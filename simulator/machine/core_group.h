@@ -20,14 +20,21 @@ struct GlobalSet {
   uint64_t key = 0; ///< of a notice
 };
 
+/// Of a launch.
+struct RunState {
+  std::atomic<bool> takesTooLong{false}; ///< cores are being ended
+  std::atomic<bool> someHaveFailed{
+      false}; ///< with an error: if it takes too long, no further core starts
+  std::atomic<bool> isStopped{false}; ///< no core goes on
+};
+
 class CoreGroup {
 public:
   CoreGroup(SyncSites& sites, uint32_t numAgents, uint32_t block)
       : block(block), syncSites(sites), numAgents(numAgents) {}
 
   /// Runs the cores in turn until each has ended or waits for another group.
-  /// Once the launch `takesTooLong`, no further core starts; once it `isStopped`, none goes on.
-  void run(const std::atomic<bool>& takesTooLong, const std::atomic<bool>& isStopped);
+  void run(const RunState& launch);
   bool isFinished() const;
   /// A cross-core flag of one of the group's cores. Modes 1 and 2 stay in the group.
   void crossSet(Agent& from, uint32_t mode, uint32_t flag, const Clock& clock,

@@ -157,7 +157,7 @@ std::string hexOf(uint64_t value) {
 }
 
 bool isOurs(const std::string& file) {
-  for (const char* part : {"/simulator/ascendc/ascendc/", "/include/c++/", "??"})
+  for (const char* part : {"/simulator/ascendc/ascendc/", "/include/c++/", "/usr/include/", "??"})
     if (file.find(part) != std::string::npos)
       return true;
   return false;

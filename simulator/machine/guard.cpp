@@ -2,14 +2,19 @@
 #include "simulator/machine/guard.h"
 #include "simulator/machine/agent.h"
 #include "simulator/machine/fault_place.h"
+#include "simulator/machine/kernel_heap.h"
 
+#include <chrono>
 #include <csetjmp>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <ctime>
 #include <cxxabi.h>
 #include <exception>
 #include <iterator>
+#include <memory>
 #include <mutex>
 #include <ucontext.h>
 #include <unistd.h>
@@ -24,7 +29,8 @@ struct Landing {
   sigjmp_buf place;
   volatile sig_atomic_t armed = 0;
   int signal = 0;
-  const void* address = nullptr;
+  const void* address = nullptr; ///< that faulted
+  bool hasAddress = true;        ///< the processor says it
   LibraryCall call = LibraryCall::None;
   CallChain chain;
 };
@@ -48,18 +54,38 @@ int interruptSignal() {
   siglongjmp(landing.place, 1);
 }
 
+constexpr int exitCodeOfFindings = 66;
+
+void writeText(const char* text) {
+  ssize_t written = write(STDERR_FILENO, text, std::strlen(text));
+  (void)written;
+}
+
 /// The C library gave up or failed in malloc: a lock may be held and the heap is damaged, so that nothing that follows
 /// would work.
 [[noreturn]] void endProgram(const CallChain& chain) {
-  static const char text[] =
-      "error: the kernel damaged the program's memory (something freed twice, or written past its "
-      "end); the program ends here\n";
   if (ftrylockfile(stdout) == 0)
     fflush_unlocked(stdout);
-  ssize_t written = write(STDERR_FILENO, text, sizeof text - 1);
-  (void)written;
+  writeText("error: the kernel damaged the program's memory (something freed twice, or written "
+            "past its end); the program ends here\n");
   printPlaceOf(chain);
-  constexpr int exitCodeOfFindings = 66;
+  _exit(exitCodeOfFindings);
+}
+
+/// A fault in the machine's own code while or after it runs a kernel: most likely the kernel wrote over its memory.
+[[noreturn]] void endProgramOfMachine(Place last) {
+  static volatile sig_atomic_t begins = 0;
+  if (begins) // what the place was read from is damaged, too
+    _exit(exitCodeOfFindings);
+  begins = 1;
+  writeText("error: the machine itself failed while a kernel ran: a wild write of the kernel has "
+            "damaged its memory, or this is a fault of the machine; the program ends here\n");
+  char place[512];
+  if (*last.file) {
+    snprintf(place, sizeof place, "%.480s:%u: note: the last instruction of the core is here\n",
+             last.file, last.line);
+    writeText(place);
+  }
   _exit(exitCodeOfFindings);
 }
 
@@ -69,14 +95,22 @@ bool isKernels(int signal, const siginfo_t& info) {
          (signal != SIGABRT || (!currentAgent()->inside && info.si_pid == getpid()));
 }
 
+bool isOfThisThread(int signal, const siginfo_t& info) {
+  return signal != SIGABRT ? info.si_code > 0 : info.si_pid == getpid();
+}
+
 void onFault(int signal, siginfo_t* info, void* context) {
   if (isKernels(signal, *info)) {
     landing.chain = CallChain::of(context, currentAgent()->fiber);
     landing.call = libraryCallAt(context, landing.chain);
     if (landing.call == LibraryCall::Heap)
       endProgram(landing.chain);
+    // Of an address that no memory can have, the processor doesn't say which it was.
+    landing.hasAddress = signal != SIGSEGV || info->si_code != SI_KERNEL;
     land(signal, info->si_addr);
   }
+  if (threadGuard && isOfThisThread(signal, *info))
+    endProgramOfMachine(threadGuard->lastPlace());
   // Not ours: let it happen again with the handler of before.
   for (unsigned i = 0; i < numFaults; ++i)
     if (faults[i] == signal)
@@ -110,15 +144,19 @@ private:
     // In a library the kernel may hold a lock, that of malloc for one. The watchdog comes again soon; what waits
     // there for ever is left in the end.
     constexpr unsigned mostDelays = 100;
-    if (isInLibrary(programCounterOf(context)) && ++agent->delayedInterrupts < mostDelays)
+    if (isInLibrary(programCounterOf(context)) && ++agent->delayedInterrupts < mostDelays) {
+      // The signal ends the call that waits: the kernel may go on, but not far.
+      if (agent->interrupted == Ending::Blocked && agent->delayedInterrupts == 1)
+        libraryCallAt(context, agent->blockedAt);
       return;
+    }
     leave(signal, context);
   }
 
   static void sample(ThreadGuard& guard, Agent& agent, int signal, const void* context) {
     if (agent.inside || !canSeeStates() || isInLibrary(programCounterOf(context)))
       return;
-    IdleStates::Seen seen = guard.states.note(context, agent.fiber, agent.calls);
+    IdleStates::Seen seen = guard.states.note(context, agent);
     if (seen != IdleStates::Seen::Often) {
       guard.comesBack = guard.comesBack && seen == IdleStates::Seen::Before;
       return;
@@ -181,7 +219,9 @@ const char* sentenceOfAbort(LibraryCall call) {
 
 } // namespace
 
-ThreadGuard::ThreadGuard() : thread(pthread_self()), signalStack(std::malloc(signalStackBytes)) {
+ThreadGuard::ThreadGuard(Place last)
+    : last(last), thread(pthread_self()), threadNumber(gettid()),
+      signalStack(std::malloc(signalStackBytes)) {
   threadGuard = this;
   stack_t stack{};
   stack.ss_sp = signalStack;
@@ -223,6 +263,15 @@ double ThreadGuard::processorSeconds() const {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
+bool ThreadGuard::isAsleep() const {
+  char path[64], text[256];
+  snprintf(path, sizeof path, "/proc/self/task/%d/stat", threadNumber);
+  std::unique_ptr<FILE, int (*)(FILE*)> file(fopen(path, "r"), fclose);
+  // "number (name) state": the name may hold brackets.
+  const char* name = file && fgets(text, sizeof text, file.get()) ? strrchr(text, ')') : nullptr;
+  return name && name[1] == ' ' && name[2] == 'S';
+}
+
 void ThreadGuard::look() {
   const Agent* agent = running.load();
   uint64_t calls = agent ? agent->calls.load(std::memory_order_relaxed) : 0;
@@ -231,6 +280,12 @@ void ThreadGuard::look() {
     seenAt = now;
     comesBack = false;
   }
+  auto wall = std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch());
+  bool mayBlock = agent && agent == seenAgent && calls == seenCalls && !agent->inside;
+  if (!mayBlock || now != processorAt || !isAsleep())
+    awakeAt = wall.count();
+  blocked = wall.count() - awakeAt;
+  processorAt = now;
   seenAgent = agent;
   seenCalls = calls;
   idle = agent ? now - seenAt : 0;
@@ -252,12 +307,14 @@ void ThreadGuard::signal() {
     pthread_kill(thread, interruptSignal());
 }
 
-void guardedResume(Agent& agent) {
+void guardedResume(Agent& agent) noexcept {
   threadGuard->running = &agent;
+  threadGuard->last = agent.lastPlace;
   if (sigsetjmp(landing.place, 1) == 0) {
     landing.armed = 1;
     agent.resume();
     landing.armed = 0;
+    threadGuard->last = agent.lastPlace;
     threadGuard->running = nullptr;
     return;
   }
@@ -280,6 +337,11 @@ void guardedResume(Agent& agent) {
   } else if (agent.fiber.holds(landing.address)) {
     agent.failOutside("the kernel's stack overflowed: it has 512 KB here and 32 KB on the chip",
                       status, place);
+  } else if (std::string sentence = sentenceOfHeapFault(landing.address); !sentence.empty()) {
+    agent.failOutside(sentence, status, place);
+  } else if (!landing.hasAddress) {
+    agent.failOutside("the kernel's scalar code touched an address that no memory can have", status,
+                      place);
   } else {
     snprintf(text, sizeof text,
              "the kernel's scalar code touched address %p, which is not its memory",

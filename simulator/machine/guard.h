@@ -3,6 +3,7 @@
 #ifndef TILEWRIGHT_SIMULATOR_MACHINE_GUARD_H
 #define TILEWRIGHT_SIMULATOR_MACHINE_GUARD_H
 
+#include "simulator/isa/place.h"
 #include "simulator/machine/idle_states.h"
 
 #include <atomic>
@@ -17,7 +18,8 @@ enum class Ending : uint8_t;
 /// Gives the calling thread a signal stack and the process the handlers, while it lives.
 class ThreadGuard {
 public:
-  ThreadGuard();
+  /// `last`: of the kernel that has run, if this thread runs no other.
+  explicit ThreadGuard(Place last = {});
   ~ThreadGuard();
   ThreadGuard(const ThreadGuard&) = delete;
   ThreadGuard& operator=(const ThreadGuard&) = delete;
@@ -30,10 +32,18 @@ public:
   bool runs() const {
     return seenAgent != nullptr;
   }
+  /// The last instruction of the agent that ran last on this thread.
+  Place lastPlace() const {
+    return last;
+  }
   /// For how long the same agent has been in its own code, as far as the calls of look() show; of the processor's time,
   /// so that a busy computer doesn't count.
   double idleSeconds() const {
     return idle;
+  }
+  /// For how long the same agent's own code has waited in the operating system.
+  double blockedSeconds() const {
+    return blocked;
   }
   /// Looks at the state of the agent that runs on the thread: one that comes back to a state without an instruction in
   /// between is in a loop for ever unless another one writes what it reads; if it is alone, it ends.
@@ -48,9 +58,11 @@ public:
   }
 
 private:
-  friend void guardedResume(Agent& agent);
+  friend void guardedResume(Agent& agent) noexcept;
   friend struct SignalsOfGuard;
   double processorSeconds() const;
+  /// The operating system has nothing to run for the thread.
+  bool isAsleep() const;
   /// Sends the signal, unless one is on its way: signals that wait would nest on the small stack.
   void signal();
   /// The agent that runs on the thread.
@@ -60,14 +72,17 @@ private:
   std::atomic<Ending> ending{};
   IdleStates states;
   const Agent* seenAgent = nullptr;
+  Place last;
   uint64_t seenCalls = 0;
   double seenAt = 0, idle = 0;
+  double processorAt = 0, awakeAt = 0, blocked = 0;
   pthread_t thread;
+  int threadNumber; ///< of the operating system
   void* signalStack;
 };
 
 /// Agent::resume; a memory fault or an interrupt in the kernel's code makes the agent fail.
-void guardedResume(Agent& agent);
+void guardedResume(Agent& agent) noexcept;
 
 } // namespace tilewright::ascend
 

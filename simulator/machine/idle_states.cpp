@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/machine/idle_states.h"
 
-#include "simulator/machine/fault_place.h"
-#include "simulator/machine/fiber.h"
-#include "simulator/machine/recurrence.h"
+#include "simulator/machine/agent.h"
 
 #include <ucontext.h>
 
@@ -46,11 +44,18 @@ uint64_t stateOf(const void* signalContext, const Fiber& fiber) {
 
 } // namespace
 
-IdleStates::Seen IdleStates::note(const void* signalContext, const Fiber& fiber, uint64_t stay) {
+IdleStates::Seen IdleStates::note(const void* signalContext, const Agent& agent) {
   constexpr uint32_t often = 4;
-  uint64_t state = stateOf(signalContext, fiber);
+  uint64_t stay = agent.calls;
+  if (stay == stayed && rest > 0) {
+    --rest;
+    return Seen::New;
+  }
+  uint64_t state = stateOf(signalContext, agent.fiber);
   if (state == 0)
     return Seen::New;
+  if (stay != stayed)
+    rest = restLength = 0;
   if (stay != stayed || count > capacity / 2) {
     for (Entry& entry : entries)
       entry = {};
@@ -68,11 +73,15 @@ IdleStates::Seen IdleStates::note(const void* signalContext, const Fiber& fiber,
   }
   uint64_t variables =
       fingerprintOfVariables(reinterpret_cast<const void*>(programCounterOf(signalContext)));
+  uint64_t memory = variables ? fingerprintOfOwnMemory(agent.localMemory()) : 0;
+  variables = memory ? fingerprintOf(&memory, &memory + 1, variables) : 0;
   bool isSame = variables != 0 && (entry.times == 1 || variables == entry.variables);
   entry.variables = variables;
   entry.times = isSame ? entry.times + 1 : 1;
-  if (!isSame)
+  if (!isSame) {
+    rest = restLength = 2 * restLength + 1;
     return Seen::New;
+  }
   return entry.times >= often ? Seen::Often : Seen::Before;
 }
 

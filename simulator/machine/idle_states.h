@@ -8,15 +8,14 @@
 
 namespace tilewright::ascend {
 
-class Fiber;
+class Agent;
 
 class IdleStates {
 public:
   enum class Seen : uint8_t { New, Before, Often };
-  /// From a signal handler, with its third argument: whether the code was in this state before, with the same
-  /// variables of the program; `Often` is often enough not to be chance. `stay` is another number when the code has
-  /// gone on.
-  Seen note(const void* signalContext, const Fiber& fiber, uint64_t stay);
+  /// From a signal handler, with its third argument: whether the agent's code was in this state before, with the same
+  /// variables of the program and the same memory; `Often` is often enough not to be chance.
+  Seen note(const void* signalContext, const Agent& agent);
 
 private:
   struct Entry {
@@ -26,7 +25,8 @@ private:
   static constexpr size_t capacity = 1024;
   Entry entries[capacity];
   size_t count = 0;
-  uint64_t stayed = 0;
+  uint64_t stayed = 0;               ///< the agent's calls so far
+  uint32_t rest = 0, restLength = 0; ///< samples; memory has changed, so that a proof may be far
 };
 
 } // namespace tilewright::ascend

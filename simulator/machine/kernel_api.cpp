@@ -38,6 +38,8 @@ class Inside {
 public:
   explicit Inside(Agent& a) : a(a), outer(a.inside) {
     a.inside = 1;
+    if (a.ownMemory != 0)
+      a.afterOwnCode();
     a.calls.store(a.calls.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     a.noteScalarWrite();
   }
@@ -49,9 +51,11 @@ public:
         a.yieldTurn();
     }
     a.inside = outer;
-    Ending ending = a.interrupted.load(std::memory_order_relaxed);
-    if (!outer && ending != Ending::None)
-      a.fail(a.sentenceOf(ending), a.lastPlace, 507014);
+    if (outer)
+      return;
+    a.endIfInterrupted();
+    if (a.isInspected())
+      a.beforeOwnCode();
   }
 
 private:
@@ -215,6 +219,10 @@ int tilewrightKernelKill(int process, int signal) {
 
 void tilewrightKernelThread() {
   failKernelHere("the kernel started a thread, which a core has not");
+}
+
+void tilewrightKernelSystemCall() {
+  failKernelHere("the kernel called a function of the operating system, which a core has not");
 }
 
 void tilewrightKernelAssert(const char* condition, const char* file, unsigned line, const char*) {

@@ -119,6 +119,7 @@ extern "C" [[noreturn]] TILEWRIGHT_EXPORT void tilewrightKernelAbort();
 extern "C" TILEWRIGHT_EXPORT int tilewrightKernelRaise(int signal);
 extern "C" TILEWRIGHT_EXPORT int tilewrightKernelKill(int process, int signal);
 extern "C" [[noreturn]] TILEWRIGHT_EXPORT void tilewrightKernelThread();
+extern "C" [[noreturn]] TILEWRIGHT_EXPORT void tilewrightKernelSystemCall();
 extern "C" [[noreturn]] TILEWRIGHT_EXPORT void tilewrightKernelAssert(const char* condition,
                                                                       const char* file,
                                                                       unsigned line,

@@ -55,7 +55,12 @@ public:
   Machine(const LaunchRequest& request, const LaunchOptions& options)
       : request(request), options(options), sites(options) {}
 
-  LaunchReport run();
+  void run();
+  /// To be called once, when it has run.
+  LaunchReport gather();
+  Place lastPlace() const {
+    return agents.empty() || !agents.front() ? Place{} : agents.front()->lastPlace;
+  }
 
 private:
   void makeGroups();
@@ -71,7 +76,6 @@ private:
   bool settle();
   void deliverGlobal();
   void reportDeadlock();
-  LaunchReport gather();
   static void body(void* agent);
 
   const LaunchRequest& request;
@@ -98,7 +102,7 @@ private:
     bool lasts(uint64_t newsNow, bool isQuiet, double limitSeconds);
   } sameResults, samePlaces;
   std::deque<Start> starts;
-  std::atomic<bool> tookTooLong{false}, isStopped{false};
+  RunState state;
   std::atomic<bool> isInspecting{false}; ///< the cores' states are looked at
 };
 
@@ -147,6 +151,7 @@ void Machine::makeGroup(uint32_t block) {
     agents[index] = group->agents.back().get();
     starts.push_back({agents[index], &request});
     agents[index]->inspected = options.randomOrderSeed || !canSeeStates() ? nullptr : &isInspecting;
+    agents[index]->someHaveFailed = &state.someHaveFailed;
     agents[index]->kernelCode = view.cube ? request.kernel->aic : request.kernel->aiv;
     agents[index]->start(body, &starts.back());
   }
@@ -159,7 +164,7 @@ void Machine::runGroups(unsigned worker, unsigned workers) {
   for (size_t i = 0; i < resident.size(); ++i) {
     CoreGroup* group = resident[options.randomOrderSeed ? (first + i) % resident.size() : i];
     if (group->block % workers == worker) // a fiber stays on its thread
-      group->run(tookTooLong, isStopped);
+      group->run(state);
   }
 }
 
@@ -258,7 +263,7 @@ void Machine::endRepeating() {
 }
 
 bool Machine::settle() {
-  if (isStopped)
+  if (state.isStopped)
     return false;
   ++numRounds;
   for (CoreGroup* group : resident)
@@ -317,7 +322,7 @@ void Machine::reportDeadlock() {
   report.add("deadlock", std::move(item));
 }
 
-LaunchReport Machine::run() {
+void Machine::run() {
   makeGroups();
   unsigned workers = options.threads ? options.threads : std::thread::hardware_concurrency();
   if (sites.isCounting())
@@ -357,8 +362,8 @@ LaunchReport Machine::run() {
     double passed = Seconds(std::chrono::steady_clock::now() - start).count();
     double left = options.timeLimitSeconds - passed;
     isInspecting = passed >= options.repeatLimitSeconds / 2; // short launches don't pay for it
-    isStopped = request.stop && *request.stop != 0;
-    const bool isOver = left <= 0 || isStopped;
+    state.isStopped = request.stop && *request.stop != 0;
+    const bool isOver = left <= 0 || state.isStopped;
     bool allAreIdle = true, allComeBack = true;
     unsigned running = 0;
     for (ThreadGuard* guard : guards) {
@@ -370,10 +375,12 @@ LaunchReport Machine::run() {
         allAreIdle &= guard->idleSeconds() >= idleBeforeSamples;
         allComeBack &= guard->comesBackAlways();
       }
-      tookTooLong = tookTooLong || guard->hasEndedOne(); // cores that haven't begun needn't
-      if (isOver || guard->idleSeconds() >= options.idleLimitSeconds) {
-        guard->interrupt(isOver ? Ending::TimeLimit : Ending::IdleLimit);
-        tookTooLong = true;
+      state.takesTooLong =
+          state.takesTooLong || guard->hasEndedOne(); // cores that haven't begun needn't
+      bool isIdle = guard->idleSeconds() >= options.idleLimitSeconds;
+      if (isOver || isIdle || guard->blockedSeconds() >= options.idleLimitSeconds) {
+        guard->interrupt(isOver ? Ending::TimeLimit : isIdle ? Ending::IdleLimit : Ending::Blocked);
+        state.takesTooLong = true;
       }
     }
     looks = running == ran ? looks + 1 : 0;
@@ -381,8 +388,8 @@ LaunchReport Machine::run() {
     const bool areTheseAll = looks >= steadyLooks;
     if (isOver)
       return again;
-    if (!allAreIdle || options.randomOrderSeed)
-      return tookTooLong ? again : std::min(left, lookEvery);
+    if (!allAreIdle || running == 0 || options.randomOrderSeed)
+      return state.takesTooLong ? again : std::min(left, lookEvery);
     for (ThreadGuard* guard : guards) {
       if (!guard || !guard->runs())
         continue;
@@ -391,7 +398,7 @@ LaunchReport Machine::run() {
       else
         guard->sample(running == 1 && areTheseAll);
     }
-    tookTooLong = tookTooLong || (allComeBack && areTheseAll);
+    state.takesTooLong = state.takesTooLong || (allComeBack && areTheseAll);
     return sampleEvery;
   });
   std::vector<std::thread> threads;
@@ -400,7 +407,6 @@ LaunchReport Machine::run() {
   work(0);
   for (std::thread& t : threads)
     t.join();
-  return gather();
 }
 
 void Machine::checkCrossFlags() {
@@ -425,7 +431,7 @@ void Machine::checkCrossFlags() {
 
 LaunchReport Machine::gather() {
   LaunchReport result;
-  if (isStopped) {
+  if (state.isStopped) {
     forgetUnwritten(); // nobody knows what the rest would have written
     result.status = 507014;
     return result;
@@ -439,7 +445,8 @@ LaunchReport Machine::gather() {
     if (a->status && !result.status)
       result.status = a->status;
   }
-  if (options.check && !tookTooLong) { // what ran until a limit has left more than can be looked at
+  // What ran until a limit has left more than can be looked at.
+  if (options.check && !(state.takesTooLong && state.someHaveFailed)) {
     std::vector<const CoreHazards*> cores;
     for (Agent* a : agents)
       if (a)
@@ -487,7 +494,11 @@ LaunchReport launch(const LaunchRequest& request, const LaunchOptions& options) 
   LaunchOptions chosenOptions = options;
   chosenOptions.check &= !options.timeOnly; // memory holds what it held before
   OpenDeviceMemory open;
-  LaunchReport report = Machine(chosen, chosenOptions).run();
+  auto machine = std::make_unique<Machine>(chosen, chosenOptions);
+  machine->run();
+  ThreadGuard guard(machine->lastPlace()); // what the kernel has damaged may show only now
+  LaunchReport report = machine->gather();
+  machine.reset();
   std::lock_guard lock(lastReportMutex);
   lastReport = report;
   return report;

@@ -101,8 +101,13 @@ void Recurrence::note(uint64_t state, const void* code, uint64_t newResults, boo
     if (isProven())
       return;
     uint64_t variables = fingerprintOfVariables(code);
+    if (keptVariables != 0 && variables != keptVariables) {
+      writesByItself();
+      return;
+    }
     rounds = variables != 0 && variables == keptVariables ? rounds + 1 : 0;
     keptVariables = variables;
+    tests = 0;
     return;
   }
   bool isOver = steps >= limit;
@@ -114,7 +119,7 @@ void Recurrence::note(uint64_t state, const void* code, uint64_t newResults, boo
   keptRepeating = isRepeating;
   keptVariables = isOver && limit > longPeriod ? fingerprintOfVariables(code) : 0;
   steps = 0;
-  rounds = 0;
+  rounds = tests = 0;
   hasReadData = hasReadElsewhere = readsInLoop = false;
 }
 

@@ -31,8 +31,27 @@ public:
   void readsElsewhere() {
     hasReadElsewhere = true;
   }
+  /// Its own code has changed memory by a plain pointer, or a variable: what is in the state isn't all. So it is left
+  /// alone for a while, each time for longer.
+  void writesByItself() {
+    constexpr uint64_t leastRest = 4096;
+    Recurrence fresh;
+    fresh.anchor = anchor;
+    fresh.patience = patience;
+    fresh.rest = fresh.restLength = restLength ? 2 * restLength : leastRest;
+    *this = fresh;
+  }
+  /// It may be in a loop: whether it does so should be looked at before its next step.
+  bool wantsTest() {
+    constexpr uint32_t mostTests = 64;
+    return (rounds > 0 || keptVariables != 0) && tests < mostTests && ++tests > 0;
+  }
   /// After a step at `place`; true if its state is wanted.
   bool isWanted(Place place) {
+    if (rest > 0) {
+      --rest;
+      return false;
+    }
     if (place.line == anchor.line && place.file == anchor.file) {
       missed = 0;
       return true;
@@ -67,7 +86,8 @@ private:
   uint64_t missed = 0, patience = 0;
   uint64_t kept = 0, keptResults = 0, keptVariables = 0;
   uint64_t steps = 0, limit = 1, period = 0;
-  uint32_t rounds = 0, sinceYield = 0;
+  uint64_t rest = 0, restLength = 0;
+  uint32_t rounds = 0, sinceYield = 0, tests = 0;
   bool hasReadData = false, hasReadElsewhere = true, readsInLoop = false, keptRepeating = false;
 };
 

@@ -83,6 +83,16 @@ bool findGlobalRange(uint64_t address, GlobalRange& range) {
   return true;
 }
 
+bool visitGlobalMemory(void (*visit)(GlobalRange, void*), void* argument) {
+  Registry& r = registry();
+  std::shared_lock lock(r.mutex, std::try_to_lock);
+  if (!lock)
+    return false;
+  for (const auto& [begin, bytes] : r.ranges)
+    visit({begin, begin + bytes}, argument);
+  return true;
+}
+
 void markUnwritten(const void* base, size_t bytes) {
   Registry& r = registry();
   std::unique_lock lock(r.mutex);

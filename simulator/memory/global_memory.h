@@ -17,6 +17,9 @@ struct GlobalRange {
 /// The allocation that holds `address`.
 bool findGlobalRange(uint64_t address, GlobalRange& range);
 
+/// Calls `visit` for each allocation; false, and for none, if somebody makes or releases one now. Allocates nothing.
+bool visitGlobalMemory(void (*visit)(GlobalRange range, void* argument), void* argument);
+
 /// A launch without checks has written nobody knows what.
 void forgetUnwritten();
 bool anythingUnwritten();

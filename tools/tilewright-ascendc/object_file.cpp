@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstring>
+#include <map>
 #include <set>
 #include <string_view>
 
@@ -12,18 +13,53 @@ namespace tilewright::ascendc {
 
 namespace {
 
-/// A kernel must not end the program that runs it: these functions of the machine take the place of
-/// those that would. Null for all others.
+/// What a core has not: functions of the machine take the place of these. They end the core and not the program, or
+/// give it memory that it can't damage others with.
+const std::map<std::string_view, const char*> replacements = {
+    {"exit", "tilewrightKernelExit"},
+    {"_exit", "tilewrightKernelExit"},
+    {"_Exit", "tilewrightKernelExit"},
+    {"quick_exit", "tilewrightKernelExit"},
+    {"abort", "tilewrightKernelAbort"},
+    {"raise", "tilewrightKernelRaise"},
+    {"kill", "tilewrightKernelKill"},
+    {"__assert_fail", "tilewrightKernelAssert"},
+    {"pthread_create", "tilewrightKernelThread"},
+    {"malloc", "tilewrightKernelMalloc"},
+    {"calloc", "tilewrightKernelCalloc"},
+    {"realloc", "tilewrightKernelRealloc"},
+    {"aligned_alloc", "tilewrightKernelAligned"},
+    {"memalign", "tilewrightKernelAligned"},
+    {"posix_memalign", "tilewrightKernelMemalign"},
+    {"free", "tilewrightKernelFree"},
+    // new and delete of size_t as unsigned long.
+    {"_Znwm", "tilewrightKernelNew"},
+    {"_Znam", "tilewrightKernelNew"},
+    {"_ZnwmRKSt9nothrow_t", "tilewrightKernelMalloc"},
+    {"_ZnamRKSt9nothrow_t", "tilewrightKernelMalloc"},
+    {"_ZnwmSt11align_val_t", "tilewrightKernelNewAligned"},
+    {"_ZnamSt11align_val_t", "tilewrightKernelNewAligned"},
+};
+
+/// Of the operating system: they would stop, end or damage the program, or wait for what doesn't come.
+const std::set<std::string_view> systemFunctions = {
+    "alarm",       "brk",          "clock_nanosleep", "execl",     "execle", "execlp",
+    "execv",       "execve",       "execvp",          "execvpe",   "fork",   "mmap",
+    "mprotect",    "munmap",       "nanosleep",       "pause",     "poll",   "popen",
+    "posix_spawn", "posix_spawnp", "prctl",           "ptrace",    "read",   "sbrk",
+    "select",      "setitimer",    "setrlimit",       "sigaction", "signal", "sigprocmask",
+    "sleep",       "syscall",      "system",          "usleep",    "vfork",  "wait",
+    "waitpid"};
+
+/// Null for a function that a kernel's code may call as it is.
 const char* insteadOf(const std::string& function) {
-  if (function == "exit" || function == "_exit" || function == "_Exit" || function == "quick_exit")
-    return "tilewrightKernelExit";
-  if (function == "abort")
-    return "tilewrightKernelAbort";
-  if (function == "raise" || function == "kill")
-    return function == "raise" ? "tilewrightKernelRaise" : "tilewrightKernelKill";
-  if (function == "pthread_create" || function.starts_with("_ZNSt6thread15_M_start_thread"))
-    return "tilewrightKernelThread";
-  return function == "__assert_fail" ? "tilewrightKernelAssert" : nullptr;
+  if (auto found = replacements.find(function); found != replacements.end())
+    return found->second;
+  if (systemFunctions.count(function))
+    return "tilewrightKernelSystemCall";
+  if (function.starts_with("_ZdlPv") || function.starts_with("_ZdaPv"))
+    return "tilewrightKernelFree";
+  return function.starts_with("_ZNSt6thread15_M_start_thread") ? "tilewrightKernelThread" : nullptr;
 }
 
 bool isShared(const Elf64_Sym& s) {

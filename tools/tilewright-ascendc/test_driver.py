@@ -223,14 +223,23 @@ def test_huge_buffers_do_not_wrap(tmp_path: Path, init: str, bytes_asked: int) -
 
 
 @pytest.mark.parametrize(
-    ("body", "line"),
+    ("body", "error", "place"),
     [
-        ("char* p = new char[5000]; delete[] p;\ndelete[] p;", 9),
-        # Of this size they lie side by side, and the next one's size is checked when it is freed.
-        ("char *p = new char[90000], *q = new char[90000];\nmemset(p, 1, 90400); delete[] q;", 9),
+        # What a library has taken lies in the heap of the program.
+        (
+            'char* p = strdup("a text of some length"); free(p);\nfree(p);',
+            "error: the kernel damaged the program's memory (something freed twice, or ",
+            "stuck.cpp:10\n",
+        ),
+        # Around the mask is the core.
+        (
+            "memset((void*)&tilewright::ascend::maskState(), 0xFF, 4000);\nPipeBarrier<PIPE_V>();",
+            "error: the machine itself failed while a kernel ran: a wild write of the kernel has ",
+            "",
+        ),
     ],
 )
-def test_damaged_heap_ends_the_program(tmp_path: Path, body: str, line: int) -> None:
+def test_damaged_heap_ends_the_program(tmp_path: Path, body: str, error: str, place: str) -> None:
     """Where the C library may hold a lock for ever, nothing goes on; the report has a place."""
     source = tmp_path / "stuck.cpp"
     start = FAILING_KERNEL.index("  WaitFlag<HardEvent::MTE2_V>")
@@ -242,11 +251,8 @@ def test_damaged_heap_ends_the_program(tmp_path: Path, body: str, line: int) -> 
     assert run(DRIVER, "build", source, "-o", program, "-fno-builtin").returncode == 0
     answer = run(program)
     assert answer.returncode == 66, answer.stderr
-    assert (
-        "error: the kernel damaged the program's memory (something freed twice, or "
-        in answer.stderr
-    )
-    assert f"stuck.cpp:{line + 1}\n" in answer.stderr
+    assert error in answer.stderr
+    assert place in answer.stderr
 
 
 def test_gm_without_a_runtime(tmp_path: Path) -> None:

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a kernel's own code can change by plain pointers, without the machine's knowledge.
+#ifndef TILEWRIGHT_SIMULATOR_MACHINE_OWN_MEMORY_H
+#define TILEWRIGHT_SIMULATOR_MACHINE_OWN_MEMORY_H
+
+#include "simulator/memory/local_memory.h"
+
+#include <cstdint>
+
+namespace tilewright::ascend {
+
+/// Of the memories of a core, what kernels have taken from the heap, and the first MiB of each allocation in GM (64 at
+/// most). 0 if it can't be looked at now. Allocates nothing.
+uint64_t fingerprintOfOwnMemory(const LocalMemory& local);
+
+} // namespace tilewright::ascend
+
+#endif
