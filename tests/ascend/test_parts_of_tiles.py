@@ -141,3 +141,22 @@ def test_stores_and_fills_that_are_counted_at_run_time(rows: int) -> None:
     stored = np.zeros((M, N), np.float32)
     stored[:5, : rows + 3] = tile[:5, : rows + 3]
     np.testing.assert_array_equal(result, stored)
+
+
+@pytest.mark.parametrize(("wide", "narrow"), [("int32", "int16"), ("int64", "int32")])
+def test_copy_to_half_of_the_bits(wide: str, narrow: str) -> None:
+    @T.prim_func
+    def main(A: T.Tensor((64,), wide), C: T.Tensor((64,), narrow)):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True, threads=1):
+            x = T.alloc_ub((64,), wide)
+            y = T.alloc_ub((64,), narrow)
+            T.copy(A, x)
+            T.copy(x, y)
+            T.copy(y, C)
+
+    kernel = tilewright.compile(main, out_idx=[-1], target="ascend", pass_configs=AUTOMATIC)
+    limits = np.iinfo(narrow)
+    a = np.linspace(2 * limits.min, 2 * limits.max, 64).astype(wide)
+    a[:8] = range(-4, 4)
+    made = np.asarray(kernel(a))
+    np.testing.assert_array_equal(made, np.clip(a, limits.min, limits.max))

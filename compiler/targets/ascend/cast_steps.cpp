@@ -57,4 +57,11 @@ std::optional<SmallVector<CastStep>> castSteps(Type from, Type to) {
   return std::nullopt;
 }
 
+std::optional<SmallVector<CastStep>> castStepsOfCopy(Type from, Type to) {
+  for (const unsigned bits : {32U, 64U})
+    if (from.isSignedInteger(bits) && to.isSignedInteger(bits / 2))
+      return SmallVector<CastStep>{{to, Rounding::None}};
+  return castSteps(from, to);
+}
+
 } // namespace tilewright::ascend

@@ -215,7 +215,7 @@ LogicalResult CopyExpander::ubToUb() {
   const Type element = fromType.getElementType();
   const bool isDense =
       fillsPitch(*from, fromType) && fillsPitch(*to, toType) && from->pitch == to->pitch;
-  std::optional<SmallVector<CastStep>> steps = castSteps(element, toType.getElementType());
+  std::optional<SmallVector<CastStep>> steps = castStepsOfCopy(element, toType.getElementType());
   if (!steps)
     return copy.emitError() << "unsupported on ascend: the vector unit does not convert " << element
                             << " to " << toType.getElementType();
