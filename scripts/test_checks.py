@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import check
 import check_docs
 import check_layering
 import check_messages
@@ -255,6 +256,12 @@ def test_every_dependency_has_a_row_with_its_reason():
         assert not pinned or version in text or version.rsplit(".", 1)[0] in text, line
         names += [name] if name else []
     assert [name for name in names if name.lower() not in text.lower()] == []
+
+
+def test_clang_tidy_gets_no_kernels_for_the_ascend_driver():
+    names = {path.name for path in check.changed_cpp(everything=True)}
+    assert "link_library.cpp" in names
+    assert "profile_matmul.cpp" not in names
 
 
 def test_merged_sources_are_of_their_call_alone(tmp_path):

@@ -155,7 +155,7 @@ struct Slice {
   Expr start, stop;
 };
 inline Slice slice(Expr start, Expr stop) {
-  return {std::move(start), std::move(stop)};
+  return {start, stop};
 }
 
 struct IndexEntry {

@@ -411,6 +411,7 @@ void bindTiles(nb::class_<KernelBuilder>& builder) {
           [](KernelBuilder& self, std::string_view name, const std::vector<nb::object>& arguments,
              std::optional<std::string_view> result) {
             std::vector<Value> values;
+            values.reserve(arguments.size());
             for (const nb::object& argument : arguments)
               values.push_back(lift(self, argument));
             return self.callExtern(name, values,

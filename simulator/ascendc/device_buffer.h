@@ -51,6 +51,7 @@ inline LaunchReport& lastReport() {
 /// From now on launches run at once, with nextOptions(), and leave lastReport().
 inline void catchLaunches() {
   setStreamHook(
+      // NOLINTNEXTLINE(performance-unnecessary-value-param): a StreamHook is given the request.
       [](void*, LaunchRequest request) { lastReport() = launch(request, nextOptions()); });
 }
 

@@ -56,7 +56,7 @@ TPipe* GetTPipePtr();
 struct PipeOfQueue {
   PipeOfQueue() = default;
   PipeOfQueue(const PipeOfQueue&) {}
-  PipeOfQueue& operator=(const PipeOfQueue&) {
+  PipeOfQueue& operator=(const PipeOfQueue&) { // NOLINT(bugprone-unhandled-self-assignment)
     return *this;
   }
   TPipe* pipe = nullptr;

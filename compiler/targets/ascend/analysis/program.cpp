@@ -138,7 +138,7 @@ std::string text(const Access& access) {
 }
 
 void append(const Program& program, const Block& block, unsigned depth, std::string& out) {
-  const std::string indent(2 * depth, ' ');
+  const std::string indent(size_t(2) * depth, ' ');
   for (const Node* node : block) {
     for (const Sync& sync : node->before)
       out += indent + "+ " + text(program, sync) + "\n";
