@@ -22,6 +22,7 @@ DEFINE_ADD(macro_one, 1.0f)
 DEFINE_ADD(macro_ten, 10.0f)
 
 #define LAUNCH(k, blocks, stream, ...) k<<<blocks, nullptr, stream>>>(__VA_ARGS__)
+#define LAUNCH_NAMED(name, ...) macro_##name<<<1, nullptr, nullptr>>>(__VA_ARGS__)
 
 namespace lib::detail {
 template <class Element, template <class> class Tensor, int N = 64> struct Op {
@@ -65,6 +66,7 @@ int main() {
   aclrtMemcpy(x, 256, v, 256, ACL_MEMCPY_HOST_TO_DEVICE);
   macro_one<<<(1 > 0 ? 1u : 2u), nullptr, nullptr>>>((GM_ADDR)x);
   LAUNCH(macro_ten, 1, nullptr, (GM_ADDR)x);
+  LAUNCH_NAMED(ten, (GM_ADDR)x);
   lib::detail::fold<lib::detail::Op<float, LocalTensor>, 100, 'd', 200ull>
       <<<1, nullptr, nullptr>>>((GM_ADDR)x);
   launchIt(macro_one, x);

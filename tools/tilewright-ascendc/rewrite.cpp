@@ -221,9 +221,10 @@ private:
         return chevron;
       i -= isName;
       bool isPointer = isBefore(i, ">") && isBefore(i - 1, "-");
-      if (!isBefore(i, "::") && !isBefore(i, ".") && !isPointer)
+      bool isPasted = isBefore(i, "#") && isBefore(i - 1, "#"); // in a macro
+      if (!isBefore(i, "::") && !isBefore(i, ".") && !isPointer && !isPasted)
         return i;
-      i -= isPointer ? 2 : 1;
+      i -= isPointer || isPasted ? 2 : 1;
       if (isBefore(i + 1, "::") && !(i > 0 && (tokens[i - 1].isName || isBefore(i, ">"))))
         return i; // of the global scope
     }

@@ -79,6 +79,10 @@ TEST(Rewrite, Macros) {
       << r.host;
   ASSERT_EQ(r.kernels.count(""), 1u);
   EXPECT_EQ(r.kernels[""], 1u << 1);
+  r = rewrite("#define CASE(n) case n: ns::k_##n##_v<int><<<1, nullptr, s>>>(x)\n", "a.cpp");
+  EXPECT_NE(r.host.find("case n: " + call + "ns::k_##n##_v<int>, 1, nullptr, s)(x)\n"),
+            std::string::npos)
+      << r.host;
 }
 
 TEST(Rewrite, MacrosOfSeveralKinds) {

@@ -67,8 +67,8 @@ def test_forms_of_kernels(tmp_path: Path, compiler: str) -> None:
     built = run(DRIVER, "build", source, "-o", program, "--cxx", compiler)
     assert built.returncode == 0, built.stderr
     answer = run(program)
-    # 1 + 10 + (100 + 'd' + 200) + 1 + 1000 + 1
-    assert (answer.returncode, answer.stdout) == (0, "0 1413\n"), answer.stderr
+    # 1 + 10 + 10 + (100 + 'd' + 200) + 1 + 1000 + 1
+    assert (answer.returncode, answer.stdout) == (0, "0 1423\n"), answer.stderr
 
 
 HOST = """
