@@ -23,6 +23,8 @@ inline constexpr llvm::StringLiteral kShiftedAttr = "cpu.shifted";
 inline constexpr llvm::StringLiteral kAheadAttr = "cpu.ahead";
 /// On such a cast: of that matrix (i64).
 inline constexpr llvm::StringLiteral kElementBytesAttr = "cpu.element_bytes";
+/// On a loop over strips of a row: what all of it costs, in arithmetic operations (i64; fetch_next_block.cpp).
+inline constexpr llvm::StringLiteral kStripCostAttr = "cpu.strip_cost";
 /// On tile.assert: its number in the manifest (i32).
 inline constexpr llvm::StringLiteral kAssertAttr = "cpu.assert";
 /// On the function that runs blocks: its last argument is the TwLaunch, its second the scratch

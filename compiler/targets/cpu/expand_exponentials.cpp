@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Spells out exp and exp2 of float32.
+/// Spells out exp and exp2 of float32, on scalars and vectors.
 ///
 ///   %y = math.exp2 %x : f32
 /// becomes, with n the integer next to x (kept within [-151, 129])
@@ -19,6 +19,7 @@
 #include <mlir/Dialect/LLVMIR/LLVMDialect.h>
 #include <mlir/Dialect/Math/IR/Math.h>
 #include <mlir/IR/ImplicitLocOpBuilder.h>
+#include <mlir/IR/TypeUtilities.h>
 
 namespace tilewright::cpu {
 namespace {
@@ -75,11 +76,21 @@ public:
   }
 
 private:
+  /// `element`, or a vector of it where x is one.
+  Type like(Type element) {
+    auto shaped = dyn_cast<VectorType>(x.getType());
+    return shaped ? Type(shaped.clone(element)) : element;
+  }
+  Value constant(TypedAttr value) {
+    if (auto shaped = dyn_cast<VectorType>(like(value.getType())))
+      value = DenseElementsAttr::get(shaped, Attribute(value));
+    return arith::ConstantOp::create(builder, value);
+  }
   Value number(float value) {
-    return arith::ConstantOp::create(builder, builder.getF32FloatAttr(value));
+    return constant(builder.getF32FloatAttr(value));
   }
   Value integer(int32_t value) {
-    return arith::ConstantOp::create(builder, builder.getI32IntegerAttr(value));
+    return constant(builder.getI32IntegerAttr(value));
   }
 
   /// NaN stays: it compares false.
@@ -99,7 +110,7 @@ private:
   }
 
   Value scaled(Value value, Value shifted) {
-    Value bits = arith::BitcastOp::create(builder, builder.getI32Type(), shifted);
+    Value bits = arith::BitcastOp::create(builder, like(builder.getI32Type()), shifted);
     if (hasScaling) {
       Value exponent = arith::SubIOp::create(builder, bits, integer(magicBits));
       return LLVM::CallIntrinsicOp::create(builder, value.getType(),
@@ -114,7 +125,7 @@ private:
     Value other = arith::SubIOp::create(builder, bits, half);
     for (Value exponent : {half, other}) {
       Value moved = arith::ShLIOp::create(builder, exponent, integer(23));
-      Value power = arith::BitcastOp::create(builder, builder.getF32Type(), moved);
+      Value power = arith::BitcastOp::create(builder, like(builder.getF32Type()), moved);
       value = arith::MulFOp::create(builder, value, power);
     }
     return value;
@@ -138,7 +149,7 @@ struct ExpandExponentials : MachinePass<ExpandExponentials> {
   void runOnOperation() override {
     const bool hasScaling = machine.isX86 && machine.vectorBits == 512;
     getOperation()->walk([&](Operation* op) {
-      if (!isa<math::ExpOp, math::Exp2Op>(op) || !op->getResult(0).getType().isF32())
+      if (!isa<math::ExpOp, math::Exp2Op>(op) || !getElementTypeOrSelf(op->getResult(0)).isF32())
         return;
       Expansion expansion(op, hasScaling);
       op->getResult(0).replaceAllUsesWith(isa<math::ExpOp>(op) ? expansion.exp()

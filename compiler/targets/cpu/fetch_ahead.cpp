@@ -8,6 +8,7 @@
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/LLVMIR/LLVMDialect.h>
+#include <mlir/Dialect/Math/IR/Math.h>
 #include <mlir/Interfaces/SideEffectInterfaces.h>
 
 namespace tilewright::cpu {
@@ -39,6 +40,10 @@ Value NextTurn::of(Value value) {
     return value;
   builder.clone(*op, known);
   return known.lookup(value);
+}
+
+int64_t operationCost(Operation* op) {
+  return isa_and_nonnull<math::MathDialect>(op->getDialect()) ? 16 : 1;
 }
 
 bool isDenseTensor(Value buffer) {

@@ -19,6 +19,9 @@
 
 namespace tilewright::cpu {
 
+/// What an op costs, in arithmetic operations: a function of `math` as many as a polynomial has.
+int64_t operationCost(mlir::Operation* op);
+
 /// Bytes that a cache brings at once.
 inline constexpr int64_t kLineBytes = 64;
 

@@ -19,6 +19,7 @@
 #include "compiler/ir/structure_ops.h"
 #include "compiler/ir/tensor_ops.h"
 #include "compiler/passes/kernel_pass.h"
+#include "compiler/targets/cpu/attributes.h"
 #include "compiler/targets/cpu/fetch_ahead.h"
 #include "compiler/targets/cpu/loops.h"
 #include "compiler/targets/cpu/passes.h"
@@ -26,8 +27,8 @@
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/LLVMIR/LLVMDialect.h>
-#include <mlir/Dialect/Math/IR/Math.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
+#include <mlir/Dialect/Utils/StaticValueUtils.h>
 #include <mlir/IR/IRMapping.h>
 
 namespace tilewright::cpu {
@@ -40,9 +41,6 @@ using tile::BufferRegion;
 constexpr int64_t leastTensorBytes = 1 << 20, mostTileBytes = 128 << 10;
 /// Elements between two requests: enough for a loop on vectors to be worth its start.
 constexpr int64_t stripElements = 256;
-/// What a function of `math` costs, in arithmetic operations.
-constexpr int64_t functionCost = 16;
-
 int64_t elementCount(ArrayRef<int64_t> extents) {
   int64_t count = 1;
   for (int64_t extent : extents)
@@ -70,9 +68,10 @@ int64_t bytesInOnePiece(const BufferRegion& region) {
   return isSmall || bytes > mostTileBytes ? 0 : bytes;
 }
 
-/// A nest that can be cut into `count` strips of `length` turns of dim `dim`.
+/// A nest that can be cut into `count` strips of `length` turns of dim `dim`, or a loop over strips.
 struct Strips {
   tile::ParallelOp nest;
+  scf::ForOp loop;
   size_t dim = 0;
   int64_t count = 0, length = 0;
   int64_t cost = 0;
@@ -82,7 +81,7 @@ std::optional<Strips> stripsOf(tile::ParallelOp nest) {
   const ArrayRef<int64_t> extents = nest.getStaticExtents();
   if (llvm::any_of(extents, ShapedType::isDynamic))
     return std::nullopt;
-  Strips strips{nest};
+  Strips strips{nest, {}};
   while (strips.dim + 1 < extents.size() && extents[strips.dim] == 1)
     ++strips.dim;
   const int64_t extent = extents[strips.dim],
@@ -92,9 +91,7 @@ std::optional<Strips> stripsOf(tile::ParallelOp nest) {
   if (extent % strips.length != 0 || extent / strips.length < 2)
     return std::nullopt;
   strips.count = extent / strips.length;
-  nest.walk([&](Operation* op) {
-    strips.cost += isa_and_nonnull<math::MathDialect>(op->getDialect()) ? functionCost : 1;
-  });
+  nest.walk([&](Operation* op) { strips.cost += operationCost(op); });
   strips.cost *= elementCount(extents);
   return strips;
 }
@@ -135,20 +132,39 @@ void askForLines(ImplicitLocOpBuilder& builder, Value address, Value strip, int6
   });
 }
 
-/// Cuts a nest into strips. Each asks first for its share of what lies between the fractions `begin` and `end`
-/// (of 1000) of the tiles.
+/// The loops that FuseReductions leaves.
+std::optional<Strips> stripsOf(scf::ForOp loop) {
+  auto cost = loop->getAttrOfType<IntegerAttr>(kStripCostAttr);
+  if (!cost)
+    return std::nullopt;
+  Strips strips{{}, loop};
+  strips.count = *getConstantIntValue(loop.getUpperBound());
+  strips.cost = cost.getInt();
+  return strips;
+}
+
+/// Asks for what a strip's share is of what lies between the fractions `begin` and `end` (of 1000) of the tiles.
+void askForShare(ImplicitLocOpBuilder& inner, Value strip, int64_t count, ArrayRef<Tile> tiles,
+                 int64_t begin, int64_t end) {
+  for (const Tile& tile : tiles) {
+    const int64_t lines = llvm::divideCeil(tile.bytes, kLineBytes);
+    const int64_t first = lines * begin / 1000, last = lines * end / 1000;
+    askForLines(inner, tile.address, strip, first, int64_t(llvm::divideCeil(last - first, count)));
+  }
+}
+
+/// Cuts a nest into strips, each of which asks for its share first.
 void cutIntoStrips(const Strips& strips, ArrayRef<Tile> tiles, int64_t begin, int64_t end) {
+  if (scf::ForOp loop = strips.loop) {
+    auto builder = ImplicitLocOpBuilder::atBlockBegin(loop.getLoc(), loop.getBody());
+    return askForShare(builder, loop.getInductionVar(), strips.count, tiles, begin, end);
+  }
   tile::ParallelOp nest = strips.nest;
   ImplicitLocOpBuilder builder(nest.getLoc(), nest);
   IndexMath math(builder);
   const Range range{math.constant(0), math.constant(strips.count)};
   buildNest(builder, range, [&](ImplicitLocOpBuilder& inner, ValueRange strip) {
-    for (const Tile& tile : tiles) {
-      const int64_t lines = llvm::divideCeil(tile.bytes, kLineBytes);
-      const int64_t first = lines * begin / 1000, last = lines * end / 1000;
-      askForLines(inner, tile.address, strip[0], first,
-                  int64_t(llvm::divideCeil(last - first, strips.count)));
-    }
+    askForShare(inner, strip[0], strips.count, tiles, begin, end);
     SmallVector<OpFoldResult> extents = nest.getMixedExtents();
     extents[strips.dim] = inner.getIndexAttr(strips.length);
     auto part = tile::ParallelOp::create(inner, extents);
@@ -176,6 +192,11 @@ void fetchNextBlock(tile::LaunchOp launch) {
       cost = 0;
     } else if (auto nest = dyn_cast<tile::ParallelOp>(op)) {
       if (std::optional<Strips> strips = stripsOf(nest)) {
+        nests.push_back(*strips);
+        cost += strips->cost;
+      }
+    } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
+      if (std::optional<Strips> strips = stripsOf(loop)) {
         nests.push_back(*strips);
         cost += strips->cost;
       }

@@ -50,3 +50,29 @@ func.func @alone(%X: !tile.buffer<16x4096xf32, global> {tile.name = "X"},
   }
   return
 }
+
+// -----
+
+// A loop over strips that FuseReductions left asks, too: 256 lines in 16 strips.
+// CHECK-LABEL: func.func @strips
+// CHECK: llvm.getelementptr
+// CHECK: tile.copy
+// CHECK: scf.for %[[STRIP:.*]] = %{{.*}} to %c16
+// CHECK: arith.muli %[[STRIP]], %c16
+// CHECK: scf.for %{{.*}} to %c16
+// CHECK: llvm.intr.prefetch
+// CHECK: tile.load
+func.func @strips(%X: !tile.buffer<4096x4096xf32, global> {tile.name = "X"}) attributes {tile.kernel} {
+  %n = arith.constant 4096 : index
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  tile.launch (%b) in (%n) threads(128) {
+    %x = tile.alloc "x" : !tile.buffer<1x4096xf32, fragment>
+    tile.copy %X[%b, 0] [1, 4096] : !tile.buffer<4096x4096xf32, global> to %x : !tile.buffer<1x4096xf32, fragment>
+    scf.for %strip = %c0 to %c16 step %c1 {
+      %v = tile.load %x[%c0, %strip] in_bounds : !tile.buffer<1x4096xf32, fragment>
+    } {cpu.strip_cost = 4096 : i64}
+  }
+  return
+}

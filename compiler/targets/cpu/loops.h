@@ -61,7 +61,7 @@ struct VectorShape {
 
 /// What suits the innermost of a nest of loops; only for AVX2 anything but LLVM's choice.
 /// exp is a chain of 16 operations that wait for each other, and a Zen 3 has too few of the turns one after the other
-/// under way: 10.8 cycles for 8 elements in rows of 64, 8.8 with four vectors side by side. Two vectors of float32
+/// under way: 9.8 cycles for 8 elements in rows of 64, 8.8 with four vectors side by side. Two vectors of float32
 /// become one of bfloat16 with half of the shuffles.
 VectorShape chooseVectors(mlir::Operation* innermost, llvm::ArrayRef<Range> ranges,
                           const Machine& machine);

@@ -15,6 +15,7 @@
 /// are our own.
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/tensor_ops.h"
+#include "compiler/targets/cpu/combiner.h"
 #include "compiler/targets/cpu/loops.h"
 #include "compiler/targets/cpu/machine_pass.h"
 #include "compiler/targets/cpu/passes.h"
@@ -25,7 +26,6 @@
 #include <mlir/Dialect/Math/IR/Math.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
 #include <mlir/Dialect/Vector/IR/VectorOps.h>
-#include <mlir/IR/TypeUtilities.h>
 
 namespace tilewright::cpu {
 namespace {
@@ -33,143 +33,6 @@ namespace {
 using namespace mlir;
 using tile::BufferRegion;
 using tile::BufferType;
-using tile::ReduceKind;
-
-/// What is computed, on scalars or vectors.
-class Combiner {
-public:
-  /// `element` has signedness; floats narrower than float32 become float32.
-  Combiner(ReduceKind kind, Type element, bool propagateNan)
-      : kind(kind), element(element), propagateNan(propagateNan), isFloat(isa<FloatType>(element)),
-        isUnsigned(element.isUnsignedInteger() || element.isInteger(1)) {
-    if (isFloat && element.getIntOrFloatBitWidth() < 32)
-      accumulator = Float32Type::get(element.getContext());
-    else if (auto integer = dyn_cast<IntegerType>(element))
-      accumulator = IntegerType::get(element.getContext(), integer.getWidth());
-    else
-      accumulator = element;
-  }
-
-  Type type() const {
-    return accumulator;
-  }
-
-  /// What leaves everything as it is, of type `type` (the accumulator's, or a vector of it).
-  Value identity(ImplicitLocOpBuilder& builder, Type type) const {
-    TypedAttr scalar = isFloat ? TypedAttr(FloatAttr::get(accumulator, floatIdentity()))
-                               : TypedAttr(IntegerAttr::get(accumulator, integerIdentity()));
-    if (auto shaped = dyn_cast<VectorType>(type))
-      return arith::ConstantOp::create(builder, DenseElementsAttr::get(shaped, Attribute(scalar)));
-    return arith::ConstantOp::create(builder, scalar);
-  }
-
-  /// An element as it enters: widened, and without its sign for the kinds of absolute values.
-  Value enter(ImplicitLocOpBuilder& builder, Value value) const {
-    if (getElementTypeOrSelf(value.getType()) != accumulator) {
-      auto shaped = dyn_cast<VectorType>(value.getType());
-      Type wide = shaped ? Type(shaped.clone(accumulator)) : accumulator;
-      value = arith::ExtFOp::create(builder, wide, value);
-    }
-    if (kind != ReduceKind::AbsSum && kind != ReduceKind::AbsMax)
-      return value;
-    if (isFloat)
-      return math::AbsFOp::create(builder, value);
-    return isUnsigned ? value : Value(math::AbsIOp::create(builder, value));
-  }
-
-  Value combine(ImplicitLocOpBuilder& builder, Value a, Value b) const {
-    switch (kind) {
-    case ReduceKind::Sum:
-    case ReduceKind::AbsSum:
-      return isFloat ? Value(arith::AddFOp::create(builder, a, b))
-                     : arith::AddIOp::create(builder, a, b);
-    case ReduceKind::Max:
-    case ReduceKind::AbsMax:
-      if (isFloat)
-        return propagateNan ? Value(arith::MaximumFOp::create(builder, a, b))
-                            : arith::MaxNumFOp::create(builder, a, b);
-      return isUnsigned ? Value(arith::MaxUIOp::create(builder, a, b))
-                        : arith::MaxSIOp::create(builder, a, b);
-    case ReduceKind::Min:
-      if (isFloat)
-        return propagateNan ? Value(arith::MinimumFOp::create(builder, a, b))
-                            : arith::MinNumFOp::create(builder, a, b);
-      return isUnsigned ? Value(arith::MinUIOp::create(builder, a, b))
-                        : arith::MinSIOp::create(builder, a, b);
-    case ReduceKind::BitAnd:
-      return arith::AndIOp::create(builder, a, b);
-    case ReduceKind::BitOr:
-      return arith::OrIOp::create(builder, a, b);
-    case ReduceKind::BitXor:
-      return arith::XOrIOp::create(builder, a, b);
-    }
-    llvm_unreachable("all kinds are above");
-  }
-
-  /// The lanes of a vector combined. Maximum and minimum of floats by halves: LLVM goes lane by lane, since
-  /// it takes their order to matter.
-  Value reduceLanes(ImplicitLocOpBuilder& builder, Value lanes) const {
-    const bool isSum = kind == ReduceKind::Sum || kind == ReduceKind::AbsSum;
-    if (!isFloat || isSum)
-      return vector::ReductionOp::create(builder, lanesKind(), lanes);
-    for (int64_t half = cast<VectorType>(lanes.getType()).getNumElements() / 2; half; half /= 2) {
-      auto low = llvm::to_vector(llvm::seq<int64_t>(0, half));
-      auto high = llvm::to_vector(llvm::seq<int64_t>(half, 2 * half));
-      lanes = combine(builder, vector::ShuffleOp::create(builder, lanes, lanes, low),
-                      vector::ShuffleOp::create(builder, lanes, lanes, high));
-    }
-    return vector::ExtractOp::create(builder, lanes, 0);
-  }
-
-private:
-  APFloat floatIdentity() const {
-    const llvm::fltSemantics& semantics = cast<FloatType>(accumulator).getFloatSemantics();
-    if (kind == ReduceKind::Max)
-      return APFloat::getInf(semantics, /*Negative=*/true);
-    if (kind == ReduceKind::Min)
-      return APFloat::getInf(semantics);
-    return APFloat::getZero(semantics);
-  }
-
-  APInt integerIdentity() const {
-    const unsigned width = accumulator.getIntOrFloatBitWidth();
-    if (kind == ReduceKind::Max)
-      return isUnsigned ? APInt::getZero(width) : APInt::getSignedMinValue(width);
-    if (kind == ReduceKind::Min)
-      return isUnsigned ? APInt::getMaxValue(width) : APInt::getSignedMaxValue(width);
-    return kind == ReduceKind::BitAnd ? APInt::getAllOnes(width) : APInt::getZero(width);
-  }
-
-  vector::CombiningKind lanesKind() const {
-    using Kind = vector::CombiningKind;
-    switch (kind) {
-    case ReduceKind::Sum:
-    case ReduceKind::AbsSum:
-      return Kind::ADD;
-    case ReduceKind::Max:
-    case ReduceKind::AbsMax:
-      if (isFloat)
-        return propagateNan ? Kind::MAXIMUMF : Kind::MAXNUMF;
-      return isUnsigned ? Kind::MAXUI : Kind::MAXSI;
-    case ReduceKind::Min:
-      if (isFloat)
-        return propagateNan ? Kind::MINIMUMF : Kind::MINNUMF;
-      return isUnsigned ? Kind::MINUI : Kind::MINSI;
-    case ReduceKind::BitAnd:
-      return Kind::AND;
-    case ReduceKind::BitOr:
-      return Kind::OR;
-    case ReduceKind::BitXor:
-      return Kind::XOR;
-    }
-    llvm_unreachable("all kinds are above");
-  }
-
-  ReduceKind kind;
-  Type element;
-  bool propagateNan, isFloat, isUnsigned;
-  Type accumulator;
-};
 
 /// A reduction or scan of one region along one dim, at one place.
 class Lowering {

@@ -16,6 +16,7 @@ struct Machine;
 
 std::unique_ptr<mlir::Pass> createSplitThreads();
 std::unique_ptr<mlir::Pass> createPackGemmOperands(const Machine& machine);
+std::unique_ptr<mlir::Pass> createFuseReductions(const Machine& machine);
 std::unique_ptr<mlir::Pass> createPlanScratch();
 std::unique_ptr<mlir::Pass> createFetchNextBlock();
 std::unique_ptr<mlir::Pass> createLowerCopies(const Machine& machine);

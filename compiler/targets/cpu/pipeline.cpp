@@ -41,6 +41,7 @@ std::vector<std::unique_ptr<Pass>> makePipeline(const Machine& machine) {
   std::vector<std::unique_ptr<Pass>> passes;
   passes.push_back(createMarkInBounds());
   passes.push_back(createPackGemmOperands(machine));
+  passes.push_back(createFuseReductions(machine));
   passes.push_back(createPlanScratch());
   passes.push_back(createLowerGemm(machine));
   passes.push_back(createFetchNextBlock());

@@ -17,6 +17,7 @@ void registerPasses(mlir::DialectRegistry& registry) {
   const Machine machine = *findMachine("avx512", problem);
   mlir::registerPass([] { return createSplitThreads(); });
   mlir::registerPass([machine] { return createPackGemmOperands(machine); });
+  mlir::registerPass([machine] { return createFuseReductions(machine); });
   mlir::registerPass([] { return createPlanScratch(); });
   mlir::registerPass([machine] { return createLowerGemm(machine); });
   mlir::registerPass([] { return createFetchNextBlock(); });

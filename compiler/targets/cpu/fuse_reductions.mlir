@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// RUN: tilewright-opt %s --cpu-fuse-reductions=cpu=avx2 --split-input-file | FileCheck %s
+
+// What a row needs once stands before the row's loop; four of the machine's vectors go at once, into one of sums.
+// CHECK-LABEL: func.func @rows
+// CHECK: scf.for %[[I:.*]] = %{{.*}} to %c128
+// CHECK: %[[M:.*]] = tile.load %{{.*}}[%[[I]]] in_bounds
+// CHECK: %[[ALL:.*]] = vector.broadcast %[[M]] : f32 to vector<32xf32>
+// CHECK: %[[SUM:.*]] = scf.for %{{.*}} = %{{.*}} to %c64{{.*}} step %c32{{.*}} iter_args(%[[SO_FAR:.*]] = %{{.*}}) -> (vector<8xf32>)
+// CHECK: %[[V:.*]] = llvm.load %{{.*}} : !llvm.ptr -> vector<32xf32>
+// CHECK: %[[D:.*]] = arith.subf %[[V]], %[[ALL]] : vector<32xf32>
+// CHECK: %[[E:.*]] = math.exp2 %[[D]] : vector<32xf32>
+// CHECK: llvm.store %[[E]]
+// CHECK: arith.addf %{{.*}} : vector<16xf32>
+// CHECK: %[[EIGHT:.*]] = arith.addf %{{.*}} : vector<8xf32>
+// CHECK: arith.addf %[[SO_FAR]], %[[EIGHT]]
+// CHECK: %[[ONE:.*]] = vector.reduction <add>, %[[SUM]]
+// CHECK: tile.store %[[ONE]], %{{.*}}[%[[I]]]
+// CHECK-NOT: tile.parallel
+// CHECK-NOT: tile.reduce
+// CHECK: return
+func.func @rows() attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  tile.launch (%b) in (%c1) threads(128) {
+    %x = tile.alloc : !tile.buffer<128x64xf32, fragment>
+    %m = tile.alloc : !tile.buffer<128xf32, fragment>
+    %s = tile.alloc : !tile.buffer<128xf32, fragment>
+    tile.parallel (%i, %j) in [128, 64] {
+      %v = tile.load %x[%i, %j] in_bounds : !tile.buffer<128x64xf32, fragment>
+      %n = tile.load %m[%i] in_bounds : !tile.buffer<128xf32, fragment>
+      %d = arith.subf %v, %n : f32
+      %e = math.exp2 %d : f32
+      tile.store %e, %x[%i, %j] in_bounds : !tile.buffer<128x64xf32, fragment>
+    }
+    tile.reduce sum %x : !tile.buffer<128x64xf32, fragment> dim 1 into %s : !tile.buffer<128xf32, fragment> clear
+  }
+  return
+}
+
+// -----
+
+// A single long row in strips, which carry what FetchNextBlock wants to know; the old maximum takes part.
+// CHECK-LABEL: func.func @strips
+// CHECK: scf.for %[[STRIP:.*]] = %{{.*}} to %c16
+// CHECK: arith.muli %[[STRIP]], %c256
+// CHECK: scf.for
+// CHECK: } {cpu.strip_cost = {{[0-9]+}} : i64}
+// CHECK: %[[OLD:.*]] = tile.load
+// CHECK: arith.maxnumf %{{.*}}, %[[OLD]] : f32
+func.func @strips() attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  tile.launch (%b) in (%c1) threads(128) {
+    %x = tile.alloc : !tile.buffer<1x4096xbf16, fragment>
+    %y = tile.alloc : !tile.buffer<1x4096xf32, fragment>
+    %m = tile.alloc : !tile.buffer<1xf32, fragment>
+    tile.parallel (%i, %j) in [1, 4096] {
+      %v = tile.load %x[%i, %j] in_bounds : !tile.buffer<1x4096xbf16, fragment>
+      %w = arith.extf %v : bf16 to f32
+      tile.store %w, %y[%i, %j] in_bounds : !tile.buffer<1x4096xf32, fragment>
+    }
+    tile.reduce max %y : !tile.buffer<1x4096xf32, fragment> dim 1 into %m : !tile.buffer<1xf32, fragment>
+  }
+  return
+}
+
+// -----
+
+// Not where the nest touches the target, reads across rows, asks for its place in the row, or where another buffer
+// is reduced.
+// CHECK-LABEL: func.func @others
+// CHECK-COUNT-4: tile.reduce
+func.func @others() attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  %one = arith.constant 1.0 : f32
+  tile.launch (%b) in (%c1) threads(128) {
+    %x = tile.alloc : !tile.buffer<64x64xf32, fragment>
+    %y = tile.alloc : !tile.buffer<64x64xf32, fragment>
+    %s = tile.alloc : !tile.buffer<64xf32, fragment>
+    tile.parallel (%i, %j) in [64, 64] {
+      %v = tile.load %s[%j] in_bounds : !tile.buffer<64xf32, fragment>
+      tile.store %v, %x[%i, %j] in_bounds : !tile.buffer<64x64xf32, fragment>
+    }
+    tile.reduce sum %x : !tile.buffer<64x64xf32, fragment> dim 1 into %s : !tile.buffer<64xf32, fragment> clear
+    tile.parallel (%i, %j) in [64, 64] {
+      %v = tile.load %y[%j, %i] in_bounds : !tile.buffer<64x64xf32, fragment>
+      tile.store %v, %x[%i, %j] in_bounds : !tile.buffer<64x64xf32, fragment>
+    }
+    tile.reduce sum %x : !tile.buffer<64x64xf32, fragment> dim 1 into %s : !tile.buffer<64xf32, fragment> clear
+    tile.parallel (%i, %j) in [64, 64] {
+      %n = arith.index_cast %j : index to i32
+      %v = arith.sitofp %n : i32 to f32
+      tile.store %v, %x[%i, %j] in_bounds : !tile.buffer<64x64xf32, fragment>
+    }
+    tile.reduce sum %x : !tile.buffer<64x64xf32, fragment> dim 1 into %s : !tile.buffer<64xf32, fragment> clear
+    tile.parallel (%i, %j) in [64, 64] {
+      tile.store %one, %x[%i, %j] in_bounds : !tile.buffer<64x64xf32, fragment>
+    }
+    tile.reduce sum %y : !tile.buffer<64x64xf32, fragment> dim 1 into %s : !tile.buffer<64xf32, fragment> clear
+  }
+  return
+}

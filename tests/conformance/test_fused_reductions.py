@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reductions of what the nest before them computes: on the CPU both are one loop."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tilewright.language as T
+
+
+@pytest.mark.parametrize("columns", [8, 48, 64, 1280])
+def test_sums_and_maxima(agree, random, columns):
+    """From a stored exponential, of magnitudes, and with what the target held; a NaN in one row."""
+
+    @T.prim_func
+    def reductions(
+        A: T.Tensor((12, columns), "float32"),
+        B: T.Tensor((3, 12), "float32"),
+    ):
+        with T.Kernel(1, threads=32):
+            a = T.alloc_fragment((12, columns), "float32")
+            x = T.alloc_fragment((12, columns), "float32")
+            largest = T.alloc_fragment((12,), "float32")
+            total = T.alloc_fragment((12,), "float32")
+            magnitude = T.alloc_fragment((12, 1), "float32")
+            T.copy(A, a)
+            T.fill(largest, 0.75)
+            for i, j in T.Parallel(12, columns):
+                x[i, j] = a[i, j] * 0.5
+            T.reduce_max(x, largest, dim=1, clear=False)
+            for i, j in T.Parallel(12, columns):
+                x[i, j] = T.exp(a[i, j] - largest[i])
+            T.reduce_sum(x, total, dim=1)
+            for i, j in T.Parallel(12, columns):
+                x[i, j] = T.if_then_else(a[i, j] > largest[i], a[i, j] - 3.0, total[i])
+            T.reduce_absmax(x, magnitude, dim=1)
+            for i in T.Parallel(12):
+                B[0, i] = largest[i]
+                B[1, i] = total[i]
+                B[2, i] = magnitude[i, 0]
+
+    a = random.standard_normal((12, columns)).astype(np.float32)
+    a[3, 5] = np.nan
+    exact = a.astype(np.float64)
+    largest = np.fmax(np.fmax.reduce(exact * 0.5, axis=1), 0.75)
+    total = np.exp(exact - largest[:, None]).sum(axis=1)
+    shifted = np.where(exact > largest[:, None], exact - 3.0, total[:, None])
+    expected = np.stack([largest, total, np.fmax.reduce(np.abs(shifted), axis=1)])
+    agree(reductions, [a, np.zeros((3, 12), np.float32)], {1: expected})
+
+
+def test_one_row_of_bfloat16(agree, random, numpy_dtypes):
+    """Wider on the way, in strips; the sum lands in the middle of a buffer."""
+
+    @T.prim_func
+    def squares(A: T.Tensor((4, 2048), "bfloat16"), B: T.Tensor((4,), "float32")):
+        with T.Kernel(4, threads=32) as row:
+            a = T.alloc_shared((1, 2048), "bfloat16")
+            x = T.alloc_fragment((1, 2048), "float32")
+            sums = T.alloc_fragment((3,), "float32")
+            T.copy(A[row, 0], a)
+            for i, j in T.Parallel(1, 2048):
+                x[i, j] = T.cast(a[i, j], "float32") * T.cast(a[i, j], "float32")
+            T.reduce_sum(x, sums[1:2], dim=1)
+            B[row] = sums[1]
+
+    a = random.standard_normal((4, 2048)).astype(numpy_dtypes["bfloat16"])
+    expected = (a.astype(np.float64) ** 2).sum(axis=1)
+    agree(squares, [a, np.zeros(4, np.float32)], {1: expected})
