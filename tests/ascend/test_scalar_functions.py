@@ -88,6 +88,14 @@ add_numbers(AUTOMATIC)
 add_numbers({})
 
 
+def test_no_barrier_beside_one_of_all_pipes() -> None:
+    source = GROUP.check("numbers, by hand").ascendc
+    lines = [line.strip() for line in source.splitlines() if not line.strip().startswith("//")]
+    assert "PipeBarrier<PIPE_ALL>();" in lines
+    pairs = set(zip(lines, lines[1:], strict=False))
+    assert ("PipeBarrier<PIPE_V>();", "PipeBarrier<PIPE_ALL>();") not in pairs
+
+
 @pytest.mark.parametrize("name", GROUP.cases)
 def test_function(name: str) -> None:
     GROUP.check(name)

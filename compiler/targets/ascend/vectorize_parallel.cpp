@@ -21,6 +21,10 @@
 #include "compiler/targets/ascend/passes.h"
 #include "compiler/targets/ascend/scalar_functions.h"
 
+#include "compiler/ir/memory_ops.h"
+
+#include <mlir/Interfaces/SideEffectInterfaces.h>
+
 using namespace mlir;
 
 namespace tilewright::ascend {
@@ -182,6 +186,24 @@ std::optional<std::string> misalignment(Value buffer, ValueRange access, tile::P
          " bytes behind the start of a block of UB";
 }
 
+using Barriers = llvm::SmallPtrSet<Operation*, 8>;
+
+/// Behind an instruction stands a barrier of its pipe, unless one of all pipes follows. The kernel's `own`
+/// stay.
+void dropNeedlessBarriers(func::FuncOp kernel, const Barriers& own) {
+  SmallVector<PipeBarrierOp> needless;
+  kernel.walk([&](PipeBarrierOp barrier) {
+    Operation* next = barrier->getNextNode();
+    while (next && (isPure(next) || isa<tile::AllocOp>(next)))
+      next = next->getNextNode();
+    auto all = dyn_cast_or_null<PipeBarrierOp>(next);
+    if (!own.contains(barrier) && barrier.getPipe() == Pipe::V && all && all.getPipe() == Pipe::All)
+      needless.push_back(barrier);
+  });
+  for (PipeBarrierOp barrier : needless)
+    barrier.erase();
+}
+
 class VectorizeParallel : public KernelPass<VectorizeParallel> {
 public:
   static constexpr llvm::StringLiteral kArgument = "ascend-vectorize-parallel";
@@ -196,7 +218,9 @@ public:
 
   void runOnOperation() override {
     SmallVector<tile::ParallelOp> nests;
+    Barriers own;
     getOperation().walk([&](tile::ParallelOp nest) { nests.push_back(nest); });
+    getOperation().walk([&](PipeBarrierOp barrier) { own.insert(barrier); });
     for (tile::ParallelOp nest : nests)
       lower(nest);
     for (tile::ParallelOp nest : moveToVectorUnit(getOperation(), waits))
@@ -204,6 +228,8 @@ public:
         nest.emitError() << "unsupported on ascend: this function of a single number: " << reason;
         signalPassFailure();
       }
+    if (waits)
+      dropNeedlessBarriers(getOperation(), own);
   }
 
 private:
