@@ -43,6 +43,13 @@ func.func @memory_by_numbers(%p: i64, %x: f32, %n: index) {
     %a = tile.tensor_at %p : !tile.buffer<64xf32, global>
     // expected-error@+1 {{unsupported on ascend: the C function 'sqrtf'; functions of Ascend C take pointers to buffers (access_ptr)}}
     %y = tile.call "sqrtf"(%x) : (f32) -> f32
+  }
+  return
+}
+
+// -----
+func.func @threads(%n: index) {
+  tile.launch (%cid) in (%n) threads(32) {
     // expected-error@+1 {{unsupported on ascend: single threads of a block; a T.Parallel loop shares its work out}}
     %t = tile.thread_id 0
   }
