@@ -2,7 +2,7 @@
 # MLIR and LLVM 22, and the warnings that their headers need silenced. Programs take the shared libraries, and so link
 # at once. What has the property TILEWRIGHT_MLIR_INSIDE takes the archives, where there are any: the dynamic linker
 # looks 48,000 symbols up to load the shared ones (35 ms; with the archives inside it is 8 ms), and the result runs where no
-# LLVM is installed.
+# LLVM is installed (it needs libz and libzstd).
 find_package(MLIR REQUIRED CONFIG HINTS /usr/lib/llvm-22/lib/cmake/mlir)
 if(NOT LLVM_VERSION_MAJOR EQUAL 22)
   message(FATAL_ERROR "Tilewright needs MLIR 22, found ${LLVM_PACKAGE_VERSION} in ${MLIR_DIR}")
@@ -15,7 +15,7 @@ include(AddMLIR)
 add_library(tilewright_mlir INTERFACE)
 target_include_directories(tilewright_mlir SYSTEM INTERFACE ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
 file(GLOB archives "${LLVM_LIBRARY_DIRS}/libMLIR*.a" "${LLVM_LIBRARY_DIRS}/libLLVM*.a")
-list(FILTER archives EXCLUDE REGEX "Test")
+list(FILTER archives EXCLUDE REGEX "Test[^/]*$")
 set(inside "$<BOOL:$<TARGET_PROPERTY:TILEWRIGHT_MLIR_INSIDE>>")
 if(EXISTS "${LLVM_LIBRARY_DIRS}/libMLIRIR.a" AND EXISTS "${LLVM_LIBRARY_DIRS}/libLLVMCore.a")
   target_link_libraries(tilewright_mlir INTERFACE

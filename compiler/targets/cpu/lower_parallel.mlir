@@ -162,8 +162,10 @@ func.func @exponentials() attributes {tile.kernel} {
 
 // A whole vector of bfloat16 is made of two of float32.
 // AVX2: #[[WIDE:.*]] = #llvm.loop_vectorize<disable = false, width = 16 : i32>
+// AVX2: #[[ROUNDS:.*]] = #llvm.loop_annotation<vectorize = #[[WIDE]],
 // AVX2-LABEL: func.func @rounds
 // AVX2: arith.truncf
+// AVX2: llvm.loop_annotation = #[[ROUNDS]]}
 // AVX2: return
 func.func @rounds() attributes {tile.kernel} {
   %c1 = arith.constant 1 : index
