@@ -41,6 +41,9 @@ void Fiber::start(Body newBody, void* newArgument) {
 void Fiber::trampoline(context::transfer_t from) {
   auto* self = static_cast<Fiber*>(from.data);
   self->outside = from.fctx;
+  // The frame pointer that Boost starts with is the address of its call of _exit(): a kernel whose stack is damaged
+  // could return there, and the program would end without a word. A frame of our own stands before it.
+  asm volatile("" : : "r"(__builtin_frame_address(0)));
   self->body(self->argument);
   self->done = true;
   context::jump_fcontext(self->outside, nullptr); // never comes back

@@ -334,6 +334,8 @@ void guardedResume(Agent& agent) noexcept {
                       status, place);
   } else if (landing.signal == SIGABRT) {
     agent.failOutside(sentenceOfAbort(landing.call), status, place);
+  } else if (agent.fiber.holdsFrame(landing.address)) { // where only code can't be
+    agent.failOutside("the kernel jumped onto its own stack, which is damaged", status, place);
   } else if (agent.fiber.holds(landing.address)) {
     agent.failOutside("the kernel's stack overflowed: it has 512 KB here and 32 KB on the chip",
                       status, place);

@@ -2,6 +2,7 @@
 """Kernels whose C++ code does what no core can: each ends with its line, the program goes on."""
 
 import os
+import platform
 import re
 import subprocess
 from pathlib import Path
@@ -65,6 +66,15 @@ CASES = [
     (
         "*(volatile int*)0x7fffffffffffffffull = one;",
         "the kernel's scalar code touched an address that no memory can have",
+    ),
+    # The address that it returns to is damaged.
+    (
+        'AscendC::PipeBarrier<PIPE_V>(); __asm__ volatile("mov (%rbp), %rax; push %rax; ret");'
+        if platform.machine() == "x86_64"
+        else "exit(1);",
+        "the kernel jumped onto its own stack, which is damaged"
+        if platform.machine() == "x86_64"
+        else "the kernel called exit(1); a kernel ends by returning",
     ),
     # Right: what a kernel may do on this machine, if not on a chip.
     (
