@@ -88,5 +88,18 @@ class UsageError(Exception):
     """The command line asks for something that can't be."""
 
 
+def target_of(options: argparse.Namespace) -> str:
+    """The target that the command line or the environment chooses; UsageError if there is none."""
+    from ..errors import CompileError
+    from ..options import resolve_target
+
+    try:
+        return resolve_target(options.target)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    except CompileError as error:  # one that is planned
+        raise UsageError(error.diagnostics[0].message) from None
+
+
 class ScriptError(Exception):
     """The user's file raised; its exception is the cause."""

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from . import MISSING, OK, WRONG, ScriptError, UsageError
+from . import MISSING, OK, WRONG, ScriptError, UsageError, target_of
 from .kernel_files import add_arguments, capture_kernel_of
 
 if TYPE_CHECKING:
@@ -69,10 +69,15 @@ def _compile(options: argparse.Namespace) -> int:
     from ..options import Options
 
     started = time.perf_counter()
-    captured = capture_kernel_of(options)
-    chosen = Options(options.target, options.cpu, captured.pass_configs)
-    if options.header and chosen.target == "ascend":
+    target = target_of(options)
+    if target == "reference":
+        raise UsageError(
+            "target 'reference' makes no library: it interprets the kernel; cpu and ascend make one"
+        )
+    if options.header and target == "ascend":
         raise UsageError("target 'ascend' has no header: its library is launched through acl")
+    captured = capture_kernel_of(options)
+    chosen = Options(target, options.cpu, captured.pass_configs)
     artifact = compile_artifact(captured, chosen)
     written = {"library": options.output}
     _write(options.output, artifact.library)
@@ -103,12 +108,13 @@ def _inspect(options: argparse.Namespace) -> int:
     from ..compilation import stages_of
     from ..options import Options
 
+    target = target_of(options)
     captured = capture_kernel_of(options)
     stage = options.stage or "tile"
     if stage == "tile" and not options.list_stages and not options.json:
         print(captured.module.text(options.places))
         return OK
-    chosen = Options(options.target, options.cpu, captured.pass_configs)
+    chosen = Options(target, options.cpu, captured.pass_configs)
     stages = stages_of(captured, chosen)
     if options.json:
         print(json.dumps({"kernel": captured.name, "stages": [list(s) for s in stages]}))

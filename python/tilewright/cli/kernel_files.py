@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 import inspect
 import runpy
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -69,9 +70,11 @@ def capture_kernel_of(options: argparse.Namespace) -> CapturedKernel:
 
 
 def _names_of(path: Path) -> dict[str, Any]:
-    """Runs the file, and gives its names."""
+    """Runs the file as Python would without arguments, and gives its names."""
     from ..errors import TilewrightError
 
+    sys.argv = [str(path)]
+    sys.path[0] = str(path.resolve().parent)
     try:
         return runpy.run_path(str(path), run_name="__tilewright__")
     except TilewrightError:
@@ -84,16 +87,17 @@ def _check_arguments(factory: Any, arguments: dict[str, Any]) -> None:
     parameters = inspect.signature(factory.function).parameters.values()
     fixed = [p for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
     missing = [p.name for p in fixed if p.default is p.empty and p.name not in arguments]
-    if missing:
-        example = " ".join(f"{name}=..." for name in missing)
-        raise UsageError(f"factory '{factory.__name__}' needs arguments: --args {example}")
-    if any(p.kind == p.VAR_KEYWORD for p in parameters):
-        return
     names = [p.name for p in fixed]
-    for name in arguments:
-        if name not in names:
-            known = f"it has: {', '.join(names) or 'none'}"
-            raise UsageError(f"factory '{factory.__name__}' has no argument '{name}'; {known}")
+    takes_any = any(p.kind == p.VAR_KEYWORD for p in parameters)
+    unknown = [] if takes_any else [f"'{name}'" for name in arguments if name not in names]
+    wrong = []
+    if missing:
+        wrong.append("needs arguments: --args " + " ".join(f"{name}=..." for name in missing))
+    if unknown:
+        known = f"it has: {', '.join(names) or 'none'}"
+        wrong.append(f"has no argument {', '.join(unknown)}; {known}")
+    if wrong:
+        raise UsageError(f"factory '{factory.__name__}' {'; it '.join(wrong)}")
 
 
 def _is_kernel(value: object) -> bool:

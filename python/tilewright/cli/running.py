@@ -68,13 +68,9 @@ def _prepare(options: argparse.Namespace) -> None:
     """Makes this process what the script expects."""
     from .. import as_tilelang  # noqa: F401 - says so where another tilelang is installed
     from .. import options as compile_options
-    from ..options import resolve_target
-    from . import UsageError
+    from . import target_of
 
-    try:
-        target = resolve_target(options.target)
-    except ValueError as error:
-        raise UsageError(str(error)) from None
+    target = target_of(options)
     compile_options.mapped_target = target
     if options.cpu:
         os.environ["TILEWRIGHT_CPU"] = options.cpu

@@ -182,9 +182,48 @@ def test_wrong_commands(command):
     assert "factory 'double' has no argument 'M'; it has: N, dtype" in message(
         "kernels.py", "-k", "double", "--args", "N=4", "M=4"
     )
+    both = message("kernels.py", "-k", "double", "--args", "M=4", "Q=4")
+    assert "needs arguments: --args N=...; it has no argument 'M', 'Q'; it has: N, dtype" in both
     text = command("inspect", "wrong.py", code=1).stderr
     assert "wrong.py:7:9: error: buffer 'A' has 1 dimension" in text
     assert "Traceback" not in text
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["compile", "kernels.py", "-k", "other", "-o", "l.so"],
+        ["inspect", "kernels.py", "-k", "other"],
+        ["run", "kernels.py"],
+        ["profile", "kernels.py"],
+    ],
+    ids=lambda words: words[0],
+)
+def test_targets_that_there_are_not(command, arguments):
+    text = command(*arguments[:1], "--target", "toy", *arguments[1:], code=2).stderr
+    known = "ascend, ascendc, auto, c, cpu, llvm, npu, reference"
+    assert text == f"tilewright {arguments[0]}: there is no target 'toy'; there are: {known}\n"
+    text = command(*arguments[:1], "--target", "cuda", *arguments[1:], code=2).stderr
+    assert text.startswith(f"tilewright {arguments[0]}: target 'cuda' is not supported yet; ")
+    assert text.count("\n") == 1
+
+
+def test_compile_for_the_reference(command, tmp_path):
+    arguments = ["kernels.py", "-k", "other", "--target", "reference", "-o", "l.so"]
+    text = command("compile", *arguments, code=2).stderr
+    sentence = "makes no library: it interprets the kernel; cpu and ascend make one"
+    assert text == f"tilewright compile: target 'reference' {sentence}\n"
+    assert not (tmp_path / "l.so").exists()
+
+
+def test_a_file_does_not_see_the_arguments_of_the_command(command, tmp_path):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder/neighbour.py").write_text("value = 7\n")
+    (tmp_path / "folder/kernels.py").write_text(
+        f"import sys, neighbour\nprint(sys.argv, neighbour.value)\n{KERNELS}"
+    )
+    text = command("inspect", "folder/kernels.py", "-k", "double", "--args", "N=4").stdout
+    assert text.startswith("['folder/kernels.py'] 7\n")
 
 
 def test_outputs_that_cannot_be_written(command):
