@@ -10,10 +10,10 @@
 namespace tilewright {
 
 struct CompileOptions {
-  /// "cpu" (later "cuda", "ascend", "reference").
+  /// "cpu", "ascend", or "reference": the interpreter, which compiles nothing.
   std::string target = "cpu";
   /// "native", an LLVM CPU name, or a level: "avx2", "avx512", "neon". "neon" makes AArch64 code
-  /// ahead of time.
+  /// ahead of time. For "ascend" a chip, e.g. "910B2", which "native" stands for.
   std::string cpu = "native";
   /// TileLang's pass configs by their keys, e.g. "tl.enable_fast_math".
   Attributes passConfigs;
@@ -33,7 +33,8 @@ struct Artifact {
   std::string manifest;
   /// A C header that declares `int32_t NAME(...)`, for users of the library without our runtime.
   std::string header;
-  /// Stage name and text, in the order of the pipeline: "tile", then one per pass, "llvm", "asm".
+  /// Stage name and text, in the order of the pipeline: "tile", then one per
+  /// pass, at last the target's own: "llvm" and "asm" for the CPU, "ascendc" and others for Ascend.
   std::vector<std::pair<std::string, std::string>> stages;
   /// Milliseconds per phase.
   std::vector<std::pair<std::string, double>> times;

@@ -81,7 +81,7 @@ private:
   std::variant<std::monostate, bool, int64_t, uint64_t, double> number;
 };
 
-/// A kernel in this process. Copies share it; it may be run from several threads at once.
+/// A kernel for the CPU in this process. Copies share it; it may be run from several threads at once.
 class LoadedKernel {
 public:
   /// Loads what `compile` made. On failure, nothing, and `error` says why.
