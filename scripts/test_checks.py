@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Each check of the sources finds what it is there to find, and passes what is right."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -98,7 +99,7 @@ def test_layering_is_transitive_and_has_a_direction():
     assert "compiler/base" in check_layering.closure("compiler/passes")
     assert "compiler/passes" not in check_layering.closure("compiler/ir")
     assert check_layering.MLIR not in check_layering.closure("runtime")
-    assert "compiler/targets/cuda" not in check_layering.closure("compiler/targets/cpu")
+    assert "compiler/targets/ascend" not in check_layering.closure("compiler/targets/cpu")
 
 
 @pytest.mark.parametrize(
@@ -108,7 +109,7 @@ def test_layering_is_transitive_and_has_a_direction():
         ("runtime/load.cpp", "compiler/base/json.h", False),
         ("compiler/ir/tile.cpp", "compiler/builder/kernel.h", True),
         ("compiler/ir/tile.cpp", "mlir/IR/Builders.h", False),
-        ("compiler/targets/cpu/lower.cpp", "compiler/targets/cuda/lower.h", True),
+        ("compiler/targets/cpu/lower.cpp", "compiler/targets/ascend/lower.h", True),
         ("examples/cpp/gemm.cpp", "tilewright/builder.h", False),
         ("examples/cpp/gemm.cpp", "compiler/api/compile.h", True),
     ],
@@ -116,6 +117,30 @@ def test_layering_is_transitive_and_has_a_direction():
 def test_layering_of_an_include(source, include, fault):
     found = list(check_layering.include_faults(ROOT / source, f'\n#include "{include}"\n'))
     assert [line for line, _ in found] == ([2] if fault else [])
+
+
+def layering_of_the_architecture():
+    """The rows of ARCHITECTURE.md's table that the check holds: folder and the folders it uses."""
+    folder = r"^\| `((?:compiler|device|include|simulator|runtime)[^`]*)`"
+    row = re.compile(folder + r" \|.*\| (.*) \|$", re.M)
+    for folder, uses in row.findall((ROOT / "ARCHITECTURE.md").read_text()):
+        names = [] if uses in ("–", "nothing of ours") else uses.replace("`", "").split(", ")
+        if uses != "all of compiler":
+            yield folder, [x if x == "MLIR" or "/" in x else f"compiler/{x}" for x in names]
+
+
+def test_layering_is_that_of_the_architecture():
+    rows = dict(layering_of_the_architecture())
+    assert rows.keys() | {"compiler/driver"} >= {
+        folder for folder in check_layering.MAY_USE if folder.startswith("compiler/")
+    }
+    for folder, uses in rows.items():
+        allowed = {folder}.union(*map(check_layering.closure, uses))
+        assert check_layering.closure(folder) == allowed, folder
+
+
+def test_layering_knows_only_folders_that_are_there():
+    assert [name for name in check_layering.MAY_USE if not (ROOT / name).is_dir()] == []
 
 
 def test_layering_finds_folders_that_the_table_does_not_know(tmp_path):
