@@ -270,4 +270,7 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.path.append(str(ROOT / "scripts"))
+    from interrupts import run_until_interrupted
+
+    sys.exit(run_until_interrupted(lambda: main(sys.argv[1:])))

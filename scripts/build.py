@@ -8,6 +8,8 @@ import sys
 import time
 from pathlib import Path
 
+from interrupts import run_until_interrupted
+
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -38,4 +40,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_until_interrupted(main))

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from interrupts import run_until_interrupted
 from sources import ROOT, cpp_files, git_files, python_files
 
 # Each is a script of this folder; it prints its findings and fails if there are any.
@@ -117,4 +118,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_until_interrupted(main))

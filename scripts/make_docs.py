@@ -14,6 +14,7 @@ from pathlib import Path
 
 import language_reference
 from check_names import OPTION, PASS
+from interrupts import run_until_interrupted
 from sources import ROOT, files_with, shown
 
 OUT = ROOT / "build/docs"
@@ -75,4 +76,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_until_interrupted(main))

@@ -10,7 +10,6 @@ counts as one failure. Skipped tests are listed with their reasons: they prove n
 import argparse
 import re
 import shlex
-import signal
 import subprocess
 import sys
 import time
@@ -19,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from xml.etree import ElementTree
 
+from interrupts import run_until_interrupted
 from sources import ROOT, files_with
 
 NO_TESTS_COLLECTED = 5  # pytest's status
@@ -123,8 +123,6 @@ def phases(build: Path, jobs: int) -> dict[str, tuple[str, Path | None]]:
 
 def main() -> int:
     """Gives 1 if anything failed or nothing passed."""
-    # A shell's background jobs ignore Ctrl-C, and so would all tests of it.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("-j", "--jobs", type=int, default=2)
     parser.add_argument("--build", type=Path, default=ROOT / "build")
@@ -147,4 +145,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_until_interrupted(main))

@@ -33,6 +33,7 @@ from debian_packages import (
     unpack_without_root,
     warn_of_versions,
 )
+from interrupts import run_until_interrupted
 
 ROOT = Path(__file__).resolve().parent.parent
 SCRIPTS = ROOT / "scripts"
@@ -239,4 +240,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    # dpkg is never killed: it would have to be repaired by hand.
+    sys.exit(run_until_interrupted(main, patience=600))

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ctrl-C ends a script and all that it started, with one line."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from sources import ROOT
+
+#: A script whose process starts another one, which says who it is.
+SCRIPT = """
+import subprocess, sys
+from interrupts import run_until_interrupted
+
+def main():
+    subprocess.run(["bash", "-c", {command!r}])
+    return 0
+
+sys.exit(run_until_interrupted(main, {patience}))
+"""
+
+
+def is_running(process):
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def interrupted(command, **environment):
+    """The first line that it printed before SIGINT to it alone, what came on its stderr, and its
+    status."""
+    with subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=ROOT / "scripts",
+        env=os.environ | environment,
+    ) as process:
+        line = process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+        return line, errors, process.returncode
+
+
+@pytest.mark.parametrize(
+    ("command", "patience"),
+    [("bash -c 'echo $$; exec sleep 100'; true", 10), ("sleep 100 & echo $!; wait", 0.1)],
+    ids=["ends", "ignores it, as background jobs do"],
+)
+def test_all_that_a_script_started_ends(command, patience):
+    code = SCRIPT.format(command=command, patience=patience)
+    line, errors, status = interrupted([sys.executable, "-c", code])
+    assert errors == "\ninterrupted; the same command goes on where it stopped\n"
+    assert status == 130
+    time.sleep(0.05)
+    assert not is_running(int(line))
+
+
+def test_a_build(tmp_path):
+    """With a program `cmake` that starts what never ends."""
+    cmake = tmp_path / "cmake"
+    cmake.write_text("#!/bin/bash\nbash -c 'echo $$; exec sleep 100'\ntrue\n")
+    cmake.chmod(0o755)
+    path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
+    line, errors, status = interrupted([sys.executable, "build.py", "release"], PATH=path)
+    assert errors == "\ninterrupted; the same command goes on where it stopped\n"
+    assert status == 130
+    assert not is_running(int(line))
+
+
+@pytest.mark.parametrize(
+    "script",
+    ["build.py", "setup.py", "run_tests.py", "check.py", "make_docs.py", "../benchmarks/run.py"],
+)
+def test_every_script_of_the_makefile(script):
+    text = (ROOT / "scripts" / script).read_text()
+    assert "sys.exit(run_until_interrupted(" in text
