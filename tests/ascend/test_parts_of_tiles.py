@@ -11,6 +11,7 @@ import pytest
 
 import tilewright
 import tilewright.language as T
+from tilewright.testing import interpret
 
 Array = np.ndarray[Any, Any]
 
@@ -143,20 +144,53 @@ def test_stores_and_fills_that_are_counted_at_run_time(rows: int) -> None:
     np.testing.assert_array_equal(result, stored)
 
 
-@pytest.mark.parametrize(("wide", "narrow"), [("int32", "int16"), ("int64", "int32")])
-def test_copy_to_half_of_the_bits(wide: str, narrow: str) -> None:
+@pytest.mark.filterwarnings("ignore::tilewright.errors.TilewrightWarning")
+@pytest.mark.parametrize("shape", [(4, 64), (5, 7)])
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ("int32", "int16"),
+        ("uint32", "int16"),
+        ("int32", "uint16"),
+        ("int64", "int32"),
+        ("uint64", "int16"),
+        ("int16", "int8"),
+        ("int8", "uint8"),
+        ("uint16", "int16"),
+    ],
+)
+def test_copies_that_keep_low_bits(given: str, kept: str, shape: tuple[int, int]) -> None:
+    """Whole, and a part of the rows: like the interpreter, and like the same nest."""
+    rows, columns = shape
+
     @T.prim_func
-    def main(A: T.Tensor((64,), wide), C: T.Tensor((64,), narrow)):  # type: ignore[no-untyped-def]
+    def main(A: T.Tensor(shape, given), C: T.Tensor((3, *shape), kept)):  # type: ignore[no-untyped-def]
         with T.Kernel(1, is_npu=True, threads=1):
-            x = T.alloc_ub((64,), wide)
-            y = T.alloc_ub((64,), narrow)
+            x = T.alloc_ub(shape, given)
+            y = T.alloc_ub(shape, kept)
+            z = T.alloc_ub(shape, kept)
             T.copy(A, x)
             T.copy(x, y)
-            T.copy(y, C)
+            T.copy(y, C[0, 0, 0])
+            for i, j in T.Parallel(rows, columns):
+                z[i, j] = x[i, j]
+            T.copy(z, C[1, 0, 0])
+            T.copy(x[1:3, 0:columns], y[2:4, 0:columns])
+            T.copy(y, C[2, 0, 0])
 
-    kernel = tilewright.compile(main, out_idx=[-1], target="ascend", pass_configs=AUTOMATIC)
-    limits = np.iinfo(narrow)
-    a = np.linspace(2 * limits.min, 2 * limits.max, 64).astype(wide)
-    a[:8] = range(-4, 4)
-    made = np.asarray(kernel(a))
-    np.testing.assert_array_equal(made, np.clip(a, limits.min, limits.max))
+    limits = np.iinfo(given)
+    a = np.random.default_rng(0).integers(
+        limits.min, limits.max, shape, np.dtype(given), endpoint=True
+    )
+    narrow = np.iinfo(kept)
+    a[0, :6] = np.array([0, 1, narrow.max, narrow.max + 1, 2 * narrow.max + 1, 77], object) % (
+        limits.max + 1
+    )
+    made, same = np.zeros((3, *shape), kept), np.zeros((3, *shape), kept)
+    tilewright.compile(main, target="ascend", pass_configs=AUTOMATIC)(a, made)
+    interpret(main, a, same)
+    whole = a.astype(kept)
+    part = whole.copy()
+    part[2:4] = whole[1:3]
+    np.testing.assert_array_equal(same, [whole, whole, part])
+    np.testing.assert_array_equal(made, same)

@@ -57,11 +57,13 @@ std::optional<SmallVector<CastStep>> castSteps(Type from, Type to) {
   return std::nullopt;
 }
 
-std::optional<SmallVector<CastStep>> castStepsOfCopy(Type from, Type to) {
-  for (const unsigned bits : {32U, 64U})
-    if (from.isSignedInteger(bits) && to.isSignedInteger(bits / 2))
-      return SmallVector<CastStep>{{to, Rounding::None}};
-  return castSteps(from, to);
+bool keepsLowBits(Type from, Type to) {
+  if (!from.isSignedInteger() && !from.isUnsignedInteger())
+    return false;
+  if (!to.isSignedInteger() && !to.isUnsignedInteger())
+    return false;
+  const unsigned given = from.getIntOrFloatBitWidth(), kept = to.getIntOrFloatBitWidth();
+  return kept >= 8 && (kept < given || (kept == given && from != to));
 }
 
 } // namespace tilewright::ascend

@@ -17,8 +17,8 @@ struct CastStep {
 /// float, to integers towards 0. Empty for equal types; nothing if the chip has no way.
 std::optional<llvm::SmallVector<CastStep>> castSteps(mlir::Type from, mlir::Type to);
 
-/// Those of a copy: also integers to half of their bits, where what doesn't fit becomes the largest or the
-/// smallest number (arith.trunci keeps the low bits).
-std::optional<llvm::SmallVector<CastStep>> castStepsOfCopy(mlir::Type from, mlir::Type to);
+/// Whether a conversion of integers keeps the low bits of each, where the vector unit's cast would give the
+/// largest or the smallest number for what does not fit.
+bool keepsLowBits(mlir::Type from, mlir::Type to);
 
 } // namespace tilewright::ascend

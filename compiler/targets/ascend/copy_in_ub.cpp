@@ -215,7 +215,9 @@ LogicalResult CopyExpander::ubToUb() {
   const Type element = fromType.getElementType();
   const bool isDense =
       fillsPitch(*from, fromType) && fillsPitch(*to, toType) && from->pitch == to->pitch;
-  std::optional<SmallVector<CastStep>> steps = castStepsOfCopy(element, toType.getElementType());
+  if (keepsLowBits(element, toType.getElementType()))
+    return lowBitsInUb();
+  std::optional<SmallVector<CastStep>> steps = castSteps(element, toType.getElementType());
   if (!steps)
     return copy.emitError() << "unsupported on ascend: the vector unit does not convert " << element
                             << " to " << toType.getElementType();
@@ -247,6 +249,35 @@ LogicalResult CopyExpander::ubToUb() {
   if (!steps->empty())
     return success();
   return copyRows(*from, *to);
+}
+
+/// To integers of as many bits or fewer: a nest, which becomes what the same nest of a user does.
+LogicalResult CopyExpander::lowBitsInUb() {
+  SmallVector<OpFoldResult> sides;
+  for (size_t dim : wideDims(source))
+    sides.push_back(source.extents[dim]);
+  if (sides.empty())
+    sides.push_back(make.index(1));
+  auto nest = tile::ParallelOp::create(builder, sides);
+  const OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(nest.getBodyBlock());
+  const auto indices = [&](const BufferRegion& region) {
+    SmallVector<Value> values;
+    size_t next = 0;
+    for (auto [offset, extent] : llvm::zip(region.offsets, region.extents)) {
+      const bool isWide = !isConstantIntValue(extent, 1);
+      values.push_back(
+          make.value(isWide ? make.add(nest.getInductionVars()[next++], offset) : offset));
+    }
+    return values;
+  };
+  const Type given = source.type().getScalarType(), kept = target.type().getScalarType();
+  Value number = tile::LoadOp::create(builder, given, source.buffer, indices(source),
+                                      /*in_bounds=*/true);
+  if (given != kept)
+    number = arith::TruncIOp::create(builder, kept, number);
+  tile::StoreOp::create(builder, number, target.buffer, indices(target), /*in_bounds=*/true);
+  return success();
 }
 
 /// A column to a row or a row to a column, of one element type: the reduction of rows of one number, and

@@ -13,6 +13,12 @@
 
 namespace tilewright::ascend {
 
+/// Whether the DMA adds such elements to what memory holds while it stores.
+inline bool isAddedByDma(mlir::Type element) {
+  return element.isF16() || element.isBF16() || element.isF32() || element.isSignedInteger(8) ||
+         element.isSignedInteger(16) || element.isInteger(32);
+}
+
 struct RouteContext {
   bool waits; ///< place the flags that the parts of one copy need
   const EventNumbers& events;
@@ -78,6 +84,7 @@ private:
   llvm::LogicalResult transposeInUb();
   llvm::LogicalResult columnInUb(const struct UbRows& from, const struct UbRows& to);
   llvm::LogicalResult copyElements();
+  llvm::LogicalResult lowBitsInUb();
   llvm::LogicalResult copyRows(const struct UbRows& from, const struct UbRows& to);
   mlir::FailureOr<mlir::Value> l1Offset(const tile::BufferRegion& region, llvm::StringRef role);
   mlir::Value padValue();

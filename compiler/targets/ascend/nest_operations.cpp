@@ -160,6 +160,8 @@ Tile NestVectorizer::computed(Operation* op) {
   if (isa<arith::ExtFOp, arith::TruncFOp, arith::SIToFPOp, arith::UIToFPOp, arith::FPToSIOp,
           arith::FPToUIOp, arith::ExtSIOp, arith::ExtUIOp, arith::IndexCastOp>(op))
     return converted(op);
+  if (isa<arith::TruncIOp>(op))
+    return lowBits(op);
   if (isa<arith::CmpFOp, arith::CmpIOp>(op))
     return compared(op);
   if (isa<arith::SelectOp>(op))
@@ -308,6 +310,25 @@ Tile NestVectorizer::converted(Operation* op) {
     rounding = found->second;
   const VectorTile target = targetOf(op, to);
   return tiles.convert(*source, to, rounding, &target);
+}
+
+/// Of 32-bit integers the 16 low ones, with their sign: the cast limits what does not fit.
+Tile NestVectorizer::lowBits(Operation* op) {
+  Value given = op->getOperand(0);
+  constexpr int64_t kept = 16;
+  if (!given.getType().isInteger(32) || !op->getResult(0).getType().isInteger(kept))
+    return none("the vector unit takes low bits of 32-bit integers only, 16 of them");
+  const Type wide = storedType(given.getType()), narrow = storedType(op->getResult(0).getType());
+  Tile source = tileOf(given);
+  source = source ? tiles.viewed(*source, wide) : source;
+  if (!source)
+    return std::nullopt;
+  Value bits = arith::ConstantOp::create(builder, builder.getI32IntegerAttr(32 - kept));
+  const VectorTile number = tiles.makeTile(wide);
+  tiles.withScalar(ScalarKind::ShiftLeft, number, *source, bits);
+  tiles.withScalar(ScalarKind::ShiftRight, number, number, bits);
+  const VectorTile target = targetOf(op, narrow);
+  return tiles.castTo(number, target, {narrow, Rounding::None});
 }
 
 /// To an integral value. What is converted to an integer next is rounded by that.

@@ -61,6 +61,7 @@ private:
   Tile shifted(mlir::Operation* op);
   Tile bits(mlir::Operation* op);
   Tile converted(mlir::Operation* op);
+  Tile lowBits(mlir::Operation* op);
   Tile compared(mlir::Operation* op);
   Tile selected(mlir::Operation* op);
   Tile unary(mlir::Operation* op);

@@ -320,15 +320,23 @@ Result TileOperations::convert(const VectorTile& source, Type to,
   for (auto [number, step] : llvm::enumerate(*steps)) {
     const bool isLast = number + 1 == steps->size();
     const VectorTile next = isLast && target ? *target : makeTile(step.to);
-    if (rows > 1 && next.pitch != current.pitch)
-      return refuse("its rows are padded differently before and after a conversion");
     const bool isRounded = rounding && step.rounding != npu::Rounding::None;
-    npu::CastOp::create(builder, next.buffer, next.offset, current.buffer, current.offset,
-                        isRounded ? *rounding : step.rounding, count(next), npu::RepeatAttr());
-    barrier();
-    current = next;
+    const Result made = castTo(current, next, {step.to, isRounded ? *rounding : step.rounding});
+    if (!made)
+      return std::nullopt;
+    current = *made;
   }
   return current;
+}
+
+Result TileOperations::castTo(const VectorTile& source, const VectorTile& target,
+                              const CastStep& step) {
+  if (rows > 1 && target.pitch != source.pitch)
+    return refuse("its rows are padded differently before and after a conversion");
+  npu::CastOp::create(builder, target.buffer, target.offset, source.buffer, source.offset,
+                      step.rounding, count(target), npu::RepeatAttr());
+  barrier();
+  return target;
 }
 
 // --- comparisons --------------------------------------------------------------------------------

@@ -61,6 +61,8 @@ public:
   /// `rounding` replaces that of a step to integers, or to floats of 16 bits.
   Result convert(const VectorTile& source, mlir::Type to, std::optional<npu::Rounding> rounding,
                  const VectorTile* target);
+  /// By one instruction, into `target`.
+  Result castTo(const VectorTile& source, const VectorTile& target, const CastStep& step);
   /// With a tile, or with a scalar where `b` is null; into a new mask where `target` is null.
   Result compareFloats(npu::CompareMode mode, const VectorTile& a, const VectorTile* b,
                        mlir::Value scalar, const VectorTile* target = nullptr);
