@@ -79,12 +79,20 @@ __aicore__ inline void copyUbToGm(const AscendC::GlobalTensor<T>& gm,
   }
 }
 
+/// How the DMA adds a type: 32 bits without a sign as those with one, which have the same sums.
+template <class T> struct AddedAs {
+  using Type = T;
+};
+template <> struct AddedAs<uint32_t> {
+  using Type = int32_t;
+};
+
 /// Adds to what the tensor holds, atomically.
 template <class T>
 __aicore__ inline void addUbToGm(const AscendC::GlobalTensor<T>& gm,
                                  const AscendC::LocalTensor<T>& ub, uint32_t rows, uint32_t columns,
                                  uint32_t ubPitch, uint64_t gmPitch TW_PLACE) {
-  AscendC::SetAtomicAdd<T>();
+  AscendC::SetAtomicAdd<typename AddedAs<T>::Type>();
   copyUbToGm(gm, ub, rows, columns, ubPitch, gmPitch TW_HERE);
   AscendC::SetAtomicNone();
 }

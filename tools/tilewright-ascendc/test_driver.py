@@ -671,6 +671,18 @@ def test_names_of_other_chips(tmp_path: Path) -> None:
         assert f"{name} isn't on arch 2201; {advice}" in answer.stderr
 
 
+def test_atomic_stores_of_other_types(tmp_path: Path) -> None:
+    source = tmp_path / "atomics.cpp"
+    body = FAILING_KERNEL.index("  WaitFlag<HardEvent::MTE2_V>")
+    end = FAILING_KERNEL.index("}\nint main")
+    calls = "SetAtomicAdd<uint8_t>(); SetAtomicMax<int64_t>(); SetAtomicType<uint16_t>();\n"
+    source.write_text(FAILING_KERNEL[:body] + calls + FAILING_KERNEL[end:])
+    answer = run(DRIVER, "build", source, "-o", tmp_path / "x")
+    assert answer.returncode == 1
+    words = "atomic stores are of float, half, bfloat16_t, int8_t, int16_t and int32_t on arch 2201"
+    assert answer.stderr.count(words) >= 3
+
+
 def test_wrong_command_lines(tmp_path: Path) -> None:
     """Each is refused with a sentence."""
     assert "no command" in run(DRIVER).stderr

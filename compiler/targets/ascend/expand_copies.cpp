@@ -12,6 +12,7 @@
 /// With `waits`, what belongs together is ordered by flags of its own, as in ExpandGemms. It stands
 /// behind the passes that place buffers and cut work, so that each copy has one route. Each route
 /// is a file: copy_routes.h.
+#include "compiler/ir/kernel_manifest.h"
 #include "compiler/ir/structure_ops.h"
 #include "compiler/passes/kernel_pass.h"
 #include "compiler/targets/ascend/copy_routes.h"
@@ -177,10 +178,21 @@ LogicalResult expandFill(tile::FillOp fill) {
   return fillRegion(builder, fill, fill.getTargetRegion(), fill.getValue());
 }
 
+/// What the DMA adds while it stores: else it would add other numbers than the tensor's.
+LogicalResult requireAddable(Operation* add, Type element) {
+  if (isAddedByDma(element))
+    return success();
+  return add->emitError() << "unsupported on ascend: an atomic add of " << tile::dtypeName(element)
+                          << " elements; there is that of float16, bfloat16, float32, int8, int16, "
+                             "int32 and uint32";
+}
+
 LogicalResult expandAtomicTile(tile::AtomicTileOp add, const RouteContext& context) {
   if (add.getKind() != tile::AtomicKind::Add)
     return add.emitError() << "unsupported on ascend: an atomic "
                            << stringifyAtomicKind(add.getKind()) << " of a tile; there is add";
+  if (failed(requireAddable(add, add.getTarget().getType().getElementType())))
+    return failure();
   ImplicitLocOpBuilder builder(add.getLoc(), add);
   auto copy = tile::CopyOp::create(builder, add.getSourceRegion(), add.getTargetRegion());
   copy.setTargetInBoundsAttr(add.getTargetInBoundsAttr());
@@ -212,6 +224,8 @@ LogicalResult expandAtomic(tile::AtomicOp add, const RouteContext& context) {
     return add.emitError() << "unsupported on ascend: an atomic add to an element of "
                            << (type.getStrided() ? "a strided tensor"
                                                  : stringifyMemorySpace(type.getSpace()).str());
+  if (failed(requireAddable(add, type.getElementType())))
+    return failure();
   auto launch = add->getParentOfType<tile::LaunchOp>();
   OpBuilder atStart = OpBuilder::atBlockBegin(launch.getBodyBlock());
   Value addend = tile::AllocOp::create(

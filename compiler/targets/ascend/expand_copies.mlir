@@ -481,3 +481,36 @@ func.func @of_a_tile(%v: f32, %n: index) {
   }
   return
 }
+
+// -----
+func.func @bytes_without_sign(%C: !tile.buffer<64xui8, global>, %v: i8, %n: index) {
+  tile.launch (%cid) in (%n) npu {
+    // expected-error@+1 {{unsupported on ascend: an atomic add of uint8 elements; there is that of float16, bfloat16, float32, int8, int16, int32 and uint32}}
+    tile.atomic add %C[%cid], %v : i8 : !tile.buffer<64xui8, global>
+  }
+  return
+}
+
+// -----
+func.func @tile_of_long_integers(%C: !tile.buffer<64xsi64, global>, %n: index) {
+  tile.launch (%cid) in (%n) npu {
+    %x = tile.alloc "x" : !tile.buffer<64xsi64, UB>
+    // expected-error@+1 {{unsupported on ascend: an atomic add of int64 elements}}
+    tile.atomic_tile add %x : !tile.buffer<64xsi64, UB> into %C : !tile.buffer<64xsi64, global>
+  }
+  return
+}
+
+// -----
+// To fewer bits: a nest, which keeps the low ones.
+// CHECK-LABEL: func.func @low_bits
+// CHECK: tile.parallel
+// CHECK: arith.trunci
+func.func @low_bits(%n: index) {
+  tile.launch (%cid) in (%n) npu {
+    %x = tile.alloc "x" : !tile.buffer<8x64xsi32, UB>
+    %y = tile.alloc "y" : !tile.buffer<8x64xsi16, UB>
+    tile.copy %x : !tile.buffer<8x64xsi32, UB> to %y : !tile.buffer<8x64xsi16, UB>
+  }
+  return
+}

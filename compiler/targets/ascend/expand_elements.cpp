@@ -9,10 +9,14 @@
 /// With `waits` (a kernel without automatic flags), an element of UB that a vector instruction takes as
 /// its scalar is read behind a barrier of all pipes, as users of the language expect.
 ///
+/// Without them, an element of a tensor that the DMA stores to in this kernel is read past the scalar unit's
+/// cache, which does not see such stores.
+///
 /// Elements of `local` and `var` buffers stay: they are the text's own arrays and variables. It
 /// stands behind VectorizeParallel, which takes the nests that need no single elements.
 #include "compiler/passes/kernel_pass.h"
 #include "compiler/targets/ascend/passes.h"
+#include "compiler/targets/ascend/source_text.h"
 #include "compiler/targets/ascend/tile_addresses.h"
 
 #include "compiler/ir/memory_ops.h"
@@ -83,7 +87,33 @@ bool isForVector(Value number) {
   });
 }
 
-LogicalResult expandLoad(tile::LoadOp load, bool waits) {
+/// The tensors that the DMA stores to.
+DenseSet<Value> storedByDma(func::FuncOp kernel) {
+  DenseSet<Value> tensors;
+  kernel.walk([&](Operation* op) {
+    if (auto fromUb = dyn_cast<npu::StoreUbOp>(op))
+      tensors.insert(npu::storageOf(fromUb.getGlobalRegion().buffer));
+    else if (auto fromL0c = dyn_cast<npu::StoreL0cOp>(op))
+      tensors.insert(npu::storageOf(fromL0c.getGlobalRegion().buffer));
+  });
+  return tensors;
+}
+
+/// The scalar unit's cache forgets the line of an element: a read behind it is one of memory.
+void forgetLine(ImplicitLocOpBuilder& builder, tile::LoadOp load, Value offset) {
+  auto scope = load->getParentOfType<ScopeOp>();
+  Value buffer = load.getBuffer();
+  const std::string callee = "AscendC::DataCacheCleanAndInvalid<" +
+                             cppType(load.getBuffer().getType().getElementType()) +
+                             ", AscendC::CacheLine::SINGLE_CACHE_LINE, "
+                             "AscendC::DcciDst::CACHELINE_OUT>";
+  npu::CallOp::create(builder, callee, buffer, offset,
+                      builder.getDenseI64ArrayAttr({ShapedType::kDynamic}),
+                      builder.getStrArrayAttr({"r"}), Pipe::S,
+                      scope ? scope.getAgent() : Agent::Vector, DenseI64ArrayAttr());
+}
+
+LogicalResult expandLoad(tile::LoadOp load, bool waits, const DenseSet<Value>& changing) {
   ImplicitLocOpBuilder builder(load.getLoc(), load);
   const IndexMaker make(builder);
   Value buffer = load.getBuffer();
@@ -95,6 +125,8 @@ LogicalResult expandLoad(tile::LoadOp load, bool waits) {
       load.getBuffer().getType().isGlobal() && !load.getInBounds() && !load.getIndices().empty();
   auto get = [&] {
     Value offset = elementOffset(builder, make, buffer, load.getIndices());
+    if (!waits && changing.contains(npu::storageOf(buffer)))
+      forgetLine(builder, load, offset);
     return npu::GetValueOp::create(builder, load.getValue().getType(), buffer, offset).getResult();
   };
   Value result;
@@ -157,9 +189,10 @@ public:
           store && !store.getBuffer().getType().isPerThread())
         work.push_back(op);
     });
+    const DenseSet<Value> changing = storedByDma(getOperation());
     for (Operation* op : work) {
       auto load = dyn_cast<tile::LoadOp>(op);
-      if (failed(load ? expandLoad(load, waits) : expandStore(cast<tile::StoreOp>(op))))
+      if (failed(load ? expandLoad(load, waits, changing) : expandStore(cast<tile::StoreOp>(op))))
         signalPassFailure();
     }
   }

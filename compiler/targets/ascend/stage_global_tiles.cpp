@@ -19,6 +19,7 @@
 #include "compiler/ir/structure_ops.h"
 #include "compiler/ir/tensor_ops.h"
 #include "compiler/passes/kernel_pass.h"
+#include "compiler/targets/ascend/copy_routes.h"
 #include "compiler/targets/ascend/memory_sizes.h"
 #include "compiler/targets/ascend/nest_indices.h"
 #include "compiler/targets/ascend/passes.h"
@@ -131,7 +132,8 @@ private:
   static bool isPlainAdd(tile::AtomicOp atomic) {
     const bool isUsed = atomic.getPrevious() && !atomic.getPrevious().use_empty();
     return atomic.getKind() == tile::AtomicKind::Add && !isUsed &&
-           atomic.getBuffer().getType().isGlobal();
+           atomic.getBuffer().getType().isGlobal() &&
+           isAddedByDma(atomic.getBuffer().getType().getElementType());
   }
 
   size_t nestRank() {

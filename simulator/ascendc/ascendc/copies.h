@@ -302,7 +302,15 @@ void DataCopy(const LocalTensor<T>& dst, const LocalTensor<T>& src, const DataCo
   copyEnhanced(dst, src, p, e, place);
 }
 
+/// What the DMA of arch 2201 combines with what memory holds.
+template <class T>
+inline constexpr bool isAtomicType =
+    std::is_same_v<T, float> || std::is_same_v<T, half> || std::is_same_v<T, bfloat16_t> ||
+    std::is_same_v<T, int8_t> || std::is_same_v<T, int16_t> || std::is_same_v<T, int32_t>;
 template <class T> void setAtomic(host::AtomicOp op) {
+  static_assert(isAtomicType<T>,
+                "atomic stores are of float, half, bfloat16_t, int8_t, int16_t and "
+                "int32_t on arch 2201");
   host::storeState() = {op, DTypeOf<T>::value};
 }
 template <class T> void SetAtomicAdd() {
@@ -315,6 +323,9 @@ template <class T> void SetAtomicMin() {
   setAtomic<T>(host::AtomicOp::Min);
 }
 template <class T> void SetAtomicType() {
+  static_assert(isAtomicType<T>,
+                "atomic stores are of float, half, bfloat16_t, int8_t, int16_t and "
+                "int32_t on arch 2201");
   host::storeState().atomicType = DTypeOf<T>::value;
 }
 enum class AtomicDtype : uint8_t {

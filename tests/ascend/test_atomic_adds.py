@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Atomic adds of each element type: what the DMA can add has all its carries, anything else is
+refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import tilewright
+import tilewright.language as T
+from tilewright.testing import interpret
+
+ROWS, COLUMNS = 4, 24
+FORMS = ("nest", "reversed", "tile")
+REFUSED = "; there is that of float16, bfloat16, float32, int8, int16, int32 and uint32"
+
+
+def adding(form: str, dtype: str) -> Any:
+    """C += A: from a nest whose elements are a rectangle or are not, or as a tile."""
+
+    @T.prim_func
+    def main(A: T.Tensor((ROWS, COLUMNS), dtype), C: T.Tensor((ROWS, COLUMNS), dtype)):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, threads=64) as _:
+            if form == "nest":
+                for i, j in T.Parallel(ROWS, COLUMNS):
+                    T.atomic_add(C[i, j], A[i, j])
+            elif form == "reversed":
+                for i, j in T.Parallel(ROWS, COLUMNS):
+                    T.atomic_add(C[ROWS - 1 - i, j], A[i, j])
+            else:
+                x = T.alloc_shared((ROWS, COLUMNS), dtype)
+                T.copy(A, x)
+                T.atomic_add(C, x)
+
+    return main
+
+
+@pytest.mark.filterwarnings("ignore::tilewright.errors.TilewrightWarning")
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    "dtype", ["int8", "int16", "int32", "uint32", "float16", "bfloat16", "float32"]
+)
+def test_sums(form: str, dtype: str) -> None:
+    """Integers from and to all numbers: carries from each byte to the next, and out of the last."""
+    random = np.random.default_rng(0)
+    shape = (ROWS, COLUMNS)
+    if "int" in dtype:
+        limits = np.iinfo(dtype)
+        a, c = (
+            random.integers(limits.min, limits.max, shape, np.dtype(dtype), endpoint=True)
+            for _ in range(2)
+        )
+        a[0, :3], c[0, :3] = (limits.max, 1, limits.max), (1, limits.max, limits.max)
+    else:
+        number = np.dtype(ml_dtypes.bfloat16) if dtype == "bfloat16" else np.dtype(dtype)
+        a, c = (random.integers(-9, 9, shape).astype(number) for _ in range(2))
+    with np.errstate(over="ignore"):
+        expected = c + (a[::-1] if form == "reversed" else a)
+    same = c.copy()
+    interpret(adding(form, dtype), a, same)
+    tilewright.compile(adding(form, dtype), target="ascend")(a, c)
+    np.testing.assert_array_equal(c, expected)
+    np.testing.assert_array_equal(same, expected)
+
+
+@pytest.mark.filterwarnings("ignore::tilewright.errors.TilewrightWarning")
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("dtype", ["uint8", "uint16", "int64", "uint64"])
+def test_types_that_the_dma_does_not_add(form: str, dtype: str) -> None:
+    kernel = adding(form, dtype)
+    with pytest.raises(tilewright.CompileError) as caught:
+        tilewright.compile(kernel, target="ascend")
+    (error,) = caught.value.errors
+    message = f"unsupported on ascend: an atomic add of {dtype} elements" + REFUSED
+    assert error.message == message
+    first = kernel.function.__code__.co_firstlineno
+    assert error.place.line - first == {"nest": 5, "reversed": 8, "tile": 12}[form]
+
+
+@pytest.mark.filterwarnings("ignore::tilewright.errors.TilewrightWarning")
+def test_element_before_and_behind_its_atomic_add() -> None:
+    """The scalar unit reads what the DMA has added, not what its cache held before."""
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((40,), "float32"), C: T.Tensor((40,), "float32"), D: T.Tensor((40,), "float32")
+    ):
+        with T.Kernel(1, threads=64) as _:
+            for i in T.Parallel(32):
+                D[i] = C[i]
+                T.atomic_add(C[i], A[i])
+                A[i] = C[i] * 2.0
+
+    a, c = np.arange(40, dtype=np.float32), np.full(40, 3, np.float32)
+    expected_a, expected_c, expected_d = a.copy(), c.copy(), np.zeros(40, np.float32)
+    expected_c[:32] += a[:32]
+    expected_d[:32] = 3
+    expected_a[:32] = expected_c[:32] * 2
+    d, same = np.zeros(40, np.float32), [a.copy(), c.copy(), np.zeros(40, np.float32)]
+    interpret(main, *same)
+    tilewright.compile(main, target="ascend")(a, c, d)
+    for made, wanted in ((same, "interpreter"), ([a, c, d], "ascend")):
+        for one, other in zip(made, (expected_a, expected_c, expected_d), strict=True):
+            np.testing.assert_array_equal(one, other, err_msg=wanted)
