@@ -5,6 +5,7 @@
 #include "llvm/ADT/TypeSwitch.h"
 
 #include <cmath>
+#include <limits>
 
 namespace tilewright::interpreter {
 namespace {
@@ -12,6 +13,8 @@ namespace {
 /// Converts an element as a copy does: by value; to an integer by truncation, to bool by != 0.
 Scalar convert(Scalar value, mlir::Type from, mlir::Type to) {
   bool fromReal = llvm::isa<mlir::FloatType>(from);
+  if (fromReal && from == to)
+    return value; // also an infinity, which conversions to 8 bits don't give
   if (auto real = llvm::dyn_cast<mlir::FloatType>(to)) {
     double exact = fromReal                     ? value.real
                    : from.isUnsignedInteger(64) ? double(uint64_t(value.integer))
@@ -235,6 +238,17 @@ Scalar accumulate(tile::ReduceKind kind, mlir::Type type, Scalar total, Scalar v
   llvm_unreachable("all kinds are listed");
 }
 
+/// What maxima and minima of floats begin with, which NaNs alone give; nothing where the first element is
+/// as good.
+std::optional<Scalar> beforeAll(tile::ReduceKind kind, mlir::Type type) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  if (!llvm::isa<mlir::FloatType>(type))
+    return std::nullopt;
+  if (kind == tile::ReduceKind::Max || kind == tile::ReduceKind::Min)
+    return Scalar{0, kind == tile::ReduceKind::Max ? -infinity : infinity};
+  return kind == tile::ReduceKind::AbsMax ? std::optional<Scalar>(Scalar()) : std::nullopt;
+}
+
 Scalar magnitude(tile::ReduceKind kind, Scalar value) {
   if (kind == tile::ReduceKind::AbsSum || kind == tile::ReduceKind::AbsMax)
     return {value.integer < 0 ? -value.integer : value.integer, std::fabs(value.real)};
@@ -262,7 +276,7 @@ mlir::LogicalResult Machine::runReduce(Agent& agent, tile::ReduceOp op) {
     llvm::SmallVector<int64_t> at(position), into(position);
     if (dropsDim)
       into.erase(into.begin() + op.getDim());
-    std::optional<Scalar> total;
+    std::optional<Scalar> total = beforeAll(op.getKind(), type);
     for (at[op.getDim()] = 0; at[op.getDim()] < source->extents[op.getDim()]; ++at[op.getDim()]) {
       auto value = read(op, *source->buffer, source->at(at));
       if (failed(value))
@@ -293,7 +307,7 @@ mlir::LogicalResult Machine::runScan(Agent& agent, tile::ScanOp op) {
   outer[dim] = 1;
   return forEachPosition(outer, [&](llvm::ArrayRef<int64_t> position) -> mlir::LogicalResult {
     llvm::SmallVector<int64_t> at(position);
-    std::optional<Scalar> total;
+    std::optional<Scalar> total = beforeAll(op.getKind(), type);
     for (int64_t step = 0; step < extent; ++step) {
       at[dim] = op.getReverse() ? extent - 1 - step : step;
       auto value = read(op, *source->buffer, source->at(at));

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -252,6 +253,36 @@ def test_name(name: str) -> None:
 @pytest.mark.parametrize("name", GROUP.cases)
 def test_verdicts(name: str) -> None:
     GROUP.check_removals(name)
+
+
+@pytest.mark.filterwarnings("ignore::tilewright.errors.TilewrightWarning")
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+def test_running_maxima_pass_over_nans(dtype: str) -> None:
+    """Down a tile (as vectors) and along its rows; a NaN before all numbers counts as -infinity."""
+
+    @T.prim_func
+    def main(A: T.Tensor((5, 12), dtype), C: T.Tensor((2, 5, 12), dtype)):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            x = T.alloc_ub((5, 12), dtype)
+            y = T.alloc_ub((5, 12), dtype)
+            T.copy(A, x)
+            T.cummax(x, y, dim=0)
+            T.copy(y, C[0, 0, 0])
+            T.cummax(x, y, dim=1)
+            T.copy(y, C[1, 0, 0])
+
+    number = np.dtype(ml_dtypes.bfloat16) if dtype == "bfloat16" else np.dtype(dtype)
+    wide = random.integers(-9, 10, (5, 12)).astype(np.float32)
+    wide[random.random((5, 12)) < 0.4] = np.nan
+    wide[:, 3] = wide[2] = np.nan
+    wide[0, :2], wide[1, :2] = (9, np.nan), (np.nan, -np.inf)
+    a, made, same = wide.astype(number), np.zeros((2, 5, 12), number), np.zeros((2, 5, 12), number)
+    tilewright.compile(main, target="ascend", pass_configs=AUTOMATIC)(a, made)
+    interpret(main, a, same)
+    known = np.where(np.isnan(wide), -np.inf, wide)
+    expected = [np.maximum.accumulate(known, axis=axis) for axis in (0, 1)]
+    np.testing.assert_array_equal(made.astype(np.float32), expected)
+    np.testing.assert_array_equal(same.astype(np.float32), expected)
 
 
 @pytest.mark.filterwarnings("ignore::tilewright.errors.TilewrightWarning")

@@ -486,6 +486,23 @@ def test_trap_11_fp8_rounding(agree, numpy_dtypes, random, dtype):
     agree(kernel, [a, np.zeros(512, numpy_dtypes[dtype])], {1: a.astype(numpy_dtypes[dtype])}, 0.0)
 
 
+@pytest.mark.parametrize("dtype", ["float8_e4m3fn", "float8_e5m2"])
+def test_trap_11_copies_of_fp8_keep_infinities(agree, numpy_dtypes, dtype):
+    """A conversion to 8 bits saturates; a copy of what has 8 bits converts nothing."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((256,), dtype), B: T.Tensor((256,), dtype)):
+        with T.Kernel(1, threads=32):
+            x = T.alloc_fragment((256,), dtype)
+            y = T.alloc_shared((256,), dtype)
+            T.copy(A, x)
+            T.copy(x, y)
+            T.copy(y, B)
+
+    a = np.arange(256, dtype=np.uint8).view(numpy_dtypes[dtype])
+    agree(kernel, [a, np.zeros_like(a)], {1: a}, 0.0)
+
+
 def test_trap_11_bool_storage(agree):
     """A bool is a byte; what is not 0 is true."""
 

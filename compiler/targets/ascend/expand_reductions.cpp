@@ -205,7 +205,7 @@ public:
              << "unsupported on ascend: a running " << stringifyReduceKind(scan.getKind()) << " of "
              << element
              << " elements of this tile; there are those of static tiles of floats "
-                "and of 16 or 32 bits in UB";
+                "and of signed integers of 16 or 32 bits in UB";
     for (size_t each = 0; each < extents.size(); ++each)
       if (each != dim)
         kept.push_back(extents[each]);
@@ -249,9 +249,13 @@ private:
   }
 
   Value combined(Value total, Value next) {
+    if (isa<FloatType>(total.getType()) && isMax()) {
+      // A NaN leaves the total as it is; the vector unit's Max would keep the NaN for ever.
+      Value isLarger = arith::CmpFOp::create(builder, arith::CmpFPredicate::OGT, next, total);
+      return arith::SelectOp::create(builder, isLarger, next, total);
+    }
     if (isa<FloatType>(total.getType()))
-      return isMax() ? arith::MaximumFOp::create(builder, total, next).getResult()
-                     : arith::AddFOp::create(builder, total, next).getResult();
+      return arith::AddFOp::create(builder, total, next);
     return isMax() ? arith::MaxSIOp::create(builder, total, next).getResult()
                    : arith::AddIOp::create(builder, total, next).getResult();
   }

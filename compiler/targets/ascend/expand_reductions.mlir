@@ -123,7 +123,8 @@ func.func @running(%n: index) {
 // -----
 // CHECK-LABEL: func.func @running_max
 // CHECK: arith.constant 0xFF800000 : f32
-// CHECK: arith.maximumf
+// CHECK: arith.cmpf ogt
+// CHECK: arith.select
 func.func @running_max(%n: index) {
   tile.launch (%cid) in (%n) npu {
     %x = tile.alloc "x" : !tile.buffer<8x64xf32, UB>
@@ -136,7 +137,7 @@ func.func @running_max(%n: index) {
 func.func @running_bytes(%n: index) {
   tile.launch (%cid) in (%n) npu {
     %x = tile.alloc "x" : !tile.buffer<8x64xsi8, UB>
-    // expected-error@+1 {{unsupported on ascend: a running sum of 'si8' elements of this tile; there are those of static tiles of floats and of 16 or 32 bits in UB}}
+    // expected-error@+1 {{unsupported on ascend: a running sum of 'si8' elements of this tile; there are those of static tiles of floats and of signed integers of 16 or 32 bits in UB}}
     tile.scan sum %x : !tile.buffer<8x64xsi8, UB> dim 0 into %x : !tile.buffer<8x64xsi8, UB>
   }
   return
