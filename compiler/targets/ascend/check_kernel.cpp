@@ -58,7 +58,10 @@ public:
       else if (isa<tile::TensorAtOp, tile::AddressOp>(op))
         refuse(op, "addresses of memory as numbers (T.ptr, T.make_tensor); annotate the parameter "
                    "with T.Tensor");
-      else if (isa<tile::ThreadIdOp, tile::SyncOp, tile::ShuffleOp, tile::VoteOp>(op))
+      else if (isa<tile::SyncOp>(op))
+        refuse(op, "a barrier of a block's threads (T.sync_threads); a core's pipes wait for each "
+                   "other at T.barrier_all() or T.pipe_barrier(pipe), cores at T.sync_all()");
+      else if (isa<tile::ThreadIdOp, tile::ShuffleOp, tile::VoteOp>(op))
         refuse(op, "single threads of a block; a T.Parallel loop shares its work out");
       else if (auto call = dyn_cast<tile::CallOp>(op))
         refuse(op, "the C function '" + call.getCallee() +

@@ -52,6 +52,8 @@ func.func @threads(%n: index) {
   tile.launch (%cid) in (%n) threads(32) {
     // expected-error@+1 {{unsupported on ascend: single threads of a block; a T.Parallel loop shares its work out}}
     %t = tile.thread_id 0
+    // expected-error@+1 {{unsupported on ascend: a barrier of a block's threads (T.sync_threads); a core's pipes wait for each other at T.barrier_all() or T.pipe_barrier(pipe), cores at T.sync_all()}}
+    tile.sync block
   }
   return
 }

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from .dtypes import is_dtype, to_dtype
+from .dtypes import Dtype, is_dtype, to_dtype
 from .values import LanguageError, Symbol
 
 TYPE_CHECKING = False
@@ -12,13 +12,12 @@ if TYPE_CHECKING:
 
 
 class TensorAnnotation:
-    """A tensor argument. `strides` (in elements) is None for row-major. `dtype` may be one that
-    there is not: the kernel that declares the argument says so, with its other errors."""
+    """A tensor argument. `strides` (in elements) is None for row-major."""
 
     __slots__ = ("shape", "dtype", "strides", "scope")
 
     def __init__(
-        self, shape: tuple[Any, ...], dtype: object, strides: tuple[Any, ...] | None, scope: str
+        self, shape: tuple[Any, ...], dtype: Dtype, strides: tuple[Any, ...] | None, scope: str
     ) -> None:
         self.shape = shape
         self.dtype = dtype
@@ -31,13 +30,6 @@ class TensorAnnotation:
 
 def _tuple(value: Any) -> tuple[Any, ...]:
     return tuple(value) if isinstance(value, (tuple, list)) else (value,)
-
-
-def _dtype_if_known(value: object) -> object:
-    try:
-        return to_dtype(value)
-    except (TypeError, ValueError):
-        return value
 
 
 class _TensorType:
@@ -62,7 +54,7 @@ class _TensorType:
             dtype = "int64"
         return TensorAnnotation(
             _tuple(shape),
-            _dtype_if_known(dtype),
+            to_dtype(dtype),
             None if strides is None else _tuple(strides),
             scope or self._scope,
         )
