@@ -99,6 +99,30 @@ def test_block_works_as_printed(block, tmp_path):
         compile_only(block, tmp_path)
 
 
+def compile_in(folder, kernel, *options):
+    """What `tilewright compile` says of the kernel, which is kernel.py in `folder`."""
+    (folder / "kernel.py").write_text(kernel)
+    sizes = ["M=200", "N=300", "K=100"]
+    command = [sys.executable, "-m", "tilewright", "compile", "kernel.py", *options]
+    command += ["-o", "kernel.so", "--args", *sizes]
+    answer = subprocess.run(command, cwd=folder, env=environment(), capture_output=True, text=True)
+    return answer.stderr
+
+
+def test_the_readme_says_what_happens_to_its_kernel_when_it_is_edited(tmp_path):
+    readme = (ROOT / "README.md").read_text()
+    kernel = re.search(r"^```python\n(.*?)^```", readme, re.M | re.S)[1].split("\na = ")[0]
+    edit = re.search(r"With `(T\.gemm\(.*?\))` in the kernel above", readme)[1]
+    said = compile_in(tmp_path, re.sub(r"T\.gemm\(.*?\)", edit, kernel))
+    printed = re.findall(r"^    (kernel\.py:.*)$", readme, re.M)
+    assert re.findall(r"kernel\.py:.* error: .*", said) == printed
+
+    target = "--target", "ascend"
+    assert "float32 needs b transposed" in compile_in(tmp_path, kernel, *target)
+    of_tensors = re.compile(r"(T.Tensor.*|_shared = .*)float32")
+    assert compile_in(tmp_path, of_tensors.sub(r"\1float16", kernel), *target) == ""
+
+
 def test_python_blocks_are_one_program_with_true_line_numbers():
     text = "# T\n```python\nx = 1\n```\ntext\n```python\nprint(x)\n```\n```sh\nmake test\n```\n"
     shell, program = blocks_of(Path("doc.md"), text)

@@ -82,11 +82,26 @@ _ABSENT = {
     "analysis": "its passes are TVM's; the builder checks kernels while they are traced",
 }
 
+#: What CMake builds: `from tilewright import _runtime` comes here first.
+_NATIVE = ("_compiler", "_runtime")
+
 
 def __getattr__(name: str) -> Any:
     home = _HOMES.get(name)
     if home is not None:
-        value = getattr(import_module(f"tilewright.{home}"), name)
+        try:
+            module = __getattr__(home) if home in _NATIVE else import_module(f"tilewright.{home}")
+            value = getattr(module, name)
+        except ImportError as error:
+            from .errors import CompilerMissingError
+
+            if isinstance(error, CompilerMissingError):  # without the frames of our imports
+                raise error.with_traceback(None) from None
+            raise
+    elif name in _NATIVE:
+        from .errors import native_module
+
+        value = native_module(name)
     elif name in _MODULES:
         value = import_module(f"tilewright.{name}")
     elif name in ELSEWHERE:

@@ -201,19 +201,28 @@ class KernelError(CompileError, RuntimeError):
 
 
 class CompilerMissingError(TilewrightError, ImportError):
-    """This installation has no compiler, or its libraries can't be loaded."""
+    """This installation lacks its compiler or runtime, or they can't be loaded."""
+
+
+HOW_TO_BUILD = "run 'make build' in a clone, or install a wheel of tilewright"
+
+
+def native_module(name: str) -> Any:
+    """The module `tilewright._compiler` or `tilewright._runtime`; CompilerMissingError without."""
+    from importlib import import_module
+
+    try:
+        return import_module(f"tilewright.{name}")
+    except ModuleNotFoundError:
+        problem = "is not built"
+    except ImportError as error:
+        problem = f"can't be loaded ({error})"
+    raise CompilerMissingError(f"tilewright.{name} {problem}; {HOW_TO_BUILD}")
 
 
 def load_compiler() -> Any:
     """The native module `tilewright._compiler`; loads LLVM and MLIR the first time."""
-    try:
-        from tilewright import _compiler
-    except ImportError as error:
-        raise CompilerMissingError(
-            f"the compiler of tilewright can't be loaded ({error}); "
-            "'tilewright doctor' says how to get it"
-        ) from None
-    return _compiler
+    return native_module("_compiler")
 
 
 class EagerJITBuildError(TilewrightError):

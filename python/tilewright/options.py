@@ -153,7 +153,7 @@ def check_pass_configs(pass_configs: object) -> None:
         if name.replace("tir.", "tirx.") not in known:
             remark(f"pass config {name!r} is unknown, and ignored")
         elif name in _WITHOUT_EFFECT and value:
-            remark(f"pass config {name!r} has no effect on the target 'cpu'")
+            remark(f"pass config {name!r} has no effect here, whatever the target")
 
 
 def check_backend(execution_backend: object) -> None:
@@ -175,7 +175,7 @@ def check_target(target: object) -> None:
 def remark_flags(compile_flags: object) -> None:
     """Says once that flags for a compiler have no effect."""
     if compile_flags:
-        remark("compile_flags have no effect on the target 'cpu'")
+        remark("compile_flags have no effect here, whatever the target")
 
 
 _remarks: set[str] = set()

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+import subprocess
 import sys
 import traceback
 
@@ -69,10 +70,22 @@ def test_kinds():
 def test_no_compiler(monkeypatch):
     monkeypatch.setitem(sys.modules, "tilewright._compiler", None)
     monkeypatch.delattr("tilewright._compiler", raising=False)
-    with pytest.raises(CompilerMissingError, match="the compiler of tilewright can't be loaded"):
+    with pytest.raises(CompilerMissingError, match="_compiler is not built; run 'make build'"):
         load_compiler()
-    with pytest.raises(ImportError, match="'tilewright doctor' says how to get it"):
-        load_compiler()
+
+
+def test_a_compiler_that_cannot_be_loaded(tmp_path):
+    """A file that is no library, in the place of the module, in a process of its own."""
+    (tmp_path / "_compiler.so").write_text("")
+    code = f"import tilewright; tilewright.__path__[:] = [{str(tmp_path)!r}, *tilewright.__path__]"
+    answer = subprocess.run(
+        [sys.executable, "-c", f"{code}\nfrom tilewright import _compiler"],
+        capture_output=True,
+        text=True,
+    )
+    last = answer.stderr.splitlines()[-1]
+    assert "CompilerMissingError: tilewright._compiler can't be loaded (" in last
+    assert last.endswith("; run 'make build' in a clone, or install a wheel of tilewright")
 
 
 def test_the_kernel_is_the_last_frame(kernel_file):

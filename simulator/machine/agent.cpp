@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/machine/agent.h"
 #include "simulator/machine/core_group.h"
+#include "simulator/machine/kernel_heap.h"
 
 #include <algorithm>
 #include <cstring>
@@ -69,6 +70,7 @@ Agent::Agent(CoreGroup& group, AgentView newView, uint32_t index, const LaunchOp
 constexpr std::align_val_t allocationUnit{512};
 
 Agent::~Agent() {
+  endHeap(heap, state == State::Done);
   for (void* memory : allocated) {
     removeGlobalMemory(memory);
     ::operator delete(memory, allocationUnit);
@@ -87,6 +89,7 @@ void Agent::release() {
   giveLocalMemory(std::move(memory));
   live.reset();
   fiber.release();
+  endHeap(heap, state == State::Done);
   hazards.forgetLocal();
 }
 

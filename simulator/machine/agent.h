@@ -27,6 +27,7 @@ namespace tilewright::ascend {
 
 class CoreGroup;
 class SyncSites;
+struct CoreHeap;
 
 enum class SyncKind : uint8_t { SetFlag, WaitFlag, Barrier, CrossSet };
 
@@ -225,6 +226,7 @@ public:
   Repetition repetition;
   uint64_t spins = 0;
   uint64_t quietCalls = 0;
+  CoreHeap* heap = nullptr; ///< what its kernel has taken; null: nothing
 
 private:
   void endWith(int32_t newStatus) {

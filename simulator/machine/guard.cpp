@@ -4,6 +4,7 @@
 #include "simulator/machine/fault_place.h"
 #include "simulator/machine/kernel_heap.h"
 
+#include <algorithm>
 #include <chrono>
 #include <csetjmp>
 #include <csignal>
@@ -13,8 +14,8 @@
 #include <ctime>
 #include <cxxabi.h>
 #include <exception>
+#include <fcntl.h>
 #include <iterator>
-#include <memory>
 #include <mutex>
 #include <ucontext.h>
 #include <unistd.h>
@@ -263,12 +264,18 @@ double ThreadGuard::processorSeconds() const {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
+/// Allocates nothing: a kernel may have damaged the heap, or hold its lock.
 bool ThreadGuard::isAsleep() const {
   char path[64], text[256];
   snprintf(path, sizeof path, "/proc/self/task/%d/stat", threadNumber);
-  std::unique_ptr<FILE, int (*)(FILE*)> file(fopen(path, "r"), fclose);
+  const int file = open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0)
+    return false;
+  const ssize_t length = read(file, text, sizeof text - 1);
+  close(file);
+  text[std::max<ssize_t>(length, 0)] = '\0';
   // "number (name) state": the name may hold brackets.
-  const char* name = file && fgets(text, sizeof text, file.get()) ? strrchr(text, ')') : nullptr;
+  const char* name = strrchr(text, ')');
   return name && name[1] == ' ' && name[2] == 'S';
 }
 

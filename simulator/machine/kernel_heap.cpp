@@ -2,6 +2,7 @@
 #include "simulator/machine/kernel_heap.h"
 #include "simulator/machine/agent.h"
 #include "simulator/machine/fault_place.h"
+#include "simulator/machine/heap_slabs.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -11,21 +12,21 @@
 #include <map>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <sys/mman.h>
-#include <unistd.h>
 
 namespace tilewright::ascend {
 
 namespace {
 
 constexpr uint64_t usualAlignment = 16;
-constexpr uint8_t margin = 0xA5; ///< the bytes around a piece, in its own pages
 
+/// A piece with pages of its own.
 struct Piece {
-  uint64_t bytes = 0;                   ///< asked for
-  uint64_t mapping = 0, end = 0;        ///< with the pages around it that fault
-  uint64_t firstPage = 0, pagesEnd = 0; ///< between these two lies the piece with its margins
+  uint64_t bytes = 0; ///< asked for
+  GuardedPages pages; ///< in which it lies with its margins
   bool isFree = false;
+  CoreHeap* core = nullptr; ///< that has taken it; null: has ended
 };
 
 /// Lives as long as the process, outside of the heap that kernels might damage.
@@ -37,83 +38,71 @@ public:
     return *heap;
   }
 
-  /// Null if there is no room.
-  void* take(uint64_t bytes, uint64_t alignment) {
-    const uint64_t page = pageBytes();
+  /// Null if there is no room. `isSpoilt` says that the kernel has written to what it had freed.
+  void* take(CoreHeap*& core, uint64_t bytes, uint64_t alignment, bool& isSpoilt) {
     std::lock_guard lock(mutex);
-    if (bytes > mostBytes || alignment > page || taken + bytes > mostBytes ||
-        pieces.size() - freed.size() >= mostPieces)
+    if (!core)
+      core = new CoreHeap;
+    if (bytes > mostBytes || alignment > mostAlignment || taken + bytes > mostBytes)
       return nullptr;
-    uint64_t room = std::max(roundUp(bytes, alignment), alignment);
-    Piece piece;
-    piece.bytes = bytes;
-    uint64_t pages = roundUp(room, page);
-    void* mapping = mmap(nullptr, pages + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (mapping == MAP_FAILED)
-      return nullptr;
-    piece.mapping = reinterpret_cast<uint64_t>(mapping);
-    piece.firstPage = piece.mapping + page;
-    piece.pagesEnd = piece.firstPage + pages;
-    piece.end = piece.pagesEnd + page;
-    auto* first = reinterpret_cast<uint8_t*>(piece.firstPage);
-    if (mprotect(first, pages, PROT_READ | PROT_WRITE) != 0) {
-      munmap(mapping, pages + 2 * page);
-      return nullptr;
-    }
-    uint64_t start = piece.pagesEnd - room;
-    std::memset(first, margin, start - piece.firstPage);
-    std::memset(reinterpret_cast<void*>(start + bytes), margin, room - bytes);
-    pieces[start] = piece;
-    taken += bytes;
-    return reinterpret_cast<void*>(start);
+    const uint64_t before = core->bytes;
+    const bool wantsPages = ++core->pieces <= firstPieces || bytes > largePiece;
+    const bool getsPages =
+        (wantsPages && pieces.size() < mostPieces) || bytes + alignment > HeapSlabs::mostBytes;
+    void* piece = getsPages ? takePages(*core, bytes, alignment)
+                            : slabs.take(*core, bytes, alignment, isSpoilt);
+    taken += core->bytes - before;
+    return piece;
   }
 
-  enum class Given { Well, NotOurs, Twice, Inner, PastEnd, BeforeStart };
   /// `bytes` gets the size of the piece, if it is one.
   Given give(void* pointer, uint64_t& bytes) {
     std::lock_guard lock(mutex);
     auto address = reinterpret_cast<uint64_t>(pointer);
     auto found = around(address);
     if (found == pieces.end())
-      return Given::NotOurs;
+      return slabs.give(address, bytes);
     Piece& piece = found->second;
     bytes = piece.bytes;
     if (piece.isFree)
       return Given::Twice;
     if (found->first != address)
       return Given::Inner;
-    Given how = isMargin(address + piece.bytes, piece.pagesEnd)
-                    ? isMargin(piece.firstPage, address) ? Given::Well : Given::BeforeStart
-                    : Given::PastEnd;
-    auto* first = reinterpret_cast<void*>(piece.firstPage);
-    uint64_t pages = piece.pagesEnd - piece.firstPage;
-    madvise(first, pages, MADV_DONTNEED);
-    mprotect(first, pages, PROT_NONE);
+    const GuardedPages& pages = piece.pages;
+    Given how = !heap::isFilledWith(heap::margin, address + bytes, pages.pagesEnd) ? Given::PastEnd
+                : !heap::isFilledWith(heap::margin, pages.first, address) ? Given::BeforeStart
+                                                                          : Given::Well;
+    madvise(reinterpret_cast<void*>(pages.first), pages.bytes(), MADV_DONTNEED);
+    mprotect(reinterpret_cast<void*>(pages.first), pages.bytes(), PROT_NONE);
     piece.isFree = true;
-    taken -= piece.bytes;
+    disown(piece);
     freed.push_back(address);
     if (freed.size() > mostFreed) {
       auto oldest = pieces.find(freed.front());
-      munmap(reinterpret_cast<void*>(oldest->second.mapping),
-             oldest->second.end - oldest->second.mapping);
+      oldest->second.pages.unmap();
       pieces.erase(oldest);
       freed.pop_front();
     }
     return how;
   }
 
-  /// 0 if it is none.
-  uint64_t sizeOf(void* pointer) {
+  /// The bytes of the piece that starts there, if one does.
+  std::optional<uint64_t> sizeOf(void* pointer) {
     std::lock_guard lock(mutex);
-    auto found = pieces.find(reinterpret_cast<uint64_t>(pointer));
-    return found == pieces.end() || found->second.isFree ? 0 : found->second.bytes + 1;
+    auto address = reinterpret_cast<uint64_t>(pointer);
+    if (const uint32_t* bytes = slabs.sizeOf(address))
+      return *bytes;
+    auto found = pieces.find(address);
+    if (found == pieces.end() || found->second.isFree)
+      return std::nullopt;
+    return found->second.bytes;
   }
 
   std::string sentenceOfFault(uint64_t address) {
     std::lock_guard lock(mutex);
     auto found = around(address);
     if (found == pieces.end())
-      return {};
+      return slabs.sentenceOfFault(address);
     if (found->second.isFree)
       return "the kernel touched memory that it has freed";
     return "the kernel touched byte " + std::to_string(int64_t(address - found->first)) + " of " +
@@ -129,37 +118,72 @@ public:
       if (!piece.isFree)
         state = fingerprintOf(reinterpret_cast<void*>(start),
                               reinterpret_cast<void*>(start + piece.bytes), state);
-    return state;
+    return slabs.fingerprint(state);
+  }
+
+  void end(CoreHeap& core, bool keeps) {
+    std::lock_guard lock(mutex);
+    taken -= core.bytes;
+    for (auto at = pieces.begin(); at != pieces.end();) {
+      auto entry = at++;
+      Piece& piece = entry->second;
+      if (piece.core != &core)
+        continue;
+      piece.core = nullptr;
+      if (keeps)
+        continue;
+      piece.pages.unmap();
+      pieces.erase(entry);
+    }
+    slabs.end(core, keeps);
   }
 
 private:
-  static uint64_t pageBytes() {
-    static const auto bytes = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-    return bytes;
+  /// The piece ends where the pages do.
+  void* takePages(CoreHeap& core, uint64_t bytes, uint64_t alignment) {
+    const uint64_t room = std::max((bytes + alignment - 1) / alignment * alignment, alignment);
+    Piece piece;
+    piece.bytes = bytes;
+    piece.core = &core;
+    if (!piece.pages.map(room))
+      return nullptr;
+    core.bytes += piece.pages.bytes();
+    const uint64_t start = piece.pages.pagesEnd - room;
+    std::memset(reinterpret_cast<void*>(piece.pages.first), heap::margin,
+                start - piece.pages.first);
+    std::memset(reinterpret_cast<void*>(start + bytes), heap::margin, room - bytes);
+    pieces[start] = piece;
+    return reinterpret_cast<void*>(start);
   }
-  static uint64_t roundUp(uint64_t value, uint64_t to) {
-    return (value + to - 1) / to * to;
-  }
-  static bool isMargin(uint64_t begin, uint64_t end) {
-    return std::all_of(reinterpret_cast<uint8_t*>(begin), reinterpret_cast<uint8_t*>(end),
-                       [](uint8_t byte) { return byte == margin; });
+  /// Its bytes count no longer.
+  void disown(Piece& piece) {
+    if (!piece.core)
+      return;
+    piece.core->bytes -= piece.pages.bytes();
+    taken -= piece.pages.bytes();
+    piece.core = nullptr;
   }
   /// The piece whose mapping holds the address.
   std::map<uint64_t, Piece>::iterator around(uint64_t address) {
     auto behind = pieces.upper_bound(address);
-    if (behind != pieces.end() && behind->second.mapping <= address)
+    if (behind != pieces.end() && behind->second.pages.mapping <= address)
       return behind;
-    if (behind == pieces.begin() || std::prev(behind)->second.end <= address)
+    if (behind == pieces.begin() || std::prev(behind)->second.pages.end <= address)
       return pieces.end();
     return std::prev(behind);
   }
 
-  /// So that a loop that only takes doesn't take the computer; a process may have 65,530 mappings.
+  /// So that a loop that only takes doesn't take the computer: of the cores that run.
   static constexpr uint64_t mostBytes = uint64_t{1} << 30;
-  static constexpr size_t mostPieces = 16000, mostFreed = 512;
+  static constexpr uint64_t mostAlignment = 4096;
+  /// The first pieces of a core have pages of their own, and so have large ones, but not more than this at a time: a
+  /// process may have 65,530 mappings.
+  static constexpr uint64_t firstPieces = 128, largePiece = 16384;
+  static constexpr size_t mostPieces = 8000, mostFreed = 512;
   std::mutex mutex;
   std::map<uint64_t, Piece> pieces;
   std::deque<uint64_t> freed;
+  HeapSlabs slabs;
   uint64_t taken = 0;
 };
 
@@ -179,34 +203,45 @@ private:
 };
 
 void* take(uint64_t bytes, uint64_t alignment) {
-  HeapCall call(*currentAgent());
-  return KernelHeap::instance().take(bytes, std::max(alignment, usualAlignment));
+  Agent& agent = *currentAgent();
+  bool isSpoilt = false;
+  void* piece = nullptr;
+  {
+    HeapCall call(agent);
+    piece = KernelHeap::instance().take(agent.heap, bytes, std::max(alignment, usualAlignment),
+                                        isSpoilt);
+  }
+  if (isSpoilt)
+    failKernelHere("the kernel has written to memory that it had freed");
+  return piece;
 }
 
 void give(void* pointer) {
   Agent& agent = *currentAgent();
   uint64_t bytes = 0;
-  auto how = KernelHeap::Given::NotOurs;
+  auto how = Given::NotOurs;
   {
     HeapCall call(agent);
     how = KernelHeap::instance().give(pointer, bytes);
   }
+  if (how == Given::Well)
+    return;
   const std::string size = std::to_string(bytes) + " bytes that it took from the heap";
   switch (how) {
-  case KernelHeap::Given::Well:
+  case Given::Well:
     return;
-  case KernelHeap::Given::NotOurs:
+  case Given::NotOurs:
     if (agent.fiber.holds(pointer) || reinterpret_cast<uint64_t>(pointer) % usualAlignment != 0)
       failKernelHere("the kernel freed what it didn't take from the heap");
     free(pointer);
     return;
-  case KernelHeap::Given::Twice:
+  case Given::Twice:
     failKernelHere("the kernel freed the same memory twice");
-  case KernelHeap::Given::Inner:
+  case Given::Inner:
     failKernelHere("the kernel freed an address inside or beside of " + size);
-  case KernelHeap::Given::PastEnd:
+  case Given::PastEnd:
     failKernelHere("the kernel has written past the end of " + size);
-  case KernelHeap::Given::BeforeStart:
+  case Given::BeforeStart:
     failKernelHere("the kernel has written before the start of " + size);
   }
 }
@@ -221,6 +256,14 @@ uint64_t fingerprintOfKernelHeap() {
   return KernelHeap::instance().fingerprint();
 }
 
+void endHeap(CoreHeap*& heap, bool keeps) {
+  if (!heap)
+    return;
+  KernelHeap::instance().end(*heap, keeps);
+  delete heap;
+  heap = nullptr;
+}
+
 // Without an agent, it is host code in the kernel's source that calls.
 void* tilewrightKernelMalloc(size_t bytes) {
   return currentAgent() ? take(bytes, usualAlignment) : malloc(bytes);
@@ -229,7 +272,10 @@ void* tilewrightKernelMalloc(size_t bytes) {
 void* tilewrightKernelCalloc(size_t count, size_t bytes) {
   if (!currentAgent())
     return calloc(count, bytes);
-  return bytes && count > SIZE_MAX / bytes ? nullptr : take(count * bytes, usualAlignment);
+  if (bytes && count > SIZE_MAX / bytes)
+    return nullptr;
+  void* piece = take(count * bytes, usualAlignment);
+  return piece ? std::memset(piece, 0, count * bytes) : nullptr;
 }
 
 void* tilewrightKernelRealloc(void* piece, size_t bytes) {
@@ -237,17 +283,17 @@ void* tilewrightKernelRealloc(void* piece, size_t bytes) {
     return realloc(piece, bytes);
   if (!piece)
     return take(bytes, usualAlignment);
-  uint64_t known = 0;
+  std::optional<uint64_t> known;
   {
     HeapCall call(*currentAgent());
     known = KernelHeap::instance().sizeOf(piece);
   }
-  if (known == 0)
+  if (!known)
     failKernelHere("the kernel reallocates what it didn't take from the heap");
   void* moved = take(bytes, usualAlignment);
   if (!moved)
     return nullptr;
-  std::memcpy(moved, piece, std::min<uint64_t>(known - 1, bytes));
+  std::memcpy(moved, piece, std::min<uint64_t>(*known, bytes));
   give(piece);
   return moved;
 }

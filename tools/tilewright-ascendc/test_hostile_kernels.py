@@ -54,6 +54,35 @@ CASES = [
         "std::vector<int> v(10); for (int i = 0; i < 100000; ++i) v[i * one] = i; sink = &v[0];",
         "the kernel touched byte 48 of 40 that it took from the heap",
     ),
+    # The same of one of many pieces.
+    (
+        "take_many(one); char* p = new char[100]; p[101 * one] = 1; delete[] p;",
+        "the kernel has written past the end of 100 bytes that it took from the heap",
+    ),
+    (
+        "take_many(one); char* p = new char[100]; p[-one] = 1; delete[] p;",
+        "the kernel has written before the start of 100 bytes that it took from the heap",
+    ),
+    (
+        "take_many(one); int* p = new int; delete p; delete p;",
+        "the kernel freed the same memory twice",
+    ),
+    (
+        "take_many(one); char* p = (char*)malloc(100); free(p + 16 * one);",
+        "the kernel freed an address inside or beside of 100 bytes that it took from the heap",
+    ),
+    (
+        "take_many(one); int* p = new int; delete p; *p = 1; for (;;) delete new int;",
+        "the kernel has written to memory that it had freed",
+    ),
+    (
+        "take_many(one); char* p = (char*)malloc(50); sink = p; memset(p, 7, 70000 * one);",
+        " of 50 that it took from the heap",
+    ),
+    (
+        "take_many(one); char* p = (char*)malloc(20000); sink = p; p[20000 * one] = 1;",
+        "the kernel touched byte 20000 of 20000 that it took from the heap",
+    ),
     ("sink = (void*)(long)fork();", NO_SYSTEM),
     ('execl("/bin/true", "true", (char*)nullptr);', NO_SYSTEM),
     ("signal(SIGSEGV, SIG_DFL);", NO_SYSTEM),
@@ -85,6 +114,18 @@ CASES = [
         "if (m.size() + v.size() != 5300) abort();",
         None,
     ),
+    (
+        "std::list<int> l; for (int i = 0; i < 20000; ++i) l.push_back(i);\n"
+        "std::map<int, std::string> m; for (int i = 0; i < 999; ++i) m[i] = std::string(i, 'x');\n"
+        "for (int i = 0; i < 999; ++i) if (m[i] != std::string(i, 'x')) abort();\n"
+        "struct alignas(256) Wide { char bytes[300]; };\n"
+        "Wide* w = new Wide; if ((unsigned long)w % 256) abort(); delete w;\n"
+        "char* p = (char*)realloc(memset(malloc(1000), 7, 1000), 50000); if (p[999] != 7)\n"
+        "  abort();\n"
+        "free(p); p = (char*)calloc(50, 20); for (int i = 0; i < 1000; ++i) if (p[i]) abort();\n"
+        "free(p); if (l.size() != 20000) abort();",
+        None,
+    ),
 ]
 SOURCE = """#include "acl/acl.h"
 #include "kernel_operator.h"
@@ -92,16 +133,32 @@ SOURCE = """#include "acl/acl.h"
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <list>
 #include <map>
 #include <string>
 #include <unistd.h>
 #include <vector>
 static void* volatile sink;
+__aicore__ void take_many(int n) {
+  for (int i = 0; i < 200 + n; ++i)
+    delete new int;
+}
+__global__ __aicore__ void takes_and_fails(int n, int* nothing) {
+  for (int i = 0; i < n; ++i)
+    sink = new char[i % 2 ? 64 : 131072];
+  if (nothing != (int*)1)
+    *(nothing + 1) = 1;
+}
 """
 
 
-def built(folder: Path) -> Path:
+FAILING_LAUNCHES = 1000
+
+
+@pytest.fixture(scope="module", name="program")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A program that runs the case that its argument names."""
+    folder = tmp_path_factory.mktemp("hostile")
     text = SOURCE
     for k, (body, _) in enumerate(CASES):
         text += f"__global__ __aicore__ void k{k}(int one) {{ // case {k}\n{body}\n}}\n"
@@ -109,6 +166,14 @@ def built(folder: Path) -> Path:
     text += "  switch (atoi(arguments[1])) {\n"
     for k in range(len(CASES)):
         text += f"  case {k}: k{k}<<<1, nullptr, nullptr>>>(1); break;\n"
+    text += f"  case {FAILING_LAUNCHES}:\n"
+    text += (
+        "    for (int i = 0; i < 12; ++i) {\n"
+        "      takes_and_fails<<<2, nullptr, nullptr>>>(900, nullptr);\n"
+        "      aclrtSynchronizeStream(nullptr);\n"
+        "    }\n"
+        "    takes_and_fails<<<2, nullptr, nullptr>>>(900, (int*)1); // ends well\n"
+    )
     text += (
         "  }\n  int status = aclrtSynchronizeStream(nullptr);\n"
         '  char* p = new char[5000]; delete[] p;\n  ::printf("went on, %d\\n", status);\n}\n'
@@ -127,10 +192,9 @@ def built(folder: Path) -> Path:
     return program
 
 
-def test_each_ends_at_its_line(tmp_path: Path) -> None:
+def test_each_ends_at_its_line(program: Path) -> None:
     """The error names the line; the host program goes on, whatever the kernel has done."""
-    program = built(tmp_path)
-    lines = (tmp_path / "hostile.cpp").read_text().splitlines()
+    lines = program.with_suffix(".cpp").read_text().splitlines()
     reader, writer = os.pipe()  # nobody writes
     for k, (body, error) in enumerate(CASES):
         answer = subprocess.run(
@@ -153,3 +217,12 @@ def test_each_ends_at_its_line(tmp_path: Path) -> None:
         assert re.fullmatch(r"went on, 5070(14|35)\n", answer.stdout), (body, answer.stdout)
     os.close(reader)
     os.close(writer)
+
+
+def test_failed_launches_take_nothing_from_the_next(program: Path) -> None:
+    """A core that fails frees nothing: the heap of each of them is given back as a whole."""
+    command = [program, str(FAILING_LAUNCHES)]
+    answer = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert answer.stdout == "went on, 0\n"
+    assert "which is not its memory" in answer.stderr
+    assert "bad_alloc" not in answer.stderr

@@ -8,7 +8,7 @@ import sys
 from functools import update_wrapper
 from typing import TYPE_CHECKING, Any
 
-from .._runtime import get_num_threads
+from .. import _runtime
 from ..errors import short_traceback
 from ..front_key import digest, front_key, machine_stamp
 from ..jit_factory import JITFunction
@@ -145,7 +145,13 @@ class AutotunedFunction:
         front = front_key(self.function_to_tune.function, [here], "autotune 1")
         measured = {n: v for n, v in self._settings.items() if isinstance(v, (int, float, bool))}
         checked = self._settings.get("ref_prog") is not None
-        parts = (front, machine_stamp(), get_num_threads(), sorted(measured.items()), checked)
+        parts = (
+            front,
+            machine_stamp(),
+            _runtime.get_num_threads(),
+            sorted(measured.items()),
+            checked,
+        )
         return front and digest(repr(parts))
 
 

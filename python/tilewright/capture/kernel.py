@@ -227,6 +227,13 @@ def _declare(interpreter: Interpreter, name: str, annotations: dict[str, Value])
     interpreter.scope.bind(name, value, place)
 
 
+def _tensor_dtype(annotation: TensorAnnotation) -> Dtype:
+    try:
+        return to_dtype(annotation.dtype)
+    except (TypeError, ValueError) as error:
+        raise LanguageError(str(error)) from None
+
+
 def declare_parameter(tracer: Tracer, name: str, annotation: Value) -> Value:
     """The buffer or scalar of a parameter with this annotation."""
     if annotation is POISON:
@@ -236,7 +243,8 @@ def declare_parameter(tracer: Tracer, name: str, annotation: Value) -> Value:
         strides = [tracer.index(s) for s in annotation.strides or ()]
         if annotation.scope != "global":
             raise LanguageError(f"parameter {name!r} must be in global memory")
-        return tracer.buffer(tracer.builder.tensor(name, shape, str(annotation.dtype), strides))
+        dtype = _tensor_dtype(annotation)
+        return tracer.buffer(tracer.builder.tensor(name, shape, str(dtype), strides))
     if is_dtype(annotation):
         return tracer.wrap(tracer.builder.scalar(name, str(to_dtype(annotation))))
     if isinstance(annotation, PointerAnnotation):

@@ -441,6 +441,27 @@ def test_signatures():
     ]
 
 
+def test_dtypes_that_there_are_not():
+    @T.prim_func
+    def kernel(
+        A: T.Tensor((4,), "float23"), B: T.Tensor((4,), 7), C: T.StridedTensor((4,), (1,), "f")
+    ):
+        with T.Kernel(4) as bx:
+            A[bx] = B[bx]
+            C[bx, 0, 0] = D[bx]  # noqa: F821
+
+    with pytest.raises(CompileError) as caught:
+        kernel.capture(recording_compiler)
+    line = kernel.function.__code__.co_firstlineno
+    found = [(d.place.line - line, d.place.column, d.message) for d in caught.value.errors]
+    assert found == [
+        (2, 9, "there is no dtype 'float23'"),
+        (2, 39, "expected a dtype but got 7"),
+        (2, 61, "there is no dtype 'f'"),
+        (6, 27, "name 'D' is not defined"),
+    ]
+
+
 def test_annotations_that_are_strings():
     size = 16
 

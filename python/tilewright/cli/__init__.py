@@ -69,7 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.command is None:
         parser.print_help()
         return USAGE
-    from ..errors import CompileError
+    from ..errors import CompileError, CompilerMissingError
 
     try:
         return int(options.action(options))
@@ -82,6 +82,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (CompileError, UsageError) as error:
         sys.stderr.write(f"tilewright {options.command}: {error}\n")
         return USAGE
+    except CompilerMissingError as error:
+        sys.stderr.write(f"tilewright {options.command}: {error}\n")
+        return MISSING
 
 
 class UsageError(Exception):

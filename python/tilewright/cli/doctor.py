@@ -11,6 +11,7 @@ import sys
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from ..errors import HOW_TO_BUILD, CompilerMissingError
 from . import MISSING, OK
 
 if TYPE_CHECKING:
@@ -60,7 +61,6 @@ def _package() -> list[Finding]:
 
 
 def _targets() -> list[Finding]:
-    build = "run 'make build' in a clone, or install a wheel of tilewright"
     found = []
     try:
         from .. import _runtime
@@ -68,22 +68,26 @@ def _targets() -> list[Finding]:
         found.append(
             Finding("runtime", "_runtime", "ok", f"{_runtime.get_num_threads()} threads a launch")
         )
-    except ImportError as error:
-        found.append(Finding("runtime", "_runtime", "missing", str(error), build))
+    except CompilerMissingError as error:
+        found.append(_not_built("runtime", "_runtime", error))
     try:
         from .. import _compiler
 
         detail = f"compiles for {_compiler.host_cpu()}"
         state = "ok" if found[0].state == "ok" else "missing"
         found.append(Finding("target", "cpu", state, detail))
-    except ImportError as error:
-        remedy = "apt-get install libmlir-22 libllvm22, or " + build
-        found.append(Finding("target", "cpu", "missing", str(error), remedy))
+    except CompilerMissingError as error:
+        found.append(_not_built("target", "cpu", error))
     device = shutil.which("nvidia-smi")
     gpu = "an NVIDIA GPU is here; " if device else ""
     found.append(Finding("target", "cuda", "planned", f"{gpu}GPU scripts run by 'tilewright run'"))
     found.append(_ascend(found[1].state == "ok"))
     return found
+
+
+def _not_built(part: str, name: str, error: CompilerMissingError) -> Finding:
+    detail = str(error).removesuffix(f"; {HOW_TO_BUILD}")
+    return Finding(part, name, "missing", detail, HOW_TO_BUILD)
 
 
 def _ascend(has_compiler: bool) -> Finding:
@@ -159,8 +163,8 @@ def _frameworks() -> list[Finding]:
 def _cache() -> Finding:
     try:
         from .. import cache
-    except ImportError as error:  # without _runtime
-        return Finding("cache", "disk", "missing", str(error))
+    except CompilerMissingError as error:
+        return _not_built("cache", "disk", error)
     from . import cache as cache_command
 
     folder = cache.folder()

@@ -339,22 +339,40 @@ def test_doctor(command, tmp_path):
     assert re.search(r"cache\s+disk\s+off", off)
 
 
-def test_doctor_without_what_is_built(tmp_path):
+def test_without_what_is_built(tmp_path):
     shutil.copytree(PACKAGE / "tilewright", tmp_path / "tilewright", ignore=lambda _, names: [
         name for name in names if name.endswith(".so")
     ])  # fmt: skip
-    environment = {**os.environ, "PYTHONPATH": str(tmp_path), "TILEWRIGHT_BUILD": str(tmp_path)}
-    done = subprocess.run(
-        [sys.executable, "-m", "tilewright", "doctor"],
-        env=environment,
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-    )
+
+    def python(*arguments):
+        return subprocess.run(
+            [sys.executable, *arguments],
+            env={**os.environ, "PYTHONPATH": str(tmp_path), "TILEWRIGHT_BUILD": str(tmp_path)},
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+        )
+
+    remedy = "run 'make build' in a clone, or install a wheel of tilewright"
+    done = python("-m", "tilewright", "doctor")
     assert done.returncode == 3, done.stderr
-    assert "Traceback" not in done.stderr
-    assert re.search(r"runtime\s+_runtime\s+missing", done.stdout)
+    assert "Traceback" not in done.stderr and "apt-get install libmlir" not in done.stdout
+    built = rf"missing  tilewright._runtime is not built\n +-> {remedy}\n"
+    assert re.search(rf"runtime\s+_runtime\s+{built}", done.stdout)
+    assert re.search(rf"target\s+cpu\s+{built.replace('runtime', 'compiler')}", done.stdout)
+    assert re.search(rf"cache\s+disk\s+{built}", done.stdout)
     assert re.search(r"target\s+ascend\s+missing", done.stdout)
+
+    for name in ("jit", "compile", "autotune", "get_num_threads"):
+        lines = python("-c", f"import tilewright\ntilewright.{name}").stderr.splitlines()
+        error = "tilewright.errors.CompilerMissingError: tilewright._runtime is not built"
+        assert lines[-1] == f"{error}; {remedy}"
+        assert sum(line.startswith("  File") for line in lines) == 2
+
+    (tmp_path / "script.py").write_text("print(1)\n")
+    done = python("-m", "tilewright", "profile", "script.py")
+    assert done.returncode == 3
+    assert done.stderr == f"tilewright profile: tilewright._runtime is not built; {remedy}\n"
 
 
 def test_cache(command, tmp_path):

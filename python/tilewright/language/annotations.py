@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from .dtypes import Dtype, is_dtype, to_dtype
+from .dtypes import is_dtype, to_dtype
 from .values import LanguageError, Symbol
 
 TYPE_CHECKING = False
@@ -12,12 +12,13 @@ if TYPE_CHECKING:
 
 
 class TensorAnnotation:
-    """A tensor argument. `strides` (in elements) is None for row-major."""
+    """A tensor argument. `strides` (in elements) is None for row-major. `dtype` may be one that
+    there is not: the kernel that declares the argument says so, with its other errors."""
 
     __slots__ = ("shape", "dtype", "strides", "scope")
 
     def __init__(
-        self, shape: tuple[Any, ...], dtype: Dtype, strides: tuple[Any, ...] | None, scope: str
+        self, shape: tuple[Any, ...], dtype: object, strides: tuple[Any, ...] | None, scope: str
     ) -> None:
         self.shape = shape
         self.dtype = dtype
@@ -30,6 +31,13 @@ class TensorAnnotation:
 
 def _tuple(value: Any) -> tuple[Any, ...]:
     return tuple(value) if isinstance(value, (tuple, list)) else (value,)
+
+
+def _dtype_if_known(value: object) -> object:
+    try:
+        return to_dtype(value)
+    except (TypeError, ValueError):
+        return value
 
 
 class _TensorType:
@@ -54,7 +62,7 @@ class _TensorType:
             dtype = "int64"
         return TensorAnnotation(
             _tuple(shape),
-            to_dtype(dtype),
+            _dtype_if_known(dtype),
             None if strides is None else _tuple(strides),
             scope or self._scope,
         )

@@ -17,6 +17,15 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+def _meant(key: str) -> str:
+    """The argument that is nearest to an unknown one; all of them if none is near."""
+    from difflib import get_close_matches
+
+    known = ["dim", "clear", "real_shape", "batch", "nan_propagate"]
+    close = ["dim"] if key == "axis" else get_close_matches(key, known, 1)
+    return f"; did you mean {close[0]!r}?" if close else f"; it has: {', '.join(known)}"
+
+
 class _Options:
     """The arguments of a reduction besides its tiles."""
 
@@ -42,7 +51,7 @@ class _Options:
             elif key in ("batch", "nan_propagate"):
                 self._keep(key, value)
             else:
-                raise LanguageError(f"T.{name} has no argument {key!r}")
+                raise LanguageError(f"T.{name} has no argument {key!r}{_meant(key)}")
 
     def _keep(self, key: str, value: Any) -> None:
         if value not in (False, 1) or value is True:

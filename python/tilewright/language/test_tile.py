@@ -487,7 +487,22 @@ REFUSED: list[tuple[Callable[..., None], list[Array], str]] = [
         [ROW],
         "T.reduce_sum takes clear (a bool) and real_shape (a list) after dim, not float",
     ),
-    (lambda x: T.reduce_sum(x, x, klear=True), [ROW], "T.reduce_sum has no argument 'klear'"),
+    (
+        lambda x: T.reduce_sum(x, x, klear=True),
+        [ROW],
+        "T.reduce_sum has no argument 'klear'; did you mean 'clear'?",
+    ),
+    (
+        lambda x: T.reduce_max(x, x, axis=1),
+        [ROW],
+        "T.reduce_max has no argument 'axis'; did you mean 'dim'?",
+    ),
+    (
+        lambda x: T.reduce_sum(x, x, keepdims=True),
+        [ROW],
+        "T.reduce_sum has no argument 'keepdims'; "
+        "it has: dim, clear, real_shape, batch, nan_propagate",
+    ),
     (
         lambda x, y: T.reduce_sum(x, y, -1, [4, 9]),
         [TILE, ROW[:4]],
