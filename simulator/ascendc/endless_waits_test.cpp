@@ -343,6 +343,30 @@ __global__ __aicore__ void counts_in_gm_alone(GM_ADDR x) {
   while (*counter < 1200000000)
     *counter = *counter + 1;
 }
+volatile bool always = true;
+__global__ __aicore__ void never_calls_here(GM_ADDR) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  while (always) {
+  }
+}
+
+TEST_F(EndlessWaits, CountersFarBehindTheStartOfGmAreSeen) {
+  constexpr size_t far = 4u << 20; // bytes
+  DeviceBuffer<int32_t> x(2 * far / sizeof(int32_t));
+  counts_in_gm_alone<<<1, nullptr, nullptr>>>(x.gm() + far);
+  EXPECT_EQ(allFindings(), "");
+  EXPECT_EQ(x[far / sizeof(int32_t)], 1200000000);
+}
+TEST_F(EndlessWaits, NothingIsProvenWhereGmIsTooLargeToLookAt) {
+  DeviceBuffer<int32_t> x(size_t{33} << 18); // 33 MiB
+  nextOptions().idleLimitSeconds = 2.5;      // samples begin after 0.75 s
+  never_calls_here<<<1, nullptr, nullptr>>>(nullptr);
+  expectFinding("the kernel's own code has run for 2.5 s without an instruction");
+  nextOptions().repeatLimitSeconds = 0.1;
+  reads_ub<<<1, nullptr, nullptr>>>(nullptr);
+  expectFinding("the kernel has repeated the same instructions with the same results for 0.7 s");
+  expectFinding("this is a limit of the host and no proof");
+}
 TEST_F(EndlessWaits, CountersInMemoryAreSeen) {
   nextOptions().repeatLimitSeconds = 0.6; // looks from 0.3 s on; limits are 1.8 s and more
   DeviceBuffer<int32_t> x(n);
@@ -413,13 +437,6 @@ TEST_F(EndlessWaits, AreNotTakenForWork) {
     waits_for_work<<<2, nullptr, nullptr>>>(flag.gm(), y.gm());
     expectNoEndless();
     EXPECT_EQ(y[0], int32_t(longLoop));
-  }
-}
-
-volatile bool always = true;
-__global__ __aicore__ void never_calls_here(GM_ADDR) {
-  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
-  while (always) {
   }
 }
 

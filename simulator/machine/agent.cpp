@@ -520,7 +520,7 @@ std::string Agent::sentenceOf(Ending ending) const {
     return "endless loop: the kernel is back in the very state that it was in before, and reads "
            "nothing new that could end it [507014]";
   case Ending::SameResults:
-    return recurrence.isProven()
+    return isProven()
                ? "endless wait: the kernel repeats the same instructions with the same results" +
                      andOthers + " [507014]"
                : "the kernel has repeated the same instructions with the same results for " +

@@ -209,6 +209,10 @@ public:
       recurrence.writesByItself();
     ownMemory = 0;
   }
+  /// It is in a loop that only what it reads can end, and its own code has not written to memory that nobody looks at.
+  bool isProven() const {
+    return recurrence.isProven() && seesOwnMemory();
+  }
   uint64_t ownMemory = 0; ///< when its own code went on; 0: nobody asks
   const LocalMemory& localMemory() const {
     return *memory;

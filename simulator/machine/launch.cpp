@@ -236,22 +236,24 @@ void Machine::endRepeating() {
       if (!agent->canRun())
         continue;
       anyClosed |= agent->recurrence.isClosed();
-      allProven &= agent->recurrence.isProven();
+      allProven &= agent->isProven();
       repeating.add(r.isRepeating(), r.repeatsInARow());
       circling.add(r.isCircling(), r.stepsInCircles());
       anyLarge |= r.isLargeCircle();
       allRound &= !r.isLargeCircle() || r.rounds() >= leastRounds;
     }
   bool closes = anyClosed && allProven;
+  bool allRepeat = repeating.any && repeating.all;
   bool repeats =
-      sameResults.lasts(repeating.news, repeating.any && repeating.all,
+      sameResults.lasts(repeating.news, allRepeat,
                         (allProven ? 1 : Agent::patienceWithoutProof) *
                             options.repeatLimitSeconds) &&
       (allProven || (repeating.fewest >= leastRepeats && repeating.steps >= leastRepeatsOfAll));
   bool circles = samePlaces.lasts(circling.news, circling.any && circling.all,
                                   (anyLarge ? patienceWithLargeCircles : patienceWithCircles) *
                                       options.repeatLimitSeconds) &&
-                 allRound && circling.fewest >= leastCircled && circling.steps >= leastCircledOfAll;
+                 !allRepeat && allRound && circling.fewest >= leastCircled &&
+                 circling.steps >= leastCircledOfAll;
   if (!closes && !repeats && !circles)
     return;
   for (CoreGroup* group : resident)

@@ -5,39 +5,37 @@
 #include "simulator/machine/recurrence.h"
 #include "simulator/memory/global_memory.h"
 
-#include <algorithm>
-
 namespace tilewright::ascend {
 
 namespace {
 
-struct GlobalState {
-  uint64_t fingerprint;
-  unsigned left = 64; ///< allocations
-};
+constexpr uint64_t mostGlobal = uint64_t{32} << 20; // bytes
+
+void addBytes(GlobalRange range, void* argument) {
+  *static_cast<uint64_t*>(argument) += range.end - range.begin;
+}
 
 void addRange(GlobalRange range, void* argument) {
-  auto* state = static_cast<GlobalState*>(argument);
-  constexpr uint64_t mostOfOne = uint64_t{1} << 20; // bytes
-  if (state->left == 0)
-    return;
-  --state->left;
-  state->fingerprint =
-      fingerprintOf(reinterpret_cast<const void*>(range.begin),
-                    reinterpret_cast<const void*>(std::min(range.end, range.begin + mostOfOne)),
-                    state->fingerprint);
+  auto* fingerprint = static_cast<uint64_t*>(argument);
+  *fingerprint = fingerprintOf(reinterpret_cast<const void*>(range.begin),
+                               reinterpret_cast<const void*>(range.end), *fingerprint);
 }
 
 } // namespace
 
+bool seesOwnMemory() {
+  uint64_t bytes = 0;
+  return visitGlobalMemory(addBytes, &bytes) && bytes <= mostGlobal;
+}
+
 uint64_t fingerprintOfOwnMemory(const LocalMemory& local) {
-  GlobalState state{fingerprintOfKernelHeap()};
-  if (state.fingerprint == 0 || !visitGlobalMemory(addRange, &state))
+  uint64_t state = seesOwnMemory() ? fingerprintOfKernelHeap() : 0;
+  if (state == 0 || !visitGlobalMemory(addRange, &state))
     return 0;
   for (unsigned space = 1; space < numSpaces; ++space)
     if (const uint8_t* base = local.base(static_cast<Space>(space)))
-      state.fingerprint = fingerprintOf(base, base + spaceBytes[space], state.fingerprint);
-  return state.fingerprint;
+      state = fingerprintOf(base, base + spaceBytes[space], state);
+  return state;
 }
 
 } // namespace tilewright::ascend

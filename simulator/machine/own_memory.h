@@ -9,8 +9,10 @@
 
 namespace tilewright::ascend {
 
-/// Of the memories of a core, what kernels have taken from the heap, and the first MiB of each allocation in GM (64 at
-/// most). 0 if it can't be looked at now. Allocates nothing.
+/// False if GM has more than 32 MiB, or somebody changes its allocations now: what a kernel writes may stay unseen.
+bool seesOwnMemory();
+/// Of the memories of a core, what kernels have taken from the heap, and GM. 0 if not all of it can be looked at now.
+/// Allocates nothing.
 uint64_t fingerprintOfOwnMemory(const LocalMemory& local);
 
 } // namespace tilewright::ascend
