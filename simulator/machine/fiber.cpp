@@ -58,9 +58,10 @@ void Fiber::leave() {
 }
 
 bool Fiber::holdsFrame(const void* address) const {
-  auto* p = static_cast<const char*>(address);
-  auto* low = static_cast<const char*>(stack) + guardBytes;
-  return stack && p >= low && p + 2 * sizeof(void*) <= low + stackBytes;
+  // A damaged frame pointer may hold anything: numbers, for pointers must not wrap.
+  const auto low = reinterpret_cast<uint64_t>(stack) + guardBytes;
+  const auto at = reinterpret_cast<uint64_t>(address);
+  return stack && at >= low && at - low <= stackBytes - 2 * sizeof(void*);
 }
 
 const uint64_t* Fiber::wordsFrom(uint64_t address, const uint64_t** end) const {
