@@ -9,7 +9,7 @@ from types import MethodType
 
 from .captured_state import CapturedState, is_ours
 from .compilation import compile_kernel
-from .errors import short_traceback
+from .errors import CompileError, short_traceback
 from .front_key import front_key
 from .options import Options, check_backend, check_pass_configs, check_target, remark_flags
 
@@ -188,7 +188,13 @@ class JITFunction:
             return made[0].capture()
 
         started = time.perf_counter()
-        kernel = compile_kernel(capture, options, outputs, front, self)
+        try:
+            kernel = compile_kernel(capture, options, outputs, front, self)
+        except Exception as error:
+            mistaken = self._called_with_arrays(error, self._named(args, keywords))
+            if mistaken is None:
+                raise
+            raise mistaken from (None if isinstance(error, CompileError) else error)
         if self.choices.get("verbose"):
             _tell(kernel, started)
         return kernel
@@ -201,7 +207,32 @@ class JITFunction:
                 f"{self.__name__} must give a kernel (@T.prim_func) but gave {type(made).__name__}"
             )
         kernel: PrimFunc = made
+        kernel.arguments = self._named(args, keywords)
         return kernel
+
+    def _parameters(self) -> tuple[str, ...]:
+        code = self.function.__code__
+        return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+
+    def _named(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> dict[str, Any]:
+        return dict(zip(self._parameters(), args, strict=False)) | keywords
+
+    def _called_with_arrays(self, error: Exception, arguments: dict[str, Any]) -> TypeError | None:
+        """What to say where the factory was called as if it were the kernel, and failed."""
+        from .capture.tracer import NO_SCALAR_BUT_ARRAY, is_array
+
+        if isinstance(error, CompileError):
+            is_cause = any(NO_SCALAR_BUT_ARRAY in found.message for found in error.errors)
+        else:  # of the factory's own code
+            is_cause = isinstance(error, (TypeError, ValueError))
+        name = next((name for name, value in arguments.items() if is_array(value)), None)
+        if name is None or not is_cause:
+            return None
+        made = f"{self.__name__}({', '.join(self._parameters())})"
+        return TypeError(
+            f"argument {name!r} of the factory {self.__name__!r} is an array: first make the "
+            f"kernel, {made}, then call it with the arrays"
+        )
 
     def get_kernel_source(self, *args: Any, **keywords: Any) -> str:
         return self.compile(*args, **keywords).get_kernel_source()

@@ -463,8 +463,59 @@ def test_a_kernel_has_no_defaults():
 
 
 def test_blocks_that_are_no_numbers():
-    with pytest.raises(CompileError, match="expected a scalar but got 'x' of type str"):
+    with pytest.raises(CompileError) as caught:
         gemm(64, 64, 64, block="x")
+    messages = [d.message for d in caught.value.errors]
+    assert messages == ["expected a scalar but got 'x' of type str, the value of 'block'"]
+
+
+def test_a_factory_is_called_with_arrays():
+    np = pytest.importorskip("numpy")
+
+    @tilewright.jit
+    def axpy(M, N):
+        @T.prim_func
+        def kernel(A: T.Tensor((M, N), "float32"), B: T.Tensor((M, N), "float32")):
+            with T.Kernel(M) as bx:
+                B[bx, 0] = A[bx, 0]
+
+        return kernel
+
+    ones = np.ones((4, 4), np.float32)
+    says = (
+        r"argument 'M' of the factory 'axpy' is an array: first make the kernel, axpy\(M, N\), "
+        "then call it with the arrays"
+    )
+    with pytest.raises(TypeError, match=says) as caught:
+        axpy(ones, ones)
+    assert caught.value.__suppress_context__
+    with pytest.raises(TypeError, match=says) as caught:
+        axpy(ones, ones, ones)
+    assert "takes 2 positional arguments but 3 were given" in str(caught.value.__cause__)
+    torch = pytest.importorskip("torch")
+    with pytest.raises(TypeError, match=says):
+        axpy(torch.ones(4, 4), N=4)
+    with pytest.raises(CompileError) as caught:
+        axpy(100, "x")
+    messages = [d.message for d in caught.value.errors]
+    assert messages == ["expected a scalar but got 'x' of type str, the value of 'N'"]
+
+
+def test_arrays_that_a_factory_asks_for():
+    """Their kernels say what is wrong themselves."""
+    np = pytest.importorskip("numpy")
+
+    @tilewright.jit
+    def add(table):
+        @T.prim_func
+        def kernel(A: T.Tensor((4,), "float32")):
+            with T.Kernel(4) as bx:
+                A[bx] = A[bx, 0] + float(table[1])
+
+        return kernel
+
+    with pytest.raises(CompileError, match="buffer 'A' has 1 dimension but is indexed with 2"):
+        add(np.arange(3.0))
 
 
 def test_workspaces_are_made_and_dropped():

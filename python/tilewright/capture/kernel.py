@@ -111,6 +111,7 @@ def capture_kernel(kernel: PrimFunc, compiler: Any = None) -> CapturedKernel:
     tracer = Tracer(kernel.__name__, source.header_place(), compiler)
     with tracer:
         lookup = outside_names(kernel.function)
+        tracer.outer_names = _outer_names(kernel)
         tracer.found += Prescan(source, lookup).run()
         scope = Scope(tracer.frames)
         interpreter = Interpreter(source, tracer, scope, lookup)
@@ -124,6 +125,19 @@ def capture_kernel(kernel: PrimFunc, compiler: Any = None) -> CapturedKernel:
             message = "a kernel can't return a value; name its outputs with out_idx"
             tracer.report(message, place=interpreter.returned_at)
         return finish(tracer, source, names, [])
+
+
+def _outer_names(kernel: PrimFunc) -> dict[int, str]:
+    """The names of its factory's arguments, by the identity of their values, then of the values
+    that it sees from outside."""
+    outside: dict[int, str] = {}
+    lookup = outside_names(kernel.function)
+    for name in kernel.function.__code__.co_freevars:
+        try:
+            outside[id(lookup(name))] = name
+        except KeyError:  # not bound yet
+            continue
+    return outside | {id(value): name for name, value in kernel.arguments.items()}
 
 
 def parameter_names(function: FunctionType) -> list[str]:

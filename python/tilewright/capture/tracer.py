@@ -81,6 +81,10 @@ class Tracer:
         self.launch: KernelLaunch | None = None
         #: Python functions that stand for functions in C (T.call_extern), by their names.
         self.references: dict[str, Any] = {}
+        #: Names of values from outside of the kernel, by their identity: messages name them.
+        self.outer_names: dict[int, str] = {}
+        #: Messages of such values: each comes once, however often the value is used.
+        self._of_outer_values: set[str] = set()
         self._symbols: dict[str, Traced] = {}
         #: While a tree of symbols is lowered: what its parts became.
         self._lowered: dict[int, Any] | None = None
@@ -130,6 +134,8 @@ class Tracer:
             sites = [*sites[:3], *sites[-2:]]
         chain = [Note(site, f"in macro '{name}' called here") for name, site in sites]
         diagnostic = Diagnostic(kind, place or self._place, message, [*notes, *chain])
+        if message in self._of_outer_values and any(d.message == message for d in self.found):
+            return
         if diagnostic not in self.found:
             self.found.append(diagnostic)
 
@@ -180,9 +186,17 @@ class Tracer:
             )
         if isinstance(operand, RegionRef):
             raise LanguageError(f"a region of {operand.buffer.name!r} is used as a scalar")
-        if type(operand).__module__ == "numpy" and hasattr(operand, "item"):
-            return operand.item()
-        raise LanguageError(f"expected a scalar but got {_describe(operand)}")
+        if type(operand).__module__ == "numpy" and getattr(operand, "size", 0) == 1:
+            return operand.item()  # type: ignore[attr-defined]
+        raise LanguageError(self._not_a_scalar(operand))
+
+    def _not_a_scalar(self, operand: object) -> str:
+        message = f"{_NO_SCALAR} {_describe(operand)}"
+        name = self.outer_names.get(id(operand))
+        if name is not None:
+            message += f", the value of {name!r}"
+            self._of_outer_values.add(message)
+        return message
 
     def index(self, operand: object) -> Any:
         """An extent, offset or index: an int or a Value."""
@@ -372,6 +386,16 @@ def plain_text(text: object) -> str:
     return str(text).encode("utf-8", "replace").decode()
 
 
+_NO_SCALAR, _ARRAY = "expected a scalar but got", "an array of shape"
+#: In the message of each array that is used as a scalar.
+NO_SCALAR_BUT_ARRAY = f"{_NO_SCALAR} {_ARRAY}"
+
+
+def is_array(value: object) -> bool:
+    """Whether it is a tensor of NumPy, torch or another library, with one dimension or more."""
+    return isinstance(getattr(value, "shape", None), tuple) and getattr(value, "ndim", 0) > 0
+
+
 def _describe(value: object) -> str:
     if isinstance(value, Expr):
         return "a value of the running kernel"
@@ -379,6 +403,8 @@ def _describe(value: object) -> str:
         return f"buffer {value.name!r}"
     if callable(value):
         return f"the function {getattr(value, '__name__', repr(value))!r}"
+    if is_array(value):
+        return f"{_ARRAY} {tuple(value.shape)}"  # type: ignore[attr-defined]
     text = repr(value)
     return f"{text if len(text) < 60 else '...'} of type {type(value).__name__}"
 

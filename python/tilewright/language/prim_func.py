@@ -24,6 +24,8 @@ class PrimFunc:
         self.__doc__ = function.__doc__
         #: Local names of where it was defined, for annotations that are strings.
         self.names = names
+        #: The arguments of the factory that made it, by name: messages name them.
+        self.arguments: dict[str, Any] = {}
         self._captured: CapturedKernel | None = None
 
     def capture(self, compiler: Any = None) -> CapturedKernel:
