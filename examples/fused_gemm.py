@@ -18,6 +18,7 @@ import tilewright.language as T
 
 PAIRS = 11
 SECONDS_PER_PAIR = 0.1
+SECONDS = 10.0
 TOLERANCE = {"float32": 1e-4, "float16": 1e-2}
 
 
@@ -62,18 +63,32 @@ def seconds_per_call(function, calls):
     return (time.perf_counter() - start) / calls
 
 
+def calls_per_pair(function):
+    """How many calls take SECONDS_PER_PAIR; one where a call takes longer."""
+    first = seconds_per_call(function, 1)
+    warm = first if first > SECONDS_PER_PAIR else seconds_per_call(function, 1)
+    return max(1, int(SECONDS_PER_PAIR / max(warm, 1e-6)))
+
+
 def interleaved_medians(ours, peer):
-    """Seconds per call of both, each the median of pairs that take turns."""
-    calls = max(1, int(SECONDS_PER_PAIR / max(seconds_per_call(ours, 2), 1e-6)))
-    seconds_per_call(peer, 2)
+    """Seconds per call of both, each the median of pairs that take turns, and how many pairs: fewer
+    where the peer is so slow that PAIRS of them would take longer than SECONDS."""
+    calls, peer_calls = calls_per_pair(ours), calls_per_pair(peer)
     pairs = []
-    for _ in range(PAIRS):
+    start = time.perf_counter()
+    while len(pairs) < PAIRS and (not pairs or time.perf_counter() - start < SECONDS):
         first = seconds_per_call(ours, calls)
         # A peer's threads spin for a while after its call: let them fall asleep.
-        second = seconds_per_call(peer, calls)
+        second = seconds_per_call(peer, peer_calls)
         time.sleep(0.05)
         pairs.append((first, second))
-    return tuple(statistics.median(column) for column in zip(*pairs, strict=True))
+    ours_median, peer_median = map(statistics.median, zip(*pairs, strict=True))
+    return ours_median, peer_median, len(pairs)
+
+
+def shown(seconds, gigaflops):
+    """The time of a call, and its speed."""
+    return f"{seconds * 1e3:8.3f} ms  {gigaflops / seconds:8.1f} GFLOP/s"
 
 
 def peer_of(a, b, scale):
@@ -106,8 +121,6 @@ def main():
     error = largest_error(kernel(a, b, scale), a, b, scale)
     good = error < TOLERANCE[dtype]
 
-    name, peer = peer_of(a, b, scale)
-    ours, theirs = interleaved_medians(lambda: kernel(a, b, scale), peer)
     gigaflops = 2e-9 * size**3
     print(
         f"ReLU(A B scale), {dtype}, {size} x {size} x {size}, on the CPU ({os.cpu_count()} cores)"
@@ -116,8 +129,18 @@ def main():
         f"  check       {'right' if good else 'WRONG'}: error {error:.1e} against NumPy in float64"
     )
     print(f"  compile     {compile_seconds:.3f} s, cold")
-    print(f"  Tilewright  {ours * 1e3:8.3f} ms  {gigaflops / ours:8.1f} GFLOP/s")
-    print(f"  {name:<11} {theirs * 1e3:8.3f} ms  {gigaflops / theirs:8.1f} GFLOP/s")
+
+    def call():
+        return kernel(a, b, scale)
+
+    calls = calls_per_pair(call)
+    alone = statistics.median(seconds_per_call(call, calls) for _ in range(5))
+    print(f"  Tilewright  {shown(alone, gigaflops)}, alone", flush=True)
+
+    name, peer = peer_of(a, b, scale)
+    ours, theirs, pairs = interleaved_medians(call, peer)
+    print(f"  Tilewright  {shown(ours, gigaflops)}, median of {pairs}, in turns with {name}")
+    print(f"  {name:<11} {shown(theirs, gigaflops)}")
     print(f"  ratio       {theirs / ours:8.2f}  (above 1: Tilewright is faster)")
     return 0 if good else 1
 

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The examples run and give right results, also for sizes that no block divides."""
 
+import importlib.util
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -22,6 +24,26 @@ def test_fused_gemm(arguments):
     assert answer.returncode == 0, answer.stdout + answer.stderr
     assert "check       right" in answer.stdout
     assert "ratio" in answer.stdout
+
+
+def test_fused_gemm_beside_a_slow_peer(monkeypatch, capsys):
+    """Its own figures come first, and the peer is called no longer than there is time for."""
+    spec = importlib.util.spec_from_file_location("fused_gemm", EXAMPLES / "fused_gemm.py")
+    example = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(example)
+    printed = []
+
+    def peer():
+        printed.append(capsys.readouterr().out)
+        time.sleep(0.15)
+
+    monkeypatch.setattr(example, "SECONDS", 0.2)
+    monkeypatch.setattr(example, "peer_of", lambda *_: ("Slow", peer))
+    monkeypatch.setattr(sys, "argv", ["fused_gemm.py", "--size", "96"])
+    assert example.main() == 0
+    assert "check       right" in printed[0] and "GFLOP/s, alone" in printed[0]
+    assert len(printed) == 2
+    assert "median of 1, in turns with Slow" in capsys.readouterr().out
 
 
 ASCEND = (
