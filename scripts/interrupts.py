@@ -13,6 +13,8 @@ from types import FrameType
 
 INTERRUPTED = 130
 SECONDS_TO_END = 10.0
+#: The process that says the line: the first of these scripts, not those that it starts.
+SPEAKER = "TILEWRIGHT_SAYS_INTERRUPTED"
 
 
 def _fields(process: int) -> list[str]:
@@ -63,6 +65,7 @@ def run_until_interrupted(main: Callable[[], int], patience: float = SECONDS_TO_
         signal_all(started, signal.SIGINT)
         raise KeyboardInterrupt
 
+    is_speaker = os.environ.setdefault(SPEAKER, str(os.getpid())) == str(os.getpid())
     # Also where a shell's background job would ignore it, and so would all tests of it.
     signal.signal(signal.SIGINT, interrupt)
     try:
@@ -70,5 +73,6 @@ def run_until_interrupted(main: Callable[[], int], patience: float = SECONDS_TO_
     except KeyboardInterrupt:
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # a second one ends this process at once
         wait_for_end(started, patience)
-        print("\ninterrupted; the same command goes on where it stopped", file=sys.stderr)
+        if is_speaker:
+            print("\ninterrupted; the same command goes on where it stopped", file=sys.stderr)
         return INTERRUPTED

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from interrupts import SPEAKER
 from sources import ROOT
 
 #: A script whose process starts another one, which says who it is.
@@ -41,7 +42,7 @@ def interrupted(command, **environment):
         stderr=subprocess.PIPE,
         text=True,
         cwd=ROOT / "scripts",
-        env=os.environ | environment,
+        env={k: v for k, v in os.environ.items() if k != SPEAKER} | environment,
     ) as process:
         line = process.stdout.readline()
         process.send_signal(signal.SIGINT)
@@ -60,6 +61,17 @@ def test_all_that_a_script_started_ends(command, patience):
     assert errors == "\ninterrupted; the same command goes on where it stopped\n"
     assert status == 130
     time.sleep(0.05)
+    assert not is_running(int(line))
+
+
+def test_a_script_that_another_one_started_says_nothing(tmp_path):
+    inner = tmp_path / "inner.py"
+    inner.write_text(SCRIPT.format(command="echo $$; exec sleep 100", patience=10))
+    started = f"PYTHONPATH={ROOT / 'scripts'} {sys.executable} {inner}; true"
+    code = SCRIPT.format(command=started, patience=10)
+    line, errors, status = interrupted([sys.executable, "-c", code])
+    assert errors == "\ninterrupted; the same command goes on where it stopped\n"
+    assert status == 130
     assert not is_running(int(line))
 
 
