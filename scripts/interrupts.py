@@ -13,6 +13,7 @@ from types import FrameType
 
 INTERRUPTED = 130
 SECONDS_TO_END = 10.0
+PR_SET_CHILD_SUBREAPER = 36
 #: The process that says the line: the first of these scripts, not those that it starts.
 SPEAKER = "TILEWRIGHT_SAYS_INTERRUPTED"
 
@@ -44,25 +45,37 @@ def signal_all(processes: list[int], number: int) -> None:
             continue
 
 
-def wait_for_end(processes: list[int], patience: float) -> None:
-    """Waits until they are gone; what is left after `patience` seconds is killed."""
+def adopt_orphans() -> None:
+    """From now on, what a process of ours leaves behind when it ends is a child of this one."""
+    try:
+        import ctypes
+
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    except (ImportError, OSError, AttributeError):
+        return  # not Linux: what a killed process left behind stays
+
+
+def end_descendants(patience: float) -> None:
+    """Interrupts them, and those that they start meanwhile, and waits until they are gone; what is
+    left after `patience` seconds is killed."""
     end = time.monotonic() + patience
-    while any(_fields(process)[:1] not in ([], ["Z"]) for process in processes):
-        if time.monotonic() > end:
-            return signal_all(processes, signal.SIGKILL)
+    told: set[int] = set()
+    while left := [p for p in descendants() if _fields(p)[:1] not in ([], ["Z"])]:
+        is_late = time.monotonic() > end
+        new = [process for process in left if is_late or process not in told]
+        signal_all(new, signal.SIGKILL if is_late else signal.SIGINT)
+        told.update(new)
         time.sleep(0.02)
-    return None
 
 
 def run_until_interrupted(main: Callable[[], int], patience: float = SECONDS_TO_END) -> int:
     """What `main` gives. At Ctrl-C, or SIGINT to this process alone, all processes that it started
     get that signal as well, and `patience` seconds to end."""
-    started: list[int] = []
 
     def interrupt(number: int, frame: FrameType | None) -> None:
-        # Before the stack unwinds: subprocess.run kills its process, whose own would get lost.
-        started.extend(descendants())
-        signal_all(started, signal.SIGINT)
+        # Now: while the stack unwinds, subprocess.run kills its process, which ends none of its.
+        adopt_orphans()
+        signal_all(descendants(), signal.SIGINT)
         raise KeyboardInterrupt
 
     is_speaker = os.environ.setdefault(SPEAKER, str(os.getpid())) == str(os.getpid())
@@ -72,7 +85,7 @@ def run_until_interrupted(main: Callable[[], int], patience: float = SECONDS_TO_
         return main()
     except KeyboardInterrupt:
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # a second one ends this process at once
-        wait_for_end(started, patience)
+        end_descendants(patience)
         if is_speaker:
             print("\ninterrupted; the same command goes on where it stopped", file=sys.stderr)
         return INTERRUPTED

@@ -52,8 +52,12 @@ def interrupted(command, **environment):
 
 @pytest.mark.parametrize(
     ("command", "patience"),
-    [("bash -c 'echo $$; exec sleep 100'; true", 10), ("sleep 100 & echo $!; wait", 0.1)],
-    ids=["ends", "ignores it, as background jobs do"],
+    [
+        ("bash -c 'echo $$; exec sleep 100'; true", 10),
+        ("sleep 100 & echo $!; wait", 0.1),
+        ("trap 'bash -c \"exec sleep 100\"' INT; echo $$; sleep 100", 10),
+    ],
+    ids=["ends", "ignores it, as background jobs do", "starts another at the signal"],
 )
 def test_all_that_a_script_started_ends(command, patience):
     code = SCRIPT.format(command=command, patience=patience)
