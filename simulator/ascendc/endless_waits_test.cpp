@@ -248,7 +248,7 @@ TEST_F(EndlessWaits, WithEverNewResults) {
   expectFinding(loop);
 }
 
-/// Comes to a million addresses before it comes to one again, with new results each time.
+/// Comes to 300,000 addresses before it comes to one again, with new results each time.
 __global__ __aicore__ void wanders_far(GM_ADDR x, uint32_t places) {
   KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
   GlobalTensor<int32_t> gm;
@@ -267,7 +267,7 @@ __global__ __aicore__ void wanders_far(GM_ADDR x, uint32_t places) {
 }
 TEST_F(EndlessWaits, WithEverNewPlaces) {
   nextOptions().repeatLimitSeconds = 1;
-  constexpr uint32_t places = 600000;
+  constexpr uint32_t places = 300000;
   DeviceBuffer<int32_t> x(size_t{places} * n);
   wanders_far<<<1, nullptr, nullptr>>>(x.gm(), places);
   expectFinding(sameState);

@@ -2,6 +2,7 @@
 #include "object_references.h"
 #include "elf_image.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -94,6 +95,87 @@ private:
   std::set<size_t> seen;
 };
 
+/// The lines that a program prints.
+std::vector<std::string> answerOf(const std::vector<std::string>& command) {
+  std::string quoted;
+  for (const std::string& word : command) {
+    quoted += '\'';
+    for (char c : word)
+      quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    quoted += "' ";
+  }
+  std::vector<std::string> lines;
+  std::unique_ptr<FILE, int (*)(FILE*)> answer(popen((quoted + "2>/dev/null").c_str(), "r"),
+                                               pclose);
+  char* line = nullptr;
+  size_t room = 0;
+  while (answer && getline(&line, &room, answer.get()) > 0)
+    lines.emplace_back(line).pop_back(); // its end
+  free(line);
+  return lines;
+}
+
+/// What code that runs when a program starts names: Clang makes a function for each initialiser, GCC one for all of
+/// them, in which each has the line of its variable.
+struct Initialiser {
+  bool isFunction = false;
+  std::string place; ///< of a function, where its code begins; at or behind the variable
+  std::set<std::string> names;
+
+  /// It only notes the destructor for the program's end.
+  bool onlyEnds() const {
+    constexpr size_t namesOfEnd = 4; // the variable, its destructor and these two
+    return names.size() == namesOfEnd && names.count("__cxa_atexit") && names.count("__dso_handle");
+  }
+  /// The symbol of its variable; empty if it has none.
+  std::string variable(const std::map<std::string, std::string>& places) const {
+    auto fileOf = [](const std::string& at) { return at.substr(0, at.rfind(':')); };
+    auto lineOf = [](const std::string& at) { return atol(at.c_str() + at.rfind(':') + 1); };
+    std::string nearest;
+    long line = 0;
+    for (const std::string& name : names)
+      if (auto at = places.find(name);
+          at != places.end() && fileOf(at->second) == fileOf(place) && lineOf(at->second) > line &&
+          (isFunction ? lineOf(at->second) <= lineOf(place) : at->second == place)) {
+        nearest = name;
+        line = lineOf(at->second);
+      }
+    return nearest;
+  }
+};
+
+/// From the lines of objdump -dlr.
+void readInitialisers(const std::vector<std::string>& lines, std::vector<Initialiser>& found) {
+  bool isFunction = false, isNamed = false;
+  for (const std::string& line : lines) {
+    if (line.ends_with(">:")) {
+      isFunction = line.find("<__cxx_global_var_init") != std::string::npos;
+      isNamed = isFunction;
+      if (isFunction)
+        found.push_back({true, {}, {}});
+    } else if (size_t type = line.find(": R_"); type != std::string::npos && isNamed) {
+      std::string target = line.substr(line.find_last_of("\t ") + 1);
+      target.resize(std::min(target.size(), target.find_first_of("+-")));
+      for (const char* section : {".bss.", ".data."}) // stand for static variables
+        if (target.starts_with(section))
+          target.erase(0, std::string(section).size());
+      found.back().names.insert(target);
+    } else if (line.starts_with('/') && isFunction) {
+      if (found.back().place.empty())
+        found.back().place = line;
+    } else if (line.starts_with('/')) {
+      std::string place = line.substr(0, line.find(" (discriminator"));
+      auto same = std::find_if(found.begin(), found.end(),
+                               [&](const Initialiser& i) { return i.place == place; });
+      if (same == found.end())
+        found.push_back({false, place, {}});
+      else
+        std::rotate(same, same + 1, found.end());
+      isNamed = true;
+    }
+  }
+}
+
 /// The variable that has this section for itself.
 std::string variableOf(Image& image, size_t section) {
   for (size_t i = 1; i < image.numSymbols(); ++i)
@@ -138,23 +220,25 @@ std::vector<LateVariable> lateVariables(const std::string& path,
   return late;
 }
 
-std::map<std::string, std::string> placesOfVariables(const std::string& path) {
-  std::string quoted;
-  for (char c : path)
-    quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  std::map<std::string, std::string> places;
-  std::unique_ptr<FILE, int (*)(FILE*)> answer(
-      popen(("nm -l '" + quoted + "' 2>/dev/null").c_str(), "r"), pclose);
-  char* line = nullptr;
-  size_t room = 0;
-  while (answer && getline(&line, &room, answer.get()) > 0) {
+Places placesOfVariables(const std::string& path) {
+  Places places;
+  std::string startOfAll; // the one function in which GCC puts all initialisers
+  for (const std::string& line : answerOf({"nm", "-l", path})) {
     std::stringstream words(line); // address, type, symbol, place
     std::string address, type, symbol, place;
     words >> address >> type >> symbol;
+    if (symbol.starts_with("_Z41__static_initialization_and_destruction_0"))
+      startOfAll = symbol;
     if (std::getline(words >> std::ws, place))
-      places[symbol] = place;
+      places.ofVariable[symbol] = place;
   }
-  free(line);
+  std::vector<Initialiser> found;
+  readInitialisers(answerOf({"objdump", "-dlr", "-j", ".text.startup", path}), found);
+  if (!startOfAll.empty())
+    readInitialisers(answerOf({"objdump", "-lr", "--disassemble=" + startOfAll, path}), found);
+  for (const Initialiser& initialiser : found)
+    if (!initialiser.onlyEnds())
+      places.initialised.insert(initialiser.variable(places.ofVariable));
   return places;
 }
 

@@ -13,7 +13,7 @@ namespace tilewright::ascendc {
 /// Which of its undefined functions an object's function calls.
 std::set<std::string> calledFrom(const std::string& path, const std::string& function);
 
-/// A variable that is zero until code that runs at the start of a program has given it a value, and that a kernel uses.
+/// A variable that is zero until the program runs, that code names which runs at its start, and that a kernel uses.
 struct LateVariable {
   std::string symbol; ///< of the variable
   std::string kernel; ///< the symbol of the first of the kernels that uses it
@@ -22,8 +22,13 @@ struct LateVariable {
 /// Such variables of an object that was compiled with -fdata-sections.
 std::vector<LateVariable> lateVariables(const std::string& path,
                                         const std::vector<std::string>& kernels);
-/// By symbol, file:line of the variables of an object that was compiled with -g2. Runs nm.
-std::map<std::string, std::string> placesOfVariables(const std::string& path);
+/// What the lines of an object say that was compiled with -g2 and -fdata-sections, but not optimised.
+struct Places {
+  std::map<std::string, std::string> ofVariable; ///< file:line by symbol
+  std::set<std::string> initialised; ///< by code of their own that runs when a program starts
+};
+/// Runs nm and objdump.
+Places placesOfVariables(const std::string& path);
 
 } // namespace tilewright::ascendc
 

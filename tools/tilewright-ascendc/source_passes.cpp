@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
+#include <optional>
 #include <set>
 #include <sstream>
 
@@ -273,23 +274,26 @@ std::string Builder::warningsOfLateVariables(const RewrittenSource& rewritten,
   for (Pass pass : {Cube, Vector}) {
     if (made[pass].empty())
       continue;
-    std::map<std::string, std::string> places;
+    std::optional<Places> places;
     for (const LateVariable& variable : lateVariables(made[pass], kernels)) {
       if (!told.insert(variable.symbol).second)
         continue;
-      if (places.empty()) {
+      if (!places) {
         // Rare enough to compile once more, as the optimiser drops what says the lines of variables.
         std::string object = made[pass] + ".places.o";
         Command command = commandOf(pass, rewritten.device, source, object);
         command.push_back("-g2");
         if (isClang)
           command.insert(command.end(), {"-Xclang", "-disable-llvm-passes"});
+        else
+          command.push_back("-O0");
         runEach({command}, options.verbose);
         places = placesOfVariables(object);
       }
-      auto place = places.find(variable.symbol);
-      text += (place == places.end() ? "" : place->second + ": ") + "warning: '" +
-              demangled(variable.symbol) + "' is zero in kernel '" + plainName(variable.kernel) +
+      if (!places->initialised.count(variable.symbol))
+        continue; // code of others reads it, or notes its address or its destructor
+      text += places->ofVariable[variable.symbol] + ": warning: '" + demangled(variable.symbol) +
+              "' is zero in kernel '" + plainName(variable.kernel) +
               "': its initialiser runs when the program starts, which a device has not; make it "
               "constexpr, or hand its value to the kernel\n";
     }

@@ -31,23 +31,37 @@ namespace ns { inline int shared = number() + 1; }
 static Table onlyHost; // the kernel doesn't use it
 static int plain = 5;
 constexpr int constants[3] = {2, 3, 4};
-static int zero;
+static int zero; // what follows is zero everywhere when the program starts, whoever names it
+static int onlyReads = number() + zero;
+int touched;
+struct Registry { Registry(int* where) : at(where) { number(); } int* at; };
+static Registry registry(&touched);
+struct Closed { int value = 0; ~Closed() { number(); } };
+static Closed closed;
+Closed closedToo;
+static Table onManyLines = // line 22
+    Table(
+    );
+static int sum =
+    number() +
+    number();
 static __aicore__ inline int inner(int i) { return *behind + Holder<short>::held + i; }
 __global__ __aicore__ void k(__gm__ int32_t* out, int i) {
   KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
   GlobalTensor<int32_t> g;
   g.SetGlobalBuffer(out, 8);
   g.SetValue(0, inner(ns::shared) + plain + constants[i] + zero);
+  g.SetValue(1, touched + closed.value + closedToo.value + onManyLines.rows[i] + sum);
 }
 int main() {
-  k<<<1, nullptr, nullptr>>>(nullptr, onlyHost.rows[0]);
+  k<<<1, nullptr, nullptr>>>(nullptr, onlyHost.rows[0] + onlyReads + *registry.at);
 }
 """
 
 
 @pytest.mark.parametrize("compiler", ["clang++-22", "g++-12"])
 def test_what_is_zero_in_kernels(tmp_path: Path, compiler: str) -> None:
-    """A warning at the variable; none for constants and what only the host uses."""
+    """A warning at the variable; none for constants, what only the host uses or others name."""
     if not shutil.which(compiler):
         pytest.skip(f"{compiler} is not installed")
     source = tmp_path / "late.cpp"
@@ -63,5 +77,7 @@ def test_what_is_zero_in_kernels(tmp_path: Path, compiler: str) -> None:
     assert sorted(built.stderr.splitlines()) == [
         f"{tmp_path}/holder.h:3: warning: 'Holder<short>::held' {why}",
         f"{source}:10: warning: 'ns::shared' {why}",
+        f"{source}:22: warning: 'onManyLines' {why}",
+        f"{source}:25: warning: 'sum' {why}",
         f"{source}:8: warning: 'table' {why}",
     ]
