@@ -34,12 +34,10 @@ def run(label: str, command: Sequence[str | Path]) -> bool:
         stdin=subprocess.DEVNULL,
     )
     seconds = time.monotonic() - start
-    print(
-        f"check {label:<14}{'ok' if answer.returncode == 0 else 'FAILED'}  {seconds:5.1f} s",
-        flush=True,
-    )
+    lines = [f"check {label:<14}{'ok' if answer.returncode == 0 else 'FAILED'}  {seconds:5.1f} s"]
     if answer.returncode != 0:
-        print((answer.stdout + answer.stderr).strip()[-6000:], flush=True)
+        lines.append((answer.stdout + answer.stderr).strip()[-6000:])
+    print("\n".join(lines), flush=True)
     return answer.returncode == 0
 
 
@@ -99,18 +97,21 @@ def main() -> int:
     options = parser.parse_args()
     python = [str(path.relative_to(ROOT)) for path in python_files()]
     formatter = shutil.which("clang-format-22")
-    good = True
+    checks: list[tuple[str, Sequence[str | Path]]] = []
+    if not options.fix:
+        checks.append(("mypy", ["mypy"]))  # the longest first
     if formatter and cpp_files():
         mode = ["-i"] if options.fix else ["--dry-run", "-Werror"]
-        good &= run("clang-format", [formatter, *mode, *cpp_files()])
+        checks.append(("clang-format", [formatter, *mode, *cpp_files()]))
     mode = [] if options.fix else ["--diff"]
-    good &= run("ruff format", ["ruff", "format", *mode, *python])
+    checks.append(("ruff format", ["ruff", "format", *mode, *python]))
     mode = ["--fix"] if options.fix else ["--output-format=concise"]
-    good &= run("ruff", ["ruff", "check", *mode, *python])
+    checks.append(("ruff", ["ruff", "check", *mode, *python]))
     if not options.fix:
-        good &= run("mypy", ["mypy"])
-        for name in OWN_CHECKS:
-            good &= run(name, [sys.executable, f"scripts/check_{name}.py"])
+        checks += [(name, [sys.executable, f"scripts/check_{name}.py"]) for name in OWN_CHECKS]
+    # What changes files goes one after the other.
+    with ThreadPoolExecutor(1 if options.fix else options.jobs) as pool:
+        good = all(list(pool.map(lambda check: run(*check), checks)))
     if options.tidy and (files := changed_cpp(options.all)):
         good &= run_clang_tidy(files, options.jobs)
     print(f"check: {len(git_files())} files")
