@@ -7,6 +7,8 @@ calls. Nothing slow is imported here.
 
 from __future__ import annotations
 
+from itertools import compress
+
 from tilewright import _runtime
 from tilewright.errors import unsupported
 
@@ -114,6 +116,11 @@ class JITKernel(_runtime.Kernel):
     def artifact(self) -> JITKernel:
         """As `adapter`."""
         return self
+
+    @property
+    def made_idx(self) -> list[int]:
+        """The parameters that calls make: those that they give, and those that they drop."""
+        return self.out_idx
 
     @property
     def workspace_idx(self) -> list[int]:
@@ -275,33 +282,33 @@ class Outputs(list[int]):
 class WorkspaceKernel(JITKernel):
     """A kernel whose calls make workspaces (`workspace_idx`) beside the outputs."""
 
-    #: Which of the parameters that a call makes it gives.
-    kept: list[int] = []
-    #: Those that it drops.
-    dropped: list[int] = []
+    def __init__(self, entry: Entry, outputs: Outputs, **more: Any) -> None:
+        super().__init__(entry, list(outputs), **more)
+        results = {number % len(self.params) for number in outputs.results}
+        self._is_kept = [number in results for number in self.made_idx]
+
+    @property
+    def made_idx(self) -> list[int]:
+        return super().out_idx
+
+    @property
+    def out_idx(self) -> list[int]:
+        return list(compress(self.made_idx, self._is_kept))
 
     @property
     def workspace_idx(self) -> list[int]:
-        return self.dropped
+        return [number for number in self.made_idx if number not in self.out_idx]
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
         made = super().__call__(*arguments, **keywords)
-        results = made if isinstance(made, list) else [made]
-        if len(self.kept) > 1:
-            return [results[k] for k in self.kept]
-        if self.kept:
-            return results[self.kept[0]]
-        return [] if self.target == "ascend" else None
+        results = list(compress(made if isinstance(made, list) else [made], self._is_kept))
+        if len(results) == 1:
+            return results[0]
+        return results if results or self.target == "ascend" else None
 
 
 def kernel_of(entry: Entry, out_idx: list[int] | None, **more: Any) -> JITKernel:
     """A kernel that makes the parameters `out_idx` at each call."""
     if not isinstance(out_idx, Outputs):
         return JITKernel(entry, out_idx, **more)
-    kernel = WorkspaceKernel(entry, list(out_idx), **more)
-    count = len(kernel.params)
-    made = sorted(number % count for number in out_idx)  # the order in which a call gives them
-    results = sorted(number % count for number in out_idx.results)
-    kernel.dropped = [number for number in made if number not in results]
-    kernel.kept = [made.index(number) for number in results]
-    return kernel
+    return WorkspaceKernel(entry, out_idx, **more)

@@ -101,7 +101,7 @@ class Profiler:
         """New inputs: every parameter that is no output, in order."""
         manifest = json.loads(self.kernel.entry.manifest)
         values = self._symbol_values(manifest["symbols"], symbols or {})
-        outputs = set(self.kernel.out_idx)
+        outputs = set(self.kernel.made_idx)
         made = []
         for number, param in enumerate(manifest["params"]):
             if number in outputs:

@@ -546,9 +546,10 @@ def test_workspaces_are_made_and_dropped():
         np.testing.assert_array_equal(made, expected)
     one = tilewright.compile(factory(1), out_idx=-1, workspace_idx=[1, 2], platform="A2")
     np.testing.assert_array_equal(one(a), (a + 1) * 3)
-    assert one.workspace_idx == [1, 2] and one.out_idx == [1, 2, 3]
+    assert one.workspace_idx == [1, 2] and one.out_idx == [3] and one.made_idx == [1, 2, 3]
+    assert [tensor.shape for tensor in one.get_profiler().inputs()] == [(8,)]
     none = tilewright.compile(factory(2), workspace_idx=[1])
-    assert none(a, b, c) is None
+    assert none(a, b, c) is None and none.out_idx == []
     np.testing.assert_array_equal(b, (a + 1) * 2)
     np.testing.assert_array_equal(c, (a + 1) * 3)
 

@@ -64,5 +64,5 @@ class InputSupply:
     def _made(self, kernel: JITKernel) -> list[Any]:
         if self._supply_prog is None:
             return kernel.get_profiler(self._supply_type).inputs()
-        outputs = {number % len(kernel.params) for number in kernel.out_idx}
+        outputs = {number % len(kernel.params) for number in kernel.made_idx}
         return list(self._supply_prog([p for n, p in enumerate(kernel.params) if n not in outputs]))

@@ -100,7 +100,7 @@ def _all_arguments(
 ) -> list[Any]:
     """The values of all parameters in order, with the outputs that the call made."""
     params = kernel.params
-    outputs = kernel.out_idx
+    outputs = kernel.made_idx
     if len(args) + len(keywords) == len(params):
         outputs = []
     made = list(result) if len(outputs) > 1 else [result] * len(outputs)
