@@ -191,10 +191,8 @@ class JITFunction:
         try:
             kernel = compile_kernel(capture, options, outputs, front, self)
         except Exception as error:
-            mistaken = self._called_with_arrays(error, self._named(args, keywords))
-            if mistaken is None:
-                raise
-            raise mistaken from (None if isinstance(error, CompileError) else error)
+            self._advise_on_arrays(error, args, keywords)
+            raise
         if self.choices.get("verbose"):
             _tell(kernel, started)
         return kernel
@@ -217,22 +215,36 @@ class JITFunction:
     def _named(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> dict[str, Any]:
         return dict(zip(self._parameters(), args, strict=False)) | keywords
 
-    def _called_with_arrays(self, error: Exception, arguments: dict[str, Any]) -> TypeError | None:
-        """What to say where the factory was called as if it were the kernel, and failed."""
-        from .capture.tracer import NO_SCALAR_BUT_ARRAY, is_array
+    def _advise_on_arrays(self, error: Exception, args: Any, keywords: Any) -> None:
+        """Says more where the factory failed and may have been called as if it were the kernel:
+        raises a TypeError where that is certain, else leaves a note with the error."""
+        from .capture.kernel import ARRAY_AS_EXTENT
+        from .capture.tracer import is_array
 
-        if isinstance(error, CompileError):
-            is_cause = any(NO_SCALAR_BUT_ARRAY in found.message for found in error.errors)
-        else:  # of the factory's own code
-            is_cause = isinstance(error, (TypeError, ValueError))
+        arguments = self._named(args, keywords)
         name = next((name for name, value in arguments.items() if is_array(value)), None)
-        if name is None or not is_cause:
-            return None
-        made = f"{self.__name__}({', '.join(self._parameters())})"
-        return TypeError(
-            f"argument {name!r} of the factory {self.__name__!r} is an array: first make the "
-            f"kernel, {made}, then call it with the arrays"
-        )
+        if name is None:
+            return
+        given = f"argument {name!r} of the factory {self.__name__!r} is an array"
+        call = f"{self.__name__}({', '.join(self._parameters())})"
+        remedy = f"first make the kernel, {call}, then call it with the arrays"
+        if isinstance(error, CompileError):
+            if any(ARRAY_AS_EXTENT in found.message for found in error.errors):
+                raise TypeError(f"{given}: {remedy}") from None
+        elif not self._takes(args, keywords):
+            raise TypeError(f"{given}: {remedy}") from error
+        elif isinstance(error, (TypeError, ValueError, RuntimeError)):  # torch's are RuntimeErrors
+            error.add_note(f"{given}; if its kernel was meant: {remedy}")
+
+    def _takes(self, args: Any, keywords: Any) -> bool:
+        """Whether the factory's parameters fit these arguments."""
+        from inspect import signature
+
+        try:
+            signature(self.function).bind(*args, **keywords)
+        except TypeError:
+            return False
+        return True
 
     def get_kernel_source(self, *args: Any, **keywords: Any) -> str:
         return self.compile(*args, **keywords).get_kernel_source()

@@ -502,7 +502,7 @@ def test_a_factory_is_called_with_arrays():
 
 
 def test_arrays_that_a_factory_asks_for():
-    """Their kernels say what is wrong themselves."""
+    """Their kernels say what is wrong themselves, and so does their own code."""
     np = pytest.importorskip("numpy")
 
     @tilewright.jit
@@ -516,6 +516,30 @@ def test_arrays_that_a_factory_asks_for():
 
     with pytest.raises(CompileError, match="buffer 'A' has 1 dimension but is indexed with 2"):
         add(np.arange(3.0))
+
+    @tilewright.jit
+    def scale(n, table):
+        if len(table) != 3:
+            raise ValueError("the table has 3 entries")
+
+        @T.prim_func
+        def kernel(A: T.Tensor((n,), "float32")):
+            with T.Kernel(n) as bx:
+                A[bx] = A[bx] * table
+
+        return kernel
+
+    with pytest.raises(CompileError) as caught:
+        scale(4, np.arange(3.0))
+    (error,) = caught.value.errors
+    assert error.message == "expected a scalar but got an array of shape (3,), the value of 'table'"
+    assert error.place.line == scale.function.__code__.co_firstlineno + 8
+    with pytest.raises(ValueError, match="the table has 3 entries") as caught:
+        scale(4, np.arange(2.0))
+    assert caught.value.__notes__ == [
+        "argument 'table' of the factory 'scale' is an array; if its kernel was meant: first make "
+        "the kernel, scale(n, table), then call it with the arrays"
+    ]
 
 
 def test_workspaces_are_made_and_dropped():

@@ -17,7 +17,7 @@ from .interpreter import Interpreter
 from .prescan import Prescan
 from .scopes import Scope
 from .source import FunctionSource, function_source
-from .tracer import Tracer, current_or_none
+from .tracer import Tracer, current_or_none, is_array
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -248,12 +248,22 @@ def _tensor_dtype(annotation: TensorAnnotation) -> Dtype:
         raise LanguageError(str(error)) from None
 
 
+#: In the message of each extent of a parameter that is an array.
+ARRAY_AS_EXTENT = "expected an extent but got an array"
+
+
+def _extent(tracer: Tracer, value: Value) -> Any:
+    if is_array(value):
+        raise LanguageError(tracer.expected("an extent", value))
+    return tracer.index(value)
+
+
 def declare_parameter(tracer: Tracer, name: str, annotation: Value) -> Value:
     """The buffer or scalar of a parameter with this annotation."""
     if annotation is POISON:
         return POISON
     if isinstance(annotation, TensorAnnotation):
-        shape = [tracer.index(e) for e in annotation.shape]
+        shape = [_extent(tracer, e) for e in annotation.shape]
         strides = [tracer.index(s) for s in annotation.strides or ()]
         if annotation.scope != "global":
             raise LanguageError(f"parameter {name!r} must be in global memory")

@@ -188,10 +188,11 @@ class Tracer:
             raise LanguageError(f"a region of {operand.buffer.name!r} is used as a scalar")
         if type(operand).__module__ == "numpy" and getattr(operand, "size", 0) == 1:
             return operand.item()  # type: ignore[attr-defined]
-        raise LanguageError(self._not_a_scalar(operand))
+        raise LanguageError(self.expected("a scalar", operand))
 
-    def _not_a_scalar(self, operand: object) -> str:
-        message = f"{_NO_SCALAR} {_describe(operand)}"
+    def expected(self, wanted: str, operand: object) -> str:
+        """The message where `operand` stands in the place of what is wanted."""
+        message = f"expected {wanted} but got {_describe(operand)}"
         name = self.outer_names.get(id(operand))
         if name is not None:
             message += f", the value of {name!r}"
@@ -386,11 +387,6 @@ def plain_text(text: object) -> str:
     return str(text).encode("utf-8", "replace").decode()
 
 
-_NO_SCALAR, _ARRAY = "expected a scalar but got", "an array of shape"
-#: In the message of each array that is used as a scalar.
-NO_SCALAR_BUT_ARRAY = f"{_NO_SCALAR} {_ARRAY}"
-
-
 def is_array(value: object) -> bool:
     """Whether it is a tensor of NumPy, torch or another library, with one dimension or more."""
     return isinstance(getattr(value, "shape", None), tuple) and getattr(value, "ndim", 0) > 0
@@ -404,7 +400,7 @@ def _describe(value: object) -> str:
     if callable(value):
         return f"the function {getattr(value, '__name__', repr(value))!r}"
     if is_array(value):
-        return f"{_ARRAY} {tuple(value.shape)}"  # type: ignore[attr-defined]
+        return f"an array of shape {tuple(value.shape)}"  # type: ignore[attr-defined]
     text = repr(value)
     return f"{text if len(text) < 60 else '...'} of type {type(value).__name__}"
 
