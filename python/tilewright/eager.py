@@ -297,6 +297,8 @@ class EagerCall:
         made = tracer.signature.outputs
         returned = list(value) if isinstance(value, (tuple, list)) else [value]
         returned = [] if value is None else returned
+        if any(item is POISON for item in returned):  # its own error is known
+            return []
         tracer.at(self.plan.source.header_place())
         for item in returned:
             if not isinstance(item, BufferRef) or item not in made:

@@ -115,6 +115,31 @@ def test_returns():
         lines(other, shaped(4))
 
 
+def test_dtypes_that_there_are_not():
+    """Each at its place, however it is written; what follows from it isn't told."""
+
+    @tilewright.jit
+    def kernel(A, B):
+        M = T.const("M")
+        A: T.Tensor[[M], "float23"]
+        B: T.Tensor[M, "float24"]
+        C = T.empty([M], "float25")
+        D = T.empty([M], dtype="float26")
+        with T.Kernel(1):
+            D[0] = C[0]
+        return C, D
+
+    with pytest.raises(CompileError) as caught:
+        kernel(shaped(4), shaped(4))
+    first = kernel.function.__code__.co_firstlineno
+    assert [(d.place.line - first, d.message) for d in caught.value.errors] == [
+        (3, "there is no dtype 'float23'"),
+        (4, "there is no dtype 'float24'"),
+        (5, "there is no dtype 'float25'"),
+        (6, "there is no dtype 'float26'"),
+    ]
+
+
 def test_constants_come_before_the_launch():
     @tilewright.jit
     def late(A):

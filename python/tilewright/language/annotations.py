@@ -69,7 +69,10 @@ class _TensorType:
 
     def __getitem__(self, key: Any) -> TensorAnnotation:
         parts = list(key) if isinstance(key, tuple) else [key]
-        is_typed = len(parts) > 1 and (is_dtype(parts[-1]) or parts[-1] is ptr)
+        last = parts[-1]
+        is_listed = len(parts) == 2 and isinstance(parts[0], (tuple, list))
+        is_named = isinstance(last, str) or is_dtype(last) or last is ptr
+        is_typed = is_listed or (len(parts) > 1 and is_named)
         dtype = parts.pop() if is_typed else "float32"
         shape = parts[0] if len(parts) == 1 else tuple(parts)
         made: TensorAnnotation = self(shape, dtype)

@@ -78,7 +78,7 @@ def empty(*shape: Any, dtype: Any = "float32") -> Any:
 
     if len(shape) == 1 and isinstance(shape[0], (tuple, list)):
         extents: list[Any] = list(shape[0])
-    elif len(shape) == 2 and isinstance(shape[0], (tuple, list)) and is_dtype(shape[1]):
+    elif len(shape) == 2 and isinstance(shape[0], (tuple, list)):
         extents, dtype = list(shape[0]), shape[1]
     else:
         extents = list(shape)
