@@ -14,7 +14,8 @@ std::optional<Artifact> makeArtifact(const BuiltKernel& kernel, PassSession& ses
   });
   if (!compileModule(module)) {
     if (!session.problem.empty())
-      diagnostics.push_back({Severity::Internal, {}, session.problem, {}});
+      diagnostics.push_back(
+          {session.isOfMachine ? Severity::Error : Severity::Internal, {}, session.problem, {}});
     return std::nullopt;
   }
   return Artifact{.name = kernel.name(),

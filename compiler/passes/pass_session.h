@@ -37,6 +37,8 @@ struct PassSession {
   std::vector<std::pair<std::string, double>> times;
   /// A sentence, after a failure that is no diagnostic of MLIR.
   std::string problem;
+  /// That sentence is of what the machine lacks; else it is of a fault of ours.
+  bool isOfMachine = false;
   /// The pass that ended the work; its diagnostics say why.
   std::string failedPass;
 

@@ -107,9 +107,21 @@ def test_driver_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TILEWRIGHT_ASCENDC", "/no/such/program")
     with pytest.raises(tilewright.CompileError) as caught:
         tilewright.compile(doubled(4.5), out_idx=[-1], target="ascend")
-    assert "'/no/such/program' cannot be started; TILEWRIGHT_ASCENDC names the program" in str(
-        caught.value
+    (error,) = caught.value.errors
+    assert error.kind == "error"
+    assert error.message == (
+        "'/no/such/program' cannot be started; build the Ascend host, or name its "
+        "tilewright-ascendc in TILEWRIGHT_ASCENDC"
     )
+
+
+def test_no_folder_to_build_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TMPDIR", "/no/such/folder")
+    with pytest.raises(tilewright.CompileError) as caught:
+        tilewright.compile(doubled(5.5), out_idx=[-1], target="ascend")
+    (error,) = caught.value.errors
+    assert error.kind == "error"
+    assert error.message == "no temporary folder can be made for Ascend C; TMPDIR says where"
 
 
 def test_changed_header_is_another_kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

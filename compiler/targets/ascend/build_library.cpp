@@ -97,11 +97,11 @@ int run(const std::vector<std::string>& command, const fs::path& output,
 
 } // namespace
 
-std::optional<std::vector<char>> buildLibrary(const std::string& source, std::string& problem,
-                                              const std::atomic<bool>* cancel) {
+std::optional<std::vector<char>> buildLibrary(const std::string& source, PassSession& session) {
   const TemporaryFolder folder;
   if (folder.path.empty()) {
-    problem = "no temporary folder can be made for Ascend C";
+    session.problem = "no temporary folder can be made for Ascend C; TMPDIR says where";
+    session.isOfMachine = true;
     return std::nullopt;
   }
   const fs::path text = folder.path / "kernel.cpp", library = folder.path / "kernel.so",
@@ -120,13 +120,17 @@ std::optional<std::vector<char>> buildLibrary(const std::string& source, std::st
                "-o",
                library,
                "-I" + headers};
-  const int code = run(*command, output, cancel);
+  const int code = run(*command, output, session.cancel);
   if (code < 0) {
-    problem = "'" + command->front() + "' cannot be started; TILEWRIGHT_ASCENDC names the program";
+    session.problem =
+        "'" + command->front() +
+        "' cannot be started; build the Ascend host, or name its tilewright-ascendc in "
+        "TILEWRIGHT_ASCENDC";
+    session.isOfMachine = true;
     return std::nullopt;
   }
   if (code != 0) {
-    problem = "the Ascend C of this kernel does not compile:\n" + readAll(output);
+    session.problem = "the Ascend C of this kernel does not compile:\n" + readAll(output);
     return std::nullopt;
   }
   const std::string bytes = readAll(library);

@@ -119,7 +119,7 @@ bool compileModule(ModuleOp original, Session& session) {
   if (!session.buildLibrary)
     return true;
   const PhaseTimer timer(session, "build");
-  std::optional<std::vector<char>> library = buildLibrary(source, session.problem, session.cancel);
+  std::optional<std::vector<char>> library = buildLibrary(source, session);
   if (library)
     session.library = std::move(*library);
   else if (kernel->hasAttr(kSourcesAttr) && !session.isCancelled()) {
