@@ -3,6 +3,7 @@
 
 import importlib.util
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -44,6 +45,21 @@ def test_fused_gemm_beside_a_slow_peer(monkeypatch, capsys):
     assert "check       right" in printed[0] and "GFLOP/s, alone" in printed[0]
     assert len(printed) == 2
     assert "median of 1, in turns with Slow" in capsys.readouterr().out
+
+
+def test_fused_gemm_is_interrupted():
+    with subprocess.Popen(
+        [sys.executable, EXAMPLES / "fused_gemm.py", "--size", "96"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    ) as example:
+        while "alone" not in (line := example.stdout.readline()):
+            assert line
+        example.send_signal(signal.SIGINT)
+        _, errors = example.communicate(timeout=60)
+    assert (errors, example.returncode) == ("\ninterrupted\n", 130)
 
 
 ASCEND = (

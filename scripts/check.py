@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from interrupts import run_until_interrupted
+from interrupts import interrupted, run_until_interrupted
 from sources import ROOT, cpp_files, git_files, python_files
 
 # Each is a script of this folder; it prints its findings and fails if there are any.
@@ -24,6 +24,8 @@ OWN_CHECKS = ("spdx", "names", "sizes", "layering", "messages", "docs")
 
 def run(label: str, command: Sequence[str | Path]) -> bool:
     """Runs one check; its output is shown only if it fails."""
+    if interrupted.is_set():
+        return False
     start = time.monotonic()
     answer = subprocess.run(
         [str(word) for word in command],
@@ -33,6 +35,8 @@ def run(label: str, command: Sequence[str | Path]) -> bool:
         check=False,
         stdin=subprocess.DEVNULL,
     )
+    if interrupted.is_set():
+        return False
     seconds = time.monotonic() - start
     lines = [f"check {label:<14}{'ok' if answer.returncode == 0 else 'FAILED'}  {seconds:5.1f} s"]
     if answer.returncode != 0:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +17,8 @@ SECONDS_TO_END = 10.0
 PR_SET_CHILD_SUBREAPER = 36
 #: The process that says the line: the first of these scripts, not those that it starts.
 SPEAKER = "TILEWRIGHT_SAYS_INTERRUPTED"
+#: Set at Ctrl-C. What threads started then ends, and they have nothing to say about it.
+interrupted = threading.Event()
 
 
 def _fields(process: int) -> list[str]:
@@ -73,6 +76,7 @@ def run_until_interrupted(main: Callable[[], int], patience: float = SECONDS_TO_
     get that signal as well, and `patience` seconds to end."""
 
     def interrupt(number: int, frame: FrameType | None) -> None:
+        interrupted.set()
         # Now: while the stack unwinds, subprocess.run kills its process, which ends none of its.
         adopt_orphans()
         signal_all(descendants(), signal.SIGINT)

@@ -34,7 +34,7 @@ def is_running(process):
 
 
 def interrupted(command, **environment):
-    """The first line that it printed before SIGINT to it alone, what came on its stderr, and its
+    """The first line that it printed before SIGINT to it alone, all that came then, and its
     status."""
     with subprocess.Popen(
         command,
@@ -46,8 +46,8 @@ def interrupted(command, **environment):
     ) as process:
         line = process.stdout.readline()
         process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=60)
-        return line, errors, process.returncode
+        rest, errors = process.communicate(timeout=60)
+        return line, rest + errors, process.returncode
 
 
 @pytest.mark.parametrize(
@@ -88,6 +88,35 @@ def test_a_build(tmp_path):
     line, errors, status = interrupted([sys.executable, "build.py", "release"], PATH=path)
     assert errors == "\ninterrupted; the same command goes on where it stopped\n"
     assert status == 130
+    assert not is_running(int(line))
+
+
+def test_checks_side_by_side(tmp_path):
+    """What Ctrl-C ends has not failed, and what waits for its turn doesn't begin."""
+    started = tmp_path / "started"
+    code = f"""
+import pathlib, sys, time
+from concurrent.futures import ThreadPoolExecutor
+import check
+from interrupts import run_until_interrupted
+
+started = pathlib.Path({str(started)!r})
+
+def main():
+    command = ["bash", "-c", f"echo $$ >> {{started}}; exec sleep 100"]
+    with ThreadPoolExecutor(1) as pool:
+        jobs = [pool.submit(check.run, "sleep", command) for _ in range(2)]
+        while not started.exists() or not started.read_text():
+            time.sleep(0.01)
+        print(started.read_text(), end="", flush=True)
+        return jobs[0].result()
+
+sys.exit(run_until_interrupted(main))
+"""
+    line, errors, status = interrupted([sys.executable, "-c", code])
+    assert errors == "\ninterrupted; the same command goes on where it stopped\n"
+    assert status == 130
+    assert started.read_text() == line
     assert not is_running(int(line))
 
 
