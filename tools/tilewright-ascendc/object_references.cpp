@@ -127,17 +127,19 @@ struct Initialiser {
     constexpr size_t namesOfEnd = 4; // the variable, its destructor and these two
     return names.size() == namesOfEnd && names.count("__cxa_atexit") && names.count("__dso_handle");
   }
-  /// The symbol of its variable; empty if it has none.
-  std::string variable(const std::map<std::string, std::string>& places) const {
+  /// The symbol of its variable; of several on one line those that it names.
+  std::vector<std::string> variables(const std::map<std::string, std::string>& places) const {
     auto fileOf = [](const std::string& at) { return at.substr(0, at.rfind(':')); };
     auto lineOf = [](const std::string& at) { return atol(at.c_str() + at.rfind(':') + 1); };
-    std::string nearest;
+    std::vector<std::string> nearest;
     long line = 0;
     for (const std::string& name : names)
       if (auto at = places.find(name);
-          at != places.end() && fileOf(at->second) == fileOf(place) && lineOf(at->second) > line &&
+          at != places.end() && fileOf(at->second) == fileOf(place) && lineOf(at->second) >= line &&
           (isFunction ? lineOf(at->second) <= lineOf(place) : at->second == place)) {
-        nearest = name;
+        if (lineOf(at->second) > line)
+          nearest.clear();
+        nearest.push_back(name);
         line = lineOf(at->second);
       }
     return nearest;
@@ -238,7 +240,8 @@ Places placesOfVariables(const std::string& path) {
     readInitialisers(answerOf({"objdump", "-lr", "--disassemble=" + startOfAll, path}), found);
   for (const Initialiser& initialiser : found)
     if (!initialiser.onlyEnds())
-      places.initialised.insert(initialiser.variable(places.ofVariable));
+      for (const std::string& variable : initialiser.variables(places.ofVariable))
+        places.initialised.insert(variable);
   return places;
 }
 

@@ -45,6 +45,7 @@ static Table onManyLines = // line 22
 static int sum =
     number() +
     number();
+static int left = number(), right = number(); static int both = left + number(); // line 28
 static __aicore__ inline int inner(int i) { return *behind + Holder<short>::held + i; }
 __global__ __aicore__ void k(__gm__ int32_t* out, int i) {
   KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
@@ -52,6 +53,7 @@ __global__ __aicore__ void k(__gm__ int32_t* out, int i) {
   g.SetGlobalBuffer(out, 8);
   g.SetValue(0, inner(ns::shared) + plain + constants[i] + zero);
   g.SetValue(1, touched + closed.value + closedToo.value + onManyLines.rows[i] + sum);
+  g.SetValue(2, left + right + both);
 }
 int main() {
   k<<<1, nullptr, nullptr>>>(nullptr, onlyHost.rows[0] + onlyReads + *registry.at);
@@ -79,5 +81,8 @@ def test_what_is_zero_in_kernels(tmp_path: Path, compiler: str) -> None:
         f"{source}:10: warning: 'ns::shared' {why}",
         f"{source}:22: warning: 'onManyLines' {why}",
         f"{source}:25: warning: 'sum' {why}",
+        f"{source}:28: warning: 'both' {why}",
+        f"{source}:28: warning: 'left' {why}",
+        f"{source}:28: warning: 'right' {why}",
         f"{source}:8: warning: 'table' {why}",
     ]
