@@ -32,16 +32,17 @@ if(LLD)
 endif()
 
 add_library(tilewright_options INTERFACE)
-target_compile_options(tilewright_options INTERFACE -Wall -Wextra -Werror)
+# Of our own code: not of programs that use the installed libraries.
+target_compile_options(tilewright_options INTERFACE "$<BUILD_INTERFACE:-Wall;-Wextra;-Werror>")
 target_include_directories(tilewright_options INTERFACE
-  "${CMAKE_SOURCE_DIR}" "${CMAKE_SOURCE_DIR}/include" "${CMAKE_BINARY_DIR}")
+  "$<BUILD_INTERFACE:${CMAKE_SOURCE_DIR};${CMAKE_SOURCE_DIR}/include;${CMAKE_BINARY_DIR}>")
 if(TILEWRIGHT_SANITIZE)
   # C callers may hand any integer where the C interfaces take an enum; our code checks it.
   add_compile_options(-fsanitize=${TILEWRIGHT_SANITIZE} -fno-omit-frame-pointer
     -fno-sanitize-recover=all -fno-sanitize=enum)
   add_link_options(-fsanitize=${TILEWRIGHT_SANITIZE})
   target_sources(tilewright_options INTERFACE
-    $<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:${CMAKE_SOURCE_DIR}/cmake/sanitizer_options.cpp>)
+    $<BUILD_INTERFACE:$<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:${CMAKE_SOURCE_DIR}/cmake/sanitizer_options.cpp>>)
 endif()
 
 option(TILEWRIGHT_MERGE "Compile several sources of a folder as one" ON)

@@ -20,6 +20,7 @@ SHELL_COMMANDS = (
     ".venv/bin/",
     "build/",
     "clang",
+    "cmake",
     "cc",
     "./",
     "cd",
