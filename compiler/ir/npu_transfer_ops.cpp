@@ -272,7 +272,7 @@ Pipe GetValueOp::getPipe() {
   return Pipe::S;
 }
 std::optional<Agent> GetValueOp::getAgent() {
-  return agentOf(getSource().getType());
+  return getOn() ? getOn() : agentOf(getSource().getType());
 }
 void GetValueOp::getAccesses(Accesses& accesses) {
   accesses.push_back({getSource(), getSourceOffset(), elementBytes(getSource().getType()), false});
@@ -282,7 +282,7 @@ Pipe SetValueOp::getPipe() {
   return Pipe::S;
 }
 std::optional<Agent> SetValueOp::getAgent() {
-  return agentOf(getTarget().getType());
+  return getOn() ? getOn() : agentOf(getTarget().getType());
 }
 void SetValueOp::getAccesses(Accesses& accesses) {
   accesses.push_back({getTarget(), getTargetOffset(), elementBytes(getTarget().getType()), true});

@@ -99,15 +99,17 @@ def Npu_CopyUbOp : Npu_Op<"copy_ub"> {
 
 def Npu_GetValueOp : Npu_Op<"get_value", [Tile_ElementOf<"source", "value">]> {
   let summary = "one element of UB or global memory, read by the scalar unit";
-  let arguments = Npu_Source.operands;
+  let description = [{ `on` says of global memory which kind of core alone does it. }];
+  let arguments = !con(Npu_Source.operands, (ins OptionalAttr<Ascend_Agent>:$on));
   let results = (outs Tile_Scalar:$value);
-  let assemblyFormat = !strconcat(Npu_Source.format, " attr-dict");
+  let assemblyFormat = !strconcat(Npu_Source.format, " (`on` $on^)? attr-dict");
 }
 
 def Npu_SetValueOp : Npu_Op<"set_value", [Tile_ElementOf<"target", "value">]> {
   let summary = "one element of UB or global memory, written by the scalar unit";
-  let arguments = !con((ins Tile_Scalar:$value), Npu_Target.operands);
-  let assemblyFormat = !strconcat("$value `to` ", Npu_Target.format, " attr-dict");
+  let description = [{ `on` says of global memory which kind of core alone does it. }];
+  let arguments = !con((ins Tile_Scalar:$value), Npu_Target.operands, (ins OptionalAttr<Ascend_Agent>:$on));
+  let assemblyFormat = !strconcat("$value `to` ", Npu_Target.format, " (`on` $on^)? attr-dict");
 }
 
 def Npu_CallOp : Npu_Op<"call", [AttrSizedOperandSegments]> {

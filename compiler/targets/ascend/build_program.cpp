@@ -7,6 +7,7 @@
 #include "compiler/targets/ascend/describe_hazard.h"
 #include "compiler/targets/ascend/index_terms.h"
 #include "compiler/targets/ascend/launch_kind.h"
+#include "compiler/targets/ascend/scalar_agents.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
@@ -143,6 +144,7 @@ private:
 
   void addLoop(tile::ForOp loop, Node* parent, model::Block& block, Scope scope) {
     Node* node = add(loop, parent, block, NodeKind::Loop);
+    node->isOfSomeCores = isMixed && asksVectorCores(loop);
     const std::optional<int64_t> lower = getConstantIntValue(loop.getLower()),
                                  upper = getConstantIntValue(loop.getUpper()),
                                  step = getConstantIntValue(loop.getStep());
@@ -155,6 +157,7 @@ private:
   /// A while, or any loop of which nothing is known.
   void addOpenLoop(Operation& op, Node* parent, model::Block& block, Scope scope) {
     Node* node = add(&op, parent, block, NodeKind::Loop);
+    node->isOfSomeCores = isMixed && asksVectorCores(&op);
     for (Region& region : op.getRegions())
       for (Block& each : region)
         translate(each, node, node->body, scope);
@@ -162,6 +165,7 @@ private:
 
   void addIf(scf::IfOp branch, Node* parent, model::Block& block, Scope scope) {
     Node* node = add(branch, parent, block, NodeKind::If);
+    node->isOfSomeCores = isMixed && asksVectorCores(branch);
     addConditions(branch.getCondition(), node->conditions);
     translate(*branch.thenBlock(), node, node->body, scope);
     if (branch.elseBlock())

@@ -9,13 +9,17 @@
 /// With `waits` (a kernel without automatic flags), an element of UB that a vector instruction takes as
 /// its scalar is read behind a barrier of all pipes, as users of the language expect.
 ///
-/// Without them, an element of a tensor that the DMA stores to in this kernel is read past the scalar unit's
-/// cache, which does not see such stores.
+/// Without them, what the DMA touches in this kernel goes past the scalar unit's cache, which sees no
+/// stores of the DMA, and whose own stores it doesn't see: the line of an element is forgotten before it is
+/// read, and cleaned behind a store. So it is for elements of tensors that cores hand to each other.
+///
+/// With `splits`, where cube and vector cores share the kernel, scalar_agents.h says which of them does it.
 ///
 /// Elements of `local` and `var` buffers stay: they are the text's own arrays and variables. It
 /// stands behind VectorizeParallel, which takes the nests that need no single elements.
 #include "compiler/passes/kernel_pass.h"
 #include "compiler/targets/ascend/passes.h"
+#include "compiler/targets/ascend/scalar_agents.h"
 #include "compiler/targets/ascend/source_text.h"
 #include "compiler/targets/ascend/tile_addresses.h"
 
@@ -87,50 +91,106 @@ bool isForVector(Value number) {
   });
 }
 
-/// The tensors that the DMA stores to.
-DenseSet<Value> storedByDma(func::FuncOp kernel) {
-  DenseSet<Value> tensors;
-  kernel.walk([&](Operation* op) {
-    if (auto fromUb = dyn_cast<npu::StoreUbOp>(op))
-      tensors.insert(npu::storageOf(fromUb.getGlobalRegion().buffer));
-    else if (auto fromL0c = dyn_cast<npu::StoreL0cOp>(op))
-      tensors.insert(npu::storageOf(fromL0c.getGlobalRegion().buffer));
-  });
-  return tensors;
-}
+/// Tensors of which the scalar unit's cache must not keep lines.
+struct Uncached {
+  DenseSet<Value> read;    ///< others write them
+  DenseSet<Value> written; ///< others touch them
 
-/// The scalar unit's cache forgets the line of an element: a read behind it is one of memory.
-void forgetLine(ImplicitLocOpBuilder& builder, tile::LoadOp load, Value offset) {
-  auto scope = load->getParentOfType<ScopeOp>();
-  Value buffer = load.getBuffer();
-  const std::string callee = "AscendC::DataCacheCleanAndInvalid<" +
-                             cppType(load.getBuffer().getType().getElementType()) +
-                             ", AscendC::CacheLine::SINGLE_CACHE_LINE, "
-                             "AscendC::DcciDst::CACHELINE_OUT>";
-  npu::CallOp::create(builder, callee, buffer, offset,
-                      builder.getDenseI64ArrayAttr({ShapedType::kDynamic}),
-                      builder.getStrArrayAttr({"r"}), Pipe::S,
-                      scope ? scope.getAgent() : Agent::Vector, DenseI64ArrayAttr());
-}
+  explicit Uncached(func::FuncOp kernel) {
+    bool coresMeet = false;
+    kernel.walk([&](Operation* op) {
+      coresMeet |= isa<SyncAllOp, SetCrossFlagOp, WaitCrossFlagOp>(op);
+      if (auto instruction = dyn_cast<npu::Instruction>(op))
+        addAccesses(instruction);
+      else if (auto call = dyn_cast<CallExternOp>(op))
+        addOperands(call);
+    });
+    if (coresMeet)
+      addElements(kernel);
+  }
 
-LogicalResult expandLoad(tile::LoadOp load, bool waits, const DenseSet<Value>& changing) {
+private:
+  void addAccesses(npu::Instruction op) {
+    SmallVector<npu::Access> accesses;
+    op.getAccesses(accesses);
+    for (const npu::Access& access : accesses)
+      add(access.buffer, access.isWrite);
+  }
+
+  /// A function may touch them in any way, but cleans what it has itself left in the cache.
+  void addOperands(CallExternOp call) {
+    for (Value operand : call.getOperands())
+      if (isa<BufferType>(operand.getType()))
+        add(operand, /*isWritten=*/true);
+  }
+
+  /// What one core's scalar unit writes and another's reads.
+  void addElements(func::FuncOp kernel) {
+    kernel.walk([&](tile::StoreOp store) { add(store.getBuffer(), /*isWritten=*/true); });
+  }
+
+  void add(Value buffer, bool isWritten) {
+    const Value tensor = npu::storageOf(buffer);
+    if (!cast<BufferType>(tensor.getType()).isGlobal())
+      return;
+    written.insert(tensor);
+    if (isWritten)
+      read.insert(tensor);
+  }
+};
+
+class Expander {
+public:
+  Expander(func::FuncOp kernel, bool waits, bool splits)
+      : waits(waits), uncached(kernel), agents(kernel, splits) {}
+
+  LogicalResult expand(tile::LoadOp load);
+  LogicalResult expand(tile::StoreOp store);
+
+private:
+  AgentAttr attribute(std::optional<Agent> agent, ImplicitLocOpBuilder& builder) const {
+    return agent ? AgentAttr::get(builder.getContext(), *agent) : AgentAttr();
+  }
+
+  /// Memory and the scalar unit's cache agree on the line of an element, which leaves the cache: what is
+  /// written there has reached memory, a read behind it is one of memory.
+  void cleanLine(ImplicitLocOpBuilder& builder, Operation* user, std::optional<Agent> agent,
+                 Value buffer, Value offset, StringRef access) const {
+    const std::string callee = "AscendC::DataCacheCleanAndInvalid<" +
+                               cppType(cast<BufferType>(buffer.getType()).getElementType()) +
+                               ", AscendC::CacheLine::SINGLE_CACHE_LINE, "
+                               "AscendC::DcciDst::CACHELINE_OUT>";
+    for (const Agent each : agents.running(user, agent))
+      npu::CallOp::create(builder, callee, buffer, offset,
+                          builder.getDenseI64ArrayAttr({ShapedType::kDynamic}),
+                          builder.getStrArrayAttr({access}), Pipe::S, each, DenseI64ArrayAttr());
+  }
+
+  bool waits;
+  Uncached uncached;
+  ScalarAgents agents;
+};
+
+LogicalResult Expander::expand(tile::LoadOp load) {
   ImplicitLocOpBuilder builder(load.getLoc(), load);
   const IndexMaker make(builder);
   Value buffer = load.getBuffer();
-  if (failed(checkPlace(load, load.getBuffer().getType())))
+  const BufferType type = load.getBuffer().getType();
+  if (failed(checkPlace(load, type)))
     return failure();
-  if (waits && !load.getBuffer().getType().isGlobal() && isForVector(load.getValue()))
+  if (waits && !type.isGlobal() && isForVector(load.getValue()))
     PipeBarrierOp::create(builder, Pipe::All);
-  const bool isGuarded =
-      load.getBuffer().getType().isGlobal() && !load.getInBounds() && !load.getIndices().empty();
+  const std::optional<Agent> agent = agents.ofLoad(load);
   auto get = [&] {
     Value offset = elementOffset(builder, make, buffer, load.getIndices());
-    if (!waits && changing.contains(npu::storageOf(buffer)))
-      forgetLine(builder, load, offset);
-    return npu::GetValueOp::create(builder, load.getValue().getType(), buffer, offset).getResult();
+    if (!waits && uncached.read.contains(npu::storageOf(buffer)))
+      cleanLine(builder, load, agent, buffer, offset, "r");
+    return npu::GetValueOp::create(builder, load.getValue().getType(), buffer, offset,
+                                   attribute(agent, builder))
+        .getResult();
   };
   Value result;
-  if (isGuarded) {
+  if (type.isGlobal() && !load.getInBounds() && !load.getIndices().empty()) {
     Value inside = isInside(builder, make, buffer, load.getIndices());
     auto branch = scf::IfOp::create(builder, TypeRange(load.getValue().getType()), inside, true);
     OpBuilder::InsertionGuard guard(builder);
@@ -149,21 +209,24 @@ LogicalResult expandLoad(tile::LoadOp load, bool waits, const DenseSet<Value>& c
   return success();
 }
 
-LogicalResult expandStore(tile::StoreOp store) {
+LogicalResult Expander::expand(tile::StoreOp store) {
   ImplicitLocOpBuilder builder(store.getLoc(), store);
   const IndexMaker make(builder);
   Value buffer = store.getBuffer();
-  if (failed(checkPlace(store, store.getBuffer().getType())))
+  const BufferType type = store.getBuffer().getType();
+  if (failed(checkPlace(store, type)))
     return failure();
+  const std::optional<Agent> agent = agents.ofStore(store);
   OpBuilder::InsertionGuard guard(builder);
-  if (store.getBuffer().getType().isGlobal() && !store.getInBounds() &&
-      !store.getIndices().empty()) {
+  if (type.isGlobal() && !store.getInBounds() && !store.getIndices().empty()) {
     Value inside = isInside(builder, make, buffer, store.getIndices());
     auto branch = scf::IfOp::create(builder, inside, /*withElseRegion=*/false);
     builder.setInsertionPointToStart(branch.thenBlock());
   }
-  npu::SetValueOp::create(builder, store.getValue(), buffer,
-                          elementOffset(builder, make, buffer, store.getIndices()));
+  Value offset = elementOffset(builder, make, buffer, store.getIndices());
+  npu::SetValueOp::create(builder, store.getValue(), buffer, offset, attribute(agent, builder));
+  if (!waits && uncached.written.contains(npu::storageOf(buffer)))
+    cleanLine(builder, store, agent, buffer, offset, "w");
   store.erase();
   return success();
 }
@@ -174,7 +237,7 @@ public:
   static constexpr llvm::StringLiteral kDescription =
       "single elements are read and written by the scalar unit";
 
-  explicit ExpandElements(bool waits) : waits(waits) {}
+  ExpandElements(bool waits, bool splits) : waits(waits), splits(splits) {}
 
   void getDependentDialects(DialectRegistry& registry) const override {
     registry.insert<npu::NpuDialect, scf::SCFDialect>();
@@ -189,22 +252,22 @@ public:
           store && !store.getBuffer().getType().isPerThread())
         work.push_back(op);
     });
-    const DenseSet<Value> changing = storedByDma(getOperation());
+    Expander expander(getOperation(), waits, splits);
     for (Operation* op : work) {
       auto load = dyn_cast<tile::LoadOp>(op);
-      if (failed(load ? expandLoad(load, waits, changing) : expandStore(cast<tile::StoreOp>(op))))
+      if (failed(load ? expander.expand(load) : expander.expand(cast<tile::StoreOp>(op))))
         signalPassFailure();
     }
   }
 
 private:
-  bool waits;
+  bool waits, splits;
 };
 
 } // namespace
 
-std::unique_ptr<Pass> createExpandElements(bool waits) {
-  return std::make_unique<ExpandElements>(waits);
+std::unique_ptr<Pass> createExpandElements(bool waits, bool splits) {
+  return std::make_unique<ExpandElements>(waits, splits);
 }
 
 } // namespace tilewright::ascend

@@ -53,3 +53,37 @@ func.func @f(%i: index) {
   }
   return
 }
+
+// -----
+// In a kernel for both kinds of core, those that alone know the number or the way to it write; else the one
+// core that a block has once.
+// CHECK-LABEL: func.func @cores
+func.func @cores(%A: !tile.buffer<64xf16, global> {tile.name = "A"}) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %yes = arith.constant true
+  tile.launch (%cid) in (%c1) npu {
+    %x = tile.alloc "x" : !tile.buffer<64xf16, UB>
+    %a = tile.alloc "a" : !tile.buffer<16x16xf16, L0A>
+    %b = tile.alloc "b" : !tile.buffer<16x16xf16, L0B>
+    %c = tile.alloc "c" : !tile.buffer<16x16xf32, L0C>
+    %vid = ascend.vector_id
+    npu.mmad %a[%c0] : !tile.buffer<16x16xf16, L0A>, %b[%c0] : !tile.buffer<16x16xf16, L0B> into %c[%c0] : !tile.buffer<16x16xf32, L0C> size 16 x 16 x 16 init(%yes)
+    npu.unary exp %x[%c0] : !tile.buffer<64xf16, UB>, %x[%c0] : !tile.buffer<64xf16, UB> count(%c64)
+    // CHECK: npu.get_value %{{.*}}[%c1] : !tile.buffer<64xf16, global> on cube
+    // CHECK-NEXT: npu.set_value {{.*}} on cube
+    %v = tile.load %A[%c1] : !tile.buffer<64xf16, global>
+    tile.store %v, %A[%c0] : !tile.buffer<64xf16, global>
+    // CHECK: npu.set_value {{.*}} : !tile.buffer<64xf16, global> on vector
+    %w = tile.load %x[%c1] : !tile.buffer<64xf16, UB>
+    tile.store %w, %A[%c0] : !tile.buffer<64xf16, global>
+    %is = arith.cmpi eq, %vid, %c0 : index
+    scf.if %is {
+      // CHECK: scf.if
+      // CHECK: npu.set_value {{.*}} on vector
+      tile.store %w, %A[%c1] : !tile.buffer<64xf16, global>
+    }
+  }
+  return
+}

@@ -44,8 +44,9 @@ std::unique_ptr<mlir::Pass> createExpandGemms(bool waits);
 std::unique_ptr<mlir::Pass> createExpandCopies(bool waits);
 std::unique_ptr<mlir::Pass> createExpandReductions();
 std::unique_ptr<mlir::Pass> createVectorizeParallel(bool waits);
-/// `waits`: a barrier before an element of UB is read for a vector instruction.
-std::unique_ptr<mlir::Pass> createExpandElements(bool waits);
+/// `waits`: a barrier before an element of UB is read for a vector instruction. `splits`: what stands
+/// outside of scopes is made two programs.
+std::unique_ptr<mlir::Pass> createExpandElements(bool waits, bool splits);
 /// `isOrdered`: barriers around functions of which nothing is known.
 std::unique_ptr<mlir::Pass> createExpandCalls(bool isOrdered);
 /// Of pipelined loops: buffers in versions, and loads ahead of their use.

@@ -19,7 +19,7 @@ void registerPasses(mlir::DialectRegistry& registry) {
   mlir::registerPass([] { return createExpandCopies(true); });
   mlir::registerPass(createExpandReductions);
   mlir::registerPass([] { return createVectorizeParallel(false); });
-  mlir::registerPass([] { return createExpandElements(true); });
+  mlir::registerPass([] { return createExpandElements(true, true); });
   mlir::registerPass([] { return createExpandCalls(true); });
   mlir::registerPass([&chip] { return createRotateBuffers(chip); });
   mlir::registerPass(createLoadAhead);

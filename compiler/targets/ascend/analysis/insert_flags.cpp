@@ -18,6 +18,19 @@ std::vector<Node*> pathTo(const Node* node) {
   return path;
 }
 
+/// Whether the statements of a hazard are of two kinds of core.
+bool isBetweenCores(const Hazard& hazard) {
+  return hazard.earlier->queue.agent != hazard.later->queue.agent;
+}
+
+/// Whether all cores of a block come to a node alike.
+bool isReachedByAll(const Node* node) {
+  for (const Node* around = node->parent; around; around = around->parent)
+    if (around->isOfSomeCores)
+      return false;
+  return true;
+}
+
 /// The nodes of one block that hold the two statements of a hazard: of the body of `loop`, or if
 /// that is null, of the innermost block that has both.
 std::pair<Node*, Node*> siblings(const Hazard& hazard, const Node* loop) {
@@ -61,8 +74,7 @@ public:
 
 private:
   bool isWanted(const Hazard& hazard) const {
-    const bool crosses = hazard.earlier->queue.agent != hazard.later->queue.agent;
-    if (crosses ? !options.betweenAgents : !options.withinAgents)
+    if (isBetweenCores(hazard) ? !options.betweenAgents : !options.withinAgents)
       return false;
     return std::none_of(result.failures.begin(), result.failures.end(),
                         [&](const Unorderable& failed) { return failed.hazard == hazard; });
@@ -103,7 +115,7 @@ private:
     insertion.why = hazard;
     insertion.from = from;
     insertion.to = to;
-    insertion.isCross = from.agent != to.agent;
+    insertion.isCross = isBetweenCores(hazard);
     if (insertion.isCross)
       insertion.to.pipe = Pipe::S;
     insertion.isBarrierOfAll =
@@ -116,6 +128,13 @@ private:
         carry(insertion, verdict);
       else
         std::tie(insertion.setAt, insertion.waitAt) = siblings(hazard, nullptr);
+      if (insertion.isCross && !isReachedByAll(insertion.waitAt)) {
+        result.failures.push_back(
+            {hazard,
+             "both are where not all cores of a block come alike (a branch or loop that asks "
+             "for vid or for elements of UB): no flag can order them there"});
+        return;
+      }
       addFlags(insertion);
     }
     place(insertion);
@@ -127,7 +146,8 @@ private:
     if (insertion.carriedBy || insertion.why.carriedBy)
       return;
     const auto [branch, later] = siblings(insertion.why, nullptr);
-    if (branch->kind != NodeKind::If || later != insertion.waitAt || !isNext(branch, later))
+    if (branch->kind != NodeKind::If || later != insertion.waitAt || !isNext(branch, later) ||
+        (insertion.isCross && branch->isOfSomeCores))
       return;
     const std::vector<Node*> path = pathTo(insertion.why.earlier);
     const Insertion before = insertion;

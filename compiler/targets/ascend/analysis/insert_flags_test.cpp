@@ -385,6 +385,25 @@ TEST(InsertFlags, NoCrossCoreFlagLeft) {
   EXPECT_EQ(inserted.failures[0].reason, "all cross-core flags are taken");
 }
 
+/// A branch that only one of the vector cores takes: all of them set a flag behind it, or none is there.
+TEST(InsertFlags, BranchesOfSomeCores) {
+  for (const bool isLaterInside : {false, true}) {
+    ByHand hand;
+    Node* branch = hand.program.add(hand.program.body, nullptr, NodeKind::If);
+    branch->isOfSomeCores = true;
+    Access global = ByHand::write(0, 64);
+    global.isGlobal = true;
+    hand.statement(branch, Pipe::MTE3, {global});
+    global.isWrite = false;
+    hand.statement(isLaterInside ? branch : nullptr, Pipe::MTE2, {global}, Agent::Cube);
+    InsertOptions options;
+    options.betweenAgents = true;
+    const Inserted inserted = insertFlags(hand.program, Conflicts(hand.program), options);
+    EXPECT_EQ(inserted.failures.size(), isLaterInside ? 1U : 0U);
+    EXPECT_EQ(branch->after.size(), isLaterInside ? 0U : 1U);
+  }
+}
+
 TEST(Check, NamesTheFaults) {
   ByHand hand;
   Node* loop = hand.loop(nullptr);

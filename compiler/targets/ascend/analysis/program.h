@@ -135,6 +135,8 @@ struct Node {
   Block body, otherwise;
   /// If: what must hold, all of it, for `body` to run; empty if that is not known.
   std::vector<Condition> conditions;
+  /// Loop and If: not all cores of a block come through alike, so no flag between cores may be inside.
+  bool isOfSomeCores = false;
   /// What the compiler inserts around this node.
   std::vector<Sync> before, after;
   /// What the node stands for; for whoever makes the program.

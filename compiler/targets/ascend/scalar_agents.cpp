@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/targets/ascend/scalar_agents.h"
+
+#include "compiler/ir/structure_ops.h"
+#include "compiler/targets/ascend/launch_kind.h"
+
+#include <mlir/Interfaces/SideEffectInterfaces.h>
+
+namespace tilewright::ascend {
+namespace {
+
+using namespace mlir;
+using tile::BufferType;
+using tile::MemorySpace;
+
+MemorySpace spaceOf(Value buffer) {
+  return cast<BufferType>(buffer.getType()).getSpace();
+}
+
+/// Whether something comes from what only the vector cores have: elements of UB, and their number.
+class VectorValues {
+public:
+  bool decide(Operation* op) {
+    return holdOperands(op) || decidePathTo(op);
+  }
+
+  /// Which way a branch goes, or how often a loop runs.
+  bool decideBranch(Operation* op) {
+    if (holdOperands(op))
+      return true;
+    for (Region& region : op->getRegions())
+      for (Block& block : region)
+        if (auto end =
+                dyn_cast_if_present<tile::ConditionOp>(block.empty() ? nullptr : &block.back()))
+          if (hold(end.getCondition()))
+            return true;
+    return false;
+  }
+
+private:
+  bool holdOperands(Operation* op) {
+    return llvm::any_of(op->getOperands(), [&](Value v) { return hold(v); });
+  }
+
+  bool hold(Value value) {
+    if (!seen.insert(value).second)
+      return false;
+    Operation* op = value.getDefiningOp();
+    if (!op) // the number of a loop, or of a block
+      return decideLoop(value.getParentBlock()->getParentOp());
+    if (isa<VectorIdOp>(op))
+      return true;
+    if (isa<BufferType>(value.getType()))
+      return false;
+    if (auto get = dyn_cast<npu::GetValueOp>(op); get && get.getAgent() == Agent::Vector)
+      return true;
+    if (auto load = dyn_cast<tile::LoadOp>(op))
+      if (isRead(load.getBuffer()))
+        return true;
+    bool is = holdOperands(op);
+    for (Region& region : op->getRegions())
+      for (Block& block : region)
+        is = is || (!block.empty() && holdOperands(&block.back()));
+    return is;
+  }
+
+  bool decideLoop(Operation* loop) {
+    return !isa<tile::LaunchOp>(loop) && holdOperands(loop);
+  }
+
+  /// An element of UB, or of a variable that holds such a number.
+  bool isRead(Value buffer) {
+    if (spaceOf(buffer) == MemorySpace::UB)
+      return true;
+    if (!cast<BufferType>(buffer.getType()).isPerThread() || !seen.insert(buffer).second)
+      return false;
+    return llvm::any_of(buffer.getUsers(), [&](Operation* user) {
+      auto store = dyn_cast<tile::StoreOp>(user);
+      return store && decide(store);
+    });
+  }
+
+  bool decidePathTo(Operation* op) {
+    Operation* parent = op->getParentOp();
+    return parent && !isa<tile::LaunchOp>(parent) && (decideBranch(parent) || decidePathTo(parent));
+  }
+
+  DenseSet<Value> seen;
+};
+
+/// Adds the cores whose instructions need a number.
+void addUsers(Value value, const ScalarAgents& agents, DenseSet<Agent>& found) {
+  for (Operation* user : value.getUsers()) {
+    std::optional<Agent> agent;
+    if (auto instruction = dyn_cast<npu::Instruction>(user))
+      agent = instruction.getAgent();
+    else if (auto store = dyn_cast<tile::StoreOp>(user))
+      agent = spaceOf(store.getBuffer()) == MemorySpace::UB ? Agent::Vector : agents.ofStore(store);
+    if (agent) {
+      found.insert(*agent);
+    } else if (isPure(user) && user->getNumResults() == 1 && user->getNumRegions() == 0) {
+      addUsers(user->getResult(0), agents, found);
+    } else {
+      found.insert(Agent::Cube);
+      found.insert(Agent::Vector);
+    }
+  }
+}
+
+} // namespace
+
+bool asksVectorCores(Operation* branch) {
+  return VectorValues().decideBranch(branch);
+}
+
+ScalarAgents::ScalarAgents(func::FuncOp kernel, bool splits) : splits(splits) {
+  const LaunchKind kind = launchKindOf(kernel);
+  hasCube = kind.hasCube;
+  hasVector = kind.hasVector;
+  usesVectorId = kind.usesVectorId;
+  kernel.walk([&](npu::Instruction op) {
+    if (op.getAgent() != Agent::Cube)
+      return;
+    SmallVector<npu::Access> accesses;
+    op.getAccesses(accesses);
+    for (const npu::Access& access : accesses)
+      ofCube.insert(npu::storageOf(access.buffer));
+  });
+}
+
+bool ScalarAgents::isLeftToUs(Operation* op) const {
+  return hasCube && hasVector && splits && !op->getParentOfType<ScopeOp>();
+}
+
+std::optional<Agent> ScalarAgents::ofStore(tile::StoreOp store) const {
+  if (!isLeftToUs(store) || !store.getBuffer().getType().isGlobal())
+    return std::nullopt;
+  if (VectorValues().decide(store))
+    return Agent::Vector;
+  const bool isOfCube = usesVectorId || ofCube.contains(npu::storageOf(store.getBuffer()));
+  return isOfCube ? Agent::Cube : Agent::Vector;
+}
+
+std::optional<Agent> ScalarAgents::ofLoad(tile::LoadOp load) const {
+  if (!isLeftToUs(load) || !load.getBuffer().getType().isGlobal())
+    return std::nullopt;
+  DenseSet<Agent> found;
+  addUsers(load.getValue(), *this, found);
+  return found.size() == 1 ? std::optional(*found.begin()) : std::nullopt;
+}
+
+SmallVector<Agent, 2> ScalarAgents::running(Operation* op, std::optional<Agent> agent) const {
+  if (agent)
+    return {*agent};
+  if (auto scope = op->getParentOfType<ScopeOp>())
+    return {scope.getAgent()};
+  if (hasCube && hasVector)
+    return {Agent::Cube, Agent::Vector};
+  return {hasCube ? Agent::Cube : Agent::Vector};
+}
+
+} // namespace tilewright::ascend

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Which kind of core has a single element of global memory read or written, in a kernel that has work
+/// for both and leaves the split to the compiler.
+#pragma once
+
+#include "compiler/ir/memory_ops.h"
+#include "compiler/ir/npu_ops.h"
+
+#include <mlir/Dialect/Func/IR/FuncOps.h>
+
+namespace tilewright::ascend {
+
+/// Whether a branch or loop asks for what only the vector cores have: elements of UB, and their number.
+bool asksVectorCores(mlir::Operation* branch);
+
+class ScalarAgents {
+public:
+  /// `splits`: what stands outside of scopes is made two programs.
+  ScalarAgents(mlir::func::FuncOp kernel, bool splits);
+
+  /// Who writes: the vector cores if they alone know the number, the place, or whether it is written at all;
+  /// else the one core of a block that is there once. Nothing where a scope says it.
+  std::optional<Agent> ofStore(tile::StoreOp store) const;
+
+  /// Who needs the number; nothing if both do or a scope says it.
+  std::optional<Agent> ofLoad(tile::LoadOp load) const;
+
+  /// The cores that run an operation of which `agent` was said.
+  llvm::SmallVector<Agent, 2> running(mlir::Operation* op, std::optional<Agent> agent) const;
+
+private:
+  bool isLeftToUs(mlir::Operation* op) const;
+
+  bool hasCube = false, hasVector = false, usesVectorId = false;
+  bool splits;
+  llvm::DenseSet<mlir::Value> ofCube; ///< tensors that the cube core's instructions touch
+};
+
+} // namespace tilewright::ascend

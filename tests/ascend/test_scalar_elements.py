@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Elements of global memory that the scalar unit and the DMA hand to each other: the compiler
+orders them, cleans the scalar unit's cache, and says which kind of core does it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tilewright.language as T
+
+sys.path.insert(0, str(Path(__file__).parent))
+from kernel_group import KernelGroup  # noqa: E402
+
+GROUP = KernelGroup()
+random = np.random.default_rng(0)
+ROW = np.arange(64, dtype=np.float32)
+
+
+@T.prim_func
+def back_and_forth(  # type: ignore[no-untyped-def]
+    A: T.Tensor((64,), "float32"), W: T.Tensor((64,), "float32"), C: T.Tensor((64,), "float32")
+):
+    with T.Kernel(1, is_npu=True) as (cid, vid):
+        x = T.alloc_ub((64,), "float32")
+        if vid == 0:
+            for r in T.serial(3):
+                for i in T.serial(4):
+                    W[2 * i] = A[i] + T.float32(r)
+                T.copy(W, x)
+                T.tile.add(x, x, 1.0)
+                T.copy(x, W)
+                W[5] = W[4] + 100.0
+            T.copy(W, x)
+            T.copy(x, C)
+
+
+W_ROW = ROW.copy()
+for r in range(3):
+    W_ROW[0:8:2] = ROW[:4] + r
+    W_ROW += 1
+    W_ROW[5] = W_ROW[4] + 100
+GROUP.add("back_and_forth", back_and_forth, [ROW, ROW, np.zeros(64, np.float32)], W_ROW)
+
+
+@T.prim_func
+def between_blocks(  # type: ignore[no-untyped-def]
+    A: T.Tensor((64,), "float32"), W: T.Tensor((64,), "float32"), C: T.Tensor((64,), "float32")
+):
+    with T.Kernel(4, is_npu=True) as (cid, vid):
+        if vid == 0:
+            W[cid * 16] = A[cid] * 2.0
+        T.sync_all()
+        if vid == 0:
+            C[cid * 16] = W[(3 - cid) * 16]
+
+
+SPREAD = np.zeros(64, np.float32)
+SPREAD[::16] = 6, 4, 2, 0
+GROUP.add("between_blocks", between_blocks, [ROW, ROW * 0, ROW * 0], SPREAD)
+HALVES = [random.standard_normal((32, 32)).astype(np.float16) for _ in range(2)]
+SCALES = np.arange(32, dtype=np.float32)
+
+
+def product(form: str) -> Any:
+    """A product whose first operand the scalar unit has changed."""
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((32, 32), "float16"),
+        B: T.Tensor((32, 32), "float16"),
+        S: T.Tensor((32,), "float32"),
+        C: T.Tensor((32, 32), "float32"),
+    ):
+        with T.Kernel(1, is_npu=True) as (cid, vid):
+            a = T.alloc_shared((32, 32), "float16")
+            b = T.alloc_shared((32, 32), "float16")
+            c = T.alloc_fragment((32, 32), "float32")
+            x = T.alloc_ub((32,), "float32")
+            u = T.alloc_ub((16, 32), "float32")
+            T.copy(S, x)
+            if form == "of_ub":
+                if vid == 0:
+                    for i in T.serial(3):
+                        A[i, i] = T.cast(x[i + 1] * 2.0, "float16")
+            elif form == "of_global":
+                A[1, 1] = T.cast(S[4], "float16")
+            else:
+                A[vid, 2] = T.float16(9)
+            T.copy(A, a)
+            T.copy(B, b)
+            T.gemm_v0(a, b, c, init=True)
+            T.copy(c, C)
+            T.copy(C[vid * 16, 0], u)
+            T.tile.add(u, u, S[5])
+            T.copy(u, C[vid * 16, 0])
+
+    return main
+
+
+#: What each form stores before the product, and the kind of core that does.
+FORMS = {
+    "of_ub": ({(0, 0): 2, (1, 1): 4, (2, 2): 6}, "AIV"),
+    "of_global": ({(1, 1): 4}, "AIC"),
+    "of_vid": ({(0, 2): 9, (1, 2): 9}, "AIV"),
+}
+for form, (stores, _) in FORMS.items():
+    left = HALVES[0].astype(np.float64)
+    for place, number in stores.items():
+        left[place] = number
+    GROUP.add(
+        form,
+        product(form),
+        [*HALVES, SCALES, np.zeros((32, 32), np.float32)],
+        {0: left, 3: left @ HALVES[1].astype(np.float64) + 5},
+    )
+
+
+@pytest.mark.parametrize("name", ["back_and_forth", *FORMS])
+def test_kernels(name: str) -> None:
+    text = GROUP.check(name).ascendc
+    if name in FORMS:
+        core = "AIV" if text.index("A.SetValue") > text.index("if ASCEND_IS_AIV") else "AIC"
+        assert (core, text.count("A.SetValue")) == (FORMS[name][1], 1)
+
+
+@pytest.mark.parametrize("name", GROUP.cases)
+def test_removals(name: str) -> None:
+    GROUP.check_removals(name)
+
+
+def test_between_blocks() -> None:
+    """On the host alone: the interpreter runs one block after the other."""
+    GROUP.cases["between_blocks"].check(GROUP.run("between_blocks"), "host")
