@@ -467,6 +467,13 @@ def test_blocks_that_are_no_numbers():
         gemm(64, 64, 64, block="x")
     messages = [d.message for d in caught.value.errors]
     assert messages == ["expected a scalar but got 'x' of type str, the value of 'block'"]
+    with pytest.raises(CompileError) as caught:
+        gemm(64, 64.0, 64)
+    messages = [d.message for d in caught.value.errors]
+    assert messages == [
+        "expected an integer but got 64.0 of type float, the value of 'N'",
+        "expected an integer but got 2.0 of type float",  # T.ceildiv(N, block)
+    ]
 
 
 def test_a_factory_is_called_with_arrays():

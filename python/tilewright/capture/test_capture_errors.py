@@ -238,7 +238,7 @@ WRONG = {
     "T.Kernel()": "T.Kernel takes 1 to 3 grid extents but got 0",
     "T.Kernel(1, threads=[1, 1, 1, 1])": "threads of T.Kernel takes 1 to 3 extents but got 4",
     "T.Kernel(1, threads=0)": "threads of T.Kernel must be positive, not 0",
-    "T.Kernel(1.5)": "expected an integer but got 1.5",
+    "T.Kernel(1.5)": "expected an integer but got 1.5 of type float",
     "T.atomic_add(A, A, return_prev=True)": (
         "return_prev of T.atomic_add needs a scalar, not a tile"
     ),

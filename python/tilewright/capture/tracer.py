@@ -204,10 +204,8 @@ class Tracer:
         value = self.value(operand)
         if isinstance(value, bool):
             return int(value)
-        if isinstance(value, float):
-            if value.is_integer():
-                return int(value)
-            raise LanguageError(f"expected an integer but got {value}")
+        if isinstance(value, float):  # also 4.0, as everywhere in Python
+            raise LanguageError(self.expected("an integer", operand))
         return value
 
     def expression(self, operand: object) -> Any:
