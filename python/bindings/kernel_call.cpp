@@ -100,6 +100,20 @@ public:
     return true;
   }
 
+  /// Warns at the first call where PyTorch would record a gradient: nothing that a kernel computes has one.
+  bool checkGradients() {
+    if (!kernel.isNew.load(std::memory_order_relaxed))
+      return true;
+    kernel.isNew.store(false, std::memory_order_relaxed);
+    for (size_t i = 0; i < spec.params.size(); ++i)
+      if (given[i] && spec.params[i].isTensor && wantsGradient(given[i])) {
+        error = checker.subject(i) + "requires a gradient, but what a kernel computes has none; " +
+                "call it under torch.no_grad() or in a torch.autograd.Function";
+        return warn(error);
+      }
+    return true;
+  }
+
   /// Makes the outputs, or takes those given: `made` is what the call gives.
   bool makeOutputs() {
     size_t count = spec.outIdx.size();
@@ -182,6 +196,16 @@ private:
   bool fail(PyObject* kind) {
     PyErr_SetString(kind, error.c_str());
     return false;
+  }
+
+  /// False if warnings are errors.
+  static bool warn(const std::string& message) {
+    PyObject* errors = PyImport_ImportModule("tilewright.errors");
+    PyObject* kind = errors ? PyObject_GetAttrString(errors, "TilewrightWarning") : nullptr;
+    const bool isWarned = kind && PyErr_WarnEx(kind, message.c_str(), 1) == 0;
+    Py_XDECREF(kind);
+    Py_XDECREF(errors);
+    return isWarned;
   }
 
   /// With what Python's handler raises, or KeyboardInterrupt if that raises nothing.
@@ -347,8 +371,8 @@ private:
 PyObject* callKernel(const KernelObject& kernel, PyObject* const* arguments, size_t count,
                      PyObject* keywords) {
   Call call(kernel);
-  if (!call.bind(arguments, count, keywords) || !call.convert() || !call.makeOutputs() ||
-      !call.launch())
+  if (!call.bind(arguments, count, keywords) || !call.convert() || !call.checkGradients() ||
+      !call.makeOutputs() || !call.launch())
     return nullptr;
   return call.takeResult();
 }

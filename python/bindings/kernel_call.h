@@ -6,6 +6,7 @@
 #include "runtime/ascend/kernel.h"
 #include "runtime/cpu/library.h"
 
+#include <atomic>
 #include <nanobind/nanobind.h>
 
 namespace tilewright::bindings {
@@ -20,6 +21,8 @@ struct KernelObject {
   nanobind::object function{};
   /// The kernel on an NPU.
   std::shared_ptr<runtime::AscendKernel> device{};
+  /// No call has looked yet for tensors that want gradients.
+  mutable std::atomic<bool> isNew{true};
 };
 
 /// Calls the kernel: with all parameters in order, or without the outputs, which are then made.

@@ -395,6 +395,18 @@ bool readTensor(PyObject* object, TensorView& view, TensorLease& lease) {
   return false;
 }
 
+bool wantsGradient(PyObject* tensor) {
+  PyObject* torch = loadedModule("torch");
+  PyObject* wants = torch ? PyObject_GetAttrString(tensor, "requires_grad") : nullptr;
+  PyObject* records =
+      wants == Py_True ? PyObject_CallMethod(torch, "is_grad_enabled", nullptr) : nullptr;
+  const bool result = records == Py_True;
+  Py_XDECREF(records);
+  Py_XDECREF(wants);
+  PyErr_Clear();
+  return result;
+}
+
 PyObject* makeTensor(PyObject* like, const ElementType& type, std::span<const int64_t> shape,
                      int64_t align, void*& data) {
   PyTypeObject* framework = like ? Py_TYPE(like) : nullptr;

@@ -37,6 +37,9 @@ bool isTensor(PyObject* object);
 /// Fills `view`, which is valid while `object` and `lease` live. False with a Python exception set.
 bool readTensor(PyObject* object, TensorView& view, TensorLease& lease);
 
+/// Whether PyTorch would now record a gradient of what is computed from the tensor.
+bool wantsGradient(PyObject* tensor);
+
 /// A new tensor in the framework of `like` (null: torch if it is loaded, else NumPy) of `shape` in
 /// memory, row-major, aligned to `align` bytes; `data` gets its address. Null with a Python
 /// exception set.

@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import tempfile
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tilewright import _runtime
+from tilewright.errors import TilewrightWarning
 from tilewright.kernel_fixtures import build_library, manifest_of, scalar, symbol_dim, tensor
 
 torch = pytest.importorskip("torch")
@@ -57,6 +59,29 @@ def expect(error, message, call, *args, **kwargs):
     """The message's first line; a second one may say it in TileLang's words."""
     with pytest.raises(error, match="^" + re.escape(message) + r"($|\nin TileLang's words: )"):
         call(*args, **kwargs)
+
+
+def test_tensors_that_require_gradients(nothing):
+    """A warning, once, where PyTorch would record them."""
+    params = [tensor("x", [4]), tensor("y", [4])]
+    x, plain = torch.ones(4, requires_grad=True), torch.ones(4)
+    kernel = nothing(params)
+    sentence = (
+        "nothing: argument 1 'y' requires a gradient, but what a kernel computes has none; "
+        "call it under torch.no_grad() or in a torch.autograd.Function"
+    )
+    with pytest.warns(TilewrightWarning) as caught:
+        kernel(plain, x)
+    assert [str(warning.message) for warning in caught] == [sentence]
+    assert caught[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        kernel(x, x)
+        nothing(params)(plain, plain.numpy())
+        with torch.no_grad():
+            nothing(params)(x, x)
+        with pytest.raises(TilewrightWarning, match="argument 0 'x' requires a gradient"):
+            nothing(params)(x, plain)
 
 
 def test_torch_output_is_torch(add):
