@@ -122,10 +122,9 @@ TEST_P(RandomInstructions, EachFlagIsNeededAndNoneIsMissing) {
       EXPECT_TRUE(kernels.back().warnings.empty()) << kernels.back().warnings.front();
       source += kernels.back().ascendc;
     }
-    std::string problem;
-    const std::optional<std::vector<char>> bytes =
-        buildLibrary(source, problem, /*cancel=*/nullptr);
-    ASSERT_TRUE(bytes) << problem;
+    PassSession session;
+    const std::optional<std::vector<char>> bytes = buildLibrary(source, session);
+    ASSERT_TRUE(bytes) << session.problem;
     const std::string path = ::testing::TempDir() + "random_instructions_" +
                              std::to_string(getpid()) + kernels.front().name + ".so";
     std::ofstream(path, std::ios::binary).write(bytes->data(), std::ssize(*bytes));
