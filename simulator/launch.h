@@ -58,12 +58,13 @@ struct LaunchRequest {
 /// How to run; defaults come from the environment variable TILEWRIGHT_ASCEND (a comma list:
 /// `no-check`, `relaxed`, `threads=2`, `seed=7`, `mute=3`, `time-limit=60`, `time`, ...).
 struct LaunchOptions {
-  bool check = true;             ///< hazards, initialised reads, flags
-  bool relaxed = false;          ///< add the orderings that the vendor's compiler inserts itself
-  unsigned threads = 0;          ///< host threads; 0: one per processor
-  uint64_t randomOrderSeed = 0;  ///< not 0: run queue heads in a random legal order
-  int64_t mutedSync = -1;        ///< number of the synchronisation that is switched off; -1: none
-  std::string mutedSyncText;     ///< or its text, as countSyncs lists it; empty: none
+  bool check = true;            ///< hazards, initialised reads, flags
+  bool relaxed = false;         ///< add the orderings that the vendor's compiler inserts itself
+  unsigned threads = 0;         ///< host threads; 0: one per processor
+  uint64_t randomOrderSeed = 0; ///< not 0: run queue heads in a random legal order
+  int64_t mutedSync = -1;       ///< number of the synchronisation that is switched off; -1: none
+  /// Or some by their texts, as countSyncs lists them; empty: none.
+  std::vector<std::string> mutedSyncTexts;
   double timeLimitSeconds = 120; ///< of host time; then the launch ends with an error
   double idleLimitSeconds =
       10; ///< of the processor's time, for a core's own code between two instructions

@@ -35,7 +35,7 @@ inline bool differsWithout(const MutatedRun& run, const std::string& text,
                            const std::vector<float>& expected, int orders) {
   nextOptions() = {};
   nextOptions().threads = 1;
-  nextOptions().mutedSyncText = text;
+  nextOptions().mutedSyncTexts = {text};
   nextOptions().check = false;
   for (int seed = 1; seed <= orders; ++seed) {
     nextOptions().randomOrderSeed = static_cast<uint64_t>(seed);

@@ -175,7 +175,7 @@ LaunchOptions launchOptionsFromEnvironment() {
     else if (name == "seed")
       readNumber(name, value, decltype(options.randomOrderSeed){0}, options.randomOrderSeed);
     else if (name == "mute" && value.find(' ') != std::string::npos)
-      options.mutedSyncText = value;
+      options.mutedSyncTexts.push_back(value);
     else if (name == "mute")
       readNumber(name, value, decltype(options.mutedSync){-1}, options.mutedSync);
     else if (name == "list-syncs")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers the synchronisations of a kernel, so that one can be switched off when it runs.
+// Numbers the synchronisations of a kernel, so that some can be switched off when it runs.
 #ifndef TILEWRIGHT_SIMULATOR_MACHINE_SYNC_SITES_H
 #define TILEWRIGHT_SIMULATOR_MACHINE_SYNC_SITES_H
 
@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,8 +19,12 @@ namespace tilewright::ascend {
 class SyncSites {
 public:
   explicit SyncSites(const LaunchOptions& options)
-      : muted(options.mutedSync), mutedText(options.mutedSyncText),
-        counting(options.countSyncs || muted >= 0 || !mutedText.empty()) {}
+      : muted(options.mutedSync),
+        mutedTexts(options.mutedSyncTexts.begin(), options.mutedSyncTexts.end()),
+        unfound(mutedTexts), counting(options.countSyncs || muted >= 0 || !mutedTexts.empty()) {
+    if (muted >= 0)
+      unfound.insert(std::to_string(muted));
+  }
 
   bool isCounting() const {
     return counting;
@@ -29,29 +34,30 @@ public:
     auto [it, isNew] = numbers.try_emplace(text, static_cast<int64_t>(numbers.size()));
     if (isNew)
       texts.push_back(text);
-    bool isIt = it->second == muted || (!mutedText.empty() && text == mutedText);
-    found = found || isIt;
-    return isIt;
+    const bool isNumber = it->second == muted;
+    if (!isNumber && !mutedTexts.contains(text))
+      return false;
+    unfound.erase(isNumber ? std::to_string(muted) : text);
+    return true;
   }
   const std::vector<std::string>& all() const {
     return texts;
   }
   /// Why nothing was muted although something should be; empty if all is well.
   std::string complaint() const {
-    if (found || (muted < 0 && mutedText.empty()))
+    if (unfound.empty())
       return {};
-    return "mute=" + (mutedText.empty() ? std::to_string(muted) : mutedText) +
-           " names no synchronisation of this launch, which has " + std::to_string(texts.size()) +
-           "; list-syncs prints them";
+    return "mute=" + *unfound.begin() + " names no synchronisation of this launch, which has " +
+           std::to_string(texts.size()) + "; list-syncs prints them";
   }
 
 private:
   std::map<std::string, int64_t> numbers;
   std::vector<std::string> texts;
   int64_t muted;
-  std::string mutedText;
+  std::set<std::string> mutedTexts;
+  std::set<std::string> unfound;
   bool counting;
-  bool found = false;
 };
 
 } // namespace tilewright::ascend

@@ -22,7 +22,7 @@ FOLDER = Path(__file__).parent
 sys.path[:0] = [str(FOLDER), str(FOLDER.parent / "fuzz")]
 from ascend_cases import CONFIGS, SEED, kernel_of, load_kernel  # noqa: E402
 from random_kernels import random_inputs  # noqa: E402
-from verdicts import Removals, Subject  # noqa: E402
+from verdicts import Removals, Subject, insertion_of  # noqa: E402
 
 #: Those that have groups of kernels.
 MODULES = [path.stem for path in sorted(FOLDER.glob("test_*.py")) if "GROUP" in path.read_text()]
@@ -52,7 +52,8 @@ def main() -> int:
     parser.add_argument("--random", type=int, default=0, help="random kernels besides")
     parser.add_argument("--first", type=int, default=0, help="the first random kernel")
     options = parser.parse_args()
-    kernels = removals = reported = missed = needless = 0
+    kernels = removals = reported = missed = needless = own = 0
+    insertions = needed = 0
     for found in (
         of_groups(options.of if options.of is not None else MODULES),
         of_random_kernels(range(options.first, options.first + options.random)),
@@ -63,14 +64,25 @@ def main() -> int:
             reported += sum(result.host.values())
             missed += len(result.missed())
             needless += len(result.needless())
+            own += sum(insertion_of(line) is None for line in result.neither())
+            insertions += len(result.inserted)
+            needed += sum(result.inserted.values())
+            for text, is_needed in result.inserted.items():
+                if not is_needed:
+                    print(f"{name}: inserted, and the host misses nothing: {text}", flush=True)
             for line in result.missed():
                 print(f"{name}: the host alone reports {line}", flush=True)
             for line in result.needless():
                 print(f"{name}: the checker alone reports {line}", flush=True)
+    neither = removals - reported - needless
     print(
         f"{kernels} kernels, {removals} removals: both report {reported - missed}, "
-        f"the host alone {missed}, the checker alone {needless}, neither "
-        f"{removals - reported - needless}"
+        f"the host alone {missed}, the checker alone {needless}, neither {neither} "
+        f"({own} of the kernel's own, {neither - own} inserted)"
+    )
+    print(
+        f"{insertions} flags (all ends at once) and barriers that the compiler has inserted: "
+        f"the host misses {needed}"
     )
     return 1 if missed or needless else 0
 

@@ -149,6 +149,7 @@ class KernelGroup:
         removals = self.removals(name, most=3, seed=zlib.crc32(name.encode()))
         assert removals.missed() == []
         assert removals.needless() == []
+        assert [why for why, is_needed in removals.inserted.items() if not is_needed] == []
 
     def _library(self) -> Path:
         """The library of all cases that compile; the problem of another is its own."""

@@ -323,6 +323,28 @@ def test_running_sums(dtype: str, rtol: float) -> None:
     np.testing.assert_array_equal(same, made)
 
 
+def test_tensors_at_addresses() -> None:
+    """A call takes tensors for them; one that nothing is made of stays a number."""
+
+    @T.prim_func
+    def main(A: T.ptr("float"), C: T.ptr("float"), unused: T.ptr("int8")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True) as (cid, vid):
+            x = T.alloc_ub((4, 16), "float")
+            there = T.make_tensor(A, (8, 16), "float")
+            result = T.make_tensor(C, (8, 16), "float")
+            T.copy(there[vid * 4, 0], x)
+            T.tile.add(x, x, 1.0)
+            T.copy(x, result[vid * 4, 0])
+
+    a = random.standard_normal((8, 16)).astype(np.float32)
+    made = np.zeros((8, 16), np.float32)
+    kernel = tilewright.compile(main, target="ascend", pass_configs=AUTOMATIC)
+    kernel(a, made, 0)
+    np.testing.assert_array_equal(made, a + 1)
+    with pytest.raises(ValueError, match="A"):
+        kernel(a[:7], made, 0)
+
+
 def counts(dtype: str, threads: int) -> Any:
     """A histogram whose bins memory gives, one beyond the end, and sums by twos and fours."""
 

@@ -69,14 +69,38 @@ class Removals:
     checker: dict[int, bool]
     host: dict[int, bool]
     lines: dict[int, str]
+    #: Of what the compiler has inserted, all ends of a flag at once, or a barrier: whether the host
+    #: reports that it lacks.
+    inserted: dict[str, bool]
 
     def missed(self) -> list[str]:
         """What the host reports and the checker doesn't."""
         return [self.lines[n] for n, found in self.host.items() if found and not self.checker[n]]
 
+    def neither(self) -> list[str]:
+        """What neither reports."""
+        return [self.lines[n] for n, found in self.host.items() if not found | self.checker[n]]
+
     def needless(self) -> list[str]:
         """What the checker reports and the host doesn't."""
         return [self.lines[n] for n, found in self.host.items() if not found and self.checker[n]]
+
+
+INSERTED = re.compile(
+    r"ascend\.(?P<end>set_|wait_)?(?P<kind>flag|cross_flag|pipe_barrier) (?P<what>.*?) "
+    r"\{.*?ascend\.why = \"(?P<why>.*?)\""
+)
+
+
+def insertion_of(line: str) -> str | None:
+    """The same for all ends of one flag that the compiler has inserted: what it orders, and why."""
+    found = INSERTED.search(line)
+    if not found:
+        return None
+    if found["kind"] == "pipe_barrier":  # each is there for itself
+        return f"{found['what']} {line[line.index(NUMBER) :]}"
+    what = found["what"].partition(",")[0] if found["kind"] == "flag" else "between cores"
+    return f"{what}: {found['why']}"
 
 
 @contextmanager
@@ -196,8 +220,8 @@ class Subject:
         listed = self.findings(arguments, "list-syncs")
         assert "error:" not in listed, listed
         sites: dict[int, list[str]] = {}
-        for number, line in re.findall(rf"synchronisation (\d+): {self.text}:(\d+) ", listed):
-            sites.setdefault(int(line), []).append(number)
+        for text, line in re.findall(rf"synchronisation \d+: ({self.text}:(\d+) .*)", listed):
+            sites.setdefault(int(line), []).append(text)
         muted = {}
         for number, lines in self.statements().items():
             found = [site for line in lines for site in sites.get(line, [])]
@@ -215,4 +239,16 @@ class Subject:
             for line in self.instructions.splitlines()
             if NUMBER in line
         }
-        return Removals(self.checker(set(chosen)), host, names)
+        whole: dict[str, set[str]] = {}
+        for number in chosen:
+            if (insertion := insertion_of(names[number])) is not None:
+                whole.setdefault(insertion, set())
+        for number, found in muted.items():
+            insertion = insertion_of(names[number])
+            if insertion is not None and insertion in whole:
+                whole[insertion].update(found)
+        inserted = {
+            insertion: bool(self.findings(arguments, ",".join(f"mute={text}" for text in texts)))
+            for insertion, texts in whole.items()
+        }
+        return Removals(self.checker(set(chosen)), host, names, inserted)

@@ -56,8 +56,8 @@ public:
         checkType(alloc.getType().getElementType(), op->getLoc(),
                   "'" + alloc.getSymName().value_or("a buffer").str() + "' has elements of ");
       else if (isa<tile::TensorAtOp, tile::AddressOp>(op))
-        refuse(op, "addresses of memory as numbers (T.ptr, T.make_tensor); annotate the parameter "
-                   "with T.Tensor");
+        refuse(op, "addresses of memory as numbers, but for a T.ptr argument that T.make_tensor "
+                   "makes one tensor of, with a constant shape");
       else if (isa<tile::SyncOp>(op))
         refuse(op, "a barrier of a block's threads (T.sync_threads); a core's pipes wait for each "
                    "other at T.barrier_all() or T.pipe_barrier(pipe), cores at T.sync_all()");

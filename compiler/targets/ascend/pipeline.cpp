@@ -8,6 +8,7 @@
 #include "compiler/ir/tensor_ops.h"
 #include "compiler/ir/thread_ops.h"
 #include "compiler/passes/passes.h"
+#include "compiler/targets/ascend/bind_addresses.h"
 #include "compiler/targets/ascend/build_library.h"
 #include "compiler/targets/ascend/describe_resources.h"
 #include "compiler/targets/ascend/launch_kind.h"
@@ -78,6 +79,12 @@ bool lowerToInstructions(ModuleOp module, Session& session) {
 bool compileModule(ModuleOp original, Session& session) {
   if (session.keepStages)
     session.stages.emplace_back("tile", stageText(original));
+  OwningOpRef<ModuleOp> bound;
+  if (hasAddresses(original)) {
+    bound = original.clone();
+    bindAddresses(*bound);
+    original = *bound;
+  }
   OwningOpRef<ModuleOp> module = original.clone();
   module->walk([&](tile::LaunchOp launch) {
     if (launch.getNpu())

@@ -16,6 +16,7 @@ from .annotate import (
     annotate_restrict_buffers,
     annotate_safe_value,
     assume,
+    block_attr,
     dec_max_nreg,
     disable_warp_group_reg_alloc,
     func_attr,

@@ -86,6 +86,11 @@ def func_attr(attributes: dict[str, Any]) -> None:
     _keep("func_attr", dict(attributes))
 
 
+def block_attr(attributes: dict[str, Any]) -> None:
+    """Raw attributes of a block: hints."""
+    _keep("block_attr", dict(attributes))
+
+
 def annotate_padding(values: dict[Any, Any]) -> None:
     """What reads past the end of a tensor give, instead of 0."""
     annotate_safe_value(values)

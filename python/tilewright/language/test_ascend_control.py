@@ -170,6 +170,7 @@ def test_hints_change_nothing() -> None:
     def main(A: T.Tensor((16, 16), "float16"), C: T.Tensor((16, 16), "float")):  # type: ignore[no-untyped-def]
         with T.Kernel(1, is_npu=True) as (cid, _):
             T.func_attr({"enable_auto_sync": True})
+            T.block_attr({"a_hint": 1})
             a = T.alloc_L1((16, 16), "float16")
             b = T.alloc_L1((16, 16), "float16")
             x = T.alloc_L1((16, 16), "float16")

@@ -6,7 +6,6 @@ Using one is an "unsupported" error with its place; any other name is an unknown
 
 _NAMES = """
 init_sort_buf merge_sort topk shmem_put_nbi shmem_get_nbi shmem_ub_put_nbi shmem_ub_get_nbi
-block_attr
 """
 
 KNOWN_NAMES = frozenset(_NAMES.split())
