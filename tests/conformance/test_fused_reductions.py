@@ -68,3 +68,36 @@ def test_one_row_of_bfloat16(agree, random, numpy_dtypes):
     a = random.standard_normal((4, 2048)).astype(numpy_dtypes["bfloat16"])
     expected = (a.astype(np.float64) ** 2).sum(axis=1)
     agree(squares, [a, np.zeros(4, np.float32)], {1: expected})
+
+
+def test_bfloat16_that_stays_along_a_row(agree, random, numpy_dtypes):
+    """All lanes of a vector are one number, which stands before the row's loop."""
+
+    @T.prim_func
+    def kernel(
+        A: T.Tensor((1, 768), "float16"),
+        V: T.Tensor((2,), "float32"),
+        B: T.Tensor((1,), "float32"),
+        C: T.Tensor((1, 768), "bfloat16"),
+    ):
+        with T.Kernel(1, threads=32):
+            a = T.alloc_shared((1, 768), "float16")
+            x = T.alloc_fragment((1, 768), "float32")
+            y = T.alloc_fragment((1, 768), "bfloat16")
+            v = T.alloc_fragment((2,), "float32")
+            least = T.alloc_fragment((1,), "float32")
+            T.copy(A, a)
+            T.copy(V, v)
+            for i, j in T.Parallel(1, 768):
+                y[i, j] = T.sqrt(T.abs(v[0] + v[1] * v[0]))
+                x[i, j] = 1.0 / (T.abs(T.cast(a[i, j], "float32")) + T.exp2(v[1]))
+            T.reduce_min(x, least, dim=1)
+            T.copy(least, B)
+            T.copy(y, C)
+
+    bfloat16 = numpy_dtypes["bfloat16"]
+    a = random.standard_normal((1, 768)).astype(np.float16)
+    v = np.array([1.75, 0.625], np.float32)
+    least = (1 / (np.abs(a.astype(np.float64)) + 2**0.625)).min(axis=1)
+    root = np.full((1, 768), np.sqrt(1.75 * 1.625)).astype(bfloat16)
+    agree(kernel, [a, v, np.zeros(1, np.float32), np.zeros((1, 768), bfloat16)], {2: least, 3: root})

@@ -18,6 +18,7 @@
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/Math/IR/Math.h>
+#include <mlir/Dialect/Vector/IR/VectorOps.h>
 #include <mlir/IR/TypeUtilities.h>
 
 namespace tilewright::cpu {
@@ -80,6 +81,16 @@ template <typename Op> Value expandFromInteger(ImplicitLocOpBuilder& builder, Op
   return roundToSmall(builder, exact, getElementTypeOrSelf(op.getType()));
 }
 
+/// One number on all lanes, as bits. (LLVM's code generator takes bfloat16 apart, lane by lane with conversions, where a vector
+/// of it is made outside of the loop that stores it; so storeVector stores bits, too.)
+Value expandBroadcast(ImplicitLocOpBuilder& builder, vector::BroadcastOp op) {
+  Type source = op.getSource().getType();
+  Type bits = builder.getIntegerType(getElementTypeOrSelf(source).getIntOrFloatBitWidth());
+  Value number = arith::BitcastOp::create(builder, withElement(source, bits), op.getSource());
+  Value lanes = vector::BroadcastOp::create(builder, withElement(op.getType(), bits), number);
+  return arith::BitcastOp::create(builder, op.getType(), lanes);
+}
+
 /// Any other op: the same op on float32.
 Value expandArithmetic(ImplicitLocOpBuilder& builder, Operation* op) {
   OperationState state(builder.getLoc(), op->getName());
@@ -111,6 +122,8 @@ Value expand(ImplicitLocOpBuilder& builder, Operation* op) {
       return {};
     return roundToSmall(builder, widened(builder, truncation.getIn()), to);
   }
+  if (auto broadcast = dyn_cast<vector::BroadcastOp>(op))
+    return expandBroadcast(builder, broadcast);
   if (auto convert = dyn_cast<arith::SIToFPOp>(op))
     return expandFromInteger(builder, convert);
   if (auto convert = dyn_cast<arith::UIToFPOp>(op))
@@ -127,7 +140,8 @@ struct ExpandSmallFloats : KernelPass<ExpandSmallFloats> {
   void runOnOperation() override {
     SmallVector<Operation*> found;
     getOperation()->walk([&](Operation* op) {
-      if (!isa_and_nonnull<arith::ArithDialect, math::MathDialect>(op->getDialect()))
+      if (!isa_and_nonnull<arith::ArithDialect, math::MathDialect>(op->getDialect()) &&
+          !isa<vector::BroadcastOp>(op))
         return;
       if (llvm::any_of(op->getOperandTypes(), isSmall) ||
           llvm::any_of(op->getResultTypes(), isSmall))

@@ -48,3 +48,13 @@ func.func @integer(%a: i64) -> bf16 {
   %c = arith.sitofp %a : i64 to bf16
   return %c : bf16
 }
+
+// One number on all lanes, as bits.
+// CHECK-LABEL: func.func @lanes
+// CHECK: %[[BITS:.*]] = arith.bitcast {{.*}} : bf16 to i16
+// CHECK: %[[ALL:.*]] = vector.broadcast %[[BITS]] : i16 to vector<16xi16>
+// CHECK: arith.bitcast %[[ALL]] : vector<16xi16> to vector<16xbf16>
+func.func @lanes(%a: bf16) -> vector<16xbf16> {
+  %all = vector.broadcast %a : bf16 to vector<16xbf16>
+  return %all : vector<16xbf16>
+}

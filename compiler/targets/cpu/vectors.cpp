@@ -44,6 +44,9 @@ Value loadVector(ImplicitLocOpBuilder& builder, Value buffer, ValueRange indices
 
 void storeVector(ImplicitLocOpBuilder& builder, Value vector, Value buffer, ValueRange indices) {
   const auto type = cast<BufferType>(buffer.getType());
+  auto shaped = cast<VectorType>(vector.getType());
+  if (shaped.getElementType().isBF16()) // as bits: see ExpandSmallFloats
+    vector = arith::BitcastOp::create(builder, shaped.clone(builder.getI16Type()), vector);
   LLVM::StoreOp::create(builder, vector, addressOf(builder, buffer, indices),
                         type.getElementBits() / 8);
 }
