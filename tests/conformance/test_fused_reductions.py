@@ -100,4 +100,6 @@ def test_bfloat16_that_stays_along_a_row(agree, random, numpy_dtypes):
     v = np.array([1.75, 0.625], np.float32)
     least = (1 / (np.abs(a.astype(np.float64)) + 2**0.625)).min(axis=1)
     root = np.full((1, 768), np.sqrt(1.75 * 1.625)).astype(bfloat16)
-    agree(kernel, [a, v, np.zeros(1, np.float32), np.zeros((1, 768), bfloat16)], {2: least, 3: root})
+    agree(
+        kernel, [a, v, np.zeros(1, np.float32), np.zeros((1, 768), bfloat16)], {2: least, 3: root}
+    )
