@@ -58,8 +58,12 @@ def capture_kernel_of(options: argparse.Namespace) -> CapturedKernel:
     _check_arguments(kernel, arguments)
     if kernel.is_eager:
         from ..eager import EagerCall
+        from ..errors import EagerJITBuildError
 
-        return EagerCall(kernel, (), arguments).capture()
+        try:
+            return EagerCall(kernel, (), arguments).capture()
+        except EagerJITBuildError as error:
+            raise UsageError(f"{error}; --args gives tensors as their shapes: A=64x128") from None
     captured = kernel.get_tir(**arguments).capture()
     outputs = kernel.choices.get("out_idx")
     if outputs is not None:
@@ -97,7 +101,9 @@ def _check_arguments(factory: Any, arguments: dict[str, Any]) -> None:
         known = f"it has: {', '.join(names) or 'none'}"
         wrong.append(f"has no argument {', '.join(unknown)}; {known}")
     if wrong:
-        raise UsageError(f"factory '{factory.__name__}' {'; it '.join(wrong)}")
+        kind = "kernel" if factory.is_eager else "factory"
+        tensors = "; tensors as their shapes: A=64x128" if factory.is_eager and missing else ""
+        raise UsageError(f"{kind} '{factory.__name__}' {'; it '.join(wrong)}{tensors}")
 
 
 def _is_kernel(value: object) -> bool:

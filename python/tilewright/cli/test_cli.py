@@ -161,8 +161,12 @@ def test_an_eager_kernel(command, tmp_path):
     )
     text = command("inspect", "eager.py", "--args", "A=3x4", "B=4x").stdout
     assert "!tile.buffer<3x4xf32, global>" in text and "!tile.buffer<4xf32, global>" in text
-    wrong = command("inspect", "eager.py", "--args", "A=3x4", "B=5x", code=1).stderr
-    assert "'N' is 4 but argument 'B' has 5 there" in wrong
+    wrong = command("inspect", "eager.py", "--args", "A=3x4", "B=5x", code=2).stderr
+    assert "'N' is 4 but argument 'B' has 5 there; --args gives tensors as their shapes" in wrong
+    wrong = command("inspect", "eager.py", "--args", "A=3x4", "B=4", code=2).stderr
+    assert "tensor was expected; --args gives tensors as their shapes: A=64x128" in wrong
+    missing = command("inspect", "eager.py", code=2).stderr
+    assert "kernel 'add' needs arguments: --args A=... B=...; tensors as their shapes" in missing
 
 
 def test_wrong_commands(command):
