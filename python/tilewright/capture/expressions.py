@@ -474,11 +474,33 @@ class ExpressionEvaluator(ABC):
         place = self.tracer.place
         try:
             return function(*args, **keywords)
-        except (LanguageError, PoisonUsed):
+        except PoisonUsed:
             raise
         except Exception as error:
+            if hint := _hint_for_numbers_only(function, ast.unparse(node.func), args):
+                self.tracer.at(place)
+                raise LanguageError(hint) from error
+            if isinstance(error, LanguageError):
+                raise
             self.tracer.at(place)
             raise CallFailed(ast.unparse(node.func), error) from error
+
+
+def _hint_for_numbers_only(function: Value, name: str, args: list[Value]) -> str:
+    """What to write in the place of a function of Python's or NumPy's numbers that was given a
+    value of the kernel; empty for all others."""
+    is_of_numbers = (
+        function is builtins.round
+        or type(function).__name__ == "ufunc"
+        or getattr(function, "__module__", None) == "math"
+    )
+    if not is_of_numbers or not any(isinstance(a, (Expr, BufferRef)) for a in args):
+        return ""
+    from .. import language
+
+    twin = function.__name__
+    instead = f"T.{twin}" if hasattr(language, twin) else "functions of the language"
+    return f"{name}() takes numbers, not values of the kernel; use {instead}"
 
 
 class CallFailed(Exception):

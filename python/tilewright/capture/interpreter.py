@@ -100,7 +100,7 @@ class Interpreter(ControlFlow):
         except RecursionError:
             self._failed(node, LanguageError("the kernel nests too deeply"))
         except Exception as error:
-            self.tracer.report(f"this raises {type(error).__name__}: {_first_line(error)}")
+            self.tracer.report(f"this raises {_described(error)}")
             self._poison(node)
         assert len(self.tracer.frames) == depth, "a failed statement left a frame open"
         return None
@@ -270,7 +270,7 @@ class Interpreter(ControlFlow):
                 self.mark(node)
                 raise LanguageError(
                     f"augmented assignment to the whole buffer {current.name!r}; "
-                    f"write {target.id}[0] op= value"
+                    f"write {current.first_element(target.id)} op= value"
                 )
             current = self.eval_Name(ast.copy_location(ast.Name(target.id, ast.Load()), target))
             self._aug_names(target, node)
@@ -335,13 +335,13 @@ class Interpreter(ControlFlow):
         self.tracer.builder.device_assert(self.tracer.value(condition), plain_text(text))
 
     def exec_Raise(self, node: ast.Raise) -> None:
-        error = self.value(node.exc) if node.exc else None
+        error = self.value(node.exc) if node.exc else RuntimeError("No active exception to reraise")
         if isinstance(error, type):
             error = error()
         self.mark(node)
         if self._is_conditional():
             raise unsupported("'raise' under a condition of the running kernel; use assert")
-        raise LanguageError(f"the kernel raises {type(error).__name__}: {error}")
+        raise LanguageError(f"the kernel raises {_described(error)}")
 
     def exec_Import(self, node: ast.Import) -> None:
         for alias in node.names:
@@ -405,11 +405,13 @@ def _call_message(failed: CallFailed) -> str:
     if isinstance(error, (ValueError, TypeError)) and _inner_place(error) == []:
         text = str(error)
         return text[:1].lower() + text[1:]
-    return f"{failed.name}() raised {type(error).__name__}: {_first_line(error)}"
+    return f"{failed.name}() raised {_described(error)}"
 
 
-def _first_line(error: Exception) -> str:
-    return str(error).partition("\n")[0]
+def _described(error: Exception) -> str:
+    """Its type, and the first line of its message if it has one."""
+    first = str(error).partition("\n")[0]
+    return f"{type(error).__name__}: {first}" if first else type(error).__name__
 
 
 def _inner_place(error: BaseException) -> list[Note]:

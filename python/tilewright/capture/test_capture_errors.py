@@ -188,6 +188,12 @@ WRONG = {
     "A[0:2] += 1": "a slice of 'A' can't be assigned; use T.Parallel",
     "A.__setitem__(slice(0, 2), 1)": "a slice of 'A' can't be assigned; use T.copy or T.fill",
     "x = A + 1": "buffer 'A' has no arithmetic; index it, as in A[0]",
+    "S = T.alloc_shared((8, 8), 'float32')\nx = S + 1": (
+        "buffer 'S' has no arithmetic; index it, as in S[0, 0]"
+    ),
+    "S = T.alloc_shared((8, 8), 'float32')\nS += 1": (
+        "augmented assignment to the whole buffer 'S'; write S[0, 0] op= value"
+    ),
     "for x in A:\n    pass": (
         "a for loop needs a loop of the language, a range or a Python sequence"
     ),
@@ -207,6 +213,21 @@ WRONG = {
     "S = T.alloc_shared((8,), 8)": "expected a dtype but got 8",
     "assert 1 > 2, 'sizes'": "assertion failed while tracing: sizes",
     "raise ValueError('bad tile')": "the kernel raises ValueError: bad tile",
+    "raise ValueError": "the kernel raises ValueError",
+    "raise": "the kernel raises RuntimeError: No active exception to reraise",
+    "import math\nx = math.exp(A[0])": (
+        "math.exp() takes numbers, not values of the kernel; use T.exp"
+    ),
+    "import math\nx = math.gcd(bx)": (
+        "math.gcd() takes numbers, not values of the kernel; use functions of the language"
+    ),
+    "import numpy as np\nx = np.exp(A[0])": (
+        "np.exp() takes numbers, not values of the kernel; use T.exp"
+    ),
+    "import numpy as np\nx = np.exp(A)": (
+        "np.exp() takes numbers, not values of the kernel; use T.exp"
+    ),
+    "x = round(A[0])": "round() takes numbers, not values of the kernel; use T.round",
     "x = y_later\ny_later = 1": "name 'y_later' is used before it is bound",
     "t = T\nt.nosuch(A)": "t has no 'nosuch'",
     "T.nosuch(A)\nfor T in range(2):\n    pass": "T has no 'nosuch'",

@@ -182,7 +182,8 @@ class Tracer:
             if operand.is_variable:
                 return self._load(operand.element())
             raise LanguageError(
-                f"buffer {operand.name!r} is used as a scalar; index it, as in {operand.name}[0]"
+                f"buffer {operand.name!r} is used as a scalar; "
+                f"index it, as in {operand.first_element()}"
             )
         if isinstance(operand, RegionRef):
             raise LanguageError(f"a region of {operand.buffer.name!r} is used as a scalar")

@@ -395,9 +395,13 @@ class BufferRef:
     def __repr__(self) -> str:
         return f"<buffer {self.name}>"
 
+    def first_element(self, name: str | None = None) -> str:
+        """How a user writes it."""
+        return f"{name or self.name}[{', '.join('0' for _ in self.shape) or '()'}]"
+
     def _no_operator(self, other: object) -> NoReturn:
         raise LanguageError(
-            f"buffer {self.name!r} has no arithmetic; index it, as in {self.name}[0]"
+            f"buffer {self.name!r} has no arithmetic; index it, as in {self.first_element()}"
         )
 
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _no_operator
