@@ -250,9 +250,18 @@ std::optional<Manifest> Manifest::parse(std::string_view json, std::string& erro
 
 bool Manifest::setOutputs(std::span<const int64_t> numbers, std::string& error) {
   auto count = int64_t(params.size());
+  std::vector<int64_t> tensors;
+  for (int64_t param = 0; param < count; ++param)
+    if (params[size_t(param)].isTensor)
+      tensors.push_back(param);
   outIdx.clear();
   for (int64_t number : numbers) {
     int64_t param = number < 0 ? number + count : number;
+    // TileLang-Ascend counts tensors alone: where a number can only mean that, it does.
+    const auto tensor = number < 0 ? number + int64_t(tensors.size()) : number;
+    if (target == "ascend" && param >= 0 && param < count && !params[size_t(param)].isTensor &&
+        tensor >= 0 && tensor < int64_t(tensors.size()))
+      param = tensors[size_t(tensor)];
     if (param < 0 || param >= count || !params[size_t(param)].isTensor) {
       error = name + ": out_idx " + std::to_string(number) +
               (param < 0 || param >= count

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 namespace tilewright::runtime {
 namespace {
 
@@ -30,6 +32,19 @@ TEST(Manifest, ReadsAllFields) {
   EXPECT_TRUE(param.shape[2].isProduct);
   EXPECT_EQ(param.strides->size(), 3u);
   EXPECT_EQ(manifest->asserts[0].line, 3);
+}
+
+/// As TileLang-Ascend counts, where the number of a scalar can mean nothing else.
+TEST(Manifest, OutputsOfAscendMayCountTensors) {
+  std::string error;
+  std::optional<Manifest> manifest = Manifest::parse(whole, error);
+  ASSERT_TRUE(manifest) << error;
+  EXPECT_FALSE(manifest->setOutputs(std::array<int64_t, 1>{-1}, error));
+  manifest->target = "ascend";
+  EXPECT_TRUE(manifest->setOutputs(std::array<int64_t, 1>{-1}, error)) << error;
+  EXPECT_EQ(manifest->outIdx, std::vector<int32_t>{0});
+  EXPECT_FALSE(manifest->setOutputs(std::array<int64_t, 1>{1}, error));
+  EXPECT_EQ(error, "k: out_idx 1 is 's', which is no tensor");
 }
 
 TEST(Manifest, AnyPartOfItOrAnyByteChangedIsHandled) {

@@ -284,8 +284,14 @@ class WorkspaceKernel(JITKernel):
 
     def __init__(self, entry: Entry, outputs: Outputs, **more: Any) -> None:
         super().__init__(entry, list(outputs), **more)
-        results = {number % len(self.params) for number in outputs.results}
+        results = {self._parameter(number) for number in outputs.results}
         self._is_kept = [number in results for number in self.made_idx]
+
+    def _parameter(self, number: int) -> int:
+        """As the runtime counts (runtime/manifest.h)."""
+        param = number % len(self.params)
+        tensors = [n for n, each in enumerate(self.params) if each["kind"] == "tensor"]
+        return param if param in tensors else tensors[number]
 
     @property
     def made_idx(self) -> list[int]:

@@ -343,6 +343,13 @@ def test_tensors_at_addresses() -> None:
     np.testing.assert_array_equal(made, a + 1)
     with pytest.raises(ValueError, match="A"):
         kernel(a[:7], made, 0)
+    # The last parameter is no tensor, so the last tensor is meant.
+    for workspaces in (None, []):
+        kernel = tilewright.compile(
+            main, [-1], workspace_idx=workspaces, target="ascend", pass_configs=AUTOMATIC
+        )
+        assert kernel.out_idx == [1]
+        np.testing.assert_array_equal(kernel(a, 0), a + 1)
 
 
 def counts(dtype: str, threads: int) -> Any:

@@ -206,6 +206,7 @@ def test_own_function_of_the_cube_core() -> None:
     expected = a.astype(np.float64) @ b.astype(np.float64) * 2
     np.testing.assert_allclose(kernel(a, b), expected, rtol=1e-4, atol=1e-4)
     assert "CrossCoreSetFlag" in kernel.get_kernel_source()
+    assert (kernel.out_idx, kernel.workspace_idx) == ([3], [2])
 
 
 def test_source_that_does_not_compile() -> None:
