@@ -118,8 +118,13 @@ def disable() -> None:
 def is_enabled() -> bool:
     """Whether the disk is used: not after `disable()`, and not where the environment says
     TILELANG_DISABLE_CACHE=1 or TILEWRIGHT_DISABLE_CACHE=1."""
-    names = ("TILELANG_DISABLE_CACHE", "TILEWRIGHT_DISABLE_CACHE")
-    return _enabled and not any(os.environ.get(name, "").lower() in _ON for name in names)
+    return _enabled and disabling_variable() is None
+
+
+def disabling_variable() -> str | None:
+    """The variable of the environment that keeps the disk from being used."""
+    names = ("TILEWRIGHT_DISABLE_CACHE", "TILELANG_DISABLE_CACHE")
+    return next((name for name in names if os.environ.get(name, "").lower() in _ON), None)
 
 
 def clear_memory() -> None:

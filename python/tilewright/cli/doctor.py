@@ -169,7 +169,7 @@ def _cache() -> Finding:
 
     folder = cache.folder()
     if not cache.is_enabled():
-        return Finding("cache", "disk", "off", f"{folder} (TILELANG_DISABLE_CACHE)")
+        return Finding("cache", "disk", "off", f"{folder} ({cache.disabling_variable()})")
     entries = cache_command.entries()
     size = sum(e["bytes"] for e in entries)
     parent = folder

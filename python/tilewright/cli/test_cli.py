@@ -339,8 +339,9 @@ def test_doctor(command, tmp_path):
     file.write_text("")
     under_a_file = command("doctor", TILEWRIGHT_CACHE_DIR=str(file / "cache")).stdout
     assert f"{file}/cache can't be written" in under_a_file
-    off = command("doctor", TILELANG_DISABLE_CACHE="1").stdout
-    assert re.search(r"cache\s+disk\s+off", off)
+    for name in ("TILELANG_DISABLE_CACHE", "TILEWRIGHT_DISABLE_CACHE"):
+        off = command("doctor", **{name: "1"}).stdout
+        assert re.search(rf"cache\s+disk\s+off.*\({name}\)", off)
 
 
 def test_without_what_is_built(tmp_path):
