@@ -241,6 +241,8 @@ while True:
         if entry is None:
             entry = cache.store(key, bytes([i]) * 300_000, f'{{"i": {i}}}', {"text": b"t" * 50_000})
         rounds += 1
+        if rounds == 1:
+            print("began", flush=True)
         if rounds % 5 == number:
             cache._set_aside(f"{cache._root()}/{key[:2]}/{key}")
 """
@@ -254,10 +256,17 @@ def test_writers_killed_at_any_moment(folder):
     found = 0
     for _ in range(12):
         writers = [
-            subprocess.Popen([*command, str(i)], env=environment, stderr=subprocess.PIPE)
+            subprocess.Popen(
+                [*command, str(i)],
+                env=environment,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+            )
             for i in range(2)
         ]
-        end = time.monotonic() + 0.15 + random_source.random() * 0.1
+        for writer in writers:  # on a busy machine Python takes long to start
+            assert writer.stdout is not None and writer.stdout.readline() == b"began\n"
+        end = time.monotonic() + 0.05 + random_source.random() * 0.1
         while time.monotonic() < end:
             for i in range(8):
                 cache.clear_memory()
