@@ -194,3 +194,58 @@ def test_copies_that_keep_low_bits(given: str, kept: str, shape: tuple[int, int]
     part[2:4] = whole[1:3]
     np.testing.assert_array_equal(same, [whole, whole, part])
     np.testing.assert_array_equal(made, same)
+
+
+@pytest.mark.filterwarnings("error")  # a remark where a nest runs on the scalar unit
+def test_functions_of_slices_of_one_buffer() -> None:
+    """At places that loops and memory tell apart, and with extents that read memory twice."""
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        P: T.Tensor((8,), "int32"), A: T.Tensor((256,), "float32"), C: T.Tensor((256,), "float32")
+    ):
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            i = T.alloc_ub((8,), "int32")
+            x = T.alloc_ub((256,), "float32")
+            T.copy(P, i)
+            T.copy(A, x)
+            for k in T.serial(4):
+                T.tile.add(x[i[k] * 8 : i[k] * 8 + 8], x[k * 8 + 64 : k * 8 + 72], 1.0)
+                T.tile.mul(x[i[k] * 8 : (i[k] + 1) * 8], x[i[k] * 8 : i[k] * 8 + 8], 2.0)
+                T.tile.add(x[k * 16 + 128 : k * 16 + 144], x[k * 16 : k * 16 + 16], 3.0)
+            T.copy(x, C)
+
+    places = np.array([3, 1, 5, 20, 0, 0, 0, 0], np.int32)
+    a = np.arange(256, dtype=np.float32)
+    wanted, same, made = a.copy(), np.zeros_like(a), np.zeros_like(a)
+    for k, place in enumerate(places[:4]):
+        wanted[place * 8 : place * 8 + 8] = (wanted[k * 8 + 64 : k * 8 + 72] + 1) * 2
+        wanted[k * 16 + 128 : k * 16 + 144] = wanted[k * 16 : k * 16 + 16] + 3
+    interpret(main, places, a, same)
+    kernel = tilewright.compile(main, target="ascend", pass_configs=AUTOMATIC)
+    kernel(places, a, made)
+    np.testing.assert_array_equal(same, wanted)
+    np.testing.assert_array_equal(made, wanted)
+    assert "SetValue" not in kernel.get_kernel_source()
+
+
+def test_functions_of_slices_that_meet() -> None:
+    """An iteration that reads what another one writes is no nest of the language: both say so."""
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        P: T.Tensor((8,), "int32"), A: T.Tensor((64,), "float32"), C: T.Tensor((64,), "float32")
+    ):
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            i = T.alloc_ub((8,), "int32")
+            x = T.alloc_ub((64,), "float32")
+            T.copy(P, i)
+            T.copy(A, x)
+            T.tile.add(x[i[0] * 8 : i[0] * 8 + 16], x[i[1] * 8 : i[1] * 8 + 16], 1.0)
+            T.copy(x, C)
+
+    given = [np.array([0, 1] * 4, np.int32), np.zeros(64, np.float32), np.zeros(64, np.float32)]
+    with pytest.raises(tilewright.CompileError, match="two iterations of the parallel loop use"):
+        interpret(main, *given)
+    with pytest.raises(RuntimeError, match="overlap in part"):
+        tilewright.compile(main, target="ascend", pass_configs=AUTOMATIC)(*given)

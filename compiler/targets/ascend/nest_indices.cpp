@@ -2,6 +2,7 @@
 #include "compiler/targets/ascend/nest_indices.h"
 
 #include "compiler/ir/memory_ops.h"
+#include "compiler/ir/npu_ops.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
@@ -81,7 +82,7 @@ bool NestIndices::add(Operation* op) {
   return true;
 }
 
-/// Whether nothing between two loads of a variable writes it.
+/// Whether nothing between two loads of an element writes it.
 static bool isUnchangedBetween(tile::LoadOp a, tile::LoadOp b) {
   if (a->getBlock() != b->getBlock())
     return false;
@@ -90,7 +91,9 @@ static bool isUnchangedBetween(tile::LoadOp a, tile::LoadOp b) {
     std::swap(first, last);
   for (Operation* op = first->getNextNode(); op != last; op = op->getNextNode()) {
     auto write = dyn_cast<tile::StoreOp>(op);
-    if (op->getNumRegions() != 0 || (write && write.getBuffer() == a.getBuffer()))
+    const bool writesOther =
+        write && npu::storageOf(write.getBuffer()) != npu::storageOf(a.getBuffer());
+    if (!writesOther && !isa<tile::LoadOp>(op) && !isMemoryEffectFree(op))
       return false;
   }
   return true;
@@ -117,6 +120,53 @@ bool isSameNumber(Value a, Value b) {
   return llvm::all_of(llvm::zip(left->getOperands(), right->getOperands()), [](const auto& pair) {
     return isSameNumber(std::get<0>(pair), std::get<1>(pair));
   });
+}
+
+namespace {
+
+/// A number as a constant and other numbers times constants.
+struct Sum {
+  int64_t constant = 0;
+  SmallVector<std::pair<Value, int64_t>> terms;
+
+  /// False: the expression is too deep, or its numbers too large.
+  bool add(Value value, int64_t factor, int depth = 0) {
+    int64_t product = 0;
+    if (const std::optional<int64_t> known = getConstantIntValue(value))
+      return !__builtin_mul_overflow(*known, factor, &product) &&
+             !__builtin_add_overflow(constant, product, &constant);
+    if (depth > 16)
+      return false;
+    if (auto cast = value.getDefiningOp<arith::IndexCastOp>())
+      return add(cast.getIn(), factor, depth + 1);
+    if (auto sum = value.getDefiningOp<arith::AddIOp>())
+      return add(sum.getLhs(), factor, depth + 1) && add(sum.getRhs(), factor, depth + 1);
+    if (auto difference = value.getDefiningOp<arith::SubIOp>())
+      return add(difference.getLhs(), factor, depth + 1) &&
+             add(difference.getRhs(), -factor, depth + 1);
+    if (auto times = value.getDefiningOp<arith::MulIOp>())
+      if (const std::optional<int64_t> known = getConstantIntValue(times.getRhs()))
+        return !__builtin_mul_overflow(*known, factor, &product) &&
+               add(times.getLhs(), product, depth + 1);
+    auto* same =
+        llvm::find_if(terms, [&](const auto& term) { return isSameNumber(term.first, value); });
+    if (same == terms.end())
+      terms.emplace_back(value, factor);
+    else
+      same->second += factor;
+    return true;
+  }
+};
+
+} // namespace
+
+std::optional<int64_t> differenceOf(Value a, Value b) {
+  Sum sum;
+  if ((a && !sum.add(a, 1)) || (b && !sum.add(b, -1)))
+    return std::nullopt;
+  const bool isConstant =
+      llvm::all_of(sum.terms, [](const auto& term) { return term.second == 0; });
+  return isConstant ? std::optional(sum.constant) : std::nullopt;
 }
 
 } // namespace tilewright::ascend

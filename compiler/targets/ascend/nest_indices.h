@@ -46,5 +46,7 @@ private:
 /// Whether two values are the same number for sure: the same, or computed alike of the same. Either
 /// may be null, which is 0.
 bool isSameNumber(mlir::Value a, mlir::Value b);
+/// a - b, if that is a number for sure. Either may be null, which is 0.
+std::optional<int64_t> differenceOf(mlir::Value a, mlir::Value b);
 
 } // namespace tilewright::ascend

@@ -26,10 +26,16 @@ std::optional<std::string> NestVectorizer::run() {
   return reason.empty() ? tiles.reason : reason;
 }
 
+/// An extent, also of a slice `[i[k] : i[k] + 8]` that reads memory twice.
+static std::optional<int64_t> extentOf(OpFoldResult extent) {
+  const std::optional<int64_t> known = getConstantIntValue(extent);
+  return known ? known : differenceOf(cast<Value>(extent), Value());
+}
+
 bool NestVectorizer::readShape() {
   SmallVector<int64_t> extents;
   for (OpFoldResult extent : nest.getMixedExtents())
-    extents.push_back(getConstantIntValue(extent).value_or(ShapedType::kDynamic));
+    extents.push_back(extentOf(extent).value_or(ShapedType::kDynamic));
   if (extents.size() > 2 || llvm::is_contained(extents, ShapedType::kDynamic))
     return refuse("its extents are not one or two numbers");
   columns = extents.back();
@@ -135,16 +141,23 @@ static bool isSameBuffer(Value a, Value b) {
                     isSameBuffer(left.getSource(), right.getSource()));
 }
 
-/// Where a buffer is both read and written, each iteration must touch the same place, or the two
-/// never meet.
+/// Where a buffer is both read and written, each iteration must touch the same place, or the two never
+/// meet. Places that only memory or a loop tells apart don't meet either: the language has no nest in which
+/// one iteration reads what another one writes.
 bool NestVectorizer::checkOverlaps() {
   const auto isSame = [](const IndexForm& a, const IndexForm& b) {
     return a.factors == b.factors && isSameNumber(a.base, b.base);
   };
-  const auto isApart = [](const IndexForm& a, const IndexForm& b) {
-    const std::optional<int64_t> x = a.base ? getConstantIntValue(a.base) : 0;
-    const std::optional<int64_t> y = b.base ? getConstantIntValue(b.base) : 0;
-    return a.isFixed() && b.isFixed() && x && y && *x != *y;
+  // From the first iteration to the last.
+  const auto widthOf = [&](const IndexForm& form) {
+    return std::max<int64_t>(form.factors[0], 0) * (rows - 1) +
+           std::max<int64_t>(form.factors[1], 0) * (columns - 1);
+  };
+  const auto isApart = [&](const IndexForm& a, const IndexForm& b) {
+    const bool isUpwards = llvm::all_of(llvm::concat<const int64_t>(a.factors, b.factors),
+                                        [](int64_t factor) { return factor >= 0; });
+    const std::optional<int64_t> distance = differenceOf(a.base, b.base);
+    return isUpwards && distance && (*distance > widthOf(b) || -*distance > widthOf(a));
   };
   for (auto write : nest.getBodyBlock()->getOps<tile::StoreOp>())
     for (auto read : nest.getBodyBlock()->getOps<tile::LoadOp>()) {
@@ -154,12 +167,14 @@ bool NestVectorizer::checkOverlaps() {
       if (!to || !from)
         return false;
       const bool isComparable = isSameBuffer(write.getBuffer(), read.getBuffer());
-      bool isEqual = isComparable, isDisjoint = false;
+      bool isEqual = isComparable, isDisjoint = false, isAlike = isComparable, isKnown = true;
       for (auto [a, b] : llvm::zip(*to, *from)) {
         isEqual &= isSame(a, b);
         isDisjoint |= isComparable && isApart(a, b);
+        isAlike &= a.factors == b.factors;
+        isKnown &= differenceOf(a.base, b.base).has_value();
       }
-      if (!isEqual && !isDisjoint)
+      if (!isEqual && !isDisjoint && (isKnown || !isAlike))
         return refuse("it reads a buffer at other places than it writes");
     }
   return true;
