@@ -122,10 +122,17 @@ struct Initialiser {
   std::string place; ///< of a function, where its code begins; at or behind the variable
   std::set<std::string> names;
 
-  /// It only notes the destructor for the program's end.
-  bool onlyEnds() const {
+  /// It only notes the destructor for the program's end. The default constructor of std::vector leaves zeros, although it
+  /// isn't constexpr in C++17.
+  bool leavesZeros() const {
     constexpr size_t namesOfEnd = 4; // the variable, its destructor and these two
-    return names.size() == namesOfEnd && names.count("__cxa_atexit") && names.count("__dso_handle");
+    const auto constructors =
+        std::count_if(names.begin(), names.end(), [](const std::string& name) {
+          return name.starts_with("_ZNSt6vectorI") &&
+                 (name.ends_with("C1Ev") || name.ends_with("C2Ev"));
+        });
+    return names.count("__cxa_atexit") && names.count("__dso_handle") &&
+           names.size() == namesOfEnd + (constructors == 1);
   }
   /// The symbol of its variable; of several on one line those that it names.
   std::vector<std::string> variables(const std::map<std::string, std::string>& places) const {
@@ -239,7 +246,7 @@ Places placesOfVariables(const std::string& path) {
   if (!startOfAll.empty())
     readInitialisers(answerOf({"objdump", "-lr", "--disassemble=" + startOfAll, path}), found);
   for (const Initialiser& initialiser : found)
-    if (!initialiser.onlyEnds())
+    if (!initialiser.leavesZeros())
       for (const std::string& variable : initialiser.variables(places.ofVariable))
         places.initialised.insert(variable);
   return places;

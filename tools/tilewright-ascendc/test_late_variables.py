@@ -22,10 +22,11 @@ SOURCE = """#include "acl/acl.h"
 #include "kernel_operator.h"
 #include "holder.h"
 #include <cstdio>
+#include <vector>
 using namespace AscendC;
 int number() { return 7; }
 struct Table { int rows[4]; Table() { for (int& r : rows) r = number(); } };
-static Table table; // line 8
+static Table table; // line 9
 static const int* behind = &table.rows[1];
 namespace ns { inline int shared = number() + 1; }
 static Table onlyHost; // the kernel doesn't use it
@@ -39,13 +40,16 @@ static Registry registry(&touched);
 struct Closed { int value = 0; ~Closed() { number(); } };
 static Closed closed;
 Closed closedToo;
-static Table onManyLines = // line 22
+static Table onManyLines = // line 23
     Table(
     );
 static int sum =
     number() +
     number();
-static int left = number(), right = number(); static int both = left + number(); // line 28
+static int left = number(), right = number(); static int both = left + number(); // line 29
+static std::vector<int> empty; // zeros, also in C++17
+std::vector<float> emptyToo;
+std::vector<int> full(number());
 static __aicore__ inline int inner(int i) { return *behind + Holder<short>::held + i; }
 __global__ __aicore__ void k(__gm__ int32_t* out, int i) {
   KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
@@ -54,6 +58,7 @@ __global__ __aicore__ void k(__gm__ int32_t* out, int i) {
   g.SetValue(0, inner(ns::shared) + plain + constants[i] + zero);
   g.SetValue(1, touched + closed.value + closedToo.value + onManyLines.rows[i] + sum);
   g.SetValue(2, left + right + both);
+  g.SetValue(3, empty.size() + emptyToo.size() + full.size());
 }
 int main() {
   k<<<1, nullptr, nullptr>>>(nullptr, onlyHost.rows[0] + onlyReads + *registry.at);
@@ -78,11 +83,12 @@ def test_what_is_zero_in_kernels(tmp_path: Path, compiler: str) -> None:
     )
     assert sorted(built.stderr.splitlines()) == [
         f"{tmp_path}/holder.h:3: warning: 'Holder<short>::held' {why}",
-        f"{source}:10: warning: 'ns::shared' {why}",
-        f"{source}:22: warning: 'onManyLines' {why}",
-        f"{source}:25: warning: 'sum' {why}",
-        f"{source}:28: warning: 'both' {why}",
-        f"{source}:28: warning: 'left' {why}",
-        f"{source}:28: warning: 'right' {why}",
-        f"{source}:8: warning: 'table' {why}",
+        f"{source}:11: warning: 'ns::shared' {why}",
+        f"{source}:23: warning: 'onManyLines' {why}",
+        f"{source}:26: warning: 'sum' {why}",
+        f"{source}:29: warning: 'both' {why}",
+        f"{source}:29: warning: 'left' {why}",
+        f"{source}:29: warning: 'right' {why}",
+        f"{source}:32: warning: 'full' {why}",
+        f"{source}:9: warning: 'table' {why}",
     ]
