@@ -29,10 +29,16 @@ void hostAllocate(DeviceBlock& block, bool asPages) {
   void* memory = nullptr;
   if (asPages) {
     block.mapped = roundUp(block.capacity, pageBytes);
-    memory = mmap(nullptr, block.mapped, PROT_READ | PROT_WRITE,
-                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory == MAP_FAILED)
+    // Between pages that fault: plain pointers of a kernel may run past an end, and the host's own memory is near.
+    void* mapping = mmap(nullptr, block.mapped + 2 * pageBytes, PROT_NONE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (mapping == MAP_FAILED)
       return;
+    memory = static_cast<char*>(mapping) + pageBytes;
+    if (mprotect(memory, block.mapped, PROT_READ | PROT_WRITE) != 0) {
+      munmap(mapping, block.mapped + 2 * pageBytes);
+      return;
+    }
     ascend::closeToHost(memory, block.bytes);
   } else {
     if (posix_memalign(&memory, alignment, roundUp(block.capacity, alignment)) != 0)
@@ -47,7 +53,7 @@ void hostRelease(const DeviceBlock& block) {
   ascend::removeGlobalMemory(memory);
   if (block.mapped) {
     ascend::forgetClosed(memory);
-    munmap(memory, block.mapped);
+    munmap(static_cast<char*>(memory) - pageBytes, block.mapped + 2 * pageBytes);
   } else {
     std::free(memory);
   }
