@@ -504,6 +504,11 @@ __attribute__((noinline)) void Agent::noteStateFrom(uint64_t stackPointer) {
   state = fingerprintOf(&view, &view + 1, state);
   state = fingerprintOf(&mask, &mask + 1, state);
   recurrence.note(state, kernelCode, repetition.newResults(), repetition.isRepeating());
+  if (!recurrence.wantsMemory())
+    return;
+  const uint64_t variables = fingerprintOfVariables(kernelCode);
+  const uint64_t own = pending.empty() && variables != 0 ? fingerprintOfOwnMemory(*memory) : 0;
+  recurrence.noteMemory(own != 0 ? fingerprintOf(&own, &own + 1, variables) : 0);
 }
 
 std::string Agent::sentenceOf(Ending ending) const {
@@ -526,6 +531,11 @@ std::string Agent::sentenceOf(Ending ending) const {
                : "the kernel has repeated the same instructions with the same results for " +
                      seconds(patienceWithoutProof * options.repeatLimitSeconds) + andOthers +
                      noProof + "repeat-limit higher [507014]";
+  case Ending::SameLoop:
+    return "endless loop: the kernel is back in the state that it was in before, but for what is "
+           "in "
+           "memory" +
+           andOthers + noProof + "repeat-limit higher [507014]";
   case Ending::NewResults:
     return "endless loop: the kernel repeats the same instructions at the same addresses with ever "
            "new results" +

@@ -57,6 +57,7 @@ enum class Ending : uint8_t {
   None,
   SameState,
   SameResults,
+  SameLoop, ///< the same state, but not in memory
   NewResults,
   TimeLimit,
   IdleLimit,

@@ -100,7 +100,7 @@ private:
     uint64_t news = 0;
     std::chrono::steady_clock::time_point since;
     bool lasts(uint64_t newsNow, bool isQuiet, double limitSeconds);
-  } sameResults, samePlaces;
+  } sameResults, sameLoop, samePlaces;
   std::deque<Start> starts;
   RunState state;
   std::atomic<bool> isInspecting{false}; ///< the cores' states are looked at
@@ -217,6 +217,7 @@ void Machine::endRepeating() {
   constexpr double patienceWithCircles = 3, patienceWithLargeCircles = 7;
   constexpr uint64_t leastRounds = 200;
   bool anyLarge = false, allRound = true, anyClosed = false, allProven = isInspecting;
+  bool looksClosed = false, allLookEndless = isInspecting;
   struct {
     bool any = false, all = true;
     uint64_t news = 0, fewest = UINT64_MAX, steps = 0;
@@ -237,6 +238,8 @@ void Machine::endRepeating() {
         continue;
       anyClosed |= agent->recurrence.isClosed();
       allProven &= agent->isProven();
+      looksClosed |= agent->recurrence.looksClosed();
+      allLookEndless &= agent->recurrence.looksEndless();
       repeating.add(r.isRepeating(), r.repeatsInARow());
       circling.add(r.isCircling(), r.stepsInCircles());
       anyLarge |= r.isLargeCircle();
@@ -254,13 +257,17 @@ void Machine::endRepeating() {
                                       options.repeatLimitSeconds) &&
                  !allRepeat && allRound && circling.fewest >= leastCircled &&
                  circling.steps >= leastCircledOfAll;
-  if (!closes && !repeats && !circles)
+  bool loops = sameLoop.lasts(numFinished, looksClosed && allLookEndless,
+                              patienceWithCircles * options.repeatLimitSeconds) &&
+               !allRepeat;
+  if (!closes && !repeats && !circles && !loops)
     return;
   for (CoreGroup* group : resident)
     for (auto& agent : group->agents)
       if (agent->canRun())
         agent->endRepeating(agent->recurrence.isClosed() && allProven ? Ending::SameState
                             : closes || repeats                       ? Ending::SameResults
+                            : loops                                   ? Ending::SameLoop
                                                                       : Ending::NewResults);
 }
 
@@ -275,6 +282,7 @@ bool Machine::settle() {
     group->deliverHeld();
   deliverGlobal();
   endRepeating();
+  const size_t finishedBefore = numFinished;
   std::erase_if(resident, [&](CoreGroup* group) {
     if (!group->isFinished())
       return false;
@@ -283,6 +291,10 @@ bool Machine::settle() {
       agent->release();
     return true;
   });
+  for (CoreGroup* group : resident)
+    for (auto& agent : group->agents)
+      if (numFinished != finishedBefore)
+        agent->recurrence.forgetMemory();
   admit();
   bool canGoOn = false, finished = numFinished == request.blocks;
   for (CoreGroup* group : resident)

@@ -81,6 +81,15 @@ bool canSeeStates() {
          !__asan_option_detect_stack_use_after_return;
 }
 
+void Recurrence::noteMemory(uint64_t memory) {
+  hasSameMemory = memory != 0 && memory == keptMemory;
+  const bool isSecond = keptMemory != 0;
+  keptMemory = isSecond ? 0 : memory;
+  if (isSecond ||
+      memory == 0) // what goes on for long is looked at seldom: that costs more than its steps
+    nextDue = 2 * turns + 1;
+}
+
 bool Recurrence::moveTo(Place place) {
   constexpr uint64_t leastPatience = 1024;
   uint64_t longer = patience ? 2 * patience : leastPatience;
@@ -98,8 +107,15 @@ void Recurrence::note(uint64_t state, const void* code, uint64_t newResults, boo
     steps = 0;
     readsInLoop |= hasReadData;
     hasReadData = false;
-    if (isProven())
+    // The next round has the next window.
+    constexpr uint64_t window = 64;
+    firstTest = tests > firstTest + window ? firstTest + window : 0;
+    tests = 0;
+    if (looksEndless()) {
+      ++turns;
+      isDue = !hasSameMemory && (keptMemory != 0 || turns >= nextDue);
       return;
+    }
     uint64_t variables = fingerprintOfVariables(code);
     if (keptVariables != 0 && variables != keptVariables) {
       writesByItself();
@@ -107,7 +123,7 @@ void Recurrence::note(uint64_t state, const void* code, uint64_t newResults, boo
     }
     rounds = variables != 0 && variables == keptVariables ? rounds + 1 : 0;
     keptVariables = variables;
-    tests = 0;
+    isDue = looksEndless();
     return;
   }
   bool isOver = steps >= limit;
@@ -119,7 +135,9 @@ void Recurrence::note(uint64_t state, const void* code, uint64_t newResults, boo
   keptRepeating = isRepeating;
   keptVariables = isOver && limit > longPeriod ? fingerprintOfVariables(code) : 0;
   steps = 0;
-  rounds = tests = 0;
+  rounds = 0;
+  tests = firstTest = 0;
+  forgetMemory();
   hasReadData = hasReadElsewhere = readsInLoop = false;
 }
 
