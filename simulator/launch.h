@@ -68,6 +68,11 @@ struct LaunchOptions {
   double timeLimitSeconds = 120; ///< of host time; then the launch ends with an error
   double idleLimitSeconds =
       10; ///< of the processor's time, for a core's own code between two instructions
+  /// For code that sleeps in the operating system, which has nothing that a core could wait for.
+  double blockedLimitSeconds() const {
+    constexpr double most = 3;
+    return idleLimitSeconds < most ? idleLimitSeconds : most;
+  }
   double repeatLimitSeconds = 2; ///< for cores that repeat the same with the same results
   bool countSyncs = false;       ///< list the synchronisations in the report
   bool trace = false;            ///< keep records and estimate the time on the chip

@@ -94,6 +94,7 @@ void Agent::release() {
 }
 
 void Agent::start(Fiber::Body body, void* argument) {
+  std::memcpy(viewAtStart, &view, sizeof viewAtStart);
   fiber.start(body, argument);
 }
 
@@ -544,7 +545,7 @@ std::string Agent::sentenceOf(Ending ending) const {
     return "the kernel's own code has run for " + seconds(options.idleLimitSeconds) +
            " without an instruction" + noProof + "idle-limit higher [507014]";
   case Ending::Blocked:
-    return "the kernel has waited for " + seconds(options.idleLimitSeconds) +
+    return "the kernel has waited for " + seconds(options.blockedLimitSeconds()) +
            " in a call of the operating system, which a core has not [507014]";
   default:
     return "the kernel has run for " + seconds(options.timeLimitSeconds) + noProof +

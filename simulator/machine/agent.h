@@ -19,6 +19,8 @@
 #include "simulator/sync/core_hazards.h"
 
 #include <atomic>
+#include <cstddef>
+#include <cstring>
 #include <deque>
 #include <map>
 #include <variant>
@@ -179,7 +181,8 @@ public:
   std::atomic<Ending> interrupted{Ending::None};
   /// Interrupts that came while the kernel's code was in a library.
   unsigned delayedInterrupts = 0;
-  CallChain blockedAt; ///< only its caller: of the library in which the kernel waited
+  uint64_t jumpsFrom = 0; ///< where the kernel's code has called longjmp
+  CallChain blockedAt;    ///< only its caller: of the library in which the kernel waited
   /// Fails if it was interrupted where it couldn't be left.
   void endIfInterrupted() {
     if (Ending ending = interrupted.load(std::memory_order_relaxed); ending != Ending::None)
@@ -276,6 +279,10 @@ private:
   /// The same text for as long as the process lives: a Place only points to its file.
   static const char* keptText(const std::string& text);
   void checkFlagsAtEnd();
+  /// What the kernel may know of its core lies where a wild write of its may reach it.
+  bool isViewIntact() const {
+    return std::memcmp(&view, viewAtStart, sizeof viewAtStart) == 0;
+  }
   bool validEvent(Pipe from, Pipe to, int32_t id, Place place, const char* what);
   /// What a deadlock report says of the flag that this wait needs.
   std::string whereSet(const SyncInstr& wait) const;
@@ -317,6 +324,7 @@ private:
   };
   LastRead lastRead;
   std::vector<void*> allocated;
+  unsigned char viewAtStart[offsetof(AgentView, pipe)]; ///< of the part that stays as it is
   bool unitFlagSet[2] = {}; ///< in the trace: from Fixpipe to Mmad, and back
   uint64_t queued = 0;
   uint64_t issuedCount[numPipes] = {};

@@ -360,6 +360,12 @@ void Agent::finish() {
   inside = 1;
   if (interrupted == Ending::Blocked)
     endIfInterrupted();
+  if (!isViewIntact()) {
+    std::memcpy(&view, viewAtStart, sizeof viewAtStart);
+    fail("a wild write of the kernel has changed what the machine knows of its core", lastPlace,
+         view.cube ? 507015 : 507035,
+         {{{}, "the place is that of the last instruction; check the kernel's plain pointers"}});
+  }
   noteScalarWrite();
   drainAll();
   late.landAll();

@@ -258,6 +258,19 @@ LibraryCall libraryCallAt(const void* signalContext, CallChain& chain) {
   return calls.toAbort == 1 ? LibraryCall::OwnAbort : LibraryCall::LibraryAbort;
 }
 
+void CallChain::stepBack() {
+#if defined(__x86_64__)
+  constexpr unsigned char trap = 0xCC;
+  if (count == 0 || !codeAt(addresses[0]).module)
+    return;
+  const auto* behind = reinterpret_cast<const unsigned char*>(addresses[0]);
+  const bool isSystemCall = (behind[-2] == 0x0F && behind[-1] == 0x05) || // syscall
+                            (behind[-2] == 0xCD && behind[-1] == 0x80);   // int 0x80
+  if (behind[-1] == trap || isSystemCall)
+    --addresses[0];
+#endif
+}
+
 FaultPlace placeOf(const CallChain& chain) {
   bool isKernels = chain.count > 0 && codeAt(chain.addresses[0]).module;
   if (CodeAddress code = codeAt(chain.caller); code.module)

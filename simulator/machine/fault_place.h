@@ -26,6 +26,8 @@ struct CallChain {
   static CallChain of(const void* signalContext, const Fiber& fiber);
   /// Of the caller.
   static CallChain here();
+  /// A processor that stopped in a system call or a trap stands behind that instruction already.
+  void stepBack();
 };
 
 /// Where the code was, from a signal handler's third argument; 0 if the processor isn't known.

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/machine/guard.h"
 #include "simulator/machine/agent.h"
+#include "simulator/machine/damage.h"
 #include "simulator/machine/fault_place.h"
 #include "simulator/machine/kernel_heap.h"
+#include "simulator/machine/system_calls.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <csetjmp>
 #include <csignal>
@@ -17,6 +20,7 @@
 #include <fcntl.h>
 #include <iterator>
 #include <mutex>
+#include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -24,14 +28,13 @@ namespace tilewright::ascend {
 
 namespace {
 
-constexpr size_t signalStackBytes = 64 * 1024;
-
 struct Landing {
   sigjmp_buf place;
   volatile sig_atomic_t armed = 0;
   int signal = 0;
   const void* address = nullptr; ///< that faulted
   bool hasAddress = true;        ///< the processor says it
+  bool isLookedAt = false;       ///< by its handler
   LibraryCall call = LibraryCall::None;
   CallChain chain;
 };
@@ -43,6 +46,7 @@ int handlerUsers = 0;
 constexpr int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGABRT, SIGILL, SIGTRAP};
 constexpr unsigned numFaults = std::size(faults);
 struct sigaction oldHandlers[numFaults + 1]; // the last: of the interrupt
+struct sigaction oldOfSystemCalls;
 std::terminate_handler oldTerminate = nullptr;
 int interruptSignal() {
   return SIGRTMIN + 5;
@@ -52,42 +56,8 @@ int interruptSignal() {
   landing.signal = signal;
   landing.address = address;
   landing.armed = 0;
+  SignalStack::here().depth = 0;
   siglongjmp(landing.place, 1);
-}
-
-constexpr int exitCodeOfFindings = 66;
-
-void writeText(const char* text) {
-  ssize_t written = write(STDERR_FILENO, text, std::strlen(text));
-  (void)written;
-}
-
-/// The C library gave up or failed in malloc: a lock may be held and the heap is damaged, so that nothing that follows
-/// would work.
-[[noreturn]] void endProgram(const CallChain& chain) {
-  if (ftrylockfile(stdout) == 0)
-    fflush_unlocked(stdout);
-  writeText("error: the kernel damaged the program's memory (something freed twice, or written "
-            "past its end); the program ends here\n");
-  printPlaceOf(chain);
-  _exit(exitCodeOfFindings);
-}
-
-/// A fault in the machine's own code while or after it runs a kernel: most likely the kernel wrote over its memory.
-[[noreturn]] void endProgramOfMachine(Place last) {
-  static volatile sig_atomic_t begins = 0;
-  if (begins) // what the place was read from is damaged, too
-    _exit(exitCodeOfFindings);
-  begins = 1;
-  writeText("error: the machine itself failed while a kernel ran: a wild write of the kernel has "
-            "damaged its memory, or this is a fault of the machine; the program ends here\n");
-  char place[512];
-  if (*last.file) {
-    snprintf(place, sizeof place, "%.480s:%u: note: the last instruction of the core is here\n",
-             last.file, last.line);
-    writeText(place);
-  }
-  _exit(exitCodeOfFindings);
 }
 
 /// Ours is what the kernel's code does; not the simulator's own abort(), nor a signal of another process.
@@ -101,24 +71,69 @@ bool isOfThisThread(int signal, const siginfo_t& info) {
 }
 
 void onFault(int signal, siginfo_t* info, void* context) {
+  SignalStack& stack = SignalStack::here();
+  constexpr int mostNested = 3;
+  if (++stack.depth > mostNested) // whatever a handler looks at is damaged: the thread's variables
+    endDamagedProgram(Damage::Machine);
   if (isKernels(signal, *info)) {
-    landing.chain = CallChain::of(context, currentAgent()->fiber);
-    landing.call = libraryCallAt(context, landing.chain);
-    if (landing.call == LibraryCall::Heap)
-      endProgram(landing.chain);
+    if (landing.isLookedAt) // its stack is none: what looks at it has failed
+      land(landing.signal, landing.address);
+    landing.isLookedAt = true;
+    landing.signal = signal;
+    landing.address = info->si_addr;
     // Of an address that no memory can have, the processor doesn't say which it was.
     landing.hasAddress = signal != SIGSEGV || info->si_code != SI_KERNEL;
+    landing.chain = CallChain::of(context, currentAgent()->fiber);
+    if (signal == SIGTRAP)
+      landing.chain.stepBack();
+    landing.chain.caller = landing.chain.stackBegin ? 0 : currentAgent()->jumpsFrom;
+    landing.call = libraryCallAt(context, landing.chain);
+    if (landing.call == LibraryCall::Heap)
+      endDamagedProgram(Damage::Heap, threadGuard->culprit(), landing.chain);
     land(signal, info->si_addr);
   }
   if (threadGuard && isOfThisThread(signal, *info))
-    endProgramOfMachine(threadGuard->lastPlace());
-  // Not ours: let it happen again with the handler of before.
-  for (unsigned i = 0; i < numFaults; ++i)
-    if (faults[i] == signal)
-      sigaction(signal, &oldHandlers[i], nullptr);
+    endDamagedProgram(Damage::Machine, threadGuard->culprit());
+  const auto old = std::find(std::begin(faults), std::end(faults), signal) - std::begin(faults);
+  if (oldHandlers[old].sa_handler == SIG_DFL)
+    mayEndForHost(signal, *info, context);
+  sigaction(signal, &oldHandlers[old],
+            nullptr); // not ours: let it happen again with the handler of before
+  --stack.depth;
+}
+
+void onSystemCall(int signal, siginfo_t* info, void* context) {
+  constexpr int byDispatch = 2; // SYS_USER_DISPATCH; others come from filters of the program
+  if (info->si_code != byDispatch) {
+    sigaction(signal, &oldOfSystemCalls, nullptr);
+    raise(signal);
+    return;
+  }
+  const int errorBefore = errno;
+  Agent* agent = currentAgent();
+  if (agent && landing.armed && !agent->inside &&
+      isInKernelsFile(info->si_call_addr, agent->kernelCode)) {
+    landing.chain = CallChain::of(context, agent->fiber);
+    landing.chain.stepBack();
+    land(signal, nullptr);
+  }
+  passSystemCall(*info, context);
+  errno = errorBefore;
 }
 
 } // namespace
+
+void mayEndForHost(int signal, const siginfo_t& info, const void* context) {
+  if (!mayBlameLaunch() || !isOfThisThread(signal, info))
+    return;
+  CallChain seen;
+  const LibraryCall call = libraryCallAt(context, seen);
+  const bool isHeap = call == LibraryCall::Heap;
+  if (call == LibraryCall::None)
+    seen.caller = programCounterOf(context);
+  if (isHeap || signal != SIGABRT)
+    endDamagedProgram(isHeap ? Damage::HostHeap : Damage::Host, {}, seen);
+}
 
 /// The handler of what other threads send.
 struct SignalsOfGuard {
@@ -144,7 +159,7 @@ private:
       return;
     // In a library the kernel may hold a lock, that of malloc for one. The watchdog comes again soon; what waits
     // there for ever is left in the end.
-    constexpr unsigned mostDelays = 100;
+    const unsigned mostDelays = agent->interrupted == Ending::Blocked ? 20 : 100;
     if (isInLibrary(programCounterOf(context)) && ++agent->delayedInterrupts < mostDelays) {
       // The signal ends the call that waits: the kernel may go on, but not far.
       if (agent->interrupted == Ending::Blocked && agent->delayedInterrupts == 1)
@@ -172,6 +187,7 @@ private:
 
   [[noreturn]] static void leave(int signal, const void* context) {
     landing.chain = CallChain::of(context, currentAgent()->fiber);
+    landing.chain.stepBack();
     land(signal, nullptr);
   }
 };
@@ -221,13 +237,9 @@ const char* sentenceOfAbort(LibraryCall call) {
 } // namespace
 
 ThreadGuard::ThreadGuard(Place last)
-    : last(last), thread(pthread_self()), threadNumber(gettid()),
-      signalStack(std::malloc(signalStackBytes)) {
+    : last(last), thread(pthread_self()), threadNumber(gettid()), signalStack(SignalStack::take()) {
   threadGuard = this;
-  stack_t stack{};
-  stack.ss_sp = signalStack;
-  stack.ss_size = signalStackBytes;
-  sigaltstack(&stack, nullptr);
+  watchSystemCalls(true);
   std::lock_guard lock(handlerMutex);
   if (handlerUsers++)
     return;
@@ -235,25 +247,42 @@ ThreadGuard::ThreadGuard(Place last)
   struct sigaction action{};
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
   action.sa_sigaction = onFault;
-  for (unsigned i = 0; i < numFaults; ++i)
-    sigaction(faults[i], &action, &oldHandlers[i]);
+  for (unsigned i = 0; i < numFaults; ++i) {
+    struct sigaction old{};
+    sigaction(faults[i], &action, &old);
+    if (old.sa_sigaction != onFault) // it stays
+      oldHandlers[i] = old;
+  }
   action.sa_sigaction = SignalsOfGuard::onInterrupt;
   sigaction(interruptSignal(), &action, &oldHandlers[numFaults]);
+  struct sigaction old{};
+  action.sa_sigaction = onSystemCall;
+  sigaction(SIGSYS, &action, &old);
+  if (old.sa_sigaction != onSystemCall) // it stays
+    oldOfSystemCalls = old;
 }
 
 ThreadGuard::~ThreadGuard() {
   threadGuard = nullptr;
-  stack_t stack{};
-  stack.ss_flags = SS_DISABLE;
-  sigaltstack(&stack, nullptr);
-  std::free(signalStack);
+  watchSystemCalls(false);
+  if (signalStack)
+    signalStack->giveBack();
   std::lock_guard lock(handlerMutex);
   if (--handlerUsers)
     return;
   std::set_terminate(oldTerminate);
-  // The interrupt's handler stays: a late signal must not end the program.
+  // The interrupt's handler stays: a late signal must not end the program. What nobody else handles stays, too: what a
+  // kernel has damaged may show later.
   for (unsigned i = 0; i < numFaults; ++i)
-    sigaction(faults[i], &oldHandlers[i], nullptr);
+    if (oldHandlers[i].sa_handler != SIG_DFL)
+      sigaction(faults[i], &oldHandlers[i], nullptr);
+}
+
+Culprit ThreadGuard::culprit(bool isNow) const {
+  const Agent* agent = isNow ? running.load() : nullptr;
+  Culprit culprit = core;
+  culprit.last = agent ? agent->lastPlace : last;
+  return culprit;
 }
 
 double ThreadGuard::processorSeconds() const {
@@ -265,18 +294,24 @@ double ThreadGuard::processorSeconds() const {
 }
 
 /// Allocates nothing: a kernel may have damaged the heap, or hold its lock.
-bool ThreadGuard::isAsleep() const {
+char ThreadGuard::stateInSystem() const {
   char path[64], text[256];
   snprintf(path, sizeof path, "/proc/self/task/%d/stat", threadNumber);
   const int file = open(path, O_RDONLY | O_CLOEXEC);
   if (file < 0)
-    return false;
+    return '?';
   const ssize_t length = read(file, text, sizeof text - 1);
   close(file);
   text[std::max<ssize_t>(length, 0)] = '\0';
   // "number (name) state": the name may hold brackets.
   const char* name = strrchr(text, ')');
-  return name && name[1] == ' ' && name[2] == 'S';
+  return name && name[1] == ' ' ? name[2] : '?';
+}
+
+bool ThreadGuard::isGone() const {
+  if (syscall(SYS_tgkill, getpid(), threadNumber, 0) != 0 && errno == ESRCH)
+    return true;
+  return stateInSystem() == 'Z'; // the first thread stays until the others have ended
 }
 
 void ThreadGuard::look() {
@@ -289,7 +324,8 @@ void ThreadGuard::look() {
   }
   auto wall = std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch());
   bool mayBlock = agent && agent == seenAgent && calls == seenCalls && !agent->inside;
-  if (!mayBlock || now != processorAt || !isAsleep())
+  constexpr double forSignals = 0.001; // what our own interrupts take
+  if (!mayBlock || now > processorAt + forSignals || stateInSystem() != 'S')
     awakeAt = wall.count();
   blocked = wall.count() - awakeAt;
   processorAt = now;
@@ -317,14 +353,19 @@ void ThreadGuard::signal() {
 void guardedResume(Agent& agent) noexcept {
   threadGuard->running = &agent;
   threadGuard->last = agent.lastPlace;
+  threadGuard->core = {true, agent.view.cube, agent.view.blockIdx, {}};
+  landing.isLookedAt = false;
   if (sigsetjmp(landing.place, 1) == 0) {
     landing.armed = 1;
+    catchSystemCalls(true);
     agent.resume();
+    catchSystemCalls(false);
     landing.armed = 0;
     threadGuard->last = agent.lastPlace;
     threadGuard->running = nullptr;
     return;
   }
+  catchSystemCalls(false);
   threadGuard->running = nullptr;
   if (landing.signal == interruptSignal()) {
     threadGuard->isSignalled = false;
@@ -338,6 +379,9 @@ void guardedResume(Agent& agent) noexcept {
     agent.failOutside("the kernel divided an integer by zero", status, place);
   } else if (landing.signal == SIGILL || landing.signal == SIGTRAP) {
     agent.failOutside("the kernel ran into a trap: __builtin_trap(), or code that never returns",
+                      status, place);
+  } else if (landing.signal == SIGSYS) {
+    agent.failOutside("the kernel called a function of the operating system, which a core has not",
                       status, place);
   } else if (landing.signal == SIGABRT) {
     agent.failOutside(sentenceOfAbort(landing.call), status, place);

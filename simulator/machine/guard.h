@@ -4,9 +4,11 @@
 #define TILEWRIGHT_SIMULATOR_MACHINE_GUARD_H
 
 #include "simulator/isa/place.h"
+#include "simulator/machine/damage.h"
 #include "simulator/machine/idle_states.h"
 
 #include <atomic>
+#include <csignal>
 #include <cstdint>
 #include <pthread.h>
 
@@ -32,10 +34,11 @@ public:
   bool runs() const {
     return seenAgent != nullptr;
   }
-  /// The last instruction of the agent that ran last on this thread.
-  Place lastPlace() const {
-    return last;
-  }
+  /// The core that ran last on this thread, with its last instruction: when it began, or now, if its memory can be
+  /// trusted.
+  Culprit culprit(bool isNow = false) const;
+  /// The thread has ended without a word: the kernel did that by a system call.
+  bool isGone() const;
   /// For how long the same agent has been in its own code, as far as the calls of look() show; of the processor's time,
   /// so that a busy computer doesn't count.
   double idleSeconds() const {
@@ -61,8 +64,8 @@ private:
   friend void guardedResume(Agent& agent) noexcept;
   friend struct SignalsOfGuard;
   double processorSeconds() const;
-  /// The operating system has nothing to run for the thread.
-  bool isAsleep() const;
+  /// 'S': the operating system has nothing to run for the thread; '?': not known.
+  char stateInSystem() const;
   /// Sends the signal, unless one is on its way: signals that wait would nest on the small stack.
   void signal();
   /// The agent that runs on the thread.
@@ -78,8 +81,13 @@ private:
   double processorAt = 0, awakeAt = 0, blocked = 0;
   pthread_t thread;
   int threadNumber; ///< of the operating system
-  void* signalStack;
+  Culprit core;     ///< that ran last
+  SignalStack* signalStack;
 };
+
+/// What a kernel has damaged may show in code of the host, also after the launch: ends the program with a text if it may
+/// be so. For signal handlers whose signal nobody else handles.
+void mayEndForHost(int signal, const siginfo_t& info, const void* context);
 
 /// Agent::resume; a memory fault or an interrupt in the kernel's code makes the agent fail.
 void guardedResume(Agent& agent) noexcept;

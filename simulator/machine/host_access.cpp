@@ -2,6 +2,7 @@
 #include "simulator/machine/host_access.h"
 
 #include "simulator/machine/fault_place.h"
+#include "simulator/machine/guard.h"
 
 #include <algorithm>
 #include <atomic>
@@ -46,7 +47,7 @@ Closed& closed() {
 }
 
 /// Host code was stopped, not the simulator: it may hold any lock but ours.
-void onAccess(int signal, siginfo_t* info, void*) {
+void onAccess(int signal, siginfo_t* info, void* context) {
   Closed& c = closed();
   const auto* address = static_cast<char*>(info->si_addr);
   for (Block& block : c.blocks) {
@@ -62,6 +63,8 @@ void onAccess(int signal, siginfo_t* info, void*) {
                    {place.file.c_str(), place.line});
     return;
   }
+  if (c.before.sa_handler == SIG_DFL)
+    mayEndForHost(signal, *info, context);
   sigaction(signal, &c.before, nullptr); // not ours: let it happen again with the handler of before
 }
 

@@ -3,6 +3,7 @@
 #include "simulator/machine/agent.h"
 
 #include <chrono>
+#include <csetjmp>
 #include <csignal>
 #include <cstdarg>
 #include <cstdio>
@@ -223,6 +224,14 @@ void tilewrightKernelThread() {
 
 void tilewrightKernelSystemCall() {
   failKernelHere("the kernel called a function of the operating system, which a core has not");
+}
+
+void tilewrightKernelJump(void* buffer, int value) {
+  if (Agent* a = currentAgent())
+    a->jumpsFrom = reinterpret_cast<uint64_t>(__builtin_return_address(0)) - 1;
+  __jmp_buf_tag place = *static_cast<__jmp_buf_tag*>(buffer);
+  place.__mask_was_saved = 0; // a wrong one would block what reports faults
+  siglongjmp(&place, value);
 }
 
 void tilewrightKernelAssert(const char* condition, const char* file, unsigned line, const char*) {

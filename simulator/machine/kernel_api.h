@@ -120,6 +120,8 @@ extern "C" TILEWRIGHT_EXPORT int tilewrightKernelRaise(int signal);
 extern "C" TILEWRIGHT_EXPORT int tilewrightKernelKill(int process, int signal);
 extern "C" [[noreturn]] TILEWRIGHT_EXPORT void tilewrightKernelThread();
 extern "C" [[noreturn]] TILEWRIGHT_EXPORT void tilewrightKernelSystemCall();
+/// longjmp; `buffer` may be wrong.
+extern "C" [[noreturn]] TILEWRIGHT_EXPORT void tilewrightKernelJump(void* buffer, int value);
 extern "C" [[noreturn]] TILEWRIGHT_EXPORT void tilewrightKernelAssert(const char* condition,
                                                                       const char* file,
                                                                       unsigned line,

@@ -384,6 +384,8 @@ void Machine::run() {
       if (!guard)
         continue;
       guard->look();
+      if (guard->isGone())
+        endDamagedProgram(Damage::Thread, guard->culprit(true));
       if (guard->runs()) {
         ++running;
         allAreIdle &= guard->idleSeconds() >= idleBeforeSamples;
@@ -392,7 +394,7 @@ void Machine::run() {
       state.takesTooLong =
           state.takesTooLong || guard->hasEndedOne(); // cores that haven't begun needn't
       bool isIdle = guard->idleSeconds() >= options.idleLimitSeconds;
-      if (isOver || isIdle || guard->blockedSeconds() >= options.idleLimitSeconds) {
+      if (isOver || isIdle || guard->blockedSeconds() >= options.blockedLimitSeconds()) {
         guard->interrupt(isOver ? Ending::TimeLimit : isIdle ? Ending::IdleLimit : Ending::Blocked);
         state.takesTooLong = true;
       }
@@ -507,6 +509,7 @@ LaunchReport launch(const LaunchRequest& request, const LaunchOptions& options) 
   chosen.kernel = &kernelForKey(*request.kernel, request.tilingKey);
   LaunchOptions chosenOptions = options;
   chosenOptions.check &= !options.timeOnly; // memory holds what it held before
+  blameLaunch(chosen.kernel->name, chosen.place);
   OpenDeviceMemory open;
   auto machine = std::make_unique<Machine>(chosen, chosenOptions);
   machine->run();

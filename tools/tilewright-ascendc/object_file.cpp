@@ -23,8 +23,13 @@ const std::map<std::string_view, const char*> replacements = {
     {"abort", "tilewrightKernelAbort"},
     {"raise", "tilewrightKernelRaise"},
     {"kill", "tilewrightKernelKill"},
+    {"pthread_kill", "tilewrightKernelKill"},
     {"__assert_fail", "tilewrightKernelAssert"},
     {"pthread_create", "tilewrightKernelThread"},
+    {"longjmp", "tilewrightKernelJump"},
+    {"_longjmp", "tilewrightKernelJump"},
+    {"siglongjmp", "tilewrightKernelJump"},
+    {"__longjmp_chk", "tilewrightKernelJump"},
     {"malloc", "tilewrightKernelMalloc"},
     {"calloc", "tilewrightKernelCalloc"},
     {"realloc", "tilewrightKernelRealloc"},
@@ -42,20 +47,22 @@ const std::map<std::string_view, const char*> replacements = {
 };
 
 /// Of the operating system: they would stop, end or damage the program, or wait for what doesn't come.
-const std::set<std::string_view> systemFunctions = {
-    "alarm",       "brk",          "clock_nanosleep", "execl",     "execle", "execlp",
-    "execv",       "execve",       "execvp",          "execvpe",   "fork",   "mmap",
-    "mprotect",    "munmap",       "nanosleep",       "pause",     "poll",   "popen",
-    "posix_spawn", "posix_spawnp", "prctl",           "ptrace",    "read",   "sbrk",
-    "select",      "setitimer",    "setrlimit",       "sigaction", "signal", "sigprocmask",
-    "sleep",       "syscall",      "system",          "usleep",    "vfork",  "wait",
-    "waitpid"};
+constexpr std::string_view systemFunctions =
+    " accept alarm brk clock_nanosleep clone close close_range closefrom daemon dup2 dup3 "
+    "epoll_wait execl execle execlp execv execve execveat execvp execvpe fexecve fork "
+    "madvise mmap mprotect mremap msync munmap nanosleep pause poll popen posix_spawn "
+    "posix_spawnp ppoll prctl pselect pthread_cancel pthread_exit "
+    "pthread_setschedparam pthread_sigmask ptrace read readv recv recvfrom recvmsg sbrk "
+    "sched_setaffinity sched_setscheduler sched_yield select sem_wait setitimer "
+    "setpriority setrlimit shmat shmdt sigaction sigaltstack signal sigpause sigprocmask "
+    "sigqueue sigsuspend sigtimedwait sigwait sigwaitinfo sleep syscall system tgkill "
+    "thrd_exit timer_create ualarm usleep vfork wait wait3 wait4 waitid waitpid ";
 
 /// Null for a function that a kernel's code may call as it is.
 const char* insteadOf(const std::string& function) {
   if (auto found = replacements.find(function); found != replacements.end())
     return found->second;
-  if (systemFunctions.count(function))
+  if (systemFunctions.find(" " + function + " ") != std::string_view::npos)
     return "tilewrightKernelSystemCall";
   if (function.starts_with("_ZdlPv") || function.starts_with("_ZdaPv"))
     return "tilewrightKernelFree";

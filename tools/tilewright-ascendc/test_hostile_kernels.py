@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kernels whose C++ code does what no core can: each ends with its line, the program goes on."""
 
+import ctypes
 import os
 import platform
 import re
+import signal
 import subprocess
 from pathlib import Path
 
@@ -15,6 +17,11 @@ DRIVER = BUILD / "bin" / "tilewright-ascendc"
 
 pytestmark = pytest.mark.skipif(not DRIVER.exists(), reason="tilewright-ascendc is not built")
 
+IS_X86 = platform.machine() == "x86_64"
+PR_SET_SYSCALL_USER_DISPATCH = 59  # of Linux 5.11
+HANDS_CALLS_OVER = (
+    IS_X86 and ctypes.CDLL(None).prctl(PR_SET_SYSCALL_USER_DISPATCH, *[ctypes.c_ulong(0)] * 4) == 0
+)
 NO_SYSTEM = "the kernel called a function of the operating system, which a core has not"
 # What a kernel does (`one` is 1, and the compiler doesn't know it), and the error.
 CASES = [
@@ -99,11 +106,24 @@ CASES = [
     # The address that it returns to is damaged.
     (
         'AscendC::PipeBarrier<PIPE_V>(); __asm__ volatile("mov (%rbp), %rax; push %rax; ret");'
-        if platform.machine() == "x86_64"
+        if IS_X86
         else "exit(1);",
         "the kernel jumped onto its own stack, which is damaged"
-        if platform.machine() == "x86_64"
+        if IS_X86
         else "the kernel called exit(1); a kernel ends by returning",
+    ),
+    ("longjmp(jump, 1);", "the kernel's scalar code touched an address that no memory can have"),
+    ("memset(jump, 7, sizeof jump); siglongjmp(jump, 1);", "address that no memory can have"),
+    ("for (int i = 0; i < 99; ++i) close(i);", NO_SYSTEM),
+    ("pthread_exit(nullptr);", NO_SYSTEM),
+    ("sigset_t all; sigfillset(&all); pthread_sigmask(SIG_BLOCK, &all, nullptr);", NO_SYSTEM),
+    (
+        "static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER; for (;;) pthread_mutex_lock(&m);",
+        "the kernel has waited for 1 s in a call of the operating system, which a core has not",
+    ),
+    (
+        "AscendC::PipeBarrier<PIPE_V>(); memset(&tilewright::ascend::agentView(), 7, 64 * one);",
+        "a wild write of the kernel has changed what the machine knows of its core",
     ),
     # Right: what a kernel may do on this machine, if not on a chip.
     (
@@ -127,18 +147,59 @@ CASES = [
         None,
     ),
 ]
+# With 5000 bytes of GM: what plain pointers do there.
+CASES_OF_GM = [
+    "for (int i = 0; i < 99999 * one; ++i) gm[i] = 1;",
+    "for (int i = 0; i < 99999 * one; ++i) gm[-i] = 1;",
+]
+# A note names the kernel and its launch; the program can't go on.
+DAMAGES = [
+    (
+        "memset(host + 24, 0x41, 8 * 4);",
+        "the program's heap is damaged: by a wild write of a kernel, or by the host code itself",
+    ),
+    (
+        'using Call = long (*)(long, ...); ((Call)dlsym(RTLD_DEFAULT, "syscall"))(SYS_exit, 0);',
+        "the kernel has ended its thread by a system call, and the launch with it",
+    ),
+    (
+        "memset(stdout, 0x41, 200);",
+        "the program failed in code of the host: a wild write of a kernel has damaged its memory, "
+        "or the host code itself touches what it has not",
+    ),
+]
+if HANDS_CALLS_OVER:
+    CASES += [
+        (
+            f'long r; asm volatile("syscall" : "=a"(r) : "a"({call}), "D"(0) : "rcx", "r11");',
+            NO_SYSTEM,
+        )
+        for call in (57, 60, 231)  # fork, exit, exit_group
+    ]
+if IS_X86:
+    DAMAGES += [
+        (  # the thread's own variables: nobody can look at anything
+            'char* p; asm("mov %%fs:0, %0" : "=r"(p)); memset(p - 3000, 0x41, 4000);',
+            "the machine itself failed while a kernel ran: a wild write of the kernel has damaged ",
+        ),
+    ]
 SOURCE = """#include "acl/acl.h"
 #include "kernel_operator.h"
+#include <csetjmp>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <dlfcn.h>
 #include <list>
 #include <map>
+#include <pthread.h>
 #include <string>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include <vector>
 static void* volatile sink;
+static jmp_buf jump;
 __aicore__ void take_many(int n) {
   for (int i = 0; i < 200 + n; ++i)
     delete new int;
@@ -153,6 +214,8 @@ __global__ __aicore__ void takes_and_fails(int n, int* nothing) {
 
 
 FAILING_LAUNCHES = 1000
+FIRST_DAMAGE = 2000
+FIRST_OF_GM = 3000
 
 
 @pytest.fixture(scope="module", name="program")
@@ -162,10 +225,21 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     text = SOURCE
     for k, (body, _) in enumerate(CASES):
         text += f"__global__ __aicore__ void k{k}(int one) {{ // case {k}\n{body}\n}}\n"
+    for k, body in enumerate(CASES_OF_GM):
+        text += (
+            f"__global__ __aicore__ void g{k}(int one, GM_ADDR gm) {{ // of GM {k}\n{body}\n}}\n"
+        )
+    for k, (body, _) in enumerate(DAMAGES):
+        text += f"__global__ __aicore__ void d{k}(char* host) {{\n{body}\n}}\n"
     text += "int main(int, char** arguments) {\n  aclInit(nullptr);\n  aclrtSetDevice(0);\n"
+    text += "  void* gm;\n  aclrtMalloc(&gm, 5000, ACL_MEM_MALLOC_HUGE_FIRST);\n"
     text += "  switch (atoi(arguments[1])) {\n"
     for k in range(len(CASES)):
         text += f"  case {k}: k{k}<<<1, nullptr, nullptr>>>(1); break;\n"
+    for k in range(len(CASES_OF_GM)):
+        text += f"  case {FIRST_OF_GM + k}: g{k}<<<1, nullptr, nullptr>>>(1, (GM_ADDR)gm); break;\n"
+    for k in range(len(DAMAGES)):
+        text += f"  case {FIRST_DAMAGE + k}: d{k}<<<1, nullptr, nullptr>>>(new char[24]); break;\n"
     text += f"  case {FAILING_LAUNCHES}:\n"
     text += (
         "    for (int i = 0; i < 12; ++i) {\n"
@@ -217,6 +291,46 @@ def test_each_ends_at_its_line(program: Path) -> None:
         assert re.fullmatch(r"went on, 5070(14|35)\n", answer.stdout), (body, answer.stdout)
     os.close(reader)
     os.close(writer)
+
+
+def test_plain_pointers_that_leave_gm(program: Path) -> None:
+    """Beside of GM is nothing, so that nothing of the host is damaged."""
+    lines = program.with_suffix(".cpp").read_text().splitlines()
+    for k in range(len(CASES_OF_GM)):
+        command = [program, str(FIRST_OF_GM + k)]
+        answer = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+        line = next(i for i, text in enumerate(lines, 1) if text.endswith(f"// of GM {k}")) + 1
+        assert f"hostile.cpp:{line}: error: the kernel's scalar code touched address " in (
+            answer.stderr
+        )
+        assert answer.stdout == "went on, 507035\n"
+
+
+@pytest.mark.parametrize(("number", "error"), [(k, d[1]) for k, d in enumerate(DAMAGES)])
+def test_damage_is_told(program: Path, number: int, error: str) -> None:
+    """Wherever a fault shows in the end, the program says which kernel ran, and ends by itself."""
+    lines = program.with_suffix(".cpp").read_text().splitlines()
+    command = [program, str(FIRST_DAMAGE + number)]
+    answer = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    launch = next(i for i, text in enumerate(lines, 1) if f" d{number}<<<" in text)
+    assert answer.returncode == 66, answer.stderr
+    assert f"error: {error}" in answer.stderr
+    note = f"hostile.cpp:{launch}: note: the last launch is that of kernel 'd{number}(char*)'"
+    assert note in answer.stderr
+
+
+def test_the_hosts_own_signals_stay(program: Path) -> None:
+    """TILEWRIGHT_ASCEND_EXIT=0: a host program ends as it would without kernels."""
+    answer = subprocess.run(
+        [program, str(FIRST_DAMAGE + 2)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+        env=os.environ | {"TILEWRIGHT_ASCEND_EXIT": "0"},
+    )
+    assert answer.returncode == -signal.SIGSEGV
+    assert answer.stderr == ""
 
 
 def test_failed_launches_take_nothing_from_the_next(program: Path) -> None:
