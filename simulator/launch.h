@@ -74,14 +74,15 @@ struct LaunchOptions {
     return idleLimitSeconds < most ? idleLimitSeconds : most;
   }
   double repeatLimitSeconds = 2; ///< for cores that repeat the same with the same results
-  bool countSyncs = false;       ///< list the synchronisations in the report
-  bool trace = false;            ///< keep records and estimate the time on the chip
-  bool timeOnly = false;         ///< no effects and no checks: memory keeps its values (trace)
-  bool warmL2 = false;           ///< L2 holds what an earlier launch left, as when profiled (trace)
-  bool printTime = false;        ///< print tables of the estimate on stderr (trace)
-  std::string timeJson;          ///< write the estimate as JSON to this file (trace)
-  std::string timeline;          ///< write the estimate as an HTML page to this file (trace)
-  std::string chromeTrace;       ///< write it as a Chrome trace, JSON, to this file (trace)
+  double printLimit = 16;  ///< MiB of text that a core may print; a chip has 1 MiB for its values
+  bool countSyncs = false; ///< list the synchronisations in the report
+  bool trace = false;      ///< keep records and estimate the time on the chip
+  bool timeOnly = false;   ///< no effects and no checks: memory keeps its values (trace)
+  bool warmL2 = false;     ///< L2 holds what an earlier launch left, as when profiled (trace)
+  bool printTime = false;  ///< print tables of the estimate on stderr (trace)
+  std::string timeJson;    ///< write the estimate as JSON to this file (trace)
+  std::string timeline;    ///< write the estimate as an HTML page to this file (trace)
+  std::string chromeTrace; ///< write it as a Chrome trace, JSON, to this file (trace)
   std::string chip = "910B2";
 };
 TILEWRIGHT_EXPORT LaunchOptions launchOptionsFromEnvironment();

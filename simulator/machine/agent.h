@@ -181,6 +181,10 @@ public:
   std::atomic<Ending> interrupted{Ending::None};
   /// Interrupts that came while the kernel's code was in a library.
   unsigned delayedInterrupts = 0;
+  uint64_t printedBytes = 0;
+  double printLimit() const {
+    return options.printLimit;
+  }
   uint64_t jumpsFrom = 0; ///< where the kernel's code has called longjmp
   CallChain blockedAt;    ///< only its caller: of the library in which the kernel waited
   /// Fails if it was interrupted where it couldn't be left.

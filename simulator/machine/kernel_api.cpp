@@ -8,7 +8,9 @@
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <mutex>
+#include <sstream>
 
 namespace tilewright::ascend {
 
@@ -282,6 +284,15 @@ void printKernel(const char* text) {
   if (!a) { // host code with `using namespace AscendC`
     fputs(text, stdout);
     return;
+  }
+  constexpr double mebibyte = 1 << 20;
+  a->printedBytes += std::strlen(text);
+  if (double(a->printedBytes) > a->printLimit() * mebibyte) {
+    std::ostringstream most;
+    most << a->printLimit();
+    failKernelHere("a core has printed more than " + most.str() +
+                   " MiB of text; a chip has room for 1 MiB of what a core prints, and loses the "
+                   "rest; if the text is wanted, set print-limit higher");
   }
   Inside inside(*a);
   a->noteText(text);

@@ -186,6 +186,8 @@ LaunchOptions launchOptionsFromEnvironment() {
       readNumber(name, value, 0.0, options.idleLimitSeconds);
     else if (name == "repeat-limit")
       readNumber(name, value, 0.0, options.repeatLimitSeconds);
+    else if (name == "print-limit")
+      readNumber(name, value, 0.0, options.printLimit);
     else if (name == "trace")
       options.trace = true;
     else if (name == "time")

@@ -210,10 +210,15 @@ __global__ __aicore__ void takes_and_fails(int n, int* nothing) {
   if (nothing != (int*)1)
     *(nothing + 1) = 1;
 }
+__global__ __aicore__ void prints_for_ever(int start) {
+  for (int i = start;; ++i)
+    AscendC::printf("round %d\\n", i);
+}
 """
 
 
 FAILING_LAUNCHES = 1000
+PRINTING = 1001
 FIRST_DAMAGE = 2000
 FIRST_OF_GM = 3000
 
@@ -240,6 +245,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
         text += f"  case {FIRST_OF_GM + k}: g{k}<<<1, nullptr, nullptr>>>(1, (GM_ADDR)gm); break;\n"
     for k in range(len(DAMAGES)):
         text += f"  case {FIRST_DAMAGE + k}: d{k}<<<1, nullptr, nullptr>>>(new char[24]); break;\n"
+    text += f"  case {PRINTING}: prints_for_ever<<<1, nullptr, nullptr>>>(0); break;\n"
     text += f"  case {FAILING_LAUNCHES}:\n"
     text += (
         "    for (int i = 0; i < 12; ++i) {\n"
@@ -340,3 +346,24 @@ def test_failed_launches_take_nothing_from_the_next(program: Path) -> None:
     assert answer.stdout == "went on, 0\n"
     assert "which is not its memory" in answer.stderr
     assert "bad_alloc" not in answer.stderr
+
+
+def test_text_without_end(program: Path) -> None:
+    """A core prints 16 MiB at most, or as much as the option says; what it has printed stays."""
+    lines = program.with_suffix(".cpp").read_text().splitlines()
+    line = next(i for i, text in enumerate(lines, 1) if "AscendC::printf(" in text)
+    for limit, option in ((1 << 12, "print-limit=0.00390625"), (16 << 20, "threads=1")):
+        answer = subprocess.run(
+            [program, str(PRINTING)],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+            env=os.environ | {"TILEWRIGHT_ASCEND": option},
+        )
+        text, _, last = answer.stdout.rpartition("went on, ")
+        assert last == "507035\n"
+        assert limit - 20 < len(text) <= limit
+        assert text.startswith("round 0\nround 1\n")
+        printed = f"{limit / (1 << 20):g} MiB of text; a chip has room for 1 MiB"
+        assert f"hostile.cpp:{line}: error: a core has printed more than {printed}" in answer.stderr
