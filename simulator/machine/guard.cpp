@@ -239,6 +239,7 @@ const char* sentenceOfAbort(LibraryCall call) {
 ThreadGuard::ThreadGuard(Place last)
     : last(last), thread(pthread_self()), threadNumber(gettid()), signalStack(SignalStack::take()) {
   threadGuard = this;
+  leftProcessorNumber = watchProcessorNumber(false);
   watchSystemCalls(true);
   std::lock_guard lock(handlerMutex);
   if (handlerUsers++)
@@ -265,6 +266,8 @@ ThreadGuard::ThreadGuard(Place last)
 ThreadGuard::~ThreadGuard() {
   threadGuard = nullptr;
   watchSystemCalls(false);
+  if (leftProcessorNumber)
+    watchProcessorNumber(true);
   if (signalStack)
     signalStack->giveBack();
   std::lock_guard lock(handlerMutex);

@@ -83,6 +83,7 @@ private:
   int threadNumber; ///< of the operating system
   Culprit core;     ///< that ran last
   SignalStack* signalStack;
+  bool leftProcessorNumber = false;
 };
 
 /// What a kernel has damaged may show in code of the host, also after the launch: ends the program with a text if it may

@@ -3,10 +3,14 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <cstring>
 #include <dlfcn.h>
 #include <link.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#if __has_include(<sys/rseq.h>)
+#include <sys/rseq.h>
+#endif
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -57,6 +61,23 @@ bool watchSystemCalls(bool isOn) {
   selector = allow;
   return isOn ? prctl(setDispatch, on, library.begin, library.end - library.begin, &selector) == 0
               : prctl(setDispatch, off, 0, 0, 0) == 0;
+#else
+  (void)isOn;
+  return false;
+#endif
+}
+
+bool watchProcessorNumber(bool isOn) {
+#if defined(SYS_rseq) && __has_include(<sys/rseq.h>) && __has_builtin(__builtin_thread_pointer)
+  if (__rseq_size == 0) // the C library hasn't asked for it
+    return false;
+  auto* area = reinterpret_cast<struct rseq*>(static_cast<char*>(__builtin_thread_pointer()) +
+                                              __rseq_offset);
+  if (isOn) {
+    std::memset(area, 0, sizeof *area);
+    area->cpu_id = static_cast<uint32_t>(RSEQ_CPU_ID_UNINITIALIZED);
+  }
+  return syscall(SYS_rseq, area, sizeof *area, isOn ? 0 : RSEQ_FLAG_UNREGISTER, RSEQ_SIG) == 0;
 #else
   (void)isOn;
   return false;

@@ -11,6 +11,9 @@ namespace tilewright::ascend {
 /// From now on, or no longer, the calling thread gets SIGSYS for system calls outside of the C library while
 /// catchSystemCalls is on. False if the system can't do it.
 bool watchSystemCalls(bool isOn);
+/// Whether Linux keeps the number of the processor in the calling thread's memory (restartable sequences). It ends a program
+/// that has damaged that place, before any handler; the C library does without. True if it has changed.
+bool watchProcessorNumber(bool isOn);
 /// For the calling thread, while a kernel's code runs on it.
 void catchSystemCalls(bool isOn);
 /// From the handler: makes the call for those who may.

@@ -177,6 +177,13 @@ if HANDS_CALLS_OVER:
         for call in (57, 60, 231)  # fork, exit, exit_group
     ]
 if IS_X86:
+    CASES += [
+        (  # where Linux would keep the processor's number, and end the program if it can't
+            'char* p; asm("mov %%fs:0, %0" : "=r"(p)); memset(p + __rseq_offset, 65, 32 * one); '
+            "for (volatile int i = 0; i < 20000000 * one; ++i) {}",
+            None,
+        ),
+    ]
     DAMAGES += [
         (  # the thread's own variables: nobody can look at anything
             'char* p; asm("mov %%fs:0, %0" : "=r"(p)); memset(p - 3000, 0x41, 4000);',
@@ -195,6 +202,7 @@ SOURCE = """#include "acl/acl.h"
 #include <map>
 #include <pthread.h>
 #include <string>
+#include <sys/rseq.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <vector>
