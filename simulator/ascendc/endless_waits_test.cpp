@@ -30,8 +30,17 @@ protected:
   void TearDown() override {
     EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(40));
   }
-  /// Proven; or at the limit, where the memory of a round could not be compared in time.
   static void expectEndless() {
+    EXPECT_NE(allFindings().find("endless wait: the kernel repeats the same instructions with the "
+                                 "same results, and all other cores have ended, wait or repeat too "
+                                 "[507014]"),
+              std::string::npos)
+        << allFindings();
+    EXPECT_NE(allFindings().find("endless_waits_test.cpp:"), std::string::npos) << allFindings();
+    EXPECT_EQ(lastReport().status, 507014);
+  }
+  /// A known gap: the proof of a poll by the scalar unit sometimes doesn't come before the limit.
+  static void expectEndlessPoll() {
     const std::string others = "and all other cores have ended, wait or repeat too";
     const bool isProven =
         allFindings().find("endless wait: the kernel repeats the same instructions with the same "
@@ -42,7 +51,6 @@ protected:
                            "for 3.5 s, " +
                            others) != std::string::npos;
     EXPECT_TRUE(isProven || isAtLimit) << allFindings();
-    EXPECT_NE(allFindings().find("endless_waits_test.cpp:"), std::string::npos) << allFindings();
     EXPECT_EQ(lastReport().status, 507014);
   }
   static void expectFinding(const std::string& part) {
@@ -151,9 +159,9 @@ TEST_F(EndlessWaits, ByScalarReads) {
   polls<true, true><<<2, nullptr, nullptr>>>(x.gm());
   expectNoEndless();
   polls<false, true><<<2, nullptr, nullptr>>>(y.gm());
-  expectEndless();
+  expectEndlessPoll();
   polls<false, false><<<2, nullptr, nullptr>>>(y.gm());
-  expectEndless();
+  expectEndlessPoll();
 }
 
 __global__ __aicore__ void reads_ub(GM_ADDR) {
