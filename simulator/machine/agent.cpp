@@ -485,22 +485,9 @@ void Agent::yieldTurn() {
   leave();
 }
 
-void Agent::noteState() {
-  __builtin_unwind_init(); // what the kernel has in registers lies on the stack now
-  uint64_t stackPointer = 0;
-#if defined(__x86_64__)
-  asm volatile("mov %%rsp, %0" : "=r"(stackPointer));
-#elif defined(__aarch64__)
-  asm volatile("mov %0, sp" : "=r"(stackPointer));
-#endif
-  noteStateFrom(stackPointer);
-  asm volatile(""); // not a tail call: the registers stay where they are
-}
-
-/// A function of its own, below the stack that it looks at: what it leaves there must not change the next fingerprint.
-__attribute__((noinline)) void Agent::noteStateFrom(uint64_t stackPointer) {
+void Agent::noteState(uint64_t from) {
   const uint64_t* end = nullptr;
-  const uint64_t* begin = fiber.wordsFrom(stackPointer, &end);
+  const uint64_t* begin = fiber.wordsFrom(from, &end);
   uint64_t state = fingerprintOf(begin, end);
   state = fingerprintOf(&view, &view + 1, state);
   state = fingerprintOf(&mask, &mask + 1, state);

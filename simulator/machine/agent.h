@@ -206,7 +206,8 @@ public:
   bool isInspected() const {
     return inspected && inspected->load(std::memory_order_relaxed);
   }
-  void noteState();
+  /// Of the kernel's code: its stack, and below it what it has in registers, `from` an address on.
+  void noteState(uint64_t from);
   /// In what may be a loop: whether the kernel's own code writes memory between two calls of it.
   void beforeOwnCode() {
     if (recurrence.wantsTest())
@@ -262,7 +263,6 @@ private:
   /// What is done between two calls of the kernel.
   void pumpSome();
   void drawHabits();
-  void noteStateFrom(uint64_t stackPointer);
   /// Lets other cores go on, now and then.
   void mayYield();
   void push(Pipe pipe, Record record);

@@ -37,19 +37,38 @@ Agent& agent() {
 }
 
 /// While it lives, a signal must not abandon the fiber.
+///
+/// Its owner's frame begins with the kernel's registers. Only from there on does the stack tell the kernel's state: what
+/// lies below is the host's own, with places that it leaves as it found them and others where it counts.
 class Inside {
 public:
-  explicit Inside(Agent& a) : a(a), outer(a.inside) {
+  [[gnu::always_inline]] explicit Inside(Agent& a) : a(a), outer(a.inside) {
+    __builtin_unwind_init(); // the owner saves all registers that it must keep
+#if defined(__x86_64__)
+    constexpr uint64_t savedBelow = 5 * sizeof(uint64_t); // the sixth, rbp, is where rbp points to
+    kernelState = reinterpret_cast<uint64_t>(__builtin_frame_address(0)) - savedBelow;
+#elif defined(__aarch64__)
+    asm volatile("mov %0, sp" : "=r"(kernelState)); // with the owner's frame
+#endif
+    enter();
+  }
+  [[gnu::always_inline]] ~Inside() {
+    exit();
+    asm volatile(""); // not a tail call: the owner's frame stays as it is
+  }
+
+private:
+  void enter() {
     a.inside = 1;
     if (a.ownMemory != 0)
       a.afterOwnCode();
     a.calls.store(a.calls.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     a.noteScalarWrite();
   }
-  ~Inside() {
+  [[gnu::noinline]] void exit() {
     if (!outer) {
       if (a.isInspected() && a.recurrence.isWanted(a.lastPlace))
-        a.noteState();
+        a.noteState(kernelState);
       if (a.repetition.wantsToYield() || a.recurrence.wantsToYield())
         a.yieldTurn();
     }
@@ -61,9 +80,9 @@ public:
       a.beforeOwnCode();
   }
 
-private:
   Agent& a;
   int outer;
+  uint64_t kernelState = 0;
 };
 
 } // namespace
