@@ -301,6 +301,68 @@ bool IndexRanges::isBelow(Value value, Value limit) {
   return false;
 }
 
+static std::optional<bool> inverse(std::optional<bool> truth) {
+  return truth ? std::optional(!*truth) : std::nullopt;
+}
+
+/// Whether a < b.
+static std::optional<bool> isLess(IndexRange a, IndexRange b) {
+  if (a.high < b.low)
+    return true;
+  return a.low >= b.high ? std::optional(false) : std::nullopt;
+}
+
+static std::optional<bool> compare(arith::CmpIPredicate predicate, IndexRange a, IndexRange b) {
+  using Predicate = arith::CmpIPredicate;
+  switch (predicate) {
+  case Predicate::eq:
+    if (a.low == a.high && a == b)
+      return true;
+    return a.high < b.low || b.high < a.low ? std::optional(false) : std::nullopt;
+  case Predicate::ne:
+    return inverse(compare(Predicate::eq, a, b));
+  case Predicate::slt:
+    return isLess(a, b);
+  case Predicate::sle:
+    return inverse(isLess(b, a));
+  case Predicate::sgt:
+    return isLess(b, a);
+  case Predicate::sge:
+    return inverse(isLess(a, b));
+  case Predicate::ult:
+    return areNonNegative(a, b) ? isLess(a, b) : std::nullopt;
+  case Predicate::ule:
+    return areNonNegative(a, b) ? inverse(isLess(b, a)) : std::nullopt;
+  case Predicate::ugt:
+    return areNonNegative(a, b) ? isLess(b, a) : std::nullopt;
+  case Predicate::uge:
+    return areNonNegative(a, b) ? inverse(isLess(a, b)) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+std::optional<bool> IndexRanges::truthOf(Value condition) {
+  if (const std::optional<int64_t> fixed = getConstantIntValue(condition))
+    return *fixed != 0;
+  Operation* op = condition.getDefiningOp();
+  if (!op || depth == kMaxDepth)
+    return std::nullopt;
+  if (auto comparison = dyn_cast<arith::CmpIOp>(op))
+    return compare(comparison.getPredicate(), rangeOf(comparison.getLhs()),
+                   rangeOf(comparison.getRhs()));
+  if (!isa<arith::AndIOp, arith::OrIOp, arith::XOrIOp>(op))
+    return std::nullopt;
+  ++depth;
+  const std::optional<bool> left = truthOf(op->getOperand(0)), right = truthOf(op->getOperand(1));
+  --depth;
+  if (isa<arith::XOrIOp>(op))
+    return left && right ? std::optional(*left != *right) : std::nullopt;
+  const bool decisive = isa<arith::OrIOp>(op); // one side that is so decides
+  if (left == decisive || right == decisive)
+    return decisive;
+  return left && right ? std::optional(!decisive) : std::nullopt;
+}
+
 /// 0 to one less than the largest that `extent` can be.
 static IndexRange counted(IndexRange extent) {
   return {0, extent.high == IndexRange::kHighest ? extent.high

@@ -6,6 +6,7 @@
 #include "mlir/IR/Operation.h"
 
 #include <limits>
+#include <optional>
 
 namespace tilewright {
 
@@ -40,6 +41,9 @@ public:
 
   /// Whether value < limit is known from a loop's bound or a condition, however large they are.
   bool isBelow(mlir::Value value, mlir::Value limit);
+
+  /// Whether a condition holds, where that is the same for all that its numbers can be.
+  std::optional<bool> truthOf(mlir::Value condition);
 
   /// The kernel's symbol where `value` is the extent of a dim that is a plain symbol; else `value`.
   static mlir::Value symbolOf(mlir::Value value);
