@@ -62,6 +62,13 @@ void CopyExpander::addCondition(Value& all, Value condition) {
   all = all ? arith::AndIOp::create(builder, all, condition).getResult() : condition;
 }
 
+/// Whether a tensor's edge cuts through no such part of it: it ends where a whole number of them does.
+static bool isAllOrNothing(const BufferRegion& region, size_t dim) {
+  const std::optional<int64_t> extent = getConstantIntValue(region.extents[dim]);
+  return extent && *extent > 1 && !region.type().isDynamicDim(int64_t(dim)) &&
+         region.type().getShape()[dim] % *extent == 0 && isMultipleOf(region.offsets[dim], *extent);
+}
+
 ClampedRegion CopyExpander::clamp(const BufferRegion& region, bool isSource,
                                   std::optional<size_t> uncutBefore) {
   ClampedRegion clamped{region, Value(),
@@ -75,8 +82,9 @@ ClampedRegion CopyExpander::clamp(const BufferRegion& region, bool isSource,
             : make.index(region.type().getShape()[dim]);
     const OpFoldResult left = make.sub(size, region.offsets[dim]);
     const bool mayBeBefore = dim != uncutBefore && rangeAt(copy, region.offsets[dim]).low < 0;
-    if (isConstantIntValue(region.extents[dim], 1) && dim + 1 < region.extents.size()) {
-      // A dim of one: it is there or it is not.
+    const bool isOne =
+        isConstantIntValue(region.extents[dim], 1) && dim + 1 < region.extents.size();
+    if (isOne || isAllOrNothing(region, dim)) {
       addCondition(clamped.isThere, isMore(left, 0));
       if (mayBeBefore)
         addCondition(clamped.isThere, isMore(region.offsets[dim], -1));
@@ -207,6 +215,28 @@ void CopyExpander::ifThere(const ClampedRegion& clamped, function_ref<void()> bo
   body();
 }
 
+LogicalResult CopyExpander::padAndLoad(const ClampedRegion& clamped, const BufferRegion& whole,
+                                       function_ref<LogicalResult()> fill,
+                                       function_ref<void()> load) {
+  const OpBuilder::InsertionGuard guard(builder);
+  if (clamped.isThere && clamped.region.extents == whole.extents) {
+    auto branch = scf::IfOp::create(builder, clamped.isThere, /*withElseRegion=*/true);
+    builder.setInsertionPointToStart(branch.thenBlock());
+    load();
+    builder.setInsertionPointToStart(branch.elseBlock());
+    return fill();
+  }
+  if (Value cut = isCut(clamped, whole)) {
+    auto branch = scf::IfOp::create(builder, cut, /*withElseRegion=*/false);
+    builder.setInsertionPointToStart(branch.thenBlock());
+    if (failed(fill()))
+      return failure();
+    builder.setInsertionPointAfter(branch);
+  }
+  ifThere(clamped, load);
+  return success();
+}
+
 void CopyExpander::order(Pipe from, Pipe to) {
   if (!context.waits)
     return;
@@ -263,17 +293,15 @@ LogicalResult CopyExpander::globalToUb() {
     if (failed(requireBlockStart(to, "target")) || failed(requireRows(from, to)))
       return failure();
     const ClampedRegion clamped = clamp(from, true, std::nullopt);
-    if (Value cut = isCut(clamped, from)) {
-      auto branch = scf::IfOp::create(builder, cut, /*withElseRegion=*/false);
-      OpBuilder::InsertionGuard guard(builder);
-      builder.setInsertionPointToStart(branch.thenBlock());
+    const auto fill = [&] {
       order(Pipe::MTE2, Pipe::V);
       order(Pipe::MTE3, Pipe::V);
       if (failed(fillRegion(builder, copy, to, padValue())))
         return failure();
       order(Pipe::V, Pipe::MTE2);
-    }
-    ifThere(clamped, [&] {
+      return success();
+    };
+    return padAndLoad(clamped, from, fill, [&] {
       const BufferRegion region = isColumnInUb(to) ? clamped.region : asRows(clamped.region, from);
       const tile::RegionParts parts(region);
       const bool isWhole = isMultipleOfBlock(region.extents.back(), region.type());
@@ -284,7 +312,6 @@ LogicalResult CopyExpander::globalToUb() {
                             isWhole && !before ? Value() : padValue(), before, parts.staticOffsets,
                             parts.staticExtents, uint64_t(pitchOf(to)));
     });
-    return success();
   });
 }
 

@@ -27,7 +27,8 @@ struct RouteContext {
 /// A region with its extents cut to what lies within the tensor.
 struct ClampedRegion {
   tile::BufferRegion region;
-  /// Whether its dims of one element lie within the tensor; null: they do.
+  /// Whether it lies within the tensor in the dims of one element, and in those in which no edge can cut
+  /// through it; null: it does.
   mlir::Value isThere;
   /// By dim, how many elements lie before the tensor's first.
   llvm::SmallVector<mlir::OpFoldResult> before;
@@ -78,6 +79,10 @@ private:
   mlir::Value isMore(mlir::OpFoldResult number, int64_t than);
   void addCondition(mlir::Value& all, mlir::Value condition);
   void ifThere(const ClampedRegion& clamped, llvm::function_ref<void()> body);
+  /// What is loaded of `whole`, after a fill where something of it was cut off.
+  llvm::LogicalResult padAndLoad(const ClampedRegion& clamped, const tile::BufferRegion& whole,
+                                 llvm::function_ref<llvm::LogicalResult()> fill,
+                                 llvm::function_ref<void()> load);
   llvm::LogicalResult requireBlockStart(const tile::BufferRegion& region, llvm::StringRef role);
   llvm::LogicalResult requireRows(const tile::BufferRegion& global, const tile::BufferRegion& ub);
   void fillL1(const tile::BufferRegion& region, mlir::Value offset);

@@ -46,25 +46,22 @@ LogicalResult CopyExpander::globalToL1() {
     const ClampedRegion clamped = clamp(from, true, last);
     const int64_t columns = to.staticExtents().back();
     // Columns that no block ends with are padded with zeros by the load, rows are not.
-    if (Value cut = isCut(clamped, from)) {
-      auto branch = scf::IfOp::create(builder, cut, /*withElseRegion=*/false);
-      OpBuilder::InsertionGuard guard(builder);
-      builder.setInsertionPointToStart(branch.thenBlock());
+    const auto fill = [&] {
       if (copy.getPad() || ShapedType::isDynamic(columns))
         return LogicalResult(copy.emitError() << "unsupported on ascend: a load to L1 that is cut "
                                                  "by the tensor's edge is padded with 0 only");
       fillL1(to, *offset);
       if (context.waits)
         PipeBarrierOp::create(builder, Pipe::MTE2);
-    }
-    ifThere(clamped, [&] {
+      return success();
+    };
+    return padAndLoad(clamped, from, fill, [&] {
       const tile::RegionParts parts(clamped.region);
       Value behind = *l1Offset(behindCut(to, from, clamped), "target");
       npu::LoadL1Op::create(builder, from.buffer, parts.offsets, parts.extents, to.buffer, behind,
                             parts.staticOffsets, parts.staticExtents,
                             uint64_t(npu::fractalRows(to.type())));
     });
-    return success();
   });
 }
 

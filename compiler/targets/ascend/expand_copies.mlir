@@ -25,6 +25,30 @@ func.func @tail(%A: !tile.buffer<100x64xf32, global> {tile.name = "A"}) attribut
 }
 
 // -----
+// No edge cuts a tile of 32 of 64 rows that begins at a multiple of 32: it is there or it is not.
+// CHECK-LABEL: func.func @whole_tiles
+func.func @whole_tiles(%A: !tile.buffer<64x64xf32, global> {tile.name = "A"}) attributes {tile.kernel} {
+  %c4 = arith.constant 4 : index
+  %c32 = arith.constant 32 : index
+  tile.launch (%cid) in (%c4) npu {
+    // CHECK: %[[UB:.*]] = tile.alloc "x"
+    %x = tile.alloc "x" : !tile.buffer<32x64xf32, UB>
+    %m = arith.muli %cid, %c32 : index
+    // CHECK: %[[LEFT:.*]] = arith.subi %c64, %[[M:.*]] : index
+    // CHECK: %[[THERE:.*]] = arith.cmpi sgt, %[[LEFT]], %c0
+    // CHECK: scf.if %[[THERE]] {
+    // CHECK-NEXT: npu.load_ub %{{.*}}[%[[M]], 0] [32, 64]
+    // CHECK: } else {
+    // CHECK: npu.duplicate %[[UB]]
+    tile.copy %A[%m, 0] [32, 64] : !tile.buffer<64x64xf32, global> to %x : !tile.buffer<32x64xf32, UB>
+    // CHECK: scf.if
+    // CHECK-NEXT: npu.store_ub %[[UB]][%c0] : {{.*}} to %{{.*}}[%[[M]], 0] [32, 64]
+    tile.copy %x : !tile.buffer<32x64xf32, UB> to %A[%m, 0] [32, 64] : !tile.buffer<64x64xf32, global>
+  }
+  return
+}
+
+// -----
 // CHECK-LABEL: func.func @routes
 func.func @routes(%A: !tile.buffer<64x4x32xf16, global> {tile.name = "A"}, %C: !tile.buffer<64x64xf16, global> {tile.name = "C"}) attributes {tile.kernel} {
   %c1 = arith.constant 1 : index
