@@ -52,3 +52,4 @@ def test_of_random_kernels(number: int, tmp_path: Path) -> None:
     removals = subject.removals(inputs)
     assert removals.missed() == []
     assert removals.needless() == []
+    assert [why for why, is_needed in removals.inserted.items() if not is_needed] == []

@@ -195,7 +195,26 @@ private:
     if (!difference || !right)
       return;
     *difference += *right *= -1;
-    conditions.push_back({*kind, difference->constant, std::move(difference->terms)});
+    conditions.push_back(indices.condition(*kind, *difference));
+  }
+
+  /// What must hold for a part of a tensor not to be empty: of a number that was cut to what lies within the
+  /// tensor, that each of what it is the least of is more than 0.
+  void addNotEmpty(OpFoldResult extent, std::vector<model::Condition>& conditions) {
+    if (getConstantIntValue(extent))
+      return;
+    const Value value = llvm::cast<Value>(extent);
+    Operation* op = value.getDefiningOp();
+    if (auto more = dyn_cast_or_null<arith::MaxSIOp>(op);
+        more && getConstantIntValue(more.getRhs()) == 0)
+      return addNotEmpty(more.getLhs(), conditions);
+    if (auto least = dyn_cast_or_null<arith::MinSIOp>(op)) {
+      addNotEmpty(least.getLhs(), conditions);
+      addNotEmpty(least.getRhs(), conditions);
+      return;
+    }
+    if (const std::optional<IndexSum> sum = indices.of(value))
+      conditions.push_back(indices.condition(model::Comparison::Greater, *sum));
   }
 
   static std::optional<model::Comparison> comparisonOf(arith::CmpIPredicate predicate) {
@@ -224,8 +243,12 @@ private:
     for (const model::Agent agent : agentsIn(scope)) {
       Node* node = add(op, parent, block, NodeKind::Statement);
       node->queue = {agent, queuedOn(op.getPipe(), agent)};
-      for (const npu::Access& access : accessesOf(op))
+      for (const npu::Access& access : accessesOf(op)) {
         addAccess(access, op, *node);
+        if (access.region)
+          for (const OpFoldResult extent : access.region->extents)
+            addNotEmpty(extent, node->conditions);
+      }
     }
   }
 

@@ -141,8 +141,29 @@ std::optional<IndexSum> IndexTerms::modulo(Value value, int64_t modulus) {
 std::optional<IndexSum> IndexTerms::unchanging(Value value) {
   if (!isUnchanging(value))
     return std::nullopt;
-  const unsigned number = symbols.try_emplace(value, firstSymbol + symbols.size()).first->second;
-  return IndexSum{0, {{number, 1, 0, 0}}};
+  const auto [found, isNew] = symbols.try_emplace(value, firstSymbol + symbols.size());
+  if (isNew)
+    symbolRanges.push_back(ranges.rangeOf(value));
+  return IndexSum{0, {{found->second, 1, 0, 0}}};
+}
+
+model::Condition IndexTerms::condition(model::Comparison kind, const IndexSum& sum) const {
+  constexpr int64_t most = int64_t{1} << 30; // products have room
+  const model::Condition unknown{kind, -most * most, {}, 2 * most * most};
+  model::Condition result{kind, sum.constant, {}};
+  for (const model::Term& term : sum.terms) {
+    if (term.loop < firstSymbol) {
+      result.terms.push_back(term);
+      continue;
+    }
+    const IndexRange range = symbolRanges[term.loop - firstSymbol];
+    if (!range.isWithin(-most, most) || term.bytes < -most || term.bytes > most)
+      return unknown;
+    const int64_t atLow = term.bytes * range.low, atHigh = term.bytes * range.high;
+    result.constant += std::min(atLow, atHigh);
+    result.spread += std::max(atLow, atHigh) - std::min(atLow, atHigh);
+  }
+  return result;
 }
 
 /// The same whenever an agent comes by: a constant, an argument, a block's id, or computed from

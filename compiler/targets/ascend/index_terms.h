@@ -28,6 +28,8 @@ public:
                std::optional<int64_t> step);
   /// Nothing if the value depends on a loop in any other way.
   std::optional<IndexSum> of(mlir::Value value);
+  /// How a sum compares with 0, with all that what never changes can be.
+  model::Condition condition(model::Comparison kind, const IndexSum& sum) const;
 
 private:
   struct Loop {
@@ -45,6 +47,7 @@ private:
   IndexRanges ranges;
   llvm::DenseMap<mlir::Value, Loop> loops;
   llvm::DenseMap<mlir::Value, unsigned> symbols;
+  std::vector<IndexRange> symbolRanges; ///< by number
   llvm::DenseMap<mlir::Value, bool> unchangingValues;
 };
 

@@ -20,6 +20,8 @@ struct Mix {
   bool userFlags = false;
   /// Offsets that grow with a loop (not only modulo something).
   bool linear = true;
+  /// Statements that do nothing in some iterations.
+  bool idle = false;
 };
 
 class RandomProgram {
@@ -44,7 +46,7 @@ private:
       const int64_t kind = below(10);
       if (depth < 3 && kind < 2 && program.nodes.size() < 14) {
         Node* loop = program.add(block, parent, NodeKind::Loop);
-        loop->trips = chance(50) ? -1 : below(6);
+        loop->trips = !mix.idle && chance(50) ? -1 : below(6);
         fill(loop->body, loop, depth + 1, below(3) + 1);
       } else if (mix.branches && depth < 3 && kind < 3) {
         Node* branch = program.add(block, parent, NodeKind::If);
@@ -75,6 +77,12 @@ private:
       global.isGlobal = true;
       node->accesses.push_back(global);
     }
+    const std::vector<const Node*> loops = loopsAround(node);
+    if (mix.idle && !loops.empty() && chance(60))
+      node->conditions.push_back({Comparison::Greater,
+                                  below(5) - 2,
+                                  {{loops.back()->id, chance(50) ? 1 : -1}},
+                                  chance(30) ? 1 : 0});
   }
 
   Access access(const Node* node, bool isWrite) {
@@ -208,6 +216,44 @@ TEST(InsertFlags, RandomMixedPrograms) {
   insertIntoAll({.cube = true}, options);
 }
 
+/// Statements that do nothing in some iterations.
+TEST(InsertFlags, RandomIdlePrograms) {
+  Counts counts;
+  for (unsigned seed = 0; seed < cases() / 10; ++seed) {
+    insertAndTry(seed, {.linear = false, .idle = true}, {}, counts);
+    ASSERT_FALSE(::testing::Test::HasFatalFailure());
+  }
+  EXPECT_GT(counts.insertions, cases() / 10);
+  EXPECT_LE(200 * counts.unneeded, counts.insertions) << counts.unneeded << " are not needed";
+}
+
+TEST(Conditions, OfRanges) {
+  using enum Comparison;
+  const auto text = [](Comparison kind, int64_t low, int64_t high) {
+    const std::optional<bool> found = holds(kind, low, high);
+    return found ? *found ? 'y' : 'n' : '?';
+  };
+  for (const Comparison kind : {Equal, NotEqual, Less, LessOrEqual, Greater, GreaterOrEqual})
+    for (int64_t low = -3; low <= 3; ++low)
+      for (int64_t high = low; high <= 3; ++high) {
+        bool some = false, all = true;
+        for (int64_t number = low; number <= high; ++number) {
+          const bool here = kind == Equal         ? number == 0
+                            : kind == NotEqual    ? number != 0
+                            : kind == Less        ? number < 0
+                            : kind == LessOrEqual ? number <= 0
+                            : kind == Greater     ? number > 0
+                                                  : number >= 0;
+          some = some || here;
+          all = all && here;
+        }
+        EXPECT_EQ(text(kind, low, high), all    ? 'y'
+                                         : some ? '?'
+                                                : 'n')
+            << int(kind) << " " << low << " " << high;
+      }
+}
+
 /// What the analysis finds clean is clean in every run; what no run finds is found by it only where
 /// paths meet.
 TEST(Check, AgreesWithTheReplay) {
@@ -288,6 +334,18 @@ TEST(InsertFlags, LoadComputeStore) {
 + wait vector.V to vector.MTE2 0
 + wait vector.MTE3 to vector.V 0
 )");
+}
+
+TEST(InsertFlags, StoreOfTheLastIterationOnly) {
+  for (const int64_t first : {2, 3}) { // iterations of four that store something
+    ByHand hand;
+    Node* loop = hand.loop(nullptr, 4);
+    hand.statement(loop, Pipe::S, {ByHand::write(0, 64)});
+    Node* store = hand.statement(loop, Pipe::MTE3, {ByHand::read(0, 64)});
+    store->conditions.push_back({Comparison::Greater, 1 - first, {{loop->id, 1}}});
+    const bool waits = hand.insert().find("MTE3 to vector.S") != std::string::npos;
+    EXPECT_EQ(waits, first == 2) << print(hand.program);
+  }
 }
 
 /// Each buffer of a pair has its event, set before the loop and waited for behind it.

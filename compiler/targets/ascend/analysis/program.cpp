@@ -30,7 +30,7 @@ bool hasEvent(Agent agent, Pipe from, Pipe to) {
   return !isPair(Pipe::M, Pipe::MTE3);
 }
 
-bool holds(Comparison kind, int64_t number) {
+static bool holds(Comparison kind, int64_t number) {
   switch (kind) {
   case Comparison::Equal:
     return number == 0;
@@ -46,6 +46,14 @@ bool holds(Comparison kind, int64_t number) {
     return number >= 0;
   }
   return false;
+}
+
+std::optional<bool> holds(Comparison kind, int64_t low, int64_t high) {
+  const bool atLow = holds(kind, low);
+  // Whether a number is 0 may also differ between the ends.
+  const bool isOnlyAtZero = kind == Comparison::Equal || kind == Comparison::NotEqual;
+  const bool differs = atLow != holds(kind, high) || (isOnlyAtZero && low < 0 && high > 0);
+  return differs && low != high ? std::nullopt : std::optional(atLow);
 }
 
 Node* Program::add(Block& block, Node* parent, NodeKind kind) {

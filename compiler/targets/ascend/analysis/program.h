@@ -9,6 +9,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -106,14 +107,16 @@ struct Sync {
 
 enum class Comparison : uint8_t { Equal, NotEqual, Less, LessOrEqual, Greater, GreaterOrEqual };
 
-/// How `constant` plus the terms compares with 0.
+/// How a number compares with 0 that lies between `constant` plus the terms and `spread` above that.
 struct Condition {
   Comparison kind = Comparison::Equal;
   int64_t constant = 0;
   std::vector<Term> terms;
+  int64_t spread = 0;
 };
 
-bool holds(Comparison kind, int64_t number);
+/// Of all numbers from `low` to `high`; nothing where they differ in it.
+std::optional<bool> holds(Comparison kind, int64_t low, int64_t high);
 
 enum class NodeKind : uint8_t { Statement, Sync, Loop, If };
 
@@ -127,14 +130,15 @@ struct Node {
   // Statement
   Queue queue;
   std::vector<Access> accesses;
+  /// If: what must hold, all of it, for `body` to run. Statement: for it to touch anything. Empty if that is not
+  /// known.
+  std::vector<Condition> conditions;
   // Sync
   Sync sync;
   // Loop; `trips` is -1 if not known
   int64_t trips = -1;
   // Loop: body. If: both branches.
   Block body, otherwise;
-  /// If: what must hold, all of it, for `body` to run; empty if that is not known.
-  std::vector<Condition> conditions;
   /// Loop and If: not all cores of a block come through alike, so no flag between cores may be inside.
   bool isOfSomeCores = false;
   /// What the compiler inserts around this node.

@@ -51,14 +51,16 @@ private:
   void flatten(const Block& block) {
     for (const Node* node : block) {
       flatten(node->before, node);
-      if (node->kind == NodeKind::Statement)
-        events.push_back(statement(node));
-      else if (node->kind == NodeKind::Sync)
+      if (node->kind == NodeKind::Statement) {
+        if (doesAnything(*node))
+          events.push_back(statement(node));
+      } else if (node->kind == NodeKind::Sync) {
         addSync(node->sync, node);
-      else if (node->kind == NodeKind::If)
+      } else if (node->kind == NodeKind::If) {
         flatten(choose(*node) ? node->body : node->otherwise);
-      else
+      } else {
         flattenLoop(node);
+      }
       flatten(node->after, node);
     }
   }
@@ -73,6 +75,17 @@ private:
       iteration[node->id] = i;
       flatten(node->body);
     }
+  }
+  /// Conditions of statements say that a number is more than 0.
+  bool doesAnything(const Node& node) {
+    bool all = true;
+    for (const Condition& condition : node.conditions) {
+      int64_t number = condition.constant + choose(node) % (condition.spread + 1);
+      for (const Term& term : condition.terms)
+        number += term.bytes * iteration[term.loop];
+      all = all && number > 0;
+    }
+    return all;
   }
   void addSync(const Sync& sync, const Node* node) {
     Event event;

@@ -51,6 +51,8 @@ private:
   void copyOne(const Node* node, Block& to, Node* parent) {
     switch (node->kind) {
     case NodeKind::Statement: {
+      if (isTaken(*node) == false)
+        return;
       Node* made = add(node, to, parent, NodeKind::Statement);
       made->queue = node->queue;
       for (const Access& access : node->accesses)
@@ -72,14 +74,17 @@ private:
     }
   }
 
-  /// Whether a branch is taken in this iteration, if the numbers of iterations say so.
-  std::optional<bool> isTaken(const Node& branch) const {
-    std::optional<bool> all = branch.conditions.empty() ? std::nullopt : std::optional(true);
-    for (const Condition& condition : branch.conditions) {
+  /// Whether a branch is taken in this iteration, or a statement does anything, if the numbers of iterations
+  /// say so.
+  std::optional<bool> isTaken(const Node& node) const {
+    std::optional<bool> all = node.conditions.empty() ? std::nullopt : std::optional(true);
+    for (const Condition& condition : node.conditions) {
       const std::optional<int64_t> number = valueOf(condition);
-      if (number && !holds(condition.kind, *number))
+      const std::optional<bool> here =
+          number ? holds(condition.kind, *number, *number + condition.spread) : std::nullopt;
+      if (here == false)
         return false;
-      if (!number)
+      if (!here)
         all = std::nullopt;
     }
     return all;
