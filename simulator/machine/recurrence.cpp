@@ -99,6 +99,16 @@ bool Recurrence::moveTo(Place place) {
   return true;
 }
 
+/// What a function of the kernel leaves unwritten in its frame may hold what the host has counted there before, so that
+/// the state of one place never comes again, where that of the next does.
+bool Recurrence::keepFrom(Place place) {
+  anchor = place;
+  movesOn = false;
+  hasReadElsewhere = true; // so the next state is kept
+  missed = steps = 0;
+  return true;
+}
+
 void Recurrence::note(uint64_t state, const void* code, uint64_t newResults, bool isRepeating) {
   ++steps;
   bool readsTheSame = isRepeating && keptRepeating && newResults == keptResults;
@@ -130,6 +140,7 @@ void Recurrence::note(uint64_t state, const void* code, uint64_t newResults, boo
   if (state != kept && !isOver && !hasReadElsewhere)
     return;
   limit = isOver ? 2 * limit : limit;
+  movesOn = isOver;
   kept = state;
   keptResults = newResults;
   keptRepeating = isRepeating;

@@ -60,7 +60,7 @@ public:
       missed = 0;
       return true;
     }
-    return ++missed > patience && moveTo(place);
+    return movesOn ? keepFrom(place) : ++missed > patience && moveTo(place);
   }
   /// The state's fingerprint after a wanted step. `code` is an address in the kernel, `newResults` how many steps have
   /// had new results so far, and `isRepeating` says that all of them have been looked at for long.
@@ -105,6 +105,7 @@ public:
 private:
   static constexpr uint64_t longPeriod = 1024;
   bool moveTo(Place place);
+  bool keepFrom(Place place);
 
   Place anchor;
   uint64_t missed = 0, patience = 0;
@@ -117,6 +118,7 @@ private:
            nextDue = 1; ///< rounds since it looks endless; memory is looked at now and then
   uint32_t rounds = 0, sinceYield = 0;
   bool isDue = false, hasSameMemory = false;
+  bool movesOn = false; ///< the next other place is as good
   bool hasReadData = false, hasReadElsewhere = true, readsInLoop = false, keptRepeating = false;
 };
 
