@@ -65,6 +65,9 @@ class PassConfigKey(StrEnum):
     TL_ASCEND_AUTO_CV_SYNC = "tl.ascend_auto_cross_core_sync"
     TL_ASCEND_AUTO_SYNC = "tl.ascend_auto_sync"
     TL_ASCEND_MEMORY_PLANNING = "tl.ascend_memory_planning"
+    TL_ASCEND_AUTO_SYNC_VS = "tl.ascend_auto_sync_vs"
+    TL_ASCEND_TAIL_MASK = "tl.ascend_tail_mask"
+    TL_ASCEND_VECTOR_MASK_REUSE = "tl.ascend_vector_mask_reuse"
     TL_DYNAMIC_ALIGNMENT = "tl.dynamic_alignment"
     TL_DISABLE_DYNAMIC_TAIL_SPLIT = "tl.disable_dynamic_tail_split"
     TL_DEBUG_MERGE_SHARED_MEMORY_ALLOCATIONS = "tl.debug_merge_shared_memory_allocations"
@@ -83,19 +86,24 @@ class PassConfigKey(StrEnum):
 
 #: Other known keys without a name in TileLang's enumeration.
 _MORE_KEYS = frozenset(["tl.fast_math"])
-#: Keys with which a user expects other results or speed, and gets the same.
-_WITHOUT_EFFECT = frozenset(
-    [
-        "tl.enable_fast_math",
-        "tl.fast_math",
-        "tl.device_compile_flags",
-        "tl.enable_dump_ir",
-        "tl.ast_print_enable",
-        "tl.layout_visualization_enable",
-        "tl.pass_profile",
-        "cuda.kernels_output_dir",
-    ]
-)
+#: Keys with which a user expects other results or speed, and gets the same; why.
+_WITHOUT_EFFECT = {
+    **dict.fromkeys(
+        [
+            "tl.enable_fast_math",
+            "tl.fast_math",
+            "tl.device_compile_flags",
+            "tl.enable_dump_ir",
+            "tl.ast_print_enable",
+            "tl.layout_visualization_enable",
+            "tl.pass_profile",
+            "cuda.kernels_output_dir",
+        ],
+        "whatever the target",
+    ),
+    "tl.ascend_auto_sync_vs": "because tl.ascend_auto_sync orders the scalar unit, too",
+    "tl.ascend_tail_mask": "because what a load leaves of a tile is pad_value, in reductions as well",
+}
 _BACKENDS = ("auto", "tvm_ffi", "cython", "nvrtc", "torch", "cutedsl", "ctypes", "dlpack")
 
 
@@ -153,7 +161,7 @@ def check_pass_configs(pass_configs: object) -> None:
         if name.replace("tir.", "tirx.") not in known:
             remark(f"pass config {name!r} is unknown, and ignored")
         elif name in _WITHOUT_EFFECT and value:
-            remark(f"pass config {name!r} has no effect here, whatever the target")
+            remark(f"pass config {name!r} has no effect here, {_WITHOUT_EFFECT[name]}")
 
 
 def check_backend(execution_backend: object) -> None:

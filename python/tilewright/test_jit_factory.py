@@ -434,6 +434,20 @@ INHERITED_KEYS = [
             "pass config 'tl.enable_fast_math' has no effect here, whatever the target",
         ),
         (
+            {"pass_configs": {tilewright.PassConfigKey.TL_ASCEND_TAIL_MASK: True}},
+            "pass config 'tl.ascend_tail_mask' has no effect here, because what a load leaves of a "
+            "tile is pad_value, in reductions as well",
+        ),
+        (
+            {"pass_configs": {tilewright.PassConfigKey.TL_ASCEND_AUTO_SYNC_VS: True}},
+            "pass config 'tl.ascend_auto_sync_vs' has no effect here, because tl.ascend_auto_sync "
+            "orders the scalar unit, too",
+        ),
+        (
+            {"pass_configs": {tilewright.PassConfigKey.TL_ASCEND_VECTOR_MASK_REUSE: False}},
+            None,
+        ),
+        (
             {"compile_flags": ["-O3"], "target": "ascend"},
             "compile_flags have no effect here, whatever the target",
         ),
