@@ -436,7 +436,7 @@ INHERITED_KEYS = [
         (
             {"pass_configs": {tilewright.PassConfigKey.TL_ASCEND_TAIL_MASK: True}},
             "pass config 'tl.ascend_tail_mask' has no effect here, because what a load leaves of a "
-            "tile is pad_value, in reductions as well",
+            "tile is pad_value, also in reductions",
         ),
         (
             {"pass_configs": {tilewright.PassConfigKey.TL_ASCEND_AUTO_SYNC_VS: True}},
