@@ -14,6 +14,11 @@ import tilewright
 import tilewright.language as T
 from tilewright.testing import interpret
 
+AUTOMATIC = {
+    tilewright.PassConfigKey.TL_ASCEND_AUTO_SYNC: True,
+    tilewright.PassConfigKey.TL_ASCEND_AUTO_CV_COMBINE: True,
+    tilewright.PassConfigKey.TL_ASCEND_AUTO_CV_SYNC: True,
+}
 ROWS, COLUMNS = 4, 24
 FORMS = ("nest", "reversed", "tile")
 REFUSED = "; there is that of float16, bfloat16, float32, int8, int16, int32 and uint32"
@@ -124,3 +129,55 @@ def test_element_before_and_behind_its_atomic_add() -> None:
     for made, wanted in ((same, "interpreter"), ([a, c, d], "ascend")):
         for one, other in zip(made, (expected_a, expected_c, expected_d), strict=True):
             np.testing.assert_array_equal(one, other, err_msg=wanted)
+
+
+def adding_of_each_core(threads: int | None) -> Any:
+    """Three blocks whose cores don't ask who they are."""
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((16, 16), "float16"),
+        C: T.Tensor((16, 16), "float32"),
+        D: T.Tensor((16, 16), "float32"),
+    ):
+        with T.Kernel(3, is_npu=True, threads=threads) as _:
+            a = T.alloc_L1((16, 16), "float16")
+            product = T.alloc_L0C((16, 16), "float32")
+            tile = T.alloc_ub((16, 16), "float32")
+            T.copy(A, a)
+            T.gemm_v0(a, a, product, init=True)
+            T.copy(product, tile)
+            T.tile.atomic_add(C[0, 0], tile)
+            T.tile.atomic_add(D[0, 0], product)
+
+    return main
+
+
+@pytest.mark.parametrize("threads", [None, 1, 2])
+def test_both_vector_cores_add(threads: int | None) -> None:
+    """Without `threads` a block has two vector cores, and both add what each does."""
+    main = adding_of_each_core(threads)
+    a = (np.arange(256) % 7 - 3).reshape(16, 16).astype(np.float16)
+    product = a.astype(np.float64) @ a.astype(np.float64)
+    made, same = ([np.zeros((16, 16), np.float32) for _ in range(2)] for _ in range(2))
+    tilewright.compile(main, target="ascend", pass_configs=AUTOMATIC)(a, *made)
+    interpret(main, a, *same)
+    for results in (made, same):
+        np.testing.assert_array_equal(results[0], product * (3 if threads else 6))
+        np.testing.assert_array_equal(results[1], product * 3)
+
+
+def test_both_vector_cores_of_vector_work_add() -> None:
+    @T.prim_func
+    def main(A: T.Tensor((16, 24), "float32"), C: T.Tensor((11, 21), "float32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(3, is_npu=True) as (_, _):
+            tile = T.alloc_ub((16, 24), "float32")
+            T.copy(A, tile)
+            T.tile.atomic_add(C[0, 0], tile)
+
+    a = np.arange(16 * 24).reshape(16, 24).astype(np.float32)
+    made, same = (np.zeros((11, 21), np.float32) for _ in range(2))
+    tilewright.compile(main, target="ascend", pass_configs=AUTOMATIC)(a, made)
+    interpret(main, a, same)
+    np.testing.assert_array_equal(made, 6 * a[:11, :21])
+    np.testing.assert_array_equal(same, made)

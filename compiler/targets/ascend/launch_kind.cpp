@@ -2,6 +2,8 @@
 #include "compiler/targets/ascend/launch_kind.h"
 
 #include "compiler/ir/npu_ops.h"
+#include "compiler/ir/structure_ops.h"
+#include "compiler/targets/ascend/passes.h"
 
 namespace tilewright::ascend {
 
@@ -9,7 +11,7 @@ using namespace mlir;
 
 const char* LaunchKind::taskType() const {
   if (isMixed())
-    return usesVectorId ? "KERNEL_TYPE_MIX_AIC_1_2" : "KERNEL_TYPE_MIX_AIC_1_1";
+    return hasTwoVectors ? "KERNEL_TYPE_MIX_AIC_1_2" : "KERNEL_TYPE_MIX_AIC_1_1";
   if (hasCube)
     return hasCrossFlags ? "KERNEL_TYPE_MIX_AIC_1_0" : "KERNEL_TYPE_AIC_ONLY";
   return hasCrossFlags ? "KERNEL_TYPE_MIX_AIV_1_0" : "KERNEL_TYPE_AIV_ONLY";
@@ -17,6 +19,11 @@ const char* LaunchKind::taskType() const {
 
 /// Of a cross-core flag: between the vector cores of a block.
 static constexpr int64_t kPairMode = 1;
+
+/// Whether a launch has two vector cores to a block, whatever they do.
+static bool isOfTwoVectors(tile::LaunchOp launch) {
+  return launch.getNpu() && launch.getThreads().empty() && !launch->hasAttr(kOfGpuAttr);
+}
 
 LaunchKind launchKindOf(func::FuncOp kernel) {
   LaunchKind kind;
@@ -30,10 +37,13 @@ LaunchKind launchKindOf(func::FuncOp kernel) {
     if (auto scope = dyn_cast<ScopeOp>(op); scope && !scope.getBody().front().empty())
       (scope.getAgent() == Agent::Cube ? kind.hasCube : kind.hasVector) = true;
     kind.usesVectorId |= isa<VectorIdOp>(op);
+    if (auto store = dyn_cast<npu::StoreUbOp>(op); store && store.getAtomicAdd())
+      kind.hasTwoVectors |= isOfTwoVectors(store->getParentOfType<tile::LaunchOp>());
     kind.hasCrossFlags |= isa<SetCrossFlagOp, WaitCrossFlagOp, SyncAllOp>(op);
     auto set = dyn_cast<SetCrossFlagOp>(op);
     pairs |= set && set.getMode() == kPairMode;
   });
+  kind.hasTwoVectors |= kind.usesVectorId;
   // Only a mixed launch gives a block two vector cores that know each other.
   kind.hasCube |= pairs && kind.usesVectorId;
   // A kernel that does nothing, or only writes single elements, is vector work.

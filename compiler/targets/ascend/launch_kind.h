@@ -9,8 +9,10 @@ namespace tilewright::ascend {
 struct LaunchKind {
   bool hasCube = false;
   bool hasVector = false;
-  /// The kernel asks which vector core it runs on, so both of a block run it.
+  /// The kernel asks which vector core it runs on.
   bool usesVectorId = false;
+  /// It does, or what both vector cores of a block do shows: they add to global memory.
+  bool hasTwoVectors = false;
   /// Cores wait for each other: only mixed kernels may.
   bool hasCrossFlags = false;
 
@@ -19,7 +21,7 @@ struct LaunchKind {
   }
   /// Vector cores that run a block.
   int vectorCores() const {
-    return !hasVector ? 0 : usesVectorId ? 2 : 1;
+    return !hasVector ? 0 : hasTwoVectors ? 2 : 1;
   }
   /// What KERNEL_TASK_TYPE_DEFAULT takes.
   const char* taskType() const;

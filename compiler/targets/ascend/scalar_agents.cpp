@@ -117,7 +117,7 @@ ScalarAgents::ScalarAgents(func::FuncOp kernel, bool splits) : splits(splits) {
   const LaunchKind kind = launchKindOf(kernel);
   hasCube = kind.hasCube;
   hasVector = kind.hasVector;
-  usesVectorId = kind.usesVectorId;
+  hasTwoVectors = kind.hasTwoVectors;
   kernel.walk([&](npu::Instruction op) {
     if (op.getAgent() != Agent::Cube)
       return;
@@ -137,7 +137,7 @@ std::optional<Agent> ScalarAgents::ofStore(tile::StoreOp store) const {
     return std::nullopt;
   if (VectorValues().decide(store))
     return Agent::Vector;
-  const bool isOfCube = usesVectorId || ofCube.contains(npu::storageOf(store.getBuffer()));
+  const bool isOfCube = hasTwoVectors || ofCube.contains(npu::storageOf(store.getBuffer()));
   return isOfCube ? Agent::Cube : Agent::Vector;
 }
 

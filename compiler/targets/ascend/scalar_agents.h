@@ -31,7 +31,7 @@ public:
 private:
   bool isLeftToUs(mlir::Operation* op) const;
 
-  bool hasCube = false, hasVector = false, usesVectorId = false;
+  bool hasCube = false, hasVector = false, hasTwoVectors = false;
   bool splits;
   llvm::DenseSet<mlir::Value> ofCube; ///< tensors that the cube core's instructions touch
 };

@@ -250,7 +250,7 @@ struct ShareVectorWork : KernelPass<ShareVectorWork> {
     if (!launch.getNpu())
       return;
     const SharedTiles tiles(launch);
-    const bool isOfGpu = launch->removeAttr(kOfGpuAttr) != nullptr;
+    const bool isOfGpu = launch->hasAttr(kOfGpuAttr);
     if (launch.getThreadCount() == 2 || (isOfGpu && mayUseBoth(launch, tiles)))
       Sharer(launch, tiles).run();
   }
