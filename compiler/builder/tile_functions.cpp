@@ -6,6 +6,8 @@
 
 #include "llvm/ADT/SmallSet.h"
 
+#include <algorithm>
+
 namespace tilewright {
 
 using builder::BufferRecord;
@@ -201,6 +203,32 @@ private:
     return true;
   }
 
+  /// Whether all are whole buffers of one shape.
+  bool areAlike() const {
+    const auto isSame = [](const Index& a, const Index& b) {
+      return std::get<int64_t>(a) == std::get<int64_t>(b);
+    };
+    return std::ranges::all_of(tiles, [&](const Tile& tile) {
+      return tile.side.kind == Side::Kind::Whole && sizeOf(tile.side) && sizeOf(tiles[0].side) &&
+             std::ranges::equal(tile.side.extents, tiles[0].side.extents, isSame);
+    });
+  }
+
+  /// Every tile as rows of its last dim, which a target may keep apart.
+  bool makeRows() {
+    for (Tile& tile : tiles) {
+      const int64_t width = std::get<int64_t>(tile.side.extents.back());
+      const std::array<Index, 2> shape = {*sizeOf(tile.side) / width, width};
+      tile.side.buffer = kernel.view(tile.side.buffer, shape, record(tile).dtype);
+      if (tile.side.buffer.isPoison())
+        return false;
+      tile.side.offsets = {int64_t{0}, int64_t{0}};
+      tile.side.extents = {shape[0], shape[1]};
+      tile.variables = {-1, -1};
+    }
+    return true;
+  }
+
   bool agree() {
     const Attribute* count = builder::find(attributes, "count");
     const Tile& target = tiles[0];
@@ -209,11 +237,14 @@ private:
       mustFlatten |= !isSameShape(target.side, tile.side) &&
                      sizeOf(target.side) == sizeOf(tile.side) && sizeOf(target.side) &&
                      !function.broadcasts;
-    if (mustFlatten &&
-        !(count == nullptr && !function.isSequence && longDims(target.side).size() > 2 &&
-          target.side.kind != Side::Kind::Whole) &&
-        !flatten())
+    const bool isDeep =
+        count == nullptr && !function.isSequence && longDims(target.side).size() > 2;
+    if (isDeep && areAlike()) {
+      if (!makeRows())
+        return false;
+    } else if (mustFlatten && !(isDeep && target.side.kind != Side::Kind::Whole) && !flatten()) {
       return false;
+    }
     std::vector<size_t> dims = longDims(tiles[0].side);
     if (dims.empty())
       dims.push_back(tiles[0].side.extents.size() - 1);

@@ -205,6 +205,75 @@ def test_casts() -> None:
     np.testing.assert_array_equal(made, np.stack([f(a) for f in modes.values()]).astype(np.int32))
 
 
+def test_integers_to_float16() -> None:
+    """Through float32: what that has no room for is beyond float16 in any case."""
+
+    @T.prim_func
+    def main(A: T.Tensor((4, 32), "int32"), C: T.Tensor((2, 4, 32), "float16")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            n = T.alloc_ub((4, 32), "int32")
+            x = T.alloc_ub((4, 32), "float16")
+            y = T.alloc_ub((4, 32), "float16")
+            T.copy(A, n)
+            T.copy(n, x)
+            T.copy(x, C[0, 0, 0])
+            for i, j in T.Parallel(4, 32):
+                y[i, j] = T.cast(n[i, j], "float16")
+            T.copy(y, C[1, 0, 0])
+
+    a = random.integers(-70000, 70000, (4, 32)).astype(np.int32)
+    a[0, :8] = (2049, 2051, 65519, 65520, 2**24 + 1, -(2**31), 2**31 - 1, -65520)
+    with np.errstate(over="ignore"):
+        expected = a.astype(np.float16)
+        made = on_host(main, a, np.zeros((2, 4, 32), np.float16))
+    np.testing.assert_array_equal(made, np.stack([expected, expected]))
+
+
+def test_tiles_of_more_dims() -> None:
+    """Whose rows end within a block of 32 bytes, and are apart in UB."""
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((2, 3, 4, 5), "float32"),
+        B: T.Tensor((2, 3, 4, 5), "float32"),
+        C: T.Tensor((2, 3, 4, 5), "float32"),
+    ):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            a = T.alloc_ub((2, 3, 4, 5), "float32")
+            b = T.alloc_ub((2, 3, 4, 5), "float32")
+            T.copy(A, a)
+            T.copy(B, b)
+            T.tile.add(a, a, 1.0)
+            T.tile.mul(b, a, b)
+            T.tile.exp(b, b)
+            T.copy(b, C)
+
+    a, b = (random.standard_normal((2, 3, 4, 5)).astype(np.float32) for _ in range(2))
+    made = on_host(main, a, b, np.zeros((2, 3, 4, 5), np.float32))
+    np.testing.assert_allclose(made, np.exp((a.astype(np.float64) + 1) * b), rtol=1e-4)
+
+
+@pytest.mark.parametrize("dtypes", [("float16", "float32"), ("int8", "float32"), ("int32",) * 2])
+def test_copies_of_more_dims(dtypes: tuple[str, str]) -> None:
+    given, kept = dtypes
+
+    @T.prim_func
+    def main(A: T.Tensor((3, 4, 32), given), C: T.Tensor((3, 4, 32), kept)):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            a = T.alloc_ub((3, 4, 32), given)
+            c = T.alloc_ub((3, 4, 32), kept)
+            T.copy(A, a)
+            T.copy(a, c)
+            T.copy(a[0:2, 0:2, 0:32], c[1:3, 2:4, 0:32])
+            T.copy(c, C)
+
+    a = random.integers(-99, 99, (3, 4, 32)).astype(given)
+    expected = a.copy()
+    expected[1:, 2:] = a[:2, :2]
+    made = on_host(main, a, np.zeros((3, 4, 32), kept))
+    np.testing.assert_array_equal(made, expected.astype(kept))
+
+
 def test_broadcast_and_atomic_add() -> None:
     @T.prim_func
     def main(

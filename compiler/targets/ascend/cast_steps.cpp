@@ -47,7 +47,9 @@ std::optional<SmallVector<CastStep>> castSteps(Type from, Type to) {
              large = Float32Type::get(from.getContext());
   for (Type middle : {from.isInteger(8) ? small : large, from.isInteger(8) ? large : small}) {
     std::optional<Rounding> first = direct(from, middle), second = direct(middle, to);
-    const bool isExact = first == Rounding::None || (from.isInteger(8) && middle.isF16());
+    // An integer that float32 has no room for is beyond float16 anyway.
+    const bool isExact = first == Rounding::None || (from.isInteger(8) && middle.isF16()) ||
+                         (middle.isF32() && to.isF16());
     if (first && second && isExact) {
       steps.push_back({middle, *first});
       steps.push_back({to, *second});

@@ -32,6 +32,24 @@ std::optional<UbRows> rowsInUb(const IndexMaker& make, const BufferRegion& regio
   return rows;
 }
 
+/// As rowsInUb, also of more dims, where those before the last are one sequence of rows.
+static std::optional<UbRows> joinedRowsInUb(const IndexMaker& make, const BufferRegion& region) {
+  SmallVector<size_t> outer = wideDims(region);
+  const SmallVector<int64_t> strides = ubStrides(region.type());
+  if (outer.size() <= 2 || strides[outer.back()] != 1)
+    return rowsInUb(make, region);
+  const size_t last = outer.pop_back_val();
+  int64_t inner = 1; // rows to one step of the first dim
+  for (size_t number = outer.size() - 1; number > 0; --number) {
+    const std::optional<int64_t> extent = getConstantIntValue(region.extents[outer[number]]);
+    if (!extent || *extent * strides[outer[number]] != strides[outer[number - 1]])
+      return std::nullopt;
+    inner *= *extent;
+  }
+  return UbRows{make.mul(region.extents[outer.front()], inner), region.extents[last],
+                ubOffset(make, region.type(), region.offsets), strides[outer.back()]};
+}
+
 namespace {
 
 /// Numbers that a broadcast takes at once.
@@ -130,7 +148,7 @@ LogicalResult fillRegion(ImplicitLocOpBuilder& builder, Operation* op, const Buf
   if (region.type().getSpace() != MemorySpace::UB)
     return op->emitError() << "unsupported on ascend: a fill of a buffer in "
                            << stringifyMemorySpace(region.type().getSpace());
-  std::optional<UbRows> rows = rowsInUb(make, region);
+  std::optional<UbRows> rows = joinedRowsInUb(make, region);
   if (region.isWhole()) {
     // Also what lies between rows: instructions over the whole buffer read it.
     const int64_t elements =
@@ -206,9 +224,17 @@ LogicalResult CopyExpander::transposeInUb() {
 LogicalResult CopyExpander::ubToUb() {
   if (copy.getTranspose())
     return transposeInUb();
-  std::optional<UbRows> from = rowsInUb(make, source), to = rowsInUb(make, target);
+  std::optional<UbRows> from = joinedRowsInUb(make, source), to = joinedRowsInUb(make, target);
+  if (wideDims(source).size() > 2 && (!from || !to))
+    return forEachRectangle([&](const BufferRegion& part, const BufferRegion& itsTarget) {
+      CopyExpander rectangle(*this);
+      rectangle.source = part;
+      rectangle.target = itsTarget;
+      return rectangle.ubToUb();
+    });
   if (!from || !to)
-    return copy.emitError() << "unsupported on ascend: a copy within UB of more than two dims";
+    return copy.emitError() << "unsupported on ascend: a copy within UB of two dims, in neither of "
+                               "which elements lie side by side";
   if (isColumnInUb(source) != isColumnInUb(target))
     return columnInUb(*from, *to);
   const BufferType fromType = source.type(), toType = target.type();

@@ -342,8 +342,25 @@ func.func @f(%n: index) {
   tile.launch (%cid) in (%n) npu {
     %x = tile.alloc "x" : !tile.buffer<2x4x16xf16, UB>
     %y = tile.alloc "y" : !tile.buffer<2x4x16xf16, UB>
-    // expected-error@+1 {{unsupported on ascend: a copy within UB of more than two dims}}
-    tile.copy %x : !tile.buffer<2x4x16xf16, UB> to %y : !tile.buffer<2x4x16xf16, UB>
+    // expected-error@+1 {{unsupported on ascend: a copy within UB of two dims, in neither of which elements lie side by side}}
+    tile.copy %x[0, 0, 0] [2, 4, 1] : !tile.buffer<2x4x16xf16, UB> to %y[0, 0, 0] [2, 4, 1] : !tile.buffer<2x4x16xf16, UB>
+  }
+  return
+}
+
+// -----
+// CHECK-LABEL: func.func @three_dims
+func.func @three_dims(%n: index) {
+  tile.launch (%cid) in (%n) npu {
+    %x = tile.alloc "x" : !tile.buffer<3x4x32xf16, UB>
+    %y = tile.alloc "y" : !tile.buffer<3x4x32xf16, UB>
+    // The first two are rows of one sequence.
+    // CHECK: npu.copy_ub %{{.*}}[%c128] {{.*}} rows 8 of 64 pitch 64 to 64
+    tile.copy %x[1, 0, 0] [2, 4, 32] : !tile.buffer<3x4x32xf16, UB> to %y[0, 0, 0] [2, 4, 32] : !tile.buffer<3x4x32xf16, UB>
+    // Here they are not.
+    // CHECK: tile.for %{{.*}} = %c0 to %c2 step %c1
+    // CHECK: npu.copy_ub {{.*}} rows 2 of 64 pitch 64 to 64
+    tile.copy %x[1, 1, 0] [2, 2, 32] : !tile.buffer<3x4x32xf16, UB> to %y[0, 2, 0] [2, 2, 32] : !tile.buffer<3x4x32xf16, UB>
   }
   return
 }
