@@ -83,6 +83,9 @@ enum class Fault : int {
   offsetWraps,
   gmOffsetWraps,
   negativeCount,
+  maskOfNoLane,
+  maskOfNoBit,
+  registerOfNoLane,
   oddScalar,
   oddScalarOfGm,
   otherCore,
@@ -188,6 +191,17 @@ template <Fault fault> __aicore__ void hostile(LocalTensor<float> a, LocalTensor
 template <Fault fault>
 __aicore__ void wrongOperands(LocalTensor<float> a, LocalTensor<float> b, GlobalTensor<float> gm,
                               GM_ADDR x) {
+  if constexpr (fault == Fault::maskOfNoLane)
+    Adds(b, a, 1.0f, uint64_t{0}, 1, {1, 1, 8, 8});
+  if constexpr (fault == Fault::maskOfNoBit) {
+    uint64_t bits[] = {0, 1}; // floats have no lane 64
+    Adds(b, a, 1.0f, bits, 1, {1, 1, 8, 8});
+  }
+  if constexpr (fault == Fault::registerOfNoLane) {
+    SetVectorMask<float, MaskMode::NORMAL>(0, 0);
+    Adds<float, false>(b, a, 1.0f, MASK_PLACEHOLDER, 1, {1, 1, 8, 8});
+    ResetMask();
+  }
   if constexpr (fault == Fault::offsetWraps)
     Adds(a[1u << 30], a, 1.0f, 64); // 2^32 bytes
   if constexpr (fault == Fault::gmOffsetWraps)
@@ -419,6 +433,13 @@ TEST(Checks, NoneInLaunchesThatOnlyTakeTime) {
 
 TEST(Checks, Parameters) {
   EXPECT_MESSAGE(mask, "Adds: mask is 65, but a repeat has 64 lanes");
+  const std::string noLane =
+      "warning: Adds: mask is 0, but a mask must have a lane; leave the call "
+      "out where no elements are left";
+  EXPECT_MESSAGE(maskOfNoLane, noLane);
+  EXPECT_EQ(lastReport().status, 0);
+  EXPECT_MESSAGE(maskOfNoBit, noLane);
+  EXPECT_MESSAGE(registerOfNoLane, noLane);
   EXPECT_MESSAGE(negativeCount, "Adds: count is -5, but it must not be negative");
   EXPECT_MESSAGE(halfBlocks, "DataCopy moves 48 bytes, which is no multiple of 32");
   EXPECT_MESSAGE(partOverlap, "source and destination overlap in part");

@@ -188,6 +188,24 @@ void Agent::leaveToOtherCore(const char* what, Place place) {
          place, view.cube ? 507015 : 507035);
 }
 
+namespace {
+/// Of the documented masks, each has a lane. Where elements have 32 bits, the mask's upper half is not looked at.
+bool hasNoLane(const VectorInstr& i) {
+  constexpr uint32_t word = 4; // bytes
+  const bool hasUpperHalf = bytesOf(i.dst.type) < word;
+  return i.form == VectorForm::Mask && i.maskLength == 0 && i.mask[0] == 0 &&
+         (i.mask[1] == 0 || !hasUpperHalf);
+}
+} // namespace
+
+void Agent::warnOfNoLane(const VectorInstr& instr, Place place) {
+  if (options.check && hasNoLane(instr))
+    complain(std::string(nameOf(instr)) +
+                 ": mask is 0, but a mask must have a lane; leave the call out where no elements "
+                 "are left",
+             false, place);
+}
+
 void Agent::issue(const VectorInstr& given, Place place) {
   lastPlace = place;
   if (view.cube)
@@ -198,6 +216,7 @@ void Agent::issue(const VectorInstr& given, Place place) {
              ", but it must not be negative",
          place, 507035);
   if (given.form != VectorForm::Register) {
+    warnOfNoLane(given, place);
     issueOn(Pipe::V, given, site);
     return;
   }
@@ -206,6 +225,7 @@ void Agent::issue(const VectorInstr& given, Place place) {
   instr.mask[1] = mask.mask[1];
   instr.maskLength = 0;
   instr.form = mask.counterMode ? VectorForm::Register : VectorForm::Mask;
+  warnOfNoLane(instr, place);
   issueOn(Pipe::V, instr, site);
 }
 

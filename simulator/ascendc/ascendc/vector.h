@@ -32,8 +32,9 @@ template <bool isSetMask> void useMask(VectorInstr& i, uint64_t lanes, uint32_t 
   if (isSetMask && host::maskState().counterMode) { // the count is that of all repeats
     i.form = VectorForm::Register;
     host::maskState().mask[0] = lanes;
-  } else if (isSetMask && lanes == 0) {
+  } else if (isSetMask && lanes == 0 && repeat > 0) {
     i.repeat = 0;
+    i.mask[0] = i.mask[1] = 0;
   }
 }
 inline void useStrides(VectorInstr& i, const BinaryRepeatParams& p) {
