@@ -114,6 +114,15 @@ def gemm(dtype: str, m: int, k: int, n: int) -> Speed:
     return Speed(lambda: run(a, b, out), peers, 2e-9 * m * n * k, "GFLOP/s")
 
 
+def attention_form(causal: bool) -> dict[str, int]:
+    """By columns where products of tiles have no instruction: on AVX2 (docs/cpu-speed.md)."""
+    from tilewright import _compiler
+
+    if "avx2" not in _compiler.host_cpu():
+        return {}
+    return {"strip": 16, "block_m": 256, "block_n": 64 if causal else 128}
+
+
 def flash_attention(dtype: str, length: int, dim: int, causal: bool) -> Speed:
     """16 heads."""
     import torch
@@ -122,7 +131,8 @@ def flash_attention(dtype: str, length: int, dim: int, causal: bool) -> Speed:
     kind, heads = getattr(torch, dtype), 16
     q, k, v = (torch.randn(1, heads, length, dim).to(kind) for _ in range(3))
     out = torch.empty(heads, length, dim, dtype=kind)
-    run = kernel("flash_attention", heads=heads, length=length, dim=dim, dtype=dtype, causal=causal)
+    shape = {"heads": heads, "length": length, "dim": dim, "dtype": dtype, "causal": causal}
+    run = kernel("flash_attention", **shape, **attention_form(causal))
     run(q[0], k[0], v[0], out)
     # The first 64 rows of one head; causal ones see no other columns.
     seen = 64 if causal else length

@@ -3,20 +3,6 @@
 #include "compiler/targets/ascend/pipeline.h"
 
 namespace tilewright {
-namespace {
-
-bool isOn(const CompileOptions& options, std::string_view key) {
-  for (const auto& [name, value] : options.passConfigs)
-    if (name == key) {
-      if (const auto* flag = std::get_if<bool>(&value))
-        return *flag;
-      const auto* number = std::get_if<int64_t>(&value);
-      return number && *number != 0;
-    }
-  return false;
-}
-
-} // namespace
 
 std::optional<Artifact> compileForAscend(const BuiltKernel& kernel, const CompileOptions& options,
                                          std::vector<Diagnostic>& diagnostics) {

@@ -45,6 +45,7 @@ std::optional<Artifact> compileForCpu(const BuiltKernel& kernel, const CompileOp
     return std::nullopt;
   }
   session.machine = *machine;
+  session.fastMath = isOn(options, "tl.enable_fast_math") || isOn(options, "tl.fast_math");
   session.keepStages = options.keepStages;
   session.cancel = options.cancel;
 

@@ -21,6 +21,9 @@ std::optional<Artifact> makeArtifact(const BuiltKernel& kernel, PassSession& ses
                                      Severity errors, std::vector<Diagnostic>& diagnostics,
                                      llvm::function_ref<bool(mlir::ModuleOp)> compileModule);
 
+/// Whether a pass config is given and true, or a number other than 0.
+bool isOn(const CompileOptions& options, std::string_view key);
+
 CompileFor compileForCpu, compileForAscend;
 
 } // namespace tilewright

@@ -33,12 +33,14 @@ inline std::unique_ptr<BuiltKernel> kernelFromText(const std::string& text) {
 
 class CompiledKernel {
 public:
-  CompiledKernel(const std::string& text, const std::string& cpu) {
+  CompiledKernel(const std::string& text, const std::string& cpu, bool fastMath = false) {
     auto kernel = kernelFromText(text);
     if (!kernel)
       return;
     CompileOptions options;
     options.cpu = cpu;
+    if (fastMath)
+      options.passConfigs["tl.enable_fast_math"] = true;
     artifact = compile(*kernel, options, diagnostics);
     if (artifact)
       load();

@@ -2,7 +2,10 @@
 // exp and exp2 of float32, against float64: in vectors and one by one, over all magnitudes.
 #include "compiler/driver/compiled_kernel.h"
 
+#include <algorithm>
+#include <cfloat>
 #include <cmath>
+#include <limits>
 
 namespace tilewright {
 namespace {
@@ -28,7 +31,7 @@ protected:
   }
 
   /// `parallel`: the loop is one that LLVM makes vectors of.
-  std::vector<float> run(const std::string& op, bool parallel) {
+  std::vector<float> run(const std::string& op, bool parallel, bool fast = false) {
     const std::string n = std::to_string(values.size());
     const std::string type = "!tile.buffer<" + n + "xf32, global>";
     const std::string head =
@@ -43,7 +46,7 @@ protected:
             "  tile.launch (%b) in (%c1) threads(128) {\n    " +
             head + " {\n      %v = tile.load %x[%i] : " + type + "\n      %e = math." + op +
             " %v : f32\n      tile.store %e, %y[%i] : " + type + "\n    }\n  }\n  return\n}\n",
-        GetParam());
+        GetParam(), fast);
     EXPECT_TRUE(kernel.isLoaded());
     std::vector<float> results(values.size());
     if (kernel.isLoaded())
@@ -70,6 +73,35 @@ protected:
     }
   }
 
+  /// With fast math: `allowed` gives the relative error for each argument; 0 comes in place of what lies below 2^-125.
+  void checkFast(const std::string& op, double (*exact)(double), double (*allowed)(double)) {
+    const std::vector<float> vectors = run(op, true, true);
+    const std::vector<float> single = run(op, false, true);
+    for (size_t i = 0; i < values.size(); ++i) {
+      const double wanted = exact(double(values[i]));
+      const auto rounded = float(wanted);
+      ASSERT_EQ(std::isnan(vectors[i]), std::isnan(wanted)) << values[i];
+      if (std::isnan(wanted))
+        continue;
+      ASSERT_EQ(vectors[i], single[i]) << values[i];
+      const double least = 2 * double(std::numeric_limits<float>::min());
+      const double error = std::abs(double(vectors[i]) - wanted);
+      ASSERT_GE(vectors[i], 0.0f) << values[i];
+      if (rounded == 0)
+        ASSERT_LT(vectors[i], least) << values[i];
+      else if (std::isinf(rounded))
+        ASSERT_GE(double(vectors[i]), FLT_MAX * (1 - 1e-5)) << values[i];
+      else
+        ASSERT_LE(error, std::max(allowed(double(values[i])) * wanted, least)) << values[i];
+    }
+    EXPECT_EQ(vectors[indexOf(-INFINITY)], 0.0f);
+    EXPECT_EQ(vectors[indexOf(INFINITY)], INFINITY);
+  }
+
+  size_t indexOf(float value) const {
+    return size_t(std::find(values.begin(), values.end(), value) - values.begin());
+  }
+
   std::vector<float> values;
 };
 
@@ -79,6 +111,19 @@ TEST_P(ExponentialsTest, Exp2IsWithinOneUlp) {
 
 TEST_P(ExponentialsTest, ExpIsWithinOneUlp) {
   check("exp", [](double x) { return std::exp(x); });
+}
+
+// PTX ISA, ex2.approx.f32: a relative error of 2^-22.
+TEST_P(ExponentialsTest, FastExp2IsAsExactAsOnGpus) {
+  checkFast(
+      "exp2", [](double x) { return std::exp2(x); }, [](double) { return std::ldexp(1.0, -22); });
+}
+
+// x * log2(e) is rounded, as in CUDA's __expf, which is ex2.approx of the product.
+TEST_P(ExponentialsTest, FastExpIsExp2OfARoundedProduct) {
+  checkFast(
+      "exp", [](double x) { return std::exp(x); },
+      [](double x) { return std::ldexp(1.0, -22) + std::ldexp(std::abs(x), -23); });
 }
 
 INSTANTIATE_TEST_SUITE_P(Levels, ExponentialsTest, testing::Values("native", "avx512", "avx2"),

@@ -5,6 +5,17 @@
 
 namespace tilewright {
 
+bool isOn(const CompileOptions& options, std::string_view key) {
+  for (const auto& [name, value] : options.passConfigs)
+    if (name == key) {
+      if (const auto* flag = std::get_if<bool>(&value))
+        return *flag;
+      const auto* number = std::get_if<int64_t>(&value);
+      return number && *number != 0;
+    }
+  return false;
+}
+
 std::optional<Artifact> makeArtifact(const BuiltKernel& kernel, PassSession& session,
                                      Severity errors, std::vector<Diagnostic>& diagnostics,
                                      llvm::function_ref<bool(mlir::ModuleOp)> compileModule) {

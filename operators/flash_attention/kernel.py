@@ -2,14 +2,31 @@
 """Attention without the matrix of scores in memory: softmax(Q K^T / sqrt(dim)) V, block by block.
 
 The largest score so far and the sum of the weights go along; what is there already is scaled down
-when a larger score comes (Milakov and Gimelshein, Online normalizer calculation for softmax)."""
+when a larger score comes (Milakov and Gimelshein, Online normalizer calculation for softmax).
+
+By rows, the scores of a query lie in a row: what instructions for products of tiles want. By
+columns, they lie in a column beside those of its neighbours: a vector holds a strip of queries, so
+that the largest scores and the sums need no exchange between lanes, K and V are used as they are in
+memory, and the scores of a strip stay in the first-level cache."""
 
 import tilewright
 import tilewright.language as T
 
+FAST = {tilewright.PassConfigKey.TL_ENABLE_FAST_MATH: True}
 
-@tilewright.jit(out_idx=[3])
+
 def flash_attention(
+    heads: int, length: int, dim: int, dtype: str, causal: bool, strip: int = 0, **blocks: int
+):
+    """Q, K, V and the result [heads, length, dim]. strip: the queries of two vectors of float32, by
+    columns; 0: by rows. blocks: block_m queries and block_n keys at a time."""
+    if strip:
+        return attention_by_columns(heads, length, dim, dtype, causal, strip, **blocks)
+    return attention_by_rows(heads, length, dim, dtype, causal, **blocks)
+
+
+@tilewright.jit(out_idx=[3], pass_configs=FAST)
+def attention_by_rows(
     heads: int, length: int, dim: int, dtype: str, causal: bool, block_m=128, block_n=64
 ):
     """Q, K, V and the result [heads, length, dim]; heads of all batches in one row."""
@@ -76,5 +93,86 @@ def flash_attention(
             for i, j in T.Parallel(block_m, dim):
                 out[i, j] /= total[i]
             T.copy(out, Out[head, bx * block_m : (bx + 1) * block_m, :])
+
+    return attention_kernel
+
+
+@tilewright.jit(out_idx=[3], pass_configs=FAST)
+def attention_by_columns(
+    heads: int,
+    length: int,
+    dim: int,
+    dtype: str,
+    causal: bool,
+    strip: int,
+    block_m=256,
+    block_n=64,
+):
+    """Q, K, V and the result [heads, length, dim]; strip divides block_m."""
+    scale = dim**-0.5 * 1.4426950408889634
+    shape = (heads, length, dim)
+    strips = block_m // strip
+
+    @T.prim_func
+    def attention_kernel(
+        Q: T.Tensor(shape, dtype),
+        K: T.Tensor(shape, dtype),
+        V: T.Tensor(shape, dtype),
+        Out: T.Tensor(shape, dtype),
+    ):
+        with T.Kernel(T.ceildiv(length, block_m), heads, threads=128) as (bx, head):
+            q = T.alloc_shared((strips, dim, strip), "float32")
+            k = T.alloc_shared((block_n, dim), "float32")
+            v = T.alloc_shared((block_n, dim), "float32")
+            score = T.alloc_fragment((block_n, strip), "float32")
+            out = T.alloc_fragment((strips, dim, strip), "float32")
+            largest = T.alloc_fragment((strips, strip), "float32")
+            total = T.alloc_fragment((strips, strip), "float32")
+            now = T.alloc_fragment((strip,), "float32")
+            factor = T.alloc_fragment((strip,), "float32")
+            added = T.alloc_fragment((strip,), "float32")
+            for s, d, i in T.Parallel(strips, dim, strip):
+                q[s, d, i] = Q[head, bx * block_m + s * strip + i, d]
+            T.fill(out, 0)
+            T.fill(total, 0)
+            T.fill(largest, -T.infinity("float32"))
+            rows = T.min((bx + 1) * block_m, length) if causal else length
+            for step in T.Pipelined(T.ceildiv(rows, block_n), num_stages=2):
+                T.copy(K[head, step * block_n : (step + 1) * block_n, :], k)
+                T.copy(V[head, step * block_n : (step + 1) * block_n, :], v)
+                for s in T.serial(strips):
+                    # A causal strip sees nothing of the blocks behind it.
+                    if (step * block_n < bx * block_m + (s + 1) * strip) if causal else True:
+                        T.gemm(k, q[s, :, :], score, clear_accum=True)
+                        if causal:
+                            if (step + 1) * block_n > bx * block_m + s * strip + 1:
+                                for j, i in T.Parallel(block_n, strip):
+                                    score[j, i] = T.if_then_else(
+                                        bx * block_m + s * strip + i >= step * block_n + j,
+                                        score[j, i],
+                                        -T.infinity("float32"),
+                                    )
+                        elif length % block_n != 0:
+                            for j, i in T.Parallel(block_n, strip):
+                                score[j, i] = T.if_then_else(
+                                    step * block_n + j < length,
+                                    score[j, i],
+                                    -T.infinity("float32"),
+                                )
+                        T.copy(largest[s, :], now)
+                        T.reduce_max(score, now, dim=0, clear=False)
+                        for i in T.Parallel(strip):
+                            factor[i] = T.exp2(largest[s, i] * scale - now[i] * scale)
+                        for j, i in T.Parallel(block_n, strip):
+                            score[j, i] = T.exp2(score[j, i] * scale - now[i] * scale)
+                        T.reduce_sum(score, added, dim=0)
+                        for i in T.Parallel(strip):
+                            largest[s, i] = now[i]
+                            total[s, i] = total[s, i] * factor[i] + added[i]
+                        for d, i in T.Parallel(dim, strip):
+                            out[s, d, i] *= factor[i]
+                        T.gemm(v, score, out[s, :, :], transpose_A=True)
+            for s, i, d in T.Parallel(strips, strip, dim):
+                Out[head, bx * block_m + s * strip + i, d] = out[s, d, i] / total[s, i]
 
     return attention_kernel

@@ -5,7 +5,7 @@ import tilewright
 import tilewright.language as T
 
 
-@tilewright.jit(out_idx=[1])
+@tilewright.jit(out_idx=[1], pass_configs={tilewright.PassConfigKey.TL_ENABLE_FAST_MATH: True})
 def softmax(rows: int, columns: int, dtype: str):
     """X and the result [rows, columns]."""
 

@@ -5,7 +5,7 @@ import tilewright
 import tilewright.language as T
 
 
-@tilewright.jit(out_idx=[2])
+@tilewright.jit(out_idx=[2], pass_configs={tilewright.PassConfigKey.TL_ENABLE_FAST_MATH: True})
 def swiglu(count: int, dtype: str, block: int = 4096):
     """A, B and the result [count]; computed in float32."""
 

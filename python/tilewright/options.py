@@ -90,8 +90,6 @@ _MORE_KEYS = frozenset(["tl.fast_math"])
 _WITHOUT_EFFECT = {
     **dict.fromkeys(
         [
-            "tl.enable_fast_math",
-            "tl.fast_math",
             "tl.device_compile_flags",
             "tl.enable_dump_ir",
             "tl.ast_print_enable",
@@ -128,6 +126,8 @@ class Options:
             for key, value in (pass_configs or {}).items()
             if value is not None
         }
+        if self.target == "ascend" and self.pass_configs.get("tl.enable_fast_math"):
+            remark("pass config 'tl.enable_fast_math' has no effect on Ascend")
 
     def description(self) -> str:
         """Text that differs where the machine code may."""

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-numpy = pytest.importorskip("numpy")
+np = numpy = pytest.importorskip("numpy")
 pytest.importorskip("tilewright._compiler")
 
 import tilewright  # noqa: E402
@@ -425,13 +425,41 @@ INHERITED_KEYS = [
 ]
 
 
+def test_fast_math_on_ascend_is_a_remark(monkeypatch):
+    monkeypatch.setattr(tilewright.options, "_remarks", set())
+    with pytest.warns(tilewright.errors.TilewrightWarning, match="has no effect on Ascend"):
+        tilewright.options.Options("ascend", pass_configs={"tl.enable_fast_math": True})
+
+
+def test_fast_math_gives_other_code():
+    def make(fast):
+        @tilewright.jit(out_idx=[1], pass_configs={"tl.enable_fast_math": fast})
+        def factory():
+            @T.prim_func
+            def powers(A: T.Tensor((64,), "float32"), B: T.Tensor((64,), "float32")):
+                with T.Kernel(1, threads=32):
+                    for i in T.Parallel(64):
+                        B[i] = T.exp2(A[i])
+
+            return powers
+
+        return factory()
+
+    x = np.linspace(-127, 30, 64, dtype=np.float32)
+    strict, fast = make(False)(x), make(True)(x)
+    exact = np.exp2(x.astype(np.float64))
+    assert strict[0] > 0 and fast[0] == 0  # below 2^-126
+    np.testing.assert_allclose(fast[1:], exact[1:], rtol=2.0**-22)
+
+
 @pytest.mark.parametrize(
     ("choices", "message"),
     [
         ({"pass_configs": {"tl.no_such": 1}}, "pass config 'tl.no_such' is unknown, and ignored"),
+        ({"pass_configs": {tilewright.PassConfigKey.TL_ENABLE_FAST_MATH: True}}, None),
         (
-            {"pass_configs": {tilewright.PassConfigKey.TL_ENABLE_FAST_MATH: True}},
-            "pass config 'tl.enable_fast_math' has no effect here, whatever the target",
+            {"pass_configs": {tilewright.PassConfigKey.TL_PASS_PROFILE: True}},
+            "pass config 'tl.pass_profile' has no effect here, whatever the target",
         ),
         (
             {"pass_configs": {tilewright.PassConfigKey.TL_ASCEND_TAIL_MASK: True}},

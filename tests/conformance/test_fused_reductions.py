@@ -103,3 +103,48 @@ def test_bfloat16_that_stays_along_a_row(agree, random, numpy_dtypes):
     agree(
         kernel, [a, v, np.zeros(1, np.float32), np.zeros((1, 768), bfloat16)], {2: least, 3: root}
     )
+
+
+@pytest.mark.parametrize("columns", [8, 16, 32, 40])
+@pytest.mark.parametrize("rows", [6, 7])
+def test_columns(agree, random, rows, columns):
+    """Down the columns, from a stored exponential and with what the target held; a NaN in one."""
+
+    @T.prim_func
+    def reductions(
+        A: T.Tensor((2, rows, columns), "float32"),
+        B: T.Tensor((3, 2, columns), "float32"),
+    ):
+        with T.Kernel(1, threads=32):
+            a = T.alloc_fragment((2, rows, columns), "float32")
+            x = T.alloc_fragment((2, rows, columns), "float32")
+            weight = T.alloc_fragment((rows,), "float32")
+            largest = T.alloc_fragment((2, columns), "float32")
+            total = T.alloc_fragment((2, columns), "float32")
+            kept = T.alloc_fragment((2, 1, columns), "float32")
+            T.copy(A, a)
+            T.fill(largest, 0.75)
+            T.reduce_max(a, largest, dim=1, clear=False)
+            for i in T.Parallel(rows):
+                weight[i] = 0.5 + i
+            for b, i, j in T.Parallel(2, rows, columns):
+                x[b, i, j] = T.exp(a[b, i, j] - largest[b, j]) * weight[i]
+            T.reduce_sum(x, total, dim=1)
+            T.fill(kept, 2.0)
+            for b, i, j in T.Parallel(2, rows, columns):
+                x[b, i, j] = x[b, i, j] + weight[i]
+            T.reduce_min(x, kept, dim=1, clear=False)
+            T.copy(largest, B[0, :, :])
+            T.copy(total, B[1, :, :])
+            for b, j in T.Parallel(2, columns):
+                B[2, b, j] = kept[b, 0, j]
+
+    a = random.standard_normal((2, rows, columns)).astype(np.float32)
+    a[0, 3, 5] = np.nan
+    exact = a.astype(np.float64)
+    largest = np.fmax(np.fmax.reduce(exact, axis=1), 0.75)
+    weight = 0.5 + np.arange(rows)[:, None]
+    x = np.exp(exact - largest[:, None]) * weight
+    kept = np.fmin(np.fmin.reduce(x + weight, axis=1), 2.0)
+    expected = np.stack([largest, x.sum(axis=1), kept])
+    agree(reductions, [a, np.zeros((3, 2, columns), np.float32)], {1: expected})

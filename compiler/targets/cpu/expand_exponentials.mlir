@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // RUN: tilewright-opt %s --cpu-expand-exponentials | FileCheck %s
 // RUN: tilewright-opt %s --cpu-expand-exponentials=cpu=avx2 | FileCheck %s --check-prefix=AVX2
+// RUN: tilewright-opt %s --cpu-expand-exponentials=fast | FileCheck %s --check-prefix=FAST
 
 // CHECK-LABEL: func.func @powers
 // CHECK-COUNT-2: arith.select
@@ -20,6 +21,19 @@
 // AVX2-NOT: arith.addi
 // AVX2-COUNT-2: arith.mulf
 // AVX2-NOT: ldexp
+// FAST-LABEL: func.func @powers
+// FAST-COUNT-2: arith.select
+// FAST: %[[T:.*]] = arith.addf
+// FAST: arith.mulf
+// FAST-COUNT-5: math.fma
+// FAST: %[[BITS:.*]] = arith.bitcast %[[T]] : f32 to i32
+// FAST: %[[N:.*]] = arith.shli %[[BITS]]
+// FAST: %[[POWER:.*]] = arith.bitcast %[[N]] : i32 to f32
+// FAST: arith.mulf %{{.*}}, %[[POWER]] : f32
+// FAST: arith.mulf %{{.*}} : f32
+// FAST-COUNT-2: arith.select
+// FAST-COUNT-5: math.fma
+// FAST: math.exp %{{.*}} : f64
 func.func @powers(%x: f32, %d: f64) -> (f32, f32, f64) {
   %a = math.exp2 %x : f32
   %b = math.exp %x : f32

@@ -13,6 +13,12 @@
 /// the machine's, which LLVM keeps in turns, so that long chains as exp's don't wait for themselves. A long single row goes in strips, where
 /// FetchNextBlock asks for the next one.
 ///
+/// A reduction of the last dim but one keeps its sums in registers, too, where a row is four vectors at most:
+///
+///   tile.reduce sum %x : <64x16xf32, fragment> dim 0 into %s : <16xf32, fragment> clear
+/// becomes one loop over rows with iter_args(%sums : vector<16xf32>), two rows a turn; what is the same for all rows
+/// stands before it.
+///
 /// Only float32 sources on chip that nothing else views, nests of loads, arithmetic and exp that reach consecutive
 /// elements with their last variable, and targets that the nest doesn't touch. It stands before PlanScratch: what the
 /// nest reads for the last time may not share bytes with what the reduction writes.
@@ -83,6 +89,11 @@ public:
     return nest.getStaticExtents().back();
   }
 
+  /// Whether columns are reduced, not rows.
+  bool isByColumns() {
+    return int64_t(reduce.getDim()) + 2 == source.type().getRank();
+  }
+
   tile::ParallelOp nest;
   tile::ReduceOp reduce;
   int64_t lanes;
@@ -97,8 +108,14 @@ private:
   bool isSourceWhole() {
     const ArrayRef<int64_t> extents = nest.getStaticExtents();
     return isPlain(source.buffer) && source.isWhole() && source.type().getElementType().isF32() &&
-           extents == ArrayRef(source.type().getShape()) &&
-           int64_t(reduce.getDim()) + 1 == source.type().getRank() && extents.back() % lanes == 0;
+           extents == ArrayRef(source.type().getShape()) && extents.back() % lanes == 0 &&
+           (int64_t(reduce.getDim()) + 1 == source.type().getRank() || areColumnsFew());
+  }
+
+  /// Whether columns are reduced, and their sums fit in registers.
+  bool areColumnsFew() {
+    return isByColumns() && columns() <= 4 * lanes && target.type().getElementType().isF32() &&
+           target.staticExtents().back() == columns();
   }
 
   bool isMoving(Value value) const {
@@ -164,12 +181,64 @@ private:
   }
 };
 
-/// Emits the loop.
-class Emitter {
+/// Emits a nest's body on vectors.
+class VectorBody {
 public:
-  explicit Emitter(RowNest& rows)
+  explicit VectorBody(RowNest& rows)
       : rows(rows), builder(rows.reduce.getLoc(), rows.reduce),
-        combiner(rows.reduce.getKind(), builder.getF32Type(), rows.reduce.getNanPropagate()) {
+        combiner(rows.reduce.getKind(), builder.getF32Type(), rows.reduce.getNanPropagate()) {}
+
+protected:
+  /// One op on one vector; gives what it stores to the reduction's source.
+  Value step(ImplicitLocOpBuilder& inner, Operation& op, IRMapping& indices, IRMapping& values) {
+    auto places = [&](ValueRange at) {
+      return llvm::map_to_vector(at, [&](Value index) { return indices.lookupOrDefault(index); });
+    };
+    if (auto store = dyn_cast<tile::StoreOp>(op)) {
+      Value value = vectorOf(inner, store.getValue(), indices, values);
+      storeVector(inner, value, store.getBuffer(), places(store.getIndices()));
+      return store == rows.stored ? value : Value();
+    }
+    if (!rows.moving.contains(op.getResult(0)))
+      return {};
+    if (auto load = dyn_cast<tile::LoadOp>(op)) {
+      values.map(load.getResult(),
+                 loadVector(inner, load.getBuffer(), places(load.getIndices()), lanes));
+    } else if (op.getResult(0).getType().isIndex()) {
+      inner.clone(op, indices);
+    } else {
+      OperationState state(op.getLoc(), op.getName());
+      for (Value operand : op.getOperands())
+        state.addOperands(vectorOf(inner, operand, indices, values));
+      state.addTypes(VectorType::get({lanes}, op.getResult(0).getType()));
+      state.attributes = op.getDiscardableAttrDictionary();
+      state.propertiesAttr = op.getPropertiesAsAttribute();
+      values.map(op.getResult(0), inner.create(state)->getResult(0));
+    }
+    return {};
+  }
+
+  /// `value` on vectors: of its own, or on all lanes.
+  Value vectorOf(ImplicitLocOpBuilder& inner, Value value, const IRMapping& scalars,
+                 IRMapping& values) {
+    if (!values.contains(value)) {
+      auto type = VectorType::get({lanes}, value.getType());
+      values.map(value, vector::BroadcastOp::create(inner, type, scalars.lookupOrDefault(value)));
+    }
+    return values.lookup(value);
+  }
+
+  RowNest& rows;
+  ImplicitLocOpBuilder builder;
+  Combiner combiner;
+  /// Elements of a vector here.
+  int64_t lanes = 0;
+};
+
+/// Emits the loop that reduces rows.
+class Emitter : VectorBody {
+public:
+  explicit Emitter(RowNest& rows) : VectorBody(rows) {
     lanes = 4 * rows.lanes;
     while (rows.columns() % lanes != 0)
       lanes /= 2;
@@ -264,35 +333,6 @@ private:
     return loop.getResult(0);
   }
 
-  /// One op on one vector; gives what it stores to the reduction's source.
-  Value step(ImplicitLocOpBuilder& inner, Operation& op, IRMapping& indices, IRMapping& values) {
-    auto places = [&](ValueRange at) {
-      return llvm::map_to_vector(at, [&](Value index) { return indices.lookupOrDefault(index); });
-    };
-    if (auto store = dyn_cast<tile::StoreOp>(op)) {
-      Value value = values.lookup(store.getValue());
-      storeVector(inner, value, store.getBuffer(), places(store.getIndices()));
-      return store == rows.stored ? value : Value();
-    }
-    if (!rows.moving.contains(op.getResult(0)))
-      return {};
-    if (auto load = dyn_cast<tile::LoadOp>(op)) {
-      values.map(load.getResult(),
-                 loadVector(inner, load.getBuffer(), places(load.getIndices()), lanes));
-    } else if (op.getResult(0).getType().isIndex()) {
-      inner.clone(op, indices);
-    } else {
-      OperationState state(op.getLoc(), op.getName());
-      for (Value operand : op.getOperands())
-        state.addOperands(values.lookup(operand));
-      state.addTypes(VectorType::get({lanes}, op.getResult(0).getType()));
-      state.attributes = op.getDiscardableAttrDictionary();
-      state.propertiesAttr = op.getPropertiesAsAttribute();
-      values.map(op.getResult(0), inner.create(state)->getResult(0));
-    }
-    return {};
-  }
-
   /// Stores the lanes' combination.
   void finish(ImplicitLocOpBuilder& inner, ValueRange at, Value sums) {
     IndexMath math(inner);
@@ -310,13 +350,117 @@ private:
     storeElement(inner, sum, rows.target.buffer, place);
   }
 
-  RowNest& rows;
-  ImplicitLocOpBuilder builder;
-  Combiner combiner;
-  /// Elements of a vector here.
-  int64_t lanes = 0;
   /// What stays along a row, on all lanes.
   IRMapping vectors;
+};
+
+/// Emits the loop that reduces columns.
+class ColumnEmitter : VectorBody {
+public:
+  explicit ColumnEmitter(RowNest& rows) : VectorBody(rows) {
+    lanes = rows.columns();
+    const ValueRange variables = rows.nest.getInductionVars();
+    column = variables.back();
+    row = variables[variables.size() - 2];
+    findTurning();
+  }
+
+  void emit() {
+    SmallVector<Range> ranges;
+    IndexMath math(builder);
+    for (int64_t extent : rows.nest.getStaticExtents().drop_back(2))
+      ranges.push_back({math.constant(0), math.constant(extent)});
+    buildNest(builder, ranges,
+              [&](ImplicitLocOpBuilder& inner, ValueRange at) { columns(inner, at); });
+    rows.reduce.erase();
+    rows.nest.erase();
+  }
+
+private:
+  auto body() {
+    return rows.nest.getBodyBlock()->without_terminator();
+  }
+
+  /// Values that differ from row to row, or might: what is loaded from where the nest stores.
+  void findTurning() {
+    llvm::DenseSet<Value> written;
+    for (Operation& op : body())
+      if (auto store = dyn_cast<tile::StoreOp>(op))
+        written.insert(store.getBuffer());
+    turning.insert(row);
+    for (Operation& op : body()) {
+      auto load = dyn_cast<tile::LoadOp>(op);
+      if ((load && written.contains(load.getBuffer())) ||
+          llvm::any_of(op.getOperands(), [&](Value value) { return turning.contains(value); }))
+        turning.insert_range(op.getResults());
+    }
+  }
+
+  void columns(ImplicitLocOpBuilder& inner, ValueRange at) {
+    IndexMath math(inner);
+    IRMapping known, vectors;
+    known.map(rows.nest.getInductionVars().drop_back(2), at);
+    known.map(column, math.constant(0));
+    for (Operation& op : body())
+      if (!isa<tile::StoreOp>(op) && !turning.contains(op.getResult(0)))
+        one(inner, op, known, vectors);
+    const int64_t count = rows.nest.getStaticExtents().drop_back().back();
+    // Few vectors a row would wait for each other's sums.
+    const int64_t atOnce = count % 2 == 0 && lanes <= 2 * rows.lanes ? 2 : 1;
+    Value none = combiner.identity(inner, VectorType::get({lanes}, inner.getF32Type()));
+    auto loop = scf::ForOp::create(inner, math.constant(0), math.constant(count),
+                                   math.constant(atOnce), SmallVector<Value>(size_t(atOnce), none));
+    {
+      OpBuilder::InsertionGuard guard(inner);
+      inner.setInsertionPointToStart(loop.getBody());
+      SmallVector<Value> sums(loop.getRegionIterArgs());
+      for (auto [number, sum] : llvm::enumerate(sums))
+        sum = addRow(inner,
+                     IndexMath(inner).add(loop.getInductionVar(),
+                                          IndexMath(inner).constant(int64_t(number))),
+                     known, vectors, sum);
+      scf::YieldOp::create(inner, sums);
+    }
+    Value sum = loop.getResult(0);
+    if (atOnce == 2)
+      sum = combiner.combine(inner, sum, loop.getResult(1));
+    finish(inner, at, sum);
+  }
+
+  /// One row; gives `sum` with it.
+  Value addRow(ImplicitLocOpBuilder& inner, Value number, IRMapping known, IRMapping vectors,
+               Value sum) {
+    known.map(row, number);
+    for (Operation& op : body())
+      if (isa<tile::StoreOp>(op) || turning.contains(op.getResult(0)))
+        if (Value elements = one(inner, op, known, vectors))
+          sum = combiner.combine(inner, sum, combiner.enter(inner, elements));
+    return sum;
+  }
+
+  /// As `step`, and what doesn't move along the row stays a scalar.
+  Value one(ImplicitLocOpBuilder& inner, Operation& op, IRMapping& known, IRMapping& vectors) {
+    if (isa<tile::StoreOp>(op) || rows.moving.contains(op.getResult(0)))
+      return step(inner, op, known, vectors);
+    inner.clone(op, known);
+    return {};
+  }
+
+  void finish(ImplicitLocOpBuilder& inner, ValueRange at, Value sum) {
+    IndexMath math(inner);
+    SmallVector<Value> place(at);
+    while (place.size() < rows.target.offsets.size())
+      place.push_back(math.constant(0));
+    for (auto [index, offset] : llvm::zip(place, rows.target.offsets))
+      index = math.add(index, math.value(offset));
+    if (!rows.reduce.getClear())
+      sum = combiner.combine(
+          inner, sum, combiner.enter(inner, loadVector(inner, rows.target.buffer, place, lanes)));
+    storeVector(inner, sum, rows.target.buffer, place);
+  }
+
+  Value row, column;
+  llvm::DenseSet<Value> turning;
 };
 
 struct FuseReductions : MachinePass<FuseReductions> {
@@ -338,7 +482,11 @@ struct FuseReductions : MachinePass<FuseReductions> {
       if (!nest)
         continue;
       RowNest rows(nest, reduce, machine);
-      if (rows.fits())
+      if (!rows.fits())
+        continue;
+      if (rows.isByColumns())
+        ColumnEmitter(rows).emit();
+      else
         Emitter(rows).emit();
     }
   }

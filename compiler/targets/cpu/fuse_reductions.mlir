@@ -99,3 +99,60 @@ func.func @others() attributes {tile.kernel} {
   }
   return
 }
+
+// -----
+
+// Columns: what is the same for all rows stands before the loop, which takes two rows a turn.
+// CHECK-LABEL: func.func @columns
+// CHECK: %[[M:.*]] = llvm.load %{{.*}} -> vector<16xf32>
+// CHECK: %[[R:.*]]:2 = scf.for %{{.*}} = %{{.*}} to %c64{{.*}} step %c2{{.*}} iter_args(%[[S0:.*]] = %{{.*}}, %[[S1:.*]] = %{{.*}}) -> (vector<16xf32>, vector<16xf32>)
+// CHECK: arith.subf %{{.*}}, %[[M]] : vector<16xf32>
+// CHECK: %[[E0:.*]] = math.exp2
+// CHECK: llvm.store %[[E0]]
+// CHECK: %[[N0:.*]] = arith.addf %[[S0]], %[[E0]]
+// CHECK: %[[E1:.*]] = math.exp2
+// CHECK: %[[N1:.*]] = arith.addf %[[S1]], %[[E1]]
+// CHECK: scf.yield %[[N0]], %[[N1]]
+// CHECK: %[[SUM:.*]] = arith.addf %[[R]]#0, %[[R]]#1
+// CHECK: llvm.store %[[SUM]]
+// CHECK-NOT: tile.parallel
+// CHECK-NOT: tile.reduce
+// CHECK: return
+func.func @columns() attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  tile.launch (%b) in (%c1) threads(128) {
+    %x = tile.alloc : !tile.buffer<64x16xf32, fragment>
+    %m = tile.alloc : !tile.buffer<16xf32, fragment>
+    %s = tile.alloc : !tile.buffer<16xf32, fragment>
+    tile.parallel (%i, %j) in [64, 16] {
+      %v = tile.load %x[%i, %j] in_bounds : !tile.buffer<64x16xf32, fragment>
+      %n = tile.load %m[%j] in_bounds : !tile.buffer<16xf32, fragment>
+      %d = arith.subf %v, %n : f32
+      %e = math.exp2 %d : f32
+      tile.store %e, %x[%i, %j] in_bounds : !tile.buffer<64x16xf32, fragment>
+    }
+    tile.reduce sum %x : !tile.buffer<64x16xf32, fragment> dim 0 into %s : !tile.buffer<16xf32, fragment> clear
+  }
+  return
+}
+
+// -----
+
+// Columns that fill more than four vectors are left.
+// CHECK-LABEL: func.func @many_columns
+// CHECK: tile.parallel
+// CHECK: tile.reduce
+func.func @many_columns() attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  tile.launch (%b) in (%c1) threads(128) {
+    %x = tile.alloc : !tile.buffer<64x40xf32, fragment>
+    %s = tile.alloc : !tile.buffer<40xf32, fragment>
+    tile.parallel (%i, %j) in [64, 40] {
+      %v = tile.load %x[%i, %j] in_bounds : !tile.buffer<64x40xf32, fragment>
+      %e = math.exp2 %v : f32
+      tile.store %e, %x[%i, %j] in_bounds : !tile.buffer<64x40xf32, fragment>
+    }
+    tile.reduce sum %x : !tile.buffer<64x40xf32, fragment> dim 0 into %s : !tile.buffer<40xf32, fragment> clear
+  }
+  return
+}

@@ -49,7 +49,7 @@ struct KernelShape {
 
 KernelShape kernelShape(const Machine& machine) {
   // rows * vectors accumulators, `vectors` of b, and one or two of a must fit the register file.
-  return {gemmRows(machine), machine.isX86 ? 2 : 3};
+  return {gemmRows(machine), gemmVectors(machine)};
 }
 
 /// A matrix in memory: where it starts, and how many elements apart its rows are.

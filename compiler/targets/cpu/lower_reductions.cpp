@@ -10,7 +10,7 @@
 ///     tile.store %t, %s[%i] }
 ///
 /// A reduction of another dim than the last updates whole rows of the target instead, one turn of
-/// `dim` at a time. Floats narrower than float32 accumulate in float32. LLVM's vectoriser would not
+/// `dim` at a time; rows of up to four vectors stay in registers. Floats narrower than float32 accumulate in float32. LLVM's vectoriser would not
 /// reorder float sums, and handles NaN in max and min in ways that we do not want: so these vectors
 /// are our own.
 #include "compiler/ir/memory_ops.h"
@@ -43,7 +43,7 @@ public:
 
   void reduce(bool clear, const Machine& machine) {
     if (isRowUpdate())
-      return reduceRows(clear);
+      return fitsRegisters(machine) ? reduceColumns(clear, machine) : reduceRows(clear);
     buildNest(builder, keptRanges(), [&](ImplicitLocOpBuilder& inner, ValueRange kept) {
       Value sum =
           isVectorizable(machine) ? vectorSum(inner, kept, machine) : scalarSum(inner, kept);
@@ -158,6 +158,49 @@ private:
         Value old = load(inner, target.buffer, at);
         store(inner, combiner.combine(inner, old, combiner.enter(inner, value)), at);
       });
+    });
+  }
+
+  /// Whether a row of the target stays in registers while the rows of the source pass by.
+  bool fitsRegisters(const Machine& machine) const {
+    const int64_t columns = source.staticExtents().back(), width = lanes(machine);
+    return !ShapedType::isDynamic(columns) && columns % width == 0 && columns <= 4 * width &&
+           combiner.type().getIntOrFloatBitWidth() >= 8 && target.staticExtents().back() == columns;
+  }
+
+  /// As reduceRows, a target row of few vectors at a time.
+  void reduceColumns(bool clear, const Machine& machine) {
+    SmallVector<Range> outer = keptRanges();
+    outer.pop_back();
+    buildNest(builder, outer, [&](ImplicitLocOpBuilder& inner, ValueRange at) {
+      IndexMath innerMath(inner);
+      const int64_t width = lanes(machine), count = source.staticExtents().back() / width;
+      auto column = [&](int64_t number) {
+        SmallVector<Value> kept(at);
+        kept.push_back(innerMath.constant(number * width));
+        return kept;
+      };
+      SmallVector<Value> sums;
+      for (int64_t number = 0; number < count; ++number)
+        sums.push_back(
+            clear ? combiner.identity(inner, VectorType::get({width}, combiner.type()))
+                  : combiner.enter(inner, loadVector(inner, target.buffer,
+                                                     targetIndices(inner, column(number)), width)));
+      auto loop =
+          scf::ForOp::create(inner, innerMath.constant(0), innerMath.value(source.extents[dim]),
+                             innerMath.constant(1), sums);
+      {
+        OpBuilder::InsertionGuard guard(inner);
+        inner.setInsertionPointToStart(loop.getBody());
+        SmallVector<Value> next;
+        for (int64_t number = 0; number < count; ++number)
+          next.push_back(
+              combiner.combine(inner, loop.getRegionIterArg(unsigned(number)),
+                               loadLanes(inner, column(number), loop.getInductionVar(), width)));
+        scf::YieldOp::create(inner, next);
+      }
+      for (auto [number, sum] : llvm::enumerate(loop.getResults()))
+        storeVector(inner, sum, target.buffer, targetIndices(inner, column(int64_t(number))));
     });
   }
 

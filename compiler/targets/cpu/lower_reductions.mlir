@@ -33,9 +33,30 @@ func.func @last() attributes {tile.kernel} {
 func.func @first() attributes {tile.kernel} {
   %c1 = arith.constant 1 : index
   tile.launch (%b) in (%c1) threads(128) {
-    %s = tile.alloc : !tile.buffer<8x64xf32, fragment>
-    %t = tile.alloc : !tile.buffer<64xf32, fragment>
-    tile.reduce max %s : !tile.buffer<8x64xf32, fragment> dim 0 into %t : !tile.buffer<64xf32, fragment> clear
+    %s = tile.alloc : !tile.buffer<8x80xf32, fragment>
+    %t = tile.alloc : !tile.buffer<80xf32, fragment>
+    tile.reduce max %s : !tile.buffer<8x80xf32, fragment> dim 0 into %t : !tile.buffer<80xf32, fragment> clear
+  }
+  return
+}
+
+// -----
+
+// Rows of few vectors stay in registers; without clear they start as what is there.
+// CHECK-LABEL: func.func @few_columns
+// CHECK: %[[OLD0:.*]] = llvm.load %{{.*}} -> vector<16xf32>
+// CHECK: %[[OLD1:.*]] = llvm.load %{{.*}} -> vector<16xf32>
+// CHECK: %[[R:.*]]:2 = scf.for %{{.*}} to %c8{{.*}} iter_args(%{{.*}} = %[[OLD0]], %{{.*}} = %[[OLD1]]) -> (vector<16xf32>, vector<16xf32>)
+// CHECK: arith.maxnumf {{.*}} : vector<16xf32>
+// CHECK: arith.maxnumf {{.*}} : vector<16xf32>
+// CHECK: llvm.store %[[R]]#0
+// CHECK: llvm.store %[[R]]#1
+func.func @few_columns() attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  tile.launch (%b) in (%c1) threads(128) {
+    %s = tile.alloc : !tile.buffer<8x32xf32, fragment>
+    %t = tile.alloc : !tile.buffer<32xf32, fragment>
+    tile.reduce max %s : !tile.buffer<8x32xf32, fragment> dim 0 into %t : !tile.buffer<32xf32, fragment>
   }
   return
 }

@@ -111,6 +111,10 @@ int64_t gemmRows(const Machine& machine) {
   return machine.isX86 ? 12 : 8;
 }
 
+int64_t gemmVectors(const Machine& machine) {
+  return machine.isX86 ? 2 : 3;
+}
+
 std::optional<Machine> findMachine(std::string_view name, std::string& problem) {
   initializeTargets();
   Machine machine;

@@ -37,6 +37,8 @@ struct Machine {
 
 /// How many rows of c a gemm's micro-kernel holds in registers.
 int64_t gemmRows(const Machine& machine);
+/// How many vectors of columns of c it holds for each row.
+int64_t gemmVectors(const Machine& machine);
 
 /// The machine of a name: "native", "avx2", "avx512", "neon", or a CPU as LLVM names it for this
 /// host's architecture. If there is none, or if it lacks what emitted code needs, gives nothing and

@@ -16,6 +16,7 @@
 /// (n / lanes) * K * lanes + (k / g) * lanes * g + (n mod lanes) * g + k mod g. vpdpbusd takes
 /// unsigned bytes on its left: signed ones are staged plus 128, and the gemm carries {cpu.shifted}.
 ///
+/// Where a copy brings only a, as it is, and a lies in one run there, the micro-kernels read it in place.
 /// A copy from global memory that fills only b's shared buffer, for this gemm alone, is packed as
 /// it arrives. In a pipelined loop the gemm fetches meanwhile what such copies bring next (fetch_ahead.h).
 ///
@@ -74,9 +75,8 @@ bool mayWriteGlobal(Operation* op) {
   });
 }
 
-/// The copy that fills the whole of an on-chip buffer, nothing else but `reader` uses: what `reader`
-/// reads there might as well come from where the copy reads. Null if that isn't so.
-tile::CopyOp onlySource(tile::GemmOp reader, const BufferRegion& region) {
+/// The copy of a global matrix that alone writes an on-chip buffer, all of it, which `reader` alone reads.
+tile::CopyOp soleCopy(tile::GemmOp reader, const BufferRegion& region) {
   auto alloc = region.buffer.getDefiningOp<tile::AllocOp>();
   if (!alloc || !region.isWhole())
     return {};
@@ -89,13 +89,47 @@ tile::CopyOp onlySource(tile::GemmOp reader, const BufferRegion& region) {
       return {};
     copy = user;
   }
-  if (!copy || copy->getBlock() != reader->getBlock() || !copy->isBeforeInBlock(reader))
+  if (!copy || !copy.getTargetRegion().isWhole() || copy.getRelu() || copy.getTranspose() ||
+      copy.getPad())
     return {};
   const BufferRegion source = copy.getSourceRegion();
-  if (!copy.getTargetRegion().isWhole() || copy.getRelu() || copy.getTranspose() || copy.getPad() ||
-      !source.type().isGlobal() || tile::withoutUnitExtents(source.staticExtents()).size() != 2)
+  const bool isMatrix =
+      source.type().isGlobal() && tile::withoutUnitExtents(source.staticExtents()).size() == 2;
+  return isMatrix ? copy : tile::CopyOp();
+}
+
+/// The copy that fills the whole of an on-chip buffer, nothing else but `reader` uses: what `reader`
+/// reads there might as well come from where the copy reads. Null if that isn't so.
+tile::CopyOp onlySource(tile::GemmOp reader, const BufferRegion& region) {
+  tile::CopyOp copy = soleCopy(reader, region);
+  if (!copy || copy->getBlock() != reader->getBlock() || !copy->isBeforeInBlock(reader))
     return {};
   for (Operation* op = copy->getNextNode(); op != reader; op = op->getNextNode())
+    if (mayWriteGlobal(op))
+      return {};
+  return copy;
+}
+
+/// The copy that brings all of an on-chip operand which nothing else reads, of one run of memory: micro-kernels may as
+/// well read it there. The gemm may stand in loops behind the copy. Null if that isn't so.
+tile::CopyOp copyOfOneRun(tile::GemmOp reader, const BufferRegion& region) {
+  tile::CopyOp copy = soleCopy(reader, region);
+  if (!copy || !copy.getSourceInBounds() || llvm::is_contained(*copy.getSourceInBounds(), false))
+    return {};
+  const BufferRegion source = copy.getSourceRegion();
+  const BufferType type = source.type();
+  const SmallVector<int64_t> extents = source.staticExtents();
+  const int64_t rank = type.getRank();
+  const bool isRun = rank >= 2 && isDenseTensor(source.buffer) &&
+                     !ShapedType::isDynamicShape(type.getShape()) &&
+                     type.getElementType() == region.type().getElementType() &&
+                     extents[rank - 1] == type.getShape()[rank - 1] &&
+                     ArrayRef(extents).take_back(2) == ArrayRef(region.staticExtents()) &&
+                     llvm::all_of(ArrayRef(extents).drop_back(2), [](int64_t e) { return e == 1; });
+  Operation* reading = copy->getBlock()->findAncestorOpInBlock(*reader);
+  if (!isRun || !reading || !copy->isBeforeInBlock(reading))
+    return {};
+  for (Operation* op = copy->getNextNode(); op != reading->getNextNode(); op = op->getNextNode())
     if (mayWriteGlobal(op))
       return {};
   return copy;
@@ -156,11 +190,15 @@ struct MatrixSource {
   }
 };
 
+/// The copies that may be passed over: onlySource of a and of b, and copyOfOneRun of a.
+struct Sources {
+  tile::CopyOp a, b, runOfA;
+};
+
 class GemmPacker {
 public:
-  /// The copies are onlySource of a and of b.
-  GemmPacker(tile::GemmOp op, tile::CopyOp copyOfA, tile::CopyOp copyOfB, const Machine& machine)
-      : op(op), copyOfA(copyOfA), copyOfB(copyOfB), builder(op.getLoc(), op), machine(machine),
+  GemmPacker(tile::GemmOp op, const Sources& from, const Machine& machine)
+      : op(op), from(from), builder(op.getLoc(), op), machine(machine),
         element(accumulatorType(op.getCRegion().type().getElementType())),
         lanes(machine.vectorBits / int64_t(element.getIntOrFloatBitWidth())) {}
 
@@ -199,10 +237,10 @@ public:
 
 private:
   void announceNext() {
-    if (copyOfA)
-      announceNextTile(builder, copyOfA, MatrixSource(copyOfA).rowDim, "a");
-    if (copyOfB)
-      announceNextTile(builder, copyOfB, MatrixSource(copyOfB).rowDim, "b");
+    if (from.a)
+      announceNextTile(builder, from.a, MatrixSource(from.a).rowDim, "a");
+    if (from.b)
+      announceNextTile(builder, from.b, MatrixSource(from.b).rowDim, "b");
   }
 
   bool needsStage(const BufferRegion& region) const {
@@ -241,9 +279,15 @@ private:
     return type.isSignedInteger(8) || type.isUnsignedInteger(8);
   }
 
+  /// Whether b is on chip with close rows that one micro-kernel takes whole: it reads memory straight on as it is.
+  bool isStraight(const BufferRegion& b) {
+    return group == 1 && !from.b && !needsStage(b) && !op.getTransposeB() &&
+           b.type().getShape().back() == columns() && columns() <= gemmVectors(machine) * lanes;
+  }
+
   /// Whether b goes into panels: it is read often enough, or must be brought into another form anyway.
   bool isPacked() {
-    if (columns() % lanes)
+    if (columns() % lanes || isStraight(op.getBRegion()))
       return false;
     const bool isOften = matrixShape(op.getCRegion())[0] > gemmRows(machine);
     return group > 1 || isOften || (needsStage(op.getBRegion()) && !op.getTransposeB());
@@ -252,9 +296,13 @@ private:
   BufferRegion packA(bool& transpose, bool& shifted) {
     BufferRegion a = op.getARegion();
     if (group == 1) {
-      if (!needsStage(a))
-        return a;
-      a = copyOfA && !transpose ? stageFromGlobal(copyOfA) : stageIn(a, transpose, element);
+      if (!needsStage(a)) {
+        if (!from.runOfA)
+          return a;
+        replaced.insert(from.runOfA);
+        return from.runOfA.getSourceRegion();
+      }
+      a = from.a && !transpose ? stageFromGlobal(from.a) : stageIn(a, transpose, element);
       transpose = false;
       return a;
     }
@@ -268,7 +316,7 @@ private:
   /// A copy of `a` with 128 added to each byte.
   BufferRegion shiftBytes(const BufferRegion& a) {
     const SmallVector<int64_t> shape = matrixShape(a);
-    const MatrixSource source = sourceOf(a.buffer == op.getA() ? copyOfA : tile::CopyOp(), a);
+    const MatrixSource source = sourceOf(a.buffer == op.getA() ? from.a : tile::CopyOp(), a);
     auto* context = builder.getContext();
     BufferRegion stage = newStage(shape, IntegerType::get(context, 8, IntegerType::Unsigned));
     forElements(shape, [&](ValueRange at) {
@@ -351,7 +399,7 @@ private:
 
   /// b as [K, N]: a row of it goes to one row of every panel.
   void packRows(const BufferRegion& b, Value panels) {
-    const MatrixSource source = sourceOf(copyOfB, b);
+    const MatrixSource source = sourceOf(from.b, b);
     if (group > 1 && columns() % (lanes * group) == 0 && source.isReadableInVectors())
       return packWholeVectors(source, panels);
     forElements({depth() / group, columns() / lanes, lanes}, [&](ValueRange at) {
@@ -455,7 +503,7 @@ private:
   }
 
   tile::GemmOp op;
-  tile::CopyOp copyOfA, copyOfB;
+  Sources from;
   ImplicitLocOpBuilder builder;
   const Machine& machine;
   Type element;
@@ -480,12 +528,13 @@ struct PackGemmOperands : MachinePass<PackGemmOperands> {
     SmallVector<tile::GemmOp> ops;
     getOperation().walk([&](tile::GemmOp op) { ops.push_back(op); });
     // First of all: vectors of our own hide what they write.
-    SmallVector<std::pair<tile::CopyOp, tile::CopyOp>> sources;
+    SmallVector<Sources> sources;
     for (tile::GemmOp op : ops)
-      sources.emplace_back(op.getTransposeA() ? tile::CopyOp() : onlySource(op, op.getARegion()),
-                           op.getTransposeB() ? tile::CopyOp() : onlySource(op, op.getBRegion()));
+      sources.push_back({op.getTransposeA() ? tile::CopyOp() : onlySource(op, op.getARegion()),
+                         op.getTransposeB() ? tile::CopyOp() : onlySource(op, op.getBRegion()),
+                         copyOfOneRun(op, op.getARegion())});
     for (auto [op, source] : llvm::zip(ops, sources))
-      GemmPacker(op, source.first, source.second, machine).pack();
+      GemmPacker(op, source, machine).pack();
   }
 };
 

@@ -106,27 +106,27 @@ func.func @arrives(
 
 // Who else reads the shared buffer, or a write to global memory in between, keeps the copy.
 // CHECK-LABEL: func.func @stays
-// CHECK: tile.copy %{{.*}} to %[[B:.*]] : !tile.buffer<16x32xf32, shared>
+// CHECK: tile.copy %{{.*}} to %[[B:.*]] : !tile.buffer<16x48xf32, shared>
 // CHECK: tile.parallel
 // CHECK: tile.load %[[B]][
 // CHECK: tile.gemm
-// CHECK: tile.copy %{{.*}} to %[[D:.*]] : !tile.buffer<16x32xf32, shared>
+// CHECK: tile.copy %{{.*}} to %[[D:.*]] : !tile.buffer<16x48xf32, shared>
 // CHECK: tile.copy %{{.*}} to %arg0
 // CHECK: tile.load %[[D]][
-func.func @stays(%G: !tile.buffer<16x32xf32, global> {tile.name = "G"}) attributes {tile.kernel} {
+func.func @stays(%G: !tile.buffer<16x48xf32, global> {tile.name = "G"}) attributes {tile.kernel} {
   %c1 = arith.constant 1 : index
   tile.launch (%b) in (%c1) threads(128) {
     %A = tile.alloc : !tile.buffer<64x16xf32, shared>
-    %B = tile.alloc : !tile.buffer<16x32xf32, shared>
-    %C = tile.alloc : !tile.buffer<64x32xf32, fragment>
-    tile.copy %G : !tile.buffer<16x32xf32, global> to %B : !tile.buffer<16x32xf32, shared>
-    tile.gemm %A : !tile.buffer<64x16xf32, shared>, %B : !tile.buffer<16x32xf32, shared>
-      into %C : !tile.buffer<64x32xf32, fragment>
-    %D = tile.alloc : !tile.buffer<16x32xf32, shared>
-    tile.copy %G : !tile.buffer<16x32xf32, global> to %D : !tile.buffer<16x32xf32, shared>
-    tile.copy %B : !tile.buffer<16x32xf32, shared> to %G : !tile.buffer<16x32xf32, global>
-    tile.gemm %A : !tile.buffer<64x16xf32, shared>, %D : !tile.buffer<16x32xf32, shared>
-      into %C : !tile.buffer<64x32xf32, fragment>
+    %B = tile.alloc : !tile.buffer<16x48xf32, shared>
+    %C = tile.alloc : !tile.buffer<64x48xf32, fragment>
+    tile.copy %G : !tile.buffer<16x48xf32, global> to %B : !tile.buffer<16x48xf32, shared>
+    tile.gemm %A : !tile.buffer<64x16xf32, shared>, %B : !tile.buffer<16x48xf32, shared>
+      into %C : !tile.buffer<64x48xf32, fragment>
+    %D = tile.alloc : !tile.buffer<16x48xf32, shared>
+    tile.copy %G : !tile.buffer<16x48xf32, global> to %D : !tile.buffer<16x48xf32, shared>
+    tile.copy %B : !tile.buffer<16x48xf32, shared> to %G : !tile.buffer<16x48xf32, global>
+    tile.gemm %A : !tile.buffer<64x16xf32, shared>, %D : !tile.buffer<16x48xf32, shared>
+      into %C : !tile.buffer<64x48xf32, fragment>
   }
   return
 }
@@ -222,6 +222,67 @@ func.func @ahead(
       tile.gemm %A : !tile.buffer<64x16xf32, shared>, %D : !tile.buffer<16x32xf32, shared>
         into %C : !tile.buffer<64x32xf32, fragment>
     }
+  }
+  return
+}
+
+// -----
+
+// A run of memory that is only multiplied is read where it is, from loops behind its copy, too; b, whose rows lie close
+// and are one micro-kernel wide, as it is.
+// CHECK-LABEL: func.func @in_place
+// CHECK-NOT: tile.copy
+// CHECK: tile.gemm %{{[a-zA-Z0-9_]*}}[{{.*}}, 0] [64, 32] : !tile.buffer<256x32xf32, global>, %{{.*}} : !tile.buffer<32x32xf32, shared>
+// CHECK-NOT: cpu.packed
+// CHECK: return
+func.func @in_place(%A: !tile.buffer<256x32xf32, global> {tile.name = "A"}) attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  %c64 = arith.constant 64 : index
+  tile.launch (%b) in (%c4) threads(128) {
+    %a = tile.alloc : !tile.buffer<64x32xf32, shared>
+    %B = tile.alloc : !tile.buffer<32x32xf32, shared>
+    %C = tile.alloc : !tile.buffer<64x32xf32, fragment>
+    %start = arith.muli %b, %c64 : index
+    tile.copy %A[%start, 0] [64, 32] : !tile.buffer<256x32xf32, global> to %a : !tile.buffer<64x32xf32, shared>
+      {source_in_bounds = array<i1: true, true>}
+    tile.for %i = %c0 to %c4 step %c1 {
+      tile.gemm %a : !tile.buffer<64x32xf32, shared>, %B : !tile.buffer<32x32xf32, shared>
+        into %C : !tile.buffer<64x32xf32, fragment>
+    }
+  }
+  return
+}
+
+// -----
+
+// Not where something may write there meanwhile, or where rows lie apart.
+// CHECK-LABEL: func.func @not_in_place
+// CHECK: tile.copy
+// CHECK: tile.copy
+func.func @not_in_place(%A: !tile.buffer<256x32xf32, global> {tile.name = "A"}) attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  %zero = arith.constant 0.0 : f32
+  tile.launch (%b) in (%c4) threads(128) {
+    %a = tile.alloc : !tile.buffer<64x32xf32, shared>
+    %h = tile.alloc : !tile.buffer<64x16xf32, shared>
+    %B = tile.alloc : !tile.buffer<32x32xf32, shared>
+    %H = tile.alloc : !tile.buffer<16x32xf32, shared>
+    %C = tile.alloc : !tile.buffer<64x32xf32, fragment>
+    tile.copy %A[0, 0] [64, 32] : !tile.buffer<256x32xf32, global> to %a : !tile.buffer<64x32xf32, shared>
+      {source_in_bounds = array<i1: true, true>}
+    tile.for %i = %c0 to %c4 step %c1 {
+      tile.gemm %a : !tile.buffer<64x32xf32, shared>, %B : !tile.buffer<32x32xf32, shared>
+        into %C : !tile.buffer<64x32xf32, fragment>
+      tile.store %zero, %A[%i, %i] in_bounds : !tile.buffer<256x32xf32, global>
+    }
+    tile.copy %A[0, 0] [64, 16] : !tile.buffer<256x32xf32, global> to %h : !tile.buffer<64x16xf32, shared>
+      {source_in_bounds = array<i1: true, true>}
+    tile.gemm %h : !tile.buffer<64x16xf32, shared>, %H : !tile.buffer<16x32xf32, shared>
+      into %C : !tile.buffer<64x32xf32, fragment>
   }
   return
 }

@@ -37,7 +37,7 @@ using namespace mlir;
 constexpr llvm::StringLiteral kPrefix = "cpu-";
 
 /// The whole lowering, one pass a line.
-std::vector<std::unique_ptr<Pass>> makePipeline(const Machine& machine) {
+std::vector<std::unique_ptr<Pass>> makePipeline(const Machine& machine, bool fastMath) {
   std::vector<std::unique_ptr<Pass>> passes;
   passes.push_back(createMarkInBounds());
   passes.push_back(createPackGemmOperands(machine));
@@ -53,7 +53,7 @@ std::vector<std::unique_ptr<Pass>> makePipeline(const Machine& machine) {
   passes.push_back(createLowerPrints());
   passes.push_back(createLowerBuffers());
   passes.push_back(createExpandSmallFloats());
-  passes.push_back(createExpandExponentials(machine));
+  passes.push_back(createExpandExponentials(machine, fastMath));
   passes.push_back(createFlattenControlFlow());
   passes.push_back(createConvertToLlvm());
   LLVM::DIScopeForLLVMFuncOpPassOptions lines;
@@ -179,7 +179,8 @@ void prepareContext(MLIRContext& context) {
 
 bool lowerToLlvmDialect(ModuleOp module, Session& session) {
   const PhaseTimer timer(session, "passes");
-  return runPasses(module, makePipeline(session.machine), kPrefix, session) || fail(session);
+  return runPasses(module, makePipeline(session.machine, session.fastMath), kPrefix, session) ||
+         fail(session);
 }
 
 bool compileModule(ModuleOp original, Session& session) {
@@ -213,6 +214,8 @@ bool compileModule(ModuleOp original, Session& session) {
   if (!code)
     return false;
   std::unique_ptr<llvm::TargetMachine> target = createTargetMachine(session.machine);
+  if (session.fastMath) // as CUDA's compiler does: a * b + c is rounded once
+    target->Options.AllowFPOpFusion = llvm::FPOpFusion::Fast;
   addCEntry(*code, name, tile::kernelArguments(kernel), scratch, workspace,
             tile::waitsForBlocks(kernel));
   prepareModule(*code, *target, session);

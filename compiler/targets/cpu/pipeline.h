@@ -16,6 +16,8 @@ namespace tilewright::cpu {
 /// phases "passes", "translate", "optimize", "emit" and "link".
 struct Session : PassSession {
   Machine machine;
+  /// exp and exp2 of float32 may be less exact (expand_exponentials.cpp), products and sums become one operation.
+  bool fastMath = false;
   /// The ELF object of what the kernel brings with it (compile_source.h); may be empty.
   std::string own;
 };
