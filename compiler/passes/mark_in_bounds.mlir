@@ -133,3 +133,32 @@ func.func @unknown(%A: !tile.buffer<1024xf32, global> {tile.name = "A"},
   }
   return
 }
+
+// -----
+
+// What is left of a division by 3, as Python has it: 0 to 2, of numbers below 0 too. As C has it: -2 to 2.
+// CHECK-LABEL: func.func @rest_of_division
+func.func @rest_of_division(%A: !tile.buffer<3xf32, global> {tile.name = "A"}, %B: !tile.buffer<5xf32, global> {tile.name = "B"}) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c2 = arith.constant 2 : index
+  %c3 = arith.constant 3 : index
+  %c7 = arith.constant 7 : index
+  tile.launch (%bx) in (%c3) threads(128) {
+    %from = arith.subi %bx, %c7 : index
+    %rest = arith.remsi %from, %c3 : index
+    %is_negative = arith.cmpi slt, %rest, %c0 : index
+    %corrected = arith.addi %rest, %c3 : index
+    %floored = arith.select %is_negative, %corrected, %rest : index
+    %shifted = arith.addi %rest, %c2 : index
+    // CHECK: tile.load %{{.*}}[%{{.*}}] in_bounds : !tile.buffer<3xf32, global>
+    %v = tile.load %A[%floored] : !tile.buffer<3xf32, global>
+    // CHECK: tile.load %{{.*}}[%{{.*}}] : !tile.buffer<3xf32, global>
+    %w = tile.load %A[%rest] : !tile.buffer<3xf32, global>
+    // CHECK: tile.load %{{.*}}[%{{.*}}] in_bounds : !tile.buffer<5xf32, global>
+    %x = tile.load %B[%shifted] : !tile.buffer<5xf32, global>
+    tile.print "" %v : f32
+    tile.print "" %w : f32
+    tile.print "" %x : f32
+  }
+  return
+}

@@ -175,6 +175,35 @@ def test_columns_that_the_machine_cannot_cut(route: str, reason: str) -> None:
     assert message == start + reason
 
 
+@pytest.mark.parametrize("route", ["cube", "vector"])
+def test_what_is_left_of_a_division_is_not_below_zero(route: str) -> None:
+    """`%` is Python's."""
+
+    @T.prim_func
+    def cube(A: T.Tensor((16, 48), "float16"), C: T.Tensor((16, 48), "float32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(3, is_npu=True, threads=1) as cid:
+            a = T.alloc_L1((16, 16), "float16")
+            product = T.alloc_L0C((16, 16), "float32")
+            T.copy(A[0, (cid - 7) % 3 * 16], a)
+            T.gemm_v0(a, a, product, init=True)
+            T.copy(product, C[0, (cid - 7) % 3 * 16])
+
+    @T.prim_func
+    def vector(A: T.Tensor((16, 48), "float16"), C: T.Tensor((16, 48), "float16")):  # type: ignore[no-untyped-def]
+        with T.Kernel(3, is_npu=True, threads=1) as cid:
+            a = T.alloc_ub((16, 16), "float16")
+            T.copy(A[0, (cid - 7) % 3 * 16], a)
+            T.copy(a, C[0, (cid - 7) % 3 * 16])
+
+    kernel = tilewright.compile(
+        cube if route == "cube" else vector, out_idx=-1, target="ascend", pass_configs=AUTOMATIC
+    )
+    a = np.random.default_rng(0).integers(-3, 4, (16, 48)).astype(np.float16)
+    tiles = [a[:, start : start + 16] for start in (0, 16, 32)]
+    expected = np.concatenate([t @ t for t in tiles], 1) if route == "cube" else a
+    np.testing.assert_array_equal(np.asarray(kernel(a), np.float32), expected.astype(np.float32))
+
+
 def columns_at_run_time(route: str) -> Any:
     """A copy at a column that an argument or memory gives."""
 

@@ -170,6 +170,20 @@ Value dealtFrom(arith::AddIOp sum) {
 
 } // namespace
 
+arith::RemSIOp flooredRemainder(arith::SelectOp choice) {
+  auto rest = choice.getFalseValue().getDefiningOp<arith::RemSIOp>();
+  auto corrected = choice.getTrueValue().getDefiningOp<arith::AddIOp>();
+  auto isNegative = choice.getCondition().getDefiningOp<arith::CmpIOp>();
+  if (!rest || !corrected || !isNegative || corrected.getLhs() != rest ||
+      isNegative.getPredicate() != arith::CmpIPredicate::slt || isNegative.getLhs() != rest ||
+      getConstantIntValue(isNegative.getRhs()) != 0)
+    return {};
+  const std::optional<int64_t> divisor = getConstantIntValue(rest.getRhs());
+  const bool isSame = corrected.getRhs() == rest.getRhs() ||
+                      (divisor && getConstantIntValue(corrected.getRhs()) == divisor);
+  return divisor && *divisor > 0 && isSame ? rest : arith::RemSIOp();
+}
+
 Value IndexRanges::symbolOf(Value value) {
   while (auto cast = value.getDefiningOp<arith::IndexCastOp>())
     value = cast.getIn();
@@ -420,8 +434,13 @@ IndexRange IndexRanges::compute(Value value) {
       return from;
     return width < 63 ? IndexRange{0, (int64_t(1) << width) - 1} : IndexRange();
   }
-  if (auto choice = dyn_cast<arith::SelectOp>(op))
+  if (auto choice = dyn_cast<arith::SelectOp>(op)) {
+    if (arith::RemSIOp rest = flooredRemainder(choice)) {
+      const IndexRange plain = rangeOf(rest);
+      return plain.low >= 0 ? plain : IndexRange{0, rangeOf(rest.getRhs()).high - 1};
+    }
     return unite(rangeOf(choice.getTrueValue()), rangeOf(choice.getFalseValue()));
+  }
   if (auto sum = dyn_cast<arith::AddIOp>(op))
     if (const Value total = dealtFrom(sum)) {
       const IndexRange plain = computeBinary(op, rangeOf(sum.getLhs()), rangeOf(sum.getRhs()));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "compiler/ir/dialect.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Operation.h"
 
 #include <limits>
@@ -65,5 +66,9 @@ private:
   llvm::DenseMap<mlir::Value, IndexRange> known;
   unsigned depth = 0;
 };
+
+/// The `a % b` of a choice `rest < 0 ? rest + b : rest` with a constant b above 0: what is left is from 0 to
+/// b - 1, as in Python. Null if the choice is another one.
+mlir::arith::RemSIOp flooredRemainder(mlir::arith::SelectOp choice);
 
 } // namespace tilewright

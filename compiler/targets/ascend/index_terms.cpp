@@ -114,13 +114,9 @@ std::optional<IndexSum> IndexTerms::compute(Value value) {
     return modulo(op->getOperand(0), *constantAt(1));
   if (isa<arith::AndIOp>(op) && constantAt(1) && isPowerOfTwo(*constantAt(1) + 1))
     return modulo(op->getOperand(0), *constantAt(1) + 1);
-  // a % b of Python, where b is no power of two: rest < 0 ? rest + b : rest
-  if (auto select = dyn_cast<arith::SelectOp>(op)) {
-    auto corrected = select.getTrueValue().getDefiningOp<arith::AddIOp>();
-    if (corrected && corrected.getLhs() == select.getFalseValue() &&
-        select.getFalseValue().getDefiningOp<arith::RemSIOp>())
-      return of(select.getFalseValue());
-  }
+  if (auto select = dyn_cast<arith::SelectOp>(op))
+    if (arith::RemSIOp rest = flooredRemainder(select))
+      return modulo(rest.getLhs(), *getConstantIntValue(rest.getRhs()));
   return std::nullopt;
 }
 
