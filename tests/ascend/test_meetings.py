@@ -94,3 +94,32 @@ def test_what_both_do_behind_a_meeting_is_not_ordered() -> None:
         kernel = tilewright.compile(handed_on(False), target="ascend", pass_configs=CONFIGS)
     with pytest.raises(RuntimeError, match="nothing orders this"):
         kernel(ones, np.zeros_like(ones), np.zeros((32, 32), np.float32))
+
+
+@pytest.mark.parametrize("is_automatic", [False, True])
+def test_a_core_that_only_sets_a_flag_is_there(is_automatic: bool) -> None:
+    """Without it the other core would wait for ever."""
+
+    @T.prim_func
+    def main(A: T.Tensor((32, 32), "float16"), C: T.Tensor((32, 32), "float32")):
+        with T.Kernel(1, is_npu=True, threads=1):
+            a = T.alloc_L1((32, 32), "float16")
+            c = T.alloc_L0C((32, 32), "float32")
+            with T.Scope("C"):
+                T.wait_cross_flag(1)
+                T.copy(A, a)
+                T.barrier_all()
+                T.gemm_v0(a, a, c, init=True)
+                T.barrier_all()
+                T.copy(c, C)
+            with T.Scope("V"):
+                T.set_cross_flag("MTE2", 1)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        kernel = tilewright.compile(
+            main, target="ascend", pass_configs=CONFIGS if is_automatic else None
+        )
+    c = np.zeros((32, 32), np.float32)
+    kernel(ones, c)
+    np.testing.assert_array_equal(c, np.full((32, 32), 32))

@@ -74,6 +74,10 @@ private:
         if (access.type().getSpace() == MemorySpace::Global && agent)
           users[npu::storageOf(access.buffer).getAsOpaquePointer()].insert(*agent);
     });
+    kernel.walk([&](ScopeOp scope) {
+      if (speaksToOthers(scope))
+        (scope.getAgent() == Agent::Cube ? model.hasCube : model.hasVector) = true;
+    });
     if (!model.hasCube && !model.hasVector)
       model.hasVector = true;
     isMixed = launchKindOf(kernel).isMixed();

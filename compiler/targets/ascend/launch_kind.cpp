@@ -51,4 +51,13 @@ LaunchKind launchKindOf(func::FuncOp kernel) {
   return kind;
 }
 
+bool speaksToOthers(ScopeOp scope) {
+  return scope
+      ->walk([](Operation* op) {
+        return isa<SetCrossFlagOp, WaitCrossFlagOp, SyncAllOp>(op) ? WalkResult::interrupt()
+                                                                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 } // namespace tilewright::ascend

@@ -2,6 +2,8 @@
 /// Which cores a kernel runs on, and how its blocks are numbered.
 #pragma once
 
+#include "compiler/ir/ascend_ops.h"
+
 #include <mlir/Dialect/Func/IR/FuncOps.h>
 
 namespace tilewright::ascend {
@@ -33,5 +35,9 @@ struct LaunchKind {
 
 /// Of a kernel whose work is in scopes.
 LaunchKind launchKindOf(mlir::func::FuncOp kernel);
+
+/// Whether a scope tells other cores something or waits for them: then its kind of core is used, though it
+/// may have no instruction.
+bool speaksToOthers(ScopeOp scope);
 
 } // namespace tilewright::ascend

@@ -21,6 +21,7 @@
 #include "compiler/ir/structure_ops.h"
 #include "compiler/passes/kernel_pass.h"
 #include "compiler/targets/ascend/analysis/program.h"
+#include "compiler/targets/ascend/launch_kind.h"
 #include "compiler/targets/ascend/passes.h"
 
 #include <mlir/Dialect/SCF/IR/SCF.h>
@@ -188,6 +189,10 @@ struct SplitCubeVector : KernelPass<SplitCubeVector> {
     launch.walk([&](npu::Instruction op) {
       hasCube |= op.getAgent() == Agent::Cube;
       hasVector |= op.getAgent() == Agent::Vector;
+    });
+    launch.walk([&](ScopeOp scope) {
+      if (speaksToOthers(scope))
+        (scope.getAgent() == Agent::Cube ? hasCube : hasVector) = true;
     });
     if (hasCube && hasVector && !combine && failed(refuseUnscoped(launch)))
       return signalPassFailure();

@@ -87,3 +87,26 @@ func.func @cube_needs_ub(%A: !tile.buffer<64x64xf16, global>, %n: index) {
   }
   return
 }
+
+// -----
+// A scope that only sets a flag uses its core, too: the other one waits for it.
+// CHECK-LABEL: func.func @only_a_flag
+// CHECK: ascend.scope cube {
+// CHECK: ascend.wait_cross_flag
+// CHECK: ascend.scope vector {
+// CHECK-NOT: store_l0c
+// CHECK: ascend.set_cross_flag mte2
+func.func @only_a_flag(%W: !tile.buffer<64x64xf32, global>, %n: index) {
+  %c0 = arith.constant 0 : index
+  tile.launch (%cid) in (%n) npu {
+    %c = tile.alloc "c" at 0 : !tile.buffer<64x64xf32, L0C>
+    ascend.scope cube {
+      ascend.wait_cross_flag %c0
+      npu.store_l0c %c[%c0] : !tile.buffer<64x64xf32, L0C> rows 64 to %W[0, 0] [64, 64] : !tile.buffer<64x64xf32, global>
+    }
+    ascend.scope vector {
+      ascend.set_cross_flag mte2, %c0
+    }
+  }
+  return
+}
