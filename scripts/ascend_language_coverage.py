@@ -71,7 +71,7 @@ def used_names(path: Path) -> set[str]:
 
 
 def refuses(dtype: str) -> bool:
-    """Whether the chip lacks a dtype: a tile of it is an error."""
+    """Whether the chip or its target lacks a dtype: a tile of it is an error."""
     import tilewright.language
     from tilewright import _compiler
 
@@ -83,7 +83,7 @@ def refuses(dtype: str) -> bool:
 
     options = _compiler.CompileOptions("ascend", "native", {}, build_library=False)
     _, found = _compiler.compile(T.prim_func(tile).capture().module, options)
-    return any("does not have" in diagnostic.message for diagnostic in found)
+    return any("has elements of" in diagnostic.message for diagnostic in found)
 
 
 def refused_addresses() -> set[str]:

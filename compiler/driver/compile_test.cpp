@@ -80,7 +80,9 @@ TEST(Compile, RefusesAllAtOnce) {
 TEST(Compile, RefusesAscendLaunches) {
   auto found = diagnosticsOf(kernelWith("", "!tile.buffer<64xf32, global>", "threads(2) npu"));
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].message, "a launch of Ascend cores does not run on the cpu target");
+  EXPECT_EQ(
+      found[0].message,
+      "a launch of Ascend cores does not run on the cpu target; compile it with target=\"ascend\"");
 }
 
 TEST(Compile, RefusesUnknownTargetsAndCpus) {

@@ -52,6 +52,57 @@ def test_overflow(configs: dict[Any, Any]) -> None:
     assert "x takes 131072 bytes" in text and "y takes 131072 bytes" in text
 
 
+@pytest.mark.parametrize("dtype", ["int4", "uint4"])
+def test_elements_of_half_a_byte(dtype: str) -> None:
+    """No unit takes them one by one, and the message says what does instead."""
+
+    @T.prim_func
+    def main(C: T.Tensor((64,), "int8")):
+        with T.Kernel(1, is_npu=True) as (cid, vid):
+            x = T.alloc_ub((64,), dtype)
+            T.tile.add(x, x, x)
+            T.tile.max(x, x, 0)
+
+    ((text, line),) = errors_of(main)
+    assert f"'x' has elements of {dtype}; hold two of them in an int8" in text
+    assert "T.tile.bitwise_lshift and T.tile.bitwise_rshift" in text
+    assert line == 1
+
+
+#: What a loop over bytes and numbers without a sign can't do, by the words that the user knows.
+SCALAR_LOOPS: dict[str, Callable[..., Any]] = {
+    "the vector unit has no max of uint16": lambda x: T.max(x, T.cast(3, "uint16")),
+    "the vector unit has no div of uint16": lambda x: x // T.cast(3, "uint16"),
+}
+
+
+@pytest.mark.parametrize("message", SCALAR_LOOPS)
+def test_messages_name_what_the_user_wrote(message: str) -> None:
+    function = SCALAR_LOOPS[message]
+
+    @T.prim_func
+    def main(A: T.Tensor((64,), "uint16"), C: T.Tensor((64,), "uint16")):
+        with T.Kernel(1, is_npu=True) as (cid, vid):
+            x = T.alloc_ub((64,), "uint16")
+            T.copy(A, x)
+            for i in T.Parallel(64):
+                x[i] = function(x[i])
+            T.copy(x, C)
+
+    with pytest.warns(match=message):
+        tilewright.compile(main, target="ascend", pass_configs=AUTOMATIC)
+
+
+def test_another_target() -> None:
+    @T.prim_func
+    def main(A: T.Tensor((64,), "float")):
+        with T.Kernel(1, is_npu=True) as (cid, vid):
+            T.copy(A, T.alloc_ub((64,), "float"))
+
+    with pytest.raises(tilewright.CompileError, match='compile it with target="ascend"'):
+        tilewright.compile(main, target="auto")
+
+
 def test_no_route() -> None:
     @T.prim_func
     def main(A: T.Tensor((16, 16), "float16")):

@@ -119,7 +119,7 @@ def test_nest_with_a_branch() -> None:
                     x[i, j] = T.exp(x[i, j]) - T.sin(x[i, j])
             T.copy(x, C)
 
-    with pytest.warns(match="element by element on the scalar unit: it holds 'scf.if'"):
+    with pytest.warns(match="element by element on the scalar unit: it holds 'if'"):
         kernel = tilewright.compile(main, out_idx=[-1], target="ascend", pass_configs=AUTOMATIC)
     x = a.reshape(4, 4).astype(np.float64)
     expected = np.where(np.tri(4, k=-1) > 0, np.exp(x) - np.sin(x), x)

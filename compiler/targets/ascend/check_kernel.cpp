@@ -4,6 +4,8 @@
 ///
 ///     %x = tile.alloc "x" : !tile.buffer<64xf64, UB>
 ///       error: 'x' has elements of float64, which 910B2 does not have
+///     %x = tile.view %y : !tile.buffer<64xsi4, UB>
+///       error: this view has elements of int4, ...
 ///     ascend.set_flag mte2 to v, %c7
 ///       warning: event 7 may be taken by the vendor's own functions; 0 to 5 are the kernel's
 ///
@@ -35,6 +37,14 @@ std::string nameOf(Type type) {
   return text;
 }
 
+bool isHalfByte(Type type) {
+  return type.isInteger() && type.getIntOrFloatBitWidth() == 4;
+}
+
+const std::string kInsteadOfHalfBytes =
+    "; hold two of them in an int8 or uint8, and part them by T.tile.cast to int16, "
+    "T.tile.bitwise_lshift and T.tile.bitwise_rshift";
+
 class CheckKernel : public KernelPass<CheckKernel> {
 public:
   static constexpr llvm::StringLiteral kArgument = "ascend-check-kernel";
@@ -55,6 +65,8 @@ public:
       if (auto alloc = dyn_cast<tile::AllocOp>(op))
         checkType(alloc.getType().getElementType(), op->getLoc(),
                   "'" + alloc.getSymName().value_or("a buffer").str() + "' has elements of ");
+      else if (auto view = dyn_cast<tile::ViewOp>(op))
+        checkType(view.getType().getElementType(), op->getLoc(), "this view has elements of ");
       else if (isa<tile::TensorAtOp, tile::AddressOp>(op))
         refuse(op, "addresses of memory as numbers, but for a T.ptr argument that T.make_tensor "
                    "makes one tensor of, with a constant shape");
@@ -83,8 +95,9 @@ private:
       return;
     // One message a place: an expression has many values.
     if (reported.insert(place).second)
-      emitError(place) << "unsupported on ascend: " << what << nameOf(type) << ", which " << chip
-                       << " does not have";
+      emitError(place) << "unsupported on ascend: " << what << nameOf(type)
+                       << (isHalfByte(type) ? kInsteadOfHalfBytes
+                                            : ", which " + chip + " does not have");
     signalPassFailure();
   }
 

@@ -37,6 +37,18 @@ func.func @f(%A: !tile.buffer<64xf8E4M3FN, global> {tile.name = "A"}) attributes
 }
 
 // -----
+// expected-error@+1 {{unsupported on ascend: 'A' has elements of int4; hold two of them in an int8 or uint8, and part them by T.tile.cast to int16, T.tile.bitwise_lshift and T.tile.bitwise_rshift}}
+func.func @f(%A: !tile.buffer<64xsi4, global> {tile.name = "A"}) attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  tile.launch (%cid) in (%c1) npu {
+    %x = tile.alloc "x" : !tile.buffer<32xsi8, UB>
+    // expected-error@+1 {{unsupported on ascend: this view has elements of int4; hold two of them in an int8}}
+    %y = tile.view %x : !tile.buffer<32xsi8, UB> to !tile.buffer<64xsi4, UB>
+  }
+  return
+}
+
+// -----
 func.func @memory_by_numbers(%p: i64, %x: f32, %n: index) {
   tile.launch (%cid) in (%n) npu {
     // expected-error@+1 {{unsupported on ascend: addresses of memory as numbers, but for a T.ptr argument that T.make_tensor makes one tensor of, with a constant shape}}

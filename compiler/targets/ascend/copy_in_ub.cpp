@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copies, conversions and fills within UB, and fills of L1.
+#include "compiler/ir/kernel_manifest.h"
 #include "compiler/targets/ascend/cast_steps.h"
 #include "compiler/targets/ascend/copy_routes.h"
 
@@ -167,7 +168,8 @@ LogicalResult fillRegion(ImplicitLocOpBuilder& builder, Operation* op, const Buf
   else if (bits == 64)
     value = asHalves(builder, region, *rows, make, value);
   if (!value || bits < 8)
-    return op->emitError() << "unsupported on ascend: a fill of " << given.type().getElementType()
+    return op->emitError() << "unsupported on ascend: a fill of "
+                           << tile::dtypeName(given.type().getElementType())
                            << " elements with this value";
   forEachRow(builder, make, *rows, fillsPitch(*rows, region.type()), [&](Value row, Value count) {
     npu::DuplicateOp::create(builder, region.buffer, elementOf(builder, make, *rows, row), value,
@@ -245,8 +247,9 @@ LogicalResult CopyExpander::ubToUb() {
     return lowBitsInUb();
   std::optional<SmallVector<CastStep>> steps = castSteps(element, toType.getElementType());
   if (!steps)
-    return copy.emitError() << "unsupported on ascend: the vector unit does not convert " << element
-                            << " to " << toType.getElementType();
+    return copy.emitError() << "unsupported on ascend: the vector unit does not convert "
+                            << tile::dtypeName(element) << " to "
+                            << tile::dtypeName(toType.getElementType());
   if (failed(requireBlockStart(source, "source")) || failed(requireBlockStart(target, "target")))
     return failure();
   Value buffer = source.buffer;
@@ -381,7 +384,7 @@ LogicalResult CopyExpander::copyRows(const UbRows& from, const UbRows& to) {
   const Type element = source.type().getElementType();
   if (!element.isF16() && !element.isF32() && !element.isInteger(16) && !element.isInteger(32))
     return copy.emitError() << "unsupported on ascend: a copy within UB of a part of rows of "
-                            << element;
+                            << tile::dtypeName(element);
   // The larger of a number and itself: an exact copy of any count.
   forEachRow(builder, make, from, false, [&](Value row, Value count) {
     Value offset = elementOf(builder, make, from, row);

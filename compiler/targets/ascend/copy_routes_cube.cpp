@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copies of the cube core: global memory to L1, L1 to L0A and L0B, L0C to global memory.
+#include "compiler/ir/kernel_manifest.h"
 #include "compiler/targets/ascend/copy_routes.h"
 
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
@@ -34,8 +35,10 @@ FailureOr<Value> CopyExpander::l1Offset(const BufferRegion& region, StringRef ro
 
 LogicalResult CopyExpander::globalToL1() {
   if (source.type().getElementType() != target.type().getElementType())
-    return copy.emitError() << "unsupported on ascend: a copy from " << source.type()
-                            << " to L1 that converts to " << target.type().getElementType();
+    return copy.emitError() << "unsupported on ascend: a copy to L1 of "
+                            << tile::dtypeName(source.type().getElementType())
+                            << " that converts to "
+                            << tile::dtypeName(target.type().getElementType());
   return forEachRectangle([&](const BufferRegion& from, const BufferRegion& to) {
     FailureOr<Value> offset = l1Offset(to, "target");
     if (failed(offset))
@@ -79,8 +82,8 @@ static bool canStore(Type from, Type to) {
 LogicalResult CopyExpander::l0cToGlobal() {
   const Type from = source.type().getElementType(), to = target.type().getElementType();
   if (!canStore(from, to))
-    return copy.emitError() << "unsupported on ascend: L0C of " << from
-                            << " cannot be stored to a tensor of " << to;
+    return copy.emitError() << "unsupported on ascend: L0C of " << tile::dtypeName(from)
+                            << " cannot be stored to a tensor of " << tile::dtypeName(to);
   if (isScaled(from, to) && !copy.getScale())
     return copy.emitError()
            << "unsupported on ascend: L0C of int32 is stored to float16 by a scale; "

@@ -128,7 +128,7 @@ func.func @f(%A: !tile.buffer<64x64xbf16, global> {tile.name = "A"}, %n: index, 
   %c1 = arith.constant 1 : index
   tile.launch (%cid) in (%c1) npu {
     %x = tile.alloc "x" : !tile.buffer<64x64xsi32, L0C>
-    // expected-error@+1 {{unsupported on ascend: L0C of 'si32' cannot be stored to a tensor of 'bf16'}}
+    // expected-error@+1 {{unsupported on ascend: L0C of int32 cannot be stored to a tensor of bfloat16}}
     tile.copy %x : !tile.buffer<64x64xsi32, L0C> to %A : !tile.buffer<64x64xbf16, global>
   }
   return
@@ -150,7 +150,7 @@ func.func @f(%A: !tile.buffer<64x64xf16, global> {tile.name = "A"}, %n: index, %
   %c1 = arith.constant 1 : index
   tile.launch (%cid) in (%c1) npu {
     %x = tile.alloc "x" : !tile.buffer<8x64xf32, L1>
-    // expected-error@+1 {{unsupported on ascend: a copy from '!tile.buffer<64x64xf16, global>' to L1 that converts to 'f32'}}
+    // expected-error@+1 {{unsupported on ascend: a copy to L1 of float16 that converts to float32}}
     tile.copy %A[0, 0] [8, 64] : !tile.buffer<64x64xf16, global> to %x : !tile.buffer<8x64xf32, L1>
   }
   return
@@ -162,7 +162,7 @@ func.func @f(%A: !tile.buffer<64x64xf16, global> {tile.name = "A"}, %n: index, %
   tile.launch (%cid) in (%c1) npu {
     %x = tile.alloc "x" : !tile.buffer<8x64xbf16, UB>
     %y = tile.alloc "y" : !tile.buffer<8x64xui32, UB>
-    // expected-error@+1 {{unsupported on ascend: the vector unit does not convert 'bf16' to 'ui32'}}
+    // expected-error@+1 {{unsupported on ascend: the vector unit does not convert bfloat16 to uint32}}
     tile.copy %x : !tile.buffer<8x64xbf16, UB> to %y : !tile.buffer<8x64xui32, UB>
   }
   return
@@ -184,7 +184,7 @@ func.func @f(%A: !tile.buffer<64x64xf16, global> {tile.name = "A"}, %n: index, %
   %c1 = arith.constant 1 : index
   tile.launch (%cid) in (%c1) npu {
     %x = tile.alloc "x" : !tile.buffer<8x64xsi8, UB>
-    // expected-error@+1 {{unsupported on ascend: a fill of 'si8' elements with this value}}
+    // expected-error@+1 {{unsupported on ascend: a fill of int8 elements with this value}}
     tile.fill %x : !tile.buffer<8x64xsi8, UB> with %b : i8
   }
   return
@@ -296,7 +296,7 @@ func.func @f(%A: !tile.buffer<64x64xf16, global> {tile.name = "A"}, %n: index, %
   tile.launch (%cid) in (%c1) npu {
     %x = tile.alloc "x" : !tile.buffer<8x64xsi8, UB>
     %y = tile.alloc "y" : !tile.buffer<8x64xsi8, UB>
-    // expected-error@+1 {{unsupported on ascend: a copy within UB of a part of rows of 'si8'}}
+    // expected-error@+1 {{unsupported on ascend: a copy within UB of a part of rows of int8}}
     tile.copy %x[0, 0] [8, 16] : !tile.buffer<8x64xsi8, UB> to %y[0, 0] [8, 16] : !tile.buffer<8x64xsi8, UB>
   }
   return

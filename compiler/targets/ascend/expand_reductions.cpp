@@ -17,6 +17,7 @@
 ///
 /// It stands before memory is planned, which gives the scratch memory its place.
 #include "compiler/ir/ascend_ops.h"
+#include "compiler/ir/kernel_manifest.h"
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/structure_ops.h"
 #include "compiler/ir/tensor_ops.h"
@@ -203,7 +204,7 @@ public:
         llvm::is_contained(extents, ShapedType::kDynamic))
       return scan.emitError()
              << "unsupported on ascend: a running " << stringifyReduceKind(scan.getKind()) << " of "
-             << element
+             << tile::dtypeName(element)
              << " elements of this tile; there are those of static tiles of floats "
                 "and of signed integers of 16 or 32 bits in UB";
     for (size_t each = 0; each < extents.size(); ++each)
@@ -320,8 +321,8 @@ LogicalResult expand(tile::ReduceOp reduce) {
   if (!kind || isCombined || (!element.isF16() && !element.isF32()) ||
       target.type().getElementType() != element)
     return reduce.emitError() << "unsupported on ascend: a reduction by "
-                              << stringifyReduceKind(reduce.getKind()) << " of " << element
-                              << " elements";
+                              << stringifyReduceKind(reduce.getKind()) << " of "
+                              << tile::dtypeName(element) << " elements";
   std::optional<UbRows> rows = rowsInUb(make, source), results = rowsInUb(make, target);
   std::optional<int64_t> height = rows ? getConstantIntValue(rows->rows) : std::nullopt;
   std::optional<int64_t> width = rows ? getConstantIntValue(rows->columns) : std::nullopt;

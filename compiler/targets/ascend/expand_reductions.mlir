@@ -81,7 +81,7 @@ func.func @f(%n: index) {
   tile.launch (%cid) in (%n) npu {
     %x = tile.alloc "x" : !tile.buffer<32x128xui8, UB>
     %m = tile.alloc "m" : !tile.buffer<32xui8, UB>
-    // expected-error@+1 {{unsupported on ascend: a reduction by max of 'ui8' elements}}
+    // expected-error@+1 {{unsupported on ascend: a reduction by max of uint8 elements}}
     tile.reduce max %x : !tile.buffer<32x128xui8, UB> dim 1 into %m : !tile.buffer<32xui8, UB> clear
   }
   return
@@ -137,7 +137,7 @@ func.func @running_max(%n: index) {
 func.func @running_bytes(%n: index) {
   tile.launch (%cid) in (%n) npu {
     %x = tile.alloc "x" : !tile.buffer<8x64xsi8, UB>
-    // expected-error@+1 {{unsupported on ascend: a running sum of 'si8' elements of this tile; there are those of static tiles of floats and of signed integers of 16 or 32 bits in UB}}
+    // expected-error@+1 {{unsupported on ascend: a running sum of int8 elements of this tile; there are those of static tiles of floats and of signed integers of 16 or 32 bits in UB}}
     tile.scan sum %x : !tile.buffer<8x64xsi8, UB> dim 0 into %x : !tile.buffer<8x64xsi8, UB>
   }
   return

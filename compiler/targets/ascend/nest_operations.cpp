@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The operations of a nest's body as instructions on tiles.
 #include "compiler/targets/ascend/nest_vectorizer.h"
+#include "compiler/targets/ascend/operation_name.h"
 
 #include <llvm/ADT/TypeSwitch.h>
 #include <mlir/Dialect/Arith/IR/Arith.h>
@@ -181,8 +182,7 @@ Tile NestVectorizer::binary(Operation* op, BinaryKind kind) {
   const Type element = storedType(op->getResult(0).getType());
   const Type work = element.isBF16() ? Type(builder.getF32Type()) : element;
   if (!isVectorType(work))
-    return none("the vector unit has no '" + op->getName().getStringRef().str() +
-                "' of its element type");
+    return none("the vector unit has no " + operationOfDtype(op));
   Value left = op->getOperand(0), right = op->getOperand(1);
   if (scalarOf(left) && scalarKind(kind) && kind != BinaryKind::Sub)
     std::swap(left, right);
@@ -446,9 +446,8 @@ Tile NestVectorizer::function(FunctionKind kind, Operation* op) {
 }
 
 Tile NestVectorizer::unary(Operation* op) {
-  const std::string refusal =
-      "the vector unit has no '" + op->getName().getStringRef().str() + "' of its element type";
   const Type type = op->getResult(0).getType();
+  const std::string refusal = "the vector unit has no " + operationOfDtype(op);
   if (!type.isF16() && !type.isF32() && !type.isBF16())
     return none(refusal);
   const bool isWide = !type.isBF16();

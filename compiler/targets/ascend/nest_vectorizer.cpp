@@ -2,6 +2,8 @@
 // The order of a nest's body, and its loads and stores. Its operations: nest_operations.cpp.
 #include "compiler/targets/ascend/nest_vectorizer.h"
 
+#include "compiler/targets/ascend/operation_name.h"
+
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
 
@@ -82,7 +84,7 @@ bool NestVectorizer::hoist(Operation& op) {
   builder.setLoc(op.getLoc());
   if (isa<tile::StoreOp, tile::YieldOp>(op))
     return true;
-  const std::string name = op.getName().getStringRef().str();
+  const std::string name = operationName(&op);
   if (op.getNumRegions() != 0 || op.getNumResults() != 1)
     return refuse("it holds '" + name + "'");
   const bool isUniform =

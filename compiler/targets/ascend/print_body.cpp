@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/targets/ascend/print_body.h"
 
+#include "compiler/targets/ascend/operation_name.h"
 #include "compiler/targets/ascend/print_scalars.h"
 
 #include <llvm/ADT/StringExtras.h>
@@ -129,7 +130,8 @@ bool BodyPrinter::print(Operation* op) {
     return false;
   if (printValue(op))
     return true;
-  op->emitError() << "unsupported on ascend: " << op->getName() << " has no statement in Ascend C";
+  op->emitError() << "unsupported on ascend: " << operationName(op)
+                  << " has no statement in Ascend C";
   return false;
 }
 

@@ -144,7 +144,7 @@ std::string cppType(Type type) {
   if (integer.getWidth() == 1)
     return "bool";
   if (integer.getWidth() == 4)
-    return integer.isUnsigned() ? "" : "int4b_t";
+    return "";
   return (integer.isUnsigned() ? "uint" : "int") + std::to_string(integer.getWidth()) + "_t";
 }
 

@@ -110,7 +110,9 @@ bool isLowered(Operation* op) {
 std::string refuseOp(Operation* op, const llvm::StringSet<>& own) {
   return llvm::TypeSwitch<Operation*, std::string>(op)
       .Case([](tile::LaunchOp launch) {
-        return launch.getNpu() ? "a launch of Ascend cores does not run on the cpu target" : "";
+        return launch.getNpu() ? "a launch of Ascend cores does not run on the cpu target; compile "
+                                 "it with target=\"ascend\""
+                               : "";
       })
       .Case([](scf::IfOp choice) {
         return choice.getNumResults() != 0 && holdsWarpOp(choice)

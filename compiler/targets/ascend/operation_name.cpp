@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/targets/ascend/operation_name.h"
+
+#include "compiler/ir/kernel_manifest.h"
+
+#include <llvm/ADT/TypeSwitch.h>
+#include <mlir/Dialect/Arith/IR/Arith.h>
+#include <mlir/Dialect/Math/IR/Math.h>
+
+namespace tilewright::ascend {
+
+using namespace mlir;
+
+std::string operationName(Operation* op) {
+  const char* word =
+      llvm::TypeSwitch<Operation*, const char*>(op)
+          .Case<arith::AddIOp, arith::AddFOp>([](auto) { return "add"; })
+          .Case<arith::SubIOp, arith::SubFOp>([](auto) { return "sub"; })
+          .Case<arith::MulIOp, arith::MulFOp>([](auto) { return "mul"; })
+          .Case<arith::DivSIOp, arith::DivUIOp, arith::DivFOp, arith::FloorDivSIOp,
+                arith::CeilDivSIOp, arith::CeilDivUIOp>([](auto) { return "div"; })
+          .Case<arith::RemSIOp, arith::RemUIOp, arith::RemFOp>([](auto) { return "mod"; })
+          .Case<arith::MaxSIOp, arith::MaxUIOp, arith::MaximumFOp, arith::MaxNumFOp>(
+              [](auto) { return "max"; })
+          .Case<arith::MinSIOp, arith::MinUIOp, arith::MinimumFOp, arith::MinNumFOp>(
+              [](auto) { return "min"; })
+          .Case<arith::NegFOp>([](auto) { return "neg"; })
+          .Case<math::AbsIOp, math::AbsFOp>([](auto) { return "abs"; })
+          .Case<math::PowFOp, math::IPowIOp, math::FPowIOp>([](auto) { return "pow"; })
+          .Case<math::RoundEvenOp>([](auto) { return "nearbyint"; })
+          .Default([](auto) { return nullptr; });
+  return word ? word : op->getName().stripDialect().str();
+}
+
+std::string operationOfDtype(Operation* op) {
+  Type type = op->getResult(0).getType();
+  const bool isUnsigned = isa<arith::DivUIOp, arith::CeilDivUIOp, arith::RemUIOp, arith::MaxUIOp,
+                              arith::MinUIOp, arith::ShRUIOp>(op);
+  if (isUnsigned && !type.isIndex())
+    type = IntegerType::get(op->getContext(), type.getIntOrFloatBitWidth(), IntegerType::Unsigned);
+  return operationName(op) + " of " + tile::dtypeName(type);
+}
+
+} // namespace tilewright::ascend

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <mlir/IR/Operation.h>
+
+#include <string>
+
+namespace tilewright::ascend {
+
+/// What a message calls an operation: `max` of arith.maxui, `atan` of math.atan.
+std::string operationName(mlir::Operation* op);
+/// The same with its dtype: `max of uint16`.
+std::string operationOfDtype(mlir::Operation* op);
+
+} // namespace tilewright::ascend
