@@ -368,5 +368,37 @@ def test_sums_that_the_cube_core_lacks() -> None:
             T.gemm_v0(x, x, sums, init=True)
 
     ((text, line),) = errors_of(main, AUTOMATIC)
-    assert "a gemm of float16 with sums of float16; the cube core adds floats in float32" in text
+    assert "a gemm of float16 with sums of float16; the cube core multiplies float16" in text
     assert line == 4
+
+
+@pytest.mark.parametrize("dtype", ["int16", "uint16", "int32", "int64"])
+def test_factors_that_the_cube_core_lacks(dtype: str) -> None:
+    @T.prim_func
+    def main(A: T.Tensor((16, 16), dtype), C: T.Tensor((16, 16), "int32")):
+        with T.Kernel(1, is_npu=True) as (cid, vid):
+            x = T.alloc_L1((16, 16), dtype)
+            sums = T.alloc_L0C((16, 16), "int32")
+            T.copy(A, x)
+            T.gemm_v0(x, x, sums, init=True)
+
+    ((text, line),) = errors_of(main, AUTOMATIC)
+    assert f"a gemm of {dtype} with sums of int32; the cube core multiplies float16" in text
+    assert line == 4
+
+
+def test_a_gemm_within_fractals() -> None:
+    @T.prim_func
+    def main(A: T.Tensor((64, 64), "float16"), m: T.int32, C: T.Tensor((32, 64), "float32")):
+        with T.Kernel(1, is_npu=True) as (cid, vid):
+            a = T.alloc_L1((64, 64), "float16")
+            c = T.alloc_L0C((32, 64), "float32")
+            T.copy(A, a)
+            T.gemm_v0(a[8:40, :], a, c, init=True)
+            T.gemm_v0(a[m : m + 32, :], a, c, init=True)
+            T.copy(c, C)
+
+    (known, first), (unknown, second) = errors_of(main, AUTOMATIC)
+    assert known.endswith("begins at row 8 of a tile in L1, whose rows come in groups of 16")
+    assert "not known to be a multiple of 16; write it as a number * 16" in unknown
+    assert (first, second) == (6, 7)

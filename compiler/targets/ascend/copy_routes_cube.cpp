@@ -3,6 +3,8 @@
 #include "compiler/ir/kernel_manifest.h"
 #include "compiler/targets/ascend/copy_routes.h"
 
+#include "compiler/ir/kernel_manifest.h"
+
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
 
 namespace tilewright::ascend {
@@ -23,11 +25,9 @@ FailureOr<Value> CopyExpander::l1Offset(const BufferRegion& region, StringRef ro
   const BufferType type = region.type();
   const int64_t side =
       type.getSpace() == MemorySpace::L0C ? kFractalSide : npu::blockElements(type);
+  if (failed(requireFractalStart(copy, ("the copy's " + role).str(), region, 1, side)))
+    return failure();
   auto [row, column] = placeInTile(make, region.offsets);
-  if (std::optional<int64_t> number = getConstantIntValue(column); number && *number % side != 0)
-    return copy.emitError() << "unsupported on ascend: the copy's " << role << " begins at column "
-                            << *number << " of a tile in " << stringifyMemorySpace(type.getSpace())
-                            << ", whose columns come in groups of " << side;
   const OpFoldResult inTile =
       make.add(make.mul(column, npu::fractalRows(type)), make.mul(row, side));
   return make.value(make.add(tileOffset(make, type, region.offsets), inTile));
@@ -115,7 +115,21 @@ LogicalResult CopyExpander::l1ToL0() {
     return copy.emitError() << "unsupported on ascend: a copy to "
                             << stringifyMemorySpace(target.type().getSpace())
                             << " takes a static tile of two dims and one element type";
+  const bool isToA = target.type().getSpace() == MemorySpace::L0A;
+  const bool isTransposedOnTheWay = isToA == copy.getTranspose();
+  if (failed(requireLoadable(copy, "the copy's source", source, isTransposedOnTheWay)))
+    return failure();
+  if (isTransposedOnTheWay && source.type().getElementBits() == 32)
+    return copy.emitError() << "unsupported on ascend: a copy of float32 to "
+                            << (isToA ? "L0A with" : "L0B without")
+                            << " transpose: the chip cannot transpose 4-byte fractals on the way";
   const int64_t c0 = npu::blockElements(source.type());
+  for (const int64_t extent : ArrayRef(extents).take_back(2))
+    if (isTransposedOnTheWay && c0 > kFractalSide && extent % c0 != 0)
+      return copy.emitError() << "unsupported on ascend: a copy of " << extent
+                              << " rows or columns "
+                              << "of " << tile::dtypeName(source.type().getElementType())
+                              << " that are transposed on the way; it takes multiples of " << c0;
   auto [row, column] = placeInTile(make, source.offsets);
   auto [targetRow, targetColumn] = placeInTile(make, target.offsets);
   if (!isConstantIntValue(targetRow, 0) || !isConstantIntValue(targetColumn, 0))

@@ -555,3 +555,22 @@ func.func @low_bits(%n: index) {
   }
   return
 }
+
+// -----
+func.func @loads_within_fractals(%n: index) {
+  tile.launch (%cid) in (%n) npu {
+    %x = tile.alloc "x" : !tile.buffer<64x64xf16, L1>
+    %y = tile.alloc "y" : !tile.buffer<32x64xf16, L0A>
+    // expected-error@+1 {{unsupported on ascend: the copy's source begins at row 8 of a tile in L1, whose rows come in groups of 16}}
+    tile.copy %x[8, 0] [32, 64] : !tile.buffer<64x64xf16, L1> to %y : !tile.buffer<32x64xf16, L0A>
+    %b = tile.alloc "b" : !tile.buffer<64x64xsi8, L1>
+    %c = tile.alloc "c" : !tile.buffer<48x64xsi8, L0B>
+    // expected-error@+1 {{unsupported on ascend: a copy of 48 rows or columns of int8 that are transposed on the way; it takes multiples of 32}}
+    tile.copy %b[0, 0] [48, 64] : !tile.buffer<64x64xsi8, L1> to %c : !tile.buffer<48x64xsi8, L0B>
+    %f = tile.alloc "f" : !tile.buffer<64x64xf32, L1>
+    %g = tile.alloc "g" : !tile.buffer<64x64xf32, L0B>
+    // expected-error@+1 {{unsupported on ascend: a copy of float32 to L0B without transpose: the chip cannot transpose 4-byte fractals on the way}}
+    tile.copy %f : !tile.buffer<64x64xf32, L1> to %g : !tile.buffer<64x64xf32, L0B>
+  }
+  return
+}

@@ -47,8 +47,14 @@ int64_t roundUp(int64_t value, int64_t unit) {
 /// The sizes of one gemm, and how k is cut.
 struct GemmShape {
   int64_t m, n, k;
-  int64_t c0;   ///< elements of a block
-  int64_t step; ///< of k
+  int64_t c0;       ///< elements of a block
+  int64_t step;     ///< of k
+  bool isInColumns; ///< whether 16 columns of the result are made at a time
+};
+
+/// Some of m, n or k.
+struct Span {
+  int64_t first, count;
 };
 
 class GemmExpander {
@@ -58,7 +64,7 @@ public:
         a(gemm.getARegion()), b(gemm.getBRegion()), c(gemm.getCRegion()) {}
 
   LogicalResult run() {
-    if (failed(measure()))
+    if (failed(measure()) || failed(checkTypes()) || failed(checkResult()))
       return failure();
     if (a.type().getSpace() == MemorySpace::L0A && b.type().getSpace() == MemorySpace::L0B)
       return multiplyInPlace();
@@ -69,7 +75,7 @@ public:
     enter();
     const int64_t steps = int64_t(llvm::divideCeil(shape.k, shape.step));
     for (int64_t step = 0; step < steps; ++step)
-      multiplyStep(step, steps);
+      multiplyStep(step);
     leave(steps);
     gemm.erase();
     return success();
@@ -88,19 +94,63 @@ private:
                 "run time only";
     shape.c0 = npu::blockElements(a.type());
     const int64_t bytes = int64_t(a.type().getElementBits()) / 8;
-    const int64_t widest = std::max(roundUp(shape.m, unitOf(gemm.getTransposeA())),
-                                    roundUp(shape.n, unitOf(!gemm.getTransposeB())));
-    const int64_t unit = std::max(shape.c0, kFractalSide);
+    const int64_t loaded = roundUp(shape.n, unitOf(!gemm.getTransposeB()));
+    const int64_t widest = std::max(roundUp(shape.m, unitOf(gemm.getTransposeA())), loaded);
+    const int64_t unit = rowUnit();
+    shape.isInColumns = !fillsColumns() || loaded != roundUp(shape.n, kFractalSide);
     shape.step = std::min(roundUp(shape.k, unit), kHalfBytes / (widest * bytes) / unit * unit);
+    // A square of b holds two columns of fractals, which lie side by side in one row of them only.
+    if (shape.isInColumns && unitOf(!gemm.getTransposeB()) > kFractalSide)
+      shape.step = std::min(shape.step, unit);
     if (shape.step == 0)
       return gemm.emitError() << "unsupported on ascend: a gemm of " << shape.m << "x" << shape.n
                               << ": 16 columns of " << widest << " rows are more than half of L0A";
     return success();
   }
 
+  /// The cube unit writes columns of 16 of its m rows side by side. Several of them fill a tile of as many
+  /// rows only.
+  bool fillsColumns() const {
+    return shape.n <= kFractalSide || roundUp(shape.m, kFractalSide) == npu::fractalRows(c.type());
+  }
+
   /// m and n come in fractals of 16; where they are transposed on the way, in blocks.
   int64_t unitOf(bool isTransposedOnTheWay) const {
     return isTransposedOnTheWay ? std::max(shape.c0, kFractalSide) : kFractalSide;
+  }
+
+  /// What the cube unit multiplies, and in what it adds.
+  LogicalResult checkTypes() {
+    const Type left = a.type().getElementType(), right = b.type().getElementType();
+    const Type sums = c.type().getElementType();
+    const bool isFloat = left.isF16() || left.isBF16() || left.isF32();
+    const bool isInteger = left.isInteger(8) || left.isInteger(4);
+    if (left == right && ((isFloat && sums.isF32()) || (isInteger && sums.isInteger(32))))
+      return success();
+    const std::string factors =
+        tile::dtypeName(left) + (left == right ? "" : " and " + tile::dtypeName(right));
+    return gemm.emitError() << "unsupported on ascend: a gemm of " << factors << " with sums of "
+                            << tile::dtypeName(sums) << "; the cube core multiplies float16, "
+                            << "bfloat16 and float32 with sums of float32, int8 with sums of int32";
+  }
+
+  /// A part of a tile in L0C is whole fractals, but where the tile ends.
+  LogicalResult checkResult() {
+    if (c.type().getSpace() != MemorySpace::L0C)
+      return success();
+    if (failed(requireFractalStart(gemm, "c of a gemm", c, kFractalSide, kFractalSide)))
+      return failure();
+    const size_t rank = c.offsets.size();
+    for (const auto& [dim, count, what] :
+         {std::tuple(rank - 2, shape.m, "row"), std::tuple(rank - 1, shape.n, "column")}) {
+      const int64_t size = c.type().getShape()[dim];
+      const int64_t end = getConstantIntValue(c.offsets[dim]).value_or(0) + count;
+      if (count % kFractalSide != 0 && count != size && end != size)
+        return gemm.emitError() << "unsupported on ascend: c of a gemm is " << count << " " << what
+                                << "s of a tile of " << size << " in L0C, whose " << what
+                                << "s come in groups of 16";
+    }
+    return success();
   }
 
   LogicalResult checkPlaces() {
@@ -111,22 +161,14 @@ private:
         return gemm.emitError() << "unsupported on ascend: " << role << " of a gemm in "
                                 << stringifyMemorySpace(region->type().getSpace())
                                 << "; it must lie in " << stringifyMemorySpace(space);
-    const Type factors = a.type().getElementType(), sums = c.type().getElementType();
-    if (isa<IntegerType>(factors) ? !sums.isInteger(32) : !sums.isF32())
-      return gemm.emitError() << "unsupported on ascend: a gemm of " << tile::dtypeName(factors)
-                              << " with sums of " << tile::dtypeName(sums)
-                              << "; the cube core adds floats in float32, integers in int32";
     const unsigned bits = a.type().getElementBits();
     if (bits == 32 && (gemm.getTransposeA() || !gemm.getTransposeB()))
       return gemm.emitError()
              << "unsupported on ascend: a gemm of float32 needs b transposed and a "
                 "not: the chip cannot transpose 4-byte fractals on the way";
-    const bool isSquare = bits == 8 && (gemm.getTransposeA() || !gemm.getTransposeB());
-    for (const BufferRegion* region : {&a, &b})
-      if (isSquare && npu::fractalRows(region->type()) % 32 != 0)
-        return gemm.emitError() << "unsupported on ascend: an int8 tile of "
-                                << npu::fractalRows(region->type())
-                                << " rows that is transposed on the way; it takes multiples of 32";
+    if (failed(requireLoadable(gemm, "a of a gemm", a, gemm.getTransposeA())) ||
+        failed(requireLoadable(gemm, "b of a gemm", b, !gemm.getTransposeB())))
+      return failure();
     return success();
   }
 
@@ -176,23 +218,18 @@ private:
     order(Pipe::M, Pipe::FIX);
   }
 
-  /// The part [k, k + width) of an operand to its half of L0.
-  void load(const BufferRegion& region, bool isTransposed, bool isA, Value l0, int64_t half,
-            int64_t k, int64_t width) {
-    const int64_t other = isA ? shape.m : shape.n;
-    const bool kIsColumn = isA ? !isTransposed : isTransposed;
+  /// The part [k, k + width) of all of a, or of some columns of the result of b, to element `at` of L0.
+  void load(const BufferRegion& region, bool isTransposed, Value l0, int64_t at, Span ofK,
+            Span ofResult) {
+    const bool kIsColumn = (l0 == l0a) != isTransposed;
     auto [row, column] = placeInTile(make, region.offsets);
-    int64_t height = kIsColumn ? roundUp(other, kFractalSide) : roundUp(width, rowUnit());
-    int64_t columns = kIsColumn ? roundUp(width, shape.c0) : roundUp(other, shape.c0);
-    if (kIsColumn)
-      column = make.add(column, make.index(k));
-    else
-      row = make.add(row, make.index(k));
-    const int64_t halfElements = kHalfBytes * 8 / int64_t(region.type().getElementBits());
+    const Span &rows = kIsColumn ? ofResult : ofK, &columns = kIsColumn ? ofK : ofResult;
+    const int64_t height = roundUp(rows.count, kIsColumn ? kFractalSide : rowUnit());
     npu::LoadL0Op::create(
         builder, region.buffer, make.value(tileOffset(make, region.type(), region.offsets)),
-        make.value(row), make.value(column), l0, make.constant(half * halfElements),
-        npu::fractalRows(region.type()), height, columns, isTransposed);
+        make.value(make.add(row, make.index(rows.first))),
+        make.value(make.add(column, make.index(columns.first))), l0, make.constant(at),
+        npu::fractalRows(region.type()), height, roundUp(columns.count, shape.c0), isTransposed);
   }
   /// Rows of k are transposed in squares.
   int64_t rowUnit() const {
@@ -211,8 +248,13 @@ private:
                                 << "a tile in " << stringifyMemorySpace(region->type().getSpace());
       offsets.push_back(make.value(tileOffset(make, region->type(), region->offsets)));
     }
+    if (!fillsColumns())
+      return gemm.emitError() << "unsupported on ascend: T.mma into " << shape.m
+                              << " rows of a tile of " << npu::fractalRows(c.type())
+                              << " in L0C, whose columns its product would not meet; give the rows "
+                              << "a tile of their own, take columns, or use T.gemm_v0";
     npu::MmadOp::create(builder, a.buffer, offsets[0], b.buffer, offsets[1], c.buffer,
-                        make.value(offsetOfResult()), initOf(0), roundUp(shape.m, kFractalSide),
+                        make.value(offsetOfResult(0)), initOf(0), roundUp(shape.m, kFractalSide),
                         roundUp(shape.n, kFractalSide), shape.k);
     gemm.erase();
     return success();
@@ -225,32 +267,52 @@ private:
     return arith::ConstantOp::create(builder, builder.getBoolAttr(clears));
   }
 
-  void multiplyStep(int64_t step, int64_t steps) {
+  void multiplyStep(int64_t step) {
     const int64_t half = step % 2, k = step * shape.step;
-    const int64_t width = std::min(shape.step, shape.k - k);
+    const int64_t start = half * kHalfBytes * 8 / int64_t(a.type().getElementBits());
+    const Span width{k, std::min(shape.step, shape.k - k)};
     const int64_t forLoad = events.free(Pipe::M, Pipe::MTE1, half);
     if (waits)
       wait(Pipe::M, Pipe::MTE1, forLoad);
-    load(a, gemm.getTransposeA(), true, l0a, half, k, width);
-    load(b, gemm.getTransposeB(), false, l0b, half, k, width);
+    load(a, gemm.getTransposeA(), l0a, start, width, {0, shape.m});
+    const SmallVector<Span> parts = partsOfResult();
+    const auto startOf = [&](Span part) {
+      return start + part.first * roundUp(width.count, rowUnit());
+    };
+    if (unitOf(!gemm.getTransposeB()) > kFractalSide)
+      load(b, gemm.getTransposeB(), l0b, start, width, {0, shape.n});
+    else
+      for (Span part : parts)
+        load(b, gemm.getTransposeB(), l0b, startOf(part), width, part);
     if (waits) {
       const int64_t loaded = events.free(Pipe::MTE1, Pipe::M, half);
       set(Pipe::MTE1, Pipe::M, loaded);
       wait(Pipe::MTE1, Pipe::M, loaded);
       PipeBarrierOp::create(builder, Pipe::M);
     }
-    const int64_t halfElements = kHalfBytes * 8 / int64_t(a.type().getElementBits());
-    npu::MmadOp::create(builder, l0a, make.constant(half * halfElements), l0b,
-                        make.constant(half * halfElements), c.buffer, make.value(offsetOfResult()),
-                        initOf(step), roundUp(shape.m, unitOf(gemm.getTransposeA())),
-                        roundUp(shape.n, unitOf(!gemm.getTransposeB())), width);
+    const Value init = initOf(step);
+    for (Span part : parts)
+      npu::MmadOp::create(builder, l0a, make.constant(start), l0b, make.constant(startOf(part)),
+                          c.buffer, make.value(offsetOfResult(part.first)), init,
+                          roundUp(shape.m, kFractalSide), roundUp(part.count, kFractalSide),
+                          width.count);
     if (waits)
       set(Pipe::M, Pipe::MTE1, forLoad);
   }
 
-  OpFoldResult offsetOfResult() {
+  /// The columns that one multiplication makes at a time.
+  SmallVector<Span> partsOfResult() const {
+    const int64_t most = shape.isInColumns ? kFractalSide : shape.n;
+    SmallVector<Span> parts;
+    for (int64_t first = 0; first < shape.n; first += most)
+      parts.push_back({first, std::min(most, shape.n - first)});
+    return parts;
+  }
+
+  /// Where column `first` of the result lies.
+  OpFoldResult offsetOfResult(int64_t first) {
     auto [row, column] = placeInTile(make, c.offsets);
-    OpFoldResult offset = make.mul(column, npu::fractalRows(c.type()));
+    OpFoldResult offset = make.mul(make.add(column, make.index(first)), npu::fractalRows(c.type()));
     return make.add(tileOffset(make, c.type(), c.offsets),
                     make.add(offset, make.mul(row, kFractalSide)));
   }

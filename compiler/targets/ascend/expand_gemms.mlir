@@ -96,8 +96,117 @@ func.func @narrow_sums(%n: index, %first: i1) {
   tile.launch (%cid) in (%n) npu {
     %a = tile.alloc "a" : !tile.buffer<64x64xf16, L1>
     %c = tile.alloc "c" : !tile.buffer<64x64xf16, L0C>
-    // expected-error@+1 {{unsupported on ascend: a gemm of float16 with sums of float16; the cube core adds floats in float32, integers in int32}}
+    // expected-error@+1 {{unsupported on ascend: a gemm of float16 with sums of float16; the cube core multiplies float16, bfloat16 and float32 with sums of float32, int8 with sums of int32}}
     tile.gemm %a : !tile.buffer<64x64xf16, L1>, %a : !tile.buffer<64x64xf16, L1> into %c : !tile.buffer<64x64xf16, L0C> clear(%first)
+  }
+  return
+}
+
+// -----
+// Rows 32 to 63 of a tile of 64: each column of 16 is a product of its own, behind its part of b.
+// CHECK-LABEL: func.func @rows
+// CHECK-DAG: %[[ZERO:.*]] = arith.constant 0 : index
+// CHECK-DAG: %[[COLUMN:.*]] = arith.constant 16 : index
+// CHECK-DAG: %[[PART:.*]] = arith.constant 1024 : index
+// CHECK-DAG: %[[FIRST:.*]] = arith.constant 512 : index
+// CHECK-DAG: %[[SECOND:.*]] = arith.constant 1536 : index
+// CHECK: npu.load_l0 {{.*}} size 32 x 64
+// CHECK: npu.load_l0 {{.*}} at(%[[ZERO]], %[[ZERO]]) to %{{.*}}[%[[ZERO]]] {{.*}} size 64 x 16
+// CHECK: npu.load_l0 {{.*}} at(%[[ZERO]], %[[COLUMN]]) to %{{.*}}[%[[PART]]] {{.*}} size 64 x 16
+// CHECK: npu.mmad {{.*}} into %{{.*}}[%[[FIRST]]] {{.*}} size 32 x 16 x 64
+// CHECK: npu.mmad {{.*}}[%[[PART]]] {{.*}} into %{{.*}}[%[[SECOND]]] {{.*}} size 32 x 16 x 64
+func.func @rows(%n: index) {
+  tile.launch (%cid) in (%n) npu {
+    %a = tile.alloc "a" : !tile.buffer<32x64xf16, L1>
+    %b = tile.alloc "b" : !tile.buffer<64x32xf16, L1>
+    %c = tile.alloc "c" : !tile.buffer<64x32xf32, L0C>
+    tile.gemm %a : !tile.buffer<32x64xf16, L1>, %b : !tile.buffer<64x32xf16, L1> into %c[32, 0] [32, 32] : !tile.buffer<64x32xf32, L0C>
+  }
+  return
+}
+
+// -----
+// A square of int8 is 32 columns wide, and c has 16: 32 of k at a time, of which b's first half is read.
+// CHECK-LABEL: func.func @narrow
+// CHECK: npu.load_l0 {{.*}} rows 64 size 32 x 32
+// CHECK: npu.mmad {{.*}} size 16 x 16 x 32
+// CHECK: npu.load_l0 {{.*}} rows 64 size 32 x 32
+// CHECK: npu.mmad {{.*}} size 16 x 16 x 32
+func.func @narrow(%n: index) {
+  tile.launch (%cid) in (%n) npu {
+    %a = tile.alloc "a" : !tile.buffer<16x64xsi8, L1>
+    %b = tile.alloc "b" : !tile.buffer<64x16xsi8, L1>
+    %c = tile.alloc "c" : !tile.buffer<16x16xsi32, L0C>
+    tile.gemm %a : !tile.buffer<16x64xsi8, L1>, %b : !tile.buffer<64x16xsi8, L1> into %c : !tile.buffer<16x16xsi32, L0C>
+  }
+  return
+}
+
+// -----
+func.func @starts(%n: index, %m: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c8 = arith.constant 8 : index
+  %c16 = arith.constant 16 : index
+  %c64 = arith.constant 64 : index
+  tile.launch (%cid) in (%n) npu {
+    %a = tile.alloc "a" : !tile.buffer<64x64xf16, L1>
+    %b = tile.alloc "b" : !tile.buffer<32x32xf16, L1>
+    %x = tile.alloc "x" : !tile.buffer<64x64xsi8, L1>
+    %y = tile.alloc "y" : !tile.buffer<32x32xsi8, L1>
+    %c = tile.alloc "c" : !tile.buffer<32x32xf32, L0C>
+    %d = tile.alloc "d" : !tile.buffer<64x32xf32, L0C>
+    %s = tile.alloc "s" : !tile.buffer<32x32xsi32, L0C>
+    // expected-error@+1 {{unsupported on ascend: a of a gemm begins at row 8 of a tile in L1, whose rows come in groups of 16}}
+    tile.gemm %a[8, 0] [32, 32] : !tile.buffer<64x64xf16, L1>, %b : !tile.buffer<32x32xf16, L1> into %c : !tile.buffer<32x32xf32, L0C>
+    // expected-error@+1 {{unsupported on ascend: b of a gemm begins at column 8 of a tile in L1, whose columns come in groups of 16}}
+    tile.gemm %b : !tile.buffer<32x32xf16, L1>, %a[0, 8] [32, 32] : !tile.buffer<64x64xf16, L1> into %c : !tile.buffer<32x32xf32, L0C>
+    // expected-error@+1 {{unsupported on ascend: a of a gemm begins at a row of a tile in L1 that is not known to be a multiple of 16; write it as a number * 16}}
+    tile.gemm %a[%m, 0] [32, 32] : !tile.buffer<64x64xf16, L1>, %b : !tile.buffer<32x32xf16, L1> into %c : !tile.buffer<32x32xf32, L0C>
+    tile.for %i = %c0 to %c2 step %c1 {
+      %eight = arith.muli %i, %c8 : index
+      // expected-error@+1 {{unsupported on ascend: a of a gemm begins 8 rows from where it did in the iteration before in a tile in L1, whose rows come in groups of 16}}
+      tile.gemm %a[%eight, 0] [32, 32] : !tile.buffer<64x64xf16, L1>, %b : !tile.buffer<32x32xf16, L1> into %c : !tile.buffer<32x32xf32, L0C>
+      %sixteen = arith.muli %i, %c16 : index
+      %behind = arith.addi %sixteen, %c8 : index
+      // expected-error@+1 {{unsupported on ascend: a of a gemm begins 8 rows behind a multiple of 16 in a tile in L1, whose rows come in groups of 16}}
+      tile.gemm %a[%behind, 0] [32, 32] : !tile.buffer<64x64xf16, L1>, %b : !tile.buffer<32x32xf16, L1> into %c : !tile.buffer<32x32xf32, L0C>
+      // Numbers % 64 and the smaller of two are multiples as they are.
+      %many = arith.muli %m, %c16 : index
+      %rest = arith.remsi %many, %c64 : index
+      %least = arith.minsi %rest, %c16 : index
+      tile.gemm %a[%least, 0] [32, 32] : !tile.buffer<64x64xf16, L1>, %b : !tile.buffer<32x32xf16, L1> into %c : !tile.buffer<32x32xf32, L0C>
+    }
+    // expected-error@+1 {{unsupported on ascend: b of a gemm begins at row 16 of a tile in L1, whose rows come in groups of 32}}
+    tile.gemm %y : !tile.buffer<32x32xsi8, L1>, %x[16, 0] [32, 32] : !tile.buffer<64x64xsi8, L1> into %s : !tile.buffer<32x32xsi32, L0C>
+    // expected-error@+1 {{unsupported on ascend: c of a gemm begins at row 8 of a tile in L0C, whose rows come in groups of 16}}
+    tile.gemm %b : !tile.buffer<32x32xf16, L1>, %b : !tile.buffer<32x32xf16, L1> into %d[8, 0] [32, 32] : !tile.buffer<64x32xf32, L0C>
+    // expected-error@+1 {{unsupported on ascend: c of a gemm is 20 rows of a tile of 64 in L0C, whose rows come in groups of 16}}
+    tile.gemm %b[0, 0] [20, 32] : !tile.buffer<32x32xf16, L1>, %b : !tile.buffer<32x32xf16, L1> into %d[0, 0] [20, 32] : !tile.buffer<64x32xf32, L0C>
+  }
+  return
+}
+
+// -----
+func.func @f(%n: index) {
+  tile.launch (%cid) in (%n) npu {
+    %a = tile.alloc "a" : !tile.buffer<32x64xf16, L0A>
+    %b = tile.alloc "b" : !tile.buffer<64x32xf16, L0B>
+    %c = tile.alloc "c" : !tile.buffer<64x32xf32, L0C>
+    // expected-error@+1 {{unsupported on ascend: T.mma into 32 rows of a tile of 64 in L0C, whose columns its product would not meet; give the rows a tile of their own, take columns, or use T.gemm_v0}}
+    tile.gemm %a : !tile.buffer<32x64xf16, L0A>, %b : !tile.buffer<64x32xf16, L0B> into %c[32, 0] [32, 32] : !tile.buffer<64x32xf32, L0C>
+  }
+  return
+}
+
+// -----
+func.func @f(%n: index) {
+  tile.launch (%cid) in (%n) npu {
+    %a = tile.alloc "a" : !tile.buffer<32x32xsi16, L1>
+    %c = tile.alloc "c" : !tile.buffer<32x32xsi32, L0C>
+    // expected-error@+1 {{unsupported on ascend: a gemm of int16 with sums of int32; the cube core multiplies float16, bfloat16 and float32 with sums of float32, int8 with sums of int32}}
+    tile.gemm %a : !tile.buffer<32x32xsi16, L1>, %a : !tile.buffer<32x32xsi16, L1> into %c : !tile.buffer<32x32xsi32, L0C>
   }
   return
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/targets/ascend/tile_addresses.h"
 
+#include "compiler/ir/kernel_manifest.h"
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/structure_ops.h"
 #include "compiler/targets/ascend/passes.h"
@@ -97,6 +98,18 @@ std::optional<int64_t> remainderOf(OpFoldResult number, int64_t unit,
   };
   if (isa<arith::IndexCastOp>(op))
     return operand(0, unit);
+  if (isa<arith::RemSIOp, arith::AndIOp>(op)) { // & 63 is % 64
+    const std::optional<int64_t> right = getConstantIntValue(op->getOperand(1));
+    const bool isMask = isa<arith::AndIOp>(op);
+    if (!right || *right <= 0 || (isMask && !llvm::isMask_64(uint64_t(*right))))
+      return std::nullopt;
+    return (*right + (isMask ? 1 : 0)) % unit == 0 ? operand(0, unit) : std::nullopt;
+  }
+  if (isa<arith::SelectOp, arith::MinSIOp, arith::MaxSIOp>(op)) {
+    const unsigned last = op->getNumOperands() - 1;
+    const std::optional<int64_t> either = operand(last - 1, unit);
+    return either == operand(last, unit) ? either : std::nullopt;
+  }
   if (!isa<arith::AddIOp, arith::SubIOp, arith::MulIOp>(op))
     return std::nullopt;
   if (const std::optional<int64_t> factor = getConstantIntValue(op->getOperand(1));
@@ -185,6 +198,55 @@ std::optional<std::string> startWithinBlock(OpFoldResult offset, BufferType type
   if (const std::optional<int64_t> element = getConstantIntValue(offset))
     return "at byte " + bytes(*element) + " of its buffer";
   return bytes(*rest) + " bytes behind the start of a block";
+}
+
+/// Of the first row or column of a part of `tile`, if it is not surely a multiple of `unit`: "begins at row 8 of
+/// a tile in L1, whose rows come in groups of 16", for a diagnostic.
+static std::optional<std::string> startWithinFractal(OpFoldResult start, const std::string& what,
+                                                     const std::string& tile, int64_t unit,
+                                                     Operation* op) {
+  const std::optional<int64_t> rest = remainderOf(start, unit);
+  if (rest == 0)
+    return std::nullopt;
+  const std::string group = std::to_string(unit), multiple = "a multiple of " + group;
+  const std::string reason = tile + ", whose " + what + "s come in groups of " + group;
+  if (std::optional<int64_t> number = getConstantIntValue(start))
+    return "begins at " + what + " " + std::to_string(*number) + " of " + reason;
+  if (rest)
+    return "begins " + std::to_string(*rest) + " " + what + "s behind " + multiple + " in " +
+           reason;
+  if (const std::optional<int64_t> step =
+          stepBesides(op, unit, [&](Value counter) { return growthWith(start, counter); }))
+    return "begins " + std::to_string(std::abs(*step)) + " " + what +
+           "s from where it did in the iteration before in " + reason;
+  return "begins at a " + what + " of " + tile + " that is not known to be " + multiple +
+         "; write it as a number * " + group;
+}
+
+LogicalResult requireFractalStart(Operation* op, StringRef role, const tile::BufferRegion& region,
+                                  int64_t rowUnit, int64_t columnUnit) {
+  ImplicitLocOpBuilder builder(op->getLoc(), op);
+  auto [row, column] = placeInTile(IndexMaker(builder), region.offsets);
+  const std::string tile = "a tile in " + stringifyMemorySpace(region.type().getSpace()).str();
+  for (const auto& [start, what, unit] :
+       {std::tuple(row, "row", rowUnit), std::tuple(column, "column", columnUnit)})
+    if (std::optional<std::string> wrong = startWithinFractal(start, what, tile, unit, op))
+      return op->emitError() << "unsupported on ascend: " << role << " " << *wrong;
+  return success();
+}
+
+LogicalResult requireLoadable(Operation* op, StringRef role, const tile::BufferRegion& region,
+                              bool isTransposedOnTheWay) {
+  constexpr int64_t fractalSide = 16;
+  const BufferType type = region.type();
+  const int64_t columns = npu::blockElements(type);
+  // Two fractals of 1-byte elements are transposed at once, as a square.
+  const int64_t rows = isTransposedOnTheWay ? std::max(columns, fractalSide) : fractalSide;
+  if (npu::fractalRows(type) % rows != 0)
+    return op->emitError() << "unsupported on ascend: an " << tile::dtypeName(type.getElementType())
+                           << " tile of " << npu::fractalRows(type)
+                           << " rows that is transposed on the way; it takes multiples of " << rows;
+  return requireFractalStart(op, role, region, rows, columns);
 }
 
 Value makeTemporary(OpBuilder& builder, Location place, ArrayRef<int64_t> shape, Type element,

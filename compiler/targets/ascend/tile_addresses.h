@@ -47,6 +47,16 @@ std::optional<int64_t> stepBesides(mlir::Operation* op, int64_t unit,
 std::optional<std::string> startWithinBlock(mlir::OpFoldResult offset, tile::BufferType type,
                                             mlir::Operation* op);
 
+/// Refuses, at `op`, a part of a tile in L1 or L0C whose first row or column is not a multiple of a unit for
+/// sure: the cube core's memories are accessed in whole fractals. `role` names the part.
+llvm::LogicalResult requireFractalStart(mlir::Operation* op, llvm::StringRef role,
+                                        const tile::BufferRegion& region, int64_t rowUnit,
+                                        int64_t columnUnit);
+
+/// Refuses, at `op`, a part of a tile in L1 that no load to L0A or L0B can read, as it is or transposed.
+llvm::LogicalResult requireLoadable(mlir::Operation* op, llvm::StringRef role,
+                                    const tile::BufferRegion& region, bool isTransposedOnTheWay);
+
 /// A buffer in UB for the instructions of one statement.
 mlir::Value makeTemporary(mlir::OpBuilder& builder, mlir::Location place,
                           llvm::ArrayRef<int64_t> shape, mlir::Type element, const char* name);

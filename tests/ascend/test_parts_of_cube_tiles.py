@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Parts of tiles in L1 and L0C are multiplied, and nothing beside them changes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tilewright
+import tilewright.language as T
+
+random = np.random.default_rng(11)
+AUTOMATIC = {
+    tilewright.PassConfigKey.TL_ASCEND_AUTO_SYNC: True,
+    tilewright.PassConfigKey.TL_ASCEND_MEMORY_PLANNING: True,
+}
+
+
+@T.prim_func
+def products(
+    A: T.Tensor((64, 64), "float16"),
+    B: T.Tensor((64, 64), "float16"),
+    X: T.Tensor((64, 64), "int8"),
+    m: T.int32,
+    C: T.Tensor((64, 64), "float32"),
+    Y: T.Tensor((16, 48), "int32"),
+):  # type: ignore[no-untyped-def]
+    with T.Kernel(1, is_npu=True) as (cid, _):
+        a = T.alloc_L1((64, 64), "float16")
+        b = T.alloc_L1((64, 64), "float16")
+        x = T.alloc_L1((64, 64), "int8")
+        c = T.alloc_L0C((64, 64), "float32")
+        y = T.alloc_L0C((16, 48), "int32")
+        T.copy(A, a)
+        T.copy(B, b)
+        T.copy(X, x)
+        T.gemm_v0(a, b, c, init=True)
+        T.gemm_v0(a[0:32, :], b, c[32:64, :])
+        T.gemm_v0(a[m * 16 : m * 16 + 16, :], b[:, 16:48], c[16:32, 32:64], init=True)
+        T.gemm_v0(a[0:32, 16:48], b[0:32, 0:16], c[m * 16 : m * 16 + 32, 0:16])
+        T.gemm_v0(x[:, 32:48], x[:, 0:48], y, transpose_A=True, init=True)
+        T.copy(c, C)
+        T.copy(y, Y)
+
+
+@pytest.mark.parametrize("configs", [{}, AUTOMATIC])
+def test_parts(configs: dict[Any, Any]) -> None:
+    a, b = (random.standard_normal((64, 64)).astype(np.float16) for _ in range(2))
+    x = random.integers(-9, 9, (64, 64), np.int8)
+    c, y = np.zeros((64, 64), np.float32), np.zeros((16, 48), np.int32)
+    tilewright.compile(products, target="ascend", pass_configs=configs)(a, b, x, 2, c, y)
+    left, right, bytes_ = (array.astype(np.float64) for array in (a, b, x))
+    expected = left @ right
+    expected[32:] += left[:32] @ right
+    expected[16:32, 32:] = left[32:48] @ right[:, 16:48]
+    expected[32:, :16] += left[:32, 16:48] @ right[:32, :16]
+    np.testing.assert_allclose(c, expected, rtol=1e-4, atol=1e-3)
+    np.testing.assert_array_equal(y, bytes_[:, 32:48].T @ bytes_[:, :48])
