@@ -16,7 +16,8 @@ std::optional<Artifact> compileForAscend(const BuiltKernel& kernel, const Compil
   }
   session.automation = {
       isOn(options, "tl.ascend_auto_sync"), isOn(options, "tl.ascend_memory_planning"),
-      isOn(options, "tl.ascend_auto_cv_combine"), isOn(options, "tl.ascend_auto_cross_core_sync")};
+      isOn(options, "tl.ascend_auto_cv_combine"), isOn(options, "tl.ascend_auto_cross_core_sync"),
+      isOn(options, "tl.ascend_auto_sync_vs")};
   session.keepStages = options.keepStages;
   session.buildLibrary = options.buildLibrary;
   session.cancel = options.cancel;

@@ -99,7 +99,6 @@ _WITHOUT_EFFECT = {
         ],
         "whatever the target",
     ),
-    "tl.ascend_auto_sync_vs": "because tl.ascend_auto_sync orders the scalar unit, too",
     "tl.ascend_tail_mask": "because what a load leaves of a tile is pad_value, also in reductions",
 }
 _BACKENDS = ("auto", "tvm_ffi", "cython", "nvrtc", "torch", "cutedsl", "ctypes", "dlpack")

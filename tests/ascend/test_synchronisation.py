@@ -166,6 +166,58 @@ def test_the_compiler_says_what_the_host_says(
     assert warned == found == bool(without)
 
 
+@T.prim_func
+def without_scalar_flags(  # type: ignore[no-untyped-def]
+    A: T.Tensor((ROWS, COLUMNS), "float32"), B: T.Tensor((ROWS, COLUMNS), "float32")
+):
+    """By hand are the flags of the DMA only."""
+    with T.Kernel(1, is_npu=True, threads=1) as _:
+        x = T.alloc_ub((STEP, COLUMNS), "float32")
+        y = T.alloc_ub((STEP, COLUMNS), "float32")
+        T.set_flag("v", "mte2", 0)
+        T.set_flag("mte3", "v", 0)
+        for i in T.serial(ROWS // STEP):
+            T.wait_flag("v", "mte2", 0)
+            T.copy(A[i * STEP, 0], x)
+            T.set_flag("mte2", "v", 0)
+            T.wait_flag("mte2", "v", 0)
+            T.wait_flag("mte3", "v", 0)
+            T.tile.exp(y, x)
+            T.set_flag("v", "mte2", 0)
+            for j in T.serial(STEP):
+                if j == 5:
+                    break
+                y[j, 0] = y[j, 1] * 2.0
+            T.tile.add(y, y, 1.0)
+            T.set_flag("v", "mte3", 0)
+            T.wait_flag("v", "mte3", 0)
+            T.copy(y, B[i * STEP, 0])
+            T.set_flag("mte3", "v", 0)
+        T.wait_flag("v", "mte2", 0)
+        T.wait_flag("mte3", "v", 0)
+
+
+def test_only_the_flags_of_the_scalar_unit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TILEWRIGHT_ASCEND", "threads=1")
+    monkeypatch.setenv("TILEWRIGHT_ASCEND_EXIT", "0")
+    a = np.random.default_rng(3).standard_normal((ROWS, COLUMNS)).astype(np.float32)
+    expected = np.exp(a.astype(np.float64))
+    rows = np.arange(ROWS) % STEP < 5
+    expected[rows, 0] = expected[rows, 1] * 2
+    b = np.zeros((ROWS, COLUMNS), np.float32)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        key = tilewright.PassConfigKey.TL_ASCEND_AUTO_SYNC_VS
+        kernel = tilewright.compile(without_scalar_flags, target="ascend", pass_configs={key: True})
+    kernel(a, b)
+    np.testing.assert_allclose(b, expected + 1, rtol=1e-5)
+    events = set(re.findall(r"HardEvent::(\w+)", kernel.get_kernel_source()))
+    assert events == {"V_MTE2", "MTE3_V", "MTE2_V", "V_MTE3", "V_S", "S_V"}
+    kernel = tilewright.compile(without_scalar_flags, target="ascend")
+    with pytest.raises(RuntimeError, match="add SetFlag<HardEvent::V_S>"):
+        kernel(a, b)
+
+
 @pytest.mark.filterwarnings("error")
 def test_branches_decided_past_the_room_of_a_type() -> None:
     """As int8, 256 is 0 and 192 is -64: each turn of the loops takes its branch."""

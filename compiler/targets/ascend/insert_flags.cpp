@@ -155,11 +155,11 @@ struct InsertFlags : KernelPass<InsertFlags> {
       "make every instruction wait for what it depends on";
 
   InsertFlags() = default;
-  InsertFlags(bool withinCores, bool betweenCores)
+  InsertFlags(WithinCores withinCores, bool betweenCores)
       : withinCores(withinCores), betweenCores(betweenCores) {}
 
   void runOnOperation() override {
-    if (!withinCores && !betweenCores)
+    if (withinCores == WithinCores::None && !betweenCores)
       return;
     const std::unique_ptr<ModelOfKernel> model = buildProgram(getOperation());
     if (model->exit) {
@@ -169,7 +169,8 @@ struct InsertFlags : KernelPass<InsertFlags> {
     }
     const model::Conflicts conflicts(model->program);
     model::InsertOptions options;
-    options.withinAgents = withinCores;
+    options.withinAgents = withinCores != WithinCores::None;
+    options.scalarOnly = withinCores == WithinCores::ScalarUnit;
     options.betweenAgents = betweenCores && !model->hasOwnCrossFlags;
     const model::Inserted inserted = insertFlags(model->program, conflicts, options);
     for (const model::Unorderable& failure : inserted.failures) {
@@ -182,12 +183,13 @@ struct InsertFlags : KernelPass<InsertFlags> {
     Writer(*model, inserted.insertions).write();
   }
 
-  bool withinCores = true, betweenCores = true;
+  WithinCores withinCores = WithinCores::All;
+  bool betweenCores = true;
 };
 
 } // namespace
 
-std::unique_ptr<Pass> createInsertFlags(bool withinCores, bool betweenCores) {
+std::unique_ptr<Pass> createInsertFlags(WithinCores withinCores, bool betweenCores) {
   return std::make_unique<InsertFlags>(withinCores, betweenCores);
 }
 

@@ -57,8 +57,11 @@ std::unique_ptr<mlir::Pass> createDefinePadding();
 /// `mayShare`: where buffers don't fit one behind the other, those that are never needed at once
 /// share bytes.
 std::unique_ptr<mlir::Pass> createPlanMemory(const chips::AscendChip& chip, bool mayShare);
-/// Flags and barriers of one core, and cross-core flags; either may be left to the kernel.
-std::unique_ptr<mlir::Pass> createInsertFlags(bool withinCores, bool betweenCores);
+/// Which flags and barriers within a core the kernel leaves to the compiler: of `ScalarUnit`, those between
+/// the scalar unit and others.
+enum class WithinCores { None, ScalarUnit, All };
+/// Flags and barriers of one core, and cross-core flags.
+std::unique_ptr<mlir::Pass> createInsertFlags(WithinCores withinCores, bool betweenCores);
 std::unique_ptr<mlir::Pass> createCheckHazards();
 /// `combine`: what stands outside of scopes is split too; else it is refused where one kind of core lacks it.
 std::unique_ptr<mlir::Pass> createSplitCubeVector(bool combine);

@@ -38,7 +38,7 @@ std::vector<std::unique_ptr<Pass>> makePipeline(const Session& session) {
   if (automation.crossFlags)
     passes.push_back(createPairWorkspaces());
   passes.push_back(createFoldClears());
-  if (automation.flags)
+  if (automation.flags || automation.scalarFlags)
     passes.push_back(createStructureExits());
   passes.push_back(createPlaceBuffers());
   passes.push_back(createAddWorkspaces(automation.flags && automation.crossFlags));
@@ -60,7 +60,10 @@ std::vector<std::unique_ptr<Pass>> makePipeline(const Session& session) {
     passes.push_back(createCSEPass());
   }
   passes.push_back(createPlanMemory(*session.chip, automation.planning));
-  passes.push_back(createInsertFlags(automation.flags, automation.crossFlags));
+  passes.push_back(createInsertFlags(automation.flags         ? WithinCores::All
+                                     : automation.scalarFlags ? WithinCores::ScalarUnit
+                                                              : WithinCores::None,
+                                     automation.crossFlags));
   passes.push_back(createCheckHazards());
   passes.push_back(createSplitCubeVector(automation.split));
   return passes;

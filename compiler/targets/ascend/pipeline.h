@@ -14,10 +14,11 @@ namespace tilewright::ascend {
 
 /// The passes that users switch, by the keys that they know.
 struct Automation {
-  bool flags = false;      ///< tl.ascend_auto_sync
-  bool planning = false;   ///< tl.ascend_memory_planning
-  bool split = false;      ///< tl.ascend_auto_cv_combine
-  bool crossFlags = false; ///< tl.ascend_auto_cross_core_sync
+  bool flags = false;       ///< tl.ascend_auto_sync
+  bool planning = false;    ///< tl.ascend_memory_planning
+  bool split = false;       ///< tl.ascend_auto_cv_combine
+  bool crossFlags = false;  ///< tl.ascend_auto_cross_core_sync
+  bool scalarFlags = false; ///< tl.ascend_auto_sync_vs
 };
 
 /// What a caller wants, and what it gets: at least the last stage, "ascendc"; the phases "passes",

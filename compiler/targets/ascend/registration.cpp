@@ -26,7 +26,7 @@ void registerPasses(mlir::DialectRegistry& registry) {
   mlir::registerPass(createLoadAhead);
   mlir::registerPass(createDefinePadding);
   mlir::registerPass([&chip] { return createPlanMemory(chip, true); });
-  mlir::registerPass([] { return createInsertFlags(true, true); });
+  mlir::registerPass([] { return createInsertFlags(WithinCores::All, true); });
   mlir::registerPass(createPairWorkspaces);
   mlir::registerPass(createFoldClears);
   mlir::registerPass(createStructureExits);

@@ -23,6 +23,10 @@ bool isBetweenCores(const Hazard& hazard) {
   return hazard.earlier->queue.agent != hazard.later->queue.agent;
 }
 
+bool isOfScalarUnit(const Hazard& hazard) {
+  return hazard.earlier->queue.pipe == Pipe::S || hazard.later->queue.pipe == Pipe::S;
+}
+
 /// Whether all cores of a block come to a node alike.
 bool isReachedByAll(const Node* node) {
   for (const Node* around = node->parent; around; around = around->parent)
@@ -75,6 +79,8 @@ public:
 private:
   bool isWanted(const Hazard& hazard) const {
     if (isBetweenCores(hazard) ? !options.betweenAgents : !options.withinAgents)
+      return false;
+    if (options.scalarOnly && !isBetweenCores(hazard) && !isOfScalarUnit(hazard))
       return false;
     return std::none_of(result.failures.begin(), result.failures.end(),
                         [&](const Unorderable& failed) { return failed.hazard == hazard; });

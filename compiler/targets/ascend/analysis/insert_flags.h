@@ -39,6 +39,7 @@ struct Unorderable {
 struct InsertOptions {
   bool withinAgents = true;   ///< flags and barriers of one agent
   bool betweenAgents = false; ///< cross-core flags
+  bool scalarOnly = false;    ///< of one agent, only what the scalar unit has to do with others
   /// Event ids below this are for the compiler.
   unsigned numEvents = 6;
   /// Cross-core flags from `firstCross` to before `endCross`.
