@@ -71,6 +71,16 @@ Value Combiner::combine(ImplicitLocOpBuilder& builder, Value a, Value b) const {
   llvm_unreachable("all kinds are above");
 }
 
+Value Combiner::accumulate(ImplicitLocOpBuilder& builder, Value sum, Value value) const {
+  const bool isMin = kind == ReduceKind::Min;
+  if (!isFloat || propagateNan || !(isMin || kind == ReduceKind::Max || kind == ReduceKind::AbsMax))
+    return combine(builder, sum, value);
+  // False for NaN, which then is passed over.
+  Value isBeyond = arith::CmpFOp::create(
+      builder, isMin ? arith::CmpFPredicate::OLT : arith::CmpFPredicate::OGT, value, sum);
+  return arith::SelectOp::create(builder, isBeyond, value, sum);
+}
+
 Value Combiner::combineHalves(ImplicitLocOpBuilder& builder, Value lanes, int64_t count) const {
   for (int64_t half = cast<VectorType>(lanes.getType()).getNumElements() / 2; half >= count;
        half /= 2) {

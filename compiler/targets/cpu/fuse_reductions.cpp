@@ -327,7 +327,7 @@ private:
       if (Value elements = step(inner, op, indices, values)) {
         // One accumulator of the machine's width: four would have to go to memory and back in a nest with exp.
         elements = combiner.combineHalves(inner, combiner.enter(inner, elements), rows.lanes);
-        result = combiner.combine(inner, result, elements);
+        result = combiner.accumulate(inner, result, elements);
       }
     scf::YieldOp::create(inner, result);
     return loop.getResult(0);
@@ -423,7 +423,7 @@ private:
     }
     Value sum = loop.getResult(0);
     if (atOnce == 2)
-      sum = combiner.combine(inner, sum, loop.getResult(1));
+      sum = combiner.accumulate(inner, sum, loop.getResult(1));
     finish(inner, at, sum);
   }
 
@@ -434,7 +434,7 @@ private:
     for (Operation& op : body())
       if (isa<tile::StoreOp>(op) || turning.contains(op.getResult(0)))
         if (Value elements = one(inner, op, known, vectors))
-          sum = combiner.combine(inner, sum, combiner.enter(inner, elements));
+          sum = combiner.accumulate(inner, sum, combiner.enter(inner, elements));
     return sum;
   }
 

@@ -180,12 +180,8 @@ private:
         kept.push_back(innerMath.constant(number * width));
         return kept;
       };
-      SmallVector<Value> sums;
-      for (int64_t number = 0; number < count; ++number)
-        sums.push_back(
-            clear ? combiner.identity(inner, VectorType::get({width}, combiner.type()))
-                  : combiner.enter(inner, loadVector(inner, target.buffer,
-                                                     targetIndices(inner, column(number)), width)));
+      Value none = combiner.identity(inner, VectorType::get({width}, combiner.type()));
+      SmallVector<Value> sums(size_t(count), none);
       auto loop =
           scf::ForOp::create(inner, innerMath.constant(0), innerMath.value(source.extents[dim]),
                              innerMath.constant(1), sums);
@@ -195,12 +191,18 @@ private:
         SmallVector<Value> next;
         for (int64_t number = 0; number < count; ++number)
           next.push_back(
-              combiner.combine(inner, loop.getRegionIterArg(unsigned(number)),
-                               loadLanes(inner, column(number), loop.getInductionVar(), width)));
+              combiner.accumulate(inner, loop.getRegionIterArg(unsigned(number)),
+                                  loadLanes(inner, column(number), loop.getInductionVar(), width)));
         scf::YieldOp::create(inner, next);
       }
-      for (auto [number, sum] : llvm::enumerate(loop.getResults()))
-        storeVector(inner, sum, target.buffer, targetIndices(inner, column(int64_t(number))));
+      for (auto [number, sum] : llvm::enumerate(loop.getResults())) {
+        SmallVector<Value> place = targetIndices(inner, column(int64_t(number)));
+        Value result = sum;
+        if (!clear)
+          result = combiner.combine(
+              inner, result, combiner.enter(inner, loadVector(inner, target.buffer, place, width)));
+        storeVector(inner, result, target.buffer, place);
+      }
     });
   }
 
@@ -227,7 +229,7 @@ private:
     OpBuilder::InsertionGuard guard(inner);
     inner.setInsertionPointToStart(loop.getBody());
     Value value = load(inner, source.buffer, sourceIndices(inner, kept, loop.getInductionVar()));
-    Value sum = combiner.combine(inner, loop.getRegionIterArg(0), combiner.enter(inner, value));
+    Value sum = combiner.accumulate(inner, loop.getRegionIterArg(0), combiner.enter(inner, value));
     scf::YieldOp::create(inner, sum);
     return loop.getResult(0);
   }
@@ -254,16 +256,17 @@ private:
       for (int64_t chain = 0; chain < chains; ++chain) {
         Value step = innerMath.add(loop.getInductionVar(), innerMath.constant(chain * width));
         Value value = loadLanes(inner, kept, step, width);
-        sums.push_back(combiner.combine(inner, loop.getRegionIterArg(unsigned(chain)), value));
+        sums.push_back(combiner.accumulate(inner, loop.getRegionIterArg(unsigned(chain)), value));
       }
       scf::YieldOp::create(inner, sums);
     }
     Value sum = loop.getResult(0);
     for (int64_t chain = 1; chain < chains; ++chain)
-      sum = combiner.combine(inner, sum, loop.getResult(unsigned(chain)));
+      sum = combiner.accumulate(inner, sum, loop.getResult(unsigned(chain)));
     int64_t done = extent / turn * turn;
     for (; done + width <= extent; done += width)
-      sum = combiner.combine(inner, sum, loadLanes(inner, kept, innerMath.constant(done), width));
+      sum =
+          combiner.accumulate(inner, sum, loadLanes(inner, kept, innerMath.constant(done), width));
     Value result = combiner.reduceLanes(inner, sum);
     return done < extent ? scalarSum(inner, kept, done, result) : result;
   }
