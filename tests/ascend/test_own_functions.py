@@ -213,7 +213,7 @@ def test_source_that_does_not_compile() -> None:
     @T.prim_func
     def main(A: T.Tensor((64,), "float32")):  # type: ignore[no-untyped-def]
         with T.Kernel(1, is_npu=True) as (_, vid):
-            T.import_source("__aicore__ inline void mine() { no_such_name(); }")
+            T.import_source("template <class T> __aicore__ void mine(T&&) { no_such_name(); }")
             x = T.alloc_ub((64,), "float32")
             T.copy(A, x)
             T.call_extern("handle", "mine", x.access_ptr("rw"))
@@ -224,6 +224,38 @@ def test_source_that_does_not_compile() -> None:
     (error,) = caught.value.errors
     assert error.message.startswith("the Ascend C of this kernel does not compile")
     assert "T.import_source:1" in error.message and "no_such_name" in error.message
+
+
+@pytest.mark.parametrize(
+    ("callee", "message"),
+    [
+        (
+            "no_such<float>",
+            "use of undeclared identifier 'no_such'"
+            "; T.import_source gives a kernel functions of its own",
+        ),
+        ("AscendC::Nope", "no type named 'Nope' in namespace 'AscendC'; T.import_source"),
+        ("affine<float>", "no matching function for call to 'affine'"),
+    ],
+)
+def test_a_call_that_does_not_compile_has_its_place(callee: str, message: str) -> None:
+    @T.prim_func
+    def main(A: T.Tensor((64,), "float32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True) as (_, vid):
+            if callee == "affine<float>":
+                T.import_source(SOURCE)
+            x = T.alloc_ub((64,), "float32")
+            T.copy(A, x)
+            T.call_extern("handle", callee, x.access_ptr("rw"))
+            T.copy(x, A)
+
+    with pytest.raises(tilewright.CompileError) as caught:
+        tilewright.compile(main, target="ascend", pass_configs=AUTOMATIC)
+    (error,) = caught.value.errors
+    assert error.message.startswith(f"the call of '{callee}' does not compile: {message}")
+    assert error.place.file == __file__
+    assert error.place.line == main.function.__code__.co_firstlineno + 7
+    assert "internal" not in str(caught.value)
 
 
 def test_hazard_in_an_own_function_has_its_place(monkeypatch: pytest.MonkeyPatch) -> None:

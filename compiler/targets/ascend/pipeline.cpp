@@ -14,6 +14,7 @@
 #include "compiler/targets/ascend/launch_kind.h"
 #include "compiler/targets/ascend/passes.h"
 #include "compiler/targets/ascend/print_kernel.h"
+#include "compiler/targets/ascend/report_calls.h"
 
 #include <mlir/Dialect/Func/IR/FuncOps.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
@@ -131,12 +132,15 @@ bool compileModule(ModuleOp original, Session& session) {
     return true;
   const PhaseTimer timer(session, "build");
   std::optional<std::vector<char>> library = buildLibrary(source, session);
-  if (library)
+  if (library) {
     session.library = std::move(*library);
-  else if (kernel->hasAttr(kSourcesAttr) && !session.isCancelled()) {
+  } else if (!session.isCancelled() && !session.isOfMachine) {
     // What doesn't compile is most likely the user's own.
-    kernel.emitError() << session.problem;
-    session.problem.clear();
+    const bool isReported = reportCalls(kernel, session.problem);
+    if (!isReported && kernel->hasAttr(kSourcesAttr))
+      kernel.emitError() << session.problem;
+    if (isReported || kernel->hasAttr(kSourcesAttr))
+      session.problem.clear();
   }
   return library.has_value();
 }

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/targets/ascend/report_calls.h"
+
+#include "compiler/ir/npu_ops.h"
+#include "compiler/ir/place_of.h"
+
+#include <llvm/ADT/StringExtras.h>
+
+using namespace mlir;
+
+namespace tilewright::ascend {
+
+/// `affine` of tools::affine<float>.
+static StringRef plainName(StringRef callee) {
+  callee = callee.take_until([](char letter) { return letter == '<'; });
+  return callee.substr(callee.rfind(':') + 1);
+}
+
+/// What `file.py:12:3: error: words` says of a call in line 12 of that file that is named in it;
+/// empty of all else.
+static StringRef errorOf(npu::CallOp call, StringRef line) {
+  const auto [place, words] = line.split(": error: ");
+  const Place called = placeOf(call.getLoc());
+  StringRef column = place;
+  const bool isHere = called.isKnown() &&
+                      column.consume_front(called.file + ":" + std::to_string(called.line)) &&
+                      (column.empty() || column[0] == ':');
+  return isHere && words.contains("'" + plainName(call.getCallee()).str()) ? words : StringRef();
+}
+
+bool reportCalls(func::FuncOp kernel, StringRef output) {
+  bool found = false;
+  kernel.walk([&](npu::CallOp call) {
+    for (StringRef line : llvm::split(output, '\n')) {
+      const StringRef words = errorOf(call, line);
+      if (words.empty())
+        continue;
+      const bool isUndeclared =
+          words.contains("undeclared") || words.contains("no member") || words.contains("no type");
+      call.emitError() << "the call of '" << call.getCallee() << "' does not compile: " << words
+                       << (isUndeclared ? "; T.import_source gives a kernel functions of its own"
+                                        : "");
+      found = true;
+      return;
+    }
+  });
+  return found;
+}
+
+} // namespace tilewright::ascend
