@@ -2,6 +2,7 @@
 /// A set of small numbers, of a size that is fixed when it is made.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -38,6 +39,9 @@ public:
     for (size_t w = 0; w < words.size(); ++w)
       words[w] &= ~other.words[w];
     return *this;
+  }
+  bool isEmpty() const {
+    return std::all_of(words.begin(), words.end(), [](uint64_t word) { return word == 0; });
   }
   template <typename Visit> void forEach(Visit visit) const {
     for (size_t w = 0; w < words.size(); ++w)

@@ -36,6 +36,9 @@ public:
   unsigned inSame(unsigned instance) const {
     return static_cast<unsigned>(instances[instance].loops.size());
   }
+  size_t numInstances() const {
+    return instances.size();
+  }
   size_t numRecords() const {
     return records.size();
   }

@@ -35,11 +35,16 @@ void meet(BitSet& known, const BitSet& issued, const BitSet& otherKnown,
   known |= onlyOther;
 }
 
+/// Which hazards are asked for.
+enum class Question : uint8_t { All, OfFirst, Any };
+
 class Walk {
 public:
-  Walk(const Program& program, const Conflicts& conflicts, unsigned without)
-      : program(program), conflicts(conflicts), without(without), phases(program.nodes.size()),
-        lastSet(program.flags.size()) {}
+  Walk(const Program& program, const Conflicts& conflicts, unsigned without,
+       Question question = Question::All, const WantedHazard* isWanted = nullptr)
+      : program(program), conflicts(conflicts), without(without), question(question),
+        isWanted(isWanted), phases(program.nodes.size()), lastSet(program.flags.size()),
+        reported(conflicts.numInstances()) {}
 
   Verdict run() {
     State state;
@@ -52,17 +57,31 @@ public:
     for (unsigned flag = 0; flag < state.count.size(); ++flag)
       if (state.count[flag] > 0)
         fault(FaultKind::NotWaitedFor, lastSet[flag], flag);
-    const auto textOrder = [](const Hazard& a, const Hazard& b) {
-      const auto key = [](const Hazard& h) {
-        return std::tuple(h.later->id, h.earlier->id, h.carriedBy ? h.carriedBy->id : kNone);
-      };
-      return key(a) < key(b);
-    };
-    std::sort(verdict.hazards.begin(), verdict.hazards.end(), textOrder);
+    sortHazards();
     return std::move(verdict);
   }
 
 private:
+  void sortHazards() {
+    std::vector<Hazard>& hazards = verdict.hazards;
+    if (question != Question::All)
+      std::erase_if(hazards, [&](const Hazard& each) { return each.later->id != firstWanted; });
+    const auto textOrder = [](const Hazard& a, const Hazard& b) {
+      const auto key = [](const Hazard& h) {
+        return std::tuple(h.later->id, h.earlier->id, h.carriedBy ? h.carriedBy->id : kNone,
+                          h.samePhases);
+      };
+      return key(a) < key(b);
+    };
+    std::sort(hazards.begin(), hazards.end(), textOrder);
+    hazards.erase(std::unique(hazards.begin(), hazards.end()), hazards.end());
+  }
+
+  /// What is asked for is known.
+  bool isAnswered() const {
+    return question == Question::Any && firstWanted != kNone;
+  }
+
   void fault(FaultKind kind, const Node* at, unsigned flag) {
     const Fault found{kind, at, flag};
     if (std::find(verdict.faults.begin(), verdict.faults.end(), found) == verdict.faults.end())
@@ -71,6 +90,8 @@ private:
 
   void walk(const Block& block, State& state) {
     for (const Node* node : block) {
+      if (isAnswered())
+        return;
       for (const Sync& sync : node->before)
         synchronise(sync, node, state);
       switch (node->kind) {
@@ -127,15 +148,29 @@ private:
   void issue(const Node* statement, State& state) {
     const unsigned instance = conflicts.instanceOf(statement, phases);
     dispatch(statement->queue, state);
+    // A hazard of a statement behind the first wanted one doesn't matter now.
+    if (question == Question::All || statement->id <= firstWanted)
+      findHazards(statement, instance, state);
+    const unsigned mine = conflicts.recordOf(instance, conflicts.inSame(instance));
+    state.issued.set(mine);
+    forEachKnowledge(state, [&](BitSet& each) { each.reset(mine); });
+  }
+
+  void findHazards(const Node* statement, unsigned instance, State& state) {
     BitSet unordered = conflicts.conflictsOf(instance, true);
     unordered -= remote(state, statement->queue.agent);
     unordered |= conflicts.conflictsOf(instance, false);
     unordered &= state.issued;
     unordered -= known(state, statement->queue);
+    if (unordered.isEmpty())
+      return;
+    std::optional<BitSet>& before = reported[instance];
+    if (before)
+      unordered -= *before;
+    else
+      before.emplace(conflicts.numRecords());
+    *before |= unordered;
     unordered.forEach([&](size_t record) { hazard(record, instance); });
-    const unsigned mine = conflicts.recordOf(instance, conflicts.inSame(instance));
-    state.issued.set(mine);
-    forEachKnowledge(state, [&](BitSet& each) { each.reset(mine); });
   }
 
   void hazard(size_t number, unsigned later) {
@@ -153,8 +188,9 @@ private:
       if (depth == record.level)
         found.carriedBy = around[depth];
     }
-    if (std::find(verdict.hazards.begin(), verdict.hazards.end(), found) == verdict.hazards.end())
-      verdict.hazards.push_back(found);
+    verdict.hazards.push_back(found);
+    if (question != Question::All && found.later->id < firstWanted && (*isWanted)(found))
+      firstWanted = found.later->id;
   }
 
   void synchronise(const Sync& sync, const Node* at, State& state) {
@@ -271,7 +307,7 @@ private:
           exit = now;
       }
       join(now, head, loop, FaultKind::Unbalanced);
-      if (now == head) {
+      if (now == head || isAnswered()) {
         state = std::move(*exit);
         return;
       }
@@ -313,8 +349,12 @@ private:
   const Program& program;
   const Conflicts& conflicts;
   unsigned without;
+  Question question;
+  const WantedHazard* isWanted;
+  unsigned firstWanted = kNone; ///< the number of the first statement that has a wanted hazard
   Phases phases;
-  std::vector<const Node*> lastSet; ///< of each flag, where it was set last
+  std::vector<const Node*> lastSet;            ///< of each flag, where it was set last
+  std::vector<std::optional<BitSet>> reported; ///< by later instance: the records of its hazards
   Verdict verdict;
 };
 
@@ -322,6 +362,16 @@ private:
 
 Verdict check(const Program& program, const Conflicts& conflicts, unsigned without) {
   return Walk(program, conflicts, without).run();
+}
+
+std::vector<Hazard> hazardsOfFirst(const Program& program, const Conflicts& conflicts,
+                                   const WantedHazard& isWanted) {
+  return Walk(program, conflicts, kNone, Question::OfFirst, &isWanted).run().hazards;
+}
+
+bool hasHazard(const Program& program, const Conflicts& conflicts, const WantedHazard& isWanted,
+               unsigned without) {
+  return !Walk(program, conflicts, without, Question::Any, &isWanted).run().hazards.empty();
 }
 
 } // namespace tilewright::ascend::model

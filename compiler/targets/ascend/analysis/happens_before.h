@@ -5,6 +5,7 @@
 
 #include "compiler/targets/ascend/analysis/conflicts.h"
 
+#include <functional>
 #include <optional>
 
 namespace tilewright::ascend::model {
@@ -45,5 +46,16 @@ struct Verdict {
 
 /// Nodes with `insertion` == `without` in their syncs count as if they were not there.
 Verdict check(const Program& program, const Conflicts& conflicts, unsigned without = kNone);
+
+using WantedHazard = std::function<bool(const Hazard&)>;
+
+/// Of all hazards, those of the first later statement in the text that has a wanted one. Whoever covers one
+/// after the other need not be told of all others each time: there may be as many as pairs of statements.
+std::vector<Hazard> hazardsOfFirst(const Program& program, const Conflicts& conflicts,
+                                   const WantedHazard& isWanted);
+
+/// Whether there is any wanted one, without an insertion.
+bool hasHazard(const Program& program, const Conflicts& conflicts, const WantedHazard& isWanted,
+               unsigned without = kNone);
 
 } // namespace tilewright::ascend::model

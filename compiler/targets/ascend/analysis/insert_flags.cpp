@@ -88,9 +88,9 @@ private:
 
   /// Covers the first hazard in text order; false if none is left.
   bool addNext() {
-    const Verdict verdict = check(program, conflicts);
+    const std::vector<Hazard> hazards = hazardsOfFirst(program, conflicts, wanted());
     const Hazard* first = nullptr;
-    for (const Hazard& hazard : verdict.hazards)
+    for (const Hazard& hazard : hazards)
       if (isWanted(hazard) && (!first || isBetter(hazard, *first)))
         first = &hazard;
     if (!first)
@@ -98,7 +98,7 @@ private:
     if (result.insertions.size() >= 4 * program.nodes.size())
       result.failures.push_back({*first, "the analysis doesn't come to an end"});
     else
-      add(*first, verdict);
+      add(*first, hazards);
     return true;
   }
 
@@ -114,7 +114,8 @@ private:
     return rank(a) < rank(b);
   }
 
-  void add(const Hazard& hazard, const Verdict& verdict) {
+  /// `hazards`: all of its later statement.
+  void add(const Hazard& hazard, const std::vector<Hazard>& hazards) {
     const Queue from = hazard.earlier->queue, to = hazard.later->queue;
     Insertion insertion;
     insertion.number = static_cast<unsigned>(result.insertions.size());
@@ -131,7 +132,7 @@ private:
       insertion.waitAt = siblings(hazard, hazard.carriedBy).second;
     } else {
       if (hazard.carriedBy)
-        carry(insertion, verdict);
+        carry(insertion, hazards);
       else
         std::tie(insertion.setAt, insertion.waitAt) = siblings(hazard, nullptr);
       if (insertion.isCross && !isReachedByAll(insertion.waitAt)) {
@@ -161,7 +162,7 @@ private:
     insertion.behind = *(std::find(path.begin(), path.end(), branch) + 1);
     insertion.setAt = nullptr;
     place(insertion);
-    if (isCovered(check(program, conflicts)))
+    if (isCovered())
       return;
     remove(insertion.number);
     insertion = before;
@@ -180,7 +181,7 @@ private:
     remove(insertion.number);
     insertion.waitAt = *(at + 1);
     place(insertion);
-    if (isCovered(check(program, conflicts)))
+    if (isCovered())
       return true;
     remove(insertion.number);
     insertion.waitAt = branch;
@@ -243,14 +244,14 @@ private:
   /// From one iteration to a later one: set once before the loop, waited for once after it. Where a
   /// statement waits for what is more than one iteration back, ids take turns. The outermost loop that
   /// carries such a hazard gets the first set and the last wait, so that nothing is drained in between.
-  void carry(Insertion& insertion, const Verdict& verdict) {
+  void carry(Insertion& insertion, const std::vector<Hazard>& hazards) {
     const Hazard& hazard = insertion.why;
     const Node* loop = innermostLoop(hazard);
     const Node* outermost = hazard.carriedBy;
     int64_t distance = conflicts.periodOf(loop);
     int64_t ownDistance = conflicts.periodOf(hazard.carriedBy);
-    for (const Hazard& other : verdict.hazards) {
-      if (other.later != hazard.later || !(other.earlier->queue == hazard.earlier->queue))
+    for (const Hazard& other : hazards) {
+      if (!(other.earlier->queue == hazard.earlier->queue))
         continue;
       const std::vector<const Node*> around = loopsAround(other.earlier);
       const unsigned depth = conflicts.depthOf(loop);
@@ -335,16 +336,23 @@ private:
     }
   }
 
-  bool isCovered(const Verdict& verdict) const {
-    return std::none_of(verdict.hazards.begin(), verdict.hazards.end(),
-                        [&](const Hazard& hazard) { return isWanted(hazard); });
+  WantedHazard wanted() const {
+    return [this](const Hazard& hazard) { return isWanted(hazard); };
+  }
+
+  /// Whether no wanted hazard is left, without an insertion, of this program or of its iterations.
+  bool isCovered(unsigned without = kNone) const {
+    return isCovered(program, conflicts, without);
+  }
+  bool isCovered(const Program& of, const Conflicts& conflictsIn, unsigned without) const {
+    return !hasHazard(of, conflictsIn, wanted(), without);
   }
 
   /// Takes out, one after the other, what nothing needs.
   void prune() {
     for (size_t i = 0; i < result.insertions.size();) {
       const unsigned number = result.insertions[i].number;
-      if (isCovered(check(program, conflicts, number))) {
+      if (isCovered(number)) {
         remove(number);
         result.insertions.erase(result.insertions.begin() + static_cast<std::ptrdiff_t>(i));
       } else {
@@ -364,7 +372,7 @@ private:
         return;
       const Conflicts ofIterations(unrolled->program);
       const auto isNeeded = [&](const Insertion& insertion) {
-        return !isCovered(check(unrolled->program, ofIterations, insertion.number));
+        return !isCovered(unrolled->program, ofIterations, insertion.number);
       };
       const auto from = result.insertions.begin() + static_cast<std::ptrdiff_t>(i);
       const auto unneeded = std::find_if_not(from, result.insertions.end(), isNeeded);
@@ -395,7 +403,8 @@ private:
       insertion.slots = 1;
       insertion.slotLoop = nullptr;
       place(insertion);
-      if (isCovered(checkIterations(program, conflicts))) {
+      const Verdict verdict = checkIterations(program, conflicts);
+      if (std::none_of(verdict.hazards.begin(), verdict.hazards.end(), wanted())) {
         any = true;
         continue;
       }
@@ -416,7 +425,7 @@ private:
         syncs.push_back(&node.sync);
     for (Sync* sync : syncs)
       sync->insertion = trial;
-    const bool isNeeded = !isCovered(check(unrolled.program, ofIterations, trial));
+    const bool isNeeded = !isCovered(unrolled.program, ofIterations, trial);
     for (Sync* sync : syncs)
       sync->insertion = insertion.number;
     return isNeeded;

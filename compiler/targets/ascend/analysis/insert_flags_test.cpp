@@ -5,6 +5,7 @@
 #include "compiler/targets/ascend/analysis/unroll.h"
 
 #include <cstdlib>
+#include <ctime>
 #include <gtest/gtest.h>
 #include <random>
 
@@ -460,6 +461,25 @@ TEST(InsertFlags, BranchesOfSomeCores) {
     EXPECT_EQ(inserted.failures.size(), isLaterInside ? 1U : 0U);
     EXPECT_EQ(branch->after.size(), isLaterInside ? 0U : 1U);
   }
+}
+
+/// A chain in one pipe over two buffers, in a loop: almost all pairs of statements are hazards at first, but
+/// the time to find the barriers doesn't grow with their number (it was minutes here).
+TEST(InsertFlags, LongBodies) {
+  constexpr int64_t length = 360;
+  ByHand hand;
+  Node* loop = hand.loop(nullptr);
+  for (int64_t i = 0; i < length; ++i) {
+    const int64_t from = i % 2 * 64, to = 64 - from;
+    hand.statement(loop, Pipe::V, {ByHand::read(from, from + 64), ByHand::write(to, to + 64)});
+  }
+  const std::clock_t start = std::clock();
+  const Conflicts conflicts(hand.program);
+  const Inserted inserted = insertFlags(hand.program, conflicts, {});
+  const std::clock_t end = std::clock();
+  EXPECT_EQ(inserted.insertions.size(), length);
+  EXPECT_TRUE(check(hand.program, conflicts).isClean());
+  EXPECT_LT(static_cast<double>(end - start) / CLOCKS_PER_SEC, 10) << "seconds of the CPU";
 }
 
 TEST(Check, NamesTheFaults) {
