@@ -86,6 +86,7 @@ enum class Fault : int {
   maskOfNoLane,
   maskOfNoBit,
   registerOfNoLane,
+  registerOfNegativeLength,
   oddScalar,
   oddScalarOfGm,
   otherCore,
@@ -197,8 +198,11 @@ __aicore__ void wrongOperands(LocalTensor<float> a, LocalTensor<float> b, Global
     uint64_t bits[] = {0, 1}; // floats have no lane 64
     Adds(b, a, 1.0f, bits, 1, {1, 1, 8, 8});
   }
-  if constexpr (fault == Fault::registerOfNoLane) {
-    SetVectorMask<float, MaskMode::NORMAL>(0, 0);
+  if constexpr (fault == Fault::registerOfNoLane || fault == Fault::registerOfNegativeLength) {
+    if (fault == Fault::registerOfNoLane)
+      SetVectorMask<float, MaskMode::NORMAL>(0, 0);
+    else
+      SetVectorMask<float, MaskMode::NORMAL>(-3);
     Adds<float, false>(b, a, 1.0f, MASK_PLACEHOLDER, 1, {1, 1, 8, 8});
     ResetMask();
   }
@@ -440,6 +444,7 @@ TEST(Checks, Parameters) {
   EXPECT_EQ(lastReport().status, 0);
   EXPECT_MESSAGE(maskOfNoBit, noLane);
   EXPECT_MESSAGE(registerOfNoLane, noLane);
+  EXPECT_MESSAGE(registerOfNegativeLength, noLane);
   EXPECT_MESSAGE(negativeCount, "Adds: count is -5, but it must not be negative");
   EXPECT_MESSAGE(halfBlocks, "DataCopy moves 48 bytes, which is no multiple of 32");
   EXPECT_MESSAGE(partOverlap, "source and destination overlap in part");

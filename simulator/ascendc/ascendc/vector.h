@@ -514,8 +514,11 @@ template <class T, MaskMode mode = MaskMode::NORMAL> void SetVectorMask(int32_t 
     mask[1] = 0;
     return;
   }
-  mask[0] = len >= 64 ? ~0ull : (1ull << len) - 1;
-  mask[1] = len >= 128 ? ~0ull : len > 64 ? (1ull << (len - 64)) - 1 : 0;
+  auto lanes = [](int32_t count) {
+    return count >= 64 ? ~0ull : count > 0 ? (1ull << count) - 1 : 0;
+  };
+  mask[0] = lanes(len);
+  mask[1] = lanes(len - 64);
 }
 inline void ResetMask() {
   host::maskState().mask[0] = host::maskState().mask[1] = ~0ull;
