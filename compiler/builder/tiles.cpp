@@ -328,25 +328,53 @@ std::optional<tile::ReduceKind> reduceKind(Construction& state, std::string_view
   return parsed;
 }
 
+using Extents = std::vector<Index>;
+
+/// The source's extents without the dim.
+Extents withoutDim(Extents extents, int64_t dim) {
+  extents.erase(extents.begin() + dim);
+  if (extents.empty())
+    extents.emplace_back(int64_t{1});
+  return extents;
+}
+
 /// The target has the source's extents without the dim, or with 1 there.
-bool checkReduced(Construction& state, const std::string& operation, const Side& source,
-                  const Side& target, int64_t dim) {
-  std::vector<Index> kept = source.extents, dropped = source.extents;
+bool isReduced(Construction& state, const Extents& source, const Extents& target, int64_t dim) {
+  Extents kept = source;
   kept[size_t(dim)] = int64_t{1};
-  dropped.erase(dropped.begin() + dim);
-  if (dropped.empty())
-    dropped.emplace_back(int64_t{1});
-  auto fits = [&](const std::vector<Index>& shape) {
-    return std::equal(shape.begin(), shape.end(), target.extents.begin(), target.extents.end(),
+  auto fits = [&](const Extents& shape) {
+    return std::equal(shape.begin(), shape.end(), target.begin(), target.end(),
                       [&](const Index& x, const Index& y) {
                         bool isKnown = std::holds_alternative<int64_t>(x) &&
                                        std::holds_alternative<int64_t>(y);
                         return !isKnown || state.isSame(x, y);
                       });
   };
-  bool isScalar = target.extents.empty() && source.extents.size() == 1;
-  if (fits(kept) || fits(dropped) || isScalar)
+  bool isScalar = target.empty() && source.size() == 1;
+  return fits(kept) || fits(withoutDim(source, dim)) || isScalar;
+}
+
+/// How many dims of one element the target leaves out that the source has in front: one where
+/// a[k, :, :] is reduced to [n].
+size_t leadingDimsLeftOut(Construction& state, const Side& source, const Side& target,
+                          int64_t dim) {
+  Extents padded = target.extents;
+  for (size_t count = 0; count <= size_t(dim); ++count) {
+    if (isReduced(state, source.extents, padded, dim))
+      return count;
+    const auto* extent = std::get_if<int64_t>(&source.extents[count]);
+    if (!extent || *extent != 1)
+      return 0;
+    padded.insert(padded.begin(), int64_t{1});
+  }
+  return 0;
+}
+
+bool checkReduced(Construction& state, const std::string& operation, const Side& source,
+                  const Side& target, int64_t dim) {
+  if (isReduced(state, source.extents, target.extents, dim))
     return true;
+  const Extents dropped = withoutDim(source.extents, dim);
   const BufferRecord& from = state.record(source.buffer);
   const BufferRecord& to = state.record(target.buffer);
   state.error(operation + " of " + quoted(from.name) + " " + state.text(source.extents) +
@@ -420,6 +448,16 @@ void KernelBuilder::reduce(std::string_view kind, const Operand& source, const O
   auto parsed = reduceKind(*state, kind, *from);
   auto counted = npuDim(*state, *from, dim);
   auto resolved = counted ? resolveDim(*state, operation, *from, *counted) : std::nullopt;
+  const size_t leftOut =
+      resolved && state->isNpu ? leadingDimsLeftOut(*state, *from, *to, *resolved) : 0;
+  if (leftOut != 0) {
+    const BufferRecord& record = state->record(to->buffer);
+    Extents shape = record.shape;
+    for (Extents* each : {&shape, &to->extents})
+      each->insert(each->begin(), leftOut, int64_t{1});
+    to->offsets.insert(to->offsets.begin(), leftOut, int64_t{0});
+    to->buffer = view(to->buffer, shape, record.dtype);
+  }
   if (resolved && !restrictTo(*state, realShape, *from, *to, *resolved))
     return;
   if (!parsed || !resolved || !requireOnChip(*state, operation, *from) ||

@@ -249,3 +249,58 @@ def test_functions_of_slices_that_meet() -> None:
         interpret(main, *given)
     with pytest.raises(RuntimeError, match="overlap in part"):
         tilewright.compile(main, target="ascend", pass_configs=AUTOMATIC)(*given)
+
+
+#: The dim that is counted in the last two, the shape that it reduces each of the planes to, and what NumPy
+#: reduces them over.
+PLANES = [
+    (-1, (6,), 1),
+    (1, (6, 1), 1),
+    (-1, (1, 6, 1), 1),
+    (0, (40,), 0),
+    (-2, (1, 40), 0),
+]
+
+
+@pytest.mark.parametrize(("dim", "shape", "axis"), PLANES)
+@pytest.mark.parametrize("target", ["ascend", "reference"])
+def test_reductions_of_planes(dim: int, shape: tuple[int, ...], axis: int, target: str) -> None:
+    """A slice of one plane of three dims is a tile of two."""
+    length = max(shape)
+
+    @T.prim_func
+    def main(A: T.Tensor((3, 6, 40), "float32"), C: T.Tensor((3, length), "float32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            a = T.alloc_ub((3, 6, 40), "float32")
+            c = T.alloc_ub(shape, "float32")
+            row = T.alloc_ub((length,), "float32")
+            T.copy(A, a)
+            for k in T.serial(3):
+                T.reduce_max(a[k, :, :], c, dim=dim)
+                flat = T.reshape(c, (length,))
+                for i in T.Parallel(length):
+                    row[i] = flat[i]
+                T.copy(row, C[k, 0])
+
+    source = np.random.default_rng(5).standard_normal((3, 6, 40)).astype(np.float32)
+    kernel = tilewright.compile(main, out_idx=[-1], target=target, pass_configs=AUTOMATIC)
+    np.testing.assert_array_equal(np.asarray(kernel(source)), source.max(axis + 1))
+
+
+def test_reduction_of_one_row() -> None:
+    @T.prim_func
+    def main(A: T.Tensor((3, 6, 40), "float32"), C: T.Tensor((3, 8), "float32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            a = T.alloc_ub((3, 6, 40), "float32")
+            c = T.alloc_ub((8,), "float32")
+            T.copy(A, a)
+            for k in T.serial(3):
+                T.fill(c, 0.0)
+                T.reduce_min(a[k, 4, :], c[0:1], dim=-1, clear=False)
+                T.copy(c, C[k, 0])
+
+    source = np.random.default_rng(6).standard_normal((3, 6, 40)).astype(np.float32)
+    kernel = tilewright.compile(main, out_idx=[-1], target="ascend", pass_configs=AUTOMATIC)
+    expected = np.zeros((3, 8), np.float32)
+    expected[:, 0] = np.minimum(source[:, 4].min(-1), 0)
+    np.testing.assert_array_equal(np.asarray(kernel(source)), expected)
