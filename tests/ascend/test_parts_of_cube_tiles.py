@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -58,3 +59,37 @@ def test_parts(configs: dict[Any, Any]) -> None:
     expected[32:, :16] += left[:32, 16:48] @ right[:32, :16]
     np.testing.assert_allclose(c, expected, rtol=1e-4, atol=1e-3)
     np.testing.assert_array_equal(y, bytes_[:, 32:48].T @ bytes_[:, :48])
+
+
+def gemm_beside_flags(taken: int) -> Any:
+    """The kernel's own flags take so many events; a number that is not known may be any."""
+
+    @T.prim_func
+    def main(A: T.Tensor((64, 512), "float16"), n: T.int32, C: T.Tensor((64, 64), "float32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True) as (cid, _):
+            a = T.alloc_L1((64, 512), "float16")
+            c = T.alloc_L0C((64, 64), "float32")
+            with T.Scope("C"):
+                for source, target in (("m", "mte1"), ("mte2", "mte1"), ("m", "fix")):
+                    for event in range(taken):
+                        T.set_flag(source, target, event)
+                        T.wait_flag(source, target, event)
+                    if taken == 0:
+                        T.set_flag(source, target, n)
+                        T.wait_flag(source, target, n)
+                T.copy(A, a)
+                T.gemm_v0(a, a, c, transpose_B=True, init=True)
+                T.copy(c, C)
+
+    return main
+
+
+@pytest.mark.parametrize("taken", [0, 5])
+def test_events_that_the_kernel_leaves(taken: int) -> None:
+    kernel = tilewright.compile(gemm_beside_flags(taken), out_idx=[-1], target="ascend")
+    a = random.standard_normal((64, 512)).astype(np.float16)
+    wide = a.astype(np.float64)
+    np.testing.assert_allclose(kernel(a, 3), wide @ wide.T, rtol=1e-4, atol=1e-2)
+    source = kernel.get_kernel_source()
+    assert not re.search(r"Flag<\w+::\w+>\([67]\)", source)
+    assert ("PipeBarrier<PIPE_ALL>" in source) == (taken == 0)

@@ -454,4 +454,16 @@ IndexRange IndexRanges::compute(Value value) {
   return {};
 }
 
+IndexRange rangeAt(Operation* place, OpFoldResult number) {
+  if (std::optional<int64_t> fixed = getConstantIntValue(number))
+    return constant(*fixed);
+  SmallVector<Region*> around;
+  for (Region* region = place->getParentRegion(); region; region = region->getParentRegion())
+    around.push_back(region);
+  IndexRanges ranges;
+  for (Region* region : llvm::reverse(around))
+    ranges.enter(*region);
+  return ranges.rangeOf(cast<Value>(number));
+}
+
 } // namespace tilewright

@@ -4,6 +4,7 @@
 
 #include "compiler/ir/dialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/Operation.h"
 
 #include <limits>
@@ -70,5 +71,8 @@ private:
 /// The `a % b` of a choice `rest < 0 ? rest + b : rest` with a constant b above 0: what is left is from 0 to
 /// b - 1, as in Python. Null if the choice is another one.
 mlir::arith::RemSIOp flooredRemainder(mlir::arith::SelectOp choice);
+
+/// What is known of a number at an operation: the conditions around that hold.
+IndexRange rangeAt(mlir::Operation* place, mlir::OpFoldResult number);
 
 } // namespace tilewright

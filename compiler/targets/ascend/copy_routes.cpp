@@ -45,19 +45,6 @@ LogicalResult CopyExpander::forEachRectangle(Body body) {
   return body(innerSource, innerTarget);
 }
 
-/// What is known of an offset at a copy.
-static IndexRange rangeAt(Operation* op, OpFoldResult offset) {
-  if (std::optional<int64_t> number = getConstantIntValue(offset))
-    return {*number, *number};
-  SmallVector<Region*> around;
-  for (Region* region = op->getParentRegion(); region; region = region->getParentRegion())
-    around.push_back(region);
-  IndexRanges ranges;
-  for (Region* region : llvm::reverse(around))
-    ranges.enter(*region);
-  return ranges.rangeOf(cast<Value>(offset));
-}
-
 void CopyExpander::addCondition(Value& all, Value condition) {
   all = all ? arith::AndIOp::create(builder, all, condition).getResult() : condition;
 }
@@ -238,11 +225,8 @@ LogicalResult CopyExpander::padAndLoad(const ClampedRegion& clamped, const Buffe
 }
 
 void CopyExpander::order(Pipe from, Pipe to) {
-  if (!context.waits)
-    return;
-  Value event = make.constant(context.events.free(from, to, 0));
-  SetFlagOp::create(builder, from, to, event);
-  WaitFlagOp::create(builder, from, to, event);
+  if (context.waits)
+    context.events.order(builder, from, to);
 }
 
 LogicalResult CopyExpander::requireBlockStart(const BufferRegion& region, StringRef role) {

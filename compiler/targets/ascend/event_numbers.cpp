@@ -1,28 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/targets/ascend/event_numbers.h"
 
-#include <mlir/Dialect/Utils/StaticValueUtils.h>
+#include "compiler/passes/analysis/index_ranges.h"
+
+#include <mlir/Dialect/Arith/IR/Arith.h>
 
 namespace tilewright::ascend {
 
 using namespace mlir;
 
-static constexpr int64_t kEvents = 8;
+/// 6 and 7 may be taken by the vendor's own functions.
+static constexpr int64_t kEvents = 6;
 
 EventNumbers::EventNumbers(func::FuncOp kernel) {
   kernel.walk([&](SetFlagOp set) {
     uint8_t& events = used[size_t(set.getFrom())][size_t(set.getTo())];
-    // A number that is not known may be any but the last two, which the language leaves alone.
-    std::optional<int64_t> event = getConstantIntValue(set.getEvent());
-    events |= uint8_t(event ? 1 << *event : 0x3F);
+    const IndexRange range = rangeAt(set, set.getEvent());
+    for (int64_t event = 0; event < kEvents; ++event)
+      if (event >= range.low && event <= range.high)
+        events |= uint8_t(1 << event);
   });
 }
 
-int64_t EventNumbers::free(Pipe from, Pipe to, int64_t number) const {
+std::optional<int64_t> EventNumbers::free(Pipe from, Pipe to, int64_t number) const {
   for (int64_t event = 0; event < kEvents; ++event)
     if ((used[size_t(from)][size_t(to)] >> event & 1) == 0 && number-- == 0)
       return event;
-  return kEvents - 1;
+  return std::nullopt;
+}
+
+void EventNumbers::order(ImplicitLocOpBuilder& builder, Pipe from, Pipe to) const {
+  const std::optional<int64_t> number = free(from, to, 0);
+  if (!number) {
+    PipeBarrierOp::create(builder, Pipe::All);
+    return;
+  }
+  const Value event = arith::ConstantIndexOp::create(builder, *number);
+  SetFlagOp::create(builder, from, to, event);
+  WaitFlagOp::create(builder, from, to, event);
 }
 
 } // namespace tilewright::ascend

@@ -28,11 +28,8 @@ namespace {
 using tile::MemorySpace;
 
 void orderPipes(ImplicitLocOpBuilder& builder, const RouteContext& context, Pipe from, Pipe to) {
-  if (!context.waits)
-    return;
-  Value event = IndexMaker(builder).constant(context.events.free(from, to, 0));
-  SetFlagOp::create(builder, from, to, event);
-  WaitFlagOp::create(builder, from, to, event);
+  if (context.waits)
+    context.events.order(builder, from, to);
 }
 
 /// Whether a load of this part of a buffer would write what lies behind it, too: the DMA writes

@@ -76,7 +76,7 @@ public:
     const int64_t steps = int64_t(llvm::divideCeil(shape.k, shape.step));
     for (int64_t step = 0; step < steps; ++step)
       multiplyStep(step);
-    leave(steps);
+    leave();
     gemm.erase();
     return success();
   }
@@ -188,34 +188,59 @@ private:
     return alloc;
   }
 
-  void set(Pipe from, Pipe to, int64_t event) {
-    SetFlagOp::create(builder, from, to, make.constant(event));
+  void set(Pipe from, Pipe to, int64_t number) {
+    SetFlagOp::create(builder, from, to, make.constant(*events.free(from, to, number)));
   }
-  void wait(Pipe from, Pipe to, int64_t event) {
-    WaitFlagOp::create(builder, from, to, make.constant(event));
+  void wait(Pipe from, Pipe to, int64_t number) {
+    WaitFlagOp::create(builder, from, to, make.constant(*events.free(from, to, number)));
   }
-  void order(Pipe from, Pipe to) {
-    const int64_t event = events.free(from, to, 0);
-    set(from, to, event);
-    wait(from, to, event);
+
+  /// In how many parts of L0 the steps take turns: one for each event that the kernel leaves between its loads
+  /// and the cube unit; with none, each step waits for all of the one before.
+  int64_t turns() const {
+    int64_t turns = 0;
+    while (turns < 2 && (!waits || (events.free(Pipe::M, Pipe::MTE1, turns) &&
+                                    events.free(Pipe::MTE1, Pipe::M, turns))))
+      ++turns;
+    return turns;
   }
 
   void enter() {
     if (!waits)
       return;
-    order(Pipe::MTE2, Pipe::MTE1);
-    order(Pipe::FIX, Pipe::M);
-    for (int64_t half : {0, 1})
-      set(Pipe::M, Pipe::MTE1, events.free(Pipe::M, Pipe::MTE1, half));
+    events.order(builder, Pipe::MTE2, Pipe::MTE1);
+    events.order(builder, Pipe::FIX, Pipe::M);
+    for (int64_t turn = 0; turn < turns(); ++turn)
+      set(Pipe::M, Pipe::MTE1, turn);
   }
 
-  void leave(int64_t steps) {
+  void leave() {
     if (!waits)
       return;
-    for (int64_t half : {0, 1})
-      wait(Pipe::M, Pipe::MTE1, events.free(Pipe::M, Pipe::MTE1, half));
-    order(Pipe::MTE1, Pipe::MTE2);
-    order(Pipe::M, Pipe::FIX);
+    for (int64_t turn = 0; turn < turns(); ++turn)
+      wait(Pipe::M, Pipe::MTE1, turn);
+    events.order(builder, Pipe::MTE1, Pipe::MTE2);
+    events.order(builder, Pipe::M, Pipe::FIX);
+  }
+
+  /// Before the loads of a step.
+  void waitForTurn(int64_t turn) {
+    if (waits && turns() > 0)
+      wait(Pipe::M, Pipe::MTE1, turn);
+    else if (waits)
+      events.order(builder, Pipe::M, Pipe::MTE1);
+  }
+
+  /// Between the loads of a step and its multiplications.
+  void waitForLoads(int64_t turn) {
+    if (!waits)
+      return;
+    if (turns() > 0) {
+      set(Pipe::MTE1, Pipe::M, turn);
+      wait(Pipe::MTE1, Pipe::M, turn);
+    } else
+      events.order(builder, Pipe::MTE1, Pipe::M);
+    PipeBarrierOp::create(builder, Pipe::M);
   }
 
   /// The part [k, k + width) of all of a, or of some columns of the result of b, to element `at` of L0.
@@ -268,12 +293,10 @@ private:
   }
 
   void multiplyStep(int64_t step) {
-    const int64_t half = step % 2, k = step * shape.step;
-    const int64_t start = half * kHalfBytes * 8 / int64_t(a.type().getElementBits());
+    const int64_t turn = turns() > 0 ? step % turns() : 0, k = step * shape.step;
+    const int64_t start = turn * kHalfBytes * 8 / int64_t(a.type().getElementBits());
     const Span width{k, std::min(shape.step, shape.k - k)};
-    const int64_t forLoad = events.free(Pipe::M, Pipe::MTE1, half);
-    if (waits)
-      wait(Pipe::M, Pipe::MTE1, forLoad);
+    waitForTurn(turn);
     load(a, gemm.getTransposeA(), l0a, start, width, {0, shape.m});
     const SmallVector<Span> parts = partsOfResult();
     const auto startOf = [&](Span part) {
@@ -284,20 +307,15 @@ private:
     else
       for (Span part : parts)
         load(b, gemm.getTransposeB(), l0b, startOf(part), width, part);
-    if (waits) {
-      const int64_t loaded = events.free(Pipe::MTE1, Pipe::M, half);
-      set(Pipe::MTE1, Pipe::M, loaded);
-      wait(Pipe::MTE1, Pipe::M, loaded);
-      PipeBarrierOp::create(builder, Pipe::M);
-    }
+    waitForLoads(turn);
     const Value init = initOf(step);
     for (Span part : parts)
       npu::MmadOp::create(builder, l0a, make.constant(start), l0b, make.constant(startOf(part)),
                           c.buffer, make.value(offsetOfResult(part.first)), init,
                           roundUp(shape.m, kFractalSide), roundUp(part.count, kFractalSide),
                           width.count);
-    if (waits)
-      set(Pipe::M, Pipe::MTE1, forLoad);
+    if (waits && turns() > 0)
+      set(Pipe::M, Pipe::MTE1, turn);
   }
 
   /// The columns that one multiplication makes at a time.

@@ -210,3 +210,74 @@ func.func @f(%n: index) {
   }
   return
 }
+
+// -----
+// What the kernel's own flags may take is not the gemm's: 2 and 3 of the loads, all but one of the turns
+// (all steps use the same half), and any between the cube unit and the stores, for which all pipes wait.
+// CHECK-LABEL: func.func @events
+// CHECK-DAG: %[[FREE:.*]] = arith.constant 4 : index
+// CHECK: tile.copy
+// CHECK: ascend.set_flag mte2 to mte1, %c0
+// CHECK-NEXT: ascend.wait_flag mte2 to mte1, %c0
+// CHECK: ascend.set_flag m to mte1, %[[FREE]]
+// CHECK-NEXT: ascend.wait_flag m to mte1, %[[FREE]]
+// CHECK: npu.mmad
+// CHECK-NEXT: ascend.set_flag m to mte1, %[[FREE]]
+// CHECK-NEXT: ascend.wait_flag m to mte1, %[[FREE]]
+// CHECK: npu.mmad %{{.*}}[%c0]
+// CHECK-NEXT: ascend.set_flag m to mte1, %[[FREE]]
+// CHECK-NEXT: ascend.wait_flag m to mte1, %[[FREE]]
+// CHECK: ascend.pipe_barrier all
+func.func @events(%n: index, %any: index, %A: !tile.buffer<64x64xf16, global> {tile.name = "A"}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c3 = arith.constant 3 : index
+  %c5 = arith.constant 5 : index
+  tile.launch (%cid) in (%n) npu {
+    %a = tile.alloc "a" : !tile.buffer<64x512xf16, L1>
+    %b = tile.alloc "b" : !tile.buffer<512x64xf16, L1>
+    %c = tile.alloc "c" : !tile.buffer<64x64xf32, L0C>
+    %x = tile.alloc "x" : !tile.buffer<64x64xf16, L1>
+    tile.for %i = %c2 to %c5 step %c1 {
+      %odd = arith.andi %i, %c1 : index
+      %event = arith.addi %odd, %c2 : index
+      ascend.set_flag mte2 to mte1, %event
+    }
+    tile.for %i = %c0 to %c5 step %c1 {
+      %rest = arith.remsi %i, %c3 : index
+      ascend.set_flag m to mte1, %rest
+    }
+    ascend.set_flag m to mte1, %c3
+    ascend.set_flag m to mte1, %c5
+    ascend.set_flag m to fix, %any
+    tile.copy %A : !tile.buffer<64x64xf16, global> to %x : !tile.buffer<64x64xf16, L1>
+    tile.gemm %a : !tile.buffer<64x512xf16, L1>, %b : !tile.buffer<512x64xf16, L1> into %c : !tile.buffer<64x64xf32, L0C>
+  }
+  return
+}
+
+// -----
+// With no event between the cube unit and its loads, each step stands alone.
+// CHECK-LABEL: func.func @barriers
+// CHECK: tile.alloc "c"
+// CHECK-COUNT-2: ascend.wait_flag
+// CHECK: ascend.pipe_barrier all
+// CHECK-NEXT: npu.load_l0
+// CHECK-NEXT: npu.load_l0
+// CHECK-NEXT: ascend.set_flag mte1 to m, %c0
+// CHECK-NEXT: ascend.wait_flag mte1 to m, %c0
+// CHECK-NEXT: ascend.pipe_barrier m
+// CHECK-NEXT: npu.mmad
+// CHECK-NEXT: ascend.pipe_barrier all
+// CHECK-NEXT: npu.load_l0
+func.func @barriers(%n: index, %any: index) {
+  tile.launch (%cid) in (%n) npu {
+    ascend.set_flag m to mte1, %any
+    %a = tile.alloc "a" : !tile.buffer<64x512xf16, L1>
+    %b = tile.alloc "b" : !tile.buffer<512x64xf16, L1>
+    %c = tile.alloc "c" : !tile.buffer<64x64xf32, L0C>
+    tile.gemm %a : !tile.buffer<64x512xf16, L1>, %b : !tile.buffer<512x64xf16, L1> into %c : !tile.buffer<64x64xf32, L0C>
+  }
+  return
+}
