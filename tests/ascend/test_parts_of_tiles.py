@@ -251,8 +251,8 @@ def test_functions_of_slices_that_meet() -> None:
         tilewright.compile(main, target="ascend", pass_configs=AUTOMATIC)(*given)
 
 
-#: The dim that is counted in the last two, the shape that it reduces each of the planes to, and what NumPy
-#: reduces them over.
+#: The dim, as it is counted in the last two; the shape that it reduces each of the planes to; the
+#: same dim as NumPy counts it.
 PLANES = [
     (-1, (6,), 1),
     (1, (6, 1), 1),
