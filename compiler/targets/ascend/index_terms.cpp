@@ -144,7 +144,8 @@ std::optional<IndexSum> IndexTerms::unchanging(Value value) {
 }
 
 model::Condition IndexTerms::condition(model::Comparison kind, const IndexSum& sum) const {
-  constexpr int64_t most = int64_t{1} << 30; // products have room
+  // Thousands of such products have room.
+  constexpr int64_t most = int64_t{1} << 30, mostFactor = int64_t{1} << 20;
   const model::Condition unknown{kind, -most * most, {}, 2 * most * most};
   model::Condition result{kind, sum.constant, {}};
   for (const model::Term& term : sum.terms) {
@@ -153,7 +154,7 @@ model::Condition IndexTerms::condition(model::Comparison kind, const IndexSum& s
       continue;
     }
     const IndexRange range = symbolRanges[term.loop - firstSymbol];
-    if (!range.isWithin(-most, most) || term.bytes < -most || term.bytes > most)
+    if (!range.isWithin(-most, most) || term.bytes < -mostFactor || term.bytes > mostFactor)
       return unknown;
     const int64_t atLow = term.bytes * range.low, atHigh = term.bytes * range.high;
     result.constant += std::min(atLow, atHigh);
