@@ -93,3 +93,37 @@ def test_events_that_the_kernel_leaves(taken: int) -> None:
     source = kernel.get_kernel_source()
     assert not re.search(r"Flag<\w+::\w+>\([67]\)", source)
     assert ("PipeBarrier<PIPE_ALL>" in source) == (taken == 0)
+
+
+@T.prim_func
+def gemm_beside_own_buffers(
+    A: T.Tensor((32, 32), "float16"),
+    B: T.Tensor((32, 32), "float16"),
+    C: T.Tensor((32, 32), "float32"),
+    D: T.Tensor((32, 32), "float32"),
+):  # type: ignore[no-untyped-def]
+    with T.Kernel(1, is_npu=True) as (cid, _):
+        a = T.alloc_L1((32, 32), "float16")
+        b = T.alloc_L1((32, 32), "float16")
+        left = T.alloc_L0A((32, 32), "float16")
+        right = T.alloc_L0B((32, 32), "float16")
+        c = T.alloc_L0C((32, 32), "float32")
+        d = T.alloc_L0C((32, 32), "float32")
+        T.copy(A, a)
+        T.copy(B, b)
+        T.copy(a, left)
+        T.copy(b, right)
+        T.gemm_v0(a, b, c, transpose_B=True, init=True)
+        T.mma(left, right, d, init=True)
+        T.copy(c, C)
+        T.copy(d, D)
+
+
+def test_own_buffers_in_l0_outlast_a_gemm() -> None:
+    kernel = tilewright.compile(
+        gemm_beside_own_buffers, out_idx=[2, 3], target="ascend", pass_configs=AUTOMATIC
+    )
+    a, b = (random.standard_normal((32, 32)).astype(np.float16) for _ in range(2))
+    left, right = a.astype(np.float64), b.astype(np.float64)
+    for result, expected in zip(kernel(a, b), (left @ right.T, left @ right), strict=True):
+        np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-3)

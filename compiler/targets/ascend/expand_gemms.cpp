@@ -13,11 +13,14 @@
 /// loads L1 before and stores L0C after: where the kernel has no automatic flags, a gemm is one
 /// statement to its user, complete in itself. Otherwise InsertFlags sees the steps and finds fewer.
 /// A gemm of tiles that are in L0A and L0B already (T.mma) is one npu.mmad, and its waits are the kernel's.
-/// It stands before copies are expanded only because both are independent; L0 is at address 0, as
-/// the language says: gemms and a kernel's own L0 buffers are not meant to be mixed.
+/// It stands before copies are expanded only because both are independent. Gemms take all of L0A and L0B, but
+/// for what the kernel's own buffers there need.
+///
+/// Where c is some rows of a tile, which the cube unit cannot skip the others of, 16 columns are made at a time.
 #include "compiler/ir/tensor_ops.h"
 #include "compiler/passes/kernel_pass.h"
 #include "compiler/targets/ascend/event_numbers.h"
+#include "compiler/targets/ascend/gemm_rooms.h"
 #include "compiler/targets/ascend/passes.h"
 #include "compiler/targets/ascend/tile_addresses.h"
 
@@ -37,7 +40,6 @@ using tile::BufferRegion;
 using tile::BufferType;
 using tile::MemorySpace;
 
-constexpr int64_t kHalfBytes = 32768; // of L0A and of L0B
 constexpr int64_t kFractalSide = 16;
 
 int64_t roundUp(int64_t value, int64_t unit) {
@@ -59,14 +61,22 @@ struct Span {
 
 class GemmExpander {
 public:
-  GemmExpander(tile::GemmOp gemm, bool waits, EventNumbers& events)
-      : gemm(gemm), waits(waits), events(events), builder(gemm.getLoc(), gemm), make(builder),
-        a(gemm.getARegion()), b(gemm.getBRegion()), c(gemm.getCRegion()) {}
+  GemmExpander(tile::GemmOp gemm, bool waits, EventNumbers& events, const GemmRooms& rooms)
+      : gemm(gemm), waits(waits), events(events), rooms(rooms), builder(gemm.getLoc(), gemm),
+        make(builder), a(gemm.getARegion()), b(gemm.getBRegion()), c(gemm.getCRegion()) {}
+
+  /// Whether 16 of k are no more than a half.
+  bool fits() {
+    if (isInPlace() || !measureSides())
+      return true;
+    measureStep();
+    return shape.step > 0;
+  }
 
   LogicalResult run() {
     if (failed(measure()) || failed(checkTypes()) || failed(checkResult()))
       return failure();
-    if (a.type().getSpace() == MemorySpace::L0A && b.type().getSpace() == MemorySpace::L0B)
+    if (isInPlace())
       return multiplyInPlace();
     if (failed(checkPlaces()))
       return failure();
@@ -82,30 +92,46 @@ public:
   }
 
 private:
+  bool isInPlace() const {
+    return a.type().getSpace() == MemorySpace::L0A && b.type().getSpace() == MemorySpace::L0B;
+  }
+
   LogicalResult measure() {
+    if (!measureSides())
+      return gemm.emitError()
+             << "unsupported on ascend: a gemm of tiles whose extents are known at "
+                "run time only";
+    if (isInPlace())
+      return success();
+    measureStep();
+    if (shape.step == 0)
+      return gemm.emitError() << "unsupported on ascend: a gemm of " << shape.m << "x" << shape.n
+                              << ": 16 columns of " << std::max(shape.m, shape.n)
+                              << " rows are more than half of L0A";
+    return success();
+  }
+
+  bool measureSides() {
     const SmallVector<int64_t> left = a.staticExtents(), right = b.staticExtents();
     const size_t rank = left.size();
     shape.m = left[gemm.getTransposeA() ? rank - 1 : rank - 2];
     shape.k = left[gemm.getTransposeA() ? rank - 2 : rank - 1];
     shape.n = right[gemm.getTransposeB() ? right.size() - 2 : right.size() - 1];
-    if (llvm::is_contained({shape.m, shape.n, shape.k}, ShapedType::kDynamic))
-      return gemm.emitError()
-             << "unsupported on ascend: a gemm of tiles whose extents are known at "
-                "run time only";
     shape.c0 = npu::blockElements(a.type());
-    const int64_t bytes = int64_t(a.type().getElementBits()) / 8;
-    const int64_t loaded = roundUp(shape.n, unitOf(!gemm.getTransposeB()));
-    const int64_t widest = std::max(roundUp(shape.m, unitOf(gemm.getTransposeA())), loaded);
-    const int64_t unit = rowUnit();
-    shape.isInColumns = !fillsColumns() || loaded != roundUp(shape.n, kFractalSide);
-    shape.step = std::min(roundUp(shape.k, unit), kHalfBytes / (widest * bytes) / unit * unit);
+    return !llvm::is_contained({shape.m, shape.n, shape.k}, ShapedType::kDynamic);
+  }
+
+  void measureStep() {
+    const int64_t unit = rowUnit(), bits = int64_t(a.type().getElementBits());
+    const int64_t rows = roundUp(shape.m, unitOf(gemm.getTransposeA()));
+    const int64_t columns = roundUp(shape.n, unitOf(!gemm.getTransposeB()));
+    shape.isInColumns = !fillsColumns() || columns != roundUp(shape.n, kFractalSide);
+    const int64_t most =
+        std::min(rooms.a.half * 8 / (rows * bits), rooms.b.half * 8 / (columns * bits));
+    shape.step = std::min(roundUp(shape.k, unit), most / unit * unit);
     // A square of b holds two columns of fractals, which lie side by side in one row of them only.
     if (shape.isInColumns && unitOf(!gemm.getTransposeB()) > kFractalSide)
       shape.step = std::min(shape.step, unit);
-    if (shape.step == 0)
-      return gemm.emitError() << "unsupported on ascend: a gemm of " << shape.m << "x" << shape.n
-                              << ": 16 columns of " << widest << " rows are more than half of L0A";
-    return success();
   }
 
   /// The cube unit writes columns of 16 of its m rows side by side. Several of them fill a tile of as many
@@ -179,11 +205,12 @@ private:
       if (alloc->hasAttr("npu.gemm") && alloc.getType().getSpace() == space &&
           alloc.getType().getElementType() == element)
         return alloc;
-    const int64_t columns = 2 * kHalfBytes * 8 / int64_t(a.type().getElementBits()) / kFractalSide;
+    const GemmRoom& room = space == MemorySpace::L0A ? rooms.a : rooms.b;
+    const int64_t columns = 2 * room.half * 8 / int64_t(a.type().getElementBits()) / kFractalSide;
     OpBuilder atStart = OpBuilder::atBlockBegin(launch.getBodyBlock());
-    auto alloc = tile::AllocOp::create(atStart, launch.getLoc(),
-                                       BufferType::get({kFractalSide, columns}, element, space),
-                                       atStart.getStringAttr(name), atStart.getI64IntegerAttr(0));
+    auto alloc = tile::AllocOp::create(
+        atStart, launch.getLoc(), BufferType::get({kFractalSide, columns}, element, space),
+        atStart.getStringAttr(name), atStart.getI64IntegerAttr(room.start));
     alloc->setAttr("npu.gemm", atStart.getUnitAttr());
     return alloc;
   }
@@ -294,23 +321,24 @@ private:
 
   void multiplyStep(int64_t step) {
     const int64_t turn = turns() > 0 ? step % turns() : 0, k = step * shape.step;
-    const int64_t start = turn * kHalfBytes * 8 / int64_t(a.type().getElementBits());
+    const int64_t bits = int64_t(a.type().getElementBits());
+    const int64_t startOfA = turn * rooms.a.half * 8 / bits;
     const Span width{k, std::min(shape.step, shape.k - k)};
     waitForTurn(turn);
-    load(a, gemm.getTransposeA(), l0a, start, width, {0, shape.m});
+    load(a, gemm.getTransposeA(), l0a, startOfA, width, {0, shape.m});
     const SmallVector<Span> parts = partsOfResult();
     const auto startOf = [&](Span part) {
-      return start + part.first * roundUp(width.count, rowUnit());
+      return turn * rooms.b.half * 8 / bits + part.first * roundUp(width.count, rowUnit());
     };
     if (unitOf(!gemm.getTransposeB()) > kFractalSide)
-      load(b, gemm.getTransposeB(), l0b, start, width, {0, shape.n});
+      load(b, gemm.getTransposeB(), l0b, startOf({0, shape.n}), width, {0, shape.n});
     else
       for (Span part : parts)
         load(b, gemm.getTransposeB(), l0b, startOf(part), width, part);
     waitForLoads(turn);
     const Value init = initOf(step);
     for (Span part : parts)
-      npu::MmadOp::create(builder, l0a, make.constant(start), l0b, make.constant(startOf(part)),
+      npu::MmadOp::create(builder, l0a, make.constant(startOfA), l0b, make.constant(startOf(part)),
                           c.buffer, make.value(offsetOfResult(part.first)), init,
                           roundUp(shape.m, kFractalSide), roundUp(part.count, kFractalSide),
                           width.count);
@@ -338,6 +366,7 @@ private:
   tile::GemmOp gemm;
   bool waits;
   EventNumbers& events;
+  GemmRooms rooms;
   ImplicitLocOpBuilder builder;
   IndexMaker make;
   BufferRegion a, b, c;
@@ -361,8 +390,15 @@ public:
     EventNumbers events(getOperation());
     SmallVector<tile::GemmOp> gemms;
     getOperation().walk([&](tile::GemmOp gemm) { gemms.push_back(gemm); });
+    GemmRooms rooms{gemmRoom(getOperation(), MemorySpace::L0A),
+                    gemmRoom(getOperation(), MemorySpace::L0B)};
+    // Where that is too little, own buffers may still share bytes with gemms that they don't outlast.
+    if (!llvm::all_of(gemms, [&](tile::GemmOp gemm) {
+          return GemmExpander(gemm, waits, events, rooms).fits();
+        }))
+      rooms = {};
     for (tile::GemmOp gemm : gemms)
-      if (failed(GemmExpander(gemm, waits, events).run()))
+      if (failed(GemmExpander(gemm, waits, events, rooms).run()))
         signalPassFailure();
   }
 

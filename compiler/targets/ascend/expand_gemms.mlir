@@ -281,3 +281,40 @@ func.func @barriers(%n: index, %any: index) {
   }
   return
 }
+
+// -----
+// The kernel's own buffers, 16 KB of L0A at address 8192 and 1 KB of L0B anywhere, leave the rest.
+// CHECK-LABEL: func.func @own_buffers
+// CHECK-DAG: tile.alloc "l0a" at 24576 {npu.gemm} : !tile.buffer<16x1280xf16, L0A>
+// CHECK-DAG: tile.alloc "l0b" at 1024 {npu.gemm} : !tile.buffer<16x2016xf16, L0B>
+// CHECK-DAG: %[[HALF:.*]] = arith.constant 10240 : index
+// CHECK-DAG: %[[OF_B:.*]] = arith.constant 16128 : index
+// CHECK: npu.load_l0 {{.*}} size 64 x 160
+// CHECK: npu.load_l0 {{.*}} size 64 x 160
+// CHECK: npu.load_l0 {{.*}} to %{{.*}}[%[[HALF]]]
+// CHECK: npu.mmad %{{.*}}[%[[HALF]]] {{.*}}, %{{.*}}[%[[OF_B]]]
+func.func @own_buffers(%n: index) {
+  tile.launch (%cid) in (%n) npu {
+    %x = tile.alloc "x" at 8192 : !tile.buffer<128x64xf16, L0A>
+    %y = tile.alloc "y" : !tile.buffer<16x32xf16, L0B>
+    %a = tile.alloc "a" : !tile.buffer<64x512xf16, L1>
+    %b = tile.alloc "b" : !tile.buffer<64x512xf16, L1>
+    %c = tile.alloc "c" : !tile.buffer<64x64xf32, L0C>
+    tile.gemm %a : !tile.buffer<64x512xf16, L1>, %b : !tile.buffer<64x512xf16, L1> into %c : !tile.buffer<64x64xf32, L0C> {transpose_b}
+  }
+  return
+}
+
+// -----
+// Too little is left: they may share bytes, if the kernel's own is no longer needed.
+// CHECK-LABEL: func.func @no_room
+// CHECK: tile.alloc "l0a" at 0 {npu.gemm} : !tile.buffer<16x2048xf16, L0A>
+func.func @no_room(%n: index) {
+  tile.launch (%cid) in (%n) npu {
+    %x = tile.alloc "x" : !tile.buffer<512x64xf16, L0A>
+    %a = tile.alloc "a" : !tile.buffer<64x64xf16, L1>
+    %c = tile.alloc "c" : !tile.buffer<64x64xf32, L0C>
+    tile.gemm %a : !tile.buffer<64x64xf16, L1>, %a : !tile.buffer<64x64xf16, L1> into %c : !tile.buffer<64x64xf32, L0C>
+  }
+  return
+}
