@@ -401,4 +401,4 @@ def test_a_gemm_within_fractals() -> None:
     (known, first), (unknown, second) = errors_of(main, AUTOMATIC)
     assert known.endswith("begins at row 8 of a tile in L1, whose rows come in groups of 16")
     assert "not known to be a multiple of 16; write it as a number * 16" in unknown
-    assert (first, second) == (6, 7)
+    assert (first, second) == (4, 5)
