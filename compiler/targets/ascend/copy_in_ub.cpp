@@ -163,6 +163,11 @@ LogicalResult fillRegion(ImplicitLocOpBuilder& builder, Operation* op, const Buf
     return op->emitError() << "unsupported on ascend: the fill begins " << *start
                            << ", but UB is accessed in blocks of 32 bytes";
   const unsigned bits = region.type().getElementBits();
+  const ArrayRef<int64_t> shape = given.type().getShape();
+  if (bits == 8 && !shape.empty() && shape.back() % 2 != 0)
+    return op->emitError() << "unsupported on ascend: a fill of rows of " << shape.back() << " "
+                           << tile::dtypeName(given.type().getElementType())
+                           << " elements, which the vector unit fills in pairs";
   if (bits == 8)
     value = asPairs(builder, region, *rows, make, value);
   else if (bits == 64)

@@ -191,6 +191,17 @@ func.func @f(%A: !tile.buffer<64x64xf16, global> {tile.name = "A"}, %n: index, %
 }
 
 // -----
+func.func @f(%n: index) {
+  %zero = arith.constant 0 : i8
+  tile.launch (%cid) in (%n) npu {
+    %x = tile.alloc "x" : !tile.buffer<5x33xsi8, UB>
+    // expected-error@+1 {{unsupported on ascend: a fill of rows of 33 int8 elements, which the vector unit fills in pairs}}
+    tile.fill %x : !tile.buffer<5x33xsi8, UB> with %zero : i8
+  }
+  return
+}
+
+// -----
 func.func @f(%A: !tile.buffer<64x64xf16, global> {tile.name = "A"}, %n: index, %v: f32, %b: i8) {
   %z = arith.constant 0.0 : f16
   %c1 = arith.constant 1 : index
