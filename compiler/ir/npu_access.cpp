@@ -45,10 +45,15 @@ int64_t storageBytes(BufferType type) {
                                  uint64_t(kBlockBytes)));
   const int64_t tileRows = type.getRank() < 2 ? 1 : type.getShape()[type.getRank() - 2];
   const int64_t tiles = tileRows == 0 ? 0 : rows / tileRows;
-  // The result of a gemm is in squares of 16; operands are 16 rows of blocks.
-  const int64_t side = type.getSpace() == MemorySpace::L0C ? kFractalSide : blockElements(type);
-  const auto width = int64_t(llvm::alignTo(uint64_t(columns), uint64_t(side)));
-  return tiles * fractalRows(type) * width * bits / 8;
+  const auto roundUp = [](int64_t value, int64_t unit) {
+    return int64_t(llvm::alignTo(uint64_t(value), uint64_t(unit)));
+  };
+  // The result of a gemm is in squares of 16; operands are 16 rows of blocks, in L0B as columns.
+  const int64_t block = blockElements(type), larger = std::max(block, kFractalSide);
+  if (type.getSpace() == MemorySpace::L0B)
+    return tiles * roundUp(tileRows, larger) * roundUp(columns, larger) * bits / 8;
+  const int64_t side = type.getSpace() == MemorySpace::L0C ? kFractalSide : block;
+  return tiles * fractalRows(type) * roundUp(columns, side) * bits / 8;
 }
 
 } // namespace tilewright::npu

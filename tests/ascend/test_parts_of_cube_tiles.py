@@ -127,3 +127,35 @@ def test_own_buffers_in_l0_outlast_a_gemm() -> None:
     left, right = a.astype(np.float64), b.astype(np.float64)
     for result, expected in zip(kernel(a, b), (left @ right.T, left @ right), strict=True):
         np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-3)
+
+
+@T.prim_func
+def narrow_floats(
+    A: T.Tensor((32, 16), "float32"),
+    B: T.Tensor((24, 16), "float32"),
+    C: T.Tensor((32, 24), "float32"),
+):  # type: ignore[no-untyped-def]
+    with T.Kernel(1, is_npu=True) as (cid, _):
+        a = T.alloc_L1((32, 16), "float32")
+        b = T.alloc_L1((24, 16), "float32")
+        left = T.alloc_L0A((32, 16), "float32")
+        first = T.alloc_L0B((16, 24), "float32")
+        second = T.alloc_L0B((16, 24), "float32")
+        c = T.alloc_L0C((32, 24), "float32")
+        T.copy(A, a)
+        T.copy(B, b)
+        T.copy(a, left)
+        T.copy(b, second, transpose=True)
+        T.copy(b, first, transpose=True)
+        T.mma(left, first, c, init=True)
+        T.mma(left, second, c)
+        T.copy(c, C)
+
+
+def test_columns_of_l0b_come_in_groups_of_16() -> None:
+    kernel = tilewright.compile(
+        narrow_floats, out_idx=[-1], target="ascend", pass_configs=AUTOMATIC
+    )
+    a, b = (random.standard_normal((rows, 16)).astype(np.float32) for rows in (32, 24))
+    expected = 2 * a.astype(np.float64) @ b.astype(np.float64).T
+    np.testing.assert_allclose(kernel(a, b), expected, rtol=1e-4, atol=1e-3)

@@ -206,10 +206,11 @@ private:
           alloc.getType().getElementType() == element)
         return alloc;
     const GemmRoom& room = space == MemorySpace::L0A ? rooms.a : rooms.b;
-    const int64_t columns = 2 * room.half * 8 / int64_t(a.type().getElementBits()) / kFractalSide;
+    const int64_t bits = int64_t(a.type().getElementBits()), rows = rowUnit();
+    const int64_t columns = 2 * room.half * 8 / bits / rows;
     OpBuilder atStart = OpBuilder::atBlockBegin(launch.getBodyBlock());
     auto alloc = tile::AllocOp::create(
-        atStart, launch.getLoc(), BufferType::get({kFractalSide, columns}, element, space),
+        atStart, launch.getLoc(), BufferType::get({rows, columns}, element, space),
         atStart.getStringAttr(name), atStart.getI64IntegerAttr(room.start));
     alloc->setAttr("npu.gemm", atStart.getUnitAttr());
     return alloc;
@@ -300,6 +301,8 @@ private:
                                 << "a tile in " << stringifyMemorySpace(region->type().getSpace());
       offsets.push_back(make.value(tileOffset(make, region->type(), region->offsets)));
     }
+    if (failed(requireAsFilled(a, "a")) || failed(requireAsFilled(b, "b")))
+      return failure();
     if (!fillsColumns())
       return gemm.emitError() << "unsupported on ascend: T.mma into " << shape.m
                               << " rows of a tile of " << npu::fractalRows(c.type())
@@ -310,6 +313,30 @@ private:
                         roundUp(shape.n, kFractalSide), shape.k);
     gemm.erase();
     return success();
+  }
+
+  /// The fractals of L0 lie row by row, each as wide as what a copy has filled.
+  LogicalResult requireAsFilled(const BufferRegion& region, StringRef role) {
+    const bool isA = region.type().getSpace() == MemorySpace::L0A;
+    const int64_t columns = isA ? shape.k : shape.n, unit = isA ? shape.c0 : kFractalSide;
+    if (isA ? shape.m <= kFractalSide : shape.k <= shape.c0)
+      return success(); // one row
+    int64_t filled = columns;
+    for (Operation* user : region.buffer.getUsers()) {
+      auto copy = dyn_cast<tile::CopyOp>(user);
+      if (!copy || copy.getTarget() != region.buffer)
+        continue;
+      const int64_t width = copy.getTargetRegion().staticExtents().back();
+      if (ShapedType::isDynamic(width) || roundUp(width, unit) == roundUp(columns, unit))
+        return success();
+      filled = width;
+    }
+    if (filled == columns)
+      return success();
+    return gemm.emitError() << "unsupported on ascend: " << role << " of a gemm is " << columns
+                            << " columns of a tile in " << (isA ? "L0A" : "L0B")
+                            << " that a copy fills with " << filled
+                            << ", so that its rows do not meet; copy these columns only";
   }
 
   Value initOf(int64_t step) {

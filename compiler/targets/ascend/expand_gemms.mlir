@@ -318,3 +318,20 @@ func.func @no_room(%n: index) {
   }
   return
 }
+
+// -----
+func.func @parts_of_rows(%n: index) {
+  tile.launch (%cid) in (%n) npu {
+    %x = tile.alloc "x" : !tile.buffer<64x64xf16, L1>
+    %a = tile.alloc "a" : !tile.buffer<64x64xf16, L0A>
+    %b = tile.alloc "b" : !tile.buffer<64x64xf16, L0B>
+    %c = tile.alloc "c" : !tile.buffer<64x64xf32, L0C>
+    tile.copy %x : !tile.buffer<64x64xf16, L1> to %a : !tile.buffer<64x64xf16, L0A>
+    tile.copy %x : !tile.buffer<64x64xf16, L1> to %b : !tile.buffer<64x64xf16, L0B>
+    // expected-error@+1 {{unsupported on ascend: a of a gemm is 32 columns of a tile in L0A that a copy fills with 64, so that its rows do not meet; copy these columns only}}
+    tile.gemm %a[0, 0] [64, 32] : !tile.buffer<64x64xf16, L0A>, %b[0, 0] [32, 64] : !tile.buffer<64x64xf16, L0B> into %c : !tile.buffer<64x64xf32, L0C>
+    // expected-error@+1 {{unsupported on ascend: b of a gemm is 32 columns of a tile in L0B that a copy fills with 64, so that its rows do not meet; copy these columns only}}
+    tile.gemm %a : !tile.buffer<64x64xf16, L0A>, %b[0, 0] [64, 32] : !tile.buffer<64x64xf16, L0B> into %c[0, 0] [64, 32] : !tile.buffer<64x64xf32, L0C>
+  }
+  return
+}
