@@ -369,6 +369,44 @@ def test_report_of_a_kernel_with_a_hazard() -> None:
     assert "flags and barriers" in text
 
 
+def test_report_counts_what_a_gemm_orders_by_itself() -> None:
+    """Its own flags aside. And behind a simple instruction nothing stands."""
+
+    @T.prim_func
+    def main(A: T.Tensor((64, 256), "float16"), C: T.Tensor((64, 64), "float32")):
+        with T.Kernel(1, is_npu=True) as (cid, vid):
+            a = T.alloc_L1((64, 256), "float16")
+            c = T.alloc_L0C((64, 64), "float32")
+            x = T.alloc_ub((8, 64), "float32")
+            with T.Scope("C"):
+                T.copy(A, a)
+                T.gemm_v0(a, a, c, transpose_B=True, init=True)
+                T.copy(c, C)
+                T.set_cross_flag("FIX", 0)
+            with T.Scope("V"):
+                T.wait_cross_flag(0)
+                T.copy(C[0:8, 0:64], x)
+                T.set_flag("mte2", "v", 0)
+                T.wait_flag("mte2", "v", 0)
+                T.tile.exp(x, x)
+                T.pipe_barrier("v")
+                T.tile.add(x, x, 1.0)
+                T.set_flag("v", "mte3", 0)
+                T.wait_flag("v", "mte3", 0)
+                T.copy(x, C[0:8, 0:64])
+
+    kernel = tilewright.compile(main, target="ascend")
+    source = kernel.get_kernel_source()
+    assert source.count("PipeBarrier<PIPE_V>") == 1
+    waits = kernel.report().partition("flags and barriers\n")[2]
+    line = main.function.__code__.co_firstlineno + 8
+    own_flags = 3  # one of them between the cores
+    flags, barriers = source.count("SetFlag<") - own_flags, source.count("PipeBarrier<") - 1
+    assert flags > 4
+    found = f"{flags} flags" + (f" and {barriers} barrier{'s' * (barriers > 1)}" * (barriers > 0))
+    assert waits == f"line {line}: {found}, between parts of the operation there\n"
+
+
 def mma_kernel(column: int) -> Any:
     @T.prim_func
     def product_in_l0(

@@ -109,6 +109,7 @@ def flags_by_hand(without: str) -> Any:
     """One of its orderings may be left out."""
     has_load, has_store = without != "load", without != "store"
     has_free, has_drained = without != "free", without != "drained"
+    has_barrier = without != "barrier"
 
     @T.prim_func
     def main(A: T.Tensor((ROWS, COLUMNS), "float32"), B: T.Tensor((ROWS, COLUMNS), "float32")):  # type: ignore[no-untyped-def]
@@ -131,6 +132,8 @@ def flags_by_hand(without: str) -> Any:
                 T.tile.exp(y, x)
                 if has_free:
                     T.set_flag("v", "mte2", 0)
+                if has_barrier:
+                    T.pipe_barrier("v")
                 T.tile.add(y, y, 1.0)
                 if has_store:
                     T.set_flag("v", "mte3", 0)
@@ -146,7 +149,7 @@ def flags_by_hand(without: str) -> Any:
     return main
 
 
-@pytest.mark.parametrize("without", ["", "load", "store", "free", "drained"])
+@pytest.mark.parametrize("without", ["", "load", "store", "free", "drained", "barrier"])
 def test_the_compiler_says_what_the_host_says(
     without: str, monkeypatch: pytest.MonkeyPatch, capfd: Any
 ) -> None:

@@ -3,6 +3,7 @@
 
 #include "compiler/ir/npu_ops.h"
 #include "compiler/ir/place_of.h"
+#include "compiler/ir/thread_ops.h"
 #include "compiler/targets/ascend/buffer_lives.h"
 #include "compiler/targets/ascend/describe_hazard.h"
 #include "compiler/targets/ascend/memory_sizes.h"
@@ -10,6 +11,7 @@
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
 
 #include <algorithm>
+#include <map>
 
 namespace tilewright::ascend {
 
@@ -172,7 +174,44 @@ std::string memoryMapSvg(func::FuncOp kernel, const chips::AscendChip& chip) {
          "\" font-family=\"sans-serif\" font-size=\"10\">\n" + shapes + "</svg>\n";
 }
 
-std::string insertedWaitsText(func::FuncOp kernel) {
+namespace {
+
+std::string counted(int64_t number, const char* what) {
+  return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
+}
+
+/// Flags and barriers that neither stand in the kernel as it was written nor say why they are there: an
+/// operation of several instructions, such as a gemm, orders these by itself.
+std::string waitsOfParts(func::FuncOp kernel, func::FuncOp written) {
+  DenseSet<Location> own;
+  written.walk([&](Operation* op) {
+    if (isa<PipeBarrierOp, SetFlagOp, tile::SyncOp>(op))
+      own.insert(op->getLoc());
+  });
+  struct Counts {
+    int64_t flags = 0, barriers = 0;
+  };
+  std::map<int, Counts> byLine;
+  kernel.walk([&](Operation* op) {
+    if (!isa<PipeBarrierOp, SetFlagOp>(op) || op->hasAttr(kWhyAttr) || own.contains(op->getLoc()))
+      return;
+    Counts& counts = byLine[lineOf(op)];
+    ++(isa<SetFlagOp>(op) ? counts.flags : counts.barriers);
+  });
+  std::string text;
+  for (const auto& [line, counts] : byLine) {
+    text += line ? "line " + std::to_string(line) + ": " : "";
+    text += counts.flags ? counted(counts.flags, "flag") : "";
+    text += counts.flags && counts.barriers ? " and " : "";
+    text += counts.barriers ? counted(counts.barriers, "barrier") : "";
+    text += ", between parts of the operation there\n";
+  }
+  return text;
+}
+
+} // namespace
+
+std::string insertedWaitsText(func::FuncOp kernel, func::FuncOp written) {
   std::string text;
   kernel.walk([&](Operation* op) {
     auto why = op->getAttrOfType<StringAttr>(kWhyAttr);
@@ -193,7 +232,7 @@ std::string insertedWaitsText(func::FuncOp kernel) {
     if (text.find(entry) == std::string::npos)
       text += entry;
   });
-  return text;
+  return text + waitsOfParts(kernel, written);
 }
 
 } // namespace tilewright::ascend

@@ -20,7 +20,9 @@ std::string memoryMapText(mlir::func::FuncOp kernel, const chips::AscendChip& ch
 /// addresses of a memory.
 std::string memoryMapSvg(mlir::func::FuncOp kernel, const chips::AscendChip& chip);
 
-/// A line for each flag and barrier that the compiler inserted: what, where, why.
-std::string insertedWaitsText(mlir::func::FuncOp kernel);
+/// A line for each flag and barrier that the compiler inserted: what, where, why. Then how many the operations
+/// of each line brought along for their own parts. `written` is the kernel before anything was lowered, which
+/// tells which ones are its own.
+std::string insertedWaitsText(mlir::func::FuncOp kernel, mlir::func::FuncOp written);
 
 } // namespace tilewright::ascend

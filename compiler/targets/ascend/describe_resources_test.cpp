@@ -4,6 +4,7 @@
 #include "compiler/chips/ascend_chip.h"
 #include "compiler/ir/npu_ops.h"
 #include "compiler/ir/structure_ops.h"
+#include "compiler/targets/ascend/describe_hazard.h"
 
 #include <gtest/gtest.h>
 #include <mlir/Parser/Parser.h>
@@ -81,11 +82,41 @@ TEST_F(DescribeResources, NamesInThePicture) {
   EXPECT_EQ(heightOf(longName), heightOf("z"));
 }
 
+constexpr char inserted[] = "line 5: flag from mte2 to v, exp needs what load_ub writes\n"
+                            "line 7: barrier of v, ln needs what exp writes\n"
+                            "line 8: cross-core flag on mte3, load_l1 needs what store_ub writes\n";
+
 TEST_F(DescribeResources, Waits) {
-  EXPECT_EQ(insertedWaitsText(kernel),
-            "line 5: flag from mte2 to v, exp needs what load_ub writes\n"
-            "line 7: barrier of v, ln needs what exp writes\n"
-            "line 8: cross-core flag on mte3, load_l1 needs what store_ub writes\n");
+  EXPECT_EQ(insertedWaitsText(kernel, kernel), inserted);
+}
+
+/// What an operation brings along is told from what the kernel says itself.
+TEST_F(DescribeResources, WaitsOfParts) {
+  OwningOpRef<ModuleOp> lowered = module->clone();
+  func::FuncOp written = kernel;
+  const auto add = [&](func::FuncOp to, unsigned line, Pipe pipe) {
+    tile::LaunchOp launch = *to.getOps<tile::LaunchOp>().begin();
+    OpBuilder builder(launch.getBodyBlock()->getTerminator());
+    PipeBarrierOp::create(builder, FileLineColLoc::get(&context, "k.py", line, 1), pipe);
+  };
+  func::FuncOp made = *lowered->getOps<func::FuncOp>().begin();
+  add(written, 9, Pipe::V);
+  add(made, 9, Pipe::V);
+  for (int part = 0; part < 3; ++part)
+    add(made, 10, Pipe::M);
+  made.walk([&](SetFlagOp set) {
+    OpBuilder builder(set);
+    for (const unsigned line : {10U, 11U}) {
+      Operation* flag = builder.clone(*set);
+      flag->removeAttr(kWhyAttr);
+      flag->setLoc(FileLineColLoc::get(&context, "k.py", line, 1));
+    }
+    return WalkResult::interrupt();
+  });
+  EXPECT_EQ(insertedWaitsText(made, written),
+            inserted +
+                std::string("line 10: 1 flag and 3 barriers, between parts of the operation "
+                            "there\nline 11: 1 flag, between parts of the operation there\n"));
 }
 
 } // namespace

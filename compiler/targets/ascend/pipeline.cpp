@@ -113,7 +113,8 @@ bool compileModule(ModuleOp original, Session& session) {
   func::FuncOp kernel = *module->getOps<func::FuncOp>().begin();
   session.stages.emplace_back("memory", memoryMapText(kernel, *session.chip));
   session.stages.emplace_back("memory.svg", memoryMapSvg(kernel, *session.chip));
-  session.stages.emplace_back("waits", insertedWaitsText(kernel));
+  session.stages.emplace_back("waits",
+                              insertedWaitsText(kernel, *original.getOps<func::FuncOp>().begin()));
   std::string source;
   {
     const PhaseTimer timer(session, "print");

@@ -204,6 +204,30 @@ void dropNeedlessBarriers(func::FuncOp kernel, const Barriers& own) {
     barrier.erase();
 }
 
+/// What stands before `end` in its block, or last in the block if that is null, besides numbers and memory.
+Operation* lastBefore(Operation* end, Block* block) {
+  Operation* last = end ? end->getPrevNode() : &block->back();
+  while (last &&
+         (last->hasTrait<OpTrait::IsTerminator>() || isPure(last) || isa<tile::AllocOp>(last)))
+    last = last->getPrevNode();
+  return last;
+}
+
+/// Parts of one operation wait for each other, but what follows is the kernel's to order: the barrier behind the
+/// last part goes. In a loop over rows it stays, if parts of one row use what those of the one before did.
+void dropBarrierBehind(Operation* last, const Barriers& own) {
+  if (auto barrier = dyn_cast_or_null<PipeBarrierOp>(last);
+      barrier && barrier.getPipe() == Pipe::V && !own.contains(barrier))
+    return barrier.erase();
+  auto loop = dyn_cast_or_null<tile::ForOp>(last);
+  if (!loop)
+    return;
+  int64_t parts = 0;
+  loop.walk([&](npu::Instruction) { ++parts; });
+  if (parts == 1)
+    dropBarrierBehind(lastBefore(nullptr, loop.getBodyBlock()), own);
+}
+
 class VectorizeParallel : public KernelPass<VectorizeParallel> {
 public:
   static constexpr llvm::StringLiteral kArgument = "ascend-vectorize-parallel";
@@ -220,9 +244,15 @@ public:
     SmallVector<tile::ParallelOp> nests;
     Barriers own;
     getOperation().walk([&](tile::ParallelOp nest) { nests.push_back(nest); });
+    // Those of the kernel, and of operations that have been expanded already.
     getOperation().walk([&](PipeBarrierOp barrier) { own.insert(barrier); });
-    for (tile::ParallelOp nest : nests)
+    for (tile::ParallelOp nest : nests) {
+      Operation* next = nest->getNextNode();
+      Block* block = nest->getBlock();
       lower(nest);
+      if (waits)
+        dropBarrierBehind(lastBefore(next, block), own);
+    }
     for (tile::ParallelOp nest : moveToVectorUnit(getOperation(), waits))
       if (!makeInstructions(nest)) {
         nest.emitError() << "unsupported on ascend: this function of a single number: " << reason;
