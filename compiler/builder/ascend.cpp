@@ -3,6 +3,7 @@
 #include "compiler/builder/construction.h"
 #include "compiler/builder/operands.h"
 #include "compiler/ir/ascend_ops.h"
+#include "compiler/ir/print_format.h"
 
 namespace tilewright {
 
@@ -296,6 +297,35 @@ void KernelBuilder::setDeqScale(Value scale) {
   if (!requireNpu(*state, "T.set_deq_scale") || !state->isUsable(scale))
     return;
   state->deqScale = state->toIr(scale, Dtype::float32());
+}
+
+void KernelBuilder::printFormatted(std::string_view format, std::span<const Value> values) {
+  if (!requireNpu(*state, "T.printf"))
+    return;
+  const std::vector<tile::FormatPart> parts =
+      tile::splitFormat(llvm::StringRef(format.data(), format.size()));
+  if (parts.size() != values.size() + 1) {
+    state->error("T.printf has " + std::to_string(values.size()) + " arguments for " +
+                 std::to_string(parts.size() - 1) + " place holders");
+    return;
+  }
+  llvm::SmallVector<mlir::Value> operands;
+  for (size_t number = 0; number < values.size(); ++number) {
+    if (!state->isUsable(values[number]))
+      return;
+    const Dtype dtype = values[number].dtype();
+    if (dtype.isFloat() && !parts[number].isFloat()) {
+      state->error("argument " + std::to_string(number) + " of T.printf is " + dtype.name() +
+                   ", but " + parts[number].flags + parts[number].conversion +
+                   " prints an integer");
+      return;
+    }
+    const bool isConverted = parts[number].isFloat() && !dtype.isFloat();
+    operands.push_back(isConverted ? state->toIr(values[number], Dtype::float32())
+                                   : state->toIr(values[number]));
+  }
+  ascend::PrintfOp::create(state->ir, state->location(),
+                           llvm::StringRef(format.data(), format.size()), operands);
 }
 
 void KernelBuilder::callExternal(std::string_view function,

@@ -143,6 +143,9 @@ Value KernelBuilder::beginFor(LoopKind kind, Index start, Index stop, Index step
                                   state->indexIr(range.upper), state->indexIr(range.step),
                                   toIr(kind), stages.value_or(0));
   annotate(*state, loop, "a loop", attributes, {"num_stages"});
+  if (state->isNpu && !range.isComputed && !name.empty()) // whose text people read
+    loop->setAttr(tile::kNameAttr,
+                  state->ir.getStringAttr(llvm::StringRef(name.data(), name.size())));
   state->push(FrameKind::Loop, loopName(name), loop, loop.getBodyBlock());
   mlir::Value variable = loop.getInductionVar();
   if (range.isComputed) {

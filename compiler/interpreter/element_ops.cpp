@@ -9,6 +9,7 @@
 
 #include <bit>
 #include <cmath>
+#include <limits>
 
 namespace tilewright::interpreter {
 
@@ -260,8 +261,12 @@ mlir::LogicalResult Machine::runPrint(Agent& agent, tile::PrintOp op) {
       BufferValue& shown = buffer(agent, what);
       out << shown.name << " = [";
       bool isFirst = true;
+      auto limit = op->getAttrOfType<mlir::IntegerAttr>("count");
+      int64_t left = limit ? limit.getInt() : std::numeric_limits<int64_t>::max();
       if (failed(forEachPosition(shown.shape,
                                  [&](llvm::ArrayRef<int64_t> position) -> mlir::LogicalResult {
+                                   if (left-- <= 0)
+                                     return mlir::success();
                                    auto value = read(op, shown, position);
                                    if (failed(value))
                                      return mlir::failure();

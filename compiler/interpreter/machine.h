@@ -97,6 +97,7 @@ private:
   mlir::LogicalResult reportStuck(llvm::ArrayRef<Block> blocks);
   bool mayGoOn(llvm::MutableArrayRef<Block> blocks, Agent& agent, mlir::Operation& op);
   mlir::LogicalResult runNpuOp(Agent& agent, mlir::Operation& op);
+  mlir::LogicalResult runPrintf(Agent& agent, ascend::PrintfOp print);
   mlir::LogicalResult runNpuCall(Agent& agent, ascend::CallExternOp call);
   void raiseCrossFlag(Agent& agent, int64_t flag, int64_t mode);
   mlir::LogicalResult checkPipes(const Agent& agent);

@@ -3,11 +3,15 @@
 // in the text goes on first, so what the agents share without flags is used in the order of the
 // text; an agent waits at a cross flag until it is set.
 #include "compiler/interpreter/machine.h"
+#include "compiler/interpreter/storage.h"
 #include "compiler/ir/ascend_ops.h"
+#include "compiler/ir/print_format.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
+
+#include <cstdio>
 
 namespace tilewright::interpreter {
 namespace {
@@ -342,11 +346,46 @@ mlir::LogicalResult Machine::runNpuOp(Agent& agent, mlir::Operation& op) {
         agent.waitsAt = nullptr;
         return mlir::success();
       })
+      .Case([&](ascend::PrintfOp print) { return runPrintf(agent, print); })
       .Case([&](ascend::CallExternOp call) { return runNpuCall(agent, call); })
       .Default([](mlir::Operation* other) {
         return other->emitError("the reference interpreter doesn't run '")
                << other->getName() << "'";
       });
+}
+
+mlir::LogicalResult Machine::runPrintf(Agent& agent, ascend::PrintfOp print) {
+  std::string text;
+  const auto append = [&](const std::string& format, auto value) {
+    const int length = std::snprintf(nullptr, 0, format.c_str(), value);
+    std::string printed(size_t(length) + 1, 0);
+    std::snprintf(printed.data(), printed.size(), format.c_str(), value);
+    text.append(printed, 0, size_t(length));
+  };
+  size_t number = 0;
+  for (const tile::FormatPart& part : tile::splitFormat(print.getFormat())) {
+    text += part.words;
+    if (part.conversion == 0)
+      break;
+    mlir::Value printed = print.getValues()[number++];
+    const Scalar value = scalar(agent, printed);
+    const unsigned bits =
+        printed.getType().isIndex() ? 64 : printed.getType().getIntOrFloatBitWidth();
+    if (part.isFloat())
+      append(part.flags + part.conversion, value.real);
+    else if (part.conversion == 'c')
+      append(part.flags + part.conversion, int(value.integer));
+    else if (part.isUnsigned())
+      append(part.flags + "ll" + part.conversion,
+             static_cast<unsigned long long>(unsignedBits(value.integer, bits)));
+    else
+      append(part.flags + "ll" + part.conversion, static_cast<long long>(value.integer));
+  }
+  if (options.printed)
+    *options.printed += text;
+  else
+    llvm::outs() << text;
+  return mlir::success();
 }
 
 /// Numbers are given as they are, buffers as the address of the element that the pointer names.
@@ -398,7 +437,7 @@ bool Machine::isLeftToOthers(Agent& agent, mlir::Operation& op) {
     bool isCubes = !store.getBuffer().getType().isGlobal() && ownerOf(target) == Owner::Block;
     return isCubes != isCube;
   }
-  if (llvm::isa<tile::AtomicOp, tile::PrintOp>(op))
+  if (llvm::isa<tile::AtomicOp, tile::PrintOp, ascend::PrintfOp>(op))
     return isCube;
   if (!isTileOp(op))
     return false;

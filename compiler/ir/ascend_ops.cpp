@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/ir/ascend_ops.h"
 
+#include "compiler/ir/print_format.h"
+
 #include "compiler/ir/structure_ops.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Builders.h"
@@ -90,6 +92,14 @@ LogicalResult WaitCrossFlagOp::verify() {
   if (failed(verifyOnNpu(*this)))
     return failure();
   return verifyRange(*this, "flag", getFlag(), 15);
+}
+
+LogicalResult PrintfOp::verify() {
+  const size_t holders = tile::splitFormat(getFormat()).size() - 1;
+  if (holders != getValues().size())
+    return emitOpError() << "has " << getValues().size() << " values for " << holders
+                         << " place holders";
+  return success();
 }
 
 LogicalResult CallExternOp::verify() {

@@ -146,3 +146,13 @@ func.func @f(%n: index) {
   }
   return
 }
+
+// -----
+func.func @f(%n: index) {
+  tile.launch (%x) in (%n) npu {
+    ascend.printf "block %d of 100%%\0A"(%x) : index
+    // expected-error@+1 {{has 1 values for 2 place holders}}
+    ascend.printf "block %d of %5.2f"(%x) : index
+  }
+  return
+}

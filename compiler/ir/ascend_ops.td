@@ -82,6 +82,16 @@ def Ascend_CallExternOp : Ascend_SyncOp<"call"> {
   let hasVerifier = 1;
 }
 
+def Ascend_PrintfOp : Ascend_SyncOp<"printf"> {
+  let summary = "prints numbers as a format of C says, without a line end of its own";
+  let description = [{
+    `ascend.printf "block %d: %5.2f\n"(%i, %x)`: the place holders have no length (`%ld`), which the values' types say.
+  }];
+  let arguments = (ins StrAttr:$format, Variadic<Tile_Scalar>:$values);
+  let assemblyFormat = "$format `(` $values `)` attr-dict `:` type($values)";
+  let hasVerifier = 1;
+}
+
 def Ascend_SyncAllOp : Ascend_SyncOp<"sync_all"> {
   let summary = "all agents of the grid wait for each other";
   let assemblyFormat = "attr-dict";

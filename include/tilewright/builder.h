@@ -262,6 +262,8 @@ public:
     int64_t rows = 0; ///< 0: nobody knows which
     int64_t elements = 0, pitch = 0;
   };
+  /// As printf of C, on an NPU; place holders have no length, and there is one for each value.
+  void printFormatted(std::string_view format, std::span<const Value> values);
   void callExternal(std::string_view function,
                     std::span<const std::variant<Value, Pointer>> arguments);
   /// Source text that stands before the kernel.

@@ -469,6 +469,17 @@ void bindAscend(nb::class_<KernelBuilder>& builder) {
           "scale"_a)
       .def("import_source", &KernelBuilder::importSource, "text"_a)
       .def(
+          "print_formatted",
+          [](KernelBuilder& self, std::string_view format,
+             const std::vector<nb::object>& arguments) {
+            std::vector<Value> values;
+            values.reserve(arguments.size());
+            for (const nb::object& argument : arguments)
+              values.push_back(lift(self, argument));
+            self.printFormatted(format, values);
+          },
+          "format"_a, "arguments"_a)
+      .def(
           "call_external",
           [](KernelBuilder& self, std::string_view function,
              const std::vector<nb::object>& arguments) {

@@ -214,6 +214,29 @@ def test_function_that_no_unit_has() -> None:
     assert len(caught.value.errors) == 1
 
 
+def test_loops_keep_their_names() -> None:
+    @T.prim_func
+    def main(A: T.Tensor((64, 64), "float16")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True) as (cid, vid):
+            x = T.alloc_ub((16,), "float16")
+            for step in T.serial(4):
+                for k in T.serial(2, 6):
+                    T.copy(A[k * 8, step * 16], x)
+                for union in T.serial(3):
+                    T.copy(x, A[union, step * 16])
+            for step in T.serial(4):
+                T.copy(x, A[step, 0])
+
+    text = tilewright.compile(main, target="ascend", pass_configs=AUTO).get_kernel_source()
+    loops = [line.strip() for line in text.splitlines() if "for (" in line]
+    assert loops == [
+        "for (int64_t step = 0; step < 4; ++step) {",
+        "for (int64_t k = 2; k < 6; ++k) {",
+        "for (int64_t union_2 = 0; union_2 < 3; ++union_2) {",
+        "for (int64_t step_2 = 0; step_2 < 4; ++step_2) {",
+    ]
+
+
 def test_unknown_chip() -> None:
     with pytest.raises(tilewright.CompileError, match="there is no Ascend chip '310P'"):
         tilewright.compile(softmax(64, 64, 16), target="ascend", cpu="310P")

@@ -221,18 +221,28 @@ LogicalResult dumpBuffer(tile::PrintOp print) {
   if (print.getMessage().getAsInteger(10, number) && !print.getMessage().empty())
     tile::PrintOp::create(builder, print.getMessage(), Value(), false);
   const int64_t columns = shape.empty() ? 1 : shape.back();
-  const int64_t rows = columns == 0 ? 0 : type.getNumElements() / columns;
-  const bool isPadded = space == MemorySpace::UB && rows > 1 && npu::rowPitch(type) != columns;
+  auto limit = print->getAttrOfType<IntegerAttr>("count");
+  const int64_t elements = std::min(type.getNumElements(), limit ? limit.getInt() : INT64_MAX);
+  const int64_t rows = columns == 0 ? 0 : elements / columns;
+  const bool isPadded =
+      space == MemorySpace::UB && elements > columns && npu::rowPitch(type) != columns;
+  const auto dump = [&](Value offset, int64_t count) {
+    const SmallVector<Value> operands = {print.getValue(), offset, integer(number), integer(count)};
+    CallExternOp::create(builder, kDump, operands, builder.getStrArrayAttr({"r", "value", "value"}),
+                         DenseI64ArrayAttr());
+  };
   Value offset = make.constant(0);
+  if (isPadded && elements % columns != 0) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointAfter(print);
+    dump(make.constant(rows * columns), elements % columns);
+  }
   if (isPadded) {
     auto loop = tile::ForOp::create(builder, offset, make.constant(rows), make.constant(1));
     builder.setInsertionPointToStart(loop.getBodyBlock());
     offset = make.value(make.mul(loop.getInductionVar(), columns));
   }
-  const SmallVector<Value> operands = {print.getValue(), offset, integer(number),
-                                       integer(isPadded ? columns : rows * columns)};
-  CallExternOp::create(builder, kDump, operands, builder.getStrArrayAttr({"r", "value", "value"}),
-                       DenseI64ArrayAttr());
+  dump(offset, isPadded ? columns : elements);
   print.erase();
   return success();
 }

@@ -38,6 +38,7 @@ private:
   bool printWhile(tile::WhileOp loop);
   bool printIf(mlir::scf::IfOp branch);
   bool printBranch(mlir::Region& region, const std::vector<std::string>& results);
+  void printFormatted(PrintfOp print);
   bool printAlloc(tile::AllocOp alloc);
   std::string workspaceOffset(tile::AllocOp alloc) const;
   void printView(tile::ViewOp view);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The launch, loops, branches and buffers of a kernel.
+#include "compiler/ir/ascend_ops.h"
+#include "compiler/ir/print_format.h"
 #include "compiler/targets/ascend/passes.h"
 #include "compiler/targets/ascend/print_body.h"
 #include "compiler/targets/ascend/print_scalars.h"
@@ -75,7 +77,7 @@ bool BodyPrinter::printScope(ScopeOp scope) {
 bool BodyPrinter::printFor(tile::ForOp loop) {
   static const char* const names[] = {"i", "j", "k"};
   std::string wanted = names[loopDepth % 3];
-  if (auto name = loop->getAttrOfType<StringAttr>("tile.name"))
+  if (auto name = loop->getAttrOfType<StringAttr>(tile::kNameAttr))
     wanted = name.str();
   const std::string name = text.freshName(wanted);
   const Expression step = text.expression(loop.getStep());
@@ -139,6 +141,29 @@ bool BodyPrinter::printIf(scf::IfOp branch) {
   return true;
 }
 
+/// `PRINTF("block %ld: %5.2f\n", int64_t(cid), float(v));`
+void BodyPrinter::printFormatted(PrintfOp print) {
+  std::string format, values;
+  size_t number = 0;
+  for (const tile::FormatPart& part : tile::splitFormat(print.getFormat())) {
+    format += inFormat(part.words);
+    if (part.conversion == 0)
+      break;
+    Value value = print.getValues()[number++];
+    const bool isLong = !part.isFloat() && part.conversion != 'c';
+    format += part.flags + (isLong ? "l" : "") + part.conversion;
+    std::string argument = text.text(value);
+    if (part.isUnsigned() && isa<IntegerType>(value.getType()) && !value.getType().isInteger(1))
+      argument = "u" + cppType(value.getType()) + "(" + argument + ")";
+    const char* type = part.isFloat()           ? "float"
+                       : part.isUnsigned()      ? "uint64_t"
+                       : part.conversion == 'c' ? "int32_t"
+                                                : "int64_t";
+    values += std::string(", ") + type + "(" + argument + ")";
+  }
+  text.line("PRINTF(\"" + format + "\"" + values + ");");
+}
+
 bool BodyPrinter::printBuffers(Operation* op) {
   return llvm::TypeSwitch<Operation*, bool>(op)
       .Case<tile::AllocOp>([&](auto alloc) { return printAlloc(alloc); })
@@ -176,6 +201,10 @@ bool BodyPrinter::printBuffers(Operation* op) {
           arguments += std::string(", ") + (isFloat ? "float(" : "int64_t(") +
                        text.text(print.getValue()) + ")";
         text.line("PRINTF(" + arguments + ");");
+        return true;
+      })
+      .Case<PrintfOp>([&](PrintfOp print) {
+        printFormatted(print);
         return true;
       })
       .Case<tile::AssertOp>([&](tile::AssertOp check) {

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import re
 
-from ..capture.tracer import current, guarded_by_poison
+from ..capture.tracer import current, guarded_by_poison, plain_text
 from .frames import RunTimeContext
 from .memory import allocate, view
-from .tile_ops import print as print_value
 from .values import BufferRef, LanguageError
 
 TYPE_CHECKING = False
@@ -168,29 +167,41 @@ def reinterpretcast(dst: Any, src: Any, casttype: Any) -> None:
 
 @guarded_by_poison
 def printf(fmt: str, *args: Any) -> None:
-    """Prints the text up to each place holder with the argument that stands for it, a line each."""
-    first, *rest = re.split(r"(%%|%[-+ #0]*\d*(?:\.\d+)?(?:hh|h|ll|l|z)?[diouxXfFeEgGcsp])", fmt)
-    pieces = [first]
+    """Prints numbers as printf of C does: `T.printf("block %d: %5.2f\\n", cid, x[0])`.
+
+    `%s` takes a string that is known while compiling.
+    """
+    tracer = current()
+    words, *rest = re.split(r"(%%|%[-+ #0]*\d*(?:\.\d+)?(?:hh|h|ll|l|z)?[diouxXfFeEgGcsp])", fmt)
+    text = words.replace("%", "%%")
+    values: list[Any] = []
+    holders = [holder for holder in rest[::2] if holder != "%%"]
+    if len(holders) != len(args):
+        raise LanguageError(f"T.printf has {len(args)} arguments for {len(holders)} place holders")
+    given = iter(args)
     for holder, after in zip(rest[::2], rest[1::2], strict=True):
         if holder == "%%":
-            pieces[-1] += "%" + after
+            text += holder
+        elif isinstance(value := next(given), str) != holder.endswith("s"):
+            raise LanguageError(f"{holder} of T.printf does not print {value!r}")
+        elif isinstance(value, str):
+            text += (holder % value).replace("%", "%%")
         else:
-            pieces.append(after)
-    if len(pieces) != len(args) + 1:
-        raise LanguageError(
-            f"T.printf has {len(args)} arguments for {len(pieces) - 1} place holders"
-        )
-    words = [piece.strip() for piece in pieces]
-    for before, value in zip(words, args, strict=False):
-        print_value(value, before)
-    if words[-1] or not args:
-        print_value(msg=words[-1])
+            text += re.sub("[hlz]", "", holder).replace("p", "x")
+            constant = isinstance(value, (bool, int, float))
+            values.append(tracer.builder.constant(value) if constant else tracer.value(value))
+        text += after.replace("%", "%%")
+    tracer.builder.print_formatted(plain_text(text), values)
 
 
 @guarded_by_poison
 def dump_tensor(tensor: Any, desc: int, dump_size: int, shape_info: Any = ()) -> None:
-    """Prints a buffer with the number `desc` before it."""
-    print_value(tensor, str(desc))
+    """Prints the first `dump_size` elements of a buffer with the number `desc` before them."""
+    tracer = current()
+    (count,) = tracer.integers([dump_size], "the dump_size of T.dump_tensor")
+    if not isinstance(tensor, BufferRef) or tensor.is_variable:
+        raise LanguageError("T.dump_tensor takes a buffer")
+    tracer.builder.print(tracer.buffer_handle(tensor), str(desc), {"count": count})
 
 
 # The cube --------------------------------------------------------------------------------------

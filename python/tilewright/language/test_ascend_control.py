@@ -145,15 +145,16 @@ def test_printing() -> None:
     def main(A: T.Tensor((4,), "int32")):  # type: ignore[no-untyped-def]
         with T.Kernel(1, is_npu=True) as (cid, _):
             T.printf("hello\n")
-            T.printf("block %d of %5.2f, or 50%%\n", cid, 2)
-            T.dump_tensor(A, 9, 4)
+            T.printf("block %d of %5.2f, or 50%%;", cid, 2)
+            T.printf(" %s has %lld, %x and %u 100%%\n", "all of %d", A[0] + 10, 255, A[0] - 1)
+            T.printf("%-5d|%c|%.3e\n", A[3], 65, T.cast(A[2], "float16"))
+            T.dump_tensor(A, 9, 3)
 
     assert interpret(main, np.arange(4, dtype=np.int32)).splitlines() == [
         "hello",
-        "block 0",
-        "of 2",
-        ", or 50%",
-        "9 A = [0, 1, 2, 3]",
+        "block 0 of  2.00, or 50%; all of %d has 10, ff and 4294967295 100%",
+        "3    |A|2.000e+00",
+        "9 A = [0, 1, 2]",
     ]
 
     @T.prim_func
@@ -163,6 +164,32 @@ def test_printing() -> None:
 
     message = "T.printf has 1 arguments for 2 place holders"
     assert refusal(wrong, np.zeros(4, np.int32)) == message
+
+
+@pytest.mark.parametrize(
+    ("holder", "value", "message"),
+    [
+        ("%d", 1.5, "argument 0 of T.printf is float32, but %d prints an integer"),
+        ("%s", 3, "%s of T.printf does not print 3"),
+        ("%d", "x", "%d of T.printf does not print 'x'"),
+    ],
+)
+def test_place_holders_of_another_kind(holder: str, value: Any, message: str) -> None:
+    @T.prim_func
+    def wrong(A: T.Tensor((4,), "int32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True) as (cid, _):
+            T.printf(holder, value)
+
+    assert refusal(wrong, np.zeros(4, np.int32)) == message
+
+
+def test_dump_of_a_number() -> None:
+    @T.prim_func
+    def wrong(A: T.Tensor((4,), "int32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True) as (cid, _):
+            T.dump_tensor(A[0], 1, 4)
+
+    assert refusal(wrong, np.zeros(4, np.int32)) == "T.dump_tensor takes a buffer"
 
 
 def test_hints_change_nothing() -> None:

@@ -7,6 +7,7 @@
 
 #include <cstdarg>
 #include <cstdio>
+#include <string>
 
 namespace AscendC {
 
@@ -43,12 +44,14 @@ void dumpTensor(const Tensor& tensor, uint32_t description, uint32_t count, Plac
   char text[128];
   snprintf(text, sizeof text, "DumpTensor %u: %u elements of block %lld\n", description, count,
            static_cast<long long>(GetBlockIdx()));
-  host::printKernel(text);
+  // At once: other cores print, too.
+  std::string all = text;
   for (uint32_t i = 0; i < count; ++i) {
     snprintf(text, sizeof text, "%g%s", static_cast<double>(tensor.GetValue(i, place)),
              i % 16 == 15 || i + 1 == count ? "\n" : " ");
-    host::printKernel(text);
+    all += text;
   }
+  host::printKernel(all.c_str());
 }
 template <class T>
 void DumpTensor(const LocalTensor<T>& tensor, uint32_t description, uint32_t count,
