@@ -129,10 +129,12 @@ void Agent::abandon() {
     fiber.leave();
 }
 
-void Agent::complain(const std::string& sentence, bool isError, Place place) {
+void Agent::complain(const std::string& sentence, bool isError, Place place,
+                     std::vector<ReportNote> notes) {
   ReportItem item;
   item.place = place;
   item.sentence = sentence + " (" + name() + ")";
+  item.notes = std::move(notes);
   item.isError = isError;
   // One report per place: the numbers in the sentence may differ from block to block.
   hazards.report.add("at " + std::string(place.file) + ":" + std::to_string(place.line) +
@@ -593,8 +595,10 @@ void* Agent::scalarAccess(const Operand& operand, uint32_t bytes, bool write, Pl
   if (options.relaxed && !view.cube && queued)
     drainAll();
   if (operand.bytes && bytes > operand.bytes)
-    fail(std::string(write ? "SetValue writes" : "GetValue reads") +
-             " behind the end of the tensor [" + (write ? "ErrorWrite2" : "ErrorRead3") + "]",
+    fail(std::string(write ? "SetValue writes " : "GetValue reads ") +
+             spaceNames[static_cast<unsigned>(operand.space)] + " byte " +
+             std::to_string(operand.address) + ", behind the end of the tensor [" +
+             (write ? "ErrorWrite2" : "ErrorRead3") + "]",
          place, view.cube ? 507015 : 507035);
   if (uint32_t element = bytesOf(operand.type); element > 1 && operand.address % element)
     fail(std::string(write ? "SetValue writes " : "GetValue reads ") +

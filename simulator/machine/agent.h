@@ -122,7 +122,8 @@ public:
                          std::vector<ReportNote> notes = {});
   /// The same from a signal handler's landing: the fiber is not entered again.
   void failOutside(std::string sentence, int32_t status, const FaultPlace& place);
-  void complain(const std::string& sentence, bool isError, Place place);
+  void complain(const std::string& sentence, bool isError, Place place,
+                std::vector<ReportNote> notes = {});
   /// Where that is, or the last instruction if it isn't known.
   Place placeOrLast(const FaultPlace& place) const {
     return place.file.empty() ? lastPlace : Place{keptText(place.file), place.line};
@@ -291,7 +292,10 @@ private:
   bool validEvent(Pipe from, Pipe to, int32_t id, Place place, const char* what);
   /// What a deadlock report says of the flag that this wait needs.
   std::string whereSet(const SyncInstr& wait) const;
-  [[noreturn]] void deadlock(const std::string& waitsFor);
+  /// Where a deadlock is reported: the scalar unit's wait, or what the first pipe stands at (the end of a kernel is a line
+  /// of the host's own headers).
+  enum class Headline : uint8_t { ScalarWait, FirstHead };
+  [[noreturn]] void deadlock(const std::string& waitsFor, Headline headline = Headline::ScalarWait);
   std::string describeHeads() const;
 
   struct Flag {

@@ -11,9 +11,12 @@ namespace tilewright::ascend {
 namespace {
 constexpr Pipe allPipes[] = {Pipe::V, Pipe::M, Pipe::MTE1, Pipe::MTE2, Pipe::MTE3, Pipe::FIX};
 
-std::string eventText(Pipe from, Pipe to, unsigned id) {
+std::string eventName(Pipe from, Pipe to) {
   return std::string("HardEvent::") + pipeShort[static_cast<unsigned>(from)] + "_" +
-         pipeShort[static_cast<unsigned>(to)] + ", event id " + std::to_string(id);
+         pipeShort[static_cast<unsigned>(to)];
+}
+std::string eventText(Pipe from, Pipe to, unsigned id) {
+  return eventName(from, to) + ", event id " + std::to_string(id);
 }
 } // namespace
 
@@ -28,8 +31,7 @@ bool Agent::isFlagMuted(Place place, const char* what, Pipe from, Pipe to, int32
   if (!group.sites().isCounting())
     return false;
   // Without a comma: the text stands in a comma list.
-  std::string event = std::string("HardEvent::") + pipeShort[static_cast<unsigned>(from)] + "_" +
-                      pipeShort[static_cast<unsigned>(to)] + " id " + std::to_string(id);
+  std::string event = eventName(from, to) + " id " + std::to_string(id);
   bool pair = group.sites().isMuted("both ends of " + event);
   return isMuted(place, what, event) || pair;
 }
@@ -45,7 +47,8 @@ bool Agent::validEvent(Pipe from, Pipe to, int32_t id, Place place, const char* 
     fail(std::string(what) + ": arch 2201 has no event " +
              eventText(from, to, static_cast<unsigned>(id)),
          place, 507015);
-  return false; // of the other core of a mixed kernel
+  leaveToOtherCore((std::string(what) + "<" + eventName(from, to) + ">").c_str(), place);
+  return false;
 }
 
 void Agent::setFlag(Pipe from, Pipe to, int32_t id, Place place) {
@@ -111,7 +114,8 @@ void Agent::executeSync(const SyncInstr& instr, uint32_t site) {
     if (flag.count && options.check)
       complain("SetFlag sets " + eventText(instr.from, instr.to, instr.id) +
                    " again before anything waited for it [ErrorSync4]",
-               true, hazards.site(site).place);
+               true, hazards.site(site).place,
+               {{hazards.site(flag.setSite).place, "it was set here before"}});
     ++flag.count;
     flag.setSite = site;
     flag.clock = hazards.completed(instr.from);
@@ -176,7 +180,8 @@ void Agent::barrierAll(Place place) {
 void Agent::drainAll() {
   while (queued)
     if (!(options.randomOrderSeed ? pumpRandom(1) : pump()))
-      deadlock("PipeBarrier<PIPE_ALL> or the end of the kernel waits for all pipes");
+      deadlock("PipeBarrier<PIPE_ALL> or the end of the kernel waits for all pipes",
+               Headline::FirstHead);
 }
 
 void Agent::drain(Pipe pipe) {
@@ -443,8 +448,9 @@ std::string Agent::whereSet(const SyncInstr& wait) const {
   return "nothing sets it";
 }
 
-void Agent::deadlock(const std::string& waitsFor) {
+void Agent::deadlock(const std::string& waitsFor, Headline headline) {
   std::vector<ReportNote> notes;
+  Place place = lastPlace;
   for (Pipe pipe : allPipes) {
     const auto& queue = live->queues[static_cast<unsigned>(pipe)];
     if (queue.empty())
@@ -453,13 +459,15 @@ void Agent::deadlock(const std::string& waitsFor) {
     const Site& site = hazards.site(head.site);
     std::string text =
         std::string(pipeNames[static_cast<unsigned>(pipe)]) + " stands at this " + site.what;
+    if (headline == Headline::FirstHead && notes.empty())
+      place = site.place;
     if (const auto* sync = std::get_if<SyncInstr>(&head.what);
         sync && sync->kind == SyncKind::WaitFlag)
       text +=
           ", which waits for " + eventText(sync->from, sync->to, sync->id) + "; " + whereSet(*sync);
     notes.push_back({site.place, text});
   }
-  fail("deadlock: " + waitsFor + " [ErrorSync3, 507014]", lastPlace, 507014, std::move(notes));
+  fail("deadlock: " + waitsFor + " [ErrorSync3, 507014]", place, 507014, std::move(notes));
 }
 
 } // namespace tilewright::ascend

@@ -434,11 +434,12 @@ void Search::race(const GlobalAccess& x, const Stream& sx, const GlobalAccess& y
   ReportItem item;
   item.place = second.place;
   std::string where = bytesOfAllocation(region);
+  AccessKind other = (xFirst ? x : y).kind;
   item.sentence = std::string("nothing orders this ") + verb((xFirst ? y : x).kind) + " of " +
                   where + " by " + second.what + " on " + pipeNames[q] + " (" +
-                  (xFirst ? cy : cx).core + ") and a " + verb((xFirst ? x : y).kind) + " by " +
-                  first.what + " on " + pipeNames[p] + " (" + (xFirst ? cx : cy).core +
-                  ") [ErrorSync1]";
+                  (xFirst ? cy : cx).core + ") and " +
+                  (other == AccessKind::Atomic ? "an " : "a ") + verb(other) + " by " + first.what +
+                  " on " + pipeNames[p] + " (" + (xFirst ? cx : cy).core + ") [ErrorSync1]";
   item.notes.push_back({first.place, "the other access is here"});
   std::string advice;
   if (!sameCore)
