@@ -226,6 +226,9 @@ def test_loops_keep_their_names() -> None:
                     T.copy(x, A[union, step * 16])
             for step in T.serial(4):
                 T.copy(x, A[step, 0])
+            for virtual in T.serial(2):
+                for larger in T.serial(3):
+                    T.copy(x, A[T.max(virtual, larger), 0])
 
     text = tilewright.compile(main, target="ascend", pass_configs=AUTO).get_kernel_source()
     loops = [line.strip() for line in text.splitlines() if "for (" in line]
@@ -234,6 +237,8 @@ def test_loops_keep_their_names() -> None:
         "for (int64_t k = 2; k < 6; ++k) {",
         "for (int64_t union_2 = 0; union_2 < 3; ++union_2) {",
         "for (int64_t step_2 = 0; step_2 < 4; ++step_2) {",
+        "for (int64_t virtual_2 = 0; virtual_2 < 2; ++virtual_2) {",
+        "for (int64_t larger_2 = 0; larger_2 < 3; ++larger_2) {",
     ]
 
 

@@ -13,16 +13,23 @@ using namespace mlir;
 /// Names that emitted text must not use for its own: keywords, and what our header and the
 /// vendor's put into scope.
 static const char* const kReserved[] = {
-    "alignas",  "auto",     "bool",     "break",    "case",    "char",       "class",    "const",
-    "continue", "default",  "delete",   "do",       "double",  "else",       "enum",     "extern",
-    "false",    "float",    "for",      "goto",     "half",    "if",         "inline",   "int",
-    "long",     "new",      "operator", "private",  "public",  "register",   "return",   "short",
-    "signed",   "sizeof",   "static",   "struct",   "switch",  "template",   "this",     "true",
-    "typedef",  "typename", "union",    "unsigned", "using",   "void",       "volatile", "while",
-    "min",      "max",      "abs",      "main",     "AscendC", "tilewright", "Add",      "Sub",
-    "Mul",      "Div",      "Max",      "Min",      "And",     "Or",         "Exp",      "Ln",
-    "Abs",      "Cast",     "Select",   "Compare",  "Mmad",    "Relu",       "Not",      "Sqrt",
-    "slots",    "grid",     "stream",   "workspace"};
+    "alignas",     "auto",       "bool",     "break",   "case",       "char",       "class",
+    "const",       "continue",   "default",  "delete",  "do",         "double",     "else",
+    "enum",        "extern",     "false",    "float",   "for",        "goto",       "half",
+    "if",          "inline",     "int",      "long",    "new",        "operator",   "private",
+    "public",      "register",   "return",   "short",   "signed",     "sizeof",     "static",
+    "struct",      "switch",     "template", "this",    "true",       "typedef",    "typename",
+    "union",       "unsigned",   "using",    "void",    "volatile",   "while",      "min",
+    "max",         "abs",        "main",     "AscendC", "tilewright", "Add",        "Sub",
+    "Mul",         "Div",        "Max",      "Min",     "And",        "Or",         "Exp",
+    "Ln",          "Abs",        "Cast",     "Select",  "Compare",    "Mmad",       "Relu",
+    "Not",         "Sqrt",       "slots",    "grid",    "stream",     "workspace",  "asm",
+    "bitand",      "bitor",      "catch",    "compl",   "concept",    "constexpr",  "decltype",
+    "explicit",    "export",     "friend",   "mutable", "namespace",  "noexcept",   "nullptr",
+    "protected",   "requires",   "throw",    "try",     "typeid",     "virtual",    "xor",
+    "floorDiv",    "ceilDiv",    "larger",   "smaller", "magnitude",  "squareRoot", "roundToEven",
+    "roundToZero", "roundDown",  "roundUp",  "toFloat", "fromFloat",  "sameBits",   "infinity",
+    "notANumber",  "localTensor"};
 
 /// A letter that a string of C++ can't hold as it is, in octal: three digits, so that a digit may
 /// follow.
