@@ -539,10 +539,8 @@ def test_printing(capfd: pytest.CaptureFixture[str]) -> None:
     kernel(a)
     said = capfd.readouterr().out.splitlines()
     assert said == [
-        "block 0",
-        "has 1.000000",
-        "50% of 0",
-        "%, %d and % 0",
+        "block 0 has 1.000000",
+        "50% of 0%, %d and %0",
         "DumpTensor 9: 6 elements of block 0",
         "0 1 2 3 4 5",
         "DumpTensor 9: 6 elements of block 0",
