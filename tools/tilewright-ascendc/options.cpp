@@ -15,6 +15,7 @@ const char* const usage =
     "  --no-check            the program starts without checks (TILEWRIGHT_ASCEND overrides)\n"
     "  --relaxed             the program starts with the orderings that the vendor's compiler "
     "adds\n"
+    "  --time-only           the program prints its modelled time, without effects and checks\n"
     "  --shared              makes a shared library\n"
     "  --precompile <header> keeps this header precompiled, too: name what all sources include\n"
     "  -v                    prints the commands\n"
@@ -40,6 +41,7 @@ std::optional<Options> parseOptions(int argc, char** argv) {
     o.onlyCompile = true;
   else if (command != "build")
     return fail("unknown command '" + std::string(command) + "'");
+  bool hasObjects = false;
   for (int i = 2; i < argc; ++i) {
     std::string_view a = argv[i];
     auto value = [&]() -> std::string { return i + 1 < argc ? argv[++i] : ""; };
@@ -52,6 +54,8 @@ std::optional<Options> parseOptions(int argc, char** argv) {
       o.compiler = value();
     else if (a == "--no-check")
       addDefault("no-check");
+    else if (a == "--time-only")
+      addDefault("time,time-only");
     else if (a == "--relaxed" || a == "--cce-auto-sync=on")
       addDefault("relaxed");
     else if (a == "--cce-auto-sync=off" || a == "--cce-disable-asc-reserved-ubuf")
@@ -71,16 +75,17 @@ std::optional<Options> parseOptions(int argc, char** argv) {
       o.compileFlags.push_back(value());
     } else if (a.starts_with("-l") || a.starts_with("-L") || a.starts_with("-Wl,"))
       o.linkFlags.emplace_back(a);
-    else if (a.ends_with(".o") || a.ends_with(".a") || a.ends_with(".so"))
+    else if (a.ends_with(".o") || a.ends_with(".a") || a.ends_with(".so")) {
       o.linkFlags.emplace_back(a);
-    else if (a.starts_with("--"))
+      hasObjects = true;
+    } else if (a.starts_with("--"))
       return fail("unknown option '" + std::string(a) + "'");
     else if (a.starts_with("-"))
       o.compileFlags.emplace_back(a);
     else
       o.sources.emplace_back(a);
   }
-  if (o.sources.empty())
+  if (o.sources.empty() && (o.onlyCompile || !hasObjects))
     return fail("no source");
   if (o.onlyCompile && o.sources.size() != 1)
     return fail("compile takes one source, but " + std::to_string(o.sources.size()) +

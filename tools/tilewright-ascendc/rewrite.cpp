@@ -243,8 +243,9 @@ private:
     }
     if (first == at || !is(end, ">>>") || !is(end + 1, "("))
       return fail(at, "'<<<' needs a kernel before it, and '>>>(arguments)' behind it");
-    edits.push_back(
-        {tokens[first].begin, tokens[first].begin, "::tilewright::ascend::prepareLaunch("});
+    size_t begin = tokens[first].begin;
+    const char* blank = begin > 0 && source[begin - 1] == ':' ? " " : ""; // `case 1:k<<<`
+    edits.push_back({begin, begin, std::string(blank) + "::tilewright::ascend::prepareLaunch("});
     edits.push_back({tokens[at].begin, tokens[at].end, ", "});
     edits.push_back({tokens[end].begin, tokens[end].end, ")"});
     result.hasLaunches = true;

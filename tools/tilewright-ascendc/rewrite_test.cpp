@@ -16,6 +16,12 @@ TEST(Rewrite, LaunchBecomesCall) {
             "#line 1 \"a.cpp\"\nvoid f() { " + call + "ns::k<float, 2>, n, nullptr, s)(a, b); }");
 }
 
+TEST(Rewrite, LaunchMayStandDirectlyBehindALabel) {
+  auto r = rewrite("void f() { switch (1) { case 1:k<<<1, nullptr, s>>>(a); } }", "a.cpp");
+  EXPECT_EQ(r.host, "#line 1 \"a.cpp\"\nvoid f() { switch (1) { case 1: " + call +
+                        "k, 1, nullptr, s)(a); } }");
+}
+
 TEST(Rewrite, TheDeviceHasNoBodiesOfTheHost) {
   auto device = [](const std::string& text) {
     return rewrite(text, "a.cpp").kernelsOnly.substr(std::string("#line 1 \"a.cpp\"\n").size());

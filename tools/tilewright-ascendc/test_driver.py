@@ -393,6 +393,13 @@ def test_compile_then_link(tmp_path: Path) -> None:
     built = run(DRIVER, "build", tmp_path / "host.cpp", tmp_path / "kernel.o", "-o", program)
     assert built.returncode == 0, built.stderr
     assert run(program).stdout == "0 11 22 33\n"
+    for part in ("host", "kernel"):
+        source, made = tmp_path / f"{part}.cpp", tmp_path / f"{part}.o"
+        compiled = run(DRIVER, "compile", source, "-o", made, "--time-only")
+        assert compiled.returncode == 0, compiled.stderr
+    built = run(DRIVER, "build", tmp_path / "host.o", tmp_path / "kernel.o", "-o", program)
+    assert built.returncode == 0, built.stderr
+    assert "modelled time on " in run(program).stderr
 
 
 HEADER_KERNEL = """
