@@ -15,12 +15,12 @@ const char* nameOf(CubeOp op) {
   return names[static_cast<size_t>(op)];
 }
 
-std::string alignedTo(const Operand& o, const char* name, uint32_t multiple) {
+std::string alignedTo(const Operand& o, const char* name, uint32_t multiple, bool written) {
   if (o.space == Space::GM || o.address % multiple == 0)
     return {};
   return std::string(name) + " starts at " + spaceNames[static_cast<unsigned>(o.space)] + " byte " +
          std::to_string(o.address) + ", which is no multiple of " + std::to_string(multiple) +
-         " [ErrorRead4]";
+         (written ? " [ErrorWrite4]" : " [ErrorRead4]");
 }
 
 void addFractals(AccessList& list, const Operand& o, Region r) {
@@ -47,7 +47,7 @@ std::string inspectLoad(const CubeInstr& i, AccessList& list) {
   constexpr uint32_t mostRepeats = 255;
   if (i.repeat > mostRepeats)
     return "repeatTimes is " + std::to_string(i.repeat) + ", but at most 255 are possible";
-  if (auto e = alignedTo(i.dst, "dst", fractalBytes); !e.empty() && i.dst.space != Space::L1)
+  if (auto e = alignedTo(i.dst, "dst", fractalBytes, true); !e.empty() && i.dst.space != Space::L1)
     return e;
   if (auto e = alignedTo(i.a, "src", rowBytes); !e.empty())
     return e;
@@ -125,12 +125,14 @@ std::string inspectMmad(const CubeInstr& i, AccessList& list) {
 }
 
 std::string inspectFill(const CubeInstr& i, AccessList& list) {
-  uint64_t unit = i.dst.space == Space::L1 ? rowBytes : fractalBytes;
+  uint32_t unit = i.dst.space == Space::L1 ? rowBytes : fractalBytes;
+  if (auto e = alignedTo(i.dst, "dst", unit, true); !e.empty())
+    return e;
   Region dst;
   dst.begin = i.dst.address;
-  dst.length = i.m * unit;
+  dst.length = uint64_t{i.m} * unit;
   dst.inner = i.repeat;
-  dst.innerStride = static_cast<int64_t>((i.m + i.dstGap) * unit);
+  dst.innerStride = (int64_t{i.m} + i.dstGap) * unit;
   list.add(i.dst, dst, AccessKind::Write);
   return {};
 }

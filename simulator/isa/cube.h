@@ -27,8 +27,9 @@ struct MmadShape {
 };
 MmadShape mmadShape(const CubeInstr& instr);
 
-/// "dst starts at L0A byte 40, which is no multiple of 512 [ErrorRead4]", or nothing.
-std::string alignedTo(const Operand& operand, const char* name, uint32_t multiple);
+/// "dst starts at L0A byte 40, which is no multiple of 512 [ErrorWrite4]", or nothing.
+std::string alignedTo(const Operand& operand, const char* name, uint32_t multiple,
+                      bool written = false);
 /// Fractals may hold rows that nothing wrote (the tail of a matrix): only the first row must be
 /// there.
 void addFractals(AccessList& accesses, const Operand& operand, Region region);

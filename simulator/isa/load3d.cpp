@@ -62,7 +62,7 @@ std::string inspectLoad3D(const CubeInstr& i, AccessList& list) {
     return "the filter of " + std::to_string(kernelH) + " x " + std::to_string(kernelW) +
            " is larger than the padded image of " + std::to_string(i.l1H + i.pad[2] + i.pad[3]) +
            " x " + std::to_string(i.l1W + i.pad[0] + i.pad[1]);
-  if (auto e = alignedTo(i.dst, "dst", fractalBytes); !e.empty())
+  if (auto e = alignedTo(i.dst, "dst", fractalBytes, true); !e.empty())
     return e;
   uint32_t c0 = rowElements(i.dst.type);
   Region src;

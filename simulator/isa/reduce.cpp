@@ -109,8 +109,6 @@ std::string inspectReduce(const VectorInstr& i, AccessList& list, const Context&
     return wrongTypes(i);
   if (auto e = checkForm(i, repeatBytes / size); !e.empty())
     return e;
-  if (auto e = misaligned(i.src0, "src", blockBytes, false); !e.empty())
-    return e;
   VectorShape shape = shapeOf(i, size);
   shape.flat = false;
   addAccess(list, i.src0, shape, stepsOf(size, i.src0Blk, i.src0Rep), AccessKind::Read);
@@ -252,6 +250,13 @@ void runReduceAll(const VectorInstr& given, const Context& context) {
 }
 
 } // namespace
+
+uint64_t resultBytes(const VectorInstr& i) {
+  if (i.op <= VectorOp::RepeatReduceSum)
+    return layoutOf(i).bytes;
+  bool hasIndex = i.op != VectorOp::ReduceSum && i.flag;
+  return bytesOf(i.dst.type) * (hasIndex ? 2 : 1);
+}
 
 const VectorGroup reduceGroup = {inspectReduce, runReduce};
 const VectorGroup reduceAllGroup = {inspectReduceAll, runReduceAll};

@@ -34,8 +34,6 @@ std::string inspectSortGroup(const VectorInstr& i, AccessList& list, const Conte
   uint32_t size = bytesOf(type);
   if (type != DType::F32 && type != DType::F16)
     return wrongTypes(i);
-  if (auto e = misaligned(i.dst, "dst", blockBytes, true); !e.empty())
-    return e;
   uint64_t all = uint64_t{i.repeat} * listLength;
   switch (i.op) {
   case VectorOp::Sort32:

@@ -17,7 +17,7 @@ std::string inspectLoadSparse(const CubeInstr& i, AccessList& list) {
     return "LoadDataWithSparse can't transpose";
   if (i.dst.space != Space::L0B)
     return "LoadDataWithSparse writes B2";
-  if (auto e = alignedTo(i.dst, "dst", fractalBytes); !e.empty())
+  if (auto e = alignedTo(i.dst, "dst", fractalBytes, true); !e.empty())
     return e;
   for (const Operand* o : {&i.a, &i.b}) {
     if (auto e = alignedTo(*o, o == &i.a ? "src" : "idx", rowBytes); !e.empty())

@@ -42,14 +42,6 @@ const char* nameOf(DType type) {
   return names[static_cast<size_t>(type)];
 }
 
-std::string misaligned(const Operand& operand, const char* name, uint32_t multiple, bool written) {
-  if (operand.address % multiple == 0)
-    return {};
-  return std::string(name) + " starts at UB byte " + std::to_string(operand.address) +
-         ", which is no multiple of " + std::to_string(multiple) +
-         (written ? " [ErrorWrite4]" : " [ErrorRead4]");
-}
-
 std::string wrongTypes(const VectorInstr& instr) {
   std::string text =
       std::string("arch 2201 has no ") + nameOf(instr.op) + " of " + nameOf(instr.src0.type);
@@ -312,16 +304,10 @@ const VectorGroup& groupOf(VectorOp op) {
   return sortGroup;
 }
 
-/// What every instruction needs of its operands; element-wise ones and casts see to it themselves.
-std::string checkStarts(const VectorInstr& i, const VectorGroup& group) {
-  bool readsBlocks = &group == &compareGroup || &group == &reduceGroup ||
-                     &group == &reduceAllGroup || &group == &gatherGroup ||
-                     &group == &rearrangeGroup;
-  bool usesRegister = i.op == VectorOp::SetCmpMask || i.op == VectorOp::GetCmpMask;
-  bool usesList = i.op == VectorOp::TransDataTo5HD;
-  if (!readsBlocks || usesRegister || usesList)
-    return {};
-  return misaligned(i.src0, "src", blockBytes, false);
+/// Element-wise instructions, casts and functions of rows see to the starts of their operands themselves.
+bool hasOwnStarts(const VectorGroup& group) {
+  return &group == &elementwiseGroup || &group == &castGroup || &group == &quantiseGroup ||
+         &group == &rowGroup;
 }
 
 } // namespace
@@ -332,8 +318,8 @@ const VectorGroup castGroup = {inspectCast, runCast};
 std::string inspect(const VectorInstr& instr, AccessList& accesses, const Context& context) {
   const VectorGroup& group = groupOf(instr.op);
   std::string error = group.inspect(instr, accesses, context);
-  if (error.empty())
-    error = checkStarts(instr, group);
+  if (error.empty() && !hasOwnStarts(group))
+    error = checkStarts(instr);
   if (!error.empty())
     return error;
   if (accesses.count >= AccessList::mostOfVector)

@@ -25,6 +25,10 @@ extern const VectorGroup rowGroup; ///< softmax, norms, top-k, quantisation
 
 /// "dst starts at UB byte 40, which is no multiple of 32 [ErrorWrite4]", or nothing.
 std::string misaligned(const Operand& operand, const char* name, uint32_t multiple, bool written);
+/// Which operand of a rearranging or reducing instruction doesn't start where it must, or nothing.
+std::string checkStarts(const VectorInstr& instr);
+/// Bytes that a reduction writes for one repeat.
+uint64_t resultBytes(const VectorInstr& instr);
 /// The message for types that an instruction doesn't take.
 std::string wrongTypes(const VectorInstr& instr);
 
