@@ -87,6 +87,8 @@ enum class Fault : int {
   maskOfNoBit,
   registerOfNoLane,
   registerOfNegativeLength,
+  bitsBeyondLanes,
+  tooManyRepeats,
   oddScalar,
   oddScalarOfGm,
   otherCore,
@@ -206,6 +208,16 @@ __aicore__ void wrongOperands(LocalTensor<float> a, LocalTensor<float> b, Global
     Adds<float, false>(b, a, 1.0f, MASK_PLACEHOLDER, 1, {1, 1, 8, 8});
     ResetMask();
   }
+  if constexpr (fault == Fault::bitsBeyondLanes) {
+    uint64_t all[] = {~0ull, ~0ull}, more[] = {~0ull, 1};
+    Adds(b, a, 1.0f, all, 1, {1, 1, 8, 8}); // all that there are
+    PipeBarrier<PIPE_V>();
+    Adds(b.ReinterpretCast<half>(), a.ReinterpretCast<half>(), half(1.0f), more, 1, {1, 1, 8, 8});
+    PipeBarrier<PIPE_V>();
+    Adds(b, a, 1.0f, more, 1, {1, 1, 8, 8}); // beyond the lanes
+  }
+  if constexpr (fault == Fault::tooManyRepeats)
+    Adds(b, a, 1.0f, 64, static_cast<uint8_t>(zero + 256), {1, 1, 8, 8});
   if constexpr (fault == Fault::offsetWraps)
     Adds(a[1u << 30], a, 1.0f, 64); // 2^32 bytes
   if constexpr (fault == Fault::gmOffsetWraps)
@@ -445,6 +457,12 @@ TEST(Checks, Parameters) {
   EXPECT_MESSAGE(maskOfNoBit, noLane);
   EXPECT_MESSAGE(registerOfNoLane, noLane);
   EXPECT_MESSAGE(registerOfNegativeLength, noLane);
+  EXPECT_MESSAGE(bitsBeyondLanes, "warning: Adds: mask[1] has bits, but a repeat of these elements "
+                                  "has 64 lanes, which are those of mask[0]");
+  EXPECT_EQ(lastReport().findings.size(), 1u) << allFindings();
+  EXPECT_MESSAGE(tooManyRepeats, "warning: Adds: repeatTime is 0, so that nothing is computed; it "
+                                 "has 8 bits, in which 256 is 0 as well");
+  EXPECT_EQ(lastReport().status, 0);
   EXPECT_MESSAGE(negativeCount, "Adds: count is -5, but it must not be negative");
   EXPECT_MESSAGE(halfBlocks, "DataCopy moves 48 bytes, which is no multiple of 32");
   EXPECT_MESSAGE(partOverlap, "source and destination overlap in part");

@@ -191,20 +191,42 @@ void Agent::leaveToOtherCore(const char* what, Place place) {
 }
 
 namespace {
-/// Of the documented masks, each has a lane. Where elements have 32 bits, the mask's upper half is not looked at.
-bool hasNoLane(const VectorInstr& i) {
-  constexpr uint32_t word = 4; // bytes
-  const bool hasUpperHalf = bytesOf(i.dst.type) < word;
-  return i.form == VectorForm::Mask && i.maskLength == 0 && i.mask[0] == 0 &&
-         (i.mask[1] == 0 || !hasUpperHalf);
+constexpr unsigned lanesPerWord = 64; // of a mask
+
+/// Lanes of a repeat of 256 bytes: by the widest element, which fills have in dst only.
+unsigned lanesOf(const VectorInstr& i) {
+  constexpr unsigned repeatBytes = 256;
+  bool fills = i.op == VectorOp::Duplicate || i.op == VectorOp::CreateVecIndex;
+  return repeatBytes / std::max(bytesOf(i.dst.type), fills ? 1 : bytesOf(i.src0.type));
+}
+
+bool hasRows(VectorOp op) {
+  return op == VectorOp::RowFunction || op == VectorOp::Broadcast || op == VectorOp::ReduceRows;
+}
+
+/// Bits of lanes that a repeat hasn't. A mask of ones alone asks for all there are.
+bool hasBitsBeyond(const VectorInstr& i) {
+  return lanesOf(i) <= lanesPerWord && i.mask[1] != 0 && (i.mask[0] & i.mask[1]) != ~0ull;
 }
 } // namespace
 
-void Agent::warnOfNoLane(const VectorInstr& instr, Place place) {
-  if (options.check && hasNoLane(instr))
-    complain(std::string(nameOf(instr)) +
-                 ": mask is 0, but a mask must have a lane; leave the call out where no elements "
-                 "are left",
+/// `fromRegister`: the mask register is meant for elements of any size.
+void Agent::warnOfLanes(const VectorInstr& i, bool fromRegister, Place place) {
+  if (!options.check)
+    return;
+  const bool hasBits = i.form == VectorForm::Mask && i.maskLength == 0;
+  const std::string name = nameOf(i);
+  if (hasBits && i.mask[0] == 0 && (i.mask[1] == 0 || lanesOf(i) <= lanesPerWord))
+    return complain(name + ": mask is 0, but a mask must have a lane; leave the call out where no "
+                           "elements are left",
+                    false, place);
+  if (hasBits && !fromRegister && hasBitsBeyond(i))
+    return complain(name + ": mask[1] has bits, but a repeat of these elements has " +
+                        std::to_string(lanesOf(i)) + " lanes, which are those of mask[0]",
+                    false, place);
+  if (i.repeat == 0 && i.form != VectorForm::Register && !hasRows(i.op))
+    complain(name + ": repeatTime is 0, so that nothing is computed; it has 8 bits, in which 256 "
+                    "is 0 as well",
              false, place);
 }
 
@@ -218,7 +240,7 @@ void Agent::issue(const VectorInstr& given, Place place) {
              ", but it must not be negative",
          place, 507035);
   if (given.form != VectorForm::Register) {
-    warnOfNoLane(given, place);
+    warnOfLanes(given, false, place);
     issueOn(Pipe::V, given, site);
     return;
   }
@@ -227,7 +249,7 @@ void Agent::issue(const VectorInstr& given, Place place) {
   instr.mask[1] = mask.mask[1];
   instr.maskLength = 0;
   instr.form = mask.counterMode ? VectorForm::Register : VectorForm::Mask;
-  warnOfNoLane(instr, place);
+  warnOfLanes(instr, true, place);
   issueOn(Pipe::V, instr, site);
 }
 

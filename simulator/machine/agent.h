@@ -250,7 +250,7 @@ private:
       *someHaveFailed = true;
   }
   void needMixedKernel(const char* what, Place place);
-  void warnOfNoLane(const VectorInstr& instr, Place place);
+  void warnOfLanes(const VectorInstr& instr, bool fromRegister, Place place);
   /// Code outside any scope of a mixed kernel: the core of the other kind runs it, if there is one.
   void leaveToOtherCore(const char* what, Place place);
   template <class Instr> void issueOn(Pipe pipe, const Instr& instr, uint32_t site);
