@@ -112,6 +112,7 @@ constexpr Row table[] = {
     WIDENING(MulAddDst, float, half, x* y + d),
     FLOATS(BINARY, FusedMulAdd, f32(f32(x* d) + y)),
     FLOATS(BINARY, FusedMulAddRelu, rectified(f32(f32(x* d) + y))),
+    FLOATS(BINARY, MulAddRelu, rectified(f32(f32(x* d) + y))),
     WIDENING(MulCast, int8_t, half, toByte<int8_t>(x* y)),
     WIDENING(MulCast, uint8_t, half, toByte<uint8_t>(x* y)),
     WIDENING(AddReluCast, half, float, rectified(f32(x + y))),
@@ -199,6 +200,16 @@ constexpr Row table[] = {
            TW_LANES(float, float, float, std::pow(x, y)), draw.numForms = 1;
            (drawLanes<float, float, float>(draw)); draw.s.inPlace = false; draw.tolerance = 1e-6;
            narrow<float>(draw, 0.1, 4)),
+    TW_ROW("Power<float> to a scalar",
+           Power(region<float>(Dst), region<float>(A), 2.5f, region<uint8_t>(Aux), s.count),
+           TW_LANES(float, float, float, std::pow(x, 2.5)), draw.numForms = 1;
+           (drawLanes<float, float, float>(draw)); draw.s.inPlace = false; draw.tolerance = 1e-6;
+           narrow<float>(draw, 0.1, 4)),
+    TW_ROW("Power<half> of a scalar",
+           Power(region<half>(Dst), half(1.5f), region<half>(A), s.count),
+           TW_LANES(half, half, half, std::pow(1.5, x)), draw.numForms = 1;
+           (drawLanes<half, half, half>(draw)); draw.s.inPlace = false; draw.tolerance = 1e-3;
+           narrow<half>(draw, -3, 8)),
     TW_ROW("SwiGLU<float>",
            SwiGLU(region<float>(Dst), region<float>(A), region<float>(B), 1.5f,
                   region<uint8_t>(Aux), s.count),

@@ -18,6 +18,7 @@
 #include "ascendc/sync.h"
 #include "ascendc/tensors.h"
 #include "ascendc/tiling.h"
+#include "ascendc/transposes.h"
 #include "ascendc/vector.h"
 
 #endif

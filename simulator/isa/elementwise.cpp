@@ -135,6 +135,8 @@ TW_OP(FracOp, false, false, a - std::trunc(a))
 TW_OP(SignOp, false, false, a > 0 ? 1.0f : a < 0 ? -1.0f : a)
 TW_OP(Log2Op, false, false, std::log2(a))
 TW_OP(Log10Op, false, false, std::log10(a))
+TW_OP(PowersOp, false, false, std::pow(a, s))
+TW_OP(ScalarPowerOp, false, false, std::pow(s, a))
 TW_OP(PowerOp, false, true, std::pow(a, b))
 TW_OP(AndOp, false, true, a& b)
 TW_OP(OrOp, false, true, a | b)
@@ -320,6 +322,10 @@ RunFunction transcendental(VectorOp op, DType t) {
     return floats<Log2Op>(t);
   case VectorOp::Log10:
     return floats<Log10Op>(t);
+  case VectorOp::Powers:
+    return floats<PowersOp>(t);
+  case VectorOp::ScalarPower:
+    return floats<ScalarPowerOp>(t);
   case VectorOp::Power:
     return floats<PowerOp>(t);
   default:

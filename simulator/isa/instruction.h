@@ -121,6 +121,8 @@ enum class VectorOp : uint8_t {
   Sign,
   Log2,
   Log10,
+  Powers,      ///< src0 to the scalar
+  ScalarPower, ///< the scalar to src0
   Power,
   // no source
   Duplicate,

@@ -20,6 +20,56 @@ Region blocks(uint64_t begin, uint32_t repeats, uint32_t stride) {
   return r;
 }
 
+/// Transpose between [N, C, H, W] (mode 1: from there) and [N, H, W, C]: N matrices.
+struct Transpose4D {
+  uint32_t matrices, channels, pixels;
+  explicit Transpose4D(const VectorInstr& i)
+      : matrices(i.lengths[0]), channels(i.lengths[1]), pixels(i.lengths[2] * i.lengths[3]) {}
+};
+std::string inspectTranspose4D(const VectorInstr& i, AccessList& list) {
+  uint32_t size = bytesOf(i.src0.type);
+  if (size != 1 && size != 2 && size != 4)
+    return wrongTypes(i);
+  constexpr uint32_t largest = 4095;
+  Transpose4D t(i);
+  if (t.channels > largest || t.pixels > largest)
+    return "cSize is " + std::to_string(t.channels) + " and hSize * wSize is " +
+           std::to_string(t.pixels) + ", but each is at most " + std::to_string(largest);
+  if (t.pixels * size % blockBytes)
+    return "hSize * wSize is " + std::to_string(t.pixels) + ", which are " +
+           std::to_string(t.pixels * size) + " bytes, no multiple of 32";
+  uint64_t bytes = uint64_t{t.matrices} * t.channels * t.pixels * size;
+  if (i.dst.address < i.src0.address + bytes && i.src0.address < i.dst.address + bytes)
+    return "the destination, at UB byte " + std::to_string(i.dst.address) +
+           ", overlaps the source, at " + std::to_string(i.src0.address) + "; each has " +
+           std::to_string(bytes) + " bytes";
+  addFlat(list, i.src0, bytes, AccessKind::Read);
+  addFlat(list, i.dst, bytes, AccessKind::Write);
+  return {};
+}
+template <class T> void transpose4D(const Transpose4D& t, bool toPixels, T* dst, const T* src) {
+  uint32_t rows = toPixels ? t.channels : t.pixels, columns = toPixels ? t.pixels : t.channels;
+  for (uint32_t n = 0; n < t.matrices; ++n, dst += rows * columns, src += rows * columns)
+    for (uint32_t r = 0; r < rows; ++r)
+      for (uint32_t c = 0; c < columns; ++c)
+        dst[c * rows + r] = src[r * columns + c];
+}
+void runTranspose4D(const VectorInstr& i, const Context& context) {
+  uint8_t* dst = context.at(i.dst);
+  const uint8_t* src = context.at(i.src0);
+  Transpose4D t(i);
+  switch (bytesOf(i.src0.type)) {
+  case 1:
+    return transpose4D(t, i.mode == 1, dst, src);
+  case 2:
+    return transpose4D(t, i.mode == 1, reinterpret_cast<uint16_t*>(dst),
+                       reinterpret_cast<const uint16_t*>(src));
+  default:
+    return transpose4D(t, i.mode == 1, reinterpret_cast<uint32_t*>(dst),
+                       reinterpret_cast<const uint32_t*>(src));
+  }
+}
+
 /// The matrix: `repeat` rows of `scalar` columns, rows `src0Rep` elements apart.
 std::string inspectMatrix(const VectorInstr& i, AccessList& list) {
   uint32_t size = bytesOf(i.src0.type);
@@ -87,6 +137,8 @@ std::string inspectRearrangeGroup(const VectorInstr& i, AccessList& list, const 
     list.add(i.dst, r, AccessKind::Write);
     return {};
   }
+  if (i.op == VectorOp::Transpose && i.mode)
+    return inspectTranspose4D(i, list);
   if (i.op == VectorOp::Transpose) {
     if (size != 2)
       return wrongTypes(i);
@@ -143,6 +195,8 @@ void runRearrangeGroup(const VectorInstr& i, const Context& context) {
     return runMatrix(i, context);
   uint8_t* d = context.at(i.dst);
   const uint8_t* src = context.at(i.src0);
+  if (i.op == VectorOp::Transpose && i.mode)
+    return runTranspose4D(i, context);
   if (i.op == VectorOp::Transpose) {
     uint16_t in[side][side];
     std::memcpy(in, src, sizeof in);

@@ -663,6 +663,7 @@ def test_names_of_other_chips(tmp_path: Path) -> None:
     calls = (
         "LocalTensor<half> t; RpSort16(t, t, 1); Scatter(t, t); MrgSort4(t, t);\n"
         "ProposalConcat(t, t, 1, 4); ProposalExtract(t, t, 1, 4); LoadDataWithStride(t, t);\n"
+        "SetLoadDataRepeatWithStride(1);\n"
     )
     source.write_text(FAILING_KERNEL[:body] + calls + FAILING_KERNEL[end:])
     answer = run(DRIVER, "build", source, "-o", tmp_path / "x")
@@ -674,6 +675,7 @@ def test_names_of_other_chips(tmp_path: Path) -> None:
         ("ProposalConcat", "use Concat and Sort32"),
         ("ProposalExtract", "use Extract"),
         ("LoadDataWithStride", "use LoadData with LoadData3DParamsV2"),
+        ("SetLoadDataRepeatWithStride", "use SetLoadDataRepeat"),
     ):
         assert f"{name} isn't on arch 2201; {advice}" in answer.stderr
 

@@ -57,20 +57,51 @@ TW_FUNCTION(Log2, Log2)
 TW_FUNCTION(Log10, Log10)
 #undef TW_FUNCTION
 
-template <class T, bool isReuseSource = false>
-void Power(const LocalTensor<T>& dst, const LocalTensor<T>& base, const LocalTensor<T>& exponent,
-           const LocalTensor<uint8_t>&, const uint32_t count, Place place = Place::here()) {
-  VectorInstr i = vectorOf(VectorOp::Power, dst, base, exponent);
-  useCount(i, count);
-  host::issueVector(i, place);
+template <class T>
+VectorInstr powerOf(const LocalTensor<T>& dst, const LocalTensor<T>& base,
+                    const LocalTensor<T>& exponent) {
+  return vectorOf(VectorOp::Power, dst, base, exponent);
 }
-template <class T, bool isReuseSource = false>
-void Power(const LocalTensor<T>& dst, const LocalTensor<T>& base, const LocalTensor<T>& exponent,
-           const uint32_t count, Place place = Place::here()) {
-  VectorInstr i = vectorOf(VectorOp::Power, dst, base, exponent);
-  useCount(i, count);
-  host::issueVector(i, place);
+template <class T>
+VectorInstr powerOf(const LocalTensor<T>& dst, const LocalTensor<T>& base, T exponent) {
+  VectorInstr i = vectorOf(VectorOp::Powers, dst, base);
+  useScalarOf<T>(i, exponent);
+  return i;
 }
+template <class T>
+VectorInstr powerOf(const LocalTensor<T>& dst, T base, const LocalTensor<T>& exponent) {
+  VectorInstr i = vectorOf(VectorOp::ScalarPower, dst, exponent);
+  useScalarOf<T>(i, base);
+  return i;
+}
+/// `length` is that of a call without a count.
+#define TW_POWER(Base, Exponent, length)                                                           \
+  template <class T, bool isReuseSource = false>                                                   \
+  void Power(const LocalTensor<T>& dst, const Base& base, const Exponent& exponent,                \
+             const uint32_t count, Place place = Place::here()) {                                  \
+    VectorInstr i = powerOf<T>(dst, base, exponent);                                               \
+    useCount(i, count);                                                                            \
+    host::issueVector(i, place);                                                                   \
+  }                                                                                                \
+  template <class T, bool isReuseSource = false>                                                   \
+  void Power(const LocalTensor<T>& dst, const Base& base, const Exponent& exponent,                \
+             const LocalTensor<uint8_t>&, const uint32_t count, Place place = Place::here()) {     \
+    Power<T, isReuseSource>(dst, base, exponent, count, place);                                    \
+  }                                                                                                \
+  template <class T, bool isReuseSource = false>                                                   \
+  void Power(const LocalTensor<T>& dst, const Base& base, const Exponent& exponent,                \
+             Place place = Place::here()) {                                                        \
+    Power<T, isReuseSource>(dst, base, exponent, length, place);                                   \
+  }                                                                                                \
+  template <class T, bool isReuseSource = false>                                                   \
+  void Power(const LocalTensor<T>& dst, const Base& base, const Exponent& exponent,                \
+             const LocalTensor<uint8_t>&, Place place = Place::here()) {                           \
+    Power<T, isReuseSource>(dst, base, exponent, length, place);                                   \
+  }
+TW_POWER(LocalTensor<T>, LocalTensor<T>, base.GetSize())
+TW_POWER(LocalTensor<T>, NotDeducedT<T>, base.GetSize())
+TW_POWER(NotDeducedT<T>, LocalTensor<T>, exponent.GetSize())
+#undef TW_POWER
 template <class T, bool isReuseSource = false>
 void Xor(const LocalTensor<T>& dst, const LocalTensor<T>& a, const LocalTensor<T>& b,
          const LocalTensor<uint8_t>&, const uint32_t count, Place place = Place::here()) {

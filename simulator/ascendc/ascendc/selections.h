@@ -594,6 +594,7 @@ TW_NOT_ON_2201(RpSort16, "use Sort32")
 TW_NOT_ON_2201(MrgSort4, "use MrgSort")
 TW_NOT_ON_2201(ProposalExtract, "use Extract")
 TW_NOT_ON_2201(LoadDataWithStride, "use LoadData with LoadData3DParamsV2")
+TW_NOT_ON_2201(SetLoadDataRepeatWithStride, "use SetLoadDataRepeat")
 #undef TW_NOT_ON_2201
 
 // --- sequences ------------------------------------------------------------------------------

@@ -91,12 +91,12 @@ template <class T> void useScalarOf(VectorInstr& i, T scalar) {
 
 // --- two sources ----------------------------------------------------------------------------
 
-#define TW_BINARY(Name)                                                                            \
+#define TW_BINARY_AS(Name, Op)                                                                     \
   template <class T, bool isSetMask = true, class U, class V>                                      \
   void Name(const LocalTensor<T>& dst, const LocalTensor<U>& src0, const LocalTensor<V>& src1,     \
             uint64_t mask[], const uint8_t repeatTime, const BinaryRepeatParams& params,           \
             Place place = Place::here()) {                                                         \
-    VectorInstr i = vectorOf(VectorOp::Name, dst, src0, src1);                                     \
+    VectorInstr i = vectorOf(VectorOp::Op, dst, src0, src1);                                       \
     useMask<isSetMask>(i, mask, repeatTime);                                                       \
     useStrides(i, params);                                                                         \
     host::issueVector(i, place);                                                                   \
@@ -105,7 +105,7 @@ template <class T> void useScalarOf(VectorInstr& i, T scalar) {
   void Name(const LocalTensor<T>& dst, const LocalTensor<U>& src0, const LocalTensor<V>& src1,     \
             uint64_t mask, const uint8_t repeatTime, const BinaryRepeatParams& params,             \
             Place place = Place::here()) {                                                         \
-    VectorInstr i = vectorOf(VectorOp::Name, dst, src0, src1);                                     \
+    VectorInstr i = vectorOf(VectorOp::Op, dst, src0, src1);                                       \
     useMask<isSetMask>(i, mask, repeatTime);                                                       \
     useStrides(i, params);                                                                         \
     host::issueVector(i, place);                                                                   \
@@ -113,10 +113,11 @@ template <class T> void useScalarOf(VectorInstr& i, T scalar) {
   template <class T, class U, class V>                                                             \
   void Name(const LocalTensor<T>& dst, const LocalTensor<U>& src0, const LocalTensor<V>& src1,     \
             const int32_t& count, Place place = Place::here()) {                                   \
-    VectorInstr i = vectorOf(VectorOp::Name, dst, src0, src1);                                     \
+    VectorInstr i = vectorOf(VectorOp::Op, dst, src0, src1);                                       \
     useCount(i, static_cast<uint64_t>(count));                                                     \
     host::issueVector(i, place);                                                                   \
   }
+#define TW_BINARY(Name) TW_BINARY_AS(Name, Name)
 TW_BINARY(Add)
 TW_BINARY(Sub)
 TW_BINARY(Mul)
@@ -130,10 +131,12 @@ TW_BINARY(SubRelu)
 TW_BINARY(MulAddDst)
 TW_BINARY(FusedMulAdd)
 TW_BINARY(FusedMulAddRelu)
+TW_BINARY_AS(MulAddRelu, FusedMulAddRelu)
 TW_BINARY(MulCast)
 TW_BINARY(AddReluCast)
 TW_BINARY(SubReluCast)
 #undef TW_BINARY
+#undef TW_BINARY_AS
 
 /// Two int32_t, scaled by SetDeqScale, to half.
 template <class T, class U, class M>
@@ -475,29 +478,33 @@ VectorInstr castDeqOf(const LocalTensor<T>& dst, const LocalTensor<U>& src) {
   i.aux = host::scalarResults().dequantTable;
   return i;
 }
-template <class T, class U, bool isVecDeq = true, bool halfBlock = true>
-void CastDeq(const LocalTensor<T>& dst, const LocalTensor<U>& src, const uint32_t count,
-             Place place = Place::here()) {
-  VectorInstr i = castDeqOf<isVecDeq, halfBlock>(dst, src);
-  useCount(i, count);
-  host::issueVector(i, place);
-}
-template <class T, class U, bool isSetMask = true, bool isVecDeq = true, bool halfBlock = true>
-void CastDeq(const LocalTensor<T>& dst, const LocalTensor<U>& src, const int32_t mask,
-             uint8_t repeatTime, const UnaryRepeatParams& params, Place place = Place::here()) {
-  VectorInstr i = castDeqOf<isVecDeq, halfBlock>(dst, src);
-  useMask<isSetMask>(i, static_cast<uint64_t>(mask), repeatTime);
-  useStrides(i, params);
-  host::issueVector(i, place);
-}
-template <class T, class U, bool isSetMask = true, bool isVecDeq = true, bool halfBlock = true>
-void CastDeq(const LocalTensor<T>& dst, const LocalTensor<U>& src, const uint64_t mask[],
-             uint8_t repeatTime, const UnaryRepeatParams& params, Place place = Place::here()) {
-  VectorInstr i = castDeqOf<isVecDeq, halfBlock>(dst, src);
-  useMask<isSetMask>(i, mask, repeatTime);
-  useStrides(i, params);
-  host::issueVector(i, place);
-}
+#define TW_CAST_DEQ(Name)                                                                          \
+  template <class T, class U, bool isVecDeq = true, bool halfBlock = true>                         \
+  void Name(const LocalTensor<T>& dst, const LocalTensor<U>& src, const uint32_t count,            \
+            Place place = Place::here()) {                                                         \
+    VectorInstr i = castDeqOf<isVecDeq, halfBlock>(dst, src);                                      \
+    useCount(i, count);                                                                            \
+    host::issueVector(i, place);                                                                   \
+  }                                                                                                \
+  template <class T, class U, bool isSetMask = true, bool isVecDeq = true, bool halfBlock = true>  \
+  void Name(const LocalTensor<T>& dst, const LocalTensor<U>& src, const int32_t mask,              \
+            uint8_t repeatTime, const UnaryRepeatParams& params, Place place = Place::here()) {    \
+    VectorInstr i = castDeqOf<isVecDeq, halfBlock>(dst, src);                                      \
+    useMask<isSetMask>(i, static_cast<uint64_t>(mask), repeatTime);                                \
+    useStrides(i, params);                                                                         \
+    host::issueVector(i, place);                                                                   \
+  }                                                                                                \
+  template <class T, class U, bool isSetMask = true, bool isVecDeq = true, bool halfBlock = true>  \
+  void Name(const LocalTensor<T>& dst, const LocalTensor<U>& src, const uint64_t mask[],           \
+            uint8_t repeatTime, const UnaryRepeatParams& params, Place place = Place::here()) {    \
+    VectorInstr i = castDeqOf<isVecDeq, halfBlock>(dst, src);                                      \
+    useMask<isSetMask>(i, mask, repeatTime);                                                       \
+    useStrides(i, params);                                                                         \
+    host::issueVector(i, place);                                                                   \
+  }
+TW_CAST_DEQ(CastDeq)
+TW_CAST_DEQ(CastDequant)
+#undef TW_CAST_DEQ
 template <class T> void SetSaturationFlag(bool) {}
 
 // --- the mask register ----------------------------------------------------------------------
