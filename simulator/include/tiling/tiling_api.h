@@ -5,7 +5,10 @@
 #define TILEWRIGHT_TILING_API_H
 
 #include "ascendc/tiling_structures.h"
+#include "graph/tensor.h"
+#include "register/tilingdata_base.h"
 #include "tiling/platform/platform_ascendc.h"
+#include "tiling/softmax_tiling.h"
 
 #include <algorithm>
 #include <cstddef>
