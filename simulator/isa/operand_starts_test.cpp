@@ -96,6 +96,28 @@ TEST_F(OperandStarts, OfReductions) {
   expectStart(index, dst, "dst", 8, 4);
 }
 
+TEST_F(OperandStarts, AndTheSizeOfTemporaryMemory) {
+  VectorInstr i = vector(VectorOp::ReduceSum);
+  i.form = VectorForm::Count;
+  i.count = 1024; // 16 repeats
+  i.aux.bytes = 64;
+  EXPECT_EQ(check(i), "");
+  i.aux.bytes = 32;
+  EXPECT_EQ(check(i), "sharedTmpBuffer has 32 bytes, but 16 repeats need 64: a value of each "
+                      "[ErrorWrite2]");
+  i.op = VectorOp::ReduceMax;
+  i.aux.bytes = 127;
+  EXPECT_EQ(check(i), "sharedTmpBuffer has 127 bytes, but 16 repeats need 128: a value and an "
+                      "index of each [ErrorWrite2]");
+  i.count = 3; // less than a repeat
+  i.aux.bytes = 32;
+  EXPECT_EQ(check(i), "");
+  i.form = VectorForm::Mask;
+  i.repeat = 5;
+  EXPECT_EQ(check(i), "sharedTmpBuffer has 32 bytes, but 5 repeats need 64: a value and an index "
+                      "of each [ErrorWrite2]");
+}
+
 TEST_F(OperandStarts, OfSortedLists) {
   VectorInstr i = vector(VectorOp::MrgSort);
   i.validBits = 5;

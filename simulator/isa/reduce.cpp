@@ -196,12 +196,29 @@ VectorInstr asRepeats(const VectorInstr& i) {
   return r;
 }
 
+/// What is wrong with the temporary memory: it is documented to take a value, of extremes also an index, of each whole
+/// repeat, in blocks of 32 bytes.
+std::string checkWork(const VectorInstr& i) {
+  uint32_t size = bytesOf(i.src0.type);
+  uint64_t repeats =
+      i.form == VectorForm::Count ? std::max<uint64_t>(i.count * size / repeatBytes, 1) : i.repeat;
+  uint64_t bytes = repeats * size * (isSum(i.op) ? 1 : 2);
+  uint64_t needed = (bytes + blockBytes - 1) / blockBytes * blockBytes;
+  if (!i.aux.bytes || needed <= i.aux.bytes)
+    return {};
+  return "sharedTmpBuffer has " + std::to_string(i.aux.bytes) + " bytes, but " +
+         std::to_string(repeats) + " repeats need " + std::to_string(needed) + ": a value " +
+         (isSum(i.op) ? "" : "and an index ") + "of each [ErrorWrite2]";
+}
+
 std::string inspectReduceAll(const VectorInstr& given, AccessList& list, const Context&) {
   VectorInstr i = asRepeats(given);
   uint32_t size = bytesOf(i.src0.type);
   if (i.src0.type != DType::F32 && i.src0.type != DType::F16)
     return wrongTypes(i);
   if (auto e = checkForm(i, repeatBytes / size); !e.empty())
+    return e;
+  if (auto e = checkWork(given); !e.empty())
     return e;
   VectorShape shape = shapeOf(i, size);
   shape.flat = false;
