@@ -5,6 +5,7 @@
 
 #include "simulator/ascendc/device_buffer.h"
 
+#include <cmath>
 #include <gtest/gtest.h>
 
 using namespace AscendC;
@@ -158,11 +159,14 @@ TEST(NewerNames, G62_TransposeOfASquare) {
   ASSERT_EQ(allFindings(), "");
   for (uint32_t k = 0; k < 256; ++k)
     ASSERT_EQ(out[k % 16 * 16 + k / 16], x[k]);
-  TransposeParamsExt nothing(1, 16, 4, 4, TransposeType::TRANSPOSE_TYPE_NONE);
-  transpose<uint16_t><<<1, nullptr, nullptr>>>(in.gm(), out.gm(), nothing, 256u);
-  ASSERT_EQ(allFindings(), "");
-  for (uint32_t k = 0; k < 256; ++k)
-    ASSERT_EQ(out[k], 0);
+  for (TransposeParamsExt nothing :
+       {TransposeParamsExt(1, 16, 4, 4, TransposeType::TRANSPOSE_TYPE_NONE),
+        TransposeParamsExt(0, 16, 4, 4, TransposeType::TRANSPOSE_NCHW2NHWC)}) {
+    transpose<uint16_t><<<1, nullptr, nullptr>>>(in.gm(), out.gm(), nothing, 256u);
+    ASSERT_EQ(allFindings(), "");
+    for (uint32_t k = 0; k < 256; ++k)
+      ASSERT_EQ(out[k], 0);
+  }
 }
 
 template <int wrong> __global__ __aicore__ void wrongTranspose(GM_ADDR, GM_ADDR) {
@@ -200,4 +204,86 @@ TEST(NewerNames, G62_TransposeRefuses) {
                            "2048 bytes");
   expectIn(messageOf<3>(), "unsupported: Transpose of this transposeType; there are "
                            "TRANSPOSE_ND2ND_B16, TRANSPOSE_NCHW2NHWC and TRANSPOSE_NHWC2NCHW");
+}
+
+/// A pipe as an argument of the kernel's own template.
+template <pipe_t pipe> __aicore__ void waitFor() {
+  PipeBarrier<pipe>();
+}
+constexpr FixpipeConfig toRows = {CO2Layout::ROW_MAJOR}, toFractals = {CO2Layout::NZ};
+
+/// A and B are a fractal of floats each; C is 16 * 16.
+template <bool hf32, bool rowMajor> __global__ __aicore__ void multiply(GM_ADDR x, GM_ADDR y) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIC_ONLY);
+  GlobalTensor<float> in, out;
+  in.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(x));
+  out.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(y));
+  LocalTensor<float> ab1(TPosition::A1, 0, 256), a2(TPosition::A2, 0, 128);
+  LocalTensor<float> b2(TPosition::B2, 0, 128), c1(TPosition::CO1, 0, 256);
+  DataCopy(ab1, in, 256);
+  waitFor<PIPE_ALL>();
+  LoadData2dParams one(0, 1, 1, 0, 0, false, 0);
+  LoadData(a2, ab1, one);
+  LoadData(b2, ab1[128], one);
+  waitFor<PIPE_ALL>();
+  SetHF32Mode(hf32 ? HF32Mode::ENABLE : HF32Mode::DISABLE);
+  if (rowMajor)
+    SetMMRowMajor();
+  else
+    SetMMColumnMajor();
+  Mmad(c1, a2, b2, MmadParams(16, 16, 8, 0, false, true));
+  SetHF32Mode(HF32Mode::DISABLE);
+  waitFor<PIPE_ALL>();
+  Fixpipe<float, float, toRows>(out, c1, FixpipeParamsV220(16, 16, 16, 16, false));
+  Fixpipe<float, float, toFractals>(out[256], c1, FixpipeParamsV220(16, 16, 16, 32, false));
+}
+
+TEST(NewerNames, G30_G34_G35_FormsOfTheCube) {
+  // B is the unit matrix: C has what Mmad takes A for, 11 bits behind the point with HF32.
+  std::vector<float> x(256);
+  for (int k = 0; k < 128; ++k)
+    x[k] = 1 + static_cast<float>(k) / 4096;
+  for (int k = 0; k < 8; ++k)
+    x[128 + k * 8 + k] = 1;
+  auto check = [&](void (*kernel)(GM_ADDR, GM_ADDR), bool rounds) {
+    auto y = runOn<float>(kernel, x, 512);
+    for (int r = 0; r < 16; ++r)
+      for (int c = 0; c < 16; ++c) {
+        float a = c < 8 ? x[r * 8 + c] : 0;
+        float expected = rounds ? std::nearbyint(a * 2048) / 2048 : a;
+        ASSERT_EQ(y[r * 16 + c], expected) << r << "," << c;
+        ASSERT_EQ(y[256 + r * 16 + c], expected) << r << "," << c;
+      }
+  };
+  check(multiply<true, true>, true);
+  check(multiply<true, false>, true);
+  check(multiply<false, true>, false);
+  check(multiply<false, false>, false);
+}
+
+/// What a tensor keeps for its user.
+__global__ __aicore__ void notes(GM_ADDR x, GM_ADDR y) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  loadAll<float>(x, 8);
+  auto tensor = at<float>(0, 8);
+  tensor.SetUserTag(-5);
+  ascendc_assert(tensor.GetUserTag() == -5);
+  tensor.SetBufferLen(16);
+  ascendc_assert(tensor.GetSize() == 4 && tensor.GetLength() == 16);
+  GlobalTensor<float> in;
+  in.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(x));
+  in.SetL2CacheHint<CacheRwMode::READ>(CacheMode::CACHE_MODE_DISABLE);
+  in.SetL2CacheHint<CacheRwMode::WRITE>(CacheMode::CACHE_MODE_DISABLE);
+  ascendc_assert(in.operand().l2Bypass == static_cast<uint8_t>(CacheRwMode::RW));
+  in.SetL2CacheHint<CacheRwMode::READ>(CacheMode::CACHE_MODE_NORMAL);
+  ascendc_assert(in.operand().l2Bypass == static_cast<uint8_t>(CacheRwMode::WRITE));
+  auto out = at<float>(outAt, 8);
+  Adds(out, at<float>(0, 8), 1.f, 8);
+  storeAll<float>(y, 8);
+}
+
+TEST(NewerNames, G3_G4_NotesOnTensors) {
+  std::vector<float> x{1, 2, 3, 4, 5, 6, 7, 8};
+  auto y = runOn<float>(notes, x, 8);
+  EXPECT_EQ(y[7], 9.f);
 }

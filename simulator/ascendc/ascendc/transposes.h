@@ -52,12 +52,16 @@ void Transpose(const LocalTensor<T>& dst, const LocalTensor<T>& src, const Local
                      "TRANSPOSE_NCHW2NHWC and TRANSPOSE_NHWC2NCHW",
                      place);
   }
-  uint64_t bytes = sizeof(T) * params.nSize * params.cSize * params.hSize * params.wSize;
-  i.repeat = static_cast<uint32_t>((bytes + 255) / 256);
   i.lengths[0] = params.nSize;
   i.lengths[1] = params.cSize;
   i.lengths[2] = params.hSize;
   i.lengths[3] = params.wSize;
+  if (i.mode) {
+    uint64_t bytes = sizeof(T) * params.nSize * params.cSize * params.hSize * params.wSize;
+    if (bytes == 0)
+      return;
+    i.repeat = static_cast<uint32_t>((bytes + 255) / 256);
+  }
   host::issueVector(i, place);
 }
 
