@@ -180,3 +180,16 @@ func.func @f(%x: !tile.buffer<8xf32, UB>, %t: !tile.buffer<64xui8, UB>, %i: inde
   "npu.function"(%x, %i, %x, %i, %x, %t, %i, %i) <{kind = 4 : i32, scratch_bytes = 64 : i64, operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 0, 1, 1, 1>}> : (!tile.buffer<8xf32, UB>, index, !tile.buffer<8xf32, UB>, index, !tile.buffer<8xf32, UB>, !tile.buffer<64xui8, UB>, index, index) -> ()
   return
 }
+// -----
+func.func @f(%A: !tile.buffer<64x64xf32, global>, %x: !tile.buffer<64x64xf32, UB>, %i: index) {
+  // The least number stands for an operand that isn't there.
+  // expected-error@+1 {{source has another number of operands than of offsets and extents that are not static}}
+  npu.load_ub %A[-9223372036854775808, 0] [64, 64] : !tile.buffer<64x64xf32, global> to %x[%i] : !tile.buffer<64x64xf32, UB> pitch 64
+  return
+}
+// -----
+func.func @f(%A: !tile.buffer<64x64xf32, global>, %c: !tile.buffer<64x64xf32, L0C>, %i: index) {
+  // expected-error@+1 {{target has another number of operands than of offsets and extents that are not static}}
+  npu.store_l0c %c[%i] : !tile.buffer<64x64xf32, L0C> rows 64 to %A[0, -9223372036854775808] [64, 64] : !tile.buffer<64x64xf32, global>
+  return
+}

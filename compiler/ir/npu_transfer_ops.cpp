@@ -43,8 +43,16 @@ static LogicalResult verifySpace(Operation* op, StringRef role, Value buffer, Me
                            << stringifyMemorySpace(space);
 }
 
-/// At most one extent before the last differs from 1: what one instruction can walk.
-static LogicalResult verifyRows(Operation* op, const BufferRegion& region) {
+/// The numbers of the global region fit together, and at most one extent before the last differs from 1: what one
+/// instruction can walk.
+static LogicalResult verifyRows(Operation* op, StringRef role, Value buffer, ValueRange offsets,
+                                ValueRange givenExtents, ArrayRef<int64_t> staticOffsets,
+                                ArrayRef<int64_t> staticExtents) {
+  const FailureOr<BufferRegion> whole =
+      tile::verifiedRegion(op, role, buffer, offsets, givenExtents, staticOffsets, staticExtents);
+  if (failed(whole))
+    return failure();
+  const BufferRegion& region = *whole;
   SmallVector<int64_t> extents = region.staticExtents();
   if (extents.empty())
     return op->emitOpError() << "needs at least one dim";
@@ -96,7 +104,8 @@ LogicalResult LoadUbOp::verify() {
     return failure();
   if (getBefore() && !getPad())
     return emitOpError() << "has elements before its rows, but nothing to pad them with";
-  return verifyRows(*this, getGlobalRegion());
+  return verifyRows(*this, "source", getSource(), getSourceOffsets(), getSourceExtents(),
+                    getStaticSourceOffsets(), getStaticSourceExtents());
 }
 
 BufferRegion StoreUbOp::getGlobalRegion() {
@@ -119,7 +128,8 @@ LogicalResult StoreUbOp::verify() {
   if (failed(verifySpace(*this, "source", getSource(), MemorySpace::UB)) ||
       failed(verifySpace(*this, "target", getTarget(), MemorySpace::Global)))
     return failure();
-  return verifyRows(*this, getGlobalRegion());
+  return verifyRows(*this, "target", getTarget(), getTargetOffsets(), getTargetExtents(),
+                    getStaticTargetOffsets(), getStaticTargetExtents());
 }
 
 BufferRegion LoadL1Op::getGlobalRegion() {
@@ -150,7 +160,8 @@ LogicalResult LoadL1Op::verify() {
     return failure();
   if (getRows() % 16 != 0)
     return emitOpError() << "has " << getRows() << " rows, which is no multiple of 16";
-  return verifyRows(*this, getGlobalRegion());
+  return verifyRows(*this, "source", getSource(), getSourceOffsets(), getSourceExtents(),
+                    getStaticSourceOffsets(), getStaticSourceExtents());
 }
 
 Pipe FillL1Op::getPipe() {
@@ -236,7 +247,8 @@ LogicalResult StoreL0cOp::verify() {
   if (failed(verifySpace(*this, "source", getSource(), MemorySpace::L0C)) ||
       failed(verifySpace(*this, "target", getTarget(), MemorySpace::Global)))
     return failure();
-  return verifyRows(*this, getGlobalRegion());
+  return verifyRows(*this, "target", getTarget(), getTargetOffsets(), getTargetExtents(),
+                    getStaticTargetOffsets(), getStaticTargetExtents());
 }
 
 Pipe CopyUbOp::getPipe() {
