@@ -26,6 +26,21 @@ enum class Fault {
   setTwice,
   deadlock,
   deadlockAtEnd,
+  readFreed,
+  writeFreed,
+  scalarFreed,
+  freedInTime,
+  atomicsOn,
+  counterModeOn,
+  twoPipes,
+  pipesInTurn,
+  queueMessages,
+  leakMessage,
+  enqueuedTwice,
+  freedWhileEnqueued,
+  noBuffers,
+  nothingToDequeue,
+  noBufferLeft,
 };
 
 template <Fault fault> __aicore__ void misuse(GM_ADDR x) {
@@ -76,11 +91,85 @@ template <Fault fault> __aicore__ void misuse(GM_ADDR x) {
   (void)x;
 }
 
+/// Of queues, and what a kernel leaves behind.
+template <Fault fault> __aicore__ void misuseOfQueue() {
+  LocalTensor<float> a(TPosition::VECCALC, 65536, 64);
+  if constexpr (fault >= Fault::readFreed && fault <= Fault::freedInTime) {
+    TPipe pipe;
+    TQue<TPosition::VECIN, 2> queue, other;
+    pipe.InitBuffer(other, 1, 256);
+    pipe.InitBuffer(queue, 2, 256);
+    auto t = queue.template AllocTensor<float>();
+    Duplicate(a, 1.0f, 64);
+    Duplicate(t, 1.0f, 64);
+    PipeBarrier<PIPE_V>();
+    if (fault != Fault::freedInTime)
+      queue.FreeTensor(t); // freed here
+    if (fault == Fault::readFreed)
+      Adds(a, t, 1.0f, 64);
+    if (fault == Fault::writeFreed)
+      Adds(t[32], a, 1.0f, 32);
+    if (fault == Fault::scalarFreed)
+      t.SetValue(1, 1.0f);
+    if (fault == Fault::freedInTime) { // the same bytes again, and by hand what no tensor has
+      queue.FreeTensor(t);
+      queue.FreeTensor(queue.template AllocTensor<float>());
+      auto u = queue.template AllocTensor<float>();
+      Adds(a, u, 1.0f, 64);
+      queue.FreeTensor(u);
+      Duplicate(LocalTensor<float>(TPosition::VECCALC, 256, 64), 1.0f, 64);
+    }
+  }
+  if constexpr (fault == Fault::atomicsOn)
+    SetAtomicAdd<float>();
+  if constexpr (fault == Fault::counterModeOn)
+    SetMaskCount();
+  if constexpr (fault == Fault::twoPipes || fault == Fault::pipesInTurn) {
+    {
+      TPipe first;
+      first.Reset();
+      first.Destroy();
+      first.Init();
+    }
+    TPipe second;
+    if (fault == Fault::twoPipes)
+      TPipe third;
+  }
+  if constexpr (fault >= Fault::enqueuedTwice && fault <= Fault::noBufferLeft) {
+    TPipe pipe;
+    TQue<TPosition::VECIN, 1> queue;
+    if (fault != Fault::noBuffers)
+      pipe.InitBuffer(queue, 1, 256);
+    if (fault == Fault::nothingToDequeue)
+      queue.template DeQue<float>();
+    auto t = queue.template AllocTensor<float>();
+    if (fault == Fault::noBufferLeft)
+      queue.template AllocTensor<float>();
+    queue.EnQue(t);
+    if (fault == Fault::enqueuedTwice)
+      queue.EnQue(t);
+    queue.FreeTensor(t);
+  }
+  if constexpr (fault == Fault::queueMessages || fault == Fault::leakMessage) {
+    TPipe pipe;
+    TQue<TPosition::VECOUT, 2> queue;
+    pipe.InitBuffer(queue, 2, 96);
+    auto t = queue.template AllocTensor<float>();
+    auto u = queue.template AllocTensor<float>();
+    queue.FreeTensor(u);
+    if (fault == Fault::queueMessages)
+      queue.FreeTensor(u);
+    (void)t;
+  }
+  (void)a;
+}
+
 template <Fault fault> __global__ __aicore__ void vector_kernel(GM_ADDR x) {
   KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
   Duplicate(LocalTensor<float>(TPosition::VECCALC, 0, 256), 1.0f, 256);
   PipeBarrier<PIPE_ALL>();
   misuse<fault>(x);
+  misuseOfQueue<fault>();
 }
 
 /// A mixed kernel's code is the same for both kinds of core; each leaves out the other's events.
@@ -177,4 +266,49 @@ TEST(SyncChecks, FindingsBeginAtTheKernelsOwnLine) {
   size_t head = text.find("// nothing sets it");
   EXPECT_LT(head, text.find("note: ")) << text;
   EXPECT_EQ(text.find("queues.h"), std::string::npos) << text;
+}
+
+TEST(SyncChecks, FreedMemory) {
+  EXPECT_MESSAGE(readFreed, 507015,
+                 "Adds reads UB from byte 256 on, in a buffer that FreeTensor has given back; free "
+                 "it later, or AllocTensor a new one [ErrorRead1]");
+  EXPECT_MESSAGE(readFreed, 507015, "queue.FreeTensor(t); // freed here");
+  EXPECT_MESSAGE(readFreed, 507015, "note: it was freed here");
+  EXPECT_MESSAGE(writeFreed, 507015, "Adds writes UB from byte 384 on, in a buffer");
+  EXPECT_MESSAGE(scalarFreed, 507015, "SetValue writes UB from byte 260 on, in a buffer");
+  EXPECT_EQ(messageOf<Fault::freedInTime>(), "");
+}
+
+TEST(SyncChecks, WhatAKernelLeavesBehind) {
+  EXPECT_MESSAGE(atomicsOn, 0,
+                 "warning: the kernel ends with atomic stores on, and the next kernel on this core "
+                 "would begin with them; call SetAtomicNone() behind the last one");
+  EXPECT_MESSAGE(counterModeOn, 0,
+                 "warning: the kernel ends with masks in counter mode, and the next kernel on this "
+                 "core would begin with it; call SetMaskNorm() behind the last use");
+}
+
+TEST(SyncChecks, PipesAndQueues) {
+  EXPECT_MESSAGE(twoPipes, 0,
+                 "warning: a kernel has one TPipe, but another one is still there; both give away "
+                 "the same memory from byte 0 on");
+  EXPECT_EQ(messageOf<Fault::pipesInTurn>(), "");
+  EXPECT_MESSAGE(queueMessages, 507035,
+                 "FreeTensor: the tensor is already free [ErrorFree]; queue of VECOUT, buffer 1 at "
+                 "byte 96");
+  EXPECT_MESSAGE(
+      enqueuedTwice, 507035,
+      "EnQue: the tensor is already in the queue or was freed; queue of VECIN, buffer 0");
+  EXPECT_MESSAGE(freedWhileEnqueued, 507035,
+                 "FreeTensor: the tensor is still in the queue; DeQue it first; queue of VECIN");
+  EXPECT_MESSAGE(noBuffers, 507035,
+                 "the queue has no buffers; call TPipe::InitBuffer first [ErrorBuffer0]; queue of "
+                 "VECIN with 0 buffers of 0 bytes");
+  EXPECT_MESSAGE(
+      nothingToDequeue, 507035,
+      "DeQue: the queue holds no tensor; EnQue one first; queue of VECIN with 1 buffers");
+  EXPECT_MESSAGE(noBufferLeft, 507035,
+                 "AllocTensor: all buffers of the queue are in use; free one with FreeTensor or "
+                 "give InitBuffer a larger number; queue of VECIN");
+  EXPECT_MESSAGE(leakMessage, 0, "FreeTensor it [ErrorLeak]; queue of VECOUT, buffer 0 at byte 0");
 }

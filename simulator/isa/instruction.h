@@ -46,7 +46,8 @@ struct Operand {
   uint64_t bytes = 0;
   Space space = Space::UB;
   DType type = DType::F32;
-  uint8_t l2Bypass = 0; ///< GM, for the timing model: 1 if reads go past L2, plus 2 if writes do
+  uint8_t l2Bypass = 0;   ///< GM, for the timing model: 1 if reads go past L2, plus 2 if writes do
+  bool isOfQueue = false; ///< of a tensor that AllocTensor or DeQue gave: FreeTensor ends its life
 };
 
 enum class VectorOp : uint8_t {

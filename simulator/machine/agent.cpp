@@ -234,6 +234,7 @@ void Agent::issue(const VectorInstr& given, Place place) {
   lastPlace = place;
   if (view.cube)
     return leaveToOtherCore(nameOf(given), place);
+  checkNotFreed(given, place);
   uint32_t site = hazards.siteOf(place, nameOf(given));
   if (auto count = static_cast<int64_t>(given.count); given.form == VectorForm::Count && count < 0)
     fail(std::string(nameOf(given)) + ": count is " + std::to_string(count) +
@@ -259,6 +260,7 @@ void Agent::issue(const CopyInstr& given, Place place) {
   if (local != Space::GM && isCubeSpace(local) != view.cube &&
       !(given.src.space == Space::UB && !view.cube))
     return leaveToOtherCore(nameOf(given), place);
+  checkNotFreed(given, place);
   uint32_t site = hazards.siteOf(place, nameOf(given));
   if (given.dst.space != Space::GM || storeState.atomic == AtomicOp::None) {
     issueOn(given.pipe, given, site);
@@ -274,6 +276,7 @@ void Agent::issue(const CubeInstr& given, Place place) {
   lastPlace = place;
   if (!view.cube)
     return leaveToOtherCore(nameOf(given), place);
+  checkNotFreed(given, place);
   uint32_t site = hazards.siteOf(place, nameOf(given));
   Pipe pipe = pipeOf(given);
   if (given.dst.space == Space::GM && storeState.atomic != AtomicOp::None) {
@@ -284,6 +287,49 @@ void Agent::issue(const CubeInstr& given, Place place) {
     return;
   }
   issueOn(pipe, given, site);
+}
+
+void Agent::noteFreeBuffer(const Operand& buffer, Place freedAt) {
+  noteUsedBuffer(buffer);
+  if (options.check)
+    freeBuffers.push_back({buffer.space, {buffer.address, buffer.address + buffer.bytes}, freedAt});
+}
+void Agent::noteUsedBuffer(const Operand& buffer) {
+  std::erase_if(freeBuffers, [&](const FreeBuffer& f) {
+    return f.space == buffer.space && f.bytes.begin < buffer.address + buffer.bytes &&
+           buffer.address < f.bytes.end;
+  });
+}
+
+void Agent::checkNotFreed(const Operand& operand, bool isWrite, const char* what, Place place) {
+  if (!operand.isOfQueue)
+    return;
+  for (const FreeBuffer& f : freeBuffers)
+    if (f.space == operand.space && f.bytes.begin <= operand.address &&
+        operand.address < f.bytes.end)
+      complain(std::string(what) + (isWrite ? " writes " : " reads ") +
+                   spaceNames[static_cast<unsigned>(f.space)] + " from byte " +
+                   std::to_string(operand.address) +
+                   " on, in a buffer that FreeTensor has given back; free it later, or AllocTensor "
+                   "a new one [" +
+                   (isWrite ? "ErrorWrite1" : "ErrorRead1") + "]",
+               true, place, {{f.freedAt, "it was freed here"}});
+}
+void Agent::checkNotFreed(const VectorInstr& i, Place place) {
+  if (freeBuffers.empty())
+    return;
+  for (const Operand* source : {&i.src0, &i.src1, &i.aux, &i.extra})
+    checkNotFreed(*source, false, nameOf(i), place);
+  checkNotFreed(i.dst, true, nameOf(i), place);
+}
+void Agent::checkNotFreed(const CopyInstr& i, Place place) {
+  checkNotFreed(i.src, false, nameOf(i), place);
+  checkNotFreed(i.dst, true, nameOf(i), place);
+}
+void Agent::checkNotFreed(const CubeInstr& i, Place place) {
+  for (const Operand* source : {&i.a, &i.b, &i.c})
+    checkNotFreed(*source, false, nameOf(i), place);
+  checkNotFreed(i.dst, true, nameOf(i), place);
 }
 
 uint64_t Agent::random() { // splitmix64
@@ -606,6 +652,7 @@ void* Agent::scalarAccess(const Operand& operand, uint32_t bytes, bool write, Pl
     leaveToOtherCore(write ? "SetValue" : "GetValue", place);
     return nowhere;
   }
+  checkNotFreed(operand, write, write ? "SetValue" : "GetValue", place);
   Access access;
   access.space = operand.space;
   access.kind = write ? AccessKind::Write : AccessKind::Read;

@@ -114,6 +114,8 @@ public:
     if (late.scalarWrites())
       late.holdScalar();
   }
+  void noteFreeBuffer(const Operand& buffer, Place freedAt);
+  void noteUsedBuffer(const Operand& buffer);
   void drain(Pipe pipe);
   void drainAll();
   /// The kernel's function has returned.
@@ -285,6 +287,12 @@ private:
   /// The same text for as long as the process lives: a Place only points to its file.
   static const char* keptText(const std::string& text);
   void checkFlagsAtEnd();
+  void checkModesAtEnd();
+  /// At the call, as its order counts and not that in which the pipes run.
+  void checkNotFreed(const Operand& operand, bool isWrite, const char* what, Place place);
+  void checkNotFreed(const VectorInstr& instr, Place place);
+  void checkNotFreed(const CopyInstr& instr, Place place);
+  void checkNotFreed(const CubeInstr& instr, Place place);
   /// What the kernel may know of its core lies where a wild write of its may reach it.
   bool isViewIntact() const {
     return std::memcmp(&view, viewAtStart, sizeof viewAtStart) == 0;
@@ -351,6 +359,12 @@ private:
   };
   Arrivals arrivals[numCrossFlags];
   Clock unitClock[2]; ///< of the last Mmad and the last Fixpipe with a unit flag
+  struct FreeBuffer {
+    Space space;
+    Interval bytes;
+    Place freedAt;
+  };
+  std::vector<FreeBuffer> freeBuffers;
   std::vector<PendingAtomic> pending;
   Interval pendingHull{~0ull, 0};
   GlobalRange cachedRange;

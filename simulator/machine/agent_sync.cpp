@@ -374,8 +374,10 @@ void Agent::finish() {
   noteScalarWrite();
   drainAll();
   late.landAll();
-  if (options.check)
+  if (options.check) {
     checkFlagsAtEnd();
+    checkModesAtEnd();
+  }
   state = State::Done;
 }
 
@@ -388,6 +390,18 @@ void Agent::checkFlagsAtEnd() {
                        ", but nothing waits for it before the kernel ends; the next kernel on this "
                        "core would see it [ErrorSync3]",
                    true, hazards.site(flag.setSite).place);
+}
+
+/// What the next kernel on this core would begin with.
+void Agent::checkModesAtEnd() {
+  if (storeState.atomic != AtomicOp::None)
+    complain("the kernel ends with atomic stores on, and the next kernel on this core would begin "
+             "with them; call SetAtomicNone() behind the last one",
+             false, storeState.setAt);
+  if (mask.counterMode)
+    complain("the kernel ends with masks in counter mode, and the next kernel on this core would "
+             "begin with it; call SetMaskNorm() behind the last use",
+             false, mask.countsSince);
 }
 
 void Agent::checkArrivals() {

@@ -183,6 +183,13 @@ void cleanDataCache(uint64_t address, Place place) {
   a.cleanCache(address, place);
 }
 
+void noteFreeBuffer(const Operand& buffer, Place freedAt) {
+  agentAt(freedAt).noteFreeBuffer(buffer, freedAt);
+}
+void noteUsedBuffer(const Operand& buffer) {
+  agent().noteUsedBuffer(buffer);
+}
+
 MaskState& maskState() {
   return agent().mask;
 }

@@ -37,6 +37,7 @@ struct AgentView {
   uint64_t tilingKey = 0;
   uint8_t* memory[numSpaces] = {}; ///< null for memories of the other kind of core
   void* pipe = nullptr;            ///< the kernel's TPipe
+  uint32_t livePipes = 0;
   void* systemWorkspace = nullptr;
   CubeRegisters cubeRegisters;
   uint64_t padBits = 0;  ///< SetPadValue
@@ -87,15 +88,21 @@ TILEWRIGHT_EXPORT void* uncachedScalarAccess(const Operand& operand, uint32_t by
 /// scalar stores reach memory, and the next read comes from there.
 TILEWRIGHT_EXPORT void cleanDataCache(uint64_t address, Place place);
 
+/// Bytes of a queue that no tensor has until noteUsedBuffer: FreeTensor gave them back.
+TILEWRIGHT_EXPORT void noteFreeBuffer(const Operand& buffer, Place freedAt);
+TILEWRIGHT_EXPORT void noteUsedBuffer(const Operand& buffer);
+
 /// State of the core that later instructions read.
 struct MaskState {
   uint64_t mask[2] = {~0ull, ~0ull};
   bool counterMode = false;
+  Place countsSince; ///< where counter mode was set
 };
 TILEWRIGHT_EXPORT MaskState& maskState();
 struct StoreState {
   AtomicOp atomic = AtomicOp::None;
   DType atomicType = DType::F32;
+  Place setAt;
 };
 TILEWRIGHT_EXPORT StoreState& storeState();
 /// Results of the last instruction that returns values to the scalar unit.

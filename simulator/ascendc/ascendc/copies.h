@@ -307,20 +307,20 @@ template <class T>
 inline constexpr bool isAtomicType =
     std::is_same_v<T, float> || std::is_same_v<T, half> || std::is_same_v<T, bfloat16_t> ||
     std::is_same_v<T, int8_t> || std::is_same_v<T, int16_t> || std::is_same_v<T, int32_t>;
-template <class T> void setAtomic(host::AtomicOp op) {
+template <class T> void setAtomic(host::AtomicOp op, Place place) {
   static_assert(isAtomicType<T>,
                 "atomic stores are of float, half, bfloat16_t, int8_t, int16_t and "
                 "int32_t on arch 2201");
-  host::storeState() = {op, DTypeOf<T>::value};
+  host::storeState() = {op, DTypeOf<T>::value, place};
 }
-template <class T> void SetAtomicAdd() {
-  setAtomic<T>(host::AtomicOp::Add);
+template <class T> void SetAtomicAdd(Place place = Place::here()) {
+  setAtomic<T>(host::AtomicOp::Add, place);
 }
-template <class T> void SetAtomicMax() {
-  setAtomic<T>(host::AtomicOp::Max);
+template <class T> void SetAtomicMax(Place place = Place::here()) {
+  setAtomic<T>(host::AtomicOp::Max, place);
 }
-template <class T> void SetAtomicMin() {
-  setAtomic<T>(host::AtomicOp::Min);
+template <class T> void SetAtomicMin(Place place = Place::here()) {
+  setAtomic<T>(host::AtomicOp::Min, place);
 }
 template <class T> void SetAtomicType() {
   static_assert(isAtomicType<T>,
@@ -338,12 +338,12 @@ enum class AtomicDtype : uint8_t {
   ATOMIC_BF16,
 };
 enum class AtomicOp : uint8_t { ATOMIC_SUM };
-template <AtomicDtype type, AtomicOp op> void SetStoreAtomicConfig() {
+template <AtomicDtype type, AtomicOp op> void SetStoreAtomicConfig(Place place = Place::here()) {
   constexpr DType types[] = {DType::F32, DType::F32, DType::F16, DType::I16,
                              DType::I32, DType::I8,  DType::BF16};
   bool isNone = type == AtomicDtype::ATOMIC_NONE;
   host::storeState() = {isNone ? host::AtomicOp::None : host::AtomicOp::Add,
-                        types[static_cast<int>(type)]};
+                        types[static_cast<int>(type)], place};
 }
 inline void SetAtomicNone() {
   host::storeState() = {};

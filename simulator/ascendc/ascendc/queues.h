@@ -79,15 +79,14 @@ inline void releaseEventId(HardEvent event, int32_t id) {
 /// The part of a queue that doesn't depend on its template arguments.
 class QueueCore {
 public:
-  QueueCore() = default;
+  explicit QueueCore(TPosition positionIn = TPosition::VECCALC) : position(positionIn) {}
   QueueCore(const QueueCore&) = default;
   QueueCore& operator=(const QueueCore&) = default;
   ~QueueCore();
 
   int16_t allocate(QueueEvents events, Place place) {
     if (!count)
-      host::failKernel("the queue has no buffers; call TPipe::InitBuffer first [ErrorBuffer0]",
-                       place);
+      fail("the queue has no buffers; call TPipe::InitBuffer first [ErrorBuffer0]", nullptr, place);
     for (uint8_t k = 0; k < count; ++k) {
       auto index = static_cast<uint8_t>((next + k) % count);
       QueueBuffer& b = buffers[index];
@@ -100,19 +99,17 @@ public:
         b.freeEvent = -1;
       }
       b.state = BufferState::Occupied;
+      host::noteUsedBuffer(memoryOf(b));
       return index;
     }
-    host::failKernel(
-        "AllocTensor: all buffers of the queue are in use; free one with FreeTensor or "
-        "give InitBuffer a larger number",
-        place);
+    fail("AllocTensor: all buffers of the queue are in use; free one with FreeTensor or give "
+         "InitBuffer a larger number",
+         nullptr, place);
   }
   void enqueue(int16_t index, uint32_t address, QueueEvents events, Place place) {
     QueueBuffer& b = check(index, address, "EnQue", place);
     if (b.state != BufferState::Occupied && b.state != BufferState::Dequeued)
-      host::failKernel("EnQue: the tensor is already in the queue or was freed", place);
-    if (length == count)
-      host::failKernel("EnQue: the queue is full", place);
+      fail("EnQue: the tensor is already in the queue or was freed", &b, place);
     b.fullEvent = static_cast<int8_t>(allocateEventId(events.full, place));
     setFlag(events.full, b.fullEvent, place);
     b.state = BufferState::Enqueued;
@@ -120,7 +117,7 @@ public:
   }
   int16_t dequeue(QueueEvents events, Place place) {
     if (!length)
-      host::failKernel("DeQue: the queue holds no tensor; EnQue one first", place);
+      fail("DeQue: the queue holds no tensor; EnQue one first", nullptr, place);
     uint8_t index = order[head];
     head = static_cast<uint8_t>((head + 1) % mostBuffers);
     --length;
@@ -134,12 +131,13 @@ public:
   void free(int16_t index, uint32_t address, QueueEvents events, Place place) {
     QueueBuffer& b = check(index, address, "FreeTensor", place);
     if (b.state == BufferState::Free)
-      host::failKernel("FreeTensor: the tensor is already free [ErrorFree]", place);
+      fail("FreeTensor: the tensor is already free [ErrorFree]", &b, place);
     if (b.state == BufferState::Enqueued)
-      host::failKernel("FreeTensor: the tensor is still in the queue; DeQue it first", place);
+      fail("FreeTensor: the tensor is still in the queue; DeQue it first", &b, place);
     b.freeEvent = static_cast<int8_t>(allocateEventId(events.free, place));
     setFlag(events.free, b.freeEvent, place);
     b.state = BufferState::Free;
+    host::noteFreeBuffer(memoryOf(b), place);
   }
   /// Waits for what FreeTensor left behind.
   void settle(QueueEvents events, Place place) {
@@ -156,9 +154,12 @@ public:
   void warnOfLeaks() const {
     for (uint8_t k = 0; k < count; ++k)
       if (buffers[k].state != BufferState::Free) {
-        host::reportKernel("a tensor of this queue is still in use when the kernel gives the queue "
-                           "up; FreeTensor it [ErrorLeak]",
-                           false, initialised);
+        char text[mostText];
+        describe(text,
+                 "a tensor of this queue is still in use when the kernel gives the queue up; "
+                 "FreeTensor it [ErrorLeak]",
+                 &buffers[k]);
+        host::reportKernel(text, false, initialised);
         return;
       }
   }
@@ -166,6 +167,7 @@ public:
   QueueBuffer buffers[mostBuffers];
   uint8_t order[mostBuffers] = {};
   uint8_t count = 0, next = 0, head = 0, length = 0;
+  TPosition position;
   uint32_t bufferBytes = 0;
   Place initialised;
   QueueEvents events{};
@@ -176,10 +178,34 @@ private:
     bool isOwn = index >= 0 && index < count && address >= buffers[index].address &&
                  address - buffers[index].address < std::max(bufferBytes, 1u);
     if (!isOwn)
-      host::failKernel(what[0] == 'E' ? "EnQue: the tensor doesn't come from this queue"
-                                      : "FreeTensor: the tensor doesn't come from this queue",
-                       place);
+      fail(what[0] == 'E' ? "EnQue: the tensor doesn't come from this queue"
+                          : "FreeTensor: the tensor doesn't come from this queue",
+           nullptr, place);
     return buffers[index];
+  }
+  host::Operand memoryOf(const QueueBuffer& b) const {
+    return {b.address, bufferBytes, spaceOf(position)};
+  }
+
+  static constexpr uint64_t mostText = 256;
+  /// `sentence`, and which queue it means; with its buffer, if it is about one.
+  void describe(char (&text)[mostText], const char* sentence, const QueueBuffer* b) const {
+    static const char* const names[] = {
+        "GM",  "A1",    "A2",     "B1",      "B2",  "C1",   "C2",        "CO1",
+        "CO2", "VECIN", "VECOUT", "VECCALC", "SPM", "TSCM", "C2PIPE2GM", "C2PIPE2LOCAL"};
+    static_assert(sizeof names / sizeof *names == static_cast<size_t>(TPosition::MAX));
+    const char* name = names[static_cast<int>(position)];
+    if (b)
+      host::formatText(text, sizeof text, "%s; queue of %s, buffer %d at byte %u", sentence, name,
+                       static_cast<int>(b - buffers), b->address);
+    else
+      host::formatText(text, sizeof text, "%s; queue of %s with %u buffers of %u bytes", sentence,
+                       name, unsigned{count}, bufferBytes);
+  }
+  [[noreturn]] void fail(const char* sentence, const QueueBuffer* b, Place place) const {
+    char text[mostText];
+    describe(text, sentence, b);
+    host::failKernel(text, place);
   }
 };
 
@@ -189,7 +215,12 @@ template <TPosition position, uint32_t bufIDSize = 4> class TBufPool;
 
 class TPipe {
 public:
-  TPipe() {
+  explicit TPipe(Place place = Place::here()) {
+    if (host::agentView().livePipes)
+      host::reportKernel(
+          "a kernel has one TPipe, but another one is still there; both give away the "
+          "same memory from byte 0 on",
+          false, place);
     Init();
   }
   ~TPipe() {
@@ -200,11 +231,13 @@ public:
   TPipe& operator=(const TPipe&) = delete;
 
   void Init() {
+    host::agentView().livePipes += !live;
     live = true;
     host::agentView().pipe = this;
     InitSocState();
   }
   void Destroy(Place place = Place::here()) {
+    host::agentView().livePipes -= live;
     live = false;
     for (int32_t q = 0; q < numQueues; ++q) {
       settle(q, place);
@@ -216,6 +249,7 @@ public:
   }
   void Reset(Place place = Place::here()) {
     Destroy(place);
+    ++host::agentView().livePipes;
     live = true;
     for (uint32_t& u : used)
       u = 0;
@@ -287,9 +321,10 @@ private:
       host::failKernel("InitBuffer: a queue has 1 to 16 buffers", place);
     uint32_t base = bump(space, rounded(len) * num, place);
     auto each = static_cast<uint32_t>(rounded(len));
-    queue = QueueCore{};
+    queue = QueueCore{queue.position};
     queue.count = num;
     queue.bufferBytes = each;
+    host::noteUsedBuffer({base, uint64_t{each} * num, space});
     queue.initialised = place;
     queue.events = events;
     for (uint8_t k = 0; k < num; ++k)
@@ -427,7 +462,7 @@ public:
   }
   void InitBufHandle() {}
 
-  QueueCore core; ///< for TPipe
+  QueueCore core{bufferPosition}; ///< for TPipe
 
 private:
   template <class T> LocalTensor<T> tensor(int16_t index) const {
@@ -571,9 +606,11 @@ public:
     uint64_t whole = (uint64_t{len} + 31) / 32 * 32;
     uint32_t at = take(whole * num, place);
     auto each = static_cast<uint32_t>(whole);
-    queue.core = QueueCore{};
+    queue.core = QueueCore{queue.bufferPosition};
     queue.core.count = num;
     queue.core.bufferBytes = each;
+    queue.core.initialised = place;
+    host::noteUsedBuffer({at, uint64_t{each} * num, spaceOf(queue.bufferPosition)});
     queue.core.events = eventsOf(src, dst);
     for (uint8_t k = 0; k < num; ++k)
       queue.core.buffers[k].address = at + k * each;

@@ -130,7 +130,7 @@ public:
     return tag;
   }
   host::Operand operand() const {
-    return {address, pastEnd ? 1u : bytes, spaceOf(position), DTypeOf<T>::value};
+    return {address, pastEnd ? 1u : bytes, spaceOf(position), DTypeOf<T>::value, 0, buffer >= 0};
   }
 
   // For the headers alone.

@@ -530,11 +530,13 @@ template <class T, MaskMode mode = MaskMode::NORMAL> void SetVectorMask(int32_t 
 inline void ResetMask() {
   host::maskState().mask[0] = host::maskState().mask[1] = ~0ull;
 }
-inline void SetMaskCount() {
+inline void SetMaskCount(Place place = Place::here()) {
   host::maskState().counterMode = true;
+  host::maskState().countsSince = place;
 }
 inline void SetMaskNorm() {
   host::maskState().counterMode = false;
+  host::maskState().countsSince = {};
 }
 
 } // namespace AscendC
