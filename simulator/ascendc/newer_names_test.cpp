@@ -74,7 +74,7 @@ TEST(NewerNames, G46_CastDequant) {
 __global__ __aicore__ void reduceToRegisters(GM_ADDR x, GM_ADDR y) {
   KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
   loadAll<float>(x, 64);
-  auto in = at<float>(0, 64), out = at<float>(outAt, 8), scratch = at<float>(outAt + 1024, 64);
+  auto in = at<float>(0, 64), out = at<float>(outAt, 8), scratch = at<float>(outAt + 1024, 128);
   Duplicate(out, 0.f, 8);
   ReduceMax(scratch, in, scratch[64], 64, true);
   float value = 0, index = 0;
@@ -286,4 +286,20 @@ TEST(NewerNames, G3_G4_NotesOnTensors) {
   std::vector<float> x{1, 2, 3, 4, 5, 6, 7, 8};
   auto y = runOn<float>(notes, x, 8);
   EXPECT_EQ(y[7], 9.f);
+}
+
+/// Into a part of a tensor, by full repeats.
+__global__ __aicore__ void indices(GM_ADDR, GM_ADDR y) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  auto out = at<int32_t>(outAt, 256);
+  Duplicate(out, -1, 256);
+  PipeBarrier<PIPE_V>();
+  CreateVecIndex(out[64], 7, uint64_t{64}, 2, 1, 8);
+  storeAll<int32_t>(y, 256);
+}
+
+TEST(NewerNames, G66_CreateVecIndexIntoAPart) {
+  auto y = runOn<int32_t>(indices, std::vector<int32_t>(8), 256);
+  for (int k = 0; k < 256; ++k)
+    ASSERT_EQ(y[k], k >= 64 && k < 192 ? 7 + k - 64 : -1) << k;
 }

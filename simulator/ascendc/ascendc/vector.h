@@ -366,7 +366,7 @@ void CreateVecIndex(LocalTensor<T> dst, const NotDeducedT<T>& first, uint32_t co
   host::issueVector(i, place);
 }
 template <class T>
-void CreateVecIndex(LocalTensor<T>& dst, const NotDeducedT<T>& first, uint64_t mask,
+void CreateVecIndex(LocalTensor<T> dst, const NotDeducedT<T>& first, uint64_t mask,
                     uint8_t repeatTime, uint16_t dstBlkStride, uint8_t dstRepStride,
                     Place place = Place::here()) {
   VectorInstr i = vectorOf(VectorOp::CreateVecIndex, dst, dst);
@@ -376,7 +376,6 @@ void CreateVecIndex(LocalTensor<T>& dst, const NotDeducedT<T>& first, uint64_t m
   i.dstRep = dstRepStride;
   host::issueVector(i, place);
 }
-
 // --- copies and conversions -----------------------------------------------------------------
 
 inline void useStrides(VectorInstr& i, const CopyRepeatParams& p) {
