@@ -359,3 +359,40 @@ TEST_F(MemoryChecks, HugeSizesDoNotWrap) {
   wrapping_sizes<2><<<1, nullptr, nullptr>>>();
   expectFinding("Alloc: the memory is full [ErrorBuffer3]");
 }
+
+/// Select, and what lies in the last 8 KiB of UB before it. Variants: read behind it; of the lower end; rewritten; one mask.
+template <int variant> __global__ __aicore__ void selects(GM_ADDR y) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  GlobalTensor<float> gm;
+  gm.SetGlobalBuffer((__gm__ float*)y);
+  LocalTensor<float> a(TPosition::VECCALC, 0, n), b(TPosition::VECCALC, 256, n);
+  LocalTensor<uint8_t> bits(TPosition::VECCALC, 512, 32);
+  LocalTensor<float> kept(TPosition::VECCALC, 184 * 1024 - (variant == 1 ? 256 : 0), n);
+  Duplicate(a, 1.0f, n);
+  Duplicate(bits.ReinterpretCast<uint16_t>(), uint16_t{0xFF}, 16);
+  Duplicate(kept, 7.0f, n);
+  PipeBarrier<PIPE_V>();
+  Select(b, bits, a, 2.0f,
+         variant == 3 ? SELMODE::VSEL_CMPMASK_SPR : SELMODE::VSEL_TENSOR_SCALAR_MODE, n);
+  PipeBarrier<PIPE_V>();
+  if (variant == 2)
+    Duplicate(kept, 8.0f, n);
+  PipeBarrier<PIPE_ALL>();
+  DataCopy(gm, kept, n);
+}
+
+TEST_F(MemoryChecks, SelectWorksInTheLastBytesOfUb) {
+  DeviceBuffer<float> y(n);
+  selects<0><<<1, nullptr, nullptr>>>(y.gm());
+  expectFinding("warning: DataCopy on PIPE_MTE3 reads UB bytes 188416 to 188671, which Select may "
+                "have overwritten (vector core 0)");
+  expectFinding("note: Select with this mode works in the last 8 KiB of UB");
+  EXPECT_EQ(lastReport().findings.size(), 1u);
+  EXPECT_EQ(lastReport().status, 0);
+  selects<1><<<1, nullptr, nullptr>>>(y.gm());
+  EXPECT_EQ(allFindings(), "");
+  selects<2><<<1, nullptr, nullptr>>>(y.gm());
+  EXPECT_EQ(allFindings(), "");
+  selects<3><<<1, nullptr, nullptr>>>(y.gm());
+  EXPECT_EQ(allFindings(), "");
+}

@@ -204,6 +204,11 @@ void runCompareGroup(const VectorInstr& i, const Context& context) {
 
 } // namespace
 
+bool worksInReservedBytes(const VectorInstr& i) {
+  return i.op == VectorOp::Select && !isRegisterSelect(i) &&
+         i.mode != static_cast<uint8_t>(SelectMode::MaskRegister);
+}
+
 const VectorGroup compareGroup = {inspectCompareGroup, runCompareGroup};
 
 } // namespace tilewright::ascend::isa

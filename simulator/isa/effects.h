@@ -62,6 +62,9 @@ std::string inspect(const VectorInstr& instr, AccessList& accesses, const Contex
 std::string inspect(const CopyInstr& instr, AccessList& accesses, const Context& context);
 std::string inspect(const CubeInstr& instr, AccessList& accesses, const Context& context);
 
+/// Select with a mask in memory for each repeat uses what the toolkit keeps for it at the end of UB.
+bool worksInReservedBytes(const VectorInstr& instr);
+
 /// Runs an instruction that `inspect` accepted and whose accesses lie inside their memories.
 void run(const VectorInstr& instr, const Context& context);
 void run(const CopyInstr& instr, const Context& context);

@@ -396,6 +396,10 @@ void Agent::push(Pipe pipe, Record record) {
   }
 }
 
+namespace {
+constexpr uint32_t reservedBytes = 8 * 1024; // at the end of UB
+}
+
 template <class Instr> void Agent::execute(Pipe pipe, const Instr& instr, uint32_t site) {
   if (options.timeOnly) {
     TraceEvent e = traceOf(instr, pipe, site);
@@ -434,6 +438,9 @@ template <class Instr> void Agent::execute(Pipe pipe, const Instr& instr, uint32
     if (!notesReadsLater || !isReadOfGm(access))
       hazards.note(pipe, access);
   }
+  if constexpr (std::is_same_v<Instr, VectorInstr>)
+    if (isa::worksInReservedBytes(instr))
+      hazards.useReserved(pipe, spaceBytes[static_cast<unsigned>(Space::UB)] - reservedBytes);
   // The cube unit accumulates in order.
   bool isHeld = lateness != Lateness::Never && pipe != Pipe::M;
   if (isHeld)

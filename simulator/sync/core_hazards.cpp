@@ -98,6 +98,12 @@ void CoreHazards::note(Pipe pipe, const Access& access) {
   shadow->note(access, pipe, {epochs[p], currentSite[p]}, *this);
 }
 
+void CoreHazards::useReserved(Pipe pipe, uint32_t begin) {
+  Shadow* shadow = shadows[static_cast<unsigned>(Space::UB)].get();
+  if (check && shadow)
+    shadow->spoil(begin, currentSite[static_cast<unsigned>(pipe)]);
+}
+
 void CoreHazards::noteScalarGlobal(const Access& access, bool pastCache) {
   if (!check)
     return;
@@ -148,6 +154,8 @@ void CoreHazards::meet(const Segment& s, Interval overlap) {
   if (!writes) {
     if ((!s.written || s.undefined) && !current->mayBeUninitialised)
       uninitialised(s, overlap);
+    else if (s.spoiledBy)
+      spoiled(s, overlap);
     return;
   }
   if (!s.readerMask)
@@ -221,6 +229,23 @@ void CoreHazards::uninitialised(const Segment& s, Interval overlap) {
                           "isPad and paddingValue, or read fewer elements"});
   report.add("uninit " + std::string(mine.place.file) + std::to_string(mine.place.line) +
                  mine.what + (s.undefined ? "u" : ""),
+             std::move(item));
+}
+
+void CoreHazards::spoiled(const Segment& s, Interval overlap) {
+  auto p = static_cast<unsigned>(currentPipe);
+  const Site &mine = sites[currentSite[p]], &theirs = sites[s.spoiledBy - 1];
+  ReportItem item;
+  item.place = mine.place;
+  item.isError = false;
+  item.sentence = std::string(mine.what) + " on " + pipeNames[p] + " reads " +
+                  bytesText(current->space, overlap.begin, overlap.end) + ", which " + theirs.what +
+                  " may have overwritten (" + core + ")";
+  item.notes.push_back({theirs.place, std::string(theirs.what) +
+                                          " with this mode works in the last 8 KiB of UB; keep "
+                                          "what is needed behind it below byte 188416"});
+  report.add("spoiled " + std::string(mine.place.file) + std::to_string(mine.place.line) +
+                 mine.what,
              std::move(item));
 }
 

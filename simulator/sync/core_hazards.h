@@ -51,6 +51,9 @@ public:
   void note(Pipe pipe, const Access& access);
   /// The same for the scalar unit and GM, through its data cache or past it.
   void noteScalarGlobal(const Access& access, bool pastCache);
+  /// The record that has begun works from UB byte `begin` on, besides its operands: reads of what was
+  /// there before are told.
+  void useReserved(Pipe pipe, uint32_t begin);
   /// The record that has begun on the scalar unit cleans a line, or all (0).
   void cleanCache(uint64_t line);
 
@@ -94,6 +97,7 @@ private:
   void race(const char* kind, const Segment& segment, Interval overlap, Pipe other, Stamp stamp,
             bool otherWrites);
   void uninitialised(const Segment& segment, Interval overlap);
+  void spoiled(const Segment& segment, Interval overlap);
   bool ordered(Pipe earlier, uint32_t epoch) const;
   bool autoOrdered(Pipe earlier, Pipe later) const;
 

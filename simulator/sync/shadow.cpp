@@ -6,7 +6,8 @@
 namespace tilewright::ascend {
 
 bool Segment::sameHistory(const Segment& other) const {
-  if (written != other.written || undefined != other.undefined || readerMask != other.readerMask)
+  if (written != other.written || undefined != other.undefined || spoiledBy != other.spoiledBy ||
+      readerMask != other.readerMask)
     return false;
   if (written && (writer != other.writer || !(write == other.write)))
     return false;
@@ -45,6 +46,7 @@ void apply(Segment& s, const Access& access, Pipe pipe, Stamp stamp) {
   s.writer = pipe;
   s.written = true;
   s.undefined = access.undefined;
+  s.spoiledBy = 0;
   s.readerMask = 0;
 }
 
@@ -57,6 +59,17 @@ void push(std::vector<Segment>& out, const Segment& s) {
     out.push_back(s);
 }
 } // namespace
+
+void Shadow::spoil(uint32_t begin, uint32_t site) {
+  size_t first = find(begin);
+  if (segments[first].begin < begin && segments[first].written) {
+    segments.insert(segments.begin() + static_cast<std::ptrdiff_t>(first), segments[first]);
+    segments[first].end = segments[first + 1].begin = begin;
+  }
+  for (size_t k = first; k < segments.size(); ++k)
+    if (segments[k].begin >= begin && segments[k].written)
+      segments[k].spoiledBy = site + 1;
+}
 
 void Shadow::note(const Access& access, Pipe pipe, Stamp stamp, ShadowVisitor& visitor) {
   const Region& r = access.region;

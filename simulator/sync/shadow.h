@@ -25,6 +25,7 @@ struct Segment {
   Pipe writer = Pipe::S;
   bool written = false;
   bool undefined = false;
+  uint32_t spoiledBy = 0; ///< one more than the place of an instruction that needed these bytes
   uint8_t readerMask = 0; ///< pipes with a read since the write
   std::array<Stamp, numPipes> reads;
 
@@ -47,6 +48,8 @@ public:
   void reset();
   /// Notes an access inside the memory, after showing what it meets to `visitor`.
   void note(const Access& access, Pipe pipe, Stamp stamp, ShadowVisitor& visitor);
+  /// What is written from `begin` on may be lost to an instruction at `site` that works there.
+  void spoil(uint32_t begin, uint32_t site);
   size_t numSegments() const {
     return segments.size();
   }
