@@ -181,6 +181,15 @@ __global__ __aicore__ void all_cores(GM_ADDR x) {
   WaitFlag<HardEvent::V_MTE3>(1);
   (void)x;
 }
+__global__ __aicore__ void flags_and_meeting(GM_ADDR x, uint32_t flag) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);
+  if ASCEND_IS_AIC
+    CrossCoreSetFlag<2, PIPE_FIX>(flag);
+  else
+    CrossCoreWaitFlag(flag);
+  SyncAll<false>();
+  (void)x;
+}
 __global__ __aicore__ void cube_only(GM_ADDR x) {
   KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIC_ONLY);
   SetFlag<HardEvent::V_MTE3>(1);
@@ -311,4 +320,18 @@ TEST(SyncChecks, PipesAndQueues) {
                  "AllocTensor: all buffers of the queue are in use; free one with FreeTensor or "
                  "give InitBuffer a larger number; queue of VECIN");
   EXPECT_MESSAGE(leakMessage, 0, "FreeTensor it [ErrorLeak]; queue of VECOUT, buffer 0 at byte 0");
+}
+
+TEST(SyncChecks, FlagsOfSyncAll) {
+  catchLaunches();
+  nextOptions() = {};
+  DeviceBuffer<float> x(256);
+  flags_and_meeting<<<1, nullptr, nullptr>>>(x.gm(), 10u);
+  EXPECT_EQ(allFindings(), "");
+  flags_and_meeting<<<1, nullptr, nullptr>>>(x.gm(), 12u);
+  EXPECT_NE(
+      allFindings().find("warning: cross-core flag 12 is used in a kernel that calls SyncAll, "
+                         "which uses flags 11 to 14 itself; use 0 to 10"),
+      std::string::npos)
+      << allFindings();
 }

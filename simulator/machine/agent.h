@@ -252,6 +252,11 @@ private:
       *someHaveFailed = true;
   }
   void needMixedKernel(const char* what, Place place);
+  /// SyncAll has flags of its own among the kernel's 16.
+  void warnOfSharedFlags();
+  uint32_t sharedFlag = 0; ///< 11 to 14: used by the kernel itself, at `sharedFlagAt`
+  Place sharedFlagAt;
+  bool meetsByFlags = false;
   void warnOfLanes(const VectorInstr& instr, bool fromRegister, Place place);
   /// Code outside any scope of a mixed kernel: the core of the other kind runs it, if there is one.
   void leaveToOtherCore(const char* what, Place place);

@@ -286,6 +286,20 @@ void Agent::needMixedKernel(const char* what, Place place) {
          place, 507015);
 }
 
+void Agent::warnOfSharedFlags() {
+  if (sharedFlag && meetsByFlags && options.check)
+    complain("cross-core flag " + std::to_string(sharedFlag) +
+                 " is used in a kernel that calls SyncAll, which uses flags 11 to 14 itself; use 0 "
+                 "to 10",
+             false, sharedFlagAt);
+}
+
+namespace {
+constexpr bool isFlagOfSyncAll(uint32_t flag) {
+  return flag >= 11 && flag <= 14;
+}
+} // namespace
+
 void Agent::crossSet(uint32_t mode, Pipe pipe, uint32_t flag, Place place) {
   lastPlace = place;
   if (flag >= 16)
@@ -295,6 +309,11 @@ void Agent::crossSet(uint32_t mode, Pipe pipe, uint32_t flag, Place place) {
     fail("CrossCoreSetFlag has mode " + std::to_string(mode) + ", but arch 2201 has modes 0, 1, 2",
          place, 507015);
   needMixedKernel("CrossCoreSetFlag", place);
+  if (isFlagOfSyncAll(flag)) {
+    sharedFlag = flag;
+    sharedFlagAt = place;
+    warnOfSharedFlags();
+  }
   if (isMuted(place, "CrossCoreSetFlag", std::to_string(flag)))
     return;
   uint32_t site = hazards.siteOf(place, "CrossCoreSetFlag");
@@ -344,6 +363,10 @@ void Agent::syncAll(bool onlyVector, Meeting by, Place place) {
     return;
   if (by == Meeting::ByFlags)
     needMixedKernel("SyncAll", place);
+  if (by == Meeting::ByFlags && !meetsByFlags) {
+    meetsByFlags = true;
+    warnOfSharedFlags();
+  }
   if (isMuted(place, "SyncAll", onlyVector ? "of vector cores" : "of all cores"))
     return;
   drainAll();
