@@ -3,6 +3,7 @@
 #include "compiler/builder/construction.h"
 #include "compiler/builder/element_types.h"
 #include "compiler/builder/operands.h"
+#include "compiler/ir/place_of.h"
 
 namespace tilewright {
 
@@ -291,6 +292,18 @@ void KernelBuilder::store(Buffer buffer, std::span<const Index> indices, Value v
     return;
   mlir::Value converted = state->toIr(value, record.dtype);
   tile::StoreOp::create(state->ir, state->location(), converted, record.ir, *resolved, false);
+}
+
+void KernelBuilder::nameValue(Value value, std::string_view name) {
+  if (value.isPoison() || !state->isOurs(value))
+    return;
+  const builder::ValueRecord& record = state->record(value);
+  // Constants stand for themselves; arguments and loop variables have names.
+  if (!record.ir || record.constant || !record.name.empty())
+    return;
+  mlir::Value ir = record.ir;
+  if (nameOf(ir.getLoc()).empty())
+    ir.setLoc(named(llvm::StringRef(name.data(), name.size()), ir.getLoc()));
 }
 
 Value KernelBuilder::atomic(std::string_view kind, const Operand& target, Value value,

@@ -14,6 +14,21 @@ Place placeOf(mlir::Location location) {
           isOnOneLine && end > start ? end : 0};
 }
 
+llvm::StringRef nameOf(mlir::Location location) {
+  // The names of macros stand further in, at their call sites.
+  if (auto name = mlir::dyn_cast<mlir::NameLoc>(location))
+    return name.getName();
+  if (auto fused = mlir::dyn_cast<mlir::FusedLoc>(location))
+    for (mlir::Location part : fused.getLocations())
+      if (llvm::StringRef name = nameOf(part); !name.empty())
+        return name;
+  return "";
+}
+
+mlir::Location named(llvm::StringRef name, mlir::Location location) {
+  return mlir::NameLoc::get(mlir::StringAttr::get(location.getContext(), name), location);
+}
+
 std::vector<Note> callSitesOf(mlir::Location location) {
   std::vector<Note> notes;
   // From the outside in: call sites nest in the names of the macros that they call.

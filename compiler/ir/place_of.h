@@ -12,6 +12,11 @@ namespace tilewright {
 /// if it has none.
 Place placeOf(mlir::Location location);
 
+/// What the kernel's author called the value that an op of this location makes; empty if nothing is known.
+llvm::StringRef nameOf(mlir::Location location);
+/// The location of a value that is called so.
+mlir::Location named(llvm::StringRef name, mlir::Location location);
+
 /// "in the macro 'load_tile', called here", innermost first, for a location inside of macros.
 std::vector<Note> callSitesOf(mlir::Location location);
 

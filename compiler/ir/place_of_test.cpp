@@ -16,9 +16,6 @@ protected:
   mlir::Location at(unsigned line, unsigned column) {
     return mlir::FileLineColLoc::get(file, line, column);
   }
-  mlir::Location named(const char* name, mlir::Location inner) {
-    return mlir::NameLoc::get(mlir::StringAttr::get(&context, name), inner);
-  }
 };
 
 TEST_F(PlaceOfTest, ReadsPointsAndRanges) {
@@ -39,6 +36,18 @@ TEST_F(PlaceOfTest, GivesTheInnermostPlaceAndItsCallSites) {
   EXPECT_EQ(notes[1].place.line, 10);
   EXPECT_EQ(notes[1].message, "in the macro 'step', called here");
   EXPECT_TRUE(callSitesOf(at(1, 1)).empty());
+}
+
+TEST_F(PlaceOfTest, KnowsValuesByTheirNamesButNotMacros) {
+  mlir::Location inMacro = mlir::CallSiteLoc::get(named("load", at(30, 1)), at(20, 1));
+  EXPECT_EQ(nameOf(inMacro), "");
+  EXPECT_EQ(nameOf(at(1, 1)), "");
+  mlir::Location row = named("row", inMacro);
+  EXPECT_EQ(nameOf(row), "row");
+  EXPECT_EQ(placeOf(row).line, 30);
+  ASSERT_EQ(callSitesOf(row).size(), 1U);
+  EXPECT_EQ(callSitesOf(row)[0].message, "in the macro 'load', called here");
+  EXPECT_EQ(nameOf(mlir::FusedLoc::get(&context, {at(1, 1), row})), "row");
 }
 
 } // namespace

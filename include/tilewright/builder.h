@@ -179,6 +179,8 @@ public:
   Value endSelect(Value whenFalse);
   Value load(Buffer buffer, std::span<const Index> indices);
   void store(Buffer buffer, std::span<const Index> indices, Value value);
+  /// What the kernel's author calls a value that has no name yet: text that people read keeps it.
+  void nameValue(Value value, std::string_view name);
 
   // Tile operations: shapes, dtypes and scopes are checked here
   /// `pad` is what lies outside of a global source; 0 if absent.

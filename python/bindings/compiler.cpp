@@ -164,6 +164,7 @@ void bindArguments(nb::class_<KernelBuilder>& builder) {
              int32_t endColumn) { self.at({std::move(file), line, column, endColumn}); },
           "file"_a, "line"_a, "column"_a, "end_column"_a = 0)
       .def_prop_ro("place", [](const KernelBuilder& self) { return self.place(); })
+      .def("name_value", &KernelBuilder::nameValue, "value"_a, "name"_a)
       .def("enter_macro", &KernelBuilder::enterMacro, "name"_a, "call_site"_a)
       .def("leave_macro", &KernelBuilder::leaveMacro)
       .def("error", &KernelBuilder::error, "message"_a, "notes"_a = std::vector<Note>{})

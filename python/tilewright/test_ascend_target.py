@@ -235,10 +235,10 @@ def test_loops_keep_their_names() -> None:
     assert loops == [
         "for (int64_t step = 0; step < 4; ++step) {",
         "for (int64_t k = 2; k < 6; ++k) {",
-        "for (int64_t union_2 = 0; union_2 < 3; ++union_2) {",
-        "for (int64_t step_2 = 0; step_2 < 4; ++step_2) {",
-        "for (int64_t virtual_2 = 0; virtual_2 < 2; ++virtual_2) {",
-        "for (int64_t larger_2 = 0; larger_2 < 3; ++larger_2) {",
+        "for (int64_t union_1 = 0; union_1 < 3; ++union_1) {",
+        "for (int64_t step = 0; step < 4; ++step) {",
+        "for (int64_t virtual_1 = 0; virtual_1 < 2; ++virtual_1) {",
+        "for (int64_t larger_1 = 0; larger_1 < 3; ++larger_1) {",
     ]
 
 

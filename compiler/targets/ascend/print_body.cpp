@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/targets/ascend/print_body.h"
 
+#include "compiler/ir/place_of.h"
 #include "compiler/targets/ascend/operation_name.h"
 #include "compiler/targets/ascend/print_scalars.h"
 
@@ -14,6 +15,16 @@ namespace tilewright::ascend {
 using namespace mlir;
 using tile::BufferType;
 using tile::MemorySpace;
+
+/// What the kernel calls a value. An op that was made of several takes its name to all of them: only
+/// the last, which no other of them reads, keeps it.
+static StringRef nameOfVariable(Value value) {
+  const StringRef name = nameOf(value.getLoc());
+  const bool isPart = llvm::any_of(value.getUsers(), [&](Operation* user) {
+    return user->getNumResults() == 1 && nameOf(user->getLoc()) == name;
+  });
+  return isPart ? "" : name;
+}
 
 /// An affine expression of the symbols, whose names are given.
 static Expression affineExpression(AffineExpr expression, ArrayRef<std::string> symbols) {
@@ -92,7 +103,8 @@ GlobalLayout BodyPrinter::denseLayout(const std::string& name, BufferType type,
 }
 
 void BodyPrinter::declare(Value value, const Expression& expression, StringRef wanted) {
-  const std::string name = text.freshName(wanted);
+  const StringRef called = nameOfVariable(value);
+  const std::string name = text.freshName(called.empty() ? wanted : called);
   text.line("const " + cppType(value.getType()) + " " + name + " = " + expression.text + ";");
   text.bindName(value, name);
 }
@@ -122,7 +134,8 @@ bool BodyPrinter::printGrid(Block& block) {
 bool BodyPrinter::print(Operation* op) {
   if (isa<tile::YieldOp, func::ReturnOp>(op))
     return true;
-  if (!isa<arith::ConstantOp, tile::AllocOp>(op) && !isPure(op))
+  const bool isVariable = op->getNumResults() == 1 && !nameOfVariable(op->getResult(0)).empty();
+  if (!isa<arith::ConstantOp, tile::AllocOp>(op) && (!isPure(op) || isVariable))
     text.at(op->getLoc());
   if (printStructure(op) || printBuffers(op))
     return true;
@@ -140,13 +153,15 @@ static bool standsInline(Operation* op) {
   if (isa<arith::ConstantOp>(op))
     return true;
   Value result = op->getResult(0);
+  if (!nameOfVariable(result).empty())
+    return false;
   return result.hasOneUse() && result.use_begin()->getOwner()->getBlock() == op->getBlock() &&
          !isa<tile::ForOp, tile::WhileOp>(result.use_begin()->getOwner());
 }
 
 bool BodyPrinter::printValue(Operation* op) {
   if (auto id = dyn_cast<VectorIdOp>(op)) {
-    text.bindName(id, "vid");
+    text.bindName(id, vectorName);
     return true;
   }
   if (std::optional<std::string> statement = instructionText(op, text, globals)) {

@@ -53,7 +53,8 @@ private:
   SourceText& text;
   const LaunchKind& kind;
   GlobalLayouts globals;
-  std::string blockName; ///< of the block's number
+  std::string blockName;  ///< of the block's number
+  std::string vectorName; ///< of the vector core's
   int loopDepth = 0;
   bool failed = false; // an error was reported further in
 };

@@ -78,10 +78,15 @@ private:
                                    ? "GM_ADDR"
                                    : cppType(kernel.getArgument(argument.number).getType());
       parameters += type + " " + parameterName(argument) + ", ";
+      if (argument.kind == tile::KernelArgument::Tensor)
+        text.reserve(parameterName(argument));
     }
     text.open("extern \"C\" __global__ __aicore__ void " + name + "_kernel(" + parameters +
               "GM_ADDR workspace) {");
     text.line("KERNEL_TASK_TYPE_DEFAULT(" + std::string(kind.taskType()) + ");");
+    kernel.walk([&](npu::CallOp call) {
+      text.reserve(call.getCallee().split(':').first.split('<').first);
+    });
     bindArguments(text);
     BodyPrinter body(text, kind);
     for (const tile::KernelArgument& argument : arguments)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The launch, loops, branches and buffers of a kernel.
 #include "compiler/ir/ascend_ops.h"
+#include "compiler/ir/place_of.h"
 #include "compiler/ir/print_format.h"
 #include "compiler/targets/ascend/passes.h"
 #include "compiler/targets/ascend/print_body.h"
@@ -36,9 +37,24 @@ bool BodyPrinter::printStructure(Operation* op) {
   return done.value_or(false);
 }
 
+/// What the kernel calls the number of the vector core.
+static StringRef vectorIdName(tile::LaunchOp launch) {
+  StringRef name;
+  launch.walk([&](VectorIdOp id) {
+    name = nameOf(id.getLoc());
+    return name.empty() ? WalkResult::advance() : WalkResult::interrupt();
+  });
+  return name.empty() ? "vid" : name;
+}
+
 bool BodyPrinter::printLaunch(tile::LaunchOp launch) {
   const size_t rank = launch.getGrid().size();
-  const std::string block = rank == 1 ? text.freshName("cid") : text.freshName("block");
+  const auto nameOr = [&](Value value, StringRef otherwise) {
+    const StringRef name = nameOf(value.getLoc());
+    return text.freshName(name.empty() ? otherwise : name);
+  };
+  const std::string block =
+      rank == 1 ? nameOr(launch.getBlockIds()[0], "cid") : text.freshName("block");
   std::string number = "GetBlockIdx()";
   if (!kind.hasCube && kind.vectorCores() == 2)
     number += " / 2";
@@ -46,15 +62,17 @@ bool BodyPrinter::printLaunch(tile::LaunchOp launch) {
     number += " / GetTaskRation()";
   text.line("const int64_t " + block + " = " + number + ";");
   blockName = block;
-  if (kind.usesVectorId)
-    text.line(std::string("const int64_t vid = ") +
+  if (kind.usesVectorId) {
+    vectorName = text.freshName(vectorIdName(launch));
+    text.line("const int64_t " + vectorName + " = " +
               (kind.hasCube ? "GetSubBlockIdx();" : "GetBlockIdx() % 2;"));
+  }
   if (rank == 1)
     text.bindName(launch.getBlockIds()[0], block);
   static const char* const names[] = {"bx", "by", "bz"};
   std::string rest = block;
   for (size_t dim = 0; rank > 1 && dim < rank; ++dim) {
-    const std::string name = text.freshName(names[dim]);
+    const std::string name = nameOr(launch.getBlockIds()[dim], names[dim]);
     const std::string extent =
         text.expression(launch.getGrid()[dim]).within(Expression::kProduct + 1);
     text.line("const int64_t " + name + " = " + rest + (dim + 1 < rank ? " % " + extent : "") +
@@ -79,11 +97,12 @@ bool BodyPrinter::printFor(tile::ForOp loop) {
   std::string wanted = names[loopDepth % 3];
   if (auto name = loop->getAttrOfType<StringAttr>(tile::kNameAttr))
     wanted = name.str();
+  text.beginNames();
   const std::string name = text.freshName(wanted);
   const Expression step = text.expression(loop.getStep());
-  text.open("for (int64_t " + name + " = " + text.text(loop.getLower()) + "; " + name + " < " +
-            text.expression(loop.getUpper()).within(Expression::kRelation + 1) + "; " +
-            (step.text == "1" ? "++" + name : name + " += " + step.text) + ") {");
+  text.openBegun("for (int64_t " + name + " = " + text.text(loop.getLower()) + "; " + name + " < " +
+                 text.expression(loop.getUpper()).within(Expression::kRelation + 1) + "; " +
+                 (step.text == "1" ? "++" + name : name + " += " + step.text) + ") {");
   text.bindName(loop.getInductionVar(), name);
   ++loopDepth;
   const bool done = printBlock(*loop.getBodyBlock());
@@ -124,7 +143,8 @@ bool BodyPrinter::printBranch(Region& region, const std::vector<std::string>& re
 bool BodyPrinter::printIf(scf::IfOp branch) {
   std::vector<std::string> results;
   for (Value result : branch.getResults()) {
-    results.push_back(text.freshName("v"));
+    const StringRef name = nameOf(result.getLoc());
+    results.push_back(text.freshName(name.empty() ? "v" : name));
     text.line(cppType(result.getType()) + " " + results.back() + ";");
     text.bindName(result, results.back());
   }

@@ -2,6 +2,7 @@
 #include "compiler/targets/ascend/source_text.h"
 
 #include "compiler/ir/place_of.h"
+#include "compiler/targets/ascend/reserved_names.h"
 
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/Support/ErrorHandling.h>
@@ -9,27 +10,6 @@
 namespace tilewright::ascend {
 
 using namespace mlir;
-
-/// Names that emitted text must not use for its own: keywords, and what our header and the
-/// vendor's put into scope.
-static const char* const kReserved[] = {
-    "alignas",     "auto",       "bool",     "break",   "case",       "char",       "class",
-    "const",       "continue",   "default",  "delete",  "do",         "double",     "else",
-    "enum",        "extern",     "false",    "float",   "for",        "goto",       "half",
-    "if",          "inline",     "int",      "long",    "new",        "operator",   "private",
-    "public",      "register",   "return",   "short",   "signed",     "sizeof",     "static",
-    "struct",      "switch",     "template", "this",    "true",       "typedef",    "typename",
-    "union",       "unsigned",   "using",    "void",    "volatile",   "while",      "min",
-    "max",         "abs",        "main",     "AscendC", "tilewright", "Add",        "Sub",
-    "Mul",         "Div",        "Max",      "Min",     "And",        "Or",         "Exp",
-    "Ln",          "Abs",        "Cast",     "Select",  "Compare",    "Mmad",       "Relu",
-    "Not",         "Sqrt",       "slots",    "grid",    "stream",     "workspace",  "asm",
-    "bitand",      "bitor",      "catch",    "compl",   "concept",    "constexpr",  "decltype",
-    "explicit",    "export",     "friend",   "mutable", "namespace",  "noexcept",   "nullptr",
-    "protected",   "requires",   "throw",    "try",     "typeid",     "virtual",    "xor",
-    "floorDiv",    "ceilDiv",    "larger",   "smaller", "magnitude",  "squareRoot", "roundToEven",
-    "roundToZero", "roundDown",  "roundUp",  "toFloat", "fromFloat",  "sameBits",   "infinity",
-    "notANumber",  "localTensor"};
 
 /// A letter that a string of C++ can't hold as it is, in octal: three digits, so that a digit may
 /// follow.
@@ -78,6 +58,11 @@ static bool isSameLine(const Place& one, const Place& other) {
   return one.line == other.line && one.file == other.file;
 }
 
+SourceText::SourceText(LineStyle style) : style(style) {
+  for (StringRef name : reservedNames())
+    reserve(name);
+}
+
 void SourceText::line(const std::string& text) {
   if (style == LineStyle::Directives && !text.empty())
     countAsCurrent();
@@ -109,23 +94,41 @@ void SourceText::at(Location location) {
          std::to_string(place.line));
 }
 
+void SourceText::take(StringRef name, int count) {
+  int& uses = taken[name];
+  history.emplace_back(name, uses);
+  uses = count;
+}
+
+void SourceText::endNames() {
+  for (; history.size() > scopes.back(); history.pop_back()) {
+    const auto& [name, before] = history.back();
+    if (before == 0)
+      taken.erase(name);
+    else
+      taken[name] = before;
+  }
+  scopes.pop_back();
+}
+
 std::string SourceText::freshName(StringRef wanted) {
   std::string name;
   for (char c : wanted)
     name += llvm::isAlnum(c) || c == '_' ? c : '_';
-  if (name.empty() || llvm::isDigit(name[0]))
+  // Leading underlines are the compilers'.
+  if (name.empty() || name[0] == '_' || llvm::isDigit(name[0]))
     name = "v" + name;
-  if (taken.empty())
-    for (const char* word : kReserved)
-      taken[word] = 1;
-  int& uses = taken[name];
-  if (uses++ == 0)
+  int uses = taken.lookup(name);
+  if (uses == 0) {
+    take(name, 1);
     return name;
+  }
   std::string numbered;
   do
     numbered = name + "_" + std::to_string(uses++);
   while (taken.contains(numbered));
-  taken[numbered] = 1;
+  take(name, uses);
+  take(numbered, 1);
   return numbered;
 }
 

@@ -33,21 +33,31 @@ enum class LineStyle {
 
 class SourceText {
 public:
-  explicit SourceText(LineStyle style) : style(style) {}
+  explicit SourceText(LineStyle style);
 
   /// One line; empty: a blank one.
   void line(const std::string& text = "");
   void open(const std::string& text) {
+    beginNames();
+    openBegun(text);
+  }
+  /// What `open` does, in two steps, for a bracket whose head has a name of its own.
+  void beginNames() {
+    scopes.push_back(history.size());
+  }
+  void openBegun(const std::string& text) {
     line(text);
     ++depth;
   }
-  /// Brackets stand for no line of the kernel.
+  /// Brackets stand for no line of the kernel; names of what they hold are free again.
   void close(const std::string& text = "}") {
     --depth;
+    endNames();
     write(text);
   }
   void openElse() {
     write("else {");
+    beginNames();
     ++depth;
   }
   /// What follows comes from this place: a comment says so where that differs from what came
@@ -56,6 +66,10 @@ public:
 
   /// A name that is like `wanted` and free; never one of C++'s or of our headers.
   std::string freshName(llvm::StringRef wanted);
+  /// No name of the text's own from here on.
+  void reserve(llvm::StringRef name) {
+    taken[name] = 1;
+  }
 
   void bind(mlir::Value value, Expression expression) {
     values[value] = std::move(expression);
@@ -80,15 +94,19 @@ public:
 
 private:
   void write(const std::string& text);
+  void take(llvm::StringRef name, int count);
+  void endNames();
   /// Has the next line of the text counted as the kernel's line that `at` said.
   void countAsCurrent();
 
   LineStyle style;
   std::string result;
   int depth = 0;
-  Place current; ///< the line of the kernel that `at` said last
-  Place counted; ///< what the compiler takes the next line of the text for
-  llvm::StringMap<int> taken;
+  Place current;              ///< the line of the kernel that `at` said last
+  Place counted;              ///< what the compiler takes the next line of the text for
+  llvm::StringMap<int> taken; ///< names, and how many ask for each
+  std::vector<std::pair<std::string, int>> history; ///< of `taken`: what stood there before
+  std::vector<size_t> scopes;                       ///< where each open bracket's history begins
   llvm::DenseMap<mlir::Value, Expression> values;
 };
 

@@ -47,6 +47,7 @@ def bind_arguments(interpreter: Interpreter, values: dict[str, Value], node: ast
     for name, value in values.items():
         if isinstance(value, Element):
             value = interpreter.tracer.expression(value)
+        interpreter.tracer.name_value(name, value)
         interpreter.scope.bind(name, value, interpreter.place(node))
 
 

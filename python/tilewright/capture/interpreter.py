@@ -149,6 +149,7 @@ class Interpreter(ControlFlow):
             if _is_variable(known) and not _is_variable(value):
                 self.tracer.store(self.scope.read(name, self.place(node)).element(), value)
                 return
+        self.tracer.name_value(name, value)
         self.scope.bind(name, value, self.place(node))
 
     def unpack(self, target: ast.expr, value: Value) -> None:

@@ -78,6 +78,9 @@ class KernelBuilder:
         self._record(f"{text} -> {made}")
         return made
 
+    def name_value(self, value: Handle, name: str) -> None:
+        value.more["called"] = value.more.get("called", name)
+
     def enter_macro(self, name: str, site: Place) -> None:
         self._record(f"enter_macro {name}")
 

@@ -162,6 +162,15 @@ class Tracer:
         name, self.pending_name = self.pending_name, None
         return name or otherwise
 
+    def name_value(self, name: str, value: object) -> None:
+        """Text that people read calls the value by the first name that it is bound to."""
+        if not name.strip("_"):
+            return
+        if isinstance(value, Traced) and value.tracer is self:
+            self._builder.name_value(value.handle, name)
+        elif isinstance(value, Deferred):
+            value.name = value.name or name
+
     # Scalars -----------------------------------------------------------------------------------
 
     def value(self, operand: object) -> Any:
@@ -252,6 +261,8 @@ class Tracer:
         try:
             if id(tree) not in made:
                 made[id(tree)] = self._lower_once(tree)
+                if tree.name:
+                    self._builder.name_value(made[id(tree)], tree.name)
             return made[id(tree)]
         except RecursionError:
             if not is_outermost:

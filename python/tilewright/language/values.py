@@ -235,11 +235,13 @@ class Traced(Expr):
 class Deferred(Expr):
     """An operation on symbols, made outside a trace (or before a kernel's launch)."""
 
-    __slots__ = ("op", "operands")
+    __slots__ = ("name", "op", "operands")
 
     def __init__(self, op: str, operands: tuple[Any, ...]) -> None:
         self.op = op
         self.operands = operands
+        #: The variable that it is bound to, where one is known.
+        self.name: str | None = None
 
     def __repr__(self) -> str:
         return f"{self.op}({', '.join(map(repr, self.operands))})"

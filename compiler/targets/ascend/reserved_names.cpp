@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/targets/ascend/reserved_names.h"
+
+#include <llvm/ADT/StringExtras.h>
+
+namespace tilewright::ascend {
+
+/// Keywords, types and macros of C++, and what our own functions call their arguments.
+static constexpr llvm::StringLiteral kOfCpp =
+    "EOF NULL abs alignas alignof and and_eq asm assert auto bfloat16_t bitand bitor bool "
+    "break case catch char class co_await co_return co_yield compl concept const const_cast "
+    "consteval constexpr constinit continue decltype default delete do double dynamic_cast "
+    "else enum errno explicit export extern false float for friend goto grid half if inline "
+    "int int16_t int32_t int4b_t int64_t int8_t linux long main max min mutable namespace new "
+    "noexcept not not_eq nullptr operator or or_eq private protected public register "
+    "reinterpret_cast requires return short signed size_t sizeof slots static static_assert "
+    "static_cast std stderr stdin stdout stream struct switch template this thread_local "
+    "throw true try typedef typeid typename uint16_t uint32_t uint64_t uint8_t union unix "
+    "unsigned using virtual void volatile wchar_t while workspace xor xor_eq ";
+
+/// The interface of Ascend C (simulator/ascendc/interface_names.txt), and macros of its headers.
+static constexpr llvm::StringLiteral kOfAscendC =
+    "ASCEND_IS_AIC ASCEND_IS_AIV ASSERT Abs Acos Acosh Add AddDeqRelu AddRelu AddReluCast "
+    "AddedAs Adds AdjustSoftMaxRes Alloc AllocEventID AllocTensor And Ands Arange "
+    "ArithProgression AscendAntiQuant AscendC AscendDequant AscendQuant Asin Asinh Atan Atanh "
+    "Axpy BEGIN_TILING_DATA_DEF BilinearInterpolation BinaryRepeatParams BlockReduceMax "
+    "BlockReduceMin BlockReduceSum Brcb BrcbRepeatParams BroadCast Broadcast CFG_ROW_MAJOR "
+    "CMPMODE CacheLine CacheMode CacheRwMode Cast CastDeq CastDequant Ceil ClampMax ClampMin "
+    "Compare CompareScalar Compares Concat Conversion Copy CopyRepeatParams CoreMemType Cos "
+    "Cosh CreateVecIndex CrossCoreSetFlag CrossCoreWaitFlag DataCacheCleanAndInvalid "
+    "DataCachePreload DataCopy DataCopyCO12DstParams DataCopyEnhancedParams DataCopyExtParams "
+    "DataCopyPad DataCopyPadExtParams DataCopyPadParams DataCopyParams DataSyncBarrier "
+    "DcciDst DeQue Destroy DisableDmaAtomic Div Divs DumpAccChkPoint DumpTensor Duplicate "
+    "END_TILING_DATA_DEF EnQue End Erf Erfc Exp Expand Extract FetchEventID Fill Fixpipe "
+    "FixpipeConfig FixpipeParamsV220 Floor FmatrixMode Frac FreeTensor FusedMulAdd "
+    "FusedMulAddRelu GET_TILING_DATA GET_TILING_DATA_WITH_STRUCT GM_ADDR Gather GatherMask "
+    "GatherMaskParams GatherRepeatParams Gatherb Gelu Get GetAbsAddr GetAccVal GetArchVersion "
+    "GetBlockIdx GetBlockNum GetCmpMask GetCoreMemSize GetCoreNumAic GetCoreNumAiv GetCurAddr "
+    "GetInstance GetMrgSortResult GetPhyAddr GetPosition GetReduceMaxMinCount "
+    "GetReduceRepeatMaxMinSpr GetReduceRepeatSumSpr GetShapeInfo GetSize "
+    "GetSoftMaxMaxMinTmpSize GetSubBlockIdx GetSubBlockNum GetSystemCycle GetTPipePtr "
+    "GetTaskRatio GetTaskRation GetTensorC GetTensorCountInQue GetUserWorkspace GetValue "
+    "GetWithOffset GlobalTensor GroupBarrier HF32Mode HardEvent Hardware HasIdleBuffer "
+    "HasTensorInQue IBSet IBWait ICachePreLoad Init InitBufPool InitBuffer InitConstValue "
+    "InitConstValueParams InitDetermineComputeWorkspace InitSocState Iterate IterateAll "
+    "KERNEL_LOG KERNEL_TASK_TYPE_DEFAULT LayerNorm LeakyRelu Ln LoadData LoadData2DParams "
+    "LoadData2dParams LoadData2dTransposeParams LoadData3DParamsV2 LoadData3DParamsV2Pro "
+    "LoadDataWithSparse LoadDataWithStride LoadDataWithTranspose LocalMemAllocator "
+    "LocalTensor Log Log10 Log2 MaskMode Matmul MatmulApiTiling MatmulImpl MatmulType Max "
+    "Maxs Mean MemDsbT Min Mins Mmad MmadParams MmadWithSparse MrgSort MrgSort4 MrgSort4Info "
+    "MrgSortSrcList Mul MulAddDst MulAddRelu MulCast Muls Nd2NzParams Not NotifyNextBlock "
+    "Nz2NdParamsFull Or Ors PRINTF Pad PaddingMode PairReduceSum Pattern PipeBarrier PipeMode "
+    "PlatformAscendCManager PopStackBuffer Power PrintTimeStamp ProposalConcat "
+    "ProposalExtract REGISTER_TILING_DATA_CLASS REGIST_MATMUL_OBJ ReadGmByPassDCache "
+    "Reciprocal Reduce ReduceDataBlock ReduceMax ReduceMin ReduceOrder ReducePairElem "
+    "ReduceRepeat ReduceSum ReduceType ReinterpretCast ReleaseEventID Relu RepeatReduceSum "
+    "Reset ResetMask RmsNorm Round RoundMode RpSort16 Rsqrt SELMODE ScalarCast "
+    "ScalarCountLeadingZero ScalarGetCountOfValue ScalarGetSFFValue Scatter Select "
+    "SetAtomicAdd SetAtomicMax SetAtomicMin SetAtomicNone SetAtomicType SetBufferLen "
+    "SetCmpMask SetDeqScale SetFixPipeConfig SetFixpipeNz2ndFlag SetFixpipePreQuantFlag "
+    "SetFlag SetFmatrix SetGlobalBuffer SetHF32Mode SetHF32TransMode SetL2CacheHint "
+    "SetLoadDataBoundary SetLoadDataPaddingValue SetLoadDataRepeat "
+    "SetLoadDataRepeatWithStride SetMMColumnMajor SetMMLayoutTransform SetMMRowMajor "
+    "SetMaskCount SetMaskNorm SetNextTaskStart SetPadValue SetShapeInfo SetSize "
+    "SetStoreAtomicConfig SetSysWorkspace SetTail SetTensorA SetTensorB SetUserTag SetValue "
+    "SetVectorMask ShapeInfo ShiftLeft ShiftRight Sigmoid Sign Silu SimpleSoftMax Sin Sinh "
+    "SliceInfo SoftMax SoftMaxTilingFunc SoftmaxFlashV2 Sort Sort32 Sqrt Sub SubRelu "
+    "SubReluCast Subs Sum SwiGLU SyncAll TBuf TBufPool TCubeTiling TEventID "
+    "TILING_DATA_FIELD_DEF TILING_KEY_IS TPipe TPosition TQue TQueBind TQueSync TRACE_START "
+    "TRACE_STOP Tan Tanh ToBfloat16 ToFloat TopK TransDataTo5HD TransDataTo5HDParams "
+    "Transpose TransposeParamsExt Trap Trunc UnPad UnaryRepeatParams VacantInQue WaitFlag "
+    "WaitPreBlock WaitPreTaskEnd WholeReduceMax WholeReduceMin WholeReduceSum "
+    "WriteGmByPassDCache Xor ascendc_assert bfloat16_t half localTensor matmul_tiling "
+    "operator optiling pipe_t platform_ascendc printf tilewright ";
+
+/// The functions of device/ascend.
+static constexpr llvm::StringLiteral kOfOurHeaders =
+    "addL0cToGm addUbToGm afterVector broadcastColumns broadcastRows ceilDiv combine "
+    "copyGmToL1 copyGmToUb copyL0cToGm copyL1ToL0A copyL1ToL0ATransposed copyL1ToL0B "
+    "copyL1ToL0BTransposed copyUbToGm copyUbToUb cosine errorFunction exclusiveOr fillL1 "
+    "fillRepeats floorDiv fromFloat hyperbolicTangent infinity larger loadFractals loadRows "
+    "localTensor magnitude multiply notANumber power reduceColumns reduceRepeats reduceRows "
+    "reduceSomeRows roundDown roundToEven roundToZero roundUp rowExpand sameBits sine "
+    "slotValue smaller spreadToBlocks squareRoot tensorAddress toFloat transposeTile "
+    "wholeReduceMax wholeReduceMin ";
+
+llvm::SmallVector<llvm::StringRef> reservedNames() {
+  llvm::SmallVector<llvm::StringRef> names;
+  for (llvm::StringRef list : {kOfCpp, kOfAscendC, kOfOurHeaders})
+    llvm::SplitString(list, names, " ");
+  return names;
+}
+
+} // namespace tilewright::ascend

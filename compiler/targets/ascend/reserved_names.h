@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Names that emitted text must not use for its own.
+#pragma once
+
+#include <llvm/ADT/SmallVector.h>
+#include <llvm/ADT/StringRef.h>
+
+namespace tilewright::ascend {
+
+/// Keywords, and what our headers and the vendor's put into scope.
+llvm::SmallVector<llvm::StringRef> reservedNames();
+
+} // namespace tilewright::ascend
