@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -80,12 +82,13 @@ def _compile(options: argparse.Namespace) -> int:
     chosen = Options(target, options.cpu, captured.pass_configs)
     artifact = compile_artifact(captured, chosen)
     written = {"library": options.output}
-    _write(options.output, artifact.library)
+    contents = {options.output: artifact.library}
     for kind, text in (("header", artifact.header), ("manifest", artifact.manifest)):
         path = getattr(options, kind)
         if path:
-            _write(path, text.encode())
+            contents[path] = text.encode()
             written[kind] = path
+    _write_all(contents)
     seconds = time.perf_counter() - started
     if options.json:
         times = dict(artifact.times)
@@ -97,11 +100,36 @@ def _compile(options: argparse.Namespace) -> int:
     return OK
 
 
-def _write(path: str, content: bytes) -> None:
+def _write_all(contents: dict[str, bytes]) -> None:
+    """Writes all files or none: first what can't be renamed into place, then new files beside."""
+    parts: dict[Path, Path] = {}
+    path = ""
     try:
-        Path(path).write_bytes(content)
+        for path, content in contents.items():
+            target = Path(path).resolve()
+            if target.exists() and not target.is_file():  # a device, as /dev/null; or a folder
+                target.write_bytes(content)
+                continue
+            parts[target] = target.with_name(f"{target.name}.{os.getpid()}.part")
+            parts[target].write_bytes(content)
+        for target, part in parts.items():
+            path = str(target)
+            part.replace(target)
     except OSError as error:
         raise UsageError(f"'{path}' can't be written: {error.strerror}") from None
+    finally:
+        for part in parts.values():
+            part.unlink(missing_ok=True)
+
+
+def _numbered(stages: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The stages, each with a name of its own: of a pass that runs twice, `cse` and `cse-2`."""
+    seen: Counter[str] = Counter()
+    named = []
+    for name, text in stages:
+        seen[name] += 1
+        named.append((name if seen[name] == 1 else f"{name}-{seen[name]}", text))
+    return named
 
 
 def _inspect(options: argparse.Namespace) -> int:
@@ -115,7 +143,7 @@ def _inspect(options: argparse.Namespace) -> int:
         print(captured.module.text(options.places))
         return OK
     chosen = Options(target, options.cpu, captured.pass_configs)
-    stages = stages_of(captured, chosen)
+    stages = _numbered(stages_of(captured, chosen))
     if options.json:
         print(json.dumps({"kernel": captured.name, "stages": [list(s) for s in stages]}))
         return OK
@@ -128,5 +156,5 @@ def _inspect(options: argparse.Namespace) -> int:
     if not texts:
         known = ", ".join(name for name, _ in stages)
         raise UsageError(f"there is no stage '{stage}'; there are: {known}")
-    print(texts[-1])
+    print(texts[0])
     return OK

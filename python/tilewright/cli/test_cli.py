@@ -230,12 +230,19 @@ def test_a_file_does_not_see_the_arguments_of_the_command(command, tmp_path):
     assert text.startswith("['folder/kernels.py'] 7\n")
 
 
-def test_outputs_that_cannot_be_written(command):
+def test_outputs_that_cannot_be_written(command, tmp_path):
     arguments = ["compile", "kernels.py", "-k", "other"]
     text = command(*arguments, "-o", "gone/l.so", code=2).stderr
     assert text == "tilewright compile: 'gone/l.so' can't be written: No such file or directory\n"
     text = command(*arguments, "-o", "l.so", "--header", "gone/l.h", code=2).stderr
     assert "'gone/l.h' can't be written" in text
+    assert not list(tmp_path.glob("l.so*"))
+    (tmp_path / "folder.h").mkdir()
+    text = command(*arguments, "-o", "l.so", "--header", "folder.h", code=2).stderr
+    assert "'folder.h' can't be written: Is a directory" in text
+    assert not list(tmp_path.glob("l.so*"))
+    command(*arguments, "-o", "/dev/null", "--header", "l.h")
+    assert [path.name for path in tmp_path.glob("l.*")] == ["l.h"]
 
 
 @pytest.mark.parametrize(
@@ -309,6 +316,10 @@ def test_compile_for_ascend(command, tmp_path):
     assert manifest["target"] == "ascend" and manifest["name"] == "main"
     library = (tmp_path / "gemm.so").read_bytes()
     assert b"main_grid" in library and b"main_launch" in library
+    stages = json.loads(command("inspect", *kernel, "--json").stdout)["stages"]
+    assert len(dict(stages)) == len(stages)  # a pass that runs twice gives two names
+    for name in ("cse", "cse-2"):
+        assert command("inspect", *kernel, "--stage", name).stdout == dict(stages)[name] + "\n"
     # With the factory's pass configs: the compiler places the flags.
     text = command("inspect", *kernel, "--stage", "ascendc").stdout
     assert "SetFlag<HardEvent::MTE2_MTE1>" in text

@@ -170,13 +170,18 @@ def cast(dst: Any, src: Any, mode: str = "CAST_NONE", count: Any = None) -> None
 @guarded_by_poison
 def fill(buffer: Any, value: Any) -> None:
     """All elements become `value`."""
-    tracer = current()
-    tracer.builder.fill(tracer.operand(buffer, "the target of T.tile.fill"), tracer.value(value))
+    _fill(buffer, value, "T.tile.fill")
 
 
+@guarded_by_poison
 def clear(buffer: Any) -> None:
     """All elements become 0."""
-    fill(buffer, 0)
+    _fill(buffer, 0, "T.tile.clear")
+
+
+def _fill(buffer: Any, value: Any, name: str) -> None:
+    tracer = current()
+    tracer.builder.fill(tracer.operand(buffer, f"the target of {name}"), tracer.value(value))
 
 
 @guarded_by_poison

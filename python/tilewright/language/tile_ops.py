@@ -96,15 +96,19 @@ def gemm(
 @guarded_by_poison
 def fill(buffer: Any, value: Any) -> None:
     """Sets all elements of a buffer or region."""
-    tracer = current()
-    target = tracer.operand(buffer, "the target of T.fill")
-    tracer.builder.fill(target, tracer.value(value))
+    _fill(buffer, value, "T.fill")
 
 
 @guarded_by_poison
 def clear(buffer: Any) -> None:
     """Sets all elements of a buffer or region to 0."""
-    fill(buffer, 0)
+    _fill(buffer, 0, "T.clear")
+
+
+def _fill(buffer: Any, value: Any, name: str) -> None:
+    tracer = current()
+    target = tracer.operand(buffer, f"the target of {name}")
+    tracer.builder.fill(target, tracer.value(value))
 
 
 def _atomic(
