@@ -16,6 +16,7 @@ from opcode import opmap
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 
 from . import __version__, _runtime
+from .capture.definition import globals_of
 from .source_lines import block_of, codes_of
 
 TYPE_CHECKING = False
@@ -203,7 +204,7 @@ class _Description:
         impure = names & _IMPURE_NAMES
         if impure:
             raise NotCapturable(f"{function.__qualname__} uses {sorted(impure)[0]!r}")
-        known = function.__globals__
+        known = globals_of(function)
         for name in sorted(names):
             if name in known:
                 self.parts.append(name)

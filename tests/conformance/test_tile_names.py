@@ -603,28 +603,6 @@ def test_if_then_else_frames(agree):
     agree(kernel, [np.zeros(4, np.int32)], {0: np.array([20, 20, 10, 10], np.int32)})
 
 
-def test_names_of_tvm(agree, floats):
-    @T.prim_func
-    def kernel(A: T.Tensor((8,), "float32"), B: T.Tensor((8,), "float32")):
-        with T.Kernel(1, threads=8):
-            tile = T.allocate((8,), "float32", scope="shared")
-            T.Assert(A.shape[0] == 8, "eight")
-            with T.attr(None, "pragma_unroll_explicit", 1):
-                T.copy(A, tile)
-            with T.Assert(T.get_block_binding() < 1, "one block"):
-                first = T.bind(tile[0])
-                second = T.let(tile[1])
-                T.evaluate(first + second)
-                for i in T.serial(8):
-                    B[i] = T.call_intrin("float32", "tirx.exp", tile[i]) + first - second
-                B[7] = B[7] + T.undef("float32") * 0.0
-
-    a = floats(8)
-    wide = a.astype(np.float64)
-    expected = (np.exp(wide) + wide[0] - wide[1]).astype(np.float32)
-    agree(kernel, [a, np.zeros(8, np.float32)], {1: expected})
-
-
 # Debugging
 
 

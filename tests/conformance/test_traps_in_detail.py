@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -367,6 +370,72 @@ def test_trap_10_closures_and_references(agree):
                 B[2 + i] = v * (i + 1)
 
     agree(kernel, [np.zeros(4, np.int32)], {0: np.array([16, 100, 16, 32], np.int32)})
+
+
+def test_trap_10_kernels_defined_in_a_loop():
+    """Each keeps what it saw where it was defined, though it is traced when it is compiled."""
+    kernels = []
+    for n in (1, 2, 3):
+
+        @T.prim_func
+        def kernel(B: T.Tensor((2,), "int32")):
+            with T.Kernel(1, threads=2):
+                for i in T.Parallel(2):
+                    B[i] = n + later()  # noqa: B023 - that is the trap
+
+        kernels.append(kernel)
+
+    @T.macro
+    def later():  # without a value where the kernels are defined
+        return 10
+
+    n = 7
+    assert n == 7
+    for expected, kernel in zip((11, 12, 13), kernels, strict=True):
+        b = np.zeros(2, np.int32)
+        tilewright.compile(kernel)(b)
+        assert b.tolist() == [expected, expected]
+
+
+SEEN = 1
+
+
+@T.prim_func
+def kernel_of_a_global(B: T.Tensor((1,), "int32")):
+    with T.Kernel(1, threads=1):
+        B[0] = SEEN
+
+
+SEEN = 2
+
+
+def test_trap_10_a_global_that_changes(tmp_path):
+    """The same of globals, and of the same kernel found in the cache by what it saw."""
+    b = np.zeros(1, np.int32)
+    tilewright.compile(kernel_of_a_global)(b)
+    assert b[0] == 1 and SEEN == 2
+    source = (
+        "import numpy as np, tilewright, tilewright.language as T\n"
+        "kernels = []\n"
+        "for n in (1, 2, 3):\n"
+        "    @T.prim_func\n"
+        "    def kernel(B: T.Tensor((1,), 'int32')):\n"
+        "        with T.Kernel(1, threads=1):\n"
+        "            B[0] = n\n"
+        "    kernels.append(kernel)\n"
+        "n = 9\n"
+        "for kernel in tilewright.par_compile(kernels):\n"
+        "    b = np.zeros(1, np.int32)\n"
+        "    kernel(b)\n"
+        "    print(b[0])\n"
+    )
+    (tmp_path / "loop.py").write_text(source)
+    environment = {**os.environ, "TILEWRIGHT_CACHE_DIR": str(tmp_path / "cache")}
+    for _ in range(2):  # made, then found
+        ran = subprocess.run(
+            [sys.executable, tmp_path / "loop.py"], env=environment, capture_output=True, text=True
+        )
+        assert ran.stdout.split() == ["1", "2", "3"], ran.stderr
 
 
 # 11. Integers and casts

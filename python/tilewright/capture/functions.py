@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import ast
 import builtins
+from types import MethodType
 from typing import TYPE_CHECKING, Any
 
 from ..language.values import BufferRef, Element, LanguageError, Traced
+from .definition import globals_of
 from .expressions import Reference
 from .interpreter import Interpreter
 from .prescan import Prescan
@@ -28,6 +30,7 @@ DEEPEST_MACRO = 50
 def outside_names(function: FunctionType) -> Callable[[str], Value]:
     """Looks up the names that `function` sees from outside: closure, globals, builtins."""
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+    known = globals_of(function)
 
     def lookup(name: str) -> Value:
         if name in cells:
@@ -35,8 +38,8 @@ def outside_names(function: FunctionType) -> Callable[[str], Value]:
                 return cells[name].cell_contents
             except ValueError:
                 raise KeyError(name) from None
-        if name in function.__globals__:
-            return function.__globals__[name]
+        if name in known:
+            return known[name]
         return vars(builtins)[name]
 
     return lookup
@@ -63,6 +66,9 @@ class InlinedFunction:
 
     def __repr__(self) -> str:
         return f"<macro {self.__name__}>"
+
+    def __get__(self, owner: Any, kind: type | None = None) -> Any:
+        return self if owner is None else MethodType(self, owner)  # a macro may be a method
 
     def source(self) -> FunctionSource:
         if self._source is None:

@@ -170,6 +170,7 @@ from .schedules import (
     BaseTileScheduler,
     PersistentTileScheduler,
 )
+from .thread_reductions import comm_reducer, tvm_thread_allreduce
 from .threads import (
     activemask,
     all_sync,
@@ -225,7 +226,7 @@ from .tile_ops import (
     loop_break,
     print,
 )
-from .tvm_forms import Assert, allocate, attr, bind, call_intrin, evaluate, let, undef
+from .tvm_forms import Assert, Cast, allocate, attr, bind, call_intrin, evaluate, let, undef
 from .vectors import (
     Shuffle,
     abs2,

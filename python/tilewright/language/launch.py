@@ -11,6 +11,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from ..capture.tracer import Tracer
+
 
 def Kernel(
     *blocks: Any,
@@ -45,10 +47,19 @@ def Kernel(
     return KernelLaunch(blocks, shape, {"npu": True} if is_npu else {})
 
 
+class ThreadIndex(Traced):
+    """The index of the running thread along x, y or z (`dim` 0, 1, 2)."""
+
+    __slots__ = ("dim",)
+
+    def __init__(self, tracer: Tracer, dim: int) -> None:
+        super().__init__(tracer.builder.thread_binding(dim), tracer)
+        self.dim = dim
+
+
 def get_thread_binding(dim: int = 0) -> Any:
     """The index of the running thread in its block, along x, y or z."""
-    tracer = current()
-    return tracer.wrap(tracer.builder.thread_binding(dim))
+    return ThreadIndex(current(), dim)
 
 
 def get_block_binding(dim: int = 0) -> Any:

@@ -236,9 +236,14 @@ def _literal(value: bool | int | float, name: str) -> bool | int | float:
 
 
 def reinterpret(value: Any, dtype: Any) -> Any:
-    """The value of the same bits in another dtype of equal width."""
+    """The value of the same bits in another dtype of equal width.
+
+    A "handle", TVM's pointer that nobody follows, is the value itself.
+    """
     if has_poison((value,)):
         return POISON
+    if dtype == "handle":
+        return value
     if _is_dtype_first(value, dtype):  # TVM's order of arguments
         value, dtype = dtype, value
     tracer = current()

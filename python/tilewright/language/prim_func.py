@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import sys
 
+from ..capture.definition import as_defined
 from .values import LanguageError
 
 TYPE_CHECKING = False
@@ -77,7 +78,7 @@ def _prim_func(func: FunctionType, frame: FrameType) -> PrimFunc:
             raise LanguageError("a kernel inside a kernel is not supported", "unsupported")
         what = "a kernel" if isinstance(func, PrimFunc) else f"{func!r}"
         raise LanguageError(f"@T.prim_func needs a function defined with 'def' but got {what}")
-    return PrimFunc(func, _definition_names(func, frame))
+    return PrimFunc(as_defined(func), _definition_names(func, frame))
 
 
 def macro(func: FunctionType | None = None) -> Any:

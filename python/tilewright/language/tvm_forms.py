@@ -7,6 +7,7 @@ from ..capture.tracer import current, guarded_by_poison, plain_text
 from .frames import RunTimeContext
 from .math_ops import cast
 from .memory import alloc_buffer
+from .thread_reductions import CommReducer
 from .values import unsupported
 
 TYPE_CHECKING = False
@@ -45,20 +46,31 @@ def Assert(condition: Any, message: str = "") -> RunTimeContext:
 
 
 class _Attribute(RunTimeContext):
-    """A note for TVM's passes, without meaning here."""
+    """A note for TVM's passes, of which only the reducer of threads means something here."""
 
     kind = "the attribute"
 
+    def __init__(self, reducer: CommReducer | None) -> None:
+        super().__init__()
+        self.reducer = reducer
+
     def enter(self, tracer: Tracer) -> None:
-        """Nothing is built."""
+        if self.reducer is not None:
+            self.reducer.enter(tracer)
 
     def leave(self, tracer: Tracer) -> None:
-        """Nothing is built."""
+        if self.reducer is not None:
+            self.reducer.leave(tracer)
 
 
 def attr(node: Any, attr_key: str, value: Any) -> RunTimeContext:
-    """A note for TVM's passes: accepted, without effect."""
-    return _Attribute()
+    """A note for TVM's passes, without effect but for a `T.comm_reducer`'s "reduce_scope"."""
+    return _Attribute(node if isinstance(node, CommReducer) else None)
+
+
+def Cast(dtype: Any, value: Any) -> Any:
+    """`value` converted to `dtype`, in TVM's order of arguments."""
+    return cast(value, dtype)
 
 
 @guarded_by_poison

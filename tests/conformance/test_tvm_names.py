@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names of TVM's scripts, reductions over threads, and macros as methods."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tilewright
+import tilewright.language as T
+from tilewright.capture.tracer import current
+
+
+@pytest.fixture
+def floats(random):
+    def make(*shape):
+        return random.standard_normal(shape).astype(np.float32)
+
+    return make
+
+
+def test_names_of_tvm(agree, floats):
+    @T.prim_func
+    def kernel(A: T.Tensor((8,), "float32"), B: T.Tensor((8,), "float32")):
+        with T.Kernel(1, threads=8):
+            tile = T.allocate((8,), "float32", scope="shared")
+            T.Assert(A.shape[0] == 8, "eight")
+            with T.attr(None, "pragma_unroll_explicit", 1):
+                T.copy(A, tile)
+            with T.Assert(T.get_block_binding() < 1, "one block"):
+                first = T.bind(tile[0])
+                second = T.let(tile[1])
+                T.evaluate(first + second)
+                for i in T.serial(8):
+                    B[i] = T.call_intrin("float32", "tirx.exp", tile[i]) + first - second
+                B[7] = B[7] + T.undef("float32") * 0.0
+
+    a = floats(8)
+    wide = a.astype(np.float64)
+    expected = (np.exp(wide) + wide[0] - wide[1]).astype(np.float32)
+    agree(kernel, [a, np.zeros(8, np.float32)], {1: expected})
+
+
+def test_reduction_over_threads(agree, floats):
+    """The end of published GEMV kernels: 4 columns, 6 threads for each."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((4, 6), "float32"), B: T.Tensor((4, 6), "float32")):
+        with T.Kernel(1, threads=(4, 6)):
+            tn = T.get_thread_binding(0)
+            tk = T.get_thread_binding(1)
+            part = T.alloc_local((1,), "float32")
+            total = T.alloc_local((1,), "float32")
+            part[0] = A[tn, tk] * 2
+            with T.attr(
+                T.comm_reducer(lambda x, y: x + y, [T.Cast("float32", 0)]),
+                "reduce_scope",
+                T.reinterpret(T.uint64(0), dtype="handle"),
+            ):
+                T.evaluate(
+                    T.tvm_thread_allreduce(
+                        T.uint32(1), part[0], tk != 2, total[0], tk, dtype="handle"
+                    )
+                )
+            B[tn, tk] = total[0]
+
+    a = floats(4, 6)
+    wide = a.astype(np.float64)
+    expected = np.repeat(2 * (wide.sum(1) - wide[:, 2])[:, None], 6, 1)
+    agree(kernel, [a, np.zeros((4, 6), np.float32)], {1: expected})
+
+
+def test_reduction_of_pairs_over_all_threads(agree, floats):
+    """The largest element and its place, over two thread dims; grids have several blocks."""
+
+    @T.prim_func
+    def kernel(
+        A: T.Tensor((3, 20), "float32"), V: T.Tensor((3,), "float32"), P: T.Tensor((3,), "int32")
+    ):
+        with T.Kernel(3, threads=(5, 2, 2)) as bx:
+            x = T.get_thread_binding(0)
+            y = T.get_thread_binding(1)
+            z = T.get_thread_binding(2)
+            number = (z * 2 + y) * 5 + x
+            value = T.alloc_local((1,), "float32")
+            place = T.alloc_local((1,), "int32")
+            larger = T.comm_reducer(
+                lambda v, i, w, j: (T.Select(w > v, w, v), T.Select(w > v, j, i)),
+                [T.min_value("float32"), T.Cast("int32", -1)],
+            )
+            with T.attr(larger, "reduce_scope", 0):
+                T.tvm_thread_allreduce(2, A[bx, number], number, True, value[0], place[0], x, y, z)
+            if number == 7:
+                V[bx] = value[0]
+                P[bx] = place[0]
+
+    a = floats(3, 20)
+    empty = [np.zeros(3, np.float32), np.zeros(3, np.int32)]
+    agree(kernel, [a, *empty], {1: a.max(1), 2: a.argmax(1).astype(np.int32)})
+
+
+def test_macros_as_methods(agree):
+    @T.meta_class
+    class Counter:
+        def __init__(self):
+            self.value = T.alloc_var("int32", init=1)
+
+        @T.inline
+        def advance(self, step):
+            self.value += step
+
+    class Table:
+        """A plain class: `self` is what Python hands over."""
+
+        factor = 3
+
+        @T.macro
+        def scaled(self, target: T.Ref, value):
+            target = value * self.factor  # noqa: F841 - stores
+
+        @staticmethod
+        @T.macro
+        def cleared(target: T.Ref):
+            target = 0  # noqa: F841 - stores
+
+    table = Table()
+
+    @T.prim_func
+    def kernel(B: T.Tensor((4,), "int32")):
+        with T.Kernel(1, threads=4):
+            counter = Counter()
+            counter.advance(5)
+            Counter.advance(counter, 7)
+            B[0] = counter.value
+            table.scaled(B[1], counter.value)
+            Table.scaled(table, B[2], 2)
+            B[3] = 1
+            table.cleared(B[3])
+
+    agree(kernel, [np.zeros(4, np.int32)], {0: np.array([13, 39, 6, 0], np.int32)})
+
+
+def reduced(statement):
+    def use(A, K):
+        T.comm_reducer(lambda x, y: x + y, [T.Cast("float32", 0)]).enter(current())
+        statement(A)
+
+    return use
+
+
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        (lambda A, K: T.tvm_thread_allreduce(1, A[0], True, A[1], T.get_thread_binding()),
+         'T.tvm_thread_allreduce stands within T.attr(T.comm_reducer(...), "reduce_scope", ...)'),
+        (reduced(lambda A: T.tvm_thread_allreduce(2, A[0], True, A[1], T.get_thread_binding())),
+         "T.tvm_thread_allreduce of 2 values got 4 arguments, and its reducer takes 1: it is "
+         "values, a condition, results and thread indices"),
+        (reduced(lambda A: T.tvm_thread_allreduce(1, A[0], True, 5, T.get_thread_binding())),
+         "a result of T.tvm_thread_allreduce is an element of a buffer: total[0]"),
+        (reduced(lambda A: T.tvm_thread_allreduce(1, A[0], True, A[1], 0)),
+         "T.tvm_thread_allreduce reduces over thread indices, as of T.get_thread_binding(0)"),
+    ],
+)  # fmt: skip
+def test_refused(statement, message):
+    @T.prim_func
+    def kernel(A: T.Tensor((8,), "float32"), K: T.Tensor((8,), "int32")):
+        with T.Kernel(1, threads=8):
+            statement(A, K)
+
+    with pytest.raises(tilewright.CompileError) as caught:
+        tilewright.compile(kernel)
+    assert [d.message for d in caught.value.errors] == [message]
