@@ -207,21 +207,21 @@ __global__ __aicore__ void bound_copy(GM_ADDR x, GM_ADDR y, uint32_t n, uint32_t
   }
 }
 
-/// Matmul and LeakyRelu: the cube core is two tiles ahead of the vector cores, through two tiles of
-/// GM; a flag in each direction. The vector cores of a block then exchange rows (mode 1).
+/// Matmul and LeakyRelu: the cube core makes a tile while the vector cores copy the one before it, through two tiles of
+/// GM; a flag in each direction, that of the vector cores when they begin a tile. So no flag is set twice in a row. The
+/// vector cores of a block then exchange rows (mode 1).
 __global__ __aicore__ void matmul_leakyrelu(GM_ADDR a, GM_ADDR space, GM_ADDR y, uint32_t tiles) {
   KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);
   constexpr uint32_t tile = TileMatmul::tile, size = tile * tile, part = size / 2;
   if ASCEND_IS_AIC {
     for (uint32_t i = 0; i < tiles; ++i) {
-      if (i >= 2)
+      if (i >= 1)
         CrossCoreWaitFlag<2, PIPE_FIX>(1);
       TileMatmul().Run((__gm__ half*)a + i * size, (__gm__ half*)a,
                        (__gm__ float*)space + i % 2 * size, tile, tile);
       CrossCoreSetFlag<2, PIPE_FIX>(0);
     }
-    for (uint32_t i = 0; i < 2; ++i)
-      CrossCoreWaitFlag<2, PIPE_FIX>(1);
+    CrossCoreWaitFlag<2, PIPE_FIX>(1);
   }
   if ASCEND_IS_AIV {
     uint32_t me = static_cast<uint32_t>(GetSubBlockIdx());
@@ -232,9 +232,9 @@ __global__ __aicore__ void matmul_leakyrelu(GM_ADDR a, GM_ADDR space, GM_ADDR y,
     SetFlag<HardEvent::MTE3_MTE2>(0);
     for (uint32_t i = 0; i < tiles; ++i) {
       CrossCoreWaitFlag<2, PIPE_MTE2>(0);
+      CrossCoreSetFlag<2, PIPE_MTE2>(1); // behind the copy of the tile before
       WaitFlag<HardEvent::MTE3_MTE2>(0);
       DataCopy(t, in[i % 2 * size + me * part], part);
-      CrossCoreSetFlag<2, PIPE_MTE2>(1);
       SetFlag<HardEvent::MTE2_V>(0);
       WaitFlag<HardEvent::MTE2_V>(0);
       LeakyRelu(t, t, 0.5f, part);

@@ -335,3 +335,66 @@ TEST(SyncChecks, FlagsOfSyncAll) {
       std::string::npos)
       << allFindings();
 }
+
+/// One kind of core sets flag 2 `times` times in a row, the other waits for all of it; in modes 0 and 1, vector cores do
+/// both. With `answers`, each set comes behind the wait for the one before it.
+template <int mode, bool cubeSets, bool answers>
+__global__ __aicore__ void sets_in_a_row(int times) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);
+  constexpr bool isCube = g_coreType == AscendC::AIC, meets = mode != 2;
+  constexpr bool isSetter = isCube == cubeSets, isWaiter = isCube != cubeSets;
+  constexpr pipe_t pipe = isCube ? PIPE_FIX : PIPE_MTE3;
+  for (int i = 0; i < times; ++i) {
+    if (isSetter)
+      CrossCoreSetFlag<mode, pipe>(2); // sets
+    if (meets ? isSetter && answers : isWaiter)
+      CrossCoreWaitFlag(2);
+    if (!meets && answers && isWaiter)
+      CrossCoreSetFlag<2, pipe>(3);
+    if (!meets && answers && isSetter)
+      CrossCoreWaitFlag(3);
+  }
+  if (meets && !answers && isSetter)
+    for (int i = 0; i < times; ++i)
+      CrossCoreWaitFlag(2);
+}
+
+TEST(SyncChecks, CrossCoreFlagsSetAgainBeforeTheWait) {
+  const std::string again =
+      "warning: CrossCoreSetFlag sets cross-core flag 2 again before it is waited for; the chip "
+      "counts up to 15 sets, but the documentation allows no two in a row (";
+  const std::string tooOften = "error: CrossCoreSetFlag sets flag 2 a 16th time before it is "
+                               "waited for; the counter ends at "
+                               "15 (";
+  auto textOf = [](void (*kernel)(int), int times) {
+    catchLaunches();
+    nextOptions() = {};
+    kernel<<<2, nullptr, nullptr>>>(times);
+    return allFindings();
+  };
+  auto setsOf = [](const std::string& text) { // lines that the findings show
+    size_t n = 0;
+    for (size_t at = 0; (at = text.find("// sets", at)) != std::string::npos; ++at)
+      ++n;
+    return n;
+  };
+  for (auto kernel : {sets_in_a_row<2, true, false>, sets_in_a_row<2, false, false>,
+                      sets_in_a_row<1, false, false>, sets_in_a_row<0, false, false>}) {
+    EXPECT_EQ(textOf(kernel, 1), "");
+    std::string text = textOf(kernel, 15);
+    EXPECT_NE(text.find(again), std::string::npos) << text;
+    EXPECT_NE(text.find("note: it was set here before"), std::string::npos) << text;
+    EXPECT_NE(text.find("note: use another flag for every second set"), std::string::npos) << text;
+    EXPECT_EQ(setsOf(text), 2u) << text;
+    EXPECT_EQ(text.find("error"), std::string::npos) << text;
+    EXPECT_EQ(lastReport().status, 0);
+    text = textOf(kernel, 16);
+    EXPECT_NE(text.find(tooOften), std::string::npos) << text;
+    EXPECT_NE(text.find("note: have this core wait for a flag of the core that waits"),
+              std::string::npos)
+        << text;
+  }
+  for (auto kernel : {sets_in_a_row<2, true, true>, sets_in_a_row<2, false, true>,
+                      sets_in_a_row<1, false, true>, sets_in_a_row<0, false, true>})
+    EXPECT_EQ(textOf(kernel, 40), "");
+}

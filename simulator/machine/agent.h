@@ -141,6 +141,8 @@ public:
     if (live)
       live->notices[key].push_back(std::move(clock));
   }
+  /// A set of this core for which, with it, so many have not been waited for.
+  void noteCrossSet(uint32_t flag, size_t outstanding, Place setAt);
   /// At the end of the launch: flags that arrived, perhaps after the kernel's end, but were not
   /// waited for.
   void checkArrivals();
@@ -363,7 +365,8 @@ private:
     Place setAt;
   };
   Arrivals arrivals[numCrossFlags];
-  Clock unitClock[2]; ///< of the last Mmad and the last Fixpipe with a unit flag
+  Place crossSetAt[numCrossFlags]; ///< the last time
+  Clock unitClock[2];              ///< of the last Mmad and the last Fixpipe with a unit flag
   struct FreeBuffer {
     Space space;
     Interval bytes;

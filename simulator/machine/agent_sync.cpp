@@ -6,6 +6,8 @@
 #include "simulator/machine/sync_sites.h"
 #include "simulator/sync/events.h"
 
+#include <utility>
+
 namespace tilewright::ascend {
 
 namespace {
@@ -328,6 +330,29 @@ void Agent::crossSet(uint32_t mode, Pipe pipe, uint32_t flag, Place place) {
   record.site = site;
   record.what = instr;
   push(pipe, std::move(record));
+}
+
+void Agent::noteCrossSet(uint32_t flag, size_t outstanding, Place setAt) {
+  constexpr size_t mostOutstanding = 15;
+  const Place before = std::exchange(crossSetAt[flag], setAt);
+  if (!options.check || outstanding < 2)
+    return;
+  const std::string number = std::to_string(flag);
+  if (outstanding > mostOutstanding)
+    complain("CrossCoreSetFlag sets flag " + number +
+                 " a 16th time before it is waited for; the counter ends at 15",
+             true, setAt,
+             {{before, "it was set here before"},
+              {{}, "have this core wait for a flag of the core that waits, or use more flags"}});
+  else
+    complain("CrossCoreSetFlag sets cross-core flag " + number +
+                 " again before it is waited for; the chip counts up to 15 sets, but the "
+                 "documentation allows no two in a row",
+             false, setAt,
+             {{before, "it was set here before"},
+              {{},
+               "use another flag for every second set, or have this core wait for a flag of the "
+               "core that waits"}});
 }
 
 void Agent::crossWait(uint32_t flag, Place place) {

@@ -2,6 +2,8 @@
 #include "simulator/machine/core_group.h"
 #include "simulator/machine/guard.h"
 
+#include <algorithm>
+
 namespace tilewright::ascend {
 
 void CoreGroup::run(const RunState& launch) {
@@ -60,19 +62,22 @@ void CoreGroup::deliverHeld() {
   held.clear();
 }
 
+size_t CoreGroup::mostArrivals(bool cube, uint32_t flag) const {
+  size_t most = 0;
+  for (const auto& agent : agents)
+    if (agent->view.cube == cube)
+      most = std::max(most, agent->numArrivals(flag));
+  return most;
+}
+
 void CoreGroup::reach(Agent& from, uint32_t mode, uint32_t flag, const RemoteClockRef& ref,
                       uint32_t site) {
-  constexpr size_t mostOutstanding = 15;
   Place place = from.hazards.site(site).place;
   if (mode == 2 && from.view.cube) {
     for (auto& agent : agents)
-      if (!agent->view.cube) {
+      if (!agent->view.cube)
         agent->deliver(flag, {ref}, place);
-        if (agent->numArrivals(flag) > mostOutstanding)
-          from.complain("CrossCoreSetFlag sets flag " + std::to_string(flag) +
-                            " a 16th time before it is waited for; the counter ends at 15",
-                        true, from.hazards.site(site).place);
-      }
+    from.noteCrossSet(flag, mostArrivals(false, flag), place);
     return;
   }
   // Vector cores of one group: a wait needs both.
@@ -82,10 +87,10 @@ void CoreGroup::reach(Agent& from, uint32_t mode, uint32_t flag, const RemoteClo
       vectors.push_back(agent.get());
   auto& half = halves[mode - 1][flag];
   half[from.view.subBlockIdx & 1].push_back({ref, place});
-  if (half[from.view.subBlockIdx & 1].size() > mostOutstanding)
-    from.complain("CrossCoreSetFlag sets flag " + std::to_string(flag) +
-                      " a 16th time before it is waited for; the counter ends at 15",
-                  true, from.hazards.site(site).place);
+  const bool toCube = mode == 2;
+  // Where cores meet, the other may still be on its way to its wait.
+  const size_t arrived = toCube ? mostArrivals(true, flag) : from.numArrivals(flag);
+  from.noteCrossSet(flag, half[from.view.subBlockIdx & 1].size() + arrived, place);
   for (Agent* v : vectors)
     if (half[v->view.subBlockIdx & 1].empty())
       return;
@@ -96,7 +101,7 @@ void CoreGroup::reach(Agent& from, uint32_t mode, uint32_t flag, const RemoteClo
     list.erase(list.begin());
   }
   for (auto& agent : agents)
-    if (agent->view.cube == (mode == 2))
+    if (agent->view.cube == toCube)
       agent->deliver(flag, {both}, place);
 }
 

@@ -55,6 +55,8 @@ public:
   void* mail[4] = {}; ///< messages among the group's cores
 
 private:
+  /// How often the flag has arrived at one of the cores without a wait.
+  size_t mostArrivals(bool cube, uint32_t flag) const;
   void reach(Agent& from, uint32_t mode, uint32_t flag, const RemoteClockRef& clock, uint32_t site);
 
   SyncSites& syncSites;

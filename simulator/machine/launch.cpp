@@ -181,6 +181,9 @@ void Machine::deliverGlobal() {
       auto& list = arrivals[kind][set.flag];
       list.resize(agents.size());
       list[set.from->index].push_back({std::move(set.clock), set.place});
+      if (kind != 2)
+        set.from->noteCrossSet(
+            set.flag, list[set.from->index].size() + set.from->numArrivals(set.flag), set.place);
       bool all = true;
       for (Agent* a : agents)
         if (!a || ((kind == 2 || a->view.cube == (kind == 1)) && list[a->index].empty()))
