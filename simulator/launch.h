@@ -33,8 +33,25 @@ struct Kernel {
   uint64_t tilingKey;
 };
 
-/// Called by generated start-up code; `first` to `last` stay valid as long as the program lives.
+/// Called by generated start-up code; `first` to `last` stay valid as long as the program lives, or until the library
+/// that holds them is unloaded (simulator/machine/loaded_kernels.h).
 TILEWRIGHT_EXPORT void registerKernels(const Kernel* first, const Kernel* last);
+
+/// How a kernel is called by whoever knows only its name at run time (aclrtLaunchKernel). Sizes and alignments are in
+/// bytes, and those of the host's C++.
+struct KernelParameter {
+  size_t size, alignment;
+};
+struct KernelSignature {
+  const void* host; ///< as Kernel::host
+  const KernelParameter* parameters;
+  size_t count;
+  /// Calls `entry` (Kernel::aic or aiv) with copies of the values at `values[0]` to `values[count - 1]`.
+  void (*invoke)(void* entry, const void* const* values);
+};
+/// The same for the signatures of what `tilewright-ascendc build --kernel` makes.
+TILEWRIGHT_EXPORT void registerSignatures(const KernelSignature* first,
+                                          const KernelSignature* last);
 /// The kernel whose host function is `host`, or null.
 TILEWRIGHT_EXPORT const Kernel* findKernel(const void* host);
 /// The row of the same kernel for that tiling key; `kernel` itself if it has none.

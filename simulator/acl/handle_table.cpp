@@ -12,7 +12,7 @@ constexpr int topShift = 56;
 constexpr int kindShift = 48;
 constexpr int numberShift = 4;
 
-constexpr std::array<const char*, 17> names = {"",
+constexpr std::array<const char*, 18> names = {"",
                                                "a context",
                                                "a stream",
                                                "an event",
@@ -28,7 +28,8 @@ constexpr std::array<const char*, 17> names = {"",
                                                "an executor",
                                                "a kernel binary",
                                                "a kernel function",
-                                               "kernel arguments"};
+                                               "kernel arguments",
+                                               "data of a kernel binary"};
 
 } // namespace
 

@@ -31,6 +31,7 @@ enum class HandleKind : uint8_t {
   Binary,
   Function,
   KernelArgs,
+  BinaryData,
 };
 
 /// "a stream", "an event", ... or nothing where `handle` was never a handle.
@@ -50,6 +51,11 @@ public:
     void* handle = detail::encodeHandle(kind, ++lastNumber);
     objects.emplace(handle, std::move(object));
     return handle;
+  }
+  /// Under a handle of the caller's choice: memory of his. What it was before ends.
+  void insertAs(const void* handle, std::shared_ptr<Object> object) {
+    std::lock_guard lock(mutex);
+    objects[handle] = std::move(object);
   }
   /// Null where `handle` is not live.
   std::shared_ptr<Object> find(const void* handle) const {

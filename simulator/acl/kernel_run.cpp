@@ -25,7 +25,8 @@ void appendToStream(void* handle, ascend::LaunchRequest request) {
   });
 }
 
-/// The kernel's name as its source has it, from the symbol.
+} // namespace
+
 std::string sourceName(const char* symbol) {
   int status = 0;
   char* text = abi::__cxa_demangle(symbol, nullptr, nullptr, &status);
@@ -33,8 +34,6 @@ std::string sourceName(const char* symbol) {
   std::free(text);
   return name;
 }
-
-} // namespace
 
 TaskOutcome runKernel(const ascend::LaunchRequest& request) {
   static std::mutex oneAtATime;

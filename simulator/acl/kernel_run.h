@@ -11,6 +11,9 @@ namespace tilewright::acl {
 /// a time.
 TILEWRIGHT_EXPORT TaskOutcome runKernel(const ascend::LaunchRequest& request);
 
+/// The kernel's name as its source has it, from the symbol.
+std::string sourceName(const char* symbol);
+
 /// Makes `kernel<<<blocks, nullptr, stream>>>(...)` append to the streams of this runtime. Done by
 /// aclrtSetDevice.
 void installStreamHook();

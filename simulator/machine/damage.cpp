@@ -87,6 +87,12 @@ void blameLaunch(const char* kernelSymbol, Place launch) {
   lastLaunch.keepsExitCode = wanted && std::strcmp(wanted, "0") == 0;
 }
 
+void forgetLaunchTexts() {
+  if (lastLaunch.symbol)
+    lastLaunch.symbol = "";
+  lastLaunch.place = {};
+}
+
 bool mayBlameLaunch() {
   return lastLaunch.symbol && !lastLaunch.keepsExitCode;
 }

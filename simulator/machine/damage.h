@@ -14,6 +14,8 @@ namespace tilewright::ascend {
 
 /// The launch that is to blame from now on, until the next one.
 void blameLaunch(const char* kernelSymbol, Place launch);
+/// The texts that blameLaunch was given are gone; the kernel's name stays known.
+void forgetLaunchTexts();
 /// There has been one, and the program's exit code may be ours.
 bool mayBlameLaunch();
 

@@ -2,9 +2,12 @@
 // Registered kernels, options from the environment, and launches without a runtime.
 #include "simulator/launch.h"
 #include "simulator/machine/agent.h"
+#include "simulator/machine/damage.h"
+#include "simulator/machine/loaded_kernels.h"
 
 #include "compiler/chips/ascend_chip.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
@@ -45,6 +48,7 @@ void runAtOnce(const LaunchRequest& request) {
 }
 
 bool exitCodeNeeded = false;
+thread_local LoadedKernels* collecting = nullptr;
 thread_local const volatile int32_t* stopFlag = nullptr;
 
 } // namespace
@@ -53,6 +57,30 @@ void registerKernels(const Kernel* first, const Kernel* last) {
   Ranges& r = ranges();
   std::lock_guard lock(r.mutex);
   r.all.emplace_back(first, last);
+  if (collecting)
+    collecting->kernels.emplace_back(first, last);
+}
+
+void registerSignatures(const KernelSignature* first, const KernelSignature* last) {
+  if (collecting)
+    collecting->signatures.emplace_back(first, last);
+}
+
+LoadedKernels collectKernels(const std::function<void()>& load) {
+  LoadedKernels loaded;
+  LoadedKernels* outer = std::exchange(collecting, &loaded);
+  load();
+  collecting = outer;
+  return loaded;
+}
+
+void unregisterKernels(const LoadedKernels& loaded) {
+  Ranges& r = ranges();
+  std::lock_guard lock(r.mutex);
+  std::erase_if(r.all, [&](const auto& range) {
+    return std::find(loaded.kernels.begin(), loaded.kernels.end(), range) != loaded.kernels.end();
+  });
+  forgetLaunchTexts();
 }
 
 const Kernel* findKernel(const void* host) {

@@ -199,6 +199,9 @@ bool Builder::link() {
     c.insert(c.end(), {"-r", "-nostdlib"});
   else if (options.shared)
     c.push_back("-shared");
+  // The program that loads it may have a kernel of the same name.
+  if (options.kernelObject)
+    c.push_back("-Wl,-Bsymbolic");
   c.insert(c.end(), objects.begin(), objects.end());
   if (!options.onlyCompile) {
     c.insert(c.end(), options.linkFlags.begin(), options.linkFlags.end());

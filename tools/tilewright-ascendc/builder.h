@@ -53,12 +53,19 @@ private:
                            size_t index, ObjectSymbols symbols[3]);
   bool makeTable(const RewrittenSource& rewritten, const std::string& source,
                  const std::string objects[3], size_t index, const std::string& table);
+  /// Compiles the host's pass once more, with the parameters of the kernels: their names are known by now.
+  bool addSignatures(const RewrittenSource& rewritten, const std::string& source,
+                     const std::vector<TableRow>& rows, const std::string& object, size_t index);
   static bool listKernels(const RewrittenSource& rewritten, const std::string objects[3],
                           const ObjectSymbols symbols[3], std::vector<TableRow>& rows);
   /// Kernels that use variables whose initialisers run at the start of a program.
   std::string warningsOfLateVariables(const RewrittenSource& rewritten, const std::string& source,
                                       const std::vector<TableRow>& rows,
                                       const std::string objects[3]);
+  /// What makes names of this source differ from those of another.
+  std::string localSuffix(size_t index) const {
+    return "$" + uniqueName(index);
+  }
   /// A part of names that no other source of any program has.
   std::string uniqueName(size_t index) const;
   std::string tableSymbol(size_t index) const {

@@ -47,6 +47,20 @@ std::string plainName(const std::string& symbol) {
   return cut == std::string::npos ? kept : kept.substr(cut + 1);
 }
 
+std::optional<std::string> addressOf(const std::string& symbol) {
+  std::string whole = demangled(symbol);
+  size_t open = findOutside(whole, '(');
+  if (open == std::string::npos)
+    return "&::" + whole; // extern "C"
+  if (whole.find_first_of("{#'") != std::string::npos || whole.find(")::") != std::string::npos)
+    return {};
+  std::string name = whole.substr(0, open);
+  if (size_t type = findOutside(name, ' '); type != std::string::npos)
+    name = name.substr(type + 1);
+  return "static_cast<void (*)" + whole.substr(open) + ">(&" +
+         (name.starts_with("::") ? "" : "::") + name + ")";
+}
+
 std::optional<std::string> instantiationsOf(const std::vector<std::string>& functions,
                                             const KernelKinds& kernels) {
   std::string text = "\n#line 1 \"made by tilewright-ascendc\"\nnamespace tilewright::start {\n";
@@ -56,17 +70,32 @@ std::optional<std::string> instantiationsOf(const std::vector<std::string>& func
       continue;
     std::string whole = demangled(symbol);
     size_t open = findOutside(whole, '(');
-    std::string name = whole.substr(0, open);
-    if (open == std::string::npos || name.empty() || name.back() != '>')
+    if (open == std::string::npos || open == 0 || whole[open - 1] != '>')
       continue; // no template
-    if (whole.find_first_of("{#'") != std::string::npos || whole.find(")::") != std::string::npos)
-      return {}; // a lambda's type, or one of a function
-    if (size_t type = findOutside(name, ' '); type != std::string::npos)
-      name = name.substr(type + 1);
-    text += "__attribute__((used)) static void (*const kernel" + std::to_string(count++) + ")" +
-            whole.substr(open) + " = &" + (name.starts_with("::") ? "" : "::") + name + ";\n";
+    std::optional<std::string> address = addressOf(symbol);
+    if (!address)
+      return {};
+    text += "__attribute__((used)) static auto* const kernel" + std::to_string(count++) + " = " +
+            *address + ";\n";
   }
   return text + "}\n";
+}
+
+std::string signaturesText(const std::vector<std::string>& kernels, std::string& error) {
+  std::string rows;
+  for (const std::string& symbol : kernels) {
+    if (std::optional<std::string> address = addressOf(symbol))
+      rows += "    ::tilewright::ascend::signatureOf(" + *address + "),\n";
+    else
+      error += "error: kernel '" + demangled(symbol) +
+               "' has a type without a name, so that nobody could load it by name\n";
+  }
+  return "\n#line 1 \"made by tilewright-ascendc\"\nnamespace tilewright::start {\n"
+         "static const ::tilewright::ascend::KernelSignature signatures[] = {\n" +
+         rows +
+         "};\n__attribute__((constructor)) static void startSignatures() {\n"
+         "  ::tilewright::ascend::registerSignatures(signatures, signatures + " +
+         std::to_string(kernels.size()) + ");\n}\n}\n";
 }
 
 } // namespace tilewright::ascendc

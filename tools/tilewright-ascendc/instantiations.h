@@ -18,10 +18,17 @@ std::string demangled(const std::string& symbol);
 /// `ns::k<int>(unsigned char*)` is a kernel called `k`.
 std::string plainName(const std::string& symbol);
 
+/// C++ for the address of the kernel with that symbol; nothing if a type of it has no name that could be written there:
+/// a lambda's, or one of a function.
+std::optional<std::string> addressOf(const std::string& symbol);
+
 /// C++ that makes the same kernels of templates as the host has among its `functions`; nothing if a type of one has no
 /// name that could be written there.
 std::optional<std::string> instantiationsOf(const std::vector<std::string>& functions,
                                             const KernelKinds& kernels);
+
+/// C++ for the host's pass that tells the parameters of kernels, for those who load them by name. Adds to `error`.
+std::string signaturesText(const std::vector<std::string>& kernels, std::string& error);
 
 } // namespace tilewright::ascendc
 

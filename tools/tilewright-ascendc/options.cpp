@@ -8,6 +8,7 @@ namespace tilewright::ascendc {
 
 const char* const usage =
     "usage: tilewright-ascendc build source... -o program [options]\n"
+    "       tilewright-ascendc build --kernel source... -o kernel.o [options]\n"
     "       tilewright-ascendc compile source -o object.o [options]\n"
     "\n"
     "Compiles Ascend C sources, host and kernel code, to a program for this machine.\n"
@@ -17,6 +18,7 @@ const char* const usage =
     "adds\n"
     "  --time-only           the program prints its modelled time, without effects and checks\n"
     "  --shared              makes a shared library\n"
+    "  --kernel              makes a kernel object for aclrtBinaryLoadFromFile\n"
     "  --precompile <header> keeps this header precompiled, too: name what all sources include\n"
     "  -v                    prints the commands\n"
     "  -h, --help            prints this\n"
@@ -62,6 +64,8 @@ std::optional<Options> parseOptions(int argc, char** argv) {
       continue;
     else if (a == "--shared")
       o.shared = true;
+    else if (a == "--kernel")
+      o.shared = o.kernelObject = true;
     else if (a == "--precompile")
       o.precompile.push_back(value());
     else if (a == "--no-pch")
@@ -90,8 +94,10 @@ std::optional<Options> parseOptions(int argc, char** argv) {
   if (o.onlyCompile && o.sources.size() != 1)
     return fail("compile takes one source, but " + std::to_string(o.sources.size()) +
                 " were given");
+  if (o.kernelObject && (o.onlyCompile || o.sources.empty()))
+    return fail("--kernel makes a kernel object of sources; it goes with build");
   if (o.output.empty())
-    o.output = o.onlyCompile ? o.sources[0] + ".o" : "a.out";
+    o.output = o.onlyCompile || o.kernelObject ? o.sources[0] + ".o" : "a.out";
   return o;
 }
 

@@ -111,9 +111,11 @@ private:
         edits.push_back({tokens[back - 1].begin, tokens[back - 1].end, ""});
     for (size_t back = at; back > 0 && !is(back - 1, ";") && !is(back - 1, "}"); --back)
       result.hasTemplates |= tokens[back - 1].text == "template";
-    size_t i = at + 1;
+    size_t i = at + 1, open = i;
     for (; i < tokens.size() && !is(i, ";") && !is(i, "{"); ++i) {
-      if (!tokens[i].isName || !is(i + 1, "("))
+      // The name of an instance, or of a specialization, has arguments.
+      open = is(i + 1, "<") ? behindMatch(i + 1, "<", ">") : i + 1;
+      if (!tokens[i].isName || !is(open, "("))
         continue;
       std::string_view name = tokens[i].text;
       bool isAttribute = name == "__attribute__" || name == "__launch_bounds__" ||
@@ -124,7 +126,7 @@ private:
     }
     if (i >= tokens.size() || !tokens[i].isName)
       return fail(at, "__global__ stands before something that is no function");
-    size_t body = behindMatch(i + 1, "(", ")");
+    size_t body = behindMatch(open, "(", ")");
     while (body < tokens.size() && !is(body, "{") && !is(body, ";"))
       ++body;
     if (!is(body, "{"))

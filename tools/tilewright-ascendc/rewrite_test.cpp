@@ -126,6 +126,15 @@ TEST(Rewrite, HostHasNoBodiesAndKeepsLines) {
   EXPECT_EQ(r.kernels["k"], unsaidKind);
 }
 
+TEST(Rewrite, InstancesAndSpecializations) {
+  auto r = rewrite("template __global__ __aicore__ void k<int>(GM_ADDR a);\n"
+                   "template <> __global__ __cube__ void k<T<char>>(GM_ADDR a) { f(); }",
+                   "a.cpp");
+  EXPECT_TRUE(r.errors.empty());
+  EXPECT_TRUE(r.hasTemplates);
+  EXPECT_EQ(r.kernels, (KernelKinds{{"k", 1u << 1}}));
+}
+
 TEST(Rewrite, KindOfAKernel) {
   auto kind = [](const std::string& head, const std::string& body) {
     return rewrite(head + " void k(GM_ADDR a) {" + body + "}", "a.cpp").kernels["k"];

@@ -219,11 +219,10 @@ bool Builder::publishLocalKernels(const RewrittenSource& rewritten, const std::s
   if (kernels.empty())
     return true;
   // Another source may have a kernel of the same name.
-  std::string suffix = "$" + uniqueName(index);
   for (Pass pass : {Host, Cube, Vector}) {
     if (made[pass].empty())
       continue;
-    std::string error = publish(made[pass], kernels, suffix);
+    std::string error = publish(made[pass], kernels, localSuffix(index));
     if (error.empty()) {
       symbols[pass] = readSymbols(made[pass]);
       error = symbols[pass].error;
@@ -259,7 +258,34 @@ bool Builder::makeTable(const RewrittenSource& rewritten, const std::string& sou
   for (Pass pass : {Cube, Vector})
     if (!made[pass].empty() && !isWell(privatise(made[pass], std::string("$") + passNames[pass])))
       return false;
-  return isWell(writeTable(table, made[Host], tableSymbol(index), rows));
+  return isWell(writeTable(table, made[Host], tableSymbol(index), rows)) &&
+         (!options.kernelObject || addSignatures(rewritten, source, rows, made[Host], index));
+}
+
+bool Builder::addSignatures(const RewrittenSource& rewritten, const std::string& source,
+                            const std::vector<TableRow>& rows, const std::string& object,
+                            size_t index) {
+  std::set<std::string> kernels, locals; // a kernel has a row for each of its kinds
+  const std::string suffix = localSuffix(index);
+  for (const TableRow& row : rows) {
+    bool isLocal = row.host.ends_with(suffix);
+    std::string name = row.host.substr(0, row.host.size() - (isLocal ? suffix.size() : 0));
+    kernels.insert(name);
+    if (isLocal)
+      locals.insert(name);
+  }
+  std::string error;
+  std::string text = signaturesText({kernels.begin(), kernels.end()}, error);
+  if (error.empty()) {
+    Finished pass =
+        runEach({commandOf(Host, rewritten.host + text, source, object)}, options.verbose).at(0);
+    if (!pass.isWell)
+      error = pass.messages;
+    else if (!locals.empty())
+      error = publish(object, locals, suffix);
+  }
+  fputs(error.c_str(), stderr);
+  return error.empty();
 }
 
 std::string Builder::warningsOfLateVariables(const RewrittenSource& rewritten,

@@ -55,6 +55,29 @@ private:
   Place place;
 };
 
+template <class... Parameters> struct SignatureOf {
+  static constexpr KernelParameter parameters[sizeof...(Parameters) + 1] = {
+      {sizeof(Parameters), alignof(Parameters)}..., {0, 1}};
+
+  static void invoke(void* entry, const void* const* values) {
+    call(entry, values, std::index_sequence_for<Parameters...>());
+  }
+
+private:
+  template <size_t... I>
+  static void call(void* entry, [[maybe_unused]] const void* const* values,
+                   std::index_sequence<I...>) {
+    reinterpret_cast<void (*)(Parameters...)>(entry)(
+        *static_cast<const std::decay_t<Parameters>*>(values[I])...);
+  }
+};
+/// For the table that `tilewright-ascendc build --kernel` adds.
+template <class... Parameters> KernelSignature signatureOf(void (*kernel)(Parameters...)) {
+  using Signature = SignatureOf<Parameters...>;
+  return {reinterpret_cast<const void*>(kernel), Signature::parameters, sizeof...(Parameters),
+          Signature::invoke};
+}
+
 template <class... Parameters, class L2>
 PreparedLaunch<Parameters...> prepareLaunch(void (*kernel)(Parameters...), uint32_t blocks,
                                             const L2&, void* stream = nullptr,

@@ -22,6 +22,7 @@ typedef uint16_t aclFloat16;
 typedef void* aclrtStream;
 typedef void* aclrtEvent;
 typedef void* aclrtContext;
+typedef void* aclrtBinary;
 typedef void* aclrtBinHandle;
 typedef void* aclrtFuncHandle;
 typedef void* aclrtArgsHandle;

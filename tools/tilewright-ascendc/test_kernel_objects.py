@@ -1,0 +1,287 @@
+# SPDX-License-Identifier: Apache-2.0
+# ruff: noqa: E501 - answers of the runtime are one line each
+"""Kernel objects: made by the driver, loaded and launched by name. Needs a build of the simulator."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = Path(os.environ.get("TILEWRIGHT_BUILD", ROOT / "build"))
+DRIVER = BUILD / "bin" / "tilewright-ascendc"
+LIBRARY = BUILD / "lib" / "libtilewright_ascend.so"
+HERE = Path(__file__).parent
+
+pytestmark = pytest.mark.skipif(not DRIVER.exists(), reason="tilewright-ascendc is not built")
+
+COMPILERS = [
+    pytest.param(
+        name, marks=pytest.mark.skipif(not shutil.which(name), reason=f"{name} is not installed")
+    )
+    for name in ("clang++-22", "g++-12")
+]
+
+
+def run(*command: str | Path) -> subprocess.CompletedProcess[str]:
+    """Runs a command and keeps its output."""
+    return subprocess.run(
+        [str(c) for c in command], capture_output=True, text=True, check=False, timeout=120
+    )
+
+
+def build(compiler: str, *arguments: str | Path) -> None:
+    """Builds without a word."""
+    built = run(DRIVER, "build", "--cxx", compiler, *arguments)
+    assert (built.returncode, built.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_calls(tmp_path: Path, compiler: str) -> None:
+    """Every call, what it does and how it refuses; the program has a symbol of a kernel's name."""
+    kernels, program = tmp_path / "kernels.o", tmp_path / "program"
+    build(compiler, "--kernel", HERE / "loaded_kernels.cpp", "-o", kernels)
+    build(compiler, "-Wl,--export-dynamic", HERE / "load_kernels.cpp", "-o", program)
+    answer = run("env", "TILEWRIGHT_ASCEND_EXIT=0", program, kernels, LIBRARY)
+    assert answer.returncode == 0, answer.stderr
+    said = answer.stdout.replace(str(kernels), "KERNELS").replace(str(BUILD), "BUILD")
+    line = 1 + (HERE / "loaded_kernels.cpp").read_text().split("// the wild line")[0].count("\n")
+    expected = ANSWERS.replace("LINE", f"{HERE / 'loaded_kernels.cpp'}:{line}")
+    assert [line.rstrip() for line in said.splitlines()] == expected.splitlines()
+
+
+ANSWERS = """\
+before a device: 0
+no context: aclrtLaunchKernelWithArgsArray: this thread has no device; call aclrtSetDevice first [107002]
+parameters: 0+8 8+1 12+4 16+2 24+32 56+4
+no such parameter: aclrtFunctionGetParamInfo: paramIndex is 6, but kernel 'arguments' has 6 parameters [100000]
+name: 0
+arguments
+short name: aclrtGetFunctionName: maxLen is 9, but 'arguments' and its end take 10 bytes [100000]
+packed: 0
+packed: -3 70000 60000 7 8 11 12 0 -3 70000 60000 7 8 11 12 0
+slots: 0
+slots: -3 70000 60000 7 8 11 12 0 0 0 0 0 0 0 0 0
+device: 0
+device: -3 71000 60000 7 8 11 12 0 0 0 0 0 0 0 0 0
+device, V2: 0
+device, V2: -3 71000 60000 7 8 11 12 0 0 0 0 0 0 0 0 0
+array: 0
+array: -3 71000 60000 7 8 11 12 0 0 0 0 0 0 0 0 0
+host memory: aclrtLaunchKernel: argsData is no device memory; aclrtLaunchKernelWithHostArgs takes arguments in host memory [100000]
+size: aclrtLaunchKernel: argsSize is 24, but the 6 parameters of kernel 'arguments' take 60 bytes (64 with padding), or 72 where each stands at a multiple of 8 [100000]
+blocks: aclrtLaunchKernel: numBlocks is 0, but a launch has 1 to 65535 [100000]
+default stream: 0
+its end: 0
+default stream: -3 71000 60000 7 8 11 12 0 0 0 0 0 0 0 0 0
+no stream: aclrtLaunchKernel: stream is a kernel function, not a stream [107017]
+no function: aclrtLaunchKernel: funcHandle is a stream, not a kernel function [107017]
+offset: aclrtLaunchKernelV2: cfg->attrs[0].value.blockDimOffset is 4; blocks begin at 0 here [200006]
+memory: aclrtLaunchKernelV2: cfg->attrs[0].value.dynUBufSize is 4; arch 2201 has no such memory [200006]
+attribute: aclrtLaunchKernelV2: cfg->attrs[0].id is 99, which is none [100000]
+argument: aclrtBinaryGetFunction: 'KERNELS' has no kernel 'argument'; it has arguments, ns::same(unsigned char*, int), ns::same(unsigned char*, float), typed<double>(unsigned char*), wild [100029]
+ns::same: aclrtBinaryGetFunction: 'KERNELS' has several kernels 'ns::same': ns::same(unsigned char*, int), ns::same(unsigned char*, float) [100029]
+init: 0
+out: 0
+bytes: aclrtKernelArgsAppend: argument 1 of kernel 'ns::same(unsigned char*, int)' has 4 bytes, but 8 were given [100000]
+too few: aclrtKernelArgsFinalize: kernel 'ns::same(unsigned char*, int)' has 2 parameters, but 1 were appended [100000]
+value: 0
+too many: aclrtKernelArgsAppend: kernel 'ns::same(unsigned char*, int)' has 2 parameters, and all have a value already [100000]
+not final: aclrtLaunchKernelWithConfig: argsHandle was changed after its last aclrtKernelArgsFinalize, or has had none [100000]
+final: 0
+of another: aclrtLaunchKernelWithConfig: argsHandle has the arguments of kernel 'ns::same(unsigned char*, int)', not of this funcHandle ('ns::same(unsigned char*, float)') [100000]
+reserve: aclrtLaunchKernelWithConfig: reserve is not null [100000]
+launch: 0
+update: 0
+again: aclrtLaunchKernelWithConfig: argsHandle was changed after its last aclrtKernelArgsFinalize, or has had none [100000]
+first values: 42 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
+second values: 78 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
+update's size: aclrtKernelArgsParaUpdate: the argument has 4 bytes, but 2 were given [100000]
+no parameter: aclrtKernelArgsParaUpdate: paramHandle is no parameter of this argsHandle [107017]
+no holder: aclrtKernelArgsGetPlaceHolderBuffer: paramHandle is a value, not a place holder [100000]
+16 1
+own memory: 0
+full: aclrtKernelArgsAppend: userHostMem has 4 bytes left, but 8 are needed [300000]
+own: 0
+own values: 78 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
+no buffer: aclrtKernelArgsFinalize: argument 0 is a place holder without a buffer; aclrtKernelArgsGetPlaceHolderBuffer gives it one [100000]
+buffer: 0
+second buffer: aclrtKernelArgsGetPlaceHolderBuffer: paramHandle has a buffer already [100000]
+update: aclrtKernelArgsParaUpdate: paramHandle is a place holder; write to its buffer [100000]
+place holder: 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
+holder: 0
+holder: 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
+outside: aclrtLaunchKernelWithHostArgs: placeHolderArray[0] has the offsets 0 and 24, but argsSize is 24 [100000]
+overload: 6 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
+template: 8 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
+engine: aclrtLaunchKernelWithArgsArray: cfg->attrs[0].value.engineType is AIV, but kernel 'ns::same(unsigned char*, int)' is for cube cores [100000]
+: aclrtBinaryLoadFromFile: binPath is null [100000]
+: aclrtBinaryLoadFromFile: binHandle is null [100000]
+: aclrtBinaryLoadFromFile: options->options is null, but options->numOpt is not 0 [100000]
+: aclrtBinaryLoadFromFile: option 0 has the unknown type 9 [100000]
+: aclrtBinaryLoadFromData: data is null [100000]
+: aclrtBinaryLoadFromData: length is 0 [100000]
+: aclrtBinaryLoadFromData: binHandle is null [100000]
+: aclrtCreateBinary: data is null [100000]
+: aclrtCreateBinary: dataLen is 0 [100000]
+: aclrtBinaryLoad: binHandle is null [100000]
+: aclrtBinaryLoad: binary is null [107017]
+: aclrtBinaryGetFunction: kernelName is null [100000]
+: aclrtBinaryGetFunction: funcHandle is null [100000]
+: aclrtBinaryGetFunction: binHandle is null [107017]
+: aclrtBinaryGetFunctionByEntry: funcHandle is null [100000]
+: aclrtFunctionGetBinary: binHandle is null [100000]
+: aclrtGetFunctionName: name is null [100000]
+: aclrtGetFunctionName: funcHandle is null [107017]
+: aclrtFunctionGetParamCount: paramCount is null [100000]
+: aclrtFunctionGetParamInfo: paramOffset is null [100000]
+: aclrtKernelArgsInit: argsHandle is null [100000]
+: aclrtKernelArgsInitByUserMem: argsHandle is null [100000]
+: aclrtKernelArgsInitByUserMem: userHostMem is null [100000]
+: aclrtKernelArgsGetMemSize: actualArgsSize is null [100000]
+: aclrtKernelArgsGetHandleMemSize: memSize is null [100000]
+: aclrtKernelArgsGetHandleMemSize: funcHandle is kernel arguments, not a kernel function [107017]
+: aclrtKernelArgsAppend: param is null [100000]
+: aclrtKernelArgsAppend: paramHandle is null [100000]
+: aclrtKernelArgsAppend: argsHandle is a kernel function, not kernel arguments [107017]
+: aclrtKernelArgsAppendPlaceHolder: paramHandle is null [100000]
+: aclrtKernelArgsGetPlaceHolderBuffer: dataSize is 0 [100000]
+: aclrtKernelArgsGetPlaceHolderBuffer: bufferAddr is null [100000]
+: aclrtKernelArgsParaUpdate: param is null [100000]
+: aclrtLaunchKernel: argsData is null [100000]
+: aclrtLaunchKernelV2: cfg->attrs is null [100000]
+: aclrtLaunchKernelWithConfig: argsHandle is null [107017]
+: aclrtLaunchKernelWithHostArgs: hostArgs is null [100000]
+: aclrtLaunchKernelWithHostArgs: placeHolderArray is null [100000]
+: aclrtLaunchKernelWithArgsArray: args is null [100000]
+: aclrtLaunchKernelWithArgsArray: args[0] is null [100000]
+entry: aclrtBinaryGetFunctionByEntry: a tiling key (1) names a function only where there is one kernel, but 'KERNELS' has 5: arguments, ns::same(unsigned char*, int), ns::same(unsigned char*, float), typed<double>(unsigned char*), wild [100029]
+data: 0
+mode: aclrtBinaryLoadFromData: option 0 is for kernels of AI CPUs, which the host does not model [200006]
+object: 0
+end of it: 0
+once more: aclrtDestroyBinary: binary is data of a kernel binary that was destroyed already [107017]
+unload third: 0
+in use: aclrtBinaryUnLoad: binHandle is in use: 1 of its launches has not ended; synchronise their streams first [100000]
+wild: aclrtSynchronizeStream: kernel 'wild' failed: LINE: error: the kernel's scalar code touched address 0x10, which is not its memory (vector core 0)
+      put(out, 0, *reinterpret_cast<volatile int*>(16)); // the wild line
+ [507035]
+unload: 0
+function gone: aclrtLaunchKernelWithArgsArray: funcHandle is a kernel function that was destroyed already [107017]
+twice: aclrtBinaryUnLoad: binHandle is a kernel binary that was destroyed already [107017]
+unload first: 0
+text: aclrtBinaryLoadFromData: data cannot be loaded: file too short; tilewright-ascendc build --kernel makes kernel objects for this host [100003]
+none: aclrtBinaryLoadFromFile: binPath '/nothing' cannot be read [100003]
+itself: aclrtBinaryLoadFromFile: 'BUILD/lib/libtilewright_ascend.so' holds no kernels that can be found by name; tilewright-ascendc build --kernel makes kernel objects for this host [100003]
+"""
+
+KEYS = """
+#include "kernel_operator.h"
+using namespace AscendC;
+extern "C" __global__ __aicore__ void keyed(GM_ADDR out) {
+  KERNEL_TASK_TYPE(1, KERNEL_TYPE_AIV_ONLY);
+  KERNEL_TASK_TYPE(2, KERNEL_TYPE_AIC_ONLY);
+  GlobalTensor<int32_t> g;
+  g.SetGlobalBuffer((__gm__ int32_t*)out);
+  if (TILING_KEY_IS(1))
+    g.SetValue(0, 10 + (g_coreType == AIV));
+  else if (TILING_KEY_IS(2))
+    g.SetValue(0, 20 + (g_coreType == AIC));
+}
+"""
+LOAD_KEYS = """
+#include "acl/acl.h"
+#include <cstdio>
+int main(int, char** argv) {
+  aclInit(nullptr);
+  aclrtSetDevice(0);
+  void* out;
+  aclrtMalloc(&out, 32, ACL_MEM_MALLOC_HUGE_FIRST);
+  aclrtBinHandle binary;
+  aclrtBinaryLoadFromFile(argv[1], nullptr, &binary);
+  for (uint64_t key = 2; key > 0; --key) {
+    aclrtFuncHandle kernel;
+    int value = 0, error = aclrtBinaryGetFunctionByEntry(binary, key, &kernel);
+    error |= aclrtLaunchKernelWithHostArgs(kernel, 1, nullptr, nullptr, &out, 8, nullptr, 0);
+    error |= aclrtSynchronizeStream(nullptr);
+    aclrtMemcpy(&value, 4, out, 4, ACL_MEMCPY_DEVICE_TO_HOST);
+    printf("%d %d ", error, value);
+  }
+  return aclFinalize();
+}
+"""
+
+
+def test_tiling_keys(tmp_path: Path) -> None:
+    """A key chooses the kernel's kind, and what it does."""
+    (tmp_path / "keys.cpp").write_text(KEYS)
+    (tmp_path / "load.cpp").write_text(LOAD_KEYS)
+    build("clang++-22", "--kernel", tmp_path / "keys.cpp", "-o", tmp_path / "keys.o")
+    build("clang++-22", tmp_path / "load.cpp", "-o", tmp_path / "load")
+    assert run(tmp_path / "load", tmp_path / "keys.o").stdout == "0 21 0 11 "
+
+
+def test_built_again_while_loaded(tmp_path: Path) -> None:
+    """The same path holds another kernel by now: each load has the file as it was then."""
+    template = """#include "kernel_operator.h"
+    extern "C" __global__ __aicore__ void number(GM_ADDR out) {
+      KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+      AscendC::GlobalTensor<int32_t> g;
+      g.SetGlobalBuffer((__gm__ int32_t*)out);
+      g.SetValue(0, NUMBER);
+    }"""
+    for number in ("1", "2"):
+        (tmp_path / "kernel.cpp").write_text(template.replace("NUMBER", number))
+        build("clang++-22", "--kernel", tmp_path / "kernel.cpp", "-o", tmp_path / f"{number}.o")
+    (tmp_path / "load.cpp").write_text("""
+    #include "acl/acl.h"
+    #include <cstdio>
+    #include <cstdlib>
+    #include <string>
+    int main(int, char** argv) {
+      aclInit(nullptr);
+      aclrtSetDevice(0);
+      void* out;
+      aclrtMalloc(&out, 32, ACL_MEM_MALLOC_HUGE_FIRST);
+      std::string folder = argv[1], path = folder + "/kernel.o";
+      aclrtBinHandle binaries[2];
+      aclrtFuncHandle kernels[2];
+      for (int i = 0; i < 2; ++i) {
+        rename((folder + "/" + std::to_string(i + 1) + ".o").c_str(), path.c_str());
+        if (aclrtBinaryLoadFromFile(path.c_str(), nullptr, &binaries[i]) ||
+            aclrtBinaryGetFunction(binaries[i], "number", &kernels[i]))
+          return 1;
+      }
+      for (aclrtFuncHandle kernel : kernels) {
+        int value = 0;
+        void* pointers[] = {&out};
+        aclrtLaunchKernelWithArgsArray(kernel, 1, nullptr, nullptr, pointers);
+        aclrtSynchronizeStream(nullptr);
+        aclrtMemcpy(&value, 4, out, 4, ACL_MEMCPY_DEVICE_TO_HOST);
+        printf("%d ", value);
+        aclrtBinaryUnLoad(binaries[value - 1]);
+      }
+      return aclFinalize();
+    }""")
+    build("clang++-22", tmp_path / "load.cpp", "-o", tmp_path / "load")
+    assert run(tmp_path / "load", tmp_path).stdout == "1 2 "
+
+
+def test_refusals_of_the_driver(tmp_path: Path) -> None:
+    """What makes no sense with --kernel."""
+    said = run(DRIVER, "compile", "--kernel", HERE / "loaded_kernels.cpp")
+    assert said.returncode != 0
+    assert "error: --kernel makes a kernel object of sources; it goes with build" in said.stderr
+    (tmp_path / "unnamed.cpp").write_text("""#include "kernel_operator.h"
+    template <class T> __global__ __aicore__ void k(GM_ADDR out, T) {
+      KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+    }
+    void start(void* stream) {
+      struct Local {};
+      k<Local><<<1, nullptr, stream>>>((GM_ADDR)0, Local());
+    }""")
+    said = run(DRIVER, "build", "--kernel", tmp_path / "unnamed.cpp", "-o", tmp_path / "k.o")
+    assert said.returncode != 0
+    assert "has a type without a name, so that nobody could load it by name" in said.stderr
