@@ -182,6 +182,10 @@ struct Drawing {
     s.lanes = 1 + upTo(lanes - 1);
     s.mask[0] = upTo(3) ? random() | random() << 32 : ~0ull;
     s.mask[1] = lanes > 64 ? (upTo(3) ? random() | random() << 32 : ~0ull) : 0;
+    if (!upTo(7)) // every second lane: the most runs that there are
+      s.mask[0] = s.mask[1] = 0x5555555555555555ull;
+    if (lanes <= 64)
+      s.mask[1] = 0;
     if (lanes < 64)
       s.mask[0] &= (1ull << lanes) - 1;
     s.mask[0] |= 1;

@@ -15,10 +15,11 @@ namespace tilewright::ascend::isa {
 
 /// The accesses of one instruction, reads before writes.
 struct AccessList {
-  /// A vector instruction with more is refused; a copy of many matrices may have more.
-  static constexpr unsigned mostOfVector = 160;
+  /// Most have less: a vector instruction has 64 of each operand if its mask takes every second lane, a copy of many
+  /// matrices may have any number.
+  static constexpr unsigned usual = 160;
   unsigned count = 0;
-  std::vector<Access> items = std::vector<Access>(mostOfVector);
+  std::vector<Access> items = std::vector<Access>(usual);
 
   void add(const Operand& operand, Region region, AccessKind kind);
 };

@@ -323,8 +323,6 @@ std::string inspect(const VectorInstr& instr, AccessList& accesses, const Contex
     error = checkStarts(instr);
   if (!error.empty())
     return error;
-  if (accesses.count >= AccessList::mostOfVector)
-    return "the mask has too many holes to be followed";
   // A tensor ends before its memory does: compare with the operand's own size.
   auto beyond = [&](const Operand& o, const Access& a) {
     return o.bytes && a.space == o.space && a.region.begin >= o.address &&
