@@ -4,6 +4,7 @@
 #define TILEWRIGHT_ASCENDC_KERNEL_OPERATOR_H
 
 #include "ascendc/advanced.h"
+#include "ascendc/constants.h"
 #include "ascendc/copies.h"
 #include "ascendc/cube.h"
 #include "ascendc/debug.h"

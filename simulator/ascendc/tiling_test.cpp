@@ -95,6 +95,14 @@ TEST(Tiling, G71_DataOfMacros) {
     EXPECT_EQ(read[k], expected[k]) << k;
 }
 
+TEST(Tiling, G71_FieldsOfACubeTiling) {
+  optiling::TCubeTiling tiling;
+  tiling.set_stepM(3);
+  tiling.set_usedCoreNum(20);
+  EXPECT_EQ(tiling.stepM, 3);
+  EXPECT_EQ(tiling.get_stepM() + tiling.get_stepN() + tiling.get_usedCoreNum(), 24);
+}
+
 TEST(Tiling, G71_TooSmallABuffer) {
   optiling::Part part;
   part.set_kind(3);

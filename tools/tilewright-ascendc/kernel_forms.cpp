@@ -57,6 +57,32 @@ struct Runner {
     (this->kernel)<<<1, nullptr, nullptr>>>((GM_ADDR)x);
   }
 };
+/// With names that kernels of all kinds use, and flags by the names of instructions.
+extern "C" __global__ __aicore__ void older_names(GM_ADDR x) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  static_assert(ONE_BLK_SIZE * DEFAULT_BLK_NUM == ONE_REPEAT_BYTE_SIZE && MAX_REPEAT_TIMES == 255 &&
+                DEFAULT_BLK_STRIDE == 1 && DEFAULT_REPEAT_STRIDE == 8 &&
+                DEFAULT_BLOCK_SIZE == 256 && ONE_BYTE_BIT_SIZE == 8 && TOTAL_UB_SIZE == 196608 &&
+                ONE_BLK_HALF_NUM == 2 * ONE_BLK_FLOAT_NUM);
+  static_assert(BLOCK_CUBE * BLOCK_CUBE == CUBE_MAX_SIZE && DEFAULT_C0_SIZE == 32);
+  static_assert(IsSameType<half, half>::value && !Std::is_same<half, float>::value &&
+                Std::is_same_v<Std::conditional_t<true, int, half>, int>);
+  static_assert(std::is_same_v<::KernelMode, AscendC::KernelMode>);
+  static_assert(&::GetSysWorkSpacePtr == &AscendC::GetSysWorkSpacePtr);
+  static_assert(Std::min(3, 2) + Std::max(3, 4) == 6);
+  GlobalTensor<float> g;
+  g.SetGlobalBuffer((__gm__ float*)x);
+  LocalTensor<float> t(TPosition::VECCALC, 0, AlignUp(60, 64));
+  DataCopy(t, g, 64);
+  set_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
+  wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
+  Adds(t, t, 1.0f, 64);
+  pipe_barrier(PIPE_V);
+  Adds(t, t, static_cast<float>(DivCeil(5, 3)), 64);
+  pipe_barrier(PIPE_ALL);
+  DataCopy(g, t, 64);
+}
+
 int main() {
   aclInit(nullptr);
   aclrtSetDevice(0);
@@ -72,6 +98,7 @@ int main() {
   launchIt(macro_one, x);
   launchIt(&lib::detail::fold<lib::detail::Op<float, LocalTensor, 64>, 1000>, x);
   Runner{}.run(x);
+  older_names<<<1, nullptr, nullptr>>>((GM_ADDR)x);
   int e = aclrtSynchronizeStream(nullptr);
   aclrtMemcpy(v, 256, x, 256, ACL_MEMCPY_DEVICE_TO_HOST);
   printf("%d %g\n", e, v[63]);

@@ -62,9 +62,13 @@ public:
     for (std::string_view definition : definitionsOf(source))
       macro(definition);
     result.includesKernelOperator = source.find("kernel_operator.h") != std::string_view::npos;
-    for (const auto& [name, body] : bodies)
+    for (const Body& body : bodies) {
       inHost.push_back(
-          emptied(source, body, "::tilewright::ascend::callKernelAsFunction(\"" + name + "\");"));
+          emptied(source, body.stretch,
+                  "::tilewright::ascend::callKernelAsFunction(\"" + body.kernel + "\");"));
+      if (!body.launcher.empty())
+        inHost.push_back({body.stretch.end, body.stretch.end, body.launcher});
+    }
     std::string first = "#line 1 \"" + path + "\"\n";
     inKernelsOnly.insert(inKernelsOnly.end(), edits.begin(), edits.end());
     inHost.insert(inHost.end(), edits.begin(), edits.end());
@@ -133,7 +137,48 @@ private:
       return; // a declaration
     size_t end = behindMatch(body, "{", "}");
     result.kernels[std::string(tokens[i].text)] |= kindsOf(at, body, end);
-    bodies.push_back({std::string(tokens[i].text), {tokens[body].begin, tokens[end - 1].end}});
+    bodies.push_back({std::string(tokens[i].text),
+                      {tokens[body].begin, tokens[end - 1].end},
+                      launcherOf(at, i, open)});
+  }
+
+  /// True for `extern "C"` before the kernel, or around it.
+  bool isExternC(size_t head) const {
+    if (head > 0 && is(head - 1, "extern"))
+      return true;
+    int depth = 0;
+    for (size_t i = head; i > 1; --i) {
+      depth += is(i - 1, "}") - is(i - 1, "{");
+      if (depth < 0)
+        return is(i - 2, "extern"); // the string between is no token
+    }
+    return false;
+  }
+  /// C++ for `aclrtlaunch_NAME`, which hosts may declare themselves; empty where a parameter has no name, or where the
+  /// kernel's own name isn't that of the linker.
+  std::string launcherOf(size_t head, size_t name, size_t open) const {
+    if (!isExternC(head))
+      return "";
+    std::string parameters, arguments;
+    size_t behind = behindMatch(open, "(", ")"), first = open + 1;
+    int depth = 0;
+    for (size_t i = first; i < behind && behind - open > 2; ++i) {
+      depth += (is(i, "(") || is(i, "<")) - (is(i, ")") || is(i, ">"));
+      bool isEnd = i + 1 == behind;
+      if (!isEnd && !(depth == 0 && is(i, ",")))
+        continue;
+      if (i < first + 2 || !tokens[i - 1].isName)
+        return "";
+      parameters += ", " + std::string(source.substr(tokens[first].begin,
+                                                     tokens[i - 1].end - tokens[first].begin));
+      arguments += ", " + std::string(tokens[i - 1].text);
+      first = i + 1;
+    }
+    std::string kernel(tokens[name].text);
+    return " extern \"C\" __attribute__((weak)) uint32_t aclrtlaunch_" + kernel +
+           "(uint32_t tilewrightBlocks, void* tilewrightStream" + parameters +
+           ") { return ::tilewright::ascend::legacyLaunch(" + kernel +
+           ")(tilewrightBlocks, tilewrightStream" + arguments + "); }";
   }
 
   /// The kinds that a kernel may have: what its body says, or else the qualifiers between `head` and
@@ -260,6 +305,7 @@ private:
   struct Body {
     std::string kernel;
     Stretch stretch;
+    std::string launcher; ///< for the host, behind the body
   };
   std::vector<Body> bodies;
   RewrittenSource result;

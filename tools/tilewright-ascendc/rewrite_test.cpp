@@ -121,7 +121,11 @@ TEST(Rewrite, HostHasNoBodiesAndKeepsLines) {
   auto r = rewrite("extern \"C\" __global__ __aicore__ void k(GM_ADDR a)\n{\n  int b;\n}\nint c;",
                    "a.cpp");
   EXPECT_EQ(r.host, "#line 1 \"a.cpp\"\nextern \"C\" __global__ __aicore__ void k(GM_ADDR a)\n"
-                    "{::tilewright::ascend::callKernelAsFunction(\"k\");\n\n}\nint c;");
+                    "{::tilewright::ascend::callKernelAsFunction(\"k\");\n\n} extern \"C\" "
+                    "__attribute__((weak)) uint32_t aclrtlaunch_k(uint32_t tilewrightBlocks, void* "
+                    "tilewrightStream, GM_ADDR a) { return "
+                    "::tilewright::ascend::legacyLaunch(k)(tilewrightBlocks, tilewrightStream, a); "
+                    "}\nint c;");
   ASSERT_EQ(r.kernels.count("k"), 1u);
   EXPECT_EQ(r.kernels["k"], unsaidKind);
 }
@@ -133,6 +137,17 @@ TEST(Rewrite, InstancesAndSpecializations) {
   EXPECT_TRUE(r.errors.empty());
   EXPECT_TRUE(r.hasTemplates);
   EXPECT_EQ(r.kernels, (KernelKinds{{"k", 1u << 1}}));
+}
+
+TEST(Rewrite, LaunchersOfKernelsInC) {
+  auto hasLauncher = [](const std::string& source) {
+    return rewrite(source, "a.cpp").host.find("aclrtlaunch_k(") != std::string::npos;
+  };
+  EXPECT_TRUE(hasLauncher("extern \"C\" { int a() {} __global__ __aicore__ void k() {} }"));
+  EXPECT_TRUE(hasLauncher("extern \"C\" __global__ void k(T<int, 2> a, const int b) {}"));
+  EXPECT_FALSE(hasLauncher("extern \"C\" __global__ void k(GM_ADDR, int b) {}"));
+  EXPECT_FALSE(hasLauncher("extern \"C\" { } __global__ void k(GM_ADDR a) {}"));
+  EXPECT_FALSE(hasLauncher("namespace a { __global__ void k(GM_ADDR a) {} }"));
 }
 
 TEST(Rewrite, KindOfAKernel) {

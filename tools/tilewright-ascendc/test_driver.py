@@ -67,8 +67,8 @@ def test_forms_of_kernels(tmp_path: Path, compiler: str) -> None:
     built = run(DRIVER, "build", source, "-o", program, "--cxx", compiler)
     assert built.returncode == 0, built.stderr
     answer = run(program)
-    # 1 + 10 + 10 + (100 + 'd' + 200) + 1 + 1000 + 1
-    assert (answer.returncode, answer.stdout) == (0, "0 1423\n"), answer.stderr
+    # 1 + 10 + 10 + (100 + 'd' + 200) + 1 + 1000 + 1 + 1 + 2
+    assert (answer.returncode, answer.stdout) == (0, "0 1426\n"), answer.stderr
 
 
 HOST = """
@@ -352,17 +352,28 @@ int main() {
   aclInit(nullptr);
   aclrtSetDevice(0);
   aclrtMalloc(&y, 128, ACL_MEM_MALLOC_HUGE_FIRST);
-  ACLRT_LAUNCH_KERNEL(put)(1, nullptr, (uint8_t*)y, 2, 0); // an int for a float
+  ACLRT_LAUNCH_KERNEL(put)(1, nullptr, y, 2, 0); // an int for a float
   aclrtlaunch_put(1, nullptr, (uint8_t*)y, 3, 16);
   ACLRT_LAUNCH_KERNEL(more)(1, nullptr, (uint8_t*)y);
   aclrtSynchronizeDevice();
   aclrtMemcpy(&values[0], 4, y, 4, ACL_MEMCPY_DEVICE_TO_HOST);
   aclrtMemcpy(&values[1], 4, (char*)y + 64, 4, ACL_MEMCPY_DEVICE_TO_HOST);
-  return values[0] != 2 || values[1] != 3;
+  int later(void* y, float* value);
+  return values[0] != 2 || values[1] != 3 || later(y, values) || values[0] != 4;
+}
+""")
+    # Whoever declares the wrapper himself has no header.
+    (tmp_path / "later.cpp").write_text("""#include "acl/acl.h"
+extern "C" uint32_t aclrtlaunch_put(uint32_t, aclrtStream, void*, float, int64_t);
+int later(void* y, float* value) {
+  uint32_t error = aclrtlaunch_put(1, nullptr, y, 4, 0);
+  aclrtSynchronizeDevice();
+  aclrtMemcpy(value, 4, y, 4, ACL_MEMCPY_DEVICE_TO_HOST);
+  return error;
 }
 """)
     program = tmp_path / "put"
-    sources = (tmp_path / "main.cpp", tmp_path / "kernel.cpp")
+    sources = [tmp_path / f"{name}.cpp" for name in ("main", "kernel", "later")]
     built = run(DRIVER, "build", *sources, "-o", program, "--cxx", compiler)
     assert built.returncode == 0, built.stderr
     answer = run(program)

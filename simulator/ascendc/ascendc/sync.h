@@ -135,4 +135,20 @@ inline void WaitPreTaskEnd() {}
 
 } // namespace AscendC
 
+/// The same by the names of the instructions, as older kernels and some libraries call them.
+inline void set_flag(pipe_t from, pipe_t to, int32_t id,
+                     AscendC::Place place = AscendC::Place::here()) {
+  AscendC::host::issueSetFlag(AscendC::pipeOf(from), AscendC::pipeOf(to), id, place);
+}
+inline void wait_flag(pipe_t from, pipe_t to, int32_t id,
+                      AscendC::Place place = AscendC::Place::here()) {
+  AscendC::host::issueWaitFlag(AscendC::pipeOf(from), AscendC::pipeOf(to), id, place);
+}
+inline void pipe_barrier(pipe_t pipe, AscendC::Place place = AscendC::Place::here()) {
+  if (pipe == PIPE_ALL)
+    AscendC::host::issueBarrierAll(place);
+  else
+    AscendC::host::issueBarrier(AscendC::pipeOf(pipe), place);
+}
+
 #endif

@@ -84,16 +84,31 @@ void runKernelNow(Place place, void (*kernel)(Parameters...), uint32_t blocks,
   PreparedLaunch<Parameters...> prepared(kernel, blocks, nullptr, place);
   prepared.runNow(tilingKeyOfNextLaunch(), static_cast<std::decay_t<Parameters>>(arguments)...);
 }
+/// An argument as older hosts hand it over: of pointers, they know only that they are some.
+template <class T>
+using LegacyArgument =
+    std::conditional_t<std::is_pointer_v<std::decay_t<T>>, const volatile void*, std::decay_t<T>>;
+template <class T> std::decay_t<T> fromLegacyArgument(LegacyArgument<T> argument) {
+  if constexpr (std::is_pointer_v<std::decay_t<T>>)
+    return static_cast<std::decay_t<T>>(const_cast<void*>(argument));
+  else
+    return argument;
+}
 /// ACLRT_LAUNCH_KERNEL(k)(blocks, stream, arguments...).
 template <class... Parameters>
 auto legacyLaunch(void (*kernel)(Parameters...), Place place = Place::here()) {
-  return [kernel, place](uint32_t blocks, void* stream, std::decay_t<Parameters>... arguments) {
-    PreparedLaunch<Parameters...>(kernel, blocks, stream, place)(arguments...);
+  return [kernel, place](uint32_t blocks, void* stream, LegacyArgument<Parameters>... arguments) {
+    PreparedLaunch<Parameters...>(kernel, blocks, stream,
+                                  place)(fromLegacyArgument<Parameters>(arguments)...);
     return uint32_t{0};
   };
 }
 
 } // namespace tilewright::ascend
+
+// Sources that don't say `using namespace AscendC` find these all the same.
+using AscendC::GetSysWorkSpacePtr;
+using AscendC::KernelMode;
 
 #define ICPU_RUN_KF(kernel, blocks, ...)                                                           \
   ::tilewright::ascend::runKernelNow(::tilewright::ascend::Place::here(), kernel, blocks,          \

@@ -25,6 +25,43 @@ struct TCubeTiling : ::TCubeTiling {
     std::memcpy(buffer, static_cast<const ::TCubeTiling*>(this),
                 std::min(capacity, sizeof(::TCubeTiling)));
   }
+#define TW_CUBE_TILING_FIELD(name)                                                                 \
+  int32_t get_##name() const {                                                                     \
+    return name;                                                                                   \
+  }                                                                                                \
+  void set_##name(int32_t value) {                                                                 \
+    name = value;                                                                                  \
+  }
+  TW_CUBE_TILING_FIELD(usedCoreNum)
+  TW_CUBE_TILING_FIELD(M)
+  TW_CUBE_TILING_FIELD(N)
+  TW_CUBE_TILING_FIELD(Ka)
+  TW_CUBE_TILING_FIELD(Kb)
+  TW_CUBE_TILING_FIELD(singleCoreM)
+  TW_CUBE_TILING_FIELD(singleCoreN)
+  TW_CUBE_TILING_FIELD(singleCoreK)
+  TW_CUBE_TILING_FIELD(baseM)
+  TW_CUBE_TILING_FIELD(baseN)
+  TW_CUBE_TILING_FIELD(baseK)
+  TW_CUBE_TILING_FIELD(depthA1)
+  TW_CUBE_TILING_FIELD(depthB1)
+  TW_CUBE_TILING_FIELD(stepM)
+  TW_CUBE_TILING_FIELD(stepN)
+  TW_CUBE_TILING_FIELD(stepKa)
+  TW_CUBE_TILING_FIELD(stepKb)
+  TW_CUBE_TILING_FIELD(isBias)
+  TW_CUBE_TILING_FIELD(transLength)
+  TW_CUBE_TILING_FIELD(iterateOrder)
+  TW_CUBE_TILING_FIELD(shareMode)
+  TW_CUBE_TILING_FIELD(shareL1Size)
+  TW_CUBE_TILING_FIELD(shareL0CSize)
+  TW_CUBE_TILING_FIELD(shareUbSize)
+  TW_CUBE_TILING_FIELD(batchM)
+  TW_CUBE_TILING_FIELD(batchN)
+  TW_CUBE_TILING_FIELD(dbL0A)
+  TW_CUBE_TILING_FIELD(dbL0B)
+  TW_CUBE_TILING_FIELD(dbL0C)
+#undef TW_CUBE_TILING_FIELD
 };
 
 } // namespace optiling
