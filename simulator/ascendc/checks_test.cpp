@@ -384,9 +384,12 @@ TEST(Checks, Memory) {
   EXPECT_MESSAGE(pastUb, "Adds writes UB bytes 196352 to 197375, but UB has 196608 bytes "
                          "[ErrorWrite2] (vector core 0)");
   EXPECT_EQ(lastReport().status, 507035);
-  EXPECT_MESSAGE(pastUb, "note: use a smaller tile or a lower address");
-  EXPECT_MESSAGE(pastGm, "note: shorten it by 64 bytes, as for the last tile, or allocate as many");
-  EXPECT_MESSAGE(noGm, "note: check the kernel's arguments and the offset into the GlobalTensor");
+  EXPECT_MESSAGE(pastUb,
+                 "note: use a smaller tile or a lower address, or a smaller repeat or stride");
+  EXPECT_MESSAGE(pastGm,
+                 "note: shorten it by 64 bytes, as for the last tile, or allocate as many more");
+  EXPECT_MESSAGE(noGm, "note: check the kernel's arguments and the offset into the GlobalTensor; "
+                       "memory comes from aclrtMalloc");
   EXPECT_MESSAGE(pastTensor, "Adds: writes up to UB byte 2559, but the tensor ends at byte 2047");
   EXPECT_MESSAGE(misalignedRows, "WholeReduceSum: src starts at UB byte 4, which is no multiple of "
                                  "32 [ErrorRead4]");
@@ -435,6 +438,36 @@ TEST(Checks, RelaxedOrdersWhatTheCompilerOrders) {
   DeviceBuffer<float> x(256);
   faulty<Fault::scalarRead><<<1, nullptr, nullptr>>>(x.gm());
   EXPECT_EQ(allFindings(), "");
+}
+
+/// Beside line and core: the pipe, the operands with their memories and addresses, and what to change.
+TEST(Checks, NamePipeAndOperandsAndWhatToDo) {
+  EXPECT_MESSAGE(mask, "note: on PIPE_V: dst is UB from byte 1024 on (1024 bytes), src0 is UB from "
+                       "byte 0 on (1024 bytes)");
+  EXPECT_MESSAGE(mask, "note: keep it in this range; what is left goes into a call of its own");
+  EXPECT_MESSAGE(misalignedSource, "note: on PIPE_V: dst is UB from byte ");
+  EXPECT_MESSAGE(misalignedSource, "note: move it to such a multiple: round up the sizes of the");
+  EXPECT_MESSAGE(partOverlap, "note: work in place, or give the destination memory of its own");
+  EXPECT_MESSAGE(wrongType, "note: convert to a type that it takes first, or use another");
+  EXPECT_MESSAGE(pastTensor, "note: shorten the call, or give the tensor more bytes");
+  EXPECT_MESSAGE(hugeCopy, "note: on PIPE_MTE2: dst is UB from byte 0 on (1024 bytes), src is GM "
+                           "from byte 0 on of an allocation of 1024 bytes");
+  EXPECT_MESSAGE(pastUb, "note: on PIPE_V: dst is UB from byte 196352 on");
+  EXPECT_MESSAGE(noGm, "note: on PIPE_MTE2: dst is UB from byte ");
+  EXPECT_MESSAGE(noGm, "src is GM at 0x1000");
+  EXPECT_MESSAGE(negativeCount, "note: on PIPE_V: dst is UB from byte ");
+  EXPECT_MESSAGE(negativeCount, "note: leave the call out where no elements are left");
+  EXPECT_MESSAGE(maskOfNoLane, "note: on PIPE_V: dst is UB from byte ");
+  EXPECT_MESSAGE(bitsBeyondLanes, "which are those of mask[0]; set mask[1] to 0");
+  EXPECT_MESSAGE(tooManyRepeats, "is 0 as well; split the call, or leave it out");
+  EXPECT_MESSAGE(oddScalarOfGm, "note: on PIPE_S");
+  EXPECT_MESSAGE(oddScalarOfGm, "note: let the tensor start at a multiple of its element's bytes");
+  EXPECT_MESSAGE(neverWritten, "note: write them first, by a copy or Duplicate, or read fewer");
+  EXPECT_MESSAGE(setTwice, "note: add WaitFlag<HardEvent::MTE2_V>(1) between them, or set another");
+  EXPECT_MESSAGE(setOnly, "note: add WaitFlag<HardEvent::MTE2_V>(1) behind it, or leave it out");
+  EXPECT_MESSAGE(waitOnly, "note: set the flag before its wait, on the pipe that the event names");
+  EXPECT_MESSAGE(wrongEvent, "note: name the pipe whose access comes first, then the one that");
+  EXPECT_MESSAGE(eventId, "note: use 0 to 5; 6 and 7 are the framework's");
 }
 
 TEST(Checks, NoneInLaunchesThatOnlyTakeTime) {

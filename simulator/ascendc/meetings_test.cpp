@@ -99,6 +99,9 @@ TEST(Meetings, G14_WaitWithoutSet) {
   std::string text = run(neverSet, 2, flags.gm());
   EXPECT_NE(text.find("deadlock"), std::string::npos) << text;
   EXPECT_NE(text.find("waits in IBWait at"), std::string::npos) << text;
+  EXPECT_NE(text.find("note: have a core that they wait for set the flag, or leave the wait out"),
+            std::string::npos)
+      << text;
 }
 
 /// Blocks 0 and 1 write, blocks 2 to 4 read both.

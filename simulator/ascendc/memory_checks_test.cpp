@@ -228,6 +228,7 @@ TEST_F(MemoryChecks, VectorCoresOfABlockMeet) {
   expectFinding(
       "CrossCoreSetFlag of mode 1 sets flag 4 on this vector core but not as often on the "
       "other of its block; a wait needs both [ErrorSync3] (vector core 0)");
+  expectFinding("note: call it on both vector cores of the block, equally often");
 }
 
 /// The cube core sets flag 2 three times, after the vector cores have ended; they wait once.
@@ -255,10 +256,12 @@ TEST_F(MemoryChecks, CrossCoreFlagsThatNothingWaitsFor) {
   expectFinding(
       "cross-core flag 2 arrives at this core 2 times more than it is waited for; the next "
       "kernel would see it [ErrorSync3] (vector core 0) [2 times]");
+  expectFinding("note: add CrossCoreWaitFlag(2) on that core, or set it less often");
   sets_on_one_core<<<3, nullptr, nullptr>>>();
   expectFinding(
       "CrossCoreSetFlag of mode 0 sets flag 6 on this core but not as often on another; it "
       "reaches nobody [ErrorSync3] (vector core 1)");
+  expectFinding("note: call it on all cores of this kind, equally often");
 }
 
 __global__ __aicore__ void reserved_ids() {

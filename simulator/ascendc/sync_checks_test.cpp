@@ -218,6 +218,12 @@ TEST(SyncChecks, RightKernelSaysNothing) {
 
 TEST(SyncChecks, Places) {
   EXPECT_MESSAGE(vectorWritesL1, 507015, "writes L1, which a vector core doesn't have");
+  EXPECT_MESSAGE(
+      vectorWritesL1, 507015,
+
+      "note: cube cores and vector cores have memories of their own; what both need goes "
+      "through GM");
+  EXPECT_MESSAGE(scalarPastTensor, 507035, "note: use an index below the tensor's size");
   EXPECT_MESSAGE(scalarPastTensor, 507035,
                  "SetValue writes UB byte 1024, behind the end of the tensor [ErrorWrite2]");
   EXPECT_MESSAGE(scalarOnNoMemory, 507035,
@@ -226,6 +232,7 @@ TEST(SyncChecks, Places) {
 
 TEST(SyncChecks, Barriers) {
   EXPECT_MESSAGE(scalarBarrier, 507015, "PipeBarrier doesn't take PIPE_S");
+  EXPECT_MESSAGE(scalarBarrier, 507015, "note: leave it out: the scalar unit works in order");
 }
 
 TEST(SyncChecks, CrossCoreFlags) {
@@ -283,6 +290,7 @@ TEST(SyncChecks, FreedMemory) {
                  "it later, or AllocTensor a new one [ErrorRead1]");
   EXPECT_MESSAGE(readFreed, 507015, "queue.FreeTensor(t); // freed here");
   EXPECT_MESSAGE(readFreed, 507015, "note: it was freed here");
+  EXPECT_MESSAGE(readFreed, 507015, "note: on PIPE_V");
   EXPECT_MESSAGE(writeFreed, 507015, "Adds writes UB from byte 384 on, in a buffer");
   EXPECT_MESSAGE(scalarFreed, 507015, "SetValue writes UB from byte 260 on, in a buffer");
   EXPECT_EQ(messageOf<Fault::freedInTime>(), "");

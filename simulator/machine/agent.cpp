@@ -2,6 +2,7 @@
 #include "simulator/machine/agent.h"
 #include "simulator/machine/core_group.h"
 #include "simulator/machine/kernel_heap.h"
+#include "simulator/machine/operands_text.h"
 
 #include <algorithm>
 #include <cstring>
@@ -219,15 +220,16 @@ void Agent::warnOfLanes(const VectorInstr& i, bool fromRegister, Place place) {
   if (hasBits && i.mask[0] == 0 && (i.mask[1] == 0 || lanesOf(i) <= lanesPerWord))
     return complain(name + ": mask is 0, but a mask must have a lane; leave the call out where no "
                            "elements are left",
-                    false, place);
+                    false, place, {{{}, operandsText(Pipe::V, &i)}});
   if (hasBits && !fromRegister && hasBitsBeyond(i))
     return complain(name + ": mask[1] has bits, but a repeat of these elements has " +
-                        std::to_string(lanesOf(i)) + " lanes, which are those of mask[0]",
-                    false, place);
+                        std::to_string(lanesOf(i)) +
+                        " lanes, which are those of mask[0]; set mask[1] to 0",
+                    false, place, {{{}, operandsText(Pipe::V, &i)}});
   if (i.repeat == 0 && i.form != VectorForm::Register && !hasRows(i.op))
     complain(name + ": repeatTime is 0, so that nothing is computed; it has 8 bits, in which 256 "
-                    "is 0 as well",
-             false, place);
+                    "is 0 as well; split the call, or leave it out",
+             false, place, {{{}, operandsText(Pipe::V, &i)}});
 }
 
 void Agent::issue(const VectorInstr& given, Place place) {
@@ -239,7 +241,9 @@ void Agent::issue(const VectorInstr& given, Place place) {
   if (auto count = static_cast<int64_t>(given.count); given.form == VectorForm::Count && count < 0)
     fail(std::string(nameOf(given)) + ": count is " + std::to_string(count) +
              ", but it must not be negative",
-         place, 507035);
+         place, 507035,
+         {{{}, operandsText(Pipe::V, &given)},
+          {{}, "leave the call out where no elements are left"}});
   if (given.form != VectorForm::Register) {
     warnOfLanes(given, false, place);
     issueOn(Pipe::V, given, site);
@@ -301,7 +305,8 @@ void Agent::noteUsedBuffer(const Operand& buffer) {
   });
 }
 
-void Agent::checkNotFreed(const Operand& operand, bool isWrite, const char* what, Place place) {
+void Agent::checkNotFreed(const Operand& operand, bool isWrite, const char* what, Pipe pipe,
+                          Place place) {
   if (!operand.isOfQueue)
     return;
   for (const FreeBuffer& f : freeBuffers)
@@ -313,23 +318,23 @@ void Agent::checkNotFreed(const Operand& operand, bool isWrite, const char* what
                    " on, in a buffer that FreeTensor has given back; free it later, or AllocTensor "
                    "a new one [" +
                    (isWrite ? "ErrorWrite1" : "ErrorRead1") + "]",
-               true, place, {{f.freedAt, "it was freed here"}});
+               true, place, {{f.freedAt, "it was freed here"}, {{}, operandsText(pipe, {})}});
 }
 void Agent::checkNotFreed(const VectorInstr& i, Place place) {
   if (freeBuffers.empty())
     return;
   for (const Operand* source : {&i.src0, &i.src1, &i.aux, &i.extra})
-    checkNotFreed(*source, false, nameOf(i), place);
-  checkNotFreed(i.dst, true, nameOf(i), place);
+    checkNotFreed(*source, false, nameOf(i), Pipe::V, place);
+  checkNotFreed(i.dst, true, nameOf(i), Pipe::V, place);
 }
 void Agent::checkNotFreed(const CopyInstr& i, Place place) {
-  checkNotFreed(i.src, false, nameOf(i), place);
-  checkNotFreed(i.dst, true, nameOf(i), place);
+  checkNotFreed(i.src, false, nameOf(i), i.pipe, place);
+  checkNotFreed(i.dst, true, nameOf(i), i.pipe, place);
 }
 void Agent::checkNotFreed(const CubeInstr& i, Place place) {
   for (const Operand* source : {&i.a, &i.b, &i.c})
-    checkNotFreed(*source, false, nameOf(i), place);
-  checkNotFreed(i.dst, true, nameOf(i), place);
+    checkNotFreed(*source, false, nameOf(i), pipeOf(i), place);
+  checkNotFreed(i.dst, true, nameOf(i), pipeOf(i), place);
 }
 
 uint64_t Agent::random() { // splitmix64
@@ -412,10 +417,11 @@ template <class Instr> void Agent::execute(Pipe pipe, const Instr& instr, uint32
     late.land(hazards.clock(pipe));
   static thread_local isa::AccessList accesses;
   accesses.count = 0;
+  working = {pipe, &instr};
   std::string wrong = isa::inspect(instr, accesses, context);
   if (!wrong.empty())
     fail(std::string(nameOf(instr)) + ": " + wrong, hazards.site(site).place,
-         view.cube ? 507015 : 507035);
+         view.cube ? 507015 : 507035, workingNotes(adviceFor(wrong)));
   if constexpr (std::is_same_v<Instr, CubeInstr>) {
     if (instr.unitFlag && pipe == Pipe::FIX)
       hazards.learn(pipe, unitClock[0]);
@@ -486,6 +492,10 @@ template void Agent::execute(Pipe, const VectorInstr&, uint32_t);
 template void Agent::execute(Pipe, const CopyInstr&, uint32_t);
 template void Agent::execute(Pipe, const CubeInstr&, uint32_t);
 
+std::vector<ReportNote> Agent::workingNotes(const std::string& advice) const {
+  return {{{}, operandsText(working.pipe, working.instr)}, {{}, advice}};
+}
+
 void Agent::checkLocal(const Access& access, uint32_t site) {
   auto s = static_cast<unsigned>(access.space);
   Interval hull = access.region.hull();
@@ -494,14 +504,16 @@ void Agent::checkLocal(const Access& access, uint32_t site) {
   if (!context.base[s])
     fail(std::string(where.what) + verb + spaceNames[s] + ", which a " +
              (view.cube ? "cube" : "vector") + " core doesn't have",
-         where.place, 507015);
+         where.place, 507015,
+         workingNotes("cube cores and vector cores have memories of their own; what both need goes "
+                      "through GM"));
   if (hull.end > spaceBytes[s] || hull.begin > hull.end)
     fail(std::string(where.what) + verb + spaceNames[s] + " bytes " + std::to_string(hull.begin) +
              " to " + std::to_string(hull.end - 1) + ", but " + spaceNames[s] + " has " +
              std::to_string(spaceBytes[s]) + " bytes [" +
              (access.kind == AccessKind::Read ? "ErrorRead3" : "ErrorWrite2") + "]",
          where.place, view.cube ? 507015 : 507035,
-         {{{}, "use a smaller tile or a lower address, or a smaller repeat or stride"}});
+         workingNotes("use a smaller tile or a lower address, or a smaller repeat or stride"));
 }
 
 void Agent::checkGlobal(const Access& access, uint32_t site) {
@@ -521,9 +533,8 @@ void Agent::checkGlobal(const Access& access, uint32_t site) {
     fail(std::string(where.what) + verb + "GM at " + hex(hull.begin) +
              ", which belongs to no allocation [" + code + "]",
          where.place, error,
-         {{{},
-           "check the kernel's arguments and the offset into the GlobalTensor; memory comes from "
-           "aclrtMalloc"}});
+         workingNotes("check the kernel's arguments and the offset into the GlobalTensor; memory "
+                      "comes from aclrtMalloc"));
   }
   cachedVersion = version;
   if (hull.end > cachedRange.end)
@@ -533,9 +544,8 @@ void Agent::checkGlobal(const Access& access, uint32_t site) {
              std::to_string(cachedRange.end - cachedRange.begin) + " bytes at " +
              hex(cachedRange.begin) + " [" + code + "]",
          where.place, error,
-         {{{},
-           "shorten it by " + std::to_string(hull.end - cachedRange.end) +
-               " bytes, as for the last tile, or allocate as many more"}});
+         workingNotes("shorten it by " + std::to_string(hull.end - cachedRange.end) +
+                      " bytes, as for the last tile, or allocate as many more"));
 }
 
 // --- endless waits --------------------------------------------------------------------------
@@ -659,7 +669,7 @@ void* Agent::scalarAccess(const Operand& operand, uint32_t bytes, bool write, Pl
     leaveToOtherCore(write ? "SetValue" : "GetValue", place);
     return nowhere;
   }
-  checkNotFreed(operand, write, write ? "SetValue" : "GetValue", place);
+  checkNotFreed(operand, write, write ? "SetValue" : "GetValue", Pipe::S, place);
   Access access;
   access.space = operand.space;
   access.kind = write ? AccessKind::Write : AccessKind::Read;
@@ -670,18 +680,21 @@ void* Agent::scalarAccess(const Operand& operand, uint32_t bytes, bool write, Pl
     pumpSome();
   if (options.relaxed && !view.cube && queued)
     drainAll();
+  working = {Pipe::S, {}};
   if (operand.bytes && bytes > operand.bytes)
     fail(std::string(write ? "SetValue writes " : "GetValue reads ") +
              spaceNames[static_cast<unsigned>(operand.space)] + " byte " +
              std::to_string(operand.address) + ", behind the end of the tensor [" +
              (write ? "ErrorWrite2" : "ErrorRead3") + "]",
-         place, view.cube ? 507015 : 507035);
+         place, view.cube ? 507015 : 507035,
+         workingNotes("use an index below the tensor's size, or a larger tensor"));
   if (uint32_t element = bytesOf(operand.type); element > 1 && operand.address % element)
     fail(std::string(write ? "SetValue writes " : "GetValue reads ") +
              spaceNames[static_cast<unsigned>(operand.space)] + " at " + hex(operand.address) +
              ", which is no multiple of the element's " + std::to_string(element) + " bytes [" +
              (write ? "ErrorWrite4" : "ErrorRead4") + "]",
-         place, view.cube ? 507015 : 507035);
+         place, view.cube ? 507015 : 507035,
+         workingNotes("let the tensor start at a multiple of its element's bytes"));
   hazards.begin(Pipe::S, hazards.clock(Pipe::S), remote, site);
   late.land(hazards.completed(Pipe::S));
   if (operand.space == Space::GM) {

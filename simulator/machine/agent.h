@@ -9,6 +9,7 @@
 #include "simulator/machine/fiber.h"
 #include "simulator/machine/kernel_api.h"
 #include "simulator/machine/late_writes.h"
+#include "simulator/machine/operands_text.h"
 #include "simulator/machine/own_memory.h"
 #include "simulator/machine/record_queue.h"
 #include "simulator/machine/recurrence.h"
@@ -287,6 +288,8 @@ private:
   bool watchesRepetition() {
     return !options.randomOrderSeed && repetition.isLooking();
   }
+  /// Notes of a report on what is executed: its pipe and operands, and what to change.
+  std::vector<ReportNote> workingNotes(const std::string& advice) const;
   void checkGlobal(const Access& access, uint32_t site);
   void checkLocal(const Access& access, uint32_t site);
   void leave();
@@ -296,7 +299,8 @@ private:
   void checkFlagsAtEnd();
   void checkModesAtEnd();
   /// At the call, as its order counts and not that in which the pipes run.
-  void checkNotFreed(const Operand& operand, bool isWrite, const char* what, Place place);
+  void checkNotFreed(const Operand& operand, bool isWrite, const char* what, Pipe pipe,
+                     Place place);
   void checkNotFreed(const VectorInstr& instr, Place place);
   void checkNotFreed(const CopyInstr& instr, Place place);
   void checkNotFreed(const CubeInstr& instr, Place place);
@@ -327,6 +331,12 @@ private:
     DType type;
     std::vector<uint8_t> data;
   };
+
+  struct Working {
+    Pipe pipe = Pipe::S;
+    InstrRef instr;
+  };
+  Working working; ///< the instruction that is executed, or was last
 
   CoreGroup& group;
   const LaunchOptions& options;

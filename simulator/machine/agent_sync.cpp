@@ -42,13 +42,16 @@ bool Agent::validEvent(Pipe from, Pipe to, int32_t id, Place place, const char* 
   constexpr int32_t numUserIds = 8;
   if (id < 0 || id >= numUserIds)
     fail(std::string(what) + " has event id " + std::to_string(id) + ", but ids go from 0 to 7",
-         place, 507015);
+         place, 507015, {{{}, "use 0 to 5; 6 and 7 are the framework's"}});
   if (isEventOf(view.cube, from, to))
     return true;
   if (!isEventOf(!view.cube, from, to))
     fail(std::string(what) + ": arch 2201 has no event " +
              eventText(from, to, static_cast<unsigned>(id)),
-         place, 507015);
+         place, 507015,
+         {{{},
+           "name the pipe whose access comes first, then the one that waits; cube and vector "
+           "cores meet by CrossCoreSetFlag"}});
   leaveToOtherCore((std::string(what) + "<" + eventName(from, to) + ">").c_str(), place);
   return false;
 }
@@ -117,7 +120,10 @@ void Agent::executeSync(const SyncInstr& instr, uint32_t site) {
       complain("SetFlag sets " + eventText(instr.from, instr.to, instr.id) +
                    " again before anything waited for it [ErrorSync4]",
                true, hazards.site(site).place,
-               {{hazards.site(flag.setSite).place, "it was set here before"}});
+               {{hazards.site(flag.setSite).place, "it was set here before"},
+                {{},
+                 "add WaitFlag<" + eventName(instr.from, instr.to) + ">(" +
+                     std::to_string(instr.id) + ") between them, or set another id"}});
     ++flag.count;
     flag.setSite = site;
     flag.clock = hazards.completed(instr.from);
@@ -150,7 +156,9 @@ void Agent::barrier(Pipe pipe, Place place) {
   lastPlace = place;
   bool mine = pipe == Pipe::MTE2 || pipe == Pipe::MTE3 || (pipe == Pipe::V) != view.cube;
   if (pipe == Pipe::S)
-    fail("PipeBarrier doesn't take PIPE_S", place, 507015);
+    fail("PipeBarrier doesn't take PIPE_S", place, 507015,
+         {{{},
+           "leave it out: the scalar unit works in order; it waits for another pipe by a flag"}});
   if (!mine || isMuted(place, "PipeBarrier", pipeNames[static_cast<unsigned>(pipe)]))
     return;
   uint32_t site = hazards.siteOf(place, "PipeBarrier");
@@ -437,7 +445,10 @@ void Agent::checkFlagsAtEnd() {
           complain("SetFlag sets " + eventText(static_cast<Pipe>(from), static_cast<Pipe>(to), id) +
                        ", but nothing waits for it before the kernel ends; the next kernel on this "
                        "core would see it [ErrorSync3]",
-                   true, hazards.site(flag.setSite).place);
+                   true, hazards.site(flag.setSite).place,
+                   {{{},
+                     "add WaitFlag<" + eventName(static_cast<Pipe>(from), static_cast<Pipe>(to)) +
+                         ">(" + std::to_string(id) + ") behind it, or leave it out"}});
 }
 
 /// What the next kernel on this core would begin with.
@@ -459,7 +470,10 @@ void Agent::checkArrivals() {
                    std::to_string(arrivals[flag].open) +
                    (arrivals[flag].open == 1 ? " time" : " times") +
                    " more than it is waited for; the next kernel would see it [ErrorSync3]",
-               true, arrivals[flag].setAt);
+               true, arrivals[flag].setAt,
+               {{{},
+                 "add CrossCoreWaitFlag(" + std::to_string(flag) +
+                     ") on that core, or set it less often"}});
 }
 
 std::string Agent::describeHeads() const {
@@ -529,6 +543,9 @@ void Agent::deadlock(const std::string& waitsFor, Headline headline) {
           ", which waits for " + eventText(sync->from, sync->to, sync->id) + "; " + whereSet(*sync);
     notes.push_back({site.place, text});
   }
+  notes.push_back({{},
+                   "set the flag before its wait, on the pipe that the event names first, or leave "
+                   "the wait out"});
   fail("deadlock: " + waitsFor + " [ErrorSync3, 507014]", place, 507014, std::move(notes));
 }
 

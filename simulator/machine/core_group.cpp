@@ -115,7 +115,8 @@ void CoreGroup::checkHalves() {
                               std::to_string(flag) +
                               " on this vector core but not as often on the other of its block; a "
                               "wait needs both [ErrorSync3]",
-                          true, half.front().place);
+                          true, half.front().place,
+                          {{{}, "call it on both vector cores of the block, equally often"}});
       }
 }
 

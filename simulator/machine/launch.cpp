@@ -331,6 +331,9 @@ void Machine::reportDeadlock() {
   item.place = first->waitPlace();
   item.sentence = "deadlock: " + std::to_string(waiting) + " of " + std::to_string(agents.size()) +
                   " cores wait for a cross-core flag that no core will set [507014]";
+  item.notes.push_back({{},
+                        "have a core that they wait for set the flag, or leave the wait out; "
+                        "SyncAll is for all cores to call"});
   if (overSubscribed)
     item.notes.push_back({{},
                           "the launch has " + std::to_string(request.blocks) +
@@ -443,7 +446,8 @@ void Machine::checkCrossFlags() {
           agents[i]->complain("CrossCoreSetFlag of mode 0 sets flag " + std::to_string(flag) +
                                   " on this core but not as often on another; it reaches nobody "
                                   "[ErrorSync3]",
-                              true, ofKind[flag][i].front().place);
+                              true, ofKind[flag][i].front().place,
+                              {{{}, "call it on all cores of this kind, equally often"}});
           break;
         }
 }
