@@ -18,6 +18,9 @@
 /// In a pipelined loop each micro-kernel also asks for its share of the tiles of the next turn
 /// (fetch_ahead.h), so that the copies find them in the second-level cache.
 ///
+/// On AVX2 the sums begin at 0, and c, which is asked for first, is added in the end: it often comes from the third-level
+/// cache. There, too, only as many rows of a as stay in the second-level cache go at once.
+///
 /// The accumulators stay in registers through the loop over k. Columns that fill no whole vector
 /// get a vector of just their number of lanes. It stands before the buffers become pointers, and
 /// casts them itself.
@@ -64,10 +67,12 @@ public:
       : op(op), builder(op.getLoc(), op), math(builder),
         element(op.getCRegion().type().getScalarType()), shape(kernelShape(machine)),
         lanes(machine.vectorBits / int64_t(element.getIntOrFloatBitWidth())),
-        shifted(op->hasAttr(kShiftedAttr)) {
+        shifted(op->hasAttr(kShiftedAttr)), addsLate(gemmAddsLate(machine) && !shifted),
+        bytesOfA(gemmBytesOfA(machine)) {
     if (auto packed = op->getAttrOfType<IntegerAttr>(kPackedAttr)) {
       isPacked = true;
       group = packed.getInt();
+      panelVectors = gemmPanelVectors(machine, op.getCRegion().staticExtents().back() / lanes);
     }
   }
 
@@ -84,7 +89,8 @@ public:
     depth = op.getTransposeA() ? extentsA[extentsA.size() - 2] : extentsA.back();
     a.rowStride /= group;
     depth /= group;
-    lowerColumns();
+    forTiles(rows, rowsAtOnce(), /*evenly=*/false,
+             [&](Value first, int64_t count) { lowerColumns(first, count); });
     op.erase();
   }
 
@@ -147,14 +153,25 @@ private:
       body(math.constant(whole * step + rest), halfRest);
   }
 
-  void lowerColumns() {
+  /// So many rows of a stay in the second-level cache.
+  int64_t rowsAtOnce() const {
+    const int64_t rowBytes = depth * elementBytes();
+    if (!isPacked || !bytesOfA || rows * rowBytes <= bytesOfA)
+      return rows;
+    const int64_t parts = llvm::divideCeil(rows * rowBytes, bytesOfA);
+    return llvm::alignTo(llvm::divideCeil(rows, parts), shape.rows);
+  }
+
+  /// All columns of `count` rows from `first` on.
+  void lowerColumns(Value first, int64_t count) {
     forTiles(columns, shape.vectors * lanes, /*evenly=*/false, [&](Value column, int64_t width) {
       SmallVector<int64_t> widths(width / lanes, lanes);
       if (width % lanes)
         widths.push_back(width % lanes);
       corrections = shifted ? columnSums(column, widths) : SmallVector<Value>();
-      forTiles(rows, shape.rows, /*evenly=*/true,
-               [&](Value row, int64_t count) { microKernel(row, count, column, widths); });
+      forTiles(count, shape.rows, /*evenly=*/true, [&](Value row, int64_t height) {
+        microKernel(math.add(first, row), height, column, widths);
+      });
     });
   }
 
@@ -185,7 +202,7 @@ private:
     }
     if (isa<FloatType>(element))
       return math::FmaOp::create(builder, x, y, sum);
-    return arith::AddIOp::create(builder, arith::MulIOp::create(builder, x, y), sum);
+    return plus(arith::MulIOp::create(builder, x, y), sum);
   }
 
   /// Where the columns from `column` on of b's first row are.
@@ -196,13 +213,13 @@ private:
 
   /// Row `k` of b: a vector for each of `widths`.
   SmallVector<Value> rowOfB(Value start, Value k, ArrayRef<int64_t> widths) {
-    const int64_t step = isPacked ? lanes : b.rowStride;
+    const int64_t step = isPacked ? panelVectors * lanes : b.rowStride;
     Value here = elementPointer(start, math.mul(k, math.constant(step)));
     SmallVector<Value> vectors;
     int64_t offset = 0;
     for (int64_t width : widths) {
       vectors.push_back(load(vectorType(width), constantPointer(here, offset)));
-      offset += isPacked ? depth * lanes : width;
+      offset += isPacked && panelVectors == 1 ? depth * lanes : width;
     }
     return vectors;
   }
@@ -235,12 +252,11 @@ private:
         elementPointer(c.pointer, math.add(math.mul(row, math.constant(c.rowStride)), column));
     SmallVector<Value> sums;
     forAccumulators(count, widths, [&](int64_t r, int64_t offset, int64_t width) {
-      Type type = vectorType(width);
-      Value start = op.getClearAccum()
-                        ? zero(builder, type)
-                        : LLVM::LoadOp::create(builder, type,
-                                               constantPointer(target, r * c.rowStride + offset),
-                                               elementBytes());
+      Value here = constantPointer(target, r * c.rowStride + offset);
+      Value start =
+          op.getClearAccum() || addsLate ? zero(builder, vectorType(width)) : loadSum(here, width);
+      if (addsLate && !op.getClearAccum() && !offset)
+        LLVM::Prefetch::create(builder, here, /*rw=*/0, /*hint=*/3, /*cache=*/1);
       if (shifted)
         start = arith::SubIOp::create(builder, start, corrections[sums.size() % widths.size()]);
       sums.push_back(start);
@@ -261,11 +277,38 @@ private:
       SmallVector<Value> right = rowOfB(bStart, k, widths);
       scf::YieldOp::create(builder, step(aHere, rowStep, right, count, loop.getRegionIterArgs()));
     }
-    int64_t number = 0;
-    forAccumulators(count, widths, [&](int64_t r, int64_t offset, int64_t) {
-      LLVM::StoreOp::create(builder, loop.getResult(number++),
-                            constantPointer(target, r * c.rowStride + offset), elementBytes());
-    });
+    storeSums(target, count, widths, loop.getResults());
+  }
+
+  Value loadSum(Value pointer, int64_t width) {
+    return LLVM::LoadOp::create(builder, vectorType(width), pointer, elementBytes());
+  }
+
+  /// Sums that begin at 0 though c counts are added to it, unless it is cleared now.
+  void storeSums(Value target, int64_t count, ArrayRef<int64_t> widths, ValueRange sums) {
+    auto store = [&](bool adds) {
+      int64_t number = 0;
+      forAccumulators(count, widths, [&](int64_t r, int64_t offset, int64_t width) {
+        Value here = constantPointer(target, r * c.rowStride + offset), sum = sums[number++];
+        if (adds)
+          sum = plus(loadSum(here, width), sum);
+        LLVM::StoreOp::create(builder, sum, here, elementBytes());
+      });
+    };
+    if (!op.getClear())
+      return store(addsLate && !op.getClearAccum());
+    auto branch = scf::IfOp::create(builder, op.getClear(), /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(builder);
+    for (bool adds : {false, true}) {
+      builder.setInsertionPointToStart(adds ? branch.elseBlock() : branch.thenBlock());
+      store(adds);
+    }
+  }
+
+  Value plus(Value x, Value y) {
+    if (isa<FloatType>(element))
+      return arith::AddFOp::create(builder, x, y);
+    return arith::AddIOp::create(builder, x, y);
   }
 
   /// Asks for this micro-kernel's share of the next tiles: of its rows of a the part that its columns are of
@@ -327,9 +370,13 @@ private:
   /// b is in panels of `lanes` columns; it and a hold groups of so many elements, which count as one
   /// of 32 bits.
   bool isPacked = false;
-  int64_t group = 1;
+  int64_t group = 1, panelVectors = 1;
   /// a is greater by 128; what the products are then too much, per column.
   bool shifted;
+  /// The sums begin at 0, and c is added in the end.
+  bool addsLate;
+  /// See gemmBytesOfA.
+  int64_t bytesOfA;
   SmallVector<Value> corrections;
   Matrix a, b, c;
   NextTile nextA, nextB;

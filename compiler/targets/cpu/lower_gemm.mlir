@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // RUN: tilewright-opt %s --cpu-lower-gemm --split-input-file | FileCheck %s
 // RUN: tilewright-opt %s --cpu-lower-gemm=cpu=znver5 --split-input-file | FileCheck %s --check-prefix=ZEN
+// RUN: tilewright-opt %s --cpu-lower-gemm=cpu=avx2 --split-input-file | FileCheck %s --check-prefix=AVX2
 
 // 12 rows of 2 vectors stay in registers; of 20 rows and 40 columns, 8 rows and 8 columns are left.
 // CHECK-LABEL: func.func @edges
@@ -128,6 +129,63 @@ func.func @ahead(%G: !tile.buffer<24x32xf32, global> {tile.name = "G"}) attribut
     %1:2 = builtin.unrealized_conversion_cast %next, %c128 : !llvm.ptr, index to !llvm.ptr, index {cpu.ahead = "b", cpu.element_bytes = 4 : i64}
     tile.gemm %A : !tile.buffer<24x24xf32, shared>, %B : !tile.buffer<24x32xf32, shared>
       into %C : !tile.buffer<24x32xf32, fragment> {cpu.packed = 1 : i64}
+  }
+  return
+}
+
+// -----
+
+// On AVX2 the sums begin at 0 while c comes nearer, and c is added in the end. 16 columns are one panel.
+// AVX2-LABEL: func.func @late
+// AVX2-COUNT-6: "llvm.intr.prefetch"({{.*}}) <{cache = 1 : i32, hint = 3 : i32, rw = 0 : i32}>
+// AVX2-NOT: llvm.intr.prefetch
+// AVX2: %[[SUMS:.*]]:12 = scf.for
+// AVX2: %[[K:.*]] = arith.muli %{{.*}}, %c16{{.*}} : index
+// AVX2: llvm.getelementptr inbounds %{{.*}}[8] : {{.*}} f32
+// AVX2: math.fma
+// AVX2: %[[C:.*]] = llvm.load {{.*}} -> vector<8xf32>
+// AVX2-NEXT: %[[SUM:.*]] = arith.addf %[[C]], %[[SUMS]]#0
+// AVX2-NEXT: llvm.store %[[SUM]]
+// CHECK-LABEL: func.func @late
+// CHECK-NOT: arith.addf
+// ZEN-LABEL: func.func @late
+func.func @late() attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  tile.launch (%b) in (%c1) threads(128) {
+    %A = tile.alloc : !tile.buffer<6x32xf32, shared>
+    %B = tile.alloc : !tile.buffer<32x16xf32, shared>
+    %C = tile.alloc : !tile.buffer<6x16xf32, fragment>
+    tile.gemm %A : !tile.buffer<6x32xf32, shared>, %B : !tile.buffer<32x16xf32, shared>
+      into %C : !tile.buffer<6x16xf32, fragment> {cpu.packed = 1 : i64}
+  }
+  return
+}
+
+// -----
+
+// Where c may be cleared it is added to only if it isn't. 384 rows of a are 384 KB: three times 132, 132 and 120 of them
+// meet all columns, from the second-level cache.
+// AVX2-LABEL: func.func @parts
+// AVX2: scf.for %[[PART:.*]] = %c0{{.*}} to %c264{{.*}} step %c132
+// AVX2: scf.for %{{.*}} = %c0{{.*}} to %c64{{.*}} step %c16
+// AVX2: scf.for %[[ROW:.*]] = %c0{{.*}} to %c132{{.*}} step %c6
+// AVX2: arith.addi %[[PART]], %[[ROW]]
+// AVX2: scf.if %arg0 {
+// AVX2-NOT: arith.addf
+// AVX2: } else {
+// AVX2: arith.addf
+// AVX2: scf.for %{{.*}} = %c0{{.*}} to %c64{{.*}} step %c16
+// AVX2: scf.for %{{.*}} = %c0{{.*}} to %c120{{.*}} step %c6
+// CHECK-LABEL: func.func @parts
+// ZEN-LABEL: func.func @parts
+func.func @parts(%flag: i1 {tile.name = "flag"}) attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  tile.launch (%b) in (%c1) threads(128) {
+    %A = tile.alloc : !tile.buffer<384x256xf32, shared>
+    %B = tile.alloc : !tile.buffer<256x64xf32, shared>
+    %C = tile.alloc : !tile.buffer<384x64xf32, fragment>
+    tile.gemm %A : !tile.buffer<384x256xf32, shared>, %B : !tile.buffer<256x64xf32, shared>
+      into %C : !tile.buffer<384x64xf32, fragment> clear(%flag) {cpu.packed = 1 : i64}
   }
   return
 }

@@ -115,6 +115,21 @@ int64_t gemmVectors(const Machine& machine) {
   return machine.isX86 ? 2 : 3;
 }
 
+// What follows was measured on AVX2 only (docs/cpu-speed.md); elsewhere it stays as it was measured there.
+
+int64_t gemmPanelVectors(const Machine& machine, int64_t vectors) {
+  const int64_t wide = gemmVectors(machine);
+  return machine.isX86 && machine.vectorBits == 256 && vectors % wide == 0 ? wide : 1;
+}
+
+bool gemmAddsLate(const Machine& machine) {
+  return machine.isX86 && machine.vectorBits == 256;
+}
+
+int64_t gemmBytesOfA(const Machine& machine) {
+  return machine.isX86 && machine.vectorBits == 256 ? 128 << 10 : 0;
+}
+
 std::optional<Machine> findMachine(std::string_view name, std::string& problem) {
   initializeTargets();
   Machine machine;

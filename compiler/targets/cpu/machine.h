@@ -40,6 +40,13 @@ int64_t gemmRows(const Machine& machine);
 /// How many vectors of columns of c it holds for each row.
 int64_t gemmVectors(const Machine& machine);
 
+/// How many vectors of a row of b lie side by side in a panel of it, where a row has so many of them.
+int64_t gemmPanelVectors(const Machine& machine, int64_t vectors);
+/// Whether a micro-kernel sums up from 0 and adds c in the end, while c is on its way to the first-level cache.
+bool gemmAddsLate(const Machine& machine);
+/// Bytes of a that stay in the second-level cache while all columns of b pass; 0: all there are.
+int64_t gemmBytesOfA(const Machine& machine);
+
 /// The machine of a name: "native", "avx2", "avx512", "neon", or a CPU as LLVM names it for this
 /// host's architecture. If there is none, or if it lacks what emitted code needs, gives nothing and
 /// a sentence in `problem`.

@@ -13,7 +13,8 @@
 /// all rows one after the other, so that the inner loop reads memory straight on. Such a gemm carries
 /// {cpu.packed = g}. g rows lie interleaved in 32 bits: 1; 2 of bfloat16 where the machine has
 /// vdpbf16ps; 4 of 8-bit integers where it has vpdpbusd. Element (k, n) of b is at
-/// (n / lanes) * K * lanes + (k / g) * lanes * g + (n mod lanes) * g + k mod g. vpdpbusd takes
+/// (n / lanes) * K * lanes + (k / g) * lanes * g + (n mod lanes) * g + k mod g, where a panel is one vector wide: on AVX2
+/// it is as wide as a micro-kernel, if that divides N. vpdpbusd takes
 /// unsigned bytes on its left: signed ones are staged plus 128, and the gemm carries {cpu.shifted}.
 ///
 /// Where a copy brings only a, as it is, and a lies in one run there, the micro-kernels read it in place.
@@ -21,8 +22,8 @@
 /// it arrives. In a pipelined loop the gemm fetches meanwhile what such copies bring next (fetch_ahead.h).
 ///
 /// A result narrower than float32 is staged too: it accumulates in float32 and is rounded once. A
-/// `clear` that is known only at run time becomes a fill under scf.if. It stands first, so that
-/// scratch planning sees the copies' targets.
+/// `clear` that is known only at run time becomes a fill under scf.if, unless the micro-kernels add to the
+/// result in the end only. It stands first, so that scratch planning sees the copies' targets.
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/structure_ops.h"
 #include "compiler/ir/tensor_ops.h"
@@ -203,10 +204,13 @@ public:
         lanes(machine.vectorBits / int64_t(element.getIntOrFloatBitWidth())) {}
 
   void pack() {
-    if (Value clear = op.getClear())
-      clearFirst(clear);
-    group = groupSize();
     BufferRegion c = op.getCRegion();
+    Value clear = op.getClear();
+    if (clear && (needsStage(c) || !gemmAddsLate(machine))) {
+      clearFirst(clear);
+      clear = {};
+    }
+    group = groupSize();
     bool transposeA = op.getTransposeA(), shifted = false;
     BufferRegion a = packA(transposeA, shifted);
     const bool packed = isPacked();
@@ -218,7 +222,7 @@ public:
     if (packed)
       announceNext();
     auto result = tile::GemmOp::create(builder, a, b, accumulator, transposeA,
-                                       /*transposeB=*/false, Value(), op.getClearAccum());
+                                       /*transposeB=*/false, clear, op.getClearAccum());
     if (packed)
       result->setAttr(kPackedAttr, builder.getI64IntegerAttr(group));
     if (shifted)
@@ -257,6 +261,10 @@ private:
 
   int64_t columns() {
     return matrixShape(op.getCRegion())[1];
+  }
+  /// Of a panel of b.
+  int64_t panelColumns() {
+    return gemmPanelVectors(machine, columns() / lanes) * lanes;
   }
   int64_t depth() {
     return matrixShape(op.getBRegion())[op.getTransposeB()];
@@ -379,7 +387,8 @@ private:
     const BufferRegion b = op.getBRegion();
     Type type = group == 1 ? element : b.type().getElementType();
     BufferRegion stage = newStage({depth(), columns()}, type);
-    Value panels = viewAs(stage.buffer, {columns() / lanes, depth() / group, lanes}, laneType());
+    const int64_t width = panelColumns();
+    Value panels = viewAs(stage.buffer, {columns() / width, depth() / group, width}, laneType());
     if (op.getTransposeB())
       packColumns(b, panels);
     else
@@ -402,9 +411,10 @@ private:
     const MatrixSource source = sourceOf(from.b, b);
     if (group > 1 && columns() % (lanes * group) == 0 && source.isReadableInVectors())
       return packWholeVectors(source, panels);
-    forElements({depth() / group, columns() / lanes, lanes}, [&](ValueRange at) {
+    const int64_t width = panelColumns();
+    forElements({depth() / group, columns() / width, width}, [&](ValueRange at) {
       IndexMath math(builder);
-      Value column = math.add(math.mul(at[1], math.constant(lanes)), at[2]);
+      Value column = math.add(math.mul(at[1], math.constant(width)), at[2]);
       Value first = math.mul(at[0], math.constant(group)), value;
       if (group == 1)
         value = convertElement(builder, source.load(builder, first, column),
@@ -488,15 +498,16 @@ private:
     if (group > 1)
       b = BufferRegion::whole(viewAs(b.buffer, {columns(), depth() / group}, laneType()));
     IndexMath math(builder);
-    auto loop = scf::ForOp::create(builder, math.constant(0), math.constant(columns() / lanes),
+    const int64_t width = panelColumns();
+    auto loop = scf::ForOp::create(builder, math.constant(0), math.constant(columns() / width),
                                    math.constant(1));
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(loop.getBody());
     const size_t rows = b.offsets.size() - 2;
-    Value first = math.mul(loop.getInductionVar(), math.constant(lanes));
+    Value first = math.mul(loop.getInductionVar(), math.constant(width));
     BufferRegion from = b, to = BufferRegion::whole(panels);
     from.offsets[rows] = math.add(math.value(b.offsets[rows]), first);
-    from.extents[rows] = builder.getIndexAttr(lanes);
+    from.extents[rows] = builder.getIndexAttr(width);
     to.offsets[0] = loop.getInductionVar();
     to.extents[0] = builder.getIndexAttr(1);
     tile::CopyOp::create(builder, from, to).setTranspose(true);

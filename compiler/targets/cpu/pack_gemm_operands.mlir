@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // RUN: tilewright-opt %s --cpu-pack-gemm-operands --split-input-file | FileCheck %s
 // RUN: tilewright-opt %s --cpu-pack-gemm-operands=cpu=znver5 --split-input-file | FileCheck %s --check-prefix=ZEN
+// RUN: tilewright-opt %s --cpu-pack-gemm-operands=cpu=avx2 --split-input-file | FileCheck %s --check-prefix=AVX2
 
 // Operands narrower than the accumulator are widened on chip; b becomes panels of 16 columns, transposed block by
 // block; a run-time clear becomes a fill.
@@ -17,6 +18,11 @@
 // CHECK: tile.copy %{{.*}}[%[[N]], 0] [16, 16] : !tile.buffer<32x16xf16, shared> to %[[PANELS]][%[[P]], 0, 0] [1, 16, 16] : {{.*}} {transpose}
 // CHECK: tile.gemm %[[A]] : !tile.buffer<64x16xf32, shared>, %[[B]] : !tile.buffer<16x32xf32, shared> into %[[C]] : {{.*}} {cpu.packed = 1 : i64}
 // CHECK-NOT: transpose_b
+// On AVX2 a panel is two vectors wide, and the micro-kernels see to the clear.
+// AVX2-LABEL: func.func @narrow
+// AVX2-NOT: tile.fill
+// AVX2: tile.view %{{.*}} to !tile.buffer<2x16x16xf32, shared>
+// AVX2: tile.gemm {{.*}} clear(%arg0) {cpu.packed = 1 : i64}
 func.func @narrow(%flag: i1 {tile.name = "flag"}) attributes {tile.kernel} {
   %c1 = arith.constant 1 : index
   tile.launch (%b) in (%c1) threads(128) {
@@ -87,6 +93,8 @@ func.func @half_result() attributes {tile.kernel} {
 // CHECK: %[[V:.*]] = tile.load %{{.*}}[%c3, {{.*}}, %c1{{.*}}, {{.*}}] : !tile.buffer<4x?x2x?xf32, global>
 // CHECK: tile.store %[[V]], %[[PANELS]][%[[P]], %[[K]], %[[J]]] in_bounds
 // CHECK: tile.gemm {{.*}}, %[[STAGE]]
+// AVX2-LABEL: func.func @arrives
+// AVX2: tile.parallel ({{.*}}) in [16, 2, 16] {
 func.func @arrives(
     %G: !tile.buffer<4x?x2x?xf32, global> {tile.name = "G"}) attributes {tile.kernel} {
   %c1 = arith.constant 1 : index
@@ -283,6 +291,31 @@ func.func @not_in_place(%A: !tile.buffer<256x32xf32, global> {tile.name = "A"}) 
       {source_in_bounds = array<i1: true, true>}
     tile.gemm %h : !tile.buffer<64x16xf32, shared>, %H : !tile.buffer<16x32xf32, shared>
       into %C : !tile.buffer<64x32xf32, fragment>
+  }
+  return
+}
+
+// -----
+
+// Three vectors of columns are no pairs: on AVX2, too, their panels are one vector wide. Nor may micro-kernels clear what
+// is staged.
+// AVX2-LABEL: func.func @odd
+// AVX2: scf.if %arg0
+// AVX2: tile.fill
+// AVX2: tile.view %{{.*}} to !tile.buffer<3x16x8xf32, shared>
+// AVX2: tile.gemm
+// AVX2-NOT: clear
+// AVX2: return
+// CHECK-LABEL: func.func @odd
+// ZEN-LABEL: func.func @odd
+func.func @odd(%flag: i1 {tile.name = "flag"}) attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  tile.launch (%b) in (%c1) threads(128) {
+    %A = tile.alloc : !tile.buffer<64x16xf32, shared>
+    %B = tile.alloc : !tile.buffer<16x24xf32, shared>
+    %C = tile.alloc : !tile.buffer<64x24xf16, fragment>
+    tile.gemm %A : !tile.buffer<64x16xf32, shared>, %B : !tile.buffer<16x24xf32, shared>
+      into %C : !tile.buffer<64x24xf16, fragment> clear(%flag)
   }
   return
 }
