@@ -1,57 +1,121 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A set of small numbers, of a size that is fixed when it is made.
+/// Sets of small numbers, of a size that is fixed when they are made: alone, or as the rows of a matrix.
 #pragma once
 
 #include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace tilewright::ascend::model {
 
-class BitSet {
-public:
-  BitSet() = default;
-  explicit BitSet(size_t size) : words((size + 63) / 64) {}
+constexpr size_t kWordBits = 64;
 
+/// What all sets can; `Self` has `words()`. Operands are of one size.
+template <typename Self> class BitOperations {
+public:
   bool operator[](size_t i) const {
-    return words[i / 64] >> (i % 64) & 1;
+    return mine()[i / kWordBits] >> (i % kWordBits) & 1;
   }
   void set(size_t i) {
-    words[i / 64] |= uint64_t{1} << (i % 64);
+    mine()[i / kWordBits] |= uint64_t{1} << (i % kWordBits);
   }
   void reset(size_t i) {
-    words[i / 64] &= ~(uint64_t{1} << (i % 64));
+    mine()[i / kWordBits] &= ~(uint64_t{1} << (i % kWordBits));
   }
-  BitSet& operator|=(const BitSet& other) {
-    for (size_t w = 0; w < words.size(); ++w)
-      words[w] |= other.words[w];
-    return *this;
+  template <typename Other> Self& operator|=(const Other& other) {
+    return combine(other, [](uint64_t a, uint64_t b) { return a | b; });
   }
-  BitSet& operator&=(const BitSet& other) {
-    for (size_t w = 0; w < words.size(); ++w)
-      words[w] &= other.words[w];
-    return *this;
+  template <typename Other> Self& operator&=(const Other& other) {
+    return combine(other, [](uint64_t a, uint64_t b) { return a & b; });
   }
   /// Takes out what `other` has.
-  BitSet& operator-=(const BitSet& other) {
-    for (size_t w = 0; w < words.size(); ++w)
-      words[w] &= ~other.words[w];
-    return *this;
+  template <typename Other> Self& operator-=(const Other& other) {
+    return combine(other, [](uint64_t a, uint64_t b) { return a & ~b; });
   }
   bool isEmpty() const {
-    return std::all_of(words.begin(), words.end(), [](uint64_t word) { return word == 0; });
+    return std::ranges::all_of(mine(), [](uint64_t word) { return word == 0; });
   }
   template <typename Visit> void forEach(Visit visit) const {
+    const std::span<const uint64_t> words = mine();
     for (size_t w = 0; w < words.size(); ++w)
       for (uint64_t left = words[w]; left; left &= left - 1)
-        visit(w * 64 + static_cast<size_t>(std::countr_zero(left)));
+        visit(w * kWordBits + static_cast<size_t>(std::countr_zero(left)));
   }
-  bool operator==(const BitSet& other) const = default;
 
 private:
-  std::vector<uint64_t> words;
+  template <typename Other, typename Operation>
+  Self& combine(const Other& other, Operation operation) {
+    const std::span<uint64_t> words = mine();
+    const std::span<const uint64_t> others = other.words();
+    for (size_t w = 0; w < words.size(); ++w)
+      words[w] = operation(words[w], others[w]);
+    return static_cast<Self&>(*this);
+  }
+  std::span<uint64_t> mine() {
+    return static_cast<Self*>(this)->words();
+  }
+  std::span<const uint64_t> mine() const {
+    return static_cast<const Self*>(this)->words();
+  }
+};
+
+class BitSet : public BitOperations<BitSet> {
+public:
+  BitSet() = default;
+  explicit BitSet(size_t size) : held((size + kWordBits - 1) / kWordBits) {}
+
+  std::span<uint64_t> words() {
+    return held;
+  }
+  std::span<const uint64_t> words() const {
+    return held;
+  }
+  bool operator==(const BitSet& other) const {
+    return held == other.held;
+  }
+
+private:
+  std::vector<uint64_t> held;
+};
+
+/// A row of a BitMatrix, as long as that is neither moved nor gone.
+class BitRow : public BitOperations<BitRow> {
+public:
+  explicit BitRow(std::span<uint64_t> words) : held(words) {}
+  std::span<uint64_t> words() {
+    return held;
+  }
+  std::span<const uint64_t> words() const {
+    return held;
+  }
+  template <typename Other> void assign(const Other& other) {
+    std::ranges::copy(other.words(), held.begin());
+  }
+
+private:
+  std::span<uint64_t> held;
+};
+
+/// Sets of one size, side by side in memory.
+class BitMatrix {
+public:
+  BitMatrix() = default;
+  BitMatrix(size_t rows, size_t size)
+      : width((size + kWordBits - 1) / kWordBits), held(rows * width) {}
+
+  BitRow operator[](size_t row) {
+    return BitRow(std::span(held).subspan(row * width, width));
+  }
+  std::span<const uint64_t> words(size_t row) const {
+    return std::span(held).subspan(row * width, width);
+  }
+
+private:
+  size_t width = 0;
+  std::vector<uint64_t> held;
 };
 
 } // namespace tilewright::ascend::model

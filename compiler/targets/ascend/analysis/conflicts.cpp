@@ -7,33 +7,40 @@
 namespace tilewright::ascend::model {
 
 Conflicts::Conflicts(const Program& program)
-    : period(periods(program)), depths(program.nodes.size()), firstInstance(program.nodes.size()),
-      instancesByLoop(program.nodes.size()) {
+    : period(periods(program)), depths(program.nodes.size()), firstInstance(program.nodes.size()) {
   for (const Node& node : program.nodes) {
     if (node.kind == NodeKind::Loop)
       depths[node.id] = static_cast<unsigned>(loopsAround(&node).size());
     if (node.kind == NodeKind::Statement)
       addInstances(node);
   }
-  byQueue.fill(BitSet(records.size()));
-  for (size_t r = 0; r < records.size(); ++r)
-    byQueue[records[r].statement->queue.index()].set(r);
+  stride = static_cast<unsigned>((instances.size() + kWordBits - 1) / kWordBits * kWordBits);
+  instancesByLoop.assign(program.nodes.size(), BitSet(stride));
+  for (size_t number = 0; number < instances.size(); ++number) {
+    numLevels = std::max(numLevels, static_cast<unsigned>(instances[number].loops.size()) + 1);
+    for (const Node* around : instances[number].loops)
+      instancesByLoop[around->id].set(number);
+  }
+  byQueue.fill(BitSet(numRecords()));
+  forEachRecord([&](unsigned instance, unsigned level) {
+    byQueue[instances[instance].statement->queue.index()].set(recordOf(instance, level));
+  });
   for (auto& table : tables)
     table.resize(instances.size());
 }
 
+template <typename Visit> void Conflicts::forEachRecord(Visit visit) const {
+  for (unsigned instance = 0; instance < instances.size(); ++instance)
+    for (unsigned level = 0; level <= inSame(instance); ++level)
+      visit(instance, level);
+}
+
 void Conflicts::addInstances(const Node& statement) {
   firstInstance[statement.id] = static_cast<unsigned>(instances.size());
-  Instance instance{&statement, loopsAround(&statement), {}, 0};
+  Instance instance{&statement, loopsAround(&statement), {}};
   instance.phases.resize(instance.loops.size());
   size_t loop = 0;
   do {
-    const auto number = static_cast<unsigned>(instances.size());
-    instance.firstRecord = static_cast<unsigned>(records.size());
-    for (unsigned level = 0; level <= instance.loops.size(); ++level)
-      records.push_back({&statement, number, level});
-    for (const Node* around : instance.loops)
-      instancesByLoop[around->id].push_back(number);
     instances.push_back(instance);
     // The next combination of phases.
     for (loop = instance.loops.size(); loop > 0; --loop) {
@@ -89,10 +96,11 @@ const BitSet& Conflicts::conflictsOf(unsigned later, bool isGlobal) const {
   std::optional<BitSet>& known = tables[isGlobal ? 1 : 0][later];
   if (known)
     return *known;
-  known.emplace(records.size());
-  for (size_t r = 0; r < records.size(); ++r)
-    if (conflict(instances[records[r].instance], records[r].level, instances[later], isGlobal))
-      known->set(r);
+  known.emplace(numRecords());
+  forEachRecord([&](unsigned instance, unsigned level) {
+    if (conflict(instances[instance], level, instances[later], isGlobal))
+      known->set(recordOf(instance, level));
+  });
   return *known;
 }
 

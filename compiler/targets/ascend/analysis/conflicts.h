@@ -11,7 +11,6 @@
 #include "compiler/targets/ascend/analysis/program.h"
 
 #include <optional>
-#include <span>
 
 namespace tilewright::ascend::model {
 
@@ -29,9 +28,10 @@ public:
   explicit Conflicts(const Program& program);
 
   unsigned instanceOf(const Node* statement, const Phases& phases) const;
-  /// The record of an instance; `level` may be from 0 to the number of its loops (inSame).
+  /// The record of an instance; `level` may be from 0 to the number of its loops (inSame). Those of one level
+  /// are side by side, in words of their own.
   unsigned recordOf(unsigned instance, unsigned level) const {
-    return instances[instance].firstRecord + level;
+    return level * stride + instance;
   }
   unsigned inSame(unsigned instance) const {
     return static_cast<unsigned>(instances[instance].loops.size());
@@ -40,13 +40,21 @@ public:
     return instances.size();
   }
   size_t numRecords() const {
-    return records.size();
+    return size_t{numLevels} * stride;
   }
-  const Record& record(size_t number) const {
-    return records[number];
+  Record record(size_t number) const {
+    const auto instance = static_cast<unsigned>(number % stride);
+    return {instances[instance].statement, instance, static_cast<unsigned>(number / stride)};
   }
-  /// All records of statements in `loop`, by instance.
-  std::span<const unsigned> instancesIn(const Node* loop) const {
+  /// Of how many levels there are records, and how many words those of a level take.
+  unsigned levels() const {
+    return numLevels;
+  }
+  size_t wordsOfLevel() const {
+    return stride / kWordBits;
+  }
+  /// The instances of statements in `loop`.
+  const BitSet& instancesIn(const Node* loop) const {
     return instancesByLoop[loop->id];
   }
   /// The depth of `loop`: 0 if it is in no other.
@@ -74,8 +82,8 @@ private:
     const Node* statement = nullptr;
     std::vector<const Node*> loops;
     std::vector<unsigned> phases; ///< of `loops`
-    unsigned firstRecord = 0;
   };
+  template <typename Visit> void forEachRecord(Visit visit) const;
   void addInstances(const Node& statement);
   /// The numbers of a statement's instances.
   std::pair<unsigned, unsigned> instancesOf(const Node* statement) const;
@@ -90,8 +98,8 @@ private:
   std::vector<unsigned> depths;
   std::vector<Instance> instances;
   std::vector<unsigned> firstInstance; ///< by statement
-  std::vector<Record> records;
-  std::vector<std::vector<unsigned>> instancesByLoop;
+  unsigned numLevels = 1, stride = 0;
+  std::vector<BitSet> instancesByLoop;
   std::array<BitSet, kQueues> byQueue;
   mutable std::array<std::vector<std::optional<BitSet>>, 2> tables;
 };

@@ -5,35 +5,13 @@
 // keeps its newest instance only: a queue that knows it knows all older ones, as queues are in
 // order.
 #include "compiler/targets/ascend/analysis/happens_before.h"
+#include "compiler/targets/ascend/analysis/path_state.h"
 
 #include <algorithm>
 #include <tuple>
 
 namespace tilewright::ascend::model {
 namespace {
-
-struct State {
-  BitSet issued;
-  std::array<BitSet, kQueues> known;
-  /// What cross-core flags have told an agent. Like the host, we let it order only accesses to
-  /// global memory.
-  std::array<BitSet, 2> remote;
-  std::vector<BitSet> carried; ///< by flag
-  std::vector<int> count;      ///< by flag: sets without a wait
-
-  bool operator==(const State& other) const = default;
-};
-
-/// Of what was issued on either path: known if known wherever it was issued.
-void meet(BitSet& known, const BitSet& issued, const BitSet& otherKnown,
-          const BitSet& otherIssued) {
-  BitSet onlyMine = known, onlyOther = otherKnown;
-  onlyMine -= otherIssued;
-  onlyOther -= issued;
-  known &= otherKnown;
-  known |= onlyMine;
-  known |= onlyOther;
-}
 
 /// Which hazards are asked for.
 enum class Question : uint8_t { All, OfFirst, Any };
@@ -44,15 +22,11 @@ public:
        Question question = Question::All, const WantedHazard* isWanted = nullptr)
       : program(program), conflicts(conflicts), without(without), question(question),
         isWanted(isWanted), phases(program.nodes.size()), lastSet(program.flags.size()),
-        reported(conflicts.numInstances()) {}
+        reported(conflicts.numInstances()), found(conflicts.numRecords()),
+        told(conflicts.numRecords()) {}
 
   Verdict run() {
-    State state;
-    state.issued = BitSet(conflicts.numRecords());
-    state.known.fill(state.issued);
-    state.remote.fill(state.issued);
-    state.carried.assign(program.flags.size(), state.issued);
-    state.count.assign(program.flags.size(), 0);
+    State state(program.flags.size(), conflicts.numRecords());
     walk(program.body, state);
     for (unsigned flag = 0; flag < state.count.size(); ++flag)
       if (state.count[flag] > 0)
@@ -117,32 +91,17 @@ private:
     }
   }
 
-  BitSet& known(State& state, Queue queue) {
-    return state.known[queue.index()];
-  }
-
-  BitSet& remote(State& state, Agent agent) {
-    return state.remote[static_cast<size_t>(agent)];
-  }
-
-  template <typename Visit> static void forEachKnowledge(State& state, Visit visit) {
-    for (BitSet& each : state.known)
-      visit(each);
-    for (BitSet& each : state.remote)
-      visit(each);
-    for (BitSet& each : state.carried)
-      visit(each);
-  }
-
   /// An instruction knows what the scalar unit knew when it issued it.
-  void dispatch(Queue queue, State& state) {
-    known(state, queue) |= known(state, {queue.agent, Pipe::S});
+  static void dispatch(Queue queue, State& state) {
+    state.known(queue) |= state.known({queue.agent, Pipe::S});
   }
 
-  BitSet issuedOn(Queue queue, const State& state) {
-    BitSet result = conflicts.recordsOn(queue);
-    result &= state.issued;
-    return result;
+  /// Adds what was issued on a queue.
+  template <typename Set> void addIssued(Set& to, Queue queue, State& state) {
+    const std::span<uint64_t> words = to.words(), issued = state.issued().words();
+    const std::span<const uint64_t> onQueue = conflicts.recordsOn(queue).words();
+    for (size_t w = 0; w < words.size(); ++w)
+      words[w] |= issued[w] & onQueue[w];
   }
 
   void issue(const Node* statement, State& state) {
@@ -152,25 +111,29 @@ private:
     if (question == Question::All || statement->id <= firstWanted)
       findHazards(statement, instance, state);
     const unsigned mine = conflicts.recordOf(instance, conflicts.inSame(instance));
-    state.issued.set(mine);
-    forEachKnowledge(state, [&](BitSet& each) { each.reset(mine); });
+    if (state.issued()[mine])
+      state.forEachKnowledge([&](BitRow each) { each.reset(mine); });
+    state.issued().set(mine);
   }
 
   void findHazards(const Node* statement, unsigned instance, State& state) {
-    BitSet unordered = conflicts.conflictsOf(instance, true);
-    unordered -= remote(state, statement->queue.agent);
-    unordered |= conflicts.conflictsOf(instance, false);
-    unordered &= state.issued;
-    unordered -= known(state, statement->queue);
-    if (unordered.isEmpty())
+    const std::span<const uint64_t> onGlobal = conflicts.conflictsOf(instance, true).words(),
+                                    onChip = conflicts.conflictsOf(instance, false).words(),
+                                    remote = state.remote(statement->queue.agent).words(),
+                                    known = state.known(statement->queue).words(),
+                                    issued = state.issued().words();
+    const std::span<uint64_t> unordered = found.words();
+    for (size_t w = 0; w < unordered.size(); ++w)
+      unordered[w] = ((onGlobal[w] & ~remote[w]) | onChip[w]) & issued[w] & ~known[w];
+    if (found.isEmpty())
       return;
     std::optional<BitSet>& before = reported[instance];
     if (before)
-      unordered -= *before;
+      found -= *before;
     else
       before.emplace(conflicts.numRecords());
-    *before |= unordered;
-    unordered.forEach([&](size_t record) { hazard(record, instance); });
+    *before |= found;
+    found.forEach([&](size_t record) { hazard(record, instance); });
   }
 
   void hazard(size_t number, unsigned later) {
@@ -199,8 +162,8 @@ private:
     switch (sync.kind) {
     case SyncKind::Barrier: {
       dispatch(sync.queue, state);
-      known(state, sync.queue) |= issuedOn(sync.queue, state);
-      return;
+      BitRow known = state.known(sync.queue);
+      return addIssued(known, sync.queue, state);
     }
     case SyncKind::BarrierAll:
     case SyncKind::Meeting: // What it orders between agents, `interleave` tells.
@@ -208,10 +171,11 @@ private:
     case SyncKind::SyncAll: {
       drain(Agent::Cube, state);
       drain(Agent::Vector, state);
-      BitSet all = known(state, {Agent::Cube, Pipe::S});
-      all |= known(state, {Agent::Vector, Pipe::S});
-      for (BitSet& each : state.remote)
-        each |= all;
+      told = BitSet(conflicts.numRecords());
+      for (const Agent agent : {Agent::Cube, Agent::Vector})
+        told |= state.known({agent, Pipe::S});
+      for (const Agent agent : {Agent::Cube, Agent::Vector})
+        state.remote(agent) |= told;
       return;
     }
     case SyncKind::Set:
@@ -229,31 +193,31 @@ private:
   }
 
   void drain(Agent agent, State& state) {
-    BitSet all(conflicts.numRecords());
+    told = BitSet(conflicts.numRecords());
     for (unsigned pipe = 0; pipe < kPipes; ++pipe) {
       const Queue queue{agent, static_cast<Pipe>(pipe)};
-      all |= known(state, queue);
-      all |= issuedOn(queue, state);
+      told |= state.known(queue);
+      addIssued(told, queue, state);
     }
     for (unsigned pipe = 0; pipe < kPipes; ++pipe)
-      known(state, {agent, static_cast<Pipe>(pipe)}) |= all;
+      state.known({agent, static_cast<Pipe>(pipe)}) |= told;
   }
 
   void set(const Sync& sync, const Node* at, State& state) {
     const unsigned number = flagOf(sync);
     const Flag& flag = program.flags[number];
     dispatch(sync.queue, state);
-    BitSet told = known(state, sync.queue);
-    told |= issuedOn(sync.queue, state);
+    BitRow(told.words()).assign(state.known(sync.queue));
+    addIssued(told, sync.queue, state);
     if (flag.isCross)
-      told |= remote(state, sync.queue.agent);
+      told |= state.remote(sync.queue.agent);
     if (state.count[number] > 0) {
       constexpr int mostOutstanding = 15;
       if (!flag.isCross || state.count[number] >= mostOutstanding)
         fault(FaultKind::SetTwice, at, number);
-      state.carried[number] &= told; // the wait may be for either
+      state.carried(number) &= told; // the wait may be for either
     } else {
-      state.carried[number] = told;
+      state.carried(number).assign(told);
     }
     ++state.count[number];
     lastSet[number] = at;
@@ -267,21 +231,11 @@ private:
       return;
     }
     --state.count[number];
-    (flag.isCross ? remote(state, flag.to.agent) : known(state, flag.to)) |= state.carried[number];
+    (flag.isCross ? state.remote(flag.to.agent) : state.known(flag.to)) |= state.carried(number);
   }
 
   void join(State& state, const State& other, const Node* at, FaultKind kind) {
-    for (unsigned q = 0; q < kQueues; ++q)
-      meet(state.known[q], state.issued, other.known[q], other.issued);
-    for (unsigned a = 0; a < state.remote.size(); ++a)
-      meet(state.remote[a], state.issued, other.remote[a], other.issued);
-    for (unsigned f = 0; f < state.count.size(); ++f) {
-      if (state.count[f] != other.count[f])
-        fault(kind, at, f);
-      meet(state.carried[f], state.issued, other.carried[f], other.issued);
-      state.count[f] = std::min(state.count[f], other.count[f]);
-    }
-    state.issued |= other.issued;
+    state.join(other, [&](unsigned flag) { fault(kind, at, flag); });
   }
 
   void walkLoop(const Node* loop, State& state) {
@@ -321,29 +275,41 @@ private:
     goOn(loop, state);
   }
 
-  /// What was issued in this iteration of `loop` is now of an earlier one.
+  /// What was issued in this iteration of `loop` is now of an earlier one: only the newest instance counts.
   void goOn(const Node* loop, State& state) {
+    const size_t width = conflicts.wordsOfLevel();
     const unsigned depth = conflicts.depthOf(loop);
-    for (const unsigned instance : conflicts.instancesIn(loop)) {
-      const unsigned target = conflicts.recordOf(instance, depth);
-      for (unsigned level = depth + 1; level <= conflicts.inSame(instance); ++level) {
-        const unsigned source = conflicts.recordOf(instance, level);
-        if (!state.issued[source])
-          continue;
-        const bool isFirst = !state.issued[target];
-        forEachKnowledge(state, [&](BitSet& each) { move(each, source, target, isFirst); });
-        state.issued.set(target);
-        state.issued.reset(source);
+    const std::span<const uint64_t> mine = conflicts.instancesIn(loop).words();
+    const std::span<uint64_t> issued = state.issued().words();
+    const auto earlier = issued.subspan(depth * width, width);
+    BitSet moved(width * kWordBits), first(width * kWordBits);
+    for (unsigned level = depth + 1; level < conflicts.levels(); ++level) {
+      const auto now = issued.subspan(level * width, width);
+      for (size_t w = 0; w < width; ++w) {
+        moved.words()[w] = now[w] & mine[w];
+        first.words()[w] = moved.words()[w] & ~earlier[w];
+      }
+      if (moved.isEmpty())
+        continue;
+      state.forEachKnowledge([&](BitRow each) {
+        move(each.words().subspan(level * width, width), each.words().subspan(depth * width, width),
+             moved, first);
+      });
+      for (size_t w = 0; w < width; ++w) {
+        earlier[w] |= moved.words()[w];
+        now[w] &= ~moved.words()[w];
       }
     }
   }
 
-  static void move(BitSet& set, unsigned source, unsigned target, bool isFirst) {
-    if (set[source] && isFirst)
-      set.set(target);
-    else if (!set[source])
-      set.reset(target);
-    set.reset(source);
+  /// Of one set: the newest instance is known if the one that moves is, and an older one was, if there is one.
+  static void move(std::span<uint64_t> from, std::span<uint64_t> to, const BitSet& moved,
+                   const BitSet& first) {
+    for (size_t w = 0; w < from.size(); ++w) {
+      const uint64_t known = from[w] & moved.words()[w], unknown = ~from[w] & moved.words()[w];
+      to[w] = (to[w] & ~unknown) | (known & first.words()[w]);
+      from[w] &= ~moved.words()[w];
+    }
   }
 
   const Program& program;
@@ -355,6 +321,7 @@ private:
   Phases phases;
   std::vector<const Node*> lastSet;            ///< of each flag, where it was set last
   std::vector<std::optional<BitSet>> reported; ///< by later instance: the records of its hazards
+  BitSet found, told;                          ///< scratch
   Verdict verdict;
 };
 
