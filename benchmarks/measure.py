@@ -82,10 +82,8 @@ def measure_gemm(dtype: str, size: int) -> dict[str, object]:
         import torch
     except ImportError:
         torch = None
-    # The largest block that still gives every thread two: tuned on one core, from 128 to 512.
     threads = _runtime.get_num_threads()
-    block = next(b for b in (256, 128, 64) if (size // b) ** 2 >= 2 * threads or b == 64)
-    kernel = kernels.gemm(size, dtype, block)
+    kernel = kernels.gemm(size, dtype, **kernels.gemm_blocks(size, dtype, threads))
     random = np.random.default_rng(size)
     a, b = (random.standard_normal((size, size), np.float32) for _ in range(2))
     if torch is not None:

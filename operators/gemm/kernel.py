@@ -18,11 +18,10 @@ def gemm(m: int, n: int, k: int, dtype: str, block_m=256, block_n=256, block_k=1
             A_shared = T.alloc_shared((block_m, block_k), dtype)
             B_shared = T.alloc_shared((block_k, block_n), dtype)
             C_local = T.alloc_fragment((block_m, block_n), accumulator)
-            T.clear(C_local)
             for step in T.Pipelined(T.ceildiv(k, block_k), num_stages=2):
                 T.copy(A[by * block_m, step * block_k], A_shared)
                 T.copy(B[step * block_k, bx * block_n], B_shared)
-                T.gemm(A_shared, B_shared, C_local)
+                T.gemm(A_shared, B_shared, C_local, clear_accum=step == 0)
             T.copy(C_local, C[by * block_m, bx * block_n])
 
     return gemm_kernel
