@@ -22,7 +22,7 @@ protected:
     nextOptions() = {};
     nextOptions().threads = 1;
   }
-  static void expectFinding(const char* part) {
+  static void expectFinding(const std::string& part) {
     EXPECT_NE(allFindings().find(part), std::string::npos) << part << "\n" << allFindings();
     EXPECT_NE(allFindings().find("memory_checks_test.cpp:"), std::string::npos) << allFindings();
   }
@@ -397,5 +397,59 @@ TEST_F(MemoryChecks, SelectWorksInTheLastBytesOfUb) {
   selects<2><<<1, nullptr, nullptr>>>(y.gm());
   EXPECT_EQ(allFindings(), "");
   selects<3><<<1, nullptr, nullptr>>>(y.gm());
+  EXPECT_EQ(allFindings(), "");
+}
+
+/// Two rows of n elements; the tensor is given the first. Variants: its end; a copy into the second row; one that begins
+/// there; scalars; a write; no size.
+template <int variant> __global__ __aicore__ void given_sizes(GM_ADDR x) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  GlobalTensor<float> gm;
+  if (variant == 6)
+    gm.SetGlobalBuffer((__gm__ float*)x);
+  else
+    gm.SetGlobalBuffer((__gm__ float*)x, n);
+  LocalTensor<float> t(TPosition::VECCALC, 0, 2 * n);
+  Duplicate(t, 1.0f, 2 * n);
+  PipeBarrier<PIPE_ALL>();
+  if (variant == 0)
+    DataCopy(t, gm[n / 2], n / 2);
+  if (variant == 1 || variant == 6)
+    DataCopy(t, gm[n / 2], n);
+  if (variant == 2)
+    DataCopy(t, gm[n], n);
+  if (variant == 3)
+    gm.GetValue(n);
+  if (variant == 4)
+    gm.SetValue(n + 1, 2.0f);
+  if (variant == 5)
+    DataCopy(gm, t, 2 * n);
+  if (variant == 0)
+    gm.GetValue(n - 1);
+}
+
+TEST_F(MemoryChecks, BehindWhatSetGlobalBufferGave) {
+  DeviceBuffer<float> x(2 * n);
+  const std::string behind =
+      " of an allocation, which is behind the elements that SetGlobalBuffer gave the tensor";
+  given_sizes<0><<<1, nullptr, nullptr>>>(x.gm());
+  EXPECT_EQ(allFindings(), "");
+  given_sizes<1><<<1, nullptr, nullptr>>>(x.gm());
+  expectFinding("warning: DataCopy reads GM up to byte 383" + behind);
+  expectFinding("note: on PIPE_MTE2: dst is UB from byte 0 on (512 bytes), src is GM from byte 128 "
+                "on of an allocation of 512 bytes (128 bytes)");
+  expectFinding("note: give SetGlobalBuffer the number of elements that the kernel touches, or "
+                "touch fewer");
+  EXPECT_EQ(lastReport().status, 0);
+  given_sizes<2><<<1, nullptr, nullptr>>>(x.gm());
+  expectFinding("warning: DataCopy reads GM up to byte 511" + behind);
+  expectFinding("of an allocation of 512 bytes (behind the tensor's end)");
+  given_sizes<3><<<1, nullptr, nullptr>>>(x.gm());
+  expectFinding("warning: GetValue reads GM up to byte 259" + behind);
+  given_sizes<4><<<1, nullptr, nullptr>>>(x.gm());
+  expectFinding("warning: SetValue writes GM up to byte 263" + behind);
+  given_sizes<5><<<1, nullptr, nullptr>>>(x.gm());
+  expectFinding("warning: DataCopy writes GM up to byte 511" + behind);
+  given_sizes<6><<<1, nullptr, nullptr>>>(x.gm());
   EXPECT_EQ(allFindings(), "");
 }

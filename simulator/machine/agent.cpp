@@ -403,7 +403,17 @@ void Agent::push(Pipe pipe, Record record) {
 
 namespace {
 constexpr uint32_t reservedBytes = 8 * 1024; // at the end of UB
+
+const Operand& globalOperandOf(const VectorInstr& instr, const Access&) {
+  return instr.dst; // none is in GM
 }
+const Operand& globalOperandOf(const CopyInstr& instr, const Access& access) {
+  return access.kind == AccessKind::Read ? instr.src : instr.dst;
+}
+const Operand& globalOperandOf(const CubeInstr& instr, const Access& access) {
+  return access.kind == AccessKind::Read ? instr.a : instr.dst;
+}
+} // namespace
 
 template <class Instr> void Agent::execute(Pipe pipe, const Instr& instr, uint32_t site) {
   if (options.timeOnly) {
@@ -437,10 +447,12 @@ template <class Instr> void Agent::execute(Pipe pipe, const Instr& instr, uint32
     const Access& access = accesses.items[i];
     if (access.region.empty())
       continue;
-    if (access.space == Space::GM)
+    if (access.space == Space::GM) {
       checkGlobal(access, site);
-    else
+      checkGivenSize(globalOperandOf(instr, access), access, site);
+    } else {
       checkLocal(access, site);
+    }
     if (!notesReadsLater || !isReadOfGm(access))
       hazards.note(pipe, access);
   }
@@ -491,62 +503,6 @@ void Agent::addToTrace(const TraceEvent& event) {
 template void Agent::execute(Pipe, const VectorInstr&, uint32_t);
 template void Agent::execute(Pipe, const CopyInstr&, uint32_t);
 template void Agent::execute(Pipe, const CubeInstr&, uint32_t);
-
-std::vector<ReportNote> Agent::workingNotes(const std::string& advice) const {
-  return {{{}, operandsText(working.pipe, working.instr)}, {{}, advice}};
-}
-
-void Agent::checkLocal(const Access& access, uint32_t site) {
-  auto s = static_cast<unsigned>(access.space);
-  Interval hull = access.region.hull();
-  const Site& where = hazards.site(site);
-  const char* verb = access.kind == AccessKind::Read ? " reads " : " writes ";
-  if (!context.base[s])
-    fail(std::string(where.what) + verb + spaceNames[s] + ", which a " +
-             (view.cube ? "cube" : "vector") + " core doesn't have",
-         where.place, 507015,
-         workingNotes("cube cores and vector cores have memories of their own; what both need goes "
-                      "through GM"));
-  if (hull.end > spaceBytes[s] || hull.begin > hull.end)
-    fail(std::string(where.what) + verb + spaceNames[s] + " bytes " + std::to_string(hull.begin) +
-             " to " + std::to_string(hull.end - 1) + ", but " + spaceNames[s] + " has " +
-             std::to_string(spaceBytes[s]) + " bytes [" +
-             (access.kind == AccessKind::Read ? "ErrorRead3" : "ErrorWrite2") + "]",
-         where.place, view.cube ? 507015 : 507035,
-         workingNotes("use a smaller tile or a lower address, or a smaller repeat or stride"));
-}
-
-void Agent::checkGlobal(const Access& access, uint32_t site) {
-  Interval hull = access.region.hull();
-  if (access.kind == AccessKind::Read && !pending.empty() && hull.begin < pendingHull.end &&
-      pendingHull.begin < hull.end)
-    commitAtomics();
-  uint64_t version = globalMemoryVersion();
-  if (version == cachedVersion && hull.begin >= cachedRange.begin && hull.end <= cachedRange.end)
-    return;
-  const Site& where = hazards.site(site);
-  const char* verb = access.kind == AccessKind::Read ? " reads " : " writes ";
-  const char* code = access.kind == AccessKind::Read ? "ErrorRead1" : "ErrorWrite1";
-  int32_t error = view.cube ? 507015 : 507035;
-  if (!findGlobalRange(hull.begin, cachedRange)) {
-    cachedVersion = 0;
-    fail(std::string(where.what) + verb + "GM at " + hex(hull.begin) +
-             ", which belongs to no allocation [" + code + "]",
-         where.place, error,
-         workingNotes("check the kernel's arguments and the offset into the GlobalTensor; memory "
-                      "comes from aclrtMalloc"));
-  }
-  cachedVersion = version;
-  if (hull.end > cachedRange.end)
-    fail(std::string(where.what) + verb + "GM bytes " +
-             std::to_string(hull.begin - cachedRange.begin) + " to " +
-             std::to_string(hull.end - 1 - cachedRange.begin) + " of an allocation of " +
-             std::to_string(cachedRange.end - cachedRange.begin) + " bytes at " +
-             hex(cachedRange.begin) + " [" + code + "]",
-         where.place, error,
-         workingNotes("shorten it by " + std::to_string(hull.end - cachedRange.end) +
-                      " bytes, as for the last tile, or allocate as many more"));
-}
 
 // --- endless waits --------------------------------------------------------------------------
 
@@ -681,7 +637,7 @@ void* Agent::scalarAccess(const Operand& operand, uint32_t bytes, bool write, Pl
   if (options.relaxed && !view.cube && queued)
     drainAll();
   working = {Pipe::S, {}};
-  if (operand.bytes && bytes > operand.bytes)
+  if (operand.space != Space::GM && operand.bytes && bytes > operand.bytes)
     fail(std::string(write ? "SetValue writes " : "GetValue reads ") +
              spaceNames[static_cast<unsigned>(operand.space)] + " byte " +
              std::to_string(operand.address) + ", behind the end of the tensor [" +
@@ -699,6 +655,7 @@ void* Agent::scalarAccess(const Operand& operand, uint32_t bytes, bool write, Pl
   late.land(hazards.completed(Pipe::S));
   if (operand.space == Space::GM) {
     checkGlobal(access, site);
+    checkGivenSize(operand, access, site);
     // A kernel may poll GM: let the other cores go on.
     constexpr uint64_t patience = 4096;
     if (!write && ++spins % patience == 0) {

@@ -291,6 +291,8 @@ private:
   /// Notes of a report on what is executed: its pipe and operands, and what to change.
   std::vector<ReportNote> workingNotes(const std::string& advice) const;
   void checkGlobal(const Access& access, uint32_t site);
+  /// GM that is there, but not given to the tensor.
+  void checkGivenSize(const Operand& tensor, const Access& access, uint32_t site);
   void checkLocal(const Access& access, uint32_t site);
   void leave();
   [[noreturn]] void abandon();

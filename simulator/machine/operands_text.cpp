@@ -38,7 +38,9 @@ std::string listOf(Pipe pipe, std::initializer_list<Named> operands) {
     if (!isUsed) // dst always is
       continue;
     text += std::string(between) + name + " is " + placeIn(operand);
-    if (operand.bytes)
+    if (operand.bytes == 1 && bytesOf(operand.type) > 1)
+      text += " (behind the tensor's end)";
+    else if (operand.bytes)
       text += " (" + std::to_string(operand.bytes) + " bytes)";
     between = ", ";
   }

@@ -163,10 +163,14 @@ public:
   void SetGlobalBuffer(__gm__ T* buffer) {
     pointer = buffer;
     size = 0;
+    end = 0;
   }
   void SetGlobalBuffer(__gm__ T* buffer, uint64_t elements) {
     pointer = buffer;
     size = elements;
+    constexpr uint64_t most = uint64_t{1} << 48; // more is none
+    end =
+        elements && elements < most ? reinterpret_cast<uint64_t>(buffer) + bytesIn<T>(elements) : 0;
   }
   GlobalTensor operator[](uint64_t offset) const {
     GlobalTensor part = *this;
@@ -202,14 +206,17 @@ public:
         mode == CacheMode::CACHE_MODE_DISABLE ? l2Bypass | directions : l2Bypass & ~directions;
   }
   host::Operand operand() const {
-    return {reinterpret_cast<uint64_t>(pointer), 0, Space::GM, DTypeOf<T>::value, l2Bypass};
+    return operandAt(reinterpret_cast<uint64_t>(pointer));
   }
 
 private:
   host::Operand at(uint64_t index) const {
-    host::Operand o = operand();
-    o.address = addressOf(index);
-    return o;
+    return operandAt(addressOf(index));
+  }
+  /// Its bytes are 0 where SetGlobalBuffer gave no size, and 1 behind the end of what it gave.
+  host::Operand operandAt(uint64_t address) const {
+    const uint64_t left = end == 0 ? 0 : end > address ? end - address : 1;
+    return {address, left, Space::GM, DTypeOf<T>::value, l2Bypass};
   }
   /// Offsets may be negative. One that doesn't fit into 64 bits leads to where nothing is.
   uint64_t addressOf(uint64_t offset) const {
@@ -224,6 +231,7 @@ private:
 
   __gm__ T* pointer = nullptr;
   uint64_t size = 0;
+  uint64_t end = 0; ///< address behind the elements that SetGlobalBuffer gave; 0: it gave no number
   uint8_t l2Bypass = 0;
   ShapeInfo shape;
 };

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether what an instruction touches is there: in its core's memories, in GM, in its tensor.
+#include "simulator/machine/agent.h"
+#include "simulator/memory/global_memory.h"
+
+namespace tilewright::ascend {
+
+namespace {
+std::string hexAddress(uint64_t value) {
+  char text[24];
+  snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
+  return text;
+}
+} // namespace
+
+std::vector<ReportNote> Agent::workingNotes(const std::string& advice) const {
+  return {{{}, operandsText(working.pipe, working.instr)}, {{}, advice}};
+}
+
+void Agent::checkLocal(const Access& access, uint32_t site) {
+  auto s = static_cast<unsigned>(access.space);
+  Interval hull = access.region.hull();
+  const Site& where = hazards.site(site);
+  const char* verb = access.kind == AccessKind::Read ? " reads " : " writes ";
+  if (!context.base[s])
+    fail(std::string(where.what) + verb + spaceNames[s] + ", which a " +
+             (view.cube ? "cube" : "vector") + " core doesn't have",
+         where.place, 507015,
+         workingNotes("cube cores and vector cores have memories of their own; what both need goes "
+                      "through GM"));
+  if (hull.end > spaceBytes[s] || hull.begin > hull.end)
+    fail(std::string(where.what) + verb + spaceNames[s] + " bytes " + std::to_string(hull.begin) +
+             " to " + std::to_string(hull.end - 1) + ", but " + spaceNames[s] + " has " +
+             std::to_string(spaceBytes[s]) + " bytes [" +
+             (access.kind == AccessKind::Read ? "ErrorRead3" : "ErrorWrite2") + "]",
+         where.place, view.cube ? 507015 : 507035,
+         workingNotes("use a smaller tile or a lower address, or a smaller repeat or stride"));
+}
+
+void Agent::checkGlobal(const Access& access, uint32_t site) {
+  Interval hull = access.region.hull();
+  if (access.kind == AccessKind::Read && !pending.empty() && hull.begin < pendingHull.end &&
+      pendingHull.begin < hull.end)
+    commitAtomics();
+  uint64_t version = globalMemoryVersion();
+  if (version == cachedVersion && hull.begin >= cachedRange.begin && hull.end <= cachedRange.end)
+    return;
+  const Site& where = hazards.site(site);
+  const char* verb = access.kind == AccessKind::Read ? " reads " : " writes ";
+  const char* code = access.kind == AccessKind::Read ? "ErrorRead1" : "ErrorWrite1";
+  int32_t error = view.cube ? 507015 : 507035;
+  if (!findGlobalRange(hull.begin, cachedRange)) {
+    cachedVersion = 0;
+    fail(std::string(where.what) + verb + "GM at " + hexAddress(hull.begin) +
+             ", which belongs to no allocation [" + code + "]",
+         where.place, error,
+         workingNotes("check the kernel's arguments and the offset into the GlobalTensor; memory "
+                      "comes from aclrtMalloc"));
+  }
+  cachedVersion = version;
+  if (hull.end > cachedRange.end)
+    fail(std::string(where.what) + verb + "GM bytes " +
+             std::to_string(hull.begin - cachedRange.begin) + " to " +
+             std::to_string(hull.end - 1 - cachedRange.begin) + " of an allocation of " +
+             std::to_string(cachedRange.end - cachedRange.begin) + " bytes at " +
+             hexAddress(cachedRange.begin) + " [" + code + "]",
+         where.place, error,
+         workingNotes("shorten it by " + std::to_string(hull.end - cachedRange.end) +
+                      " bytes, as for the last tile, or allocate as many more"));
+}
+
+void Agent::checkGivenSize(const Operand& tensor, const Access& access, uint32_t site) {
+  if (tensor.bytes == 0 || tensor.space != Space::GM || !options.check)
+    return;
+  const uint64_t end = access.region.hull().end;
+  if (end <= tensor.address + tensor.bytes)
+    return;
+  const Site& where = hazards.site(site);
+  complain(
+      std::string(where.what) + (access.kind == AccessKind::Read ? " reads" : " writes") +
+          " GM up to byte " + std::to_string(end - 1 - cachedRange.begin) +
+          " of an allocation, which is behind the elements that SetGlobalBuffer gave the tensor",
+      false, where.place,
+      workingNotes("give SetGlobalBuffer the number of elements that the kernel touches, or "
+                   "touch fewer"));
+}
+
+} // namespace tilewright::ascend
