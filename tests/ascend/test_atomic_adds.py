@@ -181,3 +181,47 @@ def test_both_vector_cores_of_vector_work_add() -> None:
     interpret(main, a, same)
     np.testing.assert_array_equal(made, 6 * a[:11, :21])
     np.testing.assert_array_equal(same, made)
+
+
+def split_k(scope: str, factor: float | None) -> Any:
+    """Each block adds its part of the sum; in `scope` if it has one, by `factor` if there is one."""
+
+    @T.macro
+    def body(A, B, C, part):  # type: ignore[no-untyped-def]
+        a = T.alloc_shared((32, 16), "float16")
+        b = T.alloc_shared((16, 32), "float16")
+        c = T.alloc_fragment((32, 32), "float32")
+        for k in T.serial(2):
+            T.copy(A[0, part * 32 + k * 16], a)
+            T.copy(B[part * 32 + k * 16, 0], b)
+            T.gemm_v0(a, b, c, init=(k == 0))
+        if factor:
+            T.tile.mul(c, c, factor)
+        T.tile.atomic_add(C[0, 0], c)
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((32, 96), "float16"),
+        B: T.Tensor((96, 32), "float16"),
+        C: T.Tensor((32, 32), "float32"),
+    ):
+        with T.Kernel(3, is_npu=True) as (cid, _):
+            if scope:
+                with T.Scope(scope):
+                    body(A, B, C, cid)
+            else:
+                body(A, B, C, cid)
+
+    return main
+
+
+@pytest.mark.parametrize(("scope", "factor"), [("", None), ("C", None), ("", 2.0)])
+def test_accumulators_are_added_once(scope: str, factor: float | None) -> None:
+    """What gemms add to lies in L0C, and is added from there, or by one vector core."""
+    values = np.random.default_rng(4).integers(-3, 4, (2, 32, 96)).astype(np.float16)
+    a, b = values[0], np.ascontiguousarray(values[1].T)
+    c = np.zeros((32, 32), np.float32)
+    made = tilewright.compile(split_k(scope, factor), target="ascend", pass_configs=AUTOMATIC)
+    made(a, b, c)
+    np.testing.assert_array_equal(c, a.astype(np.float64) @ b.astype(np.float64) * (factor or 1))
+    assert ("addL0cToGm(" in made.get_kernel_source()) == (factor is None)

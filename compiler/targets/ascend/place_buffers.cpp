@@ -12,6 +12,7 @@
 /// A tile that gemms and vector instructions use lies in both kinds of memory, and a copy leads
 /// from one to the other. The pass stands first but for FoldClears: which routes copies take is
 /// known only then.
+#include "compiler/ir/ascend_ops.h"
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/npu_access.h"
 #include "compiler/ir/region.h"
@@ -19,6 +20,10 @@
 #include "compiler/ir/tensor_ops.h"
 #include "compiler/passes/kernel_pass.h"
 #include "compiler/targets/ascend/passes.h"
+
+#include <mlir/Dialect/Arith/IR/Arith.h>
+#include <mlir/Dialect/SCF/IR/SCF.h>
+#include <mlir/IR/ImplicitLocOpBuilder.h>
 
 namespace tilewright::ascend {
 namespace {
@@ -34,6 +39,8 @@ struct Uses {
   bool isOperand = false, isResult = false;
   /// Something but copies touches it on a vector core.
   bool isVector = false;
+  /// An atomic add of tiles reads it: from UB or L0C.
+  bool isAdded = false;
   bool meetsL0 = false;
 };
 
@@ -90,7 +97,8 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
   LogicalResult place(tile::AllocOp alloc) {
     const Uses uses = usesOf(alloc);
     if (uses.gemms.empty()) {
-      move(alloc, uses.meetsL0 && !uses.isVector ? MemorySpace::L1 : MemorySpace::UB);
+      move(alloc,
+           uses.meetsL0 && !uses.isVector && !uses.isAdded ? MemorySpace::L1 : MemorySpace::UB);
       return success();
     }
     if (uses.isOperand && uses.isResult)
@@ -98,7 +106,8 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
                              "to; copy it to a second tile");
     const MemorySpace space = uses.isResult ? MemorySpace::L0C : MemorySpace::L1;
     const bool isWrittenByCopy = uses.isResult && isTargetOf(alloc, uses.others);
-    if (!uses.isVector && !isWrittenByCopy) {
+    const bool isAddedOperand = uses.isOperand && uses.isAdded;
+    if (!uses.isVector && !isWrittenByCopy && !isAddedOperand) {
       move(alloc, space);
       return success();
     }
@@ -119,6 +128,9 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
       uses.others.push_back(op);
       if (auto copy = dyn_cast<tile::CopyOp>(op))
         uses.meetsL0 |= isL0(copy.getSource()) || isL0(copy.getTarget());
+      else if (auto add = dyn_cast<tile::AtomicTileOp>(op);
+               add && add.getSource() == alloc.getResult())
+        uses.isAdded = true;
       else
         uses.isVector = true;
     });
@@ -175,6 +187,9 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
         return failure();
       }
     const tile::AllocOp twin = addTwin(alloc, MemorySpace::L0C, uses);
+    for (Operation* user : uses.others)
+      if (auto add = dyn_cast<tile::AtomicTileOp>(user))
+        addOnce(add);
     Operation* lastGemm = nullptr;
     SmallVector<Operation*> all(uses.gemms);
     llvm::append_range(all, uses.others);
@@ -188,6 +203,23 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
       }
     }
     return success();
+  }
+
+  /// The twin is of our making: where both vector cores of a block have one and the kernel doesn't tell them
+  /// apart, only the first adds it to global memory.
+  static void addOnce(tile::AtomicTileOp add) {
+    auto launch = add->getParentOfType<tile::LaunchOp>();
+    bool asksWhich = false;
+    launch.walk([&](VectorIdOp id) { asksWhich |= !id->use_empty(); });
+    if (!launch.getNpu() || !launch.getThreads().empty() || launch->hasAttr(kOfGpuAttr) ||
+        asksWhich)
+      return;
+    ImplicitLocOpBuilder builder(add.getLoc(), add);
+    Value id = VectorIdOp::create(builder);
+    Value first = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, id,
+                                        arith::ConstantIndexOp::create(builder, 0));
+    auto branch = scf::IfOp::create(builder, first, /*withElseRegion=*/false);
+    add->moveBefore(branch.thenYield());
   }
 
   /// A gemm that adds to what `writer` leaves, or null.
