@@ -220,8 +220,9 @@ def test_accumulators_are_added_once(scope: str, factor: float | None) -> None:
     """What gemms add to lies in L0C, and is added from there, or by one vector core."""
     values = np.random.default_rng(4).integers(-3, 4, (2, 32, 96)).astype(np.float16)
     a, b = values[0], np.ascontiguousarray(values[1].T)
+    expected = a.astype(np.float64) @ b.astype(np.float64) * (factor or 1)
     c = np.zeros((32, 32), np.float32)
     made = tilewright.compile(split_k(scope, factor), target="ascend", pass_configs=AUTOMATIC)
     made(a, b, c)
-    np.testing.assert_array_equal(c, a.astype(np.float64) @ b.astype(np.float64) * (factor or 1))
+    np.testing.assert_array_equal(c, expected)
     assert ("addL0cToGm(" in made.get_kernel_source()) == (factor is None)
