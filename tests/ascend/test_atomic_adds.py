@@ -184,7 +184,7 @@ def test_both_vector_cores_of_vector_work_add() -> None:
 
 
 def split_k(scope: str, factor: float | None) -> Any:
-    """Each block adds its part of the sum; in `scope` if it has one, by `factor` if there is one."""
+    """Each block adds its part of the sum; in `scope`, by `factor`, if there is one."""
 
     @T.macro
     def body(A, B, C, part):  # type: ignore[no-untyped-def]
