@@ -186,6 +186,19 @@ Param readParam(Reader& reader, const Json& entry, size_t symbolCount) {
   return param;
 }
 
+std::vector<LaunchSpec> readLaunches(Reader& reader, const Json& root) {
+  std::vector<LaunchSpec> launches;
+  for (const Json& entry : reader.list(root, "launches")) {
+    const bool isSound = entry.is_object() && entry.value("cooperative", Json(false)).is_boolean();
+    if (!isSound)
+      reader.fail("launches", "must hold objects with a boolean 'cooperative'");
+    launches.push_back({isSound && entry.value("cooperative", false)});
+  }
+  if (launches.empty())
+    reader.fail("launches", "must have one entry at least");
+  return launches;
+}
+
 } // namespace
 
 std::optional<Manifest> Manifest::parse(std::string_view json, std::string& error) {
@@ -207,8 +220,8 @@ std::optional<Manifest> Manifest::parse(std::string_view json, std::string& erro
     manifest.scratchBytes = reader.integer(root, "scratch_bytes", 0, largestScratch);
   if (root.contains("workspace_bytes"))
     manifest.workspaceBytes = reader.integer(root, "workspace_bytes", 0, largestScratch);
-  if (root.contains("cooperative"))
-    manifest.isCooperative = root["cooperative"].is_boolean() && root["cooperative"].get<bool>();
+  if (root.contains("launches"))
+    manifest.launches = readLaunches(reader, root);
   if (root.contains("cores_per_block"))
     manifest.coresPerBlock = reader.integer(root, "cores_per_block", 1, 2);
   for (const Json& symbol : reader.list(root, "symbols")) {

@@ -61,6 +61,11 @@ struct DeviceAssertion {
   int32_t column = 0;
 };
 
+/// What a caller must know of one of a kernel's launches.
+struct LaunchSpec {
+  bool isCooperative = false; // its blocks wait for each other
+};
+
 struct Manifest {
   std::string name;
   std::string target;
@@ -68,9 +73,9 @@ struct Manifest {
   std::vector<Param> params;
   std::vector<std::string> symbols;
   int64_t scratchBytes = 0;
-  int64_t workspaceBytes = 0; // of global memory, per launch
-  bool isCooperative = false; // its blocks wait for each other
-  int64_t coresPerBlock = 1;  // that a launch on an NPU asks for
+  int64_t workspaceBytes = 0;          // of global memory, per call
+  std::vector<LaunchSpec> launches{1}; // at least one; they run in this order
+  int64_t coresPerBlock = 1;           // that a launch on an NPU asks for
   std::vector<DeviceAssertion> asserts;
   std::vector<int32_t> outIdx; // numbers of parameters, ascending, none negative
 

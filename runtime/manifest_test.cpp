@@ -14,6 +14,7 @@ const std::string whole = R"({"format": 1, "name": "k", "target": "cpu", "cpu": 
               "strides": [1, 2, 3]},
              {"kind": "scalar", "name": "s", "dtype": "int32"}],
   "symbols": ["m", "n"], "scratch_bytes": 128, "workspace_bytes": 0, "out_idx": [-2],
+  "launches": [{"cooperative": false}, {"cooperative": true}],
   "asserts": [{"message": "x < 0", "file": "k.py", "line": 3, "column": 5}]})";
 
 TEST(Manifest, ReadsAllFields) {
@@ -23,6 +24,9 @@ TEST(Manifest, ReadsAllFields) {
   EXPECT_EQ(manifest->name, "k");
   EXPECT_EQ(manifest->scratchBytes, 128);
   EXPECT_EQ(manifest->outIdx, std::vector<int32_t>{0});
+  ASSERT_EQ(manifest->launches.size(), 2u);
+  EXPECT_FALSE(manifest->launches[0].isCooperative);
+  EXPECT_TRUE(manifest->launches[1].isCooperative);
   const Param& param = manifest->params[0];
   EXPECT_EQ(param.type->name, "float16");
   EXPECT_EQ(param.align, 64);
@@ -129,6 +133,11 @@ TEST(Manifest, SaysWhatIsWrong) {
   EXPECT_EQ(errorAfter("[{\"message\": \"x < 0\", \"file\": \"k.py\", \"line\": 3, \"column\": 5}]",
                        "[1]"),
             "manifest: 'asserts' must hold objects");
+  for (const char* launch : {"1", "{\"cooperative\": 1}"})
+    EXPECT_EQ(errorAfter("{\"cooperative\": true}", launch),
+              "manifest: 'launches' must hold objects with a boolean 'cooperative'");
+  EXPECT_EQ(errorAfter("[{\"cooperative\": false}, {\"cooperative\": true}]", "[]"),
+            "manifest: 'launches' must have one entry at least");
   std::string dims = "[";
   for (int i = 0; i < 40; ++i)
     dims += "1, ";

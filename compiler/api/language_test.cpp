@@ -77,6 +77,22 @@ TEST(Language, FusedGemmOfAnyShape) {
     }
 }
 
+TEST(Language, KernelsFollowEachOther) {
+  constexpr int64_t size = 100;
+  auto kernel = T::prim_func("turned", [&] {
+    auto A = T::Tensor("A", {size}, T::int32);
+    auto B = T::Tensor("B", {size}, T::int32);
+    T::Kernel({size}, {.threads = 32}, [&](T::Expr block) { A[{block}] = A[{block}] + 1; });
+    T::Kernel({size / 2}, {.threads = 1}, [&](T::Expr block) { B[{block}] = A[{99 - block}]; });
+  });
+  std::vector<int32_t> a(size), b(size);
+  for (int32_t i = 0; i < size; ++i)
+    a[i] = i;
+  ASSERT_EQ(run(kernel, {{a, {size}}, {b, {size}}}), "");
+  for (int32_t i = 0; i < size; ++i)
+    ASSERT_EQ(b[i], i < size / 2 ? 100 - i : 0);
+}
+
 TEST(Language, ElementsVariablesAndBranches) {
   constexpr int64_t size = 100;
   auto kernel = T::prim_func("collatz", [&] {

@@ -200,7 +200,8 @@ public:
   std::vector<Shape> argumentShapes;
   std::vector<Value> blockIds;
   bool hasLaunch = false;
-  bool isNpu = false;   // the launch is one
+  // Of the launch that is open, or was last:
+  bool isNpu = false;
   mlir::Value deqScale; // what T.set_deq_scale gave last
   Place launchPlace;
   size_t threadDims = 0;

@@ -86,8 +86,8 @@ bool resolveDims(builder::Construction& state, std::string_view tensor, std::str
   return true;
 }
 
-bool requireBeforeLaunch(builder::Construction& state, std::string_view what) {
-  if (!state.hasLaunch)
+bool requireOutsideOfLaunch(builder::Construction& state, std::string_view what) {
+  if (!state.isInLaunch())
     return true;
   state.error(std::string(what) + " must stand before T.Kernel",
               {{state.launchPlace, "T.Kernel is here"}});
@@ -104,7 +104,7 @@ mlir::Value addArgument(builder::Construction& state, mlir::Type type, bool isSy
 } // namespace
 
 Value KernelBuilder::symbol(std::string_view name, Dtype dtype) {
-  if (!requireBeforeLaunch(*state, "the symbol '" + std::string(name) + "'"))
+  if (!requireOutsideOfLaunch(*state, "the symbol '" + std::string(name) + "'"))
     return {};
   if (!dtype.isInteger()) {
     state->error("the symbol '" + std::string(name) + "' must be an integer, but it is of dtype " +
@@ -121,7 +121,7 @@ Value KernelBuilder::symbol(std::string_view name, Dtype dtype) {
 
 Buffer KernelBuilder::tensor(std::string_view name, std::span<const Index> shape, Dtype dtype,
                              std::span<const Index> strides, std::string_view scope) {
-  if (!requireBeforeLaunch(*state, "the tensor '" + std::string(name) + "'"))
+  if (!requireOutsideOfLaunch(*state, "the tensor '" + std::string(name) + "'"))
     return {};
   auto space = builder::parseScope(scope);
   if (space != tile::MemorySpace::Global) {
@@ -164,7 +164,7 @@ Buffer KernelBuilder::tensor(std::string_view name, std::span<const Index> shape
 }
 
 Value KernelBuilder::scalar(std::string_view name, Dtype dtype) {
-  if (!requireBeforeLaunch(*state, "the scalar '" + std::string(name) + "'"))
+  if (!requireOutsideOfLaunch(*state, "the scalar '" + std::string(name) + "'"))
     return {};
   mlir::Type type = builder::scalarType(dtype, state->context.get());
   if (!type) {
@@ -253,18 +253,18 @@ void checkNpuLaunch(builder::Construction& state, const std::vector<Index>& grid
 std::vector<Value> KernelBuilder::beginLaunch(std::span<const Index> grid,
                                               std::span<const Index> threads,
                                               const Attributes& attributes) {
-  bool isAllowed = !state->hasLaunch && state->frames.size() == 1;
-  if (state->hasLaunch)
-    state->error(state->isInLaunch() ? "T.Kernel stands inside of another T.Kernel"
-                                     : "a kernel has one T.Kernel, but this is another",
+  const bool isNested = state->isInLaunch();
+  if (isNested)
+    state->error("T.Kernel stands inside of another T.Kernel",
                  {{state->launchPlace, "the first T.Kernel is here"}});
-  else if (!isAllowed)
+  else if (state->frames.size() > 1)
     state->error("T.Kernel stands inside of a " + state->frames.back().name);
   auto extents = resolveGrid(*state, grid);
   auto threadExtents = resolveThreads(*state, threads);
-  if (isAllowed) {
+  if (!isNested) {
     state->hasLaunch = true;
     state->launchPlace = state->place;
+    state->deqScale = {};
   }
   // After an error the body is built all the same, for the errors in it.
   size_t count = extents ? extents->size() : std::clamp<size_t>(grid.size(), 1, 3);

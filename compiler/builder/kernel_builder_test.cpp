@@ -219,16 +219,37 @@ TEST_F(KernelBuilderTest, NeedsKnownThreads) {
   expectError("the number of threads must be known while building the kernel");
 }
 
-TEST_F(KernelBuilderTest, HasOneLaunch) {
+TEST_F(KernelBuilderTest, LaunchesDoNotNest) {
+  launch();
+  b.endLaunch();
   launch();
   launch();
   b.endLaunch();
   EXPECT_THAT(messages(), ElementsAre("T.Kernel stands inside of another T.Kernel"));
-  EXPECT_THAT(notes(), ElementsAre("kernel.py:2:5: the first T.Kernel is here"));
+  EXPECT_THAT(notes(), ElementsAre("kernel.py:3:5: the first T.Kernel is here"));
+}
+
+TEST_F(KernelBuilderTest, LaunchesFollowEachOther) {
+  Buffer space = line().alloc(std::vector<int64_t>{4}, dt("float32"), "global", "space");
+  Value first = launch({int64_t{4}}, {int64_t{64}})[0];
+  line().store(space, std::vector<Index>{first}, b.constant(1.0, dt("float32")));
+  b.endLaunch();
+  Buffer A = tensor("A", {int64_t{4}}); // arguments may also be declared between launches
+  Value second = launch({int64_t{2}, int64_t{2}}, {int64_t{32}})[1];
+  line().store(A, std::vector<Index>{second}, line().load(space, std::vector<Index>{second}));
+  const std::string text = finishedText();
+  EXPECT_FALSE(b.hasErrors());
+  EXPECT_THAT(text, HasSubstr("threads(64)"));
+  EXPECT_THAT(text, HasSubstr("threads(32)"));
+}
+
+TEST_F(KernelBuilderTest, ValuesOfOneLaunchEndWithIt) {
+  Buffer A = tensor("A", {int64_t{4}});
+  Value block = launch()[0];
   b.endLaunch();
   launch();
-  b.endLaunch();
-  EXPECT_EQ(messages().back(), "a kernel has one T.Kernel, but this is another");
+  EXPECT_TRUE(line().load(A, std::vector<Index>{block}).isPoison());
+  EXPECT_EQ(messages().size(), 1u);
 }
 
 TEST_F(KernelBuilderTest, NeedsALaunch) {

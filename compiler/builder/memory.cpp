@@ -77,8 +77,11 @@ Buffer KernelBuilder::alloc(std::span<const int64_t> shape, Dtype dtype, std::st
     state->error("there is no scope " + quoted(scope) + " to allocate " + quoted(name) + " in");
     return {};
   }
-  bool isAllowed = isPerThread(*space) ? state->requireLaunch("an allocation")
-                                       : state->requireTileScope("an allocation");
+  // Several launches may share a workspace, which then stands outside of them.
+  const bool isShared = space == tile::MemorySpace::Global && !state->isInLaunch();
+  bool isAllowed = isShared              ? state->frames.size() == 1
+                   : isPerThread(*space) ? state->requireLaunch("an allocation")
+                                         : state->requireTileScope("an allocation");
   if (!isAllowed || !checkShape(*state, name, shape, dtype) ||
       !builder::requireNpuFor(*state, *space, "an allocation in " + std::string(scope)))
     return {};

@@ -61,6 +61,49 @@ int main(void) {
   return saxpy(x, 1000.0f, y, 200) == 2 ? 0 : 3;
 })";
 
+/// The second launch reads what all blocks of the first one left in a workspace.
+const char* const twoLaunches = R"(
+func.func @turned(%x: !tile.buffer<8xf32, global> {tile.name = "x"},
+                  %y: !tile.buffer<4xf32, global> {tile.name = "y"}) attributes {tile.kernel} {
+  %c4 = arith.constant 4 : index
+  %c7 = arith.constant 7 : index
+  %c8 = arith.constant 8 : index
+  %limit = arith.constant 100.0 : f32
+  %space = tile.alloc "space" : !tile.buffer<8xf32, global>
+  tile.launch (%b) in (%c8) threads(128) {
+    %v = tile.load %x[%b] : !tile.buffer<8xf32, global>
+    %ok = arith.cmpf olt, %v, %limit : f32
+    tile.assert %ok, "x is below 100"
+    tile.store %v, %space[%b] : !tile.buffer<8xf32, global>
+  }
+  tile.launch (%b) in (%c4) threads(32) {
+    %k = arith.subi %c7, %b : index
+    %v = tile.load %space[%k] : !tile.buffer<8xf32, global>
+    tile.store %v, %y[%b] : !tile.buffer<4xf32, global>
+  }
+  return
+})";
+
+const char* const twoLaunchesProgram = R"(
+#include "kernel.h"
+static int calls = 0;
+void tilewright_parallel_for(int64_t count, void (*body)(void*, int64_t, int64_t), void* context) {
+  for (int64_t i = 0; i < count; ++i, ++calls)
+    body(context, i, i + 1);
+}
+int main(void) {
+  float x[8] = {0, 1, 2, 3, 4, 5, 6, 7}, y[4] = {0};
+  if (turned(x, y) != 0 || (calls != 0 && calls != 8 + 4))
+    return 1;
+  for (int i = 0; i < 4; ++i)
+    if (y[i] != 7 - i)
+      return 2;
+  x[0] = 100, x[7] = 9;
+  if (turned(x, y) != 2)
+    return 3;
+  return y[0] == 7 ? 0 : 4; /* a failed assertion ends it before the second launch */
+})";
+
 class CProgramTest : public testing::Test {
 protected:
   void SetUp() override {
@@ -76,8 +119,9 @@ protected:
   }
 
   /// Compiles the kernel for `cpu` into libkernel.so and kernel.h.
-  void makeLibrary(const std::string& cpu) const {
-    auto kernel = kernelFromText(scaleKernel);
+  void makeLibrary(const std::string& cpu, const char* text = scaleKernel,
+                   const char* main = program) const {
+    auto kernel = kernelFromText(text);
     CompileOptions options;
     options.cpu = cpu;
     std::vector<Diagnostic> diagnostics;
@@ -85,7 +129,7 @@ protected:
     ASSERT_TRUE(artifact.has_value());
     write("libkernel.so", std::string(artifact->library.data(), artifact->library.size()));
     write("kernel.h", artifact->header);
-    write("main.c", program);
+    write("main.c", main);
   }
 
   int shell(const std::string& command) const {
@@ -109,6 +153,16 @@ TEST_F(CProgramTest, HandsBlocksToTheProgramsOwnLoop) {
                                         "./libkernel.so -o program"),
             0);
   EXPECT_EQ(shell("./program"), 0);
+}
+
+TEST_F(CProgramTest, RunsOneLaunchAfterTheOther) {
+  makeLibrary("native", twoLaunches, twoLaunchesProgram);
+  for (const char* options : {"", "-rdynamic "}) {
+    ASSERT_EQ(shell(std::string(TILEWRIGHT_C_COMPILER " -std=c11 main.c ./libkernel.so ") +
+                    options + "-o program"),
+              0);
+    EXPECT_EQ(shell("./program"), 0) << options;
+  }
 }
 
 TEST_F(CProgramTest, HeaderTellsElementsAndInputs) {

@@ -38,6 +38,19 @@ TEST(CountWork, AGemmIsTwoOperationsPerProduct) {
   EXPECT_EQ(work.isWritten, (std::vector<bool>{false, false, true, false}));
 }
 
+TEST(CountWork, LaunchesAddUp) {
+  const char* const add = R"(
+      %x = tile.load %X[%b] : !tile.buffer<?xf32, global>
+      %y = arith.addf %x, %one : f32
+      tile.store %y, %Y[%b] : !tile.buffer<?xf32, global>
+)";
+  // The first is done by 4 blocks; the second, which knows its threads, by each of 8 of 3 blocks.
+  const std::string two = std::string(add) + "    }\n    %c3 = arith.constant 3 : index\n" +
+                          "    tile.launch (%b) in (%c3) threads(8) {\n" +
+                          "      %t = tile.thread_id 0\n" + add;
+  EXPECT_EQ(count(kernelText(two), {{}, {}, {}, 10}).flops, 4 + 8 * 3);
+}
+
 const char* const addInLoop = R"(
       tile.for %i = %c0 to %END step %c1 {
         %x = tile.load %X[%i] : !tile.buffer<?xf32, global>

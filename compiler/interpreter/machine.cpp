@@ -42,6 +42,7 @@ mlir::LogicalResult Machine::run() {
       launchBuffers.insert(host.buffers.begin(), host.buffers.end());
       if (failed(runGrid(launch)))
         return mlir::failure();
+      ++gridRound; // what this launch did is ordered before what comes
       ++host.scopes.back().next;
     } else if (step(host) == Outcome::Failed) {
       return mlir::failure();
@@ -55,6 +56,7 @@ mlir::LogicalResult Machine::runGrid(tile::LaunchOp launch) {
   llvm::SmallVector<int64_t> grid = integers(nobody, launch.getGrid());
   if (launch.getNpu())
     return runNpuGrid(launch, grid);
+  agentsDiffer = false;
   threadsDiffer = launch
                       .walk([](mlir::Operation* op) {
                         return tellsThreadsApart(op) ? mlir::WalkResult::interrupt()
@@ -62,7 +64,7 @@ mlir::LogicalResult Machine::runGrid(tile::LaunchOp launch) {
                       })
                       .wasInterrupted();
   threadCount = threadsDiffer ? launch.getThreadCount() : 1;
-  const bool isTogether = tile::waitsForBlocks(kernel);
+  const bool isTogether = tile::waitsForBlocks(launch);
   std::deque<Block> blocks;
   // x runs fastest, so positions are visited with the dims reversed.
   llvm::SmallVector<int64_t> reversed(llvm::reverse(grid));

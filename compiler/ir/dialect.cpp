@@ -227,11 +227,10 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation* op, NamedAttribut
       return op->emitError() << "argument " << number << " of the kernel stands after a symbol";
     symbols |= isSymbol;
   }
-  auto launches = llvm::count_if(function.getFunctionBody().front(), [](Operation& nested) {
-    return nested.getName().getStringRef() == "tile.launch";
-  });
-  if (launches != 1)
-    return op->emitError() << "a kernel has exactly one launch, but this one has " << launches;
+  if (llvm::none_of(function.getFunctionBody().front(), [](Operation& nested) {
+        return nested.getName().getStringRef() == "tile.launch";
+      }))
+    return op->emitError() << "a kernel has at least one launch, but this one has none";
   return success();
 }
 

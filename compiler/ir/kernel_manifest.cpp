@@ -135,6 +135,13 @@ json::Array assertsToJson(func::FuncOp kernel) {
   return list;
 }
 
+json::Array launchesToJson(func::FuncOp kernel) {
+  json::Array list;
+  for (auto launch : kernel.getOps<LaunchOp>())
+    list.push_back(json::Object{{"cooperative", waitsForBlocks(launch)}});
+  return list;
+}
+
 StringRef floatName(Type element) {
   if (element.isF16())
     return "float16";
@@ -182,9 +189,9 @@ std::string dtypeName(Type element) {
   return floatName(element).str();
 }
 
-bool waitsForBlocks(func::FuncOp kernel) {
-  return kernel
-      .walk([](SyncOp sync) {
+bool waitsForBlocks(Operation* launch) {
+  return launch
+      ->walk([](SyncOp sync) {
         return sync.getScope() == SyncScope::Grid ? WalkResult::interrupt() : WalkResult::advance();
       })
       .wasInterrupted();
@@ -208,7 +215,7 @@ std::string makeManifest(func::FuncOp kernel, StringRef target, StringRef cpu, i
                         {"scratch_bytes", scratchBytes},
                         {"workspace_bytes", workspaceBytes},
                         {"cores_per_block", coresPerBlock},
-                        {"cooperative", waitsForBlocks(kernel)},
+                        {"launches", launchesToJson(kernel)},
                         {"asserts", assertsToJson(kernel)}};
   std::string text;
   llvm::raw_string_ostream stream(text);

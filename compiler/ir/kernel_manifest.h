@@ -9,8 +9,8 @@ namespace tilewright::tile {
 /// The language's name of an element type ("float16", "uint8"); empty if it has none.
 std::string dtypeName(mlir::Type element);
 
-/// Whether its blocks wait for each other.
-bool waitsForBlocks(mlir::func::FuncOp kernel);
+/// Whether the blocks of this launch (or of any launch of this kernel) wait for each other.
+bool waitsForBlocks(mlir::Operation* launch);
 
 /// The manifest of docs/kernel-abi.md for the kernel before any pass ran, but for `scratchBytes`,
 /// which planning gave, `workspaceBytes` of global memory and, on an NPU, the cores that a launch

@@ -12,8 +12,9 @@ def Tile_LaunchOp : Tile_Op<"launch",
     `tile.launch (%bx, %by) in (%gx, %gy) threads(128) { ... }`: 1 to 3 grid extents (x first), and as many block
     ids (index) as region arguments. `threads` has 1 to 3 extents. With `npu` a block is one AI core: a cube
     agent and two vector agents run the body together; `threads(2)` there asks that vector work is shared out
-    to the two vector agents. Each kernel has exactly one launch. It declares no effects, so that one without
-    any work stays.
+    to the two vector agents. A kernel has one launch or several, which run one after the other: all blocks of
+    one have ended, and what they stored is there, before the next begins. It declares no effects, so that one
+    without any work stays.
   }];
   let arguments = (ins Variadic<Index>:$grid, DenseI64ArrayAttr:$threads, UnitAttr:$npu);
   let regions = (region SizedRegion<1>:$body);

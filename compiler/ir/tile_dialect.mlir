@@ -65,7 +65,7 @@ func.func @f(%x: f32) attributes {tile.kernel} { return }
 // expected-error@+1 {{argument 1 of the kernel stands after a symbol}}
 func.func @f(%n: index {tile.symbol = "n"}, %x: f32 {tile.name = "x"}) attributes {tile.kernel} { return }
 // -----
-// expected-error@+1 {{a kernel has exactly one launch, but this one has 0}}
+// expected-error@+1 {{a kernel has at least one launch, but this one has none}}
 func.func @f() attributes {tile.kernel} { return }
 
 // -----

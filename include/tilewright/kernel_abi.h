@@ -6,11 +6,12 @@
  *   const char tilewright_manifest[];                 JSON, see docs/kernel-abi.md
  *   void NAME_grid(const uint64_t *slots, int64_t grid[3]);
  *   void NAME_blocks(const uint64_t *slots, char *scratch, int64_t begin, int64_t end, TwLaunch
- * *launch); `slots` holds, in 8 bytes each: the address of every tensor in the order of the
- * parameters, then every scalar (its bits, in the low bytes), then every symbol (int64). `scratch`
- * holds the block's on-chip buffers: `scratch_bytes` of the manifest, aligned to 64, one per
- * thread. Blocks are numbered with x fastest. Where the manifest says "cooperative", each block is
- * run by a thread of its own.
+ * *launch); and, for its second launch, NAME_grid_1 and NAME_blocks_1, and so on: launches run one
+ * after the other, each until all its blocks have ended. `slots` holds, in 8 bytes each: the
+ * address of every tensor in the order of the parameters, then every scalar (its bits, in the low
+ * bytes), then every symbol (int64). `scratch` holds the block's on-chip buffers: `scratch_bytes`
+ * of the manifest, aligned to 64, one per thread. Blocks are numbered with x fastest. Where the
+ * manifest says that a launch is "cooperative", each of its blocks is run by a thread of its own.
  */
 #ifndef TILEWRIGHT_KERNEL_ABI_H
 #define TILEWRIGHT_KERNEL_ABI_H
@@ -26,7 +27,7 @@ typedef struct TwLaunch {
   void (*leave)(struct TwLaunch* launch); /* never returns */
   void (*print)(struct TwLaunch* launch, const char* text, int64_t bytes);
   int64_t grid[3];
-  char* workspace; /* workspace_bytes of the manifest, shared by all blocks of the launch */
+  char* workspace; /* workspace_bytes of the manifest, shared by all blocks of all launches */
   void (*sync_grid)(struct TwLaunch* launch); /* returns when all blocks have called it */
 } TwLaunch;
 

@@ -599,6 +599,9 @@ def test_load_errors(folder):
         expect(ValueError, message, _runtime.Kernel, library, text)
     os_errors = {
         manifest_of("x", []): "x: the kernel library has no function 'x_grid'",
+        manifest_of("other", [], launches=[{}, {}]): (
+            "other: the kernel library has no function 'other_grid_1'"
+        ),
         manifest_of("x", [], target="cuda"): "x: made for target 'cuda' but 'cpu' was expected",
     }
     for text, message in os_errors.items():

@@ -94,8 +94,8 @@ void leaveBlocks(TwLaunch* launch) {
 
 // Between sigsetjmp and the kernel's code there is no frame with a destructor, and nothing local
 // changes.
-bool callBlocks(const CpuKernel& kernel, const uint64_t* slots, int64_t begin, int64_t end,
-                TwLaunch& launch, LaunchResult& result) {
+bool callBlocks(const CpuKernel& kernel, const CpuLaunch& part, const uint64_t* slots,
+                int64_t begin, int64_t end, TwLaunch& launch, LaunchResult& result) {
   char* buffers = scratch.atLeast(size_t(kernel.manifest().scratchBytes));
   if (!buffers && kernel.manifest().scratchBytes > 0) {
     launch.stop = 1;
@@ -108,7 +108,7 @@ bool callBlocks(const CpuKernel& kernel, const uint64_t* slots, int64_t begin, i
   out.address = nullptr;
   if (sigsetjmp(out.frame, 0) == 0) {
     wayOut = &out;
-    kernel.blocks(slots, buffers, begin, end, &launch);
+    part.blocks(slots, buffers, begin, end, &launch);
     wayOut = out.outer;
     // An assertion may also be recorded by code that goes on to the end of its block.
     if (launch.device_error == 0)

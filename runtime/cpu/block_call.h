@@ -6,11 +6,11 @@
 
 namespace tilewright::runtime {
 
-/// Runs blocks [begin, end) on this thread. False if it ended early: `launch.stop` was set, an
+/// Runs blocks [begin, end) of one of the kernel's launches on this thread. False if it ended early: `launch.stop` was set, an
 /// assertion failed, or `result` tells of a fault or of missing memory. A launch that ends early
 /// stops all others.
-bool callBlocks(const CpuKernel& kernel, const uint64_t* slots, int64_t begin, int64_t end,
-                TwLaunch& launch, LaunchResult& result);
+bool callBlocks(const CpuKernel& kernel, const CpuLaunch& part, const uint64_t* slots,
+                int64_t begin, int64_t end, TwLaunch& launch, LaunchResult& result);
 
 /// What `TwLaunch.leave` points to. Never returns.
 [[noreturn]] void leaveBlocks(TwLaunch* launch);

@@ -19,9 +19,10 @@ constexpr std::chrono::milliseconds pollDistance(20);
 /// The blocks of one launch and the barrier between them.
 class Cooperation {
 public:
-  Cooperation(const CpuKernel& kernel, const uint64_t* slots, TwLaunch& launch,
-              const LaunchOptions& options, int64_t blocks)
-      : kernel(kernel), slots(slots), launch(launch), options(options), running(blocks) {}
+  Cooperation(const CpuKernel& kernel, const CpuLaunch& part, const uint64_t* slots,
+              TwLaunch& launch, const LaunchOptions& options, int64_t blocks)
+      : kernel(kernel), part(part), slots(slots), launch(launch), options(options),
+        running(blocks) {}
 
   LaunchResult run() {
     std::vector<std::thread> threads;
@@ -53,7 +54,7 @@ private:
   void runBlock(int64_t block) {
     current = this;
     LaunchResult mine;
-    const bool isDone = callBlocks(kernel, slots, block, block + 1, launch, mine);
+    const bool isDone = callBlocks(kernel, part, slots, block, block + 1, launch, mine);
     const std::scoped_lock lock(mutex);
     --running;
     hasEnded = true;
@@ -108,6 +109,7 @@ private:
 
   static thread_local Cooperation* current;
   const CpuKernel& kernel;
+  const CpuLaunch& part;
   const uint64_t* slots;
   TwLaunch& launch;
   const LaunchOptions& options;
@@ -122,12 +124,12 @@ thread_local Cooperation* Cooperation::current = nullptr;
 
 } // namespace
 
-LaunchResult runTogether(const CpuKernel& kernel, const uint64_t* slots, TwLaunch& launch,
-                         const LaunchOptions& options, int64_t blocks) {
+LaunchResult runTogether(const CpuKernel& kernel, const CpuLaunch& part, const uint64_t* slots,
+                         TwLaunch& launch, const LaunchOptions& options, int64_t blocks) {
   if (blocks > largestCooperation)
     return {LaunchEnd::TooManyBlocks};
   launch.sync_grid = Cooperation::arrive;
-  return Cooperation(kernel, slots, launch, options, blocks).run();
+  return Cooperation(kernel, part, slots, launch, options, blocks).run();
 }
 
 } // namespace tilewright::runtime

@@ -9,8 +9,8 @@ namespace tilewright::runtime {
 /// More blocks than this are refused.
 constexpr int64_t largestCooperation = 1024;
 
-/// As `runBlocks`, once `launch` is filled; the caller's thread waits and polls.
-LaunchResult runTogether(const CpuKernel& kernel, const uint64_t* slots, TwLaunch& launch,
-                         const LaunchOptions& options, int64_t blocks);
+/// As `runBlocks` for one of the launches, once `launch` is filled; the caller's thread waits and polls.
+LaunchResult runTogether(const CpuKernel& kernel, const CpuLaunch& part, const uint64_t* slots,
+                         TwLaunch& launch, const LaunchOptions& options, int64_t blocks);
 
 } // namespace tilewright::runtime

@@ -74,13 +74,13 @@ private:
 /// One launch: threads take runs of blocks from `next` until none are left.
 class Launch {
 public:
-  Launch(const CpuKernel& kernel, const uint64_t* slots, TwLaunch& launch,
+  Launch(const CpuKernel& kernel, const CpuLaunch& part, const uint64_t* slots, TwLaunch& launch,
          const LaunchOptions& options, int64_t blocks)
-      : kernel(kernel), slots(slots), launch(launch), options(options), total(blocks),
+      : kernel(kernel), part(part), slots(slots), launch(launch), options(options), total(blocks),
         launcher(pthread_self()) {}
 
   LaunchResult run() {
-    int64_t guess = kernel.blockNanoseconds.load(std::memory_order_relaxed);
+    int64_t guess = part.blockNanoseconds.load(std::memory_order_relaxed);
     const int threads = isForkedChild ? 1 : int(std::min<int64_t>(threadCount(), total));
     if (total == 1 || threads == 1 || (guess > 0 && guess * total < wakeNanoseconds))
       work(/*mayGiveUp=*/threads > 1);
@@ -104,7 +104,7 @@ private:
   /// out to be worth other threads.
   void work(bool mayGiveUp) {
     const bool isLauncher = pthread_equal(launcher, pthread_self()) != 0;
-    int64_t guess = kernel.blockNanoseconds.load(std::memory_order_relaxed);
+    int64_t guess = part.blockNanoseconds.load(std::memory_order_relaxed);
     Clock::time_point start = Clock::now();
     while (!launch.stop) {
       int64_t begin = next.load(std::memory_order_relaxed);
@@ -115,7 +115,7 @@ private:
         end = begin + runLength(begin, guess);
       } while (!next.compare_exchange_weak(begin, end, std::memory_order_relaxed));
       LaunchResult mine;
-      if (!callBlocks(kernel, slots, begin, end, launch, mine)) {
+      if (!callBlocks(kernel, part, slots, begin, end, launch, mine)) {
         if (mine.end != LaunchEnd::Done) {
           std::scoped_lock lock(resultMutex);
           result = mine;
@@ -144,10 +144,10 @@ private:
   /// Up at once, down slowly: taking a launch for too large costs a wake-up, for too small much
   /// more.
   int64_t learn(int64_t nanoseconds) const {
-    int64_t old = kernel.blockNanoseconds.load(std::memory_order_relaxed);
+    int64_t old = part.blockNanoseconds.load(std::memory_order_relaxed);
     int64_t guess = std::clamp<int64_t>(std::max(nanoseconds, old - old / 8), 1, UINT32_MAX);
     if (guess != old)
-      kernel.blockNanoseconds.store(uint32_t(guess), std::memory_order_relaxed);
+      part.blockNanoseconds.store(uint32_t(guess), std::memory_order_relaxed);
     return guess;
   }
 
@@ -164,6 +164,7 @@ private:
   }
 
   const CpuKernel& kernel;
+  const CpuLaunch& part;
   const uint64_t* slots;
   TwLaunch& launch;
   const LaunchOptions& options;
@@ -175,7 +176,7 @@ private:
   LaunchResult result;
 };
 
-/// Global memory that belongs to one launch.
+/// Global memory that belongs to one call: its launches share it.
 struct Workspace {
   explicit Workspace(int64_t bytes)
       : memory(bytes > 0 ? static_cast<char*>(std::aligned_alloc(64, size_t(bytes + 63) / 64 * 64))
@@ -188,6 +189,22 @@ struct Workspace {
 
   char* memory;
 };
+
+/// Runs one of the kernel's launches, to its end.
+LaunchResult runLaunch(const CpuKernel& kernel, const CpuLaunch& part, const uint64_t* slots,
+                       TwLaunch& launch, const LaunchOptions& options) {
+  part.grid(slots, launch.grid);
+  int64_t blocks = 1;
+  for (int64_t extent : launch.grid) {
+    bool overflows = __builtin_mul_overflow(blocks, extent, &blocks);
+    if (extent < 0 || overflows || blocks > (int64_t(1) << 62))
+      return {LaunchEnd::BadGrid};
+  }
+  if (std::ranges::find(launch.grid, 0) != std::end(launch.grid))
+    return {};
+  return part.isCooperative ? runTogether(kernel, part, slots, launch, options, blocks)
+                            : Launch(kernel, part, slots, launch, options, blocks).run();
+}
 
 void printToStandardOutput(TwLaunch*, const char* text, int64_t bytes) {
   std::fwrite(text, 1, size_t(bytes), stdout);
@@ -206,23 +223,17 @@ LaunchResult runBlocks(const CpuKernel& kernel, const uint64_t* slots, TwLaunch&
   launch.leave = leaveBlocks;
   launch.print = options.print ? options.print : printToStandardOutput;
   launch.device_error = 0;
-  kernel.grid(slots, launch.grid);
-  int64_t blocks = 1;
-  for (int64_t extent : launch.grid) {
-    bool overflows = __builtin_mul_overflow(blocks, extent, &blocks);
-    if (extent < 0 || overflows || blocks > (int64_t(1) << 62))
-      return {LaunchEnd::BadGrid};
-  }
-  if (std::ranges::find(launch.grid, 0) != std::end(launch.grid))
-    return {};
   const Manifest& manifest = kernel.manifest();
   const Workspace workspace(manifest.workspaceBytes);
   if (!workspace.memory && manifest.workspaceBytes > 0)
     return {LaunchEnd::OutOfMemory};
   launch.workspace = workspace.memory;
-  LaunchResult result = manifest.isCooperative
-                            ? runTogether(kernel, slots, launch, options, blocks)
-                            : Launch(kernel, slots, launch, options, blocks).run();
+  LaunchResult result;
+  for (const CpuLaunch& part : kernel.launches()) {
+    result = runLaunch(kernel, part, slots, launch, options);
+    if (result.end != LaunchEnd::Done)
+      break;
+  }
   if (launch.device_error != 0 && result.end == LaunchEnd::Stopped) {
     result.end = LaunchEnd::AssertFailed;
     result.assertion = launch.device_error - 1;

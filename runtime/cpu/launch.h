@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Runs a kernel's blocks on the cores of this machine.
+/// Runs a kernel's launches on the cores of this machine.
 #pragma once
 
 #include "runtime/cpu/library.h"
@@ -35,7 +35,8 @@ struct LaunchResult {
   const void* address = nullptr; // of Fault
 };
 
-/// Runs all blocks and waits for them. `launch` lives as long as anyone may set its `stop`; its
+/// Runs all blocks of the kernel's launches, one launch after the other, and waits for them. One that does
+/// not end well is the last. `launch` lives as long as anyone may set its `stop`; its
 /// other fields are filled here. Callable from several threads at once. Where no threads can be
 /// made, and after fork() in the child, all blocks run on the caller's thread.
 LaunchResult runBlocks(const CpuKernel& kernel, const uint64_t* slots, TwLaunch& launch,

@@ -56,13 +56,20 @@ bool CpuKernel::open(const char* path, std::string& error) {
     error = spec.name + ": can't load the kernel library: " + (reason ? reason : "unknown reason");
     return false;
   }
-  grid = reinterpret_cast<TwGridFunction>(dlsym(handle, (spec.name + "_grid").c_str()));
-  blocks = reinterpret_cast<TwBlocksFunction>(dlsym(handle, (spec.name + "_blocks").c_str()));
-  if (grid && blocks)
-    return true;
-  error = spec.name + ": the kernel library has no function '" + spec.name +
-          (grid ? "_blocks'" : "_grid'");
-  return false;
+  for (size_t number = 0; number < parts.size(); ++number) {
+    const std::string suffix = number == 0 ? "" : "_" + std::to_string(number);
+    const std::string grid = spec.name + "_grid" + suffix, blocks = spec.name + "_blocks" + suffix;
+    CpuLaunch& part = parts[number];
+    part.isCooperative = spec.launches[number].isCooperative;
+    part.grid = reinterpret_cast<TwGridFunction>(dlsym(handle, grid.c_str()));
+    part.blocks = reinterpret_cast<TwBlocksFunction>(dlsym(handle, blocks.c_str()));
+    if (part.grid && part.blocks)
+      continue;
+    error =
+        spec.name + ": the kernel library has no function '" + (part.grid ? blocks : grid) + "'";
+    return false;
+  }
+  return true;
 }
 
 std::shared_ptr<CpuKernel> CpuKernel::fromFile(const std::string& path, const Manifest& manifest,

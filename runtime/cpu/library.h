@@ -9,8 +9,19 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace tilewright::runtime {
+
+/// One launch of a kernel.
+struct CpuLaunch {
+  TwGridFunction grid = nullptr;
+  TwBlocksFunction blocks = nullptr;
+  bool isCooperative = false; // its blocks wait for each other
+  /// What a block took lately, in ns: the launcher's guess whether waking other threads pays; 0:
+  /// unknown.
+  mutable std::atomic<uint32_t> blockNanoseconds{0};
+};
 
 class CpuKernel {
 public:
@@ -29,18 +40,17 @@ public:
   const Manifest& manifest() const {
     return spec;
   }
-  TwGridFunction grid = nullptr;
-  TwBlocksFunction blocks = nullptr;
-
-  /// What a block took lately, in ns: the launcher's guess whether waking other threads pays; 0:
-  /// unknown.
-  mutable std::atomic<uint32_t> blockNanoseconds{0};
+  /// In the order in which they run.
+  const std::vector<CpuLaunch>& launches() const {
+    return parts;
+  }
 
 private:
-  explicit CpuKernel(const Manifest& manifest) : spec(manifest) {}
+  explicit CpuKernel(const Manifest& manifest) : spec(manifest), parts(manifest.launches.size()) {}
   bool open(const char* path, std::string& error);
 
   Manifest spec;
+  std::vector<CpuLaunch> parts;
   void* handle = nullptr;
   int memoryFile = -1;
 };

@@ -40,7 +40,6 @@ public:
     for (auto [argument, value] : llvm::zip(kernel.getArguments(), arguments))
       if (value)
         known[argument] = *value;
-    kernel.walk([&](tile::ThreadIdOp) { isThreaded = true; });
   }
 
   /// `takesLarger`: conditions that stay unknown cost as much as their larger side.
@@ -68,7 +67,8 @@ private:
 
   std::optional<Count> countOp(Operation& op) {
     if (auto launch = dyn_cast<tile::LaunchOp>(op)) {
-      threads = isThreaded ? double(launch.getThreadCount()) : 1;
+      threads = 1;
+      launch.walk([&](tile::ThreadIdOp) { threads = double(launch.getThreadCount()); });
       return countNest(launch.getBlockIds(), evaluateAll(launch.getGrid()), *launch.getBodyBlock());
     }
     if (auto parallel = dyn_cast<tile::ParallelOp>(op))
@@ -283,7 +283,6 @@ private:
   llvm::DenseMap<Value, int64_t> known;
   int64_t visits = 0;
   double threads = 1;
-  bool isThreaded = false;
   bool isInNest = false;
   bool takesLarger = false;
 };

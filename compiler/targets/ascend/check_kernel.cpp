@@ -15,6 +15,7 @@
 #include "compiler/ir/kernel_arguments.h"
 #include "compiler/ir/kernel_manifest.h"
 #include "compiler/ir/memory_ops.h"
+#include "compiler/ir/structure_ops.h"
 #include "compiler/ir/thread_ops.h"
 #include "compiler/passes/kernel_pass.h"
 #include "compiler/targets/ascend/passes.h"
@@ -61,6 +62,11 @@ public:
           argument.kind == tile::KernelArgument::Tensor ? "' has elements of " : "' is ";
       checkType(argument.element, place, "'" + argument.name + what);
     }
+    const auto launches = llvm::to_vector(kernel.getOps<tile::LaunchOp>());
+    if (launches.size() > 1)
+      refuse(launches[1],
+             "several launches in a kernel, of which this is the second; make a kernel of "
+             "each, or one launch whose parts T.sync_all() sets apart");
     kernel.walk([&](Operation* op) {
       if (auto alloc = dyn_cast<tile::AllocOp>(op))
         checkType(alloc.getType().getElementType(), op->getLoc(),

@@ -20,7 +20,7 @@ constexpr int noMemory = 1, assertFailed = 2, needsRuntime = 3;
 class EntryBuilder {
 public:
   EntryBuilder(Module& module, StringRef name, int64_t scratchBytes, int64_t workspaceBytes,
-               bool isCooperative)
+               ArrayRef<bool> isCooperative)
       : module(module), name(name), scratchBytes(scratchBytes), workspaceBytes(workspaceBytes),
         isCooperative(isCooperative), builder(module.getContext()), pointer(builder.getPtrTy()),
         wide(builder.getInt64Ty()), narrow(builder.getInt32Ty()) {}
@@ -36,32 +36,58 @@ public:
     builder.CreateStore(leaveFunction(), at(launch, offsetof(TwLaunch, leave)));
     if (module.getFunction("snprintf")) // made by LowerPrints
       builder.CreateStore(printFunction(), at(launch, offsetof(TwLaunch, print)));
-    Value* grid = at(launch, offsetof(TwLaunch, grid));
-    builder.CreateCall(module.getFunction((name + "_grid").str()), {slots, grid});
-    Value* count = builder.getInt64(1);
-    for (int64_t dim = 0; dim < 3; ++dim)
-      count = builder.CreateMul(count, builder.CreateLoad(wide, at(grid, 8 * dim)));
-
-    if (isCooperative)
-      returnUnlessAlone(entry, count, launch);
+    for (size_t number = 0; number < isCooperative.size(); ++number)
+      if (isCooperative[number])
+        returnUnlessAlone(entry, countBlocks(number, slots, launch), launch);
     Value* workspace = workspaceBytes > 0 ? makeWorkspace(entry, launch) : nullptr;
     // What a part of the grid needs: slots, launch, and a flag that memory ran out.
     Value* context = builder.CreateAlloca(wide, builder.getInt64(3), "context");
     builder.CreateStore(slots, at(context, 0));
     builder.CreateStore(launch, at(context, 8));
     builder.CreateStore(builder.getInt64(0), at(context, 16));
-    runParts(entry, count, context);
+    BasicBlock* end = BasicBlock::Create(module.getContext(), "end", entry);
+    for (size_t number = 0; number < isCooperative.size(); ++number) {
+      runParts(entry, number, countBlocks(number, slots, launch), context);
+      goOn(entry, builder.CreateIsNull(codeOf(context, launch)), end);
+    }
+    builder.CreateBr(end);
+    builder.SetInsertPoint(end);
     if (workspace)
       builder.CreateCall(releaseFunction(), {workspace});
+    builder.CreateRet(codeOf(context, launch));
+  }
+
+private:
+  std::string nameOf(StringRef what, size_t number) const {
+    return (name + what).str() + (number == 0 ? "" : "_" + std::to_string(number));
+  }
+
+  /// The number of blocks of a launch, whose grid TwLaunch has then.
+  Value* countBlocks(size_t number, Value* slots, Value* launch) {
+    Value* grid = at(launch, offsetof(TwLaunch, grid));
+    builder.CreateCall(module.getFunction(nameOf("_grid", number)), {slots, grid});
+    Value* count = builder.getInt64(1);
+    for (int64_t dim = 0; dim < 3; ++dim)
+      count = builder.CreateMul(count, builder.CreateLoad(wide, at(grid, 8 * dim)));
+    return count;
+  }
+
+  /// What the entry returns as things stand.
+  Value* codeOf(Value* context, Value* launch) {
     Value* failed = builder.CreateLoad(narrow, at(context, 16));
     Value* error = builder.CreateLoad(narrow, at(launch, offsetof(TwLaunch, device_error)));
     Value* code = builder.CreateSelect(builder.CreateIsNotNull(error),
                                        builder.getInt32(assertFailed), builder.getInt32(0));
-    builder.CreateRet(
-        builder.CreateSelect(builder.CreateIsNotNull(failed), builder.getInt32(noMemory), code));
+    return builder.CreateSelect(builder.CreateIsNotNull(failed), builder.getInt32(noMemory), code);
   }
 
-private:
+  /// Goes on in a new block where the condition holds, and at `otherwise` where it doesn't.
+  void goOn(Function* entry, Value* condition, BasicBlock* otherwise) {
+    BasicBlock* next = BasicBlock::Create(module.getContext(), "next", entry);
+    builder.CreateCondBr(condition, next, otherwise);
+    builder.SetInsertPoint(next);
+  }
+
   /// Tensors as addresses; floats that C has no type for as their bits.
   Type* parameterType(const KernelArgument& argument) {
     if (argument.kind == KernelArgument::Tensor)
@@ -125,21 +151,23 @@ private:
 
   void returnIf(Function* entry, Value* condition, int code) {
     BasicBlock* fail = BasicBlock::Create(module.getContext(), "fail", entry);
-    BasicBlock* next = BasicBlock::Create(module.getContext(), "next", entry);
-    builder.CreateCondBr(condition, fail, next);
-    builder.SetInsertPoint(fail);
-    builder.CreateRet(builder.getInt32(uint32_t(code)));
-    builder.SetInsertPoint(next);
+    IRBuilder<>(fail).CreateRet(builder.getInt32(uint32_t(code)));
+    goOn(entry, builder.CreateNot(condition), fail);
   }
 
   /// One block may wait for all blocks: TwLaunch::sync_grid does nothing.
   void returnUnlessAlone(Function* entry, Value* count, Value* launch) {
     returnIf(entry, builder.CreateICmpSGT(count, builder.getInt64(1)), needsRuntime);
-    IRBuilderBase::InsertPoint here = builder.saveIP();
+    builder.CreateStore(aloneFunction(), at(launch, offsetof(TwLaunch, sync_grid)));
+  }
+
+  Function* aloneFunction() {
+    if (Function* known = module.getFunction((name + "_alone").str()))
+      return known;
+    IRBuilderBase::InsertPointGuard guard(builder);
     Function* function = startFunction(name + "_alone", builder.getVoidTy(), {pointer}, true);
     builder.CreateRetVoid();
-    builder.restoreIP(here);
-    builder.CreateStore(function, at(launch, offsetof(TwLaunch, sync_grid)));
+    return function;
   }
 
   /// TwLaunch::workspace.
@@ -159,11 +187,18 @@ private:
                                       FunctionType::get(builder.getVoidTy(), {pointer}, false));
   }
 
-  void runParts(Function* entry, Value* count, Value* context) {
-    Function* part = partFunction();
+  /// `tilewright_parallel_for`: null where the program has none.
+  Function* parallelForFunction() {
+    constexpr StringRef symbol = "tilewright_parallel_for";
+    if (Function* known = module.getFunction(symbol))
+      return known;
     auto* type = FunctionType::get(builder.getVoidTy(), {wide, pointer, pointer}, false);
-    auto* parallelFor =
-        Function::Create(type, GlobalValue::ExternalWeakLinkage, "tilewright_parallel_for", module);
+    return Function::Create(type, GlobalValue::ExternalWeakLinkage, symbol, module);
+  }
+
+  void runParts(Function* entry, size_t number, Value* count, Value* context) {
+    Function* part = partFunction(number);
+    Function* parallelFor = parallelForFunction();
     BasicBlock* parallel = BasicBlock::Create(module.getContext(), "parallel", entry);
     BasicBlock* serial = BasicBlock::Create(module.getContext(), "serial", entry);
     BasicBlock* done = BasicBlock::Create(module.getContext(), "done", entry);
@@ -178,10 +213,10 @@ private:
   }
 
   /// void part(context, begin, end): these blocks, with scratch memory of their own.
-  Function* partFunction() {
+  Function* partFunction(size_t number) {
     IRBuilderBase::InsertPointGuard guard(builder);
     Function* function =
-        startFunction(name + "_part", builder.getVoidTy(), {pointer, wide, wide}, true);
+        startFunction(nameOf("_part", number), builder.getVoidTy(), {pointer, wide, wide}, true);
     Value* context = function->getArg(0);
     Value* memory =
         builder.CreateCall(allocateFunction(), {builder.getInt64(uint64_t(scratchBytes) + 64)});
@@ -197,7 +232,7 @@ private:
         builder.CreateIntrinsic(Intrinsic::ptrmask, {pointer, wide}, {at(memory, 63), mask});
     Value* slots = builder.CreateLoad(pointer, at(context, 0));
     Value* launch = builder.CreateLoad(pointer, at(context, 8));
-    builder.CreateCall(module.getFunction((name + "_blocks").str()),
+    builder.CreateCall(module.getFunction(nameOf("_blocks", number)),
                        {slots, scratch, function->getArg(1), function->getArg(2), launch});
     builder.CreateCall(releaseFunction(), {memory});
     builder.CreateRetVoid();
@@ -207,7 +242,7 @@ private:
   Module& module;
   StringRef name;
   int64_t scratchBytes, workspaceBytes;
-  bool isCooperative;
+  ArrayRef<bool> isCooperative; // of each launch
   IRBuilder<> builder;
   Type *pointer, *wide, *narrow;
 };
@@ -215,7 +250,7 @@ private:
 } // namespace
 
 void addCEntry(Module& module, StringRef name, ArrayRef<KernelArgument> arguments,
-               int64_t scratchBytes, int64_t workspaceBytes, bool isCooperative) {
+               int64_t scratchBytes, int64_t workspaceBytes, ArrayRef<bool> isCooperative) {
   EntryBuilder(module, name, scratchBytes, workspaceBytes, isCooperative).build(arguments);
 }
 

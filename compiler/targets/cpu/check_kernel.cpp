@@ -158,19 +158,21 @@ std::vector<Diagnostic> checkKernel(func::FuncOp kernel, const llvm::StringSet<>
     if (auto type = dyn_cast<BufferType>(argument.getType()))
       report(argument.getLoc(), refuseBuffer(type));
   kernel.walk<WalkOrder::PreOrder>([&](Operation* op) { report(op->getLoc(), refuseOp(op, own)); });
-  // Also what all buffers take together: reuse of dead ones is not counted on.
-  int64_t bytes = 0;
-  kernel.walk([&](tile::AllocOp alloc) {
-    if (alloc.getType().isGlobal() || bytes > largestScratch)
-      return;
-    const int64_t elements = alloc.getType().getNumElements();
-    bytes = elements > largestScratch ? largestScratch + 1
-                                      : bytes + elements * alloc.getType().getElementBits() / 8;
-    if (bytes > largestScratch)
-      report(alloc.getLoc(), "the kernel's buffers on chip take more than " +
-                                 std::to_string(largestScratch) +
-                                 " bytes, which is what the cpu target has for a block");
-  });
+  // Also what all buffers of a launch take together: reuse of dead ones is not counted on.
+  for (auto launch : kernel.getOps<tile::LaunchOp>()) {
+    int64_t bytes = 0;
+    launch.walk([&](tile::AllocOp alloc) {
+      if (alloc.getType().isGlobal() || bytes > largestScratch)
+        return;
+      const int64_t elements = alloc.getType().getNumElements();
+      bytes = elements > largestScratch ? largestScratch + 1
+                                        : bytes + elements * alloc.getType().getElementBits() / 8;
+      if (bytes > largestScratch)
+        report(alloc.getLoc(), "the kernel's buffers on chip take more than " +
+                                   std::to_string(largestScratch) +
+                                   " bytes, which is what the cpu target has for a block");
+    });
+  }
   return found;
 }
 

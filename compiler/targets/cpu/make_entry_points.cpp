@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Replaces the kernel by the two functions that the runtime calls (tilewright/kernel_abi.h).
+/// Replaces the kernel by the functions that the runtime calls (tilewright/kernel_abi.h): two for each
+/// of its launches.
 ///
 ///   func.func @f(%A: !tile.buffer<?xf32, global>, %n: index) { tile.launch (%bx) in (%g) { ... } }
 /// becomes
@@ -9,6 +10,9 @@
 ///       : (!llvm.ptr, index, index) to !tile.buffer<?xf32, global>
 ///     tile.for %b = %begin to %end step 1 { ... %bx = %b mod %g ... }
 ///   }
+///
+/// The second launch becomes @f_grid_1 and @f_blocks_1. Each function gets what its launch needs of what
+/// stands before it.
 ///
 /// From here on a buffer is a pointer, its dims and its strides, held together by a cast until
 /// LowerBuffers. It stands after the tile operations are loops, so that the launch's body is moved
@@ -24,6 +28,9 @@
 #include <mlir/Dialect/LLVMIR/LLVMDialect.h>
 #include <mlir/IR/IRMapping.h>
 #include <mlir/Pass/Pass.h>
+#include <mlir/Transforms/RegionUtils.h>
+
+#include <algorithm>
 
 namespace tilewright::cpu {
 namespace {
@@ -36,13 +43,15 @@ public:
   explicit EntryPoints(func::FuncOp kernel)
       : kernel(kernel), builder(kernel.getLoc(), kernel), math(builder),
         arguments(tile::kernelArguments(kernel)),
-        pointer(LLVM::LLVMPointerType::get(kernel.getContext())) {
-    launch = *kernel.getBody().front().getOps<tile::LaunchOp>().begin();
-  }
+        pointer(LLVM::LLVMPointerType::get(kernel.getContext())) {}
 
   void make() {
-    makeGrid();
-    makeBlocks();
+    for (auto [number, each] : llvm::enumerate(kernel.getOps<tile::LaunchOp>())) {
+      launch = each;
+      suffix = number == 0 ? "" : "_" + std::to_string(number);
+      makeGrid();
+      makeBlocks();
+    }
     for (StringRef name : {kScratchBytesAttr, kWorkspaceBytesAttr})
       if (Attribute bytes = kernel->getAttr(name))
         kernel->getParentOp()->setAttr(name, bytes);
@@ -50,19 +59,42 @@ public:
   }
 
 private:
-  func::FuncOp startFunction(StringRef suffix, ArrayRef<Type> inputs) {
+  /// Holds what `needed` (values before the launch) takes to compute.
+  func::FuncOp startFunction(StringRef what, ArrayRef<Type> inputs,
+                             const llvm::SetVector<Value>& needed) {
     builder.setInsertionPoint(kernel);
-    auto function = func::FuncOp::create(builder, (kernel.getName() + suffix).str(),
+    auto function = func::FuncOp::create(builder, (kernel.getName() + what + suffix).str(),
                                          builder.getFunctionType(inputs, {}));
     Block* entry = function.addEntryBlock();
     builder.setInsertionPointToStart(entry);
     readSlots(entry->getArgument(0));
-    for (Operation& op : kernel.getBody().front()) {
-      if (&op == launch)
-        break;
-      builder.clone(op, mapping);
-    }
+    for (Operation* op : opsFor(needed))
+      builder.clone(*op, mapping);
     return function;
+  }
+
+  /// The ops of the kernel's body that compute these values, in their order.
+  SmallVector<Operation*> opsFor(llvm::SetVector<Value> needed) {
+    SmallVector<Operation*> ops;
+    for (Operation* op = launch->getPrevNode(); op; op = op->getPrevNode()) {
+      if (isa<tile::LaunchOp>(op) ||
+          llvm::none_of(op->getResults(), [&](Value value) { return needed.contains(value); }))
+        continue;
+      needed.insert(op->operand_begin(), op->operand_end());
+      getUsedValuesDefinedAbove(op->getRegions(), needed);
+      ops.push_back(op);
+    }
+    std::reverse(ops.begin(), ops.end());
+    return ops;
+  }
+
+  llvm::SetVector<Value> neededByGrid() {
+    return {launch.getGrid().begin(), launch.getGrid().end()};
+  }
+  llvm::SetVector<Value> neededByBlocks() {
+    llvm::SetVector<Value> needed = neededByGrid();
+    getUsedValuesDefinedAbove(launch->getRegions(), needed);
+    return needed;
   }
 
   Value slot(Value slots, unsigned number) {
@@ -156,7 +188,7 @@ private:
   }
 
   void makeGrid() {
-    func::FuncOp function = startFunction("_grid", {pointer, pointer});
+    func::FuncOp function = startFunction("_grid", {pointer, pointer}, neededByGrid());
     Value grid = function.getArgument(1);
     SmallVector<Value> extents = gridExtents();
     extents.resize(3, math.constant(1));
@@ -169,7 +201,8 @@ private:
 
   void makeBlocks() {
     Type wide = builder.getI64Type();
-    func::FuncOp function = startFunction("_blocks", {pointer, pointer, wide, wide, pointer});
+    func::FuncOp function =
+        startFunction("_blocks", {pointer, pointer, wide, wide, pointer}, neededByBlocks());
     function->setAttr(kBlocksAttr, builder.getUnitAttr());
     SmallVector<Value> extents = gridExtents();
     Value begin =
@@ -198,7 +231,7 @@ private:
   }
 
   bool streams() {
-    return kernel
+    return launch
         .walk([](tile::StoreOp store) {
           return store->hasAttr(kStreamAttr) ? WalkResult::interrupt() : WalkResult::advance();
         })
@@ -210,7 +243,8 @@ private:
   IndexMath math;
   SmallVector<KernelArgument> arguments;
   Type pointer;
-  tile::LaunchOp launch;
+  tile::LaunchOp launch; // the one whose functions are being made
+  std::string suffix;    // of their names
   IRMapping mapping;
 };
 

@@ -28,3 +28,37 @@ func.func @scale(%A: !tile.buffer<4x?xf32, global> {tile.name = "A", tile.shape 
   }
   return
 }
+
+// Each launch has two functions, which hold what it needs of what stands before it.
+
+// CHECK-LABEL: func.func @two_grid(
+// CHECK-NOT: tile.alloc
+// CHECK-NOT: arith.divui
+// CHECK-LABEL: func.func @two_blocks(
+// CHECK: tile.alloc "space"
+// CHECK-NOT: arith.divui
+// CHECK: tile.for
+// CHECK: tile.store
+// CHECK-LABEL: func.func @two_grid_1(
+// CHECK: %[[HALF:.*]] = arith.divui
+// CHECK: arith.index_cast %[[HALF]]
+// CHECK-LABEL: func.func @two_blocks_1(
+// CHECK: tile.alloc "space"
+// CHECK: tile.for
+// CHECK: tile.load
+// CHECK-NOT: tile.launch
+func.func @two(%A: !tile.buffer<?xf32, global> {tile.name = "A", tile.shape = affine_map<()[N] -> (N)>},
+               %N: index {tile.symbol = "N"}) attributes {tile.kernel} {
+  %c2 = arith.constant 2 : index
+  %one = arith.constant 1.0 : f32
+  %space = tile.alloc "space" {cpu.offset = 0 : i64} : !tile.buffer<64xf32, global>
+  tile.launch (%bx) in (%N) threads(128) {
+    tile.store %one, %space[%bx] : !tile.buffer<64xf32, global>
+  }
+  %half = arith.divui %N, %c2 : index
+  tile.launch (%bx) in (%half) threads(32) {
+    %value = tile.load %space[%bx] : !tile.buffer<64xf32, global>
+    tile.store %value, %A[%bx] : !tile.buffer<?xf32, global>
+  }
+  return
+}

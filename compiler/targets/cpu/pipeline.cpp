@@ -216,8 +216,10 @@ bool compileModule(ModuleOp original, Session& session) {
   std::unique_ptr<llvm::TargetMachine> target = createTargetMachine(session.machine);
   if (session.fastMath) // as CUDA's compiler does: a * b + c is rounded once
     target->Options.AllowFPOpFusion = llvm::FPOpFusion::Fast;
-  addCEntry(*code, name, tile::kernelArguments(kernel), scratch, workspace,
-            tile::waitsForBlocks(kernel));
+  SmallVector<bool> isCooperative;
+  for (auto launch : kernel.getOps<tile::LaunchOp>())
+    isCooperative.push_back(tile::waitsForBlocks(launch));
+  addCEntry(*code, name, tile::kernelArguments(kernel), scratch, workspace, isCooperative);
   prepareModule(*code, *target, session);
   if (isCancelled(session))
     return false;
