@@ -24,16 +24,20 @@ if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
 endif()
 
 find_program(LLD NAMES ld.lld-22 ld.lld)
-if(LLD)
+find_program(PLAIN_LLD NAMES ld.lld)
+if(LLD AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  add_link_options(-fuse-ld=lld --ld-path=${LLD})
+elseif(PLAIN_LLD) # g++ knows no other name of it
   add_link_options(-fuse-ld=lld)
-  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-    add_link_options(--ld-path=${LLD})
-  endif()
 endif()
 
 add_library(tilewright_options INTERFACE)
 # Of our own code: not of programs that use the installed libraries.
 target_compile_options(tilewright_options INTERFACE "$<BUILD_INTERFACE:-Wall;-Wextra;-Werror>")
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  # It warns of overlaps within operator+ of std::string, which aren't there (GCC's bug 105651).
+  target_compile_options(tilewright_options INTERFACE "$<BUILD_INTERFACE:-Wno-restrict>")
+endif()
 target_include_directories(tilewright_options INTERFACE
   "$<BUILD_INTERFACE:${CMAKE_SOURCE_DIR};${CMAKE_SOURCE_DIR}/include;${CMAKE_BINARY_DIR}>")
 if(TILEWRIGHT_SANITIZE)

@@ -34,8 +34,9 @@ TEST(ElementType, DecodesWhatItEncodes) {
     const ElementType& type = *ElementType::find(name);
     for (uint64_t bits = 0; bits < uint64_t(1) << type.bits; ++bits) {
       double value = decodeFloat(type, bits);
-      if (!std::isnan(value))
+      if (!std::isnan(value)) {
         ASSERT_EQ(encodeFloat(type, value), bits) << name << " " << value;
+      }
     }
   }
   const ElementType& half = *ElementType::find("float16");

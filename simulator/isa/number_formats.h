@@ -56,7 +56,7 @@ inline void storeRow(const float* in, float* out, size_t n) {
 inline void loadRow(const Half* in, float* out, size_t n) {
   size_t i = 0;
 #ifdef __F16C__
-  for (; i + 8 <= n; i += 8)
+  for (const size_t inVectors = n / 8 * 8; i < inVectors; i += 8)
     _mm256_storeu_ps(out + i,
                      _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(in + i))));
 #endif
@@ -66,7 +66,7 @@ inline void loadRow(const Half* in, float* out, size_t n) {
 inline void storeRow(const float* in, Half* out, size_t n) {
   size_t i = 0;
 #ifdef __F16C__
-  for (; i + 8 <= n; i += 8)
+  for (const size_t inVectors = n / 8 * 8; i < inVectors; i += 8)
     _mm_storeu_si128(reinterpret_cast<__m128i*>(out + i),
                      _mm256_cvtps_ph(_mm256_loadu_ps(in + i), _MM_FROUND_TO_NEAREST_INT));
 #endif

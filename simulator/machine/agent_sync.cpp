@@ -422,7 +422,7 @@ void Agent::finish() {
   if (interrupted == Ending::Blocked)
     endIfInterrupted();
   if (!isViewIntact()) {
-    std::memcpy(&view, viewAtStart, sizeof viewAtStart);
+    std::memcpy(static_cast<void*>(&view), viewAtStart, sizeof viewAtStart);
     fail("a wild write of the kernel has changed what the machine knows of its core", lastPlace,
          view.cube ? 507015 : 507035,
          {{{}, "the place is that of the last instruction; check the kernel's plain pointers"}});

@@ -185,8 +185,9 @@ void expectReference(const Problem& problem, const std::vector<uint16_t>& actual
     packedStart += problem.isPaged ? 0 : length;
   }
   for (size_t i = 0; i < actual.size(); ++i)
-    if (!isWritten[i])
+    if (!isWritten[i]) {
       ASSERT_EQ(actual[i], problem.cache[i]) << "element " << i << " of the cache changed";
+    }
 }
 
 template <class T> T pick(std::mt19937& random, std::vector<T> choices) {
