@@ -132,14 +132,20 @@ template <class D, class S> void drawCast(Drawing& draw, uint32_t firstMode, uin
          (drawLanes<T, T, T>(draw, false));                                                        \
          draw.floatBytes = 0; draw.specials = false; draw.fill<T>(A))
 #define SEQUENCE(T)                                                                                \
-  TW_ROW("CreateVecIndex<" #T ">", auto d = region<T>(Dst);                                        \
-         if (s.form == Form::Count) CreateVecIndex(d, s.scalarOf<T>(), s.count);                   \
-         else CreateVecIndex(d, s.scalarOf<T>(), uint64_t{s.lanes}, s.repeat, s.dstBlk, s.dstRep), \
-         double next = s.scalar - 1;                                                               \
-         (eachLane<T, T, T>(s, u, [&](auto d, auto, auto) { return decltype(d)(next += 1); })),    \
-         draw.numForms = 2;                                                                        \
-         (drawLanes<T, T, T>(draw, false)); draw.s.scalar = std::floor(draw.s.scalar);             \
-         draw.s.count = std::min(draw.s.count, 2000u))
+  TW_ROW(                                                                                          \
+      "CreateVecIndex<" #T ">", auto d = region<T>(Dst);                                           \
+      if (s.form == Form::Count) CreateVecIndex(d, s.scalarOf<T>(), s.count);                      \
+      else if (s.form == Form::Lanes)                                                              \
+          CreateVecIndex(d, s.scalarOf<T>(), uint64_t{s.lanes}, s.repeat, s.dstBlk, s.dstRep);     \
+      else {                                                                                       \
+        uint64_t bits[2] = {s.mask[0] COMMA s.mask[1]};                                            \
+        CreateVecIndex(d, s.scalarOf<T>(), bits, s.repeat, s.dstBlk, s.dstRep);                    \
+      },                                                                                           \
+      double next = s.scalar - 1;                                                                  \
+      (eachLane<T, T, T>(s, u, [&](auto d, auto, auto) { return decltype(d)(next += 1); })),       \
+      draw.numForms = 3;                                                                           \
+      (drawLanes<T, T, T>(draw, false)); draw.s.scalar = std::floor(draw.s.scalar);                \
+      draw.s.count = std::min(draw.s.count, 2000u))
 #define PROGRESSION(Name, T)                                                                       \
   TW_ROW(#Name "<" #T ">",                                                                         \
          Name(region<T>(Dst), s.scalarOf<T>(), static_cast<T>(s.choice % 7),                       \

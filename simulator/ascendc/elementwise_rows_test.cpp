@@ -22,9 +22,14 @@ namespace {
          TW_FORMS(Name, (T, false), T, s.binary(), region<T>(Dst), region<T>(s.first()),           \
                   region<T>(B)),                                                                   \
          TW_LANES(T, T, T, expression), (drawLanes<T, T, T>(draw)))
+#define TYPED_BINARY(Name, T, expression)                                                          \
+  TW_ROW(#Name "<" #T ", " #T ">",                                                                 \
+         TW_FORMS(Name, (T, T, false), T, s.binary(), region<T>(Dst), region<T>(s.first()),        \
+                  region<T>(B)),                                                                   \
+         TW_LANES(T, T, T, expression), (drawLanes<T, T, T>(draw)))
 #define WIDENING(Name, D, T, expression)                                                           \
   TW_ROW(#Name "<" #D ", " #T ">",                                                                 \
-         TW_FORMS(Name, (D, false), D, s.binary(), region<D>(Dst), region<T>(A), region<T>(B)),    \
+         TW_FORMS(Name, (D, T, false), D, s.binary(), region<D>(Dst), region<T>(A), region<T>(B)), \
          TW_LANES(D, T, T, expression), (drawLanes<D, T, T>(draw)))
 #define UNARY(Name, T, expression, ...)                                                            \
   TW_ROW(#Name "<" #T ">",                                                                         \
@@ -36,6 +41,12 @@ namespace {
          TW_FORMS(Name, (T, false), T, s.unary(), region<T>(Dst), region<T>(s.first()),            \
                   s.scalarOf<T>()),                                                                \
          TW_LANES(T, T, T, expression), (drawLanes<T, T, T>(draw __VA_ARGS__)))
+/// With the scalar's type among the template arguments.
+#define TYPED_SCALAR(Name, T, expression)                                                          \
+  TW_ROW(#Name "<" #T ", " #T ">",                                                                 \
+         TW_FORMS(Name, (T, T, false), T, s.unary(), region<T>(Dst), region<T>(s.first()),         \
+                  s.scalarOf<T>()),                                                                \
+         TW_LANES(T, T, T, expression), (drawLanes<T, T, T>(draw)))
 #define AXPY(D, T, expression)                                                                     \
   TW_ROW(                                                                                          \
       "Axpy<" #D ", " #T ">",                                                                      \
@@ -108,7 +119,7 @@ constexpr Row table[] = {
     BINARY(AddRelu, int16_t, rectified(int64_t{static_cast<int16_t>(x + y)})),
     FLOATS(BINARY, SubRelu, rectified(x - y)),
     BINARY(SubRelu, int16_t, rectified(int64_t{static_cast<int16_t>(x - y)})),
-    FLOATS(BINARY, MulAddDst, f32(f32(x* y) + d)),
+    FLOATS(TYPED_BINARY, MulAddDst, f32(f32(x* y) + d)),
     WIDENING(MulAddDst, float, half, x* y + d),
     FLOATS(BINARY, FusedMulAdd, f32(f32(x* d) + y)),
     FLOATS(BINARY, FusedMulAddRelu, rectified(f32(f32(x* d) + y))),
@@ -121,11 +132,9 @@ constexpr Row table[] = {
     WIDENING(SubReluCast, half, float, rectified(f32(x - y))),
     WIDENING(SubReluCast, int8_t, half, toByte<int8_t>(rectified(f32(x - y)))),
     WIDENING(SubReluCast, int8_t, int16_t, toByte<int8_t>(rectified(static_cast<double>(x - y)))),
-    TW_ROW("AddDeqRelu", SetDeqScale(s.scalarOf<half>()); if (s.form == Form::Lanes)
-               AddDeqRelu(region<half>(Dst), region<int32_t>(A), region<int32_t>(B),
-                          uint64_t{s.lanes}, s.repeat, s.binary());
-           else AddDeqRelu(region<half>(Dst), region<int32_t>(A), region<int32_t>(B),
-                           static_cast<int32_t>(s.count)),
+    TW_ROW("AddDeqRelu", SetDeqScale(s.scalarOf<half>());
+           TW_FORMS(AddDeqRelu, (half, int32_t, false), int32_t, s.binary(), region<half>(Dst),
+                    region<int32_t>(A), region<int32_t>(B)),
            (eachLane<half, int32_t, int32_t>(s, u,
                                              [&](auto, auto x, auto y) {
                                                auto sum =
@@ -133,7 +142,6 @@ constexpr Row table[] = {
                                                return rectified(
                                                    f32(static_cast<double>(sum) * s.scalar));
                                              })),
-           draw.numForms = 2;
            (drawLanes<half, int32_t, int32_t>(draw, false))),
 
     FOUR(SCALAR, Adds, x + c),
@@ -142,6 +150,13 @@ constexpr Row table[] = {
     FOUR(SCALAR, Mins, smaller(x, c)),
     FOUR(SCALAR, Subs, x - c),
     FLOATS(SCALAR, Divs, x / c),
+    TYPED_SCALAR(Adds, float, x + c),
+    TYPED_SCALAR(Muls, half, x* c),
+    TYPED_SCALAR(Maxs, int16_t, larger(x, c)),
+    TYPED_SCALAR(Mins, int32_t, smaller(x, c)),
+    TYPED_SCALAR(Subs, half, x - c),
+    TYPED_SCALAR(Divs, float, x / c),
+    TYPED_SCALAR(LeakyRelu, half, x >= 0 ? x : x * c),
     SCALAR(Ands, int16_t, x& c),
     SCALAR(Ors, uint16_t, x | c, , true, 0, 99),
     FLOATS(SCALAR, LeakyRelu, x >= 0 ? x : x * c),

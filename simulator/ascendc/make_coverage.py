@@ -5,6 +5,7 @@ is claimed by hand."""
 
 import re
 import sys
+from collections import Counter
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -12,6 +13,8 @@ PAGE = HERE.parents[1] / "docs" / "ascend-host-coverage.md"
 
 # Number, subject and names of the 72 groups of the interface.
 NAMES = HERE / "interface_names.txt"
+# The forms of their calls, each compiled by test_call_forms.py.
+FORMS = HERE / "call_forms.txt"
 # Documented for other chips only: a kernel that uses one is told so by the compiler.
 NOT_ON_2201 = {
     "Scatter",
@@ -58,11 +61,19 @@ def texts(pattern: str, *folders: Path) -> str:
     return "\n".join(without_comments(p.read_text()) for p in files)
 
 
+def forms_by_group() -> Counter[str]:
+    """How many forms of calls each group has."""
+    lines = FORMS.read_text().splitlines()
+    return Counter(line.split("|", 1)[0] for line in lines if not line.startswith("#"))
+
+
 def page() -> str:
     """The text of the page."""
     headers = texts("*.h", HERE / "ascendc", HERE / "lib", HERE.parent / "include")
     tests, row_tests = texts("*_test.cpp", HERE), texts("*_rows_test.cpp", HERE)
     rows, counts = [], [0, 0, 0, 0, 0]
+    forms = forms_by_group()
+    number_of_forms = sum(forms.values())
     for line in NAMES.read_text().splitlines():
         if line.startswith("#"):
             continue
@@ -93,7 +104,9 @@ def page() -> str:
             " ".join(f"`{n}`" + (" (no test)" if n in untested else "") for n in missing),
         ]
         cells = [c.replace("operator|", "operator\\|") for c in cells]
-        rows.append(f"| {number} | {subject} | {state} | {' | '.join(cells)} |")
+        # A group of several lines has its forms in the first.
+        count = forms.pop(number, "")
+        rows.append(f"| {number} | {subject} | {state} | {count} | {' | '.join(cells)} |")
     return (
         "# What of Ascend C the host has\n\n"
         "Made by `simulator/ascendc/make_coverage.py` from the headers and the tests. *Tested*: a\n"
@@ -102,12 +115,16 @@ def page() -> str:
         "does so in random shapes, masks, repeats and strides. *Not on arch 2201*: documented for\n"
         "other chips only; a kernel that uses the name is told so when it is compiled.\n\n"
         "The names are those of `simulator/ascendc/interface_names.txt`: functions, classes,\n"
-        "structures, macros. A name may have several forms of call; the page doesn't tell them\n"
-        "apart.\n\n"
+        "structures, macros. *Forms* counts how their calls may be written (masks as bits, as a\n"
+        "number or in the register, counts, template arguments, tensors of each memory): lines of\n"
+        "`simulator/ascendc/call_forms.txt`, which `test_call_forms.py` compiles with both\n"
+        "compilers. The rows at random run the forms with counts, numbers of lanes, bits and\n"
+        "counter mode.\n\n"
         f"{counts[0]} names tested, {counts[1]} of them at random; {counts[2]} not on arch 2201;\n"
-        f"{counts[3]} there without a test; {counts[4]} missing.\n\n"
-        "| group | subject | state | tested | not on arch 2201 | missing |\n"
-        "|---|---|---|---|---|---|\n" + "\n".join(rows) + "\n"
+        f"{counts[3]} there without a test; {counts[4]} missing.\n"
+        f"{number_of_forms} forms of calls.\n\n"
+        "| group | subject | state | forms | tested | not on arch 2201 | missing |\n"
+        "|---|---|---|---|---|---|---|\n" + "\n".join(rows) + "\n"
     )
 
 

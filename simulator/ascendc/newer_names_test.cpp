@@ -79,6 +79,9 @@ __global__ __aicore__ void reduceToRegisters(GM_ADDR x, GM_ADDR y) {
   ReduceMax(scratch, in, scratch[64], 64, true);
   float value = 0, index = 0;
   GetReduceRepeatMaxMinSpr<float>(value, index);
+  float alone = 0;
+  GetReduceRepeatMaxMinSpr<float>(alone);
+  ascendc_assert(alone == value);
   PipeBarrier<PIPE_V>();
   ReduceSum(scratch, in, scratch[64], 64);
   float sum = GetReduceRepeatSumSpr<float>();
@@ -102,6 +105,20 @@ TEST(NewerNames, G56_RegistersOfReductions) {
   std::memcpy(&index, &y[1], 4);
   EXPECT_EQ(x[index], 63.f);
   EXPECT_EQ(y[2], sum);
+}
+
+TEST(NewerNames, G28_ParametersInTheirOrder) {
+  const uint8_t pads[4] = {1, 2, 3, 4};
+  LoadData3DParamsV2<float> p(pads, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, true, false,
+                              18.f, true, false, true);
+  EXPECT_EQ(std::memcmp(p.padList, pads, 4), 0);
+  EXPECT_EQ(p.l1H * 100 + p.l1W * 10 + p.channelSize, 567);
+  EXPECT_EQ(p.kExtension * 1000 + p.mExtension * 100 + p.kStartPt, 8910);
+  EXPECT_EQ(p.mStartPt + p.padValue, 29);
+  EXPECT_EQ(p.strideW * 100 + p.strideH, 1213);
+  EXPECT_EQ(p.filterW * 100 + p.filterH, 1415);
+  EXPECT_EQ(p.dilationFilterW * 100 + p.dilationFilterH, 1617);
+  EXPECT_TRUE(p.enTranspose && !p.enSmallK && p.filterSizeW && !p.filterSizeH && p.fMatrixCtrl);
 }
 
 /// Square of a mode, or a matrix [n, c, h, w] in one of the two orders.

@@ -282,7 +282,11 @@ __global__ __aicore__ void printing(GM_ADDR x) {
   a.SetShapeInfo(ShapeInfo(2, sizes));
   ascendc_assert(a.GetShapeInfo().shapeDim == 2 && a.GetShapeInfo().shape[1] == 2);
   DumpTensor(a, 7, 4, a.GetShapeInfo());
-  DumpAccChkPoint(a, 8, 0, 4);
+  DumpAccChkPoint(a, 8, 2, 3);
+  DumpAccChkPoint(in, 9, 14, 2);
+  uint32_t version = 0;
+  GetArchVersion(version);
+  ascendc_assert(version == 0x220);
   AscendC::printf("arch %d, %.1f\n", static_cast<int>(GetArchVersion()), 1.5);
   PRINTF("%.1f %.2f %d\n", half(2.5f), ToBfloat16(0.25f), 7);
   int64_t before = GetSystemCycle();
@@ -301,6 +305,8 @@ TEST(Registers, G70_Printing) {
   EXPECT_EQ(text.substr(0, stamp), "DumpTensor 5: 4 elements of block 0\n0 0.5 1 1.5\n"
                                    "DumpTensor 6: 2 elements of block 0\n0 0.5\n"
                                    "DumpTensor 7: 4 elements of block 0\n0 0.5 1 1.5\n"
+                                   "DumpAccChkPoint 8: 3 elements of block 0\n1 1.5 2\n"
+                                   "DumpAccChkPoint 9: 2 elements of block 0\n7 7.5\n"
                                    "arch 220, 1.5\n2.5 0.25 7\n");
   EXPECT_GT(std::stoll(text.substr(stamp + 14)), 0);
 }

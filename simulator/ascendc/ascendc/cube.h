@@ -71,6 +71,20 @@ template <class T> struct LoadData3DParamsV2 {
   bool enTranspose = false, enSmallK = false;
   T padValue{};
   bool filterSizeW = false, filterSizeH = false, fMatrixCtrl = false;
+  LoadData3DParamsV2() = default;
+  LoadData3DParamsV2(const uint8_t pads[4], uint16_t height, uint16_t width, uint16_t channels,
+                     uint16_t kExt, uint16_t mExt, uint16_t kStart, uint16_t mStart, uint8_t strW,
+                     uint8_t strH, uint8_t filtW, uint8_t filtH, uint8_t dilW, uint8_t dilH,
+                     bool transposes, bool smallK, T pad, bool sizeW = false, bool sizeH = false,
+                     bool control = false)
+      : l1H(height), l1W(width), channelSize(channels), kExtension(kExt), mExtension(mExt),
+        kStartPt(kStart), mStartPt(mStart), strideW(strW), strideH(strH), filterW(filtW),
+        filterH(filtH), dilationFilterW(dilW), dilationFilterH(dilH), enTranspose(transposes),
+        enSmallK(smallK), padValue(pad), filterSizeW(sizeW), filterSizeH(sizeH),
+        fMatrixCtrl(control) {
+    for (int k = 0; k < 4; ++k)
+      padList[k] = pads[k];
+  }
 };
 /// LoadData3DParamsV2 with its numbers packed, and the image and padding from registers.
 struct LoadData3DParamsV2Pro {
@@ -299,12 +313,12 @@ void fillConstant(const LocalTensor<T>& dst, const InitConstValueParams<U>& p, P
   i.padBits = bitsOf(p.initValue);
   host::issueCube(i, place);
 }
-template <class T, class U>
+template <class T, class U = T>
 void InitConstValue(const LocalTensor<T>& dst, const InitConstValueParams<U>& p,
                     Place place = Place::here()) {
   fillConstant(dst, p, place);
 }
-template <class T, class U>
+template <class T, class U = T>
 void Fill(const LocalTensor<T>& dst, const InitConstValueParams<U>& p,
           Place place = Place::here()) {
   fillConstant(dst, p, place);

@@ -40,9 +40,10 @@ template <class... Args> void printf(const char* format, Args... args) {
 }
 
 template <class Tensor>
-void dumpTensor(const Tensor& tensor, uint32_t description, uint32_t count, Place place) {
+void dumpTensor(const char* name, const Tensor& tensor, uint32_t description, uint32_t count,
+                Place place) {
   char text[128];
-  snprintf(text, sizeof text, "DumpTensor %u: %u elements of block %lld\n", description, count,
+  snprintf(text, sizeof text, "%s %u: %u elements of block %lld\n", name, description, count,
            static_cast<long long>(GetBlockIdx()));
   // At once: other cores print, too.
   std::string all = text;
@@ -56,19 +57,34 @@ void dumpTensor(const Tensor& tensor, uint32_t description, uint32_t count, Plac
 template <class T>
 void DumpTensor(const LocalTensor<T>& tensor, uint32_t description, uint32_t count,
                 Place place = Place::here()) {
-  dumpTensor(tensor, description, count, place);
+  dumpTensor("DumpTensor", tensor, description, count, place);
 }
 template <class T>
 void DumpTensor(const GlobalTensor<T>& tensor, uint32_t description, uint32_t count,
                 Place place = Place::here()) {
-  dumpTensor(tensor, description, count, place);
+  dumpTensor("DumpTensor", tensor, description, count, place);
 }
 template <class T>
 void DumpTensor(const LocalTensor<T>& tensor, uint32_t description, uint32_t count,
                 const ShapeInfo&, Place place = Place::here()) {
-  dumpTensor(tensor, description, count, place);
+  dumpTensor("DumpTensor", tensor, description, count, place);
 }
-inline void DumpAccChkPoint(...) {}
+template <class T>
+void DumpTensor(const GlobalTensor<T>& tensor, uint32_t description, uint32_t count,
+                const ShapeInfo&, Place place = Place::here()) {
+  dumpTensor("DumpTensor", tensor, description, count, place);
+}
+/// Elements from `offset` on.
+template <class T>
+void DumpAccChkPoint(const LocalTensor<T>& tensor, uint32_t index, uint32_t offset, uint32_t count,
+                     Place place = Place::here()) {
+  dumpTensor("DumpAccChkPoint", tensor[offset], index, count, place);
+}
+template <class T>
+void DumpAccChkPoint(const GlobalTensor<T>& tensor, uint32_t index, uint32_t offset, uint32_t count,
+                     Place place = Place::here()) {
+  dumpTensor("DumpAccChkPoint", tensor[offset], index, count, place);
+}
 inline void PrintTimeStamp(uint32_t description) {
   char text[64];
   snprintf(text, sizeof text, "time stamp %u: %lld\n", description,

@@ -555,7 +555,7 @@ public:
   }
 };
 
-template <Hardware hardware> class LocalMemAllocator {
+template <Hardware hardware = Hardware::UB> class LocalMemAllocator {
 public:
   template <TPosition position, class T, uint32_t tileSize>
   LocalTensor<T> Alloc(Place place = Place::here()) {

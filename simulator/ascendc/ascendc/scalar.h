@@ -45,6 +45,9 @@ template <class T, class U, RoundMode mode> U ScalarCast(T value) {
 inline int64_t GetArchVersion() {
   return 220;
 }
+inline void GetArchVersion(uint32_t& coreVersion) {
+  coreVersion = 0x220;
+}
 
 } // namespace AscendC
 

@@ -241,26 +241,37 @@ void ReduceRepeat(const LocalTensor<T>& dst, const LocalTensor<U>& src, M mask, 
                                      VectorOp::WholeReduceMin);
   reduceOf<isSetMask>(op, dst, src, mask, repeat, dstRep, srcBlk, srcRep, order, place);
 }
-template <ReduceType type, class T, bool isSetMask = true, class M>
-void ReduceDataBlock(const LocalTensor<T>& dst, const LocalTensor<T>& src, M mask, int32_t repeat,
+template <ReduceType type, class T, class U = T, bool isSetMask = true, class M>
+void ReduceDataBlock(const LocalTensor<T>& dst, const LocalTensor<U>& src, M mask, int32_t repeat,
                      int32_t dstRep, int32_t srcBlk, int32_t srcRep, Place place = Place::here()) {
   constexpr VectorOp op = pickReduce(type, VectorOp::BlockReduceSum, VectorOp::BlockReduceMax,
                                      VectorOp::BlockReduceMin);
   reduceOf<isSetMask>(op, dst, src, mask, repeat, dstRep, srcBlk, srcRep,
                       ReduceOrder::ORDER_ONLY_VALUE, place);
 }
-template <ReduceType type, class T, bool isSetMask = true, class M>
-void ReducePairElem(const LocalTensor<T>& dst, const LocalTensor<T>& src, M mask, int32_t repeat,
+template <ReduceType type, class T, class U = T, bool isSetMask = true, class M>
+void ReducePairElem(const LocalTensor<T>& dst, const LocalTensor<U>& src, M mask, int32_t repeat,
                     int32_t dstRep, int32_t srcBlk, int32_t srcRep, Place place = Place::here()) {
   static_assert(type == ReduceType::SUM, "pairs are only summed");
   reduceOf<isSetMask>(VectorOp::PairReduceSum, dst, src, mask, repeat, dstRep, srcBlk, srcRep,
                       ReduceOrder::ORDER_ONLY_VALUE, place);
 }
 
+/// Without the source's type, which is the destination's.
+#define TW_REDUCE_OF_ONE_TYPE(Name)                                                                \
+  template <ReduceType type, class T, bool isSetMask, class M>                                     \
+  void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, M mask, int32_t repeat,          \
+            int32_t dstRep, int32_t srcBlk, int32_t srcRep, Place place = Place::here()) {         \
+    Name<type, T, T, isSetMask>(dst, src, mask, repeat, dstRep, srcBlk, srcRep, place);            \
+  }
+TW_REDUCE_OF_ONE_TYPE(ReduceDataBlock)
+TW_REDUCE_OF_ONE_TYPE(ReducePairElem)
+#undef TW_REDUCE_OF_ONE_TYPE
+
 // --- reductions to one result ---------------------------------------------------------------
 
 #define TW_REDUCE_ALL(Name, DefaultIndex)                                                          \
-  template <class T>                                                                               \
+  template <class T, bool isSetMask = true>                                                        \
   void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<T>& tmp,       \
             const int32_t count, bool calIndex = false, Place place = Place::here()) {             \
     VectorInstr i = vectorOf(VectorOp::Name, dst, src);                                            \
@@ -269,25 +280,25 @@ void ReducePairElem(const LocalTensor<T>& dst, const LocalTensor<T>& src, M mask
     useCount(i, static_cast<uint64_t>(count));                                                     \
     host::issueVector(i, place);                                                                   \
   }                                                                                                \
-  template <class T>                                                                               \
+  template <class T, bool isSetMask = true>                                                        \
   void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<T>& tmp,       \
             const int32_t mask, const int32_t repeatTimes, const int32_t srcRepStride,             \
             bool calIndex = false, Place place = Place::here()) {                                  \
     VectorInstr i = vectorOf(VectorOp::Name, dst, src);                                            \
     i.aux = tmp.operand();                                                                         \
     i.flag = calIndex;                                                                             \
-    useMask<true>(i, static_cast<uint64_t>(mask), static_cast<uint32_t>(repeatTimes));             \
+    useMask<isSetMask>(i, static_cast<uint64_t>(mask), static_cast<uint32_t>(repeatTimes));        \
     i.src0Rep = static_cast<uint16_t>(srcRepStride);                                               \
     host::issueVector(i, place);                                                                   \
   }                                                                                                \
-  template <class T>                                                                               \
+  template <class T, bool isSetMask = true>                                                        \
   void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<T>& tmp,       \
             const uint64_t mask[], const int32_t repeatTimes, const int32_t srcRepStride,          \
             bool calIndex = false, Place place = Place::here()) {                                  \
     VectorInstr i = vectorOf(VectorOp::Name, dst, src);                                            \
     i.aux = tmp.operand();                                                                         \
     i.flag = calIndex;                                                                             \
-    useMask<true>(i, mask, static_cast<uint32_t>(repeatTimes));                                    \
+    useMask<isSetMask>(i, mask, static_cast<uint32_t>(repeatTimes));                               \
     i.src0Rep = static_cast<uint16_t>(srcRepStride);                                               \
     host::issueVector(i, place);                                                                   \
   }
@@ -307,6 +318,9 @@ template <class T> void GetReduceMaxMinCount(T& value) {
 }
 template <class T> void GetReduceRepeatMaxMinSpr(T& value, T& index) {
   GetReduceMaxMinCount(value, index);
+}
+template <class T> void GetReduceRepeatMaxMinSpr(T& value) {
+  GetReduceMaxMinCount(value);
 }
 template <class T> T GetAccVal() {
   host::drainPipe(Pipe::V);
@@ -394,9 +408,9 @@ void BilinearInterpolation(const LocalTensor<T>& dst, const LocalTensor<T>& src0
 template <class T>
 void BilinearInterpolation(const LocalTensor<T>& dst, const LocalTensor<T>& src0,
                            const LocalTensor<uint32_t>& src0Offset, const LocalTensor<T>& src1,
-                           uint64_t mask[], uint8_t hRepeat, bool repeatMode, uint16_t dstBlkStride,
-                           uint16_t vROffset, uint8_t vRepeat, const LocalTensor<uint8_t>&,
-                           Place place = Place::here()) {
+                           const uint64_t mask[], uint8_t hRepeat, bool repeatMode,
+                           uint16_t dstBlkStride, uint16_t vROffset, uint8_t vRepeat,
+                           const LocalTensor<uint8_t>&, Place place = Place::here()) {
   bilinear(dst, src0, src0Offset, src1, mask, hRepeat, repeatMode, dstBlkStride, vROffset, vRepeat,
            place);
 }

@@ -128,7 +128,7 @@ void DataCacheCleanAndInvalid(const GlobalTensor<T>& dst, Place place = Place::h
 /// Reserved: UB is not cached.
 template <class T, CacheLine = CacheLine::SINGLE_CACHE_LINE, DcciDst = DcciDst::CACHELINE_ALL>
 void DataCacheCleanAndInvalid(const LocalTensor<T>&) {}
-template <class T> void DataCachePreload(const GlobalTensor<T>&, int64_t) {}
+template <class T, class U> void DataCachePreload(const GlobalTensor<T>&, U) {}
 inline void ICachePreLoad(int64_t) {}
 inline void SetNextTaskStart() {}
 inline void WaitPreTaskEnd() {}

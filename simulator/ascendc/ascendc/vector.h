@@ -92,17 +92,17 @@ template <class T> void useScalarOf(VectorInstr& i, T scalar) {
 // --- two sources ----------------------------------------------------------------------------
 
 #define TW_BINARY_AS(Name, Op)                                                                     \
-  template <class T, bool isSetMask = true, class U, class V>                                      \
-  void Name(const LocalTensor<T>& dst, const LocalTensor<U>& src0, const LocalTensor<V>& src1,     \
-            uint64_t mask[], const uint8_t repeatTime, const BinaryRepeatParams& params,           \
+  template <class T, bool isSetMask = true>                                                        \
+  void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,     \
+            const uint64_t mask[], const uint8_t repeatTime, const BinaryRepeatParams& params,     \
             Place place = Place::here()) {                                                         \
     VectorInstr i = vectorOf(VectorOp::Op, dst, src0, src1);                                       \
     useMask<isSetMask>(i, mask, repeatTime);                                                       \
     useStrides(i, params);                                                                         \
     host::issueVector(i, place);                                                                   \
   }                                                                                                \
-  template <class T, bool isSetMask = true, class U, class V>                                      \
-  void Name(const LocalTensor<T>& dst, const LocalTensor<U>& src0, const LocalTensor<V>& src1,     \
+  template <class T, bool isSetMask = true>                                                        \
+  void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,     \
             uint64_t mask, const uint8_t repeatTime, const BinaryRepeatParams& params,             \
             Place place = Place::here()) {                                                         \
     VectorInstr i = vectorOf(VectorOp::Op, dst, src0, src1);                                       \
@@ -110,10 +110,36 @@ template <class T> void useScalarOf(VectorInstr& i, T scalar) {
     useStrides(i, params);                                                                         \
     host::issueVector(i, place);                                                                   \
   }                                                                                                \
-  template <class T, class U, class V>                                                             \
-  void Name(const LocalTensor<T>& dst, const LocalTensor<U>& src0, const LocalTensor<V>& src1,     \
+  template <class T, bool isSetMask = true>                                                        \
+  void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,     \
             const int32_t& count, Place place = Place::here()) {                                   \
     VectorInstr i = vectorOf(VectorOp::Op, dst, src0, src1);                                       \
+    useCount(i, static_cast<uint64_t>(count));                                                     \
+    host::issueVector(i, place);                                                                   \
+  }
+#define TW_BINARY_OF_TWO(Name)                                                                     \
+  template <class T, class U, bool isSetMask = true>                                               \
+  void Name(const LocalTensor<T>& dst, const LocalTensor<U>& src0, const LocalTensor<U>& src1,     \
+            const uint64_t mask[], const uint8_t repeatTime, const BinaryRepeatParams& params,     \
+            Place place = Place::here()) {                                                         \
+    VectorInstr i = vectorOf(VectorOp::Name, dst, src0, src1);                                     \
+    useMask<isSetMask>(i, mask, repeatTime);                                                       \
+    useStrides(i, params);                                                                         \
+    host::issueVector(i, place);                                                                   \
+  }                                                                                                \
+  template <class T, class U, bool isSetMask = true>                                               \
+  void Name(const LocalTensor<T>& dst, const LocalTensor<U>& src0, const LocalTensor<U>& src1,     \
+            uint64_t mask, const uint8_t repeatTime, const BinaryRepeatParams& params,             \
+            Place place = Place::here()) {                                                         \
+    VectorInstr i = vectorOf(VectorOp::Name, dst, src0, src1);                                     \
+    useMask<isSetMask>(i, mask, repeatTime);                                                       \
+    useStrides(i, params);                                                                         \
+    host::issueVector(i, place);                                                                   \
+  }                                                                                                \
+  template <class T, class U>                                                                      \
+  void Name(const LocalTensor<T>& dst, const LocalTensor<U>& src0, const LocalTensor<U>& src1,     \
+            const int32_t& count, Place place = Place::here()) {                                   \
+    VectorInstr i = vectorOf(VectorOp::Name, dst, src0, src1);                                     \
     useCount(i, static_cast<uint64_t>(count));                                                     \
     host::issueVector(i, place);                                                                   \
   }
@@ -128,23 +154,30 @@ TW_BINARY(And)
 TW_BINARY(Or)
 TW_BINARY(AddRelu)
 TW_BINARY(SubRelu)
-TW_BINARY(MulAddDst)
+TW_BINARY_OF_TWO(MulAddDst)
 TW_BINARY(FusedMulAdd)
 TW_BINARY(FusedMulAddRelu)
 TW_BINARY_AS(MulAddRelu, FusedMulAddRelu)
-TW_BINARY(MulCast)
-TW_BINARY(AddReluCast)
-TW_BINARY(SubReluCast)
+TW_BINARY_OF_TWO(MulCast)
+TW_BINARY_OF_TWO(AddReluCast)
+TW_BINARY_OF_TWO(SubReluCast)
 #undef TW_BINARY
 #undef TW_BINARY_AS
+#undef TW_BINARY_OF_TWO
 
 /// Two int32_t, scaled by SetDeqScale, to half.
-template <class T, class U, class M>
-void addDeqRelu(const LocalTensor<T>& dst, const LocalTensor<U>& src0, const LocalTensor<U>& src1,
-                M mask, uint8_t repeatTime, const BinaryRepeatParams& params, Place place) {
+inline VectorInstr addDeqReluOf(const LocalTensor<half>& dst, const LocalTensor<int32_t>& src0,
+                                const LocalTensor<int32_t>& src1) {
   VectorInstr i = vectorOf(VectorOp::AddDeqRelu, dst, src0, src1);
   i.scalarValue = host::scalarResults().dequantScale;
-  useMask<true>(i, mask, repeatTime);
+  return i;
+}
+template <bool isSetMask = true>
+void AddDeqRelu(const LocalTensor<half>& dst, const LocalTensor<int32_t>& src0,
+                const LocalTensor<int32_t>& src1, const uint64_t mask[], const uint8_t repeatTime,
+                const BinaryRepeatParams& params, Place place = Place::here()) {
+  VectorInstr i = addDeqReluOf(dst, src0, src1);
+  useMask<isSetMask>(i, mask, repeatTime);
   useStrides(i, params);
   host::issueVector(i, place);
 }
@@ -152,28 +185,42 @@ template <bool isSetMask = true>
 void AddDeqRelu(const LocalTensor<half>& dst, const LocalTensor<int32_t>& src0,
                 const LocalTensor<int32_t>& src1, uint64_t mask, const uint8_t repeatTime,
                 const BinaryRepeatParams& params, Place place = Place::here()) {
-  addDeqRelu(dst, src0, src1, mask, repeatTime, params, place);
-}
-template <bool isSetMask = true>
-void AddDeqRelu(const LocalTensor<half>& dst, const LocalTensor<int32_t>& src0,
-                const LocalTensor<int32_t>& src1, uint64_t mask[], const uint8_t repeatTime,
-                const BinaryRepeatParams& params, Place place = Place::here()) {
-  addDeqRelu(dst, src0, src1, mask, repeatTime, params, place);
+  VectorInstr i = addDeqReluOf(dst, src0, src1);
+  useMask<isSetMask>(i, mask, repeatTime);
+  useStrides(i, params);
+  host::issueVector(i, place);
 }
 inline void AddDeqRelu(const LocalTensor<half>& dst, const LocalTensor<int32_t>& src0,
                        const LocalTensor<int32_t>& src1, const int32_t& count,
                        Place place = Place::here()) {
-  VectorInstr i = vectorOf(VectorOp::AddDeqRelu, dst, src0, src1);
-  i.scalarValue = host::scalarResults().dequantScale;
+  VectorInstr i = addDeqReluOf(dst, src0, src1);
   useCount(i, static_cast<uint64_t>(count));
   host::issueVector(i, place);
+}
+/// With the types, of which there are no others.
+template <class T, class U, bool isSetMask = true>
+void AddDeqRelu(const LocalTensor<T>& dst, const LocalTensor<U>& src0, const LocalTensor<U>& src1,
+                const uint64_t mask[], const uint8_t repeatTime, const BinaryRepeatParams& params,
+                Place place = Place::here()) {
+  AddDeqRelu<isSetMask>(dst, src0, src1, mask, repeatTime, params, place);
+}
+template <class T, class U, bool isSetMask = true>
+void AddDeqRelu(const LocalTensor<T>& dst, const LocalTensor<U>& src0, const LocalTensor<U>& src1,
+                uint64_t mask, const uint8_t repeatTime, const BinaryRepeatParams& params,
+                Place place = Place::here()) {
+  AddDeqRelu<isSetMask>(dst, src0, src1, mask, repeatTime, params, place);
+}
+template <class T, class U>
+void AddDeqRelu(const LocalTensor<T>& dst, const LocalTensor<U>& src0, const LocalTensor<U>& src1,
+                const int32_t& count, Place place = Place::here()) {
+  AddDeqRelu(dst, src0, src1, count, place);
 }
 
 // --- one source -----------------------------------------------------------------------------
 
 #define TW_UNARY(Name)                                                                             \
   template <class T, bool isSetMask = true>                                                        \
-  void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, uint64_t mask[],                 \
+  void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint64_t mask[],           \
             const uint8_t repeatTime, const UnaryRepeatParams& params,                             \
             Place place = Place::here()) {                                                         \
     VectorInstr i = vectorOf(VectorOp::Name, dst, src);                                            \
@@ -212,7 +259,7 @@ TW_UNARY(Not)
 #define TW_SCALAR(Name)                                                                            \
   template <class T, bool isSetMask = true>                                                        \
   void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src,                                  \
-            const NotDeducedT<T>& scalarValue, uint64_t mask[], const uint8_t repeatTime,          \
+            const NotDeducedT<T>& scalarValue, const uint64_t mask[], const uint8_t repeatTime,    \
             const UnaryRepeatParams& params, Place place = Place::here()) {                        \
     VectorInstr i = vectorOf(VectorOp::Name, dst, src);                                            \
     useScalarOf<T>(i, scalarValue);                                                                \
@@ -239,6 +286,26 @@ TW_UNARY(Not)
     useCount(i, static_cast<uint64_t>(count));                                                     \
     host::issueVector(i, place);                                                                   \
   }
+/// The same with the scalar's type among the template arguments, which nobody has to say.
+#define TW_SCALAR_TYPED(Name)                                                                      \
+  template <class T, class U, bool isSetMask = true>                                               \
+  void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src,                                  \
+            const NotDeducedT<U>& scalarValue, const uint64_t mask[], const uint8_t repeatTime,    \
+            const UnaryRepeatParams& params, Place place = Place::here()) {                        \
+    Name<T, isSetMask>(dst, src, static_cast<T>(scalarValue), mask, repeatTime, params, place);    \
+  }                                                                                                \
+  template <class T, class U, bool isSetMask = true>                                               \
+  void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src,                                  \
+            const NotDeducedT<U>& scalarValue, uint64_t mask, const uint8_t repeatTime,            \
+            const UnaryRepeatParams& params, Place place = Place::here()) {                        \
+    Name<T, isSetMask>(dst, src, static_cast<T>(scalarValue), mask, repeatTime, params, place);    \
+  }                                                                                                \
+  template <class T, class U, bool isSetMask = true>                                               \
+  void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src,                                  \
+            const NotDeducedT<U>& scalarValue, const int32_t& count,                               \
+            Place place = Place::here()) {                                                         \
+    Name<T, isSetMask>(dst, src, static_cast<T>(scalarValue), count, place);                       \
+  }
 TW_SCALAR(Adds)
 TW_SCALAR(Muls)
 TW_SCALAR(Maxs)
@@ -249,11 +316,19 @@ TW_SCALAR(Ands)
 TW_SCALAR(Ors)
 TW_SCALAR(LeakyRelu)
 TW_SCALAR(ShiftLeft)
+TW_SCALAR_TYPED(Adds)
+TW_SCALAR_TYPED(Muls)
+TW_SCALAR_TYPED(Maxs)
+TW_SCALAR_TYPED(Mins)
+TW_SCALAR_TYPED(Subs)
+TW_SCALAR_TYPED(Divs)
+TW_SCALAR_TYPED(LeakyRelu)
+#undef TW_SCALAR_TYPED
 #undef TW_SCALAR
 
 template <class T, bool isSetMask = true>
 void ShiftRight(const LocalTensor<T>& dst, const LocalTensor<T>& src,
-                const NotDeducedT<T>& scalarValue, uint64_t mask[], const uint8_t repeatTime,
+                const NotDeducedT<T>& scalarValue, const uint64_t mask[], const uint8_t repeatTime,
                 const UnaryRepeatParams& params, bool roundEn = false,
                 Place place = Place::here()) {
   VectorInstr i = vectorOf(VectorOp::ShiftRight, dst, src);
@@ -287,7 +362,7 @@ void ShiftRight(const LocalTensor<T>& dst, const LocalTensor<T>& src,
 
 template <class T, class U, bool isSetMask = true>
 void Axpy(const LocalTensor<T>& dst, const LocalTensor<U>& src, const NotDeducedT<U>& scalarValue,
-          uint64_t mask[], const uint8_t repeatTime, const UnaryRepeatParams& params,
+          const uint64_t mask[], const uint8_t repeatTime, const UnaryRepeatParams& params,
           Place place = Place::here()) {
   VectorInstr i = vectorOf(VectorOp::Axpy, dst, src);
   useScalar(i, scalarValue);
@@ -317,7 +392,7 @@ void Axpy(const LocalTensor<T>& dst, const LocalTensor<U>& src, const NotDeduced
 // --- no source ------------------------------------------------------------------------------
 
 template <class T, bool isSetMask = true>
-void Duplicate(const LocalTensor<T>& dst, const NotDeducedT<T>& scalarValue, uint64_t mask[],
+void Duplicate(const LocalTensor<T>& dst, const NotDeducedT<T>& scalarValue, const uint64_t mask[],
                const uint8_t repeatTime, const uint16_t dstBlockStride,
                const uint8_t dstRepeatStride, Place place = Place::here()) {
   VectorInstr i = vectorOf(VectorOp::Duplicate, dst, dst);
@@ -367,6 +442,17 @@ void CreateVecIndex(LocalTensor<T> dst, const NotDeducedT<T>& first, uint32_t co
 }
 template <class T>
 void CreateVecIndex(LocalTensor<T> dst, const NotDeducedT<T>& first, uint64_t mask,
+                    uint8_t repeatTime, uint16_t dstBlkStride, uint8_t dstRepStride,
+                    Place place = Place::here()) {
+  VectorInstr i = vectorOf(VectorOp::CreateVecIndex, dst, dst);
+  useScalarOf<T>(i, first);
+  useMask<true>(i, mask, repeatTime);
+  i.dstBlk = dstBlkStride;
+  i.dstRep = dstRepStride;
+  host::issueVector(i, place);
+}
+template <class T>
+void CreateVecIndex(LocalTensor<T> dst, const NotDeducedT<T>& first, const uint64_t mask[],
                     uint8_t repeatTime, uint16_t dstBlkStride, uint8_t dstRepStride,
                     Place place = Place::here()) {
   VectorInstr i = vectorOf(VectorOp::CreateVecIndex, dst, dst);
