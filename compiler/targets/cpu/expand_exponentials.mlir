@@ -2,6 +2,7 @@
 // RUN: tilewright-opt %s --cpu-expand-exponentials | FileCheck %s
 // RUN: tilewright-opt %s --cpu-expand-exponentials=cpu=avx2 | FileCheck %s --check-prefix=AVX2
 // RUN: tilewright-opt %s --cpu-expand-exponentials=fast | FileCheck %s --check-prefix=FAST
+// RUN: tilewright-opt %s '--cpu-expand-exponentials=fast cpu=avx2' | FileCheck %s --check-prefix=TURN
 
 // CHECK-LABEL: func.func @powers
 // CHECK-COUNT-2: arith.select
@@ -34,6 +35,15 @@
 // FAST-COUNT-2: arith.select
 // FAST-COUNT-5: math.fma
 // FAST: math.exp %{{.*}} : f64
+// TURN-LABEL: func.func @powers
+// TURN: %[[N:.*]] = arith.subf
+// TURN: %[[REST:.*]] = arith.subf %{{.*}}, %[[N]]
+// TURN-NOT: arith.mulf
+// TURN: %[[A:.*]] = math.fma %{{.*}}, %[[REST]], %{{.*}} : f32
+// TURN: %[[B:.*]] = math.fma %[[A]], %[[REST]], %{{.*}} : f32
+// TURN: %[[C:.*]] = math.fma %[[B]], %[[REST]], %{{.*}} : f32
+// TURN: %[[D:.*]] = math.fma %[[C]], %[[REST]], %{{.*}} : f32
+// TURN: math.fma %[[D]], %[[REST]], %{{.*}} : f32
 func.func @powers(%x: f32, %d: f64) -> (f32, f32, f64) {
   %a = math.exp2 %x : f32
   %b = math.exp %x : f32
