@@ -171,6 +171,10 @@ private:
     Node* node = add(branch, parent, block, NodeKind::If);
     node->isOfSomeCores = isMixed && asksVectorCores(branch);
     addConditions(branch.getCondition(), node->conditions);
+    const bool isInLoop = !loopsAround(node).empty();
+    if (!isInLoop || indices.isUnchanging(branch.getCondition()))
+      node->question =
+          questions.try_emplace(branch.getCondition(), unsigned(questions.size())).first->second;
     translate(*branch.thenBlock(), node, node->body, scope);
     if (branch.elseBlock())
       translate(*branch.elseBlock(), node, node->otherwise, scope);
@@ -519,6 +523,7 @@ private:
   OwnCrossFlags own;
   bool isMixed = false; ///< both kinds of core run, also one that only waits
   IndexTerms indices;
+  llvm::DenseMap<Value, unsigned> questions; ///< what branches ask
   std::set<void*> sharedTensors;
   std::map<void*, unsigned> storages;
   std::map<std::pair<unsigned, unsigned>, unsigned> events;

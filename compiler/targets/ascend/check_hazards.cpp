@@ -68,6 +68,11 @@ struct CheckHazards : KernelPass<CheckHazards> {
       if (hazard.earlier->queue.agent == hazard.later->queue.agent || !model->hasOwnCrossFlags)
         warn(hazard);
     report(verdict.faults, *model);
+    for (const model::Fault& fault : verdict.unproven)
+      placeOf(fault)->emitWarning()
+          << describe(model->program.flags[fault.flag]) << text(fault.kind)
+          << ", unless branches go together that the compiler takes one by "
+             "one; the host counts flags as they come";
   }
 
   /// What flags of the kernel's own between cores order: all that touches global memory. False if it can't
@@ -102,11 +107,14 @@ struct CheckHazards : KernelPass<CheckHazards> {
 
   void report(const std::vector<model::Fault>& faults, const ModelOfKernel& model) {
     for (const model::Fault& fault : faults) {
-      Operation* at = fault.at ? operationOf(fault.at) : getOperation();
-      at->emitError() << describe(model.program.flags[fault.flag]) << text(fault.kind);
+      placeOf(fault)->emitError() << describe(model.program.flags[fault.flag]) << text(fault.kind);
     }
     if (!faults.empty())
       signalPassFailure();
+  }
+
+  Operation* placeOf(const model::Fault& fault) {
+    return fault.at ? operationOf(fault.at) : getOperation();
   }
 
   static void warn(const Hazard& hazard) {

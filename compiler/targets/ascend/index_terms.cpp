@@ -163,7 +163,7 @@ model::Condition IndexTerms::condition(model::Comparison kind, const IndexSum& s
   return result;
 }
 
-/// The same whenever an agent comes by: a constant, an argument, a block's id, or computed from
+/// A constant, an argument, a block's id, or computed from
 /// such.
 bool IndexTerms::isUnchanging(Value value) {
   if (auto known = unchangingValues.find(value); known != unchangingValues.end())

@@ -28,6 +28,8 @@ public:
                std::optional<int64_t> step);
   /// Nothing if the value depends on a loop in any other way.
   std::optional<IndexSum> of(mlir::Value value);
+  /// The same whenever an agent comes by.
+  bool isUnchanging(mlir::Value value);
   /// How a sum compares with 0, with all that what never changes can be.
   model::Condition condition(model::Comparison kind, const IndexSum& sum) const;
 
@@ -42,7 +44,6 @@ private:
   std::optional<IndexSum> compute(mlir::Value value);
   std::optional<IndexSum> modulo(mlir::Value value, int64_t modulus);
   std::optional<IndexSum> unchanging(mlir::Value value);
-  bool isUnchanging(mlir::Value value);
 
   IndexRanges ranges;
   llvm::DenseMap<mlir::Value, Loop> loops;

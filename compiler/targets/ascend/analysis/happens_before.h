@@ -39,6 +39,8 @@ struct Fault {
 struct Verdict {
   std::vector<Hazard> hazards; ///< by the later statement, in text order
   std::vector<Fault> faults;
+  /// Faults on ways through several branches, which may never be gone (of `checkIterations`).
+  std::vector<Fault> unproven;
   bool isClean() const {
     return hazards.empty() && faults.empty();
   }

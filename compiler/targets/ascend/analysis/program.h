@@ -133,6 +133,8 @@ struct Node {
   /// If: what must hold, all of it, for `body` to run. Statement: for it to touch anything. Empty if that is not
   /// known.
   std::vector<Condition> conditions;
+  /// If: the number of what it asks, where that is the same in all iterations; other branches may ask the same.
+  unsigned question = kNone;
   // Sync
   Sync sync;
   // Loop; `trips` is -1 if not known

@@ -1,21 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/targets/ascend/analysis/unroll.h"
 
+#include <algorithm>
+#include <functional>
+#include <map>
 #include <set>
+#include <tuple>
 
 namespace tilewright::ascend::model {
 namespace {
 
-/// The number of an iteration: `first`, plus that of `loop` if there is one.
+/// The number of an iteration: `first`, plus that of `loop` if there is one, which then makes `trips`.
 struct Turn {
   int64_t first = 0;
   unsigned loop = kNone;
+  int64_t trips = 1;
 };
+
+/// How branches go of which the iteration tells nothing, by the number of what they ask.
+using Answers = std::map<unsigned, bool>;
 
 class Unroller {
 public:
-  Unroller(const Program& source, int64_t longest, bool hasRest = true)
-      : source(source), longest(longest), hasRest(hasRest) {
+  Unroller(const Program& source, int64_t longest, bool hasRest = true, const Answers& answers = {})
+      : source(source), longest(longest), hasRest(hasRest), answers(answers) {
     turns.resize(source.nodes.size());
     result.program.flags = source.flags;
     result.program.reserved = source.reserved;
@@ -65,6 +73,7 @@ private:
       if (const std::optional<bool> taken = isTaken(*node))
         return copy(*taken ? node->body : node->otherwise, to, parent);
       Node* made = add(node, to, parent, NodeKind::If);
+      made->question = node->question;
       copy(node->body, made->body, made);
       copy(node->otherwise, made->otherwise, made);
       return;
@@ -79,26 +88,35 @@ private:
   std::optional<bool> isTaken(const Node& node) const {
     std::optional<bool> all = node.conditions.empty() ? std::nullopt : std::optional(true);
     for (const Condition& condition : node.conditions) {
-      const std::optional<int64_t> number = valueOf(condition);
+      const std::optional<std::pair<int64_t, int64_t>> range = rangeOf(condition);
       const std::optional<bool> here =
-          number ? holds(condition.kind, *number, *number + condition.spread) : std::nullopt;
+          range ? holds(condition.kind, range->first, range->second) : std::nullopt;
       if (here == false)
         return false;
       if (!here)
         all = std::nullopt;
     }
+    if (const auto answer = answers.find(node.question); !all && answer != answers.end())
+      return answer->second;
     return all;
   }
 
-  std::optional<int64_t> valueOf(const Condition& condition) const {
-    int64_t value = condition.constant;
+  /// The least and the greatest number that a condition is about.
+  std::optional<std::pair<int64_t, int64_t>> rangeOf(const Condition& condition) const {
+    int64_t low = condition.constant, high = low + condition.spread;
     for (const Term& term : condition.terms) {
-      if (term.loop >= turns.size() || turns[term.loop].loop != kNone)
+      if (term.loop >= turns.size() || turns[term.loop].trips < 0)
         return std::nullopt;
-      const int64_t turn = turns[term.loop].first;
-      value += term.bytes * (term.modulus ? (turn + term.shift) % term.modulus : turn);
+      const Turn turn = turns[term.loop];
+      int64_t least = turn.first, most = turn.first + turn.trips - 1;
+      if (term.modulus && turn.loop == kNone)
+        least = most = (least + term.shift) % term.modulus;
+      else if (term.modulus)
+        std::tie(least, most) = std::pair(int64_t{0}, term.modulus - 1);
+      low += std::min(term.bytes * least, term.bytes * most);
+      high += std::max(term.bytes * least, term.bytes * most);
     }
-    return value;
+    return std::pair(low, high);
   }
 
   void copyLoop(const Node* loop, Block& to, Node* parent) {
@@ -117,7 +135,7 @@ private:
     Node* rest = add(loop, to, parent, NodeKind::Loop);
     rest->trips = isKnown ? loop->trips - 2 * ends : -1;
     result.isComplete = false;
-    copyIteration(loop, {ends, rest->id}, rest->body, rest);
+    copyIteration(loop, {ends, rest->id, rest->trips}, rest->body, rest);
     if (isKnown)
       copyIteration(loop, {loop->trips - 1, kNone}, to, parent);
   }
@@ -179,6 +197,7 @@ private:
   const Program& source;
   int64_t longest;
   bool hasRest; ///< loops that are longer stay loops
+  const Answers answers;
   size_t mostNodes = 0;
   std::vector<Turn> turns; ///< by loop: of the iteration that is being copied
   Unrolled result;
@@ -186,12 +205,16 @@ private:
 
 } // namespace
 
-std::optional<Unrolled> unroll(const Program& program, size_t most) {
+static std::optional<Unrolled> unroll(const Program& program, size_t most, const Answers& answers) {
   constexpr int64_t all = int64_t{1} << 40;
   for (const int64_t longest : {all, int64_t{4}, int64_t{2}})
-    if (std::optional<Unrolled> result = Unroller(program, longest).run(most))
+    if (std::optional<Unrolled> result = Unroller(program, longest, true, answers).run(most))
       return result;
   return std::nullopt;
+}
+
+std::optional<Unrolled> unroll(const Program& program, size_t most) {
+  return unroll(program, most, {});
 }
 
 std::optional<Unrolled> unrollFirst(const Program& program, size_t most) {
@@ -201,18 +224,88 @@ std::optional<Unrolled> unrollFirst(const Program& program, size_t most) {
   return std::nullopt;
 }
 
+namespace {
+
+bool holdsSyncs(const Node& node) {
+  const auto inBlock = [](const Block& block) {
+    return std::ranges::any_of(
+        block, [](const Node* each) { return each->kind == NodeKind::Sync || holdsSyncs(*each); });
+  };
+  return inBlock(node.body) || inBlock(node.otherwise);
+}
+
+/// The iterations of a program, checked with each answer to what branches with flags in them ask.
+class IterationCheck {
+public:
+  IterationCheck(const Program& program, const Unrolled& unrolled) : program(program) {
+    for (const Node& node : unrolled.program.nodes)
+      if (node.kind == NodeKind::If && holdsSyncs(node)) {
+        questions.insert(node.question);
+        hasOthers |= node.question == kNone;
+      }
+    questions.erase(kNone);
+  }
+
+  /// False if there are too many iterations or answers.
+  bool run() {
+    constexpr size_t mostQuestions = 4;
+    if (questions.size() > mostQuestions)
+      return false;
+    for (unsigned way = 0; way < 1U << questions.size(); ++way) {
+      Answers answers;
+      unsigned number = 0;
+      for (const unsigned question : questions)
+        answers[question] = way >> number++ & 1;
+      const std::optional<Unrolled> unrolled = unroll(program, 2 * kMostUnrolled, answers);
+      if (!unrolled)
+        return false;
+      const Verdict verdict = check(unrolled->program, Conflicts(unrolled->program));
+      for (const Hazard& hazard : verdict.hazards)
+        hazards.emplace(unrolled->origins[hazard.earlier->id], unrolled->origins[hazard.later->id]);
+      for (const Fault& fault : verdict.faults)
+        flags.insert(fault.flag);
+    }
+    return true;
+  }
+
+  /// Whether the kernel can run so that each branch goes as one of the ways has it: what two branches ask may
+  /// go together.
+  bool isSure() const {
+    return !hasOthers && questions.size() < 2;
+  }
+
+  std::set<std::pair<const Node*, const Node*>> hazards; ///< of the program
+  std::set<unsigned> flags;                              ///< that have faults
+
+private:
+  const Program& program;
+  std::set<unsigned> questions;
+  bool hasOthers = false; ///< branches that each iteration may ask anew
+};
+
+} // namespace
+
 Verdict checkIterations(const Program& program, const Conflicts& conflicts) {
   Verdict verdict = check(program, conflicts);
-  if (verdict.hazards.empty())
+  if (verdict.isClean())
     return verdict;
   const std::optional<Unrolled> unrolled = unroll(program, 2 * kMostUnrolled);
   if (!unrolled)
     return verdict;
-  std::set<std::pair<const Node*, const Node*>> found;
-  for (const Hazard& hazard : check(unrolled->program, Conflicts(unrolled->program)).hazards)
-    found.emplace(unrolled->origins[hazard.earlier->id], unrolled->origins[hazard.later->id]);
+  IterationCheck iterations(program, *unrolled);
+  if (!verdict.faults.empty() && iterations.run()) {
+    const auto isFault = [&](const Fault& fault) { return iterations.flags.contains(fault.flag); };
+    if (iterations.flags.empty() || std::ranges::any_of(verdict.faults, isFault))
+      std::erase_if(verdict.faults, std::not_fn(isFault));
+  } else {
+    for (const Hazard& hazard : check(unrolled->program, Conflicts(unrolled->program)).hazards)
+      iterations.hazards.emplace(unrolled->origins[hazard.earlier->id],
+                                 unrolled->origins[hazard.later->id]);
+  }
+  if (!iterations.isSure())
+    std::swap(verdict.faults, verdict.unproven);
   std::erase_if(verdict.hazards, [&](const Hazard& hazard) {
-    return !found.contains({hazard.earlier, hazard.later});
+    return !iterations.hazards.contains({hazard.earlier, hazard.later});
   });
   return verdict;
 }

@@ -26,7 +26,8 @@ std::optional<Unrolled> unroll(const Program& program, size_t most);
 /// Without any loop: of those that are too long, or of unknown length, only the first iterations.
 std::optional<Unrolled> unrollFirst(const Program& program, size_t most);
 
-/// As `check`, but hazards that no iteration has are left out, where unrolling can tell.
+/// As `check`, but hazards and faults that no iteration has are left out, where unrolling can tell. Where flags
+/// don't match, branches that ask the same go the same way.
 Verdict checkIterations(const Program& program, const Conflicts& conflicts);
 
 } // namespace tilewright::ascend::model
