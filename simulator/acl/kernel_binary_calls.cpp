@@ -9,6 +9,7 @@
 #include <dlfcn.h>
 #include <fstream>
 #include <iterator>
+#include <set>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -104,6 +105,10 @@ aclError load(const Call& call, const std::string& name, const char* data, size_
   std::string error;
   if (!openCopy(*binary, data, length, error))
     return call.fail(ACL_ERROR_INVALID_FILE, name, " cannot be loaded: ", error, howToMakeOne);
+  if (binary->kernels.isOfOtherHeaders)
+    return call.fail(ACL_ERROR_INVALID_FILE, name,
+                     " was built with the headers of another version of the Ascend host; build it "
+                     "again with this one's tilewright-ascendc");
   if (binary->kernels.signatures.empty())
     return call.fail(ACL_ERROR_INVALID_FILE, name, " holds no kernels that can be found by name",
                      howToMakeOne);
@@ -167,9 +172,12 @@ std::shared_ptr<KernelBinary> findBinary(const Call& call, const void* handle, a
 
 /// Names for a message.
 std::string listed(const std::vector<const ascend::Kernel*>& kernels) {
-  std::string text;
+  std::set<std::string> names;
   for (const ascend::Kernel* kernel : kernels)
-    text += (text.empty() ? "" : ", ") + nameOf(*kernel);
+    names.insert(nameOf(*kernel));
+  std::string text;
+  for (const std::string& name : names)
+    text += (text.empty() ? "" : ", ") + name;
   return text;
 }
 

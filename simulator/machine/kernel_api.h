@@ -148,6 +148,39 @@ TILEWRIGHT_EXPORT int64_t systemCycle();
 /// Prints like printf, one agent at a time.
 TILEWRIGHT_EXPORT void printKernel(const char* text);
 
+/// Raise it when headers and library must change together and no layout below shows it. (A test sets another.)
+#ifndef TILEWRIGHT_ASCEND_INTERFACE
+#define TILEWRIGHT_ASCEND_INTERFACE 1
+#endif
+/// Equal for headers and a library that fit each other: a digest of the structures that both know.
+constexpr uint64_t interfaceDigest() {
+  constexpr uint64_t numbers[] = {
+      TILEWRIGHT_ASCEND_INTERFACE,
+      sizeof(Kernel),
+      sizeof(KernelSignature),
+      sizeof(LaunchRequest),
+      sizeof(LaunchOptions),
+      sizeof(LaunchReport),
+      sizeof(AgentView),
+      sizeof(MaskState),
+      sizeof(StoreState),
+      sizeof(ScalarResults),
+      sizeof(Operand),
+      sizeof(VectorInstr),
+      sizeof(CopyInstr),
+      sizeof(CubeInstr),
+      static_cast<uint64_t>(VectorOp::RowFunction),
+      static_cast<uint64_t>(CubeOp::Fill),
+  };
+  uint64_t digest = 14695981039346656037u; // FNV-1a
+  for (uint64_t number : numbers)
+    digest = (digest ^ number) * 1099511628211u;
+  return digest;
+}
+/// Called when a program starts: ends it with a sentence if it was built with headers that do not fit the library that it
+/// has found. A library that is being loaded (collectKernels) is refused instead.
+TILEWRIGHT_EXPORT void checkInterface(uint64_t digestOfHeaders);
+
 } // namespace tilewright::ascend
 
 #endif

@@ -15,6 +15,7 @@ namespace tilewright::ascend {
 struct LoadedKernels {
   std::vector<std::pair<const Kernel*, const Kernel*>> kernels;
   std::vector<std::pair<const KernelSignature*, const KernelSignature*>> signatures;
+  bool isOfOtherHeaders = false; ///< they do not fit this library (checkInterface)
 };
 
 /// What registers itself on this thread while `load` runs; findKernel knows it as any other.

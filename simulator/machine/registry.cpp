@@ -3,6 +3,7 @@
 #include "simulator/launch.h"
 #include "simulator/machine/agent.h"
 #include "simulator/machine/damage.h"
+#include "simulator/machine/kernel_api.h"
 #include "simulator/machine/loaded_kernels.h"
 
 #include "compiler/chips/ascend_chip.h"
@@ -12,6 +13,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <dlfcn.h>
 #include <mutex>
 #include <set>
 #include <sstream>
@@ -59,6 +61,25 @@ void registerKernels(const Kernel* first, const Kernel* last) {
   r.all.emplace_back(first, last);
   if (collecting)
     collecting->kernels.emplace_back(first, last);
+}
+
+void checkInterface(uint64_t digestOfHeaders) {
+  if (digestOfHeaders == interfaceDigest())
+    return;
+  if (collecting) {
+    collecting->isOfOtherHeaders = true;
+    return;
+  }
+  Dl_info library = {};
+  dladdr(reinterpret_cast<void*>(&checkInterface), &library);
+  fprintf(stderr,
+          "error: this program was built with the headers of another version of the Ascend host "
+          "than its library %s; "
+          "build it again with the tilewright-ascendc of that library, or let it find its own "
+          "(LD_LIBRARY_PATH)\n",
+          library.dli_fname ? library.dli_fname : "libtilewright_ascend.so");
+  fflush(stderr);
+  _exit(1);
 }
 
 void registerSignatures(const KernelSignature* first, const KernelSignature* last) {

@@ -213,7 +213,10 @@ std::string writeTable(const std::string& path, const std::string& like, const s
 std::string startText(const std::string& symbol, const std::string& runDefaults) {
   std::string bounds = "extern \"C\" __attribute__((visibility(\"hidden\"))) const char " + symbol +
                        "_first[], " + symbol + "_last[];\n";
-  std::string calls = "  tilewrightRegister(" + symbol + "_first, " + symbol + "_last);\n";
+  std::string calls =
+      "  ::tilewright::ascend::checkInterface(::tilewright::ascend::interfaceDigest());\n"
+      "  tilewrightRegister(" +
+      symbol + "_first, " + symbol + "_last);\n";
   std::string functions =
       "void tilewrightRegister(const void*, const void*)\n"
       "  __asm__(\"_ZN10tilewright6ascend15registerKernelsEPKNS0_6KernelES3_\");\n";

@@ -81,8 +81,8 @@ no function: aclrtLaunchKernel: funcHandle is a stream, not a kernel function [1
 offset: aclrtLaunchKernelV2: cfg->attrs[0].value.blockDimOffset is 4; blocks begin at 0 here [200006]
 memory: aclrtLaunchKernelV2: cfg->attrs[0].value.dynUBufSize is 4; arch 2201 has no such memory [200006]
 attribute: aclrtLaunchKernelV2: cfg->attrs[0].id is 99, which is none [100000]
-argument: aclrtBinaryGetFunction: 'KERNELS' has no kernel 'argument'; it has arguments, ns::same(unsigned char*, int), ns::same(unsigned char*, float), typed<double>(unsigned char*), wild [100029]
-ns::same: aclrtBinaryGetFunction: 'KERNELS' has several kernels 'ns::same': ns::same(unsigned char*, int), ns::same(unsigned char*, float) [100029]
+argument: aclrtBinaryGetFunction: 'KERNELS' has no kernel 'argument'; it has arguments, ns::same(unsigned char*, float), ns::same(unsigned char*, int), typed<double>(unsigned char*), wild [100029]
+ns::same: aclrtBinaryGetFunction: 'KERNELS' has several kernels 'ns::same': ns::same(unsigned char*, float), ns::same(unsigned char*, int) [100029]
 init: 0
 out: 0
 bytes: aclrtKernelArgsAppend: argument 1 of kernel 'ns::same(unsigned char*, int)' has 4 bytes, but 8 were given [100000]
@@ -157,7 +157,7 @@ engine: aclrtLaunchKernelWithArgsArray: cfg->attrs[0].value.engineType is AIV, b
 : aclrtLaunchKernelWithHostArgs: placeHolderArray is null [100000]
 : aclrtLaunchKernelWithArgsArray: args is null [100000]
 : aclrtLaunchKernelWithArgsArray: args[0] is null [100000]
-entry: aclrtBinaryGetFunctionByEntry: a tiling key (1) names a function only where there is one kernel, but 'KERNELS' has 5: arguments, ns::same(unsigned char*, int), ns::same(unsigned char*, float), typed<double>(unsigned char*), wild [100029]
+entry: aclrtBinaryGetFunctionByEntry: a tiling key (1) names a function only where there is one kernel, but 'KERNELS' has 5: arguments, ns::same(unsigned char*, float), ns::same(unsigned char*, int), typed<double>(unsigned char*), wild [100029]
 data: 0
 mode: aclrtBinaryLoadFromData: option 0 is for kernels of AI CPUs, which the host does not model [200006]
 object: 0
@@ -285,3 +285,25 @@ def test_refusals_of_the_driver(tmp_path: Path) -> None:
     said = run(DRIVER, "build", "--kernel", tmp_path / "unnamed.cpp", "-o", tmp_path / "k.o")
     assert said.returncode != 0
     assert "has a type without a name, so that nobody could load it by name" in said.stderr
+
+
+def test_headers_of_another_version(tmp_path: Path) -> None:
+    """A program and a kernel object that do not fit the library say so."""
+    other = "-DTILEWRIGHT_ASCEND_INTERFACE=1000"
+    program, kernels = tmp_path / "program", tmp_path / "kernels.o"
+    build("clang++-22", other, ROOT / "examples" / "ascend" / "relu_custom.cpp", "-o", program)
+    answer = run(program)
+    assert (answer.returncode, answer.stdout) == (1, "")
+    assert answer.stderr == (
+        "error: this program was built with the headers of another version of the Ascend host than "
+        f"its library {LIBRARY.resolve()}; build it again with the tilewright-ascendc of that "
+        "library, or let it find its own (LD_LIBRARY_PATH)\n"
+    )
+    build("clang++-22", other, "--kernel", HERE / "loaded_kernels.cpp", "-o", kernels)
+    loader = ROOT / "examples" / "ascend" / "load_kernel.cpp"
+    build("clang++-22", loader, "-o", tmp_path / "loader")
+    answer = run(tmp_path / "loader", kernels)
+    assert answer.stderr == (
+        f"aclrtBinaryLoadFromFile: '{kernels}' was built with the headers of another version of the "
+        "Ascend host; build it again with this one's tilewright-ascendc [100003]\n"
+    )
