@@ -177,8 +177,8 @@ constexpr uint64_t interfaceDigest() {
     digest = (digest ^ number) * 1099511628211u;
   return digest;
 }
-/// Called when a program starts: ends it with a sentence if it was built with headers that do not fit the library that it
-/// has found. A library that is being loaded (collectKernels) is refused instead.
+/// Called when a program starts, before registerKernels: ends it with a sentence if it was built with headers that do not
+/// fit the library that it has found. A library that is loaded into a program is only refused.
 TILEWRIGHT_EXPORT void checkInterface(uint64_t digestOfHeaders);
 
 } // namespace tilewright::ascend

@@ -14,10 +14,13 @@
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
+#include <link.h>
 #include <mutex>
 #include <set>
 #include <sstream>
+#include <sys/auxv.h>
 #include <unistd.h>
+#include <utility>
 
 namespace tilewright::ascend {
 
@@ -51,11 +54,14 @@ void runAtOnce(const LaunchRequest& request) {
 
 bool exitCodeNeeded = false;
 thread_local LoadedKernels* collecting = nullptr;
+thread_local bool isRefused = false; ///< what registers itself next
 thread_local const volatile int32_t* stopFlag = nullptr;
 
 } // namespace
 
 void registerKernels(const Kernel* first, const Kernel* last) {
+  if (std::exchange(isRefused, false))
+    return;
   Ranges& r = ranges();
   std::lock_guard lock(r.mutex);
   r.all.emplace_back(first, last);
@@ -66,20 +72,22 @@ void registerKernels(const Kernel* first, const Kernel* last) {
 void checkInterface(uint64_t digestOfHeaders) {
   if (digestOfHeaders == interfaceDigest())
     return;
+  isRefused = true;
   if (collecting) {
     collecting->isOfOtherHeaders = true;
     return;
   }
-  Dl_info library = {};
+  Dl_info library = {}, caller = {};
   dladdr(reinterpret_cast<void*>(&checkInterface), &library);
+  dladdr(__builtin_return_address(0), &caller);
+  const auto* program = reinterpret_cast<const char*>(getauxval(AT_PHDR)) - sizeof(ElfW(Ehdr));
   fprintf(stderr,
-          "error: this program was built with the headers of another version of the Ascend host "
-          "than its library %s; "
-          "build it again with the tilewright-ascendc of that library, or let it find its own "
-          "(LD_LIBRARY_PATH)\n",
-          library.dli_fname ? library.dli_fname : "libtilewright_ascend.so");
-  fflush(stderr);
-  _exit(1);
+          "error: %s was built with the headers of another version of the Ascend host than its "
+          "library %s; build it again with the tilewright-ascendc of that library, or let it find "
+          "its own (LD_LIBRARY_PATH)\n",
+          caller.dli_fname, library.dli_fname);
+  if (caller.dli_fbase == program)
+    _exit(1);
 }
 
 void registerSignatures(const KernelSignature* first, const KernelSignature* last) {

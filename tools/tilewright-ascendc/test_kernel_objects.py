@@ -5,6 +5,7 @@
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -291,14 +292,22 @@ def test_headers_of_another_version(tmp_path: Path) -> None:
     """A program and a kernel object that do not fit the library say so."""
     other = "-DTILEWRIGHT_ASCEND_INTERFACE=1000"
     program, kernels = tmp_path / "program", tmp_path / "kernels.o"
-    build("clang++-22", other, ROOT / "examples" / "ascend" / "relu_custom.cpp", "-o", program)
-    answer = run(program)
-    assert (answer.returncode, answer.stdout) == (1, "")
-    assert answer.stderr == (
-        "error: this program was built with the headers of another version of the Ascend host than "
+    sentence = (
+        "was built with the headers of another version of the Ascend host than "
         f"its library {LIBRARY.resolve()}; build it again with the tilewright-ascendc of that "
         "library, or let it find its own (LD_LIBRARY_PATH)\n"
     )
+    example = ROOT / "examples" / "ascend" / "relu_custom.cpp"
+    build("clang++-22", other, example, "-o", program)
+    answer = run(program)
+    assert (answer.returncode, answer.stdout) == (1, "")
+    assert answer.stderr == f"error: {program} {sentence}"
+    # What is loaded into a program does not end it.
+    library = tmp_path / "library.so"
+    build("clang++-22", other, "--shared", example, "-o", library)
+    answer = run(sys.executable, "-c", f"import ctypes; ctypes.CDLL('{library}'); print('goes on')")
+    assert (answer.returncode, answer.stdout) == (0, "goes on\n")
+    assert answer.stderr == f"error: {library} {sentence}"
     build("clang++-22", other, "--kernel", HERE / "loaded_kernels.cpp", "-o", kernels)
     loader = ROOT / "examples" / "ascend" / "load_kernel.cpp"
     build("clang++-22", loader, "-o", tmp_path / "loader")
