@@ -352,6 +352,22 @@ def test_nested_launches_are_refused():
         tilewright.compile(kernel)
 
 
+def test_each_launch_has_all_memory_on_chip():
+    """Of what the CPU target has for a block, 2^28 bytes, each takes more than half."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((4,), "int8")):
+        for _ in (1, 2):
+            with T.Kernel(0) as b:
+                tile = T.alloc_shared((160 << 20,), "int8")
+                tile[b] = 1
+                A[b] = tile[b]
+
+    a = np.zeros(4, np.int8)
+    tilewright.compile(kernel)(a)
+    assert a.tolist() == [0, 0, 0, 0]
+
+
 def test_ascend_refuses_several_launches():
     @T.prim_func
     def kernel(A: T.Tensor((64,), "float32")):

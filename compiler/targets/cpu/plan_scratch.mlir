@@ -31,3 +31,29 @@ func.func @share(%x: !tile.buffer<64xf32, global> {tile.name = "x"}) attributes 
   }
   return
 }
+
+// Buffers of one launch are gone before the next begins; workspaces are there for all.
+
+// CHECK-LABEL: func.func @launches
+// CHECK-SAME: cpu.scratch_bytes = 2048 : i64, cpu.workspace_bytes = 512 : i64
+func.func @launches(%x: !tile.buffer<64xf32, global> {tile.name = "x"}) attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  // CHECK: tile.alloc "all" {cpu.offset = 0 : i64}
+  %all = tile.alloc "all" : !tile.buffer<64xf32, global>
+  tile.launch (%b) in (%c1) threads(128) {
+    // CHECK: tile.alloc "first" {cpu.offset = 0 : i64}
+    %first = tile.alloc "first" : !tile.buffer<512xf32, shared>
+    tile.fill %first : !tile.buffer<512xf32, shared> with %zero : f32
+    tile.copy %first[0] [64] : !tile.buffer<512xf32, shared> to %all : !tile.buffer<64xf32, global>
+  }
+  tile.launch (%b) in (%c1) threads(128) {
+    // CHECK: tile.alloc "second" {cpu.offset = 0 : i64}
+    %second = tile.alloc "second" : !tile.buffer<512xf32, shared>
+    tile.fill %second : !tile.buffer<512xf32, shared> with %zero : f32
+    // CHECK: tile.alloc "own" {cpu.offset = 256 : i64}
+    %own = tile.alloc "own" : !tile.buffer<64xf32, global>
+    tile.copy %second[0] [64] : !tile.buffer<512xf32, shared> to %own : !tile.buffer<64xf32, global>
+  }
+  return
+}

@@ -22,7 +22,8 @@ def Kernel(
     is_cpu: bool = False,
     pipeline: bool = False,
 ) -> KernelLaunch:
-    """Opens the kernel: 1 to 3 grid extents (x, y, z), and the threads of a block (default 128).
+    """Opens a launch: 1 to 3 grid extents (x, y, z), and the threads of a block (default 128).
+    Several of a kernel run one after the other.
 
     With `is_npu` a block is an AI core: a cube core and two vector cores. It gives the number of
     the block and, without `threads`, that of the vector core. With `threads=2` the compiler shares
