@@ -453,3 +453,45 @@ TEST_F(MemoryChecks, BehindWhatSetGlobalBufferGave) {
   given_sizes<6><<<1, nullptr, nullptr>>>(x.gm());
   EXPECT_EQ(allFindings(), "");
 }
+
+/// Of 45 rows of 64 halves, whose fractals need 48 rows but in the last column.
+__global__ __aicore__ void fractals(GM_ADDR x, uint32_t bytes) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIC_ONLY);
+  GlobalTensor<half> gm;
+  gm.SetGlobalBuffer((__gm__ half*)x);
+  Nd2NzParams rows{1, 45, 64, 0, 64, 48, 1, 0};
+  DataCopy(LocalTensor<half>(TPosition::A1, 0, bytes / 2), gm, rows);
+}
+
+TEST_F(MemoryChecks, FractalsBehindTheTensor) {
+  constexpr uint32_t needed = (3 * 48 + 45) * 32;
+  DeviceBuffer<float> x(45 * 32);
+  fractals<<<1, nullptr, nullptr>>>(x.gm(), needed);
+  EXPECT_EQ(allFindings(), "");
+  fractals<<<1, nullptr, nullptr>>>(x.gm(), 45 * 128);
+  expectFinding(
+      "DataCopy: writes fractals up to byte 6047, but the tensor ends at byte 5759; give it "
+      "room for whole fractals [ErrorWrite2] (cube core 0)");
+}
+
+__global__ __aicore__ void fills_local(uint32_t ubBytes, uint32_t l1Bytes) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);
+  TPipe pipe;
+  TBuf<TPosition::VECCALC> ub;
+  TBuf<TPosition::A1> l1;
+  if ASCEND_IS_AIV
+    pipe.InitBuffer(ub, ubBytes);
+  if ASCEND_IS_AIC
+    pipe.InitBuffer(l1, l1Bytes);
+}
+
+TEST_F(MemoryChecks, LastBytesOfUbAndL1) {
+  fills_local<<<1, nullptr, nullptr>>>(196352, 524032);
+  EXPECT_EQ(allFindings(), "");
+  fills_local<<<1, nullptr, nullptr>>>(196353, 524033);
+  expectFinding("warning: InitBuffer takes UB up to its end, but newer toolkits keep the last 256 "
+                "bytes (ASC_UB_SIZE is 196352); use smaller or fewer buffers");
+  expectFinding("warning: InitBuffer takes L1 up to its end, but newer toolkits keep the last 256 "
+                "bytes (ASC_L1_SIZE is 524032); use smaller or fewer buffers");
+  EXPECT_EQ(lastReport().status, 0);
+}

@@ -406,3 +406,51 @@ TEST(SyncChecks, CrossCoreFlagsSetAgainBeforeTheWait) {
                       sets_in_a_row<1, false, true>, sets_in_a_row<0, false, true>})
     EXPECT_EQ(textOf(kernel, 40), "");
 }
+
+__global__ __aicore__ void vector_barriers() {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  PipeBarrier<PIPE_MTE3>();
+  PipeBarrier<PIPE_M>();
+}
+__global__ __aicore__ void cube_barriers() {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIC_ONLY);
+  PipeBarrier<PIPE_FIX>();
+  PipeBarrier<PIPE_V>();
+}
+/// The barriers are for one kind of core each; the flag is set by a pipe that its core has, or not.
+template <pipe_t pipe> __global__ __aicore__ void mixed_barriers() {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);
+  PipeBarrier<PIPE_M>();
+  PipeBarrier<PIPE_V>();
+  if ASCEND_IS_AIV
+    CrossCoreSetFlag<2, pipe>(1);
+  else
+    CrossCoreWaitFlag(1);
+}
+
+TEST(SyncChecks, PipesThatACoreLacks) {
+  auto textOf = [](void (*kernel)()) {
+    catchLaunches();
+    nextOptions() = {};
+    kernel<<<1, nullptr, nullptr>>>();
+    EXPECT_EQ(lastReport().status, 0);
+    return allFindings();
+  };
+  auto expectWarning = [](const std::string& text, const char* warning, const char* note) {
+    EXPECT_NE(text.find(warning), std::string::npos) << text;
+    EXPECT_NE(text.find(note), std::string::npos) << text;
+  };
+  expectWarning(textOf(vector_barriers),
+                "warning: PipeBarrier<PIPE_M> waits for nothing: a vector core doesn't have this "
+                "pipe (vector core 0)",
+                "note: its pipes are PIPE_V, PIPE_MTE2 and PIPE_MTE3");
+  EXPECT_EQ(lastReport().findings.size(), 1u);
+  expectWarning(
+      textOf(cube_barriers),
+      "warning: PipeBarrier<PIPE_V> waits for nothing: a cube core doesn't have this pipe",
+      "note: its pipes are PIPE_M, PIPE_MTE1, PIPE_MTE2, PIPE_MTE3 and PIPE_FIX");
+  EXPECT_EQ(textOf(mixed_barriers<PIPE_MTE3>), "");
+  expectWarning(textOf(mixed_barriers<PIPE_FIX>),
+                "warning: CrossCoreSetFlag<PIPE_FIX> waits for nothing: a vector core",
+                "note: its");
+}

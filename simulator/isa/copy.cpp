@@ -2,6 +2,7 @@
 // Data movement by DMA: bursts between GM and local memories, ND to zN, and zN to ND.
 #include "simulator/isa/number_formats.h"
 #include "simulator/isa/vector.h"
+#include "simulator/memory/local_memory.h"
 
 #include <algorithm>
 #include <cstring>
@@ -112,6 +113,24 @@ std::string inspectNz2Nd(const CopyInstr& i, AccessList& list) {
   return {};
 }
 
+/// The tensor with the fractals must hold all of their rows: a copy of 45 rows of halves needs room for 48 but in its last
+/// column. What leaves the memory itself is told as such.
+std::string checkFractals(const AccessList& list, const Operand& tensor) {
+  if (tensor.space == Space::GM || tensor.bytes == 0)
+    return {};
+  const uint64_t end = tensor.address + tensor.bytes;
+  for (unsigned k = 0; k < list.count; ++k) {
+    const Access& a = list.items[k];
+    const bool isRead = a.kind == AccessKind::Read;
+    const uint64_t last = a.region.hull().end;
+    if (a.space == tensor.space && last > end && last <= spaceBytes[static_cast<unsigned>(a.space)])
+      return std::string(isRead ? "reads" : "writes") + " fractals up to byte " +
+             std::to_string(last - 1) + ", but the tensor ends at byte " + std::to_string(end - 1) +
+             "; give it room for whole fractals" + (isRead ? " [ErrorRead3]" : " [ErrorWrite2]");
+  }
+  return {};
+}
+
 void store(const CopyInstr& i, const Context& context, uint8_t* to, const uint8_t* from,
            uint64_t bytes) {
   if (i.atomic == AtomicOp::None)
@@ -191,9 +210,13 @@ void runNz2Nd(const CopyInstr& i, const Context& context) {
 std::string inspect(const CopyInstr& instr, AccessList& accesses, const Context&) {
   switch (instr.kind) {
   case CopyKind::Nd2Nz:
-    return inspectNd2Nz(instr, accesses);
+    if (auto e = inspectNd2Nz(instr, accesses); !e.empty())
+      return e;
+    return checkFractals(accesses, instr.dst);
   case CopyKind::Nz2Nd:
-    return inspectNz2Nd(instr, accesses);
+    if (auto e = inspectNz2Nd(instr, accesses); !e.empty())
+      return e;
+    return checkFractals(accesses, instr.src);
   default:
     return inspectBurst(instr, accesses);
   }

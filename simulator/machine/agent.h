@@ -260,6 +260,8 @@ private:
   uint32_t sharedFlag = 0; ///< 11 to 14: used by the kernel itself, at `sharedFlagAt`
   Place sharedFlagAt;
   bool meetsByFlags = false;
+  bool hasPipe(Pipe pipe) const;
+  void warnOfPipe(const char* what, Pipe pipe, Place place);
   void warnOfLanes(const VectorInstr& instr, bool fromRegister, Place place);
   /// Code outside any scope of a mixed kernel: the core of the other kind runs it, if there is one.
   void leaveToOtherCore(const char* what, Place place);

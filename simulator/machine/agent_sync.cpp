@@ -152,14 +152,34 @@ void Agent::executeSync(const SyncInstr& instr, uint32_t site) {
   }
 }
 
+bool Agent::hasPipe(Pipe pipe) const {
+  return pipe == Pipe::S || pipe == Pipe::MTE2 || pipe == Pipe::MTE3 ||
+         (pipe == Pipe::V) != view.cube;
+}
+
+void Agent::warnOfPipe(const char* what, Pipe pipe, Place place) {
+  if (options.check)
+    complain(std::string(what) + "<" + pipeNames[static_cast<unsigned>(pipe)] +
+                 "> waits for nothing: a " + (view.cube ? "cube" : "vector") +
+                 " core doesn't have this pipe",
+             false, place,
+             {{{},
+               view.cube ? "its pipes are PIPE_M, PIPE_MTE1, PIPE_MTE2, PIPE_MTE3 and PIPE_FIX"
+                         : "its pipes are PIPE_V, PIPE_MTE2 and PIPE_MTE3"}});
+}
+
 void Agent::barrier(Pipe pipe, Place place) {
   lastPlace = place;
-  bool mine = pipe == Pipe::MTE2 || pipe == Pipe::MTE3 || (pipe == Pipe::V) != view.cube;
   if (pipe == Pipe::S)
     fail("PipeBarrier doesn't take PIPE_S", place, 507015,
          {{{},
            "leave it out: the scalar unit works in order; it waits for another pipe by a flag"}});
-  if (!mine || isMuted(place, "PipeBarrier", pipeNames[static_cast<unsigned>(pipe)]))
+  if (!hasPipe(pipe)) { // in a mixed kernel's common code, it is for the cores of the other kind
+    if (!view.mixed)
+      warnOfPipe("PipeBarrier", pipe, place);
+    return;
+  }
+  if (isMuted(place, "PipeBarrier", pipeNames[static_cast<unsigned>(pipe)]))
     return;
   uint32_t site = hazards.siteOf(place, "PipeBarrier");
   SyncInstr instr{SyncKind::Barrier, pipe, pipe, 0, 0};
@@ -326,6 +346,10 @@ void Agent::crossSet(uint32_t mode, Pipe pipe, uint32_t flag, Place place) {
   }
   if (isMuted(place, "CrossCoreSetFlag", std::to_string(flag)))
     return;
+  if (!hasPipe(pipe)) {
+    warnOfPipe("CrossCoreSetFlag", pipe, place);
+    pipe = Pipe::S;
+  }
   uint32_t site = hazards.siteOf(place, "CrossCoreSetFlag");
   SyncInstr instr{SyncKind::CrossSet, pipe, pipe, static_cast<uint8_t>(flag),
                   static_cast<uint8_t>(mode)};

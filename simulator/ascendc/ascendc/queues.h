@@ -376,7 +376,7 @@ private:
   bool live = false;
 };
 
-/// How much of each memory a kernel may use; UB and L1 keep 256 bytes back.
+/// How much of each memory a kernel may use.
 constexpr uint32_t usableBytes[host::numSpaces] = {0,         192 * 1024, 512 * 1024, 64 * 1024,
                                                    64 * 1024, 128 * 1024, 1024,       8 * 1024};
 
@@ -394,6 +394,14 @@ inline uint32_t TPipe::bump(Space space, uint64_t bytes, Place place) {
     host::failKernel(text, place);
   }
   used[s] = address + static_cast<uint32_t>(bytes);
+  constexpr uint32_t keptBytes = 256; // of UB and L1, by newer toolkits
+  if ((space == Space::UB || space == Space::L1) && used[s] > usableBytes[s] - keptBytes)
+    host::reportKernel(space == Space::UB
+                           ? "InitBuffer takes UB up to its end, but newer toolkits keep the last "
+                             "256 bytes (ASC_UB_SIZE is 196352); use smaller or fewer buffers"
+                           : "InitBuffer takes L1 up to its end, but newer toolkits keep the last "
+                             "256 bytes (ASC_L1_SIZE is 524032); use smaller or fewer buffers",
+                       false, place);
   return address;
 }
 
