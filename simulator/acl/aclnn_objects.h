@@ -65,6 +65,12 @@ struct ScalarList {
 using OperatorBody = std::function<TaskOutcome(
     const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs, void* workspace)>;
 
+/// Where the tensors of a list stand among an executor's inputs (or outputs). `irIndex` counts the operator's parameters:
+/// a list is one.
+struct ListOfTensors {
+  size_t irIndex = 0, first = 0, count = 0;
+};
+
 /// The result of an operator's first phase.
 struct Executor {
   std::string operatorName;
@@ -72,6 +78,7 @@ struct Executor {
   std::vector<std::string> outputNames;
   std::vector<Tensor> inputs;
   std::vector<Tensor> outputs;
+  std::vector<ListOfTensors> inputLists, outputLists; ///< of operators that take some
   uint64_t workspaceBytes = 0;
   OperatorBody body;
   // Below: set by the calls on it.

@@ -6,6 +6,7 @@
 #include "simulator/acl/device_memory.h"
 #include "simulator/acl/devices.h"
 
+#include <algorithm>
 #include <fstream>
 
 using namespace tilewright::acl;
@@ -81,6 +82,44 @@ aclnnStatus setAddress(const char* name, Side side, aclOpExecutor* handle, size_
     slot.data = addr;
     object->data = addr;
     return ACLNN_SUCCESS;
+  });
+}
+
+/// The same for a tensor of a list. Nulls have another code here, as documented.
+aclnnStatus setListAddress(const char* name, Side side, aclOpExecutor* handle, size_t irIndex,
+                           size_t relativeIndex, const aclTensorList* tensors, void* addr) {
+  return guarded(name, [&](const Call& call) -> aclnnStatus {
+    if (!handle || !tensors)
+      return call.fail(ACLNN_ERR_INNER_NULLPTR, handle ? "tensors" : "executor", " is null");
+    aclnnStatus code = ACLNN_SUCCESS;
+    std::shared_ptr<Executor> executor = findExecutor(call, handle, code);
+    if (!executor)
+      return code;
+    AclnnObjects& objects = AclnnObjects::instance();
+    std::shared_ptr<TensorList> list = objects.tensorLists.find(tensors);
+    if (!list)
+      return call.fail(ACLNN_ERR_PARAM_INVALID,
+                       objects.tensorLists.complaint("tensors", tensors, "a tensor list"));
+    if (relativeIndex >= list->elements.size())
+      return call.fail(ACLNN_ERR_PARAM_INVALID, "relativeIndex is ", relativeIndex,
+                       " but tensors has ", list->elements.size());
+    auto find = [&](const std::vector<ListOfTensors>& lists) {
+      auto has = [&](const ListOfTensors& l) { return l.irIndex == irIndex; };
+      auto found = std::find_if(lists.begin(), lists.end(), has);
+      return found == lists.end() ? nullptr : &*found;
+    };
+    const ListOfTensors* place = side == Side::Output ? nullptr : find(executor->inputLists);
+    Side found = place ? Side::Input : Side::Output;
+    if (!place && side != Side::Input)
+      place = find(executor->outputLists);
+    if (!place)
+      return call.fail(ACLNN_ERR_PARAM_INVALID, "irIndex is ", irIndex, " but there ",
+                       executor->operatorName, " has no list of tensors");
+    if (relativeIndex >= place->count)
+      return call.fail(ACLNN_ERR_PARAM_INVALID, "relativeIndex is ", relativeIndex,
+                       " but the executor was made for a list of ", place->count);
+    auto* tensor = const_cast<aclTensor*>(list->elements[relativeIndex]);
+    return setAddress(name, found, handle, place->first + relativeIndex, tensor, addr);
   });
 }
 
@@ -178,6 +217,46 @@ aclnnStatus AclSetInputTensorAddr(aclOpExecutor* executor, size_t index, aclTens
 aclnnStatus AclSetOutputTensorAddr(aclOpExecutor* executor, size_t index, aclTensor* tensor,
                                    void* addr) {
   return setAddress("AclSetOutputTensorAddr", Side::Output, executor, index, tensor, addr);
+}
+
+aclnnStatus aclSetDynamicInputTensorAddr(aclOpExecutor* executor, size_t irIndex,
+                                         const size_t relativeIndex, aclTensorList* tensors,
+                                         void* addr) {
+  return setListAddress("aclSetDynamicInputTensorAddr", Side::Input, executor, irIndex,
+                        relativeIndex, tensors, addr);
+}
+aclnnStatus aclSetDynamicOutputTensorAddr(aclOpExecutor* executor, size_t irIndex,
+                                          const size_t relativeIndex, aclTensorList* tensors,
+                                          void* addr) {
+  return setListAddress("aclSetDynamicOutputTensorAddr", Side::Output, executor, irIndex,
+                        relativeIndex, tensors, addr);
+}
+aclnnStatus aclSetDynamicTensorAddr(aclOpExecutor* executor, size_t irIndex,
+                                    const size_t relativeIndex, aclTensorList* tensors,
+                                    void* addr) {
+  return setListAddress("aclSetDynamicTensorAddr", Side::Both, executor, irIndex, relativeIndex,
+                        tensors, addr);
+}
+aclnnStatus AclSetDynamicInputTensorAddr(aclOpExecutor* executor, size_t irIndex,
+                                         const size_t relativeIndex, aclTensorList* tensors,
+                                         void* addr) {
+  return setListAddress("AclSetDynamicInputTensorAddr", Side::Input, executor, irIndex,
+                        relativeIndex, tensors, addr);
+}
+aclnnStatus AclSetDynamicOutputTensorAddr(aclOpExecutor* executor, size_t irIndex,
+                                          const size_t relativeIndex, aclTensorList* tensors,
+                                          void* addr) {
+  return setListAddress("AclSetDynamicOutputTensorAddr", Side::Output, executor, irIndex,
+                        relativeIndex, tensors, addr);
+}
+aclnnStatus AclSetDynamicTensorAddr(aclOpExecutor* executor, size_t irIndex,
+                                    const size_t relativeIndex, aclTensorList* tensors,
+                                    void* addr) {
+  return setListAddress("AclSetDynamicTensorAddr", Side::Both, executor, irIndex, relativeIndex,
+                        tensors, addr);
+}
+aclnnStatus AclSetTensorAddr(aclOpExecutor* executor, size_t index, aclTensor* tensor, void* addr) {
+  return setAddress("AclSetTensorAddr", Side::Both, executor, index, tensor, addr);
 }
 
 aclnnStatus aclnnInit(const char* configPath) {

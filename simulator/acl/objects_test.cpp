@@ -231,6 +231,70 @@ TEST_F(AclExecutor, RepeatableRunsAgainWithOtherAddresses) {
   EXPECT_EQ(aclDestroyAclOpExecutor(executor), ACLNN_ERR_PARAM_INVALID);
 }
 
+TEST_F(AclExecutor, TensorsOfListsGetOtherAddresses) {
+  Executor made;
+  made.operatorName = "aclnnSum";
+  made.inputNames = {"a", "list[0]", "list[1]"};
+  made.outputNames = {"y"};
+  Tensor one = *AclnnObjects::instance().tensors.find(tensor);
+  Tensor out = one;
+  out.data = y;
+  made.inputs = {one, one, one};
+  made.outputs = {out};
+  made.inputLists = {{1, 1, 2}};
+  made.outputLists = {{0, 0, 1}};
+  made.body = [](const std::vector<Tensor>& in, const std::vector<Tensor>& result, void*) {
+    auto value = [&](size_t i) { return *static_cast<const float*>(in[i].data); };
+    *static_cast<float*>(result[0].data) = value(0) + 10 * value(1) + 100 * value(2);
+    return TaskOutcome{};
+  };
+  uint64_t size = 0;
+  aclOpExecutor* executor = nullptr;
+  ASSERT_EQ(finishFirstPhase(made, &size, &executor), 0);
+  int64_t dims[] = {1};
+  const aclTensor* elements[2] = {};
+  for (const aclTensor*& element : elements)
+    element = aclCreateTensor(dims, 1, ACL_FLOAT, nullptr, 0, ACL_FORMAT_ND, dims, 1, x);
+  aclTensorList* list = aclCreateTensorList(elements, 2);
+  auto set = aclSetDynamicInputTensorAddr;
+  EXPECT_FAILS(set(executor, 1, 0, list, z), ACLNN_ERR_PARAM_INVALID,
+               "aclSetDynamicInputTensorAddr: executor is not repeatable; call "
+               "aclSetAclOpExecutorRepeatable first [161002]");
+  ASSERT_EQ(aclSetAclOpExecutorRepeatable(executor), 0);
+  put(z, 7);
+  EXPECT_EQ(set(executor, 1, 1, list, z), 0);
+  auto run = [&] { return runSecondPhase("aclnnSum", "aclnnSum", nullptr, 0, executor, nullptr); };
+  EXPECT_EQ(run(), 0);
+  EXPECT_EQ(aclrtSynchronizeStream(nullptr), 0);
+  EXPECT_EQ(get(y), 3 + 30 + 700);
+  EXPECT_EQ(AclSetDynamicInputTensorAddr(executor, 1, 0, list, z), 0);
+  EXPECT_EQ(AclSetDynamicTensorAddr(executor, 1, 1, list, x), 0);
+  EXPECT_EQ(AclSetTensorAddr(executor, 0, tensor, z), 0);
+  EXPECT_EQ(run(), 0);
+  EXPECT_EQ(aclrtSynchronizeStream(nullptr), 0);
+  EXPECT_EQ(get(y), 7 + 70 + 300);
+  EXPECT_EQ(aclSetDynamicOutputTensorAddr(executor, 0, 0, list, z), 0);
+  EXPECT_EQ(AclSetDynamicOutputTensorAddr(executor, 0, 0, list, y), 0);
+  EXPECT_EQ(aclSetDynamicTensorAddr(executor, 0, 0, list, y), 0); // no list of inputs: the output
+  EXPECT_FAILS(set(executor, 0, 0, list, z), ACLNN_ERR_PARAM_INVALID,
+               "aclSetDynamicInputTensorAddr: irIndex is 0 but there aclnnSum has no list of "
+               "tensors [161002]");
+  EXPECT_FAILS(set(executor, 1, 2, list, z), ACLNN_ERR_PARAM_INVALID,
+               "aclSetDynamicInputTensorAddr: relativeIndex is 2 but tensors has 2 [161002]");
+  EXPECT_FAILS(aclSetDynamicOutputTensorAddr(executor, 0, 1, list, z), ACLNN_ERR_PARAM_INVALID,
+               "aclSetDynamicOutputTensorAddr: relativeIndex is 1 but the executor was made for a "
+               "list of 1 [161002]");
+  EXPECT_FAILS(set(nullptr, 0, 0, list, z), ACLNN_ERR_INNER_NULLPTR,
+               "aclSetDynamicInputTensorAddr: executor is null [561103]");
+  EXPECT_FAILS(set(executor, 0, 0, nullptr, z), ACLNN_ERR_INNER_NULLPTR,
+               "aclSetDynamicInputTensorAddr: tensors is null [561103]");
+  EXPECT_FAILS(set(executor, 0, 0, reinterpret_cast<aclTensorList*>(executor), z),
+               ACLNN_ERR_PARAM_INVALID,
+               "aclSetDynamicInputTensorAddr: tensors is an executor, not a tensor list [161002]");
+  EXPECT_EQ(aclDestroyTensorList(list), 0);
+  EXPECT_EQ(aclDestroyAclOpExecutor(executor), 0);
+}
+
 TEST_F(AclExecutor, SecondPhaseChecksWorkspaceAndAddresses) {
   aclOpExecutor* executor = firstPhase(64);
   EXPECT_EQ(secondPhase(executor, nullptr, 0), ACLNN_ERR_PARAM_INVALID);

@@ -97,6 +97,32 @@ ACL_FUNC_VISIBILITY aclnnStatus AclSetInputTensorAddr(aclOpExecutor* executor, s
                                                       aclTensor* tensor, void* addr);
 ACL_FUNC_VISIBILITY aclnnStatus AclSetOutputTensorAddr(aclOpExecutor* executor, size_t index,
                                                        aclTensor* tensor, void* addr);
+ACL_FUNC_VISIBILITY aclnnStatus AclSetTensorAddr(aclOpExecutor* executor, size_t index,
+                                                 aclTensor* tensor, void* addr);
+/* The same for a tensor of a list: `irIndex` counts the operator's inputs, or outputs, and a list is one;
+ * `relativeIndex` is the tensor's place in it. */
+ACL_FUNC_VISIBILITY aclnnStatus aclSetDynamicInputTensorAddr(aclOpExecutor* executor,
+                                                             size_t irIndex,
+                                                             const size_t relativeIndex,
+                                                             aclTensorList* tensors, void* addr);
+ACL_FUNC_VISIBILITY aclnnStatus aclSetDynamicOutputTensorAddr(aclOpExecutor* executor,
+                                                              size_t irIndex,
+                                                              const size_t relativeIndex,
+                                                              aclTensorList* tensors, void* addr);
+ACL_FUNC_VISIBILITY aclnnStatus aclSetDynamicTensorAddr(aclOpExecutor* executor, size_t irIndex,
+                                                        const size_t relativeIndex,
+                                                        aclTensorList* tensors, void* addr);
+ACL_FUNC_VISIBILITY aclnnStatus AclSetDynamicInputTensorAddr(aclOpExecutor* executor,
+                                                             size_t irIndex,
+                                                             const size_t relativeIndex,
+                                                             aclTensorList* tensors, void* addr);
+ACL_FUNC_VISIBILITY aclnnStatus AclSetDynamicOutputTensorAddr(aclOpExecutor* executor,
+                                                              size_t irIndex,
+                                                              const size_t relativeIndex,
+                                                              aclTensorList* tensors, void* addr);
+ACL_FUNC_VISIBILITY aclnnStatus AclSetDynamicTensorAddr(aclOpExecutor* executor, size_t irIndex,
+                                                        const size_t relativeIndex,
+                                                        aclTensorList* tensors, void* addr);
 
 #ifdef __cplusplus
 }
