@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Data movement by DMA: bursts between GM and local memories, ND to zN, and zN to ND.
+#include "simulator/isa/cube.h"
 #include "simulator/isa/number_formats.h"
 #include "simulator/isa/vector.h"
-#include "simulator/memory/local_memory.h"
 
 #include <algorithm>
 #include <cstring>
@@ -109,24 +109,6 @@ std::string inspectNz2Nd(const CopyInstr& i, AccessList& list) {
         rows(i.dst.address + matrix * i.srcNdMatrixStride * size, uint64_t{i.dValue} * size,
              i.nValue, static_cast<int64_t>(i.srcDValue * size));
     list.add(i.dst, dst, i.atomic == AtomicOp::None ? AccessKind::Write : AccessKind::Atomic);
-  }
-  return {};
-}
-
-/// The tensor with the fractals must hold all of their rows: a copy of 45 rows of halves needs room for 48 but in its last
-/// column. What leaves the memory itself is told as such.
-std::string checkFractals(const AccessList& list, const Operand& tensor) {
-  if (tensor.space == Space::GM || tensor.bytes == 0)
-    return {};
-  const uint64_t end = tensor.address + tensor.bytes;
-  for (unsigned k = 0; k < list.count; ++k) {
-    const Access& a = list.items[k];
-    const bool isRead = a.kind == AccessKind::Read;
-    const uint64_t last = a.region.hull().end;
-    if (a.space == tensor.space && last > end && last <= spaceBytes[static_cast<unsigned>(a.space)])
-      return std::string(isRead ? "reads" : "writes") + " fractals up to byte " +
-             std::to_string(last - 1) + ", but the tensor ends at byte " + std::to_string(end - 1) +
-             "; give it room for whole fractals" + (isRead ? " [ErrorRead3]" : " [ErrorWrite2]");
   }
   return {};
 }

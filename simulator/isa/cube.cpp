@@ -23,6 +23,22 @@ std::string alignedTo(const Operand& o, const char* name, uint32_t multiple, boo
          (written ? " [ErrorWrite4]" : " [ErrorRead4]");
 }
 
+std::string checkFractals(const AccessList& list, const Operand& tensor) {
+  if (tensor.space == Space::GM || tensor.bytes == 0)
+    return {};
+  const uint64_t end = tensor.address + tensor.bytes;
+  for (unsigned k = 0; k < list.count; ++k) {
+    const Access& a = list.items[k];
+    const bool isRead = a.kind == AccessKind::Read;
+    const uint64_t last = a.region.hull().end;
+    if (a.space == tensor.space && last > end && last <= spaceBytes[static_cast<unsigned>(a.space)])
+      return std::string(isRead ? "reads" : "writes") + " fractals up to byte " +
+             std::to_string(last - 1) + ", but the tensor ends at byte " + std::to_string(end - 1) +
+             "; give it room for whole fractals" + (isRead ? " [ErrorRead3]" : " [ErrorWrite2]");
+  }
+  return {};
+}
+
 void addFractals(AccessList& list, const Operand& o, Region r) {
   if (r.empty())
     return;
@@ -98,6 +114,8 @@ std::string inspectMmad(const CubeInstr& i, AccessList& list) {
   for (const Operand* o : {&i.a, &i.b})
     if (auto e = alignedTo(*o, o == &i.a ? "fm" : "filter", fractalBytes); !e.empty())
       return e;
+  if (auto e = alignedTo(i.dst, "dst", resultUnit, true); !e.empty())
+    return e;
   MmadShape s = mmadShape(i);
   Region a;
   a.begin = i.a.address;
@@ -194,7 +212,9 @@ void runFill(const CubeInstr& i, const Context& context) {
 
 } // namespace
 
-std::string inspect(const CubeInstr& i, AccessList& list, const Context&) {
+namespace {
+
+std::string inspectOp(const CubeInstr& i, AccessList& list) {
   switch (i.op) {
   case CubeOp::Load2D:
   case CubeOp::Load2DTranspose:
@@ -212,6 +232,17 @@ std::string inspect(const CubeInstr& i, AccessList& list, const Context&) {
   default:
     return "arch 2201 has no such load";
   }
+}
+
+} // namespace
+
+std::string inspect(const CubeInstr& i, AccessList& list, const Context&) {
+  if (auto e = inspectOp(i, list); !e.empty())
+    return e;
+  // These write whole fractals; what others write of their last ones nobody may need.
+  const bool writesWhole = i.op == CubeOp::Load2D || i.op == CubeOp::Load2DTranspose ||
+                           i.op == CubeOp::LoadSparse || i.op == CubeOp::Fill;
+  return writesWhole ? checkFractals(list, i.dst) : std::string();
 }
 
 void run(const CubeInstr& i, const Context& context) {

@@ -12,6 +12,7 @@ namespace tilewright::ascend::isa {
 constexpr uint32_t fractalBytes = 512;
 constexpr uint32_t fractalSide = 16;
 constexpr uint32_t rowBytes = 32;
+constexpr uint32_t resultUnit = 64; ///< at which results in L0C start
 
 constexpr uint32_t ceilDiv(uint32_t a, uint32_t b) {
   return (a + b - 1) / b;
@@ -30,6 +31,9 @@ MmadShape mmadShape(const CubeInstr& instr);
 /// "dst starts at L0A byte 40, which is no multiple of 512 [ErrorWrite4]", or nothing.
 std::string alignedTo(const Operand& operand, const char* name, uint32_t multiple,
                       bool written = false);
+/// The tensor with the fractals must hold all of their rows: a copy of 45 rows of halves needs room for 48 but in its last
+/// column. What leaves the memory itself is told as such.
+std::string checkFractals(const AccessList& list, const Operand& tensor);
 /// Fractals may hold rows that nothing wrote (the tail of a matrix): only the first row must be
 /// there.
 void addFractals(AccessList& accesses, const Operand& operand, Region region);

@@ -80,6 +80,8 @@ std::string inspectFixpipe(const CubeInstr& i, AccessList& list) {
   if (!typesMatch(i))
     return std::string("quantPre ") + std::to_string(static_cast<int>(i.quant)) + " doesn't turn " +
            nameOf(i.a.type) + " into " + nameOf(i.dst.type);
+  if (auto e = alignedTo(i.a, "src", resultUnit); !e.empty())
+    return e;
   constexpr uint32_t sourceBytes = 4;
   uint32_t size = bytesOf(i.dst.type);
   for (uint32_t nd = 0; nd < std::max(i.ndNum, 1u); ++nd) {

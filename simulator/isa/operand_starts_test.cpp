@@ -149,6 +149,37 @@ TEST_F(OperandStarts, OfMatrices) {
   EXPECT_EQ(check(fill), "");
   fill.dst.space = Space::L0A;
   EXPECT_EQ(check(fill), "dst starts at L0A byte 32, which is no multiple of 512 [ErrorWrite4]");
+  CubeInstr mmad;
+  mmad.m = mmad.n = mmad.k = 16;
+  mmad.a = {0, 512, Space::L0A, DType::F16};
+  mmad.b = {0, 512, Space::L0B, DType::F16};
+  mmad.dst = {16, 1024, Space::L0C, DType::F32};
+  EXPECT_EQ(check(mmad), "dst starts at L0C byte 16, which is no multiple of 64 [ErrorWrite4]");
+  mmad.dst.address = 64;
+  EXPECT_EQ(check(mmad), "");
+  CubeInstr store;
+  store.op = CubeOp::Fixpipe;
+  store.m = store.n = 16;
+  store.a = {16, 1024, Space::L0C, DType::F32};
+  store.dst = {0, 0, Space::GM, DType::F32};
+  EXPECT_EQ(check(store), "src starts at L0C byte 16, which is no multiple of 64 [ErrorRead4]");
+  store.a.address = 64;
+  EXPECT_EQ(check(store), "");
+}
+
+TEST_F(OperandStarts, LoadsBehindTheTensor) {
+  CubeInstr load;
+  load.op = CubeOp::Load2D;
+  load.repeat = 8;
+  load.dst = {512, 4096, Space::L0A, DType::F16};
+  load.a = {0, 512, Space::L1, DType::F16}; // it may read rows that nobody needs
+  EXPECT_EQ(check(load), "");
+  load.repeat = 9;
+  EXPECT_EQ(check(load),
+            "writes fractals up to byte 5119, but the tensor ends at byte 4607; give it "
+            "room for whole fractals [ErrorWrite2]");
+  load.dst.bytes = 0; // not known
+  EXPECT_EQ(check(load), "");
 }
 
 } // namespace
