@@ -4,6 +4,7 @@
 #include "simulator/acl/devices.h"
 
 #include <cstdlib>
+#include <cstring>
 #include <cxxabi.h>
 
 namespace tilewright::acl {
@@ -28,6 +29,8 @@ void appendToStream(void* handle, ascend::LaunchRequest request) {
 } // namespace
 
 std::string sourceName(const char* symbol) {
+  if (std::strncmp(symbol, "_Z", 2) != 0) // else `a` is taken for the code of a type
+    return symbol;
   int status = 0;
   char* text = abi::__cxa_demangle(symbol, nullptr, nullptr, &status);
   std::string name = status == 0 ? text : symbol;

@@ -79,9 +79,10 @@ void blameLaunch(const char* kernelSymbol, Place launch) {
   if (lastLaunch.symbol == kernelSymbol)
     return;
   lastLaunch.symbol = kernelSymbol;
-  int status = 0;
-  char* name = abi::__cxa_demangle(kernelSymbol, nullptr, nullptr, &status);
-  snprintf(lastLaunch.kernel, sizeof lastLaunch.kernel, "%s", status == 0 ? name : kernelSymbol);
+  // Else `a` is taken for the code of a type.
+  bool isMangled = std::strncmp(kernelSymbol, "_Z", 2) == 0;
+  char* name = isMangled ? abi::__cxa_demangle(kernelSymbol, nullptr, nullptr, nullptr) : nullptr;
+  snprintf(lastLaunch.kernel, sizeof lastLaunch.kernel, "%s", name ? name : kernelSymbol);
   std::free(name);
   const char* wanted = std::getenv("TILEWRIGHT_ASCEND_EXIT");
   lastLaunch.keepsExitCode = wanted && std::strcmp(wanted, "0") == 0;

@@ -22,6 +22,8 @@ size_t findOutside(const std::string& text, char wanted, size_t from = 0) {
 } // namespace
 
 std::string demangled(const std::string& symbol) {
+  if (!symbol.starts_with("_Z")) // `a` would be taken for the code of a type, signed char
+    return symbol;
   int status = 0;
   char* text = abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status);
   if (!text)

@@ -181,7 +181,7 @@ itself: aclrtBinaryLoadFromFile: 'BUILD/lib/libtilewright_ascend.so' holds no ke
 KEYS = """
 #include "kernel_operator.h"
 using namespace AscendC;
-extern "C" __global__ __aicore__ void keyed(GM_ADDR out) {
+extern "C" __global__ __aicore__ void d(GM_ADDR out) { // to demangle it would give double
   KERNEL_TASK_TYPE(1, KERNEL_TYPE_AIV_ONLY);
   KERNEL_TASK_TYPE(2, KERNEL_TYPE_AIC_ONLY);
   GlobalTensor<int32_t> g;
@@ -202,6 +202,11 @@ int main(int, char** argv) {
   aclrtMalloc(&out, 32, ACL_MEM_MALLOC_HUGE_FIRST);
   aclrtBinHandle binary;
   aclrtBinaryLoadFromFile(argv[1], nullptr, &binary);
+  aclrtFuncHandle byName;
+  char name[4] = "";
+  printf("%d ", aclrtBinaryGetFunction(binary, "d", &byName));
+  aclrtGetFunctionName(byName, sizeof name, name);
+  printf("%s ", name);
   for (uint64_t key = 2; key > 0; --key) {
     aclrtFuncHandle kernel;
     int value = 0, error = aclrtBinaryGetFunctionByEntry(binary, key, &kernel);
@@ -216,12 +221,12 @@ int main(int, char** argv) {
 
 
 def test_tiling_keys(tmp_path: Path) -> None:
-    """A key chooses the kernel's kind, and what it does."""
+    """A key chooses the kernel's kind, and what it does; a name may be one letter."""
     (tmp_path / "keys.cpp").write_text(KEYS)
     (tmp_path / "load.cpp").write_text(LOAD_KEYS)
     build("clang++-22", "--kernel", tmp_path / "keys.cpp", "-o", tmp_path / "keys.o")
     build("clang++-22", tmp_path / "load.cpp", "-o", tmp_path / "load")
-    assert run(tmp_path / "load", tmp_path / "keys.o").stdout == "0 21 0 11 "
+    assert run(tmp_path / "load", tmp_path / "keys.o").stdout == "0 d 0 21 0 11 "
 
 
 def test_built_again_while_loaded(tmp_path: Path) -> None:
