@@ -230,8 +230,11 @@ private:
   }
 
   bool agree() {
-    const Attribute* count = builder::find(attributes, "count");
     const Tile& target = tiles[0];
+    const Attribute* count = builder::find(attributes, "count");
+    // A count of all elements leaves tiles as they are.
+    if (count && areAlike() && sizeOf(target.side) == std::get<int64_t>(*count))
+      count = nullptr;
     bool mustFlatten = count != nullptr || function.isSequence || longDims(target.side).size() > 2;
     for (const Tile& tile : tiles)
       mustFlatten |= !isSameShape(target.side, tile.side) &&
@@ -364,10 +367,14 @@ private:
     return false;
   }
 
-  /// Masks: a byte of the target for 8 elements of the sources.
+  /// Masks: a byte of the target for 8 elements of the sources. The target may have more.
   bool shapeOfBytes() {
     if (!flatten())
       return false;
+    const auto* room = std::get_if<int64_t>(&tiles[0].side.extents[0]);
+    if (const auto* size = std::get_if<int64_t>(&tiles[1].side.extents[0]);
+        room && size && *size % 8 == 0 && *size / 8 < *room)
+      tiles[0].side.extents[0] = *size / 8;
     const auto* bytes = std::get_if<int64_t>(&tiles[0].side.extents[0]);
     for (size_t number = 1; number < tiles.size(); ++number) {
       const auto* size = std::get_if<int64_t>(&tiles[number].side.extents[0]);

@@ -150,7 +150,7 @@ private:
     const Type left = a.type().getElementType(), right = b.type().getElementType();
     const Type sums = c.type().getElementType();
     const bool isFloat = left.isF16() || left.isBF16() || left.isF32();
-    const bool isInteger = left.isInteger(8) || left.isInteger(4);
+    const bool isInteger = (left.isInteger(8) || left.isInteger(4)) && !left.isUnsignedInteger();
     if (left == right && ((isFloat && sums.isF32()) || (isInteger && sums.isInteger(32))))
       return success();
     const std::string factors =

@@ -60,11 +60,13 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
       "decide by use in which memory a shared or fragment tile lies";
 
   void runOnOperation() override {
-    SmallVector<tile::AllocOp> allocs;
-    getOperation().walk([&](tile::AllocOp alloc) {
+    SmallVector<tile::AllocOp> all, allocs;
+    getOperation().walk([&](tile::AllocOp alloc) { all.push_back(alloc); });
+    for (tile::AllocOp alloc : all) {
+      takeShapeOfViews(alloc);
       if (!isDecided(alloc.getType().getSpace()))
         allocs.push_back(alloc);
-    });
+    }
     for (tile::AllocOp alloc : allocs)
       if (failed(place(alloc)))
         signalPassFailure();
@@ -72,6 +74,26 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
       if (failed(checkRows(view)))
         signalPassFailure();
     });
+  }
+
+  /// A tile that is only seen as a sequence of elements is one: a mask of (rows, columns / 8) bytes.
+  static void takeShapeOfViews(tile::AllocOp alloc) {
+    Type seen;
+    for (Operation* user : alloc->getUsers()) {
+      auto view = dyn_cast<tile::ViewOp>(user);
+      if (!view || (seen && view.getType() != seen))
+        return;
+      seen = view.getType();
+    }
+    const auto type = cast_or_null<BufferType>(seen);
+    if (!type || type.getRank() != 1 || !type.hasStaticShape() ||
+        type.getElementType() != alloc.getType().getElementType())
+      return;
+    alloc.getResult().setType(type);
+    for (Operation* user : llvm::make_early_inc_range(alloc->getUsers())) {
+      user->getResult(0).replaceAllUsesWith(alloc.getResult());
+      user->erase();
+    }
   }
 
   /// Where rows in UB are padded, a view must keep them.

@@ -115,6 +115,12 @@ func.func @views(%n: index) {
     %y = tile.alloc "y" : !tile.buffer<4x16xf32, shared>
     // CHECK: tile.view {{.*}} to !tile.buffer<64xf32, UB>
     %flat = tile.view %y : !tile.buffer<4x16xf32, shared> to !tile.buffer<64xf32, shared>
+    %halves = tile.view %y : !tile.buffer<4x16xf32, shared> to !tile.buffer<4x32xf16, shared>
+    // What is only seen as a sequence is one, and no row of it is padded.
+    // CHECK: tile.alloc "mask" : !tile.buffer<64xui8, UB>
+    // CHECK-NOT: to !tile.buffer<64xui8
+    %mask = tile.alloc "mask" : !tile.buffer<8x8xui8, UB>
+    %bytes = tile.view %mask : !tile.buffer<8x8xui8, UB> to !tile.buffer<64xui8, UB>
   }
   return
 }
@@ -123,6 +129,7 @@ func.func @views(%n: index) {
 func.func @f(%n: index) {
   tile.launch (%cid) in (%n) npu {
     %x = tile.alloc "x" : !tile.buffer<4x20xf32, UB>
+    %bits = tile.view %x : !tile.buffer<4x20xf32, UB> to !tile.buffer<4x40xf16, UB>
     // expected-error@+1 {{unsupported on ascend: rows of 20 elements are padded to 24 in UB, so a tile of them cannot be seen as rows of 80}}
     %flat = tile.view %x : !tile.buffer<4x20xf32, UB> to !tile.buffer<80xf32, UB>
   }

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Masks of any shape that has room for a bit per element, and counts of all elements of a tile."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tilewright
+import tilewright.language as T
+from tilewright.testing import interpret
+
+AUTOMATIC = {
+    tilewright.PassConfigKey.TL_ASCEND_AUTO_SYNC: True,
+    tilewright.PassConfigKey.TL_ASCEND_MEMORY_PLANNING: True,
+}
+
+
+def positive(shape: tuple[int, ...]) -> Any:
+    @T.prim_func
+    def main(A: T.Tensor((8, 64), "float32"), B: T.Tensor((8, 64), "float32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True) as (cid, vid):
+            tile = T.alloc_ub((8, 64), "float32")
+            mask = T.alloc_ub(shape, "uint8")
+            T.copy(A, tile)
+            T.tile.compare(mask, tile, 0.0, "GT")
+            T.tile.select(tile, mask, tile, 0.0, "VSEL_TENSOR_SCALAR_MODE")
+            T.copy(tile, B)
+
+    return main
+
+
+@pytest.mark.parametrize("shape", [(64,), (8, 8), (2, 32), (1, 64), (128,), (8, 64), (1, 512)])
+def test_shapes_of_masks(shape: tuple[int, ...]) -> None:
+    """Rows of 8 bytes, too, which copies would keep 32 apart; and more than are needed."""
+    a = np.random.default_rng(0).standard_normal((8, 64)).astype(np.float32)
+    made, same = np.zeros_like(a), np.zeros_like(a)
+    tilewright.compile(positive(shape), target="ascend", pass_configs=AUTOMATIC)(a, made)
+    interpret(positive(shape), a, same)
+    for found in (made, same):
+        np.testing.assert_array_equal(found, np.maximum(a, 0))
+
+
+def test_a_mask_without_room() -> None:
+    with pytest.raises(tilewright.CompileError, match="has 512 elements, but 'mask' has 63 bytes"):
+        tilewright.compile(positive((63,)), target="ascend", pass_configs=AUTOMATIC)
+
+
+def test_counts_of_all_elements() -> None:
+    """Rows of 33 elements are apart in UB, but a count of all of them is the whole tile."""
+
+    @T.prim_func
+    def main(A: T.Tensor((3, 33), "float32"), B: T.Tensor((3, 33), "float16")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True) as (cid, vid):
+            tile = T.alloc_ub((3, 33), "float32")
+            clamped = T.alloc_ub((3, 33), "float32")
+            result = T.alloc_ub((3, 33), "float16")
+            T.copy(A, tile)
+            T.tile.clamp(clamped, tile, -0.5, 0.5, 99)
+            T.tile.cast(result, clamped, "CAST_RINT", 99)
+            T.copy(result, B)
+
+    a = np.random.default_rng(1).standard_normal((3, 33)).astype(np.float32)
+    b = np.zeros((3, 33), np.float16)
+    tilewright.compile(main, target="ascend", pass_configs=AUTOMATIC)(a, b)
+    np.testing.assert_array_equal(b, np.clip(a, -0.5, 0.5).astype(np.float16))
+
+
+def test_uint8_is_nothing_that_the_cube_core_multiplies() -> None:
+    @T.prim_func
+    def main(A: T.Tensor((32, 32), "uint8"), C: T.Tensor((32, 32), "int32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True) as (cid, vid):
+            a = T.alloc_L1((32, 32), "uint8")
+            c = T.alloc_L0C((32, 32), "int32")
+            T.copy(A, a)
+            T.gemm_v0(a, a, c, init=True)
+            T.copy(c, C)
+
+    with pytest.raises(tilewright.CompileError, match="a gemm of uint8 with sums of int32"):
+        tilewright.compile(main, target="ascend", pass_configs=AUTOMATIC)
