@@ -95,6 +95,44 @@ def test_hyperbolic_functions(agree):
     check_unary(agree, T.erf, np.vectorize(math.erf), floats())
 
 
+NEAR_ZERO = {
+    "log1p": np.log1p, "expm1": np.expm1, "sin": np.sin, "tan": np.tan, "sinh": np.sinh,
+    "tanh": np.tanh, "asin": np.arcsin, "atan": np.arctan, "asinh": np.arcsinh,
+    "atanh": np.arctanh, "erf": np.vectorize(math.erf),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_functions_that_vanish_at_0_are_right_near_it(dtype):
+    """Relative to the result: log(1 + x) instead of log1p(x) is wrong in all digits at 1e-8."""
+    low = -30 if dtype == "float32" else -200
+    size = np.geomspace(10.0**low, 0.1, N // 2, dtype=dtype)
+    a = np.concatenate([-size, size])
+
+    @T.prim_func
+    def kernel(A: T.Tensor((N,), dtype), B: T.Tensor((len(NEAR_ZERO), N), dtype)):
+        with T.Kernel(1, threads=N):
+            for i in T.Parallel(N):
+                for row, name in enumerate(NEAR_ZERO):
+                    B[row, i] = getattr(T, name)(A[i])
+
+    expected = np.array([function(a.astype(np.float64)) for function in NEAR_ZERO.values()])
+    for target in ("cpu", "reference"):
+        actual = np.zeros((len(NEAR_ZERO), N), dtype)
+        tilewright.compile(kernel, target=target)(a, actual)
+        error = np.abs(actual.astype(np.float64) / expected - 1).max(1)
+        errors = dict(zip(NEAR_ZERO, error / np.finfo(dtype).eps, strict=True))
+        assert max(errors.values()) < 2, (target, errors)
+        assert errors["log1p"] < 0.8, (target, errors)  # of float32, 1e-7
+
+
+def test_nextafter_of_nan(agree):
+    numbers = np.array([np.nan, 1.0, np.inf, -np.inf, 0.0, -1e-45], np.float32)
+    left, right = (x.ravel() for x in np.meshgrid(numbers, numbers))
+    a, b = (np.resize(x, N) for x in (left, right))
+    agree(binary(T.nextafter), [a, b, np.zeros(N, np.float32)], {2: np.nextafter(a, b)})
+
+
 def test_rounding_functions(agree):
     a = floats()
     a[:8] = [-2.5, -1.5, -0.5, 0.5, 1.5, 2.5, 3.5, -3.5]

@@ -7,8 +7,8 @@
 ///
 /// MLIR's own patterns do the work, in one conversion instead of six passes. Three things differ:
 /// float to integer saturates (LLVM's plain instruction gives poison beyond the range), math
-/// functions without an LLVM intrinsic are calls of libm, and a division by an integer 0 gives 0
-/// instead of ending the process.
+/// functions without an LLVM intrinsic are calls of libm (log1p and expm1 too, which MLIR would
+/// make of log and exp), and a division by an integer 0 gives 0 instead of ending the process.
 #include "compiler/targets/cpu/passes.h"
 
 #include <mlir/Conversion/ArithToLLVM/ArithToLLVM.h>
@@ -110,7 +110,11 @@ struct ConvertToLlvm : PassWrapper<ConvertToLlvm, OperationPass<ModuleOp>> {
     RewritePatternSet patterns(context);
     arith::populateCeilFloorDivExpandOpsPatterns(patterns);
     arith::populateArithToLLVMConversionPatterns(types, patterns);
-    populateMathToLLVMConversionPatterns(types, patterns);
+    populateMathToLLVMConversionPatterns(types, patterns, /*approximateLog1p=*/false);
+    // That of expm1 is exp(x) - 1, which has no correct digit near 0.
+    llvm::erase_if(patterns.getNativePatterns(), [](const std::unique_ptr<RewritePattern>& pattern) {
+      return pattern->getRootKind() && pattern->getRootKind()->getStringRef() == "math.expm1";
+    });
     populateMathToLibmConversionPatterns(patterns, /*benefit=*/0);
     populateVectorToLLVMConversionPatterns(types, patterns, /*reassociateFPReductions=*/true);
     populateFuncToLLVMConversionPatterns(types, patterns);

@@ -10,6 +10,16 @@ func.func @math(%x: f32) -> f32 {
   return %f : f32
 }
 
+// Near 0, log(1 + x) and exp(x) - 1 would have no correct digit.
+// CHECK-LABEL: llvm.func @near_zero
+// CHECK: llvm.call @log1pf
+// CHECK: llvm.call @expm1
+func.func @near_zero(%x: f32, %y: f64) -> (f32, f64) {
+  %l = math.log1p %x : f32
+  %e = math.expm1 %y : f64
+  return %l, %e : f32, f64
+}
+
 // CHECK-LABEL: llvm.func @saturates
 // CHECK: llvm.call_intrinsic "llvm.fptosi.sat"
 // CHECK: llvm.call_intrinsic "llvm.fptoui.sat"

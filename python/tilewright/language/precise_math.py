@@ -190,7 +190,7 @@ def nextafter(x: Any, y: Any) -> Any:
     """The float32 next to x on the way to y."""
     a, b = (cast(current().expression(v), "float32") for v in (x, y))
     moved = Select(b > a, _step(a, True), _step(a, False))
-    return Select((a == b) | (a != a), b, Select(b != b, b, moved))
+    return Select(a != a, a, Select((a == b) | (b != b), b, moved))
 
 
 @guarded_by_poison
