@@ -112,9 +112,10 @@ struct ConvertToLlvm : PassWrapper<ConvertToLlvm, OperationPass<ModuleOp>> {
     arith::populateArithToLLVMConversionPatterns(types, patterns);
     populateMathToLLVMConversionPatterns(types, patterns, /*approximateLog1p=*/false);
     // That of expm1 is exp(x) - 1, which has no correct digit near 0.
-    llvm::erase_if(patterns.getNativePatterns(), [](const std::unique_ptr<RewritePattern>& pattern) {
-      return pattern->getRootKind() && pattern->getRootKind()->getStringRef() == "math.expm1";
-    });
+    llvm::erase_if(
+        patterns.getNativePatterns(), [](const std::unique_ptr<RewritePattern>& pattern) {
+          return pattern->getRootKind() && pattern->getRootKind()->getStringRef() == "math.expm1";
+        });
     populateMathToLibmConversionPatterns(patterns, /*benefit=*/0);
     populateVectorToLLVMConversionPatterns(types, patterns, /*reassociateFPReductions=*/true);
     populateFuncToLLVMConversionPatterns(types, patterns);
