@@ -45,8 +45,11 @@ _HOMES = {
     "get_num_threads": "_runtime",
 }
 _MODULES = (
+    "analysis",
+    "autodd",
     "autotuner",
     "cache",
+    "carver",
     "dtypes",
     "env",
     "errors",
@@ -69,17 +72,28 @@ ELSEWHERE = {
     "utils.tensor": "tensors",
     "utils.target": "options",
     "engine": "lowering",
+    "engine.callback": "lowering",
     "engine.lower": "lowering",
+    "jit": "jit_module",
+    "jit.exceptions": "errors",
+    "jit.kernel": "kernel",
     "transform": "options",
     "transform.pass_config": "options",
     "language.tir": "language",
+    "language.kernel": "language.launch",
     "ir": "tileop",
     "tileop.base": "tileop",
-}
-#: Parts of TileLang that have no meaning here, and what to do instead.
-_ABSENT = {
-    "carver": "its hints are made from models of GPUs; give configs to tilewright.autotune",
-    "analysis": "its passes are TVM's; the builder checks kernels while they are traced",
+    "tileop.gemm": "tileop",
+    "tools.plot_layout": "tools",
+    "intrinsics.utils": "intrinsics",
+    "intrinsics.mma_layout": "intrinsics",
+    "intrinsics.mma_macro_generator": "intrinsics",
+    "carver.arch": "carver",
+    "carver.roller": "carver",
+    "carver.roller.rasterization": "carver",
+    "carver.template": "carver",
+    **{dialect: "dialects" for dialect in ("cpu", "cuda", "rocm", "metal", "webgpu")},
+    **{f"{name}.language": "language" for name in ("cpu", "cuda", "rocm", "metal", "webgpu")},
 }
 
 #: What CMake builds: `from tilewright import _runtime` comes here first.
@@ -107,8 +121,7 @@ def __getattr__(name: str) -> Any:
     elif name in ELSEWHERE:
         value = import_module(f"tilewright.{ELSEWHERE[name]}")
     else:
-        reason = f": {_ABSENT[name]}" if name in _ABSENT else ""
-        raise AttributeError(f"tilewright has no {name!r}{reason}")
+        raise AttributeError(f"tilewright has no {name!r}")
     globals()[name] = value
     return value
 

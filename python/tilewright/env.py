@@ -9,6 +9,7 @@ what they choose does not exist here.
 from __future__ import annotations
 
 import os
+import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -71,6 +72,8 @@ def remark_ignored() -> None:
 
 
 def __getattr__(name: str) -> Any:
+    if name == "env":  # `from tilelang.env import env`
+        return sys.modules[__name__]
     if name in KNOWN:
         return os.environ.get(name, KNOWN[name])
     raise AttributeError(f"tilewright.env has no {name!r}")

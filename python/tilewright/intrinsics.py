@@ -1,17 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Layouts of tiles in an Ascend core's L1, for T.annotate_layout.
+"""Layouts for T.annotate_layout: of tiles in an Ascend core's L1, and the swizzles of GPUs.
 
-They choose speed, never results: zN is what every tile has that nobody annotates; nZ suits an
-operand that is transposed on its way to L0.
+They choose speed, never results: in L1, zN is what every tile has that nobody annotates; nZ suits
+an operand that is transposed on its way to L0. The CPU keeps its own layouts.
 """
 
 from __future__ import annotations
 
 from .language.annotate import FractalLayout
+from .language.gpu_only import GPU_ONLY
+from .language.layouts import get_mma_micro_size, get_swizzle_layout, make_mma_swizzle_layout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+__all__ = [
+    "get_mma_micro_size",
+    "get_swizzle_layout",
+    "make_col_major_layout",
+    "make_mma_swizzle_layout",
+    "make_nz_layout",
+    "make_zn_layout",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in GPU_ONLY:  # the emitters of GPUs' instructions: importable, not usable on the CPU
+        return GPU_ONLY[name]
+    raise AttributeError(f"tilewright.intrinsics has no {name!r}")
 
 
 def make_zn_layout(buffer: Any) -> FractalLayout:

@@ -15,7 +15,7 @@ from tilewright.errors import unsupported
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import Any
+    from typing import Any, NoReturn
 
     from tilewright.cache import Entry
     from tilewright.language.prim_func import PrimFunc
@@ -238,6 +238,14 @@ class JITKernel(_runtime.Kernel):
     def show_source(self) -> None:
         """Prints `get_kernel_source()`."""
         print(self.get_kernel_source())
+
+    def show_ptx(self, *options: object) -> NoReturn:
+        """Refuses: `show_ptx`, `export_ptx`, `show_sass` and `export_sass` show a GPU's code."""
+        raise unsupported(
+            f"target '{self.target}' has no PTX or SASS, the code of GPUs; see get_kernel_source()"
+        )
+
+    export_ptx = show_sass = export_sass = show_ptx
 
     def export_library(self, path: str) -> None:
         """Writes the shared library (its functions: tilewright/kernel_abi.h)."""

@@ -6,12 +6,15 @@ from __future__ import annotations
 import importlib
 import subprocess
 import sys
+from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
 import tilewright
 import tilewright.language as T
+from tilewright.language.values import LanguageError
 
 NAMES = """jit compile par_compile JITKernel autotune Profiler TensorSupplyType Layout Fragment
 PassConfigKey lower register_cuda_postproc register_hip_postproc register_c_postproc enable_cache
@@ -24,7 +27,7 @@ def test_name_is_there(name):
     assert getattr(tilewright, name) is not None
 
 
-def test_modules_of_tilelang():
+def test_modules_of_tilelang(tmp_path):
     """In a process of its own: which package answers to `tilelang` is global."""
     code = """
 import tilewright.as_tilelang
@@ -45,9 +48,40 @@ from tilelang.tools import Analyzer
 from tilelang.tileop.base import GemmWarpPolicy
 import tilelang.env, tilelang.dtypes, tilelang.testing
 assert tilelang.jit is __import__("tilewright").jit
+from tilelang.carver.template import MatmulTemplate
+from tilelang.carver.arch import CUDA
+from tilelang.carver.roller.rasterization import NoRasterization
+from tilelang import analysis, carver
+from tilelang.tools import plot_layout
+from tilelang.tools.plot_layout import plot_layout
+from tilelang.engine.callback import register_cuda_postproc
+from tilelang.intrinsics import make_mma_swizzle_layout, TensorCoreIntrinEmitter
+from tilelang.intrinsics.utils import get_mma_micro_size
+from tilelang.intrinsics.mma_macro_generator import TensorCoreIntrinEmitter
+from tilelang.transform import simplify_prim_func
+from tilelang.env import env
+from tilelang.tileop.gemm import GemmWarpPolicy
+from tilelang.language.kernel import KernelLaunchFrame
+from tilelang.cpu import language as C
+import tilelang.cuda.language, tilelang.rocm.language
+assert C is T and env.TILELANG_ENABLE_IR_SPAN == "1" and simplify_prim_func(C) is C
+from tilelang.jit import JITKernel, JITNoBuilderError, jit
+from tilelang.jit.exceptions import EagerJITBuildError
+from tilelang.jit.kernel import JITKernel
+
+@tilelang.jit(target="reference")
+def kernel(A):
+    A: T.Tensor((4,), "float32")
+    with T.Kernel(1, threads=4):
+        A[0] = 5.0
+import numpy
+numbers = numpy.zeros(4, numpy.float32)
+kernel(numbers)
+assert numbers[0] == 5
 print(determine_target("auto"), cdiv(7, 2), next_power_of_2(5), determine_fp8_type("e5m2"))
 """
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    (tmp_path / "script.py").write_text(code)
+    ran = subprocess.run([sys.executable, tmp_path / "script.py"], capture_output=True, text=True)
     assert ran.stdout.splitlines()[-1:] == ["cpu 4 8 float8_e5m2"], ran.stderr
 
 
@@ -192,8 +226,71 @@ def test_analyzer():
 
 @pytest.mark.parametrize(
     ("name", "reason"),
-    [("carver", "give configs to tilewright.autotune"), ("analysis", "the builder checks kernels")],
-)
+    [("carver.MatmulTemplate", "give configs to tilewright.autotune"),
+     ("analysis.NestedLoopChecker", "the builder checks kernels"),
+     ("autodd.main", 'give the kernel to target="reference"')],
+)  # fmt: skip
 def test_absent_parts_say_why(name, reason):
-    with pytest.raises(AttributeError, match=f"tilewright has no '{name}': .*{reason}"):
-        getattr(tilewright, name)
+    module, _, inner = name.partition(".")
+    absent = getattr(getattr(tilewright, module), inner)
+    message = f"tilelang.{name} is not supported: .*{reason}"
+    for use in (absent, lambda: absent.something):
+        with pytest.raises(LanguageError, match=message):
+            use()
+    assert repr(absent) == f"<tilelang.{name}, not supported>"
+    with pytest.raises(AttributeError):
+        absent.__wrapped__  # noqa: B018
+    with pytest.raises(AttributeError):
+        getattr(tilewright, module).__wrapped__  # noqa: B018
+
+
+def test_code_of_gpus():
+    kernel = tilewright.compile(increment, target="reference")
+    for show in (kernel.show_ptx, kernel.export_ptx, kernel.show_sass, kernel.export_sass):
+        with pytest.raises(
+            tilewright.UnsupportedError, match="has no PTX or SASS, the code of GPUs; see get_k"
+        ):
+            show()
+
+
+def test_plot_layout(tmp_path):
+    from tilewright.layout import Layout, make_gemm_fragment_8x8
+    from tilewright.tools import plot_layout
+
+    path = plot_layout(make_gemm_fragment_8x8(), str(tmp_path / "new"), "eight")
+    picture = ElementTree.parse(path).getroot()
+    texts = [t.text for t in picture.iter("{http://www.w3.org/2000/svg}text")]
+    assert len(texts) == 8 + 8 + 64 and texts[16:19] == ["T0 0", "T0 1", "T1 0"]
+    assert texts[-1] == "T31 1"
+    path = plot_layout(Layout((2, 3), lambda i, j: (j, i)), str(tmp_path))
+    assert path.endswith("layout.svg") and ">2, 1</text></svg>" in Path(path).read_text()
+    with pytest.raises(
+        ValueError,
+        match=r"a picture is of a layout of 2 dims and 65536 elements at most, not of \[300, 300\]",
+    ):
+        plot_layout(Layout((300, 300), lambda i, j: (i, j)))
+
+
+def test_swizzles():
+    from tilewright.intrinsics import get_mma_micro_size, get_swizzle_layout
+    from tilewright.intrinsics import make_mma_swizzle_layout as swizzle
+
+    class Tile:
+        shape, dtype = (8, 32), tilewright.DataType("float16")
+
+    layout = swizzle(Tile)
+    assert layout(5, 9) == [5, 1] and layout(5, 1) == [5, 9]  # 16 bytes change with their neighbour
+    assert sorted(tuple(layout(i, j)) for i in range(8) for j in range(32)) == [
+        (i, j) for i in range(8) for j in range(32)
+    ]
+    assert swizzle(Tile, is_smooth=True)(5, 9) == [5, 9]
+    for i, j in ((0, 0), (5, 9), (7, 63)):
+        row, column = get_swizzle_layout(i, j, 64, "float16")
+        assert (row, column) == (i, (j // 8 ^ i % 8) * 8 + j % 8)
+    with pytest.raises(ValueError, match="rows of 40 bytes have no whole number of 32"):
+        get_swizzle_layout(0, 0, 20, "float16")
+    with pytest.raises(ValueError, match="a swizzle is of 128, 64 or 32 bytes, and rows of 48 by"):
+        get_swizzle_layout(0, 0, 24, "float16", swizzle_bytes=32)
+    with pytest.raises(AttributeError, match="tilewright.intrinsics has no 'make_mma'"):
+        tilewright.intrinsics.make_mma  # noqa: B018
+    assert get_mma_micro_size("int8") == (16, 16, 32) and get_mma_micro_size("float16")[2] == 16

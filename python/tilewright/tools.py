@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`tilelang.tools`: what a kernel has to do, counted without running it."""
+"""`tilelang.tools`: what a kernel has to do, counted without running it; pictures of layouts."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .errors import load_compiler
 
 if TYPE_CHECKING:
+    from .language.layouts import Layout
     from .language.prim_func import PrimFunc
 
-__all__ = ["AnalysisResult", "Analyzer"]
+__all__ = ["AnalysisResult", "Analyzer", "plot_layout"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,3 +50,54 @@ class Analyzer:
                 directions = work.is_read[number] + work.is_written[number]
                 moved += directions * math.prod(param["shape"]) * Dtype(param["dtype"]).bits // 8
         return AnalysisResult(work.flops, moved, work.is_upper_bound)
+
+
+#: The width and height of an element's cell, and the cells that a picture has at most.
+_CELL = (46, 24)
+_MOST_CELLS = 65536
+
+
+def plot_layout(
+    layout: Layout, save_directory: str = "./tmp", name: str = "layout", **options: Any
+) -> str:
+    """Draws where a layout of two dims keeps each element, and gives the path of the SVG.
+
+    A cell shows the element's indices in memory, of a `Fragment` its thread and its place in that
+    thread's registers (T3 1); its colour is the thread, or the first index. ValueError for layouts
+    of other ranks and for more than 65,536 elements.
+    """
+    from .language.layouts import Fragment
+
+    shape = layout.get_input_shape()
+    if len(shape) != 2 or math.prod(shape) > _MOST_CELLS:
+        raise ValueError(
+            f"a picture is of a layout of 2 dims and {_MOST_CELLS} elements at most, not of {shape}"
+        )
+    width, height = _CELL
+    cells = []
+    for row in range(shape[0]):
+        for column in range(shape[1]):
+            places = [int(place) for place in layout(row, column)]
+            text, kind = ", ".join(map(str, places)), places[0]
+            if isinstance(layout, Fragment):
+                kind = int(layout.map_forward_thread((row, column)))
+                text = f"T{kind} {text}"
+            x, y = (column + 1) * width, (row + 1) * height
+            cells.append(
+                f'<rect x="{x}" y="{y}" width="{width}" height="{height}" stroke="white" '
+                f'fill="hsl({kind * 47 % 360},60%,80%)"/>'
+                f'<text x="{x + width // 2}" y="{y + 16}">{text}</text>'
+            )
+    heads = [f'<text x="{(c + 1) * width + width // 2}" y="16">{c}</text>' for c in range(shape[1])]
+    heads += [
+        f'<text x="{width // 2}" y="{(r + 1) * height + 16}">{r}</text>' for r in range(shape[0])
+    ]
+    picture = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{(shape[1] + 1) * width}" '
+        f'height="{(shape[0] + 1) * height}" font-family="sans-serif" font-size="10" '
+        'text-anchor="middle">' + "".join(heads + cells) + "</svg>\n"
+    )
+    path = Path(save_directory) / f"{name}.svg"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(picture, encoding="utf-8")
+    return str(path)

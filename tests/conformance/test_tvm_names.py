@@ -171,3 +171,26 @@ def test_refused(statement, message):
     with pytest.raises(tilewright.CompileError) as caught:
         tilewright.compile(kernel)
     assert [d.message for d in caught.value.errors] == [message]
+
+
+def test_layouts_of_gpus(agree, floats):
+    """A tile with a GPU's swizzle, and one that the kernel swizzles itself."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((16, 32), "float16"), B: T.Tensor((16, 32), "float16")):
+        with T.Kernel(1, threads=32):
+            rows, columns, depth = T.get_mma_micro_size("float16")
+            tile = T.alloc_shared((rows, depth * 2), "float16")
+            own = T.alloc_shared((16, 32), "float16")
+            T.annotate_layout({tile: T.make_mma_swizzle_layout(tile)})
+            T.copy(A, tile)
+            for i, j in T.Parallel(16, 32):
+                row, column = T.get_swizzle_layout(i, j, 32, "float16")
+                own[row, column] = tile[i, j]
+            T.sync_threads()
+            for i, j in T.Parallel(16, 32):
+                row, column = T.get_swizzle_layout(i, j, 32, "float16")
+                B[i, j] = own[row, column] * columns
+
+    a = floats(16, 32).astype(np.float16)
+    agree(kernel, [a, np.zeros((16, 32), np.float16)], {1: a * np.float16(16)})

@@ -99,6 +99,9 @@ from .launch import (
 from .layouts import (
     Fragment,
     Layout,
+    get_mma_micro_size,
+    get_swizzle_layout,
+    make_mma_swizzle_layout,
 )
 from .loops import (
     Parallel,

@@ -60,8 +60,7 @@ _GROUPS = (
         "mma, the matrix instructions of a warp",
         _LAYOUT,
         """ptx_mma ptx_mma_sp ptx_mma_block_scale ptx_mma_sm70 ptx_ldmatrix mma_fill mma_store
-        TensorCoreIntrinEmitter make_mma_swizzle_layout get_swizzle_layout get_mma_micro_size
-        gemm_sp""",
+        TensorCoreIntrinEmitter gemm_sp""",
     ),
     (
         "thread-block clusters",

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import math
 
+from .dtypes import to_dtype
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -166,6 +168,41 @@ def make_quarter_bank_swizzled_layout(buffer: Any) -> Layout:
 make_wgmma_swizzled_layout = make_swizzled_layout
 make_tcgen05mma_swizzled_layout = make_swizzled_layout
 make_volta_swizzled_layout = make_swizzled_layout
+
+
+def get_swizzle_layout(
+    row_idx: Any, col_idx: Any, row_size: int, dtype: Any, swizzle_bytes: int | None = None
+) -> tuple[Any, Any]:
+    """Where the swizzle of rows of `row_size` elements puts an element: its row and column.
+
+    `swizzle_bytes` is 128, 64 or 32; by default the widest that the rows allow. ValueError for rows
+    of another length.
+    """
+    bits = to_dtype(dtype).bits
+    row_bytes = row_size * bits // 8
+    width = swizzle_bytes or next((w for w in (128, 64, 32) if row_bytes % w == 0), 0)
+    if width not in (128, 64, 32) or row_bytes % width != 0:
+        raise ValueError(
+            f"a swizzle is of 128, 64 or 32 bytes, and rows of {row_bytes} bytes have no whole "
+            f"number of {width or 32}"
+        )
+    vector, groups = 128 // bits, width // 16
+    group = col_idx // vector
+    moved = group - group % groups + (group % groups ^ row_idx % groups)
+    return row_idx, moved * vector + col_idx % vector
+
+
+def make_mma_swizzle_layout(shared_buf: Any, is_smooth: bool = False) -> Layout:
+    """The swizzle of rows of 64 bytes, as loads of a warp's matrices like it; else row-major."""
+    shape, bits = _shape_of(shared_buf), _bits_of(shared_buf)
+    if is_smooth or shape[-1] * bits != 512:
+        return Layout(shape, lambda *indices: list(indices))
+    return _swizzled(shared_buf, 64)
+
+
+def get_mma_micro_size(dtype: Any) -> tuple[int, int, int]:
+    """Rows, columns and depth of the matrices that a GPU's warp multiplies, by dtype."""
+    return 16, 16, 32 if to_dtype(dtype).bits == 8 else 16
 
 
 def make_gemm_fragment_8x8() -> Fragment:
