@@ -248,7 +248,7 @@ def test_code_of_gpus():
     kernel = tilewright.compile(increment, target="reference")
     for show in (kernel.show_ptx, kernel.export_ptx, kernel.show_sass, kernel.export_sass):
         with pytest.raises(
-            tilewright.UnsupportedError, match="has no PTX or SASS, the code of GPUs; see get_k"
+            tilewright.UnsupportedError, match="has no PTX or SASS, the code of GPUs; see get_kernel_source"
         ):
             show()
 
