@@ -12,6 +12,7 @@ import pytest
 
 import tilewright
 import tilewright.language as T
+from tilewright.errors import TilewrightWarning
 from tilewright.testing import interpret
 
 AUTOMATIC = {
@@ -181,6 +182,41 @@ def test_both_vector_cores_of_vector_work_add() -> None:
     interpret(main, a, same)
     np.testing.assert_array_equal(made, 6 * a[:11, :21])
     np.testing.assert_array_equal(same, made)
+
+
+def adding_and_storing(threads: int | None, is_told_apart: bool) -> Any:
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((16,), "float32"), C: T.Tensor((16,), "float32"), D: T.Tensor((16,), "float32")
+    ):
+        with T.Kernel(1, is_npu=True, threads=threads) as ids:
+            tile = T.alloc_ub((16,), "float32")
+            T.copy(A, tile)
+            T.tile.atomic_add(C[0], tile)
+            if is_told_apart:
+                if ids[1] == 0:
+                    T.copy(tile, D)
+            else:
+                T.copy(tile, D)
+
+    return main
+
+
+def test_what_both_vector_cores_store_besides() -> None:
+    """The sum says that both run; the warning says it of the copy, and each way out that it names."""
+    a = np.arange(16, dtype=np.float32)
+    kernel = adding_and_storing(None, False)
+    with pytest.warns(TilewrightWarning) as caught:
+        tilewright.compile(kernel, target="ascend", pass_configs=AUTOMATIC)
+    (warning,) = caught
+    assert "both vector cores of a block store this at the same place" in str(warning.message)
+    assert warning.lineno == kernel.function.__code__.co_firstlineno + 12
+    for threads, is_told_apart, sums in ((1, False, 1), (None, True, 2)):
+        c, d = np.zeros(16, np.float32), np.zeros(16, np.float32)
+        kernel = adding_and_storing(threads, is_told_apart)
+        tilewright.compile(kernel, target="ascend", pass_configs=AUTOMATIC)(a, c, d)
+        np.testing.assert_array_equal(c, sums * a)
+        np.testing.assert_array_equal(d, a)
 
 
 def split_k(scope: str, factor: float | None) -> Any:

@@ -14,6 +14,7 @@
 #include "compiler/targets/ascend/analysis/unroll.h"
 #include "compiler/targets/ascend/build_program.h"
 #include "compiler/targets/ascend/describe_hazard.h"
+#include "compiler/targets/ascend/launch_kind.h"
 #include "compiler/targets/ascend/passes.h"
 
 #include <set>
@@ -60,6 +61,7 @@ struct CheckHazards : KernelPass<CheckHazards> {
     std::unique_ptr<ModelOfKernel> model = buildProgram(getOperation());
     if (model->exit || model->unknownEvent)
       return;
+    warnOfTwins();
     if (model->hasOwnCrossFlags && checkBetweenCores())
       model = buildProgram(getOperation(), OwnCrossFlags::WithoutGlobal);
     const model::Conflicts conflicts(model->program);
@@ -73,6 +75,30 @@ struct CheckHazards : KernelPass<CheckHazards> {
           << describe(model->program.flags[fault.flag]) << text(fault.kind)
           << ", unless branches go together that the compiler takes one by "
              "one; the host counts flags as they come";
+  }
+
+  /// Of a kernel that doesn't tell its vector cores apart, yet runs on both for the sums of its atomic
+  /// adds: what one stores, the other stores at the same place.
+  void warnOfTwins() {
+    const LaunchKind kind = launchKindOf(getOperation());
+    if (!kind.hasTwoVectors || kind.usesVectorId)
+      return;
+    Operation* adds = nullptr;
+    SmallVector<npu::StoreUbOp> stores;
+    getOperation().walk([&](npu::StoreUbOp store) {
+      if (!store.getAtomicAdd())
+        stores.push_back(store);
+      else if (!adds)
+        adds = store;
+    });
+    for (npu::StoreUbOp store : stores) {
+      InFlightDiagnostic warning = store.emitWarning();
+      warning
+          << "both vector cores of a block store this at the same place, and nothing orders them: "
+             "store where `vid == 0`, or launch one with threads=1";
+      warning.attachNote(adds->getLoc())
+          << "both run because the kernel adds to global memory here";
+    }
   }
 
   /// What flags of the kernel's own between cores order: all that touches global memory. False if it can't

@@ -225,3 +225,33 @@ func.func @not_known(%W: !tile.buffer<64x64xf32, global>, %n: index, %yes: i1) {
   }
   return
 }
+
+// -----
+// The sums say that both vector cores run: what they store besides is stored twice.
+func.func @both_store(%C: !tile.buffer<64xf32, global>, %D: !tile.buffer<64xf32, global>, %n: index) {
+  %c0 = arith.constant 0 : index
+  tile.launch (%cid) in (%n) npu {
+    %x = tile.alloc "x" at 0 : !tile.buffer<64xf32, UB>
+    // expected-note@+1 {{both run because the kernel adds to global memory here}}
+    npu.store_ub %x[%c0] : !tile.buffer<64xf32, UB> pitch 64 to %C[0] [64] : !tile.buffer<64xf32, global> atomic_add
+    // expected-warning@+1 {{both vector cores of a block store this at the same place, and nothing orders them: store where `vid == 0`, or launch one with threads=1}}
+    npu.store_ub %x[%c0] : !tile.buffer<64xf32, UB> pitch 64 to %D[0] [64] : !tile.buffer<64xf32, global>
+  }
+  return
+}
+
+// -----
+// One of them stores, or there is only one.
+func.func @one_stores(%C: !tile.buffer<64xf32, global>, %D: !tile.buffer<64xf32, global>, %n: index) {
+  %c0 = arith.constant 0 : index
+  tile.launch (%cid) in (%n) npu {
+    %vid = ascend.vector_id
+    %isFirst = arith.cmpi eq, %vid, %c0 : index
+    %x = tile.alloc "x" at 0 : !tile.buffer<64xf32, UB>
+    npu.store_ub %x[%c0] : !tile.buffer<64xf32, UB> pitch 64 to %C[0] [64] : !tile.buffer<64xf32, global> atomic_add
+    scf.if %isFirst {
+      npu.store_ub %x[%c0] : !tile.buffer<64xf32, UB> pitch 64 to %D[0] [64] : !tile.buffer<64xf32, global>
+    }
+  }
+  return
+}
