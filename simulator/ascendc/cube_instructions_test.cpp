@@ -268,3 +268,50 @@ TEST(CubeInstructions, UnitFlagsOrderMmadAndFixpipe) {
   EXPECT_GT((lastReport().coreMicroseconds - unordered) * cyclesPerMicrosecond,
             multiplication + leastStore);
 }
+
+/// Four fractals in each of L0A and L0B, which are m = n = 16 and k = 64 halves.
+__global__ __aicore__ void of_four_fractals(GM_ADDR x, GM_ADDR c, MmadParams params) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIC_ONLY);
+  GlobalTensor<half> xGm;
+  GlobalTensor<float> cGm;
+  xGm.SetGlobalBuffer((__gm__ half*)x);
+  cGm.SetGlobalBuffer((__gm__ float*)c);
+  auto x1 = l1<half>(0, 1024);
+  LocalTensor<half> a2(TPosition::A2, 0, 16384), b2(TPosition::B2, 0, 16384);
+  LocalTensor<float> c1(TPosition::CO1, 0, 16384);
+  DataCopy(x1, xGm, 1024);
+  PipeBarrier<PIPE_ALL>();
+  LoadData(a2, x1, LoadData2DParams(0, 4, 1, 0, 0, false, 0));
+  LoadData(b2, x1, LoadData2DParams(0, 4, 1, 0, 0, false, 0));
+  PipeBarrier<PIPE_ALL>();
+  Mmad(c1, a2, b2, params);
+  PipeBarrier<PIPE_ALL>();
+  Fixpipe<float, float>(cGm, c1, FixpipeParamsV220(16, 16, 16, 16, false));
+}
+TEST(CubeInstructions, MmadOfWhatNothingLoadedIsTold) {
+  catchLaunches();
+  nextOptions() = {};
+  DeviceBuffer<half> x(1024);
+  DeviceBuffer<float> c(256);
+  auto findings = [&](uint16_t m, uint16_t n, uint16_t k) {
+    of_four_fractals<<<1, nullptr, nullptr>>>(x.gm(), c.gm(), MmadParams(m, n, k, 0, false, true));
+    return allFindings();
+  };
+  auto expect = [](const std::string& text, const char* part) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+  };
+  EXPECT_EQ(findings(16, 16, 64), "");
+  EXPECT_EQ(findings(1, 3, 50), "");
+  EXPECT_EQ(findings(31, 1, 32), "");
+  std::string deep = findings(16, 16, 128);
+  expect(deep, "Mmad on PIPE_M reads L0A bytes 2048 to 4095, which nothing has written");
+  expect(deep, "cube_instructions_test.cpp:");
+  expect(deep, "note: load as many fractals as m, n and k ask for, or multiply fewer");
+  expect(findings(16, 48, 64),
+         "Mmad on PIPE_M reads L0B bytes 2048 to 6143, which nothing has written");
+  expect(findings(160, 16, 64),
+         "Mmad on PIPE_M reads L0A bytes 2048 to 20479, which nothing has written");
+  // The vector of a product of a vector takes 32 bytes for each 16 halves.
+  EXPECT_EQ(findings(1, 16, 64), "");
+  expect(findings(1, 16, 65), "reads L0B bytes 2048 to 2559, which nothing has written");
+}

@@ -91,6 +91,22 @@ std::string inspectLoad(const CubeInstr& i, AccessList& list) {
   return {};
 }
 
+/// The fractals of A and B with a value to multiply. Loads write whole ones, so that the rows and
+/// columns behind m, n and k are there too; but not those that a rounded k of floats only skips.
+void addFactors(AccessList& list, const CubeInstr& i, MmadShape s) {
+  const uint32_t depth = ceilDiv(i.k, rowElements(i.a.type));
+  Region a;
+  a.begin = i.a.address;
+  a.length = uint64_t{depth} * (i.vectorA ? rowBytes : fractalBytes);
+  a.inner = i.vectorA ? 1 : s.m1;
+  a.innerStride = int64_t{s.k1} * fractalBytes;
+  list.add(i.a, a, AccessKind::Read);
+  Region b;
+  b.begin = i.b.address;
+  b.length = uint64_t{s.n1} * (i.sparse ? depth / 2 : depth) * fractalBytes;
+  list.add(i.b, b, AccessKind::Read);
+}
+
 std::string inspectMmad(const CubeInstr& i, AccessList& list) {
   if (!i.m || !i.n || !i.k)
     return {};
@@ -117,14 +133,7 @@ std::string inspectMmad(const CubeInstr& i, AccessList& list) {
   if (auto e = alignedTo(i.dst, "dst", resultUnit, true); !e.empty())
     return e;
   MmadShape s = mmadShape(i);
-  Region a;
-  a.begin = i.a.address;
-  a.length = i.vectorA ? uint64_t{s.k1} * rowBytes : uint64_t{s.m1} * s.k1 * fractalBytes;
-  addFractals(list, i.a, a);
-  Region b;
-  b.begin = i.b.address;
-  b.length = uint64_t{s.n1} * (i.sparse ? s.k1 / 2 : s.k1) * fractalBytes;
-  addFractals(list, i.b, b);
+  addFactors(list, i, s);
   constexpr uint32_t resultBytes = 1024;
   Region c;
   c.begin = i.dst.address;

@@ -227,6 +227,8 @@ void CoreHazards::uninitialised(const Segment& s, Interval overlap) {
     item.notes.push_back({sites[s.write.site].place,
                           "the copy that left the padding is here; set "
                           "isPad and paddingValue, or read fewer elements"});
+  else if (current->space == Space::L0A || current->space == Space::L0B)
+    item.notes.push_back({{}, "load as many fractals as m, n and k ask for, or multiply fewer"});
   else
     item.notes.push_back({{}, "write them first, by a copy or Duplicate, or read fewer elements"});
   report.add("uninit " + std::string(mine.place.file) + std::to_string(mine.place.line) +
