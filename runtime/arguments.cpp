@@ -166,7 +166,7 @@ bool ArgumentChecker::checkType(size_t param, const TensorView& view, std::strin
                        std::to_string(view.device.type));
     return false;
   }
-  if (view.isReadOnly && outputs[param]) {
+  if (view.isReadOnly && (outputs[param] || expected.written)) {
     error = subject(param) + "is read-only but the kernel writes it";
     return false;
   }

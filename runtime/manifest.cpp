@@ -183,6 +183,8 @@ Param readParam(Reader& reader, const Json& entry, size_t symbolCount) {
     reader.fail("align", "must be a power of two");
   if (entry.contains("used"))
     param.used = entry["used"].is_boolean() ? entry["used"].get<bool>() : true;
+  if (entry.contains("written"))
+    param.written = entry["written"].is_boolean() && entry["written"].get<bool>();
   return param;
 }
 
@@ -284,9 +286,10 @@ bool Manifest::setOutputs(std::span<const int64_t> numbers, std::string& error) 
     }
     outIdx.push_back(int32_t(param));
   }
-  std::ranges::sort(outIdx);
-  auto twice = std::ranges::adjacent_find(outIdx);
-  if (twice == outIdx.end())
+  std::vector<int32_t> sorted = outIdx;
+  std::ranges::sort(sorted);
+  auto twice = std::ranges::adjacent_find(sorted);
+  if (twice == sorted.end())
     return true;
   error = name + ": out_idx names parameter " + std::to_string(*twice) + " twice";
   return false;

@@ -52,6 +52,7 @@ struct Param {
   std::optional<std::vector<Dim>> strides; // nothing: row-major and contiguous
   int64_t align = 1;                       // bytes
   bool used = true;                        // if not, None may be passed
+  bool written = false;                    // if so, no read-only memory may be passed
 };
 
 struct DeviceAssertion {
@@ -77,7 +78,7 @@ struct Manifest {
   std::vector<LaunchSpec> launches{1}; // at least one; they run in this order
   int64_t coresPerBlock = 1;           // that a launch on an NPU asks for
   std::vector<DeviceAssertion> asserts;
-  std::vector<int32_t> outIdx; // numbers of parameters, ascending, none negative
+  std::vector<int32_t> outIdx; // numbers of parameters in the order asked for, none negative
 
   /// Reads and checks the JSON; on failure, nothing, and `error` says what is wrong where.
   static std::optional<Manifest> parse(std::string_view json, std::string& error);

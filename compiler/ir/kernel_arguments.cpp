@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/ir/kernel_arguments.h"
 
+#include "compiler/ir/memory_ops.h"
+#include "compiler/ir/tensor_ops.h"
+
 #include <mlir/IR/AffineExpr.h>
+#include <mlir/Interfaces/SideEffectInterfaces.h>
 
 namespace tilewright::tile {
 
@@ -20,12 +24,40 @@ static AffineMap staticShape(BufferType type, unsigned symbols) {
   return AffineMap::get(0, symbols, dims, type.getContext());
 }
 
+/// Follows views to the kernel's argument.
+static Value storageOf(Value buffer) {
+  while (auto view = buffer.getDefiningOp<ViewOp>())
+    buffer = view.getSource();
+  return buffer;
+}
+
+ArgumentTraffic argumentTraffic(func::FuncOp kernel) {
+  ArgumentTraffic traffic;
+  traffic.isRead.assign(kernel.getNumArguments(), false);
+  traffic.isWritten.assign(kernel.getNumArguments(), false);
+  kernel.walk([&](MemoryEffectOpInterface op) {
+    SmallVector<MemoryEffects::EffectInstance> effects;
+    op.getEffects(effects);
+    for (auto& effect : effects) {
+      auto argument = effect.getValue() ? dyn_cast<BlockArgument>(storageOf(effect.getValue()))
+                                        : BlockArgument();
+      if (!argument || argument.getOwner() != &kernel.getBody().front())
+        continue;
+      traffic.isRead[argument.getArgNumber()] |= isa<MemoryEffects::Read>(effect.getEffect());
+      traffic.isWritten[argument.getArgNumber()] |= isa<MemoryEffects::Write>(effect.getEffect());
+    }
+  });
+  return traffic;
+}
+
 SmallVector<KernelArgument> kernelArguments(func::FuncOp kernel) {
   SmallVector<KernelArgument> arguments;
+  const ArgumentTraffic traffic = argumentTraffic(kernel);
   for (unsigned number = 0; number < kernel.getNumArguments(); ++number) {
     KernelArgument argument{};
     argument.number = number;
     argument.used = !kernel.getArgument(number).use_empty();
+    argument.written = traffic.isWritten[number];
     Type type = kernel.getArgument(number).getType();
     argument.element = type;
     if (auto symbol = kernel.getArgAttrOfType<StringAttr>(number, kSymbolAttr)) {

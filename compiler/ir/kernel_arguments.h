@@ -28,7 +28,15 @@ struct KernelArgument {
   mlir::Type element;
   /// The kernel reads or writes it.
   bool used = true;
+  /// A tensor that the kernel writes, as far as its ops tell.
+  bool written = false;
 };
+
+/// Which arguments of a kernel, tensors all of them, its ops read and write, themselves or through views.
+struct ArgumentTraffic {
+  llvm::SmallVector<bool> isRead, isWritten;
+};
+ArgumentTraffic argumentTraffic(mlir::func::FuncOp kernel);
 
 /// All arguments, in the order of the signature.
 llvm::SmallVector<KernelArgument> kernelArguments(mlir::func::FuncOp kernel);

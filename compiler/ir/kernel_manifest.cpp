@@ -120,7 +120,8 @@ json::Object parameterToJson(const KernelArgument& argument) {
       {"shape", dimsToJson(argument.shape)},
       {"strides", argument.strides ? json::Value(dimsToJson(argument.strides)) : nullptr},
       {"align", int64_t(argument.buffer.getElementBits() + 7) / 8},
-      {"used", argument.used}};
+      {"used", argument.used},
+      {"written", argument.written}};
 }
 
 json::Array assertsToJson(func::FuncOp kernel) {

@@ -302,3 +302,59 @@ def test_wild_address(address, writes):
         tilewright.KernelError, match=r"element \[0\] of 'tensor', which is given by"
     ):
         tilewright.compile(kernel, target="reference")(address, np.zeros(8, np.float32))
+
+
+def test_memory_that_must_stay():
+    """Read-only memory is taken where the kernel only reads it, through views too."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((2, 2), "float32"), B: T.Tensor((4,), "float32")):
+        with T.Kernel(1, threads=4):
+            flat = T.view(A, (4,))
+            target = T.view(B, (2, 2))
+            for i in T.Parallel(4):
+                target[i // 2, i % 2] = flat[i] + 1
+
+    compiled = tilewright.compile(kernel)
+    fixed = np.frombuffer(np.arange(4, dtype=np.float32).tobytes(), np.float32)
+    result = np.zeros(4, np.float32)
+    compiled(fixed.reshape(2, 2), result)
+    assert result.tolist() == [1, 2, 3, 4]
+    message = "kernel: argument 1 'B' is read-only but the kernel writes it"
+    with pytest.raises(ValueError, match=message):
+        compiled(fixed.reshape(2, 2), fixed)
+    assert fixed.tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("target", ["cpu", "reference"])
+def test_order_of_outputs(target):
+    """They come in the order of out_idx, or of an eager kernel's return statement."""
+
+    @T.prim_func
+    def kernel(
+        B: T.Tensor((3,), "float32"), A: T.Tensor((2,), "float32"), C: T.Tensor((3,), "float32")
+    ):
+        with T.Kernel(1, threads=1):
+            for i in T.serial(3):
+                B[i] = A[0] + i
+                C[i] = A[1] * i
+
+    @tilewright.jit(target=target)
+    def eager(A):
+        A: T.Tensor((2,), "float32")
+        first = T.empty((2,), "float32")
+        second = T.empty((2,), "float32")
+        with T.Kernel(1, threads=1):
+            for i in T.serial(2):
+                first[i] = A[i]
+                second[i] = -A[i]
+        return second, first
+
+    a = np.array([5, 7], np.float32)
+    for numbers in ([2, 0], [-1, 0], [0, 2]):
+        compiled = tilewright.compile(kernel, out_idx=numbers, target=target)
+        expected = {0: [5, 6, 7], 2: [0, 7, 14]}
+        assert [np.asarray(o).tolist() for o in compiled(a)] == [expected[n % 3] for n in numbers]
+        assert compiled.out_idx == [n % 3 for n in numbers]
+    second, first = eager(a)
+    assert np.asarray(second).tolist() == [-5, -7] and np.asarray(first).tolist() == [5, 7]

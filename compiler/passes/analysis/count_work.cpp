@@ -4,6 +4,7 @@
 // mask, say) is walked turn by turn, up to a limit.
 #include "compiler/passes/analysis/count_work.h"
 
+#include "compiler/ir/kernel_arguments.h"
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/structure_ops.h"
 #include "compiler/ir/tensor_ops.h"
@@ -287,35 +288,13 @@ private:
   bool takesLarger = false;
 };
 
-/// Follows views to the kernel's argument.
-Value storageOf(Value buffer) {
-  while (auto view = buffer.getDefiningOp<tile::ViewOp>())
-    buffer = view.getSource();
-  return buffer;
-}
-
-void findTraffic(func::FuncOp kernel, KernelWork& work) {
-  work.isRead.assign(kernel.getNumArguments(), false);
-  work.isWritten.assign(kernel.getNumArguments(), false);
-  kernel.walk([&](MemoryEffectOpInterface op) {
-    SmallVector<MemoryEffects::EffectInstance> effects;
-    op.getEffects(effects);
-    for (auto& effect : effects) {
-      auto argument = effect.getValue() ? dyn_cast<BlockArgument>(storageOf(effect.getValue()))
-                                        : BlockArgument();
-      if (!argument || argument.getOwner() != &kernel.getBody().front())
-        continue;
-      work.isRead[argument.getArgNumber()] |= isa<MemoryEffects::Read>(effect.getEffect());
-      work.isWritten[argument.getArgNumber()] |= isa<MemoryEffects::Write>(effect.getEffect());
-    }
-  });
-}
-
 } // namespace
 
 KernelWork countWork(func::FuncOp kernel, ArrayRef<std::optional<int64_t>> arguments) {
   KernelWork work;
-  findTraffic(kernel, work);
+  tile::ArgumentTraffic traffic = tile::argumentTraffic(kernel);
+  work.isRead = std::move(traffic.isRead);
+  work.isWritten = std::move(traffic.isWritten);
   WorkCounter counter(kernel, arguments);
   std::optional<Count> count = counter.count(kernel, /*takesLarger=*/false);
   if (!count)

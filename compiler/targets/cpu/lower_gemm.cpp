@@ -67,7 +67,8 @@ public:
       : op(op), builder(op.getLoc(), op), math(builder),
         element(op.getCRegion().type().getScalarType()), shape(kernelShape(machine)),
         lanes(machine.vectorBits / int64_t(element.getIntOrFloatBitWidth())),
-        shifted(op->hasAttr(kShiftedAttr)), addsLate(gemmAddsLate(machine) && !shifted),
+        shifted(op->hasAttr(kShiftedAttr)),
+        addsLate(gemmAddsLate(machine) && !shifted && !op->hasAttr(kInOrderAttr)),
         bytesOfA(gemmBytesOfA(machine)) {
     if (auto packed = op->getAttrOfType<IntegerAttr>(kPackedAttr)) {
       isPacked = true;

@@ -23,7 +23,7 @@
 ///
 /// A result narrower than float32 is staged too: it accumulates in float32 and is rounded once. A
 /// `clear` that is known only at run time becomes a fill under scf.if, unless the micro-kernels add to the
-/// result in the end only. It stands first, so that scratch planning sees the copies' targets.
+/// result in the end only, as they do on AVX2 but for floats narrower than float32 ({cpu.in_order}). It stands first, so that scratch planning sees the copies' targets.
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/structure_ops.h"
 #include "compiler/ir/tensor_ops.h"
@@ -206,7 +206,8 @@ public:
   void pack() {
     BufferRegion c = op.getCRegion();
     Value clear = op.getClear();
-    if (clear && (needsStage(c) || !gemmAddsLate(machine))) {
+    const bool inOrder = isNarrow(op.getARegion()) || isNarrow(op.getBRegion());
+    if (clear && (needsStage(c) || inOrder || !gemmAddsLate(machine))) {
       clearFirst(clear);
       clear = {};
     }
@@ -225,6 +226,8 @@ public:
                                        /*transposeB=*/false, clear, op.getClearAccum());
     if (packed)
       result->setAttr(kPackedAttr, builder.getI64IntegerAttr(group));
+    if (inOrder && gemmAddsLate(machine))
+      result->setAttr(kInOrderAttr, builder.getUnitAttr());
     if (shifted)
       result->setAttr(kShiftedAttr, builder.getUnitAttr());
     if (needsStage(c))
@@ -249,6 +252,12 @@ private:
 
   bool needsStage(const BufferRegion& region) const {
     return region.type().isGlobal() || region.type().getElementType() != element;
+  }
+
+  /// Whether its elements are floats narrower than float32.
+  static bool isNarrow(const BufferRegion& region) {
+    auto element = dyn_cast<FloatType>(region.type().getElementType());
+    return element && element.getWidth() < 32;
   }
 
   void clearFirst(Value condition) {
