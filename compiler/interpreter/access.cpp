@@ -99,35 +99,35 @@ mlir::LogicalResult Machine::write(mlir::Operation* op, const BufferValue& buffe
 
 mlir::LogicalResult Machine::noteAccess(mlir::Operation* op, const BufferValue& buffer,
                                         llvm::ArrayRef<int64_t> indices, bool isWrite) {
-  bool isShared = buffer.type.isGlobal() && blockNumber >= 0;
-  if (isAtomic || buffer.type.isPerThread() || (iteration < 0 && !isShared))
+  const bool isShared = buffer.type.isGlobal() && blockNumber >= 0;
+  if (buffer.type.isPerThread() || (iteration < 0 && !isShared))
     return mlir::success();
+  const AccessKind kind = isAtomic  ? isWrite ? AccessKind::AtomicUpdate : AccessKind::AtomicRead
+                          : isWrite ? AccessKind::Write
+                                    : AccessKind::Read;
+  auto report = [&](llvm::StringRef who, const Touches& touches, int64_t number) {
+    const bool isWithAtomic = isAtomic || touches.isWithAtomic(kind, number);
+    auto error = op->emitError("two ") << who << " use element [";
+    llvm::interleaveComma(indices, error);
+    error << "] of '" << buffer.name << "', and "
+          << (isWithAtomic ? "only one of them atomically" : "one of them writes it");
+    return mlir::failure();
+  };
   Access& last = buffer.storage->access(buffer.bitOffset(indices));
-  if (isShared && last.round != gridRound)
-    last = {.round = gridRound};
   if (isShared) {
-    bool isOurs = last.writeBlock < 0 || last.writeBlock == blockNumber;
-    if (isWrite)
-      isOurs &= last.readBlock < 0 || last.readBlock == blockNumber;
-    if (!isOurs) {
-      auto error = op->emitError("two blocks of the grid use element [");
-      llvm::interleaveComma(indices, error);
-      return error << "] of '" << buffer.name << "', and one of them writes it";
-    }
-    (isWrite ? last.writeBlock : last.readBlock) = blockNumber;
+    if (last.round != gridRound)
+      last = {.blocks = {}, .iterations = {}, .round = gridRound};
+    if (last.blocks.races(kind, blockNumber))
+      return report("blocks of the grid", last.blocks, blockNumber);
+    last.blocks.add(kind, blockNumber);
     if (iteration < 0)
       return mlir::success();
   }
-  bool races = last.writeEpoch == epoch && last.writePoint != iteration;
-  if (isWrite)
-    races |= last.readEpoch == epoch && last.readPoint != iteration;
-  if (races) {
-    auto error = op->emitError("two iterations of the parallel loop use element [");
-    llvm::interleaveComma(indices, error);
-    return error << "] of '" << buffer.name << "', and one of them writes it";
-  }
-  (isWrite ? last.writeEpoch : last.readEpoch) = epoch;
-  (isWrite ? last.writePoint : last.readPoint) = iteration;
+  if (last.epoch != epoch)
+    last.iterations = {}, last.epoch = epoch;
+  if (last.iterations.races(kind, iteration))
+    return report("iterations of the parallel loop", last.iterations, iteration);
+  last.iterations.add(kind, iteration);
   return mlir::success();
 }
 

@@ -84,6 +84,7 @@ mlir::LogicalResult Machine::bind(llvm::ArrayRef<Argument> arguments) {
     return kernel.emitError("kernel takes ") << count << " arguments but got " << arguments.size();
   if (failed(solveSymbols(kernel, arguments, symbols)))
     return kernel.emitError("the shapes of the arguments don't give every symbol a value");
+  llvm::DenseMap<void*, std::shared_ptr<Storage>> storages; // one for a tensor that is given twice
   for (auto [number, argument] : llvm::enumerate(arguments)) {
     mlir::Value value = kernel.getArgument(number);
     if (auto* tensor = std::get_if<TensorArgument>(&argument)) {
@@ -97,8 +98,11 @@ mlir::LogicalResult Machine::bind(llvm::ArrayRef<Argument> arguments) {
                << number << " has " << tensor->shape.size() << " dims but "
                << tensor->strides.size() << " strides";
       auto name = kernel.getArgAttrOfType<mlir::StringAttr>(number, tile::kNameAttr);
+      std::shared_ptr<Storage>& storage = storages[tensor->data];
+      if (!storage)
+        storage = std::make_shared<Storage>(tensor->data);
       BufferValue bound{type, llvm::to_vector(tensor->shape), llvm::to_vector(tensor->strides),
-                        std::make_shared<Storage>(tensor->data), name ? name.str() : "argument"};
+                        storage, name ? name.str() : "argument"};
       if (tensor->strides.empty())
         bound.strides = rowMajorStrides(bound.shape);
       launchBuffers.try_emplace(value, std::move(bound));

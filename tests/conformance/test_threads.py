@@ -490,6 +490,76 @@ def test_block_that_reads_what_another_writes():
     ]
 
 
+def test_last_block_writes_what_all_have_read():
+    @T.prim_func
+    def wrong(A: T.Tensor((1,), "int32"), Out: T.Tensor((4,), "int32")):
+        with T.Kernel(4) as bx:
+            Out[bx] = A[0]
+            if bx == 3:
+                A[0] = 1
+
+    assert found_by_the_interpreter(wrong, np.zeros(1, np.int32), np.zeros(4, np.int32)) == [
+        "two blocks of the grid use element [0] of 'A', and one of them writes it"
+    ]
+
+
+@pytest.mark.parametrize("plain_block", [0, 3])
+@pytest.mark.parametrize("writes", [True, False])
+def test_plain_access_of_what_other_blocks_update(plain_block, writes):
+    """An atomic update has an order among atomic updates only."""
+
+    @T.prim_func
+    def wrong(Count: T.Tensor((1,), "int32"), Out: T.Tensor((1,), "int32")):
+        with T.Kernel(4) as bx:
+            if bx != plain_block:
+                T.atomic_add(Count[0], 1)
+            elif writes:
+                Count[0] = 5
+            else:
+                Out[0] = Count[0]
+
+    assert found_by_the_interpreter(wrong, np.zeros(1, np.int32), np.zeros(1, np.int32)) == [
+        "two blocks of the grid use element [0] of 'Count', and only one of them atomically"
+    ]
+
+
+def test_plain_access_before_the_own_update_is_no_race(agree):
+    @T.prim_func
+    def count(Out: T.Tensor((4,), "int32")):
+        with T.Kernel(4) as bx:
+            Out[bx] = bx
+            T.atomic_add(Out[bx], Out[bx] + 1)
+
+    agree(count, [np.zeros(4, np.int32)], {0: np.array([1, 3, 5, 7], np.int32)})
+
+
+def test_iterations_that_look_at_what_others_update():
+    @T.prim_func
+    def wrong(Count: T.Tensor((1,), "int32"), Out: T.Tensor((8,), "int32")):
+        with T.Kernel(1):
+            for i in T.Parallel(8):
+                T.atomic_add(Count[0], 1)
+                Out[i] = Count[0]
+
+    assert found_by_the_interpreter(wrong, np.zeros(1, np.int32), np.zeros(8, np.int32)) == [
+        "two iterations of the parallel loop use element [0] of 'Count', and only one of them "
+        "atomically"
+    ]
+
+
+def test_race_between_two_names_of_one_array():
+    @T.prim_func
+    def reverse(A: T.Tensor((8,), "int32"), B: T.Tensor((8,), "int32")):
+        with T.Kernel(8) as bx:
+            B[bx] = A[7 - bx]
+
+    array = np.arange(8, dtype=np.int32)
+    assert found_by_the_interpreter(reverse, array, np.zeros(8, np.int32)) == []
+    assert found_by_the_interpreter(reverse, array, array) == [
+        "two blocks of the grid use element [3] of 'A', and one of them writes it"
+    ]
+
+
 def test_blocks_that_add_atomically_do_not_race(agree):
     @T.prim_func
     def count(Out: T.Tensor((1,), "int32")):
