@@ -246,6 +246,13 @@ mlir::Value orSafeValue(builder::Construction& state, const BufferRecord& record
 
 } // namespace
 
+void KernelBuilder::annotateReducer(Buffer tile, std::string_view op) {
+  if (!state->isUsable(tile))
+    return;
+  if (auto alloc = state->record(tile).ir.getDefiningOp<tile::AllocOp>())
+    alloc->setAttr("reducer", state->ir.getStringAttr(op));
+}
+
 void KernelBuilder::annotateSafeValue(Buffer buffer, Value value) {
   if (!state->isUsable(buffer) || !state->isUsable(value))
     return;

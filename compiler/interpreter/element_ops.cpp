@@ -2,6 +2,7 @@
 // Ops on scalars and on single elements.
 #include "compiler/interpreter/evaluate.h"
 #include "compiler/interpreter/machine.h"
+#include "compiler/interpreter/reducer_updates.h"
 #include "compiler/ir/ascend_ops.h"
 
 #include "llvm/ADT/ScopeExit.h"
@@ -152,8 +153,10 @@ mlir::LogicalResult Machine::runTensorAt(Agent& agent, tile::TensorAtOp op) {
 }
 
 mlir::LogicalResult Machine::runLoad(Agent& agent, tile::LoadOp op) {
+  const bool outer = std::exchange(isAtomic, isAtomic || isUpdate(op));
   auto value =
       read(op, buffer(agent, op.getBuffer()), integers(agent, op.getIndices()), op.getInBounds());
+  isAtomic = outer;
   if (failed(value))
     return mlir::failure();
   agent.scalars[op.getValue()] = value->value_or(Scalar());
@@ -161,8 +164,12 @@ mlir::LogicalResult Machine::runLoad(Agent& agent, tile::LoadOp op) {
 }
 
 mlir::LogicalResult Machine::runStore(Agent& agent, tile::StoreOp op) {
-  return write(op, buffer(agent, op.getBuffer()), integers(agent, op.getIndices()),
-               scalar(agent, op.getValue()), op.getInBounds());
+  const bool outer = std::exchange(isAtomic, isAtomic || readOfUpdate(op));
+  const mlir::LogicalResult result =
+      write(op, buffer(agent, op.getBuffer()), integers(agent, op.getIndices()),
+            scalar(agent, op.getValue()), op.getInBounds());
+  isAtomic = outer;
+  return result;
 }
 
 namespace {
@@ -202,7 +209,7 @@ Scalar combine(tile::AtomicKind kind, mlir::Type elementType, Scalar before, Sca
 } // namespace
 
 mlir::LogicalResult Machine::runAtomic(Agent& agent, tile::AtomicOp op) {
-  bool outer = std::exchange(isAtomic, true); // atomics don't race
+  const bool outer = std::exchange(isAtomic, true); // atomics don't race with each other
   BufferValue& target = buffer(agent, op.getBuffer());
   llvm::SmallVector<int64_t> indices = integers(agent, op.getIndices());
   auto before = read(op, target, indices, op.getInBounds());

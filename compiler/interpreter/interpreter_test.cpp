@@ -241,6 +241,27 @@ TEST_F(Interpreter, ReportsRacesInParallelLoops) {
       "two iterations of the parallel loop use element [0] of 'x', and one of them writes it");
 }
 
+TEST_F(Interpreter, ReducersAreUpdatedByAllIterations) {
+  const std::string begin = "%q = tile.alloc \"q\" {reducer = \"sum\"} : !tile.buffer<1xf32, "
+                            "fragment>\n"
+                            "tile.fill %q : !tile.buffer<1xf32, fragment> with %one : f32\n"
+                            "tile.parallel (%i) in [64] {\n"
+                            "%a = tile.load %x[%i] : !tile.buffer<64xf32, global>\n"
+                            "%b = tile.load %q[%c0] : !tile.buffer<1xf32, fragment>\n";
+  const std::string end = "tile.store %s, %q[%c0] : !tile.buffer<1xf32, fragment>\n}\n";
+  std::vector<float> x(64, 2.0F);
+  ASSERT_TRUE(run(wrap(begin + "%s = arith.addf %a, %b : f32\n" + end +
+                       "%t = tile.load %q[%c0] : !tile.buffer<1xf32, fragment>\n"
+                       "tile.store %t, %x[%c1] : !tile.buffer<64xf32, global>"),
+                  {TensorArgument{x.data(), {64}, {}}}))
+      << messages;
+  EXPECT_EQ(x[1], 129);
+  const std::string race =
+      "two iterations of the parallel loop use element [0] of 'q', and one of them writes it";
+  expectError(begin + "%s = arith.mulf %a, %b : f32\n" + end, race);
+  expectError(begin + "%s = arith.addf %b, %b : f32\n" + end, race);
+}
+
 TEST_F(Interpreter, ReportsThreadsThatWaitForever) {
   expectError("%t = tile.thread_id 0\n%isZero = arith.cmpi eq, %t, %c0 : index\n"
               "scf.if %isZero { tile.sync block }",

@@ -15,6 +15,7 @@ from ..language.values import POISON, BufferRef, LanguageError
 from .functions import outside_names
 from .interpreter import Interpreter
 from .prescan import Prescan
+from .reducers import report_open_reducers
 from .scopes import Scope
 from .source import FunctionSource, function_source
 from .tracer import Tracer, current_or_none, is_array
@@ -174,6 +175,8 @@ def finish(
     module = None
     if tracer.has_poison and not tracer.has_errors:
         tracer.report("a statement failed without a message", "internal")
+    if not tracer.has_errors:
+        report_open_reducers(tracer.reducers, tracer)
     if not tracer.has_errors:
         tracer.at(source.header_place())
         module = tracer.builder.finish()

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from ..language.frames import KernelLaunch
     from .kernel import Signature
+    from .reducers import Reducer
     from .scopes import Frame
 
 _local = threading.local()
@@ -75,8 +76,8 @@ class Tracer:
         self.lazy_depth = 0
         #: The signature of an eager kernel; None in others.
         self.signature: Signature | None = None
-        #: The kind of each buffer of T.alloc_reducer.
-        self.reducers: dict[Any, str] = {}
+        #: What is known of each buffer of T.alloc_reducer.
+        self.reducers: dict[Any, Reducer] = {}
         #: The launch that is open.
         self.launch: KernelLaunch | None = None
         #: Python functions that stand for functions in C (T.call_extern), by their names.
@@ -340,6 +341,8 @@ class Tracer:
         stored = self.value(value)
         indices = [self.index(i) for i in target.indices]
         self.builder.store(self.buffer_handle(target.buffer), indices, stored)
+        if reducer := self.reducers.get(target.buffer.handle):
+            reducer.updated_at = self.place
 
     def operand(self, operand: object, role: str) -> Any:
         """A tile operand: a buffer, a region, or an element load where a tile starts."""

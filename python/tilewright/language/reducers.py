@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from ..capture.reducers import Reducer
 from ..capture.tracer import current, guarded_by_poison
 from .math_ops import max_value, min_value
 from .memory import alloc_fragment
@@ -42,26 +43,29 @@ def alloc_reducer(shape: Any, dtype: Any, op: str = "sum", replication: Any = No
     if op not in _UPDATES:
         raise LanguageError(f"there is no reducer {op!r}; it is one of {', '.join(_UPDATES)}")
     made = alloc_fragment(shape, dtype)
-    current().reducers[made.handle] = op
+    tracer = current()
+    tracer.reducers[made.handle] = Reducer(op, made.name, tracer.place)
+    tracer.builder.annotate_reducer(made.handle, op)
     if replication is not None:  # the older form has no reducer_init
         fill(made, _identity(op, made.dtype))
     return made
 
 
-def _kind(reducer: Any, what: str) -> str:
-    kind = None
-    if isinstance(reducer, BufferRef):
-        kind = current().reducers.get(reducer.handle)
-    if kind is None:
+def _reducer(buffer: Any, what: str) -> Reducer:
+    reducer = None
+    if isinstance(buffer, BufferRef):
+        reducer = current().reducers.get(buffer.handle)
+    if reducer is None:
         raise LanguageError(f"{what} needs a buffer of T.alloc_reducer")
-    return str(kind)
+    return reducer
 
 
 @guarded_by_poison
 def reducer_init(reducer: Any, init: Any = None) -> None:
     """Sets all elements to `init`, or to what changes nothing."""
-    kind = _kind(reducer, "T.reducer_init")
-    fill(reducer, _identity(kind, reducer.dtype) if init is None else init)
+    known = _reducer(reducer, "T.reducer_init")
+    known.set_by(current())
+    fill(reducer, _identity(known.kind, reducer.dtype) if init is None else init)
 
 
 @guarded_by_poison
@@ -70,14 +74,15 @@ def reducer_update(target: Any, value: Any) -> None:
     if not isinstance(target, Element):
         raise LanguageError("T.reducer_update needs one element of a reducer, as in r[i]")
     tracer = current()
-    kind = _kind(target.buffer, "T.reducer_update")
+    reducer = _reducer(target.buffer, "T.reducer_update")
+    reducer.updated_at = tracer.place
     place = tracer.operand(target, "a reducer")
-    tracer.builder.atomic(_UPDATES[kind], place, tracer.value(value), {})
+    tracer.builder.atomic(_UPDATES[reducer.kind], place, tracer.value(value), {})
 
 
 @guarded_by_poison
 def finalize_reducer(reducer: Any, dst: Any = None, batch: int = 1) -> None:
     """Ends the updates: from here on the reducer, or `dst`, holds the result."""
-    _kind(reducer, "T.finalize_reducer")
+    _reducer(reducer, "T.finalize_reducer").finalize()
     if dst is not None:
         copy(reducer, dst)

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reducers: both forms of their updates, and what is reported of a wrong one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tilewright
+import tilewright.language as T
+
+ROWS, COLUMNS = 16, 24
+
+
+def update(op, q, j, value):
+    """As kernels of the older form write it."""
+    return {
+        "max": lambda: T.max(q[j], value),
+        "min": lambda: T.min(value, q[j]),
+        "bitand": lambda: q[j] & value,
+        "bitor": lambda: value | q[j],
+        "bitxor": lambda: q[j] ^ value,
+    }[op]()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_plain_sums(agree, random, dtype):
+    """`q[j] += x` in a T.Parallel is an update of the reducer, also through a cast."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((ROWS, COLUMNS), dtype), S: T.Tensor((2 * COLUMNS,), "float32")):
+        with T.Kernel(1, threads=64):
+            s = T.alloc_fragment((ROWS, COLUMNS), dtype)
+            T.copy(A, s)
+            q = T.alloc_reducer((2 * COLUMNS,), "float32", op="sum", replication="all")
+            T.clear(q)
+            for i, j in T.Parallel(ROWS, COLUMNS):
+                q[2 * j + 1] += s[i, j]
+            T.finalize_reducer(q)
+            T.copy(q, S)
+
+    a = random.standard_normal((ROWS, COLUMNS)).astype(dtype)
+    expected = np.zeros(2 * COLUMNS, np.float32)
+    expected[1::2] = a.astype(np.float64).sum(0)
+    agree(kernel, [a, np.zeros_like(expected)], {1: expected})
+
+
+@pytest.mark.parametrize("op", ["max", "min", "bitand", "bitor", "bitxor"])
+def test_plain_updates(agree, random, op):
+    @T.prim_func
+    def kernel(A: T.Tensor((ROWS, COLUMNS), "int32"), S: T.Tensor((COLUMNS,), "int32")):
+        with T.Kernel(1, threads=64):
+            q = T.alloc_reducer((COLUMNS,), "int32", op=op, replication="all")
+            for i, j in T.Parallel(ROWS, COLUMNS):
+                q[j] = update(op, q, j, A[i, j])
+            T.finalize_reducer(q)
+            T.copy(q, S)
+
+    a = random.integers(-1000, 1000, (ROWS, COLUMNS)).astype(np.int32)
+    functions = {
+        "max": np.maximum, "min": np.minimum,
+        "bitand": np.bitwise_and, "bitor": np.bitwise_or, "bitxor": np.bitwise_xor,
+    }  # fmt: skip
+    agree(kernel, [a, np.zeros(COLUMNS, np.int32)], {1: functions[op].reduce(a, axis=0)})
+
+
+def found(statement):
+    """What the interpreter finds where 8 iterations run `statement(q, o, A, i)`; q is a sum."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((8,), "float32")):
+        with T.Kernel(1, threads=8):
+            q = T.alloc_reducer((1,), "float32", replication="all")
+            o = T.alloc_fragment((1,), "float32")
+            T.clear(o)
+            for i in T.Parallel(8):
+                statement(q, o, A, i)
+            T.finalize_reducer(q)
+
+    with pytest.raises(tilewright.KernelError) as caught:
+        tilewright.compile(kernel, target="reference")(np.ones(8, np.float32))
+    return [d.message for d in caught.value.errors]
+
+
+def test_what_is_no_update_races():
+    @T.macro
+    def stored(q, o, A, i):
+        q[0] = A[i]
+
+    @T.macro
+    def of_another_kind(q, o, A, i):
+        q[0] = T.max(q[0], A[i])
+
+    @T.macro
+    def no_reducer(q, o, A, i):
+        o[0] += A[i]
+
+    @T.macro
+    def looked_at(q, o, A, i):
+        q[0] += A[i]
+        A[i] = q[0]
+
+    race = "two iterations of the parallel loop use element [0] of '{}', and {}"
+    writes = "one of them writes it"
+    assert found(stored) == [race.format("q", writes)]
+    assert found(of_another_kind) == [race.format("q", writes)]
+    assert found(no_reducer) == [race.format("o", writes)]
+    assert found(looked_at) == [race.format("q", "only one of them atomically")]
+
+
+def messages_of(body):
+    @T.prim_func
+    def kernel(A: T.Tensor((8,), "float32")):
+        with T.Kernel(1, threads=8) as bx:
+            body(A, bx)
+
+    with pytest.raises(tilewright.CompileError) as caught:
+        kernel.capture()
+    return [(d.message, d.place.line, [n.place.line for n in d.notes]) for d in caught.value.errors]
+
+
+def test_never_finalized():
+    @T.macro
+    def new(A, bx):
+        q = T.alloc_reducer((1,), "float32")
+        T.reducer_init(q)
+        for i in T.Parallel(8):
+            T.reducer_update(q[0], A[i])
+
+    @T.macro
+    def old(A, bx):
+        q = T.alloc_reducer((1,), "float32", replication="all")
+        for i in T.Parallel(8):
+            q[0] += A[i]
+
+    text = "reducer 'q' is updated but never finalized; call T.finalize_reducer after the loop"
+    for body, lines in (new, 4), (old, 3):
+        ((message, line, notes),) = messages_of(body)
+        first = body.function.__code__.co_firstlineno
+        assert (message, line, notes[0]) == (text, first + lines + 1, first + 2)
+
+
+def test_initialised_twice():
+    @T.macro
+    def twice(A, bx):
+        q = T.alloc_reducer((1,), "float32")
+        T.reducer_init(q)
+        for _ in T.serial(2):
+            T.reducer_init(q)
+        T.finalize_reducer(q)
+
+    ((message, line, notes),) = messages_of(twice)
+    first = twice.function.__code__.co_firstlineno
+    assert message == "reducer 'q' is initialised again before T.finalize_reducer"
+    assert (line, notes[0]) == (first + 5, first + 3)
+
+
+def test_initialised_in_each_branch_and_again_after_the_end(agree):
+    @T.prim_func
+    def kernel(A: T.Tensor((8,), "float32"), B: T.Tensor((2, 1), "float32")):
+        with T.Kernel(1, threads=8):
+            q = T.alloc_reducer((1,), "float32")
+            if A[0] > 0:
+                T.reducer_init(q)
+            else:
+                T.reducer_init(q, 5)
+            for i in T.Parallel(8):
+                T.reducer_update(q[0], A[i])
+            T.finalize_reducer(q)
+            T.copy(q, B[0, 0:1])
+            T.reducer_init(q)
+            for i in T.Parallel(8):
+                T.reducer_update(q[0], 2 * A[i])
+            T.finalize_reducer(q)
+            T.copy(q, B[1, 0:1])
+
+    a = np.arange(8, dtype=np.float32)
+    agree(kernel, [a, np.zeros((2, 1), np.float32)], {1: np.array([[33], [56]], np.float32)})
