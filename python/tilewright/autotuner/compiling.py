@@ -19,6 +19,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from ..compile_pool import compile_pool
+from ..errors import CompileError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,8 +68,11 @@ def compile_by_name(
 
 
 def one_line(failure: BaseException) -> str:
-    """The first line of an exception's message, after its type where that says something."""
+    """The first line of an exception's message; of a kernel that is wrong, its first error."""
     text = str(failure).strip()
+    if isinstance(failure, CompileError) and failure.errors:
+        error = failure.errors[0]
+        text = f"{os.path.basename(error.place.file)}:{error.place.line}: {error.message}"
     first = text.splitlines()[0] if text else type(failure).__name__
     return first if len(first) <= 200 else first[:197] + "..."
 

@@ -299,3 +299,21 @@ def test_off_the_main_thread_nothing_is_limited():
     thread.start()
     thread.join()
     assert ended == [True]
+
+
+def test_a_candidate_that_is_wrong_says_where():
+    def factory(n, extent):
+        @T.prim_func
+        def kernel(A: T.Tensor((n,), "float32")):
+            with T.Kernel(1):
+                tile = T.alloc_shared((extent,), "float32")
+                A[0] = tile[0, 0] if extent == 8 else 1.0
+
+        return kernel
+
+    configs = [{"extent": 8}, {"extent": 16}]
+    result = autotuner.AutoTuner.from_kernel(factory, configs).run(**QUICK, args=(64,))
+    wrong = result.candidates[0]
+    line = factory.__code__.co_firstlineno + 5
+    said = f"test_autotuner.py:{line}: buffer 'tile' has 1 dimension but is indexed with 2"
+    assert wrong.state == "failed" and wrong.reason.startswith(said)
