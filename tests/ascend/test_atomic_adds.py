@@ -203,7 +203,7 @@ def adding_and_storing(threads: int | None, is_told_apart: bool) -> Any:
 
 
 def test_what_both_vector_cores_store_besides() -> None:
-    """The sum says that both run; the warning says it of the copy, and each way out that it names."""
+    """The sum says that both run; the warning says it of the copy, and each way out."""
     a = np.arange(16, dtype=np.float32)
     kernel = adding_and_storing(None, False)
     with pytest.warns(TilewrightWarning) as caught:

@@ -16,6 +16,7 @@ from concurrent.futures import TimeoutError as FutureTimeoutError
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..compile_pool import compile_pool
@@ -72,7 +73,7 @@ def one_line(failure: BaseException) -> str:
     text = str(failure).strip()
     if isinstance(failure, CompileError) and failure.errors:
         error = failure.errors[0]
-        text = f"{os.path.basename(error.place.file)}:{error.place.line}: {error.message}"
+        text = f"{Path(error.place.file).name}:{error.place.line}: {error.message}"
     first = text.splitlines()[0] if text else type(failure).__name__
     return first if len(first) <= 200 else first[:197] + "..."
 
