@@ -6,6 +6,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 #include <algorithm>
+#include <functional>
 
 namespace tilewright::builder {
 namespace {
@@ -269,6 +270,7 @@ private:
   }
 
   bool agreeFromTheEnd() {
+    const std::vector<Index> sourceExtents = source.extents, targetExtents = target.extents;
     size_t common = std::min(source.extents.size(), target.extents.size());
     for (size_t back = 1; back <= common; ++back) {
       size_t i = source.extents.size() - back, j = target.extents.size() - back;
@@ -286,7 +288,8 @@ private:
           !checkExtent(state, to(), role("destination"), j, target.offsets[j], b))
         return false;
     }
-    return checkLeftOver(source, target, common) && checkLeftOver(target, source, common);
+    return checkLeftOver(source, sourceExtents, target, common) &&
+           checkLeftOver(target, targetExtents, source, common);
   }
 
   std::string role(const char* side) const {
@@ -306,13 +309,14 @@ private:
     return std::min(limit(source, i), limit(target, j));
   }
 
-  /// Leading dims that the other side doesn't have must be 1.
-  bool checkLeftOver(const Side& side, const Side& other, size_t common) {
+  /// Leading dims that the other side doesn't have must be 1. `given` are the side's own extents.
+  bool checkLeftOver(const Side& side, const std::vector<Index>& given, const Side& other,
+                     size_t common) {
     for (size_t dim = 0; dim + common < side.extents.size(); ++dim) {
       if (isUnit(side.extents[dim]))
         continue;
-      state.error(std::string(operation) + " between " + state.text(side.extents) +
-                      " elements of " + quoted(state.record(side.buffer).name) + " and " +
+      state.error(std::string(operation) + " between " + state.text(given) + " elements of " +
+                      quoted(state.record(side.buffer).name) + " and " +
                       quoted(state.record(other.buffer).name) + ", which has " +
                       counted(other.extents.size(), "dim", "dims") + ": dim " +
                       std::to_string(dim) + " of the first has nothing to go with",
@@ -327,6 +331,43 @@ private:
 
 bool agreeExtents(Construction& state, std::string_view operation, Side& source, Side& target) {
   return Agreement(state, operation, source, target).run();
+}
+
+void widenToTile(Construction& state, Side& source, Side& target) {
+  const bool isLoad = state.record(source.buffer).space == tile::MemorySpace::Global;
+  Side& part = isLoad ? source : target;
+  const Side& whole = isLoad ? target : source;
+  const BufferRecord &tensor = state.record(part.buffer), &tile = state.record(whole.buffer);
+  if (!state.isNpu || part.kind != Side::Kind::Part || whole.kind != Side::Kind::Whole ||
+      tensor.space != tile::MemorySpace::Global || tile.space == tile::MemorySpace::Global)
+    return;
+  std::vector<Index> tileExtents = whole.extents, widened = part.extents;
+  std::erase_if(tileExtents, isUnit);
+  if (std::ranges::count_if(part.extents, std::not_fn(isUnit)) != std::ssize(tileExtents))
+    return;
+  std::vector<std::string> beyond;
+  auto wanted = tileExtents.begin();
+  for (size_t dim = 0; dim < part.extents.size(); ++dim) {
+    if (isUnit(part.extents[dim]))
+      continue;
+    const Index extent = *wanted++;
+    const int64_t *named = known(part.extents[dim]), *taken = known(extent);
+    if (!named || !taken || *named == *taken)
+      continue;
+    const int64_t *start = known(part.offsets[dim]), *size = known(tensor.shape[dim]);
+    const bool reachesEnd = start && size && *start + *named >= *size;
+    // What lies behind the named elements is read, but not written over.
+    if (*taken < *named || (!isLoad && !reachesEnd))
+      return;
+    widened[dim] = extent;
+    if (!reachesEnd)
+      beyond.push_back("copy reads " + std::to_string(*taken) + " elements in dim " +
+                       std::to_string(dim) + " of " + quoted(tensor.name) + ", as many as " +
+                       quoted(tile.name) + " has, not " + std::to_string(*named));
+  }
+  part.extents = std::move(widened);
+  for (const std::string& message : beyond)
+    state.report(Severity::Warning, message);
 }
 
 bool checkLiteralFits(Construction& state, Value value, const BufferRecord& buffer) {

@@ -109,6 +109,8 @@ void KernelBuilder::copy(const Operand& source, const Operand& target, const Att
   bool isTransposed = flag(attributes, "transpose");
   if (isTransposed && !transposeSide(*state, *from))
     return;
+  if (!isTransposed)
+    builder::widenToTile(*state, *from, *to);
   if (!agreeExtents(*state, "copy", *from, *to))
     return;
   if (isTransposed)

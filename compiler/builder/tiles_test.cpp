@@ -191,6 +191,17 @@ TEST_F(TilesTest, RefusesDimsWithNoCounterpart) {
       "nothing to go with");
 }
 
+TEST_F(TilesTest, NamesTheExtentsThatWereGiven) {
+  Buffer A = tensor("A", {int64_t{2}, int64_t{4}, int64_t{5}, int64_t{16}});
+  launch();
+  Buffer S = alloc("S", {8, 16});
+  line().copy(part(A, {int64_t{0}, int64_t{0}, int64_t{2}, int64_t{0}},
+                   {int64_t{2}, int64_t{4}, int64_t{1}, int64_t{16}}),
+              S);
+  expectError("copy between (2, 4, 1, 16) elements of 'A' and 'S', which has 2 dims: dim 0 of the "
+              "first has nothing to go with");
+}
+
 TEST_F(TilesTest, RefusesRegionsBeyondAnOnChipBuffer) {
   Buffer A = tensor("A", {int64_t{64}, int64_t{32}});
   launch();
