@@ -16,10 +16,10 @@ inline constexpr llvm::StringLiteral kWorkspaceBytesAttr = "cpu.workspace_bytes"
 /// On tile.gemm: b is in panels, so many of its rows interleaved in 32 bits (i64;
 /// pack_gemm_operands.cpp).
 inline constexpr llvm::StringLiteral kPackedAttr = "cpu.packed";
-/// On such a gemm of bytes: a holds unsigned bytes, the signed ones plus 128.
-/// A gemm of elements narrower than float32: each sum goes on from c, product after product along k, so that the
+/// On a tile.gemm of floats narrower than float32: each sum goes on from c, product after product along k, so that the
 /// numbers are those of an NPU to the bit.
 inline constexpr llvm::StringLiteral kInOrderAttr = "cpu.in_order";
+/// On such a gemm of bytes: a holds unsigned bytes, the signed ones plus 128.
 inline constexpr llvm::StringLiteral kShiftedAttr = "cpu.shifted";
 /// On a cast before a tile.gemm: "a" or "b", the operand of whose next tile it holds the address
 /// (fetch_ahead.h).
