@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operands that start where the documentation doesn't let them.
+// Operands that start where the documentation doesn't let them, also within one another.
 #include "simulator/isa/effects.h"
 #include "simulator/memory/local_memory.h"
 
@@ -180,6 +180,91 @@ TEST_F(OperandStarts, LoadsBehindTheTensor) {
             "room for whole fractals [ErrorWrite2]");
   load.dst.bytes = 0; // not known
   EXPECT_EQ(check(load), "");
+}
+
+/// Sources and destinations with bytes in common.
+class OperandOverlaps : public OperandStarts {
+protected:
+  static VectorInstr masked(VectorOp op, uint32_t dst, uint32_t repeat = 4, uint32_t mask = 64) {
+    VectorInstr i = vector(op);
+    i.dst.address = dst;
+    i.repeat = repeat;
+    i.maskLength = mask;
+    return i;
+  }
+  /// From halves at `src` to floats at `dst`, or back.
+  static VectorInstr cast(DType to, uint32_t dst, uint32_t src, uint32_t repeat) {
+    VectorInstr i = masked(VectorOp::Cast, dst, repeat);
+    i.dst.type = to;
+    i.src0.type = to == DType::F32 ? DType::F16 : DType::F32;
+    i.src0.address = src;
+    (to == DType::F32 ? i.src0Rep : i.dstRep) = 4;
+    i.mode = 0; // the rounding of none
+    return i;
+  }
+  static VectorInstr counted(VectorInstr i) {
+    i.form = VectorForm::Count;
+    i.count = i.repeat * 64;
+    return i;
+  }
+};
+
+TEST_F(OperandOverlaps, OfRepeats) {
+  const char* part = "source and destination overlap in part (UB bytes 0 and 32); they must be the "
+                     "same or apart";
+  EXPECT_EQ(check(masked(VectorOp::Adds, 32)), part);
+  EXPECT_EQ(check(masked(VectorOp::Adds, 32, 1)), part);
+  EXPECT_EQ(check(masked(VectorOp::Add, 32)), part);
+  EXPECT_EQ(check(masked(VectorOp::Adds, 0)), "");
+  EXPECT_EQ(check(masked(VectorOp::Add, 0)), "");
+  EXPECT_EQ(check(masked(VectorOp::Add, 4096)), "");  // the other source
+  EXPECT_EQ(check(masked(VectorOp::Adds, 1024)), ""); // just behind
+  EXPECT_NE(check(masked(VectorOp::Adds, 256)), "");
+  EXPECT_NE(check(masked(VectorOp::Add, 4096 + 32)), "");
+  // Half of each row of two: beside the other halves.
+  EXPECT_EQ(check(masked(VectorOp::Adds, 128, 4, 32)), "");
+  EXPECT_NE(check(masked(VectorOp::Adds, 128, 4, 40)), "");
+}
+
+TEST_F(OperandOverlaps, OfOtherStrides) {
+  VectorInstr i = masked(VectorOp::Adds, 0);
+  i.src0Rep = 4;
+  EXPECT_EQ(check(i), "source and destination overlap in part (both start at UB byte 0); their "
+                      "strides must be the same");
+  i.repeat = 1; // then it is of no importance
+  EXPECT_EQ(check(i), "");
+  i.repeat = 4;
+  i.src0Rep = i.dstRep = 0; // accumulates
+  EXPECT_EQ(check(i), "");
+}
+
+TEST_F(OperandOverlaps, OfCasts) {
+  const std::string late = "the destination, at UB byte 0, lies over elements of the source, at 0, "
+                           "that are yet to be read";
+  EXPECT_EQ(check(cast(DType::F32, 0, 0, 4)), late);
+  EXPECT_EQ(check(cast(DType::F32, 0, 0, 1)), late);
+  EXPECT_EQ(check(counted(cast(DType::F32, 0, 0, 4))), late);
+  for (uint32_t repeats : {1u, 4u}) {
+    // The halves at the end of the memory of the floats, and floats that shrink.
+    for (VectorInstr right :
+         {cast(DType::F32, 0, 128 * repeats, repeats), cast(DType::F16, 0, 0, repeats)}) {
+      EXPECT_EQ(check(right), "");
+      EXPECT_EQ(check(counted(right)), "");
+    }
+    for (VectorInstr wrong :
+         {cast(DType::F32, 0, 128 * repeats - 32, repeats), cast(DType::F16, 32, 0, repeats)}) {
+      EXPECT_NE(check(wrong), "") << repeats;
+      EXPECT_NE(check(counted(wrong)), "") << repeats;
+    }
+  }
+}
+
+TEST_F(OperandOverlaps, OfBrcb) {
+  VectorInstr i = masked(VectorOp::Brcb, 0);
+  EXPECT_EQ(check(i), "the destination, at UB byte 0, lies over elements of the source, at 0, that "
+                      "are yet to be read");
+  i.dst.address = 128; // 4 repeats of 8 floats are read
+  EXPECT_EQ(check(i), "");
 }
 
 } // namespace

@@ -127,6 +127,7 @@ std::string inspectRearrangeGroup(const VectorInstr& i, AccessList& list, const 
     if (size != 2 && size != 4)
       return wrongTypes(i);
     addFlat(list, i.src0, uint64_t{i.repeat} * brcbLanes * size, AccessKind::Read);
+    const unsigned source = list.count;
     Region r;
     r.begin = i.dst.address;
     r.length = blockBytes;
@@ -135,7 +136,9 @@ std::string inspectRearrangeGroup(const VectorInstr& i, AccessList& list, const 
     r.outer = i.repeat;
     r.outerStride = i.dstRep * blockBytes;
     list.add(i.dst, r, AccessKind::Write);
-    return {};
+    bool meet = list.count > source && source &&
+                list.items[source].region.overlaps(list.items[source - 1].region);
+    return meet ? overUnread(i.dst, i.src0) : std::string();
   }
   if (i.op == VectorOp::Transpose && i.mode)
     return inspectTranspose4D(i, list);

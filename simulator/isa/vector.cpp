@@ -128,18 +128,36 @@ uint32_t widest(const VectorInstr& i) {
   return std::max(bytesOf(i.dst.type), bytesOf(i.src0.type));
 }
 
-/// Full overlap or none: the chip reads and writes several repeats at once.
-std::string checkOverlap(const VectorInstr& i, const Operand& src, uint32_t srcRep,
-                         uint64_t bytes) {
-  if (src.space != i.dst.space || src.address == i.dst.address)
+/// Elements may grow or shrink towards where they came from, as long as none lands on one that is
+/// yet to be read.
+std::string checkResized(const VectorInstr& i, const Operand& src, Steps s, Steps d,
+                         const VectorShape& shape) {
+  const uint64_t to = i.dst.address, from = src.address;
+  if (!meetInPart(i.dst, d, src, s, shape))
     return {};
-  if (i.form != VectorForm::Count && (i.dstRep == 0 || srcRep == 0))
+  auto lands = [&](uint64_t count) { return to + count * d.element > from + count * s.element; };
+  bool late = shape.flat ? shape.total > 1 && (lands(1) || lands(shape.total))
+                         : overtakes(to, d, from, s, shape);
+  return late ? overUnread(i.dst, src) : std::string();
+}
+
+/// Full overlap or none: the chip reads and writes several repeats at once. Repeats that stay where
+/// they are accumulate.
+std::string checkOverlap(const VectorInstr& i, const Operand& src, Steps s, Steps d,
+                         const VectorShape& shape) {
+  if (src.space != i.dst.space)
     return {};
-  uint64_t low = std::min(src.address, i.dst.address), high = std::max(src.address, i.dst.address);
-  if (i.form == VectorForm::Count && low + bytes > high)
-    return "source and destination overlap in part (UB bytes " + std::to_string(low) + " and " +
-           std::to_string(high) + "); they must be the same or apart";
-  return {};
+  const bool inPlace = src.address == i.dst.address, counted = i.form == VectorForm::Count;
+  if (s.element != d.element && (!counted || i.op == VectorOp::Cast))
+    return checkResized(i, src, s, d, shape);
+  if (counted) {
+    uint64_t low = std::min(src.address, i.dst.address);
+    bool meet = low + i.count * widest(i) > std::max(src.address, i.dst.address);
+    return meet && !inPlace ? overlapInPart(i.dst, src) : std::string();
+  }
+  if (d.repeat == 0 || s.repeat == 0 || (inPlace && s == d))
+    return {};
+  return meetInPart(i.dst, d, src, s, shape) ? overlapInPart(i.dst, src) : std::string();
 }
 
 /// Duplicate takes lanes of 16 and 32 bits; sequences are of half, float, int16_t, int32_t.
@@ -162,20 +180,19 @@ std::string inspectElementwise(const VectorInstr& i, AccessList& list, const Con
   VectorShape shape = shapeOf(i, size);
   Steps d = stepsOf(bytesOf(i.dst.type), i.dstBlk, i.dstRep);
   if (!noSource) {
-    uint64_t bytes = i.count * size;
     if (auto e = misaligned(i.src0, "src0", blockBytes, false); !e.empty())
       return e;
-    if (auto e = checkOverlap(i, i.src0, i.src0Rep, bytes); !e.empty())
+    const Steps s0 = stepsOf(bytesOf(i.src0.type), i.src0Blk, i.src0Rep);
+    if (auto e = checkOverlap(i, i.src0, s0, d, shape); !e.empty())
       return e;
-    addAccess(list, i.src0, shape, stepsOf(bytesOf(i.src0.type), i.src0Blk, i.src0Rep),
-              AccessKind::Read);
+    addAccess(list, i.src0, shape, s0, AccessKind::Read);
     if (hasTwoSources(i.op)) {
       if (auto e = misaligned(i.src1, "src1", blockBytes, false); !e.empty())
         return e;
-      if (auto e = checkOverlap(i, i.src1, i.src1Rep, bytes); !e.empty())
+      const Steps s1 = stepsOf(bytesOf(i.src1.type), i.src1Blk, i.src1Rep);
+      if (auto e = checkOverlap(i, i.src1, s1, d, shape); !e.empty())
         return e;
-      addAccess(list, i.src1, shape, stepsOf(bytesOf(i.src1.type), i.src1Blk, i.src1Rep),
-                AccessKind::Read);
+      addAccess(list, i.src1, shape, s1, AccessKind::Read);
     }
     if (readsDestination(i.op))
       addAccess(list, i.dst, shape, d, AccessKind::Read);
@@ -263,10 +280,12 @@ std::string inspectCast(const VectorInstr& i, AccessList& list, const Context&) 
             AccessKind::Write);
     return {};
   }
-  addAccess(list, i.src0, shape, stepsOf(bytesOf(i.src0.type), i.src0Blk, i.src0Rep),
-            AccessKind::Read);
-  addAccess(list, i.dst, shape, stepsOf(bytesOf(i.dst.type), i.dstBlk, i.dstRep),
-            AccessKind::Write);
+  const Steps s = stepsOf(bytesOf(i.src0.type), i.src0Blk, i.src0Rep);
+  const Steps d = stepsOf(bytesOf(i.dst.type), i.dstBlk, i.dstRep);
+  if (auto e = checkOverlap(i, i.src0, s, d, shape); !e.empty())
+    return e;
+  addAccess(list, i.src0, shape, s, AccessKind::Read);
+  addAccess(list, i.dst, shape, d, AccessKind::Write);
   return {};
 }
 

@@ -134,4 +134,72 @@ void addAccess(AccessList& list, const Operand& operand, const VectorShape& shap
   }
 }
 
+namespace {
+
+/// Bytes from the first lane of a repeat to behind its last active one.
+uint64_t rowExtent(const VectorShape& shape, Steps s) {
+  if (!shape.numRuns)
+    return 0;
+  const LaneRun& last = shape.runs[shape.numRuns - 1];
+  return s.offset(0, last.first + last.count - 1u) + s.element;
+}
+
+/// Bytes from the first lane to behind the last.
+uint64_t extentOf(const VectorShape& shape, Steps s) {
+  if (shape.flat)
+    return shape.total * s.element;
+  return shape.repeats ? uint64_t{shape.repeats - 1} * s.repeat + rowExtent(shape, s) : 0;
+}
+
+bool meet(uint64_t a, uint64_t aBytes, uint64_t b, uint64_t bBytes) {
+  return a < b + bBytes && b < a + aBytes;
+}
+
+} // namespace
+
+bool meetInPart(const Operand& dst, Steps d, const Operand& src, Steps s,
+                const VectorShape& shape) {
+  if (!meet(dst.address, extentOf(shape, d), src.address, extentOf(shape, s)))
+    return false;
+  AccessList reads, writes;
+  addAccess(reads, src, shape, s, AccessKind::Read);
+  addAccess(writes, dst, shape, d, AccessKind::Write);
+  bool same = reads.count == writes.count, any = false;
+  for (unsigned w = 0; w < writes.count; ++w) {
+    const Region& written = writes.items[w].region;
+    same = same && written == reads.items[w].region;
+    for (unsigned r = 0; r < reads.count && !any; ++r)
+      any = written.overlaps(reads.items[r].region);
+  }
+  return any && !same;
+}
+
+bool overtakes(uint64_t dst, Steps d, uint64_t src, Steps s, const VectorShape& shape) {
+  const uint64_t written = rowExtent(shape, d), read = rowExtent(shape, s);
+  for (uint64_t w = 0; w < shape.repeats; ++w) {
+    const uint64_t to = dst + w * d.repeat, own = src + w * s.repeat;
+    if (meet(to, written, own, read) && (to > own || to + written > own + read))
+      return true;
+    for (uint64_t r = w + 1; r < shape.repeats; ++r)
+      if (meet(to, written, src + r * s.repeat, read))
+        return true;
+  }
+  return false;
+}
+
+std::string overlapInPart(const Operand& dst, const Operand& src) {
+  if (src.address == dst.address)
+    return "source and destination overlap in part (both start at UB byte " +
+           std::to_string(src.address) + "); their strides must be the same";
+  return "source and destination overlap in part (UB bytes " +
+         std::to_string(std::min(src.address, dst.address)) + " and " +
+         std::to_string(std::max(src.address, dst.address)) + "); they must be the same or apart";
+}
+
+std::string overUnread(const Operand& dst, const Operand& src) {
+  return "the destination, at UB byte " + std::to_string(dst.address) +
+         ", lies over elements of the source, at " + std::to_string(src.address) +
+         ", that are yet to be read";
+}
+
 } // namespace tilewright::ascend::isa

@@ -39,6 +39,7 @@ struct Steps {
     uint32_t inRow = lane * element;
     return uint64_t{rep} * repeat + uint64_t{inRow / blockBytes} * block + inRow % blockBytes;
   }
+  bool operator==(const Steps&) const = default;
 };
 
 inline Steps stepsOf(uint32_t element, uint32_t blk, uint32_t rep) {
@@ -73,6 +74,15 @@ void addAccess(AccessList& list, const Operand& operand, const VectorShape& shap
                AccessKind kind);
 /// Adds `bytes` bytes in a row.
 void addFlat(AccessList& list, const Operand& operand, uint64_t bytes, AccessKind kind);
+
+/// True if bytes of the two operands are the same, unless all of them are, in the same order.
+bool meetInPart(const Operand& dst, Steps d, const Operand& src, Steps s, const VectorShape& shape);
+/// True if a repeat writes what a later one, or its own later elements, are yet to read.
+bool overtakes(uint64_t dst, Steps d, uint64_t src, Steps s, const VectorShape& shape);
+/// "source and destination overlap in part (UB bytes 0 and 32); ..."
+std::string overlapInPart(const Operand& dst, const Operand& src);
+/// "the destination, at UB byte 0, lies over elements of the source, ..."
+std::string overUnread(const Operand& dst, const Operand& src);
 
 } // namespace tilewright::ascend::isa
 
