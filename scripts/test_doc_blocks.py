@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs every code block of the documentation: it must work as printed."""
 
+import dataclasses
 import os
 import re
 import shutil
@@ -74,15 +75,25 @@ def run_shell(block, folder):
             run(["bash", "-euc", line], ROOT)
 
 
-def grouped_blocks():
-    """A page's blocks follow each other, in one process: one may build what the next one runs."""
-    return [
-        pytest.param(block, marks=pytest.mark.xdist_group(str(block.document)), id=block.name())
-        for block in all_blocks()
-    ]
+def joined(blocks):
+    """The shell commands of a page are one block: one command may build what a later one runs."""
+    first_of = {}
+    for block in blocks:
+        key = (block.document, block.language)
+        if block.language != "sh" or block.not_run:
+            yield block
+        elif key not in first_of:
+            first_of[key] = block
+    for first in first_of.values():
+        same = [
+            b for b in blocks if (b.document, b.language, b.not_run) == (first.document, "sh", None)
+        ]
+        yield dataclasses.replace(first, text="\n".join(block.text for block in same))
 
 
-@pytest.mark.parametrize("block", grouped_blocks())
+@pytest.mark.parametrize(
+    "block", [pytest.param(block, id=block.name()) for block in joined(all_blocks())]
+)
 def test_block_works_as_printed(block, tmp_path):
     if block.not_run:
         pytest.skip(f"documentation block not run: {block.not_run}")
@@ -135,6 +146,17 @@ def test_python_blocks_are_one_program_with_true_line_numbers():
 def test_a_block_can_be_taken_out_with_a_reason():
     text = "<!-- not run: needs a GPU -->\n```python\nx\n```\n"
     assert [block.not_run for block in blocks_of(Path("doc.md"), text)] == ["needs a GPU"]
+
+
+def test_shell_blocks_of_a_page_are_one():
+    sh, other = "```sh\n{}\n```\n", "```python\nx\n```\n"
+    text = (
+        sh.format("cat a") + other + "<!-- not run: no -->\n" + sh.format("b") + sh.format("cat c")
+    )
+    blocks = [*blocks_of(Path("a.md"), text), *blocks_of(Path("b.md"), sh.format("cat d"))]
+    found = list(joined(blocks))
+    assert sorted(b.text.split()[-1] for b in found if b.language == "sh") == ["b", "c", "d"]
+    assert "cat a\n\ncat c\n" in [b.text for b in found] and len(found) == 4
 
 
 def test_a_wrong_block_fails(tmp_path):
