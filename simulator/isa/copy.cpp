@@ -194,11 +194,11 @@ std::string inspect(const CopyInstr& instr, AccessList& accesses, const Context&
   case CopyKind::Nd2Nz:
     if (auto e = inspectNd2Nz(instr, accesses); !e.empty())
       return e;
-    return checkFractals(accesses, instr.dst);
+    return checkFractals(accesses, instr.dst, true);
   case CopyKind::Nz2Nd:
     if (auto e = inspectNz2Nd(instr, accesses); !e.empty())
       return e;
-    return checkFractals(accesses, instr.src);
+    return checkFractals(accesses, instr.src, false);
   default:
     return inspectBurst(instr, accesses);
   }
