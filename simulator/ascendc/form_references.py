@@ -339,6 +339,14 @@ def data_copy(case: Case, call: Call) -> None:
         steps = numbers_of(rest[0], case)
     else:
         return copy_rows(case, to, source, 1, number(rest[0], case) * size, 0, 0)
+    if to in ("bt", "fb"):  # units of 64 and 128 bytes; those of fb go from start to start
+        count, length, src_gap, dst_gap = steps
+        if to == "fb":
+            return copy_rows(case, to, source, count, length * 128, dst_gap * 128, src_gap * 32)
+        for r in range(count):  # perhaps of halves
+            first, step = r * (length * 16 + src_gap * 32 // size), r * (length + dst_gap) * 16
+            case.of(to)[step : step + length * 16] = case.of(source)[first : first + length * 16]
+        return None
     rows, length, src_gap, dst_gap = (s if k == 0 else s * BLOCK for k, s in enumerate(steps))
     return copy_rows(case, to, source, rows, length, length + dst_gap, length + src_gap)
 

@@ -81,8 +81,8 @@ __global__ __aicore__ void onCube(uint32_t form, const int64_t* numbers, GM_ADDR
   LoadData(forms.b2, forms.s0, LoadData2DParams(0, 8, 1, 0, 0, false, 0));
   LoadData(forms.i8a2, forms.i8, LoadData2DParams(0, 8, 1, 0, 0, false, 0));
   LoadData(forms.i8b2, forms.i8, LoadData2DParams(4, 4, 1, 0, 0, false, 0));
-  DataCopy(forms.bt, forms.f1, DataCopyParams(1, 32, 0, 0));
-  DataCopy(forms.fb, forms.u64[256], DataCopyParams(1, 64, 0, 0));
+  DataCopy(forms.bt, forms.f1, DataCopyParams(1, 16, 0, 0));
+  DataCopy(forms.fb, forms.u64[256], DataCopyParams(1, 16, 0, 0));
   PipeBarrier<PIPE_ALL>();
   Mmad(forms.c0, forms.a2, forms.b2, MmadParams(32, 32, 32, 0, false, true));
   Mmad(forms.qc, forms.i8a2, forms.i8b2, MmadParams(32, 32, 32, 0, false, true));

@@ -269,7 +269,7 @@ private:
     auto l1 = rowToL1<Sum>(q.bias + uint64_t{nAt} * sizeof(Sum),
                            static_cast<uint32_t>(n * sizeof(Sum)), padded);
     AscendC::DataCopy(bias, l1,
-                      AscendC::DataCopyParams(1, static_cast<uint16_t>(padded / 32), 0, 0), place);
+                      AscendC::DataCopyParams(1, static_cast<uint16_t>(padded / unit), 0, 0), place);
   }
 
   QuantMode_t quantMode() const {
@@ -310,7 +310,7 @@ private:
       auto l1 = rowToL1<uint64_t>(q.scales + uint64_t{nAt} * sizeof(uint64_t),
                                   static_cast<uint32_t>(n * sizeof(uint64_t)), padded);
       AscendC::DataCopy(
-          scales, l1, AscendC::DataCopyParams(1, static_cast<uint16_t>(padded / 32), 0, 0), place);
+          scales, l1, AscendC::DataCopyParams(1, static_cast<uint16_t>(padded / unit), 0, 0), place);
       barrier();
     }
     if (q.addsToC)
