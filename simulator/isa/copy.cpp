@@ -51,6 +51,11 @@ std::string inspectBurst(const CopyInstr& i, AccessList& list) {
     list.items[list.count - 1].undefined = true;
     list.add(i.dst, rows(i.dst.address, i.length, i.count, i.dstStride), kind);
   }
+  const Region from = rows(i.src.address, i.sourceBytes(), i.count, i.srcStride),
+               to = rows(i.dst.address, padded, i.count, i.dstStride);
+  if (i.src.space == Space::UB && i.dst.space == Space::UB && from.overlaps(to) &&
+      (i.src.address != i.dst.address || (i.count > 1 && i.srcStride != i.dstStride)))
+    return overlapInPart(i.dst, i.src);
   auto beyond = [&](const Operand& o, uint64_t length, int64_t stride) {
     Interval hull = rows(o.address, length, i.count, stride).hull();
     return o.space != Space::GM && o.bytes && hull.end > o.address + o.bytes;

@@ -340,6 +340,8 @@ std::string inspect(const VectorInstr& instr, AccessList& accesses, const Contex
   std::string error = group.inspect(instr, accesses, context);
   if (error.empty() && !hasOwnStarts(group))
     error = checkStarts(instr);
+  if (error.empty())
+    error = checkOverlaps(instr, accesses, context);
   if (!error.empty())
     return error;
   // A tensor ends before its memory does: compare with the operand's own size.
