@@ -111,7 +111,7 @@ std::string checkSelect(const VectorInstr& i, const AccessList& list) {
   for (unsigned k = 0; k < (i.flag ? 1u : 2u); ++k) {
     const Operand& src = k ? i.src1 : i.src0;
     const bool inPlace = src.address == i.dst.address && (shape.flat || sources[k] == d);
-    if (!inPlace && sources[k].repeat && d.repeat && meetInPart(i.dst, d, src, sources[k], shape))
+    if (!inPlace && meetInPart(i.dst, d, src, sources[k], shape))
       return overlapInPart(i.dst, src);
   }
   return {};

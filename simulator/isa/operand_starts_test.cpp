@@ -236,6 +236,13 @@ TEST_F(OperandOverlaps, OfOtherStrides) {
   i.repeat = 4;
   i.src0Rep = i.dstRep = 0; // accumulates
   EXPECT_EQ(check(i), "");
+  i = masked(VectorOp::Sub, 0);
+  i.src1.address = 0; // one row for all repeats, which the first one changes
+  i.src1Rep = 0;
+  EXPECT_EQ(check(i), "source and destination overlap in part (both start at UB byte 0); their "
+                      "strides must be the same");
+  i.repeat = 1;
+  EXPECT_EQ(check(i), "");
 }
 
 TEST_F(OperandOverlaps, OfCasts) {
