@@ -43,8 +43,7 @@ Construction::Construction(std::string_view name, Place where)
 
 // Errors
 
-void Construction::report(Severity severity, std::string message, std::vector<Note> notes,
-                          Fault fault) {
+void Construction::report(Severity severity, std::string message, std::vector<Note> notes) {
   for (auto macro = macros.rbegin(); macro != macros.rend(); ++macro)
     notes.push_back({macro->callSite, "in the macro '" + macro->name + "', called here"});
   // Both sides of an operation may be one buffer.
@@ -59,10 +58,8 @@ void Construction::report(Severity severity, std::string message, std::vector<No
   bool isKnown = std::any_of(diagnostics.begin(), diagnostics.end(), [&](const Diagnostic& other) {
     return other.place == where && other.message == message;
   });
-  if (isKnown)
-    return;
-  diagnostics.push_back({severity, where, std::move(message), std::move(notes)});
-  faults.push_back(fault);
+  if (!isKnown)
+    diagnostics.push_back({severity, where, std::move(message), std::move(notes)});
 }
 
 bool Construction::hasErrors() const {
@@ -150,10 +147,10 @@ bool Construction::requireLaunch(std::string_view what) {
   if (isInLaunch())
     return true;
   if (hasLaunch)
-    stateError(std::string(what) + " stands after the end of T.Kernel",
-               {{launchPlace, "T.Kernel is here"}});
+    error(std::string(what) + " stands after the end of T.Kernel",
+          {{launchPlace, "T.Kernel is here"}});
   else
-    stateError(std::string(what) + " stands outside of T.Kernel");
+    error(std::string(what) + " stands outside of T.Kernel");
   return false;
 }
 
@@ -163,9 +160,9 @@ bool Construction::requireTileScope(std::string_view what) {
   const Frame* parallel = enclosing(FrameKind::Parallel);
   if (!parallel)
     return true;
-  stateError(std::string(what) +
-                 " stands inside of T.Parallel, which holds code on single elements only",
-             {{parallel->place, "T.Parallel is here"}});
+  error(std::string(what) +
+            " stands inside of T.Parallel, which holds code on single elements only",
+        {{parallel->place, "T.Parallel is here"}});
   return false;
 }
 
@@ -213,18 +210,17 @@ bool Construction::isUsable(Value value) {
   if (value.isPoison())
     return false;
   if (!isOurs(value)) {
-    stateError("a value of another kernel is used");
+    error("a value of another kernel is used");
     return false;
   }
   const ValueRecord& entry = record(value);
   if (isOpen(entry.frame))
     return true;
   if (!entry.name.empty())
-    stateError("'" + entry.name + "' is used after its loop ended",
-               {{entry.place, "the loop is here"}});
+    error("'" + entry.name + "' is used after its loop ended", {{entry.place, "the loop is here"}});
   else
-    stateError("a value is used outside of the scope that computed it",
-               {{entry.place, "it was computed here"}});
+    error("a value is used outside of the scope that computed it",
+          {{entry.place, "it was computed here"}});
   return false;
 }
 
@@ -232,13 +228,13 @@ bool Construction::isUsable(Buffer buffer) {
   if (buffer.isPoison())
     return false;
   if (!isOurs(buffer)) {
-    stateError("a buffer of another kernel is used");
+    error("a buffer of another kernel is used");
     return false;
   }
   const BufferRecord& entry = record(buffer);
   if (isOpen(entry.frame))
     return true;
-  stateError("'" + entry.name + "' is used after its scope ended", {allocatedHere(entry)});
+  error("'" + entry.name + "' is used after its scope ended", {allocatedHere(entry)});
   return false;
 }
 
@@ -363,8 +359,7 @@ std::optional<Index> Construction::toIndex(const Index& index, std::string_view 
   if (!isUsable(value))
     return std::nullopt;
   if (!value.dtype().isInteger()) {
-    typeError(std::string(what) + " must be an integer, but it is of dtype " +
-              value.dtype().name());
+    error(std::string(what) + " must be an integer, but it is of dtype " + value.dtype().name());
     return std::nullopt;
   }
   const ValueRecord& entry = record(value);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/ir/memory_ops.h"
 
+#include "compiler/ir/npu_access.h"
+
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
@@ -39,7 +41,10 @@ LogicalResult ViewOp::verify() {
     return success();
   int64_t from = source.getNumElements() * source.getElementBits();
   int64_t to = result.getNumElements() * result.getElementBits();
-  if (from != to)
+  // As one row, a tile in UB is seen with what lies behind its rows.
+  const bool isAllOfUb = source.getSpace() == MemorySpace::UB && result.getRank() == 1 &&
+                         to == npu::storageBytes(source) * 8;
+  if (from != to && !isAllOfUb)
     return emitOpError() << "has a source of " << from << " bits but a result of " << to;
   return success();
 }

@@ -283,7 +283,10 @@ void ReduceOp::getAccesses(Accesses& accesses) {
   accesses.push_back({getTarget(), getTargetOffset(), results, true});
   accesses.push_back({getSource(), getSourceOffset(),
                       tileBytes(getSource().getType(), rows, columns, int64_t(getPitch())), false});
-  addScratch(accesses, getScratch(), getScratchOffset(), int64_t(getScratchBytes()));
+  // Rows of one repeat become numbers at once, and columns are combined in the target.
+  const bool isLong = columns * int64_t(type.getElementBits()) / 8 > kRepeatBytes;
+  if (getDim() == 1 && (isLong || !getClear()))
+    addScratch(accesses, getScratch(), getScratchOffset(), int64_t(getScratchBytes()));
 }
 LogicalResult ReduceOp::verify() {
   if (getDim() > 1)

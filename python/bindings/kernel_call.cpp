@@ -168,8 +168,7 @@ public:
     if (kernel.device)
       return launchOnDevice();
     if (kernel.function.is_valid())
-      return callFunction(kernel, slots.data(), {views.data(), spec.params.size()}, symbolValues,
-                          {given.data(), spec.params.size()});
+      return callFunction(kernel, slots.data(), {views.data(), spec.params.size()}, symbolValues);
     InterruptibleLaunch interruptible;
     TwLaunch& launch = interruptible.launch();
     LaunchOptions options;

@@ -395,10 +395,10 @@ def test_a_gemm_within_fractals() -> None:
             c = T.alloc_L0C((32, 64), "float32")
             T.copy(A, a)
             T.gemm_v0(a[8:40, :], a, c, init=True)
-            T.gemm_v0(a[m : m + 32, :], a, c, init=True)
+            T.gemm_v0(a[m * 16 + 8 : m * 16 + 40, :], a, c, init=True)
             T.copy(c, C)
 
-    (known, first), (unknown, second) = errors_of(main, AUTOMATIC)
+    (known, first), (behind, second) = errors_of(main, AUTOMATIC)
     assert known.endswith("begins at row 8 of a tile in L1, whose rows come in groups of 16")
-    assert "not known to be a multiple of 16; write it as a number * 16" in unknown
+    assert "begins 8 rows behind a multiple of 16 in a tile in L1" in behind
     assert (first, second) == (4, 5)

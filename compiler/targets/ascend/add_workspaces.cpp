@@ -163,11 +163,13 @@ struct AddWorkspaces : KernelPass<AddWorkspaces> {
                             : tile::CopyOp::create(builder, copy.getLoc(), source, part);
     there.setRelu(copy.getRelu());
     there.getScaleMutable().assign(copy.getScale() ? ValueRange(copy.getScale()) : ValueRange());
-    there.setTranspose(copy.getTranspose());
+    // The tile between is as the cube core has it.
+    there.setTranspose(copy.getTranspose() && !isFromCube);
     there.setTargetInBoundsAttr(allInBounds(space));
     builder.setInsertionPoint(firstUse(copy, target.buffer));
     auto back = isFromCube ? tile::CopyOp::create(builder, copy.getLoc(), part, target)
                            : tile::CopyOp::create(builder, copy.getLoc(), space, cube->both);
+    back.setTranspose(copy.getTranspose() && isFromCube);
     back.setSourceInBoundsAttr(allInBounds(space));
     copy.erase();
     return success();

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies, conversions and fills within UB, and fills of L1.
+// Copies and conversions within UB.
 #include "compiler/ir/kernel_manifest.h"
 #include "compiler/targets/ascend/cast_steps.h"
 #include "compiler/targets/ascend/copy_routes.h"
 
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
-#include <mlir/IR/Matchers.h>
 
 namespace tilewright::ascend {
 
@@ -14,43 +13,6 @@ using tile::BufferRegion;
 using tile::BufferType;
 using tile::MemorySpace;
 
-std::optional<UbRows> rowsInUb(const IndexMaker& make, const BufferRegion& region) {
-  const SmallVector<size_t> dims = wideDims(region);
-  const SmallVector<int64_t> strides = ubStrides(region.type());
-  UbRows rows{make.index(1), make.index(1), ubOffset(make, region.type(), region.offsets),
-              npu::rowPitch(region.type())};
-  if (dims.empty())
-    return rows;
-  const bool isRow = strides[dims.back()] == 1;
-  if (dims.size() > 2 || (dims.size() == 2 && !isRow))
-    return std::nullopt;
-  if (isRow)
-    rows.columns = region.extents[dims.back()];
-  if (dims.size() == 2 || !isRow) {
-    rows.rows = region.extents[dims[0]];
-    rows.pitch = strides[dims[0]];
-  }
-  return rows;
-}
-
-/// As rowsInUb, also of more dims, where those before the last are one sequence of rows.
-static std::optional<UbRows> joinedRowsInUb(const IndexMaker& make, const BufferRegion& region) {
-  SmallVector<size_t> outer = wideDims(region);
-  const SmallVector<int64_t> strides = ubStrides(region.type());
-  if (outer.size() <= 2 || strides[outer.back()] != 1)
-    return rowsInUb(make, region);
-  const size_t last = outer.pop_back_val();
-  int64_t inner = 1; // rows to one step of the first dim
-  for (size_t number = outer.size() - 1; number > 0; --number) {
-    const std::optional<int64_t> extent = getConstantIntValue(region.extents[outer[number]]);
-    if (!extent || *extent * strides[outer[number]] != strides[outer[number - 1]])
-      return std::nullopt;
-    inner *= *extent;
-  }
-  return UbRows{make.mul(region.extents[outer.front()], inner), region.extents[last],
-                ubOffset(make, region.type(), region.offsets), strides[outer.back()]};
-}
-
 namespace {
 
 /// Numbers that a broadcast takes at once.
@@ -58,130 +20,7 @@ constexpr int64_t kSpreadRows = 8;
 /// Of a stride between repeats.
 constexpr int64_t kMostBlocks = 255;
 
-/// Runs `body` with an offset (in elements) for each row, or once for all where rows lie side by
-/// side; `count` is then that of all.
-void forEachRow(ImplicitLocOpBuilder& builder, const IndexMaker& make, const UbRows& rows,
-                bool isDense, function_ref<void(Value row, Value count)> body) {
-  std::optional<int64_t> number = getConstantIntValue(rows.rows);
-  std::optional<int64_t> columns = getConstantIntValue(rows.columns);
-  if (number == 1) {
-    body(make.constant(0), make.value(rows.columns));
-    return;
-  }
-  if (isDense && number && columns) {
-    body(make.constant(0), make.constant((*number - 1) * rows.pitch + *columns));
-    return;
-  }
-  auto loop =
-      tile::ForOp::create(builder, make.constant(0), make.value(rows.rows), make.constant(1));
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(loop.getBodyBlock());
-  body(loop.getInductionVar(), make.value(rows.columns));
-}
-
-/// Whether nothing that means anything lies between rows: they lie side by side, or they are whole
-/// rows of a buffer, which only the padding to a block keeps apart. What lies between parts of rows
-/// are other elements, even where it is less than a block.
-bool fillsPitch(const UbRows& rows, BufferType type) {
-  std::optional<int64_t> columns = getConstantIntValue(rows.columns);
-  if (!columns)
-    return false;
-  return rows.pitch == *columns ||
-         (rows.pitch == npu::rowPitch(type) && *columns == type.getShape().back());
-}
-
-Value elementOf(ImplicitLocOpBuilder& builder, const IndexMaker& make, const UbRows& rows,
-                Value row) {
-  if (isConstantIntValue(row, 0))
-    return make.value(rows.offset);
-  return make.value(make.add(rows.offset, make.mul(row, rows.pitch)));
-}
-
-/// Numbers of 64 bits are filled as two of 32, which must be the same: 0, -1 and few others.
-Value asHalves(ImplicitLocOpBuilder& builder, BufferRegion& region, UbRows& rows,
-               const IndexMaker& make, Value value) {
-  const BufferType type = region.type();
-  const std::optional<int64_t> number = getConstantIntValue(value);
-  SmallVector<int64_t> shape(type.getShape());
-  if (!number || shape.empty() || int32_t(*number) != int32_t(*number >> 32))
-    return {};
-  shape.back() *= 2;
-  auto halves = BufferType::get(
-      shape, IntegerType::get(builder.getContext(), 32, IntegerType::Signed), type.getSpace());
-  region.buffer = tile::ViewOp::create(builder, halves, region.buffer, ValueRange());
-  rows.columns = make.mul(rows.columns, 2);
-  rows.offset = make.mul(rows.offset, 2);
-  rows.pitch *= 2;
-  return arith::ConstantOp::create(builder, builder.getI32IntegerAttr(int32_t(*number)));
-}
-
-/// Bytes are filled in pairs, as 16-bit numbers.
-Value asPairs(ImplicitLocOpBuilder& builder, BufferRegion& region, UbRows& rows,
-              const IndexMaker& make, Value value) {
-  const BufferType type = region.type();
-  SmallVector<int64_t> shape(type.getShape());
-  std::optional<int64_t> byte = getConstantIntValue(value);
-  if (!byte || shape.empty() || shape.back() % 2 != 0)
-    return {};
-  shape.back() /= 2;
-  auto halves = BufferType::get(
-      shape, IntegerType::get(builder.getContext(), 16, IntegerType::Signed), type.getSpace());
-  region.buffer = tile::ViewOp::create(builder, halves, region.buffer, ValueRange());
-  rows.columns = make.div(make.add(rows.columns, make.index(1)), 2);
-  rows.offset = make.div(rows.offset, 2);
-  rows.pitch /= 2;
-  const int64_t pair = (*byte & 0xFF) | (*byte & 0xFF) << 8;
-  return arith::ConstantOp::create(builder, builder.getI16IntegerAttr(int16_t(pair)));
-}
-
 } // namespace
-
-LogicalResult fillRegion(ImplicitLocOpBuilder& builder, Operation* op, const BufferRegion& given,
-                         Value value) {
-  const IndexMaker make(builder);
-  BufferRegion region = given;
-  if (region.type().getSpace() == MemorySpace::L1 && region.isWhole() &&
-      (matchPattern(value, m_AnyZeroFloat()) || matchPattern(value, m_Zero()))) {
-    npu::FillL1Op::create(builder, region.buffer, make.constant(0),
-                          uint64_t(npu::storageBytes(region.type())));
-    return success();
-  }
-  if (region.type().getSpace() != MemorySpace::UB)
-    return op->emitError() << "unsupported on ascend: a fill of a buffer in "
-                           << stringifyMemorySpace(region.type().getSpace());
-  std::optional<UbRows> rows = joinedRowsInUb(make, region);
-  if (region.isWhole()) {
-    // Also what lies between rows: instructions over the whole buffer read it.
-    const int64_t elements =
-        npu::storageBytes(region.type()) * 8 / int64_t(region.type().getElementBits());
-    rows = UbRows{make.index(1), make.index(elements), make.index(0), elements};
-  }
-  if (!rows)
-    return op->emitError() << "unsupported on ascend: a fill of a part of a buffer of "
-                           << region.extents.size() << " dims";
-  if (const std::optional<std::string> start = startWithinBlock(rows->offset, region.type(), op))
-    return op->emitError() << "unsupported on ascend: the fill begins " << *start
-                           << ", but UB is accessed in blocks of 32 bytes";
-  const unsigned bits = region.type().getElementBits();
-  const ArrayRef<int64_t> shape = given.type().getShape();
-  if (bits == 8 && !shape.empty() && shape.back() % 2 != 0)
-    return op->emitError() << "unsupported on ascend: a fill of rows of " << shape.back() << " "
-                           << tile::dtypeName(given.type().getElementType())
-                           << " elements, which the vector unit fills in pairs";
-  if (bits == 8)
-    value = asPairs(builder, region, *rows, make, value);
-  else if (bits == 64)
-    value = asHalves(builder, region, *rows, make, value);
-  if (!value || bits < 8)
-    return op->emitError() << "unsupported on ascend: a fill of "
-                           << tile::dtypeName(given.type().getElementType())
-                           << " elements with this value";
-  forEachRow(builder, make, *rows, fillsPitch(*rows, region.type()), [&](Value row, Value count) {
-    npu::DuplicateOp::create(builder, region.buffer, elementOf(builder, make, *rows, row), value,
-                             count, npu::RepeatAttr());
-  });
-  return success();
-}
 
 /// In squares of 16, or element by element.
 LogicalResult CopyExpander::transposeInUb() {
@@ -270,8 +109,8 @@ LogicalResult CopyExpander::ubToUb() {
     }
     const bool isDenseStep = isDense && nextRows.pitch == rows.pitch;
     forEachRow(builder, make, rows, isDenseStep, [&](Value row, Value count) {
-      Value targetOffset = elementOf(builder, make, nextRows, row);
-      Value sourceOffset = elementOf(builder, make, rows, row);
+      Value targetOffset = rowStart(make, nextRows, row);
+      Value sourceOffset = rowStart(make, rows, row);
       npu::CastOp::create(builder, next, targetOffset, buffer, sourceOffset, step.rounding, count,
                           npu::RepeatAttr());
     });
@@ -287,30 +126,10 @@ LogicalResult CopyExpander::ubToUb() {
 
 /// To integers of as many bits or fewer: a nest, which becomes what the same nest of a user does.
 LogicalResult CopyExpander::lowBitsInUb() {
-  SmallVector<OpFoldResult> sides;
-  for (size_t dim : wideDims(source))
-    sides.push_back(source.extents[dim]);
-  if (sides.empty())
-    sides.push_back(make.index(1));
-  auto nest = tile::ParallelOp::create(builder, sides);
-  const OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(nest.getBodyBlock());
-  const auto indices = [&](const BufferRegion& region) {
-    SmallVector<Value> values;
-    size_t next = 0;
-    for (auto [offset, extent] : llvm::zip(region.offsets, region.extents)) {
-      const bool isWide = !isConstantIntValue(extent, 1);
-      values.push_back(
-          make.value(isWide ? make.add(nest.getInductionVars()[next++], offset) : offset));
-    }
-    return values;
-  };
   const Type given = source.type().getScalarType(), kept = target.type().getScalarType();
-  Value number = tile::LoadOp::create(builder, given, source.buffer, indices(source),
-                                      /*in_bounds=*/true);
-  if (given != kept)
-    number = arith::TruncIOp::create(builder, kept, number);
-  tile::StoreOp::create(builder, number, target.buffer, indices(target), /*in_bounds=*/true);
+  mapByNest(builder, source, target, [&](Value number) -> Value {
+    return given == kept ? number : arith::TruncIOp::create(builder, kept, number).getResult();
+  });
   return success();
 }
 
@@ -387,15 +206,26 @@ LogicalResult CopyExpander::copyRows(const UbRows& from, const UbRows& to) {
     return success();
   }
   const Type element = source.type().getElementType();
-  if (!element.isF16() && !element.isF32() && !element.isInteger(16) && !element.isInteger(32))
-    return copy.emitError() << "unsupported on ascend: a copy within UB of a part of rows of "
-                            << tile::dtypeName(element);
-  // The larger of a number and itself: an exact copy of any count.
+  const unsigned bits = source.type().getElementBits();
+  if (bits != 16 && bits != 32) {
+    mapByNest(builder, source, target, [](Value number) { return number; });
+    return success();
+  }
+  // The larger of a number and itself, as an integer with a sign if it has no other order: an exact copy.
+  const bool needsView = !element.isF16() && !element.isF32() && !element.isSignedInteger();
+  const auto inMax = [&](const BufferRegion& region) -> Value {
+    const auto sameBits = BufferType::get(
+        region.type().getShape(), IntegerType::get(builder.getContext(), bits, IntegerType::Signed),
+        MemorySpace::UB);
+    return needsView
+               ? tile::ViewOp::create(builder, sameBits, region.buffer, ValueRange()).getResult()
+               : region.buffer;
+  };
+  Value read = inMax(source), written = inMax(target);
   forEachRow(builder, make, from, false, [&](Value row, Value count) {
-    Value offset = elementOf(builder, make, from, row);
-    npu::BinaryOp::create(builder, npu::BinaryKind::Max, target.buffer,
-                          elementOf(builder, make, to, row), source.buffer, offset, source.buffer,
-                          offset, count, npu::RepeatAttr());
+    Value offset = rowStart(make, from, row);
+    npu::BinaryOp::create(builder, npu::BinaryKind::Max, written, rowStart(make, to, row), read,
+                          offset, read, offset, count, npu::RepeatAttr());
   });
   return success();
 }

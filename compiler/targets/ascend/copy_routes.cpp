@@ -128,12 +128,6 @@ Value CopyExpander::padBefore(BufferRegion& ub, const BufferRegion& whole) {
   return make.value(make.sub(cut, blocks));
 }
 
-/// Whether a number is computed of anything that memory holds.
-static bool readsMemory(Value number) {
-  Operation* op = number.getDefiningOp();
-  return op && (isa<tile::LoadOp>(op) || llvm::any_of(op->getOperands(), readsMemory));
-}
-
 /// Whether what a number can be is known when the kernel runs only: an argument, the extent of a tensor, or
 /// what memory holds.
 static bool comesFromOutside(Value number) {
@@ -160,19 +154,10 @@ LogicalResult CopyExpander::requireFirst(const BufferRegion& global, std::option
   if (getConstantIntValue(offset) || (isKnown && !comesFromOutside(cast<Value>(offset))))
     return copy.emitError() << "unsupported on ascend: this copy may begin at element " << range.low
                             << dimOfTensor << reason;
-  assertHere(isMore(offset, -1), "this copy begins before element 0" + dimOfTensor + reason.str());
+  assertHere(builder, isMore(offset, -1),
+             "this copy begins before element 0" + dimOfTensor + reason.str(),
+             source.type().getSpace() == MemorySpace::UB ? Agent::Vector : Agent::Cube);
   return success();
-}
-
-void CopyExpander::assertHere(Value condition, const std::string& message) {
-  const OpBuilder::InsertionGuard guard(builder);
-  // What only one kind of core can read, the other kind can't check.
-  if (readsMemory(condition) && !copy->getParentOfType<ScopeOp>()) {
-    const bool isOfVectors = source.type().getSpace() == MemorySpace::UB;
-    auto scope = ScopeOp::create(builder, copy.getLoc(), isOfVectors ? Agent::Vector : Agent::Cube);
-    builder.setInsertionPointToStart(&scope.getBody().emplaceBlock());
-  }
-  tile::AssertOp::create(builder, condition, message);
 }
 
 Value CopyExpander::isCut(const ClampedRegion& clamped, const BufferRegion& whole) {
@@ -272,7 +257,29 @@ bool CopyExpander::isDenseColumn(const BufferRegion& global) {
                       [](int64_t extent) { return extent == 1; });
 }
 
+/// Rows of one number lie side by side, in UB at no block's start: where all of them do in the tensor, too, and
+/// no edge cuts them, they are one row.
+void CopyExpander::joinRowsOfOne(BufferRegion& global, BufferRegion& ub, bool isSource) {
+  const SmallVector<size_t> dims = wideDims(global);
+  const ArrayRef<int64_t> shape = global.type().getShape();
+  if (dims.size() < 2 || dims.back() + 1 == shape.size() || global.type().getStrided() ||
+      !isInBounds(copy, isSource, dims.front()) || !isDenseInUb(ub))
+    return;
+  int64_t all = 1;
+  for (size_t dim = dims.front(); dim < shape.size(); ++dim) {
+    const std::optional<int64_t> extent = getConstantIntValue(global.extents[dim]);
+    if (!extent || (dim > dims.front() && *extent != shape[dim]))
+      return;
+    all *= *extent;
+  }
+  for (BufferRegion* region : {&global, &ub}) {
+    llvm::fill(region->extents, make.index(1));
+    region->extents.back() = make.index(all);
+  }
+}
+
 LogicalResult CopyExpander::globalToUb() {
+  joinRowsOfOne(source, target, /*isSource=*/true);
   return forEachRectangle([&](const BufferRegion& from, const BufferRegion& to) {
     if (failed(requireBlockStart(to, "target")) || failed(requireRows(from, to)))
       return failure();
@@ -300,6 +307,7 @@ LogicalResult CopyExpander::globalToUb() {
 }
 
 LogicalResult CopyExpander::ubToGlobal() {
+  joinRowsOfOne(target, source, /*isSource=*/false);
   return forEachRectangle([&](const BufferRegion& from, const BufferRegion& to) {
     if (failed(requireBlockStart(from, "source")) || failed(requireRows(to, from)))
       return failure();

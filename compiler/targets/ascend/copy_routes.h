@@ -7,6 +7,7 @@
 #include "compiler/ir/tensor_ops.h"
 #include "compiler/targets/ascend/event_numbers.h"
 #include "compiler/targets/ascend/tile_addresses.h"
+#include "compiler/targets/ascend/ub_rows.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
@@ -75,7 +76,6 @@ private:
   /// has the kernel check where it begins.
   llvm::LogicalResult requireFirst(const tile::BufferRegion& global, std::optional<size_t> dim,
                                    llvm::StringRef reason);
-  void assertHere(mlir::Value condition, const std::string& message);
   mlir::Value isMore(mlir::OpFoldResult number, int64_t than);
   void addCondition(mlir::Value& all, mlir::Value condition);
   void ifThere(const ClampedRegion& clamped, llvm::function_ref<void()> body);
@@ -84,14 +84,17 @@ private:
                                  llvm::function_ref<llvm::LogicalResult()> fill,
                                  llvm::function_ref<void()> load);
   llvm::LogicalResult requireBlockStart(const tile::BufferRegion& region, llvm::StringRef role);
+  void joinRowsOfOne(tile::BufferRegion& global, tile::BufferRegion& ub, bool isSource);
   llvm::LogicalResult requireRows(const tile::BufferRegion& global, const tile::BufferRegion& ub);
   void fillL1(const tile::BufferRegion& region, mlir::Value offset);
   llvm::LogicalResult transposeInUb();
-  llvm::LogicalResult columnInUb(const struct UbRows& from, const struct UbRows& to);
+  llvm::LogicalResult columnInUb(const UbRows& from, const UbRows& to);
   llvm::LogicalResult copyElements();
   llvm::LogicalResult lowBitsInUb();
-  llvm::LogicalResult copyRows(const struct UbRows& from, const struct UbRows& to);
+  llvm::LogicalResult copyRows(const UbRows& from, const UbRows& to);
+  /// Of a part of a tile in L1 or L0C, whose columns are checked.
   mlir::FailureOr<mlir::Value> l1Offset(const tile::BufferRegion& region, llvm::StringRef role);
+  mlir::Value fractalOffset(const tile::BufferRegion& region);
   mlir::Value padValue();
   void order(Pipe from, Pipe to);
 
@@ -113,14 +116,6 @@ llvm::SmallVector<size_t> wideDims(const tile::BufferRegion& region);
 /// Sets a region of UB. Failures are reported at `op`.
 llvm::LogicalResult fillRegion(mlir::ImplicitLocOpBuilder& builder, mlir::Operation* op,
                                const tile::BufferRegion& region, mlir::Value value);
-
-/// A region of UB as `rows` of `columns` (values), the first element, and elements between rows.
-struct UbRows {
-  mlir::OpFoldResult rows, columns, offset;
-  int64_t pitch = 0;
-};
-/// Nothing for a region with more than two dims that are not 1.
-std::optional<UbRows> rowsInUb(const IndexMaker& make, const tile::BufferRegion& region);
 
 /// Whether a region's elements lie one to a row, each at a block of its own.
 bool isColumnInUb(const tile::BufferRegion& ub);

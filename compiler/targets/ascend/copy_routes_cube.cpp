@@ -25,8 +25,15 @@ FailureOr<Value> CopyExpander::l1Offset(const BufferRegion& region, StringRef ro
   const BufferType type = region.type();
   const int64_t side =
       type.getSpace() == MemorySpace::L0C ? kFractalSide : npu::blockElements(type);
-  if (failed(requireFractalStart(copy, ("the copy's " + role).str(), region, 1, side)))
+  if (failed(requireFractalStart(builder, copy, ("the copy's " + role).str(), region, 1, side)))
     return failure();
+  return fractalOffset(region);
+}
+
+Value CopyExpander::fractalOffset(const BufferRegion& region) {
+  const BufferType type = region.type();
+  const int64_t side =
+      type.getSpace() == MemorySpace::L0C ? kFractalSide : npu::blockElements(type);
   auto [row, column] = placeInTile(make, region.offsets);
   const OpFoldResult inTile =
       make.add(make.mul(column, npu::fractalRows(type)), make.mul(row, side));
@@ -60,7 +67,7 @@ LogicalResult CopyExpander::globalToL1() {
     };
     return padAndLoad(clamped, from, fill, [&] {
       const tile::RegionParts parts(clamped.region);
-      Value behind = *l1Offset(behindCut(to, from, clamped), "target");
+      Value behind = fractalOffset(behindCut(to, from, clamped));
       npu::LoadL1Op::create(builder, from.buffer, parts.offsets, parts.extents, to.buffer, behind,
                             parts.staticOffsets, parts.staticExtents,
                             uint64_t(npu::fractalRows(to.type())));
@@ -98,7 +105,7 @@ LogicalResult CopyExpander::l0cToGlobal() {
     const ClampedRegion clamped = clamp(tensor, false, last);
     ifThere(clamped, [&] {
       const tile::RegionParts parts(clamped.region);
-      Value behind = *l1Offset(behindCut(tile, tensor, clamped), "source");
+      Value behind = fractalOffset(behindCut(tile, tensor, clamped));
       npu::StoreL0cOp::create(builder, tile.buffer, behind, tensor.buffer, parts.offsets,
                               parts.extents, copy.getScale(), parts.staticOffsets,
                               parts.staticExtents, uint64_t(npu::fractalRows(tile.type())),
@@ -117,7 +124,7 @@ LogicalResult CopyExpander::l1ToL0() {
                             << " takes a static tile of two dims and one element type";
   const bool isToA = target.type().getSpace() == MemorySpace::L0A;
   const bool isTransposedOnTheWay = isToA == copy.getTranspose();
-  if (failed(requireLoadable(copy, "the copy's source", source, isTransposedOnTheWay)))
+  if (failed(requireLoadable(builder, copy, "the copy's source", source, isTransposedOnTheWay)))
     return failure();
   if (isTransposedOnTheWay && source.type().getElementBits() == 32)
     return copy.emitError() << "unsupported on ascend: a copy of float32 to "

@@ -64,6 +64,16 @@ std::pair<SmallVector<int64_t>, SmallVector<OpFoldResult>> ownDims(const tile::B
   return {shape, extents};
 }
 
+/// Of the two steps of a copy, the one that meets the tensor knows of its edges.
+void takeEdges(tile::CopyOp copy, bool isLoad, tile::CopyOp first, tile::CopyOp second) {
+  if (isLoad) {
+    first.getPadMutable().assign(copy.getPad() ? ValueRange(copy.getPad()) : ValueRange());
+    first.setSourceInBoundsAttr(copy.getSourceInBoundsAttr());
+  } else {
+    second.setTargetInBoundsAttr(copy.getTargetInBoundsAttr());
+  }
+}
+
 /// A column that becomes a row of another element type, or a row a column: in two steps, through a row of
 /// numbers of the column's type.
 SmallVector<tile::CopyOp> splitColumn(tile::CopyOp copy, const RouteContext& context) {
@@ -85,6 +95,27 @@ SmallVector<tile::CopyOp> splitColumn(tile::CopyOp copy, const RouteContext& con
   return {first, tile::CopyOp::create(builder, whole, target)};
 }
 
+/// A transposed copy between global memory and UB: in two steps, one of which is within UB.
+FailureOr<SmallVector<tile::CopyOp>> splitTransposed(tile::CopyOp copy, bool isLoad,
+                                                     const RouteContext& context) {
+  const tile::BufferRegion source = copy.getSourceRegion(), target = copy.getTargetRegion();
+  const SmallVector<int64_t> shape = (isLoad ? source : target).staticExtents();
+  if (llvm::is_contained(shape, ShapedType::kDynamic))
+    return copy.emitError() << "unsupported on ascend: a transposed copy of extents that are known "
+                               "at run time only";
+  ImplicitLocOpBuilder builder(copy.getLoc(), copy);
+  const tile::BufferRegion whole = tile::BufferRegion::whole(
+      makeTemporary(builder, copy.getLoc(), shape,
+                    (isLoad ? target : source).type().getElementType(), "transposed"));
+  orderPipes(builder, context, isLoad ? Pipe::V : Pipe::MTE3, isLoad ? Pipe::MTE2 : Pipe::V);
+  auto first = tile::CopyOp::create(builder, source, whole);
+  orderPipes(builder, context, isLoad ? Pipe::MTE2 : Pipe::V, isLoad ? Pipe::V : Pipe::MTE3);
+  auto second = tile::CopyOp::create(builder, whole, target);
+  (isLoad ? second : first).setTranspose(true);
+  takeEdges(copy, isLoad, first, second);
+  return SmallVector<tile::CopyOp>{first, second};
+}
+
 /// A copy between global memory and UB that converts, or that loads a part of a block: through a
 /// buffer in UB of the tensor's type. The two copies, or nothing if this copy is no such.
 FailureOr<SmallVector<tile::CopyOp>> splitInTwo(tile::CopyOp copy, const RouteContext& context) {
@@ -96,6 +127,8 @@ FailureOr<SmallVector<tile::CopyOp>> splitInTwo(tile::CopyOp copy, const RouteCo
     return splitColumn(copy, context);
   if (!isLoad && !isStore)
     return SmallVector<tile::CopyOp>();
+  if (copy.getTranspose())
+    return splitTransposed(copy, isLoad, context);
   if (source.type().getElementType() == target.type().getElementType() &&
       !(isLoad && endsWithinBlock(target)))
     return SmallVector<tile::CopyOp>();
@@ -120,12 +153,7 @@ FailureOr<SmallVector<tile::CopyOp>> splitInTwo(tile::CopyOp copy, const RouteCo
   auto first = tile::CopyOp::create(builder, source, whole);
   orderPipes(builder, context, isLoad ? Pipe::MTE2 : Pipe::V, isLoad ? Pipe::V : Pipe::MTE3);
   auto second = tile::CopyOp::create(builder, whole, target);
-  if (isLoad) {
-    first.getPadMutable().assign(copy.getPad() ? ValueRange(copy.getPad()) : ValueRange());
-    first.setSourceInBoundsAttr(copy.getSourceInBoundsAttr());
-  } else {
-    second.setTargetInBoundsAttr(copy.getTargetInBoundsAttr());
-  }
+  takeEdges(copy, isLoad, first, second);
   return SmallVector<tile::CopyOp>{first, second};
 }
 
@@ -150,12 +178,35 @@ LogicalResult expandOne(tile::CopyOp copy, const RouteContext& context) {
                           << stringifyMemorySpace(from) << " to " << stringifyMemorySpace(to);
 }
 
+/// The DMA between other memories than UB neither transposes nor computes, but from L1 to L0 and from L0C.
+LogicalResult requireKnownForms(tile::CopyOp copy) {
+  const MemorySpace from = copy.getSource().getType().getSpace();
+  const MemorySpace to = copy.getTarget().getType().getSpace();
+  const bool isOfUb = from == MemorySpace::UB || to == MemorySpace::UB;
+  const bool isToL0 = to == MemorySpace::L0A || to == MemorySpace::L0B;
+  if (copy.getTranspose() && !isOfUb && !isToL0)
+    return copy.emitError() << "unsupported on ascend: a transposed copy from "
+                            << stringifyMemorySpace(from) << " to " << stringifyMemorySpace(to)
+                            << "; those from L1 to L0 and to or from UB can be";
+  if (copy.getRelu() && !isOfUb && from != MemorySpace::L0C)
+    return copy.emitError() << "unsupported on ascend: ReLU in a copy from "
+                            << stringifyMemorySpace(from) << " to " << stringifyMemorySpace(to)
+                            << "; those from L0C and to or from UB can have it";
+  return success();
+}
+
+LogicalResult expandWithRelu(tile::CopyOp copy, const RouteContext& context);
+
 LogicalResult expandCopy(tile::CopyOp copy, const RouteContext& context) {
   const MemorySpace from = copy.getSource().getType().getSpace();
   if (copy.getScale() && from != MemorySpace::L0C)
     return copy.emitError() << "unsupported on ascend: the scale of T.set_deq_scale belongs to "
                                "copies from L0C, not from "
                             << stringifyMemorySpace(from);
+  if (failed(requireKnownForms(copy)))
+    return failure();
+  if (copy.getRelu() && from != MemorySpace::L0C)
+    return expandWithRelu(copy, context);
   FailureOr<SmallVector<tile::CopyOp>> parts = splitInTwo(copy, context);
   if (failed(parts))
     return failure();
@@ -163,10 +214,60 @@ LogicalResult expandCopy(tile::CopyOp copy, const RouteContext& context) {
     return expandOne(copy, context);
   LogicalResult done = success();
   for (tile::CopyOp part : *parts) {
-    if (failed(expandOne(part, context)))
+    // Beside its transposition, a copy may convert.
+    if (failed(copy.getTranspose() ? expandCopy(part, context) : expandOne(part, context)))
       done = failure();
     part.erase();
   }
+  return done;
+}
+
+/// The vector unit takes the larger of a number and 0: of a tile that was loaded or copied, in place; of one that
+/// is stored, into another one.
+LogicalResult expandWithRelu(tile::CopyOp copy, const RouteContext& context) {
+  ImplicitLocOpBuilder builder(copy.getLoc(), copy);
+  const tile::BufferRegion source = copy.getSourceRegion(), target = copy.getTargetRegion();
+  const auto relu = [&](const tile::BufferRegion& from, const tile::BufferRegion& to) {
+    mapByNest(builder, from, to, [&](Value number) -> Value {
+      Value zero = arith::ConstantOp::create(builder, builder.getZeroAttr(number.getType()));
+      if (isa<FloatType>(number.getType()))
+        return arith::MaximumFOp::create(builder, number, zero);
+      return arith::MaxSIOp::create(builder, number, zero);
+    });
+  };
+  auto plain = cast<tile::CopyOp>(builder.clone(*copy));
+  plain.setRelu(false);
+  if (!target.type().isGlobal()) {
+    const LogicalResult done = expandCopy(plain, context);
+    plain.erase();
+    if (source.type().isGlobal())
+      orderPipes(builder, context, Pipe::MTE2, Pipe::V);
+    else if (context.waits)
+      PipeBarrierOp::create(builder, Pipe::V);
+    relu(target, target);
+    return done;
+  }
+  plain.erase();
+  auto [shape, extents] = ownDims(source);
+  if (shape.empty()) {
+    shape.push_back(1);
+    extents.push_back(builder.getIndexAttr(1));
+  }
+  if (isColumnInUb(source)) {
+    shape.push_back(npu::blockElements(source.type()));
+    extents.push_back(builder.getIndexAttr(1));
+  }
+  tile::BufferRegion whole = tile::BufferRegion::whole(
+      makeTemporary(builder, copy.getLoc(), shape, source.type().getElementType(), "positive"));
+  whole.extents = extents;
+  orderPipes(builder, context, Pipe::MTE3, Pipe::V);
+  relu(source, whole);
+  orderPipes(builder, context, Pipe::V, Pipe::MTE3);
+  auto store = tile::CopyOp::create(builder, whole, target);
+  store.setTranspose(copy.getTranspose());
+  store.setTargetInBoundsAttr(copy.getTargetInBoundsAttr());
+  const LogicalResult done = expandCopy(store, context);
+  store.erase();
   return done;
 }
 

@@ -59,6 +59,37 @@ struct Span {
   int64_t first, count;
 };
 
+/// Copies that may be the last to write a buffer before `reader` runs.
+SmallVector<tile::CopyOp> lastCopiesTo(Value buffer, Operation* reader) {
+  SmallVector<tile::CopyOp> found;
+  const auto isWrite = [&](Operation* op) {
+    auto copy = dyn_cast<tile::CopyOp>(op);
+    return copy && copy.getTarget() == buffer;
+  };
+  // From `op` backwards; whether one was found that runs for sure.
+  const auto collect = [&](Operation* op) {
+    for (; op; op = op->getPrevNode()) {
+      if (isWrite(op)) {
+        found.push_back(cast<tile::CopyOp>(op));
+        return true;
+      }
+      op->walk([&](tile::CopyOp copy) {
+        if (isWrite(copy))
+          found.push_back(copy);
+      });
+    }
+    return false;
+  };
+  for (Operation* op = reader; op && !isa<tile::LaunchOp>(op); op = op->getParentOp()) {
+    if (collect(op->getPrevNode()))
+      break;
+    // What an iteration begins with, the one before has left.
+    if (isa<tile::ForOp, tile::WhileOp>(op->getParentOp()))
+      collect(&op->getBlock()->back());
+  }
+  return found;
+}
+
 class GemmExpander {
 public:
   GemmExpander(tile::GemmOp gemm, bool waits, EventNumbers& events, const GemmRooms& rooms)
@@ -164,7 +195,7 @@ private:
   LogicalResult checkResult() {
     if (c.type().getSpace() != MemorySpace::L0C)
       return success();
-    if (failed(requireFractalStart(gemm, "c of a gemm", c, kFractalSide, kFractalSide)))
+    if (failed(requireFractalStart(builder, gemm, "c of a gemm", c, kFractalSide, kFractalSide)))
       return failure();
     const size_t rank = c.offsets.size();
     for (const auto& [dim, count, what] :
@@ -192,8 +223,8 @@ private:
       return gemm.emitError()
              << "unsupported on ascend: a gemm of float32 needs b transposed and a "
                 "not: the chip cannot transpose 4-byte fractals on the way";
-    if (failed(requireLoadable(gemm, "a of a gemm", a, gemm.getTransposeA())) ||
-        failed(requireLoadable(gemm, "b of a gemm", b, !gemm.getTransposeB())))
+    if (failed(requireLoadable(builder, gemm, "a of a gemm", a, gemm.getTransposeA())) ||
+        failed(requireLoadable(builder, gemm, "b of a gemm", b, !gemm.getTransposeB())))
       return failure();
     return success();
   }
@@ -315,28 +346,25 @@ private:
     return success();
   }
 
-  /// The fractals of L0 lie row by row, each as wide as what a copy has filled.
+  /// The fractals of L0 lie row by row, each as wide as what a copy has filled: each copy that this may be.
   LogicalResult requireAsFilled(const BufferRegion& region, StringRef role) {
     const bool isA = region.type().getSpace() == MemorySpace::L0A;
     const int64_t columns = isA ? shape.k : shape.n, unit = isA ? shape.c0 : kFractalSide;
     if (isA ? shape.m <= kFractalSide : shape.k <= shape.c0)
       return success(); // one row
-    int64_t filled = columns;
-    for (Operation* user : region.buffer.getUsers()) {
-      auto copy = dyn_cast<tile::CopyOp>(user);
-      if (!copy || copy.getTarget() != region.buffer)
-        continue;
+    for (tile::CopyOp copy : lastCopiesTo(region.buffer, gemm)) {
       const int64_t width = copy.getTargetRegion().staticExtents().back();
       if (ShapedType::isDynamic(width) || roundUp(width, unit) == roundUp(columns, unit))
-        return success();
-      filled = width;
+        continue;
+      InFlightDiagnostic error = gemm.emitError()
+                                 << "unsupported on ascend: " << role << " of a gemm is " << columns
+                                 << " columns of a tile in " << (isA ? "L0A" : "L0B")
+                                 << " that a copy fills with " << width
+                                 << ", so that its rows do not meet; copy these columns only";
+      error.attachNote(copy.getLoc()) << "the copy is here";
+      return error;
     }
-    if (filled == columns)
-      return success();
-    return gemm.emitError() << "unsupported on ascend: " << role << " of a gemm is " << columns
-                            << " columns of a tile in " << (isA ? "L0A" : "L0B")
-                            << " that a copy fills with " << filled
-                            << ", so that its rows do not meet; copy these columns only";
+    return success();
   }
 
   Value initOf(int64_t step) {

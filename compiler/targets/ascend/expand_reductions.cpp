@@ -13,7 +13,8 @@
 /// A reduction of magnitudes (absmax, abssum) makes a tile of them first: by one instruction, or of some
 /// columns by a nest, as they may be all that is written.
 ///
-/// Running sums and maxima go line by line, too.
+/// Running sums and maxima go line by line, too (line_reductions.h). Reductions of bfloat16 go through float32;
+/// those that keep more than one dim are one instruction, or one for each row of what they keep.
 ///
 /// It stands before memory is planned, which gives the scratch memory its place.
 #include "compiler/ir/ascend_ops.h"
@@ -23,6 +24,7 @@
 #include "compiler/ir/tensor_ops.h"
 #include "compiler/passes/kernel_pass.h"
 #include "compiler/targets/ascend/copy_routes.h"
+#include "compiler/targets/ascend/line_reductions.h"
 #include "compiler/targets/ascend/passes.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
@@ -71,290 +73,179 @@ Numbers magnitudesOfRows(ImplicitLocOpBuilder& builder, const Numbers& of, int64
                          int64_t width) {
   const IndexMaker make(builder);
   const Type element = cast<BufferType>(of.tile.getType()).getElementType();
-  Value tile = makeTemporary(builder, builder.getLoc(), {height * of.pitch}, element, "magnitudes");
+  const int64_t elements = (height - 1) * of.pitch + std::max(of.pitch, width);
+  Value tile = makeTemporary(builder, builder.getLoc(), {elements}, element, "magnitudes");
   npu::UnaryOp::create(builder, npu::UnaryKind::Abs, tile, make.constant(0), of.tile, of.first,
                        make.constant((height - 1) * of.pitch + width), npu::RepeatAttr());
   return {tile, make.constant(0), of.pitch};
 }
 
+/// Converts floats.
+void copyByNest(ImplicitLocOpBuilder& builder, const BufferRegion& source,
+                const BufferRegion& target) {
+  const Type from = source.type().getScalarType(), to = target.type().getScalarType();
+  mapByNest(builder, source, target, [&](Value number) -> Value {
+    if (from.getIntOrFloatBitWidth() < to.getIntOrFloatBitWidth())
+      return arith::ExtFOp::create(builder, to, number);
+    return arith::TruncFOp::create(builder, to, number);
+  });
+}
+
 /// The magnitudes of some columns of a tile, by a nest, for what lies between its rows is not read.
-Numbers magnitudesOfPart(ImplicitLocOpBuilder& builder, const BufferRegion& source, int64_t height,
-                         int64_t width) {
-  const IndexMaker make(builder);
-  const Value begin = make.constant(0);
-  Value tile = makeTemporary(builder, builder.getLoc(), {height, width},
-                             source.type().getElementType(), "magnitudes");
-  const SmallVector<OpFoldResult> sides = {make.index(height), make.index(width)};
-  auto nest = tile::ParallelOp::create(builder, sides);
-  const OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(nest.getBodyBlock());
-  const SmallVector<Value> to(nest.getInductionVars());
-  SmallVector<Value> from;
-  bool isRow = true;
-  for (auto [offset, extent] : llvm::zip(source.offsets, source.extents)) {
-    const bool isWide = !isConstantIntValue(extent, 1);
-    from.push_back(make.value(isWide ? make.add(to[isRow ? 0 : 1], offset) : offset));
-    isRow = isRow && !isWide;
-  }
-  Value number = tile::LoadOp::create(builder, source.type().getScalarType(), source.buffer, from,
-                                      /*in_bounds=*/true);
-  tile::StoreOp::create(builder, math::AbsFOp::create(builder, number), tile, to,
-                        /*in_bounds=*/true);
-  return {tile, begin, npu::rowPitch(cast<BufferType>(tile.getType()))};
+Numbers magnitudesOfPart(ImplicitLocOpBuilder& builder, const BufferRegion& source) {
+  SmallVector<int64_t> shape = tile::withoutUnitExtents(source.staticExtents());
+  if (wideDims(source).back() + 1 != source.extents.size())
+    shape.push_back(1); // rows of one number
+  Value tile =
+      makeTemporary(builder, builder.getLoc(), shape, source.type().getElementType(), "magnitudes");
+  mapByNest(builder, source, BufferRegion::whole(tile),
+            [&](Value number) -> Value { return math::AbsFOp::create(builder, number); });
+  return {tile, IndexMaker(builder).constant(0), npu::rowPitch(cast<BufferType>(tile.getType()))};
 }
 
-bool isOfIntegers(tile::ReduceOp reduce) {
-  const BufferRegion source = reduce.getSourceRegion(), target = reduce.getTargetRegion();
-  const Type element = source.type().getElementType();
-  const auto isInUb = [](const BufferRegion& region) {
-    return region.type().getSpace() == tile::MemorySpace::UB;
-  };
-  return (element.isSignedInteger(32) || element.isSignedInteger(16)) &&
-         target.type().getElementType() == element && !isOfMagnitudes(reduce) &&
-         kindOf(reduce.getKind()) && isInUb(source) && isInUb(target) &&
-         !llvm::is_contained(source.staticExtents(), ShapedType::kDynamic) &&
-         (source.extents.size() == 2 || source.extents.size() == 3);
+bool isStaticInUb(const BufferRegion& region) {
+  return region.type().getSpace() == tile::MemorySpace::UB &&
+         !llvm::is_contained(region.staticExtents(), ShapedType::kDynamic);
 }
 
-/// target = source[.., line, ..], or combined with it, for all that is kept.
-class LineReducer {
+class Reduction {
 public:
-  explicit LineReducer(tile::ReduceOp reduce)
+  explicit Reduction(tile::ReduceOp reduce)
       : reduce(reduce), builder(reduce.getLoc(), reduce), make(builder),
-        source(reduce.getSourceRegion()), target(reduce.getTargetRegion()),
-        dim(size_t(reduce.getDim())) {}
+        dim(size_t(reduce.getDim())), source(reduce.getSourceRegion()),
+        target(reduce.getTargetRegion()) {}
 
-  void run() {
-    if (reduce.getClear())
-      takeLine(make.constant(0), /*isFirst=*/true);
-    auto loop = tile::ForOp::create(builder, make.constant(reduce.getClear() ? 1 : 0),
-                                    make.value(source.extents[dim]), make.constant(1));
-    builder.setInsertionPointToStart(loop.getBodyBlock());
-    takeLine(loop.getInductionVar(), /*isFirst=*/false);
-    reduce.erase();
+  LogicalResult run() {
+    const Type element = source.type().getElementType();
+    const bool isCombined = isOfMagnitudes(reduce) && !reduce.getClear();
+    const bool isOfIntegers =
+        (element.isSignedInteger(16) || element.isSignedInteger(32)) && !isOfMagnitudes(reduce);
+    const bool isKnown = element.isF16() || element.isBF16() || element.isF32() || isOfIntegers;
+    if (!kindOf(reduce.getKind()) || isCombined || !isKnown ||
+        target.type().getElementType() != element)
+      return reduce.emitError() << "unsupported on ascend: a reduction by "
+                                << stringifyReduceKind(reduce.getKind()) << " of "
+                                << tile::dtypeName(element) << " elements";
+    if (!isStaticInUb(source) || !isStaticInUb(target))
+      return reduce.emitError() << "unsupported on ascend: a reduction that is not of a static "
+                                   "tile in UB";
+    if (isOfIntegers) {
+      reduceLines(source, target);
+      return success();
+    }
+    for (const auto& [region, role] : {std::pair(&source, "source"), std::pair(&target, "target")})
+      if (failed(requireBlock(*region, role)))
+        return failure();
+    if (element.isBF16())
+      reduceInFloat32();
+    else
+      reduceTile(source, target);
+    return success();
   }
 
 private:
-  void takeLine(Value line, bool isFirst) {
-    SmallVector<OpFoldResult> kept;
-    for (size_t d = 0; d < source.extents.size(); ++d)
-      if (d != dim)
-        kept.push_back(source.extents[d]);
+  LogicalResult requireBlock(const BufferRegion& region, StringRef role) {
+    const std::optional<std::string> start =
+        startWithinBlock(ubOffset(make, region.type(), region.offsets), region.type(), reduce);
+    if (!start)
+      return success();
+    return reduce.emitError() << "unsupported on ascend: the reduction's " << role << " begins "
+                              << *start << ", but UB is accessed in blocks of 32 bytes";
+  }
+
+  /// The vector unit has no bfloat16: tiles of float32 stand for both.
+  void reduceInFloat32() {
+    reduce.emitRemark() << "this reduction of bfloat16 is computed in float32: the vector unit has "
+                           "none of bfloat16";
+    const auto inFloat32 = [&](const BufferRegion& region, const char* name) {
+      return BufferRegion::whole(makeTemporary(builder, builder.getLoc(), region.staticExtents(),
+                                               builder.getF32Type(), name));
+    };
+    const BufferRegion wide = inFloat32(source, "wide"), result = inFloat32(target, "result");
+    copyByNest(builder, source, wide);
+    if (!reduce.getClear())
+      copyByNest(builder, target, result);
+    PipeBarrierOp::create(builder, Pipe::V);
+    reduceTile(wide, result);
+    PipeBarrierOp::create(builder, Pipe::V);
+    copyByNest(builder, result, target);
+  }
+
+  /// By one instruction, or one for each of some dims that are kept.
+  void reduceTile(const BufferRegion& from, const BufferRegion& to) {
+    SmallVector<size_t> kept = wideDims(from);
+    llvm::erase(kept, dim);
+    if (kept.size() < 2)
+      return reduceRows(from, to, rowsInUb(make, from));
+    const bool isOfColumns = wideDims(from).back() == dim;
+    const std::optional<UbRows> joined = isOfColumns ? joinedRowsInUb(make, from) : std::nullopt;
+    if (joined && isDenseInUb(to))
+      return reduceRows(from, to, joined);
     const OpBuilder::InsertionGuard guard(builder);
-    auto nest = tile::ParallelOp::create(builder, kept);
-    builder.setInsertionPointToStart(nest.getBodyBlock());
-    const Type number = source.type().getScalarType();
-    const SmallVector<Value> from = indices(source, nest, line),
-                             to = indices(target, nest, make.constant(0));
-    Value value = tile::LoadOp::create(builder, number, source.buffer, from, /*in_bounds=*/true);
-    if (!isFirst)
-      value = combined(tile::LoadOp::create(builder, number, target.buffer, to, /*in_bounds=*/true),
-                       value);
-    tile::StoreOp::create(builder, value, target.buffer, to, /*in_bounds=*/true);
-  }
-
-  /// The nest's numbers, with `line` at the reduced dim if the region still has it.
-  SmallVector<Value> indices(const BufferRegion& region, tile::ParallelOp nest, Value line) {
-    SmallVector<Value> result(nest.getInductionVars());
-    if (region.offsets.size() > result.size())
-      result.insert(result.begin() + std::ptrdiff_t(dim), line);
-    for (auto [index, offset] : llvm::zip(result, region.offsets))
-      index = make.value(make.add(OpFoldResult(index), offset));
-    return result;
-  }
-
-  Value combined(Value left, Value right) {
-    switch (reduce.getKind()) {
-    case tile::ReduceKind::Max:
-      return arith::MaxSIOp::create(builder, left, right);
-    case tile::ReduceKind::Min:
-      return arith::MinSIOp::create(builder, left, right);
-    default:
-      return arith::AddIOp::create(builder, left, right);
+    BufferRegion part = from, its = to;
+    for (const size_t each : ArrayRef(kept).drop_back()) {
+      auto loop = tile::ForOp::create(builder, make.constant(0), make.value(from.extents[each]),
+                                      make.constant(1));
+      builder.setInsertionPointToStart(loop.getBodyBlock());
+      const bool isDropped = to.extents.size() < from.extents.size() && each > dim;
+      for (auto [region, at] : {std::pair(&part, each), std::pair(&its, each - isDropped)}) {
+        region->offsets[at] = make.add(region->offsets[at], loop.getInductionVar());
+        region->extents[at] = make.index(1);
+      }
     }
+    reduceRows(part, its, rowsInUb(make, part));
+  }
+
+  void reduceLines(const BufferRegion& from, const BufferRegion& to) {
+    reduceByLines(builder, {*kindOf(reduce.getKind()), from, to, dim, reduce.getClear(),
+                            isOfMagnitudes(reduce)});
+  }
+
+  void reduceRows(const BufferRegion& from, const BufferRegion& to,
+                  const std::optional<UbRows>& rows) {
+    const BufferType type = from.type();
+    const int64_t height = rows ? *getConstantIntValue(rows->rows) : 0;
+    const int64_t width = rows ? *getConstantIntValue(rows->columns) : 0;
+    // The instructions take rows from whole blocks on, and put their numbers side by side.
+    if (!rows || !isDenseInUb(to) || (height > 1 && rows->pitch % npu::blockElements(type) != 0))
+      return reduceLines(from, to);
+    // Where one element is reduced, each number stands for itself.
+    const bool isOne = isConstantIntValue(from.extents[dim], 1);
+    const bool alongRows = isOne ? height > 1 : width > 1 && wideDims(from).back() == dim;
+    const int64_t bytes = int64_t(type.getElementBits()) / 8;
+    int64_t scratch = npu::kBlockBytes;
+    if (alongRows && width * bytes > npu::kRepeatBytes)
+      scratch += std::min(height, kMostRows) * npu::kRepeatBytes;
+    if (alongRows && !reduce.getClear())
+      scratch += int64_t(llvm::alignTo(uint64_t(height * bytes), uint64_t(npu::kBlockBytes)));
+    Value space =
+        makeTemporary(builder, builder.getLoc(), {scratch},
+                      IntegerType::get(builder.getContext(), 8, IntegerType::Unsigned), "scratch");
+    Numbers numbers{from.buffer, make.value(rows->offset), rows->pitch};
+    if (isOfMagnitudes(reduce)) {
+      const bool isPart =
+          height > 1 && (width != type.getShape().back() || rows->pitch != npu::rowPitch(type));
+      numbers = isPart ? magnitudesOfPart(builder, from)
+                       : magnitudesOfRows(builder, numbers, height, width);
+      PipeBarrierOp::create(builder, Pipe::V);
+    }
+    npu::ReduceOp::create(builder, *kindOf(reduce.getKind()), to.buffer,
+                          make.value(ubOffset(make, to.type(), to.offsets)), numbers.tile,
+                          numbers.first, space, make.constant(0), uint64_t(scratch),
+                          uint64_t(height), uint64_t(width), uint64_t(numbers.pitch),
+                          uint64_t(alongRows ? 1 : 0), reduce.getClear());
   }
 
   tile::ReduceOp reduce;
   ImplicitLocOpBuilder builder;
   IndexMaker make;
-  BufferRegion source, target;
   size_t dim;
-};
-
-/// A running sum or maximum: one line after the other is combined with a tile of totals, which becomes
-/// that line of the result. Small floats are summed in float32.
-class LineScanner {
-public:
-  explicit LineScanner(tile::ScanOp scan)
-      : scan(scan), kind(scan.getKind()), builder(scan.getLoc(), scan), make(builder),
-        source(scan.getSourceRegion()), target(scan.getTargetRegion()), dim(size_t(scan.getDim())) {
-  }
-
-  LogicalResult run() {
-    const Type element = source.type().getElementType();
-    const bool isKnown = element.isF32() || isSmallFloat(element) || element.isSignedInteger(32) ||
-                         element.isSignedInteger(16);
-    const auto isInUb = [](const BufferRegion& region) {
-      return region.type().getSpace() == tile::MemorySpace::UB;
-    };
-    const SmallVector<int64_t> extents = source.staticExtents();
-    const bool isKindKnown = isMax() || scan.getKind() == tile::ReduceKind::Sum;
-    if (!isKindKnown || !isKnown || !isInUb(source) || !isInUb(target) ||
-        target.type().getElementType() != element || extents.size() > 3 ||
-        llvm::is_contained(extents, ShapedType::kDynamic))
-      return scan.emitError()
-             << "unsupported on ascend: a running " << stringifyReduceKind(scan.getKind()) << " of "
-             << tile::dtypeName(element)
-             << " elements of this tile; there are those of static tiles of floats "
-                "and of signed integers of 16 or 32 bits in UB";
-    for (size_t each = 0; each < extents.size(); ++each)
-      if (each != dim)
-        kept.push_back(extents[each]);
-    if (kept.empty())
-      kept.push_back(1);
-    const Type wide = isSmallFloat(element) && !isMax() ? builder.getF32Type() : element;
-    totals = tile::AllocOp::create(builder, BufferType::get(kept, wide, tile::MemorySpace::UB),
-                                   builder.getStringAttr("totals"), IntegerAttr());
-    inNest([&](ValueRange at) {
-      Value before = arith::ConstantOp::create(builder, beforeAll());
-      tile::StoreOp::create(builder, before, totals, at, /*in_bounds=*/true);
-    });
-    auto loop = tile::ForOp::create(builder, make.constant(0), make.constant(extents[dim]),
-                                    make.constant(1));
-    builder.setInsertionPointToStart(loop.getBodyBlock());
-    Value line = loop.getInductionVar();
-    if (scan.getReverse())
-      line = make.value(make.sub(make.index(extents[dim] - 1), line));
-    inNest([&](ValueRange at) { addLine(line, at); });
-    scan.erase();
-    return success();
-  }
-
-private:
-  static bool isSmallFloat(Type type) {
-    return type.isF16() || type.isBF16();
-  }
-
-  bool isMax() const {
-    return kind == tile::ReduceKind::Max;
-  }
-
-  /// What the first line is combined with.
-  TypedAttr beforeAll() {
-    const Type number = cast<BufferType>(totals.getType()).getScalarType();
-    if (!isMax())
-      return builder.getZeroAttr(number);
-    if (auto real = dyn_cast<FloatType>(number))
-      return builder.getFloatAttr(real, APFloat::getInf(real.getFloatSemantics(), true));
-    return builder.getIntegerAttr(number, APInt::getSignedMinValue(number.getIntOrFloatBitWidth()));
-  }
-
-  Value combined(Value total, Value next) {
-    if (isa<FloatType>(total.getType()) && isMax()) {
-      // A NaN leaves the total as it is; the vector unit's Max would keep the NaN for ever.
-      Value isLarger = arith::CmpFOp::create(builder, arith::CmpFPredicate::OGT, next, total);
-      return arith::SelectOp::create(builder, isLarger, next, total);
-    }
-    if (isa<FloatType>(total.getType()))
-      return arith::AddFOp::create(builder, total, next);
-    return isMax() ? arith::MaxSIOp::create(builder, total, next).getResult()
-                   : arith::AddIOp::create(builder, total, next).getResult();
-  }
-
-  void inNest(function_ref<void(ValueRange)> body) {
-    const OpBuilder::InsertionGuard guard(builder);
-    auto nest =
-        tile::ParallelOp::create(builder, getAsIndexOpFoldResult(builder.getContext(), kept));
-    builder.setInsertionPointToStart(nest.getBodyBlock());
-    body(nest.getInductionVars());
-  }
-
-  void addLine(Value line, ValueRange at) {
-    const Type small = source.type().getScalarType();
-    Value next = tile::LoadOp::create(builder, small, source.buffer, indices(source, line, at),
-                                      /*in_bounds=*/true);
-    const Type number = cast<BufferType>(totals.getType()).getScalarType();
-    Value total = tile::LoadOp::create(builder, number, totals, at, /*in_bounds=*/true);
-    if (number != small)
-      next = arith::ExtFOp::create(builder, number, next);
-    total = combined(total, next);
-    tile::StoreOp::create(builder, total, totals, at, /*in_bounds=*/true);
-    if (number != small)
-      total = arith::TruncFOp::create(builder, small, total);
-    tile::StoreOp::create(builder, total, target.buffer, indices(target, line, at),
-                          /*in_bounds=*/true);
-  }
-
-  SmallVector<Value> indices(const BufferRegion& region, Value line, ValueRange at) {
-    SmallVector<Value> result(at);
-    if (region.offsets.size() == 1)
-      result.assign(1, line);
-    else
-      result.insert(result.begin() + std::ptrdiff_t(dim), line);
-    for (auto [index, offset] : llvm::zip(result, region.offsets))
-      index = make.value(make.add(OpFoldResult(index), offset));
-    return result;
-  }
-
-  tile::ScanOp scan;
-  tile::ReduceKind kind;
-  ImplicitLocOpBuilder builder;
-  IndexMaker make;
   BufferRegion source, target;
-  size_t dim;
-  SmallVector<int64_t> kept; ///< the extents of a line
-  Value totals;
 };
 
 LogicalResult expand(tile::ReduceOp reduce) {
-  if (isOfIntegers(reduce)) {
-    LineReducer(reduce).run();
-    return success();
-  }
-  ImplicitLocOpBuilder builder(reduce.getLoc(), reduce);
-  const IndexMaker make(builder);
-  const BufferRegion source = reduce.getSourceRegion(), target = reduce.getTargetRegion();
-  const BufferType type = source.type();
-  const Type element = type.getElementType();
-  std::optional<npu::ReduceKind> kind = kindOf(reduce.getKind());
-  const bool isCombined = isOfMagnitudes(reduce) && !reduce.getClear();
-  if (!kind || isCombined || (!element.isF16() && !element.isF32()) ||
-      target.type().getElementType() != element)
-    return reduce.emitError() << "unsupported on ascend: a reduction by "
-                              << stringifyReduceKind(reduce.getKind()) << " of "
-                              << tile::dtypeName(element) << " elements";
-  std::optional<UbRows> rows = rowsInUb(make, source), results = rowsInUb(make, target);
-  std::optional<int64_t> height = rows ? getConstantIntValue(rows->rows) : std::nullopt;
-  std::optional<int64_t> width = rows ? getConstantIntValue(rows->columns) : std::nullopt;
-  if (!height || !width || !results || type.getSpace() != tile::MemorySpace::UB ||
-      target.type().getSpace() != tile::MemorySpace::UB)
-    return reduce.emitError() << "unsupported on ascend: a reduction that is not of a static tile "
-                                 "of two dims in UB";
-  if (const std::optional<std::string> start = startWithinBlock(rows->offset, type, reduce))
-    return reduce.emitError() << "unsupported on ascend: the reduction's source begins " << *start
-                              << ", but UB is accessed in blocks of 32 bytes";
-  // A dim of one element may be what is reduced: then it is the columns of one-element rows.
-  const bool alongRows = reduce.getDim() + 1 == source.extents.size();
-  const int64_t bytes = int64_t(type.getElementBits()) / 8;
-  int64_t scratch = npu::kBlockBytes;
-  if (alongRows && *width * bytes > npu::kRepeatBytes)
-    scratch += std::min(*height, kMostRows) * npu::kRepeatBytes;
-  if (alongRows && !reduce.getClear())
-    scratch += int64_t(llvm::alignTo(uint64_t(*height * bytes), uint64_t(npu::kBlockBytes)));
-  Value space =
-      makeTemporary(builder, builder.getLoc(), {scratch},
-                    IntegerType::get(builder.getContext(), 8, IntegerType::Unsigned), "scratch");
-  Numbers numbers{source.buffer, make.value(rows->offset), rows->pitch};
-  if (isOfMagnitudes(reduce)) {
-    const bool isPart = *height > 1 && *width != type.getShape().back();
-    numbers = isPart ? magnitudesOfPart(builder, source, *height, *width)
-                     : magnitudesOfRows(builder, numbers, *height, *width);
-    PipeBarrierOp::create(builder, Pipe::V);
-  }
-  npu::ReduceOp::create(builder, *kind, target.buffer, make.value(results->offset), numbers.tile,
-                        numbers.first, space, make.constant(0), uint64_t(scratch),
-                        uint64_t(*height), uint64_t(*width), uint64_t(numbers.pitch),
-                        uint64_t(alongRows ? 1 : 0), reduce.getClear());
+  if (failed(Reduction(reduce).run()))
+    return failure();
   reduce.erase();
   return success();
 }
@@ -377,7 +268,7 @@ public:
     SmallVector<tile::ScanOp> scans;
     getOperation().walk([&](tile::ScanOp scan) { scans.push_back(scan); });
     for (tile::ScanOp scan : scans)
-      if (failed(LineScanner(scan).run()))
+      if (failed(scanByLines(scan)))
         signalPassFailure();
   }
 };

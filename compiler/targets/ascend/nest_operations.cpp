@@ -428,8 +428,8 @@ Tile NestVectorizer::multiplied(const VectorTile& source, double factor, Operati
 }
 
 Tile NestVectorizer::function(FunctionKind kind, Operation* op) {
-  const Tile source = tileOf(op->getOperand(0));
-  const Tile other = op->getNumOperands() == 2 ? tileOf(op->getOperand(1)) : Tile(VectorTile{});
+  const Tile source = operandOf(op->getOperand(0));
+  const Tile other = op->getNumOperands() == 2 ? operandOf(op->getOperand(1)) : Tile(VectorTile{});
   if (!source || !other)
     return std::nullopt;
   // The composed functions may use their target before they have read all of the source.
@@ -439,10 +439,11 @@ Tile NestVectorizer::function(FunctionKind kind, Operation* op) {
            npu::storageOf(read->buffer) == npu::storageOf(write.getBuffer());
   };
   const Type element = tiles.elementOf(*source);
-  const VectorTile made =
-      isTarget(source) || isTarget(other) ? tiles.makeTile(element) : targetOf(op, element);
+  const bool isWide = storedType(op->getResult(0).getType()) == element;
+  const VectorTile made = !isWide || isTarget(source) || isTarget(other) ? tiles.makeTile(element)
+                                                                         : targetOf(op, element);
   tiles.function(kind, made, *source, op->getNumOperands() == 2 ? &*other : nullptr);
-  return made;
+  return isWide ? Tile(made) : narrowed(op, made);
 }
 
 Tile NestVectorizer::unary(Operation* op) {
@@ -451,7 +452,7 @@ Tile NestVectorizer::unary(Operation* op) {
   if (!type.isF16() && !type.isF32() && !type.isBF16())
     return none(refusal);
   const bool isWide = !type.isBF16();
-  if (std::optional<FunctionKind> kind = functionKind(op); kind && isWide)
+  if (std::optional<FunctionKind> kind = functionKind(op))
     return function(*kind, op);
   const Tile source = op->getNumOperands() == 1 ? operandOf(op->getOperand(0)) : std::nullopt;
   const std::optional<UnaryKind> kind = unaryKind(op);

@@ -29,6 +29,7 @@ inline constexpr char kTemporaryAttr[] = "ascend.temporary";
 inline constexpr char kSourcesAttr[] = "ascend.sources";
 
 std::unique_ptr<mlir::Pass> createCheckKernel(const chips::AscendChip& chip);
+std::unique_ptr<mlir::Pass> createPlainUpdates(bool waits);
 std::unique_ptr<mlir::Pass> createPairWorkspaces();
 std::unique_ptr<mlir::Pass> createStageGlobalTiles(const chips::AscendChip& chip);
 std::unique_ptr<mlir::Pass> createFoldClears();

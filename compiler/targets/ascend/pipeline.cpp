@@ -33,6 +33,7 @@ std::vector<std::unique_ptr<Pass>> makePipeline(const Session& session) {
   const Automation& automation = session.automation;
   std::vector<std::unique_ptr<Pass>> passes;
   passes.push_back(createCheckKernel(*session.chip));
+  passes.push_back(createPlainUpdates(!automation.flags));
   if (automation.flags)
     passes.push_back(createStageGlobalTiles(*session.chip));
   passes.push_back(createMarkInBounds());

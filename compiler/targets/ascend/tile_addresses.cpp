@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/targets/ascend/tile_addresses.h"
 
+#include "compiler/ir/ascend_ops.h"
 #include "compiler/ir/kernel_manifest.h"
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/structure_ops.h"
@@ -200,8 +201,8 @@ std::optional<std::string> startWithinBlock(OpFoldResult offset, BufferType type
   return bytes(*rest) + " bytes behind the start of a block";
 }
 
-/// Of the first row or column of a part of `tile`, if it is not surely a multiple of `unit`: "begins at row 8 of
-/// a tile in L1, whose rows come in groups of 16", for a diagnostic.
+/// Of the first row or column of a part of `tile`, if it is known to be no multiple of `unit`, in all iterations
+/// or in one of two: "begins at row 8 of a tile in L1, whose rows come in groups of 16", for a diagnostic.
 static std::optional<std::string> startWithinFractal(OpFoldResult start, const std::string& what,
                                                      const std::string& tile, int64_t unit,
                                                      Operation* op) {
@@ -219,24 +220,52 @@ static std::optional<std::string> startWithinFractal(OpFoldResult start, const s
           stepBesides(op, unit, [&](Value counter) { return growthWith(start, counter); }))
     return "begins " + std::to_string(std::abs(*step)) + " " + what +
            "s from where it did in the iteration before in " + reason;
-  return "begins at a " + what + " of " + tile + " that is not known to be " + multiple +
-         "; write it as a number * " + group;
+  return std::nullopt;
 }
 
-LogicalResult requireFractalStart(Operation* op, StringRef role, const tile::BufferRegion& region,
-                                  int64_t rowUnit, int64_t columnUnit) {
-  ImplicitLocOpBuilder builder(op->getLoc(), op);
-  auto [row, column] = placeInTile(IndexMaker(builder), region.offsets);
+/// Whether a number is computed of anything that memory holds.
+static bool readsMemory(Value number) {
+  Operation* op = number.getDefiningOp();
+  return op && (isa<tile::LoadOp>(op) || llvm::any_of(op->getOperands(), readsMemory));
+}
+
+void assertHere(ImplicitLocOpBuilder& builder, Value condition, const std::string& message,
+                Agent agent) {
+  const OpBuilder::InsertionGuard guard(builder);
+  // What only one kind of core can read, the other kind can't check.
+  Operation* around = builder.getInsertionBlock()->getParentOp();
+  if (readsMemory(condition) && !isa<ScopeOp>(around) && !around->getParentOfType<ScopeOp>()) {
+    auto scope = ScopeOp::create(builder, agent);
+    builder.setInsertionPointToStart(&scope.getBody().emplaceBlock());
+  }
+  tile::AssertOp::create(builder, condition, message);
+}
+
+LogicalResult requireFractalStart(ImplicitLocOpBuilder& builder, Operation* op, StringRef role,
+                                  const tile::BufferRegion& region, int64_t rowUnit,
+                                  int64_t columnUnit) {
+  const IndexMaker make(builder);
+  auto [row, column] = placeInTile(make, region.offsets);
   const std::string tile = "a tile in " + stringifyMemorySpace(region.type().getSpace()).str();
   for (const auto& [start, what, unit] :
        {std::tuple(row, "row", rowUnit), std::tuple(column, "column", columnUnit)})
-    if (std::optional<std::string> wrong = startWithinFractal(start, what, tile, unit, op))
+    if (std::optional<std::string> wrong = startWithinFractal(start, what, tile, unit, op)) {
       return op->emitError() << "unsupported on ascend: " << role << " " << *wrong;
+    } else if (!isMultipleOf(start, unit)) {
+      Value rest = arith::RemSIOp::create(builder, cast<Value>(start), make.constant(unit));
+      Value isWhole =
+          arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, rest, make.constant(0));
+      assertHere(
+          builder, isWhole,
+          (role + " begins at a " + what + " of " + tile + " that is no multiple of " + Twine(unit))
+              .str(),
+          Agent::Cube);
+    }
   return success();
 }
 
-LogicalResult requireLoadable(Operation* op, StringRef role, const tile::BufferRegion& region,
-                              bool isTransposedOnTheWay) {
+LogicalResult requireLoadable(ImplicitLocOpBuilder& builder, Operation* op, StringRef role,
+                              const tile::BufferRegion& region, bool isTransposedOnTheWay) {
   constexpr int64_t fractalSide = 16;
   const BufferType type = region.type();
   const int64_t columns = npu::blockElements(type);
@@ -246,7 +275,7 @@ LogicalResult requireLoadable(Operation* op, StringRef role, const tile::BufferR
     return op->emitError() << "unsupported on ascend: an " << tile::dtypeName(type.getElementType())
                            << " tile of " << npu::fractalRows(type)
                            << " rows that is transposed on the way; it takes multiples of " << rows;
-  return requireFractalStart(op, role, region, rows, columns);
+  return requireFractalStart(builder, op, role, region, rows, columns);
 }
 
 Value makeTemporary(OpBuilder& builder, Location place, ArrayRef<int64_t> shape, Type element,

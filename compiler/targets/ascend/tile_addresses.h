@@ -47,15 +47,21 @@ std::optional<int64_t> stepBesides(mlir::Operation* op, int64_t unit,
 std::optional<std::string> startWithinBlock(mlir::OpFoldResult offset, tile::BufferType type,
                                             mlir::Operation* op);
 
-/// Refuses, at `op`, a part of a tile in L1 or L0C whose first row or column is not a multiple of a unit for
-/// sure: the cube core's memories are accessed in whole fractals. `role` names the part.
-llvm::LogicalResult requireFractalStart(mlir::Operation* op, llvm::StringRef role,
-                                        const tile::BufferRegion& region, int64_t rowUnit,
-                                        int64_t columnUnit);
+/// The kernel ends where `condition` does not hold. What memory holds, only a core of kind `agent` reads.
+void assertHere(mlir::ImplicitLocOpBuilder& builder, mlir::Value condition,
+                const std::string& message, Agent agent);
+
+/// Refuses, at `op`, a part of a tile in L1 or L0C whose first row or column is known to be no multiple of a
+/// unit: the cube core's memories are accessed in whole fractals. Where nothing is known, the kernel checks
+/// it. `role` names the part.
+llvm::LogicalResult requireFractalStart(mlir::ImplicitLocOpBuilder& builder, mlir::Operation* op,
+                                        llvm::StringRef role, const tile::BufferRegion& region,
+                                        int64_t rowUnit, int64_t columnUnit);
 
 /// Refuses, at `op`, a part of a tile in L1 that no load to L0A or L0B can read, as it is or transposed.
-llvm::LogicalResult requireLoadable(mlir::Operation* op, llvm::StringRef role,
-                                    const tile::BufferRegion& region, bool isTransposedOnTheWay);
+llvm::LogicalResult requireLoadable(mlir::ImplicitLocOpBuilder& builder, mlir::Operation* op,
+                                    llvm::StringRef role, const tile::BufferRegion& region,
+                                    bool isTransposedOnTheWay);
 
 /// A buffer in UB for the instructions of one statement.
 mlir::Value makeTemporary(mlir::OpBuilder& builder, mlir::Location place,

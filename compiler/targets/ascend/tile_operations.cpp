@@ -102,8 +102,8 @@ VectorTile TileOperations::duplicate(Value scalar, Type element) {
 }
 
 bool TileOperations::fillWith(const VectorTile& target, Value scalar) {
-  if (bitsOf(elementOf(target)) == 8) {
-    refuse("it fills bytes with a number");
+  if (const int64_t bits = bitsOf(elementOf(target)); bits != 16 && bits != 32) {
+    refuse(bits == 8 ? "it fills bytes with a number" : "it fills numbers of 64 bits");
     return false;
   }
   npu::DuplicateOp::create(builder, target.buffer, target.offset, scalar, count(target),
@@ -149,6 +149,11 @@ VectorTile TileOperations::filledUp(const VectorTile& tile, int64_t size) {
 
 Result TileOperations::broadcast(const VectorTile& given, bool isNumberPerRow) {
   const Type element = elementOf(given);
+  if (element.isBF16()) { // moved as they are, so they go as integers
+    const Result bits = viewed(given, signedInteger(builder.getContext(), 16));
+    const Result made = bits ? broadcast(*bits, isNumberPerRow) : std::nullopt;
+    return made ? viewed(*made, element) : std::nullopt;
+  }
   if (bitsOf(element) != 16 && bitsOf(element) != 32)
     return refuse("it spreads bytes over rows or columns");
   if (rows > 1 && columns == 1)

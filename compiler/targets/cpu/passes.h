@@ -15,7 +15,6 @@ namespace tilewright::cpu {
 struct Machine;
 
 std::unique_ptr<mlir::Pass> createSplitThreads();
-std::unique_ptr<mlir::Pass> createLowerDots(const Machine& machine);
 std::unique_ptr<mlir::Pass> createPackGemmOperands(const Machine& machine);
 std::unique_ptr<mlir::Pass> createFuseReductions(const Machine& machine);
 std::unique_ptr<mlir::Pass> createPlanScratch();

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Reductions and running sums that go line by line: nests that become instructions like any others.
+#pragma once
+
+#include "compiler/ir/npu_ops.h"
+#include "compiler/ir/tensor_ops.h"
+
+#include <mlir/IR/ImplicitLocOpBuilder.h>
+
+namespace tilewright::ascend {
+
+/// Of static regions in UB of one element type.
+struct LineReduction {
+  npu::ReduceKind kind;
+  tile::BufferRegion source, target;
+  size_t dim; ///< of the source
+  bool clear;
+  bool ofMagnitudes = false; ///< of floats
+};
+
+void reduceByLines(mlir::ImplicitLocOpBuilder& builder, const LineReduction& reduction);
+
+/// Replaces a running sum or maximum.
+llvm::LogicalResult scanByLines(tile::ScanOp scan);
+
+} // namespace tilewright::ascend
