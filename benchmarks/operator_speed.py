@@ -146,6 +146,14 @@ def flash_attention(dtype: str, length: int, dim: int, causal: bool) -> Speed:
     )
 
 
+def linear_blocks(m: int) -> dict[str, int]:
+    """Deeper where W is multiplied where it lies: several rows on AVX-512."""
+    from tilewright import _compiler
+
+    deep = m > 1 and "avx512" in _compiler.host_cpu()
+    return {"block_k": 1024} if deep else {}
+
+
 def linear(operator: str, dtype: str, m: int, k: int, n: int) -> Speed:
     """Few rows: gigabytes of weights per second. The peer of 4 bits has the weights in bfloat16."""
     import torch
@@ -157,7 +165,7 @@ def linear(operator: str, dtype: str, m: int, k: int, n: int) -> Speed:
         packed, scale = torch.randint(0, 256, (n, k // 2), dtype=torch.uint8), torch.rand(n)
         w = (torch.cat((packed & 15, packed >> 4), 1).to(kind) - 8) * scale[:, None].to(kind)
         arguments = [a, packed, scale]
-    run = kernel(operator, m=m, n=n, k=k, dtype=dtype)
+    run = kernel(operator, m=m, n=n, k=k, dtype=dtype, **linear_blocks(m))
     run(*arguments, out)
     check(out, a.double() @ w.double().T, dtype)
     return Speed(

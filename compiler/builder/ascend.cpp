@@ -35,8 +35,8 @@ bool requireNpu(Construction& state, std::string_view what) {
     return false;
   if (state.isNpu)
     return true;
-  state.error(std::string(what) + " needs T.Kernel with is_npu=True",
-              {{state.launchPlace, "T.Kernel is here"}});
+  state.stateError(std::string(what) + " needs T.Kernel with is_npu=True",
+                   {{state.launchPlace, "T.Kernel is here"}});
   return false;
 }
 
@@ -125,8 +125,8 @@ bool requireNpuFor(Construction& state, MemorySpace space, std::string_view what
   bool isOfNpu = isCubeMemory(space) || space == MemorySpace::UB;
   if (!isOfNpu || state.isNpu)
     return true;
-  state.error(std::string(what) + " needs T.Kernel with is_npu=True",
-              {{state.launchPlace, "T.Kernel is here"}});
+  state.stateError(std::string(what) + " needs T.Kernel with is_npu=True",
+                   {{state.launchPlace, "T.Kernel is here"}});
   return false;
 }
 
@@ -226,8 +226,8 @@ void KernelBuilder::beginScope(std::string_view agent) {
     state->error("T.Scope is \"C\" or \"V\", not " + quoted(agent));
   bool isAllowed = requireNpu(*state, "T.Scope");
   if (const builder::Frame* outer = state->enclosing(FrameKind::Agents)) {
-    state->error("T.Scope stands inside of another T.Scope",
-                 {{outer->place, "the other T.Scope is here"}});
+    state->stateError("T.Scope stands inside of another T.Scope",
+                      {{outer->place, "the other T.Scope is here"}});
     isAllowed = false;
   }
   if (!parsed || !isAllowed) {

@@ -43,7 +43,8 @@ Construction::Construction(std::string_view name, Place where)
 
 // Errors
 
-void Construction::report(Severity severity, std::string message, std::vector<Note> notes) {
+void Construction::report(Severity severity, std::string message, std::vector<Note> notes,
+                          Fault fault) {
   for (auto macro = macros.rbegin(); macro != macros.rend(); ++macro)
     notes.push_back({macro->callSite, "in the macro '" + macro->name + "', called here"});
   // Both sides of an operation may be one buffer.
@@ -58,8 +59,10 @@ void Construction::report(Severity severity, std::string message, std::vector<No
   bool isKnown = std::any_of(diagnostics.begin(), diagnostics.end(), [&](const Diagnostic& other) {
     return other.place == where && other.message == message;
   });
-  if (!isKnown)
-    diagnostics.push_back({severity, where, std::move(message), std::move(notes)});
+  if (isKnown)
+    return;
+  diagnostics.push_back({severity, where, std::move(message), std::move(notes)});
+  faults.push_back(fault);
 }
 
 bool Construction::hasErrors() const {
@@ -147,10 +150,10 @@ bool Construction::requireLaunch(std::string_view what) {
   if (isInLaunch())
     return true;
   if (hasLaunch)
-    error(std::string(what) + " stands after the end of T.Kernel",
-          {{launchPlace, "T.Kernel is here"}});
+    stateError(std::string(what) + " stands after the end of T.Kernel",
+               {{launchPlace, "T.Kernel is here"}});
   else
-    error(std::string(what) + " stands outside of T.Kernel");
+    stateError(std::string(what) + " stands outside of T.Kernel");
   return false;
 }
 
@@ -160,9 +163,9 @@ bool Construction::requireTileScope(std::string_view what) {
   const Frame* parallel = enclosing(FrameKind::Parallel);
   if (!parallel)
     return true;
-  error(std::string(what) +
-            " stands inside of T.Parallel, which holds code on single elements only",
-        {{parallel->place, "T.Parallel is here"}});
+  stateError(std::string(what) +
+                 " stands inside of T.Parallel, which holds code on single elements only",
+             {{parallel->place, "T.Parallel is here"}});
   return false;
 }
 
@@ -210,17 +213,18 @@ bool Construction::isUsable(Value value) {
   if (value.isPoison())
     return false;
   if (!isOurs(value)) {
-    error("a value of another kernel is used");
+    stateError("a value of another kernel is used");
     return false;
   }
   const ValueRecord& entry = record(value);
   if (isOpen(entry.frame))
     return true;
   if (!entry.name.empty())
-    error("'" + entry.name + "' is used after its loop ended", {{entry.place, "the loop is here"}});
+    stateError("'" + entry.name + "' is used after its loop ended",
+               {{entry.place, "the loop is here"}});
   else
-    error("a value is used outside of the scope that computed it",
-          {{entry.place, "it was computed here"}});
+    stateError("a value is used outside of the scope that computed it",
+               {{entry.place, "it was computed here"}});
   return false;
 }
 
@@ -228,13 +232,13 @@ bool Construction::isUsable(Buffer buffer) {
   if (buffer.isPoison())
     return false;
   if (!isOurs(buffer)) {
-    error("a buffer of another kernel is used");
+    stateError("a buffer of another kernel is used");
     return false;
   }
   const BufferRecord& entry = record(buffer);
   if (isOpen(entry.frame))
     return true;
-  error("'" + entry.name + "' is used after its scope ended", {allocatedHere(entry)});
+  stateError("'" + entry.name + "' is used after its scope ended", {allocatedHere(entry)});
   return false;
 }
 
@@ -359,7 +363,8 @@ std::optional<Index> Construction::toIndex(const Index& index, std::string_view 
   if (!isUsable(value))
     return std::nullopt;
   if (!value.dtype().isInteger()) {
-    error(std::string(what) + " must be an integer, but it is of dtype " + value.dtype().name());
+    typeError(std::string(what) + " must be an integer, but it is of dtype " +
+              value.dtype().name());
     return std::nullopt;
   }
   const ValueRecord& entry = record(value);

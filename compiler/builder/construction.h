@@ -104,9 +104,19 @@ public:
   Construction(std::string_view name, Place place);
 
   // Errors
-  void report(Severity severity, std::string message, std::vector<Note> notes = {});
+  void report(Severity severity, std::string message, std::vector<Note> notes = {},
+              Fault fault = Fault::Value);
   void error(std::string message, std::vector<Note> notes = {}) {
     report(Severity::Error, std::move(message), std::move(notes));
+  }
+  void typeError(std::string message, std::vector<Note> notes = {}) {
+    report(Severity::Error, std::move(message), std::move(notes), Fault::Type);
+  }
+  void indexError(std::string message, std::vector<Note> notes = {}) {
+    report(Severity::Error, std::move(message), std::move(notes), Fault::Index);
+  }
+  void stateError(std::string message, std::vector<Note> notes = {}) {
+    report(Severity::Error, std::move(message), std::move(notes), Fault::State);
   }
   bool hasErrors() const;
 
@@ -187,6 +197,7 @@ public:
   Place kernelPlace;
   Place place;
   std::vector<Diagnostic> diagnostics;
+  std::vector<Fault> faults; ///< of each of `diagnostics`
   std::vector<Frame> frames;
   std::vector<MacroFrame> macros;
   std::deque<ValueRecord> values;

@@ -225,7 +225,7 @@ bool mergesWithOuter(Construction& state) {
   bool isDirect = outer == &state.frames.back();
   if (isDirect && outer->block->without_terminator().empty() && !outer->hasMerged)
     return true;
-  state.error(kNestedParallel, {{outer->place, "the outer T.Parallel is here"}});
+  state.stateError(kNestedParallel, {{outer->place, "the outer T.Parallel is here"}});
   return false;
 }
 
@@ -275,7 +275,7 @@ void KernelBuilder::endParallel() {
   };
   mlir::Operation* last = lastOp(frame->block);
   if (frame->hasMerged && frame->lastMerged != last)
-    state->error(kNestedParallel, {{frame->place, "the outer T.Parallel is here"}});
+    state->stateError(kNestedParallel, {{frame->place, "the outer T.Parallel is here"}});
   if (frame->isMerged)
     state->frames.back().lastMerged = last;
 }
@@ -343,21 +343,21 @@ bool checkEarlyExit(Construction& state, std::string_view what) {
     if (frame->kind == FrameKind::Loop || frame->kind == FrameKind::While)
       return true;
     if (frame->kind == FrameKind::Parallel) {
-      state.error("'" + std::string(what) +
-                      "' inside of T.Parallel, whose iterations have no order",
-                  {{frame->place, "T.Parallel is here"}});
+      state.stateError("'" + std::string(what) +
+                           "' inside of T.Parallel, whose iterations have no order",
+                       {{frame->place, "T.Parallel is here"}});
       return false;
     }
     if (frame->kind == FrameKind::Agents) {
-      state.error("'" + std::string(what) + "' leaves a loop from inside of T.Scope",
-                  {{frame->place, "T.Scope is here"}});
+      state.stateError("'" + std::string(what) + "' leaves a loop from inside of T.Scope",
+                       {{frame->place, "T.Scope is here"}});
       return false;
     }
     if (frame->kind == FrameKind::SelectTrue || frame->kind == FrameKind::SelectFalse ||
         frame->kind == FrameKind::WhileCondition)
       break;
   }
-  state.error("'" + std::string(what) + "' outside of a loop");
+  state.stateError("'" + std::string(what) + "' outside of a loop");
   return false;
 }
 

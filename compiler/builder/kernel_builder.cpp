@@ -43,6 +43,10 @@ void KernelBuilder::error(std::string message, std::vector<Note> notes) {
 const std::vector<Diagnostic>& KernelBuilder::diagnostics() const {
   return state->diagnostics;
 }
+
+const std::vector<Fault>& KernelBuilder::faults() const {
+  return state->faults;
+}
 bool KernelBuilder::hasErrors() const {
   return state->hasErrors();
 }
@@ -89,8 +93,8 @@ bool resolveDims(builder::Construction& state, std::string_view tensor, std::str
 bool requireOutsideOfLaunch(builder::Construction& state, std::string_view what) {
   if (!state.isInLaunch())
     return true;
-  state.error(std::string(what) + " must stand before T.Kernel",
-              {{state.launchPlace, "T.Kernel is here"}});
+  state.stateError(std::string(what) + " must stand before T.Kernel",
+                   {{state.launchPlace, "T.Kernel is here"}});
   return false;
 }
 
@@ -107,8 +111,8 @@ Value KernelBuilder::symbol(std::string_view name, Dtype dtype) {
   if (!requireOutsideOfLaunch(*state, "the symbol '" + std::string(name) + "'"))
     return {};
   if (!dtype.isInteger()) {
-    state->error("the symbol '" + std::string(name) + "' must be an integer, but it is of dtype " +
-                 dtype.name());
+    state->typeError("the symbol '" + std::string(name) +
+                     "' must be an integer, but it is of dtype " + dtype.name());
     return {};
   }
   mlir::Value argument = addArgument(*state, state->ir.getIndexType(), true);
@@ -255,10 +259,10 @@ std::vector<Value> KernelBuilder::beginLaunch(std::span<const Index> grid,
                                               const Attributes& attributes) {
   const bool isNested = state->isInLaunch();
   if (isNested)
-    state->error("T.Kernel stands inside of another T.Kernel",
-                 {{state->launchPlace, "the first T.Kernel is here"}});
+    state->stateError("T.Kernel stands inside of another T.Kernel",
+                      {{state->launchPlace, "the first T.Kernel is here"}});
   else if (state->frames.size() > 1)
-    state->error("T.Kernel stands inside of a " + state->frames.back().name);
+    state->stateError("T.Kernel stands inside of a " + state->frames.back().name);
   auto extents = resolveGrid(*state, grid);
   auto threadExtents = resolveThreads(*state, threads);
   if (!isNested) {
@@ -358,6 +362,7 @@ void verifyModule(builder::Construction& state) {
     for (mlir::Diagnostic& note : found.getNotes())
       diagnostic.notes.push_back({placeOf(note.getLocation()), note.str()});
     state.diagnostics.push_back(std::move(diagnostic));
+    state.faults.push_back(Fault::State);
   });
   if (mlir::failed(mlir::verify(*state.module)) && !state.hasErrors())
     state.report(Severity::Internal, "the kernel's IR is not valid");
@@ -389,6 +394,7 @@ std::shared_ptr<KernelModule> KernelBuilder::finish() {
   // The context is the kernel's now: whatever is still called on this builder meets a fresh one.
   auto fresh = std::make_unique<State>(state->kernelName, state->kernelPlace);
   fresh->diagnostics = std::move(state->diagnostics);
+  fresh->faults = std::move(state->faults);
   fresh->isFinished = true;
   state = std::move(fresh);
   return kernel;

@@ -264,8 +264,9 @@ void KernelBuilder::annotateSafeValue(Buffer buffer, Value value) {
   if (isZero && !record.safeValue)
     return; // what such reads give anyway, of tiles, too
   if (record.space != tile::MemorySpace::Global)
-    state->error("T.annotate_safe_value takes tensors, but " + quoted(record.name) + " is a tile",
-                 {state->allocatedHere(record)});
+    state->typeError("T.annotate_safe_value takes tensors, but " + quoted(record.name) +
+                         " is a tile",
+                     {state->allocatedHere(record)});
   else if (!constant)
     state->error("the safe value of " + quoted(record.name) + " must be a constant");
   else if (!record.ir.use_empty())
@@ -338,9 +339,9 @@ Value KernelBuilder::atomic(std::string_view kind, const Operand& target, Value 
   bool isBits = *parsed == tile::AtomicKind::Or || *parsed == tile::AtomicKind::And ||
                 *parsed == tile::AtomicKind::Xor;
   if (isBits && record.dtype.isFloat()) {
-    state->error("atomic_" + std::string(kind) + " works on integers, but " + quoted(record.name) +
-                     " is of dtype " + record.dtype.name(),
-                 {state->allocatedHere(record)});
+    state->typeError("atomic_" + std::string(kind) + " works on integers, but " +
+                         quoted(record.name) + " is of dtype " + record.dtype.name(),
+                     {state->allocatedHere(record)});
     return {};
   }
   auto order = builder::memoryOrder(*state, attributes);

@@ -35,9 +35,9 @@ bool checkRange(Construction& state, const BufferRecord& buffer, size_t dim, con
     return true;
   std::string reach = "from " + std::to_string(range->least) + " to " +
                       std::to_string(range->greatest + extent - 1);
-  state.error("index " + std::to_string(dim) + " of " + quoted(buffer.name) + " goes " + reach +
-                  ", but the dim has " + counted(size_t(size), "element", "elements"),
-              {state.allocatedHere(buffer)});
+  state.indexError("index " + std::to_string(dim) + " of " + quoted(buffer.name) + " goes " +
+                       reach + ", but the dim has " + counted(size_t(size), "element", "elements"),
+                   {state.allocatedHere(buffer)});
   return false;
 }
 
@@ -63,9 +63,9 @@ std::optional<Index> resolveIndex(Construction& state, const BufferRecord& buffe
   int64_t size = *known(extent);
   bool isOutside = value < -size || (value >= size && buffer.space != tile::MemorySpace::Global);
   if (isOutside) {
-    state.error(what + " is " + std::to_string(value) + ", but the dim has " +
-                    counted(size_t(size), "element", "elements"),
-                {state.allocatedHere(buffer)});
+    state.indexError(what + " is " + std::to_string(value) + ", but the dim has " +
+                         counted(size_t(size), "element", "elements"),
+                     {state.allocatedHere(buffer)});
     return std::nullopt;
   }
   return Index(value < 0 ? value + size : value);
@@ -89,11 +89,11 @@ bool checkExtent(Construction& state, const BufferRecord& buffer, std::string_vi
   int64_t start = known(offset) ? *known(offset) : 0;
   if (start + *known(extent) <= *size)
     return true;
-  state.error(std::string(role) + " takes elements " + std::to_string(start) + " to " +
-                  std::to_string(start + *known(extent) - 1) + " of dim " + number + " of " +
-                  quoted(buffer.name) + ", but the dim has " +
-                  counted(size_t(*size), "element", "elements"),
-              {state.allocatedHere(buffer)});
+  state.indexError(std::string(role) + " takes elements " + std::to_string(start) + " to " +
+                       std::to_string(start + *known(extent) - 1) + " of dim " + number + " of " +
+                       quoted(buffer.name) + ", but the dim has " +
+                       counted(size_t(*size), "element", "elements"),
+                   {state.allocatedHere(buffer)});
   return false;
 }
 
@@ -111,9 +111,9 @@ std::optional<std::vector<Index>> resolveIndices(Construction& state, Buffer buf
     if (const auto* value = std::get_if<Value>(&index); value && value->isPoison())
       return std::nullopt;
   if (indices.size() != record.shape.size()) {
-    state.error(quoted(record.name) + " has " + counted(record.shape.size(), "dim", "dims") +
-                    " but is indexed with " + counted(indices.size(), "index", "indices"),
-                {state.allocatedHere(record)});
+    state.indexError(quoted(record.name) + " has " + counted(record.shape.size(), "dim", "dims") +
+                         " but is indexed with " + counted(indices.size(), "index", "indices"),
+                     {state.allocatedHere(record)});
     return std::nullopt;
   }
   std::vector<Index> resolved;

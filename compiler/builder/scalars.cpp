@@ -198,7 +198,7 @@ Value KernelBuilder::binary(std::string_view name, Value left, Value right) {
     promoted = {Dtype::boolean(), false, false};
   promoted.dtype = builder::computeDtype(promoted.dtype);
   if (std::string why = refuse(*state, *op, right, promoted.dtype); !why.empty()) {
-    state->error(message(*state, *op, left, right, why));
+    state->typeError(message(*state, *op, left, right, why));
     return {};
   }
   if (auto folded = foldToValue(*state, *op, left, right, promoted))
@@ -226,8 +226,8 @@ std::optional<Dtype> functionDtype(builder::Construction& state, UnaryOp op, Dty
     return Dtype::boolean();
   bool isBits = op == UnaryOp::Not || op == UnaryOp::PopCount || op == UnaryOp::Clz;
   if (isBits && dtype.isFloat()) {
-    state.error("'" + std::string(spelling(op)) + "' of " + dtype.name() +
-                ": it works on integers and bools only");
+    state.typeError("'" + std::string(spelling(op)) + "' of " + dtype.name() +
+                    ": it works on integers and bools only");
     return std::nullopt;
   }
   if (isReal(op) && !dtype.isFloat())
@@ -295,10 +295,10 @@ Value KernelBuilder::reinterpret(Value value, Dtype dtype) {
   Dtype from = value.dtype();
   bool isBool = from.kind() == ScalarKind::Bool || dtype.kind() == ScalarKind::Bool;
   if (!type || isBool || from.bits() != dtype.bits()) {
-    state->error("reinterpret of " + from.name() + " as " + dtype.name() + ": " +
-                 (type && !isBool ? "they have " + std::to_string(from.bits()) + " and " +
-                                        std::to_string(dtype.bits()) + " bits"
-                                  : "it works on integers and floats only"));
+    state->typeError("reinterpret of " + from.name() + " as " + dtype.name() + ": " +
+                     (type && !isBool ? "they have " + std::to_string(from.bits()) + " and " +
+                                            std::to_string(dtype.bits()) + " bits"
+                                      : "it works on integers and floats only"));
     return {};
   }
   mlir::Value bits = state->toIr(value, from);

@@ -36,8 +36,8 @@ Value KernelBuilder::shuffle(std::string_view kind, Value value, Value lane, int
     return {};
   }
   if (!lane.dtype().isInteger()) {
-    state->error("the lane of a shuffle must be an integer, but it is of dtype " +
-                 lane.dtype().name());
+    state->typeError("the lane of a shuffle must be an integer, but it is of dtype " +
+                     lane.dtype().name());
     return {};
   }
   Dtype dtype = value.dtype();
@@ -100,8 +100,8 @@ Buffer KernelBuilder::tensorAt(Value address, std::span<const Index> shape, Dtyp
   if (!state->isUsable(address))
     return {};
   if (!address.dtype().isInteger() || address.dtype().bits() != 64) {
-    state->error("an address is an integer of 64 bits, but this is of dtype " +
-                 address.dtype().name());
+    state->typeError("an address is an integer of 64 bits, but this is of dtype " +
+                     address.dtype().name());
     return {};
   }
   mlir::Type element = builder::elementType(dtype, state->context.get());

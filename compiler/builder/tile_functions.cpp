@@ -95,9 +95,9 @@ private:
       return false;
     }
     if (side->kind == Side::Kind::Element) {
-      state.error(name + " takes a buffer or slices of one as " + role +
-                      ", but this is an element of " + quoted(record(tile).name),
-                  {note(tile)});
+      state.typeError(name + " takes a buffer or slices of one as " + role +
+                          ", but this is an element of " + quoted(record(tile).name),
+                      {note(tile)});
       return false;
     }
     tile.variables.assign(side->extents.size(), -1);
@@ -121,14 +121,14 @@ private:
           return false;
         bool mayBe = function.scalars >> number & 1;
         if (!mayBe)
-          state.error(name + " takes a tile as " + role + ", not a scalar");
+          state.typeError(name + " takes a tile as " + role + ", not a scalar");
         isGood &= mayBe;
         scalars.emplace_back(*scalar);
         continue;
       }
       scalars.emplace_back();
       if (!(function.tiles >> number & 1)) {
-        state.error(name + " takes a scalar as " + role + ", not a tile");
+        state.typeError(name + " takes a scalar as " + role + ", not a tile");
         return false;
       }
       const auto* buffer = std::get_if<Buffer>(&arguments[number]);
@@ -144,16 +144,16 @@ private:
     if (first > 0 && function.maskTile < tiles.size()) {
       const Tile& mask = tiles[function.maskTile];
       if (record(mask).dtype != Dtype::uint8()) {
-        state.error(name + " packs a mask in uint8, but " + quoted(record(mask).name) + " is " +
-                        record(mask).dtype.name(),
-                    {note(mask)});
+        state.typeError(name + " packs a mask in uint8, but " + quoted(record(mask).name) + " is " +
+                            record(mask).dtype.name(),
+                        {note(mask)});
         return false;
       }
     }
     if (function.integersOnly && result.isFloat()) {
-      state.error(name + " works on integers, but " + quoted(record(tiles[0]).name) + " is " +
-                      result.name(),
-                  {note(tiles[0])});
+      state.typeError(name + " works on integers, but " + quoted(record(tiles[0]).name) + " is " +
+                          result.name(),
+                      {note(tiles[0])});
       return false;
     }
     std::optional<size_t> reference;
@@ -355,15 +355,15 @@ private:
   bool refuseShape(const Tile& tile) {
     bool isAmbiguous = function.broadcasts && extents.size() == 2 &&
                        state.isSame(extents[0], extents[1]) && longDims(tile.side).size() == 1;
-    state.error(name + " has destination " + quoted(record(tiles[0]).name) + " of " +
-                    state.text(tiles[0].side.extents) + " but " + tile.role + " " +
-                    quoted(record(tile).name) + " of " + state.text(tile.side.extents) +
-                    (isAmbiguous ? "; say axis=0 (one row for all) or axis=1 (one column)"
-                     : function.broadcasts
-                         ? ""
-                         : "; a row of numbers is one per row of the destination, "
-                           "others take T.tile.broadcast"),
-                {note(tiles[0]), note(tile)});
+    state.typeError(name + " has destination " + quoted(record(tiles[0]).name) + " of " +
+                        state.text(tiles[0].side.extents) + " but " + tile.role + " " +
+                        quoted(record(tile).name) + " of " + state.text(tile.side.extents) +
+                        (isAmbiguous ? "; say axis=0 (one row for all) or axis=1 (one column)"
+                         : function.broadcasts
+                             ? ""
+                             : "; a row of numbers is one per row of the destination, "
+                               "others take T.tile.broadcast"),
+                    {note(tiles[0]), note(tile)});
     return false;
   }
 

@@ -35,10 +35,10 @@ std::optional<int64_t> resolveDim(Construction& state, std::string_view operatio
   if (dim >= -rank && dim < rank)
     return dim < 0 ? dim + rank : dim;
   const BufferRecord& record = state.record(source.buffer);
-  state.error(std::string(operation) + " over dim " + std::to_string(dim) + ", but " +
-                  quoted(record.name) + " has " + std::to_string(rank) +
-                  (rank == 1 ? " dim" : " dims"),
-              {state.allocatedHere(record)});
+  state.indexError(std::string(operation) + " over dim " + std::to_string(dim) + ", but " +
+                       quoted(record.name) + " has " + std::to_string(rank) +
+                       (rank == 1 ? " dim" : " dims"),
+                   {state.allocatedHere(record)});
   return std::nullopt;
 }
 
@@ -236,14 +236,15 @@ private:
     bool isNarrowInteger =
         left.isInteger() && right.isInteger() && left.bits() <= 8 && right.bits() <= 8;
     if (left != right && !isNarrowFloat && !isNarrowInteger) {
-      state.error("gemm operands have different dtypes: A, " + quoted(record(a).name) + ", is " +
-                      left.name() + " but B, " + quoted(record(b).name) + ", is " + right.name(),
-                  notes(a, b));
+      state.typeError("gemm operands have different dtypes: A, " + quoted(record(a).name) +
+                          ", is " + left.name() + " but B, " + quoted(record(b).name) + ", is " +
+                          right.name(),
+                      notes(a, b));
       return false;
     }
     if (left.kind() == ScalarKind::Bool) {
-      state.error("gemm does not multiply bools: A, " + quoted(record(a).name) + ", is bool",
-                  notes(a, b));
+      state.typeError("gemm does not multiply bools: A, " + quoted(record(a).name) + ", is bool",
+                      notes(a, b));
       return false;
     }
     bool canHold =
@@ -253,9 +254,9 @@ private:
     if (canHold)
       return true;
     const char* needed = left.isFloat() ? "a float dtype that is as wide" : "int32";
-    state.error("gemm of " + left.name() + " accumulates in " + needed + ", but C, " +
-                    quoted(record(c).name) + ", is " + result.name(),
-                {state.allocatedHere(record(c))});
+    state.typeError("gemm of " + left.name() + " accumulates in " + needed + ", but C, " +
+                        quoted(record(c).name) + ", is " + result.name(),
+                    {state.allocatedHere(record(c))});
     return false;
   }
 };
@@ -322,9 +323,9 @@ std::optional<tile::ReduceKind> reduceKind(Construction& state, std::string_view
   }
   const BufferRecord& record = state.record(source.buffer);
   if (isBitKind(*parsed) && record.dtype.isFloat()) {
-    state.error("reduce_" + std::string(kind) + " works on integers, but " + quoted(record.name) +
-                    " is " + record.dtype.name(),
-                {state.allocatedHere(record)});
+    state.typeError("reduce_" + std::string(kind) + " works on integers, but " +
+                        quoted(record.name) + " is " + record.dtype.name(),
+                    {state.allocatedHere(record)});
     return std::nullopt;
   }
   return parsed;
@@ -529,6 +530,7 @@ void KernelBuilder::print(const std::variant<std::monostate, Value, Buffer>& wha
   if (!state->requireLaunch("T.print"))
     return;
   mlir::Value printed;
+  std::string name; // targets may have another buffer in its place by the time that they print
   bool isUnsigned = false;
   if (const auto* value = std::get_if<Value>(&what)) {
     if (!state->isUsable(*value))
@@ -539,10 +541,13 @@ void KernelBuilder::print(const std::variant<std::monostate, Value, Buffer>& wha
     if (!state->isUsable(*buffer))
       return;
     printed = state->record(*buffer).ir;
+    name = state->record(*buffer).name;
   }
   auto op =
       tile::PrintOp::create(state->ir, state->location(),
                             llvm::StringRef(message.data(), message.size()), printed, isUnsigned);
+  if (!name.empty())
+    op->setAttr(tile::kNameAttr, state->ir.getStringAttr(name));
   annotate(*state, op, "T.print", attributes, {});
 }
 

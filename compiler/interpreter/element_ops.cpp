@@ -266,7 +266,8 @@ mlir::LogicalResult Machine::runPrint(Agent& agent, tile::PrintOp op) {
     out << (op.getMessage().empty() ? "" : " ");
     if (auto type = llvm::dyn_cast<tile::BufferType>(what.getType())) {
       BufferValue& shown = buffer(agent, what);
-      out << shown.name << " = [";
+      auto name = op->getAttrOfType<mlir::StringAttr>(tile::kNameAttr);
+      out << (name ? name.str() : shown.name) << " = [";
       bool isFirst = true;
       auto limit = op->getAttrOfType<mlir::IntegerAttr>("count");
       int64_t left = limit ? limit.getInt() : std::numeric_limits<int64_t>::max();

@@ -5,6 +5,9 @@
 
 #include "mlir/IR/AffineMap.h"
 
+#include <functional>
+#include <numeric>
+
 namespace tilewright::interpreter {
 namespace {
 
@@ -99,7 +102,13 @@ mlir::LogicalResult Machine::bind(llvm::ArrayRef<Argument> arguments) {
                << tensor->strides.size() << " strides";
       auto name = kernel.getArgAttrOfType<mlir::StringAttr>(number, tile::kNameAttr);
       std::shared_ptr<Storage>& storage = storages[tensor->data];
-      if (!storage)
+      if (!storage && tensor->isFresh)
+        storage =
+            std::make_shared<Storage>(tensor->data,
+                                      std::accumulate(tensor->shape.begin(), tensor->shape.end(),
+                                                      int64_t(1), std::multiplies<>()),
+                                      type.getElementBits());
+      else if (!storage)
         storage = std::make_shared<Storage>(tensor->data);
       BufferValue bound{type, llvm::to_vector(tensor->shape), llvm::to_vector(tensor->strides),
                         storage, name ? name.str() : "argument"};

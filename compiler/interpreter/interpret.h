@@ -23,6 +23,8 @@ struct TensorArgument {
   std::vector<int64_t> shape;
   /// In elements; empty for row-major.
   std::vector<int64_t> strides;
+  /// Made for this call (dense): an element holds nothing before the kernel writes it.
+  bool isFresh = false;
 };
 /// Integers and bools as int64_t, floats as double.
 using Argument = std::variant<TensorArgument, int64_t, double>;

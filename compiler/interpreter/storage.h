@@ -65,13 +65,16 @@ public:
   /// Memory of the caller; `isWild` where only an address says that there is any.
   explicit Storage(void* data, bool isWild = false)
       : memory(static_cast<uint8_t*>(data)), isWild(isWild) {}
+  /// Memory of the caller that holds nothing yet.
+  Storage(void* data, int64_t elements, unsigned elementBits)
+      : written((elements * elementBits + 7) / 8 * 2, false), memory(static_cast<uint8_t*>(data)) {}
 
   /// Whether the process may touch the element: always, but in wild memory.
   bool isAccessible(int64_t bitOffset, bool isWrite);
   uint64_t readBits(int64_t bitOffset, unsigned bits) const;
   void writeBits(int64_t bitOffset, unsigned bits, uint64_t value);
   bool isWritten(int64_t bitOffset, unsigned bits) const;
-  /// As if the element had never been written; nothing for the caller's memory.
+  /// As if the element had never been written; nothing for what the caller filled.
   void forget(int64_t bitOffset, unsigned bits);
   const uint8_t* bytes() const {
     return memory;
@@ -84,7 +87,7 @@ public:
 
 private:
   std::vector<uint8_t> owned;
-  std::vector<bool> written; ///< per 4 bits of own memory
+  std::vector<bool> written; ///< per 4 bits, of memory that began empty
   uint8_t* memory;
   bool isWild = false;
   llvm::DenseSet<int64_t> knownPages; ///< of wild memory: twice the number, and 1 for writing

@@ -84,6 +84,10 @@ using Attributes = std::map<std::string, Attribute>;
 
 enum class LoopKind { Serial, Unroll, Vectorized, Pipelined, Persistent };
 
+/// A kind of wrong use, for front ends whose language has a class for each: a value, a dtype or kind of
+/// operand, an index, or the state that the kernel is in.
+enum class Fault { Value, Type, Index, State };
+
 class KernelBuilder {
 public:
   explicit KernelBuilder(std::string_view name, Place place = {});
@@ -101,6 +105,8 @@ public:
   // Errors
   void error(std::string message, std::vector<Note> notes = {});
   const std::vector<Diagnostic>& diagnostics() const;
+  /// Of each of `diagnostics`, what kind of wrong use it is.
+  const std::vector<Fault>& faults() const;
   bool hasErrors() const;
 
   // Arguments, in the order of the signature

@@ -16,6 +16,8 @@ struct HostTensor {
   std::vector<int64_t> shape;
   /// In elements; empty for row-major.
   std::vector<int64_t> strides;
+  /// Made for this call (dense): reading what the kernel hasn't written is an error.
+  bool isFresh = false;
 };
 using HostArgument = std::variant<HostTensor, int64_t, double>;
 

@@ -53,9 +53,8 @@ def linear_int4(m: int, n: int, k: int, dtype: str, block_n: int = 32, block_k: 
                 T.copy(A[0, half + step * block_k], b)
                 for i, j in T.Parallel(block_n, block_k):
                     both = T.cast(W[bx * block_n + i, step * block_k + j], "int32")
-                    # By way of float32: vectors have no direct conversion.
-                    low[i, j] = T.cast(T.cast((both & 15) - 8, "float32"), dtype)
-                    high[i, j] = T.cast(T.cast((both >> 4) - 8, "float32"), dtype)
+                    low[i, j] = T.cast((both & 15) - 8, dtype)
+                    high[i, j] = T.cast((both >> 4) - 8, dtype)
                 T.gemm(a, low, c, transpose_B=True)
                 T.gemm(b, high, c, transpose_B=True)
             for i, j in T.Parallel(m, block_n):

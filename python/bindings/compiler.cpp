@@ -70,6 +70,20 @@ const char* severityWord(Severity severity) {
   return severity == Severity::Internal ? "internal" : severityName(severity);
 }
 
+const char* faultWord(Fault fault) {
+  switch (fault) {
+  case Fault::Value:
+    return "value";
+  case Fault::Type:
+    return "type";
+  case Fault::Index:
+    return "index";
+  case Fault::State:
+    return "state";
+  }
+  return "value";
+}
+
 Severity severityOf(std::string_view word) {
   for (Severity severity : {Severity::Error, Severity::Unsupported, Severity::Internal,
                             Severity::Warning, Severity::Remark})
@@ -169,6 +183,13 @@ void bindArguments(nb::class_<KernelBuilder>& builder) {
       .def("leave_macro", &KernelBuilder::leaveMacro)
       .def("error", &KernelBuilder::error, "message"_a, "notes"_a = std::vector<Note>{})
       .def_prop_ro("diagnostics", [](const KernelBuilder& self) { return self.diagnostics(); })
+      .def_prop_ro("faults",
+                   [](const KernelBuilder& self) {
+                     nb::list words;
+                     for (Fault fault : self.faults())
+                       words.append(faultWord(fault));
+                     return words;
+                   })
       .def_prop_ro("has_errors", &KernelBuilder::hasErrors)
       .def(
           "symbol",

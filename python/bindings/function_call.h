@@ -6,8 +6,10 @@
 
 namespace tilewright::bindings {
 
-/// Calls `kernel.function` with arguments that were checked. False with the function's exception.
+/// Calls `kernel.function` with arguments that were checked; those not `given` were made for the call.
+/// False with the function's exception.
 bool callFunction(const KernelObject& kernel, const uint64_t* slots,
-                  std::span<const runtime::TensorView> views, std::span<const int64_t> symbols);
+                  std::span<const runtime::TensorView> views, std::span<const int64_t> symbols,
+                  std::span<PyObject* const> given);
 
 } // namespace tilewright::bindings

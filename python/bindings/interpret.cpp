@@ -19,13 +19,20 @@ namespace {
 
 /// (address, shape, strides in elements) of a tensor, an integer or a float.
 using Tensor = std::tuple<uintptr_t, std::vector<int64_t>, std::vector<int64_t>>;
-using BoundArgument = std::variant<Tensor, int64_t, double>;
+/// The same, and whether it was made for this call.
+using MadeTensor = std::tuple<uintptr_t, std::vector<int64_t>, std::vector<int64_t>, bool>;
+using BoundArgument = std::variant<Tensor, MadeTensor, int64_t, double>;
 
 HostArgument hostArgument(const BoundArgument& argument) {
   if (const auto* integer = std::get_if<int64_t>(&argument))
     return *integer;
   if (const auto* real = std::get_if<double>(&argument))
     return *real;
+  if (const auto* made = std::get_if<MadeTensor>(&argument)) {
+    const auto& [address, shape, strides, isFresh] = *made;
+    return HostTensor{reinterpret_cast<void*>(address), shape, strides,
+                      isFresh}; // NOLINT(performance-no-int-to-ptr)
+  }
   const auto& [address, shape, strides] = std::get<Tensor>(argument);
   return HostTensor{reinterpret_cast<void*>(address), shape,
                     strides}; // NOLINT(performance-no-int-to-ptr)

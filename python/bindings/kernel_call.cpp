@@ -168,7 +168,8 @@ public:
     if (kernel.device)
       return launchOnDevice();
     if (kernel.function.is_valid())
-      return callFunction(kernel, slots.data(), {views.data(), spec.params.size()}, symbolValues);
+      return callFunction(kernel, slots.data(), {views.data(), spec.params.size()}, symbolValues,
+                          {given.data(), spec.params.size()});
     InterruptibleLaunch interruptible;
     TwLaunch& launch = interruptible.launch();
     LaunchOptions options;

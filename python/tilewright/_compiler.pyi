@@ -105,6 +105,9 @@ class KernelBuilder:
     @property
     def diagnostics(self) -> list[Diagnostic]: ...
     @property
+    def faults(self) -> list[str]:
+        """Of each of `diagnostics`: "value", "type", "index" or "state"."""
+    @property
     def has_errors(self) -> bool: ...
 
     # Arguments, in the order of the signature.

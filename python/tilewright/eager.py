@@ -287,7 +287,7 @@ class EagerCall:
                 annotation = _resolved(self.declared[name], self.constants)
                 value = declare_parameter(interpreter.tracer, name, annotation)
             except LanguageError as error:
-                interpreter.tracer.report(error.message, error.kind)
+                interpreter.tracer.report(error.message, error.kind, python=error.python)
                 value = POISON
         interpreter.scope.bind(name, value, interpreter.source.header_place())
 

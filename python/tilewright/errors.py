@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from typing import Any, TypeVar
 
     _Function = TypeVar("_Function", bound=Callable[..., Any])
+    _Error = TypeVar("_Error", bound=Exception)
 
 ERROR_KINDS = ("error", "unsupported", "internal")
 _COLORS = {"error": "31", "unsupported": "35", "internal": "31", "warning": "33", "remark": "36"}
@@ -25,6 +26,9 @@ class Place(tuple):  # type: ignore[type-arg]
 
     def __new__(cls, file: str = "", line: int = 0, column: int = 0, end_column: int = 0) -> Place:
         return tuple.__new__(cls, (file, line, column, end_column))
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        return tuple(self)
 
     @property
     def file(self) -> str:
@@ -68,17 +72,24 @@ class Note:
 
 
 class Diagnostic:
-    """One message. `kind` is "error", "unsupported", "internal", "warning" or "remark"."""
+    """One message. `kind` is "error", "unsupported", "internal", "warning" or "remark"; `python` is
+    Python's class for such an error, where there is one."""
 
-    __slots__ = ("kind", "message", "notes", "place")
+    __slots__ = ("kind", "message", "notes", "place", "python")
 
     def __init__(
-        self, kind: str, place: Place, message: str, notes: Sequence[Note] | None = None
+        self,
+        kind: str,
+        place: Place,
+        message: str,
+        notes: Sequence[Note] | None = None,
+        python: type[BaseException] | None = None,
     ) -> None:
         self.kind = kind
         self.place = place
         self.message = message
         self.notes = list(notes or [])
+        self.python = python
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Diagnostic):
@@ -97,9 +108,11 @@ class Diagnostic:
         return self.kind in ERROR_KINDS
 
     @classmethod
-    def from_native(cls, native: Any) -> Diagnostic:
+    def from_native(cls, native: Any, fault: str | None = None) -> Diagnostic:
+        """`fault` is what the builder calls the error: "value", "type", "index" or "state"."""
         notes = [Note(_place(n.place), n.message) for n in native.notes]
-        return cls(native.severity, _place(native.place), native.message, notes)
+        python = None if fault is None else _FAULTS[fault]
+        return cls(native.severity, _place(native.place), native.message, notes, python)
 
     def render(self, color: bool = False) -> str:
         """`file:line:column: error: message`, the source line with a caret, and the notes."""
@@ -164,7 +177,7 @@ class TilewrightError(Exception):
     """Base of all errors of ours."""
 
 
-class JITNoBuilderError(TilewrightError):
+class JITNoBuilderError(TilewrightError, RuntimeError):
     """A construct of the tile language was used outside a kernel."""
 
 
@@ -177,6 +190,12 @@ class CompileError(TilewrightError):
         #: A traceback of one frame: the kernel at its first wrong line.
         self.kernel_frame: TracebackType | None = None
         super().__init__(self.render())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # The class of Python's that the error has beside ours has no name to pickle it by.
+        named = (UnsupportedError, KernelError, CompileError)
+        ours = next(kind for kind in named if isinstance(self, kind))
+        return _unpickled, (ours, self.diagnostics, self.kernel)
 
     @property
     def errors(self) -> list[Diagnostic]:
@@ -192,7 +211,7 @@ class CompileError(TilewrightError):
         return self.render(color=_wants_color())
 
 
-class UnsupportedError(CompileError):
+class UnsupportedError(CompileError, NotImplementedError):
     """All that stands in the way is valid, but not supported by this version or target."""
 
 
@@ -236,10 +255,53 @@ def _wants_color() -> bool:
 
 
 def compile_error(diagnostics: Sequence[Diagnostic], kernel: str = "") -> CompileError:
-    """The exception for these diagnostics."""
+    """The exception for these diagnostics: a CompileError that is also what Python and TileLang
+    call the first of the errors, as a ValueError or an IndexError."""
     errors = [d for d in diagnostics if d.is_error]
-    kind = UnsupportedError if errors and all(d.kind == "unsupported" for d in errors) else None
-    return (kind or CompileError)(diagnostics, kernel)
+    if errors and all(d.kind == "unsupported" for d in errors):
+        return UnsupportedError(diagnostics, kernel)
+    python = next((d.python for d in errors if d.kind == "error"), None)
+    return also(CompileError, python)(diagnostics, kernel)
+
+
+def _unpickled(
+    ours: type[CompileError], diagnostics: Sequence[Diagnostic], kernel: str
+) -> CompileError:
+    return compile_error(diagnostics, kernel) if ours is CompileError else ours(diagnostics, kernel)
+
+
+#: Classes of Python's that an error of ours may be too.
+_PLAIN = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    IndexError,
+    KeyError,
+    LookupError,
+    NameError,
+    NotImplementedError,
+    OverflowError,
+    RecursionError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+    ZeroDivisionError,
+)
+#: Python's class for each kind of wrong use that the builder tells apart.
+_FAULTS = {"value": ValueError, "type": TypeError, "index": IndexError, "state": RuntimeError}
+_combined: dict[tuple[type, type], type] = {}
+
+
+def also(ours: type[_Error], python: type[BaseException] | None) -> type[_Error]:
+    """The class `ours` that code which catches `python`, or the closest plain one, catches too."""
+    plain = next((c for c in (python.__mro__ if python else ()) if c in _PLAIN), None)
+    if plain is None or issubclass(ours, plain):
+        return ours
+    made = _combined.get((ours, plain))
+    if made is None:
+        about = {"__module__": ours.__module__, "__doc__": ours.__doc__}
+        made = _combined.setdefault((ours, plain), type(ours.__name__, (ours, plain), about))
+    return made
 
 
 def unsupported(message: str) -> CompileError:

@@ -106,7 +106,9 @@ _WITHOUT_EFFECT = {
     ),
     "tl.ascend_tail_mask": "because what a load leaves of a tile is pad_value, also in reductions",
 }
-_BACKENDS = ("auto", "tvm_ffi", "cython", "nvrtc", "torch", "cutedsl", "ctypes", "dlpack")
+#: How TileLang's CPU kernels are called, and its ways to GPUs and of older releases.
+_BACKENDS = ("auto", "tvm_ffi", "cython")
+_OTHER_BACKENDS = ("nvrtc", "torch", "cutedsl", "ctypes", "dlpack")
 
 
 class Options:
@@ -169,11 +171,14 @@ def check_pass_configs(pass_configs: object) -> None:
 
 
 def check_backend(execution_backend: object) -> None:
-    """ValueError for an unknown name; a known one is accepted and has no effect."""
-    if execution_backend is not None and execution_backend not in _BACKENDS:
+    """ValueError for an unknown name; a known one is accepted and has no effect, which is said
+    once of those that are not for CPUs."""
+    if execution_backend in _OTHER_BACKENDS:
+        remark(f"execution_backend {execution_backend!r} has no effect here, whatever the target")
+    elif execution_backend is not None and execution_backend not in _BACKENDS:
         raise ValueError(
             f"there is no execution_backend {execution_backend!r}; there are: "
-            f"{', '.join(_BACKENDS)}, which all mean the same here"
+            f"{', '.join(_BACKENDS + _OTHER_BACKENDS)}, which all mean the same here"
         )
 
 

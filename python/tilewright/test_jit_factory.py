@@ -482,6 +482,15 @@ def test_fast_math_gives_other_code():
         ({"pass_configs": {"tl.disable_tma_lower": True, "tir.disable_vectorize": True}}, None),
         ({"pass_configs": dict.fromkeys(INHERITED_KEYS, True)}, None),
         ({"execution_backend": "cython"}, None),
+        ({"execution_backend": "tvm_ffi"}, None),
+        (
+            {"execution_backend": "nvrtc"},
+            "execution_backend 'nvrtc' has no effect here, whatever the target",
+        ),
+        (
+            {"execution_backend": "cutedsl"},
+            "execution_backend 'cutedsl' has no effect here, whatever the target",
+        ),
     ],
 )
 def test_choices_without_effect_are_said_once(choices, message, recwarn, monkeypatch):

@@ -135,3 +135,33 @@ def test_an_eager_kernel_runs_too():
 def test_it_has_no_library(tmp_path):
     with pytest.raises(tl.UnsupportedError, match="target 'reference' makes no library"):
         matmul(16, 16, 16).export_library(str(tmp_path / "x.so"))
+
+
+def test_an_output_that_nobody_wrote_is_told_where_it_is_read():
+    """Outputs that the call makes hold nothing: T.empty, and those of out_idx."""
+
+    @tl.jit(target="reference")
+    def eager(A):
+        A: T.Tensor[[4], T.float32]
+        B = T.empty((4,), T.float32)
+        with T.Kernel(1):
+            for i in T.serial(4):
+                B[i] += A[i]
+        return B
+
+    a = np.ones(4, np.float32)
+    message = r"reads element \[0\] of 'B', which was never written"
+    with pytest.raises(KernelError, match=message):
+        eager(a)
+
+    @T.prim_func
+    def lazy(A: T.Tensor((4,), "float32"), B: T.Tensor((4,), "float32")):
+        with T.Kernel(1):
+            for i in T.serial(4):
+                B[i] = A[i] + B[3 - i]
+
+    with pytest.raises(KernelError, match=message.replace("0", "3")):
+        tl.compile(lazy, out_idx=[1], target="reference")(a)
+    given = np.full(4, 2, np.float32)  # the caller's own holds what the caller wrote
+    tl.compile(lazy, out_idx=[1], target="reference")(a, given)
+    assert given.tolist() == [3, 3, 4, 4]

@@ -50,7 +50,7 @@ __global__ __aicore__ void product(GM_ADDR a, GM_ADDR b, GM_ADDR biasRow, GM_ADD
   for (uint32_t i = 0; i < k1; ++i)
     LoadData(b2[i * n16 * k0], b1, LoadData2DParams(i * (n16 / 16), n16 / 16, 1, 0, 0, false, 0));
   if (p.bias)
-    DataCopy(bias2, bias1, DataCopyParams(1, n16 * sizeof(C) / 32, 0, 0));
+    DataCopy(bias2, bias1, DataCopyParams(1, n16 * sizeof(C) / 64, 0, 0));
   PipeBarrier<PIPE_ALL>();
   MmadParams mmad(p.m, p.n, p.k, p.unitFlags ? 3 : 0, false, true);
   mmad.disableGemv = true;

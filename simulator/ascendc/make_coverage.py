@@ -8,13 +8,13 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+from call_forms import not_compared, read_forms
+
 HERE = Path(__file__).resolve().parent
 PAGE = HERE.parents[1] / "docs" / "ascend-host-coverage.md"
 
 # Number, subject and names of the 72 groups of the interface.
 NAMES = HERE / "interface_names.txt"
-# The forms of their calls, each compiled by test_call_forms.py.
-FORMS = HERE / "call_forms.txt"
 # Documented for other chips only: a kernel that uses one is told so by the compiler.
 NOT_ON_2201 = {
     "Scatter",
@@ -61,10 +61,22 @@ def texts(pattern: str, *folders: Path) -> str:
     return "\n".join(without_comments(p.read_text()) for p in files)
 
 
-def forms_by_group() -> Counter[str]:
-    """How many forms of calls each group has."""
-    lines = FORMS.read_text().splitlines()
-    return Counter(line.split("|", 1)[0] for line in lines if not line.startswith("#"))
+def forms_by_group() -> dict[str, str]:
+    """How many forms of calls each group has, and how many of them run."""
+    all_forms = Counter(form.group for form in read_forms())
+    idle = Counter(form.group for form, _ in not_compared())
+    return {str(g): f"{n - idle[g]} of {n}" for g, n in all_forms.items()}
+
+
+def forms_not_compared() -> str:
+    """The list of forms that no test compares the effect of."""
+    reasons: dict[str, list[str]] = {}
+    for form, why in not_compared():
+        reasons.setdefault(why, []).append(f"`{form.text}`")
+    return "\n\n".join(
+        f"A form that {why}:\n\n" + "\n".join(f"- {text}" for text in texts)
+        for why, texts in reasons.items()
+    )
 
 
 def page() -> str:
@@ -73,7 +85,7 @@ def page() -> str:
     tests, row_tests = texts("*_test.cpp", HERE), texts("*_rows_test.cpp", HERE)
     rows, counts = [], [0, 0, 0, 0, 0]
     forms = forms_by_group()
-    number_of_forms = sum(forms.values())
+    number_of_forms, idle = len(read_forms()), len(list(not_compared()))
     for line in NAMES.read_text().splitlines():
         if line.startswith("#"):
             continue
@@ -117,14 +129,17 @@ def page() -> str:
         "The names are those of `simulator/ascendc/interface_names.txt`: functions, classes,\n"
         "structures, macros. *Forms* counts how their calls may be written (masks as bits, as a\n"
         "number or in the register, counts, template arguments, tensors of each memory): lines of\n"
-        "`simulator/ascendc/call_forms.txt`, which `test_call_forms.py` compiles with both\n"
-        "compilers. The rows at random run the forms with counts, numbers of lanes, bits and\n"
-        "counter mode.\n\n"
+        "`simulator/ascendc/call_forms.txt`. `test_call_forms.py` compiles all with both\n"
+        "compilers; `test_call_forms_run.py` runs those that the first number counts, with\n"
+        "masks, repeats, strides and counts by chance, on each kind of core that has them, and\n"
+        "compares all of memory with plain references. The others are listed below.\n\n"
         f"{counts[0]} names tested, {counts[1]} of them at random; {counts[2]} not on arch 2201;\n"
         f"{counts[3]} there without a test; {counts[4]} missing.\n"
-        f"{number_of_forms} forms of calls.\n\n"
+        f"{number_of_forms} forms of calls, {number_of_forms - idle} of them run and compared.\n\n"
         "| group | subject | state | forms | tested | not on arch 2201 | missing |\n"
-        "|---|---|---|---|---|---|---|\n" + "\n".join(rows) + "\n"
+        "|---|---|---|---|---|---|---|\n" + "\n".join(rows) + "\n\n"
+        "## Forms of calls that are only compiled\n\n"
+        f"{forms_not_compared()}\n"
     )
 
 

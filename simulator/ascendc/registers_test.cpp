@@ -122,7 +122,7 @@ __global__ __aicore__ void olderCopies(GM_ADDR x, GM_ADDR scales, GM_ADDR rows, 
   PipeBarrier<PIPE_ALL>();
   LoadData(a, l1, LoadData2DParams(0, 2, 1, 0, 0, false, 0));
   LoadData(b, l1, LoadData2DParams(2, 1, 1, 0, 0, false, 0));
-  DataCopy(fb, l1Scales, DataCopyParams(1, 4, 0, 0));
+  DataCopy(fb, l1Scales, DataCopyParams(1, 1, 0, 0));
   PipeBarrier<PIPE_ALL>();
   Mmad(c, a, b, MmadParams(32, 16, 32, 0, false, true));
   PipeBarrier<PIPE_ALL>();
@@ -327,6 +327,17 @@ __global__ __aicore__ void enhanced(GM_ADDR x) {
   params.blockMode = BlockMode::BLOCK_MODE_MATRIX;
   DataCopy(ub<float>(0, 16), in, DataCopyParams(1, 1, 0, 0), params);
 }
+__global__ __aicore__ void wrongCopy(GM_ADDR) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  DataCopy(ub<float>(0, 16), ub<half>(64, 16), DataCopyParams(1, 1, 0, 0));
+}
+__global__ __aicore__ void wrongBias(GM_ADDR) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIC_ONLY);
+  LocalTensor<float> l1(TPosition::C1, 0, 64), table(TPosition::C2, 32, 64);
+  InitConstValue(l1, InitConstValueParams<float>(1, 8, 0, 1));
+  PipeBarrier<PIPE_ALL>();
+  DataCopy(table, l1, DataCopyParams(1, 1, 0, 0));
+}
 __global__ __aicore__ void wrongDuplicate(GM_ADDR) {
   KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
   Duplicate(ub<int8_t>(0, 64), static_cast<int8_t>(1), 64);
@@ -378,6 +389,9 @@ TEST(Registers, WhatArch2201HasNot) {
   expect(boundary, "unsupported: SetLoadDataBoundary other than 0");
   expect(enhanced, "unsupported: DataCopyEnhancedParams with a conversion; arch 2201 converts on "
                    "the way out of L0C alone, by Fixpipe");
+  expect(wrongCopy, "DataCopy of one type to another: only half becomes float, on its way from C1");
+  expect(wrongBias,
+         "destination starts at local byte 32, which is no multiple of 64 [ErrorWrite4]");
   expect(wrongDuplicate, "arch 2201 has no Duplicate of int8_t");
   expect(wrongAdd, "arch 2201 has no Add of bfloat16_t");
   expect(wrongRounding, "arch 2201 has no Cast of float to int32_t with this rounding mode");

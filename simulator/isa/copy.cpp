@@ -33,12 +33,14 @@ Region rows(uint64_t begin, uint64_t length, uint32_t count, int64_t stride) {
 std::string inspectBurst(const CopyInstr& i, AccessList& list) {
   if (i.count == 0 || i.length == 0)
     return {};
-  for (const Operand* o : {&i.dst, &i.src})
-    if (o->space != Space::GM && o->address % blockBytes)
+  for (const Operand* o : {&i.dst, &i.src}) {
+    const uint32_t multiple = o->space == Space::BT || o->space == Space::FB ? 64 : blockBytes;
+    if (o->space != Space::GM && o->address % multiple)
       return std::string(o == &i.dst ? "destination" : "source") + " starts at local byte " +
-             std::to_string(o->address) + ", which is no multiple of 32 [" +
-             (o == &i.dst ? "ErrorWrite4" : "ErrorRead4") + "]";
-  list.add(i.src, rows(i.src.address, i.length, i.count, i.srcStride), AccessKind::Read);
+             std::to_string(o->address) + ", which is no multiple of " + std::to_string(multiple) +
+             (o == &i.dst ? " [ErrorWrite4]" : " [ErrorRead4]");
+  }
+  list.add(i.src, rows(i.src.address, i.sourceBytes(), i.count, i.srcStride), AccessKind::Read);
   uint64_t padded = i.length + i.padLeft + i.padRight;
   AccessKind kind = i.atomic == AtomicOp::None ? AccessKind::Write : AccessKind::Atomic;
   if (i.padDefined || !(i.padLeft + i.padRight)) {
@@ -49,11 +51,16 @@ std::string inspectBurst(const CopyInstr& i, AccessList& list) {
     list.items[list.count - 1].undefined = true;
     list.add(i.dst, rows(i.dst.address, i.length, i.count, i.dstStride), kind);
   }
+  const Region from = rows(i.src.address, i.sourceBytes(), i.count, i.srcStride),
+               to = rows(i.dst.address, padded, i.count, i.dstStride);
+  if (i.src.space == Space::UB && i.dst.space == Space::UB && from.overlaps(to) &&
+      (i.src.address != i.dst.address || (i.count > 1 && i.srcStride != i.dstStride)))
+    return overlapInPart(i.dst, i.src);
   auto beyond = [&](const Operand& o, uint64_t length, int64_t stride) {
     Interval hull = rows(o.address, length, i.count, stride).hull();
     return o.space != Space::GM && o.bytes && hull.end > o.address + o.bytes;
   };
-  if (beyond(i.src, i.length, i.srcStride))
+  if (beyond(i.src, i.sourceBytes(), i.srcStride))
     return "reads more than the source tensor's " + std::to_string(i.src.bytes) +
            " bytes [ErrorRead3]";
   if (beyond(i.dst, padded, i.dstStride))
@@ -130,9 +137,17 @@ void fillPad(uint8_t* at, uint64_t bytes, uint64_t bits, uint32_t size, bool def
     std::memcpy(at + k, &bits, std::min<uint64_t>(size, bytes - k));
 }
 
+void widenRows(const CopyInstr& i, uint8_t* to, const uint8_t* from) {
+  for (uint32_t row = 0; row < i.count; ++row)
+    loadRow(reinterpret_cast<const Half*>(from + row * i.srcStride),
+            reinterpret_cast<float*>(to + row * i.dstStride), i.length / sizeof(float));
+}
+
 void runBurst(const CopyInstr& i, const Context& context) {
   uint8_t* to = context.at(i.dst);
   const uint8_t* from = context.at(i.src);
+  if (i.widens())
+    return widenRows(i, to, from);
   bool inRow = i.srcStride == static_cast<int64_t>(i.length) && i.dstStride == i.srcStride &&
                !i.padLeft && !i.padRight;
   if (inRow || i.count == 1) {
@@ -194,11 +209,11 @@ std::string inspect(const CopyInstr& instr, AccessList& accesses, const Context&
   case CopyKind::Nd2Nz:
     if (auto e = inspectNd2Nz(instr, accesses); !e.empty())
       return e;
-    return checkFractals(accesses, instr.dst);
+    return checkFractals(accesses, instr.dst, true);
   case CopyKind::Nz2Nd:
     if (auto e = inspectNz2Nd(instr, accesses); !e.empty())
       return e;
-    return checkFractals(accesses, instr.src);
+    return checkFractals(accesses, instr.src, false);
   default:
     return inspectBurst(instr, accesses);
   }

@@ -23,7 +23,7 @@ std::string alignedTo(const Operand& o, const char* name, uint32_t multiple, boo
          (written ? " [ErrorWrite4]" : " [ErrorRead4]");
 }
 
-std::string checkFractals(const AccessList& list, const Operand& tensor) {
+std::string checkFractals(const AccessList& list, const Operand& tensor, bool written) {
   if (tensor.space == Space::GM || tensor.bytes == 0)
     return {};
   const uint64_t end = tensor.address + tensor.bytes;
@@ -31,7 +31,8 @@ std::string checkFractals(const AccessList& list, const Operand& tensor) {
     const Access& a = list.items[k];
     const bool isRead = a.kind == AccessKind::Read;
     const uint64_t last = a.region.hull().end;
-    if (a.space == tensor.space && last > end && last <= spaceBytes[static_cast<unsigned>(a.space)])
+    if (isRead != written && a.space == tensor.space && last > end &&
+        last <= spaceBytes[static_cast<unsigned>(a.space)])
       return std::string(isRead ? "reads" : "writes") + " fractals up to byte " +
              std::to_string(last - 1) + ", but the tensor ends at byte " + std::to_string(end - 1) +
              "; give it room for whole fractals" + (isRead ? " [ErrorRead3]" : " [ErrorWrite2]");
@@ -251,7 +252,7 @@ std::string inspect(const CubeInstr& i, AccessList& list, const Context&) {
   // These write whole fractals; what others write of their last ones nobody may need.
   const bool writesWhole = i.op == CubeOp::Load2D || i.op == CubeOp::Load2DTranspose ||
                            i.op == CubeOp::LoadSparse || i.op == CubeOp::Fill;
-  return writesWhole ? checkFractals(list, i.dst) : std::string();
+  return writesWhole ? checkFractals(list, i.dst, true) : std::string();
 }
 
 void run(const CubeInstr& i, const Context& context) {

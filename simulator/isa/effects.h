@@ -63,6 +63,11 @@ std::string inspect(const VectorInstr& instr, AccessList& accesses, const Contex
 std::string inspect(const CopyInstr& instr, AccessList& accesses, const Context& context);
 std::string inspect(const CubeInstr& instr, AccessList& accesses, const Context& context);
 
+/// True if repeats of the destination share bytes, but not all: the later ones overwrite them.
+bool overlapsItself(const VectorInstr& instr);
+/// "dstRepStride is 4, but a repeat spans 8 blocks".
+std::string itsRepeats(const VectorInstr& instr);
+
 /// Select with a mask in memory for each repeat uses what the toolkit keeps for it at the end of UB.
 bool worksInReservedBytes(const VectorInstr& instr);
 

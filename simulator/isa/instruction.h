@@ -247,6 +247,14 @@ struct CopyInstr {
   uint32_t ndNum = 1, nValue = 0, dValue = 0;
   uint64_t srcNdMatrixStride = 0, srcDValue = 0;
   uint64_t dstNzC0Stride = 0, dstNzNStride = 0, dstNzMatrixStride = 0;
+
+  /// A bias of halves becomes float on its way to BT; `length` is that of the floats.
+  bool widens() const {
+    return dst.space == Space::BT && dst.type == DType::F32 && src.type == DType::F16;
+  }
+  uint64_t sourceBytes() const {
+    return widens() ? length / 2 : length;
+  }
 };
 
 enum class CubeOp : uint8_t {

@@ -9,7 +9,7 @@ namespace tilewright::ascend::isa {
 
 namespace {
 
-constexpr uint32_t pairBytes = 8;      // of a sorted list
+constexpr uint32_t bytesOfPair = 8;    // of a sorted list
 constexpr uint32_t registerBytes = 16; // the mask of Compare and Select
 
 bool movesRegister(VectorOp op) {
@@ -59,7 +59,7 @@ std::string checkLists(const VectorInstr& i) {
   const Operand* lists[] = {&i.src0, &i.src1, &i.aux, &i.extra};
   for (unsigned k = 0; k < 4; ++k)
     if (i.validBits >> k & 1)
-      if (auto e = misaligned(*lists[k], ("list " + std::to_string(k)).c_str(), pairBytes, false);
+      if (auto e = misaligned(*lists[k], ("list " + std::to_string(k)).c_str(), bytesOfPair, false);
           !e.empty())
         return e;
   return {};

@@ -236,6 +236,13 @@ TEST_F(OperandOverlaps, OfOtherStrides) {
   i.repeat = 4;
   i.src0Rep = i.dstRep = 0; // accumulates
   EXPECT_EQ(check(i), "");
+  i = masked(VectorOp::Sub, 0);
+  i.src1.address = 0; // one row for all repeats, which the first one changes
+  i.src1Rep = 0;
+  EXPECT_EQ(check(i), "source and destination overlap in part (both start at UB byte 0); their "
+                      "strides must be the same");
+  i.repeat = 1;
+  EXPECT_EQ(check(i), "");
 }
 
 TEST_F(OperandOverlaps, OfCasts) {
@@ -265,6 +272,127 @@ TEST_F(OperandOverlaps, OfBrcb) {
                       "are yet to be read");
   i.dst.address = 128; // 4 repeats of 8 floats are read
   EXPECT_EQ(check(i), "");
+}
+
+TEST_F(OperandOverlaps, OfGathers) {
+  const std::string late = "the destination, at UB byte 0, lies over elements of the source, at 0, "
+                           "that are yet to be read";
+  VectorInstr i = masked(VectorOp::Gather, 8192); // all offsets are 0
+  EXPECT_EQ(check(i), "");
+  i.dst.address = 32; // beside what is gathered
+  EXPECT_EQ(check(i), "");
+  i.dst.address = 0;
+  EXPECT_EQ(check(i), late);
+  i.dst.address = 6144 + 256;
+  EXPECT_NE(check(i), ""); // the offsets
+  i = counted(i);
+  EXPECT_NE(check(i), "");
+  i.dst.address = 6144; // each offset is used when it goes
+  EXPECT_EQ(check(i), "");
+  i = masked(VectorOp::Gatherb, 0, 1);
+  EXPECT_EQ(check(i), late);
+  i.dst.address = 32;
+  EXPECT_EQ(check(i), "");
+  i = masked(VectorOp::GatherMask, 0); // moves elements to the front
+  EXPECT_EQ(check(i), "");
+  i.dst.address = 32;
+  EXPECT_NE(check(i), "");
+}
+
+TEST_F(OperandOverlaps, OfSorts) {
+  VectorInstr i = masked(VectorOp::Sort32, 0);
+  EXPECT_NE(check(i), "");
+  i.dst.address = 4096; // the indices
+  EXPECT_NE(check(i), "");
+  i.dst.address = 512;
+  EXPECT_EQ(check(i), "");
+  i = masked(VectorOp::MrgSort, 8192, 1);
+  i.validBits = 3;
+  for (uint16_t& length : i.lengths)
+    length = 16;
+  EXPECT_EQ(check(i), "");
+  i.dst.address = 4096;
+  EXPECT_NE(check(i), "");
+  i.dst.address = 128;
+  EXPECT_EQ(check(i), "");
+}
+
+TEST_F(OperandOverlaps, OfTransposes) {
+  VectorInstr i = vector(VectorOp::Transpose, DType::F16);
+  i.mode = 0;
+  i.dst.address = 0; // all is read first
+  EXPECT_EQ(check(i), "");
+  i.dst.address = 32;
+  EXPECT_NE(check(i), "");
+  i = masked(VectorOp::TransDataTo5HD, 0, 2);
+  i.dst.type = i.src0.type = DType::F16;
+  i.dstRep = i.src0Rep = 16;
+  for (uint32_t k = 0; k < 16; ++k)
+    i.lists[k] = i.lists[16 + k] = k * 32;
+  EXPECT_EQ(check(i), "");
+  i.lists[3] = 512; // of the second repeat
+  EXPECT_EQ(check(i), "the block at UB byte 512, which repeat 0 writes, is yet to be read by "
+                      "repeat 1");
+}
+
+TEST_F(OperandOverlaps, OfReductionsAndSelections) {
+  VectorInstr i = masked(VectorOp::WholeReduceSum, 0);
+  i.dstRep = 1;
+  EXPECT_EQ(check(i), "");
+  i.dst.address = 252; // the second result in the place of the second repeat's first value
+  EXPECT_EQ(check(i), "");
+  i.dst.address = 256;
+  EXPECT_NE(check(i), "");
+  i = masked(VectorOp::Select, 0);
+  EXPECT_EQ(check(i), "");
+  i.dst.address = 4096 - 32;
+  EXPECT_NE(check(i), ""); // the second source
+  i.dst.address = 6144;
+  EXPECT_NE(check(i), ""); // the bits
+}
+
+TEST_F(OperandOverlaps, OfCopies) {
+  CopyInstr i;
+  i.dst = {64, 4096, Space::UB, DType::F16};
+  i.src = {0, 4096, Space::UB, DType::F16};
+  i.length = i.srcStride = i.dstStride = 64;
+  EXPECT_EQ(check(i), "");
+  i.count = 2;
+  EXPECT_EQ(check(i), "source and destination overlap in part (UB bytes 0 and 64); they must be "
+                      "the same or apart");
+  i.srcStride = i.dstStride = 128; // one beside the other
+  EXPECT_EQ(check(i), "");
+  i.dst.address = 0;
+  EXPECT_EQ(check(i), "");
+  i.dstStride = 96;
+  EXPECT_NE(check(i), "");
+}
+
+TEST_F(OperandOverlaps, OfRepeatsOfTheDestination) {
+  VectorInstr i = masked(VectorOp::Adds, 8192);
+  EXPECT_FALSE(overlapsItself(i));
+  i.dstRep = 4;
+  EXPECT_TRUE(overlapsItself(i));
+  EXPECT_EQ(check(i), ""); // the later ones win
+  EXPECT_EQ(itsRepeats(i), "dstRepStride is 4, but a repeat spans 8 blocks");
+  i.maskLength = 32;
+  EXPECT_FALSE(overlapsItself(i));
+  i.maskLength = 64;
+  i.dstRep = 0; // accumulates
+  EXPECT_FALSE(overlapsItself(i));
+  const std::string changed = "dstRepStride is 4, but a repeat spans 8 blocks, so that repeats "
+                              "read what others have just changed";
+  i = masked(VectorOp::MulAddDst, 8192);
+  i.dstRep = 4;
+  EXPECT_EQ(check(i), changed);
+  i = masked(VectorOp::Add, 0);
+  i.dstRep = i.src0Rep = 4;
+  EXPECT_EQ(check(i), changed);
+  i.dstRep = i.src0Rep = 8;
+  EXPECT_EQ(check(i), "");
+  i = masked(VectorOp::Brcb, 8192);
+  i.dstRep = 7;
+  EXPECT_TRUE(overlapsItself(i));
 }
 
 } // namespace

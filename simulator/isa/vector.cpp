@@ -155,7 +155,7 @@ std::string checkOverlap(const VectorInstr& i, const Operand& src, Steps s, Step
     bool meet = low + i.count * widest(i) > std::max(src.address, i.dst.address);
     return meet && !inPlace ? overlapInPart(i.dst, src) : std::string();
   }
-  if (d.repeat == 0 || s.repeat == 0 || (inPlace && s == d))
+  if (inPlace && s == d)
     return {};
   return meetInPart(i.dst, d, src, s, shape) ? overlapInPart(i.dst, src) : std::string();
 }
@@ -340,6 +340,8 @@ std::string inspect(const VectorInstr& instr, AccessList& accesses, const Contex
   std::string error = group.inspect(instr, accesses, context);
   if (error.empty() && !hasOwnStarts(group))
     error = checkStarts(instr);
+  if (error.empty())
+    error = checkOverlaps(instr, accesses, context);
   if (!error.empty())
     return error;
   // A tensor ends before its memory does: compare with the operand's own size.

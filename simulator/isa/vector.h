@@ -27,6 +27,9 @@ extern const VectorGroup rowGroup; ///< softmax, norms, top-k, quantisation
 std::string misaligned(const Operand& operand, const char* name, uint32_t multiple, bool written);
 /// Which operand of a rearranging or reducing instruction doesn't start where it must, or nothing.
 std::string checkStarts(const VectorInstr& instr);
+/// What the destination lies over that it must not, or nothing; `list` has all accesses. Element-wise
+/// instructions and casts see to their sources themselves.
+std::string checkOverlaps(const VectorInstr& instr, const AccessList& list, const Context& context);
 /// Bytes that a reduction writes for one repeat.
 uint64_t resultBytes(const VectorInstr& instr);
 /// The message for types that an instruction doesn't take.

@@ -226,6 +226,11 @@ void Agent::warnOfLanes(const VectorInstr& i, bool fromRegister, Place place) {
                         std::to_string(lanesOf(i)) +
                         " lanes, which are those of mask[0]; set mask[1] to 0",
                     false, place, {{{}, operandsText(Pipe::V, &i)}});
+  if (isa::overlapsItself(i))
+    return complain(name + ": " + isa::itsRepeats(i) +
+                        ", so that repeats overwrite the results of earlier ones; make it at least "
+                        "that",
+                    false, place, {{{}, operandsText(Pipe::V, &i)}});
   if (i.repeat == 0 && i.form != VectorForm::Register && !hasRows(i.op))
     complain(name + ": repeatTime is 0, so that nothing is computed; it has 8 bits, in which 256 "
                     "is 0 as well; split the call, or leave it out",

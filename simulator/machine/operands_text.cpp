@@ -77,6 +77,8 @@ const char* adviceFor(const std::string& wrong) {
   auto says = [&](const char* part) { return wrong.find(part) != std::string::npos; };
   if (says("no multiple of"))
     return "move it to such a multiple: round up the sizes of the tensors before it";
+  if (says("dstRepStride is"))
+    return "make it at least that";
   if (says("yet to be read"))
     return "give the destination memory of its own";
   if (says("overlap"))

@@ -173,6 +173,32 @@ def test_functions_of_two(agree):
         agree(binary(function), [a, b, np.zeros(N, np.float32)], {2: expected})
 
 
+def test_hypot_of_what_overflows_when_squared(agree):
+    """As C has it: no overflow or underflow on the way, and infinite beside a NaN."""
+
+    def kernel(dtype, n):
+        @T.prim_func
+        def lengths(A: T.Tensor((n,), dtype), B: T.Tensor((n,), dtype), C: T.Tensor((n,), dtype)):
+            with T.Kernel(1, threads=n):
+                for i in T.serial(n):
+                    C[i] = T.hypot(A[i], B[i])
+
+        return lengths
+
+    inf, nan = np.inf, np.nan
+    pairs = [(3e200, 4e200), (1e308, 1e308), (3e-200, 4e-200), (5e-324, 0), (1e300, 1e-300)]
+    pairs += [(-3, 4), (0, 0), (inf, nan), (nan, -inf), (1, nan), (1e-160, 2.5), (1e150, 1e170)]
+    for dtype, kind in (("float64", np.float64), ("float32", np.float32)):
+        with np.errstate(over="ignore"):
+            a, b = (np.array(part, kind) for part in zip(*pairs, strict=True))
+        zeros = np.zeros(len(pairs), kind)
+        tolerance = 2e-16 if dtype == "float64" else 1e-7
+        agree(kernel(dtype, len(pairs)), [a, b, zeros], {2: np.hypot(a, b)}, tolerance)
+        for number in np.flatnonzero(np.isfinite(a) & np.isfinite(b)):  # each by its own scale
+            one = [a[number : number + 1], b[number : number + 1], zeros[:1]]
+            agree(kernel(dtype, 1), one, {2: np.hypot(*one[:2])}, 1.5 * tolerance)
+
+
 def test_ldexp_and_nextafter(agree):
     @T.prim_func
     def kernel(

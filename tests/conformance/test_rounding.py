@@ -264,3 +264,29 @@ def test_wrong_options(options, message):
     with pytest.raises(tilewright.CompileError) as caught:
         kernel.capture()
     assert caught.value.diagnostics[0].message == message
+
+
+@pytest.mark.parametrize("by_way_of", [None, "float32"])
+def test_whole_numbers_in_bfloat16(by_way_of):
+    """Those of at most 8 bits are known to be exact; the next ones round to even."""
+    torch = pytest.importorskip("torch")
+    count = 512
+
+    @T.prim_func
+    def convert(A: T.Tensor((count,), "int32"), B: T.Tensor((3, count), "bfloat16")):
+        with T.Kernel(1, threads=32):
+            for i in T.Parallel(count):
+                few, more = (A[i] & 511) - 256, (A[i] & 1023) - 256
+                wide = T.cast(few, by_way_of) if by_way_of else few
+                wider = T.cast(more, by_way_of) if by_way_of else more
+                B[0, i] = T.cast(wide, "bfloat16")
+                B[1, i] = T.cast(wider, "bfloat16")
+                B[2, i] = T.cast(A[i] >> 1, "bfloat16")
+
+    numbers = torch.arange(0, 2 * count, 2, dtype=torch.int32) | 1
+    numbers[0] = 0
+    exact = torch.stack(((numbers & 511) - 256, (numbers & 1023) - 256, numbers >> 1))
+    for target in ("cpu", "reference"):
+        out = torch.empty(3, count, dtype=torch.bfloat16)
+        tilewright.compile(convert, target=target)(numbers, out)
+        assert torch.equal(out, exact.bfloat16())

@@ -9,6 +9,9 @@
 ///   ... add 0x7fff and the odd bit, shift right by 16, keep NaN ...  (to nearest even)
 ///   %c = arith.bitcast %9 : i16 to bf16
 ///
+/// A whole number that is known to have at most 8 bits is exact in bfloat16: of its float32 the upper half, without rounding
+/// (4-bit weights: (byte & 15) - 8).
+///
 /// Only float16 <-> float32 stays as an op: every machine that we support has an instruction for
 /// it. It stands before the conversion to LLVM, whose code generator would call __truncsfbf2 and
 /// its like.
@@ -20,6 +23,7 @@
 #include <mlir/Dialect/Math/IR/Math.h>
 #include <mlir/Dialect/Vector/IR/VectorOps.h>
 #include <mlir/IR/TypeUtilities.h>
+#include <mlir/Interfaces/InferIntRangeInterface.h>
 
 namespace tilewright::cpu {
 namespace {
@@ -71,8 +75,58 @@ Value foldLowBits(ImplicitLocOpBuilder& builder, Value value) {
   return arith::SelectOp::create(builder, isSmallNumber, value, folded);
 }
 
+/// Between what an integer is, as far as the operations show that make it.
+ConstantIntRanges rangeOf(Value value, int depth = 0) {
+  constexpr int kMostSteps = 8; // a number may be used twice by each operation
+  auto source = value.getDefiningOp<InferIntRangeInterface>();
+  ConstantIntRanges range =
+      ConstantIntRanges::maxRange(ConstantIntRanges::getStorageBitwidth(value.getType()));
+  if (!source || depth == kMostSteps)
+    return range;
+  SmallVector<ConstantIntRanges> operands;
+  for (Value operand : source->getOperands()) {
+    if (!getElementTypeOrSelf(operand.getType()).isIntOrIndex())
+      return range;
+    operands.push_back(rangeOf(operand, depth + 1));
+  }
+  source.inferResultRanges(operands, [&](Value result, const ConstantIntRanges& inferred) {
+    if (result == value)
+      range = inferred;
+  });
+  return range;
+}
+
+/// Whether a number made of an integer lies within +-256, so that bfloat16 has it exactly.
+bool hasFewBits(Operation* conversion) {
+  constexpr int64_t most = 256;
+  if (!isa_and_nonnull<arith::SIToFPOp, arith::UIToFPOp>(conversion))
+    return false;
+  const ConstantIntRanges range = rangeOf(conversion->getOperand(0));
+  if (isa<arith::UIToFPOp>(conversion))
+    return range.umax().ule(most);
+  return range.smin().sge(-most) && range.smax().sle(most);
+}
+
+/// The upper half of a float32.
+Value upperHalf(ImplicitLocOpBuilder& builder, Value value) {
+  auto integer = [&](unsigned bits) {
+    return withElement(value.getType(), builder.getIntegerType(bits));
+  };
+  Value bits = arith::BitcastOp::create(builder, integer(32), value);
+  TypedAttr half = builder.getIntegerAttr(builder.getI32Type(), 16);
+  if (auto shaped = dyn_cast<VectorType>(integer(32)))
+    half = DenseElementsAttr::get(shaped, Attribute(half));
+  Value shifted = arith::ShRUIOp::create(builder, bits, arith::ConstantOp::create(builder, half));
+  Value upper = arith::TruncIOp::create(builder, integer(16), shifted);
+  return arith::BitcastOp::create(builder, withElement(value.getType(), builder.getBF16Type()),
+                                  upper);
+}
+
 template <typename Op> Value expandFromInteger(ImplicitLocOpBuilder& builder, Op op) {
   Value in = op.getIn();
+  if (getElementTypeOrSelf(op.getType()).isBF16() && hasFewBits(op))
+    return upperHalf(builder,
+                     Op::create(builder, withElement(op.getType(), builder.getF32Type()), in));
   const unsigned width = getElementTypeOrSelf(in.getType()).getIntOrFloatBitWidth();
   if (width > 32)
     in = foldLowBits(builder, in);
@@ -120,6 +174,8 @@ Value expand(ImplicitLocOpBuilder& builder, Operation* op) {
     Type to = getElementTypeOrSelf(truncation.getType());
     if (from.isF32() && to.isF16())
       return {};
+    if (from.isF32() && to.isBF16() && hasFewBits(truncation.getIn().getDefiningOp()))
+      return upperHalf(builder, truncation.getIn());
     return roundToSmall(builder, widened(builder, truncation.getIn()), to);
   }
   if (auto broadcast = dyn_cast<vector::BroadcastOp>(op))

@@ -58,3 +58,37 @@ func.func @lanes(%a: bf16) -> vector<16xbf16> {
   %all = vector.broadcast %a : bf16 to vector<16xbf16>
   return %all : vector<16xbf16>
 }
+
+// Whole numbers of at most 8 bits, as 4-bit weights less 8, need no rounding, nor float64; 257 does.
+// CHECK-LABEL: func.func @weights
+// CHECK: %[[F:.*]] = arith.sitofp {{.*}} : i32 to f32
+// CHECK-NEXT: %[[B:.*]] = arith.bitcast %[[F]] : f32 to i32
+// CHECK-NEXT: arith.constant 16
+// CHECK-NEXT: %[[U:.*]] = arith.shrui %[[B]]
+// CHECK-NEXT: %[[H:.*]] = arith.trunci %[[U]] : i32 to i16
+// CHECK-NEXT: arith.bitcast %[[H]] : i16 to bf16
+// CHECK: arith.uitofp {{.*}} : i32 to f32
+// CHECK-NEXT: arith.bitcast
+// CHECK-NEXT: arith.constant 16
+// CHECK-NEXT: arith.shrui
+// CHECK-NOT: arith.cmpf
+// CHECK: arith.uitofp {{.*}} : i32 to f32
+// CHECK: arith.cmpf uno
+// CHECK: return
+func.func @weights(%byte: i8) -> (bf16, bf16, bf16) {
+  %c2 = arith.constant 2 : i32
+  %c4 = arith.constant 4 : i32
+  %c8 = arith.constant 8 : i32
+  %c15 = arith.constant 15 : i32
+  %both = arith.extui %byte : i8 to i32
+  %low = arith.andi %both, %c15 : i32
+  %weight = arith.subi %low, %c8 : i32
+  %a = arith.sitofp %weight : i32 to bf16
+  %high = arith.shrui %both, %c4 : i32
+  %wide = arith.uitofp %high : i32 to f32
+  %b = arith.truncf %wide : f32 to bf16
+  %more = arith.addi %both, %c2 : i32
+  %wider = arith.uitofp %more : i32 to f32
+  %c = arith.truncf %wider : f32 to bf16
+  return %a, %b, %c : bf16, bf16, bf16
+}

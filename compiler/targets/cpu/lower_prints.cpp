@@ -47,7 +47,7 @@ public:
     if (!what) {
       print(escaped(op.getMessage()) + "\n", {});
     } else if (auto type = dyn_cast<BufferType>(what.getType())) {
-      printBuffer(message, what, type);
+      printBuffer(message, nameOf(op), what, type);
     } else {
       Type element = what.getType();
       if (auto integer = dyn_cast<IntegerType>(element); integer && op.getIsUnsigned())
@@ -86,10 +86,15 @@ private:
                           builder.getIntegerType(64, /*isSigned=*/!isUnsigned(element)));
   }
 
-  void printBuffer(const std::string& message, Value buffer, BufferType type) {
-    std::string name;
-    if (auto alloc = buffer.getDefiningOp<tile::AllocOp>())
-      name = alloc.getSymName().value_or("").str();
+  static std::string nameOf(tile::PrintOp op) {
+    if (auto name = op->getAttrOfType<StringAttr>(tile::kNameAttr))
+      return name.str();
+    auto alloc = op.getValue().getDefiningOp<tile::AllocOp>();
+    return alloc ? alloc.getSymName().value_or("").str() : "";
+  }
+
+  void printBuffer(const std::string& message, const std::string& name, Value buffer,
+                   BufferType type) {
     print(message + escaped(name) + " = [", {});
     IndexMath math(builder);
     SmallVector<Range> ranges;

@@ -30,6 +30,7 @@
 #include "compiler/ir/thread_ops.h"
 #include "compiler/targets/cpu/attributes.h"
 #include "compiler/targets/cpu/fetch_ahead.h"
+#include "compiler/targets/cpu/gemm_sources.h"
 #include "compiler/targets/cpu/loops.h"
 #include "compiler/targets/cpu/machine_pass.h"
 #include "compiler/targets/cpu/passes.h"
@@ -54,86 +55,6 @@ Type accumulatorType(Type element) {
   if (isa<FloatType>(element) && element.getIntOrFloatBitWidth() < 32)
     return Float32Type::get(element.getContext());
   return element;
-}
-
-/// Rows and columns of the matrix that a region holds: its last two extents.
-SmallVector<int64_t> matrixShape(const BufferRegion& region) {
-  SmallVector<int64_t> extents = region.staticExtents();
-  return {extents[extents.size() - 2], extents.back()};
-}
-
-/// Whether an op may write to global memory.
-bool mayWriteGlobal(Operation* op) {
-  if (auto sync = dyn_cast<tile::SyncOp>(op)) // it orders threads; here one runs all of a block
-    return sync.getScope() == tile::SyncScope::Grid;
-  std::optional<SmallVector<MemoryEffects::EffectInstance>> effects = getEffectsRecursively(op);
-  return !effects || llvm::any_of(*effects, [](const MemoryEffects::EffectInstance& effect) {
-    if (!isa<MemoryEffects::Write>(effect.getEffect()))
-      return false;
-    auto type =
-        effect.getValue() ? dyn_cast<BufferType>(effect.getValue().getType()) : BufferType();
-    return !type || type.isGlobal();
-  });
-}
-
-/// The copy of a global matrix that alone writes an on-chip buffer, all of it, which `reader` alone reads.
-tile::CopyOp soleCopy(tile::GemmOp reader, const BufferRegion& region) {
-  auto alloc = region.buffer.getDefiningOp<tile::AllocOp>();
-  if (!alloc || !region.isWhole())
-    return {};
-  tile::CopyOp copy;
-  for (OpOperand& use : alloc->getUses()) {
-    if (use.getOwner() == reader)
-      continue;
-    auto user = dyn_cast<tile::CopyOp>(use.getOwner());
-    if (!user || copy || user.getTargetRegion().buffer != region.buffer)
-      return {};
-    copy = user;
-  }
-  if (!copy || !copy.getTargetRegion().isWhole() || copy.getRelu() || copy.getTranspose() ||
-      copy.getPad())
-    return {};
-  const BufferRegion source = copy.getSourceRegion();
-  const bool isMatrix =
-      source.type().isGlobal() && tile::withoutUnitExtents(source.staticExtents()).size() == 2;
-  return isMatrix ? copy : tile::CopyOp();
-}
-
-/// The copy that fills the whole of an on-chip buffer, nothing else but `reader` uses: what `reader`
-/// reads there might as well come from where the copy reads. Null if that isn't so.
-tile::CopyOp onlySource(tile::GemmOp reader, const BufferRegion& region) {
-  tile::CopyOp copy = soleCopy(reader, region);
-  if (!copy || copy->getBlock() != reader->getBlock() || !copy->isBeforeInBlock(reader))
-    return {};
-  for (Operation* op = copy->getNextNode(); op != reader; op = op->getNextNode())
-    if (mayWriteGlobal(op))
-      return {};
-  return copy;
-}
-
-/// The copy that brings all of an on-chip operand which nothing else reads, of one run of memory: micro-kernels may as
-/// well read it there. The gemm may stand in loops behind the copy. Null if that isn't so.
-tile::CopyOp copyOfOneRun(tile::GemmOp reader, const BufferRegion& region) {
-  tile::CopyOp copy = soleCopy(reader, region);
-  if (!copy || !copy.getSourceInBounds() || llvm::is_contained(*copy.getSourceInBounds(), false))
-    return {};
-  const BufferRegion source = copy.getSourceRegion();
-  const BufferType type = source.type();
-  const SmallVector<int64_t> extents = source.staticExtents();
-  const int64_t rank = type.getRank();
-  const bool isRun = rank >= 2 && isDenseTensor(source.buffer) &&
-                     !ShapedType::isDynamicShape(type.getShape()) &&
-                     type.getElementType() == region.type().getElementType() &&
-                     extents[rank - 1] == type.getShape()[rank - 1] &&
-                     ArrayRef(extents).take_back(2) == ArrayRef(region.staticExtents()) &&
-                     llvm::all_of(ArrayRef(extents).drop_back(2), [](int64_t e) { return e == 1; });
-  Operation* reading = copy->getBlock()->findAncestorOpInBlock(*reader);
-  if (!isRun || !reading || !copy->isBeforeInBlock(reading))
-    return {};
-  for (Operation* op = copy->getNextNode(); op != reading->getNextNode(); op = op->getNextNode())
-    if (mayWriteGlobal(op))
-      return {};
-  return copy;
 }
 
 /// A matrix to read element by element: which dims of its buffer are rows and columns.

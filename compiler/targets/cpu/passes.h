@@ -15,6 +15,7 @@ namespace tilewright::cpu {
 struct Machine;
 
 std::unique_ptr<mlir::Pass> createSplitThreads();
+std::unique_ptr<mlir::Pass> createLowerDots(const Machine& machine);
 std::unique_ptr<mlir::Pass> createPackGemmOperands(const Machine& machine);
 std::unique_ptr<mlir::Pass> createFuseReductions(const Machine& machine);
 std::unique_ptr<mlir::Pass> createPlanScratch();

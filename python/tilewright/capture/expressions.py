@@ -19,6 +19,7 @@ from ..language.values import (
     LanguageError,
     Poison,
     PoisonUsed,
+    RegionRef,
     binary,
     has_poison,
     subscript,
@@ -79,6 +80,24 @@ def _contains(items: Value, item: Value) -> Value:
     if any(s is True for s in same) or not unknown:
         return any(s is True for s in same)
     return functools.reduce(lambda a, b: binary("logical_or", a, b), unknown)
+
+
+def _refuse_whole_buffers(op: ast.cmpop, left: Value, right: Value) -> None:
+    """`A == B` on tensors and tiles would be Python's answer whether they are one object."""
+    if isinstance(op, (ast.Is, ast.IsNot, ast.In, ast.NotIn)) or left is None or right is None:
+        return
+    for value in (left, right):
+        if isinstance(value, RegionRef):
+            raise LanguageError(
+                f"a region of {value.buffer.name!r} can't be compared; compare elements",
+                python=TypeError,
+            )
+        if isinstance(value, BufferRef) and not value.is_variable:
+            raise LanguageError(
+                f"buffer {value.name!r} can't be compared; compare elements, as in "
+                f"{value.first_element()}, or write 'is' to ask whether two names are one buffer",
+                python=TypeError,
+            )
 
 
 def _negated(value: Value) -> Value:
@@ -160,7 +179,7 @@ class ExpressionEvaluator(ABC):
             pass
         if self.is_local(node.id):
             self.mark(node)
-            raise LanguageError(f"name {node.id!r} is used before it is bound")
+            raise LanguageError(f"name {node.id!r} is used before it is bound", python=NameError)
         return POISON  # the prescan has reported it
 
     def is_local(self, name: str) -> bool:
@@ -203,12 +222,13 @@ class ExpressionEvaluator(ABC):
                 message, place = f"{node.value.id} has no {node.attr!r}", self.place(node)
                 if any(d.place == place and message in d.message for d in self.tracer.found):
                     return POISON  # the prescan has reported it
-                raise LanguageError(message) from None
+                raise LanguageError(message, python=AttributeError) from None
             if isinstance(owner, BufferRef):
                 raise LanguageError(
-                    f"buffer {owner.name!r} has no attribute {node.attr!r}"
+                    f"buffer {owner.name!r} has no attribute {node.attr!r}",
+                    python=AttributeError,
                 ) from None
-            raise LanguageError(str(missing)) from None
+            raise LanguageError(str(missing), python=AttributeError) from None
 
     def base(self, node: ast.expr) -> Value:
         """What stands before a dot or a bracket: a variable is not loaded there."""
@@ -265,6 +285,7 @@ class ExpressionEvaluator(ABC):
             self.mark(node)
             if has_poison((left, right)):
                 return POISON
+            _refuse_whole_buffers(op, left, right)
             step = _COMPARE[type(op)](left, right)
             if isinstance(step, Expr) and isinstance(result, Expr):
                 result = self.tracer.binary("logical_and", result, step)
@@ -479,7 +500,7 @@ class ExpressionEvaluator(ABC):
         except Exception as error:
             if hint := _hint_for_numbers_only(function, ast.unparse(node.func), args):
                 self.tracer.at(place)
-                raise LanguageError(hint) from error
+                raise LanguageError(hint, python=TypeError) from error
             if isinstance(error, LanguageError):
                 raise
             self.tracer.at(place)

@@ -89,7 +89,13 @@ class InlinedFunction:
             if not self._checked:
                 found = Prescan(source, lookup).run()
                 for message in found:
-                    tracer.report(message.message, message.kind, message.place, message.notes)
+                    tracer.report(
+                        message.message,
+                        message.kind,
+                        message.place,
+                        message.notes,
+                        message.python or ValueError,
+                    )
                 self._checked = not found
             interpreter = Interpreter(source, tracer, Scope(tracer.frames), lookup)
             bind_arguments(interpreter, values, source.node)
@@ -168,7 +174,9 @@ class inlined:
 
     def __enter__(self) -> None:
         if len(self.tracer.call_sites) >= DEEPEST_MACRO:
-            raise LanguageError(f"macro {self.name!r} calls itself without end")
+            raise LanguageError(
+                f"macro {self.name!r} calls itself without end", python=RecursionError
+            )
         self.site = self.tracer.place
         self.name_for_result = self.tracer.pending_name
         self.tracer.pending_name = None
@@ -186,7 +194,9 @@ def as_reference(name: str, value: Value) -> Value:
         return Reference(value.origin)
     if isinstance(value, BufferRef) and value.is_variable:
         return Reference(value.element())
-    raise LanguageError(f"parameter {name!r} is a T.Ref and needs a variable or an element")
+    raise LanguageError(
+        f"parameter {name!r} is a T.Ref and needs a variable or an element", python=TypeError
+    )
 
 
 def _bound(
@@ -195,7 +205,7 @@ def _bound(
     try:
         bound = signature.bind(*args, **keywords)
     except TypeError as wrong:
-        raise LanguageError(f"{name}(): {wrong}") from None
+        raise LanguageError(f"{name}(): {wrong}", python=TypeError) from None
     bound.apply_defaults()
     return dict(bound.arguments)
 

@@ -98,9 +98,9 @@ class Interpreter(ControlFlow):
         except (PoisonUsed, LanguageError, CallFailed, CompileError, JITNoBuilderError) as error:
             self._failed(node, error)
         except RecursionError:
-            self._failed(node, LanguageError("the kernel nests too deeply"))
+            self._failed(node, LanguageError("the kernel nests too deeply", python=RecursionError))
         except Exception as error:
-            self.tracer.report(f"this raises {_described(error)}")
+            self.tracer.report(f"this raises {_described(error)}", python=type(error))
             self._poison(node)
         assert len(self.tracer.frames) == depth, "a failed statement left a frame open"
         return None
@@ -109,16 +109,16 @@ class Interpreter(ControlFlow):
         tracer = self.tracer
         tracer.pending_name = None
         if isinstance(error, LanguageError):
-            tracer.report(error.message, error.kind, notes=_notes(error))
+            tracer.report(error.message, error.kind, notes=_notes(error), python=error.python)
         elif isinstance(error, CompileError):
             tracer.found.extend(d for d in error.diagnostics if d not in tracer.found)
         elif isinstance(error, CallFailed):
             notes = _inner_place(error.error)
             if notes:
                 tracer.causes.append(error.error)
-            tracer.report(_call_message(error), notes=notes)
+            tracer.report(_call_message(error), notes=notes, python=type(error.error))
         elif isinstance(error, JITNoBuilderError):
-            tracer.report(str(error))
+            tracer.report(str(error), python=RuntimeError)
         self._poison(node)
 
     def _poison(self, node: ast.stmt) -> None:
@@ -271,7 +271,8 @@ class Interpreter(ControlFlow):
                 self.mark(node)
                 raise LanguageError(
                     f"augmented assignment to the whole buffer {current.name!r}; "
-                    f"write {current.first_element(target.id)} op= value"
+                    f"write {current.first_element(target.id)} op= value",
+                    python=RuntimeError,
                 )
             current = self.eval_Name(ast.copy_location(ast.Name(target.id, ast.Load()), target))
             self._aug_names(target, node)
@@ -298,7 +299,9 @@ class Interpreter(ControlFlow):
         if isinstance(owner, BufferRef):
             element = subscript(owner, index)
             if isinstance(element, RegionRef):
-                raise LanguageError(f"a slice of {owner.name!r} can't be assigned; use T.Parallel")
+                raise LanguageError(
+                    f"a slice of {owner.name!r} can't be assigned; use T.Parallel", python=TypeError
+                )
             if isinstance(element, Element):
                 self.tracer.store(element, self.operate(node.op, element, value))
         else:
@@ -329,7 +332,9 @@ class Interpreter(ControlFlow):
             if not condition:
                 message = f": {self.value(node.msg)}" if node.msg else ""
                 self.mark(node)
-                raise LanguageError(f"assertion failed while tracing{message}")
+                raise LanguageError(
+                    f"assertion failed while tracing{message}", python=AssertionError
+                )
             return
         text = str(self.value(node.msg)) if node.msg else ast.unparse(node.test)
         self.mark(node)
@@ -342,7 +347,7 @@ class Interpreter(ControlFlow):
         self.mark(node)
         if self._is_conditional():
             raise unsupported("'raise' under a condition of the running kernel; use assert")
-        raise LanguageError(f"the kernel raises {_described(error)}")
+        raise LanguageError(f"the kernel raises {_described(error)}", python=type(error))
 
     def exec_Import(self, node: ast.Import) -> None:
         for alias in node.names:

@@ -101,7 +101,8 @@ def current_signature(what: str) -> Any:
     signature = first_pass.signature if tracer is None else tracer.signature
     if signature is None:
         raise LanguageError(
-            f"{what} can only be used in an eager kernel (@tilelang.jit without T.prim_func)"
+            f"{what} can only be used in an eager kernel (@tilelang.jit without T.prim_func)",
+            python=RuntimeError,
         )
     return signature
 
@@ -215,10 +216,10 @@ def _evaluated(text: str, kernel: PrimFunc, tracer: Tracer) -> Value:
     try:
         return eval(tree, {"__builtins__": vars(builtins)}, names)
     except LanguageError as error:
-        tracer.report(error.message, error.kind)
+        tracer.report(error.message, error.kind, python=error.python)
     except Exception as error:
         text_of = str(error)
-        tracer.report(f"{text_of[:1].lower()}{text_of[1:]}")
+        tracer.report(f"{text_of[:1].lower()}{text_of[1:]}", python=type(error))
     return POISON
 
 
@@ -240,7 +241,7 @@ def _declare(interpreter: Interpreter, name: str, annotations: dict[str, Value])
             raise LanguageError(f"parameter {name!r} of the kernel has no annotation")
         value = declare_parameter(tracer, name, annotations[name])
     except LanguageError as error:
-        tracer.report(error.message, error.kind)
+        tracer.report(error.message, error.kind, python=error.python)
     interpreter.scope.bind(name, value, place)
 
 
@@ -248,7 +249,7 @@ def _tensor_dtype(annotation: TensorAnnotation) -> Dtype:
     try:
         return to_dtype(annotation.dtype)
     except (TypeError, ValueError) as error:
-        raise LanguageError(str(error)) from None
+        raise LanguageError(str(error), python=type(error)) from None
 
 
 #: In the message of each extent of a parameter that is an array.
@@ -257,7 +258,7 @@ ARRAY_AS_EXTENT = "expected an extent but got an array"
 
 def _extent(tracer: Tracer, value: Value) -> Any:
     if is_array(value):
-        raise LanguageError(tracer.expected("an extent", value))
+        raise LanguageError(tracer.expected("an extent", value), python=TypeError)
     return tracer.index(value)
 
 
@@ -279,5 +280,6 @@ def declare_parameter(tracer: Tracer, name: str, annotation: Value) -> Value:
     if isinstance(annotation, HandleAnnotation):
         return Handle(name)
     raise LanguageError(
-        f"the annotation of parameter {name!r} is neither a tensor nor a dtype: {annotation!r}"
+        f"the annotation of parameter {name!r} is neither a tensor nor a dtype: {annotation!r}",
+        python=TypeError,
     )

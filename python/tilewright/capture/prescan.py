@@ -57,8 +57,10 @@ class Prescan:
             self._function(node.args, node.body, frozenset())
         return self.found
 
-    def _report(self, node: ast.AST, kind: str, message: str) -> None:
-        self.found.append(Diagnostic(kind, self.source.place(node), message))
+    def _report(
+        self, node: ast.AST, kind: str, message: str, python: type[BaseException] = ValueError
+    ) -> None:
+        self.found.append(Diagnostic(kind, self.source.place(node), message, python=python))
 
     def _function(
         self, arguments: ast.arguments, body: Iterable[ast.AST], outer: frozenset[str]
@@ -111,7 +113,8 @@ class Prescan:
         try:
             self.lookup(node.id)
         except KeyError:
-            self._report(node, "error", f"name {node.id!r} is not defined{_hint(node.id, known)}")
+            message = f"name {node.id!r} is not defined{_hint(node.id, known)}"
+            self._report(node, "error", message, NameError)
 
     def _attribute(self, node: ast.Attribute, known: frozenset[str]) -> None:
         if not isinstance(node.value, ast.Name) or node.value.id in known:
@@ -126,7 +129,8 @@ class Prescan:
 
         if not is_known_name(node.attr) and not hasattr(owner, node.attr):
             hint = _hint(node.attr, frozenset(dir(owner)))
-            self._report(node, "error", f"{node.value.id} has no {node.attr!r}{hint}")
+            message = f"{node.value.id} has no {node.attr!r}{hint}"
+            self._report(node, "error", message, AttributeError)
 
 
 def _hint(name: str, candidates: Iterable[str]) -> str:

@@ -56,6 +56,7 @@ class KernelBuilder:
         self.lines: list[str] = []
         self.places: list[tuple[int, int]] = []
         self.diagnostics: list[Any] = []
+        self.faults: list[str] = []
         self.has_errors = False
         self._place = (place.line, place.column)
         self._count = 0

@@ -111,6 +111,7 @@ class Scope:
                     f"{name!r} is changed in {frame.kind}, but the change is not carried to the "
                     "next iteration; use T.alloc_var or a buffer",
                     notes=(Note(previous.place, f"{name!r} was bound before the loop here"),),
+                    python=RuntimeError,
                 )
 
     # Frames: what a loop or branch changed ends with it ---------------------------------------
@@ -177,4 +178,5 @@ def _escape_error(name: str, escaped: Escaped) -> LanguageError:
         )
     else:
         message = f"{name!r} is used outside {escaped.kind} where it was made"
-    return LanguageError(message, notes=(Note(escaped.place, f"{name!r} was bound here"),))
+    notes = (Note(escaped.place, f"{name!r} was bound here"),)
+    return LanguageError(message, notes=notes, python=RuntimeError)

@@ -182,6 +182,11 @@ WRONG = {
     "while True:\n    pass": "the condition of this loop is always True",
     "while 1 < 2:\n    pass": "the condition of this loop is always True",
     "if A:\n    pass": "buffer 'A' can't be a condition; index it",
+    "if A == A:\n    pass": (
+        "buffer 'A' can't be compared; compare elements, as in A[0], or write 'is' to ask whether "
+        "two names are one buffer"
+    ),
+    "x = 1 if A[0:2] != 3 else 2": "a region of 'A' can't be compared; compare elements",
     "x, y = A": "buffer 'A' can't be iterated or unpacked",
     "A += 1": "augmented assignment to the whole buffer 'A'; write A[0] op= value",
     "A[0:2] = 1": "a slice of 'A' can't be assigned; use T.copy or T.fill",

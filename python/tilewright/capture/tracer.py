@@ -128,13 +128,15 @@ class Tracer:
         kind: str = "error",
         place: Place | None = None,
         notes: Iterable[Note] = (),
+        python: type[BaseException] = ValueError,
     ) -> None:
-        """Records a message of the front end at `place` or the current place."""
+        """Records a message of the front end at `place` or the current place; `python` is the class
+        that such an error has in Python."""
         sites = list(reversed(self.call_sites))
         if len(sites) > 6:
             sites = [*sites[:3], *sites[-2:]]
         chain = [Note(site, f"in macro '{name}' called here") for name, site in sites]
-        diagnostic = Diagnostic(kind, place or self._place, message, [*notes, *chain])
+        diagnostic = Diagnostic(kind, place or self._place, message, [*notes, *chain], python)
         if message in self._of_outer_values and any(d.message == message for d in self.found):
             return
         if diagnostic not in self.found:
@@ -142,7 +144,10 @@ class Tracer:
 
     def diagnostics(self) -> list[Diagnostic]:
         """All messages, the builder's and ours, by place."""
-        native = [Diagnostic.from_native(d) for d in self._builder.diagnostics]
+        native = [
+            Diagnostic.from_native(found, fault)
+            for found, fault in zip(self._builder.diagnostics, self._builder.faults, strict=True)
+        ]
         return sorted(
             native + self.found, key=lambda d: (d.place.file, d.place.line, d.place.column)
         )
@@ -178,7 +183,7 @@ class Tracer:
         """What the builder takes for `operand`: its Value, or the Python number itself."""
         if isinstance(operand, Traced):
             if operand.tracer is not self:
-                raise LanguageError("a value of another kernel is used here")
+                raise LanguageError("a value of another kernel is used here", python=RuntimeError)
             return operand.handle
         if isinstance(operand, (bool, int, float)):
             return in_64_bits(operand)
@@ -193,13 +198,16 @@ class Tracer:
                 return self._load(operand.element())
             raise LanguageError(
                 f"buffer {operand.name!r} is used as a scalar; "
-                f"index it, as in {operand.first_element()}"
+                f"index it, as in {operand.first_element()}",
+                python=TypeError,
             )
         if isinstance(operand, RegionRef):
-            raise LanguageError(f"a region of {operand.buffer.name!r} is used as a scalar")
+            raise LanguageError(
+                f"a region of {operand.buffer.name!r} is used as a scalar", python=TypeError
+            )
         if type(operand).__module__ == "numpy" and getattr(operand, "size", 0) == 1:
             return operand.item()  # type: ignore[attr-defined]
-        raise LanguageError(self.expected("a scalar", operand))
+        raise LanguageError(self.expected("a scalar", operand), python=TypeError)
 
     def expected(self, wanted: str, operand: object) -> str:
         """The message where `operand` stands in the place of what is wanted."""
@@ -216,7 +224,7 @@ class Tracer:
         if isinstance(value, bool):
             return int(value)
         if isinstance(value, float):  # also 4.0, as everywhere in Python
-            raise LanguageError(self.expected("an integer", operand))
+            raise LanguageError(self.expected("an integer", operand), python=TypeError)
         return value
 
     def expression(self, operand: object) -> Any:
@@ -268,7 +276,9 @@ class Tracer:
         except RecursionError:
             if not is_outermost:
                 raise
-            raise LanguageError("an expression of symbols nests too deeply") from None
+            raise LanguageError(
+                "an expression of symbols nests too deeply", python=RecursionError
+            ) from None
         finally:
             if is_outermost:
                 self._lowered = None
@@ -291,7 +301,7 @@ class Tracer:
     def buffer_handle(self, buffer: BufferRef) -> Any:
         """The builder's handle of a buffer of this kernel."""
         if buffer.tracer is not self:
-            raise LanguageError("a buffer of another kernel is used here")
+            raise LanguageError("a buffer of another kernel is used here", python=RuntimeError)
         return buffer.handle
 
     def _load(self, element: Element) -> Any:
@@ -358,7 +368,9 @@ class Tracer:
             extents = [self.index(e) for e in operand.extents]
             buffer = self.buffer_handle(operand.buffer)
             return self.compiler.Region(buffer, offsets, extents, operand.dropped)
-        raise LanguageError(f"{role} must be a buffer or a part of one, not {_describe(operand)}")
+        raise LanguageError(
+            f"{role} must be a buffer or a part of one, not {_describe(operand)}", python=TypeError
+        )
 
     def attributes(self, given: dict[str, Any]) -> dict[str, Any]:
         """Keyword arguments for the builder: numbers, texts, lists of integers."""
@@ -369,7 +381,7 @@ class Tracer:
             if isinstance(value, (list, tuple)):
                 value = self.integers(value, f"{key!r}")
             if not isinstance(value, (bool, int, float, str, list)):
-                raise LanguageError(f"{key!r} can't be {_describe(given[key])}")
+                raise LanguageError(f"{key!r} can't be {_describe(given[key])}", python=TypeError)
             result[str(key)] = in_64_bits(value)
         return result
 
@@ -383,7 +395,10 @@ class Tracer:
             if known is None and hasattr(value, "__index__") and not isinstance(value, Expr):
                 known = value.__index__()
             if known is None:
-                raise LanguageError(f"{what} must be known while compiling, not {_describe(value)}")
+                raise LanguageError(
+                    f"{what} must be known while compiling, not {_describe(value)}",
+                    python=TypeError,
+                )
             result.append(int(in_64_bits(known)))
         return result
 
@@ -391,7 +406,7 @@ class Tracer:
 def in_64_bits(number: Any) -> Any:
     """The number, unless it is an integer that no dtype holds."""
     if isinstance(number, int) and not -(1 << 63) <= number < (1 << 64):
-        raise LanguageError(f"the number {number} does not fit in 64 bits")
+        raise LanguageError(f"the number {number} does not fit in 64 bits", python=OverflowError)
     return number
 
 

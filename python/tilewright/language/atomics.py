@@ -19,7 +19,7 @@ def _element(value: Any, what: str) -> Element:
     if isinstance(value, Traced) and value.origin is not None:
         value = value.origin
     if not isinstance(value, Element):
-        raise LanguageError(f"{what} needs one element of a buffer, as in A[i]")
+        raise LanguageError(f"{what} needs one element of a buffer, as in A[i]", python=TypeError)
     return value
 
 

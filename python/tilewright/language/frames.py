@@ -83,7 +83,8 @@ class Loop:
 
     def __iter__(self) -> NoReturn:
         raise LanguageError(
-            f"a {self.kind} loop can only be used in a kernel or a @T.macro, not in plain Python"
+            f"a {self.kind} loop can only be used in a kernel or a @T.macro, not in plain Python",
+            python=TypeError,
         )
 
     def enter(self, tracer: Tracer, names: Sequence[str]) -> list[Any]:

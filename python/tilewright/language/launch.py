@@ -97,7 +97,7 @@ class KernelLaunchFrame:
 def _launch(what: str) -> KernelLaunch:
     launch = current().launch
     if launch is None:
-        raise LanguageError(f"{what} stands outside of T.Kernel")
+        raise LanguageError(f"{what} stands outside of T.Kernel", python=RuntimeError)
     return launch
 
 

@@ -121,7 +121,9 @@ def Pipelined(
     """
     for name, given in {"sync": sync, "group": group}.items():
         if given is not None and not isinstance(given, (list, tuple)):
-            raise LanguageError(f"{name} of T.Pipelined must be a list, not {given!r}")
+            raise LanguageError(
+                f"{name} of T.Pipelined must be a list, not {given!r}", python=TypeError
+            )
     loop = serial(start, stop)
     interval = None if cross_interval == 1 else cross_interval
     extra = _attributes(num_stages=num_stages, order=order, stage=stage, cross_interval=interval)

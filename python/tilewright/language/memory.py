@@ -90,7 +90,7 @@ def _whole_buffer(source: Any, what: str) -> BufferRef:
         return source
     if isinstance(source, (Element, RegionRef)):
         raise unsupported(f"{what} of a part of a buffer is not supported")
-    raise LanguageError(f"{what} needs a buffer")
+    raise LanguageError(f"{what} needs a buffer", python=TypeError)
 
 
 @guarded_by_poison

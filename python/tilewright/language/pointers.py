@@ -67,7 +67,7 @@ def address_of(element: Any) -> Any:
     if isinstance(element, RegionRef):
         element = Element(element.buffer, tuple(element.offsets))
     if not isinstance(element, Element):
-        raise LanguageError("T.address_of needs an element or a buffer")
+        raise LanguageError("T.address_of needs an element or a buffer", python=TypeError)
     indices = [tracer.index(i) for i in element.indices]
     return tracer.wrap(tracer.builder.address(tracer.buffer_handle(element.buffer), indices))
 

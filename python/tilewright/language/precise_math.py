@@ -161,12 +161,19 @@ def fast_rcp(x: Any) -> Any:
 
 @guarded_by_poison
 def hypot(x: Any, y: Any) -> Any:
-    """sqrt(x * x + y * y), of float32 without overflow on the way."""
+    """sqrt(x * x + y * y) without overflow on the way; infinite where one of them is, as in C."""
     a, b = (current().expression(v) for v in (x, y))
-    if str(getattr(a, "dtype", "float32")) == "float64":
-        return sqrt(a * a + b * b)
-    a, b = _wide(a), _wide(b)
-    return cast(sqrt(a * a + b * b), "float32")
+    is_double = "float64" in (str(getattr(v, "dtype", "float32")) for v in (a, b))
+    a, b = abs(_wide(a)), abs(_wide(b))
+    is_infinite = (a == float("inf")) | (b == float("inf"))
+    if is_double:  # powers of 2 that keep the squares in range
+        up = Select((a < 2.0**-500) & (b < 2.0**-500), _wide(2.0**550), _wide(1.0))
+        down = Select((a > 2.0**500) | (b > 2.0**500), _wide(2.0**-550), up)
+        a, b = a * down, b * down
+        length = sqrt(a * a + b * b) * (_wide(1.0) / down)
+    else:
+        length = cast(sqrt(a * a + b * b), "float32")
+    return Select(is_infinite, cast(float("inf"), length.dtype), length)
 
 
 @guarded_by_poison

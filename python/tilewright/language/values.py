@@ -9,6 +9,7 @@ handed to the builder when a kernel uses it.
 
 from __future__ import annotations
 
+from ..errors import also
 from .dtypes import Dtype
 
 TYPE_CHECKING = False
@@ -25,14 +26,35 @@ if TYPE_CHECKING:
 class LanguageError(Exception):
     """A wrong use of the language that the front end itself can see; becomes a diagnostic.
 
-    `kind` is "error" or "unsupported"; `notes` are (place or None, text).
+    `kind` is "error" or "unsupported"; `notes` are (place or None, text); `python` is the class
+    that it has beside this one, so that outside of a kernel it can be caught as Python's.
     """
 
-    def __init__(self, message: str, kind: str = "error", notes: tuple[Any, ...] = ()) -> None:
+    def __new__(
+        cls,
+        message: str,
+        kind: str = "error",
+        notes: tuple[Any, ...] = (),
+        python: type[BaseException] = ValueError,
+    ) -> LanguageError:
+        made = also(cls, NotImplementedError if kind == "unsupported" else python)
+        return super().__new__(made, message)
+
+    def __init__(
+        self,
+        message: str,
+        kind: str = "error",
+        notes: tuple[Any, ...] = (),
+        python: type[BaseException] = ValueError,
+    ) -> None:
         super().__init__(message)
+        self.python = python
         self.message = message
         self.kind = kind
         self.notes = notes
+
+    def __str__(self) -> str:  # KeyError's would quote it
+        return self.message
 
 
 class UnsupportedName(LanguageError, AttributeError):
@@ -46,7 +68,9 @@ def check_loop_layout(layout: object, call: str) -> None:
     from .layouts import Layout
 
     if not isinstance(layout, Layout):
-        raise LanguageError(f"loop_layout of {call} must be a T.Fragment, not {layout!r}")
+        raise LanguageError(
+            f"loop_layout of {call} must be a T.Fragment, not {layout!r}", python=TypeError
+        )
 
 
 def unsupported(message: str) -> LanguageError:
@@ -178,13 +202,17 @@ class Expr:
     __index__ = __int__
 
     def __float__(self) -> float:
-        raise LanguageError("a value of the kernel is not known while tracing; use T.cast")
+        raise LanguageError(
+            "a value of the kernel is not known while tracing; use T.cast", python=TypeError
+        )
 
     def __iter__(self) -> NoReturn:
-        raise LanguageError("a scalar of the kernel can't be iterated or unpacked")
+        raise LanguageError(
+            "a scalar of the kernel can't be iterated or unpacked", python=TypeError
+        )
 
     def __getitem__(self, index: object) -> NoReturn:
-        raise LanguageError("a scalar of the kernel can't be indexed")
+        raise LanguageError("a scalar of the kernel can't be indexed", python=TypeError)
 
     def astype(self, dtype: object) -> Any:
         from .math_ops import cast
@@ -201,7 +229,8 @@ class Expr:
                 " in a plain Python function; make it a @T.macro" if what == "a condition" else ""
             )
             raise LanguageError(
-                f"{what} that is known only in the running kernel can't be used here{hint}"
+                f"{what} that is known only in the running kernel can't be used here{hint}",
+                python=TypeError,
             )
         return value
 
@@ -311,7 +340,9 @@ class RegionRef:
         return tuple(e for e, d in zip(self.extents, self.dropped, strict=True) if not d)
 
     def __bool__(self) -> bool:
-        raise LanguageError(f"a region of {self.buffer.name!r} can't be a condition")
+        raise LanguageError(
+            f"a region of {self.buffer.name!r} can't be a condition", python=TypeError
+        )
 
 
 class BufferRef:
@@ -383,15 +414,19 @@ class BufferRef:
             self.tracer.store(target, value)
 
     def __bool__(self) -> bool:
-        raise LanguageError(f"buffer {self.name!r} can't be a condition; index it")
+        raise LanguageError(
+            f"buffer {self.name!r} can't be a condition; index it", python=TypeError
+        )
 
     def __iter__(self) -> Iterator[Any]:
-        raise LanguageError(f"buffer {self.name!r} can't be iterated or unpacked")
+        raise LanguageError(f"buffer {self.name!r} can't be iterated or unpacked", python=TypeError)
 
     def __len__(self) -> int:
         first = self.shape[0]
         if not isinstance(first, int):
-            raise LanguageError(f"the length of {self.name!r} is known only in the running kernel")
+            raise LanguageError(
+                f"the length of {self.name!r} is known only in the running kernel", python=TypeError
+            )
         return first
 
     def __repr__(self) -> str:
@@ -403,7 +438,8 @@ class BufferRef:
 
     def _no_operator(self, other: object) -> NoReturn:
         raise LanguageError(
-            f"buffer {self.name!r} has no arithmetic; index it, as in {self.first_element()}"
+            f"buffer {self.name!r} has no arithmetic; index it, as in {self.first_element()}",
+            python=TypeError,
         )
 
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _no_operator
@@ -520,7 +556,8 @@ def subscript(buffer: BufferRef, index: object) -> Element | RegionRef | Poison:
     if len(items) != rank:
         raise LanguageError(
             f"buffer {buffer.name!r} has {rank} dimension{'s' * (rank != 1)} but is indexed with "
-            f"{len(items)}"
+            f"{len(items)}",
+            python=IndexError,
         )
     if not any(isinstance(i, slice) for i in items):
         return Element(buffer, tuple(_index(i, buffer) for i in items))
@@ -541,7 +578,9 @@ def assign_region(target: RegionRef, value: object) -> None:
         store_vector(target, value)
     elif not isinstance(value, Poison):
         name = target.buffer.name
-        raise LanguageError(f"a slice of {name!r} can't be assigned; use T.copy or T.fill")
+        raise LanguageError(
+            f"a slice of {name!r} can't be assigned; use T.copy or T.fill", python=TypeError
+        )
 
 
 def _expand_ellipsis(items: list[Any], rank: int) -> list[Any]:
@@ -555,7 +594,8 @@ def _index(item: object, buffer: BufferRef) -> Any:
         return item
     if isinstance(item, (bool, float, str)) or not hasattr(item, "__index__"):
         raise LanguageError(
-            f"an index of {buffer.name!r} must be an integer or a slice, not {type(item).__name__}"
+            f"an index of {buffer.name!r} must be an integer or a slice, not {type(item).__name__}",
+            python=TypeError,
         )
     return item.__index__()
 

@@ -90,7 +90,7 @@ def vector_of(value: Any, what: str) -> Vector:
         value = RegionRef(value, [0] * value.ndim, list(value.shape), [False] * value.ndim)
     if isinstance(value, RegionRef):
         return Vector([current().expression(element) for element in _elements(value, what)])
-    raise LanguageError(f"{what} takes a vector or a part of a buffer")
+    raise LanguageError(f"{what} takes a vector or a part of a buffer", python=TypeError)
 
 
 def _elements(region: RegionRef, what: str) -> list[Element]:
@@ -184,7 +184,9 @@ def Shuffle(vectors: Any, indices: Any) -> Any:
     numbers = [int(i) for i in (indices if isinstance(indices, (list, tuple)) else [indices])]
     wrong = [i for i in numbers if not 0 <= i < len(lanes)]
     if wrong or not numbers:
-        raise LanguageError(f"T.Shuffle: there is no lane {wrong} among {len(lanes)} lanes")
+        raise LanguageError(
+            f"T.Shuffle: there is no lane {wrong} among {len(lanes)} lanes", python=IndexError
+        )
     return lanes[numbers[0]] if len(numbers) == 1 else Vector([lanes[i] for i in numbers])
 
 
@@ -203,7 +205,9 @@ def extract_lane(vector: Any, lane: Any) -> Any:
             return chosen
         lane = known
     if not 0 <= lane < len(lanes):
-        raise LanguageError(f"T.extract_lane: there is no lane {lane} among {len(lanes)} lanes")
+        raise LanguageError(
+            f"T.extract_lane: there is no lane {lane} among {len(lanes)} lanes", python=IndexError
+        )
     return lanes[lane]
 
 

@@ -33,7 +33,7 @@ inline void copyBursts(const host::Operand& dst, const host::Operand& src, uint3
   i.src = src;
   i.count = count;
   i.length = bytes;
-  i.srcStride = static_cast<int64_t>(bytes) + srcGap;
+  i.srcStride = static_cast<int64_t>(i.sourceBytes()) + srcGap;
   i.dstStride = static_cast<int64_t>(bytes) + dstGap;
   host::issueCopy(i, place);
 }
@@ -67,10 +67,16 @@ void DataCopy(const LocalTensor<T>& dst, const LocalTensor<T>& src, uint32_t cou
   copyCount<T>(dst.operand(), src.operand(), count, place);
 }
 
+/// Lengths and gaps count blocks of 32 bytes; those of BT count 64 bytes, those of FB 128, from the
+/// start of a burst to the start of the next.
 template <class Dst, class Src>
 void copyByParams(const Dst& dst, const Src& src, const DataCopyParams& p, Place place) {
-  copyBursts(dst.operand(), src.operand(), p.blockCount, uint64_t{p.blockLen} * blockBytes,
-             int64_t{p.srcStride} * blockBytes, int64_t{p.dstStride} * blockBytes, place);
+  const host::Operand to = dst.operand();
+  const uint32_t unit = to.space == Space::BT ? 64 : to.space == Space::FB ? 128 : blockBytes;
+  const uint64_t bytes = uint64_t{p.blockLen} * unit;
+  const int64_t inGap = to.space == Space::FB ? static_cast<int64_t>(bytes) : 0;
+  copyBursts(to, src.operand(), p.blockCount, bytes, int64_t{p.srcStride} * blockBytes - inGap,
+             int64_t{p.dstStride} * unit - inGap, place);
 }
 template <class T>
 void DataCopy(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const DataCopyParams& p,
@@ -82,9 +88,16 @@ void DataCopy(const GlobalTensor<T>& dst, const LocalTensor<T>& src, const DataC
               Place place = Place::here()) {
   copyByParams(dst, src, p, place);
 }
+/// Of two types: half becomes float on its way to BT. Lengths are those of BT.
 template <class T, class U>
 void DataCopy(const LocalTensor<T>& dst, const LocalTensor<U>& src, const DataCopyParams& p,
               Place place = Place::here()) {
+  constexpr bool isOne = std::is_same_v<T, U>;
+  constexpr bool widens = std::is_same_v<T, float> && std::is_same_v<U, half>;
+  if (!isOne && !(widens && spaceOf(dst.position) == Space::BT))
+    host::failKernel("DataCopy of one type to another: only half becomes float, on its way from C1 "
+                     "to C2; use ReinterpretCast to copy bytes",
+                     place);
   copyByParams(dst, src, p, place);
 }
 

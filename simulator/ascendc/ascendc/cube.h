@@ -401,8 +401,11 @@ inline void SetLoadDataRepeat(const LoadDataRepeatParam& p) {
 }
 
 /// The scales of DataCopy from L0C with a VREQ8 or VDEQF16 conversion, in FB.
-template <class T> void SetFixPipeConfig(const LocalTensor<T>& quantPre, bool = false) {
-  cubeRegisters().quantScales = quantPre.operand();
+/// With `setRelu` the table has slopes, which arch 2201 doesn't take: ReLU is on or off.
+template <class T, bool setRelu = false>
+void SetFixPipeConfig(const LocalTensor<T>& quantPre, bool = false) {
+  if (!setRelu)
+    cubeRegisters().quantScales = quantPre.operand();
 }
 template <class T>
 void SetFixPipeConfig(const LocalTensor<T>&, const LocalTensor<T>& quantPre,

@@ -268,8 +268,8 @@ private:
     uint32_t padded = roundUp(columns * sizeof(Sum), unit);
     auto l1 = rowToL1<Sum>(q.bias + uint64_t{nAt} * sizeof(Sum),
                            static_cast<uint32_t>(n * sizeof(Sum)), padded);
-    AscendC::DataCopy(bias, l1,
-                      AscendC::DataCopyParams(1, static_cast<uint16_t>(padded / 32), 0, 0), place);
+    AscendC::DataCopy(
+        bias, l1, AscendC::DataCopyParams(1, static_cast<uint16_t>(padded / unit), 0, 0), place);
   }
 
   QuantMode_t quantMode() const {
@@ -309,8 +309,9 @@ private:
       uint32_t padded = roundUp(n * sizeof(uint64_t), unit);
       auto l1 = rowToL1<uint64_t>(q.scales + uint64_t{nAt} * sizeof(uint64_t),
                                   static_cast<uint32_t>(n * sizeof(uint64_t)), padded);
-      AscendC::DataCopy(
-          scales, l1, AscendC::DataCopyParams(1, static_cast<uint16_t>(padded / 32), 0, 0), place);
+      AscendC::DataCopy(scales, l1,
+                        AscendC::DataCopyParams(1, static_cast<uint16_t>(padded / unit), 0, 0),
+                        place);
       barrier();
     }
     if (q.addsToC)

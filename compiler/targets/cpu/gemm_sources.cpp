@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/targets/cpu/gemm_sources.h"
+
+#include "compiler/ir/memory_ops.h"
+#include "compiler/ir/thread_ops.h"
+#include "compiler/targets/cpu/fetch_ahead.h"
+
+#include <mlir/Interfaces/SideEffectInterfaces.h>
+
+namespace tilewright::cpu {
+
+using namespace mlir;
+using tile::BufferRegion;
+using tile::BufferType;
+
+SmallVector<int64_t> matrixShape(const BufferRegion& region) {
+  SmallVector<int64_t> extents = region.staticExtents();
+  return {extents[extents.size() - 2], extents.back()};
+}
+
+namespace {
+
+/// Whether an op may write to global memory.
+bool mayWriteGlobal(Operation* op) {
+  if (auto sync = dyn_cast<tile::SyncOp>(op)) // it orders threads; here one runs all of a block
+    return sync.getScope() == tile::SyncScope::Grid;
+  std::optional<SmallVector<MemoryEffects::EffectInstance>> effects = getEffectsRecursively(op);
+  return !effects || llvm::any_of(*effects, [](const MemoryEffects::EffectInstance& effect) {
+    if (!isa<MemoryEffects::Write>(effect.getEffect()))
+      return false;
+    auto type =
+        effect.getValue() ? dyn_cast<BufferType>(effect.getValue().getType()) : BufferType();
+    return !type || type.isGlobal();
+  });
+}
+
+/// The copy of a global matrix that alone writes an on-chip buffer, all of it, which `reader` alone reads.
+tile::CopyOp soleCopy(tile::GemmOp reader, const BufferRegion& region) {
+  auto alloc = region.buffer.getDefiningOp<tile::AllocOp>();
+  if (!alloc || !region.isWhole())
+    return {};
+  tile::CopyOp copy;
+  for (OpOperand& use : alloc->getUses()) {
+    if (use.getOwner() == reader)
+      continue;
+    auto user = dyn_cast<tile::CopyOp>(use.getOwner());
+    if (!user || copy || user.getTargetRegion().buffer != region.buffer)
+      return {};
+    copy = user;
+  }
+  if (!copy || !copy.getTargetRegion().isWhole() || copy.getRelu() || copy.getTranspose() ||
+      copy.getPad())
+    return {};
+  const BufferRegion source = copy.getSourceRegion();
+  const bool isMatrix =
+      source.type().isGlobal() && tile::withoutUnitExtents(source.staticExtents()).size() == 2;
+  return isMatrix ? copy : tile::CopyOp();
+}
+
+} // namespace
+
+tile::CopyOp onlySource(tile::GemmOp reader, const BufferRegion& region) {
+  tile::CopyOp copy = soleCopy(reader, region);
+  if (!copy || copy->getBlock() != reader->getBlock() || !copy->isBeforeInBlock(reader))
+    return {};
+  for (Operation* op = copy->getNextNode(); op != reader; op = op->getNextNode())
+    if (mayWriteGlobal(op))
+      return {};
+  return copy;
+}
+
+tile::CopyOp copyOfOneRun(tile::GemmOp reader, const BufferRegion& region) {
+  tile::CopyOp copy = soleCopy(reader, region);
+  if (!copy || !copy.getSourceInBounds() || llvm::is_contained(*copy.getSourceInBounds(), false))
+    return {};
+  const BufferRegion source = copy.getSourceRegion();
+  const BufferType type = source.type();
+  const SmallVector<int64_t> extents = source.staticExtents();
+  const int64_t rank = type.getRank();
+  const bool isRun = rank >= 2 && isDenseTensor(source.buffer) &&
+                     !ShapedType::isDynamicShape(type.getShape()) &&
+                     type.getElementType() == region.type().getElementType() &&
+                     extents[rank - 1] == type.getShape()[rank - 1] &&
+                     ArrayRef(extents).take_back(2) == ArrayRef(region.staticExtents()) &&
+                     llvm::all_of(ArrayRef(extents).drop_back(2), [](int64_t e) { return e == 1; });
+  Operation* reading = copy->getBlock()->findAncestorOpInBlock(*reader);
+  if (!isRun || !reading || !copy->isBeforeInBlock(reading))
+    return {};
+  for (Operation* op = copy->getNextNode(); op != reading->getNextNode(); op = op->getNextNode())
+    if (mayWriteGlobal(op))
+      return {};
+  return copy;
+}
+
+} // namespace tilewright::cpu

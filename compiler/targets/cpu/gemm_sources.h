@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Where the operands of a gemm come from.
+#pragma once
+
+#include "compiler/ir/region.h"
+#include "compiler/ir/tensor_ops.h"
+
+namespace tilewright::cpu {
+
+/// Rows and columns of the matrix that a region holds: its last two extents.
+llvm::SmallVector<int64_t> matrixShape(const tile::BufferRegion& region);
+
+/// The copy that fills the whole of an on-chip buffer, nothing else but `reader` uses: what `reader`
+/// reads there might as well come from where the copy reads. Null if that isn't so.
+tile::CopyOp onlySource(tile::GemmOp reader, const tile::BufferRegion& region);
+
+/// The copy that brings all of an on-chip operand which nothing else reads, of one run of memory: micro-kernels may as
+/// well read it there. The gemm may stand in loops behind the copy. Null if that isn't so.
+tile::CopyOp copyOfOneRun(tile::GemmOp reader, const tile::BufferRegion& region);
+
+} // namespace tilewright::cpu

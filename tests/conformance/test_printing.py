@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""T.print of buffers: what it is called, and how often it comes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tilewright
+import tilewright.language as T
+
+
+@pytest.mark.parametrize("target", ["cpu", "reference"])
+def test_print_names_what_it_prints(capfd, target):
+    """Arguments, workspaces, tiles and what is each thread's own; a tile of the block once."""
+
+    @T.prim_func
+    def shown(A: T.Tensor((2,), "float32"), B: T.Tensor((2,), "int32")):
+        with T.Kernel(1, threads=4):
+            tile = T.alloc_shared((2,), "float32")
+            own = T.alloc_local((2,), "float32")
+            T.copy(A, tile)
+            T.sync_threads()
+            own[0] = tile[0]
+            own[1] = T.get_thread_binding()
+            T.print(tile)
+            if T.get_thread_binding() == 3:
+                T.print(A)
+                T.print(B, msg="second")
+                T.print(own)
+
+    arguments = [np.array([1, 2], np.float32), np.array([7, 8], np.int32)]
+    tilewright.compile(shown, target=target)(*arguments)
+    lines = capfd.readouterr().out.splitlines()
+    starts = [line.partition(" = ")[0] for line in lines]
+    assert starts == ["tile", "A", "second B", "own"]
+    assert lines[2] == "second B = [7, 8]"
