@@ -4,6 +4,9 @@
 #include "compiler/builder/built_kernel.h"
 #include "compiler/driver/convert_diagnostic.h"
 #include "compiler/interpreter/interpret.h"
+#include "compiler/passes/passes.h"
+
+#include "mlir/Pass/PassManager.h"
 
 namespace tilewright {
 
@@ -31,7 +34,12 @@ bool interpret(const KernelModule& kernel, const std::vector<HostArgument>& argu
   options.cancel = cancel;
   options.printed = printed;
   options.call = call;
-  auto kernels = module.getOps<mlir::func::FuncOp>();
+  mlir::OwningOpRef<mlir::ModuleOp> synced = module.clone();
+  mlir::PassManager passes(module.getContext());
+  passes.addNestedPass<mlir::func::FuncOp>(createInsertSyncs());
+  if (failed(passes.run(*synced)))
+    return false;
+  auto kernels = synced->getOps<mlir::func::FuncOp>();
   return succeeded(interpreter::interpret(*kernels.begin(), bound, options));
 }
 

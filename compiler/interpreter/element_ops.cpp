@@ -230,20 +230,22 @@ mlir::LogicalResult Machine::runAtomicTile(Agent& agent, tile::AtomicTileOp op) 
   auto source = window(agent, op.getSourceRegion()), target = window(agent, op.getTargetRegion());
   if (failed(source) || failed(target))
     return mlir::failure();
-  return forEachPosition(source->extents,
-                         [&](llvm::ArrayRef<int64_t> position) -> mlir::LogicalResult {
-                           auto operand = read(op, *source->buffer, source->at(position));
-                           isAtomic = true;
-                           llvm::scope_exit leave([&] { isAtomic = false; });
-                           auto before = read(op, *target->buffer, target->at(position));
-                           if (failed(operand) || failed(before))
-                             return mlir::failure();
-                           if (!*before)
-                             return mlir::success();
-                           return write(op, *target->buffer, target->at(position),
-                                        combine(op.getKind(), target->buffer->type.getElementType(),
-                                                **before, operand->value_or(Scalar())));
-                         });
+  const mlir::Type to = target->buffer->type.getElementType();
+  return forEachPosition(
+      tile::withoutUnitExtents(source->extents),
+      [&](llvm::ArrayRef<int64_t> position) -> mlir::LogicalResult {
+        auto operand = read(op, *source->buffer, source->at(spread(position, source->extents)));
+        isAtomic = true;
+        llvm::scope_exit leave([&] { isAtomic = false; });
+        const auto place = target->at(spread(position, target->extents));
+        auto before = read(op, *target->buffer, place);
+        if (failed(operand) || failed(before))
+          return mlir::failure();
+        if (!*before)
+          return mlir::success();
+        return write(op, *target->buffer, place,
+                     combine(op.getKind(), to, **before, operand->value_or(Scalar())));
+      });
 }
 
 mlir::LogicalResult Machine::runPrint(Agent& agent, tile::PrintOp op) {

@@ -186,4 +186,14 @@ llvm::SmallVector<int64_t> rowMajorStrides(llvm::ArrayRef<int64_t> shape) {
   return strides;
 }
 
+llvm::SmallVector<int64_t> spread(llvm::ArrayRef<int64_t> compact,
+                                  llvm::ArrayRef<int64_t> extents) {
+  llvm::SmallVector<int64_t> position(extents.size(), 0);
+  size_t next = 0;
+  for (auto [dim, extent] : llvm::enumerate(extents))
+    if (extent != 1)
+      position[dim] = compact[next++];
+  return position;
+}
+
 } // namespace tilewright::interpreter

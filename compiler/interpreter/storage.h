@@ -106,4 +106,7 @@ struct BufferValue {
 
 llvm::SmallVector<int64_t> rowMajorStrides(llvm::ArrayRef<int64_t> shape);
 
+/// A position of the box without its unit dims, spread over a box of the same extents otherwise.
+llvm::SmallVector<int64_t> spread(llvm::ArrayRef<int64_t> compact, llvm::ArrayRef<int64_t> extents);
+
 } // namespace tilewright::interpreter

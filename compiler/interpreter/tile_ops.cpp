@@ -47,17 +47,6 @@ Scalar asStored(mlir::Type type, Scalar value) {
   return value;
 }
 
-/// A position of the box without its unit dims, spread over a box of the same extents otherwise.
-llvm::SmallVector<int64_t> spread(llvm::ArrayRef<int64_t> compact,
-                                  llvm::ArrayRef<int64_t> extents) {
-  llvm::SmallVector<int64_t> position(extents.size(), 0);
-  size_t next = 0;
-  for (auto [dim, extent] : llvm::enumerate(extents))
-    if (extent != 1)
-      position[dim] = compact[next++];
-  return position;
-}
-
 } // namespace
 
 llvm::SmallVector<int64_t> Machine::Window::at(llvm::ArrayRef<int64_t> position) const {

@@ -17,6 +17,9 @@ std::unique_ptr<mlir::Pass> createMarkInBounds();
 /// assert_regions.cpp
 std::unique_ptr<mlir::Pass> createAssertRegions();
 
+/// insert_syncs.cpp
+std::unique_ptr<mlir::Pass> createInsertSyncs();
+
 /// Makes all passes of this folder, and MLIR's canonicalize and cse, known to tilewright-opt.
 void registerPasses();
 

@@ -9,4 +9,5 @@ void tilewright::registerPasses() {
   mlir::registerCSEPass();
   mlir::registerPass(createMarkInBounds);
   mlir::registerPass(createAssertRegions);
+  mlir::registerPass(createInsertSyncs);
 }

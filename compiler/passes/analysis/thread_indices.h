@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Which elements the threads of a block touch: an index as a number per thread plus what is the same
+/// for all of them.
+#pragma once
+
+#include "compiler/ir/structure_ops.h"
+#include "compiler/passes/analysis/thread_divergence.h"
+
+#include "llvm/ADT/DenseMap.h"
+
+#include <memory>
+#include <vector>
+
+namespace tilewright {
+
+/// `numbers[thread]` + the sum of the terms, or not known.
+struct ThreadIndex {
+  bool isKnown = false;
+  std::vector<int64_t> numbers; ///< one for each thread
+  llvm::SmallVector<std::pair<mlir::Value, int64_t>> terms;
+};
+
+/// An element that a thread touches: the indices of a buffer.
+struct ThreadAccess {
+  mlir::ValueRange indices;
+  /// Loops that may have gone on since: their values are others now.
+  llvm::SmallVector<mlir::Operation*, 2> stale;
+};
+
+class ThreadIndices {
+public:
+  ThreadIndices(tile::LaunchOp launch, const ThreadDivergence& divergence)
+      : extents(launch.getThreads()), threads(launch.getThreadCount()), divergence(divergence) {}
+
+  /// Whether two different threads may touch one element, the one as in `before`, the other as in `now`.
+  bool mayMeet(const ThreadAccess& before, const ThreadAccess& now);
+
+private:
+  /// How far two indices may lie apart, without what threads add: all integers between, or any.
+  struct Distance {
+    bool isAny = false;
+    int64_t low = 0, high = 0;
+  };
+
+  const ThreadIndex& indexOf(mlir::Value value);
+  ThreadIndex compute(mlir::Value value);
+  ThreadIndex combined(mlir::Operation* op);
+  Distance distance(const ThreadIndex& before, const ThreadIndex& now,
+                    llvm::ArrayRef<mlir::Operation*> stale) const;
+
+  llvm::ArrayRef<int64_t> extents;
+  int64_t threads;
+  const ThreadDivergence& divergence;
+  llvm::DenseMap<mlir::Value, std::unique_ptr<ThreadIndex>> known;
+};
+
+} // namespace tilewright

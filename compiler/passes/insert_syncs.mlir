@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// RUN: tilewright-opt %s --insert-syncs --split-input-file | FileCheck %s
+
+// Each thread has its own elements: its number, its row of four, its place in a grid; a loop goes on, and
+// nobody waits.
+// CHECK-LABEL: func.func @own_elements
+// CHECK-NOT: tile.sync
+func.func @own_elements() attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %c8 = arith.constant 8 : index
+  %v = arith.constant 1.0 : f32
+  tile.launch (%bx) in (%c1) threads(64) {
+    %t = tile.thread_id 0
+    %s = tile.alloc "s" : !tile.buffer<64xf32, shared>
+    %rows = tile.alloc "rows" : !tile.buffer<256xf32, shared>
+    %grid = tile.alloc "grid" : !tile.buffer<8x8xf32, shared>
+    %first = arith.muli %t, %c4 : index
+    %row = arith.divui %t, %c8 : index
+    %column = arith.remui %t, %c8 : index
+    tile.for %k = %c0 to %c8 step %c1 {
+      tile.store %v, %s[%t] : !tile.buffer<64xf32, shared>
+      %a = tile.load %s[%t] : !tile.buffer<64xf32, shared>
+      tile.for %j = %c0 to %c4 step %c1 {
+        %at = arith.addi %first, %j : index
+        tile.store %a, %rows[%at] : !tile.buffer<256xf32, shared>
+      }
+      tile.for %j = %c0 to %c4 step %c1 {
+        %at = arith.addi %first, %j : index
+        %b = tile.load %rows[%at] : !tile.buffer<256xf32, shared>
+        tile.store %b, %grid[%row, %column] : !tile.buffer<8x8xf32, shared>
+      }
+      %c = tile.load %grid[%row, %column] : !tile.buffer<8x8xf32, shared>
+      tile.store %c, %s[%t] : !tile.buffer<64xf32, shared>
+    }
+  }
+  return
+}
+
+// -----
+
+// A neighbour's element, in a loop: after the store, and before the next iteration's.
+// CHECK-LABEL: func.func @neighbours
+// CHECK: tile.for
+// CHECK: tile.sync block
+// CHECK-NEXT: tile.store
+// CHECK: tile.sync block
+// CHECK-NEXT: tile.load
+func.func @neighbours() attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c63 = arith.constant 63 : index
+  %v = arith.constant 1.0 : f32
+  tile.launch (%bx) in (%c1) threads(64) {
+    %t = tile.thread_id 0
+    %s = tile.alloc "s" : !tile.buffer<64xf32, shared>
+    %other = arith.subi %c63, %t : index
+    tile.for %k = %c0 to %c63 step %c1 {
+      tile.store %v, %s[%t] : !tile.buffer<64xf32, shared>
+      %a = tile.load %s[%other] : !tile.buffer<64xf32, shared>
+    }
+  }
+  return
+}
+
+// -----
+
+// Only some threads enter the branch: all wait before it and after it. Where the user has said so, once is
+// enough.
+// CHECK-LABEL: func.func @some_threads
+// CHECK: tile.store
+// CHECK: tile.sync block
+// CHECK-NEXT: scf.if
+// CHECK-NOT: tile.sync
+// CHECK: }
+// CHECK-NEXT: tile.sync block
+// CHECK-NEXT: tile.load
+// CHECK-NEXT: tile.sync block
+// CHECK-NEXT: tile.store
+// CHECK-NOT: tile.sync
+func.func @some_threads() attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %v = arith.constant 1.0 : f32
+  tile.launch (%bx) in (%c1) threads(64) {
+    %t = tile.thread_id 0
+    %s = tile.alloc "s" : !tile.buffer<64xf32, shared>
+    tile.store %v, %s[%t] : !tile.buffer<64xf32, shared>
+    %is_first = arith.cmpi eq, %t, %c0 : index
+    scf.if %is_first {
+      %a = tile.load %s[%c1] : !tile.buffer<64xf32, shared>
+      tile.store %a, %s[%c0] : !tile.buffer<64xf32, shared>
+    }
+    %b = tile.load %s[%c0] : !tile.buffer<64xf32, shared>
+    tile.sync block
+    tile.store %b, %s[%t] : !tile.buffer<64xf32, shared>
+  }
+  return
+}
+
+// -----
+
+// A branch that all threads take alike, whatever it depends on, may wait inside.
+// CHECK-LABEL: func.func @all_alike
+// CHECK: scf.if
+// CHECK: tile.store
+// CHECK-NEXT: tile.sync block
+// CHECK-NEXT: tile.load
+func.func @all_alike(%n: !tile.buffer<1xsi32, global> {tile.name = "n"}) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0 : i32
+  %v = arith.constant 1.0 : f32
+  tile.launch (%bx) in (%c1) threads(64) {
+    %t = tile.thread_id 0
+    %s = tile.alloc "s" : !tile.buffer<64xf32, shared>
+    %given = tile.load %n[%c0] : !tile.buffer<1xsi32, global>
+    %is_set = arith.cmpi sgt, %given, %zero : i32
+    scf.if %is_set {
+      tile.store %v, %s[%t] : !tile.buffer<64xf32, shared>
+      %b = tile.load %s[%c1] : !tile.buffer<64xf32, shared>
+    }
+  }
+  return
+}
