@@ -23,6 +23,7 @@ std::unique_ptr<mlir::Pass> createFetchNextBlock();
 std::unique_ptr<mlir::Pass> createLowerCopies(const Machine& machine);
 std::unique_ptr<mlir::Pass> createLowerGemm(const Machine& machine);
 std::unique_ptr<mlir::Pass> createLowerReductions(const Machine& machine);
+std::unique_ptr<mlir::Pass> createLowerTables(const Machine& machine);
 std::unique_ptr<mlir::Pass> createLowerParallel(const Machine& machine);
 std::unique_ptr<mlir::Pass> createMakeEntryPoints();
 std::unique_ptr<mlir::Pass> createLowerCalls();

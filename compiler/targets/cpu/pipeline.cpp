@@ -48,6 +48,7 @@ std::vector<std::unique_ptr<Pass>> makePipeline(const Machine& machine, bool fas
   passes.push_back(createFetchNextBlock());
   passes.push_back(createLowerReductions(machine));
   passes.push_back(createLowerCopies(machine));
+  passes.push_back(createLowerTables(machine));
   passes.push_back(createLowerParallel(machine));
   passes.push_back(createMakeEntryPoints());
   passes.push_back(createLowerCalls());

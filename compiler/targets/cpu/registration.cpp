@@ -24,6 +24,7 @@ void registerPasses(mlir::DialectRegistry& registry) {
   mlir::registerPass([] { return createFetchNextBlock(); });
   mlir::registerPass([machine] { return createLowerReductions(machine); });
   mlir::registerPass([machine] { return createLowerCopies(machine); });
+  mlir::registerPass([machine] { return createLowerTables(machine); });
   mlir::registerPass([machine] { return createLowerParallel(machine); });
   mlir::registerPass([] { return createMakeEntryPoints(); });
   mlir::registerPass([] { return createLowerCalls(); });
