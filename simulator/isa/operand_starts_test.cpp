@@ -345,6 +345,8 @@ TEST_F(OperandOverlaps, OfGathers) {
   EXPECT_EQ(check(i), "");
   i.dst.address = 0;
   EXPECT_EQ(check(i), late);
+  i.dst.address = 6144; // each offset is used when it goes
+  EXPECT_EQ(check(i), "");
   i.dst.address = 6144 + 256;
   EXPECT_NE(check(i), ""); // the offsets
   i = counted(i);
