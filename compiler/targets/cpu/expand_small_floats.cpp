@@ -96,9 +96,11 @@ ConstantIntRanges rangeOf(Value value, int depth = 0) {
   return range;
 }
 
-/// Whether a number made of an integer lies within +-256, so that bfloat16 has it exactly.
-bool hasFewBits(Operation* conversion) {
-  constexpr int64_t most = 256;
+/// Between these negative and positive, bfloat16 and float32 have every whole number.
+constexpr int64_t kMostExactBfloat = 1 << 8, kMostExactFloat = 1 << 24;
+
+/// Whether a number made of an integer is at most `most`, negative or positive.
+bool isAtMost(Operation* conversion, int64_t most) {
   if (!isa_and_nonnull<arith::SIToFPOp, arith::UIToFPOp>(conversion))
     return false;
   const ConstantIntRanges range = rangeOf(conversion->getOperand(0));
@@ -124,13 +126,14 @@ Value upperHalf(ImplicitLocOpBuilder& builder, Value value) {
 
 template <typename Op> Value expandFromInteger(ImplicitLocOpBuilder& builder, Op op) {
   Value in = op.getIn();
-  if (getElementTypeOrSelf(op.getType()).isBF16() && hasFewBits(op))
+  if (getElementTypeOrSelf(op.getType()).isBF16() && isAtMost(op, kMostExactBfloat))
     return upperHalf(builder,
                      Op::create(builder, withElement(op.getType(), builder.getF32Type()), in));
   const unsigned width = getElementTypeOrSelf(in.getType()).getIntOrFloatBitWidth();
-  if (width > 32)
+  const bool isWide = width > 16 && !isAtMost(op, kMostExactFloat);
+  if (isWide && width > 32)
     in = foldLowBits(builder, in);
-  Type wide = width > 16 ? Type(builder.getF64Type()) : Type(builder.getF32Type());
+  Type wide = isWide ? Type(builder.getF64Type()) : Type(builder.getF32Type());
   Value exact = Op::create(builder, withElement(op.getType(), wide), in);
   return roundToSmall(builder, exact, getElementTypeOrSelf(op.getType()));
 }
@@ -174,7 +177,8 @@ Value expand(ImplicitLocOpBuilder& builder, Operation* op) {
     Type to = getElementTypeOrSelf(truncation.getType());
     if (from.isF32() && to.isF16())
       return {};
-    if (from.isF32() && to.isBF16() && hasFewBits(truncation.getIn().getDefiningOp()))
+    if (from.isF32() && to.isBF16() &&
+        isAtMost(truncation.getIn().getDefiningOp(), kMostExactBfloat))
       return upperHalf(builder, truncation.getIn());
     return roundToSmall(builder, widened(builder, truncation.getIn()), to);
   }

@@ -92,3 +92,18 @@ func.func @weights(%byte: i8) -> (bf16, bf16, bf16) {
   %c = arith.truncf %wider : f32 to bf16
   return %a, %b, %c : bf16, bf16, bf16
 }
+
+// Up to 24 bits float32 is exact; one more goes by way of float64.
+// CHECK-LABEL: func.func @half_weights
+// CHECK: arith.sitofp {{.*}} : i32 to f32
+// CHECK-NEXT: arith.truncf {{.*}} : f32 to f16
+// CHECK: arith.uitofp {{.*}} : i32 to f64
+func.func @half_weights(%word: i32) -> (f16, f16) {
+  %c7 = arith.constant 7 : i32
+  %c8 = arith.constant 8 : i32
+  %top = arith.shrui %word, %c8 : i32
+  %a = arith.sitofp %top : i32 to f16
+  %more = arith.shrui %word, %c7 : i32
+  %b = arith.uitofp %more : i32 to f16
+  return %a, %b : f16, f16
+}
