@@ -26,6 +26,8 @@ inline constexpr llvm::StringLiteral kShiftedAttr = "cpu.shifted";
 inline constexpr llvm::StringLiteral kAheadAttr = "cpu.ahead";
 /// On such a cast: of that matrix (i64).
 inline constexpr llvm::StringLiteral kElementBytesAttr = "cpu.element_bytes";
+/// On a cast before a tile.gemm: where its last sums go, as elements of this type (store_results.h).
+inline constexpr llvm::StringLiteral kResultAttr = "cpu.result";
 /// On a loop over strips of a row: what all of it costs, in arithmetic operations (i64; fetch_next_block.cpp).
 inline constexpr llvm::StringLiteral kStripCostAttr = "cpu.strip_cost";
 /// On tile.assert: its number in the manifest (i32).

@@ -18,8 +18,11 @@
 /// In a pipelined loop each micro-kernel also asks for its share of the tiles of the next turn
 /// (fetch_ahead.h), so that the copies find them in the second-level cache.
 ///
+/// The sums begin at c, or at 0 where it counts as that; on AVX-512 c is asked for as the rows before are multiplied.
 /// On AVX2 the sums begin at 0, and c, which is asked for first, is added in the end: it often comes from the third-level
 /// cache. There, too, only as many rows of a as stay in the second-level cache go at once.
+///
+/// The last sums go straight to the result where store_results.cpp says so.
 ///
 /// The accumulators stay in registers through the loop over k. Columns that fill no whole vector
 /// get a vector of just their number of lanes. It stands before the buffers become pointers, and
@@ -30,11 +33,13 @@
 #include "compiler/targets/cpu/loops.h"
 #include "compiler/targets/cpu/machine_pass.h"
 #include "compiler/targets/cpu/passes.h"
+#include "compiler/targets/cpu/store_results.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/LLVMIR/LLVMDialect.h>
 #include <mlir/Dialect/Math/IR/Math.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
+#include <mlir/Dialect/Utils/StaticValueUtils.h>
 #include <mlir/Dialect/Vector/IR/VectorOps.h>
 
 namespace tilewright::cpu {
@@ -69,7 +74,7 @@ public:
         lanes(machine.vectorBits / int64_t(element.getIntOrFloatBitWidth())),
         shifted(op->hasAttr(kShiftedAttr)),
         addsLate(gemmAddsLate(machine) && !shifted && !op->hasAttr(kInOrderAttr)),
-        bytesOfA(gemmBytesOfA(machine)) {
+        bytesOfA(gemmBytesOfA(machine)), asksAhead(gemmAsksAhead(machine)) {
     if (auto packed = op->getAttrOfType<IntegerAttr>(kPackedAttr)) {
       isPacked = true;
       group = packed.getInt();
@@ -78,6 +83,7 @@ public:
   }
 
   void lower() {
+    result = takeResultPlace(op);
     nextA = takeNextTile(op, "a");
     nextB = takeNextTile(op, "b");
     a = matrix(op.getARegion());
@@ -251,17 +257,7 @@ private:
   void microKernel(Value row, int64_t count, Value column, ArrayRef<int64_t> widths) {
     Value target =
         elementPointer(c.pointer, math.add(math.mul(row, math.constant(c.rowStride)), column));
-    SmallVector<Value> sums;
-    forAccumulators(count, widths, [&](int64_t r, int64_t offset, int64_t width) {
-      Value here = constantPointer(target, r * c.rowStride + offset);
-      Value start =
-          op.getClearAccum() || addsLate ? zero(builder, vectorType(width)) : loadSum(here, width);
-      if (addsLate && !op.getClearAccum() && !offset)
-        LLVM::Prefetch::create(builder, here, /*rw=*/0, /*hint=*/3, /*cache=*/1);
-      if (shifted)
-        start = arith::SubIOp::create(builder, start, corrections[sums.size() % widths.size()]);
-      sums.push_back(start);
-    });
+    SmallVector<Value> sums = firstSums(target, count, widths);
     const int64_t rowStep = op.getTransposeA() ? 1 : a.rowStride;
     const int64_t depthStep = op.getTransposeA() ? a.rowStride : 1;
     fetchNext(row, count, column, widths);
@@ -278,32 +274,119 @@ private:
       SmallVector<Value> right = rowOfB(bStart, k, widths);
       scf::YieldOp::create(builder, step(aHere, rowStep, right, count, loop.getRegionIterArgs()));
     }
-    storeSums(target, count, widths, loop.getResults());
+    storeSums(target, resultPointer(row, column), count, widths, loop.getResults());
+  }
+
+  /// c, or 0 where it counts as that or is added in the end; less the corrections.
+  SmallVector<Value> firstSums(Value target, int64_t count, ArrayRef<int64_t> widths) {
+    SmallVector<Value> sums;
+    if (!op.getClear() || addsLate) {
+      sums = startsOf(target, count, widths, op.getClearAccum() || addsLate);
+    } else {
+      SmallVector<Type> types;
+      forAccumulators(count, widths,
+                      [&](int64_t, int64_t, int64_t width) { types.push_back(vectorType(width)); });
+      auto branch = scf::IfOp::create(builder, types, op.getClear(), /*withElseRegion=*/true);
+      OpBuilder::InsertionGuard guard(builder);
+      for (bool isClear : {true, false}) {
+        builder.setInsertionPointToStart(isClear ? branch.thenBlock() : branch.elseBlock());
+        scf::YieldOp::create(builder, startsOf(target, count, widths, isClear));
+      }
+      sums = branch.getResults();
+    }
+    if (shifted)
+      for (auto [number, sum] : llvm::enumerate(sums))
+        sum = arith::SubIOp::create(builder, sum, corrections[number % widths.size()]);
+    return sums;
+  }
+
+  SmallVector<Value> startsOf(Value target, int64_t count, ArrayRef<int64_t> widths, bool isZero) {
+    SmallVector<Value> starts;
+    forAccumulators(count, widths, [&](int64_t r, int64_t offset, int64_t width) {
+      Value here = constantPointer(target, r * c.rowStride + offset);
+      starts.push_back(isZero ? zero(builder, vectorType(width)) : loadSum(here, width));
+      if (addsLate && !op.getClearAccum() && !offset)
+        askFor(here);
+      if (!isZero && asksAhead)
+        askFor(constantPointer(here, count * c.rowStride));
+    });
+    return starts;
+  }
+
+  /// Into the first-level cache.
+  void askFor(Value pointer) {
+    LLVM::Prefetch::create(builder, pointer, /*rw=*/0, /*hint=*/3, /*cache=*/1);
   }
 
   Value loadSum(Value pointer, int64_t width) {
     return LLVM::LoadOp::create(builder, vectorType(width), pointer, elementBytes());
   }
 
-  /// Sums that begin at 0 though c counts are added to it, unless it is cleared now.
-  void storeSums(Value target, int64_t count, ArrayRef<int64_t> widths, ValueRange sums) {
-    auto store = [&](bool adds) {
-      int64_t number = 0;
-      forAccumulators(count, widths, [&](int64_t r, int64_t offset, int64_t width) {
-        Value here = constantPointer(target, r * c.rowStride + offset), sum = sums[number++];
-        if (adds)
-          sum = plus(loadSum(here, width), sum);
-        LLVM::StoreOp::create(builder, sum, here, elementBytes());
-      });
-    };
-    if (!op.getClear())
-      return store(addsLate && !op.getClearAccum());
-    auto branch = scf::IfOp::create(builder, op.getClear(), /*withElseRegion=*/true);
+  /// Where the result of an element goes.
+  Value resultPointer(Value row, Value column) {
+    if (!result)
+      return {};
+    const int64_t bytes = result.element.getIntOrFloatBitWidth() / 8;
+    return bytePointer(result.address, math.add(math.mul(row, result.rowBytes),
+                                                math.mul(column, math.constant(bytes))));
+  }
+
+  Value bytePointer(Value base, Value bytes) {
+    return elementPointer(base, bytes, builder.getI8Type());
+  }
+
+  /// Runs `body` for whether `condition` (i1) holds, on both sides of a branch if that isn't known. Null: it doesn't.
+  void either(Value condition, llvm::function_ref<void(bool)> body) {
+    std::optional<int64_t> known = condition ? getConstantIntValue(condition) : 0;
+    if (known)
+      return body(*known != 0);
+    auto branch = scf::IfOp::create(builder, condition, /*withElseRegion=*/true);
     OpBuilder::InsertionGuard guard(builder);
-    for (bool adds : {false, true}) {
-      builder.setInsertionPointToStart(adds ? branch.elseBlock() : branch.thenBlock());
-      store(adds);
+    for (bool holds : {true, false}) {
+      builder.setInsertionPointToStart(holds ? branch.thenBlock() : branch.elseBlock());
+      body(holds);
     }
+  }
+
+  /// To c, or the last ones to where the result goes. Sums that begin at 0 though c counts are added to it, unless
+  /// it is cleared now.
+  void storeSums(Value target, Value resultTarget, int64_t count, ArrayRef<int64_t> widths,
+                 ValueRange sums) {
+    either(result.isLast, [&](bool isLast) {
+      either(op.getClear(), [&](bool isClear) {
+        const bool adds = addsLate && !op.getClearAccum() && !isClear;
+        int64_t number = 0;
+        forAccumulators(count, widths, [&](int64_t r, int64_t offset, int64_t width) {
+          Value here = constantPointer(target, r * c.rowStride + offset), sum = sums[number++];
+          if (adds)
+            sum = plus(loadSum(here, width), sum);
+          if (isLast)
+            storeResult(sum, resultTarget, r, offset);
+          else
+            LLVM::StoreOp::create(builder, sum, here, elementBytes());
+        });
+      });
+    });
+  }
+
+  void storeResult(Value sum, Value target, int64_t r, int64_t offset) {
+    const auto width = cast<VectorType>(sum.getType()).getNumElements();
+    const unsigned bits = result.element.getIntOrFloatBitWidth();
+    if (result.element.isBF16() && group == 2) {
+      // Neither vdpbf16ps nor this conversion knows subnormal numbers.
+      Type narrow = VectorType::get({width}, result.element);
+      StringAttr name =
+          builder.getStringAttr("llvm.x86.avx512bf16.cvtneps2bf16." + Twine(32 * width));
+      sum = LLVM::CallIntrinsicOp::create(builder, narrow, name, ValueRange(sum)).getResult(0);
+    } else if (result.element != element) {
+      sum = arith::TruncFOp::create(builder, VectorType::get({width}, result.element), sum);
+    }
+    if (result.element != element) // as bits: see storeVector
+      sum = arith::BitcastOp::create(builder,
+                                     VectorType::get({width}, builder.getIntegerType(bits)), sum);
+    Value place = math.add(math.mul(result.rowBytes, math.constant(r)),
+                           math.constant(offset * int64_t(bits) / 8));
+    LLVM::StoreOp::create(builder, sum, bytePointer(target, place), bits / 8);
   }
 
   Value plus(Value x, Value y) {
@@ -378,9 +461,12 @@ private:
   bool addsLate;
   /// See gemmBytesOfA.
   int64_t bytesOfA;
+  /// A micro-kernel asks for the c of the rows after its own.
+  bool asksAhead;
   SmallVector<Value> corrections;
   Matrix a, b, c;
   NextTile nextA, nextB;
+  ResultPlace result;
   int64_t rows = 0, columns = 0, depth = 0;
 };
 

@@ -128,7 +128,35 @@ func.func @ahead(%G: !tile.buffer<24x32xf32, global> {tile.name = "G"}) attribut
     %0:2 = builtin.unrealized_conversion_cast %next, %c128 : !llvm.ptr, index to !llvm.ptr, index {cpu.ahead = "a", cpu.element_bytes = 4 : i64}
     %1:2 = builtin.unrealized_conversion_cast %next, %c128 : !llvm.ptr, index to !llvm.ptr, index {cpu.ahead = "b", cpu.element_bytes = 4 : i64}
     tile.gemm %A : !tile.buffer<24x24xf32, shared>, %B : !tile.buffer<24x32xf32, shared>
-      into %C : !tile.buffer<24x32xf32, fragment> {cpu.packed = 1 : i64}
+      into %C : !tile.buffer<24x32xf32, fragment> {clear_accum, cpu.packed = 1 : i64}
+  }
+  return
+}
+
+// -----
+
+// Each asks for c of the rows after its own. Where c counts as 0 it isn't loaded, and nothing is asked for.
+// CHECK-LABEL: func.func @clear
+// CHECK: %[[STARTS:.*]]:24 = scf.if %arg0
+// CHECK-NOT: prefetch
+// CHECK: } else {
+// CHECK-COUNT-24: "llvm.intr.prefetch"({{.*}}) <{cache = 1 : i32, hint = 3 : i32, rw = 0 : i32}>
+// CHECK-NOT: prefetch
+// CHECK: scf.for {{.*}} iter_args(%{{.*}} = %[[STARTS]]#0
+// AVX2-LABEL: func.func @clear
+// AVX2: %[[SUMS:.*]]:12 = scf.for
+// AVX2: scf.if %arg0 {
+// AVX2-NOT: arith.addf
+// AVX2: } else {
+// AVX2: arith.addf
+func.func @clear(%flag: i1 {tile.name = "flag"}) attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  tile.launch (%b) in (%c1) threads(128) {
+    %A = tile.alloc : !tile.buffer<12x16xf32, shared>
+    %B = tile.alloc : !tile.buffer<16x32xf32, shared>
+    %C = tile.alloc : !tile.buffer<12x32xf32, fragment>
+    tile.gemm %A : !tile.buffer<12x16xf32, shared>, %B : !tile.buffer<16x32xf32, shared>
+      into %C : !tile.buffer<12x32xf32, fragment> clear(%flag) {cpu.packed = 1 : i64}
   }
   return
 }

@@ -126,6 +126,10 @@ bool gemmAddsLate(const Machine& machine) {
   return machine.isX86 && machine.vectorBits == 256;
 }
 
+bool gemmAsksAhead(const Machine& machine) {
+  return machine.isX86 && machine.vectorBits == 512;
+}
+
 int64_t gemmBytesOfA(const Machine& machine) {
   return machine.isX86 && machine.vectorBits == 256 ? 128 << 10 : 0;
 }

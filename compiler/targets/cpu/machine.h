@@ -44,6 +44,8 @@ int64_t gemmVectors(const Machine& machine);
 int64_t gemmPanelVectors(const Machine& machine, int64_t vectors);
 /// Whether a micro-kernel sums up from 0 and adds c in the end, while c is on its way to the first-level cache.
 bool gemmAddsLate(const Machine& machine);
+/// Whether a micro-kernel asks for the c of the rows after its own.
+bool gemmAsksAhead(const Machine& machine);
 /// Bytes of a that stay in the second-level cache while all columns of b pass; 0: all there are.
 int64_t gemmBytesOfA(const Machine& machine);
 

@@ -21,9 +21,9 @@
 /// A copy from global memory that fills only b's shared buffer, for this gemm alone, is packed as
 /// it arrives. In a pipelined loop the gemm fetches meanwhile what such copies bring next (fetch_ahead.h).
 ///
-/// A result narrower than float32 is staged too: it accumulates in float32 and is rounded once. A
-/// `clear` that is known only at run time becomes a fill under scf.if, unless the micro-kernels add to the
-/// result in the end only, as they do on AVX2 but for floats narrower than float32 ({cpu.in_order}). It stands first, so that scratch planning sees the copies' targets.
+/// A result narrower than float32 is staged too: it accumulates in float32 and is rounded once; a `clear` that is known
+/// only at run time becomes a fill under scf.if there. On AVX2 sums of floats narrower than float32 go on from c
+/// ({cpu.in_order}). It stands first, so that scratch planning sees the copies' targets.
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/structure_ops.h"
 #include "compiler/ir/tensor_ops.h"
@@ -128,7 +128,7 @@ public:
     BufferRegion c = op.getCRegion();
     Value clear = op.getClear();
     const bool inOrder = isNarrow(op.getARegion()) || isNarrow(op.getBRegion());
-    if (clear && (needsStage(c) || inOrder || !gemmAddsLate(machine))) {
+    if (clear && needsStage(c)) {
       clearFirst(clear);
       clear = {};
     }

@@ -4,11 +4,10 @@
 // RUN: tilewright-opt %s --cpu-pack-gemm-operands=cpu=avx2 --split-input-file | FileCheck %s --check-prefix=AVX2
 
 // Operands narrower than the accumulator are widened on chip; b becomes panels of 16 columns, transposed block by
-// block; a run-time clear becomes a fill.
+// block; micro-kernels see to the run-time clear.
 // CHECK-LABEL: func.func @narrow
-// CHECK: scf.if %{{.*}} {
-// CHECK-NEXT: arith.constant 0.0
-// CHECK-NEXT: tile.fill %[[C:.*]] : !tile.buffer<64x32xf32, fragment> with
+// CHECK-NOT: tile.fill
+// CHECK: %[[C:.*]] = tile.alloc : !tile.buffer<64x32xf32, fragment>
 // CHECK: %[[A:.*]] = tile.alloc : !tile.buffer<64x16xf32, shared>
 // CHECK: tile.copy %{{.*}} : !tile.buffer<64x16xf16, shared> to %[[A]]
 // CHECK: %[[B:.*]] = tile.alloc : !tile.buffer<16x32xf32, shared>
@@ -16,13 +15,12 @@
 // CHECK: scf.for %[[P:.*]] = %c0{{.*}} to %c2{{.*}} step %c1{{.*}} {
 // CHECK: %[[N:.*]] = arith.muli %[[P]], %c16
 // CHECK: tile.copy %{{.*}}[%[[N]], 0] [16, 16] : !tile.buffer<32x16xf16, shared> to %[[PANELS]][%[[P]], 0, 0] [1, 16, 16] : {{.*}} {transpose}
-// CHECK: tile.gemm %[[A]] : !tile.buffer<64x16xf32, shared>, %[[B]] : !tile.buffer<16x32xf32, shared> into %[[C]] : {{.*}} {cpu.packed = 1 : i64}
+// CHECK: tile.gemm %[[A]] : !tile.buffer<64x16xf32, shared>, %[[B]] : !tile.buffer<16x32xf32, shared> into %[[C]] : {{.*}} clear(%arg0) {cpu.packed = 1 : i64}
 // CHECK-NOT: transpose_b
 // On AVX2 a panel is two vectors wide. Sums of narrow floats go on from C there, too.
 // AVX2-LABEL: func.func @narrow
-// AVX2: tile.fill
 // AVX2: tile.view %{{.*}} to !tile.buffer<2x16x16xf32, shared>
-// AVX2: tile.gemm {{.*}} {cpu.in_order, cpu.packed = 1 : i64}
+// AVX2: tile.gemm {{.*}} clear(%arg0) {cpu.in_order, cpu.packed = 1 : i64}
 func.func @narrow(%flag: i1 {tile.name = "flag"}) attributes {tile.kernel} {
   %c1 = arith.constant 1 : index
   tile.launch (%b) in (%c1) threads(128) {
@@ -31,27 +29,6 @@ func.func @narrow(%flag: i1 {tile.name = "flag"}) attributes {tile.kernel} {
     %C = tile.alloc : !tile.buffer<64x32xf32, fragment>
     tile.gemm %A : !tile.buffer<64x16xf16, shared>, %B : !tile.buffer<32x16xf16, shared>
       into %C : !tile.buffer<64x32xf32, fragment> clear(%flag) {transpose_b}
-  }
-  return
-}
-
-// -----
-
-// Of float32, the micro-kernels of AVX2 see to the clear.
-// CHECK-LABEL: func.func @wide
-// CHECK: tile.fill
-// ZEN-LABEL: func.func @wide
-// AVX2-LABEL: func.func @wide
-// AVX2-NOT: tile.fill
-// AVX2: tile.gemm {{.*}} clear(%arg0) {cpu.packed = 1 : i64}
-func.func @wide(%flag: i1 {tile.name = "flag"}) attributes {tile.kernel} {
-  %c1 = arith.constant 1 : index
-  tile.launch (%b) in (%c1) threads(128) {
-    %A = tile.alloc : !tile.buffer<64x16xf32, shared>
-    %B = tile.alloc : !tile.buffer<16x32xf32, shared>
-    %C = tile.alloc : !tile.buffer<64x32xf32, fragment>
-    tile.gemm %A : !tile.buffer<64x16xf32, shared>, %B : !tile.buffer<16x32xf32, shared>
-      into %C : !tile.buffer<64x32xf32, fragment> clear(%flag)
   }
   return
 }

@@ -42,6 +42,7 @@ std::vector<std::unique_ptr<Pass>> makePipeline(const Machine& machine, bool fas
   passes.push_back(createMarkInBounds());
   passes.push_back(createLowerDots(machine));
   passes.push_back(createPackGemmOperands(machine));
+  passes.push_back(createStoreResults());
   passes.push_back(createFuseReductions(machine));
   passes.push_back(createPlanScratch());
   passes.push_back(createLowerGemm(machine));

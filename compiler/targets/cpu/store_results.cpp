@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Stores the last sums of a gemm where a copy behind its loop would bring them.
+///
+///   tile.for %k = 0 to 4 step 1 pipelined(2) { ... tile.gemm %a, %b into %c }
+///   tile.copy %c to %C[%m, %n] [256, 256] : <1024x1024xbf16, global>
+/// becomes
+///   tile.for %k = 0 to 4 step 1 pipelined(2) { ...
+///     builtin.unrealized_conversion_cast %address_of_C, 2048, (%k + 1 >= 4) {cpu.result = bf16}
+///     tile.gemm %a, %b into %c }
+///
+/// The copy would read the accumulators from the second-level cache and wait for the result's lines; as part of the
+/// micro-kernels neither costs time. It is done where the copy alone reads the accumulators, all of them, lies inside
+/// of its tensor, and follows the loop, whose last operation the gemm is: nothing notices that the result is
+/// there a little earlier. The operands are on chip, so the result's tensor may be one of theirs. Where the loop may
+/// have no turn, the copy stays for that case.
+#include "compiler/targets/cpu/store_results.h"
+
+#include "compiler/ir/memory_ops.h"
+#include "compiler/ir/structure_ops.h"
+#include "compiler/passes/kernel_pass.h"
+#include "compiler/targets/cpu/attributes.h"
+#include "compiler/targets/cpu/fetch_ahead.h"
+#include "compiler/targets/cpu/loops.h"
+#include "compiler/targets/cpu/passes.h"
+#include "compiler/targets/cpu/vectors.h"
+
+#include <mlir/Dialect/Arith/IR/Arith.h>
+#include <mlir/Dialect/LLVMIR/LLVMDialect.h>
+#include <mlir/Dialect/SCF/IR/SCF.h>
+#include <mlir/Dialect/Utils/StaticValueUtils.h>
+#include <mlir/IR/IRMapping.h>
+#include <mlir/Interfaces/SideEffectInterfaces.h>
+
+namespace tilewright::cpu {
+namespace {
+
+using namespace mlir;
+using tile::BufferRegion;
+
+/// A gemm whose accumulators one copy brings away.
+struct Finished {
+  tile::GemmOp gemm;
+  tile::CopyOp copy;
+  /// Around the gemm, or the gemm itself: what the copy follows.
+  Operation* before = nullptr;
+};
+
+/// The only copy that reads an on-chip buffer, all of it, which else only `gemm` and fills use.
+tile::CopyOp soleReader(tile::GemmOp gemm, Value buffer) {
+  tile::CopyOp copy;
+  for (OpOperand& use : buffer.getUses()) {
+    Operation* user = use.getOwner();
+    if (user == gemm || isa<tile::FillOp>(user))
+      continue;
+    auto found = dyn_cast<tile::CopyOp>(user);
+    if (!found || copy || found.getSource() != buffer || found.getTarget() == buffer)
+      return {};
+    copy = found;
+  }
+  return copy;
+}
+
+/// Whether elements become others as they are stored: of one type, or floats to narrower ones.
+bool isStorable(Type from, Type to) {
+  auto wide = dyn_cast<FloatType>(from), narrow = dyn_cast<FloatType>(to);
+  return from == to || (wide && narrow && wide.isF32() && (narrow.isF16() || narrow.isBF16()));
+}
+
+/// Whether a copy brings a matrix as it is to rows of a dense tensor, all of them inside.
+bool bringsRows(tile::CopyOp copy) {
+  const BufferRegion source = copy.getSourceRegion(), target = copy.getTargetRegion();
+  const SmallVector<int64_t> to = target.staticExtents();
+  const size_t rank = to.size();
+  if (copy.getRelu() || copy.getTranspose() || copy.getScale() || !source.isWhole() ||
+      !isDenseTensor(target.buffer) || rank < 2 || source.type().getRank() != 2)
+    return false;
+  for (int64_t dim = 0; dim < int64_t(rank); ++dim)
+    if (!copy.isTargetInBounds(dim))
+      return false;
+  return ArrayRef(to).take_back(2) == ArrayRef(source.staticExtents()) &&
+         llvm::all_of(ArrayRef(to).drop_back(2), [](int64_t extent) { return extent == 1; }) &&
+         isStorable(source.type().getElementType(), target.type().getElementType());
+}
+
+/// Whether nothing between two ops of a block has effects on memory.
+bool isQuietBetween(Operation* first, Operation* last) {
+  if (first->getBlock() != last->getBlock() || !first->isBeforeInBlock(last))
+    return false;
+  for (Operation* op = first->getNextNode(); op != last; op = op->getNextNode())
+    if (!isMemoryEffectFree(op))
+      return false;
+  return true;
+}
+
+std::optional<Finished> finished(tile::GemmOp gemm) {
+  const BufferRegion c = gemm.getCRegion();
+  if (!c.buffer.getDefiningOp<tile::AllocOp>() || !c.isWhole() || c.type().isGlobal() ||
+      gemm.getARegion().type().isGlobal() || gemm.getBRegion().type().isGlobal())
+    return std::nullopt;
+  tile::CopyOp copy = soleReader(gemm, c.buffer);
+  if (!copy || !bringsRows(copy))
+    return std::nullopt;
+  Finished result{gemm, copy, gemm};
+  if (copy->getBlock() != gemm->getBlock()) {
+    auto loop = dyn_cast<tile::ForOp>(gemm->getParentOp());
+    if (!loop || !isQuietBetween(gemm, loop.getBodyBlock()->getTerminator()) ||
+        loop.walk([](Operation* op) {
+              return isa<tile::BreakOp, tile::ContinueOp>(op) ? WalkResult::interrupt()
+                                                              : WalkResult::advance();
+            })
+            .wasInterrupted())
+      return std::nullopt;
+    result.before = loop;
+  }
+  return isQuietBetween(result.before, copy) ? std::optional(result) : std::nullopt;
+}
+
+class Delivery {
+public:
+  explicit Delivery(Finished finished)
+      : what(finished), builder(finished.copy.getLoc(), finished.before), math(builder) {}
+
+  void deliver() {
+    const BufferRegion target = what.copy.getTargetRegion();
+    SmallVector<Value> place;
+    for (OpFoldResult offset : target.offsets)
+      place.push_back(early(math.value(offset)));
+    Value address = addressOf(builder, early(target.buffer), place);
+    Value bytes = math.mul(math.dim(target.buffer, target.type().getRank() - 1),
+                           math.constant(target.type().getElementBits() / 8));
+    keepForNoTurn();
+    builder.setInsertionPoint(what.gemm);
+    const SmallVector<Value> values = {address, bytes, isLast()};
+    auto note = UnrealizedConversionCastOp::create(builder, ValueRange(values).getTypes(), values);
+    note->setAttr(kResultAttr, TypeAttr::get(target.type().getScalarType()));
+  }
+
+private:
+  tile::ForOp loop() const {
+    return dyn_cast<tile::ForOp>(what.before);
+  }
+
+  /// `value`, of which pure operations between the loop and the copy may be parts, before the loop.
+  Value early(Value value) {
+    Operation* op = value.getDefiningOp();
+    if (!op || op->getBlock() != what.before->getBlock() || op->isBeforeInBlock(what.before))
+      return value;
+    if (Value known = moved.lookupOrNull(value))
+      return known;
+    for (Value operand : op->getOperands())
+      moved.map(operand, early(operand));
+    builder.clone(*op, moved);
+    return moved.lookup(value);
+  }
+
+  /// The copy goes, or stays for loops that have no turn.
+  void keepForNoTurn() {
+    tile::CopyOp copy = what.copy;
+    if (loop() && !hasTurn()) {
+      builder.setInsertionPoint(copy);
+      Value none = math.atMost(loop().getUpper(), loop().getLower());
+      auto branch = scf::IfOp::create(builder, none);
+      copy->moveBefore(branch.thenBlock()->getTerminator());
+    } else {
+      copy.erase();
+    }
+  }
+
+  bool hasTurn() {
+    auto lower = getConstantIntValue(loop().getLower()),
+         upper = getConstantIntValue(loop().getUpper());
+    return lower && upper && *lower < *upper;
+  }
+
+  /// Of the turn that the builder stands in.
+  Value isLast() {
+    if (!loop())
+      return arith::ConstantOp::create(builder, builder.getBoolAttr(true));
+    Value next = math.add(loop().getInductionVar(), loop().getStep());
+    auto upper = getConstantIntValue(loop().getUpper()),
+         lower = getConstantIntValue(loop().getLower()),
+         step = getConstantIntValue(loop().getStep());
+    if (upper && lower && step && *lower + *step >= *upper)
+      return arith::ConstantOp::create(builder, builder.getBoolAttr(true));
+    return math.atMost(loop().getUpper(), next);
+  }
+
+  Finished what;
+  ImplicitLocOpBuilder builder;
+  IndexMath math;
+  IRMapping moved;
+};
+
+struct StoreResults : KernelPass<StoreResults> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(StoreResults)
+  static constexpr llvm::StringLiteral kArgument = "cpu-store-results";
+  static constexpr llvm::StringLiteral kDescription =
+      "store the last sums of a gemm where a copy would bring them";
+  void getDependentDialects(DialectRegistry& registry) const override {
+    registry.insert<arith::ArithDialect, scf::SCFDialect, LLVM::LLVMDialect>();
+  }
+
+  void runOnOperation() override {
+    SmallVector<Finished> found;
+    getOperation().walk([&](tile::GemmOp gemm) {
+      if (std::optional<Finished> what = finished(gemm))
+        found.push_back(*what);
+    });
+    for (const Finished& what : found)
+      Delivery(what).deliver();
+  }
+};
+
+} // namespace
+
+ResultPlace takeResultPlace(tile::GemmOp gemm) {
+  Operation* note = gemm->getPrevNode();
+  auto element = note ? note->getAttrOfType<TypeAttr>(kResultAttr) : TypeAttr();
+  if (!element)
+    return {};
+  ResultPlace place{note->getOperand(0), note->getOperand(1), note->getOperand(2),
+                    element.getValue()};
+  note->erase();
+  return place;
+}
+
+std::unique_ptr<Pass> createStoreResults() {
+  return std::make_unique<StoreResults>();
+}
+
+} // namespace tilewright::cpu

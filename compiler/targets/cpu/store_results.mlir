@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// RUN: tilewright-opt %s --cpu-store-results --split-input-file | FileCheck %s
+// RUN: tilewright-opt %s --cpu-store-results --cpu-lower-gemm --split-input-file | FileCheck %s --check-prefix=LOWERED
+
+// The last turn stores where the copy would; the copy is gone.
+// CHECK-LABEL: func.func @last_turn
+// CHECK: %[[PLACE:.*]] = llvm.getelementptr
+// CHECK: tile.for %[[K:.*]] = %{{.*}} to %[[UPPER:.*]] step %[[STEP:.*]] {
+// CHECK: %[[NEXT:.*]] = arith.addi %[[K]], %[[STEP]]
+// CHECK: %[[LAST:.*]] = arith.cmpi sge, %[[NEXT]], %[[UPPER]]
+// CHECK: unrealized_conversion_cast %[[PLACE]], %{{.*}}, %[[LAST]] {{.*}} {cpu.result = bf16}
+// CHECK-NEXT: tile.gemm
+// CHECK-NOT: tile.copy
+// LOWERED-LABEL: func.func @last_turn
+// LOWERED: %[[LAST:.*]] = arith.cmpi sge
+// LOWERED: scf.if %[[LAST]] {
+// LOWERED: arith.truncf {{.*}} : vector<16xf32> to vector<16xbf16>
+// LOWERED: llvm.store {{.*}} : vector<16xi16>
+// LOWERED: } else {
+// LOWERED: llvm.store {{.*}} : vector<16xf32>
+func.func @last_turn(%out : !tile.buffer<64x64xbf16, global> {tile.name = "out"}) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %c32 = arith.constant 32 : index
+  tile.launch (%b) in (%c1) threads(128) {
+    %A = tile.alloc : !tile.buffer<24x16xf32, shared>
+    %B = tile.alloc : !tile.buffer<16x32xf32, shared>
+    %C = tile.alloc : !tile.buffer<24x32xf32, fragment>
+    tile.for %k = %c0 to %c4 step %c1 {
+      tile.gemm %A : !tile.buffer<24x16xf32, shared>, %B : !tile.buffer<16x32xf32, shared>
+        into %C : !tile.buffer<24x32xf32, fragment>
+    }
+    %n = arith.muli %b, %c32 : index
+    tile.copy %C : !tile.buffer<24x32xf32, fragment> to %out[%c0, %n] [24, 32] : !tile.buffer<64x64xbf16, global>
+      {target_in_bounds = array<i1: true, true>}
+  }
+  return
+}
+
+// -----
+
+// One turn: nothing is stored to the accumulators. A loop that may have no turn keeps the copy for that.
+// CHECK-LABEL: func.func @one_turn
+// CHECK: %[[TRUE:.*]] = arith.constant true
+// CHECK: unrealized_conversion_cast {{.*}}, %[[TRUE]] {{.*}} {cpu.result = f32}
+// CHECK-NOT: tile.copy
+// CHECK: tile.for
+// CHECK: unrealized_conversion_cast {{.*}} {cpu.result = f32}
+// CHECK: scf.if
+// CHECK: tile.copy
+// LOWERED-LABEL: func.func @one_turn
+// LOWERED-NOT: scf.if
+// LOWERED: llvm.store {{.*}} : vector<16xf32>
+func.func @one_turn(%out : !tile.buffer<64x64xf32, global> {tile.name = "out"}, %turns : index {tile.symbol = "turns"}) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  tile.launch (%b) in (%c1) threads(128) {
+    %A = tile.alloc : !tile.buffer<8x16xf32, shared>
+    %B = tile.alloc : !tile.buffer<16x32xf32, shared>
+    %C = tile.alloc : !tile.buffer<8x32xf32, fragment>
+    tile.gemm %A : !tile.buffer<8x16xf32, shared>, %B : !tile.buffer<16x32xf32, shared>
+      into %C : !tile.buffer<8x32xf32, fragment> {clear_accum}
+    tile.copy %C : !tile.buffer<8x32xf32, fragment> to %out[%c0, %c0] [8, 32] : !tile.buffer<64x64xf32, global>
+      {target_in_bounds = array<i1: true, true>}
+    %D = tile.alloc : !tile.buffer<8x32xf32, fragment>
+    tile.for %k = %c0 to %turns step %c1 {
+      tile.gemm %A : !tile.buffer<8x16xf32, shared>, %B : !tile.buffer<16x32xf32, shared>
+        into %D : !tile.buffer<8x32xf32, fragment>
+    }
+    tile.copy %D : !tile.buffer<8x32xf32, fragment> to %out[%c0, %c0] [8, 32] : !tile.buffer<64x64xf32, global>
+      {target_in_bounds = array<i1: true, true>}
+  }
+  return
+}
+
+// -----
+
+// The copy stays where something else reads the accumulators, where rows may lie outside, where something behind
+// the gemm or between loop and copy touches memory, where the loop may be left, where elements are converted
+// otherwise, and where an operand is read in its tensor, which may be the result's.
+// CHECK-LABEL: func.func @left_alone
+// CHECK-NOT: cpu.result
+// CHECK-COUNT-7: tile.copy
+// CHECK-NOT: tile.copy
+func.func @left_alone(%out : !tile.buffer<64x64xf32, global> {tile.name = "out"}, %ints : !tile.buffer<64x64xsi32, global> {tile.name = "ints"},
+                      %in : !tile.buffer<8x16xf32, global> {tile.name = "in"}, %stop : i1 {tile.name = "stop"}) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %zero = arith.constant 0.0 : f32
+  tile.launch (%b) in (%c1) threads(128) {
+    %A = tile.alloc : !tile.buffer<8x16xf32, shared>
+    %B = tile.alloc : !tile.buffer<16x32xf32, shared>
+    %read = tile.alloc : !tile.buffer<8x32xf32, fragment>
+    tile.gemm %A : !tile.buffer<8x16xf32, shared>, %B : !tile.buffer<16x32xf32, shared>
+      into %read : !tile.buffer<8x32xf32, fragment>
+    tile.copy %read : !tile.buffer<8x32xf32, fragment> to %out[%c0, %c0] [8, 32] : !tile.buffer<64x64xf32, global>
+      {target_in_bounds = array<i1: true, true>}
+    %x = tile.load %read[%c0, %c0] : !tile.buffer<8x32xf32, fragment>
+    tile.store %x, %out[%c0, %c1] : !tile.buffer<64x64xf32, global>
+    %outside = tile.alloc : !tile.buffer<8x32xf32, fragment>
+    tile.gemm %A : !tile.buffer<8x16xf32, shared>, %B : !tile.buffer<16x32xf32, shared>
+      into %outside : !tile.buffer<8x32xf32, fragment>
+    tile.copy %outside : !tile.buffer<8x32xf32, fragment> to %out[%c0, %b] [8, 32] : !tile.buffer<64x64xf32, global>
+      {target_in_bounds = array<i1: true, false>}
+    %behind = tile.alloc : !tile.buffer<8x32xf32, fragment>
+    tile.for %k = %c0 to %c4 step %c1 {
+      tile.gemm %A : !tile.buffer<8x16xf32, shared>, %B : !tile.buffer<16x32xf32, shared>
+        into %behind : !tile.buffer<8x32xf32, fragment>
+      tile.store %zero, %out[%c0, %c0] : !tile.buffer<64x64xf32, global>
+    }
+    tile.copy %behind : !tile.buffer<8x32xf32, fragment> to %out[%c0, %c0] [8, 32] : !tile.buffer<64x64xf32, global>
+      {target_in_bounds = array<i1: true, true>}
+    %between = tile.alloc : !tile.buffer<8x32xf32, fragment>
+    tile.gemm %A : !tile.buffer<8x16xf32, shared>, %B : !tile.buffer<16x32xf32, shared>
+      into %between : !tile.buffer<8x32xf32, fragment>
+    tile.store %zero, %out[%c0, %c0] : !tile.buffer<64x64xf32, global>
+    tile.copy %between : !tile.buffer<8x32xf32, fragment> to %out[%c0, %c0] [8, 32] : !tile.buffer<64x64xf32, global>
+      {target_in_bounds = array<i1: true, true>}
+    %stopped = tile.alloc : !tile.buffer<8x32xf32, fragment>
+    tile.for %k = %c0 to %c4 step %c1 {
+      scf.if %stop {
+        tile.break
+      }
+      tile.gemm %A : !tile.buffer<8x16xf32, shared>, %B : !tile.buffer<16x32xf32, shared>
+        into %stopped : !tile.buffer<8x32xf32, fragment>
+    }
+    tile.copy %stopped : !tile.buffer<8x32xf32, fragment> to %out[%c0, %c0] [8, 32] : !tile.buffer<64x64xf32, global>
+      {target_in_bounds = array<i1: true, true>}
+    %converted = tile.alloc : !tile.buffer<8x32xf32, fragment>
+    tile.gemm %A : !tile.buffer<8x16xf32, shared>, %B : !tile.buffer<16x32xf32, shared>
+      into %converted : !tile.buffer<8x32xf32, fragment>
+    tile.copy %converted : !tile.buffer<8x32xf32, fragment> to %ints[%c0, %c0] [8, 32] : !tile.buffer<64x64xsi32, global>
+      {target_in_bounds = array<i1: true, true>}
+    %in_place = tile.alloc : !tile.buffer<8x32xf32, fragment>
+    tile.gemm %in : !tile.buffer<8x16xf32, global>, %B : !tile.buffer<16x32xf32, shared>
+      into %in_place : !tile.buffer<8x32xf32, fragment>
+    tile.copy %in_place : !tile.buffer<8x32xf32, fragment> to %out[%c0, %c0] [8, 32] : !tile.buffer<64x64xf32, global>
+      {target_in_bounds = array<i1: true, true>}
+  }
+  return
+}
