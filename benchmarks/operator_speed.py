@@ -83,7 +83,10 @@ def kernel(operator: str, **options: Any) -> Any:  # noqa: ANN401 - any kernel
 
 def gemm_blocks(m: int, n: int, k: int, dtype: str) -> dict[str, int]:
     """Two blocks of A and B and the accumulators fill most of a second-level cache of 1 MB."""
-    depth = {"float32": 128, "float16": 128, "bfloat16": 256, "int8": 512}[dtype]
+    from tilewright import _compiler
+
+    pairs = 512 if "avx512" in _compiler.host_cpu() else 256
+    depth = {"float32": 128, "float16": 128, "bfloat16": pairs, "int8": 512}[dtype]
     height = 512 if dtype == "int8" and m >= 1024 else 256
     return {
         "block_m": min(m, height),
@@ -146,16 +149,13 @@ def flash_attention(dtype: str, length: int, dim: int, causal: bool) -> Speed:
     )
 
 
-def linear_form(operator: str, m: int, dtype: str) -> dict[str, int]:
-    """Deep tiles by `T.gemm` where it reads W where it lies: on AVX-512."""
+def linear_blocks(m: int, dtype: str) -> dict[str, int]:
+    """Deeper where W is multiplied where it lies: several rows on AVX-512."""
     from tilewright import _compiler
 
-    if "avx512" not in _compiler.host_cpu():
+    if m == 1 or "avx512" not in _compiler.host_cpu():
         return {}
-    deep = {"block_k": 1024 if dtype == "float32" and m > 1 else 2048}
-    if operator == "linear":
-        return {**deep, "gemm_from": 1}
-    return deep if m > 1 else {}
+    return {"block_k": 1024 if dtype == "float32" else 2048}
 
 
 def linear(operator: str, dtype: str, m: int, k: int, n: int) -> Speed:
@@ -169,7 +169,7 @@ def linear(operator: str, dtype: str, m: int, k: int, n: int) -> Speed:
         packed, scale = torch.randint(0, 256, (n, k // 2), dtype=torch.uint8), torch.rand(n)
         w = (torch.cat((packed & 15, packed >> 4), 1).to(kind) - 8) * scale[:, None].to(kind)
         arguments = [a, packed, scale]
-    run = kernel(operator, m=m, n=n, k=k, dtype=dtype, **linear_form(operator, m, dtype))
+    run = kernel(operator, m=m, n=n, k=k, dtype=dtype, **linear_blocks(m, dtype))
     run(*arguments, out)
     check(out, a.double() @ w.double().T, dtype)
     return Speed(

@@ -5,7 +5,6 @@
 
 #include "tensors.h"
 
-#include <cassert> // the interface has assert
 #include <cstdarg>
 #include <cstdio>
 #include <string>
