@@ -149,13 +149,16 @@ def flash_attention(dtype: str, length: int, dim: int, causal: bool) -> Speed:
     )
 
 
-def linear_blocks(m: int, dtype: str) -> dict[str, int]:
-    """Deeper where W is multiplied where it lies: several rows on AVX-512."""
+def linear_form(operator: str, m: int, dtype: str) -> dict[str, int]:
+    """Deep tiles by `T.gemm` where it reads W where it lies: on AVX-512."""
     from tilewright import _compiler
 
-    if m == 1 or "avx512" not in _compiler.host_cpu():
+    if "avx512" not in _compiler.host_cpu():
         return {}
-    return {"block_k": 1024 if dtype == "float32" else 2048}
+    deep = {"block_k": 1024 if dtype == "float32" and m > 1 else 2048}
+    if operator == "linear":
+        return {**deep, "gemm_from": 1}
+    return deep if m > 1 else {}
 
 
 def linear(operator: str, dtype: str, m: int, k: int, n: int) -> Speed:
@@ -169,7 +172,7 @@ def linear(operator: str, dtype: str, m: int, k: int, n: int) -> Speed:
         packed, scale = torch.randint(0, 256, (n, k // 2), dtype=torch.uint8), torch.rand(n)
         w = (torch.cat((packed & 15, packed >> 4), 1).to(kind) - 8) * scale[:, None].to(kind)
         arguments = [a, packed, scale]
-    run = kernel(operator, m=m, n=n, k=k, dtype=dtype, **linear_blocks(m, dtype))
+    run = kernel(operator, m=m, n=n, k=k, dtype=dtype, **linear_form(operator, m, dtype))
     run(*arguments, out)
     check(out, a.double() @ w.double().T, dtype)
     return Speed(

@@ -7,3 +7,4 @@ CASES = [
     for m in (1, 4, 16)
     for n, k in ((64, 512), (50, 300))
 ]
+CASES += [{**case, "gemm_from": 1} for case in CASES if case["m"] == 1]

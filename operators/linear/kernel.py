@@ -6,8 +6,11 @@ import tilewright.language as T
 
 
 @tilewright.jit(out_idx=[2])
-def linear(m: int, n: int, k: int, dtype: str, block_n: int = 32, block_k: int = 256):
-    """A [m, k] and W [n, k] of `dtype`, C [m, n] in float32. `block_n` is a multiple of 4."""
+def linear(
+    m: int, n: int, k: int, dtype: str, block_n: int = 32, block_k: int = 256, gemm_from: int = 2
+):
+    """A [m, k] and W [n, k] of `dtype`, C [m, n] in float32. `block_n` is a multiple of 4. From
+    `gemm_from` rows on `T.gemm` multiplies: 1 is best where it reads W in place (AVX-512)."""
     side, width = 4, 64
 
     @T.prim_func
@@ -44,4 +47,4 @@ def linear(m: int, n: int, k: int, dtype: str, block_n: int = 32, block_k: int =
                 T.gemm(a, w, c, transpose_B=True)
             T.copy(c, C[0, bx * block_n])
 
-    return vector_kernel if m == 1 else matrix_kernel
+    return vector_kernel if m < gemm_from else matrix_kernel

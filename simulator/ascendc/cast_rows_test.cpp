@@ -141,8 +141,12 @@ template <class D, class S> void drawCast(Drawing& draw, uint32_t firstMode, uin
         uint64_t bits[2] = {s.mask[0] COMMA s.mask[1]};                                            \
         CreateVecIndex(d, s.scalarOf<T>(), bits, s.repeat, s.dstBlk, s.dstRep);                    \
       },                                                                                           \
-      double next = s.scalar - 1;                                                                  \
-      (eachLane<T, T, T>(s, u, [&](auto d, auto, auto) { return decltype(d)(next += 1); })),       \
+      forLanes(s, sizeof(T), sizeof(T), sizeof(T),                                                 \
+               [&](uint64_t d, uint64_t, uint64_t, uint64_t lane) {                                \
+                 using Value = decltype(loadAs<T>(u.at(Dst, d)));                                  \
+                 storeAs<T>(u.at(Dst, d),                                                          \
+                            static_cast<Value>(s.scalar + static_cast<double>(lane)));             \
+               }),                                                                                 \
       draw.numForms = 3;                                                                           \
       (drawLanes<T, T, T>(draw, false)); draw.s.scalar = std::floor(draw.s.scalar);                \
       draw.s.count = std::min(draw.s.count, 2000u))

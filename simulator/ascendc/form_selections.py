@@ -237,7 +237,8 @@ def gather(case: Case, call: Call) -> None:
         at = shape.bytes_of(2, 1, number(rest[1], case)) // 2
     else:
         at = np.arange(number(mask, case))
-    case.of(to)[at] = case.of(source)[case.of(offsets)[: len(at)] // 2]
+    own = shape.numbers(128) if rest else at
+    case.of(to)[at] = case.of(source)[case.of(offsets)[own] // 2]
 
 
 def gather_blocks(case: Case, call: Call) -> None:
@@ -356,7 +357,7 @@ def duplicate(case: Case, call: Call) -> None:
 
 
 def sequence(case: Case, call: Call) -> None:
-    """0, 1, 2 and so on, in the active lanes."""
+    """0, 1, 2 and so on, each in its lane."""
     to, _, *rest = call.arguments
     size = size_of(to)
     if len(rest) <= 2:
@@ -365,7 +366,8 @@ def sequence(case: Case, call: Call) -> None:
         mask, repeat, block, step = rest
         shape = shape_of(case, mask, number(repeat, case), REPEAT // size, False)
         at = shape.bytes_of(size, number(block, case), number(step, case)) // size
-    case.of(to)[at] = np.arange(len(at))
+    own = np.arange(len(at)) if len(rest) <= 2 else shape.numbers(REPEAT // size)
+    case.of(to)[at] = own
 
 
 def interpolation(case: Case, call: Call) -> None:
@@ -440,9 +442,10 @@ def whole_tensors(case: Case, text: str) -> None:
         )
 
 
-def exclusive_or(case: Case, _call: Call) -> None:
-    """64 elements, bit by bit."""
-    case.of("u0")[:64] = case.of("u1")[:64] ^ case.of("u2")[:64]
+def exclusive_or(case: Case, call: Call) -> None:
+    """64 elements or all, bit by bit."""
+    count = 64 if call.arguments[-1] == "64" else len(case.of("u0"))
+    case.of("u0")[:count] = case.of("u1")[:count] ^ case.of("u2")[:count]
 
 
 def fill(case: Case, name: str, at: int, value: float) -> None:

@@ -401,14 +401,14 @@ TEST_F(MemoryChecks, SelectWorksInTheLastBytesOfUb) {
 }
 
 /// Two rows of n elements; the tensor is given the first. Variants: its end; a copy into the second row; one that begins
-/// there; scalars; a write; no size.
+/// there; scalars; a write; no size; a read and a write of whole blocks.
 template <int variant> __global__ __aicore__ void given_sizes(GM_ADDR x) {
   KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
   GlobalTensor<float> gm;
   if (variant == 6)
     gm.SetGlobalBuffer((__gm__ float*)x);
   else
-    gm.SetGlobalBuffer((__gm__ float*)x, n);
+    gm.SetGlobalBuffer((__gm__ float*)x, variant >= 7 ? n - 3 : n);
   LocalTensor<float> t(TPosition::VECCALC, 0, 2 * n);
   Duplicate(t, 1.0f, 2 * n);
   PipeBarrier<PIPE_ALL>();
@@ -424,6 +424,10 @@ template <int variant> __global__ __aicore__ void given_sizes(GM_ADDR x) {
     gm.SetValue(n + 1, 2.0f);
   if (variant == 5)
     DataCopy(gm, t, 2 * n);
+  if (variant == 7)
+    DataCopy(t, gm[8], n - 8);
+  if (variant == 8)
+    DataCopy(gm, t, n);
   if (variant == 0)
     gm.GetValue(n - 1);
 }
@@ -452,6 +456,10 @@ TEST_F(MemoryChecks, BehindWhatSetGlobalBufferGave) {
   expectFinding("warning: DataCopy writes GM up to byte 511" + behind);
   given_sizes<6><<<1, nullptr, nullptr>>>(x.gm());
   EXPECT_EQ(allFindings(), "");
+  given_sizes<7><<<1, nullptr, nullptr>>>(x.gm()); // rounded up to 32 bytes
+  EXPECT_EQ(allFindings(), "");
+  given_sizes<8><<<1, nullptr, nullptr>>>(x.gm());
+  expectFinding("warning: DataCopy writes GM up to byte 255" + behind);
 }
 
 /// Of 45 rows of 64 halves, whose fractals need 48 rows but in the last column.

@@ -344,10 +344,9 @@ inline void lengthsOf(const Shape& s, uint16_t lengths[4]) {
                                              base, uint64_t{s.lanes}, s.repeat, s.dstRep);         \
       else Gather(region<T>(Dst), region<T>(A), region<uint32_t>(Aux), base, bits, s.repeat,       \
                   s.dstRep),                                                                       \
-      uint64_t next = 0;                                                                           \
       forLanes(s, sizeof(T), sizeof(T), sizeof(T),                                                 \
-               [&](uint64_t d, uint64_t, uint64_t, uint64_t) {                                     \
-                 auto from = static_cast<uint64_t>(u.get<uint32_t>(Aux, next++));                  \
+               [&](uint64_t d, uint64_t, uint64_t, uint64_t lane) {                                \
+                 auto from = static_cast<uint64_t>(u.get<uint32_t>(Aux, lane));                    \
                  std::memcpy(u.at(Dst, d), u.at(A, from + s.choice % 2 * sizeof(T)), sizeof(T));   \
                }),                                                                                 \
       draw.numForms = 3;                                                                           \

@@ -252,7 +252,9 @@ std::string inspect(const CubeInstr& i, AccessList& list, const Context&) {
   // These write whole fractals; what others write of their last ones nobody may need.
   const bool writesWhole = i.op == CubeOp::Load2D || i.op == CubeOp::Load2DTranspose ||
                            i.op == CubeOp::LoadSparse || i.op == CubeOp::Fill;
-  return writesWhole ? checkFractals(list, i.dst, true) : std::string();
+  if (auto e = writesWhole ? checkFractals(list, i.dst, true) : std::string(); !e.empty())
+    return e;
+  return checkExtents(i);
 }
 
 void run(const CubeInstr& i, const Context& context) {

@@ -34,6 +34,8 @@ std::string alignedTo(const Operand& operand, const char* name, uint32_t multipl
 /// The tensor with the fractals must hold all of their rows: a copy of 45 rows of halves needs room for 48 but in its last
 /// column. What leaves the memory itself is told as such.
 std::string checkFractals(const AccessList& list, const Operand& tensor, bool written);
+/// Which tensor ends before what the instruction needs of it, or nothing.
+std::string checkExtents(const CubeInstr& instr);
 /// Fractals may hold rows that nothing wrote (the tail of a matrix): only the first row must be
 /// there.
 void addFractals(AccessList& accesses, const Operand& operand, Region region);

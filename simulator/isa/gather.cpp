@@ -10,12 +10,16 @@ namespace tilewright::ascend::isa {
 
 namespace {
 
-/// Elements (or blocks of Gatherb) that the instruction moves.
-uint64_t numMoved(const VectorInstr& i) {
+/// Calls f(byte of the destination, number of its offset): each lane has an offset, active or not.
+template <class F> void forEachMoved(const VectorInstr& i, F&& f) {
   constexpr uint64_t blocksPerRepeat = 8;
-  if (i.op == VectorOp::Gatherb)
-    return i.repeat * blocksPerRepeat;
-  return shapeOf(i, bytesOf(i.dst.type)).total;
+  if (i.op == VectorOp::Gatherb) {
+    for (uint64_t k = 0; k < i.repeat * blocksPerRepeat; ++k)
+      f((k / blocksPerRepeat * i.dstRep + k % blocksPerRepeat * i.dstBlk) * blockBytes, k);
+    return;
+  }
+  const uint32_t size = bytesOf(i.dst.type);
+  forEachNumbered(shapeOf(i, size), stepsOf(size, i.dstBlk, i.dstRep), f);
 }
 
 std::string inspectGather(const VectorInstr& i, AccessList& list, const Context& context) {
@@ -24,29 +28,39 @@ std::string inspectGather(const VectorInstr& i, AccessList& list, const Context&
     return wrongTypes(i);
   if (auto e = checkForm(i, repeatBytes / size); !e.empty())
     return e;
-  uint64_t n = numMoved(i), unit = i.op == VectorOp::Gatherb ? blockBytes : size;
-  addFlat(list, i.aux, n * sizeof(uint32_t), AccessKind::Read);
+  const uint64_t unit = i.op == VectorOp::Gatherb ? blockBytes : size;
+  uint64_t n = 0; // up to the last offset that is used
+  forEachMoved(i, [&](uint64_t, uint64_t k) { n = k + 1; });
+  if (i.op == VectorOp::Gatherb) {
+    addFlat(list, i.aux, n * sizeof(uint32_t), AccessKind::Read);
+  } else { // those of inactive lanes aren't used
+    const VectorShape shape = shapeOf(i, size);
+    addAccess(list, i.aux, shape, {sizeof(uint32_t), blockBytes, shape.lanes * 4},
+              AccessKind::Read);
+  }
   constexpr uint32_t ubBytes = spaceBytes[static_cast<unsigned>(Space::UB)];
   if (i.aux.address + n * sizeof(uint32_t) > ubBytes)
     return "the offsets end at UB byte " + std::to_string(i.aux.address + n * sizeof(uint32_t)) +
            ", but UB has " + std::to_string(ubBytes) + " bytes [ErrorRead3]";
   const uint8_t* offsets = context.at(i.aux);
   uint64_t low = ~0ull, high = 0;
-  for (uint64_t k = 0; k < n; ++k) {
+  std::string wrong;
+  forEachMoved(i, [&](uint64_t, uint64_t k) {
     uint32_t offset;
     std::memcpy(&offset, offsets + k * sizeof offset, sizeof offset);
-    uint64_t at = i.src0.address + i.scalar + offset;
-    if (offset % (i.op == VectorOp::Gatherb ? blockBytes : size))
-      return "offset " + std::to_string(k) + " is " + std::to_string(offset) +
-             ", which is no multiple of " +
-             std::to_string(i.op == VectorOp::Gatherb ? blockBytes : size);
-    if (at + unit > ubBytes)
-      return "offset " + std::to_string(k) + " is " + std::to_string(offset) +
-             ", which leads to UB byte " + std::to_string(at) + ", but UB has " +
-             std::to_string(ubBytes) + " bytes [ErrorRead3]";
+    const uint64_t at = i.src0.address + i.scalar + offset;
+    if (wrong.empty() && offset % unit)
+      wrong = "offset " + std::to_string(k) + " is " + std::to_string(offset) +
+              ", which is no multiple of " + std::to_string(unit);
+    else if (wrong.empty() && at + unit > ubBytes)
+      wrong = "offset " + std::to_string(k) + " is " + std::to_string(offset) +
+              ", which leads to UB byte " + std::to_string(at) + ", but UB has " +
+              std::to_string(ubBytes) + " bytes [ErrorRead3]";
     low = std::min(low, at);
     high = std::max(high, at + unit);
-  }
+  });
+  if (!wrong.empty())
+    return wrong;
   if (n) {
     Region source;
     source.begin = low;
@@ -76,20 +90,8 @@ void runGather(const VectorInstr& i, const Context& context) {
     std::memcpy(&offset, context.at(i.aux) + k * sizeof offset, sizeof offset);
     return offset;
   };
-  if (i.op == VectorOp::Gatherb) {
-    constexpr uint32_t blocks = 8;
-    for (uint32_t rep = 0; rep < i.repeat; ++rep)
-      for (uint32_t b = 0; b < blocks; ++b)
-        std::memcpy(d + (rep * i.dstRep + b * i.dstBlk) * blockBytes,
-                    base + offsetOf(rep * blocks + b), blockBytes);
-    return;
-  }
-  uint64_t next = 0;
-  Steps s = stepsOf(size, i.dstBlk, i.dstRep);
-  forEachRun(shapeOf(i, size), s, s, s, [&](uint64_t at, uint64_t, uint64_t, uint64_t n) {
-    for (uint64_t k = 0; k < n; ++k)
-      std::memcpy(d + at + k * size, base + offsetOf(next++), size);
-  });
+  const uint64_t unit = i.op == VectorOp::Gatherb ? blockBytes : size;
+  forEachMoved(i, [&](uint64_t at, uint64_t k) { std::memcpy(d + at, base + offsetOf(k), unit); });
 }
 
 // --- GatherMask -----------------------------------------------------------------------------

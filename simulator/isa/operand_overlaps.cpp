@@ -41,8 +41,9 @@ std::string checkGather(const VectorInstr& i, const AccessList& list, const Cont
   const uint32_t size = bytesOf(i.dst.type);
   const bool blocks = i.op == VectorOp::Gatherb;
   const uint64_t unit = blocks ? blockBytes : size;
-  const bool inPlace = i.dst.address == i.aux.address && size == sizeof(uint32_t) && !blocks &&
-                       i.form == VectorForm::Count; // each offset goes when it was used
+  // Each offset goes when it was used.
+  const bool inPlace = i.dst.address == i.aux.address && !blocks &&
+                       (i.form == VectorForm::Count || i.dstRep * blockBytes <= repeatBytes);
   if (!inPlace && writesOver(list, i.aux))
     return overUnread(i.dst, i.aux);
   bool any = false;
@@ -52,30 +53,29 @@ std::string checkGather(const VectorInstr& i, const AccessList& list, const Cont
             list.items[w].region.overlaps(list.items[r].region);
   if (!any)
     return {};
-  std::vector<uint64_t> to;
-  const Steps s = stepsOf(size, i.dstBlk, i.dstRep);
-  if (blocks) {
-    for (uint32_t k = 0; k < i.repeat * 8; ++k)
-      to.push_back(i.dst.address + (k / 8 * i.dstRep + k % 8 * i.dstBlk) * blockBytes);
-  } else {
-    forEachRun(shapeOf(i, size), s, s, s, [&](uint64_t at, uint64_t, uint64_t, uint64_t n) {
-      for (uint64_t k = 0; k < n; ++k)
-        to.push_back(i.dst.address + at + k * size);
-    });
-  }
-  constexpr uint32_t piece = 2; // bytes: nothing smaller is gathered
-  std::vector<uint32_t> writers(spaceBytes[static_cast<unsigned>(Space::UB)] / piece);
-  for (uint32_t k = 0; k < to.size(); ++k)
-    for (uint64_t at = to[k]; at < to[k] + unit && at / piece < writers.size(); at += piece)
-      writers[at / piece] = k + 1;
-  for (uint32_t k = 0; k < to.size(); ++k) {
+  struct Moved {
+    uint64_t to, from;
+  };
+  std::vector<Moved> all;
+  auto add = [&](uint64_t at, uint64_t k) {
     uint32_t offset;
     std::memcpy(&offset, context.at(i.aux) + k * sizeof offset, sizeof offset);
-    const uint64_t from = i.src0.address + i.scalar + offset;
-    for (uint64_t at = from; at < from + unit; at += piece)
-      if (writers[at / piece] && (writers[at / piece] != k + 1 || to[k] != from))
+    all.push_back({i.dst.address + at, i.src0.address + i.scalar + offset});
+  };
+  if (blocks)
+    for (uint64_t k = 0; k < i.repeat * 8; ++k)
+      add((k / 8 * i.dstRep + k % 8 * i.dstBlk) * blockBytes, k);
+  else
+    forEachNumbered(shapeOf(i, size), stepsOf(size, i.dstBlk, i.dstRep), add);
+  constexpr uint32_t piece = 2; // bytes: nothing smaller is gathered
+  std::vector<uint32_t> writers(spaceBytes[static_cast<unsigned>(Space::UB)] / piece);
+  for (uint32_t k = 0; k < all.size(); ++k)
+    for (uint64_t at = all[k].to; at < all[k].to + unit && at / piece < writers.size(); at += piece)
+      writers[at / piece] = k + 1;
+  for (uint32_t k = 0; k < all.size(); ++k)
+    for (uint64_t at = all[k].from; at < all[k].from + unit; at += piece)
+      if (writers[at / piece] && (writers[at / piece] != k + 1 || all[k].to != all[k].from))
         return overUnread(i.dst, i.src0);
-  }
   return {};
 }
 

@@ -182,6 +182,68 @@ TEST_F(OperandStarts, LoadsBehindTheTensor) {
   EXPECT_EQ(check(load), "");
 }
 
+TEST_F(OperandStarts, CubeInstructionsBehindTheTensor) {
+  CubeInstr mmad;
+  mmad.m = mmad.n = 20;
+  mmad.k = 32;
+  mmad.a = {0, 4 * 512 - 384, Space::L0A, DType::F16}; // 4 rows of the last fractal
+  mmad.b = {0, 4 * 512 - 384, Space::L0B, DType::F16};
+  mmad.dst = {0, (32 + 20) * 64, Space::L0C, DType::F32};
+  EXPECT_EQ(check(mmad), "");
+  for (Operand CubeInstr::* operand : {&CubeInstr::a, &CubeInstr::b, &CubeInstr::dst}) {
+    CubeInstr wrong = mmad;
+    (wrong.*operand).bytes -= 32;
+    EXPECT_NE(check(wrong), "");
+  }
+  mmad.dst.bytes = 1024;
+  EXPECT_EQ(check(mmad), "writes up to L0C byte 3327, but the tensor ends at byte 1023 "
+                         "[ErrorWrite2]");
+  CubeInstr store;
+  store.op = CubeOp::Fixpipe;
+  store.m = store.n = 20;
+  store.fixSrcStride = 32;
+  store.fixDstStride = 20;
+  store.rowMajor = true;
+  store.a = {0, (32 + 20) * 64, Space::L0C, DType::F32};
+  store.dst = {0, 1600, Space::L1, DType::F32};
+  EXPECT_EQ(check(store), "");
+  store.dst.bytes = 1599;
+  EXPECT_EQ(check(store), "writes up to L1 byte 1599, but the tensor ends at byte 1598 "
+                          "[ErrorWrite2]");
+  store.dst.bytes = 1600;
+  store.a.bytes = 3200;
+  EXPECT_EQ(check(store), "reads up to L0C byte 3327, but the tensor ends at byte 3199 "
+                          "[ErrorRead3]");
+  CubeInstr load;
+  load.op = CubeOp::Load2D;
+  load.repeat = 2;
+  load.srcStride = 3;
+  load.dst = {0, 4096, Space::L0A, DType::F16};
+  load.a = {0, 3 * 512 + 32, Space::L1, DType::F16}; // a row of the last one
+  EXPECT_EQ(check(load), "");
+  load.a.bytes = 3 * 512;
+  EXPECT_EQ(check(load), "reads up to L1 byte 1567, but the tensor ends at byte 1535 [ErrorRead3]");
+}
+
+TEST_F(OperandStarts, ImagesBehindTheTensor) {
+  CubeInstr load;
+  load.op = CubeOp::Load3D;
+  load.l1H = load.l1W = 4;
+  load.channels = 32;
+  load.mExtension = 16;
+  load.kExtension = 32;
+  load.dst = {0, 1024, Space::L0A, DType::F16};
+  load.a = {0, 1024, Space::L1, DType::F16};
+  EXPECT_EQ(check(load), "");
+  load.a.bytes = 512;
+  EXPECT_NE(check(load), "");
+  load.kExtension = 16; // the first half of the channels
+  EXPECT_EQ(check(load), "");
+  load.dst.bytes = 256;
+  EXPECT_EQ(check(load),
+            "writes up to L0A byte 511, but the tensor ends at byte 255 [ErrorWrite2]");
+}
+
 /// Sources and destinations with bytes in common.
 class OperandOverlaps : public OperandStarts {
 protected:
@@ -283,6 +345,8 @@ TEST_F(OperandOverlaps, OfGathers) {
   EXPECT_EQ(check(i), "");
   i.dst.address = 0;
   EXPECT_EQ(check(i), late);
+  i.dst.address = 6144; // each offset is used when it goes
+  EXPECT_EQ(check(i), "");
   i.dst.address = 6144 + 256;
   EXPECT_NE(check(i), ""); // the offsets
   i = counted(i);

@@ -215,11 +215,8 @@ void runNoSource(const VectorInstr& i, const Context& context) {
   if (i.op == VectorOp::CreateVecIndex) {
     // With a step (ArithProgression), its bits are in the unused mask.
     double step = i.flag ? std::bit_cast<double>(i.mask[0]) : 1;
-    uint64_t index = 0;
-    forEachRun(shape, s, s, s, [&](uint64_t at, uint64_t, uint64_t, uint64_t n) {
-      for (uint64_t k = 0; k < n; ++k, ++index)
-        storeElement(d + at + k * size, i.dst.type,
-                     i.scalarValue + static_cast<double>(index) * step);
+    forEachNumbered(shape, s, [&](uint64_t at, uint64_t index) {
+      storeElement(d + at, i.dst.type, i.scalarValue + static_cast<double>(index) * step);
     });
     return;
   }

@@ -69,6 +69,22 @@ template <class F> void forEachRun(const VectorShape& shape, Steps d, Steps a, S
   }
 }
 
+/// Calls f(offset, number) for each active lane: its byte, and its number among all lanes.
+template <class F> void forEachNumbered(const VectorShape& shape, Steps s, F&& f) {
+  if (shape.flat) {
+    for (uint64_t k = 0; k < shape.total; ++k)
+      f(k * s.element, k);
+    return;
+  }
+  for (uint32_t rep = 0; rep < shape.repeats; ++rep) {
+    uint32_t limit = rep + 1 == shape.repeats && shape.lastLanes ? shape.lastLanes : shape.lanes;
+    for (unsigned r = 0; r < shape.numRuns; ++r)
+      for (uint32_t lane = shape.runs[r].first;
+           lane < std::min<uint32_t>(shape.runs[r].first + shape.runs[r].count, limit); ++lane)
+        f(s.offset(rep, lane), uint64_t{rep} * shape.lanes + lane);
+  }
+}
+
 /// Adds the bytes that `operand` touches.
 void addAccess(AccessList& list, const Operand& operand, const VectorShape& shape, Steps steps,
                AccessKind kind);

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -327,6 +328,83 @@ for DTYPE in ("bfloat16", "uint16", "int8", "int64"):
     EXPECTED = C.astype(np.float64)
     EXPECTED[1:5, 32:45] = A.astype(np.float64)[:4, :13]
     GROUP.add(f"part_{DTYPE}", parts(DTYPE), [A, C], EXPECTED)
+
+
+# --- nests over some columns of wider tiles ------------------------------------------------------
+
+
+@T.macro
+def constant(a, c, v, m, n):  # type: ignore[no-untyped-def]
+    for i, j in T.Parallel(m, n):
+        c[i, j] = 6
+
+
+@T.macro
+def in_place(a, c, v, m, n):  # type: ignore[no-untyped-def]
+    for i, j in T.Parallel(m, n):
+        c[i, j] = c[i, j] + a[i, j]
+
+
+@T.macro
+def one_per_row(a, c, v, m, n):  # type: ignore[no-untyped-def]
+    for i, j in T.Parallel(m, n):
+        c[i, j] = v[i]
+
+
+@T.macro
+def choice(a, c, v, m, n):  # type: ignore[no-untyped-def]
+    for i, j in T.Parallel(m, n):
+        c[i, j] = T.if_then_else(a[i, j] > 0, a[i, j], c[i, j])
+
+
+@T.macro
+def tile_function(a, c, v, m, n):  # type: ignore[no-untyped-def]
+    T.tile.add(c[:, 0:n], a[:, 0:n], a[:, 0:n])
+
+
+@T.macro
+def spread(a, c, v, m, n):  # type: ignore[no-untyped-def]
+    T.tile.broadcast(c[:, 0:n], v, 1)
+
+
+NARROW: dict[str, tuple[Any, Callable[[Array, Array, Array], Array]]] = {
+    "constant": (constant, lambda a, c, v: np.full_like(a, 6)),
+    "in_place": (in_place, lambda a, c, v: a + c),
+    "one_per_row": (one_per_row, lambda a, c, v: np.broadcast_to(v[:, None], a.shape)),
+    "choice": (choice, lambda a, c, v: np.where(a > 0, a, c)),
+    "tile_function": (tile_function, lambda a, c, v: a + a),
+    "spread": (spread, lambda a, c, v: np.broadcast_to(v[:, None], a.shape)),
+}
+
+
+def narrow(body: Any, m: int, width: int, n: int, dtype: str) -> Any:
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((m, width), dtype), V: T.Tensor((m,), dtype), C: T.Tensor((m, width), dtype)
+    ):
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            a = T.alloc_ub((m, width), dtype)
+            c = T.alloc_ub((m, width), dtype)
+            v = T.alloc_ub((m,), dtype)
+            T.copy(A, a)
+            T.copy(V, v)
+            T.copy(C, c)
+            body(a, c, v, m, n)
+            T.copy(c, C)
+
+    return main
+
+
+for DTYPE, (M, WIDTH, N) in {
+    "float32": (7, 64, 61),
+    "float16": (3, 100, 97),
+    "int32": (8, 32, 29),
+}.items():
+    for NAME, (BODY, FUNCTION) in NARROW.items():
+        A, V, C = (numbers(shape, DTYPE) for shape in ((M, WIDTH), (M,), (M, WIDTH)))
+        EXPECTED = C.astype(np.float64)
+        EXPECTED[:, :N] = FUNCTION(*(each.astype(np.float64) for each in (A, C, V)))[:, :N]
+        GROUP.add(f"narrow_{NAME}_{DTYPE}", narrow(BODY, M, WIDTH, N, DTYPE), [A, V, C], EXPECTED)
 
 
 # --- updates of tiles ---------------------------------------------------------------------------

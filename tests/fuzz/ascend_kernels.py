@@ -115,6 +115,33 @@ class AscendGenerator(Generator):
         )
         return None
 
+    def part_nest(self) -> None:
+        """A nest over some rows and columns of a tile, which leaves all others."""
+        wide = [t for t in self.tiles if len(t.shape) == 2 and t.dtype != "bfloat16"]
+        if not wide:
+            return self.load()
+        tile = self.pick(wide)
+        h, w = (self.choices.integer(1, extent) for extent in tile.shape)
+        y = self.choices.integer(0, tile.shape[0] - h)
+        by = self.choices.integer(-4, 4)
+        element = f"{tile.name}[i + {y}, j]"
+
+        def step(block: Block) -> None:
+            changed = block[tile.name].copy()
+            part = changed[y : y + h, :w].astype(np.float64) + by
+            changed[y : y + h, :w] = np.clip(part, -LIMIT, LIMIT).astype(changed.dtype)
+            block[tile.name] = changed
+
+        low, high, added = (f'T.cast({n}, "{tile.dtype}")' for n in (-LIMIT, LIMIT, by))
+        self.emit(
+            [
+                f"for i, j in T.Parallel({h}, {w}):",
+                f"    {element} = T.min(T.max({element} + {added}, {low}), {high})",
+            ],
+            step,
+        )
+        return None
+
     def gemm(self) -> None:
         """A product of a tile that the vector cores have and of one loaded from V."""
         fitting = [t for t in self.tiles if len(t.shape) == 2 and t.dtype in self.multiplied]
@@ -130,6 +157,10 @@ class AscendGenerator(Generator):
         self.tiles = [*known, b]
         result = self.new_tile((m, n), "float32")
         left, right, product = (self.named(p) for p in ("left", "right", "product"))
+        # Tiles of the cube core are larger than what takes part, from a whole fractal on.
+        before = [16 * self.choices.integer(0, 1) for _ in range(3)]
+        behind = [16 * self.choices.integer(0, 1) for _ in range(2)]
+        (ay, bx, py), (ah, bw) = before, behind
         repeats = self.choices.integer(1, 3)
         element = f"{result.name}[i, j]"
 
@@ -141,14 +172,15 @@ class AscendGenerator(Generator):
         self.emit(
             [
                 *lines,
-                f'{left} = T.alloc_shared(({m}, {k}), "{a.dtype}")',
-                f'{right} = T.alloc_shared(({k}, {n}), "{a.dtype}")',
-                f'{product} = T.alloc_fragment(({m}, {n}), "float32")',
-                f"T.copy({a.name}, {left})",
-                f"T.copy({b.name}, {right})",
+                f'{left} = T.alloc_shared(({ay + m + ah}, {k}), "{a.dtype}")',
+                f'{right} = T.alloc_shared(({k}, {bx + n + bw}), "{a.dtype}")',
+                f'{product} = T.alloc_fragment(({py + m}, {n}), "float32")',
+                f"T.copy({a.name}, {left}[{ay}:{ay + m}, :])",
+                f"T.copy({b.name}, {right}[:, {bx}:{bx + n}])",
                 f"for k in T.serial({repeats}):",
-                f"    T.gemm_v0({left}, {right}, {product}, init=(k == 0))",
-                f"T.copy({product}, {result.name})",
+                f"    T.gemm_v0({left}[{ay}:{ay + m}, :], {right}[:, {bx}:{bx + n}], "
+                f"{product}[{py}:{py + m}, :], init=(k == 0))",
+                f"T.copy({product}[{py}:{py + m}, :], {result.name})",
                 f"for i, j in T.Parallel({m}, {n}):",
                 f"    {element} = T.min(T.max({element}, T.float32(-{LIMIT})), T.float32({LIMIT}))",
             ],
@@ -217,4 +249,4 @@ class AscendGenerator(Generator):
 
 def random_ascend_kernel(choices: Choices, name: str) -> RandomKernel:
     generator = AscendGenerator(choices, name)
-    return compose(generator, [generator.tile_function, generator.pipelined])
+    return compose(generator, [generator.tile_function, generator.pipelined, generator.part_nest])

@@ -182,6 +182,12 @@ bool NestVectorizer::checkOverlaps() {
   return true;
 }
 
+/// Instructions over all rows also take what lies between them, up to a block of 32 bytes.
+bool NestVectorizer::isPaddingBehind(BufferType type) const {
+  return rows == 1 || columns == tiles.pitchOf(type.getElementType()) ||
+         columns == type.getShape().back();
+}
+
 std::optional<NestVectorizer::Access> NestVectorizer::accessOf(BufferType type, Value buffer,
                                                                ValueRange given) {
   const std::optional<SmallVector<IndexForm>> forms = formsOf(given);
@@ -243,6 +249,8 @@ bool NestVectorizer::store(tile::StoreOp op) {
       return false;
     if (access->walk != Walk::Tile)
       return refuse("it writes other than each element of a tile once");
+    if (!isPaddingBehind(type))
+      return refuse("it writes some columns of wider rows");
     const Tile target = tiles.viewed(access->tile, storedType(op.getValue().getType()));
     if (!target)
       return false;
@@ -293,8 +301,9 @@ VectorTile NestVectorizer::targetOf(Operation* op, Type element) {
   }
   std::optional<Access> access =
       accessOf(write.getBuffer().getType(), write.getBuffer(), write.getIndices());
-  const Tile target =
-      access && access->walk == Walk::Tile ? tiles.viewed(access->tile, element) : std::nullopt;
+  const bool isTile =
+      access && access->walk == Walk::Tile && isPaddingBehind(write.getBuffer().getType());
+  const Tile target = isTile ? tiles.viewed(access->tile, element) : std::nullopt;
   if (!target)
     return tiles.makeTile(element); // the store says why it can't be
   storedDirectly[write] = *target;

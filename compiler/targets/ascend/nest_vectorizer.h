@@ -53,6 +53,8 @@ private:
   std::optional<Access> accessOf(tile::BufferType type, mlir::Value buffer,
                                  mlir::ValueRange indices);
 
+  bool isPaddingBehind(tile::BufferType type) const;
+
   bool load(tile::LoadOp op);
   bool store(tile::StoreOp op);
   /// Nothing for what the vector unit can't compute.

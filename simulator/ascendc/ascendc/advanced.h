@@ -116,6 +116,17 @@ void Xor(const LocalTensor<T>& dst, const LocalTensor<T>& a, const LocalTensor<T
   useCount(i, count);
   host::issueVector(i, place);
 }
+/// Of all elements of the source.
+template <class T, bool isReuseSource = false>
+void Xor(const LocalTensor<T>& dst, const LocalTensor<T>& a, const LocalTensor<T>& b,
+         const LocalTensor<uint8_t>& tmp, Place place = Place::here()) {
+  Xor(dst, a, b, tmp, a.GetSize(), place);
+}
+template <class T, bool isReuseSource = false>
+void Xor(const LocalTensor<T>& dst, const LocalTensor<T>& a, const LocalTensor<T>& b,
+         Place place = Place::here()) {
+  Xor(dst, a, b, a.GetSize(), place);
+}
 template <class T, bool isReuseSource = false>
 void ClampMax(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>&,
               const NotDeducedT<T> scalar, const uint32_t count, Place place = Place::here()) {

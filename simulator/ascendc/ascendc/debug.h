@@ -5,6 +5,7 @@
 
 #include "tensors.h"
 
+#include <cassert> // the interface has assert
 #include <cstdarg>
 #include <cstdio>
 #include <string>
