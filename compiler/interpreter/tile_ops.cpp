@@ -256,8 +256,9 @@ mlir::LogicalResult Machine::runReduce(Agent& agent, tile::ReduceOp op) {
   auto source = window(agent, op.getSourceRegion()), target = window(agent, op.getTargetRegion());
   if (failed(source) || failed(target))
     return mlir::failure();
-  mlir::Type type = source->buffer->type.getElementType(),
-             to = target->buffer->type.getElementType();
+  const mlir::Type from = source->buffer->type.getElementType(),
+                   to = target->buffer->type.getElementType(),
+                   type = tile::accumulationType(from, to);
   llvm::SmallVector<int64_t> outer(source->extents);
   outer[op.getDim()] = 1;
   bool dropsDim = target->extents.size() < source->extents.size();
@@ -270,14 +271,16 @@ mlir::LogicalResult Machine::runReduce(Agent& agent, tile::ReduceOp op) {
       auto value = read(op, *source->buffer, source->at(at));
       if (failed(value))
         return mlir::failure();
-      Scalar next = magnitude(op.getKind(), asStored(type, value->value_or(Scalar())));
+      Scalar next =
+          magnitude(op.getKind(), convert(asStored(from, value->value_or(Scalar())), from, type));
       total = total ? accumulate(op.getKind(), type, *total, next, op.getNanPropagate()) : next;
     }
     if (!op.getClear()) {
       auto before = read(op, *target->buffer, target->at(into));
       if (failed(before))
         return mlir::failure();
-      Scalar held = magnitude(op.getKind(), asStored(to, before->value_or(Scalar())));
+      Scalar held =
+          magnitude(op.getKind(), convert(asStored(to, before->value_or(Scalar())), to, type));
       total = total ? accumulate(op.getKind(), type, held, *total, op.getNanPropagate()) : held;
     }
     return write(op, *target->buffer, target->at(into),
@@ -289,8 +292,9 @@ mlir::LogicalResult Machine::runScan(Agent& agent, tile::ScanOp op) {
   auto source = window(agent, op.getSourceRegion()), target = window(agent, op.getTargetRegion());
   if (failed(source) || failed(target))
     return mlir::failure();
-  mlir::Type type = source->buffer->type.getElementType(),
-             to = target->buffer->type.getElementType();
+  const mlir::Type from = source->buffer->type.getElementType(),
+                   to = target->buffer->type.getElementType(),
+                   type = tile::accumulationType(from, to);
   llvm::SmallVector<int64_t> outer(source->extents);
   int64_t dim = int64_t(op.getDim()), extent = outer[dim];
   outer[dim] = 1;
@@ -302,7 +306,7 @@ mlir::LogicalResult Machine::runScan(Agent& agent, tile::ScanOp op) {
       auto value = read(op, *source->buffer, source->at(at));
       if (failed(value))
         return mlir::failure();
-      Scalar next = asStored(type, value->value_or(Scalar()));
+      Scalar next = convert(asStored(from, value->value_or(Scalar())), from, type);
       total = total ? accumulate(op.getKind(), type, *total, next, false) : next;
       if (failed(
               write(op, *target->buffer, target->at(at), convert(settle(type, *total), type, to))))

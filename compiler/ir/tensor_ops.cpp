@@ -27,6 +27,13 @@ Value tilewright::tile::tileTarget(Operation* op) {
   return {};
 }
 
+Type tilewright::tile::accumulationType(Type source, Type target) {
+  const bool isRealToWhole = isa<FloatType>(source) && !isa<FloatType>(target);
+  const bool isWholeToReal = !isa<FloatType>(source) && isa<FloatType>(target);
+  const bool isWider = target.getIntOrFloatBitWidth() > source.getIntOrFloatBitWidth();
+  return isWholeToReal || (isWider && !isRealToWhole) ? target : source;
+}
+
 static LogicalResult verifyBoundsFlags(Operation* op, std::optional<ArrayRef<bool>> flags,
                                        StringRef role, BufferType type) {
   if (!flags || int64_t(flags->size()) == type.getRank())

@@ -19,6 +19,10 @@ inline bool isTileOperation(mlir::Operation* op) {
 /// The buffer that a tile operation writes; null if `op` is none.
 mlir::Value tileTarget(mlir::Operation* op);
 
+/// The element type that a reduction or scan of `source` elements accumulates in: the target's where that
+/// holds more.
+mlir::Type accumulationType(mlir::Type source, mlir::Type target);
+
 } // namespace tilewright::tile
 
 #define GET_OP_CLASSES

@@ -373,6 +373,32 @@ bool isTensor(PyObject* object) {
   return accessOf(Py_TYPE(object)).kind != TypeAccess::None;
 }
 
+namespace {
+
+bool isDense(const TensorView& view) {
+  int64_t stride = 1;
+  for (int32_t dim = view.ndim; view.strides && dim-- > 0; stride *= view.shape[dim])
+    if (view.shape[dim] != 1 && view.strides[dim] != stride)
+      return false;
+  return true;
+}
+
+/// Whether PyTorch means the negative of what is in memory, with an error: so it is of the imaginary part of
+/// a conjugate, which is never dense.
+bool isNegated(PyObject* object, const TensorView& view) {
+  if (isDense(view) || !PyObject_HasAttrString(object, "is_neg"))
+    return false;
+  PyObject* said = PyObject_CallMethod(object, "is_neg", nullptr);
+  const bool isSet = said && PyObject_IsTrue(said) == 1;
+  Py_XDECREF(said);
+  if (isSet)
+    PyErr_SetString(PyExc_ValueError, "its memory holds the negatives of its elements; pass "
+                                      "tensor.resolve_neg()");
+  return isSet || PyErr_Occurred() != nullptr;
+}
+
+} // namespace
+
 bool readTensor(PyObject* object, TensorView& view, TensorLease& lease) {
   const TypeAccess& access = accessOf(Py_TYPE(object));
   view.isPresent = true;
@@ -382,12 +408,12 @@ bool readTensor(PyObject* object, TensorView& view, TensorLease& lease) {
     if (access.api->borrow(object, &tensor) != 0)
       return false;
     Reading::fill(view, tensor);
-    return true;
+    return !isNegated(object, view);
   }
   case TypeAccess::ArrayStruct:
     return Reading::byArrayStruct(object, view, lease);
   case TypeAccess::Dlpack:
-    return Reading::byDlpack(object, view, lease);
+    return Reading::byDlpack(object, view, lease) && !isNegated(object, view);
   case TypeAccess::None:
     break;
   }

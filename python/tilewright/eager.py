@@ -29,6 +29,7 @@ from .capture.prescan import Prescan
 from .capture.scopes import Scope
 from .capture.source import FunctionSource, function_source
 from .capture.tracer import Tracer
+from .captured_state import kind_of
 from .compilation import compile_kernel
 from .errors import EagerJITBuildError
 from .front_key import front_key
@@ -69,7 +70,7 @@ def _call_key(values: Any) -> tuple[Any, ...]:
     for value in values:
         shape = getattr(value, "shape", None)
         if shape is None:
-            parts.append((type(value), value))
+            parts.append((kind_of(value), value))
             continue
         stride = getattr(value, "stride", None)
         parts.append((shape, stride() if callable(stride) else getattr(value, "strides", None)))
@@ -161,7 +162,9 @@ class EagerCall:
     def kernel(self) -> JITKernel:
         """The compiled kernel for these shapes."""
         plain = {k: v for k, v in self.values.items() if k not in self.declared}
-        key = (tuple(plain.items()), tuple(self.constants.items()), self.function.options())
+        kinds = tuple(map(kind_of, plain.values()))
+        constants = tuple(self.constants.items())
+        key = (tuple(plain.items()), kinds, constants, self.function.options())
         known: JITKernel | None = None
         try:
             known = self.function._kernels.get(key)

@@ -7,7 +7,7 @@ import sys
 import time
 from types import MethodType
 
-from .captured_state import CapturedState, is_ours
+from .captured_state import CapturedState, is_ours, kind_of
 from .compilation import compile_kernel
 from .errors import CompileError, short_traceback
 from .front_key import front_key
@@ -152,9 +152,8 @@ class JITFunction:
             )
         if self.is_eager:
             return self._run_eager(args, keywords)
-        # 2, 2.0 and True are equal, but make different kernels.
         named = tuple(sorted(keywords.items())) if keywords else ()
-        kinds = tuple(map(type, args)), tuple(type(value) for _, value in named)
+        kinds = tuple(map(kind_of, args)), tuple(kind_of(value) for _, value in named)
         key = (args, named, kinds, self.options())
         try:
             known = self._kernels.get(key)

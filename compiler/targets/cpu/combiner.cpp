@@ -13,6 +13,8 @@ using tile::ReduceKind;
 Combiner::Combiner(ReduceKind kind, Type element, bool propagateNan)
     : kind(kind), element(element), propagateNan(propagateNan), isFloat(isa<FloatType>(element)),
       isUnsigned(element.isUnsignedInteger() || element.isInteger(1)) {
+  if (element.isInteger(1) && (kind == ReduceKind::Sum || kind == ReduceKind::AbsSum))
+    this->kind = ReduceKind::BitOr; // a sum of bools is a bool: whether any holds
   if (isFloat && element.getIntOrFloatBitWidth() < 32)
     accumulator = Float32Type::get(element.getContext());
   else if (auto integer = dyn_cast<IntegerType>(element))

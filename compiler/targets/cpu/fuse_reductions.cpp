@@ -110,6 +110,8 @@ private:
   bool isSourceWhole() {
     const ArrayRef<int64_t> extents = nest.getStaticExtents();
     return isPlain(source.buffer) && source.isWhole() && source.type().getElementType().isF32() &&
+           tile::accumulationType(source.type().getElementType(), target.type().getElementType())
+               .isF32() &&
            extents == ArrayRef(source.type().getShape()) && extents.back() % lanes == 0 &&
            (int64_t(reduce.getDim()) + 1 == source.type().getRank() || areColumnsFew());
   }

@@ -37,9 +37,12 @@ using tile::BufferType;
 /// A reduction or scan of one region along one dim, at one place.
 class Lowering {
 public:
-  Lowering(Operation* op, BufferRegion source, BufferRegion target, int64_t dim, Combiner combiner)
+  Lowering(Operation* op, BufferRegion source, BufferRegion target, int64_t dim,
+           tile::ReduceKind kind, bool propagateNan)
       : builder(op->getLoc(), op), math(builder), source(std::move(source)),
-        target(std::move(target)), dim(dim), combiner(combiner) {}
+        target(std::move(target)), dim(dim),
+        element(accumulationElement(this->source.type(), this->target.type())),
+        combiner(kind, element, propagateNan) {}
 
   void reduce(bool clear, const Machine& machine) {
     if (isRowUpdate())
@@ -49,7 +52,7 @@ public:
           isVectorizable(machine) ? vectorSum(inner, kept, machine) : scalarSum(inner, kept);
       SmallVector<Value> at = targetIndices(inner, kept);
       if (!clear) {
-        Value old = combiner.enter(inner, load(inner, target.buffer, at));
+        Value old = enter(inner, load(inner, target.buffer, at), target.type());
         sum = combiner.combine(inner, sum, old);
       }
       store(inner, leave(inner, sum), at);
@@ -69,8 +72,8 @@ public:
         step = innerMath.sub(innerMath.sub(extent, innerMath.constant(1)), step);
       SmallVector<Value> variables(kept);
       variables.insert(variables.begin() + dim, step);
-      Value value =
-          combiner.enter(inner, load(inner, source.buffer, indices(inner, source, variables)));
+      Value value = enter(inner, load(inner, source.buffer, indices(inner, source, variables)),
+                          source.type());
       Value sum = combiner.combine(inner, loop.getRegionIterArg(0), value);
       store(inner, leave(inner, sum), indices(inner, target, variables));
       scf::YieldOp::create(inner, sum);
@@ -78,6 +81,26 @@ public:
   }
 
 private:
+  /// The source's element type where its elements accumulate in the right type anyway: narrow floats do in
+  /// float32.
+  static Type accumulationElement(BufferType from, BufferType to) {
+    Type own = from.getElementType(), wanted = tile::accumulationType(own, to.getElementType());
+    const bool isNarrow =
+        isa<FloatType>(own) && isa<FloatType>(wanted) && wanted.getIntOrFloatBitWidth() <= 32;
+    return isNarrow ? own : wanted;
+  }
+  bool isConverted() const {
+    return element != source.type().getElementType();
+  }
+
+  /// An element of a buffer of this type, as it is combined.
+  Value enter(ImplicitLocOpBuilder& inner, Value value, BufferType from) const {
+    if (from.getElementType() != element)
+      value = convertElement(inner, value, from.getElementType(),
+                             isa<FloatType>(element) ? combiner.type() : element);
+    return combiner.enter(inner, value);
+  }
+
   /// Ranges of all source dims but `dim`.
   SmallVector<Range> keptRanges() const {
     SmallVector<Range> ranges;
@@ -128,7 +151,7 @@ private:
     Type from = value.getType();
     // A sum of integers keeps the signedness of its elements.
     if (isa<IntegerType>(from))
-      from = source.type().getElementType();
+      from = element;
     return convertElement(inner, value, from, target.type().getElementType());
   }
 
@@ -210,7 +233,12 @@ private:
     const BufferType type = source.type();
     const int64_t extent = source.staticExtents()[dim];
     return dim + 1 == type.getRank() && !type.isGlobal() && !ShapedType::isDynamic(extent) &&
-           extent >= lanes(machine) && type.getElementType().getIntOrFloatBitWidth() > 1;
+           extent >= lanes(machine) && !isConverted() && liesInWholeBytes(type.getElementType());
+  }
+
+  /// Whether a vector of such elements can be loaded: a bool or a float of 6 bits has a byte.
+  static bool liesInWholeBytes(Type element) {
+    return element.getIntOrFloatBitWidth() % 8 == 0;
   }
 
   int64_t lanes(const Machine& machine) const {
@@ -229,7 +257,8 @@ private:
     OpBuilder::InsertionGuard guard(inner);
     inner.setInsertionPointToStart(loop.getBody());
     Value value = load(inner, source.buffer, sourceIndices(inner, kept, loop.getInductionVar()));
-    Value sum = combiner.accumulate(inner, loop.getRegionIterArg(0), combiner.enter(inner, value));
+    Value sum =
+        combiner.accumulate(inner, loop.getRegionIterArg(0), enter(inner, value, source.type()));
     scf::YieldOp::create(inner, sum);
     return loop.getResult(0);
   }
@@ -275,6 +304,7 @@ private:
   IndexMath math;
   BufferRegion source, target;
   int64_t dim;
+  Type element; ///< what accumulates, with signedness
   Combiner combiner;
 };
 
@@ -291,16 +321,13 @@ struct LowerReductions : MachinePass<LowerReductions> {
   void runOnOperation() override {
     getOperation().walk([&](Operation* op) {
       if (auto reduce = dyn_cast<tile::ReduceOp>(op)) {
-        BufferRegion source = reduce.getSourceRegion();
-        Combiner combiner(reduce.getKind(), source.type().getElementType(),
-                          reduce.getNanPropagate());
-        Lowering(op, source, reduce.getTargetRegion(), int64_t(reduce.getDim()), combiner)
+        Lowering(op, reduce.getSourceRegion(), reduce.getTargetRegion(), int64_t(reduce.getDim()),
+                 reduce.getKind(), reduce.getNanPropagate())
             .reduce(reduce.getClear(), machine);
         op->erase();
       } else if (auto scan = dyn_cast<tile::ScanOp>(op)) {
-        BufferRegion source = scan.getSourceRegion();
-        Combiner combiner(scan.getKind(), source.type().getElementType(), false);
-        Lowering(op, source, scan.getTargetRegion(), int64_t(scan.getDim()), combiner)
+        Lowering(op, scan.getSourceRegion(), scan.getTargetRegion(), int64_t(scan.getDim()),
+                 scan.getKind(), /*propagateNan=*/false)
             .scan(scan.getReverse());
         op->erase();
       }

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
@@ -34,6 +35,37 @@ def set_autotune_inputs(*tensors: Any) -> Iterator[None]:
 def chosen_inputs() -> tuple[Any, ...] | None:
     """What `set_autotune_inputs` gave, if that is in force."""
     return _chosen.get()
+
+
+def private_copy(value: Any, copies: dict[int, Any]) -> Any:
+    """A tensor's elements in memory of their own, with the same strides; anything else as it is.
+    `copies` holds those that were made: a tensor that is given twice is copied once."""
+    if id(value) in copies:
+        return copies[id(value)]
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(value, torch.Tensor):
+        made = torch.empty_strided(
+            value.shape, value.stride(), dtype=value.dtype, device=value.device
+        )
+        made.copy_(value.detach())
+    elif type(value).__module__.partition(".")[0] == "numpy" and getattr(value, "ndim", 0) > 0:
+        made = _same_strides(value)
+    else:
+        return value
+    copies[id(value)] = made
+    return made
+
+
+def _same_strides(array: Any) -> Any:
+    import numpy as np
+
+    if array.flags.c_contiguous or array.size == 0 or min(array.strides) < 0:
+        return array.copy()
+    reach = sum((n - 1) * stride for n, stride in zip(array.shape, array.strides, strict=True))
+    memory = np.zeros(reach + array.itemsize, np.uint8)
+    made = np.ndarray(array.shape, array.dtype, memory, strides=array.strides)
+    made[...] = array
+    return made
 
 
 class InputSupply:

@@ -146,6 +146,26 @@ def test_an_eager_kernel_is_tuned_on_its_own_arguments():
     assert tune.tune(a).config in ({"block": 32}, {"block": 64})
 
 
+@tl.jit
+def counted_in_place(A, block: int = 64):
+    N = T.const("N")
+    A: T.StridedTensor((N,), (2,), T.float32)
+    with T.Kernel(1):
+        for i in T.serial(N):
+            A[i] = A[i] + 1
+
+
+def test_candidates_leave_the_callers_tensors_alone():
+    """An eager kernel that changes its argument: it does so once, in the call itself."""
+    whole = np.zeros(64, np.float32)
+    tuned(counted_in_place, [{"block": 32}, {"block": 64}])(whole[::2])
+    np.testing.assert_array_equal(whole, np.tile(np.array([1, 0], np.float32), 32))
+    torch = pytest.importorskip("torch")
+    tensor = torch.zeros(64)
+    tuned(counted_in_place, [{"block": 32}, {"block": 128}])(tensor[::2])
+    assert tensor[:4].tolist() == [1, 0, 1, 0]
+
+
 def test_inputs_can_be_given_by_context_or_function():
     seen = []
     tune = tuned(scaled, [{"block": 32}], ref_prog=lambda a: seen.append(a) or a * 2)

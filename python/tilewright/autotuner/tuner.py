@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..profiler import TensorSupplyType, compare_outputs, do_bench
 from . import results
 from .compiling import compile_all, one_line
-from .inputs import InputSupply
+from .inputs import InputSupply, private_copy
 from .progress import progress
 from .results import AutotuneResult, Candidate, TuningError, format_table
 from .time_limit import TimeLimit, TimeLimitReached
@@ -215,8 +215,11 @@ class _Run:
         """What runs a candidate once, and its inputs."""
         keywords = {**self.keywords, **config}
         if self.function.is_eager:
-            inputs = [*self.args, *self.keywords.values()]
-            return lambda: self.function(*self.args, **keywords), inputs
+            # The caller's own tensors stay as they are: a kernel may change its arguments.
+            copies: dict[int, Any] = {}
+            own = [private_copy(value, copies) for value in self.args]
+            named = {name: private_copy(value, copies) for name, value in keywords.items()}
+            return lambda: self.function(*own, **named), [*self.args, *self.keywords.values()]
         kernel = self.function.compile(*self.args, **keywords)
         inputs = self.supply(kernel)
         return lambda: kernel(*inputs), inputs

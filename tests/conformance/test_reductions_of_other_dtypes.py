@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reductions and scans whose target has another dtype than the source: the wider accumulates."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import tilewright.language as T
+
+ROWS, COLUMNS = 4, 300
+
+
+def reduction(source, target, kind, clear, dim=1):
+    kept = ROWS if dim == 1 else COLUMNS
+
+    @T.prim_func
+    def kernel(A: T.Tensor((ROWS, COLUMNS), source), B: T.Tensor((kept,), target)):
+        with T.Kernel(1, threads=32):
+            a = T.alloc_shared((ROWS, COLUMNS), source)
+            b = T.alloc_fragment((kept,), target)
+            T.copy(A, a)
+            T.copy(B, b)
+            T.reduce(a, b, kind, dim, clear)
+            T.copy(b, B)
+
+    return kernel
+
+
+@pytest.mark.parametrize("clear", [True, False])
+@pytest.mark.parametrize("dim", [0, 1])
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        ("int8", "int32"),
+        ("uint8", "int32"),
+        ("bool", "int32"),
+        ("int16", "int64"),
+        ("int32", "int8"),
+        ("int32", "float32"),
+        ("float16", "float32"),
+        ("float16", "float64"),
+        ("float32", "float64"),
+        ("float32", "float16"),
+        ("float32", "int32"),
+        ("bool", "bool"),
+    ],
+)
+def test_sums(agree, random, numpy_dtypes, source, target, dim, clear):
+    a = random.integers(0, 2, (ROWS, COLUMNS)).astype(numpy_dtypes[source])
+    a[0] = 1
+    kept = ROWS if dim == 1 else COLUMNS
+    before = np.ones(kept, numpy_dtypes[target])
+    wide = a.astype(np.float64).sum(dim) + (0 if clear else 1)
+    if target == "bool":
+        wide = wide != 0
+    expected = wide.astype(np.int64).astype(numpy_dtypes[target])
+    agree(reduction(source, target, "sum", clear, dim), [a, before], {1: expected}, 1e-3)
+
+
+def test_magnitudes_hold_what_the_source_cannot(agree):
+    a = np.full((ROWS, COLUMNS), -128, np.int8)
+    before = np.full(ROWS, -7, np.int32)
+    agree(reduction("int8", "int32", "absmax", True), [a, before], {1: np.full(ROWS, 128)})
+    total = np.full(ROWS, 128 * COLUMNS)
+    agree(reduction("int8", "int32", "abssum", True), [a, before], {1: total})
+
+
+@pytest.mark.parametrize("kind", ["sum", "max", "min", "absmax"])
+@pytest.mark.parametrize("dtype", ["float6_e2m3fn", "float6_e3m2fn"])
+def test_floats_of_6_bits(agree, random, dtype, kind):
+    numpy_dtype = getattr(ml_dtypes, dtype)
+    a = random.integers(-3, 4, (ROWS, COLUMNS)).astype(np.float32)
+    a[:, 40:] = 0
+    a[:, 17] = [-5, 5, 4, -4]
+    function = {
+        "sum": np.sum,
+        "max": np.max,
+        "min": np.min,
+        "absmax": lambda x, axis: np.abs(x).max(axis),
+    }
+    wide = function[kind](a, axis=1)
+    codes = a.astype(numpy_dtype).view(np.uint8)
+
+    @T.prim_func
+    def kernel(A: T.Tensor((ROWS, COLUMNS), dtype), B: T.Tensor((ROWS,), "float32")):
+        with T.Kernel(1, threads=32):
+            a = T.alloc_shared((ROWS, COLUMNS), dtype)
+            b = T.alloc_fragment((ROWS,), "float32")
+            T.copy(A, a)
+            T.reduce(a, b, kind, 1, True)
+            T.copy(b, B)
+
+    agree(kernel, [codes, np.zeros(ROWS, np.float32)], {1: wide.astype(np.float32)})
+
+
+@pytest.mark.parametrize(
+    ("source", "target"), [("int8", "int32"), ("bool", "int32"), ("float16", "float32")]
+)
+def test_scans(agree, random, numpy_dtypes, source, target):
+    @T.prim_func
+    def kernel(A: T.Tensor((ROWS, COLUMNS), source), B: T.Tensor((ROWS, COLUMNS), target)):
+        with T.Kernel(1, threads=32):
+            a = T.alloc_shared((ROWS, COLUMNS), source)
+            b = T.alloc_shared((ROWS, COLUMNS), target)
+            T.copy(A, a)
+            T.cumsum(a, b, dim=1)
+            T.copy(b, B)
+
+    a = random.integers(0, 2, (ROWS, COLUMNS)).astype(numpy_dtypes[source])
+    a[0] = 1
+    expected = np.cumsum(a.astype(np.float64), 1).astype(numpy_dtypes[target])
+    agree(kernel, [a, np.zeros((ROWS, COLUMNS), numpy_dtypes[target])], {1: expected})
