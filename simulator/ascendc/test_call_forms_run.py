@@ -148,6 +148,7 @@ AROUND: list[tuple[int, str, str, str]] = [
     (34, "TransMode", FLOATS + "SetHF32Mode(true);", MULTIPLIED),
     (34, "", FLOATS, MULTIPLIED),
     (36, "PreQuant", "", "rowsOut.quantPre = DEQF16; DataCopy(g, qc, rowsOut);"),
+    (36, "Config<", "", "Fixpipe<half, int32_t>(g, qc, fixScale);"),
     (36, "Config", "", "rowsOut.quantPre = VDEQF16; DataCopy(g, qc, rowsOut);"),
     (36, "", "", "DataCopy(gf, c0, rowsOut);"),
     (39, "AddDeqRelu", "SetDeqScale((half)0.25);", ""),

@@ -400,7 +400,7 @@ inline void SetLoadDataRepeat(const LoadDataRepeatParam& p) {
   cubeRegisters().loadRepeatsAlongK = p.repeatMode != 0;
 }
 
-/// The scales of DataCopy from L0C with a VREQ8 or VDEQF16 conversion, in FB.
+/// The scales of a VREQ8 or VDEQF16 conversion, in FB, for DataCopy from L0C and Fixpipe.
 /// With `setRelu` the table has slopes, which arch 2201 doesn't take: ReLU is on or off.
 template <class T, bool setRelu = false>
 void SetFixPipeConfig(const LocalTensor<T>& quantPre, bool = false) {
@@ -441,6 +441,7 @@ CubeInstr fixpipeOf(const Dst& dst, const LocalTensor<U>& src, bool rowMajor,
   i.quant = static_cast<host::QuantMode>(p.quantPre);
   i.quantScale = p.deqScalar;
   i.unitFlag = p.unitFlag;
+  i.c = cubeRegisters().quantScales; // unless the call has its own
   return i;
 }
 template <class T, class U, const FixpipeConfig& config = CFG_ROW_MAJOR>
@@ -496,9 +497,7 @@ void copyFromL0C(const Dst& dst, const LocalTensor<U>& src, const DataCopyCO12Ds
   f.ndNum = cubeRegisters().ndNum;
   f.srcNdStride = cubeRegisters().srcNdStride;
   f.dstNdStride = cubeRegisters().dstNdStride;
-  CubeInstr i = fixpipeOf(dst, src, p.nz2ndEn, f);
-  i.c = cubeRegisters().quantScales;
-  host::issueCube(i, place);
+  host::issueCube(fixpipeOf(dst, src, p.nz2ndEn, f), place);
 }
 template <class T, class U>
 void DataCopy(const GlobalTensor<T>& dst, const LocalTensor<U>& src, const DataCopyCO12DstParams& p,
