@@ -40,6 +40,7 @@ AscendTiming arch2201Timing() {
   t.l1PortBytes = {256, Assumed,
                    "L1 is read and written through one port as wide as its widest path"};
   t.l1ToBiasBytes = {32, Documented, "table of data paths"};
+  t.ubToUbBytes = {256, Documented, "table of data paths"};
   t.fixpipeElements = {64, Documented, "table of data paths"};
   t.fixpipeLatencyCycles = {20, Documented, "table of data paths"};
 
@@ -90,6 +91,7 @@ std::span<const NamedConstant> timingConstants() {
       {"l1ToL0bBytes", "bytes/cycle", &T::l1ToL0bBytes},
       {"l1PortBytes", "bytes/cycle", &T::l1PortBytes},
       {"l1ToBiasBytes", "bytes/cycle", &T::l1ToBiasBytes},
+      {"ubToUbBytes", "bytes/cycle", &T::ubToUbBytes},
       {"fixpipeElements", "elements/cycle", &T::fixpipeElements},
       {"fixpipeLatencyCycles", "cycles", &T::fixpipeLatencyCycles},
       {"readLatencyCycles", "cycles", &T::readLatencyCycles},

@@ -48,6 +48,7 @@ struct AscendTiming {
   TimingConstant l1ToL0bBytes;
   TimingConstant l1PortBytes; ///< per cycle: what MTE2 writes is taken from what MTE1 reads
   TimingConstant l1ToBiasBytes;
+  TimingConstant ubToUbBytes;
   TimingConstant fixpipeElements; ///< per cycle, L0C to L1 or GM
   TimingConstant fixpipeLatencyCycles;
 

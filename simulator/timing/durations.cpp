@@ -143,7 +143,7 @@ Duration durationOf(const TraceEvent& event, const chips::AscendTiming& timing,
   if (event.kind == TraceKind::Cube)
     return cubeDuration(event, timing, l1WriteRate);
   // A copy inside the core.
-  return {double(event.bytes) / timing.l1ToL0aBytes + timing.copyIssueCycles, 0};
+  return {double(event.bytes) / timing.ubToUbBytes + timing.copyIssueCycles, 0};
 }
 
 TransferLimit transferLimit(const TraceEvent& event, const chips::AscendTiming& timing) {
@@ -156,6 +156,30 @@ TransferLimit transferLimit(const TraceEvent& event, const chips::AscendTiming& 
     return {timing.gmToL1Bytes, changesLayout ? timing.gmToL1RowCycles * event.rows : 0};
   }
   return {timing.ubToGmBytes, 0};
+}
+
+double leastPathCycles(const TraceEvent& event, const chips::AscendTiming& timing) {
+  auto bytes = double(event.bytes);
+  auto leads = [&](Space from, Space to) { return event.from == from && event.to == to; };
+  if (leads(Space::GM, Space::UB))
+    return bytes / timing.gmToUbBytes;
+  if (leads(Space::GM, Space::L1))
+    return bytes / timing.gmToL1TotalBytes;
+  if (leads(Space::UB, Space::GM))
+    return bytes / timing.ubToGmBytes;
+  if (leads(Space::L0C, Space::GM))
+    return bytes / timing.l0cToGmBytes;
+  if (leads(Space::L0C, Space::L1))
+    return bytes / bytesOf(event.type) / timing.fixpipeElements;
+  if (leads(Space::UB, Space::UB))
+    return bytes / timing.ubToUbBytes;
+  if (leads(Space::L1, Space::L0A))
+    return bytes / timing.l1ToL0aBytes;
+  if (leads(Space::L1, Space::L0B))
+    return bytes / timing.l1ToL0bBytes;
+  if (leads(Space::L1, Space::BT) || leads(Space::L1, Space::FB))
+    return bytes / timing.l1ToBiasBytes;
+  return 0;
 }
 
 } // namespace tilewright::ascend

@@ -25,6 +25,9 @@ struct TransferLimit {
 };
 TransferLimit transferLimit(const TraceEvent& event, const chips::AscendTiming& timing);
 
+/// Cycles that the bytes of a copy or load take at the limit of their path; 0 if none is known.
+double leastPathCycles(const TraceEvent& event, const chips::AscendTiming& timing);
+
 /// Factor on a vector instruction's repeats: 1 without bank conflicts.
 double bankFactor(const TraceEvent& event, const chips::AscendTiming& timing);
 

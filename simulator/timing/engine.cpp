@@ -5,12 +5,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
+#include <utility>
 
 namespace tilewright::ascend {
 namespace {
-
-constexpr double timeEpsilon = 1e-7; // cycles
 
 bool isTransfer(const TraceEvent& event) {
   return (event.kind == TraceKind::Copy ||
@@ -45,7 +43,7 @@ TimingEngine::TimingEngine(const std::vector<TimedCore>& cores, const chips::Asc
   nextBlock = blocks.begin();
 }
 
-void TimingEngine::admit() {
+void TimingEngine::admit(const Reason& freedBy) {
   for (; nextBlock != blocks.end() && !freePlaces.empty(); ++nextBlock) {
     Block& block = nextBlock->second;
     block.running = block.cores.size();
@@ -57,8 +55,9 @@ void TimingEngine::admit() {
       report.cores[core].startCycle = now;
       report.cores[core].place = uint32_t(block.place * block.cores.size() + i);
       states[core].scalarFreeAt = start;
+      states[core].cause = {now, freedBy.by};
       for (PipeState& pipe : states[core].pipes)
-        pipe.idleSince = start;
+        pipe.idleSince = pipe.emptySince = start;
       wake(start, core, Pipe::S);
     }
   }
@@ -71,7 +70,7 @@ void TimingEngine::endCore(uint32_t core) {
   if (--block.running > 0)
     return;
   freePlaces.push_back(block.place);
-  admit();
+  admit(quietReason(core));
 }
 
 void TimingEngine::wake(double time, uint32_t core, Pipe pipe, bool endsOperation) {
@@ -81,7 +80,7 @@ void TimingEngine::wake(double time, uint32_t core, Pipe pipe, bool endsOperatio
 TimingReport TimingEngine::run() {
   if (startsWarm)
     warmL2();
-  admit();
+  admit({});
   std::vector<Flow> ended;
   for (;;) {
     double change = memory.nextChange();
@@ -146,40 +145,37 @@ bool TimingEngine::issueNext(uint32_t core, const TraceEvent& event) {
     state.scalarFreeAt = now + cycles;
     state.scalarBusy += cycles;
   };
-  auto blocked = [&](std::string reason) {
-    state.waitsFor = std::move(reason);
-    return false;
-  };
   switch (event.kind) {
   case TraceKind::Scalar:
     spend(timing.scalarAccessCycles);
     return true;
   case TraceKind::BarrierAll:
-    if (!isQuiet(core))
-      return blocked("all pipes");
+    if (!awaitPipes(core))
+      return false;
     spend(timing.flagIssueCycles);
     return true;
   case TraceKind::CrossWait:
     return takeCross(core, event);
   case TraceKind::SyncAll:
-    if (!isQuiet(core))
-      return blocked("all pipes");
-    raiseCross(core, {Pipe::S, event.id, true, 3});
+    if (!awaitPipes(core))
+      return false;
+    raiseCross(core, {Pipe::S, event.id, true, 3}, quietReason(core).by);
     spend(timing.flagIssueCycles);
     return true;
   case TraceKind::Notice:
-    if (!isQuiet(core))
-      return blocked("all pipes");
-    raiseNotice(event.address);
+    if (!awaitPipes(core))
+      return false;
+    raiseNotice(core, event.address);
     spend(timing.scalarAccessCycles);
     return true;
   case TraceKind::AwaitNotice:
-    return isQuiet(core) ? takeNotices(core, event) : blocked("all pipes");
+    return awaitPipes(core) && takeNotices(core, event);
   case TraceKind::WaitFlag:
     if (event.pipe == Pipe::S) {
       auto& tokens = state.flags[unsigned(event.other)][unsigned(Pipe::S)][event.id % 16];
       if (tokens.empty())
-        return blocked("flag " + flagName(event.other, Pipe::S, event.id));
+        return block(core, "flag " + flagName(event.other, Pipe::S, event.id));
+      unblock(core, state.waitsFor, tokens.front().by);
       tokens.pop_front();
       spend(timing.flagIssueCycles);
       return true;
@@ -190,7 +186,7 @@ bool TimingEngine::issueNext(uint32_t core, const TraceEvent& event) {
     if (event.pipe == Pipe::S) {
       spend(timing.flagIssueCycles);
       raise(core, Pipe::S, {event.other, event.id, event.kind == TraceKind::CrossSet, event.mode},
-            -1);
+            state.cause.by);
       return true;
     }
     break;
@@ -199,51 +195,45 @@ bool TimingEngine::issueNext(uint32_t core, const TraceEvent& event) {
   }
   PipeState& pipe = state.pipes[unsigned(event.pipe)];
   if (double(pipe.queue.size()) >= timing.queueDepth)
-    return blocked(std::string("room in the queue of ") + pipeLabel(event.pipe));
+    return block(core, std::string("room in the queue of ") + pipeLabel(event.pipe));
+  unblock(core, state.waitsFor,
+          pipe.lastOperation == none ? OperationRef{} : OperationRef{core, pipe.lastOperation});
   bool isOperation = event.kind == TraceKind::Vector || event.kind == TraceKind::Copy ||
                      event.kind == TraceKind::Cube;
   spend(isOperation ? timing.issueCycles : timing.flagIssueCycles);
-  pipe.queue.push_back(state.next);
+  pipe.queue.push_back({state.next, state.scalarFreeAt});
   wake(state.scalarFreeAt, core, event.pipe);
   return true;
 }
 
-bool TimingEngine::takeCross(uint32_t core, const TraceEvent& event) {
+bool TimingEngine::block(uint32_t core, const std::string& reason) {
   CoreState& state = states[core];
-  auto& tokens = state.crossTokens[event.id % crossFlags];
-  if (tokens.empty()) {
-    state.waitsFor = event.id < 16 ? "cross-core flag " + std::to_string(event.id) : "SyncAll";
-    return false;
-  }
-  double ready = tokens.front().time;
-  tokens.pop_front();
-  state.scalarFreeAt = std::max(now, ready) + timing.flagIssueCycles;
-  state.scalarBusy += timing.flagIssueCycles;
-  return true;
+  if (state.blockedSince >= 0 && state.waitsFor != reason)
+    unblock(core, state.waitsFor, state.ended.by); // of this wait one part is over
+  if (state.blockedSince < 0)
+    state.blockedSince = now;
+  state.waitsFor = reason;
+  return false;
 }
 
-void TimingEngine::raiseNotice(uint64_t word) {
-  double arrival = now + timing.crossCoreFlagCycles;
-  for (uint32_t target = 0; target < states.size(); ++target) {
-    states[target].notices[word].push_back({arrival, -1});
-    wake(arrival, target, Pipe::S);
-  }
+void TimingEngine::unblock(uint32_t core, const std::string& reason, const OperationRef& by) {
+  CoreState& state = states[core];
+  const double since = std::exchange(state.blockedSince, -1);
+  if (since < 0 || now <= since + timeEpsilon)
+    return;
+  state.cause = {now, by};
+  report.cores[core].pipes[unsigned(Pipe::S)].stallCycles[reason] += now - since;
+  for (PipeState& pipe : state.pipes)
+    if (pipe.queue.empty() && pipe.running.empty())
+      if (const double from = std::max({since, pipe.idleSince, pipe.emptySince}); now > from)
+        pipe.stalls[reason] += now - from;
 }
 
-bool TimingEngine::takeNotices(uint32_t core, const TraceEvent& event) {
-  CoreState& state = states[core];
-  auto& arrived = state.notices[event.address];
-  if (arrived.size() < event.repeats) {
-    state.waitsFor = "another core (IBSet, GroupBarrier or Matmul)";
-    return false;
-  }
-  double ready = now;
-  for (uint32_t i = 0; i < event.repeats; ++i) {
-    ready = std::max(ready, arrived.front().time);
-    arrived.pop_front();
-  }
-  state.scalarFreeAt = ready + timing.scalarAccessCycles;
-  state.scalarBusy += timing.scalarAccessCycles;
+bool TimingEngine::awaitPipes(uint32_t core) {
+  if (!isQuiet(core))
+    return block(core, "all pipes");
+  if (states[core].waitsFor == "all pipes")
+    unblock(core, "all pipes", states[core].ended.by);
   return true;
 }
 
@@ -259,20 +249,23 @@ void TimingEngine::stepPipe(uint32_t core, Pipe pipe) {
   PipeState& state = states[core].pipes[unsigned(pipe)];
   bool tookAny = false;
   while (!state.queue.empty()) {
-    uint32_t index = state.queue.front();
-    if (!executeHead(core, pipe, eventOf(core, index), index))
+    if (!executeHead(core, pipe, state.queue.front()))
       break;
     state.queue.pop_front();
+    state.emptySince = now;
     tookAny = true;
   }
-  if (state.queue.empty() && state.running.empty())
+  if (state.queue.empty() && state.running.empty()) {
+    settleStall(state); // of what it waited for before
     state.waitsFor = "issue";
+  }
   if (tookAny)
     wake(now, core, Pipe::S); // room in the queue; all pipes may be quiet
 }
 
-bool TimingEngine::executeHead(uint32_t core, Pipe pipe, const TraceEvent& event, uint32_t index) {
+bool TimingEngine::executeHead(uint32_t core, Pipe pipe, const Queued& head) {
   PipeState& state = states[core].pipes[unsigned(pipe)];
+  const TraceEvent& event = eventOf(core, head.event);
   switch (event.kind) {
   case TraceKind::SetFlag:
     signalWhenDone(core, pipe, {event.other, event.id, false, 0});
@@ -298,34 +291,60 @@ bool TimingEngine::executeHead(uint32_t core, Pipe pipe, const TraceEvent& event
     }
     return true;
   default:
-    return startOperation(core, pipe, event, index);
+    return startOperation(core, pipe, head);
   }
 }
 
-bool TimingEngine::startOperation(uint32_t core, Pipe pipe, const TraceEvent& event,
-                                  uint32_t index) {
+/// An operation starts when it is issued, when a flag allows it, or when its pipe is free: the one
+/// that it waited for last counts.
+OperationRef TimingEngine::causeOf(uint32_t core, Pipe pipe, double issuedAt) const {
+  const PipeState& state = states[core].pipes[unsigned(pipe)];
+  OperationRef before;
+  double since = -1;
+  if (state.lastOperation != none) {
+    before = {core, state.lastOperation};
+    since = report.cores[core].operations[state.lastOperation].start;
+  }
+  if (state.cause.by.isSet() && (state.running.empty() || state.cause.time + timeEpsilon >= now)) {
+    before = state.cause.by;
+    since = std::max(since, state.cause.time);
+  }
+  const Reason& scalar = states[core].cause;
+  const bool isIssuedNow = issuedAt + timeEpsilon >= now && since + timeEpsilon < now;
+  return isIssuedNow && scalar.by.isSet() && scalar.time > since ? scalar.by : before;
+}
+
+/// The pipe stands still until now; what the scalar unit waited for meanwhile is booked.
+void TimingEngine::settleStall(PipeState& state) const {
+  double idle = now - state.idleSince;
+  for (const auto& [reason, cycles] : state.stalls)
+    idle -= cycles;
+  if (idle > timeEpsilon)
+    state.stalls[state.waitsFor.empty() ? "issue" : state.waitsFor] += idle;
+}
+
+bool TimingEngine::startOperation(uint32_t core, Pipe pipe, const Queued& head) {
   PipeState& state = states[core].pipes[unsigned(pipe)];
   if (state.freeAt > now + timeEpsilon) {
     wake(state.freeAt, core, pipe);
     return false;
   }
+  const TraceEvent& event = eventOf(core, head.event);
   bool transfers = isTransfer(event);
   if (transfers && double(state.running.size()) >= timing.copiesInFlight)
     return false; // the end of one wakes the pipe
   CoreTime& result = report.cores[core];
   auto operation = uint32_t(result.operations.size());
-  int64_t cause = state.lastOperation == none ? -1 : int64_t(state.lastOperation);
-  if (state.cause.operation >= 0 &&
-      (state.running.empty() || state.cause.time + timeEpsilon >= now))
-    cause = state.cause.operation;
-  result.operations.push_back({index, pipe, false, now, -1, cause});
+  result.operations.push_back(
+      {head.event, pipe, false, now, -1, causeOf(core, pipe, head.issuedAt)});
   countBytes(result, event);
   if (state.running.empty()) {
-    if (now > state.idleSince)
-      result.pipes[unsigned(pipe)].stallCycles[state.waitsFor.empty() ? "issue" : state.waitsFor] +=
-          now - state.idleSince;
+    settleStall(state);
+    for (const auto& [reason, cycles] : state.stalls)
+      result.pipes[unsigned(pipe)].stallCycles[reason] += cycles;
     state.busySince = now;
   }
+  state.stalls.clear();
   state.waitsFor.clear();
   state.cause = {};
   state.lastOperation = operation;
@@ -438,8 +457,9 @@ void TimingEngine::endOperation(uint32_t core, Pipe pipe, uint32_t operation) {
   Running done = std::move(state.running.front());
   state.running.pop_front();
   report.cores[core].operations[operation].end = now;
+  states[core].ended = {now, {core, operation}};
   for (const Signal& signal : done.signals)
-    raise(core, pipe, signal, int64_t(operation));
+    raise(core, pipe, signal, {core, operation});
   if (state.running.empty()) {
     report.cores[core].pipes[unsigned(pipe)].busyCycles += now - state.busySince;
     state.idleSince = now;
@@ -455,175 +475,28 @@ void TimingEngine::endOperation(uint32_t core, Pipe pipe, uint32_t operation) {
 
 void TimingEngine::signalWhenDone(uint32_t core, Pipe pipe, const Signal& signal) {
   PipeState& state = states[core].pipes[unsigned(pipe)];
-  if (state.running.empty())
-    raise(core, pipe, signal, state.lastOperation == none ? -1 : int64_t(state.lastOperation));
-  else
+  if (!state.running.empty()) {
     state.running.back().signals.push_back(signal);
+    return;
+  }
+  // Nothing runs: what the flag waited for last is the pipe's operation, a flag, or being issued.
+  Reason reason = states[core].cause;
+  if (state.lastOperation != none)
+    if (double end = report.cores[core].operations[state.lastOperation].end; end >= reason.time)
+      reason = {end, {core, state.lastOperation}};
+  if (state.cause.by.isSet() && state.cause.time >= reason.time)
+    reason = state.cause;
+  raise(core, pipe, signal, reason.by);
 }
 
-void TimingEngine::raise(uint32_t core, Pipe from, const Signal& signal, int64_t operation) {
+void TimingEngine::raise(uint32_t core, Pipe from, const Signal& signal, const OperationRef& by) {
   if (signal.isCross) {
-    raiseCross(core, signal);
+    raiseCross(core, signal, by);
     return;
   }
   states[core].flags[unsigned(from)][unsigned(signal.to)][signal.id % 16].push_back(
-      {now, operation});
+      {{now, by}, core});
   wake(now, core, signal.to);
-}
-
-// --- other cores ----------------------------------------------------------------------------
-
-void TimingEngine::raiseCross(uint32_t core, const Signal& signal) {
-  uint8_t flag = signal.id % crossFlags;
-  double arrival = now + timing.crossCoreFlagCycles;
-  auto give = [&](uint32_t target) {
-    states[target].crossTokens[flag].push_back({arrival, -1});
-    wake(arrival, target, Pipe::S);
-  };
-  const TimedCore& self = inputs[core];
-  if (signal.mode == 0 ||
-      signal.mode == 3) { // all cores of a kind; SyncAll (flag 17: of both kinds)
-    auto takesPart = [&](uint32_t other) {
-      return flag == 17 || inputs[other].isCube == self.isCube;
-    };
-    ++states[core].waitingArrivals[flag];
-    for (uint32_t other = 0; other < states.size(); ++other)
-      if (takesPart(other) && states[other].waitingArrivals[flag] == 0)
-        return;
-    for (uint32_t other = 0; other < states.size(); ++other)
-      if (takesPart(other)) {
-        --states[other].waitingArrivals[flag];
-        give(other);
-      }
-    return;
-  }
-  auto inBlock = [&](uint32_t other) { return inputs[other].block == self.block; };
-  if (self.isCube) { // mode 2: both AIVs
-    for (uint32_t other = 0; other < states.size(); ++other)
-      if (inBlock(other) && !inputs[other].isCube)
-        give(other);
-    return;
-  }
-  auto key = std::make_tuple(self.block, signal.mode, flag);
-  halves[self.subBlock & 1][key].push_back({arrival, -1});
-  uint32_t vectors = 0;
-  for (uint32_t other = 0; other < states.size(); ++other)
-    vectors += inBlock(other) && !inputs[other].isCube;
-  if (vectors > 1 && (halves[0][key].empty() || halves[1][key].empty()))
-    return;
-  for (auto& half : halves)
-    if (!half[key].empty())
-      half[key].pop_front();
-  for (uint32_t other = 0; other < states.size(); ++other)
-    if (inBlock(other) && inputs[other].isCube == (signal.mode == 2))
-      give(other);
-}
-
-// --- the result -----------------------------------------------------------------------------
-
-void TimingEngine::countBytes(CoreTime& core, const TraceEvent& event) {
-  if (event.kind == TraceKind::Copy ||
-      (event.kind == TraceKind::Cube && CubeOp(event.op) != CubeOp::Mmad))
-    core.bytesByPath[std::string(spaceLabel(event.from)) + "->" + spaceLabel(event.to)] +=
-        event.bytes;
-}
-
-std::string TimingEngine::describeStuck() const {
-  for (uint32_t core = 0; core < states.size(); ++core) {
-    const CoreState& state = states[core];
-    if (state.isDone)
-      continue;
-    std::string text = inputs[core].name;
-    if (state.next < inputs[core].trace->size())
-      text += " waits for " + state.waitsFor;
-    for (unsigned pipe = 0; pipe < numPipes; ++pipe)
-      if (!state.pipes[pipe].queue.empty())
-        text +=
-            std::string("; ") + pipeLabel(Pipe(pipe)) + " waits for " + state.pipes[pipe].waitsFor;
-    return text;
-  }
-  return {};
-}
-
-void TimingEngine::markCritical() {
-  // From the operation that ends last, along what each had to wait for.
-  CoreTime* last = nullptr;
-  for (CoreTime& core : report.cores)
-    if (!core.operations.empty() && (!last || core.endCycle > last->endCycle))
-      last = &core;
-  if (!last)
-    return;
-  auto& operations = last->operations;
-  auto latest = std::max_element(
-      operations.begin(), operations.end(),
-      [](const TimedOperation& a, const TimedOperation& b) { return a.end < b.end; });
-  for (int64_t i = latest - operations.begin(); i >= 0 && !operations[size_t(i)].isCritical;
-       i = operations[size_t(i)].cause)
-    operations[size_t(i)].isCritical = true;
-}
-
-void TimingEngine::finish() {
-  double lastEnd = 0;
-  double cubeCycles = 0;
-  double vectorCycles = 0;
-  size_t cubes = 0;
-  size_t vectors = 0;
-  for (uint32_t core = 0; core < states.size(); ++core) {
-    CoreTime& result = report.cores[core];
-    result.pipes[unsigned(Pipe::S)].busyCycles = states[core].scalarBusy;
-    lastEnd = std::max(lastEnd, result.endCycle);
-    (inputs[core].isCube ? cubes : vectors) += 1;
-    cubeCycles += result.pipes[unsigned(Pipe::M)].busyCycles;
-    vectorCycles += result.pipes[unsigned(Pipe::V)].busyCycles;
-  }
-  cubes = std::min(cubes, size_t(chip.cubeCores));
-  vectors = std::min(vectors, size_t(chip.vectorCores));
-  report.stuck = describeStuck();
-  report.taskMicroseconds =
-      report.microseconds(lastEnd) + timing.launchMicroseconds +
-      timing.launchPerCoreMicroseconds * double(std::max<size_t>(cubes + vectors, 1) - 1);
-  if (lastEnd > 0) {
-    report.limitShares["HBM"] =
-        (memory.missBytes() + memory.writtenBytes()) / lastEnd / memory.memoryBytesPerCycle();
-    if (cubes)
-      report.limitShares["cube"] = cubeCycles / lastEnd / cubes;
-    if (vectors)
-      report.limitShares["vector"] = vectorCycles / lastEnd / vectors;
-  }
-  markCritical();
-}
-
-// --- names ----------------------------------------------------------------------------------
-
-const char* pipeLabel(Pipe pipe) {
-  constexpr const char* names[numPipes] = {"S", "V", "M", "MTE1", "MTE2", "MTE3", "FIX"};
-  return names[unsigned(pipe)];
-}
-
-const char* spaceLabel(Space space) {
-  constexpr const char* names[numSpaces] = {"GM", "UB", "L1", "L0A", "L0B", "L0C", "BT", "FB"};
-  return names[unsigned(space)];
-}
-
-double TimingReport::meanBusyMicroseconds(Pipe pipe) const {
-  double sum = 0;
-  std::set<uint32_t> users;
-  for (const CoreTime& core : cores)
-    if (core.pipes[unsigned(pipe)].busyCycles > 0) {
-      sum += core.pipes[unsigned(pipe)].busyCycles;
-      users.insert(core.place);
-    }
-  return users.empty() ? 0 : microseconds(sum / double(users.size()));
-}
-
-double TimingReport::coreMicroseconds() const {
-  double sum = 0;
-  std::set<uint32_t> places;
-  for (const CoreTime& core : cores) {
-    sum += core.endCycle - core.startCycle;
-    places.insert(core.place);
-  }
-  return places.empty() ? 0 : microseconds(sum / double(places.size()));
 }
 
 TimingReport estimateTime(const std::vector<TimedCore>& cores, const chips::AscendChip& chip,

@@ -18,13 +18,22 @@ public:
   TimingReport run();
 
 private:
-  static constexpr uint32_t none = UINT32_MAX;
-  static constexpr unsigned crossFlags = 18; ///< 16 of the user; 16 and 17 are those of SyncAll
+  static constexpr uint32_t none = OperationRef::none;
+  static constexpr double timeEpsilon = 1e-7; // cycles
+  static constexpr unsigned crossFlags = 18;  ///< 16 of the user; 16 and 17 are those of SyncAll
 
-  /// A flag that was set: when, and by which operation of the setting core.
-  struct Token {
+  /// What something had to wait for, and until when.
+  struct Reason {
     double time = 0;
-    int64_t operation = -1;
+    OperationRef by;
+  };
+  /// A flag that was set: when it can be seen, what its setting waited for, and by which core.
+  struct Token : Reason {
+    uint32_t core = none;
+  };
+  struct Queued {
+    uint32_t event = 0;
+    double issuedAt = 0;
   };
   /// What happens when an operation ends.
   struct Signal {
@@ -45,14 +54,16 @@ private:
     std::vector<Signal> signals;
   };
   struct PipeState {
-    std::deque<uint32_t> queue; ///< events
-    double freeAt = 0;          ///< the next operation starts no earlier
+    std::deque<Queued> queue;
+    double freeAt = 0; ///< the next operation starts no earlier
     std::deque<Running> running;
     double idleSince = 0;
     double busySince = 0;
     uint32_t lastOperation = none;
-    std::string waitsFor; ///< why it stood still last
-    Token cause;          ///< the latest thing that the next operation had to wait for
+    double emptySince = 0; ///< nothing was issued to it
+    std::string waitsFor;  ///< why it stood still last
+    Reason cause;          ///< the latest flag that the next operation had to wait for
+    std::map<std::string, double> stalls; ///< of the time for which it has been idle now
   };
   struct CoreState {
     uint32_t next = 0; ///< event that the scalar unit comes to
@@ -65,6 +76,9 @@ private:
     uint32_t waitingArrivals[crossFlags] =
         {}; ///< sets of a global flag that wait for the other cores
     std::string waitsFor;
+    double blockedSince = -1; ///< the scalar unit waits
+    Reason cause;             ///< what the scalar unit waited for last
+    Reason ended;             ///< the operation that ended last
     bool isDone = false;
   };
   struct Wake {
@@ -82,29 +96,39 @@ private:
     return (*inputs[core].trace)[index];
   }
   void wake(double time, uint32_t core, Pipe pipe, bool endsOperation = false);
-  /// Starts blocks on places of the chip that are free, in their order.
-  void admit();
+  /// Starts blocks on places of the chip that are free, in their order. `freedBy` made one free.
+  void admit(const Reason& freedBy);
   void endCore(uint32_t core);
   /// Puts into L2 what an earlier launch of the same kernel would have left there.
   void warmL2();
   void stepScalar(uint32_t core);
   /// True if the scalar unit got past its event; else it waits.
   bool issueNext(uint32_t core, const TraceEvent& event);
+  /// The scalar unit waits; false.
+  bool block(uint32_t core, const std::string& reason);
+  /// The scalar unit goes on; if it waited, books the time to `reason`.
+  void unblock(uint32_t core, const std::string& reason, const OperationRef& by);
   bool takeCross(uint32_t core, const TraceEvent& event);
   bool takeNotices(uint32_t core, const TraceEvent& event);
-  void raiseNotice(uint64_t word);
+  void raiseNotice(uint32_t core, uint64_t word);
+  /// True if no pipe of the core has anything to do; else the scalar unit waits for that.
+  bool awaitPipes(uint32_t core);
   void stepPipe(uint32_t core, Pipe pipe);
   /// True if the pipe got past the head of its queue.
-  bool executeHead(uint32_t core, Pipe pipe, const TraceEvent& event, uint32_t index);
-  bool startOperation(uint32_t core, Pipe pipe, const TraceEvent& event, uint32_t index);
+  bool executeHead(uint32_t core, Pipe pipe, const Queued& head);
+  bool startOperation(uint32_t core, Pipe pipe, const Queued& head);
   void startData(uint32_t core, Pipe pipe);
   void startFlow(uint32_t core, Pipe pipe, Running& running, const TraceEvent& event);
   void endFlow(uint32_t core, Pipe pipe, uint32_t operation);
   void endOperation(uint32_t core, Pipe pipe, uint32_t operation);
   void endComputation(uint32_t core, Pipe pipe);
   void signalWhenDone(uint32_t core, Pipe pipe, const Signal& signal);
-  void raise(uint32_t core, Pipe from, const Signal& signal, int64_t operation);
-  void raiseCross(uint32_t core, const Signal& signal);
+  void raise(uint32_t core, Pipe from, const Signal& signal, const OperationRef& by);
+  void raiseCross(uint32_t core, const Signal& signal, const OperationRef& by);
+  /// What the core was kept by: an operation, or a wait of its scalar unit.
+  const Reason& quietReason(uint32_t core) const;
+  OperationRef causeOf(uint32_t core, Pipe pipe, double issuedAt) const;
+  void settleStall(PipeState& state) const;
   bool isQuiet(uint32_t core) const;
   void countBytes(CoreTime& core, const TraceEvent& event);
   void markCritical();
@@ -129,8 +153,8 @@ private:
   std::map<uint32_t, Block>::iterator nextBlock;
   std::vector<uint32_t> freePlaces; ///< where the chip has room for a block, the first one last
   std::priority_queue<Wake, std::vector<Wake>, std::greater<>> wakes;
-  /// AIV sets of modes 1 and 2: by block, mode, flag and sub-block.
-  std::map<std::tuple<uint32_t, uint8_t, uint8_t>, std::deque<Token>> halves[2];
+  /// AIV sets of modes 1 and 2 that wait for the other one: by sub-block, and block, mode and flag.
+  std::map<std::tuple<uint32_t, uint8_t, uint8_t>, uint32_t> halves[2];
   uint64_t lastOrder = 0;
   double now = 0;
 };

@@ -58,6 +58,8 @@ void SharedMemory::start(const Flow& flow) {
   flows.push_back(flow);
   if (flow.kind == FlowKind::Miss)
     totalMissBytes += flow.bytesLeft;
+  if (flow.kind == FlowKind::Hit)
+    totalHitBytes += flow.bytesLeft;
   if (flow.kind == FlowKind::Write)
     totalWrittenBytes += flow.bytesLeft;
   ratesAreOld = true;

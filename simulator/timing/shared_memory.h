@@ -76,6 +76,12 @@ public:
   double writtenBytes() const {
     return totalWrittenBytes - backlog;
   }
+  double hitBytes() const {
+    return totalHitBytes;
+  }
+  double l2BytesPerCycle() const {
+    return l2Rate;
+  }
   double memoryBytesPerCycle() const {
     return memoryRate;
   }
@@ -101,6 +107,7 @@ private:
   double backlogRate = 0;
   bool isFull = false; ///< until there is room to speak of
   double totalMissBytes = 0;
+  double totalHitBytes = 0;
   double totalWrittenBytes = 0;
   bool ratesAreOld = false;
 };

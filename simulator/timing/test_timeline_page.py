@@ -31,7 +31,9 @@ const context = new Proxy({}, {
 const elements = {};
 const element = id => elements[id] ??=
   {style: {}, getContext: () => context, offsetWidth: 90, offsetHeight: 50};
-globalThis.document = {getElementById: element};
+// The page gets a scroll bar once the canvas is high.
+const root = {get clientWidth() { return element('view').height ? 985 : 1000; }};
+globalThis.document = {getElementById: element, documentElement: root};
 globalThis.innerWidth = 1000; globalThis.innerHeight = 600; globalThis.scrollY = 7;
 globalThis.scrollTo = (x, y) => { globalThis.scrolled = y; };
 """
@@ -72,6 +74,7 @@ view_.onmousemove({offsetX: 400, offsetY: 50, clientY: 60}); onmouseup();
 answer.moved = from - start; answer.scrolled = globalThis.scrolled;
 view_.ondblclick();
 answer.all = to - from === before;
+answer.width = view_.width; answer.title = document.title;
 console.log(JSON.stringify(answer));
 """
 
@@ -155,6 +158,8 @@ def test_page_zooms_and_shows_lines(page: str, tmp_path: Path) -> None:
     assert seen["tipOnTop"]
     assert seen["narrowestTick"] >= 80
     assert seen["all"]
+    assert seen["width"] == 985
+    assert seen["title"].startswith("relu_custom on 910B2: task ")
     assert any(label.endswith(" V") for label in seen["labels"])
 
 

@@ -20,12 +20,14 @@ const fields = 6, left = 140, laneHeight = 20, axisHeight = 24; // bars: start, 
 let end = 0;
 for (const lane of lanes) for (let i = 0; i < lane.bars.length; i += fields) end = Math.max(end, lane.bars[i + 1]);
 let from = 0, to = end || 1;
+document.title = title;
 document.getElementById('head').textContent =
   title + ' - wheel: zoom (over the names: scroll), drag: move, double click: all; outlined in black: critical path';
 const x = t => left + (t - from) / (to - from) * (view.width - left);
 const time = px => from + (px - left) / (view.width - left) * (to - from);
 function draw() {
-  view.width = innerWidth; view.height = axisHeight + lanes.length * laneHeight + 4;
+  view.height = axisHeight + lanes.length * laneHeight + 4;
+  view.width = document.documentElement.clientWidth; // without the scroll bar, which is there by now
   const g = view.getContext('2d');
   g.font = '11px sans-serif'; g.textBaseline = 'middle';
   const narrowest = (to - from) * 80 / (view.width - left), power = Math.pow(10, Math.floor(Math.log10(narrowest)));

@@ -32,6 +32,16 @@ struct TimedCore {
   const std::vector<TimedLine>* lines = nullptr;
 };
 
+/// An operation of a core of the report; `none` of no core.
+struct OperationRef {
+  static constexpr uint32_t none = UINT32_MAX;
+  uint32_t core = none;
+  uint32_t operation = 0;
+  bool isSet() const {
+    return core != none;
+  }
+};
+
 /// One instruction as it would have run. Times are in cycles from the launch.
 struct TimedOperation {
   uint32_t event = 0; ///< index into the core's trace
@@ -39,7 +49,7 @@ struct TimedOperation {
   bool isCritical = false;
   double start = 0;
   double end = 0;
-  int64_t cause = -1; ///< the operation of this core that it started after, or -1
+  OperationRef cause; ///< the operation, of any core, that it had to wait for
 };
 
 struct PipeTime {
@@ -57,7 +67,12 @@ struct CoreTime {
   double endCycle = 0;
   PipeTime pipes[numPipes];
   std::map<std::string, uint64_t> bytesByPath; ///< "GM->UB"
+  /// Cycles that these bytes take at the path's limit; only paths of which one is known.
+  std::map<std::string, double> leastCyclesByPath;
   std::vector<TimedOperation> operations;
+
+  /// Achieved share of the path's limit over the core's time, or -1 if no limit is known.
+  double shareOfPath(const std::string& path) const;
 };
 
 struct TimingReport {
@@ -66,11 +81,14 @@ struct TimingReport {
   double clockMHz = 0;
   std::vector<CoreTime> cores;
   double taskMicroseconds = 0;
-  std::map<std::string, double> limitShares; ///< achieved share of a limit: "HBM", "cube", "vector"
+  /// Achieved share of a limit of the chip: "HBM", "L2" (reads that hit), "cube", "vector".
+  std::map<std::string, double> limitShares;
   /// Not empty if the records wait for each other for ever: which pipe of which core waits for
   /// what.
   std::string stuck;
 
+  /// As the source names the kernel.
+  std::string kernelName() const;
   double microseconds(double cycles) const {
     return cycles / clockMHz;
   }

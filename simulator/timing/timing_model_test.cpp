@@ -346,8 +346,162 @@ TEST(TimingModel, NoticesJoinCores) {
   TimingReport report = estimate({first, second, third});
   ASSERT_EQ(report.stuck, "");
   EXPECT_NEAR(report.cores[2].endCycle, 1003.5 + 1000 + 500 + 11, 0.1);
+  EXPECT_NEAR(report.cores[2].pipes[unsigned(Pipe::S)].stallCycles.at(
+                  "core 0 (IBSet, GroupBarrier or Matmul)"),
+              3.5 + 1000 + 500, 0.1);
+  EXPECT_TRUE(report.cores[0].operations[0].isCritical);
+  EXPECT_FALSE(report.cores[1].operations[0].isCritical);
   EXPECT_EQ(estimate({first, third}).stuck,
             "core 1 waits for another core (IBSet, GroupBarrier or Matmul)");
+}
+
+TraceEvent crossEvent(TraceKind kind, Pipe pipe, uint8_t id, uint8_t mode) {
+  TraceEvent e;
+  e.kind = kind;
+  e.pipe = pipe;
+  e.id = id;
+  e.mode = mode;
+  return e;
+}
+
+// The cube waits for both vector cores, of which the first is slower; a third pair has nothing to do with it.
+TEST(TimingModel, TheCriticalPathCrossesCores) {
+  const TraceEvent crossSet = crossEvent(TraceKind::CrossSet, Pipe::MTE3, 3, 2);
+  TraceEvent store = copyEvent(Pipe::FIX, 2 << 20, 4096);
+  store.from = Space::L0C;
+  Trace cube = {crossEvent(TraceKind::CrossWait, Pipe::S, 3, 0), store};
+  Trace slow = {copyEvent(Pipe::MTE2, 0, 27200), set(Pipe::MTE2, Pipe::MTE3),
+                await(Pipe::MTE2, Pipe::MTE3), copyEvent(Pipe::MTE3, 0, 27200), crossSet};
+  Trace quick = {copyEvent(Pipe::MTE3, 1 << 20, 2720), crossSet};
+  std::vector<TimedCore> cores = {{"AIC 0", true, 0, 0, &cube, nullptr},
+                                  {"AIV 0", false, 0, 0, &slow, nullptr},
+                                  {"AIV 1", false, 0, 1, &quick, nullptr}};
+  TimingReport report = estimateTime(cores, chip(), timing());
+  ASSERT_EQ(report.stuck, "");
+  EXPECT_TRUE(report.cores[0].operations[0].isCritical);
+  EXPECT_TRUE(report.cores[1].operations[0].isCritical);
+  EXPECT_TRUE(report.cores[1].operations[1].isCritical);
+  EXPECT_FALSE(report.cores[2].operations[0].isCritical);
+
+  // A core that only waits for the others is last to end, and nothing of it is on the path.
+  cube.pop_back();
+  report = estimateTime(cores, chip(), timing());
+  EXPECT_TRUE(report.cores[1].operations[1].isCritical);
+  EXPECT_FALSE(report.cores[2].operations[0].isCritical);
+}
+
+TEST(TimingModel, WaitsForFlagsBetweenCoresAreNamed) {
+  const TraceEvent crossSet = crossEvent(TraceKind::CrossSet, Pipe::MTE3, 3, 2);
+  Trace cube = {crossEvent(TraceKind::CrossWait, Pipe::S, 3, 0), copyEvent(Pipe::MTE2, 0, 4096)};
+  Trace slow = {copyEvent(Pipe::MTE3, 0, 27200), crossSet};
+  Trace quick = {copyEvent(Pipe::MTE3, 1 << 20, 2720), crossSet};
+  std::vector<TimedCore> cores = {{"AIC 0", true, 0, 0, &cube, nullptr},
+                                  {"AIV 0", false, 0, 0, &slow, nullptr},
+                                  {"AIV 1", false, 0, 1, &quick, nullptr}};
+  const CoreTime waiting = estimateTime(cores, chip(), timing()).cores[0];
+  for (Pipe pipe : {Pipe::S, Pipe::MTE2}) {
+    const auto& stalls = waiting.pipes[unsigned(pipe)].stallCycles;
+    ASSERT_TRUE(stalls.contains("cross-core flag 3 of AIV 0")) << pipeLabel(pipe);
+    EXPECT_NEAR(stalls.at("cross-core flag 3 of AIV 0"), 3.5 + 1000 + 500, 0.1);
+  }
+  EXPECT_NEAR(waiting.pipes[unsigned(Pipe::MTE2)].stallCycles.at("issue"), 1 + 3.5, 0.1);
+}
+
+// First for a flag of its own core, then, with nothing in its queue, for another core.
+TEST(TimingModel, APipeThatWaitsTwiceHasTwoCauses) {
+  const TraceEvent crossSet = crossEvent(TraceKind::CrossSet, Pipe::MTE3, 3, 0);
+  Trace first = {copyEvent(Pipe::MTE2, 0, 8192),
+                 set(Pipe::MTE2, Pipe::V),
+                 await(Pipe::MTE2, Pipe::V),
+                 crossSet,
+                 crossEvent(TraceKind::CrossWait, Pipe::S, 3, 0),
+                 vectorEvent(VectorOp::Add, DType::F16, 32)};
+  Trace second = {copyEvent(Pipe::MTE3, 1 << 20, 27200), crossSet};
+  const CoreTime core = estimate({first, second}).cores[0];
+  const auto& stalls = core.pipes[unsigned(Pipe::V)].stallCycles;
+  const double copied = core.operations[0].end;
+  EXPECT_NEAR(stalls.at("flag MTE2_V id 0"), copied - 1000, 0.1);
+  EXPECT_NEAR(stalls.at("cross-core flag 3 of core 1"), 1003.5 + 1000 + 500 - copied, 0.1);
+  EXPECT_NEAR(stalls.at("issue"), 1 + 3.5, 0.1);
+}
+
+TEST(TimingModel, SyncAllIsAStallAndOnTheCriticalPath) {
+  std::vector<Trace> traces;
+  for (uint64_t core = 0; core < 3; ++core)
+    traces.push_back({copyEvent(Pipe::MTE3, core << 20, core == 1 ? 27200 : 2720),
+                      crossEvent(TraceKind::SyncAll, Pipe::S, 16, 0),
+                      crossEvent(TraceKind::CrossWait, Pipe::S, 16, 0),
+                      copyEvent(Pipe::MTE2, core << 20, core == 2 ? 8192 : 4096)});
+  const TimingReport report = estimate(traces);
+  ASSERT_EQ(report.stuck, "");
+  for (const CoreTime& core : report.cores) {
+    const auto& stalls = core.pipes[unsigned(Pipe::MTE2)].stallCycles;
+    ASSERT_TRUE(stalls.contains("SyncAll of core 1"));
+    EXPECT_NEAR(stalls.at("SyncAll of core 1"), &core == &report.cores[1] ? 500 : 1400, 2);
+  }
+  EXPECT_TRUE(report.cores[1].operations[0].isCritical); // the last to come
+  EXPECT_TRUE(report.cores[2].operations[1].isCritical); // the last to end
+  EXPECT_FALSE(report.cores[2].operations[0].isCritical);
+  EXPECT_FALSE(report.cores[0].operations[1].isCritical);
+}
+
+TEST(TimingModel, TheCriticalPathGoesThroughTheBlockBefore) {
+  TraceEvent mmad;
+  mmad.kind = TraceKind::Cube;
+  mmad.op = uint8_t(CubeOp::Mmad);
+  mmad.pipe = Pipe::M;
+  mmad.type = DType::F16;
+  mmad.m = mmad.n = mmad.k = 512;
+  const TimingReport report = estimate(std::vector<Trace>(25, {mmad}), true);
+  EXPECT_TRUE(report.cores[24].operations[0].isCritical);
+  EXPECT_TRUE(report.cores[0].operations[0].isCritical);
+  EXPECT_FALSE(report.cores[1].operations[0].isCritical);
+}
+
+// Each path that has a documented or derived limit, and none of which nothing is known.
+TEST(TimingModel, EveryPathHasItsLimit) {
+  auto share = [](Pipe pipe, Space from, Space to, double limit) {
+    TraceEvent copy = copyEvent(pipe, 0, 65536);
+    copy.from = from;
+    copy.to = to;
+    copy.type = DType::F16;
+    const CoreTime core = estimate({{copy}}).cores[0];
+    const std::string path = std::string(spaceLabel(from)) + "->" + spaceLabel(to);
+    const double reached = core.shareOfPath(path);
+    EXPECT_NEAR(reached, limit == 0 ? -1 : 65536 / limit / core.endCycle, 1e-9) << path;
+    EXPECT_LE(reached, 1) << path;
+  };
+  share(Pipe::MTE2, Space::GM, Space::UB, 32);
+  share(Pipe::MTE2, Space::GM, Space::L1, 110);
+  share(Pipe::MTE3, Space::UB, Space::GM, 27.2);
+  share(Pipe::V, Space::UB, Space::UB, 256);
+  share(Pipe::MTE1, Space::L1, Space::L0A, 256);
+  share(Pipe::MTE1, Space::L1, Space::L0B, 128);
+  share(Pipe::MTE3, Space::L1, Space::GM, 0);
+  TraceEvent store;
+  store.kind = TraceKind::Cube;
+  store.op = uint8_t(CubeOp::Fixpipe);
+  store.type = DType::F16;
+  store.from = Space::L0C;
+  store.bytes = 6750;
+  EXPECT_EQ(leastPathCycles(store, timing()), 100); // to GM
+  store.to = Space::L1;
+  store.bytes = 12800; // 64 elements per cycle, of whatever type
+  EXPECT_EQ(leastPathCycles(store, timing()), 100);
+  store.from = Space::L1;
+  store.to = Space::BT;
+  EXPECT_EQ(leastPathCycles(store, timing()), 400);
+}
+
+TEST(TimingModel, ReadsThatHitHaveL2AsTheirLimit) {
+  const std::vector<Trace> traces(48, {copyEvent(Pipe::MTE2, 0, 65536)});
+  std::vector<TimedCore> cores;
+  for (uint32_t i = 0; i < traces.size(); ++i)
+    cores.push_back({"core", false, i, 0, &traces[i], nullptr});
+  const TimingReport warm = estimateTime(cores, chip(), timing(), true);
+  const double seconds = warm.cores[0].endCycle / 1.85e9;
+  EXPECT_NEAR(warm.limitShares.at("L2"), 48 * 65536 / seconds / 5.0e12, 0.001);
+  EXPECT_FALSE(estimate({{copyEvent(Pipe::MTE2, 0, 65536)}}).limitShares.contains("L2"));
 }
 
 } // namespace

@@ -4,6 +4,7 @@
 #include "simulator/timing/timeline_page.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <map>
 
@@ -66,17 +67,51 @@ std::string placeOf(const TraceEvent& event, const TimedCore& core) {
   return line.file + ":" + std::to_string(line.line);
 }
 
-/// Cores in the order in which their operations are kept: the one that ends last first.
+/// Cores in the order in which their operations are kept: the one that ends last first, then those
+/// on the critical path.
 std::vector<size_t> coresByInterest(const TimingReport& report) {
-  std::vector<size_t> order(report.cores.size());
-  for (size_t i = 0; i < order.size(); ++i)
-    order[i] = i;
-  auto last = std::max_element(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return report.cores[a].endCycle < report.cores[b].endCycle;
-  });
-  if (last != order.end())
-    std::rotate(order.begin(), last, last + 1);
+  const auto& cores = report.cores;
+  size_t last = 0;
+  for (size_t core = 1; core < cores.size(); ++core)
+    if (cores[core].endCycle > cores[last].endCycle)
+      last = core;
+  std::vector<size_t> order, others;
+  for (size_t i = 0; i < cores.size(); ++i) {
+    const size_t core = (last + i) % cores.size();
+    const auto& operations = cores[core].operations;
+    const bool isCritical = std::any_of(operations.begin(), operations.end(),
+                                        [](const auto& operation) { return operation.isCritical; });
+    (i == 0 || isCritical ? order : others).push_back(core);
+  }
+  order.insert(order.end(), others.begin(), others.end());
   return order;
+}
+
+/// Slices of one track of a trace may not overlap in part (Perfetto drops those that do), and instructions of a pipe run
+/// together: each goes to the first lane that is free.
+struct Lanes {
+  std::vector<int64_t> ends;
+  size_t take(int64_t start, int64_t end) {
+    auto lane = std::find_if(ends.begin(), ends.end(), [&](int64_t last) { return last <= start; });
+    if (lane == ends.end())
+      lane = ends.insert(ends.end(), end);
+    *lane = end;
+    return size_t(lane - ends.begin());
+  }
+};
+
+/// As a trace says it: what is rounded apart would overlap.
+int64_t nanoseconds(const TimingReport& report, double cycles) {
+  return std::llround(report.microseconds(cycles) * 1000);
+}
+
+std::string threadNumber(Pipe pipe, size_t lane) {
+  constexpr size_t lanesPerPipe = 1000;
+  return std::to_string(size_t(pipe) * lanesPerPipe + lane);
+}
+
+std::string of(const std::string& kernel) {
+  return kernel.empty() ? "" : " of " + kernel;
 }
 
 /// `"name":value` pairs of an object.
@@ -103,6 +138,13 @@ std::string pipesJson(const TimingReport& report, const CoreTime& core) {
   return "{" + json + "}";
 }
 
+std::string pathSharesJson(const CoreTime& core) {
+  std::map<std::string, double> shares;
+  for (const auto& [path, cycles] : core.leastCyclesByPath)
+    shares[path] = core.shareOfPath(path);
+  return object(shares, [](double share) { return number(share); });
+}
+
 } // namespace
 
 std::string timingJson(const TimingReport& report) {
@@ -116,7 +158,8 @@ std::string timingJson(const TimingReport& report) {
              ",\"start_us\":" + number(report.microseconds(core.startCycle)) +
              ",\"end_us\":" + number(report.microseconds(core.endCycle)) +
              ",\"pipes\":" + pipesJson(report, core) + ",\"bytes\":" +
-             object(core.bytesByPath, [](uint64_t bytes) { return std::to_string(bytes); }) + "}";
+             object(core.bytesByPath, [](uint64_t bytes) { return std::to_string(bytes); }) +
+             ",\"path_limits\":" + pathSharesJson(core) + "}";
   return "{\"kernel\":" + quoted(report.kernel) + ",\"chip\":" + quoted(report.chip) +
          ",\"clock_mhz\":" + number(report.clockMHz) +
          ",\"task_us\":" + number(report.taskMicroseconds) +
@@ -127,30 +170,37 @@ std::string timingJson(const TimingReport& report) {
 }
 
 std::string chromeTrace(const TimingReport& report, const std::vector<TimedCore>& cores) {
-  std::string json = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n";
+  const std::string kernel = report.kernelName();
+  std::string json = "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"kernel\":" + quoted(kernel) +
+                     ",\"chip\":" + quoted(report.chip) + "},\"traceEvents\":[\n";
   for (size_t core = 0; core < report.cores.size(); ++core) {
-    std::string process = std::to_string(core);
+    const std::string process = std::to_string(core);
     json += "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":" + process +
-            ",\"args\":{\"name\":" + quoted(report.cores[core].name) + "}},\n";
-    for (unsigned pipe = 0; pipe < numPipes; ++pipe)
-      if (report.cores[core].pipes[pipe].operations)
-        json += "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":" + process +
-                ",\"tid\":" + std::to_string(pipe) + ",\"args\":{\"name\":\"" +
-                pipeLabel(Pipe(pipe)) + "\"}},\n";
+            ",\"args\":{\"name\":" + quoted(report.cores[core].name + of(kernel)) + "}},\n";
+    Lanes lanes[numPipes];
+    std::string slices;
     for (const TimedOperation& operation : report.cores[core].operations) {
       const TraceEvent& event = (*cores[core].trace)[operation.event];
-      json += "{\"ph\":\"X\",\"name\":" + quoted(operationName(event, cores[core])) +
-              ",\"pid\":" + process + ",\"tid\":" + std::to_string(unsigned(operation.pipe)) +
-              ",\"ts\":" + number(report.microseconds(operation.start)) +
-              ",\"dur\":" + number(report.microseconds(operation.end - operation.start)) +
-              ",\"args\":{\"line\":" + quoted(placeOf(event, cores[core])) +
-              ",\"bytes\":" + std::to_string(event.bytes) +
-              ",\"critical\":" + (operation.isCritical ? "true" : "false") + "}},\n";
+      const int64_t start = nanoseconds(report, operation.start);
+      const int64_t end = std::max(start, nanoseconds(report, operation.end));
+      const size_t lane = lanes[unsigned(operation.pipe)].take(start, end);
+      slices += "{\"ph\":\"X\",\"name\":" + quoted(operationName(event, cores[core])) +
+                ",\"pid\":" + process + ",\"tid\":" + threadNumber(operation.pipe, lane) +
+                ",\"ts\":" + number(double(start) / 1000) +
+                ",\"dur\":" + number(double(end - start) / 1000) +
+                ",\"args\":{\"line\":" + quoted(placeOf(event, cores[core])) +
+                ",\"bytes\":" + std::to_string(event.bytes) +
+                ",\"critical\":" + (operation.isCritical ? "true" : "false") + "}},\n";
     }
+    for (unsigned pipe = 0; pipe < numPipes; ++pipe)
+      for (size_t lane = 0; lane < lanes[pipe].ends.size(); ++lane)
+        json += "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":" + process +
+                ",\"tid\":" + threadNumber(Pipe(pipe), lane) + ",\"args\":{\"name\":\"" +
+                pipeLabel(Pipe(pipe)) + "\"}},\n";
+    json += slices;
   }
-  json +=
-      "{\"ph\":\"M\",\"name\":\"trace_name\",\"pid\":0,\"args\":{\"name\":" + quoted(report.chip) +
-      "}}\n]}\n";
+  json += "{\"ph\":\"M\",\"name\":\"trace_name\",\"pid\":0,\"args\":{\"name\":" +
+          quoted(report.chip + of(kernel)) + "}}\n]}\n";
   return json;
 }
 
@@ -195,8 +245,9 @@ std::string timelinePage(const TimingReport& report, const std::vector<TimedCore
   }
   std::string page = timelineHead;
   page += "const title=" +
-          quoted(report.chip + ": task " + number(report.taskMicroseconds) + " us, " +
-                 std::to_string(kept) + " of " + std::to_string(total) + " instructions") +
+          quoted((report.kernel.empty() ? "" : report.kernelName() + " on ") + report.chip +
+                 ": task " + number(report.taskMicroseconds) + " us, " + std::to_string(kept) +
+                 " of " + std::to_string(total) + " instructions") +
           ";\nconst texts=[" + texts + "];\nconst lanes=[" + lanes + "];\n";
   return page + timelineTail;
 }

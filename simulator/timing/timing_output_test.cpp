@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <map>
 
 namespace tilewright::ascend {
 namespace {
@@ -88,6 +91,80 @@ TEST(TimingOutput, PageIsOneClosedScript) {
   EXPECT_NE(page.find("dir/k.cpp:13"), std::string::npos);
   std::string cut = timelinePage(example.report, example.cores, 1);
   EXPECT_NE(cut.find("1 of 2 instructions"), std::string::npos);
+}
+
+TEST(TimingOutput, EveryOutputNamesTheKernel) {
+  Example example;
+  example.report.kernel = "_Z5scaleILi3EEvPhPFviE"; // scale<3>(unsigned char*, void (*)(int))
+  EXPECT_EQ(example.report.kernelName(), "scale<3>");
+  example.report.kernel = "a";
+  EXPECT_EQ(example.report.kernelName(), "a");
+  example.report.kernel = "_Z5scalePh";
+  EXPECT_EQ(timingText(example.report).find("kernel scale, modelled time on 910B1"), 0U);
+  const std::string page = timelinePage(example.report, example.cores);
+  EXPECT_NE(page.find("const title=\"scale on 910B1: task "), std::string::npos);
+  const std::string json = chromeTrace(example.report, example.cores);
+  EXPECT_NE(json.find("\"otherData\":{\"kernel\":\"scale\","), std::string::npos);
+  EXPECT_NE(json.find("{\"name\":\"AIV 0 of scale\"}"), std::string::npos);
+}
+
+TEST(TimingOutput, PathsHaveTheirLimitBesideThem) {
+  const TimingReport report = Example().report;
+  const double share = 8192 / 32.0 / report.cores[0].endCycle;
+  char words[64];
+  std::snprintf(words, sizeof words, ", %.1f %% of its limit of 32.0\n", 100 * share);
+  EXPECT_NE(timingText(report).find(words), std::string::npos) << timingText(report);
+  std::snprintf(words, sizeof words, "\"path_limits\":{\"GM->UB\":%.3f}", share);
+  EXPECT_NE(timingJson(report).find(words), std::string::npos) << timingJson(report);
+}
+
+// Perfetto drops slices that overlap another of their track in part.
+TEST(TimingOutput, SlicesOfATrackDoNotOverlap) {
+  Example example;
+  const TraceEvent copy = example.trace[0];
+  example.trace.clear();
+  for (uint64_t i = 0; i < 40; ++i) {
+    example.trace.push_back(copy);
+    example.trace.back().address = i << 20;
+    example.trace.back().bytes = 64 + i * 96 % 1000;
+  }
+  example.report =
+      estimateTime(example.cores, *chips::findAscendChip("910B1"), chips::arch2201Timing());
+  const std::string json = chromeTrace(example.report, example.cores);
+  std::map<int, int64_t> ends; // of each track, in nanoseconds
+  size_t slices = 0;
+  for (size_t at = json.find("\"ph\":\"X\""); at != std::string::npos;
+       at = json.find("\"ph\":\"X\"", at + 1), ++slices) {
+    int track = 0;
+    double start = 0, length = 0;
+    const size_t tid = json.find("\"tid\":", at);
+    ASSERT_EQ(std::sscanf(json.c_str() + tid, "\"tid\":%d,\"ts\":%lf,\"dur\":%lf", &track, &start,
+                          &length),
+              3);
+    const int64_t from = std::llround(start * 1000);
+    EXPECT_GE(from, ends[track]);
+    ends[track] = from + std::llround(length * 1000);
+  }
+  EXPECT_EQ(slices, 40U);
+  EXPECT_GT(ends.size(), 1U);
+  EXPECT_EQ(count(json, "\"args\":{\"name\":\"MTE2\"}"), ends.size());
+}
+
+// What of a large launch is kept holds the whole critical path.
+TEST(TimingOutput, CoresOnTheCriticalPathAreKeptFirst) {
+  Example example;
+  example.cores = {{"idle", false, 0, 0, &example.trace, &example.lines},
+                   {"first", false, 1, 0, &example.trace, &example.lines},
+                   {"last", false, 2, 0, &example.trace, &example.lines}};
+  example.report =
+      estimateTime(example.cores, *chips::findAscendChip("910B1"), chips::arch2201Timing());
+  for (CoreTime& core : example.report.cores)
+    for (TimedOperation& operation : core.operations)
+      operation.isCritical = core.name != "idle";
+  example.report.cores[2].endCycle += 1000;
+  const std::string page = timelinePage(example.report, example.cores, 4);
+  EXPECT_NE(page.find("\"core\":\"first\""), std::string::npos);
+  EXPECT_EQ(page.find("\"core\":\"idle\""), std::string::npos);
 }
 
 } // namespace

@@ -44,6 +44,8 @@ void appendPipe(std::string& text, const TimingReport& report, const CoreTime& c
 
 std::string timingText(const TimingReport& report) {
   std::string text;
+  if (!report.kernel.empty())
+    text += "kernel " + report.kernelName() + ", ";
   append(text,
          "modelled time on %s at %.0f MHz: task %.2f us, cores %.2f us on average (%zu cores)\n",
          report.chip.c_str(), report.clockMHz, report.taskMicroseconds, report.coreMicroseconds(),
@@ -58,10 +60,15 @@ std::string timingText(const TimingReport& report) {
            report.microseconds(core.endCycle - core.startCycle));
     for (unsigned pipe = 0; pipe < numPipes; ++pipe)
       appendPipe(text, report, core, Pipe(pipe));
-    for (const auto& [path, bytes] : core.bytesByPath)
-      append(text, "  %s: %llu bytes, %.1f bytes/cycle\n", path.c_str(),
+    for (const auto& [path, bytes] : core.bytesByPath) {
+      append(text, "  %s: %llu bytes, %.1f bytes/cycle", path.c_str(),
              static_cast<unsigned long long>(bytes),
              double(bytes) / std::max(core.endCycle - core.startCycle, 1.0));
+      if (const double share = core.shareOfPath(path); share >= 0)
+        append(text, ", %.1f %% of its limit of %.1f", 100 * share,
+               double(bytes) / core.leastCyclesByPath.at(path));
+      text += "\n";
+    }
   }
   if (report.cores.size() > mostCores)
     append(text, "and %zu cores more\n", report.cores.size() - mostCores);
