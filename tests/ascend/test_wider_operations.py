@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -104,7 +105,7 @@ for DTYPE in ("float32", "bfloat16"):
 
 # --- fills --------------------------------------------------------------------------------------
 
-PARTS: dict[str, Any] = {
+FILLED_PARTS: dict[str, Any] = {
     "whole": None,
     "part": (slice(0, 3), slice(0, 31)),
     "to_the_end": (slice(1, 3), slice(0, 33)),
@@ -130,7 +131,7 @@ def fills(shape: Any, part: Any, dtype: str, from_memory: bool) -> Any:
 
 for DTYPE in ("int8", "int64"):
     for SHAPE in ((4, 64), (3, 33)):
-        for PLACE, PART in PARTS.items():
+        for PLACE, PART in FILLED_PARTS.items():
             VALUE = numbers((8,), DTYPE, -100, 100)
             FILLED = numbers(SHAPE, DTYPE, -100, 100)
             for FROM_MEMORY in (False, True):
@@ -405,6 +406,54 @@ for DTYPE, (M, WIDTH, N) in {
         EXPECTED = C.astype(np.float64)
         EXPECTED[:, :N] = FUNCTION(*(each.astype(np.float64) for each in (A, C, V)))[:, :N]
         GROUP.add(f"narrow_{NAME}_{DTYPE}", narrow(BODY, M, WIDTH, N, DTYPE), [A, V, C], EXPECTED)
+
+
+# --- a tensor that two vector cores change in place ----------------------------------------------
+
+
+def in_place_by_two(rows: int, block: int, of_columns: bool) -> Any:
+    @T.prim_func
+    def main(A: T.Tensor((rows, 16), "float32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(T.ceildiv(rows, block), is_npu=True, threads=2) as cid:
+            a = T.alloc_shared((block, 16), "float32")
+            v = T.alloc_shared((16,), "float32")
+            T.copy(A[cid * block, 0], a)
+            if of_columns:
+                T.reduce_sum(a, v, 0)
+                for i, j in T.Parallel(block, 16):
+                    a[i, j] = a[i, j] + v[j]
+            else:
+                T.tile.add(a, a, 1.0)
+            T.copy(a, A[cid * block, 0])
+
+    return main
+
+
+for ROWS, BLOCK, OF_COLUMNS in ((8, 8, False), (7, 7, False), (3, 1, False), (20, 16, True)):
+    A = numbers((ROWS, 16), "float32")
+    WIDE = A.astype(np.float64)
+    EXPECTED = WIDE + 1
+    if OF_COLUMNS:
+        PARTS = [WIDE[first : first + BLOCK] for first in range(0, ROWS, BLOCK)]
+        EXPECTED = np.concatenate([part + part.sum(0) for part in PARTS])
+    GROUP.add(
+        f"in_place_{ROWS}_{BLOCK}_{OF_COLUMNS}",
+        in_place_by_two(ROWS, BLOCK, OF_COLUMNS),
+        [A],
+        EXPECTED,
+    )
+
+
+@pytest.mark.parametrize(("rows", "is_shared"), [(8, True), (7, False)])
+def test_one_core_of_two(rows: int, is_shared: bool) -> None:
+    """Rows that do not divide are no two cores' work, and a remark says so."""
+    kernel = in_place_by_two(rows, rows, False)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        source = tilewright.compile(kernel, target="ascend").get_kernel_source()
+    found = [str(w.message) for w in caught if "one vector core does the work of" in str(w.message)]
+    assert len(found) == (0 if is_shared else 1)
+    assert ("GetBlockIdx() % 2" in source) == is_shared
 
 
 # --- updates of tiles ---------------------------------------------------------------------------

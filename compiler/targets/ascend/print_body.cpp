@@ -4,6 +4,7 @@
 #include "compiler/ir/place_of.h"
 #include "compiler/targets/ascend/operation_name.h"
 #include "compiler/targets/ascend/print_scalars.h"
+#include "compiler/targets/ascend/value_names.h"
 
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/ADT/TypeSwitch.h>
@@ -102,9 +103,9 @@ GlobalLayout BodyPrinter::denseLayout(const std::string& name, BufferType type,
   return layout;
 }
 
-void BodyPrinter::declare(Value value, const Expression& expression, StringRef wanted) {
+void BodyPrinter::declare(Value value, const Expression& expression) {
   const StringRef called = nameOfVariable(value);
-  const std::string name = text.freshName(called.empty() ? wanted : called);
+  const std::string name = text.freshName(called.empty() ? nameByUse(value) : called.str());
   text.line("const " + cppType(value.getType()) + " " + name + " = " + expression.text + ";");
   text.bindName(value, name);
 }
@@ -148,13 +149,17 @@ bool BodyPrinter::print(Operation* op) {
   return false;
 }
 
-/// Where a value is computed anew at each use: constants, and what is used once, in its own block.
-static bool standsInline(Operation* op) {
+/// Where a value is computed anew at each use: constants, `bx * 64`, and what is used once, in its own block.
+static bool standsInline(Operation* op, const Expression& expression) {
+  constexpr size_t shortest = 12;
   if (isa<arith::ConstantOp>(op))
     return true;
   Value result = op->getResult(0);
   if (!nameOfVariable(result).empty())
     return false;
+  if (isa<arith::AddIOp, arith::SubIOp, arith::MulIOp>(op) && result.getType().isIndex() &&
+      expression.text.size() <= shortest)
+    return true;
   return result.hasOneUse() && result.use_begin()->getOwner()->getBlock() == op->getBlock() &&
          !isa<tile::ForOp, tile::WhileOp>(result.use_begin()->getOwner());
 }
@@ -178,7 +183,7 @@ bool BodyPrinter::printValue(Operation* op) {
     return false;
   if (op->use_empty())
     return true;
-  if (standsInline(op))
+  if (standsInline(op, *expression))
     text.bind(op->getResult(0), *expression);
   else
     declare(op->getResult(0), *expression);

@@ -46,7 +46,7 @@ private:
   /// `x[i * 4 + j]` of an array or variable.
   std::string element(mlir::Value buffer, mlir::ValueRange indices);
 
-  void declare(mlir::Value value, const Expression& expression, llvm::StringRef wanted = "v");
+  void declare(mlir::Value value, const Expression& expression);
   GlobalLayout denseLayout(const std::string& name, tile::BufferType type,
                            mlir::ValueRange dims) const;
 

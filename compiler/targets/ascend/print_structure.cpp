@@ -6,6 +6,7 @@
 #include "compiler/targets/ascend/passes.h"
 #include "compiler/targets/ascend/print_body.h"
 #include "compiler/targets/ascend/print_scalars.h"
+#include "compiler/targets/ascend/value_names.h"
 
 #include <llvm/ADT/TypeSwitch.h>
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
@@ -144,7 +145,7 @@ bool BodyPrinter::printIf(scf::IfOp branch) {
   std::vector<std::string> results;
   for (Value result : branch.getResults()) {
     const StringRef name = nameOf(result.getLoc());
-    results.push_back(text.freshName(name.empty() ? "v" : name));
+    results.push_back(text.freshName(name.empty() ? nameByUse(result) : name.str()));
     text.line(cppType(result.getType()) + " " + results.back() + ";");
     text.bindName(result, results.back());
   }

@@ -212,6 +212,15 @@ private:
   Value vectorId;
 };
 
+bool needsNoOrder(tile::LaunchOp launch, const SharedTiles& tiles, bool ofReads) {
+  Operation* write = unorderedWrite(launch, tiles, ofReads);
+  if (write)
+    write->emitRemark()
+        << "one vector core does the work of both: with two, nothing would order this "
+           "with what the other one does to the same tensor";
+  return !write;
+}
+
 /// Whether both vector cores of a block may work, though the kernel asks for none: beside a cube core
 /// that works for one block, the second would do nothing else. What must happen once stays with one.
 bool mayUseBoth(tile::LaunchOp launch, const SharedTiles& tiles) {
@@ -225,14 +234,20 @@ bool mayUseBoth(tile::LaunchOp launch, const SharedTiles& tiles) {
         (store && store.getBuffer().getType().isGlobal() &&
          !op->getParentOfType<tile::ParallelOp>());
   });
-  if (!hasGemm || hasEffects)
-    return false;
-  Operation* write = unorderedWrite(launch, tiles);
-  if (write)
-    write->emitRemark()
-        << "one vector core does the work of both: with two, nothing would order this "
-           "with what the other one does to the same tensor";
-  return !write;
+  return hasGemm && !hasEffects && needsNoOrder(launch, tiles, /*ofReads=*/false);
+}
+
+/// The same of a kernel that asks for both, whose stores by both are as it says; unless it makes cores wait for
+/// each other by itself. What both have read before one of them overwrites it, the second could read too late.
+bool mustUseBoth(tile::LaunchOp launch, const SharedTiles& tiles) {
+  const bool hasOrder = launch
+                            ->walk([](Operation* op) {
+                              return isa<SetCrossFlagOp, WaitCrossFlagOp, SyncAllOp, VectorIdOp>(op)
+                                         ? WalkResult::interrupt()
+                                         : WalkResult::advance();
+                            })
+                            .wasInterrupted();
+  return hasOrder || needsNoOrder(launch, tiles, /*ofReads=*/true);
 }
 
 struct ShareVectorWork : KernelPass<ShareVectorWork> {
@@ -250,8 +265,9 @@ struct ShareVectorWork : KernelPass<ShareVectorWork> {
     if (!launch.getNpu())
       return;
     const SharedTiles tiles(launch);
-    const bool isOfGpu = launch->hasAttr(kOfGpuAttr);
-    if (launch.getThreadCount() == 2 || (isOfGpu && mayUseBoth(launch, tiles)))
+    const bool asks = launch.getThreadCount() == 2;
+    if (asks ? mustUseBoth(launch, tiles)
+             : launch->hasAttr(kOfGpuAttr) && mayUseBoth(launch, tiles))
       Sharer(launch, tiles).run();
   }
 };

@@ -127,9 +127,10 @@ bool isOrdered(ArrayRef<Use> uses, tile::LaunchOp launch) {
 
 } // namespace
 
-Operation* unorderedWrite(tile::LaunchOp launch, const SharedTiles& tiles) {
+Operation* unorderedWrite(tile::LaunchOp launch, const SharedTiles& tiles, bool ofReads) {
+  const auto isRead = [](const Use& use) { return !use.isWrite; };
   for (const auto& [tensor, uses] : Uses(launch, tiles).byTensor)
-    if (!isOrdered(uses, launch))
+    if (!isOrdered(uses, launch) && (!ofReads || llvm::any_of(uses, isRead)))
       return llvm::find_if(uses, [](const Use& use) { return use.isWrite; })->op;
   return nullptr;
 }

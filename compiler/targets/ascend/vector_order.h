@@ -15,6 +15,7 @@ namespace tilewright::ascend {
 ///
 /// Safe is what only the first core touches, and what all operations divide alike: from multiples of the
 /// rows that they take.
-mlir::Operation* unorderedWrite(tile::LaunchOp launch, const SharedTiles& tiles);
+/// `ofReads`: only of a tensor that is read, too.
+mlir::Operation* unorderedWrite(tile::LaunchOp launch, const SharedTiles& tiles, bool ofReads);
 
 } // namespace tilewright::ascend
