@@ -462,6 +462,41 @@ TEST_F(MemoryChecks, BehindWhatSetGlobalBufferGave) {
   expectFinding("warning: DataCopy writes GM up to byte 255" + behind);
 }
 
+/// Variants: repeats that overwrite each other, a copy over its own source, an accumulation, a row for all repeats.
+template <int variant> __global__ __aicore__ void overlaps(GM_ADDR) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  LocalTensor<float> t(TPosition::VECCALC, 0, 512), out(TPosition::VECCALC, 4096, 512);
+  Duplicate(t, 1.0f, 512);
+  Duplicate(out, 1.0f, 512);
+  PipeBarrier<PIPE_V>();
+  if (variant == 0)
+    Adds(out, t, 1.0f, uint64_t{64}, 4, UnaryRepeatParams(1, 1, 4, 8));
+  if (variant == 1)
+    DataCopy(t[8], t, 64);
+  if (variant == 2)
+    Add(out, out, t, uint64_t{64}, 8, BinaryRepeatParams(1, 1, 1, 0, 0, 8));
+  if (variant == 3)
+    Sub(t, t, t, uint64_t{64}, 8, BinaryRepeatParams(1, 1, 1, 8, 8, 0));
+}
+
+TEST_F(MemoryChecks, DestinationsOverOperands) {
+  DeviceBuffer<float> x(n);
+  overlaps<0><<<1, nullptr, nullptr>>>(x.gm());
+  expectFinding("warning: Adds: dstRepStride is 4, but a repeat spans 8 blocks, so that repeats "
+                "overwrite the results of "
+                "earlier ones; make it at least that");
+  EXPECT_EQ(lastReport().status, 0);
+  overlaps<1><<<1, nullptr, nullptr>>>(x.gm());
+  expectFinding("error: DataCopy: source and destination overlap in part (UB bytes 0 and 32)");
+  expectFinding("note: work in place, or give the destination memory of its own");
+  overlaps<2><<<1, nullptr, nullptr>>>(x.gm());
+  EXPECT_EQ(allFindings(), "");
+  overlaps<3><<<1, nullptr, nullptr>>>(x.gm());
+  expectFinding("error: Sub: source and destination overlap in part (both start at UB byte 0); "
+                "their strides must be the "
+                "same");
+}
+
 /// Of 45 rows of 64 halves, whose fractals need 48 rows but in the last column.
 __global__ __aicore__ void fractals(GM_ADDR x, uint32_t bytes) {
   KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIC_ONLY);
