@@ -176,3 +176,21 @@ def test_initialised_in_each_branch_and_again_after_the_end(agree):
 
     a = np.arange(8, dtype=np.float32)
     agree(kernel, [a, np.zeros((2, 1), np.float32)], {1: np.array([[33], [56]], np.float32)})
+
+
+@pytest.mark.parametrize(("op", "wanted"), [("max", [True, True]), ("min", [False, True])])
+def test_the_largest_and_smallest_of_bools(agree, op, wanted):
+    """True is above False, also where bools are updated atomically."""
+
+    @T.prim_func
+    def picked(A: T.Tensor((2, 4), "bool"), B: T.Tensor((2,), "bool")):
+        with T.Kernel(1, threads=32):
+            r = T.alloc_reducer((2,), "bool", op=op)
+            T.reducer_init(r)
+            for i, j in T.Parallel(2, 4):
+                T.reducer_update(r[i], A[i, j])
+            T.finalize_reducer(r)
+            T.copy(r, B)
+
+    a = np.array([[0, 1, 0, 0], [1, 1, 1, 1]], np.bool_)
+    agree(picked, [a, np.zeros(2, np.bool_)], {1: np.array(wanted)})

@@ -417,7 +417,8 @@ private:
   }
 
   static LLVM::AtomicBinOp binaryKind(tile::AtomicKind kind, Type element) {
-    const bool isFloat = isa<FloatType>(element), isUnsigned = element.isUnsignedInteger();
+    const bool isFloat = isa<FloatType>(element),
+               isUnsigned = element.isUnsignedInteger() || element.isInteger(1);
     switch (kind) {
     case tile::AtomicKind::Add:
       return isFloat ? LLVM::AtomicBinOp::fadd : LLVM::AtomicBinOp::add;

@@ -244,6 +244,7 @@ from .vectors import (
     vectorhigh,
     vectorlow,
 )
+from .wide_accesses import *  # noqa: F403
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -68,12 +68,7 @@ _GROUPS = (
         """ClusterKernel copy_cluster cluster_arrive cluster_arrive_relaxed cluster_wait
         cluster_sync block_rank_in_cluster""",
     ),
-    (
-        "loads and stores of a given width",
-        "index the buffer, or use T.copy",
-        """ldg32 ldg64 ldg128 ldg256 stg32 stg64 stg128 stg256 lds32 lds64 lds128 sts32 sts64 sts128
-        ptx_cp_async""",
-    ),
+    ("asynchronous copies of a given width", "index the buffer, or use T.copy", "ptx_cp_async"),
     ("CUDA source code", "write the kernel in the language", "CUDASourceCodeKernel"),
     ("TVM's modules with parameters", "pass the tensor as an argument", "lookup_param"),
 )

@@ -9,7 +9,7 @@ import math
 
 from ..capture.tracer import current, current_or_none
 from .dtypes import Dtype, to_dtype
-from .values import POISON, Deferred, Expr, LanguageError, RegionRef, binary, has_poison, unary
+from .values import POISON, Deferred, LanguageError, RegionRef, binary, has_poison, unary
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -255,7 +255,7 @@ def reinterpret(value: Any, dtype: Any) -> Any:
 
 
 def _is_dtype_first(first: object, second: object) -> bool:
-    return isinstance(first, str) and isinstance(second, (Expr, int, float))
+    return isinstance(first, str) and not isinstance(second, str)
 
 
 def infinity(dtype: Any = "float32") -> Any:

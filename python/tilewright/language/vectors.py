@@ -145,30 +145,54 @@ def _scalar_of(dtype: Dtype, lanes: int) -> Dtype:
 
 
 def reinterpret_lanes(value: Any, dtype: Any) -> Any:
-    """The same bits as other lanes, or as one scalar; up to 64 bits."""
-    from .math_ops import cast, reinterpret
+    """The same bits as other lanes, or as one scalar."""
+    from .math_ops import reinterpret
 
     target = to_dtype(dtype)
     is_vector = isinstance(value, (Vector, RegionRef))
     lanes = vector_of(value, "T.reinterpret") if is_vector else [current().expression(value)]
     given = Vector(list(lanes))
     source = given.dtype
-    if source.bits != target.bits or source.bits > 64:
+    if source.bits != target.bits:
         raise LanguageError(
             f"T.reinterpret can't make {target} of {target.bits} bits from {source} of "
-            f"{source.bits} bits; they must be as many, and 64 at most"
+            f"{source.bits} bits; they must be as many",
+            python=TypeError,
         )
-    whole, width = f"uint{source.bits}", source.bits // len(given.lanes)
-    bits = cast(0, whole)
-    for number, lane in enumerate(given.lanes):
-        part = cast(reinterpret(lane, f"uint{width}"), whole)
-        bits = bits | (part << cast(width * number, whole))
-    if target.lanes == 1:
-        return reinterpret(bits, target)
-    width = target.bits // target.lanes
+    narrow, wide = source.bits // len(given.lanes), target.bits // target.lanes
     scalar = _scalar_of(target, target.lanes)
-    parts = [cast(bits >> cast(width * n, whole), f"uint{width}") for n in range(target.lanes)]
-    return Vector([reinterpret(part, scalar) for part in parts])
+    words = _joined(given.lanes, narrow, wide) if narrow < wide else given.lanes
+    if narrow > wide:
+        words = [part for lane in given.lanes for part in _split(lane, narrow, wide)]
+    made = [reinterpret(word, scalar) for word in words]
+    return made[0] if target.lanes == 1 else Vector(made)
+
+
+def _joined(lanes: list[Any], narrow: int, wide: int) -> list[Any]:
+    """Unsigned words of `wide` bits, each of neighbouring lanes; the first one lowest."""
+    from .math_ops import cast, reinterpret
+
+    whole, count = f"uint{wide}", wide // narrow
+    words = []
+    for first in range(0, len(lanes), count):
+        bits = cast(0, whole)
+        for number, lane in enumerate(lanes[first : first + count]):
+            part = cast(reinterpret(lane, f"uint{narrow}"), whole)
+            bits = bits | (part << cast(narrow * number, whole))
+        words.append(bits)
+    return words
+
+
+def _split(lane: Any, wide: int, narrow: int) -> list[Any]:
+    """A lane as unsigned words of `narrow` bits, the lowest one first."""
+    from .math_ops import cast, reinterpret
+
+    whole = f"uint{wide}"
+    bits = reinterpret(lane, whole)
+    return [
+        cast(bits >> cast(narrow * number, whole), f"uint{narrow}")
+        for number in range(wide // narrow)
+    ]
 
 
 @guarded_by_poison
