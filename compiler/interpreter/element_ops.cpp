@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ops on scalars and on single elements.
-#include "compiler/interpreter/evaluate.h"
 #include "compiler/interpreter/machine.h"
 #include "compiler/interpreter/reducer_updates.h"
 #include "compiler/ir/ascend_ops.h"
@@ -57,15 +56,8 @@ mlir::LogicalResult Machine::runScalar(Agent& agent, mlir::Operation& op) {
           return runTile(agent, *other);
         if (llvm::isa<ascend::AscendDialect>(other->getDialect()))
           return runNpuOp(agent, *other);
-        llvm::SmallVector<Scalar, 3> operands;
-        for (mlir::Value operand : other->getOperands())
-          operands.push_back(scalar(agent, operand));
-        if (std::optional<Scalar> result = evaluate(other, operands)) {
-          agent.scalars[other->getResult(0)] = *result;
-          return mlir::success();
-        }
-        return other->emitError("the reference interpreter has no result for '")
-               << other->getName() << "'";
+        llvm::DenseSet<mlir::Operation*> done;
+        return compute(agent, *other, done);
       });
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scopes, loops, and agents that wait for each other.
 #include "compiler/interpreter/machine.h"
+#include "compiler/interpreter/lazy_choices.h"
 #include "compiler/ir/ascend_ops.h"
 #include "compiler/ir/kernel_manifest.h"
 
@@ -54,8 +55,10 @@ mlir::LogicalResult Machine::run() {
 mlir::LogicalResult Machine::runGrid(tile::LaunchOp launch) {
   Agent nobody;
   llvm::SmallVector<int64_t> grid = integers(nobody, launch.getGrid());
+  lazyOps.clear();
   if (launch.getNpu())
     return runNpuGrid(launch, grid);
+  lazyOps = findLazyOps(kernel);
   agentsDiffer = false;
   threadsDiffer = launch
                       .walk([](mlir::Operation* op) {
@@ -286,6 +289,8 @@ mlir::LogicalResult Machine::enterOrRun(Agent& agent, mlir::Operation& op) {
       return passed;
   }
   ++agent.scopes.back().next;
+  if (lazyOps.contains(&op))
+    return mlir::success();
   if (auto scope = llvm::dyn_cast<ascend::ScopeOp>(op)) {
     bool isCube = scope.getAgent() == ascend::Agent::Cube;
     if (agent.kind == (isCube ? AgentKind::Cube : AgentKind::Vector))

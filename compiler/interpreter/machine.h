@@ -107,6 +107,11 @@ private:
   mlir::FailureOr<bool> passUnknown(Agent& agent, mlir::Operation& op);
   Owner ownerOf(mlir::Value buffer);
 
+  // lazy_choices.cpp
+  /// Runs an op on scalars, and of the lazy ops before it (but those of `done`) what it needs.
+  mlir::LogicalResult compute(Agent& agent, mlir::Operation& op,
+                              llvm::DenseSet<mlir::Operation*>& done);
+
   // element_ops.cpp: ops on scalars and single elements
   mlir::LogicalResult runScalar(Agent& agent, mlir::Operation& op);
   mlir::LogicalResult runAlloc(Agent& agent, tile::AllocOp op);
@@ -165,6 +170,7 @@ private:
   llvm::DenseMap<mlir::Value, Scalar> launchScalars;
   llvm::DenseMap<mlir::Value, BufferValue> launchBuffers;
   llvm::DenseMap<mlir::Value, Owner> owners; ///< of allocations
+  llvm::DenseSet<mlir::Operation*> lazyOps;  ///< run where a choice needs them
   llvm::MutableArrayRef<Block> liveBlocks;   ///< of an NPU
   bool agentsDiffer = false;
   int64_t steps = 0;

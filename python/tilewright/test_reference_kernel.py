@@ -165,3 +165,45 @@ def test_an_output_that_nobody_wrote_is_told_where_it_is_read():
     given = np.full(4, 2, np.float32)  # the caller's own holds what the caller wrote
     tl.compile(lazy, out_idx=[1], target="reference")(a, given)
     assert given.tolist() == [3, 3, 4, 4]
+
+
+def test_only_the_chosen_side_of_a_choice_is_read():
+    """T.if_then_else, `and` and `or` are lazy: what isn't chosen needs no value and can't race."""
+
+    @T.prim_func
+    def group_of_rows(P: T.Tensor((3,), "int32"), B: T.Tensor((8,), "int32")):
+        with T.Kernel(8, threads=32) as b:
+            group = T.alloc_local([1], "int32")
+            for i in range(3):
+                group[0] = T.if_then_else(b >= P[i], i, group[0])
+            B[b] = group[0]
+
+    starts = np.array([0, 3, 5], np.int32)
+    kernel = tl.compile(group_of_rows, out_idx=[1], target="reference")
+    assert kernel(starts).tolist() == [0, 0, 0, 1, 1, 2, 2, 2]
+    with pytest.raises(KernelError, match=r"reads element \[0\] of 'group', which was never"):
+        kernel(starts + 1)
+
+    @T.prim_func
+    def nested(B: T.Tensor((8,), "int32")):
+        with T.Kernel(1, threads=32):
+            seen = T.alloc_local([1], "int32")
+            for i in T.Parallel(8):
+                before = T.if_then_else(i < 0, B[i - 1] + 1, 5)
+                B[i] = T.if_then_else(i < 0, T.if_then_else(i < 4, seen[0], 1) * 2, before)
+            for i in range(8):
+                if i > 8 and seen[0] == 1:
+                    B[i] = 0
+
+    assert tl.compile(nested, out_idx=[0], target="reference")().tolist() == [5] * 8
+
+    @T.prim_func
+    def read_before_the_write(A: T.Tensor((2,), "int32")):
+        with T.Kernel(1, threads=32):
+            old = A[0]
+            A[0] = 7
+            A[1] = T.if_then_else(A[0] == 7, old, 0)
+
+    a = np.array([3, 4], np.int32)
+    tl.compile(read_before_the_write, target="reference")(a)
+    assert a.tolist() == [7, 3]
