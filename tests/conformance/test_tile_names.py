@@ -394,8 +394,16 @@ def test_meta_class(agree):
         def doubled(self):
             return self.value * 2
 
+        @property
+        def half(self):
+            return T.floordiv(self.value, 2)
+
+        @half.setter
+        def half(self, half):
+            self.value = half * 2
+
     @T.prim_func
-    def kernel(B: T.Tensor((4,), "int32")):
+    def kernel(B: T.Tensor((6,), "int32")):
         with T.Kernel(1, threads=4):
             first = Counter(5)
             second = Counter(90)
@@ -406,8 +414,11 @@ def test_meta_class(agree):
             B[2] = first.doubled()
             first.value = 7
             B[3] = first.value
+            B[4] = first.half + 20
+            second.half = first.half
+            B[5] = second.value
 
-    agree(kernel, [np.zeros(4, np.int32)], {0: np.array([11, 0, 22, 7], np.int32)})
+    agree(kernel, [np.zeros(6, np.int32)], {0: np.array([11, 0, 22, 7, 23, 6], np.int32)})
 
 
 # Arguments
@@ -722,6 +733,9 @@ def started(A, K):
         (lambda A, K: T.match_buffer(A, (2,)),
          "T.match_buffer needs an argument that is declared as T.handle"),
         (lambda A, K: T.address_of(5), "T.address_of needs an element or a buffer"),
+        (lambda A, K: T.float32(),
+         "T.float32() has no value; write T.float32(0), or n = T.dynamic('n') for an integer that "
+         "is bound from the shapes of the arguments"),
         (lambda A, K: T.call_intrin("float32", "tirx.fly", A[0]),
          "T.call_intrin: there is no function 'tirx.fly' here"),
     ],

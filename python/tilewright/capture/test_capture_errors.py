@@ -533,3 +533,23 @@ def test_values_of_another_kernel():
         "a buffer of another kernel is used here",
         "a buffer of another kernel is used here",
     ]
+
+
+def test_a_variable_in_a_plain_python_function():
+    @T.meta_class
+    class State:
+        def __init__(self):
+            self.total = T.alloc_var("int32", init=1)
+
+    def plain(state):
+        return state.total + 1
+
+    @T.prim_func
+    def kernel(A: T.Tensor((8,), "int32")):
+        with T.Kernel(1):
+            state = State()
+            A[0] = plain(state)
+
+    assert errors(kernel) == [
+        "variable 'total' is used in a plain Python function; make it a @T.macro"
+    ]

@@ -89,12 +89,32 @@ FragmentBuffer = _TensorType("fragment")
 LocalBuffer = _TensorType("local")
 
 
-def StridedTensor(shape: Any, strides: Any, dtype: Any = "float32") -> TensorAnnotation:
-    """A tensor argument with the given strides, in elements."""
-    annotation: TensorAnnotation = Tensor(shape, dtype, strides=strides)
-    if annotation.strides is None or len(annotation.shape) != len(annotation.strides):
-        raise LanguageError(f"{len(_tuple(strides))} strides for {len(_tuple(shape))} dimensions")
-    return annotation
+class _StridedTensorType:
+    """A tensor argument with the given strides, in elements: `T.StridedTensor((M, N), (S, 1),
+    dtype)` or `T.StridedTensor[[M, N], [S, 1], dtype]`."""
+
+    def __call__(self, shape: Any, strides: Any, dtype: Any = "float32") -> TensorAnnotation:
+        annotation: TensorAnnotation = Tensor(shape, dtype, strides=strides)
+        if annotation.strides is None or len(annotation.shape) != len(annotation.strides):
+            raise LanguageError(
+                f"{len(_tuple(strides))} strides for {len(_tuple(shape))} dimensions"
+            )
+        return annotation
+
+    def __getitem__(self, key: Any) -> TensorAnnotation:
+        if not isinstance(key, tuple) or len(key) not in (2, 3):
+            raise LanguageError(
+                "T.StridedTensor[...] needs a shape, strides and a dtype, as in "
+                "T.StridedTensor[[M, N], [S, 1], dtype]",
+                python=TypeError,
+            )
+        return self(*key)
+
+    def __repr__(self) -> str:
+        return "T.StridedTensor"
+
+
+StridedTensor = _StridedTensorType()
 
 
 class PointerAnnotation:

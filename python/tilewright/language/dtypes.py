@@ -67,7 +67,9 @@ class Dtype(str):
 
     __slots__ = ()
 
-    def __call__(self, value: Operand = 0) -> Any:
+    def __call__(self, value: Operand | None = None) -> Any:
+        if value is None:
+            return _symbol(self)
         from .math_ops import cast
 
         return cast(value, self)
@@ -106,6 +108,22 @@ class Dtype(str):
     @property
     def is_float(self) -> bool:
         return "float" in self
+
+
+def _symbol(dtype: Dtype) -> Any:
+    """`n = T.int32()`: TVM's way to name an extent, for T.match_buffer."""
+    from ..capture.tracer import current_or_none
+    from .values import LanguageError, Symbol
+
+    tracer = current_or_none()
+    name = None if tracer is None else tracer.take_name("")
+    if dtype not in ("int32", "int64") or not name:
+        raise LanguageError(
+            f"T.{dtype!s}() has no value; write T.{dtype!s}(0), or n = T.dynamic('n') for an "
+            "integer that is bound from the shapes of the arguments",
+            python=TypeError,
+        )
+    return Symbol(name, str(dtype))
 
 
 def _split(name: str) -> tuple[str, int]:

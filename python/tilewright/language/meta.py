@@ -31,6 +31,10 @@ class _MetaMethod:
         return called(*args, **keywords)
 
 
+def _inlined_accessor(function: Any) -> Any:
+    return _MetaMethod(function) if isinstance(function, FunctionType) else function
+
+
 def meta_class(cls: type) -> type:
     """Makes the methods of a class part of the kernels that call them.
 
@@ -40,6 +44,9 @@ def meta_class(cls: type) -> type:
     for name, member in list(vars(cls).items()):
         if isinstance(member, FunctionType):
             setattr(cls, name, _MetaMethod(member))
+        elif isinstance(member, property):
+            read, write = _inlined_accessor(member.fget), _inlined_accessor(member.fset)
+            setattr(cls, name, property(read, write, member.fdel, member.__doc__))
     cls.is_tile_meta_class = True  # type: ignore[attr-defined]
     return cls
 

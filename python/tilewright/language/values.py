@@ -437,6 +437,11 @@ class BufferRef:
         return f"{name or self.name}[{', '.join('0' for _ in self.shape) or '()'}]"
 
     def _no_operator(self, other: object) -> NoReturn:
+        if self.is_variable:
+            raise LanguageError(
+                f"variable {self.name!r} is used in a plain Python function; make it a @T.macro",
+                python=TypeError,
+            )
         raise LanguageError(
             f"buffer {self.name!r} has no arithmetic; index it, as in {self.first_element()}",
             python=TypeError,
