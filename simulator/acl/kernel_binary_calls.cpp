@@ -3,10 +3,12 @@
 #include "simulator/acl/kernel_binary.h"
 
 #include "simulator/acl/kernel_run.h"
+#include "simulator/object_seal.h"
 
 #include <algorithm>
 #include <cstring>
 #include <dlfcn.h>
+#include <elf.h>
 #include <fstream>
 #include <iterator>
 #include <set>
@@ -59,6 +61,32 @@ namespace {
 constexpr const char* howToMakeOne =
     "; tilewright-ascendc build --kernel makes kernel objects for this host";
 
+/// The system's loader believes what a file says of itself, so whatever has changed since the object was built is refused
+/// before.
+aclError checkWhole(const Call& call, const std::string& name, std::string_view data) {
+  if (!data.starts_with(ELFMAG))
+    return call.fail(ACL_ERROR_INVALID_FILE, name, " is no ELF object", howToMakeOne);
+  ascend::ObjectSeal seal;
+  if (ascend::findSeal(data, seal)) {
+    if (ascend::checksumOf(data.substr(0, seal.length)) == seal.checksum)
+      return ACL_SUCCESS;
+    return call.fail(ACL_ERROR_INVALID_FILE, name,
+                     " is damaged: its bytes are not those that were built (their checksum differs)"
+                     "; build it or copy it again");
+  }
+  Elf64_Ehdr header = {};
+  std::memcpy(&header, data.data(), std::min(sizeof header, data.size()));
+  uint64_t table = uint64_t(header.e_shnum) * header.e_shentsize;
+  bool isCut = data.size() < sizeof header || header.e_shoff > data.size() ||
+               table > data.size() - header.e_shoff;
+  if (isCut)
+    return call.fail(ACL_ERROR_INVALID_FILE_SIZE, name, " is cut off: it has ", data.size(),
+                     " bytes, but its sections are listed behind them; build it or copy it again");
+  return call.fail(ACL_ERROR_INVALID_FILE, name,
+                   " has no seal at its end: it was cut off or changed, or is no kernel object",
+                   howToMakeOne);
+}
+
 /// Opens a copy: the file may be built again, and loaded again, while this one is in use.
 bool openCopy(KernelBinary& binary, const char* data, size_t length, std::string& error) {
   binary.file = memfd_create("kernel", MFD_CLOEXEC);
@@ -100,6 +128,8 @@ aclError checkOptions(const Call& call, const aclrtBinaryLoadOptions* options) {
 
 aclError load(const Call& call, const std::string& name, const char* data, size_t length,
               aclrtBinHandle* handle) {
+  if (aclError code = checkWhole(call, name, {data, length}))
+    return code;
   auto binary = std::make_shared<KernelBinary>();
   binary->name = name;
   std::string error;

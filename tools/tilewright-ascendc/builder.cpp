@@ -6,6 +6,8 @@
 #include "object_file.h"
 #include "precompiled.h"
 
+#include "simulator/object_seal.h"
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -215,7 +217,19 @@ bool Builder::link() {
         c.push_back(f);
   }
   c.insert(c.end(), {"-o", options.output});
-  return runAll({c}, options.verbose);
+  return runAll({c}, options.verbose) && (!options.kernelObject || sealOutput());
+}
+
+bool Builder::sealOutput() const {
+  std::stringstream bytes;
+  bytes << std::ifstream(options.output, std::ios::binary).rdbuf();
+  ascend::ObjectSeal seal = ascend::sealOf(bytes.str());
+  std::ofstream out(options.output, std::ios::binary | std::ios::app);
+  out.write(reinterpret_cast<const char*>(&seal), sizeof seal);
+  out.close();
+  if (!out)
+    fprintf(stderr, "error: cannot write '%s'\n", options.output.c_str());
+  return static_cast<bool>(out);
 }
 
 int Builder::run() {

@@ -72,6 +72,8 @@ private:
     return "tilewright_kernels_" + uniqueName(index);
   }
   bool link();
+  /// Adds the seal of a kernel object.
+  bool sealOutput() const;
   Command compileCommand(Pass pass, const std::string& from, const std::string& source,
                          const std::string& to);
   std::vector<std::string> passFlags(Pass pass) const;

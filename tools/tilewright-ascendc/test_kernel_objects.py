@@ -173,9 +173,9 @@ unload: 0
 function gone: aclrtLaunchKernelWithArgsArray: funcHandle is a kernel function that was destroyed already [107017]
 twice: aclrtBinaryUnLoad: binHandle is a kernel binary that was destroyed already [107017]
 unload first: 0
-text: aclrtBinaryLoadFromData: data cannot be loaded: file too short; tilewright-ascendc build --kernel makes kernel objects for this host [100003]
+text: aclrtBinaryLoadFromData: data is no ELF object; tilewright-ascendc build --kernel makes kernel objects for this host [100003]
 none: aclrtBinaryLoadFromFile: binPath '/nothing' cannot be read [100003]
-itself: aclrtBinaryLoadFromFile: 'BUILD/lib/libtilewright_ascend.so' holds no kernels that can be found by name; tilewright-ascendc build --kernel makes kernel objects for this host [100003]
+itself: aclrtBinaryLoadFromFile: 'BUILD/lib/libtilewright_ascend.so' has no seal at its end: it was cut off or changed, or is no kernel object; tilewright-ascendc build --kernel makes kernel objects for this host [100003]
 """
 
 KEYS = """
@@ -273,6 +273,108 @@ def test_built_again_while_loaded(tmp_path: Path) -> None:
     }""")
     build("clang++-22", tmp_path / "load.cpp", "-o", tmp_path / "load")
     assert run(tmp_path / "load", tmp_path).stdout == "1 2 "
+
+
+LOAD_DAMAGED = """
+#include "acl/acl.h"
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <string>
+void load(const char* what, const std::string& bytes) {
+  aclrtBinHandle binary;
+  int code = aclrtBinaryLoadFromData(bytes.data(), bytes.size(), nullptr, &binary);
+  const char* message = aclGetRecentErrMsg();
+  printf("%s: %s\\n", what, code == 0 ? "loaded" : message);
+  if (code == 0)
+    aclrtBinaryUnLoad(binary);
+}
+int main(int, char** argv) {
+  aclInit(nullptr);
+  std::ifstream in(argv[1], std::ios::binary);
+  const std::string whole{std::istreambuf_iterator<char>(in), {}};
+  load("whole", whole);
+  load("in a larger buffer", whole + std::string(100, '\\0'));
+  for (int percent : {1, 5, 10, 20, 50, 90, 99})
+    load("cut", whole.substr(0, whole.size() * percent / 100));
+  load("header", whole.substr(0, 20));
+  load("without its seal", whole.substr(0, whole.size() - 32));
+  load("without a byte of it", whole.substr(0, whole.size() - 1));
+  for (size_t first : {size_t(16), size_t(64), size_t(4096)}) {
+    std::string damaged = whole;
+    for (size_t i = first; i < damaged.size() - 32; i += 97)
+      damaged[i] ^= 0x5a;
+    load("damaged", damaged);
+  }
+  int told = 0, all = 0;
+  for (size_t i = 4; i < whole.size(); i += 211, ++all) {
+    std::string damaged = whole;
+    damaged[i] ^= 1;
+    aclrtBinHandle binary;
+    told += aclrtBinaryLoadFromData(damaged.data(), damaged.size(), nullptr, &binary) != 0;
+  }
+  printf("%d of single bits not told\\n", all - told);
+  std::ofstream(argv[2], std::ios::binary) << whole.substr(0, whole.size() / 3);
+  aclrtBinHandle binary;
+  aclrtBinaryLoadFromFile(argv[2], nullptr, &binary);
+  puts(aclGetRecentErrMsg());
+  return aclFinalize();
+}
+"""
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_damaged_objects(tmp_path: Path, compiler: str) -> None:
+    """What was cut off or changed has the documented codes; the loader of the system never sees it."""
+    kernels, program, cut = tmp_path / "kernels.o", tmp_path / "program", tmp_path / "cut.o"
+    (tmp_path / "load.cpp").write_text(LOAD_DAMAGED)
+    build(compiler, "--kernel", HERE / "loaded_kernels.cpp", "-o", kernels)
+    build(compiler, tmp_path / "load.cpp", "-o", program)
+    answer = run(program, kernels, cut)
+    assert answer.returncode == 0, answer.stderr
+    said = answer.stdout.splitlines()
+    length = kernels.stat().st_size
+    call = "aclrtBinaryLoadFromData: data "
+    sections = "bytes, but its sections are listed behind them; build it or copy it again [100005]"
+    kept = [length * percent // 100 for percent in (1, 5, 10, 20, 50, 90, 99)] + [20]
+    without = (
+        f"{call}has no seal at its end: it was cut off or changed, or is no kernel object; "
+        "tilewright-ascendc build --kernel makes kernel objects for this host [100003]"
+    )
+    damaged = (
+        "is damaged: its bytes are not those that were built (their checksum differs); "
+        "build it or copy it again [100003]"
+    )
+    assert said == [
+        "whole: loaded",
+        "in a larger buffer: loaded",
+        *(
+            f"{'header' if n == 20 else 'cut'}: {call}is cut off: it has {n} {sections}"
+            for n in kept
+        ),
+        f"without its seal: {without}",
+        f"without a byte of it: {without}",
+        *[f"damaged: {call}{damaged}"] * 3,
+        "0 of single bits not told",
+        f"aclrtBinaryLoadFromFile: '{cut}' is cut off: it has {length // 3} {sections}",
+    ]
+
+
+def test_objects_without_kernels(tmp_path: Path) -> None:
+    """Objects that nothing can be found in by name, or that lack a function, are refused when they are loaded."""
+    loader = ROOT / "examples" / "ascend" / "load_kernel.cpp"
+    build("clang++-22", loader, "-o", tmp_path / "loader")
+    how = "; tilewright-ascendc build --kernel makes kernel objects for this host [100003]\n"
+    for source, text in {
+        "int f() { return 1; }": "holds no kernels that can be found by name",
+        "int nowhere();\nint f() { return nowhere(); }": (
+            "cannot be loaded: undefined symbol: _Z7nowherev"
+        ),
+    }.items():
+        (tmp_path / "none.cpp").write_text(source)
+        build("clang++-22", "--kernel", tmp_path / "none.cpp", "-o", tmp_path / "none.o")
+        answer = run(tmp_path / "loader", tmp_path / "none.o")
+        assert answer.stderr == f"aclrtBinaryLoadFromFile: '{tmp_path / 'none.o'}' {text}{how}"
 
 
 def test_refusals_of_the_driver(tmp_path: Path) -> None:
