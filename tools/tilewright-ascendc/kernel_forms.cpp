@@ -57,6 +57,16 @@ struct Runner {
     (this->kernel)<<<1, nullptr, nullptr>>>((GM_ADDR)x);
   }
 };
+__aicore__ inline void addNumber(GM_ADDR x, float value) {
+  GlobalTensor<float> g;
+  g.SetGlobalBuffer((__gm__ float*)x);
+  LocalTensor<float> t(TPosition::VECCALC, 0, 64);
+  DataCopy(t, g, 64);
+  PipeBarrier<PIPE_ALL>();
+  Adds(t, t, value, 64);
+  PipeBarrier<PIPE_ALL>();
+  DataCopy(g, t, 64);
+}
 /// With names that kernels of all kinds use, and flags by the names of instructions.
 extern "C" __global__ __aicore__ void older_names(GM_ADDR x) {
   KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
@@ -83,6 +93,40 @@ extern "C" __global__ __aicore__ void older_names(GM_ADDR x) {
   DataCopy(g, t, 64);
 }
 
+/// Template arguments with operators that are brackets elsewhere.
+template <int N> __global__ __aicore__ void add_number(GM_ADDR x) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  addNumber(x, static_cast<float>(N));
+}
+template <class T> struct Number {
+  static constexpr int value = sizeof(T) - 3;
+};
+template <class T> __global__ __aicore__ void add_typed(GM_ADDR x) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  addNumber(x, static_cast<float>(T::value));
+}
+template __global__ __aicore__ void
+    add_typed<Number<std::conditional_t<(3 > 2), int, char>>>(GM_ADDR);
+
+// Heads of kernels from macros, which say the kind.
+#define KERNEL(name) extern "C" __global__ __vector__ void name(GM_ADDR x)
+#define ANY_KERNEL(kind) template <int N> __global__ kind void
+#define FOR_VECTORS __vector__
+#define FOR_CUBES __cube__
+KERNEL(head_of_macro) {
+  addNumber(x, 1.0f);
+}
+ANY_KERNEL(FOR_VECTORS) templated_head(GM_ADDR x) {
+  addNumber(x, N);
+}
+/// Calls nothing that tells its kind.
+extern "C" __global__ FOR_CUBES void cube_head(GM_ADDR x) {
+  GlobalTensor<float> g;
+  g.SetGlobalBuffer((__gm__ float*)x);
+  g.SetValue(0, g_coreType == AIC ? 1 : 2);
+  DataCacheCleanAndInvalid<float, CacheLine::SINGLE_CACHE_LINE>(g);
+}
+
 int main() {
   aclInit(nullptr);
   aclrtSetDevice(0);
@@ -99,9 +143,24 @@ int main() {
   launchIt(&lib::detail::fold<lib::detail::Op<float, LocalTensor, 64>, 1000>, x);
   Runner{}.run(x);
   older_names<<<1, nullptr, nullptr>>>((GM_ADDR)x);
+  constexpr int block = 100;
+  add_number<(5 > 3 ? 4 : 2)><<<1, nullptr, nullptr>>>((GM_ADDR)x);
+  add_number<(1 < 3)><<<1, nullptr, nullptr>>>((GM_ADDR)x);
+  add_number<(7 >> 1)><<<1, nullptr, nullptr>>>((GM_ADDR)x);
+  add_number<(block > 64)><<<1, nullptr, nullptr>>>((GM_ADDR)x);
+  add_number<1 << 2><<<1, nullptr, nullptr>>>((GM_ADDR)x);
+  add_number<1 < 2><<<1, nullptr, nullptr>>>((GM_ADDR)x);
+  add_number < block<2><<<1, nullptr, nullptr>>>((GM_ADDR)x);
+  add_typed<Number<std::conditional_t<(3 > 2), int, char>>><<<1, nullptr, nullptr>>>((GM_ADDR)x);
+  head_of_macro<<<1, nullptr, nullptr>>>((GM_ADDR)x);
+  templated_head<85><<<1, nullptr, nullptr>>>((GM_ADDR)x);
   int e = aclrtSynchronizeStream(nullptr);
   aclrtMemcpy(v, 256, x, 256, ACL_MEMCPY_DEVICE_TO_HOST);
-  printf("%d %g\n", e, v[63]);
+  cube_head<<<1, nullptr, nullptr>>>((GM_ADDR)x);
+  e |= aclrtSynchronizeStream(nullptr);
+  float cube = 0;
+  aclrtMemcpy(&cube, 4, x, 4, ACL_MEMCPY_DEVICE_TO_HOST);
+  printf("%d %g %g\n", e, v[63], cube);
   if (e)
     puts(aclGetRecentErrMsg());
 }

@@ -19,6 +19,10 @@ struct KindMark {
   std::string file;
 };
 
+/// Begins the names of sections whose functions have the kind that follows, where a macro made a kernel's head. GCC
+/// doesn't do so with instances of templates: their kind is found by what they call.
+constexpr const char* kindSection = ".text.tilewrightKind";
+
 /// Symbols of the linker; empty: the kernel has no such core.
 struct TableRow {
   std::string host, aic, aiv;

@@ -137,6 +137,11 @@ ObjectSymbols readSymbols(const std::string& path) {
       if (std::string kernel = kernelOfMark(image.name(s)); !kernel.empty())
         result.kinds[kernel].push_back(
             markAt(image, image.sections[s.st_shndx].sh_offset + s.st_value));
+    if (ELF64_ST_TYPE(s.st_info) == STT_FUNC && s.st_shndx < image.sections.size())
+      if (std::string_view section = image.sectionName(s.st_shndx);
+          section.starts_with(kindSection))
+        result.kindsOfHeads[image.name(s)] =
+            static_cast<uint64_t>(section[std::strlen(kindSection)] - '0');
     if (!isShared(s)) {
       if (ELF64_ST_TYPE(s.st_info) == STT_FUNC)
         result.localFunctions.emplace_back(image.name(s));

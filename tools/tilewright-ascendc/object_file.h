@@ -18,7 +18,8 @@ struct ObjectSymbols {
   std::vector<std::string> undefined;
   /// What KERNEL_TASK_TYPE_DEFAULT and KERNEL_TASK_TYPE left, by the kernel's symbol.
   std::map<std::string, std::vector<KindMark>> kinds;
-  std::string error; ///< empty if the file could be read
+  std::map<std::string, uint64_t> kindsOfHeads; ///< what `__vector__` or `__cube__` of a macro said
+  std::string error;                            ///< empty if the file could be read
 };
 
 ObjectSymbols readSymbols(const std::string& path);

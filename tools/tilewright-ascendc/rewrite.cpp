@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rewrite.h"
+#include "kernel_table.h"
 
 #include <algorithm>
 #include <array>
@@ -118,7 +119,7 @@ private:
     size_t i = at + 1, open = i;
     for (; i < tokens.size() && !is(i, ";") && !is(i, "{"); ++i) {
       // The name of an instance, or of a specialization, has arguments.
-      open = is(i + 1, "<") ? behindMatch(i + 1, "<", ">") : i + 1;
+      open = is(i + 1, "<") ? behindAngles(tokens, i + 1) : i + 1;
       if (!tokens[i].isName || !is(open, "("))
         continue;
       std::string_view name = tokens[i].text;
@@ -161,11 +162,12 @@ private:
       return "";
     std::string parameters, arguments;
     size_t behind = behindMatch(open, "(", ")"), first = open + 1;
-    int depth = 0;
     for (size_t i = first; i < behind && behind - open > 2; ++i) {
-      depth += (is(i, "(") || is(i, "<")) - (is(i, ")") || is(i, ">"));
-      bool isEnd = i + 1 == behind;
-      if (!isEnd && !(depth == 0 && is(i, ",")))
+      if (is(i, "("))
+        i = behindMatch(i, "(", ")");
+      else if (is(i, "<"))
+        i = behindAngles(tokens, i);
+      if (i + 1 != behind && !is(i, ","))
         continue;
       if (i < first + 2 || !tokens[i - 1].isName)
         return "";
@@ -204,11 +206,6 @@ private:
     }
     if (kind == kindNames.size())
       return unsaidKind;
-    if (body == tokens.size()) {
-      fail(head, "unsupported: a macro says the kind of a kernel but hasn't its body; say "
-                 "KERNEL_TASK_TYPE_DEFAULT in the body");
-      return unsaidKind;
-    }
     edits.push_back({tokens[body].end, tokens[body].end,
                      " KERNEL_TASK_TYPE_DEFAULT(" + std::string(kindNames[kind]) + ");"});
     return 1u << kind;
@@ -226,25 +223,43 @@ private:
     for (size_t i = 1; i < tokens.size(); ++i) { // behind its name
       if (tokens[i].text == "<<<")
         launch(i);
-      if (tokens[i].text != "__global__")
-        continue;
-      size_t open = i;
-      while (open < tokens.size() && !is(open, "{"))
-        ++open;
-      result.kernels[""] |= kindsOf(i, open, behindMatch(open, "{", "}"));
+      else if (is(i, "__global__"))
+        i = headInMacro(i);
+      else if (is(i, "__vector__") || is(i, "__cube__") || is(i, "__mix__"))
+        kindInMacro(i);
     }
   }
 
-  /// The index of the bracket that the one before `end` closes.
-  size_t openBefore(size_t end, std::string_view left, std::string_view right) const {
-    int depth = 0;
-    for (size_t i = end; i > 0; --i) {
-      if (tokens[i - 1].text == right)
-        ++depth;
-      else if (tokens[i - 1].text == left && --depth == 0)
-        return i - 1;
+  /// Returns the last token that needs no further look.
+  size_t headInMacro(size_t at) {
+    size_t open = at;
+    while (open < tokens.size() && !is(open, "{"))
+      ++open;
+    if (open < tokens.size()) {
+      result.kernels[""] |= kindsOf(at, open, behindMatch(open, "{", "}"));
+      return open;
     }
-    return 0;
+    bool isVector = false, isCube = false;
+    for (size_t i = 1; i < tokens.size(); ++i) {
+      isVector |= is(i, "__vector__");
+      isCube |= is(i, "__cube__");
+    }
+    result.kernels[""] |= isVector ? 1u << aivOnly : isCube ? 1u << aicOnly : unsaidKind;
+    return at;
+  }
+
+  /// Of a kernel whose body isn't in the macro: what it says goes into the name of the section that the kernel is in.
+  void kindInMacro(size_t at) {
+    if (is(at, "__mix__"))
+      return fail(at, "unsupported: a macro says the kind of a mixed kernel but hasn't its body; "
+                      "say KERNEL_TASK_TYPE_DEFAULT in the body");
+    edits.push_back({tokens[at].begin, tokens[at].end,
+                     "__attribute__((section(\"" + std::string(kindSection) +
+                         std::to_string(is(at, "__cube__") ? aicOnly : aivOnly) + "\")))"});
+  }
+
+  size_t openBefore(size_t end, std::string_view left, std::string_view right) const {
+    return ascendc::openBefore(tokens, end, left, right);
   }
   bool isBefore(size_t i, std::string_view text) const {
     return i > 0 && tokens[i - 1].text == text;
@@ -257,7 +272,7 @@ private:
     for (;;) {
       size_t end = i;
       if (isBefore(i, ">"))
-        i = openBefore(i, "<", ">");
+        i = angleBefore(tokens, i);
       while (isBefore(i, ")") || isBefore(i, "]"))
         i = isBefore(i, ")") ? openBefore(i, "(", ")") : openBefore(i, "[", "]");
       constexpr std::array<std::string_view, 4> keywords = {"return", "else", "do", "co_return"};
@@ -267,6 +282,14 @@ private:
       if (!isName && i == end)
         return chevron;
       i -= isName;
+      if (isBefore(i, "template"))
+        --i;
+      // `k<N<2>`: what a launch gives can't be compared, so that the name before is the kernel's.
+      bool isCompared = isBefore(i, "<") && i > 1 && tokens[i - 2].isName;
+      if (isCompared) {
+        --i;
+        continue;
+      }
       bool isPointer = isBefore(i, ">") && isBefore(i - 1, "-");
       bool isPasted = isBefore(i, "#") && isBefore(i - 1, "#"); // in a macro
       if (!isBefore(i, "::") && !isBefore(i, ".") && !isPointer && !isPasted)

@@ -76,6 +76,46 @@ TEST(Rewrite, KernelsAreExpressions) {
   launched("else ", "(*kernel)");
 }
 
+TEST(Rewrite, TemplateArgumentsAreExpressions) {
+  for (const std::string kernel : {"k<(5>3?4:2)>",
+                                   "k<(1<3)>",
+                                   "k<(7>>1)>",
+                                   "ns::k<(BLOCK>64), 2>",
+                                   "k<1<<2>",
+                                   "k<1<2>",
+                                   "k<N<<2>",
+                                   "k<N<2>",
+                                   "k<3<=N>",
+                                   "k<N>=2>",
+                                   "k<f(1<2, 3>2)>",
+                                   "k<a[1>0]>",
+                                   "k<S{2>1}.n>",
+                                   "k<a->n>",
+                                   "k<'>'>",
+                                   "k<'<'>",
+                                   "k<'a'<'b'>",
+                                   "k<(1<2)+(3>2)>",
+                                   "k<A<B<int>>>",
+                                   "k<A<(1<2)>, 1<<3>",
+                                   "T::template k<(1>0)>",
+                                   "o.template k<2>",
+                                   "k<true<false>"}) {
+    auto r = rewrite("void f() { " + kernel + "<<<1, g(a >> 1), s>>>(x); }", "a.cpp");
+    EXPECT_TRUE(r.errors.empty()) << kernel;
+    EXPECT_EQ(r.host,
+              "#line 1 \"a.cpp\"\nvoid f() { " + call + kernel + ", 1, g(a >> 1), s)(x); }");
+  }
+  for (const std::string arguments : {"(5>3)", "1<<2", "A<B<int>>"}) {
+    auto r = rewrite("template __global__ void k<" + arguments +
+                         ">(GM_ADDR a);\n"
+                         "template <> __global__ __cube__ void k<" +
+                         arguments + ">(GM_ADDR) {}",
+                     "a.cpp");
+    EXPECT_TRUE(r.errors.empty()) << arguments;
+    EXPECT_EQ(r.kernels, (KernelKinds{{"k", 1u << 1}})) << arguments;
+  }
+}
+
 TEST(Rewrite, Macros) {
   auto r = rewrite("#define LAUNCH(k, n, ...) \\\n  k<<<n, nullptr, s>>>(__VA_ARGS__)\n"
                    "# define KERNEL(name) __global__ void name() { \\\n"
@@ -89,6 +129,18 @@ TEST(Rewrite, Macros) {
   EXPECT_NE(r.host.find("case n: " + call + "ns::k_##n##_v<int>, 1, nullptr, s)(x)\n"),
             std::string::npos)
       << r.host;
+}
+
+TEST(Rewrite, HeadsInMacrosSayTheirKindInASection) {
+  auto r = rewrite("#define V(n) __global__ __vector__ void n()\n#define C __cube__\n"
+                   "V(a) { f(); }\n",
+                   "a.cpp");
+  EXPECT_TRUE(r.errors.empty());
+  EXPECT_EQ(r.kernels, (KernelKinds{{"", 1u << 0}}));
+  EXPECT_EQ(r.device,
+            "#line 1 \"a.cpp\"\n"
+            "#define V(n) __global__ __attribute__((section(\".text.tilewrightKind0\"))) void n()\n"
+            "#define C __attribute__((section(\".text.tilewrightKind1\")))\nV(a) { f(); }\n");
 }
 
 TEST(Rewrite, MacrosOfSeveralKinds) {
@@ -145,6 +197,7 @@ TEST(Rewrite, LaunchersOfKernelsInC) {
   };
   EXPECT_TRUE(hasLauncher("extern \"C\" { int a() {} __global__ __aicore__ void k() {} }"));
   EXPECT_TRUE(hasLauncher("extern \"C\" __global__ void k(T<int, 2> a, const int b) {}"));
+  EXPECT_TRUE(hasLauncher("extern \"C\" __global__ void k(T<int, (2>1)> a, T<1<<2> b) {}"));
   EXPECT_FALSE(hasLauncher("extern \"C\" __global__ void k(GM_ADDR, int b) {}"));
   EXPECT_FALSE(hasLauncher("extern \"C\" { } __global__ void k(GM_ADDR a) {}"));
   EXPECT_FALSE(hasLauncher("namespace a { __global__ void k(GM_ADDR a) {} }"));
@@ -184,8 +237,8 @@ TEST(Rewrite, Errors) {
                 "a.cpp:1: error: __global__ stands before something that is no function"});
   EXPECT_EQ(rewrite("\n#define KERNEL __global__ __mix__(1, 2) void\n", "a.cpp").errors,
             std::vector<std::string>{
-                "a.cpp:2: error: unsupported: a macro says the kind of a kernel but hasn't its "
-                "body; say KERNEL_TASK_TYPE_DEFAULT in the body"});
+                "a.cpp:2: error: unsupported: a macro says the kind of a mixed kernel but hasn't "
+                "its body; say KERNEL_TASK_TYPE_DEFAULT in the body"});
 }
 
 TEST(Messages, EachErrorOnce) {

@@ -29,6 +29,17 @@ std::string readAll(const std::string& path, bool& found) {
   return text.str();
 }
 
+constexpr uint64_t noKind = ~uint64_t(0);
+
+/// The kind that a macro gave to a kernel with its head.
+uint64_t kindOfHead(const ObjectSymbols symbols[3], const std::string& kernel) {
+  for (int pass = 1; pass < 3; ++pass)
+    if (auto found = symbols[pass].kindsOfHeads.find(kernel);
+        found != symbols[pass].kindsOfHeads.end())
+      return found->second;
+  return noKind;
+}
+
 /// The kind of a kernel that says none, by what it calls. As the vendor's compiler does: cores that meet are those of a
 /// mixed kernel.
 uint64_t inferredKind(const std::string made[3], const std::string& kernel) {
@@ -49,6 +60,7 @@ uint64_t inferredKind(const std::string made[3], const std::string& kernel) {
        vector = calls(made[vectorPass], {"issueVector"});
   if (cube && vector)
     return mix12;
+  cube = cube || made[vectorPass].empty(); // all that the source has
   return cube ? (calls(made[cubePass], meetings) ? mixAic : aicOnly)
               : (calls(made[vectorPass], meetings) ? mixAiv : aivOnly);
 }
@@ -349,7 +361,9 @@ bool Builder::listKernels(const RewrittenSource& rewritten, const std::string ma
     }
     if (!isKernel)
       continue;
-    uint64_t inferred = marks.empty() ? inferredKind(made, name) : 0;
+    uint64_t inferred = marks.empty() ? kindOfHead(symbols, published) : noKind;
+    if (marks.empty() && inferred == noKind)
+      inferred = inferredKind(made, name);
     std::vector<TableRow> ofKernel = rowsOfKinds(row, marks, inferred, errors);
     rows.insert(rows.end(), ofKernel.begin(), ofKernel.end());
   }

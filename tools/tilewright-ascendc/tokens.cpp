@@ -67,8 +67,20 @@ private:
   }
   void add(size_t length, bool isName = false) {
     tokens.push_back({at, at + length, s.substr(at, length), isName});
+    noteBracket(s[at], length);
     at += length;
     lineHasToken = true;
+  }
+  /// `>>>` ends a launch only where one is open; else each closes template arguments.
+  void noteBracket(char c, size_t length) {
+    constexpr size_t chevron = 3;
+    if (length == chevron && c == '<')
+      launches.push_back(depth);
+    if (length == chevron && c == '>')
+      launches.pop_back();
+    depth += (c == '(' || c == '[' || c == '{') - (c == ')' || c == ']' || c == '}');
+    while (!launches.empty() && launches.back() > depth)
+      launches.pop_back();
   }
   void step() {
     char c = s[at];
@@ -104,7 +116,7 @@ private:
       while (end < s.size() && (nameChar(s[end]) || s[end] == '.' || s[end] == '\''))
         ++end;
       add(end - at);
-    } else if (starts("<<<") || starts(">>>")) {
+    } else if (starts("<<<") || (starts(">>>") && !launches.empty() && launches.back() == depth)) {
       add(3);
     } else if (starts("::")) {
       add(2);
@@ -116,7 +128,31 @@ private:
   std::string_view s;
   size_t at = 0;
   bool lineHasToken = false;
+  int depth = 0;             ///< of brackets
+  std::vector<int> launches; ///< that are open: the depth of each
 };
+
+/// True if `tokens[i]` and the next are one operator.
+bool areJoined(const std::vector<Token>& tokens, size_t i, std::string_view first,
+               std::string_view second) {
+  return i + 1 < tokens.size() && tokens[i].text == first && tokens[i + 1].text == second &&
+         tokens[i].end == tokens[i + 1].begin;
+}
+
+/// The bracket that `tokens[i]` may be of template arguments: +1, -1, or 0 if it is none. Brackets of shifts,
+/// comparisons and arrows are none.
+int angleAt(const std::vector<Token>& tokens, size_t i) {
+  std::string_view t = tokens[i].text;
+  if ((t != "<" && t != ">") || areJoined(tokens, i, t, "="))
+    return 0;
+  if (t == ">")
+    return i > 0 && areJoined(tokens, i - 1, "-", ">") ? 0 : -1;
+  bool isShift = areJoined(tokens, i, "<", "<") || (i > 0 && areJoined(tokens, i - 1, "<", "<"));
+  // Only names have template arguments.
+  bool isBehindName = i > 0 && tokens[i - 1].isName && tokens[i - 1].text != "true" &&
+                      tokens[i - 1].text != "false" && tokens[i - 1].text != "nullptr";
+  return isBehindName && !isShift ? 1 : 0;
+}
 
 } // namespace
 
@@ -136,6 +172,42 @@ size_t behindMatch(const std::vector<Token>& tokens, size_t open, std::string_vi
       return i + 1;
   }
   return tokens.size();
+}
+
+size_t behindAngles(const std::vector<Token>& tokens, size_t open) {
+  int depth = 0;
+  for (size_t i = open; i < tokens.size(); ++i) {
+    std::string_view t = tokens[i].text;
+    if (t == "(" || t == "[" || t == "{")
+      i = behindMatch(tokens, i, t, t == "(" ? ")" : t == "[" ? "]" : "}") - 1;
+    else if (int angle = angleAt(tokens, i); angle && (depth += angle) == 0)
+      return i + 1;
+  }
+  return tokens.size();
+}
+
+size_t openBefore(const std::vector<Token>& tokens, size_t end, std::string_view left,
+                  std::string_view right) {
+  int depth = 0;
+  for (size_t i = end; i > 0; --i) {
+    if (tokens[i - 1].text == right)
+      ++depth;
+    else if (tokens[i - 1].text == left && --depth == 0)
+      return i - 1;
+  }
+  return 0;
+}
+
+size_t angleBefore(const std::vector<Token>& tokens, size_t end) {
+  int depth = 0;
+  for (size_t i = end; i > 0; --i) {
+    std::string_view t = tokens[i - 1].text;
+    if (t == ")" || t == "]" || t == "}")
+      i = openBefore(tokens, i, t == ")" ? "(" : t == "]" ? "[" : "{", t) + 1;
+    else if (int angle = angleAt(tokens, i - 1); angle && (depth -= angle) == 0)
+      return i - 1;
+  }
+  return 0;
 }
 
 std::vector<std::string_view> definitionsOf(std::string_view source) {

@@ -29,6 +29,16 @@ std::vector<Token> tokensOf(std::string_view source);
 size_t behindMatch(const std::vector<Token>& tokens, size_t open, std::string_view left,
                    std::string_view right);
 
+/// The same for the `<` of template arguments at `open`: what stands in brackets there, shifts and comparisons don't
+/// count.
+size_t behindAngles(const std::vector<Token>& tokens, size_t open);
+
+/// The index of the bracket that the one before `end` closes; 0 if none is.
+size_t openBefore(const std::vector<Token>& tokens, size_t end, std::string_view left,
+                  std::string_view right);
+/// The same for the `>` of template arguments.
+size_t angleBefore(const std::vector<Token>& tokens, size_t end);
+
 /// What stands behind `#define` and the macro's name, with continued lines: parts of `source`.
 std::vector<std::string_view> definitionsOf(std::string_view source);
 
