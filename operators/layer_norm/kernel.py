@@ -5,7 +5,7 @@ import tilewright
 import tilewright.language as T
 
 
-@tilewright.jit(out_idx=[3])
+@tilewright.jit(out_idx=[3], pass_configs={tilewright.PassConfigKey.TL_ENABLE_FAST_MATH: True})
 def layer_norm(rows: int, columns: int, dtype: str, epsilon: float = 1e-5):
     """X and the result [rows, columns], weights and bias [columns]."""
 
@@ -26,12 +26,11 @@ def layer_norm(rows: int, columns: int, dtype: str, epsilon: float = 1e-5):
             for i in T.Parallel(1):
                 mean[i] = mean[i] / columns
             for i, j in T.Parallel(1, columns):
-                x[i, j] = x[i, j] - mean[i]
-                square[i, j] = x[i, j] * x[i, j]
+                square[i, j] = (x[i, j] - mean[i]) * (x[i, j] - mean[i])
             T.reduce_sum(square, factor, dim=1)
             for i in T.Parallel(1):
                 factor[i] = T.rsqrt(factor[i] / columns + epsilon)
             for i, j in T.Parallel(1, columns):
-                Y[row + i, j] = x[i, j] * factor[i] * W[j] + B[j]
+                Y[row + i, j] = (x[i, j] - mean[i]) * factor[i] * W[j] + B[j]
 
     return layer_norm_kernel

@@ -5,7 +5,7 @@ import tilewright
 import tilewright.language as T
 
 
-@tilewright.jit(out_idx=[2])
+@tilewright.jit(out_idx=[2], pass_configs={tilewright.PassConfigKey.TL_ENABLE_FAST_MATH: True})
 def rms_norm(rows: int, columns: int, dtype: str, epsilon: float = 1e-6):
     """X and the result [rows, columns], weights [columns]."""
 

@@ -28,6 +28,8 @@ inline constexpr llvm::StringLiteral kAheadAttr = "cpu.ahead";
 inline constexpr llvm::StringLiteral kElementBytesAttr = "cpu.element_bytes";
 /// On a cast before a tile.gemm: where its last sums go, as elements of this type (store_results.h).
 inline constexpr llvm::StringLiteral kResultAttr = "cpu.result";
+/// On a tile.copy: what it would bring is read where it lies; it only says what that is (read_in_place.cpp).
+inline constexpr llvm::StringLiteral kInPlaceAttr = "cpu.in_place";
 /// On a loop over strips of a row: what all of it costs, in arithmetic operations (i64; fetch_next_block.cpp).
 inline constexpr llvm::StringLiteral kStripCostAttr = "cpu.strip_cost";
 /// On tile.assert: its number in the manifest (i32).

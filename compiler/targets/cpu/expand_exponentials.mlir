@@ -50,3 +50,22 @@ func.func @powers(%x: f32, %d: f64) -> (f32, f32, f64) {
   %c = math.exp %d : f64
   return %a, %b, %c : f32, f32, f64
 }
+
+// Whole vectors of AVX-512 with fast math: two instructions made for it, and five powers.
+// FAST-LABEL: func.func @vectors
+// FAST-NOT: arith.select
+// FAST: %[[REST:.*]] = llvm.call_intrinsic "llvm.x86.avx512.mask.reduce.ps.512"(%[[X:[^,]*]],
+// FAST-COUNT-5: math.fma %{{.*}} : vector<16xf32>
+// FAST: llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"(%{{.*}}, %[[X]],
+// FAST: llvm.call_intrinsic "llvm.x86.avx512.mask.reduce.ps.512"
+// FAST: llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"
+// FAST: vector.shuffle
+// FAST: return
+// CHECK-LABEL: func.func @vectors
+// CHECK-NOT: mask.scalef
+// TURN-LABEL: func.func @vectors
+// TURN-NOT: mask.scalef
+func.func @vectors(%x: vector<32xf32>) -> vector<32xf32> {
+  %a = math.exp2 %x : vector<32xf32>
+  return %a : vector<32xf32>
+}

@@ -181,6 +181,7 @@ void cutIntoStrips(const Strips& strips, ArrayRef<Tile> tiles, int64_t begin, in
   nest.erase();
 }
 
+/// Asks for what the next block will read.
 void fetchNextBlock(tile::LaunchOp launch) {
   SmallVector<tile::CopyOp> copies;
   SmallVector<Strips> nests;
@@ -219,6 +220,18 @@ void fetchNextBlock(tile::LaunchOp launch) {
   }
 }
 
+/// Takes away the copies that only say what is read.
+void dropNotes(tile::LaunchOp launch) {
+  for (auto copy : llvm::make_early_inc_range(launch.getBodyBlock()->getOps<tile::CopyOp>())) {
+    if (!copy->hasAttr(kInPlaceAttr))
+      continue;
+    Value target = copy.getTarget();
+    copy.erase();
+    if (target.use_empty())
+      target.getDefiningOp()->erase();
+  }
+}
+
 struct FetchNextBlock : KernelPass<FetchNextBlock> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(FetchNextBlock)
   static constexpr llvm::StringLiteral kArgument = "cpu-fetch-next-block";
@@ -230,8 +243,10 @@ struct FetchNextBlock : KernelPass<FetchNextBlock> {
 
   void runOnOperation() override {
     SmallVector<tile::LaunchOp> launches(getOperation().getOps<tile::LaunchOp>());
-    for (tile::LaunchOp launch : launches)
+    for (tile::LaunchOp launch : launches) {
       fetchNextBlock(launch);
+      dropNotes(launch);
+    }
   }
 };
 

@@ -76,3 +76,25 @@ func.func @strips(%X: !tile.buffer<4096x4096xf32, global> {tile.name = "X"}) att
   }
   return
 }
+
+// -----
+
+// A copy that only says what is read in place is gone, and its buffer; the next one is asked for all the same.
+// CHECK-LABEL: func.func @note
+// CHECK-NOT: tile.alloc "x"
+// CHECK-NOT: tile.copy
+// CHECK: prefetch
+func.func @note(%X: !tile.buffer<4096x4096xbf16, global> {tile.name = "X"}) attributes {tile.kernel} {
+  %n = arith.constant 4096 : index
+  tile.launch (%b) in (%n) threads(128) {
+    %x = tile.alloc "x" : !tile.buffer<1x4096xf32, fragment>
+    %y = tile.alloc "y" : !tile.buffer<1x4096xf32, fragment>
+    tile.copy %X[%b, 0] [1, 4096] : !tile.buffer<4096x4096xbf16, global> to %x : !tile.buffer<1x4096xf32, fragment> {cpu.in_place}
+    tile.parallel (%i, %j) in [1, 4096] {
+      %v = tile.load %X[%b, %j] in_bounds : !tile.buffer<4096x4096xbf16, global>
+      %w = arith.extf %v : bf16 to f32
+      tile.store %w, %y[%i, %j] in_bounds : !tile.buffer<1x4096xf32, fragment>
+    }
+  }
+  return
+}

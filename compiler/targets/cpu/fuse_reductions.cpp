@@ -10,8 +10,9 @@
 ///     %t = vector.reduction <add> %r    tile.store %t, %s[%i] }
 ///
 /// The vectors are our own: LLVM's vectoriser would not reorder float sums (see lower_reductions.cpp). Each is four of
-/// the machine's, which LLVM keeps in turns, so that long chains as exp's don't wait for themselves. A long single row goes in strips, where
-/// FetchNextBlock asks for the next one.
+/// the machine's, which LLVM keeps in turns, so that long chains as exp's don't wait for themselves; rows of bfloat16 go
+/// by pairs where that is fewer operations (vector_nest.h). What only the reduction reads is not stored. A long single
+/// row goes in strips, where FetchNextBlock asks for the next one.
 ///
 /// A reduction of the last dim but one keeps its sums in registers, too, where a row is four vectors at most:
 ///
@@ -31,6 +32,7 @@
 #include "compiler/targets/cpu/loops.h"
 #include "compiler/targets/cpu/machine_pass.h"
 #include "compiler/targets/cpu/passes.h"
+#include "compiler/targets/cpu/vector_nest.h"
 #include "compiler/targets/cpu/vectors.h"
 
 #include <llvm/ADT/DenseSet.h>
@@ -58,36 +60,22 @@ bool isPlain(Value buffer) {
          llvm::none_of(alloc->getUsers(), [](Operation* user) { return isa<tile::ViewOp>(user); });
 }
 
-/// Whether consecutive indices of the last dim are consecutive in memory.
-bool isDense(Value buffer) {
-  return buffer.getDefiningOp<tile::AllocOp>() || isDenseTensor(buffer);
-}
-
-bool isFloatOnVectors(Type type) {
-  return type.isF32() || type.isF16() || type.isBF16();
-}
-
 /// A nest and the reduction behind it, and what of the nest's body becomes vectors.
-class RowNest {
+class RowNest : public VectorNest {
 public:
   RowNest(tile::ParallelOp nest, tile::ReduceOp reduce, const Machine& machine)
-      : nest(nest), reduce(reduce), lanes(machine.vectorBits / 32),
+      : VectorNest(nest, machine), reduce(reduce),
         hasFewRegisters(machine.isX86 && machine.vectorRegisters < 32),
+        hasManyRegisters(machine.isX86 && machine.vectorRegisters == 32),
         source(reduce.getSourceRegion()), target(reduce.getTargetRegion()) {}
 
   /// Whether both can be one loop; else nothing has been changed.
   bool fits() {
     if (!isSourceWhole() || !isPlain(target.buffer) || target.buffer == source.buffer)
       return false;
-    moving.insert(nest.getInductionVars().back());
-    for (Operation& op : nest.getBodyBlock()->without_terminator())
-      if (!take(&op))
-        return false;
+    if (!VectorNest::fits([&](Operation* op) { return mayAccess(op); }))
+      return false;
     return stored != nullptr;
-  }
-
-  int64_t columns() {
-    return nest.getStaticExtents().back();
   }
 
   /// Whether columns are reduced, not rows.
@@ -95,13 +83,15 @@ public:
     return int64_t(reduce.getDim()) + 2 == source.type().getRank();
   }
 
-  tile::ParallelOp nest;
+  /// Whether nothing but the reduction reads what is reduced.
+  bool isForReductionOnly() {
+    return llvm::all_of(source.buffer.getUsers(),
+                        [&](Operation* user) { return user == stored || user == reduce; });
+  }
+
   tile::ReduceOp reduce;
-  int64_t lanes;
-  bool hasFewRegisters;
+  bool hasFewRegisters, hasManyRegisters;
   BufferRegion source, target;
-  /// Values that differ along a row.
-  llvm::DenseSet<Value> moving;
   /// Writes what is reduced.
   tile::StoreOp stored;
 
@@ -122,34 +112,15 @@ private:
            target.staticExtents().back() == columns();
   }
 
-  bool isMoving(Value value) const {
-    return moving.contains(value);
-  }
-
-  /// Whether an op can be done once a row or on vectors.
-  bool take(Operation* op) {
-    const bool moves =
-        llvm::any_of(op->getOperands(), [&](Value value) { return isMoving(value); });
-    if (auto load = dyn_cast<tile::LoadOp>(op)) {
-      if (!load.getInBounds() || load.getBuffer() == target.buffer ||
-          (moves && !isAlongRow(load.getBuffer(), load.getIndices())))
-        return false;
-    } else if (auto store = dyn_cast<tile::StoreOp>(op)) {
-      return takeStore(store);
-    } else if (op->getNumRegions() || op->getNumResults() != 1 || !isPure(op)) {
-      return false;
-    } else if (moves && !isOnVectors(op)) {
-      return false;
-    }
-    if (moves)
-      moving.insert(op->getResult(0));
-    return true;
+  bool mayAccess(Operation* op) {
+    if (auto load = dyn_cast<tile::LoadOp>(op))
+      return load.getBuffer() != target.buffer;
+    return takeStore(cast<tile::StoreOp>(op));
   }
 
   bool takeStore(tile::StoreOp store) {
-    if (!store.getInBounds() || store.getBuffer() == target.buffer ||
-        cast<BufferType>(store.getBuffer().getType()).isGlobal() ||
-        !isAlongRow(store.getBuffer(), store.getIndices()))
+    if (store.getBuffer() == target.buffer ||
+        cast<BufferType>(store.getBuffer().getType()).isGlobal())
       return false;
     if (store.getBuffer() != source.buffer)
       return true;
@@ -158,95 +129,24 @@ private:
     stored = store;
     return true;
   }
-
-  /// Whether the last variable moves the last index alone, element by element.
-  bool isAlongRow(Value buffer, ValueRange indices) const {
-    const auto type = cast<BufferType>(buffer.getType());
-    return !indices.empty() && isDense(buffer) && !type.isPerThread() &&
-           isFloatOnVectors(type.getElementType()) && isMoving(indices.back()) &&
-           llvm::none_of(indices.drop_back(), [&](Value index) { return isMoving(index); });
-  }
-
-  /// A sum of the last variable and what stays, or arithmetic on floats.
-  bool isOnVectors(Operation* op) const {
-    if (isa<arith::AddIOp>(op) && op->getResult(0).getType().isIndex())
-      return isMoving(op->getOperand(0)) != isMoving(op->getOperand(1));
-    if (isa_and_nonnull<math::MathDialect>(op->getDialect())) {
-      if (!isa<math::ExpOp, math::Exp2Op, math::FmaOp, math::AbsFOp, math::SqrtOp>(op))
-        return false;
-    } else if (!isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp, arith::NegFOp,
-                    arith::MaximumFOp, arith::MinimumFOp, arith::MaxNumFOp, arith::MinNumFOp,
-                    arith::CmpFOp, arith::SelectOp, arith::ExtFOp, arith::TruncFOp>(op)) {
-      return false;
-    }
-    auto isFine = [](Type type) { return isFloatOnVectors(type) || type.isInteger(1); };
-    return llvm::all_of(op->getOperandTypes(), isFine) &&
-           llvm::all_of(op->getResultTypes(), isFine);
-  }
 };
 
-/// Emits a nest's body on vectors.
-class VectorBody {
-public:
-  explicit VectorBody(RowNest& rows)
-      : rows(rows), builder(rows.reduce.getLoc(), rows.reduce),
-        combiner(rows.reduce.getKind(), builder.getF32Type(), rows.reduce.getNanPropagate()) {}
-
-protected:
-  /// One op on one vector; gives what it stores to the reduction's source.
-  Value step(ImplicitLocOpBuilder& inner, Operation& op, IRMapping& indices, IRMapping& values) {
-    auto places = [&](ValueRange at) {
-      return llvm::map_to_vector(at, [&](Value index) { return indices.lookupOrDefault(index); });
-    };
-    if (auto store = dyn_cast<tile::StoreOp>(op)) {
-      Value value = vectorOf(inner, store.getValue(), indices, values);
-      storeVector(inner, value, store.getBuffer(), places(store.getIndices()));
-      return store == rows.stored ? value : Value();
-    }
-    if (!rows.moving.contains(op.getResult(0)))
-      return {};
-    if (auto load = dyn_cast<tile::LoadOp>(op)) {
-      values.map(load.getResult(),
-                 loadVector(inner, load.getBuffer(), places(load.getIndices()), lanes));
-    } else if (op.getResult(0).getType().isIndex()) {
-      inner.clone(op, indices);
-    } else {
-      OperationState state(op.getLoc(), op.getName());
-      for (Value operand : op.getOperands())
-        state.addOperands(vectorOf(inner, operand, indices, values));
-      state.addTypes(VectorType::get({lanes}, op.getResult(0).getType()));
-      state.attributes = op.getDiscardableAttrDictionary();
-      state.propertiesAttr = op.getPropertiesAsAttribute();
-      values.map(op.getResult(0), inner.create(state)->getResult(0));
-    }
-    return {};
-  }
-
-  /// `value` on vectors: of its own, or on all lanes.
-  Value vectorOf(ImplicitLocOpBuilder& inner, Value value, const IRMapping& scalars,
-                 IRMapping& values) {
-    if (!values.contains(value)) {
-      auto type = VectorType::get({lanes}, value.getType());
-      values.map(value, vector::BroadcastOp::create(inner, type, scalars.lookupOrDefault(value)));
-    }
-    return values.lookup(value);
-  }
-
-  RowNest& rows;
-  ImplicitLocOpBuilder builder;
-  Combiner combiner;
-  /// Elements of a vector here.
-  int64_t lanes = 0;
-};
+/// Takes away what has become a loop, and the buffer between if it served nothing else.
+void finishNest(RowNest& rows) {
+  rows.reduce.erase();
+  rows.nest.erase();
+  if (rows.source.buffer.use_empty())
+    rows.source.buffer.getDefiningOp()->erase();
+}
 
 /// Emits the loop that reduces rows.
-class Emitter : VectorBody {
+class Emitter {
 public:
-  explicit Emitter(RowNest& rows) : VectorBody(rows) {
-    lanes = 4 * rows.lanes;
-    while (rows.columns() % lanes != 0)
-      lanes /= 2;
-  }
+  explicit Emitter(RowNest& rows)
+      : rows(rows), builder(rows.reduce.getLoc(), rows.reduce),
+        combiner(rows.reduce.getKind(), builder.getF32Type(), rows.reduce.getNanPropagate()),
+        body(rows, lanesOf(rows), rows.goesByPairs(lanesOf(rows))),
+        dead(rows.isForReductionOnly() ? rows.stored : tile::StoreOp()) {}
 
   void emit() {
     SmallVector<Range> ranges;
@@ -260,21 +160,31 @@ public:
     else
       buildNest(builder, ranges,
                 [&](ImplicitLocOpBuilder& inner, ValueRange at) { row(inner, at); });
-    rows.reduce.erase();
-    rows.nest.erase();
+    finishNest(rows);
   }
 
 private:
+  static int64_t lanesOf(RowNest& rows) {
+    int64_t lanes = 4 * rows.lanes;
+    while (rows.columns() % lanes != 0)
+      lanes /= 2;
+    return lanes;
+  }
+
   /// All of one row.
   void row(ImplicitLocOpBuilder& inner, ValueRange at) {
     IndexMath math(inner);
     IRMapping known;
     known.map(rows.nest.getInductionVars().drop_back(), at);
     for (Operation& op : rows.nest.getBodyBlock()->without_terminator())
-      if (!isa<tile::StoreOp>(op) && !rows.moving.contains(op.getResult(0)))
+      if (!isa<tile::StoreOp>(op) && !rows.isMoving(op.getResult(0)))
         inner.clone(op, known);
-    spreadInvariants(inner, known);
-    Value sums = combiner.identity(inner, VectorType::get({rows.lanes}, inner.getF32Type()));
+    vectors = IRMapping();
+    body.spreadInvariants(inner, known, vectors);
+    // With 32 registers as many sums as lanes; else those of one vector: four would have to go to memory and back in a
+    // nest with exp.
+    const int64_t width = rows.hasManyRegisters ? body.lanes : rows.lanes;
+    Value sums = combiner.identity(inner, VectorType::get({width}, inner.getF32Type()));
     const int64_t columns = rows.columns();
     if (columns % kStrip == 0 && columns > kStrip) {
       auto strips = scf::ForOp::create(inner, math.constant(0), math.constant(columns / kStrip),
@@ -299,40 +209,26 @@ private:
     return sum;
   }
 
-  /// Vectors of the values that stay along a row and meet others that don't.
-  void spreadInvariants(ImplicitLocOpBuilder& inner, IRMapping& known) {
-    auto spread = [&](Value value) {
-      if (rows.moving.contains(value) || vectors.contains(value))
-        return;
-      auto type = VectorType::get({lanes}, value.getType());
-      vectors.map(value, vector::BroadcastOp::create(inner, type, known.lookupOrDefault(value)));
-    };
-    vectors = IRMapping();
-    for (Operation& op : rows.nest.getBodyBlock()->without_terminator()) {
-      if (auto store = dyn_cast<tile::StoreOp>(op))
-        spread(store.getValue());
-      else if (rows.moving.contains(op.getResult(0)) && !isa<tile::LoadOp, arith::AddIOp>(op))
-        llvm::for_each(op.getOperands(), spread);
-    }
-  }
-
   /// The elements from `start` on; gives the accumulator's lanes.
   Value turns(ImplicitLocOpBuilder& inner, const IRMapping& known, Value start, int64_t count,
               Value sums) {
     IndexMath math(inner);
     auto loop = scf::ForOp::create(inner, math.constant(0), math.constant(count),
-                                   math.constant(lanes), sums);
+                                   math.constant(body.lanes), sums);
     OpBuilder::InsertionGuard guard(inner);
     inner.setInsertionPointToStart(loop.getBody());
     IRMapping indices(known), values(vectors);
     indices.map(rows.nest.getInductionVars().back(), math.add(start, loop.getInductionVar()));
     Value result = loop.getRegionIterArg(0);
-    for (Operation& op : rows.nest.getBodyBlock()->without_terminator())
-      if (Value elements = step(inner, op, indices, values)) {
-        // One accumulator of the machine's width: four would have to go to memory and back in a nest with exp.
-        elements = combiner.combineHalves(inner, combiner.enter(inner, elements), rows.lanes);
+    for (Operation& op : rows.nest.getBodyBlock()->without_terminator()) {
+      Value elements = body.step(inner, op, indices, values, dead);
+      if (elements && &op == rows.stored) {
+        elements = combiner.enter(inner, elements);
+        const int64_t width = cast<VectorType>(result.getType()).getNumElements();
+        elements = combiner.combineHalves(inner, elements, width);
         result = combiner.accumulate(inner, result, elements);
       }
+    }
     scf::YieldOp::create(inner, result);
     return loop.getResult(0);
   }
@@ -340,6 +236,7 @@ private:
   /// Stores the lanes' combination.
   void finish(ImplicitLocOpBuilder& inner, ValueRange at, Value sums) {
     IndexMath math(inner);
+    sums = combiner.combineHalves(inner, sums, rows.lanes);
     Value sum = combiner.reduceLanes(inner, sums);
     SmallVector<Value> place(at);
     while (place.size() < rows.target.offsets.size())
@@ -354,15 +251,24 @@ private:
     storeElement(inner, sum, rows.target.buffer, place);
   }
 
+  RowNest& rows;
+  ImplicitLocOpBuilder builder;
+  Combiner combiner;
+  VectorBody body;
+  /// A store that nobody would read.
+  tile::StoreOp dead;
   /// What stays along a row, on all lanes.
   IRMapping vectors;
 };
 
 /// Emits the loop that reduces columns.
-class ColumnEmitter : VectorBody {
+class ColumnEmitter {
 public:
-  explicit ColumnEmitter(RowNest& rows) : VectorBody(rows) {
-    lanes = rows.columns();
+  explicit ColumnEmitter(RowNest& rows)
+      : rows(rows), builder(rows.reduce.getLoc(), rows.reduce),
+        combiner(rows.reduce.getKind(), builder.getF32Type(), rows.reduce.getNanPropagate()),
+        lanes(rows.columns()), vectors(rows, lanes, /*byPairs=*/false),
+        dead(rows.isForReductionOnly() ? rows.stored : tile::StoreOp()) {
     const ValueRange variables = rows.nest.getInductionVars();
     column = variables.back();
     row = variables[variables.size() - 2];
@@ -376,8 +282,7 @@ public:
       ranges.push_back({math.constant(0), math.constant(extent)});
     buildNest(builder, ranges,
               [&](ImplicitLocOpBuilder& inner, ValueRange at) { columns(inner, at); });
-    rows.reduce.erase();
-    rows.nest.erase();
+    finishNest(rows);
   }
 
 private:
@@ -406,12 +311,12 @@ private:
 
   void columns(ImplicitLocOpBuilder& inner, ValueRange at) {
     IndexMath math(inner);
-    IRMapping known, vectors;
+    IRMapping known, values;
     known.map(rows.nest.getInductionVars().drop_back(2), at);
     known.map(column, math.constant(0));
     for (Operation& op : body())
       if (!isa<tile::StoreOp>(op) && !turning.contains(op.getResult(0)))
-        one(inner, op, known, vectors);
+        one(inner, op, known, values);
     const int64_t count = rows.nest.getStaticExtents().drop_back().back();
     // Few vectors a row would wait for each other's sums. Two with an exponential hardly wait, and four would not fit
     // AVX2's registers: 9.0 cycles for a vector instead of 7.9.
@@ -428,7 +333,7 @@ private:
         sum = addRow(inner,
                      IndexMath(inner).add(loop.getInductionVar(),
                                           IndexMath(inner).constant(int64_t(number))),
-                     known, vectors, sum);
+                     known, values, sum);
       scf::YieldOp::create(inner, sums);
     }
     Value sum = loop.getResult(0);
@@ -438,20 +343,20 @@ private:
   }
 
   /// One row; gives `sum` with it.
-  Value addRow(ImplicitLocOpBuilder& inner, Value number, IRMapping known, IRMapping vectors,
+  Value addRow(ImplicitLocOpBuilder& inner, Value number, IRMapping known, IRMapping values,
                Value sum) {
     known.map(row, number);
     for (Operation& op : body())
       if (isa<tile::StoreOp>(op) || turning.contains(op.getResult(0)))
-        if (Value elements = one(inner, op, known, vectors))
+        if (Value elements = one(inner, op, known, values); &op == rows.stored)
           sum = combiner.accumulate(inner, sum, combiner.enter(inner, elements));
     return sum;
   }
 
   /// As `step`, and what doesn't move along the row stays a scalar.
-  Value one(ImplicitLocOpBuilder& inner, Operation& op, IRMapping& known, IRMapping& vectors) {
-    if (isa<tile::StoreOp>(op) || rows.moving.contains(op.getResult(0)))
-      return step(inner, op, known, vectors);
+  Value one(ImplicitLocOpBuilder& inner, Operation& op, IRMapping& known, IRMapping& values) {
+    if (isa<tile::StoreOp>(op) || rows.isMoving(op.getResult(0)))
+      return vectors.step(inner, op, known, values, dead);
     inner.clone(op, known);
     return {};
   }
@@ -469,6 +374,13 @@ private:
     storeVector(inner, sum, rows.target.buffer, place);
   }
 
+  RowNest& rows;
+  ImplicitLocOpBuilder builder;
+  Combiner combiner;
+  int64_t lanes;
+  VectorBody vectors;
+  /// A store that nobody would read.
+  tile::StoreOp dead;
   Value row, column;
   llvm::DenseSet<Value> turning;
 };

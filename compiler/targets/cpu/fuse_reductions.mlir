@@ -166,3 +166,39 @@ func.func @many_columns() attributes {tile.kernel} {
   }
   return
 }
+
+// -----
+
+// By pairs on AVX-512: a word is two elements, whose order a sum doesn't mind. What only the sum reads is not stored.
+// With 32 registers as many sums as lanes.
+// CHECK-LABEL: func.func @pairs
+// CHECK-NOT: tile.alloc "y"
+// CHECK: llvm.load %{{.*}} : !llvm.ptr -> vector<32xbf16>
+// CHECK-NOT: llvm.store
+// CHECK: return
+// WIDE-LABEL: func.func @pairs
+// WIDE-NOT: tile.alloc "y"
+// WIDE: scf.for {{.*}} -> (vector<64xf32>)
+// WIDE: %[[WORDS:.*]] = llvm.load %{{.*}} : !llvm.ptr -> vector<32xi32>
+// WIDE: %[[EVEN:.*]] = arith.shli %[[WORDS]], %{{.*}} : vector<32xi32>
+// WIDE: %[[ODD:.*]] = arith.andi %[[WORDS]], %{{.*}} : vector<32xi32>
+// WIDE: vector.shuffle
+// WIDE-NOT: arith.extf
+// WIDE-NOT: llvm.store
+// WIDE: arith.mulf %{{.*}} : vector<64xf32>
+// WIDE: vector.reduction <add>, %{{.*}} : vector<16xf32>
+func.func @pairs(%X: !tile.buffer<8192x4096xbf16, global> {tile.name = "X"}) attributes {tile.kernel} {
+  %n = arith.constant 8192 : index
+  tile.launch (%b) in (%n) threads(128) {
+    %y = tile.alloc "y" : !tile.buffer<1x4096xf32, fragment>
+    %s = tile.alloc "s" : !tile.buffer<1xf32, fragment>
+    tile.parallel (%i, %j) in [1, 4096] {
+      %v = tile.load %X[%b, %j] in_bounds : !tile.buffer<8192x4096xbf16, global>
+      %w = arith.extf %v : bf16 to f32
+      %p = arith.mulf %w, %w : f32
+      tile.store %p, %y[%i, %j] in_bounds : !tile.buffer<1x4096xf32, fragment>
+    }
+    tile.reduce sum %y : !tile.buffer<1x4096xf32, fragment> dim 1 into %s : !tile.buffer<1xf32, fragment> clear
+  }
+  return
+}

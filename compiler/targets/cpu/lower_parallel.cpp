@@ -26,11 +26,13 @@
 #include "compiler/targets/cpu/machine_pass.h"
 #include "compiler/targets/cpu/passes.h"
 #include "compiler/targets/cpu/stream_stores.h"
+#include "compiler/targets/cpu/vector_nest.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/LLVMIR/LLVMDialect.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
+#include <mlir/Dialect/Vector/IR/VectorOps.h>
 #include <mlir/IR/IRMapping.h>
 #include <mlir/Interfaces/SideEffectInterfaces.h>
 
@@ -147,7 +149,17 @@ void setInBounds(Operation* op) {
     cast<tile::StoreOp>(op).setInBounds(true);
 }
 
-void emitNest(ImplicitLocOpBuilder& builder, tile::ParallelOp nest, const Machine& machine) {
+/// What the nests are lowered for.
+struct Purpose {
+  const StreamTargets& targets;
+  const Machine& machine;
+  /// Whether the machine's own rounding to bfloat16 will do.
+  bool roundsNatively;
+};
+
+void emitNest(ImplicitLocOpBuilder& builder, tile::ParallelOp nest, const Purpose& purpose) {
+  if (emitOnVectors(builder, nest, purpose.machine, purpose.roundsNatively))
+    return;
   IndexMath math(builder);
   SmallVector<Range> ranges;
   for (OpFoldResult extent : nest.getMixedExtents())
@@ -158,7 +170,7 @@ void emitNest(ImplicitLocOpBuilder& builder, tile::ParallelOp nest, const Machin
     for (Operation& op : nest.getBodyBlock()->without_terminator())
       inner.clone(op, mapping);
   };
-  buildParallelNest(builder, ranges, body, &machine);
+  buildParallelNest(builder, ranges, body, &purpose.machine);
 }
 
 /// The stores whose lines the nest fills one after the other, in tensors that are only written; and an i1 that says
@@ -211,18 +223,18 @@ Streams findStreams(ImplicitLocOpBuilder& builder, const NestAnalysis& analysis,
 
 /// The nest whose accesses are decided on; twice if its stores may go past the caches.
 void emitVersions(ImplicitLocOpBuilder& builder, const NestAnalysis& analysis,
-                  tile::ParallelOp nest, const StreamTargets& targets, const Machine& machine) {
-  const Streams streams = findStreams(builder, analysis, nest, targets);
+                  tile::ParallelOp nest, const Purpose& purpose) {
+  const Streams streams = findStreams(builder, analysis, nest, purpose.targets);
   if (!streams.worthIt)
-    return emitNest(builder, nest, machine);
+    return emitNest(builder, nest, purpose);
   auto branch = scf::IfOp::create(builder, streams.worthIt, /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(&branch.getElseRegion().front());
-  emitNest(builder, nest, machine);
+  emitNest(builder, nest, purpose);
   for (tile::StoreOp store : streams.stores)
     store->setAttr(kStreamAttr, builder.getUnitAttr());
   builder.setInsertionPointToStart(&branch.getThenRegion().front());
-  emitNest(builder, nest, machine);
+  emitNest(builder, nest, purpose);
 }
 
 /// What holds of (b, a) where `predicate` holds of (a, b); signed ones only.
@@ -337,7 +349,7 @@ tile::ParallelOp withoutGuard(tile::ParallelOp nest) {
   return narrower;
 }
 
-void lowerParallel(tile::ParallelOp nest, const StreamTargets& targets, const Machine& machine) {
+void lowerParallel(tile::ParallelOp nest, const Purpose& purpose) {
   while (tile::ParallelOp narrower = withoutGuard(nest))
     nest = narrower;
   ImplicitLocOpBuilder builder(nest.getLoc(), nest);
@@ -364,40 +376,47 @@ void lowerParallel(tile::ParallelOp nest, const StreamTargets& targets, const Ma
     inside = math.both(inside, here);
   }
   if (!inside) {
-    emitVersions(builder, analysis, nest, targets, machine);
+    emitVersions(builder, analysis, nest, purpose);
     nest.erase();
     return;
   }
   auto branch = scf::IfOp::create(builder, inside, /*withElseRegion=*/true);
   builder.setInsertionPointToStart(&branch.getElseRegion().front());
-  emitNest(builder, nest, machine);
+  emitNest(builder, nest, purpose);
   for (Operation* op : decided)
     setInBounds(op);
   builder.setInsertionPointToStart(&branch.getThenRegion().front());
-  emitVersions(builder, analysis, nest, targets, machine);
+  emitVersions(builder, analysis, nest, purpose);
   nest.erase();
 }
 
 struct LowerParallel : MachinePass<LowerParallel> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(LowerParallel)
-  using MachinePass::MachinePass;
+  LowerParallel(const Machine& machine, bool isFast) : MachinePass(machine) {
+    fast = isFast;
+  }
+  LowerParallel(const LowerParallel& other) : MachinePass(other) {}
   static constexpr llvm::StringLiteral kArgument = "cpu-lower-parallel";
   static constexpr llvm::StringLiteral kDescription =
       "turn tile.parallel into loops that LLVM vectorises";
   void getDependentDialects(DialectRegistry& registry) const override {
-    registry.insert<arith::ArithDialect, scf::SCFDialect, LLVM::LLVMDialect>();
+    registry
+        .insert<arith::ArithDialect, scf::SCFDialect, vector::VectorDialect, LLVM::LLVMDialect>();
   }
 
   void runOnOperation() override {
     const StreamTargets targets(getOperation(), machine);
-    getOperation()->walk([&](tile::ParallelOp nest) { lowerParallel(nest, targets, machine); });
+    const Purpose purpose{targets, machine, fast && machine.hasBf16Dot};
+    getOperation()->walk([&](tile::ParallelOp nest) { lowerParallel(nest, purpose); });
   }
+
+  Option<bool> fast{*this, "fast", llvm::cl::desc("subnormal numbers round to bfloat16 as 0")};
 };
 
 } // namespace
 
-std::unique_ptr<Pass> createLowerParallel(const Machine& machine) {
-  return std::make_unique<LowerParallel>(machine);
+std::unique_ptr<Pass> createLowerParallel(const Machine& machine, bool fast) {
+  return std::make_unique<LowerParallel>(machine, fast);
 }
 
 } // namespace tilewright::cpu

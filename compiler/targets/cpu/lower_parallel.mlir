@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // RUN: tilewright-opt %s --cpu-lower-parallel --split-input-file | FileCheck %s
 // RUN: tilewright-opt %s --cpu-lower-parallel=cpu=avx2 --split-input-file | FileCheck %s --check-prefix=AVX2
+// RUN: tilewright-opt %s "--cpu-lower-parallel=fast cpu=znver4" --split-input-file | FileCheck %s --check-prefix=FAST
 
 // One question for the whole nest decides whether its accesses are checked one by one.
 // CHECK-LABEL: func.func @versions
@@ -176,6 +177,71 @@ func.func @rounds() attributes {tile.kernel} {
       %v = tile.load %s[%i] : !tile.buffer<64xf32, shared>
       %r = arith.truncf %v : f32 to bf16
       tile.store %r, %t[%i] : !tile.buffer<64xbf16, shared>
+    }
+  }
+  return
+}
+
+// -----
+
+// Rows of bfloat16 by pairs on AVX-512; rounded in whole numbers, or with fast math by one instruction for two vectors.
+// CHECK-LABEL: func.func @pairs
+// CHECK: scf.if
+// CHECK: llvm.load %{{.*}} : !llvm.ptr -> vector<32xi32>
+// CHECK: arith.shli
+// CHECK: arith.andi
+// CHECK: arith.mulf %{{.*}} : vector<64xf32>
+// CHECK-NOT: cvtne2ps2bf16
+// CHECK: llvm.store %{{.*}} {alignment = 64 : i64, nontemporal} : vector<64xi16>
+// CHECK: } else {
+// CHECK: llvm.store %{{.*}} {alignment = 2 : i64} : vector<64xi16>
+// AVX2-LABEL: func.func @pairs
+// AVX2: tile.load
+// FAST-LABEL: func.func @pairs
+// FAST: arith.mulf %{{.*}} : vector<64xf32>
+// FAST-COUNT-2: llvm.call_intrinsic "llvm.x86.avx512bf16.cvtne2ps2bf16.512"
+// FAST: llvm.store %{{.*}} {alignment = 64 : i64, nontemporal} : vector<64xi16>
+func.func @pairs(%X: !tile.buffer<8192x4096xbf16, global> {tile.name = "X"},
+                 %Y: !tile.buffer<8192x4096xbf16, global> {tile.name = "Y"}) attributes {tile.kernel} {
+  %n = arith.constant 8192 : index
+  tile.launch (%b) in (%n) threads(128) {
+    tile.parallel (%j) in [4096] {
+      %v = tile.load %X[%b, %j] in_bounds : !tile.buffer<8192x4096xbf16, global>
+      %w = arith.extf %v : bf16 to f32
+      %p = arith.mulf %w, %w : f32
+      %t = arith.truncf %p : f32 to bf16
+      tile.store %t, %Y[%b, %j] in_bounds : !tile.buffer<8192x4096xbf16, global>
+    }
+  }
+  return
+}
+
+// -----
+
+// In order where more of it is float32; a value that is rounded on the way is left to the usual loops.
+// FAST-LABEL: func.func @in_order
+// FAST: llvm.load %{{.*}} : !llvm.ptr -> vector<64xf32>
+// FAST-NOT: arith.andi
+// FAST-COUNT-2: llvm.call_intrinsic "llvm.x86.avx512bf16.cvtne2ps2bf16.512"
+// FAST: tile.load %{{.*}} {cpu.access_group
+// FAST: arith.extf
+// CHECK-LABEL: func.func @in_order
+// CHECK-NOT: llvm.load
+func.func @in_order(%A: !tile.buffer<4096xbf16, global> {tile.name = "A"}) attributes {tile.kernel} {
+  %n = arith.constant 1 : index
+  tile.launch (%b) in (%n) threads(128) {
+    %x = tile.alloc "x" : !tile.buffer<4096xf32, fragment>
+    %y = tile.alloc "y" : !tile.buffer<4096xf32, fragment>
+    tile.parallel (%j) in [4096] {
+      %v = tile.load %x[%j] in_bounds : !tile.buffer<4096xf32, fragment>
+      %t = arith.truncf %v : f32 to bf16
+      tile.store %t, %A[%j] in_bounds : !tile.buffer<4096xbf16, global>
+    }
+    tile.parallel (%j) in [4096] {
+      %v = tile.load %x[%j] in_bounds : !tile.buffer<4096xf32, fragment>
+      %t = arith.truncf %v : f32 to bf16
+      %w = arith.extf %t : bf16 to f32
+      tile.store %w, %y[%j] in_bounds : !tile.buffer<4096xf32, fragment>
     }
   }
   return

@@ -232,8 +232,11 @@ private:
 
   bool streams() {
     return launch
-        .walk([](tile::StoreOp store) {
-          return store->hasAttr(kStreamAttr) ? WalkResult::interrupt() : WalkResult::advance();
+        .walk([](Operation* op) {
+          auto store = dyn_cast<LLVM::StoreOp>(op);
+          return op->hasAttr(kStreamAttr) || (store && store.getNontemporal())
+                     ? WalkResult::interrupt()
+                     : WalkResult::advance();
         })
         .wasInterrupted();
   }

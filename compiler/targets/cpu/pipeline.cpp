@@ -43,6 +43,7 @@ std::vector<std::unique_ptr<Pass>> makePipeline(const Machine& machine, bool fas
   passes.push_back(createLowerDots(machine));
   passes.push_back(createPackGemmOperands(machine));
   passes.push_back(createStoreResults());
+  passes.push_back(createReadInPlace(machine));
   passes.push_back(createFuseReductions(machine));
   passes.push_back(createPlanScratch());
   passes.push_back(createLowerGemm(machine));
@@ -50,7 +51,7 @@ std::vector<std::unique_ptr<Pass>> makePipeline(const Machine& machine, bool fas
   passes.push_back(createLowerReductions(machine));
   passes.push_back(createLowerCopies(machine));
   passes.push_back(createLowerTables(machine));
-  passes.push_back(createLowerParallel(machine));
+  passes.push_back(createLowerParallel(machine, fastMath));
   passes.push_back(createMakeEntryPoints());
   passes.push_back(createLowerCalls());
   passes.push_back(createLowerPrints());

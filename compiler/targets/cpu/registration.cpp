@@ -19,6 +19,7 @@ void registerPasses(mlir::DialectRegistry& registry) {
   mlir::registerPass([machine] { return createLowerDots(machine); });
   mlir::registerPass([machine] { return createPackGemmOperands(machine); });
   mlir::registerPass([] { return createStoreResults(); });
+  mlir::registerPass([machine] { return createReadInPlace(machine); });
   mlir::registerPass([machine] { return createFuseReductions(machine); });
   mlir::registerPass([] { return createPlanScratch(); });
   mlir::registerPass([machine] { return createLowerGemm(machine); });

@@ -9,6 +9,8 @@
 #include "compiler/targets/cpu/vectors.h"
 
 #include <llvm/IR/Constants.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/MemoryModelRelaxationAnnotations.h>
 #include <llvm/IR/Module.h>
@@ -95,6 +97,43 @@ Value StreamTargets::isWorthIt(ImplicitLocOpBuilder& builder, Value buffer, Valu
   return math.both(result, math.atMost(math.constant(leastBytes), bytes));
 }
 
+namespace {
+
+/// Stores a vector of bfloat16 past the caches as 32-bit words: LLVM 22 knows no such store of bfloat16, and would store
+/// as usual. An empty piece of assembly keeps it from seeing through the cast.
+void streamAsWords(llvm::StoreInst& store) {
+  llvm::IRBuilder<> builder(&store);
+  constexpr unsigned piece = kLineBytes / 2;
+  auto* words = llvm::FixedVectorType::get(builder.getInt32Ty(), piece / 2);
+  auto* hidden = llvm::InlineAsm::get(llvm::FunctionType::get(words, {words}, /*isVarArg=*/false),
+                                      "", "=v,0", /*hasSideEffects=*/false);
+  llvm::Value* value = store.getValueOperand();
+  const unsigned count = llvm::cast<llvm::FixedVectorType>(value->getType())->getNumElements();
+  for (unsigned first = 0; first < count; first += piece) {
+    llvm::SmallVector<int> lanes;
+    for (unsigned lane = 0; lane < piece; ++lane)
+      lanes.push_back(int(first + lane));
+    llvm::Value* part = builder.CreateShuffleVector(value, lanes);
+    part = builder.CreateCall(hidden, {builder.CreateBitCast(part, words)});
+    llvm::Value* place =
+        builder.CreateConstGEP1_64(builder.getInt8Ty(), store.getPointerOperand(), 2 * first);
+    llvm::StoreInst* streamed = builder.CreateAlignedStore(part, place, llvm::Align(kLineBytes));
+    streamed->copyMetadata(store);
+  }
+  store.eraseFromParent();
+}
+
+bool isStreamOfBfloat(const llvm::Instruction& instruction) {
+  const auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction);
+  if (!store || !store->hasMetadata(llvm::LLVMContext::MD_nontemporal))
+    return false;
+  const auto* type = llvm::dyn_cast<llvm::FixedVectorType>(store->getValueOperand()->getType());
+  return type && type->getElementType()->isBFloatTy() &&
+         type->getNumElements() % (kLineBytes / 2) == 0;
+}
+
+} // namespace
+
 void streamMarkedStores(llvm::Module& module) {
   llvm::LLVMContext& context = module.getContext();
   auto* one =
@@ -102,7 +141,11 @@ void streamMarkedStores(llvm::Module& module) {
   llvm::MDNode* nontemporal = llvm::MDNode::get(context, one);
   for (llvm::Function& function : module)
     for (llvm::BasicBlock& block : function)
-      for (llvm::Instruction& instruction : block) {
+      for (llvm::Instruction& instruction : llvm::make_early_inc_range(block)) {
+        if (isStreamOfBfloat(instruction)) {
+          streamAsWords(llvm::cast<llvm::StoreInst>(instruction));
+          continue;
+        }
         auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction);
         if (!store || !llvm::MMRAMetadata(*store).hasTag(kStreamTag[0], kStreamTag[1]))
           continue;

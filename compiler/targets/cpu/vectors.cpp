@@ -2,6 +2,7 @@
 #include "compiler/targets/cpu/vectors.h"
 
 #include "compiler/ir/dialect.h"
+#include "compiler/targets/cpu/fetch_ahead.h"
 #include "compiler/targets/cpu/loops.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
@@ -42,13 +43,15 @@ Value loadVector(ImplicitLocOpBuilder& builder, Value buffer, ValueRange indices
   return value;
 }
 
-void storeVector(ImplicitLocOpBuilder& builder, Value vector, Value buffer, ValueRange indices) {
+void storeVector(ImplicitLocOpBuilder& builder, Value vector, Value buffer, ValueRange indices,
+                 bool isStreamed) {
   const auto type = cast<BufferType>(buffer.getType());
   auto shaped = cast<VectorType>(vector.getType());
   if (shaped.getElementType().isBF16()) // as bits: see ExpandSmallFloats
     vector = arith::BitcastOp::create(builder, shaped.clone(builder.getI16Type()), vector);
-  LLVM::StoreOp::create(builder, vector, addressOf(builder, buffer, indices),
-                        type.getElementBits() / 8);
+  const unsigned alignment = isStreamed ? unsigned(kLineBytes) : type.getElementBits() / 8;
+  LLVM::StoreOp::create(builder, vector, addressOf(builder, buffer, indices), alignment,
+                        /*isVolatile=*/false, /*isNonTemporal=*/isStreamed);
 }
 
 std::pair<Value, Value> interleaved(ImplicitLocOpBuilder& builder, Value a, Value b) {

@@ -16,8 +16,9 @@ mlir::Value addressOf(mlir::ImplicitLocOpBuilder& builder, mlir::Value buffer,
 /// `lanes` elements along the last dim, from `indices` on, in the buffer's scalar type.
 mlir::Value loadVector(mlir::ImplicitLocOpBuilder& builder, mlir::Value buffer,
                        mlir::ValueRange indices, int64_t lanes);
+/// `isStreamed`: past the caches, to where a line begins (stream_stores.h).
 void storeVector(mlir::ImplicitLocOpBuilder& builder, mlir::Value vector, mlir::Value buffer,
-                 mlir::ValueRange indices);
+                 mlir::ValueRange indices, bool isStreamed = false);
 
 /// The lanes of two vectors in turns: the first halves of both, and the second.
 std::pair<mlir::Value, mlir::Value> interleaved(mlir::ImplicitLocOpBuilder& builder, mlir::Value a,

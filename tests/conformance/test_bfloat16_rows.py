@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rows of bfloat16, which the CPU target reads where they lie and computes with by pairs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tilewright
+import tilewright.language as T
+
+torch = pytest.importorskip("torch")
+
+FAST = {tilewright.PassConfigKey.TL_ENABLE_FAST_MATH: True}
+
+
+def patterns(rows, columns):
+    """Every pattern of bfloat16, row by row."""
+    bits = torch.arange(rows * columns, dtype=torch.int32).remainder(1 << 16)
+    return bits.to(torch.int16).view(torch.bfloat16).view(rows, columns)
+
+
+def scaled(rows, columns, factor):
+    """Y = X times a number, through a fragment."""
+
+    @T.prim_func
+    def kernel(X: T.Tensor((rows, columns), "bfloat16"), Y: T.Tensor((rows, columns), "bfloat16")):
+        with T.Kernel(rows, threads=32) as row:
+            x = T.alloc_fragment((1, columns), "float32")
+            T.copy(X[row, 0], x)
+            for i, j in T.Parallel(1, columns):
+                Y[row + i, j] = x[i, j] * factor
+
+    return kernel
+
+
+def same_bits(actual, expected):
+    """Equal bit by bit, but for the payloads of NaN."""
+    nan = torch.isnan(expected)
+    assert torch.equal(torch.isnan(actual), nan)
+    assert torch.equal(actual.view(torch.int16)[~nan], expected.view(torch.int16)[~nan])
+
+
+@pytest.mark.parametrize("columns", [4096, 32, 48])
+def test_every_pattern_rounds_to_nearest(columns):
+    """Ties, subnormal numbers, infinities and NaN; where columns fill no pairs of vectors, too."""
+    rows = -(-(1 << 16) // columns)
+    x = patterns(rows, columns)
+    y = torch.empty_like(x)
+    tilewright.compile(scaled(rows, columns, 1.01171875))(x, y)
+    same_bits(y, (x.float() * 1.01171875).bfloat16())
+
+
+def test_fast_math_takes_subnormal_numbers_for_zero_at_most():
+    """Fast math may flush what is below 2^-126, as on GPUs; all else rounds as ever."""
+    x = patterns(16, 4096)
+    y = torch.empty_like(x)
+    tilewright.compile(scaled(16, 4096, 1.01171875), pass_configs=FAST)(x, y)
+    exact = (x.float() * 1.01171875).bfloat16()
+    tiny = (x.float() * 1.01171875).abs() < 2.0**-126
+    same_bits(y[~tiny], exact[~tiny])
+    assert bool(((y[tiny] == 0) | (y[tiny] == exact[tiny])).all())
+
+
+@pytest.mark.parametrize("offset", [1, 7])
+def test_rows_may_begin_anywhere(offset):
+    """Rows whose words are not where words begin."""
+    x = torch.zeros(16 * 4096 + offset, dtype=torch.bfloat16)
+    x[offset:] = patterns(16, 4096).view(-1)
+    y = torch.empty_like(x)
+    kernel = tilewright.compile(scaled(16, 4096, 0.5))
+    kernel(x[offset:].view(16, 4096), y[offset:].view(16, 4096))
+    same_bits(y[offset:], (x[offset:].float() * 0.5).bfloat16())
+
+
+def test_the_input_may_be_the_output():
+    """What was copied on chip before is what all later nests see."""
+
+    @T.prim_func
+    def kernel(X: T.Tensor((8, 2048), "bfloat16"), Y: T.Tensor((8, 2048), "bfloat16")):
+        with T.Kernel(8, threads=32) as row:
+            x = T.alloc_fragment((1, 2048), "float32")
+            largest = T.alloc_fragment((1,), "float32")
+            T.copy(X[row, 0], x)
+            for i, j in T.Parallel(1, 2048):
+                Y[row + i, j] = x[i, j] * 4.0
+            T.reduce_max(x, largest, dim=1)
+            for i, j in T.Parallel(1, 2048):
+                Y[row + i, 2047 - j] = x[i, j] - largest[i]
+
+    x = torch.randn(8, 2048).bfloat16()
+    wide = x.float()
+    expected = (wide - wide.amax(1, keepdim=True)).flip(1).bfloat16()
+    tilewright.compile(kernel)(x, x)
+    same_bits(x, expected)
+
+
+@pytest.mark.parametrize("columns", [32, 512, 4096])
+def test_softmax_of_extremes(columns):
+    """With fast math: infinities, large gaps and NaN, in a row each."""
+
+    @T.prim_func
+    def kernel(X: T.Tensor((6, columns), "bfloat16"), Y: T.Tensor((6, columns), "bfloat16")):
+        with T.Kernel(6, threads=32) as row:
+            x = T.alloc_fragment((1, columns), "float32")
+            largest = T.alloc_fragment((1,), "float32")
+            total = T.alloc_fragment((1,), "float32")
+            T.copy(X[row, 0], x)
+            T.reduce_max(x, largest, dim=1)
+            for i, j in T.Parallel(1, columns):
+                x[i, j] = T.exp(x[i, j] - largest[i])
+            T.reduce_sum(x, total, dim=1)
+            for i, j in T.Parallel(1, columns):
+                Y[row + i, j] = x[i, j] / total[i]
+
+    x = torch.randn(6, columns).bfloat16()
+    x[1, 3] = -torch.inf
+    x[2] = -3e38
+    x[2, 5] = 3e38
+    x[3] *= 50
+    x[4] = 1.0
+    y = torch.empty_like(x)
+    tilewright.compile(kernel, pass_configs=FAST)(x, y)
+    expected = torch.softmax(x.double(), 1)
+    assert float((y.double() - expected).abs().max()) <= 4e-3
+    assert float(y[1, 3]) == 0
+    assert float(y[2, 5]) == 1
+
+
+def test_a_chain_with_float32_between():
+    """Inputs of both widths: in order where float32 is more, by pairs where bfloat16 is."""
+
+    @T.prim_func
+    def kernel(
+        A: T.Tensor((4096,), "bfloat16"),
+        B: T.Tensor((4096,), "bfloat16"),
+        C: T.Tensor((4096,), "float32"),
+        Y: T.Tensor((4096,), "bfloat16"),
+        Z: T.Tensor((4096,), "float32"),
+    ):
+        with T.Kernel(4, threads=32) as block:
+            for i in T.Parallel(1024):
+                k = block * 1024 + i
+                Z[k] = T.cast(A[k], "float32") * T.cast(B[k], "float32") + 1.0
+            for i in T.Parallel(1024):
+                k = block * 1024 + i
+                Y[k] = T.cast(B[k], "float32") * C[k] - T.cast(A[k], "float32")
+
+    a, b = torch.randn(2, 4096).bfloat16()
+    c, y, z = torch.randn(4096), torch.empty(4096, dtype=torch.bfloat16), torch.empty(4096)
+    tilewright.compile(kernel)(a, b, c, y, z)
+    assert torch.equal(z, a.float() * b.float() + 1.0)
+    same_bits(y, (b.float() * c - a.float()).bfloat16())
+
+
+def test_sums_agree_with_numpy():
+    """A sum and a maximum that passes over NaN, of pairs in several accumulators."""
+
+    @T.prim_func
+    def kernel(X: T.Tensor((4, 4096), "bfloat16"), Y: T.Tensor((2, 4), "float32")):
+        with T.Kernel(4, threads=32) as row:
+            x = T.alloc_fragment((1, 4096), "float32")
+            total = T.alloc_fragment((1,), "float32")
+            largest = T.alloc_fragment((1,), "float32")
+            T.copy(X[row, 0], x)
+            T.reduce_sum(x, total, dim=1)
+            T.reduce_max(x, largest, dim=1)
+            Y[0, row] = total[0]
+            Y[1, row] = largest[0]
+
+    x = torch.randn(4, 4096).bfloat16()
+    x[2, 100] = torch.nan
+    y = torch.empty(2, 4)
+    tilewright.compile(kernel)(x, y)
+    wide = x.double().numpy()
+    np.testing.assert_allclose(y[0].numpy(), wide.sum(1), rtol=1e-4, atol=1e-3)
+    np.testing.assert_array_equal(y[1].numpy(), np.fmax.reduce(wide, axis=1))
+
+
+def test_fast_exponentials_of_whole_vectors():
+    """As exact as ex2.approx.f32, where a sum takes them from registers; 0 if subnormal."""
+
+    @T.prim_func
+    def kernel(
+        X: T.Tensor((16, 4096), "float32"),
+        Y: T.Tensor((16, 4096), "float32"),
+        S: T.Tensor((16,), "float32"),
+    ):
+        with T.Kernel(16, threads=32) as row:
+            x = T.alloc_fragment((1, 4096), "float32")
+            total = T.alloc_fragment((1,), "float32")
+            T.copy(X[row, 0], x)
+            for i, j in T.Parallel(1, 4096):
+                x[i, j] = T.exp2(x[i, j])
+            T.reduce_sum(x, total, dim=1)
+            T.copy(x, Y[row, 0])
+            S[row] = total[0]
+
+    x = torch.linspace(-160, 127.99, 16 * 4096).view(16, 4096)
+    x[0, :5] = torch.tensor([-torch.inf, torch.inf, torch.nan, 128.5, -1e-10])
+    y, s = torch.empty_like(x), torch.empty(16)
+    tilewright.compile(kernel, pass_configs=FAST)(x, y, s)
+    exact = torch.exp2(x.double())
+    assert y[0, :4].tolist()[:2] == [0.0, float("inf")]
+    assert bool(torch.isnan(y[0, 2]))
+    assert y[0, 3].item() == float("inf")
+    error = (y.double() - exact).abs()[1:]
+    assert bool((error <= torch.clamp(exact[1:] * 2.0**-22, min=2.0**-125)).all())
+    assert abs(y[0, 4].item() - 1.0) <= 2.0**-22
