@@ -86,9 +86,6 @@ def test_many_launches_in_order(agree):
             else:
                 step(B, A)
 
-    with pytest.raises(tilewright.CompileError, match="a loop stands outside of T.Kernel"):
-        tilewright.compile(kernel)
-
     @T.prim_func
     def unrolled(A: T.Tensor((n,), "int32"), B: T.Tensor((n,), "int32")):
         for source, target in ((A, B), (B, A)) * (steps // 2):
@@ -100,6 +97,7 @@ def test_many_launches_in_order(agree):
         source = state[number % 2]
         state[1 - number % 2] = np.roll(source, -37) + source[::-1]
     agree(unrolled, [a, b], {0: state[0], 1: state[1]})
+    agree(kernel, [a, b], {0: state[0], 1: state[1]})
 
 
 @pytest.mark.parametrize("size", [0, 1, 5, 64])
@@ -404,3 +402,50 @@ def test_the_source_and_a_cached_kernel(tmp_path, monkeypatch):
         a = np.zeros(4, np.int32)
         compiled(a)
         assert a.tolist() == [4, 6, 2, 3]
+
+
+def test_a_loop_of_launches(agree):
+    """Each turn makes launches of its own, which see what those before stored."""
+
+    @T.prim_func
+    def steps(A: T.Tensor((8,), "int32"), B: T.Tensor((2, 3), "int32")):
+        for step in range(3):
+            with T.Kernel(8) as i:
+                A[i] = A[i] * 2 + step
+        for i, j in T.grid(2, 3):
+            with T.Kernel(1):
+                B[i, j] = A[i] + j
+        for _ in T.serial(0):
+            with T.Kernel(1):
+                A[0] = 100
+
+    a = np.arange(8, dtype=np.int32)
+    stepped = a * 8 + 4
+    sums = (stepped[:2, None] + np.arange(3)).astype(np.int32)
+    agree(steps, [a, np.zeros((2, 3), np.int32)], {0: stepped, 1: sums})
+
+
+def turns_of(which, n):
+    """Loops of turns that aren't known, aren't in order, or are too many."""
+    if which == "many":
+        return T.serial(1000)
+    if which == "parallel":
+        return T.Parallel(4)
+    return T.serial(n) if which == "n" else T.Pipelined(4, num_stages=2)
+
+
+@pytest.mark.parametrize("which", ["n", "parallel", "many", "pipelined"])
+def test_loops_of_launches_that_cannot_be(which):
+    @T.prim_func
+    def steps(A: T.Tensor((8,), "int32"), n: T.int32):
+        for _ in turns_of(which, n):
+            with T.Kernel(8) as i:
+                A[i] = A[i] * 2
+
+    with pytest.raises(tilewright.errors.UnsupportedError) as caught:
+        tilewright.compile(steps)
+    assert [d.message for d in caught.value.errors] == [
+        "a loop outside of T.Kernel must be a serial one of at most 256 turns, whose number is "
+        "known while compiling; else call the kernel in a loop of Python, or put the loop inside "
+        "of T.Kernel"
+    ]

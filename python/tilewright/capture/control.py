@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import ast
+import itertools
+import math
 from abc import abstractmethod
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, TypeGuard
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
     from .tracer import Tracer
 
 Value = Any
+#: Launches that a loop may make: a kernel of more is large, and slow to compile.
+_MOST_TURNS = 256
 
 
 class Signal(Enum):
@@ -118,6 +122,8 @@ class ControlFlow(ExpressionEvaluator):
         iterable = self._iterable(node.iter)
         self.mark(node.iter)
         if isinstance(iterable, Loop):
+            if self.tracer.launch is None:
+                return self._trace_time_loop(node, self._turns(iterable))
             self._run_time_loop(node, iterable)
             return None
         if isinstance(iterable, (BufferRef, Expr)):
@@ -125,6 +131,19 @@ class ControlFlow(ExpressionEvaluator):
                 "a for loop needs a loop of the language, a range or a Python sequence"
             )
         return self._trace_time_loop(node, iterable)
+
+    def _turns(self, loop: Loop) -> list[Value]:
+        """The values of a loop outside of T.Kernel: each of its turns makes launches of its own."""
+        bounds = [self.tracer.integers_if_known(bounds) for bounds in loop.ranges]
+        turns = [range(*known) for known in bounds if known is not None]
+        count = math.prod(map(len, turns))
+        if loop.kind not in ("serial", "unroll") or len(turns) < len(bounds) or count > _MOST_TURNS:
+            raise unsupported(
+                "a loop outside of T.Kernel must be a serial one of at most "
+                f"{_MOST_TURNS} turns, whose number is known while compiling; else call the kernel "
+                "in a loop of Python, or put the loop inside of T.Kernel"
+            )
+        return list(turns[0]) if len(turns) == 1 else list(itertools.product(*turns))
 
     def _iterable(self, node: ast.expr) -> Value:
         """The iterable of a for statement, where `range` means T.serial."""

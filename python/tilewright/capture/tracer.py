@@ -385,6 +385,12 @@ class Tracer:
             result[str(key)] = in_64_bits(value)
         return result
 
+    def integers_if_known(self, values: Sequence[object]) -> list[int] | None:
+        """The integers, or None where one is known only in the running kernel."""
+        found = [self.index(value) for value in values]
+        known = [v if isinstance(v, int) else self.builder.constant_value(v) for v in found]
+        return None if None in known else known
+
     def integers(self, values: Sequence[object], what: str) -> list[int]:
         """Integers that must be known while tracing, as the shape of an allocation."""
         result = []
