@@ -117,10 +117,13 @@ def gemm(dtype: str, m: int, k: int, n: int) -> Speed:
     return Speed(lambda: run(a, b, out), peers, 2e-9 * m * n * k, "GFLOP/s")
 
 
-def attention_form(causal: bool) -> dict[str, int]:
-    """By columns where products of tiles have no instruction: on AVX2 (docs/cpu-speed.md)."""
+def attention_form(dtype: str, causal: bool) -> dict[str, int]:
+    """By columns where products of tiles have no instruction: but for bfloat16 on AVX-512, which
+    multiplies pairs (docs/cpu-speed.md)."""
     from tilewright import _compiler
 
+    if "avx512" in _compiler.host_cpu():
+        return {"strip": 32, "block_m": 256, "block_n": 64} if dtype == "float32" else {}
     if "avx2" not in _compiler.host_cpu():
         return {}
     return {"strip": 16, "block_m": 256, "block_n": 64 if causal else 128}
@@ -135,7 +138,7 @@ def flash_attention(dtype: str, length: int, dim: int, causal: bool) -> Speed:
     q, k, v = (torch.randn(1, heads, length, dim).to(kind) for _ in range(3))
     out = torch.empty(heads, length, dim, dtype=kind)
     shape = {"heads": heads, "length": length, "dim": dim, "dtype": dtype, "causal": causal}
-    run = kernel("flash_attention", **shape, **attention_form(causal))
+    run = kernel("flash_attention", **shape, **attention_form(dtype, causal))
     run(q[0], k[0], v[0], out)
     # The first 64 rows of one head; causal ones see no other columns.
     seen = 64 if causal else length
