@@ -20,12 +20,14 @@ from ..language.values import (
     Poison,
     PoisonUsed,
     RegionRef,
+    VectorElement,
     binary,
     has_poison,
     subscript,
     unary,
     unsupported,
 )
+from ..language.vectors import vector_of
 from .laziness import is_total
 from .prescan import is_of_language, is_unsupported_construct
 from .scopes import Scope
@@ -160,6 +162,9 @@ class ExpressionEvaluator(ABC):
             return self.tracer.expression(value)
         if isinstance(value, Reference):
             return self.settled(value.element, node)
+        if isinstance(value, VectorElement):
+            self.mark(node)
+            return vector_of(value, "a vector")
         return value
 
     # Names and constants -----------------------------------------------------------------------

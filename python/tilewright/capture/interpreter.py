@@ -24,6 +24,7 @@ from ..language.values import (
     Poison,
     PoisonUsed,
     RegionRef,
+    VectorElement,
     assign_region,
     subscript,
     unsupported,
@@ -298,7 +299,9 @@ class Interpreter(ControlFlow):
             return
         if isinstance(owner, BufferRef):
             element = subscript(owner, index)
-            if isinstance(element, RegionRef):
+            if isinstance(element, VectorElement):
+                assign_region(element, self.operate(node.op, element, value))
+            elif isinstance(element, RegionRef):
                 raise LanguageError(
                     f"a slice of {owner.name!r} can't be assigned; use T.Parallel", python=TypeError
                 )

@@ -22,7 +22,9 @@ from ..language.values import (
     RegionRef,
     Symbol,
     Traced,
+    VectorBuffer,
     has_poison,
+    unsupported,
 )
 
 TYPE_CHECKING = False
@@ -358,6 +360,12 @@ class Tracer:
         """A tile operand: a buffer, a region, or an element load where a tile starts."""
         if isinstance(operand, Traced) and operand.origin is not None:
             operand = operand.origin
+        takes_vectors = role.endswith(("T.copy", "T.fill", "T.clear"))
+        if isinstance(operand, VectorBuffer) and not takes_vectors:
+            raise unsupported(
+                f"{role} can't be {operand.name!r}, a buffer of {operand.dtype}; only T.copy, "
+                "T.fill and T.clear take whole buffers of vectors"
+            )
         if isinstance(operand, BufferRef):
             return self.buffer_handle(operand)
         if isinstance(operand, Element):

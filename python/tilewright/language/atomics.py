@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 from ..capture.tracer import current, guarded_by_poison
-from .values import Element, LanguageError, Traced
+from .values import Element, LanguageError, RegionRef, Traced
+from .vectors import Vector, vector_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,6 +19,8 @@ _STORE_ORDERS = ("relaxed", "release", "seq_cst")
 def _element(value: Any, what: str) -> Element:
     if isinstance(value, Traced) and value.origin is not None:
         value = value.origin
+    if isinstance(value, RegionRef):  # a part of a buffer, or an element of one of vectors
+        value = Element(value.buffer, tuple(value.offsets))
     if not isinstance(value, Element):
         raise LanguageError(f"{what} needs one element of a buffer, as in A[i]", python=TypeError)
     return value
@@ -29,12 +32,19 @@ def _neighbour(element: Element, step: int) -> Element:
 
 def _add_vector(dst: Any, value: Any, lanes: int, return_prev: bool) -> Any:
     what = f"T.atomic_addx{lanes}"
-    target, source = _element(dst, what), _element(value, what)
+    target = _element(dst, what)
     tracer = current()
+    if isinstance(value, (Vector, RegionRef)):
+        given = vector_of(value, what).lanes
+        if len(given) != lanes:
+            raise LanguageError(f"{what} adds {lanes} elements, but the vector has {len(given)}")
+    else:
+        source = _element(value, what)
+        given = [_neighbour(source, step) for step in range(lanes)]
     before = []
     for step in range(lanes):
         place = tracer.operand(_neighbour(target, step), what)
-        operand = tracer.value(_neighbour(source, step))
+        operand = tracer.value(given[step])
         before.append(tracer.wrap(tracer.builder.atomic("add", place, operand, {})))
     return before if return_prev else None
 

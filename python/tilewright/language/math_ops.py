@@ -213,6 +213,8 @@ def cast(value: Any, dtype: Any, round: str = "", sat: bool = True, rbits: Any =
         return POISON
     if isinstance(value, (Vector, RegionRef)):
         return cast_lanes(value, dtype)
+    if to_dtype(dtype).lanes > 1:  # a scalar for all lanes
+        return cast_lanes(Vector([value] * to_dtype(dtype).lanes), dtype)
     if round or rbits is not None or not sat:
         return cast_with_options(value, to_dtype(dtype), round, sat, rbits)
     name = str(to_dtype(dtype))

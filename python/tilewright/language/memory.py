@@ -5,7 +5,15 @@ from __future__ import annotations
 
 from ..capture.tracer import current, guarded_by_poison
 from .dtypes import is_dtype, to_dtype
-from .values import BufferRef, Element, Expr, LanguageError, RegionRef, unsupported
+from .values import (
+    BufferRef,
+    Element,
+    Expr,
+    LanguageError,
+    RegionRef,
+    VectorBuffer,
+    unsupported,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +29,12 @@ def allocate(shape: Any, dtype: Any, scope: str) -> Any:
     tracer = current()
     name = tracer.take_name(scope)
     extents = tracer.integers(_shape(shape), "the shape of an allocation")
-    return tracer.buffer(tracer.builder.alloc(extents, str(to_dtype(dtype)), scope, name))
+    kind = to_dtype(dtype)
+    if kind.lanes == 1:
+        return tracer.buffer(tracer.builder.alloc(extents, str(kind), scope, name))
+    lane = str(kind).rpartition("x")[0]
+    lanes = tracer.buffer(tracer.builder.alloc([*extents, kind.lanes], lane, scope, name))
+    return VectorBuffer(lanes, kind) if isinstance(lanes, BufferRef) else lanes
 
 
 @guarded_by_poison
@@ -66,6 +79,11 @@ def alloc_var(dtype: Any, *args: Any, init: Any = None, scope: str = "local.var"
         else:
             raise LanguageError("T.alloc_var takes a dtype, an initial value and a scope")
     tracer = current()
+    if to_dtype(dtype).lanes > 1:
+        raise unsupported(
+            f"a variable of dtype {to_dtype(dtype)} is not supported; use a buffer of one element, "
+            f"T.alloc_local((1,), {str(to_dtype(dtype))!r})"
+        )
     name = tracer.take_name("var")
     value = None if init is None else tracer.value(init)
     handle = tracer.builder.alloc_var(str(to_dtype(dtype)), value, name)
@@ -97,6 +115,8 @@ def _whole_buffer(source: Any, what: str) -> BufferRef:
 def view(source: Any, shape: Any = None, dtype: Any = None) -> Any:
     """The same memory under another shape or dtype, with the same number of bits."""
     buffer = _whole_buffer(source, "T.view")
+    if isinstance(buffer, VectorBuffer) and dtype is None:
+        raise unsupported("T.view of a buffer of vectors needs a dtype that is no vector")
     tracer = current()
     name = dtype if dtype is not None else buffer.dtype
     extents = [tracer.index(e) for e in (_shape(shape) if shape is not None else buffer.shape)]

@@ -345,6 +345,12 @@ class RegionRef:
         )
 
 
+class VectorElement(RegionRef):
+    """`A[i]` of a buffer of vectors: the lanes there, as one value."""
+
+    __slots__ = ()
+
+
 class BufferRef:
     """A buffer of the kernel: a tensor argument, an allocation, or a view of one."""
 
@@ -450,6 +456,18 @@ class BufferRef:
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _no_operator
     __truediv__ = __rtruediv__ = __floordiv__ = __mod__ = __pow__ = __matmul__ = _no_operator
     __lt__ = __le__ = __gt__ = __ge__ = _no_operator
+
+
+class VectorBuffer(BufferRef):
+    """A buffer whose elements are vectors, as `float32x4`: one of their lanes, with one dim more,
+    behind the shape that the user gave."""
+
+    __slots__ = ("lanes",)
+
+    def __init__(self, lanes: BufferRef, dtype: Dtype) -> None:
+        super().__init__(lanes.handle, lanes.tracer)
+        self.lanes = lanes
+        self.shape, self.dtype = self.shape[:-1], dtype
 
 
 class Poison:
@@ -564,6 +582,8 @@ def subscript(buffer: BufferRef, index: object) -> Element | RegionRef | Poison:
             f"{len(items)}",
             python=IndexError,
         )
+    if isinstance(buffer, VectorBuffer):
+        return _lanes_of(buffer, items)
     if not any(isinstance(i, slice) for i in items):
         return Element(buffer, tuple(_index(i, buffer) for i in items))
     region = RegionRef(buffer, [], [], [])
@@ -575,10 +595,30 @@ def subscript(buffer: BufferRef, index: object) -> Element | RegionRef | Poison:
     return region
 
 
-def assign_region(target: RegionRef, value: object) -> None:
-    """`A[i : i + 2] = vector`; anything else can't be assigned to a part of a buffer."""
-    from .vectors import Vector, store_vector
+def _lanes_of(buffer: VectorBuffer, items: list[Any]) -> RegionRef:
+    """An element of a buffer of vectors, or a part of one: all lanes of it."""
+    is_element = not any(isinstance(i, slice) for i in items)
+    region = (VectorElement if is_element else RegionRef)(buffer.lanes, [], [], [])
+    for dim, item in enumerate([*items, slice(None)]):
+        offset, extent = _range(item, buffer.lanes, dim)
+        region.offsets.append(offset)
+        region.extents.append(extent)
+        region.dropped.append(not isinstance(item, slice))
+    return region
 
+
+def assign_region(target: RegionRef, value: object) -> None:
+    """`A[i : i + 2] = vector`; anything else can't be assigned to a part of a buffer. An element of
+    a buffer of vectors also takes a scalar, for all lanes, or a part of a buffer."""
+    from .vectors import Vector, store_vector, vector_of
+
+    is_vector = isinstance(target, VectorElement) and isinstance(value, RegionRef)
+    if is_vector or isinstance(value, VectorElement):
+        value = vector_of(value, "storing a vector")
+    if isinstance(target, VectorElement) and _is_scalar(value):
+        from ..capture.tracer import current
+
+        value = Vector([current().expression(value)] * target.extents[-1])
     if isinstance(value, Vector):
         store_vector(target, value)
     elif not isinstance(value, Poison):
