@@ -351,6 +351,14 @@ __global__ __aicore__ void wrongRounding(GM_ADDR) {
   KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
   Cast(ub<int32_t>(0, 64), ub<float>(256, 64), RoundMode::CAST_NONE, 64);
 }
+__global__ __aicore__ void wrongWidening(GM_ADDR) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  Cast(ub<float>(0, 64), ub<half>(256, 64), RoundMode::CAST_RINT, 64);
+}
+__global__ __aicore__ void wrongNarrowing(GM_ADDR) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  Cast(ub<int8_t>(0, 64), ub<float>(256, 64), RoundMode::CAST_RINT, 64);
+}
 template <bool sparseMultiply> __global__ __aicore__ void wrongSparse(GM_ADDR) {
   KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIC_ONLY);
   LocalTensor<int8_t> l1(TPosition::B1, 0, 512), a(TPosition::A2, 0, 512), b(TPosition::B2, 0, 512);
@@ -394,7 +402,12 @@ TEST(Registers, WhatArch2201HasNot) {
          "destination starts at local byte 32, which is no multiple of 64 [ErrorWrite4]");
   expect(wrongDuplicate, "arch 2201 has no Duplicate of int8_t");
   expect(wrongAdd, "arch 2201 has no Add of bfloat16_t");
-  expect(wrongRounding, "arch 2201 has no Cast of float to int32_t with this rounding mode");
+  expect(wrongRounding,
+         "arch 2201 has no Cast of float to int32_t with this rounding mode; it takes the modes "
+         "CAST_RINT, CAST_FLOOR, CAST_CEIL, CAST_ROUND or CAST_TRUNC");
+  expect(wrongWidening, "note: use CAST_NONE\n");
+  expect(wrongNarrowing, "arch 2201 has no Cast of float to int8_t (vector core 0)");
+  expect(wrongNarrowing, "note: convert to a type that it takes first, or use another");
   expect(wrongSparse<true>, "MmadWithSparse: k is 32, which is no multiple of 64");
   expect(wrongSparse<false>, "LoadDataWithSparse can't transpose");
   expect(wrongImage<0>, "the filter of 1 x 3 is larger than the padded image of 2 x 2");

@@ -5,8 +5,11 @@
 
 #include <cmath>
 #include <cstring>
+#include <iterator>
 #include <limits>
+#include <string>
 #include <type_traits>
+#include <vector>
 
 namespace tilewright::ascend::isa {
 
@@ -323,6 +326,21 @@ RunFunction castRun(const VectorInstr& instr) {
   default:
     return nullptr;
   }
+}
+
+std::string modesOfCast(VectorInstr instr) {
+  const char* const names[] = {"CAST_NONE",  "CAST_RINT",  "CAST_FLOOR", "CAST_CEIL",
+                               "CAST_ROUND", "CAST_TRUNC", "CAST_ODD"};
+  std::vector<const char*> found;
+  for (uint8_t mode = 0; mode < std::size(names); ++mode) {
+    instr.mode = mode;
+    if (castRun(instr))
+      found.push_back(names[mode]);
+  }
+  std::string text;
+  for (const char* name : found)
+    text += (text.empty() ? "" : name == found.back() ? " or " : ", ") + std::string(name);
+  return text;
 }
 
 } // namespace tilewright::ascend::isa

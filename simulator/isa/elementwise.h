@@ -5,6 +5,7 @@
 #include "simulator/isa/instruction.h"
 
 #include <cstddef>
+#include <string>
 
 namespace tilewright::ascend::isa {
 
@@ -25,6 +26,8 @@ bool readsDestination(VectorOp op);
 
 /// The function of a Cast for its types and rounding mode; null if the chip has no such cast.
 RunFunction castRun(const VectorInstr& instr);
+/// The rounding modes that a cast of these types has ("CAST_RINT or CAST_ODD"); empty: there is no such cast.
+std::string modesOfCast(VectorInstr instr);
 
 } // namespace tilewright::ascend::isa
 

@@ -263,8 +263,11 @@ std::string inspectCast(const VectorInstr& i, AccessList& list, const Context&) 
   uint32_t size = widest(i);
   if (auto e = checkForm(i, repeatBytes / size); !e.empty())
     return e;
-  if (!castRun(i))
-    return wrongTypes(i) + " with this rounding mode";
+  if (!castRun(i)) {
+    std::string modes = modesOfCast(i);
+    return wrongTypes(i) +
+           (modes.empty() ? "" : " with this rounding mode; it takes the modes " + modes);
+  }
   if (auto e = misaligned(i.dst, "dst", blockBytes, true); !e.empty())
     return e;
   if (auto e = misaligned(i.src0, "src", blockBytes, false); !e.empty())

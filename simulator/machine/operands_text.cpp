@@ -6,6 +6,7 @@
 #include "simulator/sync/core_hazards.h"
 
 #include <initializer_list>
+#include <string_view>
 
 namespace tilewright::ascend {
 
@@ -73,7 +74,7 @@ std::string operandsText(Pipe pipe, InstrRef instr) {
   return std::visit(TextOfOperands{pipe}, instr);
 }
 
-const char* adviceFor(const std::string& wrong) {
+std::string adviceFor(const std::string& wrong) {
   auto says = [&](const char* part) { return wrong.find(part) != std::string::npos; };
   if (says("no multiple of"))
     return "move it to such a multiple: round up the sizes of the tensors before it";
@@ -83,6 +84,9 @@ const char* adviceFor(const std::string& wrong) {
     return "give the destination memory of its own";
   if (says("overlap"))
     return "work in place, or give the destination memory of its own";
+  constexpr std::string_view modes = "it takes the modes "; // of Cast
+  if (says(modes.data()))
+    return "use " + wrong.substr(wrong.find(modes) + modes.size());
   if (says("arch 2201 has no") || says("elements, not") || says("elements into") ||
       says("doesn't turn") || says("rounding mode"))
     return "convert to a type that it takes first, or use another instruction";

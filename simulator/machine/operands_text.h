@@ -18,7 +18,7 @@ using InstrRef =
 std::string operandsText(Pipe pipe, InstrRef instr);
 
 /// What to do about `wrong`, a sentence of isa::inspect.
-const char* adviceFor(const std::string& wrong);
+std::string adviceFor(const std::string& wrong);
 
 } // namespace tilewright::ascend
 
