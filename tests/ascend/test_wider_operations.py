@@ -509,6 +509,66 @@ for OP in ("sum", "max", "min"):
         )
 
 
+# --- functions of tiles of three dims; variables of one kind of core -----------------------------
+
+
+@T.prim_func
+def three_dims(A: T.Tensor((3, 6, 32), "float32"), C: T.Tensor((3, 6, 32), "float32")):  # type: ignore[no-untyped-def]
+    with T.Kernel(1, is_npu=True, threads=1) as _:
+        a = T.alloc_ub((3, 6, 32), "float32")
+        c = T.alloc_ub((3, 6, 32), "float32")
+        T.copy(A, a)
+        T.copy(C, c)
+        T.tile.add(c[:, 0:5, :], a[:, 0:5, :], 1.0)
+        T.tile.relu(c[1:3, 5:6, 0:16], a[1:3, 5:6, 0:16])
+        T.copy(c, C)
+
+
+A, C = numbers((3, 6, 32), "float32"), numbers((3, 6, 32), "float32")
+EXPECTED = C.astype(np.float64)
+EXPECTED[:, :5] = A[:, :5] + 1.0
+EXPECTED[1:, 5, :16] = np.maximum(A[1:, 5, :16], 0)
+GROUP.add("three_dims", three_dims, [A, C], EXPECTED)
+
+
+@T.prim_func
+def counted_by_vectors(  # type: ignore[no-untyped-def]
+    A: T.Tensor((32, 32), "float16"),
+    P: T.Tensor((32,), "int32"),
+    C: T.Tensor((32, 32), "float32"),
+    D: T.Tensor((32, 32), "float32"),
+):
+    """The cube core needs none of the sum and the count."""
+    with T.Kernel(1, threads=1, is_npu=True) as _:
+        a = T.alloc_shared((32, 32), "float16")
+        c = T.alloc_fragment((32, 32), "float32")
+        u = T.alloc_shared((32, 32), "float32")
+        ix = T.alloc_shared((32,), "int32")
+        T.copy(A, a)
+        T.gemm_v0(a, a, c, init=True)
+        T.copy(c, u)
+        T.copy(P, ix)
+        total = T.alloc_var("float32", init=0.0)
+        count = T.alloc_var("int32", init=0)
+        for t in T.serial(32):
+            total = total + u[t, 0]
+            if ix[t] > 15:
+                count += 1
+        T.tile.fill(u, total + T.cast(count, "float32"))
+        T.copy(u, D)
+        T.copy(c, C)
+
+
+A, P = numbers((32, 32), "float16"), random.permutation(32).astype(np.int32)
+PRODUCT = A.astype(np.float64) @ A.astype(np.float64)
+GROUP.add(
+    "counted_by_vectors",
+    counted_by_vectors,
+    [A, P, zeros((32, 32), "float32"), zeros((32, 32), "float32")],
+    {2: PRODUCT, 3: np.full((32, 32), PRODUCT[:, 0].sum() + 16)},
+)
+
+
 # --- starts that only memory knows ---------------------------------------------------------------
 
 

@@ -127,7 +127,7 @@ private:
     if (auto get = dyn_cast<npu::GetValueOp>(op))
       return true;
     if (auto store = dyn_cast<tile::StoreOp>(op))
-      return isVar(store.getBuffer()) && isNeverLoaded(store.getBuffer());
+      return isVar(store.getBuffer()) && isOnlyForItself(store.getBuffer());
     if (isa<scf::IfOp>(op))
       return llvm::all_of(op->getRegions(), [](Region& region) { return isEmpty(region); });
     if (op->getNumRegions() > 0)
@@ -139,8 +139,28 @@ private:
     return region.empty() || region.front().without_terminator().empty();
   }
 
-  static bool isNeverLoaded(Value var) {
-    return llvm::all_of(var.getUsers(), [](Operation* user) { return isa<tile::StoreOp>(user); });
+  /// Whether a variable is never loaded but for its own next number: `total = total + x`.
+  static bool isOnlyForItself(Value var) {
+    SmallVector<Value> work;
+    for (Operation* user : var.getUsers())
+      if (!isa<tile::StoreOp>(user))
+        llvm::append_range(work, user->getResults());
+    DenseSet<Value> seen;
+    while (!work.empty()) {
+      const Value value = work.pop_back_val();
+      if (!seen.insert(value).second)
+        continue;
+      for (Operation* user : value.getUsers()) {
+        auto store = dyn_cast<tile::StoreOp>(user);
+        const bool isPlain =
+            isPure(user) && user->getNumRegions() == 0 && !user->hasTrait<OpTrait::IsTerminator>();
+        if (store ? store.getBuffer() != var : !isPlain)
+          return false;
+        llvm::append_range(work, user->getResults());
+      }
+    }
+    return llvm::all_of(var.getUsers(),
+                        [](Operation* user) { return isa<tile::StoreOp, tile::LoadOp>(user); });
   }
 
   /// Whether a loop does anything but run.
