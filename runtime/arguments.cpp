@@ -135,6 +135,22 @@ const Dim& ArgumentChecker::dimOf(const Equation& equation) const {
   return equation.isStride ? (*param.strides)[equation.dim] : param.shape[equation.dim];
 }
 
+bool ArgumentChecker::checkMemory(size_t param, const TensorView& view, std::string& error) const {
+  if (view.device.type != DlCpu && view.device.type != DlCudaHost) {
+    error = subject(param) + "is on device " + deviceName(view.device) + " but cpu was expected" +
+            inTileLang(handle(param) + ".device_type mismatch [expected: 1 (CPU)], got: " +
+                       std::to_string(view.device.type));
+    return false;
+  }
+  if (!view.data && !isEmpty(view)) {
+    error = subject(param) + "has no memory (is it a fake tensor?)" +
+            inTileLang(spec.name + "." + spec.params[param].name +
+                       " is expected to have non-NULL data pointer, but got NULL");
+    return false;
+  }
+  return true;
+}
+
 bool ArgumentChecker::checkType(size_t param, const TensorView& view, std::string& error) const {
   const Param& expected = spec.params[param];
   if (!view.isPresent) {
@@ -160,20 +176,10 @@ bool ArgumentChecker::checkType(size_t param, const TensorView& view, std::strin
                        std::string(expected.type->name) + ", but got incompatible dtype");
     return false;
   }
-  if (view.device.type != DlCpu && view.device.type != DlCudaHost) {
-    error = subject(param) + "is on device " + deviceName(view.device) + " but cpu was expected" +
-            inTileLang(handle(param) + ".device_type mismatch [expected: 1 (CPU)], got: " +
-                       std::to_string(view.device.type));
+  if (!checkMemory(param, view, error))
     return false;
-  }
   if (view.isReadOnly && (outputs[param] || expected.written)) {
     error = subject(param) + "is read-only but the kernel writes it";
-    return false;
-  }
-  if (!view.data && !isEmpty(view)) {
-    error = subject(param) + "has no memory (is it a fake tensor?)" +
-            inTileLang(spec.name + "." + spec.params[param].name +
-                       " is expected to have non-NULL data pointer, but got NULL");
     return false;
   }
   if (reinterpret_cast<uintptr_t>(view.data) % uintptr_t(expected.align) != 0 && !isEmpty(view)) {

@@ -46,6 +46,8 @@ public:
 
   /// `views` has one entry per parameter (scalars absent), `symbols` one per symbol.
   bool checkType(size_t param, const TensorView& view, std::string& error) const;
+  /// The part of it that holds for the memory behind an address, too.
+  bool checkMemory(size_t param, const TensorView& view, std::string& error) const;
   bool solve(std::span<const TensorView> views, std::span<int64_t> symbols,
              std::string& error) const;
   bool checkShape(size_t param, const TensorView& view, std::span<const int64_t> symbols,

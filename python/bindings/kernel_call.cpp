@@ -279,28 +279,8 @@ private:
         framework = object;
       return true;
     }
-    wrapError(checker.subject(param) + "can't be read as a tensor: ");
+    prefixError(checker.subject(param) + "can't be read as a tensor: ");
     return false;
-  }
-
-  /// Puts `before` in front of the pending exception's text; a TypeError or MemoryError stays one.
-  void wrapError(const std::string& before) {
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
-    PyObject* text = value ? PyObject_Str(value) : nullptr;
-    const char* bytes = text ? PyUnicode_AsUTF8(text) : nullptr;
-    PyErr_Clear();
-    PyObject* kind = PyExc_ValueError;
-    for (PyObject* kept : {PyExc_TypeError, PyExc_MemoryError})
-      if (type && PyErr_GivenExceptionMatches(type, kept))
-        kind = kept;
-    // torch adds its own C++ stack from the second line on.
-    std::string reason = bytes ? bytes : "?";
-    PyErr_SetString(kind, (before + reason.substr(0, reason.find('\n'))).c_str());
-    Py_XDECREF(text);
-    Py_XDECREF(type);
-    Py_XDECREF(value);
-    Py_XDECREF(traceback);
   }
 
   PyObject* makeOutput(size_t param) {
@@ -324,7 +304,7 @@ private:
     void* data = nullptr;
     PyObject* output = makeTensor(framework, *expected.type, dims, expected.align, data);
     if (!output)
-      wrapError(checker.subject(param) + "can't be made: ");
+      prefixError(checker.subject(param) + "can't be made: ");
     slots[checker.slotOf(param)] = reinterpret_cast<uint64_t>(data);
     return output;
   }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scalar_argument.h"
 
+#include "tensor_access.h"
+
 namespace tilewright::bindings {
 
 using namespace runtime;
@@ -72,6 +74,23 @@ PyObject* addressOf(PyObject* object) {
   return address;
 }
 
+/// Whether a tensor whose address is taken has memory that a kernel can read.
+bool checkMemory(const ArgumentChecker& checker, size_t param, PyObject* object) {
+  if (!isTensor(object))
+    return true;
+  TensorView view;
+  TensorLease lease;
+  if (!readTensor(object, view, lease)) {
+    prefixError(checker.subject(param) + "can't be read as a tensor: ");
+    return false;
+  }
+  std::string error;
+  if (checker.checkMemory(param, view, error))
+    return true;
+  PyErr_SetString(PyExc_ValueError, error.c_str());
+  return false;
+}
+
 } // namespace
 
 bool encodeScalar(const ArgumentChecker& checker, size_t param, PyObject* object, uint64_t& slot) {
@@ -90,6 +109,10 @@ bool encodeScalar(const ArgumentChecker& checker, size_t param, PyObject* object
   PyObject* integer = nullptr;
   if (type.name == "uint64" && !PyLong_Check(object))
     integer = addressOf(object);
+  if (integer && !checkMemory(checker, param, object)) {
+    Py_DECREF(integer);
+    return false;
+  }
   if (!integer && PyIndex_Check(object))
     integer = PyNumber_Index(object);
   if (!integer)

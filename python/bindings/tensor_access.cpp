@@ -421,6 +421,25 @@ bool readTensor(PyObject* object, TensorView& view, TensorLease& lease) {
   return false;
 }
 
+void prefixError(const std::string& before) {
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyObject* text = value ? PyObject_Str(value) : nullptr;
+  const char* bytes = text ? PyUnicode_AsUTF8(text) : nullptr;
+  PyErr_Clear();
+  PyObject* kind = PyExc_ValueError;
+  for (PyObject* kept : {PyExc_TypeError, PyExc_MemoryError})
+    if (type && PyErr_GivenExceptionMatches(type, kept))
+      kind = kept;
+  // torch adds its own C++ stack from the second line on.
+  std::string reason = bytes ? bytes : "?";
+  PyErr_SetString(kind, (before + reason.substr(0, reason.find('\n'))).c_str());
+  Py_XDECREF(text);
+  Py_XDECREF(type);
+  Py_XDECREF(value);
+  Py_XDECREF(traceback);
+}
+
 bool wantsGradient(PyObject* tensor) {
   PyObject* torch = loadedModule("torch");
   PyObject* wants = torch ? PyObject_GetAttrString(tensor, "requires_grad") : nullptr;

@@ -37,6 +37,9 @@ bool isTensor(PyObject* object);
 /// Fills `view`, which is valid while `object` and `lease` live. False with a Python exception set.
 bool readTensor(PyObject* object, TensorView& view, TensorLease& lease);
 
+/// Puts `before` in front of the pending exception's text; a TypeError or MemoryError stays one.
+void prefixError(const std::string& before);
+
 /// Whether PyTorch would now record a gradient of what is computed from the tensor.
 bool wantsGradient(PyObject* tensor);
 

@@ -398,6 +398,22 @@ def test_torch_tensors_without_memory(add):
     expect(ValueError, "add: argument 0 'x' has no memory (is it a fake tensor?)", add, fake, x)
 
 
+def test_addresses_of_tensors(nothing):
+    """A tensor that stands for its address has memory that a kernel can read."""
+    kernel = nothing([scalar("p", "uint64")])
+    x = torch.ones(3)
+    for taken in (x, np.ones((3, 4))[:, 1], np.uint64(7), torch.nn.Parameter(x)):
+        kernel(taken)
+    text = "nothing: argument 0 'p' can't be read as a tensor: "
+    expect(ValueError, text + "Cannot pack tensors on meta", kernel, torch.empty(3, device="meta"))
+    expect(TypeError, text + "its NumPy dtype 'object' is none of ours", kernel, np.ones(3, object))
+    gpu = DeviceTensor(np.ones(3, np.float32), 2)
+    gpu.data_ptr = lambda: 4096
+    expect(
+        ValueError, "nothing: argument 0 'p' is on device cuda:0 but cpu was expected", kernel, gpu
+    )
+
+
 def test_parameters_of_a_model(add):
     x = torch.nn.Parameter(torch.ones(3))
     assert add(x, x).tolist() == [2.0] * 3
