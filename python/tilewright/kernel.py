@@ -239,7 +239,7 @@ class JITKernel(_runtime.Kernel):
         """Prints `get_kernel_source()`."""
         print(self.get_kernel_source())
 
-    def show_ptx(self, *options: object) -> NoReturn:
+    def show_ptx(self, *options: object, **named: object) -> NoReturn:
         """Refuses: `show_ptx`, `export_ptx`, `show_sass` and `export_sass` show a GPU's code."""
         raise unsupported(
             f"target '{self.target}' has no PTX or SASS, the code of GPUs; see get_kernel_source()"

@@ -28,6 +28,10 @@ class TensorSupplyType(enum.Enum):
     Auto = 7
 
 
+#: How a GPU's calls are timed; all of them mean the same here.
+_BACKENDS = ["event", "cupti", "cudagraph"]
+
+
 def do_bench(
     fn: Callable[[], object],
     warmup: float = 25,
@@ -54,6 +58,12 @@ def do_bench(
     }  # fmt: skip
     if return_mode not in modes:
         raise ValueError(f"do_bench: return_mode is '{return_mode}' but one of {[*modes]} expected")
+    if backend not in _BACKENDS:
+        raise ValueError(f"do_bench: backend is '{backend}' but one of {_BACKENDS} expected")
+    budgets = {"warmup": warmup, "rep": rep, "_n_warmup": _n_warmup, "_n_repeat": _n_repeat}
+    for name, budget in budgets.items():
+        if not budget >= 0:
+            raise ValueError(f"do_bench: {name} is {budget} but can't be negative")
     fn()
     started = time.perf_counter_ns()
     trials = 0
@@ -138,6 +148,7 @@ class Profiler:
             _n_warmup=n_warmup,
             _n_repeat=n_repeat,
             quantiles=quantiles,
+            backend=backend,
             return_mode=return_mode,
             early_stop_baseline=early_stop_baseline,
         )

@@ -109,6 +109,11 @@ def test_do_bench_measures_milliseconds():
         assert do_bench(lambda: None, rep=1, return_mode=mode) > 0
     with pytest.raises(ValueError, match="do_bench: return_mode is 'best' but one of"):
         do_bench(lambda: None, return_mode="best")
+    with pytest.raises(ValueError, match="do_bench: backend is 'zzz' but one of"):
+        do_bench(lambda: None, backend="zzz")
+    for name in ("warmup", "rep", "_n_warmup", "_n_repeat"):
+        with pytest.raises(ValueError, match=f"do_bench: {name} is -1 but can't be negative"):
+            do_bench(lambda: None, **{name: -1})
     assert do_bench(lambda: time.sleep(0.002), rep=1000, early_stop_baseline=0.1) >= 2.0
 
 

@@ -249,6 +249,8 @@ def test_code_of_gpus():
     for show in (kernel.show_ptx, kernel.export_ptx, kernel.show_sass, kernel.export_sass):
         with pytest.raises(tilewright.UnsupportedError) as caught:
             show()
+        with pytest.raises(tilewright.UnsupportedError):
+            show(path="kernel.txt")
         assert "has no PTX or SASS, the code of GPUs; see get_kernel_source()" in str(caught.value)
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 from pathlib import Path
@@ -11,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from . import MISSING, running
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Callable
 
     from ..profiling import Measured
@@ -28,9 +28,23 @@ def add_to(commands: Any) -> None:
         "profile", help="run a script and measure its kernels", description=_DESCRIPTION
     )
     parser.add_argument("--json", action="store_true", help="print JSON, on the last line")
-    parser.add_argument("--roofline", metavar="FILE", help="also draw a roofline (SVG)")
+    parser.add_argument(
+        "--roofline", metavar="FILE.svg", type=_picture, help="also draw a roofline (SVG)"
+    )
     running.add_script_arguments(parser)
     parser.set_defaults(action=profile)
+
+
+def _picture(name: str) -> Path:
+    """A file that can be written, as is known before the script runs."""
+    path = Path(name)
+    if path.suffix != ".svg":
+        raise argparse.ArgumentTypeError(f"a roofline is drawn as SVG: '{name}' must end in .svg")
+    try:
+        path.open("a").close()
+    except OSError as error:
+        raise argparse.ArgumentTypeError(f"'{name}' can't be written: {error.strerror}") from None
+    return path
 
 
 def profile_on_ascend(code_and_run: Callable[[], int], prints_json: bool) -> int:
@@ -71,5 +85,5 @@ def profile(options: argparse.Namespace) -> int:
     else:
         print("no kernel was called")
     if options.roofline:
-        Path(options.roofline).write_text(roofline(measured, peaks), encoding="utf-8")
+        options.roofline.write_text(roofline(measured, peaks), encoding="utf-8")
     return code

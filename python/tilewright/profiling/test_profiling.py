@@ -165,3 +165,15 @@ def test_the_command_prints_draws_and_gives_json(tmp_path):
     missing = profile(tmp_path, tmp_path / "nowhere.py")
     assert missing.returncode == 2
     assert "there is no file" in missing.stderr
+
+
+def test_a_picture_that_cannot_be_drawn_is_told_before_the_script_runs(tmp_path):
+    for name, message in [
+        ("roofline.png", "a roofline is drawn as SVG: '{}' must end in .svg"),
+        ("no/roofline.svg", "'{}' can't be written: No such file or directory"),
+    ]:
+        path = tmp_path / name
+        refused = profile(tmp_path, "--roofline", path, "SCRIPT")
+        assert refused.returncode == 2
+        assert message.format(path) in refused.stderr
+        assert not path.exists()
