@@ -418,8 +418,19 @@ class ExpressionEvaluator(ABC):
         generator = generators[at]
         for item in self.value(generator.iter):
             self.unpack(generator.target, item)
-            if all(self.truth(self.value(test)) for test in generator.ifs):
+            if all(self._known_truth(test) for test in generator.ifs):
                 yield from self._comprehend(generators, at + 1)
+
+    def _known_truth(self, test: ast.expr) -> bool:
+        known = self.truth(self.value(test))
+        if not isinstance(known, bool):
+            self.mark(test)
+            raise LanguageError(
+                "a comprehension runs while tracing, so its conditions must be known then; write a "
+                "loop with an if statement",
+                python=TypeError,
+            )
+        return known
 
     @abstractmethod
     def unpack(self, target: ast.expr, value: Value) -> None:

@@ -268,6 +268,14 @@ WRONG = {
     "T.atomic_add(A, A, return_prev=True)": (
         "return_prev of T.atomic_add needs a scalar, not a tile"
     ),
+    "x = len(bx)": "a scalar of the kernel has no length",
+    "x = [i for i in range(3) if bx > 0]": (
+        "a comprehension runs while tracing, so its conditions must be known then; write a loop "
+        "with an if statement"
+    ),
+    "T.gemm(A, A, A, policy='Square')": (
+        "policy of T.gemm must be a T.GemmWarpPolicy, as in T.GemmWarpPolicy.Square, not 'Square'"
+    ),
     "x, y = A[0]": "a scalar of the kernel can't be iterated or unpacked",
     "x = A[0]\nA[1] = x[0]": "a scalar of the kernel can't be indexed",
     "x = T.StridedTensor((1, 2), (1,))": "1 strides for 2 dimensions",

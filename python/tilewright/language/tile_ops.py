@@ -64,6 +64,16 @@ def copy(
     tracer.builder.copy(source, target, tracer.attributes(attributes), *pad)
 
 
+def _warp_policy(policy: object) -> int:
+    if isinstance(policy, bool) or not hasattr(policy, "__index__"):
+        raise LanguageError(
+            f"policy of T.gemm must be a T.GemmWarpPolicy, as in T.GemmWarpPolicy.Square, not "
+            f"{policy!r}",
+            python=TypeError,
+        )
+    return int(policy.__index__())
+
+
 @guarded_by_poison
 def gemm(
     A: Any,
@@ -85,7 +95,7 @@ def gemm(
         tracer.operand(operand, f"operand {name} of T.gemm")
         for operand, name in ((A, "A"), (B, "B"), (C, "C"))
     )
-    attributes = _given(policy=int(policy), k_pack=None if k_pack == 1 else k_pack)
+    attributes = _given(policy=_warp_policy(policy), k_pack=None if k_pack == 1 else k_pack)
     attributes.update(annotations or {})
     clear = tracer.value(clear_accum)
     clear = int(clear) if isinstance(clear, bool) else clear

@@ -211,6 +211,9 @@ class Expr:
             "a scalar of the kernel can't be iterated or unpacked", python=TypeError
         )
 
+    def __len__(self) -> NoReturn:
+        raise LanguageError("a scalar of the kernel has no length", python=TypeError)
+
     def __getitem__(self, index: object) -> NoReturn:
         raise LanguageError("a scalar of the kernel can't be indexed", python=TypeError)
 
