@@ -127,3 +127,35 @@ func.func @apart(%X: !tile.buffer<8192x4096xbf16, global> {tile.name = "X"},
   }
   return
 }
+
+// -----
+
+// Of float32, a row that is only read; one that a nest fills anew is copied.
+// CHECK-LABEL: func.func @wide
+// CHECK: tile.copy %arg0{{.*}}cpu.in_place
+// CHECK-NOT: cpu.in_place
+// CHECK: tile.load %arg0
+// CHECK-NOT: arith.extf
+// CHECK: return
+func.func @wide(%X: !tile.buffer<8192x4096xf32, global> {tile.name = "X"},
+                %Y: !tile.buffer<8192x4096xf32, global> {tile.name = "Y"}) attributes {tile.kernel} {
+  %n = arith.constant 8192 : index
+  tile.launch (%b) in (%n) threads(128) {
+    %x = tile.alloc "x" : !tile.buffer<1x4096xf32, fragment>
+    %y = tile.alloc "y" : !tile.buffer<1x4096xf32, fragment>
+    tile.copy %X[%b, 0] [1, 4096] : !tile.buffer<8192x4096xf32, global> to %x : !tile.buffer<1x4096xf32, fragment> {source_in_bounds = array<i1: true, true>}
+    tile.copy %X[%b, 0] [1, 4096] : !tile.buffer<8192x4096xf32, global> to %y : !tile.buffer<1x4096xf32, fragment> {source_in_bounds = array<i1: true, true>}
+    tile.parallel (%i, %j) in [1, 4096] {
+      %v = tile.load %y[%i, %j] in_bounds : !tile.buffer<1x4096xf32, fragment>
+      %w = arith.addf %v, %v : f32
+      tile.store %w, %y[%i, %j] in_bounds : !tile.buffer<1x4096xf32, fragment>
+    }
+    tile.parallel (%i, %j) in [1, 4096] {
+      %v = tile.load %x[%i, %j] in_bounds : !tile.buffer<1x4096xf32, fragment>
+      %u = tile.load %y[%i, %j] in_bounds : !tile.buffer<1x4096xf32, fragment>
+      %w = arith.addf %v, %u : f32
+      tile.store %w, %Y[%b, %j] in_bounds : !tile.buffer<8192x4096xf32, global>
+    }
+  }
+  return
+}
