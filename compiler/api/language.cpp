@@ -362,7 +362,8 @@ void fill(const TileOperand& target, const Expr& value, Where where) {
   kernel.fill(target.operand, value.value());
 }
 void clear(const TileOperand& target, Where where) {
-  fill(target, 0, where);
+  KernelBuilder& kernel = at(where);
+  kernel.fill(target.operand, Expr(0).value(), "T.clear");
 }
 
 void gemm(const TileOperand& A, const TileOperand& B, const TileOperand& C,

@@ -134,7 +134,7 @@ void KernelBuilder::copy(const Operand& source, const Operand& target, const Att
   annotate(*state, op, "T.copy", attributes, {"pad_value", "enable_relu", "transpose"});
 }
 
-void KernelBuilder::fill(const Operand& target, Value value) {
+void KernelBuilder::fill(const Operand& target, Value value, std::string_view name) {
   bool isUsable = state->isUsable(value);
   auto to = resolveSide(*state, target, "fill");
   if (!to || !isUsable)
@@ -147,7 +147,7 @@ void KernelBuilder::fill(const Operand& target, Value value) {
     store(to->buffer, to->offsets, value);
     return;
   }
-  if (!state->requireTileScope("T.fill"))
+  if (!state->requireTileScope(name))
     return;
   mlir::Value scalar = state->toIr(value, record.dtype);
   tile::FillOp::create(state->ir, state->location(), scalar, toRegion(*state, *to));

@@ -243,6 +243,16 @@ TEST_F(TilesTest, TileOperationsStandOutsideOfParallel) {
   expectError("T.copy stands inside of T.Parallel, which holds code on single elements only");
 }
 
+TEST_F(TilesTest, MessagesNameTheCallThatFills) {
+  launch();
+  Buffer S = alloc("S", {8});
+  std::vector<Index> extents{int64_t{8}};
+  line().beginParallel(extents, {});
+  line().fill(S, b.constant(0.0), "T.clear");
+  b.endParallel();
+  expectError("T.clear stands inside of T.Parallel, which holds code on single elements only");
+}
+
 TEST_F(TilesTest, FillsConvert) {
   launch();
   Buffer S = alloc("S", {8}, "fragment", "float16");

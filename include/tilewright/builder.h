@@ -195,7 +195,8 @@ public:
   /// `pad` is what lies outside of a global source; 0 if absent.
   void copy(const Operand& source, const Operand& target, const Attributes& attributes = {},
             std::optional<Value> pad = {});
-  void fill(const Operand& target, Value value);
+  /// `name` is what the call is written as, for messages.
+  void fill(const Operand& target, Value value, std::string_view name = "T.fill");
   /// C += op(A) op(B); `clear_accum` may be a value.
   void gemm(const Operand& a, const Operand& b, const Operand& c, bool transposeA, bool transposeB,
             Index clearAccum = int64_t{0}, const Attributes& attributes = {});

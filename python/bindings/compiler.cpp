@@ -371,10 +371,9 @@ void bindTiles(nb::class_<KernelBuilder>& builder) {
           "source"_a, "target"_a, "attributes"_a = Attributes{}, "pad"_a.none() = nb::none())
       .def(
           "fill",
-          [](KernelBuilder& self, const Operand& target, const nb::object& value) {
-            self.fill(target, lift(self, value));
-          },
-          "target"_a, "value"_a)
+          [](KernelBuilder& self, const Operand& target, const nb::object& value,
+             const std::string& name) { self.fill(target, lift(self, value), name); },
+          "target"_a, "value"_a, "name"_a = "T.fill")
       .def("gemm", &KernelBuilder::gemm, "a"_a, "b"_a, "c"_a, "transpose_a"_a, "transpose_b"_a,
            "clear_accum"_a = Index(int64_t{0}), "attributes"_a = Attributes{})
       .def(

@@ -374,3 +374,18 @@ def test_gemm_and_reduction_outside_of_a_buffer_stop_with_the_place(random, row)
         ) as caught:
             compiled(a, row, out)
         assert "test_tiles.py:" in str(caught.value)
+
+
+@pytest.mark.parametrize("fills", [T.clear, lambda tile: T.fill(tile, 1)])
+def test_a_fill_inside_of_a_parallel_loop_is_named_as_written(fills):
+    @T.prim_func
+    def kernel(A: T.Tensor((8,), "float32")):
+        with T.Kernel(1, threads=8):
+            tile = T.alloc_shared((8,), "float32")
+            for _ in T.Parallel(8):
+                fills(tile)
+
+    name = "T.clear" if fills is T.clear else "T.fill"
+    message = f"{name} stands inside of T.Parallel, which holds code on single elements only"
+    with pytest.raises(tilewright.CompileError, match=message):
+        kernel.capture()

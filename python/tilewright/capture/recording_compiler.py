@@ -175,7 +175,7 @@ class KernelBuilder:
     def copy(self, source: Any, target: Any, attributes: Any) -> None:
         self._record(f"copy {source} -> {target}")
 
-    def fill(self, target: Any, value: Any) -> None:
+    def fill(self, target: Any, value: Any, name: str = "T.fill") -> None:
         self._record(f"fill {target} {value}")
 
     def gemm(self, a: Any, b: Any, c: Any, ta: bool, tb: bool, clear: Any, attributes: Any) -> None:

@@ -118,7 +118,7 @@ def clear(buffer: Any) -> None:
 def _fill(buffer: Any, value: Any, name: str) -> None:
     tracer = current()
     target = tracer.operand(buffer, f"the target of {name}")
-    tracer.builder.fill(target, tracer.value(value))
+    tracer.builder.fill(target, tracer.value(value), name)
 
 
 def _atomic(
