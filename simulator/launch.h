@@ -101,6 +101,7 @@ struct LaunchOptions {
   std::string timeline;    ///< write the estimate as an HTML page to this file (trace)
   std::string chromeTrace; ///< write it as a Chrome trace, JSON, to this file (trace)
   std::string chip = "910B2";
+  int32_t device = -1; ///< where the kernel runs; -1: memory of all devices is its own
 };
 TILEWRIGHT_EXPORT LaunchOptions launchOptionsFromEnvironment();
 /// The same list, from the build of the program; what the environment says comes after it.
@@ -160,6 +161,8 @@ TILEWRIGHT_EXPORT bool removeGlobalMemory(void* base);
 /// are reported. Memory that is only registered counts as written.
 TILEWRIGHT_EXPORT void markUnwritten(const void* base, size_t bytes);
 TILEWRIGHT_EXPORT void markWritten(const void* base, size_t bytes);
+/// The allocation at `base` belongs to this device: kernels of another (LaunchOptions::device) may not touch it.
+TILEWRIGHT_EXPORT void setMemoryDevice(void* base, int32_t device);
 /// Base and size of the allocation that holds `address`; false if none does.
 TILEWRIGHT_EXPORT bool findGlobalMemory(const void* address, void** base, size_t* bytes);
 

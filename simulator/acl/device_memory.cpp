@@ -80,6 +80,7 @@ void* DeviceMemory::allocate(int device, size_t bytes, size_t limit) {
   blocks.emplace(block.address, block);
   used[device] += capacity;
   ascend::addGlobalMemory(memory, capacity); // kernels may access it
+  ascend::setMemoryDevice(memory, device);
   ascend::markUnwritten(memory, capacity);
   return memory;
 }

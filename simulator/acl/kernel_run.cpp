@@ -41,7 +41,9 @@ std::string sourceName(const char* symbol) {
 TaskOutcome runKernel(const ascend::LaunchRequest& request) {
   static std::mutex oneAtATime;
   std::lock_guard lock(oneAtATime);
-  ascend::LaunchReport report = ascend::launch(request, ascend::launchOptionsFromEnvironment());
+  ascend::LaunchOptions options = ascend::launchOptionsFromEnvironment();
+  options.device = DeviceOfTask::current();
+  ascend::LaunchReport report = ascend::launch(request, options);
   ascend::printFindings(report);
   TaskOutcome outcome;
   if (report.modelledMicroseconds > 0)

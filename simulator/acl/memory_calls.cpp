@@ -10,6 +10,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <initializer_list>
 #include <unordered_map>
 
 using namespace tilewright::acl;
@@ -92,6 +93,12 @@ const char* kindName(aclrtMemcpyKind kind) {
   return nullptr;
 }
 
+/// -1 for host memory.
+int deviceOf(const void* address) {
+  std::optional<DeviceBlock> block = DeviceMemory::instance().find(address);
+  return block ? block->device : -1;
+}
+
 /// Checks the two sides of a copy, of `dstBytes` and `srcBytes` bytes.
 aclError checkCopy(const Call& call, const void* dst, size_t dstBytes, const void* src,
                    size_t srcBytes, aclrtMemcpyKind kind) {
@@ -113,7 +120,13 @@ aclError checkCopy(const Call& call, const void* dst, size_t dstBytes, const voi
                                kind != ACL_MEMCPY_HOST_TO_BUF_TO_DEVICE;
   if (aclError code = checkSide(call, "dst", dst, dstBytes, dstOnDevice, name))
     return code;
-  return checkSide(call, "src", src, srcBytes, srcOnDevice, name);
+  if (aclError code = checkSide(call, "src", src, srcBytes, srcOnDevice, name))
+    return code;
+  int ofDst = deviceOf(dst), ofSrc = deviceOf(src);
+  if (ofDst >= 0 && ofSrc >= 0 && ofDst != ofSrc)
+    return call.invalid(joined("dst is memory of device ", ofDst, " but src of device ", ofSrc,
+                               "; copy it through host memory"));
+  return ACL_SUCCESS;
 }
 
 struct Rows {
@@ -151,12 +164,23 @@ template <class Work> aclError runBlocking(const Call& call, Work&& work) {
   return ACL_SUCCESS;
 }
 
+/// A parameter that may point to device memory.
+struct SideOfCopy {
+  const char* name;
+  const void* address;
+};
+
 template <class Work>
-aclError enqueue(const Call& call, aclrtStream handle, const char* what, Work&& work) {
+aclError enqueue(const Call& call, aclrtStream handle, const char* what,
+                 std::initializer_list<SideOfCopy> sides, Work&& work) {
   aclError code = ACL_SUCCESS;
   std::shared_ptr<Stream> stream = findStream(call, handle, code);
   if (!stream)
     return code;
+  for (const SideOfCopy& side : sides)
+    if (int device = deviceOf(side.address); device >= 0 && device != stream->device)
+      return call.invalid(joined(side.name, " is memory of device ", device,
+                                 " but stream is of device ", stream->device));
   Task task;
   task.what = what;
   task.run = std::forward<Work>(work);
@@ -291,7 +315,7 @@ aclError aclrtMemsetAsync(void* devPtr, size_t maxCount, int32_t value, size_t c
   return guarded("aclrtMemsetAsync", [&](const Call& call) -> aclError {
     if (aclError code = checkSet(call, devPtr, maxCount, count))
       return code;
-    return enqueue(call, stream, "a memset", [=] {
+    return enqueue(call, stream, "a memset", {{"devPtr", devPtr}}, [=] {
       setBytes(devPtr, value, count);
       return TaskOutcome{};
     });
@@ -316,7 +340,7 @@ aclError aclrtMemcpyAsync(void* dst, size_t destMax, const void* src, size_t cou
       return code;
     if (count > destMax)
       return call.invalid(joined("count is ", count, " bytes but destMax is ", destMax));
-    return enqueue(call, stream, "a copy", [=] {
+    return enqueue(call, stream, "a copy", {{"dst", dst}, {"src", src}}, [=] {
       copyBytes(dst, src, count);
       return TaskOutcome{};
     });
@@ -345,7 +369,7 @@ aclError aclrtMemcpy2dAsync(void* dst, size_t dpitch, const void* src, size_t sp
     aclError code = check2d(call, rows, kind, isEmpty);
     if (code != ACL_SUCCESS || isEmpty)
       return code;
-    return enqueue(call, stream, "a copy", [rows] {
+    return enqueue(call, stream, "a copy", {{"dst", dst}, {"src", src}}, [rows] {
       copyRows(rows);
       return TaskOutcome{};
     });

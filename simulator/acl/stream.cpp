@@ -90,6 +90,7 @@ void Scheduler::runHead(std::unique_lock<std::mutex>& lock, const std::shared_pt
   TaskOutcome outcome;
   try {
     ascend::OpenDeviceMemory open;
+    DeviceOfTask device(stream->device);
     outcome = task.run();
   } catch (const std::exception& error) {
     outcome = {ACL_ERROR_INTERNAL_ERROR,

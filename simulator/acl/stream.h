@@ -51,6 +51,26 @@ struct Stream {
   double clockMs = 0;  ///< modelled time at which its last task ended
 };
 
+/// The device of the stream whose task this thread runs; -1 outside of tasks. Tasks nest.
+class DeviceOfTask {
+public:
+  explicit DeviceOfTask(int device) : outer(current()) {
+    current() = device;
+  }
+  DeviceOfTask(const DeviceOfTask&) = delete;
+  DeviceOfTask& operator=(const DeviceOfTask&) = delete;
+  ~DeviceOfTask() {
+    current() = outer;
+  }
+  static int& current() {
+    static thread_local int device = -1;
+    return device;
+  }
+
+private:
+  int outer;
+};
+
 struct Event {
   uint32_t flags = 0;
   // Below: under the scheduler's lock.

@@ -57,6 +57,16 @@ void Agent::checkGlobal(const Access& access, uint32_t site) {
          workingNotes("check the kernel's arguments and the offset into the GlobalTensor; memory "
                       "comes from aclrtMalloc"));
   }
+  if (options.device >= 0 && cachedRange.device >= 0 && cachedRange.device != options.device) {
+    cachedVersion = 0;
+    fail(std::string(where.what) + verb + "GM at " + hexAddress(hull.begin) +
+             ", which is memory of device " + std::to_string(cachedRange.device) +
+             ", but the kernel runs on device " + std::to_string(options.device) + " [" + code +
+             "]",
+         where.place, error,
+         workingNotes("launch it on a stream of that device, or call aclrtMalloc while device " +
+                      std::to_string(options.device) + " is set"));
+  }
   cachedVersion = version;
   if (hull.end > cachedRange.end)
     fail(std::string(where.what) + verb + "GM bytes " +

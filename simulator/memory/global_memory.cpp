@@ -13,7 +13,11 @@ namespace {
 
 struct Registry {
   std::shared_mutex mutex;
-  std::map<uint64_t, size_t> ranges;
+  struct Range {
+    size_t bytes = 0;
+    int32_t device = -1;
+  };
+  std::map<uint64_t, Range> ranges;
   std::atomic<uint64_t> version{1};
   std::map<uint64_t, uint64_t> unwritten; ///< begin to end, apart from each other
 };
@@ -44,7 +48,7 @@ void addGlobalMemory(void* base, size_t bytes) {
   Registry& r = registry();
   std::unique_lock lock(r.mutex);
   auto begin = reinterpret_cast<uint64_t>(base);
-  r.ranges[begin] = bytes;
+  r.ranges[begin] = {bytes};
   cut(r.unwritten, begin, begin + bytes);
   ++r.version;
 }
@@ -56,9 +60,17 @@ bool removeGlobalMemory(void* base) {
   auto found = r.ranges.find(reinterpret_cast<uint64_t>(base));
   if (found == r.ranges.end())
     return false;
-  cut(r.unwritten, found->first, found->first + found->second);
+  cut(r.unwritten, found->first, found->first + found->second.bytes);
   r.ranges.erase(found);
   return true;
+}
+
+void setMemoryDevice(void* base, int32_t device) {
+  Registry& r = registry();
+  std::unique_lock lock(r.mutex);
+  if (auto found = r.ranges.find(reinterpret_cast<uint64_t>(base)); found != r.ranges.end())
+    found->second.device = device;
+  ++r.version;
 }
 
 bool findGlobalMemory(const void* address, void** base, size_t* bytes) {
@@ -77,9 +89,9 @@ bool findGlobalRange(uint64_t address, GlobalRange& range) {
   if (it == r.ranges.begin())
     return false;
   --it;
-  if (address >= it->first + it->second)
+  if (address >= it->first + it->second.bytes)
     return false;
-  range = {it->first, it->first + it->second};
+  range = {it->first, it->first + it->second.bytes, it->second.device};
   return true;
 }
 
@@ -88,8 +100,8 @@ bool visitGlobalMemory(void (*visit)(GlobalRange, void*), void* argument) {
   std::shared_lock lock(r.mutex, std::try_to_lock);
   if (!lock)
     return false;
-  for (const auto& [begin, bytes] : r.ranges)
-    visit({begin, begin + bytes}, argument);
+  for (const auto& [begin, held] : r.ranges)
+    visit({begin, begin + held.bytes, held.device}, argument);
   return true;
 }
 

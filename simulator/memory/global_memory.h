@@ -12,6 +12,7 @@ namespace tilewright::ascend {
 
 struct GlobalRange {
   uint64_t begin = 0, end = 0;
+  int32_t device = -1; ///< -1: of none
 };
 
 /// The allocation that holds `address`.

@@ -138,3 +138,85 @@ int main() { nowhere(); }
     for name in ("missing", "nowhere", "absent"):
         assert sum(name in line for line in errors) == 1, built.stderr
     assert len(errors) == 3
+
+
+TWO_DEVICES = """#include "acl/acl.h"
+#include "kernel_operator.h"
+#include <cstdio>
+using namespace AscendC;
+extern "C" __global__ __aicore__ void copy(GM_ADDR to, GM_ADDR from) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  GlobalTensor<float> x, y;
+  x.SetGlobalBuffer((__gm__ float*)from);
+  y.SetGlobalBuffer((__gm__ float*)to);
+  LocalTensor<float> t(TPosition::VECCALC, 0, 64);
+  DataCopy(t, x, 64); // reads
+  PipeBarrier<PIPE_ALL>();
+  DataCopy(y, t, 64); // writes
+}
+void say(int code) {
+  const char* text = aclGetRecentErrMsg();
+  printf("%d %s\\n", code, text ? text : "");
+}
+int main() {
+  aclInit(nullptr);
+  void* memory[2];
+  aclrtStream streams[2];
+  for (int device : {0, 1}) {
+    aclrtSetDevice(device);
+    aclrtMalloc(&memory[device], 256, ACL_MEM_MALLOC_HUGE_FIRST);
+    aclrtMemset(memory[device], 256, 0, 256);
+    aclrtCreateStream(&streams[device]);
+  }
+  float host[64];
+  auto copies = [&](void* to, void* from) {
+    copy<<<1, nullptr, streams[1]>>>((GM_ADDR)to, (GM_ADDR)from);
+    int code = aclrtSynchronizeStream(streams[1]);
+    aclGetRecentErrMsg();
+    printf("%d\\n", code);
+  };
+  copies(memory[1], memory[1]);
+  copies(memory[1], memory[0]);
+  copies(memory[0], memory[1]);
+  say(aclrtMemcpy(memory[1], 256, memory[0], 256, ACL_MEMCPY_DEVICE_TO_DEVICE));
+  say(aclrtMemcpy(host, 256, memory[0], 256, ACL_MEMCPY_DEVICE_TO_HOST));
+  say(aclrtMemcpyAsync(memory[0], 256, host, 256, ACL_MEMCPY_HOST_TO_DEVICE, streams[1]));
+  say(aclrtMemcpyAsync(memory[1], 256, host, 256, ACL_MEMCPY_HOST_TO_DEVICE, streams[1]));
+  say(aclrtMemsetAsync(memory[0], 256, 0, 256, streams[1]));
+}
+"""
+
+
+def test_memory_of_another_device(tmp_path: Path) -> None:
+    """Kernels and copies that touch it are told of both devices."""
+    source, program = tmp_path / "main.cpp", tmp_path / "main"
+    source.write_text(TWO_DEVICES)
+    subprocess.run([DRIVER, "build", source, "-o", program], check=True, timeout=120)
+    environment = {**os.environ, "TILEWRIGHT_ASCEND_DEVICES": "2"}
+    answer = subprocess.run(
+        [program], capture_output=True, text=True, check=False, timeout=60, env=environment
+    )
+    assert answer.stdout.splitlines() == [
+        "0",
+        "507035",
+        "507035",
+        "100000 aclrtMemcpy: dst is memory of device 1 but src of device 0; "
+        "copy it through host memory [100000]",
+        "0 ",
+        "100000 aclrtMemcpyAsync: dst is memory of device 0 but stream is of device 1 [100000]",
+        "0 ",
+        "100000 aclrtMemsetAsync: devPtr is memory of device 0 but stream is of device 1 [100000]",
+    ]
+    lines = TWO_DEVICES.splitlines()
+    for verb, code in (("reads", "ErrorRead1"), ("writes", "ErrorWrite1")):
+        line = 1 + next(i for i, text in enumerate(lines) if f"// {verb}" in text)
+        found = [e for e in answer.stderr.splitlines() if f"main.cpp:{line}: error:" in e]
+        assert len(found) == 1, answer.stderr
+        assert f"DataCopy {verb} GM at 0x" in found[0]
+        assert (
+            f", which is memory of device 0, but the kernel runs on device 1 [{code}]" in found[0]
+        )
+    assert (
+        "note: launch it on a stream of that device, or call aclrtMalloc while device 1 is set"
+        in answer.stderr
+    )
