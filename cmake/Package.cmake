@@ -35,9 +35,11 @@ install(TARGETS ${libraries} EXPORT TilewrightTargets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT cpp)
 install(EXPORT TilewrightTargets NAMESPACE Tilewright:: DESTINATION ${package} COMPONENT cpp)
 install(DIRECTORY include/tilewright DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT cpp)
+# Not in the build folder itself: who names that one as a prefix would find a package without its targets.
+set(made "${CMAKE_BINARY_DIR}/package")
 configure_package_config_file(cmake/tilewright_config.cmake.in
-  "${CMAKE_BINARY_DIR}/TilewrightConfig.cmake" INSTALL_DESTINATION ${package})
-write_basic_package_version_file("${CMAKE_BINARY_DIR}/TilewrightConfigVersion.cmake"
+  "${made}/TilewrightConfig.cmake" INSTALL_DESTINATION ${package})
+write_basic_package_version_file("${made}/TilewrightConfigVersion.cmake"
   COMPATIBILITY SameMinorVersion)
-install(FILES "${CMAKE_BINARY_DIR}/TilewrightConfig.cmake"
-  "${CMAKE_BINARY_DIR}/TilewrightConfigVersion.cmake" DESTINATION ${package} COMPONENT cpp)
+install(FILES "${made}/TilewrightConfig.cmake"
+  "${made}/TilewrightConfigVersion.cmake" DESTINATION ${package} COMPONENT cpp)

@@ -6,16 +6,18 @@ if(TILEWRIGHT_SANITIZE)
 endif()
 
 # tilewright_ascend_executable(NAME source... [OPTIONS option...] [DEPENDS header...]): a program whose
-# sources hold Ascend C kernels, built by tilewright-ascendc. Needs the target tilewright-ascendc, or
-# the program of that name in PATH.
+# sources hold Ascend C kernels, built by tilewright-ascendc: the target of that name, else the program
+# that was installed with this file, else the one in PATH.
 function(tilewright_ascend_executable name)
   cmake_parse_arguments(arg "" "" "OPTIONS;DEPENDS" ${ARGN})
   if(TARGET tilewright-ascendc)
     set(driver $<TARGET_FILE:tilewright-ascendc>)
     set(needs tilewright-ascendc tilewright_ascend)
   else()
-    find_program(TILEWRIGHT_ASCENDC tilewright-ascendc REQUIRED)
+    find_program(TILEWRIGHT_ASCENDC tilewright-ascendc HINTS "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../../../bin"
+      REQUIRED)
     set(driver ${TILEWRIGHT_ASCENDC})
+    set(needs ${TILEWRIGHT_ASCENDC}) # installed anew, it builds anew
   endif()
   set(sources)
   foreach(source ${arg_UNPARSED_ARGUMENTS})
