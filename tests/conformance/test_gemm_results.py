@@ -76,3 +76,39 @@ def test_rounding_of_results(agree):
     kernel = product("bfloat16", "bfloat16", rows, depth, columns, (rows, columns, depth), 1)
     zeros = np.zeros((rows, columns), ml_dtypes.bfloat16)
     agree(kernel, [a, b, zeros], {2: exact.astype(np.float32).astype(ml_dtypes.bfloat16)})
+
+
+@pytest.mark.parametrize("inner", [1, 2])
+@pytest.mark.parametrize("anew", [False, True])
+def test_sums_that_go_on(agree, inner, anew):
+    """Each turn of a loop copies the sums so far away; `anew` begins at 0 every time."""
+    turns, size, depth = 3, 32, 16
+
+    @T.prim_func
+    def kernel(
+        A: T.Tensor((size, turns * inner * depth), "float32"),
+        B: T.Tensor((turns * inner * depth, size), "float32"),
+        C: T.Tensor((turns * size, size), "float32"),
+    ):
+        with T.Kernel(1, threads=64):
+            a = T.alloc_shared((size, depth), "float32")
+            b = T.alloc_shared((depth, size), "float32")
+            c = T.alloc_fragment((size, size), "float32")
+            T.clear(c)
+            for turn in T.serial(turns):
+                for step in T.Pipelined(inner, num_stages=2):
+                    T.copy(A[0, (turn * inner + step) * depth], a)
+                    T.copy(B[(turn * inner + step) * depth, 0], b)
+                    T.gemm(a, b, c, clear_accum=anew and step == 0)
+                T.copy(c, C[turn * size, 0])
+
+    random = np.random.default_rng(5)
+    a = random.integers(-4, 5, (size, turns * inner * depth)).astype(np.float32)
+    b = random.integers(-4, 5, (turns * inner * depth, size)).astype(np.float32)
+    ends = [(turn + 1) * inner * depth for turn in range(turns)]
+    exact = [
+        a[:, end - inner * depth if anew else 0 : end]
+        @ b[end - inner * depth if anew else 0 : end]
+        for end in ends
+    ]
+    agree(kernel, [a, b, np.zeros((turns * size, size), np.float32)], {2: np.vstack(exact)})

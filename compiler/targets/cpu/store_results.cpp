@@ -11,7 +11,7 @@
 /// The copy would read the accumulators from the second-level cache and wait for the result's lines; as part of the
 /// micro-kernels neither costs time. It is done where the copy alone reads the accumulators, all of them, lies inside
 /// of its tensor, and follows the loop, whose last operation the gemm is: nothing notices that the result is
-/// there a little earlier. The operands are on chip, so the result's tensor may be one of theirs. Where the loop may
+/// there a little earlier; and where no loop around all this goes on with the sums. The operands are on chip, so the result's tensor may be one of theirs. Where the loop may
 /// have no turn, the copy stays for that case.
 #include "compiler/targets/cpu/store_results.h"
 
@@ -92,6 +92,27 @@ bool isQuietBetween(Operation* first, Operation* last) {
   return true;
 }
 
+/// Whether the sums are of no use behind the copy: no loop around it goes on with them.
+bool beginsAnew(const Finished& what) {
+  tile::GemmOp gemm = what.gemm;
+  const BufferRegion c = gemm.getCRegion();
+  if (c.buffer.getDefiningOp()->getBlock() == what.before->getBlock())
+    return true;
+  for (OpOperand& use : c.buffer.getUses()) {
+    auto fill = dyn_cast<tile::FillOp>(use.getOwner());
+    if (fill && fill->getBlock() == what.before->getBlock() && fill->isBeforeInBlock(what.before) &&
+        fill.getTargetRegion().isWhole())
+      return true;
+  }
+  if (gemm.getClearAccum())
+    return true;
+  auto loop = dyn_cast<tile::ForOp>(what.before);
+  auto first = gemm.getClear() ? gemm.getClear().getDefiningOp<arith::CmpIOp>() : arith::CmpIOp();
+  return loop && first && first.getPredicate() == arith::CmpIPredicate::eq &&
+         first.getLhs() == loop.getInductionVar() &&
+         isEqualConstantIntOrValue(OpFoldResult(first.getRhs()), OpFoldResult(loop.getLower()));
+}
+
 std::optional<Finished> finished(tile::GemmOp gemm) {
   const BufferRegion c = gemm.getCRegion();
   if (!c.buffer.getDefiningOp<tile::AllocOp>() || !c.isWhole() || c.type().isGlobal() ||
@@ -112,7 +133,8 @@ std::optional<Finished> finished(tile::GemmOp gemm) {
       return std::nullopt;
     result.before = loop;
   }
-  return isQuietBetween(result.before, copy) ? std::optional(result) : std::nullopt;
+  return isQuietBetween(result.before, copy) && beginsAnew(result) ? std::optional(result)
+                                                                   : std::nullopt;
 }
 
 class Delivery {

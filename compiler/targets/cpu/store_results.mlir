@@ -141,3 +141,66 @@ func.func @left_alone(%out : !tile.buffer<64x64xf32, global> {tile.name = "out"}
   }
   return
 }
+
+// -----
+
+// A loop around may go on with the sums, which then are needed. It doesn't where they are filled or cleared in each turn.
+// CHECK-LABEL: func.func @running_sums
+// CHECK-COUNT-2: tile.copy
+// CHECK-NOT: tile.copy
+// CHECK: cpu.result
+// CHECK-NOT: tile.copy
+// CHECK: cpu.result
+// CHECK-NOT: tile.copy
+// LOWERED-LABEL: func.func @running_sums
+func.func @running_sums(%out : !tile.buffer<64x64xf32, global> {tile.name = "out"}) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %zero = arith.constant 0.0 : f32
+  tile.launch (%b) in (%c1) threads(128) {
+    %A = tile.alloc : !tile.buffer<8x16xf32, shared>
+    %B = tile.alloc : !tile.buffer<16x32xf32, shared>
+    %C = tile.alloc : !tile.buffer<8x32xf32, fragment>
+    tile.fill %C : !tile.buffer<8x32xf32, fragment> with %zero : f32
+    tile.for %o = %c0 to %c4 step %c1 {
+      tile.for %k = %c0 to %c4 step %c1 {
+        tile.gemm %A : !tile.buffer<8x16xf32, shared>, %B : !tile.buffer<16x32xf32, shared>
+          into %C : !tile.buffer<8x32xf32, fragment>
+      }
+      tile.copy %C : !tile.buffer<8x32xf32, fragment> to %out[%o, %c0] [8, 32] : !tile.buffer<64x64xf32, global>
+        {target_in_bounds = array<i1: true, true>}
+    }
+    %D = tile.alloc : !tile.buffer<8x32xf32, fragment>
+    tile.for %o = %c0 to %c4 step %c1 {
+      %clear = arith.cmpi eq, %o, %c0 : index
+      tile.for %k = %c0 to %c4 step %c1 {
+        tile.gemm %A : !tile.buffer<8x16xf32, shared>, %B : !tile.buffer<16x32xf32, shared>
+          into %D : !tile.buffer<8x32xf32, fragment> clear(%clear)
+      }
+      tile.copy %D : !tile.buffer<8x32xf32, fragment> to %out[%o, %c0] [8, 32] : !tile.buffer<64x64xf32, global>
+        {target_in_bounds = array<i1: true, true>}
+    }
+    %E = tile.alloc : !tile.buffer<8x32xf32, fragment>
+    tile.for %o = %c0 to %c4 step %c1 {
+      tile.fill %E : !tile.buffer<8x32xf32, fragment> with %zero : f32
+      tile.for %k = %c0 to %c4 step %c1 {
+        tile.gemm %A : !tile.buffer<8x16xf32, shared>, %B : !tile.buffer<16x32xf32, shared>
+          into %E : !tile.buffer<8x32xf32, fragment>
+      }
+      tile.copy %E : !tile.buffer<8x32xf32, fragment> to %out[%o, %c0] [8, 32] : !tile.buffer<64x64xf32, global>
+        {target_in_bounds = array<i1: true, true>}
+    }
+    %F = tile.alloc : !tile.buffer<8x32xf32, fragment>
+    tile.for %o = %c0 to %c4 step %c1 {
+      tile.for %k = %c0 to %c4 step %c1 {
+        %first = arith.cmpi eq, %k, %c0 : index
+        tile.gemm %A : !tile.buffer<8x16xf32, shared>, %B : !tile.buffer<16x32xf32, shared>
+          into %F : !tile.buffer<8x32xf32, fragment> clear(%first)
+      }
+      tile.copy %F : !tile.buffer<8x32xf32, fragment> to %out[%o, %c0] [8, 32] : !tile.buffer<64x64xf32, global>
+        {target_in_bounds = array<i1: true, true>}
+    }
+  }
+  return
+}
