@@ -95,6 +95,56 @@ def test_the_input_may_be_the_output():
     same_bits(x, expected)
 
 
+def whole_numbers(dtype):
+    """Rows whose sums and products are exact, and the same as float32."""
+    x = torch.randint(-50, 51, (4, 4096), generator=torch.Generator().manual_seed(0))
+    return x.to(getattr(torch, dtype)), x.float()
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float32"])
+def test_a_view_shows_the_copy(dtype):
+    """The copy stays where another name of the fragment reads it."""
+
+    @T.prim_func
+    def kernel(X: T.Tensor((4, 4096), dtype), Y: T.Tensor((4, 4096), "float32")):
+        with T.Kernel(4, threads=32) as row:
+            x = T.alloc_fragment((1, 4096), "float32")
+            largest = T.alloc_fragment((1,), "float32")
+            flat = T.reshape(x, (4096,))
+            T.clear(x)
+            T.copy(X[row, 0], x)
+            T.reduce_max(x, largest, dim=1)
+            for j in T.Parallel(4096):
+                Y[row, j] = flat[j] - largest[0]
+
+    x, wide = whole_numbers(dtype)
+    y = torch.zeros(4, 4096)
+    tilewright.compile(kernel)(x, y)
+    assert torch.equal(y, wide - wide.amax(1, keepdim=True))
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float32"])
+def test_a_nest_may_write_the_row_before_it_reads_it_again(dtype):
+    """Two results of one nest, the first of which is the input itself."""
+
+    @T.prim_func
+    def kernel(X: T.Tensor((4, 4096), dtype), Z: T.Tensor((4, 4096), "float32")):
+        with T.Kernel(4, threads=32) as row:
+            x = T.alloc_fragment((1, 4096), "float32")
+            largest = T.alloc_fragment((1,), "float32")
+            T.copy(X[row, 0], x)
+            T.reduce_max(x, largest, dim=1)
+            for i, j in T.Parallel(1, 4096):
+                X[row, j] = x[i, j] * 2.0
+                Z[row, j] = x[i, j] + largest[i]
+
+    x, wide = whole_numbers(dtype)
+    z = torch.zeros(4, 4096)
+    tilewright.compile(kernel)(x, z)
+    assert torch.equal(z, wide + wide.amax(1, keepdim=True))
+    assert torch.equal(x.float(), wide * 2)
+
+
 @pytest.mark.parametrize("columns", [32, 512, 4096])
 def test_softmax_of_extremes(columns):
     """With fast math: infinities, large gaps and NaN, in a row each."""

@@ -79,7 +79,8 @@ private:
         !(source.type().getElementType().isBF16() || source.type().getElementType().isF32()) ||
         !target.type().getElementType().isF32() || !target.isWhole() || target.type().isGlobal() ||
         target.type().isPerThread() ||
-        !isa_and_nonnull<tile::AllocOp>(target.buffer.getDefiningOp()))
+        !isa_and_nonnull<tile::AllocOp>(target.buffer.getDefiningOp()) ||
+        llvm::any_of(target.buffer.getUsers(), llvm::IsaPred<tile::ViewOp>)) // it shows the copy
       return false;
     for (int64_t dim = 0; dim < source.type().getRank(); ++dim)
       if (!copy.isSourceInBounds(dim))
@@ -134,6 +135,7 @@ private:
 
   /// A nest that goes over all of the copy, element by element.
   bool takeNest(tile::ParallelOp nest) {
+    bool hasWritten = false; // to a tensor: what is loaded behind that may be the new element
     for (Operation& op : nest.getBodyBlock()->without_terminator()) {
       if (op.getNumRegions())
         return false;
@@ -143,10 +145,11 @@ private:
                      : !writesAsItReads(store, nest))
           return false;
         isOverwritten |= isOfCopy;
+        hasWritten |= cast<BufferType>(store.getBuffer().getType()).isGlobal();
       } else if (auto load = dyn_cast<tile::LoadOp>(op)) {
         if (load.getBuffer() != target.buffer)
           continue;
-        if (isOverwritten || load.getIndices() != nest.getInductionVars())
+        if (isOverwritten || hasWritten || load.getIndices() != nest.getInductionVars())
           return false;
         loads.push_back(load);
       } else if (llvm::is_contained(op.getOperands(), target.buffer)) {
