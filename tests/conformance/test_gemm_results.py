@@ -107,8 +107,7 @@ def test_sums_that_go_on(agree, inner, anew):
     b = random.integers(-4, 5, (turns * inner * depth, size)).astype(np.float32)
     ends = [(turn + 1) * inner * depth for turn in range(turns)]
     exact = [
-        a[:, end - inner * depth if anew else 0 : end]
-        @ b[end - inner * depth if anew else 0 : end]
+        a[:, end - inner * depth if anew else 0 : end] @ b[end - inner * depth if anew else 0 : end]
         for end in ends
     ]
     agree(kernel, [a, b, np.zeros((turns * size, size), np.float32)], {2: np.vstack(exact)})
