@@ -226,3 +226,54 @@ TEST(Small, G20_G22_Layouts) {
     for (int c = 0; c < 32; ++c)
       ASSERT_EQ(z[r * 32 + c].bits, x[(3 + r) * 64 + 16 + c].bits);
 }
+
+/// Halves to int4b_t and back by repeats: two share a byte, and a mask may take one of the two.
+template <int variant> __global__ __aicore__ void int4ByRepeats(GM_ADDR x, GM_ADDR y) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  constexpr RoundMode mode = RoundMode::CAST_NONE;
+  GlobalTensor<half> in, out;
+  in.SetGlobalBuffer((__gm__ half*)x);
+  out.SetGlobalBuffer((__gm__ half*)y);
+  LocalTensor<half> h(TPosition::VECIN, 0, 512), back(TPosition::VECOUT, 8192, 512);
+  LocalTensor<int4b_t> packed(TPosition::VECCALC, 4096, 1024);
+  DataCopy(h, in, 512);
+  SetFlag<HardEvent::MTE2_V>(0);
+  WaitFlag<HardEvent::MTE2_V>(0);
+  // A repeat has two blocks of int4b_t; these lie apart in the second variant.
+  const uint16_t apart = variant == 1 ? 2 : 1, rows = 2 * apart;
+  const uint64_t odd[2] = {0xaaaaaaaaaaaaaaaa, 0xaaaaaaaaaaaaaaaa}, some[2] = {~0ull << 17, 7};
+  Cast(packed, h, mode, uint64_t{128}, 4, UnaryRepeatParams(apart, 1, rows, 8));
+  if (variant != 3)
+    PipeBarrier<PIPE_V>();
+  if (variant == 2) {
+    Duplicate(h, half(-3.0f), 512);
+    Duplicate(back, half(9.0f), 512);
+    PipeBarrier<PIPE_V>();
+    Cast(packed, h, mode, odd, 4, UnaryRepeatParams(1, 1, 2, 8));
+    PipeBarrier<PIPE_V>();
+    Cast(back, packed, mode, some, 4, UnaryRepeatParams(1, 1, 8, 2));
+  } else {
+    Cast(back, packed, mode, uint64_t{128}, 4, UnaryRepeatParams(1, apart, 8, rows));
+  }
+  SetFlag<HardEvent::V_MTE3>(0);
+  WaitFlag<HardEvent::V_MTE3>(0);
+  DataCopy(out, back, 512);
+}
+TEST(Small, Int4ByRepeats) {
+  DeviceBuffer<half> x(512), y(512);
+  for (int i = 0; i < 512; ++i)
+    x[i] = half(static_cast<float>(i * 5 % 16 - 8));
+  for (auto kernel : {int4ByRepeats<0>, int4ByRepeats<1>}) {
+    ASSERT_EQ(runKernel(kernel, 1, x.gm(), y.gm()), "");
+    for (int i = 0; i < 512; ++i)
+      ASSERT_EQ(float(y[i]), float(x[i])) << i;
+  }
+  ASSERT_EQ(runKernel(int4ByRepeats<2>, 1, x.gm(), y.gm()), "");
+  for (int i = 0; i < 512; ++i) {
+    const int lane = i % 128;
+    const float taken = lane % 2 ? -3.0f : float(x[i]);
+    ASSERT_EQ(float(y[i]), lane >= 17 && lane < 67 ? taken : 9.0f) << i;
+  }
+  const std::string race = runKernel(int4ByRepeats<3>, 1, x.gm(), y.gm());
+  EXPECT_NE(race.find("Cast on PIPE_V reads UB bytes 4096 to 4351"), std::string::npos) << race;
+}

@@ -182,12 +182,20 @@ std::string checkOverlaps(const VectorInstr& i, const AccessList& list, const Co
              : std::string();
 }
 
+namespace {
+/// Blocks that lanes of a repeat of the destination lie in.
+uint32_t blocksOf(uint32_t lanes, DType type) {
+  const uint32_t bytes = type == DType::I4 ? lanes / 2 : lanes * bytesOf(type);
+  return std::max(bytes / blockBytes, 1u);
+}
+} // namespace
+
 std::string itsRepeats(const VectorInstr& i) {
   const uint32_t size = bytesOf(i.dst.type);
   const uint32_t lanes =
       repeatBytes / (hasSource(i.op) ? std::max(size, bytesOf(i.src0.type)) : size);
   return "dstRepStride is " + std::to_string(i.dstRep) + ", but a repeat spans " +
-         std::to_string((std::max(lanes * size / blockBytes, 1u) - 1) * i.dstBlk + 1) + " blocks";
+         std::to_string((blocksOf(lanes, i.dst.type) - 1) * i.dstBlk + 1) + " blocks";
 }
 
 bool overlapsItself(const VectorInstr& i) {
@@ -196,10 +204,10 @@ bool overlapsItself(const VectorInstr& i) {
                        i.op == VectorOp::Gather || i.op == VectorOp::Select;
   const bool hasRepeats = i.form != VectorForm::Count && i.dstRep != 0 && i.repeat > 1;
   const uint32_t size = bytesOf(i.dst.type);
-  if ((!blocks && !inLanes) || !hasRepeats || !size || i.src0.type == DType::I4)
+  if ((!blocks && !inLanes) || !hasRepeats || !size)
     return false;
   const uint32_t widest = blocks || !hasSource(i.op) ? size : std::max(size, bytesOf(i.src0.type));
-  const uint32_t written = std::max(repeatBytes / widest * size / blockBytes, 1u); // blocks
+  const uint32_t written = blocksOf(repeatBytes / widest, i.dst.type);
   const Steps d = stepsOf(size, i.dstBlk, i.dstRep);
   if ((written - 1) * i.dstBlk + 1 <= i.dstRep)
     return false; // the usual case
@@ -212,7 +220,7 @@ bool overlapsItself(const VectorInstr& i) {
   VectorShape shape = shapeOf(one, widest);
   shape.flat = false;
   AccessList first;
-  addAccess(first, i.dst, shape, d, AccessKind::Write);
+  addAccess(first, i.dst, i.dst.type == DType::I4 ? pairsOf(shape) : shape, d, AccessKind::Write);
   for (uint32_t r = 1; r < i.repeat && r * i.dstRep < (written - 1) * i.dstBlk + 1; ++r)
     for (unsigned a = 0; a < first.count; ++a)
       for (unsigned b = 0; b < first.count; ++b) {

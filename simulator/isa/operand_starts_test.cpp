@@ -459,5 +459,36 @@ TEST_F(OperandOverlaps, OfRepeatsOfTheDestination) {
   EXPECT_TRUE(overlapsItself(i));
 }
 
+TEST_F(OperandOverlaps, OfInt4) {
+  VectorInstr i = masked(VectorOp::Cast, 8192, 4, 128); // 128 lanes are two blocks of pairs
+  i.dst.type = DType::I4;
+  i.src0.type = DType::F16;
+  i.mode = 0; // the rounding of none
+  i.dstRep = 2;
+  EXPECT_FALSE(overlapsItself(i));
+  EXPECT_EQ(check(i), "");
+  i.dst.address = 0; // shrinks in its place
+  EXPECT_EQ(check(i), "");
+  i.dst.address = 64; // over the second half of the first repeat
+  EXPECT_NE(check(i), "");
+  i.dstRep = 1;
+  EXPECT_TRUE(overlapsItself(i));
+  EXPECT_EQ(itsRepeats(i), "dstRepStride is 1, but a repeat spans 2 blocks");
+  std::swap(i.dst.type, i.src0.type);
+  i.dst.address = 8192;
+  i.src0Rep = 2;
+  i.dstRep = 8;
+  EXPECT_FALSE(overlapsItself(i));
+  EXPECT_EQ(check(i), "");
+  i.dstRep = 4;
+  EXPECT_TRUE(overlapsItself(i));
+  EXPECT_EQ(itsRepeats(i), "dstRepStride is 4, but a repeat spans 8 blocks");
+  i.dstRep = 8;
+  i.dst.address = 0; // grows over what is yet to be read
+  EXPECT_EQ(check(i), "the destination, at UB byte 0, lies over elements of the source, at 0, that "
+                      "are yet to be read");
+  EXPECT_NE(check(counted(i)), "");
+}
+
 } // namespace
 } // namespace tilewright::ascend::isa

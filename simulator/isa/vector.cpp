@@ -259,6 +259,10 @@ void runElementwise(const VectorInstr& i, const Context& context) {
   });
 }
 
+bool ofInt4(const VectorInstr& i) {
+  return i.src0.type == DType::I4 || i.dst.type == DType::I4;
+}
+
 std::string inspectCast(const VectorInstr& i, AccessList& list, const Context&) {
   uint32_t size = widest(i);
   if (auto e = checkForm(i, repeatBytes / size); !e.empty())
@@ -272,21 +276,48 @@ std::string inspectCast(const VectorInstr& i, AccessList& list, const Context&) 
     return e;
   if (auto e = misaligned(i.src0, "src", blockBytes, false); !e.empty())
     return e;
-  VectorShape shape = shapeOf(i, size);
-  if (i.src0.type == DType::I4 || i.dst.type == DType::I4) {
-    addFlat(list, i.src0, i.src0.type == DType::I4 ? i.count / 2 : i.count * bytesOf(i.src0.type),
-            AccessKind::Read);
-    addFlat(list, i.dst, i.dst.type == DType::I4 ? i.count / 2 : i.count * bytesOf(i.dst.type),
-            AccessKind::Write);
-    return {};
-  }
+  const VectorShape shape = shapeOf(i, size);
   const Steps s = stepsOf(bytesOf(i.src0.type), i.src0Blk, i.src0Rep);
   const Steps d = stepsOf(bytesOf(i.dst.type), i.dstBlk, i.dstRep);
-  if (auto e = checkOverlap(i, i.src0, s, d, shape); !e.empty())
+  if (!ofInt4(i)) {
+    if (auto e = checkOverlap(i, i.src0, s, d, shape); !e.empty())
+      return e;
+    addAccess(list, i.src0, shape, s, AccessKind::Read);
+    addAccess(list, i.dst, shape, d, AccessKind::Write);
+    return {};
+  }
+  const VectorShape pairs = pairsOf(shape);
+  auto ofPair = [](Steps steps, DType type) {
+    return type == DType::I4 ? steps : Steps{2 * steps.element, steps.block, steps.repeat};
+  };
+  if (auto e = checkOverlap(i, i.src0, ofPair(s, i.src0.type), ofPair(d, i.dst.type), pairs);
+      !e.empty())
     return e;
-  addAccess(list, i.src0, shape, s, AccessKind::Read);
-  addAccess(list, i.dst, shape, d, AccessKind::Write);
+  addAccess(list, i.src0, i.src0.type == DType::I4 ? pairs : shape, s, AccessKind::Read);
+  addAccess(list, i.dst, i.dst.type == DType::I4 ? pairs : shape, d, AccessKind::Write);
   return {};
+}
+
+/// One lane after the other, as a mask may take one of the two of a byte and leave the other.
+void runLanesOfInt4(const VectorInstr& i, RunFunction f, const VectorShape& shape, Steps sd,
+                    Steps sa, const Context& context) {
+  uint8_t* d = context.at(i.dst);
+  const uint8_t* a = context.at(i.src0);
+  const bool packs = i.dst.type == DType::I4;
+  forEachNumbered(shape, packs ? sa : sd, [&](uint64_t at, uint64_t number) {
+    const auto rep = static_cast<uint32_t>(number / shape.lanes);
+    const auto lane = static_cast<uint32_t>(number % shape.lanes);
+    const uint64_t pair = (packs ? sd : sa).offset(rep, lane / 2);
+    const unsigned shift = lane % 2 * 4;
+    if (packs) {
+      uint8_t nibble = 0;
+      f(&nibble, a + at, nullptr, 1, {});
+      d[pair] = static_cast<uint8_t>((d[pair] & ~(15u << shift)) | (nibble & 15u) << shift);
+    } else {
+      const auto nibble = static_cast<uint8_t>(a[pair] >> shift);
+      f(d + at, &nibble, nullptr, 1, {});
+    }
+  });
 }
 
 void runCast(const VectorInstr& i, const Context& context) {
@@ -296,6 +327,8 @@ void runCast(const VectorInstr& i, const Context& context) {
   const uint8_t* a = context.at(i.src0);
   Steps sd = stepsOf(bytesOf(i.dst.type), i.dstBlk, i.dstRep);
   Steps sa = stepsOf(bytesOf(i.src0.type), i.src0Blk, i.src0Rep);
+  if (ofInt4(i) && !shape.flat)
+    return runLanesOfInt4(i, f, shape, sd, sa, context);
   Scalar s = scalarOf(i);
   forEachRun(shape, sd, sa, sa, [&](uint64_t od, uint64_t oa, uint64_t, uint64_t n) {
     f(d + od, a + oa, nullptr, n, s);

@@ -65,6 +65,22 @@ VectorShape shapeOf(const VectorInstr& instr, uint32_t elementBytes) {
   return shape;
 }
 
+VectorShape pairsOf(VectorShape shape) {
+  constexpr uint32_t two = 2;
+  auto pairs = [](auto lanes) { return (lanes + 1) / two; };
+  shape.total = pairs(shape.total);
+  shape.lanes = pairs(shape.lanes);
+  shape.lastLanes = pairs(shape.lastLanes);
+  // Between runs is a lane or more, so that no pair is of two of them.
+  for (unsigned r = 0; r < shape.numRuns; ++r) {
+    LaneRun& run = shape.runs[r];
+    const uint32_t end = pairs(uint32_t{run.first} + run.count);
+    run.first /= two;
+    run.count = static_cast<uint16_t>(end - run.first);
+  }
+  return shape;
+}
+
 void AccessList::add(const Operand& operand, Region region, AccessKind kind) {
   if (region.empty())
     return;

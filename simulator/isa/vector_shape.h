@@ -31,6 +31,9 @@ struct VectorShape {
 /// The shape of an instruction whose widest element has `elementBytes`.
 VectorShape shapeOf(const VectorInstr& instr, uint32_t elementBytes);
 
+/// The lanes of `shape` two by two, for int4b_t: two share a byte. A lane alone counts as its pair.
+VectorShape pairsOf(VectorShape shape);
+
 /// One operand's steps, in bytes.
 struct Steps {
   uint32_t element, block, repeat;
