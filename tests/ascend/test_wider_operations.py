@@ -51,7 +51,12 @@ def reduction(kind: str, dim: int, shape: Any, out: Any, dtype: str, clear: bool
     return main
 
 
-FUNCTIONS = {"sum": np.sum, "max": np.max, "abssum": lambda a, axis: np.sum(np.abs(a), axis)}
+FUNCTIONS = {
+    "sum": np.sum,
+    "max": np.max,
+    "abssum": lambda a, axis: np.sum(np.abs(a), axis),
+    "absmax": lambda a, axis: np.max(np.abs(a), axis),
+}
 
 
 def add_reduction(kind: str, dim: int, shape: Any, out: Any, dtype: str, clear: bool) -> None:
@@ -78,6 +83,52 @@ add_reduction("abssum", 0, (16, 1), (1, 1), "float32", True)
 add_reduction("abssum", -2, (3, 5, 24), (3, 24), "float16", True)
 add_reduction("max", 0, (6, 24), (24,), "bfloat16", False)
 add_reduction("sum", 1, (6, 24), (6,), "bfloat16", False)
+# Parts of what is kept begin within a block.
+for DTYPE in ("float16", "bfloat16", "float32"):
+    add_reduction("max", -1, (2, 20, 1), (2, 20, 1), DTYPE, True)
+    add_reduction("sum", -1, (2, 20, 1), (2, 20), DTYPE, False)
+    add_reduction("absmax", -4, (2, 3, 20, 1), (3, 20, 1), DTYPE, True)
+# Rows of numbers in a tile of columns of one.
+add_reduction("abssum", -2, (24, 8, 1), (24, 1, 1), "float32", True)
+add_reduction("absmax", -2, (24, 16, 1), (24, 1), "float16", True)
+
+
+def reduction_of_part(
+    kind: str, dim: int, shape: Any, part: Any, out: Any, dtype: str, clear: bool
+) -> Any:
+    @T.prim_func
+    def main(A: T.Tensor(shape, dtype), C: T.Tensor(out, dtype)):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            a = T.alloc_ub(shape, dtype)
+            c = T.alloc_ub(out, dtype)
+            T.copy(A, a)
+            T.copy(C, c)
+            T.reduce(a[part], c, kind, dim, clear=clear)
+            T.copy(c, C)
+
+    return main
+
+
+def add_reduction_of_part(
+    kind: str, dim: int, shape: Any, part: Any, out: Any, dtype: str, clear: bool = True
+) -> None:
+    a, c = numbers(shape, dtype), numbers(out, dtype)
+    wide = FUNCTIONS[kind](a[part].astype(np.float64), axis=dim).reshape(out)
+    if not clear:
+        wide = wide + c.astype(np.float64)
+    name = f"{kind}_{dim}_of_part_{'x'.join(map(str, shape))}_{'x'.join(map(str, out))}_{dtype}"
+    GROUP.add(name, reduction_of_part(kind, dim, shape, part, out, dtype, clear), [a, c], wide)
+
+
+# One column of a wider tile.
+for DTYPE in ("float16", "bfloat16", "float32"):
+    for KIND in ("absmax", "abssum", "max"):
+        add_reduction_of_part(KIND, -1, (32, 17), np.s_[0:24, 16:17], (24, 1), DTYPE)
+        add_reduction_of_part(KIND, -2, (8, 17), np.s_[6:8, 16:17], (1, 1), DTYPE)
+        add_reduction_of_part(KIND, -1, (3, 20, 17), np.s_[0:3, 0:20, 16:17], (3, 20, 1), DTYPE)
+# Rows are reduced to numbers that begin within a block.
+add_reduction_of_part("max", -1, (3, 8, 24), np.s_[0:3, 0:5, 0:24], (3, 5, 1), "float16")
+add_reduction_of_part("sum", -1, (3, 8, 24), np.s_[0:3, 0:5, 0:24], (3, 5, 1), "float16", False)
 
 
 def into_columns(dtype: str) -> Any:

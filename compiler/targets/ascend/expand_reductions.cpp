@@ -92,15 +92,18 @@ void copyByNest(ImplicitLocOpBuilder& builder, const BufferRegion& source,
 }
 
 /// The magnitudes of some columns of a tile, by a nest, for what lies between its rows is not read.
+/// There are two columns or more: rows of one number would lie side by side, not in whole blocks.
 Numbers magnitudesOfPart(ImplicitLocOpBuilder& builder, const BufferRegion& source) {
-  SmallVector<int64_t> shape = tile::withoutUnitExtents(source.staticExtents());
-  if (wideDims(source).back() + 1 != source.extents.size())
-    shape.push_back(1); // rows of one number
+  const SmallVector<int64_t> shape = tile::withoutUnitExtents(source.staticExtents());
   Value tile =
       makeTemporary(builder, builder.getLoc(), shape, source.type().getElementType(), "magnitudes");
   mapByNest(builder, source, BufferRegion::whole(tile),
             [&](Value number) -> Value { return math::AbsFOp::create(builder, number); });
   return {tile, IndexMaker(builder).constant(0), npu::rowPitch(cast<BufferType>(tile.getType()))};
+}
+
+bool isInWholeBlocks(const BufferRegion& region, size_t dim) {
+  return ubStrides(region.type())[dim] % npu::blockElements(region.type()) == 0;
 }
 
 bool isStaticInUb(const BufferRegion& region) {
@@ -181,19 +184,44 @@ private:
     const std::optional<UbRows> joined = isOfColumns ? joinedRowsInUb(make, from) : std::nullopt;
     if (joined && isDenseInUb(to))
       return reduceRows(from, to, joined);
-    const OpBuilder::InsertionGuard guard(builder);
+    kept.pop_back();
     BufferRegion part = from, its = to;
-    for (const size_t each : ArrayRef(kept).drop_back()) {
+    for (const size_t each : kept)
+      part.extents[each] = its.extents[inTarget(each)] = make.index(1);
+    if (!beginInWholeBlocks(part, to, kept))
+      return reduceLines(from, to);
+    const OpBuilder::InsertionGuard guard(builder);
+    for (const size_t each : kept) {
       auto loop = tile::ForOp::create(builder, make.constant(0), make.value(from.extents[each]),
                                       make.constant(1));
       builder.setInsertionPointToStart(loop.getBodyBlock());
-      const bool isDropped = to.extents.size() < from.extents.size() && each > dim;
-      for (auto [region, at] : {std::pair(&part, each), std::pair(&its, each - isDropped)}) {
+      for (auto [region, at] : {std::pair(&part, each), std::pair(&its, inTarget(each))})
         region->offsets[at] = make.add(region->offsets[at], loop.getInductionVar());
-        region->extents[at] = make.index(1);
-      }
     }
     reduceRows(part, its, rowsInUb(make, part));
+  }
+
+  /// Where a dim of the source that is kept stands in the target.
+  size_t inTarget(size_t each) const {
+    return each - size_t(target.extents.size() < source.extents.size() && each > dim);
+  }
+
+  /// Of all parts that lie along `dims`: the instructions ask it of what they read, and of results,
+  /// but of those that rows are reduced to.
+  bool beginInWholeBlocks(const BufferRegion& part, const BufferRegion& to, ArrayRef<size_t> dims) {
+    const std::optional<UbRows> rows = rowsInUb(make, part);
+    const bool isOfResults = !(rows && isAlongRows(part, *rows) && reduce.getClear());
+    return llvm::all_of(dims, [&](size_t each) {
+      return isInWholeBlocks(part, each) && (!isOfResults || isInWholeBlocks(to, inTarget(each)));
+    });
+  }
+
+  /// Each row becomes one number; else the rows are combined.
+  bool isAlongRows(const BufferRegion& from, const UbRows& rows) const {
+    // Where one element is reduced, each number stands for itself.
+    if (isConstantIntValue(from.extents[dim], 1))
+      return !isConstantIntValue(rows.rows, 1);
+    return !isConstantIntValue(rows.columns, 1) && wideDims(from).back() == dim;
   }
 
   void reduceLines(const BufferRegion& from, const BufferRegion& to) {
@@ -209,9 +237,10 @@ private:
     // The instructions take rows from whole blocks on, and put their numbers side by side.
     if (!rows || !isDenseInUb(to) || (height > 1 && rows->pitch % npu::blockElements(type) != 0))
       return reduceLines(from, to);
-    // Where one element is reduced, each number stands for itself.
-    const bool isOne = isConstantIntValue(from.extents[dim], 1);
-    const bool alongRows = isOne ? height > 1 : width > 1 && wideDims(from).back() == dim;
+    // Magnitudes of one column are made number by number: no tile of them is worth it.
+    if (isOfMagnitudes(reduce) && height > 1 && width == 1)
+      return reduceLines(from, to);
+    const bool alongRows = isAlongRows(from, *rows);
     const int64_t bytes = int64_t(type.getElementBits()) / 8;
     int64_t scratch = npu::kBlockBytes;
     if (alongRows && width * bytes > npu::kRepeatBytes)
