@@ -300,3 +300,16 @@ def test_merged_sources_are_of_their_call_alone(tmp_path):
     command = ["cmake", "-S", str(tmp_path), "-B", str(tmp_path / "build")]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert f"sources: {tmp_path}/build/merged_1.cpp\n" in done.stderr
+
+
+def test_workers_keep_the_tests_of_a_group_together(tmp_path):
+    """Kernels of a group are built once, by the worker that has them all."""
+    worker = 'import os\nimport pytest\npytestmark = pytest.mark.xdist_group("one")\n'
+    test = '@pytest.mark.parametrize("number", range(8))\ndef test(number):\n    '
+    (tmp_path / "test_group.py").write_text(
+        worker + test + 'print("ran on", os.environ["PYTEST_XDIST_WORKER"])\n'
+    )
+    command = [sys.executable, "-m", "pytest", "-rP", "-n", "2", "--dist", "loadgroup", "."]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    workers = re.findall(r"^ran on (gw\d)$", done.stdout, re.MULTILINE)
+    assert len(workers) == 8 and len(set(workers)) == 1
