@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the kernel gives no name is called by its use in the text."""
+"""Names in the text: what the kernel gives no name is called by its use, and no name of the kernel's
+means something else in C++."""
 
 from __future__ import annotations
 
 import re
+
+import numpy as np
 
 import tilewright
 import tilewright.language as T
@@ -36,3 +39,44 @@ def test_names() -> None:
     assert "p_value" in names
     assert [name for name in names if re.fullmatch(r"v(_\d+)?", name)] == []
     assert "C[cid * 32 * 64]" in text
+
+
+@T.prim_func
+def reserved(  # type: ignore[no-untyped-def]
+    A: T.Tensor((32,), "float32"),
+    C: T.Tensor((32,), "float32"),
+    half: T.float32,
+    min: T.int32,  # noqa: A002
+    max: T.int32,  # noqa: A002
+    new: T.float32,
+    default: T.float32,
+    double: T.float32,
+    Add: T.float32,
+    main: T.float32,
+    unix: T.float32,
+    NULL: T.float32,
+    slots: T.int32,
+    workspace: T.float32,
+    int64_t: T.int32,
+    A_gm: T.float32,
+):
+    with T.Kernel(slots, is_npu=True, threads=1) as cid:
+        a = T.alloc_ub((8,), "float32")
+        T.copy(A[cid * 8], a)
+        T.tile.mul(a, a, half + new + default + double + Add + main + unix + NULL + workspace)
+        T.tile.add(a, a, A_gm)
+        if cid > min:
+            T.tile.add(a, a, 10.0)
+        if cid > max + int64_t:
+            T.tile.add(a, a, 100.0)
+        T.copy(a, C[cid * 8])
+
+
+def test_scalar_arguments() -> None:
+    """One by one in the text's signature, in its body and in what the host makes of the grid."""
+    a, c = np.arange(32, dtype=np.float32), np.zeros(32, np.float32)
+    numbers = [0.5, 0, 1, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 4, 8.0, 1, 0.25]
+    configs = {tilewright.PassConfigKey.TL_ASCEND_AUTO_SYNC: True}
+    tilewright.compile(reserved, target="ascend", pass_configs=configs)(a, c, *numbers)
+    block = np.arange(32) // 8
+    np.testing.assert_array_equal(c, a * 36.5 + 0.25 + 10 * (block > 0) + 100 * (block > 2))

@@ -11,9 +11,8 @@ namespace {
 
 using namespace mlir;
 
-/// `name_gm` of a tensor, `name` of what is passed by value.
-std::string parameterName(const tile::KernelArgument& argument) {
-  return argument.kind == tile::KernelArgument::Tensor ? argument.name + "_gm" : argument.name;
+std::string tensorParameter(const tile::KernelArgument& argument) {
+  return argument.name + "_gm";
 }
 
 class KernelPrinter {
@@ -63,36 +62,43 @@ private:
     return text;
   }
 
-  /// Arguments as the device function and the host functions have them in scope.
-  void bindArguments(SourceText& text) {
+  /// What the device function's own names may not hide.
+  void reserveNames(SourceText& text) {
     for (const tile::KernelArgument& argument : arguments)
-      if (argument.kind != tile::KernelArgument::Tensor)
-        text.bindName(kernel.getArgument(argument.number), text.freshName(argument.name));
+      if (argument.kind == tile::KernelArgument::Tensor)
+        text.reserve(tensorParameter(argument));
+    kernel.walk([&](npu::CallOp call) {
+      text.reserve(call.getCallee().split(':').first.split('<').first);
+    });
+  }
+
+  /// The device function's parameters; what is passed by value is bound to the name that it gets.
+  std::string parameters(SourceText& text) {
+    std::string written;
+    for (const tile::KernelArgument& argument : arguments) {
+      if (argument.kind == tile::KernelArgument::Tensor) {
+        written += "GM_ADDR " + tensorParameter(argument) + ", ";
+        continue;
+      }
+      const Value value = kernel.getArgument(argument.number);
+      text.bindName(value, text.freshName(argument.name));
+      written += cppType(value.getType()) + " " + text.text(value) + ", ";
+    }
+    return written + "GM_ADDR workspace";
   }
 
   std::optional<std::string> deviceFunction() {
     SourceText text(style);
-    std::string parameters;
-    for (const tile::KernelArgument& argument : arguments) {
-      const std::string type = argument.kind == tile::KernelArgument::Tensor
-                                   ? "GM_ADDR"
-                                   : cppType(kernel.getArgument(argument.number).getType());
-      parameters += type + " " + parameterName(argument) + ", ";
-      if (argument.kind == tile::KernelArgument::Tensor)
-        text.reserve(parameterName(argument));
-    }
-    text.open("extern \"C\" __global__ __aicore__ void " + name + "_kernel(" + parameters +
-              "GM_ADDR workspace) {");
+    reserveNames(text);
+    text.beginNames();
+    text.openBegun("extern \"C\" __global__ __aicore__ void " + name + "_kernel(" +
+                   parameters(text) + ") {");
     text.line("KERNEL_TASK_TYPE_DEFAULT(" + std::string(kind.taskType()) + ");");
-    kernel.walk([&](npu::CallOp call) {
-      text.reserve(call.getCallee().split(':').first.split('<').first);
-    });
-    bindArguments(text);
     BodyPrinter body(text, kind);
     for (const tile::KernelArgument& argument : arguments)
       if (argument.kind == tile::KernelArgument::Tensor)
         body.bindTensor(kernel.getArgument(argument.number), argument, arguments, kernel,
-                        parameterName(argument));
+                        tensorParameter(argument));
     if (!body.printBlock(kernel.getBody().front()))
       return std::nullopt;
     text.close();
