@@ -19,6 +19,20 @@ template <class... Args> std::string run(void (*kernel)(Args...), uint32_t block
   kernel<<<blocks, nullptr, nullptr>>>(a...);
   return allFindings();
 }
+/// What is said in random orders of a kernel that is right in all of them; `result` holds its values.
+template <class T, class... Args>
+std::string runInOrders(const DeviceBuffer<T>& result, void (*kernel)(Args...), uint32_t blocks,
+                        Args... a) {
+  const std::vector<T> wanted = result.data;
+  for (uint64_t seed = 1; seed <= 40; ++seed) {
+    nextOptions() = {};
+    nextOptions().randomOrderSeed = seed;
+    kernel<<<blocks, nullptr, nullptr>>>(a...);
+    if (!allFindings().empty() || result.data != wanted)
+      return "seed " + std::to_string(seed) + ": " + allFindings() + "other values";
+  }
+  return "";
+}
 /// The modelled time, whatever the findings are.
 template <class... Args> double cyclesOf(void (*kernel)(Args...), uint32_t blocks, Args... a) {
   catchLaunches();
@@ -76,6 +90,7 @@ TEST(Meetings, G14_BlocksOneAfterTheOther) {
     for (int b = 0; b < 6; ++b)
       for (int i = 0; i < 64; ++i)
         ASSERT_EQ(y[b * 64 + i], static_cast<float>((b + 2) * (i + 1))) << b;
+    EXPECT_EQ(runInOrders(y, kernel, 6, x.gm(), y.gm(), flags.gm()), "");
   }
   std::string race = run(chain<0>, 6, x.gm(), y.gm(), flags.gm());
   EXPECT_NE(race.find("nothing orders this"), std::string::npos) << race;
@@ -131,6 +146,7 @@ TEST(Meetings, G14_GroupBarrier) {
   ASSERT_EQ(run(groups<true>, 5, y.gm(), z.gm(), space.gm()), "");
   for (int i = 32; i < 80; ++i)
     EXPECT_EQ(z[i], i % 16 < 8 ? 5.0f : 6.0f) << i;
+  EXPECT_EQ(runInOrders(z, groups<true>, 5, y.gm(), z.gm(), space.gm()), "");
   EXPECT_NE(run(groups<false>, 5, y.gm(), z.gm(), space.gm()).find("nothing orders this"),
             std::string::npos);
 }
@@ -284,6 +300,7 @@ template <class BiasT> void checkLeaky() {
         sum += static_cast<float>(a[i * k + l]) * static_cast<float>(b[l * n + j]);
       ASSERT_EQ(c[i * n + j], sum < 0 ? sum / 2 : sum) << i << "," << j;
     }
+  EXPECT_EQ(runInOrders(c, leakyTiles<BiasT>, 1, a.gm(), b.gm(), bias.gm(), c.gm(), p), "");
 }
 TEST(Meetings, G72_MatmulToUbTileByTile) {
   checkLeaky<float>();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Each synchronisation of kernels with queues, flags, meetings and cross-core flags, taken out.
 #include "kernel_operator.h"
+#include "lib/matmul_intf.h"
 
 #include "simulator/ascendc/mutation.h"
 #include "simulator/ascendc/tile_matmul.h"
@@ -253,6 +254,36 @@ __global__ __aicore__ void matmul_leakyrelu(GM_ADDR a, GM_ADDR space, GM_ADDR y,
   }
 }
 
+/// The introductory matmul and LeakyRelu: both vector cores ask a Matmul object for tile after tile of their rows.
+__global__ __aicore__ void object_leakyrelu(GM_ADDR a, GM_ADDR b, GM_ADDR c, TCubeTiling t) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);
+  using namespace matmul;
+  using In = MatmulType<TPosition::GM, CubeFormat::ND, half>;
+  TPipe pipe;
+  Matmul<In, In, MatmulType<TPosition::VECIN, CubeFormat::ND, float>> mm;
+  TQue<TPosition::VECOUT, 1> out;
+  REGIST_MATMUL_OBJ(&pipe, GetSysWorkSpacePtr(), mm, &t);
+  GlobalTensor<half> aGm, bGm;
+  GlobalTensor<float> cGm;
+  aGm.SetGlobalBuffer((__gm__ half*)a + GetBlockIdx() * t.singleCoreM * t.Ka);
+  bGm.SetGlobalBuffer((__gm__ half*)b);
+  cGm.SetGlobalBuffer((__gm__ float*)c + GetBlockIdx() * t.singleCoreM * t.N);
+  const uint32_t size = t.baseM * t.baseN;
+  pipe.InitBuffer(out, 1, size * sizeof(float));
+  mm.SetTensorA(aGm);
+  mm.SetTensorB(bGm);
+  for (uint32_t i = 0; mm.Iterate(); ++i) {
+    LocalTensor<float> tile = out.AllocTensor<float>();
+    mm.GetTensorC(tile, false, true);
+    LeakyRelu(tile, tile, 0.5f, size);
+    out.EnQue(tile);
+    tile = out.DeQue<float>();
+    DataCopy(cGm[i * size], tile, size);
+    out.FreeTensor(tile);
+  }
+  mm.End();
+}
+
 namespace {
 
 template <class Kernel>
@@ -317,6 +348,25 @@ TEST(Mutation, MatmulLeakyRelu) {
       a[i] = half(static_cast<float>(i * 7 % 5) - 2.0f);
     matmul_leakyrelu<<<1, nullptr, nullptr>>>(a.gm(), space.gm(), y.gm(), tiles);
     return y.data;
+  });
+}
+
+TEST(Mutation, MatmulObject) {
+  expectAllReported("matmul and LeakyRelu, by the Matmul object", [] {
+    catchLaunches();
+    constexpr int32_t tile = 16, tiles = 2, cores = 2, m = cores * tiles * tile;
+    TCubeTiling t;
+    t.M = m;
+    t.singleCoreM = tiles * tile;
+    t.N = t.Ka = t.Kb = t.singleCoreN = t.singleCoreK = t.baseM = t.baseN = t.baseK = tile;
+    DeviceBuffer<half> a(m * tile), b(tile * tile);
+    DeviceBuffer<float> c(m * tile);
+    for (int32_t i = 0; i < m * tile; ++i)
+      a[i] = half(static_cast<float>(i * 7 % 5) - 2.0f);
+    for (int32_t i = 0; i < tile * tile; ++i)
+      b[i] = half(static_cast<float>(i * 11 % 7) - 3.0f);
+    object_leakyrelu<<<1, nullptr, nullptr>>>(a.gm(), b.gm(), c.gm(), t);
+    return c.data;
   });
 }
 

@@ -110,7 +110,7 @@ bool Agent::canRun() const {
   switch (state) {
   case State::WaitsCross:
     if (waitingFor == noticeWait)
-      return live && (hasNotices() || (awaited.untilGroupEnds && isGroupEnding()));
+      return live && (arrivedKey() >= 0 || (awaited.untilGroupEnds && isGroupEnding()));
     return live && !live->tokens[waitingFor].empty();
   case State::Done:
   case State::Failed:

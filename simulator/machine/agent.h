@@ -97,13 +97,16 @@ public:
   void syncAll(bool onlyVector, Meeting by, Place place);
   /// Meetings without a hardware flag; see kernel_api.h.
   struct NoticeWait {
+    NoticeOf of = NoticeOf::Meeting;
     uint64_t key = 0;
+    uint32_t numKeys = 1; ///< of this and those behind it, the first that has come
     uint32_t count = 0;
     bool untilGroupEnds = false;
     const char* what = "";
   };
-  void notify(uint64_t key, const char* what, Place place);
-  bool await(const NoticeWait& wait, Place place);
+  void notify(NoticeOf of, uint64_t key, const char* what, Place place);
+  /// Which key came, from the wait's first on; -1: none will.
+  int32_t await(const NoticeWait& wait, Place place);
   void** mail();
   void* scalarAccess(const Operand& operand, uint32_t bytes, bool write, Place place,
                      bool pastCache = false);
@@ -371,7 +374,8 @@ private:
   int waitingFor = -1; ///< cross-core flag, or noticeWait
   static constexpr int noticeWait = 99;
   NoticeWait awaited;
-  bool hasNotices() const;
+  /// The first of the awaited keys that has come as often as is awaited, or -1.
+  int32_t arrivedKey() const;
   void traceNotice(TraceKind kind, uint64_t key, uint32_t count, const char* what, Place place);
   bool isGroupEnding() const;
   struct Arrivals {

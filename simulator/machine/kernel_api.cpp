@@ -142,16 +142,22 @@ void issueSyncAll(bool onlyVector, Meeting by, Place place) {
   a.syncAll(onlyVector, by, place);
 }
 
-void issueNotice(uint64_t key, const char* what, Place place) {
+void issueNotice(NoticeOf of, uint64_t key, const char* what, Place place) {
   Agent& a = agentAt(place);
   Inside inside(a);
-  a.notify(key, what, place);
+  a.notify(of, key, what, place);
 }
-bool awaitNotice(uint64_t key, uint32_t count, bool untilGroupEnds, const char* what, Place place) {
+void awaitNotice(NoticeOf of, uint64_t key, uint32_t count, const char* what, Place place) {
   Agent& a = agentAt(place);
   Inside inside(a);
   a.recurrence.readsElsewhere();
-  return a.await({key, count, untilGroupEnds, what}, place);
+  a.await({of, key, 1, count, false, what}, place);
+}
+int32_t awaitRequest(uint64_t key, uint32_t numKeys, const char* what, Place place) {
+  Agent& a = agentAt(place);
+  Inside inside(a);
+  a.recurrence.readsElsewhere();
+  return a.await({NoticeOf::Request, key, numKeys, 1, true, what}, place);
 }
 void** groupMail() {
   Agent& a = agent();

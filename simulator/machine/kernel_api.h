@@ -61,13 +61,19 @@ TILEWRIGHT_EXPORT void issueCrossWait(uint32_t flag, Place place);
 enum class Meeting : uint8_t { ByFlags, ByMemory };
 TILEWRIGHT_EXPORT void issueSyncAll(bool onlyVector, Meeting by, Place place);
 
+/// A request asks for work or says that it is done. Without it there is no work to order, so it is no synchronisation
+/// that a test could switch off.
+enum class NoticeOf : uint8_t { Meeting, Request };
 /// A meeting of cores without a hardware flag (IBSet, GroupBarrier, requests of a Matmul): all that
 /// this core issued is done, and `key` is noted for all cores of the launch.
-TILEWRIGHT_EXPORT void issueNotice(uint64_t key, const char* what, Place place);
-/// Waits for `count` notices of `key` that this core has not yet waited for. With `untilGroupEnds`,
-/// false if all other cores of this block have ended instead.
-TILEWRIGHT_EXPORT bool awaitNotice(uint64_t key, uint32_t count, bool untilGroupEnds,
-                                   const char* what, Place place);
+TILEWRIGHT_EXPORT void issueNotice(NoticeOf of, uint64_t key, const char* what, Place place);
+/// Waits for `count` notices of `key` that this core has not yet waited for.
+TILEWRIGHT_EXPORT void awaitNotice(NoticeOf of, uint64_t key, uint32_t count, const char* what,
+                                   Place place);
+/// Waits for a request, a notice of one of the keys `key`, `key + 1`, ... `key + numKeys - 1`. The number of that key from `key` on;
+/// -1 if all other cores of this block have ended instead.
+TILEWRIGHT_EXPORT int32_t awaitRequest(uint64_t key, uint32_t numKeys, const char* what,
+                                       Place place);
 /// Where the cores of a block leave messages for each other; null pointers at the start.
 TILEWRIGHT_EXPORT void** groupMail();
 
@@ -150,7 +156,7 @@ TILEWRIGHT_EXPORT void printKernel(const char* text);
 
 /// Raise it when headers and library must change together and no layout below shows it. (A test sets another.)
 #ifndef TILEWRIGHT_ASCEND_INTERFACE
-#define TILEWRIGHT_ASCEND_INTERFACE 1
+#define TILEWRIGHT_ASCEND_INTERFACE 2
 #endif
 /// Equal for headers and a library that fit each other: a digest of the structures that both know.
 constexpr uint64_t interfaceDigest() {

@@ -14,9 +14,9 @@ void CoreGroup::notify(Agent& from, uint64_t key, const Clock& clock,
   globalSets.push_back({&from, GlobalSet::noticeMode, 0, std::move(known), {}, key});
 }
 
-void Agent::notify(uint64_t key, const char* what, Place place) {
+void Agent::notify(NoticeOf of, uint64_t key, const char* what, Place place) {
   lastPlace = place;
-  if (isMuted(place, what, ""))
+  if (of == NoticeOf::Meeting && isMuted(place, what, ""))
     return;
   drainAll();
   hazards.barrierAll();
@@ -37,9 +37,13 @@ void Agent::traceNotice(TraceKind kind, uint64_t key, uint32_t count, const char
   trace.push_back(event);
 }
 
-bool Agent::hasNotices() const {
-  auto found = live->notices.find(awaited.key);
-  return found != live->notices.end() && found->second.size() >= awaited.count;
+int32_t Agent::arrivedKey() const {
+  for (uint32_t k = 0; k < awaited.numKeys; ++k) {
+    auto found = live->notices.find(awaited.key + k);
+    if (found != live->notices.end() && found->second.size() >= awaited.count)
+      return static_cast<int32_t>(k);
+  }
+  return -1;
 }
 
 bool Agent::isGroupEnding() const {
@@ -49,26 +53,28 @@ bool Agent::isGroupEnding() const {
   return true;
 }
 
-bool Agent::await(const NoticeWait& wait, Place place) {
+int32_t Agent::await(const NoticeWait& wait, Place place) {
   lastPlace = place;
-  if (isMuted(place, wait.what, ""))
-    return true;
+  if (wait.of == NoticeOf::Meeting && isMuted(place, wait.what, ""))
+    return 0;
   drainAll();
   awaited = wait;
-  while (!hasNotices()) {
+  int32_t arrived = arrivedKey();
+  for (; arrived < 0; arrived = arrivedKey()) {
     if (wait.untilGroupEnds && isGroupEnding())
-      return false;
+      return -1;
     state = State::WaitsCross;
     waitingFor = noticeWait;
     leave();
   }
-  auto& arrived = live->notices[wait.key];
+  const uint64_t key = wait.key + static_cast<uint64_t>(arrived);
+  auto& notices = live->notices[key];
   for (uint32_t k = 0; k < wait.count; ++k) {
-    remote = joined(remote, arrived.front());
-    arrived.pop_front();
+    remote = joined(remote, notices.front());
+    notices.pop_front();
   }
-  traceNotice(TraceKind::AwaitNotice, wait.key, wait.count, wait.what, place);
-  return true;
+  traceNotice(TraceKind::AwaitNotice, key, wait.count, wait.what, place);
+  return arrived;
 }
 
 void** Agent::mail() {

@@ -67,31 +67,36 @@ template <bool isAIVOnly = true>
 void IBSet(const GlobalTensor<int32_t>& gmWorkspace, const LocalTensor<int32_t>&, int32_t blockIdx,
            int32_t eventID, Place place = Place::here()) {
   if (!host::agentView().cube)
-    host::issueNotice(meetingKey(gmWorkspace, int64_t{eventID} * 256 + blockIdx), "IBSet", place);
+    host::issueNotice(host::NoticeOf::Meeting,
+                      meetingKey(gmWorkspace, int64_t{eventID} * 256 + blockIdx), "IBSet", place);
 }
 template <bool isAIVOnly = true>
 void IBWait(const GlobalTensor<int32_t>& gmWorkspace, const LocalTensor<int32_t>&, int32_t blockIdx,
             int32_t eventID, Place place = Place::here()) {
   if (!host::agentView().cube)
-    host::awaitNotice(meetingKey(gmWorkspace, int64_t{eventID} * 256 + blockIdx), 1, false,
-                      "IBWait", place);
+    host::awaitNotice(host::NoticeOf::Meeting,
+                      meetingKey(gmWorkspace, int64_t{eventID} * 256 + blockIdx), 1, "IBWait",
+                      place);
 }
 /// Vector cores one after the other: block 0 goes first, NotifyNextBlock lets the next one go.
 inline void InitDetermineComputeWorkspace(GlobalTensor<int32_t>& gmWorkspace, LocalTensor<int32_t>&,
                                           Place place = Place::here()) {
   if (!host::agentView().cube && GetBlockIdx() == 0)
-    host::issueNotice(meetingKey(gmWorkspace, 0), "InitDetermineComputeWorkspace", place);
+    host::issueNotice(host::NoticeOf::Meeting, meetingKey(gmWorkspace, 0),
+                      "InitDetermineComputeWorkspace", place);
 }
 inline void WaitPreBlock(GlobalTensor<int32_t>& gmWorkspace, LocalTensor<int32_t>&,
                          Place place = Place::here()) {
   if (!host::agentView().cube)
-    host::awaitNotice(meetingKey(gmWorkspace, GetBlockIdx()), 1, false, "WaitPreBlock", place);
+    host::awaitNotice(host::NoticeOf::Meeting, meetingKey(gmWorkspace, GetBlockIdx()), 1,
+                      "WaitPreBlock", place);
 }
 inline void NotifyNextBlock(GlobalTensor<int32_t>& gmWorkspace, LocalTensor<int32_t>&,
                             Place place = Place::here()) {
   int64_t all = GetBlockNum() * GetSubBlockNum();
   if (!host::agentView().cube)
-    host::issueNotice(meetingKey(gmWorkspace, (GetBlockIdx() + 1) % all), "NotifyNextBlock", place);
+    host::issueNotice(host::NoticeOf::Meeting, meetingKey(gmWorkspace, (GetBlockIdx() + 1) % all),
+                      "NotifyNextBlock", place);
 }
 enum class PipeMode : uint8_t { SCALAR_MODE = 0, MTE3_MODE = 1, MAX };
 /// `waitSize` vector cores go on when `arriveSize` have come.
@@ -102,11 +107,11 @@ public:
         waitSize(waitSizeIn) {}
   void Arrive(uint32_t, Place place = Place::here()) {
     if (!host::agentView().cube)
-      host::issueNotice(key, "GroupBarrier::Arrive", place);
+      host::issueNotice(host::NoticeOf::Meeting, key, "GroupBarrier::Arrive", place);
   }
   void Wait(uint32_t, Place place = Place::here()) {
     if (!host::agentView().cube)
-      host::awaitNotice(key, arriveSize, false, "GroupBarrier::Wait", place);
+      host::awaitNotice(host::NoticeOf::Meeting, key, arriveSize, "GroupBarrier::Wait", place);
   }
   uint64_t GetWorkspaceLen() const {
     constexpr uint64_t slotBytes = 512;

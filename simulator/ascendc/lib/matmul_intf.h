@@ -27,6 +27,16 @@ constexpr MatmulConfig CFG_NORM = {true, false};
 constexpr MatmulConfig CFG_MDL = {false, true};
 constexpr MatmulConfig CFG_IBSHARE_NORM = {true, false};
 
+/// Notices of a block's vector cores to its cube core, and back: one key for each vector core, since the mail of one that
+/// asks lies there before its notice has come, while that of the other core comes.
+constexpr uint32_t vectorCores = 2;
+inline uint64_t keyOfRequests() {
+  return reinterpret_cast<uint64_t>(host::groupMail());
+}
+inline uint64_t keyOfAnswers() {
+  return keyOfRequests() + vectorCores;
+}
+
 /// GM of an object's own, as large as was needed so far. What was too small stays to the launch's end: another core
 /// that got it now would seem to share it.
 class MatmulScratch {
@@ -387,12 +397,10 @@ private:
     r.b = b;
   }
   void send(Place place) {
-    const host::AgentView& view = host::agentView();
-    void** mail = host::groupMail();
-    mail[view.subBlockIdx] = &r;
-    host::issueNotice(reinterpret_cast<uint64_t>(mail), "Matmul", place);
-    host::awaitNotice(reinterpret_cast<uint64_t>(mail) + 1 + view.subBlockIdx, 1, false, "Matmul",
-                      place);
+    const uint32_t core = host::agentView().subBlockIdx;
+    host::groupMail()[core] = &r;
+    host::issueNotice(host::NoticeOf::Request, keyOfRequests() + core, "Matmul", place);
+    host::awaitNotice(host::NoticeOf::Request, keyOfAnswers() + core, 1, "Matmul", place);
   }
 
   MatmulRequest r;
@@ -439,22 +447,16 @@ void runObject(int32_t number, const MatmulRequest& request, Place place, Object
 }
 /// The cube core's part: it serves until its vector cores end.
 template <class... Objects> void serve(Place place, Objects&&... objects) {
-  void** mail = host::groupMail();
-  auto key = reinterpret_cast<uint64_t>(mail);
-  for (uint32_t running = 2; running > 0;) {
-    if (!host::awaitNotice(key, 1, true, "Matmul", place))
+  for (uint32_t running = vectorCores; running > 0;) {
+    const int32_t core = host::awaitRequest(keyOfRequests(), vectorCores, "Matmul", place);
+    if (core < 0)
       return;
-    for (uint32_t core = 0; core < 2; ++core) {
-      if (!mail[core])
-        continue;
-      const MatmulRequest request = *static_cast<MatmulRequest*>(mail[core]);
-      mail[core] = nullptr;
-      running -= request.ends;
-      if (!request.ends)
-        runObject(0, request, place, objects...);
-      host::issueNotice(key + 1 + core, "Matmul", place);
-      break;
-    }
+    const MatmulRequest request = *static_cast<MatmulRequest*>(host::groupMail()[core]);
+    running -= request.ends;
+    if (!request.ends)
+      runObject(0, request, place, objects...);
+    host::issueNotice(host::NoticeOf::Request, keyOfAnswers() + static_cast<uint32_t>(core),
+                      "Matmul", place);
   }
 }
 /// True on a cube core of a mixed kernel, which is done with the kernel then.
