@@ -90,17 +90,22 @@ mlir::LogicalResult Machine::write(mlir::Operation* op, const BufferValue& buffe
     return mlir::success();
   if (!buffer.storage->isAccessible(buffer.bitOffset(indices), /*isWrite=*/true))
     return reportWild(op, buffer, indices);
-  if (failed(noteAccess(op, buffer, indices, /*isWrite=*/true)))
+  const int64_t offset = buffer.bitOffset(indices);
+  const unsigned width = buffer.type.getElementBits();
+  const uint64_t bits = toBits(buffer.type.getElementType(), value);
+  const bool isKept = running && buffer.storage->isWritten(offset, width) &&
+                      buffer.storage->readBits(offset, width) == bits;
+  if (failed(noteAccess(op, buffer, indices, /*isWrite=*/true, isKept)))
     return mlir::failure();
-  buffer.storage->writeBits(buffer.bitOffset(indices), buffer.type.getElementBits(),
-                            toBits(buffer.type.getElementType(), value));
+  buffer.storage->writeBits(offset, width, bits);
   return mlir::success();
 }
 
 mlir::LogicalResult Machine::noteAccess(mlir::Operation* op, const BufferValue& buffer,
-                                        llvm::ArrayRef<int64_t> indices, bool isWrite) {
-  const bool isShared = buffer.type.isGlobal() && blockNumber >= 0;
-  if (buffer.type.isPerThread() || (iteration < 0 && !isShared))
+                                        llvm::ArrayRef<int64_t> indices, bool isWrite,
+                                        bool isKept) {
+  const bool isOfGrid = buffer.type.isGlobal() && blockNumber >= 0;
+  if (buffer.type.isPerThread() || (iteration < 0 && !isOfGrid && !running))
     return mlir::success();
   const AccessKind kind = isAtomic  ? isWrite ? AccessKind::AtomicUpdate : AccessKind::AtomicRead
                           : isWrite ? AccessKind::Write
@@ -111,23 +116,36 @@ mlir::LogicalResult Machine::noteAccess(mlir::Operation* op, const BufferValue& 
     llvm::interleaveComma(indices, error);
     error << "] of '" << buffer.name << "', and "
           << (isWithAtomic ? "only one of them atomically" : "one of them writes it");
+    if (mlir::Operation* other = touches.findRace(kind, number); other->getLoc() != op->getLoc())
+      error.attachNote(other->getLoc()) << "the other one uses it here";
     return mlir::failure();
   };
   Access& last = buffer.storage->access(buffer.bitOffset(indices));
-  if (isShared) {
-    if (last.round != gridRound)
-      last = {.blocks = {}, .iterations = {}, .round = gridRound};
-    if (last.blocks.races(kind, blockNumber))
+  if (isOfGrid) {
+    if (last.round != gridRound) {
+      last = {};
+      last.round = gridRound;
+    }
+    if (last.blocks.findRace(kind, blockNumber))
       return report("blocks of the grid", last.blocks, blockNumber);
-    last.blocks.add(kind, blockNumber);
-    if (iteration < 0)
-      return mlir::success();
+    last.blocks.add(kind, blockNumber, op);
   }
+  if (running) {
+    if (!last.threads)
+      last.threads = std::make_unique<ThreadTouches>();
+    const ThreadPlace place = placeOf(*running);
+    if (const Touches* with =
+            last.threads->note(isKept && !isAtomic ? AccessKind::SameWrite : kind, place, op))
+      return report("threads of the block, with no barrier between,", *with,
+                    last.threads->numberOf(*with, place));
+  }
+  if (iteration < 0)
+    return mlir::success();
   if (last.epoch != epoch)
     last.iterations = {}, last.epoch = epoch;
-  if (last.iterations.races(kind, iteration))
+  if (last.iterations.findRace(kind, iteration))
     return report("iterations of the parallel loop", last.iterations, iteration);
-  last.iterations.add(kind, iteration);
+  last.iterations.add(kind, iteration, op);
   return mlir::success();
 }
 

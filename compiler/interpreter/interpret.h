@@ -2,8 +2,8 @@
 /// Runs tile IR directly: the meaning of each op, in plain code, and the reference that targets are
 /// compared with. It is a step machine: a block has agents (one per thread where the kernel tells
 /// threads apart, else one), each with its own stack of scopes, which may wait for each other and
-/// go on later. It checks every index, reads of what was never written, and races inside a
-/// `tile.parallel`; what it finds are errors at the op's place.
+/// go on later. It checks every index, reads of what was never written, and races of
+/// blocks, threads and iterations of a `tile.parallel`; what it finds are errors at the op's place.
 #pragma once
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -7,6 +7,8 @@
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
+#include "llvm/ADT/ScopeExit.h"
+
 namespace tilewright::interpreter {
 namespace {
 
@@ -94,6 +96,23 @@ void Machine::makeBlock(tile::LaunchOp launch, llvm::ArrayRef<int64_t> blockIds,
       agent.scalars[value] = {id, 0};
     enter(agent, *launch, *launch.getBodyBlock());
   }
+  order(block.agents);
+}
+
+void Machine::order(llvm::MutableArrayRef<Agent> agents) {
+  ++meetings;
+  Block& block = *agents.front().block;
+  if (agents.size() == block.agents.size())
+    block.round = meetings;
+  for (Agent& agent : agents)
+    agent.warpRound = meetings;
+}
+
+ThreadPlace Machine::placeOf(const Agent& agent) {
+  return {.thread = agent.thread,
+          .warp = agent.thread / kWarpSize,
+          .blockRound = agent.block->round,
+          .warpRound = agent.warpRound};
 }
 
 /// Blocks that wait for each other: each runs until it is done or waits for the others.
@@ -118,11 +137,13 @@ mlir::LogicalResult Machine::runTogether(std::deque<Block>& blocks) {
       return error;
     }
     ++gridRound; // what was before is ordered before what comes
-    for (Block& block : blocks)
+    for (Block& block : blocks) {
+      order(block.agents);
       for (Agent& agent : block.agents) {
         agent.waitsAt = nullptr;
         ++agent.scopes.back().next;
       }
+    }
   }
 }
 
@@ -137,8 +158,10 @@ bool Machine::waitsForGrid(const Block& block) {
 mlir::LogicalResult Machine::runBlock(Block& block) {
   llvm::MutableArrayRef<Agent> agents = block.agents;
   blockNumber = block.number;
+  llvm::scope_exit stop([&] { running = nullptr; });
   while (true) {
-    for (Agent& agent : agents)
+    for (Agent& agent : agents) {
+      running = agents.size() > 1 ? &agent : nullptr;
       while (!agent.isDone() && !agent.waitsAt) {
         Outcome outcome = step(agent);
         if (outcome == Outcome::Failed)
@@ -146,6 +169,8 @@ mlir::LogicalResult Machine::runBlock(Block& block) {
         if (outcome == Outcome::Waits)
           agent.waitsAt = &*agent.scopes.back().next;
       }
+    }
+    running = nullptr;
     if (llvm::all_of(agents, [](const Agent& agent) { return agent.isDone(); }) ||
         waitsForGrid(block))
       return mlir::success();
@@ -166,6 +191,7 @@ mlir::LogicalResult Machine::meet(llvm::MutableArrayRef<Agent> agents) {
       continue;
     if (failed(runCollective(others, op)))
       return mlir::failure();
+    order(others);
     for (Agent& other : others) {
       other.waitsAt = nullptr;
       ++other.scopes.back().next;

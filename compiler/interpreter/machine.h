@@ -42,6 +42,7 @@ struct Agent {
   llvm::DenseMap<int64_t, int64_t> crossFlags; ///< how often a wait for each may pass
   /// The op that needs the other agents too; it is the next one of the innermost scope.
   mlir::Operation* waitsAt = nullptr;
+  int64_t warpRound = 0; ///< goes up where the threads of the warp meet
   bool isDone() const {
     return scopes.empty();
   }
@@ -54,6 +55,7 @@ struct Block {
   /// Sets of cross flags that still lack those of other agents: (flag, mode) to a count per agent.
   llvm::DenseMap<std::pair<int64_t, int64_t>, llvm::SmallVector<int64_t>> raised;
   int64_t number = 0;
+  int64_t round = 0; ///< goes up where all threads meet
 };
 
 class Machine {
@@ -77,6 +79,8 @@ private:
   mlir::LogicalResult runTogether(std::deque<Block>& blocks);
   static bool waitsForGrid(const Block& block);
   mlir::LogicalResult meet(llvm::MutableArrayRef<Agent> agents);
+  /// What these have done is ordered before what they do from here on.
+  void order(llvm::MutableArrayRef<Agent> agents);
   mlir::LogicalResult runCollective(llvm::MutableArrayRef<Agent> agents, mlir::Operation* op);
   mlir::LogicalResult checkUniform(llvm::ArrayRef<Agent> agents, mlir::Operation* op);
   Outcome step(Agent& agent);
@@ -158,8 +162,11 @@ private:
   mlir::LogicalResult write(mlir::Operation* op, const BufferValue& buffer,
                             llvm::ArrayRef<int64_t> indices, Scalar value,
                             bool provenInBounds = false);
+  /// An error where the access races with another. `isKept`: it writes the value that is there.
   mlir::LogicalResult noteAccess(mlir::Operation* op, const BufferValue& buffer,
-                                 llvm::ArrayRef<int64_t> indices, bool isWrite);
+                                 llvm::ArrayRef<int64_t> indices, bool isWrite,
+                                 bool isKept = false);
+  static ThreadPlace placeOf(const Agent& agent);
 
   mlir::func::FuncOp kernel;
   bool isCancelled() const {
@@ -178,6 +185,9 @@ private:
   bool threadsDiffer = false;
   /// The parallel loop that runs, and its iteration; -1 outside.
   int64_t epoch = 0, iteration = -1;
+  /// The thread that runs, of a block whose threads are told apart; null where they run as one.
+  const Agent* running = nullptr;
+  int64_t meetings = 0; ///< of the threads of all blocks: the rounds' numbers
   /// The number of the block that runs, and whether an atomic update runs.
   int64_t blockNumber = -1;
   int64_t blockCount = 0;

@@ -152,26 +152,6 @@ uint8_t* Storage::lend(int64_t bitOffset, bool writes) {
   return memory + bitOffset / 8;
 }
 
-bool Touches::hasOther(AccessKind kind, int64_t who) const {
-  const int64_t known = by[size_t(kind)];
-  return known != kNobody && known != who;
-}
-
-bool Touches::isWithAtomic(AccessKind kind, int64_t who) const {
-  return (kind == AccessKind::Write && hasOther(AccessKind::AtomicRead, who)) ||
-         (kind <= AccessKind::Write && hasOther(AccessKind::AtomicUpdate, who));
-}
-
-bool Touches::races(AccessKind kind, int64_t who) const {
-  const bool writes = kind == AccessKind::Write || kind == AccessKind::AtomicUpdate;
-  return hasOther(AccessKind::Write, who) || (writes && hasOther(AccessKind::Read, who)) ||
-         isWithAtomic(kind, who);
-}
-
-void Touches::add(AccessKind kind, int64_t who) {
-  by[size_t(kind)] = hasOther(kind, who) ? kSeveral : who;
-}
-
 int64_t BufferValue::bitOffset(llvm::ArrayRef<int64_t> indices) const {
   int64_t element = 0;
   for (auto [index, stride] : llvm::zip(indices, strides))

@@ -2,11 +2,11 @@
 /// Scalars and the memory of buffers, as the interpreter holds them.
 #pragma once
 
+#include "compiler/interpreter/races.h"
 #include "compiler/ir/dialect.h"
 
 #include "llvm/ADT/DenseSet.h"
 
-#include <array>
 #include <memory>
 #include <vector>
 
@@ -30,32 +30,6 @@ uint64_t unsignedBits(int64_t value, unsigned bits);
 /// A scalar's bits as the type stores them, and back.
 uint64_t toBits(mlir::Type elementType, const Scalar& value);
 Scalar fromBits(mlir::Type elementType, uint64_t bits);
-
-/// How an element is touched.
-enum class AccessKind { Read, Write, AtomicRead, AtomicUpdate };
-
-/// Who touched an element, of blocks or iterations that have no order among themselves.
-class Touches {
-public:
-  /// Whether `who` races, touching it so, with another: one of the two writes, one isn't atomic.
-  bool races(AccessKind kind, int64_t who) const;
-  /// Whether the other one of such a race is atomic.
-  bool isWithAtomic(AccessKind kind, int64_t who) const;
-  void add(AccessKind kind, int64_t who);
-
-private:
-  bool hasOther(AccessKind kind, int64_t who) const;
-
-  static constexpr int64_t kNobody = -1, kSeveral = -2;
-  std::array<int64_t, 4> by = {kNobody, kNobody, kNobody, kNobody};
-};
-
-/// What was done with an element since the last point that orders all: for finding races.
-struct Access {
-  Touches blocks, iterations;
-  int64_t round = 0;  ///< of the blocks: between two waits of all
-  int64_t epoch = -1; ///< of the iterations: the parallel loop that ran
-};
 
 /// The memory behind a buffer and its views.
 class Storage {

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The interpreter reports threads of a block that use one element with no barrier between."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tilewright
+import tilewright.language as T
+from tilewright.errors import KernelError
+
+N = 64
+RACE = r"two threads of the block, with no barrier between, use element \[{}\] of '{}', and {}"
+PLAIN = "one of them writes it"
+
+
+def race(kernel, message, *arrays):
+    with pytest.raises(KernelError, match=message) as wrong:
+        tilewright.compile(kernel, target="reference")(*arrays)
+    return str(wrong.value)
+
+
+def numbers(count=N):
+    return np.arange(count, dtype=np.int32)
+
+
+def test_all_threads_write_one_element():
+    @T.prim_func
+    def shared(Out: T.Tensor((N,), "int32")):
+        with T.Kernel(1, threads=N):
+            tx = T.get_thread_binding()
+            s = T.alloc_shared((1,), "int32")
+            s[0] = tx
+            Out[tx] = s[0]
+
+    assert "s[0] = tx" in race(shared, RACE.format(0, "s", PLAIN), numbers())
+
+    @T.prim_func
+    def tensor(Out: T.Tensor((N,), "int32")):
+        with T.Kernel(2, threads=N) as bx:
+            tx = T.get_thread_binding()
+            Out[bx] = tx
+
+    race(tensor, RACE.format(0, "Out", PLAIN), numbers())
+
+
+def test_both_places_are_told():
+    @T.prim_func
+    def two_places(Out: T.Tensor((N,), "int32")):
+        with T.Kernel(1, threads=N):
+            tx = T.get_thread_binding()
+            if tx < 40:
+                Out[tx] = tx
+            if tx >= 32:
+                Out[tx - 30] = 1
+
+    said = race(two_places, RACE.format(2, "Out", PLAIN), numbers())
+    assert "Out[tx - 30] = 1" in said
+    assert "the other one uses it here" in said
+    assert "Out[tx] = tx" in said
+
+
+def test_a_missing_barrier_of_global_memory():
+    """Shared memory gets its barriers from the compiler; tensors don't."""
+
+    @T.prim_func
+    def missing(A: T.Tensor((N,), "int32"), Out: T.Tensor((N,), "int32")):
+        with T.Kernel(1, threads=N):
+            tx = T.get_thread_binding()
+            A[tx] = tx + 100
+            Out[tx] = A[N - 1 - tx]
+
+    race(missing, RACE.format(32, "A", PLAIN), numbers(), numbers())
+
+    @T.prim_func
+    def of_a_warp(A: T.Tensor((N,), "int32"), Out: T.Tensor((N,), "int32")):
+        with T.Kernel(1, threads=N):
+            tx = T.get_thread_binding()
+            A[tx] = tx + 100
+            T.sync_warp()
+            Out[tx] = A[N - 1 - tx]
+
+    race(of_a_warp, RACE.format(63, "A", PLAIN), numbers(), numbers())
+
+    @T.prim_func
+    def overwritten(A: T.Tensor((N,), "int32"), Out: T.Tensor((N,), "int32")):
+        with T.Kernel(1, threads=N):
+            tx = T.get_thread_binding()
+            for i in T.serial(2):
+                A[tx] = tx + i
+                T.sync_threads()
+                Out[tx] = A[tx ^ 1]
+
+    race(overwritten, RACE.format(0, "A", PLAIN), numbers(), numbers())
+
+
+def test_plain_access_of_what_other_threads_update():
+    @T.prim_func
+    def looks(Count: T.Tensor((1,), "int32"), Out: T.Tensor((N,), "int32")):
+        with T.Kernel(1, threads=N):
+            tx = T.get_thread_binding()
+            T.atomic_add(Count[0], 1)
+            Out[tx] = Count[0]
+
+    message = RACE.format(0, "Count", "only one of them atomically")
+    race(looks, message, np.zeros(1, np.int32), numbers())
+
+
+def test_barriers_order_threads(agree):
+    @T.prim_func
+    def ordered(A: T.Tensor((N,), "int32"), Out: T.Tensor((N,), "int32")):
+        with T.Kernel(1, threads=N):
+            tx = T.get_thread_binding()
+            for i in T.serial(3):
+                A[tx] = A[tx] + i
+                T.sync_threads()
+                Out[tx] = A[N - 1 - tx]
+                T.sync_threads()
+
+    agree(ordered, [numbers(), np.zeros(N, np.int32)], {1: numbers()[::-1] + 3})
+
+    @T.prim_func
+    def warp_by_warp(A: T.Tensor((N,), "int32"), Out: T.Tensor((N,), "int32")):
+        with T.Kernel(1, threads=N):
+            tx = T.get_thread_binding()
+            A[tx] = A[tx] + 1
+            T.sync_warp()
+            Out[tx] = A[tx ^ 31]
+
+    expected = (numbers() + 1).reshape(2, 32)[:, ::-1].reshape(N)
+    agree(warp_by_warp, [numbers(), np.zeros(N, np.int32)], {1: expected})
+
+    @T.prim_func
+    def tiles_and_threads(A: T.Tensor((N,), "int32"), Out: T.Tensor((N,), "int32")):
+        with T.Kernel(1, threads=N):
+            tx = T.get_thread_binding()
+            s = T.alloc_shared((N,), "int32")
+            for _ in T.serial(2):
+                T.copy(A, s)
+                A[tx] = s[N - 1 - tx]
+                T.copy(A, Out)
+
+    agree(tiles_and_threads, [numbers(), np.zeros(N, np.int32)], {1: numbers()})
+
+
+def test_threads_that_write_the_same_value(agree):
+    """What all threads do alike, because nobody said `if tx == 0`, has one result."""
+
+    @T.prim_func
+    def alike(A: T.Tensor((N,), "int32"), Out: T.Tensor((2,), "int32")):
+        with T.Kernel(1, threads=N):
+            tx = T.get_thread_binding()
+            t = T.alloc_shared((1,), "int32")
+            if A[tx] % 7 == 3:
+                Out[1] = 1
+            t[0] = 0
+            T.atomic_add(t[0], A[tx])
+            Out[0] = t[0]
+
+    agree(alike, [numbers(), np.zeros(2, np.int32)], {1: np.array([2016, 1], np.int32)})
+
+
+def test_shuffles_atomics_and_own_elements(agree):
+    @T.prim_func
+    def sums(A: T.Tensor((N,), "int32"), Out: T.Tensor((N + 1,), "int32")):
+        with T.Kernel(1, threads=N):
+            tx = T.get_thread_binding()
+            v = T.alloc_var("int32", init=A[tx])
+            for i in T.serial(5):
+                v += T.shfl_xor(v, 1 << i)
+            Out[tx] = v
+            Out[tx] = Out[tx] + 1
+            if tx % 32 == 0:
+                T.atomic_add(Out[N], v)
+
+    halves = np.repeat(numbers().reshape(2, 32).sum(1), 32)
+    expected = np.append(halves + 1, numbers().sum()).astype(np.int32)
+    agree(sums, [numbers(), np.zeros(N + 1, np.int32)], {1: expected})
