@@ -23,6 +23,16 @@ def add(n: int):
     return add_kernel
 
 
+def square_gemm(size: int, dtype: str, threads: int):
+    """The faster form of the two in `operators/gemm`."""
+    import operator_speed
+
+    whole = operator_speed.whole_depth(size, size, size, dtype, threads)
+    if whole:
+        return operator_speed.kernel("gemm", m=size, n=size, k=size, dtype=dtype, **whole)
+    return gemm(size, dtype, **gemm_blocks(size, dtype, threads))
+
+
 def gemm_blocks(size: int, dtype: str, threads: int) -> dict[str, int]:
     """The largest blocks that still give every thread two, tuned on one core of each kind."""
     from tilewright import _compiler

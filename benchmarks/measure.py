@@ -83,7 +83,7 @@ def measure_gemm(dtype: str, size: int) -> dict[str, object]:
     except ImportError:
         torch = None
     threads = _runtime.get_num_threads()
-    kernel = kernels.gemm(size, dtype, **kernels.gemm_blocks(size, dtype, threads))
+    kernel = kernels.square_gemm(size, dtype, threads)
     random = np.random.default_rng(size)
     a, b = (random.standard_normal((size, size), np.float32) for _ in range(2))
     if torch is not None:

@@ -1,13 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""C = A B: float32 and its like accumulate in float32, int8 in int32."""
+"""C = A B: float32 and its like accumulate in float32, int8 in int32.
+
+By blocks, tiles of A and B come step by step along k. Of whole depth, a block brings its columns of
+B once and multiplies rows of A by them: for B of which some columns fit a second-level cache. No
+sums are stored but the results."""
 
 import tilewright
 import tilewright.language as T
 
 
+def gemm(m: int, n: int, k: int, dtype: str, rows: int = 0, **blocks: int):
+    """A [m, k], B [k, n] of `dtype`; C [m, n] of `dtype`, or int32 for int8. rows: of A that a block
+    takes, of whole depth; 0: by blocks. blocks: block_m, block_n, and block_k by blocks."""
+    if rows:
+        return gemm_of_whole_depth(m, n, k, dtype, rows, **blocks)
+    return gemm_by_blocks(m, n, k, dtype, **blocks)
+
+
 @tilewright.jit(out_idx=[2])
-def gemm(m: int, n: int, k: int, dtype: str, block_m=256, block_n=256, block_k=128):
-    """A [m, k], B [k, n] of `dtype`; C [m, n] of `dtype`, or int32 for int8."""
+def gemm_by_blocks(m: int, n: int, k: int, dtype: str, block_m=256, block_n=256, block_k=128):
+    """A tile of A and one of B at a time."""
     accumulator, out = ("int32", "int32") if dtype == "int8" else ("float32", dtype)
 
     @T.prim_func
@@ -23,5 +35,27 @@ def gemm(m: int, n: int, k: int, dtype: str, block_m=256, block_n=256, block_k=1
                 T.copy(B[step * block_k, bx * block_n], B_shared)
                 T.gemm(A_shared, B_shared, C_local, clear_accum=step == 0)
             T.copy(C_local, C[by * block_m, bx * block_n])
+
+    return gemm_kernel
+
+
+@tilewright.jit(out_idx=[2])
+def gemm_of_whole_depth(m: int, n: int, k: int, dtype: str, rows: int, block_m=128, block_n=256):
+    """All of k at once; block_m divides rows."""
+    accumulator, out = ("int32", "int32") if dtype == "int8" else ("float32", dtype)
+
+    @T.prim_func
+    def gemm_kernel(
+        A: T.Tensor((m, k), dtype), B: T.Tensor((k, n), dtype), C: T.Tensor((m, n), out)
+    ):
+        with T.Kernel(T.ceildiv(n, block_n), T.ceildiv(m, rows), threads=128) as (bx, by):
+            A_shared = T.alloc_shared((block_m, k), dtype)
+            B_shared = T.alloc_shared((k, block_n), dtype)
+            C_local = T.alloc_fragment((block_m, block_n), accumulator)
+            T.copy(B[0, bx * block_n], B_shared)
+            for part in T.Pipelined(rows // block_m, num_stages=2):
+                T.copy(A[by * rows + part * block_m, 0], A_shared)
+                T.gemm(A_shared, B_shared, C_local, clear_accum=True)
+                T.copy(C_local, C[by * rows + part * block_m, bx * block_n])
 
     return gemm_kernel

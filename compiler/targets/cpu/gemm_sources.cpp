@@ -92,4 +92,12 @@ tile::CopyOp copyOfOneRun(tile::GemmOp reader, const BufferRegion& region) {
   return copy;
 }
 
+tile::CopyOp earlierSource(tile::GemmOp reader, const BufferRegion& region) {
+  tile::CopyOp copy = soleCopy(reader, region);
+  if (!copy || copy->getBlock() == reader->getBlock())
+    return {};
+  Operation* reading = copy->getBlock()->findAncestorOpInBlock(*reader);
+  return reading && copy->isBeforeInBlock(reading) ? copy : tile::CopyOp();
+}
+
 } // namespace tilewright::cpu

@@ -18,4 +18,8 @@ tile::CopyOp onlySource(tile::GemmOp reader, const tile::BufferRegion& region);
 /// well read it there. The gemm may stand in loops behind the copy. Null if that isn't so.
 tile::CopyOp copyOfOneRun(tile::GemmOp reader, const tile::BufferRegion& region);
 
+/// The copy in a block around the reader's, before it, that alone fills an on-chip operand which nothing else reads: what
+/// is made of the operand may be made there, once for all turns of the loops between. Null if that isn't so.
+tile::CopyOp earlierSource(tile::GemmOp reader, const tile::BufferRegion& region);
+
 } // namespace tilewright::cpu

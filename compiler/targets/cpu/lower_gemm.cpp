@@ -402,9 +402,11 @@ private:
     if (nextA) {
       Value bytes = math.mul(column, math.constant(products * nextA.elementBytes));
       Value part = builder.createOrFold<arith::DivUIOp>(bytes, math.constant(columns));
+      const int64_t share = products * nextA.elementBytes * llvm::sum_of(widths) / columns;
       for (int64_t r = 0; r < count; ++r) {
-        Value here = math.add(row, math.constant(r));
-        prefetch(builder, nextA.address, math.add(math.mul(here, nextA.rowBytes), part));
+        Value here = math.mul(math.add(row, math.constant(r)), nextA.rowBytes);
+        for (int64_t line = 0; line < std::max<int64_t>(share, 1); line += kLineBytes)
+          prefetch(builder, nextA.address, math.add(here, math.add(part, math.constant(line))));
       }
     }
     if (nextB) {

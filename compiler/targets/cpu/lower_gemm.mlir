@@ -109,10 +109,10 @@ func.func @bytes() attributes {tile.kernel} {
 
 // -----
 
-// Each micro-kernel of 12 rows asks for its part of 12 rows of the next a, and of 12 of the 24 rows of the next b, whose
-// 32 columns are two lines.
+// Each micro-kernel of 12 rows asks for its part of 12 rows of the next a, 96 bytes each, and of 12 of the 24 rows of
+// the next b, whose 32 columns are two lines.
 // CHECK-LABEL: func.func @ahead
-// CHECK-COUNT-36: llvm.intr.prefetch
+// CHECK-COUNT-48: llvm.intr.prefetch
 // CHECK-NOT: llvm.intr.prefetch
 // CHECK: math.fma
 // CHECK-NOT: cpu.ahead

@@ -112,9 +112,9 @@ struct MatrixSource {
   }
 };
 
-/// The copies that may be passed over: onlySource of a and of b, and copyOfOneRun of a.
+/// The copies that may be passed over: onlySource of a and of b, copyOfOneRun of a, earlierSource of b.
 struct Sources {
-  tile::CopyOp a, b, runOfA;
+  tile::CopyOp a, b, runOfA, earlierB;
 };
 
 class GemmPacker {
@@ -315,6 +315,9 @@ private:
 
   BufferRegion packB() {
     const BufferRegion b = op.getBRegion();
+    OpBuilder::InsertionGuard guard(builder);
+    if (from.earlierB)
+      builder.setInsertionPoint(from.earlierB);
     Type type = group == 1 ? element : b.type().getElementType();
     BufferRegion stage = newStage({depth(), columns()}, type);
     const int64_t width = panelColumns();
@@ -338,7 +341,7 @@ private:
 
   /// b as [K, N]: a row of it goes to one row of every panel.
   void packRows(const BufferRegion& b, Value panels) {
-    const MatrixSource source = sourceOf(from.b, b);
+    const MatrixSource source = sourceOf(from.b ? from.b : from.earlierB, b);
     if (group > 1 && columns() % (lanes * group) == 0 && source.isReadableInVectors())
       return packWholeVectors(source, panels);
     const int64_t width = panelColumns();
@@ -473,7 +476,8 @@ struct PackGemmOperands : MachinePass<PackGemmOperands> {
     for (tile::GemmOp op : ops)
       sources.push_back({op.getTransposeA() ? tile::CopyOp() : onlySource(op, op.getARegion()),
                          op.getTransposeB() ? tile::CopyOp() : onlySource(op, op.getBRegion()),
-                         copyOfOneRun(op, op.getARegion())});
+                         copyOfOneRun(op, op.getARegion()),
+                         op.getTransposeB() ? tile::CopyOp() : earlierSource(op, op.getBRegion())});
     for (auto [op, source] : llvm::zip(ops, sources))
       GemmPacker(op, source, machine).pack();
   }

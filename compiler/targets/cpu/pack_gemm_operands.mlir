@@ -317,3 +317,59 @@ func.func @odd(%flag: i1 {tile.name = "flag"}) attributes {tile.kernel} {
   }
   return
 }
+
+// -----
+
+// What b's copy brings before the loop is packed there, once.
+// CHECK-LABEL: func.func @early
+// CHECK-NOT: tile.copy
+// CHECK: tile.parallel
+// CHECK: tile.for
+// CHECK-NOT: tile.parallel
+// CHECK: tile.gemm {{.*}} {cpu.packed = 1 : i64}
+// ZEN-LABEL: func.func @early
+// AVX2-LABEL: func.func @early
+func.func @early(%G: !tile.buffer<16x64xf32, global> {tile.name = "G"}) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  tile.launch (%b) in (%c1) threads(128) {
+    %A = tile.alloc : !tile.buffer<16x16xf32, shared>
+    %B = tile.alloc : !tile.buffer<16x64xf32, shared>
+    %C = tile.alloc : !tile.buffer<16x64xf32, fragment>
+    tile.copy %G : !tile.buffer<16x64xf32, global> to %B : !tile.buffer<16x64xf32, shared>
+    tile.for %i = %c0 to %c4 step %c1 {
+      tile.gemm %A : !tile.buffer<16x16xf32, shared>, %B : !tile.buffer<16x64xf32, shared>
+        into %C : !tile.buffer<16x64xf32, fragment>
+    }
+  }
+  return
+}
+
+// -----
+
+// Not where the loop fills b anew.
+// CHECK-LABEL: func.func @late
+// CHECK: tile.for
+// CHECK: tile.parallel
+// CHECK: tile.gemm
+// ZEN-LABEL: func.func @late
+// AVX2-LABEL: func.func @late
+func.func @late(%G: !tile.buffer<16x64xf32, global> {tile.name = "G"}) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %zero = arith.constant 0.0 : f32
+  tile.launch (%b) in (%c1) threads(128) {
+    %A = tile.alloc : !tile.buffer<16x16xf32, shared>
+    %B = tile.alloc : !tile.buffer<16x64xf32, shared>
+    %C = tile.alloc : !tile.buffer<16x64xf32, fragment>
+    tile.copy %G : !tile.buffer<16x64xf32, global> to %B : !tile.buffer<16x64xf32, shared>
+    tile.for %i = %c0 to %c4 step %c1 {
+      tile.store %zero, %B[%i, %i] in_bounds : !tile.buffer<16x64xf32, shared>
+      tile.gemm %A : !tile.buffer<16x16xf32, shared>, %B : !tile.buffer<16x64xf32, shared>
+        into %C : !tile.buffer<16x64xf32, fragment>
+    }
+  }
+  return
+}
