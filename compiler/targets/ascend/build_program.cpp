@@ -5,6 +5,7 @@
 #include "compiler/ir/npu_ops.h"
 #include "compiler/ir/structure_ops.h"
 #include "compiler/targets/ascend/describe_hazard.h"
+#include "compiler/targets/ascend/global_boxes.h"
 #include "compiler/targets/ascend/index_terms.h"
 #include "compiler/targets/ascend/launch_kind.h"
 #include "compiler/targets/ascend/scalar_agents.h"
@@ -293,7 +294,7 @@ private:
       result.isGlobal = true;
       result.isAtomic = access.isWrite && op->hasAttr("atomic_add");
       result.memory = numberOf(storage, firstGlobal);
-      setBox(access, storage, result);
+      setBox(access, op, indices, result);
     }
     node.accesses.push_back(std::move(result));
   }
@@ -330,56 +331,6 @@ private:
       result.end = result.begin + access.bytes;
     else if (!result.terms.empty())
       result.end = result.begin + size; // no offset reaches beyond
-  }
-
-  /// A dim of which nothing is known.
-  static model::Range anything() {
-    return {.begin = 0, .end = model::kUnknownExtent, .rows = 1, .pitch = 0, .terms = {}};
-  }
-
-  model::Range dimRange(OpFoldResult offset, OpFoldResult extent, int64_t size) {
-    const std::optional<int64_t> fixed = getConstantIntValue(offset);
-    const std::optional<int64_t> width = getConstantIntValue(extent);
-    std::optional<IndexSum> sum =
-        fixed ? IndexSum{*fixed, {}} : indices.of(llvm::cast<Value>(offset));
-    if (!sum)
-      return anything();
-    // A part that is cut off is at most as wide as the dim.
-    const int64_t most = width                         ? *width
-                         : ShapedType::isDynamic(size) ? model::kUnknownExtent
-                                                       : size;
-    return {.begin = sum->constant,
-            .end = sum->constant + most,
-            .rows = 1,
-            .pitch = 0,
-            .terms = std::move(sum->terms)};
-  }
-
-  void setBox(const npu::Access& access, Value storage, model::Access& result) {
-    static_cast<model::Range&>(result) = anything();
-    const auto type = cast<BufferType>(storage.getType());
-    if (access.buffer != storage)
-      return; // a view may fold dims
-    if (!access.region) {
-      if (!ShapedType::isDynamic(access.bytes))
-        setElement(access, type, result);
-      return;
-    }
-    for (size_t dim = 0; dim < access.region->offsets.size(); ++dim) {
-      model::Range range =
-          dimRange(access.region->offsets[dim], access.region->extents[dim], type.getShape()[dim]);
-      if (dim == 0)
-        static_cast<model::Range&>(result) = std::move(range);
-      else
-        result.otherDims.push_back(std::move(range));
-    }
-  }
-
-  /// One element that the scalar unit touches: known only in a tensor of one dim.
-  void setElement(const npu::Access& access, BufferType type, model::Access& result) {
-    if (type.getRank() == 1 && access.offset)
-      static_cast<model::Range&>(result) =
-          dimRange(access.offset, IntegerAttr::get(IndexType::get(type.getContext()), 1), 1);
   }
 
   // --- what waits -------------------------------------------------------------------------------

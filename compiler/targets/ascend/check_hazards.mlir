@@ -20,6 +20,39 @@ func.func @no_flag(%A: !tile.buffer<64xf32, global>, %n: index) {
 }
 
 // -----
+// Boxes are compared dim by dim only where each is known to lie within the dims: the elements of a column may be
+// counted in the dim of one element behind it, whole rows in their own dim, and of all else nothing is known.
+func.func @parts_of_tensors(%A: !tile.buffer<16x1xf32, global>, %B: !tile.buffer<4x8x1xf32, global>,
+                            %C: !tile.buffer<16x64xf32, global>, %n: index) {
+  %c0 = arith.constant 0 : index
+  tile.launch (%cid) in (%n) npu {
+    %x = tile.alloc "x" at 0 : !tile.buffer<64xf32, UB>
+    %y = tile.alloc "y" at 256 : !tile.buffer<64xf32, UB>
+    // expected-note@+1 {{the earlier one is here}}
+    npu.store_ub %x[%c0] : !tile.buffer<64xf32, UB> pitch 64 to %A[8, 0] [1, 8] : !tile.buffer<16x1xf32, global>
+    npu.load_ub %A[0, 0] [8, 1] : !tile.buffer<16x1xf32, global> to %y[%c0] : !tile.buffer<64xf32, UB> pitch 8
+    ascend.pipe_barrier mte2
+    // expected-warning@+1 {{load_ub needs what store_ub writes, but nothing orders them}}
+    npu.load_ub %A[0, 8] [1, 8] : !tile.buffer<16x1xf32, global> to %y[%c0] : !tile.buffer<64xf32, UB> pitch 8
+    ascend.pipe_barrier all
+
+    // expected-note@+1 {{the earlier one is here}}
+    npu.store_ub %x[%c0] : !tile.buffer<64xf32, UB> pitch 64 to %B[1, 0, 0] [1, 1, 16] : !tile.buffer<4x8x1xf32, global>
+    npu.load_ub %B[3, 0, 0] [1, 8, 1] : !tile.buffer<4x8x1xf32, global> to %y[%c0] : !tile.buffer<64xf32, UB> pitch 8
+    ascend.pipe_barrier mte2
+    // expected-warning@+1 {{load_ub needs what store_ub writes, but nothing orders them}}
+    npu.load_ub %B[2, 0, 0] [1, 8, 1] : !tile.buffer<4x8x1xf32, global> to %y[%c0] : !tile.buffer<64xf32, UB> pitch 8
+    ascend.pipe_barrier all
+
+    // expected-note@+1 {{the earlier one is here}}
+    npu.store_ub %x[%c0] : !tile.buffer<64xf32, UB> pitch 64 to %C[2, 60] [1, 8] : !tile.buffer<16x64xf32, global>
+    // expected-warning@+1 {{load_ub needs what store_ub writes, but nothing orders them}}
+    npu.load_ub %C[3, 0] [1, 8] : !tile.buffer<16x64xf32, global> to %y[%c0] : !tile.buffer<64xf32, UB> pitch 8
+  }
+  return
+}
+
+// -----
 func.func @between_cores(%W: !tile.buffer<64x64xf32, global>, %n: index) {
   %c0 = arith.constant 0 : index
   tile.launch (%cid) in (%n) npu {

@@ -263,12 +263,13 @@ void CopyExpander::joinRowsOfOne(BufferRegion& global, BufferRegion& ub, bool is
   const SmallVector<size_t> dims = wideDims(global);
   const ArrayRef<int64_t> shape = global.type().getShape();
   if (dims.size() < 2 || dims.back() + 1 == shape.size() || global.type().getStrided() ||
-      !isInBounds(copy, isSource, dims.front()) || !isDenseInUb(ub))
+      !isDenseInUb(ub))
     return;
   int64_t all = 1;
   for (size_t dim = dims.front(); dim < shape.size(); ++dim) {
     const std::optional<int64_t> extent = getConstantIntValue(global.extents[dim]);
-    if (!extent || (dim > dims.front() && *extent != shape[dim]))
+    if (!extent || (dim > dims.front() && *extent != shape[dim]) ||
+        !isInBounds(copy, isSource, dim))
       return;
     all *= *extent;
   }
@@ -340,6 +341,7 @@ BufferRegion CopyExpander::asRows(BufferRegion region, const BufferRegion& whole
     return region;
   const size_t dim = wideDims(whole)[0];
   std::swap(region.extents[dim], region.extents.back());
+  std::swap(region.offsets[dim], region.offsets.back());
   return region;
 }
 

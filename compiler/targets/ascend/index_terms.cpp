@@ -8,6 +8,8 @@
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
 
+#include <map>
+
 namespace tilewright::ascend {
 
 using namespace mlir;
@@ -38,6 +40,13 @@ IndexSum& IndexSum::operator*=(int64_t factor) {
   for (model::Term& term : terms)
     term.bytes *= factor;
   return *this;
+}
+
+bool IndexSum::isZero() const {
+  std::map<std::tuple<unsigned, int64_t, int64_t>, int64_t> factors;
+  for (const model::Term& term : terms)
+    factors[{term.loop, term.modulus, term.shift}] += term.bytes;
+  return constant == 0 && llvm::all_of(factors, [](const auto& term) { return term.second == 0; });
 }
 
 /// Behind casts that leave the number as it is: to a wider type, or to one that has room for all that the

@@ -18,6 +18,8 @@ struct IndexSum {
 
   IndexSum& operator+=(const IndexSum& other);
   IndexSum& operator*=(int64_t factor);
+  /// Whether nothing is left once equal terms are taken together.
+  bool isZero() const;
 };
 
 class IndexTerms {

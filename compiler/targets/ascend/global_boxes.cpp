@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/targets/ascend/global_boxes.h"
+
+#include "compiler/ir/memory_ops.h"
+#include "compiler/targets/ascend/tile_addresses.h"
+
+#include <mlir/Dialect/Arith/IR/Arith.h>
+#include <mlir/Dialect/SCF/IR/SCF.h>
+#include <mlir/Dialect/Utils/StaticValueUtils.h>
+
+namespace tilewright::ascend {
+
+using namespace mlir;
+using tile::BufferRegion;
+using tile::BufferType;
+
+namespace {
+
+/// Some elements of a dim. Dims of one element behind it count as part of it: its elements may be counted in
+/// any of them.
+struct Span {
+  OpFoldResult offset, extent;
+  int64_t size = 0;
+  size_t dim = 0;
+};
+
+/// A part of a tensor, from an instruction's region.
+class Box {
+public:
+  Box(const BufferRegion& region, Operation* op, IndexTerms& indices)
+      : region(region), op(op), indices(indices) {}
+
+  /// Its spans; none where it isn't known to lie within the dims.
+  SmallVector<Span> spans() {
+    SmallVector<Span> all;
+    for (size_t dim = 0; dim < region.offsets.size(); ++dim) {
+      const Span span{region.offsets[dim], region.extents[dim], region.type().getShape()[dim], dim};
+      if (all.empty() || span.size != 1)
+        all.push_back(span);
+      else if (!joins(all.back(), span) && !isWithin(span))
+        return {};
+    }
+    countRows(all);
+    // What leaves the first dim leaves the tensor.
+    for (const Span& span : ArrayRef(all).drop_front())
+      if (!isWithin(span))
+        return {};
+    return all;
+  }
+
+private:
+  /// A dim of one element is counted with the one before it, of which only one moves and only one is wide.
+  static bool joins(Span& span, const Span& next) {
+    for (auto [mine, other, neutral] :
+         {std::tuple(&span.offset, next.offset, 0), {&span.extent, next.extent, 1}}) {
+      if (isConstantIntValue(other, neutral))
+        continue;
+      if (!isConstantIntValue(*mine, neutral))
+        return false;
+      *mine = other;
+    }
+    return true;
+  }
+
+  /// Whole rows that are counted in their own dim, one after the other, become as many of the dim before.
+  void countRows(SmallVector<Span>& all) {
+    for (size_t at = all.size() - 1; at > 0; --at) {
+      Span &span = all[at], &rows = all[at - 1];
+      const std::optional<int64_t> extent = getConstantIntValue(span.extent);
+      if (ShapedType::isDynamic(span.size) || !extent || *extent <= span.size ||
+          *extent % span.size != 0 || !isConstantIntValue(span.offset, 0) ||
+          !isConstantIntValue(rows.extent, 1))
+        continue;
+      Builder builder(op->getContext());
+      rows.extent = builder.getIndexAttr(*extent / span.size);
+      span.extent = builder.getIndexAttr(span.size);
+    }
+  }
+
+  bool isWithin(const Span& span) {
+    const IndexRange first = rangeAt(op, span.offset), count = rangeAt(op, span.extent);
+    if (first.low < 0)
+      return false;
+    int64_t end = 0;
+    if (!ShapedType::isDynamic(span.size) && !llvm::AddOverflow(first.high, count.high, end) &&
+        end <= span.size)
+      return true;
+    return isCutAtEnd(span.extent, span) || isInsideOfBranch(span);
+  }
+
+  /// Whether a number is what is left of a span's dim from its first element on: as it stands, or as a sum.
+  bool isLeft(Value number, const Span& span) {
+    auto left = number.getDefiningOp<arith::SubIOp>();
+    if (left && isEqualConstantIntOrValue(left.getRhs(), span.offset) &&
+        isSize(left.getLhs(), span))
+      return true;
+    std::optional<IndexSum> end = indices.of(number), size = sizeOf(span);
+    const std::optional<int64_t> fixed = getConstantIntValue(span.offset);
+    const std::optional<IndexSum> first =
+        fixed ? IndexSum{*fixed, {}} : indices.of(cast<Value>(span.offset));
+    if (!end || !size || !first)
+      return false;
+    *end += *first;
+    *end += *size *= -1;
+    return end->isZero();
+  }
+
+  bool isSize(Value number, const Span& span) {
+    if (!ShapedType::isDynamic(span.size))
+      return getConstantIntValue(number) == span.size;
+    auto size = number.getDefiningOp<tile::DimOp>();
+    return size && size.getBuffer() == region.buffer && size.getDim() == span.dim;
+  }
+
+  std::optional<IndexSum> sizeOf(const Span& span) {
+    if (!ShapedType::isDynamic(span.size))
+      return IndexSum{span.size, {}};
+    for (Operation* user : region.buffer.getUsers())
+      if (isa<tile::DimOp>(user) && isSize(user->getResult(0), span))
+        return indices.of(user->getResult(0));
+    return std::nullopt;
+  }
+
+  /// Whether an extent is at most what is left of the dim.
+  bool isCutAtEnd(OpFoldResult extent, const Span& span) {
+    Operation* op = isa<Value>(extent) ? cast<Value>(extent).getDefiningOp() : nullptr;
+    if (auto more = dyn_cast_or_null<arith::MaxSIOp>(op);
+        more && isConstantIntValue(more.getRhs(), 0))
+      return isCutAtEnd(more.getLhs(), span);
+    if (auto least = dyn_cast_or_null<arith::MinSIOp>(op))
+      return isCutAtEnd(least.getLhs(), span) || isCutAtEnd(least.getRhs(), span);
+    return isa<Value>(extent) && isLeft(cast<Value>(extent), span);
+  }
+
+  /// Whether the branch around holds only if the span, which no edge cuts, begins within the dim.
+  bool isInsideOfBranch(const Span& span) {
+    const std::optional<int64_t> count = getConstantIntValue(span.extent);
+    const bool isUncut =
+        count && (*count == 1 || (!ShapedType::isDynamic(span.size) && span.size % *count == 0 &&
+                                  isMultipleOf(span.offset, *count)));
+    for (Operation* inner = op; isUncut && inner->getParentOp(); inner = inner->getParentOp())
+      if (auto branch = dyn_cast<scf::IfOp>(inner->getParentOp());
+          branch && inner->getBlock() == branch.thenBlock() &&
+          asksWhetherInside(branch.getCondition(), span))
+        return true;
+    return false;
+  }
+
+  bool asksWhetherInside(Value condition, const Span& span) {
+    if (auto both = condition.getDefiningOp<arith::AndIOp>())
+      return asksWhetherInside(both.getLhs(), span) || asksWhetherInside(both.getRhs(), span);
+    auto compare = condition.getDefiningOp<arith::CmpIOp>();
+    return compare && compare.getPredicate() == arith::CmpIPredicate::sgt &&
+           isConstantIntValue(compare.getRhs(), 0) && isLeft(compare.getLhs(), span);
+  }
+
+  const BufferRegion& region;
+  Operation* op;
+  IndexTerms& indices;
+};
+
+/// A dim of which nothing is known.
+model::Range anything() {
+  return {.begin = 0, .end = model::kUnknownExtent, .rows = 1, .pitch = 0, .terms = {}};
+}
+
+model::Range rangeOf(const Span& span, IndexTerms& indices) {
+  const std::optional<int64_t> fixed = getConstantIntValue(span.offset);
+  const std::optional<int64_t> width = getConstantIntValue(span.extent);
+  std::optional<IndexSum> sum =
+      fixed ? IndexSum{*fixed, {}} : indices.of(llvm::cast<Value>(span.offset));
+  if (!sum)
+    return anything();
+  // A part that is cut off is at most as wide as the dim.
+  const int64_t most = width                              ? *width
+                       : ShapedType::isDynamic(span.size) ? model::kUnknownExtent
+                                                          : span.size;
+  return {.begin = sum->constant,
+          .end = sum->constant + most,
+          .rows = 1,
+          .pitch = 0,
+          .terms = std::move(sum->terms)};
+}
+
+} // namespace
+
+void setBox(const npu::Access& access, Operation* op, IndexTerms& indices, model::Access& result) {
+  static_cast<model::Range&>(result) = anything();
+  if (access.buffer != npu::storageOf(access.buffer))
+    return; // a view may fold dims
+  const BufferType type = access.type();
+  SmallVector<Span> spans;
+  if (access.region) {
+    spans = Box(*access.region, op, indices).spans();
+  } else if (type.getRank() == 1 && access.offset && !ShapedType::isDynamic(access.bytes)) {
+    // One element that the scalar unit touches is known only in a tensor of one dim.
+    const OpFoldResult one = IntegerAttr::get(IndexType::get(op->getContext()), 1);
+    spans.push_back({access.offset, one, type.getShape().front(), 0});
+  }
+  for (auto [number, span] : llvm::enumerate(spans)) {
+    model::Range range = rangeOf(span, indices);
+    if (number == 0)
+      static_cast<model::Range&>(result) = std::move(range);
+    else
+      result.otherDims.push_back(std::move(range));
+  }
+}
+
+} // namespace tilewright::ascend
