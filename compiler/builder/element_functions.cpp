@@ -59,7 +59,7 @@ Value clamped(const ElementCall& call) {
 
 /// first + step * i, with the target's precision in each operation.
 Value progression(const ElementCall& call) {
-  Value i = call.kernel.cast(call.variables[0], call.target);
+  Value i = call.kernel.cast(call.position(), call.target);
   Value first = call.source(0);
   if (call.sources.size() == 1)
     return call.kernel.binary("add", first, i);
@@ -149,6 +149,22 @@ Value narrowed(const ElementCall& call, Value value, llvm::StringRef mode) {
   return plain;
 }
 
+/// Towards zero, and what that loses makes the last bit 1: rounding once more is as if from the whole number.
+Value roundedToOdd(const ElementCall& call, Value value) {
+  KernelBuilder& kernel = call.kernel;
+  if (value.dtype() != Dtype::float32() || call.target != Dtype(ScalarKind::Float16)) {
+    call.state.report(Severity::Error,
+                      "T.tile.cast has CAST_ODD from float32 to float16, not from " +
+                          value.dtype().name() + " to " + call.target.name());
+    return {};
+  }
+  Value cut = narrowed(call, value, "CAST_TRUNC");
+  Value isInexact = kernel.binary("ne", kernel.cast(cut, value.dtype()), value);
+  Value one = kernel.constant(int64_t{1}, Dtype(ScalarKind::Int16));
+  Value bits = kernel.binary("or", kernel.reinterpret(cut, Dtype(ScalarKind::Int16)), one);
+  return kernel.select(isInexact, kernel.reinterpret(bits, call.target), cut);
+}
+
 Value converted(const ElementCall& call) {
   static const llvm::StringMap<int> modes = {{"CAST_NONE", 0}, {"CAST_RINT", 1},  {"CAST_FLOOR", 2},
                                              {"CAST_CEIL", 3}, {"CAST_ROUND", 4}, {"CAST_TRUNC", 5},
@@ -159,11 +175,9 @@ Value converted(const ElementCall& call) {
                       "': it is CAST_NONE, RINT, FLOOR, CEIL, ROUND, TRUNC or ODD");
     return {};
   }
-  if (mode == "CAST_ODD") {
-    call.state.report(Severity::Unsupported, "CAST_ODD of T.tile.cast is not supported yet");
-    return {};
-  }
   Value value = call.sources[0](std::nullopt);
+  if (mode == "CAST_ODD")
+    return roundedToOdd(call, value);
   Dtype from = value.dtype(), to = call.target;
   if (!from.isFloat() || from == Dtype::boolean())
     return call.kernel.cast(value, to);

@@ -17,8 +17,9 @@ struct ElementCall {
   Dtype target;
   const std::vector<Value>& variables;
   std::vector<std::function<Value(std::optional<Value>)>> sources;
-  std::vector<Dtype> dtypes;  ///< of the sources
-  std::function<Value()> old; ///< what the target held
+  std::vector<Dtype> dtypes;       ///< of the sources
+  std::function<Value()> old;      ///< what the target held
+  std::function<Value()> position; ///< the number of the element in the tile
 
   /// In the target's dtype.
   Value source(size_t number) const {

@@ -24,6 +24,8 @@ struct Tile {
   std::string role;
   /// For each dim the nest variable that runs over it, or -1.
   std::vector<int> variables;
+  /// Of a part that counts as one row, but doesn't lie as one: the part.
+  std::optional<Side> part = std::nullopt;
 };
 
 bool isUnit(const Index& extent) {
@@ -180,51 +182,137 @@ private:
 
   // Shapes
 
+  static bool isKnown(const Index& extent) {
+    return std::holds_alternative<int64_t>(extent);
+  }
+  static bool isSameExtent(const Index& a, const Index& b) {
+    return isKnown(a) && isKnown(b) && std::get<int64_t>(a) == std::get<int64_t>(b);
+  }
+
+  /// Whether a part is all of its buffer from one element to another.
+  bool isSequence(const Tile& tile) const {
+    const std::vector<Index>& shape = record(tile).shape;
+    bool isBehindLong = false;
+    for (size_t dim = 0; dim < shape.size(); ++dim) {
+      if (isBehindLong && !isSameExtent(tile.side.extents[dim], shape[dim]))
+        return false;
+      isBehindLong |= !isUnit(tile.side.extents[dim]);
+    }
+    return std::ranges::all_of(shape, isKnown);
+  }
+
+  bool isMask(const Tile& tile) const {
+    return &tile - tiles.data() == ptrdiff_t(function.maskTile);
+  }
+
+  /// Whether a tile can be seen as a part of one row: rows that end within a block of UB lie apart, but a
+  /// whole mask's only user is the function.
+  bool liesInOneRow(const Tile& tile) const {
+    constexpr int64_t blockBits = 256;
+    if (!isSequence(tile))
+      return false;
+    const auto* width = std::get_if<int64_t>(&tile.side.extents.back());
+    const bool isWholeMask = isMask(tile) && tile.side.kind == Side::Kind::Whole;
+    return isWholeMask ||
+           (width && (*width == 1 || *width * record(tile).dtype.bits() % blockBits == 0));
+  }
+
+  /// The number of a part's first element among those of its buffer, or of its first row among the rows.
+  Index firstOf(const Tile& tile, bool ofRows) {
+    Index first = int64_t{0};
+    int64_t step = 1;
+    for (size_t dim = tile.side.offsets.size() - size_t(ofRows); dim-- > 0;) {
+      const Index& offset = tile.side.offsets[dim];
+      if (const auto* value = std::get_if<Value>(&offset)) {
+        first = plus(first, kernel.binary("mul", *value, kernel.constant(step)));
+      } else if (const int64_t known = std::get<int64_t>(offset) * step; known != 0) {
+        const auto* before = std::get_if<int64_t>(&first);
+        first = before ? Index(*before + known) : plus(first, kernel.constant(known));
+      }
+      step *= std::get<int64_t>(record(tile).shape[dim]);
+    }
+    return first;
+  }
+
+  /// Shows the buffer of a tile whose elements lie side by side as one of `shape`.
+  bool show(Tile& tile, std::span<const Index> shape, std::vector<Index> offsets,
+            std::vector<Index> extents) {
+    const Buffer shown = kernel.view(tile.side.buffer, shape, record(tile).dtype);
+    if (shown.isPoison())
+      return false;
+    tile.variables.assign(shape.size(), -1);
+    tile.side = {Side::Kind::Part, shown, std::move(offsets), std::move(extents)};
+    return true;
+  }
+
   /// Every tile as one row of elements.
   bool flatten() {
     for (Tile& tile : tiles) {
       if (tile.side.extents.size() == 1)
         continue;
-      auto size = sizeOf(tile.side);
-      if (tile.side.kind != Side::Kind::Whole || !size) {
+      const std::optional<int64_t> size = sizeOf(tile.side);
+      if (!size) {
         state.error(name + " takes the elements of " + quoted(record(tile).name) +
-                        " one after the other, so it must be a whole buffer",
+                        " one after the other, so their number must be known",
                     {note(tile)});
         return false;
       }
-      std::array<Index, 1> shape = {*size};
-      tile.side.buffer = kernel.view(tile.side.buffer, shape, record(tile).dtype);
-      if (tile.side.buffer.isPoison())
+      const bool isWhole = tile.side.kind == Side::Kind::Whole;
+      if (!liesInOneRow(tile) || (!isWhole && longDims(tile.side).size() <= 1)) {
+        tile.part = tile.side;
+        tile.side.offsets = {int64_t{0}};
+        tile.side.extents = {*size};
+        tile.variables = {-1};
+        continue;
+      }
+      const std::array<Index, 1> shape = {
+          *sizeOf({Side::Kind::Whole, tile.side.buffer, {}, record(tile).shape})};
+      if (!show(tile, shape, {firstOf(tile, false)}, {*size}))
         return false;
-      tile.side.offsets = {int64_t{0}};
-      tile.side.extents = {*size};
-      tile.variables = {-1};
     }
     return true;
   }
 
-  /// Whether all are whole buffers of one shape.
-  bool areAlike() const {
-    const auto isSame = [](const Index& a, const Index& b) {
-      return std::get<int64_t>(a) == std::get<int64_t>(b);
-    };
-    return std::ranges::all_of(tiles, [&](const Tile& tile) {
-      return tile.side.kind == Side::Kind::Whole && sizeOf(tile.side) && sizeOf(tiles[0].side) &&
-             std::ranges::equal(tile.side.extents, tiles[0].side.extents, isSame);
-    });
+  /// Whether all tiles are sequences of rows of the same width.
+  bool areRows() const {
+    return haveOneShape() && std::ranges::all_of(tiles, [&](const Tile& tile) {
+             return isSequence(tile) && sizeOf(tile.side) &&
+                    isSameExtent(tile.side.extents.back(), tiles[0].side.extents.back());
+           });
   }
 
   /// Every tile as rows of its last dim, which a target may keep apart.
   bool makeRows() {
     for (Tile& tile : tiles) {
       const int64_t width = std::get<int64_t>(tile.side.extents.back());
-      const std::array<Index, 2> shape = {*sizeOf(tile.side) / width, width};
-      tile.side.buffer = kernel.view(tile.side.buffer, shape, record(tile).dtype);
-      if (tile.side.buffer.isPoison())
+      const int64_t all = *sizeOf({Side::Kind::Whole, tile.side.buffer, {}, record(tile).shape});
+      const std::array<Index, 2> shape = {all / width, width};
+      if (!show(tile, shape, {firstOf(tile, true), int64_t{0}},
+                {*sizeOf(tile.side) / width, width}))
         return false;
-      tile.side.offsets = {int64_t{0}, int64_t{0}};
-      tile.side.extents = {shape[0], shape[1]};
-      tile.variables = {-1, -1};
+    }
+    return true;
+  }
+
+  bool haveOneShape() const {
+    return std::ranges::all_of(
+        tiles, [&](const Tile& tile) { return isSameShape(tiles[0].side, tile.side); });
+  }
+
+  /// A count of whole rows leaves tiles of one shape as they are, but for the number of rows.
+  bool takeRows(int64_t count) {
+    const std::vector<size_t> dims = longDims(tiles[0].side);
+    const std::optional<int64_t> size = sizeOf(tiles[0].side);
+    if (!size || dims.empty() || count <= 0 || count > *size || !haveOneShape())
+      return false;
+    const int64_t row = *size / std::get<int64_t>(tiles[0].side.extents[dims[0]]);
+    if (count % row != 0)
+      return false;
+    if (count == *size)
+      return true;
+    for (Tile& tile : tiles) {
+      tile.side.kind = Side::Kind::Part;
+      tile.side.extents[longDims(tile.side)[0]] = count / row;
     }
     return true;
   }
@@ -232,22 +320,16 @@ private:
   bool agree() {
     const Tile& target = tiles[0];
     const Attribute* count = builder::find(attributes, "count");
-    // A count of all elements leaves tiles as they are.
-    if (count && areAlike() && sizeOf(target.side) == std::get<int64_t>(*count))
+    const bool hasMask = function.maskTile < tiles.size();
+    if (count && !hasMask && takeRows(std::get<int64_t>(*count)))
       count = nullptr;
-    bool mustFlatten = count != nullptr || function.isSequence || longDims(target.side).size() > 2;
+    bool mustFlatten = count != nullptr || hasMask || (function.isSequence && liesInOneRow(target));
     for (const Tile& tile : tiles)
       mustFlatten |= !isSameShape(target.side, tile.side) &&
                      sizeOf(target.side) == sizeOf(tile.side) && sizeOf(target.side) &&
                      !function.broadcasts;
-    const bool isDeep =
-        count == nullptr && !function.isSequence && longDims(target.side).size() > 2;
-    if (isDeep && areAlike()) {
-      if (!makeRows())
-        return false;
-    } else if (mustFlatten && !(isDeep && target.side.kind != Side::Kind::Whole) && !flatten()) {
+    if (mustFlatten ? !flatten() : longDims(target.side).size() > 2 && areRows() && !makeRows())
       return false;
-    }
     std::vector<size_t> dims = longDims(tiles[0].side);
     if (dims.empty())
       dims.push_back(tiles[0].side.extents.size() - 1);
@@ -296,7 +378,7 @@ private:
 
   /// Finds the variables of a source's dims: the target's, or those that it is broadcast along.
   bool follow(Tile& tile) {
-    if (&tile - tiles.data() == ptrdiff_t(function.maskTile))
+    if (isMask(tile))
       return followMask(tile);
     std::vector<size_t> dims = longDims(tile.side);
     if (isSameShape(tiles[0].side, tile.side)) {
@@ -410,7 +492,24 @@ private:
     return kernel.binary("add", known ? kernel.constant(*known) : std::get<Value>(offset), value);
   }
 
+  /// Of the element with this number in a part, counted row by row.
+  std::vector<Index> indicesIn(const Side& part, Value number) {
+    std::vector<Index> result = part.offsets;
+    std::vector<size_t> dims = longDims(part);
+    for (size_t left = dims.size(); left-- > 0;) {
+      const size_t dim = dims[left];
+      Value extent = kernel.constant(std::get<int64_t>(part.extents[dim]));
+      Value at = left == 0 ? number : kernel.binary("floormod", number, extent);
+      number = left == 0 ? number : kernel.binary("floordiv", number, extent);
+      result[dim] = plus(part.offsets[dim], at);
+    }
+    return result;
+  }
+
   std::vector<Index> indices(const Tile& tile, const std::vector<Value>& variables) {
+    if (tile.part)
+      return indicesIn(*tile.part, tile.variables[0] < 0 ? kernel.constant(int64_t{0})
+                                                         : variables[size_t(tile.variables[0])]);
     std::vector<Index> result;
     for (size_t dim = 0; dim < tile.variables.size(); ++dim) {
       int variable = tile.variables[dim];
@@ -418,6 +517,17 @@ private:
       result.push_back(variable < 0 ? offset : plus(offset, variables[size_t(variable)]));
     }
     return result;
+  }
+
+  /// The number of the nest's element, row by row.
+  Value numberOf(const std::vector<Value>& variables) {
+    Value number = variables[0];
+    for (size_t dim = 1; dim < variables.size(); ++dim) {
+      const auto* known = std::get_if<int64_t>(&extents[dim]);
+      Value extent = known ? kernel.constant(*known) : std::get<Value>(extents[dim]);
+      number = kernel.binary("add", kernel.binary("mul", number, extent), variables[dim]);
+    }
+    return number;
   }
 
   Attributes nestAttributes() const {
@@ -431,8 +541,9 @@ private:
     static const std::array<std::string, 4> names = {"i", "j", "k", "l"};
     std::span<const std::string> used(names.data(), std::min(names.size(), extents.size()));
     std::vector<Value> variables = kernel.beginParallel(extents, used, nestAttributes());
-    builder::ElementCall call{kernel,    state, attributes, record(tiles[0]).dtype,
-                              variables, {},    {},         {}};
+    builder::ElementCall call{kernel, state, attributes, record(tiles[0]).dtype, variables, {},
+                              {},     {},    {}};
+    call.position = [&] { return numberOf(variables); };
     // The element of a tile at the nest's position; of a byte, one of its 8 elements.
     size_t next = 1;
     for (size_t number = 0; number < scalars.size(); ++number) {

@@ -39,6 +39,27 @@ __aicore__ inline float notANumber() {
   return sameBits<float>(uint32_t{0x7FC00000});
 }
 
+/// A float as a narrower one (half, bfloat16_t), rounded as `mode` says.
+template <class T, AscendC::RoundMode mode> __aicore__ inline T roundedTo(float value) {
+  const T nearest = fromFloat<T>(value);
+  const float given = toFloat(nearest);
+  if (mode == AscendC::RoundMode::CAST_RINT || given == value || value != value)
+    return nearest;
+  const bool isNegative = value < 0, isFurtherFromZero = (given > value) != isNegative;
+  const uint16_t bits = sameBits<uint16_t>(nearest);
+  const uint16_t inner = isFurtherFromZero ? bits - 1 : bits;
+  const uint16_t outer = inner + 1;
+  bool takesOuter = false;
+  if (mode == AscendC::RoundMode::CAST_FLOOR)
+    takesOuter = isNegative;
+  else if (mode == AscendC::RoundMode::CAST_CEIL)
+    takesOuter = !isNegative;
+  else if (mode == AscendC::RoundMode::CAST_ROUND) // ties go away from zero
+    takesOuter = isFurtherFromZero ||
+                 value - toFloat(sameBits<T>(inner)) == toFloat(sameBits<T>(outer)) - value;
+  return sameBits<T>(takesOuter ? outer : inner);
+}
+
 /// Rounded towards minus infinity.
 __aicore__ inline int64_t floorDiv(int64_t a, int64_t b) {
   return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);

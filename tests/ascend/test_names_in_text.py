@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names in the text: what the kernel gives no name is called by its use, and no name of the kernel's
-means something else in C++."""
+"""Names in the text: what the kernel gives no name is called by its use, and no name of the
+kernel's means something else in C++."""
 
 from __future__ import annotations
 

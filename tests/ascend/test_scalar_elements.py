@@ -62,6 +62,34 @@ def between_blocks(  # type: ignore[no-untyped-def]
 SPREAD = np.zeros(64, np.float32)
 SPREAD[::16] = 6, 4, 2, 0
 GROUP.add("between_blocks", between_blocks, [ROW, ROW * 0, ROW * 0], SPREAD)
+
+
+@T.prim_func
+def narrow_sums(  # type: ignore[no-untyped-def]
+    A: T.Tensor((64,), "int16"), B: T.Tensor((64,), "int16"), C: T.Tensor((64,), "int16")
+):
+    with T.Kernel(1, is_npu=True, threads=1) as _:
+        a = T.alloc_ub((64,), "int16")
+        b = T.alloc_ub((64,), "int16")
+        c = T.alloc_ub((64,), "int16")
+        T.copy(A, a)
+        T.copy(B, b)
+        for i in T.serial(64):
+            if a[i] + b[i] > 0:
+                c[i] = T.shift_right(a[i] * b[i], 4)
+            else:
+                c[i] = T.shift_right(a[i] - b[i], 1)
+        T.copy(c, C)
+
+
+#: Sums and products that 16 bits have no room for: they go round, though C++ computes in 32.
+NARROW = [random.integers(-32768, 32767, 64).astype(np.int16) for _ in range(2)]
+GROUP.add(
+    "narrow_sums",
+    narrow_sums,
+    [*NARROW, np.zeros(64, np.int16)],
+    np.where(NARROW[0] + NARROW[1] > 0, (NARROW[0] * NARROW[1]) >> 4, (NARROW[0] - NARROW[1]) >> 1),
+)
 HALVES = [random.standard_normal((32, 32)).astype(np.float16) for _ in range(2)]
 SCALES = np.arange(32, dtype=np.float32)
 
@@ -120,7 +148,7 @@ for form, (stores, _) in FORMS.items():
     )
 
 
-@pytest.mark.parametrize("name", ["back_and_forth", *FORMS])
+@pytest.mark.parametrize("name", ["back_and_forth", "narrow_sums", *FORMS])
 def test_kernels(name: str) -> None:
     text = GROUP.check(name).ascendc
     if name in FORMS:

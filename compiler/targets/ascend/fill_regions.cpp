@@ -80,7 +80,6 @@ public:
     if (!rows || bits < 8)
       return op->emitError() << "unsupported on ascend: a fill of "
                              << (region.isWhole() ? "a buffer" : "a part of a buffer") << " of "
-                             << region.extents.size() << " dims of "
                              << tile::dtypeName(region.type().getElementType()) << " elements";
     if (const std::optional<std::string> start = startWithinBlock(rows->offset, region.type(), op))
       return op->emitError() << "unsupported on ascend: the fill begins " << *start
@@ -158,6 +157,19 @@ private:
   bool isDense = false;
 };
 
+/// In a loop over a dim whose steps are no rows of one sequence.
+LogicalResult fillEach(ImplicitLocOpBuilder& builder, Operation* op, BufferRegion region,
+                       size_t dim, Value value) {
+  const IndexMaker make(builder);
+  auto loop = tile::ForOp::create(builder, make.constant(0), make.value(region.extents[dim]),
+                                  make.constant(1));
+  const OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBodyBlock());
+  region.offsets[dim] = make.add(region.offsets[dim], loop.getInductionVar());
+  region.extents[dim] = make.index(1);
+  return fillRegion(builder, op, region, value);
+}
+
 } // namespace
 
 LogicalResult fillRegion(ImplicitLocOpBuilder& builder, Operation* op, const BufferRegion& region,
@@ -172,7 +184,10 @@ LogicalResult fillRegion(ImplicitLocOpBuilder& builder, Operation* op, const Buf
   if (type.getSpace() != MemorySpace::UB)
     return op->emitError() << "unsupported on ascend: a fill of a buffer in "
                            << stringifyMemorySpace(type.getSpace());
-  return Filler(builder, op, region, value).run();
+  const SmallVector<size_t> dims = wideDims(region);
+  if (dims.size() <= 1 || joinedRowsInUb(IndexMaker(builder), region))
+    return Filler(builder, op, region, value).run();
+  return fillEach(builder, op, region, dims[0], value);
 }
 
 } // namespace tilewright::ascend

@@ -67,20 +67,26 @@ private:
   /// The tile that an element comes from, whose index goes in steps of `factor`.
   std::optional<VectorTile> tileOf(Value value, int64_t factor) {
     auto load = value.getDefiningOp<tile::LoadOp>();
-    if (!load || load.getIndices().size() != 1)
-      return std::nullopt;
-    return tileAt(load.getBuffer(), load.getIndices()[0], factor);
+    return load ? tileAt(load.getBuffer(), load.getIndices(), factor) : std::nullopt;
   }
 
-  std::optional<VectorTile> tileAt(Value buffer, Value index, int64_t factor) {
-    const std::optional<IndexForm> form = indices.of(index);
+  std::optional<VectorTile> tileAt(Value buffer, ValueRange position, int64_t factor) {
     const auto type = cast<tile::BufferType>(buffer.getType());
-    if (!form || form->factors[1] != factor || type.getSpace() != tile::MemorySpace::UB)
+    if (type.getSpace() != tile::MemorySpace::UB)
       return std::nullopt;
-    Value offset = form->base ? form->base : make.constant(0);
-    if (!isMultipleOf(offset, npu::blockElements(type)))
+    OpFoldResult offset = make.index(0);
+    int64_t step = 0;
+    for (auto [index, stride] : llvm::zip(position, ubStrides(type))) {
+      const std::optional<IndexForm> form = indices.of(index);
+      if (!form)
+        return std::nullopt;
+      step += form->factors[1] * stride;
+      if (form->base)
+        offset = make.add(offset, make.mul(getAsOpFoldResult(form->base), stride));
+    }
+    if (step != factor || !isMultipleOf(offset, npu::blockElements(type)))
       return std::nullopt;
-    return VectorTile{buffer, offset, 0};
+    return VectorTile{buffer, make.value(offset), 0};
   }
 
   bool compare(int64_t bytes) {
@@ -93,11 +99,11 @@ private:
     auto mode = nest->getAttrOfType<StringAttr>("mode");
     std::optional<CompareMode> kind =
         mode ? npu::symbolizeCompareMode(mode.getValue().lower()) : std::nullopt;
-    if (!first || !write || !kind || write.getIndices().size() != 1)
+    if (!first || !write || !kind)
       return false;
     tiles.setShape(1, size);
     const auto source = tileOf(first->getOperand(0), kByte);
-    const auto mask = tileAt(write.getBuffer(), write.getIndices()[0], 1);
+    const auto mask = tileAt(write.getBuffer(), write.getIndices(), 1);
     Value scalar = scalarOf(first->getOperand(1));
     const auto other = scalar ? VectorTile{} : tileOf(first->getOperand(1), kByte);
     if (!source || !mask || !other)
@@ -125,7 +131,7 @@ private:
     auto choice = write ? write.getValue().getDefiningOp<arith::SelectOp>() : nullptr;
     auto mode = nest->getAttrOfType<StringAttr>("mode");
     const std::optional<VectorTile> mask = maskOf();
-    if (!choice || !mask || write.getIndices().size() != 1)
+    if (!choice || !mask)
       return false;
     const auto type = write.getBuffer().getType();
     const int64_t repeat = npu::kRepeatBytes * kByte / int64_t(type.getElementBits());
@@ -134,7 +140,7 @@ private:
     Value scalar = scalarOf(choice.getFalseValue());
     const auto a = tileOf(choice.getTrueValue(), 1);
     const auto b = scalar ? VectorTile{} : tileOf(choice.getFalseValue(), 1);
-    const auto into = tileAt(write.getBuffer(), write.getIndices()[0], 1);
+    const auto into = tileAt(write.getBuffer(), write.getIndices(), 1);
     if (!a || !b || !into || (scalar && !isa<FloatType>(scalar.getType())))
       return false;
     for (int64_t begin = 0; begin < size; begin += piece) {
@@ -155,25 +161,30 @@ private:
     return true;
   }
 
-  /// Of the byte that holds element i, at index offset + i // 8.
+  /// Of the byte that holds element i, at index offset + i // 8 of the last dim.
   std::optional<VectorTile> maskOf() {
     for (auto load : nest.getBodyBlock()->getOps<tile::LoadOp>()) {
       const auto type = load.getBuffer().getType();
-      if (type.getElementBits() != kByte || load.getIndices().size() != 1)
+      if (type.getElementBits() != kByte || type.getSpace() != tile::MemorySpace::UB)
         continue;
-      Value offset = make.constant(0);
-      if (auto sum = load.getIndices()[0].getDefiningOp<arith::AddIOp>())
+      SmallVector<Value> first;
+      for (Value index : load.getIndices().drop_back())
+        first.push_back(scalarOf(index));
+      Value last = load.getIndices().back(), before = make.constant(0);
+      if (auto sum = last.getDefiningOp<arith::AddIOp>())
         for (Value part : sum->getOperands())
           if (Value fixed = scalarOf(part))
-            offset = fixed;
-      if (type.getSpace() != tile::MemorySpace::UB ||
-          !isMultipleOf(offset, npu::blockElements(type)))
+            before = fixed;
+      first.push_back(before);
+      if (scalarOf(last) || llvm::is_contained(first, Value()))
+        return std::nullopt;
+      Value offset = make.value(ubOffset(make, type, getAsOpFoldResult(first)));
+      if (!isMultipleOf(offset, npu::blockElements(type)))
         return std::nullopt;
       return VectorTile{load.getBuffer(), offset, 0, 1};
     }
     return std::nullopt;
   }
-
   tile::ParallelOp nest;
   ImplicitLocOpBuilder builder;
   IndexMaker make;

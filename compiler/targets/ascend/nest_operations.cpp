@@ -312,6 +312,24 @@ Tile NestVectorizer::converted(Operation* op) {
   return tiles.convert(*source, to, rounding, &target);
 }
 
+/// T.tile.cast with CAST_ODD, whose nest says in bits what is one instruction.
+bool NestVectorizer::castToOdd() {
+  auto loads = nest.getBodyBlock()->getOps<tile::LoadOp>();
+  auto stores = nest.getBodyBlock()->getOps<tile::StoreOp>();
+  tile::StoreOp write = *stores.begin();
+  Operation* choice = write.getValue().getDefiningOp();
+  if (!load(*loads.begin()))
+    return false;
+  const Tile source = tileOf((*loads.begin()).getValue());
+  const Type half = builder.getF16Type();
+  const VectorTile target = targetOf(choice, half);
+  const Tile made = tiles.convert(*source, half, Rounding::Odd, &target);
+  if (!made)
+    return false;
+  values[write.getValue()] = *made;
+  return store(write);
+}
+
 /// Of 32-bit integers the 16 low ones, with their sign: the cast limits what does not fit.
 Tile NestVectorizer::lowBits(Operation* op) {
   Value given = op->getOperand(0);

@@ -63,6 +63,7 @@ private:
   Tile shifted(mlir::Operation* op);
   Tile bits(mlir::Operation* op);
   Tile converted(mlir::Operation* op);
+  bool castToOdd();
   Tile lowBits(mlir::Operation* op);
   Tile compared(mlir::Operation* op);
   Tile selected(mlir::Operation* op);

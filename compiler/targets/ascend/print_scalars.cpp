@@ -112,8 +112,14 @@ Expression call(const char* function, Operation* op, const SourceText& text) {
 Expression integerExpression(Operation* op, Infix how, const SourceText& text) {
   Expression left = text.expression(op->getOperand(0)), right = text.expression(op->getOperand(1));
   Type type = op->getResult(0).getType();
-  if (!isUnsignedOp(op))
-    return infix(left, how.symbol, right, how.precedence);
+  if (!isUnsignedOp(op)) {
+    const Expression wide = infix(left, how.symbol, right, how.precedence);
+    // C++ computes in 32 bits at least.
+    const bool isNarrow = type.isInteger(8) || type.isInteger(16);
+    const bool mayGrow =
+        isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::DivSIOp, arith::ShLIOp>(op);
+    return isNarrow && mayGrow ? castTo(cppType(type), wide) : wide;
+  }
   left = castTo(unsignedType(type), left);
   right = castTo(unsignedType(type), right);
   return castTo(cppType(type), infix(left, how.symbol, right, how.precedence));
@@ -172,6 +178,22 @@ std::optional<Expression> compareFloats(arith::CmpFOp op, const SourceText& text
   }
 }
 
+const char* roundModeName(arith::RoundingMode mode) {
+  switch (mode) {
+  case arith::RoundingMode::downward:
+    return "CAST_FLOOR";
+  case arith::RoundingMode::upward:
+    return "CAST_CEIL";
+  case arith::RoundingMode::toward_zero:
+    return "CAST_TRUNC";
+  case arith::RoundingMode::to_nearest_away:
+    return "CAST_ROUND";
+  case arith::RoundingMode::to_nearest_even:
+    return "CAST_RINT";
+  }
+  llvm_unreachable("all modes are listed");
+}
+
 std::optional<Expression> convert(Operation* op, const SourceText& text) {
   Value source = op->getOperand(0);
   Type from = source.getType(), to = op->getResult(0).getType();
@@ -185,6 +207,9 @@ std::optional<Expression> convert(Operation* op, const SourceText& text) {
                       Expression::kEquality};
   if (isSmallFloat(from))
     value = inFloat(source, text);
+  if (auto narrow = dyn_cast<arith::TruncFOp>(op); narrow && narrow.getRoundingmode())
+    return Expression{"roundedTo<" + cppType(to) + ", RoundMode::" +
+                      roundModeName(*narrow.getRoundingmode()) + ">(" + value.text + ")"};
   if (isSmallFloat(to))
     return fromFloat(castTo("float", value), to);
   if (isa<arith::FPToUIOp>(op))
@@ -250,8 +275,14 @@ std::optional<Expression> scalarExpression(Operation* op, const SourceText& text
           arith::SIToFPOp, arith::UIToFPOp, arith::FPToSIOp, arith::FPToUIOp, arith::ExtFOp,
           arith::TruncFOp>(op))
     return convert(op, text);
-  if (auto bits = dyn_cast<arith::BitcastOp>(op))
-    return Expression{"sameBits<" + cppType(bits.getType()) + ">(" + text.text(bits.getIn()) + ")"};
+  if (auto bits = dyn_cast<arith::BitcastOp>(op)) {
+    // C++ makes a wider number of what it computes with one that is narrow.
+    const Type from = bits.getIn().getType();
+    Expression value = text.expression(bits.getIn());
+    if (isa<IntegerType>(from) && value.precedence < Expression::kAtom)
+      value = castTo(cppType(from), value);
+    return Expression{"sameBits<" + cppType(bits.getType()) + ">(" + value.text + ")"};
+  }
   return std::nullopt;
 }
 

@@ -23,6 +23,7 @@
 
 #include "compiler/ir/memory_ops.h"
 
+#include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Interfaces/SideEffectInterfaces.h>
 
 using namespace mlir;
@@ -285,14 +286,17 @@ private:
   /// A function of T.tile is one of the vector unit's; the scalar unit takes only what is a loop.
   bool refuseMisaligned(tile::ParallelOp nest) {
     auto function = nest->getAttrOfType<StringAttr>("function");
+    if (!function)
+      return false;
     std::optional<std::string> start;
-    if (function)
-      nest.walk([&](Operation* op) {
-        if (auto load = dyn_cast<tile::LoadOp>(op); load && !start)
-          start = misalignment(load.getBuffer(), load.getIndices(), nest);
-        else if (auto store = dyn_cast<tile::StoreOp>(op); store && !start)
-          start = misalignment(store.getBuffer(), store.getIndices(), nest);
-      });
+    bool isLaterBit = false; // of a byte of a mask, which begins with the first
+    nest.walk([&](Operation* op) {
+      isLaterBit |= function.getValue() == "compare" && isa<arith::CmpFOp, arith::CmpIOp>(op);
+      if (auto load = dyn_cast<tile::LoadOp>(op); load && !start && !isLaterBit)
+        start = misalignment(load.getBuffer(), load.getIndices(), nest);
+      else if (auto store = dyn_cast<tile::StoreOp>(op); store && !start)
+        start = misalignment(store.getBuffer(), store.getIndices(), nest);
+    });
     if (!start)
       return false;
     nest.emitError()
