@@ -206,11 +206,32 @@ class EagerCall:
         if missing:
             raise EagerJITBuildError(
                 f"{self.function.__name__}: T.const {missing[0]!r} is not an extent or stride of "
-                "any tensor argument by itself"
-            )
+                f"any tensor argument by itself{self._undeclared(evaluate)}"
+            ) from next(iter(evaluate.failures.values()), None)
         # The order of the parameters is that of the signature.
         self.declared = {n: self.declared[n] for n in self.plan.parameters if n in self.declared}
         return found
+
+    def _undeclared(self, evaluate: _Evaluator) -> str:
+        """Which tensors a constant can't come from, because of what their annotations are."""
+        said = ""
+        for name, node in self.plan.annotations.items():
+            place = self.plan.source.place(node)
+            if name in self.declared or not hasattr(self.values[name], "shape"):
+                continue
+            if node in evaluate.failures:
+                wrong = evaluate.failures[node]
+                said += (
+                    f"\n{place}: the annotation of {name!r} gives {type(wrong).__name__}: {wrong}"
+                )
+            else:
+                said += (
+                    f"\n{place}: the annotation of {name!r}, {ast.unparse(node)}, is no tensor's"
+                )
+        for name in self.plan.parameters:
+            if name not in self.plan.annotations and hasattr(self.values[name], "shape"):
+                said += f"\n{self.plan.source.header_place()}: {name!r} has no annotation"
+        return said
 
     def _read_signature(self, evaluate: _Evaluator, found: dict[str, int]) -> None:
         for name, annotation in self.plan.annotations.items():
@@ -387,27 +408,36 @@ class _Evaluator:
     def __init__(self, names: dict[str, Any], lookup: Callable[[str], Any]) -> None:
         self.names = names
         self.lookup = lookup
+        #: What the annotations raised that have no value.
+        self.failures: dict[ast.expr, Exception] = {}
 
     def __call__(self, node: ast.expr) -> Any:
         """The value of an expression; None where it can't be had before the launch."""
+        try:
+            return self._evaluated(node)
+        except Exception:  # the trace reports it, with its place
+            return None
+
+    def _evaluated(self, node: ast.expr) -> Any:
         scope = dict(self.names)
         for part in ast.walk(node):
             if isinstance(part, ast.Name) and part.id not in scope:
                 try:
                     scope[part.id] = self.lookup(part.id)
                 except KeyError:
-                    return None
-        code = compile(ast.Expression(node), "<signature>", "eval")
-        try:
-            return eval(code, scope)
-        except Exception:  # the trace reports it, with its place
-            return None
+                    raise NameError(f"name {part.id!r} is not defined") from None
+        return eval(compile(ast.Expression(node), "<signature>", "eval"), scope)
 
     def annotation(self, node: ast.expr) -> Any:
         """The value of an annotation, which may be a string."""
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            node = ast.parse(node.value, mode="eval").body
-        return self(node)
+        written = node
+        try:
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                node = ast.parse(node.value, mode="eval").body
+            return self._evaluated(node)
+        except Exception as error:  # told if a constant isn't found; else the trace reports it
+            self.failures[written] = error
+            return None
 
     def assign(self, node: ast.Assign) -> None:
         value = self(node.value)

@@ -338,13 +338,28 @@ def short_traceback(function: _Function) -> _Function:
 
 
 def _frame_at(place: Place, name: str) -> TracebackType | None:
-    """A traceback of one frame that stands at `place`."""
-    code = compile("\n" * (place.line - 1) + "raise LookupError", place.file, "exec")
+    """A traceback of one frame that stands at `place`: Python marks these columns."""
+    import ast
+
+    columns = dict(zip(("col_offset", "end_col_offset"), _byte_range(place), strict=True))
+    here = {"lineno": place.line, "end_lineno": place.line, **columns}
+    marker = ast.Raise(ast.Name("LookupError", ast.Load(), **here), **here)
+    code = compile(ast.Module([marker], []), place.file, "exec")
     try:
         exec(code.replace(co_name=name, co_qualname=name), {})
-    except LookupError as marker:
-        return marker.__traceback__.tb_next if marker.__traceback__ else None
+    except LookupError as raised:
+        return raised.__traceback__.tb_next if raised.__traceback__ else None
     return None
+
+
+def _byte_range(place: Place) -> tuple[int, int]:
+    """The columns of a place as Python counts them, in bytes from 0; the whole line, which Python
+    leaves unmarked, where the place has none."""
+    line = source_line(place) or ""
+    first, last = place.column - 1, max(place.end_column - 1, place.column)
+    if place.column < 1:
+        first, last = len(line) - len(line.lstrip()), len(line)
+    return len(line[:first].encode()), len(line[:last].encode())
 
 
 def _append(head: TracebackType | None, tail: TracebackType | None) -> None:

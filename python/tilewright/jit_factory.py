@@ -24,6 +24,15 @@ if TYPE_CHECKING:
     from .language.prim_func import PrimFunc
 
 
+def _missing_return(factory: FunctionType) -> str:
+    """What to say of a factory that gives nothing: where it is, and the return that it may lack."""
+    code = factory.__code__
+    inner = [c.co_name for c in code.co_consts if hasattr(c, "co_name")]
+    named = [name for name in inner if name in (*code.co_varnames, *code.co_cellvars)]
+    said = f"\n{code.co_filename}:{code.co_firstlineno}: the factory begins here"
+    return said + (f"; 'return {named[-1]}' is missing at its end" if named else "")
+
+
 @short_traceback
 def compile(
     func: PrimFunc,
@@ -202,6 +211,7 @@ class JITFunction:
         if not hasattr(made, "capture"):
             raise TypeError(
                 f"{self.__name__} must give a kernel (@T.prim_func) but gave {type(made).__name__}"
+                + (_missing_return(self.function) if made is None else "")
             )
         kernel: PrimFunc = made
         kernel.arguments = self._named(args, keywords)

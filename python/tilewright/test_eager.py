@@ -164,3 +164,35 @@ def test_out_idx_is_refused():
         def kernel(A):
             with T.Kernel(1):
                 pass
+
+
+def test_a_wrong_annotation_is_named_where_a_constant_is_missing():
+    @tilewright.jit
+    def misspelt(A, B):
+        N = T.const("N")
+        A: T.Tensr[[N], T.float32]  # noqa: F821
+        B: "float"
+        with T.Kernel(1):
+            A[0] = B[0]
+
+    with pytest.raises(EagerJITBuildError) as wrong:
+        EagerCall(misspelt, (shaped(4), shaped(4)), {})
+    first, of_a, of_b = str(wrong.value).splitlines()
+    assert first.endswith("T.const 'N' is not an extent or stride of any tensor argument by itself")
+    start = misspelt.function.__code__.co_firstlineno
+    assert of_a.startswith(f"{__file__}:{start + 3}:12: the annotation of 'A' gives ")
+    assert "T has no 'Tensr'" in of_a or "'Tensr'" in of_a
+    assert of_b == f"{__file__}:{start + 4}:12: the annotation of 'B', 'float', is no tensor's"
+
+
+def test_a_tensor_without_annotation_is_named_where_a_constant_is_missing():
+    @tilewright.jit
+    def bare(A):
+        N = T.const("N")
+        C = T.empty((N,), "float32")
+        with T.Kernel(1):
+            C[0] = A[0]
+        return C
+
+    with pytest.raises(EagerJITBuildError, match="'A' has no annotation"):
+        EagerCall(bare, (shaped(4),), {})

@@ -94,3 +94,16 @@ def test_the_kernel_is_the_last_frame(kernel_file):
         raise_at_kernel(error)
     last = traceback.extract_tb(caught.value.__traceback__)[-1]
     assert (last.filename, last.lineno, last.name) == (kernel_file, 2, "my_kernel")
+
+
+@pytest.mark.parametrize(
+    "place, columns", [((3, 9, 10), (10, 12)), ((2, 6, 18), (5, 17)), ((2, 0, 0), (1, 17))]
+)
+def test_python_marks_the_columns_of_the_kernel(kernel_file, place, columns):
+    """Python counts bytes of UTF-8 from 0; a place without columns is a whole line, unmarked."""
+    error = compile_error([Diagnostic("error", Place(kernel_file, *place), "no")], "my_kernel")
+    with pytest.raises(CompileError) as caught:
+        raise_at_kernel(error)
+    last = list(traceback.walk_tb(caught.value.__traceback__))[-1][0]
+    (found,) = set(last.f_code.co_positions()) - {(0, 1, 0, 0)}
+    assert found == (place[0], place[0], *columns)

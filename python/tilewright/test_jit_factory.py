@@ -207,6 +207,18 @@ def test_targets():
             tilewright.jit(wrong)
     with pytest.raises(TypeError, match=r"must give a kernel \(@T.prim_func\) but gave int"):
         tilewright.jit(lambda: 3).get_tir()
+
+    @tilewright.jit
+    def forgetful(n):
+        @T.prim_func
+        def kernel(A: T.Tensor((n,), "float32")):
+            with T.Kernel(1):
+                A[0] = 1
+
+    line = forgetful.function.__code__.co_firstlineno
+    message = f"{__file__}:{line}: the factory begins here; 'return kernel' is missing at its end"
+    with pytest.raises(TypeError, match=re.escape(message)):
+        forgetful.compile(4)
     with pytest.raises(TypeError, match=r"expected a kernel \(@T.prim_func\) but got JITFunction"):
         tilewright.compile(gemm)  # type: ignore[arg-type]
 
@@ -557,6 +569,9 @@ def test_a_factory_is_called_with_arrays():
         axpy(100, "x")
     messages = [d.message for d in caught.value.errors]
     assert messages == ["expected a scalar but got 'x' of type str, the value of 'N'"]
+    place = caught.value.errors[0].place
+    line = Path(__file__).read_text().splitlines()[place.line - 1]
+    assert line[place.column - 1 : place.end_column - 1] == "N"
 
 
 def test_arrays_that_a_factory_asks_for():

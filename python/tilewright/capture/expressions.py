@@ -518,9 +518,25 @@ class ExpressionEvaluator(ABC):
                 self.tracer.at(place)
                 raise LanguageError(hint, python=TypeError) from error
             if isinstance(error, LanguageError):
+                self._mark_operand(error, args, keywords, node)
                 raise
             self.tracer.at(place)
             raise CallFailed(ast.unparse(node.func), error) from error
+
+    def _mark_operand(
+        self, error: LanguageError, args: list[Value], keywords: dict[str, Value], node: ast.Call
+    ) -> None:
+        """Sets the place to the argument that the error is about, if it is one of this call's."""
+        if error.operand is None or self.tracer.place != self.place(node):
+            return
+        nodes: list[ast.expr] = [] if len(args) != len(node.args) else [*node.args]
+        written = [k for k in node.keywords if k.arg is not None]
+        nodes += [k.value for k in written]
+        values = [*args[: len(nodes) - len(written)], *(keywords[str(k.arg)] for k in written)]
+        for argument, value in zip(nodes, values, strict=True):
+            if value is error.operand:
+                self.mark(argument)
+                return
 
 
 def _hint_for_numbers_only(function: Value, name: str, args: list[Value]) -> str:

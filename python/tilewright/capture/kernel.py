@@ -230,6 +230,17 @@ def _argument_place(source: FunctionSource, name: str) -> Any:
     return source.header_place()
 
 
+def _place_in_annotation(interpreter: Interpreter, parameter: str, operand: object) -> Any:
+    """Where the annotation of a parameter names a value from outside; None if it doesn't."""
+    outer = interpreter.tracer.outer_names.get(id(operand))
+    for argument in ast.walk(interpreter.source.node.args):
+        if isinstance(argument, ast.arg) and argument.arg == parameter and argument.annotation:
+            for node in ast.walk(argument.annotation):
+                if isinstance(node, ast.Name) and node.id == outer:
+                    return interpreter.source.place(node)
+    return None
+
+
 def _declare(interpreter: Interpreter, name: str, annotations: dict[str, Value]) -> None:
     """Declares one parameter, and binds its name."""
     tracer = interpreter.tracer
@@ -241,6 +252,8 @@ def _declare(interpreter: Interpreter, name: str, annotations: dict[str, Value])
             raise LanguageError(f"parameter {name!r} of the kernel has no annotation")
         value = declare_parameter(tracer, name, annotations[name])
     except LanguageError as error:
+        if error.operand is not None:
+            tracer.at(_place_in_annotation(interpreter, name, error.operand) or place)
         tracer.report(error.message, error.kind, python=error.python)
     interpreter.scope.bind(name, value, place)
 
@@ -258,7 +271,7 @@ ARRAY_AS_EXTENT = "expected an extent but got an array"
 
 def _extent(tracer: Tracer, value: Value) -> Any:
     if is_array(value):
-        raise LanguageError(tracer.expected("an extent", value), python=TypeError)
+        raise tracer.not_the("an extent", value)
     return tracer.index(value)
 
 

@@ -100,6 +100,6 @@ def _no_source(function: FunctionType, reason: str) -> CompileError:
     place = Place(function.__code__.co_filename, function.__code__.co_firstlineno)
     message = (
         f"the source of kernel '{function.__name__}' can't be read ({reason}); kernels "
-        "must be defined with 'def' in a file, not in a prompt, exec or lambda"
+        "must be defined with 'def' in a file, not in a prompt, python -c, exec or lambda"
     )
     return CompileError([Diagnostic("error", place, message)], function.__name__)

@@ -561,3 +561,21 @@ def test_a_variable_in_a_plain_python_function():
     assert errors(kernel) == [
         "variable 'total' is used in a plain Python function; make it a @T.macro"
     ]
+
+
+def test_an_error_about_an_argument_stands_at_it():
+    @T.prim_func
+    def kernel(A: T.Tensor((8,), "float32")):
+        with T.Kernel(1):
+            A[0] = T.max(A[1], "zero")
+            A[0] = T.clamp(A[1], 0, hi=A)
+            A[0] = T.exp(A[0:2])
+
+    with pytest.raises(CompileError) as caught:
+        kernel.capture(recording_compiler)
+    lines = Path(__file__).read_text().splitlines()
+    marked = [
+        lines[d.place.line - 1][d.place.column - 1 : d.place.end_column - 1]
+        for d in caught.value.errors
+    ]
+    assert marked == ['"zero"', "A", "A[0:2]"]

@@ -54,6 +54,13 @@ def current() -> Tracer:
     return tracer
 
 
+def _about(operand: object, message: str) -> LanguageError:
+    """The error for a value of the wrong kind, which the text gives somewhere."""
+    error = LanguageError(message, python=TypeError)
+    error.operand = operand
+    return error
+
+
 class Tracer:
     """One kernel under construction. `compiler` is the native module, or a fake of it in tests."""
 
@@ -198,27 +205,25 @@ class Tracer:
         if isinstance(operand, BufferRef):
             if operand.is_variable:
                 return self._load(operand.element())
-            raise LanguageError(
+            raise _about(
+                operand,
                 f"buffer {operand.name!r} is used as a scalar; "
                 f"index it, as in {operand.first_element()}",
-                python=TypeError,
             )
         if isinstance(operand, RegionRef):
-            raise LanguageError(
-                f"a region of {operand.buffer.name!r} is used as a scalar", python=TypeError
-            )
+            raise _about(operand, f"a region of {operand.buffer.name!r} is used as a scalar")
         if type(operand).__module__ == "numpy" and getattr(operand, "size", 0) == 1:
             return operand.item()  # type: ignore[attr-defined]
-        raise LanguageError(self.expected("a scalar", operand), python=TypeError)
+        raise self.not_the("a scalar", operand)
 
-    def expected(self, wanted: str, operand: object) -> str:
-        """The message where `operand` stands in the place of what is wanted."""
+    def not_the(self, wanted: str, operand: object) -> LanguageError:
+        """The error where `operand` stands in the place of what is wanted."""
         message = f"expected {wanted} but got {_describe(operand)}"
         name = self.outer_names.get(id(operand))
         if name is not None:
             message += f", the value of {name!r}"
             self._of_outer_values.add(message)
-        return message
+        return _about(operand, message)
 
     def index(self, operand: object) -> Any:
         """An extent, offset or index: an int or a Value."""
@@ -226,7 +231,7 @@ class Tracer:
         if isinstance(value, bool):
             return int(value)
         if isinstance(value, float):  # also 4.0, as everywhere in Python
-            raise LanguageError(self.expected("an integer", operand), python=TypeError)
+            raise self.not_the("an integer", operand)
         return value
 
     def expression(self, operand: object) -> Any:

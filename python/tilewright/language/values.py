@@ -30,6 +30,9 @@ class LanguageError(Exception):
     that it has beside this one, so that outside of a kernel it can be caught as Python's.
     """
 
+    #: The value that is wrong, where it is one that the kernel's text gives.
+    operand: object = None
+
     def __new__(
         cls,
         message: str,
