@@ -151,6 +151,39 @@ bool ArgumentChecker::checkMemory(size_t param, const TensorView& view, std::str
   return true;
 }
 
+bool ArgumentChecker::checkDtype(size_t param, const ElementType& expected, const TensorView& view,
+                                 std::string& error) const {
+  if (isAccepted(expected, view.dtype))
+    return true;
+  const std::string name(expected.name);
+  error = subject(param) + "has dtype " + nameOf(view.dtype) + " but " + name + " was expected" +
+          inTileLang(handle(param) + ".dtype is expected to be " + name +
+                     ", but got incompatible dtype");
+  return false;
+}
+
+bool ArgumentChecker::checkPointer(size_t param, const TensorView& view, std::string& error) const {
+  const Param& expected = spec.params[param];
+  if (expected.pointee && !checkDtype(param, *expected.pointee, view, error))
+    return false;
+  if (!checkMemory(param, view, error))
+    return false;
+  return !expected.isDense || checkDense(param, view, error);
+}
+
+/// Whether a tensor lies row-major in memory without gaps.
+bool ArgumentChecker::checkDense(size_t param, const TensorView& view, std::string& error) const {
+  if (!view.strides || isEmpty(view))
+    return true;
+  int64_t wanted = 1;
+  for (size_t d = size_t(view.ndim); d-- > 0;) {
+    if (view.shape[d] != 1 && view.strides[d] != wanted)
+      return failStride(param, view, d, wanted, error);
+    wanted *= view.shape[d];
+  }
+  return true;
+}
+
 bool ArgumentChecker::checkType(size_t param, const TensorView& view, std::string& error) const {
   const Param& expected = spec.params[param];
   if (!view.isPresent) {
@@ -169,14 +202,7 @@ bool ArgumentChecker::checkType(size_t param, const TensorView& view, std::strin
                        std::to_string(expected.shape.size()) + ", but got mismatched ndim");
     return false;
   }
-  if (!isAccepted(*expected.type, view.dtype)) {
-    error = subject(param) + "has dtype " + nameOf(view.dtype) + " but " +
-            std::string(expected.type->name) + " was expected" +
-            inTileLang(handle(param) + ".dtype is expected to be " +
-                       std::string(expected.type->name) + ", but got incompatible dtype");
-    return false;
-  }
-  if (!checkMemory(param, view, error))
+  if (!checkDtype(param, *expected.type, view, error) || !checkMemory(param, view, error))
     return false;
   if (view.isReadOnly && (outputs[param] || expected.written)) {
     error = subject(param) + "is read-only but the kernel writes it";
@@ -339,16 +365,28 @@ bool ArgumentChecker::checkStrides(size_t param, const TensorView& view,
     contiguous *= view.shape[d];
     if (view.shape[d] == 1 || (fits && given == wanted))
       continue;
-    std::string text = subject(param) + "has ";
-    text += view.strides ? "strides " + tupleText({view.strides, size_t(view.ndim)})
-                         : std::string("contiguous strides");
-    text += " for shape " + tupleText({view.shape, size_t(view.ndim)}) + " but stride " +
-            std::to_string(wanted) + " was expected at dim " + std::to_string(d);
-    error = text + (expected.strides ? "" : " (a contiguous tensor)") +
-            constraint({param, d, true}, given, wanted);
-    return false;
+    return failStride(param, view, d, wanted, error);
   }
   return true;
+}
+
+bool ArgumentChecker::failStride(size_t param, const TensorView& view, size_t dim, int64_t wanted,
+                                 std::string& error) const {
+  const Param& expected = spec.params[param];
+  int64_t given = 1;
+  for (size_t d = dim + 1; d < size_t(view.ndim); ++d)
+    given *= view.shape[d];
+  std::string strides = "contiguous strides";
+  if (view.strides) {
+    given = view.strides[dim];
+    strides = "strides " + tupleText({view.strides, size_t(view.ndim)});
+  }
+  error = subject(param) + "has " + strides + " for shape " +
+          tupleText({view.shape, size_t(view.ndim)}) + " but stride " + std::to_string(wanted) +
+          " was expected at dim " + std::to_string(dim) +
+          (expected.strides ? "" : " (a contiguous tensor)") +
+          constraint({param, dim, true}, given, wanted);
+  return false;
 }
 
 bool ArgumentChecker::outputShape(size_t param, std::span<const int64_t> symbols,

@@ -46,8 +46,8 @@ public:
 
   /// `views` has one entry per parameter (scalars absent), `symbols` one per symbol.
   bool checkType(size_t param, const TensorView& view, std::string& error) const;
-  /// The part of it that holds for the memory behind an address, too.
-  bool checkMemory(size_t param, const TensorView& view, std::string& error) const;
+  /// For a tensor that is given for an address.
+  bool checkPointer(size_t param, const TensorView& view, std::string& error) const;
   bool solve(std::span<const TensorView> views, std::span<int64_t> symbols,
              std::string& error) const;
   bool checkShape(size_t param, const TensorView& view, std::span<const int64_t> symbols,
@@ -74,6 +74,9 @@ private:
     size_t dim;
     bool isStride;
   };
+  bool checkMemory(size_t param, const TensorView& view, std::string& error) const;
+  bool checkDtype(size_t param, const ElementType& expected, const TensorView& view,
+                  std::string& error) const;
   const Dim& dimOf(const Equation& equation) const;
   std::string handle(size_t param) const;
   std::string constraint(const Equation& equation, int64_t given, int64_t wanted) const;
@@ -82,6 +85,9 @@ private:
                 uint64_t& known, std::string& error) const;
   bool checkStrides(size_t param, const TensorView& view, std::span<const int64_t> symbols,
                     std::string& error) const;
+  bool checkDense(size_t param, const TensorView& view, std::string& error) const;
+  bool failStride(size_t param, const TensorView& view, size_t dim, int64_t wanted,
+                  std::string& error) const;
   bool failShape(size_t param, const TensorView& view, std::span<const int64_t> symbols, size_t dim,
                  std::string& error) const;
   std::string symbolValues(const Dim& dim, std::span<const int64_t> symbols) const;

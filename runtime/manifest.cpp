@@ -169,6 +169,14 @@ Param readParam(Reader& reader, const Json& entry, size_t symbolCount) {
     if (param.type && (param.type->bits < 8 || param.type->code == DlFloat8E8M0FNU ||
                        param.type->code == DlFloat8E4M3B11FNUZ))
       reader.fail("dtype", "is '" + dtype + "', which can't be passed as a scalar");
+    if (entry.contains("pointee")) {
+      const std::string pointee = reader.text(entry, "pointee");
+      param.pointee = ElementType::find(pointee);
+      if (!param.pointee)
+        reader.fail("pointee", "is '" + pointee + "', which can't be passed");
+    }
+    param.isDense =
+        entry.contains("dense") && entry["dense"].is_boolean() && entry["dense"].get<bool>();
     return param;
   }
   param.shape = reader.dims(entry, "shape", symbolCount);

@@ -186,6 +186,18 @@ Value KernelBuilder::scalar(std::string_view name, Dtype dtype) {
   return value;
 }
 
+Value KernelBuilder::pointer(std::string_view name, std::optional<Dtype> pointee) {
+  mlir::Type element;
+  if (pointee && !(element = builder::elementType(*pointee, state->context.get()))) {
+    state->report(Severity::Unsupported, "a pointer to " + pointee->name() + " is not supported");
+    return {};
+  }
+  Value value = scalar(name, *Dtype::parse("uint64"));
+  if (!value.isPoison() && element)
+    state->argumentAttributes.back().set(tile::kPointeeAttr, mlir::TypeAttr::get(element));
+  return value;
+}
+
 // Launch
 
 namespace {

@@ -281,7 +281,7 @@ LogicalResult TileDialect::verifyRegionArgAttribute(Operation* op, unsigned, uns
                              << type;
     return success();
   }
-  if (name == kDtypeAttr) {
+  if (name == kDtypeAttr || name == kPointeeAttr) {
     if (!isa<TypeAttr>(attribute.getValue()))
       return op->emitError() << name << " of argument " << number << " is not a type";
     return success();

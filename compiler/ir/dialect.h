@@ -28,6 +28,8 @@ inline constexpr llvm::StringLiteral kSymbolAttr =
     "tile.symbol"; // string, on index arguments after the others
 inline constexpr llvm::StringLiteral kDtypeAttr =
     "tile.dtype"; // type as the user wrote it, on scalar arguments
+inline constexpr llvm::StringLiteral kPointeeAttr =
+    "tile.pointee"; // type of the elements, on scalar arguments that are addresses
 inline constexpr llvm::StringLiteral kShapeAttr = "tile.shape"; // affine map: symbols to dims
 inline constexpr llvm::StringLiteral kStridesAttr =
     "tile.strides"; // affine map: symbols to strides in elements

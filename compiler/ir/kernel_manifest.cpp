@@ -110,9 +110,15 @@ json::Array dimsToJson(AffineMap dims) {
 }
 
 json::Object parameterToJson(const KernelArgument& argument) {
-  if (argument.kind == KernelArgument::Scalar)
-    return json::Object{
+  if (argument.kind == KernelArgument::Scalar) {
+    json::Object scalar{
         {"kind", "scalar"}, {"name", argument.name}, {"dtype", dtypeName(argument.element)}};
+    if (argument.pointee)
+      scalar["pointee"] = dtypeName(argument.pointee);
+    if (argument.isDense)
+      scalar["dense"] = true;
+    return scalar;
+  }
   return json::Object{
       {"kind", "tensor"},
       {"name", argument.name},

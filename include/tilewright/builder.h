@@ -116,6 +116,8 @@ public:
   Buffer tensor(std::string_view name, std::span<const Index> shape, Dtype dtype,
                 std::span<const Index> strides = {}, std::string_view scope = "global");
   Value scalar(std::string_view name, Dtype dtype);
+  /// An address: a tensor given for it must have elements of `pointee`, if that is said.
+  Value pointer(std::string_view name, std::optional<Dtype> pointee = std::nullopt);
 
   // Launch
   /// Opens the kernel body; gives one block id per grid extent. `threads` has 1 to 3 entries.

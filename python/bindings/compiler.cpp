@@ -211,6 +211,12 @@ void bindArguments(nb::class_<KernelBuilder>& builder) {
           },
           "name"_a, "dtype"_a)
       .def(
+          "pointer",
+          [](KernelBuilder& self, std::string_view name, std::optional<std::string_view> dtype) {
+            return self.pointer(name, dtype ? std::optional(dtypeOf(*dtype)) : std::nullopt);
+          },
+          "name"_a, "dtype"_a = nb::none())
+      .def(
           "begin_launch",
           [](KernelBuilder& self, const Indices& grid, const Indices& threads,
              const Attributes& attributes) { return self.beginLaunch(grid, threads, attributes); },

@@ -74,8 +74,8 @@ PyObject* addressOf(PyObject* object) {
   return address;
 }
 
-/// Whether a tensor whose address is taken has memory that a kernel can read.
-bool checkMemory(const ArgumentChecker& checker, size_t param, PyObject* object) {
+/// Whether a tensor whose address is taken is what the kernel expects there.
+bool checkPointer(const ArgumentChecker& checker, size_t param, PyObject* object) {
   if (!isTensor(object))
     return true;
   TensorView view;
@@ -85,7 +85,7 @@ bool checkMemory(const ArgumentChecker& checker, size_t param, PyObject* object)
     return false;
   }
   std::string error;
-  if (checker.checkMemory(param, view, error))
+  if (checker.checkPointer(param, view, error))
     return true;
   PyErr_SetString(PyExc_ValueError, error.c_str());
   return false;
@@ -109,7 +109,7 @@ bool encodeScalar(const ArgumentChecker& checker, size_t param, PyObject* object
   PyObject* integer = nullptr;
   if (type.name == "uint64" && !PyLong_Check(object))
     integer = addressOf(object);
-  if (integer && !checkMemory(checker, param, object)) {
+  if (integer && !checkPointer(checker, param, object)) {
     Py_DECREF(integer);
     return false;
   }

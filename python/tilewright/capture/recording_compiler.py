@@ -98,6 +98,9 @@ class KernelBuilder:
     def scalar(self, name: str, dtype: str) -> Handle:
         return self._named(f"scalar {dtype}", name, dtype)
 
+    def pointer(self, name: str, dtype: str | None = None) -> Handle:
+        return self._named(f"pointer {dtype}" if dtype else "pointer", name, "uint64")
+
     def begin_launch(self, grid: Any, threads: Any, attributes: Any) -> list[Handle]:
         self._record(f"begin_launch {grid} {threads}")
         return [Handle(f"b{k}", "int32") for k in range(len(grid))]

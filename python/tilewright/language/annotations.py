@@ -118,12 +118,16 @@ StridedTensor = _StridedTensorType()
 
 
 class PointerAnnotation:
-    """`T.ptr`: an argument that is an address; a tensor may be passed for it."""
+    """`T.ptr`: an argument that is an address; a tensor may be passed for it, of `dtype` if that
+    is given."""
 
-    __slots__ = ()
+    __slots__ = ("dtype",)
+
+    def __init__(self, dtype: Any = None) -> None:
+        self.dtype = None if dtype is None else to_dtype(dtype)
 
     def __call__(self, dtype: Any = None, storage_scope: str = "global") -> PointerAnnotation:
-        return self
+        return PointerAnnotation(dtype)
 
 
 ptr = PointerAnnotation()
