@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
+#include <limits>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -13,24 +14,31 @@ namespace tilewright::interpreter {
 
 namespace {
 
-/// float8_e8m0fnu: the nearest power of 2, from 1.5 on the upper one. APFloat has no ties to even for it.
-llvm::APFloat nearestPower(double value) {
-  const llvm::fltSemantics& format = llvm::APFloat::Float8E8M0FNU();
+/// float8_e8m0fnu holds powers of 2 from -127 on by their exponents, and NaN as 255. APFloat isn't asked: it
+/// has no ties to even for it, and takes NaN for 2^127.
+constexpr int kLeastPower = -127, kNanCode = 255;
+
+/// The nearest power of 2, from 1.5 on the upper one; NaN for what is below 0, which the format can't
+/// say (OCP Microscaling 1.0, 5.4.1).
+uint64_t codeOfPower(double value) {
   if (std::isnan(value) || value < 0)
-    return llvm::APFloat::getNaN(format);
-  int exponent = -127;
+    return kNanCode;
+  int exponent = kLeastPower;
   if (std::isinf(value))
-    exponent = 127;
+    exponent = -kLeastPower;
   else if (value > 0)
     exponent = std::ilogb(value) + (std::scalbn(value, -std::ilogb(value)) >= 1.5 ? 1 : 0);
-  return {format, llvm::APInt(8, uint64_t(std::clamp(exponent, -127, 127) + 127))};
+  return uint64_t(std::clamp(exponent, kLeastPower, -kLeastPower) - kLeastPower);
+}
+
+double powerOfCode(uint64_t code) {
+  return code == kNanCode ? std::numeric_limits<double>::quiet_NaN()
+                          : std::scalbn(1.0, int(code) + kLeastPower);
 }
 
 /// To nearest, ties to even; what is too large for less than 16 bits becomes the largest value.
 llvm::APFloat rounded(mlir::FloatType type, double value) {
   const llvm::fltSemantics& format = type.getFloatSemantics();
-  if (llvm::isa<mlir::Float8E8M0FNUType>(type))
-    return nearestPower(value);
   if (std::isnan(value) && !llvm::APFloat::semanticsHasNaN(format))
     return llvm::APFloat::getLargest(format);
   llvm::APFloat number(value);
@@ -54,6 +62,8 @@ double roundTo(mlir::FloatType type, double value) {
     return value;
   if (type.isF32())
     return double(float(value));
+  if (llvm::isa<mlir::Float8E8M0FNUType>(type))
+    return powerOfCode(codeOfPower(value));
   return toDouble(rounded(type, value));
 }
 
@@ -72,6 +82,8 @@ int64_t wrapTo(mlir::Type type, int64_t value) {
 }
 
 uint64_t toBits(mlir::Type elementType, const Scalar& value) {
+  if (llvm::isa<mlir::Float8E8M0FNUType>(elementType))
+    return codeOfPower(value.real);
   if (auto real = llvm::dyn_cast<mlir::FloatType>(elementType)) {
     const llvm::fltSemantics& format = real.getFloatSemantics();
     // An infinity is one of the format's here: conversions have saturated before.
@@ -86,6 +98,8 @@ uint64_t toBits(mlir::Type elementType, const Scalar& value) {
 }
 
 Scalar fromBits(mlir::Type elementType, uint64_t bits) {
+  if (llvm::isa<mlir::Float8E8M0FNUType>(elementType))
+    return {0, powerOfCode(bits & 255)};
   if (auto real = llvm::dyn_cast<mlir::FloatType>(elementType)) {
     const llvm::APInt pattern(real.getWidth(), unsignedBits(int64_t(bits), real.getWidth()));
     return {0, toDouble(llvm::APFloat(real.getFloatSemantics(), pattern))};

@@ -7,6 +7,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+import tilewright
 import tilewright.language as T
 
 ROWS, COLUMNS = 4, 300
@@ -112,3 +113,48 @@ def test_scans(agree, random, numpy_dtypes, source, target):
     a[0] = 1
     expected = np.cumsum(a.astype(np.float64), 1).astype(numpy_dtypes[target])
     agree(kernel, [a, np.zeros((ROWS, COLUMNS), numpy_dtypes[target])], {1: expected})
+
+
+@pytest.mark.parametrize("dim", [0, 1])
+@pytest.mark.parametrize("kind", ["sum", "max", "min", "abssum", "absmax", "cumsum", "cummax"])
+@pytest.mark.parametrize("dtype", ["int4", "float4_e2m1fn"])
+def test_elements_of_four_bits(random, dtype, kind, dim):
+    """They go through bytes or float32 and back: integers wrap, floats are rounded once."""
+    shape = (6, 10)
+    is_scan = kind.startswith("cum")
+    result = shape if is_scan else (shape[1 - dim],)
+
+    @T.prim_func
+    def kernel(A: T.Tensor(shape, dtype), B: T.Tensor(result, dtype), C: T.Tensor(result, "int8")):
+        with T.Kernel(1, threads=32):
+            a = T.alloc_fragment(shape, dtype)
+            b = T.alloc_fragment(result, dtype)
+            T.copy(A, a)
+            if kind == "cumsum":
+                T.cumsum(a, b, dim=dim)
+            elif kind == "cummax":
+                T.cummax(a, b, dim=dim)
+            else:
+                T.reduce(a, b, kind, dim, True)
+            T.copy(b, B)
+            T.copy(b, C)
+
+    codes = random.integers(-8, 8, shape) if dtype == "int4" else random.integers(0, 8, shape)
+    magnitudes = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6])
+    values = codes if dtype == "int4" else magnitudes[codes]
+    packed = (codes[:, ::2] & 15 | (codes[:, 1::2] & 15) << 4).astype(np.uint8).view(np.int8)
+    if is_scan:
+        step = np.cumsum if kind == "cumsum" else np.maximum.accumulate
+        wanted = step(values, dim)
+    else:
+        magnitude = np.abs(values) if kind.startswith("abs") else values
+        wanted = getattr(np, kind.removeprefix("abs"))(magnitude, dim)
+    if dtype == "int4":
+        wanted = (wanted + 8) % 16 - 8
+    else:
+        wanted = wanted.astype(ml_dtypes.float4_e2m1fn).astype(np.float64)  # saturates at 6
+    for target in ("cpu", "reference"):
+        made = np.zeros((*result[:-1], result[-1] // 2), np.int8)
+        as_int8 = np.zeros(result, np.int8)
+        tilewright.compile(kernel, target=target)(packed, made, as_int8)
+        np.testing.assert_array_equal(as_int8, np.trunc(wanted).astype(np.int8), err_msg=target)

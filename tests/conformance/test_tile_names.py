@@ -758,18 +758,6 @@ def test_unsupported_on_cpu(statement, message):
     assert message_of(statement, tilewright.UnsupportedError) == [message]
 
 
-def test_reduction_of_int4_is_refused():
-    def reduce(A, K):
-        tile = T.alloc_shared((4, 8), "int4")
-        out = T.alloc_shared((4,), "int4")
-        T.fill(tile, 1)
-        T.reduce_sum(tile, out)
-
-    assert message_of(reduce, tilewright.UnsupportedError) == [
-        "reductions of int4 are not supported by the cpu target; copy to int8 first"
-    ]
-
-
 def test_layouts():
     """Layouts can be asked on the host."""
     layout = T.Layout((4, 8), lambda i, j: (i, j ^ i))

@@ -25,6 +25,7 @@ tile::BufferType tensorOf(BlockArgument address) {
 void bind(func::FuncOp kernel, BlockArgument address, tile::BufferType type) {
   address.setType(type);
   kernel.removeArgAttr(address.getArgNumber(), tile::kDtypeAttr);
+  kernel.removeArgAttr(address.getArgNumber(), tile::kPointeeAttr);
   for (Operation* user : llvm::make_early_inc_range(address.getUsers())) {
     user->getResult(0).replaceAllUsesWith(address);
     user->erase();

@@ -59,13 +59,6 @@ std::string refuseGemm(tile::GemmOp op) {
   return "";
 }
 
-std::string refuseReduction(Type element) {
-  return element.getIntOrFloatBitWidth() == 4
-             ? "reductions of " + textOf(element) +
-                   " are not supported by the cpu target; copy to int8 first"
-             : "";
-}
-
 /// `own` holds the names of the functions that the kernel brings with it.
 std::string refuseCall(tile::CallOp op, const llvm::StringSet<>& own) {
   const ExternalLibrary library = findExternalSymbol(op.getCallee());
@@ -128,9 +121,6 @@ std::string refuseOp(Operation* op, const llvm::StringSet<>& own) {
       })
       .Case([](tile::GemmOp gemm) { return refuseGemm(gemm); })
       .Case([&](tile::CallOp call) { return refuseCall(call, own); })
-      .Case<tile::ReduceOp, tile::ScanOp>([](auto reduce) {
-        return refuseReduction(reduce.getSourceRegion().type().getElementType());
-      })
       .Case([](tile::AtomicOp atomic) {
         return refuseAtomic(cast<BufferType>(atomic.getBuffer().getType()).getElementType());
       })

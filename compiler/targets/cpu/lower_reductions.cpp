@@ -82,11 +82,13 @@ public:
 
 private:
   /// The source's element type where its elements accumulate in the right type anyway: narrow floats do in
-  /// float32.
+  /// float32. Integers of 4 bits do in 8: the low bits of a sum are the same, and LLVM has no vectors of them.
   static Type accumulationElement(BufferType from, BufferType to) {
     Type own = from.getElementType(), wanted = tile::accumulationType(own, to.getElementType());
     const bool isNarrow =
         isa<FloatType>(own) && isa<FloatType>(wanted) && wanted.getIntOrFloatBitWidth() <= 32;
+    if (auto integer = dyn_cast<IntegerType>(wanted); integer && integer.getWidth() == 4)
+      return IntegerType::get(wanted.getContext(), 8, integer.getSignedness());
     return isNarrow ? own : wanted;
   }
   bool isConverted() const {
