@@ -146,6 +146,12 @@ Duration durationOf(const TraceEvent& event, const chips::AscendTiming& timing,
   return {double(event.bytes) / timing.ubToUbBytes + timing.copyIssueCycles, 0};
 }
 
+bool isTransfer(const TraceEvent& event) {
+  return (event.kind == TraceKind::Copy ||
+          (event.kind == TraceKind::Cube && CubeOp(event.op) == CubeOp::Fixpipe)) &&
+         (event.from == Space::GM || event.to == Space::GM);
+}
+
 TransferLimit transferLimit(const TraceEvent& event, const chips::AscendTiming& timing) {
   if (event.kind == TraceKind::Cube)
     return {timing.l0cToGmBytes, timing.fixpipeLatencyCycles};

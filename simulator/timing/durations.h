@@ -18,6 +18,9 @@ struct Duration {
 /// MTE2 writes to L1.
 Duration durationOf(const TraceEvent& event, const chips::AscendTiming& timing, double l1WriteRate);
 
+/// True for what moves to or from GM: its rate depends on what else moves.
+bool isTransfer(const TraceEvent& event);
+
 /// A copy from or to GM: its own highest rate in bytes per cycle, and cycles that no rate shortens.
 struct TransferLimit {
   double bytesPerCycle = 0;

@@ -10,12 +10,6 @@
 namespace tilewright::ascend {
 namespace {
 
-bool isTransfer(const TraceEvent& event) {
-  return (event.kind == TraceKind::Copy ||
-          (event.kind == TraceKind::Cube && CubeOp(event.op) == CubeOp::Fixpipe)) &&
-         (event.from == Space::GM || event.to == Space::GM);
-}
-
 std::string flagName(Pipe from, Pipe to, uint8_t id) {
   return std::string(pipeLabel(from)) + "_" + pipeLabel(to) + " id " + std::to_string(id);
 }
@@ -65,12 +59,12 @@ void TimingEngine::admit(const Reason& freedBy) {
 
 void TimingEngine::endCore(uint32_t core) {
   states[core].isDone = true;
-  report.cores[core].endCycle = std::max(now, states[core].scalarFreeAt);
+  report.cores[core].endCycle = now;
   Block& block = blocks.at(inputs[core].block);
   if (--block.running > 0)
     return;
   freePlaces.push_back(block.place);
-  admit(quietReason(core));
+  admit(lastReason(core));
 }
 
 void TimingEngine::wake(double time, uint32_t core, Pipe pipe, bool endsOperation) {
@@ -135,7 +129,9 @@ void TimingEngine::stepScalar(uint32_t core) {
       return;
     ++state.next;
   }
-  if (isQuiet(core) && !state.isDone)
+  if (state.scalarFreeAt > now + timeEpsilon)
+    wake(state.scalarFreeAt, core, Pipe::S);
+  else if (isQuiet(core) && !state.isDone)
     endCore(core);
 }
 
@@ -159,7 +155,7 @@ bool TimingEngine::issueNext(uint32_t core, const TraceEvent& event) {
   case TraceKind::SyncAll:
     if (!awaitPipes(core))
       return false;
-    raiseCross(core, {Pipe::S, event.id, true, 3}, quietReason(core).by);
+    raiseCross(core, {Pipe::S, event.id, true, 3}, state.cause.by);
     spend(timing.flagIssueCycles);
     return true;
   case TraceKind::Notice:
@@ -196,12 +192,11 @@ bool TimingEngine::issueNext(uint32_t core, const TraceEvent& event) {
   PipeState& pipe = state.pipes[unsigned(event.pipe)];
   if (double(pipe.queue.size()) >= timing.queueDepth)
     return block(core, std::string("room in the queue of ") + pipeLabel(event.pipe));
-  unblock(core, state.waitsFor,
-          pipe.lastOperation == none ? OperationRef{} : OperationRef{core, pipe.lastOperation});
+  unblock(core, state.waitsFor, pipe.taken.by);
   bool isOperation = event.kind == TraceKind::Vector || event.kind == TraceKind::Copy ||
                      event.kind == TraceKind::Cube;
   spend(isOperation ? timing.issueCycles : timing.flagIssueCycles);
-  pipe.queue.push_back({state.next, state.scalarFreeAt});
+  pipe.queue.push_back({state.next, {state.scalarFreeAt, state.cause.by}});
   wake(state.scalarFreeAt, core, event.pipe);
   return true;
 }
@@ -248,7 +243,7 @@ bool TimingEngine::isQuiet(uint32_t core) const {
 void TimingEngine::stepPipe(uint32_t core, Pipe pipe) {
   PipeState& state = states[core].pipes[unsigned(pipe)];
   bool tookAny = false;
-  while (!state.queue.empty()) {
+  while (!state.queue.empty() && state.queue.front().issued.time <= now + timeEpsilon) {
     if (!executeHead(core, pipe, state.queue.front()))
       break;
     state.queue.pop_front();
@@ -268,10 +263,11 @@ bool TimingEngine::executeHead(uint32_t core, Pipe pipe, const Queued& head) {
   const TraceEvent& event = eventOf(core, head.event);
   switch (event.kind) {
   case TraceKind::SetFlag:
-    signalWhenDone(core, pipe, {event.other, event.id, false, 0});
-    return true;
   case TraceKind::CrossSet:
-    signalWhenDone(core, pipe, {Pipe::S, event.id, true, event.mode});
+    state.taken = latest({state.taken, head.issued});
+    signalWhenDone(core, pipe,
+                   {event.kind == TraceKind::CrossSet ? Pipe::S : event.other, event.id,
+                    event.kind == TraceKind::CrossSet, event.mode});
     return true;
   case TraceKind::WaitFlag: {
     auto& tokens = states[core].flags[unsigned(event.other)][unsigned(pipe)][event.id % 16];
@@ -279,8 +275,7 @@ bool TimingEngine::executeHead(uint32_t core, Pipe pipe, const Queued& head) {
       state.waitsFor = "flag " + flagName(event.other, pipe, event.id);
       return false;
     }
-    if (tokens.front().time >= state.cause.time)
-      state.cause = tokens.front();
+    state.taken = latest({state.taken, tokens.front(), head.issued});
     tokens.pop_front();
     return true;
   }
@@ -289,29 +284,21 @@ bool TimingEngine::executeHead(uint32_t core, Pipe pipe, const Queued& head) {
       state.waitsFor = "PipeBarrier";
       return false;
     }
+    state.taken = latest({state.taken, state.ended, head.issued});
     return true;
   default:
     return startOperation(core, pipe, head);
   }
 }
 
-/// An operation starts when it is issued, when a flag allows it, or when its pipe is free: the one
-/// that it waited for last counts.
-OperationRef TimingEngine::causeOf(uint32_t core, Pipe pipe, double issuedAt) const {
-  const PipeState& state = states[core].pipes[unsigned(pipe)];
-  OperationRef before;
-  double since = -1;
-  if (state.lastOperation != none) {
-    before = {core, state.lastOperation};
-    since = report.cores[core].operations[state.lastOperation].start;
-  }
-  if (state.cause.by.isSet() && (state.running.empty() || state.cause.time + timeEpsilon >= now)) {
-    before = state.cause.by;
-    since = std::max(since, state.cause.time);
-  }
-  const Reason& scalar = states[core].cause;
-  const bool isIssuedNow = issuedAt + timeEpsilon >= now && since + timeEpsilon < now;
-  return isIssuedNow && scalar.by.isSet() && scalar.time > since ? scalar.by : before;
+/// Of what all had to be so before something could go on, what came last; the first of those that
+/// came together.
+TimingEngine::Reason TimingEngine::latest(std::initializer_list<Reason> reasons) {
+  Reason last = *reasons.begin();
+  for (const Reason& reason : reasons)
+    if (reason.time > last.time + timeEpsilon)
+      last = reason;
+  return last;
 }
 
 /// The pipe stands still until now; what the scalar unit waited for meanwhile is booked.
@@ -325,8 +312,8 @@ void TimingEngine::settleStall(PipeState& state) const {
 
 bool TimingEngine::startOperation(uint32_t core, Pipe pipe, const Queued& head) {
   PipeState& state = states[core].pipes[unsigned(pipe)];
-  if (state.freeAt > now + timeEpsilon) {
-    wake(state.freeAt, core, pipe);
+  if (state.free.time > now + timeEpsilon) {
+    wake(state.free.time, core, pipe);
     return false;
   }
   const TraceEvent& event = eventOf(core, head.event);
@@ -335,8 +322,9 @@ bool TimingEngine::startOperation(uint32_t core, Pipe pipe, const Queued& head) 
     return false; // the end of one wakes the pipe
   CoreTime& result = report.cores[core];
   auto operation = uint32_t(result.operations.size());
-  result.operations.push_back(
-      {head.event, pipe, false, now, -1, causeOf(core, pipe, head.issuedAt)});
+  // If none of the first three came just now, it waited for its place among the copies in flight.
+  state.taken = latest({state.taken, head.issued, state.free, state.ended});
+  result.operations.push_back({head.event, pipe, false, now, -1, state.taken.by});
   countBytes(result, event);
   if (state.running.empty()) {
     settleStall(state);
@@ -346,12 +334,11 @@ bool TimingEngine::startOperation(uint32_t core, Pipe pipe, const Queued& head) 
   }
   state.stalls.clear();
   state.waitsFor.clear();
-  state.cause = {};
-  state.lastOperation = operation;
   ++result.pipes[unsigned(pipe)].operations;
   Running running;
   running.operation = operation;
   running.isTransfer = transfers;
+  running.before = std::exchange(state.free.by, OperationRef{core, operation});
   if (transfers) {
     running.bytes = double(event.bytes);
     running.dataFrom = now;
@@ -359,86 +346,18 @@ bool TimingEngine::startOperation(uint32_t core, Pipe pipe, const Queued& head) 
       running.isHit = memory.read(event.address, event.bytes, event.mode == 1);
       running.dataFrom += running.isHit ? timing.hitLatencyCycles : timing.readLatencyCycles;
     }
-    state.freeAt = now + timing.copyIssueCycles;
+    state.free.time = now + timing.copyIssueCycles;
     state.running.push_back(std::move(running));
     startData(core, pipe);
     return true;
   }
   double writeRate = pipe == Pipe::MTE1 ? memory.rateOf(core, uint8_t(Pipe::MTE2)) : 0;
   Duration duration = durationOf(event, timing, writeRate);
-  state.freeAt = now + duration.occupied;
+  state.free.time = now + duration.occupied;
   result.operations[operation].end = now + duration.occupied + duration.latency;
   state.running.push_back(std::move(running));
   wake(result.operations[operation].end, core, pipe, true);
   return true;
-}
-
-/// The first transfers of a pipe move their data together. Those to UB and from UB share one path, which one alone
-/// fills; to L1, one alone is slower than the path, and as many run as fill it.
-void TimingEngine::startData(uint32_t core, Pipe pipe) {
-  PipeState& state = states[core].pipes[unsigned(pipe)];
-  size_t together = 2;
-  size_t active = 0;
-  size_t sharing = 0;
-  bool toL1 = false;
-  for (Running& running : state.running) {
-    if (!running.isTransfer)
-      break;
-    toL1 = eventOf(core, report.cores[core].operations[running.operation].event).to == Space::L1;
-    if (toL1)
-      together = size_t(std::ceil(timing.gmToL1TotalBytes / timing.gmToL1Bytes));
-    if (active == together)
-      break;
-    if (running.isDone)
-      continue;
-    const TraceEvent& event = eventOf(core, report.cores[core].operations[running.operation].event);
-    if (!running.isScheduled) { // the rest of the latency, and what no rate shortens, pass first
-      running.isScheduled = true;
-      running.dataFrom = std::max(running.dataFrom, now) + transferLimit(event, timing).fixedCycles;
-      wake(running.dataFrom, core, pipe, true);
-    }
-    ++active;
-    if (running.dataFrom <= now + timeEpsilon && !running.dataRuns)
-      startFlow(core, pipe, running, event);
-    sharing += running.dataRuns;
-  }
-  double parts = double(std::max<size_t>(sharing, 1));
-  if (toL1)
-    parts = std::max(1.0, parts * timing.gmToL1Bytes / timing.gmToL1TotalBytes);
-  memory.divideLimit(core, uint8_t(pipe), parts);
-}
-
-void TimingEngine::startFlow(uint32_t core, Pipe pipe, Running& running, const TraceEvent& event) {
-  running.dataRuns = true;
-  Flow flow;
-  bool bypassesL2 = event.kind == TraceKind::Copy && event.mode == 1;
-  if (event.from == Space::GM) {
-    flow.kind = running.isHit ? FlowKind::Hit : FlowKind::Miss;
-    flow.isReadPastL2 = bypassesL2 && !running.isHit;
-  } else if (bypassesL2) {
-    flow.kind = FlowKind::Miss; // shares HBM with reads
-  } else {
-    flow.kind = FlowKind::Write;
-    memory.write(event.address, event.bytes);
-  }
-  flow.bytesLeft = std::max(running.bytes, 1.0);
-  flow.path = transferLimit(event, timing).bytesPerCycle;
-  flow.limit = flow.path;
-  flow.core = core;
-  flow.pipe = uint8_t(pipe);
-  flow.operation = running.operation;
-  memory.start(flow);
-}
-
-/// Transfers end in order: one whose data is there waits for those before it.
-void TimingEngine::endFlow(uint32_t core, Pipe pipe, uint32_t operation) {
-  PipeState& state = states[core].pipes[unsigned(pipe)];
-  for (Running& running : state.running)
-    if (running.operation == operation)
-      running.isDone = true;
-  while (!state.running.empty() && state.running.front().isDone)
-    endOperation(core, pipe, state.running.front().operation);
-  startData(core, pipe);
 }
 
 void TimingEngine::endComputation(uint32_t core, Pipe pipe) {
@@ -454,39 +373,38 @@ void TimingEngine::endComputation(uint32_t core, Pipe pipe) {
 
 void TimingEngine::endOperation(uint32_t core, Pipe pipe, uint32_t operation) {
   PipeState& state = states[core].pipes[unsigned(pipe)];
+  std::vector<TimedOperation>& operations = report.cores[core].operations;
   Running done = std::move(state.running.front());
   state.running.pop_front();
-  report.cores[core].operations[operation].end = now;
-  states[core].ended = {now, {core, operation}};
+  operations[operation].end = now;
+  const OperationRef by = done.heldBy.isSet() ? done.heldBy : OperationRef{core, operation};
+  states[core].ended = state.ended = {now, by};
   for (const Signal& signal : done.signals)
-    raise(core, pipe, signal, {core, operation});
+    raise(core, pipe, signal, by);
   if (state.running.empty()) {
     report.cores[core].pipes[unsigned(pipe)].busyCycles += now - state.busySince;
     state.idleSince = now;
-  } else if (state.running.front().isTransfer) {
+  } else if (Running& next = state.running.front(); next.isTransfer) {
+    if (next.isDone)
+      next.heldBy = by;
     startData(core, pipe);
   } else {
-    double end = report.cores[core].operations[state.running.front().operation].end;
+    const double end = operations[next.operation].end;
+    if (end < now - timeEpsilon)
+      next.heldBy = by;
     wake(std::max(now, end), core, pipe, true);
   }
   wake(now, core, pipe);
   wake(now, core, Pipe::S);
 }
 
+/// If nothing runs, the flag is set by what this record of the queue waited for.
 void TimingEngine::signalWhenDone(uint32_t core, Pipe pipe, const Signal& signal) {
   PipeState& state = states[core].pipes[unsigned(pipe)];
-  if (!state.running.empty()) {
+  if (state.running.empty())
+    raise(core, pipe, signal, state.taken.by);
+  else
     state.running.back().signals.push_back(signal);
-    return;
-  }
-  // Nothing runs: what the flag waited for last is the pipe's operation, a flag, or being issued.
-  Reason reason = states[core].cause;
-  if (state.lastOperation != none)
-    if (double end = report.cores[core].operations[state.lastOperation].end; end >= reason.time)
-      reason = {end, {core, state.lastOperation}};
-  if (state.cause.by.isSet() && state.cause.time >= reason.time)
-    reason = state.cause;
-  raise(core, pipe, signal, reason.by);
 }
 
 void TimingEngine::raise(uint32_t core, Pipe from, const Signal& signal, const OperationRef& by) {

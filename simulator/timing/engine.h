@@ -22,7 +22,8 @@ private:
   static constexpr double timeEpsilon = 1e-7; // cycles
   static constexpr unsigned crossFlags = 18;  ///< 16 of the user; 16 and 17 are those of SyncAll
 
-  /// What something had to wait for, and until when.
+  /// From when on something could go on, and the operation, if any, that it waited for until then. What lies between
+  /// the two is the scalar unit's work, or the way of a flag to another core.
   struct Reason {
     double time = 0;
     OperationRef by;
@@ -33,7 +34,7 @@ private:
   };
   struct Queued {
     uint32_t event = 0;
-    double issuedAt = 0;
+    Reason issued; ///< when, and what the scalar unit had waited for before
   };
   /// What happens when an operation ends.
   struct Signal {
@@ -51,18 +52,20 @@ private:
     bool dataRuns = false;
     bool isHit = false;  ///< L2 has what it reads
     bool isDone = false; ///< all data has arrived
+    OperationRef before; ///< the one before it in its pipe
+    OperationRef heldBy; ///< set if it was over before that one, and so ends with it
     std::vector<Signal> signals;
   };
   struct PipeState {
     std::deque<Queued> queue;
-    double freeAt = 0; ///< the next operation starts no earlier
+    Reason free;  ///< the next operation starts no earlier, because of the last one
+    Reason taken; ///< why the latest record was taken when it was
+    Reason ended; ///< the operation that ended last
     std::deque<Running> running;
     double idleSince = 0;
     double busySince = 0;
-    uint32_t lastOperation = none;
-    double emptySince = 0; ///< nothing was issued to it
-    std::string waitsFor;  ///< why it stood still last
-    Reason cause;          ///< the latest flag that the next operation had to wait for
+    double emptySince = 0;                ///< nothing was issued to it
+    std::string waitsFor;                 ///< why it stood still last
     std::map<std::string, double> stalls; ///< of the time for which it has been idle now
   };
   struct CoreState {
@@ -118,6 +121,7 @@ private:
   bool executeHead(uint32_t core, Pipe pipe, const Queued& head);
   bool startOperation(uint32_t core, Pipe pipe, const Queued& head);
   void startData(uint32_t core, Pipe pipe);
+  void holdUp(uint32_t core, const Running& running);
   void startFlow(uint32_t core, Pipe pipe, Running& running, const TraceEvent& event);
   void endFlow(uint32_t core, Pipe pipe, uint32_t operation);
   void endOperation(uint32_t core, Pipe pipe, uint32_t operation);
@@ -125,9 +129,9 @@ private:
   void signalWhenDone(uint32_t core, Pipe pipe, const Signal& signal);
   void raise(uint32_t core, Pipe from, const Signal& signal, const OperationRef& by);
   void raiseCross(uint32_t core, const Signal& signal, const OperationRef& by);
-  /// What the core was kept by: an operation, or a wait of its scalar unit.
-  const Reason& quietReason(uint32_t core) const;
-  OperationRef causeOf(uint32_t core, Pipe pipe, double issuedAt) const;
+  /// What came last of a core that has nothing more to do: an operation, or its scalar unit's work.
+  const Reason& lastReason(uint32_t core) const;
+  static Reason latest(std::initializer_list<Reason> reasons);
   void settleStall(PipeState& state) const;
   bool isQuiet(uint32_t core) const;
   void countBytes(CoreTime& core, const TraceEvent& event);

@@ -22,7 +22,7 @@ bool TimingEngine::takeCross(uint32_t core, const TraceEvent& event) {
 
 void TimingEngine::raiseNotice(uint32_t core, uint64_t word) {
   const double arrival = now + timing.crossCoreFlagCycles;
-  const OperationRef by = quietReason(core).by;
+  const OperationRef by = states[core].cause.by;
   for (uint32_t target = 0; target < states.size(); ++target) {
     states[target].notices[word].push_back({{arrival, by}, core});
     wake(arrival, target, Pipe::S);

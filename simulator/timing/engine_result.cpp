@@ -38,9 +38,9 @@ std::string TimingEngine::describeStuck() const {
   return {};
 }
 
-const TimingEngine::Reason& TimingEngine::quietReason(uint32_t core) const {
+const TimingEngine::Reason& TimingEngine::lastReason(uint32_t core) const {
   const CoreState& state = states[core];
-  return state.ended.time >= state.cause.time ? state.ended : state.cause;
+  return state.ended.time + timeEpsilon >= state.scalarFreeAt ? state.ended : state.cause;
 }
 
 void TimingEngine::markCritical() {
@@ -53,9 +53,9 @@ void TimingEngine::markCritical() {
     if (states[core].ended.time > latest.time)
       latest = states[core].ended;
   }
-  OperationRef next = states.empty() ? OperationRef{} : quietReason(last).by;
-  if (!next.isSet() || !report.stuck.empty())
-    next = latest.by;
+  OperationRef next = latest.by;
+  if (report.stuck.empty() && !states.empty())
+    next = lastReason(last).by;
   while (next.isSet()) {
     TimedOperation& operation = report.cores[next.core].operations[next.operation];
     if (operation.isCritical)
