@@ -3,7 +3,8 @@
 
 Kernels of the same shape and tiling (benchmarks/ascend) run on the host with the timing model of
 the chip that was measured. A row is `profile/<kernel>/<pipe>`: `value` is ours, `peer_value` what
-is published, both in microseconds. `fitted`: constants of the model were fitted to this kernel.
+is published, both in microseconds. `fitted`: constants of the model were fitted to this kernel; the
+others are predicted. What isn't gated has a `reason`.
 """
 
 from __future__ import annotations
@@ -25,6 +26,21 @@ COLUMNS = {
     ADDITIONS: ("task", "core", "vec", "scalar", "mte2", "mte3"),
     PRODUCTS: ("task", "core", "mac", "scalar", "mte1", "mte2", "fixpipe"),
 }
+#: Why a column has no gate, where it has none.
+REASONS = {
+    (ADDITIONS, "scalar"): "addresses and queues of the measured kernels' own code, which isn't public",
+    (PRODUCTS, "scalar"): "code of the vendor's library, which isn't public",
+    (PRODUCTS, "fixpipe"): "holds waits for the cube unit",
+    (PRODUCTS, "mte2"): "holds waits of several cores for one another in L2",
+}
+
+
+def reason(name: str) -> str:
+    """Why a row isn't gated."""
+    kernel, column = name.split("/")[1:]
+    return next(
+        text for (kernels, of), text in REASONS.items() if kernel in kernels and of == column
+    )
 
 
 def names() -> list[str]:

@@ -6,7 +6,8 @@
     python benchmarks/run.py --repeats 3        a quick look
 
 Each row is measured in fresh processes with a kernel cache of their own. `ratio` is our speed to
-the peer's in one run: above 1 is better for us. `share` is that of the chip's limit.
+the peer's in one run: above 1 is better for us. `share` is that of the chip's limit. `reason` says
+why a published time is shown beside ours but not gated.
 """
 
 from __future__ import annotations
@@ -58,12 +59,13 @@ class Row:
     ratio: float | None = None
     gated: bool | None = None
     fitted: bool | None = None
+    reason: str | None = None
     share: float | None = None
 
     def entry(self) -> dict[str, Any]:
         """Its object in the results: what not every row has stands only where it is known."""
         fields = asdict(self)
-        missing = {name for name in ("share", "gated", "fitted") if fields[name] is None}
+        missing = {name for name in ("share", "gated", "fitted", "reason") if fields[name] is None}
         if self.share is not None:
             missing.add("ratio")
         return {name: value for name, value in fields.items() if name not in missing}
@@ -186,10 +188,12 @@ def profiled(name: str) -> Row:
         answer = profile_rows.answers()[name]
     except (OSError, subprocess.SubprocessError) as problem:
         raise Failed(str(problem)) from None
-    peer = "published, fitted" if answer["fitted"] else "published"
+    peer = "published, fitted" if answer["fitted"] else "published, predicted"
     value, published = answer["value"], answer["peer_value"]
     row = Row(name, value, "us", peer, published, value / published)
     row.gated, row.fitted = answer["gated"], answer["fitted"]
+    if not row.gated:
+        row.reason = profile_rows.reason(name)
     return row
 
 
@@ -216,10 +220,12 @@ def table_line(row: Row) -> str:
         remark = f"{row.share:.1%} of the limit"
         if least is not None:
             remark += f", aim {least:.0%}" + ("" if row.share >= least else "  MISSED")
+    if row.reason is not None:
+        remark = f"not gated: {row.reason}"
     ratio = "" if row.ratio is None else f"{row.ratio:.2f}"
     peer = "" if row.peer is None else f"{shown(row.peer_value, row.unit)} ({row.peer})"
     return (
-        f"{row.name:<36}{shown(row.value, row.unit):>16}  {peer:<32}{ratio:>6}  {remark}".rstrip()
+        f"{row.name:<36}{shown(row.value, row.unit):>16}  {peer:<34}{ratio:>6}  {remark}".rstrip()
     )
 
 

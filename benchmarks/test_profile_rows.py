@@ -33,6 +33,12 @@ def test_every_row_is_printed() -> None:
     assert sorted(profile_rows.answers()) == sorted(profile_rows.names())
 
 
+def test_every_row_without_a_gate_has_a_reason() -> None:
+    ungated = [name for name in profile_rows.names() if not profile_rows.answers()[name]["gated"]]
+    assert len(ungated) == 6 + 2 * 11 + 9
+    assert all(map(profile_rows.reason, ungated))
+
+
 def test_pipes_within_the_gate() -> None:
     rows = gated("vec", "mac", "mte1", "mte2", "mte3")
     assert len(rows) == 3 * 6 + 2 * 11 + 2

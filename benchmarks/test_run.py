@@ -75,8 +75,8 @@ def test_rows_are_medians(monkeypatch):
     answer = {"ours": [1.0, 2.0, 9.0], "peer": [4.0], "ratio": 0.5}
     monkeypatch.setattr(run, "measure", lambda cache, *what: answer)
     row = run.compared("gemm/f32/512", "GFLOP/s", "torch.matmul", "gemm", "float32", "512")
-    expected = ("gemm/f32/512", 2.0, "GFLOP/s", "torch.matmul", 4.0, 0.5, None, None, None)
-    assert tuple(vars(row).values()) == expected
+    expected = run.Row("gemm/f32/512", 2.0, "GFLOP/s", "torch.matmul", 4.0, 0.5)
+    assert row == expected
     answer["peer"] = []
     row = run.compared("gemm/f32/512", "GFLOP/s", "torch.matmul", "gemm", "float32", "512")
     assert (row.peer, row.peer_value, row.ratio) == (None, None, None)
@@ -86,6 +86,30 @@ def test_a_share_of_a_limit_has_no_ratio():
     entry = run.Row("ascend/gemm", 200.0, "us", share=0.75).entry()
     expected = {"name": "ascend/gemm", "value": 200.0, "unit": "us", "peer": None}
     assert entry == {**expected, "peer_value": None, "share": 0.75}
+
+
+def test_what_is_not_gated_says_why(monkeypatch):
+    answers = {
+        name: {"value": 2.0, "peer_value": 4.0, "gated": gated, "fitted": gated}
+        for name, gated in (
+            ("profile/add_case1/vec", True), ("profile/add_case2/scalar", False),
+            ("profile/matmul_case0/scalar", False), ("profile/matmul_case2/mte2", False),
+            ("profile/matmul_basic1/fixpipe", False),
+        )
+    }  # fmt: skip
+    monkeypatch.setattr(profile_rows, "answers", lambda: answers)
+    for name, answer in answers.items():
+        row = run.profiled(name)
+        line, entry = run.table_line(row), row.entry()
+        if answer["gated"]:
+            assert "not gated" not in line
+            assert "reason" not in entry
+            assert "(published, fitted)" in line
+        else:
+            assert line.endswith(f"  not gated: {profile_rows.reason(name)}")
+            assert entry["reason"] == profile_rows.reason(name)
+            assert "(published, predicted)" in line
+    assert "waits for the cube unit" in run.table_line(run.profiled("profile/matmul_basic1/fixpipe"))
 
 
 def test_results_and_failures(monkeypatch, tmp_path, capsys):
