@@ -28,7 +28,7 @@ COLUMNS = {
 }
 #: Why a column has no gate, where it has none.
 REASONS = {
-    (ADDITIONS, "scalar"): "addresses and queues of the measured kernels' own code, which isn't public",
+    (ADDITIONS, "scalar"): "addresses and queues of the measured kernels, which aren't public",
     (PRODUCTS, "scalar"): "code of the vendor's library, which isn't public",
     (PRODUCTS, "fixpipe"): "holds waits for the cube unit",
     (PRODUCTS, "mte2"): "holds waits of several cores for one another in L2",

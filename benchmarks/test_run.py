@@ -109,7 +109,9 @@ def test_what_is_not_gated_says_why(monkeypatch):
             assert line.endswith(f"  not gated: {profile_rows.reason(name)}")
             assert entry["reason"] == profile_rows.reason(name)
             assert "(published, predicted)" in line
-    assert "waits for the cube unit" in run.table_line(run.profiled("profile/matmul_basic1/fixpipe"))
+    assert "waits for the cube unit" in run.table_line(
+        run.profiled("profile/matmul_basic1/fixpipe")
+    )
 
 
 def test_results_and_failures(monkeypatch, tmp_path, capsys):
