@@ -113,8 +113,14 @@ struct Finding {
   bool isError = true;
 };
 
+/// What the vendor's runtime returns for a fault of such a kernel, on whichever of its cores: AICORE_EXCEPTION, or
+/// VECTOR_CORE_EXCEPTION of a kernel for vector cores alone.
+constexpr int32_t faultStatusOf(KernelType type) {
+  return type == KernelType::AivOnly ? 507035 : 507015;
+}
+
 /// The outcome of a launch. `status` is 0 or the number that the vendor's runtime would return
-/// (507014 time-out or deadlock, 507015 fault on a cube or mixed kernel, 507035 on a vector core).
+/// (507014 time-out or deadlock, faultStatusOf its kind for all else that a kernel does wrong).
 struct LaunchReport {
   int32_t status = 0;
   std::vector<Finding> findings;

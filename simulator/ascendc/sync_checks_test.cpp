@@ -217,9 +217,9 @@ TEST(SyncChecks, RightKernelSaysNothing) {
 }
 
 TEST(SyncChecks, Places) {
-  EXPECT_MESSAGE(vectorWritesL1, 507015, "writes L1, which a vector core doesn't have");
+  EXPECT_MESSAGE(vectorWritesL1, 507035, "writes L1, which a vector core doesn't have");
   EXPECT_MESSAGE(
-      vectorWritesL1, 507015,
+      vectorWritesL1, 507035,
 
       "note: cube cores and vector cores have memories of their own; what both need goes "
       "through GM");
@@ -231,24 +231,24 @@ TEST(SyncChecks, Places) {
 }
 
 TEST(SyncChecks, Barriers) {
-  EXPECT_MESSAGE(scalarBarrier, 507015, "PipeBarrier doesn't take PIPE_S");
-  EXPECT_MESSAGE(scalarBarrier, 507015, "note: leave it out: the scalar unit works in order");
+  EXPECT_MESSAGE(scalarBarrier, 507035, "PipeBarrier doesn't take PIPE_S");
+  EXPECT_MESSAGE(scalarBarrier, 507035, "note: leave it out: the scalar unit works in order");
 }
 
 TEST(SyncChecks, CrossCoreFlags) {
-  EXPECT_MESSAGE(setFlagId, 507015, "CrossCoreSetFlag has flag id 16, but ids go from 0 to 15");
-  EXPECT_MESSAGE(waitFlagId, 507015, "CrossCoreWaitFlag has flag id 99, but ids go from 0 to 15");
-  EXPECT_MESSAGE(mode, 507015, "CrossCoreSetFlag has mode 3, but arch 2201 has modes 0, 1, 2");
-  EXPECT_MESSAGE(setInVectorKernel, 507015,
+  EXPECT_MESSAGE(setFlagId, 507035, "CrossCoreSetFlag has flag id 16, but ids go from 0 to 15");
+  EXPECT_MESSAGE(waitFlagId, 507035, "CrossCoreWaitFlag has flag id 99, but ids go from 0 to 15");
+  EXPECT_MESSAGE(mode, 507035, "CrossCoreSetFlag has mode 3, but arch 2201 has modes 0, 1, 2");
+  EXPECT_MESSAGE(setInVectorKernel, 507035,
                  "CrossCoreSetFlag needs a mixed kernel; add "
                  "KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIV_1_0) or _MIX_AIC_1_2");
-  EXPECT_MESSAGE(waitInVectorKernel, 507015,
+  EXPECT_MESSAGE(waitInVectorKernel, 507035,
                  "CrossCoreWaitFlag needs a mixed kernel; add "
                  "KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIV_1_0) or _MIX_AIC_1_2");
 }
 
 TEST(SyncChecks, Events) {
-  EXPECT_MESSAGE(noSuchEvent, 507015, "SetFlag: arch 2201 has no event HardEvent::M_V, event id 0");
+  EXPECT_MESSAGE(noSuchEvent, 507035, "SetFlag: arch 2201 has no event HardEvent::M_V, event id 0");
   EXPECT_MESSAGE(deadlock, 507014, "deadlock: ");
   EXPECT_NE(allFindings().find(" [ErrorSync3, 507014]"), std::string::npos) << allFindings();
 }
@@ -285,14 +285,14 @@ TEST(SyncChecks, FindingsBeginAtTheKernelsOwnLine) {
 }
 
 TEST(SyncChecks, FreedMemory) {
-  EXPECT_MESSAGE(readFreed, 507015,
+  EXPECT_MESSAGE(readFreed, 507035,
                  "Adds reads UB from byte 256 on, in a buffer that FreeTensor has given back; free "
                  "it later, or AllocTensor a new one [ErrorRead1]");
-  EXPECT_MESSAGE(readFreed, 507015, "queue.FreeTensor(t); // freed here");
-  EXPECT_MESSAGE(readFreed, 507015, "note: it was freed here");
-  EXPECT_MESSAGE(readFreed, 507015, "note: on PIPE_V");
-  EXPECT_MESSAGE(writeFreed, 507015, "Adds writes UB from byte 384 on, in a buffer");
-  EXPECT_MESSAGE(scalarFreed, 507015, "SetValue writes UB from byte 260 on, in a buffer");
+  EXPECT_MESSAGE(readFreed, 507035, "queue.FreeTensor(t); // freed here");
+  EXPECT_MESSAGE(readFreed, 507035, "note: it was freed here");
+  EXPECT_MESSAGE(readFreed, 507035, "note: on PIPE_V");
+  EXPECT_MESSAGE(writeFreed, 507035, "Adds writes UB from byte 384 on, in a buffer");
+  EXPECT_MESSAGE(scalarFreed, 507035, "SetValue writes UB from byte 260 on, in a buffer");
   EXPECT_EQ(messageOf<Fault::freedInTime>(), "");
 }
 
@@ -453,4 +453,59 @@ TEST(SyncChecks, PipesThatACoreLacks) {
   expectWarning(textOf(mixed_barriers<PIPE_FIX>),
                 "warning: CrossCoreSetFlag<PIPE_FIX> waits for nothing: a vector core",
                 "note: its");
+}
+
+/// Faults that end a core, and findings that don't, on the vector cores of kernels of each kind that has some.
+enum class Kind { race, neverWritten, leftSet, wrongId, wrongAddress, unknownGm };
+template <Kind kind> __aicore__ void faultOf(GM_ADDR x) {
+  if ASCEND_IS_AIC
+    return;
+  GlobalTensor<float> gm;
+  gm.SetGlobalBuffer((__gm__ float*)x);
+  LocalTensor<float> a(TPosition::VECCALC, 0, 64), b(TPosition::VECCALC, 1024, 64);
+  if constexpr (kind == Kind::race) {
+    DataCopy(a, gm, 64);
+    Adds(a, a, 1.0f, 64);
+  }
+  if constexpr (kind == Kind::neverWritten)
+    Adds(a, b, 1.0f, 64);
+  if constexpr (kind == Kind::leftSet)
+    SetFlag<HardEvent::V_MTE3>(0);
+  if constexpr (kind == Kind::wrongId)
+    SetFlag<HardEvent::V_MTE3>(8);
+  if constexpr (kind == Kind::wrongAddress)
+    Duplicate(LocalTensor<float>(TPosition::VECCALC, 192 * 1024, 64), 1.0f, 64);
+  if constexpr (kind == Kind::unknownGm)
+    DataCopy(a, gm[1 << 20], 64);
+}
+template <Kind kind> __global__ __aicore__ void inVectorKernel(GM_ADDR x) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  faultOf<kind>(x);
+}
+template <Kind kind> __global__ __aicore__ void inMixedKernel(GM_ADDR x) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);
+  faultOf<kind>(x);
+}
+template <Kind kind> __global__ __aicore__ void inMixedVectorKernel(GM_ADDR x) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIV_1_0);
+  faultOf<kind>(x);
+}
+template <Kind kind> void expectStatuses() {
+  catchLaunches();
+  nextOptions() = {};
+  DeviceBuffer<float> x(64);
+  inVectorKernel<kind><<<1, nullptr, nullptr>>>(x.gm());
+  EXPECT_EQ(lastReport().status, 507035) << allFindings();
+  inMixedKernel<kind><<<1, nullptr, nullptr>>>(x.gm());
+  EXPECT_EQ(lastReport().status, 507015) << allFindings();
+  inMixedVectorKernel<kind><<<1, nullptr, nullptr>>>(x.gm());
+  EXPECT_EQ(lastReport().status, 507015) << allFindings();
+}
+TEST(SyncChecks, TheStatusTellsTheKindOfKernel) {
+  expectStatuses<Kind::race>();
+  expectStatuses<Kind::neverWritten>();
+  expectStatuses<Kind::leftSet>();
+  expectStatuses<Kind::wrongId>();
+  expectStatuses<Kind::wrongAddress>();
+  expectStatuses<Kind::unknownGm>();
 }

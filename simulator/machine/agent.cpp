@@ -143,6 +143,10 @@ void Agent::complain(const std::string& sentence, bool isError, Place place,
                      std::move(item));
 }
 
+int32_t Agent::faultStatus() const {
+  return group.faultStatus;
+}
+
 void Agent::fail(std::string sentence, Place place, int32_t newStatus,
                  std::vector<ReportNote> notes) {
   ReportItem item;
@@ -188,7 +192,7 @@ void Agent::leaveToOtherCore(const char* what, Place place) {
   if (!view.mixed)
     fail(std::string(what) + " is for " + (view.cube ? "vector" : "cube") +
              " cores, of which this kernel has none; KERNEL_TYPE_MIX_AIC_1_2 gives it both",
-         place, view.cube ? 507015 : 507035);
+         place, faultStatus());
 }
 
 namespace {
@@ -246,7 +250,7 @@ void Agent::issue(const VectorInstr& given, Place place) {
   if (auto count = static_cast<int64_t>(given.count); given.form == VectorForm::Count && count < 0)
     fail(std::string(nameOf(given)) + ": count is " + std::to_string(count) +
              ", but it must not be negative",
-         place, 507035,
+         place, faultStatus(),
          {{{}, operandsText(Pipe::V, &given)},
           {{}, "leave the call out where no elements are left"}});
   if (given.form != VectorForm::Register) {
@@ -435,8 +439,8 @@ template <class Instr> void Agent::execute(Pipe pipe, const Instr& instr, uint32
   working = {pipe, &instr};
   std::string wrong = isa::inspect(instr, accesses, context);
   if (!wrong.empty())
-    fail(std::string(nameOf(instr)) + ": " + wrong, hazards.site(site).place,
-         view.cube ? 507015 : 507035, workingNotes(adviceFor(wrong)));
+    fail(std::string(nameOf(instr)) + ": " + wrong, hazards.site(site).place, faultStatus(),
+         workingNotes(adviceFor(wrong)));
   if constexpr (std::is_same_v<Instr, CubeInstr>) {
     if (instr.unitFlag && pipe == Pipe::FIX)
       hazards.learn(pipe, unitClock[0]);
@@ -647,14 +651,14 @@ void* Agent::scalarAccess(const Operand& operand, uint32_t bytes, bool write, Pl
              spaceNames[static_cast<unsigned>(operand.space)] + " byte " +
              std::to_string(operand.address) + ", behind the end of the tensor [" +
              (write ? "ErrorWrite2" : "ErrorRead3") + "]",
-         place, view.cube ? 507015 : 507035,
+         place, faultStatus(),
          workingNotes("use an index below the tensor's size, or a larger tensor"));
   if (uint32_t element = bytesOf(operand.type); element > 1 && operand.address % element)
     fail(std::string(write ? "SetValue writes " : "GetValue reads ") +
              spaceNames[static_cast<unsigned>(operand.space)] + " at " + hex(operand.address) +
              ", which is no multiple of the element's " + std::to_string(element) + " bytes [" +
              (write ? "ErrorWrite4" : "ErrorRead4") + "]",
-         place, view.cube ? 507015 : 507035,
+         place, faultStatus(),
          workingNotes("let the tensor start at a multiple of its element's bytes"));
   hazards.begin(Pipe::S, hazards.clock(Pipe::S), remote, site);
   late.land(hazards.completed(Pipe::S));

@@ -124,6 +124,8 @@ public:
   void drainAll();
   /// The kernel's function has returned.
   void finish();
+  /// The status of a fault in a kernel of this kind.
+  int32_t faultStatus() const;
   [[noreturn]] void fail(std::string sentence, Place place, int32_t status,
                          std::vector<ReportNote> notes = {});
   /// The same from a signal handler's landing: the fiber is not entered again.

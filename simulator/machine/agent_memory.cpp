@@ -25,7 +25,7 @@ void Agent::checkLocal(const Access& access, uint32_t site) {
   if (!context.base[s])
     fail(std::string(where.what) + verb + spaceNames[s] + ", which a " +
              (view.cube ? "cube" : "vector") + " core doesn't have",
-         where.place, 507015,
+         where.place, faultStatus(),
          workingNotes("cube cores and vector cores have memories of their own; what both need goes "
                       "through GM"));
   if (hull.end > spaceBytes[s] || hull.begin > hull.end)
@@ -33,7 +33,7 @@ void Agent::checkLocal(const Access& access, uint32_t site) {
              " to " + std::to_string(hull.end - 1) + ", but " + spaceNames[s] + " has " +
              std::to_string(spaceBytes[s]) + " bytes [" +
              (access.kind == AccessKind::Read ? "ErrorRead3" : "ErrorWrite2") + "]",
-         where.place, view.cube ? 507015 : 507035,
+         where.place, faultStatus(),
          workingNotes("use a smaller tile or a lower address, or a smaller repeat or stride"));
 }
 
@@ -48,7 +48,7 @@ void Agent::checkGlobal(const Access& access, uint32_t site) {
   const Site& where = hazards.site(site);
   const char* verb = access.kind == AccessKind::Read ? " reads " : " writes ";
   const char* code = access.kind == AccessKind::Read ? "ErrorRead1" : "ErrorWrite1";
-  int32_t error = view.cube ? 507015 : 507035;
+  int32_t error = faultStatus();
   if (!findGlobalRange(hull.begin, cachedRange)) {
     cachedVersion = 0;
     fail(std::string(where.what) + verb + "GM at " + hexAddress(hull.begin) +

@@ -42,13 +42,13 @@ bool Agent::validEvent(Pipe from, Pipe to, int32_t id, Place place, const char* 
   constexpr int32_t numUserIds = 8;
   if (id < 0 || id >= numUserIds)
     fail(std::string(what) + " has event id " + std::to_string(id) + ", but ids go from 0 to 7",
-         place, 507015, {{{}, "use 0 to 5; 6 and 7 are the framework's"}});
+         place, faultStatus(), {{{}, "use 0 to 5; 6 and 7 are the framework's"}});
   if (isEventOf(view.cube, from, to))
     return true;
   if (!isEventOf(!view.cube, from, to))
     fail(std::string(what) + ": arch 2201 has no event " +
              eventText(from, to, static_cast<unsigned>(id)),
-         place, 507015,
+         place, faultStatus(),
          {{{},
            "name the pipe whose access comes first, then the one that waits; cube and vector "
            "cores meet by CrossCoreSetFlag"}});
@@ -171,7 +171,7 @@ void Agent::warnOfPipe(const char* what, Pipe pipe, Place place) {
 void Agent::barrier(Pipe pipe, Place place) {
   lastPlace = place;
   if (pipe == Pipe::S)
-    fail("PipeBarrier doesn't take PIPE_S", place, 507015,
+    fail("PipeBarrier doesn't take PIPE_S", place, faultStatus(),
          {{{},
            "leave it out: the scalar unit works in order; it waits for another pipe by a flag"}});
   if (!hasPipe(pipe)) { // in a mixed kernel's common code, it is for the cores of the other kind
@@ -313,7 +313,7 @@ void Agent::needMixedKernel(const char* what, Place place) {
     fail(std::string(what) +
              " needs a mixed kernel; add KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_" +
              (view.cube ? "AIC_1_0)" : "AIV_1_0)") + " or _MIX_AIC_1_2",
-         place, 507015);
+         place, faultStatus());
 }
 
 void Agent::warnOfSharedFlags() {
@@ -334,10 +334,10 @@ void Agent::crossSet(uint32_t mode, Pipe pipe, uint32_t flag, Place place) {
   lastPlace = place;
   if (flag >= 16)
     fail("CrossCoreSetFlag has flag id " + std::to_string(flag) + ", but ids go from 0 to 15",
-         place, 507015);
+         place, faultStatus());
   if (mode > 2)
     fail("CrossCoreSetFlag has mode " + std::to_string(mode) + ", but arch 2201 has modes 0, 1, 2",
-         place, 507015);
+         place, faultStatus());
   needMixedKernel("CrossCoreSetFlag", place);
   if (isFlagOfSyncAll(flag)) {
     sharedFlag = flag;
@@ -391,7 +391,7 @@ void Agent::crossWait(uint32_t flag, Place place) {
   lastPlace = place;
   if (flag >= numCrossFlags)
     fail("CrossCoreWaitFlag has flag id " + std::to_string(flag) + ", but ids go from 0 to 15",
-         place, 507015);
+         place, faultStatus());
   if (flag < 16)
     needMixedKernel("CrossCoreWaitFlag", place);
   if (flag < 16 && isMuted(place, "CrossCoreWaitFlag", std::to_string(flag)))
@@ -448,7 +448,7 @@ void Agent::finish() {
   if (!isViewIntact()) {
     std::memcpy(static_cast<void*>(&view), viewAtStart, sizeof viewAtStart);
     fail("a wild write of the kernel has changed what the machine knows of its core", lastPlace,
-         view.cube ? 507015 : 507035,
+         faultStatus(),
          {{{}, "the place is that of the last instruction; check the kernel's plain pointers"}});
   }
   noteScalarWrite();

@@ -30,8 +30,8 @@ struct RunState {
 
 class CoreGroup {
 public:
-  CoreGroup(SyncSites& sites, uint32_t numAgents, uint32_t block)
-      : block(block), syncSites(sites), numAgents(numAgents) {}
+  CoreGroup(SyncSites& sites, uint32_t numAgents, uint32_t block, KernelType type)
+      : block(block), faultStatus(faultStatusOf(type)), syncSites(sites), numAgents(numAgents) {}
 
   /// Runs the cores in turn until each has ended or waits for another group.
   void run(const RunState& launch);
@@ -49,6 +49,7 @@ public:
   }
 
   const uint32_t block;
+  const int32_t faultStatus;
   std::vector<std::unique_ptr<Agent>> agents; ///< the AIC first
   std::vector<GlobalSet> globalSets;          ///< of this round, in order
   bool ranSomething = false;

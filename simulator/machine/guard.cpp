@@ -231,7 +231,7 @@ const char* sentenceOfAbort(LibraryCall call) {
     abi::__cxa_end_catch(); // the fiber is left for ever, as if it had caught it
   }
   FaultPlace place = placeOf(CallChain::here());
-  agent->fail(sentence, agent->placeOrLast(place), agent->view.cube ? 507015 : 507035);
+  agent->fail(sentence, agent->placeOrLast(place), agent->faultStatus());
 }
 
 } // namespace
@@ -375,7 +375,7 @@ void guardedResume(Agent& agent) noexcept {
     agent.failOutside(agent.sentenceOf(agent.interrupted), 507014, placeOf(landing.chain));
     return;
   }
-  int32_t status = agent.view.cube ? 507015 : 507035;
+  int32_t status = agent.faultStatus();
   FaultPlace place = placeOf(landing.chain);
   char text[160];
   if (landing.signal == SIGFPE) {

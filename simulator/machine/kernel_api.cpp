@@ -211,13 +211,13 @@ ScalarResults& scalarResults() {
 void failKernel(const char* sentence, Place place) {
   Agent& a = agentAt(place);
   a.inside = 1;
-  a.fail(sentence, place, a.view.cube ? 507015 : 507035);
+  a.fail(sentence, place, a.faultStatus());
 }
 
 void failKernelHere(const std::string& sentence) {
   Agent& a = agent();
   a.inside = 1;
-  a.fail(sentence, a.placeOrLast(placeOf(CallChain::here())), a.view.cube ? 507015 : 507035);
+  a.fail(sentence, a.placeOrLast(placeOf(CallChain::here())), a.faultStatus());
 }
 
 namespace {
@@ -275,8 +275,7 @@ void tilewrightKernelAssert(const char* condition, const char* file, unsigned li
     abort();
   }
   a->inside = 1;
-  a->fail(std::string("assertion failed: ") + condition, {file, line},
-          a->view.cube ? 507015 : 507035);
+  a->fail(std::string("assertion failed: ") + condition, {file, line}, a->faultStatus());
 }
 
 void reportKernel(const char* sentence, bool isError, Place place) {

@@ -135,7 +135,7 @@ void Machine::makeGroup(uint32_t block) {
   uint32_t vectors = vectorsPerBlock(type);
   bool cube = hasCube(type);
   uint32_t perGroup = vectors + cube;
-  auto group = std::make_unique<CoreGroup>(sites, request.blocks * perGroup, block);
+  auto group = std::make_unique<CoreGroup>(sites, request.blocks * perGroup, block, type);
   for (uint32_t i = 0; i < perGroup; ++i) {
     AgentView view;
     view.cube = cube && i == 0;
@@ -481,7 +481,8 @@ LaunchReport Machine::gather() {
   for (const ReportItem& item : report.all()) {
     result.findings.push_back({render(item), item.isError});
     if (item.isError && !result.status)
-      result.status = item.sentence.rfind("deadlock", 0) == 0 ? 507014 : 507015;
+      result.status =
+          item.sentence.rfind("deadlock", 0) == 0 ? 507014 : faultStatusOf(request.kernel->type);
   }
   if (options.countSyncs)
     result.syncSites = sites.all();

@@ -96,7 +96,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (4, "writes large", "host code touches byte 8 of the 1048576 bytes that aclrt", "0, 3"),
         (5, "on the host", "an Ascend C function was called outside of kernels; call it", ""),
         (6, "asks on the host", "an Ascend C function was called outside of kernels; ", ""),
-        (7, "of vector cores", "SyncAll needs a mixed kernel; add KERNEL_TASK_", "507015, 0"),
+        (7, "of vector cores", "SyncAll needs a mixed kernel; add KERNEL_TASK_", "507035, 0"),
         (8, "of cube cores", "SyncAll needs a mixed kernel; add KERNEL_TASK_TYPE", "507015, 0"),
         (10, "in a kernel", "the kernel called aclrtSynchronizeDevice(), which is ", "507035, 0"),
         (11, "no blocks", "the launch has 0 blocks, but a launch has 1 to 65535", "0, 3"),
