@@ -20,7 +20,7 @@ namespace {
 
 constexpr int64_t blockSize = 32, stride = 16, pageSize = 64;
 constexpr int64_t heads = 4, headDim = 32, rowSize = heads * headDim;
-constexpr int64_t pages = 4, pagesPerSequence = 2, sequences = 2, slots = 8;
+constexpr int64_t pages = 4, pagesPerSequence = 2, sequences = 2, slots = 16;
 
 void require(int status, const char* what) {
   if (status == 0)

@@ -183,6 +183,20 @@ NsaCompressFault checkHeads(int64_t heads, int64_t headDim) {
   return {};
 }
 
+/// One row for each block that all pages together may hold; without pages the documentation names no number.
+NsaCompressFault checkRoom(const NsaCompressArguments& arguments,
+                           const NsaCompressObjects& objects) {
+  if (!objects.blockTable)
+    return {};
+  int64_t rows = objects.outputCache->dims[0];
+  int64_t tokens = objects.input->dims[0] * arguments.pageBlockSize;
+  int64_t tooFew = (tokens - arguments.compressBlockSize) / arguments.compressStride;
+  if (rows > tooFew)
+    return {};
+  return tilingError("outputCache has ", rows, " rows but must have more than ", tooFew,
+                     ", (blockNum * pageBlockSize - compressBlockSize) / compressStride");
+}
+
 NsaCompressFault checkShapes(const NsaCompressArguments& arguments,
                              const NsaCompressObjects& objects) {
   if (auto fault = checkRanks(objects))
@@ -213,7 +227,7 @@ NsaCompressFault checkShapes(const NsaCompressArguments& arguments,
   if (objects.blockTable && objects.blockTable->dims[0] != batch)
     return tilingError("blockTableOptional has ", objects.blockTable->dims[0],
                        " rows but slotMapping has ", batch, " slots");
-  return {};
+  return checkRoom(arguments, objects);
 }
 
 NsaCompressFault checkLengths(const NsaCompressArguments& arguments,

@@ -87,7 +87,11 @@ TEST(NsaCompressArguments, ValidCallsPass) {
   Case noLayout;
   noLayout.nulls = {"layout"};
   EXPECT_EQ(noLayout.check().text, "");
+  Case leastRows;
+  leastRows.cacheShape[0] = 127;
+  EXPECT_EQ(leastRows.check().text, "");
   Case packed;
+  packed.cacheShape[0] = 1; // no blocks, no least number
   packed.nulls = {"table"};
   packed.inputShape = {100, 24, 192};
   packed.lengths = {32, 0, 48, 20};
@@ -203,6 +207,12 @@ TEST(NsaCompressArguments, ShapesAre561002) {
       {[](Case& c) { c.weightShape[1] = 8; }, code, "weight has 8 heads but input has 24"},
       {[](Case& c) { c.cacheShape[2] = 128; }, code,
        "outputCache has shape [512, 24, 128] but its last dims must be those of input, [24, 192]"},
+      {[](Case& c) { c.cacheShape[0] = 126; }, code,
+       "outputCache has 126 rows but must have more than 126, (blockNum * pageBlockSize - "
+       "compressBlockSize) / compressStride"},
+      {[](Case& c) { c.cacheShape[0] = 1; }, code,
+       "outputCache has 1 rows but must have more than 126, (blockNum * pageBlockSize - "
+       "compressBlockSize) / compressStride"},
       {[](Case& c) { c.lengths = {32}; }, code,
        "actSeqLenOptional has 1 lengths but slotMapping has 4 slots"},
       {[](Case& c) { c.tableShape[0] = 3; }, code,

@@ -31,7 +31,7 @@ struct Problem {
   bool isBfloat16 = false;
   bool isPaged = true;
   int64_t heads = 2, headDim = 16, blockSize = 32, stride = 16, pageSize = 64, pages = 4,
-          tablePages = 3, rows = 5;
+          tablePages = 3, rows = 15;
   std::vector<int64_t> lengths;
   std::vector<int32_t> slots, table;
   std::vector<int64_t> inputStrides,
@@ -247,7 +247,8 @@ Problem randomProblem(uint32_t seed) {
         random() % 3 ? p.blockSize + int64_t(random() % 8) * p.stride : int64_t(random() % 200);
     p.lengths.push_back(std::min(length, room));
   }
-  p.rows = int64_t(batch) + 2;
+  p.rows = p.isPaged ? (p.pages * p.pageSize - p.blockSize) / p.stride + 1 : int64_t(batch);
+  p.rows += int64_t(random() % 3);
   for (size_t b = 0; b < batch; ++b)
     p.slots.push_back(int32_t(b));
   std::shuffle(p.slots.begin(), p.slots.end(), random);
@@ -303,13 +304,13 @@ Problem smallProblem() {
   p.lengths = {32, 33, 48};
   p.slots = {1, 1, 0};
   p.table = {0, 1, 2, 3, 0, 1, 2, 3, 0};
-  p.rows = 5;
+  p.rows = 15;
   p.inputStrides = dense(p.inputShape());
   p.weightStrides = {2, 1};
   p.inputOffset = p.weightOffset = p.slotOffset = p.cacheOffset = 0;
   p.input.assign(size_t(4 * 64 * 32), encode(1, p.isBfloat16));
   p.weight.assign(64, encode(1, p.isBfloat16));
-  p.cache.assign(size_t(5 * 32), encode(1, p.isBfloat16));
+  p.cache.assign(size_t(p.rows * 32), encode(1, p.isBfloat16));
   return p;
 }
 
@@ -339,8 +340,8 @@ TEST_F(NsaCompress, WrongTablesAreErrorsAndWriteNothing) {
   };
   const std::vector<int32_t> goodTable = {0, 1, 2, 3, 0, 1, 2, 3, 0};
   for (const Fault& fault :
-       {Fault{{5, 1, 0}, goodTable, "slotMapping[0] is 5 but outputCache has 5 rows"},
-        Fault{{-2, 1, 0}, goodTable, "slotMapping[0] is -2 but outputCache has 5 rows"},
+       {Fault{{15, 1, 0}, goodTable, "slotMapping[0] is 15 but outputCache has 15 rows"},
+        Fault{{-2, 1, 0}, goodTable, "slotMapping[0] is -2 but outputCache has 15 rows"},
         Fault{{2, 1, 2},
               goodTable,
               "slotMapping[0] and slotMapping[2] are both 2 and both sequences have completed a "
