@@ -71,6 +71,8 @@ def included_folder(header: str, source: Path) -> str | None:
         return folder_of(shown((source.parent / header).resolve()))
     if header.startswith("tilewright/"):
         return "include/tilewright"
+    if (ROOT / "simulator" / "include" / header).exists() and not (ROOT / header).exists():
+        return None  # of the acl interface, whose runtime/ is not our folder
     # Also headers that the build generates: they lie in the build folder under the source's path.
     return folder_of(header)
 

@@ -112,6 +112,8 @@ def test_layering_is_transitive_and_has_a_direction():
         ("compiler/targets/cpu/lower.cpp", "compiler/targets/ascend/lower.h", True),
         ("examples/cpp/gemm.cpp", "tilewright/builder.h", False),
         ("examples/cpp/gemm.cpp", "compiler/api/compile.h", True),
+        ("simulator/acl/sync_address.cpp", "runtime/rt_ffts.h", False),
+        ("simulator/acl/sync_address.cpp", "runtime/ascend/device.h", True),
     ],
 )
 def test_layering_of_an_include(source, include, fault):

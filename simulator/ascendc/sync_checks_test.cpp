@@ -420,6 +420,7 @@ __global__ __aicore__ void cube_barriers() {
 /// The barriers are for one kind of core each; the flag is set by a pipe that its core has, or not.
 template <pipe_t pipe> __global__ __aicore__ void mixed_barriers() {
   KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);
+  SetSyncBaseAddr(0); // without effect
   PipeBarrier<PIPE_M>();
   PipeBarrier<PIPE_V>();
   if ASCEND_IS_AIV

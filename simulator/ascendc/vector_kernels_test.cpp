@@ -484,17 +484,25 @@ struct Rearranging {
       dst[i] = out<half>(2048 + i * 32);
       src[i] = in<half>(i * 32);
     }
-    TransDataTo5HD<half>(dst, src, TransDataTo5HDParams(false, false, 1, 0, 0));
+    const TransDataTo5HDParams once(false, false, 1, 0, 0);
+    TransDataTo5HD<half>(dst, src, once);
+    __ubuf__ half *to[16], *from[16];
+    for (uint32_t i = 0; i < 16; ++i) {
+      to[i] = (__ubuf__ half*)dst[i].GetPhyAddr(256);
+      from[i] = (__ubuf__ half*)src[i].GetPhyAddr();
+    }
+    TransDataTo5HDImpl(to, from, once);
   }
 };
 TEST(Vector, G61_G62_Rearrange) {
   auto x = randomNumbers<half>(256, -9, 9, 12);
-  auto y = runBody<Rearranging, half>(x, 1280);
+  auto y = runBody<Rearranging, half>(x, 1536);
   for (uint32_t i = 0; i < 16; ++i)
     for (uint32_t j = 0; j < 16; ++j) {
       ASSERT_EQ(y[i * 16 + j].bits, x[i].bits);
       ASSERT_EQ(y[512 + j * 16 + i].bits, x[i * 16 + j].bits);
       ASSERT_EQ(y[1024 + j * 16 + i].bits, x[i * 16 + j].bits);
+      ASSERT_EQ(y[1280 + j * 16 + i].bits, x[i * 16 + j].bits);
     }
 }
 

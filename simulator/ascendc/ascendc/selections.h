@@ -504,6 +504,23 @@ void TransDataTo5HD(uint64_t dst[16], uint64_t src[16], const TransDataTo5HDPara
   host::issueVector(i, place);
 }
 
+/// As kernels' libraries call it, with lists of pointers into UB.
+template <class T>
+void TransDataTo5HDImpl(uint64_t dst[16], uint64_t src[16], const TransDataTo5HDParams& p,
+                        Place place = Place::here()) {
+  TransDataTo5HD<T>(dst, src, p, place);
+}
+template <class T>
+void TransDataTo5HDImpl(__ubuf__ T* dst[16], __ubuf__ T* src[16], const TransDataTo5HDParams& p,
+                        Place place = Place::here()) {
+  uint64_t to[16], from[16];
+  for (int k = 0; k < 16; ++k) {
+    to[k] = reinterpret_cast<uint64_t>(dst[k]);
+    from[k] = reinterpret_cast<uint64_t>(src[k]);
+  }
+  TransDataTo5HD<T>(to, from, p, place);
+}
+
 // --- sorting --------------------------------------------------------------------------------
 
 template <class T>

@@ -47,6 +47,8 @@ template <uint8_t modeId = 0, pipe_t pipe = PIPE_S>
 void CrossCoreWaitFlag(uint16_t flagId, Place place = Place::here()) {
   host::issueCrossWait(flagId, place);
 }
+/// What rtGetC2cCtrlAddr gives. The flags of the host have no address.
+inline void SetSyncBaseAddr(uint64_t) {}
 template <bool isAIVOnly = true> void SyncAll(Place place = Place::here()) {
   host::issueSyncAll(isAIVOnly, host::Meeting::ByFlags, place);
 }
