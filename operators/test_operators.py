@@ -51,3 +51,15 @@ def test_operator(name, case):
     exact = reference.reference(case, *arrays)
     error = np.abs(actual - exact).max() / np.abs(exact).max()
     assert actual.shape == exact.shape and error <= TOLERANCE[dtype]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_a_gemm_of_whole_depth_into_its_own_rows(dtype):
+    """A is read where it lies, but not after the result was written there."""
+    torch = pytest.importorskip("torch")
+    torch.manual_seed(7)
+    a, b = (torch.randn(256, 256).to(getattr(torch, dtype)) for _ in range(2))
+    exact = a.double() @ b.double()
+    run = part("gemm", "kernel").gemm(256, 256, 256, dtype, rows=256, block_m=64, block_n=256)
+    run(a, b, a)
+    assert (a.double() - exact).abs().max() / exact.abs().max() <= TOLERANCE[dtype]

@@ -10,8 +10,8 @@ import tilewright.language as T
 
 
 def gemm(m: int, n: int, k: int, dtype: str, rows: int = 0, **blocks: int):
-    """A [m, k], B [k, n] of `dtype`; C [m, n] of `dtype`, or int32 for int8. rows: of A that a block
-    takes, of whole depth; 0: by blocks. blocks: block_m, block_n, and block_k by blocks."""
+    """A [m, k], B [k, n] of `dtype`; C [m, n] of `dtype`, or int32 for int8. rows: of A for a block
+    of whole depth; 0: by blocks. blocks: block_m, block_n, and block_k by blocks."""
     if rows:
         return gemm_of_whole_depth(m, n, k, dtype, rows, **blocks)
     return gemm_by_blocks(m, n, k, dtype, **blocks)

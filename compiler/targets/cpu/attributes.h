@@ -19,8 +19,9 @@ inline constexpr llvm::StringLiteral kPackedAttr = "cpu.packed";
 /// On a tile.gemm of floats narrower than float32: each sum goes on from c, product after product along k, so that the
 /// numbers are those of an NPU to the bit.
 inline constexpr llvm::StringLiteral kInOrderAttr = "cpu.in_order";
-/// On such a gemm of bytes: a holds unsigned bytes, the signed ones plus 128.
-inline constexpr llvm::StringLiteral kShiftedAttr = "cpu.shifted";
+/// On a cast before a gemm of bytes: b holds unsigned bytes there, the signed ones plus 128, and the buffer has a place
+/// for the sum of each row of a.
+inline constexpr llvm::StringLiteral kRowSumsAttr = "cpu.row_sums";
 /// On a cast before a tile.gemm: "a" or "b", the operand of whose next tile it holds the address
 /// (fetch_ahead.h).
 inline constexpr llvm::StringLiteral kAheadAttr = "cpu.ahead";

@@ -13,7 +13,7 @@
 ///
 /// A packed b ({cpu.packed = g}, see pack_gemm_operands.cpp) is read panel by panel. Pairs of bfloat16
 /// are loaded as if they were float32 and multiplied by vdpbf16ps, four bytes as if they were int32
-/// by vpdpbusd. Where a is shifted by 128, the accumulators start less 128 times b's column sums.
+/// by vpdpbusd. Where b is shifted by 128, the accumulators start less 128 times the sum of a's row.
 ///
 /// In a pipelined loop each micro-kernel also asks for its share of the tiles of the next turn
 /// (fetch_ahead.h), so that the copies find them in the second-level cache.
@@ -72,8 +72,7 @@ public:
       : op(op), builder(op.getLoc(), op), math(builder),
         element(op.getCRegion().type().getScalarType()), shape(kernelShape(machine)),
         lanes(machine.vectorBits / int64_t(element.getIntOrFloatBitWidth())),
-        shifted(op->hasAttr(kShiftedAttr)),
-        addsLate(gemmAddsLate(machine) && !shifted && !op->hasAttr(kInOrderAttr)),
+        addsLate(gemmAddsLate(machine) && !op->hasAttr(kInOrderAttr)),
         bytesOfA(gemmBytesOfA(machine)), asksAhead(gemmAsksAhead(machine)) {
     if (auto packed = op->getAttrOfType<IntegerAttr>(kPackedAttr)) {
       isPacked = true;
@@ -86,6 +85,7 @@ public:
     result = takeResultPlace(op);
     nextA = takeNextTile(op, "a");
     nextB = takeNextTile(op, "b");
+    rowSums = takeRowSums();
     a = matrix(op.getARegion());
     b = matrix(op.getBRegion());
     c = matrix(op.getCRegion());
@@ -96,6 +96,8 @@ public:
     depth = op.getTransposeA() ? extentsA[extentsA.size() - 2] : extentsA.back();
     a.rowStride /= group;
     depth /= group;
+    if (rowSums)
+      sumRows();
     forTiles(rows, rowsAtOnce(), /*evenly=*/false,
              [&](Value first, int64_t count) { lowerColumns(first, count); });
     op.erase();
@@ -175,7 +177,6 @@ private:
       SmallVector<int64_t> widths(width / lanes, lanes);
       if (width % lanes)
         widths.push_back(width % lanes);
-      corrections = shifted ? columnSums(column, widths) : SmallVector<Value>();
       forTiles(count, shape.rows, /*evenly=*/true, [&](Value row, int64_t height) {
         microKernel(math.add(first, row), height, column, widths);
       });
@@ -198,15 +199,25 @@ private:
     return vector::BitCastOp::create(builder, VectorType::get({count}, small), value);
   }
 
+  /// `x` holds unsigned bytes.
+  Value multiplyBytes(Value x, Value y, Value sum) {
+    return multiplyGroups("llvm.x86.avx512.vpdpbusd.", x, y, sum);
+  }
+
+  Value multiplyGroups(StringRef name, Value x, Value y, Value sum) {
+    const auto bits = 32 * cast<VectorType>(sum.getType()).getNumElements();
+    return LLVM::CallIntrinsicOp::create(builder, sum.getType(),
+                                         builder.getStringAttr(name + Twine(bits)),
+                                         ValueRange{sum, asGroups(x), asGroups(y)})
+        .getResult(0);
+  }
+
+  /// `x` is of a, `y` of b.
   Value multiplyAdd(Value x, Value y, Value sum) {
-    if (group > 1) {
-      StringRef name = group == 2 ? "llvm.x86.avx512bf16.dpbf16ps." : "llvm.x86.avx512.vpdpbusd.";
-      const auto bits = 32 * cast<VectorType>(sum.getType()).getNumElements();
-      return LLVM::CallIntrinsicOp::create(builder, sum.getType(),
-                                           builder.getStringAttr(name + Twine(bits)),
-                                           ValueRange{sum, asGroups(x), asGroups(y)})
-          .getResult(0);
-    }
+    if (group == 2)
+      return multiplyGroups("llvm.x86.avx512bf16.dpbf16ps.", x, y, sum);
+    if (group == 4)
+      return rowSums ? multiplyBytes(y, x, sum) : multiplyBytes(x, y, sum);
     if (isa<FloatType>(element))
       return math::FmaOp::create(builder, x, y, sum);
     return plus(arith::MulIOp::create(builder, x, y), sum);
@@ -231,36 +242,71 @@ private:
     return vectors;
   }
 
-  /// 128 times the sum of each column of b.
-  SmallVector<Value> columnSums(Value column, ArrayRef<int64_t> widths) {
-    SmallVector<Value> sums;
-    for (int64_t width : widths)
-      sums.push_back(zero(builder, vectorType(width)));
-    Value start = columnsOfB(column);
+  /// Where the sums of a's rows may be, if the gemm needs them.
+  Value takeRowSums() {
+    for (Operation* note = op->getPrevNode(); note && !isa<tile::GemmOp>(note);
+         note = note->getPrevNode())
+      if (note->hasAttr(kRowSumsAttr)) {
+        Value sums =
+            UnrealizedConversionCastOp::create(builder, note->getResultTypes(), note->getOperands())
+                .getResult(0);
+        note->erase();
+        return sums;
+      }
+    return {};
+  }
+
+  /// -128 times the sum of each row of a, to `rowSums`.
+  void sumRows() {
     auto loop =
-        scf::ForOp::create(builder, math.constant(0), math.constant(depth), math.constant(1), sums);
+        scf::ForOp::create(builder, math.constant(0), math.constant(rows), math.constant(1));
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(loop.getBody());
-    SmallVector<Value> results;
-    for (auto [right, sum] :
-         llvm::zip(rowOfB(start, loop.getInductionVar(), widths), loop.getRegionIterArgs())) {
-      auto type = cast<VectorType>(right.getType());
-      Value bytes = arith::ConstantOp::create(
-          builder, DenseElementsAttr::get(type, builder.getI32IntegerAttr(int32_t(0x80808080))));
-      results.push_back(multiplyAdd(bytes, right, sum));
+    Value row = loop.getInductionVar();
+    Value start = elementPointer(a.pointer, math.mul(row, math.constant(a.rowStride)));
+    Value sum = zero(builder, element);
+    int64_t done = 0;
+    for (int64_t width : {lanes, int64_t(4), int64_t(1)}) {
+      const int64_t end = depth - (depth - done) % width;
+      if (end > done)
+        sum = plus(sum, sumOfRow(start, done, end, width));
+      done = end;
     }
-    scf::YieldOp::create(builder, results);
-    return loop.getResults();
+    sum = arith::SubIOp::create(builder, zero(builder, element), sum);
+    LLVM::StoreOp::create(builder, sum, elementPointer(rowSums, row), elementBytes());
+  }
+
+  /// 128 times the sum of the groups from `first` up to `end`, `width` of them at a time.
+  Value sumOfRow(Value start, int64_t first, int64_t end, int64_t width) {
+    // There are no instructions on fewer than 4 lanes.
+    const int64_t used = std::max<int64_t>(width, 4);
+    SmallVector<int32_t> ones(used, 0);
+    std::fill_n(ones.begin(), width, int32_t(0x80808080));
+    auto type = cast<VectorType>(vectorType(used));
+    Value bytes = arith::ConstantOp::create(builder, DenseElementsAttr::get(type, ArrayRef(ones)));
+    auto loop = scf::ForOp::create(builder, math.constant(first), math.constant(end),
+                                   math.constant(width), zero(builder, type));
+    {
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToStart(loop.getBody());
+      Value groups =
+          load(width == 1 ? element : Type(type), elementPointer(start, loop.getInductionVar()));
+      if (width == 1)
+        groups = vector::BroadcastOp::create(builder, type, groups);
+      scf::YieldOp::create(builder, multiplyBytes(bytes, groups, loop.getRegionIterArg(0)));
+    }
+    return vector::ReductionOp::create(builder, vector::CombiningKind::ADD, loop.getResult(0));
   }
 
   /// `count` rows from `row` on, and the columns of `widths` from `column` on.
   void microKernel(Value row, int64_t count, Value column, ArrayRef<int64_t> widths) {
     Value target =
         elementPointer(c.pointer, math.add(math.mul(row, math.constant(c.rowStride)), column));
-    SmallVector<Value> sums = firstSums(target, count, widths);
+    SmallVector<Value> sums = firstSums(target, row, count, widths);
     const int64_t rowStep = op.getTransposeA() ? 1 : a.rowStride;
     const int64_t depthStep = op.getTransposeA() ? a.rowStride : 1;
     fetchNext(row, count, column, widths);
+    askForResult(row, count, column, widths);
     Value aStart = elementPointer(a.pointer, math.mul(row, math.constant(rowStep)));
     Value bStart = columnsOfB(column);
 
@@ -277,8 +323,8 @@ private:
     storeSums(target, resultPointer(row, column), count, widths, loop.getResults());
   }
 
-  /// c, or 0 where it counts as that or is added in the end; less the corrections.
-  SmallVector<Value> firstSums(Value target, int64_t count, ArrayRef<int64_t> widths) {
+  /// c, or 0 where it counts as that or is added in the end; and what b's shift adds taken off.
+  SmallVector<Value> firstSums(Value target, Value row, int64_t count, ArrayRef<int64_t> widths) {
     SmallVector<Value> sums;
     if (!op.getClear() || addsLate) {
       sums = startsOf(target, count, widths, op.getClearAccum() || addsLate);
@@ -294,9 +340,12 @@ private:
       }
       sums = branch.getResults();
     }
-    if (shifted)
-      for (auto [number, sum] : llvm::enumerate(sums))
-        sum = arith::SubIOp::create(builder, sum, corrections[number % widths.size()]);
+    for (int64_t r = 0; rowSums && r < count; ++r) {
+      Value own = elementPointer(rowSums, math.add(row, math.constant(r)));
+      own = LLVM::LoadOp::create(builder, element, own, elementBytes());
+      for (Value& sum : MutableArrayRef(sums).slice(r * widths.size(), widths.size()))
+        sum = plus(sum, vector::BroadcastOp::create(builder, sum.getType(), own));
+    }
     return sums;
   }
 
@@ -346,6 +395,24 @@ private:
       builder.setInsertionPointToStart(holds ? branch.thenBlock() : branch.elseBlock());
       body(holds);
     }
+  }
+
+  /// The lines that the last sums go to, to be written.
+  void askForResult(Value row, int64_t count, Value column, ArrayRef<int64_t> widths) {
+    if (!asksAhead)
+      return;
+    either(result.isLast, [&](bool isLast) {
+      if (!isLast)
+        return;
+      const int64_t bytes = llvm::sum_of(widths) * result.element.getIntOrFloatBitWidth() / 8;
+      Value start = resultPointer(row, column);
+      for (int64_t r = 0; r < count; ++r)
+        for (int64_t line = 0; line < bytes; line += kLineBytes) {
+          Value place = math.add(math.mul(result.rowBytes, math.constant(r)), math.constant(line));
+          LLVM::Prefetch::create(builder, bytePointer(start, place), /*rw=*/1, /*hint=*/3,
+                                 /*cache=*/1);
+        }
+    });
   }
 
   /// To c, or the last ones to where the result goes. Sums that begin at 0 though c counts are added to it, unless
@@ -457,15 +524,14 @@ private:
   /// of 32 bits.
   bool isPacked = false;
   int64_t group = 1, panelVectors = 1;
-  /// a is greater by 128; what the products are then too much, per column.
-  bool shifted;
+  /// Where b is greater by 128: what the products are then too much, per row, and less than 0.
+  Value rowSums;
   /// The sums begin at 0, and c is added in the end.
   bool addsLate;
   /// See gemmBytesOfA.
   int64_t bytesOfA;
   /// A micro-kernel asks for the c of the rows after its own.
   bool asksAhead;
-  SmallVector<Value> corrections;
   Matrix a, b, c;
   NextTile nextA, nextB;
   ResultPlace result;

@@ -87,22 +87,30 @@ func.func @pairs() attributes {tile.kernel} {
 
 // -----
 
-// What the shift by 128 adds is summed up first, and taken off the accumulators.
+// What the shift of b by 128 adds is summed up first, 16, 4 and 1 of a row's 21 groups at a time, and taken off the
+// accumulators.
 // ZEN-LABEL: func.func @bytes
-// ZEN: %[[SUMS:.*]]:2 = scf.for
+// ZEN: scf.for %[[ROW:.*]] = %c0{{.*}} to %c12
 // ZEN: arith.constant dense<-2139062144> : vector<16xi32>
 // ZEN: llvm.call_intrinsic "llvm.x86.avx512.vpdpbusd.512"
-// ZEN: arith.subi %{{.*}}, %[[SUMS]]#0
-// ZEN: arith.subi %{{.*}}, %[[SUMS]]#1
-// ZEN: scf.for %{{.*}} = %c0{{.*}} to %c8
+// ZEN: vector.reduction <add>
+// ZEN: arith.constant dense<-2139062144> : vector<4xi32>
+// ZEN: llvm.call_intrinsic "llvm.x86.avx512.vpdpbusd.128"
+// ZEN: arith.constant dense<[-2139062144, 0, 0, 0]> : vector<4xi32>
+// ZEN: llvm.call_intrinsic "llvm.x86.avx512.vpdpbusd.128"
+// ZEN: llvm.store
+// ZEN-COUNT-12: vector.broadcast {{.*}} : i32 to vector<16xi32>
+// ZEN: scf.for %{{.*}} = %c0{{.*}} to %c21
 func.func @bytes() attributes {tile.kernel} {
   %c1 = arith.constant 1 : index
   tile.launch (%b) in (%c1) threads(128) {
-    %A = tile.alloc : !tile.buffer<12x32xui8, shared>
-    %B = tile.alloc : !tile.buffer<32x32xsi8, shared>
+    %A = tile.alloc : !tile.buffer<12x84xsi8, shared>
+    %B = tile.alloc : !tile.buffer<84x32xsi8, shared>
     %C = tile.alloc : !tile.buffer<12x32xsi32, fragment>
-    tile.gemm %A : !tile.buffer<12x32xui8, shared>, %B : !tile.buffer<32x32xsi8, shared>
-      into %C : !tile.buffer<12x32xsi32, fragment> {cpu.packed = 4 : i64, cpu.shifted}
+    %S = tile.alloc : !tile.buffer<12xsi32, shared>
+    %0 = builtin.unrealized_conversion_cast %S : !tile.buffer<12xsi32, shared> to !llvm.ptr {cpu.row_sums}
+    tile.gemm %A : !tile.buffer<12x84xsi8, shared>, %B : !tile.buffer<84x32xsi8, shared>
+      into %C : !tile.buffer<12x32xsi32, fragment> {cpu.packed = 4 : i64}
   }
   return
 }

@@ -12,6 +12,7 @@
 #include <llvm/TargetParser/Triple.h>
 
 #include <mutex>
+#include <numeric>
 
 namespace tilewright::cpu {
 namespace {
@@ -128,6 +129,12 @@ bool gemmAddsLate(const Machine& machine) {
 
 bool gemmAsksAhead(const Machine& machine) {
   return machine.isX86 && machine.vectorBits == 512;
+}
+
+bool gemmRowsStaySpread(const Machine& machine, int64_t rowBytes) {
+  // 4 KB are one way of the 8, or 12, of a first-level cache; b passes through two of them.
+  const int64_t places = 4096 / std::gcd<int64_t>(4096, rowBytes);
+  return llvm::divideCeil(gemmRows(machine), places) <= 6;
 }
 
 int64_t gemmBytesOfA(const Machine& machine) {

@@ -46,6 +46,8 @@ int64_t gemmPanelVectors(const Machine& machine, int64_t vectors);
 bool gemmAddsLate(const Machine& machine);
 /// Whether a micro-kernel asks for the c of the rows after its own.
 bool gemmAsksAhead(const Machine& machine);
+/// Whether a micro-kernel's rows of a, so many bytes apart, leave room in each set of the first-level cache.
+bool gemmRowsStaySpread(const Machine& machine, int64_t rowBytes);
 /// Bytes of a that stay in the second-level cache while all columns of b pass; 0: all there are.
 int64_t gemmBytesOfA(const Machine& machine);
 

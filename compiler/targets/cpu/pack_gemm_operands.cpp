@@ -15,9 +15,11 @@
 /// vdpbf16ps; 4 of 8-bit integers where it has vpdpbusd. Element (k, n) of b is at
 /// (n / lanes) * K * lanes + (k / g) * lanes * g + (n mod lanes) * g + k mod g, where a panel is one vector wide: on AVX2
 /// it is as wide as a micro-kernel, if that divides N. vpdpbusd takes
-/// unsigned bytes on its left: signed ones are staged plus 128, and the gemm carries {cpu.shifted}.
+/// unsigned bytes on one side: where both are signed, b is packed plus 128, and a note says where the gemm may sum up the
+/// rows of a, whose 128 fold is too much ({cpu.row_sums}).
 ///
-/// Where a copy brings only a, as it is, and a lies in one run there, the micro-kernels read it in place.
+/// Where a copy brings only a, as it is, and a lies in one run there, the micro-kernels read it in place; pairs and fours
+/// only if not all rows of a micro-kernel fall into one set of the first-level cache.
 /// A copy from global memory that fills only b's shared buffer, for this gemm alone, is packed as
 /// it arrives. In a pipelined loop the gemm fetches meanwhile what such copies bring next (fetch_ahead.h).
 ///
@@ -133,8 +135,9 @@ public:
       clear = {};
     }
     group = groupSize();
-    bool transposeA = op.getTransposeA(), shifted = false;
-    BufferRegion a = packA(transposeA, shifted);
+    bool transposeA = op.getTransposeA();
+    BufferRegion a = packA(transposeA);
+    isShifted = group == 4 && a.type().getElementType().isSignedInteger(8);
     const bool packed = isPacked();
     BufferRegion b = packed ? packB() : rowMajorB();
     BufferRegion accumulator = c;
@@ -143,14 +146,14 @@ public:
           op.getClearAccum() ? newStage(matrixShape(c), element) : stageIn(c, false, element);
     if (packed)
       announceNext();
+    if (isShifted)
+      makeRowSums();
     auto result = tile::GemmOp::create(builder, a, b, accumulator, transposeA,
                                        /*transposeB=*/false, clear, op.getClearAccum());
     if (packed)
       result->setAttr(kPackedAttr, builder.getI64IntegerAttr(group));
     if (inOrder && gemmAddsLate(machine))
       result->setAttr(kInOrderAttr, builder.getUnitAttr());
-    if (shifted)
-      result->setAttr(kShiftedAttr, builder.getUnitAttr());
     if (needsStage(c))
       tile::CopyOp::create(builder, accumulator, c);
     op.erase();
@@ -231,7 +234,7 @@ private:
     return group > 1 || isOften || (needsStage(op.getBRegion()) && !op.getTransposeB());
   }
 
-  BufferRegion packA(bool& transpose, bool& shifted) {
+  BufferRegion packA(bool& transpose) {
     BufferRegion a = op.getARegion();
     if (group == 1) {
       if (!needsStage(a)) {
@@ -244,25 +247,37 @@ private:
       transpose = false;
       return a;
     }
+    if (from.runOfA && !transpose && gemmRowsStaySpread(machine, rowBytes(a))) {
+      replaced.insert(from.runOfA);
+      return from.runOfA.getSourceRegion();
+    }
     if (a.type().isGlobal() || transpose)
       a = stageIn(a, transpose, a.type().getElementType());
     transpose = false;
-    shifted = a.type().getElementType().isSignedInteger(8);
-    return shifted ? shiftBytes(a) : a;
+    return a;
   }
 
-  /// A copy of `a` with 128 added to each byte.
-  BufferRegion shiftBytes(const BufferRegion& a) {
-    const SmallVector<int64_t> shape = matrixShape(a);
-    const MatrixSource source = sourceOf(a.buffer == op.getA() ? from.a : tile::CopyOp(), a);
-    auto* context = builder.getContext();
-    BufferRegion stage = newStage(shape, IntegerType::get(context, 8, IntegerType::Unsigned));
-    forElements(shape, [&](ValueRange at) {
-      Value byte = source.load(builder, at[0], at[1]);
-      Value top = arith::ConstantOp::create(builder, builder.getI8IntegerAttr(-128));
-      storeElement(builder, arith::XOrIOp::create(builder, byte, top), stage.buffer, at);
-    });
-    return stage;
+  static int64_t rowBytes(const BufferRegion& region) {
+    return region.type().getShape().back() * region.type().getElementBits() / 8;
+  }
+
+  /// A place for the sum of each row of a.
+  void makeRowSums() {
+    Value sums = newStage({matrixShape(op.getCRegion())[0]}, element).buffer;
+    Type pointer = LLVM::LLVMPointerType::get(builder.getContext());
+    UnrealizedConversionCastOp::create(builder, pointer, sums)
+        ->setAttr(kRowSumsAttr, builder.getUnitAttr());
+  }
+
+  /// `lanes` (i32 or vectors of them) of b as they are packed.
+  Value shiftedBytes(ImplicitLocOpBuilder& inner, Value bytes) const {
+    if (!isShifted)
+      return bytes;
+    const APInt tops(32, 0x80808080);
+    TypedAttr value = IntegerAttr::get(inner.getI32Type(), tops);
+    if (auto vector = dyn_cast<VectorType>(bytes.getType()))
+      value = DenseElementsAttr::get(vector, tops);
+    return arith::XOrIOp::create(inner, bytes, arith::ConstantOp::create(inner, value));
   }
 
   BufferRegion rowMajorB() {
@@ -353,9 +368,10 @@ private:
         value = convertElement(builder, source.load(builder, first, column),
                                source.region.type().getElementType(), element);
       else
-        value = joined([&](int64_t number) {
-          return source.load(builder, math.add(first, math.constant(number)), column);
-        });
+        value = shiftedBytes(builder, joined([&](int64_t number) {
+                               return source.load(builder, math.add(first, math.constant(number)),
+                                                  column);
+                             }));
       storeElement(builder, value, panels, {at[1], at[0], at[2]});
     });
   }
@@ -378,7 +394,8 @@ private:
       Value first = innerMath.mul(at[1], innerMath.constant(group));
       for (auto [number, lane] : llvm::enumerate(joinedVectors(inner, vectors))) {
         Value panel = innerMath.add(first, innerMath.constant(int64_t(number)));
-        storeVector(inner, lane, panels, {panel, at[0], innerMath.constant(0)});
+        storeVector(inner, shiftedBytes(inner, lane), panels,
+                    {panel, at[0], innerMath.constant(0)});
       }
     });
   }
@@ -444,6 +461,16 @@ private:
     to.offsets[0] = loop.getInductionVar();
     to.extents[0] = builder.getIndexAttr(1);
     tile::CopyOp::create(builder, from, to).setTranspose(true);
+    if (isShifted)
+      shiftPanel(loop.getInductionVar(), panels);
+  }
+
+  /// A panel that was just packed, and is in the first-level cache.
+  void shiftPanel(Value number, Value panels) {
+    forElements({depth() / group, panelColumns()}, [&](ValueRange at) {
+      Value bytes = loadElement(builder, panels, {number, at[0], at[1]});
+      storeElement(builder, shiftedBytes(builder, bytes), panels, {number, at[0], at[1]});
+    });
   }
 
   tile::GemmOp op;
@@ -452,6 +479,8 @@ private:
   const Machine& machine;
   Type element;
   int64_t lanes, group = 1;
+  /// Bytes of b are packed plus 128.
+  bool isShifted = false;
   /// Nothing reads the targets of these any more.
   llvm::SmallSetVector<tile::CopyOp, 2> replaced; // one, where both operands are one buffer
 };

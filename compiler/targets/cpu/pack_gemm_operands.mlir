@@ -164,17 +164,20 @@ func.func @pairs() attributes {tile.kernel} {
 
 // -----
 
-// Bytes in fours (here one by one: 32 columns fill no 64 lanes) where the machine has vpdpbusd; signed ones on the left become unsigned.
+// Bytes in fours (here one by one: 32 columns fill no 64 lanes) where the machine has vpdpbusd; where both sides are signed, b becomes unsigned, and rows of
+// a are summed up.
 // CHECK-LABEL: func.func @bytes
 // CHECK: arith.extsi
 // ZEN-LABEL: func.func @bytes
-// ZEN: %[[SHIFTED:.*]] = tile.alloc : !tile.buffer<16x16xui8, shared>
-// ZEN: arith.xori {{.*}} : i8
 // ZEN: tile.parallel ({{.*}}) in [4, 2, 16] {
 // ZEN-COUNT-3: arith.shli
-// ZEN: tile.gemm %[[SHIFTED]] {{.*}} {cpu.packed = 4 : i64, cpu.shifted}
+// ZEN: arith.xori {{.*}} : i32
+// ZEN: %[[SUMS:.*]] = tile.alloc : !tile.buffer<16xsi32, shared>
+// ZEN: unrealized_conversion_cast %[[SUMS]] {{.*}} {cpu.row_sums}
+// ZEN-NEXT: tile.gemm
 // ZEN: %[[VIEW:.*]] = tile.view {{.*}} to !tile.buffer<32x4xsi32, shared>
 // ZEN: tile.copy %[[VIEW]]{{.*}} {transpose}
+// ZEN-NOT: cpu.row_sums
 // ZEN: tile.gemm %{{.*}} {cpu.packed = 4 : i64}
 func.func @bytes() attributes {tile.kernel} {
   %c1 = arith.constant 1 : index
@@ -370,6 +373,37 @@ func.func @late(%G: !tile.buffer<16x64xf32, global> {tile.name = "G"}) attribute
       tile.gemm %A : !tile.buffer<16x16xf32, shared>, %B : !tile.buffer<16x64xf32, shared>
         into %C : !tile.buffer<16x64xf32, fragment>
     }
+  }
+  return
+}
+
+// -----
+
+// Pairs are read in place, too, but not where all rows of a micro-kernel fall into one set of the first-level cache.
+// CHECK-LABEL: func.func @rows_of_pairs
+// AVX2-LABEL: func.func @rows_of_pairs
+// ZEN-LABEL: func.func @rows_of_pairs
+// ZEN: tile.gemm {{.*}} : !tile.buffer<64x1024xbf16, global>
+// ZEN: tile.copy
+// ZEN: tile.gemm {{.*}} !tile.buffer<16x2048xbf16, shared>
+func.func @rows_of_pairs(%A: !tile.buffer<64x1024xbf16, global> {tile.name = "A"},
+    %F: !tile.buffer<64x2048xbf16, global> {tile.name = "F"}) attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  %c0 = arith.constant 0 : index
+  tile.launch (%b) in (%c1) threads(128) {
+    %a = tile.alloc : !tile.buffer<16x1024xbf16, shared>
+    %f = tile.alloc : !tile.buffer<16x2048xbf16, shared>
+    %B = tile.alloc : !tile.buffer<1024x32xbf16, shared>
+    %G = tile.alloc : !tile.buffer<2048x32xbf16, shared>
+    %C = tile.alloc : !tile.buffer<16x32xf32, fragment>
+    tile.copy %A[%c0, 0] [16, 1024] : !tile.buffer<64x1024xbf16, global> to %a : !tile.buffer<16x1024xbf16, shared>
+      {source_in_bounds = array<i1: true, true>}
+    tile.gemm %a : !tile.buffer<16x1024xbf16, shared>, %B : !tile.buffer<1024x32xbf16, shared>
+      into %C : !tile.buffer<16x32xf32, fragment>
+    tile.copy %F[%c0, 0] [16, 2048] : !tile.buffer<64x2048xbf16, global> to %f : !tile.buffer<16x2048xbf16, shared>
+      {source_in_bounds = array<i1: true, true>}
+    tile.gemm %f : !tile.buffer<16x2048xbf16, shared>, %G : !tile.buffer<2048x32xbf16, shared>
+      into %C : !tile.buffer<16x32xf32, fragment>
   }
   return
 }

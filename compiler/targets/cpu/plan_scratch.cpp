@@ -12,6 +12,7 @@
 /// allocates.
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/structure_ops.h"
+#include "compiler/ir/tensor_ops.h"
 #include "compiler/passes/kernel_pass.h"
 #include "compiler/targets/cpu/attributes.h"
 #include "compiler/targets/cpu/passes.h"
@@ -104,6 +105,9 @@ private:
 
   /// Extends `life` by one use.
   void touch(Lifetime& life, Operation* user) {
+    if (user->hasAttr(kRowSumsAttr)) // it speaks of the gemm behind it
+      while (!isa<tile::GemmOp>(user))
+        user = user->getNextNode();
     Span span = spans.lookup(user);
     for (Operation* outer = user->getParentOp(); outer != life.op->getParentOp();
          outer = outer->getParentOp())

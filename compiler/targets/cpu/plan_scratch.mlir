@@ -57,3 +57,21 @@ func.func @launches(%x: !tile.buffer<64xf32, global> {tile.name = "x"}) attribut
   }
   return
 }
+
+// A place for sums is in use in the gemm behind its note: C, which first the gemm touches, lies elsewhere.
+// CHECK-LABEL: func.func @row_sums
+// CHECK: tile.alloc {cpu.offset = 0 : i64} : !tile.buffer<16x32xsi32, fragment>
+// CHECK: tile.alloc {cpu.offset = {{[1-9].*}}} : !tile.buffer<16xsi32, shared>
+func.func @row_sums() attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  tile.launch (%b) in (%c1) threads(128) {
+    %A = tile.alloc : !tile.buffer<16x16xsi8, shared>
+    %B = tile.alloc : !tile.buffer<16x32xsi8, shared>
+    %C = tile.alloc : !tile.buffer<16x32xsi32, fragment>
+    %S = tile.alloc : !tile.buffer<16xsi32, shared>
+    %0 = builtin.unrealized_conversion_cast %S : !tile.buffer<16xsi32, shared> to !llvm.ptr {cpu.row_sums}
+    tile.gemm %A : !tile.buffer<16x16xsi8, shared>, %B : !tile.buffer<16x32xsi8, shared>
+      into %C : !tile.buffer<16x32xsi32, fragment> {cpu.packed = 4 : i64}
+  }
+  return
+}

@@ -116,7 +116,7 @@ bool beginsAnew(const Finished& what) {
 std::optional<Finished> finished(tile::GemmOp gemm) {
   const BufferRegion c = gemm.getCRegion();
   if (!c.buffer.getDefiningOp<tile::AllocOp>() || !c.isWhole() || c.type().isGlobal() ||
-      gemm.getARegion().type().isGlobal() || gemm.getBRegion().type().isGlobal())
+      gemm.getBRegion().type().isGlobal())
     return std::nullopt;
   tile::CopyOp copy = soleReader(gemm, c.buffer);
   if (!copy || !bringsRows(copy))
@@ -150,9 +150,11 @@ public:
     Value address = addressOf(builder, early(target.buffer), place);
     Value bytes = math.mul(math.dim(target.buffer, target.type().getRank() - 1),
                            math.constant(target.type().getElementBits() / 8));
-    keepForNoTurn();
+    if (what.gemm.getARegion().type().isGlobal())
+      apart = areApart(what.gemm.getA(), early(target.buffer));
+    keepForOtherCases();
     builder.setInsertionPoint(what.gemm);
-    const SmallVector<Value> values = {address, bytes, isLast()};
+    const SmallVector<Value> values = {address, bytes, mayStore()};
     auto note = UnrealizedConversionCastOp::create(builder, ValueRange(values).getTypes(), values);
     note->setAttr(kResultAttr, TypeAttr::get(target.type().getScalarType()));
   }
@@ -175,17 +177,42 @@ private:
     return moved.lookup(value);
   }
 
-  /// The copy goes, or stays for loops that have no turn.
-  void keepForNoTurn() {
+  /// The first byte of a dense tensor, and the one behind its last, as numbers.
+  std::pair<Value, Value> bytesOf(Value tensor) {
+    const auto type = cast<tile::BufferType>(tensor.getType());
+    Value size = math.constant(type.getElementBits() / 8);
+    for (int64_t dim = 0; dim < type.getRank(); ++dim)
+      size = math.mul(size, math.dim(tensor, dim));
+    const SmallVector<Value> start(type.getRank(), math.constant(0));
+    Value first =
+        LLVM::PtrToIntOp::create(builder, builder.getI64Type(), addressOf(builder, tensor, start));
+    first = arith::IndexCastOp::create(builder, builder.getIndexType(), first);
+    return {first, math.add(first, size)};
+  }
+
+  Value areApart(Value x, Value y) {
+    auto [firstX, endX] = bytesOf(x);
+    auto [firstY, endY] = bytesOf(y);
+    return arith::OrIOp::create(builder, math.atMost(endX, firstY), math.atMost(endY, firstX));
+  }
+
+  /// The copy goes, or stays for what the micro-kernels don't store.
+  void keepForOtherCases() {
     tile::CopyOp copy = what.copy;
+    Value done = apart;
+    builder.setInsertionPoint(copy);
     if (loop() && !hasTurn()) {
-      builder.setInsertionPoint(copy);
-      Value none = math.atMost(loop().getUpper(), loop().getLower());
-      auto branch = scf::IfOp::create(builder, none);
-      copy->moveBefore(branch.thenBlock()->getTerminator());
-    } else {
-      copy.erase();
+      Value one = math.constant(1);
+      done = math.both(done, math.atMost(math.add(loop().getLower(), one), loop().getUpper()));
     }
+    if (!done) {
+      copy.erase();
+      return;
+    }
+    Value isNeeded = arith::XOrIOp::create(
+        builder, done, arith::ConstantOp::create(builder, builder.getBoolAttr(true)));
+    auto branch = scf::IfOp::create(builder, isNeeded);
+    copy->moveBefore(branch.thenBlock()->getTerminator());
   }
 
   bool hasTurn() {
@@ -207,7 +234,14 @@ private:
     return math.atMost(loop().getUpper(), next);
   }
 
+  Value mayStore() {
+    Value last = isLast();
+    return apart ? math.both(apart, last) : last;
+  }
+
   Finished what;
+  /// Whether the result's tensor is another than a's, where that isn't known.
+  Value apart;
   ImplicitLocOpBuilder builder;
   IndexMath math;
   IRMapping moved;

@@ -204,3 +204,29 @@ func.func @running_sums(%out : !tile.buffer<64x64xf32, global> {tile.name = "out
   }
   return
 }
+
+// -----
+
+// a is read where it lies, and may be the result's tensor: then the copy does it, after all products.
+// CHECK-LABEL: func.func @perhaps_one_tensor
+// CHECK-COUNT-2: llvm.ptrtoint
+// CHECK: %[[APART:.*]] = arith.ori
+// CHECK: unrealized_conversion_cast {{.*}}, %[[APART]] {{.*}} {cpu.result = f32}
+// CHECK-NEXT: tile.gemm
+// CHECK: %[[NEEDED:.*]] = arith.xori %[[APART]]
+// CHECK: scf.if %[[NEEDED]] {
+// CHECK-NEXT: tile.copy
+// LOWERED-LABEL: func.func @perhaps_one_tensor
+func.func @perhaps_one_tensor(%A : !tile.buffer<8x16xf32, global> {tile.name = "A"}, %out : !tile.buffer<64x64xf32, global> {tile.name = "out"}) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  tile.launch (%b) in (%c1) threads(128) {
+    %B = tile.alloc : !tile.buffer<16x32xf32, shared>
+    %C = tile.alloc : !tile.buffer<8x32xf32, fragment>
+    tile.gemm %A : !tile.buffer<8x16xf32, global>, %B : !tile.buffer<16x32xf32, shared>
+      into %C : !tile.buffer<8x32xf32, fragment> {clear_accum}
+    tile.copy %C : !tile.buffer<8x32xf32, fragment> to %out[%c0, %c0] [8, 32] : !tile.buffer<64x64xf32, global>
+      {target_in_bounds = array<i1: true, true>}
+  }
+  return
+}
