@@ -262,26 +262,30 @@ class EagerCall:
                     f"{type(value).__name__} but a tensor was expected"
                 )
             shape = tuple(value.shape)
-            if len(shape) != len(annotation.shape):
+            lanes = to_dtype(annotation.dtype).lanes if is_dtype(annotation.dtype) else 1
+            declared = annotation.shape if lanes == 1 else (*annotation.shape, lanes)
+            if len(shape) != len(declared):
                 raise EagerJITBuildError(
                     f"{self.function.__name__}: argument {name!r} has {_dims(len(shape))} but "
-                    f"{_dims(len(annotation.shape))} were declared"
+                    f"{_dims(len(declared))} were declared"
                 )
-            for dim, size in zip(annotation.shape, shape, strict=True):
+            for dim, size in zip(declared, shape, strict=True):
                 if isinstance(dim, _Constant):
                     _bind(found, dim.name, int(size), name, self.function.__name__)
             if annotation.strides is not None:
-                self._match_strides(name, annotation.strides, found)
+                self._match_strides(name, annotation.strides, found, lanes)
         elif is_dtype(annotation) and not isinstance(annotation, type):
             self.declared[name] = to_dtype(annotation)
 
-    def _match_strides(self, name: str, strides: tuple[Any, ...], found: dict[str, int]) -> None:
+    def _match_strides(
+        self, name: str, strides: tuple[Any, ...], found: dict[str, int], lanes: int
+    ) -> None:
         value = self.values[name]
         stride = getattr(value, "stride", None)
         actual = stride() if callable(stride) else [s // value.itemsize for s in value.strides]
-        for dim, size in zip(strides, actual, strict=True):
+        for dim, size in zip(strides, actual, strict=lanes == 1):  # that of the lanes is 1
             if isinstance(dim, _Constant):
-                _bind(found, dim.name, int(size), name, self.function.__name__)
+                _bind(found, dim.name, int(size) // lanes, name, self.function.__name__)
 
     # Second pass: the trace --------------------------------------------------------------------
 

@@ -55,23 +55,117 @@ def test_copies_fills_and_atomics(agree, random):
     agree(moved, [a, b], {1: expected})
 
 
+def test_arguments_are_tensors_of_their_lanes(agree, random):
+    """A tensor of float32x4 comes as one of float32 with a last dim of 4 more."""
+
+    @T.prim_func
+    def reversed_(
+        A: T.Tensor((6, 2), "float32x4"),
+        S: T.StridedTensor((6,), (2,), "float32x4"),
+        B: T.Tensor((6, 2), T.float32x4),
+    ):
+        with T.Kernel(6, threads=2) as bx:
+            t = T.get_thread_binding()
+            B[bx, t] = A[5 - bx, 1 - t] * 2.0 + S[bx]
+
+    a = random.integers(-8, 9, (6, 2, 4)).astype(np.float32)
+    s = random.integers(-8, 9, (6, 8)).astype(np.float32)[:, :4]
+    for target in ("cpu", "reference"):
+        b = np.zeros_like(a)
+        tilewright.compile(reversed_, target=target)(a, s, b)
+        np.testing.assert_array_equal(b, a[::-1, ::-1] * 2 + s[:, None], err_msg=target)
+    with pytest.raises(ValueError, match=r"has 2 dims, shape \(6, 4\), but 3 dims were expected"):
+        tilewright.compile(reversed_)(a[:, 0], s, a)
+
+    @tilewright.jit
+    def eager(A):
+        n = T.const("n")
+        A: T.Tensor[[n, 2], T.float32x4]
+        C = T.empty((n,), "float32x4")
+        with T.Kernel(n) as i:
+            C[i] = A[i, 0] - A[i, 1]
+        return C
+
+    np.testing.assert_array_equal(eager(a), a[:, 0] - a[:, 1])
+
+
+def test_dynamic_shapes_of_vectors(agree, random):
+    n = T.dynamic("n")
+
+    @T.prim_func
+    def scaled(A: T.Tensor((n,), "int16x2"), p: T.ptr, B: T.Tensor((n,), "int16x2")):
+        with T.Kernel(n) as i:
+            there = T.make_tensor(p, (n,), "int16x2")
+            B[i] = A[i] * 3 + there[n - 1 - i]
+
+    a, b = random.integers(-8, 9, (2, 5, 2)).astype(np.int16)
+    out = np.zeros_like(a)
+    tilewright.compile(scaled)(a, b, out)
+    np.testing.assert_array_equal(out, a * 3 + b[::-1])
+
+
+def test_views_as_vectors(agree, random):
+    @T.prim_func
+    def viewed(A: T.Tensor((4, 8), "float32"), B: T.Tensor((8, 4), "float32")):
+        with T.Kernel(1, threads=8):
+            t = T.get_thread_binding()
+            s = T.alloc_shared((4, 8), "float32")
+            T.copy(A, s)
+            by_four = T.view(s, (8,), "float32x4")
+            rows = T.view(by_four, (4, 2))
+            flat = T.view(rows, (32,), "float32")
+            tensor = T.view(A, (8,), "float32x4")
+            B[t, 0:4] = by_four[7 - t] + rows[t // 2, t % 2] * flat[t] + tensor[t]
+
+    a = random.integers(-8, 9, (4, 8)).astype(np.float32)
+    v = a.reshape(8, 4)
+    expected = v[::-1] + v * a.ravel()[:8, None] + v
+    agree(viewed, [a, np.zeros((8, 4), np.float32)], {1: expected})
+
+
+def test_variables_of_vectors(agree, random):
+    """A name of such a variable loads all lanes; assigning to it stores them."""
+
+    @T.prim_func
+    def sums(A: T.Tensor((8, 4), "float32"), B: T.Tensor((8, 4), "float32")):
+        with T.Kernel(1, threads=8):
+            t = T.get_thread_binding()
+            total = T.alloc_var("float32x4", init=0)
+            row = T.alloc_var(T.float32x4)
+            old = T.alloc_var("float32x4", A[t, 0:4])
+            for i in T.serial(8):
+                row = A[i, 0:4]
+                if i == t:
+                    row = 1.0
+                before = total
+                total = before + row
+                total += T.extract_lane(row, 1)
+            B[t, 0:4] = total - old
+
+    a = random.integers(-8, 9, (8, 4)).astype(np.float32)
+    expected = np.stack([
+        sum(r + r[1] for r in np.where(np.arange(8)[:, None] == t, 1, a)) - a[t] for t in range(8)
+    ])  # fmt: skip
+    agree(sums, [a, np.zeros((8, 4), np.float32)], {1: expected})
+
+
 def test_what_takes_no_vectors():
     @T.prim_func
     def wrong(A: T.Tensor((4,), "float32")):
         with T.Kernel(1, threads=4):
             s = T.alloc_shared((4,), "float32x4")
-            T.alloc_var("float32x4")
+            v = T.alloc_var("float32x4")
+            A[0] = T.exp(v)
             T.reduce_sum(s, s)
-            T.view(s, (2,))
+            T.view(s, (3,))
             T.atomic_addx4(A[0], s[0] if False else T.cast(A[0:2], "float32x2"))
 
     with pytest.raises(tilewright.CompileError) as caught:
         tilewright.compile(wrong)
     assert [d.message for d in caught.value.errors] == [
-        "a variable of dtype float32x4 is not supported; use a buffer of one element, "
-        "T.alloc_local((1,), 'float32x4')",
+        "expected a scalar but got a vector of 4 lanes",
         "the source of T.reduce_sum can't be 's', a buffer of float32x4; only T.copy, T.fill and "
         "T.clear take whole buffers of vectors",
-        "T.view of a buffer of vectors needs a dtype that is no vector",
+        "a view of shape (3, 4) and dtype float32 has 384 bits but 's' has 512",
         "T.atomic_addx4 adds 4 elements, but the vector has 2",
     ]

@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 import builtins
 import threading
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..errors import compile_error, raise_at_kernel, warn
@@ -79,8 +80,7 @@ class Signature:
     def output(self, shape: list[Any], dtype: Dtype) -> Value:
         tracer = self.tracer
         name = tracer.take_name(f"output{len(self.outputs)}")
-        extents = [tracer.index(e) for e in shape]
-        made = tracer.buffer(tracer.builder.tensor(name, extents, str(dtype), []))
+        made = tracer.made(partial(tracer.builder.tensor, name), shape, dtype)
         if isinstance(made, BufferRef):
             self.outputs.append(made)
         return made
@@ -269,23 +269,19 @@ def _tensor_dtype(annotation: TensorAnnotation) -> Dtype:
 ARRAY_AS_EXTENT = "expected an extent but got an array"
 
 
-def _extent(tracer: Tracer, value: Value) -> Any:
-    if is_array(value):
-        raise tracer.not_the("an extent", value)
-    return tracer.index(value)
-
-
 def declare_parameter(tracer: Tracer, name: str, annotation: Value) -> Value:
     """The buffer or scalar of a parameter with this annotation."""
     if annotation is POISON:
         return POISON
     if isinstance(annotation, TensorAnnotation):
-        shape = [_extent(tracer, e) for e in annotation.shape]
-        strides = [tracer.index(s) for s in annotation.strides or ()]
+        for extent in annotation.shape:
+            if is_array(extent):
+                raise tracer.not_the("an extent", extent)
         if annotation.scope != "global":
             raise LanguageError(f"parameter {name!r} must be in global memory")
         dtype = _tensor_dtype(annotation)
-        return tracer.buffer(tracer.builder.tensor(name, shape, str(dtype), strides))
+        make, strides = partial(tracer.builder.tensor, name), annotation.strides or ()
+        return tracer.made(make, annotation.shape, dtype, strides)
     if is_dtype(annotation):
         return tracer.wrap(tracer.builder.scalar(name, str(to_dtype(annotation))))
     if isinstance(annotation, PointerAnnotation):

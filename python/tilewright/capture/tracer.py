@@ -23,6 +23,7 @@ from ..language.values import (
     Symbol,
     Traced,
     VectorBuffer,
+    assign_region,
     has_poison,
     unsupported,
 )
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
+    from ..language.dtypes import Dtype
     from ..language.frames import KernelLaunch
     from .kernel import Signature
     from .reducers import Reducer
@@ -203,6 +205,8 @@ class Tracer:
         if isinstance(operand, Deferred):
             return self._lower(operand)
         if isinstance(operand, BufferRef):
+            if isinstance(operand, VectorBuffer):
+                raise _about(operand, f"{operand.name!r} holds {operand.dtype}, not a scalar")
             if operand.is_variable:
                 return self._load(operand.element())
             raise _about(
@@ -238,6 +242,10 @@ class Tracer:
         """`operand` as a value of the kernel (loaded where it is an element) or a Python number."""
         if isinstance(operand, (Traced, bool, int, float, Poison)):
             return operand
+        if isinstance(operand, VectorBuffer) and operand.is_variable:
+            from ..language.vectors import vector_of
+
+            return vector_of(operand.element(), "a variable")
         handle = self.value(operand)
         if isinstance(handle, (bool, int, float)):
             return handle
@@ -305,6 +313,24 @@ class Tracer:
     def buffer(self, handle: Any, is_variable: bool = False) -> BufferRef | Poison:
         return POISON if handle.is_poison else BufferRef(handle, self, is_variable)
 
+    def made(
+        self,
+        make: Callable[[list[Any], str, list[Any]], Any],
+        shape: Sequence[Any],
+        dtype: Dtype,
+        strides: Sequence[Any] = (),
+        is_variable: bool = False,
+    ) -> BufferRef | Poison:
+        """What `make` makes of extents, a dtype and strides; of vectors their lanes, a dim more."""
+        extents = [self.index(e) for e in shape]
+        if dtype.lanes == 1:
+            steps = [self.index(s) for s in strides]
+            return self.buffer(make(extents, str(dtype), steps), is_variable)
+        steps = [self.index(s * dtype.lanes) for s in strides]
+        lane = str(dtype).rpartition("x")[0]
+        lanes = self.buffer(make([*extents, dtype.lanes], lane, [*steps, 1] if steps else []))
+        return VectorBuffer(lanes, dtype, is_variable) if isinstance(lanes, BufferRef) else lanes
+
     def buffer_handle(self, buffer: BufferRef) -> Any:
         """The builder's handle of a buffer of this kernel."""
         if buffer.tracer is not self:
@@ -352,7 +378,9 @@ class Tracer:
         operands = [self.value(v) for v in (condition, when_true, when_false)]
         return self.wrap(self.builder.select(*operands))
 
-    def store(self, target: Element, value: object) -> None:
+    def store(self, target: Element | RegionRef, value: object) -> None:
+        if isinstance(target, RegionRef):
+            return assign_region(target, value)
         if isinstance(value, Poison) or has_poison(target.indices):
             return
         stored = self.value(value)
@@ -440,6 +468,10 @@ def is_array(value: object) -> bool:
 
 
 def _describe(value: object) -> str:
+    from ..language.vectors import Vector
+
+    if isinstance(value, Vector):
+        return f"a vector of {len(value)} lanes"
     if isinstance(value, Expr):
         return "a value of the running kernel"
     if isinstance(value, BufferRef):

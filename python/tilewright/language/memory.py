@@ -11,7 +11,7 @@ from .values import (
     Expr,
     LanguageError,
     RegionRef,
-    VectorBuffer,
+    assign_region,
     unsupported,
 )
 
@@ -24,17 +24,16 @@ def _shape(shape: Any) -> list[Any]:
     return list(shape) if isinstance(shape, (tuple, list)) else [shape]
 
 
-def allocate(shape: Any, dtype: Any, scope: str) -> Any:
+def allocate(shape: Any, dtype: Any, scope: str, is_variable: bool = False) -> Any:
     """A buffer in a scope of the builder."""
     tracer = current()
     name = tracer.take_name(scope)
     extents = tracer.integers(_shape(shape), "the shape of an allocation")
-    kind = to_dtype(dtype)
-    if kind.lanes == 1:
-        return tracer.buffer(tracer.builder.alloc(extents, str(kind), scope, name))
-    lane = str(kind).rpartition("x")[0]
-    lanes = tracer.buffer(tracer.builder.alloc([*extents, kind.lanes], lane, scope, name))
-    return VectorBuffer(lanes, kind) if isinstance(lanes, BufferRef) else lanes
+
+    def make(shape: list[Any], dtype: str, strides: list[Any]) -> Any:
+        return tracer.builder.alloc(shape, dtype, scope, name)
+
+    return tracer.made(make, extents, to_dtype(dtype), is_variable=is_variable)
 
 
 @guarded_by_poison
@@ -80,10 +79,10 @@ def alloc_var(dtype: Any, *args: Any, init: Any = None, scope: str = "local.var"
             raise LanguageError("T.alloc_var takes a dtype, an initial value and a scope")
     tracer = current()
     if to_dtype(dtype).lanes > 1:
-        raise unsupported(
-            f"a variable of dtype {to_dtype(dtype)} is not supported; use a buffer of one element, "
-            f"T.alloc_local((1,), {str(to_dtype(dtype))!r})"
-        )
+        made = allocate((), dtype, "local", is_variable=True)
+        if init is not None and isinstance(made, BufferRef):
+            assign_region(made.element(), init)
+        return made
     name = tracer.take_name("var")
     value = None if init is None else tracer.value(init)
     handle = tracer.builder.alloc_var(str(to_dtype(dtype)), value, name)
@@ -115,14 +114,14 @@ def _whole_buffer(source: Any, what: str) -> BufferRef:
 def view(source: Any, shape: Any = None, dtype: Any = None) -> Any:
     """The same memory under another shape or dtype, with the same number of bits."""
     buffer = _whole_buffer(source, "T.view")
-    if isinstance(buffer, VectorBuffer) and dtype is None:
-        raise unsupported("T.view of a buffer of vectors needs a dtype that is no vector")
     tracer = current()
-    name = dtype if dtype is not None else buffer.dtype
-    extents = [tracer.index(e) for e in (_shape(shape) if shape is not None else buffer.shape)]
-    return tracer.buffer(
-        tracer.builder.view(tracer.buffer_handle(buffer), extents, str(to_dtype(name)))
-    )
+    handle = tracer.buffer_handle(buffer)
+
+    def make(extents: list[Any], dtype: str, strides: list[Any]) -> Any:
+        return tracer.builder.view(handle, extents, dtype)
+
+    extents = _shape(shape) if shape is not None else buffer.shape
+    return tracer.made(make, extents, to_dtype(buffer.dtype if dtype is None else dtype))
 
 
 @guarded_by_poison

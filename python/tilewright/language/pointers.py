@@ -28,10 +28,13 @@ def make_tensor(ptr: Any, shape: Any, dtype: Any = "float32", strides: Any = Non
     address = tracer.expression(ptr)
     if not isinstance(address, Traced):
         raise LanguageError("T.make_tensor needs a T.ptr argument or an address of the kernel")
-    extents = [tracer.index(e) for e in _list(shape)]
-    steps = [] if strides is None else [tracer.index(s) for s in _list(strides)]
-    made = tracer.builder.tensor_at(address.handle, extents, str(to_dtype(dtype)), steps, name)
-    return tracer.buffer(made)
+
+    def make(extents: list[Any], dtype: str, steps: list[Any]) -> Any:
+        return tracer.builder.tensor_at(address.handle, extents, dtype, steps, name)
+
+    return tracer.made(
+        make, _list(shape), to_dtype(dtype), () if strides is None else _list(strides)
+    )
 
 
 make_tensor_from_addr = make_tensor

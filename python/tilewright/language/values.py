@@ -411,7 +411,7 @@ class BufferRef:
     def scope(self) -> str:
         return self._scope
 
-    def element(self) -> Element:
+    def element(self) -> Element | RegionRef:
         """The one element of a variable or of a one-element buffer."""
         return Element(self, (0,) * self.ndim)
 
@@ -470,10 +470,13 @@ class VectorBuffer(BufferRef):
 
     __slots__ = ("lanes",)
 
-    def __init__(self, lanes: BufferRef, dtype: Dtype) -> None:
-        super().__init__(lanes.handle, lanes.tracer)
+    def __init__(self, lanes: BufferRef, dtype: Dtype, is_variable: bool = False) -> None:
+        super().__init__(lanes.handle, lanes.tracer, is_variable)
         self.lanes = lanes
         self.shape, self.dtype = self.shape[:-1], dtype
+
+    def element(self) -> RegionRef:
+        return _lanes_of(self, [0] * self.ndim)
 
 
 class Poison:
