@@ -25,9 +25,12 @@ from tilewright import _compiler
 
 sys.path.insert(0, str(Path(__file__).parent))
 from random_kernels import RandomKernel, random_inputs, random_kernel  # noqa: E402
+from thread_kernels import ThreadKernel, random_thread_kernel  # noqa: E402
 
 CASES = int(os.environ.get("TILEWRIGHT_FUZZ_CASES", "2000"))
 SHARDS = 8
+#: Of them, parts with threads and several launches.
+THREAD_SHARDS = 2
 SEED = 20261120
 FAILED = Path(__file__).parents[2] / "build" / "fuzz"
 
@@ -54,7 +57,7 @@ def load_kernel(source: str, folder: Path, kernel: str = "kernel") -> Any:
     return getattr(module, kernel)
 
 
-def check(random: RandomKernel, folder: Path) -> None:
+def check(random: RandomKernel | ThreadKernel, folder: Path) -> None:
     inputs = random_inputs(random, SEED)
     expected = random.reference(inputs)
     kernel = load_kernel(random.source, folder)
@@ -83,7 +86,8 @@ def random_test(shard: int) -> Callable[[Any], None]:
     )
     @given(st.data())
     def test(tmp_path_factory: Any, data: st.DataObject) -> None:
-        random = random_kernel(Drawn(data))
+        is_of_threads = shard >= SHARDS - THREAD_SHARDS
+        random = (random_thread_kernel if is_of_threads else random_kernel)(Drawn(data))
         try:
             check(random, tmp_path_factory.getbasetemp())
         except Exception:
