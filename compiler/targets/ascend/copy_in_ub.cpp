@@ -141,10 +141,7 @@ LogicalResult CopyExpander::columnInUb(const UbRows& from, const UbRows& to) {
   const bool isColumn = isColumnInUb(source);
   const std::optional<int64_t> count = getConstantIntValue(isColumn ? from.rows : to.rows);
   const int64_t unit = npu::blockElements(type);
-  const auto beginsBlock = [&](const UbRows& rows) {
-    const std::optional<int64_t> offset = getConstantIntValue(rows.offset);
-    return offset && *offset % unit == 0;
-  };
+  const auto beginsBlock = [&](const UbRows& rows) { return isMultipleOf(rows.offset, unit); };
   const bool isFloat = element.isF16() || element.isF32();
   const bool isWord = isFloat || element.isInteger(16) || element.isInteger(32);
   const bool fits = count && beginsBlock(from) && beginsBlock(to);

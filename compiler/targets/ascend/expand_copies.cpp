@@ -15,6 +15,7 @@
 #include "compiler/ir/kernel_manifest.h"
 #include "compiler/ir/structure_ops.h"
 #include "compiler/passes/kernel_pass.h"
+#include "compiler/targets/ascend/column_copies.h"
 #include "compiler/targets/ascend/copy_routes.h"
 #include "compiler/targets/ascend/passes.h"
 
@@ -116,7 +117,18 @@ FailureOr<SmallVector<tile::CopyOp>> splitTransposed(tile::CopyOp copy, bool isL
   return SmallVector<tile::CopyOp>{first, second};
 }
 
-/// A copy between global memory and UB that converts, or that loads a part of a block: through a
+/// Between a column of a wider tensor and what is no column in UB.
+bool isColumnOfTensor(tile::CopyOp copy) {
+  const tile::BufferRegion source = copy.getSourceRegion(), target = copy.getTargetRegion();
+  const bool isLoad = source.type().isGlobal();
+  if (isLoad == target.type().isGlobal())
+    return false;
+  const tile::BufferRegion &global = isLoad ? source : target, &ub = isLoad ? target : source;
+  return ub.type().getSpace() == MemorySpace::UB && !copy.getTranspose() &&
+         wideDims(global).size() == 1 && keepsElementsApart(global) && !isColumnInUb(ub);
+}
+
+/// A copy between global memory and UB that converts, is one of a column, or that loads a part of a block: through a
 /// buffer in UB of the tensor's type. The two copies, or nothing if this copy is no such.
 FailureOr<SmallVector<tile::CopyOp>> splitInTwo(tile::CopyOp copy, const RouteContext& context) {
   const tile::BufferRegion source = copy.getSourceRegion(), target = copy.getTargetRegion();
@@ -129,7 +141,8 @@ FailureOr<SmallVector<tile::CopyOp>> splitInTwo(tile::CopyOp copy, const RouteCo
     return SmallVector<tile::CopyOp>();
   if (copy.getTranspose())
     return splitTransposed(copy, isLoad, context);
-  if (source.type().getElementType() == target.type().getElementType() &&
+  const bool isApart = isColumnOfTensor(copy);
+  if (!isApart && source.type().getElementType() == target.type().getElementType() &&
       !(isLoad && endsWithinBlock(target)))
     return SmallVector<tile::CopyOp>();
   ImplicitLocOpBuilder builder(copy.getLoc(), copy);
@@ -138,10 +151,10 @@ FailureOr<SmallVector<tile::CopyOp>> splitInTwo(tile::CopyOp copy, const RouteCo
     shape.push_back(1);
     extents.push_back(builder.getIndexAttr(1));
   }
-  // The DMA loads elements of a column to a block each.
+  // The DMA moves elements of a column to or from a block each.
   const bool isColumn = isLoad && isColumnInUb(target);
-  if (isColumn) {
-    shape.push_back(npu::blockElements(source.type()));
+  if (isColumn || isApart) {
+    shape.push_back(npu::blockElements((isLoad ? source : target).type()));
     extents.push_back(builder.getIndexAttr(1));
   }
   Value buffer =
@@ -207,17 +220,28 @@ LogicalResult expandCopy(tile::CopyOp copy, const RouteContext& context) {
     return failure();
   if (copy.getRelu() && from != MemorySpace::L0C)
     return expandWithRelu(copy, context);
+  LogicalResult done = success();
+  const auto expandPart = [&](tile::CopyOp part, bool isOne) {
+    if (failed(isOne ? expandOne(part, context) : expandCopy(part, context)))
+      done = failure();
+    part.erase();
+  };
+  if (const SmallVector<tile::CopyOp> lines = splitLines(copy); !lines.empty()) {
+    for (tile::CopyOp line : lines)
+      expandPart(line, false);
+    return done;
+  }
+  const bool isColumn = isColumnOfTensor(copy);
   FailureOr<SmallVector<tile::CopyOp>> parts = splitInTwo(copy, context);
   if (failed(parts))
     return failure();
   if (parts->empty())
     return expandOne(copy, context);
-  LogicalResult done = success();
   for (tile::CopyOp part : *parts) {
-    // Beside its transposition, a copy may convert.
-    if (failed(copy.getTranspose() ? expandCopy(part, context) : expandOne(part, context)))
-      done = failure();
-    part.erase();
+    // Beside its transposition, or from row to column, a copy may convert.
+    const bool isInUb =
+        !part.getSource().getType().isGlobal() && !part.getTarget().getType().isGlobal();
+    expandPart(part, !copy.getTranspose() && !(isColumn && isInUb));
   }
   return done;
 }

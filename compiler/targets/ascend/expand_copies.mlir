@@ -113,17 +113,6 @@ func.func @f(%A: !tile.buffer<64x64xf16, global> {tile.name = "A"}, %n: index, %
 }
 
 // -----
-func.func @f(%A: !tile.buffer<64x64xf16, global> {tile.name = "A"}, %n: index, %v: f32, %b: i8) {
-  %c1 = arith.constant 1 : index
-  tile.launch (%cid) in (%c1) npu {
-    %x = tile.alloc "x" : !tile.buffer<8x64xf16, UB>
-    // expected-error@+1 {{unsupported on ascend: a copy between elements that are not side by side in global memory and a row in UB}}
-    tile.copy %A[0, 0] [64, 1] : !tile.buffer<64x64xf16, global> to %x[0, 0] [1, 64] : !tile.buffer<8x64xf16, UB>
-  }
-  return
-}
-
-// -----
 func.func @f(%A: !tile.buffer<64x64xbf16, global> {tile.name = "A"}, %n: index, %v: f32, %b: i8) {
   %c1 = arith.constant 1 : index
   tile.launch (%cid) in (%c1) npu {

@@ -122,6 +122,9 @@ private:
                                                std::greater_equal<>()) == variables.end();
       if (!isSorted || type.getStrided() || (access.isStore() && variables.size() != nestRank()))
         return false;
+      // The DMA adds rows; elements of a column are added one by one.
+      if (atomic && !variables.empty() && !access.terms.back().variable)
+        return false;
       if (!variables.empty())
         accesses.push_back(access);
     }
