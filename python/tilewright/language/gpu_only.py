@@ -34,15 +34,15 @@ _GROUPS = (
         cp_async_barrier_noinc ptx_arrive_cluster_barrier ptx_fence_barrier_init""",
     ),
     (
-        "warp specialisation, which needs memory barriers",
+        "schedules of warp specialisation, which need memory barriers",
         "write one code for all threads, with T.Pipelined",
-        """WarpSpecialize ws annotate_ws_schedule WSSchedule WSRole WSPipeline WSScope WSOpRef
-        WSSync ws_op named_barrier_arrive""",
+        """annotate_ws_schedule WSSchedule WSRole WSPipeline WSScope WSOpRef WSSync ws_op
+        named_barrier_arrive""",
     ),
     (
         "wgmma, the matrix instructions of Hopper",
         _GEMM,
-        """wgmma_gemm wgmma_gemm_sp wgmma_mma wait_wgmma warpgroup_arrive warpgroup_commit_batch
+        """wgmma_gemm wgmma_mma wait_wgmma warpgroup_arrive warpgroup_commit_batch
         warpgroup_wait warpgroup_fence_operand ptx_wgmma_ss ptx_wgmma_rs alloc_descriptor
         alloc_wgmma_desc initialize_wgmma_descriptor increase_descriptor_offset
         WGMMATensorCoreIntrinEmitter""",
@@ -50,7 +50,7 @@ _GROUPS = (
     (
         "tcgen05, the matrix instructions and tensor memory of Blackwell",
         _GEMM,
-        """alloc_tmem deallocate_tmem tcgen05_gemm tcgen05_gemm_blockscaled tcgen05_gemm_sp
+        """alloc_tmem deallocate_tmem tcgen05_gemm tcgen05_gemm_blockscaled
         tcgen05_mma tcgen05_mma_arrive tcgen05_cp_warpx4 tcgen05_before_thread_sync
         tcgen05_after_thread_sync alloc_tcgen05_smem_desc alloc_tcgen05_instr_desc
         alloc_tcgen05_instruction_desc mma_gemm_blockscaled make_blockscaled_gemm_layout
@@ -59,8 +59,17 @@ _GROUPS = (
     (
         "mma, the matrix instructions of a warp",
         _LAYOUT,
-        """ptx_mma ptx_mma_sp ptx_mma_block_scale ptx_mma_sm70 ptx_ldmatrix mma_fill mma_store
-        TensorCoreIntrinEmitter gemm_sp""",
+        "ptx_mma ptx_mma_sp ptx_mma_block_scale ptx_mma_sm70 ptx_ldmatrix TensorCoreIntrinEmitter",
+    ),
+    (
+        "mma, whose accumulators lie in registers as its instructions leave them",
+        "use T.clear and T.copy on the fragment of T.gemm",
+        "mma_fill mma_store",
+    ),
+    (
+        "2:4 sparsity, whose metadata is laid out for the matrix instructions of each GPU",
+        "unpack A to a dense tile, and use T.gemm",
+        "gemm_sp wgmma_gemm_sp tcgen05_gemm_sp",
     ),
     (
         "thread-block clusters",
