@@ -48,10 +48,11 @@ AscendTiming arch2201Timing() {
                          "add case 1: 701 cycles for two copies of 8 KiB at 32 bytes per cycle"};
   t.hitLatencyCycles = {1, Fitted, "matmul cases 0 and 1: none is seen"};
   t.copyIssueCycles = {21, Derived, "48 cores, 128-byte copies of 12288^2 halves: 564.8 us"};
-  t.copiesInFlight = {16, Assumed, "enough to hide the latency of small copies"};
-  t.readBytesInFlight = {8192, Assumed,
-                         "16 requests of 512 bytes, which is the longest; nothing is published. "
-                         "Chosen with the profiles of add cases 5 and 6 in sight"};
+  t.requestBytes = {512, Documented, "copies are split into requests of 128, 256 or 512 bytes"};
+  t.copiesInFlight = {
+      16, Derived,
+      "add case 1: 32 bytes per cycle with 189 cycles of latency need 11.8 requests "
+      "of 512 bytes; taken for a power of two, so the next one"};
   t.gmToUbBytes = {32, Fitted, "add case 1, with readLatencyCycles"};
   t.gmToL1Bytes = {40.2, Fitted, "matmul cases 0 and 1: rows of 128 and of 512 bytes"};
   t.gmToL1TotalBytes = {110, Documented, "platform file: bytes per cycle and core from L2"};
@@ -97,8 +98,8 @@ std::span<const NamedConstant> timingConstants() {
       {"readLatencyCycles", "cycles", &T::readLatencyCycles},
       {"hitLatencyCycles", "cycles", &T::hitLatencyCycles},
       {"copyIssueCycles", "cycles", &T::copyIssueCycles},
+      {"requestBytes", "bytes", &T::requestBytes},
       {"copiesInFlight", "copies", &T::copiesInFlight},
-      {"readBytesInFlight", "bytes", &T::readBytesInFlight},
       {"gmToUbBytes", "bytes/cycle", &T::gmToUbBytes},
       {"gmToL1Bytes", "bytes/cycle", &T::gmToL1Bytes},
       {"gmToL1TotalBytes", "bytes/cycle", &T::gmToL1TotalBytes},

@@ -56,8 +56,8 @@ struct AscendTiming {
   TimingConstant readLatencyCycles; ///< until the first byte; hidden while earlier copies run
   TimingConstant hitLatencyCycles;  ///< the same, if L2 has the data
   TimingConstant copyIssueCycles;   ///< between the starts of two copies
-  TimingConstant copiesInFlight;
-  TimingConstant readBytesInFlight; ///< that a core has asked HBM for and not yet got
+  TimingConstant requestBytes;      ///< the longest that a copy asks memory for at once
+  TimingConstant copiesInFlight;    ///< and requests: those that a core has made and not yet got
   TimingConstant gmToUbBytes;       ///< per cycle and core
   TimingConstant gmToL1Bytes;       ///< of one copy
   TimingConstant gmToL1TotalBytes;  ///< of all copies of a core that are in flight

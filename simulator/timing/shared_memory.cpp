@@ -51,8 +51,9 @@ bool SharedMemory::read(uint64_t address, uint64_t bytes, bool bypassesL2) {
 SharedMemory::SharedMemory(const chips::AscendChip& chip, const chips::AscendTiming& timing)
     : memoryRate(timing.memoryBytesPerSecond / (chip.clockMHz * 1e6)),
       l2Rate(timing.l2BytesPerSecond / (chip.clockMHz * 1e6)), dirtyShare(timing.dirtyShare),
-      readLatency(timing.readLatencyCycles), readBytesInFlight(timing.readBytesInFlight),
-      l2Bytes(double(chip.l2Bytes)), dirtyLimit(l2Bytes), directory(chip.l2Bytes) {}
+      readLatency(timing.readLatencyCycles),
+      readBytesInFlight(timing.copiesInFlight * timing.requestBytes), l2Bytes(double(chip.l2Bytes)),
+      dirtyLimit(l2Bytes), directory(chip.l2Bytes) {}
 
 void SharedMemory::start(const Flow& flow) {
   flows.push_back(flow);

@@ -97,7 +97,8 @@ private:
   double memoryRate; ///< bytes per cycle
   double l2Rate;
   double dirtyShare;
-  double readLatency, readBytesInFlight;
+  double readLatency;
+  double readBytesInFlight; ///< that a core has asked HBM for and not yet got
   double l2Bytes;
   double dirtyLimit; ///< bytes of written data that L2 holds at most
   L2Directory directory;

@@ -8,6 +8,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace tilewright::ascend {
 namespace {
 
@@ -223,6 +225,14 @@ TEST(TimingModel, WritesGoAtThePaceOfMemoryWhenL2IsFull) {
   double held = timing().dirtyShare * double(chip().l2Bytes);
   double seconds = (report.cores[0].endCycle - 1000) / 1.85e9;
   EXPECT_NEAR(seconds, (moved - held) / timing().memoryBytesPerSecond, 0.05 * seconds);
+}
+
+// As many as one core needs to read at the rate of its path (add case 1), to the next power of two.
+TEST(TimingModel, RequestsInFlightFollowFromOtherConstants) {
+  const chips::AscendTiming all = timing();
+  const double needed = all.readLatencyCycles * all.gmToUbBytes / all.requestBytes;
+  EXPECT_NEAR(needed, 11.8, 0.05);
+  EXPECT_EQ(all.copiesInFlight, std::exp2(std::ceil(std::log2(needed))));
 }
 
 TEST(TimingModel, WritesWaitBehindReadsPastL2) {
