@@ -96,6 +96,12 @@ bool isNeeded(mlir::OpOperand& use, Scalar first) {
 mlir::LogicalResult Machine::compute(Agent& agent, mlir::Operation& op,
                                      llvm::DenseSet<mlir::Operation*>& done) {
   if (auto load = llvm::dyn_cast<tile::LoadOp>(op)) {
+    for (mlir::Value index : load.getIndices()) {
+      mlir::Operation* from = index.getDefiningOp();
+      if (from && lazyOps.contains(from) && !done.contains(from) &&
+          failed(compute(agent, *from, done)))
+        return mlir::failure();
+    }
     done.insert(&op);
     return runLoad(agent, load);
   }

@@ -207,3 +207,34 @@ def test_only_the_chosen_side_of_a_choice_is_read():
     a = np.array([3, 4], np.int32)
     tl.compile(read_before_the_write, target="reference")(a)
     assert a.tolist() == [7, 3]
+
+
+def test_the_chosen_side_may_read_where_another_read_says():
+    """An index that only the lazy side needs is computed with it."""
+
+    @T.prim_func
+    def successors(A: T.Tensor((10,), "int32"), B: T.Tensor((10,), "int32")):
+        with T.Kernel(10, threads=1) as bx:
+            best = T.alloc_var("int32", init=-1)
+            for i in T.serial(10):
+                if A[i] > A[bx]:
+                    if best == -1 or A[i] < A[best]:
+                        best = i
+            B[bx] = best
+
+    a = np.array([3, 7, 0, 9, 1, 4, 8, 2, 6, 5], np.int32)
+    wanted = [int(np.flatnonzero(a == x + 1)[0]) if x < 9 else -1 for x in a]
+    for target in ("reference", "cpu"):
+        b = np.zeros(10, np.int32)
+        tl.compile(successors, target=target)(a, b)
+        assert b.tolist() == wanted, target
+
+    @T.prim_func
+    def nested(P: T.Tensor((4,), "int32"), B: T.Tensor((4,), "int32")):
+        with T.Kernel(1, threads=32):
+            for i in T.Parallel(4):
+                B[i] = T.if_then_else(P[i] >= 0, P[P[P[i]]] * 10 + P[3 - P[i]], -1)
+
+    p = np.array([2, 0, 3, -1], np.int32)
+    made = [tl.compile(nested, out_idx=[1], target=t)(p).tolist() for t in ("reference", "cpu")]
+    assert made[0] == made[1] == [-10, 29, 2, -1]
