@@ -217,7 +217,7 @@ def test_the_chosen_side_may_read_where_another_read_says():
         with T.Kernel(10, threads=1) as bx:
             best = T.alloc_var("int32", init=-1)
             for i in T.serial(10):
-                if A[i] > A[bx]:
+                if A[i] > A[bx]:  # noqa: SIM102
                     if best == -1 or A[i] < A[best]:
                         best = i
             B[bx] = best
