@@ -334,6 +334,34 @@ class LaunchGenerator:
         ]
         self.emit(lines, step)
 
+    def lazy(self) -> None:
+        """Reads where other reads say, which only the conditions before them allow."""
+        name, dtype, lines = self.shared()
+        (put, put_at), (order, order_at) = self.permutation(), self.permutation()
+        count, places = self.launch.threads, self.name("places")
+        least = self.choices.integer(-LIMIT, LIMIT)
+
+        def step(state: State) -> None:
+            v = state["v"]
+            s = np.zeros(count)
+            s[put_at] = v
+            is_inside = (v >= 0) & (v < count)
+            found = s[order_at[np.clip(v, 0, count - 1).astype(int)]]
+            other = np.where(is_inside, found - 1, 1 - v)
+            state["v"] = np.where(is_inside & (found > least), found * 2, other)
+
+        there = f'{name}[{places}[T.cast(v, "int32")]]'
+        lines += [
+            f'{places} = T.alloc_shared(({count},), "int32")',
+            f'{name}[{put}] = T.cast(v, "{dtype}")',
+            f"{places}[t] = {order}",
+            f"if v >= 0 and v < {count} and {there} > {least}:",
+            f'    v = T.cast({there}, "float32") * 2',
+            "else:",
+            f'    v = T.if_then_else(v < 0 or v >= {count}, 1 - v, T.cast({there}, "float32") - 1)',
+        ]
+        self.emit(lines, step)
+
     def vectors(self) -> None:
         """Buffers of vectors, filled from neighbouring elements of the source."""
         lanes = self.pick([k for k in (2, 4) if self.n % k == 0] or [1])
@@ -423,6 +451,7 @@ def random_thread_kernel(choices: Choices) -> ThreadKernel:
             generator.tile,
             generator.warp,
             generator.differ,
+            generator.lazy,
             generator.vectors,
             generator.views,
         ]
