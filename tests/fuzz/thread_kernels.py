@@ -362,6 +362,33 @@ class LaunchGenerator:
         ]
         self.emit(lines, step)
 
+    def gather(self) -> None:
+        """The same of a tensor, where any index may be read: what lies outside is 0."""
+        source, n = self.launch.source, self.n
+        equal, least = (self.choices.integer(-LIMIT, LIMIT) for _ in range(2))
+
+        def step(state: State) -> None:
+            v = state["v"]
+
+            def at(index: Array) -> Array:
+                inside = (index >= 0) & (index < n)
+                return np.where(inside, state["source"][np.clip(index, 0, n - 1).astype(int)], 0)
+
+            is_chosen = (v == equal) | (at(at(v)) > least)
+            state["v"] = np.where(is_chosen, v + 1, np.where(v < 0, at(at(-v)), -v))
+
+        def twice(index: str) -> str:
+            inner = f'{source}[T.cast({index}, "int32")]'
+            return f'{source}[T.cast({inner}, "int32")]'
+
+        lines = [
+            f"if v == {equal} or {twice('v')} > {least}:",
+            "    v = v + 1",
+            "else:",
+            f"    v = T.if_then_else(v < 0, {twice('-v')}, -v)",
+        ]
+        self.emit(lines, step)
+
     def vectors(self) -> None:
         """Buffers of vectors, filled from neighbouring elements of the source."""
         lanes = self.pick([k for k in (2, 4) if self.n % k == 0] or [1])
@@ -452,6 +479,7 @@ def random_thread_kernel(choices: Choices) -> ThreadKernel:
             generator.warp,
             generator.differ,
             generator.lazy,
+            generator.gather,
             generator.vectors,
             generator.views,
         ]
