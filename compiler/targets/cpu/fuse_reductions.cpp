@@ -23,6 +23,8 @@
 /// Only float32 sources on chip that nothing else views, nests of loads, arithmetic and exp that reach consecutive
 /// elements with their last variable, and targets that the nest doesn't touch. It stands before PlanScratch: what the
 /// nest reads for the last time may not share bytes with what the reduction writes.
+///
+/// The maximum of a row of bfloat16 that is only widened is taken of its bits, as whole numbers.
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/structure_ops.h"
 #include "compiler/ir/tensor_ops.h"
@@ -181,25 +183,114 @@ private:
         inner.clone(op, known);
     vectors = IRMapping();
     body.spreadInvariants(inner, known, vectors);
+    if (tile::LoadOp load = widenedLoad())
+      return store(inner, at, largestByBits(inner, known, load));
     // With 32 registers as many sums as lanes; else those of one vector: four would have to go to memory and back in a
     // nest with exp.
     const int64_t width = rows.hasManyRegisters ? body.lanes : rows.lanes;
-    Value sums = combiner.identity(inner, VectorType::get({width}, inner.getF32Type()));
+    Value none = combiner.identity(inner, VectorType::get({width}, inner.getF32Type()));
+    auto sums = inStrips(inner, none,
+                         [&](ImplicitLocOpBuilder& strip, Value start, int64_t count,
+                             ValueRange before) -> SmallVector<Value> {
+                           return {turns(strip, known, start, count, before.front())};
+                         });
+    store(inner, at, combined(inner, sums.front()));
+  }
+
+  using Strip =
+      llvm::function_ref<SmallVector<Value>(ImplicitLocOpBuilder&, Value, int64_t, ValueRange)>;
+
+  /// All columns, those of a long row strip by strip; `strip` takes so many of them from its start on further.
+  SmallVector<Value> inStrips(ImplicitLocOpBuilder& inner, ValueRange begin, Strip strip) {
+    IndexMath math(inner);
     const int64_t columns = rows.columns();
-    if (columns % kStrip == 0 && columns > kStrip) {
-      auto strips = scf::ForOp::create(inner, math.constant(0), math.constant(columns / kStrip),
-                                       math.constant(1), sums);
-      strips->setAttr(kStripCostAttr, inner.getI64IntegerAttr(cost() * columns));
-      OpBuilder::InsertionGuard guard(inner);
-      inner.setInsertionPointToStart(strips.getBody());
-      Value start = IndexMath(inner).mul(strips.getInductionVar(), math.constant(kStrip));
-      Value before = strips.getRegionIterArg(0);
-      scf::YieldOp::create(inner, turns(inner, known, start, kStrip, before));
-      sums = strips.getResult(0);
-    } else {
-      sums = turns(inner, known, math.constant(0), columns, sums);
-    }
-    finish(inner, at, sums);
+    if (columns % kStrip != 0 || columns <= kStrip)
+      return strip(inner, math.constant(0), columns, begin);
+    auto strips = scf::ForOp::create(inner, math.constant(0), math.constant(columns / kStrip),
+                                     math.constant(1), begin);
+    strips->setAttr(kStripCostAttr, inner.getI64IntegerAttr(cost() * columns));
+    OpBuilder::InsertionGuard guard(inner);
+    inner.setInsertionPointToStart(strips.getBody());
+    Value start = IndexMath(inner).mul(strips.getInductionVar(), math.constant(kStrip));
+    scf::YieldOp::create(inner, strip(inner, start, kStrip, strips.getRegionIterArgs()));
+    return strips.getResults();
+  }
+
+  /// The load of a nest that does nothing but to widen bfloat16, by pairs, for its maximum.
+  tile::LoadOp widenedLoad() {
+    if (rows.reduce.getKind() != tile::ReduceKind::Max || rows.reduce.getNanPropagate() || !dead ||
+        !rows.goesByPairs(body.lanes))
+      return {};
+    auto widened = dead.getValue().getDefiningOp<arith::ExtFOp>();
+    auto load = widened ? widened.getIn().getDefiningOp<tile::LoadOp>() : tile::LoadOp();
+    if (!load || !load.getResult().getType().isBF16() || !rows.isMoving(load.getResult()))
+      return {};
+    const bool isAll =
+        llvm::all_of(rows.nest.getBodyBlock()->without_terminator(), [&](Operation& op) {
+          return &op == load || &op == widened || &op == dead ||
+                 op.getResult(0).getType().isIndex();
+        });
+    return isAll ? load : tile::LoadOp();
+  }
+
+  /// The largest element of a row of bfloat16 from its bits: as signed numbers positive elements are in order; if there
+  /// are none, the largest is the smallest as unsigned numbers. Two operations for 32 elements instead of four. A NaN may
+  /// come out on top: then once more, by floats.
+  Value largestByBits(ImplicitLocOpBuilder& inner, const IRMapping& known, tile::LoadOp load) {
+    auto type = VectorType::get({body.lanes}, inner.getI16Type());
+    auto splat = [&](uint32_t bits) -> Value {
+      return arith::ConstantOp::create(inner, DenseElementsAttr::get(type, APInt(16, bits)));
+    };
+    const SmallVector<Value> begin = {splat(0x8000), splat(0xffff)};
+    auto ends =
+        inStrips(inner, begin,
+                 [&](ImplicitLocOpBuilder& strip, Value start, int64_t count, ValueRange before) {
+                   return turnsOnBits(strip, known, load, start, count, before);
+                 });
+    Value positive = vector::ReductionOp::create(inner, vector::CombiningKind::MAXSI, ends[0]);
+    Value negative = vector::ReductionOp::create(inner, vector::CombiningKind::MINUI, ends[1]);
+    auto number = [&](uint32_t bits) -> Value {
+      return arith::ConstantOp::create(inner,
+                                       inner.getIntegerAttr(inner.getI16Type(), APInt(16, bits)));
+    };
+    Value hasNone = arith::CmpIOp::create(inner, arith::CmpIPredicate::slt, positive, number(0));
+    Value bits = arith::SelectOp::create(inner, hasNone, negative, positive);
+    Value size = arith::AndIOp::create(inner, bits, number(0x7fff));
+    Value isNan = arith::CmpIOp::create(inner, arith::CmpIPredicate::ugt, size, number(0x7f80));
+    auto branch = scf::IfOp::create(inner, inner.getF32Type(), isNan, /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(inner);
+    inner.setInsertionPointToStart(branch.thenBlock());
+    Value none = combiner.identity(inner, VectorType::get({body.lanes}, inner.getF32Type()));
+    Value floats = turns(inner, known, IndexMath(inner).constant(0), rows.columns(), none);
+    scf::YieldOp::create(inner, combined(inner, floats));
+    inner.setInsertionPointToStart(branch.elseBlock());
+    Value element = arith::BitcastOp::create(inner, inner.getBF16Type(), bits);
+    Value wide = arith::ExtFOp::create(inner, inner.getF32Type(), element);
+    scf::YieldOp::create(inner, wide);
+    return branch.getResult(0);
+  }
+
+  SmallVector<Value> turnsOnBits(ImplicitLocOpBuilder& inner, const IRMapping& known,
+                                 tile::LoadOp load, Value start, int64_t count, ValueRange begin) {
+    IndexMath math(inner);
+    auto loop = scf::ForOp::create(inner, math.constant(0), math.constant(count),
+                                   math.constant(body.lanes), begin);
+    OpBuilder::InsertionGuard guard(inner);
+    inner.setInsertionPointToStart(loop.getBody());
+    IRMapping indices(known);
+    indices.map(rows.nest.getInductionVars().back(), math.add(start, loop.getInductionVar()));
+    for (Operation& op : rows.nest.getBodyBlock()->without_terminator())
+      if (op.getNumResults() && rows.isMoving(op.getResult(0)) &&
+          op.getResult(0).getType().isIndex())
+        inner.clone(op, indices);
+    auto place = llvm::map_to_vector(load.getIndices(),
+                                     [&](Value index) { return indices.lookupOrDefault(index); });
+    Value bits = LLVM::LoadOp::create(inner, begin.front().getType(),
+                                      addressOf(inner, load.getBuffer(), place), 2);
+    const SmallVector<Value> ends = {arith::MaxSIOp::create(inner, loop.getRegionIterArg(0), bits),
+                                     arith::MinUIOp::create(inner, loop.getRegionIterArg(1), bits)};
+    scf::YieldOp::create(inner, ends);
+    return loop.getResults();
   }
 
   /// What a row costs per element, as FetchNextBlock counts.
@@ -233,11 +324,13 @@ private:
     return loop.getResult(0);
   }
 
-  /// Stores the lanes' combination.
-  void finish(ImplicitLocOpBuilder& inner, ValueRange at, Value sums) {
+  Value combined(ImplicitLocOpBuilder& inner, Value sums) {
+    return combiner.reduceLanes(inner, combiner.combineHalves(inner, sums, rows.lanes));
+  }
+
+  /// The result of a row.
+  void store(ImplicitLocOpBuilder& inner, ValueRange at, Value sum) {
     IndexMath math(inner);
-    sums = combiner.combineHalves(inner, sums, rows.lanes);
-    Value sum = combiner.reduceLanes(inner, sums);
     SmallVector<Value> place(at);
     while (place.size() < rows.target.offsets.size())
       place.push_back(math.constant(0));

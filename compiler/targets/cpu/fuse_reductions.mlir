@@ -202,3 +202,45 @@ func.func @pairs(%X: !tile.buffer<8192x4096xbf16, global> {tile.name = "X"}) att
   }
   return
 }
+
+// -----
+
+// The maximum of bfloat16 that is only widened is taken of its bits; with a NaN on top, by floats. Other kinds go by floats.
+// WIDE-LABEL: func.func @largest_of_bits
+// WIDE: scf.for
+// WIDE: llvm.load {{.*}} -> vector<64xi16>
+// WIDE: arith.maxsi {{.*}} : vector<64xi16>
+// WIDE: arith.minui {{.*}} : vector<64xi16>
+// WIDE: vector.reduction <maxsi>
+// WIDE: vector.reduction <minui>
+// WIDE: scf.if {{.*}} -> (f32) {
+// WIDE: arith.select {{.*}} vector<64xf32>
+// WIDE: } else {
+// WIDE: arith.extf {{.*}} : bf16 to f32
+// WIDE: }
+// WIDE-NOT: vector<64xi16>
+// WIDE: vector.reduction <add>
+// CHECK-LABEL: func.func @largest_of_bits
+// CHECK-NOT: arith.maxsi
+// CHECK: return
+func.func @largest_of_bits(%X: !tile.buffer<512xbf16, global> {tile.name = "X"}) attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  tile.launch (%b) in (%c1) threads(128) {
+    %x = tile.alloc : !tile.buffer<1x512xf32, fragment>
+    %m = tile.alloc : !tile.buffer<1xf32, fragment>
+    %y = tile.alloc : !tile.buffer<1x512xf32, fragment>
+    tile.parallel (%i, %j) in [1, 512] {
+      %v = tile.load %X[%j] in_bounds : !tile.buffer<512xbf16, global>
+      %w = arith.extf %v : bf16 to f32
+      tile.store %w, %x[%i, %j] in_bounds : !tile.buffer<1x512xf32, fragment>
+    }
+    tile.reduce max %x : !tile.buffer<1x512xf32, fragment> dim 1 into %m : !tile.buffer<1xf32, fragment> clear
+    tile.parallel (%i, %j) in [1, 512] {
+      %v = tile.load %X[%j] in_bounds : !tile.buffer<512xbf16, global>
+      %w = arith.extf %v : bf16 to f32
+      tile.store %w, %y[%i, %j] in_bounds : !tile.buffer<1x512xf32, fragment>
+    }
+    tile.reduce sum %y : !tile.buffer<1x512xf32, fragment> dim 1 into %m : !tile.buffer<1xf32, fragment> clear
+  }
+  return
+}
