@@ -22,6 +22,7 @@ using namespace tilewright::ascend::testing;
 enum class Fault : int {
   none,
   pastUb,
+  fillPastUb,
   pastTensor,
   misalignedSource,
   misalignedRows,
@@ -278,6 +279,8 @@ template <Fault fault> __global__ __aicore__ void faulty(GM_ADDR x) {
   PipeBarrier<PIPE_ALL>();
   if constexpr (fault == Fault::pastUb)
     Adds(LocalTensor<float>(TPosition::VECCALC, 196352, 256), a, 1.0f, 256);
+  if constexpr (fault == Fault::fillPastUb)
+    Duplicate(LocalTensor<float>(TPosition::VECCALC, 0, 60000), 1.0f, 60000);
   if constexpr (fault == Fault::pastTensor)
     Adds(b[128], a, 1.0f, 256);
   if constexpr (fault == Fault::misalignedSource)
@@ -386,6 +389,7 @@ TEST(Checks, Memory) {
   EXPECT_EQ(lastReport().status, 507035);
   EXPECT_MESSAGE(pastUb,
                  "note: use a smaller tile or a lower address, or a smaller repeat or stride");
+  EXPECT_MESSAGE(fillPastUb, "note: on PIPE_V: dst is UB from byte 0 on (240000 bytes)\n");
   EXPECT_MESSAGE(pastGm,
                  "note: shorten it by 64 bytes, as for the last tile, or allocate as many more");
   EXPECT_MESSAGE(noGm, "note: check the kernel's arguments and the offset into the GlobalTensor; "

@@ -101,6 +101,16 @@ __global__ __aicore__ void waits_forever() {
   }
 }
 
+/// Vector core 2 leaves the second out, and with `all` the cube cores and vector core 3 do.
+template <bool all> __global__ __aicore__ void leaves_one_out() {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);
+  SyncAll<!all>();
+  if ASCEND_IS_AIV {
+    if (GetBlockIdx() < (all ? 2 : 4) && (all || GetBlockIdx() != 2))
+      SyncAll<!all>();
+  }
+}
+
 template <class T> T coreKind() {
   return g_coreType == AIC ? T(1) : T(2);
 }
@@ -210,6 +220,27 @@ TEST_F(Cube, DeadlockNamesWhoWaits) {
             std::string::npos)
       << text;
   EXPECT_NE(text.find("vector core 3 waits for cross-core flag 5 at "), std::string::npos) << text;
+}
+
+TEST_F(Cube, DeadlockNamesWhoDoesNotCome) {
+  leaves_one_out<false><<<2, nullptr, nullptr>>>();
+  std::string text = allFindings();
+  EXPECT_NE(text.find("vector core 3 waits in SyncAll at "), std::string::npos) << text;
+  EXPECT_NE(text.find("note: vector core 2 has ended, but SyncAll waits for it"), std::string::npos)
+      << text;
+  EXPECT_EQ(text.find("cube core"), std::string::npos) << text; // it is for vector cores
+
+  leaves_one_out<true><<<2, nullptr, nullptr>>>();
+  text = allFindings();
+  for (const char* core : {"cube core 0", "cube core 1", "vector core 2", "vector core 3"})
+    EXPECT_NE(text.find(std::string(core) + " has ended, but SyncAll waits for it"),
+              std::string::npos)
+        << text;
+  EXPECT_EQ(text.find("vector core 0 has ended"), std::string::npos) << text;
+
+  leaves_one_out<true><<<10, nullptr, nullptr>>>();
+  text = allFindings();
+  EXPECT_NE(text.find("so have 20 other cores that it waits for"), std::string::npos) << text;
 }
 
 TEST_F(Cube, PassesShareNothing) {

@@ -21,6 +21,10 @@ using RunFunction = void (*)(void* d, const void* a, const void* b, size_t n, Sc
 /// The function of an element-wise instruction for its types; null if there is none.
 RunFunction elementwiseRun(const VectorInstr& instr);
 bool isElementwise(VectorOp op);
+/// What only fills has none.
+constexpr bool hasSource(VectorOp op) {
+  return op != VectorOp::Duplicate && op != VectorOp::CreateVecIndex;
+}
 bool hasTwoSources(VectorOp op);
 bool readsDestination(VectorOp op);
 

@@ -13,10 +13,6 @@ namespace tilewright::ascend::isa {
 
 namespace {
 
-bool hasSource(VectorOp op) {
-  return op != VectorOp::Duplicate && op != VectorOp::CreateVecIndex;
-}
-
 bool touch(uint64_t a, uint64_t aBytes, uint64_t b, uint64_t bBytes) {
   return a < b + bBytes && b < a + aBytes;
 }

@@ -169,7 +169,7 @@ bool canFill(const VectorInstr& i) {
 }
 
 std::string inspectElementwise(const VectorInstr& i, AccessList& list, const Context&) {
-  bool noSource = i.op == VectorOp::Duplicate || i.op == VectorOp::CreateVecIndex;
+  const bool noSource = !hasSource(i.op);
   uint32_t size = noSource ? bytesOf(i.dst.type) : widest(i);
   if (auto e = checkForm(i, repeatBytes / size); !e.empty())
     return e;
@@ -235,14 +235,11 @@ void runNoSource(const VectorInstr& i, const Context& context) {
 }
 
 Scalar scalarOf(const VectorInstr& i) {
-  Scalar s;
-  s.f = static_cast<float>(i.scalarValue);
-  s.i = static_cast<int64_t>(i.scalar);
-  return s;
+  return {static_cast<float>(i.scalarValue), static_cast<int64_t>(i.scalar)};
 }
 
 void runElementwise(const VectorInstr& i, const Context& context) {
-  if (i.op == VectorOp::Duplicate || i.op == VectorOp::CreateVecIndex)
+  if (!hasSource(i.op))
     return runNoSource(i, context);
   RunFunction f = elementwiseRun(i);
   VectorShape shape = shapeOf(i, widest(i));
@@ -336,7 +333,7 @@ void runCast(const VectorInstr& i, const Context& context) {
 }
 
 const VectorGroup& groupOf(VectorOp op) {
-  if (isElementwise(op) || op == VectorOp::Duplicate || op == VectorOp::CreateVecIndex)
+  if (isElementwise(op) || !hasSource(op))
     return elementwiseGroup;
   if (op == VectorOp::Cast)
     return castGroup;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/machine/agent.h"
+#include "simulator/isa/elementwise.h"
 #include "simulator/machine/core_group.h"
 #include "simulator/machine/kernel_heap.h"
 #include "simulator/machine/operands_text.h"
@@ -201,8 +202,8 @@ constexpr unsigned lanesPerWord = 64; // of a mask
 /// Lanes of a repeat of 256 bytes: by the widest element, which fills have in dst only.
 unsigned lanesOf(const VectorInstr& i) {
   constexpr unsigned repeatBytes = 256;
-  bool fills = i.op == VectorOp::Duplicate || i.op == VectorOp::CreateVecIndex;
-  return repeatBytes / std::max(bytesOf(i.dst.type), fills ? 1 : bytesOf(i.src0.type));
+  return repeatBytes /
+         std::max(bytesOf(i.dst.type), isa::hasSource(i.op) ? bytesOf(i.src0.type) : 1);
 }
 
 bool hasRows(VectorOp op) {

@@ -52,7 +52,8 @@ struct Record {
   uint64_t needCount = 0;
 };
 
-constexpr unsigned numCrossFlags = 18; ///< 16 of the user, 2 of SyncAll
+constexpr unsigned numCrossFlags = 18; ///< 16 of the user, 2 of SyncAll:
+constexpr uint32_t flagOfVectors = 16, flagOfAll = 17;
 constexpr unsigned numEventIds = 16;
 
 /// Why the host ends a kernel that may go on for ever: what it could prove, or only a limit.
@@ -169,6 +170,11 @@ public:
   void release();
   /// What waits, for a deadlock report.
   std::string describeWait() const;
+  /// True if it waits in a SyncAll that the other core is to call, too, but has ended.
+  bool missesInSyncAll(const Agent& other) const {
+    return state == State::WaitsCross && other.state == State::Done &&
+           (waitingFor == flagOfAll || (waitingFor == flagOfVectors && !other.view.cube));
+  }
   Place waitPlace() const {
     return lastPlace;
   }

@@ -429,8 +429,7 @@ void Agent::syncAll(bool onlyVector, Meeting by, Place place) {
   drainAll();
   hazards.barrierAll();
   late.landAll();
-  constexpr uint32_t vectorFlag = 16, everyoneFlag = 17;
-  uint32_t flag = onlyVector ? vectorFlag : everyoneFlag;
+  uint32_t flag = onlyVector ? flagOfVectors : flagOfAll;
   uint32_t site = hazards.siteOf(place, "SyncAll");
   isRepeated(site);
   group.crossSet(*this, onlyVector ? 0 : 3, flag, hazards.completed(Pipe::S), remote, site);

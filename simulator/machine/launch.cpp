@@ -76,6 +76,7 @@ private:
   bool settle();
   void deliverGlobal();
   void reportDeadlock();
+  void noteAbsent(ReportItem& item) const;
   static void body(void* agent);
 
   const LaunchRequest& request;
@@ -328,6 +329,7 @@ void Machine::reportDeadlock() {
     return;
   if (waiting > mostShown)
     item.notes.push_back({{}, "and " + std::to_string(waiting - mostShown) + " other cores"});
+  noteAbsent(item);
   item.place = first->waitPlace();
   item.sentence = "deadlock: " + std::to_string(waiting) + " of " + std::to_string(agents.size()) +
                   " cores wait for a cross-core flag that no core will set [507014]";
@@ -340,6 +342,22 @@ void Machine::reportDeadlock() {
                               " blocks, but the chip has cores for " +
                               std::to_string(physicalBlocks) + " at a time"});
   report.add("deadlock", std::move(item));
+}
+
+/// The cores that others wait for in SyncAll, and that have ended.
+void Machine::noteAbsent(ReportItem& item) const {
+  constexpr size_t mostShown = 8;
+  size_t absent = 0;
+  for (const Agent* other : agents) {
+    const bool isMissed = other && std::any_of(agents.begin(), agents.end(), [&](const Agent* a) {
+                            return a && a->missesInSyncAll(*other);
+                          });
+    if (isMissed && absent++ < mostShown)
+      item.notes.push_back({{}, other->name() + " has ended, but SyncAll waits for it"});
+  }
+  if (absent > mostShown)
+    item.notes.push_back(
+        {{}, "so have " + std::to_string(absent - mostShown) + " other cores that it waits for"});
 }
 
 void Machine::run() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/machine/operands_text.h"
 
+#include "simulator/isa/elementwise.h"
 #include "simulator/memory/global_memory.h"
 #include "simulator/memory/local_memory.h"
 #include "simulator/sync/core_hazards.h"
@@ -54,6 +55,8 @@ struct TextOfOperands {
     return listOf(pipe, {});
   }
   std::string operator()(const VectorInstr* i) const {
+    if (!isa::hasSource(i->op)) // its fields are filled all the same
+      return listOf(pipe, {{"dst", i->dst}});
     return listOf(pipe, {{"dst", i->dst},
                          {"src0", i->src0},
                          {"src1", i->src1},
