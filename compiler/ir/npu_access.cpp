@@ -12,6 +12,12 @@ namespace tilewright::npu {
 
 static constexpr int64_t kFractalSide = 16;
 
+void setRowBytes(Access& access, int64_t count, int64_t bytes, int64_t pitch) {
+  access.bytes = count == 0 ? 0 : (count - 1) * pitch + bytes;
+  if (count > 1 && bytes < pitch)
+    access.rows = {count, bytes, pitch};
+}
+
 Value storageOf(Value buffer) {
   while (auto view = buffer.getDefiningOp<tile::ViewOp>())
     buffer = view.getSource();

@@ -24,11 +24,16 @@ struct Access {
     int64_t count = 1, bytes = 0, pitch = 0;
   };
   std::optional<Rows> rows = std::nullopt;
+  /// Only behind a barrier that the instruction itself has in its pipe.
+  bool isBehindBarrier = false;
 
   tile::BufferType type() const {
     return llvm::cast<tile::BufferType>(buffer.getType());
   }
 };
+
+/// Sets `bytes` and `rows` of an access to `count` rows of `bytes`, `pitch` bytes apart.
+void setRowBytes(Access& access, int64_t count, int64_t bytes, int64_t pitch);
 
 /// The alloc or argument behind views.
 mlir::Value storageOf(mlir::Value buffer);

@@ -72,13 +72,16 @@ static std::pair<int64_t, int64_t> rowsAndColumns(const BufferRegion& region) {
   return {rows, extents.back()};
 }
 
-/// Bytes from the first to behind the last of `rows` of `columns` elements, `pitch` apart, in UB.
-static int64_t ubBytes(const BufferRegion& region, BufferType type, int64_t pitch) {
+/// What of UB a copy of `region` moves: rows `pitch` elements apart.
+static Access ubAccess(Value buffer, Value offset, const BufferRegion& region, int64_t pitch,
+                       bool isWrite) {
+  Access access{buffer, offset, ShapedType::kDynamic, isWrite};
   auto [rows, columns] = rowsAndColumns(region);
   if (ShapedType::isDynamic(rows) || ShapedType::isDynamic(columns))
-    return ShapedType::kDynamic;
-  const int64_t row = llvm::alignTo(columns * elementBytes(type), kBlockBytes);
-  return rows == 0 ? 0 : (rows - 1) * pitch * elementBytes(type) + row;
+    return access;
+  const int64_t size = elementBytes(access.type());
+  setRowBytes(access, rows, int64_t(llvm::alignTo(columns * size, kBlockBytes)), pitch * size);
+  return access;
 }
 
 BufferRegion LoadUbOp::getGlobalRegion() {
@@ -94,9 +97,11 @@ std::optional<Agent> LoadUbOp::getAgent() {
 void LoadUbOp::getAccesses(Accesses& accesses) {
   BufferRegion region = getGlobalRegion();
   accesses.push_back(globalAccess(region, false));
-  const int64_t bytes =
-      getBefore() ? ShapedType::kDynamic : ubBytes(region, getTarget().getType(), getPitch());
-  accesses.push_back({getTarget(), getTargetOffset(), bytes, true});
+  if (getBefore())
+    accesses.push_back({getTarget(), getTargetOffset(), ShapedType::kDynamic, true});
+  else
+    accesses.push_back(
+        ubAccess(getTarget(), getTargetOffset(), region, int64_t(getPitch()), /*isWrite=*/true));
 }
 LogicalResult LoadUbOp::verify() {
   if (failed(verifySpace(*this, "source", getSource(), MemorySpace::Global)) ||
@@ -121,7 +126,7 @@ std::optional<Agent> StoreUbOp::getAgent() {
 void StoreUbOp::getAccesses(Accesses& accesses) {
   BufferRegion region = getGlobalRegion();
   accesses.push_back(
-      {getSource(), getSourceOffset(), ubBytes(region, getSource().getType(), getPitch()), false});
+      ubAccess(getSource(), getSourceOffset(), region, int64_t(getPitch()), /*isWrite=*/false));
   accesses.push_back(globalAccess(region, true));
 }
 LogicalResult StoreUbOp::verify() {
@@ -146,13 +151,13 @@ void LoadL1Op::getAccesses(Accesses& accesses) {
   BufferRegion region = getGlobalRegion();
   accesses.push_back(globalAccess(region, false));
   auto [rows, columns] = rowsAndColumns(region);
-  int64_t bytes = ShapedType::kDynamic;
+  Access target{getTarget(), getTargetOffset(), ShapedType::kDynamic, true};
   if (!ShapedType::isDynamic(columns)) {
     const int64_t groups = llvm::divideCeil(columns, blockElements(getTarget().getType()));
     const int64_t last = ShapedType::isDynamic(rows) ? int64_t(getRows()) : rows;
-    bytes = ((groups - 1) * int64_t(getRows()) + last) * kBlockBytes;
+    setRowBytes(target, groups, last * kBlockBytes, int64_t(getRows()) * kBlockBytes);
   }
-  accesses.push_back({getTarget(), getTargetOffset(), bytes, true});
+  accesses.push_back(target);
 }
 LogicalResult LoadL1Op::verify() {
   if (failed(verifySpace(*this, "source", getSource(), MemorySpace::Global)) ||
@@ -259,10 +264,10 @@ std::optional<Agent> CopyUbOp::getAgent() {
 }
 void CopyUbOp::getAccesses(Accesses& accesses) {
   const auto rows = int64_t(getCount()), bytes = int64_t(getBytes());
-  accesses.push_back(
-      {getSource(), getSourceOffset(), (rows - 1) * int64_t(getSourcePitch()) + bytes, false});
-  accesses.push_back(
-      {getTarget(), getTargetOffset(), (rows - 1) * int64_t(getTargetPitch()) + bytes, true});
+  accesses.push_back({getSource(), getSourceOffset()});
+  setRowBytes(accesses.back(), rows, bytes, int64_t(getSourcePitch()));
+  accesses.push_back({getTarget(), getTargetOffset(), 0, true});
+  setRowBytes(accesses.back(), rows, bytes, int64_t(getTargetPitch()));
 }
 
 /// The kind of core whose memory a buffer lies in; nothing for global memory.

@@ -63,20 +63,20 @@ LogicalResult RepeatAttr::verify(function_ref<InFlightDiagnostic()> emitError, i
 
 using Accesses = SmallVectorImpl<Access>;
 
-/// Bytes that operand `number` takes of a buffer of `type`.
-static int64_t shapeBytes(BufferType type, Value count, RepeatAttr repeat, size_t number) {
-  const int64_t bits = type.getElementBits();
+/// Sets the bytes that operand `number` takes.
+static void setShape(Access& access, Value count, RepeatAttr repeat, size_t number) {
+  const int64_t bits = access.type().getElementBits();
   if (!repeat) {
     std::optional<int64_t> elements = getConstantIntValue(count);
-    return elements ? int64_t(llvm::divideCeil(*elements * bits, 8)) : ShapedType::kDynamic;
+    access.bytes = elements ? int64_t(llvm::divideCeil(*elements * bits, 8)) : ShapedType::kDynamic;
+    return;
   }
   const int64_t laneBytes = repeat.getLanes() * bits / 8;
   const int64_t blocks = int64_t(llvm::divideCeil(laneBytes, kBlockBytes));
   const int64_t lastBlock = laneBytes - (blocks - 1) * kBlockBytes;
-  return ((repeat.getTimes() - 1) * repeat.getStrides()[number] +
-          (blocks - 1) * repeat.getBlocks()[number]) *
-             kBlockBytes +
-         lastBlock;
+  setRowBytes(access, repeat.getTimes(),
+              (blocks - 1) * repeat.getBlocks()[number] * kBlockBytes + lastBlock,
+              repeat.getStrides()[number] * kBlockBytes);
 }
 
 static int64_t maskBytes(Value count) {
@@ -112,7 +112,8 @@ public:
       : accesses(accesses), count(count), repeat(repeat) {}
 
   void add(TypedValue<BufferType> buffer, Value offset, bool isRead, bool isWrite) {
-    Access access{buffer, offset, shapeBytes(buffer.getType(), count, repeat, number++)};
+    Access access{buffer, offset};
+    setShape(access, count, repeat, number++);
     if (isRead)
       accesses.push_back(access);
     access.isWrite = true;
@@ -270,22 +271,36 @@ LogicalResult SequenceOp::verify() {
   return verifyInUb(*this);
 }
 
-static int64_t tileBytes(BufferType type, int64_t rows, int64_t columns, int64_t pitch) {
-  return ((rows - 1) * pitch + columns) * int64_t(type.getElementBits()) / 8;
+static Access tileAccess(TypedValue<BufferType> buffer, Value offset, int64_t rows, int64_t columns,
+                         int64_t pitch, bool isWrite) {
+  const int64_t bits = buffer.getType().getElementBits();
+  Access access{buffer, offset, 0, isWrite};
+  setRowBytes(access, rows, columns * bits / 8, pitch * bits / 8);
+  return access;
 }
 
 void ReduceOp::getAccesses(Accesses& accesses) {
   const auto rows = int64_t(getRows()), columns = int64_t(getColumns());
   BufferType type = getTarget().getType();
   const int64_t results = (getDim() == 1 ? rows : columns) * int64_t(type.getElementBits()) / 8;
-  if (!getClear())
-    accesses.push_back({getTarget(), getTargetOffset(), results, false});
-  accesses.push_back({getTarget(), getTargetOffset(), results, true});
-  accesses.push_back({getSource(), getSourceOffset(),
-                      tileBytes(getSource().getType(), rows, columns, int64_t(getPitch())), false});
   // Rows of one repeat become numbers at once, and columns are combined in the target.
   const bool isLong = columns * int64_t(type.getElementBits()) / 8 > kRepeatBytes;
-  if (getDim() == 1 && (isLong || !getClear()))
+  const bool hasScratch = getDim() == 1 && (isLong || !getClear());
+  Access target{getTarget(), getTargetOffset(), results, true};
+  target.isBehindBarrier = hasScratch;
+  accesses.push_back(target);
+  if (!getClear()) {
+    target.isWrite = false;
+    accesses.push_back(target);
+  }
+  // A barrier stands before each row of columns but the first that is combined with the target.
+  if (getDim() == 0 && rows > (getClear() ? 2 : 1)) {
+    target.isBehindBarrier = target.isWrite = true;
+    accesses.push_back(target);
+  }
+  accesses.push_back(tileAccess(getSource(), getSourceOffset(), rows, columns, int64_t(getPitch()),
+                                /*isWrite=*/false));
+  if (hasScratch)
     addScratch(accesses, getScratch(), getScratchOffset(), int64_t(getScratchBytes()));
 }
 LogicalResult ReduceOp::verify() {
@@ -298,8 +313,9 @@ void BroadcastOp::getAccesses(Accesses& accesses) {
   const auto rows = int64_t(getRows()), columns = int64_t(getColumns());
   BufferType type = getSource().getType();
   const int64_t sources = (getDim() == 1 ? rows : columns) * int64_t(type.getElementBits()) / 8;
-  accesses.push_back(
-      {getTarget(), getTargetOffset(), tileBytes(type, rows, columns, int64_t(getPitch())), true});
+  accesses.push_back(tileAccess(getTarget(), getTargetOffset(), rows, columns, int64_t(getPitch()),
+                                /*isWrite=*/true));
+  accesses.back().isBehindBarrier = getDim() == 1; // numbers become blocks of scratch first
   accesses.push_back({getSource(), getSourceOffset(), sources, false});
   addScratch(accesses, getScratch(), getScratchOffset(), int64_t(getScratchBytes()));
 }

@@ -284,6 +284,7 @@ private:
       return;
     model::Access result;
     result.isWrite = access.isWrite;
+    result.isBehindBarrier = access.isBehindBarrier;
     if (type.getSpace() != MemorySpace::Global) {
       setBytes(access, storage, type, result);
     } else {

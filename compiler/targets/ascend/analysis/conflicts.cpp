@@ -116,6 +116,8 @@ bool isInOrder(const Node& earlier, const Access& a, const Node& later, const Ac
     return true;
   if (first != second)
     return false;
+  if (b.isBehindBarrier)
+    return true;
   // A pipe reads in order; the scalar unit does all in order, the cube unit accumulates safely, and
   // FIX writes global memory in order.
   return !a.isWrite || first == Pipe::S || first == Pipe::M ||

@@ -110,6 +110,10 @@ private:
     // A hazard of a statement behind the first wanted one doesn't matter now.
     if (question == Question::All || statement->id <= firstWanted)
       findHazards(statement, instance, state);
+    if (statement->hasBarrier()) {
+      BitRow known = state.known(statement->queue);
+      addIssued(known, statement->queue, state);
+    }
     const unsigned mine = conflicts.recordOf(instance, conflicts.inSame(instance));
     if (state.issued()[mine])
       state.forEachKnowledge([&](BitRow each) { each.reset(mine); });

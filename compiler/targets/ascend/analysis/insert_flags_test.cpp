@@ -78,6 +78,8 @@ private:
       global.isGlobal = true;
       node->accesses.push_back(global);
     }
+    if (node->queue.pipe == Pipe::V && chance(20))
+      node->accesses.back().isBehindBarrier = true;
     const std::vector<const Node*> loops = loopsAround(node);
     if (mix.idle && !loops.empty() && chance(60))
       node->conditions.push_back({Comparison::Greater,

@@ -6,6 +6,7 @@
 /// each agent runs its own statements of it. The two vector cores count as one agent.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <deque>
@@ -69,6 +70,8 @@ struct Access : Range {
   bool isWrite = false;
   bool isAtomic = false; ///< a write that commutes with other atomic ones
   bool isGlobal = false;
+  bool isBehindBarrier =
+      false; ///< only after a barrier of its pipe, which the statement has inside
   std::vector<Range> otherDims;
   /// The bytes of the buffer on chip, which no offset leaves, also where nothing is known of it.
   int64_t bufferBegin = 0, bufferEnd = INT64_MAX;
@@ -130,6 +133,9 @@ struct Node {
   // Statement
   Queue queue;
   std::vector<Access> accesses;
+  bool hasBarrier() const {
+    return std::ranges::any_of(accesses, &Access::isBehindBarrier);
+  }
   /// If: what must hold, all of it, for `body` to run. Statement: for it to touch anything. Empty if that is not
   /// known.
   std::vector<Condition> conditions;

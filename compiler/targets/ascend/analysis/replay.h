@@ -45,6 +45,7 @@ private:
     std::vector<Bytes> bytes;
     int epoch = 0;
     Clock local{}, remote{}; ///< what it knew when it started
+    Clock behindBarrier{};   ///< and behind the barrier that it has inside
     bool done = false;
   };
 
@@ -152,8 +153,12 @@ private:
     Clock& clock = clocks[queue.index()];
     joinInto(clock, clocks[Queue{queue.agent, Pipe::S}.index()]);
     if (!event.sync) {
+      event.local = event.behindBarrier = clock;
+      event.behindBarrier[queue.index()] = epochs[queue.index()];
+      if (std::ranges::any_of(event.bytes,
+                              [](const Bytes& b) { return b.access->isBehindBarrier; }))
+        clock = event.behindBarrier;
       event.epoch = ++epochs[queue.index()];
-      event.local = clock;
       event.remote = remotes[agent];
       event.done = true;
       return true;
@@ -234,8 +239,9 @@ private:
           continue;
         if (!(a.access->isWrite || b.access->isWrite) || isInOrder(earlier, a, later, b))
           continue;
-        const bool known = later.local[q] >= earlier.epoch ||
-                           (a.access->isGlobal && later.remote[q] >= earlier.epoch);
+        const Clock& local = b.access->isBehindBarrier ? later.behindBarrier : later.local;
+        const bool known =
+            local[q] >= earlier.epoch || (a.access->isGlobal && later.remote[q] >= earlier.epoch);
         if (!known && meet(a, b))
           hazards.emplace(earlier.node->id, later.node->id);
       }

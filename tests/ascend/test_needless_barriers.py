@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where no barrier is needed, none is put in: behind one that an instruction has inside, and
+between copies whose rows lie beside each other."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tilewright.language as T
+
+sys.path.insert(0, str(Path(__file__).parent))
+from kernel_group import KernelGroup  # noqa: E402
+
+GROUP = KernelGroup()
+random = np.random.default_rng(41)
+JOINED = {"sum": np.add, "max": np.maximum}
+
+
+def into_filled(kind: str, dim: int, shape: tuple[int, int]) -> Any:  # noqa: ANN401
+    count = shape[1 - dim]
+
+    @T.prim_func
+    def main(A: T.Tensor(shape, "float32"), D: T.Tensor((count,), "float32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            a = T.alloc_ub(shape, "float32")
+            d = T.alloc_ub((count,), "float32")
+            T.copy(A, a)
+            T.tile.fill(d, 3.0)
+            T.reduce(a, d, kind, dim, clear=False)
+            T.copy(d, D)
+
+    return main
+
+
+def over_filled(shape: tuple[int, int]) -> Any:  # noqa: ANN401
+    """What a fill has written, a reduction overwrites; what stands before it is done behind it."""
+    count = shape[0]
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor(shape, "float32"),
+        D: T.Tensor((count,), "float32"),
+        E: T.Tensor((64,), "float32"),
+    ):
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            a = T.alloc_ub(shape, "float32")
+            d = T.alloc_ub((count,), "float32")
+            e = T.alloc_ub((64,), "float32")
+            T.copy(A, a)
+            T.tile.fill(d, 3.0)
+            T.tile.fill(e, 4.0)
+            T.reduce_sum(a, d, dim=-1)
+            T.tile.add(e, e, 1.0)
+            T.copy(d, D)
+            T.copy(e, E)
+
+    return main
+
+
+@T.prim_func
+def columns_beside(  # type: ignore[no-untyped-def]
+    A: T.Tensor((8, 64), "float32"), C: T.Tensor((8, 64), "float32")
+):
+    """Both halves of a tile are loaded, computed and stored each for itself."""
+    with T.Kernel(1, is_npu=True, threads=1) as _:
+        a = T.alloc_ub((8, 64), "float32")
+        T.copy(A[0:8, 0:32], a[0:8, 0:32])
+        T.copy(A[0:8, 32:64], a[0:8, 32:64])
+        T.tile.add(a[0:8, 0:32], a[0:8, 0:32], 1.0)
+        T.tile.add(a[0:8, 32:64], a[0:8, 32:64], 2.0)
+        T.copy(a[0:8, 0:32], C[0:8, 0:32])
+        T.copy(a[0:8, 32:64], C[0:8, 32:64])
+
+
+@T.prim_func
+def parts_in_l1(  # type: ignore[no-untyped-def]
+    A: T.Tensor((64, 64), "float16"),
+    B: T.Tensor((64, 64), "float16"),
+    C: T.Tensor((64, 64), "float32"),
+):
+    with T.Kernel(1, is_npu=True, threads=1) as _:
+        a = T.alloc_L1((64, 64), "float16")
+        b = T.alloc_L1((64, 64), "float16")
+        c = T.alloc_L0C((64, 64), "float32")
+        T.copy(B, b)
+        for i in T.serial(2):
+            for j in T.serial(2):
+                T.copy(A[i * 32, j * 32], a[i * 32 : i * 32 + 32, j * 32 : j * 32 + 32])
+        T.gemm_v0(a, b, c, init=True)
+        T.copy(c, C)
+
+
+def floats(*shape: int) -> Any:  # noqa: ANN401
+    return random.standard_normal(shape).astype(np.float32)
+
+
+for kind in ("sum", "max"):
+    for dim, shape in ((1, (5, 40)), (1, (16, 128)), (0, (5, 40)), (0, (2, 64))):
+        given = floats(*shape)
+        reduced = getattr(np, kind)(given.astype(np.float64), dim)
+        count = shape[1 - dim]
+        GROUP.add(
+            f"{kind} of {shape} along {dim}",
+            into_filled(kind, dim, shape),
+            [given, np.zeros(count, np.float32)],
+            JOINED[kind](reduced, 3.0),
+        )
+for shape in ((8, 128), (8, 40)):
+    given = floats(*shape)
+    GROUP.add(
+        f"over filled {shape}",
+        over_filled(shape),
+        [given, np.zeros(8, np.float32), np.zeros(64, np.float32)],
+        {1: given.astype(np.float64).sum(1), 2: np.full(64, 5.0)},
+    )
+given = floats(8, 64)
+GROUP.add(
+    "columns beside each other",
+    columns_beside,
+    [given, np.zeros_like(given)],
+    given.astype(np.float64) + np.repeat([1, 2], 32),
+)
+left, right = (random.integers(-3, 4, (64, 64)).astype(np.float16) for _ in range(2))
+GROUP.add(
+    "parts in L1",
+    parts_in_l1,
+    [left, right, np.zeros((64, 64), np.float32)],
+    left.astype(np.float64) @ right.astype(np.float64),
+)
+
+
+@pytest.mark.parametrize("name", GROUP.cases)
+def test_numbers(name: str) -> None:
+    GROUP.check(name)
+
+
+@pytest.mark.parametrize("name", GROUP.cases)
+def test_what_is_there_is_needed(name: str) -> None:
+    removals = GROUP.removals(name)
+    assert removals.missed() == []
+    assert removals.needless() == []
+    assert [why for why, is_needed in removals.inserted.items() if not is_needed] == []
