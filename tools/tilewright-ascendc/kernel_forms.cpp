@@ -119,6 +119,14 @@ KERNEL(head_of_macro) {
 ANY_KERNEL(FOR_VECTORS) templated_head(GM_ADDR x) {
   addNumber(x, N);
 }
+/// Calls nothing that tells its kind: only a mixed kernel has second vector cores.
+#define MIXED_KERNEL(name) extern "C" __global__ __mix__(1, 2) void name(GM_ADDR x)
+MIXED_KERNEL(mixed_head) {
+  if ASCEND_IS_AIV {
+    if (GetSubBlockIdx() == 1)
+      addNumber(x, 10000.0f);
+  }
+}
 /// Calls nothing that tells its kind.
 extern "C" __global__ FOR_CUBES void cube_head(GM_ADDR x) {
   GlobalTensor<float> g;
@@ -154,6 +162,8 @@ int main() {
   add_typed<Number<std::conditional_t<(3 > 2), int, char>>><<<1, nullptr, nullptr>>>((GM_ADDR)x);
   head_of_macro<<<1, nullptr, nullptr>>>((GM_ADDR)x);
   templated_head<85><<<1, nullptr, nullptr>>>((GM_ADDR)x);
+  mixed_head<<<1, nullptr, nullptr>>>((GM_ADDR)x);
+  add_number<block - 100 < 3><<<1, nullptr, nullptr>>>((GM_ADDR)x);
   int e = aclrtSynchronizeStream(nullptr);
   aclrtMemcpy(v, 256, x, 256, ACL_MEMCPY_DEVICE_TO_HOST);
   cube_head<<<1, nullptr, nullptr>>>((GM_ADDR)x);

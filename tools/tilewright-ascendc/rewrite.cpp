@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 namespace tilewright::ascendc {
 
@@ -12,7 +13,7 @@ namespace {
 constexpr std::array<std::string_view, 6> kindNames = {
     "KERNEL_TYPE_AIV_ONLY",    "KERNEL_TYPE_AIC_ONLY",    "KERNEL_TYPE_MIX_AIV_1_0",
     "KERNEL_TYPE_MIX_AIC_1_0", "KERNEL_TYPE_MIX_AIC_1_1", "KERNEL_TYPE_MIX_AIC_1_2"};
-constexpr size_t aivOnly = 0, aicOnly = 1, mix11 = 4, mix12 = 5;
+constexpr size_t aivOnly = 0, aicOnly = 1, mixAiv = 2, mixAic = 3, mix11 = 4, mix12 = 5;
 constexpr uint32_t anyKind = (1u << kindNames.size()) - 1;
 
 /// Replaces source[begin, end) by text.
@@ -183,6 +184,21 @@ private:
            ")(tilewrightBlocks, tilewrightStream" + arguments + "); }";
   }
 
+  /// Of `__mix__(cubes, vectors)`; none if these are no such numbers.
+  std::optional<size_t> kindOfMix(size_t at) const {
+    if (!is(at + 1, "(") || !is(at + 3, ",") || !is(at + 5, ")"))
+      return std::nullopt;
+    if (is(at + 2, "0"))
+      return is(at + 4, "1") ? std::optional(mixAiv) : std::nullopt;
+    if (!is(at + 2, "1"))
+      return std::nullopt;
+    constexpr std::array<size_t, 3> ofVectors = {mixAic, mix11, mix12};
+    for (size_t vectors = 0; vectors < ofVectors.size(); ++vectors)
+      if (is(at + 4, std::to_string(vectors)))
+        return ofVectors[vectors];
+    return std::nullopt;
+  }
+
   /// The kinds that a kernel may have: what its body says, or else the qualifiers between `head` and
   /// `body`, which then become a mark in the body.
   uint32_t kindsOf(size_t head, size_t body, size_t end) {
@@ -202,7 +218,7 @@ private:
       else if (is(k, "__cube__"))
         kind = aicOnly;
       else if (is(k, "__mix__"))
-        kind = is(k + 4, "1") ? mix11 : mix12;
+        kind = kindOfMix(k).value_or(mix12);
     }
     if (kind == kindNames.size())
       return unsaidKind;
@@ -250,12 +266,19 @@ private:
 
   /// Of a kernel whose body isn't in the macro: what it says goes into the name of the section that the kernel is in.
   void kindInMacro(size_t at) {
-    if (is(at, "__mix__"))
-      return fail(at, "unsupported: a macro says the kind of a mixed kernel but hasn't its body; "
-                      "say KERNEL_TASK_TYPE_DEFAULT in the body");
-    edits.push_back({tokens[at].begin, tokens[at].end,
-                     "__attribute__((section(\"" + std::string(kindSection) +
-                         std::to_string(is(at, "__cube__") ? aicOnly : aivOnly) + "\")))"});
+    size_t kind = is(at, "__cube__") ? aicOnly : aivOnly, end = at;
+    if (is(at, "__mix__")) {
+      std::optional<size_t> mixed = kindOfMix(at);
+      if (!mixed)
+        return fail(at, "unsupported: a macro has __mix__ with other numbers than (1, 2), (1, 1), "
+                        "(1, 0) and (0, 1); "
+                        "say KERNEL_TASK_TYPE_DEFAULT in the kernel's body");
+      kind = *mixed;
+      end = at + 5; // its bracket
+    }
+    edits.push_back(
+        {tokens[at].begin, tokens[end].end,
+         "__attribute__((section(\"" + std::string(kindSection) + std::to_string(kind) + "\")))"});
   }
 
   size_t openBefore(size_t end, std::string_view left, std::string_view right) const {
@@ -265,6 +288,12 @@ private:
     return i > 0 && tokens[i - 1].text == text;
   }
 
+  /// What a launch gives can be no operand, so an operator before it is one of a template argument.
+  bool isBehindOperator(size_t i) const {
+    constexpr std::string_view operators = "+-*/%&|^!~=<>,";
+    return i > 0 && tokens[i - 1].text.size() == 1 &&
+           operators.find(tokens[i - 1].text[0]) != std::string_view::npos;
+  }
   /// The first token of the expression that ends before `chevron`: a name with its scopes, objects
   /// and template arguments, or anything in brackets.
   size_t nameBefore(size_t chevron) const {
@@ -292,8 +321,13 @@ private:
       }
       bool isPointer = isBefore(i, ">") && isBefore(i - 1, "-");
       bool isPasted = isBefore(i, "#") && isBefore(i - 1, "#"); // in a macro
-      if (!isBefore(i, "::") && !isBefore(i, ".") && !isPointer && !isPasted)
-        return i;
+      if (!isBefore(i, "::") && !isBefore(i, ".") && !isPointer && !isPasted) {
+        size_t open = isBehindOperator(i) ? openAngleBefore(tokens, i) : tokens.size();
+        if (open == tokens.size())
+          return i;
+        i = open; // `k<M - N < 3>`
+        continue;
+      }
       i -= isPointer || isPasted ? 2 : 1;
       if (isBefore(i + 1, "::") && !(i > 0 && (tokens[i - 1].isName || isBefore(i, ">"))))
         return i; // of the global scope

@@ -74,6 +74,11 @@ TEST(Rewrite, KernelsAreExpressions) {
   launched("x = ", "object.kernels[2]");
   launched("if (x) ", "this->pick(3)->kernel");
   launched("else ", "(*kernel)");
+  launched("if (a < b) ", "k<M - P < 3>");
+  launched("if (a < b) x = ", "k<2>");
+  launched("for (int i = 0; i < n; ++i, ", "k<2>");
+  launched("int c = a < b; ++c, ", "k<2>");
+  launched("if (x) { a = b < c; } ", "k<2>");
 }
 
 TEST(Rewrite, TemplateArgumentsAreExpressions) {
@@ -85,6 +90,21 @@ TEST(Rewrite, TemplateArgumentsAreExpressions) {
                                    "k<1<2>",
                                    "k<N<<2>",
                                    "k<N<2>",
+                                   "k<M - P < 3>",
+                                   "k<M-P<3>",
+                                   "k<2 * N + 1 < 3>",
+                                   "k<a[0] < 3>",
+                                   "k<f(x) < 3>",
+                                   "k<!N < 3>",
+                                   "k<sizeof(T) < 3>",
+                                   "k<T::n < 3>",
+                                   "k<T, M - P < 3>",
+                                   "k<T, N < 3>",
+                                   "k<(a > b), M - A<int>::n < 3>",
+                                   "k<M - P * f(a < b, 1)>",
+                                   "k<A<int>::n < 3>",
+                                   "ns::k<M - P < 3>",
+                                   "o.template k<M - P < 3>",
                                    "k<3<=N>",
                                    "k<N>=2>",
                                    "k<f(1<2, 3>2)>",
@@ -161,6 +181,20 @@ TEST(Rewrite, MacrosOfSeveralKinds) {
                           "MIX_AIC_1_2); f(); }\n");
 }
 
+TEST(Rewrite, MixedHeadsInMacros) {
+  const std::pair<const char*, int> heads[] = {{"1, 2", 5}, {"1, 1", 4}, {"1, 0", 3}, {"0, 1", 2}};
+  for (const auto& [numbers, kind] : heads) {
+    const std::string before = "#define K(n) extern \"C\" __global__ ";
+    const std::string behind = " void n(GM_ADDR x)\nK(k) { f(); }\n";
+    auto r = rewrite(before + "__mix__(" + numbers + ")" + behind, "a.cpp");
+    EXPECT_TRUE(r.errors.empty()) << numbers;
+    EXPECT_EQ(r.kernels[""], unsaidKind);
+    EXPECT_EQ(r.device, "#line 1 \"a.cpp\"\n" + before +
+                            "__attribute__((section(\".text.tilewrightKind" + std::to_string(kind) +
+                            "\")))" + behind);
+  }
+}
+
 TEST(Rewrite, CommentsStringsAndShiftsStay) {
   std::string text = "// k<<<1>>>(a)\nauto s = \"k<<<1>>>(a)\"; /* <<< */ int x = 1 << 3;\n"
                      "auto r = R\"x(k<<<)x\"; #define \n";
@@ -217,6 +251,8 @@ TEST(Rewrite, KindOfAKernel) {
   EXPECT_EQ(kind("__global__ __vector__", ""), 1u);
   EXPECT_EQ(kind("__global__ __mix__(1, 2)", ""), 32u);
   EXPECT_EQ(kind("__global__ __mix__(1, 1)", ""), 16u);
+  EXPECT_EQ(kind("__global__ __mix__(1, 0)", ""), 8u);
+  EXPECT_EQ(kind("__global__ __mix__(0, 1)", ""), 4u);
 }
 
 TEST(Rewrite, StaticKernelsBecomeVisible) {
@@ -235,10 +271,10 @@ TEST(Rewrite, Errors) {
   EXPECT_EQ(rewrite("__global__ int a;", "a.cpp").errors,
             std::vector<std::string>{
                 "a.cpp:1: error: __global__ stands before something that is no function"});
-  EXPECT_EQ(rewrite("\n#define KERNEL __global__ __mix__(1, 2) void\n", "a.cpp").errors,
-            std::vector<std::string>{
-                "a.cpp:2: error: unsupported: a macro says the kind of a mixed kernel but hasn't "
-                "its body; say KERNEL_TASK_TYPE_DEFAULT in the body"});
+  EXPECT_EQ(rewrite("\n#define KERNEL(C, V) __global__ __mix__(C, V) void\n", "a.cpp").errors,
+            std::vector<std::string>{"a.cpp:2: error: unsupported: a macro has __mix__ with other "
+                                     "numbers than (1, 2), (1, 1), (1, 0) and "
+                                     "(0, 1); say KERNEL_TASK_TYPE_DEFAULT in the kernel's body"});
 }
 
 TEST(Messages, EachErrorOnce) {

@@ -210,6 +210,21 @@ size_t angleBefore(const std::vector<Token>& tokens, size_t end) {
   return 0;
 }
 
+size_t openAngleBefore(const std::vector<Token>& tokens, size_t end) {
+  for (size_t i = end; i > 0; --i) {
+    std::string_view t = tokens[i - 1].text;
+    if (t == ";" || t == "{" || t == "}" || t == "(" || t == "[")
+      break;
+    if (t == ")" || t == "]")
+      i = openBefore(tokens, i, t == ")" ? "(" : "[", t) + 1;
+    else if (int angle = angleAt(tokens, i - 1); angle > 0)
+      return i - 1;
+    else if (angle < 0)
+      i = angleBefore(tokens, i) + 1;
+  }
+  return tokens.size();
+}
+
 std::vector<std::string_view> definitionsOf(std::string_view source) {
   Scanner scanner(source);
   scanner.run();

@@ -38,6 +38,8 @@ size_t openBefore(const std::vector<Token>& tokens, size_t end, std::string_view
                   std::string_view right);
 /// The same for the `>` of template arguments.
 size_t angleBefore(const std::vector<Token>& tokens, size_t end);
+/// The `<` of template arguments that stands open before `end` in its statement; the number of tokens if none does.
+size_t openAngleBefore(const std::vector<Token>& tokens, size_t end);
 
 /// What stands behind `#define` and the macro's name, with continued lines: parts of `source`.
 std::vector<std::string_view> definitionsOf(std::string_view source);
