@@ -315,3 +315,34 @@ TEST(CubeInstructions, MmadOfWhatNothingLoadedIsTold) {
   EXPECT_EQ(findings(1, 16, 64), "");
   expect(findings(1, 16, 65), "reads L0B bytes 2048 to 2559, which nothing has written");
 }
+
+/// With a scale for each column, from SetFixPipeConfig or not at all.
+template <bool hasScales> __global__ __aicore__ void scaled_columns(GM_ADDR out) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIC_ONLY);
+  GlobalTensor<half> gm;
+  gm.SetGlobalBuffer((__gm__ half*)out);
+  LocalTensor<int32_t> c(TPosition::CO1, 0, 256);
+  FixpipeParamsV220 params(16, 16, 16, 16, false);
+  params.quantPre = VDEQF16;
+  if (hasScales)
+    SetFixPipeConfig(LocalTensor<uint64_t>(TPosition::C2PIPE2GM, 0, 16));
+  Fixpipe<half, int32_t>(gm, c, params);
+}
+TEST(CubeInstructions, FixpipeWithoutItsScalesIsTold) {
+  catchLaunches();
+  nextOptions() = {};
+  DeviceBuffer<half> out(256);
+  scaled_columns<false><<<1, nullptr, nullptr>>>(out.gm());
+  std::string text = allFindings();
+  EXPECT_NE(
+      text.find("error: Fixpipe: quantPre 4 takes a scale for each column, but the call has none"),
+      std::string::npos)
+      << text;
+  EXPECT_NE(
+      text.find(
+          "note: give Fixpipe a tensor of scales, or call SetFixPipeConfig with one before it"),
+      std::string::npos)
+      << text;
+  scaled_columns<true><<<1, nullptr, nullptr>>>(out.gm());
+  EXPECT_EQ(allFindings().find("takes a scale"), std::string::npos) << allFindings();
+}

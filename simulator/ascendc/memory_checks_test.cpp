@@ -401,7 +401,8 @@ TEST_F(MemoryChecks, SelectWorksInTheLastBytesOfUb) {
 }
 
 /// Two rows of n elements; the tensor is given the first. Variants: its end; a copy into the second row; one that begins
-/// there; scalars; a write; no size; a read and a write of whole blocks.
+/// there; scalars; a write; no size; a read and a write of whole blocks; reads of
+/// DataCopyPad, of whole blocks and of what there is.
 template <int variant> __global__ __aicore__ void given_sizes(GM_ADDR x) {
   KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
   GlobalTensor<float> gm;
@@ -428,6 +429,10 @@ template <int variant> __global__ __aicore__ void given_sizes(GM_ADDR x) {
     DataCopy(t, gm[8], n - 8);
   if (variant == 8)
     DataCopy(gm, t, n);
+  if (variant == 9)
+    DataCopyPad(t, gm, DataCopyExtParams(1, n * sizeof(float), 0, 0, 0), {false, 0, 0, 0});
+  if (variant == 10)
+    DataCopyPad(t, gm, DataCopyExtParams(1, (n - 3) * sizeof(float), 0, 0, 0), {false, 0, 0, 0});
   if (variant == 0)
     gm.GetValue(n - 1);
 }
@@ -460,6 +465,10 @@ TEST_F(MemoryChecks, BehindWhatSetGlobalBufferGave) {
   EXPECT_EQ(allFindings(), "");
   given_sizes<8><<<1, nullptr, nullptr>>>(x.gm());
   expectFinding("warning: DataCopy writes GM up to byte 255" + behind);
+  given_sizes<9><<<1, nullptr, nullptr>>>(x.gm());
+  expectFinding("warning: DataCopyPad reads GM up to byte 255" + behind);
+  given_sizes<10><<<1, nullptr, nullptr>>>(x.gm());
+  EXPECT_EQ(allFindings(), "");
 }
 
 /// Variants: repeats that overwrite each other, a copy over its own source, an accumulation, a row for all repeats.

@@ -33,7 +33,7 @@ std::string inspectCompare(const VectorInstr& i, AccessList& list) {
     return "count is " + std::to_string(i.count) + ", but count * " + std::to_string(size) +
            " bytes must be a multiple of 256";
   VectorShape shape = shapeOf(i, size);
-  Operand source = i.src0;
+  const Operand& source = i.src0;
   addAccess(list, source, shape, stepsOf(size, i.src0Blk, i.src0Rep), AccessKind::Read);
   if (i.op != VectorOp::CompareScalar)
     addAccess(list, i.src1, shape, stepsOf(size, i.src1Blk, i.src1Rep), AccessKind::Read);

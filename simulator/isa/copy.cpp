@@ -14,8 +14,7 @@ const char* nameOf(const CopyInstr& instr) {
   case CopyKind::FillLocal:
     return "InitConstValue";
   default:
-    return instr.padLeft || instr.padRight || instr.length % blockBytes ? "DataCopyPad"
-                                                                        : "DataCopy";
+    return instr.isPadded ? "DataCopyPad" : "DataCopy";
   }
 }
 

@@ -63,7 +63,7 @@ std::string inspect(const VectorInstr& instr, AccessList& accesses, const Contex
 std::string inspect(const CopyInstr& instr, AccessList& accesses, const Context& context);
 std::string inspect(const CubeInstr& instr, AccessList& accesses, const Context& context);
 
-/// True if repeats of the destination share bytes, but not all: the later ones overwrite them.
+/// True if repeats of the destination share bytes, but not all: the later ones overwrite them, with other values.
 bool overlapsItself(const VectorInstr& instr);
 /// "dstRepStride is 4, but a repeat spans 8 blocks".
 std::string itsRepeats(const VectorInstr& instr);

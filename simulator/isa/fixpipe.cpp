@@ -82,6 +82,10 @@ std::string inspectFixpipe(const CubeInstr& i, AccessList& list) {
            nameOf(i.a.type) + " into " + nameOf(i.dst.type);
   if (auto e = alignedTo(i.a, "src", resultUnit); !e.empty())
     return e;
+  const bool hasScales = i.c.space != Operand().space || i.c.bytes;
+  if (isPerChannel(i.quant) && !hasScales)
+    return "quantPre " + std::to_string(static_cast<int>(i.quant)) +
+           " takes a scale for each column, but the call has none";
   constexpr uint32_t sourceBytes = 4;
   uint32_t size = bytesOf(i.dst.type);
   for (uint32_t nd = 0; nd < std::max(i.ndNum, 1u); ++nd) {

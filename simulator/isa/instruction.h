@@ -234,6 +234,7 @@ struct CopyInstr {
   Pipe pipe = Pipe::MTE2;
   AtomicOp atomic = AtomicOp::None;
   DType atomicType = DType::F32;
+  bool isPadded = false; ///< DataCopyPad: rows of any number of bytes
   Operand dst, src;
   uint32_t count = 1;
   uint64_t length = 0;

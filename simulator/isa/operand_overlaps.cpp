@@ -21,8 +21,7 @@ bool touch(uint64_t a, uint64_t aBytes, uint64_t b, uint64_t bBytes) {
 bool writesOver(const AccessList& list, const Operand& source) {
   for (unsigned r = 0; r < list.count; ++r) {
     const Access& read = list.items[r];
-    if (read.kind != AccessKind::Read || read.space != source.space ||
-        read.region.begin != source.address)
+    if (read.kind != AccessKind::Read || read.operand != &source)
       continue;
     for (unsigned w = 0; w < list.count; ++w)
       if (list.items[w].kind != AccessKind::Read && list.items[w].space == source.space &&
@@ -200,7 +199,8 @@ bool overlapsItself(const VectorInstr& i) {
                        i.op == VectorOp::Gather || i.op == VectorOp::Select;
   const bool hasRepeats = i.form != VectorForm::Count && i.dstRep != 0 && i.repeat > 1;
   const uint32_t size = bytesOf(i.dst.type);
-  if ((!blocks && !inLanes) || !hasRepeats || !size)
+  const bool isOneValue = i.op == VectorOp::Duplicate; // which none of its repeats changes
+  if ((!blocks && !inLanes) || !hasRepeats || !size || isOneValue)
     return false;
   const uint32_t widest = blocks || !hasSource(i.op) ? size : std::max(size, bytesOf(i.src0.type));
   const uint32_t written = blocksOf(repeatBytes / widest, i.dst.type);

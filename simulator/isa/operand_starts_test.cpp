@@ -349,6 +349,14 @@ TEST_F(OperandOverlaps, OfGathers) {
   EXPECT_EQ(check(i), "");
   i.dst.address = 6144 + 256;
   EXPECT_NE(check(i), ""); // the offsets
+  i.maskLength = 0;
+  i.mask[0] = ~0ull << 32; // the first lanes rest
+  i.mask[1] = 0;
+  EXPECT_NE(check(i), "");
+  i.dst.address = 6144 + 128; // beside those of the other lanes
+  EXPECT_EQ(check(i), "");
+  i.maskLength = 64;
+  i.dst.address = 6144 + 256;
   i = counted(i);
   EXPECT_NE(check(i), "");
   i.dst.address = 6144; // each offset is used when it goes
@@ -361,6 +369,20 @@ TEST_F(OperandOverlaps, OfGathers) {
   EXPECT_EQ(check(i), "");
   i.dst.address = 32;
   EXPECT_NE(check(i), "");
+}
+
+TEST_F(OperandOverlaps, OfReducedRepeats) {
+  VectorInstr i = masked(VectorOp::WholeReduceSum, 768, 8); // four words in the fourth row
+  i.dstRep = 1;
+  const std::string late = "the destination, at UB byte 768, lies over elements of the source, at "
+                           "0, that are yet to be read";
+  EXPECT_EQ(check(i), late);
+  i.maskLength = 0;
+  i.mask[0] = ~1ull; // the first lane rests
+  i.mask[1] = 0;
+  EXPECT_EQ(check(i), late);
+  i.mask[0] = ~0ull << 8; // behind the results
+  EXPECT_EQ(check(i), "");
 }
 
 TEST_F(OperandOverlaps, OfSorts) {
@@ -454,6 +476,11 @@ TEST_F(OperandOverlaps, OfRepeatsOfTheDestination) {
   EXPECT_EQ(check(i), changed);
   i.dstRep = i.src0Rep = 8;
   EXPECT_EQ(check(i), "");
+  i = masked(VectorOp::Duplicate, 8192);
+  i.dstRep = 4; // the same value once more
+  EXPECT_FALSE(overlapsItself(i));
+  i.op = VectorOp::CreateVecIndex;
+  EXPECT_TRUE(overlapsItself(i));
   i = masked(VectorOp::Brcb, 8192);
   i.dstRep = 7;
   EXPECT_TRUE(overlapsItself(i));

@@ -24,7 +24,7 @@ float scoreOf(const Pair& p, DType type) {
   return static_cast<float>(loadElement(p.bytes, type));
 }
 
-Operand listOperand(const VectorInstr& i, unsigned k) {
+const Operand& listOperand(const VectorInstr& i, unsigned k) {
   const Operand* all[numLists] = {&i.src0, &i.src1, &i.aux, &i.extra};
   return *all[k];
 }

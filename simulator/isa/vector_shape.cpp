@@ -92,6 +92,7 @@ void AccessList::add(const Operand& operand, Region region, AccessKind kind) {
   a.region = region;
   a.space = operand.space;
   a.kind = kind;
+  a.operand = &operand;
 }
 
 void addFlat(AccessList& list, const Operand& operand, uint64_t bytes, AccessKind kind) {

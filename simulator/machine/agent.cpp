@@ -459,7 +459,10 @@ template <class Instr> void Agent::execute(Pipe pipe, const Instr& instr, uint32
       continue;
     if (access.space == Space::GM) {
       checkGlobal(access, site);
-      checkGivenSize(globalOperandOf(instr, access), access, site);
+      bool takesBlocks = true;
+      if constexpr (std::is_same_v<Instr, CopyInstr>)
+        takesBlocks = !instr.isPadded;
+      checkGivenSize(globalOperandOf(instr, access), access, site, takesBlocks);
     } else {
       checkLocal(access, site);
     }
@@ -665,7 +668,7 @@ void* Agent::scalarAccess(const Operand& operand, uint32_t bytes, bool write, Pl
   late.land(hazards.completed(Pipe::S));
   if (operand.space == Space::GM) {
     checkGlobal(access, site);
-    checkGivenSize(operand, access, site);
+    checkGivenSize(operand, access, site, false);
     // A kernel may poll GM: let the other cores go on.
     constexpr uint64_t patience = 4096;
     if (!write && ++spins % patience == 0) {

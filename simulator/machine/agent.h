@@ -305,7 +305,8 @@ private:
   std::vector<ReportNote> workingNotes(const std::string& advice) const;
   void checkGlobal(const Access& access, uint32_t site);
   /// GM that is there, but not given to the tensor.
-  void checkGivenSize(const Operand& tensor, const Access& access, uint32_t site);
+  /// `takesBlocks`: what it reads is rounded up to whole blocks of 32 bytes, which may hold more than the tensor.
+  void checkGivenSize(const Operand& tensor, const Access& access, uint32_t site, bool takesBlocks);
   void checkLocal(const Access& access, uint32_t site);
   void leave();
   [[noreturn]] void abandon();

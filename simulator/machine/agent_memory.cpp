@@ -79,15 +79,15 @@ void Agent::checkGlobal(const Access& access, uint32_t site) {
                       " bytes, as for the last tile, or allocate as many more"));
 }
 
-void Agent::checkGivenSize(const Operand& tensor, const Access& access, uint32_t site) {
+void Agent::checkGivenSize(const Operand& tensor, const Access& access, uint32_t site,
+                           bool takesBlocks) {
   if (tensor.bytes == 0 || tensor.space != Space::GM || !options.check)
     return;
   const uint64_t end = access.region.hull().end;
   if (end <= tensor.address + tensor.bytes)
     return;
-  // Copies take whole blocks of 32 bytes, so that the last may hold more than the tensor.
   constexpr uint64_t block = 32;
-  const bool isRounded = access.kind == AccessKind::Read && tensor.bytes > 1 &&
+  const bool isRounded = takesBlocks && access.kind == AccessKind::Read && tensor.bytes > 1 &&
                          access.region.length % block == 0 &&
                          end < tensor.address + tensor.bytes + block;
   if (isRounded)

@@ -93,6 +93,8 @@ std::string adviceFor(const std::string& wrong) {
   if (says("arch 2201 has no") || says("elements, not") || says("elements into") ||
       says("doesn't turn") || says("rounding mode"))
     return "convert to a type that it takes first, or use another instruction";
+  if (says("takes a scale for each column"))
+    return "give Fixpipe a tensor of scales, or call SetFixPipeConfig with one before it";
   if (says("writes A2") || says("writes B2") || says("takes its matrices") || says("transpose"))
     return "give it tensors of these positions";
   if (says("ErrorRead3") || says("ErrorWrite2"))

@@ -68,8 +68,8 @@ def test_forms_of_kernels(tmp_path: Path, compiler: str) -> None:
     assert built.returncode == 0, built.stderr
     answer = run(program)
     # 1 + 10 + 10 + (100 + 'd' + 200) + 1 + 1000 + 1 + 1 + 2,
-    # of template arguments 4 + 1 + 3 + 1 + 4 + 1 + 0 + 1, of macros' heads 1 + 85 + 10000, again of a
-    # template argument 1; one for cubes
+    # of template arguments 4 + 1 + 3 + 1 + 4 + 1 + 0 + 1 + 1, of macros' heads 1 + 85 + 10000;
+    # one for cubes
     assert (answer.returncode, answer.stdout) == (0, "0 11528 1\n"), answer.stderr
 
 

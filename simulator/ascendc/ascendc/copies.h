@@ -199,6 +199,7 @@ void padIn(const LocalTensor<T>& dst, const GlobalTensor<T>& src, uint32_t count
            int64_t srcGap, int64_t dstGapBlocks, bool isPad, uint32_t left, uint32_t right,
            uint64_t bits, Place place) {
   CopyInstr i;
+  i.isPadded = true;
   i.pipe = Pipe::MTE2;
   i.dst = dst.operand();
   i.src = src.operand();
@@ -246,6 +247,7 @@ template <class T>
 void padOut(const GlobalTensor<T>& dst, const LocalTensor<T>& src, uint32_t count, uint64_t length,
             int64_t srcGapBlocks, int64_t dstGap, Place place) {
   CopyInstr i;
+  i.isPadded = true;
   i.pipe = Pipe::MTE3;
   i.dst = dst.operand();
   i.src = src.operand();
