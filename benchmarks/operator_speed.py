@@ -139,11 +139,12 @@ def attention_form(dtype: str, causal: bool) -> dict[str, int]:
     multiplies pairs (docs/cpu-speed.md)."""
     from tilewright import _compiler
 
+    keys = 64 if causal else 128
     if "avx512" in _compiler.host_cpu():
-        return {"strip": 32, "block_m": 256, "block_n": 64} if dtype == "float32" else {}
+        return {"strip": 32, "block_m": 256, "block_n": keys} if dtype == "float32" else {}
     if "avx2" not in _compiler.host_cpu():
         return {}
-    return {"strip": 16, "block_m": 256, "block_n": 64 if causal else 128}
+    return {"strip": 16, "block_m": 256, "block_n": keys}
 
 
 def flash_attention(dtype: str, length: int, dim: int, causal: bool) -> Speed:
