@@ -80,3 +80,30 @@ def test_scalar_arguments() -> None:
     tilewright.compile(reserved, target="ascend", pass_configs=configs)(a, c, *numbers)
     block = np.arange(32) // 8
     np.testing.assert_array_equal(c, a * 36.5 + 0.25 + 10 * (block > 0) + 100 * (block > 2))
+
+
+@T.prim_func
+def divided(  # type: ignore[no-untyped-def]
+    A: T.Tensor((4, 8, 16), "float32"), C: T.Tensor((4, 8, 16), "float32"), n: T.int32
+):
+    with T.Kernel(32, is_npu=True, threads=1) as cid:
+        a = T.alloc_ub((16,), "float32")
+        T.copy(A[cid // 8, cid % 8, 0], a)
+        T.tile.add(a, a, T.cast((n - cid) // 4 * 100 + (n - cid) % 4, "float32"))
+        T.copy(a, C[cid // 8, cid % 8, 0])
+
+
+def test_divisions() -> None:
+    """By powers of two they stay what they are; of numbers below 0 they round down, by a shift."""
+    a = np.random.default_rng(0).standard_normal((4, 8, 16)).astype(np.float32)
+    c = np.zeros_like(a)
+    configs = {tilewright.PassConfigKey.TL_ASCEND_AUTO_SYNC: True}
+    kernel = tilewright.compile(divided, target="ascend", pass_configs=configs)
+    kernel(a, c, 10)
+    left = 10 - np.arange(32).reshape(4, 8, 1)
+    expected = a.astype(np.float64) + left // 4 * 100 + left % 4
+    np.testing.assert_allclose(c, expected, rtol=1e-5)
+    text = kernel.get_kernel_source()
+    assert "cid / 8" in text
+    assert "cid % 8" in text
+    assert ">> 2" in text

@@ -215,12 +215,8 @@ void CopyExpander::order(Pipe from, Pipe to) {
 }
 
 LogicalResult CopyExpander::requireBlockStart(const BufferRegion& region, StringRef role) {
-  const std::optional<std::string> start =
-      startWithinBlock(ubOffset(make, region.type(), region.offsets), region.type(), copy);
-  if (!start)
-    return success();
-  return copy.emitError() << "unsupported on ascend: the copy's " << role << " begins " << *start
-                          << ", but UB is accessed in blocks of 32 bytes";
+  return ascend::requireBlockStart(builder, copy, ("the copy's " + role).str(),
+                                   ubOffset(make, region.type(), region.offsets), region.type());
 }
 
 Value CopyExpander::padValue() {

@@ -148,12 +148,8 @@ public:
 
 private:
   LogicalResult requireBlock(const BufferRegion& region, StringRef role) {
-    const std::optional<std::string> start =
-        startWithinBlock(ubOffset(make, region.type(), region.offsets), region.type(), reduce);
-    if (!start)
-      return success();
-    return reduce.emitError() << "unsupported on ascend: the reduction's " << role << " begins "
-                              << *start << ", but UB is accessed in blocks of 32 bytes";
+    return requireBlockStart(builder, reduce, ("the reduction's " + role).str(),
+                             ubOffset(make, region.type(), region.offsets), region.type());
   }
 
   /// The vector unit has no bfloat16: tiles of float32 stand for both.

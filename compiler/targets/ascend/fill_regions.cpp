@@ -81,9 +81,8 @@ public:
       return op->emitError() << "unsupported on ascend: a fill of "
                              << (region.isWhole() ? "a buffer" : "a part of a buffer") << " of "
                              << tile::dtypeName(region.type().getElementType()) << " elements";
-    if (const std::optional<std::string> start = startWithinBlock(rows->offset, region.type(), op))
-      return op->emitError() << "unsupported on ascend: the fill begins " << *start
-                             << ", but UB is accessed in blocks of 32 bytes";
+    if (failed(requireBlockStart(builder, op, "the fill", rows->offset, region.type())))
+      return failure();
     isDense = fillsPitch(*rows, region.type());
     if (bits == 8)
       fillPairs();

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/targets/ascend/print_scalars.h"
 
+#include "compiler/passes/analysis/index_ranges.h"
+
 #include <llvm/ADT/SmallString.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/ADT/TypeSwitch.h>
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/Math/IR/Math.h>
+#include <mlir/Dialect/Utils/StaticValueUtils.h>
 
 namespace tilewright::ascend {
 namespace {
@@ -107,6 +110,22 @@ Expression call(const char* function, Operation* op, const SourceText& text) {
   Expression result{std::string(function) + "(" + arguments + ")"};
   Type type = op->getResult(0).getType();
   return isUnsigned ? castTo(cppType(type), result) : fromFloat(result, type);
+}
+
+/// `block / 2` and `block % 2`, which are shifts and masks by now: of what is not negative they say the same.
+std::optional<Expression> asDivision(Operation* op, const SourceText& text) {
+  if (!isa<arith::ShRSIOp, arith::AndIOp>(op) || op->getResult(0).getType().isInteger(1))
+    return std::nullopt;
+  const bool isShift = isa<arith::ShRSIOp>(op);
+  const std::optional<int64_t> number = getConstantIntValue(op->getOperand(1));
+  if (!number || *number <= 0 || *number > std::numeric_limits<int16_t>::max())
+    return std::nullopt;
+  const bool isDivision = isShift ? *number <= 30 : llvm::isMask_64(uint64_t(*number));
+  if (!isDivision || rangeAt(op, op->getOperand(0)).low < 0)
+    return std::nullopt;
+  const Expression divisor{std::to_string(isShift ? int64_t{1} << *number : *number + 1)};
+  return infix(text.expression(op->getOperand(0)), isShift ? "/" : "%", divisor,
+               Expression::kProduct);
 }
 
 Expression integerExpression(Operation* op, Infix how, const SourceText& text) {
@@ -249,6 +268,8 @@ std::optional<Expression> scalarExpression(Operation* op, const SourceText& text
     const bool isNegative = written[0] == '-';
     return Expression{std::move(written), isNegative ? Expression::kProduct : Expression::kAtom};
   }
+  if (std::optional<Expression> division = asDivision(op, text))
+    return division;
   if (std::optional<Infix> how = integerInfix(op))
     return integerExpression(op, *how, text);
   if (std::optional<Infix> how = floatInfix(op))

@@ -241,6 +241,26 @@ void assertHere(ImplicitLocOpBuilder& builder, Value condition, const std::strin
   tile::AssertOp::create(builder, condition, message);
 }
 
+/// Whether the kernel's own numbers are multiples, as it runs.
+static void assertMultiple(ImplicitLocOpBuilder& builder, OpFoldResult start, int64_t unit,
+                           const std::string& message, Agent agent) {
+  const IndexMaker make(builder);
+  Value rest = arith::RemSIOp::create(builder, cast<Value>(start), make.constant(unit));
+  Value isWhole = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, rest, make.constant(0));
+  assertHere(builder, isWhole, message, agent);
+}
+
+LogicalResult requireBlockStart(ImplicitLocOpBuilder& builder, Operation* op, StringRef role,
+                                OpFoldResult offset, BufferType type) {
+  if (const std::optional<std::string> start = startWithinBlock(offset, type, op))
+    return op->emitError() << "unsupported on ascend: " << role << " begins " << *start
+                           << ", but UB is accessed in blocks of 32 bytes";
+  if (!isMultipleOf(offset, npu::blockElements(type)))
+    assertMultiple(builder, offset, npu::blockElements(type),
+                   (role + " begins within a block of 32 bytes of UB").str(), Agent::Vector);
+  return success();
+}
+
 LogicalResult requireFractalStart(ImplicitLocOpBuilder& builder, Operation* op, StringRef role,
                                   const tile::BufferRegion& region, int64_t rowUnit,
                                   int64_t columnUnit) {
@@ -252,11 +272,8 @@ LogicalResult requireFractalStart(ImplicitLocOpBuilder& builder, Operation* op, 
     if (std::optional<std::string> wrong = startWithinFractal(start, what, tile, unit, op)) {
       return op->emitError() << "unsupported on ascend: " << role << " " << *wrong;
     } else if (!isMultipleOf(start, unit)) {
-      Value rest = arith::RemSIOp::create(builder, cast<Value>(start), make.constant(unit));
-      Value isWhole =
-          arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, rest, make.constant(0));
-      assertHere(
-          builder, isWhole,
+      assertMultiple(
+          builder, start, unit,
           (role + " begins at a " + what + " of " + tile + " that is no multiple of " + Twine(unit))
               .str(),
           Agent::Cube);

@@ -51,6 +51,12 @@ std::optional<std::string> startWithinBlock(mlir::OpFoldResult offset, tile::Buf
 void assertHere(mlir::ImplicitLocOpBuilder& builder, mlir::Value condition,
                 const std::string& message, Agent agent);
 
+/// Refuses, at `op`, a part of UB that is known to begin within a block of 32 bytes. Where nothing is known,
+/// the kernel checks it. `role` names the part.
+llvm::LogicalResult requireBlockStart(mlir::ImplicitLocOpBuilder& builder, mlir::Operation* op,
+                                      llvm::StringRef role, mlir::OpFoldResult offset,
+                                      tile::BufferType type);
+
 /// Refuses, at `op`, a part of a tile in L1 or L0C whose first row or column is known to be no multiple of a
 /// unit: the cube core's memories are accessed in whole fractals. Where nothing is known, the kernel checks
 /// it. `role` names the part.

@@ -96,12 +96,26 @@ def _run_with_map(run: Callable[[threading.Thread], None]) -> Callable[[threadin
     return run_mapped
 
 
+def _refuse_host_tensors(kernel: JITKernel, args: tuple[Any, ...], named: dict[str, Any]) -> None:
+    """An NPU reads no memory of the CPU, as TileLang-Ascend checks."""
+    made = getattr(kernel, "made_idx", kernel.out_idx)
+    names = [param["name"] for n, param in enumerate(kernel.params) if n not in made]
+    for name, value in [*zip(names, args, strict=False), *named.items()]:
+        if isinstance(value, torch.Tensor) and not mapped_type(value):
+            raise ValueError(
+                f"{kernel.name}: tensor '{name}' is on the CPU, but other tensors of the call are "
+                "on the NPU; move it with .npu()"
+            )
+
+
 def _marked_call(call: Callable[..., Any]) -> Callable[..., Any]:
     """A kernel's outputs are on the device of its inputs. `call` may be one that measures."""
 
     def marked(self: JITKernel, *args: Any, **keywords: Any) -> Any:
-        result = call(self, *args, **keywords)
         device = any_mapped((*args, *keywords.values()))
+        if device == "npu":
+            _refuse_host_tensors(self, args, keywords)
+        result = call(self, *args, **keywords)
         return mark(result, device) if result is not None and device else result
 
     return marked

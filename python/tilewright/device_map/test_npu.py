@@ -97,3 +97,42 @@ def test_a_script(tmp_path):
         "torch_npu has no 'npu_rotary_mul' without an NPU (it is a stand-in of 'tilewright run')",
         "Test Passed!",
     ]
+
+
+MIXED = SCRIPT.replace("y = double(64)(x)", "y = double(64)(x.cpu())\nassert not y.is_npu").replace(
+    "assert y.is_npu and y.device == x.device",
+    """
+@tilelang.jit(out_idx=[-1], target="ascendc")
+def add(n):
+    @T.prim_func
+    def main(A: T.Tensor((n,)), B: T.Tensor((n,)), C: T.Tensor((n,))):
+        with T.Kernel(1, is_npu=True, threads=1) as cid:
+            a = T.alloc_ub((n,), "float")
+            b = T.alloc_ub((n,), "float")
+            T.copy(A, a)
+            T.copy(B, b)
+            T.tile.add(a, a, b)
+            T.copy(a, C)
+    return main
+
+
+y = add(64)(x, x)
+assert y.is_npu
+try:
+    add(64)(x, x.cpu())
+except ValueError as error:
+    print(error)
+""",
+)
+
+
+def test_a_tensor_of_the_cpu_beside_others(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(MIXED)
+    command = [sys.executable, "-m", "tilewright", "run", "--target", "reference", str(script)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    assert done.stdout.splitlines()[0] == (
+        "main: tensor 'B' is on the CPU, but other tensors of the call are on the NPU; move it "
+        "with .npu()"
+    )
