@@ -22,15 +22,32 @@ ON_HOST = [
     *sorted((ROOT / "examples/ascend").glob("*.py")),
     *sorted((ROOT / "tests/ascend").glob("test_*.py")),
 ]
+#: Its lists say what of T.tile is tried on slices, and in which modes.
+SLICES = ROOT / "tests/ascend/test_slices_of_functions.py"
+#: By option: what there is, and the lists of `SLICES` that hold what is tried.
+MODES = {
+    "modes of `tile.cast`": ("CAST_", "NONE RINT FLOOR CEIL ROUND TRUNC ODD", "ROUNDINGS"),
+    "modes of `tile.compare`": ("", "EQ NE GT GE LT LE", "COMPARISONS"),
+    "modes of `tile.select`": (
+        "VSEL_",
+        "CMPMASK_SPR TENSOR_SCALAR_MODE TENSOR_TENSOR_MODE",
+        "SELECTIONS",
+    ),
+}
 #: A name stands for these where a test takes it from a list.
 LISTS = {"test_tile.py": "tile.", "test_tile_functions.py": "tile."}
+
+#: Functions that are one instruction each, with operands as it takes them.
+ONE_INSTRUCTION = ("row expansion", "raw wrappers", "deprecated")
 
 HEAD = """# What of TileLang-Ascend's language works
 
 Made by `scripts/ascend_language_coverage.py` from the tests. *Works*: a kernel that uses the name
 runs on the reference interpreter and agrees with NumPy; in bold where an example of
 `examples/ascend` or a test of `tests/ascend` uses it, which the Ascend host runs too.
-*Unsupported*: using it, or compiling it for Ascend, is an error with its place.
+*Unsupported*: using it, or compiling it for Ascend, is an error with its place. The second table
+says which functions of `T.tile` are tried on slices, and in which modes, by
+`tests/ascend/test_slices_of_functions.py`.
 
 """
 
@@ -122,6 +139,37 @@ def unsupported() -> set[str]:
     return found | refused_addresses() | {dtype for dtype in names()["dtypes"] if refuses(dtype)}
 
 
+def listed(name: str) -> set[str]:
+    """The strings that a list, or the keys that a dict, of `SLICES` holds."""
+    for node in ast.parse(SLICES.read_text()).body:
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+        if any(isinstance(target, ast.Name) and target.id == name for target in targets):
+            value = getattr(node, "value", None)
+            entries = value.keys if isinstance(value, ast.Dict) else getattr(value, "elts", [])
+            return {str(entry.value) for entry in entries if isinstance(entry, ast.Constant)}
+    raise LookupError(f"{shown(SLICES)} has no {name}")
+
+
+def options(refused: set[str]) -> str:
+    """What of T.tile works on slices, and in which modes."""
+    tried = set().union(*map(listed, ("FLOATS", "NUMBERS", "WITH_MODES", "SHAPES")))
+    functions = [
+        name.removeprefix("tile.")
+        for subject, entries in names().items()
+        for name in entries
+        if name.startswith("tile.") and name not in refused and subject not in ONE_INSTRUCTION
+    ]
+    rows = {"functions of `T.tile` on slices": (functions, tried)}
+    for option, (prefix, modes, where) in MODES.items():
+        rows[option] = ([prefix + mode for mode in modes.split()], listed(where))
+    text = "\n| option | works | without a test |\n|---|---|---|\n"
+    for option, (all_of_it, found) in rows.items():
+        cells = [[f"**`{name}`**" for name in all_of_it if name in found]]
+        cells.append([f"`{name}`" for name in all_of_it if name not in found])
+        text += f"| {option} | " + " | ".join(" ".join(cell) for cell in cells) + " |\n"
+    return text
+
+
 def page() -> str:
     """The whole page."""
     refused = unsupported()
@@ -140,7 +188,7 @@ def page() -> str:
         f"{counts[0]} names work, {counts[1]} are unsupported, {counts[2]} are without a test.\n\n"
     )
     table = "| subject | works | unsupported | without a test |\n|---|---|---|---|\n"
-    return HEAD + summary + table + "\n".join(rows) + "\n"
+    return HEAD + summary + table + "\n".join(rows) + "\n" + options(refused)
 
 
 def main() -> int:

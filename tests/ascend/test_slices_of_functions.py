@@ -269,6 +269,49 @@ def add_masks(form: str) -> None:
     GROUP.add(form, main, [a, b, np.zeros(expected.shape, np.float32)], expected)
 
 
+#: With their own kernels: a comparison and a selection, a conversion; what moves elements.
+WITH_MODES = ("cast", "compare", "select")
+SHAPES = ("broadcast", "transpose", "atomic_add")
+
+
+def add_shapes() -> None:
+    """Of one plane of each tile."""
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((2, 16, 32), "float32"),
+        S: T.Tensor((2, 16), "float32"),
+        B: T.Tensor((2, 16, 32), "float32"),
+        C: T.Tensor((2, 32, 16), "float32"),
+        D: T.Tensor((4, 32), "float32"),
+    ):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            a = T.alloc_ub((2, 16, 32), "float32")
+            s = T.alloc_ub((2, 16), "float32")
+            b = T.alloc_ub((2, 16, 32), "float32")
+            c = T.alloc_ub((2, 32, 16), "float32")
+            T.copy(A, a)
+            T.copy(S, s)
+            T.tile.fill(b, 1.0)
+            T.tile.fill(c, 1.0)
+            for k in T.serial(1, 2):
+                T.tile.broadcast(b[k, :, :], s[k, :], axis=1)
+                T.tile.transpose(c[k, :, :], a[k, :, :])
+                T.tile.atomic_add(D[1:3, :], a[k, 2:4, :])
+            T.copy(b, B)
+            T.copy(c, C)
+
+    a = random.standard_normal((2, 16, 32)).astype(np.float32)
+    s = random.standard_normal((2, 16)).astype(np.float32)
+    b, c, d = np.zeros_like(a), np.zeros((2, 32, 16), np.float32), np.ones((4, 32), np.float32)
+    expected = {2: np.ones(b.shape), 3: np.ones(c.shape), 4: d.astype(np.float64)}
+    expected[2][1] = s[1][:, None]
+    expected[3][1] = a[1].T
+    expected[4][1:3] += a[1, 2:4]
+    GROUP.add("shapes", main, [a, s, b, c, d], expected)
+
+
+add_shapes()
 for form in FORMS:
     add_functions(form, "float32", FLOATS)
     add_casts(form)

@@ -162,7 +162,8 @@ def cast(dst: Any, src: Any, mode: str = "CAST_NONE", count: Any = None) -> None
     """dst = src in the dtype of dst.
 
     CAST_NONE and CAST_RINT round to nearest even, CAST_FLOOR down, CAST_CEIL up, CAST_ROUND ties
-    away from zero, CAST_TRUNC to zero.
+    away from zero, CAST_TRUNC to zero. CAST_ODD, from float32 to float16, rounds to zero and makes
+    the last bit 1 where that lost something.
     """
     compute("cast", dst, (src,), mode=str(mode), count=count)
 
