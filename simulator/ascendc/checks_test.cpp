@@ -9,6 +9,7 @@
 #include <csignal>
 #include <dlfcn.h>
 #include <exception>
+#include <functional>
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <search.h>
@@ -55,6 +56,7 @@ enum class Fault : int {
   nullPointer,
   wildPointer,
   stackOverflow,
+  stackOverflowOfLambda,
   divideByZero,
   assertion,
   assertionInWords,
@@ -130,6 +132,12 @@ template <Fault fault> __aicore__ void hostile(LocalTensor<float> a, LocalTensor
     *(volatile int*)0x6EAD0000BEE0 = 1;
   if constexpr (fault == Fault::stackOverflow)
     always = recurse(1);
+  if constexpr (fault == Fault::stackOverflowOfLambda) {
+    std::function<int(int)> deeper = [&](int n) {
+      return n ? deeper(n - 1) + n : 0; // recurses here
+    };
+    always = deeper(100000000);
+  }
   if constexpr (fault == Fault::divideByZero)
     always = 5 / zero; // divides here
   if constexpr (fault == Fault::exception)
@@ -606,6 +614,9 @@ TEST(Checks, HostileKernels) {
   EXPECT_NE(text.find("touched address 0x6ead0000bee0"), std::string::npos) << text;
   text = messageOf<Fault::stackOverflow>();
   EXPECT_NE(text.find("the kernel's stack overflowed"), std::string::npos) << text;
+  text = messageOf<Fault::stackOverflowOfLambda>();
+  EXPECT_NE(text.find("the kernel's stack overflowed"), std::string::npos) << text;
+  expectLine(text, "// recurses here"); // not what stands before the library's code
   text = messageOf<Fault::largeArray>();
   EXPECT_NE(text.find("the kernel's stack overflowed"), std::string::npos) << text;
   text = messageOf<Fault::trap>();

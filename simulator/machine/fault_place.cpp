@@ -163,9 +163,36 @@ bool isOurs(const std::string& file) {
   return false;
 }
 
-/// The first of the addresses' lines that is a kernel's.
-FaultPlace firstLine(const std::vector<std::string>& command) {
-  std::string lines = outputOf(command);
+/// Of an answer with -a and -f, what is said of addresses in the first one's function, without names and addresses.
+std::string linesOfOneFunction(const std::string& answer) {
+  std::string lines, names, ofThis, name, function;
+  bool isLine = false;
+  auto close = [&] { // the last name is that of the function that holds all the inlined ones
+    if (function.empty())
+      function = name;
+    if (name == function)
+      lines += ofThis;
+    ofThis.clear();
+  };
+  for (size_t at = 0, end; (end = answer.find('\n', at)) != std::string::npos; at = end + 1) {
+    const std::string line = answer.substr(at, end - at);
+    if (line.starts_with("0x") && !isLine) {
+      if (!name.empty())
+        close();
+      continue;
+    }
+    if (isLine)
+      ofThis += line + "\n";
+    else
+      name = line;
+    isLine = !isLine;
+  }
+  close();
+  return lines;
+}
+
+/// The first of the lines that is a kernel's.
+FaultPlace firstOf(const std::string& lines) {
   // One line for each function that is inlined there, the innermost first.
   for (size_t at = 0, end; (end = lines.find('\n', at)) != std::string::npos; at = end + 1) {
     std::string line = lines.substr(at, end - at);
@@ -176,6 +203,10 @@ FaultPlace firstLine(const std::vector<std::string>& command) {
       return {line.substr(0, colon), static_cast<uint32_t>(number)};
   }
   return {};
+}
+
+FaultPlace firstLine(const std::vector<std::string>& command) {
+  return firstOf(outputOf(command));
 }
 
 FaultPlace placeOnStack(const CallChain& chain) {
@@ -284,12 +315,13 @@ FaultPlace placeOf(const CallChain& chain) {
     CodeAddress code = codeAt(chain.addresses[i]);
     if (!code.module)
       continue;
-    std::vector<std::string> command = {"addr2line", "-i", "-e", code.module, hexOf(code.offset)};
-    // Code that makes room on the stack has no line: that before it has.
+    std::vector<std::string> command = {"addr2line",       "-a", "-f", "-i", "-e", code.module,
+                                        hexOf(code.offset)};
+    // Code that makes room on the stack has no line: that before it has, unless a function begins here.
     constexpr uint64_t longestProbe = 24;
     for (uint64_t back = 8; i == 0 && back <= longestProbe; back += 8)
       command.push_back(hexOf(code.offset - back));
-    if (FaultPlace place = firstLine(command); !place.file.empty())
+    if (FaultPlace place = firstOf(linesOfOneFunction(outputOf(command))); !place.file.empty())
       return place;
   }
   return {};
