@@ -342,7 +342,7 @@ def _frame_at(place: Place, name: str) -> TracebackType | None:
     import ast
 
     columns = dict(zip(("col_offset", "end_col_offset"), _byte_range(place), strict=True))
-    here = {"lineno": place.line, "end_lineno": place.line, **columns}
+    here: dict[str, Any] = {"lineno": place.line, "end_lineno": place.line, **columns}
     marker = ast.Raise(ast.Name("LookupError", ast.Load(), **here), **here)
     code = compile(ast.Module([marker], []), place.file, "exec")
     try:

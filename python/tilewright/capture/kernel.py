@@ -285,8 +285,8 @@ def declare_parameter(tracer: Tracer, name: str, annotation: Value) -> Value:
     if is_dtype(annotation):
         return tracer.wrap(tracer.builder.scalar(name, str(to_dtype(annotation))))
     if isinstance(annotation, PointerAnnotation):
-        dtype = None if annotation.dtype is None else str(annotation.dtype)
-        return tracer.wrap(tracer.builder.pointer(name, dtype))
+        pointee = None if annotation.dtype is None else str(annotation.dtype)
+        return tracer.wrap(tracer.builder.pointer(name, pointee))
     if isinstance(annotation, HandleAnnotation):
         return Handle(name)
     raise LanguageError(

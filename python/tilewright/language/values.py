@@ -411,8 +411,8 @@ class BufferRef:
     def scope(self) -> str:
         return self._scope
 
-    def element(self) -> Element | RegionRef:
-        """The one element of a variable or of a one-element buffer."""
+    def element(self) -> Any:
+        """The one element of a variable or of a one-element buffer; of vectors, their lanes."""
         return Element(self, (0,) * self.ndim)
 
     def __getitem__(self, index: object) -> Element | RegionRef | Poison:
