@@ -63,3 +63,15 @@ def test_a_gemm_of_whole_depth_into_its_own_rows(dtype):
     run = part("gemm", "kernel").gemm(256, 256, 256, dtype, rows=256, block_m=64, block_n=256)
     run(a, b, a)
     assert (a.double() - exact).abs().max() / exact.abs().max() <= TOLERANCE[dtype]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize("row", [[-3.3e38], [3e38, 0], [1.7e10, 0], [3.3e9, 3.3e9, 0], [-1.1e10]])
+def test_softmax_of_large_numbers(dtype, row):
+    """As of a row that is masked by the lowest number: the largest element is subtracted first."""
+    torch = pytest.importorskip("torch")
+    numbers = torch.full((4, 64), row[-1], dtype=torch.float64)
+    numbers[:, : len(row)] = torch.tensor(row)
+    x = numbers.to(getattr(torch, dtype))
+    actual = part("softmax", "kernel").softmax(4, 64, dtype)(x).double()
+    assert (actual - torch.softmax(x.double(), 1)).abs().max() <= TOLERANCE[dtype]
