@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import ml_dtypes
@@ -61,7 +62,7 @@ def check_close(actual: Array, expected: Array, what: str, tolerance: float | No
 
 class Agreement:
     """`agree(kernel, arguments, {parameter number: expected array})`. Arguments are all parameters;
-    arrays are copied before each run."""
+    arrays are copied before each run. The kernel is compiled for each of `cpus`."""
 
     def __call__(
         self,
@@ -69,15 +70,19 @@ class Agreement:
         arguments: Sequence[Array | float],
         expected: dict[int, Array],
         tolerance: float | None = None,
+        cpus: Sequence[str] = ("native",),
     ) -> None:
         reference = self.interpreted(kernel, arguments)
-        compiled = self.compiled(kernel, arguments)
         for number, wanted in expected.items():
             check_close(reference[number], wanted, f"interpreter, argument {number}", tolerance)
-            check_close(compiled[number], wanted, f"cpu, argument {number}", tolerance)
-        for number, (ours, theirs) in enumerate(zip(compiled, reference, strict=True)):
-            if isinstance(ours, np.ndarray):
-                check_close(ours, theirs, f"cpu against interpreter, argument {number}", tolerance)
+        for cpu in cpus:
+            compiled = self.compiled(kernel, arguments, cpu)
+            for number, wanted in expected.items():
+                check_close(compiled[number], wanted, f"cpu {cpu}, argument {number}", tolerance)
+            for number, (ours, theirs) in enumerate(zip(compiled, reference, strict=True)):
+                if isinstance(ours, np.ndarray):
+                    what = f"cpu {cpu} against interpreter, argument {number}"
+                    check_close(ours, theirs, what, tolerance)
 
     @staticmethod
     def interpreted(kernel: Any, arguments: Sequence[Array | float]) -> list[Any]:
@@ -89,15 +94,29 @@ class Agreement:
         return own
 
     @staticmethod
-    def compiled(kernel: Any, arguments: Sequence[Array | float]) -> list[Any]:
+    def compiled(kernel: Any, arguments: Sequence[Array | float], cpu: str = "native") -> list[Any]:
         own = [a.copy("K") if isinstance(a, np.ndarray) else a for a in arguments]
-        tilewright.compile(kernel)(*[as_tensor(a) for a in own])
+        tilewright.compile(kernel, cpu=cpu)(*[as_tensor(a) for a in own])
         return own
 
 
 @pytest.fixture
 def agree() -> Agreement:
     return Agreement()
+
+
+@pytest.fixture(scope="session")
+def cpus() -> list[str]:
+    """What the compiler makes other code for, and this machine runs."""
+    cpuinfo = Path("/proc/cpuinfo")
+    words = set(cpuinfo.read_text().split()) if cpuinfo.exists() else set()
+    wide = {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}
+    kinds = {
+        "avx2": {"avx2", "fma", "f16c"},
+        "avx512": wide,
+        "cascadelake": wide | {"avx512_vnni"},
+    }
+    return ["native", *(kind for kind, needed in kinds.items() if needed <= words)]
 
 
 @pytest.fixture

@@ -100,4 +100,22 @@ tile::CopyOp earlierSource(tile::GemmOp reader, const BufferRegion& region) {
   return reading && copy->isBeforeInBlock(reading) ? copy : tile::CopyOp();
 }
 
+bool keepsValues(tile::CopyOp copy) {
+  Type from = copy.getSourceRegion().type().getElementType();
+  Type to = copy.getTargetRegion().type().getElementType();
+  auto fromFloat = dyn_cast<FloatType>(from), toFloat = dyn_cast<FloatType>(to);
+  if (from == to || (fromFloat && !toFloat))
+    return from == to;
+  if (fromFloat) // of one width, formats differ in infinities
+    return fromFloat.getWidth() < toFloat.getWidth() &&
+           APFloat::isRepresentableBy(fromFloat.getFloatSemantics(), toFloat.getFloatSemantics());
+  const bool hasSign = from.isSignedInteger();
+  const unsigned bits = from.getIntOrFloatBitWidth() - hasSign; // of a magnitude
+  if (toFloat)
+    return bits <= toFloat.getFPMantissaWidth() &&
+           int(bits) <= APFloat::semanticsMaxExponent(toFloat.getFloatSemantics());
+  const unsigned room = to.getIntOrFloatBitWidth() - to.isSignedInteger();
+  return bits <= room && (!hasSign || to.isSignedInteger());
+}
+
 } // namespace tilewright::cpu

@@ -11,7 +11,7 @@ namespace tilewright::cpu {
 llvm::SmallVector<int64_t> matrixShape(const tile::BufferRegion& region);
 
 /// The copy that fills the whole of an on-chip buffer, nothing else but `reader` uses: what `reader`
-/// reads there might as well come from where the copy reads. Null if that isn't so.
+/// reads there might as well come from where the copy reads, if keepsValues. Null if that isn't so.
 tile::CopyOp onlySource(tile::GemmOp reader, const tile::BufferRegion& region);
 
 /// The copy that brings all of an on-chip operand which nothing else reads, of one run of memory: micro-kernels may as
@@ -21,5 +21,9 @@ tile::CopyOp copyOfOneRun(tile::GemmOp reader, const tile::BufferRegion& region)
 /// The copy in a block around the reader's, before it, that alone fills an on-chip operand which nothing else reads: what
 /// is made of the operand may be made there, once for all turns of the loops between. Null if that isn't so.
 tile::CopyOp earlierSource(tile::GemmOp reader, const tile::BufferRegion& region);
+
+/// Whether the elements that a copy brings have their source's values: it doesn't convert them, or to a type that has all
+/// values of theirs.
+bool keepsValues(tile::CopyOp copy);
 
 } // namespace tilewright::cpu

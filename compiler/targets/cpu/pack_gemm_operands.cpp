@@ -21,7 +21,7 @@
 /// Where a copy brings only a, as it is, and a lies in one run there, the micro-kernels read it in place; pairs and fours
 /// only if not all rows of a micro-kernel fall into one set of the first-level cache.
 /// A copy from global memory that fills only b's shared buffer, for this gemm alone, is packed as
-/// it arrives. In a pipelined loop the gemm fetches meanwhile what such copies bring next (fetch_ahead.h).
+/// it arrives, unless it converts elements to others: then its result is read, as everyone's. In a pipelined loop the gemm fetches meanwhile what such copies bring next (fetch_ahead.h).
 ///
 /// A result narrower than float32 is staged too: it accumulates in float32 and is rounded once; a `clear` that is known
 /// only at run time becomes a fill under scf.if there. On AVX2 sums of floats narrower than float32 go on from c
@@ -216,13 +216,20 @@ private:
     return fits ? count : 1;
   }
 
+  /// Whether the source of `copy` may be read instead of what it brings. Elements that are joined have b's width.
+  bool maySkip(tile::CopyOp copy) const {
+    return copy && (group == 1 ? keepsValues(copy)
+                               : copy.getSourceRegion().type().getElementType() ==
+                                     copy.getTargetRegion().type().getElementType());
+  }
+
   static bool isInt8(Type type) {
     return type.isSignedInteger(8) || type.isUnsignedInteger(8);
   }
 
   /// Whether b is on chip with close rows that one micro-kernel takes whole: it reads memory straight on as it is.
   bool isStraight(const BufferRegion& b) {
-    return group == 1 && !from.b && !needsStage(b) && !op.getTransposeB() &&
+    return group == 1 && !maySkip(from.b) && !needsStage(b) && !op.getTransposeB() &&
            b.type().getShape().back() == columns() && columns() <= gemmVectors(machine) * lanes;
   }
 
@@ -243,7 +250,7 @@ private:
         replaced.insert(from.runOfA);
         return from.runOfA.getSourceRegion();
       }
-      a = from.a && !transpose ? stageFromGlobal(from.a) : stageIn(a, transpose, element);
+      a = maySkip(from.a) && !transpose ? stageFromGlobal(from.a) : stageIn(a, transpose, element);
       transpose = false;
       return a;
     }
@@ -301,9 +308,9 @@ private:
     return stage;
   }
 
-  /// Where the elements of an operand are read: past the copy that brings them, if there is one.
+  /// Where the elements of an operand are read: past the copy that brings them, if there is one and it may be skipped.
   MatrixSource sourceOf(tile::CopyOp copy, const BufferRegion& region) {
-    if (!copy)
+    if (!maySkip(copy))
       return MatrixSource(region);
     replaced.insert(copy);
     return MatrixSource(copy);
@@ -331,8 +338,10 @@ private:
   BufferRegion packB() {
     const BufferRegion b = op.getBRegion();
     OpBuilder::InsertionGuard guard(builder);
-    if (from.earlierB)
+    if (from.earlierB && maySkip(from.earlierB))
       builder.setInsertionPoint(from.earlierB);
+    else if (from.earlierB)
+      builder.setInsertionPointAfter(from.earlierB);
     Type type = group == 1 ? element : b.type().getElementType();
     BufferRegion stage = newStage({depth(), columns()}, type);
     const int64_t width = panelColumns();

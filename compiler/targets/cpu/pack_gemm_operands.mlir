@@ -407,3 +407,70 @@ func.func @rows_of_pairs(%A: !tile.buffer<64x1024xbf16, global> {tile.name = "A"
   }
   return
 }
+
+// -----
+
+// What a copy converts is not read past it, for the copy may round. The panels of such a b are made behind the copy, also
+// before the loop.
+// CHECK-LABEL: func.func @converted
+// CHECK: tile.copy %{{.*}} : !tile.buffer<16x16xf32, global> to %[[A:.*]] : !tile.buffer<16x16xbf16, shared>
+// CHECK: tile.copy %{{.*}} : !tile.buffer<16x64xf32, global> to %[[B:.*]] : !tile.buffer<16x64xbf16, shared>
+// CHECK-NOT: tile.for
+// CHECK: tile.load %[[B]]
+// CHECK: tile.for
+// CHECK: tile.copy %[[A]] :
+// CHECK: tile.gemm
+// ZEN-LABEL: func.func @converted
+// ZEN: tile.copy %{{.*}} : !tile.buffer<16x64xf32, global> to %[[B:.*]] : !tile.buffer<16x64xbf16, shared>
+// ZEN-NOT: tile.for
+// ZEN-COUNT-2: llvm.load {{.*}} -> vector<32xi16>
+// ZEN: tile.for
+// ZEN: tile.gemm {{.*}} {cpu.packed = 2 : i64}
+// AVX2-LABEL: func.func @converted
+func.func @converted(%F: !tile.buffer<16x16xf32, global> {tile.name = "F"},
+    %G: !tile.buffer<16x64xf32, global> {tile.name = "G"}) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  tile.launch (%b) in (%c1) threads(128) {
+    %A = tile.alloc : !tile.buffer<16x16xbf16, shared>
+    %B = tile.alloc : !tile.buffer<16x64xbf16, shared>
+    %C = tile.alloc : !tile.buffer<16x64xf32, fragment>
+    tile.copy %F : !tile.buffer<16x16xf32, global> to %A : !tile.buffer<16x16xbf16, shared>
+    tile.copy %G : !tile.buffer<16x64xf32, global> to %B : !tile.buffer<16x64xbf16, shared>
+    tile.for %i = %c0 to %c4 step %c1 {
+      tile.gemm %A : !tile.buffer<16x16xbf16, shared>, %B : !tile.buffer<16x64xbf16, shared>
+        into %C : !tile.buffer<16x64xf32, fragment>
+    }
+  }
+  return
+}
+
+// -----
+
+// float32 has all values of float8: where elements stay single, the source is read; elements that are joined come from
+// the tile.
+// CHECK-LABEL: func.func @widened
+// CHECK-NOT: tile.copy %{{.*}} to %{{.*}}xbf16, shared>
+// CHECK: tile.copy %{{.*}}xf8E4M3FN, global> to %{{.*}}xf32, shared>
+// CHECK: tile.load {{.*}} : !tile.buffer<16x64xf8E4M3FN, global>
+// CHECK: tile.gemm {{.*}} {cpu.packed = 1 : i64}
+// ZEN-LABEL: func.func @widened
+// ZEN: tile.copy %{{.*}} to %[[B:.*]] : !tile.buffer<16x64xbf16, shared>
+// ZEN-COUNT-2: llvm.load {{.*}} -> vector<32xi16>
+// ZEN: tile.gemm {{.*}} {cpu.packed = 2 : i64}
+// AVX2-LABEL: func.func @widened
+func.func @widened(%F: !tile.buffer<16x16xf8E4M3FN, global> {tile.name = "F"},
+    %G: !tile.buffer<16x64xf8E4M3FN, global> {tile.name = "G"}) attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  tile.launch (%b) in (%c1) threads(128) {
+    %A = tile.alloc : !tile.buffer<16x16xbf16, shared>
+    %B = tile.alloc : !tile.buffer<16x64xbf16, shared>
+    %C = tile.alloc : !tile.buffer<16x64xf32, fragment>
+    tile.copy %F : !tile.buffer<16x16xf8E4M3FN, global> to %A : !tile.buffer<16x16xbf16, shared>
+    tile.copy %G : !tile.buffer<16x64xf8E4M3FN, global> to %B : !tile.buffer<16x64xbf16, shared>
+    tile.gemm %A : !tile.buffer<16x16xbf16, shared>, %B : !tile.buffer<16x64xbf16, shared>
+      into %C : !tile.buffer<16x64xf32, fragment>
+  }
+  return
+}
