@@ -60,6 +60,19 @@ template <class T, AscendC::RoundMode mode> __aicore__ inline T roundedTo(float 
   return sameBits<T>(takesOuter ? outer : inner);
 }
 
+/// A float as an integer, rounded towards zero. What is out of range gives the nearest integer of
+/// the type, as vector casts do, and NaN gives 0: the cast of C++ is undefined there.
+template <class T> __aicore__ inline T toInteger(float value) {
+  constexpr bool isSigned = T(-1) < T(0);
+  constexpr T high = static_cast<T>(~uint64_t{0} >> (64 - 8 * sizeof(T) + (isSigned ? 1 : 0)));
+  constexpr T low = static_cast<T>(~high); // of unsigned types 0
+  if (value != value)
+    return 0;
+  if (value >= static_cast<float>(high)) // of 32 bits and more the float is one above `high`
+    return high;
+  return value <= static_cast<float>(low) ? low : static_cast<T>(value);
+}
+
 /// Rounded towards minus infinity.
 __aicore__ inline int64_t floorDiv(int64_t a, int64_t b) {
   return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);

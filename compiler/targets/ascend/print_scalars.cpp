@@ -231,8 +231,10 @@ std::optional<Expression> convert(Operation* op, const SourceText& text) {
                       roundModeName(*narrow.getRoundingmode()) + ">(" + value.text + ")"};
   if (isSmallFloat(to))
     return fromFloat(castTo("float", value), to);
+  if (isa<arith::FPToSIOp>(op))
+    return Expression{"toInteger<" + cppType(to) + ">(" + value.text + ")"};
   if (isa<arith::FPToUIOp>(op))
-    return castTo(cppType(to), castTo(unsignedType(to), value));
+    return castTo(cppType(to), {"toInteger<" + unsignedType(to) + ">(" + value.text + ")"});
   return castTo(cppType(to), value);
 }
 

@@ -80,9 +80,9 @@ static constexpr llvm::StringLiteral kOfOurHeaders =
     "copyL1ToL0BTransposed copyUbToGm copyUbToUb cosine errorFunction exclusiveOr fillL1 "
     "fillRepeats floorDiv fromFloat hyperbolicTangent infinity larger loadFractals loadRows "
     "localTensor magnitude multiply notANumber power reduceColumns reduceRepeats reduceRows "
-    "reduceSomeRows roundDown roundToEven roundToZero roundUp rowExpand sameBits sine "
-    "slotValue smaller spreadToBlocks squareRoot tensorAddress toFloat transposeTile "
-    "wholeReduceMax wholeReduceMin ";
+    "reduceSomeRows roundDown roundToEven roundToZero roundUp roundedTo rowExpand sameBits "
+    "sine slotValue smaller spreadToBlocks squareRoot tensorAddress toFloat toInteger "
+    "transposeTile wholeReduceMax wholeReduceMin ";
 
 llvm::SmallVector<llvm::StringRef> reservedNames() {
   llvm::SmallVector<llvm::StringRef> names;
