@@ -307,6 +307,45 @@ TEST(Meetings, G72_MatmulToUbTileByTile) {
   checkLeaky<half>();
 }
 
+/// Two objects, each ended after each use, as attention kernels do.
+__global__ __aicore__ void endedMatmuls(GM_ADDR a, GM_ADDR b, GM_ADDR c, Product p) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);
+  TPipe pipe;
+  Matmul<In<half>, In<half>, In<float>> one, two;
+  REGIST_MATMUL_OBJ(&pipe, GetSysWorkSpacePtr(), one, &p.tiling, two, &p.tiling);
+  for (int32_t use = 0; use < 2; ++use) {
+    p.adds = use == 1;
+    multiply<half, float>(one, a, b, nullptr, c, p, static_cast<int32_t>(GetBlockIdx()));
+    one.End();
+    p.adds = true;
+    multiply<half, float>(two, a, b, nullptr, c, p, static_cast<int32_t>(GetBlockIdx()));
+    two.End();
+  }
+}
+TEST(Meetings, G72_MatmulIsUsedAgainAfterItsEnd) {
+  constexpr int32_t m = 32, n = 16, k = 16;
+  DeviceBuffer<half> a(m * k), b(k * n);
+  DeviceBuffer<float> c(m * n);
+  for (int32_t i = 0; i < m * k; ++i)
+    a[i] = half(i * 7 % 11 - 5);
+  for (int32_t i = 0; i < k * n; ++i)
+    b[i] = half(i * 5 % 13 - 6);
+  Product p{};
+  p.tiling.M = m;
+  p.tiling.singleCoreM = p.tiling.baseM = 16;
+  p.tiling.N = p.tiling.singleCoreN = p.tiling.baseN = n;
+  p.tiling.Ka = p.tiling.Kb = p.tiling.singleCoreK = p.tiling.baseK = k;
+  ASSERT_EQ(run(endedMatmuls, 1, a.gm(), b.gm(), c.gm(), p), "");
+  for (int32_t i = 0; i < m; ++i)
+    for (int32_t j = 0; j < n; ++j) {
+      float sum = 0;
+      for (int32_t l = 0; l < k; ++l)
+        sum += static_cast<float>(a[i * k + l]) * static_cast<float>(b[l * n + j]);
+      ASSERT_EQ(c[i * n + j], 4 * sum) << i << "," << j;
+    }
+  EXPECT_EQ(runInOrders(c, endedMatmuls, 1, a.gm(), b.gm(), c.gm(), p), "");
+}
+
 /// Sizes of a product whose matrices lie in GM, UB or L1, in rows or fractals.
 constexpr int32_t placedM = 40, placedN = 64, placedK = 96;
 template <class T, CubeFormat format> constexpr size_t elementsOf(int32_t rows, int32_t columns) {

@@ -210,14 +210,8 @@ public:
   }
   void WaitIterateAll() {}
   void WaitGetTensorC() {}
-  void End(Place place = Place::here()) {
-    if (ended || !host::agentView().mixed || host::agentView().cube)
-      return;
-    ended = true;
-    r.ends = true;
-    send(place);
-    r.ends = false;
-  }
+  /// Frees nothing here: the object may be used again, and the cube core serves until its vector cores are done.
+  void End() {}
   void SetSubBlockIdx(uint8_t) {}
   void SetWorkspace(GM_ADDR) {}
   template <class T> void SetWorkspace(const GlobalTensor<T>&) {}
@@ -406,7 +400,6 @@ private:
   MatmulRequest r;
   int32_t orgM = 0, orgN = 0, orgKa = 0, orgKb = 0, orgNc = 0;
   int32_t next = 0;
-  bool ended = false;
   MatmulScratch scratchA, scratchB, scratchC, scratchBias;
 };
 template <class AType, class BType, class CType, class BiasType = CType,
@@ -445,16 +438,14 @@ void runObject(int32_t number, const MatmulRequest& request, Place place, Object
     runObject(number, request, place, rest...);
   }
 }
-/// The cube core's part: it serves until its vector cores end.
+/// The cube core's part: it serves until its vector cores are done.
 template <class... Objects> void serve(Place place, Objects&&... objects) {
-  for (uint32_t running = vectorCores; running > 0;) {
+  for (;;) {
     const int32_t core = host::awaitRequest(keyOfRequests(), vectorCores, "Matmul", place);
     if (core < 0)
       return;
     const MatmulRequest request = *static_cast<MatmulRequest*>(host::groupMail()[core]);
-    running -= request.ends;
-    if (!request.ends)
-      runObject(0, request, place, objects...);
+    runObject(0, request, place, objects...);
     host::issueNotice(host::NoticeOf::Request, keyOfAnswers() + static_cast<uint32_t>(core),
                       "Matmul", place);
   }

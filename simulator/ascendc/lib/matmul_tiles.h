@@ -36,7 +36,6 @@ struct MatmulRequest {
   bool alongMFirst = true; ///< the order of the tiles
   int32_t tile = -1;       ///< number of the tile; -1: all
   int32_t object = 0;
-  bool ends = false;
 
   int32_t tilesAlongM() const {
     return (m + baseM - 1) / baseM;
