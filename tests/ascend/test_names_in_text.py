@@ -4,12 +4,21 @@ kernel's means something else in C++."""
 
 from __future__ import annotations
 
+import importlib.util
+import keyword
 import re
+import shutil
+import subprocess
+from pathlib import Path
 
 import numpy as np
+import pytest
 
 import tilewright
 import tilewright.language as T
+from tilewright import _compiler
+
+ROOT = Path(__file__).parents[2]
 
 
 @T.prim_func
@@ -55,6 +64,10 @@ def reserved(  # type: ignore[no-untyped-def]
     main: T.float32,
     unix: T.float32,
     NULL: T.float32,
+    char16_t: T.float32,
+    M_PI: T.float32,
+    INFINITY: T.float32,
+    tilewrightStream: T.float32,
     slots: T.int32,
     workspace: T.float32,
     int64_t: T.int32,
@@ -65,6 +78,7 @@ def reserved(  # type: ignore[no-untyped-def]
         T.copy(A[cid * 8], a)
         T.tile.mul(a, a, half + new + default + double + Add + main + unix + NULL + workspace)
         T.tile.add(a, a, A_gm)
+        T.tile.add(a, a, char16_t + M_PI + INFINITY + tilewrightStream)
         if cid > min:
             T.tile.add(a, a, 10.0)
         if cid > max + int64_t:
@@ -75,11 +89,61 @@ def reserved(  # type: ignore[no-untyped-def]
 def test_scalar_arguments() -> None:
     """One by one in the text's signature, in its body and in what the host makes of the grid."""
     a, c = np.arange(32, dtype=np.float32), np.zeros(32, np.float32)
-    numbers = [0.5, 0, 1, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 4, 8.0, 1, 0.25]
+    numbers = [0.5, 0, 1, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 0.5, 1.5, 2.5, 3.5, 4, 8.0, 1, 0.25]
     configs = {tilewright.PassConfigKey.TL_ASCEND_AUTO_SYNC: True}
     tilewright.compile(reserved, target="ascend", pass_configs=configs)(a, c, *numbers)
     block = np.arange(32) // 8
-    np.testing.assert_array_equal(c, a * 36.5 + 0.25 + 10 * (block > 0) + 100 * (block > 2))
+    np.testing.assert_array_equal(c, a * 36.5 + 8.25 + 10 * (block > 0) + 100 * (block > 2))
+
+
+def macros_of_headers(folder: Path) -> list[str]:
+    source = folder / "headers.cpp"
+    source.write_text('#include "kernel_operator.h"\n#include "tilewright_ascend.h"\n')
+    folders = ["simulator/ascendc", "simulator/include", "device/ascend"]
+    command = ["clang++-22", "-std=c++17", "-dM", "-E", "-D__NPU_ARCH__=2201", source]
+    command += ["-DTILEWRIGHT_ASCEND=1", "-D__CCE_AICORE__=220", "-D__DAV_CUBE__=1"]
+    command += [f"-I{ROOT / name}" for name in folders]
+    listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    names = re.findall(r"^#define ([A-Za-z]\w*)", listed, re.M)
+    return sorted({name for name in names if not keyword.iskeyword(name)})
+
+
+def text_with(names: list[str], folder: Path) -> str:
+    """Of a kernel with scalar arguments of these names."""
+    source = folder / "kernel.py"
+    arguments = ", ".join(f"{name}: T.float32" for name in names)
+    source.write_text(
+        "import tilewright.language as T\n@T.prim_func\n"
+        f"def many(A: T.Tensor((8,), 'float32'), {arguments}):\n"
+        "    with T.Kernel(1, is_npu=True, threads=1) as _:\n"
+        "        a = T.alloc_ub((8,), 'float32')\n"
+        + "".join(f"        T.tile.add(a, a, {name})\n" for name in names)
+    )
+    spec = importlib.util.spec_from_file_location("kernel", source)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    configs = {tilewright.PassConfigKey.TL_ASCEND_AUTO_SYNC.value: True}
+    options = _compiler.CompileOptions(
+        "ascend", "native", configs, keep_stages=True, build_library=False
+    )
+    artifact, found = _compiler.compile(module.many.capture().module, options)
+    assert artifact is not None, [d.message for d in found]
+    return str(dict(artifact.stages)["ascendc"])
+
+
+@pytest.mark.skipif(shutil.which("clang++-22") is None, reason="lists the macros")
+def test_macros_are_no_names(tmp_path: Path) -> None:
+    macros = macros_of_headers(tmp_path)
+    assert {"M_PI", "INFINITY", "NAN", "UINT32_MAX", "BUFSIZ", "EINVAL"} <= set(macros)
+    names = [*macros, "char16_t", "tilewrightBlocks", "tilewrightStream"]
+    text = text_with(names, tmp_path)
+    signature = re.search(r"many_kernel\(([^)]*)\)", text)
+    assert signature is not None
+    written = re.findall(r"float (\w+)", signature[1])
+    assert len(written) == len(set(written)) == len(names)
+    assert set(written) & set(names) == set()
 
 
 @T.prim_func

@@ -18,6 +18,47 @@ static constexpr llvm::StringLiteral kOfCpp =
     "throw true try typedef typeid typename uint16_t uint32_t uint64_t uint8_t union unix "
     "unsigned using virtual void volatile wchar_t while workspace xor xor_eq ";
 
+/// Macros of the C headers that those of Ascend C bring along.
+static constexpr llvm::StringLiteral kOfC =
+    "ACLRT_LAUNCH_KERNEL ASCENDC_ASSERT ASCEND_IS_NOT_AIC ASCEND_IS_NOT_AIV BIG_ENDIAN "
+    "BUFSIZ BYTE_ORDER CHAR_BIT CHAR_MAX CHAR_MIN CLOCKS_PER_SEC CSIGNAL DBL_EPSILON "
+    "DBL_MAX DBL_MIN E2BIG EACCES EADDRINUSE EADDRNOTAVAIL EADV EAFNOSUPPORT EAGAIN "
+    "EALREADY EBADE EBADF EBADFD EBADMSG EBADR EBADRQC EBADSLT EBFONT EBUSY ECANCELED "
+    "ECHILD ECHRNG ECOMM ECONNABORTED ECONNREFUSED ECONNRESET EDEADLK EDEADLOCK "
+    "EDESTADDRREQ EDOM EDOTDOT EDQUOT EEXIST EFAULT EFBIG EHOSTDOWN EHOSTUNREACH EHWPOISON "
+    "EIDRM EILSEQ EINPROGRESS EINTR EINVAL EIO EISCONN EISDIR EISNAM EKEYEXPIRED "
+    "EKEYREJECTED EKEYREVOKED EL2HLT EL2NSYNC EL3HLT EL3RST ELIBACC ELIBBAD ELIBEXEC "
+    "ELIBMAX ELIBSCN ELNRNG ELOOP EMEDIUMTYPE EMFILE EMLINK EMSGSIZE EMULTIHOP "
+    "ENABLE_PRINTF ENAMETOOLONG ENAVAIL ENETDOWN ENETRESET ENETUNREACH ENFILE ENOANO "
+    "ENOBUFS ENOCSI ENODATA ENODEV ENOENT ENOEXEC ENOKEY ENOLCK ENOLINK ENOMEDIUM ENOMEM "
+    "ENOMSG ENONET ENOPKG ENOPROTOOPT ENOSPC ENOSR ENOSTR ENOSYS ENOTBLK ENOTCONN ENOTDIR "
+    "ENOTEMPTY ENOTNAM ENOTRECOVERABLE ENOTSOCK ENOTSUP ENOTTY ENOTUNIQ ENXIO EOPNOTSUPP "
+    "EOVERFLOW EOWNERDEAD EPERM EPFNOSUPPORT EPIPE EPROTO EPROTONOSUPPORT EPROTOTYPE ERANGE "
+    "EREMCHG EREMOTE EREMOTEIO ERESTART ERFKILL EROFS ESHUTDOWN ESOCKTNOSUPPORT ESPIPE "
+    "ESRCH ESRMNT ESTALE ESTRPIPE ETIME ETIMEDOUT ETOOMANYREFS ETXTBSY EUCLEAN EUNATCH "
+    "EUSERS EWOULDBLOCK EXDEV EXFULL EXIT_FAILURE EXIT_SUCCESS FD_CLR FD_ISSET FD_SET "
+    "FD_SETSIZE FD_ZERO FILENAME_MAX FLT_EPSILON FLT_MAX FLT_MIN FOPEN_MAX ICPU_RUN_KF "
+    "ICPU_SET_TILING_KEY INFINITY INT_MAX INT_MIN KERNEL_TASK_TYPE LITTLE_ENDIAN LLONG_MAX "
+    "LLONG_MIN LONG_MAX LONG_MIN L_ctermid L_cuserid L_tmpnam MATH_ERREXCEPT MATH_ERRNO "
+    "MAXFLOAT MB_CUR_MAX NAN NFDBITS PDP_ENDIAN PTRDIFF_MAX PTRDIFF_MIN PTRDIFF_WIDTH "
+    "P_tmpdir RAND_MAX REGISTER_TILING_DEFAULT RENAME_EXCHANGE RENAME_NOREPLACE "
+    "RENAME_WHITEOUT SCHAR_MAX SCHAR_MIN SEEK_CUR SEEK_DATA SEEK_END SEEK_HOLE SEEK_SET "
+    "SHRT_MAX SHRT_MIN SIG_ATOMIC_MAX SIG_ATOMIC_MIN SIG_ATOMIC_WIDTH SIZE_MAX SIZE_WIDTH "
+    "TIMER_ABSTIME TIME_UTC TMP_MAX UCHAR_MAX UINT_MAX ULLONG_MAX ULONG_MAX USHRT_MAX "
+    "WCHAR_MAX WCHAR_MIN WCHAR_WIDTH WCONTINUED WEOF WEXITED WEXITSTATUS WIFCONTINUED "
+    "WIFEXITED WIFSIGNALED WIFSTOPPED WINT_MAX WINT_MIN WINT_WIDTH WNOHANG WNOWAIT WSTOPPED "
+    "WSTOPSIG WTERMSIG WUNTRACED alloca assert_perror be16toh be32toh be64toh char16_t "
+    "char32_t char8_t htobe16 htobe32 htobe64 htole16 htole32 htole64 issubnormal le16toh "
+    "le32toh le64toh math_errhandling offsetof sched_priority strdupa strndupa "
+    "tilewrightBlocks tilewrightStream va_arg va_copy va_end va_start ";
+
+/// How more of these macros begin: none of a kernel's names does.
+static constexpr llvm::StringLiteral kBeginningsOfC =
+    "ADJ_ ATOMIC_ CLOCK_ CLONE_ CPU_ FP_ HUGE_VAL INT8_ INT16_ INT32_ INT64_ INTMAX_ INTPTR_ "
+    "INT_FAST INT_LEAST LC_ MOD_ M_1_ M_2_ M_E M_LN M_LOG M_PI M_SQRT PTHREAD_ SCHED_ SNAN STA_ "
+    "TILEWRIGHT_ TW_ UINT8_ UINT16_ UINT32_ UINT64_ UINTMAX_ UINTPTR_ UINT_FAST UINT_LEAST "
+    "pthread_ ";
+
 /// The interface of Ascend C (simulator/ascendc/interface_names.txt), and macros of its headers.
 static constexpr llvm::StringLiteral kOfAscendC =
     "ASCEND_IS_AIC ASCEND_IS_AIV ASSERT Abs Acos Acosh Add AddDeqRelu AddRelu AddReluCast "
@@ -86,9 +127,16 @@ static constexpr llvm::StringLiteral kOfOurHeaders =
 
 llvm::SmallVector<llvm::StringRef> reservedNames() {
   llvm::SmallVector<llvm::StringRef> names;
-  for (llvm::StringRef list : {kOfCpp, kOfAscendC, kOfOurHeaders})
+  for (llvm::StringRef list : {kOfCpp, kOfC, kOfAscendC, kOfOurHeaders})
     llvm::SplitString(list, names, " ");
   return names;
+}
+
+bool mayBeMacro(llvm::StringRef name) {
+  llvm::SmallVector<llvm::StringRef> beginnings;
+  llvm::SplitString(kBeginningsOfC, beginnings, " ");
+  return llvm::any_of(beginnings,
+                      [&](llvm::StringRef beginning) { return name.starts_with(beginning); });
 }
 
 } // namespace tilewright::ascend
