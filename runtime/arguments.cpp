@@ -162,26 +162,10 @@ bool ArgumentChecker::checkDtype(size_t param, const ElementType& expected, cons
   return false;
 }
 
+// Of strides nothing is asked: how the memory lies behind an address is the kernel's matter.
 bool ArgumentChecker::checkPointer(size_t param, const TensorView& view, std::string& error) const {
-  const Param& expected = spec.params[param];
-  if (expected.pointee && !checkDtype(param, *expected.pointee, view, error))
-    return false;
-  if (!checkMemory(param, view, error))
-    return false;
-  return !expected.isDense || checkDense(param, view, error);
-}
-
-/// Whether a tensor lies row-major in memory without gaps.
-bool ArgumentChecker::checkDense(size_t param, const TensorView& view, std::string& error) const {
-  if (!view.strides || isEmpty(view))
-    return true;
-  int64_t wanted = 1;
-  for (size_t d = size_t(view.ndim); d-- > 0;) {
-    if (view.shape[d] != 1 && view.strides[d] != wanted)
-      return failStride(param, view, d, wanted, error);
-    wanted *= view.shape[d];
-  }
-  return true;
+  const ElementType* pointee = spec.params[param].pointee;
+  return (!pointee || checkDtype(param, *pointee, view, error)) && checkMemory(param, view, error);
 }
 
 bool ArgumentChecker::checkType(size_t param, const TensorView& view, std::string& error) const {
@@ -365,28 +349,16 @@ bool ArgumentChecker::checkStrides(size_t param, const TensorView& view,
     contiguous *= view.shape[d];
     if (view.shape[d] == 1 || (fits && given == wanted))
       continue;
-    return failStride(param, view, d, wanted, error);
+    std::string text = subject(param) + "has ";
+    text += view.strides ? "strides " + tupleText({view.strides, size_t(view.ndim)})
+                         : std::string("contiguous strides");
+    text += " for shape " + tupleText({view.shape, size_t(view.ndim)}) + " but stride " +
+            std::to_string(wanted) + " was expected at dim " + std::to_string(d);
+    error = text + (expected.strides ? "" : " (a contiguous tensor)") +
+            constraint({param, d, true}, given, wanted);
+    return false;
   }
   return true;
-}
-
-bool ArgumentChecker::failStride(size_t param, const TensorView& view, size_t dim, int64_t wanted,
-                                 std::string& error) const {
-  const Param& expected = spec.params[param];
-  int64_t given = 1;
-  for (size_t d = dim + 1; d < size_t(view.ndim); ++d)
-    given *= view.shape[d];
-  std::string strides = "contiguous strides";
-  if (view.strides) {
-    given = view.strides[dim];
-    strides = "strides " + tupleText({view.strides, size_t(view.ndim)});
-  }
-  error = subject(param) + "has " + strides + " for shape " +
-          tupleText({view.shape, size_t(view.ndim)}) + " but stride " + std::to_string(wanted) +
-          " was expected at dim " + std::to_string(dim) +
-          (expected.strides ? "" : " (a contiguous tensor)") +
-          constraint({param, dim, true}, given, wanted);
-  return false;
 }
 
 bool ArgumentChecker::outputShape(size_t param, std::span<const int64_t> symbols,

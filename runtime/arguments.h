@@ -85,9 +85,6 @@ private:
                 uint64_t& known, std::string& error) const;
   bool checkStrides(size_t param, const TensorView& view, std::span<const int64_t> symbols,
                     std::string& error) const;
-  bool checkDense(size_t param, const TensorView& view, std::string& error) const;
-  bool failStride(size_t param, const TensorView& view, size_t dim, int64_t wanted,
-                  std::string& error) const;
   bool failShape(size_t param, const TensorView& view, std::span<const int64_t> symbols, size_t dim,
                  std::string& error) const;
   std::string symbolValues(const Dim& dim, std::span<const int64_t> symbols) const;

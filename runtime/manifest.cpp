@@ -175,8 +175,6 @@ Param readParam(Reader& reader, const Json& entry, size_t symbolCount) {
       if (!param.pointee)
         reader.fail("pointee", "is '" + pointee + "', which can't be passed");
     }
-    param.isDense =
-        entry.contains("dense") && entry["dense"].is_boolean() && entry["dense"].get<bool>();
     return param;
   }
   param.shape = reader.dims(entry, "shape", symbolCount);

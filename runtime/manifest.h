@@ -47,10 +47,8 @@ struct Param {
   bool isTensor = false;
   std::string name;
   const ElementType* type = nullptr;
-  // Of scalars that are addresses, for tensors that are given for them: the type of their elements, and
-  // whether they must be row-major and contiguous.
+  // Of scalars that are addresses: the type of the elements of tensors that are given for them.
   const ElementType* pointee = nullptr;
-  bool isDense = false;
   // The rest is of tensors only.
   std::vector<Dim> shape;
   std::optional<std::vector<Dim>> strides; // nothing: row-major and contiguous

@@ -21,7 +21,8 @@ HEAD = """# What of the language runs on the CPU
 
 Made by `scripts/language_coverage.py` from the tests. *Works*: a kernel of `tests/conformance` that
 uses the name runs on the CPU and on the reference interpreter, and agrees with NumPy. *By nature*:
-an instruction that only a GPU has; using it on the CPU is an error that says what to write instead.
+what only a GPU has; using it on the CPU is an error that says what to write instead. The second
+table has the reasons.
 A number is how many of TileLang's 158 example kernels use the name; names without one: 12 or fewer.
 
 """
@@ -72,6 +73,19 @@ def working() -> set[str]:
     return used
 
 
+def reasons() -> str:
+    """The table of what the names of a GPU belong to, and what to write instead."""
+    sys.path.insert(0, str(ROOT / "python"))
+    from tilewright.language.gpu_only import GPU_ONLY
+
+    groups: dict[tuple[str, str], list[str]] = {}
+    for name, stand_in in GPU_ONLY.items():
+        groups.setdefault((stand_in.what, stand_in.instead), []).append(f"`{name}`")
+    rows = [f"| {what} | {instead} | {' '.join(of)} |" for (what, instead), of in groups.items()]
+    head = "| unsupported by nature | instead | names |\n|---|---|---|\n"
+    return head + "\n".join(rows) + "\n"
+
+
 def gpu_only() -> set[str]:
     """The names that are a GPU's instructions."""
     sys.path.insert(0, str(ROOT / "python"))
@@ -96,7 +110,7 @@ def page() -> str:
         f"{counts[2]} are not there yet.\n\n"
     )
     table = "| subject | works on cpu | unsupported by nature | not yet |\n|---|---|---|---|\n"
-    return HEAD + summary + table + "\n".join(rows) + "\n"
+    return HEAD + summary + table + "\n".join(rows) + "\n\n" + reasons()
 
 
 def main() -> int:

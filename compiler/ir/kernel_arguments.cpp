@@ -31,14 +31,6 @@ static Value storageOf(Value buffer) {
   return buffer;
 }
 
-/// Whether all that a kernel does with a number is to take contiguous tensors at that address.
-static bool isAddressOfDenseTensors(Value number) {
-  return !number.use_empty() && llvm::all_of(number.getUsers(), [](Operation* user) {
-    auto tensor = dyn_cast<TensorAtOp>(user);
-    return tensor && tensor.getStrides().empty();
-  });
-}
-
 ArgumentTraffic argumentTraffic(func::FuncOp kernel) {
   ArgumentTraffic traffic;
   traffic.isRead.assign(kernel.getNumArguments(), false);
@@ -82,7 +74,6 @@ SmallVector<KernelArgument> kernelArguments(func::FuncOp kernel) {
         argument.element = dtype.getValue();
       if (auto pointee = kernel.getArgAttrOfType<TypeAttr>(number, kPointeeAttr))
         argument.pointee = pointee.getValue();
-      argument.isDense = isAddressOfDenseTensors(kernel.getArgument(number));
     }
     arguments.push_back(argument);
   }

@@ -32,8 +32,6 @@ struct KernelArgument {
   bool written = false;
   /// Of a scalar that is an address: the type of the elements there, if it was said.
   mlir::Type pointee;
-  /// Of a scalar that is an address: all tensors there are row-major and contiguous.
-  bool isDense = false;
 };
 
 /// Which arguments of a kernel, tensors all of them, its ops read and write, themselves or through views.

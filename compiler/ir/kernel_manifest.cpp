@@ -115,8 +115,6 @@ json::Object parameterToJson(const KernelArgument& argument) {
         {"kind", "scalar"}, {"name", argument.name}, {"dtype", dtypeName(argument.element)}};
     if (argument.pointee)
       scalar["pointee"] = dtypeName(argument.pointee);
-    if (argument.isDense)
-      scalar["dense"] = true;
     return scalar;
   }
   return json::Object{

@@ -304,48 +304,6 @@ def test_wild_address(address, writes):
         tilewright.compile(kernel, target="reference")(address, np.zeros(8, np.float32))
 
 
-@pytest.mark.parametrize("target", ["cpu", "reference"])
-def test_tensors_for_pointers(target):
-    """A tensor given for T.ptr(dtype) has that dtype, and lies as the kernel reads it."""
-
-    @T.prim_func
-    def kernel(p: T.ptr("float32"), q: T.ptr, r: T.ptr(T.float16), B: T.Tensor((2, 4), "float32")):
-        with T.Kernel(1):
-            dense = T.make_tensor(p, (2, 4), "float32")
-            any_dtype = T.make_tensor(q, (2, 4), "int32")
-            columns = T.make_tensor(r, (2, 4), "float16", strides=(1, 2))
-            for i, j in T.Parallel(2, 4):
-                B[i, j] = dense[i, j] + any_dtype[i, j] + columns[i, j]
-
-    compiled = tilewright.compile(kernel, target=target)
-    a = np.arange(8, dtype=np.float32).reshape(2, 4)
-    b, half, out = a.astype(np.int32), a.astype(np.float16), np.zeros((2, 4), np.float32)
-    compiled(a, b, np.asfortranarray(half), out)
-    np.testing.assert_array_equal(out, 3 * a)
-    compiled(a, a.view(np.int32), half, out)  # T.ptr alone says nothing of the elements
-
-    def refusal(*arguments):
-        with pytest.raises(ValueError) as wrong:
-            compiled(*arguments, out)
-        return str(wrong.value).splitlines()
-
-    assert refusal(a.astype(np.float64), b, half) == [
-        "kernel: argument 0 'p' has dtype float64 but float32 was expected",
-        "in TileLang's words: kernel.p_handle.dtype is expected to be float32, but got "
-        "incompatible dtype",
-    ]
-    assert refusal(a, b, a)[0].endswith("'r' has dtype float32 but float16 was expected")
-    assert refusal(np.asfortranarray(a), b, half) == [
-        "kernel: argument 0 'p' has strides (1, 2) for shape (2, 4) but stride 1 was expected at "
-        "dim 1 (a contiguous tensor)",
-        "in TileLang's words: Argument kernel.p_handle.strides[1] has an unsatisfied "
-        "constraint: 2 == 1",
-    ]
-    assert "argument 1 'q' has strides (8,)" in refusal(a, np.zeros(64, np.int32)[::8], half)[0]
-    address = a.ctypes.data  # nobody knows what lies at a number
-    compiled(address, b, half, out)
-
-
 def test_memory_that_must_stay():
     """Read-only memory is taken where the kernel only reads it, through views too."""
 

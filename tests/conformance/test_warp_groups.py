@@ -1,111 +1,69 @@
 # SPDX-License-Identifier: Apache-2.0
-"""T.ws: parts of a kernel for some of its groups of 128 threads, and sparse gemms, which aren't."""
+"""Warp specialisation and what only matrix instructions have: refused, with what to write."""
 
 from __future__ import annotations
+
+from linecache import getline
 
 import numpy as np
 import pytest
 
 import tilewright
 import tilewright.language as T
-from tilewright.errors import CompileError, UnsupportedError
+from tilewright.errors import UnsupportedError
+
+TARGETS = ["cpu", "reference", "ascend"]
 
 
-def test_parts_run_in_their_order(agree, random):
-    """One group loads, the other one multiplies; both store a half of the result."""
+@pytest.mark.parametrize("target", TARGETS)
+def test_warp_specialisation(target):
+    """Its parts run side by side, each with variables of its own: not one after the other."""
 
     @T.prim_func
-    def gemm(
-        A: T.Tensor((32, 64), "float32"),
-        B: T.Tensor((64, 32), "float32"),
-        C: T.Tensor((32, 32), "float32"),
-    ):
+    def parts(A: T.Tensor((2,), "int32")):
         with T.Kernel(1, threads=256):
-            a = T.alloc_shared((32, 16), "float32")
-            b = T.alloc_shared((16, 32), "float32")
-            c = T.alloc_fragment((32, 32), "float32")
-            out = T.alloc_shared((32, 32), "float32")
-            with T.ws(1):
-                T.clear(c)
-            for k in T.serial(4):
-                with T.ws(0):
-                    T.copy(A[0, k * 16], a)
-                    T.copy(B[k * 16, 0], b)
-                T.sync_threads()
-                with T.WarpSpecialize(1):
-                    T.gemm(a, b, c)
-                T.sync_threads()
-            with T.ws(1):
-                T.copy(c, out)
-            T.sync_threads()
+            phase = T.alloc_var("int32", init=0)
             with T.ws(0):
-                T.copy(out[0:16, :], C[0:16, :])
-            with T.ws(0, 1):
-                for i, j in T.Parallel(16, 32):
-                    C[16 + i, j] = out[16 + i, j]
+                phase += 1
+                A[0] = phase
+            with T.WarpSpecialize(1):
+                phase += 1
+                A[1] = phase
 
-    a, b = random.standard_normal((2, 32, 64)).astype(np.float32)
-    b = np.ascontiguousarray(b.T)
-    agree(gemm, [a, b, np.zeros((32, 32), np.float32)], {2: a @ b})
-
-
-def test_wrong_warp_groups():
-    @T.prim_func
-    def wrong(A: T.Tensor((256,), "float32"), n: T.int32):
-        with T.ws(0):
-            pass
-        with T.Kernel(1, threads=256):
-            with T.ws(2):
-                pass
-            with T.ws(n):
-                pass
-            with T.ws():
-                pass
-            with T.ws(1):
-                A[0] = 1
-            t = T.get_thread_binding()
-            A[t] = 1
-        with T.Kernel(1, is_npu=True), T.ws(0):
-            pass
-
-    with pytest.raises(CompileError) as caught:
-        tilewright.compile(wrong)
-    assert [d.message for d in caught.value.errors] == [
-        "T.ws stands inside of T.Kernel",
-        "there is no warp group 2: 256 threads of the block make groups of 128, 0 to 1",
-        "expected the number of a warp group but got a value of the running kernel",
-        "T.ws needs the numbers of warp groups",
-        "T.ws in a kernel that asks for the number of a thread is not supported; write "
-        "'if T.get_thread_binding() // 128 == group:' around what its threads do",
-        "an AI core has no warps, so T.ws is not supported with is_npu; T.Scope says which of its "
-        "cores does what",
+    with pytest.raises(UnsupportedError) as caught:
+        tilewright.compile(parts, target=target)
+    errors = caught.value.errors
+    assert [(d.message, getline(d.place.file, d.place.line).strip()) for d in errors] == [
+        (
+            f"T.{name} is unsupported on cpu: it belongs to warp specialisation, whose parts run "
+            "side by side, each with registers of its own; write one code for all threads, with "
+            "T.Pipelined to overlap its copies, or 'if T.get_thread_binding() // 128 == group:' "
+            "around what single threads do",
+            f"with T.{name}({group}):",
+        )
+        for name, group in [("ws", 0), ("WarpSpecialize", 1)]
     ]
 
 
-@pytest.mark.parametrize("threads_first", [True, False])
-def test_threads_that_are_told_apart_write_it_themselves(agree, threads_first):
-    @T.prim_func
-    def both(A: T.Tensor((256,), "int32")):
-        with T.Kernel(1, threads=256):
-            if threads_first:
-                A[T.get_thread_binding()] = 1
-            with T.ws(1):
-                A[0] = 2
-            if not threads_first:
-                A[T.get_thread_binding()] = 1
-
-    with pytest.raises(UnsupportedError, match="asks for the number of a thread"):
-        tilewright.compile(both)
+def test_threads_of_a_warp_group(agree):
+    """What the message says to write."""
 
     @T.prim_func
-    def written(A: T.Tensor((256,), "int32")):
+    def written(A: T.Tensor((256,), "int32"), B: T.Tensor((2,), "int32")):
         with T.Kernel(1, threads=256):
             t = T.get_thread_binding()
+            phase = T.alloc_var("int32", init=0)
+            if t // 128 == 0:
+                phase += 1
+                B[0] = phase
             if t // 128 == 1:
+                phase += 1
                 A[t] = t
+                B[1] = phase
 
     expected = np.where(np.arange(256) >= 128, np.arange(256), 0).astype(np.int32)
-    agree(written, [np.zeros(256, np.int32)], {0: expected})
+    arguments = [np.zeros(256, np.int32), np.zeros(2, np.int32)]
+    agree(written, arguments, {0: expected, 1: np.ones(2, np.int32)})
 
 
 def test_what_only_matrix_instructions_have():

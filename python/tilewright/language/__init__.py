@@ -87,7 +87,6 @@ from .gpu_only import GPU_ONLY as _GPU_ONLY
 from .launch import (
     Kernel,
     KernelLaunchFrame,
-    WarpSpecialize,
     get_block_binding,
     get_block_bindings,
     get_block_extent,
@@ -96,7 +95,6 @@ from .launch import (
     get_thread_bindings,
     get_thread_extent,
     get_thread_extents,
-    ws,
 )
 from .layouts import (
     Fragment,

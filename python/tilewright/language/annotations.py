@@ -119,12 +119,14 @@ StridedTensor = _StridedTensorType()
 
 class PointerAnnotation:
     """`T.ptr`: an argument that is an address; a tensor may be passed for it, of `dtype` if that
-    is given."""
+    is given. How its elements lie in memory is up to the kernel."""
 
     __slots__ = ("dtype",)
 
     def __init__(self, dtype: Any = None) -> None:
-        self.dtype = None if dtype is None else to_dtype(dtype)
+        is_any = dtype is None or (isinstance(dtype, str) and dtype in ("handle", "void"))
+        # A tensor that is read as vectors holds their elements.
+        self.dtype = None if is_any else to_dtype(dtype).scalar
 
     def __call__(self, dtype: Any = None, storage_scope: str = "global") -> PointerAnnotation:
         return PointerAnnotation(dtype)

@@ -82,6 +82,11 @@ class Dtype(str):
         return _split(self)[1]
 
     @property
+    def scalar(self) -> Dtype:
+        """The dtype of one lane."""
+        return Dtype(_split(self)[0])
+
+    @property
     def bits(self) -> int:
         """Bits of one element, all lanes together."""
         scalar, lanes = _split(self)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from .values import LanguageError, Traced, unsupported
+from .values import LanguageError, Traced
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,24 +50,6 @@ class KernelLaunch(RunTimeContext):
         self.grid = grid
         self.threads = threads
         self.attributes = attributes
-        #: It holds a T.ws, or asks for the number of a thread; both together are refused.
-        self.has_warp_groups = self.tells_threads_apart = False
-
-    def warp_group_count(self) -> int | None:
-        """The groups of 128 threads of a block; None where its threads are counted at run time."""
-        count = 1
-        for extent in self.threads:
-            if not isinstance(extent, int):
-                return None
-            count *= extent
-        return -(-count // 128)
-
-    def check_warp_groups(self) -> None:
-        if self.has_warp_groups and self.tells_threads_apart:
-            raise unsupported(
-                "T.ws in a kernel that asks for the number of a thread is not supported; write "
-                "'if T.get_thread_binding() // 128 == group:' around what its threads do"
-            )
 
     def enter(self, tracer: Tracer) -> list[Any]:
         grid = [tracer.index(e) for e in self.grid]
@@ -82,44 +64,6 @@ class KernelLaunch(RunTimeContext):
     def leave(self, tracer: Tracer) -> None:
         tracer.launch = None
         tracer.builder.end_launch()
-
-
-class WarpGroups(RunTimeContext):
-    """A part of a kernel for some groups of 128 threads. Where no thread asks for its number, each
-    group does what the whole block would: the parts run one after the other, as written."""
-
-    kind = "T.ws"
-
-    def __init__(self, groups: Sequence[Any]) -> None:
-        super().__init__()
-        self.groups = groups
-
-    def enter(self, tracer: Tracer) -> None:
-        launch = tracer.launch
-        if launch is None:
-            raise LanguageError("T.ws stands inside of T.Kernel")
-        if launch.attributes.get("npu"):
-            raise unsupported(
-                "an AI core has no warps, so T.ws is not supported with is_npu; T.Scope says which "
-                "of its cores does what"
-            )
-        count = launch.warp_group_count()
-        if not self.groups:
-            raise LanguageError("T.ws needs the numbers of warp groups")
-        for group in self.groups:
-            if isinstance(group, bool) or not isinstance(group, int):
-                raise tracer.not_the("the number of a warp group", group)
-            if count is not None and not 0 <= group < count:
-                raise LanguageError(
-                    f"there is no warp group {group}: {128 * count} threads of the block make "
-                    f"groups of 128, 0 to {count - 1}",
-                    python=IndexError,
-                )
-        launch.has_warp_groups = True
-        launch.check_warp_groups()
-
-    def leave(self, tracer: Tracer) -> None:
-        return None
 
 
 class Loop:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from ..capture.tracer import current
-from .frames import KernelLaunch, WarpGroups
+from .frames import KernelLaunch
 from .values import LanguageError, Traced, unsupported
 
 TYPE_CHECKING = False
@@ -48,16 +48,6 @@ def Kernel(
     return KernelLaunch(blocks, shape, {"npu": True} if is_npu else {})
 
 
-def ws(*warp_group_idx: int) -> WarpGroups:
-    """`with T.ws(0):` holds what only these groups of 128 threads do (`T.WarpSpecialize`). The
-    parts of a block run in the order in which they are written: no barriers are needed."""
-    current()
-    return WarpGroups(warp_group_idx)
-
-
-WarpSpecialize = ws
-
-
 class ThreadIndex(Traced):
     """The index of the running thread along x, y or z (`dim` 0, 1, 2)."""
 
@@ -66,9 +56,6 @@ class ThreadIndex(Traced):
     def __init__(self, tracer: Tracer, dim: int) -> None:
         super().__init__(tracer.builder.thread_binding(dim), tracer)
         self.dim = dim
-        if tracer.launch is not None:
-            tracer.launch.tells_threads_apart = True
-            tracer.launch.check_warp_groups()
 
 
 def get_thread_binding(dim: int = 0) -> Any:

@@ -141,7 +141,7 @@ def _scalar_of(dtype: Dtype, lanes: int) -> Dtype:
     """The dtype of one of `lanes` lanes."""
     if dtype.lanes not in (1, lanes):
         raise LanguageError(f"a vector of {lanes} lanes can't become {dtype}")
-    return to_dtype(str(dtype).rpartition("x")[0]) if dtype.lanes > 1 else dtype
+    return dtype.scalar
 
 
 def reinterpret_lanes(value: Any, dtype: Any) -> Any:

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tensors that are given for arguments which are addresses."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tilewright
+import tilewright.language as T
+
+
+@pytest.mark.parametrize("target", ["cpu", "reference"])
+def test_tensors_for_pointers(target):
+    """A tensor given for T.ptr(dtype) has that dtype; how it lies is up to the kernel."""
+
+    @T.prim_func
+    def kernel(p: T.ptr("float32"), q: T.ptr, r: T.ptr(T.float16), B: T.Tensor((2, 4), "float32")):
+        with T.Kernel(1):
+            dense = T.make_tensor(p, (2, 4), "float32")
+            any_dtype = T.make_tensor(q, (2, 4), "int32")
+            columns = T.make_tensor(r, (2, 4), "float16", strides=(1, 2))
+            for i, j in T.Parallel(2, 4):
+                B[i, j] = dense[i, j] + any_dtype[i, j] + columns[i, j]
+
+    compiled = tilewright.compile(kernel, target=target)
+    a = np.arange(8, dtype=np.float32).reshape(2, 4)
+    b, half, out = a.astype(np.int32), a.astype(np.float16), np.zeros((2, 4), np.float32)
+    compiled(a, b, np.asfortranarray(half), out)
+    np.testing.assert_array_equal(out, 3 * a)
+    compiled(a, a.view(np.int32), half, out)  # T.ptr alone says nothing of the elements
+
+    def refusal(*arguments):
+        with pytest.raises(ValueError) as wrong:
+            compiled(*arguments, out)
+        return str(wrong.value).splitlines()
+
+    assert refusal(a.astype(np.float64), b, half) == [
+        "kernel: argument 0 'p' has dtype float64 but float32 was expected",
+        "in TileLang's words: kernel.p_handle.dtype is expected to be float32, but got "
+        "incompatible dtype",
+    ]
+    assert refusal(a, b, a)[0].endswith("'r' has dtype float32 but float16 was expected")
+    address = a.ctypes.data  # nobody knows what lies at a number
+    compiled(address, b, half, out)
+
+
+@pytest.mark.parametrize("target", ["cpu", "reference"])
+@pytest.mark.parametrize("pointer", [T.ptr, T.ptr("float32")])
+def test_strided_tensors_for_pointers(target, pointer):
+    """The kernel steps over gaps itself, as BLAS does: no strides are expected."""
+
+    @T.prim_func
+    def kernel(P: pointer, out: T.Tensor((4,), "float32"), step: T.int32, ld: T.int32):
+        with T.Kernel(1):
+            A = T.make_tensor(P, (3 * ld + 3 * step + 1,), "float32")
+            for i in T.serial(4):
+                out[i] = 0
+                for j in T.serial(4):
+                    out[i] += A[i * ld + j * step]
+
+    compiled = tilewright.compile(kernel, target=target)
+    big = np.arange(128, dtype=np.float32).reshape(8, 16)
+    out = np.zeros(4, np.float32)
+    leading = big[::2, :4]
+    compiled(leading, out, 1, 32)
+    np.testing.assert_array_equal(out, leading.sum(1))
+    columns = np.asfortranarray(big[:4, :4])
+    compiled(columns, out, 1, 4)
+    np.testing.assert_array_equal(out, columns.sum(0))
+    compiled(big.T, out, 1, 16)
+    np.testing.assert_array_equal(out, big[:4, :4].sum(1))
+    compiled(big[:, 3], out, 16, 1)
+    np.testing.assert_array_equal(out, [big[:4, 3 + i].sum() for i in range(4)])
+
+
+@pytest.mark.parametrize("target", ["cpu", "reference"])
+def test_pointers_to_anything_and_to_vectors(target):
+    @T.prim_func
+    def kernel(
+        p: T.ptr("void"), q: T.ptr("handle"), v: T.ptr("float32x4"), B: T.Tensor((8,), "float32")
+    ):
+        with T.Kernel(1):
+            P = T.make_tensor(p, (8,), "float32")
+            Q = T.make_tensor(q, (8,), "int32")
+            V = T.make_tensor(v, (8,), "float32")
+            for i in T.Parallel(8):
+                B[i] = P[i] + Q[i] + V[i]
+
+    compiled = tilewright.compile(kernel, target=target)
+    a, out = np.arange(8, dtype=np.float32), np.zeros(8, np.float32)
+    compiled(a, a.astype(np.int32), a.reshape(2, 4), out)
+    np.testing.assert_array_equal(out, 3 * a)
+    compiled(a.view(np.int64), a.astype(np.int32).view(np.int8), a, out)
+    np.testing.assert_array_equal(out, 3 * a)
+    with pytest.raises(ValueError, match="'v' has dtype int32 but float32 was expected"):
+        compiled(a, a.astype(np.int32), a.astype(np.int32), out)
+    with pytest.raises(ValueError, match="there is no dtype 'flaot32'"):
+        T.ptr("flaot32")
