@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <set>
 
 namespace tilewright::ascendc {
 
@@ -132,6 +133,7 @@ private:
     }
     if (i >= tokens.size() || !tokens[i].isName)
       return fail(at, "__global__ stands before something that is no function");
+    declared.insert(tokens[i].text);
     size_t body = behindMatch(open, "(", ")");
     while (body < tokens.size() && !is(body, "{") && !is(body, ";"))
       ++body;
@@ -298,6 +300,7 @@ private:
   /// and template arguments, or anything in brackets.
   size_t nameBefore(size_t chevron) const {
     size_t i = chevron;
+    bool isKernel = false; // and no template argument, though an operator be before it
     for (;;) {
       size_t end = i;
       if (isBefore(i, ">"))
@@ -311,6 +314,7 @@ private:
       if (!isName && i == end)
         return chevron;
       i -= isName;
+      isKernel |= isName && declared.count(tokens[i].text) > 0;
       if (isBefore(i, "template"))
         --i;
       // `k<N<2>`: what a launch gives can't be compared, so that the name before is the kernel's.
@@ -322,7 +326,8 @@ private:
       bool isPointer = isBefore(i, ">") && isBefore(i - 1, "-");
       bool isPasted = isBefore(i, "#") && isBefore(i - 1, "#"); // in a macro
       if (!isBefore(i, "::") && !isBefore(i, ".") && !isPointer && !isPasted) {
-        size_t open = isBehindOperator(i) ? openAngleBefore(tokens, i) : tokens.size();
+        bool mayBeArgument = !isKernel && isBehindOperator(i);
+        size_t open = mayBeArgument ? openAngleBefore(tokens, i) : tokens.size();
         if (open == tokens.size())
           return i;
         i = open; // `k<M - N < 3>`
@@ -365,6 +370,7 @@ private:
     std::string launcher; ///< for the host, behind the body
   };
   std::vector<Body> bodies;
+  std::set<std::string_view> declared; ///< kernels, so far
   RewrittenSource result;
 };
 

@@ -81,6 +81,17 @@ TEST(Rewrite, KernelsAreExpressions) {
   launched("if (x) { a = b < c; } ", "k<2>");
 }
 
+TEST(Rewrite, DeclaredKernelsAreNoTemplateArguments) {
+  const std::string declared = "template <int N> __global__ void k(GM_ADDR x);\n"
+                               "namespace ns { template <int N> __global__ void l(GM_ADDR x); }\n";
+  for (const std::string kernel : {"k<2>", "k<M, N < 3>", "k<M - N < 3>", "ns::l<2>"})
+    for (const std::string before : {"c = a < b, ", "for (; a < b; ++a, ", "c = f<int>(a) < b, "}) {
+      const std::string head = declared + "void f() { " + before, tail = "(a); }";
+      EXPECT_EQ(rewrite(head + kernel + "<<<1, nullptr, s>>>" + tail, "a.cpp").host,
+                "#line 1 \"a.cpp\"\n" + head + call + kernel + ", 1, nullptr, s)" + tail);
+    }
+}
+
 TEST(Rewrite, TemplateArgumentsAreExpressions) {
   for (const std::string kernel : {"k<(5>3?4:2)>",
                                    "k<(1<3)>",
