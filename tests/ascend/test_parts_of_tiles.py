@@ -304,3 +304,53 @@ def test_reduction_of_one_row() -> None:
     expected = np.zeros((3, 8), np.float32)
     expected[:, 0] = np.minimum(source[:, 4].min(-1), 0)
     np.testing.assert_array_equal(np.asarray(kernel(source)), expected)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+def test_planes_of_columns(dtype: str) -> None:
+    """Rows of one element lie side by side: a whole tile of them is one row."""
+    shape = (2, 8, 1)
+
+    @T.prim_func
+    def main(A: T.Tensor(shape, dtype), C: T.Tensor(shape, dtype), D: T.Tensor(shape, "float32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            a = T.alloc_ub(shape, dtype)
+            c = T.alloc_ub(shape, dtype)
+            d = T.alloc_ub(shape, "float32")
+            T.copy(A, a)
+            T.copy(a, c)
+            T.copy(c, d)
+            T.copy(c, C)
+            T.copy(d, D)
+
+    source = np.arange(16).reshape(shape).astype(dtype)
+    made, wide = np.zeros(shape, dtype), np.zeros(shape, np.float32)
+    tilewright.compile(main, target="ascend", pass_configs=AUTOMATIC)(source, made, wide)
+    np.testing.assert_array_equal(made, source)
+    np.testing.assert_array_equal(wide, source)
+
+
+@pytest.mark.parametrize("kind", ["copy", "cast", "fill"])
+def test_planes_that_begin_within_a_block(kind: str) -> None:
+    shape = (2, 8, 1)
+
+    @T.prim_func
+    def main(A: T.Tensor(shape, "float16"), C: T.Tensor(shape, "float32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            a = T.alloc_ub(shape, "float16")
+            b = T.alloc_ub(shape, "float16")
+            c = T.alloc_ub(shape, "float32")
+            T.copy(A, a)
+            if kind == "copy":
+                T.copy(a[:, 0:5, :], b[:, 0:5, :])
+            elif kind == "cast":
+                T.copy(a[:, 0:5, :], c[:, 0:5, :])
+            else:
+                T.fill(b[:, 0:5, :], 3.0)
+            T.copy(b, c)
+            T.copy(c, C)
+
+    what = "fill" if kind == "fill" else "copy"
+    told = f"the {what}'s rows begin within a block of 32 bytes of UB, which is accessed in blocks"
+    with pytest.raises(tilewright.CompileError, match=told):
+        tilewright.compile(main, target="ascend", pass_configs=AUTOMATIC)

@@ -84,6 +84,11 @@ LogicalResult CopyExpander::ubToUb() {
   if (isColumnInUb(source) != isColumnInUb(target))
     return columnInUb(*from, *to);
   const BufferType fromType = source.type(), toType = target.type();
+  const bool isWithin = beginWithinBlocks(*from, fromType) || beginWithinBlocks(*to, toType);
+  if (isWithin) {
+    from = asOneRow(make, *from);
+    to = asOneRow(make, *to);
+  }
   const Type element = fromType.getElementType();
   const bool isDense =
       fillsPitch(*from, fromType) && fillsPitch(*to, toType) && from->pitch == to->pitch;
@@ -96,6 +101,8 @@ LogicalResult CopyExpander::ubToUb() {
                             << tile::dtypeName(toType.getElementType());
   if (failed(requireBlockStart(source, "source")) || failed(requireBlockStart(target, "target")))
     return failure();
+  if (isWithin && !(isConstantIntValue(from->rows, 1) && isConstantIntValue(to->rows, 1)))
+    return refuseRowsWithinBlocks();
   Value buffer = source.buffer;
   UbRows rows = *from;
   for (auto [number, step] : llvm::enumerate(*steps)) {

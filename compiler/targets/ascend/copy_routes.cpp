@@ -226,6 +226,12 @@ Value CopyExpander::padValue() {
   return arith::ConstantOp::create(builder, builder.getZeroAttr(type));
 }
 
+LogicalResult CopyExpander::refuseRowsWithinBlocks() {
+  return copy.emitError()
+         << "unsupported on ascend: the copy's rows begin within a block of 32 bytes of UB, "
+            "which is accessed in blocks";
+}
+
 bool isColumnInUb(const BufferRegion& ub) {
   const SmallVector<size_t> dims = wideDims(ub);
   return dims.size() == 1 && dims[0] + 1 != ub.extents.size() && npu::rowPitch(ub.type()) > 1;
@@ -233,7 +239,10 @@ bool isColumnInUb(const BufferRegion& ub) {
 
 /// Rows of a rectangle must begin at a block; a column (one element a row) lies side by side in UB.
 LogicalResult CopyExpander::requireRows(const BufferRegion& global, const BufferRegion& ub) {
-  const SmallVector<size_t> dims = wideDims(global);
+  const SmallVector<size_t> dims = wideDims(global), ubDims = wideDims(ub);
+  if (ubDims.size() == 2 &&
+      ubStrides(ub.type())[ubDims.front()] % npu::blockElements(ub.type()) != 0)
+    return refuseRowsWithinBlocks();
   if (dims.empty() || dims.back() + 1 == global.extents.size())
     return success();
   if (dims.size() == 1 && isColumnInUb(ub))

@@ -84,6 +84,7 @@ private:
                                  llvm::function_ref<llvm::LogicalResult()> fill,
                                  llvm::function_ref<void()> load);
   llvm::LogicalResult requireBlockStart(const tile::BufferRegion& region, llvm::StringRef role);
+  llvm::LogicalResult refuseRowsWithinBlocks();
   void joinRowsOfOne(tile::BufferRegion& global, tile::BufferRegion& ub, bool isSource);
   llvm::LogicalResult requireRows(const tile::BufferRegion& global, const tile::BufferRegion& ub);
   void fillL1(const tile::BufferRegion& region, mlir::Value offset);

@@ -84,6 +84,10 @@ public:
     if (failed(requireBlockStart(builder, op, "the fill", rows->offset, region.type())))
       return failure();
     isDense = fillsPitch(*rows, region.type());
+    if (!isDense && beginWithinBlocks(*rows, region.type()))
+      return op->emitError()
+             << "unsupported on ascend: the fill's rows begin within a block of 32 bytes of "
+                "UB, which is accessed in blocks";
     if (bits == 8)
       fillPairs();
     else if (bits == 64)

@@ -48,6 +48,18 @@ std::optional<UbRows> joinedRowsInUb(const IndexMaker& make, const BufferRegion&
                 ubOffset(make, region.type(), region.offsets), strides[outer.back()]};
 }
 
+bool beginWithinBlocks(const UbRows& rows, BufferType type) {
+  return !isConstantIntValue(rows.rows, 1) && rows.pitch % npu::blockElements(type) != 0;
+}
+
+UbRows asOneRow(const IndexMaker& make, const UbRows& rows) {
+  const std::optional<int64_t> count = getConstantIntValue(rows.rows),
+                               columns = getConstantIntValue(rows.columns);
+  if (!count || !columns || rows.pitch != *columns)
+    return rows;
+  return {make.index(1), make.index(*count * *columns), rows.offset, *count * *columns};
+}
+
 bool isDenseInUb(const BufferRegion& region) {
   const SmallVector<int64_t> strides = ubStrides(region.type());
   int64_t next = 1;

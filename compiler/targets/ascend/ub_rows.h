@@ -26,6 +26,12 @@ std::optional<UbRows> joinedRowsInUb(const IndexMaker& make, const tile::BufferR
 /// are other elements, even where it is less than a block.
 bool fillsPitch(const UbRows& rows, tile::BufferType type);
 
+/// Whether rows behind the first begin within a block of 32 bytes.
+bool beginWithinBlocks(const UbRows& rows, tile::BufferType type);
+
+/// Rows that lie side by side as one row; others as they are.
+UbRows asOneRow(const IndexMaker& make, const UbRows& rows);
+
 /// Whether all elements of a region lie side by side.
 bool isDenseInUb(const tile::BufferRegion& region);
 
