@@ -507,6 +507,47 @@ def test_one_core_of_two(rows: int, is_shared: bool) -> None:
     assert ("GetBlockIdx() % 2" in source) == is_shared
 
 
+def stores_by_two(first: int, second: int, apart: bool) -> Any:
+    """Two tiles of a tensor that is only written, from rows that both or neither have."""
+
+    @T.prim_func
+    def main(A: T.Tensor((16, 16), "float32"), C: T.Tensor((24, 16), "float32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True, threads=2) as _:
+            a = T.alloc_shared((first, 16), "float32")
+            b = T.alloc_shared((second, 16), "float32")
+            T.copy(A[0, 0], a)
+            T.copy(A[0, 0], b)
+            T.tile.add(b, b, 1.0)
+            T.copy(a, C[1, 0])
+            T.copy(b, C[1 + (first if apart else 0), 0])
+
+    return main
+
+
+for FIRST, SECOND, APART in ((8, 4, False), (6, 12, False), (8, 4, True), (7, 4, False)):
+    A = numbers((16, 16), "float32")
+    EXPECTED = np.zeros((24, 16))
+    EXPECTED[1 : 1 + FIRST] = A[:FIRST]
+    START = 1 + (FIRST if APART else 0)
+    EXPECTED[START : START + SECOND] = A[:SECOND] + 1
+    GROUP.add(
+        f"stores_{FIRST}_{SECOND}_{APART}",
+        stores_by_two(FIRST, SECOND, APART),
+        [A, np.zeros((24, 16), np.float32)],
+        EXPECTED,
+    )
+
+
+@pytest.mark.parametrize("is_shared", [True, False])
+def test_one_core_stores_what_two_would_share_differently(is_shared: bool) -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        source = tilewright.compile(stores_by_two(8, 4, is_shared), target="ascend")
+    found = [str(w.message) for w in caught if "one vector core does the work of" in str(w.message)]
+    assert len(found) == (0 if is_shared else 1)
+    assert ("GetBlockIdx() % 2" in source.get_kernel_source()) == is_shared
+
+
 # --- updates of tiles ---------------------------------------------------------------------------
 
 

@@ -100,9 +100,12 @@ class Compiled:
         self.manifest = artifact.manifest
         self.ascendc = dict(artifact.stages)["ascendc"]
 
+    def copies(self) -> list[np.ndarray[Any, Any]]:
+        return [array.copy() for array in self.inputs.values()]
+
     def interpret(self, module: Any) -> None:  # noqa: ANN401
         result = np.zeros(self.random.output, np.float32)
-        arrays = [*self.inputs.values(), result]
+        arrays = [*self.copies(), result]
         bound = [(a.ctypes.data, list(a.shape), []) for a in arrays]
         _, found = _compiler.interpret(module, bound)  # type: ignore[arg-type]
         assert [d.message for d in found] == []
@@ -111,7 +114,7 @@ class Compiled:
     def run(self, library: Path) -> None:
         """RuntimeError: the host found something."""
         result = np.zeros(self.random.output, np.float32)
-        _runtime.Kernel(str(library), self.manifest, None)(*self.inputs.values(), result)
+        _runtime.Kernel(str(library), self.manifest, None)(*self.copies(), result)
         np.testing.assert_array_equal(result, self.expected, err_msg="ascend and NumPy")
 
 
@@ -159,7 +162,7 @@ if __name__ == "__main__":
     for target in ("reference", "ascend"):
         results.append(np.zeros({output}, np.float32))
         compiled = tilewright.compile({name}, target=target, pass_configs={configs})
-        compiled(*inputs, results[-1])
+        compiled(*(array.copy() for array in inputs), results[-1])
     np.testing.assert_array_equal(results[1], results[0])
 """
 

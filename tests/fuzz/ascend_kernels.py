@@ -8,6 +8,8 @@ and go back to them, so that data crosses between the cores in both directions.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from random_kernels import (
     LIMIT,
@@ -20,6 +22,7 @@ from random_kernels import (
     compose,
     window,
 )
+from tensor_steps import BINARY, STEPS, UNARY, odd_names
 
 LAUNCHES = (
     "with T.Kernel({columns}, {rows}, threads=64) as (bx, by):",
@@ -28,8 +31,6 @@ LAUNCHES = (
 )
 #: Parts of a tile in UB begin at a whole block of 32 bytes.
 ALIGNED_COLUMNS = 16
-UNARY = {"abs": np.abs, "relu": lambda x: np.maximum(x, 0)}
-BINARY = {"add": np.add, "sub": np.subtract, "max": np.maximum, "min": np.minimum}
 
 
 def converts(source: str, target: str) -> bool:
@@ -249,4 +250,7 @@ class AscendGenerator(Generator):
 
 def random_ascend_kernel(choices: Choices, name: str) -> RandomKernel:
     generator = AscendGenerator(choices, name)
-    return compose(generator, [generator.tile_function, generator.pipelined, generator.part_nest])
+    own = [generator.tile_function, generator.pipelined, generator.part_nest]
+    kernel = compose(generator, [*own, *(partial(step, generator) for step in STEPS)])
+    odd_names(generator)
+    return kernel

@@ -7,6 +7,7 @@ then every order of every sum is exact, and interpreter, targets and NumPy must 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -54,6 +55,8 @@ class RandomKernel:
     launch: str = "with T.Kernel({columns}, {rows}, threads=64) as (bx, by):"
     lines: list[str] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
+    #: What the text calls what has another name here.
+    names: dict[str, str] = field(default_factory=dict)
 
     @property
     def source(self) -> str:
@@ -68,10 +71,13 @@ class RandomKernel:
             f"def {self.name}({arguments}):",
             "    " + self.launch.format(columns=self.grid[0], rows=self.grid[1]),
         ]
-        return "\n".join(head + [" " * 8 + line for line in self.lines]) + "\n"
+        text = "\n".join(head + [" " * 8 + line for line in self.lines]) + "\n"
+        return re.sub(r"\w+", lambda word: self.names.get(word[0], word[0]), text)
 
     def reference(self, inputs: dict[str, Array]) -> Array:
+        """Inputs that the kernel writes are left as they are."""
         out = np.zeros(self.output, np.float32)
+        inputs = {name: array.copy() for name, array in inputs.items()}
         for by in range(self.grid[1]):
             for bx in range(self.grid[0]):
                 block: Block = {"bx": bx, "by": by, "Out": out, **inputs}

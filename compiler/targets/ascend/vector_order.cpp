@@ -4,6 +4,7 @@
 #include "compiler/ir/npu_access.h"
 #include "compiler/ir/tensor_ops.h"
 #include "compiler/targets/ascend/nest_indices.h"
+#include "compiler/targets/ascend/tile_addresses.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
@@ -32,6 +33,7 @@ struct Use {
   Operation* op;
   bool isWrite;
   Share share;
+  std::optional<BufferRegion> region = std::nullopt; ///< of a copy
 };
 
 bool isGlobal(Value buffer) {
@@ -78,10 +80,12 @@ private:
     };
     if (source.type().isGlobal() && isUb(target))
       add(source.buffer,
-          {copy, false, tiles.contains(target.buffer) ? halves(source) : Share{Share::Both}});
+          {copy, false, tiles.contains(target.buffer) ? halves(source) : Share{Share::Both},
+           source});
     else if (target.type().isGlobal() && isUb(source))
       add(target.buffer,
-          {copy, true, tiles.contains(source.buffer) ? halves(target) : Share{Share::First}});
+          {copy, true, tiles.contains(source.buffer) ? halves(target) : Share{Share::First},
+           target});
   }
 
   static Share halves(const BufferRegion& region) {
@@ -115,14 +119,81 @@ private:
   const SharedTiles& tiles;
 };
 
+bool isSame(const Share& a, const Share& b) {
+  return a == b && (a.kind == Share::First || a.kind == Share::Halves);
+}
+
+/// A number as one that is the same in all iterations, and a constant; nothing if a loop changes it.
+std::optional<std::pair<Value, int64_t>> placeOf(OpFoldResult number, tile::LaunchOp launch) {
+  if (const std::optional<int64_t> fixed = getConstantIntValue(number))
+    return std::pair(Value(), *fixed);
+  Value base = cast<Value>(number);
+  int64_t added = 0;
+  while (auto sum = base.getDefiningOp<arith::AddIOp>()) {
+    const std::optional<int64_t> by = getConstantIntValue(sum.getRhs());
+    if (!by)
+      break;
+    added += *by;
+    base = sum.getLhs();
+  }
+  Operation* from = base.getParentBlock()->getParentOp();
+  return from->isAncestor(launch) ? std::optional(std::pair(base, added)) : std::nullopt;
+}
+
+/// Whether two copies touch other elements of a tensor, whichever iterations they are of.
+bool areApart(const Use& a, const Use& b, tile::LaunchOp launch) {
+  for (size_t dim = 0; a.region && b.region && a.region->buffer == b.region->buffer &&
+                       dim < a.region->offsets.size();
+       ++dim) {
+    const auto first = placeOf(a.region->offsets[dim], launch),
+               second = placeOf(b.region->offsets[dim], launch);
+    const std::optional<int64_t> wide = getConstantIntValue(a.region->extents[dim]),
+                                 other = getConstantIntValue(b.region->extents[dim]);
+    if (first && second && first->first == second->first && wide && other &&
+        (second->second - first->second >= *wide || first->second - second->second >= *other))
+      return true;
+  }
+  return false;
+}
+
+/// Whether a store of both cores in a loop goes on by fewer rows than it has, so that they are shared
+/// otherwise in the next iteration.
+bool goesOnByPart(const Use& use, tile::LaunchOp launch) {
+  if (use.share.kind != Share::Unknown || !use.region)
+    return false;
+  const std::optional<size_t> dim = firstWideDim(*use.region);
+  const std::optional<int64_t> rows =
+      dim ? getConstantIntValue(use.region->extents[*dim]) : std::nullopt;
+  for (Operation* outer = use.op->getParentOp(); rows && outer != launch;
+       outer = outer->getParentOp())
+    if (auto loop = dyn_cast<tile::ForOp>(outer)) {
+      const std::optional<int64_t> growth =
+          growthWith(use.region->offsets[*dim], loop.getInductionVar());
+      const std::optional<int64_t> step = getConstantIntValue(loop.getStep());
+      if (growth && step && *growth * *step != 0 && std::abs(*growth * *step) < *rows)
+        return true;
+    }
+  return false;
+}
+
+/// Whether one core may store what the other one has stored before, or is to store later.
+bool mayStoreTwice(ArrayRef<Use> uses, tile::LaunchOp launch) {
+  for (const auto& [number, use] : llvm::enumerate(uses)) {
+    if (goesOnByPart(use, launch))
+      return true;
+    for (const Use& other : uses.drop_front(number + 1))
+      if (!isSame(use.share, other.share) && !areApart(use, other, launch))
+        return true;
+  }
+  return false;
+}
+
 bool isOrdered(ArrayRef<Use> uses, tile::LaunchOp launch) {
   if (llvm::none_of(uses, [](const Use& use) { return use.isWrite; }))
     return true;
   if (uses.size() == 1 && !isInLoop(uses.front().op, launch))
     return true;
-  const Share& share = uses.front().share;
-  return (share.kind == Share::First || share.kind == Share::Halves) &&
-         llvm::all_of(uses, [&](const Use& use) { return use.share == share; });
+  return llvm::all_of(uses, [&](const Use& use) { return isSame(use.share, uses.front().share); });
 }
 
 } // namespace
@@ -130,7 +201,8 @@ bool isOrdered(ArrayRef<Use> uses, tile::LaunchOp launch) {
 Operation* unorderedWrite(tile::LaunchOp launch, const SharedTiles& tiles, bool ofReads) {
   const auto isRead = [](const Use& use) { return !use.isWrite; };
   for (const auto& [tensor, uses] : Uses(launch, tiles).byTensor)
-    if (!isOrdered(uses, launch) && (!ofReads || llvm::any_of(uses, isRead)))
+    if (!isOrdered(uses, launch) &&
+        (!ofReads || llvm::any_of(uses, isRead) || mayStoreTwice(uses, launch)))
       return llvm::find_if(uses, [](const Use& use) { return use.isWrite; })->op;
   return nullptr;
 }

@@ -15,7 +15,7 @@ namespace tilewright::ascend {
 ///
 /// Safe is what only the first core touches, and what all operations divide alike: from multiples of the
 /// rows that they take.
-/// `ofReads`: only of a tensor that is read, too.
+/// `ofReads`: only of a tensor that is read, too, or of which one core may store what the other one stores.
 mlir::Operation* unorderedWrite(tile::LaunchOp launch, const SharedTiles& tiles, bool ofReads);
 
 } // namespace tilewright::ascend
