@@ -59,6 +59,7 @@ public:
     survey(kernel);
     tile::LaunchOp launch = *kernel.getOps<tile::LaunchOp>().begin();
     translate(*launch.getBodyBlock(), nullptr, program.body, std::nullopt);
+    program.values = indices.valueRanges();
   }
 
 private:

@@ -152,6 +152,15 @@ std::optional<IndexSum> IndexTerms::unchanging(Value value) {
   return IndexSum{0, {{found->second, 1, 0, 0}}};
 }
 
+std::map<unsigned, std::pair<int64_t, int64_t>> IndexTerms::valueRanges() const {
+  constexpr int64_t most = int64_t{1} << 30;
+  std::map<unsigned, std::pair<int64_t, int64_t>> result;
+  for (const auto& [number, range] : llvm::enumerate(symbolRanges))
+    if (range.isWithin(-most, most))
+      result[firstSymbol + unsigned(number)] = {range.low, range.high};
+  return result;
+}
+
 model::Condition IndexTerms::condition(model::Comparison kind, const IndexSum& sum) const {
   // Thousands of such products have room.
   constexpr int64_t most = int64_t{1} << 30, mostFactor = int64_t{1} << 20;

@@ -8,6 +8,7 @@
 
 #include <mlir/IR/Value.h>
 
+#include <map>
 #include <optional>
 
 namespace tilewright::ascend {
@@ -32,6 +33,8 @@ public:
   std::optional<IndexSum> of(mlir::Value value);
   /// The same whenever an agent comes by.
   bool isUnchanging(mlir::Value value);
+  /// What values that never change can be, by the numbers that terms have for them, where it is known.
+  std::map<unsigned, std::pair<int64_t, int64_t>> valueRanges() const;
   /// How a sum compares with 0, with all that what never changes can be.
   model::Condition condition(model::Comparison kind, const IndexSum& sum) const;
 

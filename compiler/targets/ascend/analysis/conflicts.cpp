@@ -7,7 +7,8 @@
 namespace tilewright::ascend::model {
 
 Conflicts::Conflicts(const Program& program)
-    : period(periods(program)), depths(program.nodes.size()), firstInstance(program.nodes.size()) {
+    : values(program.values), period(periods(program)), depths(program.nodes.size()),
+      firstInstance(program.nodes.size()) {
   for (const Node& node : program.nodes) {
     if (node.kind == NodeKind::Loop)
       depths[node.id] = static_cast<unsigned>(loopsAround(&node).size());
@@ -196,8 +197,14 @@ bool Conflicts::overlap(const Range& a, const Instance& earlier, unsigned level,
   for (const auto& [loop, step] : steps) {
     const auto [stepA, stepB] = step;
     if (loop >= depths.size()) {
-      if (stepA != stepB)
+      const auto value = values.find(loop);
+      if (stepA != stepB && value == values.end())
         return true; // nothing is known of the value
+      if (stepA != stepB) {
+        const auto [low, high] = value->second;
+        offsets.distance += (stepB - stepA) * low;
+        offsets.unknowns.push_back({stepB - stepA, 0, high - low});
+      }
       continue;
     }
     const unsigned depth = depths[loop];

@@ -94,6 +94,7 @@ private:
   bool overlapInAll(const Access& a, const Instance& earlier, unsigned level, const Access& b,
                     const Instance& later) const;
 
+  std::map<unsigned, std::pair<int64_t, int64_t>> values; ///< of the program
   std::vector<int64_t> period;
   std::vector<unsigned> depths;
   std::vector<Instance> instances;

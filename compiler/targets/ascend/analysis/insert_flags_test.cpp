@@ -311,6 +311,19 @@ struct ByHand {
   }
 };
 
+/// Both cores' halves of two tiles that lie one behind the other: rows of 0 or 1 times as many.
+TEST(InsertFlags, ValuesOfWhichTheRangeIsKnown) {
+  for (const bool isKnown : {true, false}) {
+    ByHand hand;
+    constexpr unsigned value = 1U << 24;
+    hand.statement(nullptr, Pipe::MTE3, {ByHand::write(0, 128, {{value, 128}})});
+    hand.statement(nullptr, Pipe::MTE3, {ByHand::write(256, 320, {{value, 64}})});
+    if (isKnown)
+      hand.program.values[value] = {0, 1};
+    EXPECT_EQ(hand.insert().find("barrier") == std::string::npos, isKnown) << print(hand.program);
+  }
+}
+
 TEST(InsertFlags, LoadComputeStore) {
   ByHand hand;
   Node* loop = hand.loop(nullptr);

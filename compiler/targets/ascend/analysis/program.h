@@ -10,6 +10,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -161,6 +162,8 @@ struct Program {
   std::vector<Flag> flags;
   /// Flags that the program may use, nobody knows where.
   std::set<unsigned> reserved;
+  /// The least and the greatest number that a value which never changes can be, by its number, where known.
+  std::map<unsigned, std::pair<int64_t, int64_t>> values;
 
   Node* add(Block& block, Node* parent, NodeKind kind);
   unsigned addFlag(Queue from, Queue to, unsigned id, bool isCross = false);

@@ -27,6 +27,7 @@ public:
     turns.resize(source.nodes.size());
     result.program.flags = source.flags;
     result.program.reserved = source.reserved;
+    result.program.values = source.values;
   }
 
   /// Nothing if more than `most` nodes would result.
