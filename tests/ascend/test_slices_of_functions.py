@@ -326,3 +326,28 @@ for form in MASKS:
 @pytest.mark.parametrize("name", list(GROUP.cases))
 def test_slices(name: str) -> None:
     GROUP.check(name)
+
+
+ODD = (random.integers(4096, 8191, (3, 64)) / 4).astype(np.float32)
+
+
+@T.prim_func
+def odd_columns(A: T.Tensor((3, 64), "float32"), C: T.Tensor((3, 64), "float16")):  # type: ignore[no-untyped-def]
+    with T.Kernel(1, is_npu=True, threads=1) as _:
+        a = T.alloc_ub((3, 64), "float32")
+        c = T.alloc_ub((3, 64), "float16")
+        T.copy(A, a)
+        T.tile.fill(c, 0.0)
+        T.tile.cast(c[:, 0:48], a[:, 0:48], "CAST_ODD", 144)
+        T.copy(c, C)
+
+
+ODD_MADE = np.where(np.arange(64) < 48, ROUNDINGS["CAST_ODD"](ODD), 0)
+GROUP.add("odd columns", odd_columns, [ODD, np.zeros((3, 64), np.float16)], ODD_MADE, atol=0)
+
+
+def test_odd_columns() -> None:
+    """Row by row, each an instruction."""
+    text = GROUP.check("odd columns").ascendc
+    assert "RoundMode::CAST_ODD" in text
+    assert "SetValue(" not in text
