@@ -68,9 +68,11 @@ def native_options(options: Options, keep_stages: bool = False, build: bool = Tr
 
 def _compile(captured: CapturedKernel, native: Any) -> tuple[Any, list[Diagnostic]]:
     """What the compiler makes, and what it says besides; CompileError with all its messages."""
-    from .compile_pool import cancellation
+    from .compile_pool import cancellation, in_compiler
 
-    artifact, found = load_compiler().compile(captured.module, native, cancellation())
+    compiler = load_compiler()
+    with in_compiler():
+        artifact, found = compiler.compile(captured.module, native, cancellation())
     diagnostics = [Diagnostic.from_native(d) for d in found]
     if artifact is None:
         raise_at_kernel(compile_error(diagnostics, captured.name))

@@ -1,21 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
 """Threads that compile, and end with whoever waits for them.
 
-Python joins the threads of every pool when the process ends, so a compilation that nobody waits
-for any more, as after Ctrl-C, must be told to stop.
+Python joins the threads of a `ThreadPoolExecutor` when the process ends, so one whose Python code
+hangs would keep the process for ever. These threads are daemons instead: the end of the process
+waits only for those in the compiler, which are told to stop and do.
 """
 
 from __future__ import annotations
 
+import atexit
+import os
 import threading
+import time
+from concurrent.futures import Executor, Future
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from concurrent.futures import ThreadPoolExecutor
 
 _here = threading.local()
+#: The threads that are in the compiler.
+_compiling: set[int] = set()
+_is_ending = threading.Event()
 
 
 def cancellation() -> Callable[[], bool] | None:
@@ -23,21 +31,84 @@ def cancellation() -> Callable[[], bool] | None:
     return getattr(_here, "is_cancelled", None)
 
 
-def _enter(is_cancelled: Callable[[], bool]) -> None:
-    _here.is_cancelled = is_cancelled
+@contextmanager
+def in_compiler() -> Iterator[None]:
+    """Around a call of the compiler: its thread must be out of there when the process ends."""
+    if cancellation() is None:
+        yield
+        return
+    thread = threading.get_ident()
+    _compiling.add(thread)
+    try:
+        if _is_ending.is_set():  # looked at after the thread is known, so none slips through
+            raise SystemExit
+        yield
+    finally:
+        _compiling.discard(thread)
+
+
+@atexit.register
+def _stop() -> None:
+    _is_ending.set()
+    while _compiling:
+        time.sleep(0.001)
+
+
+class CompilePool(Executor):
+    """So many threads, which take one task after the other."""
+
+    def __init__(self, workers: int | None = None, name: str = "tilewright-compile") -> None:
+        self.most = workers or min(32, (os.cpu_count() or 1) + 4)
+        self.name = name
+        self.cancelled = threading.Event()
+        self.tasks: SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = SimpleQueue()
+        self.threads: list[threading.Thread] = []
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        if self.cancelled.is_set():
+            raise RuntimeError("the pool is shut down")
+        future: Future[Any] = Future()
+        self.tasks.put((future, lambda: fn(*args, **kwargs)))
+        if len(self.threads) < self.most:
+            name = f"{self.name}_{len(self.threads)}"
+            self.threads.append(threading.Thread(target=self._work, name=name, daemon=True))
+            self.threads[-1].start()
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """With `cancel_futures`, what compiles is cancelled, too."""
+        if cancel_futures:
+            self.cancelled.set()
+            try:
+                while task := self.tasks.get_nowait():
+                    task[0].cancel()
+            except Empty:
+                pass
+        for _ in self.threads:
+            self.tasks.put(None)
+        if wait:
+            for thread in self.threads:
+                thread.join()
+
+    def _work(self) -> None:
+        _here.is_cancelled = lambda: self.cancelled.is_set() or _is_ending.is_set()
+        while task := self.tasks.get():
+            future, function = task
+            if not future.set_running_or_notify_cancel():
+                continue
+            try:
+                result = function()
+            except BaseException as failure:  # whoever asks for the result gets it
+                future.set_exception(failure)
+            else:
+                future.set_result(result)
 
 
 @contextmanager
-def compile_pool(
-    workers: int | None, name: str = "tilewright-compile"
-) -> Iterator[ThreadPoolExecutor]:
+def compile_pool(workers: int | None, name: str = "tilewright-compile") -> Iterator[CompilePool]:
     """A pool of `workers` threads. At the end of the block what still compiles is cancelled."""
-    from concurrent.futures import ThreadPoolExecutor
-
-    cancelled = threading.Event()
-    pool = ThreadPoolExecutor(workers, name, _enter, (cancelled.is_set,))
+    pool = CompilePool(workers, name)
     try:
         yield pool
     finally:
-        cancelled.set()
         pool.shutdown(wait=False, cancel_futures=True)

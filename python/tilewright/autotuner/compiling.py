@@ -19,7 +19,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..compile_pool import compile_pool
+from ..compile_pool import CompilePool, compile_pool
 from ..errors import CompileError
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def _pool(executor: Executor | None) -> Iterator[Executor]:
 def _submit(
     pool: Executor, function: JITFunction, args: tuple[Any, ...], keywords: dict[str, Any]
 ) -> Future[Outcome]:
-    if not isinstance(pool, ThreadPoolExecutor):
+    if not isinstance(pool, (CompilePool, ThreadPoolExecutor)):
         python = function.function
         task = (python.__module__, python.__qualname__, args, keywords)
         if _can_travel(task):

@@ -3,11 +3,15 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from multiprocessing import get_context
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -283,6 +287,43 @@ def test_a_broken_or_stuck_executor_is_reported():
         tuned(scaled, [{"block": 32}], executor=BrokenExecutor())(4096)
     with pytest.raises(TuningError, match=r"not compiled within 0\.1 s"):
         tuned(scaled, [{"block": 32}], executor=StuckExecutor(), timeout=0.1)(4096)
+
+
+HANGS_WHILE_COMPILING = """
+import time
+import tilewright as tl
+import tilewright.language as T
+
+@tl.autotune(configs=[{"block": 64}, {"block": 77}], warmup=0, rep=1, timeout=3)
+@tl.jit(out_idx=[1])
+def slow(n, block=64):
+    while block == 77:
+        PASS
+    @T.prim_func
+    def kernel(A: T.Tensor((n,), "float32"), B: T.Tensor((n,), "float32")):
+        with T.Kernel(T.ceildiv(n, block)) as bx:
+            T.copy(A[bx * block], B[bx * block])
+    return kernel
+
+print(slow(128).config, flush=True)
+"""
+
+
+@pytest.mark.parametrize("turn", ["pass", "time.sleep(1000)"])
+def test_a_candidate_that_hangs_while_compiling_lets_the_process_end(tmp_path, turn):
+    """Its thread can't be stopped, and must not be waited for."""
+    script = tmp_path / "hangs.py"
+    script.write_text(HANGS_WHILE_COMPILING.replace("PASS", turn))
+    python = str(Path(tl.__file__).parents[1])
+    done = subprocess.run(
+        [sys.executable, script],
+        env=os.environ | {"PYTHONPATH": python, "TILELANG_AUTO_TUNING_CPU_COUNTS": "2"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, "{'block': 64}\n"), done.stderr
 
 
 def test_the_table_puts_the_fastest_first():
