@@ -4,12 +4,16 @@
 from __future__ import annotations
 
 import ctypes
+import math
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import tilewright
 import tilewright.language as T
+from tilewright.language import libm
 
 
 @pytest.fixture
@@ -116,3 +120,64 @@ def test_function_without_a_reference(floats):
         with pytest.raises(tilewright.KernelError) as caught:
             make(reference)(floats(4))
         assert start in str(caught.value) and reason in str(caught.value)
+
+
+SYMBOLS = Path(__file__).parents[2] / "compiler" / "targets" / "cpu" / "external_symbols.cpp"
+KINDS = {"r": "float64", "i": "int32", "l": "int64"}
+
+
+def test_cpu_and_interpreter_have_the_same_functions_of_libm():
+    table = re.search(r"fromMath\[\] = \{(.*?)\};", SYMBOLS.read_text(), re.DOTALL)
+    assert table is not None
+    of_cpu = set(re.findall(r'"(\w+)"', table[1]))
+    assert of_cpu - set(libm.FUNCTIONS) == {"sincos"}  # it writes to addresses
+    assert set(libm.FUNCTIONS) <= of_cpu
+    for name in ("cabs", "f", "sqrtl", "system", "frexp", "sincosf"):
+        assert libm.function_of_libm(name) is None
+
+
+@pytest.mark.parametrize("real", ["float32", "float64"])
+@pytest.mark.parametrize("kinds", sorted(set(libm.FUNCTIONS.values())))
+def test_functions_of_libm(agree, kinds, real):
+    """Each runs on both, and gives what the C library gives."""
+    names = [n for n, k in libm.FUNCTIONS.items() if k == kinds]
+    suffix = "f" if real == "float32" else ""
+    result = real if kinds[-1] == "r" else KINDS[kinds[-1]]
+    values = [0.7, -2.5, 1.5]
+    second = "int32" if "i" in kinds[1:-1] else real
+
+    @T.prim_func
+    def kernel(
+        X: T.Tensor((3, 3), real),
+        Y: T.Tensor((3, 3), second),
+        Out: T.Tensor((len(names), 3), result),
+    ):
+        with T.Kernel(3) as i:
+            for number, name in enumerate(names):
+                if len(kinds) == 2:
+                    Out[number, i] = T.call_extern(result, name + suffix, X[0, i])
+                elif len(kinds) == 3:
+                    Out[number, i] = T.call_extern(result, name + suffix, X[0, i], Y[1, i])
+                else:
+                    Out[number, i] = T.call_extern(result, name + suffix, X[0, i], Y[1, i], X[2, i])
+
+    x = np.array([np.roll(values, k) for k in range(3)]).astype(real)
+    y = x.astype(second)
+    expected = np.zeros((len(names), 3), result)
+    for number, name in enumerate(names):
+        for i in range(3):
+            given = [x[0, i].item(), y[1, i].item(), x[2, i].item()][: len(kinds) - 1]
+            expected[number, i] = libm.function_of_libm(name + suffix)(*given)
+    agree(kernel, [x, y, np.zeros_like(expected)], {2: expected}, 1e-6)
+
+
+def test_functions_of_libm_give_what_python_gives():
+    """A sample, so that letters of the table are right."""
+    of = libm.function_of_libm
+    assert of("fabs")(-1.5) == 1.5 and of("fma")(2.0, 3.0, 4.0) == 10.0
+    assert of("round")(2.5) == 3.0 and of("rint")(2.5) == 2.0 and of("roundf")(-2.5) == -3.0
+    assert of("lgamma")(5.0) == pytest.approx(math.lgamma(5.0))
+    assert of("tgammaf")(5.0) == pytest.approx(24.0)
+    assert of("fdim")(1.0, 3.0) == 0.0 and of("remainderf")(5.0, 3.0) == -1.0
+    assert of("ldexpf")(1.5, 3) == 12.0 and of("ilogb")(10.0) == 3 and of("llround")(-2.5) == -3
+    assert math.isnan(of("sqrt")(-1.0)) and of("exp")(1e4) == math.inf

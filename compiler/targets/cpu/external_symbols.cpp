@@ -19,13 +19,16 @@ constexpr llvm::StringLiteral fromC[] = {
     "free",   "printf",  "snprintf", "tilewright_parallel_for",
 };
 
-/// From libm, in double; the float forms have an `f` at the end.
+/// From libm, in double; the float forms have an `f` at the end. python/tilewright/language/libm.py
+/// has the same names, with their arguments.
 constexpr llvm::StringLiteral fromMath[] = {
-    "acos",   "acosh", "asin",      "asinh", "atan",  "atan2", "atanh", "cbrt",
-    "ceil",   "cos",   "cosh",      "erf",   "erfc",  "exp",   "exp2",  "expm1",
-    "floor",  "fma",   "fmod",      "log",   "log10", "log1p", "log2",  "pow",
-    "rint",   "round", "roundeven", "sin",   "sinh",  "sqrt",  "tan",   "tanh",
-    "trunc",  "exp10", "nearbyint", "hypot", "fmax",  "fmin",  "ldexp", "copysign",
+    "acos",   "acosh",     "asin",  "asinh",  "atan",      "atan2",  "atanh",     "cbrt",
+    "ceil",   "copysign",  "cos",   "cosh",   "erf",       "erfc",   "exp",       "exp10",
+    "exp2",   "expm1",     "fabs",  "fdim",   "floor",     "fma",    "fmax",      "fmin",
+    "fmod",   "hypot",     "ilogb", "ldexp",  "lgamma",    "llrint", "llround",   "log",
+    "log10",  "log1p",     "log2",  "logb",   "lrint",     "lround", "nearbyint", "nextafter",
+    "pow",    "remainder", "rint",  "round",  "roundeven", "scalbn", "sin",       "sinh",
+    "sqrt",   "tan",       "tanh",  "tgamma", "trunc",
     "sincos", // LLVM makes it of sin and cos of one number
 };
 

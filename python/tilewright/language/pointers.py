@@ -6,6 +6,7 @@ from __future__ import annotations
 from ..capture.tracer import current, guarded_by_poison
 from .annotations import TensorAnnotation
 from .dtypes import to_dtype
+from .libm import function_of_libm
 from .values import BufferRef, Element, LanguageError, RegionRef, Traced
 
 TYPE_CHECKING = False
@@ -120,25 +121,13 @@ def call_extern(dtype: Any, name: str, *arguments: Any) -> Any:
     `dtype` of "handle" or "void" is for functions that give nothing.
     """
     tracer = current()
-    known = _of_libm(str(name))
+    known = function_of_libm(str(name))
     if known is not None:
         tracer.references.setdefault(str(name), known)
     result = None if str(dtype) in ("handle", "void", "") else str(to_dtype(dtype))
     values = [_typed(a) for a in arguments]
     made = tracer.builder.call_extern(str(name), values, result)
     return None if result is None else tracer.wrap(made)
-
-
-def _of_libm(name: str) -> Any:
-    """Python's function for one of libm, in double."""
-    import math
-
-    aliases = {"fmin": min, "fmax": max, "rint": round}
-    for base in (name, name.removesuffix("f")):
-        found = getattr(math, base, None) or aliases.get(base)
-        if callable(found):
-            return found
-    return None
 
 
 def _typed(value: Any) -> Any:

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The functions of C's libm that a kernel may call by name, and Python's way to call them.
+
+The CPU target's own list (`compiler/targets/cpu/external_symbols.cpp`) has the same names.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+#: Name of the form for double, its arguments and its result, a letter each: r is a real number of
+#: the form's width, i an int, l a long. The forms for float have an `f` at the end.
+FUNCTIONS: dict[str, str] = {
+    **dict.fromkeys(
+        (
+            *("acos", "acosh", "asin", "asinh", "atan", "atanh", "cbrt", "ceil", "cos", "cosh"),
+            *("erf", "erfc", "exp", "exp10", "exp2", "expm1", "fabs", "floor", "lgamma", "log"),
+            *("log10", "log1p", "log2", "logb", "nearbyint", "rint", "round", "roundeven"),
+            *("sin", "sinh", "sqrt", "tan", "tanh", "tgamma", "trunc"),
+        ),
+        "rr",
+    ),
+    **dict.fromkeys(
+        (
+            *("atan2", "copysign", "fdim", "fmax", "fmin", "fmod", "hypot", "nextafter", "pow"),
+            "remainder",
+        ),
+        "rrr",
+    ),
+    "fma": "rrrr",
+    **dict.fromkeys(("ldexp", "scalbn"), "rir"),
+    "ilogb": "ri",
+    **dict.fromkeys(("llrint", "llround", "lrint", "lround"), "rl"),
+}
+
+
+@cache
+def function_of_libm(name: str) -> Any:
+    """A Python function that calls one of libm; None if there is no such."""
+    import ctypes
+
+    is_float = name not in FUNCTIONS
+    kinds = FUNCTIONS.get(name.removesuffix("f") if is_float else name)
+    if kinds is None or (is_float and not name.endswith("f")):
+        return None
+    types = {
+        "r": ctypes.c_float if is_float else ctypes.c_double,
+        "i": ctypes.c_int,
+        "l": ctypes.c_longlong,
+    }
+    try:
+        found = getattr(ctypes.CDLL("libm.so.6"), name)
+    except (OSError, AttributeError):  # this machine's C library lacks it
+        return None
+    found.argtypes, found.restype = [types[k] for k in kinds[:-1]], types[kinds[-1]]
+    return found
