@@ -295,7 +295,7 @@ class EagerCall:
         tracer = Tracer(source.node.name, source.header_place(), compiler)
         with tracer:
             lookup = outside_names(self.python)
-            tracer.found += Prescan(source, lookup).run()
+            Prescan(source, lookup).run(tracer)
             tracer.signature = Signature(tracer, self.constants)
             interpreter = Interpreter(source, tracer, Scope(tracer.frames), lookup)
             for name in self.plan.parameters:

@@ -182,16 +182,14 @@ class ExpressionEvaluator(ABC):
             return self.outside(node.id)
         except KeyError:
             pass
-        if self.is_local(node.id):
-            self.mark(node)
-            raise LanguageError(f"name {node.id!r} is used before it is bound", python=NameError)
-        return POISON  # the prescan has reported it
+        if self.tracer.reach(node):
+            return POISON
+        self.mark(node)
+        raise LanguageError(f"name {node.id!r} is used before it is bound", python=NameError)
 
-    def is_local(self, name: str) -> bool:
-        return any(
-            isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store)
-            for n in ast.walk(self.source.node)
-        )
+    def peek(self, node: ast.Name) -> Value:
+        """What a name is bound to, where the trace may not come to it; None if it is unknown."""
+        return None if node in self.tracer.unknown_names else self.lookup(node)
 
     def eval_Name(self, node: ast.Name) -> Value:
         value = self.lookup(node)
@@ -224,9 +222,9 @@ class ExpressionEvaluator(ABC):
             raise
         except AttributeError as missing:
             if is_of_language(owner) and isinstance(node.value, ast.Name):
-                message, place = f"{node.value.id} has no {node.attr!r}", self.place(node)
-                if any(d.place == place and message in d.message for d in self.tracer.found):
-                    return POISON  # the prescan has reported it
+                if self.tracer.reach(node):
+                    return POISON
+                message = f"{node.value.id} has no {node.attr!r}"
                 raise LanguageError(message, python=AttributeError) from None
             if isinstance(owner, BufferRef):
                 raise LanguageError(

@@ -87,16 +87,7 @@ class InlinedFunction:
         _refuse_in_guard(tracer, self.__name__)
         with inlined(tracer, self.__name__):
             if not self._checked:
-                found = Prescan(source, lookup).run()
-                for message in found:
-                    tracer.report(
-                        message.message,
-                        message.kind,
-                        message.place,
-                        message.notes,
-                        message.python or ValueError,
-                    )
-                self._checked = not found
+                self._checked = Prescan(source, lookup).run(tracer)
             interpreter = Interpreter(source, tracer, Scope(tracer.frames), lookup)
             bind_arguments(interpreter, values, source.node)
             return interpreter.run(source.node.body)

@@ -123,9 +123,11 @@ class Interpreter(ControlFlow):
         self._poison(node)
 
     def _poison(self, node: ast.stmt) -> None:
-        """Binds all names that the failed statement would have bound."""
+        """Binds all names that the failed statement would have bound. What the trace would have
+        reached in it isn't known, so its unknown names are all reported."""
         self.tracer.has_poison = True
         for child in ast.walk(node):
+            self.tracer.reach(child)
             if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store):
                 binding = self.scope.names.get(child.id)
                 if isinstance(binding, Binding) and _is_variable(binding.value):

@@ -114,7 +114,7 @@ def capture_kernel(kernel: PrimFunc, compiler: Any = None) -> CapturedKernel:
     with tracer:
         lookup = outside_names(kernel.function)
         tracer.outer_names = _outer_names(kernel)
-        tracer.found += Prescan(source, lookup).run()
+        Prescan(source, lookup).run(tracer)
         scope = Scope(tracer.frames)
         interpreter = Interpreter(source, tracer, scope, lookup)
         annotations = _annotations(kernel, source, tracer)

@@ -74,7 +74,7 @@ def _known(evaluator: ExpressionEvaluator, node: ast.expr) -> Any:
     if isinstance(node, ast.Constant):
         return node.value
     if isinstance(node, ast.Name):
-        return evaluator.lookup(node)
+        return evaluator.peek(node)
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-        return getattr(evaluator.lookup(node.value), node.attr, None)
+        return getattr(evaluator.peek(node.value), node.attr, None)
     return None

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is known to be wrong before a kernel is traced: unknown names, unsupported constructs."""
+"""What is known before a kernel is traced: unsupported constructs, and the names that are unknown.
+
+A construct is wrong wherever it stands. A name is wrong only where the trace comes to it: Python
+asks for no name of a branch that is not taken. So what there is to say of a name waits for that.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from .source import FunctionSource
+    from .tracer import Tracer
 
 _CONSTRUCTS: dict[type[ast.AST], str] = {
     ast.Try: "'try'",
@@ -48,19 +53,25 @@ class Prescan:
     def __init__(self, source: FunctionSource, lookup: Callable[[str], object]) -> None:
         self.source = source
         self.lookup = lookup
-        self.found: list[Diagnostic] = []
-        self._seen: set[str] = set()
+        self._constructs: list[Diagnostic] = []
+        self._unknown: dict[ast.AST, Diagnostic] = {}
 
-    def run(self) -> list[Diagnostic]:
+    def run(self, tracer: Tracer) -> bool:
+        """Tells the tracer what was found; whether that is nothing."""
         node = self.source.node
         with suppress(RecursionError):  # the trace says where
             self._function(node.args, node.body, frozenset())
-        return self.found
+        for found in self._constructs:
+            tracer.report_found(found)
+        tracer.unknown_names.update(self._unknown)
+        return not self._constructs and not self._unknown
 
-    def _report(
-        self, node: ast.AST, kind: str, message: str, python: type[BaseException] = ValueError
-    ) -> None:
-        self.found.append(Diagnostic(kind, self.source.place(node), message, python=python))
+    def _construct(self, node: ast.AST, message: str) -> None:
+        self._constructs.append(Diagnostic("unsupported", self.source.place(node), message))
+
+    def _unknown_name(self, node: ast.AST, message: str, python: type[BaseException]) -> None:
+        place = self.source.place(node)
+        self._unknown[node] = Diagnostic("error", place, message, python=python)
 
     def _function(
         self, arguments: ast.arguments, body: Iterable[ast.AST], outer: frozenset[str]
@@ -74,15 +85,11 @@ class Prescan:
 
     def _walk(self, node: ast.AST, known: frozenset[str]) -> None:
         if type(node) in _CONSTRUCTS:
-            self._report(
-                node, "unsupported", f"{_CONSTRUCTS[type(node)]} can't be captured in a kernel"
-            )
+            self._construct(node, f"{_CONSTRUCTS[type(node)]} can't be captured in a kernel")
             return
         if isinstance(node, (ast.For, ast.While)) and node.orelse:
             word = "for" if isinstance(node, ast.For) else "while"
-            self._report(
-                node, "unsupported", f"'else' of a {word} loop can't be captured in a kernel"
-            )
+            self._construct(node, f"'else' of a {word} loop can't be captured in a kernel")
         if isinstance(node, ast.FunctionDef):
             for part in [*node.decorator_list, *node.args.defaults]:
                 self._walk(part, known)
@@ -114,7 +121,7 @@ class Prescan:
             self.lookup(node.id)
         except KeyError:
             message = f"name {node.id!r} is not defined{_hint(node.id, known)}"
-            self._report(node, "error", message, NameError)
+            self._unknown_name(node, message, NameError)
 
     def _attribute(self, node: ast.Attribute, known: frozenset[str]) -> None:
         if not isinstance(node.value, ast.Name) or node.value.id in known:
@@ -130,7 +137,7 @@ class Prescan:
         if not is_known_name(node.attr) and not hasattr(owner, node.attr):
             hint = _hint(node.attr, frozenset(dir(owner)))
             message = f"{node.value.id} has no {node.attr!r}{hint}"
-            self._report(node, "error", message, AttributeError)
+            self._unknown_name(node, message, AttributeError)
 
 
 def _hint(name: str, candidates: Iterable[str]) -> str:

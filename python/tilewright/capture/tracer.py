@@ -30,6 +30,7 @@ from ..language.values import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import ast
     from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
@@ -74,6 +75,8 @@ class Tracer:
         self._sent: Place | None = None
         self.frames: list[Frame] = []
         self.found: list[Diagnostic] = []
+        #: What there is to say of names that nothing is known of, where the trace reaches them.
+        self.unknown_names: dict[ast.AST, Diagnostic] = {}
         self.causes: list[BaseException] = []
         #: Name for the next allocation or loop variable: the name that it is assigned to.
         self.pending_name: str | None = None
@@ -152,6 +155,18 @@ class Tracer:
             return
         if diagnostic not in self.found:
             self.found.append(diagnostic)
+
+    def report_found(self, found: Diagnostic) -> None:
+        """Records a message that was made before the trace."""
+        python = found.python or ValueError
+        self.report(found.message, found.kind, found.place, found.notes, python)
+
+    def reach(self, node: ast.AST) -> bool:
+        """The trace has come to `node`: says if it is an unknown name, and reports it then."""
+        unknown = self.unknown_names.get(node)
+        if unknown is not None:
+            self.report_found(unknown)
+        return unknown is not None
 
     def diagnostics(self) -> list[Diagnostic]:
         """All messages, the builder's and ours, by place."""
