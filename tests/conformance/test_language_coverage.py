@@ -47,6 +47,13 @@ def test_counted_names_are_there(coverage):
     assert [name for name in counted if name not in there] == []
 
 
+def test_no_name_is_missing(coverage):
+    """Every name runs on the CPU or says what to write instead, those without a count too."""
+    there = coverage.working() | coverage.gpu_only()
+    listed = {name for names in coverage.names().values() for name, _ in names}
+    assert sorted(listed - there) == []
+
+
 def test_every_name_has_its_page(script, coverage):
     """What works has a signature or dtype, a sentence, and an example that is run."""
     pages = script("language_reference").pages()

@@ -59,13 +59,15 @@ _GROUPS = (
         """alloc_tmem deallocate_tmem tcgen05_gemm tcgen05_gemm_blockscaled
         tcgen05_mma tcgen05_mma_arrive tcgen05_cp_warpx4 tcgen05_before_thread_sync
         tcgen05_after_thread_sync alloc_tcgen05_smem_desc alloc_tcgen05_instr_desc
-        alloc_tcgen05_instruction_desc mma_gemm_blockscaled make_blockscaled_gemm_layout
-        float4_e2m1_unpacked""",
+        alloc_tcgen05_instruction_desc initialize_tcgen05_descriptor ptx_tcgen05_mma_ss
+        ptx_tcgen05_mma_ts ptx_tcgen05_mma_blockscaled_ss tcgen05_mma_blockscaled
+        tcgen05_sf_warp_transpose TCGEN05TensorCoreIntrinEmitter mma_gemm_blockscaled
+        make_blockscaled_gemm_layout float4_e2m1_unpacked""",
     ),
     (
         "mma, the matrix instructions of a warp",
         _LAYOUT,
-        "ptx_mma ptx_mma_sp ptx_mma_block_scale ptx_mma_sm70 ptx_ldmatrix TensorCoreIntrinEmitter",
+        "ptx_mma ptx_mma_block_scale ptx_mma_sm70 ptx_ldmatrix TensorCoreIntrinEmitter",
     ),
     (
         "mma, whose accumulators lie in registers as its instructions leave them",
@@ -75,13 +77,20 @@ _GROUPS = (
     (
         "2:4 sparsity, whose metadata is laid out for the matrix instructions of each GPU",
         "unpack A to a dense tile, and use T.gemm",
-        "gemm_sp wgmma_gemm_sp tcgen05_gemm_sp",
+        """gemm_sp wgmma_gemm_sp tcgen05_gemm_sp ptx_mma_sp ptx_wgmma_sp_ss ptx_wgmma_sp_rs
+        SparseTensorCoreIntrinEmitter WGSparseTensorCoreIntrinEmitter""",
     ),
     (
         "thread-block clusters",
         "use T.Kernel, and global memory between blocks",
         """ClusterKernel copy_cluster cluster_arrive cluster_arrive_relaxed cluster_wait
         cluster_sync block_rank_in_cluster""",
+    ),
+    (
+        "cluster launch control, by which a block takes the work of one that hasn't started",
+        "use T.Persistent, or a loop over the tiles of a block",
+        """clc_try_cancel clc_try_cancel_multicast clc_is_canceled clc_get_first_ctaid_x
+        clc_get_first_ctaid_y clc_get_first_ctaid_z""",
     ),
     ("asynchronous copies of a given width", "index the buffer, or use T.copy", "ptx_cp_async"),
     ("CUDA source code", "write the kernel in the language", "CUDASourceCodeKernel"),
