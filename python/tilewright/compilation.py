@@ -68,7 +68,7 @@ def native_options(options: Options, keep_stages: bool = False, build: bool = Tr
 
 def _compile(captured: CapturedKernel, native: Any) -> tuple[Any, list[Diagnostic]]:
     """What the compiler makes, and what it says besides; CompileError with all its messages."""
-    from .compile_pool import cancellation, in_compiler
+    from .cancellation import cancellation, in_compiler
 
     compiler = load_compiler()
     with in_compiler():

@@ -8,50 +8,17 @@ waits only for those in the compiler, which are told to stop and do.
 
 from __future__ import annotations
 
-import atexit
 import os
 import threading
-import time
 from concurrent.futures import Executor, Future
 from contextlib import contextmanager
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
+from .cancellation import enter_pool
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-_here = threading.local()
-#: The threads that are in the compiler.
-_compiling: set[int] = set()
-_is_ending = threading.Event()
-
-
-def cancellation() -> Callable[[], bool] | None:
-    """Whether this thread's compilations are to stop; None outside of a pool."""
-    return getattr(_here, "is_cancelled", None)
-
-
-@contextmanager
-def in_compiler() -> Iterator[None]:
-    """Around a call of the compiler: its thread must be out of there when the process ends."""
-    if cancellation() is None:
-        yield
-        return
-    thread = threading.get_ident()
-    _compiling.add(thread)
-    try:
-        if _is_ending.is_set():  # looked at after the thread is known, so none slips through
-            raise SystemExit
-        yield
-    finally:
-        _compiling.discard(thread)
-
-
-@atexit.register
-def _stop() -> None:
-    _is_ending.set()
-    while _compiling:
-        time.sleep(0.001)
 
 
 class CompilePool(Executor):
@@ -91,7 +58,7 @@ class CompilePool(Executor):
                 thread.join()
 
     def _work(self) -> None:
-        _here.is_cancelled = lambda: self.cancelled.is_set() or _is_ending.is_set()
+        enter_pool(self.cancelled.is_set)
         while task := self.tasks.get():
             future, function = task
             if not future.set_running_or_notify_cancel():
