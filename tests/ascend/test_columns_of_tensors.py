@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-import tilewright
 import tilewright.language as T
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -71,6 +70,10 @@ PARTS: list[tuple[tuple[int, ...], Part]] = [
     ((4, 1, 8, 1), ((2, 3), (0, 1), (0, 6), (0, 1))),
     ((1, 24, 1), ((0, 1), (8, 16), (0, 1))),
     ((24, 1, 1), ((8, 16), (0, 1), (0, 1))),
+    ((4, 32, 1), ((1, 3), (8, 24), (0, 1))),
+    ((4, 16, 1, 1), ((0, 4), (8, 16), (0, 1), (0, 1))),
+    ((1, 4, 32, 1), ((0, 1), (0, 3), (16, 24), (0, 1))),
+    ((2, 3, 32, 1), ((0, 2), (1, 3), (8, 24), (0, 1))),
 ]
 for shape, part in PARTS:
     for order in ("ww", "pw", "wr", "rw"):
@@ -151,6 +154,67 @@ def rows_that_lie_apart(S: T.Tensor((32, 1), "float32"), C: T.Tensor((16, 1), "f
         T.copy(t, S[16, 0])
 
 
+def statistics(dtype: str, form: str, rows: int, columns: int) -> Any:  # noqa: ANN401
+    """Planes of numbers that lie side by side, though the tensor's last dim is 1: parts in tiles
+    of two or of three dims, an edge that cuts them, and as a nest."""
+    extent = T.dynamic("extent") if form == "dynamic" else 40
+    shape = (rows, columns, 1) if form == "three dims" else (rows, columns)
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        L: T.Tensor((2, 3, extent, 1), dtype), C: T.Tensor((2, 3, extent, 1), dtype)
+    ):
+        with T.Kernel(2, is_npu=True, threads=1) as cid:
+            w = T.alloc_ub(shape, dtype)
+            for s in T.serial(T.ceildiv(extent, columns)):
+                first, end = s * columns, s * columns + columns
+                if form == "three dims":
+                    T.copy(L[cid, 0:rows, first:end, 0:1], w)
+                elif form == "nest":
+                    for i, j in T.Parallel(rows, columns):
+                        w[i, j] = L[cid, i, first + j, 0]
+                else:
+                    T.copy(L[cid, 0:rows, first:end, 0], w)
+                T.tile.add(w, w, w)
+                if form == "three dims":
+                    T.copy(w, C[cid, 0:rows, first:end, 0:1])
+                elif form == "nest":
+                    for i, j in T.Parallel(rows, columns):
+                        C[cid, i, first + j, 0] = w[i, j]
+                else:
+                    T.copy(w, C[cid, 0:rows, first:end, 0])
+
+    return main
+
+
+for dtype in ("float32", "float16", "int32"):
+    for form, height, width in (
+        ("two dims", 3, 8),
+        ("two dims", 2, 16),
+        ("two dims", 3, 5),
+        ("three dims", 2, 16),
+        ("dynamic", 3, 16),
+        ("nest", 2, 16),
+    ):
+        before = [(8 * random.standard_normal((2, 3, 40, 1))).astype(dtype) for _ in range(2)]
+        doubled = before[1].copy()
+        doubled[:, :height] = 2 * before[0][:, :height]
+        of_case = f"{form} {height} {width} {dtype}"
+        GROUP.add(of_case, statistics(dtype, form, height, width), before, {1: doubled})
+
+
+@T.prim_func
+def planes_at_the_edge(A: T.Tensor((4, 8, 1), "float32"), C: T.Tensor((2, 8, 1), "float32")):  # type: ignore[no-untyped-def]
+    """Are no one row, though as many elements are copied as such planes have."""
+    with T.Kernel(1, is_npu=True, threads=1) as _:
+        a = T.alloc_ub((2, 8, 1), "float32")
+        T.copy(A[1, 2, 0], a)
+        T.copy(a, C)
+
+
+planes = random.standard_normal((4, 8, 1)).astype(np.float32)
+cut = np.concatenate([planes[1:3, 2:], np.zeros((2, 2, 1))], axis=1)
+GROUP.add("planes", planes_at_the_edge, [planes, np.zeros((2, 8, 1), np.float32)], {1: cut})
 rows = random.standard_normal((16, 64)).astype(np.float32)
 sums = rows.astype(np.float64).sum(1, keepdims=True)
 zeros = [np.zeros(shape, np.float32) for shape in ((16, 1), (16, 64), (8, 1))]
@@ -176,17 +240,3 @@ def test_verdicts(name: str) -> None:
     assert removals.missed() == []
     assert removals.needless() == []
     assert [why for why, is_needed in removals.inserted.items() if not is_needed] == []
-
-
-def test_planes_that_an_edge_cuts() -> None:
-    """Are no one row, though as many elements are copied as such planes have."""
-
-    @T.prim_func
-    def main(A: T.Tensor((4, 8, 1), "float32"), C: T.Tensor((2, 8, 1), "float32")):  # type: ignore[no-untyped-def]
-        with T.Kernel(1, is_npu=True, threads=1) as _:
-            a = T.alloc_ub((2, 8, 1), "float32")
-            T.copy(A[1, 2, 0], a)
-            T.copy(a, C)
-
-    with pytest.raises(tilewright.CompileError, match="not side by side in global memory"):
-        tilewright.compile(main, target="ascend")

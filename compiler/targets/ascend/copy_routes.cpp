@@ -240,25 +240,25 @@ bool isColumnInUb(const BufferRegion& ub) {
 /// Rows of a rectangle must begin at a block; a column (one element a row) lies side by side in UB.
 LogicalResult CopyExpander::requireRows(const BufferRegion& global, const BufferRegion& ub) {
   const SmallVector<size_t> dims = wideDims(global), ubDims = wideDims(ub);
-  if (ubDims.size() == 2 &&
-      ubStrides(ub.type())[ubDims.front()] % npu::blockElements(ub.type()) != 0)
+  const SmallVector<int64_t> strides = ubStrides(ub.type());
+  if (ubDims.size() == 2 && strides[ubDims.front()] % npu::blockElements(ub.type()) != 0)
     return refuseRowsWithinBlocks();
   if (dims.empty() || dims.back() + 1 == global.extents.size())
     return success();
   if (dims.size() == 1 && isColumnInUb(ub))
     return success();
-  if (isDenseColumn(global))
+  if (endsInDenseDim(global) && (dims.size() == 1 || strides[ubDims.back()] == 1))
     return success();
   return copy.emitError() << "unsupported on ascend: a copy between "
                           << "elements that are not side by side in global memory and a row in UB";
 }
 
-/// One wide dim, whose elements are side by side because all dims behind it have one element.
-bool CopyExpander::isDenseColumn(const BufferRegion& global) {
+/// Whether the elements of the last wide dim are side by side because all dims behind it have one element.
+bool CopyExpander::endsInDenseDim(const BufferRegion& global) {
   const SmallVector<size_t> dims = wideDims(global);
-  if (dims.size() != 1 || global.type().getStrided())
+  if (dims.empty() || global.type().getStrided())
     return false;
-  return llvm::all_of(global.type().getShape().drop_front(dims[0] + 1),
+  return llvm::all_of(global.type().getShape().drop_front(dims.back() + 1),
                       [](int64_t extent) { return extent == 1; });
 }
 
@@ -339,12 +339,12 @@ bool CopyExpander::isMultipleOfBlock(OpFoldResult extent, BufferType type) {
   return columns && *columns % npu::blockElements(type) == 0;
 }
 
-/// A dense column as a row: its dim moves to the end, where its stride is 1 as well. `whole` is the region
+/// Dense columns as rows: their dim moves to the end, where its stride is 1 as well. `whole` is the region
 /// before it was cut: of a tile that is cut to one column, rows stay rows.
 BufferRegion CopyExpander::asRows(BufferRegion region, const BufferRegion& whole) {
-  if (!isDenseColumn(whole))
+  if (!endsInDenseDim(whole))
     return region;
-  const size_t dim = wideDims(whole)[0];
+  const size_t dim = wideDims(whole).back();
   std::swap(region.extents[dim], region.extents.back());
   std::swap(region.offsets[dim], region.offsets.back());
   return region;

@@ -99,7 +99,7 @@ private:
   mlir::Value padValue();
   void order(Pipe from, Pipe to);
 
-  static bool isDenseColumn(const tile::BufferRegion& global);
+  static bool endsInDenseDim(const tile::BufferRegion& global);
   static bool isMultipleOfBlock(mlir::OpFoldResult extent, tile::BufferType type);
   static tile::BufferRegion asRows(tile::BufferRegion region, const tile::BufferRegion& whole);
   static int64_t pitchOf(const tile::BufferRegion& ub);
