@@ -13,7 +13,7 @@
 ///
 /// What lies there means nothing, but must not be left from another buffer's time: it could be a number that
 /// traps, and the host reports reads of what was never written. Tiles that all writers fill, with what pads
-/// their rows, stay as they are. It stands before the planning of memory, so that lives begin there, and
+/// their rows, stay as they are. Bytes are written as 16-bit numbers, through a view. It stands before the planning of memory, so that lives begin there, and
 /// before the flags.
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/npu_ops.h"
@@ -21,6 +21,7 @@
 #include "compiler/targets/ascend/passes.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
+#include <mlir/IR/ImplicitLocOpBuilder.h>
 
 namespace tilewright::ascend {
 namespace {
@@ -31,8 +32,9 @@ using tile::MemorySpace;
 
 bool hasPadding(BufferType type) {
   const unsigned bits = type.getElementBits();
-  return type.getSpace() == MemorySpace::UB && type.getRank() > 1 && (bits == 16 || bits == 32) &&
-         npu::rowPitch(type) > type.getShape().back() && type.getShape().back() > 1;
+  return type.getSpace() == MemorySpace::UB && type.getRank() > 1 &&
+         (bits == 8 || bits == 16 || bits == 32) && npu::rowPitch(type) > type.getShape().back() &&
+         type.getShape().back() > 1;
 }
 
 struct DefinePadding : KernelPass<DefinePadding> {
@@ -52,19 +54,30 @@ struct DefinePadding : KernelPass<DefinePadding> {
   }
 
 private:
+  /// Bytes are filled through views, which are followed for their sake.
+  static void collectUsers(Value buffer, bool followsViews, SmallVector<Operation*>& users) {
+    for (Operation* user : buffer.getUsers())
+      if (auto view = dyn_cast<tile::ViewOp>(user); view && followsViews)
+        collectUsers(view, true, users);
+      else
+        users.push_back(user);
+  }
+
   /// Whether something reads more than a row, and something else writes no padding.
   static bool isReadUndefined(tile::AllocOp alloc) {
     const BufferType type = alloc.getType();
     const int64_t rowBytes = type.getShape().back() * int64_t(type.getElementBits()) / 8;
     bool isRead = false, isDefined = true;
-    for (Operation* user : alloc->getUsers()) {
+    SmallVector<Operation*> users;
+    collectUsers(alloc, type.getElementBits() == 8, users);
+    for (Operation* user : users) {
       auto instruction = dyn_cast<npu::Instruction>(user);
       if (!instruction)
         return true; // a view: nothing is known
       SmallVector<npu::Access> accesses;
       instruction.getAccesses(accesses);
       for (const npu::Access& access : accesses) {
-        if (access.buffer != alloc.getResult())
+        if (npu::storageOf(access.buffer) != alloc.getResult())
           continue;
         const bool isOneRow = !ShapedType::isDynamic(access.bytes) && access.bytes <= rowBytes;
         if (access.isWrite)
@@ -86,19 +99,23 @@ private:
 
   static void define(tile::AllocOp alloc) {
     const BufferType type = alloc.getType();
-    const auto bits = type.getElementBits();
-    OpBuilder builder(alloc->getContext());
+    ImplicitLocOpBuilder builder(alloc.getLoc(), alloc->getContext());
     builder.setInsertionPointAfter(alloc);
-    const Location place = alloc.getLoc();
-    const Type element = type.getElementType();
+    Value buffer = alloc;
+    Type element = type.getElementType();
+    if (type.getElementBits() == 8) {
+      element = builder.getIntegerType(16, /*isSigned=*/true);
+      const auto pairs = BufferType::get({npu::storageBytes(type) / 2}, element, MemorySpace::UB);
+      buffer = tile::ViewOp::create(builder, pairs, alloc, ValueRange());
+    }
+    const unsigned bits = cast<BufferType>(buffer.getType()).getElementBits();
     const TypedAttr zero = isa<FloatType>(element)
                                ? TypedAttr(builder.getFloatAttr(element, 0.0))
                                : TypedAttr(builder.getIntegerAttr(builder.getIntegerType(bits), 0));
-    const Value value = arith::ConstantOp::create(builder, place, zero);
-    const Value first = arith::ConstantIndexOp::create(builder, place, 0);
-    const Value count =
-        arith::ConstantIndexOp::create(builder, place, npu::storageBytes(type) * 8 / int64_t(bits));
-    npu::DuplicateOp::create(builder, place, alloc, first, value, count, npu::RepeatAttr());
+    const Value value = arith::ConstantOp::create(builder, zero);
+    const Value first = arith::ConstantIndexOp::create(builder, 0);
+    const Value count = arith::ConstantIndexOp::create(builder, npu::storageBytes(type) * 8 / bits);
+    npu::DuplicateOp::create(builder, buffer, first, value, count, npu::RepeatAttr());
   }
 };
 

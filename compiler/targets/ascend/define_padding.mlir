@@ -26,3 +26,29 @@ func.func @padding(%A: !tile.buffer<4x5xf32, global>, %v: f32) {
   }
   return
 }
+
+// Bytes: x as above, y is filled through a view.
+// CHECK-LABEL: func.func @bytes
+// CHECK: %[[X:.*]] = tile.alloc "x"
+// CHECK-NEXT: %[[PAIRS:.*]] = tile.view %[[X]]
+// CHECK-NEXT: npu.duplicate %[[PAIRS]][%c0] : !tile.buffer<64xsi16, UB>, %{{.*}} count(%c64)
+// CHECK-NEXT: tile.alloc "y"
+// CHECK-NEXT: tile.view
+// CHECK-NEXT: npu.duplicate
+// CHECK-NOT: npu.duplicate
+func.func @bytes(%v: i8, %zero: i16) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  %c64 = arith.constant 64 : index
+  %c101 = arith.constant 101 : index
+  tile.launch (%cid) in (%c1) npu {
+    %x = tile.alloc "x" : !tile.buffer<4x5xsi8, UB>
+    %y = tile.alloc "y" : !tile.buffer<4x5xsi8, UB>
+    %pairs = tile.view %y : !tile.buffer<4x5xsi8, UB> to !tile.buffer<64xsi16, UB>
+    npu.duplicate %pairs[%c0] : !tile.buffer<64xsi16, UB>, %zero count(%c64)
+    npu.set_value %v to %x[%c32] : !tile.buffer<4x5xsi8, UB>
+    npu.binary max %y[%c0] : !tile.buffer<4x5xsi8, UB>, %x[%c0] : !tile.buffer<4x5xsi8, UB>, %y[%c0] : !tile.buffer<4x5xsi8, UB> count(%c101)
+  }
+  return
+}
