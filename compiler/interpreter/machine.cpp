@@ -17,8 +17,6 @@ bool tellsThreadsApart(mlir::Operation* op) {
   return llvm::isa<tile::ThreadIdOp, tile::ShuffleOp, tile::VoteOp>(op);
 }
 
-constexpr int64_t kWarpSize = 32;
-
 /// The agents that `op` of `agent` waits for: those of its warp, or of its block.
 llvm::MutableArrayRef<Agent> group(llvm::MutableArrayRef<Agent> agents, const Agent& agent,
                                    mlir::Operation* op) {

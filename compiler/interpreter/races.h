@@ -11,8 +11,9 @@
 namespace tilewright::interpreter {
 
 /// How an element is touched. A `SameWrite` finds the value that it writes: with other writes it can't
-/// give two results.
-enum class AccessKind { Read, Write, AtomicRead, AtomicUpdate, SameWrite };
+/// give two results. An `OwnRead` is by one who wrote the only value that anybody has written: another's
+/// `SameWrite` doesn't change what it gives.
+enum class AccessKind { Read, Write, AtomicRead, AtomicUpdate, OwnRead, SameWrite };
 
 /// Who touched an element, of blocks, iterations or threads that have no order among themselves.
 class Touches {
@@ -23,15 +24,21 @@ public:
   /// Whether the other one of such a race is atomic.
   bool isWithAtomic(AccessKind kind, int64_t who) const;
   void add(AccessKind kind, int64_t who, mlir::Operation* op);
+  /// What a touch of this kind is, after what `who` has written: a Read may be an OwnRead.
+  AccessKind afterOwnWrites(AccessKind kind, int64_t who) const;
 
 private:
   bool hasOther(AccessKind kind, int64_t who) const;
 
-  static constexpr size_t kKinds = 4; ///< a SameWrite is kept as a Write
-  static constexpr int64_t kNobody = -1, kSeveral = -2;
-  std::array<int64_t, kKinds> by = {kNobody, kNobody, kNobody, kNobody};
+  static constexpr size_t kKinds = 5; ///< a SameWrite is kept as a Write
+  static constexpr int64_t kNobody = -1, kSeveral = -2, kTold = 64;
+  std::array<int64_t, kKinds> by = {kNobody, kNobody, kNobody, kNobody, kNobody};
   std::array<mlir::Operation*, kKinds> lastAt = {};
+  uint64_t writers = 0;    ///< a bit for each of the first `kTold`
+  bool hasChanged = false; ///< two values were written
 };
+
+inline constexpr int64_t kWarpSize = 32;
 
 /// A thread, and what orders it with others of its block and of its warp: both numbers go up at each point
 /// where these wait for each other.
@@ -46,7 +53,7 @@ public:
   const Touches* note(AccessKind kind, const ThreadPlace& place, mlir::Operation* op);
   /// How `touches`, which is one of ours, calls a thread.
   int64_t numberOf(const Touches& touches, const ThreadPlace& place) const {
-    return &touches == &warps ? place.warp : place.thread;
+    return &touches == &warps ? place.warp : place.thread % kWarpSize;
   }
 
 private:

@@ -161,6 +161,90 @@ def test_threads_that_write_the_same_value(agree):
     agree(alike, [numbers(), np.zeros(2, np.int32)], {1: np.array([2016, 1], np.int32)})
 
 
+def test_threads_that_read_what_they_have_set_alike(agree):
+    """Each reads its own value, and no order gives another one."""
+
+    @T.prim_func
+    def alike(A: T.Tensor((N,), "int32"), C: T.Tensor((1,), "int32"), Out: T.Tensor((N,), "int32")):
+        with T.Kernel(1, threads=N):
+            tx = T.get_thread_binding()
+            C[0] = 5
+            Out[tx] = C[0] + A[tx]
+            T.sync_threads()
+            C[0] = 7
+            T.sync_warp()
+            Out[tx] += C[0]
+
+    agree(alike, [numbers(), np.zeros(1, np.int32), np.zeros(N, np.int32)], {2: numbers() + 12})
+
+
+def test_reads_of_what_only_others_have_set():
+    @T.prim_func
+    def last_reads(C: T.Tensor((1,), "int32"), Out: T.Tensor((N,), "int32")):
+        with T.Kernel(1, threads=N):
+            tx = T.get_thread_binding()
+            if tx < N - 1:
+                C[0] = 5
+            Out[tx] = C[0]
+
+    race(last_reads, RACE.format(0, "C", PLAIN), np.zeros(1, np.int32), numbers())
+
+    @T.prim_func
+    def first_reads(C: T.Tensor((1,), "int32"), Out: T.Tensor((N,), "int32")):
+        with T.Kernel(1, threads=N):
+            tx = T.get_thread_binding()
+            if tx > 0:
+                C[0] = 5
+            Out[tx] = C[0]
+
+    race(first_reads, RACE.format(0, "C", PLAIN), np.zeros(1, np.int32), numbers())
+
+
+def test_reads_between_two_values():
+    """Another thread's write of the second value may come before the first one's read."""
+
+    @T.prim_func
+    def two_values(C: T.Tensor((1,), "int32"), Out: T.Tensor((N,), "int32")):
+        with T.Kernel(1, threads=N):
+            tx = T.get_thread_binding()
+            if tx == 0:
+                C[0] = 5
+                Out[0] = C[0]
+            C[0] = 7
+
+    race(two_values, RACE.format(0, "C", PLAIN), np.zeros(1, np.int32), numbers())
+
+    @T.prim_func
+    def other_warp(C: T.Tensor((1,), "int32"), Out: T.Tensor((N,), "int32")):
+        with T.Kernel(1, threads=N):
+            tx = T.get_thread_binding()
+            if tx < 32:
+                C[0] = 5
+                T.sync_warp()
+                Out[tx] = C[0]
+                T.sync_warp()
+                C[0] = 7
+            else:
+                T.sync_warp()
+                T.sync_warp()
+                C[0] = 7
+
+    race(other_warp, RACE.format(0, "C", PLAIN), np.zeros(1, np.int32), numbers())
+
+    @T.prim_func
+    def updated(C: T.Tensor((1,), "int32"), Out: T.Tensor((N,), "int32")):
+        with T.Kernel(1, threads=N):
+            tx = T.get_thread_binding()
+            if tx == N - 1:
+                T.atomic_add(C[0], 1)
+            else:
+                C[0] = 5
+                Out[tx] = C[0]
+
+    message = RACE.format(0, "C", "only one of them atomically")
+    race(updated, message, np.zeros(1, np.int32), numbers())
+
+
 def test_shuffles_atomics_and_own_elements(agree):
     @T.prim_func
     def sums(A: T.Tensor((N,), "int32"), Out: T.Tensor((N + 1,), "int32")):
