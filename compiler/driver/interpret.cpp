@@ -12,7 +12,7 @@ namespace tilewright {
 
 bool interpret(const KernelModule& kernel, const std::vector<HostArgument>& arguments,
                std::vector<Diagnostic>& diagnostics, std::string* printed,
-               const std::atomic<bool>* cancel, const HostFunction& call) {
+               const std::atomic<bool>* cancel, const HostFunction& call, bool reportsOutOfRange) {
   const BuiltKernel& built = BuiltKernel::of(kernel);
   auto guard = built.lock();
   mlir::ModuleOp module = built.module();
@@ -34,6 +34,7 @@ bool interpret(const KernelModule& kernel, const std::vector<HostArgument>& argu
   options.cancel = cancel;
   options.printed = printed;
   options.call = call;
+  options.reportsOutOfRange = reportsOutOfRange;
   mlir::OwningOpRef<mlir::ModuleOp> synced = module.clone();
   mlir::PassManager passes(module.getContext());
   passes.addNestedPass<mlir::func::FuncOp>(createInsertSyncs());

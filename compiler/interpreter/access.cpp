@@ -32,12 +32,22 @@ BufferValue& Machine::buffer(Agent& agent, mlir::Value value) {
   return launchBuffers[value];
 }
 
+namespace {
+
+/// An access that the user wrote with its index, not an operation on tiles.
+bool isElementAccess(mlir::Operation* op) {
+  return llvm::isa<tile::LoadOp, tile::StoreOp, tile::AtomicOp>(op);
+}
+
+} // namespace
+
 mlir::FailureOr<bool> Machine::isInBounds(mlir::Operation* op, const BufferValue& buffer,
                                           llvm::ArrayRef<int64_t> indices, bool provenInBounds) {
   for (auto [dim, index] : llvm::enumerate(indices)) {
     if (index >= 0 && index < buffer.shape[dim])
       continue;
-    if (buffer.type.isGlobal() && !provenInBounds)
+    const bool isReported = options.reportsOutOfRange && isElementAccess(op);
+    if (buffer.type.isGlobal() && !provenInBounds && !isReported)
       return false;
     return op->emitError("index ") << index << " is out of range for dim " << dim << " of '"
                                    << buffer.name << "' with extent " << buffer.shape[dim];
@@ -116,7 +126,8 @@ mlir::LogicalResult Machine::noteAccess(mlir::Operation* op, const BufferValue& 
     llvm::interleaveComma(indices, error);
     error << "] of '" << buffer.name << "', and "
           << (isWithAtomic ? "only one of them atomically" : "one of them writes it");
-    if (mlir::Operation* other = touches.findRace(kind, number); other->getLoc() != op->getLoc())
+    mlir::Operation* other = touches.findRace(touches.afterOwnWrites(kind, number), number);
+    if (other->getLoc() != op->getLoc())
       error.attachNote(other->getLoc()) << "the other one uses it here";
     return mlir::failure();
   };

@@ -40,6 +40,9 @@ struct InterpretOptions {
   /// Ops that may be run before the kernel counts as endless.
   int64_t maxSteps = 2'000'000'000;
   const std::atomic<bool>* cancel = nullptr;
+  /// An error where a load, store or atomic of one element leaves a tensor, as on a device without checked
+  /// accesses; else it gives 0 or is dropped. Operations on tiles have safe edges in any case.
+  bool reportsOutOfRange = false;
   /// Receives what tile.print says; stdout if absent.
   std::string* printed = nullptr;
 };

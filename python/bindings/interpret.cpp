@@ -65,7 +65,8 @@ bool call(const nb::dict& functions, std::string_view name, const std::vector<Ho
 /// Ctrl-C.
 std::pair<std::string, std::vector<Diagnostic>>
 interpretKernel(const std::shared_ptr<KernelModule>& kernel,
-                const std::vector<BoundArgument>& arguments, const nb::dict& functions) {
+                const std::vector<BoundArgument>& arguments, const nb::dict& functions,
+                bool reportsOutOfRange) {
   std::vector<HostArgument> bound;
   bound.reserve(arguments.size());
   for (const BoundArgument& argument : arguments)
@@ -73,9 +74,11 @@ interpretKernel(const std::shared_ptr<KernelModule>& kernel,
   std::pair<std::string, std::vector<Diagnostic>> result;
   std::atomic<bool> cancel = false;
   std::future<void> run = std::async(std::launch::async, [&] {
-    interpret(*kernel, bound, result.second, &result.first, &cancel,
-              [&](std::string_view name, const std::vector<HostNumber>& given, HostNumber& made,
-                  std::string& problem) { return call(functions, name, given, made, problem); });
+    interpret(
+        *kernel, bound, result.second, &result.first, &cancel,
+        [&](std::string_view name, const std::vector<HostNumber>& given, HostNumber& made,
+            std::string& problem) { return call(functions, name, given, made, problem); },
+        reportsOutOfRange);
   });
   while (true) {
     {
@@ -97,7 +100,8 @@ interpretKernel(const std::shared_ptr<KernelModule>& kernel,
 
 void bindInterpret(nb::module_& module) {
   using nb::literals::operator""_a;
-  module.def("interpret", &interpretKernel, "kernel"_a, "arguments"_a, "functions"_a = nb::dict());
+  module.def("interpret", &interpretKernel, "kernel"_a, "arguments"_a, "functions"_a = nb::dict(),
+             "reports_out_of_range"_a = false);
 }
 
 } // namespace tilewright

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -17,15 +18,25 @@ if TYPE_CHECKING:
     from .options import Options
 
 
+def reports_out_of_range(options: Options) -> bool:
+    """Whether an element outside of a tensor is an error: on a GPU it is guarded only by the pass
+    that this key turns off."""
+    if os.environ.get("TILEWRIGHT_STRICT_INDICES", "0") not in ("", "0"):
+        return True
+    return bool(options.pass_configs.get("tl.disable_safe_memory_legalize"))
+
+
 def reference_kernel(
     captured: CapturedKernel, options: Options, out_idx: list[int] | None, source: object
 ) -> JITKernel:
     """A kernel whose calls check every access and raise KernelError with the place of the first
     wrong one. Nothing is cached: there is no machine code."""
 
+    is_strict = reports_out_of_range(options)
+
     def run(*arguments: Any) -> None:
         printed, found = load_compiler().interpret(
-            captured.module, list(arguments), captured.references
+            captured.module, list(arguments), captured.references, is_strict
         )
         sys.stdout.write(printed)
         if found:

@@ -238,3 +238,53 @@ def test_the_chosen_side_may_read_where_another_read_says():
     p = np.array([2, 0, 3, -1], np.int32)
     made = [tl.compile(nested, out_idx=[1], target=t)(p).tolist() for t in ("reference", "cpu")]
     assert made[0] == made[1] == [-10, 29, 2, -1]
+
+
+@T.prim_func
+def shifted(A: T.Tensor((64,), "int32"), Out: T.Tensor((70,), "int32"), first: T.int32):
+    with T.Kernel(2, threads=32) as bx:
+        tile = T.alloc_shared((40,), "int32")
+        T.copy(A[bx * 40], tile)  # the last tile is ragged
+        for i in T.Parallel(40):
+            if bx * 40 + i < 70:
+                inside = T.if_then_else(bx * 40 + i < 64, A[bx * 40 + i], 0)
+                Out[bx * 40 + i + first] = tile[i] + inside
+
+
+@T.prim_func
+def looked_up(A: T.Tensor((64,), "int32"), Out: T.Tensor((64,), "int32"), first: T.int32):
+    with T.Kernel(1, threads=32):
+        for i in T.Parallel(64):
+            Out[i] = A[i + first]
+
+
+@T.prim_func
+def counted(A: T.Tensor((64,), "int32"), Out: T.Tensor((64,), "int32"), first: T.int32):
+    with T.Kernel(1, threads=32):
+        for i in T.Parallel(64):
+            T.atomic_add(Out[i - first], A[i])
+
+
+UNGUARDED = {tl.PassConfigKey.TL_DISABLE_SAFE_MEMORY_ACCESS: True}
+
+
+@pytest.mark.parametrize(
+    "kernel, count, message",
+    [
+        (shifted, 70, "index 70 is out of range for dim 0 of 'Out' with extent 70"),
+        (looked_up, 64, "index 64 is out of range for dim 0 of 'A' with extent 64"),
+        (counted, 64, "index -1 is out of range for dim 0 of 'Out' with extent 64"),
+    ],
+)
+def test_elements_outside_of_tensors_are_found_where_asked(kernel, count, message, monkeypatch):
+    a, out = np.arange(64, dtype=np.int32), np.zeros(count, np.int32)
+    tl.compile(kernel, target="reference")(a, out, 1)  # the language's edges
+    strict = tl.compile(kernel, target="reference", pass_configs=UNGUARDED)
+    with pytest.raises(KernelError, match=message) as found:
+        strict(a, out, 1)
+    assert "first" in str(found.value)  # the line that has the index
+    strict(a, out, 0)  # the ragged tile and the choice stay silent
+    monkeypatch.setenv("TILEWRIGHT_STRICT_INDICES", "1")
+    with pytest.raises(KernelError, match=message):
+        tl.compile(kernel, target="reference")(a, out, 1)
+    tl.compile(kernel, target="cpu", pass_configs=UNGUARDED)(a, out, 1)
