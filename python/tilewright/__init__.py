@@ -39,6 +39,7 @@ _HOMES = {
     "TensorSupplyType": "profiler",
     "do_bench": "profiler",
     "autotune": "autotuner",
+    "JITImpl": "jit_module",
     "AutoTuner": "autotuner",
     "set_autotune_inputs": "autotuner",
     "set_num_threads": "_runtime",
@@ -66,6 +67,12 @@ _MODULES = (
     "tools",
     "tvm",
 )
+#: Modules of the emitters of GPUs' matrix instructions, and of their layouts.
+_EMITTERS = tuple(
+    f"{kind}_macro_generator"
+    for kind in ("mma", "mma_sm70", "mma_sp", "tcgen05", "wgmma", "wgmma_sp")
+)
+_LAYOUTS = ("mma_layout", "mma_sm70_layout", "mma_sp_layout")
 #: Modules of TileLang whose contents lie elsewhere here.
 ELSEWHERE = {
     "utils": "tensors",
@@ -85,9 +92,19 @@ ELSEWHERE = {
     "tileop.base": "tileop",
     "tileop.gemm": "tileop",
     "tools.plot_layout": "tools",
-    "intrinsics.utils": "intrinsics",
-    "intrinsics.mma_layout": "intrinsics",
-    "intrinsics.mma_macro_generator": "intrinsics",
+    **{
+        f"{package}.{name}": "intrinsics"
+        for package, names in {
+            "intrinsics": ("utils", *_LAYOUTS, *_EMITTERS),
+            "cuda": ("intrinsics", "intrinsics.layout", "intrinsics.macro"),
+            "cuda.intrinsics.layout": ("utils", *_LAYOUTS),
+            "cuda.intrinsics.macro": _EMITTERS,
+        }.items()
+        for name in names
+    },
+    "layout.swizzle": "layout",
+    "profiler.bench": "profiler",
+    "autotuner.capture": "autotuner",
     "carver.arch": "carver",
     "carver.roller": "carver",
     "carver.roller.rasterization": "carver",

@@ -58,6 +58,19 @@ from tilelang.engine.callback import register_cuda_postproc
 from tilelang.intrinsics import make_mma_swizzle_layout, TensorCoreIntrinEmitter
 from tilelang.intrinsics.utils import get_mma_micro_size
 from tilelang.intrinsics.mma_macro_generator import TensorCoreIntrinEmitter
+from tilelang.intrinsics.mma_sp_macro_generator import SparseTensorCoreIntrinEmitter
+from tilelang.intrinsics.wgmma_macro_generator import WGMMATensorCoreIntrinEmitter
+from tilelang.intrinsics.wgmma_sp_macro_generator import WGSparseTensorCoreIntrinEmitter
+from tilelang.intrinsics.tcgen05_macro_generator import TCGEN05TensorCoreIntrinEmitter
+from tilelang.intrinsics.mma_sm70_macro_generator import TensorCoreIntrinEmitter
+from tilelang.intrinsics.mma_layout import get_swizzle_layout
+from tilelang.cuda.intrinsics import make_mma_swizzle_layout
+from tilelang.cuda.intrinsics.macro.mma_sp_macro_generator import SparseTensorCoreIntrinEmitter
+from tilelang.cuda.intrinsics.layout.utils import get_mma_micro_size
+from tilelang.layout.swizzle import make_swizzled_layout
+from tilelang.profiler.bench import do_bench
+from tilelang.autotuner.capture import set_autotune_inputs
+from tilelang import JITImpl
 from tilelang.transform import simplify_prim_func
 from tilelang.env import env
 from tilelang.tileop.gemm import GemmWarpPolicy
