@@ -78,6 +78,7 @@ ELSEWHERE = {
     "utils": "tensors",
     "utils.tensor": "tensors",
     "utils.target": "options",
+    "utils.sparse": "sparse",
     "engine": "lowering",
     "engine.callback": "lowering",
     "engine.lower": "lowering",

@@ -71,14 +71,14 @@ def test_what_only_matrix_instructions_have():
     def wrong(A: T.Tensor((8, 8), "float16")):
         with T.Kernel(1, threads=128):
             c = T.alloc_fragment((8, 8), "float32")
-            T.gemm_sp(A, A, A, c)
+            T.wgmma_gemm_sp(A, A, A, c)
             T.mma_fill("float32", 8, c, 0)
 
     with pytest.raises(UnsupportedError) as caught:
         tilewright.compile(wrong)
     assert [d.message for d in caught.value.errors] == [
-        "T.gemm_sp is unsupported on cpu: it belongs to 2:4 sparsity, whose metadata is laid out "
-        "for the matrix instructions of each GPU; unpack A to a dense tile, and use T.gemm",
+        "T.wgmma_gemm_sp is unsupported on cpu: it belongs to 2:4 sparsity in the instructions of "
+        "each GPU, with its layouts of metadata; use T.gemm_sp, which is complete when it returns",
         "T.mma_fill is unsupported on cpu: it belongs to mma, whose accumulators lie in registers "
         "as its instructions leave them; use T.clear and T.copy on the fragment of T.gemm",
     ]

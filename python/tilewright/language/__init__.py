@@ -173,6 +173,7 @@ from .schedules import (
     BaseTileScheduler,
     PersistentTileScheduler,
 )
+from .sparsity import gemm_sp
 from .thread_reductions import comm_reducer, tvm_thread_allreduce
 from .threads import (
     activemask,

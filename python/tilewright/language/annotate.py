@@ -72,6 +72,9 @@ def annotate_layout(layouts: dict[Any, Any], **options: Any) -> None:
     for buffer, layout in layouts.items():
         if isinstance(layout, FractalLayout):
             tracer.builder.annotate_layout(tracer.buffer_handle(buffer), layout.name)
+    metadata = [b for b, layout in layouts.items() if getattr(layout, "is_of_metadata", False)]
+    if metadata:
+        _keep("metadata layout", metadata)
 
 
 class FractalLayout:

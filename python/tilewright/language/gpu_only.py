@@ -75,9 +75,9 @@ _GROUPS = (
         "mma_fill mma_store",
     ),
     (
-        "2:4 sparsity, whose metadata is laid out for the matrix instructions of each GPU",
-        "unpack A to a dense tile, and use T.gemm",
-        """gemm_sp wgmma_gemm_sp tcgen05_gemm_sp ptx_mma_sp ptx_wgmma_sp_ss ptx_wgmma_sp_rs
+        "2:4 sparsity in the instructions of each GPU, with its layouts of metadata",
+        "use T.gemm_sp, which is complete when it returns",
+        """wgmma_gemm_sp tcgen05_gemm_sp ptx_mma_sp ptx_wgmma_sp_ss ptx_wgmma_sp_rs
         SparseTensorCoreIntrinEmitter WGSparseTensorCoreIntrinEmitter""",
     ),
     (

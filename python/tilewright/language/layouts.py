@@ -19,6 +19,9 @@ class Layout:
     `layout(i, j)` evaluates it.
     """
 
+    #: Of sparsity metadata, in an order that T.gemm_sp doesn't read.
+    is_of_metadata = False
+
     def __init__(self, shape: Sequence[int], forward_fn: Callable[..., Any]) -> None:
         self.shape = tuple(shape)
         self._forward = forward_fn
@@ -223,5 +226,7 @@ def make_fully_replicated_layout_fragment(buffer: Any, threads: int) -> Fragment
 
 
 def make_cutlass_metadata_layout(buffer: Any, *args: Any, **keywords: Any) -> Layout:
-    """The layout of sparsity metadata; row-major here."""
-    return make_linear_layout(_shape_of(buffer))
+    """The layout of sparsity metadata that T.gemm_sp had before it took them row by row."""
+    layout = make_linear_layout(_shape_of(buffer))
+    layout.is_of_metadata = True
+    return layout
