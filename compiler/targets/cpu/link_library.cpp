@@ -164,20 +164,12 @@ std::optional<std::vector<char>> linkLibrary(llvm::StringRef object, std::string
   }
   // No build id and no name of its own: the file's name is the caller's choice. .symtab stays, for
   // gdb and perf.
-  std::vector<std::string> arguments = {"ld.lld",
-                                        "-shared",
-                                        "--threads=1",
-                                        "--hash-style=gnu",
-                                        "--eh-frame-hdr",
-                                        "--build-id=none",
-                                        "-z",
-                                        "relro",
-                                        "-z",
-                                        "noexecstack",
-                                        "-o",
-                                        output,
-                                        input,
-                                        "--no-as-needed"};
+  std::vector<std::string> arguments = {"ld.lld", "-shared",
+                                        // A kernel's own function goes before one of the process
+                                        // that has its name.
+                                        "-Bsymbolic", "--threads=1", "--hash-style=gnu",
+                                        "--eh-frame-hdr", "--build-id=none", "-z", "relro", "-z",
+                                        "noexecstack", "-o", output, input, "--no-as-needed"};
   if (!own.empty())
     arguments.push_back(ownInput);
   for (llvm::StringRef library : *needed) {
