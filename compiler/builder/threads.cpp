@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a thread does with its neighbours, and what lies outside of the language: addresses and
 // functions in C.
+#include "compiler/base/libm_functions.h"
 #include "compiler/builder/construction.h"
 #include "compiler/builder/element_types.h"
 #include "compiler/builder/operands.h"
@@ -156,6 +157,24 @@ Value KernelBuilder::address(Buffer buffer, std::span<const Index> indices) {
   return state->add(number, Dtype(ScalarKind::UInt64));
 }
 
+namespace {
+
+std::string prototype(std::optional<Dtype> result, llvm::ArrayRef<Dtype> arguments) {
+  std::string text = (result ? result->name() : "void") + "(";
+  for (auto [number, dtype] : llvm::enumerate(arguments))
+    text += (number ? ", " : "") + dtype.name();
+  return text + ")";
+}
+
+/// A source of the kernel's own may have another function of that name.
+bool mayBeImported(mlir::func::FuncOp kernel, llvm::StringRef name) {
+  auto sources = kernel->getAttrOfType<mlir::ArrayAttr>("ascend.sources");
+  return sources && llvm::any_of(sources.getAsRange<mlir::StringAttr>(),
+                                 [&](auto source) { return source.getValue().contains(name); });
+}
+
+} // namespace
+
 Value KernelBuilder::callExtern(std::string_view name, std::span<const Value> arguments,
                                 std::optional<Dtype> result) {
   if (!state->requireLaunch("a call of a function in C"))
@@ -165,6 +184,18 @@ Value KernelBuilder::callExtern(std::string_view name, std::span<const Value> ar
     if (!state->isUsable(argument))
       return {};
     operands.push_back(state->toIr(argument, argument.dtype()));
+  }
+  const auto known = state->isNpu ? std::nullopt : findLibmFunction(name);
+  if (known && !mayBeImported(state->function, llvm::StringRef(name.data(), name.size()))) {
+    llvm::SmallVector<Dtype> given;
+    for (Value argument : arguments)
+      given.push_back(argument.dtype());
+    if (!llvm::equal(given, known->arguments) || (result && *result != known->result)) {
+      state->error("libm's " + std::string(name) + " is " +
+                   prototype(known->result, known->arguments) + ", but it is called as " +
+                   prototype(result, given));
+      return {};
+    }
   }
   mlir::Type type = result ? builder::scalarType(*result, state->context.get()) : mlir::Type();
   if (result && !type) {

@@ -91,6 +91,16 @@ TEST_F(ThreadsTest, TensorsAtAddresses) {
   EXPECT_THAT(text, HasSubstr("tile.call \"observe\"("));
 }
 
+TEST_F(ThreadsTest, FunctionsOfLibmAreCheckedBeforeTheyAreCalled) {
+  launch();
+  Value x = b.cast(b.threadBinding(0), Dtype::float32());
+  b.callExtern("powf", std::vector<Value>{x, x}, Dtype::float32());
+  b.callExtern("mypowf", std::vector<Value>{x}, Dtype::float32());
+  line().callExtern("powf", std::vector<Value>{x, b.threadBinding(0)}, Dtype::float32());
+  expectError("libm's powf is float32(float32, float32), but it is called as float32(float32, "
+              "int32)");
+}
+
 TEST_F(ThreadsTest, AddressesHave64Bits) {
   launch();
   line().tensorAt(b.cast(b.threadBinding(0), Dtype::int32()), std::vector<Index>{int64_t{4}},

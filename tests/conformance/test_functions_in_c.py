@@ -122,16 +122,12 @@ def test_function_without_a_reference(floats):
         assert start in str(caught.value) and reason in str(caught.value)
 
 
-SYMBOLS = Path(__file__).parents[2] / "compiler" / "targets" / "cpu" / "external_symbols.cpp"
+TABLE = Path(__file__).parents[2] / "compiler" / "base" / "libm_functions.cpp"
 KINDS = {"r": "float64", "i": "int32", "l": "int64"}
 
 
-def test_cpu_and_interpreter_have_the_same_functions_of_libm():
-    table = re.search(r"fromMath\[\] = \{(.*?)\};", SYMBOLS.read_text(), re.DOTALL)
-    assert table is not None
-    of_cpu = set(re.findall(r'"(\w+)"', table[1]))
-    assert of_cpu - set(libm.FUNCTIONS) == {"sincos"}  # it writes to addresses
-    assert set(libm.FUNCTIONS) <= of_cpu
+def test_compiler_and_interpreter_have_the_same_functions_of_libm():
+    assert dict(re.findall(r'\{"(\w+)", "(\w+)"\}', TABLE.read_text())) == libm.FUNCTIONS
     for name in ("cabs", "f", "sqrtl", "system", "frexp", "sincosf"):
         assert libm.function_of_libm(name) is None
 
@@ -169,6 +165,62 @@ def test_functions_of_libm(agree, kinds, real):
             given = [x[0, i].item(), y[1, i].item(), x[2, i].item()][: len(kinds) - 1]
             expected[number, i] = libm.function_of_libm(name + suffix)(*given)
     agree(kernel, [x, y, np.zeros_like(expected)], {2: expected}, 1e-6)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "name", "arguments", "message"),
+    [
+        ("float32", "fmaxf", lambda A, D, n: [A[1]],
+         "libm's fmaxf is float32(float32, float32), but it is called as float32(float32)"),
+        ("float32", "powf", lambda A, D, n: [A[1], n],
+         "libm's powf is float32(float32, float32), but it is called as float32(float32, int32)"),
+        ("float32", "exp", lambda A, D, n: [A[1]],
+         "libm's exp is float64(float64), but it is called as float32(float32)"),
+        ("float32", "ldexpf", lambda A, D, n: [A[1], 1.5],
+         "libm's ldexpf is float32(float32, int32), but it is called as float32(float32, float32)"),
+        ("handle", "expf", lambda A, D, n: [D[1]],
+         "libm's expf is float32(float32), but it is called as void(float64)"),
+    ],
+)  # fmt: skip
+def test_wrong_calls_of_libm(dtype, name, arguments, message):
+    @T.prim_func
+    def kernel(A: T.Tensor((4,), "float32"), D: T.Tensor((4,), "float64"), n: T.int32):
+        with T.Kernel(1):
+            T.call_extern(dtype, name, *arguments(A, D, n))
+
+    with pytest.raises(tilewright.CompileError) as caught:
+        kernel.capture()
+    (found,) = caught.value.errors
+    assert found.message == message and found.place.file == __file__
+
+
+def test_literals_take_the_dtypes_of_libm(agree):
+    @T.prim_func
+    def kernel(A: T.Tensor((2,), "float64"), F: T.Tensor((2,), "float32")):
+        with T.Kernel(1):
+            A[1] = T.call_extern("float64", "pow", A[0], 2)
+            F[0] = T.call_extern("float32", "powf", 3, 0.5)
+            F[1] = T.call_extern("float32", "ldexpf", F[1], 3)
+
+    given = [np.array([1.1, 0]), np.array([0, 1.5], np.float32)]
+    expected = {0: np.array([1.1, 1.1**2]), 1: np.array([3**0.5, 12], np.float32)}
+    agree(kernel, given, expected)
+
+
+def test_own_functions_may_have_names_of_others(cpu_only):
+    """Those of the process, too: the kernel's own ones are called."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((3,), "int32")):
+        with T.Kernel(1):
+            T.import_source("""
+                int fdim(int x) { return x + 1; }
+                int toupper(int x) { return fdim(x) + 1; }
+            """)
+            A[1] = T.call_extern("int32", "fdim", A[0])
+            A[2] = T.call_extern("int32", "toupper", A[0])
+
+    cpu_only(kernel, [np.array([97, 0, 0], np.int32)], {0: np.array([97, 98, 99], np.int32)})
 
 
 def test_functions_of_libm_give_what_python_gives():

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/targets/cpu/external_symbols.h"
 
+#include "compiler/base/libm_functions.h"
 #include "compiler/targets/cpu/machine.h"
 
 #include <llvm/ADT/StringSet.h>
@@ -17,19 +18,6 @@ namespace {
 constexpr llvm::StringLiteral fromC[] = {
     "memcpy", "memmove", "memset",   "malloc",
     "free",   "printf",  "snprintf", "tilewright_parallel_for",
-};
-
-/// From libm, in double; the float forms have an `f` at the end. python/tilewright/language/libm.py
-/// has the same names, with their arguments.
-constexpr llvm::StringLiteral fromMath[] = {
-    "acos",   "acosh",     "asin",  "asinh",  "atan",      "atan2",  "atanh",     "cbrt",
-    "ceil",   "copysign",  "cos",   "cosh",   "erf",       "erfc",   "exp",       "exp10",
-    "exp2",   "expm1",     "fabs",  "fdim",   "floor",     "fma",    "fmax",      "fmin",
-    "fmod",   "hypot",     "ilogb", "ldexp",  "lgamma",    "llrint", "llround",   "log",
-    "log10",  "log1p",     "log2",  "logb",   "lrint",     "lround", "nearbyint", "nextafter",
-    "pow",    "remainder", "rint",  "round",  "roundeven", "scalbn", "sin",       "sinh",
-    "sqrt",   "tan",       "tanh",  "tgamma", "trunc",
-    "sincos", // LLVM makes it of sin and cos of one number
 };
 
 /// Functions of one argument in libmvec since glibc 2.35, in double and float.
@@ -103,8 +91,8 @@ bool isVectorMath(llvm::StringRef symbol) {
 ExternalLibrary findExternalSymbol(llvm::StringRef symbol) {
   if (contains(fromC, symbol))
     return ExternalLibrary::C;
-  if (contains(fromMath, symbol) ||
-      (symbol.ends_with("f") && contains(fromMath, symbol.drop_back())))
+  // LLVM makes sincos of sin and cos of one number.
+  if (findLibmFunction(symbol) || symbol == "sincos" || symbol == "sincosf")
     return ExternalLibrary::Math;
   return isVectorMath(symbol) ? ExternalLibrary::VectorMath : ExternalLibrary::None;
 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The functions of C's libm that a kernel may call by name, and Python's way to call them.
 
-The CPU target's own list (`compiler/targets/cpu/external_symbols.cpp`) has the same names.
+The compiler's own table (`compiler/base/libm_functions.cpp`) has the same.
 """
 
 from __future__ import annotations
@@ -38,15 +38,33 @@ FUNCTIONS: dict[str, str] = {
 }
 
 
+def _kinds(name: str) -> tuple[str, bool] | None:
+    """The letters of a function, and whether it is the form for float."""
+    is_float = name not in FUNCTIONS
+    if is_float and not name.endswith("f"):
+        return None
+    kinds = FUNCTIONS.get(name.removesuffix("f") if is_float else name)
+    return None if kinds is None else (kinds, is_float)
+
+
+def dtypes_of_libm(name: str) -> list[str]:
+    """The dtypes of a function's arguments; none where libm has no such."""
+    found = _kinds(name)
+    if found is None:
+        return []
+    names = {"r": "float32" if found[1] else "float64", "i": "int32", "l": "int64"}
+    return [names[kind] for kind in found[0][:-1]]
+
+
 @cache
 def function_of_libm(name: str) -> Any:
     """A Python function that calls one of libm; None if there is no such."""
     import ctypes
 
-    is_float = name not in FUNCTIONS
-    kinds = FUNCTIONS.get(name.removesuffix("f") if is_float else name)
-    if kinds is None or (is_float and not name.endswith("f")):
+    known = _kinds(name)
+    if known is None:
         return None
+    kinds, is_float = known
     types = {
         "r": ctypes.c_float if is_float else ctypes.c_double,
         "i": ctypes.c_int,

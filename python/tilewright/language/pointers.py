@@ -3,14 +3,17 @@
 
 from __future__ import annotations
 
+from itertools import chain, repeat
+
 from ..capture.tracer import current, guarded_by_poison
 from .annotations import TensorAnnotation
 from .dtypes import to_dtype
-from .libm import function_of_libm
+from .libm import dtypes_of_libm, function_of_libm
 from .values import BufferRef, Element, LanguageError, RegionRef, Traced
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
 
@@ -125,21 +128,27 @@ def call_extern(dtype: Any, name: str, *arguments: Any) -> Any:
     if known is not None:
         tracer.references.setdefault(str(name), known)
     result = None if str(dtype) in ("handle", "void", "") else str(to_dtype(dtype))
-    values = [_typed(a) for a in arguments]
+    values = [_typed(a, dtype) for a, dtype in zip(arguments, _dtypes(str(name)), strict=False)]
     made = tracer.builder.call_extern(str(name), values, result)
     return None if result is None else tracer.wrap(made)
 
 
-def _typed(value: Any) -> Any:
-    """A literal has a dtype of its own here: no operand gives it one."""
+def _dtypes(name: str) -> Iterator[str | None]:
+    """What the function's arguments are, as far as that is known."""
+    return chain(dtypes_of_libm(name), repeat(None))
+
+
+def _typed(value: Any, dtype: str | None) -> Any:
+    """A literal has the argument's dtype or one of its own: no operand gives it one."""
     tracer = current()
     handle = _argument(value)
     if isinstance(handle, bool):
         return handle
     if isinstance(handle, int):
-        return tracer.builder.constant(handle, "int32")
+        return tracer.builder.constant(handle, dtype or "int32")
     if isinstance(handle, float):
-        return tracer.builder.constant(handle, "float32")
+        is_real = dtype is None or dtype.startswith("float")
+        return tracer.builder.constant(handle, dtype if dtype and is_real else "float32")
     return handle
 
 
