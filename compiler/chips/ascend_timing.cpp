@@ -49,10 +49,11 @@ AscendTiming arch2201Timing() {
   t.hitLatencyCycles = {1, Fitted, "matmul cases 0 and 1: none is seen"};
   t.copyIssueCycles = {21, Derived, "48 cores, 128-byte copies of 12288^2 halves: 564.8 us"};
   t.requestBytes = {512, Documented, "copies are split into requests of 128, 256 or 512 bytes"};
-  t.copiesInFlight = {
-      16, Assumed,
-      "add case 1: 32 bytes per cycle with 189 cycles of latency need 11.8 requests "
-      "of 512 bytes; that it is a power of two, so the next one, is assumed"};
+  t.copiesInFlight = {16, Derived,
+                      "48 cores, 128-byte copies of 12288^2 halves: one each 21.26 cycles, of "
+                      "which 14.6 or 16.5 fit "
+                      "into the 311 or 351 cycles of read latency of a published cost model "
+                      "(PyPTO); add case 1 needs 11.8"};
   t.gmToUbBytes = {32, Fitted, "add case 1, with readLatencyCycles"};
   t.gmToL1Bytes = {40.2, Fitted, "matmul cases 0 and 1: rows of 128 and of 512 bytes"};
   t.gmToL1TotalBytes = {110, Documented, "platform file: bytes per cycle and core from L2"};

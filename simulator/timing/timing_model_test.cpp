@@ -227,12 +227,19 @@ TEST(TimingModel, WritesGoAtThePaceOfMemoryWhenL2IsFull) {
   EXPECT_NEAR(seconds, (moved - held) / timing().memoryBytesPerSecond, 0.05 * seconds);
 }
 
-// As many as one core needs to read at the rate of its path (add case 1), to the next power of two.
-TEST(TimingModel, RequestsInFlightFollowFromOtherConstants) {
+// From two sources that are no gated row: 128-byte copies of 48 cores that take 564.8 us for 12288^2 halves, and the
+// read latency of a published cost model, 311 or 351 cycles. And one core needs as many to read at the rate of its path.
+TEST(TimingModel, RequestsInFlightFollowFromPublishedNumbers) {
   const chips::AscendTiming all = timing();
+  const double copies = 12288.0 * 12288 * 2 / 128 / 48;
+  const double cyclesPerCopy = 564.8e-6 * 1850e6 / copies;
+  EXPECT_NEAR(cyclesPerCopy, 21.26, 0.01);
+  EXPECT_LT(311 / cyclesPerCopy, all.copiesInFlight);
+  EXPECT_GT(351 / cyclesPerCopy, all.copiesInFlight);
+  EXPECT_EQ(all.copiesInFlight, std::exp2(std::round(std::log2(331 / cyclesPerCopy))));
   const double needed = all.readLatencyCycles * all.gmToUbBytes / all.requestBytes;
   EXPECT_NEAR(needed, 11.8, 0.05);
-  EXPECT_EQ(all.copiesInFlight, std::exp2(std::ceil(std::log2(needed))));
+  EXPECT_LT(needed, all.copiesInFlight);
 }
 
 TEST(TimingModel, WritesWaitBehindReadsPastL2) {
