@@ -152,6 +152,8 @@ class EagerCall:
         self.defaulted = set(self.plan.parameters) - set(bound.arguments)
         bound.apply_defaults()
         self.values: dict[str, Any] = dict(bound.arguments)
+        self.reported: set[int] = set()
+        self.wrong: dict[str, tuple[ast.expr, Exception]] = {}
         #: What each parameter of the kernel is declared as; all others are Python values.
         self.declared: dict[str, Any] = {}
         self.constants = self._constants()
@@ -208,6 +210,13 @@ class EagerCall:
                 f"{self.function.__name__}: T.const {missing[0]!r} is not an extent or stride of "
                 f"any tensor argument by itself{self._undeclared(evaluate)}"
             ) from next(iter(evaluate.failures.values()), None)
+        #: Annotations without a value, and why.
+        self.wrong = {
+            name: (node, evaluate.failures[node])
+            for name, node in self.plan.annotations.items()
+            if node in evaluate.failures
+        }
+        self.reported = set(map(id, evaluate.unknown.values()))
         # The order of the parameters is that of the signature.
         self.declared = {n: self.declared[n] for n in self.plan.parameters if n in self.declared}
         return found
@@ -308,7 +317,10 @@ class EagerCall:
 
     def _declare_in(self, interpreter: Interpreter, name: str) -> None:
         value: Value = self.values[name]
-        if name in self.declared:
+        if name in self.wrong and hasattr(value, "shape"):  # a tensor, but of which kind?
+            self._report_annotation(interpreter, *self.wrong[name])
+            value = POISON
+        elif name in self.declared:
             node = self.plan.annotations[name]
             interpreter.mark(node)
             try:
@@ -318,6 +330,20 @@ class EagerCall:
                 interpreter.tracer.report(error.message, error.kind, python=error.python)
                 value = POISON
         interpreter.scope.bind(name, value, interpreter.source.header_place())
+
+    def _report_annotation(
+        self, interpreter: Interpreter, node: ast.expr, wrong: Exception
+    ) -> None:
+        """Says why an annotation has no value."""
+        if id(wrong) in self.reported:  # an assignment's, which says it
+            return
+        message = f"this annotation raises {type(wrong).__name__}: {wrong}"
+        if isinstance(wrong, NameError):
+            message = str(wrong)
+            names = (part for part in ast.walk(node) if isinstance(part, ast.Name))
+            node = next((part for part in names if part.id == wrong.name), node)
+        place = interpreter.source.place(node)
+        interpreter.tracer.report(message, place=place, python=type(wrong))
 
     def _outputs(self, tracer: Tracer, value: Value) -> list[int]:
         """The numbers of the T.empty tensors in the order in which they are returned."""
@@ -414,22 +440,20 @@ class _Evaluator:
         self.lookup = lookup
         #: What the annotations raised that have no value.
         self.failures: dict[ast.expr, Exception] = {}
-
-    def __call__(self, node: ast.expr) -> Any:
-        """The value of an expression; None where it can't be had before the launch."""
-        try:
-            return self._evaluated(node)
-        except Exception:  # the trace reports it, with its place
-            return None
+        #: Names without a value, and what the expressions raised that should have given it.
+        self.unknown: dict[str, Exception] = {}
 
     def _evaluated(self, node: ast.expr) -> Any:
         scope = dict(self.names)
         for part in ast.walk(node):
+            if isinstance(part, ast.Name) and part.id in self.unknown:
+                raise self.unknown[part.id]
             if isinstance(part, ast.Name) and part.id not in scope:
                 try:
                     scope[part.id] = self.lookup(part.id)
                 except KeyError:
-                    raise NameError(f"name {part.id!r} is not defined") from None
+                    message = f"name {part.id!r} is not defined"
+                    raise NameError(message, name=part.id) from None
         return eval(compile(ast.Expression(node), "<signature>", "eval"), scope)
 
     def annotation(self, node: ast.expr) -> Any:
@@ -439,12 +463,19 @@ class _Evaluator:
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 node = ast.parse(node.value, mode="eval").body
             return self._evaluated(node)
-        except Exception as error:  # told if a constant isn't found; else the trace reports it
+        except Exception as error:  # told with a constant that isn't found, or by the trace
             self.failures[written] = error
             return None
 
     def assign(self, node: ast.Assign) -> None:
-        value = self(node.value)
+        names = [n.id for t in node.targets for n in ast.walk(t) if isinstance(n, ast.Name)]
+        try:
+            value = self._evaluated(node.value)
+        except Exception as error:  # the trace reports it, with its place
+            self.unknown.update(dict.fromkeys(names, error))
+            return
+        for name in names:
+            self.unknown.pop(name, None)
         for target in node.targets:
             if isinstance(target, ast.Name):
                 self.names[target.id] = value

@@ -185,6 +185,67 @@ def test_a_wrong_annotation_is_named_where_a_constant_is_missing():
     assert of_b == f"{__file__}:{start + 4}:12: the annotation of 'B', 'float', is no tensor's"
 
 
+def messages_of(function, *tensors):
+    """Line in the function, column and text of each error of a call."""
+    with pytest.raises(CompileError) as caught:
+        EagerCall(function, tensors, {}).capture(recording_compiler)
+    start = function.function.__code__.co_firstlineno
+    return [(d.place.line - start, d.place.column, d.message) for d in caught.value.errors]
+
+
+def test_a_name_that_an_annotation_lacks():
+    @tilewright.jit
+    def names(A, B, C):
+        A: T.Tensor[[n], T.float32]  # noqa: F821
+        B: T.Tensor[[4], dt]  # noqa: F821
+        C: "T.Tensor[[4], missing]"  # noqa: F821
+        with T.Kernel(1):
+            A[0] = B[0] + C[0]
+
+    assert messages_of(names, shaped(4), shaped(4), shaped(4)) == [
+        (2, 22, "name 'n' is not defined"),
+        (3, 26, "name 'dt' is not defined"),
+        (4, 12, "name 'missing' is not defined"),
+    ]
+
+
+def test_a_name_that_an_output_lacks():
+    @tilewright.jit
+    def output(A):
+        A: T.Tensor[[4], T.float32]
+        C = T.empty([m], T.float32)  # noqa: F821
+        with T.Kernel(1):
+            C[0] = A[0]
+        return C
+
+    assert messages_of(output, shaped(4)) == [(3, 22, "name 'm' is not defined")]
+
+
+def test_what_else_an_annotation_raises():
+    @tilewright.jit
+    def raises(A, B):
+        N = T.const("N")
+        A: T.Tensor[[N], T.flot32]  # noqa: F821
+        B: T.Tensor[[N], T.float32]  # noqa: F821
+        with T.Kernel(1):
+            B[0] = A[0]
+
+    ((line, column, message),) = messages_of(raises, shaped(4), shaped(4))
+    assert (line, column) == (3, 12)
+    assert message.startswith("this annotation raises AttributeError: ") and "flot32" in message
+
+
+def test_an_annotation_with_a_name_that_is_wrong_itself():
+    @tilewright.jit
+    def consequence(A):
+        dt = nothing  # noqa: F821
+        A: T.Tensor[[4], dt]  # noqa: F821
+        with T.Kernel(1):
+            A[0] = 1
+
+    assert messages_of(consequence, shaped(4)) == [(2, 14, "name 'nothing' is not defined")]
+
+
 def test_a_tensor_without_annotation_is_named_where_a_constant_is_missing():
     @tilewright.jit
     def bare(A):

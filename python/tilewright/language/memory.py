@@ -89,6 +89,7 @@ def alloc_var(dtype: Any, *args: Any, init: Any = None, scope: str = "local.var"
     return tracer.buffer(handle, is_variable=True)
 
 
+@guarded_by_poison
 def empty(*shape: Any, dtype: Any = "float32") -> Any:
     """An output tensor of an eager kernel, which the kernel must return."""
     from ..capture.kernel import current_signature
