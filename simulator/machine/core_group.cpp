@@ -41,8 +41,7 @@ bool CoreGroup::isFinished() const {
 void CoreGroup::crossSet(Agent& from, uint32_t mode, uint32_t flag, const Clock& clock,
                          const RemoteClockRef& remote, uint32_t site) {
   auto known = std::make_shared<RemoteClock>(remote ? *remote : RemoteClock{});
-  known->agents.resize(numAgents);
-  known->agents[from.index].join(clock);
+  known->join(from.index, clock);
   RemoteClockRef ref = std::move(known);
   Place place = from.hazards.site(site).place;
   if (mode == 0 || mode == 3) {

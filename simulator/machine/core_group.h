@@ -30,8 +30,8 @@ struct RunState {
 
 class CoreGroup {
 public:
-  CoreGroup(SyncSites& sites, uint32_t numAgents, uint32_t block, KernelType type)
-      : block(block), faultStatus(faultStatusOf(type)), syncSites(sites), numAgents(numAgents) {}
+  CoreGroup(SyncSites& sites, uint32_t block, KernelType type)
+      : block(block), faultStatus(faultStatusOf(type)), syncSites(sites) {}
 
   /// Runs the cores in turn until each has ended or waits for another group.
   void run(const RunState& launch);
@@ -61,7 +61,6 @@ private:
   void reach(Agent& from, uint32_t mode, uint32_t flag, const RemoteClockRef& clock, uint32_t site);
 
   SyncSites& syncSites;
-  uint32_t numAgents;
   struct HeldSet {
     Agent* from;
     uint32_t mode, flag, site;

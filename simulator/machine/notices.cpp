@@ -9,8 +9,7 @@ namespace tilewright::ascend {
 void CoreGroup::notify(Agent& from, uint64_t key, const Clock& clock,
                        const RemoteClockRef& remote) {
   auto known = std::make_shared<RemoteClock>(remote ? *remote : RemoteClock{});
-  known->agents.resize(numAgents);
-  known->agents[from.index].join(clock);
+  known->join(from.index, clock);
   globalSets.push_back({&from, GlobalSet::noticeMode, 0, std::move(known), {}, key});
 }
 

@@ -32,9 +32,48 @@ struct Clock {
   bool operator==(const Clock& other) const = default;
 };
 
-/// The same for all agents of a launch. Immutable once shared: changes only at cross-core waits.
-struct RemoteClock {
-  std::vector<Clock> agents;
+/// The same for agents of a launch, from the first of which anything is known to the last: a core of
+/// 65,535 blocks that only talks to its own block keeps that block's clocks. Immutable once shared:
+/// changes only at cross-core waits.
+class RemoteClock {
+public:
+  /// Null if nothing is known of that agent.
+  const Clock* of(uint32_t agent) const {
+    return agent >= first && agent < end() ? &clocks[agent - first] : nullptr;
+  }
+  /// Of the agents from `begin` to `end` something may be known, of others nothing.
+  uint32_t begin() const {
+    return first;
+  }
+  uint32_t end() const {
+    return first + static_cast<uint32_t>(clocks.size());
+  }
+  void join(uint32_t agent, const Clock& clock) {
+    cover(agent, agent + 1);
+    clocks[agent - first].join(clock);
+  }
+  void join(const RemoteClock& other) {
+    if (other.clocks.empty())
+      return;
+    cover(other.begin(), other.end());
+    for (uint32_t i = 0; i < other.clocks.size(); ++i)
+      clocks[other.first - first + i].join(other.clocks[i]);
+  }
+
+private:
+  void cover(uint32_t from, uint32_t to) {
+    if (clocks.empty())
+      first = from;
+    if (from < first) {
+      clocks.insert(clocks.begin(), first - from, Clock{});
+      first = from;
+    }
+    if (to > end())
+      clocks.resize(to - first);
+  }
+
+  uint32_t first = 0;
+  std::vector<Clock> clocks;
 };
 using RemoteClockRef = std::shared_ptr<const RemoteClock>;
 
@@ -45,10 +84,7 @@ inline RemoteClockRef joined(const RemoteClockRef& a, const RemoteClockRef& b) {
   if (!b)
     return a;
   auto result = std::make_shared<RemoteClock>(*a);
-  if (result->agents.size() < b->agents.size())
-    result->agents.resize(b->agents.size());
-  for (size_t i = 0; i < b->agents.size(); ++i)
-    result->agents[i].join(b->agents[i]);
+  result->join(*b);
   return result;
 }
 

@@ -5,6 +5,7 @@
 #include "simulator/sync/global_hazards.h"
 #include "simulator/launch.h"
 #include "simulator/memory/global_memory.h"
+#include "simulator/sync/access_groups.h"
 
 #include <algorithm>
 #include <map>
@@ -17,23 +18,6 @@ namespace {
 struct Entry {
   const GlobalAccess* access;
   uint32_t core;
-};
-
-/// Accesses of one pipe of one core to one region, in order.
-struct Stream {
-  uint32_t core;
-  Pipe pipe;
-  AccessKind kind;
-  std::vector<const GlobalAccess*> accesses;
-};
-
-struct Group {
-  Region region;
-  Interval hull;
-  bool hasWrite = false;
-  std::vector<Stream> streams;
-  std::vector<Interval> unwritten; ///< bytes that nothing had written before the launch
-  std::vector<size_t> writers;     ///< groups that write some of them
 };
 
 struct RegionLess {
@@ -52,22 +36,33 @@ std::string bytesOfAllocation(const Region& region) {
          std::to_string(range.end - range.begin) + " bytes";
 }
 
+/// Whether two accesses to one place need an order.
+bool areAtOdds(AccessKind a, AccessKind b) {
+  return a != b || a == AccessKind::Write;
+}
+
 class Search {
 public:
-  Search(const std::vector<const CoreHazards*>& cores, bool relaxed, Report& report)
-      : cores(cores), relaxed(relaxed), report(report) {}
+  Search(const std::vector<const CoreHazards*>& cores, bool relaxed, Report& report,
+         const std::atomic<bool>& isOver)
+      : cores(cores), relaxed(relaxed), report(report), isOver(isOver), pairs(cores) {}
 
   void run();
 
 private:
   void collect();
   void meet(size_t a, size_t b);
-  void compare(const Group& a, const Group& b);
-  void compareStreams(const Stream& a, const Stream& b, const Group& ga, const Group& gb);
+  void compare(AccessGroup& a, AccessGroup& b);
+  void comparePair(const Stream& s, const Stream& t, const AccessGroup& a, const AccessGroup& b);
+  bool over() const {
+    return isOver.load(std::memory_order_relaxed);
+  }
+  void compareStreams(const Stream& a, const Stream& b, const AccessGroup& ga,
+                      const AccessGroup& gb);
   bool happensBefore(const GlobalAccess& a, uint32_t coreA, const GlobalAccess& b,
                      uint32_t coreB) const;
   /// Accesses that are ordered, but one of them is to the data cache of a scalar unit.
-  void compareCached(const Stream& scalar, const Stream& other, const Group& group);
+  void compareCached(const Stream& scalar, const Stream& other, const AccessGroup& group);
   bool isCleaned(const GlobalAccess& write, uint32_t core, const GlobalAccess& before,
                  uint32_t coreBefore) const;
   void stale(const GlobalAccess& read, uint32_t core, const GlobalAccess& write,
@@ -76,7 +71,11 @@ private:
                   uint32_t nextCore, const Region& region);
   /// Reads and atomic stores of bytes that nothing has written.
   void findUnwritten();
-  void findUnwrittenReads(const Group& group);
+  void findUnwrittenReads(const AccessGroup& group);
+  /// The first bytes that were unwritten before the launch and are not among `written`; empty: none.
+  static Interval firstMissing(const AccessGroup& group, std::vector<Interval>& written);
+  /// True if the line has been told of: then it only counts.
+  bool countUnwritten(const GlobalAccess& access, uint32_t core);
   void unwritten(const GlobalAccess& access, uint32_t core, Interval first);
   /// Cores whose scalar units write different bytes of one cache line.
   void findSharedLines();
@@ -87,13 +86,16 @@ private:
   const std::vector<const CoreHazards*>& cores;
   bool relaxed;
   Report& report;
+  const std::atomic<bool>& isOver;
+  StreamPairs pairs;
   std::map<Region, size_t, RegionLess> index;
-  std::vector<Group> groups;
+  std::vector<AccessGroup> groups;
   std::set<std::tuple<const char*, uint32_t, const char*, uint32_t, bool>> known;
+  std::map<std::pair<const char*, uint32_t>, size_t> knownUnwritten; ///< lines, to the findings
 };
 
 void Search::collect() {
-  for (uint32_t c = 0; c < cores.size(); ++c)
+  for (uint32_t c = 0; c < cores.size() && !over(); ++c)
     for (const GlobalAccess& a : cores[c]->globalLog) {
       auto [it, isNew] = index.try_emplace(a.region, groups.size());
       if (isNew) {
@@ -101,7 +103,7 @@ void Search::collect() {
         groups.back().region = a.region;
         groups.back().hull = a.region.hull();
       }
-      Group& g = groups[it->second];
+      AccessGroup& g = groups[it->second];
       g.hasWrite = g.hasWrite || a.kind != AccessKind::Read;
       Stream* stream = nullptr;
       for (auto s = g.streams.rbegin(); s != g.streams.rend() && s->core == c; ++s)
@@ -123,14 +125,15 @@ bool Search::happensBefore(const GlobalAccess& a, uint32_t coreA, const GlobalAc
   };
   if (coreA == coreB && knows(b.clock))
     return true;
-  return b.remote && coreA < b.remote->agents.size() && knows(b.remote->agents[coreA]);
+  const Clock* clock = b.remote ? b.remote->of(coreA) : nullptr;
+  return clock && knows(*clock);
 }
 
 void Search::run() {
   collect();
   bool mayBeUnwritten = anythingUnwritten();
   if (mayBeUnwritten)
-    for (Group& g : groups)
+    for (AccessGroup& g : groups)
       if (std::any_of(g.streams.begin(), g.streams.end(),
                       [](const Stream& s) { return s.kind != AccessKind::Write; }))
         g.unwritten = unwrittenIn(g.region);
@@ -143,7 +146,9 @@ void Search::run() {
   // Written groups reach far only if they are strided: keep the open ones.
   std::vector<size_t> openWrites, openReads;
   for (size_t i : order) {
-    const Group& g = groups[i];
+    if (over())
+      return;
+    const AccessGroup& g = groups[i];
     auto closed = [&](size_t o) { return groups[o].hull.end <= g.hull.begin; };
     std::erase_if(openWrites, closed);
     for (size_t o : openWrites)
@@ -152,7 +157,7 @@ void Search::run() {
       std::erase_if(openReads, closed);
       for (size_t o : openReads)
         meet(o, i);
-      compare(g, g);
+      compare(groups[i], groups[i]);
       if (!g.unwritten.empty())
         groups[i].writers.push_back(i);
     }
@@ -164,7 +169,7 @@ void Search::run() {
 }
 
 void Search::meet(size_t a, size_t b) {
-  if (!groups[a].region.overlaps(groups[b].region))
+  if (over() || !groups[a].region.overlaps(groups[b].region))
     return;
   compare(groups[a], groups[b]);
   if (!groups[a].unwritten.empty())
@@ -174,11 +179,11 @@ void Search::meet(size_t a, size_t b) {
 }
 
 void Search::findUnwritten() {
-  for (const Group& g : groups)
+  for (const AccessGroup& g : groups)
     if (!g.unwritten.empty())
       findUnwrittenReads(g);
   std::vector<Interval> parts;
-  for (const Group& g : groups) {
+  for (const AccessGroup& g : groups) {
     if (!g.hasWrite)
       continue;
     parts.clear();
@@ -188,37 +193,69 @@ void Search::findUnwritten() {
   }
 }
 
-void Search::findUnwrittenReads(const Group& group) {
+Interval Search::firstMissing(const AccessGroup& group, std::vector<Interval>& written) {
+  std::sort(written.begin(), written.end(),
+            [](const Interval& a, const Interval& b) { return a.begin < b.begin; });
+  for (Interval missing : group.unwritten) {
+    for (const Interval& w : written)
+      if (w.begin <= missing.begin && w.end > missing.begin)
+        missing.begin = w.end;
+    for (const Interval& w : written) // the first that cuts into what is left
+      if (w.begin > missing.begin && w.begin < missing.end)
+        missing.end = w.begin;
+    if (missing.begin < missing.end)
+      return missing;
+  }
+  return {0, 0};
+}
+
+void Search::findUnwrittenReads(const AccessGroup& group) {
+  struct Writer {
+    const Region* region;
+    std::vector<const Stream*> streams;
+  };
+  std::vector<Writer> writers;
+  std::vector<Interval> byAnybody;
+  for (size_t i : group.writers) {
+    Writer writer{&groups[i].region, {}};
+    for (const Stream& w : groups[i].streams)
+      if (w.kind == AccessKind::Write)
+        writer.streams.push_back(&w);
+    if (writer.streams.empty())
+      continue;
+    writer.region->intervals(byAnybody);
+    writers.push_back(std::move(writer));
+  }
+  const Interval missedByAll = firstMissing(group, byAnybody);
+  std::vector<Interval> written;
   for (const Stream& s : group.streams) {
     if (s.kind == AccessKind::Write)
       continue;
+    if (over())
+      return;
     const GlobalAccess& y = *s.accesses.front();
     // What is not ordered is reported as such; a write that comes later doesn't help.
-    auto isLater = [&](const Stream& w) {
-      const GlobalAccess& x = *w.accesses.front();
-      if (w.core == s.core && w.pipe == s.pipe)
+    auto isLater = [&](const Stream* w) {
+      const GlobalAccess& x = *w->accesses.front();
+      if (w->core == s.core && w->pipe == s.pipe)
         return x.epoch > y.epoch;
-      return happensBefore(y, s.core, x, w.core);
+      return happensBefore(y, s.core, x, w->core);
     };
-    std::vector<Interval> written;
-    for (size_t i : group.writers)
-      for (const Stream& w : groups[i].streams)
-        if (w.kind == AccessKind::Write && !isLater(w))
-          groups[i].region.intervals(written);
-    std::sort(written.begin(), written.end(),
-              [](const Interval& a, const Interval& b) { return a.begin < b.begin; });
-    for (Interval missing : group.unwritten) {
-      for (const Interval& w : written)
-        if (w.begin <= missing.begin && w.end > missing.begin)
-          missing.begin = w.end;
-      for (const Interval& w : written) // the first that cuts into what is left
-        if (w.begin > missing.begin && w.begin < missing.end)
-          missing.end = w.begin;
-      if (missing.begin < missing.end) {
-        unwritten(y, s.core, missing);
-        break;
-      }
+    auto helps = [&](const Writer& writer) {
+      return !std::all_of(writer.streams.begin(), writer.streams.end(), isLater);
+    };
+    if (missedByAll.begin < missedByAll.end && countUnwritten(y, s.core))
+      continue; // which bytes a core misses, is only told of the first
+    Interval missing = missedByAll;
+    if (!std::all_of(writers.begin(), writers.end(), helps)) {
+      written.clear();
+      for (const Writer& writer : writers)
+        if (helps(writer))
+          writer.region->intervals(written);
+      missing = firstMissing(group, written);
     }
+    if (missing.begin < missing.end)
+      unwritten(y, s.core, missing);
   }
 }
 
@@ -237,11 +274,20 @@ void Search::unwritten(const GlobalAccess& access, uint32_t core, Interval first
   item.notes.push_back({{},
                         "aclrtMalloc leaves memory as it is: copy to it, or fill it with "
                         "aclrtMemset"});
-  report.add("gm uninit " + std::string(at.place.file) + std::to_string(at.place.line),
-             std::move(item));
+  knownUnwritten[{at.place.file, at.place.line}] = report.add(
+      "gm uninit " + std::string(at.place.file) + std::to_string(at.place.line), std::move(item));
 }
 
-void Search::compareCached(const Stream& scalar, const Stream& other, const Group& group) {
+bool Search::countUnwritten(const GlobalAccess& access, uint32_t core) {
+  const Place place = cores[core]->site(access.site).place;
+  auto found = knownUnwritten.find({place.file, place.line});
+  if (found == knownUnwritten.end())
+    return false;
+  report.countAgain(found->second);
+  return true;
+}
+
+void Search::compareCached(const Stream& scalar, const Stream& other, const AccessGroup& group) {
   // What comes before y is the front of a stream: its last access is the one to look at.
   auto lastBefore = [&](const Stream& stream, const GlobalAccess& y, uint32_t core) {
     auto end = std::partition_point(
@@ -270,8 +316,8 @@ void Search::compareCached(const Stream& scalar, const Stream& other, const Grou
 bool Search::isCleaned(const GlobalAccess& write, uint32_t core, const GlobalAccess& before,
                        uint32_t coreBefore) const {
   uint32_t known = core == coreBefore ? before.clock[Pipe::S] : 0;
-  if (before.remote && core < before.remote->agents.size())
-    known = std::max(known, before.remote->agents[core][Pipe::S]);
+  if (const Clock* clock = before.remote ? before.remote->of(core) : nullptr)
+    known = std::max(known, (*clock)[Pipe::S]);
   const auto& cleans = cores[core]->cleans;
   auto at = std::partition_point(cleans.begin(), cleans.end(),
                                  [&](const CacheClean& c) { return c.epoch < write.epoch; });
@@ -325,7 +371,7 @@ void Search::findSharedLines() {
       if (a.pipe == Pipe::S && a.kind == AccessKind::Write && a.fill != GlobalAccess::noFill)
         lines[cacheLineOf(a.region.begin)].push_back({&a, c});
   for (const auto& [line, writes] : lines)
-    if (writes.front().core != writes.back().core)
+    if (writes.front().core != writes.back().core && !over())
       compareLine(line, writes);
 }
 
@@ -362,25 +408,34 @@ void Search::compareLine(uint64_t line, const std::vector<Entry>& writes) {
     }
 }
 
-void Search::compare(const Group& a, const Group& b) {
-  for (size_t i = 0; i < a.streams.size(); ++i)
-    for (size_t j = &a == &b ? i : 0; j < b.streams.size(); ++j) {
-      const Stream &s = a.streams[i], &t = b.streams[j];
-      bool bothRead = s.kind == AccessKind::Read && t.kind == AccessKind::Read;
-      bool bothAtomic = s.kind == AccessKind::Atomic && t.kind == AccessKind::Atomic;
-      if (!bothRead && !bothAtomic)
-        compareStreams(s, t, a, b);
-      const Group& smaller = a.region.length <= b.region.length ? a : b;
-      if (bothRead || (s.core == t.core && (s.pipe == t.pipe || relaxed)))
-        continue; // the scalar unit sees its own cache
-      if (s.pipe == Pipe::S)
-        compareCached(s, t, smaller);
-      if (t.pipe == Pipe::S)
-        compareCached(t, s, smaller);
-    }
+void Search::compare(AccessGroup& a, AccessGroup& b) {
+  auto isWanted = [&](const AccessLine& x, const AccessLine& y) {
+    auto [kindX, fileX, lineX] = x;
+    auto [kindY, fileY, lineY] = y;
+    return areAtOdds(kindX, kindY) && !known.count({fileX, lineX, fileY, lineY, false});
+  };
+  pairs.visit(a, b, isWanted, [&](StreamPair pair) {
+    comparePair(a.streams[pair.first], b.streams[pair.second], a, b);
+    return !over();
+  });
 }
 
-void Search::compareStreams(const Stream& a, const Stream& b, const Group& ga, const Group& gb) {
+void Search::comparePair(const Stream& s, const Stream& t, const AccessGroup& a,
+                         const AccessGroup& b) {
+  if (areAtOdds(s.kind, t.kind))
+    compareStreams(s, t, a, b);
+  bool bothRead = s.kind == AccessKind::Read && t.kind == AccessKind::Read;
+  if (bothRead || (s.core == t.core && (s.pipe == t.pipe || relaxed)))
+    return; // the scalar unit sees its own cache
+  const AccessGroup& smaller = a.region.length <= b.region.length ? a : b;
+  if (s.pipe == Pipe::S)
+    compareCached(s, t, smaller);
+  if (t.pipe == Pipe::S)
+    compareCached(t, s, smaller);
+}
+
+void Search::compareStreams(const Stream& a, const Stream& b, const AccessGroup& ga,
+                            const AccessGroup& gb) {
   bool samePipe = a.core == b.core && a.pipe == b.pipe;
   if (samePipe && (a.pipe == Pipe::S || a.pipe == Pipe::FIX))
     return;
@@ -391,6 +446,8 @@ void Search::compareStreams(const Stream& a, const Stream& b, const Group& ga, c
     return;
   const Region& region = ga.region.length <= gb.region.length ? ga.region : gb.region;
   for (const GlobalAccess* y : b.accesses) {
+    if (over())
+      return;
     // The first of a's accesses that y doesn't know: all before it are ordered before y.
     auto first =
         std::partition_point(a.accesses.begin(), a.accesses.end(), [&](const GlobalAccess* x) {
@@ -459,8 +516,9 @@ void Search::race(const GlobalAccess& x, const Stream& sx, const GlobalAccess& y
 
 } // namespace
 
-void findGlobalHazards(const std::vector<const CoreHazards*>& cores, bool relaxed, Report& report) {
-  Search(cores, relaxed, report).run();
+void findGlobalHazards(const std::vector<const CoreHazards*>& cores, bool relaxed, Report& report,
+                       const std::atomic<bool>& isOver) {
+  Search(cores, relaxed, report, isOver).run();
 }
 
 } // namespace tilewright::ascend

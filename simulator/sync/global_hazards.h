@@ -6,10 +6,14 @@
 
 #include "simulator/sync/core_hazards.h"
 
+#include <atomic>
+
 namespace tilewright::ascend {
 
-/// `cores` in the order of the launch. Adds one finding per pair of places.
-void findGlobalHazards(const std::vector<const CoreHazards*>& cores, bool relaxed, Report& report);
+/// `cores` in the order of the launch. Adds one finding per pair of places. Ends soon, with what has been found, once
+/// `isOver`.
+void findGlobalHazards(const std::vector<const CoreHazards*>& cores, bool relaxed, Report& report,
+                       const std::atomic<bool>& isOver);
 
 } // namespace tilewright::ascend
 

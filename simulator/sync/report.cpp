@@ -41,15 +41,12 @@ std::string render(const ReportItem& item) {
 }
 
 size_t Report::add(const std::string& key, ReportItem item) {
-  auto it = std::find(keys.begin(), keys.end(), key);
-  if (it != keys.end()) {
-    auto index = static_cast<size_t>(it - keys.begin());
-    items[index].occurrences += item.occurrences;
-    return index;
-  }
-  keys.push_back(key);
-  items.push_back(std::move(item));
-  return items.size() - 1;
+  auto [known, isNew] = keys.try_emplace(key, items.size());
+  if (isNew)
+    items.push_back(std::move(item));
+  else
+    items[known->second].occurrences += item.occurrences;
+  return known->second;
 }
 
 bool Report::hasErrors() const {
@@ -57,8 +54,11 @@ bool Report::hasErrors() const {
 }
 
 void Report::merge(const Report& other) {
+  std::vector<const std::string*> inOrder(other.items.size());
+  for (const auto& [key, index] : other.keys)
+    inOrder[index] = &key;
   for (size_t i = 0; i < other.items.size(); ++i)
-    add(other.keys[i], other.items[i]);
+    add(*inOrder[i], other.items[i]);
 }
 
 } // namespace tilewright::ascend

@@ -5,8 +5,8 @@
 
 #include "simulator/isa/instruction.h"
 
-#include <set>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace tilewright::ascend {
@@ -49,7 +49,7 @@ public:
   void merge(const Report& other);
 
 private:
-  std::vector<std::string> keys;
+  std::unordered_map<std::string, size_t> keys; ///< to the index
   std::vector<ReportItem> items;
 };
 
