@@ -8,6 +8,7 @@ from .env import remark_ignored
 from .errors import Diagnostic, compile_error, load_compiler, raise_at_kernel, warn
 from .front_key import digest, machine_stamp
 from .kernel import kernel_of, stage_files
+from .options import tracing_for
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -98,7 +99,8 @@ def kernel_of_library(
 ) -> JITKernel:
     """A kernel whose library is there. ValueError if `source`, its `get_kernel_source()`, is not
     what `func` becomes: the library would be called in another way than it was made for."""
-    captured = func.capture()
+    with tracing_for(options.target):
+        captured = func.capture()
     artifact, _ = _compile(captured, native_options(options, keep_stages=True, build=False))
     manifest = manifest_of(artifact, captured.outputs)
     entry = cache.Entry("", library, manifest, stage_files(artifact.stages, artifact.header))
@@ -121,21 +123,25 @@ def compile_kernel(
     """The kernel that `capture` gives, compiled or found in the cache. With a front key that is
     known, nothing is captured."""
 
+    def captured_kernel() -> CapturedKernel:
+        with tracing_for(options.target):
+            return capture()
+
     if options.target == "reference":
         from .reference_kernel import reference_kernel
 
-        captured = capture()
+        captured = captured_kernel()
         return reference_kernel(captured, options, out_idx or captured.outputs or None, source)
 
     def recompile() -> Sequence[tuple[str, str]]:
-        return stages_of(capture(), options)
+        return stages_of(captured_kernel(), options)
 
     if front is not None:
         known = cache.lookup_front(front)
         kernel = None if known is None else load(known, options, out_idx, source, recompile)
         if kernel is not None:
             return kernel
-    captured = capture()
+    captured = captured_kernel()
     key = kernel_key(captured, options)
     kernel = load(key, options, out_idx, source, recompile)
     if kernel is None:

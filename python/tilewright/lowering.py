@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from .compilation import stages_of
-from .options import Options, PassConfigKey, remark
+from .options import Options, PassConfigKey, remark, tracing_for
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,8 +46,10 @@ def lower(
     """Lowers a kernel for a target; CompileError with all its errors."""
     if not hasattr(func, "capture"):
         raise TypeError(f"expected a kernel (@T.prim_func) but got {type(func).__name__}")
-    captured = func.capture()
-    stages = stages_of(captured, Options(target))
+    options = Options(target)
+    with tracing_for(options.target):
+        captured = func.capture()
+    stages = stages_of(captured, options)
     return CompiledArtifact(captured.name, stages, list(captured.parameters))
 
 

@@ -4,12 +4,15 @@
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager
+from contextvars import ContextVar
 from enum import Enum, StrEnum
 
 from .errors import TilewrightWarning, unsupported
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
 #: Names of targets, and what they mean here.
@@ -19,6 +22,20 @@ _PLANNED = ("cuda", "hip", "metal", "webgpu", "cutedsl", "npuir")
 
 #: Set by `tilewright run`: what a script's targets and devices stand for.
 mapped_target: str | None = None
+
+
+#: The target that a kernel is being traced for, on this thread: messages name it.
+traced_for: ContextVar[str] = ContextVar("traced_for", default="cpu")
+
+
+@contextmanager
+def tracing_for(target: str) -> Iterator[None]:
+    """What is traced here is for this target."""
+    token = traced_for.set(target)
+    try:
+        yield
+    finally:
+        traced_for.reset(token)
 
 
 #: The targets of `with tvm.target.Target(...)`, the innermost last.

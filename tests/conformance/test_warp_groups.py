@@ -35,8 +35,8 @@ def test_warp_specialisation(target):
     errors = caught.value.errors
     assert [(d.message, getline(d.place.file, d.place.line).strip()) for d in errors] == [
         (
-            f"T.{name} is unsupported on cpu: it belongs to warp specialisation, whose parts run "
-            "side by side, each with registers of its own; write one code for all threads, with "
+            f"T.{name} is unsupported on {target}: it belongs to warp specialisation, whose parts "
+            "run side by side, each with registers of its own; write one code for all threads, with "
             "T.Pipelined to overlap its copies, or 'if T.get_thread_binding() // 128 == group:' "
             "around what single threads do",
             f"with T.{name}({group}):",

@@ -68,7 +68,7 @@ def _guarded(action: Callable[[argparse.Namespace], int], options: argparse.Name
 
 def _compile(options: argparse.Namespace) -> int:
     from ..compilation import compile_artifact
-    from ..options import Options
+    from ..options import Options, tracing_for
 
     started = time.perf_counter()
     target = target_of(options)
@@ -78,7 +78,8 @@ def _compile(options: argparse.Namespace) -> int:
         )
     if options.header and target == "ascend":
         raise UsageError("target 'ascend' has no header: its library is launched through acl")
-    captured = capture_kernel_of(options)
+    with tracing_for(target):
+        captured = capture_kernel_of(options)
     chosen = Options(target, options.cpu, captured.pass_configs)
     artifact = compile_artifact(captured, chosen)
     written = {"library": options.output}
@@ -134,10 +135,11 @@ def _numbered(stages: list[tuple[str, str]]) -> list[tuple[str, str]]:
 
 def _inspect(options: argparse.Namespace) -> int:
     from ..compilation import stages_of
-    from ..options import Options
+    from ..options import Options, tracing_for
 
     target = target_of(options)
-    captured = capture_kernel_of(options)
+    with tracing_for(target):
+        captured = capture_kernel_of(options)
     stage = options.stage or "tile"
     if stage == "tile" and not options.list_stages and not options.json:
         print(captured.module.text(options.places))

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Names that exist only as an instruction of an NVIDIA GPU.
 
-They can be imported, so that a file that mentions them loads; calling one in a kernel for the CPU
+They can be imported, so that a file that mentions them loads; calling one in a kernel
 is an "unsupported" error with its place and what to write instead.
 """
 
 from __future__ import annotations
 
+from ..options import traced_for
 from .values import unsupported
 
 TYPE_CHECKING = False
@@ -109,7 +110,8 @@ class GpuOnly:
 
     def _refuse(self) -> NoReturn:
         raise unsupported(
-            f"T.{self.__name__} is unsupported on cpu: it belongs to {self.what}; {self.instead}"
+            f"T.{self.__name__} is unsupported on {traced_for.get()}: it belongs to {self.what}; "
+            f"{self.instead}"
         )
 
     def __call__(self, *args: object, **keywords: object) -> NoReturn:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 from ..capture.tracer import current
+from ..options import traced_for
 from .math_ops import min as _min
 from .memory import alloc_var
 from .values import LanguageError
@@ -62,7 +63,9 @@ class PersistentTileScheduler(BaseTileScheduler):
     ) -> None:
         super().__init__(name)
         if cluster_size != 1:
-            raise LanguageError("cluster_size of a tile scheduler is unsupported on cpu; use 1")
+            raise LanguageError(
+                f"cluster_size of a tile scheduler is unsupported on {traced_for.get()}; use 1"
+            )
         self.tiles = (num_m_tiles, num_n_tiles)
         self.num_workers = num_workers
         self.swizzle_size = swizzle_size
