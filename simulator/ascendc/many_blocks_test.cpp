@@ -6,6 +6,7 @@
 
 #include <ctime>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 using namespace AscendC;
 using namespace tilewright::ascend::testing;
@@ -25,6 +26,12 @@ protected:
   }
   std::clock_t start = 0;
 };
+
+long peakKilobytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_maxrss;
+}
 } // namespace
 
 __global__ __aicore__ void all_write_one_place(GM_ADDR x) {
@@ -38,8 +45,12 @@ __global__ __aicore__ void all_write_one_place(GM_ADDR x) {
   DataCopy(gm, t, 64);
 }
 TEST_F(ManyBlocks, ThatWriteOnePlaceAreToldSoon) {
+  constexpr uint32_t blocks = 65535;
+  constexpr long mostKilobytes = 400000; // 6 KiB a block, with the memories of those that run
   DeviceBuffer<float> x(64);
-  all_write_one_place<<<20000, nullptr, nullptr>>>(x.gm());
+  const long before = peakKilobytes();
+  all_write_one_place<<<blocks, nullptr, nullptr>>>(x.gm());
+  EXPECT_LT(peakKilobytes() - before, mostKilobytes);
   ASSERT_EQ(lastReport().findings.size(), 1u) << allFindings();
   EXPECT_NE(allFindings().find("nothing orders this write of GM bytes 0 to 255 of an allocation of "
                                "256 bytes by DataCopy on PIPE_MTE3 (vector core 1) and a write by "

@@ -92,7 +92,10 @@ void Agent::release() {
   live.reset();
   fiber.release();
   endHeap(heap, state == State::Done);
-  hazards.forgetLocal();
+  hazards.end();
+  repetition = {};
+  freeBuffers = {};
+  late = {};
 }
 
 void Agent::start(Fiber::Body body, void* argument) {
@@ -444,9 +447,9 @@ template <class Instr> void Agent::execute(Pipe pipe, const Instr& instr, uint32
          workingNotes(adviceFor(wrong)));
   if constexpr (std::is_same_v<Instr, CubeInstr>) {
     if (instr.unitFlag && pipe == Pipe::FIX)
-      hazards.learn(pipe, unitClock[0]);
+      hazards.learn(pipe, live->unitClock[0]);
     else if (instr.unitFlag && pipe == Pipe::M)
-      hazards.learn(pipe, unitClock[1]);
+      hazards.learn(pipe, live->unitClock[1]);
   }
   // A read of GM that a loop repeats is noted once.
   bool notesReadsLater = repetition.isRepeating();
@@ -488,7 +491,7 @@ template <class Instr> void Agent::execute(Pipe pipe, const Instr& instr, uint32
         hazards.note(pipe, accesses.items[i]);
   if constexpr (std::is_same_v<Instr, CubeInstr>)
     if (instr.unitFlag)
-      unitClock[pipe == Pipe::FIX] = hazards.completed(pipe);
+      live->unitClock[pipe == Pipe::FIX] = hazards.completed(pipe);
   if (options.trace)
     addToTrace(traceOf(instr, pipe, site));
 }
@@ -636,7 +639,7 @@ void* Agent::scalarAccess(const Operand& operand, uint32_t bytes, bool write, Pl
   lastPlace = place;
   if (operand.space != Space::GM && isCubeSpace(operand.space) != view.cube) {
     leaveToOtherCore(write ? "SetValue" : "GetValue", place);
-    return nowhere;
+    return live->nowhere;
   }
   checkNotFreed(operand, write, write ? "SetValue" : "GetValue", Pipe::S, place);
   Access access;

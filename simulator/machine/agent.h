@@ -365,6 +365,9 @@ private:
     RecordQueue<CrossToken> tokens[numCrossFlags];
     FlagTable flags;
     std::map<uint64_t, std::deque<RemoteClockRef>> notices;
+    Place crossSetAt[numCrossFlags]; ///< the last time
+    Clock unitClock[2];              ///< of the last Mmad and the last Fixpipe with a unit flag
+    uint8_t nowhere[512] = {};
   };
   std::unique_ptr<Live> live = std::make_unique<Live>();
   /// The last scalar read of GM that was noted: polling notes it once.
@@ -392,8 +395,6 @@ private:
     Place setAt;
   };
   Arrivals arrivals[numCrossFlags];
-  Place crossSetAt[numCrossFlags]; ///< the last time
-  Clock unitClock[2];              ///< of the last Mmad and the last Fixpipe with a unit flag
   struct FreeBuffer {
     Space space;
     Interval bytes;
@@ -411,7 +412,6 @@ private:
   /// Random order: a launch has steady habits, so that a pipe may fall far behind another.
   uint32_t pumpOnceIn = 1;
   uint8_t priorities[numPipes] = {};
-  uint8_t nowhere[512] = {};
 
   void store(AtomicOp op, DType type, uint8_t* address, const uint8_t* data,
              uint64_t bytes) override;

@@ -366,7 +366,7 @@ void Agent::crossSet(uint32_t mode, Pipe pipe, uint32_t flag, Place place) {
 
 void Agent::noteCrossSet(uint32_t flag, size_t outstanding, Place setAt) {
   constexpr size_t mostOutstanding = 15;
-  const Place before = std::exchange(crossSetAt[flag], setAt);
+  const Place before = std::exchange(live->crossSetAt[flag], setAt);
   if (!options.check || outstanding < 2)
     return;
   const std::string number = std::to_string(flag);

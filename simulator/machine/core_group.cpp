@@ -84,7 +84,7 @@ void CoreGroup::reach(Agent& from, uint32_t mode, uint32_t flag, const RemoteClo
   for (auto& agent : agents)
     if (!agent->view.cube)
       vectors.push_back(agent.get());
-  auto& half = halves[mode - 1][flag];
+  auto& half = halves[{mode, flag}];
   half[from.view.subBlockIdx & 1].push_back({ref, place});
   const bool toCube = mode == 2;
   // Where cores meet, the other may still be on its way to its wait.
@@ -105,18 +105,19 @@ void CoreGroup::reach(Agent& from, uint32_t mode, uint32_t flag, const RemoteClo
 }
 
 void CoreGroup::checkHalves() {
-  for (unsigned mode = 1; mode <= 2; ++mode)
-    for (unsigned flag = 0; flag < 16; ++flag)
-      for (auto& agent : agents) {
-        const auto& half = halves[mode - 1][flag][agent->view.subBlockIdx & 1];
-        if (!agent->view.cube && !half.empty())
-          agent->complain("CrossCoreSetFlag of mode " + std::to_string(mode) + " sets flag " +
-                              std::to_string(flag) +
-                              " on this vector core but not as often on the other of its block; a "
-                              "wait needs both [ErrorSync3]",
-                          true, half.front().place,
-                          {{{}, "call it on both vector cores of the block, equally often"}});
-      }
+  for (const auto& [modeAndFlag, ofBoth] : halves)
+    for (auto& agent : agents) {
+      const auto& half = ofBoth[agent->view.subBlockIdx & 1];
+      if (agent->view.cube || half.empty())
+        continue;
+      auto [mode, flag] = modeAndFlag;
+      agent->complain("CrossCoreSetFlag of mode " + std::to_string(mode) + " sets flag " +
+                          std::to_string(flag) +
+                          " on this vector core but not as often on the other of its block; a "
+                          "wait needs both [ErrorSync3]",
+                      true, half.front().place,
+                      {{{}, "call it on both vector cores of the block, equally often"}});
+    }
 }
 
 } // namespace tilewright::ascend

@@ -5,7 +5,9 @@
 
 #include "simulator/machine/agent.h"
 
+#include <map>
 #include <memory>
+#include <tuple>
 #include <vector>
 
 namespace tilewright::ascend {
@@ -67,12 +69,13 @@ private:
     RemoteClockRef clock;
   };
   std::vector<HeldSet> held;
-  /// Sets by each AIV that still wait for the other AIV: [mode - 1][flag][sub-block].
+  /// Sets by each AIV that still wait for the other AIV.
   struct Half {
     RemoteClockRef clock;
     Place place;
   };
-  std::vector<Half> halves[2][16][2];
+  std::map<std::tuple<uint32_t, uint32_t>, std::vector<Half>[2]>
+      halves; ///< of mode and flag, by sub-block
 };
 
 } // namespace tilewright::ascend

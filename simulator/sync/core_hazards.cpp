@@ -22,13 +22,13 @@ uint32_t CoreHazards::siteOf(Place place, const char* what) {
       (reinterpret_cast<uint64_t>(place.file) * 31 + place.line) * 0x9E3779B97F4A7C15ull ^
       reinterpret_cast<uint64_t>(what);
   unsigned slot = (key >> 8) & 63;
-  if (lastSiteKey[slot] == key) {
-    const Site& s = sites[lastSite[slot]];
+  if (siteIndex->lastKey[slot] == key) {
+    const Site& s = sites[siteIndex->last[slot]];
     if (s.place.line == place.line && s.place.file == place.file && s.what == what)
-      return lastSite[slot];
+      return siteIndex->last[slot];
   }
   uint32_t found = ~0u;
-  for (uint32_t index : siteIndex[key]) {
+  for (uint32_t index : siteIndex->all[key]) {
     const Site& s = sites[index];
     if (s.place.line == place.line && s.place.file == place.file && s.what == what)
       found = index;
@@ -36,11 +36,22 @@ uint32_t CoreHazards::siteOf(Place place, const char* what) {
   if (found == ~0u) {
     found = static_cast<uint32_t>(sites.size());
     sites.push_back({place, what});
-    siteIndex[key].push_back(found);
+    siteIndex->all[key].push_back(found);
   }
-  lastSiteKey[slot] = key;
-  lastSite[slot] = found;
+  siteIndex->lastKey[slot] = key;
+  siteIndex->last[slot] = found;
   return found;
+}
+
+void CoreHazards::end() {
+  for (auto& shadow : shadows)
+    shadow.reset();
+  siteIndex.reset();
+  cachedLines = {};
+  knownRaces = {};
+  globalLog.shrink_to_fit();
+  cleans.shrink_to_fit();
+  sites.shrink_to_fit();
 }
 
 void CoreHazards::begin(Pipe pipe, const Clock& dispatch, const RemoteClockRef& remote,

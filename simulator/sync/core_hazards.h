@@ -76,11 +76,8 @@ public:
   /// What all pipes have done so far.
   Clock everything() const;
 
-  /// Drops what is known of local memories, when the core has ended.
-  void forgetLocal() {
-    for (auto& shadow : shadows)
-      shadow.reset();
-  }
+  /// Drops what only a running core needs, when it has ended: a launch may have 65,535.
+  void end();
 
   uint32_t siteOf(Place place, const char* what);
   const Site& site(uint32_t index) const {
@@ -109,9 +106,13 @@ private:
   std::array<std::unique_ptr<Shadow>, numSpaces> shadows;
   std::unordered_map<uint64_t, uint32_t> cachedLines; ///< to the access that filled them
   std::vector<Site> sites;
-  std::unordered_map<uint64_t, std::vector<uint32_t>> siteIndex;
-  uint64_t lastSiteKey[64] = {};
-  uint32_t lastSite[64] = {};
+  /// To find a site again.
+  struct SiteIndex {
+    std::unordered_map<uint64_t, std::vector<uint32_t>> all;
+    uint64_t lastKey[64] = {};
+    uint32_t last[64] = {};
+  };
+  std::unique_ptr<SiteIndex> siteIndex = std::make_unique<SiteIndex>();
   std::unordered_map<uint64_t, size_t> knownRaces; ///< pair of sites to finding
   bool cube, check, relaxed;
   // The access being noted.
