@@ -107,6 +107,67 @@ TEST(NewerNames, G56_RegistersOfReductions) {
   EXPECT_EQ(y[2], sum);
 }
 
+/// Masks, atomic stores and the branches' likelihood by the names that the compilers of the chip have built in.
+__global__ __aicore__ void builtInNames(GM_ADDR x, GM_ADDR y) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  SetAtomicAdd<float>();
+  set_atomic_none();
+  loadAll<float>(x, 128);
+  auto in = at<float>(0, 64), out = at<float>(outAt, 64);
+  Duplicate(out, 0.f, 64);
+  PipeBarrier<PIPE_V>();
+  set_mask_count();
+  set_vector_mask(0, 40);
+  if (likely(GetBlockNum() == 1))
+    Adds<float, false>(out, in, 1.f, MASK_PLACEHOLDER, 1, UnaryRepeatParams());
+  set_mask_norm();
+  set_vector_mask(0, 2);
+  PipeBarrier<PIPE_V>();
+  if (unlikely(GetBlockNum() != 1))
+    return;
+  Adds<float, false>(out, in, 2.f, MASK_PLACEHOLDER, 1, UnaryRepeatParams());
+  set_vector_mask(-1, -1);
+  storeAll<float>(y, 64);
+}
+
+TEST(NewerNames, G68_BuiltInNames) {
+  std::vector<float> x(128);
+  for (int k = 0; k < 128; ++k)
+    x[k] = static_cast<float>(k);
+  auto y = runOn<float>(builtInNames, x, 64);
+  for (int k = 0; k < 64; ++k) // lane 1 by its bit, 40 lanes by the counter
+    ASSERT_EQ(y[k], k == 1 ? x[k] + 2 : k < 40 ? x[k] + 1 : 0) << k;
+}
+
+/// The cube core's cache line, then a flag of the cube core for its two vector cores.
+__global__ __aicore__ void builtInFlags(GM_ADDR x, GM_ADDR y) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);
+  constexpr uint64_t mode = 2, flag = 5;
+  set_ffts_base_addr(0);
+  GlobalTensor<float> shared;
+  shared.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(x));
+  if ASCEND_IS_AIC {
+    shared.SetValue(1, 3.f);
+    dcci(shared.GetPhyAddr(), SINGLE_CACHE_LINE, CACHELINE_OUT);
+    pipe_barrier(PIPE_ALL);
+    ffts_cross_core_sync(PIPE_FIX, 1 | (mode << 4) | (flag << 8));
+  }
+  if ASCEND_IS_AIV {
+    wait_flag_dev(flag);
+    dcci(shared.GetPhyAddr(), ENTIRE_DATA_CACHE);
+    GlobalTensor<float> out;
+    out.SetGlobalBuffer(reinterpret_cast<__gm__ float*>(y));
+    out.SetValue(16 * get_subblockid(), shared.GetValue(1));
+    dcci(out[16 * get_subblockid()].GetPhyAddr(), 0, 2);
+  }
+}
+
+TEST(NewerNames, G12_BuiltInFlags) {
+  auto y = runOn<float>(builtInFlags, std::vector<float>(16), 32);
+  EXPECT_EQ(y[0], 3.f);
+  EXPECT_EQ(y[16], 3.f);
+}
+
 TEST(NewerNames, G28_ParametersInTheirOrder) {
   const uint8_t pads[4] = {1, 2, 3, 4};
   LoadData3DParamsV2<float> p(pads, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, true, false,

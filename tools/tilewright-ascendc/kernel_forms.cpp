@@ -93,6 +93,31 @@ extern "C" __global__ __aicore__ void older_names(GM_ADDR x) {
   DataCopy(g, t, 64);
 }
 
+/// Member templates of what depends on a parameter, without arguments: old compilers take it, so kernels have it.
+template <class T> class QueueUser {
+public:
+  __aicore__ inline void addOne(GM_ADDR x) {
+    TPipe pipe;
+    pipe.InitBuffer(queue, 1, 256);
+    GlobalTensor<T> g;
+    g.SetGlobalBuffer((__gm__ T*)x);
+    LocalTensor<T> t = queue.template AllocTensor<T>();
+    DataCopy(t, g, 64);
+    queue.template EnQue(t);
+    t = queue.template DeQue<T>();
+    Adds(t, t, static_cast<T>(1), 64);
+    PipeBarrier<PIPE_ALL>();
+    DataCopy(g, t, 64);
+    queue.template FreeTensor(t);
+  }
+  TQue<TPosition::VECIN, 1> queue;
+};
+__global__ __aicore__ void dependent_calls(GM_ADDR x) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  QueueUser<float> user;
+  user.addOne(x);
+}
+
 /// Template arguments with operators that are brackets elsewhere.
 template <int N> __global__ __aicore__ void add_number(GM_ADDR x) {
   KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
@@ -160,6 +185,7 @@ int main() {
   add_number<1 < 2><<<1, nullptr, nullptr>>>((GM_ADDR)x);
   add_number < block<2><<<1, nullptr, nullptr>>>((GM_ADDR)x);
   add_typed<Number<std::conditional_t<(3 > 2), int, char>>><<<1, nullptr, nullptr>>>((GM_ADDR)x);
+  dependent_calls<<<1, nullptr, nullptr>>>((GM_ADDR)x);
   head_of_macro<<<1, nullptr, nullptr>>>((GM_ADDR)x);
   templated_head<85><<<1, nullptr, nullptr>>>((GM_ADDR)x);
   mixed_head<<<1, nullptr, nullptr>>>((GM_ADDR)x);

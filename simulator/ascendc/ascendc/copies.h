@@ -369,4 +369,8 @@ inline void DisableDmaAtomic() {
 
 } // namespace AscendC
 
+inline void set_atomic_none() {
+  AscendC::SetAtomicNone();
+}
+
 #endif

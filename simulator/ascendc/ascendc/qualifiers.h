@@ -7,6 +7,13 @@
 #include <cstdint>
 #include <type_traits>
 
+// `queue.template FreeTensor(tensor)`: the compilers of the chip, and g++, take it without arguments of the template.
+#if defined(__clang__)
+#if __has_warning("-Wmissing-template-arg-list-after-template-kw")
+#pragma clang diagnostic ignored "-Wmissing-template-arg-list-after-template-kw"
+#endif
+#endif
+
 #define __global__
 #define __aicore__
 #define __gm__
@@ -81,5 +88,13 @@ enum KernelMetaType {
 #define KERNEL_TASK_TYPE(key, type) static_assert(true, "")
 #endif
 #define ENABLE_PRINTF() static_assert(true, "")
+
+// Built into the compilers of the chip. No macros, so that a kernel's own may have these names.
+template <class T> constexpr bool likely(const T& condition) {
+  return __builtin_expect(static_cast<bool>(condition), true);
+}
+template <class T> constexpr bool unlikely(const T& condition) {
+  return __builtin_expect(static_cast<bool>(condition), false);
+}
 
 #endif

@@ -157,5 +157,21 @@ inline void pipe_barrier(pipe_t pipe, AscendC::Place place = AscendC::Place::her
   else
     AscendC::host::issueBarrier(AscendC::pipeOf(pipe), place);
 }
+/// A cross-core flag: `message` has the mode in bits 4 and 5, the flag's number from bit 8 on.
+inline void ffts_cross_core_sync(pipe_t pipe, uint64_t message,
+                                 AscendC::Place place = AscendC::Place::here()) {
+  AscendC::host::issueCrossSet(message >> 4 & 3, AscendC::pipeOf(pipe), message >> 8 & 15, place);
+}
+inline void wait_flag_dev(int64_t flag, AscendC::Place place = AscendC::Place::here()) {
+  AscendC::host::issueCrossWait(static_cast<uint32_t>(flag), place);
+}
+inline void set_ffts_base_addr(uint64_t) {}
+enum cache_line_t { SINGLE_CACHE_LINE, ENTIRE_DATA_CACHE };
+enum dcci_dst_t { CACHELINE_ALL, CACHELINE_UB, CACHELINE_OUT, CACHELINE_ATOMIC };
+inline void dcci(const volatile void* address, uint64_t line, uint64_t = 0,
+                 AscendC::Place place = AscendC::Place::here()) {
+  AscendC::host::cleanDataCache(line == ENTIRE_DATA_CACHE ? 0 : reinterpret_cast<uint64_t>(address),
+                                place);
+}
 
 #endif

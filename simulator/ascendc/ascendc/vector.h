@@ -626,4 +626,15 @@ inline void SetMaskNorm() {
 
 } // namespace AscendC
 
+/// The same by the names of the instructions.
+inline void set_vector_mask(uint64_t high, uint64_t low) {
+  AscendC::SetVectorMask<uint8_t>(high, low);
+}
+inline void set_mask_count(AscendC::Place place = AscendC::Place::here()) {
+  AscendC::SetMaskCount(place);
+}
+inline void set_mask_norm() {
+  AscendC::SetMaskNorm();
+}
+
 #endif
