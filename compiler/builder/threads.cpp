@@ -24,7 +24,8 @@ std::optional<tile::SyncScope> syncScope(builder::Construction& state, std::stri
 
 Value KernelBuilder::shuffle(std::string_view kind, Value value, Value lane, int64_t width) {
   bool isUsable = state->isUsable(value);
-  if (!state->isUsable(lane) || !isUsable || !state->requireTileScope("a shuffle"))
+  if (!state->isUsable(lane) || !isUsable ||
+      !state->requireTileScope("a shuffle", /*isForSome=*/true))
     return {};
   auto parsed = tile::symbolizeShuffleKind(llvm::StringRef(kind.data(), kind.size()));
   if (!parsed) {
@@ -49,7 +50,8 @@ Value KernelBuilder::shuffle(std::string_view kind, Value value, Value lane, int
 }
 
 Value KernelBuilder::vote(std::string_view kind, std::string_view scope, Value condition) {
-  if (!state->isUsable(condition) || !state->requireTileScope("a vote of threads"))
+  const bool ofWarp = scope == "warp";
+  if (!state->isUsable(condition) || !state->requireTileScope("a vote of threads", ofWarp))
     return {};
   auto parsed = tile::symbolizeVoteKind(llvm::StringRef(kind.data(), kind.size()));
   auto group = syncScope(*state, scope);
@@ -74,7 +76,8 @@ void KernelBuilder::barrier(std::string_view scope, std::optional<int64_t> numbe
                             std::optional<int64_t> threadCount) {
   auto group = syncScope(*state, scope);
   if (!group ||
-      !state->requireTileScope(*group == tile::SyncScope::Block ? "T.sync_threads" : "a barrier"))
+      !state->requireTileScope(*group == tile::SyncScope::Block ? "T.sync_threads" : "a barrier",
+                               /*isForSome=*/*group == tile::SyncScope::Warp))
     return;
   if (number && (*number < 0 || *number > 15)) {
     state->error("the barrier's number is " + std::to_string(*number) +

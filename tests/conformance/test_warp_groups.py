@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Warp specialisation and what only matrix instructions have: refused, with what to write."""
+"""T.ws: parts for some of the threads. What only matrix instructions have: refused."""
 
 from __future__ import annotations
 
@@ -10,43 +10,100 @@ import pytest
 
 import tilewright
 import tilewright.language as T
-from tilewright.errors import UnsupportedError
-
-TARGETS = ["cpu", "reference", "ascend"]
+from tilewright.errors import CompileError, UnsupportedError
 
 
-@pytest.mark.parametrize("target", TARGETS)
-def test_warp_specialisation(target):
-    """Its parts run side by side, each with variables of its own: not one after the other."""
+def test_parts_of_warp_groups(agree):
+    """A condition on the thread's number; each thread has variables of its own."""
 
     @T.prim_func
-    def parts(A: T.Tensor((2,), "int32")):
+    def parts(A: T.Tensor((256,), "int32"), B: T.Tensor((4,), "int32")):
         with T.Kernel(1, threads=256):
+            tx = T.get_thread_binding()
             phase = T.alloc_var("int32", init=0)
+            mine = T.alloc_local((2,), "int32")
             with T.ws(0):
                 phase += 1
-                A[0] = phase
+                A[tx] = 1
+                B[0] = phase
             with T.WarpSpecialize(1):
                 phase += 1
-                A[1] = phase
+                T.fill(mine, 3)
+                T.copy(B[2:4], mine)
+                A[tx] = T.warp_reduce_sum(1) + mine[0]
+                B[1] = phase
+                with T.ws(0):
+                    A[0] = 99
+            with T.ws(0, 1):
+                A[tx] += 5
 
-    with pytest.raises(UnsupportedError) as caught:
-        tilewright.compile(parts, target=target)
-    errors = caught.value.errors
-    assert [(d.message, getline(d.place.file, d.place.line).strip()) for d in errors] == [
-        (
-            f"T.{name} is unsupported on {target}: it belongs to warp specialisation, whose parts "
-            "run side by side, each with registers of its own; write one code for all threads, with "
-            "T.Pipelined to overlap its copies, or 'if T.get_thread_binding() // 128 == group:' "
-            "around what single threads do",
-            f"with T.{name}({group}):",
-        )
-        for name, group in [("ws", 0), ("WarpSpecialize", 1)]
-    ]
+    expected = np.where(np.arange(256) < 128, 6, 37 + 7).astype(np.int32)
+    arguments = [np.zeros(256, np.int32), np.array([0, 0, 7, 8], np.int32)]
+    agree(parts, arguments, {0: expected, 1: np.array([1, 1, 7, 8], np.int32)})
+
+
+def test_groups_of_several_dims_and_loops(agree):
+    @T.prim_func
+    def loops(A: T.Tensor((2, 2, 64), "int32"), chosen: T.int32):
+        with T.Kernel(1, threads=(64, 2, 2)):
+            tx, ty, tz = T.get_thread_bindings()
+            s = T.alloc_shared((256,), "int32")
+            for i in T.serial(4):
+                with T.ws(chosen):
+                    if i == 2:
+                        T.loop_break()
+                A[tz, ty, tx] += 1
+            with T.ws(0):
+                s[tz * 128 + ty * 64 + tx] = 10
+            with T.ws(1):
+                s[tz * 128 + ty * 64 + tx] = 20
+            A[tz, ty, tx] += s[255 - (tz * 128 + ty * 64 + tx)]
+
+    expected = np.array([4 + 20, 2 + 10], np.int32)[:, None, None] * np.ones((2, 2, 64), np.int32)
+    agree(loops, [np.zeros((2, 2, 64), np.int32), 1], {0: expected})
+
+
+def test_wrong_warp_groups():
+    @T.prim_func
+    def wrong(A: T.Tensor((256,), "float32")):
+        with T.ws(0):
+            pass
+        with T.Kernel(1, threads=256):
+            s = T.alloc_shared((128,), "float32")
+            with T.ws(2):
+                pass
+            with T.ws():
+                pass
+            with T.ws(1):
+                T.copy(A[0:128], s)
+                T.sync_threads()
+                for i in T.Parallel(128):
+                    s[i] = 1
+        with T.Kernel(1, is_npu=True), T.ws(0):
+            pass
+
+    with pytest.raises(CompileError) as caught:
+        tilewright.compile(wrong)
+    rest = (
+        "in T.ws is not supported, as all threads of the block take part in it; write one code for "
+        "all threads, with T.Pipelined to overlap its copies"
+    )
+    places = [(d.message, getline(d.place.file, d.place.line).strip()) for d in caught.value.errors]
+    assert places == [
+        ("T.ws stands inside of T.Kernel", "with T.ws(0):"),
+        ("there is no warp group 2: 256 threads of the block make groups of 128, 0 to 1",
+         "with T.ws(2):"),
+        ("T.ws needs the numbers of warp groups", "with T.ws():"),
+        (f"T.copy {rest}", "T.copy(A[0:128], s)"),
+        (f"T.sync_threads {rest}", "T.sync_threads()"),
+        (f"T.Parallel {rest}", "for i in T.Parallel(128):"),
+        ("an AI core has no warps, so T.ws is not supported with is_npu; T.Scope says which of its "
+         "cores does what", "with T.Kernel(1, is_npu=True), T.ws(0):"),
+    ]  # fmt: skip
 
 
 def test_threads_of_a_warp_group(agree):
-    """What the message says to write."""
+    """The same, written with the thread's number."""
 
     @T.prim_func
     def written(A: T.Tensor((256,), "int32"), B: T.Tensor((2,), "int32")):

@@ -241,9 +241,10 @@ class ControlFlow(ExpressionEvaluator):
             return self._with(node, items[1:])
         if isinstance(context, RunTimeContext):
             frame = self.enter_context(context.bound_to(item.optional_vars), item.context_expr)
-            signal = self._with(node, items[1:])
-            self.leave_context(context, frame)
-            return signal
+            try:
+                return self._with(node, items[1:])
+            finally:
+                self.leave_context(context, frame)
         if not hasattr(context, "__enter__"):
             self.mark(item.context_expr)
             raise LanguageError(f"{type(context).__name__} can't be used in a with statement")

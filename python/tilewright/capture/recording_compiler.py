@@ -219,7 +219,7 @@ class KernelBuilder:
     def end_parallel(self) -> None:
         self._record("end_parallel")
 
-    def begin_if(self, condition: Any) -> None:
+    def begin_if(self, condition: Any, of_some_threads: str = "") -> None:
         self._record(f"if {condition}")
 
     def begin_else(self) -> None:

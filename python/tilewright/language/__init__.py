@@ -87,6 +87,7 @@ from .gpu_only import GPU_ONLY as _GPU_ONLY
 from .launch import (
     Kernel,
     KernelLaunchFrame,
+    WarpSpecialize,
     get_block_binding,
     get_block_bindings,
     get_block_extent,
@@ -95,6 +96,7 @@ from .launch import (
     get_thread_bindings,
     get_thread_extent,
     get_thread_extents,
+    ws,
 )
 from .layouts import (
     Fragment,

@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 
-from .values import LanguageError, Traced
+from .values import LanguageError, Traced, unsupported
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,6 +15,10 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
     from ..capture.tracer import Tracer
+
+
+#: The threads of a warp group.
+_GROUP = 128
 
 
 class RunTimeContext(ABC):
@@ -64,6 +69,55 @@ class KernelLaunch(RunTimeContext):
     def leave(self, tracer: Tracer) -> None:
         tracer.launch = None
         tracer.builder.end_launch()
+
+
+class WarpGroups(RunTimeContext):
+    """What only the threads of some groups of 128 do."""
+
+    kind = "T.ws"
+
+    def __init__(self, groups: Sequence[Any]) -> None:
+        super().__init__()
+        self.groups = groups
+
+    def enter(self, tracer: Tracer) -> None:
+        from .launch import get_thread_binding
+
+        launch = tracer.launch
+        if launch is None:
+            raise LanguageError("T.ws stands inside of T.Kernel", python=RuntimeError)
+        if launch.attributes.get("npu"):
+            raise unsupported(
+                "an AI core has no warps, so T.ws is not supported with is_npu; T.Scope says which "
+                "of its cores does what"
+            )
+        if not self.groups:
+            raise LanguageError("T.ws needs the numbers of warp groups")
+        self._check_numbers(launch)
+        thread: Any = 0
+        for dim in reversed(range(len(launch.threads))):
+            thread = thread * launch.threads[dim] + get_thread_binding(dim)
+        condition: Any = None
+        for group in self.groups:
+            is_this = thread // _GROUP == group
+            condition = is_this if condition is None else condition | is_this
+        tracer.builder.begin_if(tracer.value(condition), self.kind)
+
+    def _check_numbers(self, launch: KernelLaunch) -> None:
+        if not all(isinstance(extent, int) for extent in launch.threads):
+            return
+        threads = math.prod(launch.threads)
+        last = (threads - 1) // _GROUP
+        for group in self.groups:
+            if isinstance(group, int) and not 0 <= group <= last:
+                raise LanguageError(
+                    f"there is no warp group {group}: {threads} threads of the block make "
+                    f"groups of {_GROUP}, 0 to {last}",
+                    python=IndexError,
+                )
+
+    def leave(self, tracer: Tracer) -> None:
+        tracer.builder.end_if()
 
 
 class Loop:

@@ -35,12 +35,6 @@ _GROUPS = (
         cp_async_barrier_noinc ptx_arrive_cluster_barrier ptx_fence_barrier_init""",
     ),
     (
-        "warp specialisation, whose parts run side by side, each with registers of its own",
-        "write one code for all threads, with T.Pipelined to overlap its copies, or "
-        "'if T.get_thread_binding() // 128 == group:' around what single threads do",
-        "WarpSpecialize ws",
-    ),
-    (
         "schedules of warp specialisation, which need memory barriers",
         "write one code for all threads, with T.Pipelined",
         """annotate_ws_schedule WSSchedule WSRole WSPipeline WSScope WSOpRef WSSync ws_op

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from ..capture.tracer import current
-from .frames import KernelLaunch
+from .frames import KernelLaunch, WarpGroups
 from .values import LanguageError, Traced, unsupported
 
 TYPE_CHECKING = False
@@ -46,6 +46,19 @@ def Kernel(
         if isinstance(extent, int) and extent <= 0:
             raise LanguageError(f"threads of T.Kernel must be positive, not {extent}")
     return KernelLaunch(blocks, shape, {"npu": True} if is_npu else {})
+
+
+def ws(*warp_group_idx: Any) -> WarpGroups:
+    """`with T.ws(0):` holds what only the threads of these groups of 128 do.
+
+    It is a condition on the thread's number: operations on tiles, which all threads of a block do
+    together, can't stand there.
+    """
+    current()
+    return WarpGroups(warp_group_idx)
+
+
+WarpSpecialize = ws
 
 
 class ThreadIndex(Traced):
