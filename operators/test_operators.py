@@ -75,3 +75,37 @@ def test_softmax_of_large_numbers(dtype, row):
     x = numbers.to(getattr(torch, dtype))
     actual = part("softmax", "kernel").softmax(4, 64, dtype)(x).double()
     assert (actual - torch.softmax(x.double(), 1)).abs().max() <= TOLERANCE[dtype]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_softmax_of_rows_with_what_is_no_number(dtype):
+    """As PyTorch's: NaN or infinity make a row NaN, minus infinity gives 0, alone NaN."""
+    torch = pytest.importorskip("torch")
+    inf, nan = float("inf"), float("nan")
+    rows = [[nan, 1], [inf, 1], [inf, nan], [-inf, 1], [-inf, -inf], [-3.3e38, -inf], [-inf, inf]]
+    rows += [[0, -80], [0, -100], [3e38, -3e38], [-2e38, -3e38], [1e38, -inf], [-0.0, 0.0]]
+    x = torch.zeros(len(rows), 128)
+    for row, (first, others) in zip(x, rows, strict=True):
+        row[:] = others
+        row[5] = first
+    x = x.to(getattr(torch, dtype))
+    actual = part("softmax", "kernel").softmax(len(rows), 128, dtype)(x).double()
+    wanted = torch.softmax(x.double(), 1)
+    assert torch.equal(actual.isnan(), wanted.isnan())
+    least = 2.0**-125  # fast math gives 0 in place of what is smaller
+    error = (actual - wanted).abs() - TOLERANCE[dtype] * wanted.abs()
+    assert error.nan_to_num(0.0).max() <= least
+
+
+def test_softmax_of_bfloat16_is_within_one_unit():
+    """Of the last place, for all that float64 gives, down to the smallest numbers."""
+    torch = pytest.importorskip("torch")
+    torch.manual_seed(7)
+    for spread in (1, 30, 1000):
+        x = (torch.randn(64, 512) * spread).bfloat16()
+        actual = part("softmax", "kernel").softmax(64, 512, "bfloat16")(x).double()
+        wanted = torch.softmax(x.double(), 1)
+        seen = wanted > 2.0**-120
+        unit = torch.exp2(torch.floor(torch.log2(wanted[seen])) - 7)
+        assert ((actual - wanted)[seen].abs() / unit).max() <= 1
+        assert (actual[~seen] <= 2.0**-119).all()

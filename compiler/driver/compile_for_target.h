@@ -24,6 +24,9 @@ std::optional<Artifact> makeArtifact(const BuiltKernel& kernel, PassSession& ses
 /// Whether a pass config is given and true, or a number other than 0.
 bool isOn(const CompileOptions& options, std::string_view key);
 
+/// A pass config that is a number.
+std::optional<int64_t> numberOf(const CompileOptions& options, std::string_view key);
+
 CompileFor compileForCpu, compileForAscend;
 
 } // namespace tilewright

@@ -33,7 +33,8 @@ inline std::unique_ptr<BuiltKernel> kernelFromText(const std::string& text) {
 
 class CompiledKernel {
 public:
-  CompiledKernel(const std::string& text, const std::string& cpu, bool fastMath = false) {
+  CompiledKernel(const std::string& text, const std::string& cpu, bool fastMath = false,
+                 int64_t expBits = 22) {
     auto kernel = kernelFromText(text);
     if (!kernel)
       return;
@@ -41,6 +42,8 @@ public:
     options.cpu = cpu;
     if (fastMath)
       options.passConfigs["tl.enable_fast_math"] = true;
+    if (expBits != 22)
+      options.passConfigs["tilewright.exp_bits"] = expBits;
     artifact = compile(*kernel, options, diagnostics);
     if (artifact)
       load();

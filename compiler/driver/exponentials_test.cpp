@@ -31,7 +31,8 @@ protected:
   }
 
   /// `parallel`: the loop is one that LLVM makes vectors of.
-  std::vector<float> run(const std::string& op, bool parallel, bool fast = false) {
+  std::vector<float> run(const std::string& op, bool parallel, bool fast = false,
+                         int64_t bits = 22) {
     const std::string n = std::to_string(values.size());
     const std::string type = "!tile.buffer<" + n + "xf32, global>";
     const std::string head =
@@ -46,7 +47,7 @@ protected:
             "  tile.launch (%b) in (%c1) threads(128) {\n    " +
             head + " {\n      %v = tile.load %x[%i] : " + type + "\n      %e = math." + op +
             " %v : f32\n      tile.store %e, %y[%i] : " + type + "\n    }\n  }\n  return\n}\n",
-        GetParam(), fast);
+        GetParam(), fast, bits);
     EXPECT_TRUE(kernel.isLoaded());
     std::vector<float> results(values.size());
     if (kernel.isLoaded())
@@ -74,9 +75,10 @@ protected:
   }
 
   /// With fast math: `allowed` gives the relative error for each argument; 0 comes in place of what lies below 2^-125.
-  void checkFast(const std::string& op, double (*exact)(double), double (*allowed)(double)) {
-    const std::vector<float> vectors = run(op, true, true);
-    const std::vector<float> single = run(op, false, true);
+  void checkFast(const std::string& op, double (*exact)(double), double (*allowed)(double),
+                 int64_t bits = 22) {
+    const std::vector<float> vectors = run(op, true, true, bits);
+    const std::vector<float> single = run(op, false, true, bits);
     for (size_t i = 0; i < values.size(); ++i) {
       const double wanted = exact(double(values[i]));
       const auto rounded = float(wanted);
@@ -90,7 +92,8 @@ protected:
       if (rounded == 0)
         ASSERT_LT(vectors[i], least) << values[i];
       else if (std::isinf(rounded))
-        ASSERT_GE(double(vectors[i]), FLT_MAX * (1 - 1e-5)) << values[i];
+        ASSERT_GE(double(vectors[i]), FLT_MAX * (1 - std::max(1e-5, std::ldexp(1.0, int(-bits)))))
+            << values[i];
       else
         ASSERT_LE(error, std::max(allowed(double(values[i])) * wanted, least)) << values[i];
     }
@@ -124,6 +127,19 @@ TEST_P(ExponentialsTest, FastExpIsExp2OfARoundedProduct) {
   checkFast(
       "exp", [](double x) { return std::exp(x); },
       [](double x) { return std::ldexp(1.0, -22) + std::ldexp(std::abs(x), -23); });
+}
+
+// Results that are rounded to bfloat16 show 8 bits.
+TEST_P(ExponentialsTest, Exp2OfFewBits) {
+  checkFast(
+      "exp2", [](double x) { return std::exp2(x); }, [](double) { return std::ldexp(1.0, -13); },
+      13);
+}
+
+TEST_P(ExponentialsTest, ExpOfFewBits) {
+  checkFast(
+      "exp", [](double x) { return std::exp(x); },
+      [](double x) { return std::ldexp(1.0, -13) + std::ldexp(std::abs(x), -23); }, 13);
 }
 
 INSTANTIATE_TEST_SUITE_P(Levels, ExponentialsTest, testing::Values("native", "avx512", "avx2"),

@@ -16,6 +16,13 @@ bool isOn(const CompileOptions& options, std::string_view key) {
   return false;
 }
 
+std::optional<int64_t> numberOf(const CompileOptions& options, std::string_view key) {
+  for (const auto& [name, value] : options.passConfigs)
+    if (const auto* number = std::get_if<int64_t>(&value); number && name == key)
+      return *number;
+  return std::nullopt;
+}
+
 std::optional<Artifact> makeArtifact(const BuiltKernel& kernel, PassSession& session,
                                      Severity errors, std::vector<Diagnostic>& diagnostics,
                                      llvm::function_ref<bool(mlir::ModuleOp)> compileModule) {

@@ -106,8 +106,10 @@ class PassConfigKey(StrEnum):
     CUDA_KERNELS_OUTPUT_DIR = "cuda.kernels_output_dir"
 
 
+#: Of our own: the bits that exp and exp2 must have right where fast math is on.
+EXP_BITS = "tilewright.exp_bits"
 #: Other known keys without a name in TileLang's enumeration.
-_MORE_KEYS = frozenset(["tl.fast_math"])
+_MORE_KEYS = frozenset(["tl.fast_math", EXP_BITS])
 #: Keys with which a user expects other results or speed, and gets the same; why.
 _WITHOUT_EFFECT = {
     **dict.fromkeys(
@@ -149,8 +151,9 @@ class Options:
             for key, value in (pass_configs or {}).items()
             if value is not None
         }
-        if self.target == "ascend" and self.pass_configs.get("tl.enable_fast_math"):
-            remark("pass config 'tl.enable_fast_math' has no effect on Ascend")
+        for name in ("tl.enable_fast_math", EXP_BITS):
+            if self.target == "ascend" and self.pass_configs.get(name):
+                remark(f"pass config '{name}' has no effect on Ascend")
 
     def description(self) -> str:
         """Text that differs where the machine code may."""
@@ -173,11 +176,15 @@ def chip_of(platform: str | None) -> str | None:
 
 
 def check_pass_configs(pass_configs: object) -> None:
-    """TypeError where it is no dict; one remark for each key that is unknown or has no effect."""
+    """TypeError where it is no dict, ValueError for a wrong number of bits; one remark for each key
+    that is unknown or has no effect."""
     if pass_configs is None:
         return
     if not isinstance(pass_configs, dict):
         raise TypeError(f"pass_configs is {pass_configs!r} but must be a dict")
+    bits = pass_configs.get(EXP_BITS, 24)
+    if not isinstance(bits, int) or isinstance(bits, bool) or not 1 <= bits <= 24:
+        raise ValueError(f"pass config '{EXP_BITS}' is {bits!r} but must be from 1 to 24")
     known = {key.value for key in PassConfigKey} | _MORE_KEYS
     for key, value in pass_configs.items():
         name = _config_key(key)

@@ -443,6 +443,36 @@ def test_fast_math_on_ascend_is_a_remark(monkeypatch):
         tilewright.options.Options("ascend", pass_configs={"tl.enable_fast_math": True})
 
 
+def test_bits_of_exponentials():
+    """With fast math alone."""
+
+    def make(configs):
+        @tilewright.jit(out_idx=[1], pass_configs={"tilewright.exp_bits": 13, **configs})
+        def factory():
+            @T.prim_func
+            def powers(A: T.Tensor((64,), "float32"), B: T.Tensor((64,), "float32")):
+                with T.Kernel(1, threads=32):
+                    for i in T.Parallel(64):
+                        B[i] = T.exp2(A[i])
+
+            return powers
+
+        return factory()
+
+    x = np.linspace(-100, 30, 64, dtype=np.float32)
+    exact = np.exp2(x.astype(np.float64))
+    np.testing.assert_allclose(make({})(x), exact, rtol=2.0**-23)
+    short = make({"tl.enable_fast_math": True})(x)
+    np.testing.assert_allclose(short, exact, rtol=2.0**-13)
+    assert np.abs(short / exact - 1).max() > 2.0**-15  # a shorter polynomial
+
+
+@pytest.mark.parametrize("bits", [0, 25, "13", True, 8.0])
+def test_bits_of_exponentials_are_from_1_to_24(bits):
+    with pytest.raises(ValueError, match=r"'tilewright.exp_bits' is .* but must be from 1 to 24"):
+        tilewright.options.Options(pass_configs={"tilewright.exp_bits": bits})
+
+
 def test_fast_math_gives_other_code():
     def make(fast):
         @tilewright.jit(out_idx=[1], pass_configs={"tl.enable_fast_math": fast})

@@ -17,7 +17,7 @@
 /// 13 operations instead of 18, in a chain half as long. exp2 has a relative error of 2^-22 (as ex2.approx in the PTX
 /// ISA), exp 2^-23 |x| more; 0 comes in place of results below 2^-125. On whole vectors of AVX-512 it is 7 operations,
 /// for two instructions are made for it: vreduceps gives x - floor(x), which is 0 of infinity, and vscalefps multiplies
-/// by 2^floor(x), with results of all sizes.
+/// by 2^floor(x), with results of all sizes. Where 13 right bits are enough (`tilewright.exp_bits`), three powers do.
 #include "compiler/targets/cpu/machine_pass.h"
 #include "compiler/targets/cpu/passes.h"
 
@@ -48,6 +48,11 @@ constexpr float fastPowers[5] = {1.3862939676f, 0.4804448402f, 0.1110146794f, 0.
 /// 2^f for f in [0, 1], with p(0) = 1 and a relative error of 8e-8; 1.5e-7 with all roundings.
 constexpr float floorPowers[5] = {0.6931513123f, 0.2401644435f, 0.0557999370f, 0.0090169972f,
                                   0.0018671457f};
+/// The same of degree 3 with relative errors of 1.01e-4 and 8.6e-5, below 2^-13.
+constexpr float shortPowers[3] = {1.3865658045f, 0.4844219387f, 0.1100181192f};
+constexpr float shortFloorPowers[3] = {0.6951166391f, 0.2276449800f, 0.0770672411f};
+/// What they have right, with all roundings.
+constexpr unsigned shortBits = 13;
 /// Where the other factor, 2^(n - 1), is 0, and where the product is infinity.
 constexpr float fastLeast = -126.0f, fastMost = 128.0f;
 /// n + 126 is the exponent of 2^(n - 1).
@@ -72,8 +77,8 @@ constexpr float twoBiases = 254.0f;
 
 class Expansion {
 public:
-  Expansion(Operation* op, bool hasScaling, bool inTurn)
-      : builder(op->getLoc(), op), hasScaling(hasScaling), inTurn(inTurn),
+  Expansion(Operation* op, bool hasScaling, bool inTurn, bool isShort)
+      : builder(op->getLoc(), op), hasScaling(hasScaling), inTurn(inTurn), isShort(isShort),
         shift(hasScaling ? magic : magic + twoBiases), x(op->getOperand(0)) {}
 
   Value exp2() {
@@ -106,7 +111,9 @@ public:
     Value shifted = arith::AddFOp::create(builder, x, number(magic + fastBias));
     Value whole = arith::SubFOp::create(builder, shifted, number(magic + fastBias));
     Value rest = arith::SubFOp::create(builder, x, whole);
-    Value mantissa = inTurn ? fastPowersInTurn(rest) : fastPowersInPairs(rest);
+    Value mantissa = isShort  ? inTurnOf(shortPowers, rest, 2.0f)
+                     : inTurn ? inTurnOf(fastPowers, rest, 2.0f)
+                              : fastPowersInPairs(rest);
     // Of all but the low 9 bits nothing is left.
     Value exponent = arith::ShLIOp::create(builder, bitsOf(shifted), integer(23));
     Value factor = arith::BitcastOp::create(builder, like(builder.getF32Type()), exponent);
@@ -160,20 +167,19 @@ private:
     // Toward minus infinity, without exceptions; of all lanes; rounding as usual.
     Value rest = intrinsic("llvm.x86.avx512.mask.reduce.ps.512",
                            {x, scalar(32, 0x09), number(0.0f), scalar(16, -1), scalar(32, 4)});
-    Value sum = number(floorPowers[4]);
-    for (int power = 3; power >= 0; --power)
-      sum = math::FmaOp::create(builder, sum, rest, number(floorPowers[power]));
-    sum = math::FmaOp::create(builder, sum, rest, number(1.0f));
+    Value sum =
+        isShort ? inTurnOf(shortFloorPowers, rest, 1.0f) : inTurnOf(floorPowers, rest, 1.0f);
     return intrinsic("llvm.x86.avx512.mask.scalef.ps.512",
                      {sum, x, number(0.0f), scalar(16, -1), scalar(32, 4)});
   }
 
-  /// An operation less, each of which waits for the one before.
-  Value fastPowersInTurn(Value rest) {
-    Value sum = number(fastPowers[4]);
-    for (int power = 3; power >= 0; --power)
-      sum = math::FmaOp::create(builder, sum, rest, number(fastPowers[power]));
-    return math::FmaOp::create(builder, sum, rest, number(2.0f));
+  /// A polynomial by its coefficients from the first power up. Side by side it is an operation more; here each waits for
+  /// the one before.
+  Value inTurnOf(ArrayRef<float> coefficients, Value rest, float constant) {
+    Value sum = number(coefficients.back());
+    for (float coefficient : llvm::reverse(coefficients.drop_back()))
+      sum = math::FmaOp::create(builder, sum, rest, number(coefficient));
+    return math::FmaOp::create(builder, sum, rest, number(constant));
   }
 
   Value fastPowersInPairs(Value rest) {
@@ -246,15 +252,16 @@ private:
   }
 
   ImplicitLocOpBuilder builder;
-  bool hasScaling, inTurn;
+  bool hasScaling, inTurn, isShort;
   float shift;
   Value x;
 };
 
 struct ExpandExponentials : MachinePass<ExpandExponentials> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ExpandExponentials)
-  ExpandExponentials(const Machine& machine, bool isFast) : MachinePass(machine) {
+  ExpandExponentials(const Machine& machine, bool isFast, unsigned wanted) : MachinePass(machine) {
     fast = isFast;
+    bits = wanted;
   }
   ExpandExponentials(const ExpandExponentials& other) : MachinePass(other) {}
   static constexpr llvm::StringLiteral kArgument = "cpu-expand-exponentials";
@@ -271,7 +278,7 @@ struct ExpandExponentials : MachinePass<ExpandExponentials> {
     getOperation()->walk([&](Operation* op) {
       if (!isa<math::ExpOp, math::Exp2Op>(op) || !getElementTypeOrSelf(op->getResult(0)).isF32())
         return;
-      Expansion expansion(op, hasScaling, inTurn);
+      Expansion expansion(op, hasScaling, inTurn, bits <= shortBits);
       const bool isExp = isa<math::ExpOp>(op);
       Value result = fast    ? (isExp ? expansion.fastExp() : expansion.fastExp2())
                      : isExp ? expansion.exp()
@@ -282,12 +289,14 @@ struct ExpandExponentials : MachinePass<ExpandExponentials> {
   }
 
   Option<bool> fast{*this, "fast", llvm::cl::desc("a degree less, no subnormal results")};
+  Option<unsigned> bits{*this, "bits", llvm::cl::desc("that must be right, if fast"),
+                        llvm::cl::init(22)};
 };
 
 } // namespace
 
-std::unique_ptr<Pass> createExpandExponentials(const Machine& machine, bool fast) {
-  return std::make_unique<ExpandExponentials>(machine, fast);
+std::unique_ptr<Pass> createExpandExponentials(const Machine& machine, bool fast, unsigned bits) {
+  return std::make_unique<ExpandExponentials>(machine, fast, bits);
 }
 
 } // namespace tilewright::cpu

@@ -3,6 +3,8 @@
 // RUN: tilewright-opt %s --cpu-expand-exponentials=cpu=avx2 | FileCheck %s --check-prefix=AVX2
 // RUN: tilewright-opt %s --cpu-expand-exponentials=fast | FileCheck %s --check-prefix=FAST
 // RUN: tilewright-opt %s '--cpu-expand-exponentials=fast cpu=avx2' | FileCheck %s --check-prefix=TURN
+// RUN: tilewright-opt %s '--cpu-expand-exponentials=fast bits=13' | FileCheck %s --check-prefix=SHORT
+// RUN: tilewright-opt %s '--cpu-expand-exponentials=fast bits=13 cpu=avx2' | FileCheck %s --check-prefix=SHORT-TURN
 
 // CHECK-LABEL: func.func @powers
 // CHECK-COUNT-2: arith.select
@@ -51,6 +53,17 @@ func.func @powers(%x: f32, %d: f64) -> (f32, f32, f64) {
   return %a, %b, %c : f32, f32, f64
 }
 
+// Where 13 bits are enough: three powers.
+// SHORT-LABEL: func.func @vectors
+// SHORT: llvm.call_intrinsic "llvm.x86.avx512.mask.reduce.ps.512"
+// SHORT-COUNT-3: math.fma %{{.*}} : vector<16xf32>
+// SHORT-NOT: math.fma
+// SHORT: llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"
+// SHORT-TURN-LABEL: func.func @vectors
+// SHORT-TURN-COUNT-3: math.fma %{{.*}} : vector<32xf32>
+// SHORT-TURN-NOT: math.fma
+// SHORT-TURN: return
+//
 // Whole vectors of AVX-512 with fast math: two instructions made for it, and five powers.
 // FAST-LABEL: func.func @vectors
 // FAST-NOT: arith.select

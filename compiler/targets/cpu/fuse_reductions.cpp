@@ -20,6 +20,9 @@
 /// becomes one loop over rows with iter_args(%sums : vector<16xf32>), two rows a turn; what is the same for all rows
 /// stands before it.
 ///
+/// What a nest by pairs stores, and nests by pairs alone load, lies apart on chip (kApartAttr): the even elements of a
+/// group, then the odd ones, as they are in registers.
+///
 /// Only float32 sources on chip that nothing else views, nests of loads, arithmetic and exp that reach consecutive
 /// elements with their last variable, and targets that the nest doesn't touch. It stands before PlanScratch: what the
 /// nest reads for the last time may not share bytes with what the reduction writes.
@@ -66,7 +69,7 @@ bool isPlain(Value buffer) {
 class RowNest : public VectorNest {
 public:
   RowNest(tile::ParallelOp nest, tile::ReduceOp reduce, const Machine& machine)
-      : VectorNest(nest, machine), reduce(reduce),
+      : VectorNest(nest, machine), reduce(reduce), machine(machine),
         hasFewRegisters(machine.isX86 && machine.vectorRegisters < 32),
         hasManyRegisters(machine.isX86 && machine.vectorRegisters == 32),
         source(reduce.getSourceRegion()), target(reduce.getTargetRegion()) {}
@@ -91,13 +94,55 @@ public:
                         [&](Operation* user) { return user == stored || user == reduce; });
   }
 
+  /// Whether what is stored may lie apart: it is reduced here, and all others load it by pairs, which they gain by.
+  void keepApart() {
+    const int64_t lanes = lanesOfRow();
+    if (isByColumns() || isForReductionOnly() || !goesByPairs(lanes))
+      return;
+    SmallVector<Operation*> accesses = {stored};
+    llvm::SmallSetVector<tile::ParallelOp, 4> readers;
+    for (Operation* user : source.buffer.getUsers()) {
+      if (user == stored || user == reduce ||
+          user->hasAttr(kInPlaceAttr)) // that copy brings nothing
+        continue;
+      auto load = dyn_cast<tile::LoadOp>(user);
+      auto reader = dyn_cast<tile::ParallelOp>(user->getParentOp());
+      if (!load || !reader || reader == nest ||
+          load.getIndices().back() != reader.getInductionVars().back())
+        return;
+      accesses.push_back(user);
+      readers.insert(reader);
+    }
+    for (Operation* access : accesses)
+      access->setAttr(kApartAttr, Builder(access).getI64IntegerAttr(lanes));
+    if (!gainsApart(readers.getArrayRef()))
+      for (Operation* access : accesses)
+        access->removeAttr(kApartAttr);
+  }
+
   tile::ReduceOp reduce;
+  const Machine& machine;
   bool hasFewRegisters, hasManyRegisters;
   BufferRegion source, target;
   /// Writes what is reduced.
   tile::StoreOp stored;
 
 private:
+  /// Whether all readers can go by pairs, and what they lose by it is less than the two shuffles of the store.
+  bool gainsApart(ArrayRef<tile::ParallelOp> readers) {
+    int64_t gain = 2;
+    for (tile::ParallelOp reader : readers) {
+      VectorNest other(reader, machine);
+      if (other.columns() != columns() || !other.fits([](Operation*) { return true; }))
+        return false;
+      const std::optional<int64_t> more = other.gainByPairs(lanesOfRow());
+      if (!more)
+        return false;
+      gain += *more;
+    }
+    return gain > 0;
+  }
+
   /// The nest goes over all of the source, and the reduction over its last dim.
   bool isSourceWhole() {
     const ArrayRef<int64_t> extents = nest.getStaticExtents();
@@ -147,7 +192,7 @@ public:
   explicit Emitter(RowNest& rows)
       : rows(rows), builder(rows.reduce.getLoc(), rows.reduce),
         combiner(rows.reduce.getKind(), builder.getF32Type(), rows.reduce.getNanPropagate()),
-        body(rows, lanesOf(rows), rows.goesByPairs(lanesOf(rows))),
+        body(rows, rows.lanesOfRow(), rows.goesByPairs(rows.lanesOfRow())),
         dead(rows.isForReductionOnly() ? rows.stored : tile::StoreOp()) {}
 
   void emit() {
@@ -166,13 +211,6 @@ public:
   }
 
 private:
-  static int64_t lanesOf(RowNest& rows) {
-    int64_t lanes = 4 * rows.lanes;
-    while (rows.columns() % lanes != 0)
-      lanes /= 2;
-    return lanes;
-  }
-
   /// All of one row.
   void row(ImplicitLocOpBuilder& inner, ValueRange at) {
     IndexMath math(inner);
@@ -499,6 +537,7 @@ struct FuseReductions : MachinePass<FuseReductions> {
       RowNest rows(nest, reduce, machine);
       if (!rows.fits())
         continue;
+      rows.keepApart();
       if (rows.isByColumns())
         ColumnEmitter(rows).emit();
       else

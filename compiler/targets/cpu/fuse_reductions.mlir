@@ -244,3 +244,62 @@ func.func @largest_of_bits(%X: !tile.buffer<512xbf16, global> {tile.name = "X"})
   }
   return
 }
+
+// -----
+
+// What a nest by pairs stores stays apart where the others load it by pairs; not where one needs the order.
+// WIDE-LABEL: func.func @apart
+// WIDE: arith.mulf {{.*}} : vector<64xf32>
+// WIDE-NOT: vector.shuffle
+// WIDE: llvm.store {{.*}} : vector<64xf32>
+// WIDE: tile.load %{{.*}}[%{{.*}}, %{{.*}}] in_bounds {cpu.apart = 64 : i64} : !tile.buffer<1x512xf32, fragment>
+// CHECK-LABEL: func.func @apart
+// CHECK-NOT: cpu.apart
+// CHECK: return
+func.func @apart(%X: !tile.buffer<512xbf16, global> {tile.name = "X"},
+                 %Y: !tile.buffer<512xbf16, global> {tile.name = "Y"}) attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  tile.launch (%b) in (%c1) threads(128) {
+    %x = tile.alloc : !tile.buffer<1x512xf32, fragment>
+    %s = tile.alloc : !tile.buffer<1xf32, fragment>
+    tile.parallel (%i, %j) in [1, 512] {
+      %v = tile.load %X[%j] in_bounds : !tile.buffer<512xbf16, global>
+      %w = arith.extf %v : bf16 to f32
+      %p = arith.mulf %w, %w : f32
+      tile.store %p, %x[%i, %j] in_bounds : !tile.buffer<1x512xf32, fragment>
+    }
+    tile.reduce sum %x : !tile.buffer<1x512xf32, fragment> dim 1 into %s : !tile.buffer<1xf32, fragment> clear
+    tile.parallel (%i, %j) in [1, 512] {
+      %v = tile.load %x[%i, %j] in_bounds : !tile.buffer<1x512xf32, fragment>
+      %t = arith.truncf %v : f32 to bf16
+      tile.store %t, %Y[%j] in_bounds : !tile.buffer<512xbf16, global>
+    }
+  }
+  return
+}
+
+// -----
+
+// WIDE-LABEL: func.func @in_order
+// WIDE-NOT: cpu.apart
+// WIDE: return
+func.func @in_order(%X: !tile.buffer<512xbf16, global> {tile.name = "X"},
+                    %Y: !tile.buffer<512xbf16, global> {tile.name = "Y"}) attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  tile.launch (%b) in (%c1) threads(128) {
+    %x = tile.alloc : !tile.buffer<1x512xf32, fragment>
+    %s = tile.alloc : !tile.buffer<1xf32, fragment>
+    tile.parallel (%i, %j) in [1, 512] {
+      %v = tile.load %X[%j] in_bounds : !tile.buffer<512xbf16, global>
+      %w = arith.extf %v : bf16 to f32
+      tile.store %w, %x[%i, %j] in_bounds : !tile.buffer<1x512xf32, fragment>
+    }
+    tile.reduce sum %x : !tile.buffer<1x512xf32, fragment> dim 1 into %s : !tile.buffer<1xf32, fragment> clear
+    tile.parallel (%i, %j) in [1, 256] {
+      %v = tile.load %x[%i, %j] in_bounds : !tile.buffer<1x512xf32, fragment>
+      %t = arith.truncf %v : f32 to bf16
+      tile.store %t, %Y[%j] in_bounds : !tile.buffer<512xbf16, global>
+    }
+  }
+  return
+}

@@ -336,12 +336,28 @@ private:
       access.setAccessGroupsAttr(Builder(access.getContext()).getArrayAttr(group));
   }
 
+  /// The indices of an access; where elements lie apart (kApartAttr), those of its element.
+  template <typename Op> SmallVector<Value> places(ImplicitLocOpBuilder& builder, Op op) {
+    SmallVector<Value> indices(op.getIndices());
+    auto apart = op->template getAttrOfType<IntegerAttr>(kApartAttr);
+    if (!apart)
+      return indices;
+    IndexMath math(builder);
+    Value group = math.constant(apart.getInt()), two = math.constant(2);
+    Value within = arith::RemUIOp::create(builder, indices.back(), group);
+    Value start = math.sub(indices.back(), within);
+    Value odd = arith::RemUIOp::create(builder, within, two);
+    Value half = math.mul(odd, math.constant(apart.getInt() / 2));
+    indices.back() = math.add(math.add(start, half), arith::DivUIOp::create(builder, within, two));
+    return indices;
+  }
+
   Value readElement(ImplicitLocOpBuilder& builder, tile::LoadOp op) {
     if (isPacked(op.getBuffer()))
       return readPacked(builder, op);
     const auto type = cast<BufferType>(op.getBuffer().getType());
     auto load = LLVM::LoadOp::create(builder, storageType(type),
-                                     address(builder, op.getBuffer(), op.getIndices()));
+                                     address(builder, op.getBuffer(), places(builder, op)));
     carryMetadata(load, op, op.getBuffer());
     Type scalar = type.getScalarType();
     if (scalar.isInteger(1))
@@ -365,8 +381,8 @@ private:
       value = arith::ExtUIOp::create(builder, storage, bits);
     } else if (value.getType() != storage)
       value = arith::BitcastOp::create(builder, storage, value);
-    auto store =
-        LLVM::StoreOp::create(builder, value, address(builder, op.getBuffer(), op.getIndices()));
+    auto store = LLVM::StoreOp::create(builder, value,
+                                       address(builder, op.getBuffer(), places(builder, op)));
     carryMetadata(store, op, op.getBuffer());
     if (op->hasAttr(kStreamAttr))
       store->setAttr(LLVM::LLVMDialect::getMmraAttrName(),

@@ -50,3 +50,22 @@ func.func @small(%A: !tile.buffer<32xf16, global> {tile.name = "A"}) attributes 
   }
   return
 }
+
+// One by one, too, an element is found where it lies apart.
+// CHECK-LABEL: func.func @apart_blocks
+func.func @apart(%X: !tile.buffer<64xf32, global> {tile.name = "X"}) attributes {tile.kernel} {
+  %c64 = arith.constant 64 : index
+  tile.launch (%b) in (%c64) threads(128) {
+    %s = tile.alloc "s" : !tile.buffer<64xf32, fragment>
+    // CHECK: %[[WITHIN:.*]] = arith.remui %[[B:.*]], %c32
+    // CHECK: %[[START:.*]] = arith.subi %[[B]], %[[WITHIN]]
+    // CHECK: %[[ODD:.*]] = arith.remui %[[WITHIN]], %c2
+    // CHECK: %[[HALF:.*]] = arith.muli %[[ODD]], %c16
+    // CHECK: %[[PART:.*]] = arith.addi %[[START]], %[[HALF]]
+    // CHECK: %[[PAIR:.*]] = arith.divui %[[WITHIN]], %c2
+    // CHECK: arith.addi %[[PART]], %[[PAIR]]
+    %v = tile.load %s[%b] in_bounds {cpu.apart = 32 : i64} : !tile.buffer<64xf32, fragment>
+    tile.store %v, %X[%b] in_bounds : !tile.buffer<64xf32, global>
+  }
+  return
+}

@@ -246,3 +246,25 @@ func.func @in_order(%A: !tile.buffer<4096xbf16, global> {tile.name = "A"}) attri
   }
   return
 }
+
+// -----
+
+// What lies apart is loaded by pairs, as it lies.
+// FAST-LABEL: func.func @apart
+// FAST: llvm.load {{.*}} : !llvm.ptr -> vector<64xf32>
+// FAST-COUNT-2: llvm.call_intrinsic "llvm.x86.avx512bf16.cvtne2ps2bf16.512"
+// FAST: llvm.store {{.*}} : vector<64xi16>
+// CHECK-LABEL: func.func @apart
+// CHECK: llvm.load {{.*}} : !llvm.ptr -> vector<64xf32>
+func.func @apart(%Y: !tile.buffer<512xbf16, global> {tile.name = "Y"}) attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  tile.launch (%b) in (%c1) threads(128) {
+    %x = tile.alloc : !tile.buffer<512xf32, fragment>
+    tile.parallel (%j) in [512] {
+      %v = tile.load %x[%j] in_bounds {cpu.apart = 64 : i64} : !tile.buffer<512xf32, fragment>
+      %t = arith.truncf %v : f32 to bf16
+      tile.store %t, %Y[%j] in_bounds : !tile.buffer<512xbf16, global>
+    }
+  }
+  return
+}

@@ -32,7 +32,8 @@ std::unique_ptr<mlir::Pass> createLowerCalls();
 std::unique_ptr<mlir::Pass> createLowerPrints();
 std::unique_ptr<mlir::Pass> createLowerBuffers();
 std::unique_ptr<mlir::Pass> createExpandSmallFloats();
-std::unique_ptr<mlir::Pass> createExpandExponentials(const Machine& machine, bool fast = false);
+std::unique_ptr<mlir::Pass> createExpandExponentials(const Machine& machine, bool fast = false,
+                                                     unsigned bits = 22);
 std::unique_ptr<mlir::Pass> createFlattenControlFlow();
 std::unique_ptr<mlir::Pass> createConvertToLlvm();
 

@@ -37,7 +37,8 @@ using namespace mlir;
 constexpr llvm::StringLiteral kPrefix = "cpu-";
 
 /// The whole lowering, one pass a line.
-std::vector<std::unique_ptr<Pass>> makePipeline(const Machine& machine, bool fastMath) {
+std::vector<std::unique_ptr<Pass>> makePipeline(const Machine& machine, bool fastMath,
+                                                unsigned expBits) {
   std::vector<std::unique_ptr<Pass>> passes;
   passes.push_back(createMarkInBounds());
   passes.push_back(createLowerDots(machine));
@@ -57,7 +58,7 @@ std::vector<std::unique_ptr<Pass>> makePipeline(const Machine& machine, bool fas
   passes.push_back(createLowerPrints());
   passes.push_back(createLowerBuffers());
   passes.push_back(createExpandSmallFloats());
-  passes.push_back(createExpandExponentials(machine, fastMath));
+  passes.push_back(createExpandExponentials(machine, fastMath, expBits));
   passes.push_back(createFlattenControlFlow());
   passes.push_back(createConvertToLlvm());
   LLVM::DIScopeForLLVMFuncOpPassOptions lines;
@@ -183,8 +184,8 @@ void prepareContext(MLIRContext& context) {
 
 bool lowerToLlvmDialect(ModuleOp module, Session& session) {
   const PhaseTimer timer(session, "passes");
-  return runPasses(module, makePipeline(session.machine, session.fastMath), kPrefix, session) ||
-         fail(session);
+  auto passes = makePipeline(session.machine, session.fastMath, session.expBits);
+  return runPasses(module, std::move(passes), kPrefix, session) || fail(session);
 }
 
 bool compileModule(ModuleOp original, Session& session) {

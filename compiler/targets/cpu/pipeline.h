@@ -18,6 +18,8 @@ struct Session : PassSession {
   Machine machine;
   /// exp and exp2 of float32 may be less exact (expand_exponentials.cpp), products and sums become one operation.
   bool fastMath = false;
+  /// With fast math: the bits of exp and exp2 that must be right.
+  unsigned expBits = 22;
   /// The ELF object of what the kernel brings with it (compile_source.h); may be empty.
   std::string own;
 };

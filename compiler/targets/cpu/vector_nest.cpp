@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/targets/cpu/vector_nest.h"
 
+#include "compiler/targets/cpu/attributes.h"
 #include "compiler/targets/cpu/fetch_ahead.h"
 #include "compiler/targets/cpu/float_formats.h"
 #include "compiler/targets/cpu/loops.h"
@@ -149,21 +150,41 @@ bool VectorNest::isFineForPairs(Operation* op) const {
   return isWide(type) && llvm::all_of(op->getOperandTypes(), isWide);
 }
 
+bool VectorNest::isApart() const {
+  return llvm::any_of(nest->getRegion(0).front(),
+                      [](Operation& op) { return op.hasAttr(kApartAttr); });
+}
+
 bool VectorNest::goesByPairs(int64_t count) const {
+  const std::optional<int64_t> gain = gainByPairs(count);
+  return gain && (*gain > 0 || isApart());
+}
+
+int64_t VectorNest::lanesOfRow() {
+  int64_t count = 4 * lanes;
+  while (count > 1 && (ShapedType::isDynamic(columns()) || columns() % count != 0))
+    count /= 2;
+  return count;
+}
+
+std::optional<int64_t> VectorNest::gainByPairs(int64_t count) const {
   if (!hasPairs || count % (2 * lanes) != 0)
-    return false;
+    return std::nullopt;
   // In vector operations: elements in order cost two shuffles for each access of float32, and one for each store of
   // bfloat16; widening in order costs three more for each load.
   int64_t gain = 0;
   for (Operation& op : nest->getRegion(0).front().without_terminator()) {
     if (!isFineForPairs(&op))
-      return false;
-    if (auto load = dyn_cast<tile::LoadOp>(op); load && isMoving(load.getResult()))
+      return std::nullopt;
+    if (auto apart = op.getAttrOfType<IntegerAttr>(kApartAttr)) {
+      if (apart.getInt() != count)
+        return std::nullopt;
+    } else if (auto load = dyn_cast<tile::LoadOp>(op); load && isMoving(load.getResult()))
       gain += load.getResult().getType().isBF16() ? 3 : -2;
     else if (auto store = dyn_cast<tile::StoreOp>(op))
       gain -= elementOf(store.getBuffer()).isBF16() ? 1 : 2;
   }
-  return gain > 0;
+  return gain;
 }
 
 Value VectorBody::spread(ImplicitLocOpBuilder& builder, Value value) const {
@@ -191,8 +212,9 @@ Value VectorBody::vectorOf(ImplicitLocOpBuilder& builder, Value value, const IRM
   return values.lookup(value);
 }
 
-Value VectorBody::load(ImplicitLocOpBuilder& builder, Value buffer, ValueRange at) const {
-  if (!byPairs)
+Value VectorBody::load(ImplicitLocOpBuilder& builder, tile::LoadOp op, ValueRange at) const {
+  Value buffer = op.getBuffer();
+  if (!byPairs || op->hasAttr(kApartAttr))
     return loadVector(builder, buffer, at, lanes);
   if (!elementOf(buffer).isBF16())
     return apart(builder, loadVector(builder, buffer, at, lanes));
@@ -239,7 +261,7 @@ void VectorBody::store(ImplicitLocOpBuilder& builder, Value value, tile::StoreOp
   Value buffer = op.getBuffer();
   if (elementOf(buffer).isBF16() && getElementTypeOrSelf(value.getType()).isF32())
     value = toBfloat(builder, value);
-  else if (byPairs)
+  else if (byPairs && !op->hasAttr(kApartAttr))
     value = inTurns(builder, value);
   storeVector(builder, value, buffer, at, op->hasAttr(kStreamAttr));
 }
@@ -267,7 +289,7 @@ Value VectorBody::step(ImplicitLocOpBuilder& builder, Operation& op, IRMapping& 
   if (!nest.isMoving(op.getResult(0)))
     return {};
   if (auto load = dyn_cast<tile::LoadOp>(op)) {
-    values.map(load.getResult(), this->load(builder, load.getBuffer(), places(load.getIndices())));
+    values.map(load.getResult(), this->load(builder, load, places(load.getIndices())));
   } else if (op.getResult(0).getType().isIndex()) {
     builder.clone(op, indices);
   } else if (convertsWithAccess(op)) {
@@ -288,9 +310,7 @@ bool emitOnVectors(ImplicitLocOpBuilder& builder, tile::ParallelOp nest, const M
                    bool roundsNatively) {
   const ArrayRef<int64_t> extents = nest.getStaticExtents();
   VectorNest vectors(nest, machine);
-  int64_t lanes = 4 * vectors.lanes;
-  while (lanes > 1 && (ShapedType::isDynamic(extents.back()) || extents.back() % lanes != 0))
-    lanes /= 2;
+  const int64_t lanes = vectors.lanesOfRow();
   if (lanes < 2 * vectors.lanes || !vectors.fits([](Operation*) { return true; }))
     return false;
   auto isRounded = [&](Operation& op) {
@@ -300,7 +320,7 @@ bool emitOnVectors(ImplicitLocOpBuilder& builder, tile::ParallelOp nest, const M
   };
   const bool rounds = roundsNatively && llvm::any_of(*nest.getBodyBlock(), isRounded);
   const bool byPairs = vectors.goesByPairs(lanes);
-  if (!byPairs && !rounds)
+  if (!byPairs && (!rounds || vectors.isApart()))
     return false;
   const VectorBody body(vectors, lanes, byPairs, rounds);
   IndexMath math(builder);

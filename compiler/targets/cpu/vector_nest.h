@@ -30,8 +30,18 @@ public:
   /// consecutive elements, and arithmetic.
   bool fits(llvm::function_ref<bool(mlir::Operation*)> mayAccess);
 
-  /// Of a nest that fits: whether it gains by going by pairs, `count` lanes at once.
+  /// Of a nest that fits: whether it gains by going by pairs, `count` lanes at once; it must where elements lie apart
+  /// (kApartAttr).
   bool goesByPairs(int64_t count) const;
+
+  /// In vector operations for 2 vectors of float32: what it would gain so. Nothing if it can't.
+  std::optional<int64_t> gainByPairs(int64_t count) const;
+
+  /// Whether it reads or writes what lies apart.
+  bool isApart() const;
+
+  /// The most lanes that divide a row, four vectors at best.
+  int64_t lanesOfRow();
 
   int64_t columns() {
     return nest.getStaticExtents().back();
@@ -81,8 +91,7 @@ private:
   mlir::Value spread(mlir::ImplicitLocOpBuilder& builder, mlir::Value value) const;
   mlir::Value vectorOf(mlir::ImplicitLocOpBuilder& builder, mlir::Value value,
                        const mlir::IRMapping& scalars, mlir::IRMapping& values) const;
-  mlir::Value load(mlir::ImplicitLocOpBuilder& builder, mlir::Value buffer,
-                   mlir::ValueRange at) const;
+  mlir::Value load(mlir::ImplicitLocOpBuilder& builder, tile::LoadOp op, mlir::ValueRange at) const;
   void store(mlir::ImplicitLocOpBuilder& builder, mlir::Value value, tile::StoreOp op,
              mlir::ValueRange at) const;
   bool convertsWithAccess(mlir::Operation& op) const;
