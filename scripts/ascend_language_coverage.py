@@ -127,7 +127,7 @@ def unsupported() -> set[str]:
     from tilewright.language.gpu_only import GPU_ONLY
     from tilewright.language.values import UnsupportedName
 
-    found = set(GPU_ONLY)
+    found = set(GPU_ONLY) | {"ws", "WarpSpecialize"}  # an AI core has no warps
     for name in (name for entries in names().values() for name in entries):
         owner = language.tile if name.startswith("tile.") else language
         try:
