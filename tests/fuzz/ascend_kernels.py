@@ -18,11 +18,10 @@ from random_kernels import (
     Choices,
     Generator,
     RandomKernel,
-    Tile,
     compose,
     window,
 )
-from tensor_steps import BINARY, STEPS, UNARY, odd_names
+from tensor_steps import BINARY, STEPS, UNARY, converts, odd_names
 
 LAUNCHES = (
     "with T.Kernel({columns}, {rows}, threads=64) as (bx, by):",
@@ -31,11 +30,6 @@ LAUNCHES = (
 )
 #: Parts of a tile in UB begin at a whole block of 32 bytes.
 ALIGNED_COLUMNS = 16
-
-
-def converts(source: str, target: str) -> bool:
-    """Whether a copy may convert between two element types."""
-    return source == target or "float32" in (source, target)
 
 
 class AscendGenerator(Generator):
@@ -55,13 +49,6 @@ class AscendGenerator(Generator):
     def named(self, prefix: str) -> str:
         """A name that no other line has."""
         return f"{prefix}{len(self.kernel.lines)}"
-
-    def new_tile(self, shape: tuple[int, ...], dtype: str | None = None) -> Tile:
-        """Elements of two bytes only where rows lie as those of four do: nests that convert between
-        tiles whose rows lie differently are not tried yet."""
-        if dtype is None and len(shape) == 2 and shape[1] % ALIGNED_COLUMNS != 0:
-            dtype = self.pick(["float32", "int32"])
-        return super().new_tile(shape, dtype)
 
     def width(self) -> int:
         """Columns of a tile; often as many as fill blocks."""

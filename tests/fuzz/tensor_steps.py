@@ -34,6 +34,13 @@ UNARY = {"abs": np.abs, "relu": lambda x: np.maximum(x, 0)}
 BINARY = {"add": np.add, "sub": np.subtract, "max": np.maximum, "min": np.minimum}
 
 
+def converts(source: str, target: str) -> bool:
+    """Whether a copy may convert between two element types."""
+    if "int8" in (source, target):
+        return source == target or source == "float16" or target in ("float16", "float32")
+    return source == target or "float32" in (source, target)
+
+
 def odd_names(generator: AscendGenerator) -> None:
     """Some arguments and tiles get names that the text can't keep."""
     kernel, pick = generator.kernel, generator.choices.integer
@@ -224,4 +231,44 @@ def slice_function(generator: AscendGenerator) -> None:
     return None
 
 
-STEPS = (rows_in_turn, reduce_into_filled, slice_function)
+def whole_copies(generator: AscendGenerator) -> None:
+    """A tile goes to another one by a copy, by rows or one by one, maybe converted, and on from
+    there as a whole. Rows end within a block of 32 bytes more often than not."""
+    pick = generator.choices.integer
+    lines: list[str] = []
+    fill = None
+    if pick(0, 1):
+        first = generator.pick(generator.tiles)
+    else:
+        shape: tuple[int, ...] = (pick(1, 9), pick(2, 40))
+        known = list(generator.tiles)
+        dtype = generator.pick([*generator.dtypes, "int8"])
+        first = generator.new_tile(shape if pick(0, 3) else shape[1:], dtype)
+        generator.tiles = known
+        lines, fill = generator.assignment(first)
+        generator.tiles = [*known, first]
+    others = [d for d in (*generator.dtypes, "int8") if converts(first.dtype, d)]
+    second = generator.new_tile(first.shape, generator.pick([first.dtype, *others]))
+    third = generator.new_tile(first.shape, second.dtype)
+    if pick(0, 1):
+        lines = [*lines, f"T.copy({first.name}, {second.name})"]
+    else:
+        names = ["i", "j"][: len(first.shape)]
+        last = generator.pick(["serial", "Parallel"])
+        for depth, (name, extent) in enumerate(zip(names, first.shape, strict=True)):
+            kind = last if depth + 1 == len(names) else "serial"
+            lines = [*lines, f"{'    ' * depth}for {name} in T.{kind}({extent}):"]
+        at = f"[{', '.join(names)}]"
+        value = f'T.cast({first.name}{at}, "{second.dtype}")'
+        lines = [*lines, f"{'    ' * len(names)}{second.name}{at} = {value}"]
+
+    def step(block: Block) -> None:
+        if fill is not None:
+            fill(block)
+        for tile in (second, third):
+            block[tile.name] = block[first.name].astype(NUMPY[tile.dtype])
+
+    generator.emit([*lines, f"T.copy({second.name}, {third.name})"], step)
+
+
+STEPS = (rows_in_turn, reduce_into_filled, slice_function, whole_copies)

@@ -3,6 +3,7 @@
 #include "compiler/ir/kernel_manifest.h"
 #include "compiler/targets/ascend/cast_steps.h"
 #include "compiler/targets/ascend/copy_routes.h"
+#include "compiler/targets/ascend/tile_operations.h"
 
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
 
@@ -194,13 +195,15 @@ LogicalResult CopyExpander::copyElements() {
   return success();
 }
 
+/// Whole blocks go by the DMA; what ends within one as the larger of a number and itself, which reads nothing
+/// behind the last number.
 LogicalResult CopyExpander::copyRows(const UbRows& from, const UbRows& to) {
-  std::optional<int64_t> rows = getConstantIntValue(from.rows);
-  std::optional<int64_t> columns = getConstantIntValue(from.columns);
-  const int64_t size = int64_t(source.type().getElementBits()) / 8;
-  const bool isWhole = columns && (*columns * size % npu::kBlockBytes == 0 ||
-                                   (source.isWhole() && target.isWhole()));
-  if (rows && isWhole) {
+  const std::optional<int64_t> rows = getConstantIntValue(from.rows);
+  const std::optional<int64_t> columns = getConstantIntValue(from.columns);
+  const unsigned bits = source.type().getElementBits();
+  const int64_t size = int64_t(bits) / 8;
+  const bool areAllOfBoth = rows && columns && source.isWhole() && target.isWhole();
+  const auto copyBlocks = [&] {
     const int64_t bytes =
         int64_t(llvm::alignTo(uint64_t(*columns * size), uint64_t(npu::kBlockBytes)));
     npu::CopyUbOp::create(builder, source.buffer, make.value(from.offset), target.buffer,
@@ -208,14 +211,23 @@ LogicalResult CopyExpander::copyRows(const UbRows& from, const UbRows& to) {
                           uint64_t(*rows == 1 ? bytes : from.pitch * size),
                           uint64_t(*rows == 1 ? bytes : to.pitch * size));
     return success();
-  }
-  const Type element = source.type().getElementType();
-  const unsigned bits = source.type().getElementBits();
+  };
+  if (rows && columns && *columns * size % npu::kBlockBytes == 0)
+    return copyBlocks();
+  const bool isDense = areAllOfBoth && from.pitch == to.pitch;
   if (bits != 16 && bits != 32) {
+    TileOperations tiles(builder, /*waits=*/false);
+    tiles.setShape(rows.value_or(0), columns.value_or(0));
+    if (isDense && tiles.copyInto({target.buffer, make.value(to.offset), to.pitch},
+                                  {source.buffer, make.value(from.offset), from.pitch}))
+      return success();
+    if (areAllOfBoth) // an odd number of bytes
+      return copyBlocks();
     mapByNest(builder, source, target, [](Value number) { return number; });
     return success();
   }
-  // The larger of a number and itself, as an integer with a sign if it has no other order: an exact copy.
+  const Type element = source.type().getElementType();
+  // As an integer with a sign if it has no other order: an exact copy.
   const bool needsView = !element.isF16() && !element.isF32() && !element.isSignedInteger();
   const auto inMax = [&](const BufferRegion& region) -> Value {
     const auto sameBits = BufferType::get(
@@ -226,7 +238,7 @@ LogicalResult CopyExpander::copyRows(const UbRows& from, const UbRows& to) {
                : region.buffer;
   };
   Value read = inMax(source), written = inMax(target);
-  forEachRow(builder, make, from, false, [&](Value row, Value count) {
+  forEachRow(builder, make, from, isDense, [&](Value row, Value count) {
     Value offset = rowStart(make, from, row);
     npu::BinaryOp::create(builder, npu::BinaryKind::Max, written, rowStart(make, to, row), read,
                           offset, read, offset, count, npu::RepeatAttr());

@@ -70,7 +70,7 @@ func.func @routes(%A: !tile.buffer<64x4x32xf16, global> {tile.name = "A"}, %C: !
     tile.copy %C[0, 0] [8, 10] : !tile.buffer<64x64xf16, global> to %y : !tile.buffer<8x10xf16, UB>
     // CHECK: npu.cast {{.*}} none count(%c122)
     tile.copy %y : !tile.buffer<8x10xf16, UB> to %z : !tile.buffer<8x10xf32, UB>
-    // CHECK: npu.copy_ub {{.*}} rows 8 of 64 pitch 64 to 64
+    // CHECK: npu.binary max {{.*}} count(%c122)
     tile.copy %z : !tile.buffer<8x10xf32, UB> to %w : !tile.buffer<8x10xf32, UB>
     // CHECK: npu.duplicate {{.*}} count(%c128)
     tile.fill %y : !tile.buffer<8x10xf16, UB> with %zero : f16
