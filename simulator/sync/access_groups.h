@@ -65,7 +65,7 @@ public:
   /// once `compare` returns false.
   template <class IsWanted, class Compare>
   void visit(AccessGroup& a, AccessGroup& b, const IsWanted& isWanted, const Compare& compare) {
-    constexpr size_t few = 256, mostAtOnce = size_t{1} << 20;
+    constexpr size_t few = 64, mostAtOnce = size_t{1} << 20;
     chosen.clear();
     auto compareChosen = [&] {
       sortChosen();

@@ -33,47 +33,89 @@ struct Clock {
 };
 
 /// The same for agents of a launch, from the first of which anything is known to the last: a core of
-/// 65,535 blocks that only talks to its own block keeps that block's clocks. Immutable once shared:
-/// changes only at cross-core waits.
+/// 65,535 blocks that only talks to its own block keeps that block's clocks. Copies share parts until
+/// they differ: where each block waits for the one before, each knows of all before it. Immutable
+/// once shared: changes only at cross-core waits.
 class RemoteClock {
 public:
   /// Null if nothing is known of that agent.
   const Clock* of(uint32_t agent) const {
-    return agent >= first && agent < end() ? &clocks[agent - first] : nullptr;
+    if (agent < first || agent >= last)
+      return nullptr;
+    const Part& part = parts[agent / perPart - first / perPart];
+    return part.clocks ? &(*part.clocks)[agent % perPart] : nullptr;
   }
   /// Of the agents from `begin` to `end` something may be known, of others nothing.
   uint32_t begin() const {
     return first;
   }
   uint32_t end() const {
-    return first + static_cast<uint32_t>(clocks.size());
+    return last;
   }
   void join(uint32_t agent, const Clock& clock) {
     cover(agent, agent + 1);
-    clocks[agent - first].join(clock);
+    own(parts[agent / perPart - first / perPart])[agent % perPart].join(clock);
   }
   void join(const RemoteClock& other) {
-    if (other.clocks.empty())
+    if (other.first == other.last)
       return;
-    cover(other.begin(), other.end());
-    for (uint32_t i = 0; i < other.clocks.size(); ++i)
-      clocks[other.first - first + i].join(other.clocks[i]);
+    cover(other.first, other.last);
+    size_t at = other.first / perPart - first / perPart;
+    for (const Part& theirs : other.parts) {
+      Part& mine = parts[at++];
+      if (!theirs.clocks || mine.clocks == theirs.clocks)
+        continue;
+      if (!mine.clocks) {
+        mine = theirs;
+        continue;
+      }
+      auto& clocks = own(mine);
+      for (uint32_t i = 0; i < perPart; ++i)
+        clocks[i].join((*theirs.clocks)[i]);
+    }
   }
 
 private:
+  static constexpr uint32_t perPart = 64;
+  using Clocks = std::array<Clock, perPart>;
+  struct Part {
+    Part() = default;
+    Part(const Part& other) : clocks(other.clocks) {}
+    Part& operator=(const Part& other) {
+      clocks = other.clocks;
+      isOwn = false;
+      return *this;
+    }
+    Part(Part&&) = default;
+    Part& operator=(Part&&) = default;
+    ~Part() = default;
+
+    std::shared_ptr<Clocks> clocks; ///< null: nothing is known
+    bool isOwn = false;             ///< nobody else has it yet
+  };
+
+  static Clocks& own(Part& part) {
+    if (!part.isOwn)
+      part.clocks =
+          part.clocks ? std::make_shared<Clocks>(*part.clocks) : std::make_shared<Clocks>();
+    part.isOwn = true;
+    return *part.clocks;
+  }
   void cover(uint32_t from, uint32_t to) {
-    if (clocks.empty())
+    if (first == last) {
       first = from;
+      last = from;
+    }
     if (from < first) {
-      clocks.insert(clocks.begin(), first - from, Clock{});
+      parts.insert(parts.begin(), first / perPart - from / perPart, Part{});
       first = from;
     }
-    if (to > end())
-      clocks.resize(to - first);
+    last = to > last ? to : last;
+    parts.resize((last - 1) / perPart - first / perPart + 1);
   }
 
-  uint32_t first = 0;
-  std::vector<Clock> clocks;
+  uint32_t first = 0, last = 0;
+  std::vector<Part> parts;
 };
 using RemoteClockRef = std::shared_ptr<const RemoteClock>;
 

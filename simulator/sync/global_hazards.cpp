@@ -5,7 +5,7 @@
 #include "simulator/sync/global_hazards.h"
 #include "simulator/launch.h"
 #include "simulator/memory/global_memory.h"
-#include "simulator/sync/access_groups.h"
+#include "simulator/sync/open_groups.h"
 
 #include <algorithm>
 #include <map>
@@ -91,6 +91,15 @@ private:
   std::map<Region, size_t, RegionLess> index;
   std::vector<AccessGroup> groups;
   std::set<std::tuple<const char*, uint32_t, const char*, uint32_t, bool>> known;
+  /// Whether a race of two lines on different cores hasn't been told yet.
+  struct Wanted {
+    const Search& search;
+    bool operator()(const AccessLine& x, const AccessLine& y) const {
+      auto [kindX, fileX, lineX] = x;
+      auto [kindY, fileY, lineY] = y;
+      return areAtOdds(kindX, kindY) && !search.known.count({fileX, lineX, fileY, lineY, false});
+    }
+  } wanted{*this};
   std::map<std::pair<const char*, uint32_t>, size_t> knownUnwritten; ///< lines, to the findings
 };
 
@@ -143,25 +152,20 @@ void Search::run() {
   std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
     return std::tie(groups[a].hull.begin, a) < std::tie(groups[b].hull.begin, b);
   });
-  // Written groups reach far only if they are strided: keep the open ones.
-  std::vector<size_t> openWrites, openReads;
+  AccessProfiles profiles(cores);
+  OpenGroups openWrites(groups, profiles), openReads(groups, profiles);
   for (size_t i : order) {
     if (over())
       return;
-    const AccessGroup& g = groups[i];
-    auto closed = [&](size_t o) { return groups[o].hull.end <= g.hull.begin; };
-    std::erase_if(openWrites, closed);
-    for (size_t o : openWrites)
-      meet(o, i);
-    if (g.hasWrite) {
-      std::erase_if(openReads, closed);
-      for (size_t o : openReads)
-        meet(o, i);
+    auto meetThis = [&](size_t o) { meet(o, i); };
+    openWrites.visit(i, wanted, meetThis);
+    if (groups[i].hasWrite) {
+      openReads.visit(i, wanted, meetThis);
       compare(groups[i], groups[i]);
-      if (!g.unwritten.empty())
+      if (!groups[i].unwritten.empty())
         groups[i].writers.push_back(i);
     }
-    (g.hasWrite ? openWrites : openReads).push_back(i);
+    (groups[i].hasWrite ? openWrites : openReads).add(i);
   }
   findSharedLines();
   if (mayBeUnwritten)
@@ -409,12 +413,7 @@ void Search::compareLine(uint64_t line, const std::vector<Entry>& writes) {
 }
 
 void Search::compare(AccessGroup& a, AccessGroup& b) {
-  auto isWanted = [&](const AccessLine& x, const AccessLine& y) {
-    auto [kindX, fileX, lineX] = x;
-    auto [kindY, fileY, lineY] = y;
-    return areAtOdds(kindX, kindY) && !known.count({fileX, lineX, fileY, lineY, false});
-  };
-  pairs.visit(a, b, isWanted, [&](StreamPair pair) {
+  pairs.visit(a, b, wanted, [&](StreamPair pair) {
     comparePair(a.streams[pair.first], b.streams[pair.second], a, b);
     return !over();
   });
