@@ -250,6 +250,7 @@ void Agent::issue(const VectorInstr& given, Place place) {
   if (view.cube)
     return leaveToOtherCore(nameOf(given), place);
   checkNotFreed(given, place);
+  useRegisters(given, place);
   uint32_t site = hazards.siteOf(place, nameOf(given));
   if (auto count = static_cast<int64_t>(given.count); given.form == VectorForm::Count && count < 0)
     fail(std::string(nameOf(given)) + ": count is " + std::to_string(count) +

@@ -121,6 +121,10 @@ public:
   }
   void noteFreeBuffer(const Operand& buffer, Place freedAt);
   void noteUsedBuffer(const Operand& buffer);
+  void noteRegister(Register written) {
+    registers |= 1u << static_cast<unsigned>(written);
+  }
+  void checkRegister(Register read, const char* what, Place place);
   void drain(Pipe pipe);
   void drainAll();
   /// The kernel's function has returned.
@@ -314,6 +318,8 @@ private:
   static const char* keptText(const std::string& text);
   void checkFlagsAtEnd();
   void checkModesAtEnd();
+  /// Registers of the vector unit: at the call, in the order of which they are read and written.
+  void useRegisters(const VectorInstr& instr, Place place);
   /// At the call, as its order counts and not that in which the pipes run.
   void checkNotFreed(const Operand& operand, bool isWrite, const char* what, Pipe pipe,
                      Place place);
@@ -406,6 +412,7 @@ private:
   GlobalRange cachedRange;
   uint64_t cachedVersion = 0;
   uint64_t randomState;
+  uint32_t registers = 0; ///< a bit for each Register that has a value
   LateWrites late;
   enum class Lateness : uint8_t { Never, Sometimes, UntilOrdered };
   Lateness lateness = Lateness::Never;

@@ -208,6 +208,15 @@ ScalarResults& scalarResults() {
   return a.results;
 }
 
+void noteRegister(Register written) {
+  agent().noteRegister(written);
+}
+void checkRegister(Register read, const char* what, Place place) {
+  Agent& a = agentAt(place);
+  Inside inside(a);
+  a.checkRegister(read, what, place);
+}
+
 void failKernel(const char* sentence, Place place) {
   Agent& a = agentAt(place);
   a.inside = 1;

@@ -125,6 +125,23 @@ struct ScalarResults {
 };
 TILEWRIGHT_EXPORT ScalarResults& scalarResults();
 
+/// Registers that have no value before a kernel puts one there.
+enum class Register : uint8_t {
+  DeqScale,      ///< of SetDeqScale with a scale
+  DeqParameters, ///< of SetDeqScale with a scale, an offset and a sign
+  DeqTable,      ///< of SetDeqScale with a tensor
+  CompareMask,
+  Extreme,
+  Accumulated,
+  SortedCounts,
+  LeftImage, ///< of SetFmatrix and LoadData3D
+  RightImage,
+  QuantScale, ///< of SetFixpipePreQuantFlag
+};
+TILEWRIGHT_EXPORT void noteRegister(Register written);
+/// Notes an error if `what` reads it before that.
+TILEWRIGHT_EXPORT void checkRegister(Register read, const char* what, Place place);
+
 /// What exit(), abort(), assert(), a signal and the start of a thread become in a kernel's code (tilewright-ascendc):
 /// they end the agent and not the program.
 extern "C" [[noreturn]] TILEWRIGHT_EXPORT void tilewrightKernelExit(int code);
@@ -156,7 +173,7 @@ TILEWRIGHT_EXPORT void printKernel(const char* text);
 
 /// Raise it when headers and library must change together and no layout below shows it. (A test sets another.)
 #ifndef TILEWRIGHT_ASCEND_INTERFACE
-#define TILEWRIGHT_ASCEND_INTERFACE 2
+#define TILEWRIGHT_ASCEND_INTERFACE 3
 #endif
 /// Equal for headers and a library that fit each other: a digest of the structures that both know.
 constexpr uint64_t interfaceDigest() {

@@ -225,7 +225,9 @@ inline void setImage(bool right, uint16_t height, uint16_t width, const uint8_t 
 }
 /// The parts of a LoadData3D that registers hold.
 template <class T>
-CubeInstr load3dOf(const LocalTensor<T>& dst, const LocalTensor<T>& src, bool right) {
+CubeInstr load3dOf(const LocalTensor<T>& dst, const LocalTensor<T>& src, bool right, Place place) {
+  host::checkRegister(right ? host::Register::RightImage : host::Register::LeftImage, "LoadData3D",
+                      place);
   const host::CubeRegisters& r = cubeRegisters();
   CubeInstr i;
   i.op = CubeOp::Load3D;
@@ -245,11 +247,13 @@ template <class T, const IsResetLoad3dConfig& config = IS_RESER_LOAD3D_DEFAULT_C
 void LoadData(const LocalTensor<T>& dst, const LocalTensor<T>& src,
               const LoadData3DParamsV2<NotDeducedT<T>>& p, Place place = Place::here()) {
   bool right = p.fMatrixCtrl;
-  if (config.isSetFMatrix)
+  if (config.isSetFMatrix) { // the right register is for SetFmatrix alone
     setImage(right, p.l1H, p.l1W, p.padList);
+    host::noteRegister(host::Register::LeftImage);
+  }
   if (config.isSetPadding)
     cubeRegisters().loadPadBits = bitsOf(p.padValue);
-  CubeInstr i = load3dOf(dst, src, right);
+  CubeInstr i = load3dOf(dst, src, right, place);
   i.channels = p.channelSize;
   i.kExtension = p.kExtension;
   i.mExtension = p.mExtension;
@@ -267,7 +271,7 @@ void LoadData(const LocalTensor<T>& dst, const LocalTensor<T>& src,
 template <class T>
 void LoadData(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LoadData3DParamsV2Pro& p,
               Place place = Place::here()) {
-  CubeInstr i = load3dOf(dst, src, p.fMatrixCtrl);
+  CubeInstr i = load3dOf(dst, src, p.fMatrixCtrl, place);
   auto word = [&](int k) { return static_cast<uint16_t>(p.extConfig >> (16 * k)); };
   auto byte = [&](int k) { return static_cast<uint8_t>(p.filterConfig >> (8 * k)); };
   i.channels = p.channelSize;
@@ -383,7 +387,9 @@ inline void SetMMRowMajor() {}
 inline void SetMMColumnMajor() {}
 inline void SetFmatrix(uint16_t l1H, uint16_t l1W, const uint8_t padList[4],
                        const FmatrixMode& mode) {
-  setImage(mode == FmatrixMode::FMATRIX_RIGHT, l1H, l1W, padList);
+  bool right = mode == FmatrixMode::FMATRIX_RIGHT;
+  setImage(right, l1H, l1W, padList);
+  host::noteRegister(right ? host::Register::RightImage : host::Register::LeftImage);
 }
 /// Where L1 wraps around for LoadData3D; 0 is nowhere, and the only value supported.
 inline void SetLoadDataBoundary(uint32_t boundary, Place place = Place::here()) {
@@ -419,6 +425,7 @@ inline void SetFixpipeNz2ndFlag(uint16_t ndNum, uint16_t srcNdStride, uint16_t d
 }
 inline void SetFixpipePreQuantFlag(uint64_t config) {
   cubeRegisters().quantScale = config;
+  host::noteRegister(host::Register::QuantScale);
 }
 
 template <class Dst, class U>
@@ -491,6 +498,8 @@ void copyFromL0C(const Dst& dst, const LocalTensor<U>& src, const DataCopyCO12Ds
                  Place place) {
   FixpipeParamsV220 f(p.nSize, p.mSize, p.srcStride, p.dstStride, p.reluPre != 0);
   f.quantPre = p.quantPre;
+  if (p.quantPre == DEQF16 || p.quantPre == REQ8 || p.quantPre == QF322B8_PRE)
+    host::checkRegister(host::Register::QuantScale, "DataCopy", place);
   f.deqScalar = cubeRegisters().quantScale;
   f.isChannelSplit = p.channelSplit;
   f.unitFlag = p.unitFlag;

@@ -307,29 +307,38 @@ TW_REDUCE_ALL(ReduceMax, true)
 TW_REDUCE_ALL(ReduceMin, true)
 #undef TW_REDUCE_ALL
 
-template <class T> void GetReduceMaxMinCount(T& value, T& index) {
+template <class T> void readExtreme(T& value, T& index, const char* what, Place place) {
+  host::checkRegister(host::Register::Extreme, what, place);
   host::drainPipe(Pipe::V);
   std::memcpy(&value, &host::scalarResults().extreme, sizeof value);
   std::memcpy(&index, &host::scalarResults().extremeIndex, sizeof index);
 }
-template <class T> void GetReduceMaxMinCount(T& value) {
+template <class T> void GetReduceMaxMinCount(T& value, T& index, Place place = Place::here()) {
+  readExtreme(value, index, "GetReduceMaxMinCount", place);
+}
+template <class T> void GetReduceMaxMinCount(T& value, Place place = Place::here()) {
   T index;
-  GetReduceMaxMinCount(value, index);
+  readExtreme(value, index, "GetReduceMaxMinCount", place);
 }
-template <class T> void GetReduceRepeatMaxMinSpr(T& value, T& index) {
-  GetReduceMaxMinCount(value, index);
+template <class T> void GetReduceRepeatMaxMinSpr(T& value, T& index, Place place = Place::here()) {
+  readExtreme(value, index, "GetReduceRepeatMaxMinSpr", place);
 }
-template <class T> void GetReduceRepeatMaxMinSpr(T& value) {
-  GetReduceMaxMinCount(value);
+template <class T> void GetReduceRepeatMaxMinSpr(T& value, Place place = Place::here()) {
+  T index;
+  readExtreme(value, index, "GetReduceRepeatMaxMinSpr", place);
 }
-template <class T> T GetAccVal() {
+template <class T> T readSum(const char* what, Place place) {
+  host::checkRegister(host::Register::Accumulated, what, place);
   host::drainPipe(Pipe::V);
   T value;
   std::memcpy(&value, &host::scalarResults().accumulated, sizeof value);
   return value;
 }
-template <class T> T GetReduceRepeatSumSpr() {
-  return GetAccVal<T>();
+template <class T> T GetAccVal(Place place = Place::here()) {
+  return readSum<T>("GetAccVal", place);
+}
+template <class T> T GetReduceRepeatSumSpr(Place place = Place::here()) {
+  return readSum<T>("GetReduceRepeatSumSpr", place);
 }
 
 // --- Gather ---------------------------------------------------------------------------------
@@ -563,7 +572,9 @@ void MrgSort(const LocalTensor<T>& dst, const MrgSortSrcList<T>& lists, const Mr
   i.repeat = info.repeatTimes;
   host::issueVector(i, place);
 }
-inline void GetMrgSortResult(uint16_t& a, uint16_t& b, uint16_t& c, uint16_t& d) {
+inline void GetMrgSortResult(uint16_t& a, uint16_t& b, uint16_t& c, uint16_t& d,
+                             Place place = Place::here()) {
+  host::checkRegister(host::Register::SortedCounts, "GetMrgSortResult", place);
   host::drainPipe(Pipe::V);
   const auto& counts = host::scalarResults().sortedCounts;
   a = static_cast<uint16_t>(counts[0]);

@@ -527,6 +527,7 @@ void Cast(const LocalTensor<T>& dst, const LocalTensor<U>& src, const RoundMode&
   host::issueVector(i, place);
 }
 inline void SetDeqScale(half scale) {
+  host::noteRegister(host::Register::DeqScale);
   host::scalarResults().dequantScale = scale;
 }
 /// Scale, offset and sign as the scalar unit hands them to CastDeq.
@@ -535,6 +536,8 @@ inline uint64_t deqParameters(float scale, int16_t offset, bool signMode) {
          static_cast<uint64_t>(signMode) << 46;
 }
 inline void SetDeqScale(float scale, int16_t offset, bool signMode) {
+  host::noteRegister(host::Register::DeqScale);
+  host::noteRegister(host::Register::DeqParameters);
   host::scalarResults().dequantScale = scale;
   host::scalarResults().dequantParameters = deqParameters(scale, offset, signMode);
 }
@@ -551,6 +554,7 @@ void SetDeqScale(const LocalTensor<T>& table, const VdeqInfo& info, Place place 
     words.SetValue(k, deqParameters(info.vdeqScale[k], info.vdeqOffset[k], info.vdeqSignMode[k]),
                    place);
   host::scalarResults().dequantTable = words.operand();
+  host::noteRegister(host::Register::DeqTable);
 }
 template <bool isVecDeq, bool halfBlock, class T, class U>
 VectorInstr castDeqOf(const LocalTensor<T>& dst, const LocalTensor<U>& src) {

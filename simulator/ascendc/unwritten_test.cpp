@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+// Registers that a kernel reads before it has put anything into them: each is told, and no more is as soon as it has.
+#include "kernel_operator.h"
+
+#include "simulator/ascendc/device_buffer.h"
+
+#include <gtest/gtest.h>
+
+using namespace AscendC;
+using namespace tilewright::ascend::testing;
+
+namespace {
+
+/// Clears options and lets launches run at once.
+class Unwritten : public ::testing::Test {
+protected:
+  void SetUp() override {
+    catchLaunches();
+    nextOptions() = {};
+    nextOptions().threads = 1;
+  }
+  static void expectFinding(const std::string& part) {
+    EXPECT_NE(allFindings().find(part), std::string::npos) << part << "\n" << allFindings();
+    EXPECT_NE(allFindings().find("unwritten_test.cpp:"), std::string::npos) << allFindings();
+  }
+};
+
+template <class T> LocalTensor<T> at(uint32_t byte, uint32_t elements) {
+  return {TPosition::VECCALC, byte, elements};
+}
+
+enum class Of {
+  cast,
+  castNothing, ///< no elements: nothing is read
+  castToFloat,
+  addDeqRelu,
+  castDequant,
+  castDeq,
+  castDeqVector,
+  select,
+  selectByBits,
+  getCmpMask,
+  extreme,
+  extremeNewer,
+  sum,
+  sumNewer,
+  merged,
+};
+} // namespace
+
+/// What puts something into the register.
+template <Of of> __aicore__ void put(LocalTensor<float> x, LocalTensor<float> spare) {
+  if constexpr (of == Of::cast || of == Of::addDeqRelu || of == Of::castDequant)
+    SetDeqScale(half(0.5f));
+  if constexpr (of == Of::castDeq)
+    SetDeqScale(0.5f, int16_t{0}, true);
+  if constexpr (of == Of::castDeqVector) {
+    SetDeqScale(spare.ReinterpretCast<uint64_t>(), VdeqInfo());
+    PipeBarrier<PIPE_ALL>();
+  }
+  if constexpr (of == Of::select)
+    SetCmpMask(x);
+  if constexpr (of == Of::getCmpMask)
+    Compare(x, x, CMPMODE::LE, uint64_t{64}, BinaryRepeatParams());
+  if constexpr (of == Of::extreme)
+    WholeReduceMax(spare, x, 64, 1, 1, 1, 8);
+  if constexpr (of == Of::extremeNewer)
+    ReduceMin(spare, x, spare[64], 64);
+  if constexpr (of == Of::sum)
+    WholeReduceSum(spare, x, 64, 1, 1, 1, 8);
+  if constexpr (of == Of::sumNewer)
+    ReduceSum(spare, x, spare[64], 64);
+  if constexpr (of == Of::merged) {
+    uint16_t lengths[4] = {16, 16, 0, 0};
+    MrgSort(spare, MrgSortSrcList<float>(x, x[32], x, x), MrgSort4Info(lengths, true, 3, 1));
+  }
+  PipeBarrier<PIPE_V>();
+}
+
+/// What reads it.
+template <Of of> __aicore__ void take(LocalTensor<float> x, LocalTensor<float> out) {
+  auto words = x.ReinterpretCast<int32_t>();
+  auto shorts = x.ReinterpretCast<int16_t>();
+  auto halves = out.ReinterpretCast<half>();
+  auto bytes = out.ReinterpretCast<int8_t>();
+  float value = 0, index = 0;
+  if constexpr (of == Of::cast || of == Of::castNothing)
+    Cast(halves, words, RoundMode::CAST_NONE, of == Of::cast ? 64u : 0u); // reads here
+  if constexpr (of == Of::castToFloat)
+    Cast(out, words, RoundMode::CAST_NONE, 64);
+  if constexpr (of == Of::addDeqRelu)
+    AddDeqRelu(halves, words, words, 64);
+  if constexpr (of == Of::castDequant)
+    CastDequant<half, int32_t>(halves, words, 64);
+  if constexpr (of == Of::castDeq)
+    CastDeq<int8_t, int16_t, false, false>(bytes, shorts, 128);
+  if constexpr (of == Of::castDeqVector)
+    CastDeq<int8_t, int16_t, true, false>(bytes, shorts, 128);
+  if constexpr (of == Of::select)
+    Select<float, SELMODE::VSEL_CMPMASK_SPR>(out, x, x, 1, BinaryRepeatParams());
+  if constexpr (of == Of::selectByBits)
+    Select(out, x.ReinterpretCast<uint8_t>(), x, x, SELMODE::VSEL_CMPMASK_SPR, 64);
+  if constexpr (of == Of::getCmpMask)
+    GetCmpMask(out);
+  if constexpr (of == Of::extreme)
+    GetReduceMaxMinCount(value, index);
+  if constexpr (of == Of::extremeNewer)
+    GetReduceRepeatMaxMinSpr(value);
+  if constexpr (of == Of::sum)
+    value = GetAccVal<float>();
+  if constexpr (of == Of::sumNewer)
+    value = GetReduceRepeatSumSpr<float>();
+  if constexpr (of == Of::merged) {
+    uint16_t counts[4];
+    GetMrgSortResult(counts[0], counts[1], counts[2], counts[3]);
+  }
+  (void)value;
+  (void)index;
+}
+
+template <Of of, bool isWritten> __global__ __aicore__ void registers() {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  auto x = at<float>(0, 128), out = at<float>(1024, 256), spare = at<float>(4096, 256);
+  Duplicate(x, 1.0f, 128);
+  PipeBarrier<PIPE_ALL>();
+  if (isWritten)
+    put<of>(x, spare);
+  take<of>(x, out);
+}
+
+TEST_F(Unwritten, RegistersOfVectorCores) {
+  auto expect = [&](auto of, const std::string& error, const std::string& advice) {
+    constexpr Of one = decltype(of)::value;
+    registers<one, false><<<1, nullptr, nullptr>>>();
+    expectFinding("error: " + error + ", which nothing has written [ErrorRead2] (vector core 0)");
+    expectFinding("note: " + advice + "\n");
+    registers<one, true><<<1, nullptr, nullptr>>>();
+    EXPECT_EQ(allFindings(), "") << error;
+  };
+  const std::string scale = "reads the scale of SetDeqScale";
+  const std::string setScale = "call SetDeqScale(scale) before it; 1 leaves the values as they are";
+  expect(std::integral_constant<Of, Of::cast>(), "Cast " + scale, setScale);
+  expect(std::integral_constant<Of, Of::addDeqRelu>(), "AddDeqRelu " + scale, setScale);
+  expect(std::integral_constant<Of, Of::castDequant>(), "Cast " + scale, setScale);
+  expect(std::integral_constant<Of, Of::castDeq>(),
+         "CastDeq reads the scale and offset of SetDeqScale",
+         "call SetDeqScale(scale, offset, signMode) before it");
+  expect(std::integral_constant<Of, Of::castDeqVector>(), "CastDeq reads the scales of SetDeqScale",
+         "call SetDeqScale(tensor, vdeqInfo) before it");
+  const std::string setMask = "call SetCmpMask, or Compare without a destination, before it";
+  expect(std::integral_constant<Of, Of::select>(), "Select reads the register of compare masks",
+         setMask);
+  expect(std::integral_constant<Of, Of::getCmpMask>(),
+         "GetCmpMask reads the register of compare masks", setMask);
+  const std::string extreme = " reads the register of maxima and minima";
+  const std::string reduce = "call WholeReduceMax, ReduceMax or their like before it";
+  expect(std::integral_constant<Of, Of::extreme>(), "GetReduceMaxMinCount" + extreme, reduce);
+  expect(std::integral_constant<Of, Of::extremeNewer>(), "GetReduceRepeatMaxMinSpr" + extreme,
+         reduce);
+  const std::string sum = " reads the register of sums";
+  const std::string add = "call WholeReduceSum or ReduceSum before it";
+  expect(std::integral_constant<Of, Of::sum>(), "GetAccVal" + sum, add);
+  expect(std::integral_constant<Of, Of::sumNewer>(), "GetReduceRepeatSumSpr" + sum, add);
+  expect(std::integral_constant<Of, Of::merged>(),
+         "GetMrgSortResult reads the register of merged counts", "call MrgSort before it");
+}
+
+TEST_F(Unwritten, CallsThatReadNoRegister) {
+  registers<Of::castNothing, false><<<1, nullptr, nullptr>>>();
+  EXPECT_EQ(allFindings(), "");
+  registers<Of::castToFloat, false><<<1, nullptr, nullptr>>>();
+  EXPECT_EQ(allFindings(), "");
+  registers<Of::selectByBits, false><<<1, nullptr, nullptr>>>();
+  EXPECT_EQ(allFindings(), "");
+  nextOptions().check = false;
+  registers<Of::cast, false><<<1, nullptr, nullptr>>>();
+  EXPECT_EQ(allFindings(), "");
+}
+
+constexpr IsResetLoad3dConfig keepsImage = {false, true};
+enum class Image { own, kept, keptOfSet, pro, proOfSet, proOfOwn, right, rightOfSet };
+template <Image way> __global__ __aicore__ void loads(GM_ADDR x) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIC_ONLY);
+  GlobalTensor<half> in;
+  in.SetGlobalBuffer((__gm__ half*)x);
+  LocalTensor<half> l1(TPosition::A1, 0, 256), a(TPosition::A2, 0, 256);
+  DataCopy(l1, in, 256);
+  PipeBarrier<PIPE_ALL>();
+  LoadData3DParamsV2<half> p;
+  p.l1H = 4;
+  p.l1W = 4;
+  p.channelSize = p.kExtension = p.mExtension = 16;
+  p.strideW = p.strideH = p.filterW = p.filterH = p.dilationFilterW = p.dilationFilterH = 1;
+  LoadData3DParamsV2Pro pro;
+  pro.channelSize = 16;
+  pro.extConfig = 16 | 16 << 16;
+  const uint8_t padding[4] = {0, 0, 0, 0};
+  if (way == Image::keptOfSet || way == Image::proOfSet)
+    SetFmatrix(4, 4, padding, FmatrixMode::FMATRIX_LEFT);
+  if (way == Image::rightOfSet)
+    SetFmatrix(4, 4, padding, FmatrixMode::FMATRIX_RIGHT);
+  p.fMatrixCtrl = way == Image::right || way == Image::rightOfSet;
+  if (way == Image::own || way == Image::right || way == Image::rightOfSet ||
+      way == Image::proOfOwn)
+    LoadData(a, l1, p);
+  PipeBarrier<PIPE_ALL>();
+  if (way == Image::kept || way == Image::keptOfSet)
+    LoadData<half, keepsImage>(a, l1, p);
+  if (way == Image::pro || way == Image::proOfSet || way == Image::proOfOwn)
+    LoadData(a, l1, pro);
+}
+
+TEST_F(Unwritten, ImagesOfLoadData3D) {
+  DeviceBuffer<half> x(256);
+  const std::string left = "error: LoadData3D reads the left register of images, which nothing has "
+                           "written [ErrorRead2] (cube core 0)";
+  loads<Image::kept><<<1, nullptr, nullptr>>>(x.gm());
+  expectFinding(left);
+  expectFinding("note: call SetFmatrix(l1H, l1W, padList, mode) before it, for this one\n");
+  loads<Image::pro><<<1, nullptr, nullptr>>>(x.gm());
+  expectFinding(left);
+  loads<Image::right><<<1, nullptr, nullptr>>>(x.gm());
+  expectFinding("error: LoadData3D reads the right register of images, which nothing has written");
+  for (auto* kernel : {loads<Image::own>, loads<Image::keptOfSet>, loads<Image::proOfSet>,
+                       loads<Image::proOfOwn>, loads<Image::rightOfSet>}) {
+    kernel<<<1, nullptr, nullptr>>>(x.gm());
+    EXPECT_EQ(allFindings(), "");
+  }
+}
+
+template <QuantMode_t quant, bool isWritten>
+__global__ __aicore__ void storesScaled(GM_ADDR x, GM_ADDR y) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIC_ONLY);
+  GlobalTensor<int8_t> in;
+  GlobalTensor<half> out;
+  in.SetGlobalBuffer((__gm__ int8_t*)x);
+  out.SetGlobalBuffer((__gm__ half*)y);
+  LocalTensor<int8_t> l1(TPosition::A1, 0, 512), a(TPosition::A2, 0, 512), b(TPosition::B2, 0, 512);
+  LocalTensor<int32_t> c(TPosition::CO1, 0, 256);
+  DataCopy(l1, in, 512);
+  PipeBarrier<PIPE_ALL>();
+  LoadData(a, l1, LoadData2DParams(0, 1, 1, 0, 0, false, 0));
+  LoadData(b, l1, LoadData2DParams(0, 1, 1, 0, 0, false, 0));
+  PipeBarrier<PIPE_ALL>();
+  Mmad(c, a, b, MmadParams(16, 16, 32, 0, false, true));
+  PipeBarrier<PIPE_ALL>();
+  if (isWritten)
+    SetFixpipePreQuantFlag(0x3f800000);
+  DataCopy(out, c, DataCopyCO12DstParams(16, 16, 16, 16, quant, 0, false, true));
+}
+
+TEST_F(Unwritten, ScaleOfCopiesFromL0C) {
+  DeviceBuffer<int8_t> x(512);
+  DeviceBuffer<half> y(256);
+  storesScaled<DEQF16, false><<<1, nullptr, nullptr>>>(x.gm(), y.gm());
+  expectFinding("error: DataCopy reads the scale of SetFixpipePreQuantFlag, which nothing has "
+                "written [ErrorRead2] (cube core 0)");
+  expectFinding("note: call SetFixpipePreQuantFlag(scale) before it\n");
+  storesScaled<DEQF16, true><<<1, nullptr, nullptr>>>(x.gm(), y.gm());
+  EXPECT_EQ(allFindings(), "");
+}
+
+/// Both kinds of core run the calls of both.
+__global__ __aicore__ void commonCode() {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);
+  auto x = at<float>(0, 128);
+  if ASCEND_IS_AIV {
+    Duplicate(x, 1.0f, 64);
+    PipeBarrier<PIPE_ALL>();
+    WholeReduceSum(x, x, 64, 1, 1, 1, 8);
+    PipeBarrier<PIPE_ALL>();
+  }
+  float sum = GetAccVal<float>();
+  (void)sum;
+}
+
+TEST_F(Unwritten, CodeForTheOtherKindOfCore) {
+  commonCode<<<1, nullptr, nullptr>>>();
+  EXPECT_EQ(allFindings(), "");
+}
