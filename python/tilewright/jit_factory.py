@@ -321,6 +321,22 @@ def _in_threads(
         return list(pool.map(guarded, items))
 
 
+class KernelFactory:
+    """What `jit` makes of a `T.prim_func`: a factory without arguments. With arguments, or asked
+    for anything else, it is the kernel."""
+
+    def __init__(self, kernel: JITKernel) -> None:
+        self.kernel = kernel
+
+    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
+        return self.kernel(*arguments, **keywords) if arguments or keywords else self.kernel
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "kernel":  # it isn't there yet: a copy that is being made
+            raise AttributeError(name)
+        return getattr(self.kernel, name)
+
+
 def jit(
     func: Any = None,
     *,
@@ -357,7 +373,7 @@ def jit(
 
     def decorate(function: Any) -> Any:
         if hasattr(function, "capture"):
-            return compile(function, **choices)
+            return KernelFactory(compile(function, **choices))
         if not hasattr(function, "__code__"):
             raise TypeError(f"@jit needs a function defined with 'def' but got {function!r}")
         return JITFunction(function, **choices)

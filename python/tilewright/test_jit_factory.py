@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kernels written in Python, compiled for the CPU, against NumPy in float64."""
 
+import copy
 import os
 import re
 import signal
@@ -688,3 +689,27 @@ def test_workspaces_are_made_and_dropped():
         ValueError, match="eager: workspace_idx is not for eager kernels; use T.alloc_global"
     ):
         tilewright.jit(eager, workspace_idx=[1])
+
+
+def test_jit_of_a_kernel_is_a_factory_without_arguments():
+    @tilewright.jit(out_idx=-1)
+    @T.prim_func
+    def counted(A: T.Tensor((4,), "int32"), B: T.Tensor((4,), "int32")):
+        with T.Kernel(1):
+            for i in T.serial(4):
+                B[i] = A[i] + i
+
+    a = np.arange(4, dtype=np.int32)
+    kernel = counted()
+    assert isinstance(kernel, tilewright.JITKernel)
+    assert kernel(a).tolist() == counted(a).tolist() == [0, 2, 4, 6]
+    assert counted.params == kernel.params and copy.copy(counted)() is kernel
+
+    @tilewright.jit(out_idx=[0])
+    @T.prim_func
+    def made(B: T.Tensor((2,), "int32")):
+        with T.Kernel(1):
+            B[0] = 3
+            B[1] = 4
+
+    assert made()().tolist() == [3, 4]

@@ -233,6 +233,7 @@ from .tile_ops import (
     print,
 )
 from .tvm_forms import Assert, Cast, allocate, attr, bind, call_intrin, evaluate, let, undef
+from .values import Expr as PrimExpr
 from .vectors import (
     Shuffle,
     abs2,

@@ -62,10 +62,19 @@ _BITS = {"bool": 8, "int4": 4, "uint4": 4, "float4_e2m1fn": 4}
 _LANES = (2, 4, 8, 16, 32, 64)
 
 
+#: All dtypes by their names and aliases.
+DTYPES: dict[str, Dtype] = {}
+
+
 class Dtype(str):
-    """The name of a dtype, callable as a cast."""
+    """The name of a dtype, callable as a cast. Made of a name, or of what `to_dtype` takes."""
 
     __slots__ = ()
+
+    def __new__(cls, value: object) -> Dtype:
+        if isinstance(value, str):
+            return DTYPES.get(value) or super().__new__(cls, value)
+        return to_dtype(value)
 
     def __call__(self, value: Operand | None = None) -> Any:
         if value is None:
@@ -73,6 +82,19 @@ class Dtype(str):
         from .math_ops import cast
 
         return cast(value, self)
+
+    def __eq__(self, other: object) -> bool:
+        """A dtype of torch is equal to its name, too."""
+        if not isinstance(other, str):
+            name = _foreign_name(other) if type(other).__module__ == "torch" else None
+            found = None if name is None else DTYPES.get(name)
+            return found is not None and str.__eq__(self, found)
+        return str.__eq__(self, other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = str.__hash__
 
     def __repr__(self) -> str:
         return f"T.{self!s}"
@@ -146,7 +168,7 @@ def _all_dtypes() -> dict[str, Dtype]:
     return table
 
 
-DTYPES = _all_dtypes()
+DTYPES.update(_all_dtypes())
 
 
 def is_dtype(value: object) -> bool:

@@ -48,3 +48,26 @@ def test_torch():
     assert to_dtype(torch.bfloat16) == "bfloat16"
     assert T.float16.as_torch() is torch.float16
     assert T.int4.as_torch() is torch.int8
+
+
+def test_dtypes_of_torch_are_equal_to_their_names():
+    torch = pytest.importorskip("torch")
+    pairs = [("float16", "half"), ("int64", "long"), ("bool", "bool"), ("bfloat16", "bfloat16")]
+    for ours, theirs in pairs:
+        dtype = getattr(torch, theirs)
+        assert getattr(T, ours) == dtype and dtype == getattr(T, ours) and T.dtype(dtype) == ours
+    assert T.float16 != torch.float32 and T.float16 != torch.quint8 and T.float16 != 16
+    assert T.dtype("half") is T.float16 and repr(T.dtype(float)) == "T.float32"
+    assert {T.float16: 1}["float16"] == 1 and T.float16 != "float32"
+
+
+def test_values_of_a_kernel_are_of_one_class():
+    found = []
+
+    @T.prim_func
+    def kernel(A: T.Tensor((4,), "int32")):
+        with T.Kernel(1) as bx:
+            found.extend(isinstance(v, T.PrimExpr) for v in (bx, A[0] + 1, 3))
+
+    kernel.capture()
+    assert found == [True, True, False]
