@@ -4,6 +4,7 @@
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/npu_ops.h"
 #include "compiler/ir/structure_ops.h"
+#include "compiler/targets/ascend/copy_bounds.h"
 #include "compiler/targets/ascend/describe_hazard.h"
 #include "compiler/targets/ascend/global_boxes.h"
 #include "compiler/targets/ascend/index_terms.h"
@@ -200,12 +201,42 @@ private:
         compare ? comparisonOf(compare.getPredicate()) : std::nullopt;
     if (!kind)
       return;
+    const std::optional<int64_t> bound = getConstantIntValue(compare.getRhs());
+    if (bound && (kind == model::Comparison::Less || kind == model::Comparison::LessOrEqual))
+      return addBelow(compare.getLhs(), *bound, *kind, conditions);
     std::optional<IndexSum> difference = indices.of(compare.getLhs()),
                             right = indices.of(compare.getRhs());
     if (!difference || !right)
       return;
     *difference += *right *= -1;
     conditions.push_back(indices.condition(*kind, *difference));
+  }
+
+  /// What must hold for a number to be less than a bound (or no more), also where it was cut to what lies
+  /// within a tensor: the greatest of some is if all are, the least of two if the other is a constant that isn't.
+  void addBelow(Value value, int64_t bound, model::Comparison kind,
+                std::vector<model::Condition>& conditions) {
+    Operation* op = value.getDefiningOp();
+    if (isa_and_nonnull<arith::MaxSIOp>(op)) {
+      std::vector<model::Condition> left, right;
+      addBelow(op->getOperand(0), bound, kind, left);
+      addBelow(op->getOperand(1), bound, kind, right);
+      if (left.empty() || right.empty())
+        return;
+      llvm::append_range(conditions, left);
+      llvm::append_range(conditions, right);
+      return;
+    }
+    if (isa_and_nonnull<arith::MinSIOp>(op))
+      for (const auto& [value, other] : {std::pair(op->getOperand(0), op->getOperand(1)),
+                                         {op->getOperand(1), op->getOperand(0)}})
+        if (const std::optional<int64_t> fixed = getConstantIntValue(other))
+          if (!*model::holds(kind, *fixed - bound, *fixed - bound))
+            return addBelow(value, bound, kind, conditions);
+    if (std::optional<IndexSum> sum = indices.of(value)) {
+      sum->constant -= bound;
+      conditions.push_back(indices.condition(kind, *sum));
+    }
   }
 
   /// What must hold for a part of a tensor not to be empty: of a number that was cut to what lies within the
@@ -253,7 +284,8 @@ private:
     for (const model::Agent agent : agentsIn(scope)) {
       Node* node = add(op, parent, block, NodeKind::Statement);
       node->queue = {agent, queuedOn(op.getPipe(), agent)};
-      for (const npu::Access& access : accessesOf(op)) {
+      for (npu::Access& access : accessesOf(op)) {
+        boundBytes(access, op);
         addAccess(access, op, *node);
         if (access.region)
           for (const OpFoldResult extent : access.region->extents)

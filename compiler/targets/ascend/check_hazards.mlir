@@ -288,3 +288,86 @@ func.func @one_stores(%C: !tile.buffer<64xf32, global>, %D: !tile.buffer<64xf32,
   }
   return
 }
+
+// -----
+// Of a tile that the tensor's edge cuts, the most rows and columns that it can have count: events in turn order the
+// two tiles, each for itself.
+func.func @cut_tiles(%A: !tile.buffer<?x32xf32, global>, %B: !tile.buffer<?x32xf32, global>, %n: index, %rows: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c16 = arith.constant 16 : index
+  %c512 = arith.constant 512 : index
+  %trips = arith.ceildivsi %rows, %c16 : index
+  tile.launch (%cid) in (%n) npu {
+    %x = tile.alloc "x" at 0 : !tile.buffer<2x16x32xf32, UB>
+    ascend.set_flag mte3 to mte2, %c0
+    ascend.set_flag mte3 to mte2, %c1
+    tile.for %i = %c0 to %trips step %c1 {
+      %turn = arith.remui %i, %c2 : index
+      %first = arith.muli %i, %c16 : index
+      %left = arith.subi %rows, %first : index
+      %least = arith.minsi %left, %c16 : index
+      %count = arith.maxsi %least, %c0 : index
+      %offset = arith.muli %turn, %c512 : index
+      ascend.wait_flag mte3 to mte2, %turn
+      npu.load_ub %A[%first, 0] [%count, 32] : !tile.buffer<?x32xf32, global> to %x[%offset] : !tile.buffer<2x16x32xf32, UB> pitch 32
+      ascend.set_flag mte2 to mte3, %turn
+      ascend.wait_flag mte2 to mte3, %turn
+      npu.store_ub %x[%offset] : !tile.buffer<2x16x32xf32, UB> pitch 32 to %B[%first, 0] [%count, 32] : !tile.buffer<?x32xf32, global>
+      ascend.set_flag mte3 to mte2, %turn
+    }
+    ascend.wait_flag mte3 to mte2, %c0
+    ascend.wait_flag mte3 to mte2, %c1
+  }
+  return
+}
+
+// -----
+// The same with one flag less.
+func.func @cut_tiles_too_early(%A: !tile.buffer<?x32xf32, global>, %B: !tile.buffer<?x32xf32, global>, %n: index, %rows: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c16 = arith.constant 16 : index
+  %c512 = arith.constant 512 : index
+  %trips = arith.ceildivsi %rows, %c16 : index
+  tile.launch (%cid) in (%n) npu {
+    %x = tile.alloc "x" at 0 : !tile.buffer<2x16x32xf32, UB>
+    tile.for %i = %c0 to %trips step %c1 {
+      %turn = arith.remui %i, %c2 : index
+      %first = arith.muli %i, %c16 : index
+      %left = arith.subi %rows, %first : index
+      %least = arith.minsi %left, %c16 : index
+      %count = arith.maxsi %least, %c0 : index
+      %offset = arith.muli %turn, %c512 : index
+      // expected-warning@+2 {{load_ub needs what load_ub of an earlier iteration writes, but nothing orders them}}
+      // expected-warning@+1 {{load_ub overwrites what store_ub of an earlier iteration reads, but nothing orders them}}
+      npu.load_ub %A[%first, 0] [%count, 32] : !tile.buffer<?x32xf32, global> to %x[%offset] : !tile.buffer<2x16x32xf32, UB> pitch 32 // expected-note {{the earlier one is here}}
+      ascend.set_flag mte2 to mte3, %turn
+      ascend.wait_flag mte2 to mte3, %turn
+      npu.store_ub %x[%offset] : !tile.buffer<2x16x32xf32, UB> pitch 32 to %B[%first, 0] [%count, 32] : !tile.buffer<?x32xf32, global> // expected-note {{the earlier one is here}}
+    }
+  }
+  return
+}
+
+// -----
+// Columns that are cut, and rows of which nothing is known: those may reach into the other tile.
+func.func @cut_columns(%A: !tile.buffer<64x?xf16, global>, %n: index, %most: index, %any: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c1024 = arith.constant 1024 : index
+  %c32 = arith.constant 32 : index
+  %columns = arith.minsi %most, %c32 : index
+  tile.launch (%cid) in (%n) npu {
+    %x = tile.alloc "x" at 0 : !tile.buffer<2x32x32xf16, L1>
+    npu.load_l1 %A[0, 0] [32, %columns] : !tile.buffer<64x?xf16, global> to %x[%c0] : !tile.buffer<2x32x32xf16, L1> rows 32
+    npu.load_l1 %A[0, 0] [32, %columns] : !tile.buffer<64x?xf16, global> to %x[%c1024] : !tile.buffer<2x32x32xf16, L1> rows 32
+    ascend.pipe_barrier mte2
+    npu.load_l1 %A[0, 0] [32, %any] : !tile.buffer<64x?xf16, global> to %x[%c0] : !tile.buffer<2x32x32xf16, L1> rows 32 // expected-note {{the earlier one is here}}
+    // expected-warning@+1 {{load_l1 needs what load_l1 writes, but nothing orders them: add a barrier of MTE2}}
+    npu.load_l1 %A[0, 0] [32, %columns] : !tile.buffer<64x?xf16, global> to %x[%c1024] : !tile.buffer<2x32x32xf16, L1> rows 32
+  }
+  return
+}

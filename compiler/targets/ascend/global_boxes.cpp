@@ -164,17 +164,16 @@ model::Range anything() {
   return {.begin = 0, .end = model::kUnknownExtent, .rows = 1, .pitch = 0, .terms = {}};
 }
 
-model::Range rangeOf(const Span& span, IndexTerms& indices) {
+model::Range rangeOf(const Span& span, Operation* op, IndexTerms& indices) {
   const std::optional<int64_t> fixed = getConstantIntValue(span.offset);
-  const std::optional<int64_t> width = getConstantIntValue(span.extent);
   std::optional<IndexSum> sum =
       fixed ? IndexSum{*fixed, {}} : indices.of(llvm::cast<Value>(span.offset));
   if (!sum)
     return anything();
-  // A part that is cut off is at most as wide as the dim.
-  const int64_t most = width                              ? *width
-                       : ShapedType::isDynamic(span.size) ? model::kUnknownExtent
-                                                          : span.size;
+  // Of a part that is cut off, only the most that is left of it is known.
+  const int64_t whole = ShapedType::isDynamic(span.size) ? model::kUnknownExtent : span.size;
+  const int64_t width = std::max(rangeAt(op, span.extent).high, int64_t{0});
+  const int64_t most = getConstantIntValue(span.extent) ? width : std::min(width, whole);
   return {.begin = sum->constant,
           .end = sum->constant + most,
           .rows = 1,
@@ -198,7 +197,7 @@ void setBox(const npu::Access& access, Operation* op, IndexTerms& indices, model
     spans.push_back({access.offset, one, type.getShape().front(), 0});
   }
   for (auto [number, span] : llvm::enumerate(spans)) {
-    model::Range range = rangeOf(span, indices);
+    model::Range range = rangeOf(span, op, indices);
     if (number == 0)
       static_cast<model::Range&>(result) = std::move(range);
     else

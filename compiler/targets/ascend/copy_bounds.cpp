@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/targets/ascend/copy_bounds.h"
+
+#include "compiler/passes/analysis/index_ranges.h"
+
+#include <mlir/Dialect/Utils/StaticValueUtils.h>
+
+#include <algorithm>
+
+namespace tilewright::ascend {
+
+using namespace mlir;
+
+namespace {
+
+struct Size {
+  int64_t rows = 1, columns = 0;
+};
+
+/// The most that a region's numbers can be at `op`; nothing if that is no less than a whole tile of `most`.
+std::optional<Size> largest(const tile::BufferRegion& region, Operation* op, int64_t most) {
+  const auto highest = [&](OpFoldResult number) {
+    return std::max(rangeAt(op, number).high, int64_t{0});
+  };
+  Size size{1, highest(region.extents.back())};
+  for (const OpFoldResult extent : ArrayRef(region.extents).drop_back())
+    if (!isConstantIntValue(extent, 1))
+      size.rows = highest(extent);
+  return size.rows <= most && size.columns <= most ? std::optional(size) : std::nullopt;
+}
+
+} // namespace
+
+void boundBytes(npu::Access& access, Operation* op) {
+  if (access.region || !ShapedType::isDynamic(access.bytes))
+    return;
+  const tile::BufferType type = access.type();
+  const int64_t most = npu::storageBytes(type), element = type.getElementBits() / 8;
+  const auto boundRows = [&](auto copy) {
+    if (const std::optional<Size> size = largest(copy.getGlobalRegion(), op, most)) {
+      const auto bytes = int64_t(llvm::alignTo(size->columns * element, npu::kBlockBytes));
+      npu::setRowBytes(access, size->rows, bytes, int64_t(copy.getPitch()) * element);
+    }
+  };
+  // Columns lie in groups of all rows of the tile.
+  const auto boundColumns = [&](auto copy, int64_t group, int64_t columnBytes) {
+    if (const std::optional<Size> size = largest(copy.getGlobalRegion(), op, most))
+      access.bytes =
+          int64_t(llvm::alignTo(size->columns, group)) * int64_t(copy.getRows()) * columnBytes;
+  };
+  llvm::TypeSwitch<Operation*>(op)
+      .Case([&](npu::LoadUbOp load) {
+        if (!load.getBefore())
+          boundRows(load);
+      })
+      .Case([&](npu::StoreUbOp store) { boundRows(store); })
+      .Case([&](npu::LoadL1Op load) { boundColumns(load, npu::blockElements(type), element); })
+      .Case([&](npu::StoreL0cOp store) { boundColumns(store, 16, 4); });
+}
+
+} // namespace tilewright::ascend

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+/// How much of a tile a copy touches at most, where a tensor's edge cuts it when the kernel runs.
+#pragma once
+
+#include "compiler/ir/npu_ops.h"
+
+namespace tilewright::ascend {
+
+/// Sets the bytes of an access of `op` on chip, if they aren't known but have a bound.
+void boundBytes(npu::Access& access, mlir::Operation* op);
+
+} // namespace tilewright::ascend
