@@ -288,3 +288,18 @@ def test_elements_outside_of_tensors_are_found_where_asked(kernel, count, messag
     with pytest.raises(KernelError, match=message):
         tl.compile(kernel, target="reference")(a, out, 1)
     tl.compile(kernel, target="cpu", pass_configs=UNGUARDED)(a, out, 1)
+
+
+def test_tiles_of_images_stay_silent():
+    """Their padding, and what is behind the last image, are zeros by definition."""
+
+    @T.prim_func
+    def columns(X: T.Tensor((2, 3, 3, 4), "float32"), Out: T.Tensor((32, 36), "float32")):
+        with T.Kernel(2, threads=32) as by:
+            tile = T.alloc_shared((16, 36), "float32")
+            T.im2col(X, tile, by, 0, 3, 1, 1, 1)
+            T.copy(tile, Out[by * 16, 0])
+
+    x, out = np.ones((2, 3, 3, 4), np.float32), np.ones((32, 36), np.float32)
+    tl.compile(columns, target="reference", pass_configs=UNGUARDED)(x, out)
+    assert out[4].sum() == 36 and out[0].sum() == 16 and not out[18:].any()

@@ -179,3 +179,30 @@ def test_conversions_of_any(check, cpus, seed):
     less = one(0, 0, 0), one(0, 0, 3), one(0, 0, 1)
     sizes = Sizes(one(1, 4, 12, 16, 28), one(8, 16, 20, 32, 48, 64), one(4, 16, 18, 32, 256), less)
     check(random, cpus, (a, b), sums, sizes)
+
+
+def test_tiles_of_four_bit_floats(agree, random):
+    """Unpacked on a GPU, for its instructions; the numbers are those of packed ones."""
+
+    @T.prim_func
+    def kernel(
+        A: T.Tensor((32, 64), "float32"),
+        B: T.Tensor((32, 64), "float32"),
+        C: T.Tensor((32, 32), "float32"),
+    ):
+        with T.Kernel(1, threads=128):
+            a = T.alloc_shared((32, 64), T.float4_e2m1_unpacked)
+            b = T.alloc_shared((32, 64), "float4_e2m1_unpacked")
+            c = T.alloc_fragment((32, 32), "float32")
+            T.copy(A, a)
+            T.copy(B, b)
+            T.gemm(a, b, c, transpose_B=True, clear_accum=True)
+            T.copy(c, C)
+
+    numbers = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6])
+    a, b = (random.choice(numbers, (2, 32, 64)) * random.choice([-1, 1], (2, 32, 64))).astype("f4")
+    # 2.5 is even's, and 5 as well; 100 is the largest one's.
+    a[0, :3], b[0, :3] = (2.5, 5, 100), 1
+    rounded = a.copy()
+    rounded[0, :3] = 2, 4, 6
+    agree(kernel, [a, b, np.zeros((32, 32), np.float32)], {2: rounded @ b.T})

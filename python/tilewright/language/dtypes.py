@@ -29,6 +29,8 @@ ALIASES = {
     "float8_e4m3": "float8_e4m3fn",
     "e4m3_float8": "float8_e4m3fn",
     "e5m2_float8": "float8_e5m2",
+    # In a GPU's shared memory a byte for each number: the same numbers, which lie packed here.
+    "float4_e2m1_unpacked": "float4_e2m1fn",
 }
 _SCALARS = [
     "bool",

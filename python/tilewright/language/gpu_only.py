@@ -37,8 +37,12 @@ _GROUPS = (
     (
         "schedules of warp specialisation, which need memory barriers",
         "write one code for all threads, with T.Pipelined",
-        """annotate_ws_schedule WSSchedule WSRole WSPipeline WSScope WSOpRef WSSync ws_op
-        named_barrier_arrive""",
+        "annotate_ws_schedule WSSchedule WSRole WSPipeline WSScope WSOpRef WSSync ws_op",
+    ),
+    (
+        "warps that run side by side, of which one arrives at a barrier that only others wait at",
+        "use T.sync_threads, at which all threads wait",
+        "named_barrier_arrive",
     ),
     (
         "wgmma, the matrix instructions of Hopper",
@@ -57,7 +61,7 @@ _GROUPS = (
         alloc_tcgen05_instruction_desc initialize_tcgen05_descriptor ptx_tcgen05_mma_ss
         ptx_tcgen05_mma_ts ptx_tcgen05_mma_blockscaled_ss tcgen05_mma_blockscaled
         tcgen05_sf_warp_transpose TCGEN05TensorCoreIntrinEmitter mma_gemm_blockscaled
-        make_blockscaled_gemm_layout float4_e2m1_unpacked""",
+        make_blockscaled_gemm_layout""",
     ),
     (
         "mma, the matrix instructions of a warp",

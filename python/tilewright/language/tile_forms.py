@@ -129,7 +129,7 @@ def im2col(
     `nhw_step`, `c_step` of them is written to `col`. Outside of an image there are zeros.
     """
     tracer = current()
-    _, height, width, channels = img.shape
+    images, height, width, channels = img.shape
     rows, columns = col.shape[-2:]
     reach = (kernel - 1) * dilation + 1
     out_height = (height + 2 * pad - reach) // stride + 1
@@ -144,6 +144,7 @@ def im2col(
         at_x = x * stride + tap % kernel * dilation - pad
         image = row // (out_width * out_height)
         inside = (at_y >= 0) & (at_y < height) & (at_x >= 0) & (at_x < width)
+        inside = inside & (image < images)  # the last tile may go on behind them
         value = tracer.expression(Element(img, (image, at_y, at_x, channel)))
         target = (*([0] * (col.ndim - 2)), *position)
         tracer.store(Element(col, target), Select(inside, value, cast(0, value.dtype)))
