@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "header_tree.h"
+#include "device_attributes.h"
 
 #include <fstream>
 #include <sstream>
@@ -78,16 +79,19 @@ const HeaderTree::Header& HeaderTree::headerOf(const fs::path& file) {
   return header;
 }
 
-RewrittenSource HeaderTree::rewriteOne(const std::string& text, const std::string& path, bool moves,
-                                       bool& hasOwn) {
+RewrittenSource HeaderTree::rewriteOne(const std::string& source, const std::string& path,
+                                       bool moves, bool& hasOwn) {
+  const std::string text = withoutDeviceAttributes(source);
   fs::path folder = fs::absolute(path).parent_path();
   std::vector<Include> included = includesOf(text, folder);
   for (const Include& include : included)
     if (!include.file.empty())
       headerOf(include.file); // their names come first
   RewrittenSource result = rewrite(text, path, moves ? nullptr : &names);
-  hasOwn = result.hasLaunches || !result.kernels.empty();
+  result.hasDeviceAttributes = text != source;
+  hasOwn = result.hasLaunches || !result.kernels.empty() || result.hasDeviceAttributes;
   all.hasLaunches |= result.hasLaunches;
+  all.hasDeviceAttributes |= result.hasDeviceAttributes;
   all.hasTemplates |= result.hasTemplates;
   all.errors.insert(all.errors.end(), result.errors.begin(), result.errors.end());
   for (const auto& [name, kinds] : result.kernels)
@@ -125,6 +129,7 @@ RewrittenSource HeaderTree::rewriteAll(const std::string& text, const std::strin
   RewrittenSource result = rewriteOne(text, path, false, hasOwn);
   result.kernels = all.kernels;
   result.hasLaunches = all.hasLaunches;
+  result.hasDeviceAttributes = all.hasDeviceAttributes;
   result.hasTemplates = all.hasTemplates;
   result.errors = all.errors;
   return result;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The user's headers behind a source: kernels and launches may stand in them as well. A header that
+// The user's headers behind a source: kernels, launches and `[aicore]` may stand in them as well. A header that
 // holds one, or includes one that does, is rewritten like the source and included from a copy.
 #ifndef TILEWRIGHT_TOOLS_ASCENDC_HEADER_TREE_H
 #define TILEWRIGHT_TOOLS_ASCENDC_HEADER_TREE_H
@@ -33,7 +33,7 @@ private:
   std::vector<Include> includesOf(const std::string& text, const std::filesystem::path& folder);
   const Header& headerOf(const std::filesystem::path& file);
   /// Rewrites one text and points its includes at copies; `moves`: it will not stand where it did.
-  RewrittenSource rewriteOne(const std::string& text, const std::string& path, bool moves,
+  RewrittenSource rewriteOne(const std::string& source, const std::string& path, bool moves,
                              bool& hasOwn);
 
   std::vector<std::filesystem::path> folders;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launch_headers.h"
+#include "device_attributes.h"
 #include "tokens.h"
 
 namespace tilewright::ascendc {
@@ -30,7 +31,8 @@ std::string headerOf(const std::string& name, const std::string& linkage,
 
 } // namespace
 
-std::map<std::string, std::string> launchHeadersOf(std::string_view source) {
+std::map<std::string, std::string> launchHeadersOf(std::string_view original) {
+  const std::string source = withoutDeviceAttributes(original);
   std::map<std::string, std::string> headers;
   std::vector<Token> tokens = tokensOf(source);
   for (size_t i = 0; i < tokens.size(); ++i) {
@@ -43,7 +45,7 @@ std::map<std::string, std::string> launchHeadersOf(std::string_view source) {
     bool isExternC = i > 0 && tokens[i - 1].text == "extern";
     std::string name(tokens[open - 1].text);
     size_t begin = tokens[open].end;
-    std::string parameters(source.substr(begin, tokens[behind - 1].begin - begin));
+    std::string parameters = source.substr(begin, tokens[behind - 1].begin - begin);
     headers["aclrtlaunch_" + name + ".h"] =
         headerOf(name, isExternC ? "extern \"C\" " : "", parameters);
   }

@@ -28,6 +28,7 @@ struct RewrittenSource {
   KernelKinds kernels;
   bool hasTemplates = false; ///< a kernel is a template
   bool hasLaunches = false;
+  bool hasDeviceAttributes = false; ///< device_attributes.h; the texts have none
   bool includesKernelOperator = false;
   /// `line: error: ...`, empty if all is well.
   std::vector<std::string> errors;

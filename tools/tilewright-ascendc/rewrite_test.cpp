@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "command.h"
+#include "device_attributes.h"
 #include "rewrite.h"
 
 #include <gtest/gtest.h>
@@ -300,6 +301,58 @@ TEST(Messages, EachErrorOnce) {
                                "error generated.\n",
                                "not a compiler\n"}),
             "\033[1ma.cpp:1:1: \033[0m\033[0;1;31merror: \033[0m'v'\033[0m\nnot a compiler\n");
+}
+
+TEST(DeviceAttributes, StandInDeclarationsAndMacros) {
+  auto blanked = [](const std::string& text, const std::string& attribute) {
+    std::string want = text;
+    size_t at = text.find(attribute);
+    for (char& c : want)
+      if (at != std::string::npos && &c >= &want[at] && &c < &want[at] + attribute.size() &&
+          c != '\n')
+        c = ' ';
+    EXPECT_EQ(withoutDeviceAttributes(text), want);
+  };
+  for (const std::string attribute :
+       {"[aicore]", "[host, aicore]", "[host,aicore]", "[ aicore , host ]", "[host,\naicore]"})
+    for (const std::string before : {"inline ", "__forceinline__", "extern \"C\" __global__ ",
+                                     "template <class T> ", "struct S { int a; ", ""})
+      for (const std::string behind : {" void f();", "constexpr S(int x);", " ~S();", " ::T f();"})
+        blanked(before + attribute + behind, attribute);
+  for (const std::string head :
+       {"#define D ", "#define D __forceinline__", "#define D inline ", "# define D(x) ",
+        "#define D(x) x ", "#define D __attribute__((aiv)) __global__ ",
+        "#define D __attribute__((aiv))", "#define D OUR_INLINE ", "#define D [[nodiscard]] "})
+    blanked(head + "[aicore]\nint x;", "[aicore]");
+  blanked("#define D \\\n  __forceinline__ \\\n  [host, aicore] \\\n  auto\n", "[host, aicore]");
+  blanked("DECLARE([aicore], f)", "[aicore]");
+  blanked("DECLARE(f, [aicore])", "[aicore]");
+}
+
+TEST(DeviceAttributes, AreNoSubscriptsCapturesOrBindings) {
+  for (const std::string text : {"int x = table[host];",
+                                 "int x = table[host] + a[aicore];",
+                                 "table[aicore] = 3;",
+                                 "f(table[host], 1); g(1, table[aicore]);",
+                                 "int table[aicore];",
+                                 "int t[host] = {};",
+                                 "auto f = [aicore] { return 1; };",
+                                 "auto f = [host, aicore](int x) { return x; };",
+                                 "auto f = [host] mutable { };",
+                                 "sort(a, b, [host](int x, int y) { return x < y; });",
+                                 "auto [host, aicore] = pair;",
+                                 "for (auto [host, aicore] : pairs) {}",
+                                 "delete[] host; x = a[host] and b;",
+                                 "[[aicore]] int f();",
+                                 "[other] int f();",
+                                 "int x = a[host][aicore];",
+                                 "#define CURRENT table[host]\n",
+                                 "#define AT(t) t[aicore]\n",
+                                 "// inline [aicore] void f();\n",
+                                 "const char* s = \"inline [aicore] void\";",
+                                 "new int[host];",
+                                 "a[host]->b(); a[host].c; a[host] ? 1 : 2;"})
+    EXPECT_EQ(withoutDeviceAttributes(text), text);
 }
 
 } // namespace

@@ -100,7 +100,8 @@ bool Builder::compileSource(const std::string& source, size_t index) {
   if (!rewritten.errors.empty())
     return false;
   std::string stem = work / ("source" + std::to_string(index));
-  if (!rewritten.includesKernelOperator && !rewritten.hasLaunches && rewritten.kernels.empty()) {
+  if (!rewritten.includesKernelOperator && !rewritten.hasLaunches && rewritten.kernels.empty() &&
+      !rewritten.hasDeviceAttributes) {
     objects.push_back(stem + ".host.o");
     return compilePlain(source, objects.back());
   }

@@ -16,6 +16,13 @@
 
 #define __global__
 #define __aicore__
+#define __host_aicore__
+#ifndef __forceinline__ // a library's own may stand before
+#define __forceinline__ inline
+#endif
+#ifndef __host__
+#define __host__
+#endif
 #define __gm__
 #define __ubuf__
 #define __cbuf__

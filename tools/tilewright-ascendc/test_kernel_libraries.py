@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Users' own libraries of kernel code. Needs a build of the simulator."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = Path(os.environ.get("TILEWRIGHT_BUILD", ROOT / "build"))
+DRIVER = BUILD / "bin" / "tilewright-ascendc"
+
+pytestmark = pytest.mark.skipif(not DRIVER.exists(), reason="tilewright-ascendc is not built")
+
+COMPILERS = [
+    pytest.param(
+        name, marks=pytest.mark.skipif(not shutil.which(name), reason=f"{name} is not installed")
+    )
+    for name in ("clang++-22", "g++-12")
+]
+
+MACROS = """
+#pragma once
+#define __aicore__ [aicore]
+#define LIB_DEVICE __forceinline__ __aicore__
+#define LIB_OLD_DEVICE __forceinline__[aicore]
+#define LIB_HOST_DEVICE __forceinline__[host, aicore]
+#define LIB_NEW_HOST_DEVICE __forceinline__ __host_aicore__
+#define LIB_GLOBAL __global__ [aicore]
+#define LIB_HOST __host__
+"""
+
+LIBRARY = """
+#pragma once
+#include "macros.hpp"
+#include "kernel_operator.h"
+struct Coord {
+  int at[3];
+  LIB_HOST_DEVICE constexpr Coord(int x) : at{x, 2 * x, 3 * x} {}
+  LIB_NEW_HOST_DEVICE int sum() const { return at[0] + at[1] + at[2]; }
+  LIB_HOST static int onHost() { return 7; }
+  [aicore] ~Coord() = default;
+};
+constexpr LIB_DEVICE int twice(int x) { return 2 * x; }
+inline [aicore] int thrice(int x) { return 3 * x; }
+template <class T> struct Store {
+  LIB_OLD_DEVICE Store() {}
+  LIB_DEVICE void operator()(GM_ADDR x, Coord const& c) {
+    AscendC::GlobalTensor<T> out;
+    out.SetGlobalBuffer((__gm__ T*)x);
+    int host = 1, aicore = 2, table[3] = {4, 5, 6};
+    auto sum = [host, aicore](int y) { return host + aicore + y; };
+    out.SetValue(0, T(c.sum() + twice(table[host]) + thrice(table[aicore]) + sum(100)));
+  }
+};
+template <class Op> LIB_GLOBAL void adapter(Op op, GM_ADDR x) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  op(x, Coord(2));
+}
+"""
+
+PROGRAM = """
+#include "acl/acl.h"
+#include "library.hpp"
+#include <cstdio>
+int hostOnly();
+extern "C" [aicore] __global__ void direct(GM_ADDR x) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  Store<float>()(x + 64, Coord(1));
+}
+int main() {
+  aclInit(nullptr);
+  aclrtSetDevice(0);
+  aclrtStream stream = nullptr;
+  aclrtCreateStream(&stream);
+  void* memory = nullptr;
+  aclrtMalloc(&memory, 128, ACL_MEM_MALLOC_HUGE_FIRST);
+  auto* x = static_cast<uint8_t*>(memory);
+  adapter<Store<float>><<<1, nullptr, stream>>>(Store<float>(), x);
+  direct<<<1, nullptr, stream>>>(x);
+  int status = aclrtSynchronizeStream(stream);
+  float out[32];
+  aclrtMemcpy(out, sizeof out, x, sizeof out, ACL_MEMCPY_DEVICE_TO_HOST);
+  std::printf("%d %g %g ", status, out[0], out[16]);
+  std::printf("%d %d %d\\n", Coord(1).sum(), Coord::onHost(), hostOnly());
+}
+"""
+
+# Without a kernel: the driver hands such a source on as it is.
+HOST_ONLY = """
+#define __forceinline__ inline
+#define __host_aicore__ [host, aicore]
+#include "plain.hpp"
+int hostOnly() { return number(); }
+"""
+PLAIN = """
+__forceinline__ [host, aicore] int number() { return 9; }
+"""
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_spellings_of_the_chips_compiler(tmp_path: Path, compiler: str) -> None:
+    """Macros in a header of a header, direct ones, and what only looks like one."""
+    include = tmp_path / "include"
+    include.mkdir()
+    (include / "macros.hpp").write_text(MACROS)
+    (include / "library.hpp").write_text(LIBRARY)
+    (include / "plain.hpp").write_text(PLAIN)
+    (tmp_path / "main.cpp").write_text(PROGRAM)
+    (tmp_path / "host.cpp").write_text(HOST_ONLY)
+    sources = [tmp_path / "main.cpp", tmp_path / "host.cpp"]
+    warnings = ["-Wall", "-Wextra", "-Werror"]
+    program = tmp_path / "program"
+    command = [DRIVER, "build", *sources, "-o", program, "--cxx", compiler, f"-I{include}"]
+    built = subprocess.run(
+        [*map(str, command), *warnings], capture_output=True, text=True, check=False, timeout=120
+    )
+    assert built.returncode == 0, built.stderr
+    answer = subprocess.run(
+        [str(program)], capture_output=True, text=True, check=False, timeout=120
+    )
+    # 12 + 10 + 18 + 103, and with 6 for 12
+    assert answer.stdout == "0 143 137 6 7 9\n", answer.stderr
