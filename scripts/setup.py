@@ -198,6 +198,7 @@ def write_environment() -> None:
             f'  set(Python_INCLUDE_DIR "{usr}/include/python{version}" CACHE PATH "")\n'
             "endif()\n"
         )
+    paths.append(ROOT / "build/bin")  # tilewright-ascendc, once it is built
     path = ":".join(str(path) for path in paths)
     text = "\n".join(
         [

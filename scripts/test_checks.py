@@ -315,3 +315,11 @@ def test_workers_keep_the_tests_of_a_group_together(tmp_path):
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
     workers = re.findall(r"^ran on (gw\d)$", done.stdout, re.MULTILINE)
     assert len(workers) == 8 and len(set(workers)) == 1
+
+
+def test_the_environment_has_what_is_built(tmp_path, monkeypatch):
+    monkeypatch.setattr(setup, "DEPS", tmp_path)
+    setup.write_environment()
+    shown = ["bash", "-c", f". {tmp_path}/env.sh; echo $PATH"]
+    path = subprocess.run(shown, capture_output=True, text=True, check=True).stdout.split(":")
+    assert path[:2] == [str(setup.VENV / "bin"), str(ROOT / "build" / "bin")]

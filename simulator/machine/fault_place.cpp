@@ -199,8 +199,11 @@ FaultPlace firstOf(const std::string& lines) {
     size_t colon = line.rfind(':');
     auto number =
         colon == std::string::npos ? 0ul : std::strtoul(line.c_str() + colon + 1, nullptr, 10);
-    if (number != 0 && !isOurs(line))
-      return {line.substr(0, colon), static_cast<uint32_t>(number)};
+    if (number == 0 || isOurs(line))
+      continue;
+    // Compiled in ".", so that a path is the one that was given, as in other messages.
+    const size_t given = line.starts_with("./") ? 2 : 0;
+    return {line.substr(given, colon - given), static_cast<uint32_t>(number)};
   }
   return {};
 }

@@ -99,6 +99,8 @@ std::vector<std::string> Builder::passFlags(Pass pass) const {
     flags.insert(flags.end(), {"-D__DAV_VEC__=1", "-D__DAV_C220_VEC__=1"});
   // Lines, so that a fault has a place. addr2line of binutils 2.40 takes the wrong name for some files of DWARF 5.
   flags.insert(flags.end(), {"-g1", "-gdwarf-4"});
+  if (isClang)
+    flags.push_back("-fdebug-compilation-dir=."); // a place has the path that was given
   // Frame pointers for the same. A large array must not reach beyond the guard of the stack, and what uses a null
   // pointer must stay.
   if (pass != Host)
@@ -168,6 +170,8 @@ Command Builder::compileCommand(Pass pass, const std::string& from, const std::s
     c.insert(c.end(), {"-Wno-unused-function", "-Wno-unused-const-variable"});
   if (pass != Host && isClang)
     c.insert(c.end(), {"-Wno-unneeded-internal-declaration", "-Wno-undefined-internal"});
+  if (!isClang && fs::path(source).is_relative())
+    c.push_back("-fdebug-prefix-map=" + fs::current_path().string() + "=.");
   c.insert(c.end(), {"-iquote", fs::absolute(source).parent_path(), "-I" + launchHeaders.string(),
                      "-Wno-unused-parameter", "-x", "c++", "-c", from, "-o", to});
   return c;

@@ -51,10 +51,11 @@ std::string prefixText(const std::vector<std::string>& more) {
 }
 
 fs::path cacheFolder() {
+  const char* ours = std::getenv("TILEWRIGHT_CACHE_DIR");
   const char* cacheHome = std::getenv("XDG_CACHE_HOME");
   const char* home = std::getenv("HOME");
   fs::path cache = cacheHome ? fs::path(cacheHome) : fs::path(home ? home : "/tmp") / ".cache";
-  cache /= "tilewright/ascendc";
+  cache = ours && *ours ? fs::path(ours) / "ascendc" : cache / "tilewright/ascendc";
   std::error_code error;
   fs::create_directories(cache, error);
   if (access(cache.c_str(), W_OK) == 0)

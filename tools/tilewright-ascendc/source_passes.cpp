@@ -301,6 +301,15 @@ bool Builder::addSignatures(const RewrittenSource& rewritten, const std::string&
   return error.empty();
 }
 
+namespace {
+/// A place of debug information, as other messages name it.
+std::string asGiven(const std::string& place, const std::string& source) {
+  const std::string here = fs::current_path().string() + "/";
+  const bool isBelow = fs::path(source).is_relative() && place.starts_with(here);
+  return isBelow ? place.substr(here.size()) : place;
+}
+} // namespace
+
 std::string Builder::warningsOfLateVariables(const RewrittenSource& rewritten,
                                              const std::string& source,
                                              const std::vector<TableRow>& rows,
@@ -321,6 +330,8 @@ std::string Builder::warningsOfLateVariables(const RewrittenSource& rewritten,
         // Rare enough to compile once more, as the optimiser drops what says the lines of variables.
         std::string object = made[pass] + ".places.o";
         Command command = commandOf(pass, rewritten.device, source, object);
+        std::erase_if(command,
+                      [](const std::string& flag) { return flag.starts_with("-fdebug-"); });
         command.push_back("-g2");
         if (isClang)
           command.insert(command.end(), {"-Xclang", "-disable-llvm-passes"});
@@ -331,8 +342,8 @@ std::string Builder::warningsOfLateVariables(const RewrittenSource& rewritten,
       }
       if (!places->initialised.count(variable.symbol))
         continue; // code of others reads it, or notes its address or its destructor
-      text += places->ofVariable[variable.symbol] + ": warning: '" + demangled(variable.symbol) +
-              "' is zero in kernel '" + plainName(variable.kernel) +
+      text += asGiven(places->ofVariable[variable.symbol], source) + ": warning: '" +
+              demangled(variable.symbol) + "' is zero in kernel '" + plainName(variable.kernel) +
               "': its initialiser runs when the program starts, which a device has not; make it "
               "constexpr, or hand its value to the kernel\n";
     }

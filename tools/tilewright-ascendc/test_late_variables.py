@@ -92,3 +92,8 @@ def test_what_is_zero_in_kernels(tmp_path: Path, compiler: str) -> None:
         f"{source}:32: warning: 'full' {why}",
         f"{source}:9: warning: 'table' {why}",
     ]
+    command[2] = "late.cpp"
+    built = subprocess.run(
+        command, capture_output=True, text=True, check=False, timeout=120, cwd=tmp_path
+    )
+    assert f"late.cpp:9: warning: 'table' {why}" in built.stderr.splitlines()
