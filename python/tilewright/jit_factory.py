@@ -325,8 +325,16 @@ class KernelFactory:
     """What `jit` makes of a `T.prim_func`: a factory without arguments. With arguments, or asked
     for anything else, it is the kernel."""
 
-    def __init__(self, kernel: JITKernel) -> None:
-        self.kernel = kernel
+    is_eager = False
+
+    def __init__(self, made: PrimFunc, choices: dict[str, Any]) -> None:
+        self.made, self.choices = made, choices
+        self.function = made.function
+        self.__name__ = made.__name__
+        self.kernel = compile(made, **choices)
+
+    def get_tir(self) -> PrimFunc:
+        return self.made
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
         return self.kernel(*arguments, **keywords) if arguments or keywords else self.kernel
@@ -373,7 +381,7 @@ def jit(
 
     def decorate(function: Any) -> Any:
         if hasattr(function, "capture"):
-            return KernelFactory(compile(function, **choices))
+            return KernelFactory(function, choices)
         if not hasattr(function, "__code__"):
             raise TypeError(f"@jit needs a function defined with 'def' but got {function!r}")
         return JITFunction(function, **choices)

@@ -50,12 +50,14 @@ def capture_kernel_of(options: argparse.Namespace) -> CapturedKernel:
     kernel = _chosen(candidates, options)
     arguments = dict(_argument(text) for text in options.args)
     captured: CapturedKernel
+    takes_none = hasattr(kernel, "capture") or type(kernel).__name__ == "KernelFactory"
+    if takes_none and arguments:
+        raise UsageError(f"kernel '{kernel.__name__}' takes no --args: it is no factory")
     if hasattr(kernel, "capture"):
-        if arguments:
-            raise UsageError(f"kernel '{kernel.__name__}' takes no --args: it is no factory")
         captured = kernel.capture()
         return captured
-    _check_arguments(kernel, arguments)
+    if not takes_none:
+        _check_arguments(kernel, arguments)
     if kernel.is_eager:
         from ..eager import EagerCall
         from ..errors import EagerJITBuildError
@@ -107,7 +109,7 @@ def _check_arguments(factory: Any, arguments: dict[str, Any]) -> None:
 
 
 def _is_kernel(value: object) -> bool:
-    return type(value).__name__ in ("PrimFunc", "JITFunction")
+    return type(value).__name__ in ("PrimFunc", "JITFunction", "KernelFactory")
 
 
 def _is_from(kernel: Any, path: Path) -> bool:

@@ -169,6 +169,21 @@ def test_an_eager_kernel(command, tmp_path):
     assert "kernel 'add' needs arguments: --args A=... B=...; tensors as their shapes" in missing
 
 
+def test_a_kernel_under_jit_is_found(command, tmp_path):
+    (tmp_path / "bound.py").write_text(
+        "import tilewright, tilewright.language as T\n"
+        "@tilewright.jit(out_idx=[-1])\n"
+        "@T.prim_func\n"
+        "def twice(A: T.Tensor((8,), 'float32'), B: T.Tensor((8,), 'float32')):\n"
+        "    with T.Kernel(1):\n"
+        "        for i in T.Parallel(8):\n"
+        "            B[i] = A[i] * 2\n"
+    )
+    assert "@twice" in command("inspect", "bound.py").stdout
+    wrong = command("inspect", "bound.py", "--args", "N=1", code=2).stderr
+    assert "kernel 'twice' takes no --args: it is no factory" in wrong
+
+
 def test_wrong_commands(command):
     def message(*arguments):
         return command("inspect", *arguments, code=2).stderr
