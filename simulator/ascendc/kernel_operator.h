@@ -3,6 +3,8 @@
 #ifndef TILEWRIGHT_ASCENDC_KERNEL_OPERATOR_H
 #define TILEWRIGHT_ASCENDC_KERNEL_OPERATOR_H
 
+#include "ascendc/letters_begin.h"
+
 #include "ascendc/advanced.h"
 #include "ascendc/constants.h"
 #include "ascendc/copies.h"
@@ -21,5 +23,7 @@
 #include "ascendc/tiling.h"
 #include "ascendc/transposes.h"
 #include "ascendc/vector.h"
+
+#include "ascendc/letters_end.h"
 
 #endif

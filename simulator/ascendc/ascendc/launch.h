@@ -8,6 +8,8 @@
 #include <memory>
 #include <utility>
 
+#include "letters_begin.h"
+
 namespace tilewright::ascend {
 
 inline std::shared_ptr<const void> ownedArguments(const void* packed, void (*drop)(const void*)) {
@@ -91,5 +93,7 @@ PreparedLaunch<Parameters...> prepareLaunch(void (*kernel)(Parameters...), uint3
 }
 
 } // namespace tilewright::ascend
+
+#include "letters_end.h"
 
 #endif

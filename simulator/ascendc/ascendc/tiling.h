@@ -3,6 +3,8 @@
 #ifndef TILEWRIGHT_ASCENDC_TILING_H
 #define TILEWRIGHT_ASCENDC_TILING_H
 
+#include "letters_begin.h"
+
 #include "launch.h"
 #include "tensors.h"
 
@@ -115,5 +117,7 @@ using AscendC::KernelMode;
                                      __VA_ARGS__)
 #define ICPU_SET_TILING_KEY(key) (::tilewright::ascend::tilingKeyOfNextLaunch() = (key))
 #define ACLRT_LAUNCH_KERNEL(kernel) ::tilewright::ascend::legacyLaunch(kernel)
+
+#include "letters_end.h"
 
 #endif

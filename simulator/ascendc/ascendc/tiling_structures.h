@@ -6,6 +6,8 @@
 
 #include <cstdint>
 
+#include "letters_begin.h"
+
 struct SoftMaxTiling {
   uint32_t srcM = 0, srcK = 0, srcSize = 0;
   uint32_t outMaxM = 0, outMaxK = 0, outMaxSize = 0;
@@ -42,5 +44,7 @@ struct TCubeTiling {
   int32_t shareMode = 0, shareL1Size = 0, shareL0CSize = 0, shareUbSize = 0;
   int32_t batchM = 0, batchN = 0, dbL0A = 1, dbL0B = 1, dbL0C = 1;
 };
+
+#include "letters_end.h"
 
 #endif

@@ -7,6 +7,8 @@
 
 #include "matmul_tiles.h"
 
+#include "../ascendc/letters_begin.h"
+
 enum class LayoutMode : uint8_t { NONE, BSNGD, SBNGD, BNGS1S2, NORMAL };
 
 namespace matmul {
@@ -478,5 +480,7 @@ using matmul::MatmulType;
     if (::matmul::registerObjects(::matmul::Place::here(), __VA_ARGS__))                           \
       return;                                                                                      \
   } while (false)
+
+#include "../ascendc/letters_end.h"
 
 #endif

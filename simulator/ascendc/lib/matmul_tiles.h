@@ -5,6 +5,8 @@
 
 #include "../kernel_operator.h"
 
+#include "../ascendc/letters_begin.h"
+
 enum class CubeFormat : uint8_t { ND, NZ, ZN, ZZ, NN, VECTOR, ND_ALIGN };
 
 namespace matmul {
@@ -330,5 +332,7 @@ private:
 };
 
 } // namespace matmul
+
+#include "../ascendc/letters_end.h"
 
 #endif

@@ -11,6 +11,8 @@
 #include <cstring>
 #include <type_traits>
 
+#include "ascendc/letters_begin.h"
+
 namespace optiling {
 
 /// Saves nothing and says so if the buffer is too small.
@@ -60,5 +62,7 @@ inline void saveTilingData(const char* name, const void* data, size_t bytes, voi
   static_assert(std::is_trivially_copyable_v<Class> && std::is_standard_layout_v<Class>,           \
                 "the tiling data of " #Operator ", " #Class ", isn't a plain structure");          \
   using TilingDataOf##Operator = Class;
+
+#include "ascendc/letters_end.h"
 
 #endif

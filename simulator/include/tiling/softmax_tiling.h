@@ -11,6 +11,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "ascendc/letters_begin.h"
+
 namespace optiling {
 
 /// The structure as host code fills and saves it.
@@ -93,5 +95,7 @@ inline void SoftMaxTilingFunc(const ge::Shape& srcShape, uint32_t typeSize, uint
 }
 
 } // namespace AscendC
+
+#include "ascendc/letters_end.h"
 
 #endif

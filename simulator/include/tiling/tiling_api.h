@@ -14,6 +14,8 @@
 #include <cstddef>
 #include <cstring>
 
+#include "ascendc/letters_begin.h"
+
 namespace optiling {
 
 /// The structure as host code fills and saves it.
@@ -229,5 +231,7 @@ private:
 };
 
 } // namespace matmul_tiling
+
+#include "ascendc/letters_end.h"
 
 #endif

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Macros that users define for their sizes and types, which must not reach into our headers."""
+
+import os
+import shutil
+import string
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = Path(os.environ.get("TILEWRIGHT_BUILD", ROOT / "build"))
+DRIVER = BUILD / "bin" / "tilewright-ascendc"
+
+pytestmark = pytest.mark.skipif(not DRIVER.exists(), reason="tilewright-ascendc is not built")
+
+SOURCE = r"""#include "kernel_operator.h"
+#include "lib/matmul_intf.h"
+#include "acl/acl.h"
+#include "tiling/tiling_api.h"
+#include "register/tilingdata_base.h"
+#include <cstdio>
+using namespace AscendC;
+BEGIN_TILING_DATA_DEF(Sizes)
+TILING_DATA_FIELD_DEF(uint32_t, count);
+END_TILING_DATA_DEF;
+template <class Type> __global__ __aicore__ void scaled(GM_ADDR x, uint32_t count) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  GlobalTensor<Type> gm;
+  gm.SetGlobalBuffer((__gm__ Type*)x, N);
+  TPipe pipe;
+  TQue<TPosition::VECIN, 2> in;
+  TQue<TPosition::VECOUT, 2> out;
+  pipe.InitBuffer(in, 2, N * sizeof(Type));
+  pipe.InitBuffer(out, 2, N * sizeof(Type));
+  LocalTensor<Type> a = in.AllocTensor<Type>();
+  DataCopy(a, gm, N);
+  in.EnQue(a);
+  a = in.DeQue<Type>();
+  LocalTensor<Type> b = out.AllocTensor<Type>();
+  Muls(b, a, Type(2), count);
+  out.EnQue(b);
+  b = out.DeQue<Type>();
+  DataCopy(gm, b, N);
+  in.FreeTensor(a);
+  out.FreeTensor(b);
+}
+int main() {
+  aclInit(nullptr);
+  aclrtSetDevice(0);
+  void* x;
+  aclrtMalloc(&x, N * 4, ACL_MEM_MALLOC_HUGE_FIRST);
+  aclrtMemset(x, N * 4, 0, N * 4);
+  scaled<float><<<1, nullptr, nullptr>>>((GM_ADDR)x, K);
+  printf("%d\n", aclrtSynchronizeStream(nullptr));
+}
+"""
+
+
+@pytest.mark.parametrize("compiler", ["clang++-22", "g++-12"])
+@pytest.mark.parametrize("precompiled", [True, False])
+def test_macros_of_one_letter(tmp_path: Path, compiler: str, precompiled: bool) -> None:
+    """All of them, from the command line."""
+    if not shutil.which(compiler):
+        pytest.skip(f"{compiler} is not installed")
+    source = tmp_path / "letters.cpp"
+    source.write_text(SOURCE)
+    letters = [f"-D{letter}=64" for letter in string.ascii_uppercase]
+    options = letters if precompiled else [*letters, "--no-pch"]
+    built = subprocess.run(
+        [DRIVER, "build", source, "-o", tmp_path / "letters", "--cxx", compiler, *options],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert (built.returncode, built.stderr) == (0, "")
+    answer = subprocess.run(
+        [tmp_path / "letters"], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert (answer.stdout, answer.stderr) == ("0\n", "")
