@@ -127,6 +127,21 @@ __aicore__ inline void reduceColumns(const AscendC::LocalTensor<T>& dst,
   }
 }
 
+/// A row of which each number is the one that a block of 32 bytes holds.
+template <class T>
+__aicore__ inline void fillRow(const AscendC::LocalTensor<T>& dst,
+                               const AscendC::LocalTensor<T>& block, uint32_t columns TW_PLACE) {
+  constexpr uint32_t lanes = repeatBytes / sizeof(T);
+  for (uint32_t column = 0; column < columns;) {
+    const uint32_t left = (columns - column) / lanes;
+    const uint32_t times = left == 0 ? 1 : left < mostRepeats ? left : mostRepeats;
+    const uint32_t width = left == 0 ? columns - column : lanes;
+    AscendC::Max(dst[column], block, block, width, static_cast<uint8_t>(times),
+                 AscendC::BinaryRepeatParams(1, 0, 0, 8, 0, 0) TW_HERE);
+    column += width * times;
+  }
+}
+
 /// Row r becomes src[r]. Scratch: 32 bytes per row, rows rounded up to 8.
 template <class T>
 __aicore__ inline void broadcastRows(const AscendC::LocalTensor<T>& dst,
@@ -139,6 +154,11 @@ __aicore__ inline void broadcastRows(const AscendC::LocalTensor<T>& dst,
   AscendC::Brcb(blocks, src, static_cast<uint8_t>((rows + 7) / 8),
                 AscendC::BrcbRepeatParams(1, 8) TW_HERE);
   afterVector();
+  if (pitch / blockLanes > mostRepeats) { // more than a stride can say
+    for (uint32_t row = 0; row < rows; ++row)
+      fillRow(dst[row * pitch], blocks[row * blockLanes], columns TW_HERE);
+    return;
+  }
   for (uint32_t row = 0; row < rows; row += most)
     for (uint32_t column = 0; column < columns; column += lanes) {
       const uint32_t count = rows - row < most ? rows - row : most;

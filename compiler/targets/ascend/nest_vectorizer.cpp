@@ -235,8 +235,11 @@ bool NestVectorizer::load(tile::LoadOp op) {
   // The vector unit computes with signed integers; bytes are only converted.
   if (type.getElementBits() != 8)
     tile = tiles.viewed(*tile, storedType(op.getValue().getType()));
-  if (tile && access->walk != Walk::Tile)
-    tile = tiles.broadcast(*tile, access->walk == Walk::Rows);
+  if (tile && access->walk != Walk::Tile) {
+    // Where only a store takes it, straight into what that writes.
+    const VectorTile target = targetOf(op, storedType(op.getValue().getType()));
+    tile = tiles.broadcast(*tile, access->walk == Walk::Rows, &target);
+  }
   if (!tile)
     return false;
   values[op.getValue()] = *tile;

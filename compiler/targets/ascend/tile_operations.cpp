@@ -147,18 +147,21 @@ VectorTile TileOperations::filledUp(const VectorTile& tile, int64_t size) {
   return made;
 }
 
-Result TileOperations::broadcast(const VectorTile& given, bool isNumberPerRow) {
+Result TileOperations::broadcast(const VectorTile& given, bool isNumberPerRow,
+                                 const VectorTile* target) {
   const Type element = elementOf(given);
   if (element.isBF16()) { // moved as they are, so they go as integers
-    const Result bits = viewed(given, signedInteger(builder.getContext(), 16));
-    const Result made = bits ? broadcast(*bits, isNumberPerRow) : std::nullopt;
+    const Type integer = signedInteger(builder.getContext(), 16);
+    const Result bits = viewed(given, integer), into = target ? viewed(*target, integer) : bits;
+    const Result made =
+        bits && into ? broadcast(*bits, isNumberPerRow, target ? &*into : nullptr) : std::nullopt;
     return made ? viewed(*made, element) : std::nullopt;
   }
   if (bitsOf(element) != 16 && bitsOf(element) != 32)
     return refuse("it spreads bytes over rows or columns");
   if (rows > 1 && columns == 1)
     return refuse("it spreads a number over rows of one element");
-  const VectorTile made = makeTile(element);
+  const VectorTile made = target ? *target : makeTile(element);
   // What lies between rows is computed with as well.
   const int64_t width = made.pitch, numbers = roundUp(rows, kBroadcastRows);
   const int64_t held = isNumberPerRow ? rows : columns, needed = isNumberPerRow ? numbers : width;

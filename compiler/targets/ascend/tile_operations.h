@@ -44,8 +44,9 @@ public:
   bool fillWith(const VectorTile& target, mlir::Value scalar);
   /// 0, 1, 2, ... times the factors of row and column, each a number; plus `base` unless null.
   Result sequence(int64_t rowFactor, int64_t columnFactor, mlir::Value base);
-  /// One number for each row, or one row for all.
-  Result broadcast(const VectorTile& source, bool isNumberPerRow);
+  /// One number for each row, or one row for all; into a new tile where `target` is null.
+  Result broadcast(const VectorTile& source, bool isNumberPerRow,
+                   const VectorTile* target = nullptr);
 
   void unary(npu::UnaryKind kind, const VectorTile& target, const VectorTile& source);
   void binary(npu::BinaryKind kind, const VectorTile& target, const VectorTile& a,
