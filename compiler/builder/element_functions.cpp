@@ -5,6 +5,8 @@
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSwitch.h"
 
+#include <cmath>
+
 namespace tilewright::builder {
 
 Value ElementCall::number(double value) const {
@@ -165,6 +167,49 @@ Value roundedToOdd(const ElementCall& call, Value value) {
   return kernel.select(isInexact, kernel.reinterpret(bits, call.target), cut);
 }
 
+/// Bits of a float's significand; 0: none of those that integers are rounded to by a mode.
+int significandBits(Dtype to) {
+  if (to == Dtype::float32())
+    return 24;
+  return to == Dtype(ScalarKind::Float16) ? 11 : to == Dtype(ScalarKind::BFloat16) ? 8 : 0;
+}
+
+/// An integer as a float that may have no room for it: the nearest one, or its neighbour on the side that
+/// the mode asks for.
+Value roundedFromInteger(const ElementCall& call, Value value, llvm::StringRef mode) {
+  KernelBuilder& kernel = call.kernel;
+  const Dtype from = value.dtype(), to = call.target;
+  const bool isFull = from.bits() == 64;
+  const Dtype wide = isFull ? from : Dtype(ScalarKind::Int64);
+  value = kernel.cast(value, wide);
+  Value nearest = kernel.cast(value, to), back = kernel.cast(nearest, wide);
+  Value isAbove = kernel.binary("gt", back, value), isBelow = kernel.binary("lt", back, value);
+  if (isFull) { // of 64 bits the float may be one above all integers
+    const double end = std::ldexp(1.0, from.isSigned() ? 63 : 64);
+    isAbove = kernel.binary("or", isAbove,
+                            kernel.binary("ge", nearest, kernel.cast(kernel.constant(end), to)));
+  }
+  const Dtype sameBits(to.bits() == 32 ? ScalarKind::Int32 : ScalarKind::Int16);
+  Value bits = kernel.reinterpret(nearest, sameBits);
+  const auto neighbour = [&](std::string_view op) {
+    return kernel.reinterpret(kernel.binary(op, bits, kernel.constant(int64_t{1}, sameBits)), to);
+  };
+  Value inner = neighbour("sub"), outer = neighbour("add"); // of the same sign
+  Value isNegative = kernel.binary("lt", nearest, kernel.cast(kernel.constant(0.0), to));
+  if (mode == "CAST_FLOOR")
+    return kernel.select(isAbove, kernel.select(isNegative, outer, inner), nearest);
+  if (mode == "CAST_CEIL")
+    return kernel.select(isBelow, kernel.select(isNegative, inner, outer), nearest);
+  if (mode == "CAST_TRUNC")
+    return kernel.select(kernel.select(isNegative, isBelow, isAbove), inner, nearest);
+  // As far from both: away from zero.
+  Value distance = kernel.binary("sub", value, back);
+  Value other = kernel.binary("sub", kernel.cast(outer, wide), value);
+  Value isTie = kernel.binary("eq", distance, other);
+  Value isInner = kernel.select(isNegative, isAbove, isBelow);
+  return kernel.select(kernel.binary("and", isTie, isInner), outer, nearest);
+}
+
 Value converted(const ElementCall& call) {
   static const llvm::StringMap<int> modes = {{"CAST_NONE", 0}, {"CAST_RINT", 1},  {"CAST_FLOOR", 2},
                                              {"CAST_CEIL", 3}, {"CAST_ROUND", 4}, {"CAST_TRUNC", 5},
@@ -179,9 +224,12 @@ Value converted(const ElementCall& call) {
   if (mode == "CAST_ODD")
     return roundedToOdd(call, value);
   Dtype from = value.dtype(), to = call.target;
+  bool isNearest = mode == "CAST_NONE" || mode == "CAST_RINT";
+  if (from.isInteger() && from.bits() - int(from.isSigned()) > significandBits(to) &&
+      significandBits(to) > 0 && !isNearest)
+    return roundedFromInteger(call, value, mode);
   if (!from.isFloat() || from == Dtype::boolean())
     return call.kernel.cast(value, to);
-  bool isNearest = mode == "CAST_NONE" || mode == "CAST_RINT";
   if (!to.isFloat())
     return call.kernel.cast(rounded(call, value, mode), to);
   if (from == to)

@@ -220,6 +220,20 @@ double roundAs(mlir::FloatType type, double value, mlir::arith::RoundingMode mod
   return rounded.convertToDouble();
 }
 
+/// An integer as the nearest float: of more than 53 bits not by way of a double, which would round first.
+double fromInteger(mlir::FloatType type, int64_t value, bool isSigned) {
+  const bool isShort = type.isF32() || type.isF16() || type.isBF16();
+  const double plain = isSigned ? double(value) : double(uint64_t(value));
+  if (!isShort || std::abs(plain) < 0x1p53)
+    return roundTo(type, plain);
+  llvm::APFloat rounded(type.getFloatSemantics());
+  rounded.convertFromAPInt(llvm::APInt(64, uint64_t(value)), isSigned,
+                           llvm::APFloat::rmNearestTiesToEven);
+  bool losesInfo = false;
+  rounded.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmNearestTiesToEven, &losesInfo);
+  return rounded.convertToDouble();
+}
+
 /// Casts: the text of a conversion is its source and result type.
 std::optional<Scalar> evaluateCast(mlir::Operation* op, Scalar operand) {
   mlir::Type source = op->getOperand(0).getType(), result = op->getResult(0).getType();
@@ -229,10 +243,10 @@ std::optional<Scalar> evaluateCast(mlir::Operation* op, Scalar operand) {
   if (name == "arith.extf" || name == "arith.truncf")
     return Scalar{0, roundTo(llvm::cast<mlir::FloatType>(result), operand.real)};
   if (name == "arith.sitofp")
-    return Scalar{0, roundTo(llvm::cast<mlir::FloatType>(result), double(operand.integer))};
+    return Scalar{0, fromInteger(llvm::cast<mlir::FloatType>(result), operand.integer, true)};
   if (name == "arith.uitofp")
-    return Scalar{0, roundTo(llvm::cast<mlir::FloatType>(result),
-                             double(unsignedBits(operand.integer, widthOf(source))))};
+    return Scalar{0, fromInteger(llvm::cast<mlir::FloatType>(result),
+                                 int64_t(unsignedBits(operand.integer, widthOf(source))), false)};
   if (name == "arith.fptosi" || name == "arith.fptoui") {
     // What lies outside of the result's range is undefined there; it saturates here, and NaN gives
     // 0.

@@ -118,11 +118,12 @@ template <class Format> typename Format::Type roundTo(float x, RoundMode mode) {
 template <class To, class From, RoundMode mode> To convert(From x) {
   if constexpr (std::is_same_v<To, float>) {
     if constexpr (std::is_integral_v<From>) {
+      using Wide = long double; // holds 64 bits
       auto nearest = static_cast<float>(x);
       if (mode == RoundMode::None || mode == RoundMode::Rint ||
-          static_cast<double>(nearest) == static_cast<double>(x))
+          static_cast<Wide>(nearest) == static_cast<Wide>(x))
         return nearest;
-      float other = static_cast<double>(nearest) < static_cast<double>(x)
+      float other = static_cast<Wide>(nearest) < static_cast<Wide>(x)
                         ? std::nextafterf(nearest, INFINITY)
                         : std::nextafterf(nearest, -INFINITY);
       float low = std::min(nearest, other), high = std::max(nearest, other);
@@ -132,7 +133,7 @@ template <class To, class From, RoundMode mode> To convert(From x) {
         return high;
       if (mode == RoundMode::Trunc)
         return x > 0 ? low : high;
-      double below = static_cast<double>(x) - low, above = high - static_cast<double>(x);
+      const Wide below = static_cast<Wide>(x) - low, above = high - static_cast<Wide>(x);
       return below == above ? (x > 0 ? high : low) : below < above ? low : high;
     } else if constexpr (std::is_same_v<From, float>) {
       return mode == RoundMode::None ? x : static_cast<float>(rounded<mode>(x));

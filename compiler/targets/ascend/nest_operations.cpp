@@ -312,8 +312,22 @@ Tile NestVectorizer::converted(Operation* op) {
   return tiles.convert(*source, to, rounding, &target);
 }
 
-/// T.tile.cast with CAST_ODD, whose nest says in bits what is one instruction.
-bool NestVectorizer::castToOdd() {
+/// The rounding of a T.tile.cast whose nest says in bits, or by its neighbours, what is one instruction.
+std::optional<Rounding> NestVectorizer::namedRounding() {
+  auto mode = nest->getAttrOfType<StringAttr>("mode");
+  auto loads = nest.getBodyBlock()->getOps<tile::LoadOp>();
+  if (!mode || !mode.getValue().starts_with("CAST_") || !llvm::hasSingleElement(loads))
+    return std::nullopt;
+  tile::LoadOp read = *loads.begin();
+  const bool isOdd = mode.getValue() == "CAST_ODD";
+  const bool isChosen = llvm::any_of(
+      *nest.getBodyBlock(), [](Operation& op) { return isa<arith::SelectOp>(op); });
+  if (!isOdd && (!isChosen || !read.getBuffer().getType().getElementType().isSignedInteger()))
+    return std::nullopt;
+  return npu::symbolizeRounding(mode.getValue().drop_front(5).lower());
+}
+
+bool NestVectorizer::castBy(Rounding rounding) {
   auto loads = nest.getBodyBlock()->getOps<tile::LoadOp>();
   auto stores = nest.getBodyBlock()->getOps<tile::StoreOp>();
   tile::StoreOp write = *stores.begin();
@@ -321,9 +335,9 @@ bool NestVectorizer::castToOdd() {
   if (!load(*loads.begin()))
     return false;
   const Tile source = tileOf((*loads.begin()).getValue());
-  const Type half = builder.getF16Type();
-  const VectorTile target = targetOf(choice, half);
-  const Tile made = tiles.convert(*source, half, Rounding::Odd, &target);
+  const Type to = write.getValue().getType();
+  const VectorTile target = targetOf(choice, to);
+  const Tile made = tiles.convert(*source, to, rounding, &target);
   if (!made)
     return false;
   values[write.getValue()] = *made;

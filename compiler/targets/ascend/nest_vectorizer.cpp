@@ -57,8 +57,8 @@ bool NestVectorizer::vectorize() {
       return false;
   if (!checkOverlaps())
     return false;
-  if (auto mode = nest->getAttrOfType<StringAttr>("mode"); mode && mode.getValue() == "CAST_ODD")
-    return castToOdd();
+  if (const std::optional<npu::Rounding> rounding = namedRounding())
+    return castBy(*rounding);
   for (Operation& op : body.without_terminator()) {
     builder.setLoc(op.getLoc());
     const bool isKnown = op.getNumResults() == 1 &&

@@ -63,7 +63,8 @@ private:
   Tile shifted(mlir::Operation* op);
   Tile bits(mlir::Operation* op);
   Tile converted(mlir::Operation* op);
-  bool castToOdd();
+  std::optional<npu::Rounding> namedRounding();
+  bool castBy(npu::Rounding rounding);
   Tile lowBits(mlir::Operation* op);
   Tile compared(mlir::Operation* op);
   Tile selected(mlir::Operation* op);
