@@ -109,6 +109,17 @@ def added(A: Any, C: Any, b: Any, c: Any, v: Any) -> None:
         T.atomic_add(C[b, i, 7], c[i, 0])
 
 
+@T.macro
+def added_as_tiles(A: Any, C: Any, b: Any, c: Any, v: Any) -> None:
+    T.copy(c, C[b, 0, 0])
+    for i in T.Parallel(16):
+        v[i] = c[i, 0]
+    T.tile.atomic_add(C[b, :, 7:8], v)
+    T.tile.atomic_add(C[b, :, 9], v)
+    T.tile.atomic_add(C[b, 3:11, 11], v[0:8])
+    T.tile.atomic_add(C[b, 3:16, 20], v[0:13])
+
+
 NESTS: dict[str, Any] = {
     "copied": copied,
     "computed": computed,
@@ -116,6 +127,7 @@ NESTS: dict[str, Any] = {
     "of_two_dims": of_two_dims,
     "stored": stored,
     "added": added,
+    "added as tiles": added_as_tiles,
 }
 
 
@@ -132,6 +144,10 @@ def result_of(name: str, a: Array) -> Array:
         made[:, :, 9] = 3 * a[:, :, 0]
     else:
         made[:, :, 7] += a[:, :, 0]
+        if name == "added as tiles":
+            made[:, :, 9] += a[:, :, 0]
+            made[:, 3:11, 11] += a[:, 0:8, 0]
+            made[:, 3:16, 20] += a[:, 0:13, 0]
     return made
 
 
@@ -177,13 +193,13 @@ def test_no_remark() -> None:
     assert "SetValue" not in compiled.get_kernel_source()
 
 
-def test_atomic_adds_of_a_column() -> None:
+def test_a_column_of_a_strided_tensor() -> None:
     @T.prim_func
-    def main(A: T.Tensor((16,), "float32"), C: T.Tensor((16, 24), "float32")):  # type: ignore[no-untyped-def]
+    def main(A: T.StridedTensor((16, 1), (24, 1), "float32"), C: T.Tensor((16,), "float32")):  # type: ignore[no-untyped-def]
         with T.Kernel(1, is_npu=True, threads=1) as _:
             v = T.alloc_ub((16,), "float32")
-            T.copy(A, v)
-            T.tile.atomic_add(C[:, 5:6], v)
+            T.copy(A[:, 0], v)
+            T.copy(v, C)
 
     refusal = "elements that are not side by side in global memory and a row in UB"
     with pytest.raises(tilewright.CompileError, match=refusal):

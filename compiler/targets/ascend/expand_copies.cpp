@@ -309,6 +309,34 @@ LogicalResult requireAddable(Operation* add, Type element) {
                              "int32 and uint32";
 }
 
+/// A store from UB that adds; of a column as any store of one.
+LogicalResult addFromUb(tile::CopyOp copy, const RouteContext& context) {
+  LogicalResult done = success();
+  const auto addPart = [&](tile::CopyOp part) {
+    if (failed(addFromUb(part, context)))
+      done = failure();
+    part.erase();
+  };
+  if (const SmallVector<tile::CopyOp> lines = splitLines(copy); !lines.empty()) {
+    llvm::for_each(lines, addPart);
+    return done;
+  }
+  const FailureOr<SmallVector<tile::CopyOp>> parts = splitInTwo(copy, context);
+  if (failed(parts))
+    return failure();
+  if (parts->empty()) {
+    ImplicitLocOpBuilder builder(copy.getLoc(), copy);
+    CopyExpander expander(copy, builder, context);
+    expander.atomicAdd = true;
+    return expander.ubToGlobal();
+  }
+  if (failed(expandCopy(parts->front(), context)))
+    done = failure();
+  parts->front()->erase();
+  addPart(parts->back());
+  return done;
+}
+
 LogicalResult expandAtomicTile(tile::AtomicTileOp add, const RouteContext& context) {
   if (add.getKind() != tile::AtomicKind::Add)
     return add.emitError() << "unsupported on ascend: an atomic "
@@ -318,15 +346,15 @@ LogicalResult expandAtomicTile(tile::AtomicTileOp add, const RouteContext& conte
   ImplicitLocOpBuilder builder(add.getLoc(), add);
   auto copy = tile::CopyOp::create(builder, add.getSourceRegion(), add.getTargetRegion());
   copy.setTargetInBoundsAttr(add.getTargetInBoundsAttr());
-  CopyExpander expander(copy, builder, context);
-  expander.atomicAdd = true;
   const MemorySpace from = add.getSource().getType().getSpace();
   LogicalResult done = failure();
-  if (add.getTarget().getType().isGlobal() && from == MemorySpace::UB)
-    done = expander.ubToGlobal();
-  else if (add.getTarget().getType().isGlobal() && from == MemorySpace::L0C)
+  if (add.getTarget().getType().isGlobal() && from == MemorySpace::UB) {
+    done = addFromUb(copy, context);
+  } else if (add.getTarget().getType().isGlobal() && from == MemorySpace::L0C) {
+    CopyExpander expander(copy, builder, context);
+    expander.atomicAdd = true;
     done = expander.l0cToGlobal();
-  else
+  } else
     add.emitError() << "unsupported on ascend: an atomic add from " << stringifyMemorySpace(from)
                     << " to " << stringifyMemorySpace(add.getTarget().getType().getSpace());
   copy.erase();
