@@ -106,12 +106,23 @@ struct PlanMemory : KernelPass<PlanMemory> {
       allocs.push_back(alloc);
     }
     const int64_t capacity = capacityOf(chip, space);
+    for (size_t i = 0; i < buffers.size(); ++i)
+      if (buffers[i].pinned && *buffers[i].pinned + buffers[i].bytes > capacity) {
+        allocs[i].emitError() << nameOf(buffers[i]) << " takes " << buffers[i].bytes << " bytes of "
+                              << stringifyMemorySpace(space) << " from the address "
+                              << *buffers[i].pinned << " on, but it has " << capacity;
+        return signalPassFailure();
+      }
     const Packing packing = pack(buffers, alignmentOf(space), capacity, mayShare);
     if (packing.end > capacity)
       return refuse(space, buffers, allocs, packing, capacity);
     Builder builder(&getContext());
     for (size_t i = 0; i < buffers.size(); ++i)
       allocs[i].setAddressAttr(builder.getI64IntegerAttr(packing.addresses[i]));
+  }
+
+  static StringRef nameOf(const Buffer& buffer) {
+    return buffer.name.empty() ? StringRef("a buffer") : StringRef(buffer.name);
   }
 
   void refuse(MemorySpace space, const std::vector<Buffer>& buffers, ArrayRef<tile::AllocOp> allocs,
@@ -127,10 +138,12 @@ struct PlanMemory : KernelPass<PlanMemory> {
     InFlightDiagnostic error = allocs[live.front()]->emitError();
     error << "the buffers in " << stringifyMemorySpace(space) << " need " << packing.end
           << " bytes, but it has " << capacity;
-    for (const size_t index : live)
-      error.attachNote(allocs[index]->getLoc())
-          << (all[index].name.empty() ? "a buffer" : all[index].name) << " takes "
-          << all[index].bytes << " bytes";
+    for (const size_t index : live) {
+      mlir::Diagnostic& note = error.attachNote(allocs[index]->getLoc())
+                               << nameOf(all[index]) << " takes " << all[index].bytes << " bytes";
+      if (all[index].pinned)
+        note << " from the address " << *all[index].pinned << " on";
+    }
     if (!mayShare)
       error.attachNote(allocs[live.front()]->getLoc())
           << "with TL_ASCEND_MEMORY_PLANNING, buffers that are never needed at once share bytes";

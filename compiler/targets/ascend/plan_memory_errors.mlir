@@ -19,10 +19,21 @@ func.func @too_much(%n: index) {
 // -----
 func.func @too_far(%n: index) {
   tile.launch (%cid) in (%n) npu {
-    // expected-error@+3 {{the buffers in L0C need 135168 bytes, but it has 131072}}
-    // expected-note@+2 {{c takes 4096 bytes}}
-    // expected-note@+1 {{with TL_ASCEND_MEMORY_PLANNING}}
+    // expected-error@+1 {{c takes 4096 bytes of L0C from the address 131072 on, but it has 131072}}
     %c = tile.alloc "c" at 131072 : !tile.buffer<32x32xf32, L0C>
+  }
+  return
+}
+
+// -----
+func.func @beside_an_address(%n: index) {
+  tile.launch (%cid) in (%n) npu {
+    // expected-error@+3 {{the buffers in L0C need 163840 bytes, but it has 131072}}
+    // expected-note@+2 {{c takes 65536 bytes from the address 32768 on}}
+    // expected-note@+1 {{with TL_ASCEND_MEMORY_PLANNING}}
+    %c = tile.alloc "c" at 32768 : !tile.buffer<128x128xf32, L0C>
+    // expected-note@+1 {{d takes 65536 bytes}}
+    %d = tile.alloc "d" : !tile.buffer<128x128xf32, L0C>
   }
   return
 }
