@@ -5,6 +5,7 @@ that disagree."""
 from __future__ import annotations
 
 import runpy
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -91,6 +92,72 @@ def test_messages_name_what_the_user_wrote(message: str) -> None:
 
     with pytest.warns(match=message):
         tilewright.compile(main, target="ascend", pass_configs=AUTOMATIC)
+
+
+def test_counts_of_parts_of_rows() -> None:
+    """The user wrote no arithmetic of indices."""
+
+    @T.prim_func
+    def main(A: T.Tensor((4, 64), "float16"), C: T.Tensor((4, 64), "float32")):
+        with T.Kernel(1, is_npu=True) as (cid, vid):
+            x = T.alloc_ub((4, 64), "float16")
+            y = T.alloc_ub((4, 64), "float32")
+            T.copy(A, x)
+            T.tile.fill(y, 0)
+            T.tile.cast(y[:, 0:48], x[:, 0:48], "CAST_NONE", 100)
+            T.copy(y, C)
+
+    with pytest.warns(match="scalar unit: its count goes from one part of a row to the next"):
+        tilewright.compile(main, target="ascend", pass_configs=AUTOMATIC)
+
+
+def test_bfloat16_is_computed_in_float32() -> None:
+    """The kernel says so once, and not of what only moves or converts numbers."""
+
+    def compiled(computes: bool) -> list[str]:
+        @T.prim_func
+        def main(A: T.Tensor((4, 64), "bfloat16"), C: T.Tensor((4, 64), "bfloat16")):
+            with T.Kernel(1, is_npu=True) as (cid, vid):
+                x = T.alloc_ub((4, 64), "bfloat16")
+                y = T.alloc_ub((4, 64), "float32")
+                T.copy(A, x)
+                T.copy(x, y)
+                if computes:
+                    T.tile.add(x, x, x)
+                    for i, j in T.Parallel(4, 64):
+                        x[i, j] = x[i, j] * 2
+                T.copy(x, C)
+
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            tilewright.compile(main, target="ascend", pass_configs=AUTOMATIC)
+        return [str(warning.message) for warning in told]
+
+    assert not any("bfloat16" in text for text in compiled(computes=False))
+    (text,) = compiled(computes=True)
+    assert "this kernel computes bfloat16 in float32" in text
+
+
+def test_loops_over_rows_are_not_shared() -> None:
+    def compiled(threads: int) -> list[str]:
+        @T.prim_func
+        def main(A: T.Tensor((8, 64), "float32"), C: T.Tensor((8, 64), "float32")):
+            with T.Kernel(1, is_npu=True, threads=threads) as _:
+                x = T.alloc_ub((8, 64), "float32")
+                T.copy(A, x)
+                for i in T.serial(8):
+                    for j in T.Parallel(64):
+                        x[i, j] = x[i, j] + 1
+                T.copy(x, C)
+
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            tilewright.compile(main, target="ascend", pass_configs=AUTOMATIC)
+        return [str(warning.message) for warning in told]
+
+    assert compiled(1) == []
+    (text,) = compiled(2)
+    assert "both vector cores run all of this loop over the rows of x" in text
 
 
 def test_another_target() -> None:

@@ -144,9 +144,10 @@ static bool isVectorType(Type type) {
 
 Tile NestVectorizer::operandOf(Value value) {
   Tile tile = tileOf(value);
-  if (tile && tiles.elementOf(*tile).isBF16())
-    return tiles.convert(*tile, builder.getF32Type(), std::nullopt, nullptr);
-  return tile;
+  if (!tile || !tiles.elementOf(*tile).isBF16())
+    return tile;
+  widensBfloat16 = true;
+  return tiles.convert(*tile, builder.getF32Type(), std::nullopt, nullptr);
 }
 
 Tile NestVectorizer::narrowed(Operation* op, const VectorTile& wide) {
@@ -175,6 +176,9 @@ Tile NestVectorizer::computed(Operation* op) {
     return magnitude(op);
   if (integralRounding(op))
     return rounded(op);
+  // The function's own arithmetic, from the number of an element to its row and column.
+  if (nest->hasAttr("function") && op->getNumOperands() == 2 && indices.of(op->getOperand(0)))
+    return none("its count goes from one part of a row to the next");
   return unary(op);
 }
 
@@ -320,8 +324,8 @@ std::optional<Rounding> NestVectorizer::namedRounding() {
     return std::nullopt;
   tile::LoadOp read = *loads.begin();
   const bool isOdd = mode.getValue() == "CAST_ODD";
-  const bool isChosen = llvm::any_of(
-      *nest.getBodyBlock(), [](Operation& op) { return isa<arith::SelectOp>(op); });
+  const bool isChosen =
+      llvm::any_of(*nest.getBodyBlock(), [](Operation& op) { return isa<arith::SelectOp>(op); });
   if (!isOdd && (!isChosen || !read.getBuffer().getType().getElementType().isSignedInteger()))
     return std::nullopt;
   return npu::symbolizeRounding(mode.getValue().drop_front(5).lower());

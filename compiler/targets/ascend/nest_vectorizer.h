@@ -23,6 +23,8 @@ public:
 
   /// Replaces the nest; or says why it can't be vector instructions, and changes nothing.
   std::optional<std::string> run();
+  /// Whether it computes in float32 what the kernel computes in bfloat16.
+  bool widensBfloat16 = false;
 
 private:
   using Tile = TileOperations::Result;

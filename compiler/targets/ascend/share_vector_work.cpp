@@ -19,6 +19,7 @@
 /// It stands behind AddWorkspaces, so that what crosses to the cube core is a copy like any other,
 /// and before tile operations become instructions, because whole tiles are still visible.
 #include "compiler/ir/ascend_ops.h"
+#include "compiler/ir/npu_access.h"
 #include "compiler/ir/tensor_ops.h"
 #include "compiler/passes/kernel_pass.h"
 #include "compiler/targets/ascend/passes.h"
@@ -250,6 +251,29 @@ bool mustUseBoth(tile::LaunchOp launch, const SharedTiles& tiles) {
   return hasOrder || needsNoOrder(launch, tiles, /*ofReads=*/true);
 }
 
+/// Of loops that go through the rows of a tile one by one, which both cores do.
+void tellOfLoopsOverRows(tile::LaunchOp launch, const SharedTiles& tiles) {
+  launch.walk([&](tile::ForOp loop) {
+    const std::optional<int64_t> rows = getConstantIntValue(loop.getUpper());
+    const auto isTileOfRows = [&](Value operand) {
+      auto alloc = npu::storageOf(operand).getDefiningOp<tile::AllocOp>();
+      return alloc && alloc.getType().getSpace() == tile::MemorySpace::UB && rows &&
+             alloc.getType().getRank() > 1 && alloc.getType().getShape()[0] == *rows && *rows > 1 &&
+             *rows % 2 == 0 && !tiles.contains(alloc);
+    };
+    for (Operation* user : loop.getInductionVar().getUsers())
+      for (const Value operand : user->getOperands())
+        if (isa<BufferType>(operand.getType()) && isTileOfRows(operand)) {
+          auto alloc = npu::storageOf(operand).getDefiningOp<tile::AllocOp>();
+          loop.emitRemark() << "both vector cores run all of this loop over the rows of "
+                            << alloc.getSymName().value_or("a tile")
+                            << ": what is shared out between them is T.Parallel over all rows, and "
+                               "functions of whole tiles";
+          return;
+        }
+  });
+}
+
 struct ShareVectorWork : KernelPass<ShareVectorWork> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ShareVectorWork)
   static constexpr llvm::StringLiteral kArgument = "ascend-share-vector-work";
@@ -266,6 +290,8 @@ struct ShareVectorWork : KernelPass<ShareVectorWork> {
       return;
     const SharedTiles tiles(launch);
     const bool asks = launch.getThreadCount() == 2;
+    if (asks)
+      tellOfLoopsOverRows(launch, tiles);
     if (asks ? mustUseBoth(launch, tiles)
              : launch->hasAttr(kOfGpuAttr) && mayUseBoth(launch, tiles))
       Sharer(launch, tiles).run();

@@ -26,6 +26,8 @@
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Interfaces/SideEffectInterfaces.h>
 
+#include <utility>
+
 using namespace mlir;
 
 namespace tilewright::ascend {
@@ -312,7 +314,12 @@ private:
   /// Over all of the nest; else over its inner dims, in loops over the outer ones. Where neither goes,
   /// nothing is changed.
   bool makeInstructions(tile::ParallelOp nest) {
-    const std::optional<std::string> found = NestVectorizer(nest, waits).run();
+    const Location place = nest.getLoc();
+    NestVectorizer vectorizer(nest, waits);
+    const std::optional<std::string> found = vectorizer.run();
+    if (!found && vectorizer.widensBfloat16 && !std::exchange(hasToldOfBfloat16, true))
+      mlir::emitRemark(place) << "this kernel computes bfloat16 in float32, from this line on: the "
+                                 "vector unit has no arithmetic of bfloat16";
     if (!found)
       return true;
     reason = *found;
@@ -327,6 +334,7 @@ private:
   }
 
   std::string reason;
+  bool hasToldOfBfloat16 = false;
   bool waits;
 };
 
