@@ -101,6 +101,44 @@ __global__ __aicore__ void waits_forever() {
   }
 }
 
+enum class Missing : uint8_t { OneOfAll, OneOfBlock, OneOfCube, OtherFlag, OneTooFew, Behind };
+/// Vector core 1 doesn't set what the others wait for, or the cube core sets flag 3 for 4.
+template <Missing missing> __global__ __aicore__ void waits_for_some() {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);
+  if ASCEND_IS_AIV {
+    const bool isFirst = GetBlockIdx() != 1;
+    if constexpr (missing == Missing::OneOfAll) {
+      if (isFirst)
+        CrossCoreSetFlag<0, PIPE_MTE3>(3);
+      CrossCoreWaitFlag<0>(3);
+    } else if constexpr (missing == Missing::OneOfBlock) {
+      if (isFirst) {
+        CrossCoreSetFlag<1, PIPE_MTE3>(3);
+        CrossCoreWaitFlag<1>(3);
+      }
+    } else if constexpr (missing == Missing::OtherFlag) {
+      CrossCoreWaitFlag(4);
+    } else {
+      if (missing == Missing::OneTooFew || isFirst)
+        CrossCoreSetFlag<2, PIPE_MTE3>(3);
+      if constexpr (missing == Missing::Behind) {
+        if (!isFirst) {
+          WaitFlag<HardEvent::V_MTE3>(0);
+          CrossCoreSetFlag<2, PIPE_MTE3>(3);
+          CrossCoreWaitFlag(4);
+        }
+      }
+    }
+  }
+  if ASCEND_IS_AIC {
+    if constexpr (missing == Missing::OtherFlag)
+      CrossCoreSetFlag<2, PIPE_FIX>(3);
+    else if constexpr (missing >= Missing::OneOfCube)
+      for (int i = 0; i < (missing == Missing::OneTooFew ? 2 : 1); ++i)
+        CrossCoreWaitFlag(3);
+  }
+}
+
 /// Vector core 2 leaves the second out, and with `all` the cube cores and vector core 3 do.
 template <bool all> __global__ __aicore__ void leaves_one_out() {
   KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);
@@ -220,6 +258,40 @@ TEST_F(Cube, DeadlockNamesWhoWaits) {
             std::string::npos)
       << text;
   EXPECT_NE(text.find("vector core 3 waits for cross-core flag 5 at "), std::string::npos) << text;
+}
+
+template <Missing missing> std::string findingsOfMissing(uint32_t blocks) {
+  waits_for_some<missing><<<blocks, nullptr, nullptr>>>();
+  EXPECT_EQ(lastReport().status, 507014);
+  return allFindings();
+}
+TEST_F(Cube, DeadlockNamesWhoHasNotSetTheFlag) {
+  auto expect = [](const std::string& text, const std::string& note, bool isThere = true) {
+    EXPECT_EQ(text.find(note) != std::string::npos, isThere) << note << "\n" << text;
+  };
+  std::string text = findingsOfMissing<Missing::OneOfAll>(2);
+  expect(text, "note: vector core 1 has never set cross-core flag 3, and waits itself; with mode "
+               "0, each wait needs a set by all vector cores\n");
+  expect(text, "vector core 2 has", false);
+  text = findingsOfMissing<Missing::OneOfBlock>(1);
+  expect(text, "note: vector core 1 has never set cross-core flag 3, and has ended; with mode 1, "
+               "each wait needs a set by both vector cores of the block\n");
+  text = findingsOfMissing<Missing::OneOfCube>(1);
+  expect(text, "note: vector core 1 has never set cross-core flag 3, and has ended; with mode 2, "
+               "each wait needs a set by both vector cores of the block\n");
+  expect(text, "vector core 0 has", false);
+  text = findingsOfMissing<Missing::OtherFlag>(1);
+  expect(text, "note: cube core 0 has never set cross-core flag 4, and has ended; no core has: "
+               "with mode 2, each wait needs a set by the cube core of the block\n");
+  expect(text, "note: cross-core flag 3, set here, has arrived at vector core 0 instead");
+  text = findingsOfMissing<Missing::OneTooFew>(1);
+  for (const char* core : {"0", "1"})
+    expect(text, std::string("note: vector core ") + core +
+                     " has set cross-core flag 3 once, here, and has ended; with mode 2");
+  text = findingsOfMissing<Missing::Behind>(1);
+  expect(text, "note: vector core 1 has never set cross-core flag 3, and waits itself; its "
+               "CrossCoreSetFlag at line ");
+  expect(text, " is behind what PIPE_MTE3 stands at; with mode 2");
 }
 
 TEST_F(Cube, DeadlockNamesWhoDoesNotCome) {

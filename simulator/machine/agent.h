@@ -174,6 +174,18 @@ public:
   void release();
   /// What waits, for a deadlock report.
   std::string describeWait() const;
+  /// The cross-core flag that it waits for, or -1.
+  int awaitedFlag() const {
+    return state == State::WaitsCross && waitingFor < static_cast<int>(numUserFlags) ? waitingFor
+                                                                                     : -1;
+  }
+  /// The first flag that has arrived more often than it was waited for, or numUserFlags.
+  uint32_t arrivedFlag() const;
+  Place arrivedAt(uint32_t flag) const {
+    return arrivals[flag].setAt;
+  }
+  /// For a deadlock report: a set of the flag that a pipe hasn't come to.
+  std::string describeQueuedSet(uint32_t flag) const;
   /// True if it waits in a SyncAll that the other core is to call, too, but has ended.
   bool missesInSyncAll(const Agent& other) const {
     return state == State::WaitsCross && other.state == State::Done &&
@@ -186,6 +198,16 @@ public:
     return hazards.core;
   }
 
+  static constexpr uint32_t numUserFlags = 16;
+  struct CrossSets {
+    uint32_t count = 0, mode = 0;
+    Place last;
+  };
+  std::map<uint32_t, CrossSets> crossSets; ///< of this core, by flag
+  CrossSets setsOf(uint32_t flag) const {
+    auto found = crossSets.find(flag);
+    return found == crossSets.end() ? CrossSets{} : found->second;
+  }
   AgentView view;
   MaskState mask;
   StoreState storeState;

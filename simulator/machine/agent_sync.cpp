@@ -520,6 +520,25 @@ std::string Agent::describeHeads() const {
   return text;
 }
 
+uint32_t Agent::arrivedFlag() const {
+  uint32_t flag = 0;
+  while (flag < numUserFlags && !arrivals[flag].open)
+    ++flag;
+  return flag;
+}
+
+std::string Agent::describeQueuedSet(uint32_t flag) const {
+  if (live)
+    for (Pipe pipe : allPipes)
+      for (const Record& record : live->queues[static_cast<unsigned>(pipe)])
+        if (const auto* sync = std::get_if<SyncInstr>(&record.what);
+            sync && sync->kind == SyncKind::CrossSet && sync->id == flag)
+          return "; its CrossCoreSetFlag at line " +
+                 std::to_string(hazards.site(record.site).place.line) + " is behind what " +
+                 pipeNames[static_cast<unsigned>(pipe)] + " stands at";
+  return "";
+}
+
 std::string Agent::describeWait() const {
   std::string text = name();
   if (state == State::WaitsCross) {

@@ -44,6 +44,8 @@ void CoreGroup::crossSet(Agent& from, uint32_t mode, uint32_t flag, const Clock&
   known->join(from.index, clock);
   RemoteClockRef ref = std::move(known);
   Place place = from.hazards.site(site).place;
+  if (flag < Agent::numUserFlags)
+    from.crossSets[flag] = {from.crossSets[flag].count + 1, mode, place};
   if (mode == 0 || mode == 3) {
     globalSets.push_back({&from, mode, flag, ref, place});
     return;

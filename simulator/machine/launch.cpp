@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/launch.h"
 #include "simulator/machine/core_group.h"
+#include "simulator/machine/flag_setters.h"
 #include "simulator/machine/guard.h"
 #include "simulator/machine/host_access.h"
 #include "simulator/machine/sync_sites.h"
@@ -362,6 +363,7 @@ void Machine::reportDeadlock() {
   if (waiting > mostShown)
     item.notes.push_back({{}, "and " + std::to_string(waiting - mostShown) + " other cores"});
   noteAbsent(item);
+  noteSetters(groups, item);
   item.place = first->waitPlace();
   item.sentence = "deadlock: " + std::to_string(waiting) + " of " + std::to_string(agents.size()) +
                   " cores wait for a cross-core flag that no core will set [507014]";
