@@ -26,6 +26,7 @@
 #include "compiler/targets/cpu/machine_pass.h"
 #include "compiler/targets/cpu/passes.h"
 #include "compiler/targets/cpu/stream_stores.h"
+#include "compiler/targets/cpu/transposing_nest.h"
 #include "compiler/targets/cpu/vector_nest.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
@@ -158,7 +159,8 @@ struct Purpose {
 };
 
 void emitNest(ImplicitLocOpBuilder& builder, tile::ParallelOp nest, const Purpose& purpose) {
-  if (emitOnVectors(builder, nest, purpose.machine, purpose.roundsNatively))
+  if (emitOnVectors(builder, nest, purpose.machine, purpose.roundsNatively) ||
+      emitTransposed(builder, nest, purpose.machine))
     return;
   IndexMath math(builder);
   SmallVector<Range> ranges;

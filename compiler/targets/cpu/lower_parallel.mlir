@@ -268,3 +268,66 @@ func.func @apart(%Y: !tile.buffer<512xbf16, global> {tile.name = "Y"}) attribute
   }
   return
 }
+
+// -----
+
+// What is read across is turned in registers, block by block: four steps of 16 shuffles, or three of 8.
+// CHECK-LABEL: func.func @turns
+// CHECK: scf.for %[[D:.*]] = %c0{{.*}} to %c64{{.*}} step %c16
+// CHECK: scf.for %{{.*}} = %c0{{.*}} to %c32{{.*}} step %c16
+// CHECK-COUNT-16: llvm.load {{.*}} -> vector<16xf32>
+// CHECK-COUNT-64: vector.shuffle
+// CHECK-NOT: vector.shuffle
+// CHECK: %[[S:.*]] = tile.load %{{.*}}[%[[D]]] in_bounds
+// CHECK: %[[ALL:.*]] = vector.broadcast %[[S]] : f32 to vector<16xf32>
+// CHECK: arith.mulf %{{.*}}, %[[ALL]] : vector<16xf32>
+// CHECK-COUNT-16: llvm.store {{.*}} vector<16xf32>
+// CHECK-NOT: llvm.store
+// AVX2-LABEL: func.func @turns
+// AVX2-COUNT-24: vector.shuffle
+// AVX2-NOT: vector.shuffle
+// AVX2: return
+func.func @turns(%Q: !tile.buffer<1024x64xf32, global> {tile.name = "Q"}) attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  tile.launch (%b) in (%c32) threads(128) {
+    %q = tile.alloc : !tile.buffer<64x32xf32, shared>
+    %s = tile.alloc : !tile.buffer<64xf32, shared>
+    tile.parallel (%d, %i) in [64, 32] {
+      %start = arith.muli %b, %c32 : index
+      %row = arith.addi %start, %i : index
+      %v = tile.load %Q[%row, %d] in_bounds : !tile.buffer<1024x64xf32, global>
+      %f = tile.load %s[%d] in_bounds : !tile.buffer<64xf32, shared>
+      %p = arith.mulf %v, %f : f32
+      tile.store %p, %q[%d, %i] in_bounds : !tile.buffer<64x32xf32, shared>
+    }
+  }
+  return
+}
+
+// -----
+
+// Not with numbers made of the last variable, nor where a load stands behind a store.
+// CHECK-LABEL: func.func @does_not_turn
+// CHECK-NOT: vector.shuffle
+// CHECK: return
+func.func @does_not_turn(%Q: !tile.buffer<64x64xf32, global> {tile.name = "Q"}) attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  tile.launch (%b) in (%c1) threads(128) {
+    %q = tile.alloc : !tile.buffer<64x64xf32, shared>
+    tile.parallel (%d, %i) in [64, 64] {
+      %v = tile.load %Q[%i, %d] in_bounds : !tile.buffer<64x64xf32, global>
+      %n = arith.index_cast %i : index to i32
+      %f = arith.sitofp %n : i32 to f32
+      %p = arith.mulf %v, %f : f32
+      tile.store %p, %q[%d, %i] in_bounds : !tile.buffer<64x64xf32, shared>
+    }
+    tile.parallel (%d, %i) in [64, 64] {
+      %v = tile.load %Q[%i, %d] in_bounds : !tile.buffer<64x64xf32, global>
+      tile.store %v, %q[%d, %i] in_bounds : !tile.buffer<64x64xf32, shared>
+      %w = tile.load %Q[%i, %d] in_bounds : !tile.buffer<64x64xf32, global>
+      tile.store %w, %q[%d, %i] in_bounds : !tile.buffer<64x64xf32, shared>
+    }
+  }
+  return
+}
