@@ -10,8 +10,8 @@
 ///   %x = tile.alloc "x" : !tile.buffer<64x64xf32, UB>
 ///
 /// A tile that gemms and vector instructions use lies in both kinds of memory, and a copy leads
-/// from one to the other. The pass stands first but for FoldClears: which routes copies take is
-/// known only then.
+/// from one to the other; also one that the kernel has put in L0C, if elements of it are used. The pass
+/// stands first but for FoldClears: which routes copies take is known only then.
 #include "compiler/ir/ascend_ops.h"
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/npu_access.h"
@@ -64,7 +64,7 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
     getOperation().walk([&](tile::AllocOp alloc) { all.push_back(alloc); });
     for (tile::AllocOp alloc : all) {
       takeShapeOfViews(alloc);
-      if (!isDecided(alloc.getType().getSpace()))
+      if (!isDecided(alloc.getType().getSpace()) || isReadByElement(alloc))
         allocs.push_back(alloc);
     }
     for (tile::AllocOp alloc : allocs)
@@ -74,6 +74,13 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
       if (failed(checkRows(view)))
         signalPassFailure();
     });
+  }
+
+  /// A tile in L0C that a gemm computes and whose elements are used: only vector cores can.
+  bool isReadByElement(tile::AllocOp alloc) {
+    return alloc.getType().getSpace() == MemorySpace::L0C && !usesOf(alloc).gemms.empty() &&
+           llvm::any_of(alloc->getUsers(),
+                        [](Operation* user) { return isa<tile::LoadOp, tile::StoreOp>(user); });
   }
 
   /// A tile that is only seen as a sequence of elements is one: a mask of (rows, columns / 8) bytes.
