@@ -18,6 +18,9 @@ using builder::Side;
 
 namespace {
 
+/// Of a block of UB, at which rows begin.
+constexpr int64_t kBlockBits = 256;
+
 /// A tile of the call with the way from the nest's variables to its indices.
 struct Tile {
   Side side;
@@ -144,8 +147,8 @@ private:
     Dtype result = record(tiles[0]).dtype;
     size_t first = function.ownDtypes; // tiles whose dtype is the function's own
     if (first > 0 && function.maskTile < tiles.size()) {
-      const Tile& mask = tiles[function.maskTile];
-      if (record(mask).dtype != Dtype::uint8()) {
+      Tile& mask = tiles[function.maskTile];
+      if (record(mask).dtype != Dtype::uint8() && !showAsBytes(mask)) {
         state.typeError(name + " packs a mask in uint8, but " + quoted(record(mask).name) + " is " +
                             record(mask).dtype.name(),
                         {note(mask)});
@@ -180,6 +183,33 @@ private:
     return true;
   }
 
+  /// A tile of numbers may hold a mask in its first bytes, where its rows lie side by side: the function
+  /// then has its bytes.
+  bool showAsBytes(Tile& mask) {
+    const BufferRecord buffer = record(mask);
+    const int64_t bits = buffer.dtype.bits();
+    const std::optional<int64_t> size = sizeOf(mask.side);
+    if (buffer.dtype.kind() == ScalarKind::Bool || bits % 8 != 0 || !size || buffer.shape.empty() ||
+        !isSequence(mask))
+      return false;
+    const int64_t width = std::get<int64_t>(buffer.shape.back());
+    const int64_t all = *sizeOf({Side::Kind::Whole, mask.side.buffer, {}, buffer.shape});
+    if (width != all && width * bits % kBlockBits != 0)
+      return false;
+    Index first = firstOf(mask, false);
+    if (const auto* known = std::get_if<int64_t>(&first))
+      first = *known * bits / 8;
+    else
+      first = kernel.binary("mul", std::get<Value>(first), kernel.constant(bits / 8));
+    const std::array<Index, 1> bytes = {all * bits / 8};
+    const Buffer shown = kernel.view(mask.side.buffer, bytes, Dtype::uint8());
+    if (shown.isPoison())
+      return false;
+    mask.side = {mask.side.kind, shown, {first}, {*size * bits / 8}};
+    mask.variables = {-1};
+    return true;
+  }
+
   // Shapes
 
   static bool isKnown(const Index& extent) {
@@ -208,13 +238,12 @@ private:
   /// Whether a tile can be seen as a part of one row: rows that end within a block of UB lie apart, but a
   /// whole mask's only user is the function.
   bool liesInOneRow(const Tile& tile) const {
-    constexpr int64_t blockBits = 256;
     if (!isSequence(tile))
       return false;
     const auto* width = std::get_if<int64_t>(&tile.side.extents.back());
     const bool isWholeMask = isMask(tile) && tile.side.kind == Side::Kind::Whole;
     return isWholeMask ||
-           (width && (*width == 1 || *width * record(tile).dtype.bits() % blockBits == 0));
+           (width && (*width == 1 || *width * record(tile).dtype.bits() % kBlockBits == 0));
   }
 
   /// The number of a part's first element among those of its buffer, or of its first row among the rows.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Masks of any shape that has room for a bit per element, and counts of all elements of a tile."""
+"""Masks of any shape and dtype that have room for a bit per element, and counts of all elements."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ AUTOMATIC = {
 }
 
 
-def positive(shape: tuple[int, ...]) -> Any:
+def positive(shape: tuple[int, ...], dtype: str = "uint8") -> Any:
     @T.prim_func
     def main(A: T.Tensor((8, 64), "float32"), B: T.Tensor((8, 64), "float32")):  # type: ignore[no-untyped-def]
         with T.Kernel(1, is_npu=True) as (cid, vid):
             tile = T.alloc_ub((8, 64), "float32")
-            mask = T.alloc_ub(shape, "uint8")
+            mask = T.alloc_ub(shape, dtype)
             T.copy(A, tile)
             T.tile.compare(mask, tile, 0.0, "GT")
             T.tile.select(tile, mask, tile, 0.0, "VSEL_TENSOR_SCALAR_MODE")
@@ -43,9 +43,52 @@ def test_shapes_of_masks(shape: tuple[int, ...]) -> None:
         np.testing.assert_array_equal(found, np.maximum(a, 0))
 
 
+@pytest.mark.parametrize(
+    ("shape", "dtype"),
+    [((512,), "float32"), ((8, 64), "float16"), ((32,), "float16"), ((1, 64), "int8")],
+)
+def test_masks_in_tiles_of_numbers(shape: tuple[int, ...], dtype: str) -> None:
+    """Their first bytes hold the bits: a tile that is as large as what it masks is common."""
+    a = np.random.default_rng(0).standard_normal((8, 64)).astype(np.float32)
+    made, same = np.zeros_like(a), np.zeros_like(a)
+    kernel = tilewright.compile(positive(shape, dtype), target="ascend", pass_configs=AUTOMATIC)
+    kernel(a, made)
+    interpret(positive(shape, dtype), a, same)
+    for found in (made, same):
+        np.testing.assert_array_equal(found, np.maximum(a, 0))
+
+
+def test_masks_in_rows_of_numbers() -> None:
+    """Two rows in turn, of a number that only the kernel knows."""
+
+    @T.prim_func
+    def main(A: T.Tensor((8, 64), "float32"), first: T.int32, B: T.Tensor((8, 64), "float32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True) as (cid, vid):
+            tile = T.alloc_ub((8, 64), "float32")
+            masks = T.alloc_ub((2, 8), "float32")
+            T.copy(A, tile)
+            for i in T.serial(8):
+                turn = (i + first) % 2
+                T.tile.compare(masks[turn, :], tile[i, :], 0.0, "GT")
+                T.tile.compare(masks[1 - turn, :], tile[i, :], 9.0, "GT")
+                T.tile.select(
+                    tile[i, :], masks[turn, :], tile[i, :], 0.0, "VSEL_TENSOR_SCALAR_MODE"
+                )
+            T.copy(tile, B)
+
+    a = np.random.default_rng(0).standard_normal((8, 64)).astype(np.float32)
+    made, same = np.zeros_like(a), np.zeros_like(a)
+    tilewright.compile(main, target="ascend", pass_configs=AUTOMATIC)(a, 1, made)
+    interpret(main, a, 1, same)
+    for found in (made, same):
+        np.testing.assert_array_equal(found, np.maximum(a, 0))
+
+
 def test_a_mask_without_room() -> None:
     with pytest.raises(tilewright.CompileError, match="has 512 elements, but 'mask' has 63 bytes"):
         tilewright.compile(positive((63,)), target="ascend", pass_configs=AUTOMATIC)
+    with pytest.raises(tilewright.CompileError, match="has 512 elements, but 'mask' has 60 bytes"):
+        tilewright.compile(positive((15,), "float32"), target="ascend", pass_configs=AUTOMATIC)
 
 
 def test_counts_of_all_elements() -> None:

@@ -442,7 +442,7 @@ REFUSED: list[tuple[Callable[..., None], list[Array], str]] = [
     ),
     (
         lambda x, y: T.tile.compare(y, x, 0.0, "LT"),
-        [ROW, ROW],
+        [np.zeros(64, np.float32), np.zeros((4, 4), np.float32)],
         "T.tile.compare packs a mask in uint8, but 'b' is float32",
     ),
     (
