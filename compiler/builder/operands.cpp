@@ -333,32 +333,42 @@ bool agreeExtents(Construction& state, std::string_view operation, Side& source,
   return Agreement(state, operation, source, target).run();
 }
 
-void widenToTile(Construction& state, Side& source, Side& target) {
+/// The dims of which a side has more than one element.
+static std::vector<size_t> dimsOfMany(const Side& side) {
+  std::vector<size_t> dims;
+  for (size_t dim = 0; dim < side.extents.size(); ++dim)
+    if (!isUnit(side.extents[dim]))
+      dims.push_back(dim);
+  return dims;
+}
+
+void fitToTile(Construction& state, Side& source, Side& target) {
   const bool isLoad = state.record(source.buffer).space == tile::MemorySpace::Global;
   Side& part = isLoad ? source : target;
-  const Side& whole = isLoad ? target : source;
+  Side& whole = isLoad ? target : source;
   const BufferRecord &tensor = state.record(part.buffer), &tile = state.record(whole.buffer);
   if (!state.isNpu || part.kind != Side::Kind::Part || whole.kind != Side::Kind::Whole ||
       tensor.space != tile::MemorySpace::Global || tile.space == tile::MemorySpace::Global)
     return;
-  std::vector<Index> tileExtents = whole.extents, widened = part.extents;
-  std::erase_if(tileExtents, isUnit);
-  if (std::ranges::count_if(part.extents, std::not_fn(isUnit)) != std::ssize(tileExtents))
+  const std::vector<size_t> dims = dimsOfMany(part), tileDims = dimsOfMany(whole);
+  if (dims.size() != tileDims.size())
     return;
+  std::vector<Index> widened = part.extents, narrowed = whole.extents;
   std::vector<std::string> beyond;
-  auto wanted = tileExtents.begin();
-  for (size_t dim = 0; dim < part.extents.size(); ++dim) {
-    if (isUnit(part.extents[dim]))
-      continue;
-    const Index extent = *wanted++;
+  for (size_t number = 0; number < dims.size(); ++number) {
+    const size_t dim = dims[number];
+    const Index extent = whole.extents[tileDims[number]];
     const int64_t *named = known(part.extents[dim]), *taken = known(extent);
     if (!named || !taken || *named == *taken)
       continue;
+    if (*taken < *named)
+      return;
     const int64_t *start = known(part.offsets[dim]), *size = known(tensor.shape[dim]);
     const bool reachesEnd = start && size && *start + *named >= *size;
-    // What lies behind the named elements is read, but not written over.
-    if (*taken < *named || (!isLoad && !reachesEnd))
-      return;
+    if (!isLoad && !reachesEnd) {
+      narrowed[tileDims[number]] = part.extents[dim];
+      continue;
+    }
     widened[dim] = extent;
     if (!reachesEnd)
       beyond.push_back("copy reads " + std::to_string(*taken) + " elements in dim " +
@@ -366,6 +376,7 @@ void widenToTile(Construction& state, Side& source, Side& target) {
                        quoted(tile.name) + " has, not " + std::to_string(*named));
   }
   part.extents = std::move(widened);
+  whole.extents = std::move(narrowed);
   for (const std::string& message : beyond)
     state.report(Severity::Warning, message);
 }

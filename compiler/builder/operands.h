@@ -39,10 +39,10 @@ tile::BufferRegion toRegion(Construction& state, const Side& side);
 /// equal shapes.
 bool agreeExtents(Construction& state, std::string_view operation, Side& source, Side& target);
 
-/// A part of a tensor that is copied between it and a larger whole tile of an NPU takes the tile's
-/// extents: beyond the tensor a load pads and a store drops. Where that reads elements that the part
-/// doesn't name, a warning says so; a store that would write them is left for `agreeExtents` to refuse.
-void widenToTile(Construction& state, Side& source, Side& target);
+/// A part of a tensor that is loaded to a larger whole tile of an NPU takes the tile's extents, and is
+/// padded beyond the tensor. Where that reads elements that the part doesn't name, a warning says so.
+/// A store from such a tile writes what the part names: the rest of the tile is left out.
+void fitToTile(Construction& state, Side& source, Side& target);
 
 /// An integer literal that the buffer's dtype can't hold is an error: false.
 bool checkLiteralFits(Construction& state, Value value, const BufferRecord& buffer);

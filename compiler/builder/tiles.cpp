@@ -116,7 +116,7 @@ void KernelBuilder::copy(const Operand& source, const Operand& target, const Att
   if (isTransposed && !transposeSide(*state, *from))
     return;
   if (!isTransposed)
-    builder::widenToTile(*state, *from, *to);
+    builder::fitToTile(*state, *from, *to);
   if (!agreeExtents(*state, "copy", *from, *to))
     return;
   if (isTransposed)

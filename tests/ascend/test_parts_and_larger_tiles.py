@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A copy between a part of a tensor and a larger whole tile takes the tile's extents."""
+"""Parts of tensors and larger whole tiles: a load takes the tile's extents, a store the part's."""
 
 from __future__ import annotations
 
@@ -100,7 +100,64 @@ def test_what_the_part_does_not_name() -> None:
     a, c = np.arange(8, dtype=np.float32), np.zeros(5, np.float32)
     kernel(a, c)
     np.testing.assert_array_equal(c, a[2:7])
-    for form, counts in (((False,), (5, 3)), ((True, False), (3, 5))):
-        told = "copy source has {} elements but destination has {}".format(*counts)
+    c = 10 * np.arange(5, dtype=np.float32)
+    tilewright.compile(copying(False), target="ascend", pass_configs=AUTOMATIC)(a, c)
+    np.testing.assert_array_equal(a, [0, 1, 0, 10, 20, 5, 6, 7])
+    for loads, told in ((True, "source has 3 elements but destination has 5"), (False, "has 5")):
         with pytest.raises(tilewright.CompileError, match=told):
-            tilewright.compile(copying(*form), target="ascend" if len(form) == 1 else "cpu")
+            tilewright.compile(copying(loads, is_npu=False), target="cpu")
+
+
+def test_stores_of_parts() -> None:
+    """As many rows and columns as the part has, whether the kernel or a call says how many."""
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((16, 32), "float32"),
+        n: T.int32,
+        C: T.Tensor((2, 40, 48), "float32"),
+    ):
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            a = T.alloc_ub((16, 32), "float32")
+            T.copy(A, a)
+            T.copy(a, C[0, 3:13, 0:32])
+            T.copy(a, C[0, 16 : 16 + n, 0:32])
+            T.copy(a, C[1, 0:16, 8:28])
+            T.copy(a, C[1, 37:40, 20:40])
+
+    a = np.random.default_rng(0).standard_normal((16, 32)).astype(np.float32)
+    wanted = np.zeros((2, 40, 48), np.float32)
+    wanted[0, 3:13, :32] = wanted[0, 16:26, :32] = a[:10]
+    wanted[1, :16, 8:28] = a[:, :20]
+    wanted[1, 37:, 20:40] = a[:3, :20]
+    for run in (tilewright.compile(main, target="ascend", pass_configs=AUTOMATIC), None):
+        c = np.zeros_like(wanted)
+        run(a, 10, c) if run else interpret(main, a, 10, c)
+        np.testing.assert_array_equal(c, wanted)
+
+
+def test_stores_of_parts_of_products() -> None:
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((32, 32), "float16"),
+        B: T.Tensor((32, 48), "float16"),
+        C: T.Tensor((64, 64), "float32"),
+    ):
+        with T.Kernel(1, is_npu=True) as (_, _):
+            a = T.alloc_shared((32, 32), "float16")
+            b = T.alloc_shared((32, 48), "float16")
+            c = T.alloc_fragment((32, 48), "float32")
+            T.copy(A, a)
+            T.copy(B, b)
+            T.gemm_v0(a, b, c, init=True)
+            T.copy(c, C[1:21, 5:45])
+
+    random = np.random.default_rng(0)
+    a, b = (random.integers(-4, 5, shape).astype(np.float16) for shape in ((32, 32), (32, 48)))
+    wanted = np.zeros((64, 64), np.float32)
+    wanted[1:21, 5:45] = (a.astype(np.float64) @ b.astype(np.float64))[:20, :40]
+    made, same = np.zeros_like(wanted), np.zeros_like(wanted)
+    tilewright.compile(main, target="ascend", pass_configs=AUTOMATIC)(a, b, made)
+    interpret(main, a, b, same)
+    np.testing.assert_array_equal(made, wanted)
+    np.testing.assert_array_equal(same, wanted)
