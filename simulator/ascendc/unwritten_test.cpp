@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Registers that a kernel reads before it has put anything into them: each is told, and no more is as soon as it has.
+// Registers that a kernel reads before it has put anything into them, and tensors that it has given no memory: each is
+// told, and no more is as soon as it has.
 #include "kernel_operator.h"
 
 #include "simulator/ascendc/device_buffer.h"
@@ -276,5 +277,179 @@ __global__ __aicore__ void commonCode() {
 
 TEST_F(Unwritten, CodeForTheOtherKindOfCore) {
   commonCode<<<1, nullptr, nullptr>>>();
+  EXPECT_EQ(allFindings(), "");
+}
+
+enum class Lost {
+  destination,
+  source,
+  secondSource,
+  cast, ///< both: one would lie over the other
+  part,
+  copyIn,
+  copyOut,
+  getValue,
+  setValue,
+  scalarReference,
+  bits,
+  temporary,
+  softMax,
+  transData,
+  none,
+  nothingToDo,
+};
+/// Uses `lost`, which may have no memory.
+template <Lost lost>
+__aicore__ void use(LocalTensor<float> lostOne, LocalTensor<float> x, LocalTensor<float> out,
+                    GlobalTensor<float> gm) {
+  if constexpr (lost == Lost::destination)
+    Adds(lostOne, x, 1.0f, 64);
+  if constexpr (lost == Lost::source)
+    Adds(out, lostOne, 1.0f, 64);
+  if constexpr (lost == Lost::secondSource)
+    Add(out, x, lostOne, 64);
+  if constexpr (lost == Lost::cast)
+    Cast(lostOne, lostOne.ReinterpretCast<half>(), RoundMode::CAST_NONE, 64);
+  if constexpr (lost == Lost::part)
+    Adds(lostOne[8], x, 1.0f, 64);
+  if constexpr (lost == Lost::copyIn)
+    DataCopy(lostOne, gm, 64);
+  if constexpr (lost == Lost::copyOut)
+    DataCopy(gm, lostOne, 64);
+  if constexpr (lost == Lost::getValue)
+    out.SetValue(0, lostOne.GetValue(3));
+  if constexpr (lost == Lost::setValue)
+    lostOne.SetValue(3, 1.0f);
+  if constexpr (lost == Lost::scalarReference)
+    lostOne(3) = 1.0f;
+  if constexpr (lost == Lost::bits)
+    Select(out, lostOne.ReinterpretCast<uint8_t>(), x, 1.0f, SELMODE::VSEL_TENSOR_SCALAR_MODE, 64);
+  if constexpr (lost == Lost::temporary)
+    ReduceMax(out, x, lostOne, 128, true);
+  if constexpr (lost == Lost::softMax)
+    SoftMax(out, lostOne, x, x, SoftMaxTiling(), {8, 8, 8, 8});
+  if constexpr (lost == Lost::transData) {
+    LocalTensor<half> to[16], from[16];
+    for (uint32_t k = 0; k < 16; ++k) {
+      from[k] = x.ReinterpretCast<half>();
+      to[k] = k == 9 ? lostOne.ReinterpretCast<half>() : out.ReinterpretCast<half>()[k * 16];
+    }
+    TransDataTo5HD<half>(to, from, TransDataTo5HDParams(false, false, 1, 0, 0));
+  }
+  if constexpr (lost == Lost::nothingToDo)
+    Adds(lostOne, x, 1.0f, 0);
+}
+template <Lost lost, bool hasMemory> __global__ __aicore__ void tensors(GM_ADDR g) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  GlobalTensor<float> gm;
+  gm.SetGlobalBuffer((__gm__ float*)g);
+  auto x = at<float>(0, 256), out = at<float>(2048, 256);
+  TPipe pipe;
+  TBuf<> all, some;
+  pipe.InitBuffer(all, 4096);
+  pipe.InitBuffer(some, 1024);
+  LocalTensor<float> lostOne;
+  if (hasMemory) {
+    lostOne = some.Get<float>();
+    Duplicate(lostOne, 1.0f, 256);
+  }
+  Duplicate(x, 1.0f, 256);
+  Duplicate(out, 1.0f, 256);
+  PipeBarrier<PIPE_ALL>();
+  use<lost>(lostOne, x, out, gm);
+}
+
+TEST_F(Unwritten, TensorsWithoutMemory) {
+  DeviceBuffer<float> gm(256);
+  auto expect = [&](auto of, const std::string& error, const char* code) {
+    constexpr Lost one = decltype(of)::value;
+    tensors<one, false><<<1, nullptr, nullptr>>>(gm.gm());
+    expectFinding("error: " + error + " a LocalTensor that has no memory [" + code + "]");
+    expectFinding("note: let it be what AllocTensor, DeQue or TBuf::Get gives, or "
+                  "LocalTensor(position, address, size)\n");
+    if (one == Lost::cast || one == Lost::softMax)
+      return; // wrong in other ways
+    tensors<one, true><<<1, nullptr, nullptr>>>(gm.gm());
+    EXPECT_EQ(allFindings(), "") << error;
+  };
+  const char *write = "ErrorWrite1", *read = "ErrorRead1";
+  expect(std::integral_constant<Lost, Lost::destination>(), "Adds writes to", write);
+  expect(std::integral_constant<Lost, Lost::source>(), "Adds reads", read);
+  expect(std::integral_constant<Lost, Lost::secondSource>(), "Add reads", read);
+  expect(std::integral_constant<Lost, Lost::cast>(), "Cast writes to", write);
+  expect(std::integral_constant<Lost, Lost::part>(), "Adds writes to", write);
+  expect(std::integral_constant<Lost, Lost::copyIn>(), "DataCopy writes to", write);
+  expect(std::integral_constant<Lost, Lost::copyOut>(), "DataCopy reads", read);
+  expect(std::integral_constant<Lost, Lost::getValue>(), "GetValue reads", read);
+  expect(std::integral_constant<Lost, Lost::setValue>(), "SetValue writes to", write);
+  expect(std::integral_constant<Lost, Lost::scalarReference>(), "SetValue writes to", write);
+  expect(std::integral_constant<Lost, Lost::bits>(), "Select reads", read);
+  expect(std::integral_constant<Lost, Lost::temporary>(), "ReduceMax writes to", write);
+  expect(std::integral_constant<Lost, Lost::softMax>(),
+         "SoftMax, LayerNorm, TopK or a like function writes to", write);
+  expect(std::integral_constant<Lost, Lost::transData>(), "TransDataTo5HD writes to", write);
+  tensors<Lost::nothingToDo, false><<<1, nullptr, nullptr>>>(gm.gm());
+  EXPECT_EQ(allFindings(), "");
+  tensors<Lost::none, false><<<1, nullptr, nullptr>>>(gm.gm());
+  EXPECT_EQ(allFindings(), "");
+}
+
+enum class LostOfCube { l1, l0, product, scalesUnused };
+template <LostOfCube lost, bool mixed> __aicore__ void cubeTensors(GM_ADDR g) {
+  GlobalTensor<half> gm;
+  gm.SetGlobalBuffer((__gm__ half*)g);
+  LocalTensor<half> l1(TPosition::A1, 0, 256), a(TPosition::A2, 0, 256), b(TPosition::B2, 0, 256);
+  LocalTensor<float> c(TPosition::CO1, 0, 256);
+  LocalTensor<uint64_t> noScales;
+  GlobalTensor<float> out;
+  out.SetGlobalBuffer((__gm__ float*)g);
+  if (lost == LostOfCube::l1)
+    l1 = LocalTensor<half>();
+  if (lost == LostOfCube::l0)
+    b = LocalTensor<half>();
+  if (lost == LostOfCube::product)
+    c = LocalTensor<float>();
+  DataCopy(l1, gm, 256);
+  PipeBarrier<PIPE_ALL>();
+  LoadData(a, l1, LoadData2DParams(0, 1, 1, 0, 0, false, 0));
+  LoadData(b, l1, LoadData2DParams(0, 1, 1, 0, 0, false, 0));
+  PipeBarrier<PIPE_ALL>();
+  Mmad(c, a, b, MmadParams(16, 16, 16, 0, false, true));
+  PipeBarrier<PIPE_ALL>();
+  Fixpipe(out, c, noScales, FixpipeParamsV220(16, 16, 16, 16, false));
+}
+template <LostOfCube lost> __global__ __aicore__ void onCube(GM_ADDR g) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIC_ONLY);
+  cubeTensors<lost, false>(g);
+}
+/// The vector code of a mixed kernel, which cube cores run to no effect.
+__global__ __aicore__ void onBoth(GM_ADDR g) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);
+  GlobalTensor<float> gm;
+  gm.SetGlobalBuffer((__gm__ float*)g);
+  LocalTensor<float> t;
+  if ASCEND_IS_AIV
+    t = at<float>(0, 64);
+  DataCopy(t, gm[GetBlockIdx() * 64], 64);
+  PipeBarrier<PIPE_ALL>();
+  Adds(t, t, 1.0f, 64);
+  PipeBarrier<PIPE_ALL>();
+  t.SetValue(0, 2.0f);
+}
+
+TEST_F(Unwritten, TensorsWithoutMemoryOnCubeCores) {
+  DeviceBuffer<float> gm(256);
+  onCube<LostOfCube::l1><<<1, nullptr, nullptr>>>(gm.gm());
+  expectFinding("error: DataCopy writes to a LocalTensor that has no memory [ErrorWrite1] (cube "
+                "core 0)");
+  onCube<LostOfCube::l0><<<1, nullptr, nullptr>>>(gm.gm());
+  expectFinding("error: LoadData writes to a LocalTensor that has no memory [ErrorWrite1] (cube "
+                "core 0)");
+  onCube<LostOfCube::product><<<1, nullptr, nullptr>>>(gm.gm());
+  expectFinding("error: Mmad writes to a LocalTensor that has no memory [ErrorWrite1] (cube core "
+                "0)");
+  onCube<LostOfCube::scalesUnused><<<1, nullptr, nullptr>>>(gm.gm());
+  EXPECT_EQ(allFindings(), "");
+  onBoth<<<1, nullptr, nullptr>>>(gm.gm());
   EXPECT_EQ(allFindings(), "");
 }

@@ -48,6 +48,7 @@ struct Operand {
   DType type = DType::F32;
   uint8_t l2Bypass = 0;   ///< GM, for the timing model: 1 if reads go past L2, plus 2 if writes do
   bool isOfQueue = false; ///< of a tensor that AllocTensor or DeQue gave: FreeTensor ends its life
+  bool isWithoutMemory = false; ///< of a LocalTensor that nothing has given an address
 };
 
 enum class VectorOp : uint8_t {
@@ -220,6 +221,8 @@ struct VectorInstr {
   Operand extra;
   /// TransDataTo5HD: 16 destination and 16 source addresses; copied when the record is queued.
   uint32_t lists[32] = {};
+  static constexpr uint32_t listWithoutMemory =
+      ~0u; ///< of a LocalTensor like Operand::isWithoutMemory
 };
 
 /// Atomic state of stores to GM.

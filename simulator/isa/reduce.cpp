@@ -224,9 +224,9 @@ std::string inspectReduceAll(const VectorInstr& given, AccessList& list, const C
   shape.flat = false;
   addAccess(list, i.src0, shape, stepsOf(size, i.src0Blk, i.src0Rep), AccessKind::Read);
   bool pairs = !isSum(i.op);
-  if (i.aux.bytes) // temporary memory: a value (and an index) of each repeat
-    addFlat(list, i.aux, std::min<uint64_t>(shape.repeats * size * (pairs ? 2 : 1), i.aux.bytes),
-            AccessKind::Write);
+  uint64_t work = shape.repeats * size * (pairs ? 2 : 1); // a value (and an index) of each repeat
+  if (i.aux.bytes || i.aux.isWithoutMemory)
+    addFlat(list, i.aux, i.aux.bytes ? std::min(work, i.aux.bytes) : work, AccessKind::Write);
   addFlat(list, i.dst, pairs && i.flag ? 2 * size : size, AccessKind::Write);
   return {};
 }

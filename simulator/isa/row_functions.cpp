@@ -35,7 +35,8 @@ bool has(const VectorInstr& i, unsigned k) {
 }
 Operand listOperand(const VectorInstr& i, unsigned k, DType type) {
   Operand o;
-  o.address = i.lists[k] - 1u;
+  o.isWithoutMemory = i.lists[k] == VectorInstr::listWithoutMemory;
+  o.address = o.isWithoutMemory ? 0 : i.lists[k] - 1u;
   o.type = type;
   return o;
 }

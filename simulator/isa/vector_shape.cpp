@@ -93,6 +93,7 @@ void AccessList::add(const Operand& operand, Region region, AccessKind kind) {
   a.space = operand.space;
   a.kind = kind;
   a.operand = &operand;
+  a.isWithoutMemory = operand.isWithoutMemory;
 }
 
 void addFlat(AccessList& list, const Operand& operand, uint64_t bytes, AccessKind kind) {

@@ -46,6 +46,17 @@ const char* nameOf(const CopyInstr& instr) {
 const char* nameOf(const CubeInstr& instr) {
   return isa::nameOf(instr.op);
 }
+
+/// Of operands that no instruction may go without.
+bool readsWithoutMemory(const VectorInstr& i) {
+  return i.src0.isWithoutMemory || (i.src1.isWithoutMemory && i.op < VectorOp::Gather);
+}
+bool readsWithoutMemory(const CopyInstr& i) {
+  return i.src.isWithoutMemory;
+}
+bool readsWithoutMemory(const CubeInstr& i) {
+  return i.a.isWithoutMemory || i.b.isWithoutMemory;
+}
 } // namespace
 
 Agent* currentAgent() {
@@ -276,8 +287,13 @@ void Agent::issue(const CopyInstr& given, Place place) {
   lastPlace = place;
   Space local = given.dst.space == Space::GM ? given.src.space : given.dst.space;
   if (local != Space::GM && isCubeSpace(local) != view.cube &&
-      !(given.src.space == Space::UB && !view.cube))
+      !(given.src.space == Space::UB && !view.cube)) {
+    working = {given.pipe, &given};
+    const bool lacksMemory = given.dst.isWithoutMemory || given.src.isWithoutMemory;
+    if (lacksMemory && !view.mixed) // nor a memory that it would be in
+      failWithoutMemory(nameOf(given), given.dst.isWithoutMemory, place);
     return leaveToOtherCore(nameOf(given), place);
+  }
   checkNotFreed(given, place);
   uint32_t site = hazards.siteOf(place, nameOf(given));
   if (given.dst.space != Space::GM || storeState.atomic == AtomicOp::None) {
@@ -443,6 +459,9 @@ template <class Instr> void Agent::execute(Pipe pipe, const Instr& instr, uint32
   accesses.count = 0;
   working = {pipe, &instr};
   std::string wrong = isa::inspect(instr, accesses, context);
+  const bool lacksMemory = instr.dst.isWithoutMemory || readsWithoutMemory(instr);
+  if (!wrong.empty() && lacksMemory) // which may be why
+    failWithoutMemory(nameOf(instr), instr.dst.isWithoutMemory, hazards.site(site).place);
   if (!wrong.empty())
     fail(std::string(nameOf(instr)) + ": " + wrong, hazards.site(site).place, faultStatus(),
          workingNotes(adviceFor(wrong)));
@@ -461,6 +480,8 @@ template <class Instr> void Agent::execute(Pipe pipe, const Instr& instr, uint32
     const Access& access = accesses.items[i];
     if (access.region.empty())
       continue;
+    if (access.isWithoutMemory)
+      failWithoutMemory(nameOf(instr), access.kind != AccessKind::Read, hazards.site(site).place);
     if (access.space == Space::GM) {
       checkGlobal(access, site);
       bool takesBlocks = true;
@@ -654,6 +675,8 @@ void* Agent::scalarAccess(const Operand& operand, uint32_t bytes, bool write, Pl
   if (options.relaxed && !view.cube && queued)
     drainAll();
   working = {Pipe::S, {}};
+  if (operand.isWithoutMemory)
+    failWithoutMemory(write ? "SetValue" : "GetValue", write, place);
   if (operand.space != Space::GM && operand.bytes && bytes > operand.bytes)
     fail(std::string(write ? "SetValue writes " : "GetValue reads ") +
              spaceNames[static_cast<unsigned>(operand.space)] + " byte " +

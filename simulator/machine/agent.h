@@ -334,6 +334,7 @@ private:
   /// `takesBlocks`: what it reads is rounded up to whole blocks of 32 bytes, which may hold more than the tensor.
   void checkGivenSize(const Operand& tensor, const Access& access, uint32_t site, bool takesBlocks);
   void checkLocal(const Access& access, uint32_t site);
+  [[noreturn]] void failWithoutMemory(const char* what, bool writes, Place place);
   void leave();
   [[noreturn]] void abandon();
   /// The same text for as long as the process lives: a Place only points to its file.

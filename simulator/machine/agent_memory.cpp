@@ -17,6 +17,14 @@ std::vector<ReportNote> Agent::workingNotes(const std::string& advice) const {
   return {{{}, operandsText(working.pipe, working.instr)}, {{}, advice}};
 }
 
+void Agent::failWithoutMemory(const char* what, bool writes, Place place) {
+  fail(std::string(what) + (writes ? " writes to" : " reads") +
+           " a LocalTensor that has no memory [" + (writes ? "ErrorWrite1" : "ErrorRead1") + "]",
+       place, faultStatus(),
+       workingNotes("let it be what AllocTensor, DeQue or TBuf::Get gives, or "
+                    "LocalTensor(position, address, size)"));
+}
+
 void Agent::checkLocal(const Access& access, uint32_t site) {
   auto s = static_cast<unsigned>(access.space);
   Interval hull = access.region.hull();

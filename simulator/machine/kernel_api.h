@@ -173,7 +173,7 @@ TILEWRIGHT_EXPORT void printKernel(const char* text);
 
 /// Raise it when headers and library must change together and no layout below shows it. (A test sets another.)
 #ifndef TILEWRIGHT_ASCEND_INTERFACE
-#define TILEWRIGHT_ASCEND_INTERFACE 3
+#define TILEWRIGHT_ASCEND_INTERFACE 4
 #endif
 /// Equal for headers and a library that fit each other: a digest of the structures that both know.
 constexpr uint64_t interfaceDigest() {

@@ -47,6 +47,7 @@ struct Access {
   bool undefined = false;
   /// Reads that may see never-written bytes without harm (lanes that the result ignores).
   bool mayBeUninitialised = false;
+  bool isWithoutMemory = false; ///< as its operand
   /// Whose bytes these are; to compare with members of the instruction that was inspected.
   const Operand* operand = nullptr;
 };

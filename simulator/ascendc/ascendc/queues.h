@@ -548,6 +548,7 @@ private:
     t.bytes = length;
     t.pastEnd = length == 0;
     t.position = position;
+    t.buffer = LocalTensor<T>::ofNoQueue;
     return t;
   }
 };

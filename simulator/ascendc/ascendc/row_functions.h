@@ -24,7 +24,7 @@ struct SoftmaxConfig {
 constexpr SoftmaxConfig SOFTMAX_DEFAULT_CFG = {true, 0, 0, SoftmaxMode::SOFTMAX_NORMAL};
 
 template <class T> uint32_t listed(const LocalTensor<T>& tensor) {
-  return tensor.address + 1;
+  return tensor.hasMemory() ? tensor.address + 1 : VectorInstr::listWithoutMemory;
 }
 /// A record for `rows` rows of `columns` elements, `pitch` apart.
 template <class D, class S>

@@ -498,6 +498,8 @@ void TransDataTo5HD(const LocalTensor<T> (&dst)[16], const LocalTensor<T> (&src)
   for (int k = 0; k < 16; ++k) {
     i.lists[k] = dst[k].address;
     i.lists[16 + k] = src[k].address;
+    i.dst.isWithoutMemory |= !dst[k].hasMemory();
+    i.src0.isWithoutMemory |= !src[k].hasMemory();
   }
   host::issueVector(i, place);
 }

@@ -63,8 +63,9 @@ public:
 
   LocalTensor() = default;
   LocalTensor(TPosition position, uint32_t address, uint32_t tileSize)
-      : address(address), bytes(static_cast<uint32_t>(bytesIn<T>(tileSize))), position(position) {}
-  explicit LocalTensor(uint32_t address) : address(address) {}
+      : address(address), bytes(static_cast<uint32_t>(bytesIn<T>(tileSize))), position(position),
+        buffer(ofNoQueue) {}
+  explicit LocalTensor(uint32_t address) : address(address), buffer(ofNoQueue) {}
   LocalTensor(const LocalTensor&) = default;
   LocalTensor& operator=(const LocalTensor&) = default;
   /// dst = a + b and its like, on all of dst.
@@ -130,14 +131,19 @@ public:
     return tag;
   }
   host::Operand operand() const {
-    return {address, pastEnd ? 1u : bytes, spaceOf(position), DTypeOf<T>::value, 0, buffer >= 0};
+    return {address, pastEnd ? 1u : bytes, spaceOf(position), DTypeOf<T>::value,
+            0,       buffer >= 0,          !hasMemory()};
   }
 
   // For the headers alone.
   uint32_t address = 0;
   uint32_t bytes = 0;
   TPosition position = TPosition::VECCALC;
-  int16_t buffer = -1; ///< of its queue
+  static constexpr int16_t ofNoQueue = -1, ofNothing = -2;
+  int16_t buffer = ofNothing; ///< of its queue
+  bool hasMemory() const {
+    return buffer != ofNothing;
+  }
   bool pastEnd = false;
 
 private:
