@@ -547,3 +547,44 @@ TEST_F(MemoryChecks, LastBytesOfUbAndL1) {
                 "bytes (ASC_L1_SIZE is 524032); use smaller or fewer buffers");
   EXPECT_EQ(lastReport().status, 0);
 }
+
+/// Two cores touch other numbers of bytes, in part the same ones.
+template <int way> __global__ __aicore__ void touches_in_part(GM_ADDR x) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  GlobalTensor<float> g;
+  g.SetGlobalBuffer((__gm__ float*)x);
+  LocalTensor<float> t(TPosition::VECCALC, 0, 1024);
+  Duplicate(t, 1.0f, 1024);
+  PipeBarrier<PIPE_ALL>();
+  if (way == 0 && GetBlockIdx() == 0)
+    DataCopy(g, t, 64);
+  if (way == 0 && GetBlockIdx() == 1)
+    DataCopy(g[48], t, 512);
+  if (way == 1 && GetBlockIdx() == 0)
+    DataCopy(g, t, 1024);
+  if (way == 1 && GetBlockIdx() == 1)
+    DataCopy(t, g[512], 8);
+  if (way == 2 && GetBlockIdx() == 0)
+    DataCopyPad(g[8], t, DataCopyExtParams(2, 16, 0, 48, 0));
+  if (way == 2 && GetBlockIdx() == 1)
+    DataCopy(g, t, 64);
+}
+
+TEST_F(MemoryChecks, RacesNameTheBytesOfEachAccess) {
+  DeviceBuffer<float> x(1024);
+  touches_in_part<0><<<2, nullptr, nullptr>>>(x.gm());
+  expectFinding("nothing orders this write of GM bytes 192 to 2239 of an allocation of 4096 bytes "
+                "by DataCopy on PIPE_MTE3 (vector core 1) and a write of bytes 0 to 255 by "
+                "DataCopy on PIPE_MTE3 (vector core 0) [ErrorSync1]");
+  expectFinding("note: both touch bytes 192 to 255\n");
+  touches_in_part<1><<<2, nullptr, nullptr>>>(x.gm());
+  expectFinding("nothing orders this read of GM bytes 2048 to 2079 of an allocation of 4096 bytes "
+                "by DataCopy on PIPE_MTE2 (vector core 1) and a write of bytes 0 to 4095 by "
+                "DataCopy on PIPE_MTE3 (vector core 0) [ErrorSync1]");
+  expectFinding("note: both touch bytes 2048 to 2079\n");
+  touches_in_part<2><<<2, nullptr, nullptr>>>(x.gm());
+  expectFinding("nothing orders this write of GM bytes 32 to 111 of an allocation of 4096 bytes by "
+                "DataCopyPad on PIPE_MTE3 (vector core 0) and a write of bytes 0 to 255 by "
+                "DataCopy on PIPE_MTE3 (vector core 1) [ErrorSync1]");
+  expectFinding("note: both touch bytes 32 to 47, and more behind them\n");
+}

@@ -95,4 +95,21 @@ bool Region::overlaps(const Region& other) const {
   return false;
 }
 
+Overlap overlapOf(const Region& a, const Region& b) {
+  std::vector<Interval> ofA, ofB;
+  a.intervals(ofA);
+  b.intervals(ofB);
+  Overlap overlap;
+  for (size_t i = 0, k = 0; i < ofA.size() && k < ofB.size() && !overlap.more;) {
+    Interval both{std::max(ofA[i].begin, ofB[k].begin), std::min(ofA[i].end, ofB[k].end)};
+    if (both.begin < both.end) {
+      overlap.more = overlap.first.end != 0;
+      if (!overlap.more)
+        overlap.first = both;
+    }
+    ++(ofA[i].end < ofB[k].end ? i : k);
+  }
+  return overlap;
+}
+
 } // namespace tilewright::ascend

@@ -36,6 +36,13 @@ struct Region {
   bool operator==(const Region&) const = default;
 };
 
+/// Bytes that belong to both: the first of them in a row, and whether there are more behind them.
+struct Overlap {
+  Interval first{0, 0};
+  bool more = false;
+};
+Overlap overlapOf(const Region& a, const Region& b);
+
 enum class AccessKind : uint8_t { Read, Write, Atomic };
 
 /// One operand's effect on memory.

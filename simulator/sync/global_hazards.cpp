@@ -27,12 +27,26 @@ struct RegionLess {
   }
 };
 
-std::string bytesOfAllocation(const Region& region) {
+Region regionOf(Interval bytes) {
+  Region region;
+  region.begin = bytes.begin;
+  region.length = bytes.end - bytes.begin;
+  return region;
+}
+
+/// "192 to 255", of the allocation.
+std::string bytesFrom(const Region& region) {
   GlobalRange range{};
   findGlobalRange(region.begin, range);
   Interval hull = region.hull();
-  return "GM bytes " + std::to_string(hull.begin - range.begin) + " to " +
-         std::to_string(hull.end - 1 - range.begin) + " of an allocation of " +
+  return std::to_string(hull.begin - range.begin) + " to " +
+         std::to_string(hull.end - 1 - range.begin);
+}
+
+std::string bytesOfAllocation(const Region& region) {
+  GlobalRange range{};
+  findGlobalRange(region.begin, range);
+  return "GM bytes " + bytesFrom(region) + " of an allocation of " +
          std::to_string(range.end - range.begin) + " bytes";
 }
 
@@ -57,12 +71,12 @@ private:
   bool over() const {
     return isOver.load(std::memory_order_relaxed);
   }
-  void compareStreams(const Stream& a, const Stream& b, const AccessGroup& ga,
-                      const AccessGroup& gb);
+  void compareStreams(const Stream& a, const Stream& b);
   bool happensBefore(const GlobalAccess& a, uint32_t coreA, const GlobalAccess& b,
                      uint32_t coreB) const;
   /// Accesses that are ordered, but one of them is to the data cache of a scalar unit.
-  void compareCached(const Stream& scalar, const Stream& other, const AccessGroup& group);
+  void compareCached(const Stream& scalar, const Stream& other, const Region& ofScalar,
+                     const Region& ofOther);
   bool isCleaned(const GlobalAccess& write, uint32_t core, const GlobalAccess& before,
                  uint32_t coreBefore) const;
   void stale(const GlobalAccess& read, uint32_t core, const GlobalAccess& write,
@@ -80,8 +94,7 @@ private:
   /// Cores whose scalar units write different bytes of one cache line.
   void findSharedLines();
   void compareLine(uint64_t line, const std::vector<Entry>& writes);
-  void race(const GlobalAccess& a, const Stream& sa, const GlobalAccess& b, const Stream& sb,
-            const Region& region);
+  void race(const GlobalAccess& a, const Stream& sa, const GlobalAccess& b, const Stream& sb);
 
   const std::vector<const CoreHazards*>& cores;
   bool relaxed;
@@ -291,7 +304,14 @@ bool Search::countUnwritten(const GlobalAccess& access, uint32_t core) {
   return true;
 }
 
-void Search::compareCached(const Stream& scalar, const Stream& other, const AccessGroup& group) {
+void Search::compareCached(const Stream& scalar, const Stream& other, const Region& ofScalar,
+                           const Region& ofOther) {
+  Region known; // of many findings, the same
+  auto common = [&]() -> const Region& {
+    if (known.empty())
+      known = regionOf(overlapOf(ofScalar, ofOther).first);
+    return known;
+  };
   // What comes before y is the front of a stream: its last access is the one to look at.
   auto lastBefore = [&](const Stream& stream, const GlobalAccess& y, uint32_t core) {
     auto end = std::partition_point(
@@ -306,14 +326,14 @@ void Search::compareCached(const Stream& scalar, const Stream& other, const Acce
       const GlobalAccess& fill = cores[scalar.core]->globalLog[y->fill];
       const GlobalAccess* x = &fill == y ? nullptr : lastBefore(other, *y, scalar.core);
       if (x && !happensBefore(*x, other.core, fill, scalar.core))
-        stale(*y, scalar.core, *x, other.core, group.region);
+        stale(*y, scalar.core, *x, other.core, common());
     }
   if (scalar.kind == AccessKind::Read)
     return;
   for (const GlobalAccess* y : other.accesses) {
     const GlobalAccess* x = lastBefore(scalar, *y, other.core);
     if (x && x->fill != GlobalAccess::noFill && !isCleaned(*x, scalar.core, *y, other.core))
-      notCleaned(*x, scalar.core, *y, other.core, group.region);
+      notCleaned(*x, scalar.core, *y, other.core, common());
   }
 }
 
@@ -422,19 +442,17 @@ void Search::compare(AccessGroup& a, AccessGroup& b) {
 void Search::comparePair(const Stream& s, const Stream& t, const AccessGroup& a,
                          const AccessGroup& b) {
   if (areAtOdds(s.kind, t.kind))
-    compareStreams(s, t, a, b);
+    compareStreams(s, t);
   bool bothRead = s.kind == AccessKind::Read && t.kind == AccessKind::Read;
   if (bothRead || (s.core == t.core && (s.pipe == t.pipe || relaxed)))
     return; // the scalar unit sees its own cache
-  const AccessGroup& smaller = a.region.length <= b.region.length ? a : b;
   if (s.pipe == Pipe::S)
-    compareCached(s, t, smaller);
+    compareCached(s, t, a.region, b.region);
   if (t.pipe == Pipe::S)
-    compareCached(t, s, smaller);
+    compareCached(t, s, b.region, a.region);
 }
 
-void Search::compareStreams(const Stream& a, const Stream& b, const AccessGroup& ga,
-                            const AccessGroup& gb) {
+void Search::compareStreams(const Stream& a, const Stream& b) {
   bool samePipe = a.core == b.core && a.pipe == b.pipe;
   if (samePipe && (a.pipe == Pipe::S || a.pipe == Pipe::FIX))
     return;
@@ -443,7 +461,6 @@ void Search::compareStreams(const Stream& a, const Stream& b, const AccessGroup&
     return;
   if (relaxed && a.core == b.core && (a.pipe == Pipe::S || b.pipe == Pipe::S))
     return;
-  const Region& region = ga.region.length <= gb.region.length ? ga.region : gb.region;
   for (const GlobalAccess* y : b.accesses) {
     if (over())
       return;
@@ -465,14 +482,14 @@ void Search::compareStreams(const Stream& a, const Stream& b, const AccessGroup&
       }
       if (happensBefore(*y, b.core, *x, a.core))
         break; // and all later ones
-      race(*x, a, *y, b, region);
+      race(*x, a, *y, b);
       break;
     }
   }
 }
 
-void Search::race(const GlobalAccess& x, const Stream& sx, const GlobalAccess& y, const Stream& sy,
-                  const Region& region) {
+void Search::race(const GlobalAccess& x, const Stream& sx, const GlobalAccess& y,
+                  const Stream& sy) {
   const CoreHazards &cx = *cores[sx.core], &cy = *cores[sy.core];
   const Site &px = cx.site(x.site), &py = cy.site(y.site);
   bool sameCore = sx.core == sy.core;
@@ -489,14 +506,23 @@ void Search::race(const GlobalAccess& x, const Stream& sx, const GlobalAccess& y
   auto q = static_cast<unsigned>(xFirst ? y.pipe : x.pipe);
   ReportItem item;
   item.place = second.place;
+  const Region &region = (xFirst ? y : x).region, &otherRegion = (xFirst ? x : y).region;
+  const bool haveSame = region == otherRegion;
   std::string where = bytesOfAllocation(region);
   AccessKind other = (xFirst ? x : y).kind;
   item.sentence = std::string("nothing orders this ") + verb((xFirst ? y : x).kind) + " of " +
                   where + " by " + second.what + " on " + pipeNames[q] + " (" +
                   (xFirst ? cy : cx).core + ") and " +
-                  (other == AccessKind::Atomic ? "an " : "a ") + verb(other) + " by " + first.what +
+                  (other == AccessKind::Atomic ? "an " : "a ") + verb(other) +
+                  (haveSame ? "" : " of bytes " + bytesFrom(otherRegion)) + " by " + first.what +
                   " on " + pipeNames[p] + " (" + (xFirst ? cx : cy).core + ") [ErrorSync1]";
   item.notes.push_back({first.place, "the other access is here"});
+  if (!haveSame) {
+    const Overlap overlap = overlapOf(region, otherRegion);
+    item.notes.push_back({{},
+                          "both touch bytes " + bytesFrom(regionOf(overlap.first)) +
+                              (overlap.more ? ", and more behind them" : "")});
+  }
   std::string advice;
   if (!sameCore)
     advice =
