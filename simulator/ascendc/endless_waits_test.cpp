@@ -220,6 +220,13 @@ __global__ __aicore__ void counts_in_vectors(GM_ADDR) {
     Adds(t, t, 1, 64);
   }
 }
+__global__ __aicore__ void counts_without_barriers(GM_ADDR) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  LocalTensor<int32_t> t(TPosition::VECCALC, 0, 64);
+  Duplicate(t, 1, 64);
+  for (;;)
+    Adds(t, t, 1, 64);
+}
 /// Comes to 5,000 addresses before it comes to one again.
 __global__ __aicore__ void wanders(GM_ADDR) {
   KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
@@ -242,6 +249,11 @@ TEST_F(EndlessWaits, WithEverNewResults) {
   DeviceBuffer<int32_t> x(n);
   polls_a_counter<<<2, nullptr, nullptr>>>(x.gm());
   expectFinding(loop);
+  counts_without_barriers<<<1, nullptr, nullptr>>>(nullptr);
+  ASSERT_EQ(lastReport().findings.size(), 3u) << allFindings();
+  // What has ended it, and then its races.
+  EXPECT_NE(lastReport().findings[0].text.find("error: endless loop: "), std::string::npos)
+      << allFindings();
   counts_in_vectors<<<1, nullptr, nullptr>>>(nullptr); // its own code could read the count
   expectFinding("this is a limit of the host and no proof");
   wanders<<<1, nullptr, nullptr>>>(nullptr);

@@ -558,13 +558,18 @@ LaunchReport Machine::gather() {
     return stopped();
   if (!isComplete || options.timeOnly)
     forgetUnwritten(); // nobody knows what is written now
-  for (const ReportItem& item : report.all()) {
-    result.findings.push_back({render(item), item.isError});
-    if (item.isError && !result.status)
-      result.status = item.sentence.find("507014") != std::string::npos
-                          ? 507014
-                          : faultStatusOf(request.kernel->type);
-  }
+  // What has ended the launch comes first: races on the way there may be many.
+  auto hasEnded = [](const ReportItem& item) {
+    return item.sentence.find("507014") != std::string::npos;
+  };
+  for (bool wanted : {true, false})
+    for (const ReportItem& item : report.all()) {
+      if (hasEnded(item) != wanted)
+        continue;
+      result.findings.push_back({render(item), item.isError});
+      if (item.isError && !result.status)
+        result.status = hasEnded(item) ? 507014 : faultStatusOf(request.kernel->type);
+    }
   if (options.countSyncs)
     result.syncSites = sites.all();
   if (std::string complaint = sites.complaint(); !complaint.empty())

@@ -194,11 +194,15 @@ void CoreHazards::race(const char* verb, const Segment&, Interval overlap, Pipe 
   auto p = static_cast<unsigned>(currentPipe), q = static_cast<unsigned>(other);
   const Site& mine = sites[currentSite[p]];
   const Site& theirs = sites[stamp.site];
-  // An instruction in place reads and writes the same bytes: one finding is enough.
+  // An instruction in place reads and writes the same bytes: it is told and counted once.
   uint64_t pair = (uint64_t{currentSite[p]} << 32 | stamp.site) * 2 + otherWrites;
-  auto [seen, isNew] = knownRaces.try_emplace(pair, 0);
+  auto [seen, isNew] = knownRaces.try_emplace(pair);
+  const bool isCounted = !isNew && seen->second.epoch == epochs[p];
+  seen->second.epoch = epochs[p];
+  if (isCounted)
+    return;
   if (!isNew) {
-    report.countAgain(seen->second);
+    report.countAgain(seen->second.finding);
     return;
   }
   std::string key = std::string("race ") + verb + (otherWrites ? "w " : "r ") + mine.place.file +
@@ -221,7 +225,7 @@ void CoreHazards::race(const char* verb, const Segment&, Interval overlap, Pipe 
              " and WaitFlag<" + event + ">(id) before line " + std::to_string(mine.place.line);
   }
   item.notes.push_back({{}, advice});
-  seen->second = report.add(key, std::move(item));
+  seen->second.finding = report.add(key, std::move(item));
 }
 
 void CoreHazards::uninitialised(const Segment& s, Interval overlap) {

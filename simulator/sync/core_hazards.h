@@ -113,7 +113,11 @@ private:
     uint32_t last[64] = {};
   };
   std::unique_ptr<SiteIndex> siteIndex = std::make_unique<SiteIndex>();
-  std::unordered_map<uint64_t, size_t> knownRaces; ///< pair of sites to finding
+  struct KnownRace {
+    size_t finding = 0;
+    uint32_t epoch = 0; ///< of the record that was counted last
+  };
+  std::unordered_map<uint64_t, KnownRace> knownRaces; ///< by pair of sites
   bool cube, check, relaxed;
   // The access being noted.
   const Access* current = nullptr;
