@@ -47,6 +47,73 @@ enum class Of {
   sumNewer,
   merged,
 };
+enum class Moves { Brcb, BrcbAll, Transpose, TransposeAll, To5HD, To5HDAll, Twice };
+/// Part of what these take is there; without "All" no more than its result is used.
+template <Moves moves> __global__ __aicore__ void movesPart(GM_ADDR out) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  LocalTensor<half> from = at<half>(0, 256), to = at<half>(1024, 256), used = at<half>(4096, 256);
+  GlobalTensor<half> global;
+  global.SetGlobalBuffer((__gm__ half*)out);
+  constexpr uint32_t rows = 5, row = 16;
+  Duplicate(from, half(1), moves == Moves::Brcb || moves == Moves::BrcbAll ? rows : rows * row);
+  PipeBarrier<PIPE_V>();
+  if constexpr (moves == Moves::Brcb || moves == Moves::BrcbAll) {
+    Brcb(to, from, 1, {1, 8});
+    PipeBarrier<PIPE_V>();
+    Adds(used, to, half(1), moves == Moves::Brcb ? rows * row : (rows + 1) * row);
+    return;
+  }
+  if constexpr (moves == Moves::To5HD || moves == Moves::To5HDAll) {
+    LocalTensor<half> sources[16], targets[16];
+    for (uint32_t k = 0; k < 16; ++k) {
+      sources[k] = from[k * row];
+      targets[k] = to[k * row];
+    }
+    TransDataTo5HD(targets, sources, TransDataTo5HDParams(false, false, 1, 0, 0));
+  } else {
+    Transpose(to, from);
+  }
+  if constexpr (moves == Moves::Twice) {
+    PipeBarrier<PIPE_V>();
+    Transpose(used, to);
+    PipeBarrier<PIPE_V>();
+    Adds(from, used, half(1), (rows + 1) * row);
+    return;
+  }
+  constexpr bool isAll = moves == Moves::TransposeAll || moves == Moves::To5HDAll;
+  SetFlag<HardEvent::V_MTE3>(0);
+  WaitFlag<HardEvent::V_MTE3>(0);
+  constexpr uint32_t size = (rows + isAll) * sizeof(half);
+  DataCopyPad(global, to, DataCopyExtParams(16, size, 0, 0, 0));
+}
+
+TEST_F(Unwritten, IsNoHarmWhereItIsOnlyMoved) {
+  DeviceBuffer<half> y(256);
+  for (auto kernel :
+       {movesPart<Moves::Brcb>, movesPart<Moves::Transpose>, movesPart<Moves::To5HD>}) {
+    kernel<<<1, nullptr, nullptr>>>(y.gm());
+    EXPECT_EQ(allFindings(), "");
+  }
+}
+
+TEST_F(Unwritten, IsToldWhereItIsUsedAfterAMove) {
+  DeviceBuffer<half> y(256);
+  auto expect = [&](const char* bytes, const char* by) {
+    expectFinding(std::string("reads UB bytes ") + bytes + ", to which " + by +
+                  " has moved what nothing has written (vector core 0) [ErrorRead2]");
+    expectFinding(std::string("note: ") + by +
+                  " is here; write all that it takes before, or use less of it");
+  };
+  movesPart<Moves::BrcbAll><<<1, nullptr, nullptr>>>(y.gm());
+  expect("1184 to 1215", "Brcb");
+  movesPart<Moves::TransposeAll><<<1, nullptr, nullptr>>>(y.gm());
+  expect("1034 to 1035", "Transpose");
+  movesPart<Moves::To5HDAll><<<1, nullptr, nullptr>>>(y.gm());
+  expect("1034 to 1035", "TransDataTo5HD");
+  movesPart<Moves::Twice><<<1, nullptr, nullptr>>>(y.gm());
+  expect("4256 to 4287", "Transpose");
+}
+
 } // namespace
 
 /// What puts something into the register.

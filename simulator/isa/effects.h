@@ -76,6 +76,10 @@ void run(const VectorInstr& instr, const Context& context);
 void run(const CopyInstr& instr, const Context& context);
 void run(const CubeInstr& instr, const Context& context);
 
+/// The bytes of UB that an instruction which only moves elements has written with those of `from`; call it behind `run`.
+std::vector<Interval> movedTo(const VectorInstr& instr, const AccessList& accesses,
+                              const std::vector<Interval>& from);
+
 /// memory[i] = op(memory[i], data[i]).
 void combine(AtomicOp op, DType type, uint8_t* memory, const uint8_t* data, uint64_t bytes);
 

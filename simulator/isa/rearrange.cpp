@@ -119,7 +119,7 @@ void runMatrix(const VectorInstr& i, const Context& context) {
   }
 }
 
-std::string inspectRearrangeGroup(const VectorInstr& i, AccessList& list, const Context&) {
+std::string inspectRearranged(const VectorInstr& i, AccessList& list) {
   uint32_t size = bytesOf(i.src0.type);
   if (i.op == VectorOp::Broadcast || i.op == VectorOp::ReduceRows)
     return inspectMatrix(i, list);
@@ -165,6 +165,20 @@ std::string inspectRearrangeGroup(const VectorInstr& i, AccessList& list, const 
     list.add(i.dst, r, AccessKind::Write);
   }
   return {};
+}
+
+/// No count says how much of a block or a square is filled.
+bool onlyMoves(const VectorInstr& i) {
+  return i.op == VectorOp::Brcb || i.op == VectorOp::Transpose || i.op == VectorOp::TransDataTo5HD;
+}
+
+std::string inspectRearrangeGroup(const VectorInstr& i, AccessList& list, const Context&) {
+  const unsigned first = list.count;
+  std::string wrong = inspectRearranged(i, list);
+  const bool isLocal = i.src0.space == Space::UB && i.dst.space == Space::UB;
+  for (unsigned k = first; k < list.count && isLocal && onlyMoves(i); ++k)
+    list.items[k].isMoved = list.items[k].kind == AccessKind::Read;
+  return wrong;
 }
 
 void runTransDataTo5HD(const VectorInstr& i, const Context& context) {
@@ -218,5 +232,36 @@ void runRearrangeGroup(const VectorInstr& i, const Context& context) {
 } // namespace
 
 const VectorGroup rearrangeGroup = {inspectRearrangeGroup, runRearrangeGroup};
+
+/// Marks go through the instruction as its elements do.
+std::vector<Interval> movedTo(const VectorInstr& instr, const AccessList& accesses,
+                              const std::vector<Interval>& from) {
+  static thread_local std::vector<uint8_t> marks(spaceBytes[static_cast<unsigned>(Space::UB)]);
+  auto fill = [&](const Interval& bytes, uint8_t with) {
+    std::memset(&marks[bytes.begin], with, bytes.end - bytes.begin);
+  };
+  for (const Interval& bytes : from)
+    fill(bytes, 1);
+  Context context;
+  context.base[static_cast<unsigned>(Space::UB)] = marks.data();
+  run(instr, context);
+  std::vector<Interval> touched, found;
+  for (unsigned k = 0; k < accesses.count; ++k)
+    if (accesses.items[k].kind == AccessKind::Write)
+      accesses.items[k].region.intervals(touched);
+  for (const Interval& bytes : touched)
+    for (uint64_t at = bytes.begin; at < bytes.end; ++at) {
+      if (!marks[at])
+        continue;
+      if (!found.empty() && found.back().end == at)
+        ++found.back().end;
+      else
+        found.push_back({at, at + 1});
+    }
+  touched.insert(touched.end(), from.begin(), from.end());
+  for (const Interval& bytes : touched)
+    fill(bytes, 0);
+  return found;
+}
 
 } // namespace tilewright::ascend::isa

@@ -55,6 +55,10 @@ struct Access {
   /// Reads that may see never-written bytes without harm (lanes that the result ignores).
   bool mayBeUninitialised = false;
   bool isWithoutMemory = false; ///< as its operand
+  /// A read that only moves what is there, and takes all of it: what nothing has written is so behind it, too.
+  bool isMoved = false;
+  /// An undefined write of what was moved.
+  bool wasMoved = false;
   /// Whose bytes these are; to compare with members of the instruction that was inspected.
   const Operand* operand = nullptr;
 };

@@ -115,6 +115,15 @@ void CoreHazards::useReserved(Pipe pipe, uint32_t begin) {
     shadow->spoil(begin, currentSite[static_cast<unsigned>(pipe)]);
 }
 
+void CoreHazards::noteMoved(Pipe pipe, Interval bytes) {
+  Access access;
+  access.region.begin = bytes.begin;
+  access.region.length = bytes.end - bytes.begin;
+  access.kind = AccessKind::Write;
+  access.undefined = access.wasMoved = true;
+  note(pipe, access);
+}
+
 void CoreHazards::noteScalarGlobal(const Access& access, bool pastCache) {
   if (!check)
     return;
@@ -163,7 +172,9 @@ void CoreHazards::meet(const Segment& s, Interval overlap) {
       race(writes ? "writes" : "reads", s, overlap, s.writer, s.write, true);
   }
   if (!writes) {
-    if ((!s.written || s.undefined) && !current->mayBeUninitialised)
+    if ((!s.written || s.undefined) && current->isMoved)
+      moved.push_back(overlap);
+    else if ((!s.written || s.undefined) && !current->mayBeUninitialised)
       uninitialised(s, overlap);
     else if (s.spoiledBy)
       spoiled(s, overlap);
@@ -233,12 +244,18 @@ void CoreHazards::uninitialised(const Segment& s, Interval overlap) {
   const Site& mine = sites[currentSite[p]];
   ReportItem item;
   item.place = mine.place;
-  item.sentence =
-      std::string(mine.what) + " on " + pipeNames[p] + " reads " +
-      bytesText(current->space, overlap.begin, overlap.end) +
-      (s.undefined ? ", which are padding without a value (" : ", which nothing has written (") +
-      core + ") [ErrorRead2]";
-  if (s.undefined)
+  item.sentence = std::string(mine.what) + " on " + pipeNames[p] + " reads " +
+                  bytesText(current->space, overlap.begin, overlap.end) +
+                  (s.wasMoved    ? std::string(", to which ") + sites[s.write.site].what +
+                                       " has moved what nothing has written ("
+                   : s.undefined ? ", which are padding without a value ("
+                                 : ", which nothing has written (") +
+                  core + ") [ErrorRead2]";
+  if (s.wasMoved)
+    item.notes.push_back({sites[s.write.site].place,
+                          std::string(sites[s.write.site].what) +
+                              " is here; write all that it takes before, or use less of it"});
+  else if (s.undefined)
     item.notes.push_back({sites[s.write.site].place,
                           "the copy that left the padding is here; set "
                           "isPad and paddingValue, or read fewer elements"});

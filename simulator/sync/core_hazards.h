@@ -88,6 +88,9 @@ public:
   std::vector<GlobalAccess> globalLog;
   std::vector<CacheClean> cleans; ///< in order
   const std::string core;
+  /// What the last instruction has moved on although nothing had written it, and where that is now, in UB.
+  std::vector<Interval> moved;
+  void noteMoved(Pipe pipe, Interval bytes);
 
 private:
   void meet(const Segment& segment, Interval overlap) override;

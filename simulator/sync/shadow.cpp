@@ -6,8 +6,8 @@
 namespace tilewright::ascend {
 
 bool Segment::sameHistory(const Segment& other) const {
-  if (written != other.written || undefined != other.undefined || spoiledBy != other.spoiledBy ||
-      readerMask != other.readerMask)
+  if (written != other.written || undefined != other.undefined || wasMoved != other.wasMoved ||
+      spoiledBy != other.spoiledBy || readerMask != other.readerMask)
     return false;
   if (written && (writer != other.writer || !(write == other.write)))
     return false;
@@ -46,6 +46,7 @@ void apply(Segment& s, const Access& access, Pipe pipe, Stamp stamp) {
   s.writer = pipe;
   s.written = true;
   s.undefined = access.undefined;
+  s.wasMoved = access.wasMoved;
   s.spoiledBy = 0;
   s.readerMask = 0;
 }

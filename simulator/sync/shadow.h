@@ -25,6 +25,7 @@ struct Segment {
   Pipe writer = Pipe::S;
   bool written = false;
   bool undefined = false;
+  bool wasMoved = false;  ///< undefined, but no padding
   uint32_t spoiledBy = 0; ///< one more than the place of an instruction that needed these bytes
   uint8_t readerMask = 0; ///< pipes with a read since the write
   std::array<Stamp, numPipes> reads;
