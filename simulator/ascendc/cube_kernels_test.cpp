@@ -57,7 +57,8 @@ __global__ __aicore__ void matmul_add(GM_ADDR a, GM_ADDR b, GM_ADDR space, GM_AD
 }
 
 /// Each core writes a row, all meet, each reads the next core's row.
-template <bool meets> __global__ __aicore__ void rotate(GM_ADDR x, GM_ADDR y) {
+enum class Meets : uint8_t { No, ByAll, ByFlagOfOtherPipe };
+template <Meets meets> __global__ __aicore__ void rotate(GM_ADDR x, GM_ADDR y) {
   KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIV_1_0);
   constexpr uint32_t n = 64;
   uint32_t me = GetBlockIdx(), next = (me + 1) % GetBlockNum();
@@ -69,8 +70,12 @@ template <bool meets> __global__ __aicore__ void rotate(GM_ADDR x, GM_ADDR y) {
   SetFlag<HardEvent::V_MTE3>(0);
   WaitFlag<HardEvent::V_MTE3>(0);
   DataCopy(a[me * n], t, n);
-  if (meets)
+  if constexpr (meets == Meets::ByAll) {
     SyncAll();
+  } else if constexpr (meets == Meets::ByFlagOfOtherPipe) {
+    CrossCoreSetFlag<0, PIPE_V>(3);
+    CrossCoreWaitFlag(3);
+  }
   SetFlag<HardEvent::MTE3_MTE2>(0);
   WaitFlag<HardEvent::MTE3_MTE2>(0);
   DataCopy(t, a[next * n], n);
@@ -214,25 +219,35 @@ TEST_F(Cube, MixedWithFlags) {
   std::string text = allFindings();
   EXPECT_NE(text.find("nothing orders this"), std::string::npos) << text;
   EXPECT_NE(text.find("by Fixpipe on PIPE_FIX (cube core 0)"), std::string::npos) << text;
-  EXPECT_NE(text.find("order the cores with CrossCoreSetFlag"), std::string::npos) << text;
+  EXPECT_NE(text.find("order the cores with CrossCoreSetFlag and CrossCoreWaitFlag ("),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("CrossCoreSetFlag<2, PIPE_FIX>(id) behind line "), std::string::npos) << text;
 }
 
 TEST_F(Cube, SyncAll) {
   constexpr uint32_t n = 64, cores = 48;
   DeviceBuffer<float> x(cores * n), y(cores * n);
-  rotate<true><<<cores, nullptr, nullptr>>>(x.gm(), y.gm());
+  rotate<Meets::ByAll><<<cores, nullptr, nullptr>>>(x.gm(), y.gm());
   EXPECT_EQ(allFindings(), "");
   for (uint32_t i = 0; i < cores * n; ++i)
     ASSERT_EQ(y[i], static_cast<float>((i / n + 1) % cores));
-  rotate<false><<<cores, nullptr, nullptr>>>(x.gm(), y.gm());
+  rotate<Meets::No><<<cores, nullptr, nullptr>>>(x.gm(), y.gm());
   EXPECT_NE(allFindings().find("nothing orders this"), std::string::npos);
   // 49 blocks can't all be on the chip.
   DeviceBuffer<float> bigX(49 * n), bigY(49 * n);
-  rotate<true><<<49, nullptr, nullptr>>>(bigX.gm(), bigY.gm());
+  rotate<Meets::ByAll><<<49, nullptr, nullptr>>>(bigX.gm(), bigY.gm());
   EXPECT_EQ(lastReport().status, 507014);
   EXPECT_NE(allFindings().find("the launch has 49 blocks, but the chip has cores for 48"),
             std::string::npos)
       << allFindings();
+  EXPECT_EQ(allFindings().find("doesn't wait for"), std::string::npos) << allFindings();
+  rotate<Meets::ByFlagOfOtherPipe><<<cores, nullptr, nullptr>>>(x.gm(), y.gm());
+  std::string text = allFindings();
+  for (const char* part : {"note: vector core 0 sets cross-core flag 3 on PIPE_V, which doesn't "
+                           "wait for PIPE_MTE3\n",
+                           "CrossCoreSetFlag<0, PIPE_MTE3>(id) behind line "})
+    EXPECT_NE(text.find(part), std::string::npos) << part << text;
 }
 
 TEST_F(Cube, AtomicsInOrder) {

@@ -137,6 +137,7 @@ void Agent::executeSync(const SyncInstr& instr, uint32_t site) {
     break;
   case SyncKind::CrossSet:
     late.land(hazards.completed(instr.from));
+    hazards.noteCrossSet({instr.from, instr.id, site});
     group.crossSet(*this, instr.mode, instr.id, hazards.completed(instr.from), remote, site);
     break;
   }

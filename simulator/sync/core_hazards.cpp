@@ -2,6 +2,7 @@
 #include "simulator/sync/core_hazards.h"
 #include "simulator/memory/local_memory.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace tilewright::ascend {
@@ -113,6 +114,13 @@ void CoreHazards::useReserved(Pipe pipe, uint32_t begin) {
   Shadow* shadow = shadows[static_cast<unsigned>(Space::UB)].get();
   if (check && shadow)
     shadow->spoil(begin, currentSite[static_cast<unsigned>(pipe)]);
+}
+
+void CoreHazards::noteCrossSet(CrossSet set) {
+  constexpr size_t mostKept = 64;
+  if (check && crossSets.size() < mostKept &&
+      std::find(crossSets.begin(), crossSets.end(), set) == crossSets.end())
+    crossSets.push_back(set);
 }
 
 void CoreHazards::noteMoved(Pipe pipe, Interval bytes) {

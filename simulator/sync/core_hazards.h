@@ -88,6 +88,18 @@ public:
   std::vector<GlobalAccess> globalLog;
   std::vector<CacheClean> cleans; ///< in order
   const std::string core;
+  bool isCube() const {
+    return cube;
+  }
+  /// The lines that set a cross-core flag, each once with its pipe.
+  struct CrossSet {
+    Pipe pipe;
+    uint8_t flag;
+    uint32_t site;
+    bool operator==(const CrossSet&) const = default;
+  };
+  std::vector<CrossSet> crossSets;
+  void noteCrossSet(CrossSet set);
   /// What the last instruction has moved on although nothing had written it, and where that is now, in UB.
   std::vector<Interval> moved;
   void noteMoved(Pipe pipe, Interval bytes);

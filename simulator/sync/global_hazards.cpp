@@ -488,6 +488,22 @@ void Search::compareStreams(const Stream& a, const Stream& b) {
   }
 }
 
+namespace {
+/// Flags of the core that don't wait for this pipe, if none does.
+void noteOtherPipes(const CoreHazards& core, Pipe pipe, ReportItem& item) {
+  const auto& sets = core.crossSets;
+  if (std::any_of(sets.begin(), sets.end(), [&](const auto& set) { return set.pipe == pipe; }))
+    return;
+  constexpr size_t mostShown = 3;
+  for (size_t k = 0; k < std::min(mostShown, sets.size()); ++k)
+    item.notes.push_back({core.site(sets[k].site).place,
+                          core.core + " sets cross-core flag " + std::to_string(sets[k].flag) +
+                              " on " + pipeNames[static_cast<unsigned>(sets[k].pipe)] +
+                              ", which doesn't wait for " +
+                              pipeNames[static_cast<unsigned>(pipe)]});
+}
+} // namespace
+
 void Search::race(const GlobalAccess& x, const Stream& sx, const GlobalAccess& y,
                   const Stream& sy) {
   const CoreHazards &cx = *cores[sx.core], &cy = *cores[sy.core];
@@ -524,11 +540,18 @@ void Search::race(const GlobalAccess& x, const Stream& sx, const GlobalAccess& y
                               (overlap.more ? ", and more behind them" : "")});
   }
   std::string advice;
-  if (!sameCore)
-    advice =
-        "order the cores with CrossCoreSetFlag and CrossCoreWaitFlag or SyncAll, let them touch "
-        "different bytes, or use SetAtomicAdd";
-  else if (p == q)
+  if (!sameCore) {
+    noteOtherPipes(cx, x.pipe, item);
+    noteOtherPipes(cy, y.pipe, item);
+    auto flag = [&](const char* pipe, const Site& before, const Site& behind) {
+      return std::string("CrossCoreSetFlag<") + (cx.isCube() == cy.isCube() ? "0, " : "2, ") +
+             pipe + ">(id) behind line " + std::to_string(before.place.line) +
+             " and CrossCoreWaitFlag(id) before line " + std::to_string(behind.place.line);
+    };
+    advice = "order the cores with CrossCoreSetFlag and CrossCoreWaitFlag (" +
+             flag(pipeNames[p], first, second) + "; or " + flag(pipeNames[q], second, first) +
+             ") or SyncAll, let them touch different bytes, or use SetAtomicAdd";
+  } else if (p == q)
     advice = std::string("add PipeBarrier<") + pipeNames[p] + ">() between them";
   else
     advice = std::string("add SetFlag<HardEvent::") + pipeShort[p] + "_" + pipeShort[q] +
