@@ -123,3 +123,21 @@ def test_spellings_of_the_chips_compiler(tmp_path: Path, compiler: str) -> None:
     )
     # 12 + 10 + 18 + 103, and with 6 for 12
     assert answer.stdout == "0 143 137 6 7 9\n", answer.stderr
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_headers_are_free_of_warnings(tmp_path: Path, compiler: str) -> None:
+    """The host's own headers are no system headers, so that a user's -Werror reaches them."""
+    simulator = ROOT / "simulator"
+    names = [str(h.relative_to(simulator / "include")) for h in simulator.rglob("include/**/*.h")]
+    names += ["kernel_operator.h", "lib/matmul_intf.h"]
+    source = tmp_path / "all.cpp"
+    source.write_text("".join(f'#include "{name}"\n' for name in sorted(names)))
+    warnings = ["-Wall", "-Wextra", "-Wconversion", "-Werror"]
+    if compiler.startswith("clang"):
+        warnings.append("-Wshadow")  # that of g++ also refuses parameters named like members
+    folders = [f"-I{simulator / folder}" for folder in ("ascendc", "include")]
+    for kind in ("-D__DAV_VEC__=1", "-D__DAV_CUBE__=1", "-DHOST"):
+        command = [compiler, "-std=c++17", "-fsyntax-only", *warnings, *folders, kind, str(source)]
+        made = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+        assert made.returncode == 0, made.stderr

@@ -84,7 +84,7 @@ public:
   QueueCore& operator=(const QueueCore&) = default;
   ~QueueCore();
 
-  int16_t allocate(QueueEvents events, Place place) {
+  int16_t allocate(QueueEvents by, Place place) {
     if (!count)
       fail("the queue has no buffers; call TPipe::InitBuffer first [ErrorBuffer0]", nullptr, place);
     for (uint8_t k = 0; k < count; ++k) {
@@ -94,8 +94,8 @@ public:
         continue;
       next = static_cast<uint8_t>((index + 1) % count);
       if (b.freeEvent >= 0) {
-        waitFlag(events.free, b.freeEvent, place);
-        releaseEventId(events.free, b.freeEvent);
+        waitFlag(by.free, b.freeEvent, place);
+        releaseEventId(by.free, b.freeEvent);
         b.freeEvent = -1;
       }
       b.state = BufferState::Occupied;
@@ -106,46 +106,46 @@ public:
          "InitBuffer a larger number",
          nullptr, place);
   }
-  void enqueue(int16_t index, uint32_t address, QueueEvents events, Place place) {
+  void enqueue(int16_t index, uint32_t address, QueueEvents by, Place place) {
     QueueBuffer& b = check(index, address, "EnQue", place);
     if (b.state != BufferState::Occupied && b.state != BufferState::Dequeued)
       fail("EnQue: the tensor is already in the queue or was freed", &b, place);
-    b.fullEvent = static_cast<int8_t>(allocateEventId(events.full, place));
-    setFlag(events.full, b.fullEvent, place);
+    b.fullEvent = static_cast<int8_t>(allocateEventId(by.full, place));
+    setFlag(by.full, b.fullEvent, place);
     b.state = BufferState::Enqueued;
     order[(head + length++) % mostBuffers] = static_cast<uint8_t>(index);
   }
-  int16_t dequeue(QueueEvents events, Place place) {
+  int16_t dequeue(QueueEvents by, Place place) {
     if (!length)
       fail("DeQue: the queue holds no tensor; EnQue one first", nullptr, place);
     uint8_t index = order[head];
     head = static_cast<uint8_t>((head + 1) % mostBuffers);
     --length;
     QueueBuffer& b = buffers[index];
-    waitFlag(events.full, b.fullEvent, place);
-    releaseEventId(events.full, b.fullEvent);
+    waitFlag(by.full, b.fullEvent, place);
+    releaseEventId(by.full, b.fullEvent);
     b.fullEvent = -1;
     b.state = BufferState::Dequeued;
     return index;
   }
-  void free(int16_t index, uint32_t address, QueueEvents events, Place place) {
+  void free(int16_t index, uint32_t address, QueueEvents by, Place place) {
     QueueBuffer& b = check(index, address, "FreeTensor", place);
     if (b.state == BufferState::Free)
       fail("FreeTensor: the tensor is already free [ErrorFree]", &b, place);
     if (b.state == BufferState::Enqueued)
       fail("FreeTensor: the tensor is still in the queue; DeQue it first", &b, place);
-    b.freeEvent = static_cast<int8_t>(allocateEventId(events.free, place));
-    setFlag(events.free, b.freeEvent, place);
+    b.freeEvent = static_cast<int8_t>(allocateEventId(by.free, place));
+    setFlag(by.free, b.freeEvent, place);
     b.state = BufferState::Free;
     host::noteFreeBuffer(memoryOf(b), place);
   }
   /// Waits for what FreeTensor left behind.
-  void settle(QueueEvents events, Place place) {
+  void settle(QueueEvents by, Place place) {
     for (uint8_t k = 0; k < count; ++k) {
       QueueBuffer& b = buffers[k];
       if (b.freeEvent >= 0) {
-        waitFlag(events.free, b.freeEvent, place);
-        releaseEventId(events.free, b.freeEvent);
+        waitFlag(by.free, b.freeEvent, place);
+        releaseEventId(by.free, b.freeEvent);
         b.freeEvent = -1;
       }
     }

@@ -366,7 +366,9 @@ private:
       return o.pitch;
     if (o.isTransposed)
       std::swap(rows, columns);
-    return o.format == CubeFormat::NZ ? static_cast<int32_t>(roundUp(rows, 16)) : columns;
+    return o.format == CubeFormat::NZ
+               ? static_cast<int32_t>(roundUp(static_cast<uint32_t>(rows), 16))
+               : columns;
   }
   void checkTiling(Place place) const {
     if (r.baseM <= 0 || r.baseN <= 0 || r.baseK <= 0)

@@ -163,10 +163,14 @@ public:
     t.baseK = fixedK > 0 ? fixedK : std::min(std::max(deepest / unit * unit, unit), rounded(k));
     t.isBias = bias;
     t.iterateOrder = traverse == MatrixTraverse::FIRSTN ? 1 : 0;
-    uint64_t a = uint64_t(t.baseM) * t.baseK * elementBytes,
-             b = uint64_t(t.baseN) * t.baseK * elementBytes;
-    constexpr uint64_t sumBytes = 4;
-    return a <= l0a && b <= l0a && uint64_t(t.baseM) * t.baseN * sumBytes <= l0c ? 0 : -1;
+    auto bytesOf = [](int32_t rows, int32_t columns, int32_t each) {
+      return static_cast<uint64_t>(int64_t{rows} * columns * each);
+    };
+    constexpr int32_t sumBytes = 4;
+    bool fits = bytesOf(t.baseM, t.baseK, elementBytes) <= l0a &&
+                bytesOf(t.baseN, t.baseK, elementBytes) <= l0a &&
+                bytesOf(t.baseM, t.baseN, sumBytes) <= l0c;
+    return fits ? 0 : -1;
   }
 
 protected:
