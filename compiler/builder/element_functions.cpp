@@ -262,9 +262,9 @@ llvm::StringMap<ElementFunction> makeFunctions() {
   all["relu"] = one([](const ElementCall& call) {
     return call.kernel.binary("max", call.source(0), call.number(0));
   });
-  all["silu"] = one([](const ElementCall& call) {
-    Value x = call.source(0);
-    return call.kernel.binary("mul", x, call.kernel.unary("sigmoid", x));
+  all["silu"] = one([](const ElementCall& call) { // x / (1 + e ** -x)
+    Value x = call.source(0), decay = call.kernel.unary("exp", call.kernel.unary("neg", x));
+    return call.kernel.binary("div", x, call.kernel.binary("add", decay, call.number(1)));
   });
   all["leaky_relu"] = {2, kFirst, kSecond, leakyRelu};
   all["axpy"] = {2, kFirst, kSecond, multiplyAdd};

@@ -244,14 +244,15 @@ Tile NestVectorizer::bits(Operation* op) {
     return std::nullopt;
   const bool isInverse = isa<arith::XOrIOp>(op) && scalarOf(op->getOperand(1)) &&
                          getConstantIntValue(scalarOf(op->getOperand(1))) == -1;
-  if (isInverse)
-    return tiles.invertedBits(*a);
-  const Tile b = tileOf(op->getOperand(1));
+  const Tile b = isInverse ? a : tileOf(op->getOperand(1));
   if (!b)
     return std::nullopt;
   if (a->pitch != b->pitch)
     return none("it combines conditions on numbers of different widths");
-  return tiles.bits(op, *a, *b);
+  const Tile target =
+      a->maskBits ? std::nullopt : Tile(targetOf(op, storedType(op->getResult(0).getType())));
+  const VectorTile* into = target ? &*target : nullptr;
+  return isInverse ? tiles.invertedBits(*a, into) : tiles.bits(op, *a, *b, into);
 }
 
 // --- conversions --------------------------------------------------------------------------------
@@ -476,8 +477,9 @@ Tile NestVectorizer::function(FunctionKind kind, Operation* op) {
   };
   const Type element = tiles.elementOf(*source);
   const bool isWide = storedType(op->getResult(0).getType()) == element;
-  const VectorTile made = !isWide || isTarget(source) || isTarget(other) ? tiles.makeTile(element)
-                                                                         : targetOf(op, element);
+  const VectorTile made = !isWide || isTarget(source) || isTarget(other)
+                              ? tiles.makeTile(element)
+                              : targetOf(op, element, /*mayBeSource=*/false);
   tiles.function(kind, made, *source, op->getNumOperands() == 2 ? &*other : nullptr);
   return isWide ? Tile(made) : narrowed(op, made);
 }

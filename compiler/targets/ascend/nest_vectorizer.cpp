@@ -59,11 +59,14 @@ bool NestVectorizer::vectorize() {
     return false;
   if (const std::optional<npu::Rounding> rounding = namedRounding())
     return castBy(*rounding);
+  if (countUp())
+    return true;
+  atOnce = fused();
   for (Operation& op : body.without_terminator()) {
     builder.setLoc(op.getLoc());
     const bool isKnown = op.getNumResults() == 1 &&
                          (uniform.contains(op.getResult(0)) || indices.of(op.getResult(0)));
-    if (isKnown)
+    if (isKnown || (atOnce && llvm::is_contained(atOnce->inner, &op)))
       continue;
     if (auto read = dyn_cast<tile::LoadOp>(op)) {
       if (!load(read))
@@ -71,7 +74,7 @@ bool NestVectorizer::vectorize() {
     } else if (auto write = dyn_cast<tile::StoreOp>(op)) {
       if (!store(write))
         return false;
-    } else if (Tile made = computed(&op)) {
+    } else if (Tile made = atOnce && &op == atOnce->last ? computedAtOnce() : computed(&op)) {
       values[op.getResult(0)] = *made;
     } else {
       return false;
@@ -288,22 +291,14 @@ bool NestVectorizer::checkLaterUses(tile::StoreOp op) {
   return true;
 }
 
-VectorTile NestVectorizer::targetOf(Operation* op, Type element) {
+VectorTile NestVectorizer::targetOf(Operation* op, Type element, bool mayBeSource) {
   Value result = op->getResult(0);
   auto write = result.hasOneUse() ? dyn_cast<tile::StoreOp>(*result.user_begin()) : nullptr;
   if (!write || write->getBlock() != op->getBlock())
-    return tiles.makeTile(element);
+    return spareTile(op, element, mayBeSource);
   // Nothing between here and the store may still need what the buffer holds.
-  Value storage = npu::storageOf(write.getBuffer());
-  for (Operation* next = op->getNextNode(); next != write; next = next->getNextNode()) {
-    auto read = dyn_cast<tile::LoadOp>(next);
-    bool isNeeded = read && npu::storageOf(read.getBuffer()) == storage;
-    for (Value operand : next->getOperands())
-      if (auto known = values.find(operand); known != values.end())
-        isNeeded |= npu::storageOf(known->second.buffer) == storage;
-    if (isNeeded)
-      return tiles.makeTile(element);
-  }
+  if (isNeededBehind(op, npu::storageOf(write.getBuffer()), write))
+    return spareTile(op, element, mayBeSource);
   std::optional<Access> access =
       accessOf(write.getBuffer().getType(), write.getBuffer(), write.getIndices());
   const bool isTile =
@@ -313,6 +308,50 @@ VectorTile NestVectorizer::targetOf(Operation* op, Type element) {
     return tiles.makeTile(element); // the store says why it can't be
   storedDirectly[write] = *target;
   return *target;
+}
+
+bool NestVectorizer::isNeededBehind(Operation* op, Value storage, Operation* end) {
+  for (Operation* next = op->getNextNode(); next && next != end; next = next->getNextNode()) {
+    auto read = dyn_cast<tile::LoadOp>(next);
+    if (read && npu::storageOf(read.getBuffer()) == storage)
+      return true;
+    for (Value operand : next->getOperands())
+      if (auto known = values.find(operand); known != values.end())
+        if (npu::storageOf(known->second.buffer) == storage)
+          return true;
+  }
+  return false;
+}
+
+/// A function of T.tile is one statement of the kernel: between its parts its own target holds what it can.
+/// Nests that are loops write theirs last, so that a store of what it held before takes no time of theirs.
+VectorTile NestVectorizer::spareTile(Operation* op, Type element, bool mayBeSource) {
+  if (!nest->hasAttr("function"))
+    return tiles.makeTile(element);
+  const auto isFree = [&](const VectorTile& tile) {
+    Value storage = npu::storageOf(tile.buffer);
+    const auto isHere = [&](Value operand) {
+      auto known = values.find(operand);
+      return known != values.end() && npu::storageOf(known->second.buffer) == storage;
+    };
+    return tiles.elementOf(tile).getIntOrFloatBitWidth() == element.getIntOrFloatBitWidth() &&
+           !isNeededBehind(op, storage, nullptr) &&
+           (mayBeSource || llvm::none_of(op->getOperands(), isHere));
+  };
+  auto stores = nest.getBodyBlock()->getOps<tile::StoreOp>();
+  if (spares.empty() && llvm::hasSingleElement(stores)) {
+    tile::StoreOp write = *stores.begin();
+    const BufferType type = write.getBuffer().getType();
+    const auto access = accessOf(type, write.getBuffer(), write.getIndices());
+    if (access && access->walk == Walk::Tile && isPaddingBehind(type))
+      spares.push_back(access->tile);
+  }
+  for (const VectorTile& spare : spares)
+    if (isFree(spare))
+      if (const Tile tile = tiles.viewed(spare, element))
+        return *tile;
+  spares.push_back(tiles.makeTile(element));
+  return spares.back();
 }
 
 NestVectorizer::Tile NestVectorizer::tileOf(Value value) {

@@ -59,6 +59,23 @@ private:
 
   bool load(tile::LoadOp op);
   bool store(tile::StoreOp op);
+  // Functions of T.tile that are one instruction (named_functions.cpp).
+  /// What an instruction makes for the nest's last operation, with those it takes in.
+  struct Fused {
+    mlir::Operation* last = nullptr;
+    llvm::SmallVector<mlir::Operation*, 2> inner;
+    mlir::Value source, factor;
+    std::optional<npu::UnaryKind> unary = std::nullopt;
+    std::optional<npu::ScalarKind> scalar = std::nullopt;
+    bool isUpdate = false; ///< adds to what its target holds
+  };
+  std::optional<Fused> fused();
+  std::optional<Fused> fusedSum(mlir::Operation* last, bool isByScalar);
+  std::optional<Fused> fusedSlope(mlir::Operation* last);
+  Tile computedAtOnce();
+  /// T.tile.createvecindex, if the nest is one that the instruction counts exactly.
+  bool countUp();
+
   /// Nothing for what the vector unit can't compute.
   Tile computed(mlir::Operation* op);
   Tile binary(mlir::Operation* op, npu::BinaryKind kind);
@@ -81,8 +98,12 @@ private:
   Tile tileOf(mlir::Value value);
   /// The same as float32 where the vector unit doesn't compute in its type.
   Tile operandOf(mlir::Value value);
-  /// Where the result of `op` goes: the tile that it is stored to, or a new one.
-  VectorTile targetOf(mlir::Operation* op, mlir::Type element);
+  /// Where the result of `op` goes: the tile that it is stored to, or a new one; in functions of T.tile one
+  /// that nothing needs any more, which `mayBeSource` says of those that `op` reads.
+  VectorTile targetOf(mlir::Operation* op, mlir::Type element, bool mayBeSource = true);
+  VectorTile spareTile(mlir::Operation* op, mlir::Type element, bool mayBeSource);
+  /// Whether something behind `op` and before `end` uses what lies in the buffer.
+  bool isNeededBehind(mlir::Operation* op, mlir::Value storage, mlir::Operation* end);
   /// A result that was computed in a wider type, as that of `op`.
   Tile narrowed(mlir::Operation* op, const VectorTile& wide);
 
@@ -97,6 +118,8 @@ private:
   llvm::DenseMap<mlir::Value, VectorTile> values;
   llvm::DenseMap<mlir::Value, npu::Rounding> roundings;
   llvm::DenseMap<mlir::Operation*, VectorTile> storedDirectly;
+  llvm::SmallVector<VectorTile> spares; ///< made for results, each of which may hold a later one
+  std::optional<Fused> atOnce;
   std::string reason;
 };
 

@@ -6,6 +6,7 @@
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/ADT/TypeSwitch.h>
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
+#include <mlir/IR/Matchers.h>
 
 namespace tilewright::ascend {
 namespace {
@@ -293,6 +294,9 @@ std::string InstructionPrinter::otherVector(Operation* op) {
       .Case<SequenceOp>([&](SequenceOp sequence) {
         const std::string target = slice(sequence.getTarget(), sequence.getTargetOffset());
         const std::string count = text.text(sequence.getCount());
+        if (matchPattern(sequence.getStep(), m_OneFloat()) ||
+            matchPattern(sequence.getStep(), m_One()))
+          return call("CreateVecIndex", {target, scalar(sequence.getFirst()), count});
         return call("ArithProgression",
                     {target, scalar(sequence.getFirst()), scalar(sequence.getStep()), count});
       })

@@ -220,6 +220,15 @@ Result TileOperations::sequence(int64_t rowFactor, int64_t columnFactor, Value b
   return moved;
 }
 
+void TileOperations::countUp(const VectorTile& target, Value first) {
+  const Type type = first.getType();
+  Value one = arith::ConstantOp::create(builder, isa<FloatType>(type)
+                                                     ? TypedAttr(builder.getFloatAttr(type, 1.0))
+                                                     : TypedAttr(builder.getIntegerAttr(type, 1)));
+  npu::SequenceOp::create(builder, target.buffer, target.offset, first, one, count(target));
+  barrier();
+}
+
 // --- arithmetic ---------------------------------------------------------------------------------
 
 void TileOperations::unary(npu::UnaryKind kind, const VectorTile& target,
@@ -269,10 +278,11 @@ VectorTile TileOperations::makeLike(const VectorTile& tile) {
 }
 
 /// The vector unit has them for 16 bits; wider numbers are two of these, bytes halves.
-Result TileOperations::bits(Operation* op, const VectorTile& a, const VectorTile& b) {
+Result TileOperations::bits(Operation* op, const VectorTile& a, const VectorTile& b,
+                            const VectorTile* into) {
   const Type half = signedInteger(builder.getContext(), 16);
   const VectorTile& smaller = a.maskBits <= b.maskBits ? a : b;
-  const VectorTile made = makeLike(smaller);
+  const VectorTile made = into ? *into : makeLike(smaller);
   const std::optional<int64_t> number = halvesIn(made);
   if (!number)
     return std::nullopt;
@@ -294,16 +304,16 @@ Result TileOperations::bits(Operation* op, const VectorTile& a, const VectorTile
     // a xor b = (a or b) and not (a and b)
     const VectorTile shared = makeLike(smaller);
     combine(npu::BinaryKind::And, *left, *right, *viewed(shared, half));
-    const Result inverted = invertedBits(shared);
+    invertedBits(shared, &shared);
     combine(npu::BinaryKind::Or, *left, *right, *target);
-    combine(npu::BinaryKind::And, *target, *viewed(*inverted, half), *target);
+    combine(npu::BinaryKind::And, *target, *viewed(shared, half), *target);
   }
   return made;
 }
 
-Result TileOperations::invertedBits(const VectorTile& tile) {
+Result TileOperations::invertedBits(const VectorTile& tile, const VectorTile* into) {
   const Type half = signedInteger(builder.getContext(), 16);
-  const VectorTile made = makeLike(tile);
+  const VectorTile made = into ? *into : makeLike(tile);
   const std::optional<int64_t> number = halvesIn(made);
   const Result source = viewed(tile, half), target = viewed(made, half);
   if (!number || !source || !target)

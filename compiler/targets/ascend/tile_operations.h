@@ -44,6 +44,8 @@ public:
   bool fillWith(const VectorTile& target, mlir::Value scalar);
   /// 0, 1, 2, ... times the factors of row and column, each a number; plus `base` unless null.
   Result sequence(int64_t rowFactor, int64_t columnFactor, mlir::Value base);
+  /// first, first + 1, ...
+  void countUp(const VectorTile& target, mlir::Value first);
   /// One number for each row, or one row for all; into a new tile where `target` is null.
   Result broadcast(const VectorTile& source, bool isNumberPerRow,
                    const VectorTile* target = nullptr);
@@ -55,9 +57,11 @@ public:
                   mlir::Value scalar);
   void function(npu::FunctionKind kind, const VectorTile& target, const VectorTile& source,
                 const VectorTile* other);
-  /// And, Or or Xor (what `op` is) of the bits of integers, or of masks.
-  Result bits(mlir::Operation* op, const VectorTile& a, const VectorTile& b);
-  Result invertedBits(const VectorTile& tile);
+  /// And, Or or Xor (what `op` is) of the bits of integers, or of masks; into a new tile where `target`
+  /// is null.
+  Result bits(mlir::Operation* op, const VectorTile& a, const VectorTile& b,
+              const VectorTile* target = nullptr);
+  Result invertedBits(const VectorTile& tile, const VectorTile* target = nullptr);
 
   /// `rounding` replaces that of a step to integers, or to floats of 16 bits.
   Result convert(const VectorTile& source, mlir::Type to, std::optional<npu::Rounding> rounding,

@@ -59,8 +59,9 @@ tile::ParallelOp peel(tile::ParallelOp nest) {
   SmallVector<OpFoldResult> extents = nest.getMixedExtents();
   Value index = makeLoop(builder, extents[0]);
   auto inner = tile::ParallelOp::create(builder, ArrayRef(extents).drop_front());
-  if (Attribute mode = nest->getAttr("mode")) // of T.tile.cast, which the body alone doesn't tell
-    inner->setAttr("mode", mode);
+  for (const char* name : {"function", "mode"}) // of T.tile, which the body alone doesn't tell
+    if (Attribute attribute = nest->getAttr(name))
+      inner->setAttr(name, attribute);
   Block *from = nest.getBodyBlock(), *to = inner.getBodyBlock();
   from->getArgument(0).replaceAllUsesWith(index);
   for (auto [old, made] : llvm::zip(from->getArguments().drop_front(), to->getArguments()))
