@@ -51,6 +51,7 @@ std::unique_ptr<mlir::Pass> createExpandElements(bool waits, bool splits);
 /// `isOrdered`: barriers around functions of which nothing is known.
 std::unique_ptr<mlir::Pass> createExpandCalls(bool isOrdered);
 std::unique_ptr<mlir::Pass> createDropIdleWork();
+std::unique_ptr<mlir::Pass> createPlainDivisions();
 /// Of pipelined loops: buffers in versions, and loads ahead of their use.
 std::unique_ptr<mlir::Pass> createRotateBuffers(const chips::AscendChip& chip);
 std::unique_ptr<mlir::Pass> createLoadAhead();

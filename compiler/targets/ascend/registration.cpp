@@ -23,6 +23,7 @@ void registerPasses(mlir::DialectRegistry& registry) {
   mlir::registerPass([] { return createExpandElements(true, true); });
   mlir::registerPass([] { return createExpandCalls(true); });
   mlir::registerPass(createDropIdleWork);
+  mlir::registerPass(createPlainDivisions);
   mlir::registerPass([&chip] { return createRotateBuffers(chip); });
   mlir::registerPass(createLoadAhead);
   mlir::registerPass(createDefinePadding);
