@@ -125,6 +125,14 @@ _WITHOUT_EFFECT = {
     ),
     "tl.ascend_tail_mask": "because what a load leaves of a tile is pad_value, also in reductions",
 }
+#: The automatic passes of the Ascend target, each on or off.
+_SWITCHES = (
+    "tl.ascend_auto_sync",
+    "tl.ascend_auto_sync_vs",
+    "tl.ascend_memory_planning",
+    "tl.ascend_auto_cv_combine",
+    "tl.ascend_auto_cross_core_sync",
+)
 #: How TileLang's CPU kernels are called, and its ways to GPUs and of older releases.
 _BACKENDS = ("auto", "tvm_ffi", "cython")
 _OTHER_BACKENDS = ("nvrtc", "torch", "cutedsl", "ctypes", "dlpack")
@@ -176,8 +184,8 @@ def chip_of(platform: str | None) -> str | None:
 
 
 def check_pass_configs(pass_configs: object) -> None:
-    """TypeError where it is no dict, ValueError for a wrong number of bits; one remark for each key
-    that is unknown or has no effect."""
+    """TypeError where it is no dict, ValueError for a wrong number of bits and for a switch that is
+    neither on nor off; one remark for each key that is unknown or has no effect."""
     if pass_configs is None:
         return
     if not isinstance(pass_configs, dict):
@@ -188,10 +196,16 @@ def check_pass_configs(pass_configs: object) -> None:
     known = {key.value for key in PassConfigKey} | _MORE_KEYS
     for key, value in pass_configs.items():
         name = _config_key(key)
+        if name in _SWITCHES and value is not None and not _is_switch(value):
+            raise ValueError(f"pass config '{name}' is {value!r} but must be True or False")
         if name.replace("tir.", "tirx.") not in known:
             remark(f"pass config {name!r} is unknown, and ignored")
         elif name in _WITHOUT_EFFECT and value:
             remark(f"pass config {name!r} has no effect here, {_WITHOUT_EFFECT[name]}")
+
+
+def _is_switch(value: object) -> bool:
+    return isinstance(value, int) and value in (0, 1)
 
 
 def check_backend(execution_backend: object) -> None:

@@ -407,6 +407,14 @@ def test_methods():
         ({"out_idx": 1.5}, TypeError, "out_idx is 1.5 but must be an integer or a list of"),
         ({"out_idx": [True]}, TypeError, r"out_idx is \[True\] but must be"),
         ({"pass_configs": 3}, TypeError, "pass_configs is 3 but must be a dict"),
+        *(
+            (
+                {"pass_configs": {"tl.ascend_auto_sync": value}},
+                ValueError,
+                f"pass config 'tl.ascend_auto_sync' is {value!r} but must be True or False",
+            )
+            for value in ("yes", "False", 2, 1.0)
+        ),
         (
             {"target": "abacus"},
             ValueError,
