@@ -2,10 +2,13 @@
 """Reductions and scans of tiles, in the forms of TileLang, TileLang-Ascend and seed 004.
 
 After the dim, positional arguments are told apart by their type: a bool is `clear`, a list is
-`real_shape`, another integer is `batch`. A third buffer is seed 004's form `(dst, src, tmp, dim)`.
+`real_shape`, another integer is `batch`. A third buffer is scratch memory, which isn't needed: of
+the two before it the larger is the source; where they are alike they are seed 004's `(dst, src)`.
 """
 
 from __future__ import annotations
+
+import math
 
 from ..capture.tracer import current, guarded_by_poison
 from .tile import is_tile
@@ -81,11 +84,21 @@ def reduce(
     _build(reduce_type, buffer, out, dim, _Options("reduce", extras, named))
 
 
+def _is_larger(one: Any, other: Any) -> bool:
+    """By numbers of elements; by dims where those are not all known."""
+    both = one.shape, other.shape
+    if all(isinstance(extent, int) for shape in both for extent in shape):
+        return bool(math.prod(one.shape) > math.prod(other.shape))
+    return bool(len(one.shape) > len(other.shape))
+
+
 def _reduction(kind: str, what: str) -> Callable[..., None]:
     @guarded_by_poison
     def function(buffer: Any, out: Any, *extras: Any, **named: Any) -> None:
-        if extras and is_tile(extras[0]):  # seed 004: (dst, src, tmp, dim)
-            buffer, out, extras = out, buffer, extras[1:]
+        if extras and is_tile(extras[0]):
+            extras = extras[1:]
+            if not (is_tile(buffer) and is_tile(out)) or not _is_larger(buffer, out):
+                buffer, out = out, buffer
         dim = named.pop("dim", None)
         if dim is None:
             dim, extras = (extras[0], extras[1:]) if extras else (-1, ())

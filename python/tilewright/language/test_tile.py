@@ -351,6 +351,15 @@ def test_reductions_of_seed_004() -> None:
     np.testing.assert_array_equal(made, a.max(0))
 
 
+def test_reductions_with_scratch_memory_behind_source_and_target() -> None:
+    """As published before the form without it: (src, dst, tmp)."""
+    a = floats(4, 8)
+    made = result(lambda d, s: T.reduce_max(s, d, s, dim=-1), floats(4), a)
+    np.testing.assert_array_equal(made, a.max(1))
+    made = result(lambda d, s: T.reduce_sum(s[0:2, :], d[0:2], s, -1), floats(4), a)
+    np.testing.assert_allclose(made[:2], exact(a).sum(1)[:2], rtol=1e-5)
+
+
 # Reductions
 
 
