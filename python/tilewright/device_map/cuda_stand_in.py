@@ -158,8 +158,16 @@ class MissingOnCpuError(TilewrightError, NotImplementedError):
 class CUDAGraph:
     """`torch.cuda.CUDAGraph` and `torch.cuda.graph`."""
 
+    _what = "CUDA graphs are unsupported on the CPU"
+
     def __init__(self, *args: object, **keywords: object) -> NoReturn:
-        raise MissingOnCpuError("CUDA graphs are unsupported on the CPU; call the kernels directly")
+        raise MissingOnCpuError(f"{self._what}; call the kernels directly")
+
+
+class NPUGraph(CUDAGraph):
+    """`torch.npu.NPUGraph` and `torch.npu.graph`."""
+
+    _what = "NPU graphs are unsupported without an NPU"
 
 
 @contextmanager

@@ -9,6 +9,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from tilewright import device_map  # noqa: E402
+from tilewright.errors import TilewrightError  # noqa: E402
 
 
 @pytest.fixture
@@ -49,6 +50,12 @@ def test_torch_npu_namespace(mapped):
     end.record()
     assert start.elapsed_time(end) >= 0
     assert torch.npu.current_stream().npu_stream == 0
+    for make in (torch.npu.NPUGraph, torch.npu.graph):
+        with pytest.raises(
+            TilewrightError,
+            match="NPU graphs are unsupported without an NPU; call the kernels directly",
+        ):
+            make()
 
 
 SCRIPT = """
