@@ -123,3 +123,58 @@ def test_uint8_is_nothing_that_the_cube_core_multiplies() -> None:
 
     with pytest.raises(tilewright.CompileError, match="a gemm of uint8 with sums of int32"):
         tilewright.compile(main, target="ascend", pass_configs=AUTOMATIC)
+
+
+def chosen(rows: int, columns: int, tensor_columns: int) -> Any:
+    """Part of a mask in global memory chooses, and that of a comparison goes there."""
+    shape, bytes_of = (rows, columns), tensor_columns // 8
+
+    @T.prim_func
+    def main(
+        A: T.Tensor(shape, "float32"),
+        M: T.Tensor((rows, bytes_of), "uint8"),
+        B: T.Tensor(shape, "float32"),
+        N: T.Tensor((rows, bytes_of), "uint8"),
+    ):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            tile = T.alloc_ub(shape, "float32")
+            given = T.alloc_ub((rows, columns // 8), "uint8")
+            made = T.alloc_ub((rows, columns // 8), "uint8")
+            T.copy(A, tile)
+            T.copy(M[0, bytes_of - columns // 8], given)
+            T.barrier_all()
+            T.tile.compare(made, tile, 0.5, "GT")
+            T.barrier_all()
+            T.tile.select(tile, given, tile, 0.0, "VSEL_TENSOR_SCALAR_MODE")
+            T.barrier_all()
+            T.copy(tile, B)
+            T.copy(made, N[0, bytes_of - columns // 8])
+
+    return main
+
+
+@pytest.mark.filterwarnings("ignore:this nest runs element by element")
+@pytest.mark.parametrize("configs", [AUTOMATIC, {}], ids=["automatic", "by hand"])
+@pytest.mark.parametrize(
+    ("rows", "columns", "tensor_columns"), [(8, 64, 64), (8, 64, 192), (5, 128, 128), (8, 32, 96)]
+)
+def test_masks_in_global_memory(
+    configs: dict[Any, bool], rows: int, columns: int, tensor_columns: int
+) -> None:
+    """Rows of 4 to 16 bytes lie 32 apart as the DMA moves them, and side by side in a mask."""
+    random = np.random.default_rng(3)
+    main = chosen(rows, columns, tensor_columns)
+    kernel = tilewright.compile(main, target="ascend", pass_configs=configs)
+    a = random.standard_normal((rows, columns)).astype(np.float32)
+    given = random.integers(0, 256, (rows, tensor_columns // 8)).astype(np.uint8)
+    b, n = np.zeros_like(a), np.zeros_like(given)
+    same = [b.copy(), n.copy()]
+    kernel(a, given, b, n)
+    interpret(main, a, given, *same)
+    part = slice(tensor_columns // 8 - columns // 8, None)
+    bits = np.unpackbits(given[:, part], axis=1, bitorder="little").astype(bool)
+    expected = np.zeros_like(given)
+    expected[:, part] = np.packbits(a > 0.5, axis=1, bitorder="little")
+    for found, mask in ((b, n), same):
+        np.testing.assert_array_equal(found, np.where(bits, a, 0))
+        np.testing.assert_array_equal(mask, expected)

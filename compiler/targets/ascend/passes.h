@@ -34,7 +34,7 @@ std::unique_ptr<mlir::Pass> createPairWorkspaces();
 std::unique_ptr<mlir::Pass> createStageGlobalTiles(const chips::AscendChip& chip);
 std::unique_ptr<mlir::Pass> createFoldClears();
 std::unique_ptr<mlir::Pass> createStructureExits();
-std::unique_ptr<mlir::Pass> createPlaceBuffers();
+std::unique_ptr<mlir::Pass> createPlaceBuffers(bool waits);
 /// `takeTurns`: in pipelined loops, iterations use several tiles in turn, for kernels whose flags are
 /// found.
 std::unique_ptr<mlir::Pass> createAddWorkspaces(bool takeTurns);

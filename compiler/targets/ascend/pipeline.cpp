@@ -42,7 +42,7 @@ std::vector<std::unique_ptr<Pass>> makePipeline(const Session& session) {
   passes.push_back(createFoldClears());
   if (automation.flags || automation.scalarFlags)
     passes.push_back(createStructureExits());
-  passes.push_back(createPlaceBuffers());
+  passes.push_back(createPlaceBuffers(!automation.flags));
   passes.push_back(createAddWorkspaces(automation.flags && automation.crossFlags));
   passes.push_back(createShareVectorWork());
   passes.push_back(createExpandGemms(!automation.flags));

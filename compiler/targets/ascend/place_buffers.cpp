@@ -59,6 +59,12 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
   static constexpr llvm::StringLiteral kDescription =
       "decide by use in which memory a shared or fragment tile lies";
 
+  explicit PlaceBuffers(bool waits) : waits(waits) {}
+
+  void getDependentDialects(DialectRegistry& registry) const override {
+    registry.insert<AscendDialect>();
+  }
+
   void runOnOperation() override {
     SmallVector<tile::AllocOp> all, allocs;
     getOperation().walk([&](tile::AllocOp alloc) { all.push_back(alloc); });
@@ -84,9 +90,14 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
   }
 
   /// A tile that is only seen as a sequence of elements is one: a mask of (rows, columns / 8) bytes.
-  static void takeShapeOfViews(tile::AllocOp alloc) {
+  void takeShapeOfViews(tile::AllocOp alloc) {
     Type seen;
+    SmallVector<tile::CopyOp> copies;
     for (Operation* user : alloc->getUsers()) {
+      if (auto copy = dyn_cast<tile::CopyOp>(user); copy && copiesWhole(copy, alloc)) {
+        copies.push_back(copy);
+        continue;
+      }
       auto view = dyn_cast<tile::ViewOp>(user);
       if (!view || (seen && view.getType() != seen))
         return;
@@ -96,11 +107,76 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
     if (!type || type.getRank() != 1 || !type.hasStaticShape() ||
         type.getElementType() != alloc.getType().getElementType())
       return;
+    if (!copies.empty() && npu::rowPitch(alloc.getType()) == alloc.getType().getShape().back())
+      return; // a sequence as it lies
+    for (tile::CopyOp copy : copies)
+      copyByRows(copy, alloc, type);
     alloc.getResult().setType(type);
-    for (Operation* user : llvm::make_early_inc_range(alloc->getUsers())) {
-      user->getResult(0).replaceAllUsesWith(alloc.getResult());
-      user->erase();
-    }
+    for (Operation* user : llvm::make_early_inc_range(alloc->getUsers()))
+      if (user->getResult(0).getType() == type) {
+        user->getResult(0).replaceAllUsesWith(alloc.getResult());
+        user->erase();
+      }
+  }
+
+  /// Whether a copy is one between all rows of a tile and global memory.
+  static bool copiesWhole(tile::CopyOp copy, tile::AllocOp alloc) {
+    const bool isTarget = copy.getTarget() == alloc.getResult();
+    const BufferRegion tile = isTarget ? copy.getTargetRegion() : copy.getSourceRegion(),
+                       other = isTarget ? copy.getSourceRegion() : copy.getTargetRegion();
+    const ArrayRef<int64_t> shape = tile.type().getShape();
+    return other.type().isGlobal() && shape.size() == 2 && !copy.getTranspose() &&
+           llvm::equal(tile.staticExtents(), shape);
+  }
+
+  /// The DMA moves rows that begin at a block of 32 bytes, so they come through a tile of such rows, and go
+  /// on in units of up to 4 bytes.
+  void copyByRows(tile::CopyOp copy, tile::AllocOp alloc, BufferType sequence) {
+    const BufferType type = inSpace(alloc.getType(), MemorySpace::UB);
+    ImplicitLocOpBuilder builder(alloc.getLoc(), alloc);
+    auto rows = tile::AllocOp::create(
+        builder, type, builder.getStringAttr(alloc.getSymName().value_or("tile").str() + "_rows"),
+        IntegerAttr());
+    const bool isLoad = copy.getTarget() == alloc.getResult();
+    copy->replaceUsesOfWith(alloc.getResult(), rows.getResult());
+    const int64_t height = type.getShape()[0];
+    const int64_t rowBytes = type.getShape()[1] * int64_t(type.getElementBits()) / 8;
+    // Rows of one element would lie side by side.
+    int64_t unit = 4;
+    while (unit > 1 && (rowBytes % unit != 0 || rowBytes == unit))
+      unit /= 2;
+    const int64_t width = rowBytes / unit;
+    const Type element = IntegerType::get(&getContext(), unsigned(unit) * 8, IntegerType::Signed);
+    builder.setLoc(copy.getLoc());
+    builder.setInsertionPoint(copy);
+    if (isLoad)
+      builder.setInsertionPointAfter(copy);
+    orderAll(builder);
+    Value apart = tile::ViewOp::create(
+        builder, BufferType::get({height, width}, element, MemorySpace::UB), rows, ValueRange());
+    Value dense = tile::ViewOp::create(
+        builder, BufferType::get({height * width}, element, sequence.getSpace()), alloc,
+        ValueRange());
+    auto nest = tile::ParallelOp::create(
+        builder, ArrayRef<OpFoldResult>{builder.getIndexAttr(height), builder.getIndexAttr(width)});
+    orderAll(builder);
+    builder.setInsertionPointToStart(nest.getBodyBlock());
+    Value row = nest.getInductionVars()[0], column = nest.getInductionVars()[1];
+    Value start =
+        arith::MulIOp::create(builder, row, arith::ConstantIndexOp::create(builder, width));
+    Value number = arith::AddIOp::create(builder, start, column);
+    const SmallVector<Value> inRows = {row, column}, inSequence = {number};
+    Value moved = tile::LoadOp::create(builder, cast<BufferType>(dense.getType()).getScalarType(),
+                                       isLoad ? apart : dense, isLoad ? inRows : inSequence,
+                                       /*in_bounds=*/true);
+    tile::StoreOp::create(builder, moved, isLoad ? dense : apart, isLoad ? inSequence : inRows,
+                          /*in_bounds=*/true);
+  }
+
+  /// Without automatic flags, the parts of a copy wait for each other.
+  void orderAll(ImplicitLocOpBuilder& builder) {
+    if (waits)
+      PipeBarrierOp::create(builder, Pipe::All);
   }
 
   /// Where rows in UB are padded, a view must keep them.
@@ -307,12 +383,14 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
       copyWhole(twin, alloc, gemm);
     return success();
   }
+
+  bool waits; ///< whether what becomes several operations orders them
 };
 
 } // namespace
 
-std::unique_ptr<Pass> createPlaceBuffers() {
-  return std::make_unique<PlaceBuffers>();
+std::unique_ptr<Pass> createPlaceBuffers(bool waits) {
+  return std::make_unique<PlaceBuffers>(waits);
 }
 
 } // namespace tilewright::ascend

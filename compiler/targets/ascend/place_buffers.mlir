@@ -126,6 +126,25 @@ func.func @views(%n: index) {
 }
 
 // -----
+// Such a sequence comes from global memory in rows that begin at blocks of 32 bytes.
+// CHECK-LABEL: func.func @loaded_mask
+func.func @loaded_mask(%M: !tile.buffer<8x8xui8, global>, %n: index) {
+  %c0 = arith.constant 0 : index
+  tile.launch (%cid) in (%n) npu {
+    // CHECK: %[[ROWS:.*]] = tile.alloc "mask_rows" : !tile.buffer<8x8xui8, UB>
+    // CHECK: %[[MASK:.*]] = tile.alloc "mask" : !tile.buffer<64xui8, UB>
+    // CHECK: tile.copy %{{.*}} to %[[ROWS]]
+    // CHECK: tile.view %[[ROWS]] : !tile.buffer<8x8xui8, UB> to !tile.buffer<8x2xsi32, UB>
+    // CHECK: tile.view %[[MASK]] : !tile.buffer<64xui8, UB> to !tile.buffer<16xsi32, UB>
+    // CHECK: tile.parallel ({{.*}}) in [8, 2]
+    %mask = tile.alloc "mask" : !tile.buffer<8x8xui8, UB>
+    tile.copy %M : !tile.buffer<8x8xui8, global> to %mask : !tile.buffer<8x8xui8, UB>
+    %bytes = tile.view %mask : !tile.buffer<8x8xui8, UB> to !tile.buffer<64xui8, UB>
+  }
+  return
+}
+
+// -----
 func.func @f(%n: index) {
   tile.launch (%cid) in (%n) npu {
     %x = tile.alloc "x" : !tile.buffer<4x20xf32, UB>

@@ -32,7 +32,7 @@ void registerPasses(mlir::DialectRegistry& registry) {
   mlir::registerPass(createPairWorkspaces);
   mlir::registerPass(createFoldClears);
   mlir::registerPass(createStructureExits);
-  mlir::registerPass(createPlaceBuffers);
+  mlir::registerPass([] { return createPlaceBuffers(false); });
   mlir::registerPass([] { return createAddWorkspaces(true); });
   mlir::registerPass(createShareVectorWork);
   mlir::registerPass(createCheckHazards);
