@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -257,3 +258,57 @@ def test_fast_exponentials_of_whole_vectors():
     error = (y.double() - exact).abs()[1:]
     assert bool((error <= torch.clamp(exact[1:] * 2.0**-22, min=2.0**-125)).all())
     assert abs(y[0, 4].item() - 1.0) <= 2.0**-22
+
+
+#: What a chain's second nest makes of the first one's x, and w; both results are reduced next.
+PRODUCTS = {
+    "product": lambda x, w: x * w,
+    "only x": lambda x, w: x + x,
+}
+
+
+@pytest.mark.parametrize("columns", [32, 48, 64, 128])
+@pytest.mark.parametrize("dims", [(1, 0), (0, 1), (1, 1), (0, 0)])
+@pytest.mark.parametrize("product", PRODUCTS)
+@pytest.mark.parametrize("has_third", [False, True])
+def test_reductions_between_two_nests(agree, random, cpus, columns, dims, product, has_third):
+    """Of rows and of columns, in any order; a third nest may read what the first has made."""
+    rows, make = 12, PRODUCTS[product]
+    first, second = ((rows, columns)[1 - dim] for dim in dims)
+
+    @T.prim_func
+    def kernel(
+        X: T.Tensor((rows, columns), "bfloat16"),
+        W: T.Tensor((rows, columns), "bfloat16"),
+        S: T.Tensor((first,), "float32"),
+        C: T.Tensor((second,), "float32"),
+        Z: T.Tensor((rows, columns), "bfloat16"),
+    ):
+        with T.Kernel(1, threads=32):
+            x = T.alloc_fragment((rows, columns), "float32")
+            y = T.alloc_fragment((rows, columns), "float32")
+            s = T.alloc_fragment((first,), "float32")
+            c = T.alloc_fragment((second,), "float32")
+            for i, j in T.Parallel(rows, columns):
+                x[i, j] = X[i, j] * 2.0
+            T.reduce_sum(x, s, dim=dims[0])
+            for i, j in T.Parallel(rows, columns):
+                y[i, j] = make(x[i, j], T.cast(W[i, j], "float32"))
+            T.reduce_sum(y, c, dim=dims[1])
+            if has_third:
+                for i, j in T.Parallel(rows, columns):
+                    Z[i, j] = x[i, j] + 1.0
+            T.copy(s, S)
+            T.copy(c, C)
+
+    def whole(*shape):
+        return random.integers(-4, 5, shape).astype(ml_dtypes.bfloat16)
+
+    a, b = whole(rows, columns), whole(rows, columns)
+    x = 2 * a.astype(np.float32)
+    y = make(x, b.astype(np.float32))
+    z = np.zeros((rows, columns), ml_dtypes.bfloat16)
+    expected = (x + 1).astype(z.dtype) if has_third else z
+    results = [np.zeros(n, np.float32) for n in (first, second)]
+    sums = {2: x.sum(dims[0]), 3: y.sum(dims[1])}
+    agree(kernel, [a, b, *results, z], {**sums, 4: expected}, tolerance=0, cpus=cpus)

@@ -32,7 +32,7 @@ inline constexpr llvm::StringLiteral kResultAttr = "cpu.result";
 /// On a tile.copy: what it would bring is read where it lies; it only says what that is (read_in_place.cpp).
 inline constexpr llvm::StringLiteral kInPlaceAttr = "cpu.in_place";
 /// On a tile.load or tile.store of a fragment: in each group of so many elements of a row (i64) the even ones lie before
-/// the odd ones (fuse_reductions.cpp).
+/// the odd ones (fuse_reductions.cpp; who takes that: isApart in vector_nest.h).
 inline constexpr llvm::StringLiteral kApartAttr = "cpu.apart";
 /// On a loop over strips of a row: what all of it costs, in arithmetic operations (i64; fetch_next_block.cpp).
 inline constexpr llvm::StringLiteral kStripCostAttr = "cpu.strip_cost";

@@ -21,7 +21,7 @@
 /// stands before it.
 ///
 /// What a nest by pairs stores, and nests by pairs alone load, lies apart on chip (kApartAttr): the even elements of a
-/// group, then the odd ones, as they are in registers.
+/// group, then the odd ones, as they are in registers. Columns are summed in order.
 ///
 /// Only float32 sources on chip that nothing else views, nests of loads, arithmetic and exp that reach consecutive
 /// elements with their last variable, and targets that the nest doesn't touch. It stands before PlanScratch: what the
@@ -120,6 +120,13 @@ public:
         access->removeAttr(kApartAttr);
   }
 
+  /// What makes vectors of the nest's body; nothing if it can't as the nest's accesses lie now.
+  std::optional<VectorBody> body() {
+    if (isByColumns())
+      return VectorBody::make(*this, columns(), /*byPairs=*/false);
+    return VectorBody::make(*this, lanesOfRow(), goesByPairs(lanesOfRow()));
+  }
+
   tile::ReduceOp reduce;
   const Machine& machine;
   bool hasFewRegisters, hasManyRegisters;
@@ -128,10 +135,21 @@ public:
   tile::StoreOp stored;
 
 private:
+  /// Whether a nest becomes one loop with a reduction of columns, which goes in order.
+  bool sumsColumns(tile::ParallelOp reader) const {
+    auto next = dyn_cast_or_null<tile::ReduceOp>(reader->getNextNode());
+    if (!next)
+      return false;
+    RowNest other(reader, next, machine);
+    return other.isByColumns() && other.fits();
+  }
+
   /// Whether all readers can go by pairs, and what they lose by it is less than the two shuffles of the store.
   bool gainsApart(ArrayRef<tile::ParallelOp> readers) {
     int64_t gain = 2;
     for (tile::ParallelOp reader : readers) {
+      if (sumsColumns(reader))
+        return false;
       VectorNest other(reader, machine);
       if (other.columns() != columns() || !other.fits([](Operation*) { return true; }))
         return false;
@@ -189,11 +207,10 @@ void finishNest(RowNest& rows) {
 /// Emits the loop that reduces rows.
 class Emitter {
 public:
-  explicit Emitter(RowNest& rows)
+  Emitter(RowNest& rows, const VectorBody& body)
       : rows(rows), builder(rows.reduce.getLoc(), rows.reduce),
         combiner(rows.reduce.getKind(), builder.getF32Type(), rows.reduce.getNanPropagate()),
-        body(rows, rows.lanesOfRow(), rows.goesByPairs(rows.lanesOfRow())),
-        dead(rows.isForReductionOnly() ? rows.stored : tile::StoreOp()) {}
+        body(body), dead(rows.isForReductionOnly() ? rows.stored : tile::StoreOp()) {}
 
   void emit() {
     SmallVector<Range> ranges;
@@ -395,10 +412,10 @@ private:
 /// Emits the loop that reduces columns.
 class ColumnEmitter {
 public:
-  explicit ColumnEmitter(RowNest& rows)
+  ColumnEmitter(RowNest& rows, const VectorBody& body)
       : rows(rows), builder(rows.reduce.getLoc(), rows.reduce),
         combiner(rows.reduce.getKind(), builder.getF32Type(), rows.reduce.getNanPropagate()),
-        lanes(rows.columns()), vectors(rows, lanes, /*byPairs=*/false),
+        lanes(body.lanes), vectors(body),
         dead(rows.isForReductionOnly() ? rows.stored : tile::StoreOp()) {
     const ValueRange variables = rows.nest.getInductionVars();
     column = variables.back();
@@ -538,10 +555,13 @@ struct FuseReductions : MachinePass<FuseReductions> {
       if (!rows.fits())
         continue;
       rows.keepApart();
+      const std::optional<VectorBody> body = rows.body();
+      if (!body)
+        continue;
       if (rows.isByColumns())
-        ColumnEmitter(rows).emit();
+        ColumnEmitter(rows, *body).emit();
       else
-        Emitter(rows).emit();
+        Emitter(rows, *body).emit();
     }
   }
 };

@@ -303,3 +303,72 @@ func.func @in_order(%X: !tile.buffer<512xbf16, global> {tile.name = "X"},
   }
   return
 }
+
+// -----
+
+// Sums of columns are made in order: they keep what they read from lying apart.
+// WIDE-LABEL: func.func @columns_in_order
+// WIDE-NOT: cpu.apart
+// WIDE-NOT: tile.reduce
+// WIDE: return
+func.func @columns_in_order(%X: !tile.buffer<32x64xbf16, global> {tile.name = "X"},
+                            %W: !tile.buffer<32x64xbf16, global> {tile.name = "W"}) attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  tile.launch (%b) in (%c1) threads(128) {
+    %x = tile.alloc : !tile.buffer<32x64xf32, fragment>
+    %y = tile.alloc : !tile.buffer<32x64xf32, fragment>
+    %s = tile.alloc : !tile.buffer<32xf32, fragment>
+    %c = tile.alloc : !tile.buffer<64xf32, fragment>
+    tile.parallel (%i, %j) in [32, 64] {
+      %v = tile.load %X[%i, %j] in_bounds : !tile.buffer<32x64xbf16, global>
+      %w = arith.extf %v : bf16 to f32
+      tile.store %w, %x[%i, %j] in_bounds : !tile.buffer<32x64xf32, fragment>
+    }
+    tile.reduce sum %x : !tile.buffer<32x64xf32, fragment> dim 1 into %s : !tile.buffer<32xf32, fragment> clear
+    tile.parallel (%i, %j) in [32, 64] {
+      %v = tile.load %x[%i, %j] in_bounds : !tile.buffer<32x64xf32, fragment>
+      %k = tile.load %W[%i, %j] in_bounds : !tile.buffer<32x64xbf16, global>
+      %w = arith.extf %k : bf16 to f32
+      %p = arith.mulf %v, %w : f32
+      tile.store %p, %y[%i, %j] in_bounds : !tile.buffer<32x64xf32, fragment>
+    }
+    tile.reduce sum %y : !tile.buffer<32x64xf32, fragment> dim 0 into %c : !tile.buffer<64xf32, fragment> clear
+  }
+  return
+}
+
+// -----
+
+// Whatever has set it apart: nothing takes it in order, nor in groups of another size.
+// WIDE-LABEL: func.func @never_as_if_in_order
+// WIDE: tile.parallel
+// WIDE: tile.reduce sum {{.*}} dim 0
+// WIDE: tile.parallel
+// WIDE: tile.reduce sum {{.*}} dim 1
+// CHECK-LABEL: func.func @never_as_if_in_order
+// CHECK: tile.parallel
+// CHECK: tile.reduce sum {{.*}} dim 0
+// CHECK: tile.parallel
+// CHECK: tile.reduce sum {{.*}} dim 1
+func.func @never_as_if_in_order(%X: !tile.buffer<64xbf16, global> {tile.name = "X"}) attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  tile.launch (%b) in (%c1) threads(128) {
+    %x = tile.alloc : !tile.buffer<32x64xf32, fragment>
+    %y = tile.alloc : !tile.buffer<32x64xf32, fragment>
+    %s = tile.alloc : !tile.buffer<32xf32, fragment>
+    %c = tile.alloc : !tile.buffer<64xf32, fragment>
+    tile.parallel (%i, %j) in [32, 64] {
+      %v = tile.load %x[%i, %j] in_bounds {cpu.apart = 64 : i64} : !tile.buffer<32x64xf32, fragment>
+      %p = arith.mulf %v, %v : f32
+      tile.store %p, %y[%i, %j] in_bounds : !tile.buffer<32x64xf32, fragment>
+    }
+    tile.reduce sum %y : !tile.buffer<32x64xf32, fragment> dim 0 into %c : !tile.buffer<64xf32, fragment> clear
+    tile.parallel (%i, %j) in [32, 64] {
+      %v = tile.load %x[%i, %j] in_bounds {cpu.apart = 32 : i64} : !tile.buffer<32x64xf32, fragment>
+      %p = arith.mulf %v, %v : f32
+      tile.store %p, %y[%i, %j] in_bounds : !tile.buffer<32x64xf32, fragment>
+    }
+    tile.reduce sum %y : !tile.buffer<32x64xf32, fragment> dim 1 into %s : !tile.buffer<32xf32, fragment> clear
+  }
+  return
+}

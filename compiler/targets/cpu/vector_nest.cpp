@@ -74,6 +74,11 @@ Value splat(ImplicitLocOpBuilder& builder, VectorType type, uint32_t number) {
 
 } // namespace
 
+bool isApart(tile::ParallelOp nest) {
+  return llvm::any_of(nest->getRegion(0).front(),
+                      [](Operation& op) { return op.hasAttr(kApartAttr); });
+}
+
 VectorNest::VectorNest(tile::ParallelOp nest, const Machine& machine)
     : nest(nest), lanes(machine.vectorBits / 32),
       hasPairs(machine.isX86 && machine.vectorBits == 512) {}
@@ -150,14 +155,9 @@ bool VectorNest::isFineForPairs(Operation* op) const {
   return isWide(type) && llvm::all_of(op->getOperandTypes(), isWide);
 }
 
-bool VectorNest::isApart() const {
-  return llvm::any_of(nest->getRegion(0).front(),
-                      [](Operation& op) { return op.hasAttr(kApartAttr); });
-}
-
 bool VectorNest::goesByPairs(int64_t count) const {
   const std::optional<int64_t> gain = gainByPairs(count);
-  return gain && (*gain > 0 || isApart());
+  return gain && (*gain > 0 || isApart(nest));
 }
 
 int64_t VectorNest::lanesOfRow() {
@@ -185,6 +185,17 @@ std::optional<int64_t> VectorNest::gainByPairs(int64_t count) const {
       gain -= elementOf(store.getBuffer()).isBF16() ? 1 : 2;
   }
   return gain;
+}
+
+std::optional<VectorBody> VectorBody::make(VectorNest& nest, int64_t lanes, bool byPairs,
+                                           bool roundsNatively) {
+  const bool isHeld = llvm::all_of(*nest.nest.getBodyBlock(), [&](Operation& op) {
+    auto apart = op.getAttrOfType<IntegerAttr>(kApartAttr);
+    return !apart || (byPairs && apart.getInt() == lanes);
+  });
+  if (!isHeld)
+    return std::nullopt;
+  return VectorBody(nest, lanes, byPairs, roundsNatively);
 }
 
 Value VectorBody::spread(ImplicitLocOpBuilder& builder, Value value) const {
@@ -320,9 +331,9 @@ bool emitOnVectors(ImplicitLocOpBuilder& builder, tile::ParallelOp nest, const M
   };
   const bool rounds = roundsNatively && llvm::any_of(*nest.getBodyBlock(), isRounded);
   const bool byPairs = vectors.goesByPairs(lanes);
-  if (!byPairs && (!rounds || vectors.isApart()))
+  const std::optional<VectorBody> body = VectorBody::make(vectors, lanes, byPairs, rounds);
+  if (!body || (!byPairs && !rounds))
     return false;
-  const VectorBody body(vectors, lanes, byPairs, rounds);
   IndexMath math(builder);
   SmallVector<Range> ranges;
   for (OpFoldResult extent : nest.getMixedExtents())
@@ -333,7 +344,7 @@ bool emitOnVectors(ImplicitLocOpBuilder& builder, tile::ParallelOp nest, const M
     for (Operation& op : nest.getBodyBlock()->without_terminator())
       if (!isa<tile::StoreOp>(op) && !vectors.isMoving(op.getResult(0)))
         row.clone(op, known);
-    body.spreadInvariants(row, known, still);
+    body->spreadInvariants(row, known, still);
     IndexMath rowMath(row);
     auto loop = scf::ForOp::create(row, rowMath.constant(0), rowMath.constant(extents.back()),
                                    rowMath.constant(lanes));
@@ -341,7 +352,7 @@ bool emitOnVectors(ImplicitLocOpBuilder& builder, tile::ParallelOp nest, const M
     row.setInsertionPointToStart(loop.getBody());
     known.map(nest.getInductionVars().back(), loop.getInductionVar());
     for (Operation& op : nest.getBodyBlock()->without_terminator())
-      body.step(row, op, known, still);
+      body->step(row, op, known, still);
   });
   return true;
 }

@@ -21,6 +21,10 @@
 
 namespace tilewright::cpu {
 
+/// Whether a nest reads or writes what lies apart (kApartAttr). Only VectorBody knows such vectors, and LowerBuffers such
+/// elements: whatever else makes vectors of accesses leaves the nest as it is.
+bool isApart(tile::ParallelOp nest);
+
 /// A nest, and what of its body moves along its last variable.
 class VectorNest {
 public:
@@ -36,9 +40,6 @@ public:
 
   /// In vector operations for 2 vectors of float32: what it would gain so. Nothing if it can't.
   std::optional<int64_t> gainByPairs(int64_t count) const;
-
-  /// Whether it reads or writes what lies apart.
-  bool isApart() const;
 
   /// The most lanes that divide a row, four vectors at best.
   int64_t lanesOfRow();
@@ -70,9 +71,9 @@ private:
 class VectorBody {
 public:
   /// `byPairs` only where the nest may go so. `roundsNatively`: the machine's own rounding to bfloat16 will do, which
-  /// takes subnormal numbers as 0.
-  VectorBody(VectorNest& nest, int64_t lanes, bool byPairs, bool roundsNatively = false)
-      : lanes(lanes), nest(nest), byPairs(byPairs), roundsNatively(roundsNatively) {}
+  /// takes subnormal numbers as 0. Nothing where elements lie apart and these vectors don't hold them so.
+  static std::optional<VectorBody> make(VectorNest& nest, int64_t lanes, bool byPairs,
+                                        bool roundsNatively = false);
 
   /// One op on one vector; gives what it stores. `values` holds vectors, `indices` scalars. What `isDead` names is not
   /// stored.
@@ -88,6 +89,9 @@ public:
                         mlir::IRMapping& values) const;
 
 private:
+  VectorBody(VectorNest& nest, int64_t lanes, bool byPairs, bool roundsNatively)
+      : lanes(lanes), nest(nest), byPairs(byPairs), roundsNatively(roundsNatively) {}
+
   mlir::Value spread(mlir::ImplicitLocOpBuilder& builder, mlir::Value value) const;
   mlir::Value vectorOf(mlir::ImplicitLocOpBuilder& builder, mlir::Value value,
                        const mlir::IRMapping& scalars, mlir::IRMapping& values) const;
