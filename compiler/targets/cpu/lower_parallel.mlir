@@ -331,3 +331,43 @@ func.func @does_not_turn(%Q: !tile.buffer<64x64xf32, global> {tile.name = "Q"}) 
   }
   return
 }
+
+// -----
+
+// Nor where a row that would be read as a vector lies apart.
+// CHECK-LABEL: func.func @apart_does_not_turn
+// CHECK-NOT: vector.shuffle
+// CHECK-NOT: llvm.load
+// CHECK: return
+func.func @apart_does_not_turn(%Q: !tile.buffer<64x64xf32, global> {tile.name = "Q"}) attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  tile.launch (%b) in (%c1) threads(128) {
+    %q = tile.alloc : !tile.buffer<64x64xf32, shared>
+    %x = tile.alloc : !tile.buffer<64x64xf32, fragment>
+    tile.parallel (%d, %i) in [64, 64] {
+      %v = tile.load %Q[%i, %d] in_bounds : !tile.buffer<64x64xf32, global>
+      %w = tile.load %x[%d, %i] in_bounds {cpu.apart = 64 : i64} : !tile.buffer<64x64xf32, fragment>
+      %p = arith.mulf %v, %w : f32
+      tile.store %p, %q[%d, %i] in_bounds : !tile.buffer<64x64xf32, shared>
+    }
+  }
+  return
+}
+
+// -----
+
+// Rows further apart than 32 bits tell.
+// CHECK-LABEL: func.func @turns_far_rows
+// CHECK: %[[LAST:.*]] = arith.constant 4026531840 : i64
+// CHECK: llvm.getelementptr %{{.*}}[%[[LAST]]] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+func.func @turns_far_rows(%Q: !tile.buffer<16x268435456xf32, global> {tile.name = "Q"}) attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  tile.launch (%b) in (%c1) threads(128) {
+    %q = tile.alloc : !tile.buffer<16x16xf32, shared>
+    tile.parallel (%d, %i) in [16, 16] {
+      %v = tile.load %Q[%i, %d] in_bounds : !tile.buffer<16x268435456xf32, global>
+      tile.store %v, %q[%d, %i] in_bounds : !tile.buffer<16x16xf32, shared>
+    }
+  }
+  return
+}

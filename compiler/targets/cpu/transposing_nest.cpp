@@ -193,8 +193,10 @@ private:
   /// A row of a block: further by a known number of elements, which spares index arithmetic and time to compile it.
   Value pointerTo(ImplicitLocOpBuilder& builder, Value first, int64_t offset) const {
     auto pointer = LLVM::LLVMPointerType::get(builder.getContext());
-    return LLVM::GEPOp::create(builder, pointer, builder.getF32Type(), first,
-                               ArrayRef<LLVM::GEPArg>{int32_t(offset)});
+    LLVM::GEPArg index = int32_t(offset);
+    if (!llvm::isInt<32>(offset)) // more than such an argument holds
+      index = Value(arith::ConstantIntOp::create(builder, offset, 64));
+    return LLVM::GEPOp::create(builder, pointer, builder.getF32Type(), first, ArrayRef(index));
   }
 
   /// Where an access begins for a block.
