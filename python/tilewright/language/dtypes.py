@@ -86,15 +86,14 @@ class Dtype(str):
         return cast(value, self)
 
     def __eq__(self, other: object) -> bool:
-        """A dtype of torch is equal to its name, too."""
-        if not isinstance(other, str):
-            name = _foreign_name(other) if type(other).__module__ == "torch" else None
-            found = None if name is None else DTYPES.get(name)
-            return found is not None and str.__eq__(self, found)
+        """A dtype of torch is equal to its name, too; NumPy's know names themselves."""
+        if type(other).__module__ == "torch" and (name := _foreign_name(other)) is not None:
+            return str.__eq__(self, DTYPES.get(name, name))
         return str.__eq__(self, other)
 
     def __ne__(self, other: object) -> bool:
-        return not self == other
+        equal = self.__eq__(other)
+        return equal if equal is NotImplemented else not equal
 
     __hash__ = str.__hash__
 

@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
+import ml_dtypes
+import numpy as np
 import pytest
 
 import tilewright.language as T
@@ -59,6 +61,29 @@ def test_dtypes_of_torch_are_equal_to_their_names():
     assert T.float16 != torch.float32 and T.float16 != torch.quint8 and T.float16 != 16
     assert T.dtype("half") is T.float16 and repr(T.dtype(float)) == "T.float32"
     assert {T.float16: 1}["float16"] == 1 and T.float16 != "float32"
+
+
+def test_dtypes_of_numpy_are_equal_to_their_names():
+    """Whichever stands first."""
+    for ours, theirs in [("float16", "float16"), ("int64", "int64"), ("bool", "bool")]:
+        dtype, name = np.dtype(theirs), getattr(T, ours)
+        assert name == dtype and dtype == name
+        assert (name != dtype, dtype != name) == (False, False)
+    bfloat16 = np.dtype(ml_dtypes.bfloat16)
+    assert T.bfloat16 == bfloat16 and bfloat16 == T.bfloat16
+    assert T.float16 != np.dtype("float32") and np.dtype("float32") != T.float16
+
+
+def test_what_decides_itself_is_asked():
+    class Anything:
+        def __eq__(self, other):
+            return True
+
+        def __ne__(self, other):
+            return False
+
+    assert (T.float16 == Anything(), T.float16 != Anything()) == (True, False)
+    assert T.float16 != None and T.float16 != 16  # noqa: E711
 
 
 def test_values_of_a_kernel_are_of_one_class():
