@@ -19,9 +19,11 @@ from __future__ import annotations
 
 import ast
 import inspect
+import symtable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from .capture.definition import imported
 from .capture.functions import outside_names
 from .capture.interpreter import Interpreter
 from .capture.kernel import Signature, declare_parameter, finish, first_pass
@@ -255,6 +257,8 @@ class EagerCall:
                     self._declare(target.id, evaluate.annotation(statement.annotation), found)
             elif isinstance(statement, ast.Assign):
                 evaluate.assign(statement)
+            elif isinstance(statement, ast.Import | ast.ImportFrom):
+                evaluate.bring(statement, self.python)
 
     def _signature_annotations(self) -> list[ast.expr]:
         arguments = self.plan.source.node.args
@@ -310,6 +314,7 @@ class EagerCall:
             for name in self.plan.parameters:
                 self._declare_in(interpreter, name)
             value = interpreter.run(source.node.body)
+            self._report_consequences(interpreter)
             outputs = self._outputs(tracer, value)
             names = [*self.declared, *(f"output{n}" for n in range(len(outputs)))]
             numbers = [len(self.declared) + n for n in outputs]
@@ -344,6 +349,16 @@ class EagerCall:
             node = next((part for part in names if part.id == wrong.name), node)
         place = interpreter.source.place(node)
         interpreter.tracer.report(message, place=place, python=type(wrong))
+
+    def _report_consequences(self, interpreter: Interpreter) -> None:
+        """A tensor without a kind is an error, also where the trace could do what its annotation
+        needs and the first pass couldn't."""
+        if interpreter.tracer.has_errors:
+            return
+        self.reported.clear()
+        for name in self.plan.parameters:
+            if name in self.wrong and hasattr(self.values[name], "shape"):
+                self._report_annotation(interpreter, *self.wrong[name])
 
     def _outputs(self, tracer: Tracer, value: Value) -> list[int]:
         """The numbers of the T.empty tensors in the order in which they are returned."""
@@ -432,6 +447,21 @@ class _FirstSignature:
         return POISON
 
 
+def _free_names(node: ast.expr) -> list[str]:
+    """The names that an expression takes from outside: not those of its lambdas and loops."""
+    parts = list(ast.walk(node))
+    names = [part.id for part in parts if isinstance(part, ast.Name)]
+    own_scope = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+    if not any(isinstance(part, own_scope) for part in parts):
+        return names
+    tables = [symtable.symtable(ast.unparse(node), "<signature>", "eval")]
+    free: set[str] = set()
+    for table in tables:  # grows meanwhile
+        free.update(s.get_name() for s in table.get_symbols() if s.is_global())
+        tables += table.get_children()
+    return [name for name in names if name in free]
+
+
 class _Evaluator:
     """Evaluates the statements before the launch with plain Python."""
 
@@ -445,15 +475,14 @@ class _Evaluator:
 
     def _evaluated(self, node: ast.expr) -> Any:
         scope = dict(self.names)
-        for part in ast.walk(node):
-            if isinstance(part, ast.Name) and part.id in self.unknown:
-                raise self.unknown[part.id]
-            if isinstance(part, ast.Name) and part.id not in scope:
+        for name in _free_names(node):
+            if name in self.unknown:
+                raise self.unknown[name]
+            if name not in scope:
                 try:
-                    scope[part.id] = self.lookup(part.id)
+                    scope[name] = self.lookup(name)
                 except KeyError:
-                    message = f"name {part.id!r} is not defined"
-                    raise NameError(message, name=part.id) from None
+                    raise NameError(f"name {name!r} is not defined", name=name) from None
         return eval(compile(ast.Expression(node), "<signature>", "eval"), scope)
 
     def annotation(self, node: ast.expr) -> Any:
@@ -466,6 +495,17 @@ class _Evaluator:
         except Exception as error:  # told with a constant that isn't found, or by the trace
             self.failures[written] = error
             return None
+
+    def bring(self, node: ast.Import | ast.ImportFrom, function: FunctionType) -> None:
+        try:
+            names = imported(node, function)
+        except Exception as error:  # the trace reports it, with its place
+            wrong = [alias.asname or alias.name.split(".")[0] for alias in node.names]
+            self.unknown.update(dict.fromkeys(wrong, error))
+            return
+        self.names.update(names)
+        for name in names:
+            self.unknown.pop(name, None)
 
     def assign(self, node: ast.Assign) -> None:
         names = [n.id for t in node.targets for n in ast.walk(t) if isinstance(n, ast.Name)]

@@ -246,6 +246,72 @@ def test_an_annotation_with_a_name_that_is_wrong_itself():
     assert messages_of(consequence, shaped(4)) == [(2, 14, "name 'nothing' is not defined")]
 
 
+def declared(function, *tensors):
+    """What the tensors of a call are declared as."""
+    _, recorded = lines(function, *tensors)
+    return [line for line in recorded if line.startswith("tensor ")]
+
+
+def test_annotations_of_what_imports_lambdas_and_loops_make():
+    """Names of their own are not the kernel's; `v`, which is both, is."""
+
+    @tilewright.jit
+    def made(A, B, C, D, E):
+        N = T.const("N")
+        import collections.abc as kinds
+        import math
+        from math import floor as down
+
+        h = math.ceil(2.5)
+        a, w = len(kinds.__name__.split(".")), down(1.5)
+        v = 5
+        m = (lambda v: v * 2)(N)
+        count = sum(1 for c in [c for c in "ab"])
+        squares = {k: k * v for k in range(3)}
+        A: T.Tensor[[N], T.float32]
+        B: T.Tensor[[N * h], T.float32]
+        C: T.Tensor[[m], T.float32]
+        D: T.Tensor[[count, squares[2]], T.float32]
+        E: T.Tensor[[a, w], T.float32]
+        with T.Kernel(1):
+            B[0] = A[0] + C[0] + D[0, 0] + E[0, 0]
+
+    tensors = [shaped(8), shaped(24), shaped(16), shaped(2, 10), shaped(2, 1)]
+    shapes = ["[8]", "[24]", "[16]", "[2, 10]", "[2, 1]"]
+    assert declared(made, *tensors) == [
+        f"tensor {shape} float32 -> %{name}" for shape, name in zip(shapes, "ABCDE", strict=True)
+    ]
+
+
+def test_an_import_that_fails_is_told_once():
+    @tilewright.jit
+    def imports(A):
+        import no_such_module_at_all as nothing
+
+        A: T.Tensor[[nothing.N], T.float32]
+        with T.Kernel(1):
+            A[0] = 1
+
+    ((line, _, message),) = messages_of(imports, shaped(4))
+    assert line == 2 and "no_such_module_at_all" in message
+
+
+def test_a_tensor_without_a_kind_is_never_dropped():
+    """The trace can do what the first pass couldn't: its assignment is no error."""
+
+    @tilewright.jit
+    def dropped(A, B):
+        for h in range(1):
+            n = h + 4
+        n = n + 0
+        A: T.Tensor[[4], T.float32]
+        B: T.Tensor[[n], T.float32]
+        with T.Kernel(1):
+            B[0] = A[0]
+
+    assert messages_of(dropped, shaped(4), shaped(4)) == [(6, 22, "name 'n' is not defined")]
+
+
 def test_a_tensor_without_annotation_is_named_where_a_constant_is_missing():
     @tilewright.jit
     def bare(A):

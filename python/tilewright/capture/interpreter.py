@@ -8,7 +8,6 @@ bound are poison, which silences all that follows from them. So one run finds al
 from __future__ import annotations
 
 import ast
-import importlib
 from typing import TYPE_CHECKING, Any
 
 from ..errors import CompileError, JITNoBuilderError, Note, Place
@@ -30,6 +29,7 @@ from ..language.values import (
     unsupported,
 )
 from .control import ControlFlow, Signal
+from .definition import imported
 from .expressions import CallFailed, Reference
 from .prescan import is_unsupported_construct
 from .scopes import Binding, Frame, Scope
@@ -354,18 +354,11 @@ class Interpreter(ControlFlow):
             raise unsupported("'raise' under a condition of the running kernel; use assert")
         raise LanguageError(f"the kernel raises {_described(error)}", python=type(error))
 
-    def exec_Import(self, node: ast.Import) -> None:
-        for alias in node.names:
-            module = importlib.import_module(alias.name)
-            top = importlib.import_module(alias.name.split(".")[0])
-            name = alias.asname or alias.name.split(".")[0]
-            self.bind_name(name, module if alias.asname else top, node)
+    def exec_Import(self, node: ast.Import | ast.ImportFrom) -> None:
+        for name, value in imported(node, self.source.function).items():
+            self.bind_name(name, value, node)
 
-    def exec_ImportFrom(self, node: ast.ImportFrom) -> None:
-        package = self.source.function.__globals__.get("__package__")
-        module = importlib.import_module("." * node.level + (node.module or ""), package)
-        for alias in node.names:
-            self.bind_name(alias.asname or alias.name, getattr(module, alias.name), node)
+    exec_ImportFrom = exec_Import
 
     def exec_Return(self, node: ast.Return) -> Signal:
         value = self.value(node.value) if node.value else None
