@@ -48,6 +48,8 @@ if TYPE_CHECKING:
     from .kernel import JITKernel
 
 Value = Any
+#: What a tensor says of itself without its numbers.
+_FACTS = ("shape", "dtype", "ndim", "device", "itemsize", "nbytes")
 
 
 class Prepared:
@@ -216,12 +218,22 @@ class EagerCall:
         self.wrong = {
             name: (node, evaluate.failures[node])
             for name, node in self.plan.annotations.items()
-            if node in evaluate.failures
+            if node in evaluate.failures and not self._is_asked_only(name, node)
         }
         self.reported = set(map(id, evaluate.unknown.values()))
         # The order of the parameters is that of the signature.
         self.declared = {n: self.declared[n] for n in self.plan.parameters if n in self.declared}
         return found
+
+    def _is_asked_only(self, name: str, annotation: ast.expr) -> bool:
+        """Whether a parameter, annotated in the signature, is a Python value that the kernel asks
+        for its shape and the like: then it needs no annotation."""
+        if annotation not in self._signature_annotations():
+            return False
+        body = [part for line in self.plan.source.node.body for part in ast.walk(line)]
+        asked = (p.value for p in body if isinstance(p, ast.Attribute) and p.attr in _FACTS)
+        uses = {p for p in body if isinstance(p, ast.Name) and p.id == name}
+        return uses <= set(asked)
 
     def _undeclared(self, evaluate: _Evaluator) -> str:
         """Which tensors a constant can't come from, because of what their annotations are."""

@@ -296,6 +296,28 @@ def test_an_import_that_fails_is_told_once():
     assert line == 2 and "no_such_module_at_all" in message
 
 
+def test_a_value_that_is_asked_only_needs_no_annotation():
+    """As those that are imported for type checkers alone; one whose numbers are used does."""
+
+    @tilewright.jit
+    def asked(A, like: "torch.Tensor", unused: "torch.Tensor"):  # noqa: F821
+        A: T.Tensor[[like.shape[0]], T.float32]
+        with T.Kernel(1):
+            A[0] = like.shape[1]
+
+    _, recorded = lines(asked, shaped(3), shaped(3, 7), shaped(1))
+    assert recorded[0] == "tensor [3] float32 -> %A" and "store %A[0] = 7" in recorded[2]
+
+    @tilewright.jit
+    def read(A, like: "torch.Tensor"):  # noqa: F821
+        A: T.Tensor[[3], T.float32]
+        with T.Kernel(1):
+            A[0] = like.shape[1] + like[0, 0]
+
+    ((_, _, message),) = messages_of(read, shaped(3), shaped(3, 7))
+    assert message == "name 'torch' is not defined"
+
+
 def test_a_tensor_without_a_kind_is_never_dropped():
     """The trace can do what the first pass couldn't: its assignment is no error."""
 
