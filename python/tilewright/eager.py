@@ -267,10 +267,10 @@ class EagerCall:
             if isinstance(statement, ast.AnnAssign) and isinstance(target, ast.Name):
                 if target.id in self.values:
                     self._declare(target.id, evaluate.annotation(statement.annotation), found)
-            elif isinstance(statement, ast.Assign):
-                evaluate.assign(statement)
-            elif isinstance(statement, ast.Import | ast.ImportFrom):
-                evaluate.bring(statement, self.python)
+                elif statement.value is not None:
+                    evaluate.assign([target], statement.value)
+            else:
+                evaluate.run(statement, self.python)
 
     def _signature_annotations(self) -> list[ast.expr]:
         arguments = self.plan.source.node.args
@@ -474,6 +474,14 @@ def _free_names(node: ast.expr) -> list[str]:
     return [name for name in names if name in free]
 
 
+def _is_set(name: ast.Name) -> bool:
+    return isinstance(name.ctx, ast.Store)
+
+
+def _joined(node: ast.AugAssign, before: ast.expr) -> ast.BinOp:
+    return ast.BinOp(before, node.op, node.value)
+
+
 class _Evaluator:
     """Evaluates the statements before the launch with plain Python."""
 
@@ -519,16 +527,48 @@ class _Evaluator:
         for name in names:
             self.unknown.pop(name, None)
 
-    def assign(self, node: ast.Assign) -> None:
-        names = [n.id for t in node.targets for n in ast.walk(t) if isinstance(n, ast.Name)]
+    def run(self, node: ast.stmt, function: FunctionType) -> None:
+        """What a statement before the launch does to the names that annotations may use."""
+        if isinstance(node, ast.Assign):
+            self.assign(node.targets, node.value)
+        elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            before = ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target)
+            self.assign([node.target], ast.copy_location(_joined(node, before), node))
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            self.bring(node, function)
+        elif isinstance(node, ast.If):
+            try:
+                taken = node.body if self._evaluated(node.test) else node.orelse
+            except Exception:  # the trace reports it, or builds both
+                self._lose(node)
+                return
+            for statement in taken:
+                self.run(statement, function)
+        else:
+            self._lose(node)
+
+    def _lose(self, node: ast.stmt) -> None:
+        """What a statement sets that is first run by the trace."""
+        set_ = [p.id for p in ast.walk(node) if isinstance(p, ast.Name) and _is_set(p)]
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            set_ = [node.name]
+        for name in set_:
+            message = (
+                f"an annotation can't use {name!r}, which is set in a loop, as a function or under "
+                "a condition on T.const: those run later"
+            )
+            self.unknown[name] = NameError(message, name=name)
+
+    def assign(self, targets: list[ast.expr], expression: ast.expr) -> None:
+        names = [n.id for t in targets for n in ast.walk(t) if isinstance(n, ast.Name)]
         try:
-            value = self._evaluated(node.value)
+            value = self._evaluated(expression)
         except Exception as error:  # the trace reports it, with its place
             self.unknown.update(dict.fromkeys(names, error))
             return
         for name in names:
             self.unknown.pop(name, None)
-        for target in node.targets:
+        for target in targets:
             if isinstance(target, ast.Name):
                 self.names[target.id] = value
             elif isinstance(target, ast.Tuple) and isinstance(value, tuple):
