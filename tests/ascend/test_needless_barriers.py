@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where no barrier is needed, none is put in: behind one that an instruction has inside, and
-between copies whose rows lie beside each other."""
+"""Where no barrier is needed, none is put in: behind one that an instruction has inside, between
+copies whose rows lie beside each other, and where several loops choose a slot together."""
 
 from __future__ import annotations
 
@@ -95,6 +95,45 @@ def parts_in_l1(  # type: ignore[no-untyped-def]
         T.copy(c, C)
 
 
+SLOTS = 3
+
+
+@T.prim_func
+def slots_of_two_loops(A: T.Tensor((8, 32), "float32"), C: T.Tensor((40, 32), "float32")):  # type: ignore[no-untyped-def]
+    """The barrier in the inner loop orders all that stands behind it, too."""
+    with T.Kernel(1, is_npu=True, threads=1) as _:
+        a = T.alloc_ub((2, 8, 32), "float32")
+        b = T.alloc_ub((SLOTS, 8, 32), "float32")
+        c = T.alloc_ub((8, 32), "float32")
+        T.tile.fill(a, 0.0)
+        T.tile.fill(b, 0.0)
+        T.copy(A, c)
+        for i in T.serial(2):
+            for j in T.serial(2):
+                T.tile.add(b[(j + i) % SLOTS, :, :], c, 0.5)
+            T.tile.max(a[i % 2, :, :], a[0, :, :], b[0, :, :])
+        for s in T.serial(2):
+            T.copy(a[s, :, :], C[s * 8, 0])
+        for s in T.serial(SLOTS):
+            T.copy(b[s, :, :], C[16 + s * 8, 0])
+
+
+@T.prim_func
+def rows_of_two_loops(A: T.Tensor((8, 32), "float32"), C: T.Tensor((24, 32), "float32")):  # type: ignore[no-untyped-def]
+    """Stores to rows that two loops choose, in a branch that one iteration takes."""
+    with T.Kernel(1, is_npu=True, threads=1) as _:
+        b = T.alloc_ub((SLOTS, 8, 32), "float32")
+        c = T.alloc_ub((8, 32), "float32")
+        T.tile.fill(b, 1.0)
+        T.copy(A, c)
+        for i in T.serial(2):
+            if i % 2 == 1:
+                for j in T.serial(2):
+                    T.copy(b[(i * 4 + j + 1) % SLOTS, :, :], C[(j + i) % SLOTS * 8, 0])
+                    T.tile.max(c, c, c)
+        T.copy(c, C[0, 0])
+
+
 def floats(*shape: int) -> Any:  # noqa: ANN401
     return random.standard_normal(shape).astype(np.float32)
 
@@ -124,6 +163,19 @@ GROUP.add(
     columns_beside,
     [given, np.zeros_like(given)],
     given.astype(np.float64) + np.repeat([1, 2], 32),
+)
+given = floats(8, 32)
+GROUP.add(
+    "slots of two loops",
+    slots_of_two_loops,
+    [given, np.zeros((40, 32), np.float32)],
+    np.concatenate([np.maximum(given + 0.5, 0.0)] * 2 + [given + 0.5] * 3),
+)
+GROUP.add(
+    "rows of two loops",
+    rows_of_two_loops,
+    [given, np.zeros((24, 32), np.float32)],
+    np.concatenate([given, np.ones((16, 32))]),
 )
 left, right = (random.integers(-3, 4, (64, 64)).astype(np.float16) for _ in range(2))
 GROUP.add(

@@ -434,6 +434,11 @@ private:
     return id;
   }
 
+  /// Whether it goes round with one loop.
+  static bool isOfOneLoop(const model::Term& term) {
+    return term.modulus >= 1 && term.others.empty();
+  }
+
   static void takeTurns(model::Sync& sync, const model::Term& turn) {
     if (turn.modulus < 2)
       return;
@@ -450,7 +455,7 @@ private:
       return;
     const std::optional<IndexSum> id = inTurn(indices.of(number));
     if (!id || id->constant < 0 || id->constant >= crossFlags || id->terms.size() > 1 ||
-        (!id->terms.empty() && id->terms.front().modulus == 0)) {
+        (!id->terms.empty() && !isOfOneLoop(id->terms.front()))) {
       model.hasUnknownCrossFlag = true;
       return;
     }
@@ -490,7 +495,7 @@ private:
   static bool isKnown(const IndexSum& id) {
     if (id.constant < 0 || id.constant > lastEvent || id.terms.size() > 1)
       return false;
-    return id.terms.empty() || (id.terms.front().modulus >= 1 && id.terms.front().bytes == 1 &&
+    return id.terms.empty() || (isOfOneLoop(id.terms.front()) && id.terms.front().bytes == 1 &&
                                 id.constant + id.terms.front().modulus <= lastEvent + 1);
   }
 

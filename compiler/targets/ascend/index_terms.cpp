@@ -43,9 +43,9 @@ IndexSum& IndexSum::operator*=(int64_t factor) {
 }
 
 bool IndexSum::isZero() const {
-  std::map<std::tuple<unsigned, int64_t, int64_t>, int64_t> factors;
+  std::map<std::tuple<unsigned, int64_t, int64_t, std::vector<unsigned>>, int64_t> factors;
   for (const model::Term& term : terms)
-    factors[{term.loop, term.modulus, term.shift}] += term.bytes;
+    factors[{term.loop, term.modulus, term.shift, term.others}] += term.bytes;
   return constant == 0 && llvm::all_of(factors, [](const auto& term) { return term.second == 0; });
 }
 
@@ -129,18 +129,28 @@ std::optional<IndexSum> IndexTerms::compute(Value value) {
   return std::nullopt;
 }
 
-/// Of a loop's number plus a constant that isn't negative.
+/// Of a sum of loops' numbers, each a few times, plus a constant that isn't negative.
 std::optional<IndexSum> IndexTerms::modulo(Value value, int64_t modulus) {
-  std::optional<IndexSum> sum = of(value);
-  if (!sum || modulus < 1 || sum->terms.size() != 1 || sum->constant < 0)
+  constexpr int64_t mostTimes = 8;
+  const std::optional<IndexSum> sum = of(value);
+  if (!sum || modulus < 1 || sum->constant < 0)
     return std::nullopt;
-  model::Term& term = sum->terms.front();
-  if (term.modulus || term.bytes != 1 || term.loop >= firstSymbol)
-    return std::nullopt;
-  term.modulus = modulus;
-  term.shift = sum->constant % modulus;
-  sum->constant = 0;
-  return sum;
+  std::map<unsigned, int64_t> factors;
+  for (const model::Term& term : sum->terms) {
+    if (term.modulus || term.bytes < 0 || term.loop >= firstSymbol)
+      return std::nullopt;
+    factors[term.loop] += term.bytes;
+  }
+  std::vector<unsigned> loops;
+  for (const auto& [loop, factor] : factors) {
+    if (factor % modulus > mostTimes)
+      return std::nullopt;
+    loops.insert(loops.end(), static_cast<size_t>(factor % modulus), loop);
+  }
+  const int64_t shift = sum->constant % modulus;
+  if (loops.empty())
+    return IndexSum{shift, {}};
+  return IndexSum{0, {{loops[0], 1, modulus, shift, {loops.begin() + 1, loops.end()}}}};
 }
 
 std::optional<IndexSum> IndexTerms::unchanging(Value value) {

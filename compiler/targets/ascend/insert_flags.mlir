@@ -198,3 +198,36 @@ func.func @branches(%A: !tile.buffer<64xf32, global>, %n: index, %yes: i1, %cut:
   }
   return
 }
+
+// -----
+// A slot that two loops choose together: no two iterations of the inner loop have the same, so that only what
+// stands behind it waits.
+// CHECK-LABEL: func.func @two_loops
+// CHECK-NOT: ascend.pipe_barrier
+// CHECK: npu.unary exp
+// CHECK: ascend.pipe_barrier v {ascend.why = "ln needs what exp writes"}
+// CHECK-NEXT: npu.unary ln
+// CHECK-NOT: ascend.pipe_barrier
+// CHECK: return
+func.func @two_loops(%n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c3 = arith.constant 3 : index
+  %c64 = arith.constant 64 : index
+  tile.launch (%cid) in (%n) npu {
+    %b = tile.alloc "b" at 0 : !tile.buffer<192xf32, UB>
+    %c = tile.alloc "c" at 768 : !tile.buffer<64xf32, UB>
+    %a = tile.alloc "a" at 1024 : !tile.buffer<64xf32, UB>
+    tile.for %i = %c0 to %c2 step %c1 {
+      tile.for %j = %c0 to %c2 step %c1 {
+        %sum = arith.addi %i, %j : index
+        %slot = arith.remui %sum, %c3 : index
+        %at = arith.muli %slot, %c64 : index
+        npu.unary exp %b[%at] : !tile.buffer<192xf32, UB>, %c[%c0] : !tile.buffer<64xf32, UB> count(%c64)
+      }
+      npu.unary ln %a[%c0] : !tile.buffer<64xf32, UB>, %b[%c0] : !tile.buffer<192xf32, UB> count(%c64)
+    }
+  }
+  return
+}

@@ -2,6 +2,7 @@
 #include "compiler/targets/ascend/analysis/conflicts.h"
 #include "compiler/targets/ascend/analysis/overlap.h"
 
+#include <algorithm>
 #include <map>
 
 namespace tilewright::ascend::model {
@@ -28,6 +29,35 @@ Conflicts::Conflicts(const Program& program)
   });
   for (auto& table : tables)
     table.resize(instances.size());
+  for (auto& table : tablesByPhases)
+    table.resize(instances.size());
+  for (const bool isGlobal : {false, true})
+    for (unsigned number = 0; number < instances.size(); ++number)
+      alike[isGlobal ? 1 : 0].push_back(firstAlike(number, isGlobal));
+}
+
+/// The first instance of a statement that has the same phases of the loops whose numbers its accesses take modulo
+/// something.
+unsigned Conflicts::firstAlike(unsigned number, bool isGlobal) const {
+  const Instance& instance = instances[number];
+  Phases phases(depths.size());
+  const auto add = [&](unsigned loop) {
+    if (loop < depths.size())
+      phases[loop] = instance.phases[depths[loop]];
+  };
+  const auto addAll = [&](const Range& range) {
+    for (const Term& term : range.terms)
+      if (term.modulus > 1) {
+        add(term.loop);
+        std::ranges::for_each(term.others, add);
+      }
+  };
+  for (const Access& access : instance.statement->accesses)
+    if (access.isGlobal == isGlobal) {
+      addAll(access);
+      std::ranges::for_each(access.otherDims, addAll);
+    }
+  return instanceOf(instance.statement, phases);
 }
 
 template <typename Visit> void Conflicts::forEachRecord(Visit visit) const {
@@ -45,18 +75,24 @@ void Conflicts::addInstances(const Node& statement) {
     instances.push_back(instance);
     // The next combination of phases.
     for (loop = instance.loops.size(); loop > 0; --loop) {
-      if (++instance.phases[loop - 1] < period[instance.loops[loop - 1]->id])
+      if (++instance.phases[loop - 1] < phasesOf(*instance.loops[loop - 1]))
         break;
       instance.phases[loop - 1] = 0;
     }
   } while (loop > 0);
 }
 
+/// How many phases of a loop there are: a short one doesn't come to all.
+unsigned Conflicts::phasesOf(const Node& loop) const {
+  const int64_t all = period[loop.id];
+  return static_cast<unsigned>(loop.trips < 0 ? all : std::clamp(loop.trips, int64_t{1}, all));
+}
+
 unsigned Conflicts::instanceOf(const Node* statement, const Phases& phases) const {
   const unsigned first = firstInstance[statement->id];
   unsigned offset = 0;
   for (const Node* loop : instances[first].loops)
-    offset = offset * static_cast<unsigned>(period[loop->id]) + phases[loop->id];
+    offset = offset * phasesOf(*loop) + phases[loop->id];
   return first + offset;
 }
 
@@ -97,12 +133,43 @@ const BitSet& Conflicts::conflictsOf(unsigned later, bool isGlobal) const {
   std::optional<BitSet>& known = tables[isGlobal ? 1 : 0][later];
   if (known)
     return *known;
-  known.emplace(numRecords());
-  forEachRecord([&](unsigned instance, unsigned level) {
-    if (conflict(instances[instance], level, instances[later], isGlobal))
-      known->set(recordOf(instance, level));
+  known = conflictsByPhases(alike[isGlobal ? 1 : 0][later], isGlobal);
+  forEachPair(later, isGlobal, /*byPhases=*/false, [&](unsigned earlier, const AccessPair& pair) {
+    for (unsigned level = 0; level <= inSame(earlier); ++level)
+      if (!(*known)[recordOf(earlier, level)] && overlapInAll(pair, earlier, level, later))
+        known->set(recordOf(earlier, level));
   });
   return *known;
+}
+
+/// Those that the phases alone decide: all levels are alike, and so are instances whose loops that count are in
+/// the same phases.
+const BitSet& Conflicts::conflictsByPhases(unsigned later, bool isGlobal) const {
+  std::optional<BitSet>& known = tablesByPhases[isGlobal ? 1 : 0][later];
+  if (known)
+    return *known;
+  known.emplace(numRecords());
+  forEachPair(later, isGlobal, /*byPhases=*/true, [&](unsigned earlier, const AccessPair& pair) {
+    if (alike[isGlobal ? 1 : 0][earlier] == earlier && overlapInAll(pair, earlier, 0, later))
+      known->set(recordOf(earlier, 0));
+  });
+  for (unsigned earlier = 0; earlier < instances.size(); ++earlier)
+    if ((*known)[recordOf(alike[isGlobal ? 1 : 0][earlier], 0)])
+      for (unsigned level = 0; level <= inSame(earlier); ++level)
+        known->set(recordOf(earlier, level));
+  return *known;
+}
+
+/// Calls `visit` with each instance that has an access which conflicts with `later` if their bytes meet.
+template <typename Visit>
+void Conflicts::forEachPair(unsigned later, bool isGlobal, bool byPhases, Visit visit) const {
+  for (unsigned begin = 0, end = 0; begin < instances.size(); begin = end) {
+    const Node& first = *instances[begin].statement;
+    end = instancesOf(&first).second;
+    for (const AccessPair& pair : pairsOf(first, *instances[later].statement, isGlobal, byPhases))
+      for (unsigned earlier = begin; earlier < end; ++earlier)
+        visit(earlier, pair);
+  }
 }
 
 namespace {
@@ -139,23 +206,32 @@ void addOwn(Offsets& to, int64_t step, unsigned phase, int64_t period, int64_t t
 
 } // namespace
 
-bool Conflicts::conflict(const Instance& earlier, unsigned level, const Instance& later,
-                         bool isGlobal) const {
-  const Node &first = *earlier.statement, &second = *later.statement;
+bool Conflicts::isOfPhases(const Access& access) const {
+  const auto isMoved = [&](const Range& range) {
+    return std::ranges::any_of(range.terms, [&](const Term& term) {
+      return term.modulus < 2 && term.loop < depths.size();
+    });
+  };
+  return !isMoved(access) && std::ranges::none_of(access.otherDims, isMoved);
+}
+
+std::vector<Conflicts::AccessPair> Conflicts::pairsOf(const Node& first, const Node& second,
+                                                      bool isGlobal, bool byPhases) const {
+  std::vector<AccessPair> pairs;
   for (const Access& a : first.accesses)
-    for (const Access& b : second.accesses) {
-      if (a.isGlobal != isGlobal || a.memory != b.memory || !(a.isWrite || b.isWrite) ||
-          (a.isAtomic && b.isAtomic) || !a.mayShareBuffer(b))
-        continue;
-      if (!isInOrder(first, a, second, b) && overlapInAll(a, earlier, level, b, later))
-        return true;
-    }
-  return false;
+    for (const Access& b : second.accesses)
+      if (a.isGlobal == isGlobal && a.memory == b.memory && (a.isWrite || b.isWrite) &&
+          !(a.isAtomic && b.isAtomic) && a.mayShareBuffer(b) && !isInOrder(first, a, second, b) &&
+          (isOfPhases(a) && isOfPhases(b)) == byPhases)
+        pairs.push_back({&a, &b});
+  return pairs;
 }
 
 /// In each dim for itself: errs to true where dims go together.
-bool Conflicts::overlapInAll(const Access& a, const Instance& earlier, unsigned level,
-                             const Access& b, const Instance& later) const {
+bool Conflicts::overlapInAll(const AccessPair& pair, unsigned earlierNumber, unsigned level,
+                             unsigned laterNumber) const {
+  const Access &a = *pair.earlier, &b = *pair.later;
+  const Instance &earlier = instances[earlierNumber], &later = instances[laterNumber];
   if (!overlap(a, earlier, level, b, later))
     return false;
   if (a.otherDims.size() == b.otherDims.size())
@@ -165,23 +241,37 @@ bool Conflicts::overlapInAll(const Access& a, const Instance& earlier, unsigned 
   return true;
 }
 
+std::optional<int64_t> Conflicts::remainder(const Term& term, const Instance& instance) const {
+  if (term.modulus < 2)
+    return std::nullopt;
+  int64_t number = term.shift;
+  const auto add = [&](unsigned loop) {
+    if (loop >= depths.size() || period[loop] < 2 || period[loop] % term.modulus != 0)
+      return false;
+    number += instance.phases[depths[loop]];
+    return true;
+  };
+  if (!add(term.loop) || !std::ranges::all_of(term.others, add))
+    return std::nullopt;
+  return number % term.modulus;
+}
+
 bool Conflicts::overlap(const Range& a, const Instance& earlier, unsigned level, const Range& b,
                         const Instance& later) const {
   Offsets offsets{b.begin - a.begin, {}};
-  offsets.unknowns.push_back({-a.pitch, 0, a.rows - 1});
-  offsets.unknowns.push_back({b.pitch, 0, b.rows - 1});
+  if (a.rows != 1)
+    offsets.unknowns.push_back({-a.pitch, 0, a.rows - 1});
+  if (b.rows != 1)
+    offsets.unknowns.push_back({b.pitch, 0, b.rows - 1});
   // Steps of each loop (or constant value) in both; modulo terms are constants of the phases.
   std::map<unsigned, std::pair<int64_t, int64_t>> steps;
   const auto collect = [&](const Range& range, const Instance& instance, bool isLater) {
     for (const Term& term : range.terms) {
-      const bool isLoop = term.loop < depths.size();
-      const bool isPhase = isLoop && term.modulus > 1 && period[term.loop] % term.modulus == 0 &&
-                           period[term.loop] > 1;
-      if (isPhase) {
-        const int64_t phase = instance.phases[depths[term.loop]];
-        offsets.distance += (isLater ? 1 : -1) * term.bytes * ((phase + term.shift) % term.modulus);
+      const int64_t bytes = isLater ? term.bytes : -term.bytes;
+      if (const std::optional<int64_t> number = remainder(term, instance)) {
+        offsets.distance += bytes * *number;
       } else if (term.modulus > 1) {
-        offsets.unknowns.push_back({isLater ? term.bytes : -term.bytes, 0, term.modulus - 1});
+        offsets.unknowns.push_back({bytes, 0, term.modulus - 1});
       } else {
         (isLater ? steps[term.loop].second : steps[term.loop].first) += term.bytes;
       }

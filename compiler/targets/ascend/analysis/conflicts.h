@@ -87,12 +87,27 @@ private:
   void addInstances(const Node& statement);
   /// The numbers of a statement's instances.
   std::pair<unsigned, unsigned> instancesOf(const Node* statement) const;
-  bool conflict(const Instance& earlier, unsigned level, const Instance& later,
-                bool isGlobal) const;
+  /// What a number modulo something is, if the phases tell.
+  std::optional<int64_t> remainder(const Term& term, const Instance& instance) const;
+  unsigned phasesOf(const Node& loop) const;
+  unsigned firstAlike(unsigned number, bool isGlobal) const;
+  const BitSet& conflictsByPhases(unsigned later, bool isGlobal) const;
+  /// Accesses that conflict if their bytes meet.
+  struct AccessPair {
+    const Access* earlier = nullptr;
+    const Access* later = nullptr;
+  };
+  template <typename Visit>
+  void forEachPair(unsigned later, bool isGlobal, bool byPhases, Visit visit) const;
+  /// Whether no loop moves an access, beyond what its phase says.
+  bool isOfPhases(const Access& access) const;
+  /// Of two statements; those where both are, or are not, of phases only.
+  std::vector<AccessPair> pairsOf(const Node& first, const Node& second, bool isGlobal,
+                                  bool byPhases) const;
   bool overlap(const Range& a, const Instance& earlier, unsigned level, const Range& b,
                const Instance& later) const;
-  bool overlapInAll(const Access& a, const Instance& earlier, unsigned level, const Access& b,
-                    const Instance& later) const;
+  bool overlapInAll(const AccessPair& pair, unsigned earlierNumber, unsigned level,
+                    unsigned laterNumber) const;
 
   std::map<unsigned, std::pair<int64_t, int64_t>> values; ///< of the program
   std::vector<int64_t> period;
@@ -102,7 +117,8 @@ private:
   unsigned numLevels = 1, stride = 0;
   std::vector<BitSet> instancesByLoop;
   std::array<BitSet, kQueues> byQueue;
-  mutable std::array<std::vector<std::optional<BitSet>>, 2> tables;
+  std::array<std::vector<unsigned>, 2> alike; ///< on chip, global: by instance
+  mutable std::array<std::vector<std::optional<BitSet>>, 2> tables, tablesByPhases;
 };
 
 } // namespace tilewright::ascend::model

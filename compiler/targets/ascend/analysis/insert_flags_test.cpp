@@ -23,6 +23,8 @@ struct Mix {
   bool linear = true;
   /// Statements that do nothing in some iterations.
   bool idle = false;
+  /// Offsets that several loops choose together.
+  bool sums = false;
 };
 
 class RandomProgram {
@@ -47,7 +49,7 @@ private:
       const int64_t kind = below(10);
       if (depth < 3 && kind < 2 && program.nodes.size() < 14) {
         Node* loop = program.add(block, parent, NodeKind::Loop);
-        loop->trips = !mix.idle && chance(50) ? -1 : below(6);
+        loop->trips = !mix.idle && !mix.sums && chance(50) ? -1 : below(mix.sums ? 4 : 6);
         fill(loop->body, loop, depth + 1, below(3) + 1);
       } else if (mix.branches && depth < 3 && kind < 3) {
         Node* branch = program.add(block, parent, NodeKind::If);
@@ -104,6 +106,9 @@ private:
         result.terms.push_back(
             {loop->id, 32 * (1 + below(2)), !mix.linear || chance(60) ? 2 : 0, below(2)});
     }
+    if (const std::vector<const Node*> loops = loopsAround(node);
+        mix.sums && loops.size() > 1 && chance(60))
+      result.terms.push_back({loops[0]->id, 32, 2 + below(2), below(2), {loops.back()->id}});
     return result;
   }
 
@@ -228,6 +233,17 @@ TEST(InsertFlags, RandomIdlePrograms) {
   }
   EXPECT_GT(counts.insertions, cases() / 10);
   EXPECT_LE(200 * counts.unneeded, counts.insertions) << counts.unneeded << " are not needed";
+}
+
+/// Slots that several loops choose together.
+TEST(InsertFlags, RandomSumsOfLoops) {
+  Counts counts;
+  for (unsigned seed = 0; seed < cases() / 2; ++seed) {
+    insertAndTry(seed, {.branches = false, .sums = true}, {}, counts);
+    ASSERT_FALSE(::testing::Test::HasFatalFailure());
+  }
+  EXPECT_GT(counts.insertions, cases() / 2);
+  EXPECT_EQ(counts.unneeded, 0U) << "of " << counts.insertions;
 }
 
 TEST(Conditions, OfRanges) {
@@ -518,6 +534,31 @@ TEST(InsertFlags, LongBodiesOfFlags) {
   EXPECT_EQ(inserted.insertions.size(), 529U);
   EXPECT_TRUE(check(hand.program, conflicts).isClean());
   EXPECT_LT(static_cast<double>(end - start) / CLOCKS_PER_SEC, 10) << "seconds of the CPU";
+}
+
+/// Slots of three loops around one body: what the phases of loops that an access doesn't ask for leave alike is
+/// asked once (this took seconds).
+TEST(InsertFlags, PhasesOfSeveralLoops) {
+  ByHand hand;
+  Node* outer = hand.loop(nullptr);
+  Node* middle = hand.loop(outer);
+  Node* inner = hand.loop(middle, 3);
+  const auto slot = [](const Node* loop, int64_t of) { return Term{loop->id, 64, of, 0}; };
+  for (int64_t i = 0; i < 18; ++i) {
+    const int64_t two = 512 * i, three = 512 * i + 256;
+    hand.statement(inner, Pipe::MTE2, {ByHand::write(two, two + 64, {slot(middle, 2)})});
+    hand.statement(inner, Pipe::V,
+                   {ByHand::read(two, two + 64, {slot(middle, 2)}),
+                    ByHand::write(three, three + 64, {slot(outer, 3)})});
+    hand.statement(inner, Pipe::MTE3,
+                   {ByHand::read(three, three + 64, {slot(i % 2 ? inner : outer, i % 2 ? 6 : 3)})});
+  }
+  const std::clock_t start = std::clock();
+  const Conflicts conflicts(hand.program);
+  for (unsigned instance = 0; instance < conflicts.numInstances(); ++instance)
+    conflicts.conflictsOf(instance, false);
+  const std::clock_t end = std::clock();
+  EXPECT_LT(static_cast<double>(end - start) / CLOCKS_PER_SEC, 0.25) << "seconds of the CPU";
 }
 
 TEST(Check, NamesTheFaults) {

@@ -89,12 +89,15 @@ std::vector<int64_t> periods(const Program& program) {
   for (const Node& node : program.nodes) {
     for (const Access& access : node.accesses) {
       for (const Term& term : access.terms) {
+        if (!term.others.empty())
+          continue; // the phases of several loops at once are too many
         note(term.loop, term.modulus);
         note(term.loop, term.shift); // what goes so far ahead takes so many flags in turn
       }
       for (const Range& dim : access.otherDims)
         for (const Term& term : dim.terms)
-          note(term.loop, term.modulus);
+          if (term.others.empty())
+            note(term.loop, term.modulus);
     }
     if (node.kind == NodeKind::Sync)
       note(node.sync.slotLoop, node.sync.slots);
@@ -124,11 +127,13 @@ std::string text(const Range& range) {
   if (range.rows > 1)
     result += " * " + std::to_string(range.rows) + " by " + std::to_string(range.pitch);
   for (const Term& term : range.terms) {
-    const std::string loop = "loop" + std::to_string(term.loop);
+    std::string loop = "loop" + std::to_string(term.loop);
+    for (const unsigned other : term.others)
+      loop += " + loop" + std::to_string(other);
     result += " + " + std::to_string(term.bytes) + " * ";
     if (term.modulus == 0)
       result += loop;
-    else if (term.shift == 0)
+    else if (term.shift == 0 && term.others.empty())
       result += loop + " % " + std::to_string(term.modulus);
     else
       result +=

@@ -52,6 +52,8 @@ struct Term {
   int64_t bytes = 0;
   int64_t modulus = 0;
   int64_t shift = 0;
+  /// With a modulus: loops whose numbers are added to that of `loop`.
+  std::vector<unsigned> others = {};
 };
 
 /// Numbers of a line that a statement may touch: `rows` runs of `end - begin`, `pitch` apart.

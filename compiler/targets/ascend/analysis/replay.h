@@ -103,7 +103,9 @@ private:
     for (const Access& access : node->accesses) {
       int64_t offset = access.begin;
       for (const Term& term : access.terms) {
-        const int64_t i = iteration[term.loop];
+        int64_t i = iteration[term.loop];
+        for (const unsigned other : term.others)
+          i += iteration[other];
         offset += term.bytes * (term.modulus ? (i + term.shift) % term.modulus : i);
       }
       Bytes bytes{&access, {}};

@@ -106,14 +106,15 @@ private:
   std::optional<std::pair<int64_t, int64_t>> rangeOf(const Condition& condition) const {
     int64_t low = condition.constant, high = low + condition.spread;
     for (const Term& term : condition.terms) {
-      if (term.loop >= turns.size() || turns[term.loop].trips < 0)
+      if (term.loop >= turns.size() || (!term.modulus && turns[term.loop].trips < 0))
         return std::nullopt;
       const Turn turn = turns[term.loop];
       int64_t least = turn.first, most = turn.first + turn.trips - 1;
-      if (term.modulus && turn.loop == kNone)
-        least = most = (least + term.shift) % term.modulus;
-      else if (term.modulus)
-        std::tie(least, most) = std::pair(int64_t{0}, term.modulus - 1);
+      if (Term settled = term; term.modulus) {
+        const bool isKnown = settle(settled);
+        least = isKnown ? settled.shift : 0;
+        most = isKnown ? settled.shift : term.modulus - 1;
+      }
       low += std::min(term.bytes * least, term.bytes * most);
       high += std::max(term.bytes * least, term.bytes * most);
     }
@@ -177,17 +178,38 @@ private:
         left.push_back(term);
         continue;
       }
-      const Turn turn = turns[term.loop];
-      const int64_t shift = term.modulus ? term.shift + turn.first : turn.first;
-      term.loop = turn.loop;
-      if (term.modulus && turn.loop != kNone)
-        term.shift = shift;
-      else
-        move(range, term.bytes * (term.modulus ? shift % term.modulus : shift));
-      if (turn.loop != kNone)
-        left.push_back(term);
+      if (term.modulus && settle(term)) {
+        move(range, term.bytes * term.shift);
+        continue;
+      }
+      if (!term.modulus) {
+        const Turn turn = turns[term.loop];
+        move(range, term.bytes * turn.first);
+        term.loop = turn.loop;
+      }
+      if (term.loop != kNone)
+        left.push_back(std::move(term));
     }
     range.terms = std::move(left);
+  }
+
+  /// Adds to the shift what is known of the loops that count in a remainder. True if that is all: then the
+  /// shift is the remainder.
+  bool settle(Term& term) const {
+    std::vector<unsigned> loops = std::move(term.others);
+    loops.insert(loops.begin(), term.loop);
+    for (unsigned& loop : loops) {
+      term.shift += turns[loop].first;
+      loop = turns[loop].loop;
+    }
+    std::erase(loops, kNone);
+    if (loops.empty()) {
+      term.shift %= term.modulus;
+      return true;
+    }
+    term.loop = loops.front();
+    term.others.assign(loops.begin() + 1, loops.end());
+    return false;
   }
 
   static void move(Range& range, int64_t distance) {
