@@ -100,6 +100,13 @@ struct MacroFrame {
   Place callSite;
 };
 
+/// A call of libm's function that is wrong, unless the kernel turns out to have its own of that name.
+struct DoubtfulCall {
+  Place place;
+  std::vector<MacroFrame> macros;
+  std::string name, message;
+};
+
 class Construction {
 public:
   Construction(std::string_view name, Place place);
@@ -204,6 +211,7 @@ public:
   std::vector<Fault> faults; ///< of each of `diagnostics`
   std::vector<Frame> frames;
   std::vector<MacroFrame> macros;
+  std::vector<DoubtfulCall> doubtfulCalls;
   std::deque<ValueRecord> values;
   std::deque<BufferRecord> buffers;
   std::vector<mlir::NamedAttrList> argumentAttributes; // tensors and scalars
@@ -243,6 +251,9 @@ const Attribute* find(const Attributes& attributes, const std::string& key);
 /// is an error: `what` is the call, for the message. A dot, which MLIR keeps for dialects, becomes `_`.
 void annotate(Construction& state, mlir::Operation* op, std::string_view what,
               const Attributes& attributes, std::initializer_list<std::string_view> handled);
+
+/// Reports those whose functions the kernel's own sources don't have.
+void checkDoubtfulCalls(Construction& state);
 
 } // namespace builder
 

@@ -386,6 +386,7 @@ std::shared_ptr<KernelModule> KernelBuilder::finish() {
   if (state->isFinished)
     return nullptr;
   state->isFinished = true;
+  builder::checkDoubtfulCalls(*state);
   state->place = state->kernelPlace;
   state->macros.clear();
   if (state->frames.size() > 1)

@@ -189,16 +189,15 @@ Value KernelBuilder::callExtern(std::string_view name, std::span<const Value> ar
     operands.push_back(state->toIr(argument, argument.dtype()));
   }
   const auto known = state->isNpu ? std::nullopt : findLibmFunction(name);
-  if (known && !mayBeImported(state->function, llvm::StringRef(name.data(), name.size()))) {
+  if (known) {
     llvm::SmallVector<Dtype> given;
     for (Value argument : arguments)
       given.push_back(argument.dtype());
-    if (!llvm::equal(given, known->arguments) || (result && *result != known->result)) {
-      state->error("libm's " + std::string(name) + " is " +
-                   prototype(known->result, known->arguments) + ", but it is called as " +
-                   prototype(result, given));
-      return {};
-    }
+    if (!llvm::equal(given, known->arguments) || (result && *result != known->result))
+      state->doubtfulCalls.push_back({state->place, state->macros, std::string(name),
+                                      "libm's " + std::string(name) + " is " +
+                                          prototype(known->result, known->arguments) +
+                                          ", but it is called as " + prototype(result, given)});
   }
   mlir::Type type = result ? builder::scalarType(*result, state->context.get()) : mlir::Type();
   if (result && !type) {
@@ -209,6 +208,16 @@ Value KernelBuilder::callExtern(std::string_view name, std::span<const Value> ar
   auto op = tile::CallOp::create(state->ir, state->location(), type,
                                  llvm::StringRef(name.data(), name.size()), operands);
   return type ? state->add(op.getResult(), *result) : Value{};
+}
+
+void builder::checkDoubtfulCalls(Construction& state) {
+  for (const DoubtfulCall& call : state.doubtfulCalls) {
+    if (mayBeImported(state.function, call.name))
+      continue;
+    state.place = call.place;
+    state.macros = call.macros;
+    state.error(call.message);
+  }
 }
 
 } // namespace tilewright

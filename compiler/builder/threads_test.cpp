@@ -97,8 +97,16 @@ TEST_F(ThreadsTest, FunctionsOfLibmAreCheckedBeforeTheyAreCalled) {
   b.callExtern("powf", std::vector<Value>{x, x}, Dtype::float32());
   b.callExtern("mypowf", std::vector<Value>{x}, Dtype::float32());
   line().callExtern("powf", std::vector<Value>{x, b.threadBinding(0)}, Dtype::float32());
+  EXPECT_EQ(finish(), nullptr);
   expectError("libm's powf is float32(float32, float32), but it is called as float32(float32, "
               "int32)");
+}
+
+TEST_F(ThreadsTest, OwnFunctionsMayComeAfterTheirCalls) {
+  launch();
+  b.callExtern("powf", std::vector<Value>{b.threadBinding(0)}, Dtype::float32());
+  b.importSource("float powf(int x) { return x; }");
+  EXPECT_THAT(finishedText(), HasSubstr("tile.call \"powf\"("));
 }
 
 TEST_F(ThreadsTest, AddressesHave64Bits) {

@@ -2,28 +2,27 @@
 #include "compiler/driver/compile_for_target.h"
 #include "compiler/targets/cpu/check_kernel.h"
 #include "compiler/targets/cpu/compile_source.h"
-#include "compiler/targets/cpu/link_library.h"
 #include "compiler/targets/cpu/pipeline.h"
 
 namespace tilewright {
 namespace {
 
 /// Whether the target can do all that the module needs; compiles the C that it brings with it.
-bool checkForCpu(mlir::ModuleOp module, cpu::Session& session,
+bool checkForCpu(mlir::ModuleOp module, cpu::Session& session, cpu::OwnCode& code,
                  std::vector<Diagnostic>& diagnostics) {
   bool isSupported = true;
   for (auto function : module.getOps<mlir::func::FuncOp>()) {
     llvm::StringSet<> own;
     if (const std::string source = cpu::importedSource(function); !source.empty()) {
       std::string problem;
-      auto object = cpu::compileSource(source, session.machine, problem);
-      if (!object) {
+      auto compiled = cpu::compileSource(source, session.machine, problem);
+      if (!compiled) {
         diagnostics.push_back({Severity::Error, {}, problem, {}});
         return false;
       }
-      session.own = std::move(*object);
-      for (const std::string& symbol : cpu::definedSymbols(session.own))
-        own.insert(symbol);
+      code = std::move(*compiled);
+      session.own = code.object;
+      own.insert_range(code.functions);
     }
     for (Diagnostic& unsupported : cpu::checkKernel(function, own)) {
       diagnostics.push_back(std::move(unsupported));
@@ -52,11 +51,14 @@ std::optional<Artifact> compileForCpu(const BuiltKernel& kernel, const CompileOp
 
   auto guard = kernel.lock();
   mlir::ModuleOp original = kernel.module();
-  if (!checkForCpu(original, session, diagnostics))
+  cpu::OwnCode own;
+  if (!checkForCpu(original, session, own, diagnostics))
     return std::nullopt;
   cpu::prepareContext(*original.getContext());
-  return makeArtifact(kernel, session, Severity::Internal, diagnostics,
-                      [&](mlir::ModuleOp module) { return cpu::compileModule(module, session); });
+  return makeArtifact(kernel, session, Severity::Internal, diagnostics, [&](mlir::ModuleOp module) {
+    cpu::callHidden(module, own);
+    return cpu::compileModule(module, session);
+  });
 }
 
 std::string hostCpu() {

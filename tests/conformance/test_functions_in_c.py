@@ -223,6 +223,102 @@ def test_own_functions_may_have_names_of_others(cpu_only):
     cpu_only(kernel, [np.array([97, 0, 0], np.int32)], {0: np.array([97, 98, 99], np.int32)})
 
 
+#: What LLVM folds when it is libm's, and what else it knows.
+KNOWN_TO_LLVM = [("fmaxf", 2), ("fminf", 2), ("fabsf", 1), ("sqrtf", 1), ("powf", 2), ("floorf", 1),
+                 ("copysignf", 2), ("fmaf", 3), ("tanhf", 1)]  # fmt: skip
+
+
+@pytest.mark.parametrize("numbered", [False, True])
+def test_own_functions_of_names_that_llvm_knows(cpu_only, numbered):
+    """They aren't folded as libm's, neither in the kernel nor among themselves."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((len(KNOWN_TO_LLVM), 3), "float32"), B: T.Tensor((2,), "float32")):
+        with T.Kernel(1):
+            for name, count in KNOWN_TO_LLVM:
+                letters = "abc"[:count]
+                T.import_source(
+                    f"float {name}({', '.join('float ' + x for x in letters)})"
+                    f" {{ return {' + '.join(letters)} + 100; }}"
+                )
+            T.import_source("float both(float x) { return sqrtf(x) + fmaxf(x, 2.0f); }")
+            for number, (name, count) in enumerate(KNOWN_TO_LLVM):
+                last = [A[number, i] for i in range(1, count)]
+                if numbered and count == 2:
+                    last = [2.0]
+                A[number, 0] = T.call_extern("float32", name, A[number, 0], *last)
+            B[1] = T.call_extern("float32", "both", B[0])
+            B[0] = T.pow(B[0], 2.5)
+
+    given = np.resize(np.array([1.5, 2, 3], np.float32), (len(KNOWN_TO_LLVM), 3))
+    expected = given.copy()
+    for number, (_, count) in enumerate(KNOWN_TO_LLVM):
+        expected[number, 0] = 100 + given[number, :count].sum()
+    of_b = np.array([1.5**2.5, 101.5 + 103.5], np.float32)
+    cpu_only(kernel, [given, np.array([1.5, 0], np.float32)], {0: expected, 1: of_b})
+
+
+def test_own_functions_behind_their_calls(cpu_only):
+    @T.prim_func
+    def kernel(A: T.Tensor((2,), "int32")):
+        with T.Kernel(1):
+            A[1] = T.call_extern("int32", "fdim", A[0])
+            T.import_source("int fdim(int x) { return x + 1; }")
+
+    cpu_only(kernel, [np.array([97, 0], np.int32)], {0: np.array([97, 98], np.int32)})
+
+    @T.prim_func
+    def late(A: T.Tensor((2,), "int32")):
+        with T.Kernel(1):
+            A[1] = T.call_extern("int32", "fdim", A[0], 3)
+            T.import_source("int fdim(int x, int y) { return x + y; }")
+
+    message = "this source has a function 'fdim', but a call before was taken for libm's"
+    with pytest.raises(tilewright.CompileError, match=message):
+        late.capture()
+
+
+def test_interpreter_takes_no_own_function_for_one_of_libm(floats):
+    def make(source, reference=None):
+        @T.prim_func
+        def kernel(A: T.Tensor((2,), "float32")):
+            with T.Kernel(1):
+                T.import_source(source)
+                A[1] = T.call_extern("float32", "floorf", A[0], reference=reference)
+
+        return tilewright.compile(kernel, target="reference")
+
+    own = "float floorf(float x) { return x + 100; }"
+    with pytest.raises(tilewright.KernelError, match="'floorf': it has no Python reference"):
+        make(own)(floats(2))
+    given = np.array([1.5, 0], np.float32)
+    make(own, lambda x: x + 100)(given)
+    assert given[1] == 101.5
+    make("float floorf(float); float f(float x) { if (floorf(x)) {} return 1; } // floorf")(given)
+    assert given[1] == 1.0
+
+
+def test_definitions_in_c():
+    for text in (
+        "int f(int x) { }",
+        "int f ( int (*g)(int) )\n{}",
+        "DEF(f)",
+        "int f(int x) NOTHROW {}",
+        "int f(",
+        "auto g = f;",
+    ):
+        assert libm.defines(["", text], "f"), text
+    for text in (
+        "",
+        "int f(int);",
+        "/* f */ // f",
+        "int g() { return f(1) + f(h(2)); }",
+        "ff(1) {}",
+        "if (f(x)) { }",
+    ):
+        assert not libm.defines([text], "f"), text
+
+
 def test_functions_of_libm_give_what_python_gives():
     """A sample, so that letters of the table are right."""
     of = libm.function_of_libm

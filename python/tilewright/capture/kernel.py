@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import compile_error, raise_at_kernel, warn
 from ..language.annotations import HandleAnnotation, PointerAnnotation, TensorAnnotation
 from ..language.dtypes import Dtype, is_dtype, to_dtype
+from ..language.libm import defines
 from ..language.values import POISON, BufferRef, LanguageError
 from .functions import outside_names
 from .interpreter import Interpreter
@@ -186,7 +187,8 @@ def finish(
         cause = tracer.causes[0] if tracer.causes else None
         raise_at_kernel(compile_error(diagnostics, name), cause)
     warn(diagnostics)
-    return CapturedKernel(name, module, names, outputs, tracer.references)
+    of_libm = {f: call for f, call in tracer.of_libm.items() if not defines(tracer.sources, f)}
+    return CapturedKernel(name, module, names, outputs, of_libm | tracer.references)
 
 
 def _annotations(kernel: PrimFunc, source: FunctionSource, tracer: Tracer) -> dict[str, Value]:

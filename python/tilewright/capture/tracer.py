@@ -96,6 +96,12 @@ class Tracer:
         self.launch: KernelLaunch | None = None
         #: Python functions that stand for functions in C (T.call_extern), by their names.
         self.references: dict[str, Any] = {}
+        #: Functions of libm that are called by name, if the kernel has no own ones of these names.
+        self.of_libm: dict[str, Any] = {}
+        #: Texts of T.import_source.
+        self.sources: list[str] = []
+        #: Names of functions whose arguments took libm's dtypes.
+        self.typed_by_libm: set[str] = set()
         #: Names of values from outside of the kernel, by their identity: messages name them.
         self.outer_names: dict[int, str] = {}
         #: Messages of such values: each comes once, however often the value is used.

@@ -6,10 +6,12 @@ The compiler's own table (`compiler/base/libm_functions.cpp`) has the same.
 
 from __future__ import annotations
 
+import re
 from functools import cache
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
 #: Name of the form for double, its arguments and its result, a letter each: r is a real number of
@@ -76,3 +78,30 @@ def function_of_libm(name: str) -> Any:
         return None
     found.argtypes, found.restype = [types[k] for k in kinds[:-1]], types[kinds[-1]]
     return found
+
+
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+
+
+def defines(sources: Sequence[str], name: str) -> bool:
+    """Whether source text in C may define this function, rather than just call it."""
+    return any(_may_define(_COMMENT.sub(" ", source), name) for source in sources)
+
+
+def _may_define(text: str, name: str) -> bool:
+    for found in re.finditer(rf"\b{re.escape(name)}\b", text):
+        rest = text[found.end() :].lstrip()
+        if not rest.startswith("("):
+            return True  # a macro may make a function of the name
+        depth = 0
+        for at, letter in enumerate(rest):
+            depth += (letter == "(") - (letter == ")")
+            if depth == 0:
+                behind = rest[at + 1 :].lstrip()
+                break
+        else:
+            return True
+        # A body, or words before it; behind a call or a declaration is punctuation.
+        if behind.startswith("{") or behind[:1].isalpha() or behind.startswith("_"):
+            return True
+    return False

@@ -8,7 +8,7 @@ from itertools import chain, repeat
 from ..capture.tracer import current, guarded_by_poison
 from .annotations import TensorAnnotation
 from .dtypes import to_dtype
-from .libm import dtypes_of_libm, function_of_libm
+from .libm import defines, dtypes_of_libm, function_of_libm
 from .values import BufferRef, Element, LanguageError, RegionRef, Traced
 
 TYPE_CHECKING = False
@@ -126,16 +126,31 @@ def call_extern(dtype: Any, name: str, *arguments: Any) -> Any:
     tracer = current()
     known = function_of_libm(str(name))
     if known is not None:
-        tracer.references.setdefault(str(name), known)
+        tracer.of_libm[str(name)] = known
     result = None if str(dtype) in ("handle", "void", "") else str(to_dtype(dtype))
-    values = [_typed(a, dtype) for a, dtype in zip(arguments, _dtypes(str(name)), strict=False)]
+    dtypes = _dtypes(str(name), arguments)
+    values = [_typed(a, of) for a, of in zip(arguments, dtypes, strict=False)]
     made = tracer.builder.call_extern(str(name), values, result)
     return None if result is None else tracer.wrap(made)
 
 
-def _dtypes(name: str) -> Iterator[str | None]:
+def _dtypes(name: str, arguments: tuple[Any, ...]) -> Iterator[str | None]:
     """What the function's arguments are, as far as that is known."""
-    return chain(dtypes_of_libm(name), repeat(None))
+    tracer = current()
+    known = [] if defines(tracer.sources, name) else dtypes_of_libm(name)
+    if known and any(isinstance(a, (int, float)) and not isinstance(a, bool) for a in arguments):
+        tracer.typed_by_libm.add(name)
+    return chain(known, repeat(None))
+
+
+def refuse_late_source(source: str) -> None:
+    """An own function must be known before a call whose numbers take libm's dtypes by its name."""
+    for name in sorted(current().typed_by_libm):
+        if defines([source], name):
+            raise LanguageError(
+                f"this source has a function {name!r}, but a call before was taken for libm's: "
+                "write T.import_source before that"
+            )
 
 
 def _typed(value: Any, dtype: str | None) -> Any:
