@@ -6,6 +6,7 @@
 #include "llvm/ADT/StringSwitch.h"
 
 #include <cmath>
+#include <limits>
 
 namespace tilewright::builder {
 
@@ -188,6 +189,10 @@ Value roundedFromInteger(const ElementCall& call, Value value, llvm::StringRef m
     const double end = std::ldexp(1.0, from.isSigned() ? 63 : 64);
     isAbove = kernel.binary("or", isAbove,
                             kernel.binary("ge", nearest, kernel.cast(kernel.constant(end), to)));
+    // -infinity is below all of them, too, though it becomes the least one.
+    const double least = -std::numeric_limits<double>::infinity();
+    Value isLeast = kernel.binary("eq", nearest, kernel.cast(kernel.constant(least), to));
+    isBelow = kernel.binary("or", isBelow, isLeast);
   }
   const Dtype sameBits(to.bits() == 32 ? ScalarKind::Int32 : ScalarKind::Int16);
   Value bits = kernel.reinterpret(nearest, sameBits);

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tilewright
 import tilewright.language as T
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -96,6 +97,28 @@ def add(source: str, to: str, path: str) -> None:
         expected[number][taken] = [rounded(int(n), kind, mode) for n in a[taken]]
     made = np.zeros(expected.shape, to)
     GROUP.add(f"{source} {to} {path}", main, [a, made], expected, rtol=0, atol=0)
+
+
+def test_least_integer_of_64_bits_as_float16() -> None:
+    """float16 has -infinity below it: what rounds up gives the least finite number."""
+
+    @T.prim_func
+    def main(A: T.Tensor((32,), "int64"), C: T.Tensor((len(MODES), 32), "float16")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            a = T.alloc_ub((32,), "int64")
+            c = T.alloc_ub((32,), "float16")
+            T.copy(A, a)
+            for number, mode in enumerate(MODES):
+                T.tile.cast(c, a, mode, 32)
+                T.copy(c, C[number, 0])
+
+    made = np.zeros((len(MODES), 32), np.float16)
+    least = np.iinfo(np.int64).min
+    given = np.resize(np.array([least, least + 1]), 32)
+    tilewright.compile(main, target="reference")(given, made)
+    finite = {"CAST_CEIL": -65504, "CAST_TRUNC": -65504}
+    for mode, row in zip(MODES, made, strict=True):
+        assert (row == finite.get(mode, -np.inf)).all(), mode
 
 
 for source in ("int16", "int32", "int64", "uint16", "uint32", "uint64"):
