@@ -331,6 +331,7 @@ class KernelFactory:
         self.made, self.choices = made, choices
         self.function = made.function
         self.__name__ = made.__name__
+        self.__doc__ = made.function.__doc__
         self.kernel = compile(made, **choices)
 
     def get_tir(self) -> PrimFunc:
@@ -338,6 +339,15 @@ class KernelFactory:
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
         return self.kernel(*arguments, **keywords) if arguments or keywords else self.kernel
+
+    def __repr__(self) -> str:
+        return f"<tilewright.jit {self.__name__}, a kernel>"
+
+    def par_compile(self, *_: Any, **__: Any) -> list[JITKernel | None]:
+        raise TypeError(
+            f"{self.__name__!r} is a kernel already: par_compile is for factories, @jit functions "
+            "that make kernels of arguments"
+        )
 
     def __getattr__(self, name: str) -> Any:
         if name == "kernel":  # it isn't there yet: a copy that is being made

@@ -721,3 +721,21 @@ def test_jit_of_a_kernel_is_a_factory_without_arguments():
             B[1] = 4
 
     assert made()().tolist() == [3, 4]
+
+
+def test_jit_of_a_kernel_says_what_it_is():
+    @tilewright.jit
+    @T.prim_func
+    def doubled(A: T.Tensor((4,), "float32")):
+        """Twice as much."""
+        with T.Kernel(1):
+            A[0] = A[0] * 2
+
+    assert repr(doubled) == "<tilewright.jit doubled, a kernel>"
+    assert doubled.__doc__ == "Twice as much."
+    message = (
+        "'doubled' is a kernel already: par_compile is for factories, @jit functions that make "
+        "kernels of arguments"
+    )
+    with pytest.raises(TypeError, match=message):
+        doubled.par_compile([()])
