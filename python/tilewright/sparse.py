@@ -25,6 +25,8 @@ def compress(A: Any, meta_dtype: Any = None) -> tuple[Any, Any]:
     import torch
 
     dtype, words = to_dtype(A.dtype), to_dtype(meta_dtype or "int16")
+    if dtype.bits not in (8, 16, 32) or (dtype.bits == 32 and str(dtype) != "float32"):
+        raise TypeError(f"compress takes numbers of 8 or 16 bits, or float32, not {dtype}")
     stored, of = group_of(dtype)
     covered = metadata_factor(dtype, words)
     if A.dim() != 2 or A.shape[1] % covered:
@@ -32,16 +34,17 @@ def compress(A: Any, meta_dtype: Any = None) -> tuple[Any, Any]:
             f"compress takes a matrix with a multiple of {covered} columns, not {tuple(A.shape)}"
         )
     bits = A.contiguous().view({8: torch.int8, 16: torch.int16, 32: torch.int32}[dtype.bits])
-    groups = bits.reshape(A.shape[0], -1, of)
+    rows, columns = A.shape  # sizes of their own: of 0 rows, reshape doesn't find them
+    groups = bits.reshape(rows, columns // of, of)
     is_there = A.to(torch.float64).reshape(groups.shape) != 0
-    if int(is_there.sum(-1).max()) > stored:
+    if bool((is_there.sum(-1) > stored).any()):
         raise ValueError(f"a group of {of} numbers holds more than {stored} that aren't 0")
     # Those that are there come first, in their order; zeros fill up, so that no place comes twice.
     order = torch.arange(of, device=A.device) + of * (~is_there).long()
     places = order.argsort(-1)[..., :stored].sort(-1).values
-    kept = groups.gather(-1, places).reshape(A.shape[0], -1).view(A.dtype)
+    kept = groups.gather(-1, places).reshape(rows, columns // of * stored).view(A.dtype)
     codes = places[..., 0] + 4 * places[..., 1] if stored == 2 else 4 + 10 * places[..., 0]
-    codes = codes.reshape(A.shape[0], -1, words.bits // 4)
+    codes = codes.reshape(rows, columns // covered, words.bits // 4)
     shifts = 4 * torch.arange(words.bits // 4, device=A.device)
     return kept, (codes << shifts).sum(-1).to(words.as_torch())
 

@@ -179,6 +179,19 @@ def message_of(words="int16", columns=K // 16, dtype="float16", metadata=False, 
     return str(found.value)
 
 
+def test_compress_takes_what_gemm_sp_does():
+    torch = pytest.importorskip("torch")
+    sparse = pytest.importorskip("tilewright.sparse")
+    for dtype in (torch.float64, torch.int32, torch.int64):
+        message = f"compress takes numbers of 8 or 16 bits, or float32, not {str(dtype)[6:]}"
+        with pytest.raises(TypeError, match=message):
+            sparse.compress(torch.zeros(16, 64, dtype=dtype))
+    for dtype, columns in ((torch.float16, 32), (torch.float32, 32)):
+        numbers, metadata = sparse.compress(torch.zeros(0, 64, dtype=dtype))
+        assert numbers.shape == (0, columns) and numbers.dtype == dtype
+        assert metadata.shape == (0, 64 // sparse.get_e_factor(str(dtype)[6:], "int16"))
+
+
 def test_what_gemm_sp_refuses():
     assert (
         "A has 32 rows of 32 numbers, which stand for 64; a word of int16 describes 16 of these, "
