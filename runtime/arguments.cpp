@@ -36,11 +36,16 @@ bool isEmpty(const TensorView& view) {
   return std::ranges::any_of(std::span(view.shape, view.ndim), [](int64_t n) { return n == 0; });
 }
 
+/// Whether the size of this dim counts bytes of several elements each.
+bool isPacked(const ElementType& type, const TensorView& view, size_t dim) {
+  return type.bits < 8 && (view.dtype.bits == 8 || view.dtype.lanes > 1) &&
+         dim + 1 == size_t(view.ndim);
+}
+
 /// The number of elements of `type` in the last dim of a view, when sub-byte elements are packed in
 /// bytes.
 int64_t unpacked(const ElementType& type, const TensorView& view, size_t dim, int64_t size) {
-  bool isPacked = type.bits < 8 && (view.dtype.bits == 8 || view.dtype.lanes > 1);
-  return isPacked && dim + 1 == size_t(view.ndim) ? size * type.elementsPerByte() : size;
+  return isPacked(type, view, dim) ? size * type.elementsPerByte() : size;
 }
 
 } // namespace
@@ -308,11 +313,16 @@ bool ArgumentChecker::failShape(size_t param, const TensorView& view,
           want + " was expected at dim " + std::to_string(dim);
   if (!expected.shape[dim].isConstant())
     error += ", where " + symbolValues(expected.shape[dim], symbols);
-  if (expected.type->bits < 8)
-    error += " (" + std::to_string(expected.type->elementsPerByte()) + " elements of " +
-             std::string(expected.type->name) + " in a byte)";
   int64_t wanted = 0;
-  if (expected.shape[dim].evaluate(symbols, wanted))
+  const bool isKnown = expected.shape[dim].evaluate(symbols, wanted);
+  if (const int count = expected.type->elementsPerByte(); count > 1) {
+    error += " (" + std::to_string(count) + " elements of " + std::string(expected.type->name) +
+             " in a byte";
+    if (isKnown && isPacked(*expected.type, view, dim))
+      error += ", so " + std::to_string((wanted + count - 1) / count) + " bytes";
+    error += ")";
+  }
+  if (isKnown)
     error += constraint({param, dim, false}, unpacked(*expected.type, view, dim, view.shape[dim]),
                         wanted);
   return false;

@@ -457,9 +457,11 @@ def test_packed_int4(nothing):
     kernel(packed, torch.zeros(3, dtype=torch.uint8))
     message = (
         "nothing: argument 0 'A' has shape (3, 7) but (3, 16) was expected at dim 1 "
-        "(2 elements of int4 in a byte)"
+        "(2 elements of int4 in a byte, so 8 bytes)"
     )
     expect(ValueError, message, kernel, packed[:, :7].contiguous(), packed[0, :3])
+    message = message.replace("(3, 7)", "(3, 16)")  # as many bytes as elements
+    expect(ValueError, message, kernel, torch.zeros(3, 16, dtype=torch.int8), packed[0, :3])
 
 
 def test_impossible_output(nothing):
