@@ -356,8 +356,10 @@ func.func @apart_does_not_turn(%Q: !tile.buffer<64x64xf32, global> {tile.name = 
 
 // -----
 
-// Rows further apart than 32 bits tell.
+// Rows further apart than a constant offset tells, which has 29 bits.
 // CHECK-LABEL: func.func @turns_far_rows
+// CHECK: %[[FIRST:.*]] = arith.constant 268435456 : i64
+// CHECK: llvm.getelementptr %{{.*}}[%[[FIRST]]] : (!llvm.ptr, i64) -> !llvm.ptr, f32
 // CHECK: %[[LAST:.*]] = arith.constant 4026531840 : i64
 // CHECK: llvm.getelementptr %{{.*}}[%[[LAST]]] : (!llvm.ptr, i64) -> !llvm.ptr, f32
 func.func @turns_far_rows(%Q: !tile.buffer<16x268435456xf32, global> {tile.name = "Q"}) attributes {tile.kernel} {

@@ -194,7 +194,7 @@ private:
   Value pointerTo(ImplicitLocOpBuilder& builder, Value first, int64_t offset) const {
     auto pointer = LLVM::LLVMPointerType::get(builder.getContext());
     LLVM::GEPArg index = int32_t(offset);
-    if (!llvm::isInt<32>(offset)) // more than such an argument holds
+    if (!llvm::isInt<LLVM::kGEPConstantBitWidth>(offset)) // more than such an argument holds
       index = Value(arith::ConstantIntOp::create(builder, offset, 64));
     return LLVM::GEPOp::create(builder, pointer, builder.getF32Type(), first, ArrayRef(index));
   }
