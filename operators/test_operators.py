@@ -97,8 +97,8 @@ def test_softmax_of_rows_with_what_is_no_number(dtype):
     assert error.nan_to_num(0.0).max() <= least
 
 
-def test_softmax_of_bfloat16_is_within_one_unit():
-    """Of the last place, for all that float64 gives, down to the smallest numbers."""
+def test_softmax_of_bfloat16_is_within_two_thirds_of_a_unit():
+    """0.65 of the last place, for all that float64 gives, down to the smallest numbers."""
     torch = pytest.importorskip("torch")
     torch.manual_seed(7)
     for spread in (1, 30, 1000):
@@ -107,5 +107,5 @@ def test_softmax_of_bfloat16_is_within_one_unit():
         wanted = torch.softmax(x.double(), 1)
         seen = wanted > 2.0**-120
         unit = torch.exp2(torch.floor(torch.log2(wanted[seen])) - 7)
-        assert ((actual - wanted)[seen].abs() / unit).max() <= 1
+        assert ((actual - wanted)[seen].abs() / unit).max() <= 0.65
         assert (actual[~seen] <= 2.0**-119).all()
