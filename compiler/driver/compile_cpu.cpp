@@ -56,8 +56,12 @@ std::optional<Artifact> compileForCpu(const BuiltKernel& kernel, const CompileOp
     return std::nullopt;
   cpu::prepareContext(*original.getContext());
   return makeArtifact(kernel, session, Severity::Internal, diagnostics, [&](mlir::ModuleOp module) {
-    cpu::callHidden(module, own);
-    return cpu::compileModule(module, session);
+    if (own.hidden.empty())
+      return cpu::compileModule(module, session);
+    const mlir::OwningOpRef<mlir::ModuleOp> copy =
+        module.clone(); // the kernel's is for all targets
+    cpu::callHidden(*copy, own);
+    return cpu::compileModule(*copy, session);
   });
 }
 

@@ -298,6 +298,21 @@ def test_interpreter_takes_no_own_function_for_one_of_libm(floats):
     assert given[1] == 1.0
 
 
+def test_compiling_own_functions_leaves_the_kernel_as_it_is():
+    @T.prim_func
+    def kernel(A: T.Tensor((2,), "float32")):
+        with T.Kernel(1):
+            T.import_source("float floorf(float x) { return x + 100; }")
+            A[1] = T.call_extern("float32", "floorf", A[0])
+
+    for configs in ({}, {tilewright.PassConfigKey.TL_ENABLE_FAST_MATH: True}):
+        given = np.array([1.5, 0], np.float32)
+        tilewright.compile(kernel, pass_configs=configs)(given)
+        assert given[1] == 101.5
+    with pytest.raises(tilewright.KernelError, match="'floorf': it has no Python reference"):
+        tilewright.compile(kernel, target="reference")(given)
+
+
 def test_definitions_in_c():
     for text in (
         "int f(int x) { }",
