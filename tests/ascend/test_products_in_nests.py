@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tilewright
 import tilewright.language as T
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -83,6 +85,105 @@ for form, wanted in {
         )
 
 
+def rescaled(form: str, on_chip: str) -> Any:  # noqa: ANN401
+    """A nest changes the result within the loop of the gemm, or behind it in a loop around both."""
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((BLOCK, BLOCK), "float16"),
+        B: T.Tensor((BLOCK, BLOCK), "float16"),
+        C: T.Tensor((BLOCK, BLOCK), "float32"),
+    ):
+        with T.Kernel(1, is_npu=True) as (cid, vid):
+            a = T.alloc_shared((BLOCK, BLOCK), "float16")
+            b = T.alloc_shared((BLOCK, BLOCK), "float16")
+            if on_chip == "L0C":
+                c = T.alloc_L0C((BLOCK, BLOCK), "float32")
+            else:
+                c = T.alloc_fragment((BLOCK, BLOCK), "float32")
+            T.copy(A, a)
+            T.copy(B, b)
+            if form == "first turn":
+                for k in T.serial(3):
+                    T.gemm_v0(a, b, c, init=(k == 0))
+                    for i, j in T.Parallel(BLOCK, BLOCK):
+                        c[i, j] = c[i, j] * 2.0
+            elif form == "cleared before":
+                T.clear(c)
+                for _k in T.serial(3):
+                    T.gemm_v0(a, b, c)
+                    for i, j in T.Parallel(BLOCK, BLOCK):
+                        c[i, j] = c[i, j] * 2.0
+            elif form == "some turns":
+                for k in T.serial(3):
+                    T.gemm_v0(a, b, c, init=(k == 0))
+                    if k == 1:
+                        for i, j in T.Parallel(BLOCK, BLOCK):
+                            c[i, j] = c[i, j] * 2.0
+            elif form == "operation":
+                for k in T.serial(3):
+                    T.gemm_v0(a, b, c, init=(k == 0))
+                    T.tile.mul(c, c, 2.0)
+            elif form == "in front":
+                for k in T.serial(3):
+                    if k > 0:
+                        for i, j in T.Parallel(BLOCK, BLOCK):
+                            c[i, j] = c[i, j] * 2.0
+                    T.gemm_v0(a, b, c, init=(k == 0))
+            elif form == "first of all":
+                for r in T.serial(2):
+                    for k in T.serial(3):
+                        T.gemm_v0(a, b, c, init=(r * 3 + k == 0))
+                    for i, j in T.Parallel(BLOCK, BLOCK):
+                        c[i, j] = c[i, j] * 2.0
+            elif form == "not the first turn":
+                for _r in T.serial(2):
+                    for k in T.serial(3):
+                        if k > 0:
+                            T.gemm_v0(a, b, c, init=(k == 0))
+                    for i, j in T.Parallel(BLOCK, BLOCK):
+                        c[i, j] = c[i, j] * 2.0
+            elif form == "each round":
+                for _r in T.serial(2):
+                    for k in T.serial(3):
+                        T.gemm_v0(a, b, c, init=(k == 0))
+                    for i, j in T.Parallel(BLOCK, BLOCK):
+                        c[i, j] = c[i, j] * 2.0
+            elif form == "cleared each round":
+                for _r in T.serial(2):
+                    T.clear(c)
+                    for _k in T.serial(3):
+                        T.gemm_v0(a, b, c)
+                    for i, j in T.Parallel(BLOCK, BLOCK):
+                        c[i, j] = c[i, j] * 2.0
+            else:
+                for r in T.serial(2):
+                    for k in T.serial(1, 3):
+                        for n in T.serial(2):
+                            if r < 1:
+                                T.gemm_v0(a, b, c, init=(k * 2 + n < 3))
+                            else:
+                                T.gemm_v0(a, b, c, init=k == 1 and n == 0)
+                    for i, j in T.Parallel(BLOCK, BLOCK):
+                        c[i, j] = c[i, j] * 2.0
+            T.copy(c, C)
+
+    return main
+
+
+small = left[:BLOCK, :BLOCK].copy(), right[:BLOCK, :BLOCK].copy()
+small_product = small[0].astype(np.float64) @ small[1].astype(np.float64)
+for form, factor in {"each round": 6, "cleared each round": 6, "two loops": 8}.items():
+    for on_chip in ("L0C", "fragment"):
+        GROUP.add(
+            f"{form}, {on_chip}",
+            rescaled(form, on_chip),
+            [*small, np.zeros((BLOCK, BLOCK), np.float32)],
+            factor * small_product,
+            configs=AUTOMATIC,
+        )
+
+
 @pytest.mark.parametrize("name", GROUP.cases)
 def test_numbers(name: str) -> None:
     GROUP.check(name)
@@ -93,3 +194,23 @@ def test_verdicts(name: str) -> None:
     removals = GROUP.removals(name, most=3)
     assert removals.missed() == []
     assert removals.needless() == []
+
+
+@pytest.mark.parametrize("on_chip", ["L0C", "fragment"])
+@pytest.mark.parametrize(
+    ("form", "gemm"),
+    {
+        "first turn": "init=(k == 0)",
+        "cleared before": "T.gemm_v0(a, b, c)",
+        "some turns": "init=(k == 0)",
+        "operation": "init=(k == 0)",
+        "in front": "init=(k == 0)",
+        "first of all": "init=(r * 3 + k == 0)",
+        "not the first turn": "init=(k == 0)",
+    }.items(),
+)
+def test_no_gemm_adds_to_what_a_nest_has_changed(form: str, gemm: str, on_chip: str) -> None:
+    with pytest.raises(tilewright.CompileError, match="a gemm adds to what vector instr") as error:
+        tilewright.compile(rescaled(form, on_chip), target="ascend", pass_configs=AUTOMATIC)
+    (line,) = re.findall(r"test_products_in_nests\.py:(\d+)", str(error.value))[:1]
+    assert gemm in Path(__file__).read_text().splitlines()[int(line) - 1]

@@ -22,10 +22,9 @@
 #include "compiler/ir/region.h"
 #include "compiler/ir/structure_ops.h"
 #include "compiler/ir/tensor_ops.h"
-#include "compiler/passes/analysis/index_ranges.h"
 #include "compiler/passes/kernel_pass.h"
+#include "compiler/targets/ascend/clear_conditions.h"
 #include "compiler/targets/ascend/loop_exits.h"
-#include "compiler/targets/ascend/nest_indices.h"
 #include "compiler/targets/ascend/passes.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
@@ -60,30 +59,6 @@ bool isBehindExit(Operation* op, Operation* first) {
     if (hasExit(before))
       return true;
   return false;
-}
-
-/// Whether `more` is `value` plus something that is at least 1.
-bool isMoreThan(Value more, Value value, IndexRanges& ranges) {
-  auto sum = more.getDefiningOp<arith::AddIOp>();
-  const auto isStep = [&](Value step, Value from) {
-    return isSameNumber(from, value) && ranges.rangeOf(step).low >= 1;
-  };
-  return sum && sum.getType().isIndex() &&
-         (isStep(sum.getLhs(), sum.getRhs()) || isStep(sum.getRhs(), sum.getLhs()));
-}
-
-/// Whether the loop is not proven to run at least one turn, wherever it is come to.
-bool mayRunNoIteration(tile::ForOp loop) {
-  SmallVector<Region*> around;
-  for (Region* region = loop->getParentRegion(); region; region = region->getParentRegion())
-    around.push_back(region);
-  IndexRanges ranges;
-  for (Region* region : llvm::reverse(around))
-    ranges.enter(*region);
-  const Value lower = loop.getLower(), upper = loop.getUpper();
-  const int64_t last = ranges.rangeOf(lower).high;
-  const bool isApart = last != IndexRange::kHighest && ranges.rangeOf(upper).low > last;
-  return !isApart && !ranges.isBelow(lower, upper) && !isMoreThan(upper, lower, ranges);
 }
 
 /// Whether `op` runs whenever `fill` has: only loops lie between, which are not left before.

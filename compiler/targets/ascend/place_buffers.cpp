@@ -19,6 +19,7 @@
 #include "compiler/ir/structure_ops.h"
 #include "compiler/ir/tensor_ops.h"
 #include "compiler/passes/kernel_pass.h"
+#include "compiler/targets/ascend/clear_conditions.h"
 #include "compiler/targets/ascend/passes.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
@@ -339,7 +340,7 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
       SmallVector<Operation*> both = {writer, user};
       inTextOrder(both);
       const bool isLater = both.front() == writer || commonLoop(writer, user);
-      if (isLater && !gemm.getClearAccum() && !gemm.getClear())
+      if (isLater && mayAddTo(gemm, writer))
         return user;
     }
     return nullptr;
