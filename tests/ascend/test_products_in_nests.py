@@ -184,6 +184,95 @@ for form, factor in {"each round": 6, "cleared each round": 6, "two loops": 8}.i
         )
 
 
+def used_across_turns(form: str) -> Any:  # noqa: ANN401
+    """A nest uses what a gemm has computed in an earlier turn, or in another branch."""
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((BLOCK, BLOCK), "float16"),
+        B: T.Tensor((BLOCK, BLOCK), "float16"),
+        C: T.Tensor((3, BLOCK, BLOCK), "float32"),
+    ):
+        with T.Kernel(1, is_npu=True) as (cid, vid):
+            a = T.alloc_shared((BLOCK, BLOCK), "float16")
+            b = T.alloc_shared((BLOCK, BLOCK), "float16")
+            c = T.alloc_fragment((BLOCK, BLOCK), "float32")
+            T.copy(A, a)
+            T.copy(B, b)
+            if form == "behind the use":
+                T.gemm_v0(a, b, c, init=True)
+                for r in T.serial(3):
+                    for i, j in T.Parallel(BLOCK, BLOCK):
+                        C[r, i, j] = c[i, j] * 2.0
+                    T.gemm_v0(a, b, c)
+            elif form == "loop behind the use":
+                T.gemm_v0(a, b, c, init=True)
+                for r in T.serial(3):
+                    for i, j in T.Parallel(BLOCK, BLOCK):
+                        C[r, i, j] = c[i, j] * 2.0
+                    for _k in T.serial(2):
+                        T.gemm_v0(a, b, c)
+            elif form == "in a branch behind the use":
+                T.gemm_v0(a, b, c, init=True)
+                for r in T.serial(3):
+                    for i, j in T.Parallel(BLOCK, BLOCK):
+                        C[r, i, j] = c[i, j] * 2.0
+                    if r == 1:
+                        T.gemm_v0(a, b, c)
+            elif form == "read each turn":
+                s = T.alloc_fragment((BLOCK,), "float32")
+                for r in T.serial(3):
+                    T.gemm_v0(a, b, c, init=(r == 0))
+                    T.reduce_sum(c, s, dim=1)
+                    for i, j in T.Parallel(BLOCK, BLOCK):
+                        C[r, i, j] = c[i, j] + s[i]
+            elif form == "in the other branch":
+                for r in T.serial(3):
+                    if r == 1:
+                        T.gemm_v0(a, b, c, init=True)
+                    else:
+                        for i, j in T.Parallel(BLOCK, BLOCK):
+                            c[i, j] = 1.0
+                    for i, j in T.Parallel(BLOCK, BLOCK):
+                        C[r, i, j] = c[i, j] * 2.0
+            else:
+                T.gemm_v0(a, b, c, init=True)
+                for r in T.serial(3):
+                    for i, j in T.Parallel(BLOCK, BLOCK):
+                        c[i, j] = c[i, j] * 2.0
+                    if r == 1:
+                        T.gemm_v0(a, b, c, init=True)
+                    for i, j in T.Parallel(BLOCK, BLOCK):
+                        C[r, i, j] = c[i, j]
+
+    return main
+
+
+one = np.ones((BLOCK, BLOCK))
+for form, factors in {
+    "behind the use": (2, 4, 6),
+    "loop behind the use": (2, 6, 10),
+    "in a branch behind the use": (2, 2, 4),
+    "changed, in a branch": (2, 1, 2),
+    "in the other branch": (0, 2, 0),
+}.items():
+    GROUP.add(
+        form,
+        used_across_turns(form),
+        [*small, np.zeros((3, BLOCK, BLOCK), np.float32)],
+        np.stack([factor * small_product if factor else 2 * one for factor in factors]),
+        configs=AUTOMATIC,
+    )
+sums = small_product + small_product.sum(axis=1, keepdims=True)
+GROUP.add(
+    "read each turn",
+    used_across_turns("read each turn"),
+    [*small, np.zeros((3, BLOCK, BLOCK), np.float32)],
+    np.stack([sums, 2 * sums, 3 * sums]),
+    configs=AUTOMATIC,
+)
+
+
 @pytest.mark.parametrize("name", GROUP.cases)
 def test_numbers(name: str) -> None:
     GROUP.check(name)

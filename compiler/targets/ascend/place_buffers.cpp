@@ -21,10 +21,12 @@
 #include "compiler/passes/kernel_pass.h"
 #include "compiler/targets/ascend/clear_conditions.h"
 #include "compiler/targets/ascend/passes.h"
+#include "compiler/targets/ascend/twin_copies.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
 #include <mlir/IR/ImplicitLocOpBuilder.h>
+#include <mlir/Interfaces/SideEffectInterfaces.h>
 
 namespace tilewright::ascend {
 namespace {
@@ -281,8 +283,7 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
     return twin;
   }
 
-  /// Vector instructions use what gemms have computed: a copy stands before the first of them behind
-  /// each gemm.
+  /// Vector instructions use what gemms have computed, of which copies stand before them.
   LogicalResult placeResultTwice(tile::AllocOp alloc, const Uses& uses) {
     for (Operation* other : uses.others)
       if (Operation* later = gemmThatNeeds(other, alloc, uses)) {
@@ -296,18 +297,12 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
     for (Operation* user : uses.others)
       if (auto add = dyn_cast<tile::AtomicTileOp>(user))
         addOnce(add);
-    Operation* lastGemm = nullptr;
-    SmallVector<Operation*> all(uses.gemms);
-    llvm::append_range(all, uses.others);
-    inTextOrder(all);
-    for (Operation* user : all) {
-      if (llvm::is_contained(uses.gemms, user)) {
-        lastGemm = user;
-      } else if (lastGemm) {
-        copyWhole(alloc, twin, placeBetween(lastGemm, user));
-        lastGemm = nullptr;
-      }
-    }
+    TwinUses twinUses;
+    twinUses.gemms = uses.gemms;
+    for (Operation* user : uses.others)
+      (isReader(user, twin) ? twinUses.readers : twinUses.writers).push_back(user);
+    for (Operation* place : placesOfCopies(getOperation(), twinUses))
+      copyWhole(alloc, twin, place);
     return success();
   }
 
@@ -328,12 +323,21 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
     add->moveBefore(branch.thenYield());
   }
 
+  /// Whether it only reads the tile for sure.
+  static bool isReader(Operation* user, tile::AllocOp alloc) {
+    SmallVector<MemoryEffects::EffectInstance> effects;
+    auto interface = dyn_cast<MemoryEffectOpInterface>(user);
+    if (!interface || isa<tile::CallOp>(user))
+      return false;
+    interface.getEffectsOnValue(alloc.getResult(), effects);
+    return !effects.empty() && llvm::all_of(effects, [](const auto& effect) {
+      return isa<MemoryEffects::Read>(effect.getEffect());
+    });
+  }
+
   /// A gemm that adds to what `writer` leaves, or null.
   Operation* gemmThatNeeds(Operation* writer, tile::AllocOp alloc, const Uses& uses) {
-    auto copy = dyn_cast<tile::CopyOp>(writer);
-    const bool isReader =
-        (copy && copy.getTarget() != alloc.getResult()) || isa<tile::LoadOp>(writer);
-    if (isReader)
+    if (isReader(writer, alloc))
       return nullptr;
     for (Operation* user : uses.gemms) {
       auto gemm = cast<tile::GemmOp>(user);
@@ -361,14 +365,6 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
         sorted.push_back(op);
     });
     ops = std::move(sorted);
-  }
-
-  /// The operation before which a copy runs once for all of `user`, behind `gemm`.
-  static Operation* placeBetween(Operation* gemm, Operation* user) {
-    Block* block = user->getBlock();
-    while (!block->findAncestorOpInBlock(*gemm))
-      block = block->getParentOp()->getBlock();
-    return block->findAncestorOpInBlock(*user);
   }
 
   static void copyWhole(tile::AllocOp from, tile::AllocOp to, Operation* before) {
