@@ -23,8 +23,8 @@ import symtable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from .capture.definition import imported
 from .capture.functions import outside_names
+from .capture.imports import imported
 from .capture.interpreter import Interpreter
 from .capture.kernel import Signature, declare_parameter, finish, first_pass
 from .capture.prescan import Prescan

@@ -7,8 +7,6 @@ which traces there: in `for n in (1, 2, 3)`, each kernel that is defined keeps i
 
 from __future__ import annotations
 
-import ast
-import importlib
 from collections import ChainMap
 from types import CellType, FunctionType
 from typing import TYPE_CHECKING, Any
@@ -39,20 +37,6 @@ def globals_of(function: FunctionType) -> Mapping[str, Any]:
     """The global names that `function` sees, as they were at its definition if they were there."""
     defined = function.__dict__.get(_GLOBALS)
     return ChainMap(defined, function.__globals__) if defined else function.__globals__
-
-
-def imported(node: ast.Import | ast.ImportFrom, function: FunctionType) -> dict[str, Any]:
-    """What an import statement of `function` binds."""
-    if isinstance(node, ast.ImportFrom):
-        package = function.__globals__.get("__package__")
-        module = importlib.import_module("." * node.level + (node.module or ""), package)
-        return {alias.asname or alias.name: getattr(module, alias.name) for alias in node.names}
-    found = {}
-    for alias in node.names:
-        module = importlib.import_module(alias.name)
-        top = alias.name.split(".")[0]
-        found[alias.asname or top] = module if alias.asname else importlib.import_module(top)
-    return found
 
 
 def _copy(cell: CellType) -> CellType:

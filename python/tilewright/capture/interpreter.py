@@ -29,8 +29,8 @@ from ..language.values import (
     unsupported,
 )
 from .control import ControlFlow, Signal
-from .definition import imported
 from .expressions import CallFailed, Reference
+from .imports import imported
 from .prescan import is_unsupported_construct
 from .scopes import Binding, Frame, Scope
 from .tracer import plain_text
