@@ -286,10 +286,13 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
   /// Vector instructions use what gemms have computed, of which copies stand before them.
   LogicalResult placeResultTwice(tile::AllocOp alloc, const Uses& uses) {
     for (Operation* other : uses.others)
-      if (Operation* later = gemmThatNeeds(other, alloc, uses)) {
-        InFlightDiagnostic error = later->emitError(
-            "unsupported on ascend: a gemm adds to what vector instructions have written; add its "
-            "result to the other tile with a vector instruction instead");
+      if (tile::GemmOp later = gemmThatNeeds(other, alloc, uses)) {
+        InFlightDiagnostic error = later->emitError("unsupported on ascend: ");
+        error << (mayAddTo(later, other)
+                      ? "a gemm adds to what vector instructions have written; add its result to "
+                        "the other tile with a vector instruction instead"
+                      : "a gemm writes a part of a tile after vector instructions have written "
+                        "to it; give each part a tile of its own");
         error.attachNote(other->getLoc()) << "they have written here";
         return failure();
       }
@@ -335,8 +338,8 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
     });
   }
 
-  /// A gemm that adds to what `writer` leaves, or null.
-  Operation* gemmThatNeeds(Operation* writer, tile::AllocOp alloc, const Uses& uses) {
+  /// A gemm that adds to what `writer` leaves, or leaves a part of it: copies take the whole tile. Or null.
+  tile::GemmOp gemmThatNeeds(Operation* writer, tile::AllocOp alloc, const Uses& uses) {
     if (isReader(writer, alloc))
       return nullptr;
     for (Operation* user : uses.gemms) {
@@ -344,8 +347,8 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
       SmallVector<Operation*> both = {writer, user};
       inTextOrder(both);
       const bool isLater = both.front() == writer || commonLoop(writer, user);
-      if (isLater && mayAddTo(gemm, writer))
-        return user;
+      if (isLater && (!gemm.getCRegion().isWhole() || mayAddTo(gemm, writer)))
+        return gemm;
     }
     return nullptr;
   }

@@ -94,6 +94,21 @@ func.func @adds_to_vectors(%n: index) {
 }
 
 // -----
+func.func @part_after_vectors(%n: index) {
+  %one = arith.constant 1.0 : f32
+  %zero = arith.constant 0 : index
+  tile.launch (%cid) in (%n) npu {
+    %a = tile.alloc "A_shared" : !tile.buffer<64x64xf16, shared>
+    %c = tile.alloc "C_local" : !tile.buffer<2x64x64xf32, fragment>
+    // expected-note@+1 {{they have written here}}
+    tile.fill %c : !tile.buffer<2x64x64xf32, fragment> with %one : f32
+    // expected-error@+1 {{unsupported on ascend: a gemm writes a part of a tile after vector instructions have written to it; give each part a tile of its own}}
+    tile.gemm %a : !tile.buffer<64x64xf16, shared>, %a : !tile.buffer<64x64xf16, shared> into %c[%zero, 0, 0] [1, 64, 64] : !tile.buffer<2x64x64xf32, fragment> {clear_accum}
+  }
+  return
+}
+
+// -----
 func.func @both_ends(%n: index) {
   tile.launch (%cid) in (%n) npu {
     %a = tile.alloc "A_shared" : !tile.buffer<64x64xf16, shared>
