@@ -84,10 +84,10 @@ mlir::FailureOr<std::optional<Scalar>> Machine::read(mlir::Operation* op, const 
     llvm::interleaveComma(indices, error);
     return error << "] of '" << buffer.name << "', which was never written";
   }
-  if (failed(noteAccess(op, buffer, indices, /*isWrite=*/false)))
+  const uint64_t found = buffer.storage->readBits(offset, bits);
+  if (failed(noteAccess(op, buffer, indices, found, /*isWrite=*/false)))
     return mlir::failure();
-  return std::optional(
-      fromBits(buffer.type.getElementType(), buffer.storage->readBits(offset, bits)));
+  return std::optional(fromBits(buffer.type.getElementType(), found));
 }
 
 mlir::LogicalResult Machine::write(mlir::Operation* op, const BufferValue& buffer,
@@ -105,28 +105,28 @@ mlir::LogicalResult Machine::write(mlir::Operation* op, const BufferValue& buffe
   const uint64_t bits = toBits(buffer.type.getElementType(), value);
   const bool isKept = running && buffer.storage->isWritten(offset, width) &&
                       buffer.storage->readBits(offset, width) == bits;
-  if (failed(noteAccess(op, buffer, indices, /*isWrite=*/true, isKept)))
+  if (failed(noteAccess(op, buffer, indices, bits, /*isWrite=*/true, isKept)))
     return mlir::failure();
   buffer.storage->writeBits(offset, width, bits);
   return mlir::success();
 }
 
 mlir::LogicalResult Machine::noteAccess(mlir::Operation* op, const BufferValue& buffer,
-                                        llvm::ArrayRef<int64_t> indices, bool isWrite,
-                                        bool isKept) {
+                                        llvm::ArrayRef<int64_t> indices, uint64_t bits,
+                                        bool isWrite, bool isKept) {
   const bool isOfGrid = buffer.type.isGlobal() && blockNumber >= 0;
   if (buffer.type.isPerThread() || (iteration < 0 && !isOfGrid && !running))
     return mlir::success();
   const AccessKind kind = isAtomic  ? isWrite ? AccessKind::AtomicUpdate : AccessKind::AtomicRead
                           : isWrite ? AccessKind::Write
                                     : AccessKind::Read;
-  auto report = [&](llvm::StringRef who, const Touches& touches, int64_t number) {
-    const bool isWithAtomic = isAtomic || touches.isWithAtomic(kind, number);
+  auto report = [&](llvm::StringRef who, const Touches& touches, AccessKind how, int64_t number) {
+    const bool isWithAtomic = isAtomic || touches.isWithAtomic(how, number);
     auto error = op->emitError("two ") << who << " use element [";
     llvm::interleaveComma(indices, error);
     error << "] of '" << buffer.name << "', and "
           << (isWithAtomic ? "only one of them atomically" : "one of them writes it");
-    mlir::Operation* other = touches.findRace(touches.afterOwnWrites(kind, number), number);
+    mlir::Operation* other = touches.findRace(how, number);
     if (other->getLoc() != op->getLoc())
       error.attachNote(other->getLoc()) << "the other one uses it here";
     return mlir::failure();
@@ -138,16 +138,17 @@ mlir::LogicalResult Machine::noteAccess(mlir::Operation* op, const BufferValue& 
       last.round = gridRound;
     }
     if (last.blocks.findRace(kind, blockNumber))
-      return report("blocks of the grid", last.blocks, blockNumber);
+      return report("blocks of the grid", last.blocks, kind, blockNumber);
     last.blocks.add(kind, blockNumber, op);
   }
   if (running) {
     if (!last.threads)
       last.threads = std::make_unique<ThreadTouches>();
     const ThreadPlace place = placeOf(*running);
-    if (const Touches* with =
-            last.threads->note(isKept && !isAtomic ? AccessKind::SameWrite : kind, place, op))
+    const AccessKind ofThread = isKept && !isAtomic ? AccessKind::SameWrite : kind;
+    if (const Touches* with = last.threads->note(ofThread, place, op, bits))
       return report("threads of the block, with no barrier between,", *with,
+                    last.threads->kindIn(*with, ofThread, place),
                     last.threads->numberOf(*with, place));
   }
   if (iteration < 0)
@@ -155,7 +156,7 @@ mlir::LogicalResult Machine::noteAccess(mlir::Operation* op, const BufferValue& 
   if (last.epoch != epoch)
     last.iterations = {}, last.epoch = epoch;
   if (last.iterations.findRace(kind, iteration))
-    return report("iterations of the parallel loop", last.iterations, iteration);
+    return report("iterations of the parallel loop", last.iterations, kind, iteration);
   last.iterations.add(kind, iteration, op);
   return mlir::success();
 }

@@ -107,7 +107,8 @@ void Machine::order(llvm::MutableArrayRef<Agent> agents) {
 }
 
 ThreadPlace Machine::placeOf(const Agent& agent) {
-  return {.thread = agent.thread,
+  return {.block = agent.block->number,
+          .thread = agent.thread,
           .warp = agent.thread / kWarpSize,
           .blockRound = agent.block->round,
           .warpRound = agent.warpRound};

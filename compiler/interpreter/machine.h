@@ -162,9 +162,10 @@ private:
   mlir::LogicalResult write(mlir::Operation* op, const BufferValue& buffer,
                             llvm::ArrayRef<int64_t> indices, Scalar value,
                             bool provenInBounds = false);
-  /// An error where the access races with another. `isKept`: it writes the value that is there.
+  /// An error where the access races with another. `bits` is what it reads or writes; `isKept`: it
+  /// writes the value that is there.
   mlir::LogicalResult noteAccess(mlir::Operation* op, const BufferValue& buffer,
-                                 llvm::ArrayRef<int64_t> indices, bool isWrite,
+                                 llvm::ArrayRef<int64_t> indices, uint64_t bits, bool isWrite,
                                  bool isKept = false);
   static ThreadPlace placeOf(const Agent& agent);
 

@@ -38,9 +38,8 @@ mlir::Operation* Touches::findRace(AccessKind kind, int64_t who) const {
   return nullptr;
 }
 
-AccessKind Touches::afterOwnWrites(AccessKind kind, int64_t who) const {
-  const bool isWriter = who < kTold && ((writers >> who) & 1) != 0;
-  return kind == AccessKind::Read && isWriter && !hasChanged ? AccessKind::OwnRead : kind;
+AccessKind Touches::afterOwnWrite(AccessKind kind) const {
+  return kind == AccessKind::Read && !hasChanged ? AccessKind::OwnRead : kind;
 }
 
 void Touches::add(AccessKind kind, int64_t who, mlir::Operation* op) {
@@ -48,29 +47,60 @@ void Touches::add(AccessKind kind, int64_t who, mlir::Operation* op) {
     hasChanged = true;
   if (kind == AccessKind::SameWrite)
     kind = AccessKind::Write;
-  if (kind == AccessKind::Write && who < kTold)
-    writers |= uint64_t(1) << who;
   by[size_t(kind)] = hasOther(kind, who) ? kSeveral : who;
   lastAt[size_t(kind)] = op;
 }
 
-const Touches* ThreadTouches::note(AccessKind kind, const ThreadPlace& place, mlir::Operation* op) {
+void Authors::keepIf(int64_t itsBlock, uint64_t bits) {
+  if (block == itsBlock && value == bits)
+    return;
+  lanes.clear();
+  block = itsBlock;
+  value = bits;
+}
+
+void Authors::add(const ThreadPlace& place) {
+  if (int64_t(lanes.size()) <= place.warp)
+    lanes.resize(place.warp + 1, 0);
+  lanes[place.warp] |= uint32_t(1) << (place.thread % kWarpSize);
+}
+
+bool Authors::has(const ThreadPlace& place) const {
+  return place.warp < int64_t(lanes.size()) &&
+         ((lanes[place.warp] >> (place.thread % kWarpSize)) & 1) != 0;
+}
+
+AccessKind ThreadTouches::kindIn(const Touches& touches, AccessKind kind,
+                                 const ThreadPlace& place) const {
+  // What orders a thread with the writer of its own warp is looked at among the lanes.
+  const bool isOfWarp = &touches == &warps && place.warp < 64 && ((writers >> place.warp) & 1) != 0;
+  return isOfWarp || authors.has(place) ? touches.afterOwnWrite(kind) : kind;
+}
+
+const Touches* ThreadTouches::note(AccessKind kind, const ThreadPlace& place, mlir::Operation* op,
+                                   uint64_t bits) {
   if (blockRound != place.blockRound) {
-    *this = {};
+    warps = lanes = {}, writers = 0;
     blockRound = place.blockRound;
   }
-  const AccessKind ofWarp = warps.afterOwnWrites(kind, place.warp);
+  authors.keepIf(place.block, bits);
+  const AccessKind ofWarp = kindIn(warps, kind, place);
   if (warps.findRace(ofWarp, place.warp))
     return &warps;
   // Another warp's lanes may be forgotten: what they did is a race between warps.
   if (warp != place.warp || warpRound != place.warpRound)
     lanes = {}, warp = place.warp, warpRound = place.warpRound;
   const int64_t lane = place.thread % kWarpSize;
-  const AccessKind ofLane = lanes.afterOwnWrites(kind, lane);
+  const AccessKind ofLane = kindIn(lanes, kind, place);
   if (lanes.findRace(ofLane, lane))
     return &lanes;
   warps.add(ofWarp, place.warp, op);
   lanes.add(ofLane, lane, op);
+  if (kind == AccessKind::Write || kind == AccessKind::SameWrite) {
+    authors.add(place);
+    if (place.warp < 64)
+      writers |= uint64_t(1) << place.warp;
+  }
   return nullptr;
 }
 

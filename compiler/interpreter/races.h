@@ -4,6 +4,8 @@
 
 #include "mlir/IR/Operation.h"
 
+#include "llvm/ADT/SmallVector.h"
+
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -11,8 +13,8 @@
 namespace tilewright::interpreter {
 
 /// How an element is touched. A `SameWrite` finds the value that it writes: with other writes it can't
-/// give two results. An `OwnRead` is by one who wrote the only value that anybody has written: another's
-/// `SameWrite` doesn't change what it gives.
+/// give two results. An `OwnRead` is by one who wrote the value that is there, which nobody has changed
+/// since: another's `SameWrite` doesn't change what it gives.
 enum class AccessKind { Read, Write, AtomicRead, AtomicUpdate, OwnRead, SameWrite };
 
 /// Who touched an element, of blocks, iterations or threads that have no order among themselves.
@@ -24,33 +26,50 @@ public:
   /// Whether the other one of such a race is atomic.
   bool isWithAtomic(AccessKind kind, int64_t who) const;
   void add(AccessKind kind, int64_t who, mlir::Operation* op);
-  /// What a touch of this kind is, after what `who` has written: a Read may be an OwnRead.
-  AccessKind afterOwnWrites(AccessKind kind, int64_t who) const;
+  /// What a touch of this kind is by one who wrote the value that is there: a Read may be an OwnRead.
+  AccessKind afterOwnWrite(AccessKind kind) const;
 
 private:
   bool hasOther(AccessKind kind, int64_t who) const;
 
   static constexpr size_t kKinds = 5; ///< a SameWrite is kept as a Write
-  static constexpr int64_t kNobody = -1, kSeveral = -2, kTold = 64;
+  static constexpr int64_t kNobody = -1, kSeveral = -2;
   std::array<int64_t, kKinds> by = {kNobody, kNobody, kNobody, kNobody, kNobody};
   std::array<mlir::Operation*, kKinds> lastAt = {};
-  uint64_t writers = 0;    ///< a bit for each of the first `kTold`
   bool hasChanged = false; ///< two values were written
 };
 
 inline constexpr int64_t kWarpSize = 32;
 
-/// A thread, and what orders it with others of its block and of its warp: both numbers go up at each point
+/// A thread, and what orders it with others of its block and of its warp: both rounds go up at each point
 /// where these wait for each other.
 struct ThreadPlace {
-  int64_t thread = 0, warp = 0, blockRound = 0, warpRound = 0;
+  int64_t block = 0, thread = 0, warp = 0, blockRound = 0, warpRound = 0;
+};
+
+/// The threads of one block that wrote the value which an element has. What orders threads doesn't
+/// change who they are: with more barriers there are no more races.
+class Authors {
+public:
+  /// Forgets those who wrote another value than `bits`, or are of another block.
+  void keepIf(int64_t itsBlock, uint64_t bits);
+  void add(const ThreadPlace& place);
+  bool has(const ThreadPlace& place) const;
+
+private:
+  int64_t block = -1;
+  uint64_t value = 0;
+  llvm::SmallVector<uint32_t, 1> lanes; ///< a bit per thread, a word per warp
 };
 
 /// What the threads of one block did with an element.
 class ThreadTouches {
 public:
-  /// Notes a touch; the touches that it races with, or null.
-  const Touches* note(AccessKind kind, const ThreadPlace& place, mlir::Operation* op);
+  /// Notes a touch of an element that holds `bits` behind it; the touches that it races with, or null.
+  const Touches* note(AccessKind kind, const ThreadPlace& place, mlir::Operation* op,
+                      uint64_t bits);
+  /// What a touch of this kind is in `touches`, which is one of ours.
+  AccessKind kindIn(const Touches& touches, AccessKind kind, const ThreadPlace& place) const;
   /// How `touches`, which is one of ours, calls a thread.
   int64_t numberOf(const Touches& touches, const ThreadPlace& place) const {
     return &touches == &warps ? place.warp : place.thread % kWarpSize;
@@ -58,6 +77,8 @@ public:
 
 private:
   Touches warps, lanes; ///< of the block since all its threads met; of the last warp since that met
+  Authors authors;
+  uint64_t writers = 0; ///< a bit for each warp of which a thread wrote since all threads met
   int64_t blockRound = -1, warp = -1, warpRound = -1;
 };
 

@@ -178,6 +178,77 @@ def test_threads_that_read_what_they_have_set_alike(agree):
     agree(alike, [numbers(), np.zeros(1, np.int32), np.zeros(N, np.int32)], {2: numbers() + 12})
 
 
+def test_barriers_make_no_race_of_what_is_set_alike(agree):
+    """What was no race without a barrier is none with one."""
+
+    @T.prim_func
+    def warps(C: T.Tensor((1,), "int32"), Out: T.Tensor((N,), "int32")):
+        with T.Kernel(1, threads=N):
+            tx = T.get_thread_binding()
+            C[0] = 5
+            T.sync_warp()
+            if tx < 40:
+                Out[tx] = C[0]
+            C[0] = 5
+
+    five = np.where(numbers() < 40, 5, 0).astype(np.int32)
+    agree(warps, [np.zeros(1, np.int32), np.zeros(N, np.int32)], {1: five})
+
+    @T.prim_func
+    def block(C: T.Tensor((1,), "int32"), Out: T.Tensor((N,), "int32")):
+        with T.Kernel(1, threads=N):
+            tx = T.get_thread_binding()
+            C[0] = 5
+            T.sync_threads()
+            Out[tx] = C[0]
+            C[0] = 5
+            T.sync_threads()
+            C[0] = tx // N
+            Out[tx] += C[0]
+
+    agree(block, [np.zeros(1, np.int32), np.zeros(N, np.int32)], {1: numbers() * 0 + 5})
+
+
+def test_barriers_and_reads_by_those_who_have_not_written():
+    """The value before the barrier is another one's, or isn't that of the tensor any more."""
+
+    @T.prim_func
+    def one_writes(C: T.Tensor((1,), "int32"), Out: T.Tensor((N,), "int32")):
+        with T.Kernel(1, threads=N):
+            tx = T.get_thread_binding()
+            if tx == 0:
+                C[0] = 5
+            T.sync_threads()
+            if tx < 32:
+                Out[tx] = C[0]
+            if tx == 40:
+                C[0] = 5
+
+    race(one_writes, RACE.format(0, "C", PLAIN), np.zeros(1, np.int32), numbers())
+
+    @T.prim_func
+    def changed(C: T.Tensor((1,), "int32"), Out: T.Tensor((N,), "int32")):
+        with T.Kernel(1, threads=N):
+            tx = T.get_thread_binding()
+            C[0] = 5
+            T.fill(C, 6)
+            Out[tx] = C[0]
+            C[0] = 6
+
+    race(changed, RACE.format(0, "C", PLAIN), np.zeros(1, np.int32), numbers())
+
+    @T.prim_func
+    def other_block(C: T.Tensor((1,), "int32"), Out: T.Tensor((N,), "int32")):
+        with T.Kernel(1, threads=N):
+            C[0] = 5 + 0 * T.get_thread_binding()
+        with T.Kernel(1, threads=N):
+            tx = T.get_thread_binding()
+            Out[tx] = C[0]
+            C[0] = 5
+
+    race(other_block, RACE.format(0, "C", PLAIN), np.zeros(1, np.int32), numbers())
+
+
 def test_reads_of_what_only_others_have_set():
     @T.prim_func
     def last_reads(C: T.Tensor((1,), "int32"), Out: T.Tensor((N,), "int32")):
