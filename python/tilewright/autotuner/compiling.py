@@ -54,6 +54,16 @@ def compile_here(function: JITFunction, args: tuple[Any, ...], keywords: dict[st
     return _timed(lambda: function.compile(*args, **keywords))
 
 
+def compile_apart(
+    function: JITFunction, args: tuple[Any, ...], keywords: dict[str, Any], timeout: float
+) -> Outcome:
+    """Compiles in this process, in a thread that is left behind where it takes too long: whose pool
+    this is gets its own thread back, which Python would wait for at the end."""
+    with compile_pool(1, "tilewright-candidate") as pool:
+        outcome: Outcome = pool.submit(compile_here, function, args, keywords).result(timeout)
+    return outcome
+
+
 def compile_by_name(
     module: str, name: str, args: tuple[Any, ...], keywords: dict[str, Any]
 ) -> Outcome:
@@ -96,14 +106,20 @@ def _pool(executor: Executor | None) -> Iterator[Executor]:
 
 
 def _submit(
-    pool: Executor, function: JITFunction, args: tuple[Any, ...], keywords: dict[str, Any]
+    pool: Executor,
+    function: JITFunction,
+    args: tuple[Any, ...],
+    keywords: dict[str, Any],
+    timeout: float,
 ) -> Future[Outcome]:
-    if not isinstance(pool, (CompilePool, ThreadPoolExecutor)):
+    if isinstance(pool, CompilePool):
+        return pool.submit(compile_here, function, args, keywords)
+    if not isinstance(pool, ThreadPoolExecutor):
         python = function.function
         task = (python.__module__, python.__qualname__, args, keywords)
         if _can_travel(task):
             return pool.submit(compile_by_name, *task)
-    return pool.submit(compile_here, function, args, keywords)
+    return pool.submit(compile_apart, function, args, keywords, timeout)
 
 
 def _can_travel(task: tuple[str, str, tuple[Any, ...], dict[str, Any]]) -> bool:
@@ -129,7 +145,9 @@ def compile_all(
     """Compiles every candidate, and gives each with its `compile_time`, or the state failed or
     hung, in order. `timeout` is seconds per candidate."""
     with _pool(executor) as pool:
-        futures = [_submit(pool, function, args, {**keywords, **c.config}) for c in candidates]
+        futures = [
+            _submit(pool, function, args, {**keywords, **c.config}, timeout) for c in candidates
+        ]
         for candidate, future in zip(candidates, futures, strict=True):
             try:
                 outcome = future.result(timeout)

@@ -291,10 +291,12 @@ def test_a_broken_or_stuck_executor_is_reported():
 
 HANGS_WHILE_COMPILING = """
 import time
+from concurrent.futures import ThreadPoolExecutor
 import tilewright as tl
 import tilewright.language as T
 
-@tl.autotune(configs=[{"block": 64}, {"block": 77}], warmup=0, rep=1, timeout=3)
+@tl.autotune(configs=[{"block": 64}, {"block": 77}], warmup=0, rep=1, timeout=3,
+             executor=EXECUTOR)
 @tl.jit(out_idx=[1])
 def slow(n, block=64):
     while block == 77:
@@ -309,11 +311,13 @@ print(slow(128).config, flush=True)
 """
 
 
+@pytest.mark.parametrize("executor", ["None", "ThreadPoolExecutor(2)"])
 @pytest.mark.parametrize("turn", ["pass", "time.sleep(1000)"])
-def test_a_candidate_that_hangs_while_compiling_lets_the_process_end(tmp_path, turn):
+def test_a_candidate_that_hangs_while_compiling_lets_the_process_end(tmp_path, turn, executor):
     """Its thread can't be stopped, and must not be waited for."""
     script = tmp_path / "hangs.py"
-    script.write_text(HANGS_WHILE_COMPILING.replace("PASS", turn))
+    text = HANGS_WHILE_COMPILING.replace("PASS", turn).replace("EXECUTOR", executor)
+    script.write_text(text)
     python = str(Path(tl.__file__).parents[1])
     done = subprocess.run(
         [sys.executable, script],
