@@ -709,7 +709,9 @@ def test_jit_of_a_kernel_is_a_factory_without_arguments():
 
     a = np.arange(4, dtype=np.int32)
     kernel = counted()
+    # As in TileLang, where `jit` gives a JITImpl, whose call gives the kernel.
     assert isinstance(kernel, tilewright.JITKernel)
+    assert not isinstance(counted, tilewright.JITKernel)
     assert kernel(a).tolist() == counted(a).tolist() == [0, 2, 4, 6]
     assert counted.params == kernel.params and copy.copy(counted)() is kernel
 
