@@ -387,7 +387,7 @@ IndexRange IndexRanges::computeArgument(BlockArgument argument) {
   Operation* parent = argument.getOwner()->getParentOp();
   unsigned number = argument.getArgNumber();
   if (auto function = dyn_cast<FunctionOpInterface>(parent))
-    return function.getArgAttr(number, tile::kSymbolAttr) ? IndexRange{0, kLargestDim}
+    return function.getArgAttr(number, tile::kSymbolAttr) ? IndexRange{leastDim, kLargestDim}
                                                           : IndexRange();
   if (auto launch = dyn_cast<tile::LaunchOp>(parent))
     return counted(rangeOf(launch.getGrid()[number]));
@@ -421,7 +421,7 @@ IndexRange IndexRanges::compute(Value value) {
     return {0, 1};
   if (auto dim = dyn_cast<tile::DimOp>(op)) {
     Value symbol = symbolOf(value);
-    return symbol == value ? IndexRange{0, kLargestDim} : rangeOf(symbol);
+    return symbol == value ? IndexRange{leastDim, kLargestDim} : rangeOf(symbol);
   }
   if (isa<arith::IndexCastOp, arith::ExtSIOp, arith::TruncIOp>(op))
     return rangeOf(op->getOperand(0));

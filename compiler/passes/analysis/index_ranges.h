@@ -34,6 +34,9 @@ class IndexRanges {
 public:
   static constexpr int64_t kLargestDim = int64_t(1) << 48;
 
+  /// `leastDim`: 1 where only tensors that aren't empty count.
+  explicit IndexRanges(int64_t leastDim = 0) : leastDim(leastDim) {}
+
   /// The place moves into a region of `region`'s parent: conditions of an scf.if hold in its
   /// branches.
   void enter(mlir::Region& region);
@@ -62,6 +65,7 @@ private:
   IndexRange compute(mlir::Value value);
   IndexRange computeArgument(mlir::BlockArgument argument);
 
+  int64_t leastDim;
   std::vector<Fact> facts;
   std::vector<size_t> scopes;
   llvm::DenseMap<mlir::Value, IndexRange> known;

@@ -155,10 +155,38 @@ private:
     const std::optional<int64_t> lower = getConstantIntValue(loop.getLower()),
                                  upper = getConstantIntValue(loop.getUpper()),
                                  step = getConstantIntValue(loop.getStep());
+    if (step && *step > 0)
+      addLength(loop, *step, *node);
     if (lower && upper && step && *step > 0)
       node->trips = std::max(int64_t{0}, (*upper - *lower + *step - 1) / *step);
     indices.addLoop(loop.getInductionVar(), node->id, indices.of(loop.getLower()), step);
     translate(*loop.getBodyBlock(), node, node->body, scope);
+  }
+
+  /// Of a loop whose length isn't known: whether it has an iteration, and what a branch can ask of it.
+  void addLength(tile::ForOp loop, int64_t step, Node& node) {
+    const std::optional<IndexSum> lower = indices.of(loop.getLower());
+    std::optional<IndexSum> length = indices.of(loop.getUpper());
+    if (!lower || !length)
+      return;
+    IndexSum first = *lower;
+    *length += first *= -1;
+    node.isEntered = indices.isAboveZero(*length, /*isIfNotEmpty=*/false);
+    node.isEnteredIfNotEmpty = indices.isAboveZero(*length, /*isIfNotEmpty=*/true);
+    lengths[node.id] = {std::move(*length), step};
+  }
+
+  /// How a sum compares with 0: where it is about a loop's end, by how many iterations are still to come.
+  model::Condition conditionOn(model::Comparison kind, const IndexSum& sum) const {
+    for (const model::Term& term : sum.terms) {
+      const auto length = lengths.find(term.loop);
+      if (length == lengths.end() || program.nodes[term.loop].trips >= 0)
+        continue;
+      if (std::optional<model::Condition> found =
+              indices.conditionOnEnd(kind, sum, term, length->second.first, length->second.second))
+        return *found;
+    }
+    return indices.condition(kind, sum);
   }
 
   /// A while, or any loop of which nothing is known.
@@ -209,7 +237,7 @@ private:
     if (!difference || !right)
       return;
     *difference += *right *= -1;
-    conditions.push_back(indices.condition(*kind, *difference));
+    conditions.push_back(conditionOn(*kind, *difference));
   }
 
   /// What must hold for a number to be less than a bound (or no more), also where it was cut to what lies
@@ -513,6 +541,8 @@ private:
   OwnCrossFlags own;
   bool isMixed = false; ///< both kinds of core run, also one that only waits
   IndexTerms indices;
+  std::map<unsigned, std::pair<IndexSum, int64_t>>
+      lengths; ///< by loop: from its first number to its end, and the step
   llvm::DenseMap<Value, unsigned> questions; ///< what branches ask
   std::set<void*> sharedTensors;
   std::map<void*, unsigned> storages;

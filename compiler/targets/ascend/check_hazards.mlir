@@ -371,3 +371,45 @@ func.func @cut_columns(%A: !tile.buffer<64x?xf16, global>, %n: index, %most: ind
   }
   return
 }
+
+// -----
+// A loop of unknown length that loads one tile ahead: all turns but the last one load, and wait for the slot.
+func.func @loads_ahead(%A: !tile.buffer<?xf32, global>, %B: !tile.buffer<?xf32, global>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c64 = arith.constant 64 : index
+  tile.launch (%cid) in (%n) npu {
+    %x = tile.alloc "x" at 0 : !tile.buffer<2x64xf32, UB>
+    %trips = arith.addi %cid, %c1 : index
+    %last = arith.subi %trips, %c1 : index
+    npu.load_ub %A[0] [64] : !tile.buffer<?xf32, global> to %x[%c0] : !tile.buffer<2x64xf32, UB> pitch 64
+    ascend.set_flag mte2 to mte3, %c0
+    tile.for %i = %c0 to %trips step %c1 {
+      %next = arith.addi %i, %c1 : index
+      %ahead = arith.remui %next, %c2 : index
+      %turn = arith.remui %i, %c2 : index
+      %offset = arith.muli %turn, %c64 : index
+      %offset_ahead = arith.muli %ahead, %c64 : index
+      %at = arith.muli %i, %c64 : index
+      %at_ahead = arith.muli %next, %c64 : index
+      %is_later = arith.cmpi sge, %i, %c1 : index
+      %goes_on = arith.cmpi slt, %i, %last : index
+      scf.if %goes_on {
+        scf.if %is_later {
+          ascend.wait_flag mte3 to mte2, %ahead
+        }
+        npu.load_ub %A[%at_ahead] [64] : !tile.buffer<?xf32, global> to %x[%offset_ahead] : !tile.buffer<2x64xf32, UB> pitch 64
+        ascend.set_flag mte2 to mte3, %ahead
+      }
+      ascend.wait_flag mte2 to mte3, %turn
+      npu.store_ub %x[%offset] : !tile.buffer<2x64xf32, UB> pitch 64 to %B[%at] [64] : !tile.buffer<?xf32, global>
+      %before_last = arith.subi %trips, %c2 : index
+      %is_waited_for = arith.cmpi slt, %i, %before_last : index
+      scf.if %is_waited_for {
+        ascend.set_flag mte3 to mte2, %turn
+      }
+    }
+  }
+  return
+}

@@ -42,11 +42,20 @@ IndexSum& IndexSum::operator*=(int64_t factor) {
   return *this;
 }
 
-bool IndexSum::isZero() const {
+void IndexSum::simplify() {
   std::map<std::tuple<unsigned, int64_t, int64_t, std::vector<unsigned>>, int64_t> factors;
   for (const model::Term& term : terms)
     factors[{term.loop, term.modulus, term.shift, term.others}] += term.bytes;
-  return constant == 0 && llvm::all_of(factors, [](const auto& term) { return term.second == 0; });
+  terms.clear();
+  for (const auto& [key, factor] : factors)
+    if (const auto& [loop, modulus, shift, others] = key; factor != 0)
+      terms.push_back({loop, factor, modulus, shift, others});
+}
+
+bool IndexSum::isZero() const {
+  IndexSum simple = *this;
+  simple.simplify();
+  return constant == 0 && simple.terms.empty();
 }
 
 /// Behind casts that leave the number as it is: to a wider type, or to one that has room for all that the
@@ -157,8 +166,10 @@ std::optional<IndexSum> IndexTerms::unchanging(Value value) {
   if (!isUnchanging(value))
     return std::nullopt;
   const auto [found, isNew] = symbols.try_emplace(value, firstSymbol + symbols.size());
-  if (isNew)
+  if (isNew) {
     symbolRanges.push_back(ranges.rangeOf(value));
+    symbolRangesNotEmpty.push_back(rangesNotEmpty.rangeOf(value));
+  }
   return IndexSum{0, {{found->second, 1, 0, 0}}};
 }
 
@@ -189,6 +200,51 @@ model::Condition IndexTerms::condition(model::Comparison kind, const IndexSum& s
     result.spread += std::max(atLow, atHigh) - std::min(atLow, atHigh);
   }
   return result;
+}
+
+/// A loop from `l` in steps of `s` makes `n` turns to its end `l + length`: length = s * n - d, where d is from 0 to
+/// s - 1. With e of them still to come behind the one of number i, i = n - 1 - e. So c * i, where c = k * s, is
+/// k * (length + d) - c - c * e; and the sum knows the end if k * length takes away all that nothing is known of.
+std::optional<model::Condition> IndexTerms::conditionOnEnd(model::Comparison kind, IndexSum sum,
+                                                           const model::Term& counter,
+                                                           IndexSum length, int64_t step) const {
+  sum.simplify();
+  const auto isCounter = [&](const model::Term& term) {
+    return term.loop == counter.loop && term.modulus == 0;
+  };
+  const auto isSymbol = [](const model::Term& term) { return term.loop >= firstSymbol; };
+  const auto found = llvm::find_if(sum.terms, isCounter);
+  if (found == sum.terms.end() || found->bytes % step != 0 || llvm::none_of(sum.terms, isSymbol))
+    return std::nullopt;
+  const int64_t bytes = found->bytes, times = bytes / step;
+  sum.terms.erase(found);
+  sum += length *= times;
+  sum.simplify();
+  if (llvm::any_of(sum.terms, isSymbol))
+    return std::nullopt;
+  model::Condition result = condition(kind, sum);
+  result.constant += std::min(times, int64_t{0}) * (step - 1) - bytes;
+  result.spread += std::abs(times) * (step - 1);
+  result.left.push_back({counter.loop, -bytes});
+  return result;
+}
+
+bool IndexTerms::isAboveZero(const IndexSum& sum, bool isIfNotEmpty) {
+  constexpr int64_t most = int64_t{1} << 50, mostFactor = int64_t{1} << 8;
+  IndexSum simple = sum;
+  simple.simplify();
+  int64_t least = simple.constant;
+  for (const model::Term& term : simple.terms) {
+    if (term.loop < firstSymbol || std::abs(term.bytes) > mostFactor)
+      return false;
+    const unsigned number = term.loop - firstSymbol;
+    const IndexRange range = (isIfNotEmpty ? symbolRangesNotEmpty : symbolRanges)[number];
+    const int64_t end = term.bytes > 0 ? range.low : range.high;
+    if (std::abs(end / 2) > most)
+      return false;
+    least += term.bytes * end;
+  }
+  return least > 0;
 }
 
 /// A constant, an argument, a block's id, or computed from

@@ -21,6 +21,8 @@ struct IndexSum {
   IndexSum& operator*=(int64_t factor);
   /// Whether nothing is left once equal terms are taken together.
   bool isZero() const;
+  /// Equal terms taken together.
+  void simplify();
 };
 
 class IndexTerms {
@@ -37,6 +39,13 @@ public:
   std::map<unsigned, std::pair<int64_t, int64_t>> valueRanges() const;
   /// How a sum compares with 0, with all that what never changes can be.
   model::Condition condition(model::Comparison kind, const IndexSum& sum) const;
+  /// The same of a sum in which `counter` counts a loop's iterations, by how many of them are still to come. `length` is
+  /// how far the loop's end lies from its first number. Nothing if the end has no part in the sum.
+  std::optional<model::Condition> conditionOnEnd(model::Comparison kind, IndexSum sum,
+                                                 const model::Term& counter, IndexSum length,
+                                                 int64_t step) const;
+  /// Whether a sum is surely above 0; of dims of tensors, that none is 0 can be taken for granted.
+  bool isAboveZero(const IndexSum& sum, bool isIfNotEmpty);
 
 private:
   struct Loop {
@@ -50,10 +59,11 @@ private:
   std::optional<IndexSum> modulo(mlir::Value value, int64_t modulus);
   std::optional<IndexSum> unchanging(mlir::Value value);
 
-  IndexRanges ranges;
+  IndexRanges ranges, rangesNotEmpty{/*leastDim=*/1};
   llvm::DenseMap<mlir::Value, Loop> loops;
   llvm::DenseMap<mlir::Value, unsigned> symbols;
-  std::vector<IndexRange> symbolRanges; ///< by number
+  std::vector<IndexRange> symbolRanges;         ///< by number
+  std::vector<IndexRange> symbolRangesNotEmpty; ///< with no dim that is 0
   llvm::DenseMap<mlir::Value, bool> unchangingValues;
 };
 

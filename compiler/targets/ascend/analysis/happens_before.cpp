@@ -4,8 +4,14 @@
 // by what both know of what both have issued; a loop is walked until nothing changes. A record
 // keeps its newest instance only: a queue that knows it knows all older ones, as queues are in
 // order.
+//
+// Where branches ask for the number of an iteration in a loop of unknown length (turns.h), its first and last iterations
+// are walked one by one, and those between them until nothing changes; runs that are too short to have both are walked
+// as they are. All of these ways meet behind the loop. Each run goes one of them, so nothing is lost; and in none of them
+// does the walk take a branch in an iteration that never does, so a set in the one and the wait in another one match.
 #include "compiler/targets/ascend/analysis/happens_before.h"
 #include "compiler/targets/ascend/analysis/path_state.h"
+#include "compiler/targets/ascend/analysis/turns.h"
 
 #include <algorithm>
 #include <tuple>
@@ -21,11 +27,12 @@ public:
   Walk(const Program& program, const Conflicts& conflicts, unsigned without,
        Question question = Question::All, const WantedHazard* isWanted = nullptr)
       : program(program), conflicts(conflicts), without(without), question(question),
-        isWanted(isWanted), phases(program.nodes.size()), lastSet(program.flags.size()),
-        reported(conflicts.numInstances()), found(conflicts.numRecords()),
-        told(conflicts.numRecords()) {}
+        isWanted(isWanted), turns(program), phases(program.nodes.size()),
+        lastSet(program.flags.size()), reported(conflicts.numInstances()),
+        found(conflicts.numRecords()), told(conflicts.numRecords()) {}
 
-  Verdict run() {
+  Verdict run(bool isEmptyIncluded = true) {
+    mayBeEmpty = isEmptyIncluded;
     State state(program.flags.size(), conflicts.numRecords());
     walk(program.body, state);
     for (unsigned flag = 0; flag < state.count.size(); ++flag)
@@ -79,6 +86,10 @@ private:
         walkLoop(node, state);
         break;
       case NodeKind::If: {
+        if (const std::optional<bool> taken = turns.isTaken(*node)) {
+          walk(*taken ? node->body : node->otherwise, state);
+          break;
+        }
         State other = state;
         walk(node->body, state);
         walk(node->otherwise, other);
@@ -245,23 +256,20 @@ private:
   void walkLoop(const Node* loop, State& state) {
     const int64_t period = conflicts.periodOf(loop), trips = loop->trips;
     phases[loop->id] = 0;
-    if (trips >= 0 && trips <= 2 * period) {
+    if (trips < 0)
+      return walkOpenLoop(loop, period, state);
+    if (trips <= 2 * period) {
       for (int64_t i = 0; i < trips; ++i)
-        iterate(loop, i, period, state);
+        iterate(loop, {i, i, trips - 1 - i, trips - 1 - i, i, period}, state);
       return;
     }
-    // The exit after the last iteration, or after any.
     State head = state;
     while (true) {
       State now = head;
       std::optional<State> exit;
-      if (trips < 0)
-        exit = head;
       for (int64_t phase = 0; phase < period; ++phase) {
-        iterate(loop, phase, period, now);
-        if (trips < 0 && exit)
-          join(*exit, now, loop, FaultKind::Unbalanced);
-        else if ((trips - 1) % period == phase)
+        iterate(loop, {phase, trips - 1, 0, trips - 1 - phase, phase, period}, now);
+        if ((trips - 1) % period == phase)
           exit = now;
       }
       join(now, head, loop, FaultKind::Unbalanced);
@@ -273,8 +281,62 @@ private:
     }
   }
 
-  void iterate(const Node* loop, int64_t iteration, int64_t period, State& state) {
-    phases[loop->id] = static_cast<unsigned>(iteration % period);
+  /// Of unknown length: as each number of iterations that has too few for both ends, and as first ones, any
+  /// number, and last ones. All ways out of it meet.
+  void walkOpenLoop(const Node* loop, int64_t period, State& state) {
+    auto [first, last] = turns.endsOf(loop);
+    const int64_t least = loop->isEntered || (!mayBeEmpty && loop->isEnteredIfNotEmpty) ? 1 : 0;
+    if (first + last < least)
+      first = least;
+    std::optional<State> exit;
+    const auto leave = [&](State& way) {
+      if (exit)
+        join(*exit, way, loop, FaultKind::Unbalanced);
+      else
+        exit = std::move(way);
+    };
+    for (int64_t trips = least; trips < first + last; ++trips) {
+      State way = state;
+      for (int64_t i = 0; i < trips; ++i)
+        iterate(loop, {i, i, trips - 1 - i, trips - 1 - i, i, period}, way);
+      leave(way);
+    }
+    for (int64_t i = 0; i < first; ++i)
+      iterate(loop, {i, i, first + last - 1 - i, kEndless, i, period}, state);
+    std::vector<State> afterMiddle = walkMiddle(loop, first, last, period, state);
+    for (int64_t more = 0; more < period && !isAnswered(); ++more) {
+      for (int64_t i = 0; i < last; ++i)
+        iterate(loop,
+                {first + more + i, kEndless, last - 1 - i, last - 1 - i, first + more + i, period},
+                afterMiddle[more]);
+      leave(afterMiddle[more]);
+    }
+    if (exit)
+      state = std::move(*exit);
+  }
+
+  /// Any number of iterations behind the first ones and before the last ones; what holds behind them, by their number
+  /// modulo the period.
+  std::vector<State> walkMiddle(const Node* loop, int64_t first, int64_t last, int64_t period,
+                                State& head) {
+    std::vector<State> after(period);
+    while (true) {
+      State now = head;
+      for (int64_t phase = 0; phase < period; ++phase) {
+        after[phase] = now;
+        iterate(loop, {first + phase, kEndless, last, kEndless, first + phase, period}, now);
+      }
+      join(now, head, loop, FaultKind::Unbalanced);
+      if (now == head || isAnswered())
+        return after;
+      head = std::move(now);
+    }
+  }
+
+  void iterate(const Node* loop, Turn turn, State& state) {
+    turn.phase %= turn.period;
+    phases[loop->id] = static_cast<unsigned>(turn.phase);
+    turns.set(loop, turn);
     walk(loop->body, state);
     goOn(loop, state);
   }
@@ -322,6 +384,8 @@ private:
   Question question;
   const WantedHazard* isWanted;
   unsigned firstWanted = kNone; ///< the number of the first statement that has a wanted hazard
+  bool mayBeEmpty = true;
+  Turns turns;
   Phases phases;
   std::vector<const Node*> lastSet;            ///< of each flag, where it was set last
   std::vector<std::optional<BitSet>> reported; ///< by later instance: the records of its hazards
@@ -333,6 +397,10 @@ private:
 
 Verdict check(const Program& program, const Conflicts& conflicts, unsigned without) {
   return Walk(program, conflicts, without).run();
+}
+
+Verdict checkIfNotEmpty(const Program& program, const Conflicts& conflicts) {
+  return Walk(program, conflicts, kNone).run(/*isEmptyIncluded=*/false);
 }
 
 std::vector<Hazard> hazardsOfFirst(const Program& program, const Conflicts& conflicts,

@@ -49,6 +49,9 @@ struct Verdict {
 /// Nodes with `insertion` == `without` in their syncs count as if they were not there.
 Verdict check(const Program& program, const Conflicts& conflicts, unsigned without = kNone);
 
+/// Of runs in which no tensor is empty.
+Verdict checkIfNotEmpty(const Program& program, const Conflicts& conflicts);
+
 using WantedHazard = std::function<bool(const Hazard&)>;
 
 /// Of all hazards, those of the first later statement in the text that has a wanted one. Whoever covers one

@@ -25,6 +25,8 @@ struct Mix {
   bool idle = false;
   /// Offsets that several loops choose together.
   bool sums = false;
+  /// Branches that ask for the number of an iteration.
+  bool asks = false;
 };
 
 class RandomProgram {
@@ -53,12 +55,32 @@ private:
         fill(loop->body, loop, depth + 1, below(3) + 1);
       } else if (mix.branches && depth < 3 && kind < 3) {
         Node* branch = program.add(block, parent, NodeKind::If);
+        if (mix.asks)
+          ask(*branch);
         fill(branch->body, branch, depth + 1, below(2) + 1);
         if (chance(40))
           fill(branch->otherwise, branch, depth + 1, 1);
       } else {
         addStatement(block, parent);
       }
+    }
+  }
+
+  void ask(Node& branch) {
+    const std::vector<const Node*> loops = loopsAround(&branch);
+    if (loops.empty())
+      return;
+    for (int64_t i = 0; i <= below(4) / 3; ++i) {
+      const Node* loop = loops[static_cast<size_t>(below(std::ssize(loops)))];
+      Condition condition{static_cast<Comparison>(below(6)), below(9) - 4, {}};
+      const Term term{loop->id, chance(50) ? 1 : -1};
+      if (loop->trips < 0 && chance(50))
+        condition.left.push_back(term);
+      else if (chance(20))
+        condition = {Comparison::Equal, 0, {{loop->id, 1, 2, below(2)}}};
+      else
+        condition.terms.push_back(term);
+      branch.conditions.push_back(condition);
     }
   }
 
@@ -147,11 +169,12 @@ private:
 
 /// Some runs of the program; stops at the first that `stop` accepts.
 template <typename Stop>
-bool anyRun(const Program& program, unsigned without, unsigned runs, Stop stop) {
+bool anyRun(const Program& program, unsigned without, unsigned runs, Stop stop,
+            int64_t longest = 4) {
   for (unsigned run = 0; run < runs; ++run) {
     std::mt19937 random(run);
     const auto choose = [&](const Node& node) -> int64_t {
-      const int64_t end = node.kind == NodeKind::If ? 2 : run % 2 ? 5 : 3;
+      const int64_t end = node.kind == NodeKind::If ? 2 : run % 2 ? longest + 1 : 3;
       return std::uniform_int_distribution<int64_t>(0, end - 1)(random);
     };
     if (stop(Replay(program, choose, without)))
@@ -167,6 +190,9 @@ unsigned cases() {
 
 constexpr unsigned kRuns = 24;
 
+/// Enough for all iterations that branches on their numbers tell apart.
+constexpr int64_t kLongWithAsks = 11;
+
 struct Counts {
   unsigned insertions = 0, unneeded = 0;
 };
@@ -180,12 +206,14 @@ void insertAndTry(unsigned seed, Mix mix, InsertOptions options, Counts& counts)
   ASSERT_TRUE(inserted.failures.empty()) << print(program) << inserted.failures[0].reason;
   const Verdict verdict = checkIterations(program, conflicts);
   ASSERT_TRUE(verdict.isClean()) << seed << "\n" << print(program);
-  ASSERT_FALSE(anyRun(program, kNone, kRuns, [](const Replay& run) { return !run.isClean(); }))
-      << seed << "\n"
-      << print(program);
+  const auto isAnyWrong = [&](unsigned without, unsigned runs) {
+    return anyRun(
+        program, without, runs, [](const Replay& run) { return !run.isClean(); },
+        mix.asks ? kLongWithAsks : 4);
+  };
+  ASSERT_FALSE(isAnyWrong(kNone, kRuns)) << seed << "\n" << print(program);
   for (const Insertion& each : inserted.insertions) {
-    const bool isNeeded =
-        anyRun(program, each.number, 40 * kRuns, [](const Replay& run) { return !run.isClean(); });
+    const bool isNeeded = isAnyWrong(each.number, 40 * kRuns);
     ++counts.insertions;
     counts.unneeded += !isNeeded;
   }
@@ -246,6 +274,17 @@ TEST(InsertFlags, RandomSumsOfLoops) {
   EXPECT_EQ(counts.unneeded, 0U) << "of " << counts.insertions;
 }
 
+/// Branches on the number of an iteration, in loops of known and of unknown length.
+TEST(InsertFlags, RandomQuestions) {
+  Counts counts;
+  for (unsigned seed = 0; seed < cases(); ++seed) {
+    insertAndTry(seed, {.linear = seed % 2 == 0, .asks = true}, {}, counts);
+    ASSERT_FALSE(::testing::Test::HasFatalFailure());
+  }
+  EXPECT_GT(counts.insertions, cases());
+  EXPECT_LE(200 * counts.unneeded, counts.insertions) << counts.unneeded << " are not needed";
+}
+
 TEST(Conditions, OfRanges) {
   using enum Comparison;
   const auto text = [](Comparison kind, int64_t low, int64_t high) {
@@ -278,11 +317,12 @@ TEST(Conditions, OfRanges) {
 TEST(Check, AgreesWithTheReplay) {
   unsigned clean = 0, refused = 0;
   for (unsigned seed = 0; seed < 10 * cases(); ++seed) {
-    RandomProgram made(seed, {.branches = seed % 2 == 0, .userFlags = true});
+    RandomProgram made(seed, {.branches = seed % 2 == 0, .userFlags = true, .asks = seed % 4 == 0});
     const Conflicts conflicts(made.program);
     const bool isClean = check(made.program, conflicts).isClean();
-    const bool isRefuted =
-        anyRun(made.program, kNone, kRuns, [](const Replay& run) { return !run.isClean(); });
+    const bool isRefuted = anyRun(
+        made.program, kNone, kRuns, [](const Replay& run) { return !run.isClean(); },
+        seed % 4 == 0 ? kLongWithAsks : 4);
     ASSERT_FALSE(isClean && isRefuted) << seed << "\n" << print(made.program);
     clean += isClean;
     refused += !isClean && !isRefuted;

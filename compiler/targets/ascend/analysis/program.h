@@ -119,6 +119,8 @@ struct Condition {
   int64_t constant = 0;
   std::vector<Term> terms;
   int64_t spread = 0;
+  /// Of loops of unknown length: as the terms, but for how many iterations are still to come.
+  std::vector<Term> left = {};
 };
 
 /// Of all numbers from `low` to `high`; nothing where they differ in it.
@@ -148,6 +150,8 @@ struct Node {
   Sync sync;
   // Loop; `trips` is -1 if not known
   int64_t trips = -1;
+  /// Where they aren't: whether there is always one, and whether there is if no dim of a tensor is 0.
+  bool isEntered = false, isEnteredIfNotEmpty = false;
   // Loop: body. If: both branches.
   Block body, otherwise;
   /// Loop and If: not all cores of a block come through alike, so no flag between cores may be inside.

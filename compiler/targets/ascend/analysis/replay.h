@@ -53,12 +53,13 @@ private:
     for (const Node* node : block) {
       flatten(node->before, node);
       if (node->kind == NodeKind::Statement) {
-        if (doesAnything(*node))
+        if (isTrue(*node))
           events.push_back(statement(node));
       } else if (node->kind == NodeKind::Sync) {
         addSync(node->sync, node);
       } else if (node->kind == NodeKind::If) {
-        flatten(choose(*node) ? node->body : node->otherwise);
+        const bool isTaken = node->conditions.empty() ? choose(*node) : isTrue(*node);
+        flatten(isTaken ? node->body : node->otherwise);
       } else {
         flattenLoop(node);
       }
@@ -72,21 +73,42 @@ private:
   }
   void flattenLoop(const Node* node) {
     const int64_t trips = node->trips >= 0 ? node->trips : choose(*node);
+    length[node->id] = trips;
     for (int64_t i = 0; i < trips; ++i) {
       iteration[node->id] = i;
       flatten(node->body);
     }
   }
-  /// Conditions of statements say that a number is more than 0.
-  bool doesAnything(const Node& node) {
+  /// Whether all conditions of a statement or branch hold.
+  bool isTrue(const Node& node) {
     bool all = true;
     for (const Condition& condition : node.conditions) {
       int64_t number = condition.constant + choose(node) % (condition.spread + 1);
-      for (const Term& term : condition.terms)
-        number += term.bytes * iteration[term.loop];
-      all = all && number > 0;
+      for (const Term& term : condition.terms) {
+        const int64_t i = iteration[term.loop];
+        number += term.bytes * (term.modulus ? (i + term.shift) % term.modulus : i);
+      }
+      for (const Term& term : condition.left)
+        number += term.bytes * (length[term.loop] - 1 - iteration[term.loop]);
+      all = all && isTrue(condition.kind, number);
     }
     return all;
+  }
+  static bool isTrue(Comparison kind, int64_t number) {
+    switch (kind) {
+    case Comparison::Equal:
+      return number == 0;
+    case Comparison::NotEqual:
+      return number != 0;
+    case Comparison::Less:
+      return number < 0;
+    case Comparison::LessOrEqual:
+      return number <= 0;
+    case Comparison::Greater:
+      return number > 0;
+    default:
+      return number >= 0;
+    }
   }
   void addSync(const Sync& sync, const Node* node) {
     Event event;
@@ -270,7 +292,7 @@ private:
   const Program& program;
   Choose choose;
   unsigned without;
-  std::map<unsigned, int64_t> iteration;
+  std::map<unsigned, int64_t> iteration, length; ///< by loop
   std::deque<Event> events;
   std::array<Clock, kQueues> clocks{};
   std::array<Clock, 2> remotes{};

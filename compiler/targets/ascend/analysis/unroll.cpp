@@ -75,6 +75,7 @@ private:
         return copy(*taken ? node->body : node->otherwise, to, parent);
       Node* made = add(node, to, parent, NodeKind::If);
       made->question = node->question;
+      made->conditions = fixed(node->conditions);
       copy(node->body, made->body, made);
       copy(node->otherwise, made->otherwise, made);
       return;
@@ -104,6 +105,8 @@ private:
 
   /// The least and the greatest number that a condition is about.
   std::optional<std::pair<int64_t, int64_t>> rangeOf(const Condition& condition) const {
+    if (!condition.left.empty())
+      return std::nullopt;
     int64_t low = condition.constant, high = low + condition.spread;
     for (const Term& term : condition.terms) {
       if (term.loop >= turns.size() || (!term.modulus && turns[term.loop].trips < 0))
@@ -135,6 +138,8 @@ private:
     if (isShort)
       return;
     Node* rest = add(loop, to, parent, NodeKind::Loop);
+    rest->isEntered = loop->isEntered;
+    rest->isEnteredIfNotEmpty = loop->isEnteredIfNotEmpty;
     rest->trips = isKnown ? loop->trips - 2 * ends : -1;
     result.isComplete = false;
     copyIteration(loop, {ends, rest->id, rest->trips}, rest->body, rest);
@@ -168,6 +173,35 @@ private:
     for (Range& dim : access.otherDims)
       fix(dim);
     return access;
+  }
+
+  /// What a branch asks in this iteration; nothing if one of its conditions can't be told.
+  std::vector<Condition> fixed(std::vector<Condition> conditions) const {
+    for (Condition& condition : conditions) {
+      std::vector<Term> terms;
+      for (Term term : condition.terms) {
+        if (term.loop >= turns.size())
+          return {};
+        if (term.modulus && settle(term)) {
+          condition.constant += term.bytes * term.shift;
+          continue;
+        }
+        if (!term.modulus) {
+          condition.constant += term.bytes * turns[term.loop].first;
+          term.loop = turns[term.loop].loop;
+        }
+        if (term.loop != kNone)
+          terms.push_back(std::move(term));
+      }
+      condition.terms = std::move(terms);
+      for (Term& term : condition.left) {
+        // Its last iterations are the loop's only where all of it is still a loop.
+        if (turns[term.loop].loop == kNone)
+          return {};
+        term.loop = turns[term.loop].loop;
+      }
+    }
+    return conditions;
   }
 
   /// What an iteration adds to an offset is a constant in it; values that never change stay.
@@ -310,6 +344,10 @@ private:
 
 Verdict checkIterations(const Program& program, const Conflicts& conflicts) {
   Verdict verdict = check(program, conflicts);
+  // A kernel that loads its first tile before the loop over all of them need not think of tensors without any.
+  if (!verdict.faults.empty())
+    if (Verdict notEmpty = checkIfNotEmpty(program, conflicts); notEmpty.faults.empty())
+      verdict = std::move(notEmpty);
   if (verdict.isClean())
     return verdict;
   const std::optional<Unrolled> unrolled = unroll(program, 2 * kMostUnrolled);
