@@ -220,20 +220,6 @@ double roundAs(mlir::FloatType type, double value, mlir::arith::RoundingMode mod
   return rounded.convertToDouble();
 }
 
-/// An integer as the nearest float: of more than 53 bits not by way of a double, which would round first.
-double fromInteger(mlir::FloatType type, int64_t value, bool isSigned) {
-  const bool isShort = type.isF32() || type.isF16() || type.isBF16();
-  const double plain = isSigned ? double(value) : double(uint64_t(value));
-  if (!isShort || std::abs(plain) < 0x1p53)
-    return roundTo(type, plain);
-  llvm::APFloat rounded(type.getFloatSemantics());
-  rounded.convertFromAPInt(llvm::APInt(64, uint64_t(value)), isSigned,
-                           llvm::APFloat::rmNearestTiesToEven);
-  bool losesInfo = false;
-  rounded.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmNearestTiesToEven, &losesInfo);
-  return rounded.convertToDouble();
-}
-
 /// Casts: the text of a conversion is its source and result type.
 std::optional<Scalar> evaluateCast(mlir::Operation* op, Scalar operand) {
   mlir::Type source = op->getOperand(0).getType(), result = op->getResult(0).getType();

@@ -67,6 +67,19 @@ double roundTo(mlir::FloatType type, double value) {
   return toDouble(rounded(type, value));
 }
 
+double fromInteger(mlir::FloatType type, int64_t value, bool isSigned) {
+  const bool isShort = type.isF32() || type.isF16() || type.isBF16();
+  const double plain = isSigned ? double(value) : double(uint64_t(value));
+  if (!isShort || std::abs(plain) < 0x1p53)
+    return roundTo(type, plain);
+  llvm::APFloat rounded(type.getFloatSemantics());
+  rounded.convertFromAPInt(llvm::APInt(64, uint64_t(value)), isSigned,
+                           llvm::APFloat::rmNearestTiesToEven);
+  bool losesInfo = false;
+  rounded.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmNearestTiesToEven, &losesInfo);
+  return rounded.convertToDouble();
+}
+
 uint64_t unsignedBits(int64_t value, unsigned bits) {
   return bits >= 64 ? uint64_t(value) : uint64_t(value) & ((uint64_t(1) << bits) - 1);
 }

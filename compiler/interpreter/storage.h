@@ -23,6 +23,8 @@ struct Scalar {
 /// largest value. Rounding a double that is the result of one +, -, *, / or sqrt of values
 /// of a type of at most 24 bits gives the correctly rounded result (53 >= 2 * 24 + 2).
 double roundTo(mlir::FloatType type, double value);
+/// An integer as the nearest float: of more than 53 bits not by way of a double, which would round first.
+double fromInteger(mlir::FloatType type, int64_t value, bool isSigned);
 /// The lowest bits of an integer as a value of an integer type, sign-extended unless it is i1.
 int64_t wrapTo(mlir::Type type, int64_t value);
 /// The low `bits` bits as an unsigned number.

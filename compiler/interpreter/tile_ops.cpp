@@ -16,10 +16,8 @@ Scalar convert(Scalar value, mlir::Type from, mlir::Type to) {
   if (fromReal && from == to)
     return value; // also an infinity, which conversions to 8 bits don't give
   if (auto real = llvm::dyn_cast<mlir::FloatType>(to)) {
-    double exact = fromReal                     ? value.real
-                   : from.isUnsignedInteger(64) ? double(uint64_t(value.integer))
-                                                : double(value.integer);
-    return {0, roundTo(real, exact)};
+    return {0, fromReal ? roundTo(real, value.real)
+                        : fromInteger(real, value.integer, !from.isUnsignedInteger(64))};
   }
   if (to.isInteger(1))
     return {fromReal ? value.real != 0 : value.integer != 0, 0};

@@ -39,6 +39,19 @@ __aicore__ inline float notANumber() {
   return sameBits<float>(uint32_t{0x7FC00000});
 }
 
+/// An integer as the nearest bfloat16, a tie as the even one. A float has no room for all of it, and would be
+/// rounded a second time: what doesn't matter but for being more than a tie is kept as the last bit.
+template <class I> __aicore__ inline bfloat16_t toBfloat16(I value) {
+  const bool isNegative = value < I(0);
+  uint64_t left = isNegative ? ~static_cast<uint64_t>(value) + 1 : static_cast<uint64_t>(value);
+  float unit = isNegative ? -1.0f : 1.0f;
+  while (left >> 24 != 0) {
+    left = left >> 8 | ((left & 255) != 0 ? 1 : 0);
+    unit *= 256.0f;
+  }
+  return fromFloat<bfloat16_t>(static_cast<float>(static_cast<int32_t>(left)) * unit);
+}
+
 /// A float as a narrower one (half, bfloat16_t), rounded as `mode` says.
 template <class T, AscendC::RoundMode mode> __aicore__ inline T roundedTo(float value) {
   const T nearest = fromFloat<T>(value);

@@ -96,6 +96,8 @@ LogicalResult CopyExpander::ubToUb() {
   if (keepsLowBits(element, toType.getElementType()))
     return lowBitsInUb();
   std::optional<SmallVector<CastStep>> steps = castSteps(element, toType.getElementType());
+  if (!steps && isa<IntegerType>(element) && isa<FloatType>(toType.getElementType()))
+    return floatsInUb();
   if (!steps)
     return copy.emitError() << "unsupported on ascend: the vector unit does not convert "
                             << tile::dtypeName(element) << " to "
@@ -137,6 +139,17 @@ LogicalResult CopyExpander::lowBitsInUb() {
   const Type given = source.type().getScalarType(), kept = target.type().getScalarType();
   mapByNest(builder, source, target, [&](Value number) -> Value {
     return given == kept ? number : arith::TruncIOp::create(builder, kept, number).getResult();
+  });
+  return success();
+}
+
+/// From integers that no single way of casts holds all of: a nest, too.
+LogicalResult CopyExpander::floatsInUb() {
+  const Type to = target.type().getScalarType();
+  const bool isUnsigned = source.type().getElementType().isUnsignedInteger();
+  mapByNest(builder, source, target, [&](Value number) -> Value {
+    return isUnsigned ? arith::UIToFPOp::create(builder, to, number).getResult()
+                      : arith::SIToFPOp::create(builder, to, number).getResult();
   });
   return success();
 }

@@ -92,6 +92,7 @@ private:
   llvm::LogicalResult columnInUb(const UbRows& from, const UbRows& to);
   llvm::LogicalResult copyElements();
   llvm::LogicalResult lowBitsInUb();
+  llvm::LogicalResult floatsInUb();
   llvm::LogicalResult copyRows(const UbRows& from, const UbRows& to);
   /// Of a part of a tile in L1 or L0C, whose columns are checked.
   mlir::FailureOr<mlir::Value> l1Offset(const tile::BufferRegion& region, llvm::StringRef role);

@@ -213,6 +213,15 @@ const char* roundModeName(arith::RoundingMode mode) {
   llvm_unreachable("all modes are listed");
 }
 
+/// Whether float32 may have no room for an integer on its way to bfloat16.
+bool isRoundedTwice(Operation* op) {
+  constexpr int64_t most = 1 << 24;
+  if (!isa<arith::SIToFPOp, arith::UIToFPOp>(op) || !op->getResult(0).getType().isBF16() ||
+      op->getOperand(0).getType().getIntOrFloatBitWidth() <= 24)
+    return false;
+  return !rangeAt(op, op->getOperand(0)).isWithin(isa<arith::UIToFPOp>(op) ? 0 : -most, most);
+}
+
 std::optional<Expression> convert(Operation* op, const SourceText& text) {
   Value source = op->getOperand(0);
   Type from = source.getType(), to = op->getResult(0).getType();
@@ -229,6 +238,8 @@ std::optional<Expression> convert(Operation* op, const SourceText& text) {
   if (auto narrow = dyn_cast<arith::TruncFOp>(op); narrow && narrow.getRoundingmode())
     return Expression{"roundedTo<" + cppType(to) + ", RoundMode::" +
                       roundModeName(*narrow.getRoundingmode()) + ">(" + value.text + ")"};
+  if (isRoundedTwice(op))
+    return Expression{"toBfloat16(" + value.text + ")"};
   if (isSmallFloat(to))
     return fromFloat(castTo("float", value), to);
   if (isa<arith::FPToSIOp>(op))

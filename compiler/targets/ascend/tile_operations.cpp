@@ -326,8 +326,46 @@ Result TileOperations::invertedBits(const VectorTile& tile, const VectorTile* in
 
 // --- conversions --------------------------------------------------------------------------------
 
+/// From integers by way of float32, which has no room for all of them. Rounded to the nearest that would be twice:
+/// of the two floats around a number the one whose last bit is 1 takes its place, which lies on no tie of bfloat16.
+Result TileOperations::integersToBfloat16(const VectorTile& source, npu::Rounding rounding,
+                                          const VectorTile* target) {
+  using npu::Rounding;
+  const Type wide = builder.getF32Type(), number = signedInteger(builder.getContext(), 32);
+  const auto rounded = [&](Rounding how) { return castTo(source, makeTile(wide), {wide, how}); };
+  const bool isNearest = rounding == Rounding::Rint || rounding == Rounding::Round;
+  Result around = rounded(isNearest ? Rounding::Floor : rounding);
+  if (isNearest) {
+    const Result above = rounded(Rounding::Ceil);
+    if (!around || !above)
+      return std::nullopt;
+    // As bits: the greater one is further from zero, by 1 if it is another one.
+    const Result low = viewed(*around, number), high = viewed(*above, number);
+    const VectorTile inner = makeTile(number);
+    binary(npu::BinaryKind::Min, inner, *low, *high);
+    binary(npu::BinaryKind::Max, *high, *low, *high);
+    binary(npu::BinaryKind::Sub, *high, *high, inner);
+    const Type half = signedInteger(builder.getContext(), 16);
+    const Result bits = viewed(inner, half), last = viewed(*high, half);
+    npu::BinaryOp::create(builder, npu::BinaryKind::Or, bits->buffer, bits->offset, bits->buffer,
+                          bits->offset, last->buffer, last->offset, make.constant(*halvesIn(inner)),
+                          npu::RepeatAttr());
+    barrier();
+    around = viewed(inner, wide);
+  }
+  if (!around)
+    return std::nullopt;
+  const Type to = builder.getBF16Type();
+  return castTo(*around, target ? *target : makeTile(to), {to, rounding});
+}
+
 Result TileOperations::convert(const VectorTile& source, Type to,
                                std::optional<npu::Rounding> rounding, const VectorTile* target) {
+  const Type from = elementOf(source);
+  if (to.isBF16() && (from.isSignedInteger(32) || from.isSignedInteger(64))) {
+    const bool isNearest = !rounding || rounding == npu::Rounding::None;
+    return integersToBfloat16(source, isNearest ? npu::Rounding::Rint : *rounding, target);
+  }
   std::optional<SmallVector<CastStep>> steps = castSteps(elementOf(source), to);
   // From float32 to itself there is only the rounding to an integral value.
   if (rounding && elementOf(source) == to)

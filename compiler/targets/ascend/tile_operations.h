@@ -97,6 +97,8 @@ private:
   VectorTile makeLike(const VectorTile& tile);
   /// 16-bit integers that a tile or mask is; nothing if they don't come out even.
   std::optional<int64_t> halvesIn(const VectorTile& tile);
+  Result integersToBfloat16(const VectorTile& source, npu::Rounding rounding,
+                            const VectorTile* target);
   VectorTile filledUp(const VectorTile& tile, int64_t size);
   void barrier();
 
