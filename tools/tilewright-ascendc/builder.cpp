@@ -32,6 +32,13 @@ bool inPath(const std::string& program) {
   return program.find('/') != std::string::npos && access(program.c_str(), X_OK) == 0;
 }
 
+std::string textOf(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  std::stringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
 } // namespace
 
 Builder::Builder(const Options& options) : options(options) {
@@ -188,13 +195,41 @@ bool Builder::compilePlain(const std::string& source, const std::string& object)
 void Builder::writeLaunchHeaders() {
   launchHeaders = work / "launch";
   fs::create_directories(launchHeaders);
-  for (const std::string& source : options.sources) {
-    std::ifstream in(source, std::ios::binary);
-    std::stringstream text;
-    text << in.rdbuf();
-    for (const auto& [name, header] : launchHeadersOf(text.str()))
+  for (const std::string& source : options.sources)
+    for (const auto& [name, header] : launchHeadersOf(textOf(source)))
       std::ofstream(launchHeaders / name) << header;
+}
+
+bool Builder::publishLaunchHeaders() const {
+  std::map<std::string, std::string> headers;
+  for (const std::string& source : options.sources) {
+    std::error_code error;
+    if (!fs::is_regular_file(source, error)) {
+      fprintf(stderr, "error: cannot read '%s'\n", source.c_str());
+      return false;
+    }
+    headers.merge(launchHeadersOf(textOf(source)));
   }
+  std::string all;
+  for (auto& [name, text] : headers) {
+    all += text;
+    text = "#include \"launches.h\"\n" + text;
+  }
+  headers["launches.h"] =
+      "// A digest of the other headers here: " + std::to_string(std::hash<std::string>()(all)) +
+      "\n";
+  std::error_code error;
+  fs::create_directories(options.output, error);
+  for (const auto& [name, text] : headers) {
+    fs::path file = fs::path(options.output) / name;
+    if (textOf(file) == text)
+      continue; // who depends on it need not be built again
+    if (!(std::ofstream(file, std::ios::binary) << text)) {
+      fprintf(stderr, "error: cannot write '%s'\n", file.c_str());
+      return false;
+    }
+  }
+  return true;
 }
 
 bool Builder::link() {
@@ -225,9 +260,7 @@ bool Builder::link() {
 }
 
 bool Builder::sealOutput() const {
-  std::stringstream bytes;
-  bytes << std::ifstream(options.output, std::ios::binary).rdbuf();
-  ascend::ObjectSeal seal = ascend::sealOf(bytes.str());
+  ascend::ObjectSeal seal = ascend::sealOf(textOf(options.output));
   std::ofstream out(options.output, std::ios::binary | std::ios::app);
   out.write(reinterpret_cast<const char*>(&seal), sizeof seal);
   out.close();
@@ -241,6 +274,8 @@ int Builder::run() {
     fprintf(stderr, "error: cannot make a temporary folder\n");
     return 1;
   }
+  if (options.onlyLaunchHeaders)
+    return publishLaunchHeaders() ? 0 : 1;
   if (!findCompiler() || !findInstallation())
     return 1;
   writeLaunchHeaders();

@@ -31,6 +31,8 @@ private:
   bool compileSource(const std::string& source, size_t index);
   /// Into the folder that every source may include from.
   void writeLaunchHeaders();
+  /// Into the folder that `launch-headers` names.
+  bool publishLaunchHeaders() const;
   enum class Outcome { Done, Failed, Impossible };
   /// Host and cores; `objects` have the names of what is made.
   bool compilePasses(const RewrittenSource& rewritten, const std::vector<Pass>& passes,

@@ -42,12 +42,11 @@ std::map<std::string, std::string> launchHeadersOf(std::string_view original) {
     size_t behind = open ? behindMatch(tokens, open, "(", ")") : tokens.size();
     if (!open || behind >= tokens.size())
       continue;
-    bool isExternC = i > 0 && tokens[i - 1].text == "extern";
     std::string name(tokens[open - 1].text);
     size_t begin = tokens[open].end;
     std::string parameters = source.substr(begin, tokens[behind - 1].begin - begin);
     headers["aclrtlaunch_" + name + ".h"] =
-        headerOf(name, isExternC ? "extern \"C\" " : "", parameters);
+        headerOf(name, isExternC(tokens, i) ? "extern \"C\" " : "", parameters);
   }
   return headers;
 }

@@ -10,8 +10,10 @@ const char* const usage =
     "usage: tilewright-ascendc build source... -o program [options]\n"
     "       tilewright-ascendc build --kernel source... -o kernel.o [options]\n"
     "       tilewright-ascendc compile source -o object.o [options]\n"
+    "       tilewright-ascendc launch-headers source... -o folder\n"
     "\n"
     "Compiles Ascend C sources, host and kernel code, to a program for this machine.\n"
+    "launch-headers writes aclrtlaunch_KERNEL.h of each kernel, for programs that launch them.\n"
     "  --cxx <compiler>      clang++-22 or g++-12 (default: the first that is there)\n"
     "  --no-check            the program starts without checks (TILEWRIGHT_ASCEND overrides)\n"
     "  --relaxed             the program starts with the orderings that the vendor's compiler "
@@ -41,6 +43,8 @@ std::optional<Options> parseOptions(int argc, char** argv) {
     }
   if (command == "compile")
     o.onlyCompile = true;
+  else if (command == "launch-headers")
+    o.onlyLaunchHeaders = true;
   else if (command != "build")
     return fail("unknown command '" + std::string(command) + "'");
   bool hasObjects = false;
@@ -89,13 +93,15 @@ std::optional<Options> parseOptions(int argc, char** argv) {
     else
       o.sources.emplace_back(a);
   }
-  if (o.sources.empty() && (o.onlyCompile || !hasObjects))
+  if (o.sources.empty() && (o.onlyCompile || o.onlyLaunchHeaders || !hasObjects))
     return fail("no source");
   if (o.onlyCompile && o.sources.size() != 1)
     return fail("compile takes one source, but " + std::to_string(o.sources.size()) +
                 " were given");
   if (o.kernelObject && (o.onlyCompile || o.sources.empty()))
     return fail("--kernel makes a kernel object of sources; it goes with build");
+  if (o.onlyLaunchHeaders && o.output.empty())
+    return fail("launch-headers needs a folder: -o folder");
   if (o.output.empty())
     o.output = o.onlyCompile || o.kernelObject ? o.sources[0] + ".o" : "a.out";
   return o;

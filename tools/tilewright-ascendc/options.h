@@ -15,7 +15,8 @@ struct Options {
   std::vector<std::string> compileFlags;
   std::vector<std::string> linkFlags;
   std::vector<std::string> precompile; ///< headers of the user for the precompiled one
-  std::string runDefaults; ///< options of TILEWRIGHT_ASCEND that the program starts with
+  std::string runDefaults;        ///< options of TILEWRIGHT_ASCEND that the program starts with
+  bool onlyLaunchHeaders = false; ///< `output` is their folder then
   bool onlyCompile = false, shared = false, kernelObject = false, verbose = false, keep = false,
        noPch = false;
   bool help = false; ///< asked for the usage; nothing else is set then

@@ -146,22 +146,10 @@ private:
                       launcherOf(at, i, open)});
   }
 
-  /// True for `extern "C"` before the kernel, or around it.
-  bool isExternC(size_t head) const {
-    if (head > 0 && is(head - 1, "extern"))
-      return true;
-    int depth = 0;
-    for (size_t i = head; i > 1; --i) {
-      depth += is(i - 1, "}") - is(i - 1, "{");
-      if (depth < 0)
-        return is(i - 2, "extern"); // the string between is no token
-    }
-    return false;
-  }
   /// C++ for `aclrtlaunch_NAME`, which hosts may declare themselves; empty where a parameter has no name, or where the
   /// kernel's own name isn't that of the linker.
   std::string launcherOf(size_t head, size_t name, size_t open) const {
-    if (!isExternC(head))
+    if (!isExternC(tokens, head))
       return "";
     std::string parameters, arguments;
     size_t behind = behindMatch(open, "(", ")"), first = open + 1;

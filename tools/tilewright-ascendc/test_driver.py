@@ -719,7 +719,10 @@ def test_wrong_command_lines(tmp_path: Path) -> None:
         "compile takes one source, but 2 were given"
         in run(DRIVER, "compile", "a.cpp", "b.cpp").stderr
     )
+    assert "launch-headers needs a folder: -o folder" in run(DRIVER, "launch-headers", "a").stderr
     missing = tmp_path / "missing.cpp"
+    answer = run(DRIVER, "launch-headers", missing, "-o", tmp_path)
+    assert (answer.returncode, answer.stderr) == (1, f"error: cannot read '{missing}'\n")
     assert f"cannot read '{missing}'" in run(DRIVER, "build", missing).stderr
     wrong = tmp_path / "wrong.cpp"
     wrong.write_text('#include "kernel_operator.h"\nint x = <<<1>>>(2);\n')

@@ -225,6 +225,19 @@ size_t openAngleBefore(const std::vector<Token>& tokens, size_t end) {
   return tokens.size();
 }
 
+bool isExternC(const std::vector<Token>& tokens, size_t head) {
+  auto is = [&](size_t i, std::string_view text) { return tokens[i].text == text; };
+  if (head > 0 && is(head - 1, "extern"))
+    return true;
+  int depth = 0;
+  for (size_t i = head; i > 1; --i) {
+    depth += is(i - 1, "}") - is(i - 1, "{");
+    if (depth < 0)
+      return is(i - 2, "extern"); // the string between is no token
+  }
+  return false;
+}
+
 std::vector<std::string_view> definitionsOf(std::string_view source) {
   Scanner scanner(source);
   scanner.run();

@@ -41,6 +41,9 @@ size_t angleBefore(const std::vector<Token>& tokens, size_t end);
 /// The `<` of template arguments that stands open before `end` in its statement; the number of tokens if none does.
 size_t openAngleBefore(const std::vector<Token>& tokens, size_t end);
 
+/// True for `extern "C"` before the function that begins at `head`, or around it.
+bool isExternC(const std::vector<Token>& tokens, size_t head);
+
 /// What stands behind `#define` and the macro's name, with continued lines: parts of `source`.
 std::vector<std::string_view> definitionsOf(std::string_view source);
 
