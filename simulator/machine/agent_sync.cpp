@@ -4,6 +4,7 @@
 #include "simulator/machine/agent.h"
 #include "simulator/machine/core_group.h"
 #include "simulator/machine/sync_sites.h"
+#include "simulator/sync/advice.h"
 #include "simulator/sync/events.h"
 
 #include <utility>
@@ -50,8 +51,9 @@ bool Agent::validEvent(Pipe from, Pipe to, int32_t id, Place place, const char* 
              eventText(from, to, static_cast<unsigned>(id)),
          place, faultStatus(),
          {{{},
-           "name the pipe whose access comes first, then the one that waits; cube and vector "
-           "cores meet by CrossCoreSetFlag"}});
+           std::string("name the pipe whose access comes first, then the one that waits; cube and "
+                       "vector cores meet by ") +
+               Advice(place).crossFlags()}});
   leaveToOtherCore((std::string(what) + "<" + eventName(from, to) + ">").c_str(), place);
   return false;
 }
@@ -122,8 +124,10 @@ void Agent::executeSync(const SyncInstr& instr, uint32_t site) {
                true, hazards.site(site).place,
                {{hazards.site(flag.setSite).place, "it was set here before"},
                 {{},
-                 "add WaitFlag<" + eventName(instr.from, instr.to) + ">(" +
-                     std::to_string(instr.id) + ") between them, or set another id"}});
+                 "add " +
+                     Advice(hazards.site(site).place)
+                         .waitFlag(instr.from, instr.to, std::to_string(instr.id)) +
+                     " between them, or set another id"}});
     ++flag.count;
     flag.setSite = site;
     flag.clock = hazards.completed(instr.from);
@@ -471,8 +475,11 @@ void Agent::checkFlagsAtEnd() {
                        "core would see it [ErrorSync3]",
                    true, hazards.site(flag.setSite).place,
                    {{{},
-                     "add WaitFlag<" + eventName(static_cast<Pipe>(from), static_cast<Pipe>(to)) +
-                         ">(" + std::to_string(id) + ") behind it, or leave it out"}});
+                     "add " +
+                         Advice(hazards.site(flag.setSite).place)
+                             .waitFlag(static_cast<Pipe>(from), static_cast<Pipe>(to),
+                                       std::to_string(id)) +
+                         " behind it, or leave it out"}});
 }
 
 /// What the next kernel on this core would begin with.
@@ -496,8 +503,8 @@ void Agent::checkArrivals() {
                    " more than it is waited for; the next kernel would see it [ErrorSync3]",
                true, arrivals[flag].setAt,
                {{{},
-                 "add CrossCoreWaitFlag(" + std::to_string(flag) +
-                     ") on that core, or set it less often"}});
+                 "add " + Advice(arrivals[flag].setAt).waitCrossFlag(std::to_string(flag)) +
+                     " on that core, or set it less often"}});
 }
 
 std::string Agent::describeHeads() const {

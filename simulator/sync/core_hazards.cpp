@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/sync/core_hazards.h"
 #include "simulator/memory/local_memory.h"
+#include "simulator/sync/advice.h"
+#include "simulator/sync/events.h"
 
 #include <algorithm>
 #include <cstring>
@@ -235,15 +237,18 @@ void CoreHazards::race(const char* verb, const Segment&, Interval overlap, Pipe 
                   " them (" + core + ") [" + (verb[0] == 'r' ? "ErrorSync2" : "ErrorSync1") + "]";
   item.notes.push_back({theirs.place, std::string("the ") + (otherWrites ? "write" : "read") +
                                           " by " + theirs.what + " is here"});
+  const Advice words(mine.place);
   std::string advice;
-  if (other == currentPipe) {
-    advice = std::string("add PipeBarrier<") + pipeNames[p] + ">() between them";
-  } else {
-    std::string event = std::string("HardEvent::") + pipeShort[q] + "_" + pipeShort[p];
-    advice = "add SetFlag<" + event + ">(id) after line " + std::to_string(theirs.place.line) +
-             " and WaitFlag<" + event + ">(id) before line " + std::to_string(mine.place.line);
-  }
-  item.notes.push_back({{}, advice});
+  if (other == currentPipe)
+    advice = words.barrier(currentPipe) + " between them";
+  else if (!isEventOf(isCube(), other, currentPipe))
+    advice = words.barrierOfAll() + " between them";
+  else
+    advice = words.setFlag(other, currentPipe, "id") + " after line " +
+             std::to_string(theirs.place.line) + " and " +
+             words.waitFlag(other, currentPipe, "id") + " before line " +
+             std::to_string(mine.place.line);
+  item.notes.push_back({{}, "add " + advice});
   seen->second.finding = report.add(key, std::move(item));
 }
 

@@ -5,6 +5,8 @@
 #include "simulator/sync/global_hazards.h"
 #include "simulator/launch.h"
 #include "simulator/memory/global_memory.h"
+#include "simulator/sync/advice.h"
+#include "simulator/sync/events.h"
 #include "simulator/sync/open_groups.h"
 
 #include <algorithm>
@@ -539,23 +541,27 @@ void Search::race(const GlobalAccess& x, const Stream& sx, const GlobalAccess& y
                           "both touch bytes " + bytesFrom(regionOf(overlap.first)) +
                               (overlap.more ? ", and more behind them" : "")});
   }
+  const Advice words(second.place);
   std::string advice;
   if (!sameCore) {
     noteOtherPipes(cx, x.pipe, item);
     noteOtherPipes(cy, y.pipe, item);
-    auto flag = [&](const char* pipe, const Site& before, const Site& behind) {
-      return std::string("CrossCoreSetFlag<") + (cx.isCube() == cy.isCube() ? "0, " : "2, ") +
-             pipe + ">(id) behind line " + std::to_string(before.place.line) +
-             " and CrossCoreWaitFlag(id) before line " + std::to_string(behind.place.line);
+    auto flag = [&](unsigned pipe, const Site& before, const Site& behind) {
+      const unsigned mode = cx.isCube() == cy.isCube() ? 0 : 2;
+      return words.setCrossFlag(mode, static_cast<Pipe>(pipe), "id") + " behind line " +
+             std::to_string(before.place.line) + " and " + words.waitCrossFlag("id") +
+             " before line " + std::to_string(behind.place.line);
     };
-    advice = "order the cores with CrossCoreSetFlag and CrossCoreWaitFlag (" +
-             flag(pipeNames[p], first, second) + "; or " + flag(pipeNames[q], second, first) +
-             ") or SyncAll, let them touch different bytes, or use SetAtomicAdd";
+    advice = std::string("order the cores with ") + words.crossFlags() + " (" +
+             flag(p, first, second) + "; or " + flag(q, second, first) + ") or " + words.syncAll() +
+             ", let them touch different bytes, or use " + words.atomicAdd();
   } else if (p == q)
-    advice = std::string("add PipeBarrier<") + pipeNames[p] + ">() between them";
+    advice = "add " + words.barrier(static_cast<Pipe>(p)) + " between them";
+  else if (!isEventOf(cx.isCube(), static_cast<Pipe>(p), static_cast<Pipe>(q)))
+    advice = "add " + words.barrierOfAll() + " between them";
   else
-    advice = std::string("add SetFlag<HardEvent::") + pipeShort[p] + "_" + pipeShort[q] +
-             ">(id) and WaitFlag between them";
+    advice = "add " + words.setFlag(static_cast<Pipe>(p), static_cast<Pipe>(q), "id") + " and " +
+             words.waitFlag(static_cast<Pipe>(p), static_cast<Pipe>(q), "id") + " between them";
   item.notes.push_back({{}, advice});
   report.add("gm " + std::string(px.place.file) + std::to_string(px.place.line) + py.place.file +
                  std::to_string(py.place.line) + (sameCore ? "s" : "o"),

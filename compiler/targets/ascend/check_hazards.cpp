@@ -26,13 +26,28 @@ using namespace mlir;
 using model::FaultKind;
 using model::Hazard;
 
+/// As the language names it: "mte2".
+std::string quoted(model::Pipe pipe) {
+  return '"' + StringRef(model::nameOf(pipe)).lower() + '"';
+}
+
+/// What is missing, and the statements of the language for it.
 std::string advice(const Hazard& hazard) {
   const model::Queue from = hazard.earlier->queue, to = hazard.later->queue;
+  const std::string source = quoted(from.pipe), both = source + ", " + quoted(to.pipe) + ", id)";
+  const auto ends = [](const std::string& set, const std::string& wait) {
+    return ": " + set + " behind the earlier one and " + wait + " before this one";
+  };
   if (from.agent != to.agent)
-    return "set a cross-core flag on " + model::nameOf(from.pipe);
+    return "set a cross-core flag on " + model::nameOf(from.pipe) +
+           ends("T.set_cross_flag(" + source + ", id)", "T.wait_cross_flag(id)");
   if (from == to)
-    return "add a barrier of " + model::nameOf(from.pipe);
-  return "set a flag from " + model::nameOf(from.pipe) + " to " + model::nameOf(to.pipe);
+    return "add a barrier of " + model::nameOf(from.pipe) + ": T.pipe_barrier(" + source +
+           ") between them";
+  if (!model::hasEvent(from.agent, from.pipe, to.pipe))
+    return "add a barrier of all pipes: T.barrier_all() between them";
+  return "set a flag from " + model::nameOf(from.pipe) + " to " + model::nameOf(to.pipe) +
+         ends("T.set_flag(" + both, "T.wait_flag(" + both);
 }
 
 const char* text(FaultKind kind) {

@@ -10,10 +10,10 @@ func.func @no_flag(%A: !tile.buffer<64xf32, global>, %n: index) {
     %y = tile.alloc "y" at 256 : !tile.buffer<64xf32, UB>
     // expected-note@+1 {{the earlier one is here}}
     npu.load_ub %A[0] [64] : !tile.buffer<64xf32, global> to %x[%c0] : !tile.buffer<64xf32, UB> pitch 64
-    // expected-warning@+2 {{abs needs what load_ub writes, but nothing orders them: set a flag from MTE2 to V}}
+    // expected-warning@+2 {{abs needs what load_ub writes, but nothing orders them: set a flag from MTE2 to V: T.set_flag("mte2", "v", id) behind the earlier one and T.wait_flag("mte2", "v", id) before this one}}
     // expected-note@+1 {{the earlier one is here}}
     npu.unary abs %y[%c0] : !tile.buffer<64xf32, UB>, %x[%c0] : !tile.buffer<64xf32, UB> count(%c64)
-    // expected-warning@+1 {{ln needs what abs writes, but nothing orders them: add a barrier of V}}
+    // expected-warning@+1 {{ln needs what abs writes, but nothing orders them: add a barrier of V: T.pipe_barrier("v") between them}}
     npu.unary ln %y[%c0] : !tile.buffer<64xf32, UB>, %y[%c0] : !tile.buffer<64xf32, UB> count(%c64)
   }
   return
@@ -60,7 +60,7 @@ func.func @between_cores(%W: !tile.buffer<64x64xf32, global>, %n: index) {
     %x = tile.alloc "x" at 0 : !tile.buffer<64x64xf32, UB>
     // expected-note@+1 {{the earlier one is here}}
     npu.store_l0c %c[%c0] : !tile.buffer<64x64xf32, L0C> rows 64 to %W[0, 0] [64, 64] : !tile.buffer<64x64xf32, global>
-    // expected-warning@+1 {{load_ub needs what store_l0c writes, but nothing orders them: set a cross-core flag on FIX}}
+    // expected-warning@+1 {{load_ub needs what store_l0c writes, but nothing orders them: set a cross-core flag on FIX: T.set_cross_flag("fix", id) behind the earlier one and T.wait_cross_flag(id) before this one}}
     npu.load_ub %W[0, 0] [64, 64] : !tile.buffer<64x64xf32, global> to %x[%c0] : !tile.buffer<64x64xf32, UB> pitch 64
   }
   return

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// What to write into a kernel, in the words of its source: Ascend C, or the tile language where the place is a line
+// of Python.
+#ifndef TILEWRIGHT_SIMULATOR_SYNC_ADVICE_H
+#define TILEWRIGHT_SIMULATOR_SYNC_ADVICE_H
+
+#include "simulator/isa/instruction.h"
+
+#include <string>
+
+namespace tilewright::ascend {
+
+class Advice {
+public:
+  /// `place` is where it is to be written, or near it.
+  explicit Advice(const Place& place);
+
+  /// PipeBarrier<PIPE_V>(), or T.pipe_barrier("v").
+  std::string barrier(Pipe pipe) const;
+  std::string barrierOfAll() const;
+  /// SetFlag<HardEvent::MTE2_V>(0), or T.set_flag("mte2", "v", 0).
+  std::string setFlag(Pipe from, Pipe to, const std::string& id) const;
+  std::string waitFlag(Pipe from, Pipe to, const std::string& id) const;
+  /// CrossCoreSetFlag<2, PIPE_FIX>(0), or T.set_cross_flag("fix", 0).
+  std::string setCrossFlag(unsigned mode, Pipe pipe, const std::string& id) const;
+  std::string waitCrossFlag(const std::string& id) const;
+
+  /// Words that stand for the whole of such a kind of statement.
+  const char* crossFlags() const {
+    return isPython ? "T.set_cross_flag and T.wait_cross_flag"
+                    : "CrossCoreSetFlag and CrossCoreWaitFlag";
+  }
+  const char* syncAll() const {
+    return isPython ? "T.sync_all()" : "SyncAll";
+  }
+  const char* atomicAdd() const {
+    return isPython ? "T.tile.atomic_add" : "SetAtomicAdd";
+  }
+
+private:
+  std::string event(const char* python, const char* ascendC, Pipe from, Pipe to,
+                    const std::string& id) const;
+
+  bool isPython;
+};
+
+} // namespace tilewright::ascend
+
+#endif

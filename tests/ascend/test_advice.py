@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the compiler and the host advise is written in the language of the kernel: Python's lines
+get the language's own statements."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tilewright
+import tilewright.language as T
+from tilewright.language.prim_func import PrimFunc
+
+ROWS = 16
+
+
+def one_core(body: Callable[..., None]) -> PrimFunc:
+    """`body` gets the tensors and a tile; its flags are all there are."""
+
+    @T.prim_func
+    def main(A: T.Tensor((ROWS, 64), "float32"), B: T.Tensor((ROWS, 64), "float32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True, threads=1) as _, T.Scope("V"):
+            tile = T.alloc_ub((ROWS, 64), "float32")
+            body(A, B, tile)
+
+    return main
+
+
+def told(kernel: PrimFunc, *others: Any) -> tuple[list[str], str]:
+    """By the compiler and by the host."""
+    a = np.ones((ROWS, 64), np.float32)
+    with pytest.warns(UserWarning) as found:
+        compiled = tilewright.compile(kernel, target="ascend")
+    with pytest.raises(RuntimeError) as error:
+        compiled(a, np.zeros_like(a), *others)
+    return [str(each.message) for each in found], str(error.value)
+
+
+def line_of(text: str) -> int:
+    lines = Path(__file__).read_text().splitlines()
+    return next(n for n, line in enumerate(lines, 1) if line.strip() == text)
+
+
+@T.prim_func
+def load_then_add(A: T.Tensor((ROWS, 64), "float32"), B: T.Tensor((ROWS, 64), "float32")):  # type: ignore[no-untyped-def]
+    with T.Kernel(1, is_npu=True, threads=1) as _, T.Scope("V"):
+        tile = T.alloc_ub((ROWS, 64), "float32")
+        T.copy(A[0:ROWS, 0:64], tile)
+        T.tile.add(tile, tile, 2.0)
+        T.barrier_all()
+        T.copy(tile, B[0, 0])
+
+
+def add_twice(A: Any, B: Any, tile: Any) -> None:
+    T.copy(A[0, 0], tile)
+    T.barrier_all()
+    T.tile.add(tile, tile, 1.0)
+    T.tile.mul(tile, tile, 1.0)
+    T.barrier_all()
+    T.copy(tile, B[0, 0])
+
+
+def store_then_load(A: Any, B: Any, tile: Any) -> None:
+    other = T.alloc_ub((ROWS, 64), "float32")
+    T.tile.fill(tile, 1.0)
+    T.barrier_all()
+    T.copy(tile, B[0, 0])
+    T.copy(B[0, 0], other)
+
+
+def store_twice(A: Any, B: Any, tile: Any) -> None:
+    T.tile.fill(tile, 1.0)
+    T.barrier_all()
+    T.copy(tile, B[0, 0])
+    T.copy(tile, B[8:16, 0:64])
+
+
+def test_a_flag() -> None:
+    compiler, host = told(load_then_add)
+    assert any(
+        'set a flag from MTE2 to V: T.set_flag("mte2", "v", id) behind the earlier one and '
+        'T.wait_flag("mte2", "v", id) before this one' in each
+        for each in compiler
+    )
+    first, then = line_of("T.copy(A[0:ROWS, 0:64], tile)"), line_of("T.tile.add(tile, tile, 2.0)")
+    assert (
+        f'add T.set_flag("mte2", "v", id) after line {first} and T.wait_flag("mte2", "v", id) '
+        f"before line {then}" in host
+    )
+    assert "SetFlag<" not in host
+
+
+@pytest.mark.parametrize(
+    ("body", "advice"),
+    [
+        (add_twice, 'T.pipe_barrier("v") between them'),
+        (store_twice, 'T.pipe_barrier("mte3") between them'),
+    ],
+)
+def test_a_barrier(body: Callable[..., None], advice: str) -> None:
+    compiler, host = told(one_core(body))
+    assert any(f": {advice}" in each for each in compiler)
+    assert f"add {advice}" in host
+    assert "PipeBarrier<" not in host
+
+
+def test_a_flag_for_global_memory() -> None:
+    compiler, host = told(one_core(store_then_load))
+    assert any('T.set_flag("mte3", "mte2", id) behind' in each for each in compiler)
+    assert (
+        'add T.set_flag("mte3", "mte2", id) and T.wait_flag("mte3", "mte2", id) between them'
+        in host
+    )
+
+
+@T.prim_func
+def between_blocks(A: T.Tensor((ROWS, 64), "float32"), B: T.Tensor((ROWS, 64), "float32")):  # type: ignore[no-untyped-def]
+    with T.Kernel(2, is_npu=True, threads=1) as _, T.Scope("V"):
+        tile = T.alloc_ub((ROWS, 64), "float32")
+        T.tile.fill(tile, 1.0)
+        T.barrier_all()
+        T.copy(tile, B[0, 0])
+
+
+@T.prim_func
+def set_alone(A: T.Tensor((ROWS, 64), "float32"), n: T.int32, B: T.Tensor((ROWS, 64), "float32")):  # type: ignore[no-untyped-def]
+    with T.Kernel(1, is_npu=True, threads=1) as _, T.Scope("V"):
+        tile = T.alloc_ub((ROWS, 64), "float32")
+        for k in T.serial(n):
+            T.tile.fill(tile, 1.0)
+            T.barrier_all()
+            T.copy(tile, B[0, 0])
+            T.barrier_all()
+            if k * n % 7 == 0:
+                T.set_flag("mte3", "v", 3)
+
+
+def test_between_cores() -> None:
+    a = np.ones((ROWS, 64), np.float32)
+    with pytest.raises(RuntimeError) as error:
+        tilewright.compile(between_blocks, target="ascend")(a, np.zeros_like(a))
+    advice = (
+        r"order the cores with T\.set_cross_flag and T\.wait_cross_flag "
+        r"\(T\.set_cross_flag\(\"mte3\", id, mode=0\) behind line \d+ and "
+        r"T\.wait_cross_flag\(id\) before line \d+; or .*\) or T\.sync_all\(\), let them touch "
+        r"different bytes, or use T\.tile\.atomic_add"
+    )
+    assert re.search(advice, str(error.value)), error.value
+
+
+@pytest.mark.filterwarnings("ignore:event 3 from MTE3 to V")
+@pytest.mark.parametrize(("count", "where"), [(1, "behind it"), (2, "between them")])
+def test_a_flag_that_nothing_waits_for(count: int, where: str) -> None:
+    a = np.ones((ROWS, 64), np.float32)
+    kernel = tilewright.compile(set_alone, target="ascend")
+    with pytest.raises(RuntimeError) as error:
+        kernel(a, 7 if count == 2 else 1, np.zeros_like(a))
+    assert f'add T.wait_flag("mte3", "v", 3) {where}' in str(error.value)
