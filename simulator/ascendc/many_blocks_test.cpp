@@ -121,3 +121,33 @@ TEST_F(ManyBlocks, TheTimeLimitEndsTheComparison) {
       << allFindings();
   EXPECT_EQ(lastReport().status, 507014);
 }
+
+/// Races, and then takes longer than anybody waits.
+__global__ __aicore__ void races_for_ever(GM_ADDR x) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  GlobalTensor<float> gm;
+  gm.SetGlobalBuffer((__gm__ float*)x);
+  LocalTensor<float> t(TPosition::VECCALC, 0, 64);
+  for (volatile bool always = true; always;) {
+    Duplicate(t, 1.0f, 64);
+    PipeBarrier<PIPE_ALL>();
+    DataCopy(gm, t, 64);
+  }
+}
+TEST_F(ManyBlocks, TheTimeLimitSaysThatRacesMayBeUntold) {
+  nextOptions().timeLimitSeconds = 0.3;
+  DeviceBuffer<float> x(64);
+  races_for_ever<<<200, nullptr, nullptr>>>(x.gm());
+  std::string text = allFindings();
+  EXPECT_NE(text.find("the kernel has run for 0.3 s"), std::string::npos) << text;
+  const std::string note = "  note: the launch has ended before its accesses to GM were compared: "
+                           "races may be left that nobody has told\n";
+  size_t at = text.find(note);
+  ASSERT_NE(at, std::string::npos) << text;
+  EXPECT_EQ(text.find(note, at + 1), std::string::npos) << text;
+  nextOptions() = {};
+  nextOptions().timeLimitSeconds = 0.3;
+  nextOptions().check = false; // then nobody expects it
+  races_for_ever<<<2, nullptr, nullptr>>>(x.gm());
+  EXPECT_EQ(allFindings().find("races"), std::string::npos) << allFindings();
+}
