@@ -312,3 +312,33 @@ def test_reductions_between_two_nests(agree, random, cpus, columns, dims, produc
     results = [np.zeros(n, np.float32) for n in (first, second)]
     sums = {2: x.sum(dims[0]), 3: y.sum(dims[1])}
     agree(kernel, [a, b, *results, z], {**sums, 4: expected}, tolerance=0, cpus=cpus)
+
+
+def test_choices_among_numbers_as_they_lie(agree, random, cpus):
+    """Without instructions for bfloat16 a choice of a choice moves bits, and calls nothing."""
+
+    @T.prim_func
+    def kernel(
+        A: T.Tensor((64, 33), "bfloat16"),
+        B: T.Tensor((8, 5, 4), "bfloat16"),
+        C: T.Tensor((64, 33), "bfloat16"),
+    ):
+        with T.Kernel(1, threads=32):
+            t = T.alloc_shared((8, 5, 4), "bfloat16")
+            T.copy(B, t)
+            for i, j in T.Parallel(64, 33):
+                C[i, j] = (
+                    T.if_then_else(
+                        t[3, j // 7, i // 16] > T.cast(0, "bfloat16"),
+                        t[2, 4, 0] * A[i, j],
+                        T.Select(i < 15, t[i // 8, 4, 1], t[2, i // 13, j // 9]),
+                    )
+                    - A[i, j]
+                )
+
+    a, b = (random.integers(-4, 5, s).astype(ml_dtypes.bfloat16) for s in ((64, 33), (8, 5, 4)))
+    i, j = np.indices((64, 33))
+    wide, t = a.astype(np.float32), b.astype(np.float32)
+    chosen = np.where(i < 15, t[i // 8, 4, 1], t[2, i // 13, j // 9])
+    expected = np.where(t[3, j // 7, i // 16] > 0, t[2, 4, 0] * wide, chosen) - wide
+    agree(kernel, [a, b, np.zeros_like(a)], {2: expected.astype(a.dtype)}, tolerance=0, cpus=cpus)

@@ -148,6 +148,18 @@ Value expandBroadcast(ImplicitLocOpBuilder& builder, vector::BroadcastOp op) {
   return arith::BitcastOp::create(builder, op.getType(), lanes);
 }
 
+/// One of two numbers, as bits: where a machine has no instructions for bfloat16, LLVM's code generator
+/// would select in float32, with a conversion back.
+Value expandSelect(ImplicitLocOpBuilder& builder, arith::SelectOp op) {
+  Type bits = withElement(
+      op.getType(),
+      builder.getIntegerType(getElementTypeOrSelf(op.getType()).getIntOrFloatBitWidth()));
+  Value yes = arith::BitcastOp::create(builder, bits, op.getTrueValue());
+  Value no = arith::BitcastOp::create(builder, bits, op.getFalseValue());
+  Value chosen = arith::SelectOp::create(builder, op.getCondition(), yes, no);
+  return arith::BitcastOp::create(builder, op.getType(), chosen);
+}
+
 /// Any other op: the same op on float32.
 Value expandArithmetic(ImplicitLocOpBuilder& builder, Operation* op) {
   OperationState state(builder.getLoc(), op->getName());
@@ -164,8 +176,11 @@ Value expandArithmetic(ImplicitLocOpBuilder& builder, Operation* op) {
 /// The replacement of an op, or null if it may stay.
 Value expand(ImplicitLocOpBuilder& builder, Operation* op) {
   // These move bits, or are native.
-  if (isa<arith::ConstantOp, arith::SelectOp, arith::BitcastOp>(op))
+  if (isa<arith::ConstantOp, arith::BitcastOp>(op))
     return {};
+  if (auto select = dyn_cast<arith::SelectOp>(op))
+    return getElementTypeOrSelf(op->getResult(0)).isBF16() ? expandSelect(builder, select)
+                                                           : Value();
   if (auto extension = dyn_cast<arith::ExtFOp>(op)) {
     Type from = getElementTypeOrSelf(extension.getIn().getType());
     if (from.isF16() && getElementTypeOrSelf(extension.getType()).isF32())
