@@ -236,12 +236,6 @@ bool mergesWithOuter(Construction& state) {
 std::vector<Value> KernelBuilder::beginParallel(std::span<const Index> extents,
                                                 std::span<const std::string> names,
                                                 const Attributes& attributes) {
-  // A function of T.tile is no loop of the user's.
-  const bool isFunction =
-      llvm::any_of(attributes, [](const auto& attribute) { return attribute.first == "function"; });
-  if (state->isNpu && extents.size() > 2 && !isFunction)
-    state->error("T.Parallel has " + std::to_string(extents.size()) +
-                 " extents, but on an NPU it takes 1 or 2");
   bool merges = mergesWithOuter(*state);
   auto resolved = parallelExtents(*state, extents);
   mlir::Block* outer = state->frames.back().block;

@@ -16,6 +16,7 @@
 /// loops. The order of a nest's iterations is free, so each operation may run over all of them
 /// before the next one. NestVectorizer does the work.
 #include "compiler/passes/kernel_pass.h"
+#include "compiler/targets/ascend/join_dims.h"
 #include "compiler/targets/ascend/named_nests.h"
 #include "compiler/targets/ascend/nest_vectorizer.h"
 #include "compiler/targets/ascend/passes.h"
@@ -271,6 +272,7 @@ public:
 private:
   /// As instructions; else each statement by itself; else element by element.
   void lower(tile::ParallelOp nest) {
+    nest = joinDims(nest);
     if (expandNamedNest(nest, waits) || makeInstructions(nest))
       return;
     if (const SmallVector<tile::ParallelOp> parts = splitStatements(nest); !parts.empty()) {

@@ -251,3 +251,33 @@ func.func @function_of_a_wide_number(%s: f64, %n: index) {
   }
   return
 }
+
+// -----
+
+// The first two of three dims lie as one in x and y: they are the rows of one instruction.
+// CHECK-LABEL: func.func @joined_dims
+func.func @joined_dims(%n: index) {
+  tile.launch (%cid) in (%n) npu {
+    // CHECK: %[[X:.*]] = tile.alloc "x"
+    %x = tile.alloc "x" : !tile.buffer<4x6x40xf32, UB>
+    %y = tile.alloc "y" : !tile.buffer<4x6x40xf32, UB>
+    %m = tile.alloc "m" : !tile.buffer<4x6xf32, UB>
+    // CHECK: %[[V:.*]] = tile.view %[[X]] : !tile.buffer<4x6x40xf32, UB> to !tile.buffer<24x40xf32, UB>
+    // CHECK: npu.unary exp %{{.*}}[%c0] {{.*}}, %[[V]][%c0] {{.*}} count(%c960)
+    tile.parallel (%i, %j, %k) in [4, 6, 40] {
+      %v = tile.load %x[%i, %j, %k] : !tile.buffer<4x6x40xf32, UB>
+      %e = math.exp %v : f32
+      tile.store %e, %y[%i, %j, %k] : !tile.buffer<4x6x40xf32, UB>
+    }
+    // Rows of m are 8 numbers apart.
+    // CHECK: tile.for
+    // CHECK: npu.binary sub {{.*}} count(%c240)
+    tile.parallel (%i, %j, %k) in [4, 6, 40] {
+      %v = tile.load %x[%i, %j, %k] : !tile.buffer<4x6x40xf32, UB>
+      %r = tile.load %m[%i, %j] : !tile.buffer<4x6xf32, UB>
+      %d = arith.subf %v, %r : f32
+      tile.store %d, %y[%i, %j, %k] : !tile.buffer<4x6x40xf32, UB>
+    }
+  }
+  return
+}
