@@ -264,7 +264,15 @@ bool Conflicts::overlap(const Range& a, const Instance& earlier, unsigned level,
   if (b.rows != 1)
     offsets.unknowns.push_back({b.pitch, 0, b.rows - 1});
   // Steps of each loop (or constant value) in both; modulo terms are constants of the phases.
-  std::map<unsigned, std::pair<int64_t, int64_t>> steps;
+  struct Steps {
+    unsigned loop = 0;
+    int64_t ofA = 0, ofB = 0;
+  };
+  std::vector<Steps> steps; // of few loops
+  const auto stepsOf = [&](unsigned loop) -> Steps& {
+    const auto found = std::ranges::find(steps, loop, &Steps::loop);
+    return found != steps.end() ? *found : steps.emplace_back(Steps{loop});
+  };
   const auto collect = [&](const Range& range, const Instance& instance, bool isLater) {
     for (const Term& term : range.terms) {
       const int64_t bytes = isLater ? term.bytes : -term.bytes;
@@ -273,7 +281,7 @@ bool Conflicts::overlap(const Range& a, const Instance& earlier, unsigned level,
       } else if (term.modulus > 1) {
         offsets.unknowns.push_back({bytes, 0, term.modulus - 1});
       } else {
-        (isLater ? steps[term.loop].second : steps[term.loop].first) += term.bytes;
+        (isLater ? stepsOf(term.loop).ofB : stepsOf(term.loop).ofA) += term.bytes;
       }
     }
   };
@@ -284,8 +292,7 @@ bool Conflicts::overlap(const Range& a, const Instance& earlier, unsigned level,
   while (common < earlier.loops.size() && common < later.loops.size() &&
          earlier.loops[common] == later.loops[common])
     ++common;
-  for (const auto& [loop, step] : steps) {
-    const auto [stepA, stepB] = step;
+  for (const auto& [loop, stepA, stepB] : steps) {
     if (loop >= depths.size()) {
       const auto value = values.find(loop);
       if (stepA != stepB && value == values.end())

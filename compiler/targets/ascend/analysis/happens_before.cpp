@@ -27,13 +27,13 @@ public:
   Walk(const Program& program, const Conflicts& conflicts, unsigned without,
        Question question = Question::All, const WantedHazard* isWanted = nullptr)
       : program(program), conflicts(conflicts), without(without), question(question),
-        isWanted(isWanted), turns(program), phases(program.nodes.size()),
+        isWanted(isWanted), layout(program), turns(program), phases(program.nodes.size()),
         lastSet(program.flags.size()), reported(conflicts.numInstances()),
         found(conflicts.numRecords()), told(conflicts.numRecords()) {}
 
   Verdict run(bool isEmptyIncluded = true) {
     mayBeEmpty = isEmptyIncluded;
-    State state(program.flags.size(), conflicts.numRecords());
+    State state(layout, program.flags.size(), conflicts.numRecords());
     walk(program.body, state);
     for (unsigned flag = 0; flag < state.count.size(); ++flag)
       if (state.count[flag] > 0)
@@ -209,13 +209,14 @@ private:
 
   void drain(Agent agent, State& state) {
     told = BitSet(conflicts.numRecords());
-    for (unsigned pipe = 0; pipe < kPipes; ++pipe) {
-      const Queue queue{agent, static_cast<Pipe>(pipe)};
-      told |= state.known(queue);
-      addIssued(told, queue, state);
-    }
-    for (unsigned pipe = 0; pipe < kPipes; ++pipe)
-      state.known({agent, static_cast<Pipe>(pipe)}) |= told;
+    for (const Queue queue : layout.queues)
+      if (queue.agent == agent) {
+        told |= state.known(queue);
+        addIssued(told, queue, state);
+      }
+    for (const Queue queue : layout.queues)
+      if (queue.agent == agent)
+        state.known(queue) |= told;
   }
 
   void set(const Sync& sync, const Node* at, State& state) {
@@ -263,10 +264,9 @@ private:
         iterate(loop, {i, i, trips - 1 - i, trips - 1 - i, i, period}, state);
       return;
     }
-    State head = state;
+    State head = state, now, exit;
     while (true) {
-      State now = head;
-      std::optional<State> exit;
+      now = head;
       for (int64_t phase = 0; phase < period; ++phase) {
         iterate(loop, {phase, trips - 1, 0, trips - 1 - phase, phase, period}, now);
         if ((trips - 1) % period == phase)
@@ -274,10 +274,10 @@ private:
       }
       join(now, head, loop, FaultKind::Unbalanced);
       if (now == head || isAnswered()) {
-        state = std::move(*exit);
+        state = std::move(exit);
         return;
       }
-      head = std::move(now);
+      std::swap(head, now);
     }
   }
 
@@ -320,8 +320,9 @@ private:
   std::vector<State> walkMiddle(const Node* loop, int64_t first, int64_t last, int64_t period,
                                 State& head) {
     std::vector<State> after(period);
+    State now;
     while (true) {
-      State now = head;
+      now = head;
       for (int64_t phase = 0; phase < period; ++phase) {
         after[phase] = now;
         iterate(loop, {first + phase, kEndless, last, kEndless, first + phase, period}, now);
@@ -329,7 +330,7 @@ private:
       join(now, head, loop, FaultKind::Unbalanced);
       if (now == head || isAnswered())
         return after;
-      head = std::move(now);
+      std::swap(head, now);
     }
   }
 
@@ -385,6 +386,7 @@ private:
   const WantedHazard* isWanted;
   unsigned firstWanted = kNone; ///< the number of the first statement that has a wanted hazard
   bool mayBeEmpty = true;
+  const Layout layout;
   Turns turns;
   Phases phases;
   std::vector<const Node*> lastSet;            ///< of each flag, where it was set last

@@ -366,21 +366,35 @@ private:
   void pruneByIterations() {
     if (!result.failures.empty())
       return;
-    for (size_t i = 0; i < result.insertions.size();) {
+    bool mayFitMore = true; // without what is taken out, more iterations may
+    while (mayFitMore) {
       std::optional<Unrolled> unrolled = unroll(program, kMostUnrolled);
       if (!unrolled)
         return;
-      const Conflicts ofIterations(unrolled->program);
-      const auto isNeeded = [&](const Insertion& insertion) {
-        return !isCovered(unrolled->program, ofIterations, insertion.number);
-      };
-      const auto from = result.insertions.begin() + static_cast<std::ptrdiff_t>(i);
-      const auto unneeded = std::find_if_not(from, result.insertions.end(), isNeeded);
-      i = static_cast<size_t>(unneeded - result.insertions.begin());
-      if (unneeded == result.insertions.end())
-        return;
-      remove(unneeded->number);
-      result.insertions.erase(unneeded);
+      mayFitMore = pruneBy(*unrolled) && !unrolled->isComplete;
+    }
+  }
+
+  /// True if it took out any.
+  bool pruneBy(Unrolled& unrolled) {
+    const Conflicts ofIterations(unrolled.program);
+    return std::erase_if(result.insertions, [&](const Insertion& insertion) {
+             if (!isCovered(unrolled.program, ofIterations, insertion.number))
+               return false;
+             remove(insertion.number);
+             removeFrom(unrolled.program.body, insertion.number);
+             return true;
+           }) > 0;
+  }
+
+  /// Where what has been inserted is written out as statements of its own.
+  static void removeFrom(Block& block, unsigned number) {
+    std::erase_if(block, [&](const Node* node) {
+      return node->kind == NodeKind::Sync && node->sync.insertion == number;
+    });
+    for (Node* node : block) {
+      removeFrom(node->body, number);
+      removeFrom(node->otherwise, number);
     }
   }
 

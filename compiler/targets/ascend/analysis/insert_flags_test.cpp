@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random programs: what the analysis says is held against the replay of unrolled programs.
 #include "compiler/targets/ascend/analysis/insert_flags.h"
+#include "compiler/targets/ascend/analysis/path_state.h"
 #include "compiler/targets/ascend/analysis/replay.h"
 #include "compiler/targets/ascend/analysis/unroll.h"
 
@@ -599,6 +600,21 @@ TEST(InsertFlags, PhasesOfSeveralLoops) {
     conflicts.conflictsOf(instance, false);
   const std::clock_t end = std::clock();
   EXPECT_LT(static_cast<double>(end - start) / CLOCKS_PER_SEC, 0.25) << "seconds of the CPU";
+}
+
+/// What is copied at each branch and turn has no rows for queues that a kernel doesn't use.
+TEST(Check, RowsOfUsedQueuesOnly) {
+  ByHand hand;
+  hand.statement(nullptr, Pipe::MTE2, {ByHand::write(0, 64)});
+  hand.statement(nullptr, Pipe::V, {ByHand::read(0, 64)});
+  const Layout without(hand.program);
+  EXPECT_EQ(without.queues.size(), 4U); // and the scalar unit of each agent
+  EXPECT_EQ(without.remoteOf[0], without.remoteOf[1]);
+  EXPECT_EQ(without.firstFlag, 6U);
+  hand.insert();
+  EXPECT_EQ(Layout(hand.program).firstFlag, 6U);
+  hand.program.add(hand.program.body, nullptr, NodeKind::Sync)->sync.kind = SyncKind::SyncAll;
+  EXPECT_EQ(Layout(hand.program).firstFlag, 7U);
 }
 
 TEST(Check, NamesTheFaults) {

@@ -10,11 +10,53 @@
 
 namespace tilewright::ascend::model {
 
+/// The rows of a state: only of queues on which something runs or waits. Of any other nothing is known that the scalar
+/// unit of its agent doesn't know.
+class Layout {
+public:
+  explicit Layout(const Program& program) {
+    bool isUsed[kQueues] = {}, hasRemote = false;
+    const auto note = [&](const Sync& sync) {
+      isUsed[sync.queue.index()] = true;
+      if (sync.flag != kNone) {
+        isUsed[program.flags[sync.flag].to.index()] = true;
+        hasRemote = hasRemote || program.flags[sync.flag].isCross;
+      }
+      hasRemote = hasRemote || sync.kind == SyncKind::SyncAll;
+    };
+    for (const Agent agent : {Agent::Cube, Agent::Vector})
+      isUsed[Queue{agent, Pipe::S}.index()] = true;
+    for (const Node& node : program.nodes) {
+      if (node.kind == NodeKind::Statement)
+        isUsed[node.queue.index()] = true;
+      if (node.kind == NodeKind::Sync)
+        note(node.sync);
+      std::ranges::for_each(node.before, note);
+      std::ranges::for_each(node.after, note);
+    }
+    for (unsigned queue = 0; queue < kQueues; ++queue)
+      if (isUsed[queue]) {
+        rowOf[queue] = firstFlag++;
+        queues.push_back(Queue::at(queue));
+      }
+    // Where nothing tells the other agent anything, one row without any record stands for both.
+    remoteOf = {firstFlag, firstFlag + (hasRemote ? 1 : 0)};
+    firstFlag = remoteOf.back() + 1;
+  }
+
+  std::vector<Queue> queues; ///< those that have a row
+  std::array<size_t, kQueues> rowOf{};
+  std::array<size_t, 2> remoteOf{};
+  size_t firstFlag = kFirstQueue;
+  static constexpr size_t kFirstQueue = 1;
+};
+
 /// Sets of records. Whatever is known was issued.
 class State {
 public:
   State() = default;
-  State(size_t flags, size_t records) : count(flags), rows(kFirstFlag + flags, records) {}
+  State(const Layout& layout, size_t flags, size_t records)
+      : count(flags), layout(&layout), rows(layout.firstFlag + flags, records) {}
 
   std::vector<int> count; ///< by flag: sets without a wait
 
@@ -22,32 +64,32 @@ public:
     return rows[0];
   }
   BitRow known(Queue queue) {
-    return rows[kFirstQueue + queue.index()];
+    return rows[layout->rowOf[queue.index()]];
   }
   /// What cross-core flags have told an agent. Like the host, we let it order only accesses to
   /// global memory.
   BitRow remote(Agent agent) {
-    return rows[kFirstAgent + static_cast<size_t>(agent)];
+    return rows[layout->remoteOf[static_cast<size_t>(agent)]];
   }
   /// What a flag that is set will tell; of others it means nothing.
   BitRow carried(unsigned flag) {
-    return rows[kFirstFlag + flag];
+    return rows[layout->firstFlag + flag];
   }
 
   /// All sets of what somebody knows, or will.
   template <typename Visit> void forEachKnowledge(Visit visit) {
-    for (size_t row = kFirstQueue; row < kFirstFlag; ++row)
+    for (size_t row = Layout::kFirstQueue; row < layout->firstFlag; ++row)
       visit(rows[row]);
     for (size_t flag = 0; flag < count.size(); ++flag)
       if (count[flag] > 0)
-        visit(rows[kFirstFlag + flag]);
+        visit(rows[layout->firstFlag + flag]);
   }
 
   bool operator==(const State& other) const {
     if (count != other.count)
       return false;
-    for (size_t row = 0; row < kFirstFlag + count.size(); ++row)
-      if ((row < kFirstFlag || count[row - kFirstFlag] > 0) &&
+    for (size_t row = 0; row < layout->firstFlag + count.size(); ++row)
+      if ((row < layout->firstFlag || count[row - layout->firstFlag] > 0) &&
           !std::ranges::equal(rows.words(row), other.rows.words(row)))
         return false;
     return true;
@@ -56,14 +98,14 @@ public:
   /// Both paths have come here: of what was issued on either, that is known which is known wherever it was
   /// issued. `isSetOnOne` is told of flags that are not set alike.
   template <typename IsSetOnOne> void join(const State& other, IsSetOnOne isSetOnOne) {
-    for (size_t row = kFirstQueue; row < kFirstFlag; ++row)
+    for (size_t row = Layout::kFirstQueue; row < layout->firstFlag; ++row)
       meet(row, other);
     for (unsigned flag = 0; flag < count.size(); ++flag) {
       if (count[flag] != other.count[flag])
         isSetOnOne(flag);
       count[flag] = std::min(count[flag], other.count[flag]);
       if (count[flag] > 0)
-        meet(kFirstFlag + flag, other);
+        meet(layout->firstFlag + flag, other);
     }
     const BitRow mine = issued();
     const std::span<const uint64_t> others = other.rows.words(0);
@@ -71,9 +113,6 @@ public:
   }
 
 private:
-  static constexpr size_t kFirstQueue = 1, kFirstAgent = kFirstQueue + kQueues,
-                          kFirstFlag = kFirstAgent + 2;
-
   void meet(size_t row, const State& other) {
     const std::span<uint64_t> known = rows[row].words();
     const std::span<const uint64_t> issuedHere = rows.words(0), otherKnown = other.rows.words(row),
@@ -83,6 +122,7 @@ private:
                  (otherKnown[w] & ~issuedHere[w]);
   }
 
+  const Layout* layout = nullptr;
   BitMatrix rows; ///< issued, known, remote, carried
 };
 
