@@ -196,14 +196,15 @@ namespace {
 Scalar accumulate(tile::ReduceKind kind, mlir::Type type, Scalar total, Scalar value,
                   bool nanPropagate) {
   bool isReal = llvm::isa<mlir::FloatType>(type);
+  const bool isUnsigned = type.isUnsignedInteger() || kind == tile::ReduceKind::AbsMax;
   auto pick = [&](bool larger) -> Scalar {
     if (isReal && std::isnan(total.real))
       return nanPropagate ? total : value;
     if (isReal && std::isnan(value.real))
       return nanPropagate ? value : total;
-    bool less = isReal                     ? total.real < value.real
-                : type.isUnsignedInteger() ? uint64_t(total.integer) < uint64_t(value.integer)
-                                           : total.integer < value.integer;
+    bool less = isReal       ? total.real < value.real
+                : isUnsigned ? uint64_t(total.integer) < uint64_t(value.integer)
+                             : total.integer < value.integer;
     return less == larger ? value : total;
   };
   switch (kind) {
@@ -236,10 +237,12 @@ std::optional<Scalar> beforeAll(tile::ReduceKind kind, mlir::Type type) {
   return kind == tile::ReduceKind::AbsMax ? std::optional<Scalar>(Scalar()) : std::nullopt;
 }
 
-Scalar magnitude(tile::ReduceKind kind, Scalar value) {
-  if (kind == tile::ReduceKind::AbsSum || kind == tile::ReduceKind::AbsMax)
-    return {value.integer < 0 ? -value.integer : value.integer, std::fabs(value.real)};
-  return value;
+/// As unsigned numbers, which hold that of the lowest integer, too.
+Scalar magnitude(tile::ReduceKind kind, mlir::Type type, Scalar value) {
+  if (kind != tile::ReduceKind::AbsSum && kind != tile::ReduceKind::AbsMax)
+    return value;
+  const bool isNegative = value.integer < 0 && !type.isUnsignedInteger();
+  return {isNegative ? int64_t(-uint64_t(value.integer)) : value.integer, std::fabs(value.real)};
 }
 
 Scalar settle(mlir::Type type, Scalar value) {
@@ -269,16 +272,16 @@ mlir::LogicalResult Machine::runReduce(Agent& agent, tile::ReduceOp op) {
       auto value = read(op, *source->buffer, source->at(at));
       if (failed(value))
         return mlir::failure();
-      Scalar next =
-          magnitude(op.getKind(), convert(asStored(from, value->value_or(Scalar())), from, type));
+      Scalar next = magnitude(op.getKind(), type,
+                              convert(asStored(from, value->value_or(Scalar())), from, type));
       total = total ? accumulate(op.getKind(), type, *total, next, op.getNanPropagate()) : next;
     }
     if (!op.getClear()) {
       auto before = read(op, *target->buffer, target->at(into));
       if (failed(before))
         return mlir::failure();
-      Scalar held =
-          magnitude(op.getKind(), convert(asStored(to, before->value_or(Scalar())), to, type));
+      Scalar held = magnitude(op.getKind(), type,
+                              convert(asStored(to, before->value_or(Scalar())), to, type));
       total = total ? accumulate(op.getKind(), type, held, *total, op.getNanPropagate()) : held;
     }
     return write(op, *target->buffer, target->at(into),

@@ -68,6 +68,22 @@ def test_magnitudes_hold_what_the_source_cannot(agree):
     agree(reduction("int8", "int32", "abssum", True), [a, before], {1: total})
 
 
+@pytest.mark.parametrize("clear", [True, False])
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64", "uint8", "uint64"])
+def test_the_largest_magnitude_is_that_of_the_lowest_integer(agree, random, dtype, clear):
+    """It is compared as what it is, and stored with the bits that are left of it."""
+    limits = np.iinfo(dtype)
+    a = random.integers(-5, 6, (ROWS, COLUMNS)).astype(dtype)
+    a[1, 3], a[2, 5], a[3, 7] = limits.max, limits.min, limits.min + 1
+    before = np.full(ROWS, limits.min, dtype)
+    before[0] = 4
+    size = np.abs(a.astype(object))
+    wanted = size.max(1) if clear else np.maximum(size.max(1), np.abs(before.astype(object)))
+    expected = (wanted.astype(np.uint64)).astype(dtype)
+    agree(reduction(dtype, dtype, "absmax", clear), [a, before], {1: expected}, 0)
+    assert expected[2] == limits.min or limits.min == 0
+
+
 @pytest.mark.parametrize("kind", ["sum", "max", "min", "absmax"])
 @pytest.mark.parametrize("dtype", ["float6_e2m3fn", "float6_e3m2fn"])
 def test_floats_of_6_bits(agree, random, dtype, kind):

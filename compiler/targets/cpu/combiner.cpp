@@ -55,8 +55,8 @@ Value Combiner::combine(ImplicitLocOpBuilder& builder, Value a, Value b) const {
     if (isFloat)
       return propagateNan ? Value(arith::MaximumFOp::create(builder, a, b))
                           : arith::MaxNumFOp::create(builder, a, b);
-    return isUnsigned ? Value(arith::MaxUIOp::create(builder, a, b))
-                      : arith::MaxSIOp::create(builder, a, b);
+    return comparesUnsigned() ? Value(arith::MaxUIOp::create(builder, a, b))
+                              : arith::MaxSIOp::create(builder, a, b);
   case ReduceKind::Min:
     if (isFloat)
       return propagateNan ? Value(arith::MinimumFOp::create(builder, a, b))
@@ -129,7 +129,7 @@ vector::CombiningKind Combiner::lanesKind() const {
   case ReduceKind::AbsMax:
     if (isFloat)
       return propagateNan ? Kind::MAXIMUMF : Kind::MAXNUMF;
-    return isUnsigned ? Kind::MAXUI : Kind::MAXSI;
+    return comparesUnsigned() ? Kind::MAXUI : Kind::MAXSI;
   case ReduceKind::Min:
     if (isFloat)
       return propagateNan ? Kind::MINIMUMF : Kind::MINNUMF;

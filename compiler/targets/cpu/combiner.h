@@ -41,6 +41,11 @@ public:
   mlir::Value reduceLanes(mlir::ImplicitLocOpBuilder& builder, mlir::Value lanes) const;
 
 private:
+  /// Magnitudes are unsigned: that of the lowest integer is the largest.
+  bool comparesUnsigned() const {
+    return isUnsigned || kind == tile::ReduceKind::AbsMax;
+  }
+
   llvm::APFloat floatIdentity() const;
 
   llvm::APInt integerIdentity() const;
