@@ -8,7 +8,7 @@
 
 // On the host each instruction knows the place of the statement, so that findings name it.
 #ifdef TILEWRIGHT_ASCEND
-#define TW_PLACE , ::AscendC::Place place = ::AscendC::Place::here()
+#define TW_PLACE , ::tilewright::ascend::Place place = ::tilewright::ascend::Place::here()
 #define TW_HERE , place
 #else
 #define TW_PLACE

@@ -55,7 +55,7 @@ template <Fault fault> __aicore__ void misuse(GM_ADDR x) {
     gm.SetValue(0, 1.0f);
   }
   if constexpr (fault == Fault::scalarBarrier) // PipeBarrier<PIPE_S> is refused by the compiler
-    host::issueBarrier(host::Pipe::S, host::Place::here());
+    twHost::issueBarrier(twHost::Pipe::S, twHost::Place::here());
   if constexpr (fault == Fault::setFlagId)
     CrossCoreSetFlag<0, PIPE_MTE3>(16);
   if constexpr (fault == Fault::waitFlagId)

@@ -58,8 +58,9 @@ private:
   /// Compiles the host's pass once more, with the parameters of the kernels: their names are known by now.
   bool addSignatures(const RewrittenSource& rewritten, const std::string& source,
                      const std::vector<TableRow>& rows, const std::string& object, size_t index);
-  static bool listKernels(const RewrittenSource& rewritten, const std::string objects[3],
-                          const ObjectSymbols symbols[3], std::vector<TableRow>& rows);
+  static bool listKernels(const RewrittenSource& rewritten, const std::string& source,
+                          const std::string objects[3], const ObjectSymbols symbols[3],
+                          std::vector<TableRow>& rows);
   /// Kernels that use variables whose initialisers run at the start of a program.
   std::string warningsOfLateVariables(const RewrittenSource& rewritten, const std::string& source,
                                       const std::vector<TableRow>& rows,

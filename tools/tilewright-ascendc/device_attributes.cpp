@@ -25,7 +25,7 @@ constexpr std::array<std::string_view, 9> specifiers = {
 class Finder {
 public:
   Finder(std::string_view source, std::string_view part, bool isDefinition)
-      : part(part), offset(static_cast<size_t>(part.data() - source.data())),
+      : part(part), source(source), offset(static_cast<size_t>(part.data() - source.data())),
         isDefinition(isDefinition), tokens(tokensOf(part)) {}
 
   void blankIn(std::string& text) const {
@@ -61,7 +61,7 @@ private:
     if (!isFirst && is(open - 1, "[") && is(behind, "]"))
       return false; // `[[aicore]]` is C++
     if (behind == tokens.size())
-      return isDefinition && (isFirst || isBehindSpecifier(open));
+      return isDefinition && (isFirst || isBehindSpecifier(open, behind));
     if (tokens[behind].isName)
       return !isOneOf(tokens[behind].text, notInDeclarations);
     if (is(behind, "::") || is(behind, "~"))
@@ -70,12 +70,31 @@ private:
     return (is(behind, ",") || is(behind, ")")) && open > 0 &&
            (is(open - 1, "(") || is(open - 1, ","));
   }
-  /// At the end of a macro it may as well be a subscript: `#define CURRENT table[host]`.
-  bool isBehindSpecifier(size_t open) const {
+  bool isOwnParameter(std::string_view name) const {
+    if (!is(1, "(") || tokens[0].end != tokens[1].begin)
+      return false;
+    auto begin = tokens.begin() + 1,
+         end = tokens.begin() + static_cast<long>(behindMatch(tokens, 1, "(", ")"));
+    return std::any_of(begin, end, [&](const Token& token) { return token.text == name; });
+  }
+  /// A name that a user's macro for specifiers may have.
+  bool looksLikeMacro(std::string_view name) const {
+    auto isSmall = [](char c) { return c >= 'a' && c <= 'z'; };
+    if (std::none_of(name.begin(), name.end(), isSmall) || isOwnParameter(name))
+      return true;
+    std::vector<std::string_view> definitions = definitionsOf(source);
+    return std::any_of(definitions.begin(), definitions.end(), [&](std::string_view definition) {
+      std::vector<Token> defined = tokensOf(definition);
+      return !defined.empty() && defined.front().text == name;
+    });
+  }
+  /// At the end of a macro it may as well be a subscript: `#define CURRENT table[host]`, with a blank or without.
+  bool isBehindSpecifier(size_t open, size_t behind) const {
     const Token& before = tokens[open - 1];
+    const bool isList = behind - open > 3; // a subscript has one name
     if (before.isName)
       return before.text.starts_with("__") || isOneOf(before.text, specifiers) ||
-             before.end < tokens[open].begin;
+             (before.end < tokens[open].begin && (isList || looksLikeMacro(before.text)));
     if (before.text != ")")
       return before.text == "]" && open > 1 && is(open - 2, "]"); // [[nodiscard]]
     size_t bracket = openBefore(tokens, open, "(", ")");
@@ -83,7 +102,7 @@ private:
     return bracket == 1 || (bracket > 1 && tokens[bracket - 1].text.starts_with("__"));
   }
 
-  std::string_view part;
+  std::string_view part, source;
   size_t offset;
   bool isDefinition;
   std::vector<Token> tokens;

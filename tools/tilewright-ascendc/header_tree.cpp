@@ -87,7 +87,7 @@ RewrittenSource HeaderTree::rewriteOne(const std::string& source, const std::str
   for (const Include& include : included)
     if (!include.file.empty())
       headerOf(include.file); // their names come first
-  RewrittenSource result = rewrite(text, path, moves ? nullptr : &names);
+  RewrittenSource result = rewrite(text, path, moves ? nullptr : &names, &declared);
   result.hasDeviceAttributes = text != source;
   hasOwn = result.hasLaunches || !result.kernels.empty() || result.hasDeviceAttributes;
   all.hasLaunches |= result.hasLaunches;

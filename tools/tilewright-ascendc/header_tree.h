@@ -39,7 +39,8 @@ private:
   std::vector<std::filesystem::path> folders;
   std::filesystem::path copies;
   std::map<std::filesystem::path, Header> headers;
-  Names names; ///< in all headers
+  Names names;    ///< in all headers
+  Names declared; ///< kernels of the headers so far
   RewrittenSource all;
 };
 

@@ -115,6 +115,19 @@ std::string kernelOfMark(const std::string& mark) {
   return isExternC ? function.substr(digits) : "_Z" + function;
 }
 
+/// What stands behind `kindSection` in a section's name: a kind, or the numbers of TW_MIX_SECTION.
+uint64_t kindOfSection(std::string_view text) {
+  constexpr uint64_t mixAiv = 2, mixAic = 3, mostVectors = 2;
+  if (!text.starts_with('M'))
+    return static_cast<uint64_t>(text.front() - '0');
+  if (text == "M0_1")
+    return mixAiv;
+  for (uint64_t vectors = 0; vectors <= mostVectors; ++vectors)
+    if (text == "M1_" + std::to_string(vectors))
+      return mixAic + vectors;
+  return wrongMix;
+}
+
 /// What TW_MARK_KIND of the headers has written.
 KindMark markAt(const Image& image, size_t offset) {
   uint64_t words[4];
@@ -141,7 +154,7 @@ ObjectSymbols readSymbols(const std::string& path) {
       if (std::string_view section = image.sectionName(s.st_shndx);
           section.starts_with(kindSection))
         result.kindsOfHeads[image.name(s)] =
-            static_cast<uint64_t>(section[std::strlen(kindSection)] - '0');
+            kindOfSection(section.substr(std::strlen(kindSection)));
     if (!isShared(s)) {
       if (ELF64_ST_TYPE(s.st_info) == STT_FUNC)
         result.localFunctions.emplace_back(image.name(s));

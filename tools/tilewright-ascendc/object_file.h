@@ -12,6 +12,9 @@
 
 namespace tilewright::ascendc {
 
+/// The kind of a kernel that says `__mix__` with numbers that there are not.
+constexpr uint64_t wrongMix = 99;
+
 struct ObjectSymbols {
   std::vector<std::string> functions;      ///< defined here and visible to others
   std::vector<std::string> localFunctions; ///< defined here for this object only

@@ -48,8 +48,8 @@ Edit emptied(std::string_view source, Stretch body, const std::string& kept) {
 
 class Rewriter {
 public:
-  Rewriter(std::string_view source, const std::string& path)
-      : source(source), path(path), tokens(tokensOf(source)) {}
+  Rewriter(std::string_view source, const std::string& path, Names& declared)
+      : source(source), path(path), tokens(tokensOf(source)), declared(declared) {}
 
   RewrittenSource run(const Names* elsewhere) {
     std::vector<Edit> inKernelsOnly, inHost;
@@ -133,7 +133,7 @@ private:
     }
     if (i >= tokens.size() || !tokens[i].isName)
       return fail(at, "__global__ stands before something that is no function");
-    declared.insert(tokens[i].text);
+    declared.emplace(tokens[i].text);
     size_t body = behindMatch(open, "(", ")");
     while (body < tokens.size() && !is(body, "{") && !is(body, ";"))
       ++body;
@@ -201,20 +201,33 @@ private:
       }
     if (kinds)
       return kinds;
-    size_t kind = kindNames.size();
+    std::string kind;
     for (size_t k = head; k < body; ++k) {
+      std::optional<size_t> known;
       if (is(k, "__vector__"))
-        kind = aivOnly;
+        known = aivOnly;
       else if (is(k, "__cube__"))
-        kind = aicOnly;
+        known = aicOnly;
       else if (is(k, "__mix__"))
-        kind = kindOfMix(k).value_or(mix12);
+        known = kindOfMix(k);
+      else
+        continue;
+      kinds = known ? 1u << *known : anyKind;
+      kind = known ? std::string(kindNames[*known]) : "TW_KIND_OF_MIX" + textInBrackets(k + 1);
     }
-    if (kind == kindNames.size())
+    if (!kinds)
       return unsaidKind;
-    edits.push_back({tokens[body].end, tokens[body].end,
-                     " KERNEL_TASK_TYPE_DEFAULT(" + std::string(kindNames[kind]) + ");"});
-    return 1u << kind;
+    edits.push_back(
+        {tokens[body].end, tokens[body].end, " KERNEL_TASK_TYPE_DEFAULT(" + kind + ");"});
+    return kinds;
+  }
+  /// With the brackets; on one line.
+  std::string textInBrackets(size_t open) const {
+    size_t behind = behindMatch(open, "(", ")");
+    std::string text(
+        source.substr(tokens[open].begin, tokens[behind - 1].end - tokens[open].begin));
+    std::erase_if(text, [](char c) { return c == '\n' || c == '\\'; });
+    return text;
   }
 
   /// Launches in the body of a macro become calls there. Of a kernel, only its kind is known; its
@@ -259,10 +272,10 @@ private:
     size_t kind = is(at, "__cube__") ? aicOnly : aivOnly, end = at;
     if (is(at, "__mix__")) {
       std::optional<size_t> mixed = kindOfMix(at);
-      if (!mixed)
-        return fail(at, "unsupported: a macro has __mix__ with other numbers than (1, 2), (1, 1), "
-                        "(1, 0) and (0, 1); "
-                        "say KERNEL_TASK_TYPE_DEFAULT in the kernel's body");
+      if (!mixed) { // the preprocessor knows the numbers
+        edits.push_back({tokens[at].begin, tokens[at].end, "TW_MIX_SECTION"});
+        return;
+      }
       kind = *mixed;
       end = at + 5; // its bracket
     }
@@ -302,7 +315,7 @@ private:
       if (!isName && i == end)
         return chevron;
       i -= isName;
-      isKernel |= isName && declared.count(tokens[i].text) > 0;
+      isKernel |= isName && declared.find(tokens[i].text) != declared.end();
       if (isBefore(i, "template"))
         --i;
       // `k<N<2>`: what a launch gives can't be compared, so that the name before is the kernel's.
@@ -358,14 +371,16 @@ private:
     std::string launcher; ///< for the host, behind the body
   };
   std::vector<Body> bodies;
-  std::set<std::string_view> declared; ///< kernels, so far
+  Names& declared; ///< kernels, so far
   RewrittenSource result;
 };
 
 } // namespace
 
-RewrittenSource rewrite(std::string_view source, const std::string& path, const Names* elsewhere) {
-  return Rewriter(source, path).run(elsewhere);
+RewrittenSource rewrite(std::string_view source, const std::string& path, const Names* elsewhere,
+                        Names* declared) {
+  Names own;
+  return Rewriter(source, path, declared ? *declared : own).run(elsewhere);
 }
 
 } // namespace tilewright::ascendc

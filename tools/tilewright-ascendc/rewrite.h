@@ -35,9 +35,10 @@ struct RewrittenSource {
 };
 
 /// Lines stay where they are. `path` names the source in messages of the compiler. `elsewhere`: the names in all other
-/// files that are compiled together with it, if these are known (host_bodies.h).
+/// files that are compiled together with it, if these are known (host_bodies.h). `declared`: the kernels that texts
+/// before it have declared; it adds its own.
 RewrittenSource rewrite(std::string_view source, const std::string& path,
-                        const Names* elsewhere = nullptr);
+                        const Names* elsewhere = nullptr, Names* declared = nullptr);
 
 } // namespace tilewright::ascendc
 

@@ -207,6 +207,32 @@ TEST(Rewrite, MixedHeadsInMacros) {
   }
 }
 
+TEST(Rewrite, ThePreprocessorKnowsTheNumbersOfMix) {
+  auto r = rewrite("#define K(n, C, V) __global__ __mix__(C, V) void n()\nK(k, 1, 2) { f(); }\n",
+                   "a.cpp");
+  EXPECT_TRUE(r.errors.empty());
+  EXPECT_EQ(r.kernels[""], unsaidKind);
+  EXPECT_EQ(r.device, "#line 1 \"a.cpp\"\n#define K(n, C, V) __global__ TW_MIX_SECTION(C, V) void "
+                      "n()\nK(k, 1, 2) { f(); }\n");
+  const std::string mark = " KERNEL_TASK_TYPE_DEFAULT(TW_KIND_OF_MIX(C, V));",
+                    before = "#define K(n, C, V) __global__ __mix__(C, V) void n() {",
+                    behind = " f(); }\n";
+  r = rewrite(before + behind, "a.cpp");
+  EXPECT_EQ(r.kernels[""], 63u);
+  EXPECT_EQ(r.device, "#line 1 \"a.cpp\"\n" + before + mark + behind);
+  r = rewrite("__global__ __mix__(C, V) void n() { }", "a.cpp");
+  EXPECT_EQ(r.kernels["n"], 63u);
+  EXPECT_EQ(r.device, "#line 1 \"a.cpp\"\n__global__ __mix__(C, V) void n() {" + mark + " }");
+}
+
+TEST(Rewrite, KernelsOfOtherTextsAreNoTemplateArguments) {
+  Names declared;
+  rewrite("template <int N> __global__ void k(GM_ADDR x);", "a.h", nullptr, &declared);
+  const std::string head = "void f() { c = a < b, ", tail = "(a); }";
+  EXPECT_EQ(rewrite(head + "k<2><<<1, nullptr, s>>>" + tail, "a.cpp", nullptr, &declared).host,
+            "#line 1 \"a.cpp\"\n" + head + call + "k<2>, 1, nullptr, s)" + tail);
+}
+
 TEST(Rewrite, CommentsStringsAndShiftsStay) {
   std::string text = "// k<<<1>>>(a)\nauto s = \"k<<<1>>>(a)\"; /* <<< */ int x = 1 << 3;\n"
                      "auto r = R\"x(k<<<)x\"; #define \n";
@@ -283,10 +309,6 @@ TEST(Rewrite, Errors) {
   EXPECT_EQ(rewrite("__global__ int a;", "a.cpp").errors,
             std::vector<std::string>{
                 "a.cpp:1: error: __global__ stands before something that is no function"});
-  EXPECT_EQ(rewrite("\n#define KERNEL(C, V) __global__ __mix__(C, V) void\n", "a.cpp").errors,
-            std::vector<std::string>{"a.cpp:2: error: unsupported: a macro has __mix__ with other "
-                                     "numbers than (1, 2), (1, 1), (1, 0) and "
-                                     "(0, 1); say KERNEL_TASK_TYPE_DEFAULT in the kernel's body"});
 }
 
 TEST(Messages, EachErrorOnce) {
@@ -324,6 +346,8 @@ TEST(DeviceAttributes, StandInDeclarationsAndMacros) {
         "#define D(x) x ", "#define D __attribute__((aiv)) __global__ ",
         "#define D __attribute__((aiv))", "#define D OUR_INLINE ", "#define D [[nodiscard]] "})
     blanked(head + "[aicore]\nint x;", "[aicore]");
+  blanked("#define inl inline\n#define D inl [aicore]\n", "[aicore]");
+  blanked("#define D inl [host, aicore]\n", "[host, aicore]");
   blanked("#define D \\\n  __forceinline__ \\\n  [host, aicore] \\\n  auto\n", "[host, aicore]");
   blanked("DECLARE([aicore], f)", "[aicore]");
   blanked("DECLARE(f, [aicore])", "[aicore]");
@@ -348,6 +372,8 @@ TEST(DeviceAttributes, AreNoSubscriptsCapturesOrBindings) {
                                  "int x = a[host][aicore];",
                                  "#define CURRENT table[host]\n",
                                  "#define AT(t) t[aicore]\n",
+                                 "#define CURRENT table [host]\n",
+                                 "#define CURRENT table [ aicore ]\n",
                                  "// inline [aicore] void f();\n",
                                  "const char* s = \"inline [aicore] void\";",
                                  "new int[host];",

@@ -265,7 +265,7 @@ bool Builder::makeTable(const RewrittenSource& rewritten, const std::string& sou
   if (!publishLocalKernels(rewritten, made, index, symbols))
     return false;
   std::vector<TableRow> rows;
-  if (!listKernels(rewritten, made, symbols, rows))
+  if (!listKernels(rewritten, source, made, symbols, rows))
     return false;
   fputs(warningsOfLateVariables(rewritten, source, rows, made).c_str(), stderr);
   for (Pass pass : {Cube, Vector})
@@ -351,8 +351,9 @@ std::string Builder::warningsOfLateVariables(const RewrittenSource& rewritten,
   return text;
 }
 
-bool Builder::listKernels(const RewrittenSource& rewritten, const std::string made[3],
-                          const ObjectSymbols symbols[3], std::vector<TableRow>& rows) {
+bool Builder::listKernels(const RewrittenSource& rewritten, const std::string& source,
+                          const std::string made[3], const ObjectSymbols symbols[3],
+                          std::vector<TableRow>& rows) {
   std::set<std::string> defined[3];
   for (Pass pass : {Cube, Vector})
     defined[pass] = {symbols[pass].functions.begin(), symbols[pass].functions.end()};
@@ -376,6 +377,9 @@ bool Builder::listKernels(const RewrittenSource& rewritten, const std::string ma
     uint64_t inferred = marks.empty() ? kindOfHead(symbols, published) : noKind;
     if (marks.empty() && inferred == noKind)
       inferred = inferredKind(made, name);
+    if (inferred == wrongMix)
+      errors += source + ": error: kernel '" + plainName(published) +
+                "' has __mix__ with other numbers than (1, 2), (1, 1), (1, 0) and (0, 1)\n";
     std::vector<TableRow> ofKernel = rowsOfKinds(row, marks, inferred, errors);
     rows.insert(rows.end(), ofKernel.begin(), ofKernel.end());
   }

@@ -11,23 +11,24 @@ namespace AscendC {
 #define TW_FUNCTION(Name, Op)                                                                      \
   template <class T, bool isReuseSource = false>                                                   \
   void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>&,     \
-            const uint32_t count, Place place = Place::here()) {                                   \
-    VectorInstr i = vectorOf(VectorOp::Op, dst, src);                                              \
-    useCount(i, count);                                                                            \
-    host::issueVector(i, place);                                                                   \
+            const uint32_t count, TwPlace place = TwPlace::here()) {                               \
+    TwVectorInstr i = twVectorOf(TwVectorOp::Op, dst, src);                                        \
+    twUseCount(i, count);                                                                          \
+    twHost::issueVector(i, place);                                                                 \
   }                                                                                                \
   template <class T, bool isReuseSource = false>                                                   \
   void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t count,            \
-            Place place = Place::here()) {                                                         \
-    VectorInstr i = vectorOf(VectorOp::Op, dst, src);                                              \
-    useCount(i, count);                                                                            \
-    host::issueVector(i, place);                                                                   \
+            TwPlace place = TwPlace::here()) {                                                     \
+    TwVectorInstr i = twVectorOf(TwVectorOp::Op, dst, src);                                        \
+    twUseCount(i, count);                                                                          \
+    twHost::issueVector(i, place);                                                                 \
   }                                                                                                \
   template <class T, bool isReuseSource = false>                                                   \
-  void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, Place place = Place::here()) {   \
-    VectorInstr i = vectorOf(VectorOp::Op, dst, src);                                              \
-    useCount(i, src.GetSize());                                                                    \
-    host::issueVector(i, place);                                                                   \
+  void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src,                                  \
+            TwPlace place = TwPlace::here()) {                                                     \
+    TwVectorInstr i = twVectorOf(TwVectorOp::Op, dst, src);                                        \
+    twUseCount(i, src.GetSize());                                                                  \
+    twHost::issueVector(i, place);                                                                 \
   }
 TW_FUNCTION(Sin, Sin)
 TW_FUNCTION(Cos, Cos)
@@ -58,83 +59,85 @@ TW_FUNCTION(Log10, Log10)
 #undef TW_FUNCTION
 
 template <class T>
-VectorInstr powerOf(const LocalTensor<T>& dst, const LocalTensor<T>& base,
-                    const LocalTensor<T>& exponent) {
-  return vectorOf(VectorOp::Power, dst, base, exponent);
+TwVectorInstr twPowerOf(const LocalTensor<T>& dst, const LocalTensor<T>& base,
+                        const LocalTensor<T>& exponent) {
+  return twVectorOf(TwVectorOp::Power, dst, base, exponent);
 }
 template <class T>
-VectorInstr powerOf(const LocalTensor<T>& dst, const LocalTensor<T>& base, T exponent) {
-  VectorInstr i = vectorOf(VectorOp::Powers, dst, base);
-  useScalarOf<T>(i, exponent);
+TwVectorInstr twPowerOf(const LocalTensor<T>& dst, const LocalTensor<T>& base, T exponent) {
+  TwVectorInstr i = twVectorOf(TwVectorOp::Powers, dst, base);
+  twUseScalarOf<T>(i, exponent);
   return i;
 }
 template <class T>
-VectorInstr powerOf(const LocalTensor<T>& dst, T base, const LocalTensor<T>& exponent) {
-  VectorInstr i = vectorOf(VectorOp::ScalarPower, dst, exponent);
-  useScalarOf<T>(i, base);
+TwVectorInstr twPowerOf(const LocalTensor<T>& dst, T base, const LocalTensor<T>& exponent) {
+  TwVectorInstr i = twVectorOf(TwVectorOp::ScalarPower, dst, exponent);
+  twUseScalarOf<T>(i, base);
   return i;
 }
 /// `length` is that of a call without a count.
 #define TW_POWER(Base, Exponent, length)                                                           \
   template <class T, bool isReuseSource = false>                                                   \
   void Power(const LocalTensor<T>& dst, const Base& base, const Exponent& exponent,                \
-             const uint32_t count, Place place = Place::here()) {                                  \
-    VectorInstr i = powerOf<T>(dst, base, exponent);                                               \
-    useCount(i, count);                                                                            \
-    host::issueVector(i, place);                                                                   \
+             const uint32_t count, TwPlace place = TwPlace::here()) {                              \
+    TwVectorInstr i = twPowerOf<T>(dst, base, exponent);                                           \
+    twUseCount(i, count);                                                                          \
+    twHost::issueVector(i, place);                                                                 \
   }                                                                                                \
   template <class T, bool isReuseSource = false>                                                   \
   void Power(const LocalTensor<T>& dst, const Base& base, const Exponent& exponent,                \
-             const LocalTensor<uint8_t>&, const uint32_t count, Place place = Place::here()) {     \
+             const LocalTensor<uint8_t>&, const uint32_t count, TwPlace place = TwPlace::here()) { \
     Power<T, isReuseSource>(dst, base, exponent, count, place);                                    \
   }                                                                                                \
   template <class T, bool isReuseSource = false>                                                   \
   void Power(const LocalTensor<T>& dst, const Base& base, const Exponent& exponent,                \
-             Place place = Place::here()) {                                                        \
+             TwPlace place = TwPlace::here()) {                                                    \
     Power<T, isReuseSource>(dst, base, exponent, length, place);                                   \
   }                                                                                                \
   template <class T, bool isReuseSource = false>                                                   \
   void Power(const LocalTensor<T>& dst, const Base& base, const Exponent& exponent,                \
-             const LocalTensor<uint8_t>&, Place place = Place::here()) {                           \
+             const LocalTensor<uint8_t>&, TwPlace place = TwPlace::here()) {                       \
     Power<T, isReuseSource>(dst, base, exponent, length, place);                                   \
   }
 TW_POWER(LocalTensor<T>, LocalTensor<T>, base.GetSize())
-TW_POWER(LocalTensor<T>, NotDeducedT<T>, base.GetSize())
-TW_POWER(NotDeducedT<T>, LocalTensor<T>, exponent.GetSize())
+TW_POWER(LocalTensor<T>, TwNotDeducedT<T>, base.GetSize())
+TW_POWER(TwNotDeducedT<T>, LocalTensor<T>, exponent.GetSize())
 #undef TW_POWER
 template <class T, bool isReuseSource = false>
 void Xor(const LocalTensor<T>& dst, const LocalTensor<T>& a, const LocalTensor<T>& b,
-         const LocalTensor<uint8_t>&, const uint32_t count, Place place = Place::here()) {
-  VectorInstr i = vectorOf(VectorOp::Xor, dst, a, b);
-  useCount(i, count);
-  host::issueVector(i, place);
+         const LocalTensor<uint8_t>&, const uint32_t count, TwPlace place = TwPlace::here()) {
+  TwVectorInstr i = twVectorOf(TwVectorOp::Xor, dst, a, b);
+  twUseCount(i, count);
+  twHost::issueVector(i, place);
 }
 template <class T, bool isReuseSource = false>
 void Xor(const LocalTensor<T>& dst, const LocalTensor<T>& a, const LocalTensor<T>& b,
-         const uint32_t count, Place place = Place::here()) {
-  VectorInstr i = vectorOf(VectorOp::Xor, dst, a, b);
-  useCount(i, count);
-  host::issueVector(i, place);
+         const uint32_t count, TwPlace place = TwPlace::here()) {
+  TwVectorInstr i = twVectorOf(TwVectorOp::Xor, dst, a, b);
+  twUseCount(i, count);
+  twHost::issueVector(i, place);
 }
 /// Of all elements of the source.
 template <class T, bool isReuseSource = false>
 void Xor(const LocalTensor<T>& dst, const LocalTensor<T>& a, const LocalTensor<T>& b,
-         const LocalTensor<uint8_t>& tmp, Place place = Place::here()) {
+         const LocalTensor<uint8_t>& tmp, TwPlace place = TwPlace::here()) {
   Xor(dst, a, b, tmp, a.GetSize(), place);
 }
 template <class T, bool isReuseSource = false>
 void Xor(const LocalTensor<T>& dst, const LocalTensor<T>& a, const LocalTensor<T>& b,
-         Place place = Place::here()) {
+         TwPlace place = TwPlace::here()) {
   Xor(dst, a, b, a.GetSize(), place);
 }
 template <class T, bool isReuseSource = false>
 void ClampMax(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>&,
-              const NotDeducedT<T> scalar, const uint32_t count, Place place = Place::here()) {
+              const TwNotDeducedT<T> scalar, const uint32_t count,
+              TwPlace place = TwPlace::here()) {
   Mins(dst, src, scalar, static_cast<int32_t>(count), place);
 }
 template <class T, bool isReuseSource = false>
 void ClampMin(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>&,
-              const NotDeducedT<T> scalar, const uint32_t count, Place place = Place::here()) {
+              const TwNotDeducedT<T> scalar, const uint32_t count,
+              TwPlace place = TwPlace::here()) {
   Maxs(dst, src, scalar, static_cast<int32_t>(count), place);
 }
 
@@ -142,43 +145,45 @@ void ClampMin(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalT
 template <class T, bool isReuseSource = false>
 void SwiGLU(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,
             const float& scalarValue, const LocalTensor<uint8_t>&, const uint32_t count,
-            Place place = Place::here()) {
-  VectorInstr i = vectorOf(VectorOp::SwiGlu, dst, src0, src1);
+            TwPlace place = TwPlace::here()) {
+  TwVectorInstr i = twVectorOf(TwVectorOp::SwiGlu, dst, src0, src1);
   i.scalarValue = scalarValue;
-  useCount(i, count);
-  host::issueVector(i, place);
+  twUseCount(i, count);
+  twHost::issueVector(i, place);
 }
 template <class T, bool isReuseSource = false>
 void SwiGLU(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,
-            const float& scalarValue, const uint32_t count, Place place = Place::here()) {
+            const float& scalarValue, const uint32_t count, TwPlace place = TwPlace::here()) {
   SwiGLU<T, isReuseSource>(dst, src0, src1, scalarValue, LocalTensor<uint8_t>(), count, place);
 }
 
 /// dst of shape dstShape; src has 1 along `axis`.
 template <class T, int32_t dim, int32_t axis, bool isReuseSource = false>
 void Broadcast(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t dstShape[dim],
-               const uint32_t srcShape[dim], Place place = Place::here()) {
-  VectorInstr i = vectorOf(VectorOp::Broadcast, dst, src);
+               const uint32_t srcShape[dim], TwPlace place = TwPlace::here()) {
+  TwVectorInstr i = twVectorOf(TwVectorOp::Broadcast, dst, src);
   bool isRow = dim == 1 || (axis == 0 && srcShape[0] == 1);
-  i.form = VectorForm::Mask;
+  i.form = TwVectorForm::Mask;
   i.repeat = dim == 1 ? 1 : dstShape[0];
   i.scalar = dstShape[dim - 1];
   i.mode = dim == 1 || !isRow;
-  host::issueVector(i, place);
+  twHost::issueVector(i, place);
 }
 template <class T, int32_t dim, int32_t axis, bool isReuseSource = false>
 void Broadcast(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t dstShape[dim],
-               const uint32_t srcShape[dim], LocalTensor<uint8_t>&, Place place = Place::here()) {
+               const uint32_t srcShape[dim], LocalTensor<uint8_t>&,
+               TwPlace place = TwPlace::here()) {
   Broadcast<T, dim, axis, isReuseSource>(dst, src, dstShape, srcShape, place);
 }
 template <class T, int32_t dim, int32_t axis, bool isReuseSource = false>
 void BroadCast(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t dstShape[dim],
-               const uint32_t srcShape[dim], LocalTensor<uint8_t>&, Place place = Place::here()) {
+               const uint32_t srcShape[dim], LocalTensor<uint8_t>&,
+               TwPlace place = TwPlace::here()) {
   Broadcast<T, dim, axis, isReuseSource>(dst, src, dstShape, srcShape, place);
 }
 template <class T, int32_t dim, int32_t axis, bool isReuseSource = false>
 void BroadCast(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t dstShape[dim],
-               const uint32_t srcShape[dim], Place place = Place::here()) {
+               const uint32_t srcShape[dim], TwPlace place = TwPlace::here()) {
   Broadcast<T, dim, axis, isReuseSource>(dst, src, dstShape, srcShape, place);
 }
 
@@ -190,30 +195,30 @@ struct RA {}; ///< the first
 } // namespace Pattern
 
 template <class T>
-void reduceRows(const LocalTensor<T>& dst, const LocalTensor<T>& src, uint32_t rows,
-                uint32_t columns, uint32_t pitch, ReduceType type, bool byColumn, Place place) {
-  VectorInstr i = vectorOf(VectorOp::ReduceRows, dst, src);
-  i.form = VectorForm::Mask;
+void twReduceRows(const LocalTensor<T>& dst, const LocalTensor<T>& src, uint32_t rows,
+                  uint32_t columns, uint32_t pitch, ReduceType type, bool byColumn, TwPlace place) {
+  TwVectorInstr i = twVectorOf(TwVectorOp::ReduceRows, dst, src);
+  i.form = TwVectorForm::Mask;
   i.repeat = rows;
   i.scalar = columns;
   i.src0Rep = static_cast<uint16_t>(pitch);
   i.mode = static_cast<uint8_t>(static_cast<uint8_t>(type) + (byColumn ? 4 : 0));
-  host::issueVector(i, place);
+  twHost::issueVector(i, place);
 }
 #define TW_PATTERN(Name, Kind)                                                                     \
   template <class T, class ReducePattern, bool isReuseSource = false>                              \
   void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>&,     \
-            const uint32_t srcShape[], bool, Place place = Place::here()) {                        \
+            const uint32_t srcShape[], bool, TwPlace place = TwPlace::here()) {                    \
     constexpr bool byColumn = std::is_same_v<ReducePattern, Pattern::Reduce::RA>;                  \
-    reduceRows(dst, src, srcShape[0], srcShape[1], srcShape[1], ReduceType::Kind, byColumn,        \
-               place);                                                                             \
+    twReduceRows(dst, src, srcShape[0], srcShape[1], srcShape[1], ReduceType::Kind, byColumn,      \
+                 place);                                                                           \
   }                                                                                                \
   template <class T, class ReducePattern, bool isReuseSource = false>                              \
   void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t srcShape[], bool, \
-            Place place = Place::here()) {                                                         \
+            TwPlace place = TwPlace::here()) {                                                     \
     constexpr bool byColumn = std::is_same_v<ReducePattern, Pattern::Reduce::RA>;                  \
-    reduceRows(dst, src, srcShape[0], srcShape[1], srcShape[1], ReduceType::Kind, byColumn,        \
-               place);                                                                             \
+    twReduceRows(dst, src, srcShape[0], srcShape[1], srcShape[1], ReduceType::Kind, byColumn,      \
+                 place);                                                                           \
   }
 TW_PATTERN(ReduceSum, SUM)
 TW_PATTERN(ReduceMax, MAX)
@@ -226,27 +231,27 @@ struct SumParams {
 /// The sum of the first `n` of each row of `inner` elements.
 template <class T, int32_t reduceDim = -1, bool isReuseSource = false, bool isBasicBlock = false>
 void Sum(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>&,
-         const SumParams& p, Place place = Place::here()) {
-  reduceRows(dst, src, p.outter, p.n, p.inner, ReduceType::SUM, false, place);
+         const SumParams& p, TwPlace place = TwPlace::here()) {
+  twReduceRows(dst, src, p.outter, p.n, p.inner, ReduceType::SUM, false, place);
 }
 template <class T, int32_t reduceDim = -1, bool isReuseSource = false, bool isBasicBlock = false>
 void Sum(const LocalTensor<T>& dst, const LocalTensor<T>& src, const SumParams& p,
-         Place place = Place::here()) {
-  reduceRows(dst, src, p.outter, p.n, p.inner, ReduceType::SUM, false, place);
+         TwPlace place = TwPlace::here()) {
+  twReduceRows(dst, src, p.outter, p.n, p.inner, ReduceType::SUM, false, place);
 }
 
 // --- whole tensors: dst = a + b -------------------------------------------------------------
 
 /// What an operator leaves for the assignment to a tensor. It has no line of its own: reports name
 /// the last instruction before it.
-template <class T> struct TensorExpression {
-  VectorOp op;
+template <class T> struct TwTensorExpression {
+  TwVectorOp op;
   LocalTensor<T> a, b;
 };
 #define TW_OPERATOR(symbol, Op)                                                                    \
   template <class T>                                                                               \
-  TensorExpression<T> operator symbol(const LocalTensor<T>& a, const LocalTensor<T>& b) {          \
-    return {VectorOp::Op, a, b};                                                                   \
+  TwTensorExpression<T> operator symbol(const LocalTensor<T>& a, const LocalTensor<T>& b) {        \
+    return {TwVectorOp::Op, a, b};                                                                 \
   }
 TW_OPERATOR(+, Add)
 TW_OPERATOR(-, Sub)
@@ -255,13 +260,13 @@ TW_OPERATOR(/, Div)
 TW_OPERATOR(&, And)
 TW_OPERATOR(|, Or)
 #undef TW_OPERATOR
-template <class T> struct TensorComparison {
+template <class T> struct TwTensorComparison {
   CMPMODE mode;
   LocalTensor<T> a, b;
 };
 #define TW_COMPARISON(symbol, mode)                                                                \
   template <class T>                                                                               \
-  TensorComparison<T> operator symbol(const LocalTensor<T>& a, const LocalTensor<T>& b) {          \
+  TwTensorComparison<T> operator symbol(const LocalTensor<T>& a, const LocalTensor<T>& b) {        \
     return {CMPMODE::mode, a, b};                                                                  \
   }
 TW_COMPARISON(<, LT)
@@ -271,13 +276,15 @@ TW_COMPARISON(<=, LE)
 TW_COMPARISON(>=, GE)
 TW_COMPARISON(!=, NE)
 #undef TW_COMPARISON
-template <class T> template <class U> void LocalTensor<T>::operator=(const TensorComparison<U>& c) {
-  Compare(*this, c.a, c.b, c.mode, c.a.GetSize(), host::lastPlace());
+template <class T>
+template <class U>
+void LocalTensor<T>::operator=(const TwTensorComparison<U>& c) {
+  Compare(*this, c.a, c.b, c.mode, c.a.GetSize(), twHost::lastPlace());
 }
-template <class T> void LocalTensor<T>::operator=(const TensorExpression<T>& e) {
-  VectorInstr i = vectorOf(e.op, *this, e.a, e.b);
-  useCount(i, GetSize());
-  host::issueVector(i, host::lastPlace());
+template <class T> void LocalTensor<T>::operator=(const TwTensorExpression<T>& e) {
+  TwVectorInstr i = twVectorOf(e.op, *this, e.a, e.b);
+  twUseCount(i, GetSize());
+  twHost::issueVector(i, twHost::lastPlace());
 }
 
 } // namespace AscendC

@@ -30,8 +30,8 @@ using ::REQ8;
 using ::VDEQF16;
 using ::VQF322B8_PRE;
 using ::VREQ8;
-using tilewright::ascend::CubeInstr;
-using tilewright::ascend::CubeOp;
+using TwCubeInstr = tilewright::ascend::CubeInstr;
+using TwCubeOp = tilewright::ascend::CubeOp;
 
 struct LoadData2DParams {
   uint16_t startIndex = 0;
@@ -172,15 +172,15 @@ constexpr FixpipeConfig CFG_NZ = {CO2Layout::NZ};
 enum class HF32Mode : uint8_t { DISABLE, ENABLE };
 enum class FmatrixMode : uint8_t { FMATRIX_LEFT, FMATRIX_RIGHT };
 
-inline host::CubeRegisters& cubeRegisters() {
-  return host::agentView().cubeRegisters;
+inline twHost::CubeRegisters& cubeRegisters() {
+  return twHost::agentView().cubeRegisters;
 }
 
 template <class Src, class T>
-void loadFractals(const LocalTensor<T>& dst, const Src& src, const LoadData2DParams& p,
-                  Place place) {
-  CubeInstr i;
-  i.op = CubeOp::Load2D;
+void twLoadFractals(const LocalTensor<T>& dst, const Src& src, const LoadData2DParams& p,
+                    TwPlace place) {
+  TwCubeInstr i;
+  i.op = TwCubeOp::Load2D;
   i.dst = dst.operand();
   i.a = src.operand();
   i.startIndex = p.startIndex;
@@ -189,23 +189,23 @@ void loadFractals(const LocalTensor<T>& dst, const Src& src, const LoadData2DPar
   i.dstGap = p.dstGap;
   i.transpose = p.ifTranspose;
   i.descending = p.addrMode == 1;
-  host::issueCube(i, place);
+  twHost::issueCube(i, place);
 }
 template <class T>
 void LoadData(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LoadData2DParams& p,
-              Place place = Place::here()) {
-  loadFractals(dst, src, p, place);
+              TwPlace place = TwPlace::here()) {
+  twLoadFractals(dst, src, p, place);
 }
 template <class T>
 void LoadData(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const LoadData2DParams& p,
-              Place place = Place::here()) {
-  loadFractals(dst, src, p, place);
+              TwPlace place = TwPlace::here()) {
+  twLoadFractals(dst, src, p, place);
 }
 template <class T>
 void LoadDataWithTranspose(const LocalTensor<T>& dst, const LocalTensor<T>& src,
-                           const LoadData2dTransposeParams& p, Place place = Place::here()) {
-  CubeInstr i;
-  i.op = CubeOp::Load2DTranspose;
+                           const LoadData2dTransposeParams& p, TwPlace place = TwPlace::here()) {
+  TwCubeInstr i;
+  i.op = TwCubeOp::Load2DTranspose;
   i.dst = dst.operand();
   i.a = src.operand();
   i.startIndex = p.startIndex;
@@ -214,9 +214,9 @@ void LoadDataWithTranspose(const LocalTensor<T>& dst, const LocalTensor<T>& src,
   i.dstGap = p.dstGap;
   i.dstFracGap = p.dstFracGap;
   i.descending = p.addrMode == 1;
-  host::issueCube(i, place);
+  twHost::issueCube(i, place);
 }
-inline void setImage(bool right, uint16_t height, uint16_t width, const uint8_t padding[4]) {
+inline void twSetImage(bool right, uint16_t height, uint16_t width, const uint8_t padding[4]) {
   auto& image = cubeRegisters().image[right];
   image.height = height;
   image.width = width;
@@ -225,12 +225,13 @@ inline void setImage(bool right, uint16_t height, uint16_t width, const uint8_t 
 }
 /// The parts of a LoadData3D that registers hold.
 template <class T>
-CubeInstr load3dOf(const LocalTensor<T>& dst, const LocalTensor<T>& src, bool right, Place place) {
-  host::checkRegister(right ? host::Register::RightImage : host::Register::LeftImage, "LoadData3D",
-                      place);
-  const host::CubeRegisters& r = cubeRegisters();
-  CubeInstr i;
-  i.op = CubeOp::Load3D;
+TwCubeInstr twLoad3dOf(const LocalTensor<T>& dst, const LocalTensor<T>& src, bool right,
+                       TwPlace place) {
+  twHost::checkRegister(right ? twHost::Register::RightImage : twHost::Register::LeftImage,
+                        "LoadData3D", place);
+  const twHost::CubeRegisters& r = cubeRegisters();
+  TwCubeInstr i;
+  i.op = TwCubeOp::Load3D;
   i.dst = dst.operand();
   i.a = src.operand();
   i.l1H = r.image[right].height;
@@ -245,15 +246,15 @@ CubeInstr load3dOf(const LocalTensor<T>& dst, const LocalTensor<T>& src, bool ri
 }
 template <class T, const IsResetLoad3dConfig& config = IS_RESER_LOAD3D_DEFAULT_CONFIG>
 void LoadData(const LocalTensor<T>& dst, const LocalTensor<T>& src,
-              const LoadData3DParamsV2<NotDeducedT<T>>& p, Place place = Place::here()) {
+              const LoadData3DParamsV2<TwNotDeducedT<T>>& p, TwPlace place = TwPlace::here()) {
   bool right = p.fMatrixCtrl;
   if (config.isSetFMatrix) { // the right register is for SetFmatrix alone
-    setImage(right, p.l1H, p.l1W, p.padList);
-    host::noteRegister(host::Register::LeftImage);
+    twSetImage(right, p.l1H, p.l1W, p.padList);
+    twHost::noteRegister(twHost::Register::LeftImage);
   }
   if (config.isSetPadding)
-    cubeRegisters().loadPadBits = bitsOf(p.padValue);
-  CubeInstr i = load3dOf(dst, src, right, place);
+    cubeRegisters().loadPadBits = twBitsOf(p.padValue);
+  TwCubeInstr i = twLoad3dOf(dst, src, right, place);
   i.channels = p.channelSize;
   i.kExtension = p.kExtension;
   i.mExtension = p.mExtension;
@@ -266,12 +267,12 @@ void LoadData(const LocalTensor<T>& dst, const LocalTensor<T>& src,
   i.dilationW = p.dilationFilterW;
   i.dilationH = p.dilationFilterH;
   i.transpose = p.enTranspose;
-  host::issueCube(i, place);
+  twHost::issueCube(i, place);
 }
 template <class T>
 void LoadData(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LoadData3DParamsV2Pro& p,
-              Place place = Place::here()) {
-  CubeInstr i = load3dOf(dst, src, p.fMatrixCtrl, place);
+              TwPlace place = TwPlace::here()) {
+  TwCubeInstr i = twLoad3dOf(dst, src, p.fMatrixCtrl, place);
   auto word = [&](int k) { return static_cast<uint16_t>(p.extConfig >> (16 * k)); };
   auto byte = [&](int k) { return static_cast<uint8_t>(p.filterConfig >> (8 * k)); };
   i.channels = p.channelSize;
@@ -286,15 +287,15 @@ void LoadData(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LoadDa
   i.dilationW = byte(4);
   i.dilationH = byte(5);
   i.transpose = p.enTranspose;
-  host::issueCube(i, place);
+  twHost::issueCube(i, place);
 }
 /// A dense B with its indices, for MmadWithSparse.
 template <class T = int8_t, class U = uint8_t>
 void LoadDataWithSparse(const LocalTensor<T>& dst, const LocalTensor<T>& src,
                         const LocalTensor<U>& idx, const LoadData2DParams& p,
-                        Place place = Place::here()) {
-  CubeInstr i;
-  i.op = CubeOp::LoadSparse;
+                        TwPlace place = TwPlace::here()) {
+  TwCubeInstr i;
+  i.op = TwCubeOp::LoadSparse;
   i.dst = dst.operand();
   i.a = src.operand();
   i.b = idx.operand();
@@ -303,36 +304,36 @@ void LoadDataWithSparse(const LocalTensor<T>& dst, const LocalTensor<T>& src,
   i.srcStride = p.srcStride;
   i.dstGap = p.dstGap;
   i.transpose = p.ifTranspose;
-  host::issueCube(i, place);
+  twHost::issueCube(i, place);
 }
 template <class T, class U>
-void fillConstant(const LocalTensor<T>& dst, const InitConstValueParams<U>& p, Place place) {
-  CubeInstr i;
-  i.op = CubeOp::Fill;
+void twFillConstant(const LocalTensor<T>& dst, const InitConstValueParams<U>& p, TwPlace place) {
+  TwCubeInstr i;
+  i.op = TwCubeOp::Fill;
   i.dst = dst.operand();
   i.a = i.dst;
   i.repeat = p.repeatTimes;
   i.m = p.blockNum;
   i.dstGap = p.dstGap;
-  i.padBits = bitsOf(p.initValue);
-  host::issueCube(i, place);
+  i.padBits = twBitsOf(p.initValue);
+  twHost::issueCube(i, place);
 }
 template <class T, class U = T>
 void InitConstValue(const LocalTensor<T>& dst, const InitConstValueParams<U>& p,
-                    Place place = Place::here()) {
-  fillConstant(dst, p, place);
+                    TwPlace place = TwPlace::here()) {
+  twFillConstant(dst, p, place);
 }
 template <class T, class U = T>
 void Fill(const LocalTensor<T>& dst, const InitConstValueParams<U>& p,
-          Place place = Place::here()) {
-  fillConstant(dst, p, place);
+          TwPlace place = TwPlace::here()) {
+  twFillConstant(dst, p, place);
 }
 
 template <class C, class A, class B>
-CubeInstr mmadOf(const LocalTensor<C>& dst, const LocalTensor<A>& a, const LocalTensor<B>& b,
-                 const MmadParams& p) {
-  CubeInstr i;
-  i.op = CubeOp::Mmad;
+TwCubeInstr twMmadOf(const LocalTensor<C>& dst, const LocalTensor<A>& a, const LocalTensor<B>& b,
+                     const MmadParams& p) {
+  TwCubeInstr i;
+  i.op = TwCubeOp::Mmad;
   i.dst = dst.operand();
   i.a = a.operand();
   i.b = b.operand();
@@ -342,24 +343,24 @@ CubeInstr mmadOf(const LocalTensor<C>& dst, const LocalTensor<A>& a, const Local
   i.unitFlag = static_cast<uint8_t>(p.unitFlag);
   i.initialise = p.cmatrixInitVal;
   i.kDirectionAlign = p.kDirectionAlign;
-  i.hf32 = cubeRegisters().hf32 && i.a.type == DType::F32;
+  i.hf32 = cubeRegisters().hf32 && i.a.type == TwDType::F32;
   i.hf32TiesToZero = cubeRegisters().hf32TiesToZero;
   i.vectorA = p.m == 1 && !p.disableGemv;
   return i;
 }
 template <class C, class A, class B>
 void Mmad(const LocalTensor<C>& dst, const LocalTensor<A>& fm, const LocalTensor<B>& filter,
-          const MmadParams& p, Place place = Place::here()) {
-  host::issueCube(mmadOf(dst, fm, filter, p), place);
+          const MmadParams& p, TwPlace place = TwPlace::here()) {
+  twHost::issueCube(twMmadOf(dst, fm, filter, p), place);
 }
 template <class C, class A, class B, class V>
 void Mmad(const LocalTensor<C>& dst, const LocalTensor<A>& fm, const LocalTensor<B>& filter,
-          const LocalTensor<V>& bias, const MmadParams& p, Place place = Place::here()) {
-  CubeInstr i = mmadOf(dst, fm, filter, p);
+          const LocalTensor<V>& bias, const MmadParams& p, TwPlace place = TwPlace::here()) {
+  TwCubeInstr i = twMmadOf(dst, fm, filter, p);
   i.c = bias.operand();
   i.hasBias = true;
   i.initialise = false;
-  host::issueCube(i, place);
+  twHost::issueCube(i, place);
 }
 inline void SetHF32Mode(bool enable) {
   cubeRegisters().hf32 = enable;
@@ -371,11 +372,11 @@ inline void SetHF32Mode(HF32Mode mode) {
 template <class C = int32_t, class A = int8_t>
 void MmadWithSparse(const LocalTensor<C>& dst, const LocalTensor<A>& fm,
                     const LocalTensor<A>& filter, const MmadParams& p,
-                    Place place = Place::here()) {
-  CubeInstr i = mmadOf(dst, fm, filter, p);
+                    TwPlace place = TwPlace::here()) {
+  TwCubeInstr i = twMmadOf(dst, fm, filter, p);
   i.sparse = true;
   i.vectorA = false;
-  host::issueCube(i, place);
+  twHost::issueCube(i, place);
 }
 /// How float becomes HF32: true rounds ties to zero, false to even.
 inline void SetHF32TransMode(bool tiesToZero) {
@@ -388,17 +389,17 @@ inline void SetMMColumnMajor() {}
 inline void SetFmatrix(uint16_t l1H, uint16_t l1W, const uint8_t padList[4],
                        const FmatrixMode& mode) {
   bool right = mode == FmatrixMode::FMATRIX_RIGHT;
-  setImage(right, l1H, l1W, padList);
-  host::noteRegister(right ? host::Register::RightImage : host::Register::LeftImage);
+  twSetImage(right, l1H, l1W, padList);
+  twHost::noteRegister(right ? twHost::Register::RightImage : twHost::Register::LeftImage);
 }
 /// Where L1 wraps around for LoadData3D; 0 is nowhere, and the only value supported.
-inline void SetLoadDataBoundary(uint32_t boundary, Place place = Place::here()) {
+inline void SetLoadDataBoundary(uint32_t boundary, TwPlace place = TwPlace::here()) {
   if (boundary != 0)
-    host::failKernel(
+    twHost::failKernel(
         "unsupported: SetLoadDataBoundary other than 0; let the image end before L1 does", place);
 }
 template <class T> void SetLoadDataPaddingValue(T value) {
-  cubeRegisters().loadPadBits = bitsOf(value);
+  cubeRegisters().loadPadBits = twBitsOf(value);
 }
 inline void SetLoadDataRepeat(const LoadDataRepeatParam& p) {
   cubeRegisters().loadRepeatStride = p.repeatStride;
@@ -425,14 +426,14 @@ inline void SetFixpipeNz2ndFlag(uint16_t ndNum, uint16_t srcNdStride, uint16_t d
 }
 inline void SetFixpipePreQuantFlag(uint64_t config) {
   cubeRegisters().quantScale = config;
-  host::noteRegister(host::Register::QuantScale);
+  twHost::noteRegister(twHost::Register::QuantScale);
 }
 
 template <class Dst, class U>
-CubeInstr fixpipeOf(const Dst& dst, const LocalTensor<U>& src, bool rowMajor,
-                    const FixpipeParamsV220& p) {
-  CubeInstr i;
-  i.op = CubeOp::Fixpipe;
+TwCubeInstr twFixpipeOf(const Dst& dst, const LocalTensor<U>& src, bool rowMajor,
+                        const FixpipeParamsV220& p) {
+  TwCubeInstr i;
+  i.op = TwCubeOp::Fixpipe;
   i.dst = dst.operand();
   i.a = src.operand();
   i.n = p.nSize;
@@ -445,7 +446,7 @@ CubeInstr fixpipeOf(const Dst& dst, const LocalTensor<U>& src, bool rowMajor,
   i.rowMajor = rowMajor;
   i.relu = p.reluEn;
   i.channelSplit = p.isChannelSplit;
-  i.quant = static_cast<host::QuantMode>(p.quantPre);
+  i.quant = static_cast<twHost::QuantMode>(p.quantPre);
   i.quantScale = p.deqScalar;
   i.unitFlag = p.unitFlag;
   i.c = cubeRegisters().quantScales; // unless the call has its own
@@ -453,29 +454,29 @@ CubeInstr fixpipeOf(const Dst& dst, const LocalTensor<U>& src, bool rowMajor,
 }
 template <class T, class U, const FixpipeConfig& config = CFG_ROW_MAJOR>
 void Fixpipe(const GlobalTensor<T>& dst, const LocalTensor<U>& src, const FixpipeParamsV220& p,
-             Place place = Place::here()) {
-  host::issueCube(fixpipeOf(dst, src, config.format == CO2Layout::ROW_MAJOR, p), place);
+             TwPlace place = TwPlace::here()) {
+  twHost::issueCube(twFixpipeOf(dst, src, config.format == CO2Layout::ROW_MAJOR, p), place);
 }
 template <class T, class U, const FixpipeConfig& config = CFG_ROW_MAJOR>
 void Fixpipe(const LocalTensor<T>& dst, const LocalTensor<U>& src, const FixpipeParamsV220& p,
-             Place place = Place::here()) {
-  host::issueCube(fixpipeOf(dst, src, config.format == CO2Layout::ROW_MAJOR, p), place);
+             TwPlace place = TwPlace::here()) {
+  twHost::issueCube(twFixpipeOf(dst, src, config.format == CO2Layout::ROW_MAJOR, p), place);
 }
 template <class T, class U, const FixpipeConfig& config = CFG_ROW_MAJOR>
 void Fixpipe(const GlobalTensor<T>& dst, const LocalTensor<U>& src,
              const LocalTensor<uint64_t>& scales, const FixpipeParamsV220& p,
-             Place place = Place::here()) {
-  CubeInstr i = fixpipeOf(dst, src, config.format == CO2Layout::ROW_MAJOR, p);
+             TwPlace place = TwPlace::here()) {
+  TwCubeInstr i = twFixpipeOf(dst, src, config.format == CO2Layout::ROW_MAJOR, p);
   i.c = scales.operand();
-  host::issueCube(i, place);
+  twHost::issueCube(i, place);
 }
 template <class T, class U, const FixpipeConfig& config = CFG_ROW_MAJOR>
 void Fixpipe(const LocalTensor<T>& dst, const LocalTensor<U>& src,
              const LocalTensor<uint64_t>& scales, const FixpipeParamsV220& p,
-             Place place = Place::here()) {
-  CubeInstr i = fixpipeOf(dst, src, config.format == CO2Layout::ROW_MAJOR, p);
+             TwPlace place = TwPlace::here()) {
+  TwCubeInstr i = twFixpipeOf(dst, src, config.format == CO2Layout::ROW_MAJOR, p);
   i.c = scales.operand();
-  host::issueCube(i, place);
+  twHost::issueCube(i, place);
 }
 
 /// The older way out of L0C: nSize and mSize elements, strides as in FixpipeParamsV220.
@@ -494,29 +495,29 @@ struct DataCopyCO12DstParams {
         channelSplit(split), nz2ndEn(nz2nd) {}
 };
 template <class Dst, class U>
-void copyFromL0C(const Dst& dst, const LocalTensor<U>& src, const DataCopyCO12DstParams& p,
-                 Place place) {
+void twCopyFromL0C(const Dst& dst, const LocalTensor<U>& src, const DataCopyCO12DstParams& p,
+                   TwPlace place) {
   FixpipeParamsV220 f(p.nSize, p.mSize, p.srcStride, p.dstStride, p.reluPre != 0);
   f.quantPre = p.quantPre;
   if (p.quantPre == DEQF16 || p.quantPre == REQ8 || p.quantPre == QF322B8_PRE)
-    host::checkRegister(host::Register::QuantScale, "DataCopy", place);
+    twHost::checkRegister(twHost::Register::QuantScale, "DataCopy", place);
   f.deqScalar = cubeRegisters().quantScale;
   f.isChannelSplit = p.channelSplit;
   f.unitFlag = p.unitFlag;
   f.ndNum = cubeRegisters().ndNum;
   f.srcNdStride = cubeRegisters().srcNdStride;
   f.dstNdStride = cubeRegisters().dstNdStride;
-  host::issueCube(fixpipeOf(dst, src, p.nz2ndEn, f), place);
+  twHost::issueCube(twFixpipeOf(dst, src, p.nz2ndEn, f), place);
 }
 template <class T, class U>
 void DataCopy(const GlobalTensor<T>& dst, const LocalTensor<U>& src, const DataCopyCO12DstParams& p,
-              Place place = Place::here()) {
-  copyFromL0C(dst, src, p, place);
+              TwPlace place = TwPlace::here()) {
+  twCopyFromL0C(dst, src, p, place);
 }
 template <class T, class U>
 void DataCopy(const LocalTensor<T>& dst, const LocalTensor<U>& src, const DataCopyCO12DstParams& p,
-              Place place = Place::here()) {
-  copyFromL0C(dst, src, p, place);
+              TwPlace place = TwPlace::here()) {
+  twCopyFromL0C(dst, src, p, place);
 }
 
 } // namespace AscendC

@@ -12,17 +12,17 @@
 
 namespace AscendC {
 
-inline void printFormatted(const char* format, ...) __attribute__((format(printf, 1, 2)));
-inline void printFormatted(const char* format, ...) {
+inline void twPrintFormatted(const char* format, ...) __attribute__((format(printf, 1, 2)));
+inline void twPrintFormatted(const char* format, ...) {
   char text[4096];
   va_list arguments;
   va_start(arguments, format);
   vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
-  host::printKernel(text);
+  twHost::printKernel(text);
 }
 /// %f takes the small formats, too; as they are, they would not fit an argument list.
-template <class T> auto printable(T value) {
+template <class T> auto twPrintable(T value) {
   if constexpr (std::is_same_v<T, half> || std::is_same_v<T, bfloat16_t>)
     return static_cast<double>(static_cast<float>(value));
   else
@@ -32,17 +32,17 @@ template <class... Args> void PRINTF(const char* format, Args... args) {
   char text[4096];
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-security"
-  snprintf(text, sizeof text, format, printable(args)...);
+  snprintf(text, sizeof text, format, twPrintable(args)...);
 #pragma GCC diagnostic pop
-  host::printKernel(text);
+  twHost::printKernel(text);
 }
 template <class... Args> void printf(const char* format, Args... args) {
   PRINTF(format, args...);
 }
 
 template <class Tensor>
-void dumpTensor(const char* name, const Tensor& tensor, uint32_t description, uint32_t count,
-                Place place) {
+void twDumpTensor(const char* name, const Tensor& tensor, uint32_t description, uint32_t count,
+                  TwPlace place) {
   char text[128];
   snprintf(text, sizeof text, "%s %u: %u elements of block %lld\n", name, description, count,
            static_cast<long long>(GetBlockIdx()));
@@ -53,74 +53,75 @@ void dumpTensor(const char* name, const Tensor& tensor, uint32_t description, ui
              i % 16 == 15 || i + 1 == count ? "\n" : " ");
     all += text;
   }
-  host::printKernel(all.c_str());
+  twHost::printKernel(all.c_str());
 }
 template <class T>
 void DumpTensor(const LocalTensor<T>& tensor, uint32_t description, uint32_t count,
-                Place place = Place::here()) {
-  dumpTensor("DumpTensor", tensor, description, count, place);
+                TwPlace place = TwPlace::here()) {
+  twDumpTensor("DumpTensor", tensor, description, count, place);
 }
 template <class T>
 void DumpTensor(const GlobalTensor<T>& tensor, uint32_t description, uint32_t count,
-                Place place = Place::here()) {
-  dumpTensor("DumpTensor", tensor, description, count, place);
+                TwPlace place = TwPlace::here()) {
+  twDumpTensor("DumpTensor", tensor, description, count, place);
 }
 template <class T>
 void DumpTensor(const LocalTensor<T>& tensor, uint32_t description, uint32_t count,
-                const ShapeInfo&, Place place = Place::here()) {
-  dumpTensor("DumpTensor", tensor, description, count, place);
+                const ShapeInfo&, TwPlace place = TwPlace::here()) {
+  twDumpTensor("DumpTensor", tensor, description, count, place);
 }
 template <class T>
 void DumpTensor(const GlobalTensor<T>& tensor, uint32_t description, uint32_t count,
-                const ShapeInfo&, Place place = Place::here()) {
-  dumpTensor("DumpTensor", tensor, description, count, place);
+                const ShapeInfo&, TwPlace place = TwPlace::here()) {
+  twDumpTensor("DumpTensor", tensor, description, count, place);
 }
 /// Elements from `offset` on.
 template <class T>
 void DumpAccChkPoint(const LocalTensor<T>& tensor, uint32_t index, uint32_t offset, uint32_t count,
-                     Place place = Place::here()) {
-  dumpTensor("DumpAccChkPoint", tensor[offset], index, count, place);
+                     TwPlace place = TwPlace::here()) {
+  twDumpTensor("DumpAccChkPoint", tensor[offset], index, count, place);
 }
 template <class T>
 void DumpAccChkPoint(const GlobalTensor<T>& tensor, uint32_t index, uint32_t offset, uint32_t count,
-                     Place place = Place::here()) {
-  dumpTensor("DumpAccChkPoint", tensor[offset], index, count, place);
+                     TwPlace place = TwPlace::here()) {
+  twDumpTensor("DumpAccChkPoint", tensor[offset], index, count, place);
 }
 inline void PrintTimeStamp(uint32_t description) {
   char text[64];
   snprintf(text, sizeof text, "time stamp %u: %lld\n", description,
-           static_cast<long long>(host::systemCycle()));
-  host::printKernel(text);
+           static_cast<long long>(twHost::systemCycle()));
+  twHost::printKernel(text);
 }
 inline int64_t GetSystemCycle() {
-  return host::systemCycle();
+  return twHost::systemCycle();
 }
-[[noreturn]] inline void Trap(Place place = Place::here()) {
-  host::failKernel("Trap was called", place);
+[[noreturn]] inline void Trap(TwPlace place = TwPlace::here()) {
+  twHost::failKernel("Trap was called", place);
 }
 
 /// The user's words stand behind the condition; a macro adds a number to all that it is given.
 template <class... Args>
-[[noreturn]] void failAssertion(Place place, const char* condition, const char* format,
-                                Args... args) {
+[[noreturn]] void twFailAssertion(TwPlace place, const char* condition, const char* format,
+                                  Args... args) {
   char words[1024], text[2048];
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-security"
-  snprintf(words, sizeof words, format, printable(args)...);
+  snprintf(words, sizeof words, format, twPrintable(args)...);
 #pragma GCC diagnostic pop
   snprintf(text, sizeof text, "assertion failed: %s%s%s", condition, *words ? ": " : "", words);
-  host::failKernel(text, place);
+  twHost::failKernel(text, place);
 }
 template <class... Args>
-[[noreturn]] void failAssertion(Place place, const char* condition, int, Args...) {
-  failAssertion(place, condition, "", 0);
+[[noreturn]] void twFailAssertion(TwPlace place, const char* condition, int, Args...) {
+  twFailAssertion(place, condition, "", 0);
 }
 
 } // namespace AscendC
 
 #define TW_ASSERT(condition, ...)                                                                  \
-  ((condition) ? (void)0                                                                           \
-               : ::AscendC::failAssertion(::AscendC::Place::here(), #condition, __VA_ARGS__))
+  ((condition)                                                                                     \
+       ? (void)0                                                                                   \
+       : ::AscendC::twFailAssertion(::tilewright::ascend::Place::here(), #condition, __VA_ARGS__))
 #define ascendc_assert(...) TW_ASSERT(__VA_ARGS__, 0)
 #ifndef ASSERT
 #define ASSERT(...) TW_ASSERT(__VA_ARGS__, 0)

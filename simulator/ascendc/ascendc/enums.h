@@ -40,26 +40,26 @@ using ::PIPE_MTE3;
 using ::PIPE_S;
 using ::pipe_t;
 using ::PIPE_V;
-using tilewright::ascend::Pipe;
-using tilewright::ascend::Space;
+using TwPipe = tilewright::ascend::Pipe;
+using TwSpace = tilewright::ascend::Space;
 
-constexpr Pipe pipeOf(pipe_t pipe) {
+constexpr TwPipe twPipeOf(pipe_t pipe) {
   switch (pipe) {
   case PIPE_V:
   case PIPE_V2:
-    return Pipe::V;
+    return TwPipe::V;
   case PIPE_M:
-    return Pipe::M;
+    return TwPipe::M;
   case PIPE_MTE1:
-    return Pipe::MTE1;
+    return TwPipe::MTE1;
   case PIPE_MTE2:
-    return Pipe::MTE2;
+    return TwPipe::MTE2;
   case PIPE_MTE3:
-    return Pipe::MTE3;
+    return TwPipe::MTE3;
   case PIPE_FIX:
-    return Pipe::FIX;
+    return TwPipe::FIX;
   default:
-    return Pipe::S;
+    return TwPipe::S;
   }
 }
 
@@ -104,24 +104,24 @@ enum class HardEvent : uint8_t {
   MAX,
 };
 
-struct EventPipes {
-  Pipe from, to;
+struct TwEventPipes {
+  TwPipe from, to;
 };
-constexpr EventPipes pipesOf(HardEvent event) {
-  constexpr EventPipes table[] = {
-      {Pipe::MTE2, Pipe::MTE1}, {Pipe::MTE1, Pipe::MTE2}, {Pipe::MTE1, Pipe::M},
-      {Pipe::M, Pipe::MTE1},    {Pipe::MTE2, Pipe::V},    {Pipe::V, Pipe::MTE2},
-      {Pipe::MTE3, Pipe::V},    {Pipe::V, Pipe::MTE3},    {Pipe::M, Pipe::V},
-      {Pipe::V, Pipe::M},       {Pipe::V, Pipe::V},       {Pipe::MTE3, Pipe::MTE1},
-      {Pipe::MTE1, Pipe::MTE3}, {Pipe::MTE1, Pipe::V},    {Pipe::MTE2, Pipe::M},
-      {Pipe::M, Pipe::MTE2},    {Pipe::V, Pipe::MTE1},    {Pipe::M, Pipe::FIX},
-      {Pipe::FIX, Pipe::M},     {Pipe::MTE3, Pipe::MTE2}, {Pipe::MTE2, Pipe::MTE3},
-      {Pipe::S, Pipe::V},       {Pipe::V, Pipe::S},       {Pipe::S, Pipe::MTE2},
-      {Pipe::MTE2, Pipe::S},    {Pipe::S, Pipe::MTE3},    {Pipe::MTE3, Pipe::S},
-      {Pipe::MTE2, Pipe::FIX},  {Pipe::FIX, Pipe::MTE2},  {Pipe::FIX, Pipe::S},
-      {Pipe::M, Pipe::S},       {Pipe::FIX, Pipe::MTE3},  {Pipe::MTE1, Pipe::FIX},
-      {Pipe::FIX, Pipe::MTE1},  {Pipe::FIX, Pipe::FIX},   {Pipe::FIX, Pipe::V},
-      {Pipe::V, Pipe::FIX}};
+constexpr TwEventPipes twPipesOf(HardEvent event) {
+  constexpr TwEventPipes table[] = {
+      {TwPipe::MTE2, TwPipe::MTE1}, {TwPipe::MTE1, TwPipe::MTE2}, {TwPipe::MTE1, TwPipe::M},
+      {TwPipe::M, TwPipe::MTE1},    {TwPipe::MTE2, TwPipe::V},    {TwPipe::V, TwPipe::MTE2},
+      {TwPipe::MTE3, TwPipe::V},    {TwPipe::V, TwPipe::MTE3},    {TwPipe::M, TwPipe::V},
+      {TwPipe::V, TwPipe::M},       {TwPipe::V, TwPipe::V},       {TwPipe::MTE3, TwPipe::MTE1},
+      {TwPipe::MTE1, TwPipe::MTE3}, {TwPipe::MTE1, TwPipe::V},    {TwPipe::MTE2, TwPipe::M},
+      {TwPipe::M, TwPipe::MTE2},    {TwPipe::V, TwPipe::MTE1},    {TwPipe::M, TwPipe::FIX},
+      {TwPipe::FIX, TwPipe::M},     {TwPipe::MTE3, TwPipe::MTE2}, {TwPipe::MTE2, TwPipe::MTE3},
+      {TwPipe::S, TwPipe::V},       {TwPipe::V, TwPipe::S},       {TwPipe::S, TwPipe::MTE2},
+      {TwPipe::MTE2, TwPipe::S},    {TwPipe::S, TwPipe::MTE3},    {TwPipe::MTE3, TwPipe::S},
+      {TwPipe::MTE2, TwPipe::FIX},  {TwPipe::FIX, TwPipe::MTE2},  {TwPipe::FIX, TwPipe::S},
+      {TwPipe::M, TwPipe::S},       {TwPipe::FIX, TwPipe::MTE3},  {TwPipe::MTE1, TwPipe::FIX},
+      {TwPipe::FIX, TwPipe::MTE1},  {TwPipe::FIX, TwPipe::FIX},   {TwPipe::FIX, TwPipe::V},
+      {TwPipe::V, TwPipe::FIX}};
   return table[static_cast<int>(event)];
 }
 
@@ -148,30 +148,30 @@ enum class TPosition : uint8_t {
 };
 using QuePosition = TPosition;
 
-constexpr Space spaceOf(TPosition position) {
+constexpr TwSpace twSpaceOf(TPosition position) {
   switch (position) {
   case TPosition::GM:
   case TPosition::CO2:
-    return Space::GM;
+    return TwSpace::GM;
   case TPosition::A1:
   case TPosition::B1:
   case TPosition::C1:
   case TPosition::SPM:
   case TPosition::TSCM:
-    return Space::L1;
+    return TwSpace::L1;
   case TPosition::A2:
-    return Space::L0A;
+    return TwSpace::L0A;
   case TPosition::B2:
-    return Space::L0B;
+    return TwSpace::L0B;
   case TPosition::C2:
-    return Space::BT;
+    return TwSpace::BT;
   case TPosition::CO1:
-    return Space::L0C;
+    return TwSpace::L0C;
   case TPosition::C2PIPE2GM:
   case TPosition::C2PIPE2LOCAL:
-    return Space::FB;
+    return TwSpace::FB;
   default:
-    return Space::UB;
+    return TwSpace::UB;
   }
 }
 

@@ -105,18 +105,18 @@ namespace AscendC {
 
 using ::bfloat16_t;
 using ::half;
-using tilewright::ascend::DType;
-using tilewright::ascend::Place;
+using TwDType = tilewright::ascend::DType;
+using TwPlace = tilewright::ascend::Place;
 
 /// Two of them share a byte, the first in the low bits.
 struct int4b_t {
   int8_t pair;
 };
 
-template <class T> struct DTypeOf;
+template <class T> struct TwDTypeOf;
 #define TW_DTYPE(T, D)                                                                             \
-  template <> struct DTypeOf<T> {                                                                  \
-    static constexpr DType value = DType::D;                                                       \
+  template <> struct TwDTypeOf<T> {                                                                \
+    static constexpr TwDType value = TwDType::D;                                                   \
   };
 TW_DTYPE(float, F32)
 TW_DTYPE(half, F16)
@@ -138,10 +138,10 @@ TW_DTYPE(double, F64)
 #undef TW_DTYPE
 
 /// Keeps a parameter out of template argument deduction.
-template <class T> struct NotDeduced {
+template <class T> struct TwNotDeduced {
   using type = T;
 };
-template <class T> using NotDeducedT = typename NotDeduced<T>::type;
+template <class T> using TwNotDeducedT = typename TwNotDeduced<T>::type;
 
 inline float ToFloat(bfloat16_t value) {
   return value;

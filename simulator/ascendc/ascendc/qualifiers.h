@@ -75,6 +75,16 @@ enum KernelMetaType {
   KERNEL_TYPE_MIX_AIC_1_1,
   KERNEL_TYPE_MIX_AIC_1_2,
 };
+namespace AscendC {
+template <int cubes, int vectors> constexpr KernelMetaType twKindOfMix() {
+  static_assert((cubes == 1 && vectors >= 0 && vectors <= 2) || (cubes == 0 && vectors == 1),
+                "__mix__ has other numbers than (1, 2), (1, 1), (1, 0) and (0, 1)");
+  return cubes == 0     ? KERNEL_TYPE_MIX_AIV_1_0
+         : vectors == 2 ? KERNEL_TYPE_MIX_AIC_1_2
+         : vectors == 1 ? KERNEL_TYPE_MIX_AIC_1_1
+                        : KERNEL_TYPE_MIX_AIC_1_0;
+}
+} // namespace AscendC
 // A mark in the kernel's object, in which the driver finds it wherever it came from: macros,
 // templates, branches of the preprocessor (tools/tilewright-ascendc/object_file.h).
 #define TW_MARK_KIND(isKeyed, key, type) TW_MARK_KIND_AS(isKeyed, key, type, __COUNTER__)
@@ -94,6 +104,13 @@ enum KernelMetaType {
 #define KERNEL_TASK_TYPE_DEFAULT(type) static_assert(true, "")
 #define KERNEL_TASK_TYPE(key, type) static_assert(true, "")
 #endif
+/// The driver writes these for a `__mix__` whose numbers only the preprocessor knows: the kind of the body around it,
+/// and the section of a kernel whose head comes from a macro.
+#define TW_KIND_OF_MIX(cubes, vectors) (::AscendC::twKindOfMix<(cubes), (vectors)>())
+#define TW_MIX_SECTION(cubes, vectors)                                                             \
+  __attribute__((section(".text.tilewrightKindM" TW_TEXT(cubes) "_" TW_TEXT(vectors))))
+#define TW_TEXT(words) TW_TEXT_OF(words)
+#define TW_TEXT_OF(words) #words
 #define ENABLE_PRINTF() static_assert(true, "")
 
 // Built into the compilers of the chip. No macros, so that a kernel's own may have these names.

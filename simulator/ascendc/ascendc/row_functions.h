@@ -10,7 +10,7 @@
 
 namespace AscendC {
 
-using tilewright::ascend::RowFunction;
+using TwRowFunction = tilewright::ascend::RowFunction;
 
 struct SoftMaxShapeInfo {
   uint32_t srcM = 0, srcK = 0, oriSrcM = 0, oriSrcK = 0;
@@ -23,20 +23,20 @@ struct SoftmaxConfig {
 };
 constexpr SoftmaxConfig SOFTMAX_DEFAULT_CFG = {true, 0, 0, SoftmaxMode::SOFTMAX_NORMAL};
 
-template <class T> uint32_t listed(const LocalTensor<T>& tensor) {
-  return tensor.hasMemory() ? tensor.address + 1 : VectorInstr::listWithoutMemory;
+template <class T> uint32_t twListed(const LocalTensor<T>& tensor) {
+  return tensor.hasMemory() ? tensor.address + 1 : TwVectorInstr::listWithoutMemory;
 }
 /// A record for `rows` rows of `columns` elements, `pitch` apart.
 template <class D, class S>
-VectorInstr rowsOf(RowFunction function, const LocalTensor<D>& dst, const LocalTensor<S>& src,
-                   uint32_t rows, uint32_t columns, uint32_t pitch) {
-  VectorInstr i = vectorOf(VectorOp::RowFunction, dst, src);
+TwVectorInstr twRowsOf(TwRowFunction function, const LocalTensor<D>& dst, const LocalTensor<S>& src,
+                       uint32_t rows, uint32_t columns, uint32_t pitch) {
+  TwVectorInstr i = twVectorOf(TwVectorOp::RowFunction, dst, src);
   i.mode = static_cast<uint8_t>(function);
-  i.form = VectorForm::Mask;
+  i.form = TwVectorForm::Mask;
   i.repeat = rows;
   i.count = columns;
   i.scalar = pitch;
-  i.extra.type = DTypeOf<S>::value;
+  i.extra.type = TwDTypeOf<S>::value;
   return i;
 }
 
@@ -44,11 +44,11 @@ VectorInstr rowsOf(RowFunction function, const LocalTensor<D>& dst, const LocalT
 
 /// The matrix: from the call, else from the source tensor's shape, else from the tiling.
 template <class D, class T>
-VectorInstr softmaxOf(RowFunction function, const LocalTensor<D>& dst, const LocalTensor<T>& src,
-                      const SoftMaxTiling& tiling, const SoftMaxShapeInfo& given, bool isNz,
-                      Place place) {
+TwVectorInstr twSoftmaxOf(TwRowFunction function, const LocalTensor<D>& dst,
+                          const LocalTensor<T>& src, const SoftMaxTiling& tiling,
+                          const SoftMaxShapeInfo& given, bool isNz, TwPlace place) {
   if (isNz)
-    host::failKernel("unsupported: SoftMax in NZ format; convert to ND", place);
+    twHost::failKernel("unsupported: SoftMax in NZ format; convert to ND", place);
   uint32_t rows = given.srcM, pitch = given.srcK, columns = given.oriSrcK;
   ShapeInfo shape = src.GetShapeInfo();
   if (rows == 0 && shape.shapeDim >= 2) {
@@ -62,38 +62,40 @@ VectorInstr softmaxOf(RowFunction function, const LocalTensor<D>& dst, const Loc
     rows = tiling.srcM;
     pitch = tiling.srcK;
   }
-  return rowsOf(function, dst, src, rows, columns ? columns : pitch, pitch);
+  return twRowsOf(function, dst, src, rows, columns ? columns : pitch, pitch);
 }
 template <class T, bool isReuseSource = false, bool isBasicBlock = false,
           bool isDataFormatNZ = false, const SoftmaxConfig& config = SOFTMAX_DEFAULT_CFG, class S>
 void SoftMax(const LocalTensor<T>& dst, const LocalTensor<S>& sum, const LocalTensor<S>& max,
              const LocalTensor<T>& src, const SoftMaxTiling& tiling,
-             const SoftMaxShapeInfo& shape = {}, Place place = Place::here()) {
-  VectorInstr i = softmaxOf(RowFunction::Softmax, dst, src, tiling, shape, isDataFormatNZ, place);
-  i.lists[0] = listed(sum);
-  i.lists[1] = listed(max);
-  i.extra.type = DTypeOf<S>::value;
-  host::issueVector(i, place);
+             const SoftMaxShapeInfo& shape = {}, TwPlace place = TwPlace::here()) {
+  TwVectorInstr i =
+      twSoftmaxOf(TwRowFunction::Softmax, dst, src, tiling, shape, isDataFormatNZ, place);
+  i.lists[0] = twListed(sum);
+  i.lists[1] = twListed(max);
+  i.extra.type = TwDTypeOf<S>::value;
+  twHost::issueVector(i, place);
 }
 template <class T, bool isReuseSource = false, bool isBasicBlock = false,
           bool isDataFormatNZ = false, const SoftmaxConfig& config = SOFTMAX_DEFAULT_CFG, class S>
 void SoftMax(const LocalTensor<T>& dst, const LocalTensor<S>& sum, const LocalTensor<S>& max,
              const LocalTensor<T>& src, const LocalTensor<uint8_t>&, const SoftMaxTiling& tiling,
-             const SoftMaxShapeInfo& shape = {}, Place place = Place::here()) {
+             const SoftMaxShapeInfo& shape = {}, TwPlace place = TwPlace::here()) {
   SoftMax<T, isReuseSource, isBasicBlock, isDataFormatNZ, config>(dst, sum, max, src, tiling, shape,
                                                                   place);
 }
 template <class T, bool isReuseSource = false, bool isBasicBlock = false,
           const SoftmaxConfig& config = SOFTMAX_DEFAULT_CFG>
 void SoftMax(const LocalTensor<T>& dst, const LocalTensor<T>& src, const SoftMaxTiling& tiling,
-             const SoftMaxShapeInfo& shape = {}, Place place = Place::here()) {
-  host::issueVector(softmaxOf(RowFunction::Softmax, dst, src, tiling, shape, false, place), place);
+             const SoftMaxShapeInfo& shape = {}, TwPlace place = TwPlace::here()) {
+  twHost::issueVector(twSoftmaxOf(TwRowFunction::Softmax, dst, src, tiling, shape, false, place),
+                      place);
 }
 template <class T, bool isReuseSource = false, bool isBasicBlock = false,
           const SoftmaxConfig& config = SOFTMAX_DEFAULT_CFG>
 void SoftMax(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>&,
              const SoftMaxTiling& tiling, const SoftMaxShapeInfo& shape = {},
-             Place place = Place::here()) {
+             TwPlace place = TwPlace::here()) {
   SoftMax<T, isReuseSource, isBasicBlock, config>(dst, src, tiling, shape, place);
 }
 /// exp(src - inMax) / inSum, row by row.
@@ -102,13 +104,13 @@ template <class T, bool isReuseSource = false, bool isBasicBlock = false,
 void SimpleSoftMax(const LocalTensor<T>& dst, const LocalTensor<S>& inSum,
                    const LocalTensor<S>& inMax, const LocalTensor<T>& src,
                    const SoftMaxTiling& tiling, const SoftMaxShapeInfo& shape = {},
-                   Place place = Place::here()) {
-  VectorInstr i =
-      softmaxOf(RowFunction::SoftmaxSimple, dst, src, tiling, shape, isDataFormatNZ, place);
-  i.lists[3] = listed(inSum);
-  i.lists[4] = listed(inMax);
-  i.extra.type = DTypeOf<S>::value;
-  host::issueVector(i, place);
+                   TwPlace place = TwPlace::here()) {
+  TwVectorInstr i =
+      twSoftmaxOf(TwRowFunction::SoftmaxSimple, dst, src, tiling, shape, isDataFormatNZ, place);
+  i.lists[3] = twListed(inSum);
+  i.lists[4] = twListed(inMax);
+  i.extra.type = TwDTypeOf<S>::value;
+  twHost::issueVector(i, place);
 }
 /// exp(src - max) with sums and maxima that go on from those of earlier columns if `isUpdate`.
 template <class T, bool isUpdate = false, bool isReuseSource = false, bool isBasicBlock = false,
@@ -117,18 +119,19 @@ void SoftmaxFlashV2(const LocalTensor<T>& dst, const LocalTensor<S>& expSum,
                     const LocalTensor<S>& max, const LocalTensor<T>& src,
                     const LocalTensor<T>& expMax, const LocalTensor<S>& inExpSum,
                     const LocalTensor<S>& inMax, const SoftMaxTiling& tiling,
-                    const SoftMaxShapeInfo& shape = {}, Place place = Place::here()) {
-  VectorInstr i = softmaxOf(isUpdate ? RowFunction::SoftmaxUpdate : RowFunction::SoftmaxFlash, dst,
-                            src, tiling, shape, isDataFormatNZ, place);
-  i.lists[0] = listed(expSum);
-  i.lists[1] = listed(max);
+                    const SoftMaxShapeInfo& shape = {}, TwPlace place = TwPlace::here()) {
+  TwVectorInstr i =
+      twSoftmaxOf(isUpdate ? TwRowFunction::SoftmaxUpdate : TwRowFunction::SoftmaxFlash, dst, src,
+                  tiling, shape, isDataFormatNZ, place);
+  i.lists[0] = twListed(expSum);
+  i.lists[1] = twListed(max);
   if (isUpdate) {
-    i.lists[2] = listed(expMax);
-    i.lists[3] = listed(inExpSum);
-    i.lists[4] = listed(inMax);
+    i.lists[2] = twListed(expMax);
+    i.lists[3] = twListed(inExpSum);
+    i.lists[4] = twListed(inMax);
   }
-  i.extra.type = DTypeOf<S>::value;
-  host::issueVector(i, place);
+  i.extra.type = TwDTypeOf<S>::value;
+  twHost::issueVector(i, place);
 }
 template <class T, bool isUpdate = false, bool isReuseSource = false, bool isBasicBlock = false,
           bool isDataFormatNZ = false, const SoftmaxConfig& config = SOFTMAX_DEFAULT_CFG, class S>
@@ -137,7 +140,7 @@ void SoftmaxFlashV2(const LocalTensor<T>& dst, const LocalTensor<S>& expSum,
                     const LocalTensor<T>& expMax, const LocalTensor<S>& inExpSum,
                     const LocalTensor<S>& inMax, const LocalTensor<uint8_t>&,
                     const SoftMaxTiling& tiling, const SoftMaxShapeInfo& shape = {},
-                    Place place = Place::here()) {
+                    TwPlace place = TwPlace::here()) {
   SoftmaxFlashV2<T, isUpdate, isReuseSource, isBasicBlock, isDataFormatNZ, config>(
       dst, expSum, max, src, expMax, inExpSum, inMax, tiling, shape, place);
 }
@@ -146,10 +149,10 @@ void SoftmaxFlashV2(const LocalTensor<T>& dst, const LocalTensor<S>& expSum,
 template <class T1, class T2, bool isDataFormatNZ = false, uint8_t stepSizeMode = 0>
 bool AdjustSoftMaxRes(const LocalTensor<T1>& softMaxRes, const LocalTensor<T2>& maxTensor,
                       const uint32_t from, const T1 to, const SoftMaxShapeInfo& shape,
-                      Place place = Place::here()) {
+                      TwPlace place = TwPlace::here()) {
   if (isDataFormatNZ)
-    host::failKernel("unsupported: AdjustSoftMaxRes in NZ format; convert to ND", place);
-  host::drainPipe(Pipe::V);
+    twHost::failKernel("unsupported: AdjustSoftMaxRes in NZ format; convert to ND", place);
+  twHost::drainPipe(TwPipe::V);
   bool any = false;
   for (uint32_t row = 0; row < shape.srcM; ++row) {
     T2 max = maxTensor.GetValue(row * (stepSizeMode ? stepSizeMode : 32 / sizeof(T2)), place);
@@ -169,23 +172,23 @@ bool AdjustSoftMaxRes(const LocalTensor<T1>& softMaxRes, const LocalTensor<T2>& 
 template <class T, bool isReuseSource = false>
 void LayerNorm(const LocalTensor<T>& output, const LocalTensor<T>& mean,
                const LocalTensor<T>& variance, const LocalTensor<T>& x, const LocalTensor<T>& gamma,
-               const LocalTensor<T>& beta, const NotDeducedT<T> epsilon,
-               const LayerNormTiling& tiling, Place place = Place::here()) {
-  VectorInstr i = rowsOf(RowFunction::LayerNorm, output, x, tiling.bLength * tiling.sLength,
-                         tiling.originalHLength, tiling.hLength);
+               const LocalTensor<T>& beta, const TwNotDeducedT<T> epsilon,
+               const LayerNormTiling& tiling, TwPlace place = TwPlace::here()) {
+  TwVectorInstr i = twRowsOf(TwRowFunction::LayerNorm, output, x, tiling.bLength * tiling.sLength,
+                             tiling.originalHLength, tiling.hLength);
   i.src1 = gamma.operand();
   i.aux = beta.operand();
-  i.lists[0] = listed(mean);
-  i.lists[1] = listed(variance);
+  i.lists[0] = twListed(mean);
+  i.lists[1] = twListed(variance);
   i.scalarValue = static_cast<float>(epsilon);
-  host::issueVector(i, place);
+  twHost::issueVector(i, place);
 }
 template <class T, bool isReuseSource = false>
 void LayerNorm(const LocalTensor<T>& output, const LocalTensor<T>& mean,
                const LocalTensor<T>& variance, const LocalTensor<T>& x, const LocalTensor<T>& gamma,
                const LocalTensor<T>& beta, const LocalTensor<uint8_t>&,
-               const NotDeducedT<T> epsilon, const LayerNormTiling& tiling,
-               Place place = Place::here()) {
+               const TwNotDeducedT<T> epsilon, const LayerNormTiling& tiling,
+               TwPlace place = TwPlace::here()) {
   LayerNorm<T, isReuseSource>(output, mean, variance, x, gamma, beta, epsilon, tiling, place);
 }
 struct LayerNormPara {
@@ -200,42 +203,42 @@ template <class U, class T, bool isReuseSource = false, const LayerNormConfig& c
 void LayerNorm(const LocalTensor<T>& output, const LocalTensor<float>& mean,
                const LocalTensor<float>& rstd, const LocalTensor<T>& x, const LocalTensor<U>& gamma,
                const LocalTensor<U>& beta, const float epsilon, const LayerNormPara& para,
-               const LayerNormSeparateTiling&, Place place = Place::here()) {
+               const LayerNormSeparateTiling&, TwPlace place = TwPlace::here()) {
   if (config.isNoBeta || config.isNoGamma)
-    host::failKernel("unsupported: LayerNorm without gamma or beta; give ones and zeros", place);
-  VectorInstr i = rowsOf(RowFunction::LayerNormRstd, output, x, para.aLength, para.rLength,
-                         para.rLengthWithPadding ? para.rLengthWithPadding : para.rLength);
+    twHost::failKernel("unsupported: LayerNorm without gamma or beta; give ones and zeros", place);
+  TwVectorInstr i = twRowsOf(TwRowFunction::LayerNormRstd, output, x, para.aLength, para.rLength,
+                             para.rLengthWithPadding ? para.rLengthWithPadding : para.rLength);
   i.src1 = gamma.operand();
   i.aux = beta.operand();
-  i.lists[0] = listed(mean);
-  i.lists[1] = listed(rstd);
-  i.extra.type = DType::F32;
+  i.lists[0] = twListed(mean);
+  i.lists[1] = twListed(rstd);
+  i.extra.type = TwDType::F32;
   i.scalarValue = epsilon;
-  host::issueVector(i, place);
+  twHost::issueVector(i, place);
 }
 template <class U, class T, bool isReuseSource = false, const LayerNormConfig& config = LNCFG_NORM>
 void LayerNorm(const LocalTensor<T>& output, const LocalTensor<float>& mean,
                const LocalTensor<float>& rstd, const LocalTensor<T>& x, const LocalTensor<U>& gamma,
                const LocalTensor<U>& beta, const float epsilon, const LocalTensor<uint8_t>&,
                const LayerNormPara& para, const LayerNormSeparateTiling& tiling,
-               Place place = Place::here()) {
+               TwPlace place = TwPlace::here()) {
   LayerNorm<U, T, isReuseSource, config>(output, mean, rstd, x, gamma, beta, epsilon, para, tiling,
                                          place);
 }
 template <class T, bool isBasicBlock = false>
 void RmsNorm(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<T>& gamma,
-             const NotDeducedT<T> epsilon, const RmsNormTiling& tiling,
-             Place place = Place::here()) {
-  VectorInstr i = rowsOf(RowFunction::RmsNorm, dst, src, tiling.bLength * tiling.sLength,
-                         tiling.originalHLength, tiling.hLength);
+             const TwNotDeducedT<T> epsilon, const RmsNormTiling& tiling,
+             TwPlace place = TwPlace::here()) {
+  TwVectorInstr i = twRowsOf(TwRowFunction::RmsNorm, dst, src, tiling.bLength * tiling.sLength,
+                             tiling.originalHLength, tiling.hLength);
   i.src1 = gamma.operand();
   i.scalarValue = static_cast<float>(epsilon);
-  host::issueVector(i, place);
+  twHost::issueVector(i, place);
 }
 template <class T, bool isBasicBlock = false>
 void RmsNorm(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<T>& gamma,
-             const LocalTensor<uint8_t>&, const NotDeducedT<T> epsilon, const RmsNormTiling& tiling,
-             Place place = Place::here()) {
+             const LocalTensor<uint8_t>&, const TwNotDeducedT<T> epsilon,
+             const RmsNormTiling& tiling, TwPlace place = TwPlace::here()) {
   RmsNorm<T, isBasicBlock>(dst, src, gamma, epsilon, tiling, place);
 }
 
@@ -252,11 +255,11 @@ template <class T, bool isInitIndex = false, bool isHasfinish = false, bool isRe
 void TopK(const LocalTensor<T>& dstValue, const LocalTensor<int32_t>& dstIndex,
           const LocalTensor<T>& src, const LocalTensor<int32_t>& srcIndex,
           const LocalTensor<bool>& finish, const int32_t k, const TopkTiling&, const TopKInfo& info,
-          const bool isLargest = true, Place place = Place::here()) {
+          const bool isLargest = true, TwPlace place = TwPlace::here()) {
   if (k < 1 || k > info.n)
-    host::failKernel("TopK: k starts at 1 and ends at n", place);
-  VectorInstr i = rowsOf(RowFunction::TopK, dstValue, src, static_cast<uint32_t>(info.outter),
-                         static_cast<uint32_t>(info.n), static_cast<uint32_t>(info.inner));
+    twHost::failKernel("TopK: k starts at 1 and ends at n", place);
+  TwVectorInstr i = twRowsOf(TwRowFunction::TopK, dstValue, src, static_cast<uint32_t>(info.outter),
+                             static_cast<uint32_t>(info.n), static_cast<uint32_t>(info.inner));
   constexpr bool isSmall = topkMode == TopKMode::TOPK_NSMALL;
   auto rounded = [&](int32_t unit) {
     return static_cast<uint16_t>(isSmall ? k : (k + unit - 1) / unit * unit);
@@ -264,13 +267,13 @@ void TopK(const LocalTensor<T>& dstValue, const LocalTensor<int32_t>& dstIndex,
   i.lengths[0] = static_cast<uint16_t>(k);
   i.lengths[1] = rounded(32 / sizeof(T));
   i.lengths[2] = rounded(32 / sizeof(int32_t));
-  i.lists[0] = listed(dstIndex);
+  i.lists[0] = twListed(dstIndex);
   if (isInitIndex)
-    i.lists[1] = listed(srcIndex);
+    i.lists[1] = twListed(srcIndex);
   if (isHasfinish)
-    i.lists[2] = listed(finish);
+    i.lists[2] = twListed(finish);
   i.flag = isLargest;
-  host::issueVector(i, place);
+  twHost::issueVector(i, place);
 }
 template <class T, bool isInitIndex = false, bool isHasfinish = false, bool isReuseSrc = false,
           TopKMode topkMode = TopKMode::TOPK_NORMAL>
@@ -278,7 +281,7 @@ void TopK(const LocalTensor<T>& dstValue, const LocalTensor<int32_t>& dstIndex,
           const LocalTensor<T>& src, const LocalTensor<int32_t>& srcIndex,
           const LocalTensor<bool>& finish, const LocalTensor<uint8_t>&, const int32_t k,
           const TopkTiling& tiling, const TopKInfo& info, const bool isLargest = true,
-          Place place = Place::here()) {
+          TwPlace place = TwPlace::here()) {
   TopK<T, isInitIndex, isHasfinish, isReuseSrc, topkMode>(dstValue, dstIndex, src, srcIndex, finish,
                                                           k, tiling, info, isLargest, place);
 }
@@ -291,16 +294,16 @@ struct MeanParams {
 template <class T, class accType = T, bool isReuseSource = false, bool isBasicBlock = false,
           int32_t reduceDim = -1>
 void Mean(const LocalTensor<T>& dst, const LocalTensor<T>& src, const MeanParams& p,
-          Place place = Place::here()) {
-  reduceRows(dst, src, p.outter, p.n, p.inner, ReduceType::SUM, false, place);
-  host::issueBarrier(Pipe::V, place);
+          TwPlace place = TwPlace::here()) {
+  twReduceRows(dst, src, p.outter, p.n, p.inner, ReduceType::SUM, false, place);
+  twHost::issueBarrier(TwPipe::V, place);
   Muls(dst, dst, static_cast<T>(1.0f / static_cast<float>(p.n)), static_cast<int32_t>(p.outter),
        place);
 }
 template <class T, class accType = T, bool isReuseSource = false, bool isBasicBlock = false,
           int32_t reduceDim = -1>
 void Mean(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>&,
-          const MeanParams& p, Place place = Place::here()) {
+          const MeanParams& p, TwPlace place = TwPlace::here()) {
   Mean<T, accType, isReuseSource, isBasicBlock, reduceDim>(dst, src, p, place);
 }
 
@@ -316,56 +319,58 @@ struct UnPadParams {
 /// Rows get `leftPad` values in front and `rightPad` behind.
 template <class T>
 void Pad(const LocalTensor<T>& dst, const LocalTensor<T>& src, const PadParams& p,
-         const LocalTensor<uint8_t>&, const PadTiling& tiling, Place place = Place::here()) {
-  VectorInstr i =
-      rowsOf(RowFunction::Pad, dst, src, tiling.srcHeight, tiling.srcOriWidth, tiling.srcWidth);
+         const LocalTensor<uint8_t>&, const PadTiling& tiling, TwPlace place = TwPlace::here()) {
+  TwVectorInstr i =
+      twRowsOf(TwRowFunction::Pad, dst, src, tiling.srcHeight, tiling.srcOriWidth, tiling.srcWidth);
   i.lengths[0] = p.leftPad;
   i.lengths[1] = static_cast<uint16_t>(p.leftPad + tiling.srcOriWidth + p.rightPad);
   i.flag = true;
   i.scalarValue = p.padValue;
-  host::issueVector(i, place);
+  twHost::issueVector(i, place);
 }
 template <class T>
 void Pad(const LocalTensor<T>& dst, const LocalTensor<T>& src, const PadParams& p,
-         const PadTiling& tiling, Place place = Place::here()) {
+         const PadTiling& tiling, TwPlace place = TwPlace::here()) {
   Pad(dst, src, p, LocalTensor<uint8_t>(), tiling, place);
 }
 /// Rows without their last `rightPad` values, one behind the other.
 template <class T>
 void UnPad(const LocalTensor<T>& dst, const LocalTensor<T>& src, const UnPadParams& p,
-           const LocalTensor<uint8_t>&, const UnPadTiling& tiling, Place place = Place::here()) {
-  VectorInstr i = rowsOf(RowFunction::Pad, dst, src, tiling.srcHeight, tiling.srcWidth - p.rightPad,
-                         tiling.srcWidth);
+           const LocalTensor<uint8_t>&, const UnPadTiling& tiling,
+           TwPlace place = TwPlace::here()) {
+  TwVectorInstr i = twRowsOf(TwRowFunction::Pad, dst, src, tiling.srcHeight,
+                             tiling.srcWidth - p.rightPad, tiling.srcWidth);
   i.lengths[1] = static_cast<uint16_t>(tiling.srcWidth - p.rightPad);
-  host::issueVector(i, place);
+  twHost::issueVector(i, place);
 }
 template <class T>
 void UnPad(const LocalTensor<T>& dst, const LocalTensor<T>& src, const UnPadParams& p,
-           const UnPadTiling& tiling, Place place = Place::here()) {
+           const UnPadTiling& tiling, TwPlace place = TwPlace::here()) {
   UnPad(dst, src, p, LocalTensor<uint8_t>(), tiling, place);
 }
 
 // --- quantisation ---------------------------------------------------------------------------
 
 template <class D, class S>
-VectorInstr quantOf(RowFunction function, const LocalTensor<D>& dst, const LocalTensor<S>& src,
-                    uint32_t rows, uint32_t columns, float scale, float offset) {
-  VectorInstr i = rowsOf(function, dst, src, rows, columns, columns);
+TwVectorInstr twQuantOf(TwRowFunction function, const LocalTensor<D>& dst,
+                        const LocalTensor<S>& src, uint32_t rows, uint32_t columns, float scale,
+                        float offset) {
+  TwVectorInstr i = twRowsOf(function, dst, src, rows, columns, columns);
   i.src1.bytes = i.aux.bytes = 0;
   i.scalarValue = scale;
-  i.lists[0] = host::bitsOfFloat(offset);
+  i.lists[0] = twHost::bitsOfFloat(offset);
   return i;
 }
 /// round(src * scale + offset) in half; one scale for all.
 template <class T, bool isReuseSource = false>
 void AscendQuant(const LocalTensor<int8_t>& dst, const LocalTensor<T>& src, const float scale,
-                 const float offset, const uint32_t count, Place place = Place::here()) {
-  host::issueVector(quantOf(RowFunction::Quantise, dst, src, 1, count, scale, offset), place);
+                 const float offset, const uint32_t count, TwPlace place = TwPlace::here()) {
+  twHost::issueVector(twQuantOf(TwRowFunction::Quantise, dst, src, 1, count, scale, offset), place);
 }
 template <class T, bool isReuseSource = false>
 void AscendQuant(const LocalTensor<int8_t>& dst, const LocalTensor<T>& src,
                  const LocalTensor<uint8_t>&, const float scale, const float offset,
-                 const uint32_t count, Place place = Place::here()) {
+                 const uint32_t count, TwPlace place = TwPlace::here()) {
   AscendQuant<T, isReuseSource>(dst, src, scale, offset, count, place);
 }
 /// A scale and an offset for each of `scaleCount` columns.
@@ -373,11 +378,12 @@ template <class T, bool isReuseSource = false>
 void AscendQuant(const LocalTensor<int8_t>& dst, const LocalTensor<T>& src,
                  const LocalTensor<uint8_t>&, const LocalTensor<T>& scales,
                  const LocalTensor<T>& offsets, const uint32_t scaleCount, const uint32_t,
-                 const uint32_t count, Place place = Place::here()) {
-  VectorInstr i = quantOf(RowFunction::Quantise, dst, src, count / scaleCount, scaleCount, 1, 0);
+                 const uint32_t count, TwPlace place = TwPlace::here()) {
+  TwVectorInstr i =
+      twQuantOf(TwRowFunction::Quantise, dst, src, count / scaleCount, scaleCount, 1, 0);
   i.src1 = scales.operand();
   i.aux = offsets.operand();
-  host::issueVector(i, place);
+  twHost::issueVector(i, place);
 }
 struct DequantParams {
   uint32_t m = 0, n = 0, calCount = 0;
@@ -386,17 +392,18 @@ struct DequantParams {
 template <class D, class S>
 void AscendDequant(const LocalTensor<D>& dst, const LocalTensor<int32_t>& src,
                    const LocalTensor<S>& scales, const LocalTensor<uint8_t>&, DequantParams p,
-                   Place place = Place::here()) {
-  VectorInstr i = quantOf(RowFunction::Dequantise, dst, src, p.m, p.calCount, 1, 0);
+                   TwPlace place = TwPlace::here()) {
+  TwVectorInstr i = twQuantOf(TwRowFunction::Dequantise, dst, src, p.m, p.calCount, 1, 0);
   i.scalar = (p.n + 7) / 8 * 8;
   i.src1 = scales.operand();
-  host::issueVector(i, place);
+  twHost::issueVector(i, place);
 }
 /// (src + offset) * scale, one for all.
 inline void AscendAntiQuant(const LocalTensor<half>& dst, const LocalTensor<int8_t>& src,
                             const half offset, const half scale, const LocalTensor<uint8_t>&,
-                            const uint32_t count, Place place = Place::here()) {
-  host::issueVector(quantOf(RowFunction::AntiQuantise, dst, src, 1, count, scale, offset), place);
+                            const uint32_t count, TwPlace place = TwPlace::here()) {
+  twHost::issueVector(twQuantOf(TwRowFunction::AntiQuantise, dst, src, 1, count, scale, offset),
+                      place);
 }
 
 } // namespace AscendC

@@ -10,105 +10,105 @@ namespace AscendC {
 // --- Compare --------------------------------------------------------------------------------
 
 template <class T, class U>
-VectorInstr compareOf(VectorOp op, const LocalTensor<U>& dst, const LocalTensor<T>& a,
-                      CMPMODE mode) {
-  VectorInstr i = vectorOf(op, dst, a);
+TwVectorInstr twCompareOf(TwVectorOp op, const LocalTensor<U>& dst, const LocalTensor<T>& a,
+                          CMPMODE mode) {
+  TwVectorInstr i = twVectorOf(op, dst, a);
   i.mode = static_cast<uint8_t>(mode);
   return i;
 }
 template <class T, class U, bool isSetMask = true>
 void Compare(const LocalTensor<U>& dst, const LocalTensor<T>& a, const LocalTensor<T>& b,
              CMPMODE mode, const uint64_t mask[], uint8_t repeatTime,
-             const BinaryRepeatParams& params, Place place = Place::here()) {
-  VectorInstr i = compareOf(VectorOp::Compare, dst, a, mode);
+             const BinaryRepeatParams& params, TwPlace place = TwPlace::here()) {
+  TwVectorInstr i = twCompareOf(TwVectorOp::Compare, dst, a, mode);
   i.src1 = b.operand();
-  useMask<isSetMask>(i, mask, repeatTime);
-  useStrides(i, params);
-  host::issueVector(i, place);
+  twUseMask<isSetMask>(i, mask, repeatTime);
+  twUseStrides(i, params);
+  twHost::issueVector(i, place);
 }
 template <class T, class U, bool isSetMask = true>
 void Compare(const LocalTensor<U>& dst, const LocalTensor<T>& a, const LocalTensor<T>& b,
              CMPMODE mode, const uint64_t mask, uint8_t repeatTime,
-             const BinaryRepeatParams& params, Place place = Place::here()) {
-  VectorInstr i = compareOf(VectorOp::Compare, dst, a, mode);
+             const BinaryRepeatParams& params, TwPlace place = TwPlace::here()) {
+  TwVectorInstr i = twCompareOf(TwVectorOp::Compare, dst, a, mode);
   i.src1 = b.operand();
-  useMask<isSetMask>(i, mask, repeatTime);
-  useStrides(i, params);
-  host::issueVector(i, place);
+  twUseMask<isSetMask>(i, mask, repeatTime);
+  twUseStrides(i, params);
+  twHost::issueVector(i, place);
 }
 template <class T, class U>
 void Compare(const LocalTensor<U>& dst, const LocalTensor<T>& a, const LocalTensor<T>& b,
-             CMPMODE mode, uint32_t count, Place place = Place::here()) {
-  VectorInstr i = compareOf(VectorOp::Compare, dst, a, mode);
+             CMPMODE mode, uint32_t count, TwPlace place = TwPlace::here()) {
+  TwVectorInstr i = twCompareOf(TwVectorOp::Compare, dst, a, mode);
   i.src1 = b.operand();
-  useCount(i, count);
-  host::issueVector(i, place);
+  twUseCount(i, count);
+  twHost::issueVector(i, place);
 }
 /// Into the compare mask register.
 template <class T, bool isSetMask = true>
 void Compare(const LocalTensor<T>& a, const LocalTensor<T>& b, CMPMODE mode, const uint64_t mask[],
-             const BinaryRepeatParams& params, Place place = Place::here()) {
-  VectorInstr i = compareOf(VectorOp::CompareToMask, a, a, mode);
+             const BinaryRepeatParams& params, TwPlace place = TwPlace::here()) {
+  TwVectorInstr i = twCompareOf(TwVectorOp::CompareToMask, a, a, mode);
   i.src1 = b.operand();
-  useMask<isSetMask>(i, mask, 1);
-  useStrides(i, params);
-  host::issueVector(i, place);
+  twUseMask<isSetMask>(i, mask, 1);
+  twUseStrides(i, params);
+  twHost::issueVector(i, place);
 }
 template <class T, bool isSetMask = true>
 void Compare(const LocalTensor<T>& a, const LocalTensor<T>& b, CMPMODE mode, const uint64_t mask,
-             const BinaryRepeatParams& params, Place place = Place::here()) {
-  VectorInstr i = compareOf(VectorOp::CompareToMask, a, a, mode);
+             const BinaryRepeatParams& params, TwPlace place = TwPlace::here()) {
+  TwVectorInstr i = twCompareOf(TwVectorOp::CompareToMask, a, a, mode);
   i.src1 = b.operand();
-  useMask<isSetMask>(i, mask, 1);
-  useStrides(i, params);
-  host::issueVector(i, place);
+  twUseMask<isSetMask>(i, mask, 1);
+  twUseStrides(i, params);
+  twHost::issueVector(i, place);
 }
 #define TW_COMPARE_SCALAR(Name)                                                                    \
   template <class T, class U, bool isSetMask = true>                                               \
-  void Name(const LocalTensor<U>& dst, const LocalTensor<T>& a, const NotDeducedT<T> scalar,       \
+  void Name(const LocalTensor<U>& dst, const LocalTensor<T>& a, const TwNotDeducedT<T> scalar,     \
             CMPMODE mode, const uint64_t mask[], uint8_t repeatTime,                               \
-            const UnaryRepeatParams& params, Place place = Place::here()) {                        \
-    VectorInstr i = compareOf(VectorOp::CompareScalar, dst, a, mode);                              \
-    useScalarOf<T>(i, scalar);                                                                     \
-    useMask<isSetMask>(i, mask, repeatTime);                                                       \
-    useStrides(i, params);                                                                         \
-    host::issueVector(i, place);                                                                   \
+            const UnaryRepeatParams& params, TwPlace place = TwPlace::here()) {                    \
+    TwVectorInstr i = twCompareOf(TwVectorOp::CompareScalar, dst, a, mode);                        \
+    twUseScalarOf<T>(i, scalar);                                                                   \
+    twUseMask<isSetMask>(i, mask, repeatTime);                                                     \
+    twUseStrides(i, params);                                                                       \
+    twHost::issueVector(i, place);                                                                 \
   }                                                                                                \
   template <class T, class U, bool isSetMask = true>                                               \
-  void Name(const LocalTensor<U>& dst, const LocalTensor<T>& a, const NotDeducedT<T> scalar,       \
+  void Name(const LocalTensor<U>& dst, const LocalTensor<T>& a, const TwNotDeducedT<T> scalar,     \
             CMPMODE mode, const uint64_t mask, uint8_t repeatTime,                                 \
-            const UnaryRepeatParams& params, Place place = Place::here()) {                        \
-    VectorInstr i = compareOf(VectorOp::CompareScalar, dst, a, mode);                              \
-    useScalarOf<T>(i, scalar);                                                                     \
-    useMask<isSetMask>(i, mask, repeatTime);                                                       \
-    useStrides(i, params);                                                                         \
-    host::issueVector(i, place);                                                                   \
+            const UnaryRepeatParams& params, TwPlace place = TwPlace::here()) {                    \
+    TwVectorInstr i = twCompareOf(TwVectorOp::CompareScalar, dst, a, mode);                        \
+    twUseScalarOf<T>(i, scalar);                                                                   \
+    twUseMask<isSetMask>(i, mask, repeatTime);                                                     \
+    twUseStrides(i, params);                                                                       \
+    twHost::issueVector(i, place);                                                                 \
   }                                                                                                \
   template <class T, class U>                                                                      \
-  void Name(const LocalTensor<U>& dst, const LocalTensor<T>& a, const NotDeducedT<T> scalar,       \
-            CMPMODE mode, uint32_t count, Place place = Place::here()) {                           \
-    VectorInstr i = compareOf(VectorOp::CompareScalar, dst, a, mode);                              \
-    useScalarOf<T>(i, scalar);                                                                     \
-    useCount(i, count);                                                                            \
-    host::issueVector(i, place);                                                                   \
+  void Name(const LocalTensor<U>& dst, const LocalTensor<T>& a, const TwNotDeducedT<T> scalar,     \
+            CMPMODE mode, uint32_t count, TwPlace place = TwPlace::here()) {                       \
+    TwVectorInstr i = twCompareOf(TwVectorOp::CompareScalar, dst, a, mode);                        \
+    twUseScalarOf<T>(i, scalar);                                                                   \
+    twUseCount(i, count);                                                                          \
+    twHost::issueVector(i, place);                                                                 \
   }
 TW_COMPARE_SCALAR(CompareScalar)
 TW_COMPARE_SCALAR(Compares)
 #undef TW_COMPARE_SCALAR
 
-template <class T> void SetCmpMask(const LocalTensor<T>& src, Place place = Place::here()) {
-  host::issueVector(vectorOf(VectorOp::SetCmpMask, src, src), place);
+template <class T> void SetCmpMask(const LocalTensor<T>& src, TwPlace place = TwPlace::here()) {
+  twHost::issueVector(twVectorOf(TwVectorOp::SetCmpMask, src, src), place);
 }
-template <class T> void GetCmpMask(const LocalTensor<T>& dst, Place place = Place::here()) {
-  host::issueVector(vectorOf(VectorOp::GetCmpMask, dst, dst), place);
+template <class T> void GetCmpMask(const LocalTensor<T>& dst, TwPlace place = TwPlace::here()) {
+  twHost::issueVector(twVectorOf(TwVectorOp::GetCmpMask, dst, dst), place);
 }
 
 // --- Select ---------------------------------------------------------------------------------
 
 template <class T, class U>
-VectorInstr selectOf(const LocalTensor<T>& dst, const LocalTensor<U>& bits,
-                     const LocalTensor<T>& s0, SELMODE mode) {
-  VectorInstr i = vectorOf(VectorOp::Select, dst, s0);
+TwVectorInstr twSelectOf(const LocalTensor<T>& dst, const LocalTensor<U>& bits,
+                         const LocalTensor<T>& s0, SELMODE mode) {
+  TwVectorInstr i = twVectorOf(TwVectorOp::Select, dst, s0);
   i.aux = bits.operand();
   i.mode = static_cast<uint8_t>(mode);
   return i;
@@ -116,83 +116,84 @@ VectorInstr selectOf(const LocalTensor<T>& dst, const LocalTensor<U>& bits,
 template <class T, class U, bool isSetMask = true, class M>
 void Select(const LocalTensor<T>& dst, const LocalTensor<U>& bits, const LocalTensor<T>& s0,
             const LocalTensor<T>& s1, SELMODE mode, M mask, uint8_t repeatTime,
-            const BinaryRepeatParams& params, Place place = Place::here()) {
-  VectorInstr i = selectOf(dst, bits, s0, mode);
+            const BinaryRepeatParams& params, TwPlace place = TwPlace::here()) {
+  TwVectorInstr i = twSelectOf(dst, bits, s0, mode);
   i.src1 = s1.operand();
-  useMask<isSetMask>(i, mask, repeatTime);
-  useStrides(i, params);
-  host::issueVector(i, place);
+  twUseMask<isSetMask>(i, mask, repeatTime);
+  twUseStrides(i, params);
+  twHost::issueVector(i, place);
 }
 template <class T, class U>
 void Select(const LocalTensor<T>& dst, const LocalTensor<U>& bits, const LocalTensor<T>& s0,
-            const LocalTensor<T>& s1, SELMODE mode, uint32_t count, Place place = Place::here()) {
-  VectorInstr i = selectOf(dst, bits, s0, mode);
+            const LocalTensor<T>& s1, SELMODE mode, uint32_t count,
+            TwPlace place = TwPlace::here()) {
+  TwVectorInstr i = twSelectOf(dst, bits, s0, mode);
   i.src1 = s1.operand();
-  useCount(i, count);
-  host::issueVector(i, place);
+  twUseCount(i, count);
+  twHost::issueVector(i, place);
 }
 template <class T, class U, bool isSetMask = true, class M>
 void Select(const LocalTensor<T>& dst, const LocalTensor<U>& bits, const LocalTensor<T>& s0,
-            NotDeducedT<T> s1, SELMODE mode, M mask, uint8_t repeatTime,
-            const BinaryRepeatParams& params, Place place = Place::here()) {
-  VectorInstr i = selectOf(dst, bits, s0, mode);
+            TwNotDeducedT<T> s1, SELMODE mode, M mask, uint8_t repeatTime,
+            const BinaryRepeatParams& params, TwPlace place = TwPlace::here()) {
+  TwVectorInstr i = twSelectOf(dst, bits, s0, mode);
   i.flag = true;
-  useScalarOf<T>(i, s1);
-  useMask<isSetMask>(i, mask, repeatTime);
-  useStrides(i, params);
-  host::issueVector(i, place);
+  twUseScalarOf<T>(i, s1);
+  twUseMask<isSetMask>(i, mask, repeatTime);
+  twUseStrides(i, params);
+  twHost::issueVector(i, place);
 }
 template <class T, class U>
 void Select(const LocalTensor<T>& dst, const LocalTensor<U>& bits, const LocalTensor<T>& s0,
-            NotDeducedT<T> s1, SELMODE mode, uint32_t count, Place place = Place::here()) {
-  VectorInstr i = selectOf(dst, bits, s0, mode);
+            TwNotDeducedT<T> s1, SELMODE mode, uint32_t count, TwPlace place = TwPlace::here()) {
+  TwVectorInstr i = twSelectOf(dst, bits, s0, mode);
   i.flag = true;
-  useScalarOf<T>(i, s1);
-  useCount(i, count);
-  host::issueVector(i, place);
+  twUseScalarOf<T>(i, s1);
+  twUseCount(i, count);
+  twHost::issueVector(i, place);
 }
 /// With the compare mask register.
 template <class T, SELMODE mode>
 void Select(const LocalTensor<T>& dst, const LocalTensor<T>& s0, const LocalTensor<T>& s1,
-            uint8_t repeatTime, const BinaryRepeatParams& params, Place place = Place::here()) {
-  VectorInstr i = vectorOf(VectorOp::Select, dst, s0, s1);
+            uint8_t repeatTime, const BinaryRepeatParams& params, TwPlace place = TwPlace::here()) {
+  TwVectorInstr i = twVectorOf(TwVectorOp::Select, dst, s0, s1);
   i.mode = static_cast<uint8_t>(mode);
   i.validBits = 1;
-  useMask<true>(i, uint64_t{256 / sizeof(T)}, repeatTime);
-  useStrides(i, params);
-  host::issueVector(i, place);
+  twUseMask<true>(i, uint64_t{256 / sizeof(T)}, repeatTime);
+  twUseStrides(i, params);
+  twHost::issueVector(i, place);
 }
 
 // --- reductions per repeat and per block ----------------------------------------------------
 
 template <bool isSetMask, class T, class M>
-void reduceOf(VectorOp op, const LocalTensor<T>& dst, const LocalTensor<T>& src, M mask,
-              int32_t repeat, int32_t dstRep, int32_t srcBlk, int32_t srcRep, ReduceOrder order,
-              Place place) {
-  VectorInstr i = vectorOf(op, dst, src);
-  useMask<isSetMask>(i, mask, static_cast<uint32_t>(repeat));
+void twReduceOf(TwVectorOp op, const LocalTensor<T>& dst, const LocalTensor<T>& src, M mask,
+                int32_t repeat, int32_t dstRep, int32_t srcBlk, int32_t srcRep, ReduceOrder order,
+                TwPlace place) {
+  TwVectorInstr i = twVectorOf(op, dst, src);
+  twUseMask<isSetMask>(i, mask, static_cast<uint32_t>(repeat));
   i.dstRep = static_cast<uint16_t>(dstRep);
   i.src0Blk = static_cast<uint16_t>(srcBlk);
   i.src0Rep = static_cast<uint16_t>(srcRep);
   i.mode = static_cast<uint8_t>(order);
-  host::issueVector(i, place);
+  twHost::issueVector(i, place);
 }
 #define TW_WHOLE(Name)                                                                             \
   template <class T, bool isSetMask = true>                                                        \
   void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const int32_t mask,              \
             const int32_t repeatTimes, const int32_t dstRepStride, const int32_t srcBlkStride,     \
             const int32_t srcRepStride, ReduceOrder order = ReduceOrder::ORDER_VALUE_INDEX,        \
-            Place place = Place::here()) {                                                         \
-    reduceOf<isSetMask>(VectorOp::Name, dst, src, static_cast<uint64_t>(mask), repeatTimes,        \
-                        dstRepStride, srcBlkStride, srcRepStride, order, place);                   \
+            TwPlace place = TwPlace::here()) {                                                     \
+    twReduceOf<isSetMask>(TwVectorOp::Name, dst, src, static_cast<uint64_t>(mask), repeatTimes,    \
+                          dstRepStride, srcBlkStride, srcRepStride, order, place);                 \
   }                                                                                                \
   template <class T, bool isSetMask = true>                                                        \
   void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint64_t mask[],           \
             const int32_t repeatTimes, const int32_t dstRepStride, const int32_t srcBlkStride,     \
             const int32_t srcRepStride, ReduceOrder order = ReduceOrder::ORDER_VALUE_INDEX,        \
-            Place place = Place::here()) {                                                         \
-    reduceOf<isSetMask>(VectorOp::Name, dst, src, mask, repeatTimes, dstRepStride, srcBlkStride,   \
-                        srcRepStride, order, place);                                               \
+            TwPlace place = TwPlace::here()) {                                                     \
+    twReduceOf<isSetMask>(TwVectorOp::Name, dst, src, mask, repeatTimes, dstRepStride,             \
+                          srcBlkStride, srcRepStride, order, place);                               \
   }
 TW_WHOLE(WholeReduceSum)
 TW_WHOLE(WholeReduceMax)
@@ -202,17 +203,17 @@ TW_WHOLE(WholeReduceMin)
   template <class T, bool isSetMask = true>                                                        \
   void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const int32_t repeat,            \
             const int32_t mask, const int32_t dstRepStride, const int32_t srcBlkStride,            \
-            const int32_t srcRepStride, Place place = Place::here()) {                             \
-    reduceOf<isSetMask>(VectorOp::Name, dst, src, static_cast<uint64_t>(mask), repeat,             \
-                        dstRepStride, srcBlkStride, srcRepStride, ReduceOrder::ORDER_ONLY_VALUE,   \
-                        place);                                                                    \
+            const int32_t srcRepStride, TwPlace place = TwPlace::here()) {                         \
+    twReduceOf<isSetMask>(TwVectorOp::Name, dst, src, static_cast<uint64_t>(mask), repeat,         \
+                          dstRepStride, srcBlkStride, srcRepStride, ReduceOrder::ORDER_ONLY_VALUE, \
+                          place);                                                                  \
   }                                                                                                \
   template <class T, bool isSetMask = true>                                                        \
   void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const int32_t repeat,            \
             const uint64_t mask[], const int32_t dstRepStride, const int32_t srcBlkStride,         \
-            const int32_t srcRepStride, Place place = Place::here()) {                             \
-    reduceOf<isSetMask>(VectorOp::Name, dst, src, mask, repeat, dstRepStride, srcBlkStride,        \
-                        srcRepStride, ReduceOrder::ORDER_ONLY_VALUE, place);                       \
+            const int32_t srcRepStride, TwPlace place = TwPlace::here()) {                         \
+    twReduceOf<isSetMask>(TwVectorOp::Name, dst, src, mask, repeat, dstRepStride, srcBlkStride,    \
+                          srcRepStride, ReduceOrder::ORDER_ONLY_VALUE, place);                     \
   }
 TW_BLOCK(BlockReduceSum)
 TW_BLOCK(BlockReduceMax)
@@ -223,45 +224,48 @@ template <class T, bool isSetMask = true>
 void RepeatReduceSum(const LocalTensor<T>& dst, const LocalTensor<T>& src, const int32_t repeat,
                      const int32_t elemsInOneRepeat, const int32_t, const int32_t srcBlkStride,
                      const int32_t dstRepStride, const int32_t srcRepStride,
-                     Place place = Place::here()) {
-  reduceOf<isSetMask>(VectorOp::RepeatReduceSum, dst, src, static_cast<uint64_t>(elemsInOneRepeat),
-                      repeat, dstRepStride, srcBlkStride, srcRepStride,
-                      ReduceOrder::ORDER_ONLY_VALUE, place);
+                     TwPlace place = TwPlace::here()) {
+  twReduceOf<isSetMask>(TwVectorOp::RepeatReduceSum, dst, src,
+                        static_cast<uint64_t>(elemsInOneRepeat), repeat, dstRepStride, srcBlkStride,
+                        srcRepStride, ReduceOrder::ORDER_ONLY_VALUE, place);
 }
 
 // The names of 9.1: mask before repeat everywhere.
-constexpr VectorOp pickReduce(ReduceType type, VectorOp sum, VectorOp max, VectorOp min) {
+constexpr TwVectorOp twPickReduce(ReduceType type, TwVectorOp sum, TwVectorOp max, TwVectorOp min) {
   return type == ReduceType::SUM ? sum : type == ReduceType::MAX ? max : min;
 }
 template <ReduceType type, class T, class U = T, bool isSetMask = true, class M>
 void ReduceRepeat(const LocalTensor<T>& dst, const LocalTensor<U>& src, M mask, int32_t repeat,
                   int32_t dstRep, int32_t srcBlk, int32_t srcRep,
-                  ReduceOrder order = ReduceOrder::ORDER_VALUE_INDEX, Place place = Place::here()) {
-  constexpr VectorOp op = pickReduce(type, VectorOp::WholeReduceSum, VectorOp::WholeReduceMax,
-                                     VectorOp::WholeReduceMin);
-  reduceOf<isSetMask>(op, dst, src, mask, repeat, dstRep, srcBlk, srcRep, order, place);
+                  ReduceOrder order = ReduceOrder::ORDER_VALUE_INDEX,
+                  TwPlace place = TwPlace::here()) {
+  constexpr TwVectorOp op = twPickReduce(type, TwVectorOp::WholeReduceSum,
+                                         TwVectorOp::WholeReduceMax, TwVectorOp::WholeReduceMin);
+  twReduceOf<isSetMask>(op, dst, src, mask, repeat, dstRep, srcBlk, srcRep, order, place);
 }
 template <ReduceType type, class T, class U = T, bool isSetMask = true, class M>
 void ReduceDataBlock(const LocalTensor<T>& dst, const LocalTensor<U>& src, M mask, int32_t repeat,
-                     int32_t dstRep, int32_t srcBlk, int32_t srcRep, Place place = Place::here()) {
-  constexpr VectorOp op = pickReduce(type, VectorOp::BlockReduceSum, VectorOp::BlockReduceMax,
-                                     VectorOp::BlockReduceMin);
-  reduceOf<isSetMask>(op, dst, src, mask, repeat, dstRep, srcBlk, srcRep,
-                      ReduceOrder::ORDER_ONLY_VALUE, place);
+                     int32_t dstRep, int32_t srcBlk, int32_t srcRep,
+                     TwPlace place = TwPlace::here()) {
+  constexpr TwVectorOp op = twPickReduce(type, TwVectorOp::BlockReduceSum,
+                                         TwVectorOp::BlockReduceMax, TwVectorOp::BlockReduceMin);
+  twReduceOf<isSetMask>(op, dst, src, mask, repeat, dstRep, srcBlk, srcRep,
+                        ReduceOrder::ORDER_ONLY_VALUE, place);
 }
 template <ReduceType type, class T, class U = T, bool isSetMask = true, class M>
 void ReducePairElem(const LocalTensor<T>& dst, const LocalTensor<U>& src, M mask, int32_t repeat,
-                    int32_t dstRep, int32_t srcBlk, int32_t srcRep, Place place = Place::here()) {
+                    int32_t dstRep, int32_t srcBlk, int32_t srcRep,
+                    TwPlace place = TwPlace::here()) {
   static_assert(type == ReduceType::SUM, "pairs are only summed");
-  reduceOf<isSetMask>(VectorOp::PairReduceSum, dst, src, mask, repeat, dstRep, srcBlk, srcRep,
-                      ReduceOrder::ORDER_ONLY_VALUE, place);
+  twReduceOf<isSetMask>(TwVectorOp::PairReduceSum, dst, src, mask, repeat, dstRep, srcBlk, srcRep,
+                        ReduceOrder::ORDER_ONLY_VALUE, place);
 }
 
 /// Without the source's type, which is the destination's.
 #define TW_REDUCE_OF_ONE_TYPE(Name)                                                                \
   template <ReduceType type, class T, bool isSetMask, class M>                                     \
   void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, M mask, int32_t repeat,          \
-            int32_t dstRep, int32_t srcBlk, int32_t srcRep, Place place = Place::here()) {         \
+            int32_t dstRep, int32_t srcBlk, int32_t srcRep, TwPlace place = TwPlace::here()) {     \
     Name<type, T, T, isSetMask>(dst, src, mask, repeat, dstRep, srcBlk, srcRep, place);            \
   }
 TW_REDUCE_OF_ONE_TYPE(ReduceDataBlock)
@@ -273,80 +277,81 @@ TW_REDUCE_OF_ONE_TYPE(ReducePairElem)
 #define TW_REDUCE_ALL(Name, DefaultIndex)                                                          \
   template <class T, bool isSetMask = true>                                                        \
   void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<T>& tmp,       \
-            const int32_t count, bool calIndex = false, Place place = Place::here()) {             \
-    VectorInstr i = vectorOf(VectorOp::Name, dst, src);                                            \
+            const int32_t count, bool calIndex = false, TwPlace place = TwPlace::here()) {         \
+    TwVectorInstr i = twVectorOf(TwVectorOp::Name, dst, src);                                      \
     i.aux = tmp.operand();                                                                         \
     i.flag = calIndex;                                                                             \
-    useCount(i, static_cast<uint64_t>(count));                                                     \
-    host::issueVector(i, place);                                                                   \
+    twUseCount(i, static_cast<uint64_t>(count));                                                   \
+    twHost::issueVector(i, place);                                                                 \
   }                                                                                                \
   template <class T, bool isSetMask = true>                                                        \
   void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<T>& tmp,       \
             const int32_t mask, const int32_t repeatTimes, const int32_t srcRepStride,             \
-            bool calIndex = false, Place place = Place::here()) {                                  \
-    VectorInstr i = vectorOf(VectorOp::Name, dst, src);                                            \
+            bool calIndex = false, TwPlace place = TwPlace::here()) {                              \
+    TwVectorInstr i = twVectorOf(TwVectorOp::Name, dst, src);                                      \
     i.aux = tmp.operand();                                                                         \
     i.flag = calIndex;                                                                             \
-    useMask<isSetMask>(i, static_cast<uint64_t>(mask), static_cast<uint32_t>(repeatTimes));        \
+    twUseMask<isSetMask>(i, static_cast<uint64_t>(mask), static_cast<uint32_t>(repeatTimes));      \
     i.src0Rep = static_cast<uint16_t>(srcRepStride);                                               \
-    host::issueVector(i, place);                                                                   \
+    twHost::issueVector(i, place);                                                                 \
   }                                                                                                \
   template <class T, bool isSetMask = true>                                                        \
   void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<T>& tmp,       \
             const uint64_t mask[], const int32_t repeatTimes, const int32_t srcRepStride,          \
-            bool calIndex = false, Place place = Place::here()) {                                  \
-    VectorInstr i = vectorOf(VectorOp::Name, dst, src);                                            \
+            bool calIndex = false, TwPlace place = TwPlace::here()) {                              \
+    TwVectorInstr i = twVectorOf(TwVectorOp::Name, dst, src);                                      \
     i.aux = tmp.operand();                                                                         \
     i.flag = calIndex;                                                                             \
-    useMask<isSetMask>(i, mask, static_cast<uint32_t>(repeatTimes));                               \
+    twUseMask<isSetMask>(i, mask, static_cast<uint32_t>(repeatTimes));                             \
     i.src0Rep = static_cast<uint16_t>(srcRepStride);                                               \
-    host::issueVector(i, place);                                                                   \
+    twHost::issueVector(i, place);                                                                 \
   }
 TW_REDUCE_ALL(ReduceSum, false)
 TW_REDUCE_ALL(ReduceMax, true)
 TW_REDUCE_ALL(ReduceMin, true)
 #undef TW_REDUCE_ALL
 
-template <class T> void readExtreme(T& value, T& index, const char* what, Place place) {
-  host::checkRegister(host::Register::Extreme, what, place);
-  host::drainPipe(Pipe::V);
-  std::memcpy(&value, &host::scalarResults().extreme, sizeof value);
-  std::memcpy(&index, &host::scalarResults().extremeIndex, sizeof index);
+template <class T> void twReadExtreme(T& value, T& index, const char* what, TwPlace place) {
+  twHost::checkRegister(twHost::Register::Extreme, what, place);
+  twHost::drainPipe(TwPipe::V);
+  std::memcpy(&value, &twHost::scalarResults().extreme, sizeof value);
+  std::memcpy(&index, &twHost::scalarResults().extremeIndex, sizeof index);
 }
-template <class T> void GetReduceMaxMinCount(T& value, T& index, Place place = Place::here()) {
-  readExtreme(value, index, "GetReduceMaxMinCount", place);
+template <class T> void GetReduceMaxMinCount(T& value, T& index, TwPlace place = TwPlace::here()) {
+  twReadExtreme(value, index, "GetReduceMaxMinCount", place);
 }
-template <class T> void GetReduceMaxMinCount(T& value, Place place = Place::here()) {
+template <class T> void GetReduceMaxMinCount(T& value, TwPlace place = TwPlace::here()) {
   T index;
-  readExtreme(value, index, "GetReduceMaxMinCount", place);
+  twReadExtreme(value, index, "GetReduceMaxMinCount", place);
 }
-template <class T> void GetReduceRepeatMaxMinSpr(T& value, T& index, Place place = Place::here()) {
-  readExtreme(value, index, "GetReduceRepeatMaxMinSpr", place);
+template <class T>
+void GetReduceRepeatMaxMinSpr(T& value, T& index, TwPlace place = TwPlace::here()) {
+  twReadExtreme(value, index, "GetReduceRepeatMaxMinSpr", place);
 }
-template <class T> void GetReduceRepeatMaxMinSpr(T& value, Place place = Place::here()) {
+template <class T> void GetReduceRepeatMaxMinSpr(T& value, TwPlace place = TwPlace::here()) {
   T index;
-  readExtreme(value, index, "GetReduceRepeatMaxMinSpr", place);
+  twReadExtreme(value, index, "GetReduceRepeatMaxMinSpr", place);
 }
-template <class T> T readSum(const char* what, Place place) {
-  host::checkRegister(host::Register::Accumulated, what, place);
-  host::drainPipe(Pipe::V);
+template <class T> T twReadSum(const char* what, TwPlace place) {
+  twHost::checkRegister(twHost::Register::Accumulated, what, place);
+  twHost::drainPipe(TwPipe::V);
   T value;
-  std::memcpy(&value, &host::scalarResults().accumulated, sizeof value);
+  std::memcpy(&value, &twHost::scalarResults().accumulated, sizeof value);
   return value;
 }
-template <class T> T GetAccVal(Place place = Place::here()) {
-  return readSum<T>("GetAccVal", place);
+template <class T> T GetAccVal(TwPlace place = TwPlace::here()) {
+  return twReadSum<T>("GetAccVal", place);
 }
-template <class T> T GetReduceRepeatSumSpr(Place place = Place::here()) {
-  return readSum<T>("GetReduceRepeatSumSpr", place);
+template <class T> T GetReduceRepeatSumSpr(TwPlace place = TwPlace::here()) {
+  return twReadSum<T>("GetReduceRepeatSumSpr", place);
 }
 
 // --- Gather ---------------------------------------------------------------------------------
 
 template <class T>
-VectorInstr gatherOf(const LocalTensor<T>& dst, const LocalTensor<T>& src,
-                     const LocalTensor<uint32_t>& offsets, uint32_t base) {
-  VectorInstr i = vectorOf(VectorOp::Gather, dst, src);
+TwVectorInstr twGatherOf(const LocalTensor<T>& dst, const LocalTensor<T>& src,
+                         const LocalTensor<uint32_t>& offsets, uint32_t base) {
+  TwVectorInstr i = twVectorOf(TwVectorOp::Gather, dst, src);
   i.aux = offsets.operand();
   i.scalar = base;
   return i;
@@ -354,40 +359,40 @@ VectorInstr gatherOf(const LocalTensor<T>& dst, const LocalTensor<T>& src,
 template <class T>
 void Gather(const LocalTensor<T>& dst, const LocalTensor<T>& src,
             const LocalTensor<uint32_t>& offsets, const uint32_t base, const uint32_t count,
-            Place place = Place::here()) {
-  VectorInstr i = gatherOf(dst, src, offsets, base);
-  useCount(i, count);
-  host::issueVector(i, place);
+            TwPlace place = TwPlace::here()) {
+  TwVectorInstr i = twGatherOf(dst, src, offsets, base);
+  twUseCount(i, count);
+  twHost::issueVector(i, place);
 }
 template <class T>
 void Gather(const LocalTensor<T>& dst, const LocalTensor<T>& src,
             const LocalTensor<uint32_t>& offsets, const uint32_t base, const uint64_t mask,
-            const uint8_t repeatTime, const uint8_t dstRepStride, Place place = Place::here()) {
-  VectorInstr i = gatherOf(dst, src, offsets, base);
-  useMask<true>(i, mask, repeatTime);
+            const uint8_t repeatTime, const uint8_t dstRepStride, TwPlace place = TwPlace::here()) {
+  TwVectorInstr i = twGatherOf(dst, src, offsets, base);
+  twUseMask<true>(i, mask, repeatTime);
   i.dstRep = dstRepStride;
-  host::issueVector(i, place);
+  twHost::issueVector(i, place);
 }
 template <class T>
 void Gather(const LocalTensor<T>& dst, const LocalTensor<T>& src,
             const LocalTensor<uint32_t>& offsets, const uint32_t base, const uint64_t mask[],
-            const uint8_t repeatTime, const uint8_t dstRepStride, Place place = Place::here()) {
-  VectorInstr i = gatherOf(dst, src, offsets, base);
-  useMask<true>(i, mask, repeatTime);
+            const uint8_t repeatTime, const uint8_t dstRepStride, TwPlace place = TwPlace::here()) {
+  TwVectorInstr i = twGatherOf(dst, src, offsets, base);
+  twUseMask<true>(i, mask, repeatTime);
   i.dstRep = dstRepStride;
-  host::issueVector(i, place);
+  twHost::issueVector(i, place);
 }
 template <class T>
 void Gatherb(const LocalTensor<T>& dst, const LocalTensor<T>& src,
              const LocalTensor<uint32_t>& offsets, const uint8_t repeatTime,
-             const GatherRepeatParams& params, Place place = Place::here()) {
-  VectorInstr i = gatherOf(dst, src, offsets, 0);
-  i.op = VectorOp::Gatherb;
-  i.form = VectorForm::Mask;
+             const GatherRepeatParams& params, TwPlace place = TwPlace::here()) {
+  TwVectorInstr i = twGatherOf(dst, src, offsets, 0);
+  i.op = TwVectorOp::Gatherb;
+  i.form = TwVectorForm::Mask;
   i.repeat = repeatTime;
   i.dstBlk = params.dstBlkStride;
   i.dstRep = params.dstRepStride;
-  host::issueVector(i, place);
+  twHost::issueVector(i, place);
 }
 /// `vRepeat` results, `vROffset` elements apart: each the sum of `hRepeat` times 8 blocks of `src0` (by
 /// byte offsets) with weights of `src1`, one a time or, with `repeatMode`, one a block.
@@ -395,22 +400,22 @@ template <class T, class M>
 void bilinear(const LocalTensor<T>& dst, const LocalTensor<T>& src0,
               const LocalTensor<uint32_t>& offsets, const LocalTensor<T>& src1, M mask,
               uint8_t hRepeat, bool repeatMode, uint16_t dstBlkStride, uint16_t vROffset,
-              uint8_t vRepeat, Place place) {
-  VectorInstr i = vectorOf(VectorOp::BilinearInterpolation, dst, src0, src1);
+              uint8_t vRepeat, TwPlace place) {
+  TwVectorInstr i = twVectorOf(TwVectorOp::BilinearInterpolation, dst, src0, src1);
   i.aux = offsets.operand();
-  useMask<true>(i, mask, hRepeat);
+  twUseMask<true>(i, mask, hRepeat);
   i.flag = repeatMode;
   i.dstBlk = dstBlkStride;
   i.scalar = vROffset;
   i.count = vRepeat;
-  host::issueVector(i, place);
+  twHost::issueVector(i, place);
 }
 template <class T>
 void BilinearInterpolation(const LocalTensor<T>& dst, const LocalTensor<T>& src0,
                            const LocalTensor<uint32_t>& src0Offset, const LocalTensor<T>& src1,
                            uint64_t mask, uint8_t hRepeat, bool repeatMode, uint16_t dstBlkStride,
                            uint16_t vROffset, uint8_t vRepeat, const LocalTensor<uint8_t>&,
-                           Place place = Place::here()) {
+                           TwPlace place = TwPlace::here()) {
   bilinear(dst, src0, src0Offset, src1, mask, hRepeat, repeatMode, dstBlkStride, vROffset, vRepeat,
            place);
 }
@@ -419,54 +424,56 @@ void BilinearInterpolation(const LocalTensor<T>& dst, const LocalTensor<T>& src0
                            const LocalTensor<uint32_t>& src0Offset, const LocalTensor<T>& src1,
                            const uint64_t mask[], uint8_t hRepeat, bool repeatMode,
                            uint16_t dstBlkStride, uint16_t vROffset, uint8_t vRepeat,
-                           const LocalTensor<uint8_t>&, Place place = Place::here()) {
+                           const LocalTensor<uint8_t>&, TwPlace place = TwPlace::here()) {
   bilinear(dst, src0, src0Offset, src1, mask, hRepeat, repeatMode, dstBlkStride, vROffset, vRepeat,
            place);
 }
 template <class T>
-void gatherByMask(VectorInstr i, bool reduceMode, uint32_t mask, const GatherMaskParams& params,
-                  uint64_t& kept, Place place) {
+void twGatherByMask(TwVectorInstr i, bool reduceMode, uint32_t mask, const GatherMaskParams& params,
+                    uint64_t& kept, TwPlace place) {
   i.flag = reduceMode;
   i.count = mask;
   i.repeat = params.repeatTimes;
   i.src0Blk = params.src0BlockStride;
   i.src0Rep = params.src0RepeatStride;
   i.src1Rep = params.src1RepeatStride;
-  host::issueVector(i, place);
-  host::drainPipe(Pipe::V);
-  kept = host::scalarResults().gatherCount;
+  twHost::issueVector(i, place);
+  twHost::drainPipe(TwPipe::V);
+  kept = twHost::scalarResults().gatherCount;
 }
 template <class T>
 void GatherMask(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const uint8_t pattern,
                 const bool reduceMode, const uint32_t mask, const GatherMaskParams& params,
-                uint64_t& rsvdCnt, Place place = Place::here()) {
-  VectorInstr i = vectorOf(VectorOp::GatherMask, dst, src0);
+                uint64_t& rsvdCnt, TwPlace place = TwPlace::here()) {
+  TwVectorInstr i = twVectorOf(TwVectorOp::GatherMask, dst, src0);
   i.mode = pattern;
-  gatherByMask<T>(i, reduceMode, mask, params, rsvdCnt, place);
+  twGatherByMask<T>(i, reduceMode, mask, params, rsvdCnt, place);
 }
 template <class T, class U>
 void GatherMask(const LocalTensor<T>& dst, const LocalTensor<T>& src0,
                 const LocalTensor<U>& pattern, const bool reduceMode, const uint32_t mask,
-                const GatherMaskParams& params, uint64_t& rsvdCnt, Place place = Place::here()) {
-  VectorInstr i = vectorOf(VectorOp::GatherMask, dst, src0, pattern);
-  gatherByMask<T>(i, reduceMode, mask, params, rsvdCnt, place);
+                const GatherMaskParams& params, uint64_t& rsvdCnt,
+                TwPlace place = TwPlace::here()) {
+  TwVectorInstr i = twVectorOf(TwVectorOp::GatherMask, dst, src0, pattern);
+  twGatherByMask<T>(i, reduceMode, mask, params, rsvdCnt, place);
 }
 
 // --- rearrangement --------------------------------------------------------------------------
 
 template <class T>
 void Brcb(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint8_t repeatTime,
-          const BrcbRepeatParams& params, Place place = Place::here()) {
-  VectorInstr i = vectorOf(VectorOp::Brcb, dst, src);
-  i.form = VectorForm::Mask;
+          const BrcbRepeatParams& params, TwPlace place = TwPlace::here()) {
+  TwVectorInstr i = twVectorOf(TwVectorOp::Brcb, dst, src);
+  i.form = TwVectorForm::Mask;
   i.repeat = repeatTime;
   i.dstBlk = params.dstBlkStride;
   i.dstRep = params.dstRepStride;
-  host::issueVector(i, place);
+  twHost::issueVector(i, place);
 }
 template <class T>
-void Transpose(const LocalTensor<T>& dst, const LocalTensor<T>& src, Place place = Place::here()) {
-  host::issueVector(vectorOf(VectorOp::Transpose, dst, src), place);
+void Transpose(const LocalTensor<T>& dst, const LocalTensor<T>& src,
+               TwPlace place = TwPlace::here()) {
+  twHost::issueVector(twVectorOf(TwVectorOp::Transpose, dst, src), place);
 }
 
 struct TransDataTo5HDParams {
@@ -479,11 +486,11 @@ struct TransDataTo5HDParams {
       : dstHighHalf(dstHigh), srcHighHalf(srcHigh), repeatTimes(repeats), dstRepStride(dstRep),
         srcRepStride(srcRep) {}
 };
-template <class T> VectorInstr transDataOf(const TransDataTo5HDParams& p) {
-  VectorInstr i;
-  i.op = VectorOp::TransDataTo5HD;
-  i.form = VectorForm::Mask;
-  i.dst.type = i.src0.type = DTypeOf<T>::value;
+template <class T> TwVectorInstr twTransDataOf(const TransDataTo5HDParams& p) {
+  TwVectorInstr i;
+  i.op = TwVectorOp::TransDataTo5HD;
+  i.form = TwVectorForm::Mask;
+  i.dst.type = i.src0.type = TwDTypeOf<T>::value;
   i.flag = p.dstHighHalf;
   i.mode = p.srcHighHalf;
   i.repeat = p.repeatTimes;
@@ -493,37 +500,37 @@ template <class T> VectorInstr transDataOf(const TransDataTo5HDParams& p) {
 }
 template <class T>
 void TransDataTo5HD(const LocalTensor<T> (&dst)[16], const LocalTensor<T> (&src)[16],
-                    const TransDataTo5HDParams& p, Place place = Place::here()) {
-  VectorInstr i = transDataOf<T>(p);
+                    const TransDataTo5HDParams& p, TwPlace place = TwPlace::here()) {
+  TwVectorInstr i = twTransDataOf<T>(p);
   for (int k = 0; k < 16; ++k) {
     i.lists[k] = dst[k].address;
     i.lists[16 + k] = src[k].address;
     i.dst.isWithoutMemory |= !dst[k].hasMemory();
     i.src0.isWithoutMemory |= !src[k].hasMemory();
   }
-  host::issueVector(i, place);
+  twHost::issueVector(i, place);
 }
 template <class T>
 void TransDataTo5HD(uint64_t dst[16], uint64_t src[16], const TransDataTo5HDParams& p,
-                    Place place = Place::here()) {
-  VectorInstr i = transDataOf<T>(p);
-  auto base = reinterpret_cast<uint64_t>(host::agentView().memory[static_cast<int>(Space::UB)]);
+                    TwPlace place = TwPlace::here()) {
+  TwVectorInstr i = twTransDataOf<T>(p);
+  auto base = reinterpret_cast<uint64_t>(twHost::agentView().memory[static_cast<int>(TwSpace::UB)]);
   for (int k = 0; k < 16; ++k) {
     i.lists[k] = static_cast<uint32_t>(dst[k] >= base ? dst[k] - base : dst[k]);
     i.lists[16 + k] = static_cast<uint32_t>(src[k] >= base ? src[k] - base : src[k]);
   }
-  host::issueVector(i, place);
+  twHost::issueVector(i, place);
 }
 
 /// As kernels' libraries call it, with lists of pointers into UB.
 template <class T>
 void TransDataTo5HDImpl(uint64_t dst[16], uint64_t src[16], const TransDataTo5HDParams& p,
-                        Place place = Place::here()) {
+                        TwPlace place = TwPlace::here()) {
   TransDataTo5HD<T>(dst, src, p, place);
 }
 template <class T>
 void TransDataTo5HDImpl(__ubuf__ T* dst[16], __ubuf__ T* src[16], const TransDataTo5HDParams& p,
-                        Place place = Place::here()) {
+                        TwPlace place = TwPlace::here()) {
   uint64_t to[16], from[16];
   for (int k = 0; k < 16; ++k) {
     to[k] = reinterpret_cast<uint64_t>(dst[k]);
@@ -536,10 +543,10 @@ void TransDataTo5HDImpl(__ubuf__ T* dst[16], __ubuf__ T* src[16], const TransDat
 
 template <class T>
 void Sort32(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint32_t>& idx,
-            const int32_t repeatTimes, Place place = Place::here()) {
-  VectorInstr i = vectorOf(VectorOp::Sort32, dst, src, idx);
+            const int32_t repeatTimes, TwPlace place = TwPlace::here()) {
+  TwVectorInstr i = twVectorOf(TwVectorOp::Sort32, dst, src, idx);
   i.repeat = static_cast<uint32_t>(repeatTimes);
-  host::issueVector(i, place);
+  twHost::issueVector(i, place);
 }
 template <class T> struct MrgSortSrcList {
   LocalTensor<T> src1, src2, src3, src4;
@@ -562,9 +569,9 @@ struct MrgSort4Info {
 };
 template <class T>
 void MrgSort(const LocalTensor<T>& dst, const MrgSortSrcList<T>& lists, const MrgSort4Info& info,
-             Place place = Place::here()) {
-  VectorInstr i = vectorOf(VectorOp::MrgSort, dst, lists.src1, lists.src2);
-  i.form = VectorForm::Mask;
+             TwPlace place = TwPlace::here()) {
+  TwVectorInstr i = twVectorOf(TwVectorOp::MrgSort, dst, lists.src1, lists.src2);
+  i.form = TwVectorForm::Mask;
   i.aux = lists.src3.operand();
   i.extra = lists.src4.operand();
   for (int k = 0; k < 4; ++k)
@@ -572,13 +579,13 @@ void MrgSort(const LocalTensor<T>& dst, const MrgSortSrcList<T>& lists, const Mr
   i.flag = info.ifExhaustedSuspension;
   i.validBits = info.validBit;
   i.repeat = info.repeatTimes;
-  host::issueVector(i, place);
+  twHost::issueVector(i, place);
 }
 inline void GetMrgSortResult(uint16_t& a, uint16_t& b, uint16_t& c, uint16_t& d,
-                             Place place = Place::here()) {
-  host::checkRegister(host::Register::SortedCounts, "GetMrgSortResult", place);
-  host::drainPipe(Pipe::V);
-  const auto& counts = host::scalarResults().sortedCounts;
+                             TwPlace place = TwPlace::here()) {
+  twHost::checkRegister(twHost::Register::SortedCounts, "GetMrgSortResult", place);
+  twHost::drainPipe(TwPipe::V);
+  const auto& counts = twHost::scalarResults().sortedCounts;
   a = static_cast<uint16_t>(counts[0]);
   b = static_cast<uint16_t>(counts[1]);
   c = static_cast<uint16_t>(counts[2]);
@@ -587,14 +594,14 @@ inline void GetMrgSortResult(uint16_t& a, uint16_t& b, uint16_t& c, uint16_t& d,
 template <class T, bool isExhaustedSuspension = false>
 void MrgSort(const LocalTensor<T>& dst, const MrgSortSrcList<T>& lists,
              const uint16_t elementLengths[4], uint32_t sortedNum[4], uint16_t validBit,
-             const int32_t repeatTimes, Place place = Place::here()) {
+             const int32_t repeatTimes, TwPlace place = TwPlace::here()) {
   MrgSort(dst, lists,
           MrgSort4Info(elementLengths, isExhaustedSuspension, validBit,
                        static_cast<uint16_t>(repeatTimes)),
           place);
-  host::drainPipe(Pipe::V);
+  twHost::drainPipe(TwPipe::V);
   for (int k = 0; k < 4; ++k)
-    sortedNum[k] = host::scalarResults().sortedCounts[k];
+    sortedNum[k] = twHost::scalarResults().sortedCounts[k];
 }
 template <class T>
 void Concat(LocalTensor<T>& concat, const LocalTensor<T>& src, const LocalTensor<T>&,
@@ -604,19 +611,20 @@ void Concat(LocalTensor<T>& concat, const LocalTensor<T>& src, const LocalTensor
 template <class T, bool isFullSort>
 void Sort(const LocalTensor<T>& dst, const LocalTensor<T>& concat,
           const LocalTensor<uint32_t>& index, LocalTensor<T>&, const int32_t repeatTimes,
-          Place place = Place::here()) {
-  VectorInstr i = vectorOf(VectorOp::Sort32, dst, concat, index);
+          TwPlace place = TwPlace::here()) {
+  TwVectorInstr i = twVectorOf(TwVectorOp::Sort32, dst, concat, index);
   i.repeat = static_cast<uint32_t>(repeatTimes);
   i.flag = isFullSort;
-  host::issueVector(i, place);
+  twHost::issueVector(i, place);
 }
 template <class T>
 void Extract(const LocalTensor<T>& dstValue, const LocalTensor<uint32_t>& dstIndex,
-             const LocalTensor<T>& sorted, const int32_t repeatTimes, Place place = Place::here()) {
-  VectorInstr i = vectorOf(VectorOp::ExtractScores, dstValue, sorted);
+             const LocalTensor<T>& sorted, const int32_t repeatTimes,
+             TwPlace place = TwPlace::here()) {
+  TwVectorInstr i = twVectorOf(TwVectorOp::ExtractScores, dstValue, sorted);
   i.aux = dstIndex.operand();
   i.repeat = static_cast<uint32_t>(repeatTimes);
-  host::issueVector(i, place);
+  twHost::issueVector(i, place);
 }
 template <class T> uint32_t GetSortOffset(uint32_t elements) {
   return elements * 8 / sizeof(T);
@@ -645,22 +653,22 @@ TW_NOT_ON_2201(SetLoadDataRepeatWithStride, "use SetLoadDataRepeat")
 
 /// dst[i] = first + i * diff.
 template <class T>
-void ArithProgression(const LocalTensor<T>& dst, NotDeducedT<T> first, NotDeducedT<T> diff,
-                      const int32_t count, Place place = Place::here()) {
-  VectorInstr i = vectorOf(VectorOp::CreateVecIndex, dst, dst);
-  useScalarOf<T>(i, first);
+void ArithProgression(const LocalTensor<T>& dst, TwNotDeducedT<T> first, TwNotDeducedT<T> diff,
+                      const int32_t count, TwPlace place = TwPlace::here()) {
+  TwVectorInstr i = twVectorOf(TwVectorOp::CreateVecIndex, dst, dst);
+  twUseScalarOf<T>(i, first);
   i.flag = true;
   i.scalar = static_cast<uint64_t>(count);
   double step = static_cast<double>(static_cast<float>(diff));
   if constexpr (std::is_integral_v<T>)
     step = static_cast<double>(diff);
   std::memcpy(&i.mask[0], &step, sizeof step);
-  useCount(i, static_cast<uint64_t>(count));
-  host::issueVector(i, place);
+  twUseCount(i, static_cast<uint64_t>(count));
+  twHost::issueVector(i, place);
 }
 template <class T>
-void Arange(const LocalTensor<T>& dst, NotDeducedT<T> first, NotDeducedT<T> diff,
-            const int32_t count, Place place = Place::here()) {
+void Arange(const LocalTensor<T>& dst, TwNotDeducedT<T> first, TwNotDeducedT<T> diff,
+            const int32_t count, TwPlace place = TwPlace::here()) {
   ArithProgression(dst, first, diff, count, place);
 }
 

@@ -9,7 +9,7 @@
 
 namespace AscendC {
 
-namespace host = tilewright::ascend;
+namespace twHost = tilewright::ascend;
 
 struct ShapeInfo {
   uint8_t shapeDim = 0, originalShapeDim = 0;
@@ -24,37 +24,38 @@ struct ShapeInfo {
 };
 
 /// Elements of `T` in `bytes` bytes, and back; int4 packs two in a byte.
-template <class T> constexpr uint64_t elementsIn(uint64_t bytes) {
+template <class T> constexpr uint64_t twElementsIn(uint64_t bytes) {
   return std::is_same_v<T, int4b_t> ? bytes * 2 : bytes / sizeof(T);
 }
-template <class T> constexpr uint64_t bytesIn(uint64_t elements) {
+template <class T> constexpr uint64_t twBytesIn(uint64_t elements) {
   return std::is_same_v<T, int4b_t> ? elements / 2 : elements * sizeof(T);
 }
 
 template <class T> class LocalTensor;
 template <class T> class GlobalTensor;
-template <class T> struct TensorExpression;
-template <class T> struct TensorComparison;
+template <class T> struct TwTensorExpression;
+template <class T> struct TwTensorComparison;
 
 /// Where a scalar is: reads and writes go through the machine, which checks them.
-template <class T> class ElementReference {
+template <class T> class TwElementReference {
 public:
-  ElementReference(const host::Operand& operand, Place place) : operand(operand), place(place) {}
+  TwElementReference(const twHost::Operand& operand, TwPlace place)
+      : operand(operand), place(place) {}
   operator T() const {
-    return *static_cast<const T*>(host::scalarAccess(operand, sizeof(T), false, place));
+    return *static_cast<const T*>(twHost::scalarAccess(operand, sizeof(T), false, place));
   }
-  ElementReference& operator=(T value) {
-    *static_cast<T*>(host::scalarAccess(operand, sizeof(T), true, place)) = value;
+  TwElementReference& operator=(T value) {
+    *static_cast<T*>(twHost::scalarAccess(operand, sizeof(T), true, place)) = value;
     return *this;
   }
-  ElementReference& operator=(const ElementReference& other) {
+  TwElementReference& operator=(const TwElementReference& other) {
     return *this = static_cast<T>(other);
   }
-  ElementReference(const ElementReference&) = default;
+  TwElementReference(const TwElementReference&) = default;
 
 private:
-  host::Operand operand;
-  Place place;
+  twHost::Operand operand;
+  TwPlace place;
 };
 
 template <class T> class LocalTensor {
@@ -63,31 +64,33 @@ public:
 
   LocalTensor() = default;
   LocalTensor(TPosition position, uint32_t address, uint32_t tileSize)
-      : address(address), bytes(static_cast<uint32_t>(bytesIn<T>(tileSize))), position(position),
+      : address(address), bytes(static_cast<uint32_t>(twBytesIn<T>(tileSize))), position(position),
         buffer(ofNoQueue) {}
   explicit LocalTensor(uint32_t address) : address(address), buffer(ofNoQueue) {}
   LocalTensor(const LocalTensor&) = default;
   LocalTensor& operator=(const LocalTensor&) = default;
   /// dst = a + b and its like, on all of dst.
-  void operator=(const TensorExpression<T>& expression);
+  void operator=(const TwTensorExpression<T>& expression);
   /// dst = a < b and its like: one bit for each element.
-  template <class U> void operator=(const TensorComparison<U>& comparison);
+  template <class U> void operator=(const TwTensorComparison<U>& comparison);
 
   LocalTensor operator[](uint32_t offset) const {
     LocalTensor part = *this;
-    uint64_t skipped = bytesIn<T>(offset); // in 64 bits: a huge offset must not come out small
+    uint64_t skipped = twBytesIn<T>(offset); // in 64 bits: a huge offset must not come out small
     part.address += static_cast<uint32_t>(skipped);
     part.bytes = bytes > skipped ? bytes - static_cast<uint32_t>(skipped) : 0;
     part.pastEnd = pastEnd || (bytes != 0 && skipped >= bytes) || address + skipped > UINT32_MAX;
     return part;
   }
-  T GetValue(uint32_t index, Place place = Place::here()) const {
-    return *static_cast<const T*>(host::scalarAccess(at(index), sizeof(T), false, place));
+  T GetValue(uint32_t index, TwPlace place = TwPlace::here()) const {
+    return *static_cast<const T*>(twHost::scalarAccess(at(index), sizeof(T), false, place));
   }
-  template <class U = T> void SetValue(uint32_t index, U value, Place place = Place::here()) const {
-    *static_cast<T*>(host::scalarAccess(at(index), sizeof(T), true, place)) = static_cast<T>(value);
+  template <class U = T>
+  void SetValue(uint32_t index, U value, TwPlace place = TwPlace::here()) const {
+    *static_cast<T*>(twHost::scalarAccess(at(index), sizeof(T), true, place)) =
+        static_cast<T>(value);
   }
-  ElementReference<T> operator()(uint32_t index, Place place = Place::here()) const {
+  TwElementReference<T> operator()(uint32_t index, TwPlace place = TwPlace::here()) const {
     return {at(index), place};
   }
   template <class U> LocalTensor<U> ReinterpretCast() const {
@@ -100,10 +103,10 @@ public:
     return other;
   }
   uint32_t GetSize() const {
-    return static_cast<uint32_t>(elementsIn<T>(bytes));
+    return static_cast<uint32_t>(twElementsIn<T>(bytes));
   }
   void SetSize(uint32_t elements) {
-    bytes = static_cast<uint32_t>(bytesIn<T>(elements));
+    bytes = static_cast<uint32_t>(twBytesIn<T>(elements));
   }
   uint32_t GetLength() const {
     return bytes;
@@ -112,8 +115,8 @@ public:
     bytes = length;
   }
   T* GetPhyAddr(uint32_t offset = 0) const {
-    return reinterpret_cast<T*>(host::agentView().memory[static_cast<int>(spaceOf(position))] +
-                                address + bytesIn<T>(offset));
+    return reinterpret_cast<T*>(twHost::agentView().memory[static_cast<int>(twSpaceOf(position))] +
+                                address + twBytesIn<T>(offset));
   }
   TPosition GetPosition() const {
     return position;
@@ -130,8 +133,8 @@ public:
   int32_t GetUserTag() const {
     return tag;
   }
-  host::Operand operand() const {
-    return {address, pastEnd ? 1u : bytes, spaceOf(position), DTypeOf<T>::value,
+  twHost::Operand operand() const {
+    return {address, pastEnd ? 1u : bytes, twSpaceOf(position), TwDTypeOf<T>::value,
             0,       buffer >= 0,          !hasMemory()};
   }
 
@@ -149,9 +152,9 @@ public:
 private:
   template <class U> friend class LocalTensor;
 
-  host::Operand at(uint32_t index) const {
-    host::Operand o = operand();
-    uint64_t skipped = bytesIn<T>(index);
+  twHost::Operand at(uint32_t index) const {
+    twHost::Operand o = operand();
+    uint64_t skipped = twBytesIn<T>(index);
     o.address += skipped;
     if (o.bytes)
       o.bytes = o.bytes > skipped ? o.bytes - skipped : 1;
@@ -175,8 +178,8 @@ public:
     pointer = buffer;
     size = elements;
     constexpr uint64_t most = uint64_t{1} << 48; // more is none
-    end =
-        elements && elements < most ? reinterpret_cast<uint64_t>(buffer) + bytesIn<T>(elements) : 0;
+    end = elements && elements < most ? reinterpret_cast<uint64_t>(buffer) + twBytesIn<T>(elements)
+                                      : 0;
   }
   GlobalTensor operator[](uint64_t offset) const {
     GlobalTensor part = *this;
@@ -184,13 +187,13 @@ public:
     part.size = size > offset ? size - offset : 0;
     return part;
   }
-  T GetValue(uint64_t index, Place place = Place::here()) const {
-    return *static_cast<const T*>(host::scalarAccess(at(index), sizeof(T), false, place));
+  T GetValue(uint64_t index, TwPlace place = TwPlace::here()) const {
+    return *static_cast<const T*>(twHost::scalarAccess(at(index), sizeof(T), false, place));
   }
-  void SetValue(uint64_t index, T value, Place place = Place::here()) const {
-    *static_cast<T*>(host::scalarAccess(at(index), sizeof(T), true, place)) = value;
+  void SetValue(uint64_t index, T value, TwPlace place = TwPlace::here()) const {
+    *static_cast<T*>(twHost::scalarAccess(at(index), sizeof(T), true, place)) = value;
   }
-  ElementReference<T> operator()(uint64_t index, Place place = Place::here()) const {
+  TwElementReference<T> operator()(uint64_t index, TwPlace place = TwPlace::here()) const {
     return {at(index), place};
   }
   __gm__ T* GetPhyAddr(uint64_t offset = 0) const {
@@ -211,18 +214,18 @@ public:
     l2Bypass =
         mode == CacheMode::CACHE_MODE_DISABLE ? l2Bypass | directions : l2Bypass & ~directions;
   }
-  host::Operand operand() const {
+  twHost::Operand operand() const {
     return operandAt(reinterpret_cast<uint64_t>(pointer));
   }
 
 private:
-  host::Operand at(uint64_t index) const {
+  twHost::Operand at(uint64_t index) const {
     return operandAt(addressOf(index));
   }
   /// Its bytes are 0 where SetGlobalBuffer gave no size, and 1 behind the end of what it gave.
-  host::Operand operandAt(uint64_t address) const {
+  twHost::Operand operandAt(uint64_t address) const {
     const uint64_t left = end == 0 ? 0 : end > address ? end - address : 1;
-    return {address, left, Space::GM, DTypeOf<T>::value, l2Bypass};
+    return {address, left, TwSpace::GM, TwDTypeOf<T>::value, l2Bypass};
   }
   /// Offsets may be negative. One that doesn't fit into 64 bits leads to where nothing is.
   uint64_t addressOf(uint64_t offset) const {
@@ -243,42 +246,42 @@ private:
 };
 
 inline int64_t GetBlockIdx() {
-  return host::agentView().blockIdx;
+  return twHost::agentView().blockIdx;
 }
 inline int64_t GetBlockNum() {
-  return host::agentView().blockNum;
+  return twHost::agentView().blockNum;
 }
 inline int64_t GetSubBlockIdx() {
-  return host::agentView().subBlockIdx;
+  return twHost::agentView().subBlockIdx;
 }
 inline int64_t GetSubBlockNum() {
-  return host::agentView().subBlockNum;
+  return twHost::agentView().subBlockNum;
 }
 inline int64_t GetTaskRation() {
-  return host::agentView().subBlockNum;
+  return twHost::agentView().subBlockNum;
 }
 inline int64_t GetTaskRatio() {
-  return host::agentView().subBlockNum;
+  return twHost::agentView().subBlockNum;
 }
 inline void InitSocState() {
-  host::maskState() = {};
-  host::storeState() = {};
-  host::agentView().padKnown = false;
+  twHost::maskState() = {};
+  twHost::storeState() = {};
+  twHost::agentView().padKnown = false;
 }
 
 } // namespace AscendC
 
 inline int64_t get_block_idx() {
-  return AscendC::host::agentView().blockIdx;
+  return AscendC::twHost::agentView().blockIdx;
 }
 inline int64_t get_block_num() {
-  return AscendC::host::agentView().blockNum;
+  return AscendC::twHost::agentView().blockNum;
 }
 inline int64_t get_subblockid() {
-  return AscendC::host::agentView().subBlockIdx;
+  return AscendC::twHost::agentView().subBlockIdx;
 }
 inline int64_t get_subblockdim() {
-  return AscendC::host::agentView().subBlockNum;
+  return AscendC::twHost::agentView().subBlockNum;
 }
 
 #endif

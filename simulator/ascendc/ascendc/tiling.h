@@ -16,26 +16,27 @@
 #define GET_TILING_DATA_WITH_STRUCT(Struct, name, address)                                         \
   Struct name;                                                                                     \
   std::memcpy(&name,                                                                               \
-              ::AscendC::host::scalarAccess({reinterpret_cast<uint64_t>(address), 0,               \
-                                             ::AscendC::Space::GM, ::AscendC::DType::U8},          \
-                                            sizeof(Struct), false, ::AscendC::Place::here()),      \
+              ::AscendC::twHost::scalarAccess(                                                     \
+                  {reinterpret_cast<uint64_t>(address), 0, ::tilewright::ascend::Space::GM,        \
+                   ::tilewright::ascend::DType::U8},                                               \
+                  sizeof(Struct), false, ::tilewright::ascend::Place::here()),                     \
               sizeof(Struct))
 /// The struct that REGISTER_TILING_DEFAULT named.
 #define REGISTER_TILING_DEFAULT(Struct) using TilingDataOfKernel = Struct
 #define GET_TILING_DATA(name, address)                                                             \
   GET_TILING_DATA_WITH_STRUCT(TilingDataOfKernel, name, address)
-#define TILING_KEY_IS(key) (::AscendC::host::agentView().tilingKey == static_cast<uint64_t>(key))
+#define TILING_KEY_IS(key) (::AscendC::twHost::agentView().tilingKey == static_cast<uint64_t>(key))
 
 namespace AscendC {
 
 inline void SetSysWorkspace(GM_ADDR workspace) {
-  host::agentView().systemWorkspace = workspace;
+  twHost::agentView().systemWorkspace = workspace;
 }
 inline GM_ADDR GetUserWorkspace(GM_ADDR workspace) {
   return workspace;
 }
 inline GM_ADDR GetSysWorkSpacePtr() {
-  return static_cast<GM_ADDR>(host::agentView().systemWorkspace);
+  return static_cast<GM_ADDR>(twHost::agentView().systemWorkspace);
 }
 
 /// GM for host programs without a runtime; zeros. Null if there is not as much.
@@ -45,11 +46,11 @@ inline void* GmAlloc(size_t bytes) {
   if (!memory)
     return nullptr;
   std::memset(memory, 0, rounded);
-  host::addGlobalMemory(memory, bytes);
+  twHost::addGlobalMemory(memory, bytes);
   return memory;
 }
 inline void GmFree(void* memory) {
-  if (host::removeGlobalMemory(memory))
+  if (twHost::removeGlobalMemory(memory))
     std::free(memory);
   else if (memory)
     std::fprintf(stderr, "error: GmFree of %p, which GmAlloc did not give or which is free\n",
@@ -59,15 +60,15 @@ enum class KernelMode { AIV_MODE, AIC_MODE, MIX_MODE, MIX_AIC_1_1 };
 inline void SetKernelMode(KernelMode) {} // the kernel's source tells
 
 /// Scalar access to GM beside the data cache.
-template <class T> T ReadGmByPassDCache(__gm__ T* address, Place place = Place::here()) {
-  return *static_cast<const T*>(host::uncachedScalarAccess(
-      {reinterpret_cast<uint64_t>(address), 0, Space::GM, DTypeOf<T>::value}, sizeof(T), false,
+template <class T> T ReadGmByPassDCache(__gm__ T* address, TwPlace place = TwPlace::here()) {
+  return *static_cast<const T*>(twHost::uncachedScalarAccess(
+      {reinterpret_cast<uint64_t>(address), 0, TwSpace::GM, TwDTypeOf<T>::value}, sizeof(T), false,
       place));
 }
 template <class T>
-void WriteGmByPassDCache(__gm__ T* address, T value, Place place = Place::here()) {
-  *static_cast<T*>(host::uncachedScalarAccess(
-      {reinterpret_cast<uint64_t>(address), 0, Space::GM, DTypeOf<T>::value}, sizeof(T), true,
+void WriteGmByPassDCache(__gm__ T* address, T value, TwPlace place = TwPlace::here()) {
+  *static_cast<T*>(twHost::uncachedScalarAccess(
+      {reinterpret_cast<uint64_t>(address), 0, TwSpace::GM, TwDTypeOf<T>::value}, sizeof(T), true,
       place)) = value;
 }
 

@@ -34,10 +34,10 @@ struct TransposeParamsExt {
 /// The temporary memory changes nothing here.
 template <class T>
 void Transpose(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>&,
-               const TransposeParamsExt& params, Place place = Place::here()) {
+               const TransposeParamsExt& params, TwPlace place = TwPlace::here()) {
   if (params.transposeType == TransposeType::TRANSPOSE_TYPE_NONE)
     return;
-  VectorInstr i = vectorOf(VectorOp::Transpose, dst, src);
+  TwVectorInstr i = twVectorOf(TwVectorOp::Transpose, dst, src);
   switch (params.transposeType) {
   case TransposeType::TRANSPOSE_ND2ND_B16:
     break;
@@ -48,9 +48,10 @@ void Transpose(const LocalTensor<T>& dst, const LocalTensor<T>& src, const Local
     i.mode = 2;
     break;
   default:
-    host::failKernel("unsupported: Transpose of this transposeType; there are TRANSPOSE_ND2ND_B16, "
-                     "TRANSPOSE_NCHW2NHWC and TRANSPOSE_NHWC2NCHW",
-                     place);
+    twHost::failKernel(
+        "unsupported: Transpose of this transposeType; there are TRANSPOSE_ND2ND_B16, "
+        "TRANSPOSE_NCHW2NHWC and TRANSPOSE_NHWC2NCHW",
+        place);
   }
   i.lengths[0] = params.nSize;
   i.lengths[1] = params.cSize;
@@ -62,7 +63,7 @@ void Transpose(const LocalTensor<T>& dst, const LocalTensor<T>& src, const Local
       return;
     i.repeat = static_cast<uint32_t>((bytes + 255) / 256);
   }
-  host::issueVector(i, place);
+  twHost::issueVector(i, place);
 }
 
 } // namespace AscendC

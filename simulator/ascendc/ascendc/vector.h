@@ -7,37 +7,37 @@
 
 namespace AscendC {
 
-using tilewright::ascend::VectorForm;
-using tilewright::ascend::VectorInstr;
-using tilewright::ascend::VectorOp;
+using TwVectorForm = tilewright::ascend::VectorForm;
+using TwVectorInstr = tilewright::ascend::VectorInstr;
+using TwVectorOp = tilewright::ascend::VectorOp;
 
 // --- the forms ------------------------------------------------------------------------------
 
-inline void useCount(VectorInstr& i, uint64_t count) {
-  i.form = VectorForm::Count;
+inline void twUseCount(TwVectorInstr& i, uint64_t count) {
+  i.form = TwVectorForm::Count;
   i.count = count;
 }
-template <bool isSetMask> void useMask(VectorInstr& i, const uint64_t mask[], uint32_t repeat) {
-  i.form = isSetMask ? VectorForm::Mask : VectorForm::Register;
+template <bool isSetMask> void twUseMask(TwVectorInstr& i, const uint64_t mask[], uint32_t repeat) {
+  i.form = isSetMask ? TwVectorForm::Mask : TwVectorForm::Register;
   i.repeat = repeat;
   if (isSetMask) {
     i.mask[0] = mask[0];
     i.mask[1] = mask[1];
   }
 }
-template <bool isSetMask> void useMask(VectorInstr& i, uint64_t lanes, uint32_t repeat) {
-  i.form = isSetMask ? VectorForm::Mask : VectorForm::Register;
+template <bool isSetMask> void twUseMask(TwVectorInstr& i, uint64_t lanes, uint32_t repeat) {
+  i.form = isSetMask ? TwVectorForm::Mask : TwVectorForm::Register;
   i.repeat = repeat;
   i.maskLength = static_cast<uint16_t>(lanes > 0xFFFF ? 0xFFFF : lanes);
-  if (isSetMask && host::maskState().counterMode) { // the count is that of all repeats
-    i.form = VectorForm::Register;
-    host::maskState().mask[0] = lanes;
+  if (isSetMask && twHost::maskState().counterMode) { // the count is that of all repeats
+    i.form = TwVectorForm::Register;
+    twHost::maskState().mask[0] = lanes;
   } else if (isSetMask && lanes == 0 && repeat > 0) {
     i.repeat = 0;
     i.mask[0] = i.mask[1] = 0;
   }
 }
-inline void useStrides(VectorInstr& i, const BinaryRepeatParams& p) {
+inline void twUseStrides(TwVectorInstr& i, const BinaryRepeatParams& p) {
   i.dstBlk = p.dstBlkStride;
   i.src0Blk = p.src0BlkStride;
   i.src1Blk = p.src1BlkStride;
@@ -45,16 +45,16 @@ inline void useStrides(VectorInstr& i, const BinaryRepeatParams& p) {
   i.src0Rep = p.src0RepStride;
   i.src1Rep = p.src1RepStride;
 }
-inline void useStrides(VectorInstr& i, const UnaryRepeatParams& p) {
+inline void twUseStrides(TwVectorInstr& i, const UnaryRepeatParams& p) {
   i.dstBlk = p.dstBlkStride;
   i.src0Blk = p.srcBlkStride;
   i.dstRep = p.dstRepStride;
   i.src0Rep = p.srcRepStride;
 }
 template <class T, class U, class V>
-VectorInstr vectorOf(VectorOp op, const LocalTensor<T>& dst, const LocalTensor<U>& src0,
-                     const LocalTensor<V>& src1) {
-  VectorInstr i;
+TwVectorInstr twVectorOf(TwVectorOp op, const LocalTensor<T>& dst, const LocalTensor<U>& src0,
+                         const LocalTensor<V>& src1) {
+  TwVectorInstr i;
   i.op = op;
   i.dst = dst.operand();
   i.src0 = src0.operand();
@@ -62,30 +62,30 @@ VectorInstr vectorOf(VectorOp op, const LocalTensor<T>& dst, const LocalTensor<U
   return i;
 }
 template <class T, class U>
-VectorInstr vectorOf(VectorOp op, const LocalTensor<T>& dst, const LocalTensor<U>& src) {
-  VectorInstr i;
+TwVectorInstr twVectorOf(TwVectorOp op, const LocalTensor<T>& dst, const LocalTensor<U>& src) {
+  TwVectorInstr i;
   i.op = op;
   i.dst = dst.operand();
   i.src0 = src.operand();
   return i;
 }
-template <class U> void useScalar(VectorInstr& i, U scalar) {
+template <class U> void twUseScalar(TwVectorInstr& i, U scalar) {
   if constexpr (std::is_integral_v<U>) {
     i.scalar = static_cast<uint64_t>(static_cast<int64_t>(scalar));
     i.scalarValue = static_cast<double>(scalar);
   } else {
     i.scalarValue = static_cast<double>(static_cast<float>(scalar));
-    i.scalar = bitsOf(scalar);
+    i.scalar = twBitsOf(scalar);
   }
 }
 /// A scalar of the destination's type.
-template <class T> void useScalarOf(VectorInstr& i, T scalar) {
+template <class T> void twUseScalarOf(TwVectorInstr& i, T scalar) {
   if constexpr (std::is_integral_v<T>) {
     i.scalar = static_cast<uint64_t>(static_cast<int64_t>(scalar));
     i.scalarValue = static_cast<double>(scalar);
   } else {
     i.scalarValue = static_cast<double>(static_cast<float>(scalar));
-    i.scalar = bitsOf(scalar);
+    i.scalar = twBitsOf(scalar);
   }
 }
 
@@ -95,53 +95,53 @@ template <class T> void useScalarOf(VectorInstr& i, T scalar) {
   template <class T, bool isSetMask = true>                                                        \
   void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,     \
             const uint64_t mask[], const uint8_t repeatTime, const BinaryRepeatParams& params,     \
-            Place place = Place::here()) {                                                         \
-    VectorInstr i = vectorOf(VectorOp::Op, dst, src0, src1);                                       \
-    useMask<isSetMask>(i, mask, repeatTime);                                                       \
-    useStrides(i, params);                                                                         \
-    host::issueVector(i, place);                                                                   \
+            TwPlace place = TwPlace::here()) {                                                     \
+    TwVectorInstr i = twVectorOf(TwVectorOp::Op, dst, src0, src1);                                 \
+    twUseMask<isSetMask>(i, mask, repeatTime);                                                     \
+    twUseStrides(i, params);                                                                       \
+    twHost::issueVector(i, place);                                                                 \
   }                                                                                                \
   template <class T, bool isSetMask = true>                                                        \
   void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,     \
             uint64_t mask, const uint8_t repeatTime, const BinaryRepeatParams& params,             \
-            Place place = Place::here()) {                                                         \
-    VectorInstr i = vectorOf(VectorOp::Op, dst, src0, src1);                                       \
-    useMask<isSetMask>(i, mask, repeatTime);                                                       \
-    useStrides(i, params);                                                                         \
-    host::issueVector(i, place);                                                                   \
+            TwPlace place = TwPlace::here()) {                                                     \
+    TwVectorInstr i = twVectorOf(TwVectorOp::Op, dst, src0, src1);                                 \
+    twUseMask<isSetMask>(i, mask, repeatTime);                                                     \
+    twUseStrides(i, params);                                                                       \
+    twHost::issueVector(i, place);                                                                 \
   }                                                                                                \
   template <class T, bool isSetMask = true>                                                        \
   void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,     \
-            const int32_t& count, Place place = Place::here()) {                                   \
-    VectorInstr i = vectorOf(VectorOp::Op, dst, src0, src1);                                       \
-    useCount(i, static_cast<uint64_t>(count));                                                     \
-    host::issueVector(i, place);                                                                   \
+            const int32_t& count, TwPlace place = TwPlace::here()) {                               \
+    TwVectorInstr i = twVectorOf(TwVectorOp::Op, dst, src0, src1);                                 \
+    twUseCount(i, static_cast<uint64_t>(count));                                                   \
+    twHost::issueVector(i, place);                                                                 \
   }
 #define TW_BINARY_OF_TWO(Name)                                                                     \
   template <class T, class U, bool isSetMask = true>                                               \
   void Name(const LocalTensor<T>& dst, const LocalTensor<U>& src0, const LocalTensor<U>& src1,     \
             const uint64_t mask[], const uint8_t repeatTime, const BinaryRepeatParams& params,     \
-            Place place = Place::here()) {                                                         \
-    VectorInstr i = vectorOf(VectorOp::Name, dst, src0, src1);                                     \
-    useMask<isSetMask>(i, mask, repeatTime);                                                       \
-    useStrides(i, params);                                                                         \
-    host::issueVector(i, place);                                                                   \
+            TwPlace place = TwPlace::here()) {                                                     \
+    TwVectorInstr i = twVectorOf(TwVectorOp::Name, dst, src0, src1);                               \
+    twUseMask<isSetMask>(i, mask, repeatTime);                                                     \
+    twUseStrides(i, params);                                                                       \
+    twHost::issueVector(i, place);                                                                 \
   }                                                                                                \
   template <class T, class U, bool isSetMask = true>                                               \
   void Name(const LocalTensor<T>& dst, const LocalTensor<U>& src0, const LocalTensor<U>& src1,     \
             uint64_t mask, const uint8_t repeatTime, const BinaryRepeatParams& params,             \
-            Place place = Place::here()) {                                                         \
-    VectorInstr i = vectorOf(VectorOp::Name, dst, src0, src1);                                     \
-    useMask<isSetMask>(i, mask, repeatTime);                                                       \
-    useStrides(i, params);                                                                         \
-    host::issueVector(i, place);                                                                   \
+            TwPlace place = TwPlace::here()) {                                                     \
+    TwVectorInstr i = twVectorOf(TwVectorOp::Name, dst, src0, src1);                               \
+    twUseMask<isSetMask>(i, mask, repeatTime);                                                     \
+    twUseStrides(i, params);                                                                       \
+    twHost::issueVector(i, place);                                                                 \
   }                                                                                                \
   template <class T, class U>                                                                      \
   void Name(const LocalTensor<T>& dst, const LocalTensor<U>& src0, const LocalTensor<U>& src1,     \
-            const int32_t& count, Place place = Place::here()) {                                   \
-    VectorInstr i = vectorOf(VectorOp::Name, dst, src0, src1);                                     \
-    useCount(i, static_cast<uint64_t>(count));                                                     \
-    host::issueVector(i, place);                                                                   \
+            const int32_t& count, TwPlace place = TwPlace::here()) {                               \
+    TwVectorInstr i = twVectorOf(TwVectorOp::Name, dst, src0, src1);                               \
+    twUseCount(i, static_cast<uint64_t>(count));                                                   \
+    twHost::issueVector(i, place);                                                                 \
   }
 #define TW_BINARY(Name) TW_BINARY_AS(Name, Name)
 TW_BINARY(Add)
@@ -166,53 +166,53 @@ TW_BINARY_OF_TWO(SubReluCast)
 #undef TW_BINARY_OF_TWO
 
 /// Two int32_t, scaled by SetDeqScale, to half.
-inline VectorInstr addDeqReluOf(const LocalTensor<half>& dst, const LocalTensor<int32_t>& src0,
-                                const LocalTensor<int32_t>& src1) {
-  VectorInstr i = vectorOf(VectorOp::AddDeqRelu, dst, src0, src1);
-  i.scalarValue = host::scalarResults().dequantScale;
+inline TwVectorInstr twAddDeqReluOf(const LocalTensor<half>& dst, const LocalTensor<int32_t>& src0,
+                                    const LocalTensor<int32_t>& src1) {
+  TwVectorInstr i = twVectorOf(TwVectorOp::AddDeqRelu, dst, src0, src1);
+  i.scalarValue = twHost::scalarResults().dequantScale;
   return i;
 }
 template <bool isSetMask = true>
 void AddDeqRelu(const LocalTensor<half>& dst, const LocalTensor<int32_t>& src0,
                 const LocalTensor<int32_t>& src1, const uint64_t mask[], const uint8_t repeatTime,
-                const BinaryRepeatParams& params, Place place = Place::here()) {
-  VectorInstr i = addDeqReluOf(dst, src0, src1);
-  useMask<isSetMask>(i, mask, repeatTime);
-  useStrides(i, params);
-  host::issueVector(i, place);
+                const BinaryRepeatParams& params, TwPlace place = TwPlace::here()) {
+  TwVectorInstr i = twAddDeqReluOf(dst, src0, src1);
+  twUseMask<isSetMask>(i, mask, repeatTime);
+  twUseStrides(i, params);
+  twHost::issueVector(i, place);
 }
 template <bool isSetMask = true>
 void AddDeqRelu(const LocalTensor<half>& dst, const LocalTensor<int32_t>& src0,
                 const LocalTensor<int32_t>& src1, uint64_t mask, const uint8_t repeatTime,
-                const BinaryRepeatParams& params, Place place = Place::here()) {
-  VectorInstr i = addDeqReluOf(dst, src0, src1);
-  useMask<isSetMask>(i, mask, repeatTime);
-  useStrides(i, params);
-  host::issueVector(i, place);
+                const BinaryRepeatParams& params, TwPlace place = TwPlace::here()) {
+  TwVectorInstr i = twAddDeqReluOf(dst, src0, src1);
+  twUseMask<isSetMask>(i, mask, repeatTime);
+  twUseStrides(i, params);
+  twHost::issueVector(i, place);
 }
 inline void AddDeqRelu(const LocalTensor<half>& dst, const LocalTensor<int32_t>& src0,
                        const LocalTensor<int32_t>& src1, const int32_t& count,
-                       Place place = Place::here()) {
-  VectorInstr i = addDeqReluOf(dst, src0, src1);
-  useCount(i, static_cast<uint64_t>(count));
-  host::issueVector(i, place);
+                       TwPlace place = TwPlace::here()) {
+  TwVectorInstr i = twAddDeqReluOf(dst, src0, src1);
+  twUseCount(i, static_cast<uint64_t>(count));
+  twHost::issueVector(i, place);
 }
 /// With the types, of which there are no others.
 template <class T, class U, bool isSetMask = true>
 void AddDeqRelu(const LocalTensor<T>& dst, const LocalTensor<U>& src0, const LocalTensor<U>& src1,
                 const uint64_t mask[], const uint8_t repeatTime, const BinaryRepeatParams& params,
-                Place place = Place::here()) {
+                TwPlace place = TwPlace::here()) {
   AddDeqRelu<isSetMask>(dst, src0, src1, mask, repeatTime, params, place);
 }
 template <class T, class U, bool isSetMask = true>
 void AddDeqRelu(const LocalTensor<T>& dst, const LocalTensor<U>& src0, const LocalTensor<U>& src1,
                 uint64_t mask, const uint8_t repeatTime, const BinaryRepeatParams& params,
-                Place place = Place::here()) {
+                TwPlace place = TwPlace::here()) {
   AddDeqRelu<isSetMask>(dst, src0, src1, mask, repeatTime, params, place);
 }
 template <class T, class U>
 void AddDeqRelu(const LocalTensor<T>& dst, const LocalTensor<U>& src0, const LocalTensor<U>& src1,
-                const int32_t& count, Place place = Place::here()) {
+                const int32_t& count, TwPlace place = TwPlace::here()) {
   AddDeqRelu(dst, src0, src1, count, place);
 }
 
@@ -222,27 +222,27 @@ void AddDeqRelu(const LocalTensor<T>& dst, const LocalTensor<U>& src0, const Loc
   template <class T, bool isSetMask = true>                                                        \
   void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint64_t mask[],           \
             const uint8_t repeatTime, const UnaryRepeatParams& params,                             \
-            Place place = Place::here()) {                                                         \
-    VectorInstr i = vectorOf(VectorOp::Name, dst, src);                                            \
-    useMask<isSetMask>(i, mask, repeatTime);                                                       \
-    useStrides(i, params);                                                                         \
-    host::issueVector(i, place);                                                                   \
+            TwPlace place = TwPlace::here()) {                                                     \
+    TwVectorInstr i = twVectorOf(TwVectorOp::Name, dst, src);                                      \
+    twUseMask<isSetMask>(i, mask, repeatTime);                                                     \
+    twUseStrides(i, params);                                                                       \
+    twHost::issueVector(i, place);                                                                 \
   }                                                                                                \
   template <class T, bool isSetMask = true>                                                        \
   void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, uint64_t mask,                   \
             const uint8_t repeatTime, const UnaryRepeatParams& params,                             \
-            Place place = Place::here()) {                                                         \
-    VectorInstr i = vectorOf(VectorOp::Name, dst, src);                                            \
-    useMask<isSetMask>(i, mask, repeatTime);                                                       \
-    useStrides(i, params);                                                                         \
-    host::issueVector(i, place);                                                                   \
+            TwPlace place = TwPlace::here()) {                                                     \
+    TwVectorInstr i = twVectorOf(TwVectorOp::Name, dst, src);                                      \
+    twUseMask<isSetMask>(i, mask, repeatTime);                                                     \
+    twUseStrides(i, params);                                                                       \
+    twHost::issueVector(i, place);                                                                 \
   }                                                                                                \
   template <class T>                                                                               \
   void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const int32_t& count,            \
-            Place place = Place::here()) {                                                         \
-    VectorInstr i = vectorOf(VectorOp::Name, dst, src);                                            \
-    useCount(i, static_cast<uint64_t>(count));                                                     \
-    host::issueVector(i, place);                                                                   \
+            TwPlace place = TwPlace::here()) {                                                     \
+    TwVectorInstr i = twVectorOf(TwVectorOp::Name, dst, src);                                      \
+    twUseCount(i, static_cast<uint64_t>(count));                                                   \
+    twHost::issueVector(i, place);                                                                 \
   }
 TW_UNARY(Exp)
 TW_UNARY(Ln)
@@ -259,51 +259,51 @@ TW_UNARY(Not)
 #define TW_SCALAR(Name)                                                                            \
   template <class T, bool isSetMask = true>                                                        \
   void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src,                                  \
-            const NotDeducedT<T>& scalarValue, const uint64_t mask[], const uint8_t repeatTime,    \
-            const UnaryRepeatParams& params, Place place = Place::here()) {                        \
-    VectorInstr i = vectorOf(VectorOp::Name, dst, src);                                            \
-    useScalarOf<T>(i, scalarValue);                                                                \
-    useMask<isSetMask>(i, mask, repeatTime);                                                       \
-    useStrides(i, params);                                                                         \
-    host::issueVector(i, place);                                                                   \
+            const TwNotDeducedT<T>& scalarValue, const uint64_t mask[], const uint8_t repeatTime,  \
+            const UnaryRepeatParams& params, TwPlace place = TwPlace::here()) {                    \
+    TwVectorInstr i = twVectorOf(TwVectorOp::Name, dst, src);                                      \
+    twUseScalarOf<T>(i, scalarValue);                                                              \
+    twUseMask<isSetMask>(i, mask, repeatTime);                                                     \
+    twUseStrides(i, params);                                                                       \
+    twHost::issueVector(i, place);                                                                 \
   }                                                                                                \
   template <class T, bool isSetMask = true>                                                        \
   void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src,                                  \
-            const NotDeducedT<T>& scalarValue, uint64_t mask, const uint8_t repeatTime,            \
-            const UnaryRepeatParams& params, Place place = Place::here()) {                        \
-    VectorInstr i = vectorOf(VectorOp::Name, dst, src);                                            \
-    useScalarOf<T>(i, scalarValue);                                                                \
-    useMask<isSetMask>(i, mask, repeatTime);                                                       \
-    useStrides(i, params);                                                                         \
-    host::issueVector(i, place);                                                                   \
+            const TwNotDeducedT<T>& scalarValue, uint64_t mask, const uint8_t repeatTime,          \
+            const UnaryRepeatParams& params, TwPlace place = TwPlace::here()) {                    \
+    TwVectorInstr i = twVectorOf(TwVectorOp::Name, dst, src);                                      \
+    twUseScalarOf<T>(i, scalarValue);                                                              \
+    twUseMask<isSetMask>(i, mask, repeatTime);                                                     \
+    twUseStrides(i, params);                                                                       \
+    twHost::issueVector(i, place);                                                                 \
   }                                                                                                \
   template <class T, bool isSetMask = true>                                                        \
   void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src,                                  \
-            const NotDeducedT<T>& scalarValue, const int32_t& count,                               \
-            Place place = Place::here()) {                                                         \
-    VectorInstr i = vectorOf(VectorOp::Name, dst, src);                                            \
-    useScalarOf<T>(i, scalarValue);                                                                \
-    useCount(i, static_cast<uint64_t>(count));                                                     \
-    host::issueVector(i, place);                                                                   \
+            const TwNotDeducedT<T>& scalarValue, const int32_t& count,                             \
+            TwPlace place = TwPlace::here()) {                                                     \
+    TwVectorInstr i = twVectorOf(TwVectorOp::Name, dst, src);                                      \
+    twUseScalarOf<T>(i, scalarValue);                                                              \
+    twUseCount(i, static_cast<uint64_t>(count));                                                   \
+    twHost::issueVector(i, place);                                                                 \
   }
 /// The same with the scalar's type among the template arguments, which nobody has to say.
 #define TW_SCALAR_TYPED(Name)                                                                      \
   template <class T, class U, bool isSetMask = true>                                               \
   void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src,                                  \
-            const NotDeducedT<U>& scalarValue, const uint64_t mask[], const uint8_t repeatTime,    \
-            const UnaryRepeatParams& params, Place place = Place::here()) {                        \
+            const TwNotDeducedT<U>& scalarValue, const uint64_t mask[], const uint8_t repeatTime,  \
+            const UnaryRepeatParams& params, TwPlace place = TwPlace::here()) {                    \
     Name<T, isSetMask>(dst, src, static_cast<T>(scalarValue), mask, repeatTime, params, place);    \
   }                                                                                                \
   template <class T, class U, bool isSetMask = true>                                               \
   void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src,                                  \
-            const NotDeducedT<U>& scalarValue, uint64_t mask, const uint8_t repeatTime,            \
-            const UnaryRepeatParams& params, Place place = Place::here()) {                        \
+            const TwNotDeducedT<U>& scalarValue, uint64_t mask, const uint8_t repeatTime,          \
+            const UnaryRepeatParams& params, TwPlace place = TwPlace::here()) {                    \
     Name<T, isSetMask>(dst, src, static_cast<T>(scalarValue), mask, repeatTime, params, place);    \
   }                                                                                                \
   template <class T, class U, bool isSetMask = true>                                               \
   void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src,                                  \
-            const NotDeducedT<U>& scalarValue, const int32_t& count,                               \
-            Place place = Place::here()) {                                                         \
+            const TwNotDeducedT<U>& scalarValue, const int32_t& count,                             \
+            TwPlace place = TwPlace::here()) {                                                     \
     Name<T, isSetMask>(dst, src, static_cast<T>(scalarValue), count, place);                       \
   }
 TW_SCALAR(Adds)
@@ -328,143 +328,143 @@ TW_SCALAR_TYPED(LeakyRelu)
 
 template <class T, bool isSetMask = true>
 void ShiftRight(const LocalTensor<T>& dst, const LocalTensor<T>& src,
-                const NotDeducedT<T>& scalarValue, const uint64_t mask[], const uint8_t repeatTime,
-                const UnaryRepeatParams& params, bool roundEn = false,
-                Place place = Place::here()) {
-  VectorInstr i = vectorOf(VectorOp::ShiftRight, dst, src);
-  useScalarOf<T>(i, scalarValue);
-  useMask<isSetMask>(i, mask, repeatTime);
-  useStrides(i, params);
+                const TwNotDeducedT<T>& scalarValue, const uint64_t mask[],
+                const uint8_t repeatTime, const UnaryRepeatParams& params, bool roundEn = false,
+                TwPlace place = TwPlace::here()) {
+  TwVectorInstr i = twVectorOf(TwVectorOp::ShiftRight, dst, src);
+  twUseScalarOf<T>(i, scalarValue);
+  twUseMask<isSetMask>(i, mask, repeatTime);
+  twUseStrides(i, params);
   i.flag = roundEn;
-  host::issueVector(i, place);
+  twHost::issueVector(i, place);
 }
 template <class T, bool isSetMask = true>
 void ShiftRight(const LocalTensor<T>& dst, const LocalTensor<T>& src,
-                const NotDeducedT<T>& scalarValue, uint64_t mask, const uint8_t repeatTime,
+                const TwNotDeducedT<T>& scalarValue, uint64_t mask, const uint8_t repeatTime,
                 const UnaryRepeatParams& params, bool roundEn = false,
-                Place place = Place::here()) {
-  VectorInstr i = vectorOf(VectorOp::ShiftRight, dst, src);
-  useScalarOf<T>(i, scalarValue);
-  useMask<isSetMask>(i, mask, repeatTime);
-  useStrides(i, params);
+                TwPlace place = TwPlace::here()) {
+  TwVectorInstr i = twVectorOf(TwVectorOp::ShiftRight, dst, src);
+  twUseScalarOf<T>(i, scalarValue);
+  twUseMask<isSetMask>(i, mask, repeatTime);
+  twUseStrides(i, params);
   i.flag = roundEn;
-  host::issueVector(i, place);
+  twHost::issueVector(i, place);
 }
 template <class T, bool isSetMask = true>
 void ShiftRight(const LocalTensor<T>& dst, const LocalTensor<T>& src,
-                const NotDeducedT<T>& scalarValue, const int32_t& count,
-                Place place = Place::here()) {
-  VectorInstr i = vectorOf(VectorOp::ShiftRight, dst, src);
-  useScalarOf<T>(i, scalarValue);
-  useCount(i, static_cast<uint64_t>(count));
-  host::issueVector(i, place);
+                const TwNotDeducedT<T>& scalarValue, const int32_t& count,
+                TwPlace place = TwPlace::here()) {
+  TwVectorInstr i = twVectorOf(TwVectorOp::ShiftRight, dst, src);
+  twUseScalarOf<T>(i, scalarValue);
+  twUseCount(i, static_cast<uint64_t>(count));
+  twHost::issueVector(i, place);
 }
 
 template <class T, class U, bool isSetMask = true>
-void Axpy(const LocalTensor<T>& dst, const LocalTensor<U>& src, const NotDeducedT<U>& scalarValue,
+void Axpy(const LocalTensor<T>& dst, const LocalTensor<U>& src, const TwNotDeducedT<U>& scalarValue,
           const uint64_t mask[], const uint8_t repeatTime, const UnaryRepeatParams& params,
-          Place place = Place::here()) {
-  VectorInstr i = vectorOf(VectorOp::Axpy, dst, src);
-  useScalar(i, scalarValue);
-  useMask<isSetMask>(i, mask, repeatTime);
-  useStrides(i, params);
-  host::issueVector(i, place);
+          TwPlace place = TwPlace::here()) {
+  TwVectorInstr i = twVectorOf(TwVectorOp::Axpy, dst, src);
+  twUseScalar(i, scalarValue);
+  twUseMask<isSetMask>(i, mask, repeatTime);
+  twUseStrides(i, params);
+  twHost::issueVector(i, place);
 }
 template <class T, class U, bool isSetMask = true>
-void Axpy(const LocalTensor<T>& dst, const LocalTensor<U>& src, const NotDeducedT<U>& scalarValue,
+void Axpy(const LocalTensor<T>& dst, const LocalTensor<U>& src, const TwNotDeducedT<U>& scalarValue,
           uint64_t mask, const uint8_t repeatTime, const UnaryRepeatParams& params,
-          Place place = Place::here()) {
-  VectorInstr i = vectorOf(VectorOp::Axpy, dst, src);
-  useScalar(i, scalarValue);
-  useMask<isSetMask>(i, mask, repeatTime);
-  useStrides(i, params);
-  host::issueVector(i, place);
+          TwPlace place = TwPlace::here()) {
+  TwVectorInstr i = twVectorOf(TwVectorOp::Axpy, dst, src);
+  twUseScalar(i, scalarValue);
+  twUseMask<isSetMask>(i, mask, repeatTime);
+  twUseStrides(i, params);
+  twHost::issueVector(i, place);
 }
 template <class T, class U>
-void Axpy(const LocalTensor<T>& dst, const LocalTensor<U>& src, const NotDeducedT<U>& scalarValue,
-          const int32_t& count, Place place = Place::here()) {
-  VectorInstr i = vectorOf(VectorOp::Axpy, dst, src);
-  useScalar(i, scalarValue);
-  useCount(i, static_cast<uint64_t>(count));
-  host::issueVector(i, place);
+void Axpy(const LocalTensor<T>& dst, const LocalTensor<U>& src, const TwNotDeducedT<U>& scalarValue,
+          const int32_t& count, TwPlace place = TwPlace::here()) {
+  TwVectorInstr i = twVectorOf(TwVectorOp::Axpy, dst, src);
+  twUseScalar(i, scalarValue);
+  twUseCount(i, static_cast<uint64_t>(count));
+  twHost::issueVector(i, place);
 }
 
 // --- no source ------------------------------------------------------------------------------
 
 template <class T, bool isSetMask = true>
-void Duplicate(const LocalTensor<T>& dst, const NotDeducedT<T>& scalarValue, const uint64_t mask[],
-               const uint8_t repeatTime, const uint16_t dstBlockStride,
-               const uint8_t dstRepeatStride, Place place = Place::here()) {
-  VectorInstr i = vectorOf(VectorOp::Duplicate, dst, dst);
-  useScalarOf<T>(i, scalarValue);
-  useMask<isSetMask>(i, mask, repeatTime);
+void Duplicate(const LocalTensor<T>& dst, const TwNotDeducedT<T>& scalarValue,
+               const uint64_t mask[], const uint8_t repeatTime, const uint16_t dstBlockStride,
+               const uint8_t dstRepeatStride, TwPlace place = TwPlace::here()) {
+  TwVectorInstr i = twVectorOf(TwVectorOp::Duplicate, dst, dst);
+  twUseScalarOf<T>(i, scalarValue);
+  twUseMask<isSetMask>(i, mask, repeatTime);
   i.dstBlk = dstBlockStride;
   i.dstRep = dstRepeatStride;
-  host::issueVector(i, place);
+  twHost::issueVector(i, place);
 }
 template <class T, bool isSetMask = true>
-void Duplicate(const LocalTensor<T>& dst, const NotDeducedT<T>& scalarValue, uint64_t mask,
+void Duplicate(const LocalTensor<T>& dst, const TwNotDeducedT<T>& scalarValue, uint64_t mask,
                const uint8_t repeatTime, const uint16_t dstBlockStride,
-               const uint8_t dstRepeatStride, Place place = Place::here()) {
-  VectorInstr i = vectorOf(VectorOp::Duplicate, dst, dst);
-  useScalarOf<T>(i, scalarValue);
-  useMask<isSetMask>(i, mask, repeatTime);
+               const uint8_t dstRepeatStride, TwPlace place = TwPlace::here()) {
+  TwVectorInstr i = twVectorOf(TwVectorOp::Duplicate, dst, dst);
+  twUseScalarOf<T>(i, scalarValue);
+  twUseMask<isSetMask>(i, mask, repeatTime);
   i.dstBlk = dstBlockStride;
   i.dstRep = dstRepeatStride;
-  host::issueVector(i, place);
+  twHost::issueVector(i, place);
 }
 template <class T>
-void Duplicate(const LocalTensor<T>& dst, const NotDeducedT<T>& scalarValue, const int32_t& count,
-               Place place = Place::here()) {
-  VectorInstr i = vectorOf(VectorOp::Duplicate, dst, dst);
-  useScalarOf<T>(i, scalarValue);
-  useCount(i, static_cast<uint64_t>(count));
-  host::issueVector(i, place);
+void Duplicate(const LocalTensor<T>& dst, const TwNotDeducedT<T>& scalarValue, const int32_t& count,
+               TwPlace place = TwPlace::here()) {
+  TwVectorInstr i = twVectorOf(TwVectorOp::Duplicate, dst, dst);
+  twUseScalarOf<T>(i, scalarValue);
+  twUseCount(i, static_cast<uint64_t>(count));
+  twHost::issueVector(i, place);
 }
 /// The scalar is the first element of `src`.
 template <class T>
 void Duplicate(const LocalTensor<T>& dst, const LocalTensor<T>& src, const int32_t& count,
-               Place place = Place::here()) {
-  VectorInstr i = vectorOf(VectorOp::Broadcast, dst, src);
-  i.form = VectorForm::Mask;
+               TwPlace place = TwPlace::here()) {
+  TwVectorInstr i = twVectorOf(TwVectorOp::Broadcast, dst, src);
+  i.form = TwVectorForm::Mask;
   i.repeat = 1;
   i.scalar = static_cast<uint64_t>(count);
   i.mode = 1;
-  host::issueVector(i, place);
+  twHost::issueVector(i, place);
 }
 template <class T>
-void CreateVecIndex(LocalTensor<T> dst, const NotDeducedT<T>& first, uint32_t count,
-                    Place place = Place::here()) {
-  VectorInstr i = vectorOf(VectorOp::CreateVecIndex, dst, dst);
-  useScalarOf<T>(i, first);
-  useCount(i, count);
-  host::issueVector(i, place);
+void CreateVecIndex(LocalTensor<T> dst, const TwNotDeducedT<T>& first, uint32_t count,
+                    TwPlace place = TwPlace::here()) {
+  TwVectorInstr i = twVectorOf(TwVectorOp::CreateVecIndex, dst, dst);
+  twUseScalarOf<T>(i, first);
+  twUseCount(i, count);
+  twHost::issueVector(i, place);
 }
 template <class T>
-void CreateVecIndex(LocalTensor<T> dst, const NotDeducedT<T>& first, uint64_t mask,
+void CreateVecIndex(LocalTensor<T> dst, const TwNotDeducedT<T>& first, uint64_t mask,
                     uint8_t repeatTime, uint16_t dstBlkStride, uint8_t dstRepStride,
-                    Place place = Place::here()) {
-  VectorInstr i = vectorOf(VectorOp::CreateVecIndex, dst, dst);
-  useScalarOf<T>(i, first);
-  useMask<true>(i, mask, repeatTime);
+                    TwPlace place = TwPlace::here()) {
+  TwVectorInstr i = twVectorOf(TwVectorOp::CreateVecIndex, dst, dst);
+  twUseScalarOf<T>(i, first);
+  twUseMask<true>(i, mask, repeatTime);
   i.dstBlk = dstBlkStride;
   i.dstRep = dstRepStride;
-  host::issueVector(i, place);
+  twHost::issueVector(i, place);
 }
 template <class T>
-void CreateVecIndex(LocalTensor<T> dst, const NotDeducedT<T>& first, const uint64_t mask[],
+void CreateVecIndex(LocalTensor<T> dst, const TwNotDeducedT<T>& first, const uint64_t mask[],
                     uint8_t repeatTime, uint16_t dstBlkStride, uint8_t dstRepStride,
-                    Place place = Place::here()) {
-  VectorInstr i = vectorOf(VectorOp::CreateVecIndex, dst, dst);
-  useScalarOf<T>(i, first);
-  useMask<true>(i, mask, repeatTime);
+                    TwPlace place = TwPlace::here()) {
+  TwVectorInstr i = twVectorOf(TwVectorOp::CreateVecIndex, dst, dst);
+  twUseScalarOf<T>(i, first);
+  twUseMask<true>(i, mask, repeatTime);
   i.dstBlk = dstBlkStride;
   i.dstRep = dstRepStride;
-  host::issueVector(i, place);
+  twHost::issueVector(i, place);
 }
 // --- copies and conversions -----------------------------------------------------------------
 
-inline void useStrides(VectorInstr& i, const CopyRepeatParams& p) {
+inline void twUseStrides(TwVectorInstr& i, const CopyRepeatParams& p) {
   i.dstBlk = p.dstStride;
   i.src0Blk = p.srcStride;
   i.dstRep = p.dstRepeatSize;
@@ -472,74 +472,76 @@ inline void useStrides(VectorInstr& i, const CopyRepeatParams& p) {
 }
 template <class T, bool isSetMask = true>
 void Copy(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint64_t mask[],
-          const uint8_t repeatTime, const CopyRepeatParams& params, Place place = Place::here()) {
-  VectorInstr i = vectorOf(VectorOp::Copy, dst, src);
-  useMask<isSetMask>(i, mask, repeatTime);
-  useStrides(i, params);
-  host::issueVector(i, place);
+          const uint8_t repeatTime, const CopyRepeatParams& params,
+          TwPlace place = TwPlace::here()) {
+  TwVectorInstr i = twVectorOf(TwVectorOp::Copy, dst, src);
+  twUseMask<isSetMask>(i, mask, repeatTime);
+  twUseStrides(i, params);
+  twHost::issueVector(i, place);
 }
 template <class T, bool isSetMask = true>
 void Copy(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint64_t mask,
-          const uint8_t repeatTime, const CopyRepeatParams& params, Place place = Place::here()) {
-  VectorInstr i = vectorOf(VectorOp::Copy, dst, src);
-  useMask<isSetMask>(i, mask, repeatTime);
-  useStrides(i, params);
-  host::issueVector(i, place);
+          const uint8_t repeatTime, const CopyRepeatParams& params,
+          TwPlace place = TwPlace::here()) {
+  TwVectorInstr i = twVectorOf(TwVectorOp::Copy, dst, src);
+  twUseMask<isSetMask>(i, mask, repeatTime);
+  twUseStrides(i, params);
+  twHost::issueVector(i, place);
 }
 template <class T>
 void Copy(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t count,
-          Place place = Place::here()) {
-  VectorInstr i = vectorOf(VectorOp::Copy, dst, src);
-  useCount(i, count);
-  host::issueVector(i, place);
+          TwPlace place = TwPlace::here()) {
+  TwVectorInstr i = twVectorOf(TwVectorOp::Copy, dst, src);
+  twUseCount(i, count);
+  twHost::issueVector(i, place);
 }
 
 template <class T, class U>
-VectorInstr castOf(const LocalTensor<T>& dst, const LocalTensor<U>& src, RoundMode mode) {
-  VectorInstr i = vectorOf(VectorOp::Cast, dst, src);
+TwVectorInstr twCastOf(const LocalTensor<T>& dst, const LocalTensor<U>& src, RoundMode mode) {
+  TwVectorInstr i = twVectorOf(TwVectorOp::Cast, dst, src);
   i.mode = static_cast<uint8_t>(mode);
-  i.scalarValue = host::scalarResults().dequantScale; // for int32_t to half
+  i.scalarValue = twHost::scalarResults().dequantScale; // for int32_t to half
   return i;
 }
 template <class T, class U, bool isSetMask = true>
 void Cast(const LocalTensor<T>& dst, const LocalTensor<U>& src, const RoundMode& mode,
           const uint64_t mask[], const uint8_t repeatTime, const UnaryRepeatParams& params,
-          Place place = Place::here()) {
-  VectorInstr i = castOf(dst, src, mode);
-  useMask<isSetMask>(i, mask, repeatTime);
-  useStrides(i, params);
-  host::issueVector(i, place);
+          TwPlace place = TwPlace::here()) {
+  TwVectorInstr i = twCastOf(dst, src, mode);
+  twUseMask<isSetMask>(i, mask, repeatTime);
+  twUseStrides(i, params);
+  twHost::issueVector(i, place);
 }
 template <class T, class U, bool isSetMask = true>
 void Cast(const LocalTensor<T>& dst, const LocalTensor<U>& src, const RoundMode& mode,
           const uint64_t mask, const uint8_t repeatTime, const UnaryRepeatParams& params,
-          Place place = Place::here()) {
-  VectorInstr i = castOf(dst, src, mode);
-  useMask<isSetMask>(i, mask, repeatTime);
-  useStrides(i, params);
-  host::issueVector(i, place);
+          TwPlace place = TwPlace::here()) {
+  TwVectorInstr i = twCastOf(dst, src, mode);
+  twUseMask<isSetMask>(i, mask, repeatTime);
+  twUseStrides(i, params);
+  twHost::issueVector(i, place);
 }
 template <class T, class U>
 void Cast(const LocalTensor<T>& dst, const LocalTensor<U>& src, const RoundMode& mode,
-          const uint32_t count, Place place = Place::here()) {
-  VectorInstr i = castOf(dst, src, mode);
-  useCount(i, count);
-  host::issueVector(i, place);
+          const uint32_t count, TwPlace place = TwPlace::here()) {
+  TwVectorInstr i = twCastOf(dst, src, mode);
+  twUseCount(i, count);
+  twHost::issueVector(i, place);
 }
 inline void SetDeqScale(half scale) {
-  host::noteRegister(host::Register::DeqScale);
-  host::scalarResults().dequantScale = scale;
+  twHost::noteRegister(twHost::Register::DeqScale);
+  twHost::scalarResults().dequantScale = scale;
 }
 /// Scale, offset and sign as the scalar unit hands them to CastDeq.
-inline uint64_t deqParameters(float scale, int16_t offset, bool signMode) {
-  return host::bitsOfFloat(scale) | static_cast<uint64_t>(offset & 511) << 37 |
+inline uint64_t twDeqParameters(float scale, int16_t offset, bool signMode) {
+  return twHost::bitsOfFloat(scale) | static_cast<uint64_t>(offset & 511) << 37 |
          static_cast<uint64_t>(signMode) << 46;
 }
 inline void SetDeqScale(float scale, int16_t offset, bool signMode) {
-  host::noteRegister(host::Register::DeqScale);
-  host::noteRegister(host::Register::DeqParameters);
-  host::scalarResults().dequantScale = scale;
-  host::scalarResults().dequantParameters = deqParameters(scale, offset, signMode);
+  twHost::noteRegister(twHost::Register::DeqScale);
+  twHost::noteRegister(twHost::Register::DeqParameters);
+  twHost::scalarResults().dequantScale = scale;
+  twHost::scalarResults().dequantParameters = twDeqParameters(scale, offset, signMode);
 }
 struct VdeqInfo {
   float vdeqScale[16] = {};
@@ -548,48 +550,51 @@ struct VdeqInfo {
 };
 /// 16 scales, which the scalar unit writes to 128 bytes of UB.
 template <class T>
-void SetDeqScale(const LocalTensor<T>& table, const VdeqInfo& info, Place place = Place::here()) {
+void SetDeqScale(const LocalTensor<T>& table, const VdeqInfo& info,
+                 TwPlace place = TwPlace::here()) {
   LocalTensor<uint64_t> words = table.template ReinterpretCast<uint64_t>();
   for (uint32_t k = 0; k < 16; ++k)
-    words.SetValue(k, deqParameters(info.vdeqScale[k], info.vdeqOffset[k], info.vdeqSignMode[k]),
+    words.SetValue(k, twDeqParameters(info.vdeqScale[k], info.vdeqOffset[k], info.vdeqSignMode[k]),
                    place);
-  host::scalarResults().dequantTable = words.operand();
-  host::noteRegister(host::Register::DeqTable);
+  twHost::scalarResults().dequantTable = words.operand();
+  twHost::noteRegister(twHost::Register::DeqTable);
 }
 template <bool isVecDeq, bool halfBlock, class T, class U>
-VectorInstr castDeqOf(const LocalTensor<T>& dst, const LocalTensor<U>& src) {
+TwVectorInstr twCastDeqOf(const LocalTensor<T>& dst, const LocalTensor<U>& src) {
   if constexpr (std::is_same_v<U, int32_t>)
-    return castOf(dst, src, RoundMode::CAST_NONE);
-  VectorInstr i = vectorOf(VectorOp::CastDeq, dst, src);
+    return twCastOf(dst, src, RoundMode::CAST_NONE);
+  TwVectorInstr i = twVectorOf(TwVectorOp::CastDeq, dst, src);
   i.mode = isVecDeq;
   i.flag = halfBlock;
-  i.scalar = host::scalarResults().dequantParameters;
-  i.aux = host::scalarResults().dequantTable;
+  i.scalar = twHost::scalarResults().dequantParameters;
+  i.aux = twHost::scalarResults().dequantTable;
   return i;
 }
 #define TW_CAST_DEQ(Name)                                                                          \
   template <class T, class U, bool isVecDeq = true, bool halfBlock = true>                         \
   void Name(const LocalTensor<T>& dst, const LocalTensor<U>& src, const uint32_t count,            \
-            Place place = Place::here()) {                                                         \
-    VectorInstr i = castDeqOf<isVecDeq, halfBlock>(dst, src);                                      \
-    useCount(i, count);                                                                            \
-    host::issueVector(i, place);                                                                   \
+            TwPlace place = TwPlace::here()) {                                                     \
+    TwVectorInstr i = twCastDeqOf<isVecDeq, halfBlock>(dst, src);                                  \
+    twUseCount(i, count);                                                                          \
+    twHost::issueVector(i, place);                                                                 \
   }                                                                                                \
   template <class T, class U, bool isSetMask = true, bool isVecDeq = true, bool halfBlock = true>  \
   void Name(const LocalTensor<T>& dst, const LocalTensor<U>& src, const int32_t mask,              \
-            uint8_t repeatTime, const UnaryRepeatParams& params, Place place = Place::here()) {    \
-    VectorInstr i = castDeqOf<isVecDeq, halfBlock>(dst, src);                                      \
-    useMask<isSetMask>(i, static_cast<uint64_t>(mask), repeatTime);                                \
-    useStrides(i, params);                                                                         \
-    host::issueVector(i, place);                                                                   \
+            uint8_t repeatTime, const UnaryRepeatParams& params,                                   \
+            TwPlace place = TwPlace::here()) {                                                     \
+    TwVectorInstr i = twCastDeqOf<isVecDeq, halfBlock>(dst, src);                                  \
+    twUseMask<isSetMask>(i, static_cast<uint64_t>(mask), repeatTime);                              \
+    twUseStrides(i, params);                                                                       \
+    twHost::issueVector(i, place);                                                                 \
   }                                                                                                \
   template <class T, class U, bool isSetMask = true, bool isVecDeq = true, bool halfBlock = true>  \
   void Name(const LocalTensor<T>& dst, const LocalTensor<U>& src, const uint64_t mask[],           \
-            uint8_t repeatTime, const UnaryRepeatParams& params, Place place = Place::here()) {    \
-    VectorInstr i = castDeqOf<isVecDeq, halfBlock>(dst, src);                                      \
-    useMask<isSetMask>(i, mask, repeatTime);                                                       \
-    useStrides(i, params);                                                                         \
-    host::issueVector(i, place);                                                                   \
+            uint8_t repeatTime, const UnaryRepeatParams& params,                                   \
+            TwPlace place = TwPlace::here()) {                                                     \
+    TwVectorInstr i = twCastDeqOf<isVecDeq, halfBlock>(dst, src);                                  \
+    twUseMask<isSetMask>(i, mask, repeatTime);                                                     \
+    twUseStrides(i, params);                                                                       \
+    twHost::issueVector(i, place);                                                                 \
   }
 TW_CAST_DEQ(CastDeq)
 TW_CAST_DEQ(CastDequant)
@@ -600,11 +605,11 @@ template <class T> void SetSaturationFlag(bool) {}
 
 template <class T, MaskMode mode = MaskMode::NORMAL>
 void SetVectorMask(const uint64_t maskHigh, const uint64_t maskLow) {
-  host::maskState().mask[0] = maskLow;
-  host::maskState().mask[1] = maskHigh;
+  twHost::maskState().mask[0] = maskLow;
+  twHost::maskState().mask[1] = maskHigh;
 }
 template <class T, MaskMode mode = MaskMode::NORMAL> void SetVectorMask(int32_t len) {
-  auto& mask = host::maskState().mask;
+  auto& mask = twHost::maskState().mask;
   if (mode == MaskMode::COUNTER) {
     mask[0] = static_cast<uint64_t>(len);
     mask[1] = 0;
@@ -617,15 +622,15 @@ template <class T, MaskMode mode = MaskMode::NORMAL> void SetVectorMask(int32_t 
   mask[1] = lanes(len - 64);
 }
 inline void ResetMask() {
-  host::maskState().mask[0] = host::maskState().mask[1] = ~0ull;
+  twHost::maskState().mask[0] = twHost::maskState().mask[1] = ~0ull;
 }
-inline void SetMaskCount(Place place = Place::here()) {
-  host::maskState().counterMode = true;
-  host::maskState().countsSince = place;
+inline void SetMaskCount(TwPlace place = TwPlace::here()) {
+  twHost::maskState().counterMode = true;
+  twHost::maskState().countsSince = place;
 }
 inline void SetMaskNorm() {
-  host::maskState().counterMode = false;
-  host::maskState().countsSince = {};
+  twHost::maskState().counterMode = false;
+  twHost::maskState().countsSince = {};
 }
 
 } // namespace AscendC
@@ -634,7 +639,7 @@ inline void SetMaskNorm() {
 inline void set_vector_mask(uint64_t high, uint64_t low) {
   AscendC::SetVectorMask<uint8_t>(high, low);
 }
-inline void set_mask_count(AscendC::Place place = AscendC::Place::here()) {
+inline void set_mask_count(AscendC::TwPlace place = AscendC::TwPlace::here()) {
   AscendC::SetMaskCount(place);
 }
 inline void set_mask_norm() {

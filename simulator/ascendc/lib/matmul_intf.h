@@ -33,7 +33,7 @@ constexpr MatmulConfig CFG_IBSHARE_NORM = {true, false};
 /// asks lies there before its notice has come, while that of the other core comes.
 constexpr uint32_t vectorCores = 2;
 inline uint64_t keyOfRequests() {
-  return reinterpret_cast<uint64_t>(host::groupMail());
+  return reinterpret_cast<uint64_t>(twHost::groupMail());
 }
 inline uint64_t keyOfAnswers() {
   return keyOfRequests() + vectorCores;
@@ -45,7 +45,7 @@ class MatmulScratch {
 public:
   uint64_t ofSize(uint64_t wanted) {
     if (wanted > bytes) {
-      address = host::allocateForLaunch(wanted);
+      address = twHost::allocateForLaunch(wanted);
       bytes = wanted;
     }
     return address;
@@ -64,10 +64,10 @@ class Matmul {
   using Bias = typename BiasType::T;
   using Sum = std::conditional_t<std::is_integral_v<A>, int32_t, float>;
   static constexpr bool isInL1(TPosition p) {
-    return AscendC::spaceOf(p) == AscendC::Space::L1;
+    return AscendC::twSpaceOf(p) == AscendC::TwSpace::L1;
   }
   static constexpr bool isInUb(TPosition p) {
-    return AscendC::spaceOf(p) == AscendC::Space::UB;
+    return AscendC::twSpaceOf(p) == AscendC::TwSpace::UB;
   }
   template <class Type> static constexpr bool isInput() {
     return (Type::pos == TPosition::GM || isInL1(Type::pos) || isInUb(Type::pos)) &&
@@ -133,29 +133,29 @@ public:
     r.k = k > 0 ? k : r.k;
   }
   void SetTensorA(const GlobalTensor<A>& gm, bool isTransposed = false,
-                  Place place = Place::here()) {
+                  TwPlace place = TwPlace::here()) {
     setInput<AType>(r.a, reinterpret_cast<uint64_t>(gm.GetPhyAddr()), isTransposed, "A", place);
   }
   void SetTensorB(const GlobalTensor<B>& gm, bool isTransposed = false,
-                  Place place = Place::here()) {
+                  TwPlace place = TwPlace::here()) {
     setInput<BType>(r.b, reinterpret_cast<uint64_t>(gm.GetPhyAddr()), isTransposed, "B", place);
   }
   /// A matrix of singleCoreM x singleCoreK in UB or L1: set the sizes first.
   void SetTensorA(const LocalTensor<A>& local, bool isTransposed = false,
-                  Place place = Place::here()) {
+                  TwPlace place = TwPlace::here()) {
     setLocal<AType>(r.a, local, scratchA, r.m, r.k, isTransposed, "A", place);
   }
   /// A matrix of singleCoreK x singleCoreN in UB or L1.
   void SetTensorB(const LocalTensor<B>& local, bool isTransposed = false,
-                  Place place = Place::here()) {
+                  TwPlace place = TwPlace::here()) {
     setLocal<BType>(r.b, local, scratchB, r.k, r.n, isTransposed, "B", place);
   }
-  void SetBias(const GlobalTensor<Bias>& gm, Place place = Place::here()) {
+  void SetBias(const GlobalTensor<Bias>& gm, TwPlace place = TwPlace::here()) {
     r.bias = reinterpret_cast<uint64_t>(gm.GetPhyAddr());
     if constexpr (!std::is_same_v<Bias, Sum>)
       widenBias(gm, place);
   }
-  void SetBias(const LocalTensor<Bias>& local, Place place = Place::here()) {
+  void SetBias(const LocalTensor<Bias>& local, TwPlace place = TwPlace::here()) {
     if constexpr (std::is_same_v<Bias, Sum>)
       r.bias = toGm(local, scratchBias, static_cast<uint64_t>(r.n) * sizeof(Bias), place);
     else
@@ -182,32 +182,35 @@ public:
 
   template <bool sync = true>
   void IterateAll(const GlobalTensor<C>& gm, uint8_t enAtomic = 0, bool = false, bool = false,
-                  bool = false, Place place = Place::here()) {
+                  bool = false, TwPlace place = TwPlace::here()) {
     toGlobal(gm, enAtomic, -1, false, place);
   }
   /// Rows of C follow each other in UB, each filled up to 32 bytes.
   template <bool sync = true>
-  void IterateAll(const LocalTensor<C>& local, uint8_t enAtomic = 0, Place place = Place::here()) {
+  void IterateAll(const LocalTensor<C>& local, uint8_t enAtomic = 0,
+                  TwPlace place = TwPlace::here()) {
     toLocal(local, enAtomic, -1, true, place);
   }
   /// Goes to the next tile, along the axis that the tiling's iterateOrder names; false behind the last.
-  template <bool sync = true> bool Iterate(bool enPartialSum = false, Place place = Place::here()) {
+  template <bool sync = true>
+  bool Iterate(bool enPartialSum = false, TwPlace place = TwPlace::here()) {
     if (enPartialSum)
-      host::failKernel("unsupported: Iterate with partial sums; use IterateAll or GetTensorC with "
-                       "enAtomic, which add to GM",
-                       place);
+      twHost::failKernel(
+          "unsupported: Iterate with partial sums; use IterateAll or GetTensorC with "
+          "enAtomic, which add to GM",
+          place);
     checkTiling(place);
     return next++ < r.tilesAlongM() * r.tilesAlongN();
   }
   /// The tile that Iterate has come to: at its place in C, or (`enSequentialWrite`) at the start of the tensor.
   template <bool sync = true>
   void GetTensorC(const GlobalTensor<C>& gm, uint8_t enAtomic = 0, bool enSequentialWrite = false,
-                  Place place = Place::here()) {
+                  TwPlace place = TwPlace::here()) {
     toGlobal(gm, enAtomic, next - 1, enSequentialWrite, place);
   }
   template <bool sync = true>
   void GetTensorC(const LocalTensor<C>& local, uint8_t enAtomic = 0, bool enSequentialWrite = false,
-                  Place place = Place::here()) {
+                  TwPlace place = TwPlace::here()) {
     toLocal(local, enAtomic, next - 1, enSequentialWrite, place);
   }
   void WaitIterateAll() {}
@@ -223,22 +226,22 @@ public:
   void setObject(int32_t number) {
     r.object = number;
   }
-  void run(const MatmulRequest& request, Place place) {
+  void run(const MatmulRequest& request, TwPlace place) {
     MatmulTiles<A, B, C>(request, place).run();
   }
 
 private:
   template <class Type>
   void setInput(MatmulOperand& o, uint64_t address, bool isTransposed, const char* name,
-                Place place) {
+                TwPlace place) {
     if (isTransposed && !Type::isTrans) {
       char text[160];
-      host::formatText(
+      twHost::formatText(
           text, sizeof text,
           "Matmul: %s is transposed, but its MatmulType doesn't say that it may be; set "
           "the type's isTrans",
           name);
-      host::reportKernel(text, true, place);
+      twHost::reportKernel(text, true, place);
     }
     o.address = address;
     o.isInL1 = false;
@@ -249,7 +252,7 @@ private:
   }
   template <class Type, class T>
   void setLocal(MatmulOperand& o, const LocalTensor<T>& local, MatmulScratch& scratch, int32_t rows,
-                int32_t columns, bool isTransposed, const char* name, Place place) {
+                int32_t columns, bool isTransposed, const char* name, TwPlace place) {
     if (isTransposed)
       std::swap(rows, columns); // as it is stored
     bool isNz = Type::format == CubeFormat::NZ;
@@ -257,10 +260,11 @@ private:
                                    roundUp(static_cast<uint32_t>(columns), 32 / sizeof(T))
                              : uint64_t(rows) * static_cast<uint64_t>(columns);
     bool inL1 = isInL1(local.GetPosition());
-    if (inL1 && !host::agentView().cube)
-      host::failKernel("unsupported: Matmul with a matrix in L1 on a vector core; take it from UB "
-                       "or GM",
-                       place);
+    if (inL1 && !twHost::agentView().cube)
+      twHost::failKernel(
+          "unsupported: Matmul with a matrix in L1 on a vector core; take it from UB "
+          "or GM",
+          place);
     uint64_t address =
         inL1 ? local.operand().address : toGm(local, scratch, elements * sizeof(T), place);
     setInput<Type>(o, address, isTransposed, name, place);
@@ -269,19 +273,20 @@ private:
   }
   /// What is in UB, to GM.
   template <class T>
-  uint64_t toGm(const LocalTensor<T>& local, MatmulScratch& scratch, uint64_t bytes, Place place) {
+  uint64_t toGm(const LocalTensor<T>& local, MatmulScratch& scratch, uint64_t bytes,
+                TwPlace place) {
     constexpr uint64_t unit = 32;
     uint64_t address = scratch.ofSize((bytes + unit - 1) / unit * unit);
-    host::issueBarrierAll(place);
+    twHost::issueBarrierAll(place);
     GlobalTensor<T> gm;
     gm.SetGlobalBuffer(reinterpret_cast<T*>(address));
-    AscendC::copyBursts(gm.operand(), local.operand(), 1, (bytes + unit - 1) / unit * unit, 0, 0,
-                        place);
-    host::issueBarrierAll(place);
+    AscendC::twCopyBursts(gm.operand(), local.operand(), 1, (bytes + unit - 1) / unit * unit, 0, 0,
+                          place);
+    twHost::issueBarrierAll(place);
     return address;
   }
   /// The sums' type takes a bias of its own type.
-  template <class Tensor> void widenBias(const Tensor& bias, Place place) {
+  template <class Tensor> void widenBias(const Tensor& bias, TwPlace place) {
     uint64_t address = scratchBias.ofSize(static_cast<uint64_t>(r.n) * sizeof(Sum));
     for (int32_t i = 0; i < r.n; ++i)
       reinterpret_cast<Sum*>(address)[i] =
@@ -290,7 +295,7 @@ private:
   }
 
   void toGlobal(const GlobalTensor<C>& gm, uint8_t enAtomic, int32_t tile, bool isTile,
-                Place place) {
+                TwPlace place) {
     int32_t columns = orgNc > 0 ? orgNc : orgN;
     r.c.address = reinterpret_cast<uint64_t>(gm.GetPhyAddr());
     r.c.format = CType::format;
@@ -302,13 +307,13 @@ private:
     ask(place);
   }
   void toLocal(const LocalTensor<C>& local, uint8_t enAtomic, int32_t tile, bool isTile,
-               Place place) {
+               TwPlace place) {
     if (enAtomic != 0)
-      host::failKernel("unsupported: Matmul adds to C in GM only", place);
-    if (host::agentView().cube)
-      host::failKernel("Matmul: a cube core has no UB for C; take it to GM, or make the kernel a "
-                       "mixed one",
-                       place);
+      twHost::failKernel("unsupported: Matmul adds to C in GM only", place);
+    if (twHost::agentView().cube)
+      twHost::failKernel("Matmul: a cube core has no UB for C; take it to GM, or make the kernel a "
+                         "mixed one",
+                         place);
     checkTiling(place);
     bool isNz = CType::format == CubeFormat::NZ;
     auto rows = static_cast<uint32_t>(tile < 0 ? r.m : tileM(tile));
@@ -324,9 +329,9 @@ private:
     ask(place);
     GlobalTensor<C> gm;
     gm.SetGlobalBuffer(reinterpret_cast<C*>(r.c.address));
-    host::issueBarrierAll(place);
+    twHost::issueBarrierAll(place);
     if (isTile) {
-      AscendC::copyBursts(local.operand(), gm.operand(), 1, bytes, 0, 0, place);
+      AscendC::twCopyBursts(local.operand(), gm.operand(), 1, bytes, 0, 0, place);
     } else { // at its place among the other tiles
       uint32_t pitch = isNz ? roundUp(static_cast<uint32_t>(r.m), 16)
                             : roundUp(static_cast<uint32_t>(r.n), unit);
@@ -334,11 +339,11 @@ private:
            n = static_cast<uint32_t>(indexN(tile) * r.baseN);
       uint64_t length = uint64_t(r.c.pitch) * (isNz ? n0 : 1) * sizeof(C);
       uint64_t full = uint64_t{pitch} * (isNz ? n0 : 1) * sizeof(C);
-      AscendC::copyBursts(local[isNz ? n * pitch + m * n0 : m * pitch + n].operand(), gm.operand(),
-                          isNz ? ceilDiv(columns, n0) : rows, length, 0,
-                          static_cast<int64_t>(full - length), place);
+      AscendC::twCopyBursts(local[isNz ? n * pitch + m * n0 : m * pitch + n].operand(),
+                            gm.operand(), isNz ? ceilDiv(columns, n0) : rows, length, 0,
+                            static_cast<int64_t>(full - length), place);
     }
-    host::issueBarrierAll(place);
+    twHost::issueBarrierAll(place);
   }
   static int32_t pitchOfC(int32_t rows, int32_t columns, bool isLocal) {
     constexpr uint32_t unit = 32 / sizeof(C);
@@ -370,20 +375,20 @@ private:
                ? static_cast<int32_t>(roundUp(static_cast<uint32_t>(rows), 16))
                : columns;
   }
-  void checkTiling(Place place) const {
+  void checkTiling(TwPlace place) const {
     if (r.baseM <= 0 || r.baseN <= 0 || r.baseK <= 0)
-      host::failKernel("Matmul: the tiling has no baseM, baseN, baseK", place);
+      twHost::failKernel("Matmul: the tiling has no baseM, baseN, baseK", place);
   }
-  void ask(Place place) {
-    const host::AgentView& view = host::agentView();
+  void ask(TwPlace place) {
+    const twHost::AgentView& view = twHost::agentView();
     if (!view.cube && !view.mixed)
-      host::failKernel("Matmul needs a cube core; make the kernel a mixed one", place);
+      twHost::failKernel("Matmul needs a cube core; make the kernel a mixed one", place);
     if (view.cube && view.mixed)
       return;
     if (!r.a.address && !r.a.isInL1)
-      host::failKernel("Matmul: no A; call SetTensorA", place);
+      twHost::failKernel("Matmul: no A; call SetTensorA", place);
     if (!r.b.address && !r.b.isInL1)
-      host::failKernel("Matmul: no B; call SetTensorB", place);
+      twHost::failKernel("Matmul: no B; call SetTensorB", place);
     MatmulOperand a = r.a, b = r.b;
     r.a.pitch = pitchOf(r.a, orgM, orgKa);
     r.b.pitch = pitchOf(r.b, orgKb, orgN);
@@ -394,11 +399,11 @@ private:
     r.a = a;
     r.b = b;
   }
-  void send(Place place) {
-    const uint32_t core = host::agentView().subBlockIdx;
-    host::groupMail()[core] = &r;
-    host::issueNotice(host::NoticeOf::Request, keyOfRequests() + core, "Matmul", place);
-    host::awaitNotice(host::NoticeOf::Request, keyOfAnswers() + core, 1, "Matmul", place);
+  void send(TwPlace place) {
+    const uint32_t core = twHost::agentView().subBlockIdx;
+    twHost::groupMail()[core] = &r;
+    twHost::issueNotice(twHost::NoticeOf::Request, keyOfRequests() + core, "Matmul", place);
+    twHost::awaitNotice(twHost::NoticeOf::Request, keyOfAnswers() + core, 1, "Matmul", place);
   }
 
   MatmulRequest r;
@@ -430,9 +435,9 @@ struct ObjectNumbers {
     init(last, tiling);
   }
 };
-inline void runObject(int32_t, const MatmulRequest&, Place) {}
+inline void runObject(int32_t, const MatmulRequest&, TwPlace) {}
 template <class Object, class... Rest>
-void runObject(int32_t number, const MatmulRequest& request, Place place, Object& object,
+void runObject(int32_t number, const MatmulRequest& request, TwPlace place, Object& object,
                Rest&&... rest) {
   if constexpr (!std::is_pointer_v<Object>) {
     if (number == request.object)
@@ -443,20 +448,20 @@ void runObject(int32_t number, const MatmulRequest& request, Place place, Object
   }
 }
 /// The cube core's part: it serves until its vector cores are done.
-template <class... Objects> void serve(Place place, Objects&&... objects) {
+template <class... Objects> void serve(TwPlace place, Objects&&... objects) {
   for (;;) {
-    const int32_t core = host::awaitRequest(keyOfRequests(), vectorCores, "Matmul", place);
+    const int32_t core = twHost::awaitRequest(keyOfRequests(), vectorCores, "Matmul", place);
     if (core < 0)
       return;
-    const MatmulRequest request = *static_cast<MatmulRequest*>(host::groupMail()[core]);
+    const MatmulRequest request = *static_cast<MatmulRequest*>(twHost::groupMail()[core]);
     runObject(0, request, place, objects...);
-    host::issueNotice(host::NoticeOf::Request, keyOfAnswers() + static_cast<uint32_t>(core),
-                      "Matmul", place);
+    twHost::issueNotice(twHost::NoticeOf::Request, keyOfAnswers() + static_cast<uint32_t>(core),
+                        "Matmul", place);
   }
 }
 /// True on a cube core of a mixed kernel, which is done with the kernel then.
-template <class... Objects> bool registerObjects(Place place, Objects&&... objects) {
-  const host::AgentView& view = host::agentView();
+template <class... Objects> bool registerObjects(TwPlace place, Objects&&... objects) {
+  const twHost::AgentView& view = twHost::agentView();
   ObjectNumbers numbers;
   (numbers.add(objects), ...);
   if (!view.cube || !view.mixed)
@@ -479,7 +484,7 @@ using matmul::MatmulType;
   do {                                                                                             \
     (void)(pipe);                                                                                  \
     (void)(workspace);                                                                             \
-    if (::matmul::registerObjects(::matmul::Place::here(), __VA_ARGS__))                           \
+    if (::matmul::registerObjects(::tilewright::ascend::Place::here(), __VA_ARGS__))               \
       return;                                                                                      \
   } while (false)
 

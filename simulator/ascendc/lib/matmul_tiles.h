@@ -13,9 +13,9 @@ namespace matmul {
 
 using AscendC::GlobalTensor;
 using AscendC::LocalTensor;
-using AscendC::Place;
 using AscendC::TPosition;
-namespace host = tilewright::ascend;
+using AscendC::TwPlace;
+namespace twHost = tilewright::ascend;
 
 /// A matrix where the cube core finds it or leaves it.
 struct MatmulOperand {
@@ -62,7 +62,7 @@ template <class A, class B, class C> class MatmulTiles {
   static constexpr bool isByte = sizeof(A) == 1, isWord = sizeof(A) == 4;
 
 public:
-  MatmulTiles(const MatmulRequest& request, Place place) : q(request), place(place) {
+  MatmulTiles(const MatmulRequest& request, TwPlace place) : q(request), place(place) {
     // Operands of the user in L1 come first, then the tiles of this object.
     uint32_t used = 0;
     for (const MatmulOperand* o : {&q.a, &q.b})
@@ -104,7 +104,7 @@ private:
     return t;
   }
   void barrier() const {
-    host::issueBarrierAll(place);
+    twHost::issueBarrierAll(place);
   }
 
   void runTile(int32_t mAt, int32_t nAt) {
@@ -149,9 +149,9 @@ private:
       uint32_t pitch = static_cast<uint32_t>(o.pitch) / 16;
       bool turnsBytes = isByte && (&o == &q.a) == o.isTransposed;
       if (bySquares || (turnsBytes && pitch % 2))
-        host::failKernel("unsupported: Matmul transposes words, or an odd number of fractals of "
-                         "bytes, in L1; take the matrix from GM",
-                         place);
+        twHost::failKernel("unsupported: Matmul transposes words, or an odd number of fractals of "
+                           "bytes, in L1; take the matrix from GM",
+                           place);
       LocalTensor<T> l1(TPosition::A1, static_cast<uint32_t>(o.address),
                         static_cast<uint32_t>(o.pitch) * roundUp(column + columns, k0));
       return {l1, column / k0 * pitch + row / 16, pitch};
@@ -254,13 +254,13 @@ private:
   template <class T>
   LocalTensor<T> rowToL1(uint64_t address, uint32_t bytes, uint32_t padded) const {
     LocalTensor<T> l1(TPosition::A1, l1Rest, padded / sizeof(T));
-    AscendC::CopyInstr copy;
-    copy.pipe = AscendC::Pipe::MTE2;
+    AscendC::TwCopyInstr copy;
+    copy.pipe = AscendC::TwPipe::MTE2;
     copy.dst = l1.operand();
     copy.src = global<T>(address).operand();
     copy.length = bytes;
     copy.padRight = static_cast<uint16_t>(padded - bytes);
-    host::issueCopy(copy, place);
+    twHost::issueCopy(copy, place);
     barrier();
     return l1;
   }
@@ -281,8 +281,8 @@ private:
     if (std::is_same_v<Sum, float> && std::is_same_v<C, bfloat16_t>)
       return F322BF16;
     if (!q.scale && !q.scales)
-      host::failKernel("Matmul: the type of C needs a scale; call SetQuantScalar or SetQuantVector",
-                       place);
+      twHost::failKernel(
+          "Matmul: the type of C needs a scale; call SetQuantScalar or SetQuantVector", place);
     bool perColumn = q.scales != 0;
     if (std::is_same_v<C, half>)
       return perColumn ? VDEQF16 : DEQF16;
@@ -327,7 +327,7 @@ private:
   }
 
   const MatmulRequest& q;
-  const Place place;
+  const TwPlace place;
   uint32_t l1A = 0, l1B = 0, l1Rest = 0; ///< bytes of L1 where tiles go
 };
 
