@@ -158,3 +158,26 @@ def test_elements_are_told() -> None:
     kernel(made)
     i, j, k = np.indices(made.shape)
     np.testing.assert_array_equal(made, i * 12 // (j * 4 + k + 1))
+
+
+@pytest.mark.parametrize("base", [0, 2])
+def test_numbers_of_columns_of_one(base: int) -> None:
+    """Such rows are no instruction's: the compiler ended there."""
+
+    @T.prim_func
+    def main(A: T.Tensor((4, 1), "float32"), C: T.Tensor((4, 1), "float32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            a = T.alloc_ub((4, 1), "float32")
+            c = T.alloc_ub((4, 1), "float32")
+            T.copy(A, a)
+            for i, j in T.Parallel(4, 1):
+                c[i, j] = T.cast(base + j, "float32") - a[i, j]
+            for i, j in T.Parallel(4, 1):
+                c[i, j] = c[i, j] + T.cast(base + i + j, "float32")
+            T.copy(c, C)
+
+    kernel = tilewright.compile(main, target="ascend", pass_configs=AUTOMATIC)
+    a = random.integers(-9, 10, (4, 1)).astype(np.float32)
+    made = np.zeros_like(a)
+    kernel(a, made)
+    np.testing.assert_array_equal(made, 2 * base - a + np.arange(4)[:, None])

@@ -196,10 +196,12 @@ Result TileOperations::sequence(int64_t rowFactor, int64_t columnFactor, Value b
   if (rows == 1) {
     result = line(columns, columnFactor);
   } else {
-    if (columnFactor != 0)
-      result = broadcast(line(columns, columnFactor), false);
+    if (columnFactor != 0 && !(result = broadcast(line(columns, columnFactor), false)))
+      return std::nullopt;
     if (rowFactor != 0) {
       const Result byRow = broadcast(line(roundUp(rows, kBroadcastRows), rowFactor), true);
+      if (!byRow)
+        return std::nullopt;
       if (result) {
         const VectorTile sum = makeTile(element);
         binary(npu::BinaryKind::Add, sum, *result, *byRow);
