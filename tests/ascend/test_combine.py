@@ -46,13 +46,19 @@ def test_on_one_body_becomes_two_programs() -> None:
 def test_off_what_one_kind_of_core_lacks_needs_a_scope() -> None:
     with pytest.raises(tilewright.CompileError) as caught:
         compiled(one_body, {KEYS.TL_ASCEND_AUTO_SYNC: True})
-    text = "outside of T.Scope, code runs on both kinds of core, but only the "
-    messages = " ".join(error.message for error in caught.value.errors)
-    assert f'{text}cube core can do this: put it into T.Scope("C"), or ' in messages
-    assert f'{text}vector core can do this: put it into T.Scope("V"), or ' in messages
+    (error,) = caught.value.errors
+    assert error.message == (
+        "outside of T.Scope, code runs on both kinds of core, but only the cube core can do this: "
+        'put it into T.Scope("C"), or set tl.ascend_auto_cv_combine'
+    )
+    cube, vector = (
+        f'only the {core} core can do this, too: into T.Scope("{letter}")'
+        for core, letter in (("cube", "C"), ("vector", "V"))
+    )
+    assert {note.message for note in error.notes} == {cube, vector}
     first = one_body.function.__code__.co_firstlineno
-    lines = {error.place.line - first for error in caught.value.errors}
-    assert lines == {8, 9, 10, 11, 12}  # from the first copy to the last
+    assert error.place.line == first + 8
+    assert [note.place.line - first for note in error.notes] == [9, 10, 11, 12]
 
 
 @pytest.mark.filterwarnings("error")

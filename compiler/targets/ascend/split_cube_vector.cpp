@@ -229,19 +229,27 @@ struct SplitCubeVector : KernelPass<SplitCubeVector> {
       op->erase();
   }
 
-  /// One message a place: an operation has become many instructions.
+  /// One error, with a note for each further place: an operation has become many instructions.
   static LogicalResult refuseUnscoped(tile::LaunchOp launch) {
     DenseSet<Location> refused;
+    std::optional<InFlightDiagnostic> error;
     launch.walk([&](npu::Instruction op) {
       const std::optional<Agent> agent = op.getAgent();
       if (!agent || op->getParentOfType<ScopeOp>() || !refused.insert(op->getLoc()).second)
         return;
-      const char letter = *agent == Agent::Cube ? 'C' : 'V';
-      op->emitError() << "outside of T.Scope, code runs on both kinds of core, but only the "
-                      << stringifyAgent(*agent) << " core can do this: put it into T.Scope(\""
-                      << letter << "\"), or set tl.ascend_auto_cv_combine";
+      const std::string place =
+          (Twine("into T.Scope(\"") + (*agent == Agent::Cube ? "C" : "V") + "\")").str();
+      if (error) {
+        error->attachNote(op->getLoc())
+            << "only the " << stringifyAgent(*agent) << " core can do this, too: " << place;
+        return;
+      }
+      error.emplace(op->emitError());
+      *error << "outside of T.Scope, code runs on both kinds of core, but only the "
+             << stringifyAgent(*agent) << " core can do this: put it " << place
+             << ", or set tl.ascend_auto_cv_combine";
     });
-    return failure(!refused.empty());
+    return failure(error.has_value());
   }
 
   /// Memory of the whole launch belongs to both.
