@@ -5,15 +5,19 @@
 #include "compiler/chips/ascend_chip.h"
 #include "compiler/ir/dialect.h"
 
+#include <string>
+
 namespace tilewright::ascend {
 
 inline constexpr tile::MemorySpace kMemoriesOnChip[] = {
     tile::MemorySpace::UB, tile::MemorySpace::L1, tile::MemorySpace::L0A, tile::MemorySpace::L0B,
     tile::MemorySpace::L0C};
 
-/// Bytes of the memory; of UB and L1 without the last 256, which the system keeps.
+/// At the end of UB and of L1, which the system keeps.
+inline constexpr int64_t keptBytes = 256;
+
+/// Bytes of the memory that a kernel may use: of UB and L1 without those that are kept.
 inline int64_t capacityOf(const chips::AscendChip& chip, tile::MemorySpace space) {
-  constexpr int64_t keptBytes = 256;
   switch (space) {
   case tile::MemorySpace::UB:
     return chip.unifiedBufferBytes - keptBytes;
@@ -26,6 +30,16 @@ inline int64_t capacityOf(const chips::AscendChip& chip, tile::MemorySpace space
   default:
     return chip.l0cBytes;
   }
+}
+
+/// The same in a message.
+inline std::string roomIn(const chips::AscendChip& chip, tile::MemorySpace space) {
+  const int64_t capacity = capacityOf(chip, space);
+  const bool isKept = space == tile::MemorySpace::UB || space == tile::MemorySpace::L1;
+  return std::to_string(capacity) +
+         (isKept ? " (of its " + std::to_string(capacity + keptBytes) +
+                       " the system keeps the last " + std::to_string(keptBytes) + ")"
+                 : "");
 }
 
 } // namespace tilewright::ascend

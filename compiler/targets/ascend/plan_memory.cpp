@@ -110,12 +110,12 @@ struct PlanMemory : KernelPass<PlanMemory> {
       if (buffers[i].pinned && *buffers[i].pinned + buffers[i].bytes > capacity) {
         allocs[i].emitError() << nameOf(buffers[i]) << " takes " << buffers[i].bytes << " bytes of "
                               << stringifyMemorySpace(space) << " from the address "
-                              << *buffers[i].pinned << " on, but it has " << capacity;
+                              << *buffers[i].pinned << " on, but it has " << roomIn(chip, space);
         return signalPassFailure();
       }
     const Packing packing = pack(buffers, alignmentOf(space), capacity, mayShare);
     if (packing.end > capacity)
-      return refuse(space, buffers, allocs, packing, capacity);
+      return refuse(space, buffers, allocs, packing);
     Builder builder(&getContext());
     for (size_t i = 0; i < buffers.size(); ++i)
       allocs[i].setAddressAttr(builder.getI64IntegerAttr(packing.addresses[i]));
@@ -126,7 +126,7 @@ struct PlanMemory : KernelPass<PlanMemory> {
   }
 
   void refuse(MemorySpace space, const std::vector<Buffer>& buffers, ArrayRef<tile::AllocOp> allocs,
-              const Packing& packing, int64_t capacity) {
+              const Packing& packing) {
     signalPassFailure();
     // All of them if none share, else those that are needed at once.
     std::vector<Buffer> all = buffers;
@@ -137,7 +137,7 @@ struct PlanMemory : KernelPass<PlanMemory> {
     const std::vector<size_t> live = liveAtPeak(all);
     InFlightDiagnostic error = allocs[live.front()]->emitError();
     error << "the buffers in " << stringifyMemorySpace(space) << " need " << packing.end
-          << " bytes, but it has " << capacity;
+          << " bytes, but it has " << roomIn(chip, space);
     for (const size_t index : live) {
       mlir::Diagnostic& note = error.attachNote(allocs[index]->getLoc())
                                << nameOf(all[index]) << " takes " << all[index].bytes << " bytes";

@@ -108,7 +108,8 @@ private:
       alloc.emitRemark() << alloc.getSymName().value_or("a buffer")
                          << " has one version for all stages of its loop: two need "
                          << bytesIn(type.getSpace()) + bytes << " bytes of "
-                         << stringifyMemorySpace(type.getSpace()) << ", which has " << capacity;
+                         << stringifyMemorySpace(type.getSpace()) << ", which has "
+                         << roomIn(chip, type.getSpace());
       return;
     }
     alloc.getResult().setType(withVersions(type, versions));
