@@ -97,15 +97,15 @@ LogicalResult CopyExpander::ubToUb() {
     return lowBitsInUb();
   std::optional<SmallVector<CastStep>> steps = castSteps(element, toType.getElementType());
   if (!steps && isa<IntegerType>(element) && isa<FloatType>(toType.getElementType()))
-    return floatsInUb();
+    return numbersInUb();
   if (!steps)
     return copy.emitError() << "unsupported on ascend: the vector unit does not convert "
                             << tile::dtypeName(element) << " to "
                             << tile::dtypeName(toType.getElementType());
+  if (isWithin && !(isConstantIntValue(from->rows, 1) && isConstantIntValue(to->rows, 1)))
+    return numbersInUb();
   if (failed(requireBlockStart(source, "source")) || failed(requireBlockStart(target, "target")))
     return failure();
-  if (isWithin && !(isConstantIntValue(from->rows, 1) && isConstantIntValue(to->rows, 1)))
-    return refuseRowsWithinBlocks();
   Value buffer = source.buffer;
   UbRows rows = *from;
   for (auto [number, step] : llvm::enumerate(*steps)) {
@@ -143,14 +143,32 @@ LogicalResult CopyExpander::lowBitsInUb() {
   return success();
 }
 
-/// From integers that no single way of casts holds all of: a nest, too.
-LogicalResult CopyExpander::floatsInUb() {
-  const Type to = target.type().getScalarType();
-  const bool isUnsigned = source.type().getElementType().isUnsignedInteger();
-  mapByNest(builder, source, target, [&](Value number) -> Value {
-    return isUnsigned ? arith::UIToFPOp::create(builder, to, number).getResult()
-                      : arith::SIToFPOp::create(builder, to, number).getResult();
-  });
+static Value asType(OpBuilder& builder, Location loc, Value number, Type from, Type to) {
+  const Type wide = builder.getF32Type(), scalar = number.getType();
+  const bool isUnsigned = from.isUnsignedInteger() || to.isUnsignedInteger();
+  if (from == to)
+    return number;
+  if (isa<FloatType>(from) && isa<FloatType>(to)) {
+    number = from == wide ? number : arith::ExtFOp::create(builder, loc, wide, number).getResult();
+    return to == wide ? number : arith::TruncFOp::create(builder, loc, to, number).getResult();
+  }
+  if (isa<FloatType>(to))
+    return isUnsigned ? arith::UIToFPOp::create(builder, loc, to, number).getResult()
+                      : arith::SIToFPOp::create(builder, loc, to, number).getResult();
+  const Type integer = builder.getIntegerType(to.getIntOrFloatBitWidth());
+  if (isa<FloatType>(scalar))
+    return isUnsigned ? arith::FPToUIOp::create(builder, loc, integer, number).getResult()
+                      : arith::FPToSIOp::create(builder, loc, integer, number).getResult();
+  return from.isUnsignedInteger()
+             ? arith::ExtUIOp::create(builder, loc, integer, number).getResult()
+             : arith::ExtSIOp::create(builder, loc, integer, number).getResult();
+}
+
+/// What no single way of casts holds all of, and rows that begin within blocks: a nest, too.
+LogicalResult CopyExpander::numbersInUb() {
+  const Type from = source.type().getElementType(), to = target.type().getElementType();
+  mapByNest(builder, source, target,
+            [&](Value number) { return asType(builder, builder.getLoc(), number, from, to); });
   return success();
 }
 

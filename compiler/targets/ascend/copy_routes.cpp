@@ -262,30 +262,46 @@ bool CopyExpander::endsInDenseDim(const BufferRegion& global) {
                       [](int64_t extent) { return extent == 1; });
 }
 
-/// Rows of one number lie side by side, in UB at no block's start: where all of them do in the tensor, too, and
-/// no edge cuts them, they are one row.
-void CopyExpander::joinRowsOfOne(BufferRegion& global, BufferRegion& ub, bool isSource) {
+bool rowsBeginWithinBlocks(const BufferRegion& ub) {
+  SmallVector<size_t> dims = wideDims(ub);
+  const SmallVector<int64_t> strides = ubStrides(ub.type());
+  if (dims.size() < 2 || strides[dims.back()] != 1)
+    return false;
+  dims.pop_back();
+  return llvm::any_of(
+      dims, [&](size_t dim) { return strides[dim] % npu::blockElements(ub.type()) != 0; });
+}
+
+std::optional<int64_t> elementsOfOneRow(tile::CopyOp copy, bool isLoad) {
+  const BufferRegion source = copy.getSourceRegion(), target = copy.getTargetRegion();
+  const BufferRegion &global = isLoad ? source : target, &ub = isLoad ? target : source;
   const SmallVector<size_t> dims = wideDims(global);
   const ArrayRef<int64_t> shape = global.type().getShape();
-  if (dims.size() < 2 || dims.back() + 1 == shape.size() || global.type().getStrided() ||
-      !isDenseInUb(ub))
-    return;
+  if (dims.size() < 2 || global.type().getStrided() || !isDenseInUb(ub) ||
+      (dims.back() + 1 == shape.size() && !rowsBeginWithinBlocks(ub)))
+    return std::nullopt;
   int64_t all = 1;
   for (size_t dim = dims.front(); dim < shape.size(); ++dim) {
     const std::optional<int64_t> extent = getConstantIntValue(global.extents[dim]);
-    if (!extent || (dim > dims.front() && *extent != shape[dim]) ||
-        !isInBounds(copy, isSource, dim))
-      return;
+    if (!extent || (dim > dims.front() && *extent != shape[dim]) || !isInBounds(copy, isLoad, dim))
+      return std::nullopt;
     all *= *extent;
   }
+  return all;
+}
+
+void CopyExpander::joinRows(BufferRegion& global, BufferRegion& ub, bool isLoad) {
+  const std::optional<int64_t> all = elementsOfOneRow(copy, isLoad);
+  if (!all)
+    return;
   for (BufferRegion* region : {&global, &ub}) {
     llvm::fill(region->extents, make.index(1));
-    region->extents.back() = make.index(all);
+    region->extents.back() = make.index(*all);
   }
 }
 
 LogicalResult CopyExpander::globalToUb() {
-  joinRowsOfOne(source, target, /*isSource=*/true);
+  joinRows(source, target, /*isLoad=*/true);
   return forEachRectangle([&](const BufferRegion& from, const BufferRegion& to) {
     if (failed(requireBlockStart(to, "target")) || failed(requireRows(from, to)))
       return failure();
@@ -313,7 +329,7 @@ LogicalResult CopyExpander::globalToUb() {
 }
 
 LogicalResult CopyExpander::ubToGlobal() {
-  joinRowsOfOne(target, source, /*isSource=*/false);
+  joinRows(target, source, /*isLoad=*/false);
   return forEachRectangle([&](const BufferRegion& from, const BufferRegion& to) {
     if (failed(requireBlockStart(from, "source")) || failed(requireRows(to, from)))
       return failure();

@@ -85,14 +85,14 @@ private:
                                  llvm::function_ref<void()> load);
   llvm::LogicalResult requireBlockStart(const tile::BufferRegion& region, llvm::StringRef role);
   llvm::LogicalResult refuseRowsWithinBlocks();
-  void joinRowsOfOne(tile::BufferRegion& global, tile::BufferRegion& ub, bool isSource);
+  void joinRows(tile::BufferRegion& global, tile::BufferRegion& ub, bool isLoad);
   llvm::LogicalResult requireRows(const tile::BufferRegion& global, const tile::BufferRegion& ub);
   void fillL1(const tile::BufferRegion& region, mlir::Value offset);
   llvm::LogicalResult transposeInUb();
   llvm::LogicalResult columnInUb(const UbRows& from, const UbRows& to);
   llvm::LogicalResult copyElements();
   llvm::LogicalResult lowBitsInUb();
-  llvm::LogicalResult floatsInUb();
+  llvm::LogicalResult numbersInUb();
   llvm::LogicalResult copyRows(const UbRows& from, const UbRows& to);
   /// Of a part of a tile in L1 or L0C, whose columns are checked.
   mlir::FailureOr<mlir::Value> l1Offset(const tile::BufferRegion& region, llvm::StringRef role);
@@ -118,6 +118,14 @@ llvm::SmallVector<size_t> wideDims(const tile::BufferRegion& region);
 /// Sets a region of UB. Failures are reported at `op`.
 llvm::LogicalResult fillRegion(mlir::ImplicitLocOpBuilder& builder, mlir::Operation* op,
                                const tile::BufferRegion& region, mlir::Value value);
+
+/// Whether rows behind the first of a region of UB begin within a block of 32 bytes: side by side, or a part of
+/// such rows.
+bool rowsBeginWithinBlocks(const tile::BufferRegion& ub);
+
+/// How many elements a copy between a tensor and UB has, if they are one row in both, though the regions have
+/// several: side by side in UB, at no block's start, and in the tensor, where no edge cuts them.
+std::optional<int64_t> elementsOfOneRow(tile::CopyOp copy, bool isLoad);
 
 /// Whether a region's elements lie one to a row, each at a block of its own.
 bool isColumnInUb(const tile::BufferRegion& ub);

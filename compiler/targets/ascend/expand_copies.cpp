@@ -128,8 +128,8 @@ bool isColumnOfTensor(tile::CopyOp copy) {
          wideDims(global).size() == 1 && keepsElementsApart(global) && !isColumnInUb(ub);
 }
 
-/// A copy between global memory and UB that converts, is one of a column, or that loads a part of a block: through a
-/// buffer in UB of the tensor's type. The two copies, or nothing if this copy is no such.
+/// A copy between global memory and UB that converts, is one of a column, of rows that begin within blocks, or that
+/// loads a part of a block: through a buffer in UB of the tensor's type. The two copies, or nothing if this copy is no such.
 FailureOr<SmallVector<tile::CopyOp>> splitInTwo(tile::CopyOp copy, const RouteContext& context) {
   const tile::BufferRegion source = copy.getSourceRegion(), target = copy.getTargetRegion();
   const bool isLoad = source.type().isGlobal() && target.type().getSpace() == MemorySpace::UB;
@@ -142,7 +142,9 @@ FailureOr<SmallVector<tile::CopyOp>> splitInTwo(tile::CopyOp copy, const RouteCo
   if (copy.getTranspose())
     return splitTransposed(copy, isLoad, context);
   const bool isApart = isColumnOfTensor(copy);
-  if (!isApart && source.type().getElementType() == target.type().getElementType() &&
+  const bool isWithin =
+      rowsBeginWithinBlocks(isLoad ? target : source) && !elementsOfOneRow(copy, isLoad);
+  if (!isApart && !isWithin && source.type().getElementType() == target.type().getElementType() &&
       !(isLoad && endsWithinBlock(target)))
     return SmallVector<tile::CopyOp>();
   ImplicitLocOpBuilder builder(copy.getLoc(), copy);
