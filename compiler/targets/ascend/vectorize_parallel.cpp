@@ -9,7 +9,8 @@
 ///     }
 ///
 /// Of several statements in a nest, each becomes what it can be: those that read nothing that one
-/// between has overwritten are nests of their own then. Functions of single numbers that the scalar unit lacks
+/// between has overwritten are nests of their own then, unless iterations share what they hand on (a variable): these
+/// run one by one. Functions of single numbers that the scalar unit lacks
 /// become nests over one element.
 ///
 /// It stands behind what cuts vector work into halves and before ExpandElements, which takes the
@@ -21,6 +22,7 @@
 #include "compiler/targets/ascend/nest_vectorizer.h"
 #include "compiler/targets/ascend/passes.h"
 #include "compiler/targets/ascend/scalar_functions.h"
+#include "compiler/targets/ascend/split_statements.h"
 
 #include "compiler/ir/memory_ops.h"
 
@@ -71,64 +73,6 @@ tile::ParallelOp peel(tile::ParallelOp nest) {
   to->getOperations().splice(to->begin(), from->getOperations());
   nest.erase();
   return inner;
-}
-
-/// The buffer behind views.
-Value rootOf(Value buffer) {
-  while (auto view = buffer.getDefiningOp<tile::ViewOp>())
-    buffer = view.getSource();
-  return buffer;
-}
-
-/// Whether a store needs something that an earlier store of the body has overwritten by then.
-bool readsWhatChanges(tile::StoreOp store, ArrayRef<tile::StoreOp> earlier) {
-  SmallVector<Operation*> work = {store};
-  DenseSet<Operation*> seen;
-  while (!work.empty()) {
-    Operation* op = work.pop_back_val();
-    if (!seen.insert(op).second)
-      continue;
-    if (auto load = dyn_cast<tile::LoadOp>(op))
-      for (tile::StoreOp other : earlier)
-        if (load->isBeforeInBlock(other) && rootOf(load.getBuffer()) == rootOf(other.getBuffer()))
-          return true;
-    for (Value operand : op->getOperands())
-      if (Operation* source = operand.getDefiningOp();
-          source && source->getBlock() == op->getBlock())
-        work.push_back(source);
-  }
-  return false;
-}
-
-/// A nest for each statement; none where the body is more than a list of stores.
-SmallVector<tile::ParallelOp> splitStatements(tile::ParallelOp nest) {
-  SmallVector<tile::StoreOp> stores;
-  for (Operation& op : nest.getBodyBlock()->without_terminator()) {
-    if (auto store = dyn_cast<tile::StoreOp>(op)) {
-      if (readsWhatChanges(store, stores))
-        return {};
-      stores.push_back(store);
-    } else if (op.getNumRegions() != 0 || !(isPure(&op) || isa<tile::LoadOp>(op))) {
-      return {};
-    }
-  }
-  if (stores.size() < 2)
-    return {};
-  SmallVector<tile::ParallelOp> parts;
-  OpBuilder builder(nest);
-  for (size_t kept = 0; kept < stores.size(); ++kept) {
-    auto part = cast<tile::ParallelOp>(builder.clone(*nest));
-    SmallVector<Operation*> body;
-    for (Operation& op : part.getBodyBlock()->without_terminator())
-      body.push_back(&op);
-    size_t number = stores.size();
-    for (Operation* op : llvm::reverse(body))
-      if (isa<tile::StoreOp>(op) ? --number != kept : op->use_empty())
-        op->erase();
-    parts.push_back(part);
-  }
-  nest.erase();
-  return parts;
 }
 
 /// Whether atomic adds of elements, which are copies by now, stand in a nest.
