@@ -2,7 +2,9 @@
 #include "compiler/ir/npu_access.h"
 
 #include "compiler/ir/memory_ops.h"
-#include "llvm/Support/MathExtras.h"
+
+#include <llvm/ADT/SetVector.h>
+#include <llvm/Support/MathExtras.h>
 
 using namespace mlir;
 using tilewright::tile::BufferType;
@@ -22,6 +24,25 @@ Value storageOf(Value buffer) {
   while (auto view = buffer.getDefiningOp<tile::ViewOp>())
     buffer = view.getSource();
   return buffer;
+}
+
+SmallVector<Operation*> usersOf(Value buffer) {
+  llvm::SetVector<Operation*> users;
+  SmallVector<Value> names = {buffer};
+  while (!names.empty())
+    for (Operation* user : names.pop_back_val().getUsers()) {
+      if (auto view = dyn_cast<tile::ViewOp>(user))
+        names.push_back(view.getResult());
+      else
+        users.insert(user);
+    }
+  return users.takeVector();
+}
+
+bool usesStorage(Operation* op, Value storage) {
+  return !isa<tile::ViewOp>(op) && llvm::any_of(op->getOperands(), [&](Value operand) {
+    return storageOf(operand) == storage;
+  });
 }
 
 int64_t blockElements(BufferType type) {

@@ -37,6 +37,10 @@ void setRowBytes(Access& access, int64_t count, int64_t bytes, int64_t pitch);
 
 /// The alloc or argument behind views.
 mlir::Value storageOf(mlir::Value buffer);
+/// All that uses a buffer, under its own name or through views of it; the views themselves are no uses.
+llvm::SmallVector<mlir::Operation*> usersOf(mlir::Value buffer);
+/// Whether `op` itself, but for a view, has what lies in the storage as an operand.
+bool usesStorage(mlir::Operation* op, mlir::Value storage);
 
 /// Bytes of one 32-byte block, the unit of UB and of a row of a fractal.
 inline constexpr int64_t kBlockBytes = 32;

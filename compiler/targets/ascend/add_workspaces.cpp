@@ -16,10 +16,12 @@
 /// one core needn't wait until the other has read.
 #include "compiler/ir/ascend_ops.h"
 #include "compiler/ir/memory_ops.h"
+#include "compiler/ir/npu_access.h"
 #include "compiler/ir/region.h"
 #include "compiler/ir/structure_ops.h"
 #include "compiler/ir/tensor_ops.h"
 #include "compiler/passes/kernel_pass.h"
+#include "compiler/targets/ascend/loop_exits.h"
 #include "compiler/targets/ascend/passes.h"
 #include "compiler/targets/ascend/pipelined_loops.h"
 
@@ -42,31 +44,78 @@ bool crosses(tile::CopyOp copy) {
          (from == MemorySpace::UB && to == MemorySpace::L1);
 }
 
-/// How much an offset grows from the first vector core to the second; nothing if that isn't known.
-std::optional<int64_t> vectorStep(Value value) {
-  Operation* op = value.getDefiningOp();
-  if (!op)
-    return 0;
-  if (isa<VectorIdOp>(op))
-    return 1;
-  SmallVector<std::optional<int64_t>> steps;
-  for (Value operand : op->getOperands())
-    steps.push_back(vectorStep(operand));
-  if (llvm::all_of(steps, [](std::optional<int64_t> step) { return step == 0; }))
-    return 0;
-  if (llvm::is_contained(steps, std::nullopt))
+/// How much a number grows from the first vector core to the second; nothing if that isn't known.
+class VectorSteps {
+public:
+  std::optional<int64_t> of(Value value) {
+    Operation* op = value.getDefiningOp();
+    if (!op)
+      return ofLoop(dyn_cast<tile::ForOp>(value.getParentBlock()->getParentOp()));
+    if (isa<VectorIdOp>(op))
+      return 1;
+    if (auto load = dyn_cast<tile::LoadOp>(op); load && mayDiffer(load))
+      return std::nullopt;
+    return ofResult(op);
+  }
+
+private:
+  std::optional<int64_t> ofLoop(tile::ForOp loop) {
+    const bool isSame = !loop || (of(loop.getLower()) == 0 && of(loop.getStep()) == 0);
+    return isSame ? std::optional<int64_t>(0) : std::nullopt;
+  }
+
+  std::optional<int64_t> ofResult(Operation* op) {
+    SmallVector<std::optional<int64_t>> steps;
+    for (Value operand : op->getOperands())
+      steps.push_back(of(operand));
+    if (llvm::all_of(steps, [](std::optional<int64_t> step) { return step == 0; }))
+      return 0;
+    if (llvm::is_contained(steps, std::nullopt))
+      return std::nullopt;
+    if (isa<arith::IndexCastOp, arith::ExtSIOp, arith::TruncIOp>(op))
+      return steps[0];
+    if (isa<arith::AddIOp>(op))
+      return *steps[0] + *steps[1];
+    if (isa<arith::SubIOp>(op))
+      return *steps[0] - *steps[1];
+    if (isa<arith::MulIOp>(op))
+      for (unsigned side : {0U, 1U})
+        if (std::optional<int64_t> factor = getConstantIntValue(op->getOperand(1 - side)))
+          return *steps[side] * *factor;
     return std::nullopt;
-  if (isa<arith::IndexCastOp, arith::ExtSIOp, arith::TruncIOp>(op))
-    return steps[0];
-  if (isa<arith::AddIOp>(op))
-    return *steps[0] + *steps[1];
-  if (isa<arith::SubIOp>(op))
-    return *steps[0] - *steps[1];
-  if (isa<arith::MulIOp>(op))
-    for (unsigned side : {0U, 1U})
-      if (std::optional<int64_t> factor = getConstantIntValue(op->getOperand(1 - side)))
-        return *steps[side] * *factor;
-  return std::nullopt;
+  }
+
+  /// Whether a number that a variable or a tile holds may be another one on the second vector core.
+  bool mayDiffer(tile::LoadOp load) {
+    const BufferType type = load.getBuffer().getType();
+    if (type.isGlobal())
+      return false;
+    const Value variable = npu::storageOf(load.getBuffer());
+    if (!type.isPerThread())
+      return true;
+    return followed.insert(variable).second &&
+           llvm::any_of(npu::usersOf(variable), [&](Operation* user) {
+             auto store = dyn_cast<tile::StoreOp>(user);
+             return !isa<tile::LoadOp>(user) &&
+                    (!store || of(store.getValue()) != 0 || !runsOnBoth(store));
+           });
+  }
+
+  /// Whether `op` runs as often on both cores, as far as loops and branches say.
+  bool runsOnBoth(Operation* op) {
+    for (Operation* around = op->getParentOp(); around && !isa<tile::LaunchOp>(around);
+         around = around->getParentOp())
+      if (isa<tile::WhileOp>(around) ||
+          llvm::any_of(around->getOperands(), [&](Value operand) { return of(operand) != 0; }))
+        return false;
+    return true;
+  }
+
+  llvm::DenseSet<Value> followed; ///< variables
+};
+
+std::optional<int64_t> vectorStep(Value value) {
+  return VectorSteps().of(value);
 }
 
 /// The value as the first vector core has it, without its id.
@@ -94,18 +143,20 @@ struct CubeSide {
   SmallVector<OpFoldResult> offsets;
 };
 
-/// The first operation behind `op` in its block that touches `buffer`, or the block's end.
+/// The first operation behind `op` in its block that touches `buffer`, maybe through a view, or that may leave
+/// the block; else the block's end.
 Operation* firstUse(Operation* op, Value buffer) {
+  const Value storage = npu::storageOf(buffer);
   Operation* next = op->getNextNode();
   const auto touches = [&](Operation* user) {
     return user
         ->walk([&](Operation* inner) {
-          return llvm::is_contained(inner->getOperands(), buffer) ? WalkResult::interrupt()
-                                                                  : WalkResult::advance();
+          return npu::usesStorage(inner, storage) ? WalkResult::interrupt() : WalkResult::advance();
         })
         .wasInterrupted();
   };
-  while (!next->hasTrait<OpTrait::IsTerminator>() && next->getNextNode() && !touches(next))
+  while (!next->hasTrait<OpTrait::IsTerminator>() && next->getNextNode() && !touches(next) &&
+         !hasExit(next))
     next = next->getNextNode();
   return next;
 }

@@ -112,3 +112,47 @@ func.func @turns(%n: index) {
   }
   return
 }
+
+// -----
+// What a variable holds may be another number on each vector core.
+func.func @parts_by_a_variable() {
+  %c2 = arith.constant 2 : index
+  %c16 = arith.constant 16 : index
+  tile.launch (%cid) in (%c2) npu {
+    %c = tile.alloc "c" : !tile.buffer<32x32xf32, L0C>
+    %x = tile.alloc "x" : !tile.buffer<16x32xf32, UB>
+    %var = tile.alloc "row" : !tile.buffer<si32, var>
+    %vid = ascend.vector_id
+    %row = arith.muli %vid, %c16 : index
+    %number = arith.index_cast %row : index to i32
+    tile.store %number, %var[] : !tile.buffer<si32, var>
+    %held = tile.load %var[] : !tile.buffer<si32, var>
+    %there = arith.index_cast %held : i32 to index
+    // expected-error@+1 {{a copy between the cube core and parts of the vector cores that do not join}}
+    tile.copy %c[%there, 0] [16, 32] : !tile.buffer<32x32xf32, L0C> to %x : !tile.buffer<16x32xf32, UB>
+  }
+  return
+}
+
+// -----
+// One that holds the same for both is an offset like any other.
+// CHECK-LABEL: func.func @both_by_a_variable
+// CHECK: tile.copy %{{.*}}[%{{.*}}, 0] [16, 32] : !tile.buffer<32x32xf32, L0C> to
+func.func @both_by_a_variable() {
+  %c2 = arith.constant 2 : index
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  tile.launch (%cid) in (%c2) npu {
+    %c = tile.alloc "c" : !tile.buffer<32x32xf32, L0C>
+    %x = tile.alloc "x" : !tile.buffer<16x32xf32, UB>
+    %var = tile.alloc "row" : !tile.buffer<si32, var>
+    tile.store %c0, %var[] : !tile.buffer<si32, var>
+    %old = tile.load %var[] : !tile.buffer<si32, var>
+    %next = arith.addi %old, %c1 : i32
+    tile.store %next, %var[] : !tile.buffer<si32, var>
+    %held = tile.load %var[] : !tile.buffer<si32, var>
+    %there = arith.index_cast %held : i32 to index
+    tile.copy %c[%there, 0] [16, 32] : !tile.buffer<32x32xf32, L0C> to %x : !tile.buffer<16x32xf32, UB>
+  }
+  return
+}

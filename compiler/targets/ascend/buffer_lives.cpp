@@ -3,6 +3,7 @@
 
 #include "compiler/ir/npu_ops.h"
 #include "compiler/ir/structure_ops.h"
+#include "compiler/targets/ascend/loop_exits.h"
 
 #include <mlir/Dialect/SCF/IR/SCF.h>
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
@@ -28,8 +29,7 @@ public:
 
   BufferLife of(tile::AllocOp alloc) {
     BufferLife life{alloc, INT64_MAX, -1};
-    SmallVector<Operation*> users;
-    collect(alloc.getResult(), users);
+    SmallVector<Operation*> users = npu::usersOf(alloc);
     llvm::sort(users, [&](Operation* a, Operation* b) { return spans[a].first < spans[b].first; });
     for (Operation* user : users) {
       Span span = spans[user];
@@ -65,20 +65,24 @@ private:
     return op->getNumRegions() > 0 && !isa<scf::IfOp, ScopeOp, tile::LaunchOp>(op);
   }
 
-  static void collect(Value buffer, SmallVector<Operation*>& users) {
-    for (Operation* user : buffer.getUsers()) {
-      if (auto view = dyn_cast<tile::ViewOp>(user))
-        collect(view.getResult(), users);
-      else if (!llvm::is_contained(users, user))
-        users.push_back(user);
-    }
-  }
-
   DenseMap<Operation*, Span> spans;
 };
 
+/// Whether something that stands before `op` in its block may leave it.
+bool isBehindExit(Operation* op) {
+  for (Operation* before = op->getPrevNode(); before; before = before->getPrevNode())
+    if (hasExit(before))
+      return true;
+  return false;
+}
+
+/// In each iteration that is begun.
 bool isAlwaysRun(Operation* op, Operation* loop) {
+  if (isBehindExit(op))
+    return false;
   for (Operation* outer = op->getParentOp(); outer != loop; outer = outer->getParentOp()) {
+    if (isBehindExit(outer))
+      return false;
     if (isa<ScopeOp>(outer))
       continue;
     auto inner = dyn_cast<tile::ForOp>(outer);
@@ -116,10 +120,7 @@ bool overwrites(Operation* op, tile::AllocOp alloc) {
 bool startsAfresh(tile::AllocOp alloc, Operation* loop) {
   Operation* first = nullptr;
   loop->walk<WalkOrder::PreOrder>([&](Operation* op) {
-    const bool touches = llvm::any_of(op->getOperands(), [&](Value operand) {
-      return npu::storageOf(operand) == alloc.getResult();
-    });
-    first = touches && !isa<tile::ViewOp>(op) ? op : nullptr;
+    first = npu::usesStorage(op, alloc) ? op : nullptr;
     return first ? WalkResult::interrupt() : WalkResult::advance();
   });
   return first && isAlwaysRun(first, loop) && overwrites(first, alloc);

@@ -134,16 +134,12 @@ private:
   }
 
   static void collectUses(Value buffer, SmallVector<Use>& uses) {
-    for (Operation* user : buffer.getUsers()) {
-      if (auto view = dyn_cast<tile::ViewOp>(user)) {
-        collectUses(view, uses);
-        continue;
-      }
+    for (Operation* user : npu::usersOf(buffer)) {
       SmallVector<npu::Access> accesses;
       if (auto instruction = dyn_cast<npu::Instruction>(user))
         instruction.getAccesses(accesses);
       for (const npu::Access& access : accesses)
-        if (access.buffer == buffer)
+        if (npu::storageOf(access.buffer) == buffer)
           uses.push_back({user, access});
     }
   }

@@ -26,6 +26,7 @@
 
 #include "compiler/ir/kernel_manifest.h"
 #include "compiler/ir/memory_ops.h"
+#include "compiler/ir/npu_access.h"
 #include "compiler/ir/structure_ops.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
@@ -60,11 +61,11 @@ struct Span {
 };
 
 /// Copies that may be the last to write a buffer before `reader` runs.
-SmallVector<tile::CopyOp> lastCopiesTo(Value buffer, Operation* reader) {
+SmallVector<tile::CopyOp> lastCopiesTo(Value storage, Operation* reader) {
   SmallVector<tile::CopyOp> found;
   const auto isWrite = [&](Operation* op) {
     auto copy = dyn_cast<tile::CopyOp>(op);
-    return copy && copy.getTarget() == buffer;
+    return copy && npu::storageOf(copy.getTarget()) == storage;
   };
   // From `op` backwards; whether one was found that runs for sure.
   const auto collect = [&](Operation* op) {
@@ -352,7 +353,7 @@ private:
     const int64_t columns = isA ? shape.k : shape.n, unit = isA ? shape.c0 : kFractalSide;
     if (isA ? shape.m <= kFractalSide : shape.k <= shape.c0)
       return success(); // one row
-    for (tile::CopyOp copy : lastCopiesTo(region.buffer, gemm)) {
+    for (tile::CopyOp copy : lastCopiesTo(npu::storageOf(region.buffer), gemm)) {
       const int64_t width = copy.getTargetRegion().staticExtents().back();
       if (ShapedType::isDynamic(width) || roundUp(width, unit) == roundUp(columns, unit))
         continue;

@@ -14,6 +14,7 @@
 /// It stands before tiles are placed and shared between vector cores, which know reductions and nests.
 #include "compiler/ir/ascend_ops.h"
 #include "compiler/ir/memory_ops.h"
+#include "compiler/ir/npu_access.h"
 #include "compiler/ir/structure_ops.h"
 #include "compiler/ir/tensor_ops.h"
 #include "compiler/passes/kernel_pass.h"
@@ -63,7 +64,7 @@ std::optional<size_t> sharedDim(tile::AtomicOp update) {
 /// Whether nothing else in a nest touches what an update writes.
 bool isAlone(tile::AtomicOp update) {
   Operation* nest = update->getParentOp();
-  return llvm::count_if(update.getBuffer().getUsers(),
+  return llvm::count_if(npu::usersOf(npu::storageOf(update.getBuffer())),
                         [&](Operation* user) { return nest->isAncestor(user); }) == 1;
 }
 

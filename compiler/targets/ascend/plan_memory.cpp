@@ -41,16 +41,10 @@ int64_t alignmentOf(MemorySpace space) {
 bool isTemporary(tile::AllocOp alloc) {
   if (!alloc->hasAttr(kTemporaryAttr))
     return false;
-  SmallVector<Value> names{alloc.getResult()};
-  for (size_t i = 0; i < names.size(); ++i)
-    for (Operation* user : names[i].getUsers()) {
-      auto instruction = dyn_cast<npu::Instruction>(user);
-      if (auto view = dyn_cast<tile::ViewOp>(user))
-        names.push_back(view.getResult());
-      else if (!instruction || instruction.getPipe() != Pipe::V)
-        return false;
-    }
-  return true;
+  return llvm::all_of(npu::usersOf(alloc), [](Operation* user) {
+    auto instruction = dyn_cast<npu::Instruction>(user);
+    return instruction && instruction.getPipe() == Pipe::V;
+  });
 }
 
 struct PlanMemory : KernelPass<PlanMemory> {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/targets/ascend/scalar_agents.h"
 
+#include "compiler/ir/npu_access.h"
 #include "compiler/ir/structure_ops.h"
 #include "compiler/targets/ascend/launch_kind.h"
 
@@ -74,7 +75,7 @@ private:
       return true;
     if (!cast<BufferType>(buffer.getType()).isPerThread() || !seen.insert(buffer).second)
       return false;
-    return llvm::any_of(buffer.getUsers(), [&](Operation* user) {
+    return llvm::any_of(npu::usersOf(npu::storageOf(buffer)), [&](Operation* user) {
       auto store = dyn_cast<tile::StoreOp>(user);
       return store && decide(store);
     });

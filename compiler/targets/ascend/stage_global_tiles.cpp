@@ -16,6 +16,7 @@
 #include "compiler/chips/ascend_chip.h"
 #include "compiler/ir/ascend_ops.h"
 #include "compiler/ir/memory_ops.h"
+#include "compiler/ir/npu_access.h"
 #include "compiler/ir/structure_ops.h"
 #include "compiler/ir/tensor_ops.h"
 #include "compiler/passes/kernel_pass.h"
@@ -187,7 +188,8 @@ private:
   bool mayMove() {
     for (const Access& store : accesses)
       for (const Access& other : accesses)
-        if (store.isStore() && other.buffer == store.buffer && other.op != store.op &&
+        if (store.isStore() && other.op != store.op &&
+            npu::storageOf(other.buffer) == npu::storageOf(store.buffer) &&
             (!other.isSame(store) || (!other.isStore() && store.op->isBeforeInBlock(other.op))))
           return false;
     return true;
