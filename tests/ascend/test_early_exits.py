@@ -246,3 +246,76 @@ def test_clear_before_loops_that_may_run_no_turn(rows: int, turns: int) -> None:
     np.testing.assert_array_equal(made[:, :4], counts[..., None, None] * once)
     np.testing.assert_array_equal(made[:, 4], np.stack([(tiles @ tiles).sum(0)] * 2))
     np.testing.assert_array_equal(same, made)
+
+
+@pytest.mark.parametrize("leaves", [True, False])
+def test_tile_that_the_iteration_of_an_exit_does_not_write(leaves: bool) -> None:
+    """It keeps its bytes for itself: the iteration before has written them."""
+    rows, columns = 64, 320  # 80 KB
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((4 * rows, columns), "float32"), C: T.Tensor((4 * rows, columns), "float32")
+    ):
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            kept = T.alloc_ub((rows, columns), "float32")
+            x = T.alloc_ub((rows, columns), "float32")
+            last = T.alloc_ub((rows, columns), "float32")
+            for k in T.serial(3):
+                T.copy(A[k * rows, 0], x)
+                T.barrier_all()
+                T.copy(x, C[k * rows, 0])
+                T.barrier_all()
+                if k == 2:
+                    if leaves:
+                        T.loop_break()
+                    else:
+                        continue
+                T.copy(A[k * rows, 0], kept)
+                T.barrier_all()
+            T.copy(kept, C[3 * rows, 0])
+            T.barrier_all()
+            T.copy(A[3 * rows, 0], last)
+            T.barrier_all()
+            T.copy(last, C[0, 0])
+
+    planned = {tilewright.PassConfigKey.TL_ASCEND_MEMORY_PLANNING: True}
+    kernel = tilewright.compile(main, target="ascend", pass_configs=planned)
+    a = random.standard_normal((4, rows, columns)).astype(np.float32)
+    result = np.zeros((4 * rows, columns), np.float32)
+    kernel(a.reshape(4 * rows, columns), result)
+    np.testing.assert_array_equal(result.reshape(a.shape), a[[3, 1, 2, 1]])
+
+
+@pytest.mark.parametrize("stop", [0, 1, 5])
+def test_flags_between_cores_of_a_loop_that_is_left_early(stop: int) -> None:
+    """Those within a core are by hand."""
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((32, 32), "float16"), C: T.Tensor((32, 32), "float32"), stop: T.int32
+    ):
+        with T.Kernel(1, is_npu=True) as (_cid, _vid):
+            a = T.alloc_L1((32, 32), "float16")
+            product = T.alloc_L0C((32, 32), "float32")
+            x = T.alloc_ub((32, 32), "float32")
+            T.copy(A, a)
+            T.barrier_all()
+            for k in T.serial(3):
+                T.gemm_v0(a, a, product, init=(k == 0))
+                T.barrier_all()
+                T.copy(product, x)
+                T.barrier_all()
+                if k == stop:
+                    T.loop_break()
+            T.barrier_all()
+            T.copy(x, C)
+
+    key = tilewright.PassConfigKey
+    between = {key.TL_ASCEND_AUTO_CV_COMBINE: True, key.TL_ASCEND_AUTO_CV_SYNC: True}
+    kernel = tilewright.compile(main, target="ascend", pass_configs=between)
+    a = random.integers(-3, 4, (32, 32)).astype(np.float16)
+    result = np.zeros((32, 32), np.float32)
+    kernel(a, result, stop)
+    wide = a.astype(np.float32)
+    np.testing.assert_array_equal(result, min(stop + 1, 3) * (wide @ wide))

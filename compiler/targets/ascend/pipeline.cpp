@@ -40,7 +40,7 @@ std::vector<std::unique_ptr<Pass>> makePipeline(const Session& session) {
   if (automation.crossFlags)
     passes.push_back(createPairWorkspaces());
   passes.push_back(createFoldClears());
-  if (automation.flags || automation.scalarFlags)
+  if (automation.flags || automation.scalarFlags || automation.crossFlags)
     passes.push_back(createStructureExits());
   passes.push_back(createPlaceBuffers(!automation.flags));
   passes.push_back(createAddWorkspaces(automation.flags && automation.crossFlags));
