@@ -89,7 +89,8 @@ RewrittenSource HeaderTree::rewriteOne(const std::string& source, const std::str
       headerOf(include.file); // their names come first
   RewrittenSource result = rewrite(text, path, moves ? nullptr : &names, &declared);
   result.hasDeviceAttributes = text != source;
-  hasOwn = result.hasLaunches || !result.kernels.empty() || result.hasDeviceAttributes;
+  hasOwn = result.hasLaunches || !result.kernels.empty() || result.hasDeviceAttributes ||
+           result.hasKindsOfCallers;
   all.hasLaunches |= result.hasLaunches;
   all.hasDeviceAttributes |= result.hasDeviceAttributes;
   all.hasTemplates |= result.hasTemplates;

@@ -6,6 +6,7 @@
 #include <cctype>
 #include <cstring>
 #include <map>
+#include <optional>
 #include <set>
 #include <string_view>
 
@@ -99,12 +100,14 @@ void renumber(Image& image, const std::vector<size_t>& newNumbers) {
   }
 }
 
-/// The kernel around a mark: the function around a static variable is a part of its name.
-std::string kernelOfMark(const std::string& mark) {
+/// The function around a mark: it is a part of the name of a static variable. Nothing if the symbol is no mark.
+std::optional<std::string> functionOfMark(const std::string& mark) {
   constexpr std::string_view local = "_ZZ";
   size_t at = mark.find("tilewrightKind");
-  if (at == std::string::npos || !mark.starts_with(local))
-    return {};
+  if (at == std::string::npos)
+    return std::nullopt;
+  if (!mark.starts_with(local))
+    return ""; // between functions
   while (at > 0 && std::isdigit(static_cast<unsigned char>(mark[at - 1])))
     --at; // the length of its own name, behind an E
   std::string function = mark.substr(local.size(), at - 1 - local.size());
@@ -147,8 +150,8 @@ ObjectSymbols readSymbols(const std::string& path) {
   for (size_t i = 1; i < image.numSymbols() && result.error.empty(); ++i) {
     Elf64_Sym& s = image.symbol(i);
     if (ELF64_ST_TYPE(s.st_info) == STT_OBJECT && s.st_shndx < image.sections.size())
-      if (std::string kernel = kernelOfMark(image.name(s)); !kernel.empty())
-        result.kinds[kernel].push_back(
+      if (std::optional<std::string> function = functionOfMark(image.name(s)))
+        result.kinds[*function].push_back(
             markAt(image, image.sections[s.st_shndx].sh_offset + s.st_value));
     if (ELF64_ST_TYPE(s.st_info) == STT_FUNC && s.st_shndx < image.sections.size())
       if (std::string_view section = image.sectionName(s.st_shndx);

@@ -40,6 +40,20 @@ uint64_t kindOfHead(const ObjectSymbols symbols[3], const std::string& kernel) {
   return noKind;
 }
 
+/// The kinds that functions say which the kernel calls.
+std::set<uint64_t> kindsOfCalled(const std::string made[3], const std::string& kernel) {
+  constexpr std::string_view mark = "kindOfCallersILi";
+  std::set<uint64_t> kinds;
+  for (int pass = 1; pass < 3; ++pass) {
+    if (made[pass].empty())
+      continue;
+    for (const std::string& name : calledFrom(made[pass], kernel))
+      if (size_t at = name.find(mark); at != std::string::npos)
+        kinds.insert(static_cast<uint64_t>(name[at + mark.size()] - '0'));
+  }
+  return kinds;
+}
+
 /// The kind of a kernel that says none, by what it calls. As the vendor's compiler does: cores that meet are those of a
 /// mixed kernel.
 uint64_t inferredKind(const std::string made[3], const std::string& kernel) {
@@ -351,6 +365,23 @@ std::string Builder::warningsOfLateVariables(const RewrittenSource& rewritten,
   return text;
 }
 
+/// Of kinds that hold for none of the `kernels`.
+static std::string warningsOfKinds(const ObjectSymbols symbols[3],
+                                   const std::set<std::string>& kernels) {
+  std::set<std::string> warnings;
+  for (int pass = 1; pass < 3; ++pass)
+    for (const auto& [function, marks] : symbols[pass].kinds)
+      for (const KindMark& mark : marks)
+        if (!kernels.count(function))
+          warnings.insert(mark.file + ":" + std::to_string(mark.line) +
+                          ": warning: the kind that is said here, in '" + plainName(function) +
+                          "', holds for no kernel; say it in the kernel's own body\n");
+  std::string text;
+  for (const std::string& warning : warnings)
+    text += warning;
+  return text;
+}
+
 bool Builder::listKernels(const RewrittenSource& rewritten, const std::string& source,
                           const std::string made[3], const ObjectSymbols symbols[3],
                           std::vector<TableRow>& rows) {
@@ -358,6 +389,11 @@ bool Builder::listKernels(const RewrittenSource& rewritten, const std::string& s
   for (Pass pass : {Cube, Vector})
     defined[pass] = {symbols[pass].functions.begin(), symbols[pass].functions.end()};
   std::string errors;
+  std::vector<KindMark> ofSource; // what stands between functions
+  std::set<std::string> found = {""};
+  for (Pass pass : {Cube, Vector})
+    if (auto of = symbols[pass].kinds.find(""); of != symbols[pass].kinds.end())
+      ofSource.insert(ofSource.end(), of->second.begin(), of->second.end());
   for (const std::string& name : symbols[Host].functions) {
     const std::string published = name.substr(0, name.find('$'));
     bool isKernel = rewritten.kernels.count(plainName(published)) ||
@@ -374,16 +410,27 @@ bool Builder::listKernels(const RewrittenSource& rewritten, const std::string& s
     }
     if (!isKernel)
       continue;
+    found.insert(published);
     uint64_t inferred = marks.empty() ? kindOfHead(symbols, published) : noKind;
-    if (marks.empty() && inferred == noKind)
-      inferred = inferredKind(made, name);
+    if (marks.empty() && inferred == noKind) {
+      std::set<uint64_t> ofCalled = kindsOfCalled(made, name);
+      if (ofCalled.size() > 1)
+        errors += source + ": error: kernel '" + plainName(published) +
+                  "' calls functions that say different kinds; say one in its own body\n";
+      if (!ofCalled.empty())
+        inferred = *ofCalled.begin();
+      else if (!ofSource.empty())
+        marks = ofSource;
+      else
+        inferred = inferredKind(made, name);
+    }
     if (inferred == wrongMix)
       errors += source + ": error: kernel '" + plainName(published) +
                 "' has __mix__ with other numbers than (1, 2), (1, 1), (1, 0) and (0, 1)\n";
     std::vector<TableRow> ofKernel = rowsOfKinds(row, marks, inferred, errors);
     rows.insert(rows.end(), ofKernel.begin(), ofKernel.end());
   }
-  fputs(errors.c_str(), stderr);
+  fputs((warningsOfKinds(symbols, found) + errors).c_str(), stderr);
   return errors.empty();
 }
 

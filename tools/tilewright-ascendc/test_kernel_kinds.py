@@ -96,3 +96,91 @@ def test_numbers_of_mixed_kernels(tmp_path: Path, compiler: str) -> None:
         source.write_text(NUMBERS_OF_MIX.replace(right, wrong))
         built = run(DRIVER, "build", source, "-o", program, "--cxx", compiler)
         assert built.returncode == 1 and words in built.stderr
+
+
+KINDS_ELSEWHERE = """
+#include "kernel_operator.h"
+#include "acl/acl.h"
+#include "helpers.h"
+#include <cstdio>
+using namespace AscendC;
+FILE_LEVEL
+static __aicore__ inline void deeper() { setup(); }
+struct Op {
+  __aicore__ inline Op() { KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2); }
+  __aicore__ inline void run(GM_ADDR x) { note(x); }
+};
+template <class T> __aicore__ void generic(GM_ADDR x) {
+  if constexpr (sizeof(T) == 4) {
+    KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIC_ONLY);
+  }
+  note(x);
+}
+__global__ __aicore__ void of_header(GM_ADDR x) { deeper(); note(x); }
+__global__ __aicore__ void of_object(GM_ADDR x) { Op op; op.run(x); }
+__global__ __aicore__ void of_template(GM_ADDR x) { generic<float>(x); }
+__global__ __aicore__ void own(GM_ADDR x) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_0);
+  deeper();
+  note(x);
+}
+__global__ __aicore__ void says_none(GM_ADDR x) { note(x); }
+int main() {
+  aclInit(nullptr);
+  aclrtSetDevice(0);
+  void* x;
+  aclrtMalloc(&x, 512, ACL_MEM_MALLOC_HUGE_FIRST);
+  for (auto kernel : {of_header, of_object, of_template, own, says_none}) {
+    aclrtMemset(x, 512, 0, 512);
+    kernel<<<1, nullptr, nullptr>>>((GM_ADDR)x);
+    aclrtSynchronizeStream(nullptr);
+    int32_t at[128];
+    aclrtMemcpy(at, 512, x, 512, ACL_MEMCPY_DEVICE_TO_HOST);
+    printf("%d%d%d ", at[0], at[32], at[64]);
+  }
+}
+"""
+HELPERS = (
+    TEMPLATES
+    + """
+__aicore__ inline void setup() { KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_1); }
+"""
+)
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_kinds_that_stand_elsewhere(tmp_path: Path, compiler: str) -> None:
+    """In functions that kernels call, in a header and in templates, too; and between functions."""
+    source, program = tmp_path / "kinds.cpp", tmp_path / "kinds"
+    (tmp_path / "helpers.h").write_text(HELPERS)
+    for file_level, of_none in (("", "010"), ("MIX_AIC_1_2", "111"), ("AIC_ONLY", "100")):
+        words = f"KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_{file_level});" if file_level else ""
+        source.write_text(KINDS_ELSEWHERE.replace("FILE_LEVEL", words))
+        built = run(DRIVER, "build", source, "-o", program, "--cxx", compiler)
+        assert (built.returncode, built.stderr) == (0, "")
+        answer = run(program)
+        expected = f"110 111 100 100 {of_none} "
+        assert (answer.returncode, answer.stdout) == (0, expected), answer.stderr
+
+
+def test_kinds_that_hold_for_nobody(tmp_path: Path) -> None:
+    """A tiling key's in another function gives a warning, and two of one kernel an error."""
+    source, program = tmp_path / "kinds.cpp", tmp_path / "kinds"
+    (tmp_path / "helpers.h").write_text(HELPERS)
+    text = KINDS_ELSEWHERE.replace("FILE_LEVEL", "")
+    source.write_text(
+        text.replace("{ setup(); }", "{ KERNEL_TASK_TYPE(1, KERNEL_TYPE_AIC_ONLY); }")
+    )
+    built = run(DRIVER, "build", source, "-o", program)
+    words = (
+        f"{source}:8: warning: the kind that is said here, in 'deeper', holds for no kernel; "
+        "say it in the kernel's own body\n"
+    )
+    assert (built.returncode, built.stderr) == (0, words)
+    source.write_text(text.replace("Op op; ", "Op op; deeper(); "))
+    built = run(DRIVER, "build", source, "-o", program)
+    assert built.returncode == 1
+    assert built.stderr == (
+        f"{source}: error: kernel 'of_object' calls functions that say different kinds; "
+        "say one in its own body\n"
+    )

@@ -100,7 +100,13 @@ template <int cubes, int vectors> constexpr KernelMetaType twKindOfMix() {
 #if defined(__DAV_CUBE__) || defined(__DAV_VEC__)
 #define KERNEL_TASK_TYPE_DEFAULT(type) TW_MARK_KIND(false, 0, type)
 #define KERNEL_TASK_TYPE(key, type) TW_MARK_KIND(true, static_cast<uint64_t>(key), type)
+/// What the driver writes for KERNEL_TASK_TYPE_DEFAULT in a function that is no kernel: it finds who calls this.
+#define TW_KIND_OF_CALLERS(type) ::tilewright::ascend::kindOfCallers<static_cast<int>(type)>()
+namespace tilewright::ascend {
+template <int kind> void kindOfCallers(); // of the library: it does nothing
+}
 #else
+#define TW_KIND_OF_CALLERS(type) static_assert(true, "")
 #define KERNEL_TASK_TYPE_DEFAULT(type) static_assert(true, "")
 #define KERNEL_TASK_TYPE(key, type) static_assert(true, "")
 #endif
