@@ -676,3 +676,35 @@ TEST(Vector, G16_G17_G23_Movement) {
   for (uint32_t i = 0; i < 16; ++i)
     ASSERT_EQ(y[16 + i], i < 13 ? x[16 + i / 8 * 16 + i % 8] : 0) << i;
 }
+
+/// A queue whose size depends on the task.
+__global__ __aicore__ void initialises_its_queue_again(GM_ADDR y, int32_t tasks) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  GlobalTensor<float> out;
+  out.SetGlobalBuffer((__gm__ float*)y);
+  TPipe pipe;
+  TQue<TPosition::VECOUT, 1> queue;
+  for (int32_t task = 0; task < tasks; ++task) {
+    const int32_t count = 64 * (task + 1);
+    pipe.InitBuffer(queue, 1, count * sizeof(float));
+    LocalTensor<float> t = queue.AllocTensor<float>();
+    Duplicate(t, static_cast<float>(task + 1), count);
+    queue.EnQue(t);
+    t = queue.DeQue<float>();
+    DataCopy(out[task * 1024], t, count);
+    queue.FreeTensor(t);
+  }
+}
+TEST(Vector, QueuesAreInitialisedAgain) {
+  catchLaunches();
+  nextOptions() = {};
+  DeviceBuffer<float> y(16384);
+  initialises_its_queue_again<<<1, nullptr, nullptr>>>(y.gm(), 8);
+  EXPECT_EQ(allFindings(), "");
+  EXPECT_EQ(y[7 * 1024 + 511], 8.0f);
+  initialises_its_queue_again<<<1, nullptr, nullptr>>>(y.gm(), 9);
+  EXPECT_NE(allFindings().find("all 8 event ids of this HardEvent are in use; use fewer buffers, "
+                               "or call TPipe::Reset before InitBuffer of the same queues again"),
+            std::string::npos)
+      << allFindings();
+}

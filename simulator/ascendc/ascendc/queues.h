@@ -70,7 +70,9 @@ inline int32_t twAllocateEventId(HardEvent event, TwPlace place) {
       used |= uint64_t{1} << id;
       return id;
     }
-  twHost::failKernel("all 8 event ids of this HardEvent are in use; use fewer buffers", place);
+  twHost::failKernel("all 8 event ids of this HardEvent are in use; use fewer buffers, or "
+                     "call TPipe::Reset before InitBuffer of the same queues again",
+                     place);
 }
 inline void twReleaseEventId(HardEvent event, int32_t id) {
   twHost::agentView().eventIdsInUse[static_cast<int>(event)] &= ~(uint64_t{1} << id);
@@ -321,6 +323,7 @@ private:
       twHost::failKernel("InitBuffer: a queue has 1 to 16 buffers", place);
     uint32_t base = twBump(space, rounded(len) * num, place);
     auto each = static_cast<uint32_t>(rounded(len));
+    outlive(queue); // if it has been a queue of this pipe before
     queue = TwQueueCore{queue.position};
     queue.count = num;
     queue.bufferBytes = each;
