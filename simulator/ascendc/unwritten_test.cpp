@@ -520,3 +520,29 @@ TEST_F(Unwritten, TensorsWithoutMemoryOnCubeCores) {
   onBoth<<<1, nullptr, nullptr>>>(gm.gm());
   EXPECT_EQ(allFindings(), "");
 }
+
+/// Offsets of which the last `missing` are not written, or all count elements.
+__global__ __aicore__ void gathersBy(GM_ADDR, uint32_t missing, uint32_t step) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  constexpr uint32_t n = 64;
+  LocalTensor<float> from = at<float>(0, n), to = at<float>(4096, n);
+  LocalTensor<uint32_t> offsets = at<uint32_t>(8192, n);
+  Duplicate(from, 1.0f, n);
+  if (missing < n)
+    Duplicate(offsets, step, n - missing);
+  PipeBarrier<PIPE_V>();
+  Gather(to, from, offsets, 0u, n);
+}
+TEST_F(Unwritten, OffsetsOfGather) {
+  DeviceBuffer<float> x(8);
+  gathersBy<<<1, nullptr, nullptr>>>(x.gm(), 64, 0);
+  expectFinding("Gather on PIPE_V reads UB bytes 8192 to 8447, which nothing has written");
+  gathersBy<<<1, nullptr, nullptr>>>(x.gm(), 8, 4);
+  expectFinding("Gather on PIPE_V reads UB bytes 8416 to 8447, which nothing has written");
+  gathersBy<<<1, nullptr, nullptr>>>(x.gm(), 0, 6);
+  expectFinding("Gather: offset 0 is 6, which is no multiple of 4");
+  expectFinding("note: offsets count bytes: multiply the element's number by its size");
+  EXPECT_EQ(allFindings().find("nothing has written"), std::string::npos) << allFindings();
+  gathersBy<<<1, nullptr, nullptr>>>(x.gm(), 0, 4);
+  EXPECT_EQ(allFindings(), "");
+}

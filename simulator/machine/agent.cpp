@@ -462,6 +462,12 @@ template <class Instr> void Agent::execute(Pipe pipe, const Instr& instr, uint32
   const bool lacksMemory = instr.dst.isWithoutMemory || readsWithoutMemory(instr);
   if (!wrong.empty() && lacksMemory) // which may be why
     failWithoutMemory(nameOf(instr), instr.dst.isWithoutMemory, hazards.site(site).place);
+  // An offset may be wrong because nothing has written it.
+  for (unsigned i = 0; i < accesses.count && wrong.starts_with("offset "); ++i)
+    if (accesses.items[i].kind == AccessKind::Read) {
+      checkLocal(accesses.items[i], site);
+      hazards.note(pipe, accesses.items[i]);
+    }
   if (!wrong.empty())
     fail(std::string(nameOf(instr)) + ": " + wrong, hazards.site(site).place, faultStatus(),
          workingNotes(adviceFor(wrong)));

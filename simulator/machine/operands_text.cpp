@@ -79,6 +79,10 @@ std::string operandsText(Pipe pipe, InstrRef instr) {
 
 std::string adviceFor(const std::string& wrong) {
   auto says = [&](const char* part) { return wrong.find(part) != std::string::npos; };
+  if (wrong.starts_with("offset ") && says("no multiple of 32"))
+    return "offsets count bytes, and a block has 32: multiply the block's number by 32";
+  if (wrong.starts_with("offset ") && says("no multiple of"))
+    return "offsets count bytes: multiply the element's number by its size";
   if (says("no multiple of"))
     return "move it to such a multiple: round up the sizes of the tensors before it";
   if (says("dstRepStride is"))
