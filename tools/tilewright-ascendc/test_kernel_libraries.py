@@ -21,6 +21,14 @@ COMPILERS = [
     for name in ("clang++-22", "g++-12")
 ]
 
+
+def run(*command: str | Path) -> subprocess.CompletedProcess[str]:
+    """Runs a command and keeps its output."""
+    return subprocess.run(
+        [str(c) for c in command], capture_output=True, text=True, check=False, timeout=120
+    )
+
+
 MACROS = """
 #pragma once
 #define __aicore__ [aicore]
@@ -141,3 +149,54 @@ def test_headers_are_free_of_warnings(tmp_path: Path, compiler: str) -> None:
         command = [compiler, "-std=c++17", "-fsyntax-only", *warnings, *folders, kind, str(source)]
         made = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
         assert made.returncode == 0, made.stderr
+
+
+OWN_OR_BUILT_IN = """
+#include "kernel_operator.h"
+#include "acl/acl.h"
+#include <algorithm>
+#include <cstdio>
+OWN
+template <class T> __aicore__ inline T clamped(T x) { return max(T(1), min(x, T(5))); }
+extern "C" __global__ __aicore__ void k(GM_ADDR x, int32_t n, uint32_t m) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  AscendC::GlobalTensor<int32_t> out;
+  out.SetGlobalBuffer((__gm__ int32_t*)x);
+  out.SetValue(0, min(n, 3) * 1000 + max(n, 3) * 100 + clamped(9) * 10 + MIXED);
+  AscendC::DataCacheCleanAndInvalid<int32_t, AscendC::CacheLine::SINGLE_CACHE_LINE,
+                                    AscendC::DcciDst::CACHELINE_OUT>(out);
+}
+int main() {
+  aclInit(nullptr);
+  aclrtSetDevice(0);
+  void* x;
+  aclrtMalloc(&x, 64, ACL_MEM_MALLOC_HUGE_FIRST);
+  k<<<1, nullptr, nullptr>>>((GM_ADDR)x, 7, 2);
+  int32_t found = 0;
+  aclrtMemcpy(&found, 4, x, 4, ACL_MEMCPY_DEVICE_TO_HOST);
+  printf("%d\\n", found);
+}
+"""
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_minimum_and_maximum_of_scalars(tmp_path: Path, compiler: str) -> None:
+    """Built into the chip's compiler; beside those of the library, and a kernel's own."""
+    source, program = tmp_path / "minima.cpp", tmp_path / "minima"
+    own = "template <class A, class B> inline A NAME(A a, B b) { return a SIGN b ? a : b; }"
+    both = own.replace("NAME", "min").replace("SIGN", "<") + own.replace("NAME", "max").replace(
+        "SIGN", ">"
+    )
+    same = "template <class T> __aicore__ inline T min(T a, T b) { return a < b ? a : b; }"
+    for words, mixed in (
+        ("", "min(n, m)"),
+        ("using namespace std;", "min(n, m)"),
+        ("using namespace AscendC; using std::min; using std::max;", "min(n, 2)"),
+        (both, "min(n, int(m))"),
+        (same, "min(n, m)"),
+    ):
+        source.write_text(OWN_OR_BUILT_IN.replace("OWN", words).replace("MIXED", mixed))
+        flags = ["-Wall", "-Wextra", "-Werror"]
+        built = run(DRIVER, "build", source, "-o", program, "--cxx", compiler, *flags)
+        assert (built.returncode, built.stderr) == (0, ""), words
+        assert run(program).stdout == "3752\n"

@@ -127,4 +127,21 @@ template <class T> constexpr bool unlikely(const T& condition) {
   return __builtin_expect(static_cast<bool>(condition), false);
 }
 
+// So are these, of scalars that may have two types. The packs make them the last choice where there are others: those of
+// <algorithm>, or a kernel's own.
+template <class Left, class Right, class... None>
+constexpr std::enable_if_t<sizeof...(None) == 0, std::common_type_t<Left, Right>>
+min(Left left, Right right, None...) {
+  const auto a = static_cast<std::common_type_t<Left, Right>>(left);
+  const auto b = static_cast<std::common_type_t<Left, Right>>(right);
+  return b < a ? b : a;
+}
+template <class Left, class Right, class... None>
+constexpr std::enable_if_t<sizeof...(None) == 0, std::common_type_t<Left, Right>>
+max(Left left, Right right, None...) {
+  const auto a = static_cast<std::common_type_t<Left, Right>>(left);
+  const auto b = static_cast<std::common_type_t<Left, Right>>(right);
+  return a < b ? b : a;
+}
+
 #endif
