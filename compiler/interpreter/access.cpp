@@ -117,6 +117,20 @@ mlir::LogicalResult Machine::noteAccess(mlir::Operation* op, const BufferValue& 
   const bool isOfGrid = buffer.type.isGlobal() && blockNumber >= 0;
   if (buffer.type.isPerThread() || (iteration < 0 && !isOfGrid && !running))
     return mlir::success();
+  const unsigned width = buffer.type.getElementBits();
+  const unsigned part = narrowestOfViews ? std::min(width, narrowestOfViews) : width;
+  const int64_t offset = buffer.bitOffset(indices);
+  for (unsigned at = 0; at < width; at += part)
+    if (failed(notePart(op, buffer, indices, offset + at, unsignedBits(int64_t(bits >> at), part),
+                        isWrite, isKept)))
+      return mlir::failure();
+  return mlir::success();
+}
+
+mlir::LogicalResult Machine::notePart(mlir::Operation* op, const BufferValue& buffer,
+                                      llvm::ArrayRef<int64_t> indices, int64_t offset,
+                                      uint64_t bits, bool isWrite, bool isKept) {
+  const bool isOfGrid = buffer.type.isGlobal() && blockNumber >= 0;
   const AccessKind kind = isAtomic  ? isWrite ? AccessKind::AtomicUpdate : AccessKind::AtomicRead
                           : isWrite ? AccessKind::Write
                                     : AccessKind::Read;
@@ -131,7 +145,7 @@ mlir::LogicalResult Machine::noteAccess(mlir::Operation* op, const BufferValue& 
       error.attachNote(other->getLoc()) << "the other one uses it here";
     return mlir::failure();
   };
-  Access& last = buffer.storage->access(buffer.bitOffset(indices));
+  Access& last = buffer.storage->access(offset);
   if (isOfGrid) {
     if (last.round != gridRound) {
       last = {};

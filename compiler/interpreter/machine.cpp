@@ -34,6 +34,12 @@ llvm::MutableArrayRef<Agent> group(llvm::MutableArrayRef<Agent> agents, const Ag
 } // namespace
 
 mlir::LogicalResult Machine::run() {
+  kernel.walk([&](tile::ViewOp view) {
+    const unsigned source = view.getSource().getType().getElementBits();
+    const unsigned result = view.getType().getElementBits();
+    if (const unsigned narrow = std::min(source, result); source != result)
+      narrowestOfViews = narrowestOfViews ? std::min(narrowestOfViews, narrow) : narrow;
+  });
   Agent host;
   enter(host, *kernel, kernel.getBody().front());
   while (!host.isDone()) {

@@ -167,6 +167,10 @@ private:
   mlir::LogicalResult noteAccess(mlir::Operation* op, const BufferValue& buffer,
                                  llvm::ArrayRef<int64_t> indices, uint64_t bits, bool isWrite,
                                  bool isKept = false);
+  /// The same for a part of an element, which views of another element type tell apart.
+  mlir::LogicalResult notePart(mlir::Operation* op, const BufferValue& buffer,
+                               llvm::ArrayRef<int64_t> indices, int64_t offset, uint64_t bits,
+                               bool isWrite, bool isKept);
   static ThreadPlace placeOf(const Agent& agent);
 
   mlir::func::FuncOp kernel;
@@ -183,6 +187,8 @@ private:
   bool agentsDiffer = false;
   int64_t steps = 0;
   int64_t threadCount = 1;
+  /// The bits of the narrowest elements of views of wider ones, or the other way around; 0 without such.
+  unsigned narrowestOfViews = 0;
   bool threadsDiffer = false;
   /// The parallel loop that runs, and its iteration; -1 outside.
   int64_t epoch = 0, iteration = -1;

@@ -45,6 +45,38 @@ def test_all_threads_write_one_element():
     race(tensor, RACE.format(0, "Out", PLAIN), numbers())
 
 
+def test_views_of_another_width():
+    """The halves of a number are the number, too."""
+
+    @T.prim_func
+    def iterations(Out: T.Tensor((N,), "int32")):
+        with T.Kernel(1, threads=N):
+            words = T.alloc_shared((N,), "int32")
+            halves = T.view(words, (2 * N,), "int16")
+            T.fill(words, 0)
+            for i in T.Parallel(N):
+                halves[2 * i + 1] = i
+                Out[i] = words[N - 1 - i]
+
+    message = r"two iterations of the parallel loop use element \[\d+\] of 'words'"
+    race(iterations, message, numbers())
+
+
+def test_halves_that_are_apart_do_not_race(agree):
+    @T.prim_func
+    def apart(Out: T.Tensor((N,), "int32")):
+        with T.Kernel(1, threads=N):
+            tx = T.get_thread_binding()
+            words = T.alloc_shared((N // 2,), "int32")
+            halves = T.view(words, (N,), "int16")
+            halves[tx] = tx
+            T.sync_threads()
+            Out[tx] = words[tx // 2] + halves[tx]
+
+    pairs = np.arange(N, dtype=np.int16).view(np.int32)
+    agree(apart, [np.zeros(N, np.int32)], {0: np.repeat(pairs, 2) + numbers()})
+
+
 def test_both_places_are_told():
     @T.prim_func
     def two_places(Out: T.Tensor((N,), "int32")):
