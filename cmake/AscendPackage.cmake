@@ -5,6 +5,8 @@ install(TARGETS tilewright-ascendc RUNTIME DESTINATION bin COMPONENT ascend)
 # Each finds what it needs beside itself.
 set_target_properties(tilewright_ascend tilewright_operators PROPERTIES INSTALL_RPATH "$ORIGIN")
 install(TARGETS tilewright_ascend tilewright_operators LIBRARY DESTINATION lib COMPONENT ascend)
+install(FILES "${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/libascendcl.so" "${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/libnnopbase.so"
+  "${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/libopapi.so" DESTINATION lib COMPONENT ascend)
 set(headers include/tilewright-ascend)
 install(DIRECTORY simulator/ascendc/ascendc simulator/ascendc/lib DESTINATION ${headers}/ascendc COMPONENT ascend
   FILES_MATCHING PATTERN "*.h")

@@ -245,6 +245,7 @@ bool Builder::link() {
     c.push_back("-Wl,-Bsymbolic");
   c.insert(c.end(), objects.begin(), objects.end());
   if (!options.onlyCompile) {
+    c.push_back("-L" + library.parent_path().string()); // ascendcl, nnopbase and opapi
     c.insert(c.end(), options.linkFlags.begin(), options.linkFlags.end());
     // The aclnn operators are linked only into programs that call one.
     fs::path operators = library.parent_path() / "libtilewright_operators.so";

@@ -144,6 +144,9 @@ def test_library_of_kernels(tmp_path: Path, installed: Path, compiler: str, kind
     (project / "include").mkdir(parents=True)
     lines = page_lines(2).replace("STATIC kernel.cpp", f"{kind} kernel.cpp wrapped.cpp")
     assert "g++-12" in lines and kind in lines
+    lines = lines.replace(
+        "(host PRIVATE kernels)", "(host PRIVATE kernels ascendcl nnopbase opapi)"
+    )
     (project / "CMakeLists.txt").write_text(
         "cmake_minimum_required(VERSION 3.25)\nproject(own CXX)\n"
         "find_package(TilewrightAscend REQUIRED)\n" + lines.replace("g++-12", compiler)
@@ -204,3 +207,25 @@ def test_wrong_library_calls(tmp_path: Path, installed: Path) -> None:
             timeout=120,
         )
         assert answer.returncode and words in " ".join(answer.stderr.split())
+
+
+OPERATOR = """#include "acl/acl.h"
+#include "aclnnop/aclnn_nsa_compress_with_cache.h"
+#include <cstdio>
+int main() {
+  aclInit(nullptr);
+  printf("%d\\n", aclnnNsaCompressWithCache(nullptr, 0, nullptr, nullptr) != 0);
+}
+"""
+
+
+@pytest.mark.parametrize("compiler", ["clang++-22", "g++-12"])
+def test_names_of_the_libraries(tmp_path: Path, installed: Path, compiler: str) -> None:
+    """As command lines of host programs have them."""
+    if not shutil.which(compiler):
+        pytest.skip(f"{compiler} is not installed")
+    (tmp_path / "main.cpp").write_text(OPERATOR)
+    driver, program = installed / "bin" / "tilewright-ascendc", tmp_path / "main"
+    names = ["-lascendcl", "-lnnopbase", "-lopapi"]
+    run(driver, "build", tmp_path / "main.cpp", "-o", program, *names, "--cxx", compiler)
+    assert run(program).endswith("1\n")
