@@ -11,6 +11,7 @@
 #include "ascendc/cube.h"
 #include "ascendc/debug.h"
 #include "ascendc/enums.h"
+#include "ascendc/global_memory.h"
 #include "ascendc/launch.h"
 #include "ascendc/numbers.h"
 #include "ascendc/qualifiers.h"

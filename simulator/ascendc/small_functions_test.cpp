@@ -277,3 +277,56 @@ TEST(Small, Int4ByRepeats) {
   const std::string race = runKernel(int4ByRepeats<3>, 1, x.gm(), y.gm());
   EXPECT_NE(race.find("Cast on PIPE_V reads UB bytes 4096 to 4351"), std::string::npos) << race;
 }
+
+/// Each core fills a part; then the first of them reads that of all.
+template <class T, bool isOlder, bool waits, bool meets>
+__global__ __aicore__ void fills_memory(GM_ADDR y, uint64_t count, bool isLate) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIV_1_0);
+  GlobalTensor<T> all, own;
+  all.SetGlobalBuffer((__gm__ T*)y, count * GetBlockNum());
+  own = all[count * GetBlockIdx()];
+  TPipe pipe;
+  TBuf<TPosition::VECCALC> buffer;
+  if (isLate)
+    pipe.InitBuffer(buffer, 64);
+  if constexpr (isOlder) {
+    InitOutput<T>(own[0], count, T(2));
+    InitOutput<T>(all[count * GetBlockIdx()], count, 3);
+  } else {
+    InitGlobalMemory(own, count, static_cast<T>(3));
+  }
+  if constexpr (waits) {
+    SetFlag<HardEvent::MTE3_MTE2>(0);
+    WaitFlag<HardEvent::MTE3_MTE2>(0);
+  }
+  if constexpr (meets)
+    SyncAll();
+  LocalTensor<T> t(TPosition::VECCALC, 0, 16);
+  DataCopy(t, all[meets && GetBlockIdx() == 0 ? count : count * GetBlockIdx()], 16);
+}
+template <class T, bool isOlder> void expectFilled(uint64_t count) {
+  constexpr uint32_t blocks = 3;
+  DeviceBuffer<T> y(count * blocks + 1);
+  y[count * blocks] = T(7);
+  EXPECT_EQ(runKernel(fills_memory<T, isOlder, true, true>, blocks, y.gm(), count, false), "");
+  for (uint64_t i = 0; i < count * blocks; ++i)
+    ASSERT_EQ(y[i], T(3)) << i;
+  EXPECT_EQ(y[count * blocks], T(7));
+}
+TEST(Small, FillsMemory) {
+  constexpr uint64_t few = 16, many = 40000;
+  expectFilled<half, false>(many);
+  expectFilled<float, true>(many);
+  expectFilled<int32_t, true>(few);
+  expectFilled<uint16_t, false>(few * 3);
+  DeviceBuffer<float> y(many);
+  auto finds = [](const std::string& text, const char* part) {
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+  };
+  finds(
+      runKernel(fills_memory<float, false, true, false>, 1, y.gm(), few, true),
+      "InitGlobalMemory works in UB, from its start on: call it before InitBuffer gives that away");
+  finds(runKernel(fills_memory<float, false, false, false>, 1, y.gm(), few, false),
+        "note: add SetFlag<HardEvent::MTE3_MTE2>");
+  EXPECT_EQ(runKernel(fills_memory<float, false, false, false>, 1, y.gm(), uint64_t{0}, false), "");
+}
