@@ -132,3 +132,46 @@ def test_an_update_sees_what_a_view_of_its_target_reads() -> None:
     a = np.random.default_rng(3).integers(-9, 10, (ROWS, COLUMNS)).astype(np.float32)
     result = run(main, a, np.zeros((ROWS, COLUMNS), np.int32))
     np.testing.assert_array_equal(result, np.cumsum(a, 1, dtype=np.float32).view(np.int32))
+
+
+@pytest.mark.parametrize("form", ["reshape", "unit dim", "bits", "twice", "result"])
+def test_gemms_of_views(form: str) -> None:
+    """One as other rows lies beside the tile, which is a matrix of its own in fractals."""
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((64, 32), "float16"),
+        B: T.Tensor((64, 64), "float16"),
+        C: T.Tensor((32, 64), "float32"),
+    ):
+        with T.Kernel(1, is_npu=True) as (_cid, _vid):
+            b = T.alloc_shared((64, 64), "float16")
+            product = T.alloc_fragment((1, 32, 64), "float32")
+            c = T.reshape(product, (32, 64)) if form == "result" else product[0, :, :]
+            T.copy(B, b)
+            if form == "unit dim":
+                tile = T.alloc_shared((1, 32, 64), "float16")
+                T.copy(T.reshape(A, (32, 64)), tile[0, :, :])
+                T.gemm_v0(T.reshape(tile, (32, 64)), b, c, init=True)
+            elif form == "bits":
+                tile = T.alloc_shared((32, 64), "int16")
+                T.copy(T.view(A, (32, 64), "int16"), tile)
+                T.gemm_v0(T.view(tile, (32, 64), "float16"), b, c, init=True)
+            else:
+                tile = T.alloc_shared((64, 32), "float16")
+                wide = T.reshape(tile, (32, 64))
+                T.copy(A, tile)
+                T.gemm_v0(wide, b, c, init=True)
+                if form == "twice":  # and the tile itself, by vector instructions too
+                    for i, j in T.Parallel(64, 32):
+                        tile[i, j] = tile[i, j] * 2.0
+                    T.gemm_v0(wide, b, c)
+                    T.gemm_v0(tile, b[0:32, :], T.alloc_fragment((64, 64), "float32"), init=True)
+            T.copy(c, C)
+
+    rng = np.random.default_rng(6)
+    a = rng.integers(-3, 4, (64, 32)).astype(np.float16)
+    b = rng.integers(-3, 4, (64, 64)).astype(np.float16)
+    result = run(main, a, b, np.zeros((32, 64), np.float32))
+    product = a.reshape(32, 64).astype(np.float32) @ b.astype(np.float32)
+    np.testing.assert_array_equal(result, product * (3 if form == "twice" else 1))

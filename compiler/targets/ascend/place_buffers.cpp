@@ -10,7 +10,8 @@
 ///   %x = tile.alloc "x" : !tile.buffer<64x64xf32, UB>
 ///
 /// A tile that gemms and vector instructions use lies in both kinds of memory, and a copy leads
-/// from one to the other; also one that the kernel has put in L0C, if elements of it are used. The pass
+/// from one to the other; also one that the kernel has put in L0C, if elements of it are used. So does one
+/// that gemms read as other rows (T.reshape): what lies in fractals is no other matrix. The pass
 /// stands first but for FoldClears: which routes copies take is known only then.
 #include "compiler/ir/ascend_ops.h"
 #include "compiler/ir/memory_ops.h"
@@ -36,10 +37,14 @@ using tile::BufferRegion;
 using tile::BufferType;
 using tile::MemorySpace;
 
-/// What uses a tile, in text order.
+/// What uses a tile, in text order. Other uses than gemms' of a view are counted as the tile's.
 struct Uses {
   SmallVector<Operation*> gemms, others;
+  /// Those that name a view of it.
+  SmallVector<tile::GemmOp> gemmsOfViews;
   bool isOperand = false, isResult = false;
+  /// A copy writes it.
+  bool isTarget = false;
   /// Something but copies touches it on a vector core.
   bool isVector = false;
   /// An atomic add of tiles reads it: from UB or L0C.
@@ -49,6 +54,23 @@ struct Uses {
 
 bool isDecided(MemorySpace space) {
   return space != MemorySpace::Shared && space != MemorySpace::Fragment;
+}
+
+/// Whether both are seen as the same matrices of rows, so that they lie in the same way in fractals.
+bool haveSameFractals(BufferType a, BufferType b, MemorySpace space) {
+  const auto rows = [](BufferType type) {
+    return type.getRank() < 2 ? 1 : type.getShape()[size_t(type.getRank()) - 2];
+  };
+  const auto rowBits = [](BufferType type) {
+    return (type.getRank() == 0 ? 1 : type.getShape().back()) * int64_t(type.getElementBits());
+  };
+  return rows(a) == rows(b) && rowBits(a) == rowBits(b) &&
+         (space == MemorySpace::L1 || a.getElementType() == b.getElementType());
+}
+
+bool isOfCube(MemorySpace space) {
+  return space == MemorySpace::L1 || space == MemorySpace::L0A || space == MemorySpace::L0B ||
+         space == MemorySpace::L0C;
 }
 
 bool isL0(Value buffer) {
@@ -88,7 +110,7 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
   /// A tile in L0C that a gemm computes and whose elements are used: only vector cores can.
   bool isReadByElement(tile::AllocOp alloc) {
     return alloc.getType().getSpace() == MemorySpace::L0C && !usesOf(alloc).gemms.empty() &&
-           llvm::any_of(alloc->getUsers(),
+           llvm::any_of(npu::usersOf(alloc),
                         [](Operation* user) { return isa<tile::LoadOp, tile::StoreOp>(user); });
   }
 
@@ -182,9 +204,15 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
       PipeBarrierOp::create(builder, Pipe::All);
   }
 
-  /// Where rows in UB are padded, a view must keep them.
+  /// Where rows in UB are padded, a view must keep them; in fractals any.
   static LogicalResult checkRows(tile::ViewOp view) {
     const BufferType from = view.getSource().getType(), to = view.getType();
+    if (isOfCube(from.getSpace()) && !haveSameFractals(from, to, from.getSpace()))
+      return view.emitError() << "unsupported on ascend: a tile in "
+                              << stringifyMemorySpace(from.getSpace())
+                              << " lies there in fractals, of which a view as other rows or "
+                                 "elements would take the wrong ones; copy it to a second tile of "
+                                 "that shape in UB or global memory";
     if (from.getSpace() != MemorySpace::UB || from.getRank() == 0 || to.getRank() == 0)
       return success();
     const auto isDense = [](BufferType type) {
@@ -204,7 +232,7 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
 
   LogicalResult place(tile::AllocOp alloc) {
     const Uses uses = usesOf(alloc);
-    if (uses.gemms.empty()) {
+    if (uses.gemms.empty() && uses.gemmsOfViews.empty()) {
       move(alloc,
            uses.meetsL0 && !uses.isVector && !uses.isAdded ? MemorySpace::L1 : MemorySpace::UB);
       return success();
@@ -213,43 +241,64 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
       return alloc.emitError("unsupported on ascend: a tile that one gemm reads and another adds "
                              "to; copy it to a second tile");
     const MemorySpace space = uses.isResult ? MemorySpace::L0C : MemorySpace::L1;
-    const bool isWrittenByCopy = uses.isResult && isTargetOf(alloc, uses.others);
+    const bool isWrittenByCopy = uses.isResult && uses.isTarget;
     const bool isAddedOperand = uses.isOperand && uses.isAdded;
-    if (!uses.isVector && !isWrittenByCopy && !isAddedOperand) {
+    if (!uses.isVector && !isWrittenByCopy && !isAddedOperand && viewsKeepFractals(alloc, space)) {
       move(alloc, space);
       return success();
     }
+    if (uses.isResult && !uses.gemmsOfViews.empty())
+      return tile::GemmOp(uses.gemmsOfViews.front()).emitError(
+          "unsupported on ascend: a gemm writes a view of a tile that vector instructions use, or "
+          "that is seen as other rows; let it write the tile itself");
     return uses.isResult ? placeResultTwice(alloc, uses) : placeOperandTwice(alloc, uses);
   }
 
   Uses usesOf(tile::AllocOp alloc) {
     Uses uses;
+    llvm::SmallPtrSet<Operation*, 16> users(alloc->user_begin(), alloc->user_end());
+    users.insert_range(npu::usersOf(alloc));
     getOperation().walk<WalkOrder::PreOrder>([&](Operation* op) {
-      if (!llvm::is_contained(op->getOperands(), alloc.getResult()))
-        return;
-      if (auto gemm = dyn_cast<tile::GemmOp>(op)) {
-        uses.gemms.push_back(op);
-        uses.isResult |= gemm.getC() == alloc.getResult();
-        uses.isOperand |= gemm.getA() == alloc.getResult() || gemm.getB() == alloc.getResult();
-        return;
-      }
-      uses.others.push_back(op);
-      if (auto copy = dyn_cast<tile::CopyOp>(op))
-        uses.meetsL0 |= isL0(copy.getSource()) || isL0(copy.getTarget());
-      else if (auto add = dyn_cast<tile::AtomicTileOp>(op);
-               add && add.getSource() == alloc.getResult())
-        uses.isAdded = true;
-      else
-        uses.isVector = true;
+      if (users.contains(op))
+        addUse(uses, op, alloc);
     });
     return uses;
   }
 
-  static bool isTargetOf(tile::AllocOp alloc, ArrayRef<Operation*> users) {
-    return llvm::any_of(users, [&](Operation* user) {
-      auto copy = dyn_cast<tile::CopyOp>(user);
-      return copy && copy.getTarget() == alloc.getResult();
+  static void addUse(Uses& uses, Operation* op, Value tile) {
+    const auto isOfTile = [&](Value buffer) { return npu::storageOf(buffer) == tile; };
+    const bool isDirect = llvm::is_contained(op->getOperands(), tile);
+    if (auto gemm = dyn_cast<tile::GemmOp>(op)) {
+      if (isDirect)
+        uses.gemms.push_back(op);
+      for (Value buffer : {gemm.getA(), gemm.getB(), gemm.getC()})
+        if (buffer != tile && isOfTile(buffer) && !llvm::is_contained(uses.gemmsOfViews, gemm))
+          uses.gemmsOfViews.push_back(gemm);
+      uses.isResult |= isOfTile(gemm.getC());
+      uses.isOperand |= isOfTile(gemm.getA()) || isOfTile(gemm.getB());
+      return;
+    }
+    if (isDirect)
+      uses.others.push_back(op);
+    if (isa<tile::ViewOp>(op))
+      return;
+    if (auto copy = dyn_cast<tile::CopyOp>(op)) {
+      uses.meetsL0 |= isL0(copy.getSource()) || isL0(copy.getTarget());
+      uses.isTarget |= isOfTile(copy.getTarget());
+    } else if (auto add = dyn_cast<tile::AtomicTileOp>(op); add && isOfTile(add.getSource())) {
+      uses.isAdded = true;
+    } else {
+      uses.isVector = true;
+    }
+  }
+
+  bool viewsKeepFractals(tile::AllocOp alloc, MemorySpace space) {
+    bool keep = true;
+    getOperation().walk([&](tile::ViewOp view) {
+      keep &= npu::storageOf(view) != alloc.getResult() ||
+              haveSameFractals(alloc.getType(), view.getType(), space);
     });
+    return keep;
   }
 
   static BufferType inSpace(BufferType type, MemorySpace space) {
@@ -296,7 +345,7 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
         error.attachNote(other->getLoc()) << "they have written here";
         return failure();
       }
-    const tile::AllocOp twin = addTwin(alloc, MemorySpace::L0C, uses);
+    tile::AllocOp twin = addTwin(alloc, MemorySpace::L0C, uses);
     for (Operation* user : uses.others)
       if (auto add = dyn_cast<tile::AtomicTileOp>(user))
         addOnce(add);
@@ -370,7 +419,7 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
     ops = std::move(sorted);
   }
 
-  static void copyWhole(tile::AllocOp from, tile::AllocOp to, Operation* before) {
+  static void copyWhole(Value from, Value to, Operation* before) {
     OpBuilder builder(before);
     tile::CopyOp::create(builder, before->getLoc(), BufferRegion::whole(from),
                          BufferRegion::whole(to));
@@ -378,10 +427,36 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
 
   /// Vector instructions make what gemms read: a copy stands before each gemm.
   LogicalResult placeOperandTwice(tile::AllocOp alloc, const Uses& uses) {
-    const tile::AllocOp twin = addTwin(alloc, MemorySpace::L1, uses);
+    if (uses.gemms.empty()) {
+      move(alloc, MemorySpace::UB);
+      placeViews(alloc, uses.gemmsOfViews);
+      return success();
+    }
+    tile::AllocOp twin = addTwin(alloc, MemorySpace::L1, uses);
     for (Operation* gemm : uses.gemms)
       copyWhole(twin, alloc, gemm);
+    placeViews(twin, uses.gemmsOfViews);
     return success();
+  }
+
+  /// The same for views of a tile in UB: each has a tile of its shape in L1.
+  static void placeViews(tile::AllocOp alloc, ArrayRef<tile::GemmOp> gemms) {
+    OpBuilder builder(alloc);
+    builder.setInsertionPointAfter(alloc);
+    llvm::DenseMap<Value, Value> tiles;
+    for (tile::GemmOp gemm : gemms)
+      for (Value view : {gemm.getA(), gemm.getB()}) {
+        if (npu::storageOf(view) != alloc.getResult())
+          continue; // the other operand's, or done already
+        Value& tile = tiles[view];
+        if (!tile)
+          tile = tile::AllocOp::create(
+              builder, alloc.getLoc(), inSpace(cast<BufferType>(view.getType()), MemorySpace::L1),
+              builder.getStringAttr(alloc.getSymName().value_or("tile").str() + "_l1"),
+              IntegerAttr());
+        copyWhole(view, tile, gemm);
+        gemm->replaceUsesOfWith(view, tile);
+      }
   }
 
   bool waits; ///< whether what becomes several operations orders them

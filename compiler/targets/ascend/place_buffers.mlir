@@ -169,3 +169,31 @@ func.func @f(%n: index) {
   }
   return
 }
+
+// -----
+// What lies in fractals has its rows apart: only a view of the same rows sees the tile.
+func.func @other_rows_of_fractals() {
+  %c1 = arith.constant 1 : index
+  tile.launch (%cid) in (%c1) npu {
+    %a = tile.alloc "a" : !tile.buffer<2x32x64xf16, L1>
+    %first = tile.view %a : !tile.buffer<2x32x64xf16, L1> to !tile.buffer<1x2x32x64xsi16, L1>
+    // expected-error@+1 {{unsupported on ascend: a tile in L1 lies there in fractals, of which a view as other rows or elements would take the wrong ones; copy it to a second tile of that shape in UB or global memory}}
+    %rows = tile.view %a : !tile.buffer<2x32x64xf16, L1> to !tile.buffer<64x64xf16, L1>
+  }
+  return
+}
+
+// -----
+func.func @a_view_as_result() {
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  tile.launch (%cid) in (%c1) npu {
+    %a = tile.alloc "a" : !tile.buffer<32x32xf16, shared>
+    %c = tile.alloc "c" : !tile.buffer<1x32x32xf32, fragment>
+    %flat = tile.view %c : !tile.buffer<1x32x32xf32, fragment> to !tile.buffer<32x32xf32, fragment>
+    // expected-error@+1 {{unsupported on ascend: a gemm writes a view of a tile that vector instructions use, or that is seen as other rows; let it write the tile itself}}
+    tile.gemm %a : !tile.buffer<32x32xf16, shared>, %a : !tile.buffer<32x32xf16, shared> into %flat : !tile.buffer<32x32xf32, fragment> {clear_accum}
+    tile.fill %c : !tile.buffer<1x32x32xf32, fragment> with %zero : f32
+  }
+  return
+}
