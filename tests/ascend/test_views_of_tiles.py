@@ -175,3 +175,29 @@ def test_gemms_of_views(form: str) -> None:
     result = run(main, a, b, np.zeros((32, 64), np.float32))
     product = a.reshape(32, 64).astype(np.float32) @ b.astype(np.float32)
     np.testing.assert_array_equal(result, product * (3 if form == "twice" else 1))
+
+
+def test_an_operand_of_gemms_that_is_copied_to_another() -> None:
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((ROWS, ROWS), "float16"),
+        B: T.Tensor((ROWS, COLUMNS), "float16"),
+        C: T.Tensor((2, ROWS, COLUMNS), "float32"),
+    ):
+        with T.Kernel(1, is_npu=True, threads=2) as _:
+            a = T.alloc_shared((ROWS, ROWS), "float16")
+            same = T.alloc_shared((ROWS, ROWS), "float16")
+            b = T.alloc_shared((ROWS, COLUMNS), "float16")
+            product = T.alloc_fragment((ROWS, COLUMNS), "float32")
+            T.copy(A, a)
+            T.copy(B, b)
+            T.gemm_v0(a, b, product, init=True)
+            T.copy(product, C[0, 0, 0])
+            T.copy(a, same)
+            T.gemm_v0(same, b, product)
+            T.copy(product, C[1, 0, 0])
+
+    a, b = factors()
+    product = a.astype(np.float32) @ b.astype(np.float32)
+    result = run(main, a, b, np.zeros((2, ROWS, COLUMNS), np.float32))
+    np.testing.assert_array_equal(result, [product, 2 * product])

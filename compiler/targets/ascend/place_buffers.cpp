@@ -43,8 +43,8 @@ struct Uses {
   /// Those that name a view of it.
   SmallVector<tile::GemmOp> gemmsOfViews;
   bool isOperand = false, isResult = false;
-  /// A copy writes it.
-  bool isTarget = false;
+  /// A copy writes it, or reads it for another tile but those in L0.
+  bool isTarget = false, isSource = false;
   /// Something but copies touches it on a vector core.
   bool isVector = false;
   /// An atomic add of tiles reads it: from UB or L0C.
@@ -242,13 +242,15 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
                              "to; copy it to a second tile");
     const MemorySpace space = uses.isResult ? MemorySpace::L0C : MemorySpace::L1;
     const bool isWrittenByCopy = uses.isResult && uses.isTarget;
-    const bool isAddedOperand = uses.isOperand && uses.isAdded;
-    if (!uses.isVector && !isWrittenByCopy && !isAddedOperand && viewsKeepFractals(alloc, space)) {
+    // Nothing leads from L1 to another tile.
+    const bool isReadOperand = uses.isOperand && (uses.isAdded || uses.isSource);
+    if (!uses.isVector && !isWrittenByCopy && !isReadOperand && viewsKeepFractals(alloc, space)) {
       move(alloc, space);
       return success();
     }
     if (uses.isResult && !uses.gemmsOfViews.empty())
-      return tile::GemmOp(uses.gemmsOfViews.front()).emitError(
+      return emitError(
+          uses.gemmsOfViews.front()->getLoc(),
           "unsupported on ascend: a gemm writes a view of a tile that vector instructions use, or "
           "that is seen as other rows; let it write the tile itself");
     return uses.isResult ? placeResultTwice(alloc, uses) : placeOperandTwice(alloc, uses);
@@ -285,6 +287,8 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
     if (auto copy = dyn_cast<tile::CopyOp>(op)) {
       uses.meetsL0 |= isL0(copy.getSource()) || isL0(copy.getTarget());
       uses.isTarget |= isOfTile(copy.getTarget());
+      uses.isSource |= isOfTile(copy.getSource()) && !isL0(copy.getTarget()) &&
+                       !copy.getTarget().getType().isGlobal();
     } else if (auto add = dyn_cast<tile::AtomicTileOp>(op); add && isOfTile(add.getSource())) {
       uses.isAdded = true;
     } else {
