@@ -342,43 +342,44 @@ static std::vector<size_t> dimsOfMany(const Side& side) {
   return dims;
 }
 
-void fitToTile(Construction& state, Side& source, Side& target) {
+std::vector<End> fitToTile(Construction& state, Side& source, Side& target) {
   const bool isLoad = state.record(source.buffer).space == tile::MemorySpace::Global;
   Side& part = isLoad ? source : target;
   Side& whole = isLoad ? target : source;
   const BufferRecord &tensor = state.record(part.buffer), &tile = state.record(whole.buffer);
   if (!state.isNpu || part.kind != Side::Kind::Part || whole.kind != Side::Kind::Whole ||
       tensor.space != tile::MemorySpace::Global || tile.space == tile::MemorySpace::Global)
-    return;
+    return {};
   const std::vector<size_t> dims = dimsOfMany(part), tileDims = dimsOfMany(whole);
   if (dims.size() != tileDims.size())
-    return;
+    return {};
   std::vector<Index> widened = part.extents, narrowed = whole.extents;
-  std::vector<std::string> beyond;
+  std::vector<End> ends;
   for (size_t number = 0; number < dims.size(); ++number) {
     const size_t dim = dims[number];
+    const Index& named = part.extents[dim];
     const Index extent = whole.extents[tileDims[number]];
-    const int64_t *named = known(part.extents[dim]), *taken = known(extent);
-    if (!named || !taken || *named == *taken)
+    const int64_t *fixed = known(named), *taken = known(extent);
+    if (!taken || state.isSame(named, extent))
       continue;
-    if (*taken < *named)
-      return;
+    if (fixed && *taken < *fixed)
+      return {};
     const int64_t *start = known(part.offsets[dim]), *size = known(tensor.shape[dim]);
-    const bool reachesEnd = start && size && *start + *named >= *size;
-    if (!isLoad && !reachesEnd) {
-      narrowed[tileDims[number]] = part.extents[dim];
-      continue;
-    }
-    widened[dim] = extent;
-    if (!reachesEnd)
-      beyond.push_back("copy reads " + std::to_string(*taken) + " elements in dim " +
-                       std::to_string(dim) + " of " + quoted(tensor.name) + ", as many as " +
-                       quoted(tile.name) + " has, not " + std::to_string(*named));
+    const bool reachesEnd = fixed && start && size && *start + *fixed >= *size;
+    if (isLoad || reachesEnd)
+      widened[dim] = extent;
+    else if (fixed)
+      narrowed[tileDims[number]] = named;
+    if (isLoad && !reachesEnd)
+      ends.push_back({dim, fixed && start
+                               ? Index(*start + *fixed)
+                               : state.indexOf(state.ir.createOrFold<mlir::arith::AddIOp>(
+                                     state.location(), state.indexIr(part.offsets[dim]),
+                                     state.indexIr(named)))});
   }
   part.extents = std::move(widened);
   whole.extents = std::move(narrowed);
-  for (const std::string& message : beyond)
-    state.report(Severity::Warning, message);
+  return ends;
 }
 
 bool checkLiteralFits(Construction& state, Value value, const BufferRecord& buffer) {

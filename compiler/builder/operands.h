@@ -39,10 +39,16 @@ tile::BufferRegion toRegion(Construction& state, const Side& side);
 /// equal shapes.
 bool agreeExtents(Construction& state, std::string_view operation, Side& source, Side& target);
 
-/// A part of a tensor that is loaded to a larger whole tile of an NPU takes the tile's extents, and is
-/// padded beyond the tensor. Where that reads elements that the part doesn't name, a warning says so.
-/// A store from such a tile writes what the part names: the rest of the tile is left out.
-void fitToTile(Construction& state, Side& source, Side& target);
+/// Where a dim of a load's source ends before its tensor does.
+struct End {
+  size_t dim;
+  Index at;
+};
+
+/// A part of a tensor that is loaded to a whole tile of an NPU takes the tile's extents, and is padded behind the
+/// part's ends, which are given back, as beyond the tensor. A store from a larger tile writes what the part names: the rest
+/// of the tile is left out.
+std::vector<End> fitToTile(Construction& state, Side& source, Side& target);
 
 /// An integer literal that the buffer's dtype can't hold is an error: false.
 bool checkLiteralFits(Construction& state, Value value, const BufferRecord& buffer);

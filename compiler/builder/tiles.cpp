@@ -115,8 +115,9 @@ void KernelBuilder::copy(const Operand& source, const Operand& target, const Att
   bool isTransposed = flag(attributes, "transpose");
   if (isTransposed && !transposeSide(*state, *from))
     return;
+  std::vector<builder::End> ends;
   if (!isTransposed)
-    builder::fitToTile(*state, *from, *to);
+    ends = builder::fitToTile(*state, *from, *to);
   if (!agreeExtents(*state, "copy", *from, *to))
     return;
   if (isTransposed)
@@ -131,6 +132,13 @@ void KernelBuilder::copy(const Operand& source, const Operand& target, const Att
                                  toRegion(*state, *to));
   if (mlir::Value outside = padValue(*state, attributes, pad, *from))
     op.getPadMutable().assign(outside);
+  llvm::SmallVector<int64_t> endedDims;
+  for (const builder::End& end : ends) {
+    op.getEndsMutable().append(state->indexIr(end.at));
+    endedDims.push_back(int64_t(end.dim));
+  }
+  if (!ends.empty())
+    op.setEndedDims(endedDims);
   if (builder::isScaledStore(*state, *from, *to)) {
     if (mlir::Value scale = builder::visibleScale(*state))
       op.getScaleMutable().assign(scale);

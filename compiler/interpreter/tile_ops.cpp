@@ -97,10 +97,20 @@ mlir::LogicalResult Machine::runCopy(Agent& agent, tile::CopyOp op) {
     llvm::interleaveComma(targetExtents, error);
     return error << "]";
   }
+  llvm::SmallVector<int64_t> ends;
+  for (mlir::Value end : op.getEnds())
+    ends.push_back(integer(agent, end));
+  auto isCut = [&](llvm::ArrayRef<int64_t> at) {
+    return llvm::any_of(llvm::zip(op.getEndedDims().value_or(llvm::ArrayRef<int64_t>()), ends),
+                        [&](auto cut) { return at[std::get<0>(cut)] >= std::get<1>(cut); });
+  };
   // All is read before anything is written: source and target may overlap.
   std::vector<Scalar> values;
   if (failed(forEachPosition(extents, [&](llvm::ArrayRef<int64_t> position) -> mlir::LogicalResult {
-        auto value = read(op, *source->buffer, source->at(spread(position, source->extents)));
+        auto at = source->at(spread(position, source->extents));
+        mlir::FailureOr<std::optional<Scalar>> value = std::optional<Scalar>();
+        if (!isCut(at))
+          value = read(op, *source->buffer, at);
         if (failed(value))
           return mlir::failure();
         Scalar converted = *value ? convert(asStored(from, **value), from, to)

@@ -85,12 +85,25 @@ void CopyOp::build(OpBuilder& builder, OperationState& state, const BufferRegion
                    const BufferRegion& target) {
   RegionParts from(source), to(target);
   build(builder, state, source.buffer, from.offsets, from.extents, target.buffer, to.offsets,
-        to.extents, Value(), Value(), from.staticOffsets, from.staticExtents, to.staticOffsets,
-        to.staticExtents, DenseBoolArrayAttr(), DenseBoolArrayAttr(), false, false);
+        to.extents, Value(), Value(), ValueRange(), from.staticOffsets, from.staticExtents,
+        to.staticOffsets, to.staticExtents, DenseBoolArrayAttr(), DenseBoolArrayAttr(),
+        DenseI64ArrayAttr(), false, false);
+}
+
+Value CopyOp::endOf(int64_t dim) {
+  for (auto [number, ended] : llvm::enumerate(getEndedDims().value_or(ArrayRef<int64_t>())))
+    if (ended == dim)
+      return getEnds()[number];
+  return {};
+}
+
+void CopyOp::takeEnds(CopyOp other) {
+  getEndsMutable().assign(other.getEnds());
+  setEndedDimsAttr(other.getEndedDimsAttr());
 }
 
 bool CopyOp::isSourceInBounds(int64_t dim) {
-  return isInBounds(getSourceRegion(), getSourceInBounds(), dim);
+  return !endOf(dim) && isInBounds(getSourceRegion(), getSourceInBounds(), dim);
 }
 bool CopyOp::isTargetInBounds(int64_t dim) {
   return isInBounds(getTargetRegion(), getTargetInBounds(), dim);
@@ -104,6 +117,11 @@ LogicalResult CopyOp::verify() {
   if (failed(verifyBoundsFlags(*this, getSourceInBounds(), "copy source", source->type())) ||
       failed(verifyBoundsFlags(*this, getTargetInBounds(), "copy target", target->type())))
     return failure();
+  const ArrayRef<int64_t> ended = getEndedDims().value_or(ArrayRef<int64_t>());
+  if (ended.size() != getEnds().size() ||
+      llvm::any_of(ended, [&](int64_t dim) { return dim < 0 || dim >= source->type().getRank(); }))
+    return emitOpError() << "has " << getEnds().size() << " ends, but names dims " << ended
+                         << " of a source of " << source->type().getRank();
   if (getPad() && getPad().getType() != source->type().getScalarType())
     return emitOpError() << "pads with " << getPad().getType()
                          << " but the source has elements of type "

@@ -11,6 +11,8 @@ func.func @tiles(%A: !tile.buffer<?x64xf16, global>, %i: index, %v: f16, %c: i1)
   // CHECK: tile.copy %{{.*}}[%{{.*}}, 0] [%{{.*}}, 64] : !tile.buffer<?x64xf16, global> to %{{.*}} : !tile.buffer<32x64xf16, shared> pad(%{{.*}} : f16) {source_in_bounds = array<i1: false, true>}
   tile.copy %A[%i, 0] [%i, 64] : !tile.buffer<?x64xf16, global> to %s : !tile.buffer<32x64xf16, shared>
     pad(%v : f16) {source_in_bounds = array<i1: false, true>}
+  // CHECK: tile.copy {{.*}} ends(%{{.*}}) {ended_dims = array<i64: 0>}
+  tile.copy %A[%i, 0] [32, 64] : !tile.buffer<?x64xf16, global> to %s : !tile.buffer<32x64xf16, shared> ends(%i) {ended_dims = array<i64: 0>}
   // CHECK: tile.copy {{.*}} {relu, transpose}
   tile.copy %s : !tile.buffer<32x64xf16, shared> to %t : !tile.buffer<64x32xf16, shared> {relu, transpose}
   %n = tile.alloc : !tile.buffer<32x64xsi32, fragment>
@@ -198,5 +200,12 @@ func.func @f(%a: !tile.buffer<32xf16, shared>, %b: !tile.buffer<16xf16, shared>)
 func.func @f(%a: !tile.buffer<32xf16, shared>) {
   // expected-error@+1 {{load works on one element, not on a tile}}
   tile.atomic_tile load %a : !tile.buffer<32xf16, shared> into %a : !tile.buffer<32xf16, shared>
+  return
+}
+
+// -----
+func.func @copy_without_its_end(%a: !tile.buffer<32xf16, global>) {
+  // expected-error@+1 {{'tile.copy' op has 0 ends, but names dims 0 of a source of 1}}
+  tile.copy %a : !tile.buffer<32xf16, global> to %a : !tile.buffer<32xf16, global> {ended_dims = array<i64: 0>}
   return
 }

@@ -24,21 +24,26 @@ def Tile_CopyOp : Tile_TensorOp<"copy"> {
     `tile.copy %A[%m, %k] [64, 32] : !tile.buffer<..> to %As : !tile.buffer<..>`. A region that is printed without
     offsets is the whole buffer. The extents of the two sides that are not 1 correspond in order and are equal. What lies outside of a
     global source reads as `pad` (0 if absent), what lies outside of a global target is dropped. `source_in_bounds` and
-    `target_in_bounds` say per dim that nothing lies outside. `relu` clamps at 0 on the way (Ascend's fixed-point
+    `target_in_bounds` say per dim that nothing lies outside. `ends`, of NPU kernels, cut a global source as if its dims `ended_dims`
+    had no more elements. `relu` clamps at 0 on the way (Ascend's fixed-point
     pipe), `scale` (f32) multiplies what becomes float16 of int32 there; `transpose` swaps the last two dims.
   }];
   let arguments = !con(Tile_CopySource.operands, Tile_CopyTarget.operands,
-      (ins Optional<Tile_Scalar>:$pad, Optional<Tile_Scalar>:$scale),
+      (ins Optional<Tile_Scalar>:$pad, Optional<Tile_Scalar>:$scale, Variadic<Index>:$ends),
       Tile_CopySource.attributes, Tile_CopyTarget.attributes,
       (ins OptionalAttr<DenseBoolArrayAttr>:$source_in_bounds, OptionalAttr<DenseBoolArrayAttr>:$target_in_bounds,
-           UnitAttr:$relu, UnitAttr:$transpose));
+           OptionalAttr<DenseI64ArrayAttr>:$ended_dims, UnitAttr:$relu, UnitAttr:$transpose));
   let assemblyFormat = !strconcat(Tile_CopySource.format, " `to` ", Tile_CopyTarget.format,
-      " (`pad` `(` $pad^ `:` type($pad) `)`)? (`scale` `(` $scale^ `:` type($scale) `)`)? attr-dict");
+      " (`pad` `(` $pad^ `:` type($pad) `)`)? (`scale` `(` $scale^ `:` type($scale) `)`)? (`ends` `(` $ends^ `)`)? attr-dict");
   let hasVerifier = 1;
   let builders = [OpBuilder<(ins "const BufferRegion&":$source, "const BufferRegion&":$target)>];
   let extraClassDeclaration = [{
     BufferRegion getSourceRegion();
     BufferRegion getTargetRegion();
+    /// Where the source's dim is cut before its tensor ends; null if it isn't.
+    ::mlir::Value endOf(int64_t dim);
+    /// Cut as another copy is.
+    void takeEnds(CopyOp other);
     /// Whether the accesses of one dim are known to be in bounds.
     bool isSourceInBounds(int64_t dim);
     bool isTargetInBounds(int64_t dim);

@@ -128,7 +128,14 @@ private:
           if (isElementInside(access.getBuffer(), access.getIndices()))
             access.setInBounds(true);
         })
-        .Case<tile::CopyOp, tile::AtomicTileOp>([&](auto copy) { markTransfer(copy); })
+        .Case([&](tile::CopyOp copy) {
+          markTransfer(copy);
+          SmallVector<bool> flags(*copy.getSourceInBounds());
+          for (const int64_t dim : copy.getEndedDims().value_or(ArrayRef<int64_t>()))
+            flags[dim] = false;
+          copy.setSourceInBounds(flags);
+        })
+        .Case([&](tile::AtomicTileOp add) { markTransfer(add); })
         .Case([&](tile::FillOp fill) {
           if (!fill.getTargetInBounds())
             fill.setTargetInBoundsAttr(flagsOf(fill.getTargetRegion()));

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parts of tensors and larger whole tiles: a load takes the tile's extents, a store the part's."""
+"""Parts of tensors and larger whole tiles: the part is copied; a load pads the rest of the tile."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import pytest
 
 import tilewright
 import tilewright.language as T
-from tilewright.errors import TilewrightWarning
 from tilewright.testing import interpret
 
 AUTOMATIC = {
@@ -89,17 +88,13 @@ def copying(loads: bool, is_npu: bool = True) -> Any:
     return main
 
 
+@pytest.mark.filterwarnings("error")
 def test_what_the_part_does_not_name() -> None:
-    """It is read, with a warning, but not written over."""
-    with pytest.warns(TilewrightWarning) as caught:
-        function = copying(True)
-        kernel = tilewright.compile(function, target="ascend", pass_configs=AUTOMATIC)
-    told = "copy reads 5 elements in dim 0 of 'A', as many as 'a' has, not 3"
-    assert [told in str(warning.message) for warning in caught] == [True]
-    assert caught[0].lineno == function.function.__code__.co_firstlineno + 5
-    a, c = np.arange(8, dtype=np.float32), np.zeros(5, np.float32)
+    """It is neither read nor written over."""
+    kernel = tilewright.compile(copying(True), target="ascend", pass_configs=AUTOMATIC)
+    a, c = np.arange(8, dtype=np.float32), np.full(5, 9, np.float32)
     kernel(a, c)
-    np.testing.assert_array_equal(c, a[2:7])
+    np.testing.assert_array_equal(c, [2, 3, 4, 0, 0])
     c = 10 * np.arange(5, dtype=np.float32)
     tilewright.compile(copying(False), target="ascend", pass_configs=AUTOMATIC)(a, c)
     np.testing.assert_array_equal(a, [0, 1, 0, 10, 20, 5, 6, 7])
@@ -159,5 +154,90 @@ def test_stores_of_parts_of_products() -> None:
     made, same = np.zeros_like(wanted), np.zeros_like(wanted)
     tilewright.compile(main, target="ascend", pass_configs=AUTOMATIC)(a, b, made)
     interpret(main, a, b, same)
+    np.testing.assert_array_equal(made, wanted)
+    np.testing.assert_array_equal(same, wanted)
+
+
+ROWS, COLUMNS = 40, 48
+
+
+def loading(part: Any, threads: int) -> Any:
+    """A part of a tensor to a tile that is larger and holds other numbers."""
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((ROWS, COLUMNS), "float32"),
+        first: T.int32,
+        rows: T.int32,
+        columns: T.int32,
+        C: T.Tensor((16, 32), "float32"),
+    ):
+        with T.Kernel(1, is_npu=True, threads=threads) as _:
+            tile = T.alloc_ub((16, 32), "float32")
+            T.tile.fill(tile, 5.0)
+            T.barrier_all()
+            if part is None:
+                T.copy(A[first : first + rows, 8 : 8 + columns], tile, pad_value=7.0)
+            else:
+                T.copy(A[part], tile, pad_value=7.0)
+            T.barrier_all()
+            T.copy(tile, C)
+
+    return main
+
+
+@pytest.mark.parametrize("configs", [AUTOMATIC, {}])
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize(
+    ("first", "rows", "columns"), [(0, 10, 32), (3, 16, 20), (35, 10, 32), (5, 9, 13), (2, 16, 32)]
+)
+def test_static_and_other_extents_mean_the_same(
+    first: int, rows: int, columns: int, threads: int, configs: dict[Any, bool]
+) -> None:
+    """Behind the last row of the tensor, too, the tile is padded."""
+    a = np.arange(ROWS * COLUMNS).reshape(ROWS, COLUMNS).astype(np.float32)
+    part = (slice(first, first + rows), slice(8, 8 + columns))
+    wanted = np.full((16, 32), 7, np.float32)
+    there = a[part]
+    wanted[: there.shape[0], : there.shape[1]] = there
+    for kernel in (loading(part, threads), loading(None, threads)):
+        for run in (tilewright.compile(kernel, target="ascend", pass_configs=configs), None):
+            c = np.zeros((16, 32), np.float32)
+            arguments = (a, first, rows, columns, c)
+            run(*arguments) if run else interpret(kernel, *arguments)
+            np.testing.assert_array_equal(c, wanted)
+
+
+def test_loads_of_fewer_rows_than_a_product_has() -> None:
+    """What the part doesn't name is 0 in the product, though the tile held other numbers."""
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((64, 64), "float16"),
+        B: T.Tensor((64, 64), "float16"),
+        n: T.int32,
+        C: T.Tensor((2, 32, 48), "float32"),
+    ):
+        with T.Kernel(1, is_npu=True) as (_, _):
+            a = T.alloc_L1((32, 32), "float16")
+            b = T.alloc_L1((32, 48), "float16")
+            c = T.alloc_L0C((32, 48), "float32")
+            T.copy(B[0:32, 0:48], b)
+            T.copy(B[0:32, 0:32], a)
+            T.copy(A[1:21, 0:32], a)
+            T.gemm_v0(a, b, c, init=True)
+            T.copy(c, C[0, 0, 0])
+            T.copy(B[0:32, 0:32], a)
+            T.copy(A[1 : 1 + n, 0:32], a)
+            T.gemm_v0(a, b, c, init=True)
+            T.copy(c, C[1, 0, 0])
+
+    random = np.random.default_rng(0)
+    a, b = (random.integers(-4, 5, (64, 64)).astype(np.float16) for _ in range(2))
+    wanted = np.zeros((2, 32, 48), np.float32)
+    wanted[:, :20] = a[1:21, :32].astype(np.float64) @ b[:32, :48].astype(np.float64)
+    made, same = np.zeros_like(wanted), np.zeros_like(wanted)
+    tilewright.compile(main, target="ascend", pass_configs=AUTOMATIC)(a, b, 20, made)
+    interpret(main, a, b, 20, same)
     np.testing.assert_array_equal(made, wanted)
     np.testing.assert_array_equal(same, wanted)

@@ -33,6 +33,7 @@ static tile::CopyOp copyPart(ImplicitLocOpBuilder& builder, tile::CopyOp copy, s
   auto part = tile::CopyOp::create(builder, source, target);
   part.getPadMutable().assign(copy.getPad() ? ValueRange(copy.getPad()) : ValueRange());
   part.setSourceInBoundsAttr(copy.getSourceInBoundsAttr());
+  part.takeEnds(copy);
   part.setTargetInBoundsAttr(copy.getTargetInBoundsAttr());
   return part;
 }

@@ -63,15 +63,18 @@ ClampedRegion CopyExpander::clamp(const BufferRegion& region, bool isSource,
   for (size_t dim = 0; dim < region.extents.size(); ++dim) {
     if (isInBounds(copy, isSource, dim))
       continue;
-    const OpFoldResult size =
+    OpFoldResult size =
         region.type().isDynamicDim(int64_t(dim))
             ? OpFoldResult(tile::DimOp::create(builder, region.buffer, dim).getResult())
             : make.index(region.type().getShape()[dim]);
+    Value end = isSource ? copy.endOf(int64_t(dim)) : Value();
+    if (end)
+      size = make.min(size, getAsOpFoldResult(end));
     const OpFoldResult left = make.sub(size, region.offsets[dim]);
     const bool mayBeBefore = dim != uncutBefore && rangeAt(copy, region.offsets[dim]).low < 0;
     const bool isOne =
         isConstantIntValue(region.extents[dim], 1) && dim + 1 < region.extents.size();
-    if (isOne || isAllOrNothing(region, dim)) {
+    if (isOne || (!end && isAllOrNothing(region, dim))) {
       addCondition(clamped.isThere, isMore(left, 0));
       if (mayBeBefore)
         addCondition(clamped.isThere, isMore(region.offsets[dim], -1));

@@ -70,6 +70,7 @@ void takeEdges(tile::CopyOp copy, bool isLoad, tile::CopyOp first, tile::CopyOp 
   if (isLoad) {
     first.getPadMutable().assign(copy.getPad() ? ValueRange(copy.getPad()) : ValueRange());
     first.setSourceInBoundsAttr(copy.getSourceInBoundsAttr());
+    first.takeEnds(copy);
   } else {
     second.setTargetInBoundsAttr(copy.getTargetInBoundsAttr());
   }

@@ -528,3 +528,20 @@ func.func @loads_within_fractals(%n: index) {
   }
   return
 }
+
+// -----
+
+// A part of a tensor that ends before the tensor does: behind it the tile is padded.
+// CHECK-LABEL: func.func @part_of_a_tensor
+func.func @part_of_a_tensor(%A: !tile.buffer<100x64xf32, global>, %n: index, %end: index) {
+  tile.launch (%cid) in (%n) npu {
+    %x = tile.alloc "x" : !tile.buffer<16x64xf32, UB>
+    // CHECK: %[[SIZE:.*]] = arith.minsi {{.*}}%arg2
+    // CHECK: arith.minsi
+    // CHECK: scf.if
+    // CHECK: npu.duplicate
+    // CHECK: npu.load_ub
+    tile.copy %A[0, 0] [16, 64] : !tile.buffer<100x64xf32, global> to %x : !tile.buffer<16x64xf32, UB> ends(%end) {ended_dims = array<i64: 0>}
+  }
+  return
+}

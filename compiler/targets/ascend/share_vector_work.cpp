@@ -114,6 +114,7 @@ private:
     if (Value pad = copy.getPad())
       made.getPadMutable().assign(pad);
     made.setSourceInBoundsAttr(copy.getSourceInBoundsAttr());
+    made.takeEnds(copy);
     made.setTargetInBoundsAttr(copy.getTargetInBoundsAttr());
     made.setRelu(copy.getRelu());
     copy.erase();
