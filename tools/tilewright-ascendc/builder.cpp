@@ -114,7 +114,8 @@ std::vector<std::string> Builder::passFlags(Pass pass) const {
     flags.insert(flags.end(), {"-D__CCE_AICORE__=220", "-D__NPU_DEVICE__=1",
                                "-fno-omit-frame-pointer", "-fno-optimize-sibling-calls",
                                "-fstack-clash-protection", "-fno-delete-null-pointer-checks",
-                               "-fdata-sections"}); // so that lateVariables knows who uses which
+                               // So that object_references.h knows who uses which.
+                               "-fdata-sections", "-ffunction-sections"});
   for (const char* d : {"-D__NPU_ARCH__=2201", "-DTILEWRIGHT_ASCEND=1"})
     flags.push_back(d);
   flags.push_back("-I" + headers.string());

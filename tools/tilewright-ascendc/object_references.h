@@ -10,7 +10,8 @@
 
 namespace tilewright::ascendc {
 
-/// Which of its undefined functions an object's function calls.
+/// Which of its undefined functions an object's function calls. The object was compiled with -ffunction-sections: calls
+/// within a section need no relocation.
 std::set<std::string> calledFrom(const std::string& path, const std::string& function);
 
 /// A variable that is zero until the program runs, that code names which runs at its start, and that a kernel uses.

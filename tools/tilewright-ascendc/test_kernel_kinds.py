@@ -184,3 +184,50 @@ def test_kinds_that_hold_for_nobody(tmp_path: Path) -> None:
         f"{source}: error: kernel 'of_object' calls functions that say different kinds; "
         "say one in its own body\n"
     )
+
+
+# Functions that stay functions, in the kernel's own section: what they do tells its kind.
+CALLED = """
+#include "kernel_operator.h"
+#include "acl/acl.h"
+#include <cstdio>
+using namespace AscendC;
+static __aicore__ __attribute__((noinline)) void copy() {
+  LocalTensor<half> a(TPosition::A1, 0, 256), b(TPosition::A2, 0, 256);
+  InitConstValue(a, InitConstValueParams<half>(1, 16, 0, half(1)));
+  PipeBarrier<PIPE_ALL>();
+  LoadData(b, a, LoadData2DParams(0, 1, 1, 0, 0, false, 0));
+  PipeBarrier<PIPE_ALL>();
+}
+extern "C" __global__ __aicore__ void cubes() {
+  if ASCEND_IS_AIC
+    copy();
+  printf("%s\\n", g_coreType == AIC ? "cube" : "vector");
+}
+static __aicore__ __attribute__((noinline)) void say() {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIC_ONLY);
+}
+extern "C" __global__ __aicore__ void said() {
+  say();
+  printf("%s\\n", g_coreType == AIC ? "cube" : "vector");
+}
+int main() {
+  aclInit(nullptr);
+  aclrtSetDevice(0);
+  cubes<<<1, nullptr, nullptr>>>();
+  said<<<1, nullptr, nullptr>>>();
+  return aclrtSynchronizeStream(nullptr);
+}
+"""
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_kind_by_functions_that_are_called(tmp_path: Path, compiler: str) -> None:
+    """What a static function does and says that isn't inlined counts as its kernel's."""
+    source = tmp_path / "called.cpp"
+    source.write_text(CALLED)
+    program = tmp_path / "called"
+    built = run(DRIVER, "build", source, "-o", program, "--cxx", compiler)
+    assert (built.returncode, built.stderr) == (0, "")
+    answer = run(program)
+    assert (answer.returncode, answer.stdout) == (0, "cube\ncube\n"), answer.stderr
