@@ -118,8 +118,9 @@ std::vector<std::string> Builder::passFlags(Pass pass) const {
                                "-fdata-sections", "-ffunction-sections"});
   for (const char* d : {"-D__NPU_ARCH__=2201", "-DTILEWRIGHT_ASCEND=1"})
     flags.push_back(d);
-  flags.push_back("-I" + headers.string());
-  flags.push_back("-I" + aclHeaders.string());
+  // A user's warnings are about the user's code.
+  for (const fs::path& folder : {headers, aclHeaders})
+    flags.insert(flags.end(), {"-isystem", folder.string()});
   flags.insert(flags.end(), options.compileFlags.begin(), options.compileFlags.end());
   return flags;
 }

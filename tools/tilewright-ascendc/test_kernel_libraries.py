@@ -135,7 +135,7 @@ def test_spellings_of_the_chips_compiler(tmp_path: Path, compiler: str) -> None:
 
 @pytest.mark.parametrize("compiler", COMPILERS)
 def test_headers_are_free_of_warnings(tmp_path: Path, compiler: str) -> None:
-    """The host's own headers are no system headers, so that a user's -Werror reaches them."""
+    """Also for who includes the host's own headers without the driver, and not as the system's."""
     simulator = ROOT / "simulator"
     names = [str(h.relative_to(simulator / "include")) for h in simulator.rglob("include/**/*.h")]
     names += ["kernel_operator.h", "lib/matmul_intf.h"]
@@ -200,3 +200,22 @@ def test_minimum_and_maximum_of_scalars(tmp_path: Path, compiler: str) -> None:
         built = run(DRIVER, "build", source, "-o", program, "--cxx", compiler, *flags)
         assert (built.returncode, built.stderr) == (0, ""), words
         assert run(program).stdout == "3752\n"
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("precompiled", [True, False])
+def test_warnings_are_about_the_users_code(
+    tmp_path: Path, compiler: str, precompiled: bool
+) -> None:
+    """Of all that a compiler can say, errors: none in the headers, but in the source they are."""
+    source = tmp_path / "warned.cpp"
+    text = (ROOT / "examples" / "ascend" / "relu_custom.cpp").read_text()
+    flags = ["-Wall", "-Wextra", "-Wshadow", "-Werror", "--cxx", compiler]
+    flags += [] if precompiled else ["--no-pch"]
+    flags += ["-Wconversion", "-Wno-sign-conversion"] if compiler.startswith("clang") else []
+    source.write_text('#include "lib/matmul_intf.h"\n#include "tiling/tiling_api.h"\n' + text)
+    built = run(DRIVER, "build", source, "-o", tmp_path / "warned", *flags)
+    assert (built.returncode, built.stderr) == (0, "")
+    source.write_text(text + "\nint shadows(int x) { { int x = 2; return x; } }\n")
+    built = run(DRIVER, "build", source, "-o", tmp_path / "warned", *flags)
+    assert built.returncode == 1 and "-Werror" in built.stderr and "shadow" in built.stderr
