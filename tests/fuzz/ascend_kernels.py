@@ -150,7 +150,14 @@ class AscendGenerator(Generator):
         behind = [16 * self.choices.integer(0, 1) for _ in range(2)]
         (ay, bx, py), (ah, bw) = before, behind
         repeats = self.choices.integer(1, 3)
-        element = f"{result.name}[i, j]"
+        # The result may be used under another name and shape, made before it is there.
+        seen, sides = result.name, [m, n]
+        views = []
+        if self.choices.integer(0, 1):
+            seen, sides = self.named("flat"), [m * n]
+            views = [f"{seen} = T.reshape({result.name}, ({m * n},))"]
+        indices = ", ".join("ij"[: len(sides)])
+        element = f"{seen}[{indices}]"
 
         def step(block: Block) -> None:
             fill(block)
@@ -160,6 +167,7 @@ class AscendGenerator(Generator):
         self.emit(
             [
                 *lines,
+                *views,
                 f'{left} = T.alloc_shared(({ay + m + ah}, {k}), "{a.dtype}")',
                 f'{right} = T.alloc_shared(({k}, {bx + n + bw}), "{a.dtype}")',
                 f'{product} = T.alloc_fragment(({py + m}, {n}), "float32")',
@@ -169,7 +177,7 @@ class AscendGenerator(Generator):
                 f"    T.gemm_v0({left}[{ay}:{ay + m}, :], {right}[:, {bx}:{bx + n}], "
                 f"{product}[{py}:{py + m}, :], init=(k == 0))",
                 f"T.copy({product}[{py}:{py + m}, :], {result.name})",
-                f"for i, j in T.Parallel({m}, {n}):",
+                f"for {indices} in T.Parallel({', '.join(map(str, sides))}):",
                 f"    {element} = T.min(T.max({element}, T.float32(-{LIMIT})), T.float32({LIMIT}))",
             ],
             step,
