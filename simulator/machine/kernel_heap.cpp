@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <link.h>
 #include <map>
 #include <mutex>
 #include <new>
@@ -216,13 +217,48 @@ void* take(uint64_t bytes, uint64_t alignment) {
   return piece;
 }
 
+/// It is in the program or a library of it.
+bool isVariable(const void* pointer) {
+  auto address = reinterpret_cast<uint64_t>(pointer);
+  auto look = [](dl_phdr_info* module, size_t, void* sought) {
+    auto covers = [&](const ElfW(Phdr) & part) {
+      const uint64_t begin = module->dlpi_addr + part.p_vaddr;
+      return part.p_type == PT_LOAD && *static_cast<uint64_t*>(sought) - begin < part.p_memsz;
+    };
+    return static_cast<int>(
+        std::any_of(module->dlpi_phdr, module->dlpi_phdr + module->dlpi_phnum, covers));
+  };
+  return dl_iterate_phdr(look, &address) != 0;
+}
+
+/// What it is where it can't be memory that a library has made with malloc; else null.
+const char* whatIsNoPiece(const Agent& agent, const void* pointer) {
+  auto address = reinterpret_cast<uint64_t>(pointer);
+  void* base = nullptr;
+  size_t bytes = 0;
+  if (findGlobalMemory(pointer, &base, &bytes))
+    return "it lies in GM";
+  for (unsigned space = 1; space < numSpaces; ++space)
+    if (const uint8_t* own = agent.localMemory().base(static_cast<Space>(space));
+        own && address - reinterpret_cast<uint64_t>(own) < spaceBytes[space])
+      return "it lies in a memory of the core";
+  if (agent.fiber.holds(pointer))
+    return "it lies on the stack";
+  if (isVariable(pointer))
+    return "it is a static variable";
+  return address % usualAlignment != 0 ? "its address is that of no piece" : nullptr;
+}
+
 void give(void* pointer) {
   Agent& agent = *currentAgent();
   uint64_t bytes = 0;
   auto how = Given::NotOurs;
+  const char* noPiece = nullptr;
   {
     HeapCall call(agent);
     how = KernelHeap::instance().give(pointer, bytes);
+    if (how == Given::NotOurs)
+      noPiece = whatIsNoPiece(agent, pointer);
   }
   if (how == Given::Well)
     return;
@@ -231,8 +267,8 @@ void give(void* pointer) {
   case Given::Well:
     return;
   case Given::NotOurs:
-    if (agent.fiber.holds(pointer) || reinterpret_cast<uint64_t>(pointer) % usualAlignment != 0)
-      failKernelHere("the kernel freed what it didn't take from the heap");
+    if (noPiece)
+      failKernelHere(std::string("the kernel freed what it didn't take from the heap: ") + noPiece);
     free(pointer);
     return;
   case Given::Twice:

@@ -47,8 +47,18 @@ CASES = [
     ),
     (
         "char onStack[64]; free(onStack + 16 * one);",
-        "the kernel freed what it didn't take from the heap",
+        "the kernel freed what it didn't take from the heap: it lies on the stack",
     ),
+    (
+        "static int table[64]; free(table + 4 * one);",
+        "the kernel freed what it didn't take from the heap: it is a static variable",
+    ),
+    (
+        "AscendC::LocalTensor<int> t(AscendC::TPosition::VECCALC, 0, 64); "
+        "free((void*)t[8 * one].GetPhyAddr());",
+        "the kernel freed what it didn't take from the heap: it lies in a memory of the core",
+    ),
+    ("free((void*)(0x1234L * one));", "the heap: its address is that of no piece"),
     (
         "char onStack[64]; sink = realloc(onStack, 100);",
         "the kernel reallocates what it didn't take from the heap",
@@ -224,11 +234,13 @@ __global__ __aicore__ void prints_for_ever(int start) {
   for (int i = start;; ++i)
     AscendC::printf("round %d\\n", i);
 }
+__global__ __aicore__ void frees(GM_ADDR gm) { delete (int*)(gm + 512); }
 """
 
 
 FAILING_LAUNCHES = 1000
 PRINTING = 1001
+FREEING = 1002
 FIRST_DAMAGE = 2000
 FIRST_OF_GM = 3000
 
@@ -256,6 +268,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for k in range(len(DAMAGES)):
         text += f"  case {FIRST_DAMAGE + k}: d{k}<<<1, nullptr, nullptr>>>(new char[24]); break;\n"
     text += f"  case {PRINTING}: prints_for_ever<<<1, nullptr, nullptr>>>(0); break;\n"
+    text += f"  case {FREEING}: frees<<<1, nullptr, nullptr>>>((GM_ADDR)gm); break;\n"
     text += f"  case {FAILING_LAUNCHES}:\n"
     text += (
         "    for (int i = 0; i < 12; ++i) {\n"
@@ -307,6 +320,14 @@ def test_each_ends_at_its_line(program: Path) -> None:
         assert re.fullmatch(r"went on, 5070(14|35)\n", answer.stdout), (body, answer.stdout)
     os.close(reader)
     os.close(writer)
+
+
+def test_free_of_gm(program: Path) -> None:
+    """It damages nothing, so that only the core fails."""
+    command = [program, str(FREEING)]
+    answer = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert "the kernel freed what it didn't take from the heap: it lies in GM" in answer.stderr
+    assert (answer.returncode, answer.stdout) == (66, "went on, 507035\n")
 
 
 def test_plain_pointers_that_leave_gm(program: Path) -> None:
