@@ -273,13 +273,4 @@ LaunchOptions launchOptionsFromEnvironment() {
   return options;
 }
 
-/// What a function calls that says the kind of its callers (ascendc/qualifiers.h). The driver sees the calls.
-template <int kind> void kindOfCallers() {}
-template TILEWRIGHT_EXPORT void kindOfCallers<static_cast<int>(KernelType::AivOnly)>();
-template TILEWRIGHT_EXPORT void kindOfCallers<static_cast<int>(KernelType::AicOnly)>();
-template TILEWRIGHT_EXPORT void kindOfCallers<static_cast<int>(KernelType::MixAiv10)>();
-template TILEWRIGHT_EXPORT void kindOfCallers<static_cast<int>(KernelType::MixAic10)>();
-template TILEWRIGHT_EXPORT void kindOfCallers<static_cast<int>(KernelType::MixAic11)>();
-template TILEWRIGHT_EXPORT void kindOfCallers<static_cast<int>(KernelType::MixAic12)>();
-
 } // namespace tilewright::ascend

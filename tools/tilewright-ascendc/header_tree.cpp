@@ -89,8 +89,7 @@ RewrittenSource HeaderTree::rewriteOne(const std::string& source, const std::str
       headerOf(include.file); // their names come first
   RewrittenSource result = rewrite(text, path, moves ? nullptr : &names, &declared);
   result.hasDeviceAttributes = text != source;
-  hasOwn = result.hasLaunches || !result.kernels.empty() || result.hasDeviceAttributes ||
-           result.hasKindsOfCallers;
+  hasOwn = result.hasLaunches || !result.kernels.empty() || result.hasDeviceAttributes;
   all.hasLaunches |= result.hasLaunches;
   all.hasDeviceAttributes |= result.hasDeviceAttributes;
   all.hasTemplates |= result.hasTemplates;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel_table.h"
+#include "instantiations.h"
 
 #include "simulator/launch.h"
 
@@ -169,9 +170,11 @@ std::vector<TableRow> rowsOfKinds(const TableRow& row, std::vector<KindMark> mar
     if (same == kept.end())
       kept.push_back(mark);
     else if (same->kind != mark.kind)
-      error += mark.file + ":" + std::to_string(mark.line) +
-               ": error: the kernel has another kind at line " + std::to_string(same->line) +
-               "; KERNEL_TASK_TYPE gives kinds to its tiling keys\n";
+      error += mark.file + ":" + std::to_string(mark.line) + ": error: kernel '" +
+               plainName(row.name.substr(0, row.name.find('$'))) + "' has another kind at " +
+               (same->file == mark.file ? "line " : same->file + ":") + std::to_string(same->line) +
+               (mark.isOfCalled ? "; say one in its own body\n"
+                                : "; KERNEL_TASK_TYPE gives kinds to its tiling keys\n");
   }
   std::vector<TableRow> rows;
   auto add = [&](uint64_t kind, bool isKeyed, uint64_t key) {

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tilewright::ascendc {
@@ -17,7 +18,13 @@ struct KindMark {
   uint64_t kind; ///< by the number that tilewright::ascend::KernelType has
   uint64_t line;
   std::string file;
+  bool isOfCalled = false; ///< a function says it that the kernel calls
 };
+
+/// Such a mark has this in its symbol.
+inline bool isMarkOfKind(std::string_view symbol) {
+  return symbol.starts_with("_ZZ") && symbol.find("tilewrightKind") != std::string_view::npos;
+}
 
 /// Begins the names of sections whose functions have the kind that follows, where a macro made a kernel's head. GCC
 /// doesn't do so with instances of templates: their kind is found by what they call.

@@ -6,7 +6,6 @@
 #include <cctype>
 #include <cstring>
 #include <map>
-#include <optional>
 #include <set>
 #include <string_view>
 
@@ -100,17 +99,14 @@ void renumber(Image& image, const std::vector<size_t>& newNumbers) {
   }
 }
 
-/// The function around a mark: it is a part of the name of a static variable. Nothing if the symbol is no mark.
-std::optional<std::string> functionOfMark(const std::string& mark) {
-  constexpr std::string_view local = "_ZZ";
-  size_t at = mark.find("tilewrightKind");
-  if (at == std::string::npos)
-    return std::nullopt;
-  if (!mark.starts_with(local))
-    return ""; // between functions
-  while (at > 0 && std::isdigit(static_cast<unsigned char>(mark[at - 1])))
-    --at; // the length of its own name, behind an E
-  std::string function = mark.substr(local.size(), at - 1 - local.size());
+/// The function around a mark, which a lambda around a static variable holds: both are parts of its name. None: the
+/// mark stands at file level.
+std::string functionOfMark(const std::string& mark) {
+  constexpr std::string_view inFunction = "_ZZZ", lambda = "ENK";
+  size_t end = mark.rfind(lambda);
+  if (!mark.starts_with(inFunction) || end == std::string::npos)
+    return {};
+  std::string function = mark.substr(inFunction.size(), end - inFunction.size());
   size_t digits = 0;
   while (digits < function.size() && std::isdigit(static_cast<unsigned char>(function[digits])))
     ++digits;
@@ -149,10 +145,10 @@ ObjectSymbols readSymbols(const std::string& path) {
   result.error = image.load(path);
   for (size_t i = 1; i < image.numSymbols() && result.error.empty(); ++i) {
     Elf64_Sym& s = image.symbol(i);
-    if (ELF64_ST_TYPE(s.st_info) == STT_OBJECT && s.st_shndx < image.sections.size())
-      if (std::optional<std::string> function = functionOfMark(image.name(s)))
-        result.kinds[*function].push_back(
-            markAt(image, image.sections[s.st_shndx].sh_offset + s.st_value));
+    if (ELF64_ST_TYPE(s.st_info) == STT_OBJECT && s.st_shndx < image.sections.size() &&
+        isMarkOfKind(image.name(s)))
+      result.kinds[functionOfMark(image.name(s))].emplace(
+          image.name(s), markAt(image, image.sections[s.st_shndx].sh_offset + s.st_value));
     if (ELF64_ST_TYPE(s.st_info) == STT_FUNC && s.st_shndx < image.sections.size())
       if (std::string_view section = image.sectionName(s.st_shndx);
           section.starts_with(kindSection))

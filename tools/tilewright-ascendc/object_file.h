@@ -19,9 +19,9 @@ struct ObjectSymbols {
   std::vector<std::string> functions;      ///< defined here and visible to others
   std::vector<std::string> localFunctions; ///< defined here for this object only
   std::vector<std::string> undefined;
-  /// What KERNEL_TASK_TYPE_DEFAULT and KERNEL_TASK_TYPE left, by the symbol of the function around it; empty for those
-  /// that stand between functions.
-  std::map<std::string, std::vector<KindMark>> kinds;
+  /// What KERNEL_TASK_TYPE_DEFAULT and KERNEL_TASK_TYPE left, by the symbol of the function around it, which is empty
+  /// at file level, and by its own.
+  std::map<std::string, std::map<std::string, KindMark>> kinds;
   std::map<std::string, uint64_t> kindsOfHeads; ///< what `__vector__` or `__cube__` of a macro said
   std::string error;                            ///< empty if the file could be read
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "object_references.h"
 #include "elf_image.h"
+#include "kernel_table.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -42,7 +43,7 @@ public:
     }
   }
 
-  std::set<std::string> undefined;
+  Named named;
   std::set<size_t> variables; ///< the section of each
 
 private:
@@ -64,7 +65,7 @@ private:
   void addTarget(const Elf64_Rela& relocation, size_t from) {
     const Elf64_Sym& target = image.symbol(ELF64_R_SYM(relocation.r_info));
     if (target.st_shndx == SHN_UNDEF) {
-      undefined.insert(image.name(target));
+      named.undefined.insert(image.name(target));
       return;
     }
     if (target.st_shndx >= image.sections.size())
@@ -76,11 +77,19 @@ private:
       bool isSection = ELF64_ST_TYPE(target.st_info) == STT_SECTION;
       int64_t distance = isSection ? relocation.r_addend + (isAddress ? 0 : lengthOfField) : 0;
       addFunctionAt(target.st_shndx, target.st_value + static_cast<uint64_t>(distance));
+    } else if (std::string mark = markIn(target.st_shndx); !mark.empty()) {
+      named.kinds.insert(mark);
     } else if (section.sh_flags & SHF_WRITE) {
       // Constants may hold addresses of variables; they are writable until the linker has filled them in.
       if (variables.insert(target.st_shndx).second)
         addRelocations(target.st_shndx, 0, section.sh_size);
     }
+  }
+  /// The mark of a kind that has this section for itself (-fdata-sections); empty: none.
+  std::string markIn(size_t section) {
+    std::string name = image.sectionName(section);
+    size_t at = name.find("_ZZ");
+    return at != std::string::npos && isMarkOfKind(name.substr(at)) ? name.substr(at) : "";
   }
   /// The function at a place of a section, if one is there.
   void addFunctionAt(size_t section, uint64_t offset) {
@@ -196,14 +205,14 @@ std::string variableOf(Image& image, size_t section) {
 
 } // namespace
 
-std::set<std::string> calledFrom(const std::string& path, const std::string& function) {
+Named namedFrom(const std::string& path, const std::string& function) {
   Image image;
   if (!image.load(path).empty())
     return {};
   References references(image);
   references.addFunction(function);
   references.followAll();
-  return references.undefined;
+  return references.named;
 }
 
 std::vector<LateVariable> lateVariables(const std::string& path,

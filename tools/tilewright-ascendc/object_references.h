@@ -10,9 +10,13 @@
 
 namespace tilewright::ascendc {
 
-/// Which of its undefined functions an object's function calls. The object was compiled with -ffunction-sections: calls
-/// within a section need no relocation.
-std::set<std::string> calledFrom(const std::string& path, const std::string& function);
+struct Named {
+  std::set<std::string> undefined; ///< functions that the object has not
+  std::set<std::string> kinds;     ///< marks of kinds (kernel_table.h)
+};
+/// What a function of an object names, itself or through others. The object was compiled with -ffunction-sections:
+/// calls within a section need no relocation.
+Named namedFrom(const std::string& path, const std::string& function);
 
 /// A variable that is zero until the program runs, that code names which runs at its start, and that a kernel uses.
 struct LateVariable {

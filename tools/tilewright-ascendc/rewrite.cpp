@@ -62,7 +62,6 @@ public:
       else if (tokens[i].text == "<<<")
         launch(i);
     }
-    kindsOfCallers();
     for (std::string_view definition : definitionsOf(source))
       macro(definition);
     result.includesKernelOperator = source.find("kernel_operator.h") != std::string_view::npos;
@@ -221,39 +220,6 @@ private:
     edits.push_back(
         {tokens[body].end, tokens[body].end, " KERNEL_TASK_TYPE_DEFAULT(" + kind + ");"});
     return kinds;
-  }
-  /// What a function says that is no kernel holds for the kernels that call it.
-  void kindsOfCallers() {
-    for (size_t i = 0; i < tokens.size(); ++i) {
-      const Token& token = tokens[i];
-      auto isAround = [&](const Body& body) {
-        return body.stretch.begin < token.begin && token.end < body.stretch.end;
-      };
-      if (!is(i, "KERNEL_TASK_TYPE_DEFAULT") || !isInFunction(i) ||
-          std::any_of(bodies.begin(), bodies.end(), isAround))
-        continue;
-      edits.push_back({token.begin, token.end, "TW_KIND_OF_CALLERS"});
-      result.hasKindsOfCallers = true;
-    }
-  }
-  /// And not between functions, where it holds for all kernels.
-  bool isInFunction(size_t at) const {
-    int depth = 0;
-    size_t open = at;
-    while (open > 0 && depth >= 0) {
-      --open;
-      depth += is(open, "}") - is(open, "{");
-    }
-    if (depth >= 0)
-      return false;
-    for (size_t i = open; i > 0 && !is(i - 1, ";") && !is(i - 1, "{") && !is(i - 1, "}"); --i) {
-      if (is(i - 1, ")"))
-        return true;
-      if (is(i - 1, "namespace") || is(i - 1, "extern") || is(i - 1, "struct") ||
-          is(i - 1, "class"))
-        return false;
-    }
-    return true;
   }
   /// With the brackets; on one line.
   std::string textInBrackets(size_t open) const {

@@ -28,7 +28,6 @@ struct RewrittenSource {
   KernelKinds kernels;
   bool hasTemplates = false; ///< a kernel is a template
   bool hasLaunches = false;
-  bool hasKindsOfCallers = false;   ///< a function that is no kernel has KERNEL_TASK_TYPE_DEFAULT
   bool hasDeviceAttributes = false; ///< device_attributes.h; the texts have none
   bool includesKernelOperator = false;
   /// `line: error: ...`, empty if all is well.

@@ -3,6 +3,7 @@
 #include "builder.h"
 #include "header_tree.h"
 #include "instantiations.h"
+#include "kernel_kinds.h"
 #include "object_file.h"
 #include "object_references.h"
 
@@ -27,56 +28,6 @@ std::string readAll(const std::string& path, bool& found) {
   std::stringstream text;
   text << in.rdbuf();
   return text.str();
-}
-
-constexpr uint64_t noKind = ~uint64_t(0);
-
-/// The kind that a macro gave to a kernel with its head.
-uint64_t kindOfHead(const ObjectSymbols symbols[3], const std::string& kernel) {
-  for (int pass = 1; pass < 3; ++pass)
-    if (auto found = symbols[pass].kindsOfHeads.find(kernel);
-        found != symbols[pass].kindsOfHeads.end())
-      return found->second;
-  return noKind;
-}
-
-/// The kinds that functions say which the kernel calls.
-std::set<uint64_t> kindsOfCalled(const std::string made[3], const std::string& kernel) {
-  constexpr std::string_view mark = "kindOfCallersILi";
-  std::set<uint64_t> kinds;
-  for (int pass = 1; pass < 3; ++pass) {
-    if (made[pass].empty())
-      continue;
-    for (const std::string& name : calledFrom(made[pass], kernel))
-      if (size_t at = name.find(mark); at != std::string::npos)
-        kinds.insert(static_cast<uint64_t>(name[at + mark.size()] - '0'));
-  }
-  return kinds;
-}
-
-/// The kind of a kernel that says none, by what it calls. As the vendor's compiler does: cores that meet are those of a
-/// mixed kernel.
-uint64_t inferredKind(const std::string made[3], const std::string& kernel) {
-  constexpr uint64_t aivOnly = 0, aicOnly = 1, mixAiv = 2, mixAic = 3, mix12 = 5;
-  auto calls = [&](const std::string& object, std::initializer_list<const char*> functions) {
-    if (object.empty())
-      return false;
-    std::set<std::string> called = calledFrom(object, kernel);
-    return std::any_of(called.begin(), called.end(), [&](const std::string& name) {
-      return std::any_of(functions.begin(), functions.end(), [&](const char* function) {
-        return name.find(function) != std::string::npos;
-      });
-    });
-  };
-  const auto meetings = {"issueSyncAll", "issueCrossSet", "issueCrossWait"};
-  constexpr int cubePass = 1, vectorPass = 2;
-  bool cube = calls(made[cubePass], {"issueCube"}),
-       vector = calls(made[vectorPass], {"issueVector"});
-  if (cube && vector)
-    return mix12;
-  cube = cube || made[vectorPass].empty(); // all that the source has
-  return cube ? (calls(made[cubePass], meetings) ? mixAic : aicOnly)
-              : (calls(made[vectorPass], meetings) ? mixAiv : aivOnly);
 }
 
 } // namespace
@@ -365,23 +316,6 @@ std::string Builder::warningsOfLateVariables(const RewrittenSource& rewritten,
   return text;
 }
 
-/// Of kinds that hold for none of the `kernels`.
-static std::string warningsOfKinds(const ObjectSymbols symbols[3],
-                                   const std::set<std::string>& kernels) {
-  std::set<std::string> warnings;
-  for (int pass = 1; pass < 3; ++pass)
-    for (const auto& [function, marks] : symbols[pass].kinds)
-      for (const KindMark& mark : marks)
-        if (!kernels.count(function))
-          warnings.insert(mark.file + ":" + std::to_string(mark.line) +
-                          ": warning: the kind that is said here, in '" + plainName(function) +
-                          "', holds for no kernel; say it in the kernel's own body\n");
-  std::string text;
-  for (const std::string& warning : warnings)
-    text += warning;
-  return text;
-}
-
 bool Builder::listKernels(const RewrittenSource& rewritten, const std::string& source,
                           const std::string made[3], const ObjectSymbols symbols[3],
                           std::vector<TableRow>& rows) {
@@ -389,48 +323,25 @@ bool Builder::listKernels(const RewrittenSource& rewritten, const std::string& s
   for (Pass pass : {Cube, Vector})
     defined[pass] = {symbols[pass].functions.begin(), symbols[pass].functions.end()};
   std::string errors;
-  std::vector<KindMark> ofSource; // what stands between functions
-  std::set<std::string> found = {""};
-  for (Pass pass : {Cube, Vector})
-    if (auto of = symbols[pass].kinds.find(""); of != symbols[pass].kinds.end())
-      ofSource.insert(ofSource.end(), of->second.begin(), of->second.end());
+  std::set<std::string> usedKinds;
   for (const std::string& name : symbols[Host].functions) {
     const std::string published = name.substr(0, name.find('$'));
-    bool isKernel = rewritten.kernels.count(plainName(published)) ||
-                    rewritten.kernels.count(""); // of a macro: any function may be one
-    std::vector<KindMark> marks;
+    bool isSure = rewritten.kernels.count(plainName(published)),
+         isKernel = isSure || rewritten.kernels.count(""); // of a macro: any function may be one
     TableRow row = {name, "", "", name, 0};
     for (Pass pass : {Cube, Vector}) {
       if (made[pass].empty())
         continue;
       isKernel = isKernel && defined[pass].count(name);
       (pass == Cube ? row.aic : row.aiv) = name + "$" + passNames[pass];
-      if (auto of = symbols[pass].kinds.find(published); of != symbols[pass].kinds.end())
-        marks.insert(marks.end(), of->second.begin(), of->second.end());
     }
     if (!isKernel)
       continue;
-    found.insert(published);
-    uint64_t inferred = marks.empty() ? kindOfHead(symbols, published) : noKind;
-    if (marks.empty() && inferred == noKind) {
-      std::set<uint64_t> ofCalled = kindsOfCalled(made, name);
-      if (ofCalled.size() > 1)
-        errors += source + ": error: kernel '" + plainName(published) +
-                  "' calls functions that say different kinds; say one in its own body\n";
-      if (!ofCalled.empty())
-        inferred = *ofCalled.begin();
-      else if (!ofSource.empty())
-        marks = ofSource;
-      else
-        inferred = inferredKind(made, name);
-    }
-    if (inferred == wrongMix)
-      errors += source + ": error: kernel '" + plainName(published) +
-                "' has __mix__ with other numbers than (1, 2), (1, 1), (1, 0) and (0, 1)\n";
-    std::vector<TableRow> ofKernel = rowsOfKinds(row, marks, inferred, errors);
+    std::vector<TableRow> ofKernel =
+        rowsOfKernel(row, isSure, source, made, symbols, usedKinds, errors);
     rows.insert(rows.end(), ofKernel.begin(), ofKernel.end());
   }
-  fputs((warningsOfKinds(symbols, found) + errors).c_str(), stderr);
+  fputs((warningsOfKinds(symbols, usedKinds) + errors).c_str(), stderr);
   return errors.empty();
 }
 

@@ -589,7 +589,7 @@ def test_a_kernel_has_one_kind(tmp_path: Path) -> None:
     line = KINDS[: KINDS.index("KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIC_ONLY)")].count("\n") + 1
     assert twice.returncode == 1
     assert twice.stderr == (
-        f"{source}:{line}: error: the kernel has another kind at line {line - 5}; "
+        f"{source}:{line}: error: kernel 'keyed' has another kind at line {line - 5}; "
         "KERNEL_TASK_TYPE gives kinds to its tiling keys\n"
     )
 

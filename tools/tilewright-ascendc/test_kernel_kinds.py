@@ -164,26 +164,77 @@ def test_kinds_that_stand_elsewhere(tmp_path: Path, compiler: str) -> None:
 
 
 def test_kinds_that_hold_for_nobody(tmp_path: Path) -> None:
-    """A tiling key's in another function gives a warning, and two of one kernel an error."""
+    """A function's that no kernel calls gives a warning, and two of one kernel an error."""
     source, program = tmp_path / "kinds.cpp", tmp_path / "kinds"
     (tmp_path / "helpers.h").write_text(HELPERS)
-    text = KINDS_ELSEWHERE.replace("FILE_LEVEL", "")
-    source.write_text(
-        text.replace("{ setup(); }", "{ KERNEL_TASK_TYPE(1, KERNEL_TYPE_AIC_ONLY); }")
-    )
+    alone = "__aicore__ void alone() { KERNEL_TASK_TYPE(1, KERNEL_TYPE_AIC_ONLY); }"
+    text = KINDS_ELSEWHERE.replace("FILE_LEVEL", alone)
+    source.write_text(text)
     built = run(DRIVER, "build", source, "-o", program)
     words = (
-        f"{source}:8: warning: the kind that is said here, in 'deeper', holds for no kernel; "
-        "say it in the kernel's own body\n"
+        f"{source}:7: warning: the kind that is said here holds for no kernel; "
+        "say it in a kernel's own body\n"
     )
     assert (built.returncode, built.stderr) == (0, words)
-    source.write_text(text.replace("Op op; ", "Op op; deeper(); "))
+    source.write_text(text.replace("Op op; ", "Op op; deeper(); ").replace(alone, ""))
     built = run(DRIVER, "build", source, "-o", program)
     assert built.returncode == 1
+    header = tmp_path / "helpers.h"
+    line = HELPERS[: HELPERS.index("void setup")].count("\n") + 1
     assert built.stderr == (
-        f"{source}: error: kernel 'of_object' calls functions that say different kinds; "
+        f"{source}:10: error: kernel 'of_object' has another kind at {header}:{line}; "
         "say one in its own body\n"
     )
+
+
+# Kernels of macros: only the compiler knows their names. What they say comes from macros, too.
+KINDS_OF_MACROS = """
+#include "kernel_operator.h"
+#include "acl/acl.h"
+#include "helpers.h"
+#include <cstdio>
+using namespace AscendC;
+#define K(name) extern "C" __global__ __aicore__ void name(GM_ADDR x)
+#define SAYS(kind) KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_##kind)
+static __aicore__ inline void mixed() { SAYS(MIX_AIC_1_2); }
+K(one) { SAYS(AIC_ONLY); note(x); }
+K(two) { KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY); setup(); note(x); }
+K(three) { mixed(); note(x); }
+K(four) { setup(); note(x); }
+__global__ __aicore__ void keyed(GM_ADDR x) {
+  if (x)
+    KERNEL_TASK_TYPE(7, KERNEL_TYPE_MIX_AIC_1_2);
+  mixed();
+  note(x);
+}
+int main() {
+  aclInit(nullptr);
+  aclrtSetDevice(0);
+  void* x;
+  aclrtMalloc(&x, 512, ACL_MEM_MALLOC_HUGE_FIRST);
+  for (auto kernel : {one, two, three, four, keyed}) {
+    aclrtMemset(x, 512, 0, 512);
+    kernel<<<1, nullptr, nullptr>>>((GM_ADDR)x);
+    aclrtSynchronizeStream(nullptr);
+    int32_t at[128];
+    aclrtMemcpy(at, 512, x, 512, ACL_MEMCPY_DEVICE_TO_HOST);
+    printf("%d%d%d ", at[0], at[32], at[64]);
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_kinds_that_macros_say(tmp_path: Path, compiler: str) -> None:
+    """The host's function that names kernels of all kinds has none itself."""
+    source, program = tmp_path / "kinds.cpp", tmp_path / "kinds"
+    (tmp_path / "helpers.h").write_text(HELPERS)
+    source.write_text(KINDS_OF_MACROS)
+    built = run(DRIVER, "build", source, "-o", program, "--cxx", compiler)
+    assert (built.returncode, built.stderr) == (0, "")
+    answer = run(program)
+    expected = "100 010 111 110 111 "
+    assert (answer.returncode, answer.stdout) == (0, expected), answer.stderr
 
 
 # Functions that stay functions, in the kernel's own section: what they do tells its kind.

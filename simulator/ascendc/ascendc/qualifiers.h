@@ -85,28 +85,27 @@ template <int cubes, int vectors> constexpr KernelMetaType twKindOfMix() {
                         : KERNEL_TYPE_MIX_AIC_1_0;
 }
 } // namespace AscendC
-// A mark in the kernel's object, in which the driver finds it wherever it came from: macros,
-// templates, branches of the preprocessor (tools/tilewright-ascendc/object_file.h).
+// A mark in the kernel's object, in which the driver finds it wherever it came from: macros, templates, branches of the
+// preprocessor, other functions (tools/tilewright-ascendc/object_file.h). The code around it names its address: a
+// kernel that calls such a function has it after inlining, too. One declaration, for any place that may have one.
 #define TW_MARK_KIND(isKeyed, key, type) TW_MARK_KIND_AS(isKeyed, key, type, __COUNTER__)
 #define TW_MARK_KIND_AS(isKeyed, key, type, number)                                                \
   TW_MARK_KIND_NUMBERED(isKeyed, key, type, number)
 #define TW_MARK_KIND_NUMBERED(isKeyed, key, type, number)                                          \
-  TW_MARK_KIND_NAMED(isKeyed, key, type, tilewrightKind##number)
-#define TW_MARK_KIND_NAMED(isKeyed, key, type, name)                                               \
-  static const struct {                                                                            \
-    uint64_t twKeyed, twKey, twKind, twLine;                                                       \
-    char twFile[sizeof __FILE__];                                                                  \
-  } name __attribute__((used)) = {isKeyed, key, type, __LINE__, __FILE__}
+  TW_MARK_KIND_NAMED(isKeyed, key, type, tilewrightKind##number, tilewrightSaid##number)
+#define TW_MARK_KIND_NAMED(isKeyed, key, type, name, said)                                         \
+  [[maybe_unused]] const bool said = [] {                                                          \
+    static const struct {                                                                          \
+      uint64_t twKeyed, twKey, twKind, twLine;                                                     \
+      char twFile[sizeof __FILE__];                                                                \
+    } name __attribute__((used)) = {isKeyed, key, type, __LINE__, __FILE__};                       \
+    asm volatile("" : : "r"(&name));                                                               \
+    return true;                                                                                   \
+  }()
 #if defined(__DAV_CUBE__) || defined(__DAV_VEC__)
 #define KERNEL_TASK_TYPE_DEFAULT(type) TW_MARK_KIND(false, 0, type)
 #define KERNEL_TASK_TYPE(key, type) TW_MARK_KIND(true, static_cast<uint64_t>(key), type)
-/// What the driver writes for KERNEL_TASK_TYPE_DEFAULT in a function that is no kernel: it finds who calls this.
-#define TW_KIND_OF_CALLERS(type) ::tilewright::ascend::kindOfCallers<static_cast<int>(type)>()
-namespace tilewright::ascend {
-template <int kind> void kindOfCallers(); // of the library: it does nothing
-}
 #else
-#define TW_KIND_OF_CALLERS(type) static_assert(true, "")
 #define KERNEL_TASK_TYPE_DEFAULT(type) static_assert(true, "")
 #define KERNEL_TASK_TYPE(key, type) static_assert(true, "")
 #endif
