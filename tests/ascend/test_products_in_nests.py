@@ -273,41 +273,6 @@ GROUP.add(
 )
 
 
-def parts(*, between: bool) -> Any:  # noqa: ANN401
-    """Gemms into parts of a tile that a nest changes: between two of them, or behind all."""
-
-    @T.prim_func
-    def main(  # type: ignore[no-untyped-def]
-        A: T.Tensor((BLOCK, BLOCK), "float16"),
-        B: T.Tensor((BLOCK, BLOCK), "float16"),
-        C: T.Tensor((2, BLOCK, BLOCK), "float32"),
-    ):
-        with T.Kernel(1, is_npu=True) as (cid, vid):
-            a = T.alloc_shared((BLOCK, BLOCK), "float16")
-            b = T.alloc_shared((BLOCK, BLOCK), "float16")
-            c = T.alloc_fragment((2, BLOCK, BLOCK), "float32")
-            T.copy(A, a)
-            T.copy(B, b)
-            for p in T.serial(2):
-                T.gemm_v0(a, b, c[p, :, :], init=True)
-            for i, j in T.Parallel(BLOCK, BLOCK):
-                c[0, i, j] = c[0, i, j] * 2.0
-            if between:
-                T.gemm_v0(a, b, c[1, :, :], init=True)
-            T.copy(c, C)
-
-    return main
-
-
-GROUP.add(
-    "parts",
-    parts(between=False),
-    [*small, np.zeros((2, BLOCK, BLOCK), np.float32)],
-    np.stack([2 * small_product, small_product]),
-    configs=AUTOMATIC,
-)
-
-
 @pytest.mark.parametrize("name", GROUP.cases)
 def test_numbers(name: str) -> None:
     GROUP.check(name)
@@ -338,10 +303,3 @@ def test_no_gemm_adds_to_what_a_nest_has_changed(form: str, gemm: str, on_chip: 
         tilewright.compile(rescaled(form, on_chip), target="ascend", pass_configs=AUTOMATIC)
     (line,) = re.findall(r"test_products_in_nests\.py:(\d+)", str(error.value))[:1]
     assert gemm in Path(__file__).read_text().splitlines()[int(line) - 1]
-
-
-def test_no_gemm_writes_a_part_of_what_a_nest_has_changed() -> None:
-    with pytest.raises(tilewright.CompileError, match="a gemm writes a part of a tile") as error:
-        tilewright.compile(parts(between=True), target="ascend", pass_configs=AUTOMATIC)
-    (line,) = re.findall(r"test_products_in_nests\.py:(\d+)", str(error.value))[:1]
-    assert "c[1, :, :]" in Path(__file__).read_text().splitlines()[int(line) - 1]

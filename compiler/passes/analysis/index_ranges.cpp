@@ -90,6 +90,8 @@ int64_t ceiling(int64_t a, int64_t b) {
 IndexRange remainder(IndexRange left, IndexRange right) {
   if (right.low < 1)
     return {};
+  if (right.low == right.high && left.low >= 0 && left.low / right.low == left.high / right.low)
+    return {left.low % right.low, left.high % right.low};
   int64_t most = right.high == IndexRange::kHighest ? right.high : right.high - 1;
   if (left.low >= 0)
     return {0, std::min(left.high, most)};
@@ -144,6 +146,8 @@ IndexRange computeBinary(Operation* op, IndexRange left, IndexRange right) {
         return IndexRange{std::max(left.low, right.low), std::max(left.high, right.high)};
       })
       .Case([&](arith::AndIOp) {
+        if (left.low == left.high && right.low == right.high)
+          return constant(left.low & right.low);
         // A mask that is not negative bounds the result, whatever the other side is.
         if (right.low >= 0)
           return IndexRange{0, left.low >= 0 ? std::min(left.high, right.high) : right.high};
@@ -225,6 +229,11 @@ void IndexRanges::leave() {
     known.clear();
   }
   scopes.pop_back();
+}
+
+void IndexRanges::assume(Value value, IndexRange range) {
+  facts.push_back({value, range, {}});
+  known.clear();
 }
 
 void IndexRanges::learn(Value condition, bool holds) {
@@ -439,6 +448,8 @@ IndexRange IndexRanges::compute(Value value) {
       const IndexRange plain = rangeOf(rest);
       return plain.low >= 0 ? plain : IndexRange{0, rangeOf(rest.getRhs()).high - 1};
     }
+    if (const std::optional<bool> truth = truthOf(choice.getCondition()))
+      return rangeOf(*truth ? choice.getTrueValue() : choice.getFalseValue());
     return unite(rangeOf(choice.getTrueValue()), rangeOf(choice.getFalseValue()));
   }
   if (auto sum = dyn_cast<arith::AddIOp>(op))

@@ -41,6 +41,8 @@ public:
   /// branches.
   void enter(mlir::Region& region);
   void leave();
+  /// What a value is known to be until the place is left.
+  void assume(mlir::Value value, IndexRange range);
 
   IndexRange rangeOf(mlir::Value value);
 

@@ -16,7 +16,7 @@
 ///   %zeros = tile.alloc "zeros" : !tile.buffer<64x16xf16, L1>    // filled with 0 once
 ///   tile.gemm %zeros, %zeros into %c {clear_accum, transpose_b}
 ///
-/// It stands before the placing of buffers: a fill would make it a tile of the vector cores.
+/// The same for a part of a tile. It stands before the placing of buffers: a fill would make it a tile of the vector cores.
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/npu_access.h"
 #include "compiler/ir/region.h"
@@ -25,7 +25,9 @@
 #include "compiler/passes/kernel_pass.h"
 #include "compiler/targets/ascend/clear_conditions.h"
 #include "compiler/targets/ascend/loop_exits.h"
+#include "compiler/targets/ascend/nest_indices.h"
 #include "compiler/targets/ascend/passes.h"
+#include "compiler/targets/ascend/zero_products.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/IR/Matchers.h>
@@ -78,10 +80,10 @@ struct FoldClears : KernelPass<FoldClears> {
   static constexpr llvm::StringLiteral kDescription = "let gemms clear the tiles that they add to";
 
   void runOnOperation() override {
-    zeroTiles.clear();
+    zeroProducts = {};
     SmallVector<tile::FillOp> fills;
     getOperation().walk([&](tile::FillOp fill) {
-      if (isZero(fill.getValue()) && fill.getTargetRegion().isWhole())
+      if (isZero(fill.getValue()))
         fills.push_back(fill);
     });
     for (tile::FillOp fill : fills)
@@ -93,7 +95,11 @@ struct FoldClears : KernelPass<FoldClears> {
     auto next = llvm::find(users, fill.getOperation()) + 1;
     auto gemm = next == users.end() ? nullptr : dyn_cast<tile::GemmOp>(*next);
     SmallVector<tile::ForOp> loops;
-    if (!gemm || gemm.getC() != fill.getTarget() || !gemm.getCRegion().isWhole() ||
+    if (llvm::any_of(users,
+                     [](Operation* user) { return isa<tile::ViewOp, tile::AddressOp>(user); }))
+      return; // what uses these isn't known
+    if (!gemm || gemm.getC() != fill.getTarget() ||
+        !isSameRegion(gemm.getCRegion(), fill.getTargetRegion()) ||
         gemm.getA() == fill.getTarget() || gemm.getB() == fill.getTarget() ||
         !isSureToFollow(gemm, fill, loops))
       return multiplyZeros(fill, users);
@@ -114,47 +120,10 @@ struct FoldClears : KernelPass<FoldClears> {
       else if (!isa<tile::FillOp>(user) && !(copy && copy.getTarget() != target))
         return;
     }
-    const auto type = cast<BufferType>(target.getType());
-    if (!gemm)
+    if (!gemm || !ZeroProducts::canClear(fill))
       return;
-    OpBuilder builder(fill);
-    const ArrayRef<int64_t> sides = type.getShape().take_back(2); // dims before them are 1
-    const Value zeros = zeroTile(fill, type.getRank(), std::max(sides[0], sides[1]),
-                                 gemm.getA().getType().getElementType());
-    const auto rows = [&](int64_t count) {
-      BufferRegion region = BufferRegion::whole(zeros);
-      region.extents[region.extents.size() - 2] = builder.getIndexAttr(count);
-      return region;
-    };
-    tile::GemmOp::create(builder, fill.getLoc(), rows(sides[0]), rows(sides[1]),
-                         BufferRegion::whole(target), /*transposeA=*/false, /*transposeB=*/true,
-                         /*clear=*/Value(), /*clearAccum=*/true);
+    zeroProducts.clear(fill, target, gemm.getA().getType().getElementType());
     fill.erase();
-  }
-
-  /// As wide as the cube unit's smallest step of k.
-  Value zeroTile(tile::FillOp fill, int64_t rank, int64_t rows, Type element) {
-    constexpr int64_t fractalSide = 16;
-    SmallVector<int64_t> shape(size_t(rank), 1);
-    shape[shape.size() - 2] = rows;
-    Value& zeros = zeroTiles[BufferType::get(shape, element, MemorySpace::L1)];
-    if (zeros)
-      return zeros;
-    auto launch = fill->getParentOfType<tile::LaunchOp>();
-    OpBuilder builder = OpBuilder::atBlockBegin(launch.getBodyBlock());
-    const auto block = [&](int64_t columns) {
-      shape.back() = columns;
-      return BufferType::get(shape, element, MemorySpace::L1);
-    };
-    const int64_t columns = std::max(fractalSide, npu::blockElements(block(fractalSide)));
-    zeros = tile::AllocOp::create(builder, fill.getLoc(), block(columns),
-                                  builder.getStringAttr("zeros"), IntegerAttr());
-    const Type number =
-        isa<FloatType>(element) ? element : builder.getIntegerType(element.getIntOrFloatBitWidth());
-    const Value zero =
-        arith::ConstantOp::create(builder, fill.getLoc(), builder.getZeroAttr(number));
-    tile::FillOp::create(builder, fill.getLoc(), zero, BufferRegion::whole(zeros));
-    return zeros;
   }
 
   static void clearFirst(tile::GemmOp gemm, ArrayRef<tile::ForOp> loops) {
@@ -174,7 +143,7 @@ struct FoldClears : KernelPass<FoldClears> {
     gemm.getClearMutable().assign(isFirst);
   }
 
-  llvm::DenseMap<Type, Value> zeroTiles; ///< by type, as if of one column
+  ZeroProducts zeroProducts;
 };
 
 } // namespace

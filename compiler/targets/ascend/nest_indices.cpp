@@ -169,4 +169,24 @@ std::optional<int64_t> differenceOf(Value a, Value b) {
   return isConstant ? std::optional(sum.constant) : std::nullopt;
 }
 
+tile::BufferRegion withKnownExtents(tile::BufferRegion region) {
+  for (OpFoldResult& extent : region.extents)
+    if (auto value = dyn_cast<Value>(extent))
+      if (const std::optional<int64_t> known = differenceOf(value, nullptr))
+        extent = IntegerAttr::get(IndexType::get(value.getContext()), *known);
+  return region;
+}
+
+bool isSameRegion(const tile::BufferRegion& a, const tile::BufferRegion& b) {
+  const SmallVector<int64_t> extents = withKnownExtents(a).staticExtents();
+  return !llvm::is_contained(extents, ShapedType::kDynamic) &&
+         extents == withKnownExtents(b).staticExtents() &&
+         llvm::all_of(llvm::zip(a.offsets, b.offsets), [](const auto& offsets) {
+           const auto [x, y] = offsets;
+           const std::optional<int64_t> known = getConstantIntValue(x),
+                                        other = getConstantIntValue(y);
+           return known || other ? known == other : isSameNumber(cast<Value>(x), cast<Value>(y));
+         });
+}
+
 } // namespace tilewright::ascend

@@ -2,6 +2,7 @@
 /// Integers in the body of an element-wise nest as sums of its indices.
 #pragma once
 
+#include "compiler/ir/region.h"
 #include "compiler/ir/structure_ops.h"
 #include "compiler/targets/ascend/tile_addresses.h"
 
@@ -46,6 +47,10 @@ private:
 /// Whether two values are the same number for sure: the same, or computed alike of the same. Either
 /// may be null, which is 0.
 bool isSameNumber(mlir::Value a, mlir::Value b);
+/// The same, with extents such as that of `c[p * 32:p * 32 + 32]` as numbers.
+tile::BufferRegion withKnownExtents(tile::BufferRegion region);
+/// Whether two regions of buffers of one shape are the same for sure.
+bool isSameRegion(const tile::BufferRegion& a, const tile::BufferRegion& b);
 /// a - b, if that is a number for sure. Either may be null, which is 0.
 std::optional<int64_t> differenceOf(mlir::Value a, mlir::Value b);
 

@@ -40,9 +40,9 @@ std::vector<std::unique_ptr<Pass>> makePipeline(const Session& session) {
   if (automation.crossFlags)
     passes.push_back(createPairWorkspaces());
   passes.push_back(createFoldClears());
+  passes.push_back(createPlaceBuffers(!automation.flags));
   if (automation.flags || automation.scalarFlags || automation.crossFlags)
     passes.push_back(createStructureExits());
-  passes.push_back(createPlaceBuffers(!automation.flags));
   passes.push_back(createAddWorkspaces(automation.flags && automation.crossFlags));
   passes.push_back(createShareVectorWork());
   passes.push_back(createExpandGemms(!automation.flags));

@@ -20,14 +20,14 @@
 #include "compiler/ir/structure_ops.h"
 #include "compiler/ir/tensor_ops.h"
 #include "compiler/passes/kernel_pass.h"
-#include "compiler/targets/ascend/clear_conditions.h"
 #include "compiler/targets/ascend/passes.h"
 #include "compiler/targets/ascend/twin_copies.h"
+#include "compiler/targets/ascend/zero_products.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
+#include <mlir/IR/IRMapping.h>
 #include <mlir/IR/ImplicitLocOpBuilder.h>
-#include <mlir/Interfaces/SideEffectInterfaces.h>
 
 namespace tilewright::ascend {
 namespace {
@@ -91,6 +91,7 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
   }
 
   void runOnOperation() override {
+    zeroProducts = {};
     SmallVector<tile::AllocOp> all, allocs;
     getOperation().walk([&](tile::AllocOp alloc) { all.push_back(alloc); });
     for (tile::AllocOp alloc : all) {
@@ -338,28 +339,39 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
 
   /// Vector instructions use what gemms have computed, of which copies stand before them.
   LogicalResult placeResultTwice(tile::AllocOp alloc, const Uses& uses) {
+    SmallVector<Operation*> clears;
     for (Operation* other : uses.others)
-      if (tile::GemmOp later = gemmThatNeeds(other, alloc, uses)) {
-        InFlightDiagnostic error = later->emitError("unsupported on ascend: ");
-        error << (mayAddTo(later, other)
-                      ? "a gemm adds to what vector instructions have written; add its result to "
-                        "the other tile with a vector instruction instead"
-                      : "a gemm writes a part of a tile after vector instructions have written "
-                        "to it; give each part a tile of its own");
-        error.attachNote(other->getLoc()) << "they have written here";
-        return failure();
-      }
-    tile::AllocOp twin = addTwin(alloc, MemorySpace::L0C, uses);
-    for (Operation* user : uses.others)
+      if (auto fill = dyn_cast<tile::FillOp>(other); fill && ZeroProducts::canClear(fill))
+        clears.push_back(fill);
+    TwinConflict conflict;
+    const std::optional<TwinPlan> plan =
+        planTwin(getOperation(), twinUsesOf(getOperation(), alloc, uses.others), clears, conflict);
+    if (!plan)
+      return refuse(conflict);
+    const Type multiplied =
+        cast<tile::GemmOp>(uses.gemms.front()).getA().getType().getElementType();
+    const tile::AllocOp twin = addTwin(alloc, MemorySpace::L0C, uses);
+    for (Operation* user : uses.others) {
       if (auto add = dyn_cast<tile::AtomicTileOp>(user))
         addOnce(add);
-    TwinUses twinUses;
-    twinUses.gemms = uses.gemms;
-    for (Operation* user : uses.others)
-      (isReader(user, twin) ? twinUses.readers : twinUses.writers).push_back(user);
-    for (Operation* place : placesOfCopies(getOperation(), twinUses))
-      copyWhole(alloc, twin, place);
+      if (plan->clears.contains(user))
+        zeroProducts.clear(cast<tile::FillOp>(user), alloc, multiplied);
+    }
+    for (const TwinCopy& copy : plan->copies)
+      copyPart(copy.region, twin, copy.before);
     return success();
+  }
+
+  static LogicalResult refuse(const TwinConflict& conflict) {
+    InFlightDiagnostic error = conflict.gemm->emitError("unsupported on ascend: ");
+    error << (conflict.isPartKnown
+                  ? "a gemm adds to what vector instructions have written; add its result to the "
+                    "other tile with a vector instruction instead"
+                  : "a gemm may add to what vector instructions have written: which part of the "
+                    "tile it adds to is known only when the kernel runs; give each part a tile of "
+                    "its own");
+    error.attachNote(conflict.writer->getLoc()) << "they have written here";
+    return failure();
   }
 
   /// The twin is of our making: where both vector cores of a block have one and the kernel doesn't tell them
@@ -379,48 +391,28 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
     add->moveBefore(branch.thenYield());
   }
 
-  /// Whether it only reads the tile for sure.
-  static bool isReader(Operation* user, tile::AllocOp alloc) {
-    SmallVector<MemoryEffects::EffectInstance> effects;
-    auto interface = dyn_cast<MemoryEffectOpInterface>(user);
-    if (!interface || isa<tile::CallOp>(user))
-      return false;
-    interface.getEffectsOnValue(alloc.getResult(), effects);
-    return !effects.empty() && llvm::all_of(effects, [](const auto& effect) {
-      return isa<MemoryEffects::Read>(effect.getEffect());
-    });
+  /// What computes the region's numbers in a loop that the copy stands behind is made anew there.
+  static void copyPart(const BufferRegion& part, tile::AllocOp to, Operation* before) {
+    OpBuilder builder(before);
+    IRMapping made;
+    BufferRegion from = part;
+    for (SmallVector<OpFoldResult>* numbers : {&from.offsets, &from.extents})
+      for (OpFoldResult& number : *numbers)
+        if (auto value = dyn_cast<Value>(number))
+          number = thereBefore(before, value, builder, made);
+    BufferRegion target = from;
+    target.buffer = to;
+    tile::CopyOp::create(builder, before->getLoc(), from, target);
   }
 
-  /// A gemm that adds to what `writer` leaves, or leaves a part of it: copies take the whole tile. Or null.
-  tile::GemmOp gemmThatNeeds(Operation* writer, tile::AllocOp alloc, const Uses& uses) {
-    if (isReader(writer, alloc))
-      return nullptr;
-    for (Operation* user : uses.gemms) {
-      auto gemm = cast<tile::GemmOp>(user);
-      SmallVector<Operation*> both = {writer, user};
-      inTextOrder(both);
-      const bool isLater = both.front() == writer || commonLoop(writer, user);
-      if (isLater && (!gemm.getCRegion().isWhole() || mayAddTo(gemm, writer)))
-        return gemm;
-    }
-    return nullptr;
-  }
-
-  static bool commonLoop(Operation* a, Operation* b) {
-    for (Operation* outer = a->getParentOp(); outer && !isa<tile::LaunchOp>(outer);
-         outer = outer->getParentOp())
-      if (outer->isAncestor(b) && isa<tile::ForOp, tile::WhileOp>(outer))
-        return true;
-    return false;
-  }
-
-  void inTextOrder(SmallVector<Operation*>& ops) {
-    SmallVector<Operation*> sorted;
-    getOperation().walk<WalkOrder::PreOrder>([&](Operation* op) {
-      if (llvm::is_contained(ops, op))
-        sorted.push_back(op);
-    });
-    ops = std::move(sorted);
+  static Value thereBefore(Operation* place, Value value, OpBuilder& builder, IRMapping& made) {
+    if (made.contains(value) || value.getParentRegion()->isAncestor(place->getParentRegion()))
+      return made.lookupOrDefault(value);
+    Operation* op = value.getDefiningOp();
+    for (Value operand : op->getOperands())
+      made.map(operand, thereBefore(place, operand, builder, made));
+    builder.clone(*op, made);
+    return made.lookup(value);
   }
 
   static void copyWhole(Value from, Value to, Operation* before) {
@@ -463,6 +455,7 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
       }
   }
 
+  ZeroProducts zeroProducts;
   bool waits; ///< whether what becomes several operations orders them
 };
 

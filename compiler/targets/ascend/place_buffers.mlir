@@ -94,16 +94,105 @@ func.func @adds_to_vectors(%n: index) {
 }
 
 // -----
-func.func @part_after_vectors(%n: index) {
+// Of a part that a gemm writes, its copy takes that part only, right behind it.
+// CHECK-LABEL: func.func @part_after_vectors
+// CHECK: %[[C:.*]] = tile.alloc "C_local" : !tile.buffer<2x64x64xf32, L0C>
+// CHECK-NEXT: %[[UB:.*]] = tile.alloc "C_local_ub" : !tile.buffer<2x64x64xf32, UB>
+// CHECK: tile.fill %[[UB]]
+// CHECK: tile.gemm {{.*}} into %[[C]][%[[PART:.*]], 0, 0] [1, 64, 64]
+// CHECK-NEXT: tile.copy %[[C]][%[[PART]], 0, 0] [1, 64, 64] : {{.*}} to %[[UB]][%[[PART]], 0, 0] [1, 64, 64]
+// CHECK-NEXT: tile.copy %[[UB]] : {{.*}} to %arg
+func.func @part_after_vectors(%n: index, %C: !tile.buffer<2x64x64xf32, global>) {
   %one = arith.constant 1.0 : f32
   %zero = arith.constant 0 : index
   tile.launch (%cid) in (%n) npu {
     %a = tile.alloc "A_shared" : !tile.buffer<64x64xf16, shared>
     %c = tile.alloc "C_local" : !tile.buffer<2x64x64xf32, fragment>
-    // expected-note@+1 {{they have written here}}
     tile.fill %c : !tile.buffer<2x64x64xf32, fragment> with %one : f32
-    // expected-error@+1 {{unsupported on ascend: a gemm writes a part of a tile after vector instructions have written to it; give each part a tile of its own}}
     tile.gemm %a : !tile.buffer<64x64xf16, shared>, %a : !tile.buffer<64x64xf16, shared> into %c[%zero, 0, 0] [1, 64, 64] : !tile.buffer<2x64x64xf32, fragment> {clear_accum}
+    tile.copy %c : !tile.buffer<2x64x64xf32, fragment> to %C : !tile.buffer<2x64x64xf32, global>
+  }
+  return
+}
+
+// -----
+// Behind the loop that adds to it; what computes the part's number in that loop is there again. The parts
+// that a nest has changed are not those that are added to.
+// CHECK-LABEL: func.func @parts_in_steps
+// CHECK: tile.for %[[P:.*]] = %{{.*}} to
+// CHECK: tile.for
+// CHECK: tile.gemm {{.*}} into %[[C:.*]][%{{.*}}, 0, 0] [1, 64, 64]
+// CHECK-NEXT: }
+// CHECK-NEXT: %[[PART:.*]] = arith.subi %{{.*}}, %[[P]] : index
+// CHECK-NEXT: tile.copy %[[C]][%[[PART]], 0, 0] [1, 64, 64] {{.*}}[%[[PART]], 0, 0] [1, 64, 64]
+// CHECK-NEXT: tile.parallel
+func.func @parts_in_steps(%n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  tile.launch (%cid) in (%n) npu {
+    %a = tile.alloc "A_shared" : !tile.buffer<64x64xf16, shared>
+    %c = tile.alloc "C_local" : !tile.buffer<2x64x64xf32, fragment>
+    tile.for %p = %c0 to %c2 step %c1 {
+      tile.for %k = %c0 to %c2 step %c1 {
+        %first = arith.cmpi eq, %k, %c0 : index
+        %part = arith.subi %c1, %p : index
+        tile.gemm %a : !tile.buffer<64x64xf16, shared>, %a : !tile.buffer<64x64xf16, shared> into %c[%part, 0, 0] [1, 64, 64] : !tile.buffer<2x64x64xf32, fragment> clear(%first)
+      }
+      tile.parallel (%i, %j) in [64, 64] {
+        %other = arith.subi %c1, %p : index
+        %v = tile.load %c[%other, %i, %j] : !tile.buffer<2x64x64xf32, fragment>
+        %w = arith.addf %v, %v : f32
+        tile.store %w, %c[%other, %i, %j] : !tile.buffer<2x64x64xf32, fragment>
+      }
+    }
+  }
+  return
+}
+
+// -----
+// Where the first turn that clears may be left out, a product of zeros clears the tile beside its twin.
+// CHECK-LABEL: func.func @cleared_twice
+// CHECK: %[[ZEROS:.*]] = tile.alloc "zeros" : !tile.buffer<64x16xf16, L1>
+// CHECK: tile.gemm %[[ZEROS]] {{.*}} into %[[C:.*]] : !tile.buffer<64x64xf32, L0C> {clear_accum, transpose_b}
+// CHECK-NEXT: tile.fill %[[UB:.*]] : !tile.buffer<64x64xf32, UB>
+// CHECK-NEXT: tile.for
+// CHECK: }
+// CHECK-NEXT: tile.copy %[[C]] : {{.*}} to %[[UB]]
+// CHECK-NEXT: tile.parallel
+func.func @cleared_twice(%n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  tile.launch (%cid) in (%n) npu {
+    %a = tile.alloc "A_shared" : !tile.buffer<64x64xf16, shared>
+    %c = tile.alloc "C_local" : !tile.buffer<64x64xf32, fragment>
+    tile.fill %c : !tile.buffer<64x64xf32, fragment> with %zero : f32
+    tile.for %k = %c0 to %n step %c1 {
+      tile.gemm %a : !tile.buffer<64x64xf16, shared>, %a : !tile.buffer<64x64xf16, shared> into %c : !tile.buffer<64x64xf32, fragment>
+    }
+    tile.parallel (%i, %j) in [64, 64] {
+      %v = tile.load %c[%i, %j] : !tile.buffer<64x64xf32, fragment>
+      %w = arith.addf %v, %v : f32
+      tile.store %w, %c[%i, %j] : !tile.buffer<64x64xf32, fragment>
+    }
+  }
+  return
+}
+
+// -----
+func.func @adds_to_some_part(%n: index) {
+  %one = arith.constant 1.0 : f32
+  tile.launch (%cid) in (%n) npu {
+    %a = tile.alloc "A_shared" : !tile.buffer<64x64xf16, shared>
+    %c = tile.alloc "C_local" : !tile.buffer<2x64x64xf32, fragment>
+    tile.gemm %a : !tile.buffer<64x64xf16, shared>, %a : !tile.buffer<64x64xf16, shared> into %c[0, 0, 0] [1, 64, 64] : !tile.buffer<2x64x64xf32, fragment> {clear_accum}
+    // expected-note@+1 {{they have written here}}
+    tile.fill %c[1, 0, 0] [1, 64, 64] : !tile.buffer<2x64x64xf32, fragment> with %one : f32
+    // Not to that part.
+    tile.gemm %a : !tile.buffer<64x64xf16, shared>, %a : !tile.buffer<64x64xf16, shared> into %c[0, 0, 0] [1, 64, 64] : !tile.buffer<2x64x64xf32, fragment>
+    // expected-error@+1 {{unsupported on ascend: a gemm may add to what vector instructions have written: which part of the tile it adds to is known only when the kernel runs; give each part a tile of its own}}
+    tile.gemm %a : !tile.buffer<64x64xf16, shared>, %a : !tile.buffer<64x64xf16, shared> into %c[%n, 0, 0] [1, 64, 64] : !tile.buffer<2x64x64xf32, fragment>
   }
   return
 }

@@ -19,8 +19,8 @@
 ///
 /// So what follows has one way through each block, and InsertFlags can pair a set in an iteration with a
 /// wait in the next. The iterations that are left do nothing. Only kernels whose flags the compiler finds
-/// need it. It stands where copies and gemms are still one operation each, but behind FoldClears, which
-/// looks for gemms in loops.
+/// need it. It stands where copies and gemms are still one operation each, but behind FoldClears and
+/// PlaceBuffers, which look for gemms in loops and for the ways out of them.
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/structure_ops.h"
 #include "compiler/passes/kernel_pass.h"

@@ -1,114 +1,80 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/targets/ascend/twin_copies.h"
 
-#include "compiler/targets/ascend/clear_conditions.h"
+#include "compiler/ir/memory_ops.h"
+#include "compiler/ir/structure_ops.h"
 #include "compiler/targets/ascend/loop_exits.h"
+#include "compiler/targets/ascend/nest_indices.h"
 
 #include <llvm/ADT/SetVector.h>
+#include <llvm/ADT/TypeSwitch.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
+#include <mlir/IR/IRMapping.h>
+#include <mlir/Interfaces/SideEffectInterfaces.h>
 
 namespace tilewright::ascend {
 namespace {
 
 using namespace mlir;
+using tile::BufferRegion;
 
-using Operations = llvm::SetVector<Operation*>;
+// Uses
+// ------------------------------------------------------------------------------------------------
 
-bool holds(Operation* op, ArrayRef<Operation*> uses) {
-  return llvm::any_of(uses, [&](Operation* use) { return op->isAncestor(use); });
+/// Whether it only reads the buffer for sure.
+bool isReader(Operation* user, Value buffer) {
+  SmallVector<MemoryEffects::EffectInstance> effects;
+  auto interface = dyn_cast<MemoryEffectOpInterface>(user);
+  if (!interface || isa<tile::CallOp>(user))
+    return false;
+  interface.getEffectsOnValue(buffer, effects);
+  return !effects.empty() && llvm::all_of(effects, [](const auto& effect) {
+    return isa<MemoryEffects::Read>(effect.getEffect());
+  });
 }
 
-bool holdsGemms(const TwinUses& uses, Operation* op) {
-  return holds(op, uses.gemms);
+BufferRegion elementOf(Value buffer, ValueRange indices) {
+  const Attribute one = IntegerAttr::get(IndexType::get(buffer.getContext()), 1);
+  return {buffer, llvm::to_vector_of<OpFoldResult>(indices),
+          SmallVector<OpFoldResult>(indices.size(), one)};
 }
 
-bool holdsTwinUses(const TwinUses& uses, Operation* op) {
-  return holds(op, uses.readers) || holds(op, uses.writers);
+/// The parts of its buffers that an operation names.
+SmallVector<BufferRegion> regionsOf(Operation* op) {
+  return TypeSwitch<Operation*, SmallVector<BufferRegion>>(op)
+      .Case<tile::CopyOp, tile::ReduceOp, tile::ScanOp, tile::AtomicTileOp>(
+          [](auto move) -> SmallVector<BufferRegion> {
+            return {move.getSourceRegion(), move.getTargetRegion()};
+          })
+      .Case([](tile::FillOp fill) -> SmallVector<BufferRegion> { return {fill.getTargetRegion()}; })
+      .Case<tile::LoadOp, tile::StoreOp>([](auto access) -> SmallVector<BufferRegion> {
+        return {elementOf(access.getBuffer(), access.getIndices())};
+      })
+      .Default([](Operation*) { return SmallVector<BufferRegion>(); });
 }
 
-/// Follows which of the two tiles is the newer one, on all ways through a kernel.
-class Ages {
-public:
-  Ages(const TwinUses& uses, const Operations& copies) : uses(uses), copies(copies) {}
-
-  /// Whether no use of the twin is of an old one, and no copy of an old tile.
-  bool areRight(func::FuncOp kernel) {
-    walk(kernel.getBody());
-    return isRight;
+void addUses(TwinUses& uses, Operation* user, Value buffer) {
+  if (isa<tile::ViewOp, tile::AddressOp>(user) && !user->use_empty()) {
+    for (Operation* next : user->getUsers())
+      addUses(uses, next, user->getResult(0));
+    return;
   }
+  const bool reads = isReader(user, buffer);
+  const size_t before = uses.others.size();
+  if (buffer == uses.tile)
+    for (const BufferRegion& region : regionsOf(user))
+      if (region.buffer == buffer)
+        uses.others.push_back({user, withKnownExtents(region), reads});
+  if (uses.others.size() == before)
+    uses.others.push_back({user, BufferRegion::whole(uses.tile), reads});
+}
 
-private:
-  enum Age : unsigned { Same = 1, TileNewer = 2, TwinNewer = 4 };
+bool isUse(const TwinUses& uses, Operation* op) {
+  return llvm::any_of(uses.others, [&](const TwinUse& use) { return use.op == op; });
+}
 
-  void walk(Region& region) {
-    for (Block& block : region)
-      for (Operation& op : block)
-        visit(&op);
-  }
-
-  void visit(Operation* op) {
-    if (copies.contains(op)) {
-      isRight &= !(ages & TwinNewer);
-      ages = ages ? Same : 0;
-    }
-    if (llvm::is_contained(uses.gemms, op)) {
-      ages = TileNewer;
-    } else if (llvm::is_contained(uses.readers, op)) {
-      isRight &= !(ages & TileNewer);
-    } else if (llvm::is_contained(uses.writers, op)) {
-      isRight &= !(ages & TileNewer);
-      ages = TwinNewer;
-    } else if (op->getNumRegions() == 0 && hasExit(op)) {
-      atExits |= ages;
-      ages = 0;
-    } else if (isLoop(op)) {
-      visitLoop(op);
-    } else {
-      visitBranches(op);
-    }
-  }
-
-  /// A loop of nothing but gemms is taken to run: without a turn there is no product.
-  void visitLoop(Operation* loop) {
-    const unsigned before = ages, around = atExits;
-    unsigned atStart = 0, atEnd = before;
-    while ((atStart | atEnd) != atStart) {
-      atStart |= atEnd;
-      ages = atStart;
-      atExits = 0;
-      for (Region& region : loop->getRegions())
-        walk(region);
-      atEnd = ages | atExits;
-    }
-    auto counted = dyn_cast<tile::ForOp>(loop);
-    const bool runs = holdsGemms(uses, loop) &&
-                      (!holdsTwinUses(uses, loop) || (counted && !mayRunNoIteration(counted)));
-    ages = runs ? atEnd : atEnd | before;
-    atExits = around;
-  }
-
-  /// Each region runs or doesn't; one that isn't of a branch runs.
-  void visitBranches(Operation* op) {
-    auto branch = dyn_cast<scf::IfOp>(op);
-    if (!branch) {
-      for (Region& region : op->getRegions())
-        walk(region);
-      return;
-    }
-    const unsigned before = ages;
-    walk(branch.getThenRegion());
-    const unsigned then = ages;
-    ages = before;
-    walk(branch.getElseRegion());
-    ages |= then;
-  }
-
-  const TwinUses& uses;
-  const Operations& copies;
-  unsigned ages = Same;
-  unsigned atExits = 0; ///< of the loop around
-  bool isRight = true;
-};
+// Places
+// ------------------------------------------------------------------------------------------------
 
 /// The operation before which a copy runs once for all of `user`, behind `gemm`.
 Operation* placeBetween(Operation* gemm, Operation* user) {
@@ -118,46 +84,135 @@ Operation* placeBetween(Operation* gemm, Operation* user) {
   return block->findAncestorOpInBlock(*user);
 }
 
-/// Before the first use behind each gemm, in text order.
-Operations beforeUses(func::FuncOp kernel, const TwinUses& uses) {
-  Operations places;
+/// Of the whole tile before the first use behind each gemm, in text order.
+TwinPlan beforeUses(func::FuncOp kernel, const TwinUses& uses) {
+  llvm::SetVector<Operation*> places;
   Operation* lastGemm = nullptr;
   kernel.walk<WalkOrder::PreOrder>([&](Operation* op) {
-    if (llvm::is_contained(uses.gemms, op)) {
+    auto gemm = dyn_cast<tile::GemmOp>(op);
+    if (gemm && llvm::is_contained(uses.gemms, gemm)) {
       lastGemm = op;
-    } else if (lastGemm &&
-               (llvm::is_contained(uses.readers, op) || llvm::is_contained(uses.writers, op))) {
+    } else if (lastGemm && isUse(uses, op)) {
       places.insert(placeBetween(lastGemm, op));
       lastGemm = nullptr;
     }
   });
-  return places;
+  TwinPlan plan;
+  for (Operation* place : places)
+    plan.copies.push_back({place, BufferRegion::whole(uses.tile), {}});
+  return plan;
 }
 
-/// Behind each gemm, or behind the loops around it that hold no use of the twin.
-Operations behindGemms(const TwinUses& uses, bool behindLoops) {
-  Operations places;
-  for (Operation* place : uses.gemms) {
-    while (behindLoops && isLoop(place->getParentOp()) &&
-           !holdsTwinUses(uses, place->getParentOp()))
-      place = place->getParentOp();
-    places.insert(place->getNextNode());
+/// Of what each gemm writes, right behind it.
+TwinPlan behindGemms(const TwinUses& uses) {
+  TwinPlan plan;
+  for (tile::GemmOp gemm : uses.gemms)
+    plan.copies.push_back({gemm->getNextNode(), withKnownExtents(gemm.getCRegion()), gemm});
+  return plan;
+}
+
+/// Whether it is there behind `loop`, or can be computed anew.
+bool isThereBehind(Operation* loop, OpFoldResult number) {
+  auto value = dyn_cast<Value>(number);
+  if (!value || !loop->isAncestor(value.getParentRegion()->getParentOp()))
+    return true;
+  Operation* op = value.getDefiningOp();
+  return op && isPure(op) && op->getNumRegions() == 0 &&
+         llvm::all_of(op->getOperands(),
+                      [&](Value operand) { return isThereBehind(loop, operand); });
+}
+
+/// The loops around a gemm behind which a copy could stand, from the outermost one on.
+SmallVector<Operation*> loopsToLeave(tile::GemmOp gemm, const TwinUses& uses) {
+  SmallVector<Operation*> loops;
+  const BufferRegion part = withKnownExtents(gemm.getCRegion());
+  for (Operation* around = gemm->getParentOp();
+       isa<scf::IfOp, tile::ForOp, tile::WhileOp>(around) && !holdsTwinUses(uses, around);
+       around = around->getParentOp()) {
+    const auto isThere = [&](OpFoldResult number) { return isThereBehind(around, number); };
+    if (!llvm::all_of(part.offsets, isThere) || !llvm::all_of(part.extents, isThere))
+      break;
+    if (isLoop(around))
+      loops.push_back(around);
   }
-  return places;
+  return SmallVector<Operation*>(llvm::reverse(loops));
+}
+
+bool isRight(func::FuncOp kernel, const TwinUses& uses, const TwinPlan& plan) {
+  return followTwins(kernel, uses, plan).isRight;
+}
+
+/// Behind loops, where that is right.
+void moveBehindLoops(func::FuncOp kernel, const TwinUses& uses, TwinPlan& plan) {
+  for (size_t at = 0; at < plan.copies.size(); ++at)
+    for (Operation* loop : loopsToLeave(plan.copies[at].gemm, uses)) {
+      const TwinCopy before = plan.copies[at];
+      plan.copies[at] = {loop->getNextNode(), before.region, {}};
+      if (isRight(kernel, uses, plan))
+        break;
+      plan.copies[at] = before;
+    }
+}
+
+/// Leaves out the copies that no use needs.
+void dropNeedless(func::FuncOp kernel, const TwinUses& uses, TwinPlan& plan) {
+  for (size_t at = 0; at < plan.copies.size();) {
+    const TwinCopy copy = plan.copies[at];
+    const bool isThere = llvm::any_of(ArrayRef(plan.copies).take_front(at), [&](const auto& other) {
+      return !copy.gemm && other.before == copy.before && isSameRegion(other.region, copy.region);
+    });
+    plan.copies.erase(plan.copies.begin() + at);
+    if (isThere || isRight(kernel, uses, plan))
+      continue;
+    plan.copies.insert(plan.copies.begin() + at, copy);
+    ++at;
+  }
+}
+
+/// The clears that the tile needs, in `plan`; false if not even all of them suffice.
+bool findClears(func::FuncOp kernel, const TwinUses& uses, ArrayRef<Operation*> clears,
+                TwinPlan& plan, TwinConflict& conflict) {
+  const std::optional<TwinConflict> found = followTwins(kernel, uses, plan).conflict;
+  if (!found)
+    return true;
+  conflict = *found;
+  plan.clears.insert(clears.begin(), clears.end());
+  if (clears.empty() || followTwins(kernel, uses, plan).conflict)
+    return false;
+  for (Operation* clear : clears) {
+    plan.clears.erase(clear);
+    if (followTwins(kernel, uses, plan).conflict)
+      plan.clears.insert(clear);
+  }
+  return true;
 }
 
 } // namespace
 
-SmallVector<Operation*> placesOfCopies(func::FuncOp kernel, const TwinUses& uses) {
-  const auto areRight = [&](const Operations& places) {
-    return Ages(uses, places).areRight(kernel);
-  };
-  Operations places = beforeUses(kernel, uses);
-  if (!areRight(places))
-    places = behindGemms(uses, /*behindLoops=*/true);
-  if (!areRight(places))
-    places = behindGemms(uses, /*behindLoops=*/false);
-  return places.takeVector();
+TwinUses twinUsesOf(func::FuncOp kernel, Value tile, ArrayRef<Operation*> others) {
+  TwinUses uses;
+  uses.tile = tile;
+  kernel.walk<WalkOrder::PreOrder>([&](Operation* op) {
+    if (auto gemm = dyn_cast<tile::GemmOp>(op); gemm && gemm.getC() == tile)
+      uses.gemms.push_back(gemm);
+  });
+  for (Operation* user : others)
+    addUses(uses, user, tile);
+  return uses;
+}
+
+std::optional<TwinPlan> planTwin(func::FuncOp kernel, const TwinUses& uses,
+                                 ArrayRef<Operation*> clears, TwinConflict& conflict) {
+  TwinPlan plan = behindGemms(uses);
+  if (!findClears(kernel, uses, clears, plan, conflict))
+    return std::nullopt;
+  TwinPlan whole = beforeUses(kernel, uses);
+  whole.clears = plan.clears;
+  if (isRight(kernel, uses, whole))
+    return whole;
+  moveBehindLoops(kernel, uses, plan);
+  dropNeedless(kernel, uses, plan);
+  return plan;
 }
 
 } // namespace tilewright::ascend

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Where a tile of gemms is copied to its twin on the vector cores.
+/// Where a tile of gemms is copied to its twin on the vector cores, and which parts of it.
 #pragma once
 
-#include <llvm/ADT/SmallVector.h>
-#include <mlir/Dialect/Func/IR/FuncOps.h>
+#include "compiler/targets/ascend/twin_flow.h"
 
 namespace tilewright::ascend {
 
-/// The uses of a tile, in text order.
-struct TwinUses {
-  llvm::SmallVector<mlir::Operation*> gemms;
-  llvm::SmallVector<mlir::Operation*> readers, writers; ///< of the twin
-};
+/// The uses of what a tile and its views hold. `others` are those of the tile that are not gemms into it.
+TwinUses twinUsesOf(mlir::func::FuncOp kernel, mlir::Value tile,
+                    llvm::ArrayRef<mlir::Operation*> others);
 
-/// The operations before which copies stand, so that every use of the twin finds what the gemms before it
-/// have computed, and no copy undoes what the vector cores have written. As few as suffice.
-llvm::SmallVector<mlir::Operation*> placesOfCopies(mlir::func::FuncOp kernel, const TwinUses& uses);
+/// The copies that stand where every use of the twin finds what the gemms before it have computed, and that
+/// undo nothing of what the vector cores have written: of the whole tile before its uses; where that isn't
+/// right, of the part that a gemm writes, behind the gemm or behind loops around it. As few as suffice.
+/// Of `clears`, which fill with zeros, those that must clear the tile, too, so that gemms can add to it.
+/// Nothing if a gemm adds to what vector instructions have written: `conflict` says which.
+std::optional<TwinPlan> planTwin(mlir::func::FuncOp kernel, const TwinUses& uses,
+                                 llvm::ArrayRef<mlir::Operation*> clears, TwinConflict& conflict);
 
 } // namespace tilewright::ascend

@@ -1,0 +1,367 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Gemms into parts of a tile that vector instructions use: each part has its newer twin."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tilewright
+import tilewright.language as T
+
+sys.path.insert(0, str(Path(__file__).parent))
+from kernel_group import AUTOMATIC, KernelGroup  # noqa: E402
+
+GROUP = KernelGroup()
+SIDE = 32
+
+
+def parts(form: str) -> Any:  # noqa: ANN401
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((SIDE, SIDE), "float16"),
+        B: T.Tensor((SIDE, SIDE), "float16"),
+        which: T.Tensor((8,), "int32"),
+        C: T.Tensor((2, SIDE, SIDE), "float32"),
+    ):
+        with T.Kernel(1, is_npu=True) as (cid, vid):
+            a = T.alloc_shared((SIDE, SIDE), "float16")
+            b = T.alloc_shared((SIDE, SIDE), "float16")
+            c = T.alloc_fragment((2, SIDE, SIDE), "float32")
+            T.copy(A, a)
+            T.copy(B, b)
+            if form == "each changed":
+                for p in T.serial(2):
+                    T.gemm_v0(a, b, c[p, :, :], init=True)
+                    for i, j in T.Parallel(SIDE, SIDE):
+                        c[p, i, j] = c[p, i, j] * 2.0
+            elif form == "each changed, in steps":
+                for p in T.serial(2):
+                    for k in T.serial(3):
+                        T.gemm_v0(a, b, c[p, :, :], init=(k == 0))
+                    for i, j in T.Parallel(SIDE, SIDE):
+                        c[p, i, j] = c[p, i, j] * 2.0
+            elif form == "one of two":
+                T.clear(c)
+                T.gemm_v0(a, b, c[0, :, :], init=True)
+            elif form == "the other by a nest":
+                T.gemm_v0(a, b, c[0, :, :], init=True)
+                for i, j in T.Parallel(SIDE, SIDE):
+                    c[1, i, j] = 3.0
+            elif form == "both in each turn":
+                for r in T.serial(2):
+                    T.gemm_v0(a, b, c[0, :, :], init=True)
+                    T.gemm_v0(a, b, c[1, :, :], init=True)
+                    for i, j in T.Parallel(SIDE, SIDE):
+                        c[r, i, j] = c[r, i, j] * 2.0
+            elif form == "read between":
+                T.gemm_v0(a, b, c[0, :, :], init=True)
+                for i, j in T.Parallel(SIDE, SIDE):
+                    C[0, i, j] = c[0, i, j]
+                T.gemm_v0(a, b, c[1, :, :], init=True)
+                for i, j in T.Parallel(SIDE, SIDE):
+                    c[0, i, j] = c[0, i, j] + c[1, i, j]
+                T.gemm_v0(a, b, c[1, :, :])
+            elif form == "between two":
+                for p in T.serial(2):
+                    T.gemm_v0(a, b, c[p, :, :], init=True)
+                for i, j in T.Parallel(SIDE, SIDE):
+                    c[0, i, j] = c[0, i, j] * 2.0
+                T.gemm_v0(a, b, c[1, :, :], init=True)
+            elif form == "all cleared, then added":
+                T.clear(c)
+                for p in T.serial(2):
+                    for _k in T.serial(3):
+                        T.gemm_v0(a, b, c[p, :, :])
+                    for i, j in T.Parallel(SIDE, SIDE):
+                        c[p, i, j] = c[p, i, j] * 2.0
+            elif form == "each cleared, then added":
+                for _r in T.serial(2):
+                    for p in T.serial(2):
+                        T.clear(c[p, :, :])
+                        for _k in T.serial(3):
+                            T.gemm_v0(a, b, c[p, :, :])
+                        for i, j in T.Parallel(SIDE, SIDE):
+                            c[1 - p, i, j] = 1.0 + p
+            elif form == "in turns":
+                for r in T.serial(4):
+                    T.gemm_v0(a, b, c[r % 2, :, :], init=(r < 2))
+                    if r == 0:
+                        for i, j in T.Parallel(SIDE, SIDE):
+                            c[1, i, j] = 5.0
+            elif form == "which memory says":
+                T.clear(c)
+                for i, j in T.Parallel(SIDE, SIDE):
+                    c[0, i, j] = 5.0
+                T.gemm_v0(a, b, c[which[0], :, :], init=True)
+                for i, j in T.Parallel(SIDE, SIDE):
+                    c[1, i, j] = c[1, i, j] * 2.0
+            elif form == "added to what a nest has changed":
+                for r in T.serial(2):
+                    T.gemm_v0(a, b, c[1, :, :], init=(r == 0))
+                    for i, j in T.Parallel(SIDE, SIDE):
+                        c[r, i, j] = 2.0
+                    T.gemm_v0(a, b, c[r, :, :])
+            else:  # added to what memory says
+                for p in T.serial(2):
+                    T.gemm_v0(a, b, c[p, :, :], init=True)
+                for i, j in T.Parallel(SIDE, SIDE):
+                    c[0, i, j] = c[0, i, j] * 2.0
+                T.gemm_v0(a, b, c[which[0], :, :])
+            T.copy(c, C)
+
+    return main
+
+
+random = np.random.default_rng(59)
+left, right = (random.integers(-3, 4, (SIDE, SIDE)).astype(np.float16) for _ in range(2))
+product = left.astype(np.float64) @ right.astype(np.float64)
+one = np.ones((SIDE, SIDE))
+second = np.array([1] * 8, np.int32)
+for form, (first, other) in {
+    "each changed": (2 * product, 2 * product),
+    "each changed, in steps": (6 * product, 6 * product),
+    "one of two": (product, 0 * one),
+    "the other by a nest": (product, 3 * one),
+    "both in each turn": (product, 2 * product),
+    "read between": (2 * product, 2 * product),
+    "between two": (2 * product, product),
+    "all cleared, then added": (6 * product, 6 * product),
+    "each cleared, then added": (2 * one, 3 * product),
+    "in turns": (2 * product, 2 * product),
+    "which memory says": (5 * one, 2 * product),
+}.items():
+    GROUP.add(
+        form,
+        parts(form),
+        [left, right, second, np.zeros((2, SIDE, SIDE), np.float32)],
+        np.stack([first, other]),
+        configs=AUTOMATIC,
+    )
+
+
+def slabs(side: str) -> Any:  # noqa: ANN401
+    """Parts that are rows, or columns, of a tile of two dims."""
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((SIDE, SIDE), "float16"),
+        B: T.Tensor((SIDE, SIDE), "float16"),
+        C: T.Tensor((2 * SIDE, SIDE) if side == "rows" else (SIDE, 2 * SIDE), "float32"),
+    ):
+        with T.Kernel(1, is_npu=True) as (cid, vid):
+            a = T.alloc_shared((SIDE, SIDE), "float16")
+            b = T.alloc_shared((SIDE, SIDE), "float16")
+            T.copy(A, a)
+            T.copy(B, b)
+            if side == "rows":
+                c = T.alloc_fragment((2 * SIDE, SIDE), "float32")
+                for p in T.serial(2):
+                    T.gemm_v0(a, b, c[p * SIDE : p * SIDE + SIDE, :], init=True)
+                    for i, j in T.Parallel(SIDE, SIDE):
+                        c[p * SIDE + i, j] = c[p * SIDE + i, j] * 2.0
+            else:
+                c = T.alloc_fragment((SIDE, 2 * SIDE), "float32")
+                T.gemm_v0(a, b, c[:, 0:SIDE], init=True)
+                for i, j in T.Parallel(SIDE, SIDE):
+                    c[i, j] = c[i, j] * 2.0
+                T.gemm_v0(a, b, c[:, SIDE : 2 * SIDE], init=True)
+                for i, j in T.Parallel(SIDE, SIDE):
+                    c[i, SIDE + j] = c[i, SIDE + j] * 2.0
+            T.copy(c, C)
+
+    return main
+
+
+for side, axis in (("rows", 0), ("columns", 1)):
+    wanted = np.concatenate([2 * product, 2 * product], axis)
+    GROUP.add(
+        side,
+        slabs(side),
+        [left, right, np.zeros(wanted.shape, np.float32)],
+        wanted,
+        configs=AUTOMATIC,
+    )
+
+
+def left_early(form: str) -> Any:  # noqa: ANN401
+    """The first turn that runs to the gemm clears, however a loop is left."""
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((SIDE, SIDE), "float16"),
+        B: T.Tensor((SIDE, SIDE), "float16"),
+        which: T.Tensor((8,), "int32"),
+        C: T.Tensor((2, SIDE, SIDE), "float32"),
+    ):
+        with T.Kernel(1, is_npu=True) as (cid, vid):
+            a = T.alloc_shared((SIDE, SIDE), "float16")
+            b = T.alloc_shared((SIDE, SIDE), "float16")
+            c = T.alloc_fragment((SIDE, SIDE), "float32")
+            T.copy(A, a)
+            T.copy(B, b)
+            for r in T.serial(2):
+                if form == "cleared, then skipped":
+                    T.clear(c)
+                for k in T.serial(4):
+                    if form == "left before":
+                        if k == 3:
+                            T.loop_break()
+                        T.gemm_v0(a, b, c, init=(k == 0))
+                    elif form == "left behind":
+                        T.gemm_v0(a, b, c, init=(k == 0))
+                        if k == which[0]:
+                            T.loop_break()
+                    elif form == "skipped":
+                        if k == 2:
+                            continue
+                        T.gemm_v0(a, b, c, init=(k == 0))
+                    elif form == "skipped, as memory says":
+                        T.gemm_v0(a, b, c, init=(k == 0))
+                        if k > which[0]:
+                            continue
+                        T.gemm_v0(a, b, c)
+                    elif form == "cleared, then skipped":
+                        if k == which[1]:
+                            continue
+                        T.gemm_v0(a, b, c)
+                    else:  # skipped first
+                        if k == which[0]:
+                            continue
+                        T.gemm_v0(a, b, c, init=(k == 0))
+                for i, j in T.Parallel(SIDE, SIDE):
+                    c[i, j] = c[i, j] * 2.0
+                for i, j in T.Parallel(SIDE, SIDE):
+                    C[r, i, j] = c[i, j]
+
+    return main
+
+
+for form, factor in {
+    "left before": 6,
+    "left behind": 4,
+    "skipped": 6,
+    "skipped, as memory says": 12,
+    "cleared, then skipped": 6,
+}.items():
+    GROUP.add(
+        form,
+        left_early(form),
+        [left, right, second, np.zeros((2, SIDE, SIDE), np.float32)],
+        np.stack([factor * product, factor * product]),
+        configs=AUTOMATIC,
+    )
+
+
+def counted_at_run_time() -> Any:  # noqa: ANN401
+    """The loop of the gemm may run no turn, so both twins are cleared."""
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((SIDE, SIDE), "float16"),
+        B: T.Tensor((SIDE, SIDE), "float16"),
+        turns: T.int32,
+        C: T.Tensor((SIDE, SIDE), "float32"),
+    ):
+        with T.Kernel(1, is_npu=True) as (cid, vid):
+            a = T.alloc_shared((SIDE, SIDE), "float16")
+            b = T.alloc_shared((SIDE, SIDE), "float16")
+            c = T.alloc_fragment((SIDE, SIDE), "float32")
+            T.copy(A, a)
+            T.copy(B, b)
+            T.clear(c)
+            for _k in T.serial(turns):
+                T.gemm_v0(a, b, c)
+            for i, j in T.Parallel(SIDE, SIDE):
+                c[i, j] = c[i, j] * 2.0 + 1.0
+            T.copy(c, C)
+
+    return main
+
+
+for turns in (0, 3):
+    GROUP.add(
+        f"{turns} turns",
+        counted_at_run_time(),
+        [left, right, turns, np.zeros((SIDE, SIDE), np.float32)],
+        2 * turns * product + 1,
+        configs=AUTOMATIC,
+    )
+
+
+def seen_otherwise() -> Any:  # noqa: ANN401
+    """What uses a view of the tile uses the tile."""
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((SIDE, SIDE), "float16"),
+        B: T.Tensor((SIDE, SIDE), "float16"),
+        C: T.Tensor((SIDE // 2, 2 * SIDE), "float32"),
+    ):
+        with T.Kernel(1, is_npu=True) as (cid, vid):
+            a = T.alloc_shared((SIDE, SIDE), "float16")
+            b = T.alloc_shared((SIDE, SIDE), "float16")
+            c = T.alloc_fragment((SIDE, SIDE), "float32")
+            wide = T.reshape(c, (SIDE // 2, 2 * SIDE))
+            T.copy(A, a)
+            T.copy(B, b)
+            T.gemm_v0(a, b, c, init=True)
+            for i, j in T.Parallel(SIDE // 2, 2 * SIDE):
+                wide[i, j] = wide[i, j] * 2.0
+            for i, j in T.Parallel(SIDE // 2, 2 * SIDE):
+                C[i, j] = wide[i, j]
+
+    return main
+
+
+GROUP.add(
+    "seen otherwise",
+    seen_otherwise(),
+    [left, right, np.zeros((SIDE // 2, 2 * SIDE), np.float32)],
+    (2 * product).reshape(SIDE // 2, 2 * SIDE),
+    configs=AUTOMATIC,
+)
+
+
+@pytest.mark.parametrize("name", GROUP.cases)
+def test_numbers(name: str) -> None:
+    GROUP.check(name)
+
+
+@pytest.mark.parametrize("name", GROUP.cases)
+def test_verdicts(name: str) -> None:
+    removals = GROUP.removals(name, most=3)
+    assert removals.missed() == []
+    assert removals.needless() == []
+
+
+@pytest.mark.parametrize(
+    ("kernel", "problem", "gemm"),
+    [
+        (
+            parts("added to what a nest has changed"),
+            "a gemm adds to what vector instructions have written",
+            "T.gemm_v0(a, b, c[r, :, :])",
+        ),
+        (
+            parts("added to what memory says"),
+            "a gemm may add to what vector instructions have written: which part",
+            "T.gemm_v0(a, b, c[which[0], :, :])",
+        ),
+        (
+            left_early("skipped first"),
+            "a gemm adds to what vector instructions have written",
+            "T.gemm_v0(a, b, c, init=(k == 0))",
+        ),
+    ],
+)
+def test_refused(kernel: Any, problem: str, gemm: str) -> None:  # noqa: ANN401
+    with pytest.raises(tilewright.CompileError, match=re.escape(problem)) as error:
+        tilewright.compile(kernel, target="ascend", pass_configs=AUTOMATIC)
+    (line,) = re.findall(r"test_parts_of_products\.py:(\d+)", str(error.value))[:1]
+    assert gemm in Path(__file__).read_text().splitlines()[int(line) - 1]
