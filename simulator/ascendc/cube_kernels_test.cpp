@@ -106,7 +106,26 @@ __global__ __aicore__ void waits_forever() {
   }
 }
 
-enum class Missing : uint8_t { OneOfAll, OneOfBlock, OneOfCube, OtherFlag, OneTooFew, Behind };
+__global__ __aicore__ void write_the_same(GM_ADDR y) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIV_1_0);
+  GlobalTensor<float> g;
+  g.SetGlobalBuffer((__gm__ float*)y);
+  LocalTensor<float> t(TPosition::VECCALC, 0, 64);
+  Duplicate(t, static_cast<float>(GetBlockIdx()), 64);
+  SetFlag<HardEvent::V_MTE3>(0);
+  WaitFlag<HardEvent::V_MTE3>(0);
+  DataCopy(g, t, 64);
+}
+
+enum class Missing : uint8_t {
+  OneOfAll,
+  OneOfBlock,
+  OneOfCube,
+  OtherFlag,
+  OneTooFew,
+  Behind,
+  OtherMode
+};
 /// Vector core 1 doesn't set what the others wait for, or the cube core sets flag 3 for 4.
 template <Missing missing> __global__ __aicore__ void waits_for_some() {
   KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);
@@ -123,6 +142,8 @@ template <Missing missing> __global__ __aicore__ void waits_for_some() {
       }
     } else if constexpr (missing == Missing::OtherFlag) {
       CrossCoreWaitFlag(4);
+    } else if constexpr (missing == Missing::OtherMode) {
+      CrossCoreSetFlag<1, PIPE_MTE3>(3);
     } else {
       if (missing == Missing::OneTooFew || isFirst)
         CrossCoreSetFlag<2, PIPE_MTE3>(3);
@@ -141,6 +162,17 @@ template <Missing missing> __global__ __aicore__ void waits_for_some() {
     else if constexpr (missing >= Missing::OneOfCube)
       for (int i = 0; i < (missing == Missing::OneTooFew ? 2 : 1); ++i)
         CrossCoreWaitFlag(3);
+  }
+}
+
+__global__ __aicore__ void sets_behind_a_wait() {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);
+  if ASCEND_IS_AIC {
+    WaitFlag<HardEvent::M_FIX>(0);
+    CrossCoreSetFlag<2, PIPE_FIX>(3); // never comes
+  }
+  if ASCEND_IS_AIV {
+    CrossCoreWaitFlag(3);
   }
 }
 
@@ -250,6 +282,14 @@ TEST_F(Cube, SyncAll) {
     EXPECT_NE(text.find(part), std::string::npos) << part << text;
 }
 
+TEST_F(Cube, AdviceForOneLineOnce) {
+  DeviceBuffer<float> y(64);
+  write_the_same<<<2, nullptr, nullptr>>>(y.gm());
+  const std::string text = allFindings(), set = "(CrossCoreSetFlag<0, PIPE_MTE3>(id) behind line ";
+  EXPECT_NE(text.find(set), std::string::npos) << text;
+  EXPECT_EQ(text.find("; or CrossCoreSetFlag"), std::string::npos) << text;
+}
+
 TEST_F(Cube, AtomicsInOrder) {
   constexpr uint32_t cores = 48;
   float expected = 0;
@@ -307,6 +347,16 @@ TEST_F(Cube, DeadlockNamesWhoHasNotSetTheFlag) {
   expect(text, "note: vector core 1 has never set cross-core flag 3, and waits itself; its "
                "CrossCoreSetFlag at line ");
   expect(text, " is behind what PIPE_MTE3 stands at; with mode 2");
+  text = findingsOfMissing<Missing::OtherMode>(1);
+  expect(text, "note: vector core 1 has set cross-core flag 3 once, here, and has ended; in mode 1 "
+               "it reaches only the vector cores of its block: with mode 2, each wait needs a set "
+               "by both vector cores of the block\n");
+  expect(text, "no core has", false);
+  sets_behind_a_wait<<<1, nullptr, nullptr>>>();
+  text = allFindings();
+  expect(text, "note: cross-core flag 3 would be set here, behind it: the cores that wait for that "
+               "flag have this one to wait for\n");
+  expect(text, "// never comes");
 }
 
 TEST_F(Cube, DeadlockNamesWhoDoesNotCome) {

@@ -356,6 +356,8 @@ private:
   bool validEvent(Pipe from, Pipe to, int32_t id, Place place, const char* what);
   /// What a deadlock report says of the flag that this wait needs.
   std::string whereSet(const SyncInstr& wait) const;
+  /// The cross-core flags that its pipes would set, did they not stand.
+  void noteSetsBehind(std::vector<ReportNote>& notes) const;
   /// Where a deadlock is reported: the scalar unit's wait, or what the first pipe stands at (the end of a kernel is a line
   /// of the host's own headers).
   enum class Headline : uint8_t { ScalarWait, FirstHead };

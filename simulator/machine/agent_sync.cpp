@@ -574,6 +574,22 @@ std::string Agent::whereSet(const SyncInstr& wait) const {
   return "nothing sets it";
 }
 
+void Agent::noteSetsBehind(std::vector<ReportNote>& notes) const {
+  uint32_t told = 0; // flags
+  for (Pipe pipe : allPipes)
+    for (const Record& record : live->queues[static_cast<unsigned>(pipe)]) {
+      const auto* sync = std::get_if<SyncInstr>(&record.what);
+      if (!sync || sync->kind != SyncKind::CrossSet || sync->id >= numUserFlags ||
+          told >> sync->id & 1)
+        continue;
+      told |= 1u << sync->id;
+      notes.push_back({hazards.site(record.site).place,
+                       "cross-core flag " + std::to_string(sync->id) +
+                           " would be set here, behind it: the cores that wait for that flag have "
+                           "this one to wait for"});
+    }
+}
+
 void Agent::deadlock(const std::string& waitsFor, Headline headline) {
   std::vector<ReportNote> notes;
   Place place = lastPlace;
@@ -593,6 +609,7 @@ void Agent::deadlock(const std::string& waitsFor, Headline headline) {
           ", which waits for " + eventText(sync->from, sync->to, sync->id) + "; " + whereSet(*sync);
     notes.push_back({site.place, text});
   }
+  noteSetsBehind(notes);
   notes.push_back({{},
                    "set the flag before its wait, on the pipe that the event names first, or leave "
                    "the wait out"});

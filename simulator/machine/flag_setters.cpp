@@ -111,8 +111,19 @@ private:
     uint32_t mode = setters.empty() ? 0 : 2;
     if (setters.empty())
       setters = settersOf(groups, group, waits.view.cube, mode);
+    const std::string needed = rule(waits.view.cube, mode, setters.size());
     for (const Agent* a : setters)
-      addSetter(*a, flag, "; no core has: " + rule(waits.view.cube, mode, setters.size()));
+      addSetter(*a, flag,
+                a->setsOf(flag).count ? inMode(a->setsOf(flag).mode) + needed
+                                      : "; no core has: " + needed);
+  }
+  /// Of a set that doesn't come to the core that waits.
+  static std::string inMode(uint32_t mode) {
+    return "; in mode " + std::to_string(mode) + " it reaches only " +
+           (mode == 0   ? "cores of its own kind"
+            : mode == 1 ? "the vector cores of its block"
+                        : "the other kind of core") +
+           ": ";
   }
 
   /// A set of another number.

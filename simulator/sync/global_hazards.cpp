@@ -552,8 +552,9 @@ void Search::race(const GlobalAccess& x, const Stream& sx, const GlobalAccess& y
              std::to_string(before.place.line) + " and " + words.waitCrossFlag("id") +
              " before line " + std::to_string(behind.place.line);
     };
-    advice = std::string("order the cores with ") + words.crossFlags() + " (" +
-             flag(p, first, second) + "; or " + flag(q, second, first) + ") or " + words.syncAll() +
+    const std::string one = flag(p, first, second), other = flag(q, second, first);
+    advice = std::string("order the cores with ") + words.crossFlags() + " (" + one +
+             (one == other ? "" : "; or " + other) + ") or " + words.syncAll() +
              ", let them touch different bytes, or use " + words.atomicAdd();
   } else if (p == q)
     advice = "add " + words.barrier(static_cast<Pipe>(p)) + " between them";
