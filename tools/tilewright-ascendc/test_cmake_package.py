@@ -229,3 +229,19 @@ def test_names_of_the_libraries(tmp_path: Path, installed: Path, compiler: str) 
     names = ["-lascendcl", "-lnnopbase", "-lopapi"]
     run(driver, "build", tmp_path / "main.cpp", "-o", program, *names, "--cxx", compiler)
     assert run(program).endswith("1\n")
+
+
+@pytest.mark.parametrize("names", ["ascendcl nnopbase opapi", "opapi"])
+def test_targets_of_the_libraries(tmp_path: Path, installed: Path, names: str) -> None:
+    """The page's lines for a program without kernels: they bring headers and libraries."""
+    lines = page_lines(3)
+    assert "PRIVATE ascendcl nnopbase opapi)" in lines
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.25)\nproject(own CXX)\n"
+        + lines.replace("ascendcl nnopbase opapi", names)
+    )
+    (tmp_path / "operator.cpp").write_text(OPERATOR)
+    build, path = tmp_path / "build", path_without_driver()
+    run("cmake", "-S", tmp_path, "-B", build, f"-DCMAKE_PREFIX_PATH={installed}", path=path)
+    run("cmake", "--build", build, path=path)
+    assert run(build / "operator").endswith("1\n")
