@@ -294,6 +294,44 @@ for turns in (0, 3):
     )
 
 
+def counted_in_turns(form: str) -> Any:  # noqa: ANN401
+    """What a nest has left stays where the loop of the gemm runs no turn."""
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((SIDE, SIDE), "float16"),
+        B: T.Tensor((SIDE, SIDE), "float16"),
+        turns: T.int32,
+        C: T.Tensor((3, SIDE, SIDE), "float32"),
+    ):
+        with T.Kernel(1, is_npu=True) as (cid, vid):
+            a = T.alloc_shared((SIDE, SIDE), "float16")
+            b = T.alloc_shared((SIDE, SIDE), "float16")
+            c = T.alloc_fragment((SIDE, SIDE), "float32")
+            T.copy(A, a)
+            T.copy(B, b)
+            if form == "cleared":
+                T.clear(c)
+            for r in T.serial(3):
+                for k in T.serial(turns - r):
+                    T.gemm_v0(a, b, c, init=(k == 0))
+                for i, j in T.Parallel(SIDE, SIDE):
+                    c[i, j] = c[i, j] * 2.0
+                T.copy(c, C[r, :, :])
+
+    return main
+
+
+for form, turns, factors in (("once", 2, (4, 2, 4)), ("cleared", 0, (0, 0, 0))):
+    GROUP.add(
+        f"{turns} turns, then fewer",
+        counted_in_turns(form),
+        [left, right, turns, np.zeros((3, SIDE, SIDE), np.float32)],
+        np.stack([factor * product for factor in factors]),
+        configs=AUTOMATIC,
+    )
+
+
 def seen_otherwise() -> Any:  # noqa: ANN401
     """What uses a view of the tile uses the tile."""
 

@@ -87,7 +87,7 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
   explicit PlaceBuffers(bool waits) : waits(waits) {}
 
   void getDependentDialects(DialectRegistry& registry) const override {
-    registry.insert<AscendDialect>();
+    registry.insert<AscendDialect, arith::ArithDialect, scf::SCFDialect>();
   }
 
   void runOnOperation() override {
@@ -358,7 +358,7 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
         zeroProducts.clear(cast<tile::FillOp>(user), alloc, multiplied);
     }
     for (const TwinCopy& copy : plan->copies)
-      copyPart(copy.region, twin, copy.before);
+      copyPart(copy.region, twin, copy.ifRuns ? branchBehind(copy.ifRuns) : copy.before);
     return success();
   }
 
@@ -389,6 +389,15 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
                                         arith::ConstantIndexOp::create(builder, 0));
     auto branch = scf::IfOp::create(builder, first, /*withElseRegion=*/false);
     add->moveBefore(branch.thenYield());
+  }
+
+  /// Where something runs if the loop has run a turn.
+  static Operation* branchBehind(tile::ForOp loop) {
+    OpBuilder builder(loop->getNextNode());
+    Value runs = arith::CmpIOp::create(builder, loop.getLoc(), arith::CmpIPredicate::slt,
+                                       loop.getLower(), loop.getUpper());
+    auto branch = scf::IfOp::create(builder, loop.getLoc(), runs, /*withElseRegion=*/false);
+    return branch.thenYield();
   }
 
   /// What computes the region's numbers in a loop that the copy stands behind is made anew there.

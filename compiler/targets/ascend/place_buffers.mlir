@@ -181,6 +181,38 @@ func.func @cleared_twice(%n: index) {
 }
 
 // -----
+// A loop of the gemm that may run no turn leaves what a nest has changed before.
+// CHECK-LABEL: func.func @maybe_no_turn
+// CHECK: tile.gemm {{.*}} into %[[C:.*]] : !tile.buffer<64x64xf32, L0C> clear(
+// CHECK-NEXT: }
+// CHECK-NEXT: %[[RUNS:.*]] = arith.cmpi slt, %{{.*}}, %[[N:.*]] : index
+// CHECK-NEXT: scf.if %[[RUNS]] {
+// CHECK-NEXT: tile.copy %[[C]] : {{.*}} to %[[UB:.*]] : !tile.buffer<64x64xf32, UB>
+// CHECK-NEXT: }
+// CHECK-NEXT: tile.parallel
+func.func @maybe_no_turn(%n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  tile.launch (%cid) in (%n) npu {
+    %a = tile.alloc "A_shared" : !tile.buffer<64x64xf16, shared>
+    %c = tile.alloc "C_local" : !tile.buffer<64x64xf32, fragment>
+    tile.for %r = %c0 to %c2 step %c1 {
+      tile.for %k = %c0 to %n step %c1 {
+        %first = arith.cmpi eq, %k, %c0 : index
+        tile.gemm %a : !tile.buffer<64x64xf16, shared>, %a : !tile.buffer<64x64xf16, shared> into %c : !tile.buffer<64x64xf32, fragment> clear(%first)
+      }
+      tile.parallel (%i, %j) in [64, 64] {
+        %v = tile.load %c[%i, %j] : !tile.buffer<64x64xf32, fragment>
+        %w = arith.addf %v, %v : f32
+        tile.store %w, %c[%i, %j] : !tile.buffer<64x64xf32, fragment>
+      }
+    }
+  }
+  return
+}
+
+// -----
 func.func @adds_to_some_part(%n: index) {
   %one = arith.constant 1.0 : f32
   tile.launch (%cid) in (%n) npu {

@@ -99,7 +99,7 @@ TwinPlan beforeUses(func::FuncOp kernel, const TwinUses& uses) {
   });
   TwinPlan plan;
   for (Operation* place : places)
-    plan.copies.push_back({place, BufferRegion::whole(uses.tile), {}});
+    plan.copies.push_back({place, BufferRegion::whole(uses.tile), {}, {}});
   return plan;
 }
 
@@ -107,7 +107,7 @@ TwinPlan beforeUses(func::FuncOp kernel, const TwinUses& uses) {
 TwinPlan behindGemms(const TwinUses& uses) {
   TwinPlan plan;
   for (tile::GemmOp gemm : uses.gemms)
-    plan.copies.push_back({gemm->getNextNode(), withKnownExtents(gemm.getCRegion()), gemm});
+    plan.copies.push_back({gemm->getNextNode(), withKnownExtents(gemm.getCRegion()), gemm, {}});
   return plan;
 }
 
@@ -147,8 +147,11 @@ void moveBehindLoops(func::FuncOp kernel, const TwinUses& uses, TwinPlan& plan) 
   for (size_t at = 0; at < plan.copies.size(); ++at)
     for (Operation* loop : loopsToLeave(plan.copies[at].gemm, uses)) {
       const TwinCopy before = plan.copies[at];
-      plan.copies[at] = {loop->getNextNode(), before.region, {}};
+      plan.copies[at] = {loop->getNextNode(), before.region, {}, {}};
       if (isRight(kernel, uses, plan))
+        break;
+      plan.copies[at].ifRuns = dyn_cast<tile::ForOp>(loop);
+      if (plan.copies[at].ifRuns && isRight(kernel, uses, plan))
         break;
       plan.copies[at] = before;
     }
@@ -159,7 +162,8 @@ void dropNeedless(func::FuncOp kernel, const TwinUses& uses, TwinPlan& plan) {
   for (size_t at = 0; at < plan.copies.size();) {
     const TwinCopy copy = plan.copies[at];
     const bool isThere = llvm::any_of(ArrayRef(plan.copies).take_front(at), [&](const auto& other) {
-      return !copy.gemm && other.before == copy.before && isSameRegion(other.region, copy.region);
+      return !copy.gemm && other.before == copy.before && other.ifRuns == copy.ifRuns &&
+             isSameRegion(other.region, copy.region);
     });
     plan.copies.erase(plan.copies.begin() + at);
     if (isThere || isRight(kernel, uses, plan))

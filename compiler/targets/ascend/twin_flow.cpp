@@ -168,6 +168,8 @@ public:
     for (const TwinCopy& copy : plan.copies) {
       if (copy.gemm)
         copied.insert(copy.gemm);
+      else if (copy.ifRuns)
+        copiesBehind[copy.ifRuns].push_back(&copy);
       else
         copiesBefore[copy.before].push_back(&copy);
     }
@@ -371,6 +373,7 @@ private:
     const std::optional<int64_t> step = getConstantIntValue(loop.getStep());
     const bool isKnown = lower.low == lower.high && upper.low == upper.high && step && *step > 0;
     const bool counts = relevant.values.contains(loop.getInductionVar());
+    const Ways none = isKnown || !mayRunNoIteration(loop) ? Ways() : withoutTurn(loop);
     const int64_t turns =
         !isKnown || upper.low <= lower.low ? 0 : (upper.low - lower.low - 1) / *step + 1;
     if (isKnown && counts && turnByTurn && turns <= kMostTurns) {
@@ -380,6 +383,25 @@ private:
       visitManyTurns(loop, lower, isKnown && turns == 1);
     }
     leave(loop, around);
+    if (auto found = copiesBehind.find(loop);
+        found != copiesBehind.end() && (!isKnown || turns > 0))
+      for (const TwinCopy* copy : found->second)
+        visitCopy(*copy);
+    ways.add(none);
+  }
+
+  /// What is then where a loop runs no turn. Nothing reads what a loop of nothing but gemms would have left:
+  /// without a turn there is no product.
+  Ways withoutTurn(Operation* loop) {
+    Ways none;
+    const bool isOfGemms = holdsGemms(loop) && !holdsTwinUses(uses, loop);
+    for (Way way : ways.all()) {
+      for (uint8_t& age : way.ages)
+        if (isOfGemms)
+          age &= uint8_t(~Unwritten);
+      none.add(std::move(way));
+    }
+    return none;
   }
 
   void leave(Operation* loop, const Ways& breaksAround) {
@@ -397,11 +419,10 @@ private:
 
   /// The first turn, and then all others as one until nothing is new.
   void visitManyTurns(tile::ForOp loop, IndexRange lower, bool isOne) {
-    Ways after = runsForSure(loop) ? Ways() : ways;
     firstTurns.push_back(loop);
     walkCounted(loop, {lower.low, lower.high});
     firstTurns.pop_back();
-    after.add(ways);
+    Ways after = ways;
     const bool isLast = lower.low == IndexRange::kLowest || lower.low == IndexRange::kHighest;
     const IndexRange others = {isLast ? lower.low : lower.low + 1, IndexRange::kHighest};
     Ways seen;
@@ -413,20 +434,14 @@ private:
     ways = std::move(after);
   }
 
-  /// A loop of nothing but gemms is taken to run: without a turn there is no product.
-  bool runsForSure(tile::ForOp loop) {
-    return !mayRunNoIteration(loop) || (holdsGemms(loop) && !holdsTwinUses(uses, loop));
-  }
-
   bool holdsGemms(Operation* op) {
     return llvm::any_of(uses.gemms, [&](tile::GemmOp gemm) { return op->isAncestor(gemm); });
   }
 
   void visitWhile(tile::WhileOp loop) {
     const Ways around = std::exchange(breaks, {});
-    const bool runs = holdsGemms(loop) && !holdsTwinUses(uses, loop);
     walk(loop.getCondition());
-    Ways after = runs ? Ways() : ways, seen;
+    Ways after = withoutTurn(loop), seen;
     while (seen.add(ways) && !mustRestart()) {
       ways = seen;
       walkTurn(loop, loop.getBody());
@@ -442,7 +457,7 @@ private:
   Relevant relevant;
   llvm::DenseSet<Operation*> gemms, copied;
   llvm::DenseMap<Operation*, SmallVector<const TwinUse*>> usesOf;
-  llvm::DenseMap<Operation*, SmallVector<const TwinCopy*>> copiesBefore;
+  llvm::DenseMap<Operation*, SmallVector<const TwinCopy*>> copiesBefore, copiesBehind;
   const llvm::DenseSet<Operation*>* clears = nullptr;
 
   TileCells cells;

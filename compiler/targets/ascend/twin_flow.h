@@ -15,6 +15,7 @@
 #pragma once
 
 #include "compiler/ir/region.h"
+#include "compiler/ir/structure_ops.h"
 #include "compiler/ir/tensor_ops.h"
 
 #include <llvm/ADT/DenseSet.h>
@@ -43,6 +44,8 @@ struct TwinCopy {
   mlir::Operation* before = nullptr; ///< where it stands
   tile::BufferRegion region;
   tile::GemmOp gemm; ///< the copy stands right behind it and takes what it writes; or null
+  tile::ForOp
+      ifRuns; ///< the copy stands right behind it and is left out if it runs no turn; or null
 };
 
 struct TwinPlan {
