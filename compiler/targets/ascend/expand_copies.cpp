@@ -17,6 +17,7 @@
 #include "compiler/passes/kernel_pass.h"
 #include "compiler/targets/ascend/column_copies.h"
 #include "compiler/targets/ascend/copy_routes.h"
+#include "compiler/targets/ascend/overlapping_copies.h"
 #include "compiler/targets/ascend/passes.h"
 
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
@@ -95,6 +96,36 @@ SmallVector<tile::CopyOp> splitColumn(tile::CopyOp copy, const RouteContext& con
   if (context.waits)
     PipeBarrierOp::create(builder, Pipe::V);
   return {first, tile::CopyOp::create(builder, whole, target)};
+}
+
+/// A copy between parts of one tile that have elements in common: all is read before anything is written.
+SmallVector<tile::CopyOp> splitOverlapping(tile::CopyOp copy, const RouteContext& context) {
+  const tile::BufferRegion source = copy.getSourceRegion();
+  if (!mayOverwriteSource(copy))
+    return {};
+  ImplicitLocOpBuilder builder(copy.getLoc(), copy);
+  auto [shape, extents] = ownDims(source);
+  if (copy.getTranspose()) { // of known extents, or it is refused
+    extents = source.extents;
+    shape.assign(source.type().getShape());
+    for (auto [size, extent] : llvm::zip(shape, source.staticExtents()))
+      size = ShapedType::isDynamic(extent) ? size : extent;
+  } else if (shape.empty() || isColumnInUb(source)) {
+    // A column as one, whose elements have a block each.
+    shape.push_back(shape.empty() ? 1 : npu::blockElements(source.type()));
+    extents.push_back(builder.getIndexAttr(1));
+  }
+  tile::BufferRegion whole = tile::BufferRegion::whole(
+      makeTemporary(builder, copy.getLoc(), shape, source.type().getElementType(), "moved"));
+  whole.extents = extents;
+  auto first = tile::CopyOp::create(builder, source, whole);
+  if (context.waits)
+    PipeBarrierOp::create(builder, Pipe::V);
+  auto second = tile::CopyOp::create(builder, whole, copy.getTargetRegion());
+  second.setTranspose(copy.getTranspose());
+  takeEdges(copy, true, first, second);
+  takeEdges(copy, false, first, second);
+  return {first, second};
 }
 
 /// A transposed copy between global memory and UB: in two steps, one of which is within UB.
@@ -229,7 +260,10 @@ LogicalResult expandCopy(tile::CopyOp copy, const RouteContext& context) {
       done = failure();
     part.erase();
   };
-  if (const SmallVector<tile::CopyOp> lines = splitLines(copy); !lines.empty()) {
+  SmallVector<tile::CopyOp> lines = splitOverlapping(copy, context);
+  if (lines.empty())
+    lines = splitLines(copy);
+  if (!lines.empty()) {
     for (tile::CopyOp line : lines)
       expandPart(line, false);
     return done;

@@ -545,3 +545,31 @@ func.func @part_of_a_tensor(%A: !tile.buffer<100x64xf32, global>, %n: index, %en
   }
   return
 }
+
+// -----
+// Parts that overlap, or may, are copied through a tile between them; parts that are apart for sure are not.
+// CHECK-LABEL: func.func @parts_of_one_tile
+func.func @parts_of_one_tile(%k: index {tile.name = "k"}) attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  tile.launch (%cid) in (%c1) npu {
+    // CHECK: %[[X:.*]] = tile.alloc "x"
+    %x = tile.alloc "x" : !tile.buffer<32x64xf32, UB>
+    // CHECK-NEXT: %[[MOVED:.*]] = tile.alloc "moved" {{.*}}: !tile.buffer<8x64xf32, UB>
+    // CHECK-NEXT: npu.copy_ub %[[X]][%c0] {{.*}} to %[[MOVED]][%c0]
+    // CHECK-NEXT: ascend.pipe_barrier v
+    // CHECK-NEXT: npu.copy_ub %[[MOVED]][%c0] {{.*}} to %[[X]][%c256]
+    tile.copy %x[0, 0] [8, 64] : !tile.buffer<32x64xf32, UB> to %x[4, 0] [8, 64] : !tile.buffer<32x64xf32, UB>
+    // CHECK-NEXT: npu.copy_ub %[[X]][%c0] {{.*}} to %[[X]][%c512]
+    tile.copy %x[0, 0] [8, 64] : !tile.buffer<32x64xf32, UB> to %x[8, 0] [8, 64] : !tile.buffer<32x64xf32, UB>
+    // CHECK: npu.copy_ub %[[X]][{{.*}} to %[[X]][
+    // CHECK-NOT: tile.alloc
+    %behind = arith.addi %k, %c8 : index
+    tile.copy %x[%k, 0] [8, 64] : !tile.buffer<32x64xf32, UB> to %x[%behind, 0] [8, 64] : !tile.buffer<32x64xf32, UB>
+    // CHECK: %[[OTHER:.*]] = tile.alloc "moved"
+    // CHECK: npu.copy_ub %[[X]][{{.*}} to %[[OTHER]][
+    // CHECK: npu.copy_ub %[[OTHER]][{{.*}} to %[[X]][
+    tile.copy %x[%k, 0] [8, 64] : !tile.buffer<32x64xf32, UB> to %x[8, 0] [8, 64] : !tile.buffer<32x64xf32, UB>
+  }
+  return
+}

@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A copy between parts of one tile reads all before it writes anything, as in NumPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import tilewright
+import tilewright.language as T
+from tilewright.testing import interpret
+
+Array = np.ndarray[Any, Any]
+Keys = tilewright.PassConfigKey
+
+AUTOMATIC = {
+    Keys.TL_ASCEND_AUTO_SYNC: True,
+    Keys.TL_ASCEND_MEMORY_PLANNING: True,
+    Keys.TL_ASCEND_AUTO_CV_COMBINE: True,
+    Keys.TL_ASCEND_AUTO_CV_SYNC: True,
+}
+ROWS = 32
+ARRAY_TYPES = {"bfloat16": ml_dtypes.bfloat16}
+
+
+def numbers(columns: int, dtype: str) -> Array:
+    return (
+        (np.arange(ROWS * columns) % 113)
+        .reshape(ROWS, columns)
+        .astype(ARRAY_TYPES.get(dtype, dtype))
+    )
+
+
+def check(function: Any, wanted: Array, *arguments: Any, by_hand: bool = False) -> None:
+    for target in ("interpreter", "ascend"):
+        result = np.zeros_like(wanted)
+        if target == "ascend":
+            configs = {} if by_hand else AUTOMATIC
+            tilewright.compile(function, target=target, pass_configs=configs)(*arguments, result)
+        else:
+            interpret(function, *arguments, result)
+        np.testing.assert_array_equal(result, wanted)
+
+
+@pytest.mark.parametrize("columns", [32, 20, 13])
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16", "int32", "int8"])
+def test_rows(dtype: str, columns: int) -> None:
+    """Forth, back, to themselves, and to where they touch."""
+
+    @T.prim_func
+    def main(A: T.Tensor((ROWS, columns), dtype), C: T.Tensor((4, ROWS, columns), dtype)):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            x = T.alloc_ub((ROWS, columns), dtype)
+            T.copy(A, x)
+            T.copy(x[0:8, :], x[4:12, :])
+            T.copy(x, C[0, 0, 0])
+            T.copy(x[4:12, :], x[0:8, :])
+            T.copy(x, C[1, 0, 0])
+            T.copy(x[3:11, :], x[3:11, :])
+            T.copy(x, C[2, 0, 0])
+            T.copy(x[8:16, :], x[16:24, :])
+            T.copy(x, C[3, 0, 0])
+
+    source = numbers(columns, dtype)
+    wanted = np.stack([source] * 4)
+    for turn, (first, second) in enumerate([(0, 4), (4, 0), (3, 3), (8, 16)]):
+        moved = wanted[turn, first : first + 8].copy()
+        wanted[turn:, second : second + 8] = moved
+    check(main, wanted, source)
+
+
+@pytest.mark.parametrize(("first", "second"), [(0, 8), (8, 0), (0, 16)])
+@pytest.mark.parametrize("dtype", ["float32", "int32"])
+def test_columns(dtype: str, first: int, second: int) -> None:
+    @T.prim_func
+    def main(A: T.Tensor((ROWS, 40), dtype), C: T.Tensor((ROWS, 40), dtype)):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            x = T.alloc_ub((ROWS, 40), dtype)
+            T.copy(A, x)
+            T.copy(x[:, first : first + 19], x[:, second : second + 19])
+            T.copy(x, C)
+
+    source = numbers(40, dtype)
+    wanted = source.copy()
+    wanted[:, second : second + 19] = source[:, first : first + 19]
+    check(main, wanted, source)
+
+
+@pytest.mark.parametrize("columns", [32, 20])
+@pytest.mark.parametrize("by_hand", [False, True])
+@pytest.mark.parametrize("dtype", ["float32", "int8"])
+def test_places_that_are_known_at_run_time(dtype: str, by_hand: bool, columns: int) -> None:
+    """In a loop, whose turns need what those before have moved."""
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((ROWS, columns), dtype),
+        first: T.int32,
+        second: T.int32,
+        C: T.Tensor((ROWS, columns), dtype),
+    ):
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            x = T.alloc_ub((ROWS, columns), dtype)
+            with T.Scope("V"):
+                T.copy(A, x)
+                T.barrier_all()
+                for turn in T.serial(3):
+                    T.copy(x[first + turn, 0], x[second + turn : second + turn + 8, :])
+                    T.barrier_all()
+                T.copy(x, C)
+
+    source = numbers(columns, dtype)
+    for first, second in ((0, 5), (7, 2), (4, 4), (1, 20)):
+        wanted = source.copy()
+        for turn in range(3):
+            part = wanted[first + turn : first + turn + 8].copy()
+            wanted[second + turn : second + turn + 8] = part
+        check(main, wanted, source, first, second, by_hand=by_hand)
+
+
+@pytest.mark.parametrize("by_hand", [False, True])
+def test_views(by_hand: bool) -> None:
+    @T.prim_func
+    def main(A: T.Tensor((ROWS, 32), "float32"), C: T.Tensor((2, ROWS, 32), "float32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            x = T.alloc_ub((ROWS, 32), "float32")
+            with T.Scope("V"):
+                flat = T.reshape(x, (ROWS * 32,))
+                same = T.view(x, (ROWS, 32), "float32")
+                T.copy(A, x)
+                T.barrier_all()
+                T.copy(flat[0:512], flat[64:576])
+                T.barrier_all()
+                T.copy(x, C[0, 0, 0])
+                T.barrier_all()
+                T.copy(same[8:24, :], x[4:20, :])
+                T.barrier_all()
+                T.copy(x, C[1, 0, 0])
+
+    source = numbers(32, "float32")
+    first = source.copy()
+    first.reshape(-1)[64:576] = source.reshape(-1)[:512]
+    second = first.copy()
+    second[4:20] = first[8:24]
+    check(main, np.stack([first, second]), source, by_hand=by_hand)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int32"])
+def test_a_view_of_another_dtype(dtype: str) -> None:
+    """Of as many bits, all of it stays where it is."""
+
+    @T.prim_func
+    def main(A: T.Tensor((ROWS, 32), dtype), C: T.Tensor((ROWS, 32), "int32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            x = T.alloc_ub((ROWS, 32), dtype)
+            halves = T.view(x, (ROWS, 64), "int16")
+            whole = T.view(x, (ROWS, 32), "int32")
+            T.copy(A, x)
+            T.copy(x, whole)
+            T.copy(halves[0:8, 0:32], whole[0:8, :])
+            T.copy(whole, C)
+
+    source = numbers(32, dtype)
+    wanted = source.astype(np.int32)
+    wanted[:8] = np.ascontiguousarray(wanted[:8]).view(np.int16)[:, :32]
+    check(main, wanted, source)
+
+
+@pytest.mark.parametrize("side", [16, 12])
+def test_a_transposed_copy(side: int) -> None:
+    @T.prim_func
+    def main(A: T.Tensor((side, side), "float32"), C: T.Tensor((side, side), "float32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            x = T.alloc_ub((side, side), "float32")
+            T.copy(A, x)
+            T.transpose(x, x)
+            T.copy(x, C)
+
+    source = numbers(side, "float32")[:side]
+    check(main, source.T.copy(), source)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int8"])
+def test_columns_of_one_number_and_several_dims(dtype: str) -> None:
+    @T.prim_func
+    def main(A: T.Tensor((4, 8, 20), dtype), C: T.Tensor((4, 8, 20), dtype)):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            x = T.alloc_ub((4, 8, 20), dtype)
+            T.copy(A, x)
+            T.copy(x[0:3, 1:5, :], x[1:4, 2:6, :])
+            T.copy(x[0, 0:6, 0:1], x[0, 2:8, 0:1])
+            T.copy(x, C)
+
+    source = numbers(20, dtype).reshape(4, 8, 20)
+    wanted = source.copy()
+    wanted[1:4, 2:6] = source[0:3, 1:5]
+    wanted[0, 2:8, 0] = wanted[0, 0:6, 0].copy()
+    check(main, wanted, source)
+
+
+def test_parts_that_are_apart_need_no_tile_between() -> None:
+    """All of UB but what a tile between would take is the kernel's own."""
+
+    @T.prim_func
+    def main(A: T.Tensor((376, 128), "float32"), k: T.int32, C: T.Tensor((376, 128), "float32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            x = T.alloc_ub((376, 128), "float32")
+            T.copy(A, x)
+            T.copy(x[0:188, :], x[188:376, :])
+            T.copy(x[0:188, 64:128], x[0:188, 0:64])
+            T.copy(x[k : k + 90, :], x[k + 90 : k + 180, :])
+            T.copy(x, C)
+
+    source = np.arange(376 * 128, dtype=np.float32).reshape(376, 128)
+    wanted = source.copy()
+    wanted[188:] = source[:188]
+    wanted[:188, :64] = wanted[:188, 64:]
+    wanted[95:185] = wanted[5:95].copy()
+    check(main, wanted, source, 5)
+
+
+def test_parts_of_a_product_and_of_its_operand() -> None:
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((ROWS, 32), "float16"),
+        B: T.Tensor((32, 32), "float16"),
+        C: T.Tensor((ROWS, 32), "float32"),
+    ):
+        with T.Kernel(1, threads=128) as _:
+            a = T.alloc_shared((ROWS, 32), "float16")
+            b = T.alloc_shared((32, 32), "float16")
+            c = T.alloc_fragment((ROWS, 32), "float32")
+            T.copy(A, a)
+            T.copy(B, b)
+            T.copy(a[0:8, :], a[4:12, :])
+            T.gemm(a, b, c, clear_accum=True)
+            T.copy(c[0:16, :], c[8:24, :])
+            T.copy(c, C)
+
+    left, right = (numbers(32, "float16") % 7 for _ in range(2))
+    moved = left.copy()
+    moved[4:12] = left[0:8]
+    wanted = moved.astype(np.float32) @ right.astype(np.float32)
+    wanted[8:24] = wanted[0:16].copy()
+    check(main, wanted, left, right)
