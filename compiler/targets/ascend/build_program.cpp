@@ -140,6 +140,8 @@ private:
         addLoop(loop, parent, block, scope);
       else if (auto branch = dyn_cast<scf::IfOp>(op))
         addIf(branch, parent, block, scope);
+      else if (auto store = dyn_cast<tile::StoreOp>(op); store && variableOf(store.getBuffer()))
+        addAssign(store, parent, block);
       else if (isa<tile::BreakOp, tile::ContinueOp>(op))
         model.exit = &op;
       else if (op.getNumRegions() > 0)
@@ -161,6 +163,7 @@ private:
       node->trips = std::max(int64_t{0}, (*upper - *lower + *step - 1) / *step);
     indices.addLoop(loop.getInductionVar(), node->id, indices.of(loop.getLower()), step);
     translate(*loop.getBodyBlock(), node, node->body, scope);
+    addForgotten(loop, *node);
   }
 
   /// Of a loop whose length isn't known: whether it has an iteration, and what a branch can ask of it.
@@ -196,12 +199,14 @@ private:
     for (Region& region : op.getRegions())
       for (Block& each : region)
         translate(each, node, node->body, scope);
+    addForgotten(&op, *node);
   }
 
   void addIf(scf::IfOp branch, Node* parent, model::Block& block, Scope scope) {
     Node* node = add(branch, parent, block, NodeKind::If);
     node->isOfSomeCores = isMixed && asksVectorCores(branch);
     addConditions(branch.getCondition(), node->conditions);
+    askVariable(branch, *node);
     const bool isInLoop = !loopsAround(node).empty();
     if (!isInLoop || indices.isUnchanging(branch.getCondition()))
       node->question =
@@ -209,6 +214,68 @@ private:
     translate(*branch.thenBlock(), node, node->body, scope);
     if (branch.elseBlock())
       translate(*branch.elseBlock(), node, node->otherwise, scope);
+  }
+
+  /// A number to which only constants are assigned (structure_exits.cpp makes such), and that is only read.
+  std::optional<unsigned> variableOf(Value buffer) {
+    const auto known = variables.find(buffer);
+    if (known != variables.end())
+      return known->second;
+    auto alloc = buffer.getDefiningOp<tile::AllocOp>();
+    // Cores of two kinds have a copy each, which their own branches may change.
+    const bool isOfOneKind = !isMixed && !(model.hasCube && model.hasVector);
+    const bool isVariable =
+        isOfOneKind && alloc && alloc.getType().getSpace() == MemorySpace::Var &&
+        alloc.getType().getRank() == 0 && llvm::all_of(buffer.getUsers(), [&](Operation* user) {
+          auto store = dyn_cast<tile::StoreOp>(user);
+          return isa<tile::LoadOp>(user) || (store && constantOf(store));
+        });
+    return variables[buffer] =
+               isVariable ? std::optional(program.variables++) : std::optional<unsigned>();
+  }
+
+  static std::optional<int64_t> constantOf(tile::StoreOp store) {
+    const std::optional<int64_t> value = getConstantIntValue(store.getValue());
+    return value && *value >= 0 && *value < 100 ? value : std::nullopt;
+  }
+
+  void addAssign(tile::StoreOp store, Node* parent, model::Block& block) {
+    Node* node = add(store, parent, block, NodeKind::Assign);
+    node->variable = *variableOf(store.getBuffer());
+    node->value = static_cast<int>(*constantOf(store));
+  }
+
+  /// Of a branch on a variable that was read right before: nothing between them assigns to it.
+  void askVariable(scf::IfOp branch, Node& node) {
+    auto compare = branch.getCondition().getDefiningOp<arith::CmpIOp>();
+    auto load = compare ? compare.getLhs().getDefiningOp<tile::LoadOp>() : tile::LoadOp();
+    const std::optional<model::Comparison> kind =
+        compare ? comparisonOf(compare.getPredicate()) : std::nullopt;
+    const std::optional<int64_t> value =
+        compare ? getConstantIntValue(compare.getRhs()) : std::nullopt;
+    if (!load || !kind || !value || load->getBlock() != branch->getBlock() ||
+        std::abs(*value) > 1000)
+      return;
+    for (Operation* op = load->getNextNode(); op != branch; op = op->getNextNode())
+      if (op->getNumRegions() > 0 || isa<tile::StoreOp>(op))
+        return;
+    if (const std::optional<unsigned> variable = variableOf(load.getBuffer())) {
+      node.variable = *variable;
+      node.compares = *kind;
+      node.value = static_cast<int>(*value);
+    }
+  }
+
+  /// Variables that are read only in a loop mean nothing behind it.
+  void addForgotten(Operation* loop, Node& node) const {
+    for (const auto& [buffer, variable] : variables) {
+      const auto isElsewhere = [&](Operation* user) {
+        return isa<tile::LoadOp>(user) && !loop->isProperAncestor(user);
+      };
+      if (variable && llvm::none_of(buffer.getUsers(), isElsewhere))
+        node.forgets.push_back(*variable);
+    }
+    llvm::sort(node.forgets);
   }
 
   /// What must hold for a branch to be taken; if only some of it is known, nothing.
@@ -544,6 +611,7 @@ private:
   std::map<unsigned, std::pair<IndexSum, int64_t>>
       lengths; ///< by loop: from its first number to its end, and the step
   llvm::DenseMap<Value, unsigned> questions; ///< what branches ask
+  llvm::DenseMap<Value, std::optional<unsigned>> variables;
   std::set<void*> sharedTensors;
   std::map<void*, unsigned> storages;
   std::map<std::pair<unsigned, unsigned>, unsigned> events;

@@ -9,6 +9,8 @@
 // are walked one by one, and those between them until nothing changes; runs that are too short to have both are walked
 // as they are. All of these ways meet behind the loop. Each run goes one of them, so nothing is lost; and in none of them
 // does the walk take a branch in an iteration that never does, so a set in the one and the wait in another one match.
+//
+// Variables to which constants are assigned (whether a loop has been left) keep ways apart on which they differ.
 #include "compiler/targets/ascend/analysis/happens_before.h"
 #include "compiler/targets/ascend/analysis/path_state.h"
 #include "compiler/targets/ascend/analysis/turns.h"
@@ -33,11 +35,12 @@ public:
 
   Verdict run(bool isEmptyIncluded = true) {
     mayBeEmpty = isEmptyIncluded;
-    State state(layout, program.flags.size(), conflicts.numRecords());
-    walk(program.body, state);
-    for (unsigned flag = 0; flag < state.count.size(); ++flag)
-      if (state.count[flag] > 0)
-        fault(FaultKind::NotWaitedFor, lastSet[flag], flag);
+    States states{State(layout, program.flags.size(), program.variables, conflicts.numRecords())};
+    walk(program.body, states);
+    for (const State& state : states)
+      for (unsigned flag = 0; flag < state.count.size(); ++flag)
+        if (state.count[flag] > 0)
+          fault(FaultKind::NotWaitedFor, lastSet[flag], flag);
     sortHazards();
     return std::move(verdict);
   }
@@ -69,36 +72,73 @@ private:
       verdict.faults.push_back(found);
   }
 
-  void walk(const Block& block, State& state) {
+  void walk(const Block& block, States& states) {
     for (const Node* node : block) {
       if (isAnswered())
         return;
-      for (const Sync& sync : node->before)
-        synchronise(sync, node, state);
+      for (State& state : states)
+        for (const Sync& sync : node->before)
+          synchronise(sync, node, state);
       switch (node->kind) {
       case NodeKind::Statement:
-        issue(node, state);
+        for (State& state : states)
+          issue(node, state);
         break;
       case NodeKind::Sync:
-        synchronise(node->sync, node, state);
+        for (State& state : states)
+          synchronise(node->sync, node, state);
         break;
       case NodeKind::Loop:
-        walkLoop(node, state);
+        walkLoop(node, states);
+        for (const unsigned variable : node->forgets)
+          assign(variable, kNoValue, node, states);
         break;
-      case NodeKind::If: {
-        if (const std::optional<bool> taken = turns.isTaken(*node)) {
-          walk(*taken ? node->body : node->otherwise, state);
-          break;
-        }
-        State other = state;
-        walk(node->body, state);
-        walk(node->otherwise, other);
-        join(state, other, node, FaultKind::OnePathOnly);
+      case NodeKind::If:
+        walkBranch(node, states);
+        break;
+      case NodeKind::Assign:
+        assign(node->variable, node->value, node, states);
         break;
       }
-      }
-      for (const Sync& sync : node->after)
-        synchronise(sync, node, state);
+      for (State& state : states)
+        for (const Sync& sync : node->after)
+          synchronise(sync, node, state);
+    }
+  }
+
+  void walkBranch(const Node* node, States& states) {
+    const std::optional<bool> taken = turns.isTaken(*node);
+    States into, past;
+    for (State& state : states) {
+      const std::optional<bool> here = taken ? taken : isTakenIn(state, *node);
+      if (!here)
+        past.push_back(state);
+      (here == false ? past : into).push_back(std::move(state));
+    }
+    if (!into.empty())
+      walk(node->body, into);
+    if (!past.empty())
+      walk(node->otherwise, past);
+    join(into, past, node, FaultKind::OnePathOnly);
+    states = std::move(into);
+  }
+
+  /// By the variable that a branch asks.
+  static std::optional<bool> isTakenIn(const State& state, const Node& branch) {
+    if (branch.variable == kNone || state.values[branch.variable] == kNoValue)
+      return std::nullopt;
+    const int difference = state.values[branch.variable] - branch.value;
+    return holds(branch.compares, difference, difference);
+  }
+
+  void assign(unsigned variable, int value, const Node* at, States& states) {
+    States before;
+    std::swap(before, states);
+    for (State& state : before) {
+      state.values[variable] = value;
+      States one;
+      one.push_back(std::move(state));
+      join(states, one, at, FaultKind::OnePathOnly);
     }
   }
 
@@ -250,21 +290,38 @@ private:
     (flag.isCross ? state.remote(flag.to.agent) : state.known(flag.to)) |= state.carried(number);
   }
 
-  void join(State& state, const State& other, const Node* at, FaultKind kind) {
-    state.join(other, [&](unsigned flag) { fault(kind, at, flag); });
+  /// Ways on which all variables are the same meet; of too many others none is known any more.
+  void join(States& states, States& others, const Node* at, FaultKind kind) {
+    constexpr size_t most = 8;
+    for (State& other : others) {
+      const auto same = std::ranges::find(states, other.values, &State::values);
+      if (same != states.end())
+        same->join(other, [&](unsigned flag) { fault(kind, at, flag); });
+      else
+        states.push_back(std::move(other));
+    }
+    if (states.size() > most) {
+      for (State& state : states)
+        std::ranges::fill(state.values, kNoValue);
+      for (size_t i = 1; i < states.size(); ++i)
+        states[0].join(states[i], [&](unsigned flag) { fault(kind, at, flag); });
+      states.resize(1);
+    }
+    if (states.size() > 1)
+      std::ranges::sort(states, std::less(), &State::values);
   }
 
-  void walkLoop(const Node* loop, State& state) {
+  void walkLoop(const Node* loop, States& states) {
     const int64_t period = conflicts.periodOf(loop), trips = loop->trips;
     phases[loop->id] = 0;
     if (trips < 0)
-      return walkOpenLoop(loop, period, state);
+      return walkOpenLoop(loop, period, states);
     if (trips <= 2 * period) {
       for (int64_t i = 0; i < trips; ++i)
-        iterate(loop, {i, i, trips - 1 - i, trips - 1 - i, i, period}, state);
+        iterate(loop, {i, i, trips - 1 - i, trips - 1 - i, i, period}, states);
       return;
     }
-    State head = state, now, exit;
+    States head = states, now, exit;
     while (true) {
       now = head;
       for (int64_t phase = 0; phase < period; ++phase) {
@@ -272,9 +329,10 @@ private:
         if ((trips - 1) % period == phase)
           exit = now;
       }
-      join(now, head, loop, FaultKind::Unbalanced);
+      States before = head;
+      join(now, before, loop, FaultKind::Unbalanced);
       if (now == head || isAnswered()) {
-        state = std::move(exit);
+        states = std::move(exit);
         return;
       }
       std::swap(head, now);
@@ -283,27 +341,22 @@ private:
 
   /// Of unknown length: as each number of iterations that has too few for both ends, and as first ones, any
   /// number, and last ones. All ways out of it meet.
-  void walkOpenLoop(const Node* loop, int64_t period, State& state) {
+  void walkOpenLoop(const Node* loop, int64_t period, States& states) {
     auto [first, last] = turns.endsOf(loop);
     const int64_t least = loop->isEntered || (!mayBeEmpty && loop->isEnteredIfNotEmpty) ? 1 : 0;
     if (first + last < least)
       first = least;
-    std::optional<State> exit;
-    const auto leave = [&](State& way) {
-      if (exit)
-        join(*exit, way, loop, FaultKind::Unbalanced);
-      else
-        exit = std::move(way);
-    };
+    States exit;
+    const auto leave = [&](States& way) { join(exit, way, loop, FaultKind::Unbalanced); };
     for (int64_t trips = least; trips < first + last; ++trips) {
-      State way = state;
+      States way = states;
       for (int64_t i = 0; i < trips; ++i)
         iterate(loop, {i, i, trips - 1 - i, trips - 1 - i, i, period}, way);
       leave(way);
     }
     for (int64_t i = 0; i < first; ++i)
-      iterate(loop, {i, i, first + last - 1 - i, kEndless, i, period}, state);
-    std::vector<State> afterMiddle = walkMiddle(loop, first, last, period, state);
+      iterate(loop, {i, i, first + last - 1 - i, kEndless, i, period}, states);
+    std::vector<States> afterMiddle = walkMiddle(loop, first, last, period, states);
     for (int64_t more = 0; more < period && !isAnswered(); ++more) {
       for (int64_t i = 0; i < last; ++i)
         iterate(loop,
@@ -311,35 +364,37 @@ private:
                 afterMiddle[more]);
       leave(afterMiddle[more]);
     }
-    if (exit)
-      state = std::move(*exit);
+    if (!exit.empty())
+      states = std::move(exit);
   }
 
   /// Any number of iterations behind the first ones and before the last ones; what holds behind them, by their number
   /// modulo the period.
-  std::vector<State> walkMiddle(const Node* loop, int64_t first, int64_t last, int64_t period,
-                                State& head) {
-    std::vector<State> after(period);
-    State now;
+  std::vector<States> walkMiddle(const Node* loop, int64_t first, int64_t last, int64_t period,
+                                 States& head) {
+    std::vector<States> after(period);
+    States now;
     while (true) {
       now = head;
       for (int64_t phase = 0; phase < period; ++phase) {
         after[phase] = now;
         iterate(loop, {first + phase, kEndless, last, kEndless, first + phase, period}, now);
       }
-      join(now, head, loop, FaultKind::Unbalanced);
+      States before = head;
+      join(now, before, loop, FaultKind::Unbalanced);
       if (now == head || isAnswered())
         return after;
       std::swap(head, now);
     }
   }
 
-  void iterate(const Node* loop, Turn turn, State& state) {
+  void iterate(const Node* loop, Turn turn, States& states) {
     turn.phase %= turn.period;
     phases[loop->id] = static_cast<unsigned>(turn.phase);
     turns.set(loop, turn);
-    walk(loop->body, state);
-    goOn(loop, state);
+    walk(loop->body, states);
+    for (State& state : states)
+      goOn(loop, state);
   }
 
   /// What was issued in this iteration of `loop` is now of an earlier one: only the newest instance counts.

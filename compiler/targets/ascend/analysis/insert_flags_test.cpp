@@ -28,6 +28,8 @@ struct Mix {
   bool sums = false;
   /// Branches that ask for the number of an iteration.
   bool asks = false;
+  /// Loops that are left early: the iterations behind that do nothing.
+  bool exits = false;
 };
 
 class RandomProgram {
@@ -53,7 +55,10 @@ private:
       if (depth < 3 && kind < 2 && program.nodes.size() < 14) {
         Node* loop = program.add(block, parent, NodeKind::Loop);
         loop->trips = !mix.idle && !mix.sums && chance(50) ? -1 : below(mix.sums ? 4 : 6);
-        fill(loop->body, loop, depth + 1, below(3) + 1);
+        if (mix.exits && chance(60))
+          fillWithExit(*loop, block, parent, depth);
+        else
+          fill(loop->body, loop, depth + 1, below(3) + 1);
       } else if (mix.branches && depth < 3 && kind < 3) {
         Node* branch = program.add(block, parent, NodeKind::If);
         if (mix.asks)
@@ -65,6 +70,40 @@ private:
         addStatement(block, parent);
       }
     }
+  }
+
+  void assign(Block& block, Node* parent, unsigned variable, int value) {
+    Node* node = program.add(block, parent, NodeKind::Assign);
+    node->variable = variable;
+    node->value = value;
+  }
+
+  /// Of what is left of an iteration; another value ends only that.
+  Node* addIfOn(Block& block, Node* parent, unsigned variable, Comparison compares, int value) {
+    Node* branch = program.add(block, parent, NodeKind::If);
+    branch->variable = variable;
+    branch->compares = compares;
+    branch->value = value;
+    return branch;
+  }
+
+  void fillWithExit(Node& loop, Block& around, Node* parent, unsigned depth) {
+    constexpr int goesOn = 0, isNext = 1, isLeft = 2;
+    const unsigned variable = program.variables++;
+    // Stands before the loop.
+    around.pop_back();
+    assign(around, parent, variable, goesOn);
+    around.push_back(&loop);
+    Node* runs = addIfOn(loop.body, &loop, variable, Comparison::NotEqual, isLeft);
+    assign(runs->body, runs, variable, goesOn);
+    fill(runs->body, runs, depth + 1, below(3));
+    Node* exit = program.add(runs->body, runs, NodeKind::If);
+    if (chance(50))
+      fill(exit->body, exit, depth + 2, 1);
+    assign(exit->body, exit, variable, chance(75) ? isLeft : isNext);
+    Node* rest = addIfOn(runs->body, runs, variable, Comparison::Equal, goesOn);
+    fill(rest->body, rest, depth + 1, below(2) + 1);
+    loop.forgets.push_back(variable);
   }
 
   void ask(Node& branch) {
@@ -280,6 +319,17 @@ TEST(InsertFlags, RandomQuestions) {
   Counts counts;
   for (unsigned seed = 0; seed < cases(); ++seed) {
     insertAndTry(seed, {.linear = seed % 2 == 0, .asks = true}, {}, counts);
+    ASSERT_FALSE(::testing::Test::HasFatalFailure());
+  }
+  EXPECT_GT(counts.insertions, cases());
+  EXPECT_LE(200 * counts.unneeded, counts.insertions) << counts.unneeded << " are not needed";
+}
+
+/// Loops that are left early, and iterations that end early.
+TEST(InsertFlags, RandomExits) {
+  Counts counts;
+  for (unsigned seed = 0; seed < cases(); ++seed) {
+    insertAndTry(seed, {.branches = seed % 2 == 0, .linear = false, .exits = true}, {}, counts);
     ASSERT_FALSE(::testing::Test::HasFatalFailure());
   }
   EXPECT_GT(counts.insertions, cases());

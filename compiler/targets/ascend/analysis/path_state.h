@@ -55,10 +55,12 @@ public:
 class State {
 public:
   State() = default;
-  State(const Layout& layout, size_t flags, size_t records)
-      : count(flags), layout(&layout), rows(layout.firstFlag + flags, records) {}
+  State(const Layout& layout, size_t flags, size_t variables, size_t records)
+      : count(flags), values(variables, kNoValue), layout(&layout),
+        rows(layout.firstFlag + flags, records) {}
 
-  std::vector<int> count; ///< by flag: sets without a wait
+  std::vector<int> count;  ///< by flag: sets without a wait
+  std::vector<int> values; ///< by variable
 
   BitRow issued() {
     return rows[0];
@@ -86,7 +88,7 @@ public:
   }
 
   bool operator==(const State& other) const {
-    if (count != other.count)
+    if (count != other.count || values != other.values)
       return false;
     for (size_t row = 0; row < layout->firstFlag + count.size(); ++row)
       if ((row < layout->firstFlag || count[row - layout->firstFlag] > 0) &&
@@ -125,5 +127,8 @@ private:
   const Layout* layout = nullptr;
   BitMatrix rows; ///< issued, known, remote, carried
 };
+
+/// One for each that the variables can be, in their order.
+using States = std::vector<State>;
 
 } // namespace tilewright::ascend::model

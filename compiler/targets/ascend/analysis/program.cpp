@@ -168,6 +168,9 @@ void append(const Program& program, const Block& block, unsigned depth, std::str
     case NodeKind::Loop:
       out += "loop " + std::to_string(node->trips);
       break;
+    case NodeKind::Assign:
+      out += "variable " + std::to_string(node->variable) + " = " + std::to_string(node->value);
+      break;
     case NodeKind::If:
       out += "if";
       break;

@@ -96,6 +96,8 @@ struct Flag {
 enum class SyncKind : uint8_t { Set, Wait, Barrier, BarrierAll, SyncAll, Meeting };
 
 constexpr unsigned kNone = ~0u;
+/// Of a variable: it may be any.
+constexpr int kNoValue = -1;
 
 struct Sync {
   SyncKind kind = SyncKind::BarrierAll;
@@ -126,7 +128,7 @@ struct Condition {
 /// Of all numbers from `low` to `high`; nothing where they differ in it.
 std::optional<bool> holds(Comparison kind, int64_t low, int64_t high);
 
-enum class NodeKind : uint8_t { Statement, Sync, Loop, If };
+enum class NodeKind : uint8_t { Statement, Sync, Loop, If, Assign };
 
 struct Node;
 using Block = std::vector<Node*>;
@@ -146,12 +148,18 @@ struct Node {
   std::vector<Condition> conditions;
   /// If: the number of what it asks, where that is the same in all iterations; other branches may ask the same.
   unsigned question = kNone;
+  /// Assign: the variable that gets `value`. If: the one that is asked, if any, how it compares with `value`.
+  unsigned variable = kNone;
+  int value = 0;
+  Comparison compares = Comparison::Equal;
   // Sync
   Sync sync;
   // Loop; `trips` is -1 if not known
   int64_t trips = -1;
   /// Where they aren't: whether there is always one, and whether there is if no dim of a tensor is 0.
   bool isEntered = false, isEnteredIfNotEmpty = false;
+  /// Loop: variables for which nothing asks behind it.
+  std::vector<unsigned> forgets;
   // Loop: body. If: both branches.
   Block body, otherwise;
   /// Loop and If: not all cores of a block come through alike, so no flag between cores may be inside.
@@ -166,6 +174,8 @@ struct Program {
   Block body;
   std::deque<Node> nodes;
   std::vector<Flag> flags;
+  /// How many variables there are; each is kNoValue at first.
+  unsigned variables = 0;
   /// Flags that the program may use, nobody knows where.
   std::set<unsigned> reserved;
   /// The least and the greatest number that a value which never changes can be, by its number, where known.

@@ -58,8 +58,12 @@ private:
       } else if (node->kind == NodeKind::Sync) {
         addSync(node->sync, node);
       } else if (node->kind == NodeKind::If) {
-        const bool isTaken = node->conditions.empty() ? choose(*node) : isTrue(*node);
+        bool isTaken = node->conditions.empty() ? choose(*node) : isTrue(*node);
+        if (node->variable != kNone)
+          isTaken = isTrue(node->compares, assigned[node->variable] - node->value);
         flatten(isTaken ? node->body : node->otherwise);
+      } else if (node->kind == NodeKind::Assign) {
+        assigned[node->variable] = node->value;
       } else {
         flattenLoop(node);
       }
@@ -293,6 +297,7 @@ private:
   Choose choose;
   unsigned without;
   std::map<unsigned, int64_t> iteration, length; ///< by loop
+  std::map<unsigned, int> assigned;              ///< by variable
   std::deque<Event> events;
   std::array<Clock, kQueues> clocks{};
   std::array<Clock, 2> remotes{};

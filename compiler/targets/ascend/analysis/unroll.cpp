@@ -28,6 +28,7 @@ public:
     result.program.flags = source.flags;
     result.program.reserved = source.reserved;
     result.program.values = source.values;
+    result.program.variables = source.variables;
   }
 
   /// Nothing if more than `most` nodes would result.
@@ -75,14 +76,28 @@ private:
         return copy(*taken ? node->body : node->otherwise, to, parent);
       Node* made = add(node, to, parent, NodeKind::If);
       made->question = node->question;
+      made->variable = node->variable;
+      made->value = node->value;
+      made->compares = node->compares;
       made->conditions = fixed(node->conditions);
       copy(node->body, made->body, made);
       copy(node->otherwise, made->otherwise, made);
       return;
     }
     case NodeKind::Loop:
-      return copyLoop(node, to, parent);
+      copyLoop(node, to, parent);
+      for (const unsigned variable : node->forgets)
+        addAssign(node, variable, kNoValue, to, parent);
+      return;
+    case NodeKind::Assign:
+      return addAssign(node, node->variable, node->value, to, parent);
     }
+  }
+
+  void addAssign(const Node* origin, unsigned variable, int value, Block& to, Node* parent) {
+    Node* made = add(origin, to, parent, NodeKind::Assign);
+    made->variable = variable;
+    made->value = value;
   }
 
   /// Whether a branch is taken in this iteration, or a statement does anything, if the numbers of iterations
