@@ -246,3 +246,21 @@ def test_parts_of_a_product_and_of_its_operand() -> None:
     wanted = moved.astype(np.float32) @ right.astype(np.float32)
     wanted[8:24] = wanted[0:16].copy()
     check(main, wanted, left, right)
+
+
+@pytest.mark.parametrize("clear", [True, False])
+def test_a_reduction_into_a_part_of_what_it_reads(clear: bool) -> None:
+    @T.prim_func
+    def main(A: T.Tensor((ROWS, 32), "float32"), C: T.Tensor((ROWS, 32), "float32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            x = T.alloc_ub((ROWS, 32), "float32")
+            T.copy(A, x)
+            T.reduce_sum(x[0:8, :], x[4, :], dim=0, clear=clear)
+            T.reduce_max(x[8:16, :], x[16, :], dim=0, clear=clear)
+            T.copy(x, C)
+
+    source = numbers(32, "float32")
+    wanted = source.copy()
+    wanted[4] = source[:8].sum(0) + (0 if clear else source[4])
+    wanted[16] = np.maximum(source[8:16].max(0), 0 if clear else source[16])
+    check(main, wanted, source)

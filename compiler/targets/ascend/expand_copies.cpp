@@ -98,6 +98,14 @@ SmallVector<tile::CopyOp> splitColumn(tile::CopyOp copy, const RouteContext& con
   return {first, tile::CopyOp::create(builder, whole, target)};
 }
 
+/// The extents of a region; those that are known at run time only, as those of its buffer.
+SmallVector<int64_t> mostExtents(const tile::BufferRegion& region) {
+  SmallVector<int64_t> shape = region.staticExtents();
+  for (auto [extent, most] : llvm::zip(shape, region.type().getShape()))
+    extent = ShapedType::isDynamic(extent) ? most : extent;
+  return shape;
+}
+
 /// A copy between parts of one tile that have elements in common: all is read before anything is written.
 SmallVector<tile::CopyOp> splitOverlapping(tile::CopyOp copy, const RouteContext& context) {
   const tile::BufferRegion source = copy.getSourceRegion();
@@ -107,9 +115,7 @@ SmallVector<tile::CopyOp> splitOverlapping(tile::CopyOp copy, const RouteContext
   auto [shape, extents] = ownDims(source);
   if (copy.getTranspose()) { // of known extents, or it is refused
     extents = source.extents;
-    shape.assign(source.type().getShape());
-    for (auto [size, extent] : llvm::zip(shape, source.staticExtents()))
-      size = ShapedType::isDynamic(extent) ? size : extent;
+    shape = mostExtents(source);
   } else if (shape.empty() || isColumnInUb(source)) {
     // A column as one, whose elements have a block each.
     shape.push_back(shape.empty() ? 1 : npu::blockElements(source.type()));
@@ -435,6 +441,23 @@ LogicalResult expandAtomic(tile::AtomicOp add, const RouteContext& context) {
   return done;
 }
 
+/// A reduction into a part of what it reads reads a copy.
+void copyReduced(tile::ReduceOp reduce, const RouteContext& context) {
+  const tile::BufferRegion source = reduce.getSourceRegion(), target = reduce.getTargetRegion();
+  if (!mayOverlap(source, target))
+    return;
+  ImplicitLocOpBuilder builder(reduce.getLoc(), reduce);
+  tile::BufferRegion whole = tile::BufferRegion::whole(makeTemporary(
+      builder, reduce.getLoc(), mostExtents(source), source.type().getElementType(), "moved"));
+  whole.extents = source.extents;
+  tile::CopyOp::create(builder, source, whole);
+  if (context.waits)
+    PipeBarrierOp::create(builder, Pipe::V);
+  tile::ReduceOp::create(builder, reduce.getKind(), whole, target, reduce.getDim(),
+                         reduce.getClear(), reduce.getNanPropagate());
+  reduce.erase();
+}
+
 class ExpandCopies : public KernelPass<ExpandCopies> {
 public:
   static constexpr llvm::StringLiteral kArgument = "ascend-expand-copies";
@@ -449,6 +472,7 @@ public:
   void runOnOperation() override {
     const EventNumbers events(getOperation());
     const RouteContext context{waits, events};
+    getOperation().walk([&](tile::ReduceOp reduce) { copyReduced(reduce, context); });
     SmallVector<Operation*> work;
     getOperation().walk([&](Operation* op) {
       if (isa<tile::CopyOp, tile::FillOp, tile::AtomicTileOp, tile::AtomicOp>(op))

@@ -59,16 +59,22 @@ std::optional<std::pair<int64_t, int64_t>> bitsOf(const BufferRegion& region) {
 
 } // namespace
 
-bool mayOverwriteSource(tile::CopyOp copy) {
-  const BufferRegion source = withKnownExtents(copy.getSourceRegion()),
-                     target = withKnownExtents(copy.getTargetRegion());
-  if (source.type().getSpace() != MemorySpace::UB ||
-      npu::storageOf(source.buffer) != npu::storageOf(target.buffer))
+bool mayOverlap(const BufferRegion& first, const BufferRegion& second) {
+  if (first.type().getSpace() != MemorySpace::UB ||
+      npu::storageOf(first.buffer) != npu::storageOf(second.buffer))
     return false;
-  if (haveOneLayout(source.type(), target.type()))
-    return !areApart(source, target) && (copy.getTranspose() || !isSameRegion(source, target));
-  const auto read = bitsOf(source), written = bitsOf(target);
-  return !read || !written || (read->first < written->second && written->first < read->second);
+  const BufferRegion a = withKnownExtents(first), b = withKnownExtents(second);
+  if (haveOneLayout(a.type(), b.type()))
+    return !areApart(a, b);
+  const auto bits = bitsOf(a), others = bitsOf(b);
+  return !bits || !others || (bits->first < others->second && others->first < bits->second);
+}
+
+bool mayOverwriteSource(tile::CopyOp copy) {
+  const BufferRegion source = copy.getSourceRegion(), target = copy.getTargetRegion();
+  const bool isInPlace = !copy.getTranspose() && haveOneLayout(source.type(), target.type()) &&
+                         isSameRegion(source, target);
+  return mayOverlap(source, target) && !isInPlace;
 }
 
 } // namespace tilewright::ascend
