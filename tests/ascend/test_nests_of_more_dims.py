@@ -94,6 +94,37 @@ def chosen(A, a, m, v, c, C):  # type: ignore[no-untyped-def]
             c[i, j, k] = a[i, j, k]
 
 
+@T.macro
+def viewed(A, a, m, v, c, C):  # type: ignore[no-untyped-def]
+    for i, j, k in T.Parallel(*SHAPE):
+        rows = T.reshape(a, (24, 40))
+        c[i, j, k] = rows[i * 6 + j, k] * 2.0
+
+
+@T.macro
+def viewed_alike(A, a, m, v, c, C):  # type: ignore[no-untyped-def]
+    for i, j, k in T.Parallel(*SHAPE):
+        same = T.view(T.reshape(a, (960,)), SHAPE)
+        c[i, j, k] = same[i, j, k] + 1.0
+
+
+@T.macro
+def viewed_in_two_dims(A, a, m, v, c, C):  # type: ignore[no-untyped-def]
+    for i, k in T.Parallel(24, 40):
+        target = T.reshape(c, (24, 40))
+        target[i, k] = T.reshape(a, (24, 40))[i, k] - 1.0
+
+
+@T.macro
+def viewed_where_chosen(A, a, m, v, c, C):  # type: ignore[no-untyped-def]
+    T.tile.fill(c, 0.0)
+    T.barrier_all()
+    for i, j, k in T.Parallel(*SHAPE):
+        if a[i, j, k] > 0.0:
+            same = T.view(a, SHAPE)
+            c[i, j, k] = same[i, j, k]
+
+
 shifted = np.zeros(SHAPE, np.float32)
 shifted[1:, 1:, :33] = A[:3, :5, 7:40]
 CASES = {
@@ -103,6 +134,10 @@ CASES = {
     "other_order": (other_order, A[::-1] + A[:, ::-1]),
     "part": (part, shifted),
     "chosen": (chosen, np.maximum(A, 0)),
+    "viewed": (viewed, A * 2),
+    "viewed_alike": (viewed_alike, A + 1),
+    "viewed_in_two_dims": (viewed_in_two_dims, A - 1),
+    "viewed_where_chosen": (viewed_where_chosen, np.maximum(A, 0)),
 }
 for NAME, (BODY, EXPECTED) in CASES.items():
     add(NAME, BODY, EXPECTED)
@@ -118,7 +153,7 @@ def test_nest(name: str) -> None:
         assert "Muls(t, a, 2.0f, 960);" in text
     if name == "of_tensor":
         assert "Adds(c, staged, -1.0f, 960);" in text
-    assert ("GetValue" in text) == name.startswith(("chosen", "part"))
+    assert ("GetValue" in text) == name.startswith(("chosen", "part", "viewed_where"))
 
 
 def test_four_dims() -> None:

@@ -56,6 +56,17 @@ void makeLoopOfElements(tile::ParallelOp nest) {
   nest.erase();
 }
 
+/// Views that a nest makes are the same in all iterations: they go before it, as instructions do.
+void moveViewsOut(tile::ParallelOp nest) {
+  SmallVector<tile::ViewOp> views;
+  nest.walk([&](tile::ViewOp view) { views.push_back(view); });
+  for (tile::ViewOp view : views)
+    if (llvm::all_of(view->getOperands(), [&](Value operand) {
+          return !nest.getBody().isAncestor(operand.getParentRegion());
+        }))
+      view->moveBefore(nest);
+}
+
 /// A loop over the first dim; the nest over the others in it.
 tile::ParallelOp peel(tile::ParallelOp nest) {
   ImplicitLocOpBuilder builder(nest.getLoc(), nest);
@@ -216,6 +227,7 @@ public:
 private:
   /// As instructions; else each statement by itself; else element by element.
   void lower(tile::ParallelOp nest) {
+    moveViewsOut(nest);
     nest = joinDims(nest);
     if (expandNamedNest(nest, waits) || makeInstructions(nest))
       return;

@@ -281,3 +281,44 @@ func.func @joined_dims(%n: index) {
   }
   return
 }
+
+// -----
+
+// Views that nests make go before them, also one of another.
+// CHECK-LABEL: func.func @views_in_nests
+func.func @views_in_nests(%n: index) {
+  %c6 = arith.constant 6 : index
+  tile.launch (%cid) in (%n) npu {
+    // CHECK: %[[X:.*]] = tile.alloc "x"
+    %x = tile.alloc "x" : !tile.buffer<4x6x40xf32, UB>
+    %y = tile.alloc "y" : !tile.buffer<24x40xf32, UB>
+    %w = tile.alloc "w" : !tile.buffer<4x6x40xf32, UB>
+    // CHECK: %[[V:.*]] = tile.view %[[X]] : !tile.buffer<4x6x40xf32, UB> to !tile.buffer<24x40xf32, UB>
+    // CHECK: npu.unary exp %{{.*}}[%c0] {{.*}}, %[[V]][%c0] {{.*}} count(%c960)
+    tile.parallel (%i, %k) in [24, 40] {
+      %z = tile.view %x : !tile.buffer<4x6x40xf32, UB> to !tile.buffer<24x40xf32, UB>
+      %v = tile.load %z[%i, %k] : !tile.buffer<24x40xf32, UB>
+      %e = math.exp %v : f32
+      tile.store %e, %y[%i, %k] : !tile.buffer<24x40xf32, UB>
+    }
+    // CHECK: npu.unary ln %{{.*}} count(%c960)
+    tile.parallel (%i, %j, %k) in [4, 6, 40] {
+      %f = tile.view %x : !tile.buffer<4x6x40xf32, UB> to !tile.buffer<960xf32, UB>
+      %z = tile.view %f : !tile.buffer<960xf32, UB> to !tile.buffer<4x6x40xf32, UB>
+      %v = tile.load %z[%i, %j, %k] : !tile.buffer<4x6x40xf32, UB>
+      %e = math.log %v : f32
+      tile.store %e, %w[%i, %j, %k] : !tile.buffer<4x6x40xf32, UB>
+    }
+    // CHECK: tile.for
+    // CHECK: npu.unary sqrt %{{.*}} count(%c240)
+    tile.parallel (%i, %j, %k) in [4, 6, 40] {
+      %z = tile.view %x : !tile.buffer<4x6x40xf32, UB> to !tile.buffer<24x40xf32, UB>
+      %a = arith.muli %i, %c6 : index
+      %b = arith.addi %a, %j : index
+      %v = tile.load %z[%b, %k] : !tile.buffer<24x40xf32, UB>
+      %e = math.sqrt %v : f32
+      tile.store %e, %y[%b, %k] : !tile.buffer<24x40xf32, UB>
+    }
+  }
+  return
+}
