@@ -83,6 +83,8 @@ const Touches* ThreadTouches::note(AccessKind kind, const ThreadPlace& place, ml
     warps = lanes = {}, writers = 0;
     blockRound = place.blockRound;
   }
+  if (kind == AccessKind::Write)
+    authors = {}; // another value was there, perhaps one that no thread wrote
   authors.keepIf(place.block, bits);
   const AccessKind ofWarp = kindIn(warps, kind, place);
   if (warps.findRace(ofWarp, place.warp))

@@ -270,6 +270,22 @@ def test_barriers_and_reads_by_those_who_have_not_written():
     race(changed, RACE.format(0, "C", PLAIN), np.zeros(1, np.int32), numbers())
 
     @T.prim_func
+    def changed_by_no_thread(C: T.Tensor((1,), "int32"), Out: T.Tensor((N,), "int32")):
+        with T.Kernel(1, threads=N):
+            tx = T.get_thread_binding()
+            if tx == 40:
+                C[0] = 5
+            T.sync_threads()
+            T.fill(C, 7)
+            T.sync_threads()
+            if tx == 0:
+                C[0] = 5
+            if tx == 40:
+                Out[0] = C[0]
+
+    race(changed_by_no_thread, RACE.format(0, "C", PLAIN), np.zeros(1, np.int32), numbers())
+
+    @T.prim_func
     def other_block(C: T.Tensor((1,), "int32"), Out: T.Tensor((N,), "int32")):
         with T.Kernel(1, threads=N):
             C[0] = 5 + 0 * T.get_thread_binding()
