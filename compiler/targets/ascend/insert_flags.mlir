@@ -231,3 +231,65 @@ func.func @two_loops(%n: index) {
   }
   return
 }
+
+// -----
+// All in a branch: both flags stand in it. A vector core that sets the one back in turns that don't take the branch runs
+// ahead until its counter is full.
+// CHECK-LABEL: func.func @handed_over_in_branch
+// CHECK: ascend.set_cross_flag mte2, %[[BACK:.*]] {ascend.why = "store_l0c overwrites what load_ub of an earlier iteration reads"}
+// CHECK: tile.for
+// CHECK-NOT: cross_flag
+// CHECK: scf.if
+// CHECK: ascend.wait_cross_flag %[[BACK]]
+// CHECK: npu.store_l0c
+// CHECK: ascend.set_cross_flag fix, %[[THERE:.*]] {ascend.why
+// CHECK: ascend.wait_cross_flag %[[THERE]]
+// CHECK: npu.load_ub
+// CHECK: ascend.set_cross_flag mte2, %[[BACK]]
+// CHECK-NOT: set_cross_flag
+// CHECK: ascend.wait_cross_flag %[[BACK]]
+func.func @handed_over_in_branch(%W: !tile.buffer<64x64xf32, global>, %n: index, %m: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  tile.launch (%cid) in (%n) npu {
+    %c = tile.alloc "c" at 0 : !tile.buffer<64x64xf32, L0C>
+    %x = tile.alloc "x" at 0 : !tile.buffer<64x64xf32, UB>
+    tile.for %i = %c0 to %n step %c1 {
+      %taken = arith.cmpi slt, %i, %m : index
+      scf.if %taken {
+        npu.store_l0c %c[%c0] : !tile.buffer<64x64xf32, L0C> rows 64 to %W[0, 0] [64, 64] : !tile.buffer<64x64xf32, global>
+        npu.load_ub %W[0, 0] [64, 64] : !tile.buffer<64x64xf32, global> to %x[%c0] : !tile.buffer<64x64xf32, UB> pitch 64
+      }
+    }
+  }
+  return
+}
+
+// -----
+// The load stands behind the branch: each turn sets the flag back, so each waits for the one there, too.
+// CHECK-LABEL: func.func @handed_over_behind_branch
+// CHECK: tile.for
+// CHECK: ascend.wait_cross_flag %[[BACK:.*]] {ascend.why = "store_l0c overwrites
+// CHECK: scf.if
+// CHECK-NEXT: npu.store_l0c
+// CHECK-NEXT: }
+// CHECK: ascend.set_cross_flag fix, %[[THERE:.*]] {ascend.why
+// CHECK: ascend.wait_cross_flag %[[THERE]]
+// CHECK: npu.load_ub
+// CHECK: ascend.set_cross_flag mte2, %[[BACK]]
+func.func @handed_over_behind_branch(%W: !tile.buffer<64x64xf32, global>, %n: index, %m: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  tile.launch (%cid) in (%n) npu {
+    %c = tile.alloc "c" at 0 : !tile.buffer<64x64xf32, L0C>
+    %x = tile.alloc "x" at 0 : !tile.buffer<64x64xf32, UB>
+    tile.for %i = %c0 to %n step %c1 {
+      %taken = arith.cmpi slt, %i, %m : index
+      scf.if %taken {
+        npu.store_l0c %c[%c0] : !tile.buffer<64x64xf32, L0C> rows 64 to %W[0, 0] [64, 64] : !tile.buffer<64x64xf32, global>
+      }
+      npu.load_ub %W[0, 0] [64, 64] : !tile.buffer<64x64xf32, global> to %x[%c0] : !tile.buffer<64x64xf32, UB> pitch 64
+    }
+  }
+  return
+}

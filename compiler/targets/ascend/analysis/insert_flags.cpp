@@ -59,6 +59,8 @@ public:
     while (addNext()) {
     }
     prune();
+    for (Insertion& insertion : result.insertions)
+      moveBackIntoBranch(insertion);
     for (Insertion& insertion : result.insertions) {
       moveIntoBranch(insertion);
       while (moveBarrierIntoBranch(insertion)) {
@@ -154,13 +156,59 @@ private:
       return;
     const auto [branch, later] = siblings(insertion.why, nullptr);
     if (branch->kind != NodeKind::If || later != insertion.waitAt || !isNext(branch, later) ||
-        (insertion.isCross && branch->isOfSomeCores))
+        (insertion.isCross && (branch->isOfSomeCores || holdsBack(insertion))))
       return;
     const std::vector<Node*> path = pathTo(insertion.why.earlier);
     const Insertion before = insertion;
     remove(insertion.number);
     insertion.behind = *(std::find(path.begin(), path.end(), branch) + 1);
     insertion.setAt = nullptr;
+    place(insertion);
+    if (isCovered())
+      return;
+    remove(insertion.number);
+    insertion = before;
+    place(insertion);
+  }
+
+  /// Whether iterations set a flag to the other kind of core next to this one: nothing but this one keeps
+  /// the core that sets it from running ahead of the one that waits, until the flag's counter is full.
+  bool holdsBack(const Insertion& insertion) const {
+    return std::any_of(
+        result.insertions.begin(), result.insertions.end(), [&](const Insertion& other) {
+          return other.isCross && other.carriedBy && other.from.agent == insertion.to.agent &&
+                 other.setAt && other.setAt->parent == insertion.waitAt->parent;
+        });
+  }
+
+  static bool isInSameArm(const Node* branch, Node* a, Node* b) {
+    const auto isInBody = [&](Node* node) {
+      return std::find(branch->body.begin(), branch->body.end(), node) != branch->body.end();
+    };
+    return isInBody(a) == isInBody(b);
+  }
+
+  /// Between cores, from one iteration to a later one, where one branch holds all that needs it: both ends
+  /// stand in the branch, as the flag there and so the wait that keeps the cores together do.
+  void moveBackIntoBranch(Insertion& insertion) {
+    if (!insertion.isCross || !insertion.carriedBy || insertion.setAt != insertion.waitAt)
+      return;
+    const std::vector<Node*> earlier = pathTo(insertion.why.earlier),
+                             later = pathTo(insertion.why.later);
+    size_t depth = 0;
+    while (depth < earlier.size() && earlier[depth] != insertion.setAt)
+      ++depth;
+    const size_t outer = depth;
+    while (depth + 1 < std::min(earlier.size(), later.size()) && earlier[depth] == later[depth] &&
+           earlier[depth]->kind == NodeKind::If && !earlier[depth]->isOfSomeCores &&
+           isInSameArm(earlier[depth], earlier[depth + 1], later[depth + 1]))
+      ++depth;
+    if (depth == outer || depth >= earlier.size())
+      return;
+    const Insertion before = insertion;
+    remove(insertion.number);
+    insertion.waitAt = later[depth];
+    insertion.setAt = earlier[depth]->id < later[depth]->id ? later[depth] : earlier[depth];
     place(insertion);
     if (isCovered())
       return;
