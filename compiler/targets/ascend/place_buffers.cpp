@@ -20,6 +20,7 @@
 #include "compiler/ir/structure_ops.h"
 #include "compiler/ir/tensor_ops.h"
 #include "compiler/passes/kernel_pass.h"
+#include "compiler/targets/ascend/nest_indices.h"
 #include "compiler/targets/ascend/passes.h"
 #include "compiler/targets/ascend/twin_copies.h"
 #include "compiler/targets/ascend/zero_products.h"
@@ -51,6 +52,8 @@ struct Uses {
   bool isAdded = false;
   bool meetsL0 = false;
 };
+
+constexpr int64_t kFractalSide = 16;
 
 bool isDecided(MemorySpace space) {
   return space != MemorySpace::Shared && space != MemorySpace::Fragment;
@@ -424,10 +427,38 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
     return made.lookup(value);
   }
 
-  static void copyWhole(Value from, Value to, Operation* before) {
-    OpBuilder builder(before);
-    tile::CopyOp::create(builder, before->getLoc(), BufferRegion::whole(from),
-                         BufferRegion::whole(to));
+  /// Whether a part of a tile in L1 can be copied without the rest: it consists of whole fractals.
+  static bool isOfFractals(const BufferRegion& part) {
+    const BufferType type = inSpace(part.type(), MemorySpace::L1);
+    const SmallVector<int64_t> offsets = part.staticOffsets(), extents = part.staticExtents();
+    if (extents.size() < 2 || llvm::is_contained(extents, ShapedType::kDynamic))
+      return false;
+    const auto isOf = [&](size_t dim, int64_t side) {
+      return extents[dim] == type.getShape()[dim] ||
+             (offsets[dim] != ShapedType::kDynamic && offsets[dim] % side == 0 &&
+              extents[dim] % side == 0);
+    };
+    return isOf(extents.size() - 2, kFractalSide) &&
+           isOf(extents.size() - 1, std::max(kFractalSide, npu::blockElements(type)));
+  }
+
+  /// Copies what the gemm reads of `named` to the same place of `to`: nothing may have written the rest.
+  static void copyRead(tile::GemmOp gemm, Value named, Value from, Value to) {
+    SmallVector<BufferRegion> parts;
+    for (const BufferRegion& region : {gemm.getARegion(), gemm.getBRegion()}) {
+      const BufferRegion part = withKnownExtents(region);
+      if (part.buffer == named)
+        parts.push_back(isOfFractals(part) ? part : BufferRegion::whole(named));
+    }
+    if (parts.size() == 2 && isSameRegion(parts[0], parts[1]))
+      parts.pop_back();
+    OpBuilder builder(gemm);
+    for (BufferRegion part : parts) {
+      part.buffer = from;
+      BufferRegion target = part;
+      target.buffer = to;
+      tile::CopyOp::create(builder, gemm.getLoc(), part, target);
+    }
   }
 
   /// Vector instructions make what gemms read: a copy stands before each gemm.
@@ -439,7 +470,7 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
     }
     tile::AllocOp twin = addTwin(alloc, MemorySpace::L1, uses);
     for (Operation* gemm : uses.gemms)
-      copyWhole(twin, alloc, gemm);
+      copyRead(cast<tile::GemmOp>(gemm), alloc, twin, alloc);
     placeViews(twin, uses.gemmsOfViews);
     return success();
   }
@@ -459,7 +490,7 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
               builder, alloc.getLoc(), inSpace(cast<BufferType>(view.getType()), MemorySpace::L1),
               builder.getStringAttr(alloc.getSymName().value_or("tile").str() + "_l1"),
               IntegerAttr());
-        copyWhole(view, tile, gemm);
+        copyRead(gemm, view, view, tile);
         gemm->replaceUsesOfWith(view, tile);
       }
   }
