@@ -139,7 +139,10 @@ def __getattr__(name: str) -> Any:
     elif name in ELSEWHERE:
         value = import_module(f"tilewright.{ELSEWHERE[name]}")
     else:
-        raise AttributeError(f"tilewright has no {name!r}")
+        from .suggestions import did_you_mean
+
+        hint = did_you_mean(name, {*_HOMES, *_MODULES, *globals()})
+        raise AttributeError(f"tilewright has no {name!r}{hint}")
     globals()[name] = value
     return value
 

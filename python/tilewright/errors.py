@@ -324,7 +324,8 @@ def raise_at_kernel(error: CompileError, cause: BaseException | None = None) -> 
 
 def short_traceback(function: _Function) -> _Function:
     """A function of the public interface: the traceback of a CompileError goes straight from it to
-    the kernel, without the frames of the compiler."""
+    the kernel, without the frames of the compiler; one of an unknown keyword ends at the caller's
+    line and names the keywords that there are."""
     from functools import wraps
 
     @wraps(function)
@@ -333,6 +334,12 @@ def short_traceback(function: _Function) -> _Function:
             return function(*args, **keywords)
         except CompileError as error:
             raise error.with_traceback(error.kernel_frame) from error.__cause__
+        except TypeError as error:
+            from .suggestions import unknown_keyword
+
+            if wrong := unknown_keyword(error, function, keywords):
+                raise TypeError(f"{error}{wrong[1]}") from None
+            raise
 
     return called  # type: ignore[return-value]
 

@@ -12,6 +12,7 @@ from .compilation import compile_kernel
 from .errors import CompileError, short_traceback
 from .front_key import front_key
 from .options import Options, check_backend, check_pass_configs, check_target, remark_flags
+from .suggestions import which_exist
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -90,6 +91,8 @@ def _tell(kernel: JITKernel, started: float) -> None:
     sys.stderr.write(f"tilewright: {kernel.name} for {kernel.target} in {elapsed:.0f} ms\n")
 
 
+#: A flag of Python's code objects (`inspect.CO_VARKEYWORDS`).
+_TAKES_ANY_KEYWORD = 0x08
 #: The choices of `jit` that `Options` takes.
 _OF_OPTIONS = ("target", "cpu", "pass_configs", "platform")
 
@@ -185,6 +188,7 @@ class JITFunction:
             from .eager import compile_eager
 
             return compile_eager(self, args, keywords)
+        self._check_names(keywords)
         options = self.options()
         outputs = output_numbers(self.choices.get("out_idx"), self.choices.get("workspace_idx"))
         front = front_key(self.function, [args, keywords, outputs], options.description())
@@ -220,6 +224,15 @@ class JITFunction:
     def _parameters(self) -> tuple[str, ...]:
         code = self.function.__code__
         return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+
+    def _check_names(self, keywords: dict[str, Any]) -> None:
+        """TypeError, as Python's own, for a keyword that the factory does not have."""
+        unknown = [name for name in keywords if name not in self._parameters()]
+        if unknown and not self.function.__code__.co_flags & _TAKES_ANY_KEYWORD:
+            raise TypeError(
+                f"{self.__name__}() got an unexpected keyword argument {unknown[0]!r}"
+                f"{which_exist(unknown[0], self._parameters())}"
+            )
 
     def _named(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> dict[str, Any]:
         return dict(zip(self._parameters(), args, strict=False)) | keywords
@@ -355,6 +368,7 @@ class KernelFactory:
         return getattr(self.kernel, name)
 
 
+@short_traceback
 def jit(
     func: Any = None,
     *,
@@ -369,11 +383,8 @@ def jit(
     workspace_idx: Sequence[int] | int | None = None,
     cpu: str | None = None,
     platform: str = "auto",
-    **unknown: Any,
 ) -> Any:
     """Makes a factory of kernels, or an eager kernel, of a function."""
-    if unknown:
-        raise TypeError(f"jit() got an unexpected keyword argument {next(iter(unknown))!r}")
     output_numbers(out_idx, workspace_idx)
     check_target(target)
     check_backend(execution_backend)

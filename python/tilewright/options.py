@@ -4,11 +4,14 @@
 from __future__ import annotations
 
 import os
+import sys
 from contextlib import contextmanager
 from contextvars import ContextVar
-from enum import Enum, StrEnum
+from enum import Enum, EnumMeta, StrEnum
 
+from .captured_state import is_ours
 from .errors import TilewrightWarning, unsupported
+from .suggestions import did_you_mean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,7 +50,17 @@ def simplify_prim_func(function: Any) -> Any:
     return function
 
 
-class PassConfigKey(StrEnum):
+class _NamesKeys(EnumMeta):
+    """A misspelt name gets the nearest one."""
+
+    def __getattr__(cls, name: str) -> Any:
+        members = cls.__dict__.get("_member_map_", {})
+        if name in members:
+            return members[name]
+        raise AttributeError(f"{cls.__name__} has no {name!r}{did_you_mean(name, members)}")
+
+
+class PassConfigKey(StrEnum, metaclass=_NamesKeys):
     """The keys of `pass_configs`, as TileLang names them."""
 
     TL_SIMPLIFY = "tl.Simplify"
@@ -199,7 +212,8 @@ def check_pass_configs(pass_configs: object) -> None:
         if name in _SWITCHES and value is not None and not _is_switch(value):
             raise ValueError(f"pass config '{name}' is {value!r} but must be True or False")
         if name.replace("tir.", "tirx.") not in known:
-            remark(f"pass config {name!r} is unknown, and ignored")
+            hint = did_you_mean(name, known) or did_you_mean(f"tl.{name}", known)
+            remark(f"pass config {name!r} is unknown, and ignored{hint}")
         elif name in _WITHOUT_EFFECT and value:
             remark(f"pass config {name!r} has no effect here, {_WITHOUT_EFFECT[name]}")
 
@@ -237,13 +251,16 @@ _remarks: set[str] = set()
 
 
 def remark(message: str) -> None:
-    """Warns once in a process."""
+    """Warns once in a process, at the user's line."""
     if message in _remarks:
         return
     _remarks.add(message)
     import warnings
 
-    warnings.warn(message, TilewrightWarning, stacklevel=4)
+    level, frame = 1, sys._getframe()
+    while frame.f_back and is_ours(frame.f_globals.get("__name__", "")):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, TilewrightWarning, stacklevel=level)
 
 
 def resolve_target(target: object = None) -> str:

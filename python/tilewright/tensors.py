@@ -25,7 +25,13 @@ def torch_assert_close(
     atol: float = 1e-3,
     max_mismatched_ratio: float = 0.001,
     verbose: bool = False,
-    **options: Any,
+    equal_nan: bool = True,
+    check_device: bool = True,
+    check_dtype: bool = True,
+    check_layout: bool = True,
+    check_stride: bool = False,
+    base_name: str = "LHS",
+    ref_name: str = "RHS",
 ) -> bool:
     """AssertionError if more than `max_mismatched_ratio` of the elements differ by more than
     `atol` + `rtol` times the second tensor's."""
@@ -34,7 +40,7 @@ def torch_assert_close(
     given, wanted = tensor_a.detach().double().cpu(), tensor_b.detach().double().cpu()
     if given.shape != wanted.shape:
         raise AssertionError(f"the shapes differ: {tuple(given.shape)} and {tuple(wanted.shape)}")
-    differs = ~torch.isclose(given, wanted, rtol=rtol, atol=atol, equal_nan=True)
+    differs = ~torch.isclose(given, wanted, rtol=rtol, atol=atol, equal_nan=equal_nan)
     count = int(differs.sum())
     if count > max_mismatched_ratio * max(given.numel(), 1):
         worst = float((given - wanted).abs()[differs].max())

@@ -12,6 +12,7 @@ from .. import _runtime
 from ..errors import short_traceback
 from ..front_key import digest, front_key, machine_stamp
 from ..jit_factory import JITFunction
+from ..suggestions import which_exist
 from .inputs import chosen_inputs
 from .tuner import AutoTuner, ProfileArgs
 
@@ -48,7 +49,11 @@ def autotune(
     """
     unknown = [name for name in profile if name not in ProfileArgs.__slots__]
     if unknown:
-        raise TypeError(f"autotune() got an unexpected keyword argument {unknown[0]!r}")
+        own = ("configs", "do_not_specialize", "executor", "verbose")
+        raise TypeError(
+            f"autotune() got an unexpected keyword argument {unknown[0]!r}"
+            f"{which_exist(unknown[0], (*own, *ProfileArgs.__slots__))}"
+        )
     if configs is None:
         raise TypeError("autotune() needs configs: a list of dicts, or a function that gives one")
     settings = {"warmup": warmup, "rep": rep, "timeout": timeout, **profile}

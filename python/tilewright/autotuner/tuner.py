@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ..profiler import TensorSupplyType, compare_outputs, do_bench
+from ..suggestions import which_exist
 from . import results
 from .compiling import compile_all, one_line
 from .inputs import InputSupply, private_copy
@@ -73,7 +74,10 @@ class AutoTuner:
         """Fields of ProfileArgs."""
         unknown = [name for name in settings if name not in ProfileArgs.__slots__]
         if unknown:
-            raise TypeError(f"autotune: there is no profile setting {unknown[0]!r}")
+            raise TypeError(
+                f"autotune: there is no profile setting {unknown[0]!r}"
+                f"{which_exist(unknown[0], ProfileArgs.__slots__)}"
+            )
         self._profile = replace(self._profile, **settings)
         return self
 

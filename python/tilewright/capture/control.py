@@ -236,6 +236,8 @@ class ControlFlow(ExpressionEvaluator):
             return None
         context = self.value(item.context_expr)
         if isinstance(context, Poison):
+            if self.tracer.launch is None:  # what follows is wrong without a launch
+                raise PoisonUsed
             if item.optional_vars:
                 self.unpack(item.optional_vars, POISON)
             return self._with(node, items[1:])

@@ -28,6 +28,7 @@ from ..language.values import (
     unsupported,
 )
 from ..language.vectors import vector_of
+from ..suggestions import did_you_mean, unknown_keyword
 from .laziness import is_total
 from .prescan import is_of_language, is_unsupported_construct
 from .scopes import Scope
@@ -224,14 +225,18 @@ class ExpressionEvaluator(ABC):
             if is_of_language(owner) and isinstance(node.value, ast.Name):
                 if self.tracer.reach(node):
                     return POISON
-                message = f"{node.value.id} has no {node.attr!r}"
+                message = f"{node.value.id} has no {node.attr!r}{_meant(owner, node.attr)}"
                 raise LanguageError(message, python=AttributeError) from None
             if isinstance(owner, BufferRef):
                 raise LanguageError(
-                    f"buffer {owner.name!r} has no attribute {node.attr!r}",
+                    f"buffer {owner.name!r} has no attribute {node.attr!r}"
+                    f"{_meant(owner, node.attr)}",
                     python=AttributeError,
                 ) from None
-            raise LanguageError(str(missing), python=AttributeError) from None
+            message = str(missing)
+            if isinstance(owner, Expr):
+                message = f"a value has no attribute {node.attr!r}{_meant(owner, node.attr)}"
+            raise LanguageError(message, python=AttributeError) from None
 
     def base(self, node: ast.expr) -> Value:
         """What stands before a dot or a bracket: a variable is not loaded there."""
@@ -519,7 +524,18 @@ class ExpressionEvaluator(ABC):
                 self._mark_operand(error, args, keywords, node)
                 raise
             self.tracer.at(place)
-            raise CallFailed(ast.unparse(node.func), error) from error
+            called = ast.unparse(node.func)
+            if wrong := unknown_keyword(error, function, keywords):
+                self._mark_keyword(wrong[0], node)
+                message = f"{called} has no argument {wrong[0]!r}{wrong[1]}"
+                raise LanguageError(message, python=TypeError) from error
+            raise CallFailed(called, error) from error
+
+    def _mark_keyword(self, name: str, node: ast.Call) -> None:
+        """Sets the place to the keyword of this name, if the call spells it."""
+        for keyword in node.keywords:
+            if keyword.arg == name:
+                self.mark(keyword)
 
     def _mark_operand(
         self, error: LanguageError, args: list[Value], keywords: dict[str, Value], node: ast.Call
@@ -535,6 +551,11 @@ class ExpressionEvaluator(ABC):
             if value is error.operand:
                 self.mark(argument)
                 return
+
+
+def _meant(owner: object, attribute: str) -> str:
+    """The end of a message about an attribute that `owner` does not have."""
+    return did_you_mean(attribute, dir(owner))
 
 
 def _hint_for_numbers_only(function: Value, name: str, args: list[Value]) -> str:

@@ -9,6 +9,7 @@ from types import MethodType
 from typing import TYPE_CHECKING, Any
 
 from ..language.values import BufferRef, Element, LanguageError, Traced
+from ..suggestions import which_exist
 from .definition import globals_of
 from .expressions import Reference
 from .interpreter import Interpreter
@@ -196,6 +197,11 @@ def _bound(
     try:
         bound = signature.bind(*args, **keywords)
     except TypeError as wrong:
+        unknown = next((key for key in keywords if key not in signature.parameters), None)
+        if unknown is not None:
+            end = which_exist(unknown, signature.parameters)
+            message = f"{name} has no argument {unknown!r}{end}"
+            raise LanguageError(message, python=TypeError) from None
         raise LanguageError(f"{name}(): {wrong}", python=TypeError) from None
     bound.apply_defaults()
     return dict(bound.arguments)

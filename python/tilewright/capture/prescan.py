@@ -13,6 +13,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ..errors import Diagnostic
+from ..suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -120,7 +121,7 @@ class Prescan:
         try:
             self.lookup(node.id)
         except KeyError:
-            message = f"name {node.id!r} is not defined{_hint(node.id, known)}"
+            message = f"name {node.id!r} is not defined{did_you_mean(node.id, known)}"
             self._unknown_name(node, message, NameError)
 
     def _attribute(self, node: ast.Attribute, known: frozenset[str]) -> None:
@@ -135,16 +136,9 @@ class Prescan:
         from ..language.unsupported import is_known_name
 
         if not is_known_name(node.attr) and not hasattr(owner, node.attr):
-            hint = _hint(node.attr, frozenset(dir(owner)))
+            hint = did_you_mean(node.attr, dir(owner))
             message = f"{node.value.id} has no {node.attr!r}{hint}"
             self._unknown_name(node, message, AttributeError)
-
-
-def _hint(name: str, candidates: Iterable[str]) -> str:
-    import difflib
-
-    close = difflib.get_close_matches(name, list(candidates), 1, 0.75)
-    return f"; did you mean {close[0]!r}?" if close else ""
 
 
 def _all_arguments(arguments: ast.arguments) -> list[ast.arg]:

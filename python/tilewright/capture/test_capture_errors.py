@@ -236,7 +236,7 @@ WRONG = {
     "x = y_later\ny_later = 1": "name 'y_later' is used before it is bound",
     "t = T\nt.nosuch(A)": "t has no 'nosuch'",
     "T.nosuch(A)\nfor T in range(2):\n    pass": "T has no 'nosuch'",
-    "x = A.shap": "buffer 'A' has no attribute 'shap'",
+    "x = A.shap": "buffer 'A' has no attribute 'shap'; did you mean 'shape'?",
     "x = int(A[0])": "an integer that is known only in the running kernel can't be used here",
     "x = float(A[0])": "a value of the kernel is not known while tracing; use T.cast",
     "for i in T.Parallel():\n    pass": "T.Parallel needs at least one extent",

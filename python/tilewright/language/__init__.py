@@ -265,4 +265,6 @@ def __getattr__(name: str) -> NoReturn:
 
     if is_known_name(name):
         raise UnsupportedName(f"T.{name} is not supported yet", "unsupported")
-    raise AttributeError(f"T has no {name!r}")
+    from ..suggestions import did_you_mean
+
+    raise AttributeError(f"T has no {name!r}{did_you_mean(name, globals())}")

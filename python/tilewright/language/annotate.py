@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from ..capture.tracer import current
+from ..suggestions import unknown_keyword
 from .values import LanguageError
 
 TYPE_CHECKING = False
@@ -23,10 +24,15 @@ def use_swizzle(*given: Any, **named: Any) -> Any:
     number of the block to compute: panels of `off` rows (dir 0) or columns (dir 1) of blocks, every
     other one backwards.
     """
-    if len(given) + len(named.keys() & {"m", "n", "k", "block_m", "block_n", "cid"}) >= 6:
-        return _swizzled(*given, **named)
-    _swizzle_hint(*given, **named)
-    return None
+    is_number = len(given) + len(named.keys() & {"m", "n", "k", "block_m", "block_n", "cid"}) >= 6
+    form = _swizzled if is_number else _swizzle_hint
+    try:
+        return form(*given, **named)
+    except TypeError as error:
+        if wrong := unknown_keyword(error, form, named):
+            message = f"T.use_swizzle has no argument {wrong[0]!r}{wrong[1]}"
+            raise LanguageError(message, python=TypeError) from None
+        raise
 
 
 def _swizzle_hint(panel_size: int, order: str = "row", enable: bool = True) -> None:
@@ -65,8 +71,11 @@ def _swizzled(
     return line * columns + place if dir == 0 else place * columns + line
 
 
-def annotate_layout(layouts: dict[Any, Any], **options: Any) -> None:
-    """The layout of buffers, where the compiler should not choose."""
+def annotate_layout(
+    layouts: dict[Any, Any], allow_reannotation: bool = False, allow_buffer_region: bool = False
+) -> None:
+    """The layout of buffers, where the compiler should not choose; what is allowed besides means
+    nothing here."""
     _keep("layout", list(layouts))
     tracer = current()
     for buffer, layout in layouts.items():

@@ -63,7 +63,11 @@ def grid(*extents: Any) -> Loop:
 
 
 def thread_binding(
-    start: Any, stop: Any = None, thread: Any = "threadIdx.x", **options: Any
+    start: Any,
+    stop: Any = None,
+    thread: Any = "threadIdx.x",
+    *,
+    annotations: dict[str, Any] | None = None,
 ) -> Loop:
     """TVM's loop over the threads (`thread="threadIdx.y"`) or blocks (`"blockIdx.x"`) of a launch:
     each runs the body once, with its own number; those from the extent on don't."""

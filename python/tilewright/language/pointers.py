@@ -51,9 +51,17 @@ def match_buffer(
     data: Any = None,
     strides: Any = None,
     scope: str = "global",
-    **options: Any,
+    *,
+    elem_offset: Any = None,
+    align: int = -1,
+    offset_factor: int = 0,
+    buffer_type: str = "default",
+    axis_separators: Any = None,
 ) -> Any:
-    """The tensor that a `T.handle` argument is: TVM's way to declare one, before the launch."""
+    """The tensor that a `T.handle` argument is: TVM's way to declare one, before the launch.
+
+    What stands behind `scope` says how TVM lays it out in memory, and means nothing here.
+    """
     from ..capture.kernel import Handle, declare_parameter
 
     if not isinstance(param, Handle):

@@ -21,12 +21,11 @@ if TYPE_CHECKING:
 
 
 def _meant(key: str) -> str:
-    """The argument that is nearest to an unknown one; all of them if none is near."""
-    from difflib import get_close_matches
+    """The argument that is nearest to an unknown one, and all of them."""
+    from ..suggestions import which_exist
 
     known = ["dim", "clear", "real_shape", "batch", "nan_propagate"]
-    close = ["dim"] if key == "axis" else get_close_matches(key, known, 1)
-    return f"; did you mean {close[0]!r}?" if close else f"; it has: {', '.join(known)}"
+    return which_exist(key, known, "dim" if key == "axis" else "")
 
 
 class _Options:

@@ -499,12 +499,14 @@ REFUSED: list[tuple[Callable[..., None], list[Array], str]] = [
     (
         lambda x: T.reduce_sum(x, x, klear=True),
         [ROW],
-        "T.reduce_sum has no argument 'klear'; did you mean 'clear'?",
+        "T.reduce_sum has no argument 'klear'; did you mean 'clear'? "
+        "(it has: dim, clear, real_shape, batch, nan_propagate)",
     ),
     (
         lambda x: T.reduce_max(x, x, axis=1),
         [ROW],
-        "T.reduce_max has no argument 'axis'; did you mean 'dim'?",
+        "T.reduce_max has no argument 'axis'; did you mean 'dim'? "
+        "(it has: dim, clear, real_shape, batch, nan_propagate)",
     ),
     (
         lambda x: T.reduce_sum(x, x, keepdims=True),

@@ -255,4 +255,8 @@ def __getattr__(name: str) -> Any:
         return getattr(raw_instructions, name)
     if name in _UNSUPPORTED:
         raise UnsupportedName(f"T.tile.{name} is not supported yet", "unsupported")
-    raise AttributeError(f"T.tile has no {name!r}")
+    from ..suggestions import did_you_mean
+
+    ours = {n for n, value in globals().items() if getattr(value, "__module__", "") == __name__}
+    known = (ours | _RAW) - {"compute", "is_tile"}
+    raise AttributeError(f"T.tile has no {name!r}{did_you_mean(name, known)}")

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a misspelt name or keyword was probably meant to be."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
+
+
+def near(name: str, known: Iterable[str], cutoff: float = 0.75) -> str:
+    """The known name that is most like this one, whatever its case; empty where none is."""
+    from difflib import get_close_matches
+
+    by_lower: dict[str, str] = {}
+    for other in sorted(known, reverse=True):  # of twins as Tensor and tensor, the capital one
+        by_lower[other.lower()] = other
+    close = get_close_matches(name.lower(), by_lower, 1, cutoff)
+    return by_lower[close[0]] if close else ""
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """The end of a message about an unknown name."""
+    meant = near(name, (other for other in known if not other.startswith("_")))
+    return f"; did you mean {meant!r}?" if meant else ""
+
+
+def which_exist(keyword: str, known: Iterable[str], meant: str = "") -> str:
+    """The end of a message about an unknown keyword: the nearest one, and all that there are."""
+    names = list(known)
+    meant = meant or near(keyword, names, 0.6)
+    if not names:
+        return "; it has no keywords"
+    listed = f"it has: {', '.join(names)}"
+    return f"; did you mean {meant!r}? ({listed})" if meant else f"; {listed}"
+
+
+def unknown_keyword(
+    error: BaseException, function: Callable[..., Any], given: Iterable[str]
+) -> tuple[str, str] | None:
+    """Of a call of `function` with the keywords `given`: the one that it does not have, and the end
+    of a message about it; None where `error` is of another kind, or of a call within."""
+    import inspect
+    import re
+
+    found = re.search(r"got an unexpected keyword argument '(\w+)'", str(error))
+    if not isinstance(error, TypeError) or found is None or found[1] not in given:
+        return None
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return None
+    kinds = inspect.Parameter
+    if any(p.kind is kinds.VAR_KEYWORD or p.name == found[1] for p in parameters):
+        return None
+    positional = (kinds.POSITIONAL_ONLY, kinds.VAR_POSITIONAL)
+    return found[1], which_exist(found[1], (p.name for p in parameters if p.kind not in positional))
