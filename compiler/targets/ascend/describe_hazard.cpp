@@ -51,6 +51,12 @@ std::string describe(const model::Hazard& hazard) {
          (wrote ? " writes" : " reads");
 }
 
+std::string describeHold(const model::Hazard& hazard) {
+  return nameOf(hazard.later) + " waits for " + nameOf(hazard.earlier) +
+         (hazard.carriedBy ? " of an earlier iteration" : "") +
+         ", so that no flag is set twice in a row";
+}
+
 std::string describe(const model::Flag& flag) {
   const std::string number = std::to_string(flag.id);
   if (flag.isCross)

@@ -14,6 +14,9 @@ inline constexpr char kWhyAttr[] = "ascend.why";
 /// "exp reads what load_ub of an earlier iteration wrote".
 std::string describe(const model::Hazard& hazard);
 
+/// As a flag's reason that only keeps one core from running ahead of the other.
+std::string describeHold(const model::Hazard& hazard);
+
 /// "event 3 from MTE2 to V".
 std::string describe(const model::Flag& flag);
 

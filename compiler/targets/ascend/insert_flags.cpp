@@ -92,7 +92,8 @@ private:
       builder.setInsertionPointToStart(&scope.getBody().emplaceBlock());
     }
     Operation* made = make(sync, insertion, place, builder);
-    made->setAttr(kWhyAttr, builder.getStringAttr(describe(insertion.why)));
+    made->setAttr(kWhyAttr, builder.getStringAttr(insertion.holds ? describeHold(insertion.why)
+                                                                  : describe(insertion.why)));
   }
 
   /// Whether the op alone doesn't say which core runs it.

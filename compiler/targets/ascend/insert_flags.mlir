@@ -266,6 +266,67 @@ func.func @handed_over_in_branch(%W: !tile.buffer<64x64xf32, global>, %n: index,
 }
 
 // -----
+// Loads in the branch and behind it: turns that don't take it set nothing, so no core runs ahead in them.
+// CHECK-LABEL: func.func @handed_over_in_branch_and_behind
+// CHECK: tile.for
+// CHECK-NOT: cross_flag
+// CHECK: scf.if
+// CHECK: ascend.set_cross_flag mte2, %[[BACK:.*]] {ascend.why = "store_l0c overwrites what load_ub of an earlier iteration reads"}
+// CHECK: ascend.wait_cross_flag %[[BACK]]
+// CHECK: npu.store_l0c
+// CHECK: ascend.set_cross_flag fix, %[[THERE:.*]] {ascend.why
+// CHECK: ascend.wait_cross_flag %[[THERE]]
+// CHECK: npu.load_ub
+// CHECK-NOT: cross_flag
+// CHECK: return
+func.func @handed_over_in_branch_and_behind(%W: !tile.buffer<64x64xf32, global>, %n: index, %m: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  tile.launch (%cid) in (%n) npu {
+    %c = tile.alloc "c" at 0 : !tile.buffer<64x64xf32, L0C>
+    %x = tile.alloc "x" at 0 : !tile.buffer<64x64xf32, UB>
+    %y = tile.alloc "y" at 16384 : !tile.buffer<64x64xf32, UB>
+    tile.for %i = %c0 to %n step %c1 {
+      %taken = arith.cmpi slt, %i, %m : index
+      scf.if %taken {
+        npu.store_l0c %c[%c0] : !tile.buffer<64x64xf32, L0C> rows 64 to %W[0, 0] [64, 64] : !tile.buffer<64x64xf32, global>
+        npu.load_ub %W[0, 0] [64, 64] : !tile.buffer<64x64xf32, global> to %x[%c0] : !tile.buffer<64x64xf32, UB> pitch 64
+      }
+      npu.load_ub %W[0, 0] [64, 64] : !tile.buffer<64x64xf32, global> to %y[%c0] : !tile.buffer<64x64xf32, UB> pitch 64
+    }
+  }
+  return
+}
+
+// -----
+// Tiles of their own in each turn: nothing is overwritten, but the flag may not be set again before it is waited for.
+// CHECK-LABEL: func.func @handed_over_in_rows
+// CHECK: ascend.set_cross_flag mte2, %[[BACK:.*]] {ascend.why = "store_l0c waits for load_ub of an earlier iteration, so that no flag is set twice in a row"}
+// CHECK: tile.for
+// CHECK: ascend.wait_cross_flag %[[BACK]]
+// CHECK: npu.store_l0c
+// CHECK: ascend.set_cross_flag fix, %[[THERE:.*]] {ascend.why = "load_ub needs what store_l0c writes"}
+// CHECK: ascend.wait_cross_flag %[[THERE]]
+// CHECK: npu.load_ub
+// CHECK: ascend.set_cross_flag mte2, %[[BACK]]
+// CHECK: ascend.wait_cross_flag %[[BACK]]
+func.func @handed_over_in_rows(%W: !tile.buffer<6400x64xf32, global>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  tile.launch (%cid) in (%n) npu {
+    %c = tile.alloc "c" at 0 : !tile.buffer<64x64xf32, L0C>
+    %x = tile.alloc "x" at 0 : !tile.buffer<64x64xf32, UB>
+    tile.for %i = %c0 to %n step %c1 {
+      %row = arith.muli %i, %c64 : index
+      npu.store_l0c %c[%c0] : !tile.buffer<64x64xf32, L0C> rows 64 to %W[%row, 0] [64, 64] : !tile.buffer<6400x64xf32, global>
+      npu.load_ub %W[%row, 0] [64, 64] : !tile.buffer<6400x64xf32, global> to %x[%c0] : !tile.buffer<64x64xf32, UB> pitch 64
+    }
+  }
+  return
+}
+
+// -----
 // The load stands behind the branch: each turn sets the flag back, so each waits for the one there, too.
 // CHECK-LABEL: func.func @handed_over_behind_branch
 // CHECK: tile.for

@@ -27,15 +27,17 @@ enum class Question : uint8_t { All, OfFirst, Any };
 class Walk {
 public:
   Walk(const Program& program, const Conflicts& conflicts, unsigned without,
-       Question question = Question::All, const WantedHazard* isWanted = nullptr)
+       Question question = Question::All, const WantedHazard* isWanted = nullptr,
+       const IsWantedFlag* mustBeHeld = nullptr)
       : program(program), conflicts(conflicts), without(without), question(question),
-        isWanted(isWanted), layout(program), turns(program), phases(program.nodes.size()),
-        lastSet(program.flags.size()), reported(conflicts.numInstances()),
-        found(conflicts.numRecords()), told(conflicts.numRecords()) {}
+        isWanted(isWanted), mustBeHeld(mustBeHeld), layout(program), turns(program),
+        phases(program.nodes.size()), lastSet(program.flags.size()),
+        reported(conflicts.numInstances()), numBits(conflicts.numRecords() + numWaits(program)),
+        found(conflicts.numRecords()), told(numBits) {}
 
   Verdict run(bool isEmptyIncluded = true) {
     mayBeEmpty = isEmptyIncluded;
-    States states{State(layout, program.flags.size(), program.variables, conflicts.numRecords())};
+    States states{State(layout, program.flags.size(), program.variables, numBits)};
     walk(program.body, states);
     for (const State& state : states)
       for (unsigned flag = 0; flag < state.count.size(); ++flag)
@@ -46,6 +48,14 @@ public:
   }
 
 private:
+  /// Behind the records: for each flag, if any is one between cores, the last wait for it.
+  static size_t numWaits(const Program& program) {
+    return std::ranges::any_of(program.flags, &Flag::isCross) ? program.flags.size() : 0;
+  }
+  size_t lastWait(unsigned flag) const {
+    return conflicts.numRecords() + flag;
+  }
+
   void sortHazards() {
     std::vector<Hazard>& hazards = verdict.hazards;
     if (question != Question::All)
@@ -63,7 +73,7 @@ private:
 
   /// What is asked for is known.
   bool isAnswered() const {
-    return question == Question::Any && firstWanted != kNone;
+    return question == Question::Any && (firstWanted != kNone || !verdict.unheld.empty());
   }
 
   void fault(FaultKind kind, const Node* at, unsigned flag) {
@@ -151,7 +161,7 @@ private:
   template <typename Set> void addIssued(Set& to, Queue queue, State& state) {
     const std::span<uint64_t> words = to.words(), issued = state.issued().words();
     const std::span<const uint64_t> onQueue = conflicts.recordsOn(queue).words();
-    for (size_t w = 0; w < words.size(); ++w)
+    for (size_t w = 0; w < onQueue.size(); ++w)
       words[w] |= issued[w] & onQueue[w];
   }
 
@@ -226,7 +236,7 @@ private:
     case SyncKind::SyncAll: {
       drain(Agent::Cube, state);
       drain(Agent::Vector, state);
-      told = BitSet(conflicts.numRecords());
+      told = BitSet(numBits);
       for (const Agent agent : {Agent::Cube, Agent::Vector})
         told |= state.known({agent, Pipe::S});
       for (const Agent agent : {Agent::Cube, Agent::Vector})
@@ -248,7 +258,7 @@ private:
   }
 
   void drain(Agent agent, State& state) {
-    told = BitSet(conflicts.numRecords());
+    told = BitSet(numBits);
     for (const Queue queue : layout.queues)
       if (queue.agent == agent) {
         told |= state.known(queue);
@@ -265,8 +275,10 @@ private:
     dispatch(sync.queue, state);
     BitRow(told.words()).assign(state.known(sync.queue));
     addIssued(told, sync.queue, state);
-    if (flag.isCross)
+    if (flag.isCross) {
       told |= state.remote(sync.queue.agent);
+      noteSet(sync, number, state);
+    }
     if (state.count[number] > 0) {
       constexpr int mostOutstanding = 15;
       if (!flag.isCross || state.count[number] >= mostOutstanding)
@@ -279,6 +291,14 @@ private:
     lastSet[number] = at;
   }
 
+  /// Whether whoever sets a flag between cores again knows that the set before has been waited for.
+  void noteSet(const Sync& sync, unsigned number, State& state) {
+    const bool isLater = state.issued()[lastWait(number)] && !told[lastWait(number)];
+    if (sync.insertion != kNone && (isLater || state.count[number] > 0) &&
+        (!mustBeHeld || (*mustBeHeld)(sync.insertion)))
+      verdict.unheld.insert(sync.insertion);
+  }
+
   void wait(unsigned number, const Node* at, State& state) {
     const Flag& flag = program.flags[number];
     dispatch(flag.to, state);
@@ -287,6 +307,11 @@ private:
       return;
     }
     --state.count[number];
+    if (flag.isCross) {
+      state.forEachKnowledge([&](BitRow each) { each.reset(lastWait(number)); });
+      state.issued().set(lastWait(number));
+      state.known(flag.to).set(lastWait(number));
+    }
     (flag.isCross ? state.remote(flag.to.agent) : state.known(flag.to)) |= state.carried(number);
   }
 
@@ -439,13 +464,15 @@ private:
   unsigned without;
   Question question;
   const WantedHazard* isWanted;
-  unsigned firstWanted = kNone; ///< the number of the first statement that has a wanted hazard
+  const IsWantedFlag* mustBeHeld; ///< null: all are asked for
+  unsigned firstWanted = kNone;   ///< the number of the first statement that has a wanted hazard
   bool mayBeEmpty = true;
   const Layout layout;
   Turns turns;
   Phases phases;
   std::vector<const Node*> lastSet;            ///< of each flag, where it was set last
   std::vector<std::optional<BitSet>> reported; ///< by later instance: the records of its hazards
+  size_t numBits;                              ///< of what is known
   BitSet found, told;                          ///< scratch
   Verdict verdict;
 };
@@ -466,8 +493,10 @@ std::vector<Hazard> hazardsOfFirst(const Program& program, const Conflicts& conf
 }
 
 bool hasHazard(const Program& program, const Conflicts& conflicts, const WantedHazard& isWanted,
-               unsigned without) {
-  return !Walk(program, conflicts, without, Question::Any, &isWanted).run().hazards.empty();
+               unsigned without, const IsWantedFlag& mustBeHeld) {
+  const Verdict verdict =
+      Walk(program, conflicts, without, Question::Any, &isWanted, &mustBeHeld).run();
+  return !verdict.hazards.empty() || !verdict.unheld.empty();
 }
 
 } // namespace tilewright::ascend::model

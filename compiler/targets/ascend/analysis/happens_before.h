@@ -41,6 +41,9 @@ struct Verdict {
   std::vector<Fault> faults;
   /// Faults on ways through several branches, which may never be gone (of `checkIterations`).
   std::vector<Fault> unproven;
+  /// Insertions between cores whose flag may be set again before the set before has been waited for: nothing
+  /// keeps one core from running ahead.
+  std::set<unsigned> unheld;
   bool isClean() const {
     return hazards.empty() && faults.empty();
   }
@@ -53,14 +56,16 @@ Verdict check(const Program& program, const Conflicts& conflicts, unsigned witho
 Verdict checkIfNotEmpty(const Program& program, const Conflicts& conflicts);
 
 using WantedHazard = std::function<bool(const Hazard&)>;
+/// By the number of an insertion.
+using IsWantedFlag = std::function<bool(unsigned)>;
 
 /// Of all hazards, those of the first later statement in the text that has a wanted one. Whoever covers one
 /// after the other need not be told of all others each time: there may be as many as pairs of statements.
 std::vector<Hazard> hazardsOfFirst(const Program& program, const Conflicts& conflicts,
                                    const WantedHazard& isWanted);
 
-/// Whether there is any wanted one, without an insertion.
+/// Whether there is any wanted one, without an insertion, or a flag between cores that is not held and must be.
 bool hasHazard(const Program& program, const Conflicts& conflicts, const WantedHazard& isWanted,
-               unsigned without = kNone);
+               unsigned without, const IsWantedFlag& mustBeHeld);
 
 } // namespace tilewright::ascend::model

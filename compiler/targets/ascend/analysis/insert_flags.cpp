@@ -4,6 +4,7 @@
 #include "compiler/targets/ascend/analysis/unroll.h"
 
 #include <algorithm>
+#include <set>
 #include <tuple>
 
 namespace tilewright::ascend::model {
@@ -58,6 +59,7 @@ public:
   Inserted run() {
     while (addNext()) {
     }
+    holdAll();
     prune();
     for (Insertion& insertion : result.insertions)
       moveBackIntoBranch(insertion);
@@ -67,9 +69,12 @@ public:
       }
     }
     for (Insertion& insertion : result.insertions)
-      follow(insertion);
+      if (!insertion.isCross)
+        follow(insertion);
     for (unsigned crowded = shareIds(); crowded != kNone; crowded = shareIds()) {
-      narrow(result.insertions[crowded]);
+      if (!result.insertions[crowded].isCross || !unfollow())
+        narrow(result.insertions[crowded]);
+      releaseUnheld();
       prune();
     }
     pruneByIterations();
@@ -156,7 +161,7 @@ private:
       return;
     const auto [branch, later] = siblings(insertion.why, nullptr);
     if (branch->kind != NodeKind::If || later != insertion.waitAt || !isNext(branch, later) ||
-        (insertion.isCross && (branch->isOfSomeCores || holdsBack(insertion))))
+        (insertion.isCross && branch->isOfSomeCores))
       return;
     const std::vector<Node*> path = pathTo(insertion.why.earlier);
     const Insertion before = insertion;
@@ -169,16 +174,6 @@ private:
     remove(insertion.number);
     insertion = before;
     place(insertion);
-  }
-
-  /// Whether iterations set a flag to the other kind of core next to this one: nothing but this one keeps
-  /// the core that sets it from running ahead of the one that waits, until the flag's counter is full.
-  bool holdsBack(const Insertion& insertion) const {
-    return std::any_of(
-        result.insertions.begin(), result.insertions.end(), [&](const Insertion& other) {
-          return other.isCross && other.carriedBy && other.from.agent == insertion.to.agent &&
-                 other.setAt && other.setAt->parent == insertion.waitAt->parent;
-        });
   }
 
   static bool isInSameArm(const Node* branch, Node* a, Node* b) {
@@ -206,14 +201,21 @@ private:
     if (depth == outer || depth >= earlier.size())
       return;
     const Insertion before = insertion;
+    replace(insertion, withEnds(insertion, earlier[depth], later[depth]));
+    if (!isCovered())
+      replace(insertion, before);
+  }
+
+  /// Both in one block. A set behind the wait lets this iteration's wait meet the last one's set.
+  static Insertion withEnds(Insertion insertion, Node* setAt, Node* waitAt) {
+    insertion.setAt = setAt->id < waitAt->id ? waitAt : setAt;
+    insertion.waitAt = waitAt;
+    return insertion;
+  }
+
+  void replace(Insertion& insertion, const Insertion& by) {
     remove(insertion.number);
-    insertion.waitAt = later[depth];
-    insertion.setAt = earlier[depth]->id < later[depth]->id ? later[depth] : earlier[depth];
-    place(insertion);
-    if (isCovered())
-      return;
-    remove(insertion.number);
-    insertion = before;
+    insertion = by;
     place(insertion);
   }
 
@@ -267,16 +269,174 @@ private:
     const Node* loop = innermostLoop(insertion.why);
     if (insertion.isBarrier || insertion.behind || insertion.carriedBy || !loop)
       return;
-    const auto back = std::find_if(
-        result.insertions.begin(), result.insertions.end(), [&](const Insertion& other) {
-          return other.slotLoop == loop && other.from == insertion.to && other.to == insertion.from;
-        });
+    const auto back = std::find_if(result.insertions.begin(), result.insertions.end(),
+                                   [&](const Insertion& other) {
+                                     return other.slotLoop == loop && leadsBack(other, insertion);
+                                   });
     if (back == result.insertions.end())
       return;
     remove(insertion.number);
     takeTurns(insertion, loop, back->slots);
     addFlags(insertion);
     place(insertion);
+  }
+
+  /// Between cores the pipes don't count: a wait holds all of them.
+  static bool leadsBack(const Insertion& other, const Insertion& insertion) {
+    if (insertion.isCross || other.isCross)
+      return insertion.isCross && other.isCross && other.from.agent == insertion.to.agent;
+    return other.from == insertion.to && other.to == insertion.from;
+  }
+
+  /// Between cores, the chip counts sets, but its documentation allows no two in a row, and its counter ends
+  /// at 15. So a flag that one core may set again before the other has waited for it is moved to where
+  /// something keeps the cores together, or gets a flag that leads back.
+  void holdAll() {
+    std::set<unsigned> tried;
+    for (unsigned number = firstUnheld(); number != kNone; number = firstUnheld())
+      if (!tried.insert(number).second || !hold(number))
+        released.insert(number);
+    isHeld = true;
+  }
+
+  /// The number of an insertion, which is its index as long as nothing has been taken out.
+  unsigned firstUnheld() const {
+    if (std::ranges::none_of(result.insertions, &Insertion::isCross))
+      return kNone;
+    const std::set<unsigned> unheld = check(program, conflicts).unheld;
+    const auto first =
+        std::ranges::find_if(unheld, [&](unsigned number) { return !released.contains(number); });
+    return first == unheld.end() ? kNone : *first;
+  }
+
+  /// Flags that nothing can hold may count, as those of kernels may.
+  void releaseUnheld() {
+    if (std::ranges::any_of(result.insertions, &Insertion::isCross))
+      released.merge(check(program, conflicts).unheld);
+  }
+
+  bool hold(unsigned number) {
+    Insertion& insertion = result.insertions[number];
+    if (!insertion.carriedBy) {
+      follow(insertion);
+      if (insertion.slots > 1 && isHeldNow(number))
+        return true;
+    }
+    return (insertion.carriedBy && (holdBetween(number) || holdAtOnce(number))) ||
+           addBack(number) || addMeeting(number);
+  }
+
+  bool isHeldNow(unsigned number) const {
+    const Verdict verdict = check(program, conflicts);
+    return !verdict.unheld.contains(number) && std::ranges::none_of(verdict.hazards, wanted());
+  }
+
+  bool tryAs(unsigned number, const Insertion& changed) {
+    Insertion& insertion = result.insertions[number];
+    const Insertion before = insertion;
+    replace(insertion, changed);
+    if (isHeldNow(number))
+      return true;
+    replace(insertion, before);
+    return false;
+  }
+
+  /// Both ends further inside, where a branch or loop holds all that needs them, or the first set and the
+  /// last wait further outside: an inner loop of no turn then sets nothing.
+  bool holdBetween(unsigned number) {
+    const Insertion insertion = result.insertions[number];
+    const std::vector<Node*> earlier = pathTo(insertion.why.earlier),
+                             later = pathTo(insertion.why.later);
+    for (Node* carrier = insertion.carriedBy; carrier; carrier = carrier->parent) {
+      if (carrier->kind != NodeKind::Loop)
+        continue;
+      Insertion changed = insertion;
+      changed.carriedBy = carrier;
+      if (carrier != insertion.carriedBy && tryAs(number, changed))
+        return true;
+      size_t depth = 0;
+      while (depth < later.size() && later[depth] != insertion.waitAt)
+        ++depth;
+      for (; depth + 1 < std::min(earlier.size(), later.size()) && earlier[depth] == later[depth] &&
+             !earlier[depth]->isOfSomeCores &&
+             isInSameArm(earlier[depth], earlier[depth + 1], later[depth + 1]);
+           ++depth)
+        if (tryAs(number, withEnds(changed, earlier[depth + 1], later[depth + 1])))
+          return true;
+    }
+    return false;
+  }
+
+  /// Both ends right before what waits, in a branch or loop: no core runs ahead there.
+  bool holdAtOnce(unsigned number) {
+    const Insertion insertion = result.insertions[number];
+    bool isInside = false;
+    for (Node* node : pathTo(insertion.why.later)) {
+      isInside = isInside || node == insertion.waitAt;
+      if (!isInside || !isReachedByAll(node))
+        continue;
+      Insertion changed = atOnce(insertion);
+      changed.waitAt = node;
+      if (tryAs(number, changed))
+        return true;
+    }
+    return false;
+  }
+
+  /// A flag from what waits to what sets: for the next set.
+  bool addBack(unsigned number) {
+    const Hazard why = result.insertions[number].why;
+    const Node* loop = innermostLoop(why);
+    Hazard back{why.later, why.earlier, nullptr, 0};
+    if (!why.carriedBy || why.later->id > why.earlier->id)
+      back.carriedBy = loop;
+    if (!loop || !isReachedByAll(siblings(back, back.carriedBy).second))
+      return false;
+    add(back, {back});
+    result.insertions.back().holds = true;
+    if (isHeldNow(number))
+      return true;
+    follow(result.insertions[number]);
+    return isHeldNow(number) || takeBack();
+  }
+
+  /// Whoever waits tells so right before the next set.
+  bool addMeeting(unsigned number) {
+    Insertion meeting = atOnce(result.insertions[number]);
+    meeting.behind = result.insertions[number].setAt;
+    if (!meeting.behind)
+      return false;
+    std::swap(meeting.why.earlier, meeting.why.later);
+    meeting.number = static_cast<unsigned>(result.insertions.size());
+    meeting.from = meeting.why.earlier->queue;
+    meeting.to = {meeting.why.later->queue.agent, Pipe::S};
+    meeting.holds = true;
+    addFlags(meeting);
+    place(meeting);
+    result.insertions.push_back(meeting);
+    return isHeldNow(number) || takeBack();
+  }
+
+  /// What was added last goes again.
+  bool takeBack() {
+    remove(result.insertions.back().number);
+    result.insertions.pop_back();
+    return false;
+  }
+
+  /// Where ids between cores don't suffice, one flag counts to two instead: true if there was one that followed.
+  bool unfollow() {
+    const auto found =
+        std::find_if(result.insertions.begin(), result.insertions.end(), [](const Insertion& each) {
+          return each.isCross && each.slots > 1 && !each.carriedBy;
+        });
+    if (found == result.insertions.end())
+      return false;
+    Insertion changed = *found;
+    changed.slots = 1;
+    changed.slotLoop = nullptr;
+    replace(*found, changed);
+    return true;
   }
 
   /// As many ids as there are iterations from the set to the wait; they must go up in the loop's phases.
@@ -317,9 +477,7 @@ private:
     takeTurns(insertion, loop, distance);
     std::tie(insertion.setAt, insertion.waitAt) = siblings(hazard, loop);
     insertion.carriedBy = const_cast<Node*>(outermost);
-    // A set behind the wait lets this iteration's wait meet the last one's set.
-    if (insertion.setAt->id < insertion.waitAt->id)
-      insertion.setAt = insertion.waitAt;
+    insertion = withEnds(insertion, insertion.setAt, insertion.waitAt);
   }
 
   int64_t apart(const Hazard& hazard, const Node* loop) const {
@@ -388,12 +546,13 @@ private:
     return [this](const Hazard& hazard) { return isWanted(hazard); };
   }
 
-  /// Whether no wanted hazard is left, without an insertion, of this program or of its iterations.
+  /// Whether no wanted hazard is left and no core runs ahead, without an insertion, of this program or of its iterations.
   bool isCovered(unsigned without = kNone) const {
     return isCovered(program, conflicts, without);
   }
   bool isCovered(const Program& of, const Conflicts& conflictsIn, unsigned without) const {
-    return !hasHazard(of, conflictsIn, wanted(), without);
+    return !hasHazard(of, conflictsIn, wanted(), without,
+                      [this](unsigned number) { return isHeld && !released.contains(number); });
   }
 
   /// Takes out, one after the other, what nothing needs.
@@ -461,20 +620,26 @@ private:
       if (needsAll)
         continue;
       const Insertion before = insertion;
-      remove(insertion.number);
-      insertion.slots = 1;
-      insertion.slotLoop = nullptr;
-      place(insertion);
+      Insertion changed = insertion;
+      changed.slots = 1;
+      changed.slotLoop = nullptr;
+      replace(insertion, changed);
       const Verdict verdict = checkIterations(program, conflicts);
-      if (std::none_of(verdict.hazards.begin(), verdict.hazards.end(), wanted())) {
+      if (std::none_of(verdict.hazards.begin(), verdict.hazards.end(), wanted()) &&
+          isHeldInIterations())
         any = true;
-        continue;
-      }
-      remove(insertion.number);
-      insertion = before;
-      place(insertion);
+      else
+        replace(insertion, before);
     }
     return any;
+  }
+
+  bool isHeldInIterations() const {
+    const std::optional<Unrolled> unrolled = unroll(program, kMostUnrolled);
+    const std::set<unsigned> unheld =
+        unrolled ? check(unrolled->program, Conflicts(unrolled->program)).unheld
+                 : check(program, conflicts).unheld;
+    return std::ranges::includes(released, unheld);
   }
 
   bool isEventNeeded(Unrolled& unrolled, const Conflicts& ofIterations, const Insertion& insertion,
@@ -501,19 +666,26 @@ private:
   /// Set and waited for at one point: takes an id only there. What does so already becomes a barrier
   /// of all pipes.
   void narrow(Insertion& insertion) {
-    remove(insertion.number);
-    insertion.isBarrier = insertion.isBarrierOfAll = !insertion.setAt;
+    Insertion changed = atOnce(insertion);
+    changed.isBarrier = changed.isBarrierOfAll = !insertion.setAt;
+    replace(insertion, changed);
+  }
+
+  static Insertion atOnce(Insertion insertion) {
     insertion.setAt = nullptr;
     insertion.carriedBy = nullptr;
     insertion.slots = 1;
     insertion.slotLoop = nullptr;
-    place(insertion);
+    return insertion;
   }
 
   Program& program;
   const Conflicts& conflicts;
   const InsertOptions& options;
   Inserted result;
+  /// Flags between cores, but for these by number, are not set twice in a row, and must not be.
+  bool isHeld = false;
+  std::set<unsigned> released;
 };
 
 } // namespace

@@ -19,6 +19,8 @@ struct Insertion {
   unsigned firstFlag = kNone;
   unsigned slots = 1;
   bool isCross = false;
+  /// Orders nothing, but keeps the core that sets another flag from running ahead.
+  bool holds = false;
   /// Set after `setAt`, or right before the wait if null; waited for before `waitAt`.
   Node* setAt = nullptr;
   Node* waitAt = nullptr;

@@ -566,6 +566,51 @@ TEST(InsertFlags, NoCrossCoreFlagLeft) {
   EXPECT_EQ(inserted.failures[0].reason, "all cross-core flags are taken");
 }
 
+/// Two tiles in turn: each has an id there and one back, if there are four; with three, one counts to two.
+TEST(InsertFlags, TilesInTurnBetweenCores) {
+  for (const unsigned ids : {4U, 3U}) {
+    ByHand hand;
+    Node* loop = hand.loop(nullptr);
+    Access global = ByHand::write(0, 64, {{loop->id, 64, 2}});
+    global.isGlobal = true;
+    hand.statement(loop, Pipe::FIX, {global}, Agent::Cube);
+    global.isWrite = false;
+    hand.statement(loop, Pipe::MTE2, {global});
+    InsertOptions options;
+    options.betweenAgents = true;
+    options.endCross = ids;
+    const std::string text = hand.insert(options);
+    EXPECT_EQ(text.find("+ set cube.FIX to vector.S 2 + 0 % 2") != std::string::npos, ids == 4)
+        << text;
+    const Verdict verdict = check(hand.program, Conflicts(hand.program));
+    EXPECT_EQ(verdict.unheld.size(), 4 - ids) << text;
+  }
+}
+
+/// A flag back in an inner loop, which an outer one carries: an inner loop of no turn sets nothing.
+TEST(InsertFlags, InnerLoopsBetweenCores) {
+  ByHand hand;
+  Node* inner = hand.loop(hand.loop(nullptr));
+  Access global = ByHand::write(0, 64, {{inner->id, 64}});
+  global.isGlobal = true;
+  hand.statement(inner, Pipe::FIX, {global}, Agent::Cube);
+  global.isWrite = false;
+  hand.statement(inner, Pipe::MTE2, {global});
+  InsertOptions options;
+  options.betweenAgents = true;
+  EXPECT_EQ(hand.insert(options), R"(+ set vector.MTE2 to cube.S 0
+0: loop -1
+  1: loop -1
+    + wait vector.MTE2 to cube.S 0
+    2: cube.FIX write 0[0, 64) + 64 * loop1
+    + set cube.FIX to vector.S 1
+    + wait cube.FIX to vector.S 1
+    3: vector.MTE2 read 0[0, 64) + 64 * loop1
+    + set vector.MTE2 to cube.S 0
++ wait vector.MTE2 to cube.S 0
+)");
+}
+
 /// A branch that only one of the vector cores takes: all of them set a flag behind it, or none is there.
 TEST(InsertFlags, BranchesOfSomeCores) {
   for (const bool isLaterInside : {false, true}) {
