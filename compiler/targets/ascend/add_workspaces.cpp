@@ -24,8 +24,10 @@
 #include "compiler/targets/ascend/loop_exits.h"
 #include "compiler/targets/ascend/passes.h"
 #include "compiler/targets/ascend/pipelined_loops.h"
+#include "compiler/targets/ascend/vector_steps.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
+#include <mlir/Dialect/SCF/IR/SCF.h>
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
 #include <mlir/IR/IRMapping.h>
 
@@ -42,80 +44,6 @@ bool crosses(tile::CopyOp copy) {
   const MemorySpace to = copy.getTargetRegion().type().getSpace();
   return (from == MemorySpace::L0C && to == MemorySpace::UB) ||
          (from == MemorySpace::UB && to == MemorySpace::L1);
-}
-
-/// How much a number grows from the first vector core to the second; nothing if that isn't known.
-class VectorSteps {
-public:
-  std::optional<int64_t> of(Value value) {
-    Operation* op = value.getDefiningOp();
-    if (!op)
-      return ofLoop(dyn_cast<tile::ForOp>(value.getParentBlock()->getParentOp()));
-    if (isa<VectorIdOp>(op))
-      return 1;
-    if (auto load = dyn_cast<tile::LoadOp>(op); load && mayDiffer(load))
-      return std::nullopt;
-    return ofResult(op);
-  }
-
-private:
-  std::optional<int64_t> ofLoop(tile::ForOp loop) {
-    const bool isSame = !loop || (of(loop.getLower()) == 0 && of(loop.getStep()) == 0);
-    return isSame ? std::optional<int64_t>(0) : std::nullopt;
-  }
-
-  std::optional<int64_t> ofResult(Operation* op) {
-    SmallVector<std::optional<int64_t>> steps;
-    for (Value operand : op->getOperands())
-      steps.push_back(of(operand));
-    if (llvm::all_of(steps, [](std::optional<int64_t> step) { return step == 0; }))
-      return 0;
-    if (llvm::is_contained(steps, std::nullopt))
-      return std::nullopt;
-    if (isa<arith::IndexCastOp, arith::ExtSIOp, arith::TruncIOp>(op))
-      return steps[0];
-    if (isa<arith::AddIOp>(op))
-      return *steps[0] + *steps[1];
-    if (isa<arith::SubIOp>(op))
-      return *steps[0] - *steps[1];
-    if (isa<arith::MulIOp>(op))
-      for (unsigned side : {0U, 1U})
-        if (std::optional<int64_t> factor = getConstantIntValue(op->getOperand(1 - side)))
-          return *steps[side] * *factor;
-    return std::nullopt;
-  }
-
-  /// Whether a number that a variable or a tile holds may be another one on the second vector core.
-  bool mayDiffer(tile::LoadOp load) {
-    const BufferType type = load.getBuffer().getType();
-    if (type.isGlobal())
-      return false;
-    const Value variable = npu::storageOf(load.getBuffer());
-    if (!type.isPerThread())
-      return true;
-    return followed.insert(variable).second &&
-           llvm::any_of(npu::usersOf(variable), [&](Operation* user) {
-             auto store = dyn_cast<tile::StoreOp>(user);
-             return !isa<tile::LoadOp>(user) &&
-                    (!store || of(store.getValue()) != 0 || !runsOnBoth(store));
-           });
-  }
-
-  /// Whether `op` runs as often on both cores, as far as loops and branches say.
-  bool runsOnBoth(Operation* op) {
-    for (Operation* around = op->getParentOp(); around && !isa<tile::LaunchOp>(around);
-         around = around->getParentOp())
-      if (isa<tile::WhileOp>(around) ||
-          llvm::any_of(around->getOperands(), [&](Value operand) { return of(operand) != 0; }))
-        return false;
-    return true;
-  }
-
-  llvm::DenseSet<Value> followed; ///< variables
-};
-
-std::optional<int64_t> vectorStep(Value value) {
-  return VectorSteps().of(value);
 }
 
 /// The value as the first vector core has it, without its id.
@@ -170,6 +98,10 @@ struct AddWorkspaces : KernelPass<AddWorkspaces> {
   AddWorkspaces() = default;
   explicit AddWorkspaces(bool takeTurns) : takeTurns(takeTurns) {}
 
+  void getDependentDialects(DialectRegistry& registry) const override {
+    registry.insert<arith::ArithDialect, scf::SCFDialect>();
+  }
+
   void runOnOperation() override {
     if (takeTurns)
       pipelined = pipelinedLoops(getOperation());
@@ -217,6 +149,8 @@ struct AddWorkspaces : KernelPass<AddWorkspaces> {
     // The tile between is as the cube core has it.
     there.setTranspose(copy.getTranspose() && !isFromCube);
     there.setTargetInBoundsAttr(allInBounds(space));
+    if (copy->hasAttr(kOnceAttr))
+      onFirstVector(there);
     builder.setInsertionPoint(firstUse(copy, target.buffer));
     auto back = isFromCube ? tile::CopyOp::create(builder, copy.getLoc(), part, target)
                            : tile::CopyOp::create(builder, copy.getLoc(), space, cube->both);

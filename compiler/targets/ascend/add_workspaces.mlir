@@ -156,3 +156,20 @@ func.func @both_by_a_variable() {
   }
   return
 }
+
+// -----
+// A tile that both vector cores have whole for the gemms of their block: one of them stores it.
+// CHECK-LABEL: func.func @once
+// CHECK: %[[FIRST:.*]] = arith.cmpi eq
+// CHECK-NEXT: scf.if %[[FIRST]] {
+// CHECK-NEXT: tile.copy {{.*}}, UB> to {{.*}}, global>
+// CHECK-NEXT: {{^ *}$}}
+// CHECK-NEXT: tile.copy {{.*}}, global> to {{.*}}, L1>
+func.func @once(%n: index) {
+  tile.launch (%cid) in (%n) npu {
+    %x = tile.alloc "x" : !tile.buffer<64x64xf16, UB>
+    %a = tile.alloc "a" : !tile.buffer<64x64xf16, L1>
+    tile.copy %x : !tile.buffer<64x64xf16, UB> to %a : !tile.buffer<64x64xf16, L1> {ascend.once}
+  }
+  return
+}

@@ -17,6 +17,9 @@
 #include "compiler/targets/ascend/launch_kind.h"
 #include "compiler/targets/ascend/passes.h"
 
+#include <mlir/Dialect/Arith/IR/Arith.h>
+#include <mlir/Dialect/SCF/IR/SCF.h>
+
 #include <set>
 
 namespace tilewright::ascend {
@@ -92,15 +95,28 @@ struct CheckHazards : KernelPass<CheckHazards> {
              "one; the host counts flags as they come";
   }
 
+  /// Whether it stands in a branch of GuardOnce's, in a kernel that has no others on vid.
+  static bool isOfOneCore(Operation* op) {
+    for (auto branch = op->getParentOfType<scf::IfOp>(); branch;
+         branch = branch->getParentOfType<scf::IfOp>())
+      if (auto compare = branch.getCondition().getDefiningOp<arith::CmpIOp>();
+          compare && compare.getLhs().getDefiningOp<VectorIdOp>())
+        return true;
+    return false;
+  }
+
   /// Of a kernel that doesn't tell its vector cores apart, yet runs on both for the sums of its atomic
   /// adds: what one stores, the other stores at the same place.
   void warnOfTwins() {
     const LaunchKind kind = launchKindOf(getOperation());
-    if (!kind.hasTwoVectors || kind.usesVectorId)
+    auto launch = *getOperation().getOps<tile::LaunchOp>().begin();
+    if (!kind.hasTwoVectors || (kind.usesVectorId && !launch->hasAttr(kCoresAlikeAttr)))
       return;
     Operation* adds = nullptr;
     SmallVector<npu::StoreUbOp> stores;
     getOperation().walk([&](npu::StoreUbOp store) {
+      if (isOfOneCore(store))
+        return;
       if (!store.getAtomicAdd())
         stores.push_back(store);
       else if (!adds)

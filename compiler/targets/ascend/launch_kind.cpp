@@ -20,9 +20,13 @@ const char* LaunchKind::taskType() const {
 /// Of a cross-core flag: between the vector cores of a block.
 static constexpr int64_t kPairMode = 1;
 
+bool mayHaveTwoVectors(tile::LaunchOp launch) {
+  return launch.getNpu() && launch.getThreads().empty() && !launch->hasAttr(kOfGpuAttr);
+}
+
 /// Whether a launch has two vector cores to a block, whatever they do.
 static bool isOfTwoVectors(tile::LaunchOp launch) {
-  return launch.getNpu() && launch.getThreads().empty() && !launch->hasAttr(kOfGpuAttr);
+  return mayHaveTwoVectors(launch) && !launch->hasAttr(kOneVectorAttr);
 }
 
 LaunchKind launchKindOf(func::FuncOp kernel) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "compiler/ir/ascend_ops.h"
+#include "compiler/ir/structure_ops.h"
 
 #include <mlir/Dialect/Func/IR/FuncOps.h>
 
@@ -32,6 +33,9 @@ struct LaunchKind {
     return hasCube ? 1 : vectorCores();
   }
 };
+
+/// Whether the language gives a block two vector cores: a kernel for an NPU whose launch says no `threads`.
+bool mayHaveTwoVectors(tile::LaunchOp launch);
 
 /// Of a kernel whose work is in scopes.
 LaunchKind launchKindOf(mlir::func::FuncOp kernel);

@@ -23,6 +23,12 @@ inline constexpr char kBlockWorkspaceBytesAttr[] = "ascend.block_workspace_bytes
 inline constexpr char kPerBlockAttr[] = "ascend.per_block";
 /// On a launch: it was written for a GPU, so nothing says how many vector cores work for a block.
 inline constexpr char kOfGpuAttr[] = "ascend.of_gpu";
+/// On what writes global memory, before GuardOnce: it happens once, though both vector cores of a block come there.
+inline constexpr char kOnceAttr[] = "ascend.once";
+/// On a launch that could have two vector cores to a block: nothing needs the second one.
+inline constexpr char kOneVectorAttr[] = "ascend.one_vector";
+/// The same: the kernel doesn't tell the two apart, only the compiler does.
+inline constexpr char kCoresAlikeAttr[] = "ascend.cores_alike";
 /// On an allocation: the compiler's own, for the instructions of one statement.
 inline constexpr char kTemporaryAttr[] = "ascend.temporary";
 /// On a kernel: texts of Ascend C that stand before it, from T.import_source.
@@ -31,6 +37,8 @@ inline constexpr char kSourcesAttr[] = "ascend.sources";
 std::unique_ptr<mlir::Pass> createCheckKernel(const chips::AscendChip& chip);
 std::unique_ptr<mlir::Pass> createPlainUpdates(bool waits);
 std::unique_ptr<mlir::Pass> createPairWorkspaces();
+std::unique_ptr<mlir::Pass> createMarkOnce();
+std::unique_ptr<mlir::Pass> createGuardOnce();
 std::unique_ptr<mlir::Pass> createStageGlobalTiles(const chips::AscendChip& chip);
 std::unique_ptr<mlir::Pass> createFoldClears();
 std::unique_ptr<mlir::Pass> createStructureExits();

@@ -34,6 +34,7 @@ std::vector<std::unique_ptr<Pass>> makePipeline(const Session& session) {
   std::vector<std::unique_ptr<Pass>> passes;
   passes.push_back(createCheckKernel(*session.chip));
   passes.push_back(createPlainUpdates(!automation.flags));
+  passes.push_back(createMarkOnce());
   if (automation.flags)
     passes.push_back(createStageGlobalTiles(*session.chip));
   passes.push_back(createMarkInBounds());
@@ -41,6 +42,7 @@ std::vector<std::unique_ptr<Pass>> makePipeline(const Session& session) {
     passes.push_back(createPairWorkspaces());
   passes.push_back(createFoldClears());
   passes.push_back(createPlaceBuffers(!automation.flags));
+  passes.push_back(createGuardOnce());
   if (automation.flags || automation.scalarFlags || automation.crossFlags)
     passes.push_back(createStructureExits());
   passes.push_back(createAddWorkspaces(automation.flags && automation.crossFlags));

@@ -20,6 +20,7 @@
 #include "compiler/ir/structure_ops.h"
 #include "compiler/ir/tensor_ops.h"
 #include "compiler/passes/kernel_pass.h"
+#include "compiler/targets/ascend/launch_kind.h"
 #include "compiler/targets/ascend/nest_indices.h"
 #include "compiler/targets/ascend/passes.h"
 #include "compiler/targets/ascend/twin_copies.h"
@@ -354,12 +355,9 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
     const Type multiplied =
         cast<tile::GemmOp>(uses.gemms.front()).getA().getType().getElementType();
     const tile::AllocOp twin = addTwin(alloc, MemorySpace::L0C, uses);
-    for (Operation* user : uses.others) {
-      if (auto add = dyn_cast<tile::AtomicTileOp>(user))
-        addOnce(add);
+    for (Operation* user : uses.others)
       if (plan->clears.contains(user))
         zeroProducts.clear(cast<tile::FillOp>(user), alloc, multiplied);
-    }
     for (const TwinCopy& copy : plan->copies)
       copyPart(copy.region, twin, copy.ifRuns ? branchBehind(copy.ifRuns) : copy.before);
     return success();
@@ -375,23 +373,6 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
                     "its own");
     error.attachNote(conflict.writer->getLoc()) << "they have written here";
     return failure();
-  }
-
-  /// The twin is of our making: where both vector cores of a block have one and the kernel doesn't tell them
-  /// apart, only the first adds it to global memory.
-  static void addOnce(tile::AtomicTileOp add) {
-    auto launch = add->getParentOfType<tile::LaunchOp>();
-    bool asksWhich = false;
-    launch.walk([&](VectorIdOp id) { asksWhich |= !id->use_empty(); });
-    if (!launch.getNpu() || !launch.getThreads().empty() || launch->hasAttr(kOfGpuAttr) ||
-        asksWhich)
-      return;
-    ImplicitLocOpBuilder builder(add.getLoc(), add);
-    Value id = VectorIdOp::create(builder);
-    Value first = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, id,
-                                        arith::ConstantIndexOp::create(builder, 0));
-    auto branch = scf::IfOp::create(builder, first, /*withElseRegion=*/false);
-    add->moveBefore(branch.thenYield());
   }
 
   /// Where something runs if the loop has run a turn.
@@ -457,7 +438,11 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
       part.buffer = from;
       BufferRegion target = part;
       target.buffer = to;
-      tile::CopyOp::create(builder, gemm.getLoc(), part, target);
+      auto copy = tile::CopyOp::create(builder, gemm.getLoc(), part, target);
+      // Both vector cores of a block have what gemms read, of which there is one.
+      if (mayHaveTwoVectors(gemm->getParentOfType<tile::LaunchOp>()) &&
+          !gemm->getParentOfType<ScopeOp>())
+        copy->setAttr(kOnceAttr, builder.getUnitAttr());
     }
   }
 

@@ -15,6 +15,8 @@ void registerPasses(mlir::DialectRegistry& registry) {
   const chips::AscendChip& chip = *chips::findAscendChip("910B2");
   mlir::registerPass([&chip] { return createCheckKernel(chip); });
   mlir::registerPass([] { return createPlainUpdates(true); });
+  mlir::registerPass(createMarkOnce);
+  mlir::registerPass(createGuardOnce);
   mlir::registerPass([&chip] { return createStageGlobalTiles(chip); });
   mlir::registerPass([] { return createExpandGemms(true); });
   mlir::registerPass([] { return createExpandCopies(true); });

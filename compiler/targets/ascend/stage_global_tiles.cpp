@@ -242,6 +242,8 @@ private:
         last = tile::AtomicTileOp::create(builder, tile::AtomicKind::Add, whole, region);
       else
         last = tile::CopyOp::create(builder, whole, region);
+      if (nest->hasAttr(kOnceAttr))
+        last->setAttr(kOnceAttr, builder.getUnitAttr());
       builder.setInsertionPoint(access.op);
       Value value = atomic ? atomic.getValue() : cast<tile::StoreOp>(access.op).getValue();
       tile::StoreOp::create(builder, value, tile, indices, /*in_bounds=*/true);

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/targets/ascend/vector_steps.h"
+
+#include "compiler/ir/ascend_ops.h"
+#include "compiler/ir/memory_ops.h"
+#include "compiler/ir/npu_access.h"
+#include "compiler/ir/structure_ops.h"
+#include "compiler/targets/ascend/loop_exits.h"
+
+#include <mlir/Dialect/Arith/IR/Arith.h>
+#include <mlir/Dialect/SCF/IR/SCF.h>
+#include <mlir/Dialect/Utils/StaticValueUtils.h>
+#include <mlir/IR/ImplicitLocOpBuilder.h>
+
+namespace tilewright::ascend {
+
+using namespace mlir;
+using tile::BufferType;
+
+std::optional<int64_t> VectorSteps::of(Value value) {
+  Operation* op = value.getDefiningOp();
+  if (!op)
+    return ofLoop(dyn_cast<tile::ForOp>(value.getParentBlock()->getParentOp()));
+  if (isa<VectorIdOp>(op))
+    return 1;
+  if (auto load = dyn_cast<tile::LoadOp>(op); load && mayDiffer(load))
+    return std::nullopt;
+  return ofResult(op);
+}
+
+std::optional<int64_t> VectorSteps::ofLoop(tile::ForOp loop) {
+  const bool isSame = !loop || (of(loop.getLower()) == 0 && of(loop.getStep()) == 0);
+  return isSame ? std::optional<int64_t>(0) : std::nullopt;
+}
+
+std::optional<int64_t> VectorSteps::ofResult(Operation* op) {
+  SmallVector<std::optional<int64_t>> steps;
+  for (Value operand : op->getOperands())
+    steps.push_back(of(operand));
+  if (llvm::all_of(steps, [](std::optional<int64_t> step) { return step == 0; }))
+    return 0;
+  if (llvm::is_contained(steps, std::nullopt))
+    return std::nullopt;
+  if (isa<arith::IndexCastOp, arith::ExtSIOp, arith::TruncIOp>(op))
+    return steps[0];
+  if (isa<arith::AddIOp>(op))
+    return *steps[0] + *steps[1];
+  if (isa<arith::SubIOp>(op))
+    return *steps[0] - *steps[1];
+  if (isa<arith::MulIOp>(op))
+    for (unsigned side : {0U, 1U})
+      if (std::optional<int64_t> factor = getConstantIntValue(op->getOperand(1 - side)))
+        return *steps[side] * *factor;
+  return std::nullopt;
+}
+
+bool VectorSteps::mayDiffer(tile::LoadOp load) {
+  const BufferType type = load.getBuffer().getType();
+  if (type.isGlobal())
+    return false;
+  const Value variable = npu::storageOf(load.getBuffer());
+  if (!type.isPerThread())
+    return true;
+  return followed.insert(variable).second &&
+         llvm::any_of(npu::usersOf(variable), [&](Operation* user) {
+           auto store = dyn_cast<tile::StoreOp>(user);
+           return !isa<tile::LoadOp>(user) &&
+                  (!store || of(store.getValue()) != 0 || !runsOnBoth(store));
+         });
+}
+
+bool VectorSteps::runsOnBoth(Operation* op) {
+  const auto differs = [&](Value number) { return of(number) != 0; };
+  for (Operation* around = op->getParentOp(); around && !isa<tile::LaunchOp>(around);
+       around = around->getParentOp()) {
+    auto loop = dyn_cast<tile::WhileOp>(around);
+    if (loop && (llvm::any_of(loop.getBody().front(), [](Operation& op) { return hasExit(&op); }) ||
+                 llvm::any_of(loop.getCondition().front().getTerminator()->getOperands(), differs)))
+      return false;
+    if (llvm::any_of(around->getOperands(), differs))
+      return false;
+  }
+  return true;
+}
+
+void onFirstVector(Operation* op) {
+  ImplicitLocOpBuilder builder(op->getLoc(), op);
+  Value id = VectorIdOp::create(builder);
+  Value first = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, id,
+                                      arith::ConstantIndexOp::create(builder, 0));
+  auto branch = scf::IfOp::create(builder, first, /*withElseRegion=*/false);
+  op->moveBefore(branch.thenYield());
+}
+
+} // namespace tilewright::ascend
