@@ -269,17 +269,22 @@ private:
         state.location(), state.indexIr(a), state.indexIr(b)));
   }
 
+  /// Whether a part of a tensor and one of an NPU's tile have names: then a single row is that row.
+  bool namesParts() const {
+    return state.isNpu && source.kind == Side::Kind::Part && target.kind == Side::Kind::Part &&
+           (from().space == tile::MemorySpace::Global || to().space == tile::MemorySpace::Global);
+  }
+
   bool agreeFromTheEnd() {
     const std::vector<Index> sourceExtents = source.extents, targetExtents = target.extents;
+    const bool isParts = namesParts();
     size_t common = std::min(source.extents.size(), target.extents.size());
     for (size_t back = 1; back <= common; ++back) {
       size_t i = source.extents.size() - back, j = target.extents.size() - back;
       Index& a = source.extents[i];
       Index& b = target.extents[j];
-      if (isUnit(a))
-        a = b;
-      else if (isUnit(b))
-        b = a;
+      if (isUnit(a) || isUnit(b))
+        a = b = isUnit(a) != isParts ? b : a;
       else if (!known(a) || !known(b))
         a = b = state.isSame(a, b) ? a : smaller(a, b);
       else
@@ -342,6 +347,28 @@ static std::vector<size_t> dimsOfMany(const Side& side) {
   return dims;
 }
 
+/// Which dims of a part of a tensor and of a whole tile go together: where the part has fewer dims of many, a single row
+/// is one of the tile's, as one whose number is known in the kernel only. None, where the general rule has to say.
+static std::vector<std::pair<size_t, size_t>> fittingDims(const Side& part, const Side& whole) {
+  std::vector<size_t> dims = dimsOfMany(part), tileDims = dimsOfMany(whole);
+  if (dims.size() > tileDims.size())
+    return {};
+  const size_t ofPart = part.extents.size(), ofTile = whole.extents.size();
+  const size_t common = std::min(ofPart, ofTile);
+  const bool isInOrder = dims.size() == tileDims.size();
+  std::vector<std::pair<size_t, size_t>> pairs;
+  for (size_t number = 0; number < (isInOrder ? dims.size() : common); ++number)
+    pairs.emplace_back(isInOrder ? dims[number] : ofPart - common + number,
+                       isInOrder ? tileDims[number] : ofTile - common + number);
+  const bool isWhole =
+      isInOrder ||
+      ((dims.empty() || dims.front() >= ofPart - common) && tileDims.front() >= ofTile - common &&
+       llvm::all_of(pairs, [&](const std::pair<size_t, size_t>& pair) {
+         return isUnit(part.extents[pair.first]) || !isUnit(whole.extents[pair.second]);
+       }));
+  return isWhole ? pairs : std::vector<std::pair<size_t, size_t>>();
+}
+
 std::vector<End> fitToTile(Construction& state, Side& source, Side& target) {
   const bool isLoad = state.record(source.buffer).space == tile::MemorySpace::Global;
   Side& part = isLoad ? source : target;
@@ -350,15 +377,12 @@ std::vector<End> fitToTile(Construction& state, Side& source, Side& target) {
   if (!state.isNpu || part.kind != Side::Kind::Part || whole.kind != Side::Kind::Whole ||
       tensor.space != tile::MemorySpace::Global || tile.space == tile::MemorySpace::Global)
     return {};
-  const std::vector<size_t> dims = dimsOfMany(part), tileDims = dimsOfMany(whole);
-  if (dims.size() != tileDims.size())
-    return {};
+  const std::vector<std::pair<size_t, size_t>> dims = fittingDims(part, whole);
   std::vector<Index> widened = part.extents, narrowed = whole.extents;
   std::vector<End> ends;
-  for (size_t number = 0; number < dims.size(); ++number) {
-    const size_t dim = dims[number];
+  for (const auto& [dim, tileDim] : dims) {
     const Index& named = part.extents[dim];
-    const Index extent = whole.extents[tileDims[number]];
+    const Index extent = whole.extents[tileDim];
     const int64_t *fixed = known(named), *taken = known(extent);
     if (!taken || state.isSame(named, extent))
       continue;
@@ -369,7 +393,7 @@ std::vector<End> fitToTile(Construction& state, Side& source, Side& target) {
     if (isLoad || reachesEnd)
       widened[dim] = extent;
     else if (fixed)
-      narrowed[tileDims[number]] = named;
+      narrowed[tileDim] = named;
     if (isLoad && !reachesEnd)
       ends.push_back({dim, fixed && start
                                ? Index(*start + *fixed)

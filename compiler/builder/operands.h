@@ -47,7 +47,7 @@ struct End {
 
 /// A part of a tensor that is loaded to a whole tile of an NPU takes the tile's extents, and is padded behind the
 /// part's ends, which are given back, as beyond the tensor. A store from a larger tile writes what the part names: the rest
-/// of the tile is left out.
+/// of the tile is left out. A single row or element is such a part, if a slice names it.
 std::vector<End> fitToTile(Construction& state, Side& source, Side& target);
 
 /// An integer literal that the buffer's dtype can't hold is an error: false.

@@ -60,6 +60,31 @@ TEST_F(TilesTest, FewerExtentsAreAlignedFromTheEnd) {
   EXPECT_THAT(finishedText(), HasSubstr("%arg0[0, 0] [16, 32]"));
 }
 
+// A slice of a single row is a part like any other, on both ways and for sums.
+TEST_F(TilesTest, ASingleRowOfAnNpusLargerTile) {
+  Buffer a = tensor("A", {int64_t{64}, int64_t{32}}, "float32");
+  std::vector<Index> grid = {int64_t{4}};
+  line().beginLaunch(grid, {}, {{"npu", true}});
+  Buffer tile = alloc("tile", {16, 32}, "UB", "float32");
+  const auto row = part(a, {int64_t{5}, int64_t{0}}, {int64_t{1}, int64_t{32}});
+  line().copy(row, tile);
+  line().copy(tile, row);
+  line().atomicTile("add", row, tile, {});
+  line().copy(row, part(tile, {int64_t{0}, int64_t{0}}, {int64_t{16}, int64_t{32}}));
+  line().copy(element(a, {int64_t{5}, int64_t{0}}), tile);
+  const std::string text = finishedText();
+  for (const char* expected :
+       {"tile.copy %arg0[5, 0] [16, 32] : !tile.buffer<64x32xf32, global> to %0 : "
+        "!tile.buffer<16x32xf32, UB> ends",
+        "tile.copy %0[0, 0] [1, 32] : !tile.buffer<16x32xf32, UB> to %arg0[5, 0] [1, 32]",
+        "tile.atomic_tile add %0[0, 0] [1, 32] : !tile.buffer<16x32xf32, UB> into %arg0[5, 0] [1, "
+        "32]",
+        "tile.copy %arg0[5, 0] [1, 32] : !tile.buffer<64x32xf32, global> to %0[0, 0] [1, 32]",
+        "tile.copy %arg0[5, 0] [16, 32] : !tile.buffer<64x32xf32, global> to %0 : "
+        "!tile.buffer<16x32xf32, UB>\n"})
+    EXPECT_THAT(text, HasSubstr(expected));
+}
+
 TEST_F(TilesTest, DifferingExtentsTakeTheLargerWithinTheBuffer) {
   Buffer A = tensor("A", {int64_t{64}, int64_t{64}});
   launch();

@@ -241,3 +241,86 @@ def test_loads_of_fewer_rows_than_a_product_has() -> None:
     interpret(main, a, b, 20, same)
     np.testing.assert_array_equal(made, wanted)
     np.testing.assert_array_equal(same, wanted)
+
+
+def rows_of(first: int, rows: int, is_known: bool, form: str) -> Any:
+    """Rows to a larger tile and back, whose number is known when the kernel is compiled, or not."""
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((3, 50, 32), "float32"),
+        n: T.int32,
+        P: T.Tensor((16, 32), "float32"),
+        C: T.Tensor((3, 50, 32), "float32"),
+    ):
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            a = T.alloc_ub((16, 32), "float32")
+            count = rows if is_known else n
+            if form == "part of the tile":
+                T.tile.fill(a, 7.0)
+                T.copy(A[2, first : first + count, 0:32], a[0:16, 0:32])
+            else:
+                T.copy(A[2, first : first + count, 0:32], a, pad_value=7.0)
+            T.copy(a, P)
+            if form == "sums":
+                T.atomic_add(C[2, first : first + count, 0:32], a)
+            elif form == "part of the tile":
+                T.copy(a[0:16, 0:32], C[2, first : first + count, 0:32])
+            else:
+                T.copy(a, C[2, first : first + count, 0:32])
+
+    return main
+
+
+@pytest.mark.parametrize("form", ["whole tile", "part of the tile", "sums"])
+@pytest.mark.parametrize("is_known", [True, False])
+@pytest.mark.parametrize(("first", "rows"), [(5, 1), (49, 1), (5, 3)])
+def test_single_rows_are_parts_like_any(first: int, rows: int, is_known: bool, form: str) -> None:
+    if form == "part of the tile" and is_known and rows > 1:
+        return  # refused: the extents differ
+    kernel = rows_of(first, rows, is_known, form)
+    a = np.arange(3 * 50 * 32).reshape(3, 50, 32).astype(np.float32)
+    padded = np.full((16, 32), 7, np.float32)
+    padded[:rows] = a[2, first : first + rows]
+    stored = np.ones_like(a)
+    stored[2, first : first + rows] = padded[:rows] + (form == "sums")
+    for run in (tilewright.compile(kernel, target="ascend", pass_configs=AUTOMATIC), None):
+        p, c = np.zeros((16, 32), np.float32), np.ones_like(a)
+        run(a, rows, p, c) if run else interpret(kernel, a, rows, p, c)
+        np.testing.assert_array_equal(p, padded)
+        np.testing.assert_array_equal(c, stored)
+
+
+@pytest.mark.parametrize("target", ["whole", "rows"])
+def test_other_forms_of_a_single_row(target: str) -> None:
+    """An index beside slices names a row, slices of one an element; an element starts a tile."""
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((50, 32), "float32"),
+        P: T.Tensor((3, 16, 32), "float32"),
+        C: T.Tensor((50, 32), "float32"),
+    ):
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            a = T.alloc_ub((16, 32), "float32")
+            T.copy(A[7, 0:32], a)
+            T.copy(a, P[0, 0, 0])
+            T.copy(A[7:8, 8:9], a)
+            T.copy(a, P[1, 0, 0])
+            T.copy(A[7, 0], a)
+            T.copy(a, P[2, 0, 0])
+            if target == "whole":
+                T.copy(a, C[30, 0:32])
+            else:
+                T.copy(a, C[30, 0])
+
+    a = np.arange(50 * 32).reshape(50, 32).astype(np.float32)
+    expected = np.zeros((3, 16, 32), np.float32)
+    expected[0, 0], expected[1, 0, 0], expected[2] = a[7], a[7, 8], a[7:23]
+    stored = np.zeros_like(a)
+    stored[30 : 31 if target == "whole" else 46] = a[7 : 8 if target == "whole" else 23]
+    for run in (tilewright.compile(main, target="ascend", pass_configs=AUTOMATIC), None):
+        p, c = np.zeros((3, 16, 32), np.float32), np.zeros_like(a)
+        run(a, p, c) if run else interpret(main, a, p, c)
+        np.testing.assert_array_equal(p, expected)
+        np.testing.assert_array_equal(c, stored)
