@@ -44,11 +44,13 @@ void addFractals(AccessList& list, const Operand& o, Region r) {
   if (r.empty())
     return;
   list.add(o, r, AccessKind::Read);
-  list.items[list.count - 1].mayBeUninitialised = true;
+  Access& all = list.items[list.count - 1];
+  all.mayBeUninitialised = all.isMoved = true;
   Region first;
   first.begin = r.begin;
   first.length = rowBytes;
   list.add(o, first, AccessKind::Read);
+  list.items[list.count - 1].takesMoved = true;
 }
 
 namespace {
@@ -102,10 +104,12 @@ void addFactors(AccessList& list, const CubeInstr& i, MmadShape s) {
   a.inner = i.vectorA ? 1 : s.m1;
   a.innerStride = int64_t{s.k1} * fractalBytes;
   list.add(i.a, a, AccessKind::Read);
+  list.items[list.count - 1].takesMoved = true;
   Region b;
   b.begin = i.b.address;
   b.length = uint64_t{s.n1} * (i.sparse ? depth / 2 : depth) * fractalBytes;
   list.add(i.b, b, AccessKind::Read);
+  list.items[list.count - 1].takesMoved = true;
 }
 
 std::string inspectMmad(const CubeInstr& i, AccessList& list) {
@@ -147,6 +151,7 @@ std::string inspectMmad(const CubeInstr& i, AccessList& list) {
     list.add(i.c, row, AccessKind::Read);
   } else if (!i.initialise) {
     list.add(i.dst, c, AccessKind::Read);
+    list.items[list.count - 1].takesMoved = true;
   }
   list.add(i.dst, c, AccessKind::Write);
   return {};

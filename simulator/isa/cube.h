@@ -37,11 +37,13 @@ std::string checkFractals(const AccessList& list, const Operand& tensor, bool wr
 /// Which tensor ends before what the instruction needs of it, or nothing.
 std::string checkExtents(const CubeInstr& instr);
 /// Fractals may hold rows that nothing wrote (the tail of a matrix): only the first row must be
-/// there.
+/// there; what comes of others is told where it is used.
 void addFractals(AccessList& accesses, const Operand& operand, Region region);
 
 void runMmad(const CubeInstr& instr, const Context& context);
 void runFixpipe(const CubeInstr& instr, const Context& context);
+/// Where Fixpipe puts element (m, n) of matrix nd.
+uint64_t fixpipePlace(const CubeInstr& instr, uint32_t nd, uint32_t m, uint32_t n);
 std::string inspectFixpipe(const CubeInstr& instr, AccessList& accesses);
 std::string inspectLoad3D(const CubeInstr& instr, AccessList& accesses);
 void runLoad3D(const CubeInstr& instr, const Context& context);

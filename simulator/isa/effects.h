@@ -76,9 +76,11 @@ void run(const VectorInstr& instr, const Context& context);
 void run(const CopyInstr& instr, const Context& context);
 void run(const CubeInstr& instr, const Context& context);
 
-/// The bytes of UB that an instruction which only moves elements has written with those of `from`; call it behind `run`.
-std::vector<Interval> movedTo(const VectorInstr& instr, const AccessList& accesses,
-                              const std::vector<Interval>& from);
+/// What becomes of bytes that nothing had written before and that the instruction has taken; call it behind `run`.
+Unwritten behind(const VectorInstr& instr, const AccessList& accesses, const Context& context,
+                 const std::vector<LocalBytes>& before);
+Unwritten behind(const CubeInstr& instr, const AccessList& accesses, const Context& context,
+                 const std::vector<LocalBytes>& before);
 
 /// memory[i] = op(memory[i], data[i]).
 void combine(AtomicOp op, DType type, uint8_t* memory, const uint8_t* data, uint64_t bytes);

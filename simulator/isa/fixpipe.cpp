@@ -74,6 +74,15 @@ void storeConverted(const CubeInstr& i, uint8_t* to, const uint8_t* from, float 
 
 } // namespace
 
+uint64_t fixpipePlace(const CubeInstr& i, uint32_t nd, uint32_t m, uint32_t n) {
+  const uint64_t size = bytesOf(i.dst.type);
+  if (i.rowMajor)
+    return i.dst.address + (uint64_t{nd} * i.dstNdStride + uint64_t{m} * i.fixDstStride + n) * size;
+  const uint32_t columns = dstColumns(i);
+  return i.dst.address + uint64_t{n / columns} * i.fixDstStride * rowBytes +
+         (uint64_t{m} * columns + n % columns) * size;
+}
+
 std::string inspectFixpipe(const CubeInstr& i, AccessList& list) {
   if (!i.m || !i.n)
     return {};
@@ -96,6 +105,7 @@ std::string inspectFixpipe(const CubeInstr& i, AccessList& list) {
     src.inner = ceilDiv(i.n, fractalSide);
     src.innerStride = int64_t{i.fixSrcStride} * fractalSide * sourceBytes;
     list.add(i.a, src, AccessKind::Read);
+    list.items[list.count - 1].takesMoved = true;
     Region dst;
     AccessKind kind = i.atomic == AtomicOp::None ? AccessKind::Write : AccessKind::Atomic;
     if (i.rowMajor) {

@@ -69,7 +69,8 @@ std::string inspectLoad3D(const CubeInstr& i, AccessList& list) {
   src.begin = i.a.address;
   src.length = uint64_t{ceilDiv(i.channels, c0)} * i.l1H * i.l1W * rowBytes;
   list.add(i.a, src, AccessKind::Read);
-  list.items[list.count - 1].mayBeUninitialised = true;
+  Access& image = list.items[list.count - 1];
+  image.mayBeUninitialised = image.isMoved = true;
   Region dst;
   dst.begin = i.dst.address;
   dst.length = windowBytes(i) * i.loadRepeats;

@@ -233,35 +233,4 @@ void runRearrangeGroup(const VectorInstr& i, const Context& context) {
 
 const VectorGroup rearrangeGroup = {inspectRearrangeGroup, runRearrangeGroup};
 
-/// Marks go through the instruction as its elements do.
-std::vector<Interval> movedTo(const VectorInstr& instr, const AccessList& accesses,
-                              const std::vector<Interval>& from) {
-  static thread_local std::vector<uint8_t> marks(spaceBytes[static_cast<unsigned>(Space::UB)]);
-  auto fill = [&](const Interval& bytes, uint8_t with) {
-    std::memset(&marks[bytes.begin], with, bytes.end - bytes.begin);
-  };
-  for (const Interval& bytes : from)
-    fill(bytes, 1);
-  Context context;
-  context.base[static_cast<unsigned>(Space::UB)] = marks.data();
-  run(instr, context);
-  std::vector<Interval> touched, found;
-  for (unsigned k = 0; k < accesses.count; ++k)
-    if (accesses.items[k].kind == AccessKind::Write)
-      accesses.items[k].region.intervals(touched);
-  for (const Interval& bytes : touched)
-    for (uint64_t at = bytes.begin; at < bytes.end; ++at) {
-      if (!marks[at])
-        continue;
-      if (!found.empty() && found.back().end == at)
-        ++found.back().end;
-      else
-        found.push_back({at, at + 1});
-    }
-  touched.insert(touched.end(), from.begin(), from.end());
-  for (const Interval& bytes : touched)
-    fill(bytes, 0);
-  return found;
-}
-
 } // namespace tilewright::ascend::isa

@@ -508,11 +508,10 @@ template <class Instr> void Agent::execute(Pipe pipe, const Instr& instr, uint32
   if (isHeld)
     late.watch(accesses, context);
   isa::run(instr, context);
-  if constexpr (std::is_same_v<Instr, VectorInstr>)
-    if (!hazards.moved.empty()) {
-      for (Interval bytes : isa::movedTo(instr, accesses, std::exchange(hazards.moved, {})))
-        hazards.noteMoved(pipe, bytes);
-    }
+  if constexpr (!std::is_same_v<Instr, CopyInstr>)
+    if (!hazards.moved.empty())
+      hazards.noteUnwritten(
+          pipe, isa::behind(instr, accesses, context, std::exchange(hazards.moved, {})));
   if (isHeld) {
     late.hold(pipe, hazards.epoch(pipe));
     if (lateness == Lateness::Sometimes && random() % 2)

@@ -13,6 +13,23 @@ namespace tilewright::ascend {
 struct Interval {
   uint64_t begin, end;
 };
+/// Where an instruction had bytes from that nothing had written; GM: it has moved none.
+struct MovedFrom {
+  Space space = Space::GM;
+  bool isOutside = false; ///< rows and columns of whole fractals behind m and n of a product
+  bool operator==(const MovedFrom&) const = default;
+};
+/// Bytes of one of a core's memories.
+struct LocalBytes {
+  Space space;
+  uint64_t begin, end;
+  MovedFrom from{}; ///< which of the memories that an instruction takes them from lacks them
+};
+/// What becomes of bytes that nothing has written and that an instruction has taken all the same.
+struct Unwritten {
+  std::vector<LocalBytes> moved; ///< where they, or what comes of them, are now
+  std::vector<LocalBytes> used;  ///< which of them it needed
+};
 
 /// Runs of `length` bytes: `inner` of them `innerStride` bytes apart, and that `outer` times,
 /// `outerStride` apart.
@@ -57,8 +74,10 @@ struct Access {
   bool isWithoutMemory = false; ///< as its operand
   /// A read that only moves what is there, and takes all of it: what nothing has written is so behind it, too.
   bool isMoved = false;
-  /// An undefined write of what was moved.
-  bool wasMoved = false;
+  /// A read of what something has written, of which not all need count: undefined bytes are looked at one by one.
+  bool takesMoved = false;
+  /// Of an undefined write of what was moved.
+  MovedFrom movedFrom{};
   /// Whose bytes these are; to compare with members of the instruction that was inspected.
   const Operand* operand = nullptr;
 };

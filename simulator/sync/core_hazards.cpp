@@ -125,13 +125,40 @@ void CoreHazards::noteCrossSet(CrossSet set) {
     crossSets.push_back(set);
 }
 
-void CoreHazards::noteMoved(Pipe pipe, Interval bytes) {
-  Access access;
-  access.region.begin = bytes.begin;
-  access.region.length = bytes.end - bytes.begin;
-  access.kind = AccessKind::Write;
-  access.undefined = access.wasMoved = true;
-  note(pipe, access);
+namespace {
+/// Fills a region with as many of these as are alike, and gives their number: to note one by one is quadratic.
+size_t takeEven(Region& region, const LocalBytes* runs, size_t count) {
+  region.begin = runs[0].begin;
+  region.length = runs[0].end - runs[0].begin;
+  auto isAlike = [&](const LocalBytes& run) {
+    return run.space == runs[0].space && run.from == runs[0].from &&
+           run.end - run.begin == region.length;
+  };
+  size_t taken = 1;
+  if (count > 1 && isAlike(runs[1]) && runs[1].begin > runs[0].begin)
+    region.innerStride = static_cast<int64_t>(runs[1].begin - runs[0].begin);
+  while (region.innerStride && taken < count && isAlike(runs[taken]) &&
+         runs[taken].begin == runs[taken - 1].begin + static_cast<uint64_t>(region.innerStride))
+    ++taken;
+  region.inner = static_cast<uint32_t>(taken);
+  return taken;
+}
+} // namespace
+
+void CoreHazards::noteUnwritten(Pipe pipe, const Unwritten& unwritten) {
+  auto noteRuns = [&](const std::vector<LocalBytes>& runs, AccessKind kind) {
+    for (size_t k = 0; k < runs.size();) {
+      Access access;
+      access.space = runs[k].space;
+      access.kind = kind;
+      access.undefined = kind == AccessKind::Write;
+      access.movedFrom = runs[k].from;
+      k += takeEven(access.region, &runs[k], runs.size() - k);
+      note(pipe, access);
+    }
+  };
+  noteRuns(unwritten.moved, AccessKind::Write);
+  noteRuns(unwritten.used, AccessKind::Read);
 }
 
 void CoreHazards::noteScalarGlobal(const Access& access, bool pastCache) {
@@ -182,9 +209,10 @@ void CoreHazards::meet(const Segment& s, Interval overlap) {
       race(writes ? "writes" : "reads", s, overlap, s.writer, s.write, true);
   }
   if (!writes) {
-    if ((!s.written || s.undefined) && current->isMoved)
-      moved.push_back(overlap);
-    else if ((!s.written || s.undefined) && !current->mayBeUninitialised)
+    if (((!s.written || s.undefined) && current->isMoved) || (s.undefined && current->takesMoved))
+      takeAlong(s, overlap);
+    else if ((!s.written || s.undefined) && !current->mayBeUninitialised &&
+             !isPaddingOfFractal(s, overlap))
       uninitialised(s, overlap);
     else if (s.spoiledBy)
       spoiled(s, overlap);
@@ -252,19 +280,40 @@ void CoreHazards::race(const char* verb, const Segment&, Interval overlap, Pipe 
   seen->second.finding = report.add(key, std::move(item));
 }
 
+void CoreHazards::takeAlong(const Segment& s, Interval overlap) {
+  const uint32_t mine = currentSite[static_cast<unsigned>(currentPipe)];
+  const bool wasMoved = s.movedFrom.space != Space::GM;
+  const bool isOwn = wasMoved && s.write.site == mine; // a sum of products, in a loop
+  moved.push_back({current->space,
+                   overlap.begin,
+                   overlap.end,
+                   {isOwn ? s.movedFrom.space : current->space, s.movedFrom.isOutside}});
+  if (wasMoved && !isOwn)
+    movedBefore.insert_or_assign({mine, current->space}, Mover{s.write.site, s.movedFrom.space});
+}
+
+/// Copies from L1 to GM take whole tiles, with the rows and columns behind m and n that Fixpipe left there.
+bool CoreHazards::isPaddingOfFractal(const Segment& s, Interval overlap) const {
+  constexpr uint64_t fractalBytes = 512;
+  return s.undefined && s.movedFrom.space == Space::L0C && current->space == Space::L1 &&
+         currentPipe == Pipe::MTE3 && overlap.end - overlap.begin < fractalBytes;
+}
+
 void CoreHazards::uninitialised(const Segment& s, Interval overlap) {
   auto p = static_cast<unsigned>(currentPipe);
   const Site& mine = sites[currentSite[p]];
+  moved.clear(); // it is told here, and once
+  const bool wasMoved = s.movedFrom.space != Space::GM;
   ReportItem item;
   item.place = mine.place;
   item.sentence = std::string(mine.what) + " on " + pipeNames[p] + " reads " +
                   bytesText(current->space, overlap.begin, overlap.end) +
-                  (s.wasMoved    ? std::string(", to which ") + sites[s.write.site].what +
+                  (wasMoved      ? std::string(", to which ") + sites[s.write.site].what +
                                        " has moved what nothing has written ("
                    : s.undefined ? ", which are padding without a value ("
                                  : ", which nothing has written (") +
                   core + ") [ErrorRead2]";
-  if (s.wasMoved)
+  if (wasMoved)
     item.notes.push_back({sites[s.write.site].place,
                           std::string(sites[s.write.site].what) +
                               " is here; write all that it takes before, or use less of it"});
@@ -276,6 +325,14 @@ void CoreHazards::uninitialised(const Segment& s, Interval overlap) {
     item.notes.push_back({{}, "load as many fractals as m, n and k ask for, or multiply fewer"});
   else
     item.notes.push_back({{}, "write them first, by a copy or Duplicate, or read fewer elements"});
+  constexpr unsigned mostSteps = 4;
+  auto before = movedBefore.find({s.write.site, s.movedFrom.space});
+  for (unsigned step = 0; wasMoved && step < mostSteps && before != movedBefore.end(); ++step) {
+    const Site& from = sites[before->second.site];
+    item.notes.push_back(
+        {from.place, std::string("it takes that from ") + from.what + ", which is here"});
+    before = movedBefore.find(before->second);
+  }
   report.add("uninit " + std::string(mine.place.file) + std::to_string(mine.place.line) +
                  mine.what + (s.undefined ? "u" : ""),
              std::move(item));

@@ -6,6 +6,7 @@
 #include "simulator/sync/report.h"
 #include "simulator/sync/shadow.h"
 
+#include <map>
 #include <memory>
 #include <unordered_map>
 
@@ -100,14 +101,16 @@ public:
   };
   std::vector<CrossSet> crossSets;
   void noteCrossSet(CrossSet set);
-  /// What the last instruction has moved on although nothing had written it, and where that is now, in UB.
-  std::vector<Interval> moved;
-  void noteMoved(Pipe pipe, Interval bytes);
+  /// What the last instruction has taken along although nothing had written it, and what became of that.
+  std::vector<LocalBytes> moved;
+  void noteUnwritten(Pipe pipe, const Unwritten& unwritten);
 
 private:
   void meet(const Segment& segment, Interval overlap) override;
   void race(const char* kind, const Segment& segment, Interval overlap, Pipe other, Stamp stamp,
             bool otherWrites);
+  void takeAlong(const Segment& segment, Interval overlap);
+  bool isPaddingOfFractal(const Segment& segment, Interval overlap) const;
   void uninitialised(const Segment& segment, Interval overlap);
   void spoiled(const Segment& segment, Interval overlap);
   bool ordered(Pipe earlier, uint32_t epoch) const;
@@ -121,6 +124,13 @@ private:
   std::array<std::unique_ptr<Shadow>, numSpaces> shadows;
   std::unordered_map<uint64_t, uint32_t> cachedLines; ///< to the access that filled them
   std::vector<Site> sites;
+  /// Who had before what a site has moved on, and of which of its memories.
+  struct Mover {
+    uint32_t site;
+    Space from;
+    auto operator<=>(const Mover&) const = default;
+  };
+  std::map<Mover, Mover> movedBefore;
   /// To find a site again.
   struct SiteIndex {
     std::unordered_map<uint64_t, std::vector<uint32_t>> all;

@@ -6,7 +6,7 @@
 namespace tilewright::ascend {
 
 bool Segment::sameHistory(const Segment& other) const {
-  if (written != other.written || undefined != other.undefined || wasMoved != other.wasMoved ||
+  if (written != other.written || undefined != other.undefined || !(movedFrom == other.movedFrom) ||
       spoiledBy != other.spoiledBy || readerMask != other.readerMask)
     return false;
   if (written && (writer != other.writer || !(write == other.write)))
@@ -46,7 +46,7 @@ void apply(Segment& s, const Access& access, Pipe pipe, Stamp stamp) {
   s.writer = pipe;
   s.written = true;
   s.undefined = access.undefined;
-  s.wasMoved = access.wasMoved;
+  s.movedFrom = access.movedFrom;
   s.spoiledBy = 0;
   s.readerMask = 0;
 }

@@ -25,9 +25,9 @@ struct Segment {
   Pipe writer = Pipe::S;
   bool written = false;
   bool undefined = false;
-  bool wasMoved = false;  ///< undefined, but no padding
-  uint32_t spoiledBy = 0; ///< one more than the place of an instruction that needed these bytes
+  MovedFrom movedFrom{};  ///< of undefined bytes that are no padding
   uint8_t readerMask = 0; ///< pipes with a read since the write
+  uint32_t spoiledBy = 0; ///< one more than the place of an instruction that needed these bytes
   std::array<Stamp, numPipes> reads;
 
   bool sameHistory(const Segment& other) const;

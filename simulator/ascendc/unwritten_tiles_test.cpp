@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tiles of which a part was never written: loads to L0A and L0B take whole fractals, and only a result that comes of
+// that part and is stored is told.
+#include "kernel_operator.h"
+
+#include "simulator/ascendc/device_buffer.h"
+
+#include <gtest/gtest.h>
+
+using namespace AscendC;
+using namespace tilewright::ascend::testing;
+
+namespace {
+
+constexpr uint32_t side = 32;
+
+enum class Load { Plain, Transposed, Squares, Image };
+
+/// What of tiles of 32 x 32 is written, multiplied and stored.
+struct Tile {
+  uint32_t rows = side, columns = side,
+           depth = side; ///< written: rows of A, columns of B, rows of B
+  uint32_t m = side, n = side, k = side;
+  uint32_t storedRows = side, storedColumns = side;
+  bool addsToIt = false, startsAgain = false; ///< a second product, of what is all there
+  uint32_t depthOfA = side;                   ///< behind it A has zeros
+  bool isNz = false;                          ///< how it is stored
+};
+
+template <class T> void loadB(LocalTensor<T> b2, LocalTensor<T> b1, Load load) {
+  constexpr uint32_t k1 = side / (32 / sizeof(T));
+  if (load == Load::Squares && sizeof(T) == 1) {
+    LoadDataWithTranspose(b2, b1, LoadData2dTransposeParams(0, 1, 1, 0, 0));
+    return;
+  }
+  for (uint16_t i = 0; i < k1; ++i) {
+    LocalTensor<T> to = b2[i * side * (side / k1)];
+    if (load == Load::Squares)
+      LoadDataWithTranspose(to, b1, LoadData2dTransposeParams(i, 2, 2, 0, 0));
+    else if (load == Load::Transposed)
+      LoadData(to, b1, LoadData2DParams(i, 2, 2, 0, 0, true, 0));
+    else
+      LoadData(to, b1, LoadData2DParams(i * 2, 2, 1, 0, 0, false, 0));
+  }
+}
+
+/// B is stored with k inside for plain loads, with n inside for others.
+template <class T, class C, Load load>
+__global__ __aicore__ void product(GM_ADDR a, GM_ADDR b, GM_ADDR c, Tile tile) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIC_ONLY);
+  constexpr uint32_t all = side * side, k0 = 32 / sizeof(T), k1 = side / k0;
+  constexpr bool isPlain = load == Load::Plain || load == Load::Image;
+  GlobalTensor<T> aGm, bGm;
+  GlobalTensor<C> cGm;
+  aGm.SetGlobalBuffer((__gm__ T*)a);
+  bGm.SetGlobalBuffer((__gm__ T*)b);
+  cGm.SetGlobalBuffer((__gm__ C*)c);
+  LocalTensor<T> a1(TPosition::A1, 0, all), b1(TPosition::A1, 8192, all);
+  LocalTensor<T> whole(TPosition::A1, 16384, all);
+  LocalTensor<T> a2(TPosition::A2, 0, all), b2(TPosition::B2, 0, all);
+  LocalTensor<C> c1(TPosition::CO1, 0, all);
+  DataCopy(a1, aGm, Nd2NzParams(1, tile.rows, tile.depthOfA, 0, side, side, 1, 0));
+  DataCopy(b1, bGm, Nd2NzParams(1, isPlain ? tile.columns : tile.depth, side, 0, side, side, 1, 0));
+  DataCopy(whole, aGm, Nd2NzParams(1, side, side, 0, side, side, 1, 0));
+  PipeBarrier<PIPE_ALL>();
+  if constexpr (load == Load::Image) {
+    LoadData3DParamsV2<T> image;
+    image.l1H = 1;
+    image.l1W = image.mExtension = image.kExtension = image.channelSize = side;
+    LoadData(a2, a1, image);
+  } else {
+    for (uint16_t i = 0; i < side / 16; ++i)
+      LoadData(a2[i * k1 * 16 * k0], a1, LoadData2DParams(i, k1, 2, 0, 0, false, 0));
+  }
+  loadB(b2, b1, load);
+  PipeBarrier<PIPE_ALL>();
+  Mmad(c1, a2, b2, MmadParams(tile.m, tile.n, tile.k, 0, false, true));
+  PipeBarrier<PIPE_ALL>();
+  if (tile.addsToIt || tile.startsAgain) {
+    for (uint16_t i = 0; i < side / 16; ++i)
+      LoadData(a2[i * k1 * 16 * k0], whole, LoadData2DParams(i, k1, 2, 0, 0, false, 0));
+    loadB(b2, whole, load);
+    PipeBarrier<PIPE_ALL>();
+    Mmad(c1, a2, b2, MmadParams(side, side, side, 0, false, tile.startsAgain));
+    PipeBarrier<PIPE_ALL>();
+  }
+  FixpipeParamsV220 store(tile.storedColumns, tile.storedRows, side, side, false);
+  if (!tile.isNz)
+    return Fixpipe<C, C>(cGm, c1, store);
+  store.dstStride = side * 2;
+  Fixpipe<C, C, CFG_NZ>(cGm, c1, store);
+}
+
+template <class T, class C, Load load> std::string findings(const Tile& tile) {
+  catchLaunches();
+  nextOptions() = {};
+  DeviceBuffer<T> a(side * side), b(side * side);
+  DeviceBuffer<C> c(side * side);
+  for (T& x : a.data)
+    x = T(1);
+  for (T& x : b.data)
+    x = T(1);
+  product<T, C, load><<<1, nullptr, nullptr>>>(a.gm(), b.gm(), c.gm(), tile);
+  return allFindings();
+}
+
+void expectTold(const std::string& text, const std::string& bytes, const std::string& load) {
+  for (const std::string& part :
+       {"Fixpipe on PIPE_FIX reads L0C bytes " + bytes +
+            ", to which Mmad has moved what nothing has written (cube core 0) [ErrorRead2]",
+        std::string("note: Mmad is here; write all that it takes before, or use less of it"),
+        "note: it takes that from " + load + ", which is here"})
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+}
+
+TEST(UnwrittenTiles, ForgottenRowsOfKAreTold) {
+  const Tile forgotten{.depth = 29};
+  expectTold(findings<half, float, Load::Transposed>(forgotten), "0 to 4095", "LoadData");
+  expectTold(findings<half, float, Load::Squares>(forgotten), "0 to 4095", "LoadDataWithTranspose");
+  const Tile multipliedLess{.depth = 29, .k = 29};
+  EXPECT_EQ((findings<half, float, Load::Transposed>(multipliedLess)), "");
+  EXPECT_EQ((findings<half, float, Load::Squares>(multipliedLess)), "");
+  const Tile byOneMore{.depth = 29, .k = 30};
+  expectTold(findings<half, float, Load::Transposed>(byOneMore), "0 to 4095", "LoadData");
+}
+
+TEST(UnwrittenTiles, RowsBehindMAreNoHarm) {
+  for (auto* run : {findings<half, float, Load::Plain>, findings<half, float, Load::Image>}) {
+    EXPECT_EQ(run({.rows = 29, .storedRows = 29}), "");
+    EXPECT_EQ(run({.rows = 29, .m = 29}), "");
+    expectTold(run({.rows = 29, .storedRows = 30}), "1856 to 1919", "LoadData");
+  }
+}
+
+TEST(UnwrittenTiles, ColumnsBehindNAreNoHarm) {
+  EXPECT_EQ((findings<half, float, Load::Plain>({.columns = 29, .storedColumns = 29})), "");
+  EXPECT_EQ((findings<half, float, Load::Plain>({.columns = 29, .n = 29})), "");
+  expectTold(findings<half, float, Load::Plain>({.columns = 29, .storedColumns = 30}),
+             "2100 to 2103", "LoadData");
+}
+
+/// A matrix of whole fractals has room for them.
+TEST(UnwrittenTiles, PaddingOfNzMatricesIsNoHarm) {
+  const auto plain = findings<half, float, Load::Plain>;
+  EXPECT_EQ(plain({.columns = 29, .isNz = true}), "");
+  EXPECT_EQ(plain({.rows = 29, .isNz = true}), "");
+  EXPECT_EQ(plain({.rows = 29, .columns = 30, .isNz = true}), "");
+  const auto transposed = findings<half, float, Load::Transposed>;
+  expectTold(transposed({.depth = 29, .isNz = true}), "0 to 1087", "LoadData");
+}
+
+TEST(UnwrittenTiles, SumsKeepWhatIsUndefined) {
+  expectTold(findings<half, float, Load::Transposed>({.depth = 29, .addsToIt = true}), "0 to 4095",
+             "LoadData");
+  EXPECT_EQ((findings<half, float, Load::Transposed>({.depth = 29, .startsAgain = true})), "");
+  EXPECT_EQ((findings<half, float, Load::Plain>({.rows = 29, .storedRows = 29, .addsToIt = true})),
+            "");
+}
+
+/// Zero times what an integer may be is zero; what a float may be has infinities.
+TEST(UnwrittenTiles, IntegersTimesZeroAreNoHarm) {
+  const Tile zeros{.depth = 29, .depthOfA = 29};
+  EXPECT_EQ((findings<int8_t, int32_t, Load::Squares>(zeros)), "");
+  expectTold(findings<half, float, Load::Squares>(zeros), "0 to 4095", "LoadDataWithTranspose");
+  expectTold(findings<int8_t, int32_t, Load::Squares>({.depth = 29}), "0 to 4095",
+             "LoadDataWithTranspose");
+}
+
+TEST(UnwrittenTiles, WhatALoadTellsIsToldOnce) {
+  std::string text = findings<half, float, Load::Transposed>({.depth = 16});
+  EXPECT_NE(text.find("LoadData on PIPE_MTE1 reads L1 bytes"), std::string::npos) << text;
+  EXPECT_EQ(text.find("Fixpipe on"), std::string::npos) << text;
+}
+
+/// Rows of 13 halves, with padding that has no value.
+__global__ __aicore__ void padded(GM_ADDR x, GM_ADDR c, uint32_t k) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIC_ONLY);
+  GlobalTensor<half> xGm;
+  GlobalTensor<float> cGm;
+  xGm.SetGlobalBuffer((__gm__ half*)x);
+  cGm.SetGlobalBuffer((__gm__ float*)c);
+  LocalTensor<half> x1(TPosition::A1, 0, 256), a2(TPosition::A2, 0, 256), b2(TPosition::B2, 0, 256);
+  LocalTensor<float> c1(TPosition::CO1, 0, 256);
+  InitConstValue(b2, InitConstValueParams<half>(1, 1, 0, half(1.0f)));
+  DataCopyPad(x1, xGm, DataCopyExtParams(16, 26, 0, 0, 0), DataCopyPadExtParams<half>());
+  PipeBarrier<PIPE_ALL>();
+  LoadData(a2, x1, LoadData2DParams(0, 1, 1, 0, 0, false, 0));
+  PipeBarrier<PIPE_ALL>();
+  Mmad(c1, a2, b2, MmadParams(16, 16, k, 0, false, true));
+  PipeBarrier<PIPE_ALL>();
+  Fixpipe<float, float>(cGm, c1, FixpipeParamsV220(16, 16, 16, 16, false));
+}
+TEST(UnwrittenTiles, PaddingWithoutAValueIsTold) {
+  catchLaunches();
+  nextOptions() = {};
+  DeviceBuffer<half> x(256);
+  DeviceBuffer<float> c(256);
+  padded<<<1, nullptr, nullptr>>>(x.gm(), c.gm(), 16);
+  expectTold(allFindings(), "0 to 1023", "LoadData");
+  padded<<<1, nullptr, nullptr>>>(x.gm(), c.gm(), 13);
+  EXPECT_EQ(allFindings(), "");
+}
+
+/// Two products: the first's result, of A (16 x 16) and B (columns x 16), is a factor of the second.
+struct Chain {
+  uint32_t rows = 16, columns = 16; ///< written: of A, of B
+  uint32_t m = 16, n = 16;          ///< of the first product
+  uint32_t k = 16, rowsOfX = 16;    ///< of the second
+  bool isSecondFactor = false;      ///< then its rows are the second product's depth
+  bool isCopied = false;            ///< to GM, too
+};
+
+__global__ __aicore__ void chained(GM_ADDR x, GM_ADDR c, Chain chain) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIC_ONLY);
+  GlobalTensor<half> xGm;
+  GlobalTensor<float> cGm;
+  xGm.SetGlobalBuffer((__gm__ half*)x);
+  cGm.SetGlobalBuffer((__gm__ float*)c);
+  LocalTensor<half> a1(TPosition::A1, 0, 256), b1(TPosition::A1, 512, 256);
+  LocalTensor<half> s1(TPosition::A1, 1024, 256), x1(TPosition::A1, 1536, 256);
+  LocalTensor<half> a2(TPosition::A2, 0, 256), b2(TPosition::B2, 0, 256);
+  LocalTensor<float> c1(TPosition::CO1, 0, 256);
+  DataCopy(a1, xGm, Nd2NzParams(1, chain.rows, 16, 0, 16, 16, 1, 0));
+  DataCopy(b1, xGm, Nd2NzParams(1, chain.columns, 16, 0, 16, 16, 1, 0));
+  DataCopy(x1, xGm, Nd2NzParams(1, chain.rowsOfX, 16, 0, 16, 16, 1, 0));
+  PipeBarrier<PIPE_ALL>();
+  const LoadData2DParams whole(0, 1, 1, 0, 0, false, 0), turned(0, 1, 1, 0, 0, true, 0);
+  LoadData(a2, a1, whole);
+  LoadData(b2, b1, whole);
+  PipeBarrier<PIPE_ALL>();
+  Mmad(c1, a2, b2, MmadParams(chain.m, chain.n, 16, 0, false, true));
+  PipeBarrier<PIPE_ALL>();
+  FixpipeParamsV220 store(16, 16, 16, 16, false);
+  store.quantPre = QuantMode_t::F322F16;
+  Fixpipe<half, float, CFG_NZ>(s1, c1, store);
+  PipeBarrier<PIPE_ALL>();
+  if (chain.isCopied)
+    DataCopy(xGm, s1, 256);
+  LoadData(a2, chain.isSecondFactor ? x1 : s1, whole);
+  LoadData(b2, chain.isSecondFactor ? s1 : x1, turned);
+  PipeBarrier<PIPE_ALL>();
+  Mmad(c1, a2, b2, MmadParams(16, 16, chain.k, 0, false, true));
+  PipeBarrier<PIPE_ALL>();
+  Fixpipe<float, float>(cGm, c1, FixpipeParamsV220(16, 16, 16, 16, false));
+}
+std::string findingsOf(const Chain& chain) {
+  catchLaunches();
+  nextOptions() = {};
+  DeviceBuffer<half> x(256);
+  DeviceBuffer<float> c(256);
+  for (half& one : x.data)
+    one = half(1);
+  chained<<<1, nullptr, nullptr>>>(x.gm(), c.gm(), chain);
+  const std::string text = allFindings();
+  for (float sum : c.data)
+    if (text.empty())
+      EXPECT_EQ(sum, 16.0f * chain.k);
+  return text;
+}
+
+/// Fixpipe to L1 stores whole fractals; what of them is used, the second product says.
+TEST(UnwrittenTiles, FactorsOfSecondProductsHavePadding) {
+  for (uint32_t rowsOfX : {13u, 16u})
+    for (uint32_t n : {13u, 16u}) {
+      EXPECT_EQ(findingsOf({.columns = 13, .n = n, .k = 13, .rowsOfX = rowsOfX}), "");
+      expectTold(findingsOf({.columns = 13, .n = n, .k = 16, .rowsOfX = rowsOfX}), "0 to 1023",
+                 "LoadData");
+    }
+  for (uint32_t m : {13u, 16u}) {
+    EXPECT_EQ(findingsOf({.rows = 13, .m = m, .k = 13, .isSecondFactor = true}), "");
+    expectTold(findingsOf({.rows = 13, .m = m, .k = 16, .isSecondFactor = true}), "0 to 1023",
+               "LoadData");
+  }
+  EXPECT_EQ(findingsOf({.n = 13, .k = 13}), "");
+  EXPECT_EQ(findingsOf({.n = 13}), ""); // what it multiplies besides is there
+  EXPECT_EQ(findingsOf({.columns = 13, .k = 13, .isCopied = true}), "");
+  EXPECT_EQ(findingsOf({.rows = 13, .k = 13, .isSecondFactor = true, .isCopied = true}), "");
+}
+
+TEST(UnwrittenTiles, TheWayOfWhatIsMissingIsTold) {
+  const std::string text = findingsOf({.columns = 13, .k = 16});
+  size_t at = 0;
+  for (const char* mover : {"Mmad is here", "from LoadData,", "from Fixpipe,", "from Mmad,",
+                            "from LoadData,", "LoadData(b2, b1, whole)"})
+    EXPECT_NE(at = text.find(mover, at), std::string::npos) << mover << "\n" << text;
+  const std::string second = findingsOf({.rowsOfX = 13});
+  EXPECT_NE(second.find("LoadData(b2, chain.isSecondFactor ? s1 : x1, turned)"), std::string::npos)
+      << second;
+  EXPECT_EQ(second.find("from Fixpipe,"), std::string::npos) << second;
+}
+
+} // namespace
