@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from . import cache
 from .env import remark_ignored
-from .errors import Diagnostic, compile_error, load_compiler, raise_at_kernel, warn
+from .errors import Diagnostic, Place, compile_error, load_compiler, raise_at_kernel, warn
 from .front_key import digest, machine_stamp
 from .kernel import kernel_of, stage_files
 from .options import tracing_for
@@ -20,6 +20,34 @@ if TYPE_CHECKING:
     from .options import Options
 
 
+#: Of a cache entry: what the compiler has warned of.
+_WARNINGS = "warnings.json"
+
+
+def warnings_file(diagnostics: Sequence[Diagnostic]) -> dict[str, bytes]:
+    """The warnings as an extra file of a cache entry; none, no file."""
+    told = [
+        [d.place.file, d.place.line, d.place.column, d.place.end_column, d.message]
+        for d in diagnostics
+        if d.kind == "warning"
+    ]
+    if not told:
+        return {}
+    from json import dumps
+
+    return {_WARNINGS: dumps(told).encode("utf-8")}
+
+
+def warn_again(entry: cache.Entry) -> None:
+    """What the compilation that made an entry has warned of."""
+    data = entry.extra(_WARNINGS)
+    if data is None:
+        return
+    from json import loads
+
+    warn([Diagnostic("warning", Place(*place), text) for *place, text in loads(data)])
+
+
 def load(
     key: str,
     options: Options,
@@ -32,11 +60,13 @@ def load(
     if entry is None:
         return None
     try:
-        return kernel_of(
+        kernel = kernel_of(
             entry, out_idx, target=options.target, prim_func=source, recompile=recompile
         )
     except OSError:
         return None
+    warn_again(entry)
+    return kernel
 
 
 def kernel_key(captured: CapturedKernel, options: Options) -> str:
@@ -44,7 +74,7 @@ def kernel_key(captured: CapturedKernel, options: Options) -> str:
     text = captured.module.text()
     if "assert" in text or options.target == "ascend":  # places are part of the result then
         text = captured.module.text(True)
-    parts = ["kernel 2", machine_stamp(), options.description(), text]
+    parts = ["kernel 3", machine_stamp(), options.description(), text]
     if captured.outputs:  # they are in the manifest
         parts.append(repr(captured.outputs))
     return digest("\0".join(parts))
@@ -80,12 +110,19 @@ def _compile(captured: CapturedKernel, native: Any) -> tuple[Any, list[Diagnosti
     return artifact, diagnostics
 
 
-def compile_artifact(captured: CapturedKernel, options: Options, keep_stages: bool = False) -> Any:
+def compile_and_warn(
+    captured: CapturedKernel, options: Options, keep_stages: bool = False
+) -> tuple[Any, list[Diagnostic]]:
     """Compiles; CompileError with all messages of the target."""
     remark_ignored()
     artifact, diagnostics = _compile(captured, native_options(options, keep_stages))
     warn(diagnostics)
-    return artifact
+    return artifact, diagnostics
+
+
+def compile_artifact(captured: CapturedKernel, options: Options, keep_stages: bool = False) -> Any:
+    """`compile_and_warn` without the messages."""
+    return compile_and_warn(captured, options, keep_stages)[0]
 
 
 def stages_of(captured: CapturedKernel, options: Options) -> list[tuple[str, str]]:
@@ -142,15 +179,17 @@ def compile_kernel(
         if kernel is not None:
             return kernel
     captured = captured_kernel()
+    captured.warn_again()
     key = kernel_key(captured, options)
     kernel = load(key, options, out_idx, source, recompile)
     if kernel is None:
-        artifact = compile_artifact(captured, options)
-        extra = stage_files([], artifact.header)
+        artifact, diagnostics = compile_and_warn(captured, options)
+        extra = stage_files([], artifact.header) | warnings_file(diagnostics)
         entry = cache.store(key, artifact.library, manifest_of(artifact, captured.outputs), extra)
         kernel = kernel_of(
             entry, out_idx, target=options.target, prim_func=source, recompile=recompile
         )
-    if front is not None:
+    # What was noticed while tracing is noticed only then.
+    if front is not None and not captured.warnings:
         cache.store_front(front, key)
     return kernel

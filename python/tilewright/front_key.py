@@ -336,7 +336,7 @@ def front_key(function: object, args: object, options: str) -> str | None:
         description.add(args)
     except (NotCapturable, RecursionError):
         return None
-    return digest("\0".join(["front 4", machine_stamp(), options, *description.parts]))
+    return digest("\0".join(["front 5", machine_stamp(), options, *description.parts]))
 
 
 def why_not(function: object, args: object = ()) -> str | None:

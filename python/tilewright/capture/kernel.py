@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from types import FunctionType
 
+    from ..errors import Diagnostic
     from ..language.prim_func import PrimFunc
 
 Value = Any
@@ -35,7 +36,16 @@ class CapturedKernel:
     """A finished kernel: the native module (_compiler.KernelModule), its parameters, the
     numbers of those that are outputs, and the pass configs that its factory has."""
 
-    __slots__ = ("module", "name", "outputs", "parameters", "pass_configs", "references")
+    __slots__ = (
+        "_are_told",
+        "module",
+        "name",
+        "outputs",
+        "parameters",
+        "pass_configs",
+        "references",
+        "warnings",
+    )
 
     def __init__(
         self,
@@ -44,6 +54,7 @@ class CapturedKernel:
         parameters: list[str],
         outputs: list[int],
         references: dict[str, Any],
+        warnings: list[Diagnostic],
     ) -> None:
         self.name = name
         self.module = module
@@ -52,6 +63,15 @@ class CapturedKernel:
         self.pass_configs: dict[Any, Any] | None = None
         #: What the interpreter calls instead of functions in C, by their names.
         self.references = references
+        #: Of the trace, which has just told them.
+        self.warnings = warnings
+        self._are_told = True
+
+    def warn_again(self) -> None:
+        """Tells the warnings to whoever compiles, but for the first, who has made the trace."""
+        if not self._are_told:
+            warn(self.warnings)
+        self._are_told = False
 
 
 class Handle:
@@ -188,7 +208,9 @@ def finish(
         raise_at_kernel(compile_error(diagnostics, name), cause)
     warn(diagnostics)
     of_libm = {f: call for f, call in tracer.of_libm.items() if not defines(tracer.sources, f)}
-    return CapturedKernel(name, module, names, outputs, of_libm | tracer.references)
+    references = of_libm | tracer.references
+    warnings = [d for d in diagnostics if d.kind == "warning"]
+    return CapturedKernel(name, module, names, outputs, references, warnings)
 
 
 def _annotations(kernel: PrimFunc, source: FunctionSource, tracer: Tracer) -> dict[str, Value]:
