@@ -33,6 +33,15 @@ public:
   const char* syncAll() const {
     return isPython ? "T.sync_all()" : "SyncAll";
   }
+  /// What of `pass_configs` does it, to add to the advice.
+  const char* switchWithinCores() const {
+    return isPython ? "; or let the compiler do it, by tl.ascend_auto_sync in pass_configs" : "";
+  }
+  const char* switchBetweenCores() const {
+    return isPython ? "; or, within a block, let the compiler do it, by tl.ascend_auto_cv_combine "
+                      "and tl.ascend_auto_cross_core_sync in pass_configs"
+                    : "";
+  }
   const char* atomicAdd() const {
     return isPython ? "T.tile.atomic_add" : "SetAtomicAdd";
   }

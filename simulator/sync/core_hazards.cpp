@@ -276,7 +276,7 @@ void CoreHazards::race(const char* verb, const Segment&, Interval overlap, Pipe 
              std::to_string(theirs.place.line) + " and " +
              words.waitFlag(other, currentPipe, "id") + " before line " +
              std::to_string(mine.place.line);
-  item.notes.push_back({{}, "add " + advice});
+  item.notes.push_back({{}, "add " + advice + words.switchWithinCores()});
   seen->second.finding = report.add(key, std::move(item));
 }
 

@@ -556,6 +556,8 @@ void Search::race(const GlobalAccess& x, const Stream& sx, const GlobalAccess& y
     advice = std::string("order the cores with ") + words.crossFlags() + " (" + one +
              (one == other ? "" : "; or " + other) + ") or " + words.syncAll() +
              ", let them touch different bytes, or use " + words.atomicAdd();
+    if (cx.isCube() != cy.isCube())
+      advice += words.switchBetweenCores();
   } else if (p == q)
     advice = "add " + words.barrier(static_cast<Pipe>(p)) + " between them";
   else if (!isEventOf(cx.isCube(), static_cast<Pipe>(p), static_cast<Pipe>(q)))
@@ -563,6 +565,8 @@ void Search::race(const GlobalAccess& x, const Stream& sx, const GlobalAccess& y
   else
     advice = "add " + words.setFlag(static_cast<Pipe>(p), static_cast<Pipe>(q), "id") + " and " +
              words.waitFlag(static_cast<Pipe>(p), static_cast<Pipe>(q), "id") + " between them";
+  if (sameCore)
+    advice += words.switchWithinCores();
   item.notes.push_back({{}, advice});
   report.add("gm " + std::string(px.place.file) + std::to_string(px.place.line) + py.place.file +
                  std::to_string(py.place.line) + (sameCore ? "s" : "o"),

@@ -5,7 +5,8 @@ get the language's own statements."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,19 @@ import pytest
 
 import tilewright
 import tilewright.language as T
+from tilewright import cache
 from tilewright.language.prim_func import PrimFunc
 
 ROWS = 16
+
+
+@pytest.fixture(autouse=True)
+def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A kernel from the cache gives no warnings."""
+    monkeypatch.setenv("TILEWRIGHT_CACHE_DIR", str(tmp_path))
+    cache.clear_memory()
+    yield
+    cache.clear_memory()
 
 
 def one_core(body: Callable[..., None]) -> PrimFunc:
@@ -161,3 +172,133 @@ def test_a_flag_that_nothing_waits_for(count: int, where: str) -> None:
     with pytest.raises(RuntimeError) as error:
         kernel(a, 7 if count == 2 else 1, np.zeros_like(a))
     assert f'add T.wait_flag("mte3", "v", 3) {where}' in str(error.value)
+
+
+@T.prim_func
+def scalar_after_vector(A: T.Tensor((ROWS, 64), "float32"), B: T.Tensor((ROWS, 64), "float32")):  # type: ignore[no-untyped-def]
+    with T.Kernel(1, is_npu=True, threads=1) as _, T.Scope("V"):
+        tile = T.alloc_ub((ROWS, 64), "float32")
+        T.tile.fill(tile, 3.0)
+        tile[0, 0] = tile[0, 1] - 2.0
+        T.barrier_all()
+        T.copy(tile, B[0, 0])
+
+
+@T.prim_func
+def cube_then_vector(A: T.Tensor((ROWS, 64), "float16"), B: T.Tensor((ROWS, ROWS), "float32")):  # type: ignore[no-untyped-def]
+    with T.Kernel(1, is_npu=True, threads=1):
+        left = T.alloc_L1((ROWS, 64), "float16")
+        product = T.alloc_L0C((ROWS, ROWS), "float32")
+        tile = T.alloc_ub((ROWS, ROWS), "float32")
+        T.copy(A, left)
+        T.gemm_v0(left, left, product, transpose_B=True, init=True)
+        T.copy(product, tile)
+        T.copy(tile, B)
+
+
+@T.prim_func
+def scopes_hand_on(
+    A: T.Tensor((ROWS, 64), "float16"),
+    B: T.Tensor((ROWS, ROWS), "float32"),
+    workspace: T.Tensor((ROWS, ROWS), "float32"),
+):  # type: ignore[no-untyped-def]
+    with T.Kernel(1, is_npu=True, threads=1):
+        left = T.alloc_L1((ROWS, 64), "float16")
+        product = T.alloc_L0C((ROWS, ROWS), "float32")
+        tile = T.alloc_ub((ROWS, ROWS), "float32")
+        with T.Scope("C"):
+            T.copy(A, left)
+            T.gemm_v0(left, left, product, transpose_B=True, init=True)
+            T.copy(product, workspace)
+        with T.Scope("V"):
+            T.copy(workspace, tile)
+            T.copy(tile, B)
+
+
+SYNC, SCALAR, COMBINE, CROSS = (
+    "tl.ascend_auto_sync",
+    "tl.ascend_auto_sync_vs",
+    "tl.ascend_auto_cv_combine",
+    "tl.ascend_auto_cross_core_sync",
+)
+
+
+ARGUMENTS = {
+    "load_then_add": [np.ones((ROWS, 64), np.float32), np.zeros((ROWS, 64), np.float32)],
+    "scalar_after_vector": [np.ones((ROWS, 64), np.float32), np.zeros((ROWS, 64), np.float32)],
+    "cube_then_vector": [np.ones((ROWS, 64), np.float16), np.zeros((ROWS, ROWS), np.float32)],
+    "scopes_hand_on": [
+        np.ones((ROWS, 64), np.float16),
+        np.zeros((ROWS, ROWS), np.float32),
+        np.zeros((ROWS, ROWS), np.float32),
+    ],
+}
+
+
+def warnings_of(kernel: PrimFunc, switches: tuple[str, ...]) -> list[str]:
+    with pytest.warns(UserWarning) as found:
+        tilewright.compile(kernel, target="ascend", pass_configs=dict.fromkeys(switches, True))
+    return [str(each.message) for each in found]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "on", "missing"),
+    [
+        (load_then_add, (), (SYNC,)),
+        (load_then_add, (SCALAR,), (SYNC,)),
+        (scalar_after_vector, (), (SCALAR,)),
+        (cube_then_vector, (SYNC, COMBINE), (CROSS,)),
+        (scopes_hand_on, (SYNC,), (COMBINE, CROSS)),
+        (scopes_hand_on, (SYNC, COMBINE), (CROSS,)),
+    ],
+)
+def test_a_switch(kernel: PrimFunc, on: tuple[str, ...], missing: tuple[str, ...]) -> None:
+    """Each warning names the switches that are off and would order it; with them on there is none,
+    and the host agrees."""
+    said = warnings_of(kernel, on)
+    end = f", or switch {' and '.join(missing)} on in pass_configs"
+    assert said and all(each.endswith(end) for each in said), said
+    switches = dict.fromkeys((*on, *missing), True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mended = tilewright.compile(kernel, target="ascend", pass_configs=switches)
+    mended(*ARGUMENTS[kernel.__name__])
+
+
+def test_the_host_names_switches() -> None:
+    _, within = told(load_then_add)
+    assert "; or let the compiler do it, by tl.ascend_auto_sync in pass_configs" in within
+    _, of_tensor = told(one_core(store_then_load))
+    assert "; or let the compiler do it, by tl.ascend_auto_sync in pass_configs" in of_tensor
+    kernel = tilewright.compile(
+        cube_then_vector, target="ascend", pass_configs={SYNC: True, COMBINE: True}
+    )
+    with pytest.raises(RuntimeError) as error:
+        kernel(*ARGUMENTS["cube_then_vector"])
+    assert (
+        "T.tile.atomic_add; or, within a block, let the compiler do it, by "
+        f"{COMBINE} and {CROSS} in pass_configs" in str(error.value)
+    )
+
+
+@T.prim_func
+def flags_of_its_own(A: T.Tensor((ROWS, 64), "float16"), B: T.Tensor((ROWS, ROWS), "float32")):  # type: ignore[no-untyped-def]
+    with T.Kernel(1, is_npu=True, threads=1):
+        left = T.alloc_L1((ROWS, 64), "float16")
+        product = T.alloc_L0C((ROWS, ROWS), "float32")
+        tile = T.alloc_ub((ROWS, ROWS), "float32")
+        with T.Scope("C"):
+            T.copy(A, left)
+            T.gemm_v0(left, left, product, transpose_B=True, init=True)
+            T.set_cross_flag("fix", 3)
+            T.copy(product, B)
+        with T.Scope("V"):
+            T.wait_cross_flag(3)
+            T.copy(B, tile)
+            T.copy(tile, B)
+
+
+def test_no_switch_where_flags_between_cores_are_the_kernels() -> None:
+    said = warnings_of(flags_of_its_own, (SYNC, COMBINE))
+    assert any("set a cross-core flag" in each for each in said)
+    assert not any("pass_configs" in each for each in said)

@@ -4,7 +4,8 @@
 ///
 ///   npu.load_ub ... to %x[%c0] ...
 ///   npu.unary exp %y[%c0] : ..., %x[%c0] : ...
-///     warning: exp needs what load_ub writes, but nothing orders them: set a flag from MTE2 to V
+///     warning: exp needs what load_ub writes, but nothing orders them: set a flag from MTE2 to V,
+///              or switch tl.ascend_auto_sync on in pass_configs
 ///
 /// It stands behind all that makes or takes waits. After InsertFlags it must find nothing; in a
 /// kernel with flags by hand a hazard is a warning, because the vendor's compiler adds some
@@ -75,11 +76,16 @@ struct CheckHazards : KernelPass<CheckHazards> {
   static constexpr llvm::StringLiteral kDescription =
       "warn of instructions that nothing orders; refuse flags that don't match";
 
+  CheckHazards() = default;
+  CheckHazards(WithinCores withinCores, bool betweenCores, bool split)
+      : withinCores(withinCores), betweenCores(betweenCores), split(split) {}
+
   void runOnOperation() override {
     std::unique_ptr<ModelOfKernel> model = buildProgram(getOperation());
     if (model->exit || model->unknownEvent)
       return;
     warnOfTwins();
+    hasOwnCrossFlags = model->hasOwnCrossFlags;
     if (model->hasOwnCrossFlags && checkBetweenCores())
       model = buildProgram(getOperation(), OwnCrossFlags::WithoutGlobal);
     const model::Conflicts conflicts(model->program);
@@ -174,17 +180,38 @@ struct CheckHazards : KernelPass<CheckHazards> {
     return fault.at ? operationOf(fault.at) : getOperation();
   }
 
-  static void warn(const Hazard& hazard) {
+  void warn(const Hazard& hazard) const {
     InFlightDiagnostic warning = operationOf(hazard.later)->emitWarning();
     warning << describe(hazard) << ", but nothing orders them: " << advice(hazard);
+    if (const StringRef switches = switchesFor(hazard); !switches.empty())
+      warning << ", or switch " << switches << " on in pass_configs";
     warning.attachNote(operationOf(hazard.earlier)->getLoc()) << "the earlier one is here";
   }
+
+  /// What is off and would order these; empty if nothing would.
+  StringRef switchesFor(const Hazard& hazard) const {
+    const model::Queue from = hazard.earlier->queue, to = hazard.later->queue;
+    if (from.agent != to.agent) {
+      if (betweenCores || hasOwnCrossFlags)
+        return "";
+      return split ? "tl.ascend_auto_cross_core_sync"
+                   : "tl.ascend_auto_cv_combine and tl.ascend_auto_cross_core_sync";
+    }
+    if (withinCores == WithinCores::All)
+      return "";
+    const bool isOfScalar = from.pipe == model::Pipe::S || to.pipe == model::Pipe::S;
+    return withinCores == WithinCores::None && isOfScalar ? "tl.ascend_auto_sync_vs"
+                                                          : "tl.ascend_auto_sync";
+  }
+
+  WithinCores withinCores = WithinCores::All;
+  bool betweenCores = true, split = true, hasOwnCrossFlags = false;
 };
 
 } // namespace
 
-std::unique_ptr<Pass> createCheckHazards() {
-  return std::make_unique<CheckHazards>();
+std::unique_ptr<Pass> createCheckHazards(WithinCores withinCores, bool betweenCores, bool split) {
+  return std::make_unique<CheckHazards>(withinCores, betweenCores, split);
 }
 
 } // namespace tilewright::ascend

@@ -72,7 +72,10 @@ std::unique_ptr<mlir::Pass> createPlanMemory(const chips::AscendChip& chip, bool
 enum class WithinCores { None, ScalarUnit, All };
 /// Flags and barriers of one core, and cross-core flags.
 std::unique_ptr<mlir::Pass> createInsertFlags(WithinCores withinCores, bool betweenCores);
-std::unique_ptr<mlir::Pass> createCheckHazards();
+/// The switches that are off are named where they would order what nothing orders; `split`: one body becomes two
+/// programs.
+std::unique_ptr<mlir::Pass> createCheckHazards(WithinCores withinCores, bool betweenCores,
+                                               bool split);
 /// `combine`: what stands outside of scopes is split too; else it is refused where one kind of core lacks it.
 std::unique_ptr<mlir::Pass> createSplitCubeVector(bool combine);
 

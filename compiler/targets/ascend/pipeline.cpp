@@ -65,11 +65,11 @@ std::vector<std::unique_ptr<Pass>> makePipeline(const Session& session) {
     passes.push_back(createCSEPass());
   }
   passes.push_back(createPlanMemory(*session.chip, automation.planning));
-  passes.push_back(createInsertFlags(automation.flags         ? WithinCores::All
-                                     : automation.scalarFlags ? WithinCores::ScalarUnit
-                                                              : WithinCores::None,
-                                     automation.crossFlags));
-  passes.push_back(createCheckHazards());
+  const WithinCores within = automation.flags         ? WithinCores::All
+                             : automation.scalarFlags ? WithinCores::ScalarUnit
+                                                      : WithinCores::None;
+  passes.push_back(createInsertFlags(within, automation.crossFlags));
+  passes.push_back(createCheckHazards(within, automation.crossFlags, automation.split));
   passes.push_back(createSplitCubeVector(automation.split));
   return passes;
 }

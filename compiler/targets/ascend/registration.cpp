@@ -37,7 +37,7 @@ void registerPasses(mlir::DialectRegistry& registry) {
   mlir::registerPass([] { return createPlaceBuffers(false); });
   mlir::registerPass([] { return createAddWorkspaces(true); });
   mlir::registerPass(createShareVectorWork);
-  mlir::registerPass(createCheckHazards);
+  mlir::registerPass([] { return createCheckHazards(WithinCores::All, true, true); });
   mlir::registerPass([] { return createSplitCubeVector(true); });
 }
 
