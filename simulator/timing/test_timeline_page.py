@@ -23,7 +23,7 @@ pytestmark = pytest.mark.skipif(not DRIVER.exists(), reason="tilewright-ascendc 
 # mouse on it; what the page then shows is printed as JSON.
 STUBS = """
 const drawn = [];
-const context = new Proxy({}, {
+const context = new Proxy({measureText: text => ({width: 6 * text.length})}, {
   get: (target, name) => name in target ? target[name]
     : (...given) => { drawn.push([name, context.fillStyle, context.strokeStyle, ...given]); },
   set: (target, name, value) => { target[name] = value; return true; }
@@ -42,6 +42,10 @@ const view_ = element('view'), tip_ = element('tip');
 const bars = () => drawn.filter(d => d[0] === 'fillRect' && d[6] === laneHeight - 4);
 const answer = {bars: bars().length, outlined: drawn.filter(d => d[0] === 'strokeRect').length};
 answer.labels = drawn.filter(d => d[0] === 'fillText').map(d => d[3]);
+const names = drawn.filter(d => d[0] === 'fillText' && d[1] === '#fff');
+answer.named = names.length;
+answer.cut = names.filter(
+  d => !bars().some(b => b[3] === d[4] - 4 && b[5] >= context.measureText(d[3]).width + 8)).length;
 answer.widest = Math.max(...bars().map(d => d[5]));
 const lane = lanes.findIndex(l => l.pipe === 'V'), first = lanes[lane].bars;
 const at = {offsetX: x((first[0] + first[1]) / 2), offsetY: axisHeight + (lane + 0.5) * laneHeight,
@@ -157,6 +161,8 @@ def test_page_zooms_and_shows_lines(page: str, tmp_path: Path) -> None:
     assert seen["runTogether"]
     assert seen["tipOnTop"]
     assert seen["narrowestTick"] >= 80
+    assert seen["named"] > 0
+    assert seen["cut"] == 0
     assert seen["all"]
     assert seen["width"] == 985
     assert seen["title"].startswith("relu_custom on 910B2: task ")

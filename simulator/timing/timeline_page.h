@@ -41,7 +41,7 @@ function draw() {
   lanes.forEach((lane, row) => {
     const y = axisHeight + row * laneHeight;
     let drawnTo = -1;
-    const outlines = []; // drawn last: bars of copies that run together cover each other
+    const outlines = [], labels = []; // drawn last: bars of copies that run together cover each other
     for (let i = 0; i < lane.bars.length; i += fields) {
       const a = lane.bars[i], b = lane.bars[i + 1];
       if (b < from || a > to) continue;
@@ -49,15 +49,15 @@ function draw() {
       if (x1 < drawnTo + 0.5 && !lane.bars[i + 2]) continue;
       g.fillStyle = colors[lane.pipe]; g.fillRect(x0, y + 2, x1 - x0, laneHeight - 4);
       if (lane.bars[i + 2]) outlines.push([x0, y + 2, x1 - x0, laneHeight - 4]);
-      if (x1 - x0 > 50) {
-        g.fillStyle = '#fff';
-        g.save(); g.beginPath(); g.rect(x0, y, x1 - x0, laneHeight); g.clip();
-        g.fillText(texts[lane.bars[i + 3]], x0 + 4, y + laneHeight / 2); g.restore();
-      }
+      const next = i + fields < lane.bars.length ? x(lane.bars[i + fields]) : Infinity;
+      const room = Math.min(x1, next) - x0 - 8, label = texts[lane.bars[i + 3]];
+      if (room > 12 && g.measureText(label).width <= room) labels.push([label, x0 + 4, y + laneHeight / 2]);
       drawnTo = Math.max(drawnTo, x1);
     }
     g.strokeStyle = '#000'; g.lineWidth = 1.5;
     for (const outline of outlines) g.strokeRect(...outline);
+    g.fillStyle = '#fff';
+    for (const label of labels) g.fillText(...label);
     g.fillStyle = '#fff'; g.fillRect(0, y, left - 2, laneHeight);
     g.fillStyle = '#222'; g.fillText(lane.core + ' ' + lane.pipe, 6, y + laneHeight / 2);
   });

@@ -72,62 +72,96 @@ std::string escaped(const std::string& text) {
   return result;
 }
 
-/// One memory of the picture, its upper edge at `top`.
-constexpr int pictureWidth = 800, memoryHeight = 150, leftEdge = 60;
+/// Of the picture, in pixels; a name's letters are at most so wide.
+constexpr int pictureWidth = 800, leftEdge = 84, letterWidth = 7, lineHeight = 11;
 
-/// Where names stand in the picture: right of `left`, one under the other where they would meet.
-class Labels {
-public:
-  /// The base line of a name whose buffer begins at (`left`, `upper`).
-  int place(int left, int upper, const std::string& name) {
-    Label label{left, left + letterWidth * static_cast<int>(name.size()), upper + lineHeight};
-    for (bool isFree = false; !isFree;) {
-      isFree = true;
-      for (const Label& other : placed)
-        if (label.left < other.right && other.left < label.right &&
-            std::abs(label.base - other.base) < lineHeight) {
-          label.base = other.base + lineHeight;
-          isFree = false;
-        }
-    }
-    placed.push_back(label);
-    lowest = std::max(lowest, label.base);
-    return label.base;
+struct Box {
+  int left, upper, right, lower;
+  bool meets(const Box& other) const {
+    return left < other.right && other.left < right && upper < other.lower && other.upper < lower;
   }
-  int lowestBase() const {
-    return lowest;
+};
+
+/// One memory of the picture: its used part over the steps of the kernel.
+class MemoryPicture {
+public:
+  MemoryPicture(const std::vector<Row>& rows, int64_t firstStep, int64_t lastStep, int top)
+      : firstStep(firstStep), steps(lastStep + 1 - firstStep), used(endOf(rows)),
+        frame{leftEdge, top, pictureWidth,
+              top + std::clamp(28 * static_cast<int>(rows.size()), 48, 170)} {
+    for (const Row& row : rows)
+      boxes.push_back(boxOf(row));
+    shapes = "<rect " + placeAndSize(frame) + " fill=\"none\" stroke=\"#999\"/>\n";
+    for (const auto& [row, box] : llvm::zip_equal(rows, boxes))
+      shapes += "<rect " + placeAndSize(box) + " fill=\"#9ecae1\" stroke=\"#3182bd\"><title>" +
+                escaped(row.name) + ": " + std::to_string(row.bytes) + " bytes from " +
+                std::to_string(row.address) + ", " + linesText(row) + "</title></rect>\n";
+    for (const auto& [row, box] : llvm::zip_equal(rows, boxes))
+      addName(row.name, box);
+  }
+  const std::string& text() const {
+    return shapes;
+  }
+  int lower() const {
+    return frame.lower;
   }
 
 private:
-  static constexpr int letterWidth = 7, lineHeight = 11;
-  struct Label {
-    int left, right, base;
-  };
-  std::vector<Label> placed;
-  int lowest = 0;
+  int across(int64_t step) const {
+    return leftEdge + static_cast<int>((step - firstStep) * (pictureWidth - leftEdge) / steps);
+  }
+  int down(int64_t address) const {
+    return frame.upper +
+           static_cast<int>(address * (frame.lower - frame.upper) / std::max<int64_t>(used, 1));
+  }
+  Box boxOf(const Row& row) const {
+    const bool isUsed = row.life.firstUser;
+    Box box{isUsed ? across(row.life.first) : leftEdge, down(row.address),
+            isUsed ? across(row.life.last + 1) : pictureWidth, down(row.address + row.bytes)};
+    box.right = std::max(box.right, box.left + 1);
+    box.lower = std::max(box.lower, box.upper + 1);
+    return box;
+  }
+  static std::string placeAndSize(const Box& box) {
+    return "x=\"" + std::to_string(box.left) + "\" y=\"" + std::to_string(box.upper) +
+           "\" width=\"" + std::to_string(box.right - box.left) + "\" height=\"" +
+           std::to_string(box.lower - box.upper) + "\"";
+  }
+  /// Within its box, else beside, below or above it, where nothing else is; nowhere if there is no such place.
+  void addName(const std::string& name, const Box& box) {
+    const int width = letterWidth * static_cast<int>(name.size()) + 4;
+    const int middle = (box.upper + box.lower - lineHeight) / 2;
+    const auto at = [&](int left, int upper) {
+      return Box{left, upper, left + width, upper + lineHeight};
+    };
+    const Box within = at(box.left + 2, box.upper + 1);
+    if (within.right <= box.right && within.lower <= box.lower)
+      return write(name, within);
+    for (const Box& place : {at(box.right + 2, middle), at(box.left - width - 2, middle),
+                             at(box.left, box.lower + 1), at(box.left, box.upper - lineHeight - 1)})
+      if (isFree(place))
+        return write(name, place);
+  }
+  bool isFree(const Box& place) const {
+    const auto isMet = [&](const Box& other) { return place.meets(other); };
+    return place.left >= frame.left && place.right <= frame.right && place.upper >= frame.upper &&
+           place.lower <= frame.lower && llvm::none_of(boxes, isMet) && llvm::none_of(names, isMet);
+  }
+  void write(const std::string& name, const Box& place) {
+    names.push_back(place);
+    shapes += "<text x=\"" + std::to_string(place.left + 2) + "\" y=\"" +
+              std::to_string(place.lower - 2) + "\">" + escaped(name) + "</text>\n";
+  }
+
+  int64_t firstStep, steps, used;
+  Box frame;
+  std::vector<Box> boxes, names;
+  std::string shapes;
 };
 
-std::string rectangle(const Row& row, int64_t lastNumber, int64_t capacity, int top,
-                      Labels& labels) {
-  const auto across = [&](int64_t number) {
-    return leftEdge + static_cast<int>(number * (pictureWidth - leftEdge) / (lastNumber + 1));
-  };
-  const auto down = [&](int64_t address) {
-    return top + static_cast<int>(address * memoryHeight / capacity);
-  };
-  const bool isUsed = row.life.firstUser;
-  const int left = across(isUsed ? row.life.first : 0);
-  const int right = across(isUsed ? row.life.last + 1 : lastNumber);
-  const int upper = down(row.address), lower = down(row.address + row.bytes);
-  const std::string place =
-      "x=\"" + std::to_string(left) + "\" y=\"" + std::to_string(upper) + "\"";
-  return "<rect " + place + " width=\"" + std::to_string(std::max(1, right - left)) +
-         "\" height=\"" + std::to_string(std::max(1, lower - upper)) +
-         "\" fill=\"#9ecae1\" stroke=\"#3182bd\"><title>" + escaped(row.name) + ": " +
-         std::to_string(row.bytes) + " bytes from " + std::to_string(row.address) + ", " +
-         linesText(row) + "</title></rect>\n<text x=\"" + std::to_string(left + 3) + "\" y=\"" +
-         std::to_string(labels.place(left, upper, row.name)) + "\">" + escaped(row.name) +
-         "</text>\n";
+std::string words(int x, int y, const std::string& text, const char* color = "#222") {
+  return "<text x=\"" + std::to_string(x) + "\" y=\"" + std::to_string(y) + "\" fill=\"" + color +
+         "\">" + text + "</text>\n";
 }
 
 } // namespace
@@ -150,28 +184,34 @@ std::string memoryMapText(func::FuncOp kernel, const chips::AscendChip& chip) {
 
 std::string memoryMapSvg(func::FuncOp kernel, const chips::AscendChip& chip) {
   const SmallVector<BufferLife> lives = findBufferLives(kernel);
-  int64_t lastNumber = 1;
+  int64_t first = INT64_MAX, last = 0;
   for (const BufferLife& life : lives)
-    lastNumber = std::max(lastNumber, life.last);
+    if (life.firstUser) {
+      first = std::min(first, life.first);
+      last = std::max(last, life.last);
+    }
   std::string shapes;
-  int top = 20;
+  int top = 12;
   for (const MemorySpace space : kMemoriesOnChip) {
     const std::vector<Row> rows = rowsOf(lives, space);
     if (rows.empty())
       continue;
-    shapes += "<text x=\"5\" y=\"" + std::to_string(top + 11) + "\">" +
-              stringifyMemorySpace(space).str() + "</text>\n<rect x=\"" + std::to_string(leftEdge) +
-              "\" y=\"" + std::to_string(top) + "\" width=\"" +
-              std::to_string(pictureWidth - leftEdge) + "\" height=\"" +
-              std::to_string(memoryHeight) + "\" fill=\"none\" stroke=\"#999\"/>\n";
-    Labels labels;
-    for (const Row& row : rows)
-      shapes += rectangle(row, lastNumber, capacityOf(chip, space), top, labels);
-    top = std::max(top + memoryHeight, labels.lowestBase()) + 20;
+    const MemoryPicture picture(rows, std::min(first, last), last, top);
+    shapes += words(5, top + 11, stringifyMemorySpace(space).str()) +
+              words(5, top + 26, std::to_string(endOf(rows)) + " of", "#666") +
+              words(5, top + 38, std::to_string(capacityOf(chip, space)), "#666") + picture.text();
+    top = picture.lower() + 14;
   }
-  return "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + std::to_string(pictureWidth + 10) +
-         "\" height=\"" + std::to_string(top) +
-         "\" font-family=\"sans-serif\" font-size=\"10\">\n" + shapes + "</svg>\n";
+  shapes +=
+      words(leftEdge, top + 4,
+            "to the right the kernel's steps, downwards the bytes that are used; pointing at a "
+            "buffer shows its lines",
+            "#666");
+  const std::string size = "width=\"" + std::to_string(pictureWidth + 10) + "\" height=\"" +
+                           std::to_string(top + 14) + "\"";
+  return "<svg xmlns=\"http://www.w3.org/2000/svg\" " + size +
+         " font-family=\"sans-serif\" font-size=\"10\">\n<rect " + size + " fill=\"white\"/>\n" +
+         shapes + "</svg>\n";
 }
 
 namespace {

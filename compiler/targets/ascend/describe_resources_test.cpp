@@ -65,21 +65,57 @@ TEST_F(DescribeResources, Picture) {
   EXPECT_NE(svg.find("<title>y: 256 bytes from 256, lines 6 to 7</title>"), std::string::npos);
 }
 
-/// Names that would meet stand one under the other.
+struct Box {
+  int left, upper, right, lower;
+};
+
+std::vector<Box> boxesOf(const std::string& svg, const std::regex& pattern, bool isName) {
+  std::vector<Box> found;
+  for (std::sregex_iterator it(svg.begin(), svg.end(), pattern), end; it != end; ++it) {
+    const std::smatch& match = *it;
+    const int x = std::stoi(match[1]), y = std::stoi(match[2]);
+    if (isName) // the base line, and letters of 10 pixels
+      found.push_back({x, y - 9, x + 6 * static_cast<int>(match.length(3)), y + 2});
+    else
+      found.push_back({x, y, x + std::stoi(match[3]), y + std::stoi(match[4])});
+  }
+  return found;
+}
+
+/// A name stands in its buffer or beside it, in the memory's frame; it crosses no buffer's edge and no name.
 TEST_F(DescribeResources, NamesInThePicture) {
-  const std::string longName(60, 'x');
-  kernel.walk([&](tile::AllocOp alloc) {
-    if (alloc.getSymName() == "x")
-      alloc.setSymName(longName);
-  });
-  const std::string svg = memoryMapSvg(kernel, chip);
-  const auto heightOf = [&](const std::string& name) {
-    std::smatch found;
-    EXPECT_TRUE(std::regex_search(svg, found, std::regex(" y=\"(\\d+)\">" + name + "</text>")));
-    return std::stoi(found[1]);
-  };
-  EXPECT_EQ(heightOf(longName) + 11, heightOf("y"));
-  EXPECT_EQ(heightOf(longName), heightOf("z"));
+  // Of long names only those that have a place are there.
+  const std::pair<size_t, size_t> lengths[] = {{1, 3}, {12, 3}, {60, 2}, {200, 1}};
+  for (const auto& [length, written] : lengths) {
+    kernel.walk([&](tile::AllocOp alloc) {
+      if (alloc.getSymName() != "z")
+        alloc.setSymName(std::string(length, alloc.getSymName()->front()));
+    });
+    const std::string svg = memoryMapSvg(kernel, chip);
+    const std::vector<Box> names =
+        boxesOf(svg, std::regex("<text x=\"(\\d+)\" y=\"(\\d+)\">([xyz]+)</text>"), true);
+    const std::string rect = "<rect x=\"(\\d+)\" y=\"(\\d+)\" width=\"(\\d+)\" height=\"(\\d+)\" ";
+    const std::vector<Box> buffers = boxesOf(svg, std::regex(rect + "fill=\"#9ecae1\""), false);
+    const std::vector<Box> frames = boxesOf(svg, std::regex(rect + "fill=\"none\""), false);
+    ASSERT_EQ(frames.size(), 1U);
+    ASSERT_EQ(buffers.size(), 3U);
+    EXPECT_EQ(names.size(), written) << length;
+    const auto isWithin = [](const Box& inner, const Box& outer) {
+      return inner.left >= outer.left && inner.right <= outer.right && inner.upper >= outer.upper &&
+             inner.lower <= outer.lower;
+    };
+    const auto isApart = [](const Box& one, const Box& other) {
+      return one.left >= other.right || other.left >= one.right || one.upper >= other.lower ||
+             other.upper >= one.lower;
+    };
+    for (const Box& name : names) {
+      EXPECT_TRUE(isWithin(name, frames[0]));
+      for (const Box& buffer : buffers)
+        EXPECT_TRUE(isWithin(name, buffer) || isApart(name, buffer));
+      for (const Box& other : names)
+        EXPECT_TRUE(&other == &name || isApart(name, other));
+    }
+  }
 }
 
 constexpr char inserted[] = "line 5: flag from mte2 to v, exp needs what load_ub writes\n"

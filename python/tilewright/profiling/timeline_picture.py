@@ -97,8 +97,8 @@ class _Picture:
     def x(self, time: float) -> float:
         return round(_LEFT + time / self.last * (_WIDTH - _LEFT - 10), 1)
 
-    def text(self, x: float, y: float, words: str, fill: str = "#222222") -> None:
-        self.parts.append(f'<text x="{x}" y="{y}" fill="{fill}">{escape(words)}</text>')
+    def text(self, x: float, y: float, words: str, fill: str = "#222222", more: str = "") -> None:
+        self.parts.append(f'<text x="{x}" y="{y}" fill="{fill}"{more}>{escape(words)}</text>')
 
     def bar(self, bar: _Bar, color: str) -> None:
         left, right = self.x(bar.start), self.x(bar.end)
@@ -110,11 +110,12 @@ class _Picture:
             f'height="{_LANE - 8}" fill="{color}"{edge}><title>{said}</title></rect>'
         )
         name = bar.names[0].partition(",")[0]
-        if len(bar.names) == 1 and right - left > 7 * len(name):
+        if len(bar.names) == 1 and right - left > 8 * len(name) + 8:
             self.text(left + 4, self.y + 13, name, "white")
 
     def core(self, core: _Core) -> None:
-        self.text(8, self.y + 13, core.name, "#666666")
+        halo = ' stroke="white" stroke-width="4" paint-order="stroke"'  # axis lines end there
+        self.text(8, self.y + 13, core.name, "#666666", halo)
         self.y += _LANE
         near = _NEAR * self.last / (_WIDTH - _LEFT - 10)
         for pipe, color in _COLORS.items():
