@@ -9,6 +9,8 @@
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/LLVMIR/LLVMDialect.h>
 #include <mlir/Dialect/Math/IR/Math.h>
+#include <mlir/Dialect/SCF/IR/SCF.h>
+#include <mlir/Dialect/Utils/StaticValueUtils.h>
 #include <mlir/Interfaces/SideEffectInterfaces.h>
 
 namespace tilewright::cpu {
@@ -65,6 +67,35 @@ Value bytesBetween(ImplicitLocOpBuilder& builder, Value buffer, unsigned dim) {
   return bytes;
 }
 
+/// The turns of the loops between `loop` and the builder's place: the number of this one, null if it is the only one, and
+/// how many there are. None: that isn't known.
+std::optional<std::pair<Value, int64_t>> turnsInside(ImplicitLocOpBuilder& builder,
+                                                     tile::ForOp loop) {
+  IndexMath math(builder);
+  Value turn;
+  int64_t turns = 1;
+  for (Operation* op = builder.getInsertionBlock()->getParentOp(); op != loop;
+       op = op->getParentOp()) {
+    if (isa<scf::IfOp>(op))
+      continue;
+    auto inner = dyn_cast<tile::ForOp>(op);
+    if (!inner)
+      return {};
+    std::optional<int64_t> lower = getConstantIntValue(inner.getLower()),
+                           upper = getConstantIntValue(inner.getUpper()),
+                           step = getConstantIntValue(inner.getStep());
+    if (!lower || !upper || !step || *upper <= *lower)
+      return {};
+    Value number = math.sub(inner.getInductionVar(), math.constant(*lower));
+    if (*step != 1)
+      number = builder.createOrFold<arith::DivUIOp>(number, math.constant(*step));
+    number = math.mul(number, math.constant(turns));
+    turn = turn ? math.add(turn, number) : number;
+    turns *= int64_t(llvm::divideCeil(*upper - *lower, *step));
+  }
+  return std::pair(turn, turns);
+}
+
 } // namespace
 
 void announceNextTile(ImplicitLocOpBuilder& builder, tile::CopyOp copy, unsigned rowDim,
@@ -74,6 +105,10 @@ void announceNextTile(ImplicitLocOpBuilder& builder, tile::CopyOp copy, unsigned
   if (!loop || loop.getNumStages() < 2 || !isDenseTensor(region.buffer) ||
       region.type().getElementBits() < 8)
     return;
+  const auto inside = turnsInside(builder, loop);
+  if (!inside)
+    return;
+  const auto [number, turns] = *inside;
   IndexMath math(builder);
   NextTurn turn(builder, loop, loop.getInductionVar(), loop.getStep());
   SmallVector<Value> place;
@@ -86,8 +121,12 @@ void announceNextTile(ImplicitLocOpBuilder& builder, tile::CopyOp copy, unsigned
   // After the last turn it lies outside, where an address that promises to be inside is poison.
   Value address = addressOf(builder, region.buffer, place, LLVM::GEPNoWrapFlags::none);
   Value bytes = bytesBetween(builder, region.buffer, rowDim);
-  auto note = UnrealizedConversionCastOp::create(
-      builder, TypeRange{address.getType(), bytes.getType()}, ValueRange{address, bytes});
+  SmallVector<Value> held{address, bytes};
+  if (number)
+    held.push_back(number);
+  auto note = UnrealizedConversionCastOp::create(builder, TypeRange(ValueRange(held)), held);
+  if (number)
+    note->setAttr(kTurnsAttr, builder.getI64IntegerAttr(turns));
   note->setAttr(kAheadAttr, builder.getStringAttr(operand));
   note->setAttr(kElementBytesAttr, builder.getI64IntegerAttr(region.type().getElementBits() / 8));
 }
@@ -101,6 +140,10 @@ NextTile takeNextTile(tile::GemmOp gemm, StringRef operand) {
       continue;
     NextTile tile{op->getOperand(0), op->getOperand(1),
                   op->getAttrOfType<IntegerAttr>(kElementBytesAttr).getInt()};
+    if (auto turns = op->getAttrOfType<IntegerAttr>(kTurnsAttr)) {
+      tile.turn = op->getOperand(2);
+      tile.turns = turns.getInt();
+    }
     op->erase();
     return tile;
   }

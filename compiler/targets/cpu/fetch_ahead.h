@@ -8,6 +8,9 @@
 ///   %next, %stride = builtin.unrealized_conversion_cast %address, %bytes : !llvm.ptr, index
 ///     to !llvm.ptr, index {cpu.ahead = "b", cpu.element_bytes = 4}
 ///
+/// A gemm in loops inside the pipelined one reads a tile in place in each of their turns: there the cast also holds the
+/// number of the turn, and {cpu.turns = 8} says how many share the tile: one run of memory, a part for each turn.
+///
 /// LowerGemm takes the announcements and spreads prefetches over its micro-kernels. An address past the end
 /// of a tensor, in the last turn, does no harm: a prefetch never faults.
 #pragma once
@@ -26,11 +29,13 @@ int64_t operationCost(mlir::Operation* op);
 inline constexpr int64_t kLineBytes = 64;
 
 /// A matrix in global memory that will be read soon: its first element, bytes from row to row, and of an
-/// element.
+/// element. Each of `turns` of the gemm asks for a part of it, this one for part `turn`.
 struct NextTile {
   mlir::Value address;
   mlir::Value rowBytes;
   int64_t elementBytes = 0;
+  mlir::Value turn = {};
+  int64_t turns = 1;
   explicit operator bool() const {
     return bool(address);
   }
@@ -57,8 +62,8 @@ private:
 bool isDenseTensor(mlir::Value buffer);
 
 /// Says, at the builder's place, where the source of `copy` is in the next turn of the pipelined loop around
-/// it. `copy` brings a matrix from global memory, whose rows are along `rowDim`. Does nothing where there is no
-/// such loop, or where the place can't be foreseen.
+/// it. `copy` brings a matrix from global memory, whose rows are along `rowDim`. The builder may stand in loops of
+/// constant bounds inside that loop. Does nothing where there is no such loop, or where the place can't be foreseen.
 void announceNextTile(mlir::ImplicitLocOpBuilder& builder, tile::CopyOp copy, unsigned rowDim,
                       llvm::StringRef operand);
 

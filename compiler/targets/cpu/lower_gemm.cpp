@@ -16,7 +16,7 @@
 /// by vpdpbusd. Where b is shifted by 128, the accumulators start less 128 times the sum of a's row.
 ///
 /// In a pipelined loop each micro-kernel also asks for its share of the tiles of the next turn
-/// (fetch_ahead.h), so that the copies find them in the second-level cache.
+/// (fetch_ahead.h), so that the copies, or the products of an a in place, find them in the second-level cache.
 ///
 /// The sums begin at c, or at 0 where it counts as that; on AVX-512 c is asked for as the rows before are multiplied.
 /// On AVX2 the sums begin at 0, and c, which is asked for first, is added in the end: it often comes from the third-level
@@ -466,7 +466,9 @@ private:
   /// all columns, and of its columns of b the rows that its rows are of all rows.
   void fetchNext(Value row, int64_t count, Value column, ArrayRef<int64_t> widths) {
     const int64_t products = depth * group;
-    if (nextA) {
+    if (nextA && op.getARegion().type().isGlobal()) {
+      fetchNextRun(row, count, column, llvm::sum_of(widths));
+    } else if (nextA) {
       Value bytes = math.mul(column, math.constant(products * nextA.elementBytes));
       Value part = builder.createOrFold<arith::DivUIOp>(bytes, math.constant(columns));
       const int64_t share = products * nextA.elementBytes * llvm::sum_of(widths) / columns;
@@ -487,6 +489,19 @@ private:
           prefetch(builder, nextB.address, math.add(here, math.add(start, math.constant(line))));
       }
     }
+  }
+
+  /// The same of an a that is read in place, which is one run of memory: of this turn's part of it the part that the
+  /// micro-kernel's rows and columns are of all.
+  void fetchNextRun(Value row, int64_t count, Value column, int64_t width) {
+    const int64_t bytes = llvm::divideCeil(depth * group * nextA.elementBytes, nextA.turns);
+    const int64_t ofColumn = count * bytes / columns;
+    Value start =
+        math.add(math.mul(row, math.constant(bytes)), math.mul(column, math.constant(ofColumn)));
+    if (nextA.turn)
+      start = math.add(start, math.mul(nextA.turn, math.constant(rows * bytes)));
+    for (int64_t line = 0; line < std::max<int64_t>(width * ofColumn, 1); line += kLineBytes)
+      prefetch(builder, nextA.address, math.add(start, math.constant(line)));
   }
 
   /// One k: all products of a column of a and a row of b, added to `sums`.

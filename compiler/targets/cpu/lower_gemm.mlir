@@ -143,6 +143,43 @@ func.func @ahead(%G: !tile.buffer<24x32xf32, global> {tile.name = "G"}) attribut
 
 // -----
 
+// Of a read in place 4 turns share the next one: each asks for a quarter of its 48 lines, from 12 lines times the turn
+// on. Of a whose columns are the rows, too.
+// CHECK-LABEL: func.func @ahead_by_turns
+// CHECK: tile.for %[[TURN:.*]] = %
+// CHECK: arith.muli %[[TURN]], %c768{{.*}} : index
+// CHECK-COUNT-12: llvm.intr.prefetch
+// CHECK-NOT: llvm.intr.prefetch
+// CHECK: math.fma
+// CHECK: arith.muli %[[TURN]], %c768{{.*}} : index
+// CHECK-COUNT-12: llvm.intr.prefetch
+// CHECK-NOT: llvm.intr.prefetch
+// CHECK: math.fma
+// CHECK-NOT: cpu.ahead
+func.func @ahead_by_turns(%A: !tile.buffer<12x64xf32, global> {tile.name = "A"},
+    %At: !tile.buffer<64x12xf32, global> {tile.name = "At"}) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %c256 = arith.constant 256 : index
+  tile.launch (%b) in (%c1) threads(128) {
+    %B = tile.alloc : !tile.buffer<64x32xf32, shared>
+    %C = tile.alloc : !tile.buffer<12x32xf32, fragment>
+    %next = builtin.unrealized_conversion_cast %A : !tile.buffer<12x64xf32, global> to !llvm.ptr
+    tile.for %i = %c0 to %c4 step %c1 {
+      %0:3 = builtin.unrealized_conversion_cast %next, %c256, %i : !llvm.ptr, index, index to !llvm.ptr, index, index {cpu.ahead = "a", cpu.element_bytes = 4 : i64, cpu.turns = 4 : i64}
+      tile.gemm %A : !tile.buffer<12x64xf32, global>, %B : !tile.buffer<64x32xf32, shared>
+        into %C : !tile.buffer<12x32xf32, fragment> {clear_accum}
+      %1:3 = builtin.unrealized_conversion_cast %next, %c256, %i : !llvm.ptr, index, index to !llvm.ptr, index, index {cpu.ahead = "a", cpu.element_bytes = 4 : i64, cpu.turns = 4 : i64}
+      tile.gemm %At : !tile.buffer<64x12xf32, global>, %B : !tile.buffer<64x32xf32, shared>
+        into %C : !tile.buffer<12x32xf32, fragment> {clear_accum, transpose_a}
+    }
+  }
+  return
+}
+
+// -----
+
 // Each asks for c of the rows after its own. Where c counts as 0 it isn't loaded, and nothing is asked for.
 // CHECK-LABEL: func.func @clear
 // CHECK: %[[STARTS:.*]]:24 = scf.if %arg0

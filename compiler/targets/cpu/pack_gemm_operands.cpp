@@ -21,7 +21,8 @@
 /// Where a copy brings only a, as it is, and a lies in one run there, the micro-kernels read it in place; pairs and fours
 /// only if not all rows of a micro-kernel fall into one set of the first-level cache.
 /// A copy from global memory that fills only b's shared buffer, for this gemm alone, is packed as
-/// it arrives, unless it converts elements to others: then its result is read, as everyone's. In a pipelined loop the gemm fetches meanwhile what such copies bring next (fetch_ahead.h).
+/// it arrives, unless it converts elements to others: then its result is read, as everyone's. In a pipelined loop the gemm fetches meanwhile what such copies bring next, and what is read in place
+/// (fetch_ahead.h).
 ///
 /// A result narrower than float32 is staged too: it accumulates in float32 and is rounded once; a `clear` that is known
 /// only at run time becomes a fill under scf.if there. On AVX2 sums of floats narrower than float32 go on from c
@@ -144,8 +145,7 @@ public:
     if (needsStage(c))
       accumulator =
           op.getClearAccum() ? newStage(matrixShape(c), element) : stageIn(c, false, element);
-    if (packed)
-      announceNext();
+    announceNext(packed);
     if (isShifted)
       makeRowSums();
     auto result = tile::GemmOp::create(builder, a, b, accumulator, transposeA,
@@ -167,10 +167,12 @@ public:
   }
 
 private:
-  void announceNext() {
-    if (from.a)
+  void announceNext(bool packed) {
+    if (tile::CopyOp inPlace = from.runOfA; inPlace && replaced.contains(inPlace))
+      announceNextTile(builder, inPlace, MatrixSource(inPlace).rowDim, "a");
+    else if (packed && from.a)
       announceNextTile(builder, from.a, MatrixSource(from.a).rowDim, "a");
-    if (from.b)
+    if (packed && from.b)
       announceNextTile(builder, from.b, MatrixSource(from.b).rowDim, "b");
   }
 

@@ -266,6 +266,58 @@ func.func @in_place(%A: !tile.buffer<256x32xf32, global> {tile.name = "A"}) attr
 
 // -----
 
+// In a pipelined loop a gemm that reads in place learns of the next tile in each of the 6 turns of the loops inside, and
+// which one it is. Not where how many there are isn't known.
+// CHECK-LABEL: func.func @in_place_ahead
+// CHECK: tile.for %[[K:.*]] = {{.*}} pipelined(2)
+// CHECK: tile.for %[[I:.*]] = %
+// CHECK: tile.for %[[J:.*]] = %
+// CHECK: scf.if
+// CHECK: %[[OUTER:.*]] = arith.muli %[[I]], %c2{{.*}} : index
+// CHECK: %[[TURN:.*]] = arith.addi %[[J]], %[[OUTER]] : index
+// CHECK: %[[NEXT:.*]] = arith.addi %[[K]], %{{.*}} : index
+// CHECK: arith.muli %[[NEXT]], %c64{{.*}} : index
+// CHECK: builtin.unrealized_conversion_cast %{{.*}}, %{{.*}}, %[[TURN]] : !llvm.ptr, index, index to !llvm.ptr, index, index {cpu.ahead = "a", cpu.element_bytes = 4 : i64, cpu.turns = 6 : i64}
+// CHECK-NEXT: tile.gemm
+// CHECK-NOT: cpu.ahead
+func.func @in_place_ahead(%A: !tile.buffer<256x32xf32, global> {tile.name = "A"},
+    %n: index {tile.name = "n"}, %flag: i1 {tile.name = "flag"}) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c3 = arith.constant 3 : index
+  %c4 = arith.constant 4 : index
+  %c64 = arith.constant 64 : index
+  tile.launch (%b) in (%c1) threads(128) {
+    %a = tile.alloc : !tile.buffer<64x32xf32, shared>
+    %d = tile.alloc : !tile.buffer<64x32xf32, shared>
+    %B = tile.alloc : !tile.buffer<32x32xf32, shared>
+    %C = tile.alloc : !tile.buffer<64x32xf32, fragment>
+    tile.for %k = %c0 to %c4 step %c1 pipelined(2) {
+      %start = arith.muli %k, %c64 : index
+      tile.copy %A[%start, 0] [64, 32] : !tile.buffer<256x32xf32, global> to %a : !tile.buffer<64x32xf32, shared>
+        {source_in_bounds = array<i1: true, true>}
+      tile.for %i = %c0 to %c3 step %c1 {
+        tile.for %j = %c0 to %c2 step %c1 {
+          scf.if %flag {
+            tile.gemm %a : !tile.buffer<64x32xf32, shared>, %B : !tile.buffer<32x32xf32, shared>
+              into %C : !tile.buffer<64x32xf32, fragment>
+          }
+        }
+      }
+      tile.copy %A[%start, 0] [64, 32] : !tile.buffer<256x32xf32, global> to %d : !tile.buffer<64x32xf32, shared>
+        {source_in_bounds = array<i1: true, true>}
+      tile.for %i = %c0 to %n step %c1 {
+        tile.gemm %d : !tile.buffer<64x32xf32, shared>, %B : !tile.buffer<32x32xf32, shared>
+          into %C : !tile.buffer<64x32xf32, fragment>
+      }
+    }
+  }
+  return
+}
+
+// -----
+
 // Not where something may write there meanwhile, or where rows lie apart.
 // CHECK-LABEL: func.func @not_in_place
 // CHECK: tile.copy
