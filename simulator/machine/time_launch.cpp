@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <fstream>
 
 namespace tilewright::ascend {
@@ -23,8 +25,10 @@ std::string numbered(const std::string& path, unsigned launch) {
 
 void writeFile(const std::string& path, const std::string& text) {
   std::ofstream file(path, std::ios::binary);
-  if (!(file << text))
-    fprintf(stderr, "warning: cannot write '%s'\n", path.c_str());
+  file << text;
+  file.close(); // a full disk shows only here
+  if (!file)
+    fprintf(stderr, "warning: cannot write '%s': %s\n", path.c_str(), strerror(errno));
 }
 
 std::vector<TimedLine> linesOf(const Agent& agent) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "builder.h"
+#include "files.h"
 #include "header_tree.h"
 #include "instantiations.h"
 #include "launch_headers.h"
@@ -9,8 +10,10 @@
 #include "simulator/object_seal.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <set>
 #include <sstream>
@@ -42,8 +45,14 @@ std::string textOf(const fs::path& file) {
 } // namespace
 
 Builder::Builder(const Options& options) : options(options) {
-  std::string pattern = fs::temp_directory_path() / "tilewright-ascendc-XXXXXX";
-  work = mkdtemp(pattern.data()) ? pattern : "";
+  std::string pattern = temporaryFolder() / "tilewright-ascendc-XXXXXX";
+  if (mkdtemp(pattern.data()))
+    work = pattern;
+  else
+    fprintf(stderr,
+            "error: cannot make a temporary folder in '%s': %s; set TMPDIR to a folder that you "
+            "may write\n",
+            temporaryFolder().c_str(), strerror(errno));
 }
 
 Builder::~Builder() {
@@ -78,11 +87,11 @@ bool Builder::findInstallation() {
   fs::path root = self.parent_path().parent_path();
   library = root / "lib" / "libtilewright_ascend.so";
   headers = root / "include" / "tilewright-ascend" / "ascendc";
-  if (!fs::exists(headers))
+  if (!isThere(headers))
     headers = fs::path(TILEWRIGHT_SOURCE_FOLDER) / "simulator" / "ascendc";
   aclHeaders = headers.parent_path() / "include";
   for (const fs::path& p : {library, headers / "kernel_operator.h"})
-    if (!fs::exists(p)) {
+    if (!isThere(p)) {
       fprintf(stderr, "error: '%s' is missing; build or install the simulator\n", p.c_str());
       return false;
     }
@@ -180,8 +189,8 @@ Command Builder::compileCommand(Pass pass, const std::string& from, const std::s
   if (pass != Host && isClang)
     c.insert(c.end(), {"-Wno-unneeded-internal-declaration", "-Wno-undefined-internal"});
   if (!isClang && fs::path(source).is_relative())
-    c.push_back("-fdebug-prefix-map=" + fs::current_path().string() + "=.");
-  c.insert(c.end(), {"-iquote", fs::absolute(source).parent_path(), "-I" + launchHeaders.string(),
+    c.push_back("-fdebug-prefix-map=" + workingFolder().string() + "=.");
+  c.insert(c.end(), {"-iquote", absoluteOf(source).parent_path(), "-I" + launchHeaders.string(),
                      "-Wno-unused-parameter", "-x", "c++", "-c", from, "-o", to});
   return c;
 }
@@ -194,12 +203,13 @@ bool Builder::compilePlain(const std::string& source, const std::string& object)
   return runAll({c}, options.verbose);
 }
 
-void Builder::writeLaunchHeaders() {
+bool Builder::writeLaunchHeaders() {
   launchHeaders = work / "launch";
-  fs::create_directories(launchHeaders);
+  bool isWell = makeFolder(launchHeaders);
   for (const std::string& source : options.sources)
     for (const auto& [name, header] : launchHeadersOf(textOf(source)))
-      std::ofstream(launchHeaders / name) << header;
+      isWell = isWell && writeFile(launchHeaders / name, header);
+  return isWell;
 }
 
 bool Builder::publishLaunchHeaders() const {
@@ -220,16 +230,14 @@ bool Builder::publishLaunchHeaders() const {
   headers["launches.h"] =
       "// A digest of the other headers here: " + std::to_string(std::hash<std::string>()(all)) +
       "\n";
-  std::error_code error;
-  fs::create_directories(options.output, error);
+  if (!makeFolder(options.output))
+    return false;
   for (const auto& [name, text] : headers) {
     fs::path file = fs::path(options.output) / name;
     if (textOf(file) == text)
       continue; // who depends on it need not be built again
-    if (!(std::ofstream(file, std::ios::binary) << text)) {
-      fprintf(stderr, "error: cannot write '%s'\n", file.c_str());
+    if (!writeFile(file, text))
       return false;
-    }
   }
   return true;
 }
@@ -251,7 +259,7 @@ bool Builder::link() {
     c.insert(c.end(), options.linkFlags.begin(), options.linkFlags.end());
     // The aclnn operators are linked only into programs that call one.
     fs::path operators = library.parent_path() / "libtilewright_operators.so";
-    if (fs::exists(operators))
+    if (isThere(operators))
       c.insert(c.end(), {"-Wl,--as-needed", operators, "-Wl,--no-as-needed"});
     c.insert(c.end(), {library, "-Wl,-rpath," + library.parent_path().string(), "-lpthread"});
     for (const std::string& f : options.compileFlags)
@@ -273,15 +281,14 @@ bool Builder::sealOutput() const {
 }
 
 int Builder::run() {
-  if (work.empty()) {
-    fprintf(stderr, "error: cannot make a temporary folder\n");
+  if (work.empty())
     return 1;
-  }
   if (options.onlyLaunchHeaders)
     return publishLaunchHeaders() ? 0 : 1;
   if (!findCompiler() || !findInstallation())
     return 1;
-  writeLaunchHeaders();
+  if (!writeLaunchHeaders())
+    return 1;
   for (size_t i = 0; i < options.sources.size(); ++i)
     if (!compileSource(options.sources[i], i))
       return 1;

@@ -30,7 +30,7 @@ private:
   bool findInstallation();
   bool compileSource(const std::string& source, size_t index);
   /// Into the folder that every source may include from.
-  void writeLaunchHeaders();
+  bool writeLaunchHeaders();
   /// Into the folder that `launch-headers` names.
   bool publishLaunchHeaders() const;
   enum class Outcome { Done, Failed, Impossible };

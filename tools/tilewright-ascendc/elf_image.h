@@ -3,6 +3,8 @@
 #ifndef TILEWRIGHT_TOOLS_ASCENDC_ELF_IMAGE_H
 #define TILEWRIGHT_TOOLS_ASCENDC_ELF_IMAGE_H
 
+#include "files.h"
+
 #include <cstring>
 #include <elf.h>
 #include <fstream>
@@ -59,9 +61,7 @@ struct Image {
     bytes.insert(bytes.end(), names.begin(), names.end());
     std::memcpy(bytes.data() + get<Elf64_Ehdr>(0).e_shoff, sections.data(),
                 sections.size() * sizeof(Elf64_Shdr));
-    std::ofstream out(path, std::ios::binary);
-    out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-    return out ? "" : "cannot write '" + path + "'";
+    return storeFile(path, {bytes.begin(), bytes.end()}) ? "" : "cannot write '" + path + "'";
   }
   const char* sectionName(size_t i) {
     size_t names = sections[get<Elf64_Ehdr>(0).e_shstrndx].sh_offset;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "header_tree.h"
 #include "device_attributes.h"
+#include "files.h"
 
 #include <fstream>
 #include <sstream>
@@ -74,15 +75,15 @@ const HeaderTree::Header& HeaderTree::headerOf(const fs::path& file) {
   header.isRewritten = true;
   header.host = copies / ("header" + std::to_string(number) + ".host.h");
   header.device = copies / ("header" + std::to_string(number) + ".device.h");
-  std::ofstream(header.host) << rewritten.host;
-  std::ofstream(header.device) << rewritten.device;
+  writeFile(header.host, rewritten.host);
+  writeFile(header.device, rewritten.device);
   return header;
 }
 
 RewrittenSource HeaderTree::rewriteOne(const std::string& source, const std::string& path,
                                        bool moves, bool& hasOwn) {
   const std::string text = withoutDeviceAttributes(source);
-  fs::path folder = fs::absolute(path).parent_path();
+  fs::path folder = absoluteOf(path).parent_path();
   std::vector<Include> included = includesOf(text, folder);
   for (const Include& include : included)
     if (!include.file.empty())

@@ -208,9 +208,7 @@ std::string writeTable(const std::string& path, const std::string& like, const s
   TableObject object(header, relocation);
   object.addRows(symbol, rows);
   std::vector<char> bytes = object.bytes();
-  std::ofstream out(path, std::ios::binary);
-  out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  return out ? "" : "cannot write '" + path + "'";
+  return storeFile(path, {bytes.begin(), bytes.end()}) ? "" : "cannot write '" + path + "'";
 }
 
 std::string startText(const std::string& symbol, const std::string& runDefaults) {

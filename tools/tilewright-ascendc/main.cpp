@@ -3,6 +3,7 @@
 #include "builder.h"
 
 #include <cstdio>
+#include <exception>
 
 int main(int argc, char** argv) {
   auto options = tilewright::ascendc::parseOptions(argc, argv);
@@ -12,5 +13,10 @@ int main(int argc, char** argv) {
     fputs(tilewright::ascendc::usage, stdout);
     return 0;
   }
-  return tilewright::ascendc::Builder(*options).run();
+  try {
+    return tilewright::ascendc::Builder(*options).run();
+  } catch (const std::exception& error) { // of the standard library, such as when memory runs out
+    fprintf(stderr, "error: %s\n", error.what());
+    return 1;
+  }
 }

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "precompiled.h"
 #include "command.h"
+#include "files.h"
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <fcntl.h>
 #include <fstream>
 #include <functional>
@@ -11,6 +14,7 @@
 #include <sstream>
 #include <sys/file.h>
 #include <unistd.h>
+#include <utility>
 
 namespace tilewright::ascendc {
 
@@ -58,9 +62,9 @@ fs::path cacheFolder() {
   cache = ours && *ours ? fs::path(ours) / "ascendc" : cache / "tilewright/ascendc";
   std::error_code error;
   fs::create_directories(cache, error);
-  if (access(cache.c_str(), W_OK) == 0)
+  if (fs::is_directory(cache, error) && access(cache.c_str(), W_OK | X_OK) == 0)
     return cache;
-  return fs::temp_directory_path() / ("tilewright-ascendc-" + std::to_string(getuid()));
+  return temporaryFolder() / ("tilewright-ascendc-" + std::to_string(getuid()));
 }
 
 /// The files that a compiler has listed as a rule of make.
@@ -106,7 +110,7 @@ public:
   /// Each line of `inputs` is a file's stamp and its name.
   bool isFresh() const {
     std::ifstream in(folder / "inputs");
-    if (!in || !fs::exists(result()))
+    if (!in || !isThere(result()))
       return false;
     for (std::string line; std::getline(in, line);) {
       size_t name = line.find(' ', line.find(' ') + 1) + 1;
@@ -115,16 +119,25 @@ public:
     }
     return true;
   }
-  /// From here on, and until this object ends, no other process makes the same.
-  void lockIt() {
+  /// From here on, and until this object ends, no other process makes the same. False if nothing can be kept here.
+  bool lockIt() {
     std::error_code error;
     fs::create_directories(folder, error);
     lock = open((folder / "lock").c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0666);
-    if (lock >= 0)
-      flock(lock, LOCK_EX);
+    return lock >= 0 && flock(lock, LOCK_EX) == 0;
+  }
+  bool writePrefix() const {
+    return storeFile(folder / "prefix.h", prefixText(header.more));
+  }
+  /// Says why there is none; the build does without.
+  void warn() const {
+    fprintf(
+        stderr,
+        "warning: cannot write the cache '%s': %s; set TILEWRIGHT_CACHE_DIR to a folder that you "
+        "may write, or each build takes longer\n",
+        folder.parent_path().c_str(), strerror(errno));
   }
   Command command() const {
-    std::ofstream(folder / "prefix.h") << prefixText(header.more);
     Command c = {header.compiler, "-x", "c++-header"};
     c.insert(c.end(), header.flags.begin(), header.flags.end());
     if (header.isClang) // else each source instantiates what the headers need
@@ -145,6 +158,15 @@ public:
     fs::rename(folder / "unfinished", result(), error);
     fs::rename(folder / "unfinished.inputs", folder / "inputs", error);
   }
+  /// After a compiler has failed to write what it needs some ten megabytes for.
+  bool isDiskFull() const {
+    constexpr uintmax_t needed = 64 << 20;
+    std::error_code error;
+    fs::remove(folder / "unfinished", error);
+    const fs::space_info space = fs::space(folder, error);
+    errno = ENOSPC;
+    return !error && space.available < needed;
+  }
   std::vector<std::string> options() const {
     if (header.isClang)
       return {"-include-pch", result()};
@@ -164,24 +186,46 @@ private:
 
 std::vector<std::vector<std::string>>
 preparePrecompiled(const std::vector<PrecompiledHeader>& headers, bool verbose) {
-  std::vector<std::vector<std::string>> options;
-  std::vector<std::unique_ptr<Entry>> missing;
+  struct Missing {
+    std::unique_ptr<Entry> entry;
+    std::vector<std::string>& options;
+  };
+  std::vector<std::vector<std::string>> options(headers.size());
+  std::vector<Missing> missing;
   std::vector<Command> commands;
-  for (const PrecompiledHeader& header : headers) {
-    auto entry = std::make_unique<Entry>(header);
-    options.push_back(entry->options());
+  bool isWarned = false;
+  auto doWithout = [&](const Entry& entry, std::vector<std::string>& ofHeader) {
+    ofHeader.clear();
+    if (!std::exchange(isWarned, true))
+      entry.warn();
+  };
+  for (size_t i = 0; i < headers.size(); ++i) {
+    auto entry = std::make_unique<Entry>(headers[i]);
+    options[i] = entry->options();
     if (entry->isFresh())
       continue;
-    entry->lockIt();
-    if (entry->isFresh())
+    const bool isLocked = entry->lockIt();
+    if (isLocked && entry->isFresh())
       continue;
+    if (!isLocked || !entry->writePrefix()) {
+      doWithout(*entry, options[i]);
+      continue;
+    }
     commands.push_back(entry->command());
-    missing.push_back(std::move(entry));
+    missing.push_back({std::move(entry), options[i]});
   }
-  if (!runAll(commands, verbose))
-    return {};
-  for (auto& entry : missing)
-    entry->keep();
+  std::vector<Finished> finished = runEach(commands, verbose);
+  for (size_t i = 0; i < finished.size(); ++i) {
+    const Missing& made = missing[i];
+    if (!finished[i].isWell && made.entry->isDiskFull()) {
+      doWithout(*made.entry, made.options);
+      continue;
+    }
+    fputs(finished[i].messages.c_str(), stderr);
+    if (!finished[i].isWell)
+      return {};
+    made.entry->keep();
+  }
   return options;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One source: its passes, and the table of its kernels.
 #include "builder.h"
+#include "files.h"
 #include "header_tree.h"
 #include "instantiations.h"
 #include "kernel_kinds.h"
@@ -58,7 +59,8 @@ bool Builder::compileSource(const std::string& source, size_t index) {
     return false;
   }
   fs::path copies = work / ("headers" + std::to_string(index));
-  fs::create_directories(copies);
+  if (!makeFolder(copies))
+    return false;
   RewrittenSource rewritten = HeaderTree(includeFolders(), copies).rewriteAll(text, source);
   for (const std::string& e : rewritten.errors)
     fprintf(stderr, "%s\n", e.c_str());
@@ -96,7 +98,7 @@ bool Builder::compileSource(const std::string& source, size_t index) {
 Command Builder::commandOf(Pass pass, const std::string& text, const std::string& source,
                            const std::string& object) {
   std::string from = object.substr(0, object.size() - 1) + "cpp";
-  std::ofstream(from) << text;
+  writeFile(from, text);
   return compileCommand(pass, from, source, object);
 }
 
@@ -107,7 +109,7 @@ bool Builder::compilePasses(const RewrittenSource& rewritten, const std::vector<
   if (outcome == Outcome::Impossible) {
     std::vector<Command> commands;
     for (Pass pass : passes)
-      if (pass != Host || !fs::exists(made[Host]))
+      if (pass != Host || !isThere(made[Host]))
         commands.push_back(
             commandOf(pass, pass == Host ? rewritten.host : rewritten.device, source, made[pass]));
     outcome = Outcome::Done;
@@ -184,7 +186,7 @@ bool Builder::haveSameKernels(const RewrittenSource& rewritten, const std::vecto
 std::string Builder::uniqueName(size_t index) const {
   char name[32];
   snprintf(name, sizeof name, "%016zx",
-           std::hash<std::string>{}(fs::absolute(options.output).string() + std::to_string(index)));
+           std::hash<std::string>{}(absoluteOf(options.output).string() + std::to_string(index)));
   return name;
 }
 
@@ -269,7 +271,7 @@ bool Builder::addSignatures(const RewrittenSource& rewritten, const std::string&
 namespace {
 /// A place of debug information, as other messages name it.
 std::string asGiven(const std::string& place, const std::string& source) {
-  const std::string here = fs::current_path().string() + "/";
+  const std::string here = workingFolder().string() + "/";
   const bool isBelow = fs::path(source).is_relative() && place.starts_with(here);
   return isBelow ? place.substr(here.size()) : place;
 }
