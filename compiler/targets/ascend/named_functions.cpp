@@ -12,6 +12,7 @@ using namespace mlir;
 using npu::BinaryKind;
 using npu::ScalarKind;
 using npu::UnaryKind;
+using tile::BufferType;
 
 static StringRef functionOf(tile::ParallelOp nest) {
   auto name = nest->getAttrOfType<StringAttr>("function");
