@@ -2,6 +2,7 @@
 #include "compiler/targets/ascend/clear_conditions.h"
 
 #include "compiler/passes/analysis/index_ranges.h"
+#include "compiler/targets/ascend/loop_exits.h"
 #include "compiler/targets/ascend/nest_indices.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
@@ -37,6 +38,35 @@ bool compares(arith::CmpIPredicate predicate, int64_t difference) {
   default:
     return false;
   }
+}
+
+/// Whether `op` runs whenever `fill` has: only loops lie between, which are not left before.
+bool isSureToFollow(Operation* op, Operation* fill, SmallVector<tile::ForOp>& loops) {
+  for (; op->getBlock() != fill->getBlock(); op = op->getParentOp()) {
+    auto loop = dyn_cast_or_null<tile::ForOp>(op->getParentOp());
+    if (!loop || mayBeSkipped(op, nullptr) || mayRunNoIteration(loop))
+      return false;
+    loops.push_back(loop);
+  }
+  return !mayBeSkipped(op, fill);
+}
+
+void clearFirst(tile::GemmOp gemm, ArrayRef<tile::ForOp> loops) {
+  OpBuilder builder(gemm);
+  Value isFirst;
+  for (tile::ForOp loop : loops) {
+    const Value here = arith::CmpIOp::create(builder, gemm.getLoc(), arith::CmpIPredicate::eq,
+                                             loop.getInductionVar(), loop.getLower());
+    isFirst = isFirst ? arith::AndIOp::create(builder, gemm.getLoc(), isFirst, here) : here;
+  }
+  if (!isFirst) {
+    gemm.getClearMutable().clear();
+    gemm.setClearAccum(true);
+    return;
+  }
+  if (Value own = gemm.getClear())
+    isFirst = arith::OrIOp::create(builder, gemm.getLoc(), own, isFirst);
+  gemm.getClearMutable().assign(isFirst);
 }
 
 } // namespace
@@ -99,6 +129,57 @@ Value FirstTurn::atFirst(Value value, IRMapping& values, SmallVector<Operation*>
     values.map(operand, atFirst(operand, values, made));
   made.push_back(builder.clone(*op, values));
   return values.lookup(value);
+}
+
+bool holdsInFirstTurnOnly(Value condition, tile::ForOp loop) {
+  if (auto both = condition.getDefiningOp<arith::AndIOp>())
+    return holdsInFirstTurnOnly(both.getLhs(), loop) || holdsInFirstTurnOnly(both.getRhs(), loop);
+  if (auto either = condition.getDefiningOp<arith::OrIOp>())
+    return holdsInFirstTurnOnly(either.getLhs(), loop) &&
+           holdsInFirstTurnOnly(either.getRhs(), loop);
+  auto compare = condition.getDefiningOp<arith::CmpIOp>();
+  if (!compare || compare.getPredicate() != arith::CmpIPredicate::eq ||
+      !compare.getLhs().getType().isIndex())
+    return false;
+  const auto compares = [&](Value number, Value first) {
+    return number == loop.getInductionVar() && isSameNumber(first, loop.getLower());
+  };
+  return compares(compare.getLhs(), compare.getRhs()) ||
+         compares(compare.getRhs(), compare.getLhs());
+}
+
+bool mayBeSkipped(Operation* op, Operation* first) {
+  for (Operation* before = op->getPrevNode(); before && before != first;
+       before = before->getPrevNode())
+    if (hasExit(before))
+      return true;
+  return false;
+}
+
+SmallVector<Operation*> usersInOrder(func::FuncOp kernel, Value buffer) {
+  SmallVector<Operation*> users;
+  kernel.walk<WalkOrder::PreOrder>([&](Operation* op) {
+    if (llvm::is_contained(op->getOperands(), buffer))
+      users.push_back(op);
+  });
+  return users;
+}
+
+bool foldIntoGemm(func::FuncOp kernel, tile::FillOp fill) {
+  const SmallVector<Operation*> users = usersInOrder(kernel, fill.getTarget());
+  auto next = llvm::find(users, fill.getOperation()) + 1;
+  auto gemm = next == users.end() ? nullptr : dyn_cast<tile::GemmOp>(*next);
+  SmallVector<tile::ForOp> loops;
+  if (llvm::any_of(users, [](Operation* user) { return isa<tile::ViewOp, tile::AddressOp>(user); }))
+    return false; // what uses these isn't known
+  if (!gemm || gemm.getC() != fill.getTarget() ||
+      !isSameRegion(gemm.getCRegion(), fill.getTargetRegion()) || gemm.getA() == fill.getTarget() ||
+      gemm.getB() == fill.getTarget() || !isSureToFollow(gemm, fill, loops))
+    return false;
+  if (!gemm.getClearAccum())
+    clearFirst(gemm, loops);
+  fill.erase();
+  return true;
 }
 
 } // namespace tilewright::ascend

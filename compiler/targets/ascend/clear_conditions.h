@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Conditions where loops are in their first turns: there `init=(k == 0)` holds.
+/// Where gemms clear what they add to, and conditions where loops are in their first turns: there `init=(k == 0)`
+/// holds.
 #pragma once
 
 #include "compiler/ir/structure_ops.h"
+#include "compiler/ir/tensor_ops.h"
 
+#include <mlir/Dialect/Func/IR/FuncOps.h>
 #include <mlir/IR/Builders.h>
 #include <mlir/IR/IRMapping.h>
 
@@ -31,5 +34,18 @@ private:
   mlir::IRMapping firsts;
   tile::ForOp outermost;
 };
+
+/// Whether a condition holds in no turn of the loop but the first one, for sure.
+bool holdsInFirstTurnOnly(mlir::Value condition, tile::ForOp loop);
+
+/// Whether something that stands before `op` in its block, behind `first` if that is there too, may leave it.
+bool mayBeSkipped(mlir::Operation* op, mlir::Operation* first);
+
+/// The uses of a buffer in text order.
+llvm::SmallVector<mlir::Operation*> usersInOrder(mlir::func::FuncOp kernel, mlir::Value buffer);
+
+/// Has the gemm that follows clear what `fill` fills with zeros, in the first turn of loops around it, and
+/// erases the fill. False, and nothing is done, where it isn't sure to follow.
+bool foldIntoGemm(mlir::func::FuncOp kernel, tile::FillOp fill);
 
 } // namespace tilewright::ascend

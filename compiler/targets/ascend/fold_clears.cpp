@@ -24,12 +24,9 @@
 #include "compiler/ir/tensor_ops.h"
 #include "compiler/passes/kernel_pass.h"
 #include "compiler/targets/ascend/clear_conditions.h"
-#include "compiler/targets/ascend/loop_exits.h"
-#include "compiler/targets/ascend/nest_indices.h"
 #include "compiler/targets/ascend/passes.h"
 #include "compiler/targets/ascend/zero_products.h"
 
-#include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/IR/Matchers.h>
 
 namespace tilewright::ascend {
@@ -42,36 +39,6 @@ using tile::MemorySpace;
 
 bool isZero(Value value) {
   return matchPattern(value, m_AnyZeroFloat()) || matchPattern(value, m_Zero());
-}
-
-/// The uses of a buffer in text order.
-SmallVector<Operation*> usersInOrder(func::FuncOp kernel, Value buffer) {
-  SmallVector<Operation*> users;
-  kernel.walk<WalkOrder::PreOrder>([&](Operation* op) {
-    if (llvm::is_contained(op->getOperands(), buffer))
-      users.push_back(op);
-  });
-  return users;
-}
-
-/// Whether something that stands before `op` in its block, behind `first` if that is there too, may leave it.
-bool isBehindExit(Operation* op, Operation* first) {
-  for (Operation* before = op->getPrevNode(); before && before != first;
-       before = before->getPrevNode())
-    if (hasExit(before))
-      return true;
-  return false;
-}
-
-/// Whether `op` runs whenever `fill` has: only loops lie between, which are not left before.
-bool isSureToFollow(Operation* op, Operation* fill, SmallVector<tile::ForOp>& loops) {
-  for (; op->getBlock() != fill->getBlock(); op = op->getParentOp()) {
-    auto loop = dyn_cast_or_null<tile::ForOp>(op->getParentOp());
-    if (!loop || isBehindExit(op, nullptr) || mayRunNoIteration(loop))
-      return false;
-    loops.push_back(loop);
-  }
-  return !isBehindExit(op, fill);
 }
 
 struct FoldClears : KernelPass<FoldClears> {
@@ -91,21 +58,8 @@ struct FoldClears : KernelPass<FoldClears> {
   }
 
   void fold(tile::FillOp fill) {
-    const SmallVector<Operation*> users = usersInOrder(getOperation(), fill.getTarget());
-    auto next = llvm::find(users, fill.getOperation()) + 1;
-    auto gemm = next == users.end() ? nullptr : dyn_cast<tile::GemmOp>(*next);
-    SmallVector<tile::ForOp> loops;
-    if (llvm::any_of(users,
-                     [](Operation* user) { return isa<tile::ViewOp, tile::AddressOp>(user); }))
-      return; // what uses these isn't known
-    if (!gemm || gemm.getC() != fill.getTarget() ||
-        !isSameRegion(gemm.getCRegion(), fill.getTargetRegion()) ||
-        gemm.getA() == fill.getTarget() || gemm.getB() == fill.getTarget() ||
-        !isSureToFollow(gemm, fill, loops))
-      return multiplyZeros(fill, users);
-    if (!gemm.getClearAccum())
-      clearFirst(gemm, loops);
-    fill.erase();
+    if (!foldIntoGemm(getOperation(), fill))
+      multiplyZeros(fill, usersInOrder(getOperation(), fill.getTarget()));
   }
 
   /// Of a tile that only gemms write: others are not in L0C.
@@ -124,23 +78,6 @@ struct FoldClears : KernelPass<FoldClears> {
       return;
     zeroProducts.clear(fill, target, gemm.getA().getType().getElementType());
     fill.erase();
-  }
-
-  static void clearFirst(tile::GemmOp gemm, ArrayRef<tile::ForOp> loops) {
-    OpBuilder builder(gemm);
-    Value isFirst;
-    for (tile::ForOp loop : loops) {
-      const Value here = arith::CmpIOp::create(builder, gemm.getLoc(), arith::CmpIPredicate::eq,
-                                               loop.getInductionVar(), loop.getLower());
-      isFirst = isFirst ? arith::AndIOp::create(builder, gemm.getLoc(), isFirst, here) : here;
-    }
-    if (!isFirst) {
-      gemm.setClearAccum(true);
-      return;
-    }
-    if (Value own = gemm.getClear())
-      isFirst = arith::OrIOp::create(builder, gemm.getLoc(), own, isFirst);
-    gemm.getClearMutable().assign(isFirst);
   }
 
   ZeroProducts zeroProducts;

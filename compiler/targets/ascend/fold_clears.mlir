@@ -172,3 +172,21 @@ func.func @stays(%n: index, %yes: i1) {
   }
   return
 }
+
+// -----
+// A condition of the gemm's own counts no more where it clears always.
+// CHECK-LABEL: func.func @own_condition
+// CHECK-NOT: tile.fill
+// CHECK: tile.gemm {{.*}} into %{{.*}} : !tile.buffer<64x64xf32, fragment> {clear_accum}
+func.func @own_condition(%n: index) {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  tile.launch (%cid) in (%n) npu {
+    %a = tile.alloc "A_shared" : !tile.buffer<64x64xf16, shared>
+    %c = tile.alloc "C_local" : !tile.buffer<64x64xf32, fragment>
+    tile.fill %c : !tile.buffer<64x64xf32, fragment> with %zero : f32
+    %first = arith.cmpi eq, %n, %c0 : index
+    tile.gemm %a : !tile.buffer<64x64xf16, shared>, %a : !tile.buffer<64x64xf16, shared> into %c : !tile.buffer<64x64xf32, fragment> clear(%first)
+  }
+  return
+}

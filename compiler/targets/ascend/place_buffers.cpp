@@ -10,7 +10,7 @@
 ///   %x = tile.alloc "x" : !tile.buffer<64x64xf32, UB>
 ///
 /// A tile that gemms and vector instructions use lies in both kinds of memory, and a copy leads
-/// from one to the other; also one that the kernel has put in L0C, if elements of it are used. So does one
+/// from one to the other (nothing leads into L0C: joined_products.h); also one that the kernel has put in L0C, if elements of it are used. So does one
 /// that gemms read as other rows (T.reshape): what lies in fractals is no other matrix. The pass
 /// stands first but for FoldClears: which routes copies take is known only then.
 #include "compiler/ir/ascend_ops.h"
@@ -20,15 +20,16 @@
 #include "compiler/ir/structure_ops.h"
 #include "compiler/ir/tensor_ops.h"
 #include "compiler/passes/kernel_pass.h"
+#include "compiler/targets/ascend/joined_products.h"
 #include "compiler/targets/ascend/launch_kind.h"
 #include "compiler/targets/ascend/nest_indices.h"
 #include "compiler/targets/ascend/passes.h"
+#include "compiler/targets/ascend/remade_values.h"
 #include "compiler/targets/ascend/twin_copies.h"
 #include "compiler/targets/ascend/zero_products.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
-#include <mlir/IR/IRMapping.h>
 #include <mlir/IR/ImplicitLocOpBuilder.h>
 
 namespace tilewright::ascend {
@@ -258,7 +259,7 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
           uses.gemmsOfViews.front()->getLoc(),
           "unsupported on ascend: a gemm writes a view of a tile that vector instructions use, or "
           "that is seen as other rows; let it write the tile itself");
-    return uses.isResult ? placeResultTwice(alloc, uses) : placeOperandTwice(alloc, uses);
+    return uses.isResult ? placeResultTwice(alloc) : placeOperandTwice(alloc, uses);
   }
 
   Uses usesOf(tile::AllocOp alloc) {
@@ -341,38 +342,39 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
     return twin;
   }
 
-  /// Vector instructions use what gemms have computed, of which copies stand before them.
-  LogicalResult placeResultTwice(tile::AllocOp alloc, const Uses& uses) {
+  /// Vector instructions use what gemms have computed, of which copies stand before them. What a gemm may
+  /// have to add to what they have written, they add.
+  LogicalResult placeResultTwice(tile::AllocOp alloc) {
+    Uses uses;
     SmallVector<Operation*> clears;
-    for (Operation* other : uses.others)
-      if (auto fill = dyn_cast<tile::FillOp>(other); fill && ZeroProducts::canClear(fill))
-        clears.push_back(fill);
-    TwinConflict conflict;
-    const std::optional<TwinPlan> plan =
-        planTwin(getOperation(), twinUsesOf(getOperation(), alloc, uses.others), clears, conflict);
-    if (!plan)
-      return refuse(conflict);
+    std::optional<TwinPlan> plan;
+    while (!plan) {
+      uses = usesOf(alloc);
+      if (uses.gemms.empty())
+        break;
+      clears.clear();
+      for (Operation* other : uses.others)
+        if (auto fill = dyn_cast<tile::FillOp>(other); fill && ZeroProducts::canClear(fill))
+          clears.push_back(fill);
+      tile::GemmOp conflict;
+      plan = planTwin(getOperation(), twinUsesOf(getOperation(), alloc, uses.others), clears,
+                      conflict);
+      if (!plan && failed(ProductJoiner(zeroProducts, waits).join(getOperation(), alloc, conflict)))
+        return failure();
+    }
+    if (!plan) {
+      move(alloc, MemorySpace::UB);
+      return success();
+    }
     const Type multiplied =
         cast<tile::GemmOp>(uses.gemms.front()).getA().getType().getElementType();
     const tile::AllocOp twin = addTwin(alloc, MemorySpace::L0C, uses);
-    for (Operation* user : uses.others)
-      if (plan->clears.contains(user))
-        zeroProducts.clear(cast<tile::FillOp>(user), alloc, multiplied);
+    for (Operation* clear : clears)
+      if (plan->clears.contains(clear))
+        zeroProducts.clear(cast<tile::FillOp>(clear), alloc, multiplied);
     for (const TwinCopy& copy : plan->copies)
       copyPart(copy.region, twin, copy.ifRuns ? branchBehind(copy.ifRuns) : copy.before);
     return success();
-  }
-
-  static LogicalResult refuse(const TwinConflict& conflict) {
-    InFlightDiagnostic error = conflict.gemm->emitError("unsupported on ascend: ");
-    error << (conflict.isPartKnown
-                  ? "a gemm adds to what vector instructions have written; add its result to the "
-                    "other tile with a vector instruction instead"
-                  : "a gemm may add to what vector instructions have written: which part of the "
-                    "tile it adds to is known only when the kernel runs; give each part a tile of "
-                    "its own");
-    error.attachNote(conflict.writer->getLoc()) << "they have written here";
-    return failure();
   }
 
   /// Where something runs if the loop has run a turn.
@@ -387,25 +389,10 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
   /// What computes the region's numbers in a loop that the copy stands behind is made anew there.
   static void copyPart(const BufferRegion& part, tile::AllocOp to, Operation* before) {
     OpBuilder builder(before);
-    IRMapping made;
-    BufferRegion from = part;
-    for (SmallVector<OpFoldResult>* numbers : {&from.offsets, &from.extents})
-      for (OpFoldResult& number : *numbers)
-        if (auto value = dyn_cast<Value>(number))
-          number = thereBefore(before, value, builder, made);
+    const BufferRegion from = RemadeValues(before).of(part);
     BufferRegion target = from;
     target.buffer = to;
     tile::CopyOp::create(builder, before->getLoc(), from, target);
-  }
-
-  static Value thereBefore(Operation* place, Value value, OpBuilder& builder, IRMapping& made) {
-    if (made.contains(value) || value.getParentRegion()->isAncestor(place->getParentRegion()))
-      return made.lookupOrDefault(value);
-    Operation* op = value.getDefiningOp();
-    for (Value operand : op->getOperands())
-      made.map(operand, thereBefore(place, operand, builder, made));
-    builder.clone(*op, made);
-    return made.lookup(value);
   }
 
   /// Whether a part of a tile in L1 can be copied without the rest: it consists of whole fractals.

@@ -5,6 +5,7 @@
 #include "compiler/ir/structure_ops.h"
 #include "compiler/targets/ascend/loop_exits.h"
 #include "compiler/targets/ascend/nest_indices.h"
+#include "compiler/targets/ascend/remade_values.h"
 
 #include <llvm/ADT/SetVector.h>
 #include <llvm/ADT/TypeSwitch.h>
@@ -111,17 +112,6 @@ TwinPlan behindGemms(const TwinUses& uses) {
   return plan;
 }
 
-/// Whether it is there behind `loop`, or can be computed anew.
-bool isThereBehind(Operation* loop, OpFoldResult number) {
-  auto value = dyn_cast<Value>(number);
-  if (!value || !loop->isAncestor(value.getParentRegion()->getParentOp()))
-    return true;
-  Operation* op = value.getDefiningOp();
-  return op && isPure(op) && op->getNumRegions() == 0 &&
-         llvm::all_of(op->getOperands(),
-                      [&](Value operand) { return isThereBehind(loop, operand); });
-}
-
 /// The loops around a gemm behind which a copy could stand, from the outermost one on.
 SmallVector<Operation*> loopsToLeave(tile::GemmOp gemm, const TwinUses& uses) {
   SmallVector<Operation*> loops;
@@ -129,8 +119,7 @@ SmallVector<Operation*> loopsToLeave(tile::GemmOp gemm, const TwinUses& uses) {
   for (Operation* around = gemm->getParentOp();
        isa<scf::IfOp, tile::ForOp, tile::WhileOp>(around) && !holdsTwinUses(uses, around);
        around = around->getParentOp()) {
-    const auto isThere = [&](OpFoldResult number) { return isThereBehind(around, number); };
-    if (!llvm::all_of(part.offsets, isThere) || !llvm::all_of(part.extents, isThere))
+    if (!isFixedIn(part, around))
       break;
     if (isLoop(around))
       loops.push_back(around);
@@ -173,22 +162,22 @@ void dropNeedless(func::FuncOp kernel, const TwinUses& uses, TwinPlan& plan) {
   }
 }
 
-/// The clears that the tile needs, in `plan`; false if not even all of them suffice.
-bool findClears(func::FuncOp kernel, const TwinUses& uses, ArrayRef<Operation*> clears,
-                TwinPlan& plan, TwinConflict& conflict) {
-  const std::optional<TwinConflict> found = followTwins(kernel, uses, plan).conflict;
-  if (!found)
-    return true;
-  conflict = *found;
+/// The clears that the tile needs, in `plan`; the first gemm for which not even all of them suffice, or null.
+tile::GemmOp findClears(func::FuncOp kernel, const TwinUses& uses, ArrayRef<Operation*> clears,
+                        TwinPlan& plan) {
+  tile::GemmOp conflict = followTwins(kernel, uses, plan).conflict;
+  if (!conflict || clears.empty())
+    return conflict;
   plan.clears.insert(clears.begin(), clears.end());
-  if (clears.empty() || followTwins(kernel, uses, plan).conflict)
-    return false;
+  conflict = followTwins(kernel, uses, plan).conflict;
+  if (conflict)
+    return conflict;
   for (Operation* clear : clears) {
     plan.clears.erase(clear);
     if (followTwins(kernel, uses, plan).conflict)
       plan.clears.insert(clear);
   }
-  return true;
+  return {};
 }
 
 } // namespace
@@ -206,9 +195,10 @@ TwinUses twinUsesOf(func::FuncOp kernel, Value tile, ArrayRef<Operation*> others
 }
 
 std::optional<TwinPlan> planTwin(func::FuncOp kernel, const TwinUses& uses,
-                                 ArrayRef<Operation*> clears, TwinConflict& conflict) {
+                                 ArrayRef<Operation*> clears, tile::GemmOp& conflict) {
   TwinPlan plan = behindGemms(uses);
-  if (!findClears(kernel, uses, clears, plan, conflict))
+  conflict = findClears(kernel, uses, clears, plan);
+  if (conflict)
     return std::nullopt;
   TwinPlan whole = beforeUses(kernel, uses);
   whole.clears = plan.clears;

@@ -6,10 +6,10 @@
 #include "compiler/targets/ascend/clear_conditions.h"
 #include "compiler/targets/ascend/loop_exits.h"
 #include "compiler/targets/ascend/nest_indices.h"
+#include "compiler/targets/ascend/remade_values.h"
 #include "compiler/targets/ascend/tile_cells.h"
 
 #include <mlir/Dialect/SCF/IR/SCF.h>
-#include <mlir/Interfaces/SideEffectInterfaces.h>
 
 #include <array>
 #include <utility>
@@ -99,15 +99,6 @@ private:
   bool areJoined = false; ///< once they have been too many
 };
 
-/// Whether a value is the same in all turns of a loop.
-bool isFixedIn(Value value, Operation* loop) {
-  if (!loop->isAncestor(value.getParentRegion()->getParentOp()))
-    return true;
-  Operation* op = value.getDefiningOp();
-  return op && isPure(op) && op->getNumRegions() == 0 &&
-         llvm::all_of(op->getOperands(), [&](Value operand) { return isFixedIn(operand, loop); });
-}
-
 /// The operations that matter, with all that hold them, and the values that these depend on.
 struct Relevant {
   llvm::DenseSet<Operation*> ops;
@@ -182,7 +173,6 @@ public:
       visits = 0;
       verdict = {};
       ranges = IndexRanges();
-      lastWriters.assign(cells.count(), nullptr);
       ways = breaks = nexts = {};
       ways.add(Way{{}, SmallVector<uint8_t>(cells.count(), Unwritten)});
       walk(kernel.getBody());
@@ -284,7 +274,7 @@ private:
         continue;
       cells.forEachMeeting(boxes.most, [&](size_t cell) {
         if ((way.ages[cell] & TwinNewer) != 0 && !verdict.conflict)
-          verdict.conflict = {gemm, lastWriters[cell], boxes.isExact()};
+          verdict.conflict = gemm;
       });
     }
   }
@@ -304,7 +294,6 @@ private:
       cells.forEachMeeting(boxes.most, [&](size_t cell) {
         for (Way& way : ways.all())
           way.ages[cell] |= TwinNewer;
-        lastWriters[cell] = use->op;
       });
     }
   }
@@ -468,7 +457,6 @@ private:
   IndexRanges ranges;
   SmallVector<tile::ForOp> firstTurns; ///< from the outermost one on
   Ways ways, breaks, nexts;            ///< here, and where loops around are left or go on
-  SmallVector<Operation*> lastWriters; ///< by cell
   TwinVerdict verdict;
 };
 

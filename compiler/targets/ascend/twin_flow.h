@@ -21,8 +21,6 @@
 #include <llvm/ADT/DenseSet.h>
 #include <mlir/Dialect/Func/IR/FuncOps.h>
 
-#include <optional>
-
 namespace tilewright::ascend {
 
 /// What an operation does to a part of the twin.
@@ -54,18 +52,12 @@ struct TwinPlan {
   llvm::DenseSet<mlir::Operation*> clears;
 };
 
-/// A gemm that adds to what vector instructions have written.
-struct TwinConflict {
-  tile::GemmOp gemm;
-  mlir::Operation* writer = nullptr;
-  bool isPartKnown = false; ///< which part the gemm adds to
-};
-
 struct TwinVerdict {
   /// Every use of the twin finds what the gemms before it have computed, no copy undoes what vector
   /// instructions have written, and none takes what nothing has written.
   bool isRight = true;
-  std::optional<TwinConflict> conflict; ///< the first one
+  /// The first one that may add to what vector instructions have written; or null.
+  tile::GemmOp conflict;
 };
 
 TwinVerdict followTwins(mlir::func::FuncOp kernel, const TwinUses& uses, const TwinPlan& plan);

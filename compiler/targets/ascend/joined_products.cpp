@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/targets/ascend/joined_products.h"
+
+#include "compiler/ir/ascend_ops.h"
+#include "compiler/ir/memory_ops.h"
+#include "compiler/ir/npu_access.h"
+#include "compiler/ir/structure_ops.h"
+#include "compiler/targets/ascend/clear_conditions.h"
+#include "compiler/targets/ascend/loop_exits.h"
+#include "compiler/targets/ascend/nest_indices.h"
+#include "compiler/targets/ascend/remade_values.h"
+
+#include <mlir/Dialect/Arith/IR/Arith.h>
+#include <mlir/Dialect/SCF/IR/SCF.h>
+#include <mlir/IR/ImplicitLocOpBuilder.h>
+
+namespace tilewright::ascend {
+namespace {
+
+using namespace mlir;
+using tile::BufferRegion;
+using tile::BufferType;
+using tile::MemorySpace;
+
+/// Neighbours in a block, of which gemms into one part are all that uses the tile.
+class Group {
+public:
+  Group(Value tile, tile::GemmOp gemm)
+      : opener(gemm), first(gemm), last(gemm), part(withKnownExtents(gemm.getCRegion())) {
+    users.insert_range(npu::usersOf(tile));
+    leaveLoops();
+    takeMore();
+  }
+
+  tile::GemmOp opener; ///< whose own clear counts
+  Operation *first, *last;
+  BufferRegion part;
+  SmallVector<tile::ForOp>
+      loops; ///< around the opener, from the innermost one on; all if it clears
+
+  SmallVector<tile::GemmOp> gemms() const {
+    SmallVector<tile::GemmOp> all;
+    for (Operation* op = first; op != last->getNextNode(); op = op->getNextNode())
+      op->walk([&](tile::GemmOp gemm) {
+        if (users.contains(gemm))
+          all.push_back(gemm);
+      });
+    return all;
+  }
+
+private:
+  bool uses(Operation* op) const {
+    return op
+        ->walk([&](Operation* inner) {
+          return users.contains(inner) ? WalkResult::interrupt() : WalkResult::advance();
+        })
+        .wasInterrupted();
+  }
+
+  /// Whether all uses in `op` are gemms that add to the part, but for the opener.
+  bool isOfGroup(Operation* op) const {
+    const auto adds = [&](Operation* user) {
+      auto gemm = dyn_cast<tile::GemmOp>(user);
+      return gemm == opener || (gemm && gemm.getC() == part.buffer && !gemm.getClearAccum() &&
+                                !gemm.getClear() && isSameRegion(gemm.getCRegion(), part));
+    };
+    return !op->walk([&](Operation* user) {
+                return users.contains(user) && !adds(user) ? WalkResult::interrupt()
+                                                           : WalkResult::advance();
+              }).wasInterrupted();
+  }
+
+  /// The product of a whole loop is one, if its part is the same in all turns.
+  void leaveLoops() {
+    if (opener.getClearAccum())
+      return;
+    bool isFirst = true;
+    for (Operation *inner = opener, *around = inner->getParentOp();
+         isa<scf::IfOp, tile::ForOp, tile::WhileOp>(around) && isOfGroup(around);
+         inner = around, around = around->getParentOp()) {
+      auto loop = dyn_cast<tile::ForOp>(around);
+      isFirst &= loop && !mayBeSkipped(inner, nullptr);
+      if (opener.getClear() && !(isFirst && clearsFirstOnly(loop)))
+        return;
+      if (!isLoop(around))
+        continue;
+      if (!isFixedIn(part, around))
+        return;
+      first = last = around;
+      if (loop)
+        loops.push_back(loop);
+    }
+  }
+
+  /// Whether the opener clears in no turn of `loop` but the first one.
+  bool clearsFirstOnly(tile::ForOp loop) {
+    return isFixedIn(loop.getLower(), loop) && isFixedIn(loop.getUpper(), loop) &&
+           llvm::all_of(loops,
+                        [&](tile::ForOp inner) {
+                          return isFixedIn(inner.getLower(), loop) &&
+                                 isFixedIn(inner.getUpper(), loop);
+                        }) &&
+           holdsInFirstTurnOnly(opener.getClear(), loop);
+  }
+
+  void takeMore() {
+    for (Operation* next = last->getNextNode(); next && !hasExit(next);
+         next = next->getNextNode()) {
+      if (!uses(next))
+        continue;
+      if (!isOfGroup(next))
+        return;
+      last = next;
+    }
+  }
+
+  llvm::DenseSet<Operation*> users;
+};
+
+/// Makes the product of a group.
+class Product {
+public:
+  Product(const Group& group, ZeroProducts& zeroProducts, bool waits)
+      : group(group), opener(group.opener), last(group.last), gemms(group.gemms()),
+        zeroProducts(zeroProducts), waits(waits), before(group.first),
+        builder(opener.getLoc(), group.first) {
+    part = before.of(group.part);
+    const SmallVector<int64_t> extents = part.staticExtents();
+    shape.append(extents.end() - 2, extents.end());
+  }
+
+  void make(func::FuncOp kernel, tile::AllocOp tile) {
+    element = opener.getA().getType().getElementType();
+    const std::string name = tile.getSymName().value_or("tile").str() + "_product";
+    builder.setInsertionPointAfter(tile);
+    product = makeTile(MemorySpace::L0C, name);
+    builder.setInsertionPoint(group.first);
+    findCondition();
+    const bool isCopied = isCleared;
+    if (!isCopied && isClearedIf)
+      clearTile();
+    tile::FillOp fill = fillWithZero(BufferRegion::whole(product));
+    for (tile::GemmOp gemm : gemms)
+      retarget(gemm);
+    if (!foldIntoGemm(kernel, fill)) {
+      zeroProducts.clear(fill, product, element);
+      fill.erase();
+    }
+    builder.setInsertionPointAfter(last);
+    if (isCopied)
+      return copyToTile();
+    builder.setInsertionPointAfter(tile);
+    Value twin = makeTile(MemorySpace::UB, name + "_ub");
+    builder.setInsertionPointAfter(last);
+    addToTile(twin);
+  }
+
+private:
+  Value makeTile(MemorySpace space, const std::string& name) {
+    return tile::AllocOp::create(builder,
+                                 BufferType::get(shape, part.type().getElementType(), space),
+                                 builder.getStringAttr(name), IntegerAttr());
+  }
+
+  tile::FillOp fillWithZero(const BufferRegion& region) {
+    Value zero =
+        arith::ConstantOp::create(builder, builder.getZeroAttr(region.type().getScalarType()));
+    return tile::FillOp::create(builder, zero, region);
+  }
+
+  /// Whether the opener clears the tile, and where only the kernel knows, or where its loops may run no turn:
+  /// if what.
+  void findCondition() {
+    isCleared = opener.getClearAccum();
+    Value clear = opener.getClear();
+    if (!clear)
+      return;
+    FirstTurn turn(opener);
+    for (tile::ForOp loop : group.loops)
+      turn.add(loop);
+    isCleared = turn.holds(clear);
+    for (tile::ForOp loop : llvm::reverse(group.loops))
+      before.assume(loop.getInductionVar(), before.of(loop.getLower()));
+    if (!isCleared)
+      isClearedIf = before.of(clear);
+    for (tile::ForOp loop : group.loops) {
+      if (!mayRunNoIteration(loop))
+        continue;
+      Value runs = arith::CmpIOp::create(builder, arith::CmpIPredicate::slt,
+                                         before.of(loop.getLower()), before.of(loop.getUpper()));
+      isClearedIf =
+          isClearedIf ? arith::AndIOp::create(builder, isClearedIf, runs).getResult() : runs;
+    }
+  }
+
+  void clearTile() {
+    auto branch = scf::IfOp::create(builder, isClearedIf, /*withElseRegion=*/false);
+    builder.setInsertionPoint(branch.thenYield());
+    fillWithZero(part);
+    builder.setInsertionPointAfter(branch);
+  }
+
+  void retarget(tile::GemmOp gemm) {
+    OpBuilder here(gemm);
+    auto made = tile::GemmOp::create(here, gemm.getLoc(), gemm.getARegion(), gemm.getBRegion(),
+                                     BufferRegion::whole(product), gemm.getTransposeA(),
+                                     gemm.getTransposeB(),
+                                     /*clear=*/Value(), gemm.getClearAccum(), gemm.getPolicy());
+    if (last == gemm)
+      last = made;
+    gemm.erase();
+  }
+
+  void copyToTile() {
+    if (isClearedIf) {
+      auto branch = scf::IfOp::create(builder, isClearedIf, /*withElseRegion=*/false);
+      builder.setInsertionPoint(branch.thenYield());
+    }
+    tile::CopyOp::create(builder, BufferRegion::whole(product), part);
+    orderAll();
+  }
+
+  void addToTile(Value twin) {
+    tile::CopyOp::create(builder, BufferRegion::whole(product), BufferRegion::whole(twin));
+    orderAll();
+    const SmallVector<int64_t> all = part.staticExtents();
+    SmallVector<size_t> dims;
+    SmallVector<OpFoldResult> extents;
+    for (size_t dim = all.size() - 2; dim < all.size(); ++dim)
+      if (all[dim] != 1 || dim + 1 == all.size()) {
+        dims.push_back(dim);
+        extents.push_back(builder.getIndexAttr(all[dim]));
+      }
+    auto nest = tile::ParallelOp::create(builder, extents);
+    orderAll();
+    builder.setInsertionPointToStart(nest.getBodyBlock());
+    SmallVector<Value> inTile, inTwin;
+    for (OpFoldResult offset : part.offsets)
+      inTile.push_back(getValueOrCreateConstantIndexOp(builder, builder.getLoc(), offset));
+    for (size_t dim = all.size() - 2; dim < all.size(); ++dim) {
+      const auto* at = llvm::find(dims, dim);
+      if (at == dims.end()) {
+        inTwin.push_back(arith::ConstantIndexOp::create(builder, 0));
+        continue;
+      }
+      Value index = nest.getInductionVars()[size_t(at - dims.begin())];
+      inTwin.push_back(index);
+      inTile[dim] = isConstantIntValue(part.offsets[dim], 0)
+                        ? index
+                        : arith::AddIOp::create(builder, inTile[dim], index).getResult();
+    }
+    const Type number = part.type().getScalarType();
+    Value old = load(number, part.buffer, inTile), more = load(number, twin, inTwin);
+    Value sum = isa<FloatType>(number) ? arith::AddFOp::create(builder, old, more).getResult()
+                                       : arith::AddIOp::create(builder, old, more).getResult();
+    tile::StoreOp::create(builder, sum, part.buffer, inTile, /*in_bounds=*/true);
+  }
+
+  Value load(Type number, Value buffer, ArrayRef<Value> indices) {
+    return tile::LoadOp::create(builder, number, buffer, indices, /*in_bounds=*/true);
+  }
+
+  void orderAll() {
+    if (waits)
+      PipeBarrierOp::create(builder, Pipe::All);
+  }
+
+  const Group& group;
+  tile::GemmOp opener;
+  Operation* last;
+  SmallVector<tile::GemmOp> gemms;
+  ZeroProducts& zeroProducts;
+  bool waits;
+  RemadeValues before;
+  ImplicitLocOpBuilder builder;
+  BufferRegion part;
+  SmallVector<int64_t> shape;
+  Type element;
+  Value product;
+  bool isCleared = false;
+  Value isClearedIf; ///< null: always, as `isCleared` says
+};
+
+} // namespace
+
+LogicalResult ProductJoiner::join(func::FuncOp kernel, Value tile, tile::GemmOp gemm) {
+  const Group group(tile, gemm);
+  if (llvm::is_contained(group.part.staticExtents(), ShapedType::kDynamic))
+    return gemm.emitError("unsupported on ascend: a gemm of tiles whose extents are known at run "
+                          "time only");
+  Product(group, zeroProducts, waits).make(kernel, tile.getDefiningOp<tile::AllocOp>());
+  return success();
+}
+
+} // namespace tilewright::ascend
