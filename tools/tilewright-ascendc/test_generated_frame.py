@@ -1,16 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """A file as TileLang for Ascend generates it is built and run. Needs a build of the simulator."""
 
-import os
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
+from built_driver import DRIVER, needs_driver, run
 
-ROOT = Path(__file__).resolve().parents[2]
-DRIVER = Path(os.environ.get("TILEWRIGHT_BUILD", ROOT / "build")) / "bin" / "tilewright-ascendc"
-pytestmark = pytest.mark.skipif(not DRIVER.exists(), reason="tilewright-ascendc is not built")
+pytestmark = needs_driver
 
 # What the generated file includes; the real one is the templates' of that project.
 TEMPLATES = """
@@ -81,13 +78,6 @@ int main() {
   std::printf("status %d, %d wrong\\n", status, wrong);
 }
 """
-
-
-def run(*command: str | Path) -> subprocess.CompletedProcess[str]:
-    """Runs a command and keeps its output."""
-    return subprocess.run(
-        [str(c) for c in command], capture_output=True, text=True, check=False, timeout=120
-    )
 
 
 @pytest.mark.parametrize("compiler", ["clang++-22", "g++-12"])

@@ -6,12 +6,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from built_driver import DRIVER, needs_driver
 
-ROOT = Path(__file__).resolve().parents[2]
-BUILD = Path(os.environ.get("TILEWRIGHT_BUILD", ROOT / "build"))
-DRIVER = BUILD / "bin" / "tilewright-ascendc"
-
-pytestmark = pytest.mark.skipif(not DRIVER.exists(), reason="tilewright-ascendc is not built")
+pytestmark = needs_driver
 
 MISTAKES = """#include "acl/acl.h"
 #include "kernel_operator.h"

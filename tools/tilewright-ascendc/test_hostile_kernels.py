@@ -10,12 +10,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from built_driver import DRIVER, needs_driver
 
-ROOT = Path(__file__).resolve().parents[2]
-BUILD = Path(os.environ.get("TILEWRIGHT_BUILD", ROOT / "build"))
-DRIVER = BUILD / "bin" / "tilewright-ascendc"
-
-pytestmark = pytest.mark.skipif(not DRIVER.exists(), reason="tilewright-ascendc is not built")
+pytestmark = needs_driver
 
 IS_X86 = platform.machine() == "x86_64"
 PR_SET_SYSCALL_USER_DISPATCH = 59  # of Linux 5.11

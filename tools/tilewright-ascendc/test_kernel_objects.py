@@ -2,35 +2,16 @@
 # ruff: noqa: E501 - answers of the runtime are one line each
 """Kernel objects: made by the driver, loaded and launched by name. Needs a build of the simulator."""
 
-import os
-import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from built_driver import BUILD, COMPILERS, DRIVER, ROOT, needs_driver, run
 
-ROOT = Path(__file__).resolve().parents[2]
-BUILD = Path(os.environ.get("TILEWRIGHT_BUILD", ROOT / "build"))
-DRIVER = BUILD / "bin" / "tilewright-ascendc"
 LIBRARY = BUILD / "lib" / "libtilewright_ascend.so"
 HERE = Path(__file__).parent
 
-pytestmark = pytest.mark.skipif(not DRIVER.exists(), reason="tilewright-ascendc is not built")
-
-COMPILERS = [
-    pytest.param(
-        name, marks=pytest.mark.skipif(not shutil.which(name), reason=f"{name} is not installed")
-    )
-    for name in ("clang++-22", "g++-12")
-]
-
-
-def run(*command: str | Path) -> subprocess.CompletedProcess[str]:
-    """Runs a command and keeps its output."""
-    return subprocess.run(
-        [str(c) for c in command], capture_output=True, text=True, check=False, timeout=120
-    )
+pytestmark = needs_driver
 
 
 def build(compiler: str, *arguments: str | Path) -> None:

@@ -1,18 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Variables whose initialisers run when a program starts: a device has no such time."""
 
-import os
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
+from built_driver import DRIVER, needs_driver
 
-ROOT = Path(__file__).resolve().parents[2]
-BUILD = Path(os.environ.get("TILEWRIGHT_BUILD", ROOT / "build"))
-DRIVER = BUILD / "bin" / "tilewright-ascendc"
-
-pytestmark = pytest.mark.skipif(not DRIVER.exists(), reason="tilewright-ascendc is not built")
+pytestmark = needs_driver
 
 HEADER = """
 int number();

@@ -1,19 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Macros and names that users define for themselves, which must not reach into our headers."""
 
-import os
 import shutil
 import string
 import subprocess
 from pathlib import Path
 
 import pytest
+from built_driver import DRIVER, needs_driver
 
-ROOT = Path(__file__).resolve().parents[2]
-BUILD = Path(os.environ.get("TILEWRIGHT_BUILD", ROOT / "build"))
-DRIVER = BUILD / "bin" / "tilewright-ascendc"
-
-pytestmark = pytest.mark.skipif(not DRIVER.exists(), reason="tilewright-ascendc is not built")
+pytestmark = needs_driver
 
 SOURCE = r"""#include "kernel_operator.h"
 #include "lib/matmul_intf.h"
