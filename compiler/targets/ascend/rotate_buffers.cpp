@@ -15,7 +15,7 @@
 ///     npu.unary exp %y[%c0] : ..., %x[%at] : !tile.buffer<2x64xf32, UB> count(%c64)
 ///
 /// A buffer that each iteration overwrites before it reads it, and that nothing outside of the loop
-/// touches, may rotate; where the memory has no room for another version, it stays as it is, with a
+/// touches, may rotate, with all views of it; where the memory has no room for another version, it stays as it is, with a
 /// remark. It works on instructions, which name an offset for each buffer, and stands before the
 /// planning of memory and the flags, which then find fewer dependences.
 #include "compiler/chips/ascend_chip.h"
@@ -41,6 +41,23 @@ BufferType withVersions(BufferType type, int64_t versions) {
   SmallVector<int64_t> shape = {versions};
   llvm::append_range(shape, type.getShape());
   return BufferType::get(shape, type.getElementType(), type.getSpace());
+}
+
+/// A sequence stays one: it may hold what lies behind the rows of a tile.
+BufferType viewWithVersions(BufferType type, int64_t versions) {
+  if (type.getRank() != 1)
+    return withVersions(type, versions);
+  return BufferType::get({versions * type.getShape()[0]}, type.getElementType(), type.getSpace());
+}
+
+/// The buffer and all views of it, each behind what it views.
+SmallVector<Value> namesOf(tile::AllocOp alloc) {
+  SmallVector<Value> names = {alloc.getResult()};
+  for (size_t next = 0; next < names.size(); ++next)
+    for (Operation* user : names[next].getUsers())
+      if (auto view = dyn_cast<tile::ViewOp>(user))
+        names.push_back(view.getResult());
+  return names;
 }
 
 struct RotateBuffers : KernelPass<RotateBuffers> {
@@ -69,9 +86,15 @@ private:
     if ((type.getSpace() != MemorySpace::UB && type.getSpace() != MemorySpace::L1) ||
         alloc.getAddress() || type.getElementBits() < 8 || loop->isAncestor(alloc))
       return false;
-    const BufferType two = withVersions(type, 2);
-    if (npu::storageBytes(two) != 2 * npu::storageBytes(type))
+    const int64_t bytes = npu::storageBytes(type);
+    if (npu::storageBytes(withVersions(type, 2)) != 2 * bytes)
       return false;
+    for (Value view : llvm::drop_begin(namesOf(alloc))) {
+      const auto seen = cast<BufferType>(view.getType());
+      if (!seen.hasStaticShape() || npu::storageBytes(seen) != bytes ||
+          npu::storageBytes(viewWithVersions(seen, 2)) != 2 * bytes)
+        return false;
+    }
     return isHandedOn(alloc, loop) && startsAfresh(alloc, loop);
   }
 
@@ -79,7 +102,7 @@ private:
   static bool isHandedOn(tile::AllocOp alloc, tile::ForOp loop) {
     std::optional<Pipe> pipe;
     bool areSeveral = false;
-    for (Operation* user : alloc->getUsers()) {
+    for (Operation* user : npu::usersOf(alloc)) {
       auto instruction = dyn_cast<npu::Instruction>(user);
       if (!instruction || isa<npu::CallOp>(user) || !loop->isProperAncestor(user))
         return false;
@@ -112,7 +135,7 @@ private:
                          << roomIn(chip, type.getSpace());
       return;
     }
-    alloc.getResult().setType(withVersions(type, versions));
+    const SmallVector<Value> names = namesOf(alloc);
     alloc->setAttr(kVersionsAttr, Builder(&getContext()).getI64IntegerAttr(versions));
     OpBuilder builder = OpBuilder::atBlockBegin(loop.getBodyBlock());
     const Location place = loop.getLoc();
@@ -121,10 +144,19 @@ private:
     };
     const Value turn =
         arith::RemSIOp::create(builder, place, loop.getInductionVar(), constant(versions));
-    const Value first = arith::MulIOp::create(builder, place, turn,
-                                              constant(bytes * 8 / int64_t(type.getElementBits())));
-    for (OpOperand& use : llvm::make_early_inc_range(alloc->getUses()))
-      shift(use, first);
+    llvm::SmallDenseMap<unsigned, Value> firsts; // by the bits of an element
+    for (Value name : names) {
+      const auto seen = cast<BufferType>(name.getType());
+      Value& first = firsts[seen.getElementBits()];
+      if (!first)
+        first = arith::MulIOp::create(builder, place, turn,
+                                      constant(bytes * 8 / int64_t(seen.getElementBits())));
+      name.setType(name == names.front() ? withVersions(seen, versions)
+                                         : viewWithVersions(seen, versions));
+      for (OpOperand& use : llvm::make_early_inc_range(name.getUses()))
+        if (!isa<tile::ViewOp>(use.getOwner()))
+          shift(use, first);
+    }
   }
 
   /// An instruction names the first element right behind a buffer on chip.

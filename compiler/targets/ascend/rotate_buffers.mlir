@@ -66,3 +66,55 @@ func.func @no_room(%A: !tile.buffer<256x32768xf32, global>, %B: !tile.buffer<256
   }
   return
 }
+
+// -----
+// Views rotate with what they view: as other elements, and as one sequence with what lies behind the rows.
+// CHECK-LABEL: func.func @views
+// CHECK: %[[X:.*]] = tile.alloc "x" {ascend.versions = 2 : i64} : !tile.buffer<2x8x12xf32, UB>
+// CHECK: %[[BITS:.*]] = tile.view %[[X]] : !tile.buffer<2x8x12xf32, UB> to !tile.buffer<2x8x24xsi16, UB>
+// CHECK: %[[ALL:.*]] = tile.view %[[X]] : !tile.buffer<2x8x12xf32, UB> to !tile.buffer<256xf32, UB>
+// CHECK: tile.for
+// CHECK: %[[TURN:.*]] = arith.remsi
+// CHECK: %[[AT:.*]] = arith.muli %[[TURN]], %c128
+// CHECK: %[[AT_BITS:.*]] = arith.muli %[[TURN]], %c256
+// CHECK: npu.load_ub {{.*}} to %[[X]][%[[AT]]]
+// CHECK: npu.unary not %[[BITS]][%[[AT_BITS]]] : {{.*}}, %[[BITS]][%[[AT_BITS]]]
+// CHECK: npu.unary exp %[[ALL]][%[[AT]]] : {{.*}}, %[[ALL]][%[[AT]]]
+// CHECK: npu.store_ub %[[X]][%[[AT]]]
+func.func @views(%A: !tile.buffer<256x12xf32, global>, %B: !tile.buffer<256x12xf32, global>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c128 = arith.constant 128 : index
+  %c256 = arith.constant 256 : index
+  tile.launch (%cid) in (%n) npu {
+    %x = tile.alloc "x" : !tile.buffer<8x12xf32, UB>
+    %bits = tile.view %x : !tile.buffer<8x12xf32, UB> to !tile.buffer<8x24xsi16, UB>
+    %all = tile.view %x : !tile.buffer<8x12xf32, UB> to !tile.buffer<128xf32, UB>
+    tile.for %i = %c0 to %n step %c1 pipelined(2) {
+      npu.load_ub %A[%i, 0] [8, 12] : !tile.buffer<256x12xf32, global> to %x[%c0] : !tile.buffer<8x12xf32, UB> pitch 16
+      npu.unary not %bits[%c0] : !tile.buffer<8x24xsi16, UB>, %bits[%c0] : !tile.buffer<8x24xsi16, UB> count(%c256)
+      npu.unary exp %all[%c0] : !tile.buffer<128xf32, UB>, %all[%c0] : !tile.buffer<128xf32, UB> count(%c128)
+      npu.store_ub %x[%c0] : !tile.buffer<8x12xf32, UB> pitch 16 to %B[%i, 0] [8, 12] : !tile.buffer<256x12xf32, global>
+    }
+  }
+  return
+}
+
+// -----
+// One that is needed behind the loop under another name stays as it is.
+// CHECK-LABEL: func.func @view_behind
+// CHECK-NOT: ascend.versions
+func.func @view_behind(%A: !tile.buffer<256x64xf32, global>, %B: !tile.buffer<256x64xf32, global>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  tile.launch (%cid) in (%n) npu {
+    %x = tile.alloc "x" : !tile.buffer<64xf32, UB>
+    %rows = tile.view %x : !tile.buffer<64xf32, UB> to !tile.buffer<8x8xf32, UB>
+    tile.for %i = %c0 to %n step %c1 pipelined(2) {
+      npu.load_ub %A[%i, 0] [1, 64] : !tile.buffer<256x64xf32, global> to %x[%c0] : !tile.buffer<64xf32, UB> pitch 64
+      npu.store_ub %x[%c0] : !tile.buffer<64xf32, UB> pitch 64 to %B[%i, 0] [1, 64] : !tile.buffer<256x64xf32, global>
+    }
+    npu.store_ub %rows[%c0] : !tile.buffer<8x8xf32, UB> pitch 8 to %B[0, 0] [8, 8] : !tile.buffer<256x64xf32, global>
+  }
+  return
+}
