@@ -2,7 +2,8 @@
 """Every error message has a test that contains it.
 
 A message is the longest literal piece in a call such as `emitError() << "..."`, `error("...")` or
-`raise KernelError(f"...")`; a test is an `x_test.cpp`, an `x.mlir` or a `test_x.py`.
+`raise KernelError(f"...")`; a test is an `x_test.cpp`, an `x.mlir` or a `test_x.py`. And no message
+of the Ascend target names its instructions, which no kernel knows.
 """
 
 import ast
@@ -12,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from sources import cpp_files, files_with, python_files, report, shown
+from sources import ROOT, cpp_files, files_with, python_files, report, shown
 
 FOLDERS = ("compiler/", "runtime/", "simulator/", "python/", "tools/")
 REPORTING_CALL = re.compile(
@@ -105,8 +106,54 @@ def untested(found: list[Message], tests: str) -> list[Message]:
     return [message for message in found if plain(message.piece) not in haystack]
 
 
+#: Ops of the Ascend target's instructions, by their definitions, and where the words of the
+#: language for them and for other ops stand.
+INSTRUCTION = re.compile(r'def Npu_(\w+Op) : Npu_\w*Op<"(\w+)"')
+INSTRUCTIONS = "compiler/ir/npu_*_ops.td"
+WORDS_OF_INSTRUCTIONS = "compiler/targets/ascend/describe_hazard.cpp"
+WORDS_OF_OPERATIONS = "compiler/targets/ascend/operation_name.cpp"
+NAMES_OF_ONE_WORD = ("mmad", "duplicate")  # others are words of the language, too
+
+
+def internal_words(instructions: dict[str, str], sources: dict[str, str]) -> Iterator[str]:
+    """Where the Ascend target would show the name of an op, given the class and name of each
+    instruction and the sources by path."""
+    words = sources.get(WORDS_OF_INSTRUCTIONS, "")
+    for kind in instructions:
+        if f"npu::{kind}" not in words:
+            yield f"{WORDS_OF_INSTRUCTIONS}:1: error: no word of the language for npu::{kind}"
+    names = "|".join(
+        name for name in instructions.values() if "_" in name or name in NAMES_OF_ONE_WORD
+    )
+    shown_name = re.compile(rf"\b({names})\b")
+    for path, text in sources.items():
+        code = re.sub(r"//[^\n]*", lambda match: " " * len(match[0]), text)
+        for match in LITERAL.finditer(code):
+            if found := shown_name.search(match[1]):
+                line = code.count("\n", 0, match.start()) + 1
+                yield f"{path}:{line}: error: a text has the op's name '{found[0]}'"
+        for match in re.finditer(r"stripDialect|getStringRef", code):
+            line = code.count("\n", 0, match.start()) + 1
+            if path != WORDS_OF_OPERATIONS:
+                yield f"{path}:{line}: error: an op's name; take operationName, in the language"
+
+
+def internal_names() -> Iterator[str]:
+    """The same of this tree."""
+    instructions: dict[str, str] = {}
+    for path in sorted(ROOT.glob(INSTRUCTIONS)):
+        instructions |= dict(INSTRUCTION.findall(path.read_text()))
+    sources = {
+        shown(path): path.read_text(errors="replace")
+        for path in cpp_files()
+        if shown(path).startswith("compiler/targets/ascend/") and not is_test(path)
+    }
+    yield from internal_words(instructions, sources)
+
+
 def findings() -> Iterator[str]:
-    """The untested ones."""
+    """The untested ones, and names of ops that users would see."""
+    yield from internal_names()
     tests = "\n".join(
         path.read_text(errors="replace")
         for path in files_with(".cpp", ".mlir", ".py")

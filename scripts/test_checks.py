@@ -183,6 +183,26 @@ def test_messages_finds_one_without_a_test():
     assert check_messages.untested(found, "x rows but is short") == found[1:]
 
 
+def test_messages_finds_names_of_instructions():
+    instructions = {"LoadUbOp": "load_ub", "CastOp": "cast", "MmadOp": "mmad"}
+    words = "npu::LoadUbOp npu::CastOp"
+    sources = {
+        check_messages.WORDS_OF_INSTRUCTIONS: words,
+        "a.cpp": '// emitError("load_ub");\nx.emitWarning() << a << " needs load_ub";\n'
+        'emitError("a cast of b");\n',
+        "b.cpp": "return op->getName().stripDialect();",
+    }
+    lines = [
+        line.split(": error: ") for line in check_messages.internal_words(instructions, sources)
+    ]
+    assert [place for place, _ in lines] == [
+        f"{check_messages.WORDS_OF_INSTRUCTIONS}:1",
+        "a.cpp:2",
+        "b.cpp:1",
+    ]
+    assert not list(check_messages.internal_names())
+
+
 def test_docs_finds_paths_and_targets_that_do_not_exist():
     text = "`scripts/check.py` `scripts/gone.py` `make test`\n`make gone` [a](gone.md) `x/y`\n"
     faults = list(check_docs.document_faults(ROOT / "README.md", text, {"test"}))

@@ -85,8 +85,8 @@ def test_no_flag_can_stand_in_such_a_branch() -> None:
         tilewright.compile(kernel, target="ascend", pass_configs=AUTOMATIC)
     error = caught.value.errors[0]
     assert error.message == (
-        "load_l1 needs what store_ub writes, but both are where not all cores of a block come "
-        "alike (a branch or loop that asks for vid or for elements of UB): no flag can order them "
-        "there"
+        "T.copy to L1 needs what T.copy from UB writes, but both are where not all cores of a "
+        "block come alike (a branch or loop that asks for vid or for elements of UB): no flag can "
+        "order them there"
     )
     assert error.place.line - kernel.function.__code__.co_firstlineno == 26

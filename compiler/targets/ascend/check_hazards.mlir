@@ -10,7 +10,7 @@ func.func @no_flag(%A: !tile.buffer<64xf32, global>, %n: index) {
     %y = tile.alloc "y" at 256 : !tile.buffer<64xf32, UB>
     // expected-note@+1 {{the earlier one is here}}
     npu.load_ub %A[0] [64] : !tile.buffer<64xf32, global> to %x[%c0] : !tile.buffer<64xf32, UB> pitch 64
-    // expected-warning@+2 {{abs needs what load_ub writes, but nothing orders them: set a flag from MTE2 to V: T.set_flag("mte2", "v", id) behind the earlier one and T.wait_flag("mte2", "v", id) before this one}}
+    // expected-warning@+2 {{abs needs what T.copy to UB writes, but nothing orders them: set a flag from MTE2 to V: T.set_flag("mte2", "v", id) behind the earlier one and T.wait_flag("mte2", "v", id) before this one}}
     // expected-note@+1 {{the earlier one is here}}
     npu.unary abs %y[%c0] : !tile.buffer<64xf32, UB>, %x[%c0] : !tile.buffer<64xf32, UB> count(%c64)
     // expected-warning@+1 {{ln needs what abs writes, but nothing orders them: add a barrier of V: T.pipe_barrier("v") between them}}
@@ -32,7 +32,7 @@ func.func @parts_of_tensors(%A: !tile.buffer<16x1xf32, global>, %B: !tile.buffer
     npu.store_ub %x[%c0] : !tile.buffer<64xf32, UB> pitch 64 to %A[8, 0] [1, 8] : !tile.buffer<16x1xf32, global>
     npu.load_ub %A[0, 0] [8, 1] : !tile.buffer<16x1xf32, global> to %y[%c0] : !tile.buffer<64xf32, UB> pitch 8
     ascend.pipe_barrier mte2
-    // expected-warning@+1 {{load_ub needs what store_ub writes, but nothing orders them}}
+    // expected-warning@+1 {{T.copy to UB needs what T.copy from UB writes, but nothing orders them}}
     npu.load_ub %A[0, 8] [1, 8] : !tile.buffer<16x1xf32, global> to %y[%c0] : !tile.buffer<64xf32, UB> pitch 8
     ascend.pipe_barrier all
 
@@ -40,13 +40,13 @@ func.func @parts_of_tensors(%A: !tile.buffer<16x1xf32, global>, %B: !tile.buffer
     npu.store_ub %x[%c0] : !tile.buffer<64xf32, UB> pitch 64 to %B[1, 0, 0] [1, 1, 16] : !tile.buffer<4x8x1xf32, global>
     npu.load_ub %B[3, 0, 0] [1, 8, 1] : !tile.buffer<4x8x1xf32, global> to %y[%c0] : !tile.buffer<64xf32, UB> pitch 8
     ascend.pipe_barrier mte2
-    // expected-warning@+1 {{load_ub needs what store_ub writes, but nothing orders them}}
+    // expected-warning@+1 {{T.copy to UB needs what T.copy from UB writes, but nothing orders them}}
     npu.load_ub %B[2, 0, 0] [1, 8, 1] : !tile.buffer<4x8x1xf32, global> to %y[%c0] : !tile.buffer<64xf32, UB> pitch 8
     ascend.pipe_barrier all
 
     // expected-note@+1 {{the earlier one is here}}
     npu.store_ub %x[%c0] : !tile.buffer<64xf32, UB> pitch 64 to %C[2, 60] [1, 8] : !tile.buffer<16x64xf32, global>
-    // expected-warning@+1 {{load_ub needs what store_ub writes, but nothing orders them}}
+    // expected-warning@+1 {{T.copy to UB needs what T.copy from UB writes, but nothing orders them}}
     npu.load_ub %C[3, 0] [1, 8] : !tile.buffer<16x64xf32, global> to %y[%c0] : !tile.buffer<64xf32, UB> pitch 8
   }
   return
@@ -60,7 +60,7 @@ func.func @between_cores(%W: !tile.buffer<64x64xf32, global>, %n: index) {
     %x = tile.alloc "x" at 0 : !tile.buffer<64x64xf32, UB>
     // expected-note@+1 {{the earlier one is here}}
     npu.store_l0c %c[%c0] : !tile.buffer<64x64xf32, L0C> rows 64 to %W[0, 0] [64, 64] : !tile.buffer<64x64xf32, global>
-    // expected-warning@+1 {{load_ub needs what store_l0c writes, but nothing orders them: set a cross-core flag on FIX: T.set_cross_flag("fix", id) behind the earlier one and T.wait_cross_flag(id) before this one}}
+    // expected-warning@+1 {{T.copy to UB needs what T.copy from L0C writes, but nothing orders them: set a cross-core flag on FIX: T.set_cross_flag("fix", id) behind the earlier one and T.wait_cross_flag(id) before this one}}
     npu.load_ub %W[0, 0] [64, 64] : !tile.buffer<64x64xf32, global> to %x[%c0] : !tile.buffer<64x64xf32, UB> pitch 64
   }
   return
@@ -134,7 +134,7 @@ func.func @somewhere_in_its_buffer(%A: !tile.buffer<64xf32, global>, %n: index, 
     // expected-note@+1 {{the earlier one is here}}
     npu.load_ub %A[0] [64] : !tile.buffer<64xf32, global> to %x[%c0] : !tile.buffer<64xf32, UB> pitch 64
     %index = npu.get_value %indices[%any] : !tile.buffer<64xsi32, UB>
-    // expected-warning@+1 {{get_value needs what load_ub writes, but nothing orders them: set a flag from MTE2 to S}}
+    // expected-warning@+1 {{reading an element needs what T.copy to UB writes, but nothing orders them: set a flag from MTE2 to S}}
     %element = npu.get_value %x[%any] : !tile.buffer<64xf32, UB>
   }
   return
@@ -184,7 +184,7 @@ func.func @no_flag_back(%W: !tile.buffer<64x64xf32, global>, %n: index) {
     %x = tile.alloc "x" at 0 : !tile.buffer<64x64xf32, UB>
     ascend.scope cube {
       tile.for %i = %c0 to %c3 step %c1 {
-        // expected-warning@+1 {{store_l0c overwrites what load_ub reads, but nothing orders them: set a cross-core flag on MTE2}}
+        // expected-warning@+1 {{T.copy from L0C overwrites what T.copy to UB reads, but nothing orders them: set a cross-core flag on MTE2}}
         npu.store_l0c %c[%c0] : !tile.buffer<64x64xf32, L0C> rows 64 to %W[0, 0] [64, 64] : !tile.buffer<64x64xf32, global>
         ascend.set_cross_flag fix, %c0
       }
@@ -341,8 +341,8 @@ func.func @cut_tiles_too_early(%A: !tile.buffer<?x32xf32, global>, %B: !tile.buf
       %least = arith.minsi %left, %c16 : index
       %count = arith.maxsi %least, %c0 : index
       %offset = arith.muli %turn, %c512 : index
-      // expected-warning@+2 {{load_ub needs what load_ub of an earlier iteration writes, but nothing orders them}}
-      // expected-warning@+1 {{load_ub overwrites what store_ub of an earlier iteration reads, but nothing orders them}}
+      // expected-warning@+2 {{T.copy to UB needs what T.copy to UB of an earlier iteration writes, but nothing orders them}}
+      // expected-warning@+1 {{T.copy to UB overwrites what T.copy from UB of an earlier iteration reads, but nothing orders them}}
       npu.load_ub %A[%first, 0] [%count, 32] : !tile.buffer<?x32xf32, global> to %x[%offset] : !tile.buffer<2x16x32xf32, UB> pitch 32 // expected-note {{the earlier one is here}}
       ascend.set_flag mte2 to mte3, %turn
       ascend.wait_flag mte2 to mte3, %turn
@@ -366,7 +366,7 @@ func.func @cut_columns(%A: !tile.buffer<64x?xf16, global>, %n: index, %most: ind
     npu.load_l1 %A[0, 0] [32, %columns] : !tile.buffer<64x?xf16, global> to %x[%c1024] : !tile.buffer<2x32x32xf16, L1> rows 32
     ascend.pipe_barrier mte2
     npu.load_l1 %A[0, 0] [32, %any] : !tile.buffer<64x?xf16, global> to %x[%c0] : !tile.buffer<2x32x32xf16, L1> rows 32 // expected-note {{the earlier one is here}}
-    // expected-warning@+1 {{load_l1 needs what load_l1 writes, but nothing orders them: add a barrier of MTE2}}
+    // expected-warning@+1 {{T.copy to L1 needs what T.copy to L1 writes, but nothing orders them: add a barrier of MTE2}}
     npu.load_l1 %A[0, 0] [32, %columns] : !tile.buffer<64x?xf16, global> to %x[%c1024] : !tile.buffer<2x32x32xf16, L1> rows 32
   }
   return

@@ -3,6 +3,9 @@
 
 #include "compiler/ir/npu_ops.h"
 #include "compiler/targets/ascend/build_program.h"
+#include "compiler/targets/ascend/operation_name.h"
+
+#include <llvm/ADT/TypeSwitch.h>
 
 namespace tilewright::ascend {
 
@@ -10,18 +13,57 @@ using namespace mlir;
 
 namespace {
 
-/// The instruction's name, and of vector instructions what they compute.
+/// Whether a load to L0 is one of a gemm's own: those of the kernel stand on another line than what they feed.
+bool isOfGemm(npu::LoadL0Op load) {
+  return load->getParentOfType<func::FuncOp>()
+      .walk([&](npu::MmadOp gemm) {
+        return gemm.getLoc() == load.getLoc() ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+std::string bitwise(StringRef name) {
+  return (name == "not" || name == "and" || name == "or" ? "bitwise_" + name : name).str();
+}
+
+/// What the kernel calls it, which knows no instructions: `T.copy to UB`, and of vector instructions what they
+/// compute.
 std::string nameOf(const model::Node* statement) {
-  Operation* op = operationOf(statement);
-  if (auto unary = dyn_cast<npu::UnaryOp>(op))
-    return npu::stringifyUnaryKind(unary.getKind()).str();
-  if (auto binary = dyn_cast<npu::BinaryOp>(op))
-    return npu::stringifyBinaryKind(binary.getKind()).str();
-  if (auto scalar = dyn_cast<npu::ScalarOp>(op))
-    return npu::stringifyScalarKind(scalar.getKind()).str() + " of a scalar";
-  if (auto function = dyn_cast<npu::FunctionOp>(op))
-    return npu::stringifyFunctionKind(function.getKind()).str();
-  return op->getName().stripDialect().str();
+  const auto store = [](bool adds, const char* from) {
+    return std::string(adds ? "T.atomic_add from " : "T.copy from ") + from;
+  };
+  return llvm::TypeSwitch<Operation*, std::string>(operationOf(statement))
+      .Case([](npu::LoadUbOp) { return "T.copy to UB"; })
+      .Case([&](npu::StoreUbOp op) { return store(op.getAtomicAdd(), "UB"); })
+      .Case([](npu::LoadL1Op) { return "T.copy to L1"; })
+      .Case([](npu::FillL1Op) { return "padding of L1"; })
+      .Case([](npu::LoadL0Op op) {
+        const auto to = cast<tile::BufferType>(op.getTarget().getType()).getSpace();
+        return isOfGemm(op) ? std::string("gemm")
+                            : "T.copy to " + tile::stringifyMemorySpace(to).str();
+      })
+      .Case([](npu::MmadOp) { return "gemm"; })
+      .Case([&](npu::StoreL0cOp op) { return store(op.getAtomicAdd(), "L0C"); })
+      .Case([](npu::CopyUbOp) { return "T.copy in UB"; })
+      .Case([](npu::GetValueOp) { return "reading an element"; })
+      .Case([](npu::SetValueOp) { return "writing an element"; })
+      .Case([](npu::CallOp op) { return "'" + op.getCallee().str() + "'"; })
+      .Case([](npu::UnaryOp op) { return bitwise(npu::stringifyUnaryKind(op.getKind())); })
+      .Case([](npu::BinaryOp op) { return bitwise(npu::stringifyBinaryKind(op.getKind())); })
+      .Case([](npu::ScalarOp op) {
+        return npu::stringifyScalarKind(op.getKind()).str() + " of a scalar";
+      })
+      .Case([](npu::FunctionOp op) { return npu::stringifyFunctionKind(op.getKind()).str(); })
+      .Case<npu::CompareOp, npu::CompareScalarOp>([](auto) { return "compare"; })
+      .Case<npu::SelectOp, npu::SelectScalarOp>([](auto) { return "select"; })
+      .Case([](npu::CastOp) { return "cast"; })
+      .Case([](npu::DuplicateOp) { return "fill"; })
+      .Case([](npu::SequenceOp) { return "arith_progression"; })
+      .Case(
+          [](npu::ReduceOp op) { return "reduce_" + npu::stringifyReduceKind(op.getKind()).str(); })
+      .Case([](npu::BroadcastOp) { return "broadcast"; })
+      .Case([](npu::TransposeOp) { return "transpose"; })
+      .Default([](Operation* op) { return operationName(op); });
 }
 
 /// Whether the two have bytes in common in some iteration, as far as the ranges themselves say.

@@ -24,12 +24,12 @@ func.func @f(%A: !tile.buffer<64xf32, global>, %n: index) {
     %y = tile.alloc "y" at 256 : !tile.buffer<64xf32, UB> loc("k.py":4:1)
     %z = tile.alloc "z" at 512 : !tile.buffer<8xf32, UB> loc("k.py":4:1)
     npu.load_ub %A[0] [64] : !tile.buffer<64xf32, global> to %x[%c0] : !tile.buffer<64xf32, UB> pitch 64 loc("k.py":5:1)
-    ascend.set_flag mte2 to v, %c0 {ascend.why = "exp needs what load_ub writes"} loc("k.py":5:1)
-    ascend.wait_flag mte2 to v, %c0 {ascend.why = "exp needs what load_ub writes"} loc("k.py":6:1)
+    ascend.set_flag mte2 to v, %c0 {ascend.why = "exp needs what T.copy to UB writes"} loc("k.py":5:1)
+    ascend.wait_flag mte2 to v, %c0 {ascend.why = "exp needs what T.copy to UB writes"} loc("k.py":6:1)
     npu.unary exp %y[%c0] : !tile.buffer<64xf32, UB>, %x[%c0] : !tile.buffer<64xf32, UB> count(%c0) loc("k.py":6:1)
     ascend.pipe_barrier v {ascend.why = "ln needs what exp writes"} loc("k.py":7:1)
     npu.unary ln %y[%c0] : !tile.buffer<64xf32, UB>, %y[%c0] : !tile.buffer<64xf32, UB> count(%c0) loc("k.py":7:1)
-    ascend.set_cross_flag mte3, %c0 {ascend.why = "load_l1 needs what store_ub writes"} loc("k.py":8:1)
+    ascend.set_cross_flag mte3, %c0 {ascend.why = "T.copy to L1 needs what T.copy from UB writes"} loc("k.py":8:1)
   }
   return
 }
@@ -118,9 +118,10 @@ TEST_F(DescribeResources, NamesInThePicture) {
   }
 }
 
-constexpr char inserted[] = "line 5: flag from mte2 to v, exp needs what load_ub writes\n"
-                            "line 7: barrier of v, ln needs what exp writes\n"
-                            "line 8: cross-core flag on mte3, load_l1 needs what store_ub writes\n";
+constexpr char inserted[] =
+    "line 5: flag from mte2 to v, exp needs what T.copy to UB writes\n"
+    "line 7: barrier of v, ln needs what exp writes\n"
+    "line 8: cross-core flag on mte3, T.copy to L1 needs what T.copy from UB writes\n";
 
 TEST_F(DescribeResources, Waits) {
   EXPECT_EQ(insertedWaitsText(kernel, kernel), inserted);

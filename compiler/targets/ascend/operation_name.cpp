@@ -6,6 +6,7 @@
 #include <llvm/ADT/TypeSwitch.h>
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/Math/IR/Math.h>
+#include <mlir/Interfaces/CastInterfaces.h>
 
 namespace tilewright::ascend {
 
@@ -28,6 +29,14 @@ std::string operationName(Operation* op) {
           .Case<math::AbsIOp, math::AbsFOp>([](auto) { return "abs"; })
           .Case<math::PowFOp, math::IPowIOp, math::FPowIOp>([](auto) { return "pow"; })
           .Case<math::RoundEvenOp>([](auto) { return "nearbyint"; })
+          .Case<arith::AndIOp>([](auto) { return "bitwise_and"; })
+          .Case<arith::OrIOp>([](auto) { return "bitwise_or"; })
+          .Case<arith::XOrIOp>([](auto) { return "bitwise_xor"; })
+          .Case<arith::ShLIOp>([](auto) { return "bitwise_lshift"; })
+          .Case<arith::ShRSIOp, arith::ShRUIOp>([](auto) { return "bitwise_rshift"; })
+          .Case<arith::CmpIOp, arith::CmpFOp>([](auto) { return "compare"; })
+          .Case<arith::SelectOp>([](auto) { return "if_then_else"; })
+          .Case<CastOpInterface>([](auto) { return "cast"; })
           .Default([](auto) { return nullptr; });
   return word ? word : op->getName().stripDialect().str();
 }

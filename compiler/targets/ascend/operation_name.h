@@ -7,7 +7,7 @@
 
 namespace tilewright::ascend {
 
-/// What a message calls an operation: `max` of arith.maxui, `atan` of math.atan.
+/// What a message calls an operation: `max` of arith.maxui, `atan` of math.atan, `bitwise_lshift` of arith.shli.
 std::string operationName(mlir::Operation* op);
 /// The same with its dtype: `max of uint16`.
 std::string operationOfDtype(mlir::Operation* op);
