@@ -6,6 +6,7 @@ says what the host says."""
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -120,6 +121,45 @@ def rows_of_blocks() -> PrimFunc:
     return main
 
 
+def turns_by_an_argument(form: str, behind: int = 1) -> PrimFunc:
+    """The number of turns is an int32, of which one less could be another number: not in a turn."""
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((8 * SIZE,), "float32"), n: T.int32, B: T.Tensor((8 * SIZE,), "float32")
+    ):
+        with T.Kernel(1, is_npu=True, threads=1) as _, T.Scope("V"):
+            tile = T.alloc_ub((SIZE,), "float32")
+            for i in T.serial(1, n):
+                if i > 1:
+                    T.wait_flag("mte3", "mte2", 0)
+                T.copy(A[i * SIZE], tile)
+                T.set_flag("mte2", "v", 0)
+                T.wait_flag("mte2", "v", 0)
+                T.tile.add(tile, tile, 1.0)
+                T.set_flag("v", "mte3", 0)
+                T.wait_flag("v", "mte3", 0)
+                T.copy(tile, B[i * SIZE])
+                if form == "not the last":
+                    if i != n - behind:
+                        T.set_flag("mte3", "mte2", 0)
+                elif form == "or else":
+                    if i == n - behind:
+                        T.pipe_barrier("v")
+                    else:
+                        T.set_flag("mte3", "mte2", 0)
+                elif form == "before the last":
+                    if i < n - behind:
+                        T.set_flag("mte3", "mte2", 0)
+                elif form == "one more":
+                    if i + behind < n:
+                        T.set_flag("mte3", "mte2", 0)
+                elif n - i > behind:
+                    T.set_flag("mte3", "mte2", 0)
+
+    return main
+
+
 def turns_of(count: int) -> np.ndarray[Any, Any]:
     return random.standard_normal(count * SIZE - 24 * (count > 1)).astype(np.float32)
 
@@ -142,6 +182,32 @@ for kind, (make, wanted) in MAKERS.items():
         GROUP.add(
             f"{kind}, {count}", make(), [given, np.zeros_like(given)], wanted(given), configs={}
         )
+
+
+BY_ARGUMENT = ("not the last", "or else", "before the last", "one more", "left")
+for form in BY_ARGUMENT:
+    for count in (-3, 1, 2, 3, 8):
+        given = random.standard_normal(8 * SIZE).astype(np.float32)
+        stored = np.zeros(8 * SIZE)
+        stored[SIZE : count * SIZE] = given[SIZE : count * SIZE].astype(np.float64) + 1
+        GROUP.add(
+            f"{form}, {count}",
+            turns_by_an_argument(form),
+            [given, count, np.zeros_like(given)],
+            stored if count > 0 else np.zeros(8 * SIZE),
+            configs={},
+        )
+
+
+@pytest.mark.parametrize("form", BY_ARGUMENT)
+def test_turns_by_an_argument(form: str) -> None:
+    """No warning; but of one flag too few."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tilewright.compile(turns_by_an_argument(form), target="ascend")
+    if form not in ("not the last", "or else"):
+        with pytest.warns(UserWarning, match="event 0 from MTE3 to MTE2"):
+            tilewright.compile(turns_by_an_argument(form, 2), target="ascend")
 
 
 @pytest.mark.parametrize("name", GROUP.cases)

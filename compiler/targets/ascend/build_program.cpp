@@ -162,7 +162,9 @@ private:
     if (lower && upper && step && *step > 0)
       node->trips = std::max(int64_t{0}, (*upper - *lower + *step - 1) / *step);
     indices.addLoop(loop.getInductionVar(), node->id, indices.of(loop.getLower()), step);
+    indices.enterLoop(loop.getLower(), loop.getUpper());
     translate(*loop.getBodyBlock(), node, node->body, scope);
+    indices.leaveLoop();
     addForgotten(loop, *node);
   }
 
@@ -299,8 +301,8 @@ private:
     const std::optional<int64_t> bound = getConstantIntValue(compare.getRhs());
     if (bound && (kind == model::Comparison::Less || kind == model::Comparison::LessOrEqual))
       return addBelow(compare.getLhs(), *bound, *kind, conditions);
-    std::optional<IndexSum> difference = indices.of(compare.getLhs()),
-                            right = indices.of(compare.getRhs());
+    std::optional<IndexSum> difference = indices.inBranch(compare.getLhs()),
+                            right = indices.inBranch(compare.getRhs());
     if (!difference || !right)
       return;
     *difference += *right *= -1;
@@ -328,7 +330,7 @@ private:
         if (const std::optional<int64_t> fixed = getConstantIntValue(other))
           if (!*model::holds(kind, *fixed - bound, *fixed - bound))
             return addBelow(value, bound, kind, conditions);
-    if (std::optional<IndexSum> sum = indices.of(value)) {
+    if (std::optional<IndexSum> sum = indices.inBranch(value)) {
       sum->constant -= bound;
       conditions.push_back(indices.condition(kind, *sum));
     }

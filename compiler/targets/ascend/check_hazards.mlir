@@ -413,3 +413,33 @@ func.func @loads_ahead(%A: !tile.buffer<?xf32, global>, %B: !tile.buffer<?xf32, 
   }
   return
 }
+
+// -----
+// One less than an int32 that a loop ends at is no number that wrapped round: in an iteration it is 1 or more. The
+// last one sets no flag, as the first one waits for none.
+func.func @last_by_an_argument(%A: !tile.buffer<?x64xf32, global>, %n: i32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %one = arith.constant 1 : i32
+  %end = arith.index_cast %n : i32 to index
+  tile.launch (%cid) in (%c1) npu {
+    %x = tile.alloc "x" at 0 : !tile.buffer<64xf32, UB>
+    tile.for %i = %c0 to %end step %c1 {
+      %isLater = arith.cmpi sgt, %i, %c0 : index
+      scf.if %isLater {
+        ascend.wait_flag mte3 to mte2, %c0
+      }
+      npu.load_ub %A[%i, 0] [1, 64] : !tile.buffer<?x64xf32, global> to %x[%c0] : !tile.buffer<64xf32, UB> pitch 64
+      ascend.set_flag mte2 to mte3, %c0
+      ascend.wait_flag mte2 to mte3, %c0
+      npu.store_ub %x[%c0] : !tile.buffer<64xf32, UB> pitch 64 to %A[%i, 0] [1, 64] : !tile.buffer<?x64xf32, global>
+      %number = arith.index_cast %i : index to i32
+      %last = arith.subi %n, %one : i32
+      %isNotLast = arith.cmpi ne, %number, %last : i32
+      scf.if %isNotLast {
+        ascend.set_flag mte3 to mte2, %c0
+      }
+    }
+  }
+  return
+}

@@ -86,6 +86,42 @@ bool IndexTerms::mayWrap(Value value) {
   return width < 64 && (range.low == llvm::minIntN(width) || range.high == llvm::maxIntN(width));
 }
 
+/// What a number can be in the loops around a branch.
+IndexRange IndexTerms::rangeInBranch(Value value) {
+  IndexRange range = ranges.rangeOf(value);
+  for (const auto& [end, least] : entered)
+    if (end == withoutCasts(value))
+      range.low = std::max(range.low, least);
+  return range;
+}
+
+/// Whether a sum or difference in a branch has room in its type for all that it can be there.
+bool IndexTerms::fitsInBranch(Operation* op) {
+  const unsigned width = widthOf(op->getResult(0).getType());
+  if (!isInBranch || width > 32 || !isa<arith::AddIOp, arith::SubIOp>(op))
+    return false;
+  const IndexRange left = rangeInBranch(op->getOperand(0)),
+                   right = rangeInBranch(op->getOperand(1));
+  constexpr int64_t least = llvm::minIntN(32), most = llvm::maxIntN(32);
+  if (!left.isWithin(least, most) || !right.isWithin(least, most))
+    return false;
+  const bool isSum = isa<arith::AddIOp>(op);
+  const IndexRange result{left.low + (isSum ? right.low : -right.high),
+                          left.high + (isSum ? right.high : -right.low)};
+  return result.isWithin(llvm::minIntN(width), llvm::maxIntN(width));
+}
+
+void IndexTerms::enterLoop(Value lower, Value upper) {
+  entered.emplace_back(withoutCasts(upper), ranges.rangeOf(lower).low + 1);
+}
+
+std::optional<IndexSum> IndexTerms::inBranch(Value value) {
+  isInBranch = true;
+  std::optional<IndexSum> sum = of(value);
+  isInBranch = false;
+  return sum;
+}
+
 void IndexTerms::addLoop(Value induction, unsigned node, std::optional<IndexSum> lower,
                          std::optional<int64_t> step) {
   loops[induction] = {node, std::move(lower), step};
@@ -109,7 +145,7 @@ std::optional<IndexSum> IndexTerms::compute(Value value) {
     return sum;
   }
   Operation* op = value.getDefiningOp();
-  if (!op || mayWrap(value))
+  if (!op || (mayWrap(value) && !fitsInBranch(op)))
     return std::nullopt;
   const auto constantAt = [&](unsigned operand) {
     return getConstantIntValue(withoutCasts(op->getOperand(operand)));

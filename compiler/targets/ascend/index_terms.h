@@ -33,6 +33,14 @@ public:
                std::optional<int64_t> step);
   /// Nothing if the value depends on a loop in any other way.
   std::optional<IndexSum> of(mlir::Value value);
+  /// From here on branches stand in a loop from `lower` to `upper`, so that there is a number between; up to
+  /// `leaveLoop`.
+  void enterLoop(mlir::Value lower, mlir::Value upper);
+  void leaveLoop() {
+    entered.pop_back();
+  }
+  /// As `of`, of what a branch asks: with `for k in range(n)` around it, `n - 1` is no number that wrapped round.
+  std::optional<IndexSum> inBranch(mlir::Value value);
   /// The same whenever an agent comes by.
   bool isUnchanging(mlir::Value value);
   /// What values that never change can be, by the numbers that terms have for them, where it is known.
@@ -55,6 +63,8 @@ private:
   };
   mlir::Value withoutCasts(mlir::Value value);
   bool mayWrap(mlir::Value value);
+  bool fitsInBranch(mlir::Operation* op);
+  IndexRange rangeInBranch(mlir::Value value);
   std::optional<IndexSum> compute(mlir::Value value);
   std::optional<IndexSum> modulo(mlir::Value value, int64_t modulus);
   std::optional<IndexSum> unchanging(mlir::Value value);
@@ -65,6 +75,9 @@ private:
   std::vector<IndexRange> symbolRanges;         ///< by number
   std::vector<IndexRange> symbolRangesNotEmpty; ///< with no dim that is 0
   llvm::DenseMap<mlir::Value, bool> unchangingValues;
+  std::vector<std::pair<mlir::Value, int64_t>>
+      entered; ///< ends of loops, and the least that they are there
+  bool isInBranch = false;
 };
 
 } // namespace tilewright::ascend
