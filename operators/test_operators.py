@@ -109,3 +109,22 @@ def test_softmax_of_bfloat16_is_within_two_thirds_of_a_unit():
         unit = torch.exp2(torch.floor(torch.log2(wanted[seen])) - 7)
         assert ((actual - wanted)[seen].abs() / unit).max() <= 0.65
         assert (actual[~seen] <= 2.0**-119).all()
+
+
+@pytest.mark.parametrize("form", [{}, {"strip": 16}, {"strip": 32}])
+def test_attention_where_larger_scores_come(form):
+    """From block to block, by little and by much; what sees nothing harms no other query."""
+    torch = pytest.importorskip("torch")
+    torch.manual_seed(7)
+    q, k, v = (torch.randn(1, 128, 64) for _ in range(3))
+    k *= torch.linspace(0.1, 12, 128)[:, None]
+    k[..., 0] = 0.5
+    q[0, 3] = 0
+    q[0, 3, 0] = -float("inf")
+    shape = {"heads": 1, "length": 128, "dim": 64, "dtype": "float32", "causal": False}
+    attend = part("flash_attention", "kernel").flash_attention
+    actual = attend(**shape, block_m=32, block_n=16, **form)(q, k, v)[0].double()
+    exact = (torch.softmax(q.double() @ k.double().mT / 8, -1) @ v.double())[0]
+    assert actual[3].isnan().all()
+    seen = torch.arange(128) != 3
+    assert (actual - exact)[seen].abs().max() <= TOLERANCE["float32"] * exact[seen].abs().max()

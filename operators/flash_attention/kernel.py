@@ -14,6 +14,10 @@ import tilewright.language as T
 
 FAST = {tilewright.PassConfigKey.TL_ENABLE_FAST_MATH: True}
 
+#: By so many powers of two weights may be larger than 1 before what is there is scaled down: by
+#: columns, where a strip of queries has one branch for that.
+TOLERATED = 8
+
 
 def flash_attention(
     heads: int, length: int, dim: int, dtype: str, causal: bool, strip: int = 0, **blocks: int
@@ -131,6 +135,7 @@ def attention_by_columns(
             now = T.alloc_fragment((strip,), "float32")
             factor = T.alloc_fragment((strip,), "float32")
             added = T.alloc_fragment((strip,), "float32")
+            rise = T.alloc_fragment((1,), "float32")
             for s, d, i in T.Parallel(strips, dim, strip):
                 q[s, d, i] = Q[head, bx * block_m + s * strip + i, d]
             T.fill(out, 0)
@@ -159,18 +164,24 @@ def attention_by_columns(
                                     score[j, i],
                                     -T.infinity("float32"),
                                 )
-                        T.copy(largest[s, :], now)
-                        T.reduce_max(score, now, dim=0, clear=False)
+                        T.reduce_max(score, now, dim=0)
                         for i in T.Parallel(strip):
-                            factor[i] = T.exp2(largest[s, i] * scale - now[i] * scale)
+                            factor[i] = (now[i] - largest[s, i]) * scale
+                        T.reduce_max(factor, rise)
+                        # Or not a number, of a query that sees none.
+                        if not rise[0] <= TOLERATED:
+                            for i in T.Parallel(strip):
+                                now[i] = T.max(now[i], largest[s, i])
+                                factor[i] = T.exp2(largest[s, i] * scale - now[i] * scale)
+                                largest[s, i] = now[i]
+                                total[s, i] *= factor[i]
+                            for d, i in T.Parallel(dim, strip):
+                                out[s, d, i] *= factor[i]
                         for j, i in T.Parallel(block_n, strip):
-                            score[j, i] = T.exp2(score[j, i] * scale - now[i] * scale)
+                            score[j, i] = T.exp2(score[j, i] * scale - largest[s, i] * scale)
                         T.reduce_sum(score, added, dim=0)
                         for i in T.Parallel(strip):
-                            largest[s, i] = now[i]
-                            total[s, i] = total[s, i] * factor[i] + added[i]
-                        for d, i in T.Parallel(dim, strip):
-                            out[s, d, i] *= factor[i]
+                            total[s, i] += added[i]
                         T.gemm(v, score, out[s, :, :], transpose_A=True)
             for s, i, d in T.Parallel(strips, strip, dim):
                 Out[head, bx * block_m + s * strip + i, d] = out[s, d, i] / total[s, i]
