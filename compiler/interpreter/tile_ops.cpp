@@ -282,8 +282,10 @@ mlir::LogicalResult Machine::runReduce(Agent& agent, tile::ReduceOp op) {
       auto value = read(op, *source->buffer, source->at(at));
       if (failed(value))
         return mlir::failure();
-      Scalar next = magnitude(op.getKind(), type,
-                              convert(asStored(from, value->value_or(Scalar())), from, type));
+      // The magnitude first: converted to an unsigned type, an element has lost its sign. And again
+      // of a real number, which the lowest 64-bit integer may have become.
+      Scalar own = magnitude(op.getKind(), from, asStored(from, value->value_or(Scalar())));
+      Scalar next = magnitude(op.getKind(), type, convert(own, from, type));
       total = total ? accumulate(op.getKind(), type, *total, next, op.getNanPropagate()) : next;
     }
     if (!op.getClear()) {

@@ -174,3 +174,36 @@ def test_elements_of_four_bits(random, dtype, kind, dim):
         as_int8 = np.zeros(result, np.int8)
         tilewright.compile(kernel, target=target)(packed, made, as_int8)
         np.testing.assert_array_equal(as_int8, np.trunc(wanted).astype(np.int8), err_msg=target)
+
+
+@pytest.mark.parametrize("kind", ["absmax", "abssum"])
+@pytest.mark.parametrize("dim", [0, 1])
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        ("int8", "uint8"),
+        ("int8", "uint16"),
+        ("int8", "uint32"),
+        ("int16", "uint64"),
+        ("int32", "uint64"),
+        ("int64", "float64"),
+        ("int8", "int32"),
+    ],
+)
+def test_magnitudes_are_taken_before_the_sign_is_lost(agree, random, source, target, dim, kind):
+    """Also that of the lowest number, which has none in its own dtype."""
+    lowest = np.iinfo(source).min
+    a = random.integers(lowest, -1, (ROWS, COLUMNS)).astype(source)
+    a[0, :2] = lowest
+    before = np.ones(ROWS if dim == 1 else COLUMNS, target)
+    sizes = np.array([[abs(int(x)) for x in row] for row in a], object)
+    exact = sizes.sum(dim) if kind == "abssum" else sizes.max(dim)
+    whole = np.issubdtype(target, np.integer)
+    bits = 8 * np.dtype(target).itemsize
+    expected = np.array([int(x) % 2**bits if whole else float(x) for x in exact])
+    agree(
+        reduction(source, target, kind, True, dim),
+        [a, before],
+        {1: expected.astype(target)},
+        None if whole else 1e-12,
+    )

@@ -37,7 +37,7 @@ Value Combiner::enter(ImplicitLocOpBuilder& builder, Value value) const {
     Type wide = shaped ? Type(shaped.clone(accumulator)) : accumulator;
     value = arith::ExtFOp::create(builder, wide, value);
   }
-  if (kind != ReduceKind::AbsSum && kind != ReduceKind::AbsMax)
+  if (!takesMagnitudes())
     return value;
   if (isFloat)
     return math::AbsFOp::create(builder, value);

@@ -19,6 +19,10 @@ public:
     return accumulator;
   }
 
+  bool takesMagnitudes() const {
+    return kind == tile::ReduceKind::AbsSum || kind == tile::ReduceKind::AbsMax;
+  }
+
   /// What leaves everything as it is, of type `type` (the accumulator's, or a vector of it).
   mlir::Value identity(mlir::ImplicitLocOpBuilder& builder, mlir::Type type) const;
 

@@ -97,10 +97,23 @@ private:
 
   /// An element of a buffer of this type, as it is combined.
   Value enter(ImplicitLocOpBuilder& inner, Value value, BufferType from) const {
-    if (from.getElementType() != element)
-      value = convertElement(inner, value, from.getElementType(),
-                             isa<FloatType>(element) ? combiner.type() : element);
+    Type own = from.getElementType();
+    if (losesSign(own)) {
+      value = math::AbsIOp::create(inner, value);
+      own = IntegerType::get(own.getContext(), own.getIntOrFloatBitWidth(), IntegerType::Unsigned);
+    }
+    if (own != element)
+      value =
+          convertElement(inner, value, own, isa<FloatType>(element) ? combiner.type() : element);
     return combiner.enter(inner, value);
+  }
+
+  /// Whether elements become unsigned as they enter, though their magnitude is wanted: it must be
+  /// taken before.
+  bool losesSign(Type own) const {
+    auto integer = dyn_cast<IntegerType>(own);
+    return combiner.takesMagnitudes() && integer && !integer.isUnsigned() &&
+           integer.getWidth() > 1 && element.isUnsignedInteger();
   }
 
   /// Ranges of all source dims but `dim`.
