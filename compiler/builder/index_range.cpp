@@ -3,6 +3,8 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/OperationSupport.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #include "llvm/ADT/MapVector.h"
 
@@ -26,7 +28,8 @@ bool addProduct(LinearForm& form, mlir::arith::MulIOp product, int64_t scale, in
     if (known && !__builtin_mul_overflow(scale, *known, &scaled))
       return addScaled(form, other, scaled, depth);
   }
-  return false;
+  mlir::Value whole = product.getResult(); // of two that are unknown: a variable of its own
+  return !__builtin_add_overflow(form.terms[whole], scale, &form.terms[whole]);
 }
 
 bool addScaled(LinearForm& form, mlir::Value value, int64_t scale, int depth) {
@@ -48,6 +51,48 @@ bool addScaled(LinearForm& form, mlir::Value value, int64_t scale, int depth) {
   if (auto product = mlir::dyn_cast_if_present<mlir::arith::MulIOp>(op))
     return addProduct(form, product, scale, depth + 1);
   return !__builtin_add_overflow(form.terms[value], scale, &form.terms[value]);
+}
+
+/// Nothing is written from the first of two loads to the second, so that equal places give equal values.
+bool nothingIsWrittenBetween(mlir::Operation* first, mlir::Operation* second) {
+  if (first->getBlock() != second->getBlock())
+    return false;
+  if (second->isBeforeInBlock(first))
+    std::swap(first, second);
+  for (mlir::Operation* op = first; op != second; op = op->getNextNode())
+    if (!mlir::isa<tile::LoadOp>(op) && !mlir::isMemoryEffectFree(op))
+      return false;
+  return true;
+}
+
+/// Whether two values are the same expression of the same variables: building never joins them, so
+/// that `k % 3 : k % 3 + 1` holds two of `k % 3`. `budget` bounds the comparisons.
+bool isSame(mlir::Value left, mlir::Value right, int& budget) {
+  if (left == right)
+    return true;
+  mlir::Operation *a = left.getDefiningOp(), *b = right.getDefiningOp();
+  if (--budget < 0 || !a || !b || a->getNumRegions() || a->getNumResults() != 1)
+    return false;
+  bool isLoad = mlir::isa<tile::LoadOp>(a);
+  if (!isLoad && !mlir::isMemoryEffectFree(a))
+    return false;
+  auto operandsAgree = [&](mlir::Value x, mlir::Value y) {
+    return mlir::success(isSame(x, y, budget));
+  };
+  return mlir::OperationEquivalence::isEquivalentTo(a, b, operandsAgree, nullptr,
+                                                    mlir::OperationEquivalence::IgnoreLocations) &&
+         (!isLoad || nothingIsWrittenBetween(a, b));
+}
+
+/// Adds up the coefficients of variables that are the same expression.
+void joinSameTerms(LinearForm& form) {
+  constexpr int kMostComparisons = 1000; // an index is a small expression
+  int budget = kMostComparisons;
+  for (auto left = form.terms.begin(); left != form.terms.end(); ++left)
+    for (auto right = std::next(left); right != form.terms.end(); ++right)
+      if (left->second != 0 && right->second != 0 && isSame(left->first, right->first, budget) &&
+          !__builtin_add_overflow(left->second, right->second, &left->second))
+        right->second = 0;
 }
 
 std::optional<IndexRange> fromCount(std::optional<int64_t> count) {
@@ -107,6 +152,7 @@ std::optional<int64_t> constantDifference(mlir::Value left, mlir::Value right) {
   LinearForm form;
   if (!addScaled(form, left, 1, 0) || !addScaled(form, right, -1, 0))
     return std::nullopt;
+  joinSameTerms(form);
   for (auto [variable, coefficient] : form.terms)
     if (coefficient != 0)
       return std::nullopt;

@@ -16,7 +16,8 @@ struct IndexRange {
 /// bounds; nothing for any other.
 std::optional<IndexRange> rangeOf(mlir::Value index);
 
-/// `left - right` where that is the same number for all values of the variables in them: `(k + 1) * 64 - k * 64`.
+/// `left - right` where that is the same number for all values of the variables in them: `(k + 1) * 64 - k * 64`,
+/// `k % 3 + 1 - k % 3`, `I[k] + 1 - I[k]` with nothing written between the two reads.
 std::optional<int64_t> constantDifference(mlir::Value left, mlir::Value right);
 
 /// Whether what stands here runs for all values of the loops around it: no branch and no early exit is in the way.
