@@ -23,8 +23,11 @@ bool isUnit(const Index& extent) {
   return known(extent) && *known(extent) == 1;
 }
 
-/// Refuses an index of an on-chip buffer that surely leaves it in some iteration. A negative value of a
-/// variable does not count from the end: only a constant does.
+std::string what(size_t dim, const BufferRecord& buffer) {
+  return "index " + std::to_string(dim) + " of " + quoted(buffer.name);
+}
+
+/// Refuses an index of an on-chip buffer that surely leaves it in some iteration.
 bool checkRange(Construction& state, const BufferRecord& buffer, size_t dim, const Index& index,
                 int64_t extent = 1) {
   if (buffer.space == tile::MemorySpace::Global || !known(buffer.shape[dim]) || !runsAlways(state))
@@ -35,35 +38,41 @@ bool checkRange(Construction& state, const BufferRecord& buffer, size_t dim, con
     return true;
   std::string reach = "from " + std::to_string(range->least) + " to " +
                       std::to_string(range->greatest + extent - 1);
-  state.indexError("index " + std::to_string(dim) + " of " + quoted(buffer.name) + " goes " +
-                       reach + ", but the dim has " + counted(size_t(size), "element", "elements"),
+  state.indexError(what(dim, buffer) + " goes " + reach + ", but the dim has " +
+                       counted(size_t(size), "element", "elements"),
                    {state.allocatedHere(buffer)});
   return false;
+}
+
+/// `size + index`, as a negative index counts.
+Index fromEnd(Construction& state, const Index& size, const Index& index) {
+  return state.indexOf(state.ir.createOrFold<mlir::arith::AddIOp>(
+      state.location(), state.indexIr(size), state.indexIr(index)));
+}
+
+/// Whether no value that the index takes is 0 or more.
+bool isNegative(Construction& state, const Index& index) {
+  auto range = known(index) ? std::nullopt : rangeOf(state.indexIr(index));
+  return range && range->greatest < 0;
 }
 
 /// Counts a negative known index from the end, and refuses known indices outside of an on-chip
 /// buffer.
 std::optional<Index> resolveIndex(Construction& state, const BufferRecord& buffer, size_t dim,
-                                  const Index& given) {
-  std::string what = "index " + std::to_string(dim) + " of " + quoted(buffer.name);
-  auto index = state.toIndex(given, what);
-  if (!index)
-    return index;
-  if (!known(*index))
-    return checkRange(state, buffer, dim, *index) ? index : std::nullopt;
-  int64_t value = *known(*index);
+                                  const Index& index) {
+  if (!known(index))
+    return checkRange(state, buffer, dim, index) ? std::optional(index) : std::nullopt;
+  int64_t value = *known(index);
   const Index& extent = buffer.shape[dim];
   if (!known(extent)) {
     if (value >= 0)
       return index;
-    mlir::Value fromEnd = state.ir.createOrFold<mlir::arith::AddIOp>(
-        state.location(), state.indexIr(extent), state.indexIr(*index));
-    return state.indexOf(fromEnd);
+    return fromEnd(state, extent, index);
   }
   int64_t size = *known(extent);
   bool isOutside = value < -size || (value >= size && buffer.space != tile::MemorySpace::Global);
   if (isOutside) {
-    state.indexError(what + " is " + std::to_string(value) + ", but the dim has " +
+    state.indexError(what(dim, buffer) + " is " + std::to_string(value) + ", but the dim has " +
                          counted(size_t(size), "element", "elements"),
                      {state.allocatedHere(buffer)});
     return std::nullopt;
@@ -104,7 +113,7 @@ std::string quoted(std::string_view name) {
 }
 
 std::optional<std::vector<Index>> resolveIndices(Construction& state, Buffer buffer,
-                                                 std::span<const Index> indices) {
+                                                 std::span<const Index> indices, Names names) {
   const BufferRecord& record = state.record(buffer);
   // Poison first: its own error has been reported.
   for (const Index& index : indices)
@@ -118,7 +127,10 @@ std::optional<std::vector<Index>> resolveIndices(Construction& state, Buffer buf
   }
   std::vector<Index> resolved;
   for (size_t dim = 0; dim < indices.size(); ++dim) {
-    auto index = resolveIndex(state, record, dim, indices[dim]);
+    auto given = state.toIndex(indices[dim], what(dim, record));
+    if (given && names == Names::Element && isNegative(state, *given))
+      given = fromEnd(state, record.shape[dim], *given);
+    auto index = given ? resolveIndex(state, record, dim, *given) : std::nullopt;
     if (!index)
       return std::nullopt;
     resolved.push_back(*index);
@@ -141,7 +153,7 @@ std::optional<Side> resolveSide(Construction& state, const Operand& operand,
   if (!state.isUsable(region.buffer))
     return std::nullopt;
   side.buffer = region.buffer;
-  auto offsets = resolveIndices(state, region.buffer, region.offsets);
+  auto offsets = resolveIndices(state, region.buffer, region.offsets, Names::Start);
   if (!offsets)
     return std::nullopt;
   side.offsets = std::move(*offsets);

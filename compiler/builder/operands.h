@@ -19,10 +19,15 @@ struct Side {
   std::vector<Index> extents; // all 1 for an element
 };
 
-/// Checks number, dtype and, for known ones, range of indices; negative ones count from the end.
+/// What indices name: one element, or where a region starts (which may lie before its tensor: a halo).
+enum class Names { Element, Start };
+
+/// Checks number, dtype and, for known ones, range of indices. Negative constants count from the end, and
+/// elements' indices that no value of their variables makes 0 or more, as in `A[-i - 1]`.
 /// Nothing after an error.
 std::optional<std::vector<Index>> resolveIndices(Construction& state, Buffer buffer,
-                                                 std::span<const Index> indices);
+                                                 std::span<const Index> indices,
+                                                 Names names = Names::Element);
 
 /// Checks an operand; nothing for poison and after an error. `role` is "copy source", for messages.
 std::optional<Side> resolveSide(Construction& state, const Operand& operand, std::string_view role);
