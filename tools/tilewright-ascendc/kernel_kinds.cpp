@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel_kinds.h"
 #include "instantiations.h"
-#include "object_references.h"
 
 #include <algorithm>
 #include <set>
@@ -23,12 +22,12 @@ uint64_t kindOfHead(const ObjectSymbols symbols[3], const std::string& kernel) {
 
 /// The kind of a kernel that says none, by what it calls. As the vendor's compiler does: cores that meet are those of a
 /// mixed kernel.
-uint64_t inferredKind(const std::string made[3], const std::string& kernel) {
+uint64_t inferredKind(ObjectReferences made[3], const std::string& kernel) {
   constexpr uint64_t aivOnly = 0, aicOnly = 1, mixAiv = 2, mixAic = 3, mix12 = 5;
-  auto calls = [&](const std::string& object, std::initializer_list<const char*> functions) {
-    if (object.empty())
+  auto calls = [&](ObjectReferences& object, std::initializer_list<const char*> functions) {
+    if (object.isEmpty())
       return false;
-    const std::set<std::string> called = namedFrom(object, kernel).undefined;
+    const std::set<std::string> called = object.namedFrom(kernel).undefined;
     return std::any_of(called.begin(), called.end(), [&](const std::string& name) {
       return std::any_of(functions.begin(), functions.end(), [&](const char* function) {
         return name.find(function) != std::string::npos;
@@ -41,7 +40,7 @@ uint64_t inferredKind(const std::string made[3], const std::string& kernel) {
        vector = calls(made[vectorPass], {"issueVector"});
   if (cube && vector)
     return mix12;
-  cube = cube || made[vectorPass].empty(); // all that the source has
+  cube = cube || made[vectorPass].isEmpty(); // all that the source has
   return cube ? (calls(made[cubePass], meetings) ? mixAic : aicOnly)
               : (calls(made[vectorPass], meetings) ? mixAiv : aivOnly);
 }
@@ -52,13 +51,13 @@ struct Marks {
 };
 /// Adds those that one pass sees; `used` gets their symbols.
 void addMarksOf(const std::string& kernel, const std::string& symbol, const ObjectSymbols& symbols,
-                const std::string& object, Marks& marks, std::set<std::string>& used) {
+                ObjectReferences& object, Marks& marks, std::set<std::string>& used) {
   std::set<std::string> named;
   bool isAsked = false;
   for (const auto& [function, ofFunction] : symbols.kinds) {
     bool isOwn = function == kernel; // also where its code ends before
     if (!isOwn && !isAsked) {
-      named = namedFrom(object, symbol).kinds;
+      named = object.namedFrom(symbol).kinds;
       isAsked = true;
     }
     for (const auto& [name, mark] : ofFunction) {
@@ -100,7 +99,7 @@ void addMarksOfFile(const ObjectSymbols symbols[3], std::vector<KindMark>& marks
 } // namespace
 
 std::vector<TableRow> rowsOfKernel(const TableRow& row, bool isSure, const std::string& source,
-                                   const std::string made[3], const ObjectSymbols symbols[3],
+                                   ObjectReferences made[3], const ObjectSymbols symbols[3],
                                    std::set<std::string>& used, std::string& errors) {
   const std::string kernel = row.name.substr(0, row.name.find('$'));
   Marks found;

@@ -5,6 +5,7 @@
 #define TILEWRIGHT_TOOLS_ASCENDC_KERNEL_KINDS_H
 
 #include "object_file.h"
+#include "object_references.h"
 
 #include <set>
 #include <string>
@@ -13,10 +14,10 @@
 namespace tilewright::ascendc {
 
 /// The rows of the kernel that `row` has but for its kinds. `objects` and their symbols are those of the host, the cube
-/// pass and the vector pass; empty: there is no such pass. Not `isSure`: it may be another function. Adds to `used` the
+/// pass and the vector pass. Not `isSure`: it may be another function. Adds to `used` the
 /// symbols of the marks that hold for it.
 std::vector<TableRow> rowsOfKernel(const TableRow& row, bool isSure, const std::string& source,
-                                   const std::string objects[3], const ObjectSymbols symbols[3],
+                                   ObjectReferences objects[3], const ObjectSymbols symbols[3],
                                    std::set<std::string>& used, std::string& errors);
 
 /// Of kinds that hold for no kernel.

@@ -11,21 +11,42 @@
 
 namespace tilewright::ascendc {
 
-namespace {
+/// With what each section has, for sources of hundreds of kernels.
+struct IndexedImage : Image {
+  std::vector<std::vector<size_t>> relocations; ///< of each section: sections that list them
+  std::vector<std::vector<size_t>> functions;   ///< of each section: symbols
+  std::multimap<std::string, size_t> named;     ///< functions
 
-bool isFunction(const Elf64_Sym& s) {
-  return ELF64_ST_TYPE(s.st_info) == STT_FUNC;
-}
+  std::string load(const std::string& path) {
+    if (std::string error = Image::load(path); !error.empty())
+      return error;
+    relocations.resize(sections.size());
+    functions.resize(sections.size());
+    for (size_t i = 0; i < sections.size(); ++i)
+      if (sections[i].sh_type == SHT_RELA && sections[i].sh_info < sections.size())
+        relocations[sections[i].sh_info].push_back(i);
+    for (size_t i = 1; i < numSymbols(); ++i) {
+      const Elf64_Sym& s = symbol(i);
+      if (ELF64_ST_TYPE(s.st_info) != STT_FUNC)
+        continue;
+      named.emplace(name(s), i);
+      if (s.st_shndx < sections.size())
+        functions[s.st_shndx].push_back(i);
+    }
+    return {};
+  }
+};
+
+namespace {
 
 /// Follows relocations, from functions to functions and, where each variable has a section of its own, to variables.
 class References {
 public:
-  explicit References(Image& image) : image(image) {}
+  explicit References(IndexedImage& image) : image(image) {}
 
   void addFunction(const std::string& name) {
-    for (size_t i = 1; i < image.numSymbols(); ++i)
-      if (const Elf64_Sym& s = image.symbol(i); isFunction(s) && image.name(s) == name)
-        add(i);
+    for (auto [at, end] = image.named.equal_range(name); at != end; ++at)
+      add(at->second);
   }
   /// The functions that run when a program starts.
   void addStart() {
@@ -52,9 +73,10 @@ private:
       toLook.push_back(symbol);
   }
   void addRelocations(size_t section, uint64_t first, uint64_t size) {
-    for (const Elf64_Shdr& list : image.sections) {
-      if (list.sh_type != SHT_RELA || list.sh_info != section)
-        continue;
+    if (section >= image.sections.size())
+      return; // of an undefined or absolute symbol
+    for (size_t index : image.relocations[section]) {
+      const Elf64_Shdr& list = image.sections[index];
       for (size_t at = 0; at < list.sh_size; at += sizeof(Elf64_Rela)) {
         const auto& relocation = image.get<Elf64_Rela>(list.sh_offset + at);
         if (relocation.r_offset - first < size)
@@ -93,13 +115,12 @@ private:
   }
   /// The function at a place of a section, if one is there.
   void addFunctionAt(size_t section, uint64_t offset) {
-    for (size_t i = 1; i < image.numSymbols(); ++i)
-      if (const Elf64_Sym& s = image.symbol(i);
-          isFunction(s) && s.st_shndx == section && offset - s.st_value < s.st_size)
+    for (size_t i : image.functions[section])
+      if (const Elf64_Sym& s = image.symbol(i); offset - s.st_value < s.st_size)
         add(i);
   }
 
-  Image& image;
+  IndexedImage& image;
   std::vector<size_t> toLook;
   std::set<size_t> seen;
 };
@@ -205,11 +226,16 @@ std::string variableOf(Image& image, size_t section) {
 
 } // namespace
 
-Named namedFrom(const std::string& path, const std::string& function) {
-  Image image;
-  if (!image.load(path).empty())
-    return {};
-  References references(image);
+ObjectReferences::ObjectReferences(std::string path) : path(std::move(path)) {}
+ObjectReferences::~ObjectReferences() = default;
+
+Named ObjectReferences::namedFrom(const std::string& function) {
+  if (!image) {
+    image = std::make_unique<IndexedImage>();
+    if (!image->load(path).empty())
+      *image = {};
+  }
+  References references(*image);
   references.addFunction(function);
   references.followAll();
   return references.named;
@@ -217,7 +243,7 @@ Named namedFrom(const std::string& path, const std::string& function) {
 
 std::vector<LateVariable> lateVariables(const std::string& path,
                                         const std::vector<std::string>& kernels) {
-  Image image;
+  IndexedImage image;
   if (!image.load(path).empty())
     return {};
   References start(image);

@@ -4,6 +4,7 @@
 #define TILEWRIGHT_TOOLS_ASCENDC_OBJECT_REFERENCES_H
 
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -14,9 +15,25 @@ struct Named {
   std::set<std::string> undefined; ///< functions that the object has not
   std::set<std::string> kinds;     ///< marks of kinds (kernel_table.h)
 };
-/// What a function of an object names, itself or through others. The object was compiled with -ffunction-sections:
-/// calls within a section need no relocation.
-Named namedFrom(const std::string& path, const std::string& function);
+/// An object that is read when it is first asked, and once. It was compiled with -ffunction-sections: calls within a
+/// section need no relocation.
+class ObjectReferences {
+public:
+  explicit ObjectReferences(std::string path);
+  ~ObjectReferences();
+  ObjectReferences(const ObjectReferences&) = delete;
+  ObjectReferences& operator=(const ObjectReferences&) = delete;
+
+  /// What a function of the object names, itself or through others.
+  Named namedFrom(const std::string& function);
+  bool isEmpty() const { ///< no object
+    return path.empty();
+  }
+
+private:
+  std::string path;
+  std::unique_ptr<struct IndexedImage> image;
+};
 
 /// A variable that is zero until the program runs, that code names which runs at its start, and that a kernel uses.
 struct LateVariable {

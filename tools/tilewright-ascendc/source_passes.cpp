@@ -324,6 +324,8 @@ bool Builder::listKernels(const RewrittenSource& rewritten, const std::string& s
   std::set<std::string> defined[3];
   for (Pass pass : {Cube, Vector})
     defined[pass] = {symbols[pass].functions.begin(), symbols[pass].functions.end()};
+  ObjectReferences objects[3] = {ObjectReferences(made[Host]), ObjectReferences(made[Cube]),
+                                 ObjectReferences(made[Vector])};
   std::string errors;
   std::set<std::string> usedKinds;
   for (const std::string& name : symbols[Host].functions) {
@@ -340,7 +342,7 @@ bool Builder::listKernels(const RewrittenSource& rewritten, const std::string& s
     if (!isKernel)
       continue;
     std::vector<TableRow> ofKernel =
-        rowsOfKernel(row, isSure, source, made, symbols, usedKinds, errors);
+        rowsOfKernel(row, isSure, source, objects, symbols, usedKinds, errors);
     rows.insert(rows.end(), ofKernel.begin(), ofKernel.end());
   }
   fputs((warningsOfKinds(symbols, usedKinds) + errors).c_str(), stderr);
