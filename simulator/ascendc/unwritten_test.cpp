@@ -539,6 +539,7 @@ TEST_F(Unwritten, OffsetsOfGather) {
   expectFinding("Gather on PIPE_V reads UB bytes 8192 to 8447, which nothing has written");
   gathersBy<<<1, nullptr, nullptr>>>(x.gm(), 8, 4);
   expectFinding("Gather on PIPE_V reads UB bytes 8416 to 8447, which nothing has written");
+  EXPECT_EQ(allFindings().find("Gather: offset"), std::string::npos) << allFindings();
   gathersBy<<<1, nullptr, nullptr>>>(x.gm(), 0, 6);
   expectFinding("Gather: offset 0 is 6, which is no multiple of 4");
   expectFinding("note: offsets count bytes: multiply the element's number by its size");

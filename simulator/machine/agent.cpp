@@ -171,6 +171,10 @@ void Agent::fail(std::string sentence, Place place, int32_t newStatus,
   item.sentence = std::move(sentence) + " (" + name() + ")";
   item.notes = std::move(notes);
   hazards.report.add(key, std::move(item));
+  stop(newStatus);
+}
+
+void Agent::stop(int32_t newStatus) {
   endWith(newStatus);
   inside = 0;
   abandon();
@@ -462,12 +466,15 @@ template <class Instr> void Agent::execute(Pipe pipe, const Instr& instr, uint32
   const bool lacksMemory = instr.dst.isWithoutMemory || readsWithoutMemory(instr);
   if (!wrong.empty() && lacksMemory) // which may be why
     failWithoutMemory(nameOf(instr), instr.dst.isWithoutMemory, hazards.site(site).place);
-  // An offset may be wrong because nothing has written it.
+  // An offset may be wrong because nothing has written it: that is told instead.
+  const uint64_t unwrittenBefore = hazards.unwrittenReads;
   for (unsigned i = 0; i < accesses.count && wrong.starts_with("offset "); ++i)
     if (accesses.items[i].kind == AccessKind::Read) {
       checkLocal(accesses.items[i], site);
       hazards.note(pipe, accesses.items[i]);
     }
+  if (hazards.unwrittenReads != unwrittenBefore)
+    stop(faultStatus());
   if (!wrong.empty())
     fail(std::string(nameOf(instr)) + ": " + wrong, hazards.site(site).place, faultStatus(),
          workingNotes(adviceFor(wrong)));

@@ -133,6 +133,7 @@ public:
   int32_t faultStatus() const;
   [[noreturn]] void fail(std::string sentence, Place place, int32_t status,
                          std::vector<ReportNote> notes = {});
+  [[noreturn]] void stop(int32_t status);
   /// The same from a signal handler's landing: the fiber is not entered again.
   void failOutside(std::string sentence, int32_t status, const FaultPlace& place);
   void complain(const std::string& sentence, bool isError, Place place,

@@ -303,6 +303,7 @@ void CoreHazards::uninitialised(const Segment& s, Interval overlap) {
   auto p = static_cast<unsigned>(currentPipe);
   const Site& mine = sites[currentSite[p]];
   moved.clear(); // it is told here, and once
+  ++unwrittenReads;
   const bool wasMoved = s.movedFrom.space != Space::GM;
   ReportItem item;
   item.place = mine.place;

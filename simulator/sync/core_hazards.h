@@ -104,6 +104,7 @@ public:
   /// What the last instruction has taken along although nothing had written it, and what became of that.
   std::vector<LocalBytes> moved;
   void noteUnwritten(Pipe pipe, const Unwritten& unwritten);
+  uint64_t unwrittenReads = 0; ///< that were told, or counted
 
 private:
   void meet(const Segment& segment, Interval overlap) override;
