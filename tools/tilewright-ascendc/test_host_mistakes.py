@@ -2,6 +2,7 @@
 """What host code can do wrong around a kernel: each has a place, ends nothing and hangs nowhere."""
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -217,3 +218,30 @@ def test_memory_of_another_device(tmp_path: Path) -> None:
         "note: launch it on a stream of that device, or call aclrtMalloc while device 1 is set"
         in answer.stderr
     )
+
+
+def test_kernel_that_is_nowhere(tmp_path: Path) -> None:
+    """The linker names the line of the launch; with g++ it knows only the function."""
+    if not shutil.which("clang++-22"):
+        pytest.skip("clang++-22 is not installed")
+    source = tmp_path / "main.cpp"
+    source.write_text(
+        '#include "kernel_operator.h"\n'
+        '#include "acl/acl.h"\n'
+        "__global__ __aicore__ void nowhere(GM_ADDR x);\n"
+        "int main() {\n"
+        "  nowhere<<<1, nullptr, nullptr>>>(nullptr);\n"
+        "}\n"
+    )
+    built = subprocess.run(
+        [DRIVER, "build", "main.cpp", "-o", "main", "--cxx", "clang++-22"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        cwd=tmp_path,
+    )
+    assert built.returncode == 1
+    assert "undefined symbol: nowhere(unsigned char*)" in built.stderr
+    assert "main.cpp:5" in built.stderr, built.stderr
+    assert "launch.h" not in built.stderr

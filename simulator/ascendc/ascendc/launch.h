@@ -10,6 +10,13 @@
 
 #include "letters_begin.h"
 
+// The linker names the line that takes the address of a kernel, which may be nowhere.
+#ifdef __clang__
+#define TILEWRIGHT_USERS_LINE [[gnu::nodebug]]
+#else
+#define TILEWRIGHT_USERS_LINE
+#endif
+
 namespace tilewright::ascend {
 
 inline std::shared_ptr<const void> ownedArguments(const void* packed, void (*drop)(const void*)) {
@@ -18,7 +25,8 @@ inline std::shared_ptr<const void> ownedArguments(const void* packed, void (*dro
 
 template <class... Parameters> class PreparedLaunch {
 public:
-  PreparedLaunch(void (*kernel)(Parameters...), uint32_t blocks, void* stream, Place place)
+  TILEWRIGHT_USERS_LINE PreparedLaunch(void (*kernel)(Parameters...), uint32_t blocks, void* stream,
+                                       Place place)
       : kernel(kernel), blocks(blocks), stream(stream), place(place) {}
 
   void operator()(std::decay_t<Parameters>... arguments) const {
@@ -81,19 +89,20 @@ template <class... Parameters> KernelSignature signatureOf(void (*kernel)(Parame
 }
 
 template <class... Parameters, class L2>
-PreparedLaunch<Parameters...> prepareLaunch(void (*kernel)(Parameters...), uint32_t blocks,
-                                            const L2&, void* stream = nullptr,
-                                            Place place = Place::here()) {
+TILEWRIGHT_USERS_LINE PreparedLaunch<Parameters...>
+prepareLaunch(void (*kernel)(Parameters...), uint32_t blocks, const L2&, void* stream = nullptr,
+              Place place = Place::here()) {
   return {kernel, blocks, stream, place};
 }
 template <class... Parameters>
-PreparedLaunch<Parameters...> prepareLaunch(void (*kernel)(Parameters...), uint32_t blocks,
-                                            Place place = Place::here()) {
+TILEWRIGHT_USERS_LINE PreparedLaunch<Parameters...>
+prepareLaunch(void (*kernel)(Parameters...), uint32_t blocks, Place place = Place::here()) {
   return {kernel, blocks, nullptr, place};
 }
 
 } // namespace tilewright::ascend
 
+#undef TILEWRIGHT_USERS_LINE
 #include "letters_end.h"
 
 #endif
