@@ -7,13 +7,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from built_driver import DRIVER, ROOT, needs_driver
 
-ROOT = Path(__file__).resolve().parents[2]
-BUILD = Path(os.environ.get("TILEWRIGHT_BUILD", ROOT / "build"))
-DRIVER = BUILD / "bin" / "tilewright-ascendc"
 SOURCE = ROOT / "examples" / "ascend" / "relu_custom.cpp"
 
-pytestmark = pytest.mark.skipif(not DRIVER.exists(), reason="tilewright-ascendc is not built")
+pytestmark = needs_driver
 
 
 def drive(
