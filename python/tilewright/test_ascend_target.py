@@ -359,6 +359,21 @@ def test_report_tells_the_time(tmp_path: Path) -> None:
     assert kernel.report(time_only=True).splitlines()[0] == text.splitlines()[0]
 
 
+def test_the_device_is_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel = tilewright.compile(
+        softmax(64, 64, 16), out_idx=[-1], target="ascend", pass_configs=AUTO
+    )
+    x = normal(64, 64, dtype="float32")
+    for right in ("0", ""):
+        monkeypatch.setenv("TILEWRIGHT_ASCEND_DEVICE", right)
+        kernel(x)
+    for wrong in ("first", "0x"):
+        monkeypatch.setenv("TILEWRIGHT_ASCEND_DEVICE", wrong)
+        message = f"TILEWRIGHT_ASCEND_DEVICE is '{wrong}' but must be the number of a device"
+        with pytest.raises(RuntimeError, match=message):
+            kernel(x)
+
+
 def test_report_of_any_size_needs_arguments() -> None:
     n = T.dynamic("n")
 

@@ -39,7 +39,15 @@ bool AclInterface::prepare(std::string& error) const {
   });
   if (code == 0) {
     const char* device = std::getenv("TILEWRIGHT_ASCEND_DEVICE");
-    code = setDevice(device ? std::atoi(device) : 0);
+    const bool isNamed = device && *device;
+    char* end = nullptr;
+    const long number = isNamed ? std::strtol(device, &end, 10) : 0;
+    if (isNamed && (end == device || *end)) {
+      error = std::string("TILEWRIGHT_ASCEND_DEVICE is '") + device +
+              "' but must be the number of a device";
+      return false;
+    }
+    code = setDevice(static_cast<int32_t>(number));
   }
   if (code != 0)
     error = "no Ascend device can be used: " + reason(code);

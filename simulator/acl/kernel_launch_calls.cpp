@@ -196,7 +196,7 @@ aclError launchWithList(const Call& call, const Target& target, uint32_t blocks,
       continue;
     }
     void* block = loaded->addBlock(value.bytes, value.size);
-    loaded->add(&block, sizeof block);
+    loaded->add(static_cast<const void*>(&block), sizeof block);
   }
   submit(target, blocks, std::move(loaded));
   return ACL_SUCCESS;
@@ -224,7 +224,8 @@ aclError launchWithHostArgs(const Call& call, const Target& target, uint32_t blo
       return call.invalid(joined("placeHolderArray[", i, "] has the offsets ", holder.addrOffset,
                                  " and ", holder.dataOffset, ", but argsSize is ", size));
     char* address = onDevice + holder.dataOffset;
-    std::memcpy(copy.data() + holder.addrOffset, &address, sizeof address);
+    std::memcpy(copy.data() + holder.addrOffset, static_cast<const void*>(&address),
+                sizeof address);
   }
   loaded->addAll(copy.data(), *offsets);
   submit(target, blocks, std::move(loaded));

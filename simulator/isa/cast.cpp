@@ -333,8 +333,8 @@ std::string modesOfCast(VectorInstr instr) {
   const char* const names[] = {"CAST_NONE",  "CAST_RINT",  "CAST_FLOOR", "CAST_CEIL",
                                "CAST_ROUND", "CAST_TRUNC", "CAST_ODD"};
   std::vector<const char*> found;
-  for (uint8_t mode = 0; mode < std::size(names); ++mode) {
-    instr.mode = mode;
+  for (size_t mode = 0; mode < std::size(names); ++mode) {
+    instr.mode = static_cast<uint8_t>(mode);
     if (castRun(instr))
       found.push_back(names[mode]);
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Brcb, Transpose, TransDataTo5HD; broadcasts and reductions of a matrix (advanced functions).
 #include "simulator/isa/vector.h"
+#include "simulator/memory/local_memory.h"
 
 #include <cstring>
 

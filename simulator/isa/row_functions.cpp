@@ -218,9 +218,9 @@ void runTopK(const VectorInstr& i, const Context& context, uint64_t row) {
   });
   uint8_t* index = context.at(listOperand(i, 0, DType::I32)) + row * i.lengths[2] * 4;
   bool finished = has(i, 2) && *(context.at(listOperand(i, 2, DType::U8)) + row);
-  std::vector<float> values;
+  std::vector<float> values(i.lengths[0]);
   for (uint32_t k = 0; k < i.lengths[0]; ++k)
-    values.push_back(src.get(order[k]));
+    values[k] = src.get(order[k]);
   for (uint32_t k = 0; k < i.lengths[0]; ++k) {
     dst.set(k, values[k]);
     auto number = static_cast<int32_t>(order[k]);

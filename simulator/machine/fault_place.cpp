@@ -89,6 +89,7 @@ std::string outputOf(const std::vector<std::string>& command) {
   posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
   posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
   std::vector<char*> arguments;
+  arguments.reserve(command.size() + 1);
   for (const std::string& word : command)
     arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
@@ -165,7 +166,7 @@ bool isOurs(const std::string& file) {
 
 /// Of an answer with -a and -f, what is said of addresses in the first one's function, without names and addresses.
 std::string linesOfOneFunction(const std::string& answer) {
-  std::string lines, names, ofThis, name, function;
+  std::string lines, ofThis, name, function;
   bool isLine = false;
   auto close = [&] { // the last name is that of the function that holds all the inlined ones
     if (function.empty())

@@ -226,7 +226,7 @@ const char* sentenceOfAbort(LibraryCall call) {
       std::rethrow_exception(thrown);
     } catch (const std::exception& e) {
       sentence += std::string(": ") + e.what();
-    } catch (...) {
+    } catch (...) { // NOLINT(bugprone-empty-catch): nothing is known of it
     }
     abi::__cxa_end_catch(); // the fiber is left for ever, as if it had caught it
   }

@@ -23,6 +23,7 @@ public:
   const T& front() const {
     return items[first];
   }
+  // NOLINTBEGIN(readability-identifier-naming): named as in std::deque
   void push_back(T item) {
     if (first > size()) { // more is done than waits
       items.erase(begin() - static_cast<std::ptrdiff_t>(first), begin());
@@ -36,6 +37,7 @@ public:
       first = 0;
     }
   }
+  // NOLINTEND(readability-identifier-naming)
   auto begin() {
     return items.begin() + static_cast<std::ptrdiff_t>(first);
   }

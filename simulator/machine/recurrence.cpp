@@ -5,6 +5,7 @@
 #include <elf.h>
 #include <link.h>
 
+// NOLINTNEXTLINE(bugprone-reserved-identifier,readability-identifier-naming): the sanitizer's name
 extern "C" __attribute__((weak)) int __asan_option_detect_stack_use_after_return;
 
 namespace tilewright::ascend {

@@ -50,6 +50,7 @@ TEST(Recurrence, IsNotProvenWhereAllCounts) {
 TEST(Recurrence, FindsLongPeriods) {
   std::vector<Step> loop;
   constexpr unsigned inner = 100;
+  loop.reserve(inner + 1);
   for (unsigned i = 0; i < inner; ++i)
     loop.push_back({i % 2 + 1, false, i + 1});
   loop.push_back({3, false, inner + 1});

@@ -120,7 +120,8 @@ const Kernel& kernelForKey(const Kernel& kernel, uint64_t tilingKey) {
   const Kernel* keyed = findIf([&](const Kernel& k) {
     return k.host == kernel.host && k.isKeyed && k.tilingKey == tilingKey;
   });
-  return keyed ? *keyed : kernel;
+  return keyed ? *keyed
+               : kernel; // NOLINT(bugprone-return-const-ref-from-parameter): it is registered
 }
 
 const Kernel* findKernelByName(const char* name) {

@@ -15,8 +15,10 @@
 #include <unistd.h>
 
 // The sanitizers' libraries make their own system calls, from the program's file.
+// NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming)
 extern "C" __attribute__((weak)) void __asan_init();
 extern "C" __attribute__((weak)) void __tsan_init();
+// NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)
 
 namespace tilewright::ascend {
 

@@ -81,6 +81,7 @@ private:
   struct Part {
     Part() = default;
     Part(const Part& other) : clocks(other.clocks) {}
+    // NOLINTNEXTLINE(bugprone-unhandled-self-assignment): the next write copies it, no more
     Part& operator=(const Part& other) {
       clocks = other.clocks;
       isOwn = false;

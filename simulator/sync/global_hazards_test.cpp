@@ -253,6 +253,7 @@ Cores randomCores(std::mt19937& random, uint32_t numCores, uint32_t lines, unsig
 
 std::vector<Step> placesApart(uint32_t count, uint32_t bytes) {
   std::vector<Step> places;
+  places.reserve(count);
   for (uint32_t i = 0; i < count; ++i)
     places.push_back({Pipe::MTE3, AccessKind::Write, uint64_t{i} * 32, bytes, 0});
   return places;

@@ -55,15 +55,15 @@ TEST(Durations, CubeInstructions) {
   load.kind = TraceKind::Cube;
   load.op = uint8_t(CubeOp::Load2D);
   load.to = Space::L0A;
-  load.bytes = 128 * 64 * 2;
+  load.bytes = uint64_t{128} * 64 * 2;
   double a = durationOf(load, timing(), 0).occupied;
   load.to = Space::L0B;
-  load.bytes = 64 * 256 * 2;
+  load.bytes = uint64_t{64} * 256 * 2;
   Duration b = durationOf(load, timing(), 0);
   EXPECT_EQ(a + b.occupied + b.latency, 367); // the first one's latency hides behind the second
   // 84 bytes per cycle that MTE2 writes are taken from L1's port: 172 are left of 256.
   load.to = Space::L0A;
-  load.bytes = 172 * 100;
+  load.bytes = uint64_t{172} * 100;
   EXPECT_NEAR(durationOf(load, timing(), 84).occupied, 9.5 + 100, 1e-9);
   // Other paths: 32 bytes per cycle to the bias table, 64 elements from L0C to L1.
   load.op = uint8_t(CubeOp::LoadBias);
@@ -147,11 +147,13 @@ TEST(TimingModel, CoresShareMemory) {
   // 48 cores read 1 MiB each: memory is the limit; one alone is limited by its path.
   auto reader = [](uint64_t core) {
     Trace trace;
+    trace.reserve(32);
     for (uint64_t i = 0; i < 32; ++i)
       trace.push_back(copyEvent(Pipe::MTE2, (core << 24) + i * 32768, 32768));
     return trace;
   };
   std::vector<Trace> traces;
+  traces.reserve(48);
   for (uint64_t core = 0; core < 48; ++core)
     traces.push_back(reader(core));
   double all = estimate(traces).cores[7].pipes[unsigned(Pipe::MTE2)].busyCycles;
@@ -368,6 +370,7 @@ TEST(TimingModel, APipeThatWaitsTwiceHasTwoCauses) {
 
 TEST(TimingModel, SyncAllIsAStallAndOnTheCriticalPath) {
   std::vector<Trace> traces;
+  traces.reserve(3);
   for (uint64_t core = 0; core < 3; ++core)
     traces.push_back({copyEvent(Pipe::MTE3, core << 20, core == 1 ? 27200 : 2720),
                       crossEvent(TraceKind::SyncAll, Pipe::S, 16, 0),
@@ -424,6 +427,7 @@ TEST(TimingModel, EveryPathHasItsLimit) {
 TEST(TimingModel, ReadsThatHitHaveL2AsTheirLimit) {
   const std::vector<Trace> traces(48, {copyEvent(Pipe::MTE2, 0, 65536)});
   std::vector<TimedCore> cores;
+  cores.reserve(traces.size());
   for (uint32_t i = 0; i < traces.size(); ++i)
     cores.push_back({"core", false, i, 0, &traces[i], nullptr});
   const TimingReport warm = estimateTime(cores, chip(), timing(), true);

@@ -138,6 +138,7 @@ TEST(TimingOutput, SlicesOfATrackDoNotOverlap) {
     int track = 0;
     double start = 0, length = 0;
     const size_t tid = json.find("\"tid\":", at);
+    // NOLINTNEXTLINE(bugprone-unchecked-string-to-number-conversion): our own numbers
     ASSERT_EQ(std::sscanf(json.c_str() + tid, "\"tid\":%d,\"ts\":%lf,\"dur\":%lf", &track, &start,
                           &length),
               3);

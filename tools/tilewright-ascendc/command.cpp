@@ -127,6 +127,7 @@ std::vector<Finished> runEach(const std::vector<Command>& commands, bool verbose
 
 bool runAll(const std::vector<Command>& commands, bool verbose) {
   std::vector<pid_t> children;
+  children.reserve(commands.size());
   for (const Command& command : commands)
     children.push_back(start(command, -1, verbose));
   bool isWell = true;

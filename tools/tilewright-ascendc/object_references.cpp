@@ -135,6 +135,7 @@ std::vector<std::string> answerOf(const std::vector<std::string>& command) {
     quoted += "' ";
   }
   std::vector<std::string> lines;
+  // NOLINTNEXTLINE(bugprone-command-processor): each word is quoted
   std::unique_ptr<FILE, int (*)(FILE*)> answer(popen((quoted + "2>/dev/null").c_str(), "r"),
                                                pclose);
   char* line = nullptr;
@@ -167,7 +168,9 @@ struct Initialiser {
   /// The symbol of its variable; of several on one line those that it names.
   std::vector<std::string> variables(const std::map<std::string, std::string>& places) const {
     auto fileOf = [](const std::string& at) { return at.substr(0, at.rfind(':')); };
-    auto lineOf = [](const std::string& at) { return atol(at.c_str() + at.rfind(':') + 1); };
+    auto lineOf = [](const std::string& at) {
+      return std::strtol(at.c_str() + at.rfind(':') + 1, nullptr, 10);
+    };
     std::vector<std::string> nearest;
     long line = 0;
     for (const std::string& name : names)

@@ -282,6 +282,7 @@ std::string Builder::warningsOfLateVariables(const RewrittenSource& rewritten,
                                              const std::vector<TableRow>& rows,
                                              const std::string made[3]) {
   std::vector<std::string> kernels;
+  kernels.reserve(rows.size());
   for (const TableRow& row : rows)
     kernels.push_back(row.host);
   std::string text;

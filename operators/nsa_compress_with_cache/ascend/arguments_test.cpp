@@ -98,7 +98,7 @@ TEST(NsaCompressArguments, ValidCallsPass) {
   packed.pageSize = 0;
   EXPECT_EQ(packed.check().text, "");
   Case strided;
-  strided.inputStrides = {128 * 24 * 400, 24 * 400, 400, 2};
+  strided.inputStrides = {128L * 24 * 400, 24L * 400, 400, 2};
   EXPECT_EQ(strided.check().text, "");
   Case bfloat;
   bfloat.inputType = bfloat.weightType = bfloat.cacheType = ACL_BF16;
@@ -191,7 +191,7 @@ TEST(NsaCompressArguments, ShapesAre561002) {
       {[](Case& c) { c.slotShape = {4, 1}; }, code, "slotMapping has shape [4, 1] but must be [B]"},
       {[](Case& c) { c.tableShape = {16}; }, code,
        "blockTableOptional has shape [16] but must be [B, pages of a sequence]"},
-      {[](Case& c) { c.cacheShape = {512, 24 * 192}; }, code,
+      {[](Case& c) { c.cacheShape = {512, 24L * 192}; }, code,
        "outputCache has shape [512, 4608] but must be [rows, N, D]"},
       {[](Case& c) { c.pageSize = 64; }, code,
        "input has 128 tokens per page but pageBlockSize is 64"},

@@ -104,6 +104,7 @@ typedef union aclrtBinaryLoadOptionValue {
   uint32_t rsv[4];
 } aclrtBinaryLoadOptionValue;
 
+// NOLINTNEXTLINE(bugprone-tagged-union-member-count): as the vendor's
 typedef struct aclrtBinaryLoadOption {
   aclrtBinaryLoadOptionType type;
   aclrtBinaryLoadOptionValue value;
@@ -148,6 +149,7 @@ typedef union aclrtLaunchKernelAttrValue {
   uint32_t rsv[4];
 } aclrtLaunchKernelAttrValue;
 
+// NOLINTNEXTLINE(bugprone-tagged-union-member-count): as the vendor's
 typedef struct aclrtLaunchKernelAttr {
   aclrtLaunchKernelAttrId id;
   aclrtLaunchKernelAttrValue value;
