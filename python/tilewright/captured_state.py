@@ -8,18 +8,57 @@ compared at each call (about a microsecond).
 
 from __future__ import annotations
 
+import sys
+from collections import ChainMap
+from marshal import dumps
 from math import copysign
-from types import CodeType, FunctionType, ModuleType
+from types import CodeType, FunctionType, MemberDescriptorType, ModuleType
 
+from .capture.definition import globals_of
 from .source_lines import codes_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
     from typing import Any
 
 _ABSENT = object()
 _PLAIN = (type(None), bool, int, float, str, bytes, complex)
-_CONTAINERS = (list, dict, set)
+_CONTAINERS = (list, dict, set, tuple, frozenset)
+#: What is in them stays as it is.
+_LIBRARIES = frozenset(
+    [
+        "abc",
+        "builtins",
+        "collections",
+        "dataclasses",
+        "enum",
+        "functools",
+        "itertools",
+        "math",
+        "numpy",
+        "operator",
+        "torch",
+        "typing",
+    ]
+)
+#: Methods that make, show and compare objects.
+_OF_MAKING = frozenset(
+    [
+        "__init__",
+        "__new__",
+        "__post_init__",
+        "__init_subclass__",
+        "__repr__",
+        "__str__",
+        "__eq__",
+        "__hash__",
+    ]
+)
+#: Where functions that are wrapped in something else are to be found.
+_WRAPPED_AS = ("function", "func", "__func__", "fget", "__wrapped__")
+#: Tensors up to this many bytes are compared; larger ones only count their changes.
+_SMALL_TENSOR = 65536
 
 
 def kind_of(value: object) -> object:
@@ -35,14 +74,30 @@ def kind_of(value: object) -> object:
 class CapturedState:
     """What a function reads outside itself, as it is now."""
 
-    __slots__ = ("_names", "_cells", "_copies", "_seen")
+    __slots__ = ("_names", "_cells", "_slots", "_contents", "_seen", "_kept")
 
-    def __init__(self, function: FunctionType) -> None:
-        self._names: list[tuple[dict[str, Any], str, object]] = []
+    def __init__(self, function: FunctionType, arguments: Iterable[Any] | None = None) -> None:
+        """With `arguments`, what it reads in those."""
+        #: (namespace, name, value)
+        self._names: list[tuple[Any, str, object]] = []
         self._cells: list[tuple[Any, object]] = []
-        self._copies: list[tuple[Any, Any]] = []
-        self._seen: set[int] = set()
-        self._function(function)
+        #: (object, name of a slot, value)
+        self._slots: list[tuple[object, str, object]] = []
+        #: (how to look at it, what may change inside, what was there)
+        self._contents: list[tuple[Callable[[Any], Any], Any, Any]] = []
+        #: By identity, the names that were looked at in an object.
+        self._seen: dict[int, set[str]] = {}
+        self._kept: list[object] = []  # identities stay valid while these live
+        if arguments is None:
+            self._function(function)
+            return
+        names = _names_of(function.__code__)
+        for argument in arguments:
+            self._value(argument, names)
+
+    def is_empty(self) -> bool:
+        """Whether nothing of it can change."""
+        return not (self._names or self._cells or self._slots or self._contents)
 
     def holds(self) -> bool:
         """Whether all of it is as it was."""
@@ -52,50 +107,217 @@ class CapturedState:
         for cell, value in self._cells:
             if _contents(cell) is not value:
                 return False
-        return all(container == copy for container, copy in self._copies)
+        for owner, name, value in self._slots:
+            if getattr(owner, name, _ABSENT) is not value:
+                return False
+        try:
+            return all(look(value) == before for look, value, before in self._contents)
+        except ValueError:  # now it holds something that isn't plain
+            return False
+
+    def _new(self, value: object, names: set[str]) -> set[str] | None:
+        """Those of the names that nobody has looked at in this object; None if all were."""
+        seen = self._seen.get(id(value))
+        new = names if seen is None else names - seen
+        if seen is None:
+            self._kept.append(value)
+            self._seen[id(value)] = set(names)
+            return new
+        seen |= names
+        return new or None
 
     def _function(self, function: FunctionType) -> None:
-        if id(function) in self._seen or is_ours(function.__module__):
+        if id(function) in self._seen or _stays(function.__module__):
             return
-        self._seen.add(id(function))
+        self._new(function, set())
         names = _names_of(function.__code__)
+        known = globals_of(function)
+        kept = known.maps[0] if isinstance(known, ChainMap) else {}
         for name in names:
-            value = function.__globals__.get(name, _ABSENT)
+            value = known.get(name, _ABSENT)
             if value is not _ABSENT:
-                self._names.append((function.__globals__, name, value))
+                if name not in kept:
+                    self._names.append((function.__globals__, name, value))
                 self._value(value, names)
         for cell in function.__closure__ or ():
             value = _contents(cell)
             self._cells.append((cell, value))
             self._value(value, names)
+        defaults = [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
+        for value in defaults:
+            self._value(value, names)
 
     def _value(self, value: Any, names: set[str]) -> None:
         """What may change inside of a value; `names` are those that its reader mentions."""
-        inner = value if isinstance(value, FunctionType) else getattr(value, "function", None)
-        if isinstance(inner, FunctionType):
-            self._function(inner)
-        elif type(value) in _CONTAINERS:
-            if _is_plain(value):
-                self._copies.append((value, type(value)(value)))
-        elif not isinstance(value, _PLAIN):
-            self._attributes(value, names)
-
-    def _attributes(self, value: Any, names: set[str]) -> None:
-        module = value.__name__ if isinstance(value, ModuleType) else type(value).__module__
-        space = getattr(value, "__dict__", None)
-        if type(space) is not dict or id(value) in self._seen or is_ours(module):
+        if isinstance(value, _PLAIN):
             return
-        self._seen.add(id(value))
+        if isinstance(value, FunctionType):
+            self._function(value)
+        elif isinstance(value, _CONTAINERS):
+            self._container(value, names)
+        elif _is_array(value, "numpy", "ndarray"):
+            self._contents.append((_array_facts, value, _array_facts(value)))
+        elif _is_array(value, "torch", "Tensor"):
+            self._tensor(value)
+        elif isinstance(value, ModuleType):
+            self._module(value, names)
+        elif isinstance(value, type):
+            new = self._new(value, names)
+            if new is not None:
+                self._class(value, new, None)
+        else:
+            self._object(value, names)
+
+    def _container(self, value: Any, names: set[str]) -> None:
+        if type(value) in _CONTAINERS and _is_plain(value):
+            if not _is_constant(value):
+                self._contents.append((_as_bytes, value, _as_bytes(value)))
+            return
+        new = self._new(value, names)
+        if new is not None:
+            self._contents.append((_identities, value, _identities(value)))
+            for item in _items(value):
+                self._kept.append(item)
+                self._value(item, new)
+
+    def _tensor(self, tensor: Any) -> None:
+        self._contents.append((_version, tensor, _version(tensor)))
+        if tensor.nbytes <= _SMALL_TENSOR:
+            try:
+                shared = tensor.detach().numpy()
+            except (TypeError, RuntimeError):  # NumPy hasn't its dtype, or can't reach it
+                return
+            self._contents.append((_array_facts, shared, _array_facts(shared)))
+
+    def _module(self, module: ModuleType, names: set[str]) -> None:
+        if is_ours(module.__name__):
+            return
+        space = vars(module)
+        stays = _stays(module.__name__)
+        new = self._new(module, names) or set()
+        if not stays:
+            self._space(space, new)
+            return
+        for name in new & space.keys():
+            self._names.append((space, name, space[name]))
+
+    def _object(self, value: Any, names: set[str]) -> None:
+        if _stays(type(value).__module__):
+            for inner in _functions_in(value):
+                self._function(inner)
+            if type(value).__module__ in ("builtins", "functools"):
+                read = names | _names_in(value)
+                for part in ("__self__", "args", "keywords"):  # of methods and partial functions
+                    self._value(getattr(value, part, None), read)
+            return
+        new = self._new(value, names)
+        if new is not None:
+            space = getattr(value, "__dict__", None)
+            read = self._class(type(value), new, value)
+            if type(space) is dict:
+                self._space(space, read)
+
+    def _space(self, space: dict[str, Any], names: set[str]) -> None:
         for name in names & space.keys():
             self._names.append((space, name, space[name]))
-            if not isinstance(space[name], ModuleType):
-                self._value(space[name], names)
+            self._value(space[name], names)
+
+    def _class(self, kind: type, names: set[str], instance: object | None) -> set[str]:
+        """The attributes of a class, or of an instance through its class; gives the names that are
+        read, those in the methods among them."""
+        owners = [owner for owner in kind.__mro__ if not _stays(owner.__module__)]
+        read = set(names)
+        methods: set[str] = set()
+        while True:
+            found = {n for owner in owners for n, v in vars(owner).items() if _is_read(n, v, read)}
+            if found == methods:
+                break
+            methods = found
+            for owner in owners:
+                for name in found & vars(owner).keys():
+                    read |= _names_in(vars(owner)[name])
+        spaces: list[Any] = [vars(owner) for owner in owners]
+        if instance is not None and type(getattr(instance, "__dict__", None)) is dict:
+            spaces.insert(0, vars(instance))
+        for name in methods:
+            for space in spaces:  # up to the one that has it: those before may get it, too
+                value = space.get(name, _ABSENT)
+                self._names.append((space, name, value))
+                if isinstance(value, MemberDescriptorType) and instance is not None:
+                    inside = getattr(instance, name, _ABSENT)
+                    self._slots.append((instance, name, inside))
+                    self._value(inside, read)
+                elif value is not _ABSENT:
+                    self._value(value, read)
+                if value is not _ABSENT:
+                    break
+        return read
 
 
 def is_ours(module: str | None) -> bool:
     """Whether a module is the package's, not a user's; the package's own tests are users."""
     parts = (module or "").split(".")
     return parts[0] in ("tilewright", "tilelang") and not parts[-1].startswith("test_")
+
+
+def _stays(module: str | None) -> bool:
+    """Whether nobody changes what a module holds: ours and known libraries."""
+    return (module or "").partition(".")[0] in _LIBRARIES or is_ours(module)
+
+
+def _is_read(name: str, value: object, names: set[str]) -> bool:
+    """Whether readers that mention `names` read this attribute of a class: special methods are
+    called without a name."""
+    if name.startswith("__") and name.endswith("__"):
+        return name not in _OF_MAKING and bool(_functions_in(value))
+    return name in names
+
+
+def _functions_in(value: Any) -> list[FunctionType]:
+    """A function, or those in what is wrapped around one."""
+    if isinstance(value, FunctionType):
+        return [value]
+    if not _stays(type(value).__module__):
+        return []
+    inner = (getattr(value, wrapped, None) for wrapped in _WRAPPED_AS)
+    return [f for f in inner if isinstance(f, FunctionType)]
+
+
+def _names_in(value: Any) -> set[str]:
+    return set().union(*(_names_of(f.__code__) for f in _functions_in(value)))
+
+
+def _is_array(value: object, module: str, kind: str) -> bool:
+    known = sys.modules.get(module)
+    return known is not None and isinstance(value, getattr(known, kind, ()))
+
+
+def _array_facts(array: Any) -> tuple[Any, ...]:
+    return array.dtype, array.shape, array.tobytes()
+
+
+def _version(tensor: Any) -> tuple[Any, ...]:
+    return tensor._version, tensor.data_ptr(), tensor.shape, tensor.dtype
+
+
+def _as_bytes(value: Any) -> bytes:
+    """Tells 1, 1.0 and True apart, which are equal; version 2 says nothing of who shares what."""
+    return dumps(value, 2)
+
+
+def _items(value: Any) -> list[Any]:
+    return [*value.keys(), *value.values()] if isinstance(value, dict) else list(value)
+
+
+def _identities(value: Any) -> list[int]:
+    return list(map(id, _items(value)))
+
+
+def _is_constant(value: Any) -> bool:
+    """Whether a plain value can't change."""
+    if isinstance(value, (tuple, frozenset)):
+        return all(map(_is_constant, value))
+    return isinstance(value, _PLAIN)
 
 
 def _contents(cell: Any) -> object:
@@ -117,10 +339,8 @@ def _names_of(code: CodeType) -> set[str]:
     return names
 
 
-def _is_plain(value: Any) -> bool:
-    """Whether two copies can be compared without surprises."""
-    if isinstance(value, dict):
-        return _is_plain([*value.keys(), *value.values()])
-    if isinstance(value, (list, tuple, set)):
-        return all(_is_plain(item) for item in value)
-    return isinstance(value, _PLAIN)
+def _is_plain(value: Any, depth: int = 0) -> bool:
+    """Whether it is made of Python's own values alone, and holds itself nowhere."""
+    if type(value) in _CONTAINERS and depth < 32:
+        return all(_is_plain(item, depth + 1) for item in _items(value))
+    return type(value) in _PLAIN

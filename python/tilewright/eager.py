@@ -89,11 +89,12 @@ def run_eager(function: JITFunction, args: tuple[Any, ...], keywords: dict[str, 
     except TypeError:  # a value that can't be hashed
         call = EagerCall(function, args, keywords)
         return call.kernel()(*call.run_time_arguments())
-    if prepared is None:
+    if prepared is None or (function.of_arguments and function.is_old(key)):
         call = EagerCall(function, args, keywords)
         if any(name not in keywords and name in call.defaulted for name in call.declared):
             return call.kernel()(*call.run_time_arguments())
-        prepared = function.prepared[key] = Prepared(call, args, keywords)
+        prepared = Prepared(call, args, keywords)
+        function.keep(function.prepared, key, prepared, call.plain().values())
     return prepared(args, keywords)
 
 
@@ -165,9 +166,13 @@ class EagerCall:
     def run_time_arguments(self) -> list[Any]:
         return [self.values[name] for name in self.declared]
 
+    def plain(self) -> dict[str, Any]:
+        """The arguments that are Python values."""
+        return {k: v for k, v in self.values.items() if k not in self.declared}
+
     def kernel(self) -> JITKernel:
         """The compiled kernel for these shapes."""
-        plain = {k: v for k, v in self.values.items() if k not in self.declared}
+        plain = self.plain()
         kinds = tuple(map(kind_of, plain.values()))
         constants = tuple(self.constants.items())
         key = (tuple(plain.items()), kinds, constants, self.function.options())
@@ -176,12 +181,12 @@ class EagerCall:
             known = self.function._kernels.get(key)
         except TypeError:
             key = None  # type: ignore[assignment]
-        if known is None:
+        if known is None or self.function.is_old(key):
             options = self.function.options()
             front = front_key(self.python, [plain, self.constants], options.description())
             known = compile_kernel(self.capture, options, None, front, self.function)
             if key is not None:
-                self.function._kernels[key] = known
+                self.function.keep(self.function._kernels, key, known, plain.values())
         return known
 
     # First pass: the constants -----------------------------------------------------------------

@@ -114,6 +114,8 @@ class JITFunction:
         self._kernels: dict[Any, Any] = {}
         #: What the kernels were made from besides their arguments.
         self._captured: CapturedState | None = None
+        #: What they were made from that their arguments hold, by the same keys; few hold anything.
+        self.of_arguments: dict[Any, CapturedState] = {}
         #: Calls of an eager kernel that were prepared, by the shapes and values of their arguments.
         self.prepared: dict[Any, Any] = {}
         self._options: tuple[object, Options] | None = None
@@ -152,18 +154,29 @@ class JITFunction:
                 return
             self._kernels.clear()
             self.prepared.clear()
+            self.of_arguments.clear()
         self._captured = CapturedState(self.function)
+
+    def is_old(self, key: Any) -> bool:
+        """Whether the arguments hold something else than when that kernel was made."""
+        state = self.of_arguments.get(key)
+        return state is not None and not state.holds()
+
+    def keep(self, among: dict[Any, Any], key: Any, made: Any, arguments: Iterable[Any]) -> None:
+        """Keeps what was made for these arguments, and notes what they hold."""
+        among[key] = made
+        state = CapturedState(self.function, arguments)
+        if state.is_empty():
+            self.of_arguments.pop(key, None)
+        else:
+            self.of_arguments[key] = state
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         self._forget_what_changed()
-        if args and _has_state(args[0]):  # a method, whose object may have changed
-            return (
-                self._run_eager(args, keywords)
-                if self.is_eager
-                else self.compile(*args, **keywords)
-            )
         if self.is_eager:
             return self._run_eager(args, keywords)
+        if args and _has_state(args[0]):  # a method, whose object may have changed
+            return self.compile(*args, **keywords)
         named = tuple(sorted(keywords.items())) if keywords else ()
         kinds = tuple(map(kind_of, args)), tuple(kind_of(value) for _, value in named)
         key = (args, named, kinds, self.options())
@@ -171,8 +184,9 @@ class JITFunction:
             known = self._kernels.get(key)
         except TypeError:
             return self.compile(*args, **keywords)
-        if known is None:
-            known = self._kernels[key] = self.compile(*args, **keywords)
+        if known is None or (self.of_arguments and self.is_old(key)):
+            known = self.compile(*args, **keywords)
+            self.keep(self._kernels, key, known, (*args, *keywords.values()))
         return known
 
     @short_traceback
@@ -187,6 +201,7 @@ class JITFunction:
         if self.is_eager:
             from .eager import compile_eager
 
+            self._forget_what_changed()
             return compile_eager(self, args, keywords)
         self._check_names(keywords)
         options = self.options()

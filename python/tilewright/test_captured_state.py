@@ -1,8 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a factory reads outside itself, when that changes in one process."""
 
+import functools
+import math
 import types
 
+import numpy as np
+import pytest
+
+import tilewright
+import tilewright.language as T
 from tilewright.captured_state import CapturedState
 
 BLOCK = 4
@@ -74,3 +81,246 @@ def test_closures():
     assert state.holds()
     change(2)
     assert not state.holds()
+
+
+class Sizes:
+    block = 4
+    unread = 1
+
+
+class Derived(Sizes):
+    def twice(self):
+        return 2 * self.hidden
+
+    def __getitem__(self, number):
+        return self.rows[number]
+
+
+class Slotted:
+    __slots__ = ("block",)
+
+
+TABLE = {"k": [1, (2, [3])], "other": 0.0}
+OBJECTS = [Sizes(), one_more]
+ARRAY = np.arange(4)
+derived, slotted = Derived(), Slotted()
+derived.hidden, derived.rows, slotted.block = 3, [4], 5
+partly = functools.partial(lambda sizes, n: sizes["k"][0] + n, TABLE)
+
+
+def reads_class():
+    return Sizes.block
+
+
+def reads_derived():
+    return derived.block + derived.twice() + derived[0]
+
+
+def reads_slot():
+    return slotted.block
+
+
+def reads_table():
+    return TABLE["k"][1][1][0]
+
+
+def reads_objects():
+    return OBJECTS[0].block + OBJECTS[1]()
+
+
+def reads_array():
+    return int(ARRAY[1])
+
+
+def reads_partial():
+    return partly(1)
+
+
+def reads_default(sizes=SIZES):
+    return sizes[0]
+
+
+def reads_method(twice=derived.twice):
+    return twice()
+
+
+@pytest.mark.parametrize(
+    ("function", "change", "back"),
+    [
+        (reads_class, "Sizes.block = 5", "Sizes.block = 4"),
+        (reads_derived, "Sizes.block = 5", "Sizes.block = 4"),
+        (reads_derived, "Derived.block = 5", "del Derived.block"),
+        (reads_derived, "derived.block = 5", "del derived.block"),
+        (reads_derived, "derived.hidden = 5", "derived.hidden = 3"),
+        (reads_derived, "derived.rows[0] = 5", "derived.rows[0] = 4"),
+        (reads_slot, "slotted.block = 6", "slotted.block = 5"),
+        (reads_table, "TABLE['k'][0] = 2", "TABLE['k'][0] = 1"),
+        (reads_table, "TABLE['k'][0] = True", "TABLE['k'][0] = 1"),
+        (reads_table, "TABLE['k'][0] = 1.0", "TABLE['k'][0] = 1"),
+        (reads_table, "TABLE['other'] = -0.0", "TABLE['other'] = 0.0"),
+        (reads_table, "TABLE['k'][1][1][0] = 4", "TABLE['k'][1][1][0] = 3"),
+        (reads_table, "TABLE['k'][1][1][0] = one_more", "TABLE['k'][1][1][0] = 3"),
+        (reads_objects, "OBJECTS[0].block = 5", "del OBJECTS[0].block"),
+        (reads_objects, "OBJECTS.append(1)", "OBJECTS.pop()"),
+        (reads_objects, "OBJECTS[1] = reads_list", "OBJECTS[1] = one_more"),
+        (reads_objects, "global BLOCK; BLOCK = 5", "global BLOCK; BLOCK = 4"),
+        (reads_array, "ARRAY[1] = 5", "ARRAY[1] = 1"),
+        (reads_array, "ARRAY.shape = 2, 2", "ARRAY.shape = 4"),
+        (reads_partial, "TABLE['k'][0] = 2", "TABLE['k'][0] = 1"),
+        (reads_default, "SIZES[0] = 2", "SIZES[0] = 1"),
+        (reads_method, "derived.hidden = 5", "derived.hidden = 3"),
+    ],
+    ids=str,
+)
+def test_what_is_deep_inside(function, change, back):
+    state = CapturedState(function)
+    assert state.holds()
+    exec(change, globals())
+    try:
+        assert not state.holds()
+    finally:
+        exec(back, globals())
+    assert state.holds()
+
+
+def test_one_object_that_two_read():
+    """Each its own attribute."""
+    read = types.SimpleNamespace(first=1, second=2)
+
+    def second():
+        return read.second
+
+    def first():
+        return read.first + second()
+
+    state = CapturedState(first)
+    read.second = 3
+    assert not state.holds()
+
+
+def test_lists_that_hold_themselves():
+    endless: list = [1]
+    endless.append(endless)
+
+    def reads():
+        return endless[0]
+
+    state = CapturedState(reads)
+    assert state.holds()
+    endless[0] = 2
+    assert not state.holds()
+
+
+def test_elements_of_torch_tensors():
+    torch = pytest.importorskip("torch")
+    tensors = [torch.zeros(2), torch.zeros(2, dtype=torch.bfloat16)]
+
+    def reads():
+        return tensors[0][0], tensors[1][0]
+
+    for tensor in tensors:
+        state = CapturedState(reads)
+        assert state.holds()
+        tensor[0] = 1
+        assert not state.holds()
+    state = CapturedState(reads)
+    tensors[0].numpy()[1] = 1
+    assert not state.holds()
+
+
+def test_arguments():
+    sizes = Sizes()
+    state = CapturedState(reads_class, [sizes, one_more, 3, (1, "a")])
+    sizes.unread = 2
+    assert state.holds()
+    sizes.block = 5
+    assert not state.holds()
+    assert CapturedState(reads_class, [3, (1, "a"), 2.5, None]).is_empty()
+
+
+def test_what_costs_nothing():
+    """Calls compare no more than what a factory reads: libraries are taken to stay."""
+
+    def reads():
+        return math.ceil(1.5), np.float32(1), T.ceildiv(3, 2), range(3)
+
+    state = CapturedState(reads)
+    assert len(state._names) + len(state._cells) <= 8
+    assert not state._contents and not state._slots
+
+
+@pytest.mark.parametrize("target", ["cpu", "reference"])
+def test_kernels_follow(target):
+    @tilewright.jit(target=target)
+    def lazy(size, sizes, kind=Sizes):
+        @T.prim_func
+        def kernel(A: T.Tensor((size,), "int32")):
+            with T.Kernel(1):
+                A[0] = TABLE["k"][0]
+                A[1] = int(ARRAY[1])
+                A[2] = Sizes.block
+                A[3] = sizes.block
+                A[4] = kind.unread
+
+        return kernel
+
+    @tilewright.jit(target=target)
+    def eager(A, sizes, kind=Sizes):
+        N = T.const("N")
+        A: T.Tensor[[N], "int32"]
+        with T.Kernel(1):
+            A[0] = TABLE["k"][0]
+            A[1] = int(ARRAY[1])
+            A[2] = Sizes.block
+            A[3] = sizes.block
+            A[4] = kind.unread
+
+    sizes = Slotted(), Slotted()
+    sizes[0].block = sizes[1].block = 6
+
+    def results(*more):
+        made = np.zeros((3, 5), "int32")
+        lazy(5, sizes[0], *more)(made[0])
+        eager(made[1], sizes[1], *more)
+        eager.compile(made[2], sizes[1], *more)(made[2])
+        assert (made == made[0]).all()
+        return made[0].tolist()
+
+    assert results() == [1, 1, 4, 6, 1]
+    changes = {
+        "TABLE['k'][0] = 2": [2, 1, 4, 6, 1],
+        "ARRAY[1] = 7": [2, 7, 4, 6, 1],
+        "Sizes.block = 5": [2, 7, 5, 6, 1],
+        "sizes[0].block = sizes[1].block = 9": [2, 7, 5, 9, 1],
+        "Sizes.unread = 8": [2, 7, 5, 9, 8],
+    }
+    try:
+        for change, expected in changes.items():
+            exec(change, {**globals(), "sizes": sizes})
+            assert results() == expected
+            assert results(Sizes) == expected
+        Derived.unread = 3
+        assert results(Derived) == [2, 7, 5, 9, 3]
+        Derived.unread = 4
+        assert results(Derived) == [2, 7, 5, 9, 4]
+    finally:
+        TABLE["k"][0], ARRAY[1], Sizes.block, Sizes.unread = 1, 1, 4, 1
+        del Derived.unread
+
+
+def test_a_kernel_that_is_compiled_again():
+    """Its front key says what it reads now, so its text must, too."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((1,), "int32")):
+        with T.Kernel(1):
+            A[0] = TABLE["k"][0]
+
+    made = np.zeros(1, "int32")
+    try:
+        for value in (1, 2):
+            TABLE["k"][0] = value
+            tilewright.compile(kernel, target="cpu")(made)
+            assert made[0] == value
+    finally:
+        TABLE["k"][0] = 1

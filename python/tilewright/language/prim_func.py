@@ -6,6 +6,7 @@ from __future__ import annotations
 import sys
 
 from ..capture.definition import as_defined
+from ..captured_state import CapturedState
 from .values import LanguageError
 
 TYPE_CHECKING = False
@@ -28,12 +29,17 @@ class PrimFunc:
         #: The arguments of the factory that made it, by name: messages name them.
         self.arguments: dict[str, Any] = {}
         self._captured: CapturedKernel | None = None
+        #: What it was made from.
+        self._state: CapturedState | None = None
 
     def capture(self, compiler: Any = None) -> CapturedKernel:
-        """The kernel as tile IR; raises CompileError with all messages."""
-        if self._captured is None or compiler is not None:
+        """The kernel as tile IR, anew if what it reads outside itself has changed; raises
+        CompileError with all messages."""
+        is_old = self._state is None or not self._state.holds()
+        if self._captured is None or is_old or compiler is not None:
             from ..capture.kernel import capture_kernel
 
+            self._state = CapturedState(self.function)
             self._captured = capture_kernel(self, compiler)
         return self._captured
 
