@@ -35,8 +35,8 @@ from .captured_state import kind_of
 from .compilation import compile_kernel
 from .errors import EagerJITBuildError
 from .front_key import front_key
-from .language.annotations import TensorAnnotation
-from .language.dtypes import is_dtype, to_dtype
+from .language.annotations import PointerAnnotation, TensorAnnotation
+from .language.dtypes import Dtype, is_dtype, to_dtype
 from .language.values import POISON, BufferRef, Deferred, LanguageError, Symbol
 
 if TYPE_CHECKING:
@@ -264,7 +264,8 @@ class EagerCall:
     def _read_signature(self, evaluate: _Evaluator, found: dict[str, int]) -> None:
         for name, annotation in self.plan.annotations.items():
             if annotation in self._signature_annotations():
-                self._declare(name, evaluate.annotation(annotation), found)
+                defined = self.python.__annotations__.get(name)
+                self._declare(name, evaluate.annotation(annotation, defined), found)
         for statement in self.plan.source.node.body:
             if isinstance(statement, ast.With):
                 break
@@ -286,6 +287,8 @@ class EagerCall:
         if isinstance(annotation, TensorAnnotation):
             self.declared[name] = annotation
             value = self.values[name]
+            if value is None:  # a tensor that the kernel doesn't use
+                return
             if not hasattr(value, "shape"):
                 raise EagerJITBuildError(
                     f"{self.function.__name__}: argument {name!r} is of type "
@@ -304,6 +307,8 @@ class EagerCall:
                     _bind(found, dim.name, int(size), name, self.function.__name__)
             if annotation.strides is not None:
                 self._match_strides(name, annotation.strides, found, lanes)
+        elif isinstance(annotation, PointerAnnotation):
+            self.declared[name] = annotation
         elif is_dtype(annotation) and not isinstance(annotation, type):
             self.declared[name] = to_dtype(annotation)
 
@@ -510,16 +515,26 @@ class _Evaluator:
                     raise NameError(f"name {name!r} is not defined", name=name) from None
         return eval(compile(ast.Expression(node), "<signature>", "eval"), scope)
 
-    def annotation(self, node: ast.expr) -> Any:
-        """The value of an annotation, which may be a string."""
-        written = node
+    def annotation(self, node: ast.expr, defined: Any = None) -> Any:
+        """The value of an annotation, which may be a string; or of what it was when the function
+        was defined."""
         try:
-            if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                node = ast.parse(node.value, mode="eval").body
-            return self._evaluated(node)
+            value = self._evaluated(node) if defined is None else defined
+            while isinstance(value, str) and not isinstance(value, Dtype):
+                value = self._named(value)
+            return value
         except Exception as error:  # told with a constant that isn't found, or by the trace
-            self.failures[written] = error
+            self.failures[node] = error
             return None
+
+    def _named(self, text: str) -> Any:
+        """What a string says: `int` is Python's, `int32` a dtype if no name."""
+        try:
+            return self._evaluated(ast.parse(text, mode="eval").body)
+        except NameError:
+            if is_dtype(text):
+                return to_dtype(text)
+            raise
 
     def bring(self, node: ast.Import | ast.ImportFrom, function: FunctionType) -> None:
         try:

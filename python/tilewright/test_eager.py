@@ -3,6 +3,7 @@
 
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 import tilewright
@@ -400,3 +401,69 @@ def test_a_tensor_without_annotation_is_named_where_a_constant_is_missing():
 
     with pytest.raises(EagerJITBuildError, match="'A' has no annotation"):
         EagerCall(bare, (shaped(4),), {})
+
+
+POINTERS = [T.ptr, T.ptr(), T.ptr("float32"), T.ptr(T.float32), "T.ptr"]
+
+
+@pytest.mark.parametrize("target", ["cpu", "reference"])
+@pytest.mark.parametrize("kind", POINTERS, ids=str)
+def test_addresses(kind, target):
+    @tilewright.jit(target=target)
+    def in_signature(A: kind, B: kind, M: int):
+        A = T.make_tensor(A, (M,), "float32")
+        B = T.make_tensor(B, (M,), "float32")
+        with T.Kernel(1):
+            for i in T.Parallel(M):
+                B[i] = A[i] + 1
+
+    @tilewright.jit(target=target)
+    def in_body(A, B, M: int, kind=kind):
+        A: kind
+        B: kind
+        a = T.make_tensor(A, (M,), "float32")
+        b = T.make_tensor(B, (M,), "float32")
+        with T.Kernel(1):
+            for i in T.Parallel(M):
+                b[i] = a[i] + 1
+
+    for kernel in (in_signature, in_body):
+        given, made = np.arange(8, dtype="float32"), np.zeros(8, "float32")
+        kernel(given, made, 8)
+        assert (made == given + 1).all()
+        kernel.par_compile([{"A": T.ptr(), "B": T.ptr(), "M": 8}])[0](made, given)
+        assert (given == made + 1).all()
+
+
+def test_numbers_whose_dtype_is_a_string():
+    @tilewright.jit
+    def kernel(A: T.Tensor((2,), "float32"), n: "int32"):  # noqa: F821
+        with T.Kernel(1):
+            A[n] = n
+
+    made = np.zeros(2, "float32")
+    kernel(made, 1)
+    assert made.tolist() == [0, 1]
+    assert [param["kind"] for param in kernel.compile(made, 1).params] == ["tensor", "scalar"]
+
+
+@pytest.mark.parametrize("target", ["cpu", "reference"])
+def test_tensors_that_are_not_used_may_be_none(target):
+    @tilewright.jit(target=target)
+    def kernel(A, B, has_b: bool):
+        N, M = T.const("N"), T.const("M")
+        A: T.Tensor[[N, M], "float32"]
+        B: T.Tensor[[M], "float32"]
+        with T.Kernel(1):
+            for i, j in T.Parallel(N, M):
+                A[i, j] = B[j] if has_b else 2
+
+    made = np.zeros((2, 3), "float32")
+    kernel(made, None, False)
+    assert (made == 2).all()
+    kernel(made, np.arange(3, dtype="float32"), True)
+    assert made.tolist() == [[0, 1, 2]] * 2
+    with pytest.raises((TypeError, ValueError), match="B"):
+        kernel(made, None, True)
+    with pytest.raises(EagerJITBuildError, match="'N' is not an extent or stride"):
+        kernel(None, made[0], True)

@@ -131,6 +131,9 @@ class PointerAnnotation:
     def __call__(self, dtype: Any = None, storage_scope: str = "global") -> PointerAnnotation:
         return PointerAnnotation(dtype)
 
+    def __repr__(self) -> str:
+        return "T.ptr" if self.dtype is None else f"T.ptr({str(self.dtype)!r})"
+
 
 ptr = PointerAnnotation()
 
