@@ -367,6 +367,85 @@ GROUP.add(
 )
 
 
+@T.macro
+def through_a_view(a: Any, b: Any, c: Any, view: Any, n: Any) -> None:
+    for _ in T.serial(2):
+        for k in T.serial(3):
+            T.gemm_v0(a, b, view[SIDE : 2 * SIDE, :], init=(k == 0))
+    T.gemm_v0(a, b, c[0, :, :], init=True)
+    for p, i, j in T.Parallel(2, SIDE, SIDE):
+        c[p, i, j] = c[p, i, j] * 2.0
+    T.gemm_v0(a, b, view[0:SIDE, :])
+
+
+@T.macro
+def only_seen(a: Any, b: Any, c: Any, view: Any, n: Any) -> None:
+    T.gemm_v0(a, b, view[0:SIDE, :], init=True)
+    T.gemm_v0(a, b, view[SIDE : 2 * SIDE, :], init=True)
+
+
+@T.macro
+def in_many_turns(a: Any, b: Any, c: Any, view: Any, n: Any) -> None:
+    """More than the compiler follows one by one."""
+    for t in T.serial(65):
+        for k in T.serial(2):
+            T.gemm_v0(a, b, c[t % 2, :, :], init=(k == 0))
+        for i, j in T.Parallel(SIDE, SIDE):
+            c[t % 2, i, j] = c[t % 2, i, j] * 2.0
+
+
+@T.macro
+def in_n_turns(a: Any, b: Any, c: Any, view: Any, n: Any) -> None:
+    T.clear(c)
+    for t in T.serial(n):
+        for k in T.serial(3):
+            T.gemm_v0(a, b, c[t % 2, :, :], init=(k == 0))
+        for i, j in T.Parallel(SIDE, SIDE):
+            c[t % 2, i, j] = c[t % 2, i, j] * 2.0
+
+
+def viewed(body: Any, on_chip: str, threads: Any) -> Any:  # noqa: ANN401
+    """`view` has the rows of both parts of `c`."""
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((SIDE, SIDE), "float16"),
+        B: T.Tensor((SIDE, SIDE), "float16"),
+        n: T.int32,
+        C: T.Tensor((2, SIDE, SIDE), "float32"),
+    ):
+        with T.Kernel(1, is_npu=True, threads=threads):
+            a = T.alloc_shared((SIDE, SIDE), "float16")
+            b = T.alloc_shared((SIDE, SIDE), "float16")
+            if on_chip == "L0C":
+                c = T.alloc_L0C((2, SIDE, SIDE), "float32")
+            else:
+                c = T.alloc_fragment((2, SIDE, SIDE), "float32")
+            view = T.reshape(c, (2 * SIDE, SIDE))
+            T.copy(A, a)
+            T.copy(B, b)
+            body(a, b, c, view, n)
+            T.copy(c, C)
+
+    return main
+
+
+for body, n, first, other in (
+    (through_a_view, 1, 3, 6),
+    (only_seen, 1, 1, 1),
+    (in_many_turns, 1, 4, 4),
+    (in_n_turns, 1, 6, 0),
+    (in_n_turns, 3, 6, 6),
+):
+    for on_chip, threads in (("L0C", 1), ("fragment", None)):
+        GROUP.add(
+            f"{body.__name__}, {n}, {on_chip}",
+            viewed(body, on_chip, threads),
+            [left, right, n, np.zeros((2, SIDE, SIDE), np.float32)],
+            np.stack([first * product, other * product]),
+        )
+
+
 @pytest.mark.parametrize("name", GROUP.cases)
 def test_numbers(name: str) -> None:
     GROUP.check(name)

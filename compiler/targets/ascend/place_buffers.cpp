@@ -83,6 +83,13 @@ bool isL0(Value buffer) {
   return space == MemorySpace::L0A || space == MemorySpace::L0B;
 }
 
+bool isResult(Value tile) {
+  return llvm::any_of(npu::usersOf(tile), [&](Operation* user) {
+    auto gemm = dyn_cast<tile::GemmOp>(user);
+    return gemm && npu::storageOf(gemm.getC()) == tile;
+  });
+}
+
 struct PlaceBuffers : KernelPass<PlaceBuffers> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PlaceBuffers)
   static constexpr llvm::StringLiteral kArgument = "ascend-place-buffers";
@@ -98,6 +105,10 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
   void runOnOperation() override {
     zeroProducts = {};
     SmallVector<tile::AllocOp> all, allocs;
+    getOperation().walk([](tile::ViewOp view) {
+      if (view.use_empty() && isResult(npu::storageOf(view)))
+        view.erase();
+    });
     getOperation().walk([&](tile::AllocOp alloc) { all.push_back(alloc); });
     for (tile::AllocOp alloc : all) {
       takeShapeOfViews(alloc);
@@ -113,11 +124,13 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
     });
   }
 
-  /// A tile in L0C that a gemm computes and whose elements are used: only vector cores can.
+  /// A tile in L0C that a gemm computes and whose elements are used, or that is seen as other rows: only
+  /// vector cores can.
   bool isReadByElement(tile::AllocOp alloc) {
-    return alloc.getType().getSpace() == MemorySpace::L0C && !usesOf(alloc).gemms.empty() &&
-           llvm::any_of(npu::usersOf(alloc),
-                        [](Operation* user) { return isa<tile::LoadOp, tile::StoreOp>(user); });
+    return alloc.getType().getSpace() == MemorySpace::L0C && isResult(alloc) &&
+           (!viewsKeepFractals(alloc, MemorySpace::L0C) ||
+            llvm::any_of(npu::usersOf(alloc),
+                         [](Operation* user) { return isa<tile::LoadOp, tile::StoreOp>(user); }));
   }
 
   /// A tile that is only seen as a sequence of elements is one: a mask of (rows, columns / 8) bytes.
@@ -254,11 +267,6 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
       move(alloc, space);
       return success();
     }
-    if (uses.isResult && !uses.gemmsOfViews.empty())
-      return emitError(
-          uses.gemmsOfViews.front()->getLoc(),
-          "unsupported on ascend: a gemm writes a view of a tile that vector instructions use, or "
-          "that is seen as other rows; let it write the tile itself");
     return uses.isResult ? placeResultTwice(alloc) : placeOperandTwice(alloc, uses);
   }
 
@@ -342,14 +350,23 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
     return twin;
   }
 
+  LogicalResult join(tile::AllocOp alloc, tile::GemmOp gemm) {
+    return ProductJoiner(zeroProducts, waits).join(getOperation(), alloc, gemm);
+  }
+
   /// Vector instructions use what gemms have computed, of which copies stand before them. What a gemm may
-  /// have to add to what they have written, they add.
+  /// have to add to what they have written, they add; what it writes to a view, they copy.
   LogicalResult placeResultTwice(tile::AllocOp alloc) {
     Uses uses;
     SmallVector<Operation*> clears;
     std::optional<TwinPlan> plan;
     while (!plan) {
       uses = usesOf(alloc);
+      if (!uses.gemmsOfViews.empty()) {
+        if (failed(join(alloc, uses.gemmsOfViews.front())))
+          return failure();
+        continue;
+      }
       if (uses.gemms.empty())
         break;
       clears.clear();
@@ -359,7 +376,7 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
       tile::GemmOp conflict;
       plan = planTwin(getOperation(), twinUsesOf(getOperation(), alloc, uses.others), clears,
                       conflict);
-      if (!plan && failed(ProductJoiner(zeroProducts, waits).join(getOperation(), alloc, conflict)))
+      if (!plan && failed(join(alloc, conflict)))
         return failure();
     }
     if (!plan) {

@@ -394,6 +394,16 @@ func.func @other_rows_of_fractals() {
 }
 
 // -----
+// What a gemm writes to a view of a tile that vector instructions use comes from a tile of its own. A view
+// that nothing uses is none.
+// CHECK-LABEL: func.func @a_view_as_result
+// CHECK: %[[C:.*]] = tile.alloc "c" : !tile.buffer<1x32x32xf32, UB>
+// CHECK: %[[PRODUCT:.*]] = tile.alloc "c_product" : !tile.buffer<32x32xf32, L0C>
+// CHECK: %[[FLAT:.*]] = tile.view %[[C]] : {{.*}} to !tile.buffer<32x32xf32, UB>
+// CHECK-NOT: tile.view
+// CHECK: tile.gemm {{.*}} into %[[PRODUCT]] : !tile.buffer<32x32xf32, L0C> {clear_accum}
+// CHECK-NEXT: tile.copy %[[PRODUCT]] : {{.*}} to %[[FLAT]]
+// CHECK-NEXT: tile.fill %[[C]]
 func.func @a_view_as_result() {
   %c1 = arith.constant 1 : index
   %zero = arith.constant 0.0 : f32
@@ -401,9 +411,28 @@ func.func @a_view_as_result() {
     %a = tile.alloc "a" : !tile.buffer<32x32xf16, shared>
     %c = tile.alloc "c" : !tile.buffer<1x32x32xf32, fragment>
     %flat = tile.view %c : !tile.buffer<1x32x32xf32, fragment> to !tile.buffer<32x32xf32, fragment>
-    // expected-error@+1 {{unsupported on ascend: a gemm writes a view of a tile that vector instructions use, or that is seen as other rows; let it write the tile itself}}
+    %none = tile.view %c : !tile.buffer<1x32x32xf32, fragment> to !tile.buffer<1024xf32, fragment>
     tile.gemm %a : !tile.buffer<32x32xf16, shared>, %a : !tile.buffer<32x32xf16, shared> into %flat : !tile.buffer<32x32xf32, fragment> {clear_accum}
     tile.fill %c : !tile.buffer<1x32x32xf32, fragment> with %zero : f32
+  }
+  return
+}
+
+// -----
+// CHECK-LABEL: func.func @other_rows_of_a_result
+// CHECK: tile.alloc "c" : !tile.buffer<2x16x32xf32, L0C>
+// CHECK-NEXT: %[[UB:.*]] = tile.alloc "c_ub" : !tile.buffer<2x16x32xf32, UB>
+// CHECK: tile.view %[[UB]]
+func.func @other_rows_of_a_result(%C: !tile.buffer<32x32xf32, global>) {
+  %c1 = arith.constant 1 : index
+  tile.launch (%cid) in (%c1) npu {
+    %a = tile.alloc "a" : !tile.buffer<16x32xf16, L1>
+    %b = tile.alloc "b" : !tile.buffer<32x32xf16, L1>
+    %c = tile.alloc "c" : !tile.buffer<2x16x32xf32, L0C>
+    %rows = tile.view %c : !tile.buffer<2x16x32xf32, L0C> to !tile.buffer<32x32xf32, L0C>
+    tile.gemm %a : !tile.buffer<16x32xf16, L1>, %b : !tile.buffer<32x32xf16, L1> into %c[0, 0, 0] [1, 16, 32] : !tile.buffer<2x16x32xf32, L0C> {clear_accum}
+    tile.gemm %a : !tile.buffer<16x32xf16, L1>, %b : !tile.buffer<32x32xf16, L1> into %c[1, 0, 0] [1, 16, 32] : !tile.buffer<2x16x32xf32, L0C> {clear_accum}
+    tile.copy %rows : !tile.buffer<32x32xf32, L0C> to %C : !tile.buffer<32x32xf32, global>
   }
   return
 }
