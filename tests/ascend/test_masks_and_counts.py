@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -178,3 +180,67 @@ def test_masks_in_global_memory(
     for found, mask in ((b, n), same):
         np.testing.assert_array_equal(found, np.where(bits, a, 0))
         np.testing.assert_array_equal(mask, expected)
+
+
+def narrow(dtype: str) -> Any:
+    """Comparisons and choices of numbers for which the vector unit has neither."""
+    shape = (8, 64)
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor(shape, dtype), X: T.Tensor(shape, dtype), B: T.Tensor((4, *shape), dtype)
+    ):
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            a = T.alloc_ub(shape, dtype)
+            x = T.alloc_ub(shape, dtype)
+            made = T.alloc_ub(shape, dtype)
+            mask = T.alloc_ub((64,), "uint8")
+            T.copy(A, a)
+            T.copy(X, x)
+            T.tile.compare(mask, a, x, "GT")
+            T.tile.select(made, mask, a, x, "VSEL_TENSOR_TENSOR_MODE")
+            T.copy(made, B[0, 0, 0])
+            T.tile.compare(mask, a, 5, "LE")
+            T.tile.select(made, mask, x, 7, "VSEL_TENSOR_SCALAR_MODE")
+            T.copy(made, B[1, 0, 0])
+            T.tile.compare(mask, a, x[0, 3], "NE")
+            T.tile.select(made, mask, a, x[0, 4], "VSEL_TENSOR_SCALAR_MODE")
+            T.copy(made, B[2, 0, 0])
+            T.tile.compare(mask, a, x, "EQ")
+            T.tile.select(made, mask, a, x, "VSEL_CMPMASK_SPR")
+            T.copy(made, B[3, 0, 0])
+
+    return main
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "int16", "int8", "uint8", "int32"])
+def test_vector_instructions_for_numbers_of_all_sizes(dtype: str) -> None:
+    """From the least to the greatest, without a loop over elements on the scalar unit."""
+    random = np.random.default_rng(0)
+    if dtype == "bfloat16":
+        a, x = (random.standard_normal((8, 64)).astype(ml_dtypes.bfloat16) for _ in range(2))
+        a[0, :3] = np.inf, -np.inf, np.nan
+    else:
+        limits = np.iinfo(dtype)
+        a, x = (
+            random.integers(limits.min, limits.max, (8, 64), np.dtype(dtype), endpoint=True)
+            for _ in range(2)
+        )
+        a[0, :4], x[0, :3] = (limits.max, limits.min, 5, 5), (limits.min, limits.max, 5)
+    x[1], x[0, 3] = a[1], a[5, 5]
+    made, same = (np.zeros((4, 8, 64), a.dtype) for _ in range(2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", message="this kernel computes bfloat16 in float32")
+        kernel = tilewright.compile(narrow(dtype), target="ascend", pass_configs=AUTOMATIC)
+    repeat = 256 // a.dtype.itemsize
+    kernel(a, x, made)
+    interpret(narrow(dtype), a, x, same)
+    a, x, made, same = (part.astype(np.float64) for part in (a, x, made, same))
+    np.testing.assert_array_equal(made, same)
+    expected = np.where(a > x, a, x), np.where(a <= 5, x, 7), np.where(a != x[0, 3], a, x[0, 4])
+    for found, wanted in zip(made, expected, strict=False):
+        np.testing.assert_array_equal(found, wanted)
+    # The same bits for each repeat of 256 bytes.
+    bits = np.resize((a == x).reshape(-1)[:repeat], 512).reshape(8, 64)
+    np.testing.assert_array_equal(made[3], np.where(bits, a, x))

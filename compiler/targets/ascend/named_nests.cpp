@@ -121,9 +121,38 @@ private:
       const auto made = tiles.compareIntegers(cast<arith::CmpIOp>(first).getPredicate(), a, b);
       return made && tiles.copyMask(target, *made);
     }
-    if (!element.isF16() && !element.isF32())
-      return false;
+    if (!element.isF16() && !element.isF32()) {
+      if (!asFloats(a) || (scalar ? !asFloats(scalar, element) : !asFloats(b)))
+        return false;
+    }
     return tiles.compareFloats(*kind, a, scalar ? nullptr : &b, scalar, &target).has_value();
+  }
+
+  /// The floats that hold all numbers of a type which the vector unit neither compares nor chooses between.
+  Type floatsFor(Type element) {
+    if (element.isBF16() || element.isSignedInteger(16))
+      return builder.getF32Type();
+    return element.isInteger() && element.getIntOrFloatBitWidth() == kByte
+               ? Type(builder.getF16Type())
+               : Type();
+  }
+
+  bool asFloats(VectorTile& tile) {
+    const Type floats = floatsFor(tiles.elementOf(tile));
+    const auto made = floats ? tiles.convert(tile, floats, std::nullopt, nullptr) : std::nullopt;
+    tile = made.value_or(tile);
+    return made.has_value();
+  }
+
+  /// The same of a number of tiles of `element`.
+  bool asFloats(Value& scalar, Type element) {
+    const Type floats = floatsFor(element);
+    if (!floats)
+      return false;
+    scalar = element.isBF16()              ? builder.createOrFold<arith::ExtFOp>(floats, scalar)
+             : element.isUnsignedInteger() ? builder.createOrFold<arith::UIToFPOp>(floats, scalar)
+                                           : builder.createOrFold<arith::SIToFPOp>(floats, scalar);
+    return true;
   }
 
   bool select(int64_t size) {
@@ -141,7 +170,11 @@ private:
     const auto a = tileOf(choice.getTrueValue(), 1);
     const auto b = scalar ? VectorTile{} : tileOf(choice.getFalseValue(), 1);
     const auto into = tileAt(write.getBuffer(), write.getIndices(), 1);
-    if (!a || !b || !into || (scalar && !isa<FloatType>(scalar.getType())))
+    if (!a || !b || !into)
+      return false;
+    const Type element = tiles.elementOf(*a);
+    const bool isOfBytes = element.isInteger() && element.getIntOrFloatBitWidth() == kByte;
+    if (isOfBytes && scalar && !asFloats(scalar, element))
       return false;
     for (int64_t begin = 0; begin < size; begin += piece) {
       const int64_t count = std::min(piece, size - begin);
@@ -154,11 +187,29 @@ private:
       };
       VectorTile bits = *mask;
       bits.maskBits = bits.pitch = count;
-      const VectorTile second = part(*b);
-      if (!tiles.select(bits, part(*a), scalar ? nullptr : &second, scalar, part(*into)))
+      if (!selectPart(bits, part(*a), part(*b), scalar, part(*into)))
         return false;
     }
     return true;
+  }
+
+  bool selectPart(const VectorTile& bits, VectorTile a, VectorTile b, Value scalar,
+                  const VectorTile& into) {
+    const Type element = tiles.elementOf(a);
+    const unsigned width = element.getIntOrFloatBitWidth();
+    if (element.isInteger() && width == kByte) {
+      if (!asFloats(a) || (!scalar && !asFloats(b)))
+        return false;
+      const VectorTile made = tiles.makeTile(tiles.elementOf(a));
+      return tiles.select(bits, a, scalar ? nullptr : &b, scalar, made) &&
+             tiles.convert(made, element, std::nullopt, &into);
+    }
+    // The instruction takes a float16 or a float32.
+    if (scalar && !scalar.getType().isF16() && !scalar.getType().isF32()) {
+      b = tiles.duplicate(scalar, element);
+      scalar = {};
+    }
+    return tiles.select(bits, a, scalar ? nullptr : &b, scalar, into).has_value();
   }
 
   /// Of the byte that holds element i, at index offset + i // 8 of the last dim.

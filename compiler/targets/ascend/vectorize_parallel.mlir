@@ -322,3 +322,39 @@ func.func @views_in_nests(%n: index) {
   }
   return
 }
+
+// -----
+// A choice between bytes by a mask: float16 holds them all.
+// CHECK-LABEL: func.func @select_bytes
+// CHECK: npu.cast %[[FIRST:.*]][{{.*}} : !tile.buffer<256xf16, UB>, %[[D:.*]][{{.*}} : !tile.buffer<256xsi8, UB> none
+// CHECK: npu.cast %[[SECOND:.*]][{{.*}} : !tile.buffer<256xf16, UB>, {{.*}} : !tile.buffer<256xsi8, UB> none
+// CHECK: npu.select %[[MADE:.*]][{{.*}}, %{{.*}}, %[[FIRST]][{{.*}}, %[[SECOND]][
+// CHECK: npu.cast %[[D]][{{.*}} : !tile.buffer<256xsi8, UB>, %[[MADE]]
+// CHECK-NOT: tile.for
+func.func @select_bytes() {
+  %c0_i32 = arith.constant 0 : i32
+  %c1_i32 = arith.constant 1 : i32
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %c7 = arith.constant 7 : index
+  tile.launch (%cid) in (%c1) npu {
+    %d = tile.alloc "d" : !tile.buffer<256xsi8, UB>
+    %e = tile.alloc "e" : !tile.buffer<256xsi8, UB>
+    %m = tile.alloc "m" : !tile.buffer<32xui8, UB>
+    tile.parallel (%i) in [256] attributes {function = "select", mode = "VSEL_TENSOR_TENSOR_MODE"} {
+      %at = arith.shrsi %i, %c3 : index
+      %byte = tile.load %m[%at] : !tile.buffer<32xui8, UB>
+      %bits = arith.extui %byte : i8 to i32
+      %number = arith.andi %i, %c7 : index
+      %by = arith.index_cast %number : index to i32
+      %first = arith.shrsi %bits, %by : i32
+      %bit = arith.andi %first, %c1_i32 : i32
+      %isSet = arith.cmpi ne, %bit, %c0_i32 : i32
+      %a = tile.load %d[%i] : !tile.buffer<256xsi8, UB>
+      %b = tile.load %e[%i] : !tile.buffer<256xsi8, UB>
+      %chosen = arith.select %isSet, %a, %b : i8
+      tile.store %chosen, %d[%i] : !tile.buffer<256xsi8, UB>
+    }
+  }
+  return
+}
