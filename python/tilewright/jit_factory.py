@@ -5,19 +5,21 @@ from __future__ import annotations
 
 import sys
 import time
+from functools import cached_property
 from types import MethodType
 
 from .captured_state import CapturedState, is_ours, kind_of
 from .compilation import compile_kernel
 from .errors import CompileError, short_traceback
 from .front_key import front_key
+from .kernel_style import is_eager, names_kernel
 from .options import Options, check_backend, check_pass_configs, check_target, remark_flags
 from .suggestions import which_exist
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
-    from types import CodeType, FunctionType
+    from types import FunctionType
     from typing import Any
 
     from .capture.kernel import CapturedKernel
@@ -100,8 +102,8 @@ _OF_OPTIONS = ("target", "cpu", "pass_configs", "platform")
 class JITFunction:
     """A factory of kernels: calling it compiles for these arguments and gives the kernel.
 
-    A function that opens `T.Kernel` itself (instead of giving a `T.prim_func`) is an eager kernel:
-    calling it with tensors compiles for their shapes and runs.
+    A function that opens `T.Kernel` itself or by a macro (instead of giving a `T.prim_func`) is an
+    eager kernel: calling it with tensors compiles for their shapes and runs.
     """
 
     def __init__(self, function: FunctionType, **choices: Any) -> None:
@@ -119,14 +121,26 @@ class JITFunction:
         #: Calls of an eager kernel that were prepared, by the shapes and values of their arguments.
         self.prepared: dict[Any, Any] = {}
         self._options: tuple[object, Options] | None = None
-        self.is_eager = opens_kernel(function.__code__)
-        if self.is_eager and choices.get("out_idx") is not None:
+        if names_kernel(function):
+            self._refuse_outputs()
+
+    @cached_property
+    def is_eager(self) -> bool:
+        """Whether it is a kernel itself. Found out when it is used first: the macros that it calls
+        may stand below it."""
+        found = is_eager(self.function)
+        if found:
+            self._refuse_outputs()
+        return found
+
+    def _refuse_outputs(self) -> None:
+        if self.choices.get("out_idx") is not None:
             raise ValueError(
-                f"{function.__name__}: out_idx is not for eager kernels; return the T.empty tensors"
+                f"{self.__name__}: out_idx is not for eager kernels; return the T.empty tensors"
             )
-        if self.is_eager and choices.get("workspace_idx") is not None:
+        if self.choices.get("workspace_idx") is not None:
             raise ValueError(
-                f"{function.__name__}: workspace_idx is not for eager kernels; use T.alloc_global"
+                f"{self.__name__}: workspace_idx is not for eager kernels; use T.alloc_global"
             )
 
     def options(self) -> Options:
@@ -312,11 +326,6 @@ def _has_state(value: object) -> bool:
         and not is_ours(kind.__module__)
         and kind.__module__.partition(".")[0] not in ("torch", "numpy")
     )
-
-
-def opens_kernel(code: CodeType) -> bool:
-    """Whether a function opens a kernel in its own body, not in one that it defines."""
-    return "Kernel" in code.co_names
 
 
 def par_compile(
