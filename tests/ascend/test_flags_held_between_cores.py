@@ -56,6 +56,12 @@ def handed_on(form: str, threads: int, turns: int) -> Any:  # noqa: ANN401
                         T.tile.add(s, s, u)
                     T.copy(W[0, 0], u)
                     T.tile.add(s, s, u)
+                if form == "arms":  # one core loads in one arm what the other stores in the other
+                    if o == 0:
+                        T.copy(s, W[o % 3 * SIDE, 0])
+                        T.copy(W[o % 3 * SIDE, 0], u)
+                    else:
+                        T.copy(c, W[o % 3 * SIDE, 0])
                 if form == "inner":
                     for p in T.serial(m):
                         T.copy(c, W[p * SIDE, 0])
@@ -77,6 +83,8 @@ def times(form: str, m: int) -> int:
         return TURNS
     if form == "branch":
         return m + (TURNS if m else 0)
+    if form == "arms":
+        return 0
     return TURNS * (m if form == "inner" else len(range(1, m, 4)))
 
 
@@ -103,6 +111,7 @@ def pipelined(stages: int, turns: int) -> Any:  # noqa: ANN401
 for threads in (1, 2):
     for form, lengths in {
         "rows": (0,),
+        "arms": (0,),
         "branch": (0, 1, 3, TURNS),
         "inner": (0, 1, ROWS),
         "inner branch": (0, 1, ROWS),

@@ -48,12 +48,17 @@ public:
   }
 
 private:
-  /// Behind the records: for each flag, if any is one between cores, the last wait for it.
+  /// Behind the records: the last wait for each flag between cores, if there are any; of those that have an id,
+  /// for each id of each agent.
+  static constexpr size_t kIds = 16;
   static size_t numWaits(const Program& program) {
-    return std::ranges::any_of(program.flags, &Flag::isCross) ? program.flags.size() : 0;
+    const bool hasAny = std::ranges::any_of(program.flags, &Flag::isCross);
+    return hasAny ? 2 * kIds + program.flags.size() : 0;
   }
-  size_t lastWait(unsigned flag) const {
-    return conflicts.numRecords() + flag;
+  size_t lastWait(unsigned number) const {
+    const Flag& flag = program.flags[number];
+    const size_t agent = flag.to.agent == Agent::Cube ? 0 : kIds;
+    return conflicts.numRecords() + (flag.id < kIds ? agent + flag.id : 2 * kIds + number);
   }
 
   void sortHazards() {

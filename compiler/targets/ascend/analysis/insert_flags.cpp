@@ -77,6 +77,7 @@ public:
       releaseUnheld();
       prune();
     }
+    releaseUnheld();
     pruneByIterations();
     if (endTurns())
       pruneByIterations();
@@ -400,10 +401,12 @@ private:
     return isHeldNow(number) || takeBack();
   }
 
-  /// Whoever waits tells so right before the next set.
+  /// Whoever waits tells so right before the next set; in turns, if the flag's ids take turns.
   bool addMeeting(unsigned number) {
-    Insertion meeting = atOnce(result.insertions[number]);
-    meeting.behind = result.insertions[number].setAt;
+    Insertion meeting = result.insertions[number];
+    meeting.behind = meeting.setAt;
+    meeting.setAt = nullptr;
+    meeting.carriedBy = nullptr;
     if (!meeting.behind)
       return false;
     std::swap(meeting.why.earlier, meeting.why.later);
@@ -660,7 +663,8 @@ private:
 
   /// Gives flags their ids. Returns the index of an insertion that must become shorter, or kNone.
   unsigned shareIds() {
-    return assignEventIds(program, result.insertions, options, result.failures);
+    return assignEventIds(program, result.insertions, options, result.failures,
+                          [this] { return check(program, conflicts).unheld; });
   }
 
   /// Set and waited for at one point: takes an id only there. What does so already becomes a barrier

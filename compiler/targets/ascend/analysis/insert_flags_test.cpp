@@ -587,6 +587,33 @@ TEST(InsertFlags, TilesInTurnBetweenCores) {
   }
 }
 
+/// A tile, and three in turn, are handed on in each turn: five ids. With four, no two flags there share one, though
+/// their lives are apart in the text: the second may be set before the first is waited for. The tiles in turn get one.
+TEST(InsertFlags, IdsBetweenCoresAreNotSharedInALoop) {
+  for (const unsigned ids : {5U, 4U}) {
+    ByHand hand;
+    Node* loop = hand.loop(nullptr);
+    Access global = ByHand::write(0, 64);
+    global.isGlobal = true;
+    for (const Pipe pipe : {Pipe::S, Pipe::MTE3}) {
+      if (pipe == Pipe::MTE3)
+        global = ByHand::write(64, 128, {{loop->id, 64, 3}});
+      global.isGlobal = global.isWrite = true;
+      hand.statement(loop, pipe, {global});
+      global.isWrite = false;
+      hand.statement(loop, Pipe::MTE2, {global}, Agent::Cube);
+    }
+    InsertOptions options;
+    options.betweenAgents = true;
+    options.endCross = ids;
+    const std::string text = hand.insert(options);
+    EXPECT_NE(text.find("+ set vector.S to cube.S 1\n"), std::string::npos) << text;
+    const char* inTurn =
+        ids == 5 ? "+ set vector.MTE3 to cube.S 2 + 0 % 3\n" : "+ set vector.MTE3 to cube.S 2\n";
+    EXPECT_NE(text.find(inTurn), std::string::npos) << text;
+  }
+}
+
 /// A flag back in an inner loop, which an outer one carries: an inner loop of no turn sets nothing.
 TEST(InsertFlags, InnerLoopsBetweenCores) {
   ByHand hand;
