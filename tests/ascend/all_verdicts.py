@@ -39,7 +39,7 @@ def of_random_kernels(numbers: range) -> Iterator[tuple[str, Removals]]:
     for number in numbers:
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
-            random = kernel_of(number)
+            random = kernel_of(number, has_loops=False)
             captured = load_kernel(random.source, folder, random.name).capture()
             inputs = [*random_inputs(random, SEED).values(), np.zeros(random.output, np.float32)]
             subject = Subject.of(captured, CONFIGS, folder)

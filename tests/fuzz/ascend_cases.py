@@ -68,8 +68,8 @@ class Script:
         return min(low + (self.left.pop(0) if self.left else 0), high)
 
 
-def kernel_of(number: int) -> RandomKernel:
-    return random_ascend_kernel(Dice(SEED + number), f"kernel{number}")
+def kernel_of(number: int, has_loops: bool = True) -> RandomKernel:
+    return random_ascend_kernel(Dice(SEED + number), f"kernel{number}", has_loops)
 
 
 def load_kernel(source: str, folder: Path, name: str) -> Any:  # noqa: ANN401
@@ -90,7 +90,7 @@ class Compiled:
     def __init__(self, kernel: RandomKernel, folder: Path) -> None:
         self.random = kernel
         self.inputs = random_inputs(kernel, SEED)
-        self.expected = kernel.reference(self.inputs)
+        self.expected = [kernel.reference(self.inputs, numbers) for numbers in kernel.runs()]
         module = load_kernel(kernel.source, folder, kernel.name).capture().module
         self.interpret(module)
         options = _compiler.CompileOptions("ascend", "native", CONFIGS, build_library=False)
@@ -100,22 +100,32 @@ class Compiled:
         self.manifest = artifact.manifest
         self.ascendc = dict(artifact.stages)["ascendc"]
 
-    def copies(self) -> list[np.ndarray[Any, Any]]:
-        return [array.copy() for array in self.inputs.values()]
+    def arrays(self) -> list[np.ndarray[Any, Any]]:
+        """Of a run: the inputs, some of which it writes, and the result."""
+        copies = [array.copy() for array in self.inputs.values()]
+        return [*copies, np.zeros(self.random.output, np.float32)]
 
     def interpret(self, module: Any) -> None:  # noqa: ANN401
-        result = np.zeros(self.random.output, np.float32)
-        arrays = [*self.copies(), result]
-        bound = [(a.ctypes.data, list(a.shape), []) for a in arrays]
-        _, found = _compiler.interpret(module, bound)  # type: ignore[arg-type]
-        assert [d.message for d in found] == []
-        np.testing.assert_array_equal(result, self.expected, err_msg="interpreter and NumPy")
+        self.written = []
+        for numbers, expected in zip(self.random.runs(), self.expected, strict=True):
+            arrays = self.arrays()
+            tensors = [(a.ctypes.data, list(a.shape), []) for a in arrays]
+            bound = [*tensors, *numbers.values()]
+            _, found = _compiler.interpret(module, bound)  # type: ignore[arg-type]
+            assert [d.message for d in found] == []
+            np.testing.assert_array_equal(arrays[-1], expected, err_msg="interpreter and NumPy")
+            self.written.append(arrays)
 
     def run(self, library: Path) -> None:
         """RuntimeError: the host found something."""
-        result = np.zeros(self.random.output, np.float32)
-        _runtime.Kernel(str(library), self.manifest, None)(*self.copies(), result)
-        np.testing.assert_array_equal(result, self.expected, err_msg="ascend and NumPy")
+        kernel = _runtime.Kernel(str(library), self.manifest, None)
+        for numbers, written in zip(self.random.runs(), self.written, strict=True):
+            arrays = self.arrays()
+            kernel(*arrays, *numbers.values())
+            for made, wanted in zip(arrays, written, strict=True):
+                np.testing.assert_array_equal(
+                    made, wanted, err_msg=f"ascend and the interpreter, with {numbers}"
+                )
 
 
 def build(kernels: list[Compiled], library: Path) -> None:
@@ -156,14 +166,15 @@ if __name__ == "__main__":
 
     random = np.random.default_rng({seed})
     inputs = [
-        random.integers(-{limit}, {limit} + 1, shape).astype(np.float32) for shape in {shapes}
+        random.integers(-{limit}, {limit} + 1, shape).astype(dtype) for shape, dtype in {tensors}
     ]
-    results = []
-    for target in ("reference", "ascend"):
-        results.append(np.zeros({output}, np.float32))
-        compiled = tilewright.compile({name}, target=target, pass_configs={configs})
-        compiled(*(array.copy() for array in inputs), results[-1])
-    np.testing.assert_array_equal(results[1], results[0])
+    for numbers in {runs}:
+        results = []
+        for target in ("reference", "ascend"):
+            results.append(np.zeros({output}, np.float32))
+            compiled = tilewright.compile({name}, target=target, pass_configs={configs})
+            compiled(*(array.copy() for array in inputs), results[-1], *numbers)
+        np.testing.assert_array_equal(results[1], results[0])
 """
 
 
@@ -174,7 +185,8 @@ def keep(kernel: RandomKernel, suffix: str = "") -> Path:
     main = MAIN.format(
         seed=SEED,
         limit=LIMIT,
-        shapes=list(kernel.inputs.values()),
+        tensors=[(shape, kernel.dtype_of(name)) for name, shape in kernel.inputs.items()],
+        runs=[list(numbers.values()) for numbers in kernel.runs()],
         output=kernel.output,
         name=kernel.name,
         configs=CONFIGS,

@@ -11,6 +11,7 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
+from loop_steps import loops
 from random_kernels import (
     LIMIT,
     NUMPY,
@@ -71,7 +72,7 @@ class AscendGenerator(Generator):
         """A slice of one tile into a slice of another that the vector unit can convert it to."""
         # Rows of one element lie side by side, so that parts begin anywhere in a block.
         wide = [t for t in self.tiles if len(t.shape) == 2 and t.shape[1] > 1]
-        wide = [t for t in wide if t.dtype != "bfloat16"]
+        wide = [t for t in wide if t.dtype not in ("bfloat16", "int8")]
         if not wide:
             return self.load()
         source = self.pick(wide)
@@ -243,9 +244,12 @@ class AscendGenerator(Generator):
         )
 
 
-def random_ascend_kernel(choices: Choices, name: str) -> RandomKernel:
+def random_ascend_kernel(choices: Choices, name: str, has_loops: bool = True) -> RandomKernel:
+    """`has_loops`: also such in which what some runs need others don't."""
     generator = AscendGenerator(choices, name)
     own = [generator.tile_function, generator.pipelined, generator.part_nest]
+    if has_loops:
+        own += 3 * [partial(loops, generator)]
     kernel = compose(generator, [*own, *(partial(step, generator) for step in STEPS)])
     odd_names(generator)
     return kernel

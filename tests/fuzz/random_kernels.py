@@ -55,15 +55,20 @@ class RandomKernel:
     launch: str = "with T.Kernel({columns}, {rows}, threads=64) as (bx, by):"
     lines: list[str] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
+    #: Arguments that are numbers: one for each run.
+    numbers: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    #: Inputs of float16, all others are of float32.
+    halves: list[str] = field(default_factory=list)
     #: What the text calls what has another name here.
     names: dict[str, str] = field(default_factory=dict)
 
     @property
     def source(self) -> str:
-        arguments = ", ".join(
-            f'{name}: T.Tensor({shape}, "float32")'
+        tensors = [
+            f'{name}: T.Tensor({shape}, "{self.dtype_of(name)}")'
             for name, shape in {**self.inputs, "Out": self.output}.items()
-        )
+        ]
+        arguments = ", ".join([*tensors, *(f"{name}: T.int32" for name in self.numbers)])
         head = [
             "import tilewright.language as T",
             "",
@@ -74,13 +79,23 @@ class RandomKernel:
         text = "\n".join(head + [" " * 8 + line for line in self.lines]) + "\n"
         return re.sub(r"\w+", lambda word: self.names.get(word[0], word[0]), text)
 
-    def reference(self, inputs: dict[str, Array]) -> Array:
+    def dtype_of(self, tensor: str) -> str:
+        return "float16" if tensor in self.halves else "float32"
+
+    def runs(self) -> list[dict[str, int]]:
+        """The numbers of each run."""
+        count = max((len(values) for values in self.numbers.values()), default=1)
+        return [
+            {name: values[run] for name, values in self.numbers.items()} for run in range(count)
+        ]
+
+    def reference(self, inputs: dict[str, Array], numbers: dict[str, int] | None = None) -> Array:
         """Inputs that the kernel writes are left as they are."""
         out = np.zeros(self.output, np.float32)
         inputs = {name: array.copy() for name, array in inputs.items()}
         for by in range(self.grid[1]):
             for bx in range(self.grid[0]):
-                block: Block = {"bx": bx, "by": by, "Out": out, **inputs}
+                block: Block = {"bx": bx, "by": by, "Out": out, **inputs, **(numbers or {})}
                 for step in self.steps:
                     step(block)
         return out
@@ -419,6 +434,6 @@ def random_kernel(choices: Choices) -> RandomKernel:
 def random_inputs(kernel: RandomKernel, seed: int) -> dict[str, Array]:
     generator = np.random.default_rng(seed)
     return {
-        name: generator.integers(-LIMIT, LIMIT + 1, shape).astype(np.float32)
+        name: generator.integers(-LIMIT, LIMIT + 1, shape).astype(kernel.dtype_of(name))
         for name, shape in kernel.inputs.items()
     }
