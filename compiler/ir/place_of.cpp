@@ -37,6 +37,10 @@ std::vector<Note> callSitesOf(mlir::Location location) {
       location = name.getChildLoc();
       continue;
     }
+    if (auto fused = mlir::dyn_cast<mlir::FusedLoc>(location)) {
+      location = fused.getLocations().front();
+      continue;
+    }
     auto call = mlir::dyn_cast<mlir::CallSiteLoc>(location);
     if (!call)
       return notes;

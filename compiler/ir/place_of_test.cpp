@@ -47,7 +47,9 @@ TEST_F(PlaceOfTest, KnowsValuesByTheirNamesButNotMacros) {
   EXPECT_EQ(placeOf(row).line, 30);
   ASSERT_EQ(callSitesOf(row).size(), 1U);
   EXPECT_EQ(callSitesOf(row)[0].message, "in the macro 'load', called here");
-  EXPECT_EQ(nameOf(mlir::FusedLoc::get(&context, {at(1, 1), row})), "row");
+  mlir::Location fused = mlir::FusedLoc::get(&context, {row, at(1, 1)});
+  EXPECT_EQ(nameOf(fused), "row");
+  EXPECT_EQ(callSitesOf(fused).size(), 1U);
 }
 
 } // namespace

@@ -9,6 +9,7 @@
 #include "compiler/targets/ascend/global_boxes.h"
 #include "compiler/targets/ascend/index_terms.h"
 #include "compiler/targets/ascend/launch_kind.h"
+#include "compiler/targets/ascend/mark_statements.h"
 #include "compiler/targets/ascend/scalar_agents.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
@@ -127,6 +128,7 @@ private:
   Node* add(Operation* op, Node* parent, model::Block& block, NodeKind kind) {
     Node* node = program.add(block, parent, kind);
     node->tag = op;
+    node->whole = statementOf(op).value_or(model::kNone);
     return node;
   }
 
@@ -441,6 +443,7 @@ private:
     auto alloc = storage.getDefiningOp<tile::AllocOp>();
     const bool isPlaced = alloc && alloc.getAddress();
     const auto base = isPlaced ? static_cast<int64_t>(*alloc.getAddress()) : 0;
+    result.isOfPart = alloc && statementOf(alloc);
     result.memory =
         isPlaced ? static_cast<unsigned>(type.getSpace()) : numberOf(storage, firstUnplaced);
     const int64_t size = npu::storageBytes(type);

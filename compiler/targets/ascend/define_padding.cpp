@@ -20,6 +20,7 @@
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/npu_ops.h"
 #include "compiler/passes/kernel_pass.h"
+#include "compiler/targets/ascend/mark_statements.h"
 #include "compiler/targets/ascend/passes.h"
 #include "compiler/targets/ascend/pipelined_loops.h"
 
@@ -83,13 +84,16 @@ struct DefinePadding : KernelPass<DefinePadding> {
   static constexpr llvm::StringLiteral kDescription =
       "write behind rows that end within a block, where it is read";
 
+  explicit DefinePadding(bool ofParts) : ofParts(ofParts) {}
+
   void runOnOperation() override {
     const DominanceInfo dominance(getOperation());
     SmallVector<std::pair<tile::AllocOp, Reads>> allocs;
     getOperation().walk([&](tile::AllocOp alloc) {
       // What takes turns is all written first, in each iteration.
       Reads reads = Reads::Nothing;
-      if (hasPadding(alloc.getType()) && !alloc->hasAttr(kVersionsAttr) &&
+      const bool isAsked = !ofParts || statementOf(alloc);
+      if (isAsked && hasPadding(alloc.getType()) && !alloc->hasAttr(kVersionsAttr) &&
           isReadUndefined(alloc, dominance, reads))
         allocs.emplace_back(alloc, reads);
     });
@@ -178,12 +182,14 @@ private:
     else
       fill(0, layout.storage, {});
   }
+
+  bool ofParts;
 };
 
 } // namespace
 
-std::unique_ptr<Pass> createDefinePadding() {
-  return std::make_unique<DefinePadding>();
+std::unique_ptr<Pass> createDefinePadding(bool ofParts) {
+  return std::make_unique<DefinePadding>(ofParts);
 }
 
 } // namespace tilewright::ascend

@@ -9,6 +9,7 @@
 ///   ascend.wait_flag mte2 to v, %c0 {ascend.why = "exp reads what load_ub wrote"}
 ///   npu.unary exp %y[%c0] : ..., %x[%c0] : ... count(%c64)
 ///
+/// Of a kernel with flags of its own only the parts of one statement are ordered (mark_statements.h).
 /// Between the cube and the vector cores it puts cross-core flags. It stands behind the planning of
 /// memory, because reuse of bytes makes hazards, and before the split, while both kinds of core are
 /// in one text order. docs/ascend-sync.md says how it works.
@@ -17,6 +18,7 @@
 #include "compiler/passes/kernel_pass.h"
 #include "compiler/targets/ascend/build_program.h"
 #include "compiler/targets/ascend/describe_hazard.h"
+#include "compiler/targets/ascend/mark_statements.h"
 #include "compiler/targets/ascend/passes.h"
 
 #include "compiler/ir/structure_ops.h"
@@ -160,10 +162,10 @@ struct InsertFlags : KernelPass<InsertFlags> {
       : withinCores(withinCores), betweenCores(betweenCores) {}
 
   void runOnOperation() override {
-    if (withinCores == WithinCores::None && !betweenCores)
-      return;
     const std::unique_ptr<ModelOfKernel> model = buildProgram(getOperation());
-    if (model->exit) {
+    if (model->exit && withinCores == WithinCores::None && !betweenCores) {
+      forgetOwnBuffers(model->program);
+    } else if (model->exit) {
       model->exit->emitError("flags cannot be inserted in a loop that is left early: "
                              "ascend-structure-exits makes a branch of it");
       return signalPassFailure();
@@ -172,6 +174,7 @@ struct InsertFlags : KernelPass<InsertFlags> {
     model::InsertOptions options;
     options.withinAgents = withinCores != WithinCores::None;
     options.scalarOnly = withinCores == WithinCores::ScalarUnit;
+    options.ofParts = withinCores != WithinCores::All;
     options.betweenAgents = betweenCores && !model->hasOwnCrossFlags;
     const model::Inserted inserted = insertFlags(model->program, conflicts, options);
     for (const model::Unorderable& failure : inserted.failures) {
@@ -182,6 +185,15 @@ struct InsertFlags : KernelPass<InsertFlags> {
     if (!inserted.failures.empty())
       return signalPassFailure();
     Writer(*model, inserted.insertions).write();
+    unmarkStatements(getOperation());
+  }
+
+  /// Nothing leaves a statement in its middle, but what is ordered from one turn of a loop to the next would be
+  /// set and never waited for.
+  static void forgetOwnBuffers(model::Program& program) {
+    for (Node& node : program.nodes)
+      for (model::Access& access : node.accesses)
+        access.isOfPart = false;
   }
 
   WithinCores withinCores = WithinCores::All;

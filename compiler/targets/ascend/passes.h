@@ -35,6 +35,7 @@ inline constexpr char kTemporaryAttr[] = "ascend.temporary";
 inline constexpr char kSourcesAttr[] = "ascend.sources";
 
 std::unique_ptr<mlir::Pass> createCheckKernel(const chips::AscendChip& chip);
+std::unique_ptr<mlir::Pass> createMarkStatements();
 std::unique_ptr<mlir::Pass> createPlainUpdates(bool waits);
 std::unique_ptr<mlir::Pass> createPairWorkspaces();
 std::unique_ptr<mlir::Pass> createMarkOnce();
@@ -63,12 +64,13 @@ std::unique_ptr<mlir::Pass> createPlainDivisions();
 /// Of pipelined loops: buffers in versions, and loads ahead of their use.
 std::unique_ptr<mlir::Pass> createRotateBuffers(const chips::AscendChip& chip);
 std::unique_ptr<mlir::Pass> createLoadAhead();
-std::unique_ptr<mlir::Pass> createDefinePadding();
+/// `ofParts`: only of buffers that the compiler has made for one statement.
+std::unique_ptr<mlir::Pass> createDefinePadding(bool ofParts);
 /// `mayShare`: where buffers don't fit one behind the other, those that are never needed at once
 /// share bytes.
 std::unique_ptr<mlir::Pass> createPlanMemory(const chips::AscendChip& chip, bool mayShare);
 /// Which flags and barriers within a core the kernel leaves to the compiler: of `ScalarUnit`, those between
-/// the scalar unit and others.
+/// the scalar unit and others. Parts of one statement are always ordered.
 enum class WithinCores { None, ScalarUnit, All };
 /// Flags and barriers of one core, and cross-core flags.
 std::unique_ptr<mlir::Pass> createInsertFlags(WithinCores withinCores, bool betweenCores);

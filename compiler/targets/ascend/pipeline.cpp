@@ -33,6 +33,8 @@ std::vector<std::unique_ptr<Pass>> makePipeline(const Session& session) {
   const Automation& automation = session.automation;
   std::vector<std::unique_ptr<Pass>> passes;
   passes.push_back(createCheckKernel(*session.chip));
+  if (!automation.flags)
+    passes.push_back(createMarkStatements());
   passes.push_back(createPlainUpdates(!automation.flags));
   passes.push_back(createMarkOnce());
   if (automation.flags)
@@ -60,7 +62,9 @@ std::vector<std::unique_ptr<Pass>> makePipeline(const Session& session) {
   if (automation.flags) {
     passes.push_back(createRotateBuffers(*session.chip));
     passes.push_back(createLoadAhead());
-    passes.push_back(createDefinePadding());
+  }
+  passes.push_back(createDefinePadding(/*ofParts=*/!automation.flags));
+  if (automation.flags) {
     passes.push_back(createCanonicalizerPass());
     passes.push_back(createCSEPass());
   }

@@ -14,6 +14,7 @@ void registerPasses(mlir::DialectRegistry& registry) {
   registry.insert<npu::NpuDialect, mlir::scf::SCFDialect>();
   const chips::AscendChip& chip = *chips::findAscendChip("910B2");
   mlir::registerPass([&chip] { return createCheckKernel(chip); });
+  mlir::registerPass(createMarkStatements);
   mlir::registerPass([] { return createPlainUpdates(true); });
   mlir::registerPass(createMarkOnce);
   mlir::registerPass(createGuardOnce);
@@ -28,7 +29,7 @@ void registerPasses(mlir::DialectRegistry& registry) {
   mlir::registerPass(createPlainDivisions);
   mlir::registerPass([&chip] { return createRotateBuffers(chip); });
   mlir::registerPass(createLoadAhead);
-  mlir::registerPass(createDefinePadding);
+  mlir::registerPass([] { return createDefinePadding(false); });
   mlir::registerPass([&chip] { return createPlanMemory(chip, true); });
   mlir::registerPass([] { return createInsertFlags(WithinCores::All, true); });
   mlir::registerPass(createPairWorkspaces);

@@ -4,6 +4,7 @@
 #include "compiler/targets/ascend/analysis/unroll.h"
 
 #include <algorithm>
+#include <functional>
 #include <set>
 #include <tuple>
 
@@ -26,6 +27,27 @@ bool isBetweenCores(const Hazard& hazard) {
 
 bool isOfScalarUnit(const Hazard& hazard) {
   return hazard.earlier->queue.pipe == Pipe::S || hazard.later->queue.pipe == Pipe::S;
+}
+
+/// Whether two parts of one statement meet in a buffer that was made for it.
+bool meetInOwnBuffer(const Node& earlier, const Node& later) {
+  for (const Access& access : later.accesses)
+    for (const Access& other : earlier.accesses)
+      if (access.isOfPart && other.isOfPart && (access.isWrite || other.isWrite) &&
+          access.memory == other.memory && access.mayShareBuffer(other))
+        return true;
+  return false;
+}
+
+/// Whether both are parts of one statement of the kernel: of one turn of the loops around it, or, in what was
+/// made for it, which the kernel knows nothing of, also of different ones.
+bool isOfOneStatement(const Hazard& hazard) {
+  const Node &earlier = *hazard.earlier, &later = *hazard.later;
+  if (earlier.whole == kNone || earlier.whole != later.whole)
+    return false;
+  const bool isOfOneTurn =
+      earlier.turn == later.turn && (!hazard.carriedBy || hazard.carriedBy->whole == later.whole);
+  return isOfOneTurn || meetInOwnBuffer(earlier, later);
 }
 
 /// Whether all cores of a block come to a node alike.
@@ -59,6 +81,8 @@ public:
   Inserted run() {
     while (addNext()) {
     }
+    if (result.insertions.empty())
+      return std::move(result);
     holdAll();
     prune();
     for (Insertion& insertion : result.insertions)
@@ -86,20 +110,26 @@ public:
 
 private:
   bool isWanted(const Hazard& hazard) const {
-    if (isBetweenCores(hazard) ? !options.betweenAgents : !options.withinAgents)
-      return false;
-    if (options.scalarOnly && !isBetweenCores(hazard) && !isOfScalarUnit(hazard))
-      return false;
-    return std::none_of(result.failures.begin(), result.failures.end(),
+    const bool isOfKind = isBetweenCores(hazard) ? options.betweenAgents : isLeftToCompiler(hazard);
+    return isOfKind &&
+           std::none_of(result.failures.begin(), result.failures.end(),
                         [&](const Unorderable& failed) { return failed.hazard == hazard; });
+  }
+
+  /// Of one agent.
+  bool isLeftToCompiler(const Hazard& hazard) const {
+    if (options.withinAgents && (!options.scalarOnly || isOfScalarUnit(hazard)))
+      return true;
+    return options.ofParts && isOfOneStatement(hazard);
   }
 
   /// Covers the first hazard in text order; false if none is left.
   bool addNext() {
-    const std::vector<Hazard> hazards = hazardsOfFirst(program, conflicts, wanted());
+    std::vector<Hazard> hazards = hazardsOfFirst(program, conflicts, wanted());
+    std::erase_if(hazards, std::not_fn(wanted()));
     const Hazard* first = nullptr;
     for (const Hazard& hazard : hazards)
-      if (isWanted(hazard) && (!first || isBetter(hazard, *first)))
+      if (!first || isBetter(hazard, *first))
         first = &hazard;
     if (!first)
       return false;

@@ -538,6 +538,35 @@ TEST(InsertFlags, NoIdLeft) {
   EXPECT_NE(hand.insert().find("+ barrier_all vector"), std::string::npos) << print(hand.program);
 }
 
+/// Parts of one statement in a loop of the kernel's own: what was made for it is kept from one turn to the
+/// next, all else the kernel orders.
+TEST(InsertFlags, PartsOfOneStatement) {
+  for (const int64_t trips : {int64_t{-1}, int64_t{3}}) {
+    ByHand hand;
+    Node* own = hand.loop(nullptr, trips);
+    hand.statement(own, Pipe::MTE3, {ByHand::read(64, 128)}); // of another statement
+    Node* load = hand.statement(own, Pipe::MTE2, {ByHand::write(0, 64)});
+    Node* lines = hand.loop(own, 4);
+    Node* add = hand.statement(lines, Pipe::V, {ByHand::read(0, 64), ByHand::write(64, 128)});
+    for (Node* part : {load, lines, add})
+      part->whole = 7;
+    load->accesses.front().isOfPart = add->accesses.front().isOfPart = true;
+    const Conflicts conflicts(hand.program);
+    InsertOptions options;
+    options.withinAgents = false;
+    options.ofParts = true;
+    EXPECT_TRUE(insertFlags(hand.program, conflicts, options).failures.empty());
+    const std::string text = print(hand.program);
+    for (const char* needed :
+         {"set vector.V to vector.MTE2", "set vector.MTE2 to vector.V", "barrier vector.V"})
+      EXPECT_NE(text.find(needed), std::string::npos) << needed << "\n" << text;
+    EXPECT_EQ(text.find("vector.MTE3 to"), std::string::npos) << text;
+    EXPECT_EQ(text.find("to vector.MTE3"), std::string::npos) << text;
+    for (const Hazard& hazard : check(hand.program, conflicts).hazards)
+      EXPECT_TRUE(hazard.earlier->whole == kNone || hazard.later->whole == kNone) << text;
+  }
+}
+
 /// The scalar unit of a cube core has no event to FIX.
 TEST(InsertFlags, NoEvent) {
   ByHand hand;

@@ -76,6 +76,8 @@ struct Access : Range {
   bool isBehindBarrier =
       false; ///< only after a barrier of its pipe, which the statement has inside
   std::vector<Range> otherDims;
+  /// Of a buffer that the compiler has made for one statement of the kernel.
+  bool isOfPart = false;
   /// The bytes of the buffer on chip, which no offset leaves, also where nothing is known of it.
   int64_t bufferBegin = 0, bufferEnd = INT64_MAX;
 
@@ -137,6 +139,9 @@ struct Node {
   NodeKind kind = NodeKind::Statement;
   unsigned id = 0; ///< index in Program::nodes, in text order
   Node* parent = nullptr;
+  /// Statement and Loop: the number of the kernel's statement that it is a part of, and of the turn of the
+  /// loops around that, where iterations are written out.
+  unsigned whole = kNone, turn = 0;
   // Statement
   Queue queue;
   std::vector<Access> accesses;

@@ -65,6 +65,8 @@ private:
         return;
       Node* made = add(node, to, parent, NodeKind::Statement);
       made->queue = node->queue;
+      made->whole = node->whole;
+      made->turn = ownTurn;
       for (const Access& access : node->accesses)
         made->accesses.push_back(fixed(access));
       return;
@@ -156,15 +158,20 @@ private:
     rest->isEntered = loop->isEntered;
     rest->isEnteredIfNotEmpty = loop->isEnteredIfNotEmpty;
     rest->trips = isKnown ? loop->trips - 2 * ends : -1;
+    rest->whole = loop->whole;
     result.isComplete = false;
     copyIteration(loop, {ends, rest->id, rest->trips}, rest->body, rest);
     if (isKnown)
       copyIteration(loop, {loop->trips - 1, kNone}, to, parent);
   }
 
-  void copyIteration(const Node* loop, Turn turn, Block& to, Node* parent) {
-    turns[loop->id] = turn;
+  void copyIteration(const Node* loop, Turn number, Block& to, Node* parent) {
+    turns[loop->id] = number;
+    const unsigned outer = ownTurn;
+    if (loop->whole == kNone) // else it is a part of the statement, as what it holds
+      ownTurn = ++lastOwnTurn;
     copy(loop->body, to, parent);
+    ownTurn = outer;
   }
 
   void copySyncs(const std::vector<Sync>& syncs, const Node* origin, Block& to, Node* parent) {
@@ -271,7 +278,8 @@ private:
   bool hasRest; ///< loops that are longer stay loops
   const Answers answers;
   size_t mostNodes = 0;
-  std::vector<Turn> turns; ///< by loop: of the iteration that is being copied
+  std::vector<Turn> turns;               ///< by loop: of the iteration that is being copied
+  unsigned ownTurn = 0, lastOwnTurn = 0; ///< of the kernel's own loops
   Unrolled result;
 };
 
