@@ -279,7 +279,12 @@ def _functions_in(value: Any) -> list[FunctionType]:
         return [value]
     if not _stays(type(value).__module__):
         return []
-    inner = (getattr(value, wrapped, None) for wrapped in _WRAPPED_AS)
+    inner = []
+    for wrapped in _WRAPPED_AS:
+        try:
+            inner.append(getattr(value, wrapped, None))
+        except Exception:  # an object may refuse its attributes
+            continue
     return [f for f in inner if isinstance(f, FunctionType)]
 
 
