@@ -23,7 +23,7 @@ ROWS = 16
 
 @pytest.fixture(autouse=True)
 def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A kernel from the cache gives no warnings."""
+    """Each kernel is compiled: what the compiler says is not the cache's."""
     monkeypatch.setenv("TILEWRIGHT_CACHE_DIR", str(tmp_path))
     cache.clear_memory()
     yield
