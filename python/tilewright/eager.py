@@ -20,7 +20,9 @@ from __future__ import annotations
 import ast
 import inspect
 import symtable
+from copy import copy
 from dataclasses import dataclass, field
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from .capture.functions import outside_names
@@ -37,10 +39,11 @@ from .errors import EagerJITBuildError
 from .front_key import front_key
 from .language.annotations import PointerAnnotation, TensorAnnotation
 from .language.dtypes import Dtype, is_dtype, to_dtype
+from .language.prim_func import PrimFunc
 from .language.values import POISON, BufferRef, Deferred, LanguageError, Symbol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from types import FunctionType
 
     from .capture.kernel import CapturedKernel
@@ -184,7 +187,8 @@ class EagerCall:
         if known is None or self.function.is_old(key):
             options = self.function.options()
             front = front_key(self.python, [plain, self.constants], options.description())
-            known = compile_kernel(self.capture, options, None, front, self.function)
+            made = EagerPrimFunc(self)
+            known = compile_kernel(made.capture, options, None, front, made)
             if key is not None:
                 self.function.keep(self.function._kernels, key, known, plain.values())
         return known
@@ -316,8 +320,7 @@ class EagerCall:
         self, name: str, strides: tuple[Any, ...], found: dict[str, int], lanes: int
     ) -> None:
         value = self.values[name]
-        stride = getattr(value, "stride", None)
-        actual = stride() if callable(stride) else [s // value.itemsize for s in value.strides]
+        actual = _strides_of(value)
         for dim, size in zip(strides, actual, strict=lanes == 1):  # that of the lanes is 1
             if isinstance(dim, _Constant):
                 _bind(found, dim.name, int(size) // lanes, name, self.function.__name__)
@@ -401,6 +404,31 @@ class EagerCall:
             )
             return []
         return [made.index(item) for item in returned]
+
+
+class EagerPrimFunc(PrimFunc):
+    """An eager kernel for the shapes and values of one call, whose tensors it lets go."""
+
+    def __init__(self, call: EagerCall) -> None:
+        super().__init__(call.python, {})
+        self.call = copy(call)
+        self.call.values = {n: None if n in call.declared else v for n, v in call.values.items()}
+
+    def _trace(self, compiler: Any) -> CapturedKernel:
+        return self.call.capture(compiler)
+
+
+def _strides_of(tensor: Any) -> Sequence[int]:
+    """In elements; of a `T.Tensor` that stands for one, too."""
+    stride = getattr(tensor, "stride", None)
+    if callable(stride):
+        steps: Sequence[int] = stride()
+        return steps
+    if not isinstance(tensor, TensorAnnotation):
+        return [step // tensor.itemsize for step in tensor.strides]
+    if tensor.strides is not None:
+        return tensor.strides
+    return [prod(tensor.shape[number + 1 :]) for number in range(len(tensor.shape))]
 
 
 def _dims(count: int) -> str:

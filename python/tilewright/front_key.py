@@ -166,6 +166,9 @@ class _Description:
             self.parts.append(name)
             self.add(value.function)
             self._annotation_names(value.function, getattr(value, "names", {}))
+        elif name == "EagerPrimFunc":
+            self.add(value.function)
+            self.add([value.call.plain(), value.call.constants])
         elif name == "JITFunction":
             self.add(value.function)
             self.add(value.options_key())

@@ -223,14 +223,17 @@ class JITFunction:
         front = front_key(self.function, [args, keywords, outputs], options.description())
         made: list[PrimFunc] = []
 
-        def capture() -> CapturedKernel:
+        def tir() -> PrimFunc:
             if not made:
                 made.append(self.get_tir(*args, **keywords))
-            return made[0].capture()
+            return made[0]
+
+        def capture() -> CapturedKernel:
+            return tir().capture()
 
         started = time.perf_counter()
         try:
-            kernel = compile_kernel(capture, options, outputs, front, self)
+            kernel = compile_kernel(capture, options, outputs, front, tir)
         except Exception as error:
             self._advise_on_arrays(error, args, keywords)
             raise
@@ -240,6 +243,10 @@ class JITFunction:
 
     def get_tir(self, *args: Any, **keywords: Any) -> PrimFunc:
         """The kernel as the factory gives it, not compiled."""
+        if self.is_eager:
+            from .eager import EagerCall, EagerPrimFunc
+
+            return EagerPrimFunc(EagerCall(self, args, keywords))
         made = self.function(*args, **keywords)
         if not hasattr(made, "capture"):
             raise TypeError(

@@ -8,6 +8,7 @@ calls. Nothing slow is imported here.
 from __future__ import annotations
 
 from itertools import compress
+from types import FunctionType
 
 from tilewright import _runtime
 from tilewright.errors import unsupported
@@ -37,9 +38,10 @@ def stage_files(stages: Sequence[tuple[str, str]], header: str = "") -> dict[str
 class JITKernel(_runtime.Kernel):
     """Call it with all arguments, or without the outputs (`out_idx`): it then makes and gives them.
 
-    `recompile` compiles the kernel anew and gives (stage, text) pairs; it is used where the cache
-    entry holds no stages. OSError: the entry's library is gone or can't be loaded; the entry is as
-    good as missing, so compile again.
+    `prim_func` is what it was made of, or a function that gives that. `recompile` compiles the
+    kernel anew and gives (stage, text) pairs; it is used where the cache entry holds no stages.
+    OSError: the entry's library is gone or can't be loaded; the entry is as good as missing, so
+    compile again.
     """
 
     latency: float | None = None
@@ -61,9 +63,17 @@ class JITKernel(_runtime.Kernel):
         super().__init__(entry.library, entry.manifest, outputs)
         self.entry = entry
         self.target = target
-        self.prim_func = prim_func
+        self._prim_func = prim_func
         self._recompile = recompile
         self._stages: list[tuple[str, str]] | None = None
+
+    @property
+    def prim_func(self) -> Any:
+        """The kernel as written, which `tilelang.compile` takes. A kernel from the cache was made
+        without its factory, which is called now."""
+        if isinstance(self._prim_func, FunctionType):
+            self._prim_func = self._prim_func()
+        return self._prim_func
 
     def stages(self) -> list[tuple[str, str]]:
         """(stage, text) in the order of the pipeline; compiles again if they were not kept."""

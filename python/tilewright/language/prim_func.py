@@ -37,11 +37,14 @@ class PrimFunc:
         CompileError with all messages."""
         is_old = self._state is None or not self._state.holds()
         if self._captured is None or is_old or compiler is not None:
-            from ..capture.kernel import capture_kernel
-
             self._state = CapturedState(self.function)
-            self._captured = capture_kernel(self, compiler)
+            self._captured = self._trace(compiler)
         return self._captured
+
+    def _trace(self, compiler: Any) -> CapturedKernel:
+        from ..capture.kernel import capture_kernel
+
+        return capture_kernel(self, compiler)
 
     def script(self) -> str:
         """The tile IR as text."""
