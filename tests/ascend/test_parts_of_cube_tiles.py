@@ -159,3 +159,33 @@ def test_columns_of_l0b_come_in_groups_of_16() -> None:
     a, b = (random.standard_normal((rows, 16)).astype(np.float32) for rows in (32, 24))
     expected = 2 * a.astype(np.float64) @ b.astype(np.float64).T
     np.testing.assert_allclose(kernel(a, b), expected, rtol=1e-4, atol=1e-3)
+
+
+@T.prim_func
+def halves_by_a_variable(
+    A: T.Tensor((32, 32), "float16"),
+    C: T.Tensor((32, 32), "float32"),
+):  # type: ignore[no-untyped-def]
+    with T.Kernel(1, is_npu=True) as (cid, vid):
+        a = T.alloc_L1((32, 32), "float16")
+        c = T.alloc_L0C((32, 32), "float32")
+        u = T.alloc_ub((16, 32), "float32")
+        row = T.alloc_var("int32", init=vid * 16)
+        T.copy(A, a)
+        T.gemm_v0(a, a, c, init=True)
+        T.copy(c[row : row + 16, :], u)
+        for i, j in T.Parallel(16, 32):
+            u[i, j] = u[i, j] * 2.0
+        T.copy(u, C[row, 0])
+
+
+def test_a_variable_says_which_half_each_vector_core_has() -> None:
+    a = random.integers(-3, 4, (32, 32)).astype(np.float16)
+    c = np.zeros((32, 32), np.float32)
+    configs = AUTOMATIC | {
+        tilewright.PassConfigKey.TL_ASCEND_AUTO_CV_COMBINE: True,
+        tilewright.PassConfigKey.TL_ASCEND_AUTO_CV_SYNC: True,
+    }
+    tilewright.compile(halves_by_a_variable, target="ascend", pass_configs=configs)(a, c)
+    exact = a.astype(np.float64)
+    np.testing.assert_array_equal(c, 2 * (exact @ exact))

@@ -118,6 +118,9 @@ struct AddWorkspaces : KernelPass<AddWorkspaces> {
 
   LogicalResult split(tile::CopyOp copy, unsigned number) {
     auto launch = copy->getParentOfType<tile::LaunchOp>();
+    for (Value operand : SmallVector<Value>(copy->getOperands()))
+      if (operand.getType().isIndex())
+        takeStored(operand);
     // Where the number of blocks is known at run time only, each block has a workspace of its own.
     std::optional<SmallVector<int64_t>> blocks =
         getConstantIntValues(getAsOpFoldResult(launch.getGrid()));

@@ -114,7 +114,9 @@ func.func @turns(%n: index) {
 }
 
 // -----
-// What a variable holds may be another number on each vector core.
+// What a variable holds for sure, as a part's number, is taken for it.
+// CHECK-LABEL: func.func @parts_by_a_variable
+// CHECK: tile.copy %{{.*}}[%{{.*}}, 0] [32, 32] : !tile.buffer<32x32xf32, L0C> to
 func.func @parts_by_a_variable() {
   %c2 = arith.constant 2 : index
   %c16 = arith.constant 16 : index
@@ -128,8 +130,33 @@ func.func @parts_by_a_variable() {
     tile.store %number, %var[] : !tile.buffer<si32, var>
     %held = tile.load %var[] : !tile.buffer<si32, var>
     %there = arith.index_cast %held : i32 to index
-    // expected-error@+1 {{a copy between the cube core and parts of the vector cores that do not join}}
     tile.copy %c[%there, 0] [16, 32] : !tile.buffer<32x32xf32, L0C> to %x : !tile.buffer<16x32xf32, UB>
+  }
+  return
+}
+
+// -----
+func.func @parts_by_a_changed_variable() {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c16 = arith.constant 16 : index
+  %none = arith.constant 0 : i32
+  tile.launch (%cid) in (%c2) npu {
+    %c = tile.alloc "c" : !tile.buffer<32x32xf32, L0C>
+    %x = tile.alloc "x" : !tile.buffer<16x32xf32, UB>
+    %var = tile.alloc "row" : !tile.buffer<si32, var>
+    %vid = ascend.vector_id
+    %row = arith.muli %vid, %c16 : index
+    %number = arith.index_cast %row : index to i32
+    tile.store %number, %var[] : !tile.buffer<si32, var>
+    tile.for %t = %c0 to %c2 step %c1 {
+      %held = tile.load %var[] : !tile.buffer<si32, var>
+      %there = arith.index_cast %held : i32 to index
+      // expected-error@+1 {{a copy between the cube core and parts of the vector cores that do not join}}
+      tile.copy %c[%there, 0] [16, 32] : !tile.buffer<32x32xf32, L0C> to %x : !tile.buffer<16x32xf32, UB>
+      tile.store %none, %var[] : !tile.buffer<si32, var>
+    }
   }
   return
 }

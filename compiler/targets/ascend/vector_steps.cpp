@@ -83,6 +83,46 @@ bool VectorSteps::runsOnBoth(Operation* op) {
   return true;
 }
 
+/// The last store to a variable before it is loaded, if that is the same one on all ways; or null.
+static tile::StoreOp lastStore(tile::LoadOp load) {
+  const Value variable = load.getBuffer();
+  SmallVector<Operation*> writers;
+  for (Operation* user : npu::usersOf(variable))
+    if (!isa<tile::LoadOp>(user))
+      writers.push_back(user);
+  const auto writesIn = [&](Operation* op) {
+    return llvm::any_of(writers, [&](Operation* writer) { return op->isAncestor(writer); });
+  };
+  for (Operation* place = load; !isa<tile::LaunchOp>(place); place = place->getParentOp()) {
+    if (isLoop(place) && writesIn(place))
+      return {}; // in a turn before, maybe
+    for (Operation* before = place->getPrevNode(); before; before = before->getPrevNode())
+      if (writesIn(before)) {
+        auto store = dyn_cast<tile::StoreOp>(before);
+        return store && store.getBuffer() == variable ? store : tile::StoreOp();
+      }
+  }
+  return {};
+}
+
+void takeStored(Value number) {
+  Operation* op = number.getDefiningOp();
+  if (!op)
+    return;
+  if (auto load = dyn_cast<tile::LoadOp>(op)) {
+    if (!cast<BufferType>(load.getBuffer().getType()).isPerThread() || !load.getIndices().empty())
+      return;
+    tile::StoreOp store = lastStore(load);
+    if (!store || store.getValue().getType() != number.getType())
+      return;
+    const Value stored = store.getValue();
+    number.replaceAllUsesWith(stored);
+    return takeStored(stored);
+  }
+  for (Value operand : SmallVector<Value>(op->getOperands()))
+    takeStored(operand);
+}
+
 void onFirstVector(Operation* op) {
   ImplicitLocOpBuilder builder(op->getLoc(), op);
   Value id = VectorIdOp::create(builder);

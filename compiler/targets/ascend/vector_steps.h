@@ -34,6 +34,10 @@ inline std::optional<int64_t> vectorStep(mlir::Value value) {
   return VectorSteps().of(value);
 }
 
+/// Takes, for what variables hold where `number` is computed of them, what has been stored there, if only one
+/// store can have been the last.
+void takeStored(mlir::Value number);
+
 /// Puts `op` into a branch that only the first vector core of a block takes.
 void onFirstVector(mlir::Operation* op);
 
