@@ -104,7 +104,7 @@ def run_eager(function: JITFunction, args: tuple[Any, ...], keywords: dict[str, 
 def compile_eager(
     function: JITFunction, args: tuple[Any, ...], keywords: dict[str, Any]
 ) -> JITKernel:
-    return EagerCall(function, args, keywords).kernel()
+    return EagerCall(function, args, keywords, runs=False).kernel()
 
 
 @dataclass(slots=True)
@@ -139,8 +139,14 @@ class EagerCall:
     """One call of an eager kernel: which arguments are tensors, and the constants that follow."""
 
     def __init__(
-        self, function: JITFunction, args: tuple[Any, ...], keywords: dict[str, Any]
+        self,
+        function: JITFunction,
+        args: tuple[Any, ...],
+        keywords: dict[str, Any],
+        *,
+        runs: bool = True,
     ) -> None:
+        """Without `runs`, keywords for T.const may stand for the tensors."""
         self.function = function
         self.python = function.function
         state = vars(function)
@@ -153,13 +159,18 @@ class EagerCall:
         given = {k: v for k, v in keywords.items() if k in names}
         #: Extra keywords bind T.const names.
         self.bindings = {k: v for k, v in keywords.items() if k not in names}
+        #: Parameters without an argument: none in a call that runs; else tensors may be missing.
+        self.missing: list[str] = []
         try:
-            bound = signature.bind(*args, **given)
+            bound = signature.bind_partial(*args, **given)
+            self.missing = [n for n, p in names.items() if n not in bound.arguments and _is_open(p)]
+            if runs:
+                signature.bind(*args, **given)
         except TypeError as wrong:
             raise TypeError(f"{function.__name__}() {wrong}") from None
         self.defaulted = set(self.plan.parameters) - set(bound.arguments)
         bound.apply_defaults()
-        self.values: dict[str, Any] = dict(bound.arguments)
+        self.values: dict[str, Any] = dict.fromkeys(self.missing) | dict(bound.arguments)
         self.reported: set[int] = set()
         self.wrong: dict[str, tuple[ast.expr, Exception]] = {}
         #: What each parameter of the kernel is declared as; all others are Python values.
@@ -177,7 +188,7 @@ class EagerCall:
         """The compiled kernel for these shapes."""
         plain = self.plain()
         kinds = tuple(map(kind_of, plain.values()))
-        constants = tuple(self.constants.items())
+        constants = tuple((name, kind_of(v), v) for name, v in self.constants.items())
         key = (tuple(plain.items()), kinds, constants, self.function.options())
         known: JITKernel | None = None
         try:
@@ -195,13 +206,19 @@ class EagerCall:
 
     # First pass: the constants -----------------------------------------------------------------
 
-    def _constants(self) -> dict[str, int]:
+    def _constants(self) -> dict[str, Any]:
         """Runs the statements before the launch on symbols, and reads the constants off."""
-        names: dict[str, Any] = dict(self.values)
+        names = {n: v for n, v in self.values.items() if n not in self.missing}
         lookup = outside_names(self.python)
-        found = {k: int(v) for k, v in self.bindings.items() if isinstance(v, int)}
+        found: dict[str, Any] = {
+            k: int(v) if isinstance(v, int) else v
+            for k, v in self.bindings.items()
+            if isinstance(v, (int, float))
+        }
         wanted: list[str] = []
         evaluate = _Evaluator(names, lookup)
+        for name in self.missing:
+            evaluate.unknown[name] = NameError(f"no argument is given for {name!r}", name=name)
         first_pass.signature = _FirstSignature(wanted)
         try:
             self._read_signature(evaluate, found)
@@ -213,11 +230,12 @@ class EagerCall:
                     f"{self.function.__name__}() got an unexpected keyword argument {name!r}: it "
                     "names no parameter and no T.const"
                 )
-            if not isinstance(value, int):
+            if not isinstance(value, (int, float)):
                 raise TypeError(
-                    f"{self.function.__name__}(): T.const {name!r} is an integer, not {value!r}"
+                    f"{self.function.__name__}(): T.const {name!r} is a number, not {value!r}"
                 )
         missing = [name for name in wanted if name not in found]
+        self._refuse_missing(missing)
         if missing:
             raise EagerJITBuildError(
                 f"{self.function.__name__}: T.const {missing[0]!r} is not an extent or stride of "
@@ -233,6 +251,15 @@ class EagerCall:
         # The order of the parameters is that of the signature.
         self.declared = {n: self.declared[n] for n in self.plan.parameters if n in self.declared}
         return found
+
+    def _refuse_missing(self, constants: list[str]) -> None:
+        """TypeError, as Python's own, for an argument that is needed."""
+        needed = [n for n in self.missing if constants or n not in self.declared]
+        if needed:
+            also = f"; or name T.const {constants[0]!r}" if constants else ""
+            raise TypeError(
+                f"{self.function.__name__}() missing a required argument: {needed[0]!r}{also}"
+            )
 
     def _is_asked_only(self, name: str, annotation: ast.expr) -> bool:
         """Whether a parameter, annotated in the signature, is a Python value that the kernel asks
@@ -429,6 +456,13 @@ def _strides_of(tensor: Any) -> Sequence[int]:
     if tensor.strides is not None:
         return tensor.strides
     return [prod(tensor.shape[number + 1 :]) for number in range(len(tensor.shape))]
+
+
+def _is_open(parameter: inspect.Parameter) -> bool:
+    return parameter.default is parameter.empty and parameter.kind not in (
+        parameter.VAR_POSITIONAL,
+        parameter.VAR_KEYWORD,
+    )
 
 
 def _dims(count: int) -> str:

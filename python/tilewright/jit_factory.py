@@ -246,7 +246,7 @@ class JITFunction:
         if self.is_eager:
             from .eager import EagerCall, EagerPrimFunc
 
-            return EagerPrimFunc(EagerCall(self, args, keywords))
+            return EagerPrimFunc(EagerCall(self, args, keywords, runs=False))
         made = self.function(*args, **keywords)
         if not hasattr(made, "capture"):
             raise TypeError(

@@ -69,7 +69,7 @@ def test_a_keyword_binds_a_constant():
         EagerJITBuildError, match="'S' is not an extent or stride of any tensor argument by itself"
     ):
         EagerCall(kernel, (shaped(7),), {})
-    with pytest.raises(TypeError, match="'S' is an integer, not 'x'"):
+    with pytest.raises(TypeError, match="'S' is a number, not 'x'"):
         EagerCall(kernel, (shaped(7),), {"S": "x"})
 
 
@@ -467,3 +467,78 @@ def test_tensors_that_are_not_used_may_be_none(target):
         kernel(made, None, True)
     with pytest.raises(EagerJITBuildError, match="'N' is not an extent or stride"):
         kernel(None, made[0], True)
+
+
+@tilewright.jit
+def transposed(X, Y, block: int = 4):
+    M, N = T.const("M N")
+    X: T.Tensor[[M, N], T.float32]
+    Y: T.Tensor[[N, M], T.float32]
+    with T.Kernel(T.ceildiv(M, block)) as bx:
+        for i, j in T.Parallel(block, N):
+            Y[j, bx * block + i] = X[bx * block + i, j]
+
+
+def test_compiling_without_tensors():
+    kernels = [
+        transposed.compile(M=8, N=3),
+        *transposed.par_compile([{"M": 8, "N": 3, "block": 2}]),
+        tilewright.compile(transposed.get_tir(N=3, M=8)),
+        transposed.compile(Y=shaped(3, 8)),
+    ]
+    x = np.arange(24, dtype="float32").reshape(8, 3)
+    for kernel in kernels:
+        y = np.zeros((3, 8), "float32")
+        kernel(x, y)
+        assert (y == x.T).all()
+
+
+def test_what_compiling_needs():
+    missing = r"\(\) missing a required argument: "
+    with pytest.raises(TypeError, match=missing + "'X'; or name T.const 'N'"):
+        transposed.compile(M=8)
+    with pytest.raises(TypeError, match=missing + "'X'$"):
+        transposed(M=8, N=3)
+
+    @tilewright.jit
+    def with_a_value(X, value):
+        M = T.const("M")
+        X: T.Tensor[[M], T.float32]
+        with T.Kernel(1):
+            X[0] = value
+
+    with pytest.raises(TypeError, match=missing + "'value'$"):
+        with_a_value.compile(M=8)
+    assert [p["shape"] for p in with_a_value.compile(M=8, value=2).params] == [(8,)]
+
+
+def test_an_annotation_that_needs_a_missing_tensor():
+    @tilewright.jit
+    def kernel(A, B):
+        A: T.Tensor[[4], T.float32]
+        B: T.Tensor[[A.shape[0]], T.float32]
+        with T.Kernel(1):
+            B[0] = A[0]
+
+    with pytest.raises(CompileError) as caught:
+        kernel.compile(B=shaped(4))
+    (error,) = caught.value.errors
+    assert error.message == "no argument is given for 'A'"
+    assert error.place.line == kernel.function.__code__.co_firstlineno + 3
+
+
+@pytest.mark.parametrize("target", ["cpu", "reference"])
+def test_constants_that_are_no_integers(target):
+    @tilewright.jit(target=target)
+    def kernel(A):
+        N, factor = T.const("N, factor")
+        A: T.Tensor[[N], "float32"]
+        with T.Kernel(1):
+            for i in T.Parallel(N):
+                A[i] = A[i] * factor + 7 // factor
+
+    made = np.ones((3, 4), "float32")
+    for row, factor in zip(made, (2, 2.0, 2.5), strict=True):
+        kernel(row, factor=factor)
+    assert made[:, 0].tolist() == [5, 5, 4.5]
+    assert kernel.compile(made[0], factor=2) is not kernel.compile(made[0], factor=2.0)

@@ -178,7 +178,8 @@ dyn = _DynamicNames()
 
 
 def const(names: str) -> Any:
-    """Integers that are compiled into an eager kernel, read off the tensors of each call."""
+    """Numbers that are compiled into an eager kernel: integers, read off the tensors of each call,
+    or what the keyword of that name gives."""
     from ..capture.kernel import current_signature
 
     values = [current_signature("T.const").constant(name) for name in _names(names)]
