@@ -9,7 +9,7 @@ compared at each call (about a microsecond).
 from __future__ import annotations
 
 import sys
-from collections import ChainMap
+from collections import ChainMap, deque
 from marshal import dumps
 from math import copysign
 from types import CodeType, FunctionType, MemberDescriptorType, ModuleType
@@ -153,8 +153,10 @@ class CapturedState:
             return
         if isinstance(value, FunctionType):
             self._function(value)
-        elif isinstance(value, _CONTAINERS):
+        elif isinstance(value, (*_CONTAINERS, deque)):
             self._container(value, names)
+        elif isinstance(value, bytearray) or _is_array(value, "array", "array"):
+            self._contents.append((bytes, value, bytes(value)))
         elif _is_array(value, "numpy", "ndarray"):
             self._contents.append((_array_facts, value, _array_facts(value)))
         elif _is_array(value, "torch", "Tensor"):

@@ -4,6 +4,8 @@
 import functools
 import math
 import types
+from array import array
+from collections import deque
 
 import numpy as np
 import pytest
@@ -103,6 +105,7 @@ class Slotted:
 TABLE = {"k": [1, (2, [3])], "other": 0.0}
 OBJECTS = [Sizes(), one_more]
 ARRAY = np.arange(4)
+QUEUE, BYTES, NUMBERS = deque([1]), bytearray(2), array("i", [1, 2])
 derived, slotted = Derived(), Slotted()
 derived.hidden, derived.rows, slotted.block = 3, [4], 5
 partly = functools.partial(lambda sizes, n: sizes["k"][0] + n, TABLE)
@@ -130,6 +133,10 @@ def reads_objects():
 
 def reads_array():
     return int(ARRAY[1])
+
+
+def reads_other_sequences():
+    return QUEUE[0] + BYTES[0] + NUMBERS[0]
 
 
 def reads_partial():
@@ -166,11 +173,14 @@ def reads_method(twice=derived.twice):
         (reads_objects, "global BLOCK; BLOCK = 5", "global BLOCK; BLOCK = 4"),
         (reads_array, "ARRAY[1] = 5", "ARRAY[1] = 1"),
         (reads_array, "ARRAY.shape = 2, 2", "ARRAY.shape = 4"),
+        (reads_other_sequences, "QUEUE[0] = 2", "QUEUE[0] = 1"),
+        (reads_other_sequences, "BYTES[0] = 2", "BYTES[0] = 0"),
+        (reads_other_sequences, "NUMBERS[0] = 2", "NUMBERS[0] = 1"),
         (reads_partial, "TABLE['k'][0] = 2", "TABLE['k'][0] = 1"),
         (reads_default, "SIZES[0] = 2", "SIZES[0] = 1"),
         (reads_method, "derived.hidden = 5", "derived.hidden = 3"),
     ],
-    ids=str,
+    ids=lambda value: getattr(value, "__name__", value),
 )
 def test_what_is_deep_inside(function, change, back):
     state = CapturedState(function)
