@@ -336,6 +336,47 @@ def test_a_flag_of_one_branch() -> None:
     assert any("is set in one branch only" in text for text, _ in texts)
 
 
+@pytest.mark.parametrize(
+    ("core", "pipe", "pipes"),
+    [("C", "v", "s, m, mte1, mte2, mte3, fix"), ("V", "fix", "s, v, mte2, mte3")],
+)
+def test_a_flag_on_a_pipe_that_the_core_lacks(core: str, pipe: str, pipes: str) -> None:
+    other = "V" if core == "C" else "C"
+
+    @T.prim_func
+    def main(A: T.Tensor((16, 16), "float")):
+        with T.Kernel(1, is_npu=True) as (cid, vid):
+            with T.Scope(core):
+                T.set_cross_flag(pipe, 3)
+            with T.Scope(other):
+                T.wait_cross_flag(3)
+
+    ((text, line),) = errors_of(main)
+    assert f"has no pipe '{pipe}' that could set this flag: it is one of {pipes}" in text
+    assert line == 2
+
+
+def test_a_flag_that_one_vector_core_sets() -> None:
+    """The cube core waits for both."""
+
+    @T.prim_func
+    def main(A: T.Tensor((16, 64), "float"), C: T.Tensor((16, 64), "float")):
+        with T.Kernel(1, is_npu=True) as (cid, vid):
+            x = T.alloc_ub((16, 64), "float")
+            with T.Scope("C"):
+                T.wait_cross_flag(0)
+            with T.Scope("V"):
+                if vid == 0:
+                    T.copy(A, x)
+                    T.barrier_all()
+                    T.copy(x, C)
+                    T.set_cross_flag("mte3", 0)
+
+    ((text, line),) = errors_of(main)
+    assert text.startswith("cross-core flag 0 is set by vector core 0 of a block only")
+    assert line == 9
+
+
 def test_words_of_an_assertion(capfd: pytest.CaptureFixture[str]) -> None:
     """They stand in a string of C++, and are a format there."""
 

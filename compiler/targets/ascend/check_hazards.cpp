@@ -21,6 +21,8 @@
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
 
+#include <array>
+#include <map>
 #include <set>
 
 namespace tilewright::ascend {
@@ -85,6 +87,7 @@ struct CheckHazards : KernelPass<CheckHazards> {
     if (model->exit || model->unknownEvent)
       return;
     warnOfTwins();
+    checkBothVectorCores();
     hasOwnCrossFlags = model->hasOwnCrossFlags;
     if (model->hasOwnCrossFlags && checkBetweenCores())
       model = buildProgram(getOperation(), OwnCrossFlags::WithoutGlobal);
@@ -136,6 +139,49 @@ struct CheckHazards : KernelPass<CheckHazards> {
       warning.attachNote(adds->getLoc())
           << "both run because the kernel adds to global memory here";
     }
+  }
+
+  /// Of the kernel's own flags to the cube core, which waits until both vector cores have set one: whether
+  /// branches on vid leave only one of them to do so.
+  void checkBothVectorCores() {
+    if (!launchKindOf(getOperation()).hasTwoVectors)
+      return;
+    std::map<int64_t, std::array<SetCrossFlagOp, 2>> sets; // by flag and vector core
+    getOperation().walk([&](SetCrossFlagOp set) {
+      auto scope = set->getParentOfType<ScopeOp>();
+      const std::optional<int64_t> flag = getConstantIntValue(set.getFlag());
+      constexpr int64_t kBetweenKinds = 2;
+      if (!flag || !scope || scope.getAgent() != Agent::Vector || set.getMode() != kBetweenKinds)
+        return;
+      for (const int64_t core : {0, 1})
+        if (mayRunOn(set, core))
+          sets[*flag][core] = set;
+    });
+    for (const auto& [flag, setBy] : sets)
+      for (const int64_t core : {0, 1})
+        if (setBy[core] && !setBy[1 - core]) {
+          SetCrossFlagOp set = setBy[core];
+          set.emitError() << "cross-core flag " << flag << " is set by vector core " << core
+                          << " of a block only, but the cube core waits for both: set it outside "
+                             "of the branch on the vector core's number";
+          signalPassFailure();
+        }
+  }
+
+  /// Whether no branch around an operation that asks for a vector core's number keeps this one out.
+  static bool mayRunOn(Operation* op, int64_t core) {
+    for (Operation* inner = op; auto branch = inner->getParentOfType<scf::IfOp>(); inner = branch) {
+      auto compare = branch.getCondition().getDefiningOp<arith::CmpIOp>();
+      const std::optional<int64_t> bound =
+          compare ? getConstantIntValue(compare.getRhs()) : std::nullopt;
+      if (!bound || !compare.getLhs().getDefiningOp<VectorIdOp>())
+        continue;
+      const bool isTaken = arith::applyCmpPredicate(
+          compare.getPredicate(), APInt(64, uint64_t(core)), APInt(64, uint64_t(*bound)));
+      if (isTaken != branch.getThenRegion().isAncestor(op->getParentRegion()))
+        return false;
+    }
+    return true;
   }
 
   /// What flags of the kernel's own between cores order: all that touches global memory. False if it can't

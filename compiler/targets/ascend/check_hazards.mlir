@@ -443,3 +443,28 @@ func.func @last_by_an_argument(%A: !tile.buffer<?x64xf32, global>, %n: i32) {
   }
   return
 }
+
+// -----
+// The cube core waits until both vector cores have set a flag: in each arm one does, or only one at all.
+func.func @flags_of_one_vector_core(%n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  tile.launch (%cid) in (%n) npu {
+    %vid = ascend.vector_id
+    ascend.scope cube {
+      ascend.wait_cross_flag %c0
+      ascend.wait_cross_flag %c1
+    }
+    ascend.scope vector {
+      %first = arith.cmpi eq, %vid, %c0 : index
+      scf.if %first {
+        // expected-error@+1 {{cross-core flag 0 is set by vector core 0 of a block only, but the cube core waits for both: set it outside of the branch on the vector core's number}}
+        ascend.set_cross_flag mte3, %c0
+        ascend.set_cross_flag mte3, %c1
+      } else {
+        ascend.set_cross_flag mte2, %c1
+      }
+    }
+  }
+  return
+}

@@ -88,6 +88,8 @@ public:
         checkEvent(set, set.getEvent());
       else if (auto waits = dyn_cast<WaitFlagOp>(op))
         checkEvent(waits, waits.getEvent());
+      else if (auto flag = dyn_cast<SetCrossFlagOp>(op))
+        checkPipe(flag);
       else
         for (Value result : op->getResults())
           if (isa<FloatType>(result.getType()))
@@ -109,6 +111,26 @@ private:
 
   void refuse(Operation* op, const Twine& what) {
     op->emitError() << "unsupported on ascend: " << what;
+    signalPassFailure();
+  }
+
+  /// A flag that is never set would be waited for in vain.
+  void checkPipe(SetCrossFlagOp set) {
+    auto scope = set->getParentOfType<ScopeOp>();
+    if (!scope)
+      return;
+    const bool isCube = scope.getAgent() == Agent::Cube;
+    const SmallVector<Pipe> pipes =
+        isCube ? SmallVector<Pipe>{Pipe::S, Pipe::M, Pipe::MTE1, Pipe::MTE2, Pipe::MTE3, Pipe::FIX}
+               : SmallVector<Pipe>{Pipe::S, Pipe::V, Pipe::MTE2, Pipe::MTE3};
+    if (llvm::is_contained(pipes, set.getPipe()))
+      return;
+    InFlightDiagnostic error = set.emitError();
+    error << (isCube ? "the cube core" : "a vector core") << " has no pipe '"
+          << stringifyPipe(set.getPipe()) << "' that could set this flag: it is one of ";
+    llvm::interleave(
+        pipes, [&](Pipe pipe) { error << stringifyPipe(pipe); }, [&] { error << ", "; });
+    error.attachNote(scope.getLoc()) << "this T.Scope is here";
     signalPassFailure();
   }
 

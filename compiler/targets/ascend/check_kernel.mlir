@@ -71,6 +71,28 @@ func.func @threads(%n: index) {
 }
 
 // -----
+func.func @pipes_of_other_cores(%n: index) {
+  %c3 = arith.constant 3 : index
+  tile.launch (%cid) in (%n) npu {
+    // expected-note@+1 {{this T.Scope is here}}
+    ascend.scope cube {
+      // expected-error@+1 {{the cube core has no pipe 'v' that could set this flag: it is one of s, m, mte1, mte2, mte3, fix}}
+      ascend.set_cross_flag v, %c3
+      ascend.set_cross_flag fix, %c3
+    }
+    // expected-note@+1 {{this T.Scope is here}}
+    ascend.scope vector {
+      // expected-error@+1 {{a vector core has no pipe 'mte1' that could set this flag: it is one of s, v, mte2, mte3}}
+      ascend.set_cross_flag mte1, %c3
+      ascend.set_cross_flag mte3, %c3
+    }
+    // On the core that has it.
+    ascend.set_cross_flag fix, %c3
+  }
+  return
+}
+
+// -----
 func.func @several(%n: index) {
   tile.launch (%cid) in (%n) npu {
   }
