@@ -68,6 +68,19 @@ LogicalResult CopyExpander::transposeInUb() {
   return success();
 }
 
+/// Floats of 32 bits become bytes through integers of 16: float16 on the way would round them up first.
+static std::optional<SmallVector<CastStep>> copySteps(Type from, Type to) {
+  if (!from.isF32() || !to.isInteger(8))
+    return castSteps(from, to);
+  SmallVector<CastStep> steps;
+  for (Type part : {Type(IntegerType::get(from.getContext(), 16, IntegerType::Signed)),
+                    Type(Float16Type::get(from.getContext())), to}) {
+    llvm::append_range(steps, *castSteps(from, part));
+    from = part;
+  }
+  return steps;
+}
+
 LogicalResult CopyExpander::ubToUb() {
   if (copy.getTranspose())
     return transposeInUb();
@@ -95,7 +108,7 @@ LogicalResult CopyExpander::ubToUb() {
       fillsPitch(*from, fromType) && fillsPitch(*to, toType) && from->pitch == to->pitch;
   if (keepsLowBits(element, toType.getElementType()))
     return lowBitsInUb();
-  std::optional<SmallVector<CastStep>> steps = castSteps(element, toType.getElementType());
+  std::optional<SmallVector<CastStep>> steps = copySteps(element, toType.getElementType());
   if (!steps && isa<IntegerType>(element) && isa<FloatType>(toType.getElementType()))
     return numbersInUb();
   if (!steps)

@@ -497,6 +497,20 @@ func.func @tile_of_long_integers(%C: !tile.buffer<64xsi64, global>, %n: index) {
 }
 
 // -----
+// CHECK-LABEL: func.func @floats_to_bytes
+// CHECK: npu.cast %[[W:.*]][%c0] : !tile.buffer<32xsi16, UB>, %{{.*}} : !tile.buffer<32xf32, UB> trunc
+// CHECK: npu.cast %[[H:.*]][%c0] : !tile.buffer<32xf16, UB>, %[[W]][%c0]
+// CHECK: npu.cast %{{.*}} : !tile.buffer<32xsi8, UB>, %[[H]][%c0] {{.*}} trunc
+func.func @floats_to_bytes(%n: index) {
+  tile.launch (%cid) in (%n) npu {
+    %x = tile.alloc "x" : !tile.buffer<32xf32, UB>
+    %y = tile.alloc "y" : !tile.buffer<32xsi8, UB>
+    tile.copy %x : !tile.buffer<32xf32, UB> to %y : !tile.buffer<32xsi8, UB>
+  }
+  return
+}
+
+// -----
 // To fewer bits: a nest, which keeps the low ones.
 // CHECK-LABEL: func.func @low_bits
 // CHECK: tile.parallel
