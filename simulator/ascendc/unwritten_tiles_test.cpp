@@ -5,6 +5,8 @@
 
 #include "simulator/ascendc/device_buffer.h"
 
+#include <cstring>
+
 #include <gtest/gtest.h>
 
 using namespace AscendC;
@@ -127,16 +129,20 @@ TEST(UnwrittenTiles, ForgottenRowsOfKAreTold) {
 TEST(UnwrittenTiles, RowsBehindMAreNoHarm) {
   for (auto* run : {findings<half, float, Load::Plain>, findings<half, float, Load::Image>}) {
     EXPECT_EQ(run({.rows = 29, .storedRows = 29}), "");
-    EXPECT_EQ(run({.rows = 29, .m = 29}), "");
+    EXPECT_EQ(run({.rows = 29, .m = 29, .storedRows = 29}), "");
     expectTold(run({.rows = 29, .storedRows = 30}), "1856 to 1919", "LoadData");
+    // A row-major tensor has no padding.
+    expectTold(run({.rows = 29, .m = 29}), "1856 to 2047", "LoadData");
   }
 }
 
 TEST(UnwrittenTiles, ColumnsBehindNAreNoHarm) {
   EXPECT_EQ((findings<half, float, Load::Plain>({.columns = 29, .storedColumns = 29})), "");
-  EXPECT_EQ((findings<half, float, Load::Plain>({.columns = 29, .n = 29})), "");
-  expectTold(findings<half, float, Load::Plain>({.columns = 29, .storedColumns = 30}),
-             "2100 to 2103", "LoadData");
+  EXPECT_EQ((findings<half, float, Load::Plain>({.columns = 29, .n = 29, .storedColumns = 29})),
+            "");
+  for (uint32_t n : {29u, 32u})
+    expectTold(findings<half, float, Load::Plain>({.columns = 29, .n = n, .storedColumns = 30}),
+               "2100 to 2103", "LoadData");
 }
 
 /// A matrix of whole fractals has room for them.
@@ -275,6 +281,114 @@ TEST(UnwrittenTiles, FactorsOfSecondProductsHavePadding) {
   EXPECT_EQ(findingsOf({.n = 13}), ""); // what it multiplies besides is there
   EXPECT_EQ(findingsOf({.columns = 13, .k = 13, .isCopied = true}), "");
   EXPECT_EQ(findingsOf({.rows = 13, .k = 13, .isSecondFactor = true, .isCopied = true}), "");
+}
+
+/// A 16 x 16 matrix of ones by one of 32 columns, and a bias of which `there` columns are.
+template <class Bias>
+__global__ __aicore__ void biased(GM_ADDR x, GM_ADDR bias, GM_ADDR c, uint32_t there, uint32_t n) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIC_ONLY);
+  GlobalTensor<half> xGm;
+  GlobalTensor<Bias> biasGm;
+  GlobalTensor<float> cGm;
+  xGm.SetGlobalBuffer((__gm__ half*)x);
+  biasGm.SetGlobalBuffer((__gm__ Bias*)bias);
+  cGm.SetGlobalBuffer((__gm__ float*)c);
+  LocalTensor<half> x1(TPosition::A1, 0, 512), a2(TPosition::A2, 0, 256), b2(TPosition::B2, 0, 512);
+  LocalTensor<Bias> bias1(TPosition::C1, 1024, 32);
+  LocalTensor<float> bias2(TPosition::C2, 0, 32), c1(TPosition::CO1, 0, 512);
+  DataCopy(x1, xGm, Nd2NzParams(1, 32, 16, 0, 16, 32, 1, 0));
+  DataCopyPad(bias1, biasGm, DataCopyExtParams(1, there * sizeof(Bias), 0, 0, 0),
+              DataCopyPadExtParams<Bias>());
+  PipeBarrier<PIPE_ALL>();
+  LoadData(a2, x1, LoadData2DParams(0, 1, 1, 0, 0, false, 0));
+  LoadData(b2, x1, LoadData2DParams(0, 2, 1, 0, 0, false, 0));
+  DataCopy(bias2, bias1, DataCopyParams(1, 2, 0, 0));
+  PipeBarrier<PIPE_ALL>();
+  Mmad(c1, a2, b2, bias2, MmadParams(16, n, 16, 0, false, false));
+  PipeBarrier<PIPE_ALL>();
+  Fixpipe<float, float>(cGm, c1, FixpipeParamsV220(n, 16, 16, 32, false));
+}
+template <class Bias> std::string findingsOfBias(uint32_t there, uint32_t n) {
+  catchLaunches();
+  nextOptions() = {};
+  DeviceBuffer<half> x(512);
+  DeviceBuffer<Bias> bias(32);
+  DeviceBuffer<float> c(512);
+  for (half& one : x.data)
+    one = half(1);
+  for (uint32_t k = 0; k < 32; ++k)
+    bias[k] = Bias(float(k));
+  biased<Bias><<<1, nullptr, nullptr>>>(x.gm(), bias.gm(), c.gm(), there, n);
+  const std::string text = allFindings();
+  for (uint32_t k = 0; text.empty() && k < 16 * n; ++k)
+    EXPECT_EQ(c[k / n * 32 + k % n], 16.0f + float(k % n));
+  return text;
+}
+/// BT is filled by 64 bytes.
+TEST(UnwrittenTiles, BiasesBehindTheLastColumnAreNoHarm) {
+  for (auto* run : {findingsOfBias<float>, findingsOfBias<half>})
+    for (uint32_t n : {17u, 24u, 31u, 32u}) {
+      EXPECT_EQ(run(n, n), "");
+      const std::string text = run(n - 1, n);
+      for (const std::string& part : {"Mmad on PIPE_M reads BT bytes " + std::to_string(4 * n - 4) +
+                                          " to " + std::to_string(4 * n - 1) +
+                                          ", to which DataCopy has moved what nothing has written",
+                                      std::string("note: DataCopy is here")})
+        EXPECT_NE(text.find(part), std::string::npos) << n << text;
+    }
+}
+
+__global__ __aicore__ void scaled(GM_ADDR x, GM_ADDR scales, GM_ADDR c, uint32_t there,
+                                  uint32_t n) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIC_ONLY);
+  GlobalTensor<int8_t> xGm;
+  GlobalTensor<uint64_t> scalesGm;
+  GlobalTensor<half> cGm;
+  xGm.SetGlobalBuffer((__gm__ int8_t*)x);
+  scalesGm.SetGlobalBuffer((__gm__ uint64_t*)scales);
+  cGm.SetGlobalBuffer((__gm__ half*)c);
+  LocalTensor<int8_t> x1(TPosition::A1, 0, 1024), a2(TPosition::A2, 0, 512),
+      b2(TPosition::B2, 0, 1024);
+  LocalTensor<uint64_t> scales1(TPosition::A1, 2048, 32), fb(TPosition::C2PIPE2GM, 0, 32);
+  LocalTensor<int32_t> c1(TPosition::CO1, 0, 512);
+  DataCopy(x1, xGm, Nd2NzParams(1, 32, 32, 0, 32, 32, 1, 0));
+  DataCopyPad(scales1, scalesGm, DataCopyExtParams(1, there * 8, 0, 0, 0),
+              DataCopyPadExtParams<uint64_t>());
+  PipeBarrier<PIPE_ALL>();
+  LoadData(a2, x1, LoadData2DParams(0, 1, 1, 0, 0, false, 0));
+  LoadData(b2, x1, LoadData2DParams(0, 2, 1, 0, 0, false, 0));
+  DataCopy(fb, scales1, DataCopyParams(1, 2, 0, 0));
+  PipeBarrier<PIPE_ALL>();
+  Mmad(c1, a2, b2, MmadParams(16, 32, 32, 0, false, true));
+  PipeBarrier<PIPE_ALL>();
+  FixpipeParamsV220 store(n, 16, 16, 32, false);
+  store.quantPre = QuantMode_t::VDEQF16;
+  Fixpipe<half, int32_t, CFG_ROW_MAJOR>(cGm, c1, fb, store);
+}
+/// FB is filled by 128 bytes.
+TEST(UnwrittenTiles, ScalesBehindTheLastColumnAreNoHarm) {
+  catchLaunches();
+  nextOptions() = {};
+  DeviceBuffer<int8_t> x(1024);
+  DeviceBuffer<uint64_t> scales(32);
+  DeviceBuffer<half> c(512);
+  for (int8_t& one : x.data)
+    one = 1;
+  const float scale = 0.5f;
+  for (uint64_t& one : scales.data)
+    std::memcpy(&(one = 0), &scale, sizeof scale);
+  for (uint32_t n : {17u, 24u, 31u, 32u}) {
+    scaled<<<1, nullptr, nullptr>>>(x.gm(), scales.gm(), c.gm(), n, n);
+    EXPECT_EQ(allFindings(), "");
+    EXPECT_EQ(float(c[n - 1]), 16.0f);
+    scaled<<<1, nullptr, nullptr>>>(x.gm(), scales.gm(), c.gm(), n - 1, n);
+    const std::string text = allFindings();
+    EXPECT_NE(text.find("Fixpipe on PIPE_FIX reads FB bytes " + std::to_string(8 * n - 8) + " to " +
+                        std::to_string(8 * n - 1) +
+                        ", to which DataCopy has moved what nothing has written"),
+              std::string::npos)
+        << n << text;
+  }
 }
 
 TEST(UnwrittenTiles, TheWayOfWhatIsMissingIsTold) {

@@ -40,6 +40,9 @@ std::string inspectBurst(const CopyInstr& i, AccessList& list) {
              (o == &i.dst ? " [ErrorWrite4]" : " [ErrorRead4]");
   }
   list.add(i.src, rows(i.src.address, i.sourceBytes(), i.count, i.srcStride), AccessKind::Read);
+  // Biases and scales go by 64 and 128 bytes: of those behind the last column nobody takes anything.
+  Access& read = list.items[list.count - 1];
+  read.mayBeUninitialised = read.isMoved = i.dst.space == Space::BT || i.dst.space == Space::FB;
   uint64_t padded = i.length + i.padLeft + i.padRight;
   AccessKind kind = i.atomic == AtomicOp::None ? AccessKind::Write : AccessKind::Atomic;
   if (i.padDefined || !(i.padLeft + i.padRight)) {

@@ -79,6 +79,7 @@ void run(const CubeInstr& instr, const Context& context);
 /// What becomes of bytes that nothing had written before and that the instruction has taken; call it behind `run`.
 Unwritten behind(const VectorInstr& instr, const AccessList& accesses, const Context& context,
                  const std::vector<LocalBytes>& before);
+Unwritten behind(const CopyInstr& instr, const std::vector<LocalBytes>& before);
 Unwritten behind(const CubeInstr& instr, const AccessList& accesses, const Context& context,
                  const std::vector<LocalBytes>& before);
 

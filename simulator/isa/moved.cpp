@@ -200,7 +200,8 @@ uint32_t withoutPadding(uint32_t lines, uint32_t others, auto isMarked) {
   return lines;
 }
 
-/// The first of the m x n elements that Fixpipe stores although they come of what nothing has written.
+/// The first of the m x n elements that Fixpipe stores although they come of what nothing has written. A row-major
+/// tensor has no padding: also what lies behind the m and n of Mmad counts.
 std::vector<LocalBytes> unwrittenStored(const CubeInstr& i, Marks& all) {
   const Source source = {i, all.at(Space::L0C)};
   uint32_t rows = i.m, columns = i.n;
@@ -214,7 +215,7 @@ std::vector<LocalBytes> unwrittenStored(const CubeInstr& i, Marks& all) {
   std::vector<LocalBytes> found;
   source.forEach(rows, columns, [&](uint32_t, uint32_t, uint32_t, uint64_t at) {
     const uint8_t mark = source.marks[at];
-    const bool isTold = mark && !fromOf(mark).isOutside;
+    const bool isTold = mark && (i.rowMajor || !fromOf(mark).isOutside);
     if (!found.empty() && (!isTold || found.back().end != at))
       return false;
     if (isTold)
@@ -249,6 +250,23 @@ Unwritten behind(const VectorInstr& instr, const AccessList& accesses, const Con
   Unwritten result;
   result.moved = marksBehind(instr, accesses, all);
   all.clear();
+  return result;
+}
+
+Unwritten behind(const CopyInstr& instr, const std::vector<LocalBytes>& before) {
+  Unwritten result;
+  const uint64_t widening = instr.length / instr.sourceBytes();
+  for (uint32_t row = 0; row < instr.count; ++row) {
+    const uint64_t from = instr.src.address + static_cast<uint64_t>(row * instr.srcStride);
+    const uint64_t to = instr.dst.address + static_cast<uint64_t>(row * instr.dstStride);
+    for (const LocalBytes& bytes : before) {
+      const uint64_t begin = std::max(bytes.begin, from),
+                     end = std::min(bytes.end, from + instr.sourceBytes());
+      if (begin < end)
+        append(result.moved, {instr.dst.space, to + (begin - from) * widening,
+                              to + (end - from) * widening, bytes.from});
+    }
+  }
   return result;
 }
 

@@ -515,10 +515,13 @@ template <class Instr> void Agent::execute(Pipe pipe, const Instr& instr, uint32
   if (isHeld)
     late.watch(accesses, context);
   isa::run(instr, context);
-  if constexpr (!std::is_same_v<Instr, CopyInstr>)
-    if (!hazards.moved.empty())
-      hazards.noteUnwritten(
-          pipe, isa::behind(instr, accesses, context, std::exchange(hazards.moved, {})));
+  if (!hazards.moved.empty()) {
+    const std::vector<LocalBytes> before = std::exchange(hazards.moved, {});
+    if constexpr (std::is_same_v<Instr, CopyInstr>)
+      hazards.noteUnwritten(pipe, isa::behind(instr, before));
+    else
+      hazards.noteUnwritten(pipe, isa::behind(instr, accesses, context, before));
+  }
   if (isHeld) {
     late.hold(pipe, hazards.epoch(pipe));
     if (lateness == Lateness::Sometimes && random() % 2)
