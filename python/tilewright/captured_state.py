@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import sys
 from collections import ChainMap, deque
+from itertools import pairwise
 from marshal import dumps
 from math import copysign
 from types import CodeType, FunctionType, MemberDescriptorType, ModuleType
 
 from .capture.definition import globals_of
-from .source_lines import codes_of
+from .source_lines import annotated_words, codes_of, words_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,7 +59,10 @@ _OF_MAKING = frozenset(
 #: Where functions that are wrapped in something else are to be found.
 _WRAPPED_AS = ("function", "func", "__func__", "fget", "__wrapped__")
 #: Tensors up to this many bytes are compared; larger ones only count their changes.
-_SMALL_TENSOR = 65536
+_SMALL = 65536
+#: What an array says of itself without its numbers, and the instructions that read a name.
+_FACTS = ("shape", "dtype", "ndim", "size", "itemsize", "nbytes")
+_READS = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_CLASSDEREF")
 
 
 def kind_of(value: object) -> object:
@@ -138,11 +142,14 @@ class CapturedState:
             if value is not _ABSENT:
                 if name not in kept:
                     self._names.append((function.__globals__, name, value))
-                self._value(value, names)
-        for cell in function.__closure__ or ():
+                if not _is_asked_only(function.__code__, name, value):
+                    self._value(value, names)
+        cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+        for name, cell in cells:
             value = _contents(cell)
             self._cells.append((cell, value))
-            self._value(value, names)
+            if not _is_asked_only(function.__code__, name, value):
+                self._value(value, names)
         defaults = [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
         for value in defaults:
             self._value(value, names)
@@ -184,7 +191,7 @@ class CapturedState:
 
     def _tensor(self, tensor: Any) -> None:
         self._contents.append((_version, tensor, _version(tensor)))
-        if tensor.nbytes <= _SMALL_TENSOR:
+        if tensor.nbytes <= _SMALL:
             try:
                 shared = tensor.detach().numpy()
             except (TypeError, RuntimeError):  # NumPy hasn't its dtype, or can't reach it
@@ -299,6 +306,21 @@ def _is_array(value: object, module: str, kind: str) -> bool:
     return known is not None and isinstance(value, getattr(known, kind, ()))
 
 
+def _is_asked_only(code: CodeType, name: str, value: Any) -> bool:
+    """Whether a function only asks a large array for its shape and the like: comparing it at each
+    call would take long."""
+    if not _is_array(value, "numpy", "ndarray") or value.nbytes <= _SMALL:
+        return False
+    from dis import get_instructions
+
+    for inner in codes_of(code):
+        lines = [i for i in get_instructions(inner) if i.opname != "CACHE"]
+        for line, after in pairwise(lines):
+            if line.argval == name and line.opname in _READS and after.argval not in _FACTS:
+                return False
+    return True
+
+
 def _array_facts(array: Any) -> tuple[Any, ...]:
     return array.dtype, array.shape, array.tobytes()
 
@@ -341,9 +363,17 @@ def _names_of(code: CodeType) -> set[str]:
         names.update(inner.co_names)
         for constant in inner.co_consts:
             if isinstance(constant, str) and len(constant) < 200:
-                words = "".join(c if c.isalnum() or c == "_" else " " for c in constant).split()
-                names.update(words)
-    return names
+                names.update(words_of(constant))
+    return names | _names_in_annotations(code)
+
+
+def _names_in_annotations(code: CodeType) -> set[str]:
+    from .front_key import NotCapturable, source_text
+
+    try:
+        return annotated_words(code, source_text(code))
+    except NotCapturable:  # no source: it is no kernel
+        return set()
 
 
 def _is_plain(value: Any, depth: int = 0) -> bool:

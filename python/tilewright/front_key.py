@@ -17,7 +17,7 @@ from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 
 from . import __version__, _runtime
 from .capture.definition import globals_of
-from .source_lines import block_of, codes_of
+from .source_lines import annotated_words, block_of, codes_of, words_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,7 +74,6 @@ _IMPURE_NAMES = frozenset(
         "version",
     ]
 )
-_FUTURE_ANNOTATIONS = 0x1000000
 _IMPORT_NAME = opmap["IMPORT_NAME"]
 
 
@@ -180,7 +179,7 @@ class _Description:
     def _annotation_names(self, function: FunctionType, names: dict[str, Any]) -> None:
         """What annotations that are strings take from where the kernel was defined."""
         for annotation in function.__annotations__.values():
-            for word in _words(annotation) if isinstance(annotation, str) else ():
+            for word in words_of(annotation) if isinstance(annotation, str) else ():
                 if word in names:
                     self.parts.append(word)
                     self.add(names[word])
@@ -249,16 +248,7 @@ def _names_used(code: CodeType, source: str) -> set[str]:
         names.update(inner.co_names)
         if _IMPORT_NAME in inner.co_code[::2]:
             raise NotCapturable("it imports a module")
-    everywhere = bool(code.co_flags & _FUTURE_ANNOTATIONS)
-    for line in source.splitlines():
-        head, colon, _ = line.partition(":")
-        if everywhere or (colon and head.strip().isidentifier()):
-            names.update(_words(line))
-    return names
-
-
-def _words(line: str) -> list[str]:
-    return "".join(c if c.isalnum() or c == "_" else " " for c in line).split()
+    return names | annotated_words(code, source)
 
 
 _files: dict[str, tuple[tuple[int, int], list[str]]] = {}

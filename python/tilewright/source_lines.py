@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from types import CodeType
 
+_FUTURE_ANNOTATIONS = 0x1000000
+
 
 def codes_of(code: CodeType) -> list[CodeType]:
     """The code of a function and of all functions in it."""
@@ -33,6 +35,22 @@ def block_of(code: CodeType, lines: list[str]) -> tuple[int, int]:
     while end > first + 1 and not lines[end - 1].strip():
         end -= 1
     return first, end
+
+
+def annotated_words(code: CodeType, source: str) -> set[str]:
+    """The words of lines that look like an annotation; those of local names leave no trace in the
+    bytecode. Of all lines where annotations are put off."""
+    everywhere = bool(code.co_flags & _FUTURE_ANNOTATIONS)
+    words: set[str] = set()
+    for line in source.splitlines():
+        head, colon, _ = line.partition(":")
+        if everywhere or (colon and head.strip().isidentifier()):
+            words.update(words_of(line))
+    return words
+
+
+def words_of(line: str) -> list[str]:
+    return "".join(c if c.isalnum() or c == "_" else " " for c in line).split()
 
 
 def indent_of(line: str) -> int:

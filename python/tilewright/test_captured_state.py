@@ -259,6 +259,64 @@ def test_what_costs_nothing():
     assert not state._contents and not state._slots
 
 
+LARGE = np.zeros((1000, 100))
+
+
+def test_large_arrays_that_are_asked_for_their_shape():
+    """Comparing them at each call would take long; one that is read is compared."""
+    large = LARGE
+
+    def asks():
+        return large.shape[0] + LARGE.shape[1], [LARGE.dtype for _ in range(2)]
+
+    def reads():
+        return large.shape[0] + LARGE[0, 0]
+
+    def reads_the_other():
+        return large[0, 0] + LARGE.shape[0]
+
+    assert not CapturedState(asks)._contents
+    for function in (reads, reads_the_other):
+        state = CapturedState(function)
+        LARGE[5, 5] += 1
+        assert not state.holds()
+
+
+KIND = T.int32
+
+
+@pytest.mark.parametrize("target", ["cpu", "reference"])
+def test_names_of_annotations(target, monkeypatch):
+    """Those of local names leave no trace in the bytecode."""
+
+    @tilewright.jit(target=target)
+    def lazy(size):
+        @T.prim_func
+        def kernel(A: T.Tensor((size,), "float32")):
+            with T.Kernel(1):
+                x: KIND = A[0]
+                A[1] = x
+
+        return kernel
+
+    @tilewright.jit(target=target)
+    def eager(A):
+        A: T.Tensor[[2], "float32"]
+        with T.Kernel(1):
+            x: KIND = A[0]
+            A[1] = x
+
+    def results():
+        made = np.full((2, 2), 2.5, "float32")
+        lazy(2)(made[0])
+        eager(made[1])
+        return made[:, 1].tolist()
+
+    assert results() == [2, 2]
+    monkeypatch.setitem(globals(), "KIND", T.float32)
+    assert results() == [2.5, 2.5]
+
+
 @pytest.mark.parametrize("target", ["cpu", "reference"])
 def test_kernels_follow(target):
     @tilewright.jit(target=target)
