@@ -138,6 +138,31 @@ def padded(A: T.Tensor((5, 20), "int64"), C: T.Tensor((8, 32), "int64")):  # typ
         T.copy(a, C)
 
 
+def rows_within_blocks(has_cube: bool) -> Any:  # noqa: ANN401, FBT001
+    """What lies behind the rows of a tile is read, though no statement writes there."""
+
+    @T.prim_func
+    def main(A: T.Tensor((4, 17), "int64"), C: T.Tensor((5, 17), "int64")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            a = T.alloc_ub((5, 17), "int64")
+            c = T.alloc_ub((5, 17), "int64")
+            if has_cube:
+                with T.Scope("C"):
+                    T.set_cross_flag("fix", 0)
+            with T.Scope("V"):
+                if has_cube:
+                    T.wait_cross_flag(0)
+                for _turn in T.serial(2):
+                    T.copy(A[0:5, 0:17], a, pad_value=2)
+                    T.barrier_all()
+                    T.copy(a, c)
+                    T.barrier_all()
+                    T.copy(c, C)
+                    T.barrier_all()
+
+    return main
+
+
 def function(name: str) -> Any:  # noqa: ANN401
     shape = (8, 64)
 
@@ -245,6 +270,12 @@ given = numbers((5, 20), "int64")
 after = np.full((8, 32), 2.0)
 after[:5, :20] = given
 add("padded int64", padded, given, zeros((8, 32), "int64"), after)
+for has_cube in (False, True):
+    given = numbers((4, 17), "int64")
+    after = np.full((5, 17), 2)
+    after[:4] = given
+    name = f"rows within blocks{' and a cube core' if has_cube else ''}"
+    add(name, rows_within_blocks(has_cube), given, zeros((5, 17), "int64"), after)
 for name in ("sin", "cos", "pow"):
     given = np.abs(random.standard_normal((8, 64)).astype(np.float32)) + 0.5
     after = np.zeros((8, 64))

@@ -15,10 +15,12 @@
 /// traps, and the host reports reads of what was never written. Tiles that all writers fill, with what pads
 /// their rows, or one before all readers, stay as they are. Of others only the last block of each row is
 /// written, so that elements that the kernel forgets are still reported. Bytes are written as 16-bit numbers,
-/// those of 64 bits as 32-bit ones, through a view. It stands before the planning of memory, so that lives
+/// those of 64 bits as 32-bit ones, through a view. Where flags are the kernel's own, barriers stand around
+/// that: no flag of the kernel orders it. It stands before the planning of memory, so that lives
 /// begin there, and before the flags.
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/npu_ops.h"
+#include "compiler/ir/structure_ops.h"
 #include "compiler/passes/kernel_pass.h"
 #include "compiler/targets/ascend/mark_statements.h"
 #include "compiler/targets/ascend/passes.h"
@@ -84,7 +86,7 @@ struct DefinePadding : KernelPass<DefinePadding> {
   static constexpr llvm::StringLiteral kDescription =
       "write behind rows that end within a block, where it is read";
 
-  explicit DefinePadding(bool ofParts) : ofParts(ofParts) {}
+  explicit DefinePadding(bool isOrdered) : isOrdered(isOrdered) {}
 
   void runOnOperation() override {
     const DominanceInfo dominance(getOperation());
@@ -92,8 +94,7 @@ struct DefinePadding : KernelPass<DefinePadding> {
     getOperation().walk([&](tile::AllocOp alloc) {
       // What takes turns is all written first, in each iteration.
       Reads reads = Reads::Nothing;
-      const bool isAsked = !ofParts || statementOf(alloc);
-      if (isAsked && hasPadding(alloc.getType()) && !alloc->hasAttr(kVersionsAttr) &&
+      if (hasPadding(alloc.getType()) && !alloc->hasAttr(kVersionsAttr) &&
           isReadUndefined(alloc, dominance, reads))
         allocs.emplace_back(alloc, reads);
     });
@@ -148,8 +149,27 @@ private:
     }
   }
 
+  /// Whether nothing has been done before in a kernel's text.
+  static bool isAtStart(tile::AllocOp alloc) {
+    return isa<tile::LaunchOp>(alloc->getParentOp()) &&
+           llvm::all_of(llvm::make_range(alloc->getBlock()->begin(), alloc->getIterator()),
+                        [](Operation& op) { return isa<tile::AllocOp>(op) || isPure(&op); });
+  }
+
+  /// Of a buffer of the kernel's own, which orders its own instructions only.
+  void orderFill(tile::AllocOp alloc, ImplicitLocOpBuilder& builder) const {
+    if (!alloc->getParentOfType<ScopeOp>()) {
+      auto scope = ScopeOp::create(builder, Agent::Vector);
+      builder.setInsertionPointToStart(&scope.getBody().emplaceBlock());
+    }
+    if (!isAtStart(alloc))
+      PipeBarrierOp::create(builder, Pipe::All);
+    auto after = PipeBarrierOp::create(builder, Pipe::All);
+    builder.setInsertionPoint(after);
+  }
+
   /// Of each row its last block, by one instruction where that can step so far; else all of the tile.
-  static void define(tile::AllocOp alloc, Reads reads) {
+  void define(tile::AllocOp alloc, Reads reads) const {
     const BufferType type = alloc.getType();
     const Layout layout(type);
     ImplicitLocOpBuilder builder(alloc.getLoc(), alloc->getContext());
@@ -162,6 +182,8 @@ private:
       const auto filled = BufferType::get({layout.storage / size}, element, MemorySpace::UB);
       buffer = tile::ViewOp::create(builder, filled, alloc, ValueRange());
     }
+    if (isOrdered && !statementOf(alloc))
+      orderFill(alloc, builder);
     const unsigned bits = cast<BufferType>(buffer.getType()).getElementBits();
     const int64_t size = int64_t(bits) / 8, lanes = npu::kBlockBytes / size;
     const TypedAttr zero = isa<FloatType>(element)
@@ -183,13 +205,13 @@ private:
       fill(0, layout.storage, {});
   }
 
-  bool ofParts;
+  bool isOrdered;
 };
 
 } // namespace
 
-std::unique_ptr<Pass> createDefinePadding(bool ofParts) {
-  return std::make_unique<DefinePadding>(ofParts);
+std::unique_ptr<Pass> createDefinePadding(bool isOrdered) {
+  return std::make_unique<DefinePadding>(isOrdered);
 }
 
 } // namespace tilewright::ascend

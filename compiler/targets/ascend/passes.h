@@ -64,8 +64,8 @@ std::unique_ptr<mlir::Pass> createPlainDivisions();
 /// Of pipelined loops: buffers in versions, and loads ahead of their use.
 std::unique_ptr<mlir::Pass> createRotateBuffers(const chips::AscendChip& chip);
 std::unique_ptr<mlir::Pass> createLoadAhead();
-/// `ofParts`: only of buffers that the compiler has made for one statement.
-std::unique_ptr<mlir::Pass> createDefinePadding(bool ofParts);
+/// `isOrdered`: with barriers around what is written in buffers of the kernel's own.
+std::unique_ptr<mlir::Pass> createDefinePadding(bool isOrdered);
 /// `mayShare`: where buffers don't fit one behind the other, those that are never needed at once
 /// share bytes.
 std::unique_ptr<mlir::Pass> createPlanMemory(const chips::AscendChip& chip, bool mayShare);

@@ -63,7 +63,7 @@ std::vector<std::unique_ptr<Pass>> makePipeline(const Session& session) {
     passes.push_back(createRotateBuffers(*session.chip));
     passes.push_back(createLoadAhead());
   }
-  passes.push_back(createDefinePadding(/*ofParts=*/!automation.flags));
+  passes.push_back(createDefinePadding(/*isOrdered=*/!automation.flags));
   if (automation.flags) {
     passes.push_back(createCanonicalizerPass());
     passes.push_back(createCSEPass());
