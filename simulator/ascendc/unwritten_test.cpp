@@ -547,3 +547,50 @@ TEST_F(Unwritten, OffsetsOfGather) {
   gathersBy<<<1, nullptr, nullptr>>>(x.gm(), 0, 4);
   EXPECT_EQ(allFindings(), "");
 }
+
+/// Elements 0, `step`, 2 * `step` ... of a tensor of 64 numbers, of which the first `there` are written.
+template <class T, bool isByBlock>
+__global__ __aicore__ void gathers(GM_ADDR, uint32_t there, uint32_t step, uint32_t count) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  LocalTensor<T> from = at<T>(0, 64), behind = at<T>(64 * sizeof(T), 192), to = at<T>(4096, 256);
+  LocalTensor<uint32_t> offsets = at<uint32_t>(8192, 64);
+  Duplicate(from, T(1), there);
+  Duplicate(behind, T(2), 64);
+  for (uint32_t k = 0; k < 64; ++k)
+    offsets.SetValue(k, k < count ? k * step * sizeof(T) : 0);
+  SetFlag<HardEvent::S_V>(0);
+  WaitFlag<HardEvent::S_V>(0);
+  PipeBarrier<PIPE_V>();
+  if constexpr (isByBlock)
+    Gatherb(to, from, offsets, 1, GatherRepeatParams(1, 8));
+  else
+    Gather(to, from, offsets, 0u, 64u);
+}
+TEST_F(Unwritten, ElementsOfGather) {
+  DeviceBuffer<float> x(8);
+  for (auto* run : {gathers<float, false>, gathers<half, false>}) {
+    const uint32_t size = run == gathers<half, false> ? 2 : 4;
+    auto bytes = [&](uint32_t element) {
+      return "UB bytes " + std::to_string(element * size) + " to " +
+             std::to_string((element + 1) * size - 1);
+    };
+    run<<<1, nullptr, nullptr>>>(x.gm(), 32, 5, 7); // up to 30
+    EXPECT_EQ(allFindings(), "");
+    run<<<1, nullptr, nullptr>>>(x.gm(), 64, 9, 8); // up to 63
+    EXPECT_EQ(allFindings(), "");
+    run<<<1, nullptr, nullptr>>>(x.gm(), 32, 5, 8);
+    expectFinding("Gather on PIPE_V reads " + bytes(35) + ", which nothing has written");
+    run<<<1, nullptr, nullptr>>>(x.gm(), 64, 16, 5);
+    expectFinding("Gather: offset 4 is " + std::to_string(64 * size) + ", which leads to UB byte " +
+                  std::to_string(64 * size) + ", but the tensor ends at byte " +
+                  std::to_string(64 * size - 1) + " [ErrorRead3]");
+  }
+  gathers<float, true><<<1, nullptr, nullptr>>>(x.gm(), 32, 8, 4);
+  EXPECT_EQ(allFindings(), "");
+  gathers<float, true><<<1, nullptr, nullptr>>>(x.gm(), 32, 8, 5);
+  expectFinding("Gatherb on PIPE_V reads UB bytes 128 to 159, which nothing has written");
+  gathers<float, true><<<1, nullptr, nullptr>>>(x.gm(), 64, 60, 2);
+  expectFinding("Gatherb: offset 1 is 240, which is no multiple of 32");
+  gathers<float, true><<<1, nullptr, nullptr>>>(x.gm(), 64, 64, 2);
+  expectFinding("but the tensor ends at byte 255 [ErrorRead3]");
+}

@@ -4,6 +4,7 @@
 #include "simulator/isa/vector.h"
 #include "simulator/memory/local_memory.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace tilewright::ascend::isa {
@@ -56,6 +57,10 @@ std::string inspectGather(const VectorInstr& i, AccessList& list, const Context&
       wrong = "offset " + std::to_string(k) + " is " + std::to_string(offset) +
               ", which leads to UB byte " + std::to_string(at) + ", but UB has " +
               std::to_string(ubBytes) + " bytes [ErrorRead3]";
+    else if (wrong.empty() && i.src0.bytes && at + unit > i.src0.address + i.src0.bytes)
+      wrong = "offset " + std::to_string(k) + " is " + std::to_string(offset) +
+              ", which leads to UB byte " + std::to_string(at) + ", but the tensor ends at byte " +
+              std::to_string(i.src0.address + i.src0.bytes - 1) + " [ErrorRead3]";
     low = std::min(low, at);
     high = std::max(high, at + unit);
   });
@@ -66,7 +71,8 @@ std::string inspectGather(const VectorInstr& i, AccessList& list, const Context&
     source.begin = low;
     source.length = high - low;
     list.add(i.src0, source, AccessKind::Read);
-    list.items[list.count - 1].mayBeUninitialised = true; // holes between what is gathered
+    Access& read = list.items[list.count - 1];
+    read.mayBeUninitialised = read.isMoved = true; // holes between what is gathered
   }
   if (i.op == VectorOp::Gatherb) {
     VectorInstr whole = i;
@@ -93,6 +99,29 @@ void runGather(const VectorInstr& i, const Context& context) {
   const uint64_t unit = i.op == VectorOp::Gatherb ? blockBytes : size;
   forEachMoved(i, [&](uint64_t at, uint64_t k) { std::memcpy(d + at, base + offsetOf(k), unit); });
 }
+
+} // namespace
+
+std::vector<LocalBytes> gathered(const VectorInstr& i, const Context& context,
+                                 const std::vector<LocalBytes>& unwritten) {
+  const uint64_t unit = i.op == VectorOp::Gatherb ? blockBytes : bytesOf(i.dst.type);
+  std::vector<LocalBytes> found;
+  if (i.dst.address == i.aux.address)
+    return found; // the results stand where the offsets were
+  forEachMoved(i, [&](uint64_t, uint64_t k) {
+    uint32_t offset;
+    std::memcpy(&offset, context.at(i.aux) + k * sizeof offset, sizeof offset);
+    const uint64_t at = i.src0.address + i.scalar + offset;
+    auto isPartOfIt = [&](const LocalBytes& bytes) {
+      return bytes.begin < at + unit && at < bytes.end;
+    };
+    if (std::any_of(unwritten.begin(), unwritten.end(), isPartOfIt))
+      found.push_back({Space::UB, at, at + unit});
+  });
+  return found;
+}
+
+namespace {
 
 // --- GatherMask -----------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 // Where bytes that nothing has written are behind an instruction that takes them along: rare, and apart from what
 // instructions do to values.
 #include "simulator/isa/cube.h"
+#include "simulator/isa/vector.h"
 #include "simulator/memory/local_memory.h"
 
 #include <algorithm>
@@ -242,8 +243,10 @@ std::vector<LocalBytes> unwrittenInL1(const CubeInstr& i, Marks& all) {
 
 } // namespace
 
-Unwritten behind(const VectorInstr& instr, const AccessList& accesses, const Context&,
+Unwritten behind(const VectorInstr& instr, const AccessList& accesses, const Context& context,
                  const std::vector<LocalBytes>& before) {
+  if (instr.op == VectorOp::Gather || instr.op == VectorOp::Gatherb)
+    return {{}, gathered(instr, context, before)};
   Marks& all = marks();
   for (const LocalBytes& bytes : before)
     all.set(bytes);

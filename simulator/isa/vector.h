@@ -23,6 +23,10 @@ extern const VectorGroup rearrangeGroup; ///< Brcb, Transpose, TransDataTo5HD, I
 extern const VectorGroup sortGroup;
 extern const VectorGroup rowGroup; ///< softmax, norms, top-k, quantisation
 
+/// Which elements (blocks of Gatherb) are gathered from bytes of `unwritten`.
+std::vector<LocalBytes> gathered(const VectorInstr& instr, const Context& context,
+                                 const std::vector<LocalBytes>& unwritten);
+
 /// "dst starts at UB byte 40, which is no multiple of 32 [ErrorWrite4]", or nothing.
 std::string misaligned(const Operand& operand, const char* name, uint32_t multiple, bool written);
 /// Which operand of a rearranging or reducing instruction doesn't start where it must, or nothing.
