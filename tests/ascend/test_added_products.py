@@ -92,6 +92,57 @@ def cleared_in_turn_n(a: Any, b: Any, c: Any, n: Any, first: Any) -> None:
 
 
 @T.macro
+def cleared_if_stored(a: Any, b: Any, c: Any, n: Any, first: Any) -> None:
+    """The turn itself stores what its gemm asks."""
+    stored = T.alloc_var("int32", init=0)
+    T.fill(c, 1.0)
+    for k in T.serial(3):
+        stored = n
+        T.gemm_v0(a, b, c, init=T.And(k == 0, stored > 0))
+
+
+@T.macro
+def cleared_if_counted(a: Any, b: Any, c: Any, n: Any, first: Any) -> None:
+    """An inner loop and what lies behind the gemm count."""
+    count = T.alloc_var("int32", init=0)
+    T.fill(c, 1.0)
+    for t in T.serial(2):
+        for k in T.serial(2):
+            for _ in T.serial(n):
+                count = count + 1
+            T.gemm_v0(a, b, c, init=T.And(T.And(count > 1, k == 0), t == 0))
+            count = count + 1
+        halve(c)
+
+
+@T.macro
+def cleared_if_loaded(a: Any, b: Any, c: Any, n: Any, first: Any) -> None:
+    T.fill(c, 1.0)
+    for k in T.serial(3):
+        T.gemm_v0(a, b, c, init=T.And(k == 0, first[n, k] > first[0, 0]))
+
+
+@T.macro
+def cleared_if_early(a: Any, b: Any, c: Any, n: Any, first: Any) -> None:
+    """What only the turns' numbers and the kernel's arguments say is known before the loops."""
+    T.fill(c, 1.0)
+    for t in T.serial(2):
+        for k in T.serial(2):
+            T.gemm_v0(a, b, c, init=T.And(T.And(k == 0, t == 0), k + t + 1 < n))
+
+
+@T.macro
+def views_in_loops(a: Any, b: Any, c: Any, n: Any, first: Any) -> None:
+    T.fill(c, 4.0)
+    for _ in T.serial(2):
+        line = T.view(c, (SIDE * SIDE,))
+        halve(c)
+        for _ in T.serial(n):
+            flat = T.view(line, (SIDE, SIDE))
+            T.gemm(a, b, flat)
+
+
+@T.macro
 def two_gemms(a: Any, b: Any, c: Any, n: Any, first: Any) -> None:
     T.fill(c, 1.0)
     for _ in T.serial(3):
@@ -181,6 +232,16 @@ CASES = [
     (cleared_in_first_steps, 3, 2.625 * product),
     (cleared_in_turn_n, 2, 0.75 * product),
     (cleared_in_turn_n, 9, 0.0625 + 0.9375 * product),
+    (cleared_if_stored, 0, 1 + 3 * product),
+    (cleared_if_stored, 1, 3 * product),
+    (cleared_if_counted, 1, 0.25 + 1.5 * product),
+    (cleared_if_counted, 2, 1.5 * product),
+    (cleared_if_loaded, 0, 1 + 3 * product),
+    (cleared_if_loaded, 1, 3 * product + (start[1, 0] <= start[0, 0])),
+    (cleared_if_early, 1, 1 + 4 * product),
+    (cleared_if_early, 2, 4 * product),
+    (views_in_loops, 0, 1 + 0 * product),
+    (views_in_loops, 2, 1 + 3 * product),
     (two_gemms, 0, 0.125 + 1.75 * product),
     (two_gemms, 1, 0.125 + 3.5 * product),
     (in_branches, 2, 0.0625 + 0.375 * product),
@@ -245,3 +306,14 @@ def test_only_what_must_be_added() -> None:
     text = GROUP.check("then_anew, 1, GPU").ascendc
     assert text.count("multiply(c, ") == 3
     assert text.count("multiply(c_product, ") == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "loops"),
+    [("views_in_loops, 2, 2", 1), ("cleared_if_early, 2, 2", 0), ("cleared_if_stored, 1, 2", 1)],
+)
+def test_additions_leave_loops(name: str, loops: int) -> None:
+    """All that the variables' turns leave the same; else each turn adds its own."""
+    text = GROUP.check(name).ascendc
+    addition = next(line for line in text.splitlines() if "Add(c, c, c_product_ub" in line)
+    assert len(addition) - len(addition.lstrip()) == 4 + 2 * loops

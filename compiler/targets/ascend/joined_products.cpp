@@ -92,15 +92,16 @@ private:
     }
   }
 
-  /// Whether the opener clears in no turn of `loop` but the first one.
+  /// Whether the opener clears in no turn of `loop` but the first one, and whether it does is known before.
   bool clearsFirstOnly(tile::ForOp loop) {
-    return isFixedIn(loop.getLower(), loop) && isFixedIn(loop.getUpper(), loop) &&
-           llvm::all_of(loops,
-                        [&](tile::ForOp inner) {
-                          return isFixedIn(inner.getLower(), loop) &&
-                                 isFixedIn(inner.getUpper(), loop);
-                        }) &&
-           holdsInFirstTurnOnly(opener.getClear(), loop);
+    SmallVector<Value> turns = {loop.getInductionVar()};
+    for (tile::ForOp inner : loops) {
+      if (!isFixedIn(inner.getLower(), loop) || !isFixedIn(inner.getUpper(), loop))
+        return false;
+      turns.push_back(inner.getInductionVar());
+    }
+    return holdsInFirstTurnOnly(opener.getClear(), loop) &&
+           isFixedIn(opener.getClear(), loop, turns);
   }
 
   void takeMore() {

@@ -7,12 +7,13 @@ namespace tilewright::ascend {
 
 using namespace mlir;
 
-bool isFixedIn(Value value, Operation* loop) {
-  if (!loop->isAncestor(value.getParentRegion()->getParentOp()))
+bool isFixedIn(Value value, Operation* loop, ArrayRef<Value> known) {
+  if (llvm::is_contained(known, value) || !loop->isAncestor(value.getParentRegion()->getParentOp()))
     return true;
   Operation* op = value.getDefiningOp();
   return op && isPure(op) && op->getNumRegions() == 0 &&
-         llvm::all_of(op->getOperands(), [&](Value operand) { return isFixedIn(operand, loop); });
+         llvm::all_of(op->getOperands(),
+                      [&](Value operand) { return isFixedIn(operand, loop, known); });
 }
 
 bool isFixedIn(const tile::BufferRegion& region, Operation* loop) {
@@ -20,7 +21,8 @@ bool isFixedIn(const tile::BufferRegion& region, Operation* loop) {
     auto value = dyn_cast<Value>(number);
     return !value || isFixedIn(value, loop);
   };
-  return llvm::all_of(region.offsets, isFixed) && llvm::all_of(region.extents, isFixed);
+  return isFixedIn(region.buffer, loop) && llvm::all_of(region.offsets, isFixed) &&
+         llvm::all_of(region.extents, isFixed);
 }
 
 Value RemadeValues::of(Value value) {
@@ -34,6 +36,7 @@ Value RemadeValues::of(Value value) {
 }
 
 tile::BufferRegion RemadeValues::of(tile::BufferRegion region) {
+  region.buffer = of(region.buffer);
   for (SmallVector<OpFoldResult>* numbers : {&region.offsets, &region.extents})
     for (OpFoldResult& number : *numbers)
       if (auto value = dyn_cast<Value>(number))

@@ -9,9 +9,9 @@
 namespace tilewright::ascend {
 
 /// Whether a value is the same in all turns of a loop: it comes from outside, or what computes it there only
-/// takes what does.
-bool isFixedIn(mlir::Value value, mlir::Operation* loop);
-/// The same of all numbers of a region.
+/// takes what does. What is `known` counts as fixed.
+bool isFixedIn(mlir::Value value, mlir::Operation* loop, llvm::ArrayRef<mlir::Value> known = {});
+/// The same of a region: its buffer, or what that is a view of, and all numbers.
 bool isFixedIn(const tile::BufferRegion& region, mlir::Operation* loop);
 
 /// Makes anew, before an operation, what isn't there yet.
