@@ -56,7 +56,7 @@ struct GemmShape {
 };
 
 /// Some of m, n or k.
-struct Span {
+struct Stretch {
   int64_t first, count;
 };
 
@@ -304,11 +304,11 @@ private:
   }
 
   /// The part [k, k + width) of all of a, or of some columns of the result of b, to element `at` of L0.
-  void load(const BufferRegion& region, bool isTransposed, Value l0, int64_t at, Span ofK,
-            Span ofResult) {
+  void load(const BufferRegion& region, bool isTransposed, Value l0, int64_t at, Stretch ofK,
+            Stretch ofResult) {
     const bool kIsColumn = (l0 == l0a) != isTransposed;
     auto [row, column] = placeInTile(make, region.offsets);
-    const Span &rows = kIsColumn ? ofResult : ofK, &columns = kIsColumn ? ofK : ofResult;
+    const Stretch &rows = kIsColumn ? ofResult : ofK, &columns = kIsColumn ? ofK : ofResult;
     const int64_t height = roundUp(rows.count, kIsColumn ? kFractalSide : rowUnit());
     npu::LoadL0Op::create(
         builder, region.buffer, make.value(tileOffset(make, region.type(), region.offsets)),
@@ -379,21 +379,21 @@ private:
     const int64_t turn = turns() > 0 ? step % turns() : 0, k = step * shape.step;
     const int64_t bits = int64_t(a.type().getElementBits());
     const int64_t startOfA = turn * rooms.a.half * 8 / bits;
-    const Span width{k, std::min(shape.step, shape.k - k)};
+    const Stretch width{k, std::min(shape.step, shape.k - k)};
     waitForTurn(turn);
     load(a, gemm.getTransposeA(), l0a, startOfA, width, {0, shape.m});
-    const SmallVector<Span> parts = partsOfResult();
-    const auto startOf = [&](Span part) {
+    const SmallVector<Stretch> parts = partsOfResult();
+    const auto startOf = [&](Stretch part) {
       return turn * rooms.b.half * 8 / bits + part.first * roundUp(width.count, rowUnit());
     };
     if (unitOf(!gemm.getTransposeB()) > kFractalSide)
       load(b, gemm.getTransposeB(), l0b, startOf({0, shape.n}), width, {0, shape.n});
     else
-      for (Span part : parts)
+      for (Stretch part : parts)
         load(b, gemm.getTransposeB(), l0b, startOf(part), width, part);
     waitForLoads(turn);
     const Value init = initOf(step);
-    for (Span part : parts)
+    for (Stretch part : parts)
       npu::MmadOp::create(builder, l0a, make.constant(startOfA), l0b, make.constant(startOf(part)),
                           c.buffer, make.value(offsetOfResult(part.first)), init,
                           roundUp(shape.m, kFractalSide), roundUp(part.count, kFractalSide),
@@ -403,9 +403,9 @@ private:
   }
 
   /// The columns that one multiplication makes at a time.
-  SmallVector<Span> partsOfResult() const {
+  SmallVector<Stretch> partsOfResult() const {
     const int64_t most = shape.isInColumns ? kFractalSide : shape.n;
-    SmallVector<Span> parts;
+    SmallVector<Stretch> parts;
     for (int64_t first = 0; first < shape.n; first += most)
       parts.push_back({first, std::min(most, shape.n - first)});
     return parts;

@@ -49,7 +49,7 @@ struct Term {
 };
 
 /// One element of global memory in each iteration.
-struct Access {
+struct OneAccess {
   Operation* op;
   Value buffer;
   SmallVector<Term> terms;
@@ -65,7 +65,7 @@ struct Access {
         numbers.push_back(*term.variable);
     return numbers;
   }
-  bool isSame(const Access& other) const {
+  bool isSame(const OneAccess& other) const {
     return buffer == other.buffer && terms == other.terms;
   }
 };
@@ -82,7 +82,7 @@ public:
     extents = *known;
     if (!mayMove() || !fits())
       return undo();
-    for (const Access& access : accesses)
+    for (const OneAccess& access : accesses)
       stage(access);
   }
 
@@ -109,7 +109,7 @@ private:
       const auto type = cast<BufferType>(buffer.getType());
       if (!type.isGlobal())
         continue;
-      Access access{&op, buffer, {}};
+      OneAccess access{&op, buffer, {}};
       for (Value index : load    ? load.getIndices()
                          : store ? store.getIndices()
                                  : atomic.getIndices()) {
@@ -186,8 +186,8 @@ private:
 
   /// Loads move before the nest, stores behind it: no load may need what the nest stores.
   bool mayMove() {
-    for (const Access& store : accesses)
-      for (const Access& other : accesses)
+    for (const OneAccess& store : accesses)
+      for (const OneAccess& other : accesses)
         if (store.isStore() && other.op != store.op &&
             npu::storageOf(other.buffer) == npu::storageOf(store.buffer) &&
             (!other.isSame(store) || (!other.isStore() && store.op->isBeforeInBlock(other.op))))
@@ -195,7 +195,7 @@ private:
     return true;
   }
 
-  SmallVector<int64_t> shapeOf(const Access& access) {
+  SmallVector<int64_t> shapeOf(const OneAccess& access) {
     SmallVector<int64_t> shape;
     for (size_t variable : access.variables())
       shape.push_back(extents[variable]);
@@ -204,7 +204,7 @@ private:
 
   bool fits() {
     int64_t bytes = 0;
-    for (const Access& access : accesses) {
+    for (const OneAccess& access : accesses) {
       int64_t elements = 1;
       for (int64_t extent : shapeOf(access))
         elements *= extent;
@@ -214,7 +214,7 @@ private:
     return bytes <= mostBytes;
   }
 
-  void stage(const Access& access) {
+  void stage(const OneAccess& access) {
     builder.setInsertionPoint(nest);
     tile::BufferRegion region{access.buffer, {}, {}};
     SmallVector<Value> indices;
@@ -257,7 +257,7 @@ private:
   ImplicitLocOpBuilder builder;
   IRMapping outside;
   SmallVector<Operation*> made; ///< before the nest, for indices
-  SmallVector<Access> accesses;
+  SmallVector<OneAccess> accesses;
   SmallVector<int64_t> extents;
 };
 
