@@ -566,6 +566,25 @@ __global__ __aicore__ void gathers(GM_ADDR, uint32_t there, uint32_t step, uint3
   else
     Gather(to, from, offsets, 0u, 64u);
 }
+/// As before, of a table of which `there` elements are written. The result takes the offsets' place.
+__global__ __aicore__ void gathersInPlace(GM_ADDR, uint32_t there) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);
+  LocalTensor<float> from = at<float>(0, 64), to = at<float>(4096, 64);
+  LocalTensor<int32_t> offsets = at<int32_t>(4096, 64);
+  Duplicate(from, 1.0f, there);
+  CreateVecIndex(offsets, 0, 64u);
+  PipeBarrier<PIPE_V>();
+  Muls(offsets, offsets, 4, 64);
+  PipeBarrier<PIPE_V>();
+  Gather(to, from, offsets.ReinterpretCast<uint32_t>(), 0u, 64u);
+}
+TEST_F(Unwritten, ElementsOfGatherInPlace) {
+  DeviceBuffer<float> x(8);
+  gathersInPlace<<<1, nullptr, nullptr>>>(x.gm(), 64);
+  EXPECT_EQ(allFindings(), "");
+  gathersInPlace<<<1, nullptr, nullptr>>>(x.gm(), 60);
+  expectFinding("Gather on PIPE_V reads UB bytes 240 to 255, which nothing has written");
+}
 TEST_F(Unwritten, ElementsOfGather) {
   DeviceBuffer<float> x(8);
   for (auto* run : {gathers<float, false>, gathers<half, false>}) {

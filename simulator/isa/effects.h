@@ -76,7 +76,8 @@ void run(const VectorInstr& instr, const Context& context);
 void run(const CopyInstr& instr, const Context& context);
 void run(const CubeInstr& instr, const Context& context);
 
-/// What becomes of bytes that nothing had written before and that the instruction has taken; call it behind `run`.
+/// What becomes of bytes that nothing has written and that the instruction takes; call it before `run`, which may
+/// overwrite its operands.
 Unwritten behind(const VectorInstr& instr, const AccessList& accesses, const Context& context,
                  const std::vector<LocalBytes>& before);
 Unwritten behind(const CopyInstr& instr, const std::vector<LocalBytes>& before);

@@ -100,29 +100,6 @@ void runGather(const VectorInstr& i, const Context& context) {
   forEachMoved(i, [&](uint64_t at, uint64_t k) { std::memcpy(d + at, base + offsetOf(k), unit); });
 }
 
-} // namespace
-
-std::vector<LocalBytes> gathered(const VectorInstr& i, const Context& context,
-                                 const std::vector<LocalBytes>& unwritten) {
-  const uint64_t unit = i.op == VectorOp::Gatherb ? blockBytes : bytesOf(i.dst.type);
-  std::vector<LocalBytes> found;
-  if (i.dst.address == i.aux.address)
-    return found; // the results stand where the offsets were
-  forEachMoved(i, [&](uint64_t, uint64_t k) {
-    uint32_t offset;
-    std::memcpy(&offset, context.at(i.aux) + k * sizeof offset, sizeof offset);
-    const uint64_t at = i.src0.address + i.scalar + offset;
-    auto isPartOfIt = [&](const LocalBytes& bytes) {
-      return bytes.begin < at + unit && at < bytes.end;
-    };
-    if (std::any_of(unwritten.begin(), unwritten.end(), isPartOfIt))
-      found.push_back({Space::UB, at, at + unit});
-  });
-  return found;
-}
-
-namespace {
-
 // --- GatherMask -----------------------------------------------------------------------------
 
 /// mode 1 to 7: fixed patterns; 0: bits in src1.
@@ -253,7 +230,8 @@ std::string inspectBilinear(const VectorInstr& i, AccessList& list, const Contex
     source.begin = i.src0.address + low;
     source.length = high - low;
     list.add(i.src0, source, AccessKind::Read);
-    list.items[list.count - 1].mayBeUninitialised = true; // holes between what is gathered
+    Access& read = list.items[list.count - 1];
+    read.mayBeUninitialised = read.isMoved = true; // holes between what is gathered
   }
   addAccess(list, i.dst, resultShape(i), resultSteps(i), AccessKind::Write);
   return {};
@@ -291,6 +269,28 @@ void runBilinear(const VectorInstr& i, const Context& context) {
       }
 }
 
+/// Calls f(address, bytes) for what each lane takes of src0.
+template <class F> void forEachTaken(const VectorInstr& i, const Context& context, F&& f) {
+  auto offsetOf = [&](uint64_t k) {
+    uint32_t offset;
+    std::memcpy(&offset, context.at(i.aux) + k * sizeof offset, sizeof offset);
+    return i.src0.address + offset;
+  };
+  if (i.op != VectorOp::BilinearInterpolation) {
+    const uint64_t unit = i.op == VectorOp::Gatherb ? blockBytes : bytesOf(i.dst.type);
+    return forEachMoved(i, [&](uint64_t, uint64_t k) { f(offsetOf(k) + i.scalar, unit); });
+  }
+  constexpr uint32_t lanesPerBlock = blockBytes / sizeof(Half);
+  const VectorShape shape = resultShape(i);
+  for (uint64_t step = 0; step < uint64_t{i.count} * i.repeat; ++step)
+    for (unsigned r = 0; r < shape.numRuns; ++r)
+      for (uint32_t lane = shape.runs[r].first;
+           lane < uint32_t{shape.runs[r].first} + shape.runs[r].count; ++lane)
+        f(offsetOf(step * blocksAtOnce + lane / lanesPerBlock) +
+              lane % lanesPerBlock * sizeof(Half),
+          sizeof(Half));
+}
+
 std::string inspectGatherGroup(const VectorInstr& i, AccessList& list, const Context& context) {
   if (i.op == VectorOp::BilinearInterpolation)
     return inspectBilinear(i, list, context);
@@ -304,6 +304,23 @@ void runGatherGroup(const VectorInstr& i, const Context& context) {
 }
 
 } // namespace
+
+bool isGather(VectorOp op) {
+  return op == VectorOp::Gather || op == VectorOp::Gatherb || op == VectorOp::BilinearInterpolation;
+}
+
+std::vector<LocalBytes> gathered(const VectorInstr& i, const Context& context,
+                                 const std::vector<LocalBytes>& unwritten) {
+  std::vector<LocalBytes> found;
+  forEachTaken(i, context, [&](uint64_t at, uint64_t size) {
+    auto isPartOfIt = [&](const LocalBytes& bytes) {
+      return bytes.begin < at + size && at < bytes.end;
+    };
+    if (std::any_of(unwritten.begin(), unwritten.end(), isPartOfIt))
+      found.push_back({Space::UB, at, at + size});
+  });
+  return found;
+}
 
 const VectorGroup gatherGroup = {inspectGatherGroup, runGatherGroup};
 

@@ -245,7 +245,7 @@ std::vector<LocalBytes> unwrittenInL1(const CubeInstr& i, Marks& all) {
 
 Unwritten behind(const VectorInstr& instr, const AccessList& accesses, const Context& context,
                  const std::vector<LocalBytes>& before) {
-  if (instr.op == VectorOp::Gather || instr.op == VectorOp::Gatherb)
+  if (isGather(instr.op))
     return {{}, gathered(instr, context, before)};
   Marks& all = marks();
   for (const LocalBytes& bytes : before)

@@ -23,7 +23,9 @@ extern const VectorGroup rearrangeGroup; ///< Brcb, Transpose, TransDataTo5HD, I
 extern const VectorGroup sortGroup;
 extern const VectorGroup rowGroup; ///< softmax, norms, top-k, quantisation
 
-/// Which elements (blocks of Gatherb) are gathered from bytes of `unwritten`.
+bool isGather(VectorOp op); ///< by offsets: Gather, Gatherb, BilinearInterpolation
+
+/// Which elements (blocks of Gatherb) such an instruction takes of bytes in `unwritten`.
 std::vector<LocalBytes> gathered(const VectorInstr& instr, const Context& context,
                                  const std::vector<LocalBytes>& unwritten);
 

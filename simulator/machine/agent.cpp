@@ -514,7 +514,6 @@ template <class Instr> void Agent::execute(Pipe pipe, const Instr& instr, uint32
   bool isHeld = lateness != Lateness::Never && pipe != Pipe::M;
   if (isHeld)
     late.watch(accesses, context);
-  isa::run(instr, context);
   if (!hazards.moved.empty()) {
     const std::vector<LocalBytes> before = std::exchange(hazards.moved, {});
     if constexpr (std::is_same_v<Instr, CopyInstr>)
@@ -522,6 +521,7 @@ template <class Instr> void Agent::execute(Pipe pipe, const Instr& instr, uint32
     else
       hazards.noteUnwritten(pipe, isa::behind(instr, accesses, context, before));
   }
+  isa::run(instr, context);
   if (isHeld) {
     late.hold(pipe, hazards.epoch(pipe));
     if (lateness == Lateness::Sometimes && random() % 2)
