@@ -531,7 +531,8 @@ void KernelBuilder::atomicTile(std::string_view kind, const Operand& target, con
     state->error("there is no " + operation + " of tiles: it is add, max or min");
     return;
   }
-  builder::fitToTile(*state, *from, *to); // a store: nothing ends
+  if (state->record(to->buffer).space == tile::MemorySpace::Global)
+    builder::fitToTile(*state, *from, *to); // a store: nothing ends
   if (!agreeExtents(*state, operation, *from, *to))
     return;
   auto parsed = *tile::symbolizeAtomicKind(llvm::StringRef(kind.data(), kind.size()));

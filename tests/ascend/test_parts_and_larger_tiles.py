@@ -324,3 +324,20 @@ def test_other_forms_of_a_single_row(target: str) -> None:
         run(a, p, c) if run else interpret(main, a, p, c)
         np.testing.assert_array_equal(p, expected)
         np.testing.assert_array_equal(c, stored)
+
+
+@pytest.mark.parametrize("target", ["ascend", "reference"])
+def test_a_part_is_not_added_to_a_larger_tile(target: str) -> None:
+    """It has fewer rows: what a load would pad, an atomic add into UB would add."""
+
+    @T.prim_func
+    def main(A: T.Tensor((50, 32), "float32"), D: T.Tensor((16, 32), "float32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            u = T.alloc_ub((16, 32), "float32")
+            T.tile.fill(u, 1.0)
+            T.atomic_add(u, A[0:5, 0:32])
+            T.copy(u, D)
+
+    told = "atomic_add source has 5 rows but destination has 16"
+    with pytest.raises(tilewright.CompileError, match=told):
+        tilewright.compile(main, target=target)
