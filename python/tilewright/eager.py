@@ -80,7 +80,8 @@ def _call_key(values: Any) -> tuple[Any, ...]:
             parts.append((kind_of(value), value))
             continue
         stride = getattr(value, "stride", None)
-        parts.append((shape, stride() if callable(stride) else getattr(value, "strides", None)))
+        strides = stride() if callable(stride) else getattr(value, "strides", None)
+        parts.append((shape, strides, getattr(value, "dtype", None)))
     return tuple(parts)
 
 

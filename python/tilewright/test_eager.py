@@ -374,6 +374,23 @@ def test_a_value_that_is_asked_only_needs_no_annotation():
     assert message == "name 'torch' is not defined"
 
 
+def test_another_dtype_is_another_kernel():
+    """Also of a tensor that has no annotation and is asked for nothing else."""
+
+    @tilewright.jit
+    def width(A, like):
+        A: T.Tensor[[4], T.float32]
+        bits = 32 if str(like.dtype) == "float32" else 16
+        with T.Kernel(1):
+            for i in T.Parallel(4):
+                A[i] = bits
+
+    a = np.zeros(4, np.float32)
+    for dtype, bits in [("float32", 32), ("float16", 16), ("float32", 32)]:
+        width(a, np.zeros(3, dtype))
+        np.testing.assert_array_equal(a, bits)
+
+
 def test_a_tensor_without_a_kind_is_never_dropped():
     """The trace can do what the first pass couldn't: its assignment is no error."""
 
