@@ -17,6 +17,7 @@
 #include "compiler/targets/ascend/describe_hazard.h"
 #include "compiler/targets/ascend/launch_kind.h"
 #include "compiler/targets/ascend/passes.h"
+#include "compiler/targets/ascend/vector_steps.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
@@ -87,6 +88,7 @@ struct CheckHazards : KernelPass<CheckHazards> {
     if (model->exit || model->unknownEvent)
       return;
     warnOfTwins();
+    warnOfCubeParts();
     checkBothVectorCores();
     hasOwnCrossFlags = model->hasOwnCrossFlags;
     if (model->hasOwnCrossFlags && checkBetweenCores())
@@ -139,6 +141,20 @@ struct CheckHazards : KernelPass<CheckHazards> {
       warning.attachNote(adds->getLoc())
           << "both run because the kernel adds to global memory here";
     }
+  }
+
+  /// The cube core runs once per block, as if it were vector core 0: the part that the other one's number says
+  /// is left out.
+  void warnOfCubeParts() {
+    getOperation().walk([&](npu::StoreL0cOp store) {
+      const bool isOfVid = llvm::any_of(store.getTargetOffsets(), [](Value offset) {
+        return vectorStep(offset).value_or(0) != 0;
+      });
+      if (isOfVid)
+        store.emitWarning()
+            << "the cube core stores this, once per block and with a vid of 0, so nobody "
+               "stores the part of vid 1: copy all of the tile without vid";
+    });
   }
 
   /// Of the kernel's own flags to the cube core, which waits until both vector cores have set one: whether

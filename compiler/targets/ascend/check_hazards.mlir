@@ -274,6 +274,22 @@ func.func @both_store(%C: !tile.buffer<64xf32, global>, %D: !tile.buffer<64xf32,
 }
 
 // -----
+// The cube core is none of the vector cores: its vid is 0.
+func.func @part_of_cube(%W: !tile.buffer<64x64xf32, global>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  tile.launch (%cid) in (%n) npu {
+    %vid = ascend.vector_id
+    %row = arith.muli %vid, %c32 : index
+    %c = tile.alloc "c" at 0 : !tile.buffer<64x64xf32, L0C>
+    // expected-warning@+1 {{the cube core stores this, once per block and with a vid of 0, so nobody stores the part of vid 1: copy all of the tile without vid}}
+    npu.store_l0c %c[%c0] : !tile.buffer<64x64xf32, L0C> rows 64 to %W[%row, 0] [32, 64] : !tile.buffer<64x64xf32, global>
+    npu.store_l0c %c[%c0] : !tile.buffer<64x64xf32, L0C> rows 64 to %W[0, 0] [64, 64] : !tile.buffer<64x64xf32, global>
+  }
+  return
+}
+
+// -----
 // One of them stores, or there is only one.
 func.func @one_stores(%C: !tile.buffer<64xf32, global>, %D: !tile.buffer<64xf32, global>, %n: index) {
   %c0 = arith.constant 0 : index
