@@ -32,6 +32,38 @@ bool addProduct(LinearForm& form, mlir::arith::MulIOp product, int64_t scale, in
   return !__builtin_add_overflow(form.terms[whole], scale, &form.terms[whole]);
 }
 
+/// By what an operation divides, rounding down; 0 for any other.
+int64_t floorDivisor(mlir::Operation* op) {
+  constexpr int64_t mostBits = 32;
+  if (!mlir::isa_and_present<mlir::arith::ShRSIOp, mlir::arith::FloorDivSIOp>(op))
+    return 0;
+  const int64_t by = mlir::getConstantIntValue(op->getOperand(1)).value_or(-1);
+  if (mlir::isa<mlir::arith::FloorDivSIOp>(op))
+    return std::max<int64_t>(by, 0);
+  return by < 0 || by > mostBits ? 0 : int64_t{1} << by;
+}
+
+/// `vid * 64 // 2` is `vid * 32`: a sum of multiples of the divisor.
+bool addQuotient(LinearForm& form, mlir::Operation* division, int64_t scale, int depth) {
+  const int64_t divisor = floorDivisor(division);
+  LinearForm inner;
+  if (!divisor || !addScaled(inner, division->getOperand(0), 1, depth) ||
+      inner.constant % divisor != 0)
+    return false;
+  for (auto [variable, coefficient] : inner.terms)
+    if (coefficient % divisor != 0)
+      return false;
+  int64_t part = 0;
+  if (__builtin_mul_overflow(inner.constant / divisor, scale, &part) ||
+      __builtin_add_overflow(form.constant, part, &form.constant))
+    return false;
+  for (auto [variable, coefficient] : inner.terms)
+    if (__builtin_mul_overflow(coefficient / divisor, scale, &part) ||
+        __builtin_add_overflow(form.terms[variable], part, &form.terms[variable]))
+      return false;
+  return true;
+}
+
 bool addScaled(LinearForm& form, mlir::Value value, int64_t scale, int depth) {
   if (auto known = mlir::getConstantIntValue(value)) {
     int64_t product = 0;
@@ -50,6 +82,11 @@ bool addScaled(LinearForm& form, mlir::Value value, int64_t scale, int depth) {
            addScaled(form, difference.getRhs(), -scale, depth + 1);
   if (auto product = mlir::dyn_cast_if_present<mlir::arith::MulIOp>(op))
     return addProduct(form, product, scale, depth + 1);
+  if (LinearForm before = form; floorDivisor(op)) {
+    if (addQuotient(form, op, scale, depth + 1))
+      return true;
+    form = before;
+  }
   return !__builtin_add_overflow(form.terms[value], scale, &form.terms[value]);
 }
 

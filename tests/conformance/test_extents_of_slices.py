@@ -17,6 +17,7 @@ STARTS = {
     "shifted": lambda bx, n, p, q: (bx << 1) >> 1,
     "variable": lambda bx, n, p, q: q,
     "chosen": lambda bx, n, p, q: T.if_then_else(bx > 0, 1, 0),
+    "halved": lambda bx, n, p, q: bx * 8 // 8,
     "wide": lambda bx, n, p, q: T.cast(p, "int64") * 1,
 }
 
@@ -112,3 +113,19 @@ def test_what_is_written_between_two_reads_counts(agree):
 
     a = np.arange(16, dtype=np.int32)
     agree(kernel, [a, np.zeros(2, np.int32)], {1: np.array([2, 4], np.int32)})
+
+
+@pytest.mark.parametrize("divisor", [2, 3, 4])
+def test_multiples_that_are_divided(agree, divisor):
+    """`block * 12 // 2 : (block + 1) * 12 // 2` are six rows."""
+    rows = 12 // divisor
+
+    @T.prim_func
+    def kernel(A: T.Tensor((2 * rows, 8), "int32"), B: T.Tensor((2 * rows, 8), "int32")):
+        with T.Kernel(2, threads=32) as bx:
+            part = T.alloc_fragment((rows, 8), "int32")
+            T.copy(A[bx * 12 // divisor : (bx + 1) * 12 // divisor, :], part)
+            T.copy(part, B[(bx * 12 + 12) // divisor - rows : (bx * 12 + 12) // divisor, :])
+
+    a = np.arange(2 * rows * 8, dtype=np.int32).reshape(2 * rows, 8)
+    agree(kernel, [a, np.zeros_like(a)], {1: a})
