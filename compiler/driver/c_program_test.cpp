@@ -174,6 +174,19 @@ TEST_F(CProgramTest, HeaderTellsElementsAndInputs) {
       << text;
 }
 
+TEST_F(CProgramTest, AKernelNamedMainLeavesTheProgramItsOwn) {
+  std::string kernel = scaleKernel;
+  for (size_t at = 0; (at = kernel.find("@saxpy")) != std::string::npos;)
+    kernel.replace(at, 6, "@main");
+  std::string caller = program;
+  for (size_t at = 0; (at = caller.find("saxpy(", at)) != std::string::npos; at += 12)
+    caller.replace(at, 6, "main_kernel(");
+  makeLibrary("native", kernel.c_str(), caller.c_str());
+  ASSERT_EQ(shell(TILEWRIGHT_C_COMPILER " -Wall -Werror -std=c11 main.c ./libkernel.so -o program"),
+            0);
+  EXPECT_EQ(shell("./program"), 0);
+}
+
 TEST_F(CProgramTest, HeaderIsCPlusPlusToo) {
   makeLibrary("native");
   EXPECT_EQ(

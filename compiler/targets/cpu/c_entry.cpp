@@ -26,7 +26,7 @@ public:
         wide(builder.getInt64Ty()), narrow(builder.getInt32Ty()) {}
 
   void build(ArrayRef<KernelArgument> arguments) {
-    Function* entry = startFunction(name, narrow, parameterTypes(arguments), false);
+    Function* entry = startFunction(cEntryName(name), narrow, parameterTypes(arguments), false);
     Value* slots = builder.CreateAlloca(wide, builder.getInt64(arguments.size() + 1), "slots");
     for (const KernelArgument& argument : arguments)
       builder.CreateStore(entry->getArg(parameterNumber(arguments, argument)),
@@ -248,6 +248,10 @@ private:
 };
 
 } // namespace
+
+std::string cEntryName(StringRef kernel) {
+  return kernel == "main" ? "main_kernel" : kernel.str();
+}
 
 void addCEntry(Module& module, StringRef name, ArrayRef<KernelArgument> arguments,
                int64_t scratchBytes, int64_t workspaceBytes, ArrayRef<bool> isCooperative) {

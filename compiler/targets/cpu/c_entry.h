@@ -4,13 +4,18 @@
 
 #include "compiler/ir/kernel_arguments.h"
 
+#include <string>
+
 namespace llvm {
 class Module;
 }
 
 namespace tilewright::cpu {
 
-/// Adds `int32_t NAME(...)` to a module that holds NAME_grid and NAME_blocks, and those of the kernel's
+/// The C function's name: the kernel's, but `main_kernel` for `main`, which a C program has itself.
+std::string cEntryName(llvm::StringRef kernel);
+
+/// Adds `int32_t NAME(...)` (see `cEntryName`) to a module that holds NAME_grid and NAME_blocks, and those of the kernel's
 /// other launches: it runs them one after the other. `isCooperative` tells of each launch whether its
 /// blocks wait for each other. It takes the tensors'
 /// addresses and the scalars in the order of the signature, then the symbols; it returns 0, 1 if

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/targets/cpu/describe_kernel.h"
+#include "compiler/targets/cpu/c_entry.h"
 
 #include "compiler/ir/kernel_manifest.h"
 
@@ -85,7 +86,7 @@ std::string makeHeader(func::FuncOp kernel) {
          "\n#include <stdbool.h>\n#include <stdint.h>\n"
          "#ifdef __cplusplus\nextern \"C\" {\n#endif\n"
          "int32_t " +
-         name + "(" + parameters +
+         cEntryName(name) + "(" + parameters +
          ");\n"
          "/* Optional: calls body(context, begin, end) for parts of [0, count), possibly at once, "
          "and waits. */\n"
