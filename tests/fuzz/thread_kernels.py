@@ -58,6 +58,9 @@ class ThreadKernel:
         ]
         return "\n".join(head + ["    " + line for line in self.lines]) + "\n"
 
+    def dtype_of(self, tensor: str) -> str:
+        return "float32"
+
     def reference(self, inputs: dict[str, Array]) -> Array:
         n = self.output[0]
         arrays = {"A": inputs["A"].astype(np.float64)}
