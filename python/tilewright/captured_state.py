@@ -8,6 +8,7 @@ compared at each call (about a microsecond).
 
 from __future__ import annotations
 
+import os
 import sys
 from collections import ChainMap, deque
 from itertools import pairwise
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 _ABSENT = object()
 _PLAIN = (type(None), bool, int, float, str, bytes, complex)
 _CONTAINERS = (list, dict, set, tuple, frozenset)
-#: What is in them stays as it is.
+#: What is in them stays as it is, and in Python's other modules.
 _LIBRARIES = frozenset(
     [
         "abc",
@@ -43,6 +44,9 @@ _LIBRARIES = frozenset(
         "typing",
     ]
 )
+_FOLDER_OF_PYTHON = os.path.dirname(os.__file__)  # noqa: PTH120 - pathlib costs 5 ms
+#: How many values are followed: behind a large library's state nobody looks at each call.
+_MOST_VALUES = 10_000
 #: Methods that make, show and compare objects.
 _OF_MAKING = frozenset(
     [
@@ -78,7 +82,7 @@ def kind_of(value: object) -> object:
 class CapturedState:
     """What a function reads outside itself, as it is now."""
 
-    __slots__ = ("_names", "_cells", "_slots", "_contents", "_seen", "_kept")
+    __slots__ = ("_names", "_cells", "_slots", "_contents", "_seen", "_kept", "_waiting")
 
     def __init__(self, function: FunctionType, arguments: Iterable[Any] | None = None) -> None:
         """With `arguments`, what it reads in those."""
@@ -92,12 +96,23 @@ class CapturedState:
         #: By identity, the names that were looked at in an object.
         self._seen: dict[int, set[str]] = {}
         self._kept: list[object] = []  # identities stay valid while these live
+        #: Values to look into, with the names that their readers mention.
+        self._waiting: list[tuple[Any, set[str]]] = []
         if arguments is None:
             self._function(function)
-            return
-        names = _names_of(function.__code__)
-        for argument in arguments:
-            self._value(argument, names)
+        else:
+            names = _names_of(function.__code__)
+            for argument in arguments:
+                self._value(argument, names)
+        self._follow()
+
+    def _follow(self) -> None:
+        """Looks into all that is reached; no call within a call, as chains have any length."""
+        for _ in range(_MOST_VALUES):
+            if not self._waiting:
+                return
+            self._look_into(*self._waiting.pop())
+        self._waiting.clear()
 
     def is_empty(self) -> bool:
         """Whether nothing of it can change."""
@@ -156,8 +171,10 @@ class CapturedState:
 
     def _value(self, value: Any, names: set[str]) -> None:
         """What may change inside of a value; `names` are those that its reader mentions."""
-        if isinstance(value, _PLAIN):
-            return
+        if not isinstance(value, _PLAIN):
+            self._waiting.append((value, names))
+
+    def _look_into(self, value: Any, names: set[str]) -> None:
         if isinstance(value, FunctionType):
             self._function(value)
         elif isinstance(value, (*_CONTAINERS, deque)):
@@ -211,7 +228,7 @@ class CapturedState:
             self._names.append((space, name, space[name]))
 
     def _object(self, value: Any, names: set[str]) -> None:
-        if _stays(type(value).__module__):
+        if _is_known(type(value).__module__):
             for inner in _functions_in(value):
                 self._function(inner)
             if type(value).__module__ in ("builtins", "functools"):
@@ -271,7 +288,21 @@ def is_ours(module: str | None) -> bool:
 
 def _stays(module: str | None) -> bool:
     """Whether nobody changes what a module holds: ours and known libraries."""
+    return _is_known(module) or _is_of_python((module or "").partition(".")[0])
+
+
+def _is_known(module: str | None) -> bool:
+    """Whether also objects of a module's classes hold nothing that changes: namespaces of Python's
+    `types` and `argparse` do."""
     return (module or "").partition(".")[0] in _LIBRARIES or is_ours(module)
+
+
+def _is_of_python(top: str) -> bool:
+    """A user's file may have the name of a module of Python's, `profile.py`."""
+    if top not in sys.stdlib_module_names:
+        return False
+    file = getattr(sys.modules.get(top), "__file__", None)
+    return file is None or file.startswith(_FOLDER_OF_PYTHON)
 
 
 def _is_read(name: str, value: object, names: set[str]) -> bool:
@@ -286,7 +317,7 @@ def _functions_in(value: Any) -> list[FunctionType]:
     """A function, or those in what is wrapped around one."""
     if isinstance(value, FunctionType):
         return [value]
-    if not _stays(type(value).__module__):
+    if not _is_known(type(value).__module__):
         return []
     inner = []
     for wrapped in _WRAPPED_AS:

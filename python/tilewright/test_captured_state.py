@@ -392,3 +392,25 @@ def test_a_kernel_that_is_compiled_again():
             assert made[0] == value
     finally:
         TABLE["k"][0] = 1
+
+
+def test_long_chains_and_large_libraries():
+    """Neither ends in a RecursionError, and what Python brings isn't followed at all."""
+    import copy
+    import inspect
+
+    functions = {}
+    for number in range(5000):
+        space = {"__name__": "of_a_user", "size": [number], "next_one": functions.get(number - 1)}
+        exec("def one():\n    return size, next_one", space)
+        functions[number] = space["one"]
+    chain = CapturedState(functions[4999])
+    assert chain.holds()
+    functions[4000].__globals__["size"][0] += 1
+    assert not chain.holds()
+
+    def reads():
+        return copy.deepcopy, inspect.signature
+
+    state = CapturedState(reads)
+    assert state.holds() and len(state._kept) < 20
