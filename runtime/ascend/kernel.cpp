@@ -2,6 +2,7 @@
 #include "runtime/ascend/kernel.h"
 
 #include "runtime/ascend/acl_interface.h"
+#include "runtime/memory_library.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -105,7 +106,7 @@ std::shared_ptr<AscendKernel> AscendKernel::fromMemory(std::span<const char> lib
     error = manifest.name + ": can't make a file in memory: " + std::strerror(errno);
     return nullptr;
   }
-  return kernel->open("/proc/self/fd/" + std::to_string(file), error) ? kernel : nullptr;
+  return kernel->open(freshPathOf(file), error) ? kernel : nullptr;
 }
 
 bool AscendKernel::launch(const uint64_t* slots, size_t slotCount, const ArgumentChecker& checker,

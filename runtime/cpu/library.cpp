@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/cpu/library.h"
+#include "runtime/memory_library.h"
 
 #include <cerrno>
 #include <cstring>
@@ -105,10 +106,8 @@ std::shared_ptr<CpuKernel> CpuKernel::fromMemory(std::span<const char> library,
     }
     written += size_t(count);
   }
-  // The file stays open: dlopen knows libraries by path, and a path of ours must not come back.
-  kernel->memoryFile = file;
-  std::string path = "/proc/self/fd/" + std::to_string(file);
-  return kernel->open(path.c_str(), error) ? kernel : nullptr;
+  kernel->memoryFile = file; // stays open: debuggers look there
+  return kernel->open(freshPathOf(file).c_str(), error) ? kernel : nullptr;
 }
 
 } // namespace tilewright::runtime
