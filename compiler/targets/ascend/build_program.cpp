@@ -27,6 +27,10 @@ Operation* operationOf(const model::Node* node) {
   return static_cast<Operation*>(node->tag);
 }
 
+model::Agent modelAgent(Agent agent) {
+  return agent == Agent::Cube ? model::Agent::Cube : model::Agent::Vector;
+}
+
 namespace {
 
 using model::Node;
@@ -36,10 +40,6 @@ using model::Sync;
 using model::SyncKind;
 using tile::BufferType;
 using tile::MemorySpace;
-
-model::Agent modelAgent(Agent agent) {
-  return agent == Agent::Cube ? model::Agent::Cube : model::Agent::Vector;
-}
 
 model::Pipe modelPipe(Pipe pipe) {
   return static_cast<model::Pipe>(pipe);

@@ -2,6 +2,7 @@
 /// A kernel of instructions as the analyses see it.
 #pragma once
 
+#include "compiler/ir/npu_ops.h"
 #include "compiler/targets/ascend/analysis/program.h"
 
 #include <mlir/Dialect/Func/IR/FuncOps.h>
@@ -23,6 +24,8 @@ struct ModelOfKernel {
 
 /// The operation that a node stands for.
 mlir::Operation* operationOf(const model::Node* node);
+/// What the analyses call a kind of core.
+model::Agent modelAgent(Agent agent);
 
 /// What is told of a kernel that has flags of its own between cores.
 enum class OwnCrossFlags : uint8_t {

@@ -30,7 +30,7 @@ using namespace mlir;
 
 constexpr int64_t kFirstReservedEvent = 6;
 
-std::string nameOf(Type type) {
+std::string nameOfType(Type type) {
   std::string text = tile::dtypeName(type);
   llvm::raw_string_ostream stream(text);
   if (text.empty())
@@ -103,7 +103,7 @@ private:
       return;
     // One message a place: an expression has many values.
     if (reported.insert(place).second)
-      emitError(place) << "unsupported on ascend: " << what << nameOf(type)
+      emitError(place) << "unsupported on ascend: " << what << nameOfType(type)
                        << (isHalfByte(type) ? kInsteadOfHalfBytes
                                             : ", which " + chip + " does not have");
     signalPassFailure();

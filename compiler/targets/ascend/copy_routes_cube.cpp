@@ -14,12 +14,6 @@ using tile::BufferRegion;
 using tile::BufferType;
 using tile::MemorySpace;
 
-static constexpr int64_t kFractalSide = 16;
-
-static int64_t roundUp(int64_t value, int64_t unit) {
-  return int64_t(llvm::alignTo(uint64_t(value), uint64_t(unit)));
-}
-
 /// Where a rectangle of L1 or L0C begins: its columns in whole fractals.
 FailureOr<Value> CopyExpander::l1Offset(const BufferRegion& region, StringRef role) {
   const BufferType type = region.type();

@@ -28,7 +28,7 @@ std::string bitwise(StringRef name) {
 
 /// What the kernel calls it, which knows no instructions: `T.copy to UB`, and of vector instructions what they
 /// compute.
-std::string nameOf(const model::Node* statement) {
+std::string callOf(const model::Node* statement) {
   const auto store = [](bool adds, const char* from) {
     return std::string(adds ? "T.atomic_add from " : "T.copy from ") + from;
   };
@@ -88,13 +88,13 @@ bool doesWrite(const model::Node* statement, const model::Node* other) {
 std::string describe(const model::Hazard& hazard) {
   const bool writes = doesWrite(hazard.later, hazard.earlier);
   const bool wrote = doesWrite(hazard.earlier, hazard.later);
-  return nameOf(hazard.later) + (wrote || !writes ? " needs what " : " overwrites what ") +
-         nameOf(hazard.earlier) + (hazard.carriedBy ? " of an earlier iteration" : "") +
+  return callOf(hazard.later) + (wrote || !writes ? " needs what " : " overwrites what ") +
+         callOf(hazard.earlier) + (hazard.carriedBy ? " of an earlier iteration" : "") +
          (wrote ? " writes" : " reads");
 }
 
 std::string describeHold(const model::Hazard& hazard) {
-  return nameOf(hazard.later) + " waits for " + nameOf(hazard.earlier) +
+  return callOf(hazard.later) + " waits for " + callOf(hazard.earlier) +
          (hazard.carriedBy ? " of an earlier iteration" : "") +
          ", so that no flag is set twice in a row";
 }

@@ -75,9 +75,9 @@ std::string escaped(const std::string& text) {
 /// Of the picture, in pixels; a name's letters are at most so wide.
 constexpr int pictureWidth = 800, leftEdge = 84, letterWidth = 7, lineHeight = 11;
 
-struct Box {
+struct Rectangle {
   int left, upper, right, lower;
-  bool meets(const Box& other) const {
+  bool meets(const Rectangle& other) const {
     return left < other.right && other.left < right && upper < other.lower && other.upper < lower;
   }
 };
@@ -114,48 +114,49 @@ private:
     return frame.upper +
            static_cast<int>(address * (frame.lower - frame.upper) / std::max<int64_t>(used, 1));
   }
-  Box boxOf(const Row& row) const {
+  Rectangle boxOf(const Row& row) const {
     const bool isUsed = row.life.firstUser;
-    Box box{isUsed ? across(row.life.first) : leftEdge, down(row.address),
-            isUsed ? across(row.life.last + 1) : pictureWidth, down(row.address + row.bytes)};
+    Rectangle box{isUsed ? across(row.life.first) : leftEdge, down(row.address),
+                  isUsed ? across(row.life.last + 1) : pictureWidth, down(row.address + row.bytes)};
     box.right = std::max(box.right, box.left + 1);
     box.lower = std::max(box.lower, box.upper + 1);
     return box;
   }
-  static std::string placeAndSize(const Box& box) {
+  static std::string placeAndSize(const Rectangle& box) {
     return "x=\"" + std::to_string(box.left) + "\" y=\"" + std::to_string(box.upper) +
            "\" width=\"" + std::to_string(box.right - box.left) + "\" height=\"" +
            std::to_string(box.lower - box.upper) + "\"";
   }
   /// Within its box, else beside, below or above it, where nothing else is; nowhere if there is no such place.
-  void addName(const std::string& name, const Box& box) {
+  void addName(const std::string& name, const Rectangle& box) {
     const int width = letterWidth * static_cast<int>(name.size()) + 4;
     const int middle = (box.upper + box.lower - lineHeight) / 2;
     const auto at = [&](int left, int upper) {
-      return Box{left, upper, left + width, upper + lineHeight};
+      return Rectangle{left, upper, left + width, upper + lineHeight};
     };
-    const Box within = at(box.left + 2, box.upper + 1);
+    const Rectangle within = at(box.left + 2, box.upper + 1);
     if (within.right <= box.right && within.lower <= box.lower)
       return write(name, within);
-    for (const Box& place : {at(box.right + 2, middle), at(box.left - width - 2, middle),
-                             at(box.left, box.lower + 1), at(box.left, box.upper - lineHeight - 1)})
+    for (const Rectangle& place :
+         {at(box.right + 2, middle), at(box.left - width - 2, middle), at(box.left, box.lower + 1),
+          at(box.left, box.upper - lineHeight - 1)})
       if (isFree(place))
         return write(name, place);
   }
-  bool isFree(const Box& place) const {
-    const auto isMet = [&](const Box& other) { return place.meets(other); };
+  bool isFree(const Rectangle& place) const {
+    const auto isMet = [&](const Rectangle& other) { return place.meets(other); };
     return place.left >= frame.left && place.right <= frame.right && place.upper >= frame.upper &&
            place.lower <= frame.lower && llvm::none_of(boxes, isMet) && llvm::none_of(names, isMet);
   }
-  void write(const std::string& name, const Box& place) {
+  void write(const std::string& name, const Rectangle& place) {
     names.push_back(place);
     shapes += "<text x=\"" + std::to_string(place.left + 2) + "\" y=\"" +
               std::to_string(place.lower - 2) + "\">" + escaped(name) + "</text>\n";
   }
 
   int64_t firstStep, steps, used;
-  Box frame;
-  std::vector<Box> boxes, names;
+  Rectangle frame;
+  std::vector<Rectangle> boxes, names;
   std::string shapes;
 };
 

@@ -41,12 +41,6 @@ using tile::BufferRegion;
 using tile::BufferType;
 using tile::MemorySpace;
 
-constexpr int64_t kFractalSide = 16;
-
-int64_t roundUp(int64_t value, int64_t unit) {
-  return int64_t(llvm::alignTo(uint64_t(value), uint64_t(unit)));
-}
-
 /// The sizes of one gemm, and how k is cut.
 struct GemmShape {
   int64_t m, n, k;

@@ -17,6 +17,7 @@
 #include "compiler/passes/kernel_pass.h"
 #include "compiler/targets/ascend/launch_kind.h"
 #include "compiler/targets/ascend/passes.h"
+#include "compiler/targets/ascend/tile_addresses.h"
 
 namespace tilewright::ascend {
 namespace {
@@ -24,11 +25,6 @@ namespace {
 using namespace mlir;
 using tile::BufferType;
 using tile::MemorySpace;
-
-bool isL0(Value buffer) {
-  const MemorySpace space = cast<BufferType>(buffer.getType()).getSpace();
-  return space == MemorySpace::L0A || space == MemorySpace::L0B;
-}
 
 /// Whether a buffer on chip is the cube core's: in one of its memories, or a tile of gemms.
 bool isOfCube(Value buffer) {

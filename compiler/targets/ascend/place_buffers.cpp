@@ -25,6 +25,7 @@
 #include "compiler/targets/ascend/nest_indices.h"
 #include "compiler/targets/ascend/passes.h"
 #include "compiler/targets/ascend/remade_values.h"
+#include "compiler/targets/ascend/tile_addresses.h"
 #include "compiler/targets/ascend/twin_copies.h"
 #include "compiler/targets/ascend/zero_products.h"
 
@@ -55,8 +56,6 @@ struct Uses {
   bool meetsL0 = false;
 };
 
-constexpr int64_t kFractalSide = 16;
-
 bool isDecided(MemorySpace space) {
   return space != MemorySpace::Shared && space != MemorySpace::Fragment;
 }
@@ -76,11 +75,6 @@ bool haveSameFractals(BufferType a, BufferType b, MemorySpace space) {
 bool isOfCube(MemorySpace space) {
   return space == MemorySpace::L1 || space == MemorySpace::L0A || space == MemorySpace::L0B ||
          space == MemorySpace::L0C;
-}
-
-bool isL0(Value buffer) {
-  const MemorySpace space = cast<BufferType>(buffer.getType()).getSpace();
-  return space == MemorySpace::L0A || space == MemorySpace::L0B;
 }
 
 bool isResult(Value tile) {

@@ -20,7 +20,7 @@
 #include "compiler/ir/npu_ops.h"
 #include "compiler/ir/structure_ops.h"
 #include "compiler/passes/kernel_pass.h"
-#include "compiler/targets/ascend/analysis/program.h"
+#include "compiler/targets/ascend/build_program.h"
 #include "compiler/targets/ascend/launch_kind.h"
 #include "compiler/targets/ascend/passes.h"
 
@@ -34,10 +34,6 @@ namespace {
 
 using namespace mlir;
 using tile::MemorySpace;
-
-model::Agent modelAgent(Agent agent) {
-  return agent == Agent::Cube ? model::Agent::Cube : model::Agent::Vector;
-}
 
 bool isVar(Value buffer) {
   return cast<tile::BufferType>(buffer.getType()).getSpace() == MemorySpace::Var;

@@ -16,6 +16,16 @@ namespace tilewright::ascend {
 
 using namespace mlir;
 using tile::BufferType;
+using tile::MemorySpace;
+
+int64_t roundUp(int64_t value, int64_t unit) {
+  return int64_t(llvm::alignTo(uint64_t(value), uint64_t(unit)));
+}
+
+bool isL0(Value buffer) {
+  const MemorySpace space = cast<BufferType>(buffer.getType()).getSpace();
+  return space == MemorySpace::L0A || space == MemorySpace::L0B;
+}
 
 Value IndexMaker::constant(int64_t value) const {
   return arith::ConstantIndexOp::create(builder, builder.getLoc(), value);

@@ -8,6 +8,15 @@
 
 namespace tilewright::ascend {
 
+/// Rows and columns of a fractal of L0C; in L1, L0A and L0B it has so many rows of 32 bytes.
+inline constexpr int64_t kFractalSide = 16;
+
+/// The next multiple of `unit`; both are positive.
+int64_t roundUp(int64_t value, int64_t unit);
+
+/// Whether a buffer lies where the cube core takes its operands from: in L0A or L0B.
+bool isL0(mlir::Value buffer);
+
 /// Makes index arithmetic, folded as it is made.
 class IndexMaker {
 public:

@@ -22,10 +22,6 @@ static int64_t bitsOf(Type element) {
   return int64_t(element.getIntOrFloatBitWidth());
 }
 
-static int64_t roundUp(int64_t value, int64_t unit) {
-  return int64_t(llvm::alignTo(uint64_t(value), uint64_t(unit)));
-}
-
 Type storedType(Type type) {
   if (type.isIndex())
     return IntegerType::get(type.getContext(), 32, IntegerType::Signed);

@@ -47,9 +47,9 @@ bool isInLoop(Operation* op, tile::LaunchOp launch) {
   return false;
 }
 
-class Uses {
+class TensorUses {
 public:
-  Uses(tile::LaunchOp launch, const SharedTiles& tiles) : tiles(tiles) {
+  TensorUses(tile::LaunchOp launch, const SharedTiles& tiles) : tiles(tiles) {
     launch.walk([&](Operation* op) {
       if (auto copy = dyn_cast<tile::CopyOp>(op)) {
         addCopy(copy);
@@ -124,7 +124,7 @@ bool isSame(const Share& a, const Share& b) {
 }
 
 /// A number as one that is the same in all iterations, and a constant; nothing if a loop changes it.
-std::optional<std::pair<Value, int64_t>> placeOf(OpFoldResult number, tile::LaunchOp launch) {
+std::optional<std::pair<Value, int64_t>> fixedPlace(OpFoldResult number, tile::LaunchOp launch) {
   if (const std::optional<int64_t> fixed = getConstantIntValue(number))
     return std::pair(Value(), *fixed);
   Value base = cast<Value>(number);
@@ -145,8 +145,8 @@ bool areApart(const Use& a, const Use& b, tile::LaunchOp launch) {
   for (size_t dim = 0; a.region && b.region && a.region->buffer == b.region->buffer &&
                        dim < a.region->offsets.size();
        ++dim) {
-    const auto first = placeOf(a.region->offsets[dim], launch),
-               second = placeOf(b.region->offsets[dim], launch);
+    const auto first = fixedPlace(a.region->offsets[dim], launch),
+               second = fixedPlace(b.region->offsets[dim], launch);
     const std::optional<int64_t> wide = getConstantIntValue(a.region->extents[dim]),
                                  other = getConstantIntValue(b.region->extents[dim]);
     if (first && second && first->first == second->first && wide && other &&
@@ -200,7 +200,7 @@ bool isOrdered(ArrayRef<Use> uses, tile::LaunchOp launch) {
 
 Operation* unorderedWrite(tile::LaunchOp launch, const SharedTiles& tiles, bool ofReads) {
   const auto isRead = [](const Use& use) { return !use.isWrite; };
-  for (const auto& [tensor, uses] : Uses(launch, tiles).byTensor)
+  for (const auto& [tensor, uses] : TensorUses(launch, tiles).byTensor)
     if (!isOrdered(uses, launch) &&
         (!ofReads || llvm::any_of(uses, isRead) || mayStoreTwice(uses, launch)))
       return llvm::find_if(uses, [](const Use& use) { return use.isWrite; })->op;

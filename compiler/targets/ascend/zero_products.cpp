@@ -5,6 +5,7 @@
 #include "compiler/ir/npu_access.h"
 #include "compiler/ir/structure_ops.h"
 #include "compiler/targets/ascend/nest_indices.h"
+#include "compiler/targets/ascend/tile_addresses.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
@@ -18,7 +19,6 @@ using tile::BufferRegion;
 using tile::BufferType;
 using tile::MemorySpace;
 
-constexpr int64_t kFractalSide = 16;
 /// More are not worth their time.
 constexpr int64_t kMostProducts = 16;
 

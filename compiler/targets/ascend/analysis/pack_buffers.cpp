@@ -7,7 +7,7 @@
 namespace tilewright::ascend::model {
 namespace {
 
-int64_t roundUp(int64_t number, int64_t alignment) {
+int64_t nextAligned(int64_t number, int64_t alignment) {
   return (number + alignment - 1) / alignment * alignment;
 }
 
@@ -50,7 +50,7 @@ Packing place(const std::vector<Buffer>& buffers, const std::vector<size_t>& ord
     for (const auto& [begin, end] : taken) {
       if (address + buffer.bytes <= begin)
         break;
-      address = std::max(address, roundUp(end, alignment));
+      address = std::max(address, nextAligned(end, alignment));
     }
     put(index, address);
   }

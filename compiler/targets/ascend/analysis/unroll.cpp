@@ -11,7 +11,7 @@ namespace tilewright::ascend::model {
 namespace {
 
 /// The number of an iteration: `first`, plus that of `loop` if there is one, which then makes `trips`.
-struct Turn {
+struct CopiedTurn {
   int64_t first = 0;
   unsigned loop = kNone;
   int64_t trips = 1;
@@ -128,7 +128,7 @@ private:
     for (const Term& term : condition.terms) {
       if (term.loop >= turns.size() || (!term.modulus && turns[term.loop].trips < 0))
         return std::nullopt;
-      const Turn turn = turns[term.loop];
+      const CopiedTurn turn = turns[term.loop];
       int64_t least = turn.first, most = turn.first + turn.trips - 1;
       if (Term settled = term; term.modulus) {
         const bool isKnown = settle(settled);
@@ -165,7 +165,7 @@ private:
       copyIteration(loop, {loop->trips - 1, kNone}, to, parent);
   }
 
-  void copyIteration(const Node* loop, Turn number, Block& to, Node* parent) {
+  void copyIteration(const Node* loop, CopiedTurn number, Block& to, Node* parent) {
     turns[loop->id] = number;
     const unsigned outer = ownTurn;
     if (loop->whole == kNone) // else it is a part of the statement, as what it holds
@@ -177,7 +177,7 @@ private:
   void copySyncs(const std::vector<Sync>& syncs, const Node* origin, Block& to, Node* parent) {
     for (Sync sync : syncs) {
       if (sync.slots > 1) {
-        const Turn turn = turns[sync.slotLoop];
+        const CopiedTurn turn = turns[sync.slotLoop];
         sync.slotLoop = turn.loop;
         sync.slotShift += turn.first;
         if (turn.loop == kNone) {
@@ -239,7 +239,7 @@ private:
         continue;
       }
       if (!term.modulus) {
-        const Turn turn = turns[term.loop];
+        const CopiedTurn turn = turns[term.loop];
         move(range, term.bytes * turn.first);
         term.loop = turn.loop;
       }
@@ -278,7 +278,7 @@ private:
   bool hasRest; ///< loops that are longer stay loops
   const Answers answers;
   size_t mostNodes = 0;
-  std::vector<Turn> turns;               ///< by loop: of the iteration that is being copied
+  std::vector<CopiedTurn> turns;         ///< by loop: of the iteration that is being copied
   unsigned ownTurn = 0, lastOwnTurn = 0; ///< of the kernel's own loops
   Unrolled result;
 };
