@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/builder/constant.h"
+#include "compiler/builder/kernel_fixture.h"
 #include "compiler/builder/promotion.h"
 
 #include <gtest/gtest.h>
@@ -8,10 +9,6 @@
 
 namespace tilewright::builder {
 namespace {
-
-Dtype dt(std::string_view name) {
-  return Dtype::parse(name).value();
-}
 
 std::optional<int64_t> fold(std::string_view op, int64_t a, int64_t b,
                             std::string_view dtype = "int32", bool wide = false) {

@@ -105,7 +105,7 @@ bool isInScope(const Agent& agent) {
                       [](const Scope& scope) { return llvm::isa<ascend::ScopeOp>(scope.owner); });
 }
 
-std::string nameOf(const Agent& agent, bool withBlock) {
+std::string nameOfAgent(const Agent& agent, bool withBlock) {
   std::string name = agent.kind == AgentKind::Whole ? "the agent"
                      : agent.kind == AgentKind::Cube
                          ? "the cube agent"
@@ -242,7 +242,7 @@ mlir::LogicalResult Machine::checkPipes(const Agent& agent) {
   mlir::Operation* stuck = agent.pipes.stuckWait();
   if (!stuck)
     return mlir::success();
-  return stuck->emitError() << nameOf(agent, liveBlocks.size() > 1)
+  return stuck->emitError() << nameOfAgent(agent, liveBlocks.size() > 1)
                             << " waits here for a flag that is never set";
 }
 
@@ -272,14 +272,14 @@ mlir::LogicalResult Machine::reportStuck(llvm::ArrayRef<Block> blocks) {
         continue;
       if (!error)
         error.emplace(agent.waitsAt->emitError()
-                      << nameOf(agent, many) << " waits here" << what(agent.waitsAt));
+                      << nameOfAgent(agent, many) << " waits here" << what(agent.waitsAt));
       else
-        error->attachNote(agent.waitsAt->getLoc()) << nameOf(agent, many) << " waits here";
+        error->attachNote(agent.waitsAt->getLoc()) << nameOfAgent(agent, many) << " waits here";
     }
   for (const Block& block : blocks)
     for (const Agent& agent : block.agents)
       if (error && agent.isDone() && !many)
-        error->attachNote(kernel.getLoc()) << nameOf(agent, many) << " has ended";
+        error->attachNote(kernel.getLoc()) << nameOfAgent(agent, many) << " has ended";
   return mlir::failure();
 }
 

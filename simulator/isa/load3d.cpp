@@ -22,7 +22,7 @@ uint64_t windowBytes(const CubeInstr& i) {
 }
 
 /// Where element (m, k) of a window goes, in bytes.
-uint64_t placeOf(const CubeInstr& i, uint32_t m, uint32_t k) {
+uint64_t windowByte(const CubeInstr& i, uint32_t m, uint32_t k) {
   uint32_t c0 = rowElements(i.dst.type), size = bytesOf(i.dst.type);
   if (i.dst.space == Space::L0B) {
     uint64_t fractal = uint64_t{m / c0} * ceilDiv(i.kExtension, fractalSide) + k / fractalSide;
@@ -112,7 +112,7 @@ void runLoad3D(const CubeInstr& i, const Context& context) {
                                 static_cast<uint64_t>(column)) *
                                    rowBytes;
         for (uint32_t e = 0; e < c0 && b * c0 + e < ceilDiv(i.kExtension, kUnit) * kUnit; ++e)
-          std::memcpy(to + placeOf(i, m, b * c0 + e), from + e * size, size);
+          std::memcpy(to + windowByte(i, m, b * c0 + e), from + e * size, size);
       }
   }
 }

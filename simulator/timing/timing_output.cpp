@@ -60,7 +60,7 @@ std::string operationName(const TraceEvent& event, const TimedCore& core) {
   return "vector";
 }
 
-std::string placeOf(const TraceEvent& event, const TimedCore& core) {
+std::string sourceLine(const TraceEvent& event, const TimedCore& core) {
   if (!core.lines || event.site >= core.lines->size() || (*core.lines)[event.site].file.empty())
     return "";
   const TimedLine& line = (*core.lines)[event.site];
@@ -188,7 +188,7 @@ std::string chromeTrace(const TimingReport& report, const std::vector<TimedCore>
                 ",\"pid\":" + process + ",\"tid\":" + threadNumber(operation.pipe, lane) +
                 ",\"ts\":" + number(double(start) / 1000) +
                 ",\"dur\":" + number(double(end - start) / 1000) +
-                ",\"args\":{\"line\":" + quoted(placeOf(event, cores[core])) +
+                ",\"args\":{\"line\":" + quoted(sourceLine(event, cores[core])) +
                 ",\"bytes\":" + std::to_string(event.bytes) +
                 ",\"critical\":" + (operation.isCritical ? "true" : "false") + "}},\n";
     }
@@ -233,7 +233,7 @@ std::string timelinePage(const TimingReport& report, const std::vector<TimedCore
                 number(report.microseconds(operation.end)) + "," +
                 (operation.isCritical ? "1," : "0,") +
                 std::to_string(textNumber(operationName(event, cores[core]))) + "," +
-                std::to_string(textNumber(placeOf(event, cores[core]))) + "," +
+                std::to_string(textNumber(sourceLine(event, cores[core]))) + "," +
                 std::to_string(event.bytes);
         ++kept;
       }
