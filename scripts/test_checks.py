@@ -12,10 +12,12 @@ import pytest
 import check
 import check_docs
 import check_layering
+import check_merged
 import check_messages
 import check_names
 import check_sizes
 import check_spdx
+import cpp_names
 import debian_packages
 import make_docs
 import run_tests
@@ -93,6 +95,113 @@ def test_sizes_finds_what_is_too_long(tmp_path):
     path.write_text("def f():\n" + "    x = 1\n" * 120)
     keys = [key for key, _ in check_sizes.oversized(path, 100, 100)]
     assert keys == [str(path), f"{path}:f"]
+
+
+def names_in(text):
+    return {(name.name, name.kind, name.detail) for name in cpp_names.names_of(text)}
+
+
+def test_names_of_a_cpp_file():
+    text = """#define ADD(x) \\
+  int added##x
+#define GONE 1
+#undef GONE
+#include "x.h"
+extern "C" { void outside(); extern int elsewhere; }
+namespace a {
+class Declared;
+using namespace mlir;
+using Rows = std::vector<int>;
+namespace {
+template <class T, int n = 2> struct Box : Base<T> { int inner; void method(); };
+enum Kind { first = 1, second };
+enum class Space { L1, UB };
+constexpr int64_t kSide = 16, kOther[2] = {f(1), 2};
+const std::function<void(int)> handler = [](int a) { run(a); };
+Map<int, Value> table{{1, 2}}, *more;
+std::map<int, Value> find(const mlir::Value& value, int count = 3, unsigned) { return {"};"}; }
+bool operator==(const Box& a, const Box &) { return true; }
+} // namespace
+Thing::Thing(int x) : y{x}, z{1} { call(); }
+int Thing::method() { return 1; }
+static_assert(sizeof(int) == 4);
+TEST(Suite, Name) { int local; }
+static auto last(Op op) -> Value { return op; }
+} // namespace a
+"""
+    assert names_in(text) == {
+        ("ADD", "macro", ""),
+        ("outside", "function", ""),
+        ("Rows", "alias", "std::vector<int>"),
+        ("Box", "type", ""),
+        ("Kind", "type", ""),
+        ("first", "enumerator", ""),
+        ("second", "enumerator", ""),
+        ("Space", "type", ""),
+        ("kSide", "variable", ""),
+        ("kOther", "variable", ""),
+        ("handler", "variable", ""),
+        ("table", "variable", ""),
+        ("more", "variable", ""),
+        ("find", "function", "const Value &, int, unsigned"),
+        ("operator==", "function", "const Box &, const Box &"),
+        ("last", "function", "Op"),
+    }
+    found = {name.name: name for name in cpp_names.names_of(text)}
+    assert (found["Box"].scope, found["Box"].line, found["Box"].is_nameless) == ("a", 12, True)
+    assert found["last"].is_nameless and not found["Rows"].is_nameless
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_met"),
+    [
+        ("namespace { struct Box { int a; }; }", "static Box Box = {};", True),
+        ("static int f(Value a, int b);", "namespace { int f(mlir::Value x, int) { } }", True),
+        ("static int f(Value a, int b) {}", "static int f(Value a) {}", False),
+        ("namespace { enum { A, B }; }", "namespace { constexpr int B = 1; }", True),
+        ("namespace a { const int k = 1; }", "namespace b { const int k = 1; }", False),
+        ("namespace a { const int k = 1; }", "namespace a { const int k = 2; }", True),
+        ("using A = int;", "using A = int;", False),
+        ("using A = int;", "using A = long;", True),
+        ("#define A 1", "#define A 2", True),
+        ("void f();", "void f() {}", False),
+        ("namespace a { struct Declared; }", "namespace a { struct Declared { int x; }; }", False),
+        ("int main() {}", "int main() {}", False),
+    ],
+)
+def test_merged_finds_names_that_two_files_have(one, other, is_met):
+    files = {ROOT / "compiler/one.cpp": one, ROOT / "compiler/other.cpp": "\n" + other}
+    found = list(check_merged.collisions(files, {}))
+    assert bool(found) == is_met, found
+    for text in found:
+        assert text.startswith("compiler/other.cpp:2: error: '")
+        assert text.endswith(
+            "' is also a name in compiler/one.cpp:1, and both files may be compiled as one"
+        )
+
+
+def test_merged_finds_names_of_headers():
+    """Those in the same namespace, and those of a namespace around, which are hidden."""
+    header = "namespace a {\nstd::string nameOf(Value value);\nstruct Turn { int x; }; }"
+    names = {}
+    for name in cpp_names.names_of(header):
+        names[name.name] = [(ROOT / "compiler/names.h", name)]
+    text = "namespace a::b { namespace {\nint nameOf(Type t) {}\n} }\n"
+    text += "namespace a { static int nameOf(Type t) {}\nnamespace { class Turn {}; }\n"
+    text += "std::string nameOf(Value value) { return text; } }"
+    found = list(check_merged.collisions({ROOT / "compiler/one.cpp": text}, names))
+    assert [line.split(" error: ")[0] for line in found] == [
+        "compiler/one.cpp:2:",
+        "compiler/one.cpp:5:",
+    ]
+
+
+def test_merged_leaves_out_what_is_compiled_for_itself():
+    files = [Path("c_entry.cpp"), Path("gemm.cpp")]
+    assert check_merged.apart("set(TILEWRIGHT_MERGE OFF)\n", files) == set(files)
+    listed = "tilewright_library(cpu LINK passes\n  APART elf.cpp\n c_entry.cpp)\n"
+    assert check_merged.apart(listed, files) == {files[0]}
+    assert check_merged.apart("tilewright_library(cpu)", files) == set()
 
 
 def test_layering_is_transitive_and_has_a_direction():
