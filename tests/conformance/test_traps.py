@@ -638,3 +638,27 @@ def test_trap_14_views_alias(agree, floats):
 
     a = floats(4, 8)
     agree(kernel, [a, np.zeros(32, np.int32)], {1: (a * 2).view(np.int32).reshape(-1)})
+
+
+ENABLED = False
+
+
+def test_loops_that_never_run(agree):
+    """As in Python: what is False while compiling makes no turn, and nobody looks at its body."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((4,), "int32"), n: T.int32):
+        with T.Kernel(1):
+            w = T.alloc_var("int32", init=0)
+            while w < n and ENABLED:
+                A[w] = undefined_anywhere  # noqa: F821
+                w += 1
+            while ENABLED:
+                w = 7
+            while False:
+                w = 8
+            while w < n:
+                A[w] = 10 + w
+                w += 1
+
+    agree(kernel, [np.zeros(4, np.int32), 3], {0: np.array([10, 11, 12, 0], np.int32)}, 0)

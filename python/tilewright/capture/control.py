@@ -98,7 +98,9 @@ class ControlFlow(ExpressionEvaluator):
 
     def exec_While(self, node: ast.While) -> None:
         if isinstance(node.test, ast.Constant):
-            raise LanguageError(f"the condition of this loop is always {bool(node.test.value)}")
+            if not node.test.value:  # it never runs
+                return
+            raise LanguageError("the condition of this loop is always True")
         builder = self.tracer.builder
         builder.begin_while()
         frame = self.enter_frame("the while loop", node, is_loop=True)
@@ -106,13 +108,15 @@ class ControlFlow(ExpressionEvaluator):
         try:
             condition = self.truth(self.value(node.test))
             self.mark(node.test)
-            if isinstance(condition, bool):
-                raise LanguageError(f"the condition of this loop is always {condition}")
+            if condition is True:
+                raise LanguageError("the condition of this loop is always True")
         finally:
             self.tracer.builder.while_condition(self.tracer.value(condition))
             if isinstance(condition, bool):
                 self.tracer.builder.end_while()
                 self.leave_frame(frame)
+        if condition is False:  # as in Python, the body never runs: nobody looks at it
+            return
         self._loop_body(node.body, run_time=True)
         self.mark(node)
         self.tracer.builder.end_while()
