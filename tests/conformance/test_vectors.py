@@ -160,3 +160,39 @@ def test_while_as_a_context(agree):
     n = np.array([1, 2, 3, 7, 27, 97], np.int32)
     expected = np.array([steps(int(k)) for k in n], np.int32)
     agree(collatz, [n, np.zeros(6, np.int32)], {1: expected})
+
+
+def test_vectors_of_scalars(agree):
+    """`T.float16x2(a, b)` has a value for each lane, converted to the lane's dtype."""
+
+    @T.prim_func
+    def lanes(A: T.Tensor((4,), "float16"), B: T.Tensor((7,), "float32")):
+        with T.Kernel(1, threads=1):
+            pair = T.float16x2(A[0], A[1])
+            B[0] = T.extract_lane(pair, 0)
+            B[1] = T.extract_lane(pair, 1)
+            whole = T.int8x4(A[2], 7, A[3], -1)
+            for k in T.serial(4):
+                B[2 + k] = T.extract_lane(whole, k)
+            B[6] = T.extract_lane(pair + T.float16x2(1.0, 2.0), 1)
+
+    a = np.array([1.5, -2.25, 3.75, -4.5], np.float16)
+    expected = np.array([1.5, -2.25, 3, 7, -4, -1, -0.25], np.float32)
+    agree(lanes, [a, np.zeros(7, np.float32)], {1: expected}, 0)
+
+
+@pytest.mark.parametrize(
+    ("made", "message"),
+    [
+        (lambda A: T.float16x2(A[0], A[1], A[2]), "T.float16x2 has 2 lanes but 3 values are given"),
+        (lambda A: T.float16(A[0], A[1]), "T.float16 has 1 lane but 2 values are given"),
+    ],
+)
+def test_vectors_of_too_many_scalars(made, message):
+    @T.prim_func
+    def lanes(A: T.Tensor((4,), "float16")):
+        with T.Kernel(1, threads=1):
+            A[0] = T.extract_lane(made(A), 0)
+
+    with pytest.raises(tilewright.CompileError, match=message):
+        tilewright.compile(lanes, target="reference")

@@ -181,6 +181,10 @@ WRONG = {
     "forever()": "macro 'forever' calls itself without end",
     "while True:\n    pass": "the condition of this loop is always True",
     "while 1 < 2:\n    pass": "the condition of this loop is always True",
+    "T.gemm(A, A, A, k_pack=3)": "k_pack of T.gemm is 3 but must be 1 or 2",
+    "T.gemm(A, A, A, k_pack='2')": "k_pack of T.gemm is '2' but must be 1 or 2",
+    "T.gemm(A, A, A, k_pack=True)": "k_pack of T.gemm is True but must be 1 or 2",
+    "T.gemm(A, A, A, k_pack=None)": "k_pack of T.gemm is None but must be 1 or 2",
     "if A:\n    pass": "buffer 'A' can't be a condition; index it",
     "if A == A:\n    pass": (
         "buffer 'A' can't be compared; compare elements, as in A[0], or write 'is' to ask whether "

@@ -78,9 +78,13 @@ class Dtype(str):
             return DTYPES.get(value) or super().__new__(cls, value)
         return to_dtype(value)
 
-    def __call__(self, value: Operand | None = None) -> Any:
+    def __call__(self, value: Operand | None = None, *more: Operand) -> Any:
         if value is None:
             return _symbol(self)
+        if more:
+            from .vectors import vector_made_of
+
+            return vector_made_of(self, [value, *more])
         from .math_ops import cast
 
         return cast(value, self)

@@ -74,6 +74,12 @@ def _warp_policy(policy: object) -> int:
     return int(policy.__index__())
 
 
+def _check_k_pack(k_pack: object) -> None:
+    """Instructions of AMD's GPUs that are made one: a matter of speed there, of nothing here."""
+    if type(k_pack) is not int or k_pack not in (1, 2):
+        raise LanguageError(f"k_pack of T.gemm is {k_pack!r} but must be 1 or 2")
+
+
 @guarded_by_poison
 def gemm(
     A: Any,
@@ -90,6 +96,7 @@ def gemm(
     """C += op(A) op(B), on the last two dimensions; `clear_accum` may be a value of the kernel."""
     if mbar is not None:
         raise unsupported("mbar of T.gemm is not supported yet")
+    _check_k_pack(k_pack)
     tracer = current()
     a, b, c = (
         tracer.operand(operand, f"operand {name} of T.gemm")

@@ -137,6 +137,19 @@ def cast_lanes(value: Any, dtype: Any) -> Vector:
     return Vector([cast(lane, scalar) for lane in value.lanes])
 
 
+@guarded_by_poison
+def vector_made_of(dtype: Dtype, values: Sequence[Any]) -> Vector:
+    """`T.float16x2(a, b)`: a value for each lane."""
+    from .math_ops import cast
+
+    if dtype.lanes != len(values):
+        lanes = "1 lane" if dtype.lanes == 1 else f"{dtype.lanes} lanes"
+        raise LanguageError(
+            f"T.{dtype!s} has {lanes} but {len(values)} values are given", python=TypeError
+        )
+    return Vector([cast(value, dtype.scalar) for value in values])
+
+
 def _scalar_of(dtype: Dtype, lanes: int) -> Dtype:
     """The dtype of one of `lanes` lanes."""
     if dtype.lanes not in (1, lanes):
