@@ -11,7 +11,7 @@ from itertools import compress
 from types import FunctionType
 
 from tilewright import _runtime
-from tilewright.errors import unsupported
+from tilewright.errors import short_traceback, unsupported
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -278,6 +278,7 @@ class JITKernel(_runtime.Kernel):
         if host_path is not None:
             Path(host_path).write_text(self.get_host_source(), encoding="utf-8")
 
+    @short_traceback
     def get_profiler(self, tensor_supply_type: TensorSupplyType | None = None) -> Profiler:
         """Measures and compares this kernel, on inputs of its own making."""
         from tilewright.profiler import Profiler, TensorSupplyType

@@ -12,6 +12,8 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from tilewright.errors import short_traceback
+
 if TYPE_CHECKING:
     from tilewright.kernel import JITKernel
 
@@ -32,6 +34,7 @@ class TensorSupplyType(enum.Enum):
 _BACKENDS = ["event", "cupti", "cudagraph"]
 
 
+@short_traceback
 def do_bench(
     fn: Callable[[], object],
     warmup: float = 25,
@@ -133,6 +136,7 @@ class Profiler:
             made.append(self._tensor(shape, param["dtype"]))
         return made
 
+    @short_traceback
     def do_bench(
         self,
         func: Callable[..., object] | None = None,
@@ -163,10 +167,12 @@ class Profiler:
             early_stop_baseline=early_stop_baseline,
         )
 
+    @short_traceback
     def run_once(self, func: Callable[..., object] | None = None) -> Any:  # noqa: ANN401
         """What the kernel (or `func`) gives on new inputs."""
         return (func or self.kernel)(*self.inputs())
 
+    @short_traceback
     def assert_allclose(
         self,
         reference_program: Callable[..., Any],
@@ -190,6 +196,7 @@ class Profiler:
             max_mismatched_ratio,
         )
 
+    @short_traceback
     def manual_assert_close(
         self,
         reference_program: Callable[..., Any],
@@ -203,6 +210,7 @@ class Profiler:
         made = _as_list(self.kernel(*inputs))
         manual_check_prog(made, _as_list(reference_program(*inputs)))
 
+    @short_traceback
     def assert_consistent(self, repeat: int = 10) -> None:
         """AssertionError if one of `repeat` more calls gives other values for the same inputs."""
         inputs = self.inputs()

@@ -13,7 +13,7 @@ import pytest
 from tilewright import cache
 from tilewright.kernel import JITKernel, stage_files
 from tilewright.kernel_fixtures import build_library, manifest_of, scalar, symbol_dim, tensor
-from tilewright.profiler import TensorSupplyType, do_bench
+from tilewright.profiler import Profiler, TensorSupplyType, do_bench
 
 SCALE = """
 const float *x = (const float *)slots[0]; float *y = (float *)slots[1]; float f;
@@ -93,6 +93,18 @@ def test_stages_that_were_not_kept_are_made_by_compiling_again(make):
 def test_export_library(kernel, library, tmp_path):
     kernel.export_library(str(tmp_path / "lib.so"))
     assert (tmp_path / "lib.so").read_bytes() == library
+
+
+def test_wrong_keywords_of_the_profiler():
+    """As of the compiler's own functions: with the keyword that was probably meant."""
+    with pytest.raises(TypeError, match=r"argument 'wramup'; did you mean 'warmup'\? \(it has: fn"):
+        do_bench(lambda: None, wramup=1)
+    with pytest.raises(TypeError, match="'repeats'; did you mean 'repeat'"):
+        Profiler(None).assert_consistent(repeats=1)
+    with pytest.raises(TypeError, match="'inputs'; did you mean 'input_tensors'"):
+        Profiler(None).do_bench(inputs=[])
+    with pytest.raises(TypeError, match="'supply_type'; did you mean 'tensor_supply_type'"):
+        JITKernel.get_profiler(None, supply_type=1)
 
 
 def test_do_bench_measures_milliseconds():
