@@ -185,12 +185,20 @@ class EagerCall:
         """The arguments that are Python values."""
         return {k: v for k, v in self.values.items() if k not in self.declared}
 
+    def _declarations(self) -> tuple[str, ...]:
+        """What the tensors are declared as, which may follow from what is given for them (`B.dtype`):
+        another kernel for the same constants."""
+        tensors = [a for a in self.declared.values() if isinstance(a, TensorAnnotation)]
+        resolved = [_resolved(a, self.constants) for a in tensors]
+        return tuple(f"{a.dtype!s} {a.shape!r} {a.strides!r}" for a in resolved)
+
     def kernel(self) -> JITKernel:
         """The compiled kernel for these shapes."""
         plain = self.plain()
         kinds = tuple(map(kind_of, plain.values()))
         constants = tuple((name, kind_of(v), v) for name, v in self.constants.items())
-        key = (tuple(plain.items()), kinds, constants, self.function.options())
+        declared = self._declarations()
+        key = (tuple(plain.items()), kinds, constants, declared, self.function.options())
         known: JITKernel | None = None
         try:
             known = self.function._kernels.get(key)
@@ -198,7 +206,8 @@ class EagerCall:
             key = None  # type: ignore[assignment]
         if known is None or self.function.is_old(key):
             options = self.function.options()
-            front = front_key(self.python, [plain, self.constants], options.description())
+            captured = [plain, self.constants, declared]
+            front = front_key(self.python, captured, options.description())
             made = EagerPrimFunc(self)
             known = compile_kernel(made.capture, options, None, front, made)
             if key is not None:

@@ -559,3 +559,21 @@ def test_constants_that_are_no_integers(target):
         kernel(row, factor=factor)
     assert made[:, 0].tolist() == [5, 5, 4.5]
     assert kernel.compile(made[0], factor=2) is not kernel.compile(made[0], factor=2.0)
+
+
+@pytest.mark.parametrize("target", ["cpu", "reference"])
+def test_annotations_that_follow_from_arguments(target):
+    """Each makes a kernel of its own, though no constant and no other argument differs."""
+
+    @tilewright.jit(target=target)
+    def one_more(A, B):
+        A: T.Tensor[[4], T.float32]
+        B: T.Tensor[B.shape, B.dtype]
+        with T.Kernel(1):
+            for i in T.Parallel(4):
+                A[i] = B[i] + 1
+
+    a = np.zeros(4, np.float32)
+    for given in (np.arange(4, dtype="float32"), np.arange(4, dtype="int32"), np.arange(6.0)):
+        one_more(a, given)
+        assert a.tolist() == [1, 2, 3, 4]
