@@ -14,7 +14,13 @@ from collections import ChainMap, deque
 from itertools import pairwise
 from marshal import dumps
 from math import copysign
-from types import CodeType, FunctionType, MemberDescriptorType, ModuleType
+from types import (
+    CodeType,
+    FunctionType,
+    MappingProxyType,
+    MemberDescriptorType,
+    ModuleType,
+)
 
 from .capture.definition import globals_of
 from .source_lines import annotated_words, codes_of, words_of
@@ -27,25 +33,10 @@ if TYPE_CHECKING:
 _ABSENT = object()
 _PLAIN = (type(None), bool, int, float, str, bytes, complex)
 _CONTAINERS = (list, dict, set, tuple, frozenset)
-#: What is in them stays as it is, and in Python's other modules.
-_LIBRARIES = frozenset(
-    [
-        "abc",
-        "builtins",
-        "collections",
-        "dataclasses",
-        "enum",
-        "functools",
-        "itertools",
-        "math",
-        "numpy",
-        "operator",
-        "torch",
-        "typing",
-    ]
-)
+#: What is in them stays as it is, as in Python's own modules.
+_LIBRARIES = ("numpy", "torch")
 _FOLDER_OF_PYTHON = os.path.dirname(os.__file__)  # noqa: PTH120 - pathlib costs 5 ms
-#: How many values are followed: behind a large library's state nobody looks at each call.
+#: How many values are followed. Of what reaches more, nobody knows whether it is as it was.
 _MOST_VALUES = 10_000
 #: Methods that make, show and compare objects.
 _OF_MAKING = frozenset(
@@ -62,6 +53,8 @@ _OF_MAKING = frozenset(
 )
 #: Where functions that are wrapped in something else are to be found.
 _WRAPPED_AS = ("function", "func", "__func__", "fget", "__wrapped__")
+#: Attributes of functions that wrap others; `registry` is that of functools.singledispatch.
+_OF_WRAPPERS = ("__wrapped__", "registry")
 #: Tensors up to this many bytes are compared; larger ones only count their changes.
 _SMALL = 65536
 #: What an array says of itself without its numbers, and the instructions that read a name.
@@ -82,7 +75,7 @@ def kind_of(value: object) -> object:
 class CapturedState:
     """What a function reads outside itself, as it is now."""
 
-    __slots__ = ("_names", "_cells", "_slots", "_contents", "_seen", "_kept", "_waiting")
+    __slots__ = ("_names", "_cells", "_slots", "_contents", "_seen", "_kept", "_waiting", "unknown")
 
     def __init__(self, function: FunctionType, arguments: Iterable[Any] | None = None) -> None:
         """With `arguments`, what it reads in those."""
@@ -98,6 +91,8 @@ class CapturedState:
         self._kept: list[object] = []  # identities stay valid while these live
         #: Values to look into, with the names that their readers mention.
         self._waiting: list[tuple[Any, set[str]]] = []
+        #: What can't be followed: then it never counts as the same. Empty if all is.
+        self.unknown = ""
         if arguments is None:
             self._function(function)
         else:
@@ -113,13 +108,16 @@ class CapturedState:
                 return
             self._look_into(*self._waiting.pop())
         self._waiting.clear()
+        self.unknown = f"more than {_MOST_VALUES} values"
 
     def is_empty(self) -> bool:
         """Whether nothing of it can change."""
-        return not (self._names or self._cells or self._slots or self._contents)
+        return not (self._names or self._cells or self._slots or self._contents or self.unknown)
 
     def holds(self) -> bool:
         """Whether all of it is as it was."""
+        if self.unknown:
+            return False
         for namespace, name, value in self._names:
             if namespace.get(name, _ABSENT) is not value:
                 return False
@@ -145,10 +143,16 @@ class CapturedState:
         seen |= names
         return new or None
 
-    def _function(self, function: FunctionType) -> None:
-        if id(function) in self._seen or _stays(function.__module__):
+    def _function(self, function: FunctionType, read: Iterable[str] = ()) -> None:
+        """`read` are the names that its reader mentions, which may be attributes of it."""
+        if _stays(function.__module__):
             return
-        self._new(function, set())
+        is_known = id(function) in self._seen
+        new = self._new(function, {*read, *_OF_WRAPPERS})
+        if new:
+            self._space(vars(function), new)
+        if is_known:
+            return
         names = _names_of(function.__code__)
         known = globals_of(function)
         kept = known.maps[0] if isinstance(known, ChainMap) else {}
@@ -176,11 +180,9 @@ class CapturedState:
 
     def _look_into(self, value: Any, names: set[str]) -> None:
         if isinstance(value, FunctionType):
-            self._function(value)
-        elif isinstance(value, (*_CONTAINERS, deque)):
+            self._function(value, names)
+        elif isinstance(value, (*_CONTAINERS, deque, MappingProxyType)):
             self._container(value, names)
-        elif isinstance(value, bytearray) or _is_array(value, "array", "array"):
-            self._contents.append((bytes, value, bytes(value)))
         elif _is_array(value, "numpy", "ndarray"):
             self._contents.append((_array_facts, value, _array_facts(value)))
         elif _is_array(value, "torch", "Tensor"):
@@ -190,7 +192,9 @@ class CapturedState:
         elif isinstance(value, type):
             new = self._new(value, names)
             if new is not None:
-                self._class(value, new, None)
+                self._class(type(value), self._class(value, new, None), value)
+        elif (held := _raw_bytes(value)) is not None:
+            self._contents.append((_raw_bytes, value, held))
         else:
             self._object(value, names)
 
@@ -228,13 +232,9 @@ class CapturedState:
             self._names.append((space, name, space[name]))
 
     def _object(self, value: Any, names: set[str]) -> None:
-        if _is_known(type(value).__module__):
-            for inner in _functions_in(value):
-                self._function(inner)
-            if type(value).__module__ in ("builtins", "functools"):
-                read = names | _names_in(value)
-                for part in ("__self__", "args", "keywords"):  # of methods and partial functions
-                    self._value(getattr(value, part, None), read)
+        module = type(value).__module__
+        if _stays(module):
+            self._object_of_library(value, names, module)
             return
         new = self._new(value, names)
         if new is not None:
@@ -242,6 +242,22 @@ class CapturedState:
             read = self._class(type(value), new, value)
             if type(space) is dict:
                 self._space(space, read)
+
+    def _object_of_library(self, value: Any, names: set[str], module: str) -> None:
+        """An object of a class that isn't followed: what it wraps or holds may change."""
+        for inner in _functions_in(value):
+            self._function(inner)
+        if module in ("builtins", "functools"):
+            read = names | _names_in(value)
+            for part in ("__self__", "args", "keywords"):  # of methods and partial functions
+                self._value(getattr(value, part, None), read)
+        if module == "weakref":  # to keep what it points to would change when that ends
+            self.unknown = "a weak reference"
+        elif _is_of_python(module) and type(getattr(value, "__dict__", None)) is dict:
+            held = vars(value)
+            # ChainMap, UserDict and the like hold all behind names of their own.
+            new = self._new(value, names | (set(held) if module == "collections" else set()))
+            self._space(held, new or set())
 
     def _space(self, space: dict[str, Any], names: set[str]) -> None:
         for name in names & space.keys():
@@ -287,18 +303,14 @@ def is_ours(module: str | None) -> bool:
 
 
 def _stays(module: str | None) -> bool:
-    """Whether nobody changes what a module holds: ours and known libraries."""
-    return _is_known(module) or _is_of_python((module or "").partition(".")[0])
+    """Whether nobody changes what a module holds: ours, known libraries and Python's own."""
+    top = (module or "").partition(".")[0]
+    return top in _LIBRARIES or is_ours(module) or _is_of_python(module)
 
 
-def _is_known(module: str | None) -> bool:
-    """Whether also objects of a module's classes hold nothing that changes: namespaces of Python's
-    `types` and `argparse` do."""
-    return (module or "").partition(".")[0] in _LIBRARIES or is_ours(module)
-
-
-def _is_of_python(top: str) -> bool:
+def _is_of_python(module: str | None) -> bool:
     """A user's file may have the name of a module of Python's, `profile.py`."""
+    top = (module or "").partition(".")[0]
     if top not in sys.stdlib_module_names:
         return False
     file = getattr(sys.modules.get(top), "__file__", None)
@@ -317,7 +329,7 @@ def _functions_in(value: Any) -> list[FunctionType]:
     """A function, or those in what is wrapped around one."""
     if isinstance(value, FunctionType):
         return [value]
-    if not _is_known(type(value).__module__):
+    if not _stays(type(value).__module__):
         return []
     inner = []
     for wrapped in _WRAPPED_AS:
@@ -352,6 +364,14 @@ def _is_asked_only(code: CodeType, name: str, value: Any) -> bool:
     return True
 
 
+def _raw_bytes(value: Any) -> bytes | None:
+    """The memory that an object shares: a bytearray, an array of `array` or `ctypes`, a view."""
+    try:
+        return memoryview(value).tobytes()
+    except (TypeError, ValueError, BufferError):  # it shares none
+        return None
+
+
 def _array_facts(array: Any) -> tuple[Any, ...]:
     return array.dtype, array.shape, array.tobytes()
 
@@ -366,7 +386,9 @@ def _as_bytes(value: Any) -> bytes:
 
 
 def _items(value: Any) -> list[Any]:
-    return [*value.keys(), *value.values()] if isinstance(value, dict) else list(value)
+    if isinstance(value, (dict, MappingProxyType)):
+        return [*value.keys(), *value.values()]
+    return list(value)
 
 
 def _identities(value: Any) -> list[int]:

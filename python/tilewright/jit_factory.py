@@ -13,7 +13,14 @@ from .compilation import compile_kernel
 from .errors import CompileError, short_traceback
 from .front_key import front_key
 from .kernel_style import is_eager, names_kernel
-from .options import Options, check_backend, check_pass_configs, check_target, remark_flags
+from .options import (
+    Options,
+    check_backend,
+    check_pass_configs,
+    check_target,
+    remark,
+    remark_flags,
+)
 from .suggestions import which_exist
 
 TYPE_CHECKING = False
@@ -169,7 +176,14 @@ class JITFunction:
             self._kernels.clear()
             self.prepared.clear()
             self.of_arguments.clear()
+            if self._captured.unknown:
+                return
         self._captured = CapturedState(self.function)
+        if self._captured.unknown:
+            remark(
+                f"{self.__name__} reads {self._captured.unknown} outside itself, which can't be "
+                "compared with what it was: its kernels are looked up anew at each call"
+            )
 
     def is_old(self, key: Any) -> bool:
         """Whether the arguments hold something else than when that kernel was made."""

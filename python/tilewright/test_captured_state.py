@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a factory reads outside itself, when that changes in one process."""
 
+import ctypes
 import functools
 import math
 import types
+import weakref
 from array import array
-from collections import deque
+from collections import ChainMap, deque
 
 import numpy as np
 import pytest
@@ -102,12 +104,19 @@ class Slotted:
     __slots__ = ("block",)
 
 
+class Point(ctypes.Structure):
+    _fields_ = (("x", ctypes.c_int),)
+
+
 TABLE = {"k": [1, (2, [3])], "other": 0.0}
 OBJECTS = [Sizes(), one_more]
 ARRAY = np.arange(4)
 QUEUE, BYTES, NUMBERS = deque([1]), bytearray(2), array("i", [1, 2])
 derived, slotted = Derived(), Slotted()
 derived.hidden, derived.rows, slotted.block = 3, [4], 5
+VIEW, C_ARRAY, POINT = memoryview(BYTES), (ctypes.c_int * 2)(1, 2), Point(1)
+INNER = {"a": 1}
+PROXY, CHAIN = types.MappingProxyType(INNER), ChainMap({}, INNER)
 partly = functools.partial(lambda sizes, n: sizes["k"][0] + n, TABLE)
 
 
@@ -137,6 +146,50 @@ def reads_array():
 
 def reads_other_sequences():
     return QUEUE[0] + BYTES[0] + NUMBERS[0]
+
+
+def reads_shared_memory():
+    return VIEW[0] + C_ARRAY[0] + POINT.x
+
+
+class Meta(type):
+    hidden = 1
+
+    @property
+    def doubled(cls):
+        return 2 * cls.hidden
+
+
+class OfMeta(metaclass=Meta):
+    pass
+
+
+def reads_metaclass():
+    return OfMeta.doubled
+
+
+@functools.singledispatch
+def dispatched(value):
+    return SIZES[0]
+
+
+def reads_dispatched():
+    return dispatched(1)
+
+
+def reads_other_mappings():
+    return PROXY["a"] + CHAIN["a"]
+
+
+def with_attribute():
+    return 1
+
+
+with_attribute.size = 4
+
+
+def reads_attribute_of_function():
+    return with_attribute.size
 
 
 def reads_partial():
@@ -176,6 +229,13 @@ def reads_method(twice=derived.twice):
         (reads_other_sequences, "QUEUE[0] = 2", "QUEUE[0] = 1"),
         (reads_other_sequences, "BYTES[0] = 2", "BYTES[0] = 0"),
         (reads_other_sequences, "NUMBERS[0] = 2", "NUMBERS[0] = 1"),
+        (reads_shared_memory, "BYTES[0] = 2", "BYTES[0] = 0"),
+        (reads_shared_memory, "C_ARRAY[0] = 2", "C_ARRAY[0] = 1"),
+        (reads_shared_memory, "POINT.x = 2", "POINT.x = 1"),
+        (reads_metaclass, "Meta.hidden = 2", "Meta.hidden = 1"),
+        (reads_dispatched, "SIZES[0] = 2", "SIZES[0] = 1"),
+        (reads_other_mappings, "INNER['a'] = 2", "INNER['a'] = 1"),
+        (reads_attribute_of_function, "with_attribute.size = 2", "with_attribute.size = 4"),
         (reads_partial, "TABLE['k'][0] = 2", "TABLE['k'][0] = 1"),
         (reads_default, "SIZES[0] = 2", "SIZES[0] = 1"),
         (reads_method, "derived.hidden = 5", "derived.hidden = 3"),
@@ -414,3 +474,57 @@ def test_long_chains_and_large_libraries():
 
     state = CapturedState(reads)
     assert state.holds() and len(state._kept) < 20
+
+
+def test_functions_that_are_registered_later():
+    @functools.singledispatch
+    def size(value):
+        return 1
+
+    def reads():
+        return size(2)
+
+    state = CapturedState(reads)
+    assert state.holds()
+    size.register(int, lambda value: 2)
+    assert not state.holds()
+
+
+class Weakly:
+    size = 1
+
+
+def test_what_cannot_be_compared():
+    """It never counts as what it was: kernels are made anew, and one remark says why."""
+    thing = Weakly()
+    reference, many = weakref.ref(thing), [Weakly() for _ in range(20_000)]
+
+    def reads_weakly():
+        return reference().size
+
+    def reads_many():
+        return many[-1].size
+
+    for function in (reads_weakly, reads_many):
+        state = CapturedState(function)
+        assert not state.holds() and not state.is_empty() and state.unknown
+
+    @tilewright.jit(target="reference")
+    def follows_weakly():
+        size = reference().size
+
+        @T.prim_func
+        def kernel(A: T.Tensor((4,), "float32")):
+            with T.Kernel(1):
+                for i in T.Parallel(4):
+                    A[i] = size
+
+        return kernel
+
+    made = np.zeros(4, np.float32)
+    with pytest.warns(tilewright.errors.TilewrightWarning, match="reads a weak reference outside"):
+        follows_weakly()(made)
+    assert made[0] == 1
+    thing.size = 2
+    follows_weakly()(made)
+    assert made[0] == 2
