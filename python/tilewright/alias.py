@@ -3,6 +3,9 @@
 
 `offer()` puts it behind all installed packages: a real TileLang wins. `take_over()` puts it before
 them, and says so. Every module is the same object under both names.
+
+TileLang brings a TVM of its own, so scripts import `tvm` behind it: where this package is
+`tilelang` and no TVM is installed, that is `tilewright.tvm`.
 """
 
 from __future__ import annotations
@@ -17,13 +20,14 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 ALIAS = "tilelang"
+TVM = "tvm"
 
 
 def _our_name(name: str) -> str:
     """The module of ours for a module of TileLang."""
     from . import ELSEWHERE
 
-    inner = name[len(ALIAS) + 1 :]
+    inner = name if name.partition(".")[0] == TVM else name[len(ALIAS) + 1 :]
     return ".".join(["tilewright", ELSEWHERE.get(inner, inner)]).rstrip(".")
 
 
@@ -50,9 +54,14 @@ class AliasFinder:
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if name != ALIAS and not name.startswith(ALIAS + "."):
+        top = name.partition(".")[0]
+        if top not in (ALIAS, TVM):
             return None
         if name != ALIAS and not _is_ours(sys.modules.get(ALIAS)):
+            return None
+        if name == TVM and installed_elsewhere(TVM) is not None:
+            return None
+        if name != TVM and top == TVM and sys.modules.get(TVM) is not _our_tvm():
             return None
         ours = _our_name(name)
         try:
@@ -71,6 +80,10 @@ def _is_ours(module: ModuleType | None) -> bool:
     return module is not None and module is sys.modules.get("tilewright")
 
 
+def _our_tvm() -> ModuleType | None:
+    return sys.modules.get("tilewright.tvm")
+
+
 def _put_first() -> None:
     if sys.meta_path[0] is not _finder:
         if _finder in sys.meta_path:
@@ -84,11 +97,11 @@ def offer() -> None:
         sys.meta_path.append(_finder)
 
 
-def installed_elsewhere() -> str | None:
+def installed_elsewhere(name: str = ALIAS) -> str | None:
     """Where another package of that name would be imported from, if there is one."""
     from importlib.machinery import PathFinder
 
-    spec = PathFinder.find_spec(ALIAS)
+    spec = PathFinder.find_spec(name)
     if spec is None or (spec.origin is None and not spec.submodule_search_locations):
         return None
     return spec.origin or list(spec.submodule_search_locations or [""])[0]

@@ -86,3 +86,23 @@ except AttributeError as error:
 """
     done = python(code)
     assert done.returncode == 0, done.stderr
+
+
+def test_tvm_of_tilelang(tmp_path):
+    """TileLang brings a TVM, so `tvm` is importable behind it: ours, if no other is installed."""
+    code = """
+import {name}
+from tvm import tir, DataType
+from tvm.target import Target
+import tvm, tvm.tir, tilelang
+assert tilelang.tvm is tvm and tvm.tir is tir
+print(tvm.__name__, DataType("float16").bits, tir.PrimExpr.__name__, Target("c").kind)
+"""
+    done = python(code.format(name="tilelang"))
+    assert done.stdout == "tilewright.tvm 16 Expr cpu\n", done.stderr
+    done = python("import tilewright, tvm")  # nobody has asked for TileLang
+    assert "No module named 'tvm'" in done.stderr
+    (tmp_path / "tvm").mkdir()
+    (tmp_path / "tvm" / "__init__.py").write_text("name = 'theirs'\n")
+    done = python("import tilelang, tvm; print(tvm.name)\nimport tvm.tir", tmp_path)
+    assert done.stdout == "theirs\n" and "No module named 'tvm.tir'" in done.stderr, done.stderr

@@ -1,15 +1,62 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The classes of what a kernel's names stand for, for functions that tell their arguments apart.
+"""What functions beside a kernel take from `tvm.tir`: classes that tell their arguments apart, and
+arithmetic by TVM's names.
 
-TileLang takes these from `tvm.tir`.
+All other names are those of the language: `tir.exp` is `T.exp`.
 """
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from .language import math_ops
+from .language.math_ops import And, Or, cast, logical_not
 from .language.values import BufferRef as Buffer
 from .language.values import Element as BufferLoad
 from .language.values import Expr as PrimExpr
 from .language.values import RegionRef as BufferRegion
 from .language.values import Traced as Var
 
-__all__ = ["Buffer", "BufferLoad", "BufferRegion", "PrimExpr", "Var"]
+if TYPE_CHECKING:
+    from typing import Any
+
+__all__ = ["Buffer", "BufferLoad", "BufferRegion", "PrimExpr", "Var", "all", "any", "const"]
+
+all, any, Not = And, Or, logical_not
+Add, Sub, Mul, Div = math_ops.add, math_ops.sub, math_ops.mul, math_ops.truncdiv
+FloorDiv, FloorMod, Mod = math_ops.floordiv, math_ops.floormod, math_ops.truncmod
+Min, Max = math_ops.min, math_ops.max
+indexdiv, indexmod = math_ops.floordiv, math_ops.floormod
+
+
+def const(value: bool | int | float, dtype: Any = None, span: object = None) -> Any:
+    """A number of a dtype: of a Python number alone int32, float32 or bool."""
+    if dtype is None:
+        dtype = {bool: "bool", float: "float32"}.get(type(value), "int32")
+    return cast(value, dtype)
+
+
+def IntImm(dtype: Any, value: int, span: object = None) -> Any:
+    """An integer of a dtype."""
+    return cast(value, dtype)
+
+
+def FloatImm(dtype: Any, value: float, span: object = None) -> Any:
+    """A real number of a dtype."""
+    return cast(float(value), dtype)
+
+
+def StringImm(value: str, span: object = None) -> str:
+    """A string."""
+    return value
+
+
+def __getattr__(name: str) -> Any:
+    from . import language
+    from .suggestions import did_you_mean
+
+    if name.startswith("__"):
+        raise AttributeError(name)
+    if hasattr(language, name):
+        return getattr(language, name)
+    raise AttributeError(f"tvm.tir has no {name!r} here{did_you_mean(name, globals())}")

@@ -188,9 +188,11 @@ def import_source(source: str) -> None:
     """Source text that stands before the kernel: Ascend C for an NPU, C for the CPU (or C++, where
     it says `extern "C"`), which the system's C compiler makes machine code of. T.call_extern calls
     its functions."""
+    from .gpu_only import refuse_source_of_gpus
     from .pointers import refuse_late_source
 
     tracer = current()
+    refuse_source_of_gpus(source)
     refuse_late_source(str(source))
     tracer.sources.append(str(source))
     tracer.builder.import_source(str(source))

@@ -124,6 +124,24 @@ class GpuOnly:
         return f"T.{self.__name__}"
 
 
+class GpuSource(str):
+    """Stands for a function in CUDA: a script may pass its name and text on, but no kernel here can
+    use them."""
+
+    __slots__ = ()
+
+    def refuse(self) -> NoReturn:
+        raise unsupported(
+            f"tilelang.quantize.{self!s} unpacks numbers by instructions of GPUs: unpack each one "
+            "in a T.Parallel loop, as tilelang.quantize._tir_packed_to_unsigned_convert does"
+        )
+
+
+def refuse_source_of_gpus(text: object) -> None:
+    if isinstance(text, GpuSource):
+        text.refuse()
+
+
 GPU_ONLY = {
     name: GpuOnly(name, what, instead) for what, instead, names in _GROUPS for name in names.split()
 }
