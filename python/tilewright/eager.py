@@ -186,7 +186,7 @@ class EagerCall:
         return {k: v for k, v in self.values.items() if k not in self.declared}
 
     def _declarations(self) -> tuple[str, ...]:
-        """What the tensors are declared as, which may follow from what is given for them (`B.dtype`):
+        """What the tensors are declared as, which may follow from what is given, as in `B.dtype`:
         another kernel for the same constants."""
         tensors = [a for a in self.declared.values() if isinstance(a, TensorAnnotation)]
         resolved = [_resolved(a, self.constants) for a in tensors]

@@ -9,6 +9,7 @@ import pytest
 import tilewright
 import tilewright.language as T
 from tilewright import quantize, tir
+from tilewright.language.values import LanguageError
 
 
 def unpacks(word, count, dtype, convert):
@@ -108,10 +109,31 @@ def test_functions_of_gpus():
             T.import_source(found["c_source"])
             A[0] = 1
 
-    with pytest.raises(tilewright.CompileError, match="unpacks numbers by instructions of GPUs: "):
+    with pytest.raises(
+        tilewright.CompileError,
+        match="unpacks numbers by instructions of GPUs: unpack "
+        "each one in a T.Parallel loop, as tilelang.quantize._tir_packed_to_unsigned_convert does",
+    ):
         tilewright.compile(kernel, target="reference")
     with pytest.raises(TypeError, match="the packed numbers are of uint8 but int8 was expected"):
         unpacks("uint8", 2, "int8", lambda w, at: CASES["signed"][3](4, w, at, "int8")).capture()
+
+
+def test_what_is_unpacked_in_one_way_only():
+    convert = quantize._tir_packed_to_fp4_to_f16()
+    with pytest.raises(LanguageError, match="_tir_packed_to_fp4_to_f16 of 4 bits to float32"):
+        convert(4, None, 0, "float32")
+    with pytest.raises(LanguageError, match="_tir_u8_to_f8_e4m3_to_f16 of 4 bits to float16"):
+        quantize._tir_u8_to_f8_e4m3_to_f16(4, None, "float16")
+    with pytest.raises(LanguageError, match="tilelang.quantize.interleave_weight unpacks"):
+        quantize.interleave_weight(None)
+    with pytest.raises(AttributeError, match="tvm.tir has no 'conts' here; did you mean 'const'?"):
+        tir.conts  # noqa: B018
+    number = tir.IntImm("int8", 3), tir.FloatImm("float16", 1), tir.const(True), tir.const(2.0)
+    assert [n.operands for n in number] == [
+        (3, "int8"), (1.0, "float16"), (True, "bool"), (2.0, "float32")
+    ]  # fmt: skip
+    assert tir.StringImm("x") == "x" and tir.exp is T.exp
 
 
 def test_packing_of_tensors():
