@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pytest
 
 import tilewright
 import tilewright.language as T
 from tilewright.profiler import do_bench
-from tilewright.profiling.ascend_time import modelled_time
+from tilewright.profiling.ascend_time import modelled_time, recorded_times
 
 AUTOMATIC = {
     tilewright.PassConfigKey.TL_ASCEND_AUTO_SYNC: True,
@@ -44,6 +46,38 @@ def test_benchmarks() -> None:
     )
     twice = do_bench(lambda: (kernel(*tensors), kernel(*tensors)))
     assert twice == pytest.approx(2 * time.task / 1e3)
+
+
+def test_what_a_first_call_does_besides_does_not_count() -> None:
+    """Here it tunes and checks three kernels."""
+    choices = [{"rows": rows} for rows in (1, 8, 64)]
+
+    @tilewright.autotune(configs=choices, ref_prog=lambda a: a * 2, cache_input_tensors=True)
+    @tilewright.jit(out_idx=[1], target="ascend", pass_configs=AUTOMATIC)
+    def tuned(rows=1):  # type: ignore[no-untyped-def]
+        return doubled(rows)
+
+    tensor = np.ones((ROWS, COLUMNS), np.float32)
+    found = do_bench(lambda: tuned()(tensor))
+    time = modelled_time(tuned(), tensor)
+    assert time is not None and found == pytest.approx(time.task / 1e3)
+
+
+def test_recordings_that_end_in_another_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As those of two threads may: none leaves its words behind."""
+    for before in ("", "threads=1", None):
+        if before is None:
+            monkeypatch.delenv("TILEWRIGHT_ASCEND", raising=False)
+        else:
+            monkeypatch.setenv("TILEWRIGHT_ASCEND", before)
+        first, second = recorded_times(), recorded_times("no-check")
+        first.__enter__()
+        second.__enter__()
+        assert "no-check" in os.environ["TILEWRIGHT_ASCEND"]
+        first.__exit__(None, None, None)
+        assert "no-check" in os.environ["TILEWRIGHT_ASCEND"]
+        second.__exit__(None, None, None)
+        assert os.environ.get("TILEWRIGHT_ASCEND") == before
 
 
 def test_tuning() -> None:

@@ -210,7 +210,7 @@ class _Run:
         limit = None
         if settings.early_stop and self.best_latency is not None:
             limit = settings.early_stop_factor * self.best_latency
-        candidate.latency = self._milliseconds(call, limit)
+        candidate.latency = self._milliseconds(call, limit, is_warm=True)
         if limit is not None and candidate.latency > limit:
             candidate.state = "slow"
             candidate.reason = f"over {settings.early_stop_factor:g} times the best; stopped early"
@@ -242,10 +242,12 @@ class _Run:
             settings.max_mismatched_ratio,
         )  # fmt: skip
 
-    def _milliseconds(self, call: Callable[[], Any], limit: float | None = None) -> float:
+    def _milliseconds(
+        self, call: Callable[[], Any], limit: float | None = None, is_warm: bool = False
+    ) -> float:
         time = do_bench(
             call, self.settings.warmup, self.settings.rep, return_mode="median",
-            early_stop_baseline=limit,
+            early_stop_baseline=limit, _is_warm=is_warm,
         )  # fmt: skip
         assert isinstance(time, float)
         return time

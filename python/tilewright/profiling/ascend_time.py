@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
+import threading
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,18 +75,39 @@ class AscendTime:
         return f"; waited {said}" if said else ""
 
 
-@contextmanager
-def _host_options(*words: str) -> Iterator[None]:
-    """Adds to the host's options for a while; it reads them at each launch."""
-    before = os.environ.get(_VARIABLE)
-    os.environ[_VARIABLE] = ",".join([*([before] if before else []), *words])
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ[_VARIABLE]
+class _HostOptions:
+    """Adds to the host's options, which it reads at each launch. Threads may do so at once, so that
+    the first who begins need not be the last who ends."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._before: str | None = None
+        self._added: list[str] = []
+
+    @contextmanager
+    def with_words(self, *words: str) -> Iterator[None]:
+        """With these, too, for a while."""
+        text = ",".join(words)
+        with self._lock:
+            if not self._added:
+                self._before = os.environ.get(_VARIABLE)
+            self._added.append(text)
+            self._write()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._added.remove(text)
+                self._write()
+
+    def _write(self) -> None:
+        if self._added or self._before is not None:
+            os.environ[_VARIABLE] = ",".join(filter(None, [self._before, *self._added]))
         else:
-            os.environ[_VARIABLE] = before
+            os.environ.pop(_VARIABLE, None)
+
+
+_HOST_OPTIONS = _HostOptions()
 
 
 @contextmanager
@@ -95,7 +117,7 @@ def recorded_times(*words: str) -> Iterator[list[AscendTime]]:
     times: list[AscendTime] = []
     with tempfile.TemporaryDirectory(prefix="tilewright-") as folder:
         wanted = f"time-json={folder}/time.json"
-        with _host_options(wanted, f"time-limit={_TIME_LIMIT}", *words):
+        with _HOST_OPTIONS.with_words(wanted, f"time-limit={_TIME_LIMIT}", *words):
             yield times
         written = sorted(Path(folder).glob("*.json"), key=lambda path: path.stat().st_mtime_ns)
         times += [AscendTime.from_json(path.read_text()) for path in written]
