@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/builder/index_range.h"
 
+#include "compiler/ir/floor_divisor.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/OperationSupport.h"
@@ -32,23 +34,11 @@ bool addProduct(LinearForm& form, mlir::arith::MulIOp product, int64_t scale, in
   return !__builtin_add_overflow(form.terms[whole], scale, &form.terms[whole]);
 }
 
-/// By what an operation divides, rounding down; 0 for any other.
-int64_t floorDivisor(mlir::Operation* op) {
-  constexpr int64_t mostBits = 32;
-  if (!mlir::isa_and_present<mlir::arith::ShRSIOp, mlir::arith::FloorDivSIOp>(op))
-    return 0;
-  const int64_t by = mlir::getConstantIntValue(op->getOperand(1)).value_or(-1);
-  if (mlir::isa<mlir::arith::FloorDivSIOp>(op))
-    return std::max<int64_t>(by, 0);
-  return by < 0 || by > mostBits ? 0 : int64_t{1} << by;
-}
-
 /// `vid * 64 // 2` is `vid * 32`: a sum of multiples of the divisor.
-bool addQuotient(LinearForm& form, mlir::Operation* division, int64_t scale, int depth) {
-  const int64_t divisor = floorDivisor(division);
+bool addQuotient(LinearForm& form, mlir::Value dividend, int64_t divisor, int64_t scale,
+                 int depth) {
   LinearForm inner;
-  if (!divisor || !addScaled(inner, division->getOperand(0), 1, depth) ||
-      inner.constant % divisor != 0)
+  if (!addScaled(inner, dividend, 1, depth) || inner.constant % divisor != 0)
     return false;
   for (auto [variable, coefficient] : inner.terms)
     if (coefficient % divisor != 0)
@@ -82,8 +72,9 @@ bool addScaled(LinearForm& form, mlir::Value value, int64_t scale, int depth) {
            addScaled(form, difference.getRhs(), -scale, depth + 1);
   if (auto product = mlir::dyn_cast_if_present<mlir::arith::MulIOp>(op))
     return addProduct(form, product, scale, depth + 1);
-  if (LinearForm before = form; floorDivisor(op)) {
-    if (addQuotient(form, op, scale, depth + 1))
+  if (const std::optional<int64_t> divisor = tile::floorDivisor(op)) {
+    LinearForm before = form;
+    if (addQuotient(form, op->getOperand(0), *divisor, scale, depth + 1))
       return true;
     form = before;
   }

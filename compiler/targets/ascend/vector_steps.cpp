@@ -2,6 +2,7 @@
 #include "compiler/targets/ascend/vector_steps.h"
 
 #include "compiler/ir/ascend_ops.h"
+#include "compiler/ir/floor_divisor.h"
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/npu_access.h"
 #include "compiler/ir/structure_ops.h"
@@ -33,17 +34,6 @@ std::optional<int64_t> VectorSteps::ofLoop(tile::ForOp loop) {
   return isSame ? std::optional<int64_t>(0) : std::nullopt;
 }
 
-/// By what an operation divides, rounding down.
-static std::optional<int64_t> floorDivisor(Operation* op) {
-  constexpr int64_t mostBits = 32;
-  if (!isa<arith::ShRSIOp, arith::FloorDivSIOp>(op))
-    return std::nullopt;
-  const std::optional<int64_t> by = getConstantIntValue(op->getOperand(1));
-  if (!by || *by < 0 || (isa<arith::ShRSIOp>(op) ? *by > mostBits : *by == 0))
-    return std::nullopt;
-  return isa<arith::ShRSIOp>(op) ? int64_t{1} << *by : *by;
-}
-
 std::optional<int64_t> VectorSteps::ofResult(Operation* op) {
   SmallVector<std::optional<int64_t>> steps;
   for (Value operand : op->getOperands())
@@ -63,7 +53,7 @@ std::optional<int64_t> VectorSteps::ofResult(Operation* op) {
       if (std::optional<int64_t> factor = getConstantIntValue(op->getOperand(1 - side)))
         return *steps[side] * *factor;
   // `vid * 64 // 2`: a step of whole multiples stays even, wherever it begins.
-  if (std::optional<int64_t> divisor = floorDivisor(op); divisor && *steps[0] % *divisor == 0)
+  if (std::optional<int64_t> divisor = tile::floorDivisor(op); divisor && *steps[0] % *divisor == 0)
     return *steps[0] / *divisor;
   return std::nullopt;
 }
