@@ -174,17 +174,35 @@ TEST_F(CProgramTest, HeaderTellsElementsAndInputs) {
       << text;
 }
 
-TEST_F(CProgramTest, AKernelNamedMainLeavesTheProgramItsOwn) {
-  std::string kernel = scaleKernel;
-  for (size_t at = 0; (at = kernel.find("@saxpy")) != std::string::npos;)
-    kernel.replace(at, 6, "@main");
-  std::string caller = program;
-  for (size_t at = 0; (at = caller.find("saxpy(", at)) != std::string::npos; at += 12)
-    caller.replace(at, 6, "main_kernel(");
-  makeLibrary("native", kernel.c_str(), caller.c_str());
-  ASSERT_EQ(shell(TILEWRIGHT_C_COMPILER " -Wall -Werror -std=c11 main.c ./libkernel.so -o program"),
-            0);
-  EXPECT_EQ(shell("./program"), 0);
+/// The text with each `from` replaced.
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
+    text.replace(at, from.size(), to);
+  return text;
+}
+
+TEST_F(CProgramTest, KernelsWithNamesOfCLeaveThemToTheProgram) {
+  for (const std::string name : {"main", "double", "exp", "memset", "tilewright_parallel_for"}) {
+    const std::string kernel = replaced(scaleKernel, "@saxpy", "@" + name),
+                      caller = "#include <math.h>\n#include <string.h>\n" +
+                               replaced(program, "saxpy(", name + "_kernel(");
+    makeLibrary("native", kernel.c_str(), caller.c_str());
+    ASSERT_EQ(
+        shell(TILEWRIGHT_C_COMPILER " -Wall -Werror -std=c11 main.c ./libkernel.so -o program"), 0)
+        << name;
+    EXPECT_EQ(shell("./program"), 0) << name;
+  }
+}
+
+TEST_F(CProgramTest, ParametersWithNamesOfCPlusPlus) {
+  makeLibrary("native",
+              replaced(replaced(scaleKernel, "\"x\"", "\"new\""), "\"scale\"", "\"int\"").c_str());
+  EXPECT_EQ(
+      shell(TILEWRIGHT_CXX_COMPILER " -Wall -Werror -std=c++17 -fsyntax-only -x c++ kernel.h"), 0);
+  std::ifstream header(folder / "kernel.h");
+  const std::string text{std::istreambuf_iterator<char>(header), {}};
+  EXPECT_NE(text.find("(const float* new_, float int_, float* y, int64_t N);"), std::string::npos)
+      << text;
 }
 
 TEST_F(CProgramTest, HeaderIsCPlusPlusToo) {

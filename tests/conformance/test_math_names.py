@@ -535,3 +535,19 @@ def test_kinds_of_random_numbers():
         "T.rng_rand_float gives 32 or 64 bits, uniform or normal, not 16 bits, 'uniform'"
     ]
     assert message_of(wide_normal) == ["normal random numbers of 64 bits are not supported"]
+
+
+def test_a_kernel_may_have_the_name_of_what_it_calls():
+    """Its C function must not take the place of the library's."""
+
+    @T.prim_func
+    def sinf(A: T.Tensor((100,), "float32"), B: T.Tensor((100,), "float32")):
+        with T.Kernel(1, threads=1) as _:
+            for i in T.serial(100):
+                if A[i] > 0:
+                    B[i] = T.sin(A[i])
+
+    numbers = np.linspace(-3, 3, 100).astype(np.float32)
+    sines = np.zeros(100, np.float32)
+    tilewright.compile(sinf, target="cpu")(numbers, sines)
+    np.testing.assert_allclose(sines, np.where(numbers > 0, np.sin(numbers), 0), rtol=1e-6)

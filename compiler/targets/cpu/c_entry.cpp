@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/targets/cpu/c_entry.h"
 
+#include "compiler/targets/cpu/c_names.h"
 #include "tilewright/kernel_abi.h"
 
 #include <llvm/IR/IRBuilder.h>
@@ -248,10 +249,6 @@ private:
 };
 
 } // namespace
-
-std::string cEntryName(StringRef kernel) {
-  return kernel == "main" ? "main_kernel" : kernel.str();
-}
 
 void addCEntry(Module& module, StringRef name, ArrayRef<KernelArgument> arguments,
                int64_t scratchBytes, int64_t workspaceBytes, ArrayRef<bool> isCooperative) {

@@ -4,16 +4,11 @@
 
 #include "compiler/ir/kernel_arguments.h"
 
-#include <string>
-
 namespace llvm {
 class Module;
 }
 
 namespace tilewright::cpu {
-
-/// The C function's name: the kernel's, but `main_kernel` for `main`, which a C program has itself.
-std::string cEntryName(llvm::StringRef kernel);
 
 /// Adds `int32_t NAME(...)` (see `cEntryName`) to a module that holds NAME_grid and NAME_blocks, and those of the kernel's
 /// other launches: it runs them one after the other. `isCooperative` tells of each launch whether its

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/targets/cpu/describe_kernel.h"
-#include "compiler/targets/cpu/c_entry.h"
+#include "compiler/targets/cpu/c_names.h"
 
 #include "compiler/ir/kernel_manifest.h"
 
@@ -47,11 +47,11 @@ bool isOnlyRead(Value tensor) {
 /// Type and name of a parameter of the C function.
 std::string parameterOf(func::FuncOp kernel, const KernelArgument& argument) {
   if (argument.kind == KernelArgument::Symbol)
-    return "int64_t " + argument.name;
+    return "int64_t " + cParameterName(argument.name);
   if (argument.kind == KernelArgument::Scalar)
-    return cType(argument.element) + " " + argument.name;
+    return cType(argument.element) + " " + cParameterName(argument.name);
   const bool isInput = isOnlyRead(kernel.getArgument(argument.number));
-  return (isInput ? "const " : "") + cType(argument.element) + "* " + argument.name;
+  return (isInput ? "const " : "") + cType(argument.element) + "* " + cParameterName(argument.name);
 }
 
 } // namespace
@@ -67,7 +67,8 @@ std::string makeHeader(func::FuncOp kernel) {
       std::string shape;
       llvm::raw_string_ostream stream(shape);
       llvm::interleaveComma(argument.shape.getResults(), stream);
-      notes += " *   " + argument.name + ": " + dtypeName(argument.element) + " [" + shape + "]\n";
+      notes += " *   " + cParameterName(argument.name) + ": " + dtypeName(argument.element) + " [" +
+               shape + "]\n";
     }
   }
   parameters += symbols;
