@@ -4,17 +4,13 @@ checker asks the same boxes as what places the flags: the host says whether both
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from kernel_group import KernelGroup
 
 import tilewright.language as T
-
-sys.path.insert(0, str(Path(__file__).parent))
-from kernel_group import KernelGroup  # noqa: E402
 
 Array = np.ndarray[Any, Any]
 Part = tuple[tuple[int, int], ...]

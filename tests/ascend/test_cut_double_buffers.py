@@ -4,17 +4,13 @@ host says, and what is put in is needed."""
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from kernel_group import AUTOMATIC, KernelGroup
 
 import tilewright.language as T
-
-sys.path.insert(0, str(Path(__file__).parent))
-from kernel_group import AUTOMATIC, KernelGroup  # noqa: E402
 
 GROUP = KernelGroup()
 random = np.random.default_rng(43)

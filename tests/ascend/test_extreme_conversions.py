@@ -4,18 +4,14 @@ element on the scalar unit and in T.cast of single numbers, as the interpreter d
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 import pytest
+from kernel_group import KernelGroup
 
 import tilewright.language as T
-
-sys.path.insert(0, str(Path(__file__).parent))
-from kernel_group import KernelGroup  # noqa: E402
 
 Array = np.ndarray[Any, Any]
 GROUP = KernelGroup()

@@ -4,17 +4,13 @@ nothing else keeps together, with tiles in turn, in branches and in inner loops 
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from kernel_group import AUTOMATIC, KernelGroup
 
 import tilewright.language as T
-
-sys.path.insert(0, str(Path(__file__).parent))
-from kernel_group import AUTOMATIC, KernelGroup  # noqa: E402
 
 GROUP = KernelGroup()
 SIDE = 32

@@ -5,15 +5,12 @@ to them (examples/ascend/flash_attention.py)."""
 from __future__ import annotations
 
 import importlib.util
-import sys
 from pathlib import Path
 from types import ModuleType
 
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-from kernel_group import KernelGroup  # noqa: E402
+from kernel_group import KernelGroup
 
 GROUP = KernelGroup()
 ROOT = Path(__file__).parents[2]

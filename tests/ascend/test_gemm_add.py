@@ -5,20 +5,16 @@ same numbers, and the founding kernel for GPUs, whose fp32 scale is a vector pas
 from __future__ import annotations
 
 import runpy
-import sys
 import warnings
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from kernel_group import ROOT, KernelGroup
 
 import tilewright
 import tilewright.as_tilelang  # noqa: F401 - the example imports it by that name
 import tilewright.language as T
-
-sys.path.insert(0, str(Path(__file__).parent))
-from kernel_group import ROOT, KernelGroup  # noqa: E402
 
 Array = np.ndarray[Any, Any]
 random = np.random.default_rng(7)

@@ -5,19 +5,15 @@ flags and addresses by the compiler) and in Expert mode (all by hand)."""
 from __future__ import annotations
 
 import runpy
-import sys
-from pathlib import Path
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 import pytest
+from kernel_group import AUTOMATIC, ROOT, KernelGroup
 
 import tilewright.as_tilelang  # noqa: F401 - the example imports it by that name
 import tilewright.language as T
-
-sys.path.insert(0, str(Path(__file__).parent))
-from kernel_group import AUTOMATIC, ROOT, KernelGroup  # noqa: E402
 
 Array = np.ndarray[Any, Any]
 random = np.random.default_rng(17)

@@ -4,18 +4,14 @@ asks for, by one instruction where the vector unit has it, and element by elemen
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from kernel_group import KernelGroup
 
 import tilewright
 import tilewright.language as T
-
-sys.path.insert(0, str(Path(__file__).parent))
-from kernel_group import KernelGroup  # noqa: E402
 
 Array = np.ndarray[Any, Any]
 GROUP = KernelGroup()

@@ -3,20 +3,16 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 import pytest
+from kernel_group import AUTOMATIC, KernelGroup
 
 import tilewright
 import tilewright.language as T
 from tilewright.intrinsics import make_col_major_layout, make_nz_layout, make_zn_layout
-
-sys.path.insert(0, str(Path(__file__).parent))
-from kernel_group import AUTOMATIC, KernelGroup  # noqa: E402
 
 Array = np.ndarray[Any, Any]
 random = np.random.default_rng(37)

@@ -4,17 +4,13 @@ copies whose rows lie beside each other, and where several loops choose a slot t
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from kernel_group import KernelGroup
 
 import tilewright.language as T
-
-sys.path.insert(0, str(Path(__file__).parent))
-from kernel_group import KernelGroup  # noqa: E402
 
 GROUP = KernelGroup()
 random = np.random.default_rng(41)

@@ -4,19 +4,15 @@ instruction, others a loop around it, or of single elements with a remark."""
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from kernel_group import AUTOMATIC, KernelGroup
 
 import tilewright
 import tilewright.language as T
 from tilewright.errors import TilewrightWarning
-
-sys.path.insert(0, str(Path(__file__).parent))
-from kernel_group import AUTOMATIC, KernelGroup  # noqa: E402
 
 GROUP = KernelGroup()
 pytestmark = pytest.mark.xdist_group("ascend_nests_of_more_dims")

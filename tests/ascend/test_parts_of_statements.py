@@ -4,20 +4,16 @@ and nothing else is ordered."""
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 import pytest
+from kernel_group import KernelGroup
 
 import tilewright
 import tilewright.language as T
 from tilewright import _compiler
-
-sys.path.insert(0, str(Path(__file__).parent))
-from kernel_group import KernelGroup  # noqa: E402
 
 GROUP = KernelGroup()
 random = np.random.default_rng(47)

@@ -5,16 +5,12 @@ the compiler puts in no run has a hazard, and each of them is missed by some run
 from __future__ import annotations
 
 import random
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-
-FOLDER = Path(__file__).parent
-sys.path[:0] = [str(FOLDER), str(FOLDER.parent / "fuzz")]
-from ascend_cases import CONFIGS, load_kernel  # noqa: E402
-from verdicts import Subject  # noqa: E402
+from ascend_cases import CONFIGS, load_kernel
+from verdicts import Subject
 
 HEAD = """# SPDX-License-Identifier: Apache-2.0
 import tilewright.language as T

@@ -8,15 +8,12 @@ import contextlib
 import io
 import os
 import re
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-from kernel_group import ROOT, KernelGroup  # noqa: E402
+from kernel_group import ROOT, KernelGroup
 
 Array = np.ndarray[Any, Any]
 random = np.random.default_rng(41)

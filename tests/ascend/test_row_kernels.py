@@ -6,17 +6,13 @@ of rows and columns, broadcasts."""
 from __future__ import annotations
 
 import runpy
-import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from kernel_group import ROOT, KernelGroup
 
 import tilewright.as_tilelang  # noqa: F401 - the examples import it by that name
-
-sys.path.insert(0, str(Path(__file__).parent))
-from kernel_group import ROOT, KernelGroup  # noqa: E402
 
 Array = np.ndarray[Any, Any]
 GROUP = KernelGroup()

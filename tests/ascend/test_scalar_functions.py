@@ -4,19 +4,15 @@ a nest runs element by element."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from kernel_group import AUTOMATIC, KernelGroup
 
 import tilewright
 import tilewright.language as T
-
-sys.path.insert(0, str(Path(__file__).parent))
-from kernel_group import AUTOMATIC, KernelGroup  # noqa: E402
 
 GROUP = KernelGroup()
 pytestmark = pytest.mark.xdist_group("ascend_scalar_functions")

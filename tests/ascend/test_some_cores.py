@@ -5,18 +5,14 @@ outside of them, because all cores must set a flag between cores, and all that w
 # ruff: noqa: SIM102 - the outer one is not of the kernel
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from kernel_group import AUTOMATIC, KernelGroup
 
 import tilewright
 import tilewright.language as T
-
-sys.path.insert(0, str(Path(__file__).parent))
-from kernel_group import AUTOMATIC, KernelGroup  # noqa: E402
 
 GROUP = KernelGroup()
 random = np.random.default_rng(0)

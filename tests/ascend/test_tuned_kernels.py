@@ -4,16 +4,12 @@
 from __future__ import annotations
 
 import runpy
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
+from kernel_group import ROOT, KernelGroup
 
 import tilewright.as_tilelang  # noqa: F401 - the examples import it by that name
-
-sys.path.insert(0, str(Path(__file__).parent))
-from kernel_group import ROOT, KernelGroup  # noqa: E402
 
 random = np.random.default_rng(31)
 GROUP = KernelGroup()

@@ -4,17 +4,13 @@ lie side by side in UB, those of other tiles at a block each."""
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from kernel_group import KernelGroup
 
 import tilewright.language as T
-
-sys.path.insert(0, str(Path(__file__).parent))
-from kernel_group import KernelGroup  # noqa: E402
 
 GROUP = KernelGroup()
 pytestmark = pytest.mark.xdist_group("ascend_unit_dims")

@@ -5,21 +5,17 @@ says what the host says."""
 
 from __future__ import annotations
 
-import sys
 import warnings
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from kernel_group import KernelGroup
 
 import tilewright
 import tilewright.language as T
 from tilewright.language.prim_func import PrimFunc
-
-sys.path.insert(0, str(Path(__file__).parent))
-from kernel_group import KernelGroup  # noqa: E402
 
 GROUP = KernelGroup()
 random = np.random.default_rng(59)

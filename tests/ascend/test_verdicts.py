@@ -4,19 +4,15 @@ synchronisation taken out."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-
-FOLDER = Path(__file__).parent
-sys.path[:0] = [str(FOLDER), str(FOLDER.parent / "fuzz")]
-from ascend_cases import CONFIGS, SEED, kernel_of, load_kernel  # noqa: E402
-from random_kernels import random_inputs  # noqa: E402
-from test_synchronisation import flags_by_hand, softmax, two_buffers  # noqa: E402
-from verdicts import Subject  # noqa: E402
+from ascend_cases import CONFIGS, SEED, kernel_of, load_kernel
+from random_kernels import random_inputs
+from test_synchronisation import flags_by_hand, softmax, two_buffers
+from verdicts import Subject
 
 
 def zeros(kernel: Any) -> list[Any]:

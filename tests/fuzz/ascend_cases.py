@@ -23,8 +23,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
-sys.path.insert(0, str(Path(__file__).parent))
 from ascend_kernels import random_ascend_kernel
 from random_kernels import LIMIT, RandomKernel, random_inputs
 

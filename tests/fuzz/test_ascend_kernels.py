@@ -3,13 +3,10 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-from ascend_cases import (  # noqa: E402
+from ascend_cases import (
     KERNELS_PER_FILE,
     SEED,
     Dice,
@@ -19,7 +16,7 @@ from ascend_cases import (  # noqa: E402
     kernel_of,
     shrink,
 )
-from ascend_kernels import random_ascend_kernel  # noqa: E402
+from ascend_kernels import random_ascend_kernel
 
 FILES = 12
 

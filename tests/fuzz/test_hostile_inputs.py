@@ -7,7 +7,6 @@ import ast
 import copy
 import os
 import random
-import sys
 import warnings
 from pathlib import Path
 from typing import Any
@@ -15,15 +14,13 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from random_kernels import random_inputs, random_kernel
+from test_random_kernels import load_kernel
 
 import tilewright
 import tilewright.language as T
 from tilewright import _compiler
 from tilewright.errors import TilewrightError
-
-sys.path.insert(0, str(Path(__file__).parent))
-from random_kernels import random_inputs, random_kernel  # noqa: E402
-from test_random_kernels import load_kernel  # noqa: E402
 
 CASES = int(os.environ.get("TILEWRIGHT_FUZZ_CASES", "400"))
 SEED = 20261121

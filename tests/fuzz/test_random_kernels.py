@@ -19,16 +19,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from failure_file import program
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
+from random_kernels import RandomKernel, random_inputs, random_kernel
+from thread_kernels import ThreadKernel, random_thread_kernel
 
 import tilewright
 from tilewright import _compiler
-
-sys.path.insert(0, str(Path(__file__).parent))
-from failure_file import program  # noqa: E402
-from random_kernels import RandomKernel, random_inputs, random_kernel  # noqa: E402
-from thread_kernels import ThreadKernel, random_thread_kernel  # noqa: E402
 
 CASES = int(os.environ.get("TILEWRIGHT_FUZZ_CASES", "2000"))
 SHARDS = 8
