@@ -340,6 +340,8 @@ mlir::Value Construction::convertIr(mlir::Value value, Dtype from, Dtype to) {
   mlir::Location loc = location();
   mlir::Type type = scalarType(to, context.get());
   if (to.kind() == ScalarKind::Bool) {
+    if (from.kind() == ScalarKind::Float8E8M0) // it has no 0 to compare with
+      return convertIr(convertIr(value, from, Dtype::float32()), Dtype::float32(), to);
     mlir::Value zero = constantIr(Constant::ofInteger(0), value.getType());
     if (from.isFloat())
       return mlir::arith::CmpFOp::create(ir, loc, mlir::arith::CmpFPredicate::UNE, value, zero);

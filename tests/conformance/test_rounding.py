@@ -293,3 +293,22 @@ def test_whole_numbers_in_bfloat16(by_way_of):
         out = torch.empty(3, count, dtype=torch.bfloat16)
         tilewright.compile(convert, target=target)(numbers, out)
         assert torch.equal(out, exact.bfloat16())
+
+
+@pytest.mark.parametrize("target", ["cpu", "reference"])
+def test_powers_of_two_as_truth_values(target):
+    """float8_e8m0fnu has no 0: its least number, code 0, is 2 to the power of -127, and true."""
+
+    @T.prim_func
+    def convert(A: T.Tensor((256,), "float8_e8m0fnu"), B: T.Tensor((4, 256), "bool")):
+        with T.Kernel(1, threads=32):
+            for i in T.Parallel(256):
+                B[0, i] = A[i]
+            T.copy(A, B[1, :])
+            for i in T.serial(256):
+                B[2, i] = T.cast(A[i], "bool")
+                B[3, i] = not A[i]
+
+    made = np.zeros((4, 256), bool)
+    tilewright.compile(convert, target=target)(np.arange(256, dtype=np.uint8), made)
+    assert made[:3].all() and not made[3].any()

@@ -189,6 +189,8 @@ Value convertElement(ImplicitLocOpBuilder& builder, Value value, Type from, Type
   Type scalar = toInteger ? Type(builder.getIntegerType(toInteger.getWidth())) : to;
   const bool fromFloat = isa<FloatType>(from);
   if (to.isInteger(1)) {
+    if (isa<Float8E8M0FNUType>(from)) // it has no 0 to compare with
+      value = arith::ExtFOp::create(builder, builder.getF32Type(), value);
     Value none = zero(builder, value.getType());
     if (fromFloat)
       return arith::CmpFOp::create(builder, arith::CmpFPredicate::UNE, value, none);
