@@ -446,6 +446,16 @@ def test_output_dtypes(nothing):
         assert kernel(np.zeros(4, expected)).dtype == expected
 
 
+def test_float8_with_infinities(nothing):
+    """float8_e4m3 of ml_dtypes isn't T.float8_e4m3, which is torch's: 0x78 is inf, not 256."""
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    kernel = nothing([tensor("A", [4], "float8_e4m3fn")])
+    kernel(np.zeros(4, ml_dtypes.float8_e4m3fn))
+    kernel(torch.zeros(4, dtype=torch.float8_e4m3fn))
+    message = "nothing: argument 0 'A' has dtype float8_e4m3 but float8_e4m3fn was expected"
+    expect(ValueError, message, kernel, np.zeros(4, ml_dtypes.float8_e4m3))
+
+
 def test_packed_int4(nothing):
     params = [tensor("A", [3, symbol_dim(0)], "int4"), tensor("C", [3, symbol_dim(0)], "int4")]
     kernel = nothing(params, ["n"], [1])
