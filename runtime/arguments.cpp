@@ -167,6 +167,14 @@ bool ArgumentChecker::checkDtype(size_t param, const ElementType& expected, cons
   return false;
 }
 
+bool ArgumentChecker::checkAbsence(size_t param, std::string& error) const {
+  if (!spec.params[param].used && !outputs[param])
+    return true;
+  error = subject(param) + "is None but the kernel uses it" +
+          inTileLang(handle(param) + " is expected to have non-NULL pointer");
+  return false;
+}
+
 // Of strides nothing is asked: how the memory lies behind an address is the kernel's matter.
 bool ArgumentChecker::checkPointer(size_t param, const TensorView& view, std::string& error) const {
   const ElementType* pointee = spec.params[param].pointee;
@@ -175,13 +183,8 @@ bool ArgumentChecker::checkPointer(size_t param, const TensorView& view, std::st
 
 bool ArgumentChecker::checkType(size_t param, const TensorView& view, std::string& error) const {
   const Param& expected = spec.params[param];
-  if (!view.isPresent) {
-    if (!expected.used && !outputs[param])
-      return true;
-    error = subject(param) + "is None but the kernel uses it" +
-            inTileLang(handle(param) + " is expected to have non-NULL pointer");
-    return false;
-  }
+  if (!view.isPresent)
+    return checkAbsence(param, error);
   if (size_t(view.ndim) != expected.shape.size()) {
     error = subject(param) + "has " + std::to_string(view.ndim) + " dims, shape " +
             tupleText({view.shape, size_t(view.ndim)}) + ", but " +

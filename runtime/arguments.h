@@ -46,6 +46,8 @@ public:
 
   /// `views` has one entry per parameter (scalars absent), `symbols` one per symbol.
   bool checkType(size_t param, const TensorView& view, std::string& error) const;
+  /// For None, given for a tensor or an address.
+  bool checkAbsence(size_t param, std::string& error) const;
   /// For a tensor that is given for an address.
   bool checkPointer(size_t param, const TensorView& view, std::string& error) const;
   bool solve(std::span<const TensorView> views, std::span<int64_t> symbols,

@@ -165,7 +165,10 @@ Param readParam(Reader& reader, const Json& entry, size_t symbolCount) {
   param.type = ElementType::find(dtype);
   if (!param.type)
     reader.fail("dtype", "is '" + dtype + "', which can't be passed");
+  if (entry.contains("used"))
+    param.used = entry["used"].is_boolean() ? entry["used"].get<bool>() : true;
   if (!param.isTensor) {
+    param.isAddress = entry.contains("used");
     if (param.type && (param.type->bits < 8 || param.type->code == DlFloat8E8M0FNU ||
                        param.type->code == DlFloat8E4M3B11FNUZ))
       reader.fail("dtype", "is '" + dtype + "', which can't be passed as a scalar");
@@ -187,8 +190,6 @@ Param readParam(Reader& reader, const Json& entry, size_t symbolCount) {
     param.align = reader.integer(entry, "align", 1, 4096);
   if ((param.align & (param.align - 1)) != 0)
     reader.fail("align", "must be a power of two");
-  if (entry.contains("used"))
-    param.used = entry["used"].is_boolean() ? entry["used"].get<bool>() : true;
   if (entry.contains("written"))
     param.written = entry["written"].is_boolean() && entry["written"].get<bool>();
   return param;

@@ -47,13 +47,14 @@ struct Param {
   bool isTensor = false;
   std::string name;
   const ElementType* type = nullptr;
+  bool used = true; // of a tensor or an address: if not, None may be passed
   // Of scalars that are addresses: the type of the elements of tensors that are given for them.
+  bool isAddress = false;
   const ElementType* pointee = nullptr;
   // The rest is of tensors only.
   std::vector<Dim> shape;
   std::optional<std::vector<Dim>> strides; // nothing: row-major and contiguous
   int64_t align = 1;                       // bytes
-  bool used = true;                        // if not, None may be passed
   bool written = false;                    // if so, no read-only memory may be passed
 };
 

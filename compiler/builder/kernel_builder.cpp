@@ -3,6 +3,7 @@
 #include "compiler/builder/built_kernel.h"
 #include "compiler/builder/construction.h"
 #include "compiler/builder/element_types.h"
+#include "compiler/ir/address_attribute.h"
 #include "compiler/ir/place_of.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -193,7 +194,10 @@ Value KernelBuilder::pointer(std::string_view name, std::optional<Dtype> pointee
     return {};
   }
   Value value = scalar(name, *Dtype::parse("uint64"));
-  if (!value.isPoison() && element)
+  if (value.isPoison())
+    return value;
+  state->argumentAttributes.back().set(tile::kAddressAttr, state->ir.getUnitAttr());
+  if (element)
     state->argumentAttributes.back().set(tile::kPointeeAttr, mlir::TypeAttr::get(element));
   return value;
 }

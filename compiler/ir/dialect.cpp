@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/ir/dialect.h"
 
+#include "compiler/ir/address_attribute.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/AffineMap.h"
 #include "mlir/IR/Builders.h"
@@ -284,6 +286,12 @@ LogicalResult TileDialect::verifyRegionArgAttribute(Operation* op, unsigned, uns
   if (name == kDtypeAttr || name == kPointeeAttr) {
     if (!isa<TypeAttr>(attribute.getValue()))
       return op->emitError() << name << " of argument " << number << " is not a type";
+    return success();
+  }
+  if (name == kAddressAttr) {
+    if (!isa<UnitAttr>(attribute.getValue()) || !type.isInteger(64))
+      return op->emitError() << name << " of argument " << number
+                             << " is for integers of 64 bits, without a value";
     return success();
   }
   return op->emitError() << "unknown attribute " << name << " of argument " << number;

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/ir/kernel_manifest.h"
 
+#include "compiler/ir/address_attribute.h"
+#include "compiler/ir/memory_ops.h"
 #include "compiler/ir/place_of.h"
 #include "compiler/ir/structure_ops.h"
 #include "compiler/ir/thread_ops.h"
 
 #include <llvm/Support/JSON.h>
 #include <llvm/Support/raw_ostream.h>
+#include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/IR/AffineExpr.h>
 
 namespace tilewright::tile {
@@ -109,10 +112,28 @@ json::Array dimsToJson(AffineMap dims) {
   return list;
 }
 
-json::Object parameterToJson(const KernelArgument& argument) {
+/// Whether a kernel may go where an address leads: anything but arithmetic and tensors that nobody reads.
+bool isFollowed(Value address) {
+  return llvm::any_of(address.getUsers(), [](Operation* user) {
+    const bool isOnlyMade =
+        isa<TensorAtOp, ViewOp>(user) || isa_and_present<arith::ArithDialect>(user->getDialect());
+    return !isOnlyMade || llvm::any_of(user->getResults(), isFollowed);
+  });
+}
+
+/// Whether a kernel compares an address, as `T.isnullptr` does: then it may be 0.
+bool isCompared(Value address) {
+  return llvm::any_of(address.getUsers(), [](Operation* user) { return isa<arith::CmpIOp>(user); });
+}
+
+json::Object parameterToJson(func::FuncOp kernel, const KernelArgument& argument) {
   if (argument.kind == KernelArgument::Scalar) {
     json::Object scalar{
         {"kind", "scalar"}, {"name", argument.name}, {"dtype", dtypeName(argument.element)}};
+    if (kernel.getArgAttr(argument.number, kAddressAttr)) {
+      const Value address = kernel.getArgument(argument.number);
+      scalar["used"] = isFollowed(address) && !isCompared(address);
+    }
     if (argument.pointee)
       scalar["pointee"] = dtypeName(argument.pointee);
     return scalar;
@@ -209,7 +230,7 @@ std::string makeManifest(func::FuncOp kernel, StringRef target, StringRef cpu, i
     if (argument.kind == KernelArgument::Symbol)
       symbols.push_back(argument.name);
     else
-      parameters.push_back(parameterToJson(argument));
+      parameters.push_back(parameterToJson(kernel, argument));
   }
   json::Object manifest{{"format", 1},
                         {"name", kernel.getName()},

@@ -90,5 +90,8 @@ func.func private @f(i32 {tile.symbol = "n"})
 // expected-error@+1 {{tile.dtype of argument 0 is not a type}}
 func.func private @f(i32 {tile.dtype = "uint32"})
 // -----
+// expected-error@+1 {{tile.address of argument 0 is for integers of 64 bits, without a value}}
+func.func private @f(i32 {tile.address})
+// -----
 // expected-error@+1 {{unknown attribute tile.colour of argument 0}}
 func.func private @f(i32 {tile.colour = "red"})

@@ -97,6 +97,14 @@ bool encodeScalar(const ArgumentChecker& checker, size_t param, PyObject* object
   const ElementType& type = *checker.manifest().params[param].type;
   if (type.isFloat())
     return encodeFloatScalar(checker, param, object, slot);
+  if (object == Py_None && checker.manifest().params[param].isAddress) {
+    slot = 0;
+    std::string error;
+    if (checker.checkAbsence(param, error))
+      return true;
+    PyErr_SetString(PyExc_ValueError, error.c_str());
+    return false;
+  }
   // NumPy's bool has no __index__, but it is a number with a truth value.
   bool isTruth = PyBool_Check(object) ||
                  std::string_view(Py_TYPE(object)->tp_name) == "numpy.bool" ||

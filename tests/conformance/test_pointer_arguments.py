@@ -97,3 +97,57 @@ def test_pointers_to_anything_and_to_vectors(target):
         compiled(a, a.astype(np.int32), a.astype(np.int32), out)
     with pytest.raises(ValueError, match="there is no dtype 'flaot32'"):
         T.ptr("flaot32")
+
+
+@pytest.mark.parametrize("target", ["cpu", "reference"])
+def test_no_tensor_for_a_pointer(target):
+    """None is the address 0, for a kernel that doesn't go there or asks first."""
+
+    @T.prim_func
+    def unused(p: T.ptr("float32"), q: T.ptr, B: T.Tensor((4,), "float32")):
+        with T.Kernel(1):
+            nobody = T.make_tensor(p, (4,), "float32")  # noqa: F841
+            for i in T.Parallel(4):
+                B[i] = 1
+
+    out = np.zeros(4, np.float32)
+    tilewright.compile(unused, target=target)(None, None, out)
+    assert out.tolist() == [1] * 4
+
+    @T.prim_func
+    def asks(p: T.ptr("float32"), B: T.Tensor((4,), "float32")):
+        with T.Kernel(1):
+            bias = T.make_tensor(p, (4,), "float32")
+            for i in T.serial(4):
+                B[i] = 2
+                if not T.isnullptr(p):
+                    B[i] += bias[i]
+
+    compiled = tilewright.compile(asks, target=target)
+    compiled(None, out)
+    assert out.tolist() == [2] * 4
+    compiled(np.ones(4, np.float32), out)
+    assert out.tolist() == [3] * 4
+
+    @T.prim_func
+    def follows(p: T.ptr, n: T.uint64, B: T.Tensor((4,), "float32")):
+        with T.Kernel(1):
+            bias = T.make_tensor(p, (4,), "float32")
+            for i in T.Parallel(4):
+                B[i] = bias[i] + n
+
+    compiled = tilewright.compile(follows, target=target)
+    with pytest.raises(ValueError, match="argument 0 'p' is None but the kernel uses it"):
+        compiled(None, 1, out)
+    with pytest.raises(TypeError, match="'n' is of type NoneType but a number for uint64 was"):
+        compiled(out, None, out)
+
+    @tilewright.jit(target=target)
+    def eager(p: T.ptr("float32"), B):
+        B: T.Tensor[[4], T.float32]
+        with T.Kernel(1):
+            for i in T.Parallel(4):
+                B[i] = 5
+
+    eager(None, out)
+    assert out.tolist() == [5] * 4

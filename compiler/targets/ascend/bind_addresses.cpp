@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/targets/ascend/bind_addresses.h"
 
+#include "compiler/ir/address_attribute.h"
 #include "compiler/ir/dialect.h"
 #include "compiler/ir/memory_ops.h"
 
@@ -25,6 +26,7 @@ tile::BufferType tensorOf(BlockArgument address) {
 void bind(func::FuncOp kernel, BlockArgument address, tile::BufferType type) {
   address.setType(type);
   kernel.removeArgAttr(address.getArgNumber(), tile::kDtypeAttr);
+  kernel.removeArgAttr(address.getArgNumber(), tile::kAddressAttr);
   kernel.removeArgAttr(address.getArgNumber(), tile::kPointeeAttr);
   for (Operation* user : llvm::make_early_inc_range(address.getUsers())) {
     user->getResult(0).replaceAllUsesWith(address);
