@@ -107,6 +107,13 @@ mlir::LogicalResult Machine::write(mlir::Operation* op, const BufferValue& buffe
                       buffer.storage->readBits(offset, width) == bits;
   if (failed(noteAccess(op, buffer, indices, bits, /*isWrite=*/true, isKept)))
     return mlir::failure();
+  if (hasWhile) {
+    const auto place = uint64_t(reinterpret_cast<uintptr_t>(buffer.storage->bytes())) * 8 + offset;
+    const bool isWritten = buffer.storage->isWritten(offset, width);
+    memory.change(place,
+                  isWritten ? std::optional(buffer.storage->readBits(offset, width)) : std::nullopt,
+                  bits);
+  }
   buffer.storage->writeBits(offset, width, bits);
   return mlir::success();
 }

@@ -70,6 +70,7 @@ mlir::LogicalResult Machine::runCall(Agent& agent, tile::CallOp op) {
     else
       given.emplace_back(value.integer);
   }
+  memory.changeUnseen();
   Number result;
   std::string problem = "it has no Python reference";
   if (!options.call || !options.call(op.getCallee(), given, result, problem))

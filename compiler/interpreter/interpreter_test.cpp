@@ -280,7 +280,8 @@ TEST_F(Interpreter, ReportsThreadsThatDisagree) {
 TEST_F(Interpreter, ReportsEndlessKernels) {
   InterpretOptions options;
   options.maxSteps = 1000;
-  expectError("tile.while { %true = arith.constant true\n tile.condition %true } do { tile.yield }",
+  expectError("%turns = arith.constant 1000000 : index\n%by = arith.constant 1 : index\n"
+              "tile.for %i = %c0 to %turns step %by { %j = arith.addi %i, %i : index }",
               "kernel ran 1000 operations without coming to an end", options);
 }
 

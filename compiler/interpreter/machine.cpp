@@ -40,6 +40,8 @@ mlir::LogicalResult Machine::run() {
     if (const unsigned narrow = std::min(source, result); source != result)
       narrowestOfViews = narrowestOfViews ? std::min(narrowestOfViews, narrow) : narrow;
   });
+  hasWhile =
+      kernel.walk([](tile::WhileOp) { return mlir::WalkResult::interrupt(); }).wasInterrupted();
   Agent host;
   enter(host, *kernel, kernel.getBody().front());
   while (!host.isDone()) {
@@ -167,6 +169,7 @@ mlir::LogicalResult Machine::runBlock(Block& block) {
   while (true) {
     for (Agent& agent : agents) {
       running = agents.size() > 1 ? &agent : nullptr;
+      memory.changeUnseen(); // what another agent has done is not all in memory
       while (!agent.isDone() && !agent.waitsAt) {
         Outcome outcome = step(agent);
         if (outcome == Outcome::Failed)
@@ -392,6 +395,8 @@ mlir::LogicalResult Machine::terminate(Agent& agent, mlir::Operation& terminator
   } else if (auto loop = llvm::dyn_cast<tile::WhileOp>(scope.owner)) {
     auto condition = llvm::dyn_cast<tile::ConditionOp>(terminator);
     if (!condition || scalar(agent, condition.getCondition()).integer) {
+      if (condition && failed(checkEnds(scope, loop)))
+        return mlir::failure();
       scope.block = condition ? &loop.getBody().front() : &loop.getCondition().front();
       scope.next = scope.block->begin();
       ++scope.turn;
@@ -417,6 +422,26 @@ mlir::LogicalResult Machine::terminate(Agent& agent, mlir::Operation& terminator
   }
   agent.scopes.pop_back();
   return mlir::success();
+}
+
+mlir::LogicalResult Machine::checkEnds(Scope& scope, tile::WhileOp loop) {
+  if (scope.turn == 0 && !mayEnd.contains(loop)) {
+    if (auto names = fixedCondition(loop, threadsDiffer || agentsDiffer)) {
+      auto error = loop.emitError("this loop never ends: nothing in it changes ");
+      if (names->empty())
+        return error << "its condition";
+      error << (names->size() == 1 ? "'" : "one of '");
+      llvm::interleave(*names, error, "', '");
+      return error << "', of which its condition is made";
+    }
+    mayEnd.insert(loop);
+  }
+  // Views of other elements would count the same memory in two ways.
+  const int64_t ago = narrowestOfViews ? 0 : scope.turns.begin(memory);
+  if (ago == 0)
+    return mlir::success();
+  auto error = loop.emitError("this loop never ends: all of the kernel's memory is as it was ");
+  return error << ago << (ago == 1 ? " turn" : " turns") << " before";
 }
 
 /// break and continue: leaves branches up to the innermost loop, then that or its iteration.

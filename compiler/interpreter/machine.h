@@ -2,6 +2,7 @@
 /// The step machine: agents, their stacks of scopes, and where they wait for each other.
 #pragma once
 
+#include "compiler/interpreter/endless_loops.h"
 #include "compiler/interpreter/interpret.h"
 #include "compiler/interpreter/pipe_queues.h"
 #include "compiler/interpreter/storage.h"
@@ -22,6 +23,7 @@ struct Scope {
   int64_t induction = 0, upper = 0, step = 1; ///< tile.for, scf.for
   llvm::SmallVector<int64_t> point, extents;  ///< tile.parallel
   int64_t turn = 0; ///< how often a loop's body (or condition) was entered
+  LoopTurns turns;  ///< tile.while
 };
 
 /// What an agent of an NPU's block is; `Whole` is all of a block that doesn't tell its agents apart.
@@ -87,6 +89,8 @@ private:
   mlir::LogicalResult enterOrRun(Agent& agent, mlir::Operation& op);
   mlir::LogicalResult terminate(Agent& agent, mlir::Operation& terminator);
   mlir::LogicalResult leaveLoop(Agent& agent, bool again);
+  /// An error where a loop whose condition holds is sure to run for ever.
+  mlir::LogicalResult checkEnds(Scope& scope, tile::WhileOp loop);
   void enter(Agent& agent, mlir::Operation& owner, mlir::Block& block);
   mlir::LogicalResult enterParallel(Agent& agent, tile::ParallelOp op);
   void setPoint(Agent& agent, tile::ParallelOp op);
@@ -186,6 +190,9 @@ private:
   llvm::MutableArrayRef<Block> liveBlocks;   ///< of an NPU
   bool agentsDiffer = false;
   int64_t steps = 0;
+  bool hasWhile = false;
+  llvm::DenseSet<mlir::Operation*> mayEnd; ///< loops whose condition may change
+  MemoryState memory;                      ///< followed if `hasWhile`
   int64_t threadCount = 1;
   /// The bits of the narrowest elements of views of wider ones, or the other way around; 0 without such.
   unsigned narrowestOfViews = 0;

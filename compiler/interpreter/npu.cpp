@@ -218,6 +218,7 @@ mlir::FailureOr<bool> Machine::advance(llvm::MutableArrayRef<Block> blocks, Bloc
 }
 
 mlir::LogicalResult Machine::runToNextPoint(Agent& agent) {
+  memory.changeUnseen(); // flags and what other agents have done
   for (bool isFirst = true; !agent.isDone(); isFirst = false) {
     Scope& scope = agent.scopes.back();
     bool isEnd = scope.next == scope.block->end();
@@ -408,6 +409,7 @@ mlir::LogicalResult Machine::runNpuCall(Agent& agent, ascend::CallExternOp call)
         held.storage->lend(element * int64_t(held.type.getElementBits()), access.getValue() != "r");
     given.emplace_back(static_cast<int64_t>(reinterpret_cast<intptr_t>(address)));
   }
+  memory.changeUnseen();
   Number result;
   std::string problem = "which is known by its Ascend C only";
   if (!options.call || !options.call(call.getCallee(), given, result, problem))

@@ -662,3 +662,92 @@ def test_loops_that_never_run(agree):
                 w += 1
 
     agree(kernel, [np.zeros(4, np.int32), 3], {0: np.array([10, 11, 12, 0], np.int32)}, 0)
+
+
+def never_ends(body):
+    """What the reference says of a kernel with this body."""
+    with pytest.raises(tilewright.KernelError) as wrong:
+        tilewright.compile(body, target="reference")(np.zeros(4, np.int32))
+    return str(wrong.value)
+
+
+def test_loops_that_never_end():
+    """The reference ends them where they are sure to run for ever, not after billions of steps."""
+
+    @T.prim_func
+    def without_update(A: T.Tensor((4,), "int32")):
+        with T.Kernel(1, threads=4):
+            i = T.alloc_var("int32", init=0)
+            j = T.alloc_var("int32", init=0)
+            while i < 10:
+                j += 1
+                A[0] = j
+
+    said = never_ends(without_update)
+    assert "this loop never ends: nothing in it changes 'i', of which its condition is made" in said
+
+    @T.prim_func
+    def skips_its_update(A: T.Tensor((4,), "int32")):
+        with T.Kernel(1, threads=4):
+            i = T.alloc_var("int32", init=0)
+            s = T.alloc_shared((4,), "int32")
+            while i < 4:
+                if i == 2:
+                    continue
+                T.fill(s, i)
+                T.copy(s, A)
+                i += 1
+
+    said = never_ends(skips_its_update)
+    assert "this loop never ends: all of the kernel's memory is as it was 1 turn before" in said
+
+    @T.prim_func
+    def goes_round(A: T.Tensor((4,), "int32")):
+        with T.Kernel(1):
+            while A[0] < 3:
+                A[0] = (A[0] + 1) % 3
+
+    assert "as it was 3 turns before" in never_ends(goes_round)
+
+
+@pytest.mark.parametrize("threads", [1, 32])
+def test_loops_that_end(agree, threads):
+    """Nothing is said of loops that break, that other threads end, or whose memory comes back."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((8,), "int32")):
+        with T.Kernel(1, threads=threads):
+            n = T.alloc_var("int32", init=0)
+            once = T.alloc_var("int32", init=1)
+            while once == 1:  # nothing changes it
+                n += 1
+                if n > 5:
+                    break
+            A[0] = n
+            i = T.alloc_var("int32", init=0)
+            back = T.alloc_local((1,), "int32")
+            while i < 3:
+                k = T.alloc_var("int32", init=0)
+                while k < 4:
+                    k += 1
+                tile = T.alloc_shared((4,), "int32")
+                T.fill(tile, 0)
+                i += 1
+                back[0] = 5
+                back[0] = 4
+            A[1] = back[0]
+            A[2] = i
+            flag = T.alloc_shared((2,), "int32")
+            turns = T.alloc_var("int32", init=0)
+            flag[0] = 0
+            T.sync_threads()
+            while flag[0] < 3:
+                T.sync_threads()
+                turns += 1
+                if T.get_thread_binding() == 0:
+                    flag[0] = turns
+                T.sync_threads()
+            A[3] = turns
+
+    expected = np.array([6, 4, 3, 3, 0, 0, 0, 0], np.int32)
+    agree(kernel, [np.zeros(8, np.int32)], {0: expected}, 0)
