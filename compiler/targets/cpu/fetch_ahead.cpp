@@ -150,11 +150,11 @@ NextTile takeNextTile(tile::GemmOp gemm, StringRef operand) {
   return {};
 }
 
-void prefetch(ImplicitLocOpBuilder& builder, Value address, Value bytes) {
+void prefetch(ImplicitLocOpBuilder& builder, Value address, Value bytes, CacheLevel level) {
   Value wide = arith::IndexCastOp::create(builder, builder.getI64Type(), bytes);
   Value line = LLVM::GEPOp::create(builder, address.getType(), builder.getI8Type(), address,
                                    ValueRange(wide));
-  LLVM::Prefetch::create(builder, line, /*rw=*/0, /*hint=*/2, /*cache=*/1);
+  LLVM::Prefetch::create(builder, line, /*rw=*/0, level == CacheLevel::First ? 3 : 2, /*cache=*/1);
 }
 
 } // namespace tilewright::cpu

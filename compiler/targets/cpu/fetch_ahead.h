@@ -70,7 +70,11 @@ void announceNextTile(mlir::ImplicitLocOpBuilder& builder, tile::CopyOp copy, un
 /// Takes back what was announced before `gemm` of its operand "a" or "b".
 NextTile takeNextTile(tile::GemmOp gemm, llvm::StringRef operand);
 
-/// Asks for the line at `address` plus `bytes`, as far as the second-level cache.
-void prefetch(mlir::ImplicitLocOpBuilder& builder, mlir::Value address, mlir::Value bytes);
+/// How near a line comes.
+enum class CacheLevel { First, Second };
+
+/// Asks for the line at `address` plus `bytes`.
+void prefetch(mlir::ImplicitLocOpBuilder& builder, mlir::Value address, mlir::Value bytes,
+              CacheLevel level = CacheLevel::Second);
 
 } // namespace tilewright::cpu

@@ -120,7 +120,7 @@ func.func @bytes() attributes {tile.kernel} {
 // Each micro-kernel of 12 rows asks for its part of 12 rows of the next a, 96 bytes each, and of 12 of the 24 rows of
 // the next b, whose 32 columns are two lines.
 // CHECK-LABEL: func.func @ahead
-// CHECK-COUNT-48: llvm.intr.prefetch
+// CHECK-COUNT-48: "llvm.intr.prefetch"({{.*}}) <{cache = 1 : i32, hint = 2 : i32, rw = 0 : i32}>
 // CHECK-NOT: llvm.intr.prefetch
 // CHECK: math.fma
 // CHECK-NOT: cpu.ahead
@@ -144,15 +144,15 @@ func.func @ahead(%G: !tile.buffer<24x32xf32, global> {tile.name = "G"}) attribut
 // -----
 
 // Of a read in place 4 turns share the next one: each asks for a quarter of its 48 lines, from 12 lines times the turn
-// on. Of a whose columns are the rows, too.
+// on, for the first-level cache. Of a whose columns are the rows, too.
 // CHECK-LABEL: func.func @ahead_by_turns
 // CHECK: tile.for %[[TURN:.*]] = %
 // CHECK: arith.muli %[[TURN]], %c768{{.*}} : index
-// CHECK-COUNT-12: llvm.intr.prefetch
+// CHECK-COUNT-12: "llvm.intr.prefetch"({{.*}}) <{cache = 1 : i32, hint = 3 : i32, rw = 0 : i32}>
 // CHECK-NOT: llvm.intr.prefetch
 // CHECK: math.fma
 // CHECK: arith.muli %[[TURN]], %c768{{.*}} : index
-// CHECK-COUNT-12: llvm.intr.prefetch
+// CHECK-COUNT-12: "llvm.intr.prefetch"({{.*}}) <{cache = 1 : i32, hint = 3 : i32, rw = 0 : i32}>
 // CHECK-NOT: llvm.intr.prefetch
 // CHECK: math.fma
 // CHECK-NOT: cpu.ahead
