@@ -145,6 +145,8 @@ class CapturedState:
 
     def _function(self, function: FunctionType, read: Iterable[str] = ()) -> None:
         """`read` are the names that its reader mentions, which may be attributes of it."""
+        if function is os.getenv:
+            self._value(os.environ, set())
         if _stays(function.__module__):
             return
         is_known = id(function) in self._seen
@@ -230,6 +232,9 @@ class CapturedState:
             return
         for name in new & space.keys():
             self._names.append((space, name, space[name]))
+            # `os.environ` changes, though Python's modules don't.
+            if _is_of_python(module.__name__) and space[name] is not sys.modules:
+                self._value(space[name], new)
 
     def _object(self, value: Any, names: set[str]) -> None:
         module = type(value).__module__
@@ -241,7 +246,7 @@ class CapturedState:
             space = getattr(value, "__dict__", None)
             read = self._class(type(value), new, value)
             if type(space) is dict:
-                self._space(space, read)
+                self._space(space, read | _behind_methods(value, space))
 
     def _object_of_library(self, value: Any, names: set[str], module: str) -> None:
         """An object of a class that isn't followed: what it wraps or holds may change."""
@@ -255,8 +260,7 @@ class CapturedState:
             self.unknown = "a weak reference"
         elif _is_of_python(module) and type(getattr(value, "__dict__", None)) is dict:
             held = vars(value)
-            # ChainMap, UserDict and the like hold all behind names of their own.
-            new = self._new(value, names | (set(held) if module == "collections" else set()))
+            new = self._new(value, names | _behind_methods(value, held))
             self._space(held, new or set())
 
     def _space(self, space: dict[str, Any], names: set[str]) -> None:
@@ -315,6 +319,15 @@ def _is_of_python(module: str | None) -> bool:
         return False
     file = getattr(sys.modules.get(top), "__file__", None)
     return file is None or file.startswith(_FOLDER_OF_PYTHON)
+
+
+def _behind_methods(value: object, held: dict[str, Any]) -> set[str]:
+    """Attributes that no reader mentions: what is indexed by methods of Python's own, a ChainMap,
+    `os.environ` or a user's ConfigParser, holds all behind names of theirs."""
+    for owner in type(value).__mro__:
+        if "__getitem__" in vars(owner):
+            return set(held) if _is_of_python(owner.__module__) else set()
+    return set()
 
 
 def _is_read(name: str, value: object, names: set[str]) -> bool:

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a factory reads outside itself, when that changes in one process."""
 
+import configparser
 import ctypes
 import functools
 import math
+import os
 import types
 import weakref
 from array import array
@@ -474,6 +476,37 @@ def test_long_chains_and_large_libraries():
 
     state = CapturedState(reads)
     assert state.holds() and len(state._kept) < 20
+
+
+class OwnSettings(configparser.ConfigParser):
+    pass
+
+
+def test_the_environment_and_settings(monkeypatch):
+    """Python's modules stay as they are, but not all that they hold."""
+    settings, own_settings = configparser.ConfigParser(), OwnSettings()
+    environ = os.environ
+    readers = [
+        lambda: os.environ["TILE_SIZE"],
+        lambda: os.environ.get("TILE_SIZE"),
+        lambda: environ["TILE_SIZE"],
+        lambda: os.getenv("TILE_SIZE"),
+        lambda: settings["tile"]["size"],
+        lambda: own_settings.getint("tile", "size"),
+        lambda: settings.getint("tile", "size"),
+    ]
+
+    def choose(size):
+        monkeypatch.setenv("TILE_SIZE", size)
+        for each in (settings, own_settings):
+            each["tile"] = {"size": size}
+
+    choose("1")
+    states = [CapturedState(reader) for reader in readers]
+    assert all(state.holds() for state in states)
+    choose("2")
+    assert not any(state.holds() for state in states)
+    assert all(len(state._kept) < 500 for state in states)
 
 
 def test_functions_that_are_registered_later():
