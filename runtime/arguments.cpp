@@ -175,10 +175,19 @@ bool ArgumentChecker::checkAbsence(size_t param, std::string& error) const {
   return false;
 }
 
-// Of strides nothing is asked: how the memory lies behind an address is the kernel's matter.
+// How the memory lies behind an address is the kernel's matter; but a tensor of the very shape of the
+// kernel's own is meant to be that.
 bool ArgumentChecker::checkPointer(size_t param, const TensorView& view, std::string& error) const {
-  const ElementType* pointee = spec.params[param].pointee;
-  return (!pointee || checkDtype(param, *pointee, view, error)) && checkMemory(param, view, error);
+  const Param& expected = spec.params[param];
+  if ((expected.pointee && !checkDtype(param, *expected.pointee, view, error)) ||
+      !checkMemory(param, view, error))
+    return false;
+  if (!std::ranges::equal(expected.pointeeShape, std::span(view.shape, size_t(view.ndim))) ||
+      checkStrides(param, view, {}, error))
+    return true;
+  const std::string hint = "; or give T.make_tensor its strides";
+  error.insert(std::min(error.find('\n'), error.size()), hint);
+  return false;
 }
 
 bool ArgumentChecker::checkType(size_t param, const TensorView& view, std::string& error) const {
@@ -355,7 +364,7 @@ bool ArgumentChecker::checkStrides(size_t param, const TensorView& view,
   if ((!view.strides && !expected.strides) || isEmpty(view))
     return true;
   int64_t contiguous = 1;
-  for (size_t d = expected.shape.size(); d-- > 0;) {
+  for (size_t d = size_t(view.ndim); d-- > 0;) {
     int64_t wanted = contiguous;
     bool fits = !expected.strides || (*expected.strides)[d].evaluate(symbols, wanted);
     int64_t given = view.strides ? view.strides[d] : contiguous;

@@ -172,6 +172,9 @@ Param readParam(Reader& reader, const Json& entry, size_t symbolCount) {
     if (param.type && (param.type->bits < 8 || param.type->code == DlFloat8E8M0FNU ||
                        param.type->code == DlFloat8E4M3B11FNUZ))
       reader.fail("dtype", "is '" + dtype + "', which can't be passed as a scalar");
+    if (entry.contains("shape"))
+      for (const Dim& dim : reader.dims(entry, "shape", 0))
+        param.pointeeShape.push_back(dim.constant);
     if (entry.contains("pointee")) {
       const std::string pointee = reader.text(entry, "pointee");
       param.pointee = ElementType::find(pointee);

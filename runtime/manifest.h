@@ -51,6 +51,7 @@ struct Param {
   // Of scalars that are addresses: the type of the elements of tensors that are given for them.
   bool isAddress = false;
   const ElementType* pointee = nullptr;
+  std::vector<int64_t> pointeeShape; // of the row-major tensor there, if it is known
   // The rest is of tensors only.
   std::vector<Dim> shape;
   std::optional<std::vector<Dim>> strides; // nothing: row-major and contiguous

@@ -126,6 +126,22 @@ bool isCompared(Value address) {
   return llvm::any_of(address.getUsers(), [](Operation* user) { return isa<arith::CmpIOp>(user); });
 }
 
+/// The extents of the row-major tensor that a kernel makes of an address; none if it makes several, gives
+/// strides, or if they aren't constant.
+json::Array shapeAt(Value address) {
+  BufferType type;
+  for (Operation* user : address.getUsers()) {
+    auto made = dyn_cast<TensorAtOp>(user);
+    if (!made && isa<arith::CmpIOp>(user))
+      continue;
+    if (!made || !made.getDims().empty() || !made.getStrides().empty() ||
+        (type && type.getShape() != made.getResult().getType().getShape()))
+      return {};
+    type = made.getResult().getType();
+  }
+  return type ? json::Array(type.getShape()) : json::Array();
+}
+
 json::Object parameterToJson(func::FuncOp kernel, const KernelArgument& argument) {
   if (argument.kind == KernelArgument::Scalar) {
     json::Object scalar{
@@ -133,6 +149,8 @@ json::Object parameterToJson(func::FuncOp kernel, const KernelArgument& argument
     if (kernel.getArgAttr(argument.number, kAddressAttr)) {
       const Value address = kernel.getArgument(argument.number);
       scalar["used"] = isFollowed(address) && !isCompared(address);
+      if (json::Array shape = shapeAt(address); !shape.empty())
+        scalar["shape"] = std::move(shape);
     }
     if (argument.pointee)
       scalar["pointee"] = dtypeName(argument.pointee);

@@ -151,3 +151,26 @@ def test_no_tensor_for_a_pointer(target):
 
     eager(None, out)
     assert out.tolist() == [5] * 4
+
+
+@pytest.mark.parametrize("target", ["cpu", "reference"])
+def test_strided_tensors_for_dense_ones(target):
+    """A tensor of the shape that the kernel takes there is meant to be that one."""
+
+    @T.prim_func
+    def kernel(P: T.ptr("float32"), out: T.Tensor((4,), "float32")):
+        with T.Kernel(1):
+            A = T.make_tensor(P, (4,), "float32")
+            T.copy(A, out)
+
+    compiled = tilewright.compile(kernel, target=target)
+    numbers, out = np.arange(8, dtype=np.float32), np.zeros(4, np.float32)
+    with pytest.raises(ValueError) as wrong:
+        compiled(numbers[::2], out)
+    assert str(wrong.value).splitlines()[0] == (
+        "kernel: argument 0 'P' has strides (2,) for shape (4,) but stride 1 was expected at dim 0 "
+        "(a contiguous tensor); or give T.make_tensor its strides"
+    )
+    for given in (numbers[::2].copy(), numbers, numbers.reshape(2, 4)):
+        compiled(given, out)
+        assert out.tolist() == given.ravel()[:4].tolist()
