@@ -6,7 +6,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::Not;
 
 class ControlTest : public KernelTest {
 protected:
@@ -58,7 +57,7 @@ TEST_F(ControlTest, RefusesBadLoops) {
   Value f = line().scalar("f", dt("float32"));
   Value n = line().scalar("n", dt("int32"));
   launch();
-  for (auto begin : std::vector<std::function<void()>>{
+  for (const auto& begin : std::vector<std::function<void()>>{
            [&] { loop(LoopKind::Serial, int64_t{0}, int64_t{8}, int64_t{0}); },
            [&] { loop(LoopKind::Serial, int64_t{0}, f); },
            [&] { loop(LoopKind::Vectorized, int64_t{0}, n); },

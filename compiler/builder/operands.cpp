@@ -368,8 +368,10 @@ static std::vector<std::pair<size_t, size_t>> fittingDims(const Side& part, cons
   const size_t ofPart = part.extents.size(), ofTile = whole.extents.size();
   const size_t common = std::min(ofPart, ofTile);
   const bool isInOrder = dims.size() == tileDims.size();
+  const size_t paired = isInOrder ? dims.size() : common;
   std::vector<std::pair<size_t, size_t>> pairs;
-  for (size_t number = 0; number < (isInOrder ? dims.size() : common); ++number)
+  pairs.reserve(paired);
+  for (size_t number = 0; number < paired; ++number)
     pairs.emplace_back(isInOrder ? dims[number] : ofPart - common + number,
                        isInOrder ? tileDims[number] : ofTile - common + number);
   const bool isWhole =

@@ -226,7 +226,7 @@ private:
       b.endFor();
     } else if (kind == 10 || kind == 11) {
       std::vector<Index> extents{Index(extent()), index()};
-      extents.resize(size_t(1 + pick(2)));
+      extents.resize(1 + size_t(pick(2)));
       keep(b.beginParallel(extents, {}));
       body(depth);
       b.endParallel();

@@ -169,6 +169,7 @@ TEST_F(ScalarsTest, EveryCastBuildsValidIr) {
                                  "float8_e4m3fnuz",
                                  "float8_e5m2fnuz"};
   std::vector<Value> values;
+  values.reserve(names.size() + 1);
   for (const std::string& name : names)
     values.push_back(scalar(name));
   auto ids = launch();
