@@ -157,27 +157,15 @@ bool Construction::requireLaunch(std::string_view what) {
   return false;
 }
 
-bool Construction::requireTileScope(std::string_view what, bool isForSome) {
+bool Construction::requireTileScope(std::string_view what) {
   if (!requireLaunch(what))
     return false;
   const Frame* parallel = enclosing(FrameKind::Parallel);
   if (!parallel)
-    return isForSome || requireAllThreads(what);
+    return true;
   stateError(std::string(what) +
                  " stands inside of T.Parallel, which holds code on single elements only",
              {{parallel->place, "T.Parallel is here"}});
-  return false;
-}
-
-bool Construction::requireAllThreads(std::string_view what) {
-  const auto part = llvm::find_if(frames, [](const Frame& frame) { return frame.isOfSomeThreads; });
-  if (part == frames.end())
-    return true;
-  report(Severity::Unsupported,
-         std::string(what) + " in " + part->name +
-             " is not supported, as all threads of the block take part in it; write one code for "
-             "all threads, with T.Pipelined to overlap its copies",
-         {{part->place, part->name + " is here"}});
   return false;
 }
 

@@ -91,8 +91,7 @@ struct Frame {
   bool isMerged = false;                 // Parallel: it was merged into the parallel loop around it
   mlir::Operation* lastMerged = nullptr; // Parallel: the last op when the merged inner loop ended
   bool hasMerged = false;
-  bool isOfSomeThreads = false; // If: a part that is written for some of the block's threads
-  bool isPoisoned = false;      // its condition or bounds were in error: no value comes out
+  bool isPoisoned = false; // its condition or bounds were in error: no value comes out
 };
 
 struct MacroFrame {
@@ -141,10 +140,7 @@ public:
   /// Errors unless ops may stand here: inside a launch.
   bool requireLaunch(std::string_view what);
   /// Errors unless a tile operation may stand here: inside a launch, outside of parallel loops.
-  /// With `isForSome` threads of other warps needn't come there.
-  bool requireTileScope(std::string_view what, bool isForSome = false);
-  /// An error where only some of the block's threads would come to it.
-  bool requireAllThreads(std::string_view what);
+  bool requireTileScope(std::string_view what);
   void resumeAtInnermost();
 
   // Records, of handles that are ours

@@ -220,10 +220,8 @@ std::optional<llvm::SmallVector<mlir::OpFoldResult>> parallelExtents(Constructio
 /// statement. An error if it may not stand here.
 bool mergesWithOuter(Construction& state) {
   const Frame* outer = state.enclosing(FrameKind::Parallel);
-  if (!state.requireLaunch("T.Parallel") || !outer) {
-    state.requireAllThreads("T.Parallel");
+  if (!state.requireLaunch("T.Parallel") || !outer)
     return false;
-  }
   bool isDirect = outer == &state.frames.back();
   if (isDirect && outer->block->without_terminator().empty() && !outer->hasMerged)
     return true;
@@ -281,15 +279,13 @@ void KernelBuilder::endParallel() {
 
 // Branches
 
-void KernelBuilder::beginIf(Value condition, std::string_view ofSomeThreads) {
+void KernelBuilder::beginIf(Value condition) {
   bool isPlaced = state->requireLaunch("an if");
   bool isUsable = state->isUsable(condition) && isPlaced;
   mlir::Value flag = isUsable ? state->toBool(condition)
                               : state->constantIr(Constant::ofInteger(1), state->ir.getI1Type());
   auto op = mlir::scf::IfOp::create(state->ir, state->location(), flag, /*withElseRegion=*/false);
-  const bool isPart = !ofSomeThreads.empty();
-  state->push(FrameKind::If, isPart ? std::string(ofSomeThreads) : "if", op, op.thenBlock())
-      .isOfSomeThreads = isPart;
+  state->push(FrameKind::If, "if", op, op.thenBlock());
 }
 
 void KernelBuilder::beginElse() {

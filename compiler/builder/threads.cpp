@@ -24,8 +24,7 @@ std::optional<tile::SyncScope> syncScope(builder::Construction& state, std::stri
 
 Value KernelBuilder::shuffle(std::string_view kind, Value value, Value lane, int64_t width) {
   bool isUsable = state->isUsable(value);
-  if (!state->isUsable(lane) || !isUsable ||
-      !state->requireTileScope("a shuffle", /*isForSome=*/true))
+  if (!state->isUsable(lane) || !isUsable || !state->requireTileScope("a shuffle"))
     return {};
   auto parsed = tile::symbolizeShuffleKind(llvm::StringRef(kind.data(), kind.size()));
   if (!parsed) {
@@ -50,8 +49,7 @@ Value KernelBuilder::shuffle(std::string_view kind, Value value, Value lane, int
 }
 
 Value KernelBuilder::vote(std::string_view kind, std::string_view scope, Value condition) {
-  const bool ofWarp = scope == "warp";
-  if (!state->isUsable(condition) || !state->requireTileScope("a vote of threads", ofWarp))
+  if (!state->isUsable(condition) || !state->requireTileScope("a vote of threads"))
     return {};
   auto parsed = tile::symbolizeVoteKind(llvm::StringRef(kind.data(), kind.size()));
   auto group = syncScope(*state, scope);
@@ -76,8 +74,7 @@ void KernelBuilder::barrier(std::string_view scope, std::optional<int64_t> numbe
                             std::optional<int64_t> threadCount) {
   auto group = syncScope(*state, scope);
   if (!group ||
-      !state->requireTileScope(*group == tile::SyncScope::Block ? "T.sync_threads" : "a barrier",
-                               /*isForSome=*/*group == tile::SyncScope::Warp))
+      !state->requireTileScope(*group == tile::SyncScope::Block ? "T.sync_threads" : "a barrier"))
     return;
   if (number && (*number < 0 || *number > 15)) {
     state->error("the barrier's number is " + std::to_string(*number) +

@@ -90,11 +90,6 @@ bool roundsOnNpu(Construction& state, const Side& from, const Side& to,
          source.space != tile::MemorySpace::L0C && !from.extents.empty();
 }
 
-/// What each thread has for itself, so that each does on its own what is done to it.
-bool isOfThread(const BufferRecord& target) {
-  return mlir::cast<tile::BufferType>(target.ir.getType()).isPerThread();
-}
-
 } // namespace
 
 void KernelBuilder::copy(const Operand& source, const Operand& target, const Attributes& attributes,
@@ -109,8 +104,7 @@ void KernelBuilder::copy(const Operand& source, const Operand& target, const Att
     store(to->buffer, to->offsets, value);
     return;
   }
-  if (!state->requireTileScope("T.copy", isOfThread(state->record(to->buffer))) ||
-      !builder::checkRoute(*state, *from, *to))
+  if (!state->requireTileScope("T.copy") || !builder::checkRoute(*state, *from, *to))
     return;
   bool isTransposed = flag(attributes, "transpose");
   if (isTransposed && !transposeSide(*state, *from))
@@ -161,7 +155,7 @@ void KernelBuilder::fill(const Operand& target, Value value, std::string_view na
     store(to->buffer, to->offsets, value);
     return;
   }
-  if (!state->requireTileScope(name, isOfThread(record)))
+  if (!state->requireTileScope(name))
     return;
   mlir::Value scalar = state->toIr(value, record.dtype);
   tile::FillOp::create(state->ir, state->location(), scalar, toRegion(*state, *to));

@@ -4,8 +4,7 @@
 #include "compiler/interpreter/lazy_choices.h"
 #include "compiler/ir/ascend_ops.h"
 #include "compiler/ir/kernel_manifest.h"
-
-#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "compiler/ir/thread_groups.h"
 
 #include "llvm/ADT/ScopeExit.h"
 
@@ -17,7 +16,12 @@ bool tellsThreadsApart(mlir::Operation* op) {
   return llvm::isa<tile::ThreadIdOp, tile::ShuffleOp, tile::VoteOp>(op);
 }
 
-/// The agents that `op` of `agent` waits for: those of its warp, or of its block.
+/// A branch whose sides groups of threads take.
+bool isOfGroups(mlir::Operation& op) {
+  return llvm::isa<mlir::scf::IfOp>(op) && op.hasAttr(tile::kThreadGroupsAttr);
+}
+
+/// The agents that `op` of `agent` waits for: those of its warp, or of its block or group.
 llvm::MutableArrayRef<Agent> group(llvm::MutableArrayRef<Agent> agents, const Agent& agent,
                                    mlir::Operation* op) {
   bool isWarpWide = llvm::isa<tile::ShuffleOp>(op);
@@ -25,8 +29,9 @@ llvm::MutableArrayRef<Agent> group(llvm::MutableArrayRef<Agent> agents, const Ag
     isWarpWide = vote.getScope() == tile::SyncScope::Warp;
   if (auto sync = llvm::dyn_cast<tile::SyncOp>(op))
     isWarpWide = sync.getScope() == tile::SyncScope::Warp;
+  const Scope& here = agent.scopes.back();
   if (!isWarpWide)
-    return agents;
+    return agents.slice(here.firstThread, here.endThread - here.firstThread);
   int64_t first = agent.thread / kWarpSize * kWarpSize;
   return agents.slice(first, std::min<int64_t>(kWarpSize, int64_t(agents.size()) - first));
 }
@@ -101,6 +106,7 @@ void Machine::makeBlock(tile::LaunchOp launch, llvm::ArrayRef<int64_t> blockIds,
     for (auto [value, id] : llvm::zip(launch.getBlockIds(), blockIds))
       agent.scalars[value] = {id, 0};
     enter(agent, *launch, *launch.getBodyBlock());
+    agent.scopes.back().endThread = threadCount;
   }
   order(block.agents);
 }
@@ -108,16 +114,21 @@ void Machine::makeBlock(tile::LaunchOp launch, llvm::ArrayRef<int64_t> blockIds,
 void Machine::order(llvm::MutableArrayRef<Agent> agents) {
   ++meetings;
   Block& block = *agents.front().block;
-  if (agents.size() == block.agents.size())
+  const bool isAll = agents.size() == block.agents.size();
+  if (isAll)
     block.round = meetings;
-  for (Agent& agent : agents)
+  for (Agent& agent : agents) {
     agent.warpRound = meetings;
+    if (isAll)
+      agent.party = agent.thread / kWarpSize;
+  }
 }
 
 ThreadPlace Machine::placeOf(const Agent& agent) {
   return {.block = agent.block->number,
           .thread = agent.thread,
           .warp = agent.thread / kWarpSize,
+          .party = agent.party,
           .blockRound = agent.block->round,
           .warpRound = agent.warpRound};
 }
@@ -197,13 +208,20 @@ mlir::LogicalResult Machine::meet(llvm::MutableArrayRef<Agent> agents) {
     llvm::MutableArrayRef<Agent> others = group(agents, agent, op);
     if (!llvm::all_of(others, [&](const Agent& other) { return other.waitsAt == op; }))
       continue;
+    if (others.size() < agents.size()) { // what a group does races with other groups
+      order(others);
+      running = &others.front();
+    }
     if (failed(runCollective(others, op)))
       return mlir::failure();
+    running = nullptr;
     order(others);
     for (Agent& other : others) {
       other.waitsAt = nullptr;
       ++other.scopes.back().next;
     }
+    if (isOfGroups(*op))
+      part(others, llvm::cast<mlir::scf::IfOp>(op));
     progress = true;
   }
   if (progress)
@@ -244,7 +262,7 @@ mlir::LogicalResult Machine::runCollective(llvm::MutableArrayRef<Agent> agents,
     return shuffle(agents, shuffleOp);
   if (auto voteOp = llvm::dyn_cast<tile::VoteOp>(op))
     return vote(agents, voteOp);
-  if (llvm::isa<tile::SyncOp>(op))
+  if (llvm::isa<tile::SyncOp, mlir::scf::IfOp>(op))
     return mlir::success();
   if (failed(checkUniform(agents, op)))
     return mlir::failure();
@@ -263,13 +281,34 @@ mlir::LogicalResult Machine::runCollective(llvm::MutableArrayRef<Agent> agents,
   return runScalar(first, *op);
 }
 
+void Machine::part(llvm::MutableArrayRef<Agent> agents, mlir::scf::IfOp branch) {
+  const bool isOfBlock = agents.size() == agents.front().block->agents.size();
+  for (mlir::Region* side : {&branch.getThenRegion(), &branch.getElseRegion()}) {
+    llvm::SmallVector<Agent*> taken;
+    for (Agent& agent : agents)
+      if ((scalar(agent, branch.getCondition()).integer != 0) == (side == &branch.getThenRegion()))
+        taken.push_back(&agent);
+    if (side->empty())
+      continue;
+    for (Agent* agent : taken) {
+      enter(*agent, *branch, side->front());
+      Scope& scope = agent->scopes.back();
+      scope.firstThread = taken.front()->thread;
+      scope.endThread = taken.back()->thread + 1;
+      if (isOfBlock)
+        agent->party = kMostWarps + scope.firstThread;
+    }
+  }
+}
+
 bool Machine::needsOthers(const Agent& agent, mlir::Operation& op) const {
   if (auto sync = llvm::dyn_cast<tile::SyncOp>(op); sync && !agentsDiffer && agent.block)
     if (sync.getScope() == tile::SyncScope::Grid)
       return true;
   if (!threadsDiffer || iteration >= 0 || !llvm::isa<tile::LaunchOp>(agent.scopes.front().owner))
     return false;
-  if (llvm::isa<tile::SyncOp, tile::ShuffleOp, tile::VoteOp, tile::ParallelOp>(op))
+  if (llvm::isa<tile::SyncOp, tile::ShuffleOp, tile::VoteOp, tile::ParallelOp>(op) ||
+      isOfGroups(op))
     return true;
   if (auto alloc = llvm::dyn_cast<tile::AllocOp>(op))
     return !alloc.getType().isPerThread();
@@ -282,6 +321,10 @@ void Machine::enter(Agent& agent, mlir::Operation& owner, mlir::Block& block) {
   scope.owner = &owner;
   scope.block = &block;
   scope.next = block.begin();
+  if (!agent.scopes.empty()) {
+    scope.firstThread = agent.scopes.back().firstThread;
+    scope.endThread = agent.scopes.back().endThread;
+  }
   agent.scopes.push_back(std::move(scope));
 }
 

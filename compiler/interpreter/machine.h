@@ -8,6 +8,8 @@
 #include "compiler/interpreter/storage.h"
 #include "compiler/ir/tile.h"
 
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
 #include "llvm/ADT/DenseSet.h"
 
 #include <deque>
@@ -22,8 +24,9 @@ struct Scope {
   mlir::Block::iterator next;
   int64_t induction = 0, upper = 0, step = 1; ///< tile.for, scf.for
   llvm::SmallVector<int64_t> point, extents;  ///< tile.parallel
-  int64_t turn = 0; ///< how often a loop's body (or condition) was entered
-  LoopTurns turns;  ///< tile.while
+  int64_t turn = 0;                       ///< how often a loop's body (or condition) was entered
+  LoopTurns turns;                        ///< tile.while
+  int64_t firstThread = 0, endThread = 0; ///< of a block: those who came here together
 };
 
 /// What an agent of an NPU's block is; `Whole` is all of a block that doesn't tell its agents apart.
@@ -44,7 +47,8 @@ struct Agent {
   llvm::DenseMap<int64_t, int64_t> crossFlags; ///< how often a wait for each may pass
   /// The op that needs the other agents too; it is the next one of the innermost scope.
   mlir::Operation* waitsAt = nullptr;
-  int64_t warpRound = 0; ///< goes up where the threads of the warp meet
+  int64_t warpRound = 0; ///< goes up where the threads of the warp, or of the group, meet
+  int64_t party = 0;     ///< its warp; a number of its own for each group of threads
   bool isDone() const {
     return scopes.empty();
   }
@@ -85,6 +89,8 @@ private:
   void order(llvm::MutableArrayRef<Agent> agents);
   mlir::LogicalResult runCollective(llvm::MutableArrayRef<Agent> agents, mlir::Operation* op);
   mlir::LogicalResult checkUniform(llvm::ArrayRef<Agent> agents, mlir::Operation* op);
+  /// The agents go the ways of a branch that groups of threads take.
+  void part(llvm::MutableArrayRef<Agent> agents, mlir::scf::IfOp branch);
   Outcome step(Agent& agent);
   mlir::LogicalResult enterOrRun(Agent& agent, mlir::Operation& op);
   mlir::LogicalResult terminate(Agent& agent, mlir::Operation& terminator);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/interpreter/races.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 namespace tilewright::interpreter {
 
 bool Touches::hasOther(AccessKind kind, int64_t who) const {
@@ -72,36 +74,36 @@ bool Authors::has(const ThreadPlace& place) const {
 
 AccessKind ThreadTouches::kindIn(const Touches& touches, AccessKind kind,
                                  const ThreadPlace& place) const {
-  // What orders a thread with the writer of its own warp is looked at among the lanes.
-  const bool isOfWarp = &touches == &warps && place.warp < 64 && ((writers >> place.warp) & 1) != 0;
-  return isOfWarp || authors.has(place) ? touches.afterOwnWrite(kind) : kind;
+  // What orders a thread with the writer of its own party is looked at among the lanes.
+  const bool isOfParty = &touches == &parties && llvm::is_contained(writers, place.party);
+  return isOfParty || authors.has(place) ? touches.afterOwnWrite(kind) : kind;
 }
 
 const Touches* ThreadTouches::note(AccessKind kind, const ThreadPlace& place, mlir::Operation* op,
                                    uint64_t bits) {
   if (blockRound != place.blockRound) {
-    warps = lanes = {}, writers = 0;
+    parties = lanes = {};
+    writers.clear();
     blockRound = place.blockRound;
   }
   if (kind == AccessKind::Write)
     authors = {}; // another value was there, perhaps one that no thread wrote
   authors.keepIf(place.block, bits);
-  const AccessKind ofWarp = kindIn(warps, kind, place);
-  if (warps.findRace(ofWarp, place.warp))
-    return &warps;
-  // Another warp's lanes may be forgotten: what they did is a race between warps.
-  if (warp != place.warp || warpRound != place.warpRound)
-    lanes = {}, warp = place.warp, warpRound = place.warpRound;
-  const int64_t lane = place.thread % kWarpSize;
+  const AccessKind ofParty = kindIn(parties, kind, place);
+  if (parties.findRace(ofParty, place.party))
+    return &parties;
+  // Another party's lanes may be forgotten: what they did is a race between parties.
+  if (party != place.party || warpRound != place.warpRound)
+    lanes = {}, party = place.party, warpRound = place.warpRound;
   const AccessKind ofLane = kindIn(lanes, kind, place);
-  if (lanes.findRace(ofLane, lane))
+  if (lanes.findRace(ofLane, place.thread))
     return &lanes;
-  warps.add(ofWarp, place.warp, op);
-  lanes.add(ofLane, lane, op);
+  parties.add(ofParty, place.party, op);
+  lanes.add(ofLane, place.thread, op);
   if (kind == AccessKind::Write || kind == AccessKind::SameWrite) {
     authors.add(place);
-    if (place.warp < 64)
-      writers |= uint64_t(1) << place.warp;
+    if (!llvm::is_contained(writers, place.party))
+      writers.push_back(place.party);
   }
   return nullptr;
 }

@@ -40,11 +40,12 @@ private:
 };
 
 inline constexpr int64_t kWarpSize = 32;
+inline constexpr int64_t kMostWarps = 32; ///< of a block
 
 /// A thread, and what orders it with others of its block and of its warp: both rounds go up at each point
-/// where these wait for each other.
+/// where these wait for each other. Threads in a group of their own are one party, as those of a warp are.
 struct ThreadPlace {
-  int64_t block = 0, thread = 0, warp = 0, blockRound = 0, warpRound = 0;
+  int64_t block = 0, thread = 0, warp = 0, party = 0, blockRound = 0, warpRound = 0;
 };
 
 /// The threads of one block that wrote the value which an element has. What orders threads doesn't
@@ -72,14 +73,15 @@ public:
   AccessKind kindIn(const Touches& touches, AccessKind kind, const ThreadPlace& place) const;
   /// How `touches`, which is one of ours, calls a thread.
   int64_t numberOf(const Touches& touches, const ThreadPlace& place) const {
-    return &touches == &warps ? place.warp : place.thread % kWarpSize;
+    return &touches == &parties ? place.party : place.thread;
   }
 
 private:
-  Touches warps, lanes; ///< of the block since all its threads met; of the last warp since that met
+  Touches parties,
+      lanes; ///< of the block since all its threads met; of the last party since that met
   Authors authors;
-  uint64_t writers = 0; ///< a bit for each warp of which a thread wrote since all threads met
-  int64_t blockRound = -1, warp = -1, warpRound = -1;
+  llvm::SmallVector<int64_t, 2> writers; ///< parties of which a thread wrote since all threads met
+  int64_t blockRound = -1, party = -1, warpRound = -1;
 };
 
 /// What was done with an element since the last point that orders all.

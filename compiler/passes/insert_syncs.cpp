@@ -11,8 +11,11 @@
 /// The language wants no T.sync_threads for that (reference/tilelang.md, section 3, ThreadSync): two
 /// accesses of a shared buffer by different threads that may touch one element, one of them a store, have a
 /// barrier between. It goes where all threads come by: before an `if` or a loop that only some of them
-/// enter. Loops are gone through twice, for what one iteration leaves to the next.
+/// enter. In a branch that a group of threads takes, it is the group's. Loops are gone through twice, for what
+/// one iteration leaves to the next.
+#include "compiler/ir/thread_groups.h"
 #include "compiler/ir/tile.h"
+#include "compiler/passes/analysis/thread_groups.h"
 #include "compiler/passes/analysis/thread_indices.h"
 #include "compiler/passes/kernel_pass.h"
 #include "compiler/passes/passes.h"
@@ -67,9 +70,10 @@ private:
   /// What an op and all that it holds touches of the block's memory.
   static void collect(Operation& outer, Accesses& found) {
     outer.walk([&](Operation* op) {
+      const bool isOfAll = op->getParentOfType<tile::ParallelOp>() != nullptr;
       auto add = [&](Value buffer, AccessKind kind, ValueRange at, bool isWhole = false) {
         if (isOfBlock(buffer))
-          found.push_back({buffer, kind, isWhole, {at, {}}});
+          found.push_back({buffer, kind, isWhole || isOfAll, {at, {}}});
       };
       if (auto load = dyn_cast<tile::LoadOp>(op))
         return add(load.getBuffer(), AccessKind::Read, load.getIndices());
@@ -80,8 +84,10 @@ private:
       if (isa<tile::ViewOp, tile::DimOp>(op))
         return;
       const bool mayWrite = isa<tile::AddressOp>(op);
+      const Value target = tile::tileTarget(op);
       for (Value operand : op->getOperands())
-        add(operand, mayWrite ? AccessKind::Write : AccessKind::Read, {}, /*isWhole=*/true);
+        add(operand, mayWrite || operand == target ? AccessKind::Write : AccessKind::Read, {},
+            /*isWhole=*/true);
     });
   }
 
@@ -116,8 +122,10 @@ private:
         pending.clear();
         continue;
       }
+      // All must agree on the way to what they do together, whatever decides it.
       const bool isOpen = isa<tile::ForOp, tile::WhileOp, scf::IfOp>(op) &&
-                          op.getNumResults() == 0 && !divergence.differs(&op);
+                          op.getNumResults() == 0 && !op.hasAttr(tile::kThreadGroupsAttr) &&
+                          (!divergence.differs(&op) || holdsForWholeBlock(&op));
       if (isOpen) {
         visitStructure(op, pending);
         continue;
@@ -126,6 +134,17 @@ private:
       collect(op, now);
       if (!now.empty())
         meetBefore(op, now, pending);
+      if (op.hasAttr(tile::kThreadGroupsAttr))
+        visitGroups(op);
+    }
+  }
+
+  /// A group's own barriers order what its threads do; what others did is ordered before the branch.
+  void visitGroups(Operation& branch) {
+    for (Region& region : branch.getRegions()) {
+      Accesses inner;
+      if (!region.empty())
+        visit(region.front(), inner);
     }
   }
 
@@ -190,13 +209,8 @@ public:
 
   void runOnOperation() override {
     for (tile::LaunchOp launch : getOperation().getOps<tile::LaunchOp>())
-      if (!launch.getNpu() && launch.getThreadCount() > 1 && tellsThreadsApart(launch))
+      if (hasThreadGroups(launch))
         SyncInserter(launch).run();
-  }
-
-private:
-  static bool tellsThreadsApart(tile::LaunchOp launch) {
-    return launch.walk([](tile::ThreadIdOp) { return WalkResult::interrupt(); }).wasInterrupted();
   }
 };
 

@@ -124,3 +124,39 @@ func.func @all_alike(%n: !tile.buffer<1xsi32, global> {tile.name = "n"}) attribu
   }
   return
 }
+
+// -----
+
+// In a branch that a group takes: what others wrote before is waited for by all before it, what the group
+// itself wrote by the group.
+// CHECK-LABEL: func.func @groups
+// CHECK: tile.store
+// CHECK-NEXT: tile.sync block
+// CHECK-NEXT: scf.if
+// CHECK-NEXT: tile.copy
+// CHECK-NEXT: tile.store
+// CHECK-NEXT: tile.sync block
+// CHECK-NEXT: tile.load
+// CHECK-NOT: tile.sync
+// CHECK: } {tile.thread_groups
+// CHECK-NEXT: tile.sync block
+// CHECK-NEXT: tile.load
+func.func @groups(%A: !tile.buffer<64xf32, global> {tile.name = "A"}) attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  %v = arith.constant 1.0 : f32
+  tile.launch (%bx) in (%c1) threads(64) {
+    %t = tile.thread_id 0
+    %s = tile.alloc "s" : !tile.buffer<64xf32, shared>
+    %r = tile.alloc "r" : !tile.buffer<64xf32, shared>
+    %below = arith.cmpi slt, %t, %c32 : index
+    tile.store %v, %s[%t] : !tile.buffer<64xf32, shared>
+    scf.if %below {
+      tile.copy %s : !tile.buffer<64xf32, shared> to %A : !tile.buffer<64xf32, global>
+      tile.store %v, %r[%t] : !tile.buffer<64xf32, shared>
+      %a = tile.load %r[%c1] : !tile.buffer<64xf32, shared>
+    } {tile.thread_groups = [array<i64: 0, 32>, array<i64: 32, 64>]}
+    %b = tile.load %r[%c1] : !tile.buffer<64xf32, shared>
+  }
+  return
+}

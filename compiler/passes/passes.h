@@ -17,6 +17,9 @@ std::unique_ptr<mlir::Pass> createMarkInBounds();
 /// assert_regions.cpp
 std::unique_ptr<mlir::Pass> createAssertRegions();
 
+/// group_threads.cpp
+std::unique_ptr<mlir::Pass> createGroupThreads();
+
 /// insert_syncs.cpp
 std::unique_ptr<mlir::Pass> createInsertSyncs();
 

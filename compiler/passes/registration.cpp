@@ -9,5 +9,6 @@ void tilewright::registerPasses() {
   mlir::registerCSEPass();
   mlir::registerPass(createMarkInBounds);
   mlir::registerPass(createAssertRegions);
+  mlir::registerPass(createGroupThreads);
   mlir::registerPass(createInsertSyncs);
 }

@@ -240,9 +240,7 @@ public:
                                    std::span<const std::string> names,
                                    const Attributes& attributes = {});
   void endParallel();
-  /// `ofSomeThreads` names a part that is written for some threads of the block (`T.ws`): operations on
-  /// tiles can't stand there.
-  void beginIf(Value condition, std::string_view ofSomeThreads = {});
+  void beginIf(Value condition);
   void beginElse();
   void endIf();
   /// The condition is computed between beginWhile and whileCondition, the body follows.

@@ -463,10 +463,10 @@ void bindControl(nb::class_<KernelBuilder>& builder) {
       .def("end_parallel", &KernelBuilder::endParallel)
       .def(
           "begin_if",
-          [](KernelBuilder& self, const nb::object& condition, std::string_view ofSomeThreads) {
-            self.beginIf(lift(self, condition), ofSomeThreads);
+          [](KernelBuilder& self, const nb::object& condition) {
+            self.beginIf(lift(self, condition));
           },
-          "condition"_a, "of_some_threads"_a = "")
+          "condition"_a)
       .def("begin_else", &KernelBuilder::beginElse)
       .def("end_if", &KernelBuilder::endIf)
       .def("begin_while", &KernelBuilder::beginWhile)

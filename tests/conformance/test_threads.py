@@ -416,7 +416,7 @@ def test_warp_groups(agree):
 
 
 def test_divergent_barrier_is_told():
-    """Threads that part ways around a barrier: an assertion stops the kernel."""
+    """Threads that part ways around a barrier: told when compiling, or in the run."""
 
     @T.prim_func
     def wrong(Out: T.Tensor((64,), "int32")):
@@ -426,8 +426,19 @@ def test_divergent_barrier_is_told():
                 T.sync_threads()
                 Out[tx] = 1
 
+    with pytest.raises(tilewright.CompileError, match="T.sync_threads in a branch of threads 0 to"):
+        tilewright.compile(wrong)
+
+    @T.prim_func
+    def in_the_run(Out: T.Tensor((64,), "int32")):
+        with T.Kernel(1, threads=64):
+            tx = T.get_thread_binding()
+            if Out[tx] == 0:
+                T.sync_threads()
+                Out[tx] = 1
+
     with pytest.raises(RuntimeError, match="the threads of a block must agree here"):
-        tilewright.compile(wrong)(np.zeros(64, np.int32))
+        tilewright.compile(in_the_run)(np.arange(64, dtype=np.int32))
 
 
 def test_divergent_shuffle_is_told():

@@ -298,6 +298,107 @@ class LaunchGenerator:
         lines += [f'{name}[{put}] = T.cast(v, "{dtype}")', *work]
         self.emit([*lines, f'v = T.cast({name}[{take}], "float32")'], step)
 
+    def group(self) -> tuple[str, str, Array]:
+        """A condition that neighbours meet: what goes before, itself, and for whom it holds."""
+        count, t = self.launch.threads, np.arange(self.launch.threads)
+        low, high = sorted(self.choices.integer(0, count) for _ in range(2))
+        width = self.pick([8, 32])
+        part, name = self.choices.integer(0, max(0, count // width - 1)), self.name("limit")
+        dynamic = f'{name} = T.alloc_shared((1,), "int32")\n{name}[0] = {high}'
+        kinds: list[tuple[str, str, Array]] = [
+            ("", f"t < {high}", t < high),
+            ("", f"t >= {low}", t >= low),
+            ("", f"{low} <= t and t < {high}", (low <= t) & (t < high)),
+            ("", f"t // {width} == {part}", t // width == part),
+            ("", f"t == {low}", t == low),
+            (dynamic, f"t < {name}[0]", t < high),
+            (dynamic, f"{name}[0] <= t", t >= high),
+        ]
+        return self.pick(kinds)  # type: ignore[no-any-return]
+
+    def work(
+        self, name: str, depth: int
+    ) -> tuple[list[str], Callable[[Array, State, Array], None]]:
+        """What a group does to the tile `name`: lines, and the same on (tile, state, members)."""
+        count = self.launch.threads
+        kind = self.pick(["parallel", "cumsum", "copy", "loop", "own", "inner"])
+        index, other, turns = self.name("i"), self.name("o"), self.choices.integer(0, 3)
+        more = self.choices.integer(-3, 3)
+
+        def add(s: Array, state: State, members: Array) -> None:
+            times = turns if kind == "loop" else 1
+            s[:] += more * times if members.any() else 0
+
+        parallel = [f"for {index} in T.Parallel({count}):", f"    {name}[{index}] += {more}"]
+        if kind == "loop":
+            loop = [f"for {self.name('k')} in T.serial({turns}):"]
+            return loop + ["    " + line for line in parallel], add
+        if kind == "cumsum":
+
+            def total(s: Array, state: State, members: Array) -> None:
+                s[:] = np.cumsum(s) if members.any() else s
+
+            return [f"T.cumsum({name})"], total
+        if kind == "copy":
+
+            def reverse(s: Array, state: State, members: Array) -> None:
+                s[:] = s[::-1] + more if members.any() else s
+
+            lines = [
+                f'{other} = T.alloc_fragment(({count},), "float32")',
+                f"T.copy({name}, {other})",
+                f"for {index} in T.Parallel({count}):",
+                f"    {name}[{index}] = {other}[{count - 1} - {index}] + {more}",
+            ]
+            return lines, reverse
+        if kind == "own":
+
+            def own(s: Array, state: State, members: Array) -> None:
+                add(s, state, members)
+                state["v"] = np.where(members, state["v"] + s, state["v"])
+                s[members] -= 1
+
+            return [*parallel, f"v += {name}[t]", f"{name}[t] -= 1"], own
+        if kind == "inner" and depth < 2:
+            before, condition, inside = self.group()
+            lines, step = self.work(name, depth + 1)
+
+            def inner(s: Array, state: State, members: Array) -> None:
+                step(s, state, members & inside)
+
+            head = before.split("\n") if before else []
+            return [*head, f"if {condition}:", *("    " + line for line in lines)], inner
+        return parallel, add
+
+    def groups(self) -> None:
+        """Each side of a branch has a tile, on which those who take it work together."""
+        sides = [self.name("s") for _ in range(2)]
+        (put, put_at), (take, take_at) = self.permutation(), self.anywhere()
+        before, condition, members = self.group()
+        made = [self.work(name, 0) for name in sides]
+        # What remains of a range in the middle is none.
+        rest = np.flatnonzero(~members)
+        has_else = len(rest) < 2 or rest[-1] - rest[0] + 1 == len(rest)
+        has_else = has_else and "//" not in condition and "==" not in condition
+
+        def step(state: State) -> None:
+            tiles = [np.zeros(len(members)) for _ in sides]
+            for tile in tiles:
+                tile[put_at] = state["v"]
+            made[0][1](tiles[0], state, members)
+            if has_else:
+                made[1][1](tiles[1], state, ~members)
+            state["v"] = state["v"] + tiles[0][take_at] - tiles[1][take_at]
+
+        count = self.launch.threads
+        lines = [f'{name} = T.alloc_shared(({count},), "float32")' for name in sides]
+        lines += [f"{name}[{put}] = v" for name in sides]
+        lines += before.split("\n") if before else []
+        lines += [f"if {condition}:", *("    " + line for line in made[0][0])]
+        if has_else:
+            lines += ["else:", *("    " + line for line in made[1][0])]
+        self.emit([*lines, f"v = v + {sides[0]}[{take}] - {sides[1]}[{take}]"], step)
+
     def warp(self) -> None:
         if self.launch.threads % 32:
             return self.hand_over()
@@ -479,6 +580,7 @@ def random_thread_kernel(choices: Choices) -> ThreadKernel:
             generator.one_for_all,
             generator.atomics,
             generator.tile,
+            generator.groups,
             generator.warp,
             generator.differ,
             generator.lazy,

@@ -34,6 +34,8 @@ public:
 
   /// Whether two different threads may touch one element, the one as in `before`, the other as in `now`.
   bool mayMeet(const ThreadAccess& before, const ThreadAccess& now);
+  /// A number, or a condition as 0 and 1.
+  const ThreadIndex& indexOf(mlir::Value value);
 
 private:
   /// How far two indices may lie apart, without what threads add: all integers between, or any.
@@ -42,7 +44,6 @@ private:
     int64_t low = 0, high = 0;
   };
 
-  const ThreadIndex& indexOf(mlir::Value value);
   ThreadIndex compute(mlir::Value value);
   ThreadIndex combined(mlir::Operation* op);
   Distance distance(const ThreadIndex& before, const ThreadIndex& now,

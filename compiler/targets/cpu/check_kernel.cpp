@@ -4,6 +4,7 @@
 #include "compiler/ir/kernel_manifest.h"
 #include "compiler/ir/place_of.h"
 #include "compiler/ir/tile.h"
+#include "compiler/passes/analysis/thread_groups.h"
 #include "compiler/targets/cpu/external_symbols.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
@@ -148,6 +149,13 @@ std::vector<Diagnostic> checkKernel(func::FuncOp kernel, const llvm::StringSet<>
     if (auto type = dyn_cast<BufferType>(argument.getType()))
       report(argument.getLoc(), refuseBuffer(type));
   kernel.walk<WalkOrder::PreOrder>([&](Operation* op) { report(op->getLoc(), refuseOp(op, own)); });
+  for (auto launch : kernel.getOps<tile::LaunchOp>())
+    if (hasThreadGroups(launch))
+      for (const ThreadGroups::Problem& problem : ThreadGroups(launch).problems)
+        found.push_back({Severity::Unsupported,
+                         placeOf(problem.op->getLoc()),
+                         problem.message,
+                         {{placeOf(problem.branch->getLoc()), "the branch is here"}}});
   // Also what all buffers of a launch take together: reuse of dead ones is not counted on.
   for (auto launch : kernel.getOps<tile::LaunchOp>()) {
     int64_t bytes = 0;

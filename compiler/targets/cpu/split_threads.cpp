@@ -15,13 +15,15 @@
 /// A segment is what lies between two cuts (collective ops): it runs as one loop over the threads, a tile.for
 /// where it holds more than arithmetic, loads, stores and branches. A
 /// loop or branch that holds a cut stays outside of these loops; its bounds or condition are those
-/// of the first thread (an assertion says that they are the same for all). One that holds only shuffles, votes or
+/// of the first thread (an assertion says that they are the same for all). A branch that groups of threads take
+/// (group_threads.cpp) is run by one group after the other. What holds only shuffles, votes or
 /// barriers of a warp is run warp by warp. Values and buffers of a thread that live across a cut get
 /// one more dim; cheap index arithmetic is computed again instead.
 ///
 /// It stands before all that knows no threads, and before assertions are numbered. Kernels without thread ids are left alone.
 #include "compiler/ir/structure_ops.h"
 #include "compiler/ir/tensor_ops.h"
+#include "compiler/ir/thread_groups.h"
 #include "compiler/ir/thread_ops.h"
 #include "compiler/passes/kernel_pass.h"
 #include "compiler/targets/cpu/loops.h"
@@ -51,7 +53,7 @@ public:
     mapping.map(launch.getBlockIds(), fresh.getBlockIds());
     builder.setInsertionPointToStart(fresh.getBodyBlock());
     IndexMath math(builder);
-    Group block{math.constant(0), math.constant(threads), /*isWarp=*/false};
+    Group block{math.constant(0), math.constant(threads)};
     emitBlock(*body, block);
     launch.erase();
   }
@@ -60,7 +62,8 @@ private:
   /// The threads that the code being emitted is for.
   struct Group {
     Value first, end;
-    bool isWarp;
+    bool isWarp = false;
+    bool isPart = false; ///< of the block
   };
 
   // Classification
@@ -240,11 +243,20 @@ private:
       return body(group);
     OpBuilder::InsertionGuard guard(builder);
     IndexMath math(builder);
-    auto loop = tile::ForOp::create(builder, group.first, group.end, math.constant(warpSize));
+    Value start = group.first;
+    if (group.isPart) { // which may begin and end within a warp
+      Value lane = arith::RemUIOp::create(builder, start, math.constant(warpSize));
+      start = math.sub(start, lane);
+    }
+    auto loop = tile::ForOp::create(builder, start, group.end, math.constant(warpSize));
     builder.setInsertionPointToStart(loop.getBodyBlock());
     Value first = loop.getInductionVar();
     Value end = math.add(first, math.constant(warpSize));
-    body({first, threads % warpSize == 0 ? end : math.min(end, group.end), /*isWarp=*/true});
+    if (group.isPart || threads % warpSize != 0)
+      end = math.min(end, group.end);
+    if (group.isPart)
+      first = math.max(first, group.first);
+    body({first, end, /*isWarp=*/true, group.isPart});
   }
 
   void emitBlock(Block& block, const Group& group) {
@@ -322,6 +334,8 @@ private:
       auto end = cast<tile::ConditionOp>(condition.getTerminator());
       tile::ConditionOp::create(builder, groupValue(end.getCondition(), group));
       emitInside(&made.getBody().front(), loop.getBody().front(), group);
+    } else if (op->hasAttr(tile::kThreadGroupsAttr)) {
+      emitGroups(cast<scf::IfOp>(op), group);
     } else {
       auto branch = cast<scf::IfOp>(op);
       const bool hasElse = !branch.getElseRegion().empty();
@@ -331,6 +345,101 @@ private:
       if (hasElse)
         emitInside(made.elseBlock(), *branch.elseBlock(), group);
     }
+  }
+
+  // Groups
+
+  /// Those who take the one side, then those who take the other.
+  void emitGroups(scf::IfOp branch, const Group& group) {
+    const Sides sides = sidesOf(branch, group);
+    auto emit = [&](Region& side, ArrayRef<Group> parts) {
+      for (const Group& part : parts) {
+        if (side.empty())
+          continue;
+        IndexMath math(builder);
+        Value isAnyone = math.atMost(math.add(part.first, math.constant(1)), part.end);
+        auto made = scf::IfOp::create(builder, TypeRange(), isAnyone, /*withElseRegion=*/false);
+        emitInside(made.thenBlock(), side.front(), part);
+      }
+    };
+    emit(branch.getThenRegion(), sides.taken);
+    emit(branch.getElseRegion(), sides.others);
+  }
+
+  struct Sides {
+    SmallVector<Group, 2> taken, others;
+  };
+  Sides sidesOf(scf::IfOp branch, const Group& group) {
+    const auto known = branch->getAttrOfType<ArrayAttr>(tile::kThreadGroupsAttr);
+    if (known.size() == 2)
+      return {knownParts(known[0]), knownParts(known[1])};
+    // A side with work for a group is one range; the other one may be what lies around it.
+    const bool isElse = !isShared(branch.getThenRegion());
+    const Group one = choose(branch.getCondition(), isElse, group);
+    const SmallVector<Group, 2> rest =
+        isShared(branch.getElseRegion())
+            ? SmallVector<Group, 2>{choose(branch.getCondition(), !isElse, group)}
+            : around(one, group);
+    return isElse ? Sides{around(one, group), {one}} : Sides{{one}, rest};
+  }
+
+  bool isShared(Region& side) {
+    return !side.empty() &&
+           llvm::any_of(side.front(), [&](Operation& op) { return cuts.isBlockWide(&op); });
+  }
+
+  SmallVector<Group, 2> knownParts(Attribute ranges) {
+    IndexMath math(builder);
+    SmallVector<Group, 2> parts;
+    const ArrayRef<int64_t> ends = cast<DenseI64ArrayAttr>(ranges).asArrayRef();
+    for (size_t at = 0; at + 1 < ends.size(); at += 2)
+      parts.push_back(
+          {math.constant(ends[at]), math.constant(ends[at + 1]), /*isWarp=*/false, true});
+    return parts;
+  }
+
+  SmallVector<Group, 2> around(const Group& part, const Group& group) {
+    IndexMath math(builder);
+    return {{group.first, part.first, /*isWarp=*/false, /*isPart=*/true},
+            {math.max(part.end, part.first), group.end, /*isWarp=*/false, /*isPart=*/true}};
+  }
+
+  /// The threads of a group for which a condition holds, or doesn't: neighbours. For nobody it gives from the
+  /// group's end to its first.
+  Group choose(Value condition, bool isElse, const Group& group) {
+    const auto type =
+        tile::BufferType::get({}, IntegerType::get(builder.getContext(), 64, IntegerType::Signed),
+                              tile::MemorySpace::Var);
+    auto make = [&](Value start) {
+      Value made = tile::AllocOp::create(builder, type, StringAttr(), IntegerAttr());
+      set(made, start);
+      return made;
+    };
+    Value first = make(group.end), end = make(group.first);
+    overThreads(group, builder.getLoc(), [&](Value t) {
+      IRMapping local;
+      IndexMath math(builder);
+      Value isTaken = threadValue(condition, t, local);
+      if (isElse) {
+        Value isTrue = arith::ConstantOp::create(builder, builder.getBoolAttr(true));
+        isTaken = arith::XOrIOp::create(builder, isTaken, isTrue);
+      }
+      auto taken = scf::IfOp::create(builder, TypeRange(), isTaken, /*withElseRegion=*/false);
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToStart(taken.thenBlock());
+      set(first, math.min(get(first), t));
+      set(end, math.add(t, math.constant(1)));
+    });
+    return {get(first), get(end), /*isWarp=*/false, /*isPart=*/true};
+  }
+  void set(Value variable, Value index) {
+    Value number = arith::IndexCastOp::create(builder, builder.getI64Type(), index);
+    tile::StoreOp::create(builder, number, variable, ValueRange(), /*in_bounds=*/true);
+  }
+  Value get(Value variable) {
+    Value number = tile::LoadOp::create(builder, builder.getI64Type(), variable, ValueRange(),
+                                        /*in_bounds=*/true);
+    return arith::IndexCastOp::create(builder, builder.getIndexType(), number);
   }
 
   /// An array with every thread's value of `old`.

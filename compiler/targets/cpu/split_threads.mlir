@@ -91,3 +91,37 @@ func.func @plain(%A: !tile.buffer<64xf32, global> {tile.name = "A"}) attributes 
   }
   return
 }
+
+// Groups: one side after the other, each over its own threads; where the condition says in the run who they are, it is
+// asked for all before.
+// CHECK-LABEL: func.func @groups
+func.func @groups(%A: !tile.buffer<64xf32, global> {tile.name = "A"}, %n: index {tile.name = "n"}) attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  %v = arith.constant 1.0 : f32
+  tile.launch (%b) in (%c1) threads(96) {
+    %tx = tile.thread_id 0
+    %s = tile.alloc "s" : !tile.buffer<64xf32, shared>
+    %below = arith.cmpi slt, %tx, %c32 : index
+    // CHECK: scf.if %true
+    // CHECK: tile.copy
+    // CHECK: scf.if %true
+    // CHECK: tile.parallel (%{{.*}}) in [64] {
+    scf.if %below {
+      tile.copy %A : !tile.buffer<64xf32, global> to %s : !tile.buffer<64xf32, shared>
+    } else {
+      tile.store %v, %s[%tx] : !tile.buffer<64xf32, shared>
+    } {tile.thread_groups = [array<i64: 0, 32>, array<i64: 32, 96>]}
+    // CHECK: tile.for
+    // CHECK: scf.if
+    // CHECK: %[[ANY:.*]] = arith.cmpi sle
+    // CHECK: scf.if %[[ANY]] {
+    // CHECK-NEXT: tile.fill
+    // CHECK-NOT: tile.assert
+    %some = arith.cmpi slt, %tx, %n : index
+    scf.if %some {
+      tile.fill %s : !tile.buffer<64xf32, shared> with %v : f32
+    } {tile.thread_groups = []}
+  }
+  return
+}

@@ -2,6 +2,7 @@
 #include "compiler/targets/cpu/thread_slots.h"
 
 #include "compiler/ir/tensor_ops.h"
+#include "compiler/passes/analysis/thread_groups.h"
 #include "compiler/targets/cpu/loops.h"
 
 #include <llvm/ADT/TypeSwitch.h>
@@ -26,20 +27,9 @@ bool tellsThreadsApart(tile::LaunchOp launch) {
 // Cuts
 
 unsigned ThreadCuts::ownKind(Operation* op) {
-  auto collective = [](Value target) {
-    return cast<BufferType>(target.getType()).isPerThread() ? 0 : block;
-  };
-  if (Value target = tile::tileTarget(op))
-    return collective(target);
-  return llvm::TypeSwitch<Operation*, unsigned>(op)
-      .Case(
-          [](tile::SyncOp sync) { return sync.getScope() == tile::SyncScope::Warp ? warp : block; })
-      .Case([](tile::ShuffleOp) { return warp; })
-      .Case(
-          [](tile::VoteOp vote) { return vote.getScope() == tile::SyncScope::Warp ? warp : block; })
-      .Case<tile::ParallelOp, tile::TensorAtOp>([](auto) { return block; })
-      .Case([&](tile::AllocOp alloc) { return collective(alloc.getBuffer()); })
-      .Default(0U);
+  if (isForWholeBlock(op))
+    return block;
+  return isa<tile::SyncOp, tile::ShuffleOp, tile::VoteOp>(op) ? warp : 0;
 }
 
 unsigned ThreadCuts::visit(Operation* op) {

@@ -101,7 +101,7 @@ class WarpGroups(RunTimeContext):
         for group in self.groups:
             is_this = thread // _GROUP == group
             condition = is_this if condition is None else condition | is_this
-        tracer.builder.begin_if(tracer.value(condition), self.kind)
+        tracer.builder.begin_if(tracer.value(condition))
 
     def _check_numbers(self, launch: KernelLaunch) -> None:
         if not all(isinstance(extent, int) for extent in launch.threads):

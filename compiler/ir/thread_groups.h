@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What the IR says of branches that groups of threads take.
+#pragma once
+
+#include "llvm/ADT/StringRef.h"
+
+namespace tilewright::tile {
+
+/// On an scf.if: groups of threads take its sides, and do together what stands there. An array of each
+/// side's ranges of threads (first, end, ..); an empty one where the condition says in the run.
+inline constexpr llvm::StringLiteral kThreadGroupsAttr = "tile.thread_groups";
+
+} // namespace tilewright::tile

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Branches on the thread's number that hold what threads do together.
+///
+///     scf.if %below32 { tile.copy .. } else { tile.gemm .. }
+///
+/// The threads that take one side are a group: they do its operations on tiles as all threads of the block
+/// do those outside, and its barriers are theirs. That needs threads that are neighbours.
+#pragma once
+
+#include "compiler/passes/analysis/thread_divergence.h"
+#include "compiler/passes/analysis/thread_indices.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+#include "llvm/ADT/BitVector.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tilewright {
+
+/// Whether all threads of a block (or of a group of it) do this together.
+bool isForWholeBlock(mlir::Operation* op);
+/// Whether an op holds any that is.
+bool holdsForWholeBlock(mlir::Operation* op);
+
+/// Whether a launch has threads that may take ways of their own.
+bool hasThreadGroups(tile::LaunchOp launch);
+
+class ThreadGroups {
+public:
+  /// A branch whose sides groups take. Where they are known, each side's threads are ranges: first, end,
+  /// and again; else the condition says in the run, and they are one range.
+  struct Branch {
+    mlir::scf::IfOp op;
+    bool isKnown = false;
+    llvm::SmallVector<int64_t, 4> taken, others;
+  };
+  /// What no group can do, and the branch that it stands in.
+  struct Problem {
+    mlir::Operation* op;
+    mlir::Operation* branch;
+    std::string message;
+  };
+
+  explicit ThreadGroups(tile::LaunchOp launch);
+
+  std::vector<Branch> branches;
+  std::vector<Problem> problems;
+
+private:
+  /// For which threads a condition holds.
+  struct Choice {
+    std::optional<llvm::BitVector> members; ///< if nothing else decides
+    /// Whatever else decides: those for which it holds are neighbours; so are those for which it doesn't;
+    /// it is the same throughout each warp.
+    bool isRange = false, isRestRange = false, isOfWarps = false;
+
+    bool isKnown() const {
+      return members || isRange || isRestRange;
+    }
+  };
+  /// The threads that come to a place.
+  struct Group {
+    std::optional<llvm::BitVector> threads; ///< if known when compiling
+    bool isOfWarps = true;
+    mlir::Operation* branch = nullptr; ///< that makes them a part of the block
+  };
+
+  Choice choiceOf(mlir::Value condition);
+  Choice choiceOf(mlir::arith::CmpIOp comparison);
+  Choice choiceOf(llvm::BitVector members) const;
+  void visit(mlir::Block& block, const Group& group);
+  bool visitBranch(mlir::scf::IfOp branch, const Group& group);
+  static Group part(const Group& group, const Choice& choice, bool isElse, mlir::Operation* branch);
+  bool checkSide(mlir::Region& side, const Group& part, bool isNeighbours);
+  bool checkJumps(mlir::Region& side, const Group& group, const Group& part);
+  void check(mlir::Operation& op, const Group& group);
+  void report(mlir::Operation* op, const Group& group, llvm::StringRef what, llvm::StringRef why);
+
+  int64_t threads;
+  ThreadDivergence divergence;
+  ThreadIndices indices;
+};
+
+} // namespace tilewright
