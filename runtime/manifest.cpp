@@ -301,7 +301,8 @@ bool Manifest::setOutputs(std::span<const int64_t> numbers, std::string& error) 
   auto twice = std::ranges::adjacent_find(sorted);
   if (twice == sorted.end())
     return true;
-  error = name + ": out_idx names parameter " + std::to_string(*twice) + " twice";
+  error = name + ": out_idx and workspace_idx together name parameter " + std::to_string(*twice) +
+          ", '" + params[size_t(*twice)].name + "', twice";
   return false;
 }
 

@@ -5,7 +5,15 @@ from __future__ import annotations
 
 from . import cache
 from .env import remark_ignored
-from .errors import Diagnostic, Place, compile_error, load_compiler, raise_at_kernel, warn
+from .errors import (
+    Diagnostic,
+    Place,
+    compile_error,
+    load_compiler,
+    raise_at_kernel,
+    warn,
+    warning_text,
+)
 from .front_key import digest, machine_stamp
 from .kernel import kernel_of, stage_files
 from .options import tracing_for
@@ -27,7 +35,7 @@ _WARNINGS = "warnings.json"
 def warnings_file(diagnostics: Sequence[Diagnostic]) -> dict[str, bytes]:
     """The warnings as an extra file of a cache entry; none, no file."""
     told = [
-        [d.place.file, d.place.line, d.place.column, d.place.end_column, d.message]
+        [d.place.file, d.place.line, d.place.column, d.place.end_column, warning_text(d)]
         for d in diagnostics
         if d.kind == "warning"
     ]

@@ -163,6 +163,17 @@ class TilewrightWarning(UserWarning):
     """Something in a kernel that is legal and probably not meant."""
 
 
+def warning_text(found: Diagnostic) -> str:
+    """What a warning says; Python shows its place, so the other places are told by their lines."""
+    text = found.message
+    for note in found.notes:
+        other = note.place
+        is_near = other.file == found.place.file
+        where = f"line {other.line}" if is_near else f"{other.file}:{other.line}"
+        text += f"; {where}: {note.message}" if other.line else f"; {note.message}"
+    return text
+
+
 def warn(diagnostics: Sequence[Diagnostic]) -> None:
     """Gives the warnings among these messages to Python, with their places."""
     from warnings import warn_explicit
@@ -170,7 +181,7 @@ def warn(diagnostics: Sequence[Diagnostic]) -> None:
     for found in diagnostics:
         if found.kind == "warning":
             place = found.place
-            warn_explicit(found.message, TilewrightWarning, place.file or "?", place.line)
+            warn_explicit(warning_text(found), TilewrightWarning, place.file or "?", place.line)
 
 
 class TilewrightError(Exception):
@@ -205,7 +216,8 @@ class CompileError(TilewrightError):
         errors = self.errors
         count = f"{len(errors)} error{'s' * (len(errors) != 1)}"
         name = f" in kernel '{self.kernel}'" if self.kernel else ""
-        return "\n".join([f"{count}{name}", *(d.render(color) for d in self.diagnostics)])
+        others = [d for d in self.diagnostics if not d.is_error]
+        return "\n".join([f"{count}{name}", *(d.render(color) for d in [*errors, *others])])
 
     def __str__(self) -> str:
         return self.render(color=_wants_color())

@@ -60,6 +60,9 @@ def test_warnings_are_told_again(kernel: Any, choices: dict[str, Any], words: st
     assert told(kernel, **choices) == first  # from memory
     cache.clear_memory()
     assert told(kernel, **choices) == first  # from the disk
+    if kernel is unordered:  # with the place of the other half
+        load = unordered.function.__code__.co_firstlineno + 4
+        assert any(f"; line {load}: the earlier one is here" in message for message, _, _ in first)
 
 
 def test_without_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,7 @@ from tilewright.errors import (
     compile_error,
     load_compiler,
     raise_at_kernel,
+    warning_text,
 )
 
 
@@ -47,6 +48,24 @@ def test_wide_characters(kernel_file):
 def test_without_source():
     assert Diagnostic("error", Place("gone.py", 3, 9), "no").render() == "gone.py:3:9: error: no"
     assert Diagnostic("internal", Place(), "no").render() == "internal error: no"
+
+
+def test_errors_come_before_warnings():
+    place = Place("gone.py", 3, 9)
+    told = [Diagnostic("warning", place, "odd"), Diagnostic("error", place, "wrong")]
+    assert str(compile_error(told, "kernel")) == (
+        "1 error in kernel 'kernel'\ngone.py:3:9: error: wrong\ngone.py:3:9: warning: odd"
+    )
+
+
+def test_a_warning_says_its_other_places():
+    notes = [
+        Note(Place("k.py", 7, 5), "here"),
+        Note(Place("m.py", 2, 1), "there"),
+        Note(Place(), "x"),
+    ]
+    found = Diagnostic("warning", Place("k.py", 9, 5), "nothing orders them", notes)
+    assert warning_text(found) == "nothing orders them; line 7: here; m.py:2: there; x"
 
 
 def test_colors(kernel_file, monkeypatch):

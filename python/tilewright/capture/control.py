@@ -265,13 +265,22 @@ class ControlFlow(ExpressionEvaluator):
         frame = self.enter_frame(context.kind, node)
         try:
             if context.target is not None:
-                if isinstance(context, KernelLaunch) and isinstance(context.target, ast.Name):
-                    value = value[0] if len(value) == 1 else value
+                if isinstance(context, KernelLaunch) and isinstance(value, list):
+                    value = self._launched(context, context.target, value)
                 self.unpack(context.target, value)
         except Exception:
             self.leave_context(context, frame)
             raise
         return frame
+
+    def _launched(self, launch: KernelLaunch, target: ast.expr, values: list[Value]) -> Value:
+        """What a launch gives to the names after `as`: a single number needs no brackets."""
+        if isinstance(target, ast.Name):
+            return values[0] if len(values) == 1 else values
+        parts = target.elts if isinstance(target, (ast.Tuple, ast.List)) else []
+        if parts and not any(isinstance(part, ast.Starred) for part in parts):
+            launch.refuse_names(len(values), len(parts))
+        return values
 
     def leave_context(self, context: RunTimeContext, frame: Frame) -> None:
         self.tracer.at(frame.place)

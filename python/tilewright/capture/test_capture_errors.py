@@ -583,3 +583,61 @@ def test_an_error_about_an_argument_stands_at_it():
         for d in caught.value.errors
     ]
     assert marked == ['"zero"', "A", "A[0:2]"]
+
+
+@pytest.mark.parametrize(
+    ("launch", "names", "message"),
+    [
+        (
+            "T.Kernel(4, is_npu=True, threads=2)",
+            "(cid, vid)",
+            "T.Kernel with threads gives the number of the block alone (without threads it gives "
+            "that of the vector core, too), but 2 names are bound to it",
+        ),
+        (
+            "T.Kernel(4, is_npu=True)",
+            "(cid,)",
+            "T.Kernel with is_npu=True gives the numbers of the block and the vector core, but 1 "
+            "name is bound to it",
+        ),
+        (
+            "T.Kernel(4, 2)",
+            "(bx, by, bz)",
+            "T.Kernel with 2 grid extents gives 2 numbers, but 3 names are bound to it",
+        ),
+        (
+            "T.Kernel(4)",
+            "(bx, by)",
+            "T.Kernel with 1 grid extent gives 1 number, but 2 names are bound to it",
+        ),
+    ],
+)
+def test_names_of_a_launch(tmp_path, launch, names, message):
+    path = tmp_path / "launch.py"
+    path.write_text(
+        "import tilewright.language as T\n\n"
+        "@T.prim_func\ndef kernel(A: T.Tensor((8,), 'float32')):\n"
+        f"    with {launch} as {names}:\n        pass\n"
+    )
+    scope = {}
+    exec(compile(path.read_text(), str(path), "exec"), scope)
+    with pytest.raises(CompileError) as caught:
+        scope["kernel"].capture()
+    (error,) = caught.value.errors
+    assert error.message == message
+    assert (error.place.line, error.place.column) == (5, len("    with ") + 1)
+
+
+def test_a_launch_of_cores_has_one_extent():
+    """What its names are bound to follows from that, and isn't told."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((8,), "float32")):
+        with T.Kernel(2, 3, is_npu=True) as (cid, vid):
+            A[vid] = cid
+
+    with pytest.raises(CompileError) as caught:
+        kernel.capture()
+    assert [d.message for d in caught.value.errors] == [
+        "T.Kernel for an NPU takes 1 grid extent, not 2"
+    ]

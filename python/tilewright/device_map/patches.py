@@ -100,8 +100,12 @@ def _refuse_host_tensors(kernel: JITKernel, args: tuple[Any, ...], named: dict[s
     """An NPU reads no memory of the CPU, as TileLang-Ascend checks."""
     made = getattr(kernel, "made_idx", kernel.out_idx)
     names = [param["name"] for n, param in enumerate(kernel.params) if n not in made]
+    scalars = {param["name"] for param in kernel.params if param["kind"] == "scalar"}
     for name, value in [*zip(names, args, strict=False), *named.items()]:
-        if isinstance(value, torch.Tensor) and not mapped_type(value):
+        if not isinstance(value, torch.Tensor) or mapped_type(value):
+            continue
+        is_number = name in scalars and value.ndim == 0  # of which the host gives the value
+        if not is_number:
             raise ValueError(
                 f"{kernel.name}: tensor '{name}' is on the CPU, but other tensors of the call are "
                 "on the NPU; move it with .npu()"

@@ -129,6 +129,19 @@ try:
     add(64)(x, x.cpu())
 except ValueError as error:
     print(error)
+
+@tilelang.jit(out_idx=[-1], target="ascendc")
+def shifted(n):
+    @T.prim_func
+    def main(A: T.Tensor((n,)), by: T.int32, C: T.Tensor((n,))):
+        with T.Kernel(1, is_npu=True, threads=1) as cid:
+            a = T.alloc_ub((n,), "float")
+            T.copy(A, a)
+            T.tile.add(a, a, T.cast(by, "float32"))
+            T.copy(a, C)
+    return main
+
+assert torch.equal(shifted(64)(x, torch.tensor(3)).cpu(), x.cpu() + 3)
 """,
 )
 

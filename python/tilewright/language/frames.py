@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 
-from .values import LanguageError, Traced, unsupported
+from .values import POISON, LanguageError, Traced, unsupported
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,12 +56,31 @@ class KernelLaunch(RunTimeContext):
         self.threads = threads
         self.attributes = attributes
 
-    def enter(self, tracer: Tracer) -> list[Any]:
+    def refuse_names(self, count: int, names: int) -> None:
+        """Raises where it gives `count` numbers to as many names after `as`."""
+        if count == names:
+            return
+        if not self.attributes.get("npu"):
+            extents = f"{count} grid extent{'s' * (count != 1)} gives {count}"
+            gives = f"T.Kernel with {extents} number{'s' * (count != 1)}"
+        elif self.threads:
+            gives = (
+                "T.Kernel with threads gives the number of the block alone (without threads it "
+                "gives that of the vector core, too)"
+            )
+        else:
+            gives = "T.Kernel with is_npu=True gives the numbers of the block and the vector core"
+        bound = "1 name is" if names == 1 else f"{names} names are"
+        raise LanguageError(f"{gives}, but {bound} bound to it")
+
+    def enter(self, tracer: Tracer) -> Any:
         grid = [tracer.index(e) for e in self.grid]
         threads = [tracer.index(t) for t in self.threads]
         tracer.launch = self
         ids = tracer.builder.begin_launch(grid, threads, tracer.attributes(self.attributes))
         variables = [variable_of(tracer, i, e) for i, e in zip(ids, grid, strict=True)]
+        if self.attributes.get("npu") and len(grid) != 1:  # the builder has told it
+            return POISON
         if self.attributes.get("npu") and not threads:
             variables.append(variable_of(tracer, tracer.builder.vector_id(), 2))
         return variables
