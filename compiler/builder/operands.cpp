@@ -234,11 +234,19 @@ private:
                               [&](const Index& a, const Index& b) { return state.isSame(a, b); });
     if (isEqual)
       return true;
-    state.error(std::string(operation) + " of whole buffers of different shapes: " +
-                    quoted(from().name) + " is " + state.text(source.extents) + " but " +
-                    quoted(to().name) + " is " + state.text(target.extents),
-                notes());
+    const std::string shape = state.text(source.extents);
+    state.error(
+        std::string(operation) +
+            (isTransposed() ? " of whole buffers: " : " of whole buffers of different shapes: ") +
+            quoted(from().name) + (isTransposed() ? ", transposed, is " : " is ") + shape +
+            " but " + quoted(to().name) + " is " + state.text(target.extents),
+        notes());
     return false;
+  }
+
+  /// The source's extents are exchanged already.
+  bool isTransposed() const {
+    return operation == "transpose";
   }
 
   bool agreeInOrder() {
@@ -270,8 +278,8 @@ private:
                            : " elements in dim " + std::to_string(i);
     if (source.extents.size() == 1 || target.extents.size() == 1)
       unit = " elements";
-    state.error(std::string(operation) + " source has " + state.text(a) + unit +
-                    " but destination has " + state.text(b),
+    state.error((isTransposed() ? "transposed" : std::string(operation)) + " source has " +
+                    state.text(a) + unit + " but destination has " + state.text(b),
                 notes());
     return false;
   }

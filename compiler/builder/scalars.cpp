@@ -74,7 +74,9 @@ std::string message(const builder::Construction& state, BinaryOp op, Value left,
 }
 
 /// What an operator doesn't take; empty if it takes the operands.
-std::string refuse(const builder::Construction& state, BinaryOp op, Value right, Dtype dtype) {
+std::string refuse(const builder::Construction& state, BinaryOp op, Value right,
+                   const Promoted& promoted) {
+  const Dtype dtype = promoted.dtype;
   if (isBitwise(op) && dtype.isFloat())
     return "it works on integers and bools only";
   if (op == BinaryOp::Div && !dtype.isFloat())
@@ -87,6 +89,10 @@ std::string refuse(const builder::Construction& state, BinaryOp op, Value right,
   bool isNegative = constant && !constant->isReal && constant->integer < 0;
   if (isShift(op) && isNegative)
     return "a shift by a negative number";
+  const int width = promoted.isIndex ? 64 : dtype.bits();
+  if (isShift(op) && !promoted.isLiteral && constant && constant->integer >= width)
+    return dtype.name() + " has " + std::to_string(width) + " bits, so the most is a shift by " +
+           std::to_string(width - 1);
   if (op == BinaryOp::Pow && !dtype.isFloat() &&
       (!constant || isNegative || constant->integer > 64))
     return "a power of integers needs an exponent from 0 to 64 that is known while building; cast "
@@ -197,7 +203,7 @@ Value KernelBuilder::binary(std::string_view name, Value left, Value right) {
   if (isLogical(*op))
     promoted = {Dtype::boolean(), false, false};
   promoted.dtype = builder::computeDtype(promoted.dtype);
-  if (std::string why = refuse(*state, *op, right, promoted.dtype); !why.empty()) {
+  if (std::string why = refuse(*state, *op, right, promoted); !why.empty()) {
     state->typeError(message(*state, *op, left, right, why));
     return {};
   }

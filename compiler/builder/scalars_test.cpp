@@ -182,13 +182,15 @@ TEST_F(ScalarsTest, EveryCastBuildsValidIr) {
 }
 
 TEST_F(ScalarsTest, RefusesWhatHasNoMeaning) {
-  Value f = scalar("float32"), i = scalar("int32");
+  Value f = scalar("float32"), i = scalar("int32"), scalar8 = scalar("uint8");
   launch();
   line();
   b.binary("and", f, i);
   b.binary("div", i, i);
   b.binary("floordiv", i, literal(int64_t{0}));
   b.binary("shl", i, literal(int64_t{-1}));
+  b.binary("shl", i, literal(int64_t{32}));
+  b.binary("shr", scalar8, literal(int64_t{8}));
   b.binary("pow", i, i);
   b.binary("atan2", i, i);
   b.binary("spaceship", f, f);
@@ -205,6 +207,8 @@ TEST_F(ScalarsTest, RefusesWhatHasNoMeaning) {
           "'/' of int32 and int32: write '//' for floor division, or cast one side to a float",
           "'//' of int32 and the integer 0: division by zero",
           "'<<' of int32 and the integer -1: a shift by a negative number",
+          "'<<' of int32 and the integer 32: int32 has 32 bits, so the most is a shift by 31",
+          "'>>' of uint8 and the integer 8: uint8 has 8 bits, so the most is a shift by 7",
           "'pow' of int32 and int32: a power of integers needs an exponent from 0 to 64 that is "
           "known while building; cast one side to a float",
           "'atan2' of int32 and int32: it works on floats only; cast one side",

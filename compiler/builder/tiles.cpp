@@ -112,7 +112,7 @@ void KernelBuilder::copy(const Operand& source, const Operand& target, const Att
   std::vector<builder::End> ends;
   if (!isTransposed)
     ends = builder::fitToTile(*state, *from, *to);
-  if (!agreeExtents(*state, "copy", *from, *to))
+  if (!agreeExtents(*state, isTransposed ? "transpose" : "copy", *from, *to))
     return;
   if (isTransposed)
     transposeSide(*state, *from);

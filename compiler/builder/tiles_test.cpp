@@ -165,6 +165,21 @@ TEST_F(TilesTest, RefusesToTransposeOneDim) {
   expectError("a transposing copy needs a source of at least 2 dims, but 'S' has 1");
 }
 
+TEST_F(TilesTest, RefusesToTransposeToAnotherShape) {
+  launch();
+  Buffer S = alloc("S", {16, 64}), R = alloc("R", {16, 64});
+  line().copy(S, R, {{"transpose", true}});
+  expectError("transpose of whole buffers: 'S', transposed, is (64, 16) but 'R' is (16, 64)");
+}
+
+TEST_F(TilesTest, RefusesToTransposeToAPartOfAnotherShape) {
+  launch();
+  Buffer S = alloc("S", {16, 64}), R = alloc("R", {16, 64});
+  line().copy(part(S, {int64_t{0}, int64_t{0}}, {int64_t{16}, int64_t{64}}), R,
+              {{"transpose", true}});
+  expectError("transposed source has 64 rows but destination has 16");
+}
+
 TEST_F(TilesTest, RefusesExtentsThatDisagree) {
   Buffer A = tensor("A", {int64_t{256}, int64_t{32}});
   launch();

@@ -77,12 +77,15 @@ TEST(Compile, RefusesAllAtOnce) {
   EXPECT_EQ(found[1].place.line, 6);
 }
 
+// What such a kernel has beside its launch follows from it, and isn't told.
 TEST(Compile, RefusesAscendLaunches) {
-  auto found = diagnosticsOf(kernelWith("", "!tile.buffer<64xf32, global>", "threads(2) npu"));
-  ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(
-      found[0].message,
-      "a launch of Ascend cores does not run on the cpu target; compile it with target=\"ascend\"");
+  for (const char* body : {"", "%r = tile.alloc : !tile.buffer<64xf32, UB>"}) {
+    auto found = diagnosticsOf(kernelWith(body, "!tile.buffer<64xf32, global>", "threads(2) npu"));
+    ASSERT_EQ(found.size(), 1u) << body;
+    EXPECT_EQ(found[0].message,
+              "a kernel with is_npu=True runs on Ascend cores, which the cpu target lacks; compile "
+              "it with target=\"ascend\", or target=\"reference\"");
+  }
 }
 
 TEST(Compile, RefusesUnknownTargetsAndCpus) {

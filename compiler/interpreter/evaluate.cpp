@@ -256,6 +256,11 @@ std::optional<Scalar> evaluateCast(mlir::Operation* op, Scalar operand) {
   return std::nullopt;
 }
 
+std::optional<Scalar> noResult(mlir::Operation* op) {
+  op->emitError("the reference interpreter has no result for '") << op->getName() << "'";
+  return std::nullopt;
+}
+
 std::optional<Scalar> evaluateInteger(mlir::Operation* op, llvm::ArrayRef<Scalar> operands) {
   mlir::Type type = op->getResult(0).getType();
   llvm::StringRef name = op->getName().getStringRef();
@@ -278,7 +283,7 @@ std::optional<Scalar> evaluateInteger(mlir::Operation* op, llvm::ArrayRef<Scalar
     if (auto found = unsignedBinary().find(name); found != unsignedBinary().end())
       return Scalar{
           wrapTo(type, int64_t(found->second(unsignedBits(a, width), unsignedBits(b, width)))), 0};
-    return std::nullopt;
+    return noResult(op);
   }
   uint64_t bits = unsignedBits(operands[0].integer, width);
   if (name == "math.absi")
@@ -291,7 +296,7 @@ std::optional<Scalar> evaluateInteger(mlir::Operation* op, llvm::ArrayRef<Scalar
     return Scalar{bits == 0 ? int64_t(width) : int64_t(std::countr_zero(bits)), 0};
   if (name == "math.ctpop")
     return Scalar{std::popcount(bits), 0};
-  return std::nullopt;
+  return noResult(op);
 }
 
 std::optional<Scalar> evaluateReal(mlir::Operation* op, llvm::ArrayRef<Scalar> operands) {
@@ -309,7 +314,7 @@ std::optional<Scalar> evaluateReal(mlir::Operation* op, llvm::ArrayRef<Scalar> o
     result = type.isF32() ? double(std::fmaf(float(a), float(b), float(c))) : std::fma(a, b, c);
   }
   if (!result)
-    return std::nullopt;
+    return noResult(op);
   return Scalar{0, roundTo(type, *result)};
 }
 
@@ -336,7 +341,7 @@ std::optional<Scalar> evaluate(mlir::Operation* op, llvm::ArrayRef<Scalar> opera
   if (name == "math.isfinite")
     return Scalar{std::isfinite(operands[0].real), 0};
   if (op->getNumResults() != 1 || operands.empty())
-    return std::nullopt;
+    return noResult(op);
   if (operands.size() == 1)
     if (auto cast = evaluateCast(op, operands[0]))
       return cast;

@@ -8,9 +8,8 @@
 
 namespace tilewright::interpreter {
 
-/// The result of an op without regions and memory, or nothing if the op isn't known or its operands
-/// have no result (division of an integer by zero; `op` then carries an error already, given by
-/// `failed`).
+/// The result of an op without regions and memory, or nothing, with an error, if the op isn't known or its
+/// operands have no result (as in a division of an integer by zero).
 std::optional<Scalar> evaluate(mlir::Operation* op, llvm::ArrayRef<Scalar> operands);
 
 } // namespace tilewright::interpreter

@@ -298,6 +298,7 @@ TEST_F(Interpreter, ReportsArithmeticWithoutResult) {
   expectError(
       "%v = arith.constant 1 : i32\n%n = arith.constant 40 : i32\n%q = arith.shli %v, %n : i32",
       "shift of a 32-bit integer by 40");
+  EXPECT_EQ(messages.find("has no result"), std::string::npos) << messages; // it is told once
 }
 
 TEST_F(Interpreter, ReportsWhatItDoesNotRun) {

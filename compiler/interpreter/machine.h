@@ -108,7 +108,7 @@ private:
   mlir::LogicalResult runNpuBlocks(llvm::MutableArrayRef<Block> blocks);
   mlir::FailureOr<bool> advance(llvm::MutableArrayRef<Block> blocks, Block& block);
   mlir::LogicalResult runToNextPoint(Agent& agent);
-  mlir::LogicalResult reportStuck(llvm::ArrayRef<Block> blocks);
+  mlir::LogicalResult reportStuck(llvm::MutableArrayRef<Block> blocks);
   bool mayGoOn(llvm::MutableArrayRef<Block> blocks, Agent& agent, mlir::Operation& op);
   mlir::LogicalResult runNpuOp(Agent& agent, mlir::Operation& op);
   mlir::LogicalResult runPrintf(Agent& agent, ascend::PrintfOp print);

@@ -106,11 +106,25 @@ bool isInScope(const Agent& agent) {
 }
 
 std::string nameOfAgent(const Agent& agent, bool withBlock) {
-  std::string name = agent.kind == AgentKind::Whole ? "the agent"
+  std::string name = agent.kind == AgentKind::Whole ? "the core"
                      : agent.kind == AgentKind::Cube
-                         ? "the cube agent"
-                         : "vector agent " + std::to_string(agent.thread);
+                         ? "the cube core"
+                         : "vector core " + std::to_string(agent.thread);
   return withBlock ? name + " of block " + std::to_string(agent.block->number) : name;
+}
+
+/// MTE2, as the chip's documents call it.
+std::string upperName(ascend::Pipe pipe) {
+  return ascend::stringifyPipe(pipe).upper();
+}
+
+/// Flags of pipes that a core lacks order nothing there.
+bool hasPipes(const Agent& agent, ascend::Pipe from, ascend::Pipe to) {
+  using enum ascend::Pipe;
+  const auto isOfCube = [](ascend::Pipe pipe) { return pipe == M || pipe == MTE1 || pipe == FIX; };
+  if (agent.kind == AgentKind::Cube)
+    return from != V && to != V;
+  return agent.kind == AgentKind::Whole || (!isOfCube(from) && !isOfCube(to));
 }
 
 } // namespace
@@ -240,11 +254,18 @@ mlir::LogicalResult Machine::runToNextPoint(Agent& agent) {
 }
 
 mlir::LogicalResult Machine::checkPipes(const Agent& agent) {
-  mlir::Operation* stuck = agent.pipes.stuckWait();
+  const PipeQueues::Entry* stuck = agent.pipes.stuckWait();
   if (!stuck)
     return mlir::success();
-  return stuck->emitError() << nameOfAgent(agent, liveBlocks.size() > 1)
-                            << " waits here for a flag that is never set";
+  const auto& [from, to, event] = stuck->flag;
+  mlir::InFlightDiagnostic error =
+      stuck->op->emitError() << nameOfAgent(agent, liveBlocks.size() > 1)
+                             << " waits here for event " << event << " from " << upperName(from)
+                             << " to " << upperName(to) << ", which is never set";
+  if (mlir::Operation* late = agent.pipes.lateSetOf(stuck->flag))
+    error.attachNote(late->getLoc())
+        << upperName(from) << " would set it here, but waits itself before that";
+  return error;
 }
 
 bool Machine::mayGoOn(llvm::MutableArrayRef<Block> blocks, Agent& agent, mlir::Operation& op) {
@@ -259,21 +280,23 @@ bool Machine::mayGoOn(llvm::MutableArrayRef<Block> blocks, Agent& agent, mlir::O
   });
 }
 
-mlir::LogicalResult Machine::reportStuck(llvm::ArrayRef<Block> blocks) {
+mlir::LogicalResult Machine::reportStuck(llvm::MutableArrayRef<Block> blocks) {
   bool many = blocks.size() > 1;
   std::optional<mlir::InFlightDiagnostic> error;
   llvm::SmallDenseSet<mlir::Operation*> shown;
-  auto what = [](mlir::Operation* op) {
-    return llvm::isa<ascend::SyncAllOp>(op) ? " for agents that never come"
-                                            : " for a cross flag that is never set";
+  auto what = [&](Agent& agent) -> std::string {
+    auto wait = llvm::dyn_cast<ascend::WaitCrossFlagOp>(agent.waitsAt);
+    return wait ? " for cross-core flag " + std::to_string(scalar(agent, wait.getFlag()).integer) +
+                      ", which is never set"
+                : " for cores that never come";
   };
-  for (const Block& block : blocks)
-    for (const Agent& agent : block.agents) {
+  for (Block& block : blocks)
+    for (Agent& agent : block.agents) {
       if (!agent.waitsAt || !shown.insert(agent.waitsAt).second)
         continue;
       if (!error)
         error.emplace(agent.waitsAt->emitError()
-                      << nameOfAgent(agent, many) << " waits here" << what(agent.waitsAt));
+                      << nameOfAgent(agent, many) << " waits here" << what(agent));
       else
         error->attachNote(agent.waitsAt->getLoc()) << nameOfAgent(agent, many) << " waits here";
     }
@@ -323,11 +346,13 @@ mlir::LogicalResult Machine::runNpuOp(Agent& agent, mlir::Operation& op) {
         return mlir::success();
       })
       .Case([&](ascend::SetFlagOp set) {
-        agent.pipes.set(set, set.getFrom(), set.getTo(), number(set.getEvent()));
+        if (hasPipes(agent, set.getFrom(), set.getTo()))
+          agent.pipes.set(set, set.getFrom(), set.getTo(), number(set.getEvent()));
         return mlir::success();
       })
       .Case([&](ascend::WaitFlagOp wait) {
-        agent.pipes.wait(wait, wait.getFrom(), wait.getTo(), number(wait.getEvent()));
+        if (hasPipes(agent, wait.getFrom(), wait.getTo()))
+          agent.pipes.wait(wait, wait.getFrom(), wait.getTo(), number(wait.getEvent()));
         return mlir::success();
       })
       .Case([&](ascend::PipeBarrierOp barrier) {
@@ -487,12 +512,12 @@ mlir::FailureOr<bool> Machine::passUnknown(Agent& agent, mlir::Operation& op) {
   if (agent.kind != AgentKind::Cube)
     return false;
   if (llvm::isa<tile::GemmOp>(op) || (isTileOp(op) && !isInScope(agent)))
-    return op.emitError("the cube agent needs a value here that only the vector agents know");
+    return op.emitError("the cube core needs a value here that only the vector cores know");
   if (op.getNumRegions() != 0) {
     auto found = op.walk([&](tile::GemmOp) { return mlir::WalkResult::interrupt(); });
     if (found.wasInterrupted())
       return op.emitError(
-          "a gemm depends on a value here that only the vector agents know, not the cube agent");
+          "a gemm depends on a value here that only the vector cores know, not the cube core");
   }
   if (auto store = llvm::dyn_cast<tile::StoreOp>(op);
       store && store.getBuffer().getType().isPerThread()) {

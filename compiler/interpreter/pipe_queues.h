@@ -5,9 +5,9 @@
 #include "compiler/ir/ascend_ops.h"
 
 #include <array>
+#include <compare>
 #include <deque>
 #include <map>
-#include <tuple>
 
 namespace tilewright::interpreter {
 
@@ -24,22 +24,33 @@ public:
     queues[size_t(to)].push_back({op, false, {from, to, event}});
     settle();
   }
-  /// A wait that still holds up its pipe, or null.
-  mlir::Operation* stuckWait() const {
-    for (const auto& queue : queues)
-      if (!queue.empty())
-        return queue.front().op;
-    return nullptr;
-  }
-
-private:
-  using Flag = std::tuple<ascend::Pipe, ascend::Pipe, int64_t>;
+  struct Flag {
+    ascend::Pipe from, to;
+    int64_t event;
+    auto operator<=>(const Flag&) const = default;
+  };
+  /// A set or a wait.
   struct Entry {
     mlir::Operation* op;
     bool isSet;
     Flag flag;
   };
+  /// A wait that still holds up its pipe, or null.
+  const Entry* stuckWait() const {
+    for (const auto& queue : queues)
+      if (!queue.empty())
+        return &queue.front();
+    return nullptr;
+  }
+  /// A set of the flag that stands in its pipe behind what is stuck, or null.
+  mlir::Operation* lateSetOf(const Flag& flag) const {
+    for (const Entry& entry : queues[size_t(flag.from)])
+      if (entry.isSet && entry.flag == flag)
+        return entry.op;
+    return nullptr;
+  }
 
+private:
   void settle() {
     for (bool changed = true; changed;) {
       changed = false;

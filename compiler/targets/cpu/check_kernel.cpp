@@ -104,8 +104,9 @@ bool isLowered(Operation* op) {
 std::string refuseOp(Operation* op, const llvm::StringSet<>& own) {
   return llvm::TypeSwitch<Operation*, std::string>(op)
       .Case([](tile::LaunchOp launch) {
-        return launch.getNpu() ? "a launch of Ascend cores does not run on the cpu target; compile "
-                                 "it with target=\"ascend\""
+        return launch.getNpu() ? "a kernel with is_npu=True runs on Ascend cores, which the cpu "
+                                 "target lacks; compile it with target=\"ascend\", or "
+                                 "target=\"reference\""
                                : "";
       })
       .Case([](scf::IfOp choice) {
@@ -145,6 +146,12 @@ std::vector<Diagnostic> checkKernel(func::FuncOp kernel, const llvm::StringSet<>
     if (!message.empty())
       found.push_back({Severity::Unsupported, placeOf(location), std::move(message), {}});
   };
+  // Memories and operations of Ascend cores follow from a launch of these.
+  for (auto launch : kernel.getOps<tile::LaunchOp>())
+    if (launch.getNpu()) {
+      report(launch.getLoc(), refuseOp(launch, own));
+      return found;
+    }
   for (BlockArgument argument : kernel.getArguments())
     if (auto type = dyn_cast<BufferType>(argument.getType()))
       report(argument.getLoc(), refuseBuffer(type));

@@ -348,8 +348,8 @@ def test_a_cross_flag_that_nobody_sets() -> None:
     with pytest.raises(tilewright.CompileError) as caught:
         interpret(main, np.zeros(8, np.float32))
     (error,) = caught.value.errors
-    assert error.message == "the cube agent waits here for a cross flag that is never set"
-    assert [note.message for note in error.notes] == ["vector agent 0 waits here"]
+    assert error.message == "the cube core waits here for cross-core flag 2, which is never set"
+    assert [note.message for note in error.notes] == ["vector core 0 waits here"]
     assert error.place.line == error.notes[0].place.line + 2
 
 
@@ -363,8 +363,8 @@ def test_one_core_does_not_come() -> None:
     with pytest.raises(tilewright.CompileError) as caught:
         interpret(main, np.zeros(8, np.float32))
     (error,) = caught.value.errors
-    assert error.message == "vector agent 1 waits here for agents that never come"
-    ended = ["the cube agent has ended", "vector agent 0 has ended"]
+    assert error.message == "vector core 1 waits here for cores that never come"
+    ended = ["the cube core has ended", "vector core 0 has ended"]
     assert [note.message for note in error.notes] == ended
 
 
@@ -378,8 +378,31 @@ def test_a_flag_that_nobody_sets() -> None:
             T.set_flag("mte2", "v", 0)  # queued behind that wait
             T.barrier_all()
 
-    message = refusal(main, np.zeros(8, np.float32))
-    assert message == "vector agent 0 waits here for a flag that is never set"
+    with pytest.raises(tilewright.CompileError) as caught:
+        interpret(main, np.zeros(8, np.float32))
+    (error,) = caught.value.errors
+    assert error.message == (
+        "vector core 0 waits here for event 0 from MTE2 to V, which is never set"
+    )
+    (note,) = error.notes
+    assert note.message == "MTE2 would set it here, but waits itself before that"
+    assert note.place.line == error.place.line + 3
+
+
+def test_a_core_has_only_flags_of_its_own_pipes() -> None:
+    """The cube core has no V: of a kernel for vector cores it says nothing."""
+
+    @T.prim_func
+    def main(n: T.int32, C: T.Tensor((8,), "float")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True) as (cid, vid):
+            if n + vid > 0:
+                T.set_flag("mte2", "v", 3)
+            T.wait_flag("mte2", "v", 3)
+            T.barrier_all()
+
+    interpret(main, 1, np.zeros(8, np.float32))
+    message = refusal(main, 0, np.zeros(8, np.float32))
+    assert message == "vector core 0 waits here for event 3 from MTE2 to V, which is never set"
 
 
 def test_a_wait_before_its_set_in_the_text() -> None:
@@ -413,10 +436,10 @@ def test_a_gemm_that_depends_on_the_vector_cores() -> None:
 
     a, c = normal(16, 16), np.zeros((16, 16), np.float32)
     assert refusal(kernel(True), a, c) == (
-        "a gemm depends on a value here that only the vector agents know, not the cube agent"
+        "a gemm depends on a value here that only the vector cores know, not the cube core"
     )
     assert refusal(kernel(False), a, c) == (
-        "the cube agent needs a value here that only the vector agents know"
+        "the cube core needs a value here that only the vector cores know"
     )
 
 
