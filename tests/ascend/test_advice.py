@@ -18,7 +18,7 @@ import tilewright.language as T
 from tilewright import cache
 from tilewright.language.prim_func import PrimFunc
 
-ROWS = 16
+ROWS, STEP = 16, 4
 
 
 @pytest.fixture(autouse=True)
@@ -126,6 +126,63 @@ def test_a_flag_for_global_memory() -> None:
     assert (
         'add T.set_flag("mte3", "mte2", id) and T.wait_flag("mte3", "mte2", id) between them'
         in host
+    )
+
+
+@T.prim_func
+def two_loads_then_add(A: T.Tensor((ROWS, 64), "float32"), B: T.Tensor((ROWS, 64), "float32")):  # type: ignore[no-untyped-def]
+    with T.Kernel(1, is_npu=True, threads=1) as _, T.Scope("V"):
+        left = T.alloc_ub((ROWS, 64), "float32")
+        right = T.alloc_ub((ROWS, 64), "float32")
+        T.copy(A, left)
+        T.copy(B, right)
+        T.tile.sub(left, left, right)
+        T.copy(left, B)
+
+
+@T.prim_func
+def ring(A: T.Tensor((ROWS, 64), "float32"), B: T.Tensor((ROWS, 64), "float32")):  # type: ignore[no-untyped-def]
+    with T.Kernel(1, is_npu=True, threads=1) as _, T.Scope("V"):
+        left = T.alloc_ub((STEP, 64), "float32")
+        right = T.alloc_ub((STEP, 64), "float32")
+        for i in T.serial(ROWS // STEP):
+            T.copy(A[i * STEP, 0], left)
+            T.copy(A[i * STEP, 0], right)
+            T.set_flag("mte2", "v", 0)
+            T.wait_flag("mte2", "v", 0)
+            T.tile.div(left, left, right)
+            T.set_flag("v", "mte3", 0)
+            T.wait_flag("v", "mte3", 0)
+            T.copy(left, B[i * STEP, 0])
+
+
+def test_each_missing_flag_once() -> None:
+    """Not once per buffer, and not what other flags order already: here from MTE2 to MTE3."""
+    compiler, _ = told(two_loads_then_add)
+    load, store = line_of("T.copy(B, right)"), line_of("T.tile.sub(left, left, right)")
+    switch = ", or switch tl.ascend_auto_sync on in pass_configs"
+    flag = (
+        'set a flag from {0} to {1}: T.set_flag("{2}", "{3}", id) behind the earlier one and '
+        'T.wait_flag("{2}", "{3}", id) before this one'
+        + switch
+        + "; line {4}: the earlier one is here"
+    )
+    assert compiler == [
+        "sub needs what T.copy to UB writes to 'right', but nothing orders them: "
+        + flag.format("MTE2", "V", "mte2", "v", load),
+        "T.copy from UB needs what sub writes to 'left', but nothing orders them: "
+        + flag.format("V", "MTE3", "v", "mte3", store),
+    ]
+
+
+def test_what_a_loop_lacks_once() -> None:
+    """The next turn's loads overwrite what the store reads: one flag back orders both, and the
+    barriers that each of them would need."""
+    compiler, _ = told(ring)
+    (warning,) = compiler
+    assert warning.startswith(
+        "T.copy to UB overwrites what T.copy from UB of an earlier iteration reads of 'left', but "
+        "nothing orders them: set a flag from MTE3 to MTE2: "
     )
 
 
@@ -256,8 +313,8 @@ def test_a_switch(kernel: PrimFunc, on: tuple[str, ...], missing: tuple[str, ...
     """Each warning names the switches that are off and would order it; with them on there is none,
     and the host agrees."""
     said = warnings_of(kernel, on)
-    end = f", or switch {' and '.join(missing)} on in pass_configs"
-    assert said and all(each.endswith(end) for each in said), said
+    end = f", or switch {' and '.join(missing)} on in pass_configs; line "
+    assert said and all(end in each for each in said), said
     switches = dict.fromkeys((*on, *missing), True)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -4,13 +4,14 @@
 ///
 ///   npu.load_ub ... to %x[%c0] ...
 ///   npu.unary exp %y[%c0] : ..., %x[%c0] : ...
-///     warning: exp needs what load_ub writes, but nothing orders them: set a flag from MTE2 to V,
-///              or switch tl.ascend_auto_sync on in pass_configs
+///     warning: exp needs what T.copy to UB writes to 'x', but nothing orders them: set a flag from
+///              MTE2 to V, or switch tl.ascend_auto_sync on in pass_configs
 ///
 /// It stands behind all that makes or takes waits. After InsertFlags it must find nothing; in a
 /// kernel with flags by hand a hazard is a warning, because the vendor's compiler adds some
 /// orderings by itself, and a flag that doesn't match is an error, because the chip would hang.
 #include "compiler/passes/kernel_pass.h"
+#include "compiler/targets/ascend/analysis/insert_flags.h"
 #include "compiler/targets/ascend/analysis/interleave.h"
 #include "compiler/targets/ascend/analysis/unroll.h"
 #include "compiler/targets/ascend/build_program.h"
@@ -25,6 +26,7 @@
 #include <array>
 #include <map>
 #include <set>
+#include <tuple>
 
 namespace tilewright::ascend {
 namespace {
@@ -87,17 +89,23 @@ struct CheckHazards : KernelPass<CheckHazards> {
     std::unique_ptr<ModelOfKernel> model = buildProgram(getOperation());
     if (model->exit || model->unknownEvent)
       return;
+    told.clear();
     warnOfTwins();
     warnOfCubeParts();
     checkBothVectorCores();
     hasOwnCrossFlags = model->hasOwnCrossFlags;
-    if (model->hasOwnCrossFlags && checkBetweenCores())
-      model = buildProgram(getOperation(), OwnCrossFlags::WithoutGlobal);
+    OwnCrossFlags own = OwnCrossFlags::LeftOut;
+    if (model->hasOwnCrossFlags && checkBetweenCores()) {
+      own = OwnCrossFlags::WithoutGlobal;
+      model = buildProgram(getOperation(), own);
+    }
     const model::Conflicts conflicts(model->program);
     const model::Verdict verdict = checkIterations(model->program, conflicts);
-    for (const Hazard& hazard : verdict.hazards)
-      if (hazard.earlier->queue.agent == hazard.later->queue.agent || !model->hasOwnCrossFlags)
-        warn(hazard);
+    SmallVector<Hazard> hazards;
+    llvm::copy_if(verdict.hazards, std::back_inserter(hazards), [&](const Hazard& hazard) {
+      return hazard.earlier->queue.agent == hazard.later->queue.agent || !model->hasOwnCrossFlags;
+    });
+    warnOfMissing(hazards, own);
     report(verdict.faults, *model);
     for (const model::Fault& fault : verdict.unproven)
       placeOf(fault)->emitWarning()
@@ -213,12 +221,33 @@ struct CheckHazards : KernelPass<CheckHazards> {
     report(order->faults, *model);
     if (!order->faults.empty())
       return true;
-    std::set<std::pair<Operation*, Operation*>> told;
     for (const Hazard& hazard : check(order->program, model::Conflicts(order->program)).hazards)
-      if (isGlobal(hazard) &&
-          told.emplace(operationOf(hazard.earlier), operationOf(hazard.later)).second)
+      if (isGlobal(hazard))
         warn(hazard);
     return true;
+  }
+
+  /// Of many hazards one flag may be all that is missing, and what the first two of three pipes need orders the
+  /// third: told is what each flag or barrier that the compiler would put in is there for.
+  void warnOfMissing(ArrayRef<Hazard> hazards, OwnCrossFlags own) {
+    if (hazards.empty())
+      return;
+    const std::unique_ptr<ModelOfKernel> model = buildProgram(getOperation(), own);
+    const model::Conflicts conflicts(model->program);
+    model::InsertOptions options;
+    options.betweenAgents = !model->hasOwnCrossFlags;
+    const model::Inserted inserted = insertFlags(model->program, conflicts, options);
+    SmallVector<Hazard> missing;
+    for (const model::Insertion& insertion : inserted.insertions)
+      if (!insertion.holds)
+        missing.push_back(insertion.why);
+    for (const model::Unorderable& failure : inserted.failures)
+      missing.push_back(failure.hazard);
+    llvm::sort(missing, [](const Hazard& a, const Hazard& b) {
+      return std::pair(a.later->id, a.earlier->id) < std::pair(b.later->id, b.earlier->id);
+    });
+    for (const Hazard& hazard : missing.empty() ? hazards : ArrayRef<Hazard>(missing))
+      warn(hazard);
   }
 
   /// Whether two statements can only meet in global memory: on chip they are checked with all iterations.
@@ -242,12 +271,17 @@ struct CheckHazards : KernelPass<CheckHazards> {
     return fault.at ? operationOf(fault.at) : getOperation();
   }
 
-  void warn(const Hazard& hazard) const {
-    InFlightDiagnostic warning = operationOf(hazard.later)->emitWarning();
-    warning << describe(hazard) << ", but nothing orders them: " << advice(hazard);
+  void warn(const Hazard& hazard) {
+    std::string text = describeWithBuffer(hazard) + ", but nothing orders them: " + advice(hazard);
     if (const StringRef switches = switchesFor(hazard); !switches.empty())
-      warning << ", or switch " << switches << " on in pass_configs";
-    warning.attachNote(operationOf(hazard.earlier)->getLoc()) << "the earlier one is here";
+      text += ", or switch " + switches.str() + " on in pass_configs";
+    Operation *earlier = operationOf(hazard.earlier), *later = operationOf(hazard.later);
+    // Parts of one statement differ in nothing that the kernel's author sees.
+    if (!told.emplace(text, earlier->getLoc().getAsOpaquePointer(),
+                      later->getLoc().getAsOpaquePointer())
+             .second)
+      return;
+    later->emitWarning(text).attachNote(earlier->getLoc()) << "the earlier one is here";
   }
 
   /// What is off and would order these; empty if nothing would.
@@ -268,6 +302,8 @@ struct CheckHazards : KernelPass<CheckHazards> {
 
   WithinCores withinCores = WithinCores::All;
   bool betweenCores = true, split = true, hasOwnCrossFlags = false;
+  /// What has been said, with both places.
+  std::set<std::tuple<std::string, const void*, const void*>> told;
 };
 
 } // namespace

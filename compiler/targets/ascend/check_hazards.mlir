@@ -10,10 +10,10 @@ func.func @no_flag(%A: !tile.buffer<64xf32, global>, %n: index) {
     %y = tile.alloc "y" at 256 : !tile.buffer<64xf32, UB>
     // expected-note@+1 {{the earlier one is here}}
     npu.load_ub %A[0] [64] : !tile.buffer<64xf32, global> to %x[%c0] : !tile.buffer<64xf32, UB> pitch 64
-    // expected-warning@+2 {{abs needs what T.copy to UB writes, but nothing orders them: set a flag from MTE2 to V: T.set_flag("mte2", "v", id) behind the earlier one and T.wait_flag("mte2", "v", id) before this one}}
+    // expected-warning@+2 {{abs needs what T.copy to UB writes to 'x', but nothing orders them: set a flag from MTE2 to V: T.set_flag("mte2", "v", id) behind the earlier one and T.wait_flag("mte2", "v", id) before this one}}
     // expected-note@+1 {{the earlier one is here}}
     npu.unary abs %y[%c0] : !tile.buffer<64xf32, UB>, %x[%c0] : !tile.buffer<64xf32, UB> count(%c64)
-    // expected-warning@+1 {{ln needs what abs writes, but nothing orders them: add a barrier of V: T.pipe_barrier("v") between them}}
+    // expected-warning@+1 {{ln needs what abs writes to 'y', but nothing orders them: add a barrier of V: T.pipe_barrier("v") between them}}
     npu.unary ln %y[%c0] : !tile.buffer<64xf32, UB>, %y[%c0] : !tile.buffer<64xf32, UB> count(%c64)
   }
   return
@@ -134,7 +134,7 @@ func.func @somewhere_in_its_buffer(%A: !tile.buffer<64xf32, global>, %n: index, 
     // expected-note@+1 {{the earlier one is here}}
     npu.load_ub %A[0] [64] : !tile.buffer<64xf32, global> to %x[%c0] : !tile.buffer<64xf32, UB> pitch 64
     %index = npu.get_value %indices[%any] : !tile.buffer<64xsi32, UB>
-    // expected-warning@+1 {{reading an element needs what T.copy to UB writes, but nothing orders them: set a flag from MTE2 to S}}
+    // expected-warning@+1 {{reading an element needs what T.copy to UB writes to 'x', but nothing orders them: set a flag from MTE2 to S}}
     %element = npu.get_value %x[%any] : !tile.buffer<64xf32, UB>
   }
   return
@@ -357,9 +357,8 @@ func.func @cut_tiles_too_early(%A: !tile.buffer<?x32xf32, global>, %B: !tile.buf
       %least = arith.minsi %left, %c16 : index
       %count = arith.maxsi %least, %c0 : index
       %offset = arith.muli %turn, %c512 : index
-      // expected-warning@+2 {{T.copy to UB needs what T.copy to UB of an earlier iteration writes, but nothing orders them}}
-      // expected-warning@+1 {{T.copy to UB overwrites what T.copy from UB of an earlier iteration reads, but nothing orders them}}
-      npu.load_ub %A[%first, 0] [%count, 32] : !tile.buffer<?x32xf32, global> to %x[%offset] : !tile.buffer<2x16x32xf32, UB> pitch 32 // expected-note {{the earlier one is here}}
+      // expected-warning@+1 {{T.copy to UB overwrites what T.copy from UB of an earlier iteration reads of 'x', but nothing orders them}}
+      npu.load_ub %A[%first, 0] [%count, 32] : !tile.buffer<?x32xf32, global> to %x[%offset] : !tile.buffer<2x16x32xf32, UB> pitch 32
       ascend.set_flag mte2 to mte3, %turn
       ascend.wait_flag mte2 to mte3, %turn
       npu.store_ub %x[%offset] : !tile.buffer<2x16x32xf32, UB> pitch 32 to %B[%first, 0] [%count, 32] : !tile.buffer<?x32xf32, global> // expected-note {{the earlier one is here}}
@@ -382,7 +381,7 @@ func.func @cut_columns(%A: !tile.buffer<64x?xf16, global>, %n: index, %most: ind
     npu.load_l1 %A[0, 0] [32, %columns] : !tile.buffer<64x?xf16, global> to %x[%c1024] : !tile.buffer<2x32x32xf16, L1> rows 32
     ascend.pipe_barrier mte2
     npu.load_l1 %A[0, 0] [32, %any] : !tile.buffer<64x?xf16, global> to %x[%c0] : !tile.buffer<2x32x32xf16, L1> rows 32 // expected-note {{the earlier one is here}}
-    // expected-warning@+1 {{T.copy to L1 needs what T.copy to L1 writes, but nothing orders them: add a barrier of MTE2}}
+    // expected-warning@+1 {{T.copy to L1 needs what T.copy to L1 writes to 'x', but nothing orders them: add a barrier of MTE2}}
     npu.load_l1 %A[0, 0] [32, %columns] : !tile.buffer<64x?xf16, global> to %x[%c1024] : !tile.buffer<2x32x32xf16, L1> rows 32
   }
   return

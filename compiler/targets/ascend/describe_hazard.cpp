@@ -83,14 +83,77 @@ bool doesWrite(const model::Node* statement, const model::Node* other) {
   return false;
 }
 
-} // namespace
+/// The bytes on chip of a buffer with an address.
+std::optional<std::pair<uint64_t, uint64_t>> bytesOnChip(Value storage) {
+  auto alloc = storage.getDefiningOp<tile::AllocOp>();
+  if (!alloc || !alloc.getAddress())
+    return std::nullopt;
+  const uint64_t begin = *alloc.getAddress();
+  return std::pair(begin, begin + uint64_t(npu::storageBytes(alloc.getType())));
+}
 
-std::string describe(const model::Hazard& hazard) {
+bool mayLieTogether(Value a, Value b) {
+  if (a == b)
+    return true;
+  const auto first = bytesOnChip(a), second = bytesOnChip(b);
+  const auto spaceOf = [](Value buffer) {
+    return cast<tile::BufferType>(buffer.getType()).getSpace();
+  };
+  return first && second && spaceOf(a) == spaceOf(b) && first->first < second->second &&
+         second->first < first->second;
+}
+
+/// 'a', as the kernel calls it; empty if it has no name.
+std::string quotedBuffer(Value storage) {
+  std::string name;
+  if (auto alloc = storage.getDefiningOp<tile::AllocOp>())
+    name = alloc.getSymName().value_or("").str();
+  else if (auto argument = dyn_cast<BlockArgument>(storage))
+    if (auto kernel = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()))
+      if (auto word = kernel.getArgAttrOfType<StringAttr>(argument.getArgNumber(), tile::kNameAttr))
+        name = word.str();
+  return name.empty() ? name : "'" + name + "'";
+}
+
+/// Where two statements meet: ` to 'a'`, and what of the later one lies there, if that is another buffer.
+std::string meetingPlace(const model::Hazard& hazard, bool wrote) {
+  auto later = dyn_cast<npu::Instruction>(operationOf(hazard.later)),
+       earlier = dyn_cast<npu::Instruction>(operationOf(hazard.earlier));
+  if (!later || !earlier)
+    return "";
+  SmallVector<npu::Access> ofEarlier, ofLater;
+  earlier.getAccesses(ofEarlier);
+  later.getAccesses(ofLater);
+  for (const npu::Access& before : ofEarlier)
+    for (const npu::Access& after : ofLater) {
+      const Value first = npu::storageOf(before.buffer), second = npu::storageOf(after.buffer);
+      if (!(wrote ? before.isWrite : after.isWrite) || !mayLieTogether(first, second))
+        continue;
+      const std::string name = quotedBuffer(first), other = quotedBuffer(second);
+      if (name.empty())
+        return "";
+      const bool isShared = first != second && !other.empty();
+      return (wrote ? " to " : " of ") + name + (isShared ? ", where " + other + " lies, too" : "");
+    }
+  return "";
+}
+
+std::string hazardText(const model::Hazard& hazard, bool withBuffer) {
   const bool writes = doesWrite(hazard.later, hazard.earlier);
   const bool wrote = doesWrite(hazard.earlier, hazard.later);
   return callOf(hazard.later) + (wrote || !writes ? " needs what " : " overwrites what ") +
          callOf(hazard.earlier) + (hazard.carriedBy ? " of an earlier iteration" : "") +
-         (wrote ? " writes" : " reads");
+         (wrote ? " writes" : " reads") + (withBuffer ? meetingPlace(hazard, wrote) : "");
+}
+
+} // namespace
+
+std::string describe(const model::Hazard& hazard) {
+  return hazardText(hazard, false);
+}
+
+std::string describeWithBuffer(const model::Hazard& hazard) {
+  return hazardText(hazard, true);
 }
 
 std::string describeHold(const model::Hazard& hazard) {

@@ -11,8 +11,10 @@ namespace tilewright::ascend {
 /// On inserted waits: what they are for.
 inline constexpr char kWhyAttr[] = "ascend.why";
 
-/// "exp reads what load_ub of an earlier iteration wrote".
+/// "exp needs what T.copy to UB of an earlier iteration writes".
 std::string describe(const model::Hazard& hazard);
+/// The same, with the kernel's name of the buffer: "... writes to 'a'".
+std::string describeWithBuffer(const model::Hazard& hazard);
 
 /// As a flag's reason that only keeps one core from running ahead of the other.
 std::string describeHold(const model::Hazard& hazard);
