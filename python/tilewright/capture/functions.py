@@ -12,6 +12,7 @@ from ..language.values import BufferRef, Element, LanguageError, Traced
 from ..suggestions import which_exist
 from .definition import globals_of
 from .expressions import Reference
+from .guarded import expressions_only
 from .interpreter import Interpreter
 from .prescan import Prescan
 from .scopes import Scope
@@ -85,8 +86,7 @@ class InlinedFunction:
         values = _bound(signature(self.function), self.__name__, args, keywords)
         for name in _reference_parameters(source.node):
             values[name] = as_reference(name, values[name])
-        _refuse_in_guard(tracer, self.__name__)
-        with inlined(tracer, self.__name__):
+        with inlined(tracer, self.__name__), expressions_only(tracer, self.__name__):
             if not self._checked:
                 self._checked = Prescan(source, lookup).run(tracer)
             interpreter = Interpreter(source, tracer, Scope(tracer.frames), lookup)
@@ -124,8 +124,6 @@ class NestedFunction:
         values = _bound(self._signature(), self.__name__, args, keywords)
         for name in _annotated_references(self._arguments):
             values[name] = as_reference(name, values[name])
-        if len(self._body) > 1:
-            _refuse_in_guard(tracer, self.__name__)
         place = tracer.place
         interpreter = Interpreter(
             outer.source, tracer, Scope(tracer.frames, self._scope), outer.outside
@@ -133,7 +131,8 @@ class NestedFunction:
         node = self._body[0]
         bind_arguments(interpreter, values, node)
         try:
-            return interpreter.run(self._body)
+            with expressions_only(tracer, self.__name__):
+                return interpreter.run(self._body)
         finally:
             tracer.at(place)
 
@@ -205,11 +204,6 @@ def _bound(
         raise LanguageError(f"{name}(): {wrong}", python=TypeError) from None
     bound.apply_defaults()
     return dict(bound.arguments)
-
-
-def _refuse_in_guard(tracer: Tracer, name: str) -> None:
-    if tracer.lazy_depth:
-        raise LanguageError(f"macro {name!r} has statements and can't be used in a lazy expression")
 
 
 def _reference_parameters(node: ast.FunctionDef) -> list[str]:

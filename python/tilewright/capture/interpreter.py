@@ -30,6 +30,7 @@ from ..language.values import (
 )
 from .control import ControlFlow, Signal
 from .expressions import CallFailed, Reference
+from .guarded import value_is_dropped
 from .imports import imported
 from .prescan import is_unsupported_construct
 from .scopes import Binding, Frame, Scope
@@ -323,7 +324,8 @@ class Interpreter(ControlFlow):
     def exec_Expr(self, node: ast.Expr) -> RunTimeContext | None:
         if isinstance(node.value, ast.Constant):
             return None
-        value = self.evaluate(node.value)
+        with value_is_dropped(self.tracer):
+            value = self.evaluate(node.value)
         if isinstance(value, Loop):
             raise unsupported("a loop object must be used in a for statement")
         return value if isinstance(value, RunTimeContext) else None

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from ..language.dtypes import Dtype
     from ..language.frames import KernelLaunch
+    from .guarded import ExpressionsOnly
     from .kernel import Signature
     from .reducers import Reducer
     from .scopes import Frame
@@ -88,6 +89,8 @@ class Tracer:
         self.has_poison = False
         #: Number of lazy choices that are being built.
         self.lazy_depth = 0
+        #: What stands before the builder while a lazy expression calls a macro.
+        self.expressions_only: ExpressionsOnly | None = None
         #: The signature of an eager kernel; None in others.
         self.signature: Signature | None = None
         #: What is known of each buffer of T.alloc_reducer.
@@ -140,7 +143,7 @@ class Tracer:
             place = self._place
             self._builder.at(place.file, place.line, place.column, place.end_column)
             self._sent = place
-        return self._builder
+        return self._builder if self.expressions_only is None else self.expressions_only
 
     def report(
         self,
