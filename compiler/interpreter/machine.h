@@ -6,6 +6,7 @@
 #include "compiler/interpreter/interpret.h"
 #include "compiler/interpreter/pipe_queues.h"
 #include "compiler/interpreter/storage.h"
+#include "compiler/ir/block_cores.h"
 #include "compiler/ir/tile.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -120,6 +121,8 @@ private:
   /// Handles an op of which this agent lacks operands; false if it lacks none.
   mlir::FailureOr<bool> passUnknown(Agent& agent, mlir::Operation& op);
   Owner ownerOf(mlir::Value buffer);
+  /// Outside of scopes.
+  npu::Doer doerOf(mlir::Operation& op);
 
   // lazy_choices.cpp
   /// Runs an op on scalars, and of the lazy ops before it (but those of `done`) what it needs.
@@ -192,8 +195,9 @@ private:
   llvm::DenseMap<mlir::Value, Scalar> launchScalars;
   llvm::DenseMap<mlir::Value, BufferValue> launchBuffers;
   llvm::DenseMap<mlir::Value, Owner> owners; ///< of allocations
-  llvm::DenseSet<mlir::Operation*> lazyOps;  ///< run where a choice needs them
-  llvm::MutableArrayRef<Block> liveBlocks;   ///< of an NPU
+  llvm::DenseMap<mlir::Operation*, npu::Doer> doers;
+  llvm::DenseSet<mlir::Operation*> lazyOps; ///< run where a choice needs them
+  llvm::MutableArrayRef<Block> liveBlocks;  ///< of an NPU
   bool agentsDiffer = false;
   int64_t steps = 0;
   bool hasWhile = false;

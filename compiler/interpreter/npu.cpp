@@ -5,6 +5,7 @@
 #include "compiler/interpreter/machine.h"
 #include "compiler/interpreter/storage.h"
 #include "compiler/ir/ascend_ops.h"
+#include "compiler/ir/npu_access.h"
 #include "compiler/ir/print_format.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -43,13 +44,6 @@ bool tiesBlocks(tile::LaunchOp launch) {
       .wasInterrupted();
 }
 
-/// The buffer behind views.
-mlir::Value rootOf(mlir::Value buffer) {
-  while (auto view = buffer.getDefiningOp<tile::ViewOp>())
-    buffer = view.getSource();
-  return buffer;
-}
-
 bool isTileOp(mlir::Operation& op) {
   return tile::isTileOperation(&op) || llvm::isa<tile::ParallelOp, ascend::CallExternOp>(op);
 }
@@ -64,22 +58,18 @@ bool isPoint(mlir::Operation& op) {
          llvm::isa<ascend::AscendDialect>(op.getDialect());
 }
 
-/// Calls `visit(buffer, isWritten)` for each buffer operand of the op and of the ops in it.
-template <typename Visit> void forEachBuffer(mlir::Operation& op, Visit visit) {
-  op.walk([&](mlir::Operation* inner) {
-    if (auto effects = llvm::dyn_cast<mlir::MemoryEffectOpInterface>(inner);
-        effects && !llvm::isa<tile::ParallelOp>(inner)) {
-      for (mlir::Value operand : inner->getOperands()) {
-        if (!llvm::isa<tile::BufferType>(operand.getType()))
-          continue;
-        llvm::SmallVector<mlir::MemoryEffects::EffectInstance> found;
-        effects.getEffectsOnValue(operand, found);
-        visit(operand, llvm::any_of(found, [](const auto& effect) {
-                return llvm::isa<mlir::MemoryEffects::Write>(effect.getEffect());
-              }));
-      }
-    }
-  });
+/// Whether an op writes a buffer of each thread's own.
+bool writesPrivate(mlir::Operation& op) {
+  auto effects = llvm::dyn_cast<mlir::MemoryEffectOpInterface>(op);
+  return effects && llvm::any_of(op.getOperands(), [&](mlir::Value operand) {
+           auto type = llvm::dyn_cast<tile::BufferType>(operand.getType());
+           llvm::SmallVector<mlir::MemoryEffects::EffectInstance> found;
+           if (type && type.isPerThread())
+             effects.getEffectsOnValue(operand, found);
+           return llvm::any_of(found, [](const auto& effect) {
+             return llvm::isa<mlir::MemoryEffects::Write>(effect.getEffect());
+           });
+         });
 }
 
 /// Whether the first agent is behind the second in the text (of loops, in an earlier turn).
@@ -130,32 +120,21 @@ bool hasPipes(const Agent& agent, ascend::Pipe from, ascend::Pipe to) {
 } // namespace
 
 Machine::Owner Machine::ownerOf(mlir::Value buffer) {
-  buffer = rootOf(buffer);
+  buffer = npu::storageOf(buffer);
   auto alloc = buffer.getDefiningOp<tile::AllocOp>();
-  if (!alloc)
+  if (!alloc || alloc.getType().isGlobal())
     return Owner::Block;
-  tile::MemorySpace space = alloc.getType().getSpace();
-  if (space == tile::MemorySpace::UB)
-    return Owner::Vector;
-  if (space != tile::MemorySpace::Shared && space != tile::MemorySpace::Fragment)
-    return Owner::Block;
-  auto [found, isNew] = owners.try_emplace(buffer, Owner::Vector);
-  if (!isNew)
-    return found->second;
-  // A tile without a memory of its own is the cube's if it is an operand of a gemm.
-  llvm::SmallVector<mlir::Value> names = {buffer};
-  for (size_t next = 0; next < names.size(); ++next)
-    for (mlir::Operation* user : names[next].getUsers()) {
-      if (auto view = llvm::dyn_cast<tile::ViewOp>(user))
-        names.push_back(view.getResult());
-      auto copy = llvm::dyn_cast<tile::CopyOp>(user);
-      tile::MemorySpace to =
-          copy ? copy.getTarget().getType().getSpace() : tile::MemorySpace::Global;
-      if (llvm::isa<tile::GemmOp>(user) || to == tile::MemorySpace::L0A ||
-          to == tile::MemorySpace::L0B)
-        owners[buffer] = Owner::Block;
-    }
-  return owners[buffer];
+  auto [found, isNew] = owners.try_emplace(buffer, Owner::Block);
+  if (isNew && !npu::isOfCube(buffer))
+    found->second = Owner::Vector;
+  return found->second;
+}
+
+npu::Doer Machine::doerOf(mlir::Operation& op) {
+  auto [found, isNew] = doers.try_emplace(&op);
+  if (isNew)
+    found->second = npu::doerOf(&op);
+  return found->second;
 }
 
 mlir::LogicalResult Machine::runNpuGrid(tile::LaunchOp launch, llvm::ArrayRef<int64_t> grid) {
@@ -457,35 +436,18 @@ bool Machine::isLeftToOthers(Agent& agent, mlir::Operation& op) {
     return isCube && ownerOf(view.getSource()) == Owner::Vector;
   if (isInScope(agent))
     return false;
-  if (auto store = llvm::dyn_cast<tile::StoreOp>(op)) {
-    mlir::Value target = store.getBuffer();
-    if (store.getBuffer().getType().isPerThread())
-      return false;
-    bool isCubes = !store.getBuffer().getType().isGlobal() && ownerOf(target) == Owner::Block;
-    return isCubes != isCube;
-  }
+  auto store = llvm::dyn_cast<tile::StoreOp>(op);
+  if (store && store.getBuffer().getType().isPerThread())
+    return false;
   if (llvm::isa<tile::AtomicOp, tile::PrintOp, ascend::PrintfOp>(op))
     return isCube;
-  if (!isTileOp(op))
+  if (!store && !isTileOp(op))
     return false;
-  bool touchesVectors = false, touchesCube = false, writesCube = false, isPrivate = false;
-  forEachBuffer(op, [&](mlir::Value buffer, bool isWritten) {
-    auto type = llvm::cast<tile::BufferType>(buffer.getType());
-    isPrivate |= type.isPerThread() && isWritten;
-    if (type.isPerThread() || rootOf(buffer).getDefiningOp<tile::AllocOp>() == nullptr)
-      return;
-    bool isVectors = ownerOf(buffer) == Owner::Vector;
-    bool isCubes = !isVectors && !type.isGlobal();
-    touchesVectors |= isVectors;
-    touchesCube |= isCubes;
-    writesCube |= isCubes && isWritten;
-  });
-  if (isPrivate && !llvm::isa<tile::ParallelOp>(op))
-    return isCube && touchesVectors;
-  if (!touchesVectors)
-    return touchesCube != isCube;
-  // What both vector agents would do to a tile of the cube happens once, but for a plain copy.
-  return isCube || (writesCube && agent.thread != 0 && !llvm::isa<tile::CopyOp>(op));
+  if (writesPrivate(op) && !llvm::isa<tile::ParallelOp>(op))
+    return isCube && npu::touchedBy(&op).ofVectors;
+  const npu::Doer doer = doerOf(op);
+  return isCube != (doer == npu::Doer::Cube) ||
+         (doer == npu::Doer::FirstVector && agent.thread != 0);
 }
 
 mlir::FailureOr<bool> Machine::passUnknown(Agent& agent, mlir::Operation& op) {

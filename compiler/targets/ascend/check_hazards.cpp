@@ -15,6 +15,7 @@
 #include "compiler/targets/ascend/analysis/interleave.h"
 #include "compiler/targets/ascend/analysis/unroll.h"
 #include "compiler/targets/ascend/build_program.h"
+#include "compiler/targets/ascend/core_parts.h"
 #include "compiler/targets/ascend/describe_hazard.h"
 #include "compiler/targets/ascend/launch_kind.h"
 #include "compiler/targets/ascend/passes.h"
@@ -178,7 +179,7 @@ struct CheckHazards : KernelPass<CheckHazards> {
       if (!flag || !scope || scope.getAgent() != Agent::Vector || set.getMode() != kBetweenKinds)
         return;
       for (const int64_t core : {0, 1})
-        if (mayRunOn(set, core))
+        if (mayRunOn(core, set))
           sets[*flag][core] = set;
     });
     for (const auto& [flag, setBy] : sets)
@@ -190,22 +191,6 @@ struct CheckHazards : KernelPass<CheckHazards> {
                              "of the branch on the vector core's number";
           signalPassFailure();
         }
-  }
-
-  /// Whether no branch around an operation that asks for a vector core's number keeps this one out.
-  static bool mayRunOn(Operation* op, int64_t core) {
-    for (Operation* inner = op; auto branch = inner->getParentOfType<scf::IfOp>(); inner = branch) {
-      auto compare = branch.getCondition().getDefiningOp<arith::CmpIOp>();
-      const std::optional<int64_t> bound =
-          compare ? getConstantIntValue(compare.getRhs()) : std::nullopt;
-      if (!bound || !compare.getLhs().getDefiningOp<VectorIdOp>())
-        continue;
-      const bool isTaken = arith::applyCmpPredicate(
-          compare.getPredicate(), APInt(64, uint64_t(core)), APInt(64, uint64_t(*bound)));
-      if (isTaken != branch.getThenRegion().isAncestor(op->getParentRegion()))
-        return false;
-    }
-    return true;
   }
 
   /// What flags of the kernel's own between cores order: all that touches global memory. False if it can't

@@ -17,6 +17,8 @@
 ///   tile.gemm %zeros, %zeros into %c {clear_accum, transpose_b}
 ///
 /// The same for a part of a tile. It stands before the placing of buffers: a fill would make it a tile of the vector cores.
+#include "compiler/ir/ascend_ops.h"
+#include "compiler/ir/block_cores.h"
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/npu_access.h"
 #include "compiler/ir/region.h"
@@ -50,7 +52,8 @@ struct FoldClears : KernelPass<FoldClears> {
     zeroProducts = {};
     SmallVector<tile::FillOp> fills;
     getOperation().walk([&](tile::FillOp fill) {
-      if (isZero(fill.getValue()))
+      // What only one vector core clears is no clear of the cube core's, which has no vid.
+      if (isZero(fill.getValue()) && (fill->getParentOfType<ScopeOp>() || !npu::asksVid(fill)))
         fills.push_back(fill);
     });
     for (tile::FillOp fill : fills)

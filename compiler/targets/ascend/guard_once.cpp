@@ -10,6 +10,7 @@
 /// kernel itself tells its vector cores apart (a branch on vid, a part that vid says) stays as it is.
 /// It stands behind PlaceBuffers: what stays in L0C or L1 the cube core does once, anyway.
 #include "compiler/ir/ascend_ops.h"
+#include "compiler/ir/block_cores.h"
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/structure_ops.h"
 #include "compiler/ir/tensor_ops.h"
@@ -84,20 +85,8 @@ struct GuardOnce : KernelPass<GuardOnce> {
     if (!asksWhich)
       launch->setAttr(kCoresAlikeAttr, UnitAttr::get(launch.getContext()));
     for (Operation* op : marked)
-      if (!asksWhich || isSameOnBoth(op))
+      if (!npu::asksVid(op))
         guard(op);
-  }
-
-  /// Whether the kernel leaves open which vector core this is for.
-  static bool isSameOnBoth(Operation* op) {
-    bool isAlike = VectorSteps().runsOnBoth(op);
-    op->walk([&](Operation* inner) {
-      isAlike &= !isa<VectorIdOp>(inner);
-      for (Value operand : inner->getOperands())
-        isAlike &=
-            op->isAncestor(operand.getParentRegion()->getParentOp()) || vectorStep(operand) == 0;
-    });
-    return isAlike;
   }
 
   static void guard(Operation* op) {

@@ -14,12 +14,14 @@
 /// that gemms read as other rows (T.reshape): what lies in fractals is no other matrix. The pass
 /// stands first but for FoldClears: which routes copies take is known only then.
 #include "compiler/ir/ascend_ops.h"
+#include "compiler/ir/block_cores.h"
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/npu_access.h"
 #include "compiler/ir/region.h"
 #include "compiler/ir/structure_ops.h"
 #include "compiler/ir/tensor_ops.h"
 #include "compiler/passes/kernel_pass.h"
+#include "compiler/targets/ascend/core_parts.h"
 #include "compiler/targets/ascend/joined_products.h"
 #include "compiler/targets/ascend/launch_kind.h"
 #include "compiler/targets/ascend/nest_indices.h"
@@ -54,6 +56,8 @@ struct Uses {
   /// An atomic add of tiles reads it: from UB or L0C.
   bool isAdded = false;
   bool meetsL0 = false;
+  /// Vector cores bring it to global memory.
+  SmallVector<Operation*> moved;
 };
 
 bool isDecided(MemorySpace space) {
@@ -123,8 +127,18 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
   bool isReadByElement(tile::AllocOp alloc) {
     return alloc.getType().getSpace() == MemorySpace::L0C && isResult(alloc) &&
            (!viewsKeepFractals(alloc, MemorySpace::L0C) ||
-            llvm::any_of(npu::usersOf(alloc),
-                         [](Operation* user) { return isa<tile::LoadOp, tile::StoreOp>(user); }));
+            llvm::any_of(npu::usersOf(alloc), [&](Operation* user) {
+              return isa<tile::LoadOp, tile::StoreOp>(user) || isMovedByVectors(user);
+            }));
+  }
+
+  /// Whether vector cores must bring a gemm's tile to global memory.
+  static bool isMovedByVectors(Operation* op) {
+    auto copy = dyn_cast<tile::CopyOp>(op);
+    auto add = dyn_cast<tile::AtomicTileOp>(op);
+    const bool moves =
+        copy ? copy.getTarget().getType().isGlobal() : add && add.getTarget().getType().isGlobal();
+    return moves && mustBeOfVectors(op);
   }
 
   /// A tile that is only seen as a sequence of elements is one: a mask of (rows, columns / 8) bytes.
@@ -244,7 +258,12 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
   }
 
   LogicalResult place(tile::AllocOp alloc) {
-    const Uses uses = usesOf(alloc);
+    Uses uses = usesOf(alloc);
+    if (uses.isResult && !uses.isVector && llvm::all_of(uses.moved, canBothBeMoved)) {
+      llvm::for_each(uses.moved, moveBoth);
+      uses = usesOf(alloc);
+    }
+    uses.isVector |= !uses.moved.empty();
     if (uses.gemms.empty() && uses.gemmsOfViews.empty()) {
       move(alloc,
            uses.meetsL0 && !uses.isVector && !uses.isAdded ? MemorySpace::L1 : MemorySpace::UB);
@@ -292,6 +311,8 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
       uses.others.push_back(op);
     if (isa<tile::ViewOp>(op))
       return;
+    if (isMovedByVectors(op))
+      uses.moved.push_back(op);
     if (auto copy = dyn_cast<tile::CopyOp>(op)) {
       uses.meetsL0 |= isL0(copy.getSource()) || isL0(copy.getTarget());
       uses.isTarget |= isOfTile(copy.getTarget());
@@ -365,7 +386,8 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
         break;
       clears.clear();
       for (Operation* other : uses.others)
-        if (auto fill = dyn_cast<tile::FillOp>(other); fill && ZeroProducts::canClear(fill))
+        if (auto fill = dyn_cast<tile::FillOp>(other);
+            fill && ZeroProducts::canClear(fill) && !npu::asksVid(fill))
           clears.push_back(fill);
       tile::GemmOp conflict;
       plan = planTwin(getOperation(), twinUsesOf(getOperation(), alloc, uses.others), clears,
@@ -373,6 +395,8 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
       if (!plan && failed(join(alloc, conflict)))
         return failure();
     }
+    if (failed(checkCoreParts(alloc, /*isOperand=*/false)))
+      return failure();
     if (!plan) {
       move(alloc, MemorySpace::UB);
       return success();
@@ -398,12 +422,13 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
   }
 
   /// What computes the region's numbers in a loop that the copy stands behind is made anew there.
-  static void copyPart(const BufferRegion& part, tile::AllocOp to, Operation* before) {
-    OpBuilder builder(before);
+  void copyPart(const BufferRegion& part, tile::AllocOp to, Operation* before) {
+    ImplicitLocOpBuilder builder(before->getLoc(), before);
     const BufferRegion from = RemadeValues(before).of(part);
     BufferRegion target = from;
     target.buffer = to;
-    tile::CopyOp::create(builder, before->getLoc(), from, target);
+    tile::CopyOp::create(builder, from, target);
+    orderAll(builder); // it is a part of none of the kernel's statements
   }
 
   /// Whether a part of a tile in L1 can be copied without the rest: it consists of whole fractals.
@@ -446,6 +471,8 @@ struct PlaceBuffers : KernelPass<PlaceBuffers> {
 
   /// Vector instructions make what gemms read: a copy stands before each gemm.
   LogicalResult placeOperandTwice(tile::AllocOp alloc, const Uses& uses) {
+    if (failed(checkCoreParts(alloc, /*isOperand=*/true)))
+      return failure();
     if (uses.gemms.empty()) {
       move(alloc, MemorySpace::UB);
       placeViews(alloc, uses.gemmsOfViews);

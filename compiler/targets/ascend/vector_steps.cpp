@@ -2,6 +2,7 @@
 #include "compiler/targets/ascend/vector_steps.h"
 
 #include "compiler/ir/ascend_ops.h"
+#include "compiler/ir/block_cores.h"
 #include "compiler/ir/floor_divisor.h"
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/npu_access.h"
@@ -18,28 +19,17 @@ namespace tilewright::ascend {
 using namespace mlir;
 using tile::BufferType;
 
-std::optional<int64_t> VectorSteps::of(Value value) {
+std::optional<int64_t> vectorStep(Value value) {
+  if (!npu::differsByVid(value))
+    return 0;
   Operation* op = value.getDefiningOp();
-  if (!op)
-    return ofLoop(dyn_cast<tile::ForOp>(value.getParentBlock()->getParentOp()));
+  if (!op || isa<tile::LoadOp>(op) || op->getNumRegions() > 0)
+    return std::nullopt;
   if (isa<VectorIdOp>(op))
     return 1;
-  if (auto load = dyn_cast<tile::LoadOp>(op); load && mayDiffer(load))
-    return std::nullopt;
-  return ofResult(op);
-}
-
-std::optional<int64_t> VectorSteps::ofLoop(tile::ForOp loop) {
-  const bool isSame = !loop || (of(loop.getLower()) == 0 && of(loop.getStep()) == 0);
-  return isSame ? std::optional<int64_t>(0) : std::nullopt;
-}
-
-std::optional<int64_t> VectorSteps::ofResult(Operation* op) {
   SmallVector<std::optional<int64_t>> steps;
   for (Value operand : op->getOperands())
-    steps.push_back(of(operand));
-  if (llvm::all_of(steps, [](std::optional<int64_t> step) { return step == 0; }))
-    return 0;
+    steps.push_back(vectorStep(operand));
   if (llvm::is_contained(steps, std::nullopt))
     return std::nullopt;
   if (isa<arith::IndexCastOp, arith::ExtSIOp, arith::TruncIOp>(op))
@@ -56,35 +46,6 @@ std::optional<int64_t> VectorSteps::ofResult(Operation* op) {
   if (std::optional<int64_t> divisor = tile::floorDivisor(op); divisor && *steps[0] % *divisor == 0)
     return *steps[0] / *divisor;
   return std::nullopt;
-}
-
-bool VectorSteps::mayDiffer(tile::LoadOp load) {
-  const BufferType type = load.getBuffer().getType();
-  if (type.isGlobal())
-    return false;
-  const Value variable = npu::storageOf(load.getBuffer());
-  if (!type.isPerThread())
-    return true;
-  return followed.insert(variable).second &&
-         llvm::any_of(npu::usersOf(variable), [&](Operation* user) {
-           auto store = dyn_cast<tile::StoreOp>(user);
-           return !isa<tile::LoadOp>(user) &&
-                  (!store || of(store.getValue()) != 0 || !runsOnBoth(store));
-         });
-}
-
-bool VectorSteps::runsOnBoth(Operation* op) {
-  const auto differs = [&](Value number) { return of(number) != 0; };
-  for (Operation* around = op->getParentOp(); around && !isa<tile::LaunchOp>(around);
-       around = around->getParentOp()) {
-    auto loop = dyn_cast<tile::WhileOp>(around);
-    if (loop && (llvm::any_of(loop.getBody().front(), [](Operation& op) { return hasExit(&op); }) ||
-                 llvm::any_of(loop.getCondition().front().getTerminator()->getOperands(), differs)))
-      return false;
-    if (llvm::any_of(around->getOperands(), differs))
-      return false;
-  }
-  return true;
 }
 
 /// The last store to a variable before it is loaded, if that is the same one on all ways; or null.
