@@ -19,10 +19,12 @@ from random_kernels import (
     Choices,
     Generator,
     RandomKernel,
+    Step,
     compose,
     window,
 )
 from tensor_steps import BINARY, STEPS, UNARY, converts, odd_names
+from vid_steps import work_by_vid
 
 LAUNCHES = (
     "with T.Kernel({columns}, {rows}, threads=64) as (bx, by):",
@@ -43,9 +45,23 @@ class AscendGenerator(Generator):
         super().__init__(choices)
         self.kernel.name = name
         self.kernel.launch = self.pick(list(LAUNCHES))
+        #: Both vector cores of a block do what isn't said otherwise.
+        self.asks_vid = "vid" in self.kernel.launch and self.choices.integer(0, 1) == 1
         if "cid" in self.kernel.launch:
             columns = self.kernel.grid[0]
             self.kernel.lines += [f"bx = cid % {columns}", f"by = cid // {columns}"]
+
+    def store(self) -> None:
+        before = len(self.kernel.steps)
+        super().store()
+        if self.asks_vid:
+            assert len(self.kernel.steps) == before + 1
+            at = self.stored_from
+            self.kernel.lines[at:] = ["if vid == 0:"] + ["    " + x for x in self.kernel.lines[at:]]
+
+    def emit(self, lines: list[str], step: Step) -> None:
+        self.stored_from = len(self.kernel.lines)
+        super().emit(lines, step)
 
     def named(self, prefix: str) -> str:
         """A name that no other line has."""
@@ -248,7 +264,9 @@ def random_ascend_kernel(choices: Choices, name: str, has_loops: bool = True) ->
     """`has_loops`: also such in which what some runs need others don't."""
     generator = AscendGenerator(choices, name)
     own = [generator.tile_function, generator.pipelined, generator.part_nest]
-    if has_loops:
+    if generator.asks_vid:
+        own += 6 * [partial(work_by_vid, generator)]
+    elif has_loops:
         own += 3 * [partial(loops, generator)]
     kernel = compose(generator, [*own, *(partial(step, generator) for step in STEPS)])
     odd_names(generator)

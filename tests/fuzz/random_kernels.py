@@ -59,6 +59,8 @@ class RandomKernel:
     numbers: dict[str, tuple[int, ...]] = field(default_factory=dict)
     #: Inputs of float16, all others are of float32.
     halves: list[str] = field(default_factory=list)
+    #: Inputs that the kernel writes, of which the steps tell what they are then.
+    told: list[str] = field(default_factory=list)
     #: What the text calls what has another name here.
     names: dict[str, str] = field(default_factory=dict)
 
@@ -90,7 +92,12 @@ class RandomKernel:
         ]
 
     def reference(self, inputs: dict[str, Array], numbers: dict[str, int] | None = None) -> Array:
-        """Inputs that the kernel writes are left as they are."""
+        return self.results(inputs, numbers)["Out"]
+
+    def results(
+        self, inputs: dict[str, Array], numbers: dict[str, int] | None = None
+    ) -> dict[str, Array]:
+        """Out, and inputs that are told of; `inputs` are left as they are."""
         out = np.zeros(self.output, np.float32)
         inputs = {name: array.copy() for name, array in inputs.items()}
         for by in range(self.grid[1]):
@@ -98,7 +105,7 @@ class RandomKernel:
                 block: Block = {"bx": bx, "by": by, "Out": out, **inputs, **(numbers or {})}
                 for step in self.steps:
                     step(block)
-        return out
+        return {"Out": out, **{name: inputs[name] for name in self.told}}
 
 
 def window(source: Array, row: int, column: int, shape: tuple[int, int]) -> Array:
