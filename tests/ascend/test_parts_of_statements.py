@@ -9,7 +9,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from kernel_group import KernelGroup
+from kernel_group import AUTOMATIC, KernelGroup
 
 import tilewright
 import tilewright.language as T
@@ -184,6 +184,50 @@ def zeros(shape: tuple[int, ...], dtype: str) -> Any:  # noqa: ANN401
     return np.zeros_like(numbers(shape, dtype))
 
 
+def from_the_cube_core(form: str) -> Any:  # noqa: ANN401
+    """What the compiler brings to the vector core belongs to no statement of the kernel's."""
+
+    @T.prim_func
+    def main(A: T.Tensor((32, 32), "float16"), C: T.Tensor((32, 32), "float32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            a = T.alloc_L1((32, 32), "float16")
+            c = T.alloc_fragment((32, 32), "float32")
+            u = T.alloc_ub((32, 32), "float32")
+            v = T.alloc_ub((32, 32), "float32")
+            T.copy(A, a)
+            if form == "in a loop":
+                T.tile.fill(u, 1.0)
+                for _k in T.serial(3):
+                    T.gemm_v0(a, a, c, init=True)
+                    T.barrier_all()
+                    for i, j in T.Parallel(32, 32):
+                        u[i, j] = u[i, j] + c[i, j]
+                T.barrier_all()
+            else:
+                T.gemm_v0(a, a, c, init=True)
+                if form == "copied":
+                    T.copy(c, v)
+                    T.barrier_all()
+                    T.tile.add(u, v, 1.0)
+                elif form == "used behind another one":
+                    T.tile.fill(u, 1.0)
+                    T.pipe_barrier("v")
+                    for i, j in T.Parallel(32, 32):
+                        u[i, j] = u[i, j] + c[i, j]
+                else:
+                    for i, j in T.Parallel(32, 32):
+                        u[i, j] = c[i, j] + 1.0
+                T.barrier_all()
+                if form == "used, and copied later":
+                    T.copy(c, v)
+                    T.barrier_all()
+                    T.tile.add(u, v, 1.0)
+                    T.barrier_all()
+            T.copy(u, C)
+
+    return main
+
+
 def add(name: str, kernel: Any, given: Any, out: Any, expected: Any) -> None:  # noqa: ANN401
     tolerance = 0 if out.dtype.kind in "iu" else 1e-2
     GROUP.add(name, kernel, [given, out], expected, configs={}, rtol=tolerance, atol=tolerance)
@@ -250,7 +294,7 @@ for source, target in (("int64", "int32"), ("int32", "int64")):
             zeros((5, 20), target),
             given.astype(float),
         )
-for target in ("int8", "uint8"):
+for target in ("int8", "uint8", "int32"):
     for is_load in (True, False):
         # What is next to an integer is cut off, too: no float16 on the way rounds it.
         given = np.linspace(0, 126, 100, dtype=np.float32).reshape(5, 20)
@@ -262,6 +306,13 @@ for target in ("int8", "uint8"):
             zeros((5, 20), target),
             np.trunc(given),
         )
+given = numbers((32, 32), "float16")
+product = given.astype(float) @ given.astype(float)
+for form in ("copied", "used", "used, and copied later", "used behind another one", "in a loop"):
+    times = 3 if form == "in a loop" else 1
+    name = f"of the cube core, {form}"
+    add(name, from_the_cube_core(form), given, zeros((32, 32), "float32"), times * product + 1)
+    GROUP.cases[name].configs = {**AUTOMATIC, tilewright.PassConfigKey.TL_ASCEND_AUTO_SYNC: False}
 given = numbers((5, 20), "int64")
 after = np.full((8, 32), 2.0)
 after[:5, :20] = given

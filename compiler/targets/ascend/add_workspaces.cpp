@@ -5,7 +5,7 @@
 /// becomes
 ///   %w = tile.alloc "workspace_0" : !tile.buffer<24x64x64xf32, global>   // one per block
 ///   tile.copy %c : ... to %w[%cid, 0, 0] [1, 64, 64] : ...
-///   ...                                                                  // up to the first use of %x
+///   ...                                                                  // up to the first use of %x, if flags are automatic
 ///   tile.copy %w[%cid, 0, 0] [1, 64, 64] : ... to %x : ...
 ///
 /// The same for UB to L1: the chip has no path between the cores but global memory. Where each vector
@@ -96,7 +96,8 @@ struct AddWorkspaces : KernelPass<AddWorkspaces> {
       "lead copies between cube and vector cores through global memory";
 
   AddWorkspaces() = default;
-  explicit AddWorkspaces(bool takeTurns) : takeTurns(takeTurns) {}
+  AddWorkspaces(bool isAutomatic, bool takeTurns)
+      : isAutomatic(isAutomatic), takeTurns(takeTurns) {}
 
   void getDependentDialects(DialectRegistry& registry) const override {
     registry.insert<arith::ArithDialect, scf::SCFDialect>();
@@ -154,7 +155,8 @@ struct AddWorkspaces : KernelPass<AddWorkspaces> {
     there.setTargetInBoundsAttr(allInBounds(space));
     if (copy->hasAttr(kOnceAttr))
       onFirstVector(there);
-    builder.setInsertionPoint(firstUse(copy, target.buffer));
+    // Behind the copy a kernel may have a flag of its own, for which the load must have been begun.
+    builder.setInsertionPoint(isAutomatic ? firstUse(copy, target.buffer) : copy->getNextNode());
     auto back = isFromCube ? tile::CopyOp::create(builder, copy.getLoc(), part, target)
                            : tile::CopyOp::create(builder, copy.getLoc(), space, cube->both);
     back.setTranspose(copy.getTranspose() && isFromCube);
@@ -249,14 +251,15 @@ struct AddWorkspaces : KernelPass<AddWorkspaces> {
                                    SmallVector<bool>(region.offsets.size(), true));
   }
 
+  bool isAutomatic = true; ///< flags within cores
   bool takeTurns = true;
   SmallVector<tile::ForOp> pipelined;
 };
 
 } // namespace
 
-std::unique_ptr<Pass> createAddWorkspaces(bool takeTurns) {
-  return std::make_unique<AddWorkspaces>(takeTurns);
+std::unique_ptr<Pass> createAddWorkspaces(bool isAutomatic, bool takeTurns) {
+  return std::make_unique<AddWorkspaces>(isAutomatic, takeTurns);
 }
 
 } // namespace tilewright::ascend

@@ -44,9 +44,10 @@ std::unique_ptr<mlir::Pass> createStageGlobalTiles(const chips::AscendChip& chip
 std::unique_ptr<mlir::Pass> createFoldClears();
 std::unique_ptr<mlir::Pass> createStructureExits();
 std::unique_ptr<mlir::Pass> createPlaceBuffers(bool waits);
+/// `isAutomatic`: what is loaded comes right before its first use, as no flag of the kernel's own is between.
 /// `takeTurns`: in pipelined loops, iterations use several tiles in turn, for kernels whose flags are
 /// found.
-std::unique_ptr<mlir::Pass> createAddWorkspaces(bool takeTurns);
+std::unique_ptr<mlir::Pass> createAddWorkspaces(bool isAutomatic, bool takeTurns);
 std::unique_ptr<mlir::Pass> createShareVectorWork();
 /// `waits`: place the flags that the parts of one gemm or copy need among themselves, for kernels
 /// without automatic flags.
