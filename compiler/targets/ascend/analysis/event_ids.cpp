@@ -97,25 +97,24 @@ public:
     });
   }
 
-  unsigned run(std::vector<Unorderable>& failures) {
+  Shortage run(std::vector<Unorderable>& failures) {
     for (const Waiting& each : waiting) {
       std::set<unsigned> refused;
       if (!assign(each, refused)) {
         const Insertion& insertion = insertions[each.insertion];
         const unsigned crowded = longestInTheWay(each);
         if (crowded != kNone)
-          return crowded;
+          return {.crowded = crowded};
         if (!insertion.isCross)
-          return each.insertion;
-        if (refused.empty()) {
-          failures.push_back({insertion.why, "all cross-core flags are taken"});
-          return kNone;
-        }
-        take(each, *refused.begin());
+          return {.crowded = each.insertion};
+        if (const unsigned before = middleBefore(each); !refused.empty() && before != kNone)
+          return {.needsToKnow = each.insertion, .ofWait = before};
+        failures.push_back({insertion.why, "all cross-core flags are taken"});
+        return {};
       }
       done.push_back(&each);
     }
-    return kNone;
+    return {};
   }
 
 private:
@@ -209,6 +208,17 @@ private:
     return crowded;
   }
 
+  /// Of those that go the same way and whose waits stand before, the one in the middle.
+  unsigned middleBefore(const Waiting& each) const {
+    std::vector<const Waiting*> before;
+    for (const Waiting* other : done)
+      if (flagOf(*other).isCross && flagOf(*other).from.agent == flagOf(each).from.agent &&
+          other->life.last < each.life.first)
+        before.push_back(other);
+    std::ranges::sort(before, {}, [](const Waiting* other) { return other->life.last; });
+    return before.empty() ? kNone : before[before.size() / 2]->insertion;
+  }
+
   Program& program;
   const std::vector<Insertion>& insertions;
   const InsertOptions& options;
@@ -220,7 +230,7 @@ private:
 
 } // namespace
 
-unsigned assignEventIds(Program& program, const std::vector<Insertion>& insertions,
+Shortage assignEventIds(Program& program, const std::vector<Insertion>& insertions,
                         const InsertOptions& options, std::vector<Unorderable>& failures,
                         const std::function<std::set<unsigned>()>& unheldNow) {
   return Assigner(program, insertions, options, unheldNow).run(failures);
