@@ -314,6 +314,21 @@ def test_a_copy_between_tiles_rounds_to_nearest() -> None:
     np.testing.assert_array_equal(made, np.rint(a))
 
 
+@pytest.mark.parametrize("is_load", [True, False])
+def test_a_copy_to_or_from_global_memory_rounds_toward_zero(is_load: bool) -> None:
+    @T.prim_func
+    def main(A: T.Tensor((8,), "float32"), C: T.Tensor((8,), "int32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, threads=1, is_npu=True) as _:
+            x = T.alloc_ub((8,), "int32" if is_load else "float32")
+            T.copy(A, x)
+            T.copy(x, C)
+
+    a = np.array([-2.5, -1.7, 0.5, 1.5, 1.7, 2.5, -0.4, 9], np.float32)
+    made = np.zeros(8, np.int32)
+    interpret(main, a, made)
+    np.testing.assert_array_equal(made, np.trunc(a))
+
+
 # Seed 004's forms
 
 
