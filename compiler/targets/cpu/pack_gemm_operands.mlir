@@ -145,6 +145,7 @@ func.func @stays(%G: !tile.buffer<16x48xf32, global> {tile.name = "G"}) attribut
 // ZEN-LABEL: func.func @pairs
 // ZEN: %[[A:.*]] = tile.alloc : !tile.buffer<16x16xbf16, shared>
 // ZEN-COUNT-2: llvm.load {{.*}} -> vector<32xi16>
+// ZEN-NOT: prefetch
 // ZEN: vector.shuffle {{.*}} [0, 32, 1, 33, 2, 34,
 // ZEN: vector.shuffle {{.*}} [16, 48, 17, 49, 18, 50,
 // ZEN: vector.bitcast {{.*}} : vector<32xi16> to vector<16xi32>
@@ -156,6 +157,29 @@ func.func @pairs() attributes {tile.kernel} {
     %A = tile.alloc : !tile.buffer<16x16xbf16, shared>
     %B = tile.alloc : !tile.buffer<16x32xbf16, shared>
     %C = tile.alloc : !tile.buffer<16x32xf32, fragment>
+    tile.gemm %A : !tile.buffer<16x16xbf16, shared>, %B : !tile.buffer<16x32xbf16, shared>
+      into %C : !tile.buffer<16x32xf32, fragment>
+  }
+  return
+}
+
+// -----
+
+// Packed straight from a tensor, whose rows lie far apart, rows further on are asked for meanwhile.
+// ZEN-LABEL: func.func @pairs_of_a_tensor
+// ZEN: arith.constant 16 : index
+// ZEN: llvm.load {{.*}} -> vector<32xi16>
+// ZEN: "llvm.intr.prefetch"{{.*}}hint = 3
+// ZEN: llvm.load {{.*}} -> vector<32xi16>
+// ZEN: "llvm.intr.prefetch"{{.*}}hint = 3
+// ZEN: vector.shuffle
+func.func @pairs_of_a_tensor(%G: !tile.buffer<16x32xbf16, global> {tile.name = "G"}) attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  tile.launch (%b) in (%c1) threads(128) {
+    %A = tile.alloc : !tile.buffer<16x16xbf16, shared>
+    %B = tile.alloc : !tile.buffer<16x32xbf16, shared>
+    %C = tile.alloc : !tile.buffer<16x32xf32, fragment>
+    tile.copy %G : !tile.buffer<16x32xbf16, global> to %B : !tile.buffer<16x32xbf16, shared> {source_in_bounds = array<i1: true, true>}
     tile.gemm %A : !tile.buffer<16x16xbf16, shared>, %B : !tile.buffer<16x32xbf16, shared>
       into %C : !tile.buffer<16x32xf32, fragment>
   }
