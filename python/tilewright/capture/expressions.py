@@ -10,6 +10,7 @@ import operator
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
+from ..errors import CompileError
 from ..language.meta import is_meta_object
 from ..language.values import (
     POISON,
@@ -511,10 +512,12 @@ class ExpressionEvaluator(ABC):
         name = getattr(function, "__name__", "")
         if any(function is builtin for builtin in _FRAME_BUILTINS):
             raise unsupported(f"{name}() can't be captured in a kernel")
+        if function is builtins.super and not args and not keywords:
+            args = self._method_of(node)
         place = self.tracer.place
         try:
             return function(*args, **keywords)
-        except PoisonUsed:
+        except (PoisonUsed, CompileError):
             raise
         except Exception as error:
             if hint := _hint_for_numbers_only(function, ast.unparse(node.func), args):
@@ -530,6 +533,18 @@ class ExpressionEvaluator(ABC):
                 message = f"{called} has no argument {wrong[0]!r}{wrong[1]}"
                 raise LanguageError(message, python=TypeError) from error
             raise CallFailed(called, error) from error
+
+    def _method_of(self, node: ast.Call) -> list[Value]:
+        """The class whose method this is, and the object it was called on: what super() alone
+        would look for in the frame. None where Python has no class either."""
+        given = self.source.node.args
+        try:
+            owner = self.outside("__class__")
+            first = [*given.posonlyargs, *given.args][0].arg
+        except (KeyError, IndexError):
+            return []
+        scope = self.scope.find(first)
+        return [owner, scope.read(first, self.place(node))] if scope is not None else []
 
     def _mark_keyword(self, name: str, node: ast.Call) -> None:
         """Sets the place to the keyword of this name, if the call spells it."""

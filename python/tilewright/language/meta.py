@@ -35,6 +35,14 @@ def _inlined_accessor(function: Any) -> Any:
     return _MetaMethod(function) if isinstance(function, FunctionType) else function
 
 
+def _is_made_by_dataclass(cls: type, name: str, member: Any) -> bool:
+    """Whether the decorator dataclass wrote this method; `exec` gave it no file."""
+    if not hasattr(cls, "__dataclass_fields__") or not name.startswith("__"):
+        return False
+    member = getattr(member, "__wrapped__", member)  # __repr__ is guarded against recursion
+    return isinstance(member, FunctionType) and member.__code__.co_filename == "<string>"
+
+
 def meta_class(cls: type) -> type:
     """Makes the methods of a class part of the kernels that call them.
 
@@ -42,6 +50,8 @@ def meta_class(cls: type) -> type:
     tracing, or stores to it where it is a variable (T.alloc_var) already.
     """
     for name, member in list(vars(cls).items()):
+        if _is_made_by_dataclass(cls, name, member):
+            continue  # there is no source; Python runs it while the kernel is traced
         if isinstance(member, FunctionType):
             setattr(cls, name, _MetaMethod(member))
         elif isinstance(member, property):
