@@ -14,6 +14,7 @@
 #include "compiler/ir/thread_ops.h"
 #include "compiler/passes/kernel_pass.h"
 #include "compiler/targets/cpu/attributes.h"
+#include "compiler/targets/cpu/check_lowered.h"
 #include "compiler/targets/cpu/loops.h"
 #include "compiler/targets/cpu/passes.h"
 #include "compiler/targets/cpu/stream_stores.h"
@@ -554,6 +555,8 @@ struct LowerBuffers : KernelPass<LowerBuffers> {
   }
 
   void runOnOperation() override {
+    if (failed(checkLowered(getOperation())))
+      return signalPassFailure();
     BufferLowering(getOperation()).lower();
   }
 };
