@@ -28,17 +28,36 @@ def examples() -> dict[str, tuple[Path, ast.FunctionDef]]:
     return {name: (path, test) for name, (_, path, test) in best.items()}
 
 
+class _Annotation:
+    """An annotation's text, without the quotes that a string would have."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def _shown_annotation(annotation: object) -> object:
+    if annotation in ("Any", inspect.Parameter.empty):
+        return inspect.Parameter.empty
+    return _Annotation(annotation) if isinstance(annotation, str) else annotation
+
+
 def signature(name: str, value: object) -> str:
     """How the name is called."""
     if not callable(value):
         return f"T.{name}"
     try:
-        text = str(inspect.signature(value))
+        found = inspect.signature(value)
     except (TypeError, ValueError):
-        text = "(...)"
-    for clutter in ("'", ": Any", " -> Any"):
-        text = text.replace(clutter, "")
-    return f"T.{name}{text}"
+        return f"T.{name}(...)"
+    parameters = [
+        each.replace(annotation=_shown_annotation(each.annotation))
+        for each in found.parameters.values()
+    ]
+    returned = _shown_annotation(found.return_annotation)
+    return f"T.{name}{found.replace(parameters=parameters, return_annotation=returned)}"
 
 
 def page(name: str, value: object, example: tuple[Path, ast.FunctionDef] | None) -> str:
@@ -48,7 +67,11 @@ def page(name: str, value: object, example: tuple[Path, ast.FunctionDef] | None)
         return f"# T.{name}\n\n{text}\n"
     if name in {n for n, _ in names()["dtypes"]}:
         text = f"The dtype `{value}`: an annotation, an argument, and a cast, `T.{name}(x)`."
-    parts = [f"# T.{name}", f"```python\n{signature(name, value)}\n```" if text else "", text]
+    call = signature(name, value)
+    if text.startswith("("):  # the docstring tells the arguments of one that takes any
+        arguments, _, text = text.partition("): ")
+        call = f"T.{name}{arguments})"
+    parts = [f"# T.{name}", f"```python\n{call}\n```" if text else "", text]
     if example is None:
         return "\n\n".join([*parts, "*Not there yet on the CPU.*"]) + "\n"
     path, test = example

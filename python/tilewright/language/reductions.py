@@ -78,7 +78,8 @@ def reduce(
     """Reduces one dimension of `buffer` into `out`; `clear=False` combines with what it holds.
 
     `reduce_type` is sum, max, min, abssum, absmax, bitand, bitor or bitxor. With `real_shape` only
-    the first elements of the last dims take part.
+    the first elements of the last dims take part. After `dim` come clear, real_shape, batch and
+    nan_propagate.
     """
     _build(reduce_type, buffer, out, dim, _Options("reduce", extras, named))
 
@@ -104,7 +105,10 @@ def _reduction(kind: str, what: str) -> Callable[..., None]:
         _build(kind, buffer, out, dim, _Options(f"reduce_{kind}", extras, named))
 
     function.__name__ = function.__qualname__ = f"reduce_{kind}"
-    function.__doc__ = f"(buffer, out, dim=-1, clear=True, real_shape=None): {what}"
+    function.__doc__ = (
+        "(buffer, out, dim=-1, clear=True, real_shape=None, batch=1, nan_propagate=False): "
+        f"{what} With `clear=False` what `out` holds takes part."
+    )
     return function
 
 
