@@ -14,7 +14,7 @@ from ..front_key import digest, front_key, machine_stamp
 from ..jit_factory import JITFunction
 from ..suggestions import which_exist
 from .inputs import chosen_inputs
-from .tuner import AutoTuner, ProfileArgs
+from .tuner import AutoTuner, ProfileArgs, check_configs, check_executor, check_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -56,7 +56,11 @@ def autotune(
         )
     if configs is None:
         raise TypeError("autotune() needs configs: a list of dicts, or a function that gives one")
+    if not callable(configs):
+        check_configs(configs)
     settings = {"warmup": warmup, "rep": rep, "timeout": timeout, **profile}
+    check_settings(settings)
+    check_executor(executor)
     ignored = frozenset(do_not_specialize or ())
 
     def decorate(function: Any) -> AutotunedFunction:

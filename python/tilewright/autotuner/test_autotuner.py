@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -244,6 +245,36 @@ def test_wrong_settings_are_named():
     assert str(e.value) == "@autotune stands above @tilelang.jit, not above 3"
     with pytest.raises(ValueError, match="autotune: scaled has no configurations"):
         tuned(scaled, [])(4096)
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"configs": 5}, "autotune: configs must be a list of dicts, not 5"),
+        (
+            {"configs": {"block": 32}},
+            "autotune: configs must be a list of dicts, not {'block': 32}",
+        ),
+        ({"executor": 5}, "autotune: executor must be a concurrent.futures.Executor, not 5"),
+        (
+            {"executor": Executor},
+            "autotune: executor must be a concurrent.futures.Executor, not <c",
+        ),
+        ({"warmup": "a"}, "autotune: warmup must be a number of at least 0, not 'a'"),
+        ({"timeout": -1}, "autotune: timeout must be a number of at least 0, not -1"),
+        ({"ref_prog": 5}, "autotune: ref_prog must be a function, not 5"),
+    ],
+)
+def test_values_that_no_candidate_can_have_are_told_at_once(settings, said):
+    with pytest.raises((TypeError, ValueError), match=re.escape(said)):
+        autotune(scaled, **{"configs": [{"block": 32}], **settings})
+    if "configs" in settings:
+        with pytest.raises(TypeError, match=re.escape(said)):
+            AutoTuner.from_kernel(scaled, settings["configs"])
+        return
+    tuner = AutoTuner.from_kernel(scaled, [{"block": 32}])
+    with pytest.raises((TypeError, ValueError), match=re.escape(said)):
+        (tuner.run if "ref_prog" not in settings else tuner.set_profile_args)(**settings)
 
 
 class InlineExecutor(Executor):

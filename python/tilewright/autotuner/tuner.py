@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from ..profiler import TensorSupplyType, compare_outputs, do_bench
@@ -16,7 +18,7 @@ from .results import AutotuneResult, Candidate, TuningError, format_table
 from .time_limit import TimeLimit, TimeLimitReached
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
     from concurrent.futures import Executor
 
     from ..jit_factory import JITFunction
@@ -44,6 +46,34 @@ class ProfileArgs:
     early_stop_factor: float = 2.0
 
 
+def check_settings(settings: Mapping[str, Any]) -> None:
+    """Refuses values of ProfileArgs' fields that no candidate could be measured with."""
+    for name in ("warmup", "rep", "timeout", "early_stop_factor"):
+        value = settings.get(name, 1)
+        if not isinstance(value, Real) or isinstance(value, bool) or not float(value) >= 0:
+            raise ValueError(f"autotune: {name} must be a number of at least 0, not {value!r}")
+    for name in ("ref_prog", "supply_prog", "manual_check_prog"):
+        value = settings.get(name)
+        if value is not None and not callable(value):
+            raise TypeError(f"autotune: {name} must be a function, not {value!r}")
+
+
+def check_configs(configs: object) -> None:
+    """Refuses what gives no configurations."""
+    if not isinstance(configs, Iterable) or isinstance(configs, (str, Mapping)):
+        raise TypeError(f"autotune: configs must be a list of dicts, not {configs!r}")
+
+
+def check_executor(executor: object) -> None:
+    """Refuses what can't compile the candidates."""
+    if executor is not None and (
+        isinstance(executor, type) or not callable(getattr(executor, "submit", None))
+    ):
+        raise TypeError(
+            f"autotune: executor must be a concurrent.futures.Executor, not {executor!r}"
+        )
+
+
 class AutoTuner:
     """Tunes the kernel that a function makes of a configuration.
 
@@ -51,6 +81,7 @@ class AutoTuner:
     """
 
     def __init__(self, function: Any, configs: Iterable[dict[str, Any]]) -> None:
+        check_configs(configs)
         self._function = function
         self._configs = [dict(config) for config in configs]
         self._compile_args: dict[str, Any] | None = None
@@ -78,6 +109,7 @@ class AutoTuner:
                 f"autotune: there is no profile setting {unknown[0]!r}"
                 f"{which_exist(unknown[0], ProfileArgs.__slots__)}"
             )
+        check_settings(settings)
         self._profile = replace(self._profile, **settings)
         return self
 
@@ -101,6 +133,10 @@ class AutoTuner:
             rep=settings.rep if rep is None else rep,
             timeout=settings.timeout if timeout is None else timeout,
         )
+        check_settings(
+            {"warmup": settings.warmup, "rep": settings.rep, "timeout": settings.timeout}
+        )
+        check_executor(executor)
         function = self._jit_function()
         keywords = keywords or {}
         known = None if key is None else results.load(key)
