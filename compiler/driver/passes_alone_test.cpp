@@ -17,19 +17,11 @@ namespace {
 
 class PassesAlone : public testing::Test {
 protected:
-  PassesAlone() : context(registry()) {
-    context.disableMultithreading();
-    context.getDiagEngine().registerHandler(
-        [this](mlir::Diagnostic& diagnostic) { messages += diagnostic.str() + "\n"; });
-  }
-
-  static mlir::DialectRegistry registry() {
-    mlir::DialectRegistry result;
-    ir::registerDialects(result);
+  PassesAlone() {
+    ir::registerDialects(registry);
     registerPasses();
-    cpu::registerPasses(result);
-    ascend::registerPasses(result);
-    return result;
+    cpu::registerPasses(registry);
+    ascend::registerPasses(registry);
   }
 
   /// MLIR lists its passes in a text for people only: "  --name   -   what it does", options deeper.
@@ -48,9 +40,14 @@ protected:
     return names;
   }
 
-  /// A pass either does its work or tells why not, and what it leaves verifies.
+  /// A pass either does its work or tells why not, and what it leaves verifies. The context is new: it has the dialects
+  /// of the text, and the pass brings those of the ops that it makes.
   void run(const std::string& name, const std::string& text) {
     std::ofstream(testing::TempDir() + "pass_alone_last.mlir") << "// --" << name << "\n" << text;
+    std::string messages;
+    mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+    context.getDiagEngine().registerHandler(
+        [&](mlir::Diagnostic& diagnostic) { messages += diagnostic.str() + "\n"; });
     mlir::OwningOpRef<mlir::ModuleOp> module = ir::parseKernel(text, context);
     if (!module)
       return;
@@ -64,8 +61,7 @@ protected:
     EXPECT_TRUE(!done || succeeded(mlir::verify(*module))) << name << ": " << messages << text;
   }
 
-  std::string messages;
-  mlir::MLIRContext context;
+  mlir::DialectRegistry registry;
   size_t runs = 0;
 };
 

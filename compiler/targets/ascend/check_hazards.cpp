@@ -87,6 +87,8 @@ struct CheckHazards : KernelPass<CheckHazards> {
       : withinCores(withinCores), betweenCores(betweenCores), split(split) {}
 
   void runOnOperation() override {
+    if (getOperation().getOps<tile::LaunchOp>().empty())
+      return; // not a kernel
     std::unique_ptr<ModelOfKernel> model = buildProgram(getOperation());
     if (model->exit || model->unknownEvent)
       return;

@@ -55,6 +55,8 @@ public:
 
   void runOnOperation() override {
     func::FuncOp kernel = getOperation();
+    if (kernel.getOps<tile::LaunchOp>().empty())
+      return; // not a kernel
     for (const tile::KernelArgument& argument : tile::kernelArguments(kernel)) {
       const BlockArgument value = kernel.getArgument(argument.number);
       const Location place = isa<UnknownLoc>(value.getLoc()) ? kernel.getLoc() : value.getLoc();

@@ -161,7 +161,13 @@ struct InsertFlags : KernelPass<InsertFlags> {
   InsertFlags(WithinCores withinCores, bool betweenCores)
       : withinCores(withinCores), betweenCores(betweenCores) {}
 
+  void getDependentDialects(DialectRegistry& registry) const override {
+    registry.insert<AscendDialect, arith::ArithDialect>();
+  }
+
   void runOnOperation() override {
+    if (getOperation().getOps<tile::LaunchOp>().empty())
+      return; // not a kernel
     const std::unique_ptr<ModelOfKernel> model = buildProgram(getOperation());
     if (model->exit && withinCores == WithinCores::None && !betweenCores) {
       forgetOwnBuffers(model->program);

@@ -286,6 +286,8 @@ struct ShareVectorWork : KernelPass<ShareVectorWork> {
   }
 
   void runOnOperation() override {
+    if (getOperation().getOps<tile::LaunchOp>().empty())
+      return; // not a kernel
     tile::LaunchOp launch = *getOperation().getOps<tile::LaunchOp>().begin();
     if (!launch.getNpu())
       return;

@@ -199,7 +199,13 @@ struct SplitCubeVector : KernelPass<SplitCubeVector> {
   SplitCubeVector() = default;
   explicit SplitCubeVector(bool combine) : combine(combine) {}
 
+  void getDependentDialects(DialectRegistry& registry) const override {
+    registry.insert<AscendDialect>();
+  }
+
   void runOnOperation() override {
+    if (getOperation().getOps<tile::LaunchOp>().empty())
+      return; // not a kernel
     tile::LaunchOp launch = *getOperation().getOps<tile::LaunchOp>().begin();
     bool hasCube = false, hasVector = false;
     launch.walk([&](npu::Instruction op) {

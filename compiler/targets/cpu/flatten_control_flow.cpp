@@ -307,7 +307,21 @@ struct FlattenControlFlow : KernelPass<FlattenControlFlow> {
     registry.insert<arith::ArithDialect, cf::ControlFlowDialect, LLVM::LLVMDialect>();
   }
 
+  /// Blocks of a region that stays can't leave it.
+  static bool staysWhole(Operation* op) {
+    return op->getNumRegions() > 0 &&
+           !isa<func::FuncOp, scf::IfOp, scf::ForOp, scf::WhileOp, tile::ForOp, tile::WhileOp>(op);
+  }
+
   void runOnOperation() override {
+    const WalkResult walked = getOperation().walk<WalkOrder::PreOrder>([](Operation* op) {
+      if (!staysWhole(op))
+        return WalkResult::advance();
+      op->emitOpError("isn't lowered yet, and holds other ops");
+      return WalkResult::interrupt();
+    });
+    if (walked.wasInterrupted())
+      return signalPassFailure();
     Flattener(getOperation()).flatten();
   }
 };
