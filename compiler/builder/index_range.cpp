@@ -2,10 +2,12 @@
 #include "compiler/builder/index_range.h"
 
 #include "compiler/ir/floor_divisor.h"
+#include "compiler/ir/index_ranges.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/OperationSupport.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -123,21 +125,21 @@ void joinSameTerms(LinearForm& form) {
         right->second = 0;
 }
 
-std::optional<IndexRange> fromCount(std::optional<int64_t> count) {
-  return count && *count > 0 ? std::optional(IndexRange{0, *count - 1}) : std::nullopt;
+std::optional<ExactRange> fromCount(std::optional<int64_t> count) {
+  return count && *count > 0 ? std::optional(ExactRange{0, *count - 1}) : std::nullopt;
 }
 
-std::optional<IndexRange> rangeOfLoop(tile::ForOp loop) {
+std::optional<ExactRange> rangeOfLoop(tile::ForOp loop) {
   auto lower = mlir::getConstantIntValue(loop.getLower()),
        upper = mlir::getConstantIntValue(loop.getUpper()),
        step = mlir::getConstantIntValue(loop.getStep());
   if (!lower || !upper || !step || *step < 1 || *upper <= *lower)
     return std::nullopt;
-  return IndexRange{*lower, *lower + (*upper - 1 - *lower) / *step * *step};
+  return ExactRange{*lower, *lower + (*upper - 1 - *lower) / *step * *step};
 }
 
 /// The range of one variable.
-std::optional<IndexRange> rangeOfVariable(mlir::Value variable) {
+std::optional<ExactRange> rangeOfVariable(mlir::Value variable) {
   if (auto thread = variable.getDefiningOp<tile::ThreadIdOp>()) {
     auto threads = thread->getParentOfType<tile::LaunchOp>().getThreads();
     return thread.getDim() < threads.size() ? fromCount(threads[thread.getDim()]) : std::nullopt;
@@ -157,13 +159,105 @@ std::optional<IndexRange> rangeOfVariable(mlir::Value variable) {
   return mlir::ShapedType::isDynamic(extent) ? std::nullopt : fromCount(extent);
 }
 
+/// What no value of the form is above, where that is known.
+std::optional<int64_t> mostOf(const LinearForm& form, IndexRanges& ranges) {
+  int64_t most = form.constant;
+  for (auto [variable, coefficient] : form.terms) {
+    if (coefficient == 0)
+      continue;
+    const IndexRange range = ranges.rangeOf(variable);
+    const int64_t end = coefficient > 0 ? range.high : range.low;
+    int64_t part = 0;
+    if (end == IndexRange::kHighest || end == IndexRange::kLowest ||
+        __builtin_mul_overflow(end, coefficient, &part) ||
+        __builtin_add_overflow(most, part, &most))
+      return std::nullopt;
+  }
+  return most;
+}
+
+/// From where a variable counts, and what it stays below.
+struct Bounds {
+  mlir::OpFoldResult start, stop;
+};
+
+std::optional<Bounds> boundsOf(mlir::Value variable) {
+  auto argument = mlir::dyn_cast<mlir::BlockArgument>(variable);
+  if (!argument)
+    return std::nullopt;
+  mlir::Operation* owner = argument.getOwner()->getParentOp();
+  const mlir::OpFoldResult zero = mlir::IntegerAttr::get(argument.getType(), 0);
+  if (auto loop = mlir::dyn_cast<tile::ForOp>(owner))
+    return Bounds{loop.getLower(), loop.getUpper()};
+  if (auto launch = mlir::dyn_cast<tile::LaunchOp>(owner))
+    return Bounds{zero, launch.getGrid()[argument.getArgNumber()]};
+  if (auto nest = mlir::dyn_cast<tile::ParallelOp>(owner))
+    return Bounds{zero, nest.getMixedExtents()[argument.getArgNumber()]};
+  return std::nullopt;
+}
+
+/// The variable of a loop that no other loop of the form's variables is in; null if there is none.
+mlir::Value innermostVariable(const LinearForm& form) {
+  mlir::Value innermost;
+  for (auto [variable, coefficient] : form.terms) {
+    if (coefficient == 0 || !boundsOf(variable))
+      continue;
+    if (!innermost || innermost.getParentRegion()->isAncestor(variable.getParentRegion()))
+      innermost = variable;
+  }
+  return innermost;
+}
+
+/// Puts a bound in the place of a loop's variable, so that no value of the form gets smaller.
+bool replaceByBound(LinearForm& form, mlir::Value variable) {
+  const int64_t coefficient = std::exchange(form.terms[variable], 0);
+  const Bounds bounds = *boundsOf(variable);
+  const mlir::OpFoldResult bound = coefficient > 0 ? bounds.stop : bounds.start;
+  int64_t part = 0;
+  if (coefficient > 0 && __builtin_sub_overflow(form.constant, coefficient, &form.constant))
+    return false;
+  if (auto known = mlir::getConstantIntValue(bound))
+    return !__builtin_mul_overflow(*known, coefficient, &part) &&
+           !__builtin_add_overflow(form.constant, part, &form.constant);
+  return addScaled(form, mlir::cast<mlir::Value>(bound), coefficient, 0);
+}
+
+/// What is known in a region of a kernel that is being built: its symbols have no attributes yet, but they alone are
+/// arguments of type index.
+IndexRanges rangesWhileBuilding(mlir::Region* region) {
+  IndexRanges ranges = rangesIn(region);
+  for (mlir::Region* around = region; around; around = around->getParentRegion())
+    if (mlir::isa<mlir::FunctionOpInterface>(around->getParentOp()))
+      for (mlir::BlockArgument argument : around->getArguments())
+        if (argument.getType().isIndex())
+          ranges.assume(argument, {0, IndexRanges::kLargestDim});
+  return ranges;
+}
+
 } // namespace
 
-std::optional<IndexRange> rangeOf(mlir::Value index) {
+bool isAlwaysNegative(mlir::Value index, mlir::Region* place) {
+  LinearForm form;
+  if (!addScaled(form, index, 1, 0))
+    return false;
+  joinSameTerms(form);
+  IndexRanges ranges = rangesWhileBuilding(place);
+  // Intervals don't know that `i - m` is below 0 for i below m; with the bound in the place of i they do.
+  for (int loops = 0; loops < 16; ++loops) {
+    if (auto most = mostOf(form, ranges); most && *most < 0)
+      return true;
+    const mlir::Value variable = innermostVariable(form);
+    if (!variable || !replaceByBound(form, variable))
+      return false;
+  }
+  return false;
+}
+
+std::optional<ExactRange> rangeOf(mlir::Value index) {
   LinearForm form;
   if (!addScaled(form, index, 1, 0))
     return std::nullopt;
-  IndexRange range{form.constant, form.constant};
+  ExactRange range{form.constant, form.constant};
   for (auto [variable, coefficient] : form.terms) {
     auto bounds = rangeOfVariable(variable);
     int64_t atLeast = 0, atGreatest = 0;

@@ -7,14 +7,18 @@
 namespace tilewright::builder {
 
 /// The least and greatest value, both of which are taken.
-struct IndexRange {
+struct ExactRange {
   int64_t least;
   int64_t greatest;
 };
 
 /// The exact range of an index that is a sum of multiples of loop variables, block ids and thread ids with known
 /// bounds; nothing for any other.
-std::optional<IndexRange> rangeOf(mlir::Value index);
+std::optional<ExactRange> rangeOf(mlir::Value index);
+
+/// Whether an index of code that is built in `place` is below 0 whatever its variables are: from the bounds of the loops,
+/// known or not, and the conditions around. False where that can't be told.
+bool isAlwaysNegative(mlir::Value index, mlir::Region* place);
 
 /// `left - right` where that is the same number for all values of the variables in them: `(k + 1) * 64 - k * 64`,
 /// `k % 3 + 1 - k % 3`, `I[k] + 1 - I[k]` with nothing written between the two reads.

@@ -50,12 +50,6 @@ Index fromEnd(Construction& state, const Index& size, const Index& index) {
       state.location(), state.indexIr(size), state.indexIr(index)));
 }
 
-/// Whether no value that the index takes is 0 or more.
-bool isNegative(Construction& state, const Index& index) {
-  auto range = known(index) ? std::nullopt : rangeOf(state.indexIr(index));
-  return range && range->greatest < 0;
-}
-
 /// Counts a negative known index from the end, and refuses known indices outside of an on-chip
 /// buffer.
 std::optional<Index> resolveIndex(Construction& state, const BufferRecord& buffer, size_t dim,
@@ -128,7 +122,8 @@ std::optional<std::vector<Index>> resolveIndices(Construction& state, Buffer buf
   std::vector<Index> resolved;
   for (size_t dim = 0; dim < indices.size(); ++dim) {
     auto given = state.toIndex(indices[dim], what(dim, record));
-    if (given && names == Names::Element && isNegative(state, *given))
+    if (given && names == Names::Element && !known(*given) &&
+        isAlwaysNegative(state.indexIr(*given), state.ir.getInsertionBlock()->getParent()))
       given = fromEnd(state, record.shape[dim], *given);
     auto index = given ? resolveIndex(state, record, dim, *given) : std::nullopt;
     if (!index)

@@ -12,8 +12,8 @@
 ///
 /// These ops have no meaning outside of a buffer, unlike copies and fills, which are clipped. It stands
 /// before all passes that may trust a region, and before assertions are numbered.
+#include "compiler/ir/index_ranges.h"
 #include "compiler/ir/tile.h"
-#include "compiler/passes/analysis/index_ranges.h"
 #include "compiler/passes/kernel_pass.h"
 #include "compiler/passes/passes.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"

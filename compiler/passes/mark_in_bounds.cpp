@@ -9,8 +9,8 @@
 ///
 /// It stands first in each pipeline, while loops and launch are still whole: targets guard what is
 /// not marked (a load outside gives 0, a store is dropped) and spend nothing on the rest.
+#include "compiler/ir/index_ranges.h"
 #include "compiler/ir/tile.h"
-#include "compiler/passes/analysis/index_ranges.h"
 #include "compiler/passes/kernel_pass.h"
 #include "compiler/passes/passes.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"

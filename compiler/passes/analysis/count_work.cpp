@@ -4,12 +4,12 @@
 // mask, say) is walked turn by turn, up to a limit.
 #include "compiler/passes/analysis/count_work.h"
 
+#include "compiler/ir/index_ranges.h"
 #include "compiler/ir/kernel_arguments.h"
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/structure_ops.h"
 #include "compiler/ir/tensor_ops.h"
 #include "compiler/ir/thread_ops.h"
-#include "compiler/passes/analysis/index_ranges.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"

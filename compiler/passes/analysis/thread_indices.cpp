@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/passes/analysis/thread_indices.h"
 
+#include "compiler/ir/index_ranges.h"
 #include "compiler/ir/thread_ops.h"
-#include "compiler/passes/analysis/index_ranges.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/Support/MathExtras.h"

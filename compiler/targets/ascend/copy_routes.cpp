@@ -3,8 +3,8 @@
 #include "compiler/targets/ascend/copy_routes.h"
 
 #include "compiler/ir/ascend_ops.h"
+#include "compiler/ir/index_ranges.h"
 #include "compiler/ir/structure_ops.h"
-#include "compiler/passes/analysis/index_ranges.h"
 
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
 

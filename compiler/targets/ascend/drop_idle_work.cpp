@@ -17,9 +17,9 @@
 ///
 /// What pads a tile stays. It stands before the flags, which would order what never happens, and right before
 /// a canonicalizer, which takes the branch away.
+#include "compiler/ir/index_ranges.h"
 #include "compiler/ir/npu_ops.h"
 #include "compiler/ir/structure_ops.h"
-#include "compiler/passes/analysis/index_ranges.h"
 #include "compiler/passes/kernel_pass.h"
 #include "compiler/targets/ascend/passes.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/targets/ascend/event_numbers.h"
 
-#include "compiler/passes/analysis/index_ranges.h"
+#include "compiler/ir/index_ranges.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
 

@@ -3,7 +3,7 @@
 /// numbers modulo constants, and values that never change.
 #pragma once
 
-#include "compiler/passes/analysis/index_ranges.h"
+#include "compiler/ir/index_ranges.h"
 #include "compiler/targets/ascend/analysis/program.h"
 
 #include <mlir/IR/Value.h>

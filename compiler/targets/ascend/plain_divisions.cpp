@@ -12,8 +12,8 @@
 ///   %column = arith.remsi %block, %c3 : index
 ///
 /// It stands right before a canonicalizer, which takes the unused parts away.
+#include "compiler/ir/index_ranges.h"
 #include "compiler/ir/structure_ops.h"
-#include "compiler/passes/analysis/index_ranges.h"
 #include "compiler/passes/kernel_pass.h"
 #include "compiler/targets/ascend/passes.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/targets/ascend/print_scalars.h"
 
-#include "compiler/passes/analysis/index_ranges.h"
+#include "compiler/ir/index_ranges.h"
 
 #include <llvm/ADT/SmallString.h>
 #include <llvm/ADT/StringExtras.h>

@@ -2,8 +2,8 @@
 /// A tile cut into cells, so that each box that matters consists of whole ones.
 #pragma once
 
+#include "compiler/ir/index_ranges.h"
 #include "compiler/ir/region.h"
-#include "compiler/passes/analysis/index_ranges.h"
 
 #include <llvm/ADT/STLFunctionalExtras.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/targets/ascend/twin_flow.h"
 
+#include "compiler/ir/index_ranges.h"
 #include "compiler/ir/structure_ops.h"
-#include "compiler/passes/analysis/index_ranges.h"
 #include "compiler/targets/ascend/clear_conditions.h"
 #include "compiler/targets/ascend/loop_exits.h"
 #include "compiler/targets/ascend/nest_indices.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "compiler/passes/analysis/index_ranges.h"
+#include "compiler/ir/index_ranges.h"
 
 #include "compiler/ir/ascend_ops.h"
 #include "compiler/ir/tile.h"
@@ -465,16 +465,20 @@ IndexRange IndexRanges::compute(Value value) {
   return {};
 }
 
+IndexRanges rangesIn(Region* region) {
+  SmallVector<Region*> around;
+  for (; region; region = region->getParentRegion())
+    around.push_back(region);
+  IndexRanges ranges;
+  for (Region* each : llvm::reverse(around))
+    ranges.enter(*each);
+  return ranges;
+}
+
 IndexRange rangeAt(Operation* place, OpFoldResult number) {
   if (std::optional<int64_t> fixed = getConstantIntValue(number))
     return constant(*fixed);
-  SmallVector<Region*> around;
-  for (Region* region = place->getParentRegion(); region; region = region->getParentRegion())
-    around.push_back(region);
-  IndexRanges ranges;
-  for (Region* region : llvm::reverse(around))
-    ranges.enter(*region);
-  return ranges.rangeOf(cast<Value>(number));
+  return rangesIn(place->getParentRegion()).rangeOf(cast<Value>(number));
 }
 
 } // namespace tilewright

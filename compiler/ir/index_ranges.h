@@ -78,7 +78,10 @@ private:
 /// b - 1, as in Python. Null if the choice is another one.
 mlir::arith::RemSIOp flooredRemainder(mlir::arith::SelectOp choice);
 
-/// What is known of a number at an operation: the conditions around that hold.
+/// What is known in a region: the conditions around that hold.
+IndexRanges rangesIn(mlir::Region* region);
+
+/// What is known of a number at an operation.
 IndexRange rangeAt(mlir::Operation* place, mlir::OpFoldResult number);
 
 } // namespace tilewright
