@@ -70,6 +70,11 @@ struct LaunchRequest {
   Place place; ///< of the launch, if it is known
   /// Once this is not 0, the launch ends soon, with status 507014 and without findings.
   const volatile int32_t* stop = nullptr;
+  /// What the kernel calls its tensors (tilewrightAscendTensorNames); null: it gave no names.
+  const char* tensorNames = nullptr;
+  /// Who is told of each finding; null: they are printed.
+  void (*tell)(void* to, const char* text, bool isError) = nullptr;
+  void* tellTo = nullptr;
 };
 
 /// How to run; defaults come from the environment variable TILEWRIGHT_ASCEND (a comma list:
@@ -158,6 +163,14 @@ TILEWRIGHT_EXPORT void enqueueLaunch(void* stream, LaunchRequest request);
 /// What the calling thread enqueues from now on looks at `flag` (LaunchRequest::stop), which must
 /// live until it has ended. Null: at nothing. A C name, for those who look for it at run time.
 extern "C" TILEWRIGHT_EXPORT void tilewrightAscendStopFlag(const volatile int32_t* flag);
+/// What the kernel that the calling thread enqueues next calls its tensors, for findings: of each its name, first byte
+/// on chip, bits of an element, elements from row to row (0: they don't lie in rows) and extents (-1: not known), with
+/// blanks between and a semicolon behind. The text must live as long as the kernel.
+extern "C" TILEWRIGHT_EXPORT void tilewrightAscendTensorNames(const char* names);
+/// Findings of what the calling thread enqueues from now on go to `tell` and aren't printed; what `to` points to must
+/// live until the launches have ended. Null: to nobody else.
+extern "C" TILEWRIGHT_EXPORT void
+tilewrightAscendTell(void (*tell)(void* to, const char* text, bool isError), void* to);
 
 /// Global memory. The runtime tells which ranges are allocated; accesses outside are errors.
 TILEWRIGHT_EXPORT void addGlobalMemory(void* base, size_t bytes);

@@ -10,9 +10,16 @@
 #ifdef TILEWRIGHT_ASCEND
 #define TW_PLACE , ::tilewright::ascend::Place place = ::tilewright::ascend::Place::here()
 #define TW_HERE , place
+// ... and its findings name the kernel's tensors.
+#define TW_TENSOR(number) , number
+#define TW_NAME_TENSOR(tensor, number) tensor.twName(number)
+#define TW_TENSOR_NAMES(names) ::tilewright::ascend::tilewrightAscendTensorNames(names)
 #else
 #define TW_PLACE
 #define TW_HERE
+#define TW_TENSOR(number)
+#define TW_NAME_TENSOR(tensor, number)
+#define TW_TENSOR_NAMES(names)
 #endif
 
 #include "tilewright_cube.h"

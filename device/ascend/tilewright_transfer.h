@@ -21,6 +21,15 @@ __aicore__ inline AscendC::LocalTensor<T> localTensor(AscendC::TPosition positio
                                                       uint32_t elements) {
   return AscendC::LocalTensor<T>(position, address, elements);
 }
+#ifdef TILEWRIGHT_ASCEND
+template <class T>
+inline AscendC::LocalTensor<T> localTensor(AscendC::TPosition position, uint32_t address,
+                                           uint32_t elements, uint16_t nameNumber) {
+  auto tensor = localTensor<T>(position, address, elements);
+  tensor.nameNumber = nameNumber;
+  return tensor;
+}
+#endif
 
 template <class T>
 __aicore__ inline void loadRows(const AscendC::LocalTensor<T>& ub,

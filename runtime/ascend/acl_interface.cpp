@@ -19,6 +19,7 @@ static bool find(void* library, const char* name, Function& function, std::strin
 
 bool AclInterface::load(void* library, std::string& error) {
   setStopFlag = reinterpret_cast<decltype(setStopFlag)>(dlsym(library, "tilewrightAscendStopFlag"));
+  setListener = reinterpret_cast<decltype(setListener)>(dlsym(library, "tilewrightAscendTell"));
   return find(library, "aclInit", init, error) &&
          find(library, "aclrtSetDevice", setDevice, error) &&
          find(library, "aclrtMalloc", allocate, error) &&

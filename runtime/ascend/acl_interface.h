@@ -20,6 +20,8 @@ struct AclInterface {
   const char* (*lastError)();
   /// Only our host has it, else null: what this thread launches ends once the flag is not 0.
   void (*setStopFlag)(const volatile int32_t* flag);
+  /// Of the host: who is told what a launch does wrong; it prints that otherwise.
+  void (*setListener)(void (*tell)(void* to, const char* text, bool isError), void* to);
 
   static constexpr int32_t kHostToDevice = 1, kDeviceToHost = 2;
 

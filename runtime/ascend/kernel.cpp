@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <dlfcn.h>
 #include <sys/mman.h>
@@ -47,6 +48,25 @@ private:
 };
 
 constexpr int64_t kMostCores = int64_t(1) << 31;
+
+/// What the host has found in a launch: errors become the caller's, all else is printed.
+struct Findings {
+  static void tell(void* to, const char* text, bool isError) {
+    if (isError)
+      static_cast<Findings*>(to)->add(text);
+    else
+      std::fputs(text, stderr);
+  }
+  void add(const char* text) {
+    constexpr unsigned most = 20;
+    if (++count <= most)
+      errors += text;
+    else
+      more = "... and " + std::to_string(count - most) + " more\n";
+  }
+  std::string errors, more;
+  unsigned count = 0;
+};
 
 } // namespace
 
@@ -152,12 +172,22 @@ bool AscendKernel::launch(const uint64_t* slots, size_t slotCount, const Argumen
   void* stream = code == 0 ? memory.makeStream(code) : nullptr;
   if (code != 0)
     return fail("", code);
+  Findings findings;
   if (acl->setStopFlag)
     acl->setStopFlag(&stop);
+  if (acl->setListener)
+    acl->setListener(&Findings::tell, &findings);
   start(device.data(), space, uint32_t(cores), stream);
   if (acl->setStopFlag)
     acl->setStopFlag(nullptr);
+  if (acl->setListener)
+    acl->setListener(nullptr, nullptr);
   code = acl->synchronize(stream);
+  if (code != 0 && !findings.errors.empty()) {
+    error = spec.name + ": the kernel failed: " + findings.errors + findings.more;
+    error.pop_back(); // the last line's end
+    return false;
+  }
   if (code != 0)
     return fail("the kernel failed: ", code);
   for (size_t i = 0; i < bytes.size() && code == 0; ++i)

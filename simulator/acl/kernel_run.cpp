@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <cxxabi.h>
+#include <utility>
 
 namespace tilewright::acl {
 namespace {
@@ -44,6 +45,10 @@ TaskOutcome runKernel(const ascend::LaunchRequest& request) {
   ascend::LaunchOptions options = ascend::launchOptionsFromEnvironment();
   options.device = DeviceOfTask::current();
   ascend::LaunchReport report = ascend::launch(request, options);
+  if (request.tell) {
+    for (const ascend::Finding& finding : std::exchange(report.findings, {}))
+      request.tell(request.tellTo, finding.text.c_str(), finding.isError);
+  }
   ascend::printFindings(report);
   TaskOutcome outcome;
   if (report.modelledMicroseconds > 0)

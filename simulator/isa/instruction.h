@@ -49,6 +49,7 @@ struct Operand {
   uint8_t l2Bypass = 0;   ///< GM, for the timing model: 1 if reads go past L2, plus 2 if writes do
   bool isOfQueue = false; ///< of a tensor that AllocTensor or DeQue gave: FreeTensor ends its life
   bool isWithoutMemory = false; ///< of a LocalTensor that nothing has given an address
+  uint16_t tensor = 0;          ///< among the kernel's names for its tensors; 0: it gave none
 };
 
 enum class VectorOp : uint8_t {

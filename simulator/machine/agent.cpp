@@ -243,21 +243,21 @@ void Agent::warnOfLanes(const VectorInstr& i, bool fromRegister, Place place) {
   if (hasBits && i.mask[0] == 0 && (i.mask[1] == 0 || lanesOf(i) <= lanesPerWord))
     return complain(name + ": mask is 0, but a mask must have a lane; leave the call out where no "
                            "elements are left",
-                    false, place, {{{}, operandsText(Pipe::V, &i)}});
+                    false, place, {{{}, operandsText(Pipe::V, &i, hazards.tensorNames)}});
   if (hasBits && !fromRegister && hasBitsBeyond(i))
     return complain(name + ": mask[1] has bits, but a repeat of these elements has " +
                         std::to_string(lanesOf(i)) +
                         " lanes, which are those of mask[0]; set mask[1] to 0",
-                    false, place, {{{}, operandsText(Pipe::V, &i)}});
+                    false, place, {{{}, operandsText(Pipe::V, &i, hazards.tensorNames)}});
   if (isa::overlapsItself(i))
     return complain(name + ": " + isa::itsRepeats(i) +
                         ", so that repeats overwrite the results of earlier ones; make it at least "
                         "that",
-                    false, place, {{{}, operandsText(Pipe::V, &i)}});
+                    false, place, {{{}, operandsText(Pipe::V, &i, hazards.tensorNames)}});
   if (i.repeat == 0 && i.form != VectorForm::Register && !hasRows(i.op))
     complain(name + ": repeatTime is 0, so that nothing is computed; it has 8 bits, in which 256 "
                     "is 0 as well; split the call, or leave it out",
-             false, place, {{{}, operandsText(Pipe::V, &i)}});
+             false, place, {{{}, operandsText(Pipe::V, &i, hazards.tensorNames)}});
 }
 
 void Agent::issue(const VectorInstr& given, Place place) {
@@ -271,7 +271,7 @@ void Agent::issue(const VectorInstr& given, Place place) {
     fail(std::string(nameOf(given)) + ": count is " + std::to_string(count) +
              ", but it must not be negative",
          place, faultStatus(),
-         {{{}, operandsText(Pipe::V, &given)},
+         {{{}, operandsText(Pipe::V, &given, hazards.tensorNames)},
           {{}, "leave the call out where no elements are left"}});
   if (given.form != VectorForm::Register) {
     warnOfLanes(given, false, place);
@@ -346,13 +346,15 @@ void Agent::checkNotFreed(const Operand& operand, bool isWrite, const char* what
   for (const FreeBuffer& f : freeBuffers)
     if (f.space == operand.space && f.bytes.begin <= operand.address &&
         operand.address < f.bytes.end)
-      complain(std::string(what) + (isWrite ? " writes " : " reads ") +
-                   spaceNames[static_cast<unsigned>(f.space)] + " from byte " +
-                   std::to_string(operand.address) +
-                   " on, in a buffer that FreeTensor has given back; free it later, or AllocTensor "
-                   "a new one [" +
-                   (isWrite ? "ErrorWrite1" : "ErrorRead1") + "]",
-               true, place, {{f.freedAt, "it was freed here"}, {{}, operandsText(pipe, {})}});
+      complain(
+          std::string(what) + (isWrite ? " writes " : " reads ") +
+              spaceNames[static_cast<unsigned>(f.space)] + " from byte " +
+              std::to_string(operand.address) +
+              " on, in a buffer that FreeTensor has given back; free it later, or AllocTensor "
+              "a new one [" +
+              (isWrite ? "ErrorWrite1" : "ErrorRead1") + "]",
+          true, place,
+          {{f.freedAt, "it was freed here"}, {{}, operandsText(pipe, {}, hazards.tensorNames)}});
 }
 void Agent::checkNotFreed(const VectorInstr& i, Place place) {
   if (freeBuffers.empty())
@@ -475,6 +477,10 @@ template <class Instr> void Agent::execute(Pipe pipe, const Instr& instr, uint32
     }
   if (hazards.unwrittenReads != unwrittenBefore)
     stop(faultStatus());
+  for (unsigned i = 0; i < accesses.count && !wrong.empty(); ++i)
+    if (const Access& access = accesses.items[i]; access.operand && access.space != Space::GM)
+      failBeyond(*access.operand, access.region.hull(), access.kind != AccessKind::Read,
+                 hazards.site(site).place);
   if (!wrong.empty())
     fail(std::string(nameOf(instr)) + ": " + wrong, hazards.site(site).place, faultStatus(),
          workingNotes(adviceFor(wrong)));
@@ -689,6 +695,7 @@ void* Agent::scalarAccess(const Operand& operand, uint32_t bytes, bool write, Pl
   access.kind = write ? AccessKind::Write : AccessKind::Read;
   access.region.begin = operand.address;
   access.region.length = bytes;
+  access.operand = &operand;
   uint32_t site = hazards.siteOf(place, write ? "SetValue" : "GetValue");
   if (options.randomOrderSeed)
     pumpSome();
@@ -697,7 +704,10 @@ void* Agent::scalarAccess(const Operand& operand, uint32_t bytes, bool write, Pl
   working = {Pipe::S, {}};
   if (operand.isWithoutMemory)
     failWithoutMemory(write ? "SetValue" : "GetValue", write, place);
-  if (operand.space != Space::GM && operand.bytes && bytes > operand.bytes)
+  const bool isBeyond = operand.space != Space::GM && operand.bytes && bytes > operand.bytes;
+  if (isBeyond)
+    failBeyond(operand, {operand.address, operand.address + bytes}, write, place);
+  if (isBeyond)
     fail(std::string(write ? "SetValue writes " : "GetValue reads ") +
              spaceNames[static_cast<unsigned>(operand.space)] + " byte " +
              std::to_string(operand.address) + ", behind the end of the tensor [" +

@@ -214,6 +214,7 @@ public:
   StoreState storeState;
   ScalarResults results;
   CoreHazards hazards;
+  std::map<uint16_t, uint64_t> globalStarts; ///< of the tensors that the kernel has names for
   State state = State::New;
   int32_t status = 0;
   const uint32_t index;
@@ -330,6 +331,8 @@ private:
   }
   /// Notes of a report on what is executed: its pipe and operands, and what to change.
   std::vector<ReportNote> workingNotes(const std::string& advice) const;
+  /// Fails in the kernel's words if it has a name for the tensor, and the bytes are not all its own.
+  void failBeyond(const Operand& operand, Interval bytes, bool isWritten, Place place);
   void checkGlobal(const Access& access, uint32_t site);
   /// GM that is there, but not given to the tensor.
   /// `takesBlocks`: what it reads is rounded up to whole blocks of 32 bytes, which may hold more than the tensor.

@@ -2,6 +2,7 @@
 // Whether what an instruction touches is there: in its core's memories, in GM, in its tensor.
 #include "simulator/machine/agent.h"
 #include "simulator/memory/global_memory.h"
+#include "simulator/memory/tensor_names.h"
 
 namespace tilewright::ascend {
 
@@ -14,7 +15,24 @@ std::string hexAddress(uint64_t value) {
 } // namespace
 
 std::vector<ReportNote> Agent::workingNotes(const std::string& advice) const {
-  return {{{}, operandsText(working.pipe, working.instr)}, {{}, advice}};
+  return {{{}, operandsText(working.pipe, working.instr, hazards.tensorNames)}, {{}, advice}};
+}
+
+void Agent::failBeyond(const Operand& operand, Interval bytes, bool isWritten, Place place) {
+  const std::optional<TensorName> tensor = tensorNamed(hazards.tensorNames, operand.tensor);
+  if (!tensor)
+    return;
+  int64_t begin = 0;
+  if (operand.space !=
+      Space::GM) // addresses on chip have 32 bits: one before the tensor is a large one
+    begin = static_cast<int32_t>(static_cast<uint32_t>(bytes.begin - tensor->begin));
+  else if (const auto start = globalStarts.find(operand.tensor); start == globalStarts.end())
+    return;
+  else
+    begin = static_cast<int64_t>(bytes.begin - start->second);
+  const auto length = static_cast<int64_t>(bytes.end - bytes.begin);
+  if (std::string text = outsideOf(*tensor, begin, begin + length, isWritten); !text.empty())
+    fail(std::move(text), place, faultStatus());
 }
 
 void Agent::failWithoutMemory(const char* what, bool writes, Place place) {
@@ -36,6 +54,8 @@ void Agent::checkLocal(const Access& access, uint32_t site) {
          where.place, faultStatus(),
          workingNotes("cube cores and vector cores have memories of their own; what both need goes "
                       "through GM"));
+  if ((hull.end > spaceBytes[s] || hull.begin > hull.end) && access.operand)
+    failBeyond(*access.operand, hull, access.kind != AccessKind::Read, where.place);
   if (hull.end > spaceBytes[s] || hull.begin > hull.end)
     fail(std::string(where.what) + verb + spaceNames[s] + " bytes " + std::to_string(hull.begin) +
              " to " + std::to_string(hull.end - 1) + ", but " + spaceNames[s] + " has " +
@@ -57,7 +77,12 @@ void Agent::checkGlobal(const Access& access, uint32_t site) {
   const char* verb = access.kind == AccessKind::Read ? " reads " : " writes ";
   const char* code = access.kind == AccessKind::Read ? "ErrorRead1" : "ErrorWrite1";
   int32_t error = faultStatus();
-  if (!findGlobalRange(hull.begin, cachedRange)) {
+  const bool isAllocated = findGlobalRange(hull.begin, cachedRange);
+  if ((!isAllocated || hull.end > cachedRange.end) && access.operand) {
+    cachedVersion = 0;
+    failBeyond(*access.operand, hull, access.kind != AccessKind::Read, where.place);
+  }
+  if (!isAllocated) {
     cachedVersion = 0;
     fail(std::string(where.what) + verb + "GM at " + hexAddress(hull.begin) +
              ", which belongs to no allocation [" + code + "]",

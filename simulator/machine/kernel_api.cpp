@@ -171,6 +171,12 @@ void* scalarAccess(const Operand& operand, uint32_t bytes, bool write, Place pla
   return a.scalarAccess(operand, bytes, write, place);
 }
 
+void noteTensor(uint16_t number, uint64_t address) {
+  Agent& a = agent();
+  Inside inside(a);
+  a.globalStarts[number] = address;
+}
+
 void drainPipe(Pipe pipe) {
   Agent& a = agent();
   Inside inside(a);

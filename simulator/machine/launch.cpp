@@ -171,6 +171,7 @@ void Machine::makeGroup(uint32_t block) {
     starts.push_back({agents[index], &request});
     agents[index]->inspected = options.randomOrderSeed || !canSeeStates() ? nullptr : &isInspecting;
     agents[index]->someHaveFailed = &state.someHaveFailed;
+    agents[index]->hazards.tensorNames = request.tensorNames;
     agents[index]->kernelCode = view.cube ? request.kernel->aic : request.kernel->aiv;
     agents[index]->start(body, &starts.back());
   }

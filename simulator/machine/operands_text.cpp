@@ -4,6 +4,7 @@
 #include "simulator/isa/elementwise.h"
 #include "simulator/memory/global_memory.h"
 #include "simulator/memory/local_memory.h"
+#include "simulator/memory/tensor_names.h"
 #include "simulator/sync/core_hazards.h"
 
 #include <initializer_list>
@@ -32,14 +33,16 @@ std::string placeIn(const Operand& o) {
               : "");
 }
 
-std::string listOf(Pipe pipe, std::initializer_list<Named> operands) {
+std::string listOf(Pipe pipe, const char* tensorNames, std::initializer_list<Named> operands) {
   std::string text = std::string("on ") + pipeNames[static_cast<unsigned>(pipe)];
   const char* between = ": ";
   for (const auto& [name, operand] : operands) {
     const bool isUsed = operand.bytes != 0 || operand.address != 0 || between[0] == ':';
     if (!isUsed) // dst always is
       continue;
-    text += std::string(between) + name + " is " + placeIn(operand);
+    const std::optional<TensorName> tensor = tensorNamed(tensorNames, operand.tensor);
+    text += std::string(between) + name + " is " + (tensor ? "'" + tensor->name + "' in " : "") +
+            placeIn(operand);
     if (operand.bytes == 1 && bytesOf(operand.type) > 1)
       text += " (behind the tensor's end)";
     else if (operand.bytes)
@@ -51,30 +54,33 @@ std::string listOf(Pipe pipe, std::initializer_list<Named> operands) {
 
 struct TextOfOperands {
   Pipe pipe;
+  const char* tensorNames;
   std::string operator()(std::monostate) const {
-    return listOf(pipe, {});
+    return listOf(pipe, tensorNames, {});
   }
   std::string operator()(const VectorInstr* i) const {
     if (!isa::hasSource(i->op)) // its fields are filled all the same
-      return listOf(pipe, {{"dst", i->dst}});
-    return listOf(pipe, {{"dst", i->dst},
-                         {"src0", i->src0},
-                         {"src1", i->src1},
-                         {"the next", i->aux},
-                         {"the last", i->extra}});
+      return listOf(pipe, tensorNames, {{"dst", i->dst}});
+    return listOf(pipe, tensorNames,
+                  {{"dst", i->dst},
+                   {"src0", i->src0},
+                   {"src1", i->src1},
+                   {"the next", i->aux},
+                   {"the last", i->extra}});
   }
   std::string operator()(const CopyInstr* i) const {
-    return listOf(pipe, {{"dst", i->dst}, {"src", i->src}});
+    return listOf(pipe, tensorNames, {{"dst", i->dst}, {"src", i->src}});
   }
   std::string operator()(const CubeInstr* i) const {
-    return listOf(pipe, {{"dst", i->dst}, {"src", i->a}, {"the next", i->b}, {"the last", i->c}});
+    return listOf(pipe, tensorNames,
+                  {{"dst", i->dst}, {"src", i->a}, {"the next", i->b}, {"the last", i->c}});
   }
 };
 
 } // namespace
 
-std::string operandsText(Pipe pipe, InstrRef instr) {
-  return std::visit(TextOfOperands{pipe}, instr);
+std::string operandsText(Pipe pipe, InstrRef instr, const char* tensorNames) {
+  return std::visit(TextOfOperands{pipe, tensorNames}, instr);
 }
 
 std::string adviceFor(const std::string& wrong) {

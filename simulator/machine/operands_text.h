@@ -14,8 +14,9 @@ namespace tilewright::ascend {
 using InstrRef =
     std::variant<std::monostate, const VectorInstr*, const CopyInstr*, const CubeInstr*>;
 
-/// "on PIPE_V: dst is UB from byte 0 on (1024 bytes), ..."; bytes only where they are known.
-std::string operandsText(Pipe pipe, InstrRef instr);
+/// "on PIPE_V: dst is UB from byte 0 on (1024 bytes), ..."; bytes only where they are known, and the tensor's name
+/// where the kernel has one (`tensorNames`: LaunchRequest).
+std::string operandsText(Pipe pipe, InstrRef instr, const char* tensorNames);
 
 /// What to do about `wrong`, a sentence of isa::inspect.
 std::string adviceFor(const std::string& wrong);

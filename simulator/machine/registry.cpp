@@ -56,6 +56,12 @@ bool exitCodeNeeded = false;
 thread_local LoadedKernels* collecting = nullptr;
 thread_local bool isRefused = false; ///< what registers itself next
 thread_local const volatile int32_t* stopFlag = nullptr;
+thread_local const char* namesOfNext = nullptr;
+struct Listener {
+  void (*tell)(void* to, const char* text, bool isError) = nullptr;
+  void* to = nullptr;
+};
+thread_local Listener listener;
 
 } // namespace
 
@@ -136,6 +142,9 @@ void enqueueLaunch(void* stream, LaunchRequest request) {
   if (currentAgent())
     failKernelHere("a kernel was launched from inside a kernel");
   request.stop = stopFlag;
+  request.tensorNames = std::exchange(namesOfNext, nullptr);
+  request.tell = listener.tell;
+  request.tellTo = listener.to;
   StreamHook hook = ranges().hook;
   if (hook)
     hook(stream, std::move(request));
@@ -145,6 +154,14 @@ void enqueueLaunch(void* stream, LaunchRequest request) {
 
 void tilewrightAscendStopFlag(const volatile int32_t* flag) {
   stopFlag = flag;
+}
+
+void tilewrightAscendTensorNames(const char* names) {
+  namesOfNext = names;
+}
+
+void tilewrightAscendTell(void (*tell)(void* to, const char* text, bool isError), void* to) {
+  listener = {tell, to};
 }
 
 void printFindings(const LaunchReport& report) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/sync/core_hazards.h"
 #include "simulator/memory/local_memory.h"
+#include "simulator/memory/tensor_names.h"
 #include "simulator/sync/advice.h"
 #include "simulator/sync/events.h"
 
@@ -231,12 +232,12 @@ void CoreHazards::meet(const Segment& s, Interval overlap) {
   }
 }
 
-namespace {
-std::string bytesText(Space space, uint64_t begin, uint64_t end) {
-  return std::string(spaceNames[static_cast<unsigned>(space)]) + " bytes " + std::to_string(begin) +
-         " to " + std::to_string(end - 1);
+/// "UB bytes 0 to 255 of 'a'", of the access that is being noted.
+std::string CoreHazards::bytesOf(Interval bytes) const {
+  return std::string(spaceNames[static_cast<unsigned>(current->space)]) + " bytes " +
+         std::to_string(bytes.begin) + " to " + std::to_string(bytes.end - 1) +
+         (current->operand ? ofTensor(tensorNames, current->operand->tensor) : "");
 }
-} // namespace
 
 void CoreHazards::race(const char* verb, const Segment&, Interval overlap, Pipe other, Stamp stamp,
                        bool otherWrites) {
@@ -260,9 +261,9 @@ void CoreHazards::race(const char* verb, const Segment&, Interval overlap, Pipe 
   ReportItem item;
   item.place = mine.place;
   item.sentence = std::string(mine.what) + " on " + pipeNames[p] + " " + verb + " " +
-                  bytesText(current->space, overlap.begin, overlap.end) + " while " + theirs.what +
-                  " on " + pipeNames[q] + " may still be " + (otherWrites ? "writing" : "reading") +
-                  " them (" + core + ") [" + (verb[0] == 'r' ? "ErrorSync2" : "ErrorSync1") + "]";
+                  bytesOf(overlap) + " while " + theirs.what + " on " + pipeNames[q] +
+                  " may still be " + (otherWrites ? "writing" : "reading") + " them (" + core +
+                  ") [" + (verb[0] == 'r' ? "ErrorSync2" : "ErrorSync1") + "]";
   item.notes.push_back({theirs.place, std::string("the ") + (otherWrites ? "write" : "read") +
                                           " by " + theirs.what + " is here"});
   const Advice words(mine.place);
@@ -307,8 +308,7 @@ void CoreHazards::uninitialised(const Segment& s, Interval overlap) {
   const bool wasMoved = s.movedFrom.space != Space::GM;
   ReportItem item;
   item.place = mine.place;
-  item.sentence = std::string(mine.what) + " on " + pipeNames[p] + " reads " +
-                  bytesText(current->space, overlap.begin, overlap.end) +
+  item.sentence = std::string(mine.what) + " on " + pipeNames[p] + " reads " + bytesOf(overlap) +
                   (wasMoved      ? std::string(", to which ") + sites[s.write.site].what +
                                        " has moved what nothing has written ("
                    : s.undefined ? ", which are padding without a value ("
@@ -345,9 +345,8 @@ void CoreHazards::spoiled(const Segment& s, Interval overlap) {
   ReportItem item;
   item.place = mine.place;
   item.isError = false;
-  item.sentence = std::string(mine.what) + " on " + pipeNames[p] + " reads " +
-                  bytesText(current->space, overlap.begin, overlap.end) + ", which " + theirs.what +
-                  " may have overwritten (" + core + ")";
+  item.sentence = std::string(mine.what) + " on " + pipeNames[p] + " reads " + bytesOf(overlap) +
+                  ", which " + theirs.what + " may have overwritten (" + core + ")";
   item.notes.push_back({theirs.place, std::string(theirs.what) +
                                           " with this mode works in the last 8 KiB of UB; keep "
                                           "what is needed behind it below byte 188416"});

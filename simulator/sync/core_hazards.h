@@ -104,7 +104,8 @@ public:
   /// What the last instruction has taken along although nothing had written it, and what became of that.
   std::vector<LocalBytes> moved;
   void noteUnwritten(Pipe pipe, const Unwritten& unwritten);
-  uint64_t unwrittenReads = 0; ///< that were told, or counted
+  uint64_t unwrittenReads = 0;       ///< that were told, or counted
+  const char* tensorNames = nullptr; ///< LaunchRequest::tensorNames
 
 private:
   void meet(const Segment& segment, Interval overlap) override;
@@ -114,6 +115,7 @@ private:
   bool isPaddingOfFractal(const Segment& segment, Interval overlap) const;
   void uninitialised(const Segment& segment, Interval overlap);
   void spoiled(const Segment& segment, Interval overlap);
+  std::string bytesOf(Interval bytes) const;
   bool ordered(Pipe earlier, uint32_t epoch) const;
   bool autoOrdered(Pipe earlier, Pipe later) const;
 

@@ -88,7 +88,31 @@ void BodyPrinter::bindTensor(Value value, const tile::KernelArgument& argument,
   const std::string type = cppType(argument.element);
   text.line("GlobalTensor<" + type + "> " + layout.name + ";");
   text.line(layout.name + ".SetGlobalBuffer((__gm__ " + type + "*)" + address + ");");
+  if (argument.buffer && !argument.strides)
+    nameGlobal(layout, argument.name, argument.buffer);
   globals[value] = std::move(layout);
+}
+
+unsigned BodyPrinter::nameTensor(StringRef name, BufferType type, int64_t address, int64_t pitch) {
+  const bool isWord =
+      llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_' || c < 0; });
+  if (name.empty() || !isWord)
+    return 0;
+  names += name.str() + " " + std::to_string(address) + " " +
+           std::to_string(type.getElementBits()) + " " + std::to_string(pitch);
+  for (const int64_t extent : type.getShape())
+    names += " " + std::to_string(ShapedType::isDynamic(extent) ? -1 : extent);
+  names += ";";
+  return ++named;
+}
+
+void BodyPrinter::nameGlobal(const GlobalLayout& layout, StringRef name, BufferType type) {
+  if (!text.isForHost())
+    return;
+  const int64_t last = type.getRank() == 0 ? 0 : type.getShape().back();
+  const int64_t pitch = type.getRank() == 1 ? 1 : ShapedType::isDynamic(last) ? 0 : last;
+  text.line("TW_NAME_TENSOR(" + layout.name + ", " +
+            std::to_string(nameTensor(name, type, 0, pitch)) + ");");
 }
 
 GlobalLayout BodyPrinter::denseLayout(const std::string& name, BufferType type,

@@ -23,6 +23,10 @@ public:
 
   /// False after an error was reported.
   bool printBlock(mlir::Block& block);
+  /// What the kernel calls its tensors, as the host takes it (simulator/launch.h); empty where the text is for people.
+  const std::string& tensorNames() const {
+    return names;
+  }
   /// The scalar code before the launch, and `grid[i] = ...`.
   bool printGrid(mlir::Block& block);
 
@@ -46,6 +50,9 @@ private:
   /// `x[i * 4 + j]` of an array or variable.
   std::string element(mlir::Value buffer, mlir::ValueRange indices);
 
+  /// The number of a tensor among the names for the host, from 1 on; 0 if its name is no word. `pitch` is 0 where elements don't lie in rows.
+  unsigned nameTensor(llvm::StringRef name, tile::BufferType type, int64_t address, int64_t pitch);
+  void nameGlobal(const GlobalLayout& layout, llvm::StringRef name, tile::BufferType type);
   void declare(mlir::Value value, const Expression& expression);
   GlobalLayout denseLayout(const std::string& name, tile::BufferType type,
                            mlir::ValueRange dims) const;
@@ -55,6 +62,8 @@ private:
   GlobalLayouts globals;
   std::string blockName;  ///< of the block's number
   std::string vectorName; ///< of the vector core's
+  std::string names;
+  unsigned named = 0;
   int loopDepth = 0;
   bool failed = false; // an error was reported further in
 };

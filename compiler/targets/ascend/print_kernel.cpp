@@ -102,6 +102,7 @@ private:
     if (!body.printBlock(kernel.getBody().front()))
       return std::nullopt;
     text.close();
+    tensorNames = body.tensorNames();
     return text.take();
   }
 
@@ -154,9 +155,11 @@ private:
                     ? "tensorAddress(" + slot + "), "
                     : "slotValue<" + type + ">(" + slot + "), ";
     }
+    const std::string names =
+        tensorNames.empty() ? "" : "  TW_TENSOR_NAMES(\"" + tensorNames + "\");\n";
     return "extern \"C\" void " + name +
-           "_launch(const uint64_t* slots, void* space, uint32_t cores, void* stream) {\n  " +
-           name + "_kernel<<<cores, nullptr, stream>>>(" + values + "(GM_ADDR)space);\n}\n";
+           "_launch(const uint64_t* slots, void* space, uint32_t cores, void* stream) {\n" + names +
+           "  " + name + "_kernel<<<cores, nullptr, stream>>>(" + values + "(GM_ADDR)space);\n}\n";
   }
 
   func::FuncOp kernel;
@@ -164,6 +167,7 @@ private:
   SmallVector<tile::KernelArgument> arguments;
   LaunchKind kind;
   std::string name;
+  std::string tensorNames; ///< of the device function
 };
 
 } // namespace

@@ -283,14 +283,25 @@ bool BodyPrinter::printAlloc(tile::AllocOp alloc) {
     text.line("GlobalTensor<" + element + "> " + name + ";");
     text.line(name + ".SetGlobalBuffer((__gm__ " + element + "*)(workspace + " +
               workspaceOffset(alloc) + "));");
+    nameGlobal(globals[alloc], alloc.getSymName().value_or(""), type);
     return true;
   }
   const char* position = positionOf(type.getSpace());
   if (!position || !alloc.getAddress())
     return false;
   const int64_t elements = npu::storageBytes(type) * 8 / int64_t(type.getElementBits());
+  const auto address = int64_t(*alloc.getAddress());
+  std::string number;
+  if (text.isForHost() && alloc.getSymName()) {
+    const bool liesInRows = type.getSpace() == MemorySpace::UB;
+    const int64_t pitch = type.getRank() == 1 ? 1 : npu::rowPitch(type);
+    number =
+        " TW_TENSOR(" +
+        std::to_string(nameTensor(*alloc.getSymName(), type, address, liesInRows ? pitch : 0)) +
+        ")";
+  }
   text.line("auto " + name + " = localTensor<" + element + ">(TPosition::" + position + ", " +
-            std::to_string(int64_t(*alloc.getAddress())) + ", " + std::to_string(elements) + ");");
+            std::to_string(address) + ", " + std::to_string(elements) + number + ");");
   return true;
 }
 

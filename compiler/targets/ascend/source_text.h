@@ -88,6 +88,9 @@ public:
     return expression(value).text;
   }
 
+  bool isForHost() const {
+    return style == LineStyle::Directives;
+  }
   std::string take() {
     return std::move(result);
   }

@@ -100,6 +100,7 @@ public:
     other.position = position;
     other.buffer = buffer;
     other.pastEnd = pastEnd;
+    other.nameNumber = nameNumber;
     return other;
   }
   uint32_t GetSize() const {
@@ -135,7 +136,7 @@ public:
   }
   twHost::Operand operand() const {
     return {address, pastEnd ? 1u : bytes, twSpaceOf(position), TwDTypeOf<T>::value,
-            0,       buffer >= 0,          !hasMemory()};
+            0,       buffer >= 0,          !hasMemory(),        nameNumber};
   }
 
   // For the headers alone.
@@ -148,6 +149,7 @@ public:
     return buffer != ofNothing;
   }
   bool pastEnd = false;
+  uint16_t nameNumber = 0; ///< twHost::Operand::tensor
 
 private:
   template <class U> friend class LocalTensor;
@@ -202,6 +204,11 @@ public:
   uint64_t GetSize() const {
     return size;
   }
+  /// For the headers alone: it begins here, and is the kernel's tensor of that number (twHost::Operand::tensor).
+  void twName(uint16_t number) {
+    nameNumber = number;
+    twHost::noteTensor(number, reinterpret_cast<uint64_t>(pointer));
+  }
   void SetShapeInfo(const ShapeInfo& info) {
     shape = info;
   }
@@ -225,7 +232,7 @@ private:
   /// Its bytes are 0 where SetGlobalBuffer gave no size, and 1 behind the end of what it gave.
   twHost::Operand operandAt(uint64_t address) const {
     const uint64_t left = end == 0 ? 0 : end > address ? end - address : 1;
-    return {address, left, TwSpace::GM, TwDTypeOf<T>::value, l2Bypass};
+    return {address, left, TwSpace::GM, TwDTypeOf<T>::value, l2Bypass, false, false, nameNumber};
   }
   /// Offsets may be negative. One that doesn't fit into 64 bits leads to where nothing is.
   uint64_t addressOf(uint64_t offset) const {
@@ -242,6 +249,7 @@ private:
   uint64_t size = 0;
   uint64_t end = 0; ///< address behind the elements that SetGlobalBuffer gave; 0: it gave no number
   uint8_t l2Bypass = 0;
+  uint16_t nameNumber = 0;
   ShapeInfo shape;
 };
 

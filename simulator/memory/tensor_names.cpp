@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simulator/memory/tensor_names.h"
+
+#include <algorithm>
+#include <sstream>
+#include <string_view>
+
+namespace tilewright::ascend {
+
+namespace {
+int64_t floorDivided(int64_t value, int64_t by) {
+  return value / by - (value % by < 0 ? 1 : 0);
+}
+} // namespace
+
+std::string TensorName::shapeText() const {
+  std::string text;
+  for (int64_t extent : shape)
+    text += (text.empty() ? "" : ", ") + (extent < 0 ? std::string("?") : std::to_string(extent));
+  return "(" + text + ")";
+}
+
+std::string TensorName::elementAt(int64_t offset) const {
+  const bool isKnown =
+      shape.size() < 2 ||
+      std::all_of(shape.begin() + 1, shape.end(), [](int64_t extent) { return extent > 0; });
+  if (shape.empty() || bits == 0 || pitch == 0 || !isKnown)
+    return {};
+  const int64_t element = floorDivided(offset * 8, bits);
+  if (shape.size() == 1)
+    return "[" + std::to_string(element) + "]";
+  int64_t row = floorDivided(element, pitch);
+  // What lies between two rows belongs to the end of the first.
+  std::string text = std::to_string(std::min(element - row * pitch, shape.back() - 1)) + "]";
+  for (size_t dim = shape.size() - 1; dim-- > 1; row = floorDivided(row, shape[dim]))
+    text = std::to_string(row - floorDivided(row, shape[dim]) * shape[dim]) + ", " + text;
+  return "[" + std::to_string(row) + ", " + text;
+}
+
+std::optional<int64_t> TensorName::bytes() const {
+  int64_t rows = 1;
+  for (size_t dim = 0; dim + 1 < shape.size(); ++dim)
+    rows = shape[dim] < 0 || rows < 0 ? -1 : rows * shape[dim];
+  if (shape.empty() || rows < 0 || shape.back() < 0 || pitch == 0)
+    return std::nullopt;
+  return ((shape.size() == 1 ? shape[0] : rows * pitch) * bits + 7) / 8;
+}
+
+std::optional<TensorName> tensorNamed(const char* text, uint16_t number) {
+  if (!text || number == 0)
+    return std::nullopt;
+  std::string_view rest = text;
+  for (uint16_t k = 1; k < number; ++k) {
+    const size_t end = rest.find(';');
+    if (end == std::string_view::npos)
+      return std::nullopt;
+    rest.remove_prefix(end + 1);
+  }
+  std::istringstream entry{std::string(rest.substr(0, rest.find(';')))};
+  TensorName tensor;
+  if (!(entry >> tensor.name >> tensor.begin >> tensor.bits >> tensor.pitch))
+    return std::nullopt;
+  for (int64_t extent = 0; entry >> extent;)
+    tensor.shape.push_back(extent);
+  return tensor;
+}
+
+std::string ofTensor(const char* text, uint16_t number) {
+  const std::optional<TensorName> tensor = tensorNamed(text, number);
+  return tensor ? " of '" + tensor->name + "'" : "";
+}
+
+std::string outsideOf(const TensorName& tensor, int64_t begin, int64_t end, bool isWritten) {
+  const std::optional<int64_t> bytes = tensor.bytes();
+  if (begin >= end || (begin >= 0 && (!bytes || end <= *bytes)))
+    return {};
+  const std::string first = tensor.elementAt(begin), last = tensor.elementAt(end - 1);
+  if (first.empty())
+    return {};
+  return "'" + tensor.name + (isWritten ? "' is written at " : "' is read at ") + first +
+         (last == first ? "" : " to " + last) + ", but its shape is " + tensor.shapeText();
+}
+
+} // namespace tilewright::ascend

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simulator/memory/tensor_names.h"
+
+#include <gtest/gtest.h>
+
+namespace tilewright::ascend {
+namespace {
+
+constexpr char kNames[] =
+    "a 0 32 1 64;b 256 32 64 32 60;c 8192 16 16 4 3 10;d 0 16 0 64 64;A 0 32 64 -1 64;";
+
+std::string outside(uint16_t number, int64_t begin, int64_t end, bool isWritten = true) {
+  return outsideOf(*tensorNamed(kNames, number), begin, end, isWritten);
+}
+
+TEST(TensorNames, AreFoundByNumber) {
+  EXPECT_FALSE(tensorNamed(kNames, 0));
+  EXPECT_FALSE(tensorNamed(kNames, 6));
+  EXPECT_FALSE(tensorNamed(nullptr, 1));
+  EXPECT_EQ(tensorNamed(kNames, 2)->name, "b");
+  EXPECT_EQ(tensorNamed(kNames, 2)->begin, 256u);
+  EXPECT_EQ(ofTensor(kNames, 5), " of 'A'");
+  EXPECT_EQ(ofTensor(kNames, 0), "");
+}
+
+TEST(TensorNames, SayElements) {
+  EXPECT_EQ(outside(1, 400, 404), "'a' is written at [100], but its shape is (64)");
+  EXPECT_EQ(outside(1, -4, 0, false), "'a' is read at [-1], but its shape is (64)");
+  EXPECT_EQ(outside(1, 252, 256), "");
+  // Rows of 60 lie 64 apart.
+  EXPECT_EQ(outside(2, 30 * 256, 38 * 256),
+            "'b' is written at [30, 0] to [37, 59], but its shape is (32, 60)");
+  EXPECT_EQ(outside(2, -3 * 256, 256),
+            "'b' is written at [-3, 0] to [0, 59], but its shape is (32, 60)");
+  EXPECT_EQ(outside(3, 12 * 32, 12 * 32 + 2),
+            "'c' is written at [4, 0, 0], but its shape is (4, 3, 10)");
+  EXPECT_EQ(outside(3, -2 * 32, -2 * 32 + 2),
+            "'c' is written at [-1, 1, 0], but its shape is (4, 3, 10)");
+}
+
+TEST(TensorNames, SayNothingOfWhatCantBeTold) {
+  EXPECT_EQ(outside(4, 1 << 20, (1 << 20) + 2), ""); // no rows
+  EXPECT_EQ(outside(5, -256, -252), "'A' is written at [-1, 0], but its shape is (?, 64)");
+  EXPECT_EQ(outside(5, 4096, 4100), ""); // as many rows as it has at run time
+  EXPECT_EQ(outside(1, 400, 400), "");
+}
+
+} // namespace
+} // namespace tilewright::ascend
