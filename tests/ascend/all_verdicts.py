@@ -16,12 +16,9 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
-
 FOLDER = Path(__file__).parent
 sys.path[:0] = [str(FOLDER), str(FOLDER.parent / "fuzz")]
-from ascend_cases import CONFIGS, SEED, kernel_of, load_kernel  # noqa: E402
-from random_kernels import random_inputs  # noqa: E402
+from ascend_cases import CONFIGS, kernel_of, load_kernel, many_runs  # noqa: E402
 from verdicts import Removals, Subject, insertion_of  # noqa: E402
 
 #: Those that have groups of kernels.
@@ -35,28 +32,32 @@ def of_groups(modules: list[str]) -> Iterator[tuple[str, Removals]]:
             yield f"{module}: {name}", group.removals(name)
 
 
-def of_random_kernels(numbers: range) -> Iterator[tuple[str, Removals]]:
+def of_random_kernels(numbers: range, has_loops: bool) -> Iterator[tuple[str, Removals]]:
     for number in numbers:
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
-            random = kernel_of(number, has_loops=False)
+            random = kernel_of(number, has_loops)
             captured = load_kernel(random.source, folder, random.name).capture()
-            inputs = [*random_inputs(random, SEED).values(), np.zeros(random.output, np.float32)]
             subject = Subject.of(captured, CONFIGS, folder)
-            yield f"random kernel {number}", subject.removals(inputs)
+            kind = "with loops" if has_loops else "without loops"
+            yield f"random kernel {number} {kind}", subject.removals_of_runs(many_runs(random))
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition(":")[0])
     parser.add_argument("--of", action="append", choices=MODULES, help="only these")
-    parser.add_argument("--random", type=int, default=0, help="random kernels besides")
+    parser.add_argument(
+        "--random", type=int, default=0, help="random kernels besides, and as many with loops"
+    )
     parser.add_argument("--first", type=int, default=0, help="the first random kernel")
     options = parser.parse_args()
+    numbers = range(options.first, options.first + options.random)
     kernels = removals = reported = missed = needless = own = 0
     insertions = needed = 0
     for found in (
         of_groups(options.of if options.of is not None else MODULES),
-        of_random_kernels(range(options.first, options.first + options.random)),
+        of_random_kernels(numbers, has_loops=False),
+        of_random_kernels(numbers, has_loops=True),
     ):
         for name, result in found:
             kernels += 1

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ascend_cases import CONFIGS, SEED, kernel_of, load_kernel
-from random_kernels import random_inputs
+from ascend_cases import CONFIGS, kernel_of, load_kernel, many_runs
 from test_synchronisation import flags_by_hand, softmax, two_buffers
 from verdicts import Subject
 
@@ -39,13 +38,13 @@ def test_of_flags_by_hand(tmp_path: Path) -> None:
     assert removals.needless() == []
 
 
+@pytest.mark.parametrize("has_loops", [False, True], ids=["no_loops", "loops"])
 @pytest.mark.parametrize("number", range(10))
-def test_of_random_kernels(number: int, tmp_path: Path) -> None:
-    random = kernel_of(number, has_loops=False)
+def test_of_random_kernels(number: int, has_loops: bool, tmp_path: Path) -> None:
+    random = kernel_of(number, has_loops)
     captured = load_kernel(random.source, tmp_path, random.name).capture()
     subject = Subject.of(captured, CONFIGS, tmp_path)
-    inputs = [*random_inputs(random, SEED).values(), np.zeros(random.output, np.float32)]
-    removals = subject.removals(inputs)
+    removals = subject.removals_of_runs(many_runs(random))
     assert removals.missed() == []
     assert removals.needless() == []
     assert [why for why, is_needed in removals.inserted.items() if not is_needed] == []

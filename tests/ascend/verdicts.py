@@ -15,9 +15,10 @@ import re
 import subprocess
 import tempfile
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -191,6 +192,7 @@ class Subject:
     def places(lines: list[str]) -> list[tuple[int, int]]:
         return [(numbers_in(line)[0], i) for i, line in enumerate(lines) if NUMBER in line]
 
+    @cached_property
     def statements(self) -> dict[int, list[int]]:
         """The lines of the file that each number became."""
         split = optimizer(self.instructions, "--ascend-split-cube-vector")
@@ -218,8 +220,8 @@ class Subject:
         is_found = "error:" in text or (self.tells_of_counts and SET_TWICE in text)
         return text if is_found or mode == "list-syncs" else problem
 
-    def removals(self, arguments: list[Any], most: int | None = None, seed: int = 0) -> Removals:
-        """All of them, or `most` by chance."""
+    def sites(self, arguments: list[Any]) -> dict[int, list[str]]:
+        """How the host names the statements of each number that run with these arguments."""
         listed = self.findings(arguments, "list-syncs")
         assert "error:" not in listed, listed
         # A kernel may count by flags of its own, up to 15; what the compiler puts in doesn't.
@@ -227,33 +229,50 @@ class Subject:
         sites: dict[int, list[str]] = {}
         for text, line in re.findall(rf"synchronisation \d+: ({self.text}:(\d+) .*)", listed):
             sites.setdefault(int(line), []).append(text)
-        muted = {}
-        for number, lines in self.statements().items():
-            found = [site for line in lines for site in sites.get(line, [])]
-            if found:  # else it doesn't run with these arguments
-                muted[number] = found
-        chosen = sorted(muted)
-        if most is not None and most < len(chosen):
-            chosen = random.Random(seed).sample(chosen, most)
-        host = {
-            number: any(self.findings(arguments, f"mute={site}") for site in muted[number])
-            for number in chosen
+        found = {
+            number: [site for line in lines for site in sites.get(line, [])]
+            for number, lines in self.statements.items()
         }
+        return {number: texts for number, texts in found.items() if texts}
+
+    def removals(self, arguments: list[Any], most: int | None = None, seed: int = 0) -> Removals:
+        """All of them, or `most` by chance."""
+        return self.removals_of_runs([arguments], most, seed)
+
+    def removals_of_runs(
+        self, runs: Iterable[list[Any]], most: int | None = None, seed: int = 0
+    ) -> Removals:
+        """What the host reports in any of several runs; those behind the first are asked only for
+        what none has reported so far."""
         names = {
             numbers_in(line)[0]: line.strip()
             for line in self.instructions.splitlines()
             if NUMBER in line
         }
-        whole: dict[str, set[str]] = {}
-        for number in chosen:
-            if (insertion := insertion_of(names[number])) is not None:
-                whole.setdefault(insertion, set())
-        for number, found in muted.items():
-            insertion = insertion_of(names[number])
-            if insertion is not None and insertion in whole:
-                whole[insertion].update(found)
-        inserted = {
-            insertion: bool(self.findings(arguments, ",".join(f"mute={text}" for text in texts)))
-            for insertion, texts in whole.items()
-        }
-        return Removals(self.checker(set(chosen)), host, names, inserted)
+        host: dict[int, bool] = {}
+        inserted: dict[str, bool] = {}
+        for arguments in runs:
+            sites = self.sites(arguments)
+            chosen = sorted(sites)
+            if most is not None and most < len(chosen):
+                chosen = random.Random(seed).sample(chosen, most)
+            for number in chosen:
+                host[number] = host.get(number, False) or any(
+                    self.findings(arguments, f"mute={site}") for site in sites[number]
+                )
+            whole: dict[str, set[str]] = {}
+            for number in chosen:
+                if (insertion := insertion_of(names[number])) is not None:
+                    whole.setdefault(insertion, set())
+            for number, found in sites.items():
+                insertion = insertion_of(names[number])
+                if insertion is not None and insertion in whole:
+                    whole[insertion].update(found)
+            for insertion, texts in whole.items():
+                inserted[insertion] = inserted.get(insertion, False) or bool(
+                    self.findings(arguments, ",".join(f"mute={text}" for text in texts))
+                )
+            is_all = most is not None or len(host) == len(self.statements)
+            if is_all and all(host.values()) and all(inserted.values()):
+                break
+        return Removals(self.checker(set(host)), host, names, inserted)

@@ -18,7 +18,7 @@ import random
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +79,16 @@ def load_kernel(source: str, folder: Path, name: str) -> Any:  # noqa: ANN401
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return getattr(module, name)
+
+
+def many_runs(kernel: RandomKernel, more: int = 40) -> Iterator[list[Any]]:
+    """Arguments for a kernel: those of its own runs, then others, for loops of other lengths."""
+    dice = random.Random(SEED)
+    tensors = [*random_inputs(kernel, SEED).values(), np.zeros(kernel.output, np.float32)]
+    for numbers in kernel.runs():
+        yield [*tensors, *numbers.values()]
+    for _ in range(more if kernel.numbers else 0):
+        yield [*tensors, *(dice.choice([0, 1, 2, 3, 4, 5, 7, 12]) for _ in kernel.numbers)]
 
 
 class Compiled:

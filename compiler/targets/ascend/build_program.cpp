@@ -178,6 +178,8 @@ private:
       return;
     IndexSum first = *lower;
     *length += first *= -1;
+    length->simplify();
+    node.length = {length->constant, step, length->terms};
     node.isEntered = indices.isAboveZero(*length, /*isIfNotEmpty=*/false);
     node.isEnteredIfNotEmpty = indices.isAboveZero(*length, /*isIfNotEmpty=*/true);
     lengths[node.id] = {std::move(*length), step};
@@ -227,13 +229,14 @@ private:
       return known->second;
     auto alloc = buffer.getDefiningOp<tile::AllocOp>();
     // Cores of two kinds have a copy each, which their own branches may change.
-    const bool isOfOneKind = !isMixed && !(model.hasCube && model.hasVector);
-    const bool isVariable =
-        isOfOneKind && alloc && alloc.getType().getSpace() == MemorySpace::Var &&
-        alloc.getType().getRank() == 0 && llvm::all_of(buffer.getUsers(), [&](Operation* user) {
-          auto store = dyn_cast<tile::StoreOp>(user);
-          return isa<tile::LoadOp>(user) || (store && constantOf(store));
-        });
+    const bool hasTwoKinds = isMixed || (model.hasCube && model.hasVector);
+    const bool isVariable = alloc && alloc.getType().getSpace() == MemorySpace::Var &&
+                            !(hasTwoKinds && differsOnVectorCores(buffer)) &&
+                            alloc.getType().getRank() == 0 &&
+                            llvm::all_of(buffer.getUsers(), [&](Operation* user) {
+                              auto store = dyn_cast<tile::StoreOp>(user);
+                              return isa<tile::LoadOp>(user) || (store && constantOf(store));
+                            });
     return variables[buffer] =
                isVariable ? std::optional(program.variables++) : std::optional<unsigned>();
   }
@@ -261,7 +264,7 @@ private:
         std::abs(*value) > 1000)
       return;
     for (Operation* op = load->getNextNode(); op != branch; op = op->getNextNode())
-      if (op->getNumRegions() > 0 || isa<tile::StoreOp>(op))
+      if (op->walk([](tile::StoreOp) { return WalkResult::interrupt(); }).wasInterrupted())
         return;
     if (const std::optional<unsigned> variable = variableOf(load.getBuffer())) {
       node.variable = *variable;

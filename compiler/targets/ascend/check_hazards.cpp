@@ -11,9 +11,9 @@
 /// kernel with flags by hand a hazard is a warning, because the vendor's compiler adds some
 /// orderings by itself, and a flag that doesn't match is an error, because the chip would hang.
 #include "compiler/passes/kernel_pass.h"
+#include "compiler/targets/ascend/analysis/check_iterations.h"
 #include "compiler/targets/ascend/analysis/insert_flags.h"
 #include "compiler/targets/ascend/analysis/interleave.h"
-#include "compiler/targets/ascend/analysis/unroll.h"
 #include "compiler/targets/ascend/build_program.h"
 #include "compiler/targets/ascend/core_parts.h"
 #include "compiler/targets/ascend/describe_hazard.h"

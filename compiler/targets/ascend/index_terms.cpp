@@ -209,31 +209,29 @@ std::optional<IndexSum> IndexTerms::unchanging(Value value) {
   return IndexSum{0, {{found->second, 1, 0, 0}}};
 }
 
-std::map<unsigned, std::pair<int64_t, int64_t>> IndexTerms::valueRanges() const {
+model::Values IndexTerms::valueRanges() const {
   constexpr int64_t most = int64_t{1} << 30;
-  std::map<unsigned, std::pair<int64_t, int64_t>> result;
+  model::Values result;
   for (const auto& [number, range] : llvm::enumerate(symbolRanges))
     if (range.isWithin(-most, most))
       result[firstSymbol + unsigned(number)] = {range.low, range.high};
   return result;
 }
 
-model::Condition IndexTerms::condition(model::Comparison kind, const IndexSum& sum) const {
-  // Thousands of such products have room.
-  constexpr int64_t most = int64_t{1} << 30, mostFactor = int64_t{1} << 20;
-  const model::Condition unknown{kind, -most * most, {}, 2 * most * most};
-  model::Condition result{kind, sum.constant, {}};
-  for (const model::Term& term : sum.terms) {
-    if (term.loop < firstSymbol) {
+model::Condition IndexTerms::condition(model::Comparison kind, const IndexSum& sum) {
+  // Sums of such products have room.
+  constexpr int64_t most = int64_t{1} << 60, mostFactor = int64_t{1} << 18;
+  const model::Condition unknown{kind, -most, {}, 2 * most};
+  IndexSum simple = sum;
+  simple.simplify();
+  model::Condition result{kind, simple.constant, {}};
+  for (const model::Term& term : simple.terms) {
+    if (term.loop < firstSymbol)
       result.terms.push_back(term);
-      continue;
-    }
-    const IndexRange range = symbolRanges[term.loop - firstSymbol];
-    if (!range.isWithin(-most, most) || term.bytes < -mostFactor || term.bytes > mostFactor)
+    else if (std::abs(term.bytes) <= mostFactor)
+      result.values.push_back(term);
+    else
       return unknown;
-    const int64_t atLow = term.bytes * range.low, atHigh = term.bytes * range.high;
-    result.constant += std::min(atLow, atHigh);
-    result.spread += std::max(atLow, atHigh) - std::min(atLow, atHigh);
   }
   return result;
 }

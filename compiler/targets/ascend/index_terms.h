@@ -44,9 +44,9 @@ public:
   /// The same whenever an agent comes by.
   bool isUnchanging(mlir::Value value);
   /// What values that never change can be, by the numbers that terms have for them, where it is known.
-  std::map<unsigned, std::pair<int64_t, int64_t>> valueRanges() const;
-  /// How a sum compares with 0, with all that what never changes can be.
-  model::Condition condition(model::Comparison kind, const IndexSum& sum) const;
+  model::Values valueRanges() const;
+  /// How a sum compares with 0.
+  static model::Condition condition(model::Comparison kind, const IndexSum& sum);
   /// The same of a sum in which `counter` counts a loop's iterations, by how many of them are still to come. `length` is
   /// how far the loop's end lies from its first number. Nothing if the end has no part in the sum.
   std::optional<model::Condition> conditionOnEnd(model::Comparison kind, IndexSum sum,

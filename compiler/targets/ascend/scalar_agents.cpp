@@ -38,6 +38,19 @@ public:
     return false;
   }
 
+  /// In a variable; what one kind of core alone stores differs, too, unless the other never asks.
+  bool differ(Value variable) {
+    std::optional<std::optional<Agent>> whose;
+    for (Operation* user : npu::usersOf(variable)) {
+      auto scope = user->getParentOfType<ScopeOp>();
+      const std::optional<Agent> agent = scope ? std::optional(scope.getAgent()) : std::nullopt;
+      if (whose && *whose != agent)
+        return true;
+      whose = agent;
+    }
+    return (!whose || !*whose) && isRead(variable);
+  }
+
 private:
   bool holdOperands(Operation* op) {
     return llvm::any_of(op->getOperands(), [&](Value v) { return hold(v); });
@@ -112,6 +125,10 @@ void addUsers(Value value, const ScalarAgents& agents, DenseSet<Agent>& found) {
 
 bool asksVectorCores(Operation* branch) {
   return VectorValues().decideBranch(branch);
+}
+
+bool differsOnVectorCores(Value variable) {
+  return VectorValues().differ(variable);
 }
 
 ScalarAgents::ScalarAgents(func::FuncOp kernel, bool splits) : splits(splits) {

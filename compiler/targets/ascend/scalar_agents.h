@@ -12,6 +12,8 @@ namespace tilewright::ascend {
 
 /// Whether a branch or loop asks for what only the vector cores have: elements of UB, and their number.
 bool asksVectorCores(mlir::Operation* branch);
+/// Whether a variable may hold something else on the vector cores than on the cube core.
+bool differsOnVectorCores(mlir::Value variable);
 
 class ScalarAgents {
 public:

@@ -295,12 +295,12 @@ bool Conflicts::overlap(const Range& a, const Instance& earlier, unsigned level,
   for (const auto& [loop, stepA, stepB] : steps) {
     if (loop >= depths.size()) {
       const auto value = values.find(loop);
-      if (stepA != stepB && value == values.end())
+      if (stepA != stepB && (value == values.end() || value->second.low <= -kEndless))
         return true; // nothing is known of the value
       if (stepA != stepB) {
         const auto [low, high] = value->second;
         offsets.distance += (stepB - stepA) * low;
-        offsets.unknowns.push_back({stepB - stepA, 0, high - low});
+        offsets.unknowns.push_back({stepB - stepA, 0, high >= kEndless ? kUnbounded : high - low});
       }
       continue;
     }

@@ -109,7 +109,7 @@ private:
   bool overlapInAll(const AccessPair& pair, unsigned earlierNumber, unsigned level,
                     unsigned laterNumber) const;
 
-  std::map<unsigned, std::pair<int64_t, int64_t>> values; ///< of the program
+  Values values; ///< of the program
   std::vector<int64_t> period;
   std::vector<unsigned> depths;
   std::vector<Instance> instances;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/targets/ascend/analysis/insert_flags.h"
+#include "compiler/targets/ascend/analysis/cases.h"
+#include "compiler/targets/ascend/analysis/check_iterations.h"
 #include "compiler/targets/ascend/analysis/event_ids.h"
-#include "compiler/targets/ascend/analysis/unroll.h"
 
 #include <algorithm>
 #include <functional>
@@ -114,6 +115,7 @@ public:
     pruneByIterations();
     if (endTurns())
       pruneByIterations();
+    pruneByCases();
     return std::move(result);
   }
 
@@ -641,6 +643,23 @@ private:
              removeFrom(unrolled.program.body, insertion.number);
              return true;
            }) > 0;
+  }
+
+  /// Takes out what no run needs, where what never changes in a run tells runs apart.
+  void pruneByCases() {
+    Cases cases(program);
+    if (!result.failures.empty() || cases.isEmpty())
+      return;
+    std::erase_if(result.insertions, [&](const Insertion& insertion) {
+      const bool isNeedless = cases.always([&](Cases::Case& part, bool) {
+        return isCovered(part.unrolled.program, part.conflicts, insertion.number);
+      });
+      if (isNeedless) {
+        remove(insertion.number);
+        cases.remove(insertion.number);
+      }
+      return isNeedless;
+    });
   }
 
   /// Where what has been inserted is written out as statements of its own.

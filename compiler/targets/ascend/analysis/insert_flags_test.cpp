@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random programs: what the analysis says is held against the replay of unrolled programs.
+#include "compiler/targets/ascend/analysis/check_iterations.h"
 #include "compiler/targets/ascend/analysis/insert_flags.h"
 #include "compiler/targets/ascend/analysis/path_state.h"
 #include "compiler/targets/ascend/analysis/replay.h"
-#include "compiler/targets/ascend/analysis/unroll.h"
 
 #include <cstdlib>
 #include <ctime>

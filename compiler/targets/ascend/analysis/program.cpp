@@ -30,6 +30,16 @@ bool hasEvent(Agent agent, Pipe from, Pipe to) {
   return !isPair(Pipe::M, Pipe::MTE3);
 }
 
+void Span::add(int64_t factor, const Span& other) {
+  constexpr int64_t far = int64_t{1} << 61; // more than any sum comes to
+  if (factor == 0)
+    return;
+  if (factor < 0)
+    return add(-factor, {-other.high, -other.low});
+  low = other.low <= -kEndless || low == -far ? -far : low + factor * other.low;
+  high = other.high >= kEndless || high == far ? far : high + factor * other.high;
+}
+
 static bool holds(Comparison kind, int64_t number) {
   switch (kind) {
   case Comparison::Equal:

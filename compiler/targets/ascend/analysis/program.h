@@ -117,6 +117,14 @@ struct Sync {
 
 enum class Comparison : uint8_t { Equal, NotEqual, Less, LessOrEqual, Greater, GreaterOrEqual };
 
+/// All that a number can be. From kEndless on, no end is known.
+struct Span {
+  int64_t low = 0, high = 0;
+
+  void add(int64_t factor, const Span& other);
+};
+constexpr int64_t kEndless = int64_t{1} << 40;
+
 /// How a number compares with 0 that lies between `constant` plus the terms and `spread` above that.
 struct Condition {
   Comparison kind = Comparison::Equal;
@@ -125,6 +133,14 @@ struct Condition {
   int64_t spread = 0;
   /// Of loops of unknown length: as the terms, but for how many iterations are still to come.
   std::vector<Term> left = {};
+  /// Values that never change, which Program::values tells of.
+  std::vector<Term> values = {};
+};
+
+/// How far a loop's end lies from its first number, as `constant` plus the terms; 0 as a step: that isn't known.
+struct Length {
+  int64_t constant = 0, step = 0;
+  std::vector<Term> terms;
 };
 
 /// Of all numbers from `low` to `high`; nothing where they differ in it.
@@ -159,8 +175,9 @@ struct Node {
   Comparison compares = Comparison::Equal;
   // Sync
   Sync sync;
-  // Loop; `trips` is -1 if not known
+  // Loop; `trips` is -1 if not known. Then `length` may say how long it is once values are known.
   int64_t trips = -1;
+  Length length;
   /// Where they aren't: whether there is always one, and whether there is if no dim of a tensor is 0.
   bool isEntered = false, isEnteredIfNotEmpty = false;
   /// Loop: variables for which nothing asks behind it.
@@ -175,6 +192,9 @@ struct Node {
   void* tag = nullptr;
 };
 
+/// The least and the greatest number that a value which never changes can be, by its number, where known.
+using Values = std::map<unsigned, Span>;
+
 struct Program {
   Block body;
   std::deque<Node> nodes;
@@ -183,8 +203,7 @@ struct Program {
   unsigned variables = 0;
   /// Flags that the program may use, nobody knows where.
   std::set<unsigned> reserved;
-  /// The least and the greatest number that a value which never changes can be, by its number, where known.
-  std::map<unsigned, std::pair<int64_t, int64_t>> values;
+  Values values;
 
   Node* add(Block& block, Node* parent, NodeKind kind);
   unsigned addFlag(Queue from, Queue to, unsigned id, bool isCross = false);

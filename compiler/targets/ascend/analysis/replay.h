@@ -17,8 +17,10 @@ using Choose = std::function<int64_t(const Node&)>;
 
 class Replay {
 public:
-  Replay(const Program& program, Choose choose, unsigned without = kNone)
-      : program(program), choose(std::move(choose)), without(without) {
+  /// `values`: what never changes, by its number.
+  Replay(const Program& program, Choose choose, unsigned without = kNone,
+         std::map<unsigned, int64_t> values = {})
+      : program(program), choose(std::move(choose)), without(without), values(std::move(values)) {
     flatten(program.body);
     execute();
   }
@@ -93,6 +95,8 @@ private:
         const int64_t i = iteration[term.loop];
         number += term.bytes * (term.modulus ? (i + term.shift) % term.modulus : i);
       }
+      for (const Term& term : condition.values)
+        number += term.bytes * values.at(term.loop);
       for (const Term& term : condition.left)
         number += term.bytes * (length[term.loop] - 1 - iteration[term.loop]);
       all = all && isTrue(condition.kind, number);
@@ -305,6 +309,7 @@ private:
   const Program& program;
   Choose choose;
   unsigned without;
+  std::map<unsigned, int64_t> values;
   std::map<unsigned, int64_t> iteration, length; ///< by loop
   std::map<unsigned, int> assigned;              ///< by variable
   std::deque<Event> events;

@@ -4,27 +4,9 @@
 #include <algorithm>
 
 namespace tilewright::ascend::model {
-namespace {
 
-constexpr int64_t kFar = int64_t{1} << 61; ///< more than any sum comes to
-
-/// All that a sum can be.
-struct Sum {
-  int64_t low = 0, high = 0;
-
-  void add(int64_t factor, int64_t least, int64_t most) {
-    if (factor < 0) {
-      add(-factor, -most, -least);
-      return;
-    }
-    low = least <= -kEndless || low == -kFar ? -kFar : low + factor * least;
-    high = most >= kEndless || high == kFar ? kFar : high + factor * most;
-  }
-};
-
-} // namespace
-
-Turns::Turns(const Program& program) : turns(program.nodes.size()), ends(program.nodes.size()) {
+Turns::Turns(const Program& program)
+    : values(program.values), turns(program.nodes.size()), ends(program.nodes.size()) {
   for (const Node& node : program.nodes)
     if (node.kind == NodeKind::Loop && node.trips >= 0)
       turns[node.id].most = turns[node.id].mostLeft = std::max(node.trips - 1, int64_t{0});
@@ -80,25 +62,31 @@ std::optional<bool> Turns::isTaken(const Node& branch) const {
 }
 
 std::optional<bool> Turns::isTrue(const Condition& condition) const {
-  Sum sum{condition.constant, condition.constant + condition.spread};
+  Span sum{condition.constant, condition.constant + condition.spread};
   for (const Term& term : condition.terms) {
     if (term.loop >= turns.size())
       return std::nullopt;
     const Turn& turn = turns[term.loop];
     if (!term.modulus) {
-      sum.add(term.bytes, turn.least, turn.most);
+      sum.add(term.bytes, {turn.least, turn.most});
       continue;
     }
     const bool isOne = turn.least == turn.most, isPhase = turn.period % term.modulus == 0;
     if (term.others.empty() && (isOne || isPhase)) {
       const int64_t rest = ((isOne ? turn.least : turn.phase) + term.shift) % term.modulus;
-      sum.add(term.bytes, rest, rest);
+      sum.add(term.bytes, {rest, rest});
     } else {
-      sum.add(term.bytes, 0, term.modulus - 1);
+      sum.add(term.bytes, {0, term.modulus - 1});
     }
   }
   for (const Term& term : condition.left)
-    sum.add(term.bytes, turns[term.loop].leastLeft, turns[term.loop].mostLeft);
+    sum.add(term.bytes, {turns[term.loop].leastLeft, turns[term.loop].mostLeft});
+  for (const Term& term : condition.values) {
+    const auto value = values.find(term.loop);
+    if (value == values.end())
+      return std::nullopt;
+    sum.add(term.bytes, value->second);
+  }
   return holds(condition.kind, sum.low, sum.high);
 }
 

@@ -15,8 +15,6 @@
 
 namespace tilewright::ascend::model {
 
-constexpr int64_t kEndless = int64_t{1} << 40;
-
 /// What is known of an iteration: how many came before it, how many are still to come, and the first number modulo the
 /// loop's period.
 struct Turn {
@@ -47,6 +45,7 @@ private:
   void addEnds(const Node& branch);
   bool isDeep(const Node* loop) const;
 
+  Values values;           ///< of the program
   std::vector<Turn> turns; ///< by loop
   std::vector<Ends> ends;  ///< by loop
 };

@@ -2,32 +2,30 @@
 #include "compiler/targets/ascend/analysis/unroll.h"
 
 #include <algorithm>
-#include <functional>
-#include <map>
-#include <set>
-#include <tuple>
 
 namespace tilewright::ascend::model {
 namespace {
 
-/// The number of an iteration: `first`, plus that of `loop` if there is one, which then makes `trips`.
+/// The number of an iteration: `first`, plus that of `loop` if there is one, which then makes `trips`; and how many
+/// iterations are still to come, in each of them.
 struct CopiedTurn {
   int64_t first = 0;
   unsigned loop = kNone;
   int64_t trips = 1;
+  Span left{0, kEndless};
+  int64_t behind = 0; ///< of those, written out behind `loop`
 };
-
-/// How branches go of which the iteration tells nothing, by the number of what they ask.
-using Answers = std::map<unsigned, bool>;
 
 class Unroller {
 public:
-  Unroller(const Program& source, int64_t longest, bool hasRest = true, const Answers& answers = {})
-      : source(source), longest(longest), hasRest(hasRest), answers(answers) {
+  Unroller(const Program& source, int64_t longest, bool hasRest = true, const Answers& answers = {},
+           const Values& values = {})
+      : source(source), longest(longest), hasRest(hasRest), answers(answers), values(values) {
     turns.resize(source.nodes.size());
+    this->values.insert(source.values.begin(), source.values.end());
     result.program.flags = source.flags;
     result.program.reserved = source.reserved;
-    result.program.values = source.values;
+    result.program.values = this->values;
     result.program.variables = source.variables;
   }
 
@@ -107,9 +105,9 @@ private:
   std::optional<bool> isTaken(const Node& node) const {
     std::optional<bool> all = node.conditions.empty() ? std::nullopt : std::optional(true);
     for (const Condition& condition : node.conditions) {
-      const std::optional<std::pair<int64_t, int64_t>> range = rangeOf(condition);
+      const std::optional<Span> range = rangeOf(condition);
       const std::optional<bool> here =
-          range ? holds(condition.kind, range->first, range->second) : std::nullopt;
+          range ? holds(condition.kind, range->low, range->high) : std::nullopt;
       if (here == false)
         return false;
       if (!here)
@@ -121,48 +119,85 @@ private:
   }
 
   /// The least and the greatest number that a condition is about.
-  std::optional<std::pair<int64_t, int64_t>> rangeOf(const Condition& condition) const {
-    if (!condition.left.empty())
-      return std::nullopt;
-    int64_t low = condition.constant, high = low + condition.spread;
+  std::optional<Span> rangeOf(const Condition& condition) const {
+    Span range{condition.constant, condition.constant + condition.spread};
     for (const Term& term : condition.terms) {
-      if (term.loop >= turns.size() || (!term.modulus && turns[term.loop].trips < 0))
+      if (term.loop >= turns.size())
         return std::nullopt;
       const CopiedTurn turn = turns[term.loop];
-      int64_t least = turn.first, most = turn.first + turn.trips - 1;
+      Span number{turn.first, turn.trips < 0 ? kEndless : turn.first + turn.trips - 1};
       if (Term settled = term; term.modulus) {
         const bool isKnown = settle(settled);
-        least = isKnown ? settled.shift : 0;
-        most = isKnown ? settled.shift : term.modulus - 1;
+        number = isKnown ? Span{settled.shift, settled.shift} : Span{0, term.modulus - 1};
       }
-      low += std::min(term.bytes * least, term.bytes * most);
-      high += std::max(term.bytes * least, term.bytes * most);
+      range.add(term.bytes, number);
     }
-    return std::pair(low, high);
+    for (const Term& term : condition.left)
+      range.add(term.bytes, turns[term.loop].left);
+    for (const Term& term : condition.values) {
+      const auto value = values.find(term.loop);
+      if (value == values.end())
+        return std::nullopt;
+      range.add(term.bytes, value->second);
+    }
+    return range;
+  }
+
+  /// The fewest and the most iterations.
+  Span tripsOf(const Node* loop) const {
+    if (loop->trips >= 0)
+      return {loop->trips, loop->trips};
+    const Length& length = loop->length;
+    Span span{length.constant, length.constant};
+    for (const Term& term : length.terms) {
+      const auto value = values.find(term.loop);
+      if (term.loop < turns.size() && !term.modulus && turns[term.loop].loop == kNone)
+        span.add(term.bytes, {turns[term.loop].first, turns[term.loop].first});
+      else if (value != values.end())
+        span.add(term.bytes, value->second);
+      else
+        return unknownTrips(loop);
+    }
+    if (length.step == 0)
+      return unknownTrips(loop);
+    const auto trips = [&](int64_t distance) {
+      return std::clamp<int64_t>((distance + length.step - 1) / length.step, 0, kEndless);
+    };
+    return {trips(span.low), trips(span.high)};
+  }
+  static Span unknownTrips(const Node* loop) {
+    return {loop->isEntered ? 1 : 0, kEndless};
   }
 
   void copyLoop(const Node* loop, Block& to, Node* parent) {
-    const bool isKnown = loop->trips >= 0, isShort = isKnown && loop->trips <= longest;
-    if (!isShort && !hasRest) {
-      result.isComplete = false;
-      for (int64_t i = 0; i < longest; ++i)
-        copyIteration(loop, {i, kNone}, to, parent);
-      return;
-    }
-    const int64_t ends = isKnown ? 1 : 0; // written out before and behind the rest
-    for (int64_t i = 0; i < (isShort ? loop->trips : ends); ++i)
-      copyIteration(loop, {i, kNone}, to, parent);
+    const Span trips = tripsOf(loop);
+    const bool isKnown = trips.low == trips.high, isShort = isKnown && trips.low <= longest;
+    const auto left = [&](int64_t number) {
+      const int64_t most = trips.high >= kEndless ? kEndless : trips.high - 1 - number;
+      return Span{std::max<int64_t>(trips.low - 1 - number, 0), most};
+    };
+    const auto copyFirst = [&](int64_t count) {
+      for (int64_t i = 0; i < count; ++i)
+        copyIteration(loop, {i, kNone, 1, left(i)}, to, parent);
+    };
     if (isShort)
-      return;
-    Node* rest = add(loop, to, parent, NodeKind::Loop);
-    rest->isEntered = loop->isEntered;
-    rest->isEnteredIfNotEmpty = loop->isEnteredIfNotEmpty;
-    rest->trips = isKnown ? loop->trips - 2 * ends : -1;
-    rest->whole = loop->whole;
+      return copyFirst(trips.low);
     result.isComplete = false;
-    copyIteration(loop, {ends, rest->id, rest->trips}, rest->body, rest);
+    if (!hasRest)
+      return copyFirst(longest);
+    // Written out before and behind the rest.
+    constexpr int64_t mostFirst = 2;
+    const int64_t first = isKnown ? 1 : std::min(trips.low, mostFirst), behind = isKnown ? 1 : 0;
+    copyFirst(first);
+    Node* rest = add(loop, to, parent, NodeKind::Loop);
+    rest->isEntered = trips.low > first;
+    rest->isEnteredIfNotEmpty = rest->isEntered || (loop->isEnteredIfNotEmpty && first == 0);
+    rest->trips = isKnown ? trips.low - first - behind : -1;
+    rest->whole = loop->whole;
+    copyIteration(loop, {first, rest->id, rest->trips, {behind, left(first).high}, behind},
+                  rest->body, rest);
     if (isKnown)
-      copyIteration(loop, {loop->trips - 1, kNone}, to, parent);
+      copyIteration(loop, {trips.low - 1, kNone, 1, {0, 0}}, to, parent);
   }
 
   void copyIteration(const Node* loop, CopiedTurn number, Block& to, Node* parent) {
@@ -216,12 +251,18 @@ private:
           terms.push_back(std::move(term));
       }
       condition.terms = std::move(terms);
-      for (Term& term : condition.left) {
-        // Its last iterations are the loop's only where all of it is still a loop.
-        if (turns[term.loop].loop == kNone)
+      std::vector<Term> left;
+      for (Term term : condition.left) {
+        const CopiedTurn turn = turns[term.loop];
+        const bool isKnown = turn.left.low == turn.left.high;
+        if (turn.loop == kNone && !isKnown)
           return {};
-        term.loop = turns[term.loop].loop;
+        condition.constant += term.bytes * (isKnown ? turn.left.low : turn.behind);
+        term.loop = turn.loop;
+        if (!isKnown)
+          left.push_back(std::move(term));
       }
+      condition.left = std::move(left);
     }
     return conditions;
   }
@@ -277,6 +318,7 @@ private:
   int64_t longest;
   bool hasRest; ///< loops that are longer stay loops
   const Answers answers;
+  Values values;
   size_t mostNodes = 0;
   std::vector<CopiedTurn> turns;         ///< by loop: of the iteration that is being copied
   unsigned ownTurn = 0, lastOwnTurn = 0; ///< of the kernel's own loops
@@ -285,16 +327,13 @@ private:
 
 } // namespace
 
-static std::optional<Unrolled> unroll(const Program& program, size_t most, const Answers& answers) {
-  constexpr int64_t all = int64_t{1} << 40;
-  for (const int64_t longest : {all, int64_t{4}, int64_t{2}})
-    if (std::optional<Unrolled> result = Unroller(program, longest, true, answers).run(most))
+std::optional<Unrolled> unroll(const Program& program, size_t most, const Values& values,
+                               const Answers& answers) {
+  for (const int64_t longest : {kEndless, int64_t{4}, int64_t{2}})
+    if (std::optional<Unrolled> result =
+            Unroller(program, longest, true, answers, values).run(most))
       return result;
   return std::nullopt;
-}
-
-std::optional<Unrolled> unroll(const Program& program, size_t most) {
-  return unroll(program, most, {});
 }
 
 std::optional<Unrolled> unrollFirst(const Program& program, size_t most) {
@@ -302,96 +341,6 @@ std::optional<Unrolled> unrollFirst(const Program& program, size_t most) {
     if (std::optional<Unrolled> result = Unroller(program, longest, false).run(most))
       return result;
   return std::nullopt;
-}
-
-namespace {
-
-bool holdsSyncs(const Node& node) {
-  const auto inBlock = [](const Block& block) {
-    return std::ranges::any_of(
-        block, [](const Node* each) { return each->kind == NodeKind::Sync || holdsSyncs(*each); });
-  };
-  return inBlock(node.body) || inBlock(node.otherwise);
-}
-
-/// The iterations of a program, checked with each answer to what branches with flags in them ask.
-class IterationCheck {
-public:
-  IterationCheck(const Program& program, const Unrolled& unrolled) : program(program) {
-    for (const Node& node : unrolled.program.nodes)
-      if (node.kind == NodeKind::If && holdsSyncs(node)) {
-        questions.insert(node.question);
-        hasOthers |= node.question == kNone;
-      }
-    questions.erase(kNone);
-  }
-
-  /// False if there are too many iterations or answers.
-  bool run() {
-    constexpr size_t mostQuestions = 4;
-    if (questions.size() > mostQuestions)
-      return false;
-    for (unsigned way = 0; way < 1U << questions.size(); ++way) {
-      Answers answers;
-      unsigned number = 0;
-      for (const unsigned question : questions)
-        answers[question] = way >> number++ & 1;
-      const std::optional<Unrolled> unrolled = unroll(program, 2 * kMostUnrolled, answers);
-      if (!unrolled)
-        return false;
-      const Verdict verdict = check(unrolled->program, Conflicts(unrolled->program));
-      for (const Hazard& hazard : verdict.hazards)
-        hazards.emplace(unrolled->origins[hazard.earlier->id], unrolled->origins[hazard.later->id]);
-      for (const Fault& fault : verdict.faults)
-        flags.insert(fault.flag);
-    }
-    return true;
-  }
-
-  /// Whether the kernel can run so that each branch goes as one of the ways has it: what two branches ask may
-  /// go together.
-  bool isSure() const {
-    return !hasOthers && questions.size() < 2;
-  }
-
-  std::set<std::pair<const Node*, const Node*>> hazards; ///< of the program
-  std::set<unsigned> flags;                              ///< that have faults
-
-private:
-  const Program& program;
-  std::set<unsigned> questions;
-  bool hasOthers = false; ///< branches that each iteration may ask anew
-};
-
-} // namespace
-
-Verdict checkIterations(const Program& program, const Conflicts& conflicts) {
-  Verdict verdict = check(program, conflicts);
-  // A kernel that loads its first tile before the loop over all of them need not think of tensors without any.
-  if (!verdict.faults.empty())
-    if (Verdict notEmpty = checkIfNotEmpty(program, conflicts); notEmpty.faults.empty())
-      verdict = std::move(notEmpty);
-  if (verdict.isClean())
-    return verdict;
-  const std::optional<Unrolled> unrolled = unroll(program, 2 * kMostUnrolled);
-  if (!unrolled)
-    return verdict;
-  IterationCheck iterations(program, *unrolled);
-  if (!verdict.faults.empty() && iterations.run()) {
-    const auto isFault = [&](const Fault& fault) { return iterations.flags.contains(fault.flag); };
-    if (iterations.flags.empty() || std::ranges::any_of(verdict.faults, isFault))
-      std::erase_if(verdict.faults, std::not_fn(isFault));
-  } else {
-    for (const Hazard& hazard : check(unrolled->program, Conflicts(unrolled->program)).hazards)
-      iterations.hazards.emplace(unrolled->origins[hazard.earlier->id],
-                                 unrolled->origins[hazard.later->id]);
-  }
-  if (!iterations.isSure())
-    std::swap(verdict.faults, verdict.unproven);
-  std::erase_if(verdict.hazards, [&](const Hazard& hazard) {
-    return !iterations.hazards.contains({hazard.earlier, hazard.later});
-  });
-  return verdict;
 }
 
 } // namespace tilewright::ascend::model

@@ -5,6 +5,7 @@
 
 #include "compiler/targets/ascend/analysis/happens_before.h"
 
+#include <map>
 #include <optional>
 
 namespace tilewright::ascend::model {
@@ -17,17 +18,18 @@ struct Unrolled {
   bool isComplete = true;
 };
 
+/// How branches go of which the iteration tells nothing, by the number of what they ask.
+using Answers = std::map<unsigned, bool>;
+
 /// More takes longer than the rest of a compilation.
 constexpr size_t kMostUnrolled = 400;
 
-/// As much as `most` statements, syncs and branches allow; nothing if they allow none.
-std::optional<Unrolled> unroll(const Program& program, size_t most);
+/// As much as `most` statements, syncs and branches allow; nothing if they allow none. Of runs in which
+/// values are what `values` says.
+std::optional<Unrolled> unroll(const Program& program, size_t most, const Values& values = {},
+                               const Answers& answers = {});
 
 /// Without any loop: of those that are too long, or of unknown length, only the first iterations.
 std::optional<Unrolled> unrollFirst(const Program& program, size_t most);
-
-/// As `check`, but hazards and faults that no iteration has are left out, where unrolling can tell. Where flags
-/// don't match, branches that ask the same go the same way.
-Verdict checkIterations(const Program& program, const Conflicts& conflicts);
 
 } // namespace tilewright::ascend::model

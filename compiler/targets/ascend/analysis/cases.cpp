@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/targets/ascend/analysis/cases.h"
+
+#include <algorithm>
+
+namespace tilewright::ascend::model {
+namespace {
+
+/// So many iterations are told apart.
+constexpr int64_t kIterations = 4;
+constexpr size_t kMostCases = 12; ///< of a value
+constexpr unsigned kMostAsked = 200;
+
+int64_t ceilDiv(int64_t a, int64_t b) {
+  const int64_t quotient = a / b;
+  return a % b != 0 && (a < 0) == (b < 0) ? quotient + 1 : quotient;
+}
+
+/// Where a value begins to be such that `factor` times it is at least `least`, or stops being so.
+int64_t leastFor(int64_t least, int64_t factor) {
+  return factor > 0 ? ceilDiv(least, factor) : 1 - ceilDiv(least, -factor);
+}
+
+void removeFrom(Block& block, unsigned insertion) {
+  std::erase_if(block, [&](const Node* node) {
+    return node->kind == NodeKind::Sync && node->sync.insertion == insertion;
+  });
+  for (Node* node : block) {
+    removeFrom(node->body, insertion);
+    removeFrom(node->otherwise, insertion);
+  }
+}
+
+} // namespace
+
+Cases::Cases(const Program& program) : program(program) {
+  addPoints(program);
+  for (const auto& [number, all] : points) {
+    const auto known = program.values.find(number);
+    const Span span = known == program.values.end() ? Span{-kEndless, kEndless} : known->second;
+    Symbol symbol{number, {span.low}, span.high};
+    for (const int64_t point : all)
+      if (point > span.low && point <= span.high && symbol.begins.size() < kMostCases)
+        symbol.begins.push_back(point);
+    if (symbol.begins.size() > 1)
+      symbols.push_back(std::move(symbol));
+  }
+}
+
+/// Where a loop gets another iteration, or a branch goes another way in one of the first ones, all other values
+/// being 0.
+void Cases::addPoints(const Program& program) {
+  const auto addOf = [&](const Condition& condition, int64_t constant) {
+    for (const Term& term : condition.values) {
+      const int64_t zero = ceilDiv(-constant, term.bytes);
+      addPoint(term.loop, zero);
+      addPoint(term.loop, zero + 1);
+    }
+  };
+  for (const Node& node : program.nodes) {
+    for (const Condition& condition : node.conditions) {
+      addOf(condition, condition.constant);
+      for (const Term& term : condition.terms)
+        for (int64_t i = 1; i <= kIterations; ++i)
+          addOf(condition, condition.constant + term.bytes * i);
+    }
+    if (node.kind != NodeKind::Loop || node.trips >= 0 || node.length.step == 0)
+      continue;
+    for (const Term& term : node.length.terms)
+      if (!term.modulus && term.loop >= program.nodes.size())
+        for (int64_t trips = 0; trips <= kIterations; ++trips)
+          addPoint(term.loop,
+                   leastFor(trips * node.length.step + 1 - node.length.constant, term.bytes));
+  }
+}
+
+void Cases::addPoint(unsigned symbol, int64_t at) {
+  if (std::abs(at) < kEndless / 2)
+    points[symbol].insert(at);
+}
+
+Cases::Case* Cases::at(const Part& part) {
+  auto [found, isNew] = cases.try_emplace(part);
+  if (!isNew)
+    return found->second.get();
+  Values values;
+  for (size_t i = 0; i < symbols.size(); ++i) {
+    const auto& [number, begins, end] = symbols[i];
+    const auto [first, behind] = part[i];
+    values[number] = {begins[first], behind < begins.size() ? begins[behind] - 1 : end};
+  }
+  if (std::optional<Unrolled> unrolled = unroll(program, kMostUnrolled, values))
+    found->second = std::make_unique<Case>(std::move(*unrolled));
+  return found->second.get();
+}
+
+bool Cases::always(const IsSo& isSo) {
+  Part all, last;
+  for (const Symbol& symbol : symbols) {
+    const auto count = static_cast<unsigned>(symbol.begins.size());
+    all.emplace_back(0, count);
+    last.emplace_back(count - 1, count);
+  }
+  left = kMostAsked;
+  // The longest loops need most.
+  if (Case* longest = at(last); !longest || !isSo(*longest, /*isSingle=*/true))
+    return false;
+  return always(all, isSo);
+}
+
+bool Cases::always(const Part& part, const IsSo& isSo) {
+  if (left == 0)
+    return false;
+  --left;
+  const auto widest = std::ranges::max_element(
+      part, {}, [](const auto& range) { return range.second - range.first; });
+  const bool isSingle = widest->second - widest->first == 1;
+  if (Case* found = at(part); found && isSo(*found, isSingle))
+    return true;
+  if (isSingle)
+    return false;
+  const unsigned middle = (widest->first + widest->second + 1) / 2;
+  Part low = part, high = part;
+  const auto number = widest - part.begin();
+  low[number].second = high[number].first = middle;
+  return always(high, isSo) && always(low, isSo);
+}
+
+void Cases::remove(unsigned insertion) {
+  for (const auto& [part, found] : cases)
+    if (found)
+      removeFrom(found->unrolled.program.body, insertion);
+}
+
+} // namespace tilewright::ascend::model

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Splits runs by what values that never change are (arguments, a block's number): so two loops up to the same
+/// argument make as many iterations, and two branches on it go together. In each case `check` takes the iterations
+/// as `unroll` writes them out. Each run is one of a case, so what holds in all of them holds.
+#pragma once
+
+#include "compiler/targets/ascend/analysis/unroll.h"
+
+#include <functional>
+#include <memory>
+
+namespace tilewright::ascend::model {
+
+class Cases {
+public:
+  explicit Cases(const Program& program);
+  /// Nothing depends on values.
+  bool isEmpty() const {
+    return symbols.empty();
+  }
+  struct Case {
+    Unrolled unrolled;
+    Conflicts conflicts;
+    explicit Case(Unrolled from) : unrolled(std::move(from)), conflicts(unrolled.program) {}
+  };
+  /// Whether something is so in all runs, asked of as large parts of them as it is so of, down to single cases.
+  /// False also where that is too much to ask.
+  using IsSo = std::function<bool(Case& part, bool isSingle)>;
+  bool always(const IsSo& isSo);
+  /// What an insertion has put in goes from all that is written out.
+  void remove(unsigned insertion);
+
+private:
+  /// A value, and from where to where its cases go.
+  struct Symbol {
+    unsigned number = 0;
+    std::vector<int64_t> begins; ///< of each case; it ends before the next one's
+    int64_t end = kEndless;      ///< of all
+  };
+  /// By symbol: from the first of its cases to behind the last.
+  using Part = std::vector<std::pair<unsigned, unsigned>>;
+
+  void addPoints(const Program& program);
+  void addPoint(unsigned symbol, int64_t at);
+  Case* at(const Part& part);
+  bool always(const Part& part, const IsSo& isSo);
+
+  const Program& program;
+  std::map<unsigned, std::set<int64_t>> points;
+  std::vector<Symbol> symbols;
+  std::map<Part, std::unique_ptr<Case>> cases;
+  unsigned left = 0; ///< that may be asked
+};
+
+} // namespace tilewright::ascend::model

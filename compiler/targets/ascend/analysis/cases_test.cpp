@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loops and branches that depend on the same values: no insertion is there for runs that can't be.
+#include "compiler/targets/ascend/analysis/cases.h"
+#include "compiler/targets/ascend/analysis/check_iterations.h"
+#include "compiler/targets/ascend/analysis/insert_flags.h"
+#include "compiler/targets/ascend/analysis/replay.h"
+
+#include <gtest/gtest.h>
+#include <random>
+
+namespace tilewright::ascend::model {
+namespace {
+
+using testing::Replay;
+
+constexpr unsigned kN = 1U << 24, kM = kN + 1;
+
+Access accessAt(bool isWrite, int64_t begin, std::vector<Term> terms = {}) {
+  Access result;
+  result.begin = begin;
+  result.end = begin + 64;
+  result.isWrite = isWrite;
+  result.terms = std::move(terms);
+  return result;
+}
+
+Node* addStatement(Program& program, Node* parent, Pipe pipe, std::vector<Access> accesses) {
+  Node* node = program.add(parent ? parent->body : program.body, parent, NodeKind::Statement);
+  node->queue = {Agent::Vector, pipe};
+  node->accesses = std::move(accesses);
+  return node;
+}
+
+Node* addLoop(Program& program, Node* parent, unsigned value) {
+  Node* loop = program.add(parent ? parent->body : program.body, parent, NodeKind::Loop);
+  loop->length = {0, 1, {{value, 1}}};
+  return loop;
+}
+
+std::string withFlags(Program& program) {
+  const Conflicts conflicts(program);
+  EXPECT_TRUE(insertFlags(program, conflicts, {}).failures.empty());
+  EXPECT_TRUE(checkIterations(program, conflicts).isClean()) << print(program);
+  return print(program);
+}
+
+/// Where the second loop has no iteration, and so no barrier of the program's own, the first has none, either.
+TEST(Cases, TwoLoopsOfOneLength) {
+  for (const unsigned second : {kN, kM}) {
+    Program program;
+    addStatement(program, addLoop(program, nullptr, kN), Pipe::MTE2, {accessAt(true, 0)});
+    Node* loop = addLoop(program, nullptr, second);
+    Sync& barrier = program.add(loop->body, loop, NodeKind::Sync)->sync;
+    barrier.kind = SyncKind::Barrier;
+    barrier.queue = {Agent::Vector, Pipe::MTE2};
+    Node* last = addStatement(program, nullptr, Pipe::MTE2, {accessAt(true, 0)});
+    const std::string text = withFlags(program);
+    EXPECT_EQ(last->before.empty(), second == kN) << text;
+  }
+}
+
+/// Two branches on one value, the other way round: what the one writes the other doesn't read.
+TEST(Cases, BranchesThatExcludeEachOther) {
+  for (const unsigned second : {kN, kM}) {
+    Program program;
+    for (const unsigned value : {kN, second}) {
+      Node* branch = program.add(program.body, nullptr, NodeKind::If);
+      const bool isFirst = program.body.size() == 1;
+      branch->conditions = {
+          {isFirst ? Comparison::Greater : Comparison::LessOrEqual, -2, {}, 0, {}, {{value, 1}}}};
+      addStatement(program, branch, isFirst ? Pipe::MTE2 : Pipe::V, {accessAt(isFirst, 0)});
+    }
+    EXPECT_EQ(withFlags(program).find("wait") != std::string::npos, second == kM);
+  }
+}
+
+/// Random programs of loops up to two arguments, with branches on them and on the numbers of iterations.
+class ProgramOfValues {
+public:
+  explicit ProgramOfValues(unsigned seed) : random(seed) {
+    fill(program.body, nullptr, 0, 3);
+  }
+  Program program;
+
+private:
+  int64_t below(int64_t end) {
+    return std::uniform_int_distribution<int64_t>(0, end - 1)(random);
+  }
+  unsigned value() {
+    return below(3) ? kN : kM;
+  }
+
+  void fill(Block& block, Node* parent, unsigned depth, int64_t count) {
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t kind = below(8);
+      if (kind < 2 && depth < 2 && program.nodes.size() < 14) {
+        Node* loop = program.add(block, parent, NodeKind::Loop);
+        loop->length = {below(2), 1 + below(2), {{value(), 1}}};
+        fill(loop->body, loop, depth + 1, 1 + below(3));
+      } else if (kind == 2 && depth < 3) {
+        Node* branch = program.add(block, parent, NodeKind::If);
+        Condition condition{static_cast<Comparison>(below(6)), -below(3), {}, 0, {}, {}};
+        const std::vector<const Node*> loops = loopsAround(branch);
+        if (!loops.empty() && below(3))
+          condition.terms = {{loops.back()->id, -1}};
+        condition.values = {{value(), 1}};
+        branch->conditions = {condition};
+        fill(branch->body, branch, depth + 1, 1 + below(2));
+      } else {
+        addRandomStatement(block, parent);
+      }
+    }
+  }
+
+  void addRandomStatement(Block& block, Node* parent) {
+    constexpr Pipe pipes[] = {Pipe::V, Pipe::V, Pipe::MTE2, Pipe::MTE3};
+    Node* node = program.add(block, parent, NodeKind::Statement);
+    node->queue = {Agent::Vector, pipes[below(4)]};
+    for (const bool isWrite : {false, true}) {
+      std::vector<Term> terms;
+      if (const std::vector<const Node*> loops = loopsAround(node); !loops.empty() && !below(4))
+        terms.push_back({loops.back()->id, 64, 2, 0});
+      if (isWrite || below(2))
+        node->accesses.push_back(accessAt(isWrite, 64 * below(3), terms));
+    }
+  }
+
+  std::mt19937 random;
+};
+
+/// In some run in which the arguments are at most `most`.
+bool isAnyRunWrong(const Program& program, unsigned without, int64_t most) {
+  for (int64_t n = -1; n <= most; ++n)
+    for (int64_t m = -1; m <= most; ++m) {
+      const std::map<unsigned, int64_t> values{{kN, n}, {kM, m}};
+      const auto choose = [&](const Node& node) -> int64_t {
+        if (node.kind != NodeKind::Loop)
+          return 0;
+        const int64_t length = node.length.constant + values.at(node.length.terms[0].loop);
+        return length <= 0 ? 0 : (length + node.length.step - 1) / node.length.step;
+      };
+      if (!Replay(program, choose, without, values).isClean())
+        return true;
+    }
+  return false;
+}
+
+TEST(Cases, RandomPrograms) {
+  unsigned insertions = 0, unneeded = 0;
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    Program program = std::move(ProgramOfValues(seed).program);
+    const Conflicts conflicts(program);
+    const Inserted inserted = insertFlags(program, conflicts, {});
+    ASSERT_TRUE(inserted.failures.empty());
+    ASSERT_TRUE(checkIterations(program, conflicts).isClean()) << seed << "\n" << print(program);
+    ASSERT_FALSE(isAnyRunWrong(program, kNone, 7)) << seed << "\n" << print(program);
+    for (const Insertion& each : inserted.insertions) {
+      ++insertions;
+      unneeded += !isAnyRunWrong(program, each.number, 7);
+    }
+  }
+  EXPECT_GT(insertions, 150U);
+  EXPECT_LE(50 * unneeded, insertions) << unneeded << " are not needed";
+}
+
+} // namespace
+} // namespace tilewright::ascend::model

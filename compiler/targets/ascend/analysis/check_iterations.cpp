@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/targets/ascend/analysis/check_iterations.h"
+#include "compiler/targets/ascend/analysis/cases.h"
+
+#include <algorithm>
+#include <functional>
+
+namespace tilewright::ascend::model {
+namespace {
+
+bool holdsSyncs(const Node& node) {
+  const auto inBlock = [](const Block& block) {
+    return std::ranges::any_of(
+        block, [](const Node* each) { return each->kind == NodeKind::Sync || holdsSyncs(*each); });
+  };
+  return inBlock(node.body) || inBlock(node.otherwise);
+}
+
+/// The iterations of a program, checked with each answer to what branches with flags in them ask.
+class IterationCheck {
+public:
+  IterationCheck(const Program& program, const Unrolled& unrolled) : program(program) {
+    for (const Node& node : unrolled.program.nodes)
+      if (node.kind == NodeKind::If && holdsSyncs(node)) {
+        questions.insert(node.question);
+        hasOthers |= node.question == kNone;
+      }
+    questions.erase(kNone);
+  }
+
+  /// False if there are too many iterations or answers.
+  bool run() {
+    constexpr size_t mostQuestions = 4;
+    if (questions.size() > mostQuestions)
+      return false;
+    for (unsigned way = 0; way < 1U << questions.size(); ++way) {
+      Answers answers;
+      unsigned number = 0;
+      for (const unsigned question : questions)
+        answers[question] = way >> number++ & 1;
+      const std::optional<Unrolled> unrolled = unroll(program, 2 * kMostUnrolled, {}, answers);
+      if (!unrolled)
+        return false;
+      const Verdict verdict = check(unrolled->program, Conflicts(unrolled->program));
+      for (const Hazard& hazard : verdict.hazards)
+        hazards.emplace(unrolled->origins[hazard.earlier->id], unrolled->origins[hazard.later->id]);
+      for (const Fault& fault : verdict.faults)
+        flags.insert(fault.flag);
+    }
+    return true;
+  }
+
+  /// Whether the kernel can run so that each branch goes as one of the ways has it: what two branches ask may
+  /// go together.
+  bool isSure() const {
+    return !hasOthers && questions.size() < 2;
+  }
+
+  std::set<std::pair<const Node*, const Node*>> hazards; ///< of the program
+  std::set<unsigned> flags;                              ///< that have faults
+
+private:
+  const Program& program;
+  std::set<unsigned> questions;
+  bool hasOthers = false; ///< branches that each iteration may ask anew
+};
+
+} // namespace
+
+/// Of pairs of statements, those that are hazards in some case.
+static std::set<std::pair<const Node*, const Node*>>
+hazardsOfCases(const Program& program, std::set<std::pair<const Node*, const Node*>> suspects) {
+  std::set<std::pair<const Node*, const Node*>> found;
+  Cases cases(program);
+  if (cases.isEmpty() || suspects.empty())
+    return suspects;
+  const bool isKnown = cases.always([&](Cases::Case& part, bool isSingle) {
+    const Unrolled& unrolled = part.unrolled;
+    bool isAny = false;
+    for (const Hazard& hazard : check(unrolled.program, part.conflicts).hazards) {
+      const std::pair pair(unrolled.origins[hazard.earlier->id],
+                           unrolled.origins[hazard.later->id]);
+      const bool isNew = suspects.contains(pair) && !found.contains(pair);
+      isAny = isAny || isNew;
+      if (isNew && isSingle)
+        found.insert(pair);
+    }
+    return !isAny || isSingle;
+  });
+  return isKnown ? found : suspects;
+}
+
+Verdict checkIterations(const Program& program, const Conflicts& conflicts) {
+  Verdict verdict = check(program, conflicts);
+  // A kernel that loads its first tile before the loop over all of them need not think of tensors without any.
+  if (!verdict.faults.empty())
+    if (Verdict notEmpty = checkIfNotEmpty(program, conflicts); notEmpty.faults.empty())
+      verdict = std::move(notEmpty);
+  if (verdict.isClean())
+    return verdict;
+  const std::optional<Unrolled> unrolled = unroll(program, 2 * kMostUnrolled);
+  if (!unrolled)
+    return verdict;
+  IterationCheck iterations(program, *unrolled);
+  if (!verdict.faults.empty() && iterations.run()) {
+    const auto isFault = [&](const Fault& fault) { return iterations.flags.contains(fault.flag); };
+    if (iterations.flags.empty() || std::ranges::any_of(verdict.faults, isFault))
+      std::erase_if(verdict.faults, std::not_fn(isFault));
+  } else {
+    for (const Hazard& hazard : check(unrolled->program, Conflicts(unrolled->program)).hazards)
+      iterations.hazards.emplace(unrolled->origins[hazard.earlier->id],
+                                 unrolled->origins[hazard.later->id]);
+  }
+  if (!iterations.isSure())
+    std::swap(verdict.faults, verdict.unproven);
+  const auto hazards = hazardsOfCases(program, std::move(iterations.hazards));
+  std::erase_if(verdict.hazards, [&](const Hazard& hazard) {
+    return !hazards.contains({hazard.earlier, hazard.later});
+  });
+  return verdict;
+}
+
+} // namespace tilewright::ascend::model
