@@ -19,7 +19,7 @@ from interrupts import interrupted, run_until_interrupted
 from sources import ROOT, cpp_files, git_files, python_files
 
 # Each is a script of this folder; it prints its findings and fails if there are any.
-OWN_CHECKS = ("spdx", "names", "merged", "sizes", "layering", "messages", "docs")
+OWN_CHECKS = ("spdx", "conflicts", "names", "merged", "sizes", "layering", "messages", "docs")
 
 
 def run(label: str, command: Sequence[str | Path]) -> bool:

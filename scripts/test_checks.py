@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import check
+import check_conflicts
 import check_docs
 import check_layering
 import check_merged
@@ -28,6 +29,12 @@ from sources import ROOT
 def test_spdx_finds_a_file_without_licence():
     assert check_spdx.lacks_licence("#include <x>\n\n\n// SPDX-License-Identifier: Apache-2.0\n")
     assert not check_spdx.lacks_licence("// SPDX-License-Identifier: Apache-2.0\n")
+
+
+def test_conflicts_finds_the_marks_of_git():
+    text = "a\n" + "<" * 7 + " HEAD\nb\n" + "=" * 7 + "\nc\n" + ">" * 7 + " topic\n"
+    assert check_conflicts.marked_lines(text) == [2, 6]
+    assert check_conflicts.marked_lines("Title\n=======\n\n>>>>>>>> x\n") == []
 
 
 @pytest.mark.parametrize(
