@@ -143,3 +143,31 @@ def test_other_types(dtype: str) -> None:
     result = np.zeros((SIDE, SIDE), np.int32 if dtype == "int8" else np.float32)
     tilewright.compile(main, target="ascend", pass_configs=AUTOMATIC)(a, b, 1, result)
     np.testing.assert_array_equal(result, expected)
+
+
+@T.prim_func
+def column(  # type: ignore[no-untyped-def]
+    A: T.Tensor((18, 1), "float16"),
+    B: T.Tensor((1, 16), "float16"),
+    C: T.Tensor((18, 16), "float32"),
+):
+    with T.Kernel(1, is_npu=True, threads=1) as _:
+        x = T.alloc_ub((18, 1), "float16")
+        y = T.alloc_ub((1, 16), "float16")
+        a = T.alloc_shared((34, 1), "float16")
+        b = T.alloc_shared((1, 16), "float16")
+        c = T.alloc_fragment((18, 16), "float32")
+        T.copy(A, x)
+        T.copy(B, y)
+        T.copy(x, a[16:34, :])
+        T.copy(y, b)
+        T.gemm_v0(a[16:34, :], b, c, init=True)
+        T.copy(c, C)
+
+
+def test_a_column_comes_as_one() -> None:
+    a = (np.arange(18) - 5).reshape(18, 1).astype(np.float16)
+    b = (np.arange(16) % 5 - 2).reshape(1, 16).astype(np.float16)
+    made = np.zeros((18, 16), np.float32)
+    tilewright.compile(column, target="ascend", pass_configs=AUTOMATIC)(a, b, made)
+    np.testing.assert_array_equal(made, a.astype(np.float64) @ b.astype(np.float64))

@@ -131,7 +131,10 @@ struct AddWorkspaces : KernelPass<AddWorkspaces> {
     const FailureOr<CubeSide> cube = cubeSide(builder, copy, isFromCube ? source : target);
     if (failed(cube))
       return failure();
-    SmallVector<int64_t> shape = tile::withoutUnitExtents(cube->both.staticExtents());
+    SmallVector<int64_t> shape = cube->both.staticExtents();
+    // A column stays one.
+    while (shape.size() > 2 && shape.front() == 1)
+      shape.erase(shape.begin());
     if (llvm::is_contained(shape, ShapedType::kDynamic))
       return copy.emitError("unsupported on ascend: a copy between cube and vector memories whose "
                             "extents are known at run time only");
@@ -195,9 +198,7 @@ struct AddWorkspaces : KernelPass<AddWorkspaces> {
   static BufferRegion partOf(const BufferRegion& space, const CubeSide& cube, size_t rank) {
     BufferRegion part = space;
     size_t at = space.offsets.size() - rank;
-    for (auto [dim, extent] : llvm::enumerate(cube.both.extents)) {
-      if (isConstantIntValue(extent, 1))
-        continue;
+    for (size_t dim = cube.both.extents.size() - rank; dim < cube.both.extents.size(); ++dim) {
       part.offsets[at] = cube.offsets[dim];
       part.extents[at++] = cube.part.extents[dim];
     }
