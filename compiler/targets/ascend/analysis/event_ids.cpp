@@ -97,24 +97,25 @@ public:
     });
   }
 
-  Shortage run(std::vector<Unorderable>& failures) {
+  unsigned run(std::vector<Unorderable>& failures) {
     for (const Waiting& each : waiting) {
       std::set<unsigned> refused;
       if (!assign(each, refused)) {
         const Insertion& insertion = insertions[each.insertion];
         const unsigned crowded = longestInTheWay(each);
         if (crowded != kNone)
-          return {.crowded = crowded};
+          return crowded;
         if (!insertion.isCross)
-          return {.crowded = each.insertion};
-        if (const unsigned before = middleBefore(each); !refused.empty() && before != kNone)
-          return {.needsToKnow = each.insertion, .ofWait = before};
-        failures.push_back({insertion.why, "all cross-core flags are taken"});
-        return {};
+          return each.insertion;
+        if (refused.empty()) {
+          failures.push_back({insertion.why, "all cross-core flags are taken"});
+          return kNone;
+        }
+        take(each, *refused.begin());
       }
       done.push_back(&each);
     }
-    return {};
+    return kNone;
   }
 
 private:
@@ -208,17 +209,6 @@ private:
     return crowded;
   }
 
-  /// Of those that go the same way and whose waits stand before, the one in the middle.
-  unsigned middleBefore(const Waiting& each) const {
-    std::vector<const Waiting*> before;
-    for (const Waiting* other : done)
-      if (flagOf(*other).isCross && flagOf(*other).from.agent == flagOf(each).from.agent &&
-          other->life.last < each.life.first)
-        before.push_back(other);
-    std::ranges::sort(before, {}, [](const Waiting* other) { return other->life.last; });
-    return before.empty() ? kNone : before[before.size() / 2]->insertion;
-  }
-
   Program& program;
   const std::vector<Insertion>& insertions;
   const InsertOptions& options;
@@ -230,7 +220,7 @@ private:
 
 } // namespace
 
-Shortage assignEventIds(Program& program, const std::vector<Insertion>& insertions,
+unsigned assignEventIds(Program& program, const std::vector<Insertion>& insertions,
                         const InsertOptions& options, std::vector<Unorderable>& failures,
                         const std::function<std::set<unsigned>()>& unheldNow) {
   return Assigner(program, insertions, options, unheldNow).run(failures);

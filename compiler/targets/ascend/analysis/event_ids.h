@@ -9,21 +9,13 @@
 
 namespace tilewright::ascend::model {
 
-/// What keeps flags from having ids; nothing of it: all have ids.
-struct Shortage {
-  /// The index of the insertion with the longest life that is in the way, or of one that lives as short as can be
-  /// and still finds no id; or kNone.
-  unsigned crowded = kNone;
-  /// Between cores: the one that finds only ids whose last waits its core doesn't know of, and one whose wait it should
-  /// know of, so that about half of the ids are free for it; or kNone.
-  unsigned needsToKnow = kNone, ofWait = kNone;
-};
-
 /// Gives the flags of `insertions` their ids: two flags between the same two pipes share one if
 /// one's waits stand before the other's sets. Ids that the program uses itself between the two pipes
-/// are left alone. Cross-core flags that find none are added to `failures`. `unheldNow` gives the insertions between
+/// are left alone. Where ids don't reach, returns the index of the insertion with the longest life
+/// that is in the way, or of one that lives as short as can be and still finds no id; cross-core flags
+/// that find none are added to `failures`. kNone: all have ids. `unheldNow` gives the insertions between
 /// cores whose flags may be set twice in a row, with the ids that there are.
-Shortage assignEventIds(Program& program, const std::vector<Insertion>& insertions,
+unsigned assignEventIds(Program& program, const std::vector<Insertion>& insertions,
                         const InsertOptions& options, std::vector<Unorderable>& failures,
                         const std::function<std::set<unsigned>()>& unheldNow);
 

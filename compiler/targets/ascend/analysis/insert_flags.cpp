@@ -96,18 +96,9 @@ public:
     for (Insertion& insertion : result.insertions)
       if (!insertion.isCross)
         follow(insertion);
-    while (true) {
-      const Shortage shortage = shareIds();
-      if (shortage.crowded == kNone && shortage.needsToKnow == kNone)
-        break;
-      if (shortage.crowded == kNone) {
-        if (!tellOfWait(shortage))
-          break;
-        continue;
-      }
-      told.clear();
-      if (!result.insertions[shortage.crowded].isCross || !unfollow())
-        narrow(result.insertions[shortage.crowded]);
+    for (unsigned crowded = shareIds(); crowded != kNone; crowded = shareIds()) {
+      if (!result.insertions[crowded].isCross || !unfollow())
+        narrow(result.insertions[crowded]);
       releaseUnheld();
       prune();
     }
@@ -468,7 +459,7 @@ private:
     return false;
   }
 
-  /// Where ids between cores don't suffice, tiles in turn have one there and one back: true if there were such.
+  /// Where ids between cores don't suffice, one flag counts to two instead: true if there was one that followed.
   bool unfollow() {
     const auto found =
         std::find_if(result.insertions.begin(), result.insertions.end(), [](const Insertion& each) {
@@ -476,17 +467,10 @@ private:
         });
     if (found == result.insertions.end())
       return false;
-    const Insertion there = *found;
-    for (Insertion& insertion : result.insertions) {
-      const bool isBack = insertion.isCross && insertion.slotLoop == there.slotLoop &&
-                          insertion.slots > 1 && leadsBack(insertion, there);
-      if (insertion.number != there.number && !isBack)
-        continue;
-      Insertion changed = insertion;
-      changed.slots = 1;
-      changed.slotLoop = nullptr;
-      replace(insertion, changed);
-    }
+    Insertion changed = *found;
+    changed.slots = 1;
+    changed.slotLoop = nullptr;
+    replace(*found, changed);
     return true;
   }
 
@@ -726,28 +710,10 @@ private:
     return isNeeded;
   }
 
-  /// Gives flags their ids, or says what is in the way.
-  Shortage shareIds() {
+  /// Gives flags their ids. Returns the index of an insertion that must become shorter, or kNone.
+  unsigned shareIds() {
     return assignEventIds(program, result.insertions, options, result.failures,
                           [this] { return check(program, conflicts).unheld; });
-  }
-
-  /// A flag from where one insertion's flag has been waited for to where another one's is set, which may then take the
-  /// first one's id.
-  bool tellOfWait(const Shortage& shortage) {
-    const Hazard& waited = result.insertions[shortage.ofWait].why;
-    const Hazard& set = result.insertions[shortage.needsToKnow].why;
-    const Hazard back{waited.later, set.earlier, nullptr, 0};
-    const bool isNew = told.insert({back.earlier, back.later}).second;
-    const bool isPossible = isNew && back.earlier->id < back.later->id &&
-                            isReachedByAll(siblings(back, nullptr).second);
-    if (!isPossible) {
-      result.failures.push_back({set, "all cross-core flags are taken"});
-      return false;
-    }
-    add(back, {back});
-    result.insertions.back().holds = true;
-    return true;
   }
 
   /// Set and waited for at one point: takes an id only there. What does so already becomes a barrier
@@ -773,7 +739,6 @@ private:
   /// Flags between cores, but for these by number, are not set twice in a row, and must not be.
   bool isHeld = false;
   std::set<unsigned> released;
-  std::set<std::pair<const Node*, const Node*>> told; ///< by flags that only tell of a wait
 };
 
 } // namespace
