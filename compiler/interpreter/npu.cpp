@@ -77,8 +77,11 @@ bool isBehind(const Agent& left, const Agent& right) {
   for (auto [a, b] : llvm::zip(left.scopes, right.scopes)) {
     if (a.turn != b.turn)
       return a.turn < b.turn;
-    if (a.block != b.block)
-      return false;
+    if (a.block != b.block) { // the two ways of a branch
+      mlir::Region *ofLeft = a.block->getParent(), *ofRight = b.block->getParent();
+      return ofLeft->getParentOp() == ofRight->getParentOp() &&
+             ofLeft->getRegionNumber() < ofRight->getRegionNumber();
+    }
     bool leftEnds = a.next == a.block->end(), rightEnds = b.next == b.block->end();
     if (leftEnds != rightEnds)
       return rightEnds;

@@ -95,12 +95,16 @@ private:
         ->walk([&](Operation* exit) {
           if (!isa<tile::BreakOp, tile::ContinueOp>(exit))
             return WalkResult::advance();
-          bool any = false;
+          // A number is asked for once: not for the exits of loops inside.
+          SmallVector<Operation*> branches;
           Operation* around = exit->getParentOp();
           for (; !isLoop(around); around = around->getParentOp())
-            any |= llvm::any_of(around->getOperands(),
-                                [&](Value operand) { return reaches(operand); });
-          return any && around == loop ? WalkResult::interrupt() : WalkResult::advance();
+            branches.push_back(around);
+          const bool any = around == loop && llvm::any_of(branches, [&](Operation* branch) {
+                             return llvm::any_of(branch->getOperands(),
+                                                 [&](Value operand) { return reaches(operand); });
+                           });
+          return any ? WalkResult::interrupt() : WalkResult::advance();
         })
         .wasInterrupted();
   }

@@ -48,6 +48,11 @@ EXPECTED = {
     "by an element": stacked(PRODUCT, PRODUCT),
     "in a loop": stacked(6 * PRODUCT, ZERO),
     "no turn": stacked(PRODUCT, ZERO),
+    "where one goes on inside": stacked(
+        np.where(np.arange(SIDE)[:, None] < HALF, PRODUCT, 0),
+        np.where(np.arange(SIDE)[:, None] < HALF, 0, PRODUCT),
+    ),
+    "by the ways of a branch": stacked(PRODUCT, 2 * PRODUCT),
 }
 
 
@@ -119,6 +124,18 @@ def used(form: str) -> Any:
                 for k in T.serial(3):
                     T.gemm_v0(a, a, c, init=k == 0)
                     T.atomic_add(C[0, vid * HALF, 0], c[vid * HALF : vid * HALF + HALF, :])
+            elif form == "where one goes on inside":
+                for _k in T.serial(n):
+                    for _j in T.serial(2):
+                        if vid == 0:
+                            continue
+                    T.copy(c[vid * HALF : vid * HALF + HALF, :], C[vid, vid * HALF, 0])
+            elif form == "by the ways of a branch":
+                if vid == 1:
+                    T.copy(c, C[0, 0, 0])
+                else:
+                    T.gemm_v0(a, a, c)
+                T.copy(c, C[1, 0, 0])
             else:
                 for _k in T.serial(n - 2):
                     T.gemm_v0(a, a, c)
