@@ -125,14 +125,22 @@ private:
     if (auto store = dyn_cast<tile::StoreOp>(op))
       return isVar(store.getBuffer()) && isOnlyForItself(store.getBuffer());
     if (isa<scf::IfOp>(op))
-      return llvm::all_of(op->getRegions(), [](Region& region) { return isEmpty(region); });
+      return onlyComputes(op);
     if (op->getNumRegions() > 0)
       return !hasEffect(op);
     return isOpTriviallyDead(op);
   }
 
-  static bool isEmpty(Region& region) {
-    return region.empty() || region.front().without_terminator().empty();
+  /// Whether a branch does nothing but find its results, as a load does that asks first whether its place is inside.
+  static bool onlyComputes(Operation* branch) {
+    return !branch
+                ->walk([&](Operation* op) {
+                  const bool isHarmless =
+                      isa<scf::IfOp, scf::YieldOp, tile::LoadOp, npu::GetValueOp>(op) ||
+                      (isPure(op) && !op->hasTrait<OpTrait::IsTerminator>());
+                  return isHarmless ? WalkResult::advance() : WalkResult::interrupt();
+                })
+                .wasInterrupted();
   }
 
   /// Whether a variable is never loaded but for its own next number: `total = total + x`.
