@@ -38,6 +38,14 @@ bool isLoop(Operation* op) {
   return isa<tile::ForOp, tile::WhileOp, tile::ParallelOp>(op);
 }
 
+/// Whether the end of a turn at `exit` leaves out `op`, which stands in the same loop.
+bool standsBefore(Operation* exit, Operation* op) {
+  for (Operation* inner = op; inner; inner = inner->getParentOp())
+    if (Operation* around = inner->getBlock()->findAncestorOpInBlock(*exit))
+      return around != inner && around->isBeforeInBlock(inner);
+  return false;
+}
+
 /// What numbers come from: what they are computed of, what was stored in variables and tiles that they are loaded
 /// from, and what decides whether it was. One query an object.
 class Origins {
@@ -83,27 +91,30 @@ public:
       auto loop = dyn_cast<tile::WhileOp>(around);
       if (loop && reachesOperands(loop.getCondition().front().getTerminator()))
         return true;
-      if (isLoop(around) && reachesExits(around))
+      if (isLoop(around) && reachesExits(around, op))
         return true;
     }
     return false;
   }
 
 private:
-  bool reachesExits(Operation* loop) {
+  /// Whether it reaches what decides about the exits of a loop that matter to an operation in it.
+  bool reachesExits(Operation* loop, Operation* op) {
     return loop
         ->walk([&](Operation* exit) {
           if (!isa<tile::BreakOp, tile::ContinueOp>(exit))
             return WalkResult::advance();
-          // A number is asked for once: not for the exits of loops inside.
+          // A number is asked for once: not for the exits of loops inside, nor for what decides nothing.
           SmallVector<Operation*> branches;
           Operation* around = exit->getParentOp();
           for (; !isLoop(around); around = around->getParentOp())
             branches.push_back(around);
-          const bool any = around == loop && llvm::any_of(branches, [&](Operation* branch) {
-                             return llvm::any_of(branch->getOperands(),
-                                                 [&](Value operand) { return reaches(operand); });
-                           });
+          if (around != loop || (isa<tile::ContinueOp>(exit) && !standsBefore(exit, op)))
+            return WalkResult::advance();
+          const bool any = llvm::any_of(branches, [&](Operation* branch) {
+            return llvm::any_of(branch->getOperands(),
+                                [&](Value operand) { return reaches(operand); });
+          });
           return any ? WalkResult::interrupt() : WalkResult::advance();
         })
         .wasInterrupted();

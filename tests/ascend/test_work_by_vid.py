@@ -144,12 +144,55 @@ def used(form: str) -> Any:
     return main
 
 
-for form, wanted in EXPECTED.items():
-    GROUP.add(form, used(form), [A, NUMBERS, 2, np.zeros((2, SIDE, SIDE), np.float32)], wanted)
+#: What a turn does before it ends by vid, or in a branch on vid.
+IN_TURNS = {
+    "handed over before one goes on": stacked(PRODUCT, ZERO),
+    "counted before one goes on": stacked(3 * PRODUCT, ZERO),
+}
+
+
+def in_turns(form: str) -> Any:
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((SIDE, SIDE), "float16"),
+        N: T.Tensor((2,), "int32"),
+        n: T.int32,
+        C: T.Tensor((2, SIDE, SIDE), "float32"),
+    ):
+        with T.Kernel(1, is_npu=True) as (_, vid):
+            a = T.alloc_L1((SIDE, SIDE), "float16")
+            c = T.alloc_fragment((SIDE, SIDE), "float32")
+            h = T.alloc_ub((SIDE, SIDE), "float16")
+            w = T.alloc_var("int32", init=1)
+            T.copy(A, a)
+            T.copy(A, h)
+            for i, j in T.Parallel(SIDE, SIDE):
+                h[i, j] = h[i, j] * T.cast(vid + 1, "float16")
+            if form == "handed over before one goes on":
+                for _k in T.serial(n):
+                    T.copy(h, a)
+                    if vid == 0:
+                        continue
+            T.gemm_v0(a, a, c, init=True)
+            if form == "counted before one goes on":
+                for _k in T.serial(n):
+                    w = w + 1
+                    if vid == 0:
+                        continue
+                for i, j in T.Parallel(SIDE, SIDE):
+                    c[i, j] = c[i, j] * T.cast(w, "float32")
+            T.copy(c, C[0, 0, 0])
+
+    return main
+
+
+for forms, make in ((EXPECTED, used), (IN_TURNS, in_turns)):
+    for form, wanted in forms.items():
+        GROUP.add(form, make(form), [A, NUMBERS, 2, np.zeros((2, SIDE, SIDE), np.float32)], wanted)
 
 
 @pytest.mark.filterwarnings("ignore::tilewright.errors.TilewrightWarning")
-@pytest.mark.parametrize("form", EXPECTED)
+@pytest.mark.parametrize("form", [*EXPECTED, *IN_TURNS])
 def test_work_by_vid(form: str) -> None:
     GROUP.check(form)
 
