@@ -81,27 +81,35 @@ def kernel(operator: str, **options: Any) -> Any:  # noqa: ANN401 - any kernel
     return getattr(module, operator)(**options)
 
 
-def whole_depth(m: int, n: int, k: int, dtype: str, threads: int) -> dict[str, int]:
-    """Where 256 columns of B fill a quarter to half of a second-level cache of 1 MB, in a type that
-    is multiplied in groups: so many rows of A that each thread has two blocks. Else nothing."""
+def long_blocks(m: int, n: int, k: int, dtype: str, threads: int) -> dict[str, int]:
+    """Blocks of many rows of A, two or more for each thread, where AVX-512 gains by them: of whole
+    depth where 256 columns of B fill a quarter to half of a second-level cache of 1 MB, in a type
+    that is multiplied in groups; else by steps of 2 KB of a row as it is multiplied. Else nothing.
+    """
     from tilewright import _compiler
 
-    size = {"bfloat16": 2, "int8": 1}.get(dtype, 0) * k * 256
-    if "avx512" not in _compiler.host_cpu() or m < 1024 or not 256 << 10 <= size <= 512 << 10:
+    if "avx512" not in _compiler.host_cpu() or m < 1024 or m % 128:
         return {}
-    rows = m
-    while rows > 256 and (m // rows) * (n // 256) < 2 * threads and rows % 256 == 0:
+    width = {"bfloat16": 2, "int8": 1}.get(dtype, 4)
+    if width < 4 and 256 << 10 <= width * k * 256 <= 512 << 10:
+        form = {"block_m": 128, "block_n": 256}
+    else:
+        form = {"block_m": 64, "block_n": 512, "block_k": 2048 // width}
+    if n % form["block_n"] or k % form.get("block_k", 1):
+        return {}
+    rows, columns = min(m, 2048), n // form["block_n"]
+    while rows > 256 and -(-m // rows) * columns < 2 * threads and rows % 256 == 0:
         rows //= 2
-    return {"rows": rows, "block_m": 128} if rows % 128 == 0 else {}
+    return {"rows": rows, **form} if m % rows == 0 else {}
 
 
 def gemm_blocks(m: int, n: int, k: int, dtype: str) -> dict[str, int]:
     """Two blocks of A and B and the accumulators fill most of a second-level cache of 1 MB."""
     from tilewright import _compiler, _runtime
 
-    whole = whole_depth(m, n, k, dtype, _runtime.get_num_threads())
-    if whole:
-        return whole
+    long = long_blocks(m, n, k, dtype, _runtime.get_num_threads())
+    if long:
+        return long
     pairs = 512 if "avx512" in _compiler.host_cpu() else 256
     depth = {"float32": 128, "float16": 128, "bfloat16": pairs, "int8": 512}[dtype]
     height = 512 if dtype == "int8" and m >= 1024 else 256

@@ -41,6 +41,22 @@ def test_names_and_order():
     assert list(run.all_rows(1)) == expected
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16", "int8"])
+@pytest.mark.parametrize("shape", [(1024, 1024, 1024), (4096, 4096, 4096), (4096, 4096, 64)])
+@pytest.mark.parametrize("threads", [1, 2, 8])
+def test_long_blocks_fill_the_shape(monkeypatch, dtype, shape, threads):
+    m, n, k = shape
+    monkeypatch.setattr("tilewright._compiler.host_cpu", lambda: "avx512")
+    form = operator_speed.long_blocks(m, n, k, dtype, threads)
+    assert bool(form) == (k > 64)
+    if form:
+        assert m % form["rows"] == form["rows"] % form["block_m"] == n % form["block_n"] == 0
+        assert k % form.get("block_k", k) == 0
+        assert (m // form["rows"]) * (n // form["block_n"]) >= threads
+    monkeypatch.setattr("tilewright._compiler.host_cpu", lambda: "avx2")
+    assert not operator_speed.long_blocks(m, n, k, dtype, threads)
+
+
 def test_a_share_of_a_limit_is_no_ratio():
     row = run.Row("ascend/add/expert/8192", 250.0, "us", share=0.5)
     assert run.table_line(row).endswith("50.0% of the limit, aim 85%  MISSED")

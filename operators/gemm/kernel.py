@@ -3,15 +3,18 @@
 
 By blocks, tiles of A and B come step by step along k. Of whole depth, a block brings its columns of
 B once and multiplies rows of A by them: for B of which some columns fit a second-level cache. No
-sums are stored but the results."""
+sums are stored but the results. By steps, each tile of B is multiplied by many rows of A: its sums
+lie in the third-level cache, but little is brought for each product."""
 
 import tilewright
 import tilewright.language as T
 
 
 def gemm(m: int, n: int, k: int, dtype: str, rows: int = 0, **blocks: int):
-    """A [m, k], B [k, n] of `dtype`; C [m, n] of `dtype`, or int32 for int8. rows: of A for a block
-    of whole depth; 0: by blocks. blocks: block_m, block_n, and block_k by blocks."""
+    """A [m, k], B [k, n] of `dtype`; C [m, n] of `dtype`, or int32 for int8. rows: of A in a block,
+    by steps of block_k or of whole depth; 0: by blocks. blocks: block_m, block_n, block_k."""
+    if rows and "block_k" in blocks:
+        return gemm_by_steps(m, n, k, dtype, rows, **blocks)
     if rows:
         return gemm_of_whole_depth(m, n, k, dtype, rows, **blocks)
     return gemm_by_blocks(m, n, k, dtype, **blocks)
@@ -57,5 +60,32 @@ def gemm_of_whole_depth(m: int, n: int, k: int, dtype: str, rows: int, block_m=1
                 T.copy(A[by * rows + part * block_m, 0], A_shared)
                 T.gemm(A_shared, B_shared, C_local, clear_accum=True)
                 T.copy(C_local, C[by * rows + part * block_m, bx * block_n])
+
+    return gemm_kernel
+
+
+@tilewright.jit(out_idx=[2])
+def gemm_by_steps(
+    m: int, n: int, k: int, dtype: str, rows: int, block_k: int, block_m=64, block_n=512
+):
+    """A tile of B for all rows of a block, step by step; block_m divides rows."""
+    accumulator, out = ("int32", "int32") if dtype == "int8" else ("float32", dtype)
+    parts, steps = rows // block_m, -(-k // block_k)
+
+    @T.prim_func
+    def gemm_kernel(
+        A: T.Tensor((m, k), dtype), B: T.Tensor((k, n), dtype), C: T.Tensor((m, n), out)
+    ):
+        with T.Kernel(T.ceildiv(n, block_n), T.ceildiv(m, rows), threads=128) as (bx, by):
+            A_shared = T.alloc_shared((block_m, block_k), dtype)
+            B_shared = T.alloc_shared((block_k, block_n), dtype)
+            C_local = T.alloc_fragment((parts, block_m, block_n), accumulator)
+            for step in T.serial(steps):
+                T.copy(B[step * block_k, bx * block_n], B_shared)
+                for part in T.Pipelined(parts, num_stages=2):
+                    T.copy(A[by * rows + part * block_m, step * block_k], A_shared)
+                    T.gemm(A_shared, B_shared, C_local[part, :, :], clear_accum=step == 0)
+                    if step == steps - 1:
+                        T.copy(C_local[part, :, :], C[by * rows + part * block_m, bx * block_n])
 
     return gemm_kernel
