@@ -20,6 +20,7 @@ HALF = SIDE // 2
 A = (np.arange(SIDE * SIDE) % 7 - 3).reshape(SIDE, SIDE).astype(np.float16)
 PRODUCT = A.astype(np.float64) @ A.astype(np.float64)
 ZERO = np.zeros_like(PRODUCT)
+ONE = np.ones_like(PRODUCT)
 NUMBERS = np.array([2, 0], np.int32)
 
 
@@ -148,6 +149,17 @@ def used(form: str) -> Any:
 IN_TURNS = {
     "handed over before one goes on": stacked(PRODUCT, ZERO),
     "counted before one goes on": stacked(3 * PRODUCT, ZERO),
+    "taken by one": stacked(PRODUCT, ONE),
+    "taken by the other": stacked(2 * ONE, PRODUCT),
+    "a part taken by each": stacked(
+        np.concatenate([PRODUCT[HALF:], ONE[HALF:]]), np.concatenate([ONE[HALF:], PRODUCT[:HALF]])
+    ),
+    "taken in a turn of each": stacked(PRODUCT + 1, 2 * PRODUCT + 2),
+    "taken until vid says": stacked(ONE, PRODUCT),
+    "taken where an element says": stacked(ONE, PRODUCT),
+    "taken before anything is there": stacked(ONE, PRODUCT),
+    "given by the second": stacked(4 * PRODUCT, ZERO),
+    "given by the first, in turns": stacked(2 * PRODUCT, ZERO),
 }
 
 
@@ -173,7 +185,18 @@ def in_turns(form: str) -> Any:
                     T.copy(h, a)
                     if vid == 0:
                         continue
-            T.gemm_v0(a, a, c, init=True)
+            elif form == "given by the second":
+                if vid == 1:
+                    T.copy(h, a)
+            elif form == "given by the first, in turns":
+                for k in T.serial(n):
+                    if vid == 0:
+                        T.copy(h, a)
+                    T.gemm_v0(a, a, c, init=k == 0)
+                    for i, j in T.Parallel(SIDE, SIDE):
+                        h[i, j] = h[i, j] * T.cast(-1.0, "float16")
+            if form != "given by the first, in turns":
+                T.gemm_v0(a, a, c, init=True)
             if form == "counted before one goes on":
                 for _k in T.serial(n):
                     w = w + 1
@@ -186,9 +209,67 @@ def in_turns(form: str) -> Any:
     return main
 
 
+def taken(form: str) -> Any:
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((SIDE, SIDE), "float16"),
+        N: T.Tensor((2,), "int32"),
+        n: T.int32,
+        C: T.Tensor((2, SIDE, SIDE), "float32"),
+    ):
+        with T.Kernel(1, is_npu=True) as (_, vid):
+            a = T.alloc_L1((SIDE, SIDE), "float16")
+            c = T.alloc_L0C((SIDE, SIDE), "float32")
+            u = T.alloc_ub((SIDE, SIDE), "float32")
+            T.copy(A, a)
+            T.tile.fill(u, 1.0)
+            if form == "taken before anything is there":
+                for k in T.serial(n):
+                    if k > 0:  # noqa: SIM102
+                        if vid == 1:
+                            T.copy(c, u)
+                    T.gemm_v0(a, a, c, init=True)
+            elif form == "taken in a turn of each":
+                for k in T.serial(n):
+                    T.gemm_v0(a, a, c, init=k == 0)
+                    if vid == k:
+                        T.copy(c, u)
+                        for i, j in T.Parallel(SIDE, SIDE):
+                            u[i, j] = u[i, j] + T.cast(k + 1, "float32")
+            else:
+                T.gemm_v0(a, a, c, init=True)
+                if form == "taken by one":
+                    if vid == 0:
+                        T.copy(c, u)
+                elif form == "taken by the other":
+                    if vid == 1:
+                        T.copy(c, u)
+                    else:
+                        T.tile.fill(u, 2.0)
+                elif form == "a part taken by each":
+                    if vid == 1:
+                        T.copy(c[:HALF, :], u[HALF:, :])
+                    else:
+                        T.copy(c[HALF:, :], u[:HALF, :])
+                elif form == "taken until vid says":
+                    for k in T.serial(n):
+                        if vid == k:
+                            T.loop_break()
+                        T.copy(c, u)
+                else:
+                    numbers = T.alloc_ub((16,), "int32")
+                    T.tile.fill(numbers, vid)
+                    if numbers[3] > 0:
+                        T.copy(c, u)
+            T.copy(u, C[vid, 0, 0])
+
+    return main
+
+
 for forms, make in ((EXPECTED, used), (IN_TURNS, in_turns)):
     for form, wanted in forms.items():
-        GROUP.add(form, make(form), [A, NUMBERS, 2, np.zeros((2, SIDE, SIDE), np.float32)], wanted)
+        build = taken if "taken" in form else make
+        GROUP.add(form, build(form), [A, NUMBERS, 2, np.zeros((2, SIDE, SIDE), np.float32)], wanted)
 
 
 @pytest.mark.filterwarnings("ignore::tilewright.errors.TilewrightWarning")

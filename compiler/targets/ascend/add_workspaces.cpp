@@ -21,9 +21,11 @@
 #include "compiler/ir/structure_ops.h"
 #include "compiler/ir/tensor_ops.h"
 #include "compiler/passes/kernel_pass.h"
+#include "compiler/targets/ascend/crossing_places.h"
 #include "compiler/targets/ascend/loop_exits.h"
 #include "compiler/targets/ascend/passes.h"
 #include "compiler/targets/ascend/pipelined_loops.h"
+#include "compiler/targets/ascend/remade_values.h"
 #include "compiler/targets/ascend/vector_steps.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
@@ -127,8 +129,10 @@ struct AddWorkspaces : KernelPass<AddWorkspaces> {
         getConstantIntValues(getAsOpFoldResult(launch.getGrid()));
     const BufferRegion source = copy.getSourceRegion(), target = copy.getTargetRegion();
     const bool isFromCube = source.type().getSpace() == MemorySpace::L0C;
-    OpBuilder builder(copy);
-    const FailureOr<CubeSide> cube = cubeSide(builder, copy, isFromCube ? source : target);
+    Operation* apart = crossedApart(copy, isFromCube);
+    OpBuilder builder(apart ? apart : copy);
+    const FailureOr<CubeSide> cube =
+        cubeSide(builder, copy, remadeBefore(apart, isFromCube ? source : target));
     if (failed(cube))
       return failure();
     SmallVector<int64_t> shape = cube->both.staticExtents();
@@ -149,23 +153,44 @@ struct AddWorkspaces : KernelPass<AddWorkspaces> {
       takeTurn(space, blocks ? blocks->size() : 0, loop, builder);
     const BufferRegion part = partOf(space, *cube, rank);
 
+    const Value scale = apart && isFromCube && copy.getScale()
+                            ? RemadeValues(apart).of(copy.getScale())
+                            : copy.getScale();
+    if (!isFromCube)
+      builder.setInsertionPoint(copy);
     auto there = isFromCube ? tile::CopyOp::create(builder, copy.getLoc(), cube->both, space)
                             : tile::CopyOp::create(builder, copy.getLoc(), source, part);
     there.setRelu(copy.getRelu());
-    there.getScaleMutable().assign(copy.getScale() ? ValueRange(copy.getScale()) : ValueRange());
+    there.getScaleMutable().assign(scale ? ValueRange(scale) : ValueRange());
     // The tile between is as the cube core has it.
     there.setTranspose(copy.getTranspose() && !isFromCube);
     there.setTargetInBoundsAttr(allInBounds(space));
     if (copy->hasAttr(kOnceAttr))
       onFirstVector(there);
     // Behind the copy a kernel may have a flag of its own, for which the load must have been begun.
-    builder.setInsertionPoint(isAutomatic ? firstUse(copy, target.buffer) : copy->getNextNode());
+    Operation* over = apart && !isFromCube ? apart : copy.getOperation();
+    builder.setInsertionPoint(isAutomatic ? firstUse(over, target.buffer) : over->getNextNode());
     auto back = isFromCube ? tile::CopyOp::create(builder, copy.getLoc(), part, target)
                            : tile::CopyOp::create(builder, copy.getLoc(), space, cube->both);
     back.setTranspose(copy.getTranspose() && isFromCube);
     back.setSourceInBoundsAttr(allInBounds(space));
     copy.erase();
     return success();
+  }
+
+  /// Of the branches and loops around a copy that not all cores of a block take alike the outermost, if the cube core's
+  /// side of the copy can leave it; or null.
+  Operation* crossedApart(tile::CopyOp copy, bool isFromCube) const {
+    Operation* apart = takeTurns ? outermostApart(copy) : nullptr;
+    const tile::ForOp loop = loopInTurns(copy);
+    if (!apart || (loop && apart->isAncestor(loop)))
+      return nullptr;
+    return (isFromCube ? maySendBefore(apart, copy) : mayFetchBehind(apart, copy)) ? apart
+                                                                                   : nullptr;
+  }
+
+  static BufferRegion remadeBefore(Operation* place, const BufferRegion& region) {
+    return place ? RemadeValues(place).of(region) : region;
   }
 
   static FailureOr<CubeSide> cubeSide(OpBuilder& builder, tile::CopyOp copy,

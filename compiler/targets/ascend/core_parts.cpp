@@ -242,6 +242,26 @@ bool mayRunOn(int64_t core, Operation* op) {
   return true;
 }
 
+std::optional<int64_t> onlyCoreIn(Operation* branch, Operation* op) {
+  std::optional<int64_t> only;
+  for (const int64_t core : {0, 1}) {
+    bool runs = true;
+    for (Operation* inner = op; inner != branch; inner = inner->getParentOp()) {
+      auto around = dyn_cast<scf::IfOp>(inner->getParentOp());
+      const std::optional<bool> holds =
+          around ? holdsOn(core, around.getCondition()) : std::nullopt;
+      if (!holds)
+        return std::nullopt;
+      runs &= *holds == around.getThenRegion().isAncestor(inner->getParentRegion());
+    }
+    if (runs && only)
+      return std::nullopt;
+    if (runs)
+      only = core;
+  }
+  return only;
+}
+
 bool mustBeOfVectors(Operation* op) {
   return !op->getParentOfType<ScopeOp>() && npu::doerOf(op) != npu::Doer::Cube;
 }

@@ -4,10 +4,15 @@
 
 #include <mlir/IR/Operation.h>
 
+#include <optional>
+
 namespace tilewright::ascend {
 
 /// Whether no branch that asks for vid keeps a vector core from an operation.
 bool mayRunOn(int64_t core, mlir::Operation* op);
+
+/// The vector core of a block that runs an operation whenever the block comes to a branch around it, if one alone does.
+std::optional<int64_t> onlyCoreIn(mlir::Operation* branch, mlir::Operation* op);
 
 /// Whether vector cores do this copy or atomic add of a gemm's tile, because vid, or what only they know, says
 /// whether or where. Others are the cube core's, or follow the tile.
