@@ -142,6 +142,22 @@ def add_sums(dtype: str) -> None:
         partly(c, x.reshape(4, lanes)[:, :21].sum(1)),
         **loose,
     )
+    # From a block that begins no row, and rows that don't fill the buffer.
+    shifted = x[block : block + 4 * 2 * block].reshape(4, 2 * block)
+    add(
+        f"sum_experiment of a part, {dtype}",
+        lambda d, s: T.tile.sum_experiment(d, s[block : 9 * block], [4, 2 * block, 2 * block]),
+        [a, c],
+        partly(c, shifted.sum(1)),
+        **loose,
+    )
+    add(
+        f"sum_experiment of rows of three blocks, {dtype}",
+        lambda d, s: T.tile.sum_experiment(d, s, [5, 3 * block, 3 * block]),
+        [a, c],
+        partly(c, x[: 15 * block].reshape(5, 3 * block).sum(1)),
+        **loose,
+    )
 
 
 def add_repeats(dtype: str) -> None:

@@ -109,7 +109,7 @@ LogicalResult CopyExpander::ubToUb() {
   if (keepsLowBits(element, toType.getElementType()))
     return lowBitsInUb();
   std::optional<SmallVector<CastStep>> steps = copySteps(element, toType.getElementType());
-  if (!steps && isa<IntegerType>(element) && isa<FloatType>(toType.getElementType()))
+  if (!steps && isa<IntegerType>(element))
     return numbersInUb();
   if (!steps)
     return copy.emitError() << "unsupported on ascend: the vector unit does not convert "

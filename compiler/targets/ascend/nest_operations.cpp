@@ -249,6 +249,8 @@ Tile NestVectorizer::bits(Operation* op) {
     return std::nullopt;
   if (a->pitch != b->pitch)
     return none("it combines conditions on numbers of different widths");
+  if (isOfIndices(*a, op->getOperand(0)) || isOfIndices(*b, op->getOperand(1)))
+    return none("it computes with its indices in 64 bits");
   const Tile target =
       a->maskBits ? std::nullopt : Tile(targetOf(op, storedType(op->getResult(0).getType())));
   const VectorTile* into = target ? &*target : nullptr;

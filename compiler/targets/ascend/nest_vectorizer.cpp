@@ -2,6 +2,7 @@
 // The order of a nest's body, and its loads and stores. Its operations: nest_operations.cpp.
 #include "compiler/targets/ascend/nest_vectorizer.h"
 
+#include "compiler/ir/index_ranges.h"
 #include "compiler/targets/ascend/operation_name.h"
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
@@ -271,11 +272,28 @@ bool NestVectorizer::store(tile::StoreOp op) {
         return false;
       if (source->maskBits)
         return refuse("it stores a condition");
+      if (isOfIndices(*source, op.getValue()))
+        return storeIndices(*target, *source, op);
       if (!tiles.copyInto(*target, *source))
         return false;
     }
   }
   return checkLaterUses(op);
+}
+
+/// Whether these are integers of 64 bits that were computed from the nest's indices, in 32 bits.
+bool NestVectorizer::isOfIndices(const VectorTile& tile, Value value) {
+  return value.getType().isInteger(64) && tiles.elementOf(tile).isSignedInteger(32);
+}
+
+bool NestVectorizer::storeIndices(const VectorTile& target, const VectorTile& source,
+                                  tile::StoreOp op) {
+  constexpr int64_t least = std::numeric_limits<int32_t>::min(),
+                    most = std::numeric_limits<int32_t>::max();
+  if (!IndexRanges().rangeOf(op.getValue()).isWithin(least, most))
+    return refuse("it stores integers that may need more than 32 bits");
+  return tiles.convert(source, storedType(op.getValue().getType()), std::nullopt, &target) &&
+         checkLaterUses(op);
 }
 
 /// A number read before a store is that of before: a later use would take the new one.
@@ -361,6 +379,8 @@ NestVectorizer::Tile NestVectorizer::tileOf(Value value) {
   if (Value scalar = scalarOf(value)) {
     if (scalar.getType().isInteger(1) || scalar.getType().isInteger(8))
       return none("it spreads a condition or a byte over a tile");
+    if (scalar.getType().isInteger(64))
+      return none("it spreads an integer of 64 bits over a tile");
     if (scalar.getType().isIndex())
       scalar = arith::IndexCastOp::create(builder, builder.getI32Type(), scalar);
     made = tiles.duplicate(scalar, storedType(scalar.getType()));

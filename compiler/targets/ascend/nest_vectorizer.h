@@ -51,6 +51,8 @@ private:
   bool isHoistable(tile::LoadOp load);
   bool checkOverlaps();
   bool checkLaterUses(tile::StoreOp op);
+  bool isOfIndices(const VectorTile& tile, mlir::Value value);
+  bool storeIndices(const VectorTile& target, const VectorTile& source, tile::StoreOp op);
   std::optional<llvm::SmallVector<IndexForm>> formsOf(mlir::ValueRange indices);
   std::optional<Access> accessOf(tile::BufferType type, mlir::Value buffer,
                                  mlir::ValueRange indices);

@@ -275,15 +275,27 @@ def sum_experiment(dst: Any, src: Any, sumParams: Any) -> None:
     """dst[r] = the sum of the first n elements of row r; sumParams are rows, the elements from one
     row to the next, and n."""
     from .reductions import reduce_sum
+    from .tile_ops import copy
 
     function = "T.tile.sum_experiment"
     (to, source), _ = _vector(function, dst, src)
     rows, pitch, columns = _integers(function, *sumParams)
-    source.need(rows * pitch)
+    source.need((rows - 1) * pitch + columns)
     total = math.prod(source.buffer.shape)
-    tile = reshape(source.buffer, [total // pitch, pitch])
-    part = RegionRef(tile, [source.offset // pitch, 0], [rows, columns], [False, False])
-    reduce_sum(part, to.pointer.elements(rows), dim=-1)
+    sums, column = to.pointer.elements(rows), source.offset % pitch
+    wraps = isinstance(column, int) and column + columns > pitch
+    if total % pitch == 0 and not wraps:
+        tile = reshape(source.buffer, [total // pitch, pitch])
+        first = [source.offset // pitch, column]
+        reduce_sum(RegionRef(tile, first, [rows, columns], [False, False]), sums, dim=-1)
+        return
+    # Rows that no view of the buffer in two dims has.
+    made = allocate([rows, pitch], source.dtype, "UB")
+    line = source.pointer.elements(total).buffer
+    for row in range(rows):
+        part = RegionRef(line, [source.offset + row * pitch], [columns], [False])
+        copy(part, RegionRef(made, [row, 0], [1, columns], [True, False]))
+    reduce_sum(RegionRef(made, [0, 0], [rows, columns], [False, False]), sums, dim=-1)
 
 
 # Reductions of a repeat and of its blocks --------------------------------------------------------
