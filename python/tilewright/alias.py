@@ -17,7 +17,7 @@ from importlib.machinery import ModuleSpec
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from types import ModuleType
+    from types import FrameType, ModuleType
 
 ALIAS = "tilelang"
 TVM = "tvm"
@@ -31,6 +31,48 @@ def _our_name(name: str) -> str:
     return ".".join(["tilewright", ELSEWHERE.get(inner, inner)]).rstrip(".")
 
 
+def _imported_as(frame: FrameType) -> str | None:
+    """The module's name in the `from tilelang.x import y` that this frame is at, if it is at one."""
+    from dis import get_instructions
+
+    written = None
+    for step in get_instructions(frame.f_code):
+        if step.opname == "IMPORT_NAME":
+            written = step.argval
+        if step.offset == frame.f_lasti:
+            is_at_one = step.opname == "IMPORT_FROM" and isinstance(written, str)
+            return written if is_at_one and written.partition(".")[0] in (ALIAS, TVM) else None
+    return None
+
+
+def _name_as_written(module: ModuleType) -> None:
+    """An import of a name that the module does not have is told with the module's name in the script:
+    Python would tell that of the module, which is ours."""
+    own = module.__dict__.get("__getattr__")
+    if hasattr(own, "tells_written_names"):
+        return
+
+    def find(name: str) -> object:
+        try:
+            if own is not None:
+                return own(name)
+            text = f"module {module.__name__!r} has no attribute {name!r}"
+            raise AttributeError(text, name=name, obj=module)
+        except AttributeError:
+            # Python looks for a module that is being imported only after an AttributeError.
+            is_loaded = f"{module.__name__}.{name}" in sys.modules
+            written = None if is_loaded else _imported_as(sys._getframe(1))
+            if written is None:
+                raise
+        from .suggestions import did_you_mean
+
+        text = f"cannot import name {name!r} from {written!r}{did_you_mean(name, dir(module))}"
+        raise ImportError(text, name=written)
+
+    find.tells_written_names = True  # type: ignore[attr-defined]
+    module.__dict__["__getattr__"] = find
+
+
 class _Loader:
     """Gives the module of ours as the one to import."""
 
@@ -42,6 +84,7 @@ class _Loader:
     def exec_module(self, module: ModuleType) -> None:
         # From here on all of `tilelang` is ours: no other finder may load a file of it again.
         _put_first()
+        _name_as_written(module)
         # The import system has replaced the module's own spec by that of the alias: put it back.
         spec = module.__spec__
         if spec is not None and spec.loader_state is not None:
@@ -67,7 +110,8 @@ class AliasFinder:
         try:
             import_module(ours)
         except ModuleNotFoundError as missing:
-            if missing.name == ours:
+            # A folder of it that isn't there, too: Python then tells the name that the script has.
+            if f"{ours}.".startswith(f"{missing.name}."):
                 return None
             raise
         return ModuleSpec(name, _Loader(), is_package=True)  # type: ignore[arg-type]

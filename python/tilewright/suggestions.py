@@ -26,10 +26,18 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f"; did you mean {meant!r}?" if meant else ""
 
 
+def of_same_words(keyword: str, known: Iterable[str]) -> str:
+    """The one that has all words of the keyword and more: `num_stages` for `stages`, though `stage` looks
+    more like it; empty where none or several have."""
+    words = set(keyword.lower().split("_"))
+    longer = [other for other in known if words < set(other.lower().split("_"))]
+    return longer[0] if len(longer) == 1 else ""
+
+
 def which_exist(keyword: str, known: Iterable[str], meant: str = "") -> str:
     """The end of a message about an unknown keyword: the nearest one, and all that there are."""
     names = list(known)
-    meant = meant or near(keyword, names, 0.6)
+    meant = meant or of_same_words(keyword, names) or near(keyword, names, 0.6)
     if not names:
         return "; it has no keywords"
     listed = f"it has: {', '.join(names)}"

@@ -37,6 +37,41 @@ from tilelang import nothing_like_it
     assert "cannot import name 'nothing_like_it'" in done.stderr, done.stderr
 
 
+WRITTEN = {
+    "from tilelang import nothing": "cannot import name 'nothing' from 'tilelang'",
+    "from tilelang.language import alloc_shred": "cannot import name 'alloc_shred' from "
+    "'tilelang.language'; did you mean 'alloc_shared'?",
+    "from tilelang.layout import (\n Layout, nothing\n)": "cannot import name 'nothing' from "
+    "'tilelang.layout'",
+    "from tilelang.utils.tensor import nothing": "cannot import name 'nothing' from "
+    "'tilelang.utils.tensor'",
+    "from tilelang.jit import nothing": "cannot import name 'nothing' from 'tilelang.jit'",
+    "from tvm import nothing": "cannot import name 'nothing' from 'tvm'",
+    "import tilelang.nothing": "No module named 'tilelang.nothing'",
+    "import tilelang.utils.nothing": "No module named 'tilelang.utils.nothing'",
+    "import tilelang.engine.param": "No module named 'tilelang.engine.param'",
+    # Whoever writes our name gets ours.
+    "from tilewright.layout import nothing": "cannot import name 'nothing' from 'tilewright.layout'",
+    "import tilewright.nothing": "No module named 'tilewright.nothing'",
+    "tilelang.layout.nothing": "module 'tilewright.layout' has no attribute 'nothing'",
+}
+
+
+def test_import_errors_have_the_name_that_was_written():
+    """Not that of the module of ours behind it."""
+    code = f"""
+import tilelang.layout
+for line in {list(WRITTEN)!r}:
+    try:
+        exec(line)
+    except (ImportError, AttributeError) as error:
+        print(str(error).partition(" (")[0])
+print(hasattr(tilelang.layout, "nothing"), getattr(tilelang.layout, "nothing", 3))
+"""
+    done = python(code)
+    assert done.stdout.splitlines() == [*WRITTEN.values(), "False 3"], done.stderr
+
+
 def test_another_tilelang_wins(tmp_path):
     other = other_package(tmp_path)
     done = python("import tilewright, tilelang; print(tilelang.name)", other)

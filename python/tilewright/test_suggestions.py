@@ -9,7 +9,7 @@ import tilewright
 import tilewright.language as T
 from tilewright.capture import recording_compiler
 from tilewright.errors import CompileError, TilewrightWarning
-from tilewright.suggestions import near, unknown_keyword, which_exist
+from tilewright.suggestions import near, of_same_words, unknown_keyword, which_exist
 
 #: Statements of a kernel, the text that the place marks, and the message.
 IN_KERNELS = [
@@ -192,6 +192,9 @@ def test_words_that_are_near():
     assert near("tensr", ["tensor", "Tensor"]) == "Tensor"
     assert near("x", ["alpha"]) == ""
     assert which_exist("x", []) == "; it has no keywords"
+    assert which_exist("stages", ["stage", "num_stages"]).startswith("; did you mean 'num_stages'?")
+    assert which_exist("stge", ["stage", "num_stages"]).startswith("; did you mean 'stage'?")
+    assert of_same_words("size", ["block_size", "wave_size"]) == ""
 
 
 def test_only_wrong_keywords_of_the_call_itself_count():

@@ -82,6 +82,28 @@ def _roofs(axes: _Axes, peaks: dict[str, float]) -> list[str]:
     return parts
 
 
+#: What of a name and of shapes fits beside the picture.
+_NAME, _SHAPES = 18, 24
+
+
+def _legend(dots: list[Measured]) -> list[list[str]]:
+    """Of each dot the lines that tell it from the others: its name; where others have the same one, the
+    shapes that differ, and a number if even that is not enough."""
+    names = [one.kernel[:_NAME] for one in dots]
+    lines: list[list[str]] = []
+    for number, one in enumerate(dots):
+        alike = [other for other, name in zip(dots, names, strict=True) if name == names[number]]
+        columns = [*zip(*(other.shapes.split(" ") for other in alike), strict=False)]
+        own = one.shapes.split(" ")
+        differ = [own[i] for i, column in enumerate(columns) if len(set(column)) > 1]
+        label = [names[number], *([" ".join(differ)[:_SHAPES]] if differ else [])]
+        earlier = sum(other == label for other in (given[: len(label)] for given in lines))
+        lines.append(label)
+        if earlier:
+            lines[-1] = [*label, f"number {earlier + 1}"]
+    return lines
+
+
 def roofline(measured: list[Measured], peaks: dict[str, float]) -> str:
     """An SVG: a dot per kernel whose operations are known, under the lines of the machine."""
     dots = [
@@ -95,7 +117,11 @@ def roofline(measured: list[Measured], peaks: dict[str, float]) -> str:
     ys = [highest, peaks["bytes"] / 1e9 * ridge / 30, *(y for _, _, y in dots)]
     axes = _Axes(min(xs), max(xs), min(ys), max(ys))
     parts = [*axes.grid(), *_roofs(axes, peaks)]
-    for number, (one, x, y) in enumerate(sorted(dots, key=lambda dot: -dot[0].total)):
+    dots.sort(key=lambda dot: -dot[0].total)
+    label = _TOP + 14
+    for number, (lines, (one, x, y)) in enumerate(
+        zip(_legend([dot[0] for dot in dots]), dots, strict=True)
+    ):
         color = _COLORS[number % len(_COLORS)]
         share = "" if one.fraction is None else f" ({one.fraction:.0%})"
         title = f"{one.kernel} {one.shapes}: {y:.1f} GFLOP/s, {x:.2f} operations per byte{share}"
@@ -103,11 +129,14 @@ def roofline(measured: list[Measured], peaks: dict[str, float]) -> str:
             f'<circle cx="{axes.x(x):.1f}" cy="{axes.y(y):.1f}" r="6" fill="{color}">'
             f"<title>{escape(title)}</title></circle>"
         )
-        label = _TOP + 14 + 18 * number
-        if label < _HEIGHT - 10:
+        if label + 15 * (len(lines) - 1) < _HEIGHT - 10:
             at = _WIDTH - _RIGHT + 20
             parts.append(f'<circle cx="{at}" cy="{label - 4}" r="5" fill="{color}"/>')
-            parts.append(_words(at + 12, label, f"{one.kernel[:18]}{share}", color=color))
+            parts.append(_words(at + 12, label, f"{lines[0]}{share}", color=color))
+            for more in lines[1:]:
+                label += 15
+                parts.append(_words(at + 12, label, more, color=color))
+        label += 18
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" '
         f'font-family="sans-serif" font-size="13">\n'

@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -105,6 +106,29 @@ def test_the_roofline_has_a_dot_per_kernel():
     assert any("scaled_kernel 20 8 20" in title for title in titles)
     assert "float32: 100" in svg and "bfloat16: 200" in svg and "int8" not in svg
     ET.fromstring(roofline([], PEAKS))
+
+
+def test_the_legend_tells_the_shapes_of_one_kernel_apart():
+    """By the shapes that differ; two kernels of one name and the same shapes by a number."""
+    kernel = scaled()
+    with KernelRecorder() as recorder:
+        kernel(np.ones(10, np.float32), 8)
+        kernel(np.ones(20, np.float32), 8)
+    measured = [evaluate(row, PEAKS) for row in recorder.rows]
+    assert legend_of(measured) == ["scaled_kernel", "10 10", "scaled_kernel", "20 20"]
+    assert legend_of(measured[:1]) == ["scaled_kernel"]
+    twice = [measured[0], *measured]
+    assert legend_of(twice) == [
+        "scaled_kernel", "10 10", "scaled_kernel", "10 10", "number 2", "scaled_kernel", "20 20"
+    ]  # fmt: skip
+
+
+def legend_of(measured):
+    """The words beside the picture, without what share of the limit each has."""
+    in_order = [replace(one, total=10.0 - number) for number, one in enumerate(measured)]
+    svg = ET.fromstring(roofline(in_order, PEAKS))
+    words = [e for e in svg.iter("{http://www.w3.org/2000/svg}text") if e.get("fill") != "#333"]
+    return [re.sub(r" \(\d+%\)", "", e.text) for e in words]
 
 
 SCRIPT = """
