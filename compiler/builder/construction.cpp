@@ -153,7 +153,7 @@ bool Construction::requireLaunch(std::string_view what) {
     stateError(std::string(what) + " stands after the end of T.Kernel",
                {{launchPlace, "T.Kernel is here"}});
   else
-    stateError(std::string(what) + " stands outside of T.Kernel");
+    stateError(std::string(what) + " stands outside of T.Kernel; " + std::string(kWorkInLaunch));
   return false;
 }
 

@@ -41,6 +41,10 @@ struct HandleAccess {
 
 namespace builder {
 
+/// The advice beside what stands in no launch.
+inline constexpr std::string_view kWorkInLaunch =
+    "a kernel's work stands in a launch, `with T.Kernel(blocks, threads=128) as bx:`";
+
 struct ValueRecord {
   mlir::Value ir;                   // null for a constant
   std::optional<Constant> constant; // a literal, if `isLiteral`

@@ -267,7 +267,9 @@ TEST_F(ControlTest, UnbalancedScopesAreTold) {
 TEST_F(ControlTest, ScopesOutsideOfALaunchAreErrors) {
   loop(LoopKind::Serial, int64_t{0}, int64_t{4});
   b.endFor();
-  EXPECT_THAT(messages(), ElementsAre("a loop stands outside of T.Kernel"));
+  EXPECT_THAT(messages(),
+              ElementsAre("a loop stands outside of T.Kernel; a kernel's work stands in a launch, "
+                          "`with T.Kernel(blocks, threads=128) as bx:`"));
 }
 
 } // namespace

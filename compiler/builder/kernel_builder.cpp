@@ -398,7 +398,8 @@ std::shared_ptr<KernelModule> KernelBuilder::finish() {
         Severity::Internal, "the kernel ends inside of a " + state->frames.back().name,
         {{state->frames.back().place, "the " + state->frames.back().name + " starts here"}});
   else if (!state->hasLaunch && !state->hasErrors())
-    state->error("the kernel '" + state->kernelName + "' has no T.Kernel");
+    state->error("the kernel '" + state->kernelName + "' has no T.Kernel; " +
+                 std::string(builder::kWorkInLaunch));
   if (state->hasErrors())
     return nullptr;
   mlir::func::ReturnOp::create(state->ir, state->location());

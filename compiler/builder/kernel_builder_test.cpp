@@ -7,6 +7,9 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
+const std::string kAdvice =
+    "a kernel's work stands in a launch, `with T.Kernel(blocks, threads=128) as bx:`";
+
 class KernelBuilderTest : public KernelTest {
 protected:
   /// The kernel of the tutorial: C = max(A @ B * scale, 0).
@@ -254,13 +257,13 @@ TEST_F(KernelBuilderTest, ValuesOfOneLaunchEndWithIt) {
 
 TEST_F(KernelBuilderTest, NeedsALaunch) {
   EXPECT_EQ(b.finish(), nullptr);
-  EXPECT_THAT(messages(), ElementsAre("the kernel 'kernel' has no T.Kernel"));
+  EXPECT_THAT(messages(), ElementsAre("the kernel 'kernel' has no T.Kernel; " + kAdvice));
   EXPECT_EQ(b.diagnostics()[0].place.line, 1);
 }
 
 TEST_F(KernelBuilderTest, NothingRunsOutsideOfTheLaunch) {
   alloc("A", {4});
-  EXPECT_THAT(messages(), ElementsAre("an allocation stands outside of T.Kernel"));
+  EXPECT_THAT(messages(), ElementsAre("an allocation stands outside of T.Kernel; " + kAdvice));
   launch();
   b.endLaunch();
   alloc("A", {4});

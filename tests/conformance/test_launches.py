@@ -449,3 +449,38 @@ def test_loops_of_launches_that_cannot_be(which):
         "known while compiling; else call the kernel in a loop of Python, or put the loop inside "
         "of T.Kernel"
     ]
+
+
+@pytest.mark.parametrize("target", ["cpu", "reference", "ascend"])
+def test_kernels_without_a_launch(target):
+    """Whoever forgot T.Kernel hears so, whatever stands first."""
+
+    @T.prim_func
+    def parallel(A: T.Tensor((16,), "float32")):
+        for i in T.Parallel(16):
+            A[i] = 1.0
+
+    @T.prim_func
+    def store(A: T.Tensor((16,), "float32")):
+        A[0] = 1.0
+
+    @T.prim_func
+    def nothing(A: T.Tensor((16,), "float32")):
+        pass
+
+    @T.prim_func
+    def thread(A: T.Tensor((16,), "float32")):
+        T.get_thread_binding()
+
+    starts = {
+        parallel: "a parallel loop stands outside of T.Kernel; ",
+        store: "a store stands outside of T.Kernel; ",
+        nothing: "the kernel 'nothing' has no T.Kernel; ",
+        thread: "a thread binding stands outside of T.Kernel; ",
+    }
+    for kernel, start in starts.items():
+        with pytest.raises(tilewright.CompileError) as caught:
+            tilewright.compile(kernel, target=target)
+        said = [d.message for d in caught.value.errors]
+        launch = "a kernel's work stands in a launch, `with T.Kernel(blocks, threads=128) as bx:`"
+        assert len(said) == 1 and said[0].startswith(start + launch), said

@@ -11,6 +11,7 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 from ..language.frames import KernelLaunch, Loop, RunTimeContext
+from ..language.launch import WORK_IN_LAUNCH
 from ..language.values import (
     POISON,
     BufferRef,
@@ -32,6 +33,10 @@ if TYPE_CHECKING:
 Value = Any
 #: Launches that a loop may make: a kernel of more is large, and slow to compile.
 _MOST_TURNS = 256
+
+
+def _names_launch(node: ast.For) -> bool:
+    return any("Kernel" in (getattr(n, "attr", ""), getattr(n, "id", "")) for n in ast.walk(node))
 
 
 class Signal(Enum):
@@ -127,7 +132,7 @@ class ControlFlow(ExpressionEvaluator):
         self.mark(node.iter)
         if isinstance(iterable, Loop):
             if self.tracer.launch is None:
-                return self._trace_time_loop(node, self._turns(iterable))
+                return self._trace_time_loop(node, self._turns(iterable, _names_launch(node)))
             self._run_time_loop(node, iterable)
             return None
         if isinstance(iterable, (BufferRef, Expr)):
@@ -136,12 +141,18 @@ class ControlFlow(ExpressionEvaluator):
             )
         return self._trace_time_loop(node, iterable)
 
-    def _turns(self, loop: Loop) -> list[Value]:
+    def _turns(self, loop: Loop, holds_launch: bool) -> list[Value]:
         """The values of a loop outside of T.Kernel: each of its turns makes launches of its own."""
         bounds = [self.tracer.integers_if_known(bounds) for bounds in loop.ranges]
         turns = [range(*known) for known in bounds if known is not None]
         count = math.prod(map(len, turns))
         if loop.kind not in ("serial", "unroll") or len(turns) < len(bounds) or count > _MOST_TURNS:
+            if not holds_launch:
+                raise LanguageError(
+                    f"a {loop.kind} loop stands outside of T.Kernel; {WORK_IN_LAUNCH} (a loop of "
+                    f"launches is a serial one of at most {_MOST_TURNS} turns, whose number is "
+                    "known while compiling)"
+                )
             raise unsupported(
                 "a loop outside of T.Kernel must be a serial one of at most "
                 f"{_MOST_TURNS} turns, whose number is known while compiling; else call the kernel "

@@ -107,10 +107,15 @@ class KernelLaunchFrame:
         return None if launch is None else KernelLaunchFrame(launch)
 
 
+#: The advice beside what stands in no launch.
+WORK_IN_LAUNCH = "a kernel's work stands in a launch, `with T.Kernel(blocks, threads=128) as bx:`"
+
+
 def _launch(what: str) -> KernelLaunch:
     launch = current().launch
     if launch is None:
-        raise LanguageError(f"{what} stands outside of T.Kernel", python=RuntimeError)
+        text = f"{what} stands outside of T.Kernel; {WORK_IN_LAUNCH}"
+        raise LanguageError(text, python=RuntimeError)
     return launch
 
 
