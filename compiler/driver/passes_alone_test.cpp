@@ -65,6 +65,47 @@ protected:
   size_t runs = 0;
 };
 
+/// Many texts through all passes in one context, each parsed once.
+class PassesOnTexts : public PassesAlone {
+protected:
+  PassesOnTexts() : context(registry, mlir::MLIRContext::Threading::DISABLED) {
+    context.getDiagEngine().registerHandler(
+        [this](mlir::Diagnostic& diagnostic) { messages += diagnostic.str() + "\n"; });
+    for (const std::string& name : passNames()) {
+      auto manager = std::make_unique<mlir::PassManager>(&context);
+      EXPECT_TRUE(succeeded(mlir::PassInfo::lookup(name)->addToPipeline(
+          *manager, "", [](const llvm::Twine&) { return mlir::failure(); })));
+      passes.emplace_back(name, std::move(manager));
+    }
+  }
+
+  /// Whether the text verifies, and so went through the passes.
+  bool runAll(const std::string& text) {
+    mlir::OwningOpRef<mlir::ModuleOp> module = ir::parseKernel(text, context);
+    if (!module)
+      return false;
+    // One file, written over: what a crash leaves begins with the pass that it was in.
+    last.seekp(0);
+    last << std::string(kHead, ' ') << "\n" << text << "\n// the end" << std::endl;
+    for (auto& [name, manager] : passes) {
+      last.seekp(0);
+      last << ("// --" + name + std::string(kHead - 5 - name.size(), ' ')) << std::flush;
+      mlir::OwningOpRef<mlir::ModuleOp> own = module->clone();
+      messages.clear();
+      const bool done = succeeded(manager->run(*own));
+      EXPECT_TRUE(done || !messages.empty()) << name << " fails without a word on\n" << text;
+      EXPECT_TRUE(!done || succeeded(mlir::verify(*own))) << name << ": " << messages << text;
+    }
+    return true;
+  }
+
+  static constexpr size_t kHead = 60;
+  mlir::MLIRContext context;
+  std::string messages;
+  std::ofstream last{testing::TempDir() + "passes_on_texts_last.mlir"};
+  std::vector<std::pair<std::string, std::unique_ptr<mlir::PassManager>>> passes;
+};
+
 TEST_F(PassesAlone, TakeEachKernel) {
   const std::vector<std::string> names = passNames();
   EXPECT_GT(names.size(), size_t(50));
@@ -76,6 +117,29 @@ TEST_F(PassesAlone, TakeEachKernel) {
       run(name, text.str());
   }
   EXPECT_GE(runs, 6 * names.size());
+}
+
+/// The tests of all passes are input of each: a pass meets what another's test is about.
+TEST_F(PassesOnTexts, TakeEachTest) {
+  size_t good = 0;
+  for (const std::string& text : ir::ownTexts())
+    good += runAll(text);
+  EXPECT_GT(good, size_t(300));
+}
+
+/// The pass and the text at work are in passes_on_texts_last.mlir of GoogleTest's folder for temporary files, up to
+/// "the end".
+TEST_F(PassesOnTexts, SurviveMutations) {
+  const char* seconds = std::getenv("TILEWRIGHT_FUZZ_SECONDS");
+  const char* seed = std::getenv("TILEWRIGHT_FUZZ_SEED");
+  ir::Mutator mutator(seed ? std::strtoull(seed, nullptr, 10) : 20261123, ir::ownTexts());
+  const auto end = std::chrono::steady_clock::now() +
+                   std::chrono::seconds(seconds ? std::strtol(seconds, nullptr, 10) : 8);
+  size_t good = 0;
+  for (size_t count = 0;
+       count < (seconds ? SIZE_MAX : 1200) && std::chrono::steady_clock::now() < end; ++count)
+    good += runAll(mutator.nextByWords());
+  EXPECT_GT(good, size_t(10));
 }
 
 } // namespace

@@ -21,7 +21,7 @@ const char* LaunchKind::taskType() const {
 static constexpr int64_t kPairMode = 1;
 
 bool mayHaveTwoVectors(tile::LaunchOp launch) {
-  return launch.getNpu() && launch.getThreads().empty() && !launch->hasAttr(kOfGpuAttr);
+  return launch && launch.getNpu() && launch.getThreads().empty() && !launch->hasAttr(kOfGpuAttr);
 }
 
 /// Whether a launch has two vector cores to a block, whatever they do.

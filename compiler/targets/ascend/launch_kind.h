@@ -34,7 +34,7 @@ struct LaunchKind {
   }
 };
 
-/// Whether the language gives a block two vector cores: a kernel for an NPU whose launch says no `threads`.
+/// Whether the language gives a block two vector cores: a kernel for an NPU whose launch (null: not in one) says no `threads`.
 bool mayHaveTwoVectors(tile::LaunchOp launch);
 
 /// Of a kernel whose work is in scopes.
