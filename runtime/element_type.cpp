@@ -39,6 +39,8 @@ constexpr std::array elementTypes = {
     ElementType{"float6_e2m3fn", DlFloat6E2M3FN, 6, 2, 3, Specials::None},
     ElementType{"float6_e3m2fn", DlFloat6E3M2FN, 6, 3, 2, Specials::None},
     ElementType{"float4_e2m1fn", DlFloat4E2M1FN, 4, 2, 1, Specials::None},
+    ElementType{"float4_e2m1_unpacked", DlFloat4E2M1FN, 8, 2, 1,
+                Specials::None}, // the low half of a byte
 };
 
 } // namespace
@@ -60,6 +62,8 @@ bool isAccepted(const ElementType& expected, DlDataType given) {
   bool isByte =
       given.bits == 8 && given.lanes == 1 && (given.code == DlInt || given.code == DlUInt);
   // Formats that few frameworks have travel as bytes, too.
+  if (isByte && expected.bits == 8 && expected.code == DlFloat4E2M1FN)
+    return true;
   if (isByte && (expected.code == DlFloat8E3M4 || expected.code == DlFloat8E4M3B11FNUZ ||
                  expected.code == DlFloat8E8M0FNU))
     return true;
@@ -86,13 +90,14 @@ std::optional<uint64_t> encodeFloat(const ElementType& type, double value) {
   // The fnuz types shift the bias by one, and have no negative zero: its code is their NaN.
   const bool shifted = type.specials == Specials::NanIsMinusZero;
   const int bias = (1 << (type.exponentBits - 1)) - (shifted ? 0 : 1);
-  const uint64_t sign = std::signbit(value) ? uint64_t(1) << (type.bits - 1) : 0;
+  const uint64_t signBit = uint64_t(1) << (type.exponentBits + mantissaBits);
+  const uint64_t sign = std::signbit(value) ? signBit : 0;
   const uint64_t infinity = uint64_t(maxExponentField) << mantissaBits;
   if (std::isnan(value)) {
     if (type.specials == Specials::None)
       return std::nullopt;
     if (shifted)
-      return uint64_t(1) << (type.bits - 1);
+      return signBit;
     return infinity | ((uint64_t(1) << mantissaBits) - 1);
   }
   if (std::isinf(value))
@@ -125,10 +130,11 @@ double decodeFloat(const ElementType& type, uint64_t bits) {
   const auto mantissa = int64_t(bits & ((uint64_t(1) << type.mantissaBits) - 1));
   const auto largestField = (1 << type.exponentBits) - 1;
   const auto field = int(bits >> type.mantissaBits) & largestField;
-  const bool isNegative = (bits >> (type.bits - 1) & 1) != 0;
+  const uint64_t signBit = uint64_t(1) << (type.exponentBits + type.mantissaBits);
+  const bool isNegative = (bits & signBit) != 0;
   const double sign = isNegative ? -1 : 1;
   const bool isAllOnes = field == largestField;
-  if (shifted && bits == uint64_t(1) << (type.bits - 1))
+  if (shifted && bits == signBit)
     return std::numeric_limits<double>::quiet_NaN();
   if (type.specials == Specials::Ieee && isAllOnes)
     return mantissa != 0 ? std::numeric_limits<double>::quiet_NaN()

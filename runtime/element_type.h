@@ -33,7 +33,7 @@ struct ElementType {
 };
 
 /// Whether memory of type `given` may be passed for `expected`: the same type; int8 or uint8 for
-/// bool, for packed sub-byte types and for formats that few frameworks have.
+/// bool, for types of less than a byte, packed or not, and for formats that few frameworks have.
 bool isAccepted(const ElementType& expected, DlDataType given);
 
 /// `float16`, `int8`, `float32x4`, or `type code 3 of 64 bits`.

@@ -66,6 +66,25 @@ TEST(ElementType, EncodesIntegersInRange) {
   EXPECT_FALSE(encode("bool", 2));
 }
 
+TEST(ElementType, UnpackedFloatsTakeABytePerElement) {
+  const ElementType& unpacked = *ElementType::find("float4_e2m1_unpacked");
+  const ElementType& packed = *ElementType::find("float4_e2m1fn");
+  EXPECT_EQ(unpacked.elementsPerByte(), 1);
+  EXPECT_EQ(packed.elementsPerByte(), 2);
+  for (uint64_t bits = 0; bits < 16; ++bits) {
+    const double value = decodeFloat(packed, bits);
+    EXPECT_EQ(decodeFloat(unpacked, bits), value);
+    EXPECT_EQ(decodeFloat(unpacked, bits | 0xA0), value); // the upper half isn't looked at
+    EXPECT_EQ(encodeFloat(unpacked, value), bits);
+  }
+  EXPECT_EQ(decodeFloat(unpacked, 15), -6.0);
+  EXPECT_TRUE(isAccepted(unpacked, {DlUInt, 8, 1}));
+  EXPECT_TRUE(isAccepted(unpacked, {DlInt, 8, 1}));
+  EXPECT_TRUE(isAccepted(unpacked, {DlFloat4E2M1FN, 8, 1}));
+  EXPECT_FALSE(isAccepted(unpacked, {DlFloat4E2M1FN, 4, 2}));
+  EXPECT_FALSE(isAccepted(unpacked, {DlFloat, 32, 1}));
+}
+
 TEST(ElementType, NamesWhatItDoesNotKnow) {
   EXPECT_EQ(nameOf({DlFloat, 32, 4}), "float32x4");
   EXPECT_EQ(nameOf({DlComplex, 64, 1}), "complex64");

@@ -169,8 +169,9 @@ Param readParam(Reader& reader, const Json& entry, size_t symbolCount) {
     param.used = entry["used"].is_boolean() ? entry["used"].get<bool>() : true;
   if (!param.isTensor) {
     param.isAddress = entry.contains("used");
-    if (param.type && (param.type->bits < 8 || param.type->code == DlFloat8E8M0FNU ||
-                       param.type->code == DlFloat8E4M3B11FNUZ))
+    if (param.type &&
+        (param.type->bits < 8 || param.type->code == DlFloat4E2M1FN ||
+         param.type->code == DlFloat8E8M0FNU || param.type->code == DlFloat8E4M3B11FNUZ))
       reader.fail("dtype", "is '" + dtype + "', which can't be passed as a scalar");
     if (entry.contains("shape"))
       for (const Dim& dim : reader.dims(entry, "shape", 0))

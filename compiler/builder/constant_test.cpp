@@ -104,6 +104,9 @@ TEST(Promotion, FollowsTheTable) {
   EXPECT_EQ(common("float16", "float32"), "float32");
   EXPECT_EQ(common("float16", "bfloat16"), "float32");
   EXPECT_EQ(common("float32", "float64"), "float64");
+  // A value of 4 bits, though it takes 8 in memory.
+  EXPECT_EQ(common("float4_e2m1_unpacked", "float6_e2m3fn"), "float6_e2m3fn");
+  EXPECT_EQ(common("float4_e2m1_unpacked", "float4_e2m1fn"), "float32");
 }
 
 TEST(Promotion, LiteralsAreWeak) {

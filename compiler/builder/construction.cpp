@@ -343,10 +343,12 @@ mlir::Value Construction::convertIr(mlir::Value value, Dtype from, Dtype to) {
   if (type == value.getType()) // tfloat32 is float32
     return value;
   // Two formats of one width (float16 and bfloat16, the 8-bit ones) meet in float32.
-  if (from.bits() == to.bits())
+  const unsigned before = value.getType().getIntOrFloatBitWidth();
+  const unsigned after = type.getIntOrFloatBitWidth();
+  if (before == after)
     return convertIr(convertIr(value, from, Dtype::float32()), Dtype::float32(), to);
-  return from.bits() < to.bits() ? mlir::Value(mlir::arith::ExtFOp::create(ir, loc, type, value))
-                                 : mlir::Value(mlir::arith::TruncFOp::create(ir, loc, type, value));
+  return before < after ? mlir::Value(mlir::arith::ExtFOp::create(ir, loc, type, value))
+                        : mlir::Value(mlir::arith::TruncFOp::create(ir, loc, type, value));
 }
 
 mlir::Value Construction::toBool(Value value) {

@@ -32,6 +32,8 @@ mlir::Type floatType(ScalarKind kind, mlir::MLIRContext* context) {
     return mlir::Float8E8M0FNUType::get(context);
   case ScalarKind::Float4E2M1:
     return mlir::Float4E2M1FNType::get(context);
+  case ScalarKind::Float4E2M1Unpacked:
+    return tile::UnpackedFloat4Type::get(context);
   case ScalarKind::Float8E3M4:
     return mlir::Float8E3M4Type::get(context);
   case ScalarKind::Float8E4M3B11FNUZ:

@@ -5,6 +5,11 @@
 
 namespace tilewright::builder {
 
+/// The bits of a value, however it lies in memory.
+static int valueBits(Dtype dtype) {
+  return dtype.kind() == ScalarKind::Float4E2M1Unpacked ? 4 : dtype.bits();
+}
+
 Dtype promote(Dtype left, Dtype right) {
   if (left == right)
     return left;
@@ -14,8 +19,8 @@ Dtype promote(Dtype left, Dtype right) {
     return left;
   if (left.isFloat() != right.isFloat())
     return left.isFloat() ? left : right;
-  if (left.bits() != right.bits())
-    return left.bits() > right.bits() ? left : right;
+  if (valueBits(left) != valueBits(right))
+    return valueBits(left) > valueBits(right) ? left : right;
   if (left.isFloat())
     return Dtype::float32();
   return left.isSigned() ? right : left;

@@ -294,6 +294,27 @@ Value KernelBuilder::cast(Value value, Dtype dtype) {
   return state->add(state->toIr(value, dtype), dtype);
 }
 
+/// `value` as a value of another type, whose bits may be fewer or more than its own: an unpacked 4-bit float has
+/// 4 of the 8 that it takes in memory.
+static mlir::Value withBitsOf(builder::Construction& state, mlir::Value value, mlir::Type type) {
+  auto recast = [&](mlir::Value of, mlir::Type to) -> mlir::Value {
+    return of.getType() == to
+               ? of
+               : state.ir.createOrFold<mlir::arith::BitcastOp>(state.location(), to, of);
+  };
+  const unsigned before = value.getType().getIntOrFloatBitWidth();
+  const unsigned after = type.getIntOrFloatBitWidth();
+  if (before == after)
+    return recast(value, type);
+  mlir::Type from = state.ir.getIntegerType(before), to = state.ir.getIntegerType(after);
+  mlir::Value bits = recast(value, from);
+  if (before < after)
+    bits = mlir::arith::ExtUIOp::create(state.ir, state.location(), to, bits);
+  else
+    bits = mlir::arith::TruncIOp::create(state.ir, state.location(), to, bits);
+  return recast(bits, type);
+}
+
 Value KernelBuilder::reinterpret(Value value, Dtype dtype) {
   if (!state->isUsable(value))
     return {};
@@ -309,7 +330,7 @@ Value KernelBuilder::reinterpret(Value value, Dtype dtype) {
   }
   mlir::Value bits = state->toIr(value, from);
   if (bits.getType() != type)
-    bits = state->ir.createOrFold<mlir::arith::BitcastOp>(state->location(), type, bits);
+    bits = withBitsOf(*state, bits, type);
   return state->add(bits, dtype);
 }
 

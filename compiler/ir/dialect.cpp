@@ -65,7 +65,11 @@ static bool isElementType(Type type) {
   return isa<Float16Type, BFloat16Type, Float32Type, Float64Type, Float8E4M3Type, Float8E4M3FNType,
              Float8E4M3FNUZType, Float8E5M2Type, Float8E5M2FNUZType, Float8E8M0FNUType,
              Float8E3M4Type, Float8E4M3B11FNUZType, Float6E2M3FNType, Float6E3M2FNType,
-             Float4E2M1FNType>(type);
+             Float4E2M1FNType, UnpackedFloat4Type>(type);
+}
+
+const llvm::fltSemantics& UnpackedFloat4Type::getFloatSemantics() const {
+  return APFloat::Float4E2M1FN();
 }
 
 LogicalResult BufferType::verify(function_ref<InFlightDiagnostic()> emitError,
@@ -182,7 +186,8 @@ int64_t BufferType::getNumElements() const {
 
 unsigned BufferType::getElementBits() const {
   unsigned width = getElementType().getIntOrFloatBitWidth();
-  return width == 1 || width == 6 ? 8 : width;
+  const bool takesByte = width == 1 || width == 6 || isa<UnpackedFloat4Type>(getElementType());
+  return takesByte ? 8 : width;
 }
 
 Type BufferType::getScalarType() const {

@@ -209,6 +209,8 @@ StringRef floatName(Type element) {
     return "float8_e8m0fnu";
   if (isa<Float4E2M1FNType>(element))
     return "float4_e2m1fn";
+  if (isa<UnpackedFloat4Type>(element))
+    return "float4_e2m1_unpacked";
   if (isa<Float8E3M4Type>(element))
     return "float8_e3m4";
   if (isa<Float8E4M3B11FNUZType>(element))

@@ -8,9 +8,11 @@
 // CHECK-SAME: !tile.buffer<?xi1, global, strided>
 // CHECK-SAME: !tile.buffer<8x8xf8E4M3FN, L1, layout = #tile.panel<dim = 1, width = 16>>
 // CHECK-SAME: !tile.buffer<8x8xsi64, UB, layout = #map>
+// CHECK-SAME: !tile.buffer<4x2x!tile.unpacked_f4E2M1FN, shared>
 func.func private @types(!tile.buffer<f32, var>, !tile.buffer<4x?xui4, global>, !tile.buffer<?xi1, global, strided>,
                          !tile.buffer<8x8xf8E4M3FN, L1, layout = #tile.panel<dim = 1, width = 16>>,
-                         !tile.buffer<8x8xsi64, UB, layout = affine_map<(d0, d1) -> (d1, d0)>>)
+                         !tile.buffer<8x8xsi64, UB, layout = affine_map<(d0, d1) -> (d1, d0)>>,
+                         !tile.buffer<4x2x!tile.unpacked_f4E2M1FN, shared>)
 
 // -----
 // expected-error@+1 {{a buffer's elements cannot be of type 'i32'; integers are si or ui with 4 to 64 bits, bool is i1}}

@@ -4,6 +4,7 @@
 #define TILEWRIGHT_TILE_DIALECT
 
 include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/BuiltinTypeInterfaces.td"
 include "mlir/IR/EnumAttr.td"
 include "mlir/IR/OpBase.td"
 include "mlir/IR/CommonTypeConstraints.td"
@@ -141,7 +142,7 @@ def Tile_BufferType : TypeDef<Tile_Dialect, "Buffer"> {
     bool hasStaticShape() const;
     /// The product of the dims; the shape must be static.
     int64_t getNumElements() const;
-    /// Bits of one element in storage: 8 for bool, 4 for si4, ui4 and f4.
+    /// Bits of one element in storage: 8 for bool, f6 and the unpacked f4, 4 for si4, ui4 and f4.
     unsigned getElementBits() const;
     /// The type of a loaded element: signless for integers.
     ::mlir::Type getScalarType() const;
@@ -153,6 +154,16 @@ def Tile_BufferType : TypeDef<Tile_Dialect, "Buffer"> {
     BufferType withLayout(::mlir::Attribute layout) const {
       return get(getShape(), getElementType(), getSpace(), getStrided(), layout);
     }
+  }];
+}
+
+def Tile_UnpackedFloat4Type : TypeDef<Tile_Dialect, "UnpackedFloat4",
+    [DeclareTypeInterfaceMethods<FloatTypeInterface, ["getFloatSemantics"]>]> {
+  let mnemonic = "unpacked_f4E2M1FN";
+  let summary = "f4E2M1FN that takes a byte in memory, its bits in the low half";
+  let description = [{
+    A value of it is that of an `f4E2M1FN`, of 4 bits; only buffers tell them apart. The upper half of a byte is
+    written as 0 and not looked at.
   }];
 }
 

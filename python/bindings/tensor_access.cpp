@@ -123,7 +123,9 @@ bool arrayType(PyObject* object, const ArrayStruct& array, DlDataType& type) {
   }
   // The extension types of ml_dtypes (bfloat16, fp8) are known by name only.
   std::string name = attributeText(object, "dtype", "name");
-  const ElementType* known = ElementType::find(name);
+  // Its 4-bit floats take a byte each.
+  const ElementType* known =
+      ElementType::find(name == "float4_e2m1fn" ? "float4_e2m1_unpacked" : name);
   if (known && known->bits == array.itemBytes * 8) {
     type.code = known->code;
     return true;
@@ -143,9 +145,9 @@ PyObject* shapeTuple(std::span<const int64_t> shape) {
   return tuple;
 }
 
-/// The type of the elements in memory: pairs of sub-byte elements are bytes.
+/// The type of the elements in memory: pairs of sub-byte elements are bytes, and unpacked ones, too.
 DlDataType memoryType(const ElementType& type) {
-  if (type.bits >= 8)
+  if (type.bits >= 8 && type.code != DlFloat4E2M1FN)
     return {type.code, type.bits, 1};
   return {uint8_t(type.code == DlInt ? DlInt : DlUInt), 8, 1};
 }

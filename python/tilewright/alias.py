@@ -32,22 +32,22 @@ def _our_name(name: str) -> str:
 
 
 def _imported_as(frame: FrameType) -> str | None:
-    """The module's name in the `from tilelang.x import y` that this frame is at, if it is at one."""
+    """The module's name in the `from tilelang.x import y` that this frame is at, if any."""
     from dis import get_instructions
 
-    written = None
+    written = ""
     for step in get_instructions(frame.f_code):
         if step.opname == "IMPORT_NAME":
-            written = step.argval
+            written = str(step.argval)
         if step.offset == frame.f_lasti:
-            is_at_one = step.opname == "IMPORT_FROM" and isinstance(written, str)
+            is_at_one = step.opname == "IMPORT_FROM"
             return written if is_at_one and written.partition(".")[0] in (ALIAS, TVM) else None
     return None
 
 
 def _name_as_written(module: ModuleType) -> None:
-    """An import of a name that the module does not have is told with the module's name in the script:
-    Python would tell that of the module, which is ours."""
+    """An import of a name that the module does not have is told with the module's name in the
+    script: Python would tell that of the module, which is ours."""
     own = module.__dict__.get("__getattr__")
     if hasattr(own, "tells_written_names"):
         return

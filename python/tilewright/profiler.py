@@ -254,6 +254,8 @@ class Profiler:
             storage = "int8" if dtype == "int4" else "uint8"
             low, high = np.iinfo(storage).min, np.iinfo(storage).max
             return _in_framework(random.integers(low, high, packed, endpoint=True), storage)
+        if dtype == "float4_e2m1_unpacked":
+            return _in_framework(random.integers(0, 16, shape), "uint8")
         return _in_framework(self._values(random, shape, dtype), dtype)
 
     def _values(self, random: Any, shape: list[int], dtype: str) -> Any:  # noqa: ANN401

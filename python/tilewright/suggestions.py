@@ -27,8 +27,8 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def of_same_words(keyword: str, known: Iterable[str]) -> str:
-    """The one that has all words of the keyword and more: `num_stages` for `stages`, though `stage` looks
-    more like it; empty where none or several have."""
+    """The one that has all words of the keyword and more: `num_stages` for `stages`, though `stage`
+    looks more like it; empty where none or several have."""
     words = set(keyword.lower().split("_"))
     longer = [other for other in known if words < set(other.lower().split("_"))]
     return longer[0] if len(longer) == 1 else ""

@@ -51,7 +51,8 @@ WRITTEN = {
     "import tilelang.utils.nothing": "No module named 'tilelang.utils.nothing'",
     "import tilelang.engine.param": "No module named 'tilelang.engine.param'",
     # Whoever writes our name gets ours.
-    "from tilewright.layout import nothing": "cannot import name 'nothing' from 'tilewright.layout'",
+    "from tilewright.layout import nothing": "cannot import name 'nothing' from "
+    "'tilewright.layout'",
     "import tilewright.nothing": "No module named 'tilewright.nothing'",
     "tilelang.layout.nothing": "module 'tilewright.layout' has no attribute 'nothing'",
 }

@@ -182,7 +182,7 @@ def test_conversions_of_any(check, cpus, seed):
 
 
 def test_tiles_of_four_bit_floats(agree, random):
-    """Unpacked on a GPU, for its instructions; the numbers are those of packed ones."""
+    """A byte each in tiles, as a GPU's instructions take them; the numbers of packed ones."""
 
     @T.prim_func
     def kernel(

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -484,3 +486,9 @@ def test_kernels_without_a_launch(target):
         said = [d.message for d in caught.value.errors]
         launch = "a kernel's work stands in a launch, `with T.Kernel(blocks, threads=128) as bx:`"
         assert len(said) == 1 and said[0].startswith(start + launch), said
+    loop = (
+        "as bx:` (a loop of launches is a serial one of at most 256 turns, whose number is known "
+        "while compiling)"
+    )
+    with pytest.raises(tilewright.CompileError, match=re.escape(loop)):
+        tilewright.compile(parallel, target=target)

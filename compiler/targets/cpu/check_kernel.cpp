@@ -71,14 +71,10 @@ std::string refuseCall(tile::CallOp op, const llvm::StringSet<>& own) {
 }
 
 std::string refuseAtomic(Type element) {
-  const unsigned width = element.getIntOrFloatBitWidth();
-  if (width == 4)
-    return "atomic updates of " + textOf(element) +
-           " are not supported by the cpu target; use int32";
-  if (isa<FloatType>(element) && width < 8)
-    return "atomic updates of " + textOf(element) +
-           " are not supported by the cpu target; use float32";
-  return "";
+  if (element.getIntOrFloatBitWidth() >= 8 || element.isInteger(1))
+    return "";
+  return "atomic updates of " + textOf(element) + " are not supported by the cpu target; use " +
+         (isa<FloatType>(element) ? "float32" : "int32");
 }
 
 bool holdsWarpOp(Operation* op) {

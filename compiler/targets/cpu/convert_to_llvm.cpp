@@ -9,6 +9,7 @@
 /// float to integer saturates (LLVM's plain instruction gives poison beyond the range), math
 /// functions without an LLVM intrinsic are calls of libm (log1p and expm1 too, which MLIR would
 /// make of log and exp), and a division by an integer 0 gives 0 instead of ending the process.
+#include "compiler/ir/dialect.h"
 #include "compiler/targets/cpu/passes.h"
 
 #include <mlir/Conversion/ArithToLLVM/ArithToLLVM.h>
@@ -107,6 +108,9 @@ struct ConvertToLlvm : PassWrapper<ConvertToLlvm, OperationPass<ModuleOp>> {
     MLIRContext* context = &getContext();
     LowerToLLVMOptions options(context);
     LLVMTypeConverter types(context, options);
+    types.addConversion([](tile::UnpackedFloat4Type type) { // as it converts f4E2M1FN itself
+      return IntegerType::get(type.getContext(), FloatType(type).getWidth());
+    });
     RewritePatternSet patterns(context);
     arith::populateCeilFloorDivExpandOpsPatterns(patterns);
     arith::populateArithToLLVMConversionPatterns(types, patterns);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/targets/cpu/float_formats.h"
 
+#include "compiler/ir/dialect.h"
+
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/IR/BuiltinTypes.h>
 #include <mlir/IR/TypeUtilities.h>
@@ -235,7 +237,7 @@ std::optional<SmallFormat> smallFormat(Type element) {
     return SmallFormat{6, 3, 1, SpecialValues::None};
   if (isa<Float6E3M2FNType>(element))
     return SmallFormat{6, 2, 3, SpecialValues::None};
-  if (isa<Float4E2M1FNType>(element))
+  if (isa<Float4E2M1FNType, tile::UnpackedFloat4Type>(element))
     return SmallFormat{4, 1, 1, SpecialValues::None};
   return std::nullopt;
 }

@@ -29,8 +29,6 @@ ALIASES = {
     "float8_e4m3": "float8_e4m3fn",
     "e4m3_float8": "float8_e4m3fn",
     "e5m2_float8": "float8_e5m2",
-    # In a GPU's shared memory a byte for each number: the same numbers, which lie packed here.
-    "float4_e2m1_unpacked": "float4_e2m1fn",
 }
 _SCALARS = [
     "bool",
@@ -58,9 +56,10 @@ _SCALARS = [
     "float6_e2m3fn",
     "float6_e3m2fn",
     "float4_e2m1fn",
+    "float4_e2m1_unpacked",
     "tfloat32",
 ]
-_BITS = {"bool": 8, "int4": 4, "uint4": 4, "float4_e2m1fn": 4}
+_BITS = {"bool": 8, "int4": 4, "uint4": 4, "float4_e2m1fn": 4, "float4_e2m1_unpacked": 8}
 _LANES = (2, 4, 8, 16, 32, 64)
 
 
@@ -132,7 +131,8 @@ class Dtype(str):
         """The torch dtype of this name; imports torch."""
         import torch
 
-        bytes_ = ("uint4", "float8_e3m4", "float8_e4m3b11fnuz", "float6_e2m3fn", "float6_e3m2fn")
+        bytes_ = ["uint4", "float8_e3m4", "float8_e4m3b11fnuz", "float6_e2m3fn", "float6_e3m2fn"]
+        bytes_.append("float4_e2m1_unpacked")
         other = {"int4": "int8", "float4_e2m1fn": "float4_e2m1fn_x2", "tfloat32": "float32"}
         other |= dict.fromkeys(bytes_, "uint8")
         return getattr(torch, other.get(self, str(self)))

@@ -87,8 +87,8 @@ _NAME, _SHAPES = 18, 24
 
 
 def _legend(dots: list[Measured]) -> list[list[str]]:
-    """Of each dot the lines that tell it from the others: its name; where others have the same one, the
-    shapes that differ, and a number if even that is not enough."""
+    """Of each dot the lines that tell it from the others: its name; where others have the same one,
+    the shapes that differ, and a number if even that is not enough."""
     names = [one.kernel[:_NAME] for one in dots]
     lines: list[list[str]] = []
     for number, one in enumerate(dots):
