@@ -107,6 +107,12 @@ class Diagnostic:
     def is_error(self) -> bool:
         return self.kind in ERROR_KINDS
 
+    @property
+    def is_unsupported(self) -> bool:
+        """Whether the kernel is right: it asks for what there isn't, at all or on this target."""
+        is_of_target = self.kind == "error" and self.message.startswith("unsupported on ")
+        return self.kind == "unsupported" or is_of_target
+
     @classmethod
     def from_native(cls, native: Any, fault: str | None = None) -> Diagnostic:
         """`fault` is what the builder calls the error: "value", "type", "index" or "state"."""
@@ -270,9 +276,12 @@ def compile_error(diagnostics: Sequence[Diagnostic], kernel: str = "") -> Compil
     """The exception for these diagnostics: a CompileError that is also what Python and TileLang
     call the first of the errors, as a ValueError or an IndexError."""
     errors = [d for d in diagnostics if d.is_error]
-    if errors and all(d.kind == "unsupported" for d in errors):
+    if errors and all(d.is_unsupported for d in errors):
         return UnsupportedError(diagnostics, kernel)
-    python = next((d.python for d in errors if d.kind == "error"), None)
+    first = next((d for d in errors if d.kind == "error"), None)
+    python = first.python if first else None
+    if first and first.is_unsupported:
+        python = NotImplementedError
     return also(CompileError, python)(diagnostics, kernel)
 
 

@@ -86,6 +86,19 @@ def test_kinds():
     assert type(compile_error(both[:1])) is UnsupportedError
 
 
+def test_what_a_target_refuses_is_no_mistake():
+    place = Place("k.py", 1, 1)
+    refused = Diagnostic("error", place, "unsupported on ascend: a gemm of float32")
+    wrong = Diagnostic("error", place, "c has 3 rows", python=ValueError)
+    assert type(compile_error([refused])) is UnsupportedError
+    assert isinstance(compile_error([refused]), NotImplementedError)
+    assert str(compile_error([refused])).endswith("error: unsupported on ascend: a gemm of float32")
+    both = compile_error([refused, wrong])
+    assert isinstance(both, NotImplementedError) and not isinstance(both, UnsupportedError)
+    other = compile_error([wrong, refused])
+    assert isinstance(other, ValueError) and not isinstance(other, NotImplementedError)
+
+
 def test_no_compiler(monkeypatch):
     monkeypatch.setitem(sys.modules, "tilewright._compiler", None)
     monkeypatch.delattr("tilewright._compiler", raising=False)
