@@ -62,7 +62,7 @@ namespace {
       UNARY(Name, float, expression, draw.tolerance = 1e-6; narrow<float>(draw, Low, High))
 /// Functions that take a count only.
 #define COUNT_FUNCTION1(Name, T, Low, High, near, expression)                                      \
-  TW_ROW(#Name "<" #T ">", Name(region<T>(Dst), region<T>(A), region<uint8_t>(Aux), s.count);      \
+  TW_ROW(#Name "<" #T ">", Name(region<T>(Dst), region<T>(A), scratch(), s.count);                 \
          , TW_LANES(T, T, T, expression), draw.numForms = 1; (drawLanes<T, T, T>(draw));           \
          draw.s.inPlace = false; draw.tolerance = near; narrow<T>(draw, Low, High))
 #define COUNT_FUNCTION(Name, Low, High, expression)                                                \
@@ -210,13 +210,12 @@ constexpr Row table[] = {
     COUNT_FUNCTION(Log2, 1.2, 9, std::log2(x)),
     COUNT_FUNCTION(Log10, 1.2, 9, std::log10(x)),
     TW_ROW("Power<float>",
-           Power(region<float>(Dst), region<float>(A), region<float>(B), region<uint8_t>(Aux),
-                 s.count),
+           Power(region<float>(Dst), region<float>(A), region<float>(B), scratch(), s.count),
            TW_LANES(float, float, float, std::pow(x, y)), draw.numForms = 1;
            (drawLanes<float, float, float>(draw)); draw.s.inPlace = false; draw.tolerance = 1e-6;
            narrow<float>(draw, 0.1, 4)),
     TW_ROW("Power<float> to a scalar",
-           Power(region<float>(Dst), region<float>(A), 2.5f, region<uint8_t>(Aux), s.count),
+           Power(region<float>(Dst), region<float>(A), 2.5f, scratch(), s.count),
            TW_LANES(float, float, float, std::pow(x, 2.5)), draw.numForms = 1;
            (drawLanes<float, float, float>(draw)); draw.s.inPlace = false; draw.tolerance = 1e-6;
            narrow<float>(draw, 0.1, 4)),
@@ -226,24 +225,20 @@ constexpr Row table[] = {
            (drawLanes<half, half, half>(draw)); draw.s.inPlace = false; draw.tolerance = 1e-3;
            narrow<half>(draw, -3, 8)),
     TW_ROW("SwiGLU<float>",
-           SwiGLU(region<float>(Dst), region<float>(A), region<float>(B), 1.5f,
-                  region<uint8_t>(Aux), s.count),
+           SwiGLU(region<float>(Dst), region<float>(A), region<float>(B), 1.5f, scratch(), s.count),
            TW_LANES(float, float, float, x* y / (1 + std::exp(-1.5 * y))), draw.numForms = 1;
            draw.specials = false; (drawLanes<float, float, float>(draw)); draw.s.inPlace = false;
            draw.tolerance = 1e-6),
     TW_ROW("Xor<uint16_t>",
-           Xor(region<uint16_t>(Dst), region<uint16_t>(A), region<uint16_t>(B),
-               region<uint8_t>(Aux), s.count),
+           Xor(region<uint16_t>(Dst), region<uint16_t>(A), region<uint16_t>(B), scratch(), s.count),
            TW_LANES(uint16_t, uint16_t, uint16_t, x ^ y), draw.numForms = 1;
            (drawLanes<uint16_t, uint16_t, uint16_t>(draw, false))),
     TW_ROW("ClampMax<half>",
-           ClampMax(region<half>(Dst), region<half>(A), region<uint8_t>(Aux), s.scalarOf<half>(),
-                    s.count),
+           ClampMax(region<half>(Dst), region<half>(A), scratch(), s.scalarOf<half>(), s.count),
            TW_LANES(half, half, half, smaller(x, c)), draw.numForms = 1;
            (drawLanes<half, half, half>(draw, false))),
     TW_ROW("ClampMin<float>",
-           ClampMin(region<float>(Dst), region<float>(A), region<uint8_t>(Aux), s.scalarOf<float>(),
-                    s.count),
+           ClampMin(region<float>(Dst), region<float>(A), scratch(), s.scalarOf<float>(), s.count),
            TW_LANES(float, float, float, larger(x, c)), draw.numForms = 1;
            (drawLanes<float, float, float>(draw, false))),
 };

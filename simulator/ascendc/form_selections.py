@@ -370,8 +370,15 @@ def sequence(case: Case, call: Call) -> None:
     case.of(to)[at] = own
 
 
+def spoil_scratch(case: Case, call: Call) -> None:
+    """In temporary memory is nothing to rely on behind a call: the host fills it."""
+    if "tmp8" in call.arguments:
+        case.of("tmp8")[:] = 0xFF
+
+
 def interpolation(case: Case, call: Call) -> None:
     """Eight blocks by offsets, times one weight, each rounded."""
+    spoil_scratch(case, call)
     shape = shape_of(case, call.arguments[4], 1, 128, False)
     for lane in shape.active[0]:
         first = case.of("off")[lane // 16] // 2
@@ -444,6 +451,7 @@ def whole_tensors(case: Case, text: str) -> None:
 
 def exclusive_or(case: Case, call: Call) -> None:
     """64 elements or all, bit by bit."""
+    spoil_scratch(case, call)
     count = 64 if call.arguments[-1] == "64" else len(case.of("u0"))
     case.of("u0")[:count] = case.of("u1")[:count] ^ case.of("u2")[:count]
 

@@ -13,7 +13,7 @@
 
 namespace tilewright::ascend::testing {
 
-/// UB in a test: the destination, two sources, and a region for offsets, masks, temporary memory;
+/// UB in a test: the destination, two sources, and a region for offsets and masks;
 /// then GM to read from and to write to.
 constexpr uint32_t regionBytes = 16384, ubBytes = 4 * regionBytes, imageBytes = 6 * regionBytes;
 enum Region : uint32_t { Dst, A, B, Aux, GmIn, GmOut };
@@ -21,6 +21,10 @@ enum Region : uint32_t { Dst, A, B, Aux, GmIn, GmOut };
 template <class T> AscendC::LocalTensor<T> region(uint32_t which, uint32_t firstByte = 0) {
   return AscendC::LocalTensor<T>(AscendC::TPosition::VECCALC, which * regionBytes + firstByte,
                                  (regionBytes - firstByte) / sizeof(T));
+}
+/// Temporary memory, outside of the image: what is in it behind a call means nothing.
+inline AscendC::LocalTensor<uint8_t> scratch() {
+  return AscendC::LocalTensor<uint8_t>(AscendC::TPosition::VECCALC, ubBytes, regionBytes);
 }
 
 /// How the lanes of a call are chosen.

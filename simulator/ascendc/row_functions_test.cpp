@@ -55,6 +55,7 @@ __global__ __aicore__ void softmaxes(GM_ADDR x, GM_ADDR y) {
   SoftMax(at(0), at(1), at(2), src, tmp, tiling);
   SoftMax(at(3), src, tiling, SoftMaxShapeInfo{rows, columns, rows, 20});
   SimpleSoftMax(at(4), inSum, inMax, src, tiling);
+  PipeBarrier<PIPE_V>();
   SoftmaxFlashV2<float>(at(5), at(6), at(7), src, at(8), inSum, inMax, tmp, tiling);
   SoftmaxFlashV2<float, true>(at(9), at(10), at(11), src, at(12), inSum, inMax, tiling);
   PipeBarrier<PIPE_ALL>();
@@ -198,9 +199,12 @@ __global__ __aicore__ void norms(GM_ADDR x, GM_ADDR y) {
   LayerNormTiling tiling{1, rows, columns, columns};
   RmsNormTiling rms{1, rows, columns, columns};
   LayerNorm(at(0), at(1), at(2), src, gamma, beta, tmp, 1e-3f, tiling);
+  PipeBarrier<PIPE_V>();
   LayerNorm<float, float>(at(3), at(4), at(5), src, gamma, beta, 1e-3f, tmp,
                           LayerNormPara{rows, columns, columns}, LayerNormSeparateTiling());
+  PipeBarrier<PIPE_V>();
   RmsNorm(at(6), src, gamma, tmp, 1e-3f, rms);
+  PipeBarrier<PIPE_V>();
   Mean(at(7), src, tmp, MeanParams{rows, columns, 20});
   PipeBarrier<PIPE_ALL>();
   DataCopy(out, ub<float>(16384, 8 * 256), 8 * 256);
@@ -313,7 +317,9 @@ __global__ __aicore__ void quantised(GM_ADDR x, GM_ADDR y, GM_ADDR z, GM_ADDR w)
   CreateVecIndex(numbers, -30, 64);
   PipeBarrier<PIPE_ALL>();
   AscendQuant(one, src, tmp, 20.0f, 1.5f, 64);
+  PipeBarrier<PIPE_V>();
   AscendQuant(each, src, tmp, scales, offsets, 32, 32, 64);
+  PipeBarrier<PIPE_V>();
   AscendDequant(products, numbers, scales, tmp, DequantParams{2, 32, 32});
   PipeBarrier<PIPE_V>();
   AscendAntiQuant(halves, one, half(2.0f), half(0.25f), tmp, 64);
@@ -358,6 +364,7 @@ __global__ __aicore__ void padded(GM_ADDR x, GM_ADDR y) {
   UnPad(narrow, src, UnPadParams{0, 3}, ub<uint8_t>(tmpByte, 4096), UnPadTiling{4, 16});
   uint32_t to[2] = {4, 16}, from[2] = {1, 16};
   auto tmp = ub<uint8_t>(tmpByte, 4096);
+  PipeBarrier<PIPE_V>();
   BroadCast<float, 2, 0>(copied, src, to, from, tmp);
   PipeBarrier<PIPE_ALL>();
   DataCopy(out, wide, 64);

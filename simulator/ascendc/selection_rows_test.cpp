@@ -12,7 +12,6 @@ namespace {
 
 constexpr CMPMODE compares[] = {CMPMODE::LT, CMPMODE::GT, CMPMODE::EQ,
                                 CMPMODE::LE, CMPMODE::GE, CMPMODE::NE};
-constexpr uint32_t aux2 = 8192; ///< the second half of the Aux region
 
 #if !defined(__DAV_VEC__) && !defined(__DAV_CUBE__)
 template <class V> bool holds(CMPMODE mode, V x, V y) {
@@ -509,10 +508,10 @@ constexpr Row table[] = {
         bool each = s.choice % 2; uint8_t steps = 1 + s.choice % 5; if (s.form == Form::Lanes)
             BilinearInterpolation(region<half>(Dst), region<half>(A), region<uint32_t>(Aux),
                                   region<half>(B), uint64_t{s.lanes}, steps, each, s.dstBlk,
-                                  s.dstRep * 16, s.repeat, region<uint8_t>(Aux, aux2));
+                                  s.dstRep * 16, s.repeat, scratch());
         else BilinearInterpolation(region<half>(Dst), region<half>(A), region<uint32_t>(Aux),
                                    region<half>(B), bits, steps, each, s.dstBlk, s.dstRep * 16,
-                                   s.repeat, region<uint8_t>(Aux, aux2)),
+                                   s.repeat, scratch()),
         uint32_t steps = 1 + s.choice % 5;
         for (uint32_t v = 0; v < s.repeat; ++v) for (uint32_t lane = 0; lane < 128; ++lane) {
           if (!isActive(s, v, lane, 128))

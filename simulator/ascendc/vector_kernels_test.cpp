@@ -588,6 +588,7 @@ struct Advanced {
     Silu(out<float>(1024), a, 64);
     Power(out<float>(1280), a, a, 64);
     Round(out<float>(1536), a, 64);
+    PipeBarrier<PIPE_V>();
     ClampMax(out<float>(1792), a, tmp<uint8_t>(), 1.0f, 64);
     Erf(out<float>(2048), a, 64);
   }

@@ -68,6 +68,9 @@ bool overlapsItself(const VectorInstr& instr);
 /// "dstRepStride is 4, but a repeat spans 8 blocks".
 std::string itsRepeats(const VectorInstr& instr);
 
+/// Fills the temporary memory of an advanced function with what no kernel may rely on.
+void spoilScratch(const VectorInstr& instr, const Context& context);
+
 /// Select with a mask in memory for each repeat uses what the toolkit keeps for it at the end of UB.
 bool worksInReservedBytes(const VectorInstr& instr);
 

@@ -208,6 +208,8 @@ struct VectorInstr {
   uint16_t maskLength = 0;
   Operand dst, src0, src1;
   Operand aux; ///< offsets, indices, temporary memory
+  /// What an advanced function works in besides: nobody may rely on what is there behind it.
+  Operand scratch;
   uint64_t mask[2] = {~0ull, ~0ull};
   uint64_t count = 0;
   uint32_t repeat = 1;

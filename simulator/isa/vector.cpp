@@ -372,6 +372,8 @@ std::string inspect(const VectorInstr& instr, AccessList& accesses, const Contex
     error = checkStarts(instr);
   if (error.empty())
     error = checkOverlaps(instr, accesses, context);
+  if (error.empty())
+    error = addScratch(instr, accesses);
   if (!error.empty())
     return error;
   // A tensor ends before its memory does: compare with the operand's own size.

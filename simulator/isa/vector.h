@@ -36,6 +36,9 @@ std::string checkStarts(const VectorInstr& instr);
 /// What the destination lies over that it must not, or nothing; `list` has all accesses. Element-wise
 /// instructions and casts see to their sources themselves.
 std::string checkOverlaps(const VectorInstr& instr, const AccessList& list, const Context& context);
+/// Adds the temporary memory of an advanced function to `list`, which has all else. Returns what it lies over that it
+/// must not, or nothing.
+std::string addScratch(const VectorInstr& instr, AccessList& list);
 /// Bytes that a reduction writes for one repeat.
 uint64_t resultBytes(const VectorInstr& instr);
 /// The message for types that an instruction doesn't take.

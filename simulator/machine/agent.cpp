@@ -528,6 +528,8 @@ template <class Instr> void Agent::execute(Pipe pipe, const Instr& instr, uint32
       hazards.noteUnwritten(pipe, isa::behind(instr, accesses, context, before));
   }
   isa::run(instr, context);
+  if constexpr (std::is_same_v<Instr, VectorInstr>)
+    isa::spoilScratch(instr, context);
   if (isHeld) {
     late.hold(pipe, hazards.epoch(pipe));
     if (lateness == Lateness::Sometimes && random() % 2)

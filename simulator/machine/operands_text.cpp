@@ -66,7 +66,8 @@ struct TextOfOperands {
                    {"src0", i->src0},
                    {"src1", i->src1},
                    {"the next", i->aux},
-                   {"the last", i->extra}});
+                   {"the last", i->extra},
+                   {"the temporary memory", i->scratch}});
   }
   std::string operator()(const CopyInstr* i) const {
     return listOf(pipe, tensorNames, {{"dst", i->dst}, {"src", i->src}});

@@ -17,6 +17,7 @@ struct Interval {
 struct MovedFrom {
   Space space = Space::GM;
   bool isOutside = false; ///< rows and columns of whole fractals behind m and n of a product
+  bool isScratch = false; ///< an advanced function has worked there
   bool operator==(const MovedFrom&) const = default;
 };
 /// Bytes of one of a core's memories.

@@ -306,11 +306,14 @@ void CoreHazards::uninitialised(const Segment& s, Interval overlap) {
   moved.clear(); // it is told here, and once
   ++unwrittenReads;
   const bool wasMoved = s.movedFrom.space != Space::GM;
+  const bool isScratch = s.undefined && s.movedFrom.isScratch;
   ReportItem item;
   item.place = mine.place;
   item.sentence = std::string(mine.what) + " on " + pipeNames[p] + " reads " + bytesOf(overlap) +
                   (wasMoved      ? std::string(", to which ") + sites[s.write.site].what +
                                        " has moved what nothing has written ("
+                   : isScratch   ? std::string(", which ") + sites[s.write.site].what +
+                                       " has used as temporary memory ("
                    : s.undefined ? ", which are padding without a value ("
                                  : ", which nothing has written (") +
                   core + ") [ErrorRead2]";
@@ -318,6 +321,11 @@ void CoreHazards::uninitialised(const Segment& s, Interval overlap) {
     item.notes.push_back({sites[s.write.site].place,
                           std::string(sites[s.write.site].what) +
                               " is here; write all that it takes before, or use less of it"});
+  else if (isScratch)
+    item.notes.push_back({sites[s.write.site].place,
+                          std::string(sites[s.write.site].what) +
+                              " is here; give it temporary memory of its own, or write these "
+                              "bytes again behind it"});
   else if (s.undefined)
     item.notes.push_back({sites[s.write.site].place,
                           "the copy that left the padding is here; set "

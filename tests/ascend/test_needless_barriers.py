@@ -91,6 +91,22 @@ def parts_in_l1(  # type: ignore[no-untyped-def]
         T.copy(c, C)
 
 
+@T.prim_func
+def rows_with_scratch(A: T.Tensor((8, 64), "float32"), C: T.Tensor((16, 64), "float32")):  # type: ignore[no-untyped-def]
+    """Each call of a function works in temporary memory, which the one behind it has as well."""
+    with T.Kernel(1, is_npu=True, threads=1) as _:
+        a = T.alloc_ub((8, 64), "float32")
+        b = T.alloc_ub((8, 64), "float32")
+        T.copy(A, a)
+        T.tile.fill(b, 1.0)
+        for i in T.serial(8):
+            T.tile.sin(b[i, :], a[i, :])
+        T.copy(b, C[0, 0])
+        T.tile.cos(b[:, 0:32], a[:, 0:32])
+        T.tile.pow(b[:, 32:64], a[:, 32:64], a[:, 0:32])
+        T.copy(b, C[8, 0])
+
+
 SLOTS = 3
 
 
@@ -153,6 +169,14 @@ for shape in ((8, 128), (8, 40)):
         [given, np.zeros(8, np.float32), np.zeros(64, np.float32)],
         {1: given.astype(np.float64).sum(1), 2: np.full(64, 5.0)},
     )
+given = np.abs(floats(8, 64)) + 0.5
+wide = given.astype(np.float64)
+GROUP.add(
+    "rows with scratch",
+    rows_with_scratch,
+    [given, np.zeros((16, 64), np.float32)],
+    np.concatenate([np.sin(wide), np.hstack([np.cos(wide[:, :32]), wide[:, 32:] ** wide[:, :32]])]),
+)
 given = floats(8, 64)
 GROUP.add(
     "columns beside each other",

@@ -10,10 +10,12 @@ namespace AscendC {
 
 #define TW_FUNCTION(Name, Op)                                                                      \
   template <class T, bool isReuseSource = false>                                                   \
-  void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>&,     \
-            const uint32_t count, TwPlace place = TwPlace::here()) {                               \
+  void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src,                                  \
+            const LocalTensor<uint8_t>& scratch, const uint32_t count,                             \
+            TwPlace place = TwPlace::here()) {                                                     \
     TwVectorInstr i = twVectorOf(TwVectorOp::Op, dst, src);                                        \
     twUseCount(i, count);                                                                          \
+    twUseScratch(i, scratch);                                                                      \
     twHost::issueVector(i, place);                                                                 \
   }                                                                                                \
   template <class T, bool isReuseSource = false>                                                   \
@@ -86,8 +88,12 @@ TwVectorInstr twPowerOf(const LocalTensor<T>& dst, T base, const LocalTensor<T>&
   }                                                                                                \
   template <class T, bool isReuseSource = false>                                                   \
   void Power(const LocalTensor<T>& dst, const Base& base, const Exponent& exponent,                \
-             const LocalTensor<uint8_t>&, const uint32_t count, TwPlace place = TwPlace::here()) { \
-    Power<T, isReuseSource>(dst, base, exponent, count, place);                                    \
+             const LocalTensor<uint8_t>& scratch, const uint32_t count,                            \
+             TwPlace place = TwPlace::here()) {                                                    \
+    TwVectorInstr i = twPowerOf<T>(dst, base, exponent);                                           \
+    twUseCount(i, count);                                                                          \
+    twUseScratch(i, scratch);                                                                      \
+    twHost::issueVector(i, place);                                                                 \
   }                                                                                                \
   template <class T, bool isReuseSource = false>                                                   \
   void Power(const LocalTensor<T>& dst, const Base& base, const Exponent& exponent,                \
@@ -96,8 +102,8 @@ TwVectorInstr twPowerOf(const LocalTensor<T>& dst, T base, const LocalTensor<T>&
   }                                                                                                \
   template <class T, bool isReuseSource = false>                                                   \
   void Power(const LocalTensor<T>& dst, const Base& base, const Exponent& exponent,                \
-             const LocalTensor<uint8_t>&, TwPlace place = TwPlace::here()) {                       \
-    Power<T, isReuseSource>(dst, base, exponent, length, place);                                   \
+             const LocalTensor<uint8_t>& scratch, TwPlace place = TwPlace::here()) {               \
+    Power<T, isReuseSource>(dst, base, exponent, scratch, length, place);                          \
   }
 TW_POWER(LocalTensor<T>, LocalTensor<T>, base.GetSize())
 TW_POWER(LocalTensor<T>, TwNotDeducedT<T>, base.GetSize())
@@ -105,9 +111,11 @@ TW_POWER(TwNotDeducedT<T>, LocalTensor<T>, exponent.GetSize())
 #undef TW_POWER
 template <class T, bool isReuseSource = false>
 void Xor(const LocalTensor<T>& dst, const LocalTensor<T>& a, const LocalTensor<T>& b,
-         const LocalTensor<uint8_t>&, const uint32_t count, TwPlace place = TwPlace::here()) {
+         const LocalTensor<uint8_t>& scratch, const uint32_t count,
+         TwPlace place = TwPlace::here()) {
   TwVectorInstr i = twVectorOf(TwVectorOp::Xor, dst, a, b);
   twUseCount(i, count);
+  twUseScratch(i, scratch);
   twHost::issueVector(i, place);
 }
 template <class T, bool isReuseSource = false>
@@ -128,58 +136,78 @@ void Xor(const LocalTensor<T>& dst, const LocalTensor<T>& a, const LocalTensor<T
          TwPlace place = TwPlace::here()) {
   Xor(dst, a, b, a.GetSize(), place);
 }
-template <class T, bool isReuseSource = false>
-void ClampMax(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>&,
-              const TwNotDeducedT<T> scalar, const uint32_t count,
-              TwPlace place = TwPlace::here()) {
-  Mins(dst, src, scalar, static_cast<int32_t>(count), place);
+template <class T>
+void twClamp(TwVectorOp op, const LocalTensor<T>& dst, const LocalTensor<T>& src,
+             const LocalTensor<uint8_t>& scratch, T scalar, uint32_t count, TwPlace place) {
+  TwVectorInstr i = twVectorOf(op, dst, src);
+  twUseScalar(i, scalar);
+  twUseCount(i, count);
+  twUseScratch(i, scratch);
+  twHost::issueVector(i, place);
 }
 template <class T, bool isReuseSource = false>
-void ClampMin(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>&,
-              const TwNotDeducedT<T> scalar, const uint32_t count,
-              TwPlace place = TwPlace::here()) {
-  Maxs(dst, src, scalar, static_cast<int32_t>(count), place);
+void ClampMax(const LocalTensor<T>& dst, const LocalTensor<T>& src,
+              const LocalTensor<uint8_t>& scratch, const TwNotDeducedT<T> scalar,
+              const uint32_t count, TwPlace place = TwPlace::here()) {
+  twClamp<T>(TwVectorOp::Mins, dst, src, scratch, scalar, count, place);
+}
+template <class T, bool isReuseSource = false>
+void ClampMin(const LocalTensor<T>& dst, const LocalTensor<T>& src,
+              const LocalTensor<uint8_t>& scratch, const TwNotDeducedT<T> scalar,
+              const uint32_t count, TwPlace place = TwPlace::here()) {
+  twClamp<T>(TwVectorOp::Maxs, dst, src, scratch, scalar, count, place);
 }
 
 /// src0 * src1 * sigmoid(scalarValue * src1).
 template <class T, bool isReuseSource = false>
 void SwiGLU(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,
-            const float& scalarValue, const LocalTensor<uint8_t>&, const uint32_t count,
+            const float& scalarValue, const LocalTensor<uint8_t>& scratch, const uint32_t count,
             TwPlace place = TwPlace::here()) {
   TwVectorInstr i = twVectorOf(TwVectorOp::SwiGlu, dst, src0, src1);
   i.scalarValue = scalarValue;
   twUseCount(i, count);
+  twUseScratch(i, scratch);
   twHost::issueVector(i, place);
 }
 template <class T, bool isReuseSource = false>
 void SwiGLU(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,
             const float& scalarValue, const uint32_t count, TwPlace place = TwPlace::here()) {
-  SwiGLU<T, isReuseSource>(dst, src0, src1, scalarValue, LocalTensor<uint8_t>(), count, place);
+  TwVectorInstr i = twVectorOf(TwVectorOp::SwiGlu, dst, src0, src1);
+  i.scalarValue = scalarValue;
+  twUseCount(i, count);
+  twHost::issueVector(i, place);
 }
 
 /// dst of shape dstShape; src has 1 along `axis`.
-template <class T, int32_t dim, int32_t axis, bool isReuseSource = false>
-void Broadcast(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t dstShape[dim],
-               const uint32_t srcShape[dim], TwPlace place = TwPlace::here()) {
+template <class T, int32_t dim, int32_t axis>
+TwVectorInstr twBroadcastOf(const LocalTensor<T>& dst, const LocalTensor<T>& src,
+                            const uint32_t dstShape[dim], const uint32_t srcShape[dim]) {
   TwVectorInstr i = twVectorOf(TwVectorOp::Broadcast, dst, src);
   bool isRow = dim == 1 || (axis == 0 && srcShape[0] == 1);
   i.form = TwVectorForm::Mask;
   i.repeat = dim == 1 ? 1 : dstShape[0];
   i.scalar = dstShape[dim - 1];
   i.mode = dim == 1 || !isRow;
-  twHost::issueVector(i, place);
+  return i;
 }
 template <class T, int32_t dim, int32_t axis, bool isReuseSource = false>
 void Broadcast(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t dstShape[dim],
-               const uint32_t srcShape[dim], LocalTensor<uint8_t>&,
+               const uint32_t srcShape[dim], TwPlace place = TwPlace::here()) {
+  twHost::issueVector(twBroadcastOf<T, dim, axis>(dst, src, dstShape, srcShape), place);
+}
+template <class T, int32_t dim, int32_t axis, bool isReuseSource = false>
+void Broadcast(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t dstShape[dim],
+               const uint32_t srcShape[dim], LocalTensor<uint8_t>& scratch,
                TwPlace place = TwPlace::here()) {
-  Broadcast<T, dim, axis, isReuseSource>(dst, src, dstShape, srcShape, place);
+  TwVectorInstr i = twBroadcastOf<T, dim, axis>(dst, src, dstShape, srcShape);
+  twUseScratch(i, scratch);
+  twHost::issueVector(i, place);
 }
 template <class T, int32_t dim, int32_t axis, bool isReuseSource = false>
 void BroadCast(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t dstShape[dim],
-               const uint32_t srcShape[dim], LocalTensor<uint8_t>&,
+               const uint32_t srcShape[dim], LocalTensor<uint8_t>& scratch,
                TwPlace place = TwPlace::here()) {
-  Broadcast<T, dim, axis, isReuseSource>(dst, src, dstShape, srcShape, place);
+  Broadcast<T, dim, axis, isReuseSource>(dst, src, dstShape, srcShape, scratch, place);
 }
 template <class T, int32_t dim, int32_t axis, bool isReuseSource = false>
 void BroadCast(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t dstShape[dim],
@@ -196,22 +224,26 @@ struct RA {}; ///< the first
 
 template <class T>
 void twReduceRows(const LocalTensor<T>& dst, const LocalTensor<T>& src, uint32_t rows,
-                  uint32_t columns, uint32_t pitch, ReduceType type, bool byColumn, TwPlace place) {
+                  uint32_t columns, uint32_t pitch, ReduceType type, bool byColumn, TwPlace place,
+                  const LocalTensor<uint8_t>* scratch = nullptr) {
   TwVectorInstr i = twVectorOf(TwVectorOp::ReduceRows, dst, src);
   i.form = TwVectorForm::Mask;
   i.repeat = rows;
   i.scalar = columns;
   i.src0Rep = static_cast<uint16_t>(pitch);
   i.mode = static_cast<uint8_t>(static_cast<uint8_t>(type) + (byColumn ? 4 : 0));
+  if (scratch)
+    twUseScratch(i, *scratch);
   twHost::issueVector(i, place);
 }
 #define TW_PATTERN(Name, Kind)                                                                     \
   template <class T, class ReducePattern, bool isReuseSource = false>                              \
-  void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>&,     \
-            const uint32_t srcShape[], bool, TwPlace place = TwPlace::here()) {                    \
+  void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src,                                  \
+            const LocalTensor<uint8_t>& scratch, const uint32_t srcShape[], bool,                  \
+            TwPlace place = TwPlace::here()) {                                                     \
     constexpr bool byColumn = std::is_same_v<ReducePattern, Pattern::Reduce::RA>;                  \
     twReduceRows(dst, src, srcShape[0], srcShape[1], srcShape[1], ReduceType::Kind, byColumn,      \
-                 place);                                                                           \
+                 place, &scratch);                                                                 \
   }                                                                                                \
   template <class T, class ReducePattern, bool isReuseSource = false>                              \
   void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t srcShape[], bool, \
@@ -230,9 +262,9 @@ struct SumParams {
 };
 /// The sum of the first `n` of each row of `inner` elements.
 template <class T, int32_t reduceDim = -1, bool isReuseSource = false, bool isBasicBlock = false>
-void Sum(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>&,
+void Sum(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>& scratch,
          const SumParams& p, TwPlace place = TwPlace::here()) {
-  twReduceRows(dst, src, p.outter, p.n, p.inner, ReduceType::SUM, false, place);
+  twReduceRows(dst, src, p.outter, p.n, p.inner, ReduceType::SUM, false, place, &scratch);
 }
 template <class T, int32_t reduceDim = -1, bool isReuseSource = false, bool isBasicBlock = false>
 void Sum(const LocalTensor<T>& dst, const LocalTensor<T>& src, const SumParams& p,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Advanced functions of the rows of a matrix: SoftMax and its parts, LayerNorm, RmsNorm, TopK, Mean,
-// quantisation. Each is one record of the vector pipe with the documented result; tiling and temporary
-// memory, which choose the way on the chip, change nothing here.
+// quantisation. Each is one record of the vector pipe with the documented result; the tiling, which
+// chooses the way on the chip, changes nothing here. The temporary memory is written.
 #ifndef TILEWRIGHT_ASCENDC_ROW_FUNCTIONS_H
 #define TILEWRIGHT_ASCENDC_ROW_FUNCTIONS_H
 
@@ -40,6 +40,12 @@ TwVectorInstr twRowsOf(TwRowFunction function, const LocalTensor<D>& dst, const 
   return i;
 }
 
+inline void twIssueRows(TwVectorInstr i, const LocalTensor<uint8_t>* scratch, TwPlace place) {
+  if (scratch)
+    twUseScratch(i, *scratch);
+  twHost::issueVector(i, place);
+}
+
 // --- softmax --------------------------------------------------------------------------------
 
 /// The matrix: from the call, else from the source tensor's shape, else from the tiling.
@@ -68,35 +74,38 @@ template <class T, bool isReuseSource = false, bool isBasicBlock = false,
           bool isDataFormatNZ = false, const SoftmaxConfig& config = SOFTMAX_DEFAULT_CFG, class S>
 void SoftMax(const LocalTensor<T>& dst, const LocalTensor<S>& sum, const LocalTensor<S>& max,
              const LocalTensor<T>& src, const SoftMaxTiling& tiling,
-             const SoftMaxShapeInfo& shape = {}, TwPlace place = TwPlace::here()) {
+             const SoftMaxShapeInfo& shape = {}, TwPlace place = TwPlace::here(),
+             const LocalTensor<uint8_t>* scratch = nullptr) {
   TwVectorInstr i =
       twSoftmaxOf(TwRowFunction::Softmax, dst, src, tiling, shape, isDataFormatNZ, place);
   i.lists[0] = twListed(sum);
   i.lists[1] = twListed(max);
   i.extra.type = TwDTypeOf<S>::value;
-  twHost::issueVector(i, place);
+  twIssueRows(i, scratch, place);
 }
 template <class T, bool isReuseSource = false, bool isBasicBlock = false,
           bool isDataFormatNZ = false, const SoftmaxConfig& config = SOFTMAX_DEFAULT_CFG, class S>
 void SoftMax(const LocalTensor<T>& dst, const LocalTensor<S>& sum, const LocalTensor<S>& max,
-             const LocalTensor<T>& src, const LocalTensor<uint8_t>&, const SoftMaxTiling& tiling,
-             const SoftMaxShapeInfo& shape = {}, TwPlace place = TwPlace::here()) {
+             const LocalTensor<T>& src, const LocalTensor<uint8_t>& scratch,
+             const SoftMaxTiling& tiling, const SoftMaxShapeInfo& shape = {},
+             TwPlace place = TwPlace::here()) {
   SoftMax<T, isReuseSource, isBasicBlock, isDataFormatNZ, config>(dst, sum, max, src, tiling, shape,
-                                                                  place);
+                                                                  place, &scratch);
 }
 template <class T, bool isReuseSource = false, bool isBasicBlock = false,
           const SoftmaxConfig& config = SOFTMAX_DEFAULT_CFG>
 void SoftMax(const LocalTensor<T>& dst, const LocalTensor<T>& src, const SoftMaxTiling& tiling,
-             const SoftMaxShapeInfo& shape = {}, TwPlace place = TwPlace::here()) {
-  twHost::issueVector(twSoftmaxOf(TwRowFunction::Softmax, dst, src, tiling, shape, false, place),
-                      place);
+             const SoftMaxShapeInfo& shape = {}, TwPlace place = TwPlace::here(),
+             const LocalTensor<uint8_t>* scratch = nullptr) {
+  twIssueRows(twSoftmaxOf(TwRowFunction::Softmax, dst, src, tiling, shape, false, place), scratch,
+              place);
 }
 template <class T, bool isReuseSource = false, bool isBasicBlock = false,
           const SoftmaxConfig& config = SOFTMAX_DEFAULT_CFG>
-void SoftMax(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>&,
-             const SoftMaxTiling& tiling, const SoftMaxShapeInfo& shape = {},
-             TwPlace place = TwPlace::here()) {
-  SoftMax<T, isReuseSource, isBasicBlock, config>(dst, src, tiling, shape, place);
+void SoftMax(const LocalTensor<T>& dst, const LocalTensor<T>& src,
+             const LocalTensor<uint8_t>& scratch, const SoftMaxTiling& tiling,
+             const SoftMaxShapeInfo& shape = {}, TwPlace place = TwPlace::here()) {
+  SoftMax<T, isReuseSource, isBasicBlock, config>(dst, src, tiling, shape, place, &scratch);
 }
 /// exp(src - inMax) / inSum, row by row.
 template <class T, bool isReuseSource = false, bool isBasicBlock = false,
@@ -104,13 +113,13 @@ template <class T, bool isReuseSource = false, bool isBasicBlock = false,
 void SimpleSoftMax(const LocalTensor<T>& dst, const LocalTensor<S>& inSum,
                    const LocalTensor<S>& inMax, const LocalTensor<T>& src,
                    const SoftMaxTiling& tiling, const SoftMaxShapeInfo& shape = {},
-                   TwPlace place = TwPlace::here()) {
+                   TwPlace place = TwPlace::here(), const LocalTensor<uint8_t>* scratch = nullptr) {
   TwVectorInstr i =
       twSoftmaxOf(TwRowFunction::SoftmaxSimple, dst, src, tiling, shape, isDataFormatNZ, place);
   i.lists[3] = twListed(inSum);
   i.lists[4] = twListed(inMax);
   i.extra.type = TwDTypeOf<S>::value;
-  twHost::issueVector(i, place);
+  twIssueRows(i, scratch, place);
 }
 /// exp(src - max) with sums and maxima that go on from those of earlier columns if `isUpdate`.
 template <class T, bool isUpdate = false, bool isReuseSource = false, bool isBasicBlock = false,
@@ -119,7 +128,8 @@ void SoftmaxFlashV2(const LocalTensor<T>& dst, const LocalTensor<S>& expSum,
                     const LocalTensor<S>& max, const LocalTensor<T>& src,
                     const LocalTensor<T>& expMax, const LocalTensor<S>& inExpSum,
                     const LocalTensor<S>& inMax, const SoftMaxTiling& tiling,
-                    const SoftMaxShapeInfo& shape = {}, TwPlace place = TwPlace::here()) {
+                    const SoftMaxShapeInfo& shape = {}, TwPlace place = TwPlace::here(),
+                    const LocalTensor<uint8_t>* scratch = nullptr) {
   TwVectorInstr i =
       twSoftmaxOf(isUpdate ? TwRowFunction::SoftmaxUpdate : TwRowFunction::SoftmaxFlash, dst, src,
                   tiling, shape, isDataFormatNZ, place);
@@ -131,18 +141,18 @@ void SoftmaxFlashV2(const LocalTensor<T>& dst, const LocalTensor<S>& expSum,
     i.lists[4] = twListed(inMax);
   }
   i.extra.type = TwDTypeOf<S>::value;
-  twHost::issueVector(i, place);
+  twIssueRows(i, scratch, place);
 }
 template <class T, bool isUpdate = false, bool isReuseSource = false, bool isBasicBlock = false,
           bool isDataFormatNZ = false, const SoftmaxConfig& config = SOFTMAX_DEFAULT_CFG, class S>
 void SoftmaxFlashV2(const LocalTensor<T>& dst, const LocalTensor<S>& expSum,
                     const LocalTensor<S>& max, const LocalTensor<T>& src,
                     const LocalTensor<T>& expMax, const LocalTensor<S>& inExpSum,
-                    const LocalTensor<S>& inMax, const LocalTensor<uint8_t>&,
+                    const LocalTensor<S>& inMax, const LocalTensor<uint8_t>& scratch,
                     const SoftMaxTiling& tiling, const SoftMaxShapeInfo& shape = {},
                     TwPlace place = TwPlace::here()) {
   SoftmaxFlashV2<T, isUpdate, isReuseSource, isBasicBlock, isDataFormatNZ, config>(
-      dst, expSum, max, src, expMax, inExpSum, inMax, tiling, shape, place);
+      dst, expSum, max, src, expMax, inExpSum, inMax, tiling, shape, place, &scratch);
 }
 
 /// Rows whose maximum has the bits `from` (all of them masked out) become `to`. True if one did.
@@ -173,7 +183,8 @@ template <class T, bool isReuseSource = false>
 void LayerNorm(const LocalTensor<T>& output, const LocalTensor<T>& mean,
                const LocalTensor<T>& variance, const LocalTensor<T>& x, const LocalTensor<T>& gamma,
                const LocalTensor<T>& beta, const TwNotDeducedT<T> epsilon,
-               const LayerNormTiling& tiling, TwPlace place = TwPlace::here()) {
+               const LayerNormTiling& tiling, TwPlace place = TwPlace::here(),
+               const LocalTensor<uint8_t>* scratch = nullptr) {
   TwVectorInstr i = twRowsOf(TwRowFunction::LayerNorm, output, x, tiling.bLength * tiling.sLength,
                              tiling.originalHLength, tiling.hLength);
   i.src1 = gamma.operand();
@@ -181,15 +192,16 @@ void LayerNorm(const LocalTensor<T>& output, const LocalTensor<T>& mean,
   i.lists[0] = twListed(mean);
   i.lists[1] = twListed(variance);
   i.scalarValue = static_cast<float>(epsilon);
-  twHost::issueVector(i, place);
+  twIssueRows(i, scratch, place);
 }
 template <class T, bool isReuseSource = false>
 void LayerNorm(const LocalTensor<T>& output, const LocalTensor<T>& mean,
                const LocalTensor<T>& variance, const LocalTensor<T>& x, const LocalTensor<T>& gamma,
-               const LocalTensor<T>& beta, const LocalTensor<uint8_t>&,
+               const LocalTensor<T>& beta, const LocalTensor<uint8_t>& scratch,
                const TwNotDeducedT<T> epsilon, const LayerNormTiling& tiling,
                TwPlace place = TwPlace::here()) {
-  LayerNorm<T, isReuseSource>(output, mean, variance, x, gamma, beta, epsilon, tiling, place);
+  LayerNorm<T, isReuseSource>(output, mean, variance, x, gamma, beta, epsilon, tiling, place,
+                              &scratch);
 }
 struct LayerNormPara {
   uint32_t aLength = 0, rLength = 0, rLengthWithPadding = 0;
@@ -203,7 +215,8 @@ template <class U, class T, bool isReuseSource = false, const LayerNormConfig& c
 void LayerNorm(const LocalTensor<T>& output, const LocalTensor<float>& mean,
                const LocalTensor<float>& rstd, const LocalTensor<T>& x, const LocalTensor<U>& gamma,
                const LocalTensor<U>& beta, const float epsilon, const LayerNormPara& para,
-               const LayerNormSeparateTiling&, TwPlace place = TwPlace::here()) {
+               const LayerNormSeparateTiling&, TwPlace place = TwPlace::here(),
+               const LocalTensor<uint8_t>* scratch = nullptr) {
   if (config.isNoBeta || config.isNoGamma)
     twHost::failKernel("unsupported: LayerNorm without gamma or beta; give ones and zeros", place);
   TwVectorInstr i = twRowsOf(TwRowFunction::LayerNormRstd, output, x, para.aLength, para.rLength,
@@ -214,32 +227,32 @@ void LayerNorm(const LocalTensor<T>& output, const LocalTensor<float>& mean,
   i.lists[1] = twListed(rstd);
   i.extra.type = TwDType::F32;
   i.scalarValue = epsilon;
-  twHost::issueVector(i, place);
+  twIssueRows(i, scratch, place);
 }
 template <class U, class T, bool isReuseSource = false, const LayerNormConfig& config = LNCFG_NORM>
 void LayerNorm(const LocalTensor<T>& output, const LocalTensor<float>& mean,
                const LocalTensor<float>& rstd, const LocalTensor<T>& x, const LocalTensor<U>& gamma,
-               const LocalTensor<U>& beta, const float epsilon, const LocalTensor<uint8_t>&,
+               const LocalTensor<U>& beta, const float epsilon, const LocalTensor<uint8_t>& scratch,
                const LayerNormPara& para, const LayerNormSeparateTiling& tiling,
                TwPlace place = TwPlace::here()) {
   LayerNorm<U, T, isReuseSource, config>(output, mean, rstd, x, gamma, beta, epsilon, para, tiling,
-                                         place);
+                                         place, &scratch);
 }
 template <class T, bool isBasicBlock = false>
 void RmsNorm(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<T>& gamma,
              const TwNotDeducedT<T> epsilon, const RmsNormTiling& tiling,
-             TwPlace place = TwPlace::here()) {
+             TwPlace place = TwPlace::here(), const LocalTensor<uint8_t>* scratch = nullptr) {
   TwVectorInstr i = twRowsOf(TwRowFunction::RmsNorm, dst, src, tiling.bLength * tiling.sLength,
                              tiling.originalHLength, tiling.hLength);
   i.src1 = gamma.operand();
   i.scalarValue = static_cast<float>(epsilon);
-  twHost::issueVector(i, place);
+  twIssueRows(i, scratch, place);
 }
 template <class T, bool isBasicBlock = false>
 void RmsNorm(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<T>& gamma,
-             const LocalTensor<uint8_t>&, const TwNotDeducedT<T> epsilon,
+             const LocalTensor<uint8_t>& scratch, const TwNotDeducedT<T> epsilon,
              const RmsNormTiling& tiling, TwPlace place = TwPlace::here()) {
-  RmsNorm<T, isBasicBlock>(dst, src, gamma, epsilon, tiling, place);
+  RmsNorm<T, isBasicBlock>(dst, src, gamma, epsilon, tiling, place, &scratch);
 }
 
 // --- top-k ----------------------------------------------------------------------------------
@@ -255,7 +268,8 @@ template <class T, bool isInitIndex = false, bool isHasfinish = false, bool isRe
 void TopK(const LocalTensor<T>& dstValue, const LocalTensor<int32_t>& dstIndex,
           const LocalTensor<T>& src, const LocalTensor<int32_t>& srcIndex,
           const LocalTensor<bool>& finish, const int32_t k, const TopkTiling&, const TopKInfo& info,
-          const bool isLargest = true, TwPlace place = TwPlace::here()) {
+          const bool isLargest = true, TwPlace place = TwPlace::here(),
+          const LocalTensor<uint8_t>* scratch = nullptr) {
   if (k < 1 || k > info.n)
     twHost::failKernel("TopK: k starts at 1 and ends at n", place);
   TwVectorInstr i = twRowsOf(TwRowFunction::TopK, dstValue, src, static_cast<uint32_t>(info.outter),
@@ -273,17 +287,17 @@ void TopK(const LocalTensor<T>& dstValue, const LocalTensor<int32_t>& dstIndex,
   if (isHasfinish)
     i.lists[2] = twListed(finish);
   i.flag = isLargest;
-  twHost::issueVector(i, place);
+  twIssueRows(i, scratch, place);
 }
 template <class T, bool isInitIndex = false, bool isHasfinish = false, bool isReuseSrc = false,
           TopKMode topkMode = TopKMode::TOPK_NORMAL>
 void TopK(const LocalTensor<T>& dstValue, const LocalTensor<int32_t>& dstIndex,
           const LocalTensor<T>& src, const LocalTensor<int32_t>& srcIndex,
-          const LocalTensor<bool>& finish, const LocalTensor<uint8_t>&, const int32_t k,
+          const LocalTensor<bool>& finish, const LocalTensor<uint8_t>& scratch, const int32_t k,
           const TopkTiling& tiling, const TopKInfo& info, const bool isLargest = true,
           TwPlace place = TwPlace::here()) {
-  TopK<T, isInitIndex, isHasfinish, isReuseSrc, topkMode>(dstValue, dstIndex, src, srcIndex, finish,
-                                                          k, tiling, info, isLargest, place);
+  TopK<T, isInitIndex, isHasfinish, isReuseSrc, topkMode>(
+      dstValue, dstIndex, src, srcIndex, finish, k, tiling, info, isLargest, place, &scratch);
 }
 
 // --- means ----------------------------------------------------------------------------------
@@ -294,17 +308,17 @@ struct MeanParams {
 template <class T, class accType = T, bool isReuseSource = false, bool isBasicBlock = false,
           int32_t reduceDim = -1>
 void Mean(const LocalTensor<T>& dst, const LocalTensor<T>& src, const MeanParams& p,
-          TwPlace place = TwPlace::here()) {
-  twReduceRows(dst, src, p.outter, p.n, p.inner, ReduceType::SUM, false, place);
+          TwPlace place = TwPlace::here(), const LocalTensor<uint8_t>* scratch = nullptr) {
+  twReduceRows(dst, src, p.outter, p.n, p.inner, ReduceType::SUM, false, place, scratch);
   twHost::issueBarrier(TwPipe::V, place);
   Muls(dst, dst, static_cast<T>(1.0f / static_cast<float>(p.n)), static_cast<int32_t>(p.outter),
        place);
 }
 template <class T, class accType = T, bool isReuseSource = false, bool isBasicBlock = false,
           int32_t reduceDim = -1>
-void Mean(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>&,
+void Mean(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>& scratch,
           const MeanParams& p, TwPlace place = TwPlace::here()) {
-  Mean<T, accType, isReuseSource, isBasicBlock, reduceDim>(dst, src, p, place);
+  Mean<T, accType, isReuseSource, isBasicBlock, reduceDim>(dst, src, p, place, &scratch);
 }
 
 // --- padding --------------------------------------------------------------------------------
@@ -319,34 +333,37 @@ struct UnPadParams {
 /// Rows get `leftPad` values in front and `rightPad` behind.
 template <class T>
 void Pad(const LocalTensor<T>& dst, const LocalTensor<T>& src, const PadParams& p,
-         const LocalTensor<uint8_t>&, const PadTiling& tiling, TwPlace place = TwPlace::here()) {
+         const PadTiling& tiling, TwPlace place = TwPlace::here(),
+         const LocalTensor<uint8_t>* scratch = nullptr) {
   TwVectorInstr i =
       twRowsOf(TwRowFunction::Pad, dst, src, tiling.srcHeight, tiling.srcOriWidth, tiling.srcWidth);
   i.lengths[0] = p.leftPad;
   i.lengths[1] = static_cast<uint16_t>(p.leftPad + tiling.srcOriWidth + p.rightPad);
   i.flag = true;
   i.scalarValue = p.padValue;
-  twHost::issueVector(i, place);
+  twIssueRows(i, scratch, place);
 }
 template <class T>
 void Pad(const LocalTensor<T>& dst, const LocalTensor<T>& src, const PadParams& p,
-         const PadTiling& tiling, TwPlace place = TwPlace::here()) {
-  Pad(dst, src, p, LocalTensor<uint8_t>(), tiling, place);
+         const LocalTensor<uint8_t>& scratch, const PadTiling& tiling,
+         TwPlace place = TwPlace::here()) {
+  Pad(dst, src, p, tiling, place, &scratch);
 }
 /// Rows without their last `rightPad` values, one behind the other.
 template <class T>
 void UnPad(const LocalTensor<T>& dst, const LocalTensor<T>& src, const UnPadParams& p,
-           const LocalTensor<uint8_t>&, const UnPadTiling& tiling,
-           TwPlace place = TwPlace::here()) {
+           const UnPadTiling& tiling, TwPlace place = TwPlace::here(),
+           const LocalTensor<uint8_t>* scratch = nullptr) {
   TwVectorInstr i = twRowsOf(TwRowFunction::Pad, dst, src, tiling.srcHeight,
                              tiling.srcWidth - p.rightPad, tiling.srcWidth);
   i.lengths[1] = static_cast<uint16_t>(tiling.srcWidth - p.rightPad);
-  twHost::issueVector(i, place);
+  twIssueRows(i, scratch, place);
 }
 template <class T>
 void UnPad(const LocalTensor<T>& dst, const LocalTensor<T>& src, const UnPadParams& p,
-           const UnPadTiling& tiling, TwPlace place = TwPlace::here()) {
-  UnPad(dst, src, p, LocalTensor<uint8_t>(), tiling, place);
+           const LocalTensor<uint8_t>& scratch, const UnPadTiling& tiling,
+           TwPlace place = TwPlace::here()) {
+  UnPad(dst, src, p, tiling, place, &scratch);
 }
 
 // --- quantisation ---------------------------------------------------------------------------
@@ -364,25 +381,28 @@ TwVectorInstr twQuantOf(TwRowFunction function, const LocalTensor<D>& dst,
 /// round(src * scale + offset) in half; one scale for all.
 template <class T, bool isReuseSource = false>
 void AscendQuant(const LocalTensor<int8_t>& dst, const LocalTensor<T>& src, const float scale,
-                 const float offset, const uint32_t count, TwPlace place = TwPlace::here()) {
-  twHost::issueVector(twQuantOf(TwRowFunction::Quantise, dst, src, 1, count, scale, offset), place);
+                 const float offset, const uint32_t count, TwPlace place = TwPlace::here(),
+                 const LocalTensor<uint8_t>* scratch = nullptr) {
+  twIssueRows(twQuantOf(TwRowFunction::Quantise, dst, src, 1, count, scale, offset), scratch,
+              place);
 }
 template <class T, bool isReuseSource = false>
 void AscendQuant(const LocalTensor<int8_t>& dst, const LocalTensor<T>& src,
-                 const LocalTensor<uint8_t>&, const float scale, const float offset,
+                 const LocalTensor<uint8_t>& scratch, const float scale, const float offset,
                  const uint32_t count, TwPlace place = TwPlace::here()) {
-  AscendQuant<T, isReuseSource>(dst, src, scale, offset, count, place);
+  AscendQuant<T, isReuseSource>(dst, src, scale, offset, count, place, &scratch);
 }
 /// A scale and an offset for each of `scaleCount` columns.
 template <class T, bool isReuseSource = false>
 void AscendQuant(const LocalTensor<int8_t>& dst, const LocalTensor<T>& src,
-                 const LocalTensor<uint8_t>&, const LocalTensor<T>& scales,
+                 const LocalTensor<uint8_t>& scratch, const LocalTensor<T>& scales,
                  const LocalTensor<T>& offsets, const uint32_t scaleCount, const uint32_t,
                  const uint32_t count, TwPlace place = TwPlace::here()) {
   TwVectorInstr i =
       twQuantOf(TwRowFunction::Quantise, dst, src, count / scaleCount, scaleCount, 1, 0);
   i.src1 = scales.operand();
   i.aux = offsets.operand();
+  twUseScratch(i, scratch);
   twHost::issueVector(i, place);
 }
 struct DequantParams {
@@ -391,19 +411,21 @@ struct DequantParams {
 /// src * scale, a scale for each column. Rows of src are rounded up to 32 bytes.
 template <class D, class S>
 void AscendDequant(const LocalTensor<D>& dst, const LocalTensor<int32_t>& src,
-                   const LocalTensor<S>& scales, const LocalTensor<uint8_t>&, DequantParams p,
-                   TwPlace place = TwPlace::here()) {
+                   const LocalTensor<S>& scales, const LocalTensor<uint8_t>& scratch,
+                   DequantParams p, TwPlace place = TwPlace::here()) {
   TwVectorInstr i = twQuantOf(TwRowFunction::Dequantise, dst, src, p.m, p.calCount, 1, 0);
   i.scalar = (p.n + 7) / 8 * 8;
   i.src1 = scales.operand();
+  twUseScratch(i, scratch);
   twHost::issueVector(i, place);
 }
 /// (src + offset) * scale, one for all.
 inline void AscendAntiQuant(const LocalTensor<half>& dst, const LocalTensor<int8_t>& src,
-                            const half offset, const half scale, const LocalTensor<uint8_t>&,
-                            const uint32_t count, TwPlace place = TwPlace::here()) {
-  twHost::issueVector(twQuantOf(TwRowFunction::AntiQuantise, dst, src, 1, count, scale, offset),
-                      place);
+                            const half offset, const half scale,
+                            const LocalTensor<uint8_t>& scratch, const uint32_t count,
+                            TwPlace place = TwPlace::here()) {
+  twIssueRows(twQuantOf(TwRowFunction::AntiQuantise, dst, src, 1, count, scale, offset), &scratch,
+              place);
 }
 
 } // namespace AscendC

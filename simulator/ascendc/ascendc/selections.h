@@ -400,8 +400,9 @@ template <class T, class M>
 void bilinear(const LocalTensor<T>& dst, const LocalTensor<T>& src0,
               const LocalTensor<uint32_t>& offsets, const LocalTensor<T>& src1, M mask,
               uint8_t hRepeat, bool repeatMode, uint16_t dstBlkStride, uint16_t vROffset,
-              uint8_t vRepeat, TwPlace place) {
+              uint8_t vRepeat, const LocalTensor<uint8_t>& scratch, TwPlace place) {
   TwVectorInstr i = twVectorOf(TwVectorOp::BilinearInterpolation, dst, src0, src1);
+  twUseScratch(i, scratch);
   i.aux = offsets.operand();
   twUseMask<true>(i, mask, hRepeat);
   i.flag = repeatMode;
@@ -414,19 +415,19 @@ template <class T>
 void BilinearInterpolation(const LocalTensor<T>& dst, const LocalTensor<T>& src0,
                            const LocalTensor<uint32_t>& src0Offset, const LocalTensor<T>& src1,
                            uint64_t mask, uint8_t hRepeat, bool repeatMode, uint16_t dstBlkStride,
-                           uint16_t vROffset, uint8_t vRepeat, const LocalTensor<uint8_t>&,
+                           uint16_t vROffset, uint8_t vRepeat, const LocalTensor<uint8_t>& scratch,
                            TwPlace place = TwPlace::here()) {
   bilinear(dst, src0, src0Offset, src1, mask, hRepeat, repeatMode, dstBlkStride, vROffset, vRepeat,
-           place);
+           scratch, place);
 }
 template <class T>
 void BilinearInterpolation(const LocalTensor<T>& dst, const LocalTensor<T>& src0,
                            const LocalTensor<uint32_t>& src0Offset, const LocalTensor<T>& src1,
                            const uint64_t mask[], uint8_t hRepeat, bool repeatMode,
                            uint16_t dstBlkStride, uint16_t vROffset, uint8_t vRepeat,
-                           const LocalTensor<uint8_t>&, TwPlace place = TwPlace::here()) {
+                           const LocalTensor<uint8_t>& scratch, TwPlace place = TwPlace::here()) {
   bilinear(dst, src0, src0Offset, src1, mask, hRepeat, repeatMode, dstBlkStride, vROffset, vRepeat,
-           place);
+           scratch, place);
 }
 template <class T>
 void twGatherByMask(TwVectorInstr i, bool reduceMode, uint32_t mask, const GatherMaskParams& params,
@@ -610,11 +611,13 @@ void Concat(LocalTensor<T>& concat, const LocalTensor<T>& src, const LocalTensor
 }
 template <class T, bool isFullSort>
 void Sort(const LocalTensor<T>& dst, const LocalTensor<T>& concat,
-          const LocalTensor<uint32_t>& index, LocalTensor<T>&, const int32_t repeatTimes,
+          const LocalTensor<uint32_t>& index, LocalTensor<T>& scratch, const int32_t repeatTimes,
           TwPlace place = TwPlace::here()) {
   TwVectorInstr i = twVectorOf(TwVectorOp::Sort32, dst, concat, index);
   i.repeat = static_cast<uint32_t>(repeatTimes);
   i.flag = isFullSort;
+  if (isFullSort) // merges go there and back
+    twUseScratch(i, scratch);
   twHost::issueVector(i, place);
 }
 template <class T>

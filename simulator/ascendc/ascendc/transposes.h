@@ -31,13 +31,14 @@ struct TransposeParamsExt {
       : nSize(n), cSize(c), hSize(h), wSize(w), transposeType(type) {}
 };
 
-/// The temporary memory changes nothing here.
 template <class T>
-void Transpose(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>&,
-               const TransposeParamsExt& params, TwPlace place = TwPlace::here()) {
+void Transpose(const LocalTensor<T>& dst, const LocalTensor<T>& src,
+               const LocalTensor<uint8_t>& scratch, const TransposeParamsExt& params,
+               TwPlace place = TwPlace::here()) {
   if (params.transposeType == TransposeType::TRANSPOSE_TYPE_NONE)
     return;
   TwVectorInstr i = twVectorOf(TwVectorOp::Transpose, dst, src);
+  twUseScratch(i, scratch);
   switch (params.transposeType) {
   case TransposeType::TRANSPOSE_ND2ND_B16:
     break;

@@ -13,6 +13,10 @@ using TwVectorOp = tilewright::ascend::VectorOp;
 
 // --- the forms ------------------------------------------------------------------------------
 
+/// Advanced functions may work in all of the temporary memory that they are given.
+template <class T> void twUseScratch(TwVectorInstr& i, const LocalTensor<T>& scratch) {
+  i.scratch = scratch.operand();
+}
 inline void twUseCount(TwVectorInstr& i, uint64_t count) {
   i.form = TwVectorForm::Count;
   i.count = count;
