@@ -339,3 +339,37 @@ def test_what_only_one_core_has_and_the_other_reads(form: str, words: str) -> No
         tilewright.compile(refused(form), target="ascend", pass_configs=AUTOMATIC)
     text = str(caught.value)
     assert words in text and "the other one is read here, maybe" in text
+
+
+@pytest.mark.parametrize("form", ["vid == k", "vid < 2", "vid + 1"])
+def test_what_both_cores_would_store_to_the_one_tile(form: str) -> None:
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((SIDE, SIDE), "float16"), C: T.Tensor((SIDE, SIDE), "float32")
+    ):
+        with T.Kernel(1, is_npu=True) as (_, vid):
+            a = T.alloc_shared((SIDE, SIDE), "float16")
+            c = T.alloc_fragment((SIDE, SIDE), "float32")
+            h = T.alloc_ub((SIDE, SIDE), "float16")
+            T.copy(A, h)
+            if form == "vid < 2":
+                if vid < 2:
+                    T.copy(h, a)
+            elif form == "vid == k":
+                for k in T.serial(2):
+                    if vid == k:
+                        T.copy(h, a)
+            else:
+                for _k in T.serial(vid + 1):
+                    T.copy(h, a)
+            T.gemm_v0(a, a, c, init=True)
+            T.copy(c, C)
+
+    with pytest.raises(CompileError) as caught:
+        tilewright.compile(main, target="ascend", pass_configs=AUTOMATIC)
+    assert "T.copy(h, a)" in str(caught.value)
+    assert (
+        "unsupported on ascend: where vid says whether, each vector core would store this to the "
+        "one tile that the block has; let one do it (`if vid == 0`), or each a part of its own "
+        "(`[vid * rows : (vid + 1) * rows]`)" in str(caught.value)
+    )

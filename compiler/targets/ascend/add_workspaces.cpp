@@ -15,13 +15,16 @@
 /// waits. In a pipelined loop there is a tile for each stage, which the iterations use in turn, so that
 /// one core needn't wait until the other has read.
 #include "compiler/ir/ascend_ops.h"
+#include "compiler/ir/block_cores.h"
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/npu_access.h"
 #include "compiler/ir/region.h"
 #include "compiler/ir/structure_ops.h"
 #include "compiler/ir/tensor_ops.h"
 #include "compiler/passes/kernel_pass.h"
+#include "compiler/targets/ascend/core_parts.h"
 #include "compiler/targets/ascend/crossing_places.h"
+#include "compiler/targets/ascend/launch_kind.h"
 #include "compiler/targets/ascend/loop_exits.h"
 #include "compiler/targets/ascend/passes.h"
 #include "compiler/targets/ascend/pipelined_loops.h"
@@ -135,6 +138,11 @@ struct AddWorkspaces : KernelPass<AddWorkspaces> {
         cubeSide(builder, copy, remadeBefore(apart, isFromCube ? source : target));
     if (failed(cube))
       return failure();
+    if (!isFromCube && !apart && mayComeFromBoth(copy, launch))
+      return copy.emitError(
+          "unsupported on ascend: where vid says whether, each vector core would store this to the "
+          "one tile that the block has; let one do it (`if vid == 0`), or each a part of its own "
+          "(`[vid * rows : (vid + 1) * rows]`)");
     SmallVector<int64_t> shape = cube->both.staticExtents();
     // A column stays one.
     while (shape.size() > 2 && shape.front() == 1)
@@ -187,6 +195,14 @@ struct AddWorkspaces : KernelPass<AddWorkspaces> {
       return nullptr;
     return (isFromCube ? maySendBefore(apart, copy) : mayFetchBehind(apart, copy)) ? apart
                                                                                    : nullptr;
+  }
+
+  /// Whether both vector cores may store what a copy brings to L1, though not to parts of their own.
+  static bool mayComeFromBoth(tile::CopyOp copy, tile::LaunchOp launch) {
+    const auto differs = [](Value number) { return npu::differsByVid(number); };
+    return mayHaveTwoVectors(launch) && !launch->hasAttr(kOneVectorAttr) &&
+           !copy->hasAttr(kOnceAttr) && !copy->getParentOfType<ScopeOp>() && mayRunOn(0, copy) &&
+           mayRunOn(1, copy) && llvm::none_of(copy.getTargetOffsets(), differs);
   }
 
   static BufferRegion remadeBefore(Operation* place, const BufferRegion& region) {

@@ -263,12 +263,27 @@ struct CheckHazards : KernelPass<CheckHazards> {
     if (const StringRef switches = switchesFor(hazard); !switches.empty())
       text += ", or switch " + switches.str() + " on in pass_configs";
     Operation *earlier = operationOf(hazard.earlier), *later = operationOf(hazard.later);
+    if (const std::string steps = describeSteps(hazard); !steps.empty())
+      return warnOfSteps(steps, later);
     // Parts of one statement differ in nothing that the kernel's author sees.
     if (!told.emplace(text, earlier->getLoc().getAsOpaquePointer(),
                       later->getLoc().getAsOpaquePointer())
              .second)
       return;
     later->emitWarning(text).attachNote(earlier->getLoc()) << "the earlier one is here";
+  }
+
+  /// The kernel has no place between them for a flag of its own.
+  void warnOfSteps(const std::string& steps, Operation* copy) {
+    if (!told.emplace(steps, copy->getLoc().getAsOpaquePointer(), nullptr).second)
+      return;
+    copy->emitWarning()
+        << "in this one statement " << steps
+        << ", and nothing orders the two: copy to a workspace (a "
+        << "tensor argument) and from there, with T.set_cross_flag and T.wait_cross_flag between "
+        << "the two copies"
+        << (hasOwnCrossFlags ? ""
+                             : ", or switch tl.ascend_auto_cross_core_sync on in pass_configs");
   }
 
   /// What is off and would order these; empty if nothing would.

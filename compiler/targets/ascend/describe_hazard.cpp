@@ -156,6 +156,24 @@ std::string describeWithBuffer(const model::Hazard& hazard) {
   return hazardText(hazard, true);
 }
 
+std::string describeSteps(const model::Hazard& hazard) {
+  Operation *later = operationOf(hazard.later), *earlier = operationOf(hazard.earlier);
+  if (hazard.later->queue.agent == hazard.earlier->queue.agent ||
+      later->getLoc() != earlier->getLoc())
+    return "";
+  for (Operation* step : {earlier, later}) {
+    if (auto store = dyn_cast<npu::StoreL0cOp>(step);
+        store && npu::storageOf(store.getTarget()).getDefiningOp())
+      return "the cube core stores " + quotedBuffer(npu::storageOf(store.getSource())) +
+             " and the vector cores load it";
+    if (auto load = dyn_cast<npu::LoadL1Op>(step);
+        load && npu::storageOf(load.getSource()).getDefiningOp())
+      return "the vector cores store " + quotedBuffer(npu::storageOf(load.getTarget())) +
+             " and the cube core loads it";
+  }
+  return "";
+}
+
 std::string describeHold(const model::Hazard& hazard) {
   return callOf(hazard.later) + " waits for " + callOf(hazard.earlier) +
          (hazard.carriedBy ? " of an earlier iteration" : "") +

@@ -16,6 +16,10 @@ std::string describe(const model::Hazard& hazard);
 /// The same, with the kernel's name of the buffer: "... writes to 'a'".
 std::string describeWithBuffer(const model::Hazard& hazard);
 
+/// Of a hazard between the two steps of one copy between the cores, which go through memory of the compiler's own, what
+/// the two do: "the cube core stores 'c' and the vector cores load it". Else empty.
+std::string describeSteps(const model::Hazard& hazard);
+
 /// As a flag's reason that only keeps one core from running ahead of the other.
 std::string describeHold(const model::Hazard& hazard);
 
