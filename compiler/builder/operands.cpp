@@ -239,9 +239,15 @@ private:
     return false;
   }
 
-  /// The source's extents are exchanged already.
+  /// The source's extents and offsets are exchanged already, its buffer's dims are not.
   bool isTransposed() const {
     return operation == "transpose";
+  }
+
+  size_t bufferDim(const Side& side, size_t dim) const {
+    const size_t rank = side.extents.size();
+    const bool isExchanged = isTransposed() && &side == &source && dim + 2 >= rank;
+    return isExchanged ? 2 * rank - 3 - dim : dim;
   }
 
   bool agreeInOrder() {
@@ -304,7 +310,7 @@ private:
         a = b = state.isSame(a, b) ? a : smaller(a, b);
       else
         a = b = clip(std::max(*known(a), *known(b)), i, j);
-      if (!checkExtent(state, from(), role("source"), i, source.offsets[i], a) ||
+      if (!checkExtent(state, from(), role("source"), bufferDim(source, i), source.offsets[i], a) ||
           !checkExtent(state, to(), role("destination"), j, target.offsets[j], b))
         return false;
     }
@@ -320,7 +326,7 @@ private:
   int64_t clip(int64_t extent, size_t i, size_t j) const {
     auto limit = [&](const Side& side, size_t dim) {
       const BufferRecord& buffer = state.record(side.buffer);
-      const int64_t* size = known(buffer.shape[dim]);
+      const int64_t* size = known(buffer.shape[bufferDim(side, dim)]);
       if (buffer.space == tile::MemorySpace::Global || !size)
         return extent;
       int64_t start = known(side.offsets[dim]) ? *known(side.offsets[dim]) : 0;

@@ -144,6 +144,21 @@ TEST_F(TilesTest, CopiesPassTheirOptionsOn) {
   EXPECT_THAT(text, HasSubstr("transpose"));
 }
 
+TEST_F(TilesTest, TransposesATileFromAnElementOn) {
+  launch();
+  Buffer S = alloc("S", {128, 32}), R = alloc("R", {32, 64});
+  line().copy(element(S, {int64_t{64}, int64_t{0}}), R, {{"transpose", true}});
+  EXPECT_THAT(finishedText(), HasSubstr("tile.copy"));
+}
+
+TEST_F(TilesTest, RefusesToTransposeBeyondATile) {
+  launch();
+  Buffer S = alloc("S", {128, 32}), R = alloc("R", {32, 64});
+  line().copy(part(S, {int64_t{96}, int64_t{0}}, {int64_t{64}, int64_t{32}}), R,
+              {{"transpose", true}});
+  expectError("copy source takes elements 96 to 159 of dim 0 of 'S', but the dim has 128 elements");
+}
+
 TEST_F(TilesTest, OptionsKeepOffTheOpsOwnNames) {
   launch();
   Buffer S = alloc("S", {32}), R = alloc("R", {32});

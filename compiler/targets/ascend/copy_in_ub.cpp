@@ -42,8 +42,13 @@ LogicalResult CopyExpander::transposeInUb() {
   }
   if (wideDims(source).size() > 2)
     return copy.emitError() << "unsupported on ascend: a transposed copy of more than two dims";
-  copy.emitRemark() << "this transpose runs element by element on the scalar unit: it is not of "
-                       "whole tiles in multiples of 16";
+  mlir::InFlightDiagnostic remark = copy.emitRemark()
+                                    << "this transpose runs element by element on the scalar unit: ";
+  if (bits == 16 || bits == 32)
+    remark << "it is not of whole tiles in multiples of 16";
+  else
+    remark << "the vector unit transposes elements of 16 and 32 bits, not of " << bits;
+  remark.report();
   SmallVector<Value> fromIndices, toIndices;
   for (OpFoldResult offset : source.offsets)
     fromIndices.push_back(make.value(offset));

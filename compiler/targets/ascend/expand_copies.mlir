@@ -212,6 +212,17 @@ func.func @transposes(%n: index) {
 }
 
 // -----
+func.func @transposes_bytes(%n: index) {
+  tile.launch (%cid) in (%n) npu {
+    %x = tile.alloc "x" : !tile.buffer<32x32xsi8, UB>
+    %y = tile.alloc "y" : !tile.buffer<32x32xsi8, UB>
+    // expected-remark@+1 {{this transpose runs element by element on the scalar unit: the vector unit transposes elements of 16 and 32 bits, not of 8}}
+    tile.copy %x : !tile.buffer<32x32xsi8, UB> to %y : !tile.buffer<32x32xsi8, UB> {transpose}
+  }
+  return
+}
+
+// -----
 func.func @f(%n: index) {
   tile.launch (%cid) in (%n) npu {
     %x = tile.alloc "x" : !tile.buffer<16x16xf16, UB>

@@ -138,7 +138,9 @@ struct PlanMemory : KernelPass<PlanMemory> {
       if (all[index].pinned)
         note << " from the address " << *all[index].pinned << " on";
     }
-    if (!mayShare)
+    // Told where it helps.
+    const int64_t capacity = capacityOf(chip, space);
+    if (!mayShare && pack(buffers, alignmentOf(space), capacity, true).end <= capacity)
       error.attachNote(allocs[live.front()]->getLoc())
           << "with TL_ASCEND_MEMORY_PLANNING, buffers that are never needed at once share bytes";
   }

@@ -17,6 +17,17 @@ func.func @too_much(%n: index) {
 }
 
 // -----
+// One alone is too large: sharing wouldn't help.
+func.func @one_too_large(%n: index) {
+  tile.launch (%cid) in (%n) npu {
+    // expected-error@+2 {{the buffers in L0C need 262144 bytes, but it has 131072}}
+    // expected-note@+1 {{c takes 262144 bytes}}
+    %c = tile.alloc "c" : !tile.buffer<256x256xf32, L0C>
+  }
+  return
+}
+
+// -----
 func.func @too_far(%n: index) {
   tile.launch (%cid) in (%n) npu {
     // expected-error@+1 {{c takes 4096 bytes of L0C from the address 131072 on, but it has 131072}}
