@@ -42,8 +42,8 @@ LogicalResult CopyExpander::transposeInUb() {
   }
   if (wideDims(source).size() > 2)
     return copy.emitError() << "unsupported on ascend: a transposed copy of more than two dims";
-  mlir::InFlightDiagnostic remark = copy.emitRemark()
-                                    << "this transpose runs element by element on the scalar unit: ";
+  mlir::InFlightDiagnostic remark =
+      copy.emitRemark() << "this transpose runs element by element on the scalar unit: ";
   if (bits == 16 || bits == 32)
     remark << "it is not of whole tiles in multiples of 16";
   else

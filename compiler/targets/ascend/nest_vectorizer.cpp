@@ -236,8 +236,13 @@ bool NestVectorizer::load(tile::LoadOp op) {
   if (access->walk == Walk::Fixed)
     return refuse("it reads one element of a buffer that it writes");
   Tile tile = access->tile;
+  if (op.getValue().getType().isInteger(1)) {
+    if (access->walk != Walk::Tile)
+      return refuse("it spreads conditions over rows or columns");
+    tile = tiles.maskOf(*tile);
+  }
   // The vector unit computes with signed integers; bytes are only converted.
-  if (type.getElementBits() != 8)
+  else if (type.getElementBits() != 8)
     tile = tiles.viewed(*tile, storedType(op.getValue().getType()));
   if (tile && access->walk != Walk::Tile) {
     // Where only a store takes it, straight into what that writes.

@@ -12,6 +12,11 @@ func.func @too_much(%n: index) {
     %b = tile.alloc "large" : !tile.buffer<256x128xf32, UB>
     // expected-note@+1 {{a buffer takes 65536 bytes}}
     %c = tile.alloc : !tile.buffer<128x128xf32, UB>
+    %zero = arith.constant 0.0 : f32
+    %first = arith.constant 0 : index
+    tile.store %zero, %a[%first, %first] : !tile.buffer<32x32xf32, UB>
+    tile.store %zero, %b[%first, %first] : !tile.buffer<256x128xf32, UB>
+    tile.store %zero, %c[%first, %first] : !tile.buffer<128x128xf32, UB>
   }
   return
 }
@@ -39,9 +44,8 @@ func.func @too_far(%n: index) {
 // -----
 func.func @beside_an_address(%n: index) {
   tile.launch (%cid) in (%n) npu {
-    // expected-error@+3 {{the buffers in L0C need 163840 bytes, but it has 131072}}
-    // expected-note@+2 {{c takes 65536 bytes from the address 32768 on}}
-    // expected-note@+1 {{with TL_ASCEND_MEMORY_PLANNING}}
+    // expected-error@+2 {{the buffers in L0C need 163840 bytes, but it has 131072}}
+    // expected-note@+1 {{c takes 65536 bytes from the address 32768 on}}
     %c = tile.alloc "c" at 32768 : !tile.buffer<128x128xf32, L0C>
     // expected-note@+1 {{d takes 65536 bytes}}
     %d = tile.alloc "d" : !tile.buffer<128x128xf32, L0C>

@@ -18,8 +18,9 @@ static constexpr int64_t kFunctionScratchBytes = 8192;
 /// Brcb reads so many numbers at once.
 static constexpr int64_t kBroadcastRows = 8;
 
+/// In memory, where a bool takes a byte.
 static int64_t bitsOf(Type element) {
-  return int64_t(element.getIntOrFloatBitWidth());
+  return element.isInteger(1) ? 8 : int64_t(element.getIntOrFloatBitWidth());
 }
 
 Type storedType(Type type) {
@@ -439,6 +440,18 @@ Result TileOperations::compareIntegers(arith::CmpIPredicate predicate, const Vec
   if (predicate == P::sle || predicate == P::sge)
     return equal(outer, a);
   return invertedBits(*equal(outer, b));
+}
+
+Result TileOperations::maskOf(const VectorTile& bools) {
+  MLIRContext* context = builder.getContext();
+  const Type byte = IntegerType::get(context, 8, IntegerType::Unsigned),
+             number = Float16Type::get(context);
+  const Result bytes = viewed(bools, byte);
+  const Result numbers = bytes ? convert(*bytes, number, std::nullopt, nullptr) : std::nullopt;
+  if (!numbers)
+    return std::nullopt;
+  Value zero = arith::ConstantOp::create(builder, builder.getZeroAttr(number));
+  return compareFloats(npu::CompareMode::NE, *numbers, nullptr, zero);
 }
 
 bool TileOperations::copyMask(const VectorTile& target, const VectorTile& source) {

@@ -71,6 +71,8 @@ public:
   /// With a tile, or with a scalar where `b` is null; into a new mask where `target` is null.
   Result compareFloats(npu::CompareMode mode, const VectorTile& a, const VectorTile* b,
                        mlir::Value scalar, const VectorTile* target = nullptr);
+  /// The mask of bools, which take a byte each in memory.
+  Result maskOf(const VectorTile& bools);
   bool copyMask(const VectorTile& target, const VectorTile& source);
   /// Of 32-bit integers.
   Result compareIntegers(mlir::arith::CmpIPredicate predicate, const VectorTile& a,
