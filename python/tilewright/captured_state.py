@@ -23,6 +23,14 @@ from types import (
 )
 
 from .capture.definition import globals_of
+from .outside_reads import (
+    is_context,
+    kind_of_reader,
+    names_in_getter,
+    read_of_module,
+    read_of_object,
+    read_of_path,
+)
 from .source_lines import annotated_words, codes_of, words_of
 
 TYPE_CHECKING = False
@@ -145,9 +153,8 @@ class CapturedState:
 
     def _function(self, function: FunctionType, read: Iterable[str] = ()) -> None:
         """`read` are the names that its reader mentions, which may be attributes of it."""
-        if function is os.getenv:
-            self._value(os.environ, set())
         if _stays(function.__module__):
+            self._outside(read_of_module(function.__module__ or "", {function.__name__}))
             return
         is_known = id(function) in self._seen
         new = self._new(function, {*read, *_OF_WRAPPERS})
@@ -155,9 +162,15 @@ class CapturedState:
             self._space(vars(function), new)
         if is_known:
             return
-        names = _names_of(function.__code__)
+        names = _names_of(function.__code__, function.__doc__)
         known = globals_of(function)
         kept = known.maps[0] if isinstance(known, ChainMap) else {}
+        cells = [*zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)]
+        defaults = [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
+        values = [known.get(name) for name in names] + [_contents(cell) for _, cell in cells]
+        names |= _names_in_values([*values, *defaults], "getattr" in names)
+        if "open" not in known and _reads_name(function.__code__, "open"):
+            self._outside(kind_of_reader(open))
         for name in names:
             value = known.get(name, _ABSENT)
             if value is not _ABSENT:
@@ -165,15 +178,22 @@ class CapturedState:
                     self._names.append((function.__globals__, name, value))
                 if not _is_asked_only(function.__code__, name, value):
                     self._value(value, names)
-        cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
         for name, cell in cells:
             value = _contents(cell)
             self._cells.append((cell, value))
             if not _is_asked_only(function.__code__, name, value):
                 self._value(value, names)
-        defaults = [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
         for value in defaults:
             self._value(value, names)
+
+    def _outside(self, kind: str) -> None:
+        """What a function of Python's own reads."""
+        if kind == "environment":
+            self._value(os.environ, set())
+        elif kind == "folder":
+            self._contents.append((_folder, None, _folder(None)))
+        elif kind:
+            self.unknown = kind
 
     def _value(self, value: Any, names: set[str]) -> None:
         """What may change inside of a value; `names` are those that its reader mentions."""
@@ -181,6 +201,7 @@ class CapturedState:
             self._waiting.append((value, names))
 
     def _look_into(self, value: Any, names: set[str]) -> None:
+        self._outside(kind_of_reader(value) or read_of_path(value, names))
         if isinstance(value, FunctionType):
             self._function(value, names)
         elif isinstance(value, (*_CONTAINERS, deque, MappingProxyType)):
@@ -191,6 +212,12 @@ class CapturedState:
             self._tensor(value)
         elif isinstance(value, ModuleType):
             self._module(value, names)
+        elif is_context(value):
+            self._contents.append((_held, value, _held(value)))
+            self._kept.append(value.get(_ABSENT))
+            self._value(value.get(_ABSENT), names)
+        elif (read := names_in_getter(value)) - names:  # its reader doesn't mention what it reads
+            self.unknown = f"an attribute ({', '.join(sorted(read))}) by a getter"
         elif isinstance(value, type):
             new = self._new(value, names)
             if new is not None:
@@ -230,6 +257,7 @@ class CapturedState:
         if not stays:
             self._space(space, new)
             return
+        self._outside(read_of_module(module.__name__, new & space.keys()))
         for name in new & space.keys():
             self._names.append((space, name, space[name]))
             # `os.environ` changes, though Python's modules don't.
@@ -250,6 +278,7 @@ class CapturedState:
 
     def _object_of_library(self, value: Any, names: set[str], module: str) -> None:
         """An object of a class that isn't followed: what it wraps or holds may change."""
+        self._outside(read_of_object(module))
         for inner in _functions_in(value):
             self._function(inner)
         if module in ("builtins", "functools"):
@@ -385,6 +414,39 @@ def _raw_bytes(value: Any) -> bytes | None:
         return None
 
 
+def _held(context: Any) -> int:
+    return id(context.get(_ABSENT))
+
+
+def _folder(_: object) -> str:
+    try:
+        return os.getcwd()  # noqa: PTH109 - pathlib costs 5 ms
+    except OSError:  # it was removed
+        return ""
+
+
+def _names_in_values(values: list[Any], by_strings: bool) -> set[str]:
+    """Attributes that a function reads though its text doesn't mention them: by getters, and by
+    strings that it gives to getattr."""
+    names = set().union(*map(names_in_getter, values))
+    if by_strings:
+        names |= {value for value in values if isinstance(value, str)}
+    return names
+
+
+def _reads_name(code: CodeType, name: str) -> bool:
+    """Whether it, or a function in it, reads this global: not an attribute of that name."""
+    if not any(name in inner.co_names for inner in codes_of(code)):
+        return False
+    from dis import get_instructions
+
+    return any(
+        step.opname in _READS and step.argval == name
+        for inner in codes_of(code)
+        for step in get_instructions(inner)
+    )
+
+
 def _array_facts(array: Any) -> tuple[Any, ...]:
     return array.dtype, array.shape, array.tobytes()
 
@@ -422,13 +484,14 @@ def _contents(cell: Any) -> object:
         return _ABSENT
 
 
-def _names_of(code: CodeType) -> set[str]:
-    """Names that may be looked up outside; words of strings too, which may be annotations."""
+def _names_of(code: CodeType, doc: str | None = None) -> set[str]:
+    """Names that may be looked up outside; words of strings too, which may be annotations, but for
+    those of the docstring."""
     names: set[str] = set()
     for inner in codes_of(code):
         names.update(inner.co_names)
         for constant in inner.co_consts:
-            if isinstance(constant, str) and len(constant) < 200:
+            if isinstance(constant, str) and constant is not doc and len(constant) < 200:
                 names.update(words_of(constant))
     return names | _names_in_annotations(code)
 

@@ -2,14 +2,25 @@
 """What a factory reads outside itself, when that changes in one process."""
 
 import configparser
+import contextvars
 import ctypes
 import functools
+import glob
 import math
+import operator
 import os
+import pathlib
+import random as random_module
+import subprocess
 import types
+import uuid
 import weakref
 from array import array
 from collections import ChainMap, deque
+from glob import glob as files_like
+from os.path import expandvars
+from pathlib import Path
+from random import choice
 
 import numpy as np
 import pytest
@@ -521,6 +532,111 @@ def test_functions_that_are_registered_later():
     assert state.holds()
     size.register(int, lambda value: 2)
     assert not state.holds()
+
+
+SPACE = types.SimpleNamespace(block=1, inner=types.SimpleNamespace(size=1))
+CONTEXT = contextvars.ContextVar("CONTEXT")
+GET_BLOCK, GET_SIZE = operator.attrgetter("block"), operator.attrgetter("inner.size")
+GETTERS = [GET_BLOCK]
+FIELD = "block"
+
+
+class Sized:
+    def __init__(self):
+        self.held = 1
+
+    def size(self, more=0):
+        return self.held + more
+
+
+SIZED = Sized()
+CALL_SIZE = operator.methodcaller("size", more=1)
+
+
+def by_parameter(getter=operator.attrgetter("block")):
+    return getter(SPACE)
+
+
+def test_attributes_by_getters_and_contexts(monkeypatch):
+    """Their names stand in no text of the function."""
+    get_block = operator.attrgetter("block")
+    readers = [
+        lambda: CONTEXT.get(),
+        lambda: CONTEXT.get(3),
+        lambda: GET_BLOCK(SPACE),
+        lambda: GET_SIZE(SPACE),
+        lambda: get_block(SPACE),
+        lambda: operator.attrgetter("block")(SPACE),
+        lambda: CALL_SIZE(SIZED),
+        lambda: getattr(SPACE, FIELD),
+        by_parameter,
+    ]
+    token = CONTEXT.set([1])
+    states = [CapturedState(reader) for reader in readers]
+    assert all(state.holds() for state in states) and not any(s.unknown for s in states)
+    CONTEXT.get()[0] = 2
+    monkeypatch.setattr(SPACE, "block", 2)
+    monkeypatch.setattr(SPACE.inner, "size", 2)
+    monkeypatch.setattr(SIZED, "held", 2)
+    assert not any(state.holds() for state in states)
+    state = CapturedState(readers[0])
+    CONTEXT.reset(token)
+    assert not state.holds()
+    # Who knows which attribute of what is read.
+    assert "by a getter" in CapturedState(lambda: GETTERS[0](SPACE)).unknown
+
+
+def test_functions_that_read_the_environment_and_the_folder(monkeypatch, tmp_path):
+    readers = [
+        lambda: os.path.expandvars("$TILE_SIZE"),
+        lambda: os.path.expanduser("~/$TILE_SIZE"),  # noqa: PTH111
+        lambda: expandvars("$TILE_SIZE"),
+        lambda: os.getcwd(),  # noqa: PTH109
+        lambda: os.path.abspath("x"),  # noqa: PTH100
+        lambda: Path.cwd(),
+        lambda: Path("x").absolute(),
+        lambda: pathlib.Path.home(),
+    ]
+    monkeypatch.setenv("TILE_SIZE", "1")
+    states = [CapturedState(reader) for reader in readers]
+    assert all(state.holds() for state in states)
+    monkeypatch.setenv("TILE_SIZE", "2")
+    monkeypatch.chdir(tmp_path)
+    assert not any(state.holds() for state in states)
+
+
+def test_files_and_random_numbers_are_unknown():
+    here = Path(__file__)
+    readers = {
+        "a file": [
+            lambda: here.read_text(),
+            lambda: Path("x").read_text(),
+            lambda: pathlib.Path("x").stat(),
+            lambda: open("x").read(),  # noqa: SIM115, PTH123
+            lambda: os.listdir("."),  # noqa: PTH208
+            lambda: os.path.exists("x"),  # noqa: PTH110
+            lambda: np.load("x"),
+        ],
+        "random numbers": [
+            lambda: random_module.randint(1, 2),
+            lambda: choice([1, 2]),
+            lambda: uuid.uuid4().int,
+        ],
+        "another process": [lambda: subprocess.check_output(["true"])],
+        "a folder's files": [lambda: glob.glob("*"), lambda: files_like("*")],  # noqa: PTH207
+    }
+    for kind, functions in readers.items():
+        for function in functions:
+            state = CapturedState(function)
+            assert state.unknown == kind and not state.holds()
+
+    def reads_none_of_it():
+        """Words in it, open and read_text and random, are no calls."""
+        return here.name, here.suffix, Path("x") / "y", np.zeros(3), os.path.basename("a/b")  # noqa: PTH119
+
+    state = CapturedState(reads_none_of_it)
+    assert not state.unknown, state.unknown
+    assert state.holds() and not CapturedState(lambda: settings.open).unknown
 
 
 class Weakly:
