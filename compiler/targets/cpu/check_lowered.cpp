@@ -77,4 +77,13 @@ LogicalResult checkLowered(func::FuncOp function) {
   return failure(walked.wasInterrupted());
 }
 
+Value launchArgument(Operation* op) {
+  auto function = op->getParentOfType<func::FuncOp>();
+  if (function && function.getNumArguments() > 0)
+    if (Value last = function.getArgument(function.getNumArguments() - 1); isPointer(last))
+      return last;
+  op->emitOpError("is in no entry point, whose last argument is the launch");
+  return {};
+}
+
 } // namespace tilewright::cpu

@@ -10,6 +10,7 @@
 /// are is said by external_symbols.cpp, and checked before.
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/thread_ops.h"
+#include "compiler/targets/cpu/check_lowered.h"
 #include "compiler/targets/cpu/passes.h"
 #include "tilewright/kernel_abi.h"
 
@@ -47,8 +48,12 @@ struct LowerCalls : PassWrapper<LowerCalls, OperationPass<ModuleOp>> {
       if (sync.getScope() == tile::SyncScope::Grid)
         barriers.push_back(sync);
     });
-    for (tile::SyncOp sync : barriers)
-      waitForBlocks(sync);
+    for (tile::SyncOp sync : barriers) {
+      Value launch = launchArgument(sync);
+      if (!launch)
+        return signalPassFailure();
+      waitForBlocks(sync, launch);
+    }
     for (tile::CallOp call : calls) {
       OpBuilder builder(call);
       declare(call);
@@ -60,10 +65,8 @@ struct LowerCalls : PassWrapper<LowerCalls, OperationPass<ModuleOp>> {
   }
 
   /// Calls TwLaunch::sync_grid.
-  static void waitForBlocks(tile::SyncOp sync) {
+  static void waitForBlocks(tile::SyncOp sync, Value launch) {
     ImplicitLocOpBuilder builder(sync.getLoc(), sync);
-    auto function = sync->getParentOfType<func::FuncOp>();
-    Value launch = function.getArgument(function.getNumArguments() - 1);
     Type pointer = launch.getType();
     Value field =
         LLVM::GEPOp::create(builder, pointer, builder.getI8Type(), launch,

@@ -12,6 +12,7 @@
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/structure_ops.h"
 #include "compiler/targets/cpu/attributes.h"
+#include "compiler/targets/cpu/check_lowered.h"
 #include "compiler/targets/cpu/loops.h"
 #include "compiler/targets/cpu/passes.h"
 
@@ -34,8 +35,8 @@ constexpr int64_t numberBytes = 64;
 
 class PrintLowering {
 public:
-  explicit PrintLowering(func::FuncOp function)
-      : function(function), module(function->getParentOfType<ModuleOp>()),
+  PrintLowering(func::FuncOp function, Value launch)
+      : function(function), launch(launch), module(function->getParentOfType<ModuleOp>()),
         builder(function.getLoc(), function.getContext()),
         pointer(LLVM::LLVMPointerType::get(function.getContext())) {}
 
@@ -135,7 +136,6 @@ private:
     declareFormatter(type);
     Value count = LLVM::CallOp::create(builder, type, "snprintf", arguments).getResult();
     Value bytes = arith::ExtSIOp::create(builder, builder.getI64Type(), count);
-    Value launch = function.getArgument(function.getNumArguments() - 1);
     Value address =
         LLVM::GEPOp::create(builder, pointer, builder.getI8Type(), launch,
                             ArrayRef<LLVM::GEPArg>(printOffset), LLVM::GEPNoWrapFlags::inbounds);
@@ -178,6 +178,7 @@ private:
   }
 
   func::FuncOp function;
+  Value launch;
   ModuleOp module;
   ImplicitLocOpBuilder builder;
   Type pointer;
@@ -199,8 +200,12 @@ struct LowerPrints : PassWrapper<LowerPrints, OperationPass<ModuleOp>> {
   void runOnOperation() override {
     SmallVector<tile::PrintOp> ops;
     getOperation().walk([&](tile::PrintOp op) { ops.push_back(op); });
-    for (tile::PrintOp op : ops)
-      PrintLowering(op->getParentOfType<func::FuncOp>()).lower(op);
+    for (tile::PrintOp op : ops) {
+      Value launch = launchArgument(op);
+      if (!launch)
+        return signalPassFailure();
+      PrintLowering(op->getParentOfType<func::FuncOp>(), launch).lower(op);
+    }
   }
 };
 
