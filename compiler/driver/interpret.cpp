@@ -10,6 +10,25 @@
 
 namespace tilewright {
 
+static constexpr const char* kStepsVariable = "TILEWRIGHT_REFERENCE_STEPS";
+
+/// How long a kernel may run, as the user says it; false where that is no number.
+static bool readSteps(interpreter::InterpretOptions& options) {
+  constexpr int64_t more = 10;
+  if (const char* steps = std::getenv(kStepsVariable); steps && *steps != 0) {
+    const llvm::StringRef text(steps);
+    if (text.getAsInteger(10, options.maxSteps) || options.maxSteps <= 0 ||
+        options.maxSteps > std::numeric_limits<int64_t>::max() / more)
+      return false;
+  }
+  options.moreSteps = "; if it comes to one, give it more operations than " +
+                      std::to_string(options.maxSteps) + ", of which a while loop may use one in " +
+                      std::to_string(interpreter::InterpretOptions::kStepsPerTurn) +
+                      " as a turn: " + kStepsVariable + "=" +
+                      std::to_string(options.maxSteps * more);
+  return true;
+}
+
 bool interpret(const KernelModule& kernel, const std::vector<HostArgument>& arguments,
                std::vector<Diagnostic>& diagnostics, std::string* printed,
                const std::atomic<bool>* cancel, const HostFunction& call, bool reportsOutOfRange) {
@@ -31,6 +50,12 @@ bool interpret(const KernelModule& kernel, const std::vector<HostArgument>& argu
       bound.emplace_back(std::get<double>(argument));
   }
   interpreter::InterpretOptions options;
+  if (!readSteps(options)) {
+    mlir::emitError(mlir::UnknownLoc::get(module.getContext()))
+        << kStepsVariable << " is '" << std::getenv(kStepsVariable)
+        << "', which is no number of operations";
+    return false;
+  }
   options.cancel = cancel;
   options.printed = printed;
   options.call = call;

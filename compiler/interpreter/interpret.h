@@ -37,8 +37,12 @@ using ExternalFunction = std::function<bool(std::string_view name, const std::ve
 
 struct InterpretOptions {
   ExternalFunction call;
-  /// Ops that may be run before the kernel counts as endless.
-  int64_t maxSteps = 2'000'000'000;
+  /// Ops that may be run before the kernel counts as endless; a while loop that takes more than one in kStepsPerTurn of it
+  /// as turns does, too.
+  int64_t maxSteps = kMostSteps;
+  static constexpr int64_t kMostSteps = 2'000'000'000, kStepsPerTurn = 400;
+  /// What is said of more of them: how to have more.
+  std::string moreSteps;
   const std::atomic<bool>* cancel = nullptr;
   /// An error where a load, store or atomic of one element leaves a tensor, as on a device without checked
   /// accesses; else it gives 0 or is dropped. Operations on tiles have safe edges in any case.

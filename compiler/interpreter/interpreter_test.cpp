@@ -285,6 +285,22 @@ TEST_F(Interpreter, ReportsEndlessKernels) {
               "kernel ran 1000 operations without coming to an end", options);
 }
 
+TEST_F(Interpreter, ReportsWhileLoopsOfTooManyTurns) {
+  // Its state is another one at each turn, so no turn shows that it never ends.
+  const char* counts = "%by = arith.constant 1 : i64\n%zero = arith.constant 0 : i64\n"
+                       "%n = tile.alloc \"n\" : !tile.buffer<si64, var>\n"
+                       "tile.store %zero, %n[] : !tile.buffer<si64, var>\n"
+                       "tile.while {\n  %a = tile.load %n[] : !tile.buffer<si64, var>\n"
+                       "  %goes = arith.cmpi sge, %a, %zero : i64\n  tile.condition %goes\n} do {\n"
+                       "  %a = tile.load %n[] : !tile.buffer<si64, var>\n"
+                       "  %b = arith.addi %a, %by : i64\n"
+                       "  tile.store %b, %n[] : !tile.buffer<si64, var>\n  tile.yield\n}";
+  InterpretOptions options;
+  options.maxSteps = 400'000;
+  options.moreSteps = "; or later";
+  expectError(counts, "this loop ran 1000 turns without coming to an end; or later", options);
+}
+
 TEST_F(Interpreter, EndsWhenCancelled) {
   std::atomic<bool> cancel = true;
   InterpretOptions options;

@@ -335,7 +335,8 @@ Machine::Outcome Machine::step(Agent& agent) {
   }
   mlir::Operation& op = *agent.scopes.back().next;
   if (++steps > options.maxSteps) {
-    op.emitError("kernel ran ") << options.maxSteps << " operations without coming to an end";
+    op.emitError("kernel ran ") << options.maxSteps << " operations without coming to an end"
+                                << options.moreSteps;
     return Outcome::Failed;
   }
   if (isCancelled()) {
@@ -479,6 +480,12 @@ mlir::LogicalResult Machine::checkEnds(Scope& scope, tile::WhileOp loop) {
     }
     mayEnd.insert(loop);
   }
+  // Each turn runs the condition's block and the body.
+  if (const int64_t turns = scope.turn / 2,
+      most = options.maxSteps / InterpretOptions::kStepsPerTurn;
+      turns >= std::max<int64_t>(most, 1))
+    return loop.emitError("this loop ran ")
+           << turns << " turns without coming to an end" << options.moreSteps;
   // Views of other elements would count the same memory in two ways.
   const int64_t ago = narrowestOfViews ? 0 : scope.turns.begin(memory);
   if (ago == 0)

@@ -710,6 +710,31 @@ def test_loops_that_never_end():
     assert "as it was 3 turns before" in never_ends(goes_round)
 
 
+def test_loops_whose_state_always_changes(monkeypatch):
+    """They may end: the limit is told, and how to raise it."""
+
+    @T.prim_func
+    def counts(A: T.Tensor((4,), "int32")):
+        with T.Kernel(1, threads=4):
+            i = T.alloc_var("int64", init=0)
+            while i < 5000:
+                i += 1
+            A[0] = i
+
+    monkeypatch.setenv("TILEWRIGHT_REFERENCE_STEPS", "400000")
+    said = never_ends(counts)
+    assert "this loop ran 1000 turns without coming to an end; if it comes to one, give it" in said
+    assert "more operations than 400000, of which a while loop may use one in 400 as a turn" in said
+    assert "TILEWRIGHT_REFERENCE_STEPS=4000000" in said
+    monkeypatch.setenv("TILEWRIGHT_REFERENCE_STEPS", "4000000")
+    result = np.zeros(4, np.int32)
+    tilewright.compile(counts, target="reference")(result)
+    assert result[0] == 5000
+    monkeypatch.setenv("TILEWRIGHT_REFERENCE_STEPS", "many")
+    said = never_ends(counts)
+    assert "TILEWRIGHT_REFERENCE_STEPS is 'many', which is no number of operations" in said
+
+
 @pytest.mark.parametrize("threads", [1, 32])
 def test_loops_that_end(agree, threads):
     """Nothing is said of loops that break, that other threads end, or whose memory comes back."""
