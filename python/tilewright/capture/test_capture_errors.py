@@ -145,7 +145,11 @@ UNSUPPORTED = {
     "x = yield": "'yield' can't be captured in a kernel",
     "A.x = 1": "assigning to an attribute can't be captured in a kernel",
     "A.x += 1": "assigning to an attribute can't be captured in a kernel",
-    "T.topk(A, A)": "T.topk is not supported yet",
+    "T.topk(A, A)": (
+        "T.topk is not supported yet; for a small k take k times the T.reduce_max and put the "
+        "least number in its place, or, on an NPU, call TopK in an Ascend C function of your own "
+        "by T.call_extern (docs/ascend-primitives.md)"
+    ),
     "T.serial(4)": "a loop object must be used in a for statement",
     "x = locals()": "locals() can't be captured in a kernel",
     "if A[0] > 1:\n    return": "'return' inside a loop or branch of the running kernel",

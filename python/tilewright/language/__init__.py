@@ -260,11 +260,11 @@ globals().update(_GPU_ONLY)
 
 
 def __getattr__(name: str) -> NoReturn:
-    from .unsupported import is_known_name
+    from .unsupported import refusal_of
     from .values import UnsupportedName
 
-    if is_known_name(name):
-        raise UnsupportedName(f"T.{name} is not supported yet", "unsupported")
+    if (refused := refusal_of(name)) is not None:
+        raise UnsupportedName(refused, "unsupported")
     from ..suggestions import did_you_mean
 
     raise AttributeError(f"T has no {name!r}{did_you_mean(name, globals())}")

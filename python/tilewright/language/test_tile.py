@@ -505,7 +505,24 @@ REFUSED: list[tuple[Callable[..., None], list[Array], str]] = [
         [ROW],
         "T.tile.cast has CAST_ODD from float32 to float16, not from float32 to float32",
     ),
-    (lambda x: T.tile.sort(x, x, 8), [ROW], "T.tile.sort is not supported yet"),
+    (
+        lambda x: T.tile.sort(x, x, 8),
+        [ROW],
+        "T.tile.sort is not supported yet; call Sort32 and MrgSort in an Ascend C function of your "
+        "own by T.call_extern (docs/ascend-primitives.md)",
+    ),
+    (
+        lambda x: T.tile.gather(x, x, x, 0),
+        [ROW],
+        "T.tile.gather is not supported yet; a T.Parallel loop over elements, "
+        "dst[i] = src[index[i]], does the same",
+    ),
+    (
+        lambda x: T.tile.gather_mask(x, x, "P0101"),
+        [ROW],
+        "T.tile.gather_mask is not supported yet; call GatherMask in an Ascend C function of your "
+        "own by T.call_extern (docs/ascend-primitives.md)",
+    ),
     (
         lambda x: T.reduce_sum(x, x, 0, 1.5),
         [ROW],

@@ -15,21 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-#: Functions of TileLang-Ascend that this version knows of and does not carry out yet.
-_UNSUPPORTED = frozenset(
-    [
-        "gather",
-        "gather_mask",
-        "gatherb",
-        "sort",
-        "topk",
-        "merge_sort",
-        "sort32",
-        "init_sort_buf",
-        "gathermask_experiment",
-    ]
-)
-
 #: Single instructions, in a module that is loaded where they are used.
 _RAW = frozenset(
     [
@@ -253,8 +238,10 @@ def __getattr__(name: str) -> Any:
         from . import raw_instructions
 
         return getattr(raw_instructions, name)
-    if name in _UNSUPPORTED:
-        raise UnsupportedName(f"T.tile.{name} is not supported yet", "unsupported")
+    from .unsupported import refusal_of
+
+    if (refused := refusal_of(name, "T.tile")) is not None:
+        raise UnsupportedName(refused, "unsupported")
     from ..suggestions import did_you_mean
 
     ours = {n for n, value in globals().items() if getattr(value, "__module__", "") == __name__}

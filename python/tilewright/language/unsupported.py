@@ -1,15 +1,51 @@
 # SPDX-License-Identifier: Apache-2.0
 """Names of the language that this version knows of and does not carry out yet.
 
-Using one is an "unsupported" error with its place; any other name is an unknown one.
+Using one is an "unsupported" error with its place, which says what does instead; any other name is
+an unknown one.
 """
 
-_NAMES = """
-init_sort_buf merge_sort topk shmem_put_nbi shmem_get_nbi shmem_ub_put_nbi shmem_ub_get_nbi
-"""
+from __future__ import annotations
 
-KNOWN_NAMES = frozenset(_NAMES.split())
+_PAGE = "(docs/ascend-primitives.md)"
+_SORT = f"call Sort32 and MrgSort in an Ascend C function of your own by T.call_extern {_PAGE}"
+_MERGE = f"call MrgSort in an Ascend C function of your own by T.call_extern {_PAGE}"
+_MASK = f"call GatherMask in an Ascend C function of your own by T.call_extern {_PAGE}"
+_GATHER = "a T.Parallel loop over elements, dst[i] = src[index[i]], does the same"
+_LARGEST = (
+    "for a small k take k times the T.reduce_max and put the least number in its place, "
+    f"or, on an NPU, call TopK in an Ascend C function of your own by T.call_extern {_PAGE}"
+)
+_OTHERS = "exchange between devices outside of the kernel"
+
+#: What there is instead of each, in T and in T.tile.
+_IN_T = {
+    "init_sort_buf": _SORT,
+    "merge_sort": _MERGE,
+    "topk": _LARGEST,
+    "shmem_put_nbi": _OTHERS,
+    "shmem_get_nbi": _OTHERS,
+    "shmem_ub_put_nbi": _OTHERS,
+    "shmem_ub_get_nbi": _OTHERS,
+}
+_IN_TILE = {
+    "gather": _GATHER,
+    "gatherb": _GATHER,
+    "gather_mask": _MASK,
+    "gathermask_experiment": _MASK,
+    "sort": _SORT,
+    "sort32": _SORT,
+    "init_sort_buf": _SORT,
+    "merge_sort": _MERGE,
+    "topk": _LARGEST,
+}
+
+
+def refusal_of(name: str, of: str = "T") -> str | None:
+    """The message for a name that is known; None for any other. `of` is T or T.tile."""
+    instead = (_IN_T if of == "T" else _IN_TILE).get(name)
+    return None if instead is None else f"{of}.{name} is not supported yet; {instead}"
 
 
 def is_known_name(name: str) -> bool:
-    return name in KNOWN_NAMES
+    return name in _IN_T
