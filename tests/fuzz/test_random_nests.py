@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Random nests of every dtype on Ascend: NumPy, the interpreter and the host agree, to the last bit
+of integers. `python tests/fuzz/test_random_nests.py --seed 1 --cases 100` tries others."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from nest_texts import Nest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "ascend"))
+from kernel_group import KernelGroup
+
+SEED, CASES, NESTS = 20261123, 16, 6
+#: Of the least exact float that a nest may go through.
+ROUNDING = 2.0**-7
+
+
+def add(group: KernelGroup, folder: Path, seed: int) -> None:
+    nest = Nest(seed, NESTS)
+    path = folder / f"nest{seed}.py"
+    path.write_text(nest.source())
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    results = [term.value.astype(np.float64) for _, term in nest.results]
+    made = [np.zeros(nest.shape, term.value.dtype) for _, term in nest.results]
+    first = len(nest.inputs)
+    expected = {first + number: result for number, result in enumerate(results)}
+    arguments = [*nest.inputs.values(), *made]
+    # Integers are exact where the floats that they come from are.
+    group.add(str(seed), module.main, arguments, expected, rtol=ROUNDING, atol=ROUNDING)
+
+
+def fill(group: KernelGroup, folder: str, seeds: range) -> None:
+    for seed in seeds:
+        add(group, Path(folder), seed)
+
+
+GROUP = KernelGroup()
+#: As long as the group: a kernel's source is read when it is compiled.
+FOLDER = tempfile.TemporaryDirectory(prefix="tilewright-nests-")
+fill(GROUP, FOLDER.name, range(SEED, SEED + CASES))
+pytestmark = pytest.mark.xdist_group("ascend_random_nests")
+
+
+@pytest.mark.parametrize("name", GROUP.cases)
+def test_random_nests(name: str) -> None:
+    GROUP.check(name)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seed", type=int, default=SEED)
+    parser.add_argument("--cases", type=int, default=100)
+    options = parser.parse_args()
+    wrong = 0
+    for first in range(options.seed, options.seed + options.cases, CASES):
+        group = KernelGroup()
+        with tempfile.TemporaryDirectory(prefix="tilewright-nests-") as folder:
+            fill(group, folder, range(first, min(first + CASES, options.seed + options.cases)))
+            for name in group.cases:
+                try:
+                    group.check(name)
+                except Exception as error:
+                    wrong += 1
+                    print(f"seed {name}: {error}", flush=True)
+    print(f"{options.cases} kernels of {NESTS} nests, {wrong} wrong")
+    return int(wrong > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
