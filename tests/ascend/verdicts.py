@@ -89,20 +89,23 @@ class Removals:
 
 
 INSERTED = re.compile(
-    r"ascend\.(?P<end>set_|wait_)?(?P<kind>flag|cross_flag|pipe_barrier) (?P<what>.*?) "
-    r"\{.*?ascend\.why = \"(?P<why>.*?)\""
+    r"ascend\.(?:set_|wait_)?(?P<kind>flag|cross_flag|pipe_barrier) (?P<what>.*?) "
+    r"\{.*?ascend\.why = \"(?P<why>.*?)\"(?:, ascend\.why_number = (?P<number>\d+))?"
 )
 
 
 def insertion_of(line: str) -> str | None:
-    """The same for all ends of one flag that the compiler has inserted: what it orders, and why."""
+    """The same for all ends of one flag that the compiler has inserted, and of no other: its number,
+    what it orders, and why."""
     found = INSERTED.search(line)
     if not found:
         return None
-    if found["kind"] == "pipe_barrier":  # each is there for itself
+    if found["number"] is None:  # a barrier that another pass has put in: each is there for itself
         return f"{found['what']} {line[line.index(NUMBER) :]}"
-    what = found["what"].partition(",")[0] if found["kind"] == "flag" else "between cores"
-    return f"{what}: {found['why']}"
+    is_flag = found["kind"] == "flag"
+    what = found["what"].partition(",")[0] if is_flag else found["what"]
+    what = "between cores" if found["kind"] == "cross_flag" else what
+    return f"{found['number']} {what}: {found['why']}"
 
 
 @contextmanager

@@ -10,6 +10,8 @@ namespace tilewright::ascend {
 
 /// On inserted waits: what they are for.
 inline constexpr char kWhyAttr[] = "ascend.why";
+/// The same for all ends of one flag, and of no other.
+inline constexpr char kWhyNumberAttr[] = "ascend.why_number";
 
 /// "exp needs what T.copy to UB of an earlier iteration writes".
 std::string describe(const model::Hazard& hazard);

@@ -5,8 +5,8 @@
 ///   npu.unary exp %y[%c0] : ..., %x[%c0] : ... count(%c64)
 /// becomes
 ///   npu.load_ub %A[%i] [64] : ... to %x[%c0] ...
-///   ascend.set_flag mte2 to v, %c0 {ascend.why = "exp reads what load_ub wrote"}
-///   ascend.wait_flag mte2 to v, %c0 {ascend.why = "exp reads what load_ub wrote"}
+///   ascend.set_flag mte2 to v, %c0 {ascend.why = "exp reads what load_ub wrote", ascend.why_number = 0}
+///   ascend.wait_flag mte2 to v, %c0 {ascend.why = "exp reads what load_ub wrote", ascend.why_number = 0}
 ///   npu.unary exp %y[%c0] : ..., %x[%c0] : ... count(%c64)
 ///
 /// Of a kernel with flags of its own only the parts of one statement are ordered (mark_statements.h).
@@ -96,6 +96,7 @@ private:
     Operation* made = make(sync, insertion, place, builder);
     made->setAttr(kWhyAttr, builder.getStringAttr(insertion.holds ? describeHold(insertion.why)
                                                                   : describe(insertion.why)));
+    made->setAttr(kWhyNumberAttr, builder.getI64IntegerAttr(insertion.number));
   }
 
   /// Whether the op alone doesn't say which core runs it.
