@@ -95,8 +95,8 @@ INSERTED = re.compile(
 
 
 def insertion_of(line: str) -> str | None:
-    """The same for all ends of one flag that the compiler has inserted, and of no other: its number,
-    what it orders, and why."""
+    """The same for all ends of one flag that the compiler has inserted, and of no other: its
+    number, what it orders, and why."""
     found = INSERTED.search(line)
     if not found:
         return None

@@ -21,16 +21,6 @@ int64_t leastFor(int64_t least, int64_t factor) {
   return factor > 0 ? ceilDiv(least, factor) : 1 - ceilDiv(least, -factor);
 }
 
-void removeFrom(Block& block, unsigned insertion) {
-  std::erase_if(block, [&](const Node* node) {
-    return node->kind == NodeKind::Sync && node->sync.insertion == insertion;
-  });
-  for (Node* node : block) {
-    removeFrom(node->body, insertion);
-    removeFrom(node->otherwise, insertion);
-  }
-}
-
 } // namespace
 
 Cases::Cases(const Program& program) : program(program) {
@@ -79,22 +69,39 @@ void Cases::addPoint(unsigned symbol, int64_t at) {
     points[symbol].insert(at);
 }
 
-Cases::Case* Cases::at(const Part& part) {
-  auto [found, isNew] = cases.try_emplace(part);
-  if (!isNew)
-    return found->second.get();
+std::unique_ptr<Cases::Case> Cases::at(const Part& part) const {
   Values values;
   for (size_t i = 0; i < symbols.size(); ++i) {
     const auto& [number, begins, end] = symbols[i];
     const auto [first, behind] = part[i];
     values[number] = {begins[first], behind < begins.size() ? begins[behind] - 1 : end};
   }
-  if (std::optional<Unrolled> unrolled = unroll(program, kMostUnrolled, values))
-    found->second = std::make_unique<Case>(std::move(*unrolled));
-  return found->second.get();
+  std::optional<Unrolled> unrolled = unroll(program, kMostUnrolled, values, {}, slice);
+  return unrolled ? std::make_unique<Case>(std::move(*unrolled)) : nullptr;
 }
 
-bool Cases::always(const IsSo& isSo) {
+std::vector<std::unique_ptr<Cases::Case>> Cases::examples() const {
+  constexpr unsigned most = 6;
+  std::set<Part> parts;
+  for (unsigned number = 1; number <= most; ++number) {
+    Part part;
+    for (const Symbol& symbol : symbols) {
+      // Behind the last point a loop may have any number of iterations.
+      const size_t count = std::max<size_t>(symbol.begins.size() - 1, 1);
+      const auto one = static_cast<unsigned>(number * (part.size() + 1) % count);
+      part.emplace_back(one, one + 1);
+    }
+    parts.insert(std::move(part));
+  }
+  std::vector<std::unique_ptr<Case>> found;
+  for (const Part& part : parts)
+    if (std::unique_ptr<Case> one = at(part); one && one->unrolled.isComplete)
+      found.push_back(std::move(one));
+  return found;
+}
+
+bool Cases::always(const Slice& of, const IsSo& isSo) {
+  slice = &of;
   Part all, last;
   for (const Symbol& symbol : symbols) {
     const auto count = static_cast<unsigned>(symbol.begins.size());
@@ -103,7 +110,7 @@ bool Cases::always(const IsSo& isSo) {
   }
   left = kMostAsked;
   // The longest loops need most.
-  if (Case* longest = at(last); !longest || !isSo(*longest, /*isSingle=*/true))
+  if (const auto longest = at(last); !longest || !isSo(*longest, /*isSingle=*/true))
     return false;
   return always(all, isSo);
 }
@@ -115,7 +122,7 @@ bool Cases::always(const Part& part, const IsSo& isSo) {
   const auto widest = std::ranges::max_element(
       part, {}, [](const auto& range) { return range.second - range.first; });
   const bool isSingle = widest->second - widest->first == 1;
-  if (Case* found = at(part); found && isSo(*found, isSingle))
+  if (const auto found = at(part); found && isSo(*found, isSingle))
     return true;
   if (isSingle)
     return false;
@@ -124,12 +131,6 @@ bool Cases::always(const Part& part, const IsSo& isSo) {
   const auto number = widest - part.begin();
   low[number].second = high[number].first = middle;
   return always(high, isSo) && always(low, isSo);
-}
-
-void Cases::remove(unsigned insertion) {
-  for (const auto& [part, found] : cases)
-    if (found)
-      removeFrom(found->unrolled.program.body, insertion);
 }
 
 } // namespace tilewright::ascend::model

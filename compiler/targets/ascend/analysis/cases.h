@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Splits runs by what values that never change are (arguments, a block's number): so two loops up to the same
 /// argument make as many iterations, and two branches on it go together. In each case `check` takes the iterations
-/// as `unroll` writes them out. Each run is one of a case, so what holds in all of them holds.
+/// of a slice of the program as `unroll` writes them out. Each run is one of a case, so what holds in all of them holds.
 #pragma once
 
 #include "compiler/targets/ascend/analysis/unroll.h"
@@ -23,12 +23,12 @@ public:
     Conflicts conflicts;
     explicit Case(Unrolled from) : unrolled(std::move(from)), conflicts(unrolled.program) {}
   };
+  /// A few single cases of the whole program in which all iterations are written out.
+  std::vector<std::unique_ptr<Case>> examples() const;
   /// Whether something is so in all runs, asked of as large parts of them as it is so of, down to single cases.
   /// False also where that is too much to ask.
   using IsSo = std::function<bool(Case& part, bool isSingle)>;
-  bool always(const IsSo& isSo);
-  /// What an insertion has put in goes from all that is written out.
-  void remove(unsigned insertion);
+  bool always(const Slice& slice, const IsSo& isSo);
 
 private:
   /// A value, and from where to where its cases go.
@@ -42,13 +42,13 @@ private:
 
   void addPoints(const Program& program);
   void addPoint(unsigned symbol, int64_t at);
-  Case* at(const Part& part);
+  std::unique_ptr<Case> at(const Part& part) const;
   bool always(const Part& part, const IsSo& isSo);
 
   const Program& program;
   std::map<unsigned, std::set<int64_t>> points;
   std::vector<Symbol> symbols;
-  std::map<Part, std::unique_ptr<Case>> cases;
+  const Slice* slice = nullptr;
   unsigned left = 0; ///< that may be asked
 };
 

@@ -16,6 +16,10 @@ bool holdsSyncs(const Node& node) {
   return inBlock(node.body) || inBlock(node.otherwise);
 }
 
+NodePair originsOf(const Hazard& hazard, const Unrolled& unrolled) {
+  return {unrolled.origins[hazard.earlier->id], unrolled.origins[hazard.later->id]};
+}
+
 /// The iterations of a program, checked with each answer to what branches with flags in them ask.
 class IterationCheck {
 public:
@@ -43,7 +47,7 @@ public:
         return false;
       const Verdict verdict = check(unrolled->program, Conflicts(unrolled->program));
       for (const Hazard& hazard : verdict.hazards)
-        hazards.emplace(unrolled->origins[hazard.earlier->id], unrolled->origins[hazard.later->id]);
+        hazards.insert(originsOf(hazard, *unrolled));
       for (const Fault& fault : verdict.faults)
         flags.insert(fault.flag);
     }
@@ -56,8 +60,8 @@ public:
     return !hasOthers && questions.size() < 2;
   }
 
-  std::set<std::pair<const Node*, const Node*>> hazards; ///< of the program
-  std::set<unsigned> flags;                              ///< that have faults
+  std::set<NodePair> hazards; ///< of the program
+  std::set<unsigned> flags;   ///< that have faults
 
 private:
   const Program& program;
@@ -65,21 +69,30 @@ private:
   bool hasOthers = false; ///< branches that each iteration may ask anew
 };
 
-} // namespace
+/// Of pairs of statements, those that are hazards in some iteration.
+std::set<NodePair> hazardsOfIterations(const Program& program, const std::set<NodePair>& suspects) {
+  const Slice slice(program, suspects, /*withAllSyncs=*/false);
+  const std::optional<Unrolled> unrolled = unroll(program, 2 * kMostUnrolled, {}, {}, &slice);
+  if (!unrolled)
+    return suspects;
+  std::set<NodePair> found;
+  for (const Hazard& hazard : check(unrolled->program, Conflicts(unrolled->program)).hazards)
+    if (const NodePair pair = originsOf(hazard, *unrolled); suspects.contains(pair))
+      found.insert(pair);
+  return found;
+}
 
 /// Of pairs of statements, those that are hazards in some case.
-static std::set<std::pair<const Node*, const Node*>>
-hazardsOfCases(const Program& program, std::set<std::pair<const Node*, const Node*>> suspects) {
-  std::set<std::pair<const Node*, const Node*>> found;
+std::set<NodePair> hazardsOfCases(const Program& program, const std::set<NodePair>& suspects) {
+  std::set<NodePair> found;
   Cases cases(program);
   if (cases.isEmpty() || suspects.empty())
     return suspects;
-  const bool isKnown = cases.always([&](Cases::Case& part, bool isSingle) {
-    const Unrolled& unrolled = part.unrolled;
+  const Slice slice(program, suspects, /*withAllSyncs=*/false);
+  const bool isKnown = cases.always(slice, [&](Cases::Case& part, bool isSingle) {
     bool isAny = false;
-    for (const Hazard& hazard : check(unrolled.program, part.conflicts).hazards) {
-      const std::pair pair(unrolled.origins[hazard.earlier->id],
-                           unrolled.origins[hazard.later->id]);
+    for (const Hazard& hazard : check(part.unrolled.program, part.conflicts).hazards) {
+      const NodePair pair = originsOf(hazard, part.unrolled);
       const bool isNew = suspects.contains(pair) && !found.contains(pair);
       isAny = isAny || isNew;
       if (isNew && isSingle)
@@ -90,6 +103,8 @@ hazardsOfCases(const Program& program, std::set<std::pair<const Node*, const Nod
   return isKnown ? found : suspects;
 }
 
+} // namespace
+
 Verdict checkIterations(const Program& program, const Conflicts& conflicts) {
   Verdict verdict = check(program, conflicts);
   // A kernel that loads its first tile before the loop over all of them need not think of tensors without any.
@@ -98,24 +113,32 @@ Verdict checkIterations(const Program& program, const Conflicts& conflicts) {
       verdict = std::move(notEmpty);
   if (verdict.isClean())
     return verdict;
-  const std::optional<Unrolled> unrolled = unroll(program, 2 * kMostUnrolled);
-  if (!unrolled)
-    return verdict;
-  IterationCheck iterations(program, *unrolled);
-  if (!verdict.faults.empty() && iterations.run()) {
-    const auto isFault = [&](const Fault& fault) { return iterations.flags.contains(fault.flag); };
-    if (iterations.flags.empty() || std::ranges::any_of(verdict.faults, isFault))
-      std::erase_if(verdict.faults, std::not_fn(isFault));
-  } else {
-    for (const Hazard& hazard : check(unrolled->program, Conflicts(unrolled->program)).hazards)
-      iterations.hazards.emplace(unrolled->origins[hazard.earlier->id],
-                                 unrolled->origins[hazard.later->id]);
+  std::set<NodePair> suspects;
+  for (const Hazard& hazard : verdict.hazards)
+    suspects.emplace(hazard.earlier, hazard.later);
+  bool areAnswered = false;
+  if (!verdict.faults.empty()) {
+    const std::optional<Unrolled> unrolled = unroll(program, 2 * kMostUnrolled);
+    if (!unrolled)
+      return verdict;
+    IterationCheck iterations(program, *unrolled);
+    areAnswered = iterations.run();
+    if (areAnswered) {
+      const auto isFault = [&](const Fault& fault) {
+        return iterations.flags.contains(fault.flag);
+      };
+      if (iterations.flags.empty() || std::ranges::any_of(verdict.faults, isFault))
+        std::erase_if(verdict.faults, std::not_fn(isFault));
+      suspects = std::move(iterations.hazards);
+    }
+    if (!iterations.isSure())
+      std::swap(verdict.faults, verdict.unproven);
   }
-  if (!iterations.isSure())
-    std::swap(verdict.faults, verdict.unproven);
-  const auto hazards = hazardsOfCases(program, std::move(iterations.hazards));
+  std::set<NodePair> found;
+  for (const std::set<NodePair>& group : byQueues(suspects))
+    found.merge(hazardsOfCases(program, areAnswered ? group : hazardsOfIterations(program, group)));
   std::erase_if(verdict.hazards, [&](const Hazard& hazard) {
-    return !hazards.contains({hazard.earlier, hazard.later});
+    return !found.contains({hazard.earlier, hazard.later});
   });
   return verdict;
 }

@@ -103,10 +103,9 @@ public:
       prune();
     }
     releaseUnheld();
-    pruneByIterations();
+    pruneByRuns();
     if (endTurns())
-      pruneByIterations();
-    pruneByCases();
+      pruneByRuns();
     return std::move(result);
   }
 
@@ -587,7 +586,7 @@ private:
   }
   bool isCovered(const Program& of, const Conflicts& conflictsIn, unsigned without) const {
     return !hasHazard(of, conflictsIn, wanted(), without,
-                      [this](unsigned number) { return isHeld && !released.contains(number); });
+                      [this](unsigned number) { return mustBeHeld(number); });
   }
 
   /// Takes out, one after the other, what nothing needs.
@@ -603,46 +602,24 @@ private:
     }
   }
 
-  /// Takes out what no iteration needs, as far as iterations can be written out: `check` takes those that
-  /// are not in the first ones as one.
-  void pruneByIterations() {
+  /// Takes out what no run needs: where iterations are written out, or where what never changes in a run tells runs
+  /// apart. `check` takes iterations and runs as one.
+  void pruneByRuns() {
     if (!result.failures.empty())
       return;
-    bool mayFitMore = true; // without what is taken out, more iterations may
-    while (mayFitMore) {
-      std::optional<Unrolled> unrolled = unroll(program, kMostUnrolled);
-      if (!unrolled)
-        return;
-      mayFitMore = pruneBy(*unrolled) && !unrolled->isComplete;
-    }
-  }
-
-  /// True if it took out any.
-  bool pruneBy(Unrolled& unrolled) {
-    const Conflicts ofIterations(unrolled.program);
-    return std::erase_if(result.insertions, [&](const Insertion& insertion) {
-             if (!isCovered(unrolled.program, ofIterations, insertion.number))
-               return false;
-             remove(insertion.number);
-             removeFrom(unrolled.program.body, insertion.number);
-             return true;
-           }) > 0;
-  }
-
-  /// Takes out what no run needs, where what never changes in a run tells runs apart.
-  void pruneByCases() {
     Cases cases(program);
-    if (!result.failures.empty() || cases.isEmpty())
-      return;
+    const std::vector<std::unique_ptr<Cases::Case>> examples = cases.examples();
     std::erase_if(result.insertions, [&](const Insertion& insertion) {
-      const bool isNeedless = cases.always([&](Cases::Case& part, bool) {
-        return isCovered(part.unrolled.program, part.conflicts, insertion.number);
-      });
-      if (isNeedless) {
-        remove(insertion.number);
-        cases.remove(insertion.number);
-      }
-      return isNeedless;
+      const unsigned number = insertion.number;
+      const auto isNeeded = [&](const std::unique_ptr<Cases::Case>& example) {
+        return !isCovered(example->unrolled.program, example->conflicts, number);
+      };
+      if (std::ranges::any_of(examples, isNeeded) || !isNeverNeeded(number, cases))
+        return false;
+      remove(number);
+      for (const std::unique_ptr<Cases::Case>& example : examples)
+        removeFrom(example->unrolled.program.body, number);
+      return true;
     });
   }
 
@@ -655,6 +632,45 @@ private:
       removeFrom(node->body, number);
       removeFrom(node->otherwise, number);
     }
+  }
+
+  bool mustBeHeld(unsigned number) const {
+    return isHeld && !released.contains(number);
+  }
+
+  /// Whether in no run a statement misses an insertion: of those only that `check` can't answer for.
+  bool isNeverNeeded(unsigned number, Cases& cases) const {
+    const Verdict verdict = check(program, conflicts, number);
+    std::set<NodePair> pairs;
+    for (const Hazard& hazard : verdict.hazards)
+      if (isWanted(hazard))
+        pairs.emplace(hazard.earlier, hazard.later);
+    const bool runsAhead =
+        std::ranges::any_of(verdict.unheld, [this](unsigned each) { return mustBeHeld(each); });
+    if (runsAhead)
+      return isCleanInRuns(Slice(program, pairs, /*withAllSyncs=*/true), number, cases, true);
+    return std::ranges::all_of(byQueues(pairs), [&](const std::set<NodePair>& group) {
+      const Slice slice(program, group, /*withAllSyncs=*/false);
+      return !slice.keepsInsertion(number) || isCleanInRuns(slice, number, cases, false);
+    });
+  }
+
+  bool isCleanInRuns(const Slice& slice, unsigned without, Cases& cases, bool withHolds) const {
+    const auto isClean = [&](const Unrolled& unrolled, const Conflicts& ofIterations) {
+      const auto isMissed = [&](const Hazard& hazard) {
+        return slice.isAsked(unrolled.origins[hazard.earlier->id],
+                             unrolled.origins[hazard.later->id]) &&
+               isWanted(hazard);
+      };
+      return !hasHazard(unrolled.program, ofIterations, isMissed, without,
+                        [&](unsigned number) { return withHolds && mustBeHeld(number); });
+    };
+    const std::optional<Unrolled> unrolled = unroll(program, kMostUnrolled, {}, {}, &slice);
+    if (unrolled && isClean(*unrolled, Conflicts(unrolled->program)))
+      return true;
+    return !cases.isEmpty() && cases.always(slice, [&](Cases::Case& part, bool) {
+      return isClean(part.unrolled, part.conflicts);
+    });
   }
 
   /// Where a loop is so short that no iteration waits for one of the events that take turns, one event

@@ -18,9 +18,10 @@ struct CopiedTurn {
 
 class Unroller {
 public:
-  Unroller(const Program& source, int64_t longest, bool hasRest = true, const Answers& answers = {},
-           const Values& values = {})
-      : source(source), longest(longest), hasRest(hasRest), answers(answers), values(values) {
+  Unroller(const Program& source, int64_t longest, std::optional<int64_t> mostFirst,
+           const Answers& answers = {}, const Values& values = {}, const Slice* slice = nullptr)
+      : source(source), longest(longest), mostFirst(mostFirst), answers(answers), values(values),
+        slice(slice) {
     turns.resize(source.nodes.size());
     this->values.insert(source.values.begin(), source.values.end());
     result.program.flags = source.flags;
@@ -51,7 +52,8 @@ private:
       if (result.program.nodes.size() > mostNodes)
         return;
       copySyncs(node->before, node, to, parent);
-      copyOne(node, to, parent);
+      if (!slice || slice->keeps(node))
+        copyOne(node, to, parent);
       copySyncs(node->after, node, to, parent);
     }
   }
@@ -61,6 +63,8 @@ private:
     case NodeKind::Statement: {
       if (isTaken(*node) == false)
         return;
+      if (slice && !slice->keepsAccesses(node))
+        return addBarrier(node, to, parent);
       Node* made = add(node, to, parent, NodeKind::Statement);
       made->queue = node->queue;
       made->whole = node->whole;
@@ -87,7 +91,8 @@ private:
     case NodeKind::Loop:
       copyLoop(node, to, parent);
       for (const unsigned variable : node->forgets)
-        addAssign(node, variable, kNoValue, to, parent);
+        if (!slice || slice->asksFor(variable))
+          addAssign(node, variable, kNoValue, to, parent);
       return;
     case NodeKind::Assign:
       return addAssign(node, node->variable, node->value, to, parent);
@@ -98,6 +103,13 @@ private:
     Node* made = add(origin, to, parent, NodeKind::Assign);
     made->variable = variable;
     made->value = value;
+  }
+
+  /// That a statement has inside.
+  void addBarrier(const Node* origin, Block& to, Node* parent) {
+    Sync& sync = add(origin, to, parent, NodeKind::Sync)->sync;
+    sync.kind = SyncKind::Barrier;
+    sync.queue = origin->queue;
   }
 
   /// Whether a branch is taken in this iteration, or a statement does anything, if the numbers of iterations
@@ -183,11 +195,10 @@ private:
     if (isShort)
       return copyFirst(trips.low);
     result.isComplete = false;
-    if (!hasRest)
+    if (!mostFirst)
       return copyFirst(longest);
     // Written out before and behind the rest.
-    constexpr int64_t mostFirst = 2;
-    const int64_t first = isKnown ? 1 : std::min(trips.low, mostFirst), behind = isKnown ? 1 : 0;
+    const int64_t first = isKnown ? 1 : std::min(trips.low, *mostFirst), behind = isKnown ? 1 : 0;
     copyFirst(first);
     Node* rest = add(loop, to, parent, NodeKind::Loop);
     rest->isEntered = trips.low > first;
@@ -211,6 +222,8 @@ private:
 
   void copySyncs(const std::vector<Sync>& syncs, const Node* origin, Block& to, Node* parent) {
     for (Sync sync : syncs) {
+      if (slice && !slice->keeps(sync, origin))
+        continue;
       if (sync.slots > 1) {
         const CopiedTurn turn = turns[sync.slotLoop];
         sync.slotLoop = turn.loop;
@@ -316,9 +329,11 @@ private:
 
   const Program& source;
   int64_t longest;
-  bool hasRest; ///< loops that are longer stay loops
+  /// Loops that are longer stay loops behind so many iterations; null: they don't.
+  std::optional<int64_t> mostFirst;
   const Answers answers;
   Values values;
+  const Slice* slice; ///< null: all of the program
   size_t mostNodes = 0;
   std::vector<CopiedTurn> turns;         ///< by loop: of the iteration that is being copied
   unsigned ownTurn = 0, lastOwnTurn = 0; ///< of the kernel's own loops
@@ -328,17 +343,19 @@ private:
 } // namespace
 
 std::optional<Unrolled> unroll(const Program& program, size_t most, const Values& values,
-                               const Answers& answers) {
-  for (const int64_t longest : {kEndless, int64_t{4}, int64_t{2}})
+                               const Answers& answers, const Slice* slice) {
+  // The longest loop of which all iterations are written out, and how many of a loop of unknown length are.
+  constexpr std::pair<int64_t, int64_t> choices[] = {{kEndless, 2}, {4, 2}, {2, 2}, {2, 1}, {2, 0}};
+  for (const auto& [longest, mostFirst] : choices)
     if (std::optional<Unrolled> result =
-            Unroller(program, longest, true, answers, values).run(most))
+            Unroller(program, longest, mostFirst, answers, values, slice).run(most))
       return result;
   return std::nullopt;
 }
 
 std::optional<Unrolled> unrollFirst(const Program& program, size_t most) {
   for (const int64_t longest : {int64_t{32}, int64_t{8}, int64_t{4}})
-    if (std::optional<Unrolled> result = Unroller(program, longest, false).run(most))
+    if (std::optional<Unrolled> result = Unroller(program, longest, std::nullopt).run(most))
       return result;
   return std::nullopt;
 }

@@ -3,7 +3,7 @@
 /// `check` errs no more. Of long loops, the first and the last iteration are.
 #pragma once
 
-#include "compiler/targets/ascend/analysis/happens_before.h"
+#include "compiler/targets/ascend/analysis/slice.h"
 
 #include <map>
 #include <optional>
@@ -25,9 +25,9 @@ using Answers = std::map<unsigned, bool>;
 constexpr size_t kMostUnrolled = 400;
 
 /// As much as `most` statements, syncs and branches allow; nothing if they allow none. Of runs in which
-/// values are what `values` says.
+/// values are what `values` says; of a slice of the program, if there is one.
 std::optional<Unrolled> unroll(const Program& program, size_t most, const Values& values = {},
-                               const Answers& answers = {});
+                               const Answers& answers = {}, const Slice* slice = nullptr);
 
 /// Without any loop: of those that are too long, or of unknown length, only the first iterations.
 std::optional<Unrolled> unrollFirst(const Program& program, size_t most);
