@@ -148,9 +148,8 @@ def attention_form(dtype: str, causal: bool) -> dict[str, int]:
     from tilewright import _compiler
 
     keys = 64 if causal else 128
-    if "avx512" in _compiler.host_cpu():
-        return {"strip": 32, "block_m": 256, "block_n": keys} if dtype == "float32" else {}
-    if "avx2" not in _compiler.host_cpu():
+    cpu = _compiler.host_cpu()
+    if not (dtype == "float32" if "avx512" in cpu else "avx2" in cpu):
         return {}
     return {"strip": 16, "block_m": 256, "block_n": keys}
 

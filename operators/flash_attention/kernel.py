@@ -22,8 +22,8 @@ TOLERATED = 8
 def flash_attention(
     heads: int, length: int, dim: int, dtype: str, causal: bool, strip: int = 0, **blocks: int
 ):
-    """Q, K, V and the result [heads, length, dim]. strip: the queries of two vectors of float32, by
-    columns; 0: by rows. blocks: block_m queries and block_n keys at a time."""
+    """Q, K, V and the result [heads, length, dim]. strip: the queries of one or two vectors of
+    float32, by columns; 0: by rows. blocks: block_m queries and block_n keys at a time."""
     if strip:
         return attention_by_columns(heads, length, dim, dtype, causal, strip, **blocks)
     return attention_by_rows(heads, length, dim, dtype, causal, **blocks)
@@ -137,7 +137,7 @@ def attention_by_columns(
             added = T.alloc_fragment((strip,), "float32")
             rise = T.alloc_fragment((1,), "float32")
             for s, d, i in T.Parallel(strips, dim, strip):
-                q[s, d, i] = Q[head, bx * block_m + s * strip + i, d]
+                q[s, d, i] = Q[head, bx * block_m + s * strip + i, d] * scale
             T.fill(out, 0)
             T.fill(total, 0)
             T.fill(largest, -T.infinity("float32"))
@@ -166,19 +166,19 @@ def attention_by_columns(
                                 )
                         T.reduce_max(score, now, dim=0)
                         for i in T.Parallel(strip):
-                            factor[i] = (now[i] - largest[s, i]) * scale
+                            factor[i] = now[i] - largest[s, i]
                         T.reduce_max(factor, rise)
                         # Or not a number, of a query that sees none.
                         if not rise[0] <= TOLERATED:
                             for i in T.Parallel(strip):
                                 now[i] = T.max(now[i], largest[s, i])
-                                factor[i] = T.exp2(largest[s, i] * scale - now[i] * scale)
+                                factor[i] = T.exp2(largest[s, i] - now[i])
                                 largest[s, i] = now[i]
                                 total[s, i] *= factor[i]
                             for d, i in T.Parallel(dim, strip):
                                 out[s, d, i] *= factor[i]
                         for j, i in T.Parallel(block_n, strip):
-                            score[j, i] = T.exp2(score[j, i] * scale - largest[s, i] * scale)
+                            score[j, i] = T.exp2(score[j, i] - largest[s, i])
                         T.reduce_sum(score, added, dim=0)
                         for i in T.Parallel(strip):
                             total[s, i] += added[i]

@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import tilewright
 import tilewright.language as T
 
 
@@ -148,3 +149,50 @@ def test_columns(agree, random, rows, columns):
     kept = np.fmin(np.fmin.reduce(x + weight, axis=1), 2.0)
     expected = np.stack([largest, x.sum(axis=1), kept])
     agree(reductions, [a, np.zeros((3, 2, columns), np.float32)], {1: expected})
+
+
+@pytest.mark.parametrize("rows", [16, 64, 80])
+def test_exponentials_that_feed_a_gemm(agree, random, rows):
+    """By a unit matrix, so that the products are the exponentials themselves: computed beside
+    products where the machine has room for that, within 2^-22 with fast math."""
+    columns = 32
+
+    @T.prim_func
+    def fed(
+        A: T.Tensor((rows, columns), "float32"),
+        V: T.Tensor((rows, rows), "float32"),
+        C: T.Tensor((rows, columns), "float32"),
+        S: T.Tensor((columns,), "float32"),
+    ):
+        with T.Kernel(1, threads=32):
+            a = T.alloc_fragment((rows, columns), "float32")
+            v = T.alloc_shared((rows, rows), "float32")
+            c = T.alloc_fragment((rows, columns), "float32")
+            added = T.alloc_fragment((columns,), "float32")
+            total = T.alloc_fragment((columns,), "float32")
+            T.copy(A, a)
+            T.copy(V, v)
+            T.fill(total, 1)
+            for i, j in T.Parallel(rows, columns):
+                a[i, j] = T.exp2(a[i, j])
+            T.reduce_sum(a, added, dim=0)
+            for j in T.Parallel(columns):
+                total[j] += added[j]
+            T.gemm(v, a, c, transpose_A=True, clear_accum=True)
+            T.copy(c, C)
+            T.copy(total, S)
+
+    unit = np.eye(rows, dtype=np.float32)
+    empty = [np.zeros((rows, columns), np.float32), np.zeros(columns, np.float32)]
+    fast = tilewright.compile(
+        fed, pass_configs={tilewright.PassConfigKey.TL_ENABLE_FAST_MATH: True}
+    )
+    for lowest in (-2, -125):
+        for _ in range(20):
+            x = random.uniform(lowest, 2, (rows, columns)).astype(np.float32)
+            x[random.integers(rows), :4] = [-np.inf, 0, -1, -0.03125]
+            exact = np.exp2(x.astype(np.float64))
+            fast(x, unit, *empty)
+            assert np.all(np.abs(empty[0] - exact) <= 2.0**-22 * exact)
+            assert np.allclose(empty[1], exact.sum(axis=0) + 1, rtol=1e-5)
+    agree(fed, [x, unit, *empty], {2: exact, 3: exact.sum(axis=0) + 1})

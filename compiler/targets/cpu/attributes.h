@@ -38,6 +38,10 @@ inline constexpr llvm::StringLiteral kInPlaceAttr = "cpu.in_place";
 inline constexpr llvm::StringLiteral kApartAttr = "cpu.apart";
 /// On a loop over strips of a row: what all of it costs, in arithmetic operations (i64; fetch_next_block.cpp).
 inline constexpr llvm::StringLiteral kStripCostAttr = "cpu.strip_cost";
+/// On a loop before a tile.gemm: each turn stores rows of b, which the gemm may take from registers (feed_gemm.h).
+inline constexpr llvm::StringLiteral kFeedsAttr = "cpu.feeds";
+/// On math.exp2: it stands among a gemm's products, which the multipliers are busy with.
+inline constexpr llvm::StringLiteral kBesideProductsAttr = "cpu.beside_products";
 /// On tile.assert: its number in the manifest (i32).
 inline constexpr llvm::StringLiteral kAssertAttr = "cpu.assert";
 /// On the function that runs blocks: its last argument is the TwLaunch, its second the scratch

@@ -17,7 +17,9 @@
 /// 13 operations instead of 18, in a chain half as long. exp2 has a relative error of 2^-22 (as ex2.approx in the PTX
 /// ISA), exp 2^-23 |x| more; 0 comes in place of results below 2^-125. On whole vectors of AVX-512 it is 7 operations,
 /// for two instructions are made for it: vreduceps gives x - floor(x), which is 0 of infinity, and vscalefps multiplies
-/// by 2^floor(x), with results of all sizes. Where 13 right bits are enough (`tilewright.exp_bits`), three powers do.
+/// by 2^floor(x), with results of all sizes. Beside products ({cpu.beside_products}), which leave the adders idle but not
+/// the multipliers, x - floor(32 x) / 32 needs two powers and a factor from a table of 32, in two registers. Where 13 right bits are enough (`tilewright.exp_bits`), three powers do.
+#include "compiler/targets/cpu/attributes.h"
 #include "compiler/targets/cpu/machine_pass.h"
 #include "compiler/targets/cpu/passes.h"
 
@@ -27,6 +29,8 @@
 #include <mlir/Dialect/Vector/IR/VectorOps.h>
 #include <mlir/IR/ImplicitLocOpBuilder.h>
 #include <mlir/IR/TypeUtilities.h>
+
+#include <cmath>
 
 namespace tilewright::cpu {
 namespace {
@@ -51,6 +55,12 @@ constexpr float floorPowers[5] = {0.6931513123f, 0.2401644435f, 0.0557999370f, 0
 /// The same of degree 3 with relative errors of 1.01e-4 and 8.6e-5, below 2^-13.
 constexpr float shortPowers[3] = {1.3865658045f, 0.4844219387f, 0.1100181192f};
 constexpr float shortFloorPowers[3] = {0.6951166391f, 0.2276449800f, 0.0770672411f};
+/// 2^f for f in [0, 1/32], divided by `steppedStart`, with p(0) = 1: 5.3e-8; 2.1e-7 with all roundings.
+constexpr float steppedPowers[2] = {0.69311655f, 0.2428406f};
+constexpr double steppedStart = 1.00000005;
+constexpr int steps = 32;
+/// A sum with this has units of 1 / steps: its low bits are the step.
+constexpr float steppedMagic = 1.5f * float((1 << 23) / steps);
 /// What they have right, with all roundings.
 constexpr unsigned shortBits = 13;
 /// Where the other factor, 2^(n - 1), is 0, and where the product is infinity.
@@ -79,6 +89,7 @@ class Expansion {
 public:
   Expansion(Operation* op, bool hasScaling, bool inTurn, bool isShort)
       : builder(op->getLoc(), op), hasScaling(hasScaling), inTurn(inTurn), isShort(isShort),
+        isBesideProducts(op->hasAttr(kBesideProductsAttr)),
         shift(hasScaling ? magic : magic + twoBiases), x(op->getOperand(0)) {}
 
   Value exp2() {
@@ -154,21 +165,52 @@ private:
     return parts.front();
   }
 
-  Value fastExp2OfVector() {
-    auto intrinsic = [&](StringRef name, ValueRange operands) {
-      return LLVM::CallIntrinsicOp::create(builder, x.getType(), builder.getStringAttr(name),
-                                           operands)
-          .getResult(0);
-    };
-    auto scalar = [&](int width, int64_t value) -> Value {
-      return arith::ConstantOp::create(
-          builder, builder.getIntegerAttr(builder.getIntegerType(unsigned(width)), value));
-    };
+  Value intrinsic(StringRef name, ValueRange operands) {
+    return LLVM::CallIntrinsicOp::create(builder, x.getType(), builder.getStringAttr(name),
+                                         operands)
+        .getResult(0);
+  }
+
+  Value scalar(int width, int64_t value) {
+    return arith::ConstantOp::create(
+        builder, builder.getIntegerAttr(builder.getIntegerType(unsigned(width)), value));
+  }
+
+  /// x less the multiple of 2^-bits below it; 0 of infinity.
+  Value restOfVector(int bits) {
     // Toward minus infinity, without exceptions; of all lanes; rounding as usual.
-    Value rest = intrinsic("llvm.x86.avx512.mask.reduce.ps.512",
-                           {x, scalar(32, 0x09), number(0.0f), scalar(16, -1), scalar(32, 4)});
-    Value sum =
-        isShort ? inTurnOf(shortFloorPowers, rest, 1.0f) : inTurnOf(floorPowers, rest, 1.0f);
+    return intrinsic(
+        "llvm.x86.avx512.mask.reduce.ps.512",
+        {x, scalar(32, bits << 4 | 0x09), number(0.0f), scalar(16, -1), scalar(32, 4)});
+  }
+
+  /// A step's factor, of the step below x.
+  Value steppedFactor() {
+    SmallVector<float> factors;
+    for (int step = 0; step < steps; ++step)
+      factors.push_back(float(steppedStart * std::exp2(double(step) / steps)));
+    auto half = [&](int first) -> Value {
+      auto values = ArrayRef(factors).slice(size_t(first), size_t(vectorLanes));
+      return arith::ConstantOp::create(
+          builder, DenseElementsAttr::get(cast<ShapedType>(x.getType()), values));
+    };
+    // Rounded toward minus infinity, without exceptions.
+    Value number =
+        intrinsic("llvm.x86.avx512.add.ps.512", {x, this->number(steppedMagic), scalar(32, 0x09)});
+    return intrinsic("llvm.x86.avx512.vpermi2var.ps.512",
+                     {half(0), bitsOf(number), half(int(vectorLanes))});
+  }
+
+  Value fastExp2OfVector() {
+    Value sum;
+    if (isShort) {
+      sum = inTurnOf(shortFloorPowers, restOfVector(0), 1.0f);
+    } else if (isBesideProducts) {
+      sum = inTurnOf(steppedPowers, restOfVector(5), 1.0f);
+      sum = arith::MulFOp::create(builder, sum, steppedFactor());
+    } else {
+      sum = inTurnOf(floorPowers, restOfVector(0), 1.0f);
+    }
     return intrinsic("llvm.x86.avx512.mask.scalef.ps.512",
                      {sum, x, number(0.0f), scalar(16, -1), scalar(32, 4)});
   }
@@ -252,7 +294,7 @@ private:
   }
 
   ImplicitLocOpBuilder builder;
-  bool hasScaling, inTurn, isShort;
+  bool hasScaling, inTurn, isShort, isBesideProducts;
   float shift;
   Value x;
 };

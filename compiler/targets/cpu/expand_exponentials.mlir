@@ -82,3 +82,19 @@ func.func @vectors(%x: vector<32xf32>) -> vector<32xf32> {
   %a = math.exp2 %x : vector<32xf32>
   return %a : vector<32xf32>
 }
+
+// Beside products two powers, and a factor from a table in two registers by the low bits of a sum rounded down.
+// FAST-LABEL: func.func @beside
+// FAST: %[[REST:.*]] = llvm.call_intrinsic "llvm.x86.avx512.mask.reduce.ps.512"(%[[X:[^,]*]],
+// FAST-COUNT-2: math.fma %{{.*}} : vector<16xf32>
+// FAST-NOT: math.fma
+// FAST: %[[SUM:.*]] = llvm.call_intrinsic "llvm.x86.avx512.add.ps.512"(%[[X]],
+// FAST: %[[BITS:.*]] = arith.bitcast %[[SUM]]
+// FAST: llvm.call_intrinsic "llvm.x86.avx512.vpermi2var.ps.512"(%{{.*}}, %[[BITS]],
+// FAST: arith.mulf
+// FAST: llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"(%{{.*}}, %[[X]],
+// FAST: return
+func.func @beside(%x: vector<16xf32>) -> vector<16xf32> {
+  %a = math.exp2 %x {cpu.beside_products} : vector<16xf32>
+  return %a : vector<16xf32>
+}

@@ -20,6 +20,8 @@
 /// becomes one loop over rows with iter_args(%sums : vector<16xf32>), two rows a turn; what is the same for all rows
 /// stands before it.
 ///
+/// Where such rows are b of a gemm behind, that gemm's first micro-kernel may compute them (feed_gemm.h).
+///
 /// What a nest by pairs stores, and nests by pairs alone load, lies apart on chip (kApartAttr): the even elements of a
 /// group, then the odd ones, as they are in registers. Columns are summed in order.
 ///
@@ -33,6 +35,7 @@
 #include "compiler/ir/tensor_ops.h"
 #include "compiler/targets/cpu/attributes.h"
 #include "compiler/targets/cpu/combiner.h"
+#include "compiler/targets/cpu/feed_gemm.h"
 #include "compiler/targets/cpu/fetch_ahead.h"
 #include "compiler/targets/cpu/loops.h"
 #include "compiler/targets/cpu/machine_pass.h"
@@ -426,6 +429,9 @@ public:
   void emit() {
     SmallVector<Range> ranges;
     IndexMath math(builder);
+    fed = gemmToFeed(rows.nest, rows.reduce, rows.machine);
+    if (fed)
+      moveNestsBehind(rows.reduce, fed);
     for (int64_t extent : rows.nest.getStaticExtents().drop_back(2))
       ranges.push_back({math.constant(0), math.constant(extent)});
     buildNest(builder, ranges,
@@ -484,6 +490,10 @@ private:
                      known, values, sum);
       scf::YieldOp::create(inner, sums);
     }
+    if (fed) {
+      loop->setAttr(kFeedsAttr, inner.getUnitAttr());
+      inner.setInsertionPointAfter(fed);
+    }
     Value sum = loop.getResult(0);
     if (atOnce == 2)
       sum = combiner.accumulate(inner, sum, loop.getResult(1));
@@ -531,6 +541,8 @@ private:
   tile::StoreOp dead;
   Value row, column;
   llvm::DenseSet<Value> turning;
+  /// Takes the rows as they are computed, before their sums are stored; null: none does.
+  tile::GemmOp fed;
 };
 
 struct FuseReductions : MachinePass<FuseReductions> {

@@ -372,3 +372,63 @@ func.func @never_as_if_in_order(%X: !tile.buffer<64xbf16, global> {tile.name = "
   }
   return
 }
+
+// -----
+
+// What a gemm behind it reads as b: the gemm may compute it, so the nest between goes behind the gemm, and so do the sums.
+// On AVX2, and where the nest between uses the gemm's sums, all stays in order.
+// CHECK-LABEL: func.func @feeds
+// CHECK-NOT: cpu.feeds
+// CHECK: tile.parallel
+// CHECK: tile.gemm
+// CHECK: return
+// WIDE-LABEL: func.func @feeds
+// WIDE: scf.for {{.*}} -> (vector<32xf32>, vector<32xf32>)
+// WIDE: } {cpu.feeds}
+// WIDE-NOT: llvm.store
+// WIDE: tile.gemm
+// WIDE: llvm.store
+// WIDE: tile.parallel
+// WIDE: scf.for {{.*}} -> (vector<32xf32>, vector<32xf32>)
+// WIDE-NOT: cpu.feeds
+// WIDE: tile.parallel
+// WIDE: tile.gemm
+// WIDE: return
+func.func @feeds() attributes {tile.kernel} {
+  %c1 = arith.constant 1 : index
+  tile.launch (%b) in (%c1) threads(128) {
+    %v = tile.alloc : !tile.buffer<64x64xf32, shared>
+    %x = tile.alloc : !tile.buffer<64x32xf32, fragment>
+    %y = tile.alloc : !tile.buffer<64x32xf32, fragment>
+    %c = tile.alloc : !tile.buffer<64x32xf32, fragment>
+    %s = tile.alloc : !tile.buffer<32xf32, fragment>
+    %t = tile.alloc : !tile.buffer<32xf32, fragment>
+    tile.parallel (%i, %j) in [64, 32] {
+      %a = tile.load %x[%i, %j] in_bounds : !tile.buffer<64x32xf32, fragment>
+      %e = math.exp2 %a : f32
+      tile.store %e, %x[%i, %j] in_bounds : !tile.buffer<64x32xf32, fragment>
+    }
+    tile.reduce sum %x : !tile.buffer<64x32xf32, fragment> dim 0 into %s : !tile.buffer<32xf32, fragment> clear
+    tile.parallel (%j) in [32] {
+      %a = tile.load %s[%j] in_bounds : !tile.buffer<32xf32, fragment>
+      %o = tile.load %t[%j] in_bounds : !tile.buffer<32xf32, fragment>
+      %n = arith.addf %a, %o : f32
+      tile.store %n, %t[%j] in_bounds : !tile.buffer<32xf32, fragment>
+    }
+    tile.gemm %v : !tile.buffer<64x64xf32, shared>, %x : !tile.buffer<64x32xf32, fragment> into %c : !tile.buffer<64x32xf32, fragment> {transpose_a}
+    tile.parallel (%i, %j) in [64, 32] {
+      %a = tile.load %y[%i, %j] in_bounds : !tile.buffer<64x32xf32, fragment>
+      %e = math.exp2 %a : f32
+      tile.store %e, %y[%i, %j] in_bounds : !tile.buffer<64x32xf32, fragment>
+    }
+    tile.reduce sum %y : !tile.buffer<64x32xf32, fragment> dim 0 into %s : !tile.buffer<32xf32, fragment> clear
+    tile.parallel (%i, %j) in [64, 32] {
+      %a = tile.load %c[%i, %j] in_bounds : !tile.buffer<64x32xf32, fragment>
+      %o = tile.load %t[%j] in_bounds : !tile.buffer<32xf32, fragment>
+      %n = arith.mulf %a, %o : f32
+      tile.store %n, %c[%i, %j] in_bounds : !tile.buffer<64x32xf32, fragment>
+    }
+    tile.gemm %v : !tile.buffer<64x64xf32, shared>, %y : !tile.buffer<64x32xf32, fragment> into %c : !tile.buffer<64x32xf32, fragment> {transpose_a}
+  }
+  return
+}

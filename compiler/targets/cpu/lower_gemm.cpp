@@ -29,6 +29,7 @@
 /// casts them itself.
 #include "compiler/ir/tensor_ops.h"
 #include "compiler/targets/cpu/attributes.h"
+#include "compiler/targets/cpu/feed_gemm.h"
 #include "compiler/targets/cpu/fetch_ahead.h"
 #include "compiler/targets/cpu/loops.h"
 #include "compiler/targets/cpu/machine_pass.h"
@@ -41,6 +42,7 @@
 #include <mlir/Dialect/SCF/IR/SCF.h>
 #include <mlir/Dialect/Utils/StaticValueUtils.h>
 #include <mlir/Dialect/Vector/IR/VectorOps.h>
+#include <mlir/IR/IRMapping.h>
 
 namespace tilewright::cpu {
 namespace {
@@ -71,7 +73,7 @@ public:
   GemmLowering(tile::GemmOp op, const Machine& machine)
       : op(op), builder(op.getLoc(), op), math(builder),
         element(op.getCRegion().type().getScalarType()), shape(kernelShape(machine)),
-        lanes(machine.vectorBits / int64_t(element.getIntOrFloatBitWidth())),
+        lanes(machine.vectorBits / int64_t(element.getIntOrFloatBitWidth())), machine(machine),
         addsLate(gemmAddsLate(machine) && !op->hasAttr(kInOrderAttr)),
         bytesOfA(gemmBytesOfA(machine)), asksAhead(gemmAsksAhead(machine)) {
     if (auto packed = op->getAttrOfType<IntegerAttr>(kPackedAttr)) {
@@ -98,8 +100,10 @@ public:
     depth /= group;
     if (rowSums)
       sumRows();
-    forTiles(rows, rowsAtOnce(), /*evenly=*/false,
-             [&](Value first, int64_t count) { lowerColumns(first, count); });
+    const int64_t fed = lowerFedKernel();
+    forTiles(rows - fed, rowsAtOnce(), /*evenly=*/false, [&](Value first, int64_t count) {
+      lowerColumns(math.add(first, math.constant(fed)), count);
+    });
     op.erase();
   }
 
@@ -169,6 +173,20 @@ private:
       return rows;
     const int64_t parts = llvm::divideCeil(rows * rowBytes, bytesOfA);
     return llvm::alignTo(llvm::divideCeil(rows, parts), shape.rows);
+  }
+
+  /// The micro-kernel of the first rows, if it computes b; gives how many rows.
+  int64_t lowerFedKernel() {
+    if (isPacked || group != 1 || columns % lanes || columns > shape.vectors * lanes)
+      return 0;
+    const int64_t count = rowsOfFedKernel(rows, machine);
+    feeding = count ? loopThatFeeds(op, depth, columns) : scf::ForOp();
+    if (!feeding)
+      return 0;
+    const SmallVector<int64_t> widths(columns / lanes, lanes);
+    microKernel(math.constant(0), count, math.constant(0), widths);
+    feeding = {};
+    return count;
   }
 
   /// All columns of `count` rows from `first` on.
@@ -309,6 +327,9 @@ private:
     askForResult(row, count, column, widths);
     Value aStart = elementPointer(a.pointer, math.mul(row, math.constant(rowStep)));
     Value bStart = columnsOfB(column);
+    if (feeding)
+      return storeSums(target, resultPointer(row, column), count, widths,
+                       multiplyAsFed(aStart, rowStep, depthStep, count, widths, sums));
 
     auto loop =
         scf::ForOp::create(builder, math.constant(0), math.constant(depth), math.constant(1), sums);
@@ -321,6 +342,53 @@ private:
       scf::YieldOp::create(builder, step(aHere, rowStep, right, count, loop.getRegionIterArgs()));
     }
     storeSums(target, resultPointer(row, column), count, widths, loop.getResults());
+  }
+
+  /// Computes rows of b beside the products of those before: a core looks too few instructions ahead to do so by itself.
+  /// Gives the sums.
+  SmallVector<Value> multiplyAsFed(Value aStart, int64_t rowStep, int64_t depthStep, int64_t count,
+                                   ArrayRef<int64_t> widths, SmallVector<Value> sums) {
+    const size_t products = sums.size();
+    const int64_t turn = *getConstantIntValue(feeding.getStep());
+    Value bStart = columnsOfB(math.constant(0));
+    auto multiply = [&](Value first, ValueRange before) {
+      SmallVector<Value> after(before.take_front(products));
+      for (int64_t number = 0; number < turn; ++number) {
+        Value k = math.add(first, math.constant(number));
+        Value aHere = elementPointer(aStart, math.mul(k, math.constant(depthStep)));
+        after = step(aHere, rowStep, rowOfB(bStart, k, widths), count, after);
+      }
+      return after;
+    };
+    llvm::append_range(sums, fedTurn(math.constant(0), feeding.getInitArgs()));
+    auto loop = scf::ForOp::create(builder, math.constant(0), math.constant(depth - turn),
+                                   math.constant(turn), sums);
+    {
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToStart(loop.getBody());
+      Value k = loop.getInductionVar();
+      const ValueRange before = loop.getRegionIterArgs();
+      SmallVector<Value> fed =
+          fedTurn(math.add(k, math.constant(turn)), before.drop_front(products));
+      SmallVector<Value> next = multiply(k, before);
+      llvm::append_range(next, fed);
+      scf::YieldOp::create(builder, next);
+    }
+    feeding.replaceAllUsesWith(loop.getResults().drop_front(products));
+    feeding.erase();
+    return multiply(math.constant(depth - turn), loop.getResults());
+  }
+
+  /// The turn of the feeding loop from row `first` of b on; what it yields.
+  SmallVector<Value> fedTurn(Value first, ValueRange before) {
+    IRMapping known;
+    known.map(feeding.getInductionVar(), first);
+    known.map(feeding.getRegionIterArgs(), before);
+    for (Operation& inner : feeding.getBody()->without_terminator())
+      if (Operation* copy = builder.clone(inner, known); isa<math::Exp2Op>(copy))
+        copy->setAttr(kBesideProductsAttr, builder.getUnitAttr());
+    return llvm::map_to_vector(feeding.getYieldedValues(),
+                               [&](Value value) { return known.lookupOrDefault(value); });
   }
 
   /// c, or 0 where it counts as that or is added in the end; and what b's shift adds taken off.
@@ -542,6 +610,9 @@ private:
   int64_t group = 1, panelVectors = 1;
   /// Where b is greater by 128: what the products are then too much, per row, and less than 0.
   Value rowSums;
+  const Machine& machine;
+  /// The loop that computes b; null where b is read.
+  scf::ForOp feeding;
   /// The sums begin at 0, and c is added in the end.
   bool addsLate;
   /// See gemmBytesOfA.
