@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import os
+
 from . import cache
 from .env import remark_ignored
 from .errors import (
@@ -158,6 +160,11 @@ def kernel_of_library(
     return kernel
 
 
+def strict_indices() -> bool:
+    """Whether elements outside of tensors are errors (docs/interpreter.md)."""
+    return os.environ.get("TILEWRIGHT_STRICT_INDICES", "0") not in ("", "0")
+
+
 def compile_kernel(
     capture: Callable[[], CapturedKernel],
     options: Options,
@@ -181,7 +188,8 @@ def compile_kernel(
     def recompile() -> Sequence[tuple[str, str]]:
         return stages_of(captured_kernel(), options)
 
-    if front is not None:
+    is_strict = options.target == "ascend" and strict_indices()
+    if front is not None and not is_strict:
         known = cache.lookup_front(front)
         kernel = None if known is None else load(known, options, out_idx, source, recompile)
         if kernel is not None:
@@ -196,6 +204,12 @@ def compile_kernel(
         entry = cache.store(key, artifact.library, manifest_of(artifact, captured.outputs), extra)
         kernel = kernel_of(
             entry, out_idx, target=options.target, prim_func=source, recompile=recompile
+        )
+    if is_strict:
+        from .strict_indices import strict_kernel
+
+        return strict_kernel(
+            kernel, captured, options, out_idx, prim_func=source, recompile=recompile
         )
     # What was noticed while tracing is noticed only then.
     if front is not None and not captured.warnings:

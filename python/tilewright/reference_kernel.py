@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import TYPE_CHECKING, Any
 
 from .cache import Entry
-from .compilation import compile_artifact
+from .compilation import compile_artifact, strict_indices
 from .errors import Diagnostic, KernelError, load_compiler, raise_at_kernel
 from .kernel import kernel_of, stage_files
 
@@ -21,9 +20,7 @@ if TYPE_CHECKING:
 def reports_out_of_range(options: Options) -> bool:
     """Whether an element outside of a tensor is an error: on a GPU it is guarded only by the pass
     that this key turns off."""
-    if os.environ.get("TILEWRIGHT_STRICT_INDICES", "0") not in ("", "0"):
-        return True
-    return bool(options.pass_configs.get("tl.disable_safe_memory_legalize"))
+    return strict_indices() or bool(options.pass_configs.get("tl.disable_safe_memory_legalize"))
 
 
 def reference_kernel(

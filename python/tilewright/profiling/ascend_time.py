@@ -71,7 +71,8 @@ class AscendTime:
         last = max(self.cores, key=lambda core: core["end_us"])
         waits = last["pipes"].get(pipe, {}).get("waits_us", {})
         longest = sorted(waits.items(), key=lambda wait: -wait[1])[:2]
-        said = ", ".join(f"{time:.2f} us for {cause}" for cause, time in longest if time > 0)
+        told = [(time, cause) for cause, time in longest if round(time, 2) > 0]
+        said = ", ".join(f"{time:.2f} us for {cause}" for time, cause in told)
         return f"; waited {said}" if said else ""
 
 

@@ -201,3 +201,16 @@ def test_a_picture_that_cannot_be_drawn_is_told_before_the_script_runs(tmp_path)
         assert refused.returncode == 2
         assert message.format(path) in refused.stderr
         assert not path.exists()
+
+
+def test_waits_of_no_time_are_not_told():
+    from tilewright.profiling.ascend_time import AscendTime
+
+    waits = {"issue": 0.001, "flag MTE2_V id 0": 0.5, "flag V_MTE3 id 0": 0.25}
+    core = {"end_us": 2.0, "pipes": {"V": {"waits_us": waits}, "S": {"waits_us": {"issue": 0.004}}}}
+    time = AscendTime("k", "910B2", 2.0, 1.0, {"V": 1.0, "S": 0.5}, {}, [core], "")
+    lines = time.text().splitlines()
+    assert lines[1].endswith(
+        "100%; waited 0.50 us for flag MTE2_V id 0, 0.25 us for flag V_MTE3 id 0"
+    )
+    assert lines[2].endswith("50%")
