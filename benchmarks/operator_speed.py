@@ -92,7 +92,8 @@ def long_blocks(m: int, n: int, k: int, dtype: str, threads: int) -> dict[str, i
         return {}
     width = {"bfloat16": 2, "int8": 1}.get(dtype, 4)
     if width < 4 and 256 << 10 <= width * k * 256 <= 512 << 10:
-        form = {"block_m": 128, "block_n": 256}
+        # A result of int32 goes straight from the sums, which by steps it doesn't.
+        form = {"block_m": 128, "block_n": 512 if dtype == "int8" and k >= 2048 else 256}
     else:
         form = {"block_m": 64, "block_n": 512, "block_k": 2048 // width}
     if n % form["block_n"] or k % form.get("block_k", 1):
