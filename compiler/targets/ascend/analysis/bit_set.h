@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -104,18 +105,30 @@ class BitMatrix {
 public:
   BitMatrix() = default;
   BitMatrix(size_t rows, size_t size)
-      : width((size + kWordBits - 1) / kWordBits), held(rows * width) {}
+      : width((size + kWordBits - 1) / kWordBits), count(rows * width),
+        held(std::make_unique<uint64_t[]>(count)) {}
+
+  /// Takes the rows of another one that `isNeeded` says so of; nothing may ask for the others before they are assigned.
+  template <typename IsNeeded> void copy(const BitMatrix& other, IsNeeded isNeeded) {
+    if (count != other.count)
+      held = std::make_unique_for_overwrite<uint64_t[]>(other.count);
+    width = other.width;
+    count = other.count;
+    for (size_t row = 0; row * width < count; ++row)
+      if (isNeeded(row))
+        std::copy_n(other.held.get() + row * width, width, held.get() + row * width);
+  }
 
   BitRow operator[](size_t row) {
-    return BitRow(std::span(held).subspan(row * width, width));
+    return BitRow(std::span(held.get() + row * width, width));
   }
   std::span<const uint64_t> words(size_t row) const {
-    return std::span(held).subspan(row * width, width);
+    return {held.get() + row * width, width};
   }
 
 private:
-  size_t width = 0;
-  std::vector<uint64_t> held;
+  size_t width = 0, count = 0;
+  std::unique_ptr<uint64_t[]> held;
 };
 
 } // namespace tilewright::ascend::model

@@ -76,8 +76,10 @@ private:
     hazards.erase(std::unique(hazards.begin(), hazards.end()), hazards.end());
   }
 
-  /// What is asked for is known.
+  /// What is asked for is known. Of what stands behind all loops around the first wanted statement nothing leads back.
   bool isAnswered() const {
+    if (question == Question::OfFirst)
+      return firstWanted != kNone && openLoops == 0;
     return question == Question::Any && (firstWanted != kNone || !verdict.unheld.empty());
   }
 
@@ -342,6 +344,12 @@ private:
   }
 
   void walkLoop(const Node* loop, States& states) {
+    ++openLoops;
+    walkTurns(loop, states);
+    --openLoops;
+  }
+
+  void walkTurns(const Node* loop, States& states) {
     const int64_t period = conflicts.periodOf(loop), trips = loop->trips;
     phases[loop->id] = 0;
     if (trips < 0)
@@ -471,6 +479,7 @@ private:
   const WantedHazard* isWanted;
   const IsWantedFlag* mustBeHeld; ///< null: all are asked for
   unsigned firstWanted = kNone;   ///< the number of the first statement that has a wanted hazard
+  unsigned openLoops = 0;
   bool mayBeEmpty = true;
   const Layout layout;
   Turns turns;

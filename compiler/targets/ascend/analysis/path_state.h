@@ -59,6 +59,24 @@ public:
       : count(flags), values(variables, kNoValue), layout(&layout),
         rows(layout.firstFlag + flags, records) {}
 
+  State(State&&) = default;
+  State& operator=(State&&) = default;
+  ~State() = default;
+  State(const State& other) {
+    *this = other;
+  }
+  /// What flags that aren't set carry means nothing.
+  State& operator=(const State& other) {
+    if (this == &other)
+      return *this;
+    count = other.count;
+    values = other.values;
+    layout = other.layout;
+    const size_t queues = layout ? layout->firstFlag : 0;
+    rows.copy(other.rows, [&](size_t row) { return row < queues || count[row - queues] > 0; });
+    return *this;
+  }
+
   std::vector<int> count;  ///< by flag: sets without a wait
   std::vector<int> values; ///< by variable
 
