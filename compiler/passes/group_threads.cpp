@@ -35,7 +35,7 @@ private:
   void mark(const ThreadGroups& groups) {
     for (const ThreadGroups::Problem& problem : groups.problems) {
       problem.op->emitError(problem.message).attachNote(problem.branch->getLoc())
-          << "the branch is here";
+          << (isa<tile::ForOp>(problem.branch) ? "the loop is here" : "the branch is here");
       signalPassFailure();
     }
     Builder builder(&getContext());

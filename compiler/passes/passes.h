@@ -17,6 +17,9 @@ std::unique_ptr<mlir::Pass> createMarkInBounds();
 /// assert_regions.cpp
 std::unique_ptr<mlir::Pass> createAssertRegions();
 
+/// join_barriers.cpp
+std::unique_ptr<mlir::Pass> createJoinBarriers();
+
 /// group_threads.cpp
 std::unique_ptr<mlir::Pass> createGroupThreads();
 

@@ -9,6 +9,7 @@ void tilewright::registerPasses() {
   mlir::registerCSEPass();
   mlir::registerPass(createMarkInBounds);
   mlir::registerPass(createAssertRegions);
+  mlir::registerPass(createJoinBarriers);
   mlir::registerPass(createGroupThreads);
   mlir::registerPass(createInsertSyncs);
 }

@@ -206,6 +206,14 @@ void ThreadGroups::visit(Block& block, const Group& group) {
       continue;
     if (group.branch)
       check(op, group);
+    if (auto loop = dyn_cast<tile::ForOp>(op); loop && turnsDiffer(loop))
+      if (Operation* first = firstForWholeBlock(loop.getBody())) {
+        problems.push_back({first, loop,
+                            nameOf(first) + " in a loop of other turns in other threads is not "
+                                            "supported, as all of them take part in it; let its "
+                                            "bounds be the same in all threads"});
+        continue;
+      }
     auto branch = dyn_cast<scf::IfOp>(op);
     if (branch && branch.getNumResults() == 0 && divergence.differs(branch) &&
         visitBranch(branch, group))
@@ -214,6 +222,24 @@ void ThreadGroups::visit(Block& block, const Group& group) {
       for (Block& nested : region)
         visit(nested, group);
   }
+}
+
+/// Whether it is known that the threads go through a loop a different number of times.
+bool ThreadGroups::turnsDiffer(tile::ForOp loop) {
+  const ThreadIndex& lower = indices.indexOf(loop.getLower());
+  const ThreadIndex& upper = indices.indexOf(loop.getUpper());
+  const ThreadIndex& step = indices.indexOf(loop.getStep());
+  for (const ThreadIndex* index : {&lower, &upper, &step})
+    if (!index->isKnown || !index->terms.empty())
+      return false;
+  std::optional<int64_t> first;
+  for (auto [from, to, by] : llvm::zip(lower.numbers, upper.numbers, step.numbers)) {
+    const int64_t turns = by <= 0 || to <= from ? 0 : (to - from - 1) / by + 1;
+    if (first.value_or(turns) != turns)
+      return true;
+    first = turns;
+  }
+  return false;
 }
 
 ThreadGroups::Group ThreadGroups::part(const Group& group, const Choice& choice, bool isElse,

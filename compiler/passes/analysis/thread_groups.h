@@ -37,7 +37,7 @@ public:
     bool isKnown = false;
     llvm::SmallVector<int64_t, 4> taken, others;
   };
-  /// What no group can do, and the branch that it stands in.
+  /// What no group can do, and the branch (or loop) that it stands in.
   struct Problem {
     mlir::Operation* op;
     mlir::Operation* branch;
@@ -72,6 +72,7 @@ private:
   Choice choiceOf(mlir::arith::CmpIOp comparison);
   Choice choiceOf(llvm::BitVector members) const;
   void visit(mlir::Block& block, const Group& group);
+  bool turnsDiffer(tile::ForOp loop);
   bool visitBranch(mlir::scf::IfOp branch, const Group& group);
   static Group part(const Group& group, const Choice& choice, bool isElse, mlir::Operation* branch);
   bool checkSide(mlir::Region& side, const Group& part, bool isNeighbours);
@@ -83,5 +84,8 @@ private:
   ThreadDivergence divergence;
   ThreadIndices indices;
 };
+
+/// Barriers on both sides of branches become those of all threads (join_barriers.cpp); gives what can't be.
+std::vector<ThreadGroups::Problem> joinBarriers(tile::LaunchOp launch);
 
 } // namespace tilewright

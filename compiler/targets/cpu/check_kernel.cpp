@@ -136,6 +136,27 @@ std::string refuseOp(Operation* op, const llvm::StringSet<>& own) {
 
 } // namespace
 
+/// What groups of threads can't do, as the passes will find it.
+static void checkThreadGroups(func::FuncOp kernel, std::vector<Diagnostic>& found) {
+  if (llvm::none_of(kernel.getOps<tile::LaunchOp>(), hasThreadGroups))
+    return;
+  OwningOpRef<func::FuncOp> own = kernel.clone(); // in which barriers are joined
+  for (auto launch : own->getOps<tile::LaunchOp>()) {
+    if (!hasThreadGroups(launch))
+      continue;
+    std::vector<ThreadGroups::Problem> problems = joinBarriers(launch);
+    if (problems.empty())
+      problems = ThreadGroups(launch).problems;
+    for (const ThreadGroups::Problem& problem : problems)
+      found.push_back(
+          {Severity::Unsupported,
+           placeOf(problem.op->getLoc()),
+           problem.message,
+           {{placeOf(problem.branch->getLoc()),
+             isa<tile::ForOp>(problem.branch) ? "the loop is here" : "the branch is here"}}});
+  }
+}
+
 std::vector<Diagnostic> checkKernel(func::FuncOp kernel, const llvm::StringSet<>& own) {
   std::vector<Diagnostic> found;
   auto report = [&](Location location, std::string message) {
@@ -152,13 +173,7 @@ std::vector<Diagnostic> checkKernel(func::FuncOp kernel, const llvm::StringSet<>
     if (auto type = dyn_cast<BufferType>(argument.getType()))
       report(argument.getLoc(), refuseBuffer(type));
   kernel.walk<WalkOrder::PreOrder>([&](Operation* op) { report(op->getLoc(), refuseOp(op, own)); });
-  for (auto launch : kernel.getOps<tile::LaunchOp>())
-    if (hasThreadGroups(launch))
-      for (const ThreadGroups::Problem& problem : ThreadGroups(launch).problems)
-        found.push_back({Severity::Unsupported,
-                         placeOf(problem.op->getLoc()),
-                         problem.message,
-                         {{placeOf(problem.branch->getLoc()), "the branch is here"}}});
+  checkThreadGroups(kernel, found);
   // Also what all buffers of a launch take together: reuse of dead ones is not counted on.
   for (auto launch : kernel.getOps<tile::LaunchOp>()) {
     int64_t bytes = 0;

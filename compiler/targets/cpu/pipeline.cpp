@@ -200,6 +200,7 @@ bool compileModule(ModuleOp original, Session& session) {
     session.stages.emplace_back("tile", stageText(original));
   OwningOpRef<ModuleOp> module = original.clone();
   if (!runPass(*module, createAssertRegions(), kPrefix, session) ||
+      !runPass(*module, createJoinBarriers(), kPrefix, session) ||
       !runPass(*module, createGroupThreads(), kPrefix, session) ||
       !runPass(*module, createInsertSyncs(), kPrefix, session) ||
       !runPass(*module, createSplitThreads(), kPrefix, session))
