@@ -266,6 +266,34 @@ def taken(form: str) -> Any:
     return main
 
 
+@T.prim_func
+def shifted(  # type: ignore[no-untyped-def]
+    A: T.Tensor((SIDE, SIDE), "float16"),
+    N: T.Tensor((2,), "int32"),
+    n: T.int32,
+    C: T.Tensor((2, SIDE, SIDE), "float32"),
+):
+    with T.Kernel(1, is_npu=True) as (_, vid):
+        a = T.alloc_L1((SIDE, SIDE), "float16")
+        c = T.alloc_fragment((SIDE, SIDE), "float32")
+        u = T.alloc_ub((HALF, SIDE), "float32")
+        T.copy(A, a)
+        T.gemm_v0(a, a, c, init=True)
+        for i, j in T.Parallel(HALF, SIDE):
+            c[(vid << 4) + i, j] = c[(vid << 4) + i, j] + 1.0
+        T.copy(c[vid * HALF : vid * HALF + HALF, :], C[0, vid << 4, 0])
+        T.gemm_v0(a, a, c, init=True)
+        T.copy(c[vid << 4 : (vid << 4) + HALF, :], u)
+        T.copy(u, C[1, vid << 4, 0])
+
+
+SHIFTED = "parts by a shift"
+GROUP.add(
+    SHIFTED,
+    shifted,
+    [A, NUMBERS, 2, np.zeros((2, SIDE, SIDE), np.float32)],
+    stacked(PRODUCT + 1, PRODUCT),
+)
 for forms, make in ((EXPECTED, used), (IN_TURNS, in_turns)):
     for form, wanted in forms.items():
         build = taken if "taken" in form else make
@@ -273,7 +301,7 @@ for forms, make in ((EXPECTED, used), (IN_TURNS, in_turns)):
 
 
 @pytest.mark.filterwarnings("ignore::tilewright.errors.TilewrightWarning")
-@pytest.mark.parametrize("form", [*EXPECTED, *IN_TURNS])
+@pytest.mark.parametrize("form", [*EXPECTED, *IN_TURNS, SHIFTED])
 def test_work_by_vid(form: str) -> None:
     GROUP.check(form)
 

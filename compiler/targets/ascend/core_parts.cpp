@@ -100,6 +100,8 @@ std::optional<VidSpan> spanOf(Value value) {
     return VidSpan(*a).add(*b, isa<arith::AddIOp>(op) ? 1 : -1);
   if (isa<arith::MulIOp>(op) && (left || right) && a && b)
     return VidSpan().add(right ? *a : *b, right ? *right : *left);
+  if (isa<arith::ShLIOp>(op) && right && *right >= 0 && *right < 32 && a)
+    return VidSpan().add(*a, int64_t(1) << *right);
   if (const std::optional<int64_t> divisor = tile::floorDivisor(op); divisor && a)
     return quotient(*a, *divisor);
   return fixed();

@@ -42,6 +42,10 @@ std::optional<int64_t> vectorStep(Value value) {
     for (unsigned side : {0U, 1U})
       if (std::optional<int64_t> factor = getConstantIntValue(op->getOperand(1 - side)))
         return *steps[side] * *factor;
+  if (isa<arith::ShLIOp>(op) && *steps[1] == 0)
+    if (std::optional<int64_t> by = getConstantIntValue(op->getOperand(1));
+        by && *by >= 0 && *by < 32)
+      return *steps[0] * (int64_t(1) << *by);
   // `vid * 64 // 2`: a step of whole multiples stays even, wherever it begins.
   if (std::optional<int64_t> divisor = tile::floorDivisor(op); divisor && *steps[0] % *divisor == 0)
     return *steps[0] / *divisor;
