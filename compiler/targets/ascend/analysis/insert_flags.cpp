@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <set>
 #include <tuple>
 
@@ -324,9 +325,11 @@ private:
   /// at 15. So a flag that one core may set again before the other has waited for it is moved to where
   /// something keeps the cores together, or gets a flag that leads back.
   void holdAll() {
-    std::set<unsigned> tried;
+    // What holds another one may have to move itself.
+    constexpr unsigned mostTrials = 3;
+    std::map<unsigned, unsigned> trials;
     for (unsigned number = firstUnheld(); number != kNone; number = firstUnheld())
-      if (!tried.insert(number).second || !hold(number))
+      if (++trials[number] > mostTrials || !hold(number))
         released.insert(number);
     isHeld = true;
   }
@@ -354,8 +357,10 @@ private:
       if (insertion.slots > 1 && isHeldNow(number))
         return true;
     }
-    return (insertion.carriedBy && (holdBetween(number) || holdAtOnce(number))) ||
-           addBack(number) || addMeeting(number);
+    const bool isAtOnce = !insertion.setAt && !insertion.behind;
+    return (insertion.carriedBy && holdBetween(number)) ||
+           ((insertion.carriedBy || isAtOnce) && holdAtOnce(number)) || addBack(number) ||
+           addMeeting(number);
   }
 
   bool isHeldNow(unsigned number) const {
