@@ -193,3 +193,11 @@ func.func @f(%A: !tile.buffer<64x64xf32, global>, %c: !tile.buffer<64x64xf32, L0
   npu.store_l0c %c[%i] : !tile.buffer<64x64xf32, L0C> rows 64 to %A[0, -9223372036854775808] [64, 64] : !tile.buffer<64x64xf32, global>
   return
 }
+
+// -----
+
+func.func @numbers_without_places(%c: i1, %i: index) {
+  // expected-error@+1 {{has 1 numbers for 0 places in its sentence}}
+  npu.require %c "this begins before its tensor" (%i)
+  return
+}

@@ -332,6 +332,14 @@ void CallOp::getAccesses(Accesses& accesses) {
     ++number;
   }
 }
+LogicalResult RequireOp::verify() {
+  const size_t places = getSentence().count("{}");
+  if (places != getNumbers().size())
+    return emitOpError() << "has " << getNumbers().size() << " numbers for " << places
+                         << " places in its sentence";
+  return success();
+}
+
 LogicalResult CallOp::verify() {
   const auto buffers =
       size_t(llvm::count_if(getArguments(), [](Value v) { return isa<BufferType>(v.getType()); }));

@@ -125,4 +125,15 @@ def Npu_CallOp : Npu_Op<"call", [AttrSizedOperandSegments]> {
   let assemblyFormat = "$callee `(` ($arguments^ `:` qualified(type($arguments)))? `)` `offsets` `[` $offsets `]` `bytes` $bytes `access` $access `pipe` $queue `on` $on attr-dict";
   let hasVerifier = 1;
 }
+
+def Npu_RequireOp : Op<Npu_Dialect, "require", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "ends the kernel with a sentence about its numbers where the condition is false";
+  let description = [{
+    `npu.require %c "b begins at row {}, which is no multiple of 16" (%row)`: each {} stands for a number. Unlike an assertion, the kernel's
+    author has not written it, so what is told is the sentence alone.
+  }];
+  let arguments = (ins I1:$condition, StrAttr:$sentence, Variadic<Index>:$numbers);
+  let assemblyFormat = "$condition $sentence `(` $numbers `)` attr-dict";
+  let hasVerifier = 1;
+}
 #endif

@@ -12,13 +12,18 @@
 #define TW_HERE , place
 // ... and its findings name the kernel's tensors.
 #define TW_TENSOR(number) , number
-#define TW_NAME_TENSOR(tensor, number) tensor.twName(number)
+#define TW_NAME_TENSOR(tensor, ...) tensor.twName(__VA_ARGS__)
+/// Ends the kernel with a sentence where the condition is false.
+#define TW_REQUIRE(condition, ...)                                                                 \
+  ((condition) ? (void)0                                                                           \
+               : ::AscendC::twFailRequirement(::tilewright::ascend::Place::here(), __VA_ARGS__))
 #define TW_TENSOR_NAMES(names) ::tilewright::ascend::tilewrightAscendTensorNames(names)
 #else
 #define TW_PLACE
 #define TW_HERE
 #define TW_TENSOR(number)
-#define TW_NAME_TENSOR(tensor, number)
+#define TW_NAME_TENSOR(tensor, ...)
+#define TW_REQUIRE(...) ascendc_assert(__VA_ARGS__)
 #define TW_TENSOR_NAMES(names)
 #endif
 

@@ -214,7 +214,6 @@ public:
   StoreState storeState;
   ScalarResults results;
   CoreHazards hazards;
-  std::map<uint16_t, uint64_t> globalStarts; ///< of the tensors that the kernel has names for
   State state = State::New;
   int32_t status = 0;
   const uint32_t index;

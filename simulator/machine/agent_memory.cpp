@@ -19,17 +19,19 @@ std::vector<ReportNote> Agent::workingNotes(const std::string& advice) const {
 }
 
 void Agent::failBeyond(const Operand& operand, Interval bytes, bool isWritten, Place place) {
-  const std::optional<TensorName> tensor = tensorNamed(hazards.tensorNames, operand.tensor);
+  std::optional<TensorName> tensor = tensorNamed(hazards.tensorNames, operand.tensor);
   if (!tensor)
     return;
   int64_t begin = 0;
   if (operand.space !=
-      Space::GM) // addresses on chip have 32 bits: one before the tensor is a large one
+      Space::GM) { // addresses on chip have 32 bits: one before the tensor is a large one
     begin = static_cast<int32_t>(static_cast<uint32_t>(bytes.begin - tensor->begin));
-  else if (const auto start = globalStarts.find(operand.tensor); start == globalStarts.end())
+  } else if (std::optional<GlobalTensorName> global = hazards.globalTensor(operand.tensor)) {
+    begin = static_cast<int64_t>(bytes.begin - global->begin);
+    tensor = std::move(global->tensor);
+  } else {
     return;
-  else
-    begin = static_cast<int64_t>(bytes.begin - start->second);
+  }
   const auto length = static_cast<int64_t>(bytes.end - bytes.begin);
   if (std::string text = outsideOf(*tensor, begin, begin + length, isWritten); !text.empty())
     fail(std::move(text), place, faultStatus());

@@ -158,7 +158,8 @@ std::string hexOf(uint64_t value) {
 }
 
 bool isOurs(const std::string& file) {
-  for (const char* part : {"/simulator/ascendc/ascendc/", "/include/c++/", "/usr/include/", "??"})
+  for (const char* part : {"/simulator/ascendc/ascendc/", "/ascend/tilewright_", "/include/c++/",
+                           "/usr/include/", "??"})
     if (file.find(part) != std::string::npos)
       return true;
   return false;

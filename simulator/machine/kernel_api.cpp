@@ -171,10 +171,10 @@ void* scalarAccess(const Operand& operand, uint32_t bytes, bool write, Place pla
   return a.scalarAccess(operand, bytes, write, place);
 }
 
-void noteTensor(uint16_t number, uint64_t address) {
+void noteTensor(uint16_t number, uint64_t address, const int64_t* extents, unsigned numExtents) {
   Agent& a = agent();
   Inside inside(a);
-  a.globalStarts[number] = address;
+  a.hazards.nameGlobal(number, address, {extents, extents + numExtents});
 }
 
 void drainPipe(Pipe pipe) {

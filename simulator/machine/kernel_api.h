@@ -85,7 +85,8 @@ TILEWRIGHT_EXPORT uint64_t allocateForLaunch(uint64_t bytes);
 TILEWRIGHT_EXPORT void* scalarAccess(const Operand& operand, uint32_t bytes, bool write,
                                      Place place);
 /// The tensor of that number (Operand::tensor) begins at `address` of global memory.
-TILEWRIGHT_EXPORT void noteTensor(uint16_t number, uint64_t address);
+TILEWRIGHT_EXPORT void noteTensor(uint16_t number, uint64_t address, const int64_t* extents,
+                                  unsigned numExtents);
 /// Waits until all that was issued to `pipe` is done and the scalar unit knows (results that an
 /// instruction returns to the scalar unit).
 TILEWRIGHT_EXPORT void drainPipe(Pipe pipe);

@@ -37,6 +37,20 @@ std::string TensorName::elementAt(int64_t offset) const {
   return "[" + std::to_string(row) + ", " + text;
 }
 
+std::string TensorName::elementsAt(int64_t begin, int64_t end) const {
+  const std::string first = elementAt(begin), last = elementAt(end - 1);
+  return last == first ? first : first + " to " + last;
+}
+
+void TensorName::fillShape(const std::vector<int64_t>& extents) {
+  auto next = extents.begin();
+  for (int64_t& extent : shape)
+    if (extent < 0 && next != extents.end())
+      extent = *next++;
+  if (pitch == 0 && shape.size() > 1 && shape.back() > 0)
+    pitch = shape.back();
+}
+
 std::optional<int64_t> TensorName::bytes() const {
   int64_t rows = 1;
   for (size_t dim = 0; dim + 1 < shape.size(); ++dim)
@@ -74,11 +88,11 @@ std::string outsideOf(const TensorName& tensor, int64_t begin, int64_t end, bool
   const std::optional<int64_t> bytes = tensor.bytes();
   if (begin >= end || (begin >= 0 && (!bytes || end <= *bytes)))
     return {};
-  const std::string first = tensor.elementAt(begin), last = tensor.elementAt(end - 1);
-  if (first.empty())
+  const std::string elements = tensor.elementsAt(begin, end);
+  if (elements.empty())
     return {};
-  return "'" + tensor.name + (isWritten ? "' is written at " : "' is read at ") + first +
-         (last == first ? "" : " to " + last) + ", but its shape is " + tensor.shapeText();
+  return "'" + tensor.name + (isWritten ? "' is written at " : "' is read at ") + elements +
+         ", but its shape is " + tensor.shapeText();
 }
 
 } // namespace tilewright::ascend

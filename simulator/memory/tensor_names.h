@@ -24,6 +24,10 @@ struct TensorName {
   /// "[30, 0]": the element that so many bytes from the first one are a part of; empty if its place says nothing.
   /// The first index may be negative, or beyond the shape.
   std::string elementAt(int64_t offset) const;
+  /// "[30, 0]" or "[30, 0] to [37, 59]", for bytes from `begin` to before `end`; empty like elementAt.
+  std::string elementsAt(int64_t begin, int64_t end) const;
+  /// Puts in what is known at run time only, in the order of the dims.
+  void fillShape(const std::vector<int64_t>& extents);
   /// The bytes that it takes, with what lies between its rows; nothing if a dim isn't known.
   std::optional<int64_t> bytes() const;
 };
@@ -34,6 +38,12 @@ std::optional<TensorName> tensorNamed(const char* text, uint16_t number);
 
 /// " of 'a'", or nothing.
 std::string ofTensor(const char* text, uint16_t number);
+
+/// A tensor in global memory, whose first byte lies at `begin`.
+struct GlobalTensorName {
+  TensorName tensor;
+  uint64_t begin = 0;
+};
 
 /// "'a' is written at [100], but its shape is (64)" for bytes from `begin` to before `end`, counted from its first one;
 /// empty if they all are its own, or if it can't be told.

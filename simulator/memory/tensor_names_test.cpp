@@ -38,6 +38,16 @@ TEST(TensorNames, SayElements) {
             "'c' is written at [-1, 1, 0], but its shape is (4, 3, 10)");
 }
 
+TEST(TensorNames, SayElementsOfAShapeThatIsKnownLater) {
+  TensorName tensor = *tensorNamed("B 0 32 0 -1 -1;", 1);
+  EXPECT_EQ(tensor.elementsAt(0, 4), "");
+  tensor.fillShape({16, 8});
+  EXPECT_EQ(tensor.shapeText(), "(16, 8)");
+  EXPECT_EQ(tensor.elementsAt(36, 40), "[1, 1]");
+  EXPECT_EQ(tensor.elementsAt(32, 96), "[1, 0] to [2, 7]");
+  EXPECT_EQ(tensor.bytes(), 512);
+}
+
 TEST(TensorNames, SayNothingOfWhatCantBeTold) {
   EXPECT_EQ(outside(4, 1 << 20, (1 << 20) + 2), ""); // no rows
   EXPECT_EQ(outside(5, -256, -252), "'A' is written at [-1, 0], but its shape is (?, 64)");

@@ -42,6 +42,14 @@ public:
                       "and tl.ascend_auto_cross_core_sync in pass_configs"
                     : "";
   }
+  /// Of global memory that nothing has written.
+  const char* fillBefore() const {
+    return isPython
+               ? "a tensor that the call makes (out_idx, T.empty, a workspace) is empty: write it "
+                 "before it is read, or give one that is filled"
+               : "aclrtMalloc leaves memory as it is: copy to it, or fill it with "
+                 "aclrtMemset";
+  }
   const char* atomicAdd() const {
     return isPython ? "T.tile.atomic_add" : "SetAtomicAdd";
   }

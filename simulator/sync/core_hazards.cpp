@@ -101,8 +101,8 @@ void CoreHazards::note(Pipe pipe, const Access& access) {
     return;
   auto p = static_cast<unsigned>(pipe);
   if (access.space == Space::GM) {
-    globalLog.push_back(
-        {access.region, clocks[p], remotes[p].get(), epochs[p], currentSite[p], pipe, access.kind});
+    globalLog.push_back({access.region, clocks[p], remotes[p].get(), epochs[p], currentSite[p],
+                         pipe, access.kind, access.operand ? access.operand->tensor : uint16_t{0}});
     return;
   }
   Shadow* shadow = shadows[static_cast<unsigned>(access.space)].get();
@@ -111,6 +111,20 @@ void CoreHazards::note(Pipe pipe, const Access& access) {
   current = &access;
   currentPipe = pipe;
   shadow->note(access, pipe, {epochs[p], currentSite[p]}, *this);
+}
+
+void CoreHazards::nameGlobal(uint16_t number, uint64_t begin, std::vector<int64_t> extents) {
+  if (globalTensors.size() <= number)
+    globalTensors.resize(number + 1u);
+  globalTensors[number] = {begin, std::move(extents)};
+}
+
+std::optional<GlobalTensorName> CoreHazards::globalTensor(uint16_t number) const {
+  std::optional<TensorName> tensor = tensorNamed(tensorNames, number);
+  if (!tensor || number >= globalTensors.size() || globalTensors[number].begin == 0)
+    return std::nullopt;
+  tensor->fillShape(globalTensors[number].extents);
+  return GlobalTensorName{std::move(*tensor), globalTensors[number].begin};
 }
 
 void CoreHazards::useReserved(Pipe pipe, uint32_t begin) {

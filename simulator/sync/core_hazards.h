@@ -3,6 +3,7 @@
 #ifndef TILEWRIGHT_SIMULATOR_SYNC_CORE_HAZARDS_H
 #define TILEWRIGHT_SIMULATOR_SYNC_CORE_HAZARDS_H
 
+#include "simulator/memory/tensor_names.h"
 #include "simulator/sync/report.h"
 #include "simulator/sync/shadow.h"
 
@@ -20,6 +21,7 @@ struct GlobalAccess {
   uint32_t epoch = 0, site = 0;
   Pipe pipe = Pipe::S;
   AccessKind kind = AccessKind::Read;
+  uint16_t tensor = 0;     ///< Operand::tensor
   uint32_t scalarRead = 0; ///< of the scalar unit: number of the read; 0: a write
   /// Of the scalar unit: number of the access that brought the line into the data cache, which may
   /// be this one; noFill if it went past the cache.
@@ -106,6 +108,9 @@ public:
   void noteUnwritten(Pipe pipe, const Unwritten& unwritten);
   uint64_t unwrittenReads = 0;       ///< that were told, or counted
   const char* tensorNames = nullptr; ///< LaunchRequest::tensorNames
+  /// Where the kernel's tensor of that number begins, and what of its shape is known at run time only.
+  void nameGlobal(uint16_t number, uint64_t begin, std::vector<int64_t> extents);
+  std::optional<GlobalTensorName> globalTensor(uint16_t number) const;
 
 private:
   void meet(const Segment& segment, Interval overlap) override;
@@ -146,6 +151,11 @@ private:
     uint32_t epoch = 0; ///< of the record that was counted last
   };
   std::unordered_map<uint64_t, KnownRace> knownRaces; ///< by pair of sites
+  struct GlobalTensor {
+    uint64_t begin = 0;
+    std::vector<int64_t> extents;
+  };
+  std::vector<GlobalTensor> globalTensors; ///< by number
   bool cube, check, relaxed;
   // The access being noted.
   const Access* current = nullptr;

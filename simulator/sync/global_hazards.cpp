@@ -7,6 +7,7 @@
 #include "simulator/memory/global_memory.h"
 #include "simulator/sync/advice.h"
 #include "simulator/sync/events.h"
+#include "simulator/sync/global_names.h"
 #include "simulator/sync/open_groups.h"
 
 #include <algorithm>
@@ -34,22 +35,6 @@ Region regionOf(Interval bytes) {
   region.begin = bytes.begin;
   region.length = bytes.end - bytes.begin;
   return region;
-}
-
-/// "192 to 255", of the allocation.
-std::string bytesFrom(const Region& region) {
-  GlobalRange range{};
-  findGlobalRange(region.begin, range);
-  Interval hull = region.hull();
-  return std::to_string(hull.begin - range.begin) + " to " +
-         std::to_string(hull.end - 1 - range.begin);
-}
-
-std::string bytesOfAllocation(const Region& region) {
-  GlobalRange range{};
-  findGlobalRange(region.begin, range);
-  return "GM bytes " + bytesFrom(region) + " of an allocation of " +
-         std::to_string(range.end - range.begin) + " bytes";
 }
 
 /// Whether two accesses to one place need an order.
@@ -288,11 +273,9 @@ void Search::unwritten(const GlobalAccess& access, uint32_t core, Interval first
   item.place = at.place;
   item.sentence = std::string(at.what) +
                   (access.kind == AccessKind::Read ? " reads " : " adds atomically to ") +
-                  bytesOfAllocation(region) + ", which nothing has written (" + mine.core +
+                  globalBytes(mine, access, region) + ", which nothing has written (" + mine.core +
                   ") [ErrorRead2]";
-  item.notes.push_back({{},
-                        "aclrtMalloc leaves memory as it is: copy to it, or fill it with "
-                        "aclrtMemset"});
+  item.notes.push_back({{}, Advice(at.place).fillBefore()});
   knownUnwritten[{at.place.file, at.place.line}] = report.add(
       "gm uninit " + std::string(at.place.file) + std::to_string(at.place.line), std::move(item));
 }
@@ -361,7 +344,7 @@ void Search::stale(const GlobalAccess& read, uint32_t core, const GlobalAccess& 
   const Site& filled = mine.site(mine.globalLog[read.fill].site);
   ReportItem item;
   item.place = at.place;
-  item.sentence = std::string(at.what) + " reads " + bytesOfAllocation(region) +
+  item.sentence = std::string(at.what) + " reads " + globalBytes(mine, read, region) +
                   " from the scalar unit's data cache, which is older than a write by " +
                   writer.what + " on " + pipeNames[static_cast<unsigned>(write.pipe)] + " (" +
                   theirs.core + ") (" + mine.core + ") [ErrorSync2]";
@@ -381,9 +364,10 @@ void Search::notCleaned(const GlobalAccess& write, uint32_t core, const GlobalAc
   item.place = at.place;
   item.sentence = std::string(at.what) + " on " + pipeNames[static_cast<unsigned>(next.pipe)] +
                   (next.kind == AccessKind::Read ? " reads " : " writes ") +
-                  bytesOfAllocation(region) + " (" + theirs.core + "), but what " + writer.what +
-                  " wrote there may still be in the data cache of the scalar unit (" + mine.core +
-                  ") [" + (next.kind == AccessKind::Read ? "ErrorSync2" : "ErrorSync1") + "]";
+                  globalBytes(theirs, next, region) + " (" + theirs.core + "), but what " +
+                  writer.what + " wrote there may still be in the data cache of the scalar unit (" +
+                  mine.core + ") [" +
+                  (next.kind == AccessKind::Read ? "ErrorSync2" : "ErrorSync1") + "]";
   item.notes.push_back({writer.place, "the write is here; add DataCacheCleanAndInvalid after it"});
   report.add("dirty " + std::string(at.place.file) + std::to_string(at.place.line) +
                  writer.place.file + std::to_string(writer.place.line),
@@ -418,13 +402,18 @@ void Search::compareLine(uint64_t line, const std::vector<Entry>& writes) {
       const Site &px = cx.site(x.access->site), &py = cy.site(y.access->site);
       GlobalRange range{};
       findGlobalRange(line, range);
+      const std::string here = globalElements(cy, *y.access, y.access->region);
+      const std::string there = globalElements(cx, *x.access, x.access->region);
       ReportItem item;
       item.isError = false;
       item.place = py.place;
-      item.sentence = "the scalar units of " + cx.core + " and " + cy.core +
-                      " write different bytes of the 64-byte cache line at GM byte " +
-                      std::to_string(line - std::min(line, range.begin)) +
-                      " of an allocation; the line that is written back last may undo the other";
+      item.sentence =
+          "the scalar units of " + cx.core + " and " + cy.core + " write " +
+          (here.empty() || there.empty()
+               ? "different bytes of the 64-byte cache line at GM byte " +
+                     std::to_string(line - std::min(line, range.begin)) + " of an allocation"
+               : there + " and " + here + ", which lie in one 64-byte cache line") +
+          "; the line that is written back last may undo the other";
       item.notes.push_back({px.place, "the other write is here"});
       item.notes.push_back({{}, "let each core write lines of its own, or copy from UB"});
       report.add("line " + std::string(px.place.file) + std::to_string(px.place.line) +
@@ -526,19 +515,24 @@ void Search::race(const GlobalAccess& x, const Stream& sx, const GlobalAccess& y
   item.place = second.place;
   const Region &region = (xFirst ? y : x).region, &otherRegion = (xFirst ? x : y).region;
   const bool haveSame = region == otherRegion;
-  std::string where = bytesOfAllocation(region);
-  AccessKind other = (xFirst ? x : y).kind;
-  item.sentence = std::string("nothing orders this ") + verb((xFirst ? y : x).kind) + " of " +
-                  where + " by " + second.what + " on " + pipeNames[q] + " (" +
-                  (xFirst ? cy : cx).core + ") and " +
-                  (other == AccessKind::Atomic ? "an " : "a ") + verb(other) +
-                  (haveSame ? "" : " of bytes " + bytesFrom(otherRegion)) + " by " + first.what +
-                  " on " + pipeNames[p] + " (" + (xFirst ? cx : cy).core + ") [ErrorSync1]";
+  const GlobalAccess &mine = xFirst ? y : x, &theirs = xFirst ? x : y;
+  const CoreHazards &myCore = xFirst ? cy : cx, &theirCore = xFirst ? cx : cy;
+  const bool haveSameName = nameTheSame(myCore, mine, theirCore, theirs);
+  const AccessKind other = theirs.kind;
+  const std::string there = haveSameName && haveSame ? ""
+                            : haveSameName
+                                ? " of " + moreGlobalBytes(theirCore, theirs, otherRegion)
+                                : " of " + globalBytes(theirCore, theirs, otherRegion);
+  item.sentence = std::string("nothing orders this ") + verb(mine.kind) + " of " +
+                  globalBytes(myCore, mine, region) + " by " + second.what + " on " + pipeNames[q] +
+                  " (" + myCore.core + ") and " + (other == AccessKind::Atomic ? "an " : "a ") +
+                  verb(other) + there + " by " + first.what + " on " + pipeNames[p] + " (" +
+                  theirCore.core + ") [ErrorSync1]";
   item.notes.push_back({first.place, "the other access is here"});
   if (!haveSame) {
     const Overlap overlap = overlapOf(region, otherRegion);
     item.notes.push_back({{},
-                          "both touch bytes " + bytesFrom(regionOf(overlap.first)) +
+                          "both touch " + moreGlobalBytes(myCore, mine, regionOf(overlap.first)) +
                               (overlap.more ? ", and more behind them" : "")});
   }
   const Advice words(second.place);

@@ -112,3 +112,139 @@ def test_a_race_names_its_buffer(capfd: pytest.CaptureFixture[str]) -> None:
     text = failure(unordered, 0, {})
     assert re.search(r"Adds on PIPE_V \w+ UB bytes 0 to 255 of 'row' while DataCopyPad", text), text
     assert capfd.readouterr().err == ""
+
+
+X = np.ones((64, 64), np.float32)
+
+
+def told(kernel: Any, *arguments: Any, configs: dict[str, bool] | None = None) -> str:
+    compiled = tilewright.compile(
+        kernel, target="ascend", pass_configs=AUTOMATIC if configs is None else configs
+    )
+    with pytest.raises(RuntimeError) as caught:
+        compiled(*(a.copy() if isinstance(a, np.ndarray) else a for a in arguments))
+    return str(caught.value)
+
+
+def line_of(text: str) -> int:
+    (number,) = (
+        n
+        for n, line in enumerate(Path(__file__).read_text().splitlines(), 1)
+        if line.strip() == text
+    )
+    return number
+
+
+@T.prim_func
+def blocks_that_overlap(A: T.Tensor((64, 64), "float32"), C: T.Tensor((64, 64), "float32")):
+    with T.Kernel(4, is_npu=True, threads=1) as cid:
+        tile = T.alloc_ub((16, 64), "float32")
+        T.copy(A[cid * 16, 0], tile)
+        T.copy(tile, C[cid // 2 * 8, 0])
+
+
+def test_a_race_of_two_blocks_names_elements() -> None:
+    text = told(blocks_that_overlap, X, X)
+    at = f"test_host_words.py:{line_of('T.copy(tile, C[cid // 2 * 8, 0])')}"
+    assert (
+        f"{at}: error: nothing orders this write of 'C'[0, 0] to [15, 63] by DataCopyPad on "
+        "PIPE_MTE3 (vector core 1) and a write by DataCopyPad on PIPE_MTE3 (vector core 0)" in text
+    )
+    assert "of an allocation" not in text
+
+
+rows_given, columns_given = T.dynamic("rows_given"), T.dynamic("columns_given")
+
+
+@T.prim_func
+def parts_that_overlap(
+    A: T.Tensor((rows_given, columns_given), "float32"),
+    C: T.Tensor((rows_given, columns_given), "float32"),
+):
+    with T.Kernel(2, is_npu=True, threads=1) as cid:
+        tile = T.alloc_ub((16, 32), "float32")
+        T.copy(A[cid * 16, 0], tile)
+        T.copy(C[cid * 16, 16], tile)
+        T.copy(tile, C[cid * 16 + 8, 0])
+
+
+def test_a_race_names_elements_of_shapes_that_come_with_the_call() -> None:
+    text = told(parts_that_overlap, X, X)
+    assert (
+        "nothing orders this read of 'C'[16, 16] to [31, 47] by DataCopyPad on PIPE_MTE2 (vector "
+        "core 1) and a write of [8, 0] to [23, 31] by DataCopyPad on PIPE_MTE3 (vector core 0)"
+        in text
+    )
+    assert "note: both touch [16, 16] to [16, 31], and more behind them" in text
+
+
+@T.prim_func
+def elements_of_one_line(C: T.Tensor((64, 64), "float32")):
+    with T.Kernel(2, is_npu=True, threads=1) as cid:
+        C[3, cid] = 1.0
+
+
+def test_elements_of_one_cache_line_are_named(capfd: pytest.CaptureFixture[str]) -> None:
+    tilewright.compile(elements_of_one_line, target="ascend", pass_configs={})(X.copy())
+    assert (
+        "write 'C'[3, 0] and 'C'[3, 1], which lie in one 64-byte cache line; the line that is "
+        "written back last may undo the other" in capfd.readouterr().err
+    )
+
+
+@T.prim_func
+def divided(A: T.Tensor((64,), "float32"), I: T.Tensor((8,), "int32")):  # noqa: E741
+    with T.Kernel(1, is_npu=True, threads=1) as _:
+        row = T.alloc_ub((64,), "float32")
+        T.copy(A, row)
+        turns = 64 // I[0]
+        for _ in T.serial(turns):
+            T.tile.add(row, row, 1.0)
+        T.copy(row, A)
+
+
+def test_a_division_by_zero_points_at_the_kernel() -> None:
+    text = told(divided, X[0], np.zeros(8, np.int32))
+    at = f"test_host_words.py:{line_of('turns = 64 // I[0]')}: error: "
+    assert f"{at}the kernel divided an integer by zero (vector core 0)" in text
+    assert "tilewright_" not in text
+
+
+@T.prim_func
+def part_of_a_gemm(A: T.Tensor((64, 64), "float16"), C: T.Tensor((64, 64), "float32"), n: T.int32):
+    with T.Kernel(1, is_npu=True, threads=1) as _:
+        a = T.alloc_L1((64, 64), "float16")
+        b = T.alloc_L1((64, 64), "float16")
+        c = T.alloc_L0C((16, 64), "float32")
+        T.copy(A, a)
+        T.copy(A, b)
+        T.gemm_v0(a[n : n + 16, :], b, c, init=True)
+        T.copy(c, C[0, 0])
+
+
+def test_a_start_within_a_fractal_is_told_in_a_sentence() -> None:
+    text = told(part_of_a_gemm, X.astype(np.float16), X, 3)
+    at = f"test_host_words.py:{line_of('T.gemm_v0(a[n : n + 16, :], b, c, init=True)')}: error: "
+    assert (
+        f"{at}a of a gemm begins at row 3 of a tile in L1, which is no multiple of 16 (cube core 0)"
+        in text
+    )
+    assert "assertion" not in text
+
+
+@T.prim_func
+def part_of_a_row(A: T.Tensor((64,), "float32"), n: T.int32):
+    with T.Kernel(1, is_npu=True, threads=1) as _:
+        row = T.alloc_ub((64,), "float32")
+        T.copy(A, row)
+        T.fill(row[n : n + 8], 0.0)
+        T.copy(row, A)
+
+
+def test_a_start_within_a_block_is_told_in_a_sentence() -> None:
+    text = told(part_of_a_row, X[0], 5)
+    assert (
+        f"test_host_words.py:{line_of('T.fill(row[n : n + 8], 0.0)')}: error: the fill begins "
+        "within a block of 32 bytes of UB: at element 5 of its tile, which is no multiple of 8"
+        in text
+    )

@@ -428,7 +428,7 @@ def test_file_of_any_name(tmp_path: Path) -> None:
     kernel = tilewright.compile(main, target="ascend", pass_configs=AUTOMATIC)
     with pytest.raises(RuntimeError) as caught:
         kernel(np.zeros(8, np.float32))
-    assert f"{path}:7: error: nothing orders this write of GM" in str(caught.value)
+    assert f"{path}:7: error: nothing orders this write of 'C'[" in str(caught.value)
 
 
 def test_line_of_a_later_statement() -> None:
@@ -447,7 +447,7 @@ def test_line_of_a_later_statement() -> None:
     with pytest.raises(RuntimeError) as caught:
         kernel(np.zeros((32, 64), np.float16), np.zeros((32, 64), np.float16))
     line = main.function.__code__.co_firstlineno + 7
-    assert f"{__file__}:{line}: error: nothing orders this write of GM" in str(caught.value)
+    assert f"{__file__}:{line}: error: nothing orders this write of 'C'[" in str(caught.value)
 
 
 def test_memory_by_numbers() -> None:

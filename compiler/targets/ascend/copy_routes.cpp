@@ -157,9 +157,11 @@ LogicalResult CopyExpander::requireFirst(const BufferRegion& global, std::option
   if (getConstantIntValue(offset) || (isKnown && !comesFromOutside(cast<Value>(offset))))
     return copy.emitError() << "unsupported on ascend: this copy may begin at element " << range.low
                             << dimOfTensor << reason;
-  assertHere(builder, isMore(offset, -1),
-             "this copy begins before element 0" + dimOfTensor + reason.str(),
-             source.type().getSpace() == MemorySpace::UB ? Agent::Vector : Agent::Cube);
+  requireHere(builder, isMore(offset, -1),
+              "this copy begins before element 0 of dim " + std::to_string(*dim) +
+                  " of its tensor, at {}, but " + reason.str(),
+              cast<Value>(offset),
+              source.type().getSpace() == MemorySpace::UB ? Agent::Vector : Agent::Cube);
   return success();
 }
 

@@ -53,7 +53,7 @@ public:
   Head find() {
     Head head;
     for (Operation& op : loop.getBodyBlock()->without_terminator()) {
-      if (isa<tile::AssertOp>(op))
+      if (isa<tile::AssertOp, npu::RequireOp>(op))
         continue; // of where a load begins; it stays
       const bool isLoad = isLoads(&op, head.distance);
       if (!isLoad && !(isPure(&op) && op.getNumRegions() == 0))

@@ -111,8 +111,12 @@ void BodyPrinter::nameGlobal(const GlobalLayout& layout, StringRef name, BufferT
     return;
   const int64_t last = type.getRank() == 0 ? 0 : type.getShape().back();
   const int64_t pitch = type.getRank() == 1 ? 1 : ShapedType::isDynamic(last) ? 0 : last;
+  std::string extents;
+  for (auto [dim, extent] : llvm::enumerate(type.getShape()))
+    if (ShapedType::isDynamic(extent))
+      extents += ", " + layout.shape[dim].text;
   text.line("TW_NAME_TENSOR(" + layout.name + ", " +
-            std::to_string(nameTensor(name, type, 0, pitch)) + ");");
+            std::to_string(nameTensor(name, type, 0, pitch)) + extents + ");");
 }
 
 GlobalLayout BodyPrinter::denseLayout(const std::string& name, BufferType type,

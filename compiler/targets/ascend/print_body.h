@@ -43,6 +43,7 @@ private:
   bool printIf(mlir::scf::IfOp branch);
   bool printBranch(mlir::Region& region, const std::vector<std::string>& results);
   void printFormatted(PrintfOp print);
+  void printRequirement(npu::RequireOp require);
   bool printAlloc(tile::AllocOp alloc);
   std::string workspaceOffset(tile::AllocOp alloc) const;
   void printView(tile::ViewOp view);

@@ -185,6 +185,19 @@ void BodyPrinter::printFormatted(PrintfOp print) {
   text.line("PRINTF(\"" + format + "\"" + values + ");");
 }
 
+void BodyPrinter::printRequirement(npu::RequireOp require) {
+  SmallVector<StringRef> words;
+  require.getSentence().split(words, "{}");
+  std::string sentence = inFormat(words.front()), numbers;
+  for (auto [number, behind] : llvm::zip(require.getNumbers(), ArrayRef(words).drop_front())) {
+    sentence += "%ld" + inFormat(behind);
+    numbers += ", int64_t(" + text.text(number) + ")";
+  }
+  // The host tells the sentence alone.
+  text.line(std::string(text.isForHost() ? "TW_REQUIRE(" : "ascendc_assert(") +
+            text.text(require.getCondition()) + ", \"" + sentence + "\"" + numbers + ");");
+}
+
 bool BodyPrinter::printBuffers(Operation* op) {
   return llvm::TypeSwitch<Operation*, bool>(op)
       .Case<tile::AllocOp>([&](auto alloc) { return printAlloc(alloc); })
@@ -231,6 +244,10 @@ bool BodyPrinter::printBuffers(Operation* op) {
       .Case<tile::AssertOp>([&](tile::AssertOp check) {
         text.line("ascendc_assert(" + text.text(check.getCondition()) + ", \"" +
                   inFormat(check.getMessage()) + "\");");
+        return true;
+      })
+      .Case<npu::RequireOp>([&](npu::RequireOp require) {
+        printRequirement(require);
         return true;
       })
       .Default([](auto) { return false; });

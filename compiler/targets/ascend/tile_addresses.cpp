@@ -239,8 +239,8 @@ static bool readsMemory(Value number) {
   return op && (isa<tile::LoadOp>(op) || llvm::any_of(op->getOperands(), readsMemory));
 }
 
-void assertHere(ImplicitLocOpBuilder& builder, Value condition, const std::string& message,
-                Agent agent) {
+void requireHere(ImplicitLocOpBuilder& builder, Value condition, const std::string& sentence,
+                 ValueRange numbers, Agent agent) {
   const OpBuilder::InsertionGuard guard(builder);
   // What only one kind of core can read, the other kind can't check.
   Operation* around = builder.getInsertionBlock()->getParentOp();
@@ -248,16 +248,17 @@ void assertHere(ImplicitLocOpBuilder& builder, Value condition, const std::strin
     auto scope = ScopeOp::create(builder, agent);
     builder.setInsertionPointToStart(&scope.getBody().emplaceBlock());
   }
-  tile::AssertOp::create(builder, condition, message);
+  npu::RequireOp::create(builder, condition, sentence, numbers);
 }
 
 /// Whether the kernel's own numbers are multiples, as it runs.
-static void assertMultiple(ImplicitLocOpBuilder& builder, OpFoldResult start, int64_t unit,
-                           const std::string& message, Agent agent) {
+static void requireMultiple(ImplicitLocOpBuilder& builder, OpFoldResult start, int64_t unit,
+                            const std::string& sentence, Agent agent) {
   const IndexMaker make(builder);
   Value rest = arith::RemSIOp::create(builder, cast<Value>(start), make.constant(unit));
   Value isWhole = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, rest, make.constant(0));
-  assertHere(builder, isWhole, message, agent);
+  requireHere(builder, isWhole, sentence + ", which is no multiple of " + std::to_string(unit),
+              cast<Value>(start), agent);
 }
 
 LogicalResult requireBlockStart(ImplicitLocOpBuilder& builder, Operation* op, StringRef role,
@@ -266,8 +267,10 @@ LogicalResult requireBlockStart(ImplicitLocOpBuilder& builder, Operation* op, St
     return op->emitError() << "unsupported on ascend: " << role << " begins " << *start
                            << ", but UB is accessed in blocks of 32 bytes";
   if (!isMultipleOf(offset, npu::blockElements(type)))
-    assertMultiple(builder, offset, npu::blockElements(type),
-                   (role + " begins within a block of 32 bytes of UB").str(), Agent::Vector);
+    requireMultiple(
+        builder, offset, npu::blockElements(type),
+        (role + " begins within a block of 32 bytes of UB: at element {} of its tile").str(),
+        Agent::Vector);
   return success();
 }
 
@@ -282,11 +285,8 @@ LogicalResult requireFractalStart(ImplicitLocOpBuilder& builder, Operation* op, 
     if (std::optional<std::string> wrong = startWithinFractal(start, what, tile, unit, op)) {
       return op->emitError() << "unsupported on ascend: " << role << " " << *wrong;
     } else if (!isMultipleOf(start, unit)) {
-      assertMultiple(
-          builder, start, unit,
-          (role + " begins at a " + what + " of " + tile + " that is no multiple of " + Twine(unit))
-              .str(),
-          Agent::Cube);
+      requireMultiple(builder, start, unit, (role + " begins at " + what + " {} of " + tile).str(),
+                      Agent::Cube);
     }
   return success();
 }

@@ -56,9 +56,10 @@ std::optional<int64_t> stepBesides(mlir::Operation* op, int64_t unit,
 std::optional<std::string> startWithinBlock(mlir::OpFoldResult offset, tile::BufferType type,
                                             mlir::Operation* op);
 
-/// The kernel ends where `condition` does not hold. What memory holds, only a core of kind `agent` reads.
-void assertHere(mlir::ImplicitLocOpBuilder& builder, mlir::Value condition,
-                const std::string& message, Agent agent);
+/// The kernel ends with a sentence where `condition` does not hold; each {} of it is one of the numbers. What memory
+/// holds, only a core of kind `agent` reads.
+void requireHere(mlir::ImplicitLocOpBuilder& builder, mlir::Value condition,
+                 const std::string& sentence, mlir::ValueRange numbers, Agent agent);
 
 /// Refuses, at `op`, a part of UB that is known to begin within a block of 32 bytes. Where nothing is known,
 /// the kernel checks it. `role` names the part.

@@ -116,6 +116,17 @@ template <class... Args>
   twFailAssertion(place, condition, "", 0);
 }
 
+/// What the kernel of a tile language asks of its numbers, in a sentence of its compiler.
+template <class... Args>
+[[noreturn]] void twFailRequirement(TwPlace place, const char* format, Args... args) {
+  char text[2048];
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-security"
+  snprintf(text, sizeof text, format, twPrintable(args)...);
+#pragma GCC diagnostic pop
+  twHost::failKernel(text, place);
+}
+
 } // namespace AscendC
 
 #define TW_ASSERT(condition, ...)                                                                  \

@@ -204,10 +204,12 @@ public:
   uint64_t GetSize() const {
     return size;
   }
-  /// For the headers alone: it begins here, and is the kernel's tensor of that number (twHost::Operand::tensor).
-  void twName(uint16_t number) {
+  /// For the headers alone: it begins here, and is the kernel's tensor of that number (twHost::Operand::tensor), whose
+  /// extents that no name says are these.
+  template <class... Extents> void twName(uint16_t number, Extents... extents) {
     nameNumber = number;
-    twHost::noteTensor(number, reinterpret_cast<uint64_t>(pointer));
+    const int64_t all[] = {static_cast<int64_t>(extents)..., 0};
+    twHost::noteTensor(number, reinterpret_cast<uint64_t>(pointer), all, sizeof...(extents));
   }
   void SetShapeInfo(const ShapeInfo& info) {
     shape = info;
