@@ -98,26 +98,32 @@ public:
   }
 
 private:
-  /// Whether it reaches what decides about the exits of a loop that matter to an operation in it.
+  /// Whether it reaches what decides about the exits of a loop that matter to an operation in it: all
+  /// that end the loop, and those to its next turn that stand before the operation or such an end.
   bool reachesExits(Operation* loop, Operation* op) {
-    return loop
-        ->walk([&](Operation* exit) {
-          if (!isa<tile::BreakOp, tile::ContinueOp>(exit))
-            return WalkResult::advance();
-          // A number is asked for once: not for the exits of loops inside, nor for what decides nothing.
-          SmallVector<Operation*> branches;
-          Operation* around = exit->getParentOp();
-          for (; !isLoop(around); around = around->getParentOp())
-            branches.push_back(around);
-          if (around != loop || (isa<tile::ContinueOp>(exit) && !standsBefore(exit, op)))
-            return WalkResult::advance();
-          const bool any = llvm::any_of(branches, [&](Operation* branch) {
-            return llvm::any_of(branch->getOperands(),
-                                [&](Value operand) { return reaches(operand); });
-          });
-          return any ? WalkResult::interrupt() : WalkResult::advance();
-        })
-        .wasInterrupted();
+    SmallVector<Operation*> ends{op}, exits;
+    loop->walk([&](Operation* exit) {
+      // Those of loops inside are their own; what is asked for a number here isn't asked again.
+      if (isa<tile::BreakOp, tile::ContinueOp>(exit) && loopOf(exit) == loop)
+        (isa<tile::BreakOp>(exit) ? ends : exits).push_back(exit);
+    });
+    llvm::erase_if(exits, [&](Operation* exit) {
+      return llvm::none_of(ends, [&](Operation* end) { return standsBefore(exit, end); });
+    });
+    exits.append(std::next(ends.begin()), ends.end());
+    return llvm::any_of(exits, [&](Operation* exit) {
+      for (Operation* branch = exit->getParentOp(); branch != loop; branch = branch->getParentOp())
+        if (llvm::any_of(branch->getOperands(), [&](Value operand) { return reaches(operand); }))
+          return true;
+      return false;
+    });
+  }
+
+  static Operation* loopOf(Operation* exit) {
+    Operation* around = exit->getParentOp();
+    while (!isLoop(around))
+      around = around->getParentOp();
+    return around;
   }
 
   bool reachesContent(Value buffer) {

@@ -3,6 +3,7 @@
 
 #include "compiler/ir/ascend_ops.h"
 #include "compiler/ir/block_cores.h"
+#include "compiler/ir/index_ranges.h"
 #include "compiler/ir/memory_ops.h"
 #include "compiler/ir/npu_access.h"
 #include "compiler/ir/structure_ops.h"
@@ -29,11 +30,42 @@ Operation* outermostApart(Operation* op) {
   return found;
 }
 
-/// Whether a tile has been written whenever `place` is reached.
-static bool isWrittenBefore(Value storage, Operation* place) {
+/// The part of a tile that an operation writes, as far as it is known.
+static std::optional<tile::BufferRegion> writtenBy(Operation* user, Value storage) {
+  std::optional<tile::BufferRegion> written;
+  if (auto copy = dyn_cast<tile::CopyOp>(user))
+    written = copy.getTargetRegion();
+  else if (auto gemm = dyn_cast<tile::GemmOp>(user))
+    written = gemm.getCRegion();
+  else if (auto fill = dyn_cast<tile::FillOp>(user))
+    written = fill.getTargetRegion();
+  return written && npu::storageOf(written->buffer) == storage ? written : std::nullopt;
+}
+
+/// Whether `part` lies in `whole` for all that its offsets can be, where no branch says less.
+static bool isWithin(const tile::BufferRegion& part, const tile::BufferRegion& whole) {
+  if (part.buffer != whole.buffer)
+    return whole.isWhole() && isWithin(part, tile::BufferRegion::whole(part.buffer));
+  const auto rangeOf = [](OpFoldResult number) {
+    const auto constant = getConstantIntValue(number);
+    return constant ? IndexRange{*constant, *constant} : IndexRanges().rangeOf(cast<Value>(number));
+  };
+  return llvm::all_of(llvm::seq<size_t>(0, part.offsets.size()), [&](size_t dim) {
+    const auto first = getConstantIntValue(whole.offsets[dim]),
+               extent = getConstantIntValue(whole.extents[dim]);
+    const IndexRange start = rangeOf(part.offsets[dim]), size = rangeOf(part.extents[dim]);
+    const bool isKnown = size.high != IndexRange::kHighest && start.high != IndexRange::kHighest;
+    return first && extent && isKnown && start.low >= *first &&
+           start.high <= *first + *extent - size.high;
+  });
+}
+
+/// Whether a part of a tile has been written whenever `place` is reached.
+static bool isWrittenBefore(const tile::BufferRegion& part, Operation* place) {
+  const Value storage = npu::storageOf(part.buffer);
   return llvm::any_of(npu::usersOf(storage), [&](Operation* user) {
-    auto copy = dyn_cast<tile::CopyOp>(user);
-    if (isa<tile::ViewOp>(user) || (copy && npu::storageOf(copy.getTarget()) != storage))
+    const auto written = writtenBy(user, storage);
+    if (!written || !isWithin(part, *written))
       return false;
     for (Operation* around = user;; around = around->getParentOp()) {
       if (Operation* there = around->getBlock()->findAncestorOpInBlock(*place))
@@ -60,7 +92,7 @@ bool maySendBefore(Operation* apart, tile::CopyOp copy) {
   });
   return !isChanged && isForAll && isFixedIn(copy.getSourceRegion(), apart) &&
          (!copy.getScale() || isFixedIn(copy.getScale(), apart)) &&
-         (isWrittenBefore(storage, apart) || onlyCoreIn(apart, copy));
+         (onlyCoreIn(apart, copy) || isWrittenBefore(copy.getSourceRegion(), apart));
 }
 
 bool mayFetchBehind(Operation* apart, tile::CopyOp copy) {
