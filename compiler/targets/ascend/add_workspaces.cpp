@@ -201,8 +201,9 @@ struct AddWorkspaces : KernelPass<AddWorkspaces> {
   static bool mayComeFromBoth(tile::CopyOp copy, tile::LaunchOp launch) {
     const auto differs = [](Value number) { return npu::differsByVid(number); };
     return mayHaveTwoVectors(launch) && !launch->hasAttr(kOneVectorAttr) &&
-           !copy->hasAttr(kOnceAttr) && !copy->getParentOfType<ScopeOp>() && mayRunOn(0, copy) &&
-           mayRunOn(1, copy) && llvm::none_of(copy.getTargetOffsets(), differs);
+           !copy->hasAttr(kOnceAttr) && npu::runsByVid(copy) && !copy->getParentOfType<ScopeOp>() &&
+           mayRunOn(0, copy) && mayRunOn(1, copy) &&
+           llvm::none_of(copy.getTargetOffsets(), differs);
   }
 
   static BufferRegion remadeBefore(Operation* place, const BufferRegion& region) {
