@@ -21,8 +21,8 @@
 namespace tilewright::ascend::model {
 namespace {
 
-/// Which hazards are asked for.
-enum class Question : uint8_t { All, OfFirst, Any };
+/// Which hazards are asked for; of flags, nothing but when they are set and waited for.
+enum class Question : uint8_t { All, OfFirst, Any, Flags };
 
 class Walk {
 public:
@@ -33,7 +33,17 @@ public:
         isWanted(isWanted), mustBeHeld(mustBeHeld), layout(program), turns(program),
         phases(program.nodes.size()), lastSet(program.flags.size()),
         reported(conflicts.numInstances()), numBits(conflicts.numRecords() + numWaits(program)),
-        found(conflicts.numRecords()), told(numBits) {}
+        found(conflicts.numRecords()), told(numBits) {
+    inserted.resize(program.flags.size());
+    for (unsigned flag = 0; flag < program.flags.size(); ++flag)
+      if (program.flags[flag].isCross)
+        crossFlags.push_back(flag);
+    for (const Node& node : program.nodes) {
+      noteInserted(node.sync);
+      std::ranges::for_each(node.before, [&](const Sync& sync) { noteInserted(sync); });
+      std::ranges::for_each(node.after, [&](const Sync& sync) { noteInserted(sync); });
+    }
+  }
 
   Verdict run(bool isEmptyIncluded = true) {
     mayBeEmpty = isEmptyIncluded;
@@ -47,7 +57,15 @@ public:
     return std::move(verdict);
   }
 
+  CrossTimes times; ///< if flags are asked for
+
 private:
+  void noteInserted(const Sync& sync) {
+    if (sync.insertion != kNone && sync.flag != kNone)
+      for (unsigned slot = 0; slot < sync.slots; ++slot)
+        inserted[sync.flag + slot] = true;
+  }
+
   /// Behind the records: the last wait for each flag between cores, if there are any; of those that have an id,
   /// for each id of each agent.
   static constexpr size_t kIds = 16;
@@ -58,7 +76,8 @@ private:
   size_t lastWait(unsigned number) const {
     const Flag& flag = program.flags[number];
     const size_t agent = flag.to.agent == Agent::Cube ? 0 : kIds;
-    return conflicts.numRecords() + (flag.id < kIds ? agent + flag.id : 2 * kIds + number);
+    const bool isById = flag.id < kIds && question != Question::Flags;
+    return conflicts.numRecords() + (isById ? agent + flag.id : 2 * kIds + number);
   }
 
   void sortHazards() {
@@ -80,10 +99,13 @@ private:
   bool isAnswered() const {
     if (question == Question::OfFirst)
       return firstWanted != kNone && openLoops == 0;
-    return question == Question::Any && (firstWanted != kNone || !verdict.unheld.empty());
+    return question == Question::Any &&
+           (firstWanted != kNone || !verdict.unheld.empty() || !verdict.faults.empty());
   }
 
   void fault(FaultKind kind, const Node* at, unsigned flag) {
+    if (question == Question::Any && !inserted[flag])
+      return;
     const Fault found{kind, at, flag};
     if (std::find(verdict.faults.begin(), verdict.faults.end(), found) == verdict.faults.end())
       verdict.faults.push_back(found);
@@ -176,7 +198,7 @@ private:
     const unsigned instance = conflicts.instanceOf(statement, phases);
     dispatch(statement->queue, state);
     // A hazard of a statement behind the first wanted one doesn't matter now.
-    if (question == Question::All || statement->id <= firstWanted)
+    if (question == Question::All || (question != Question::Flags && statement->id <= firstWanted))
       findHazards(statement, instance, state);
     if (statement->hasBarrier()) {
       BitRow known = state.known(statement->queue);
@@ -284,7 +306,10 @@ private:
     addIssued(told, sync.queue, state);
     if (flag.isCross) {
       told |= state.remote(sync.queue.agent);
-      noteSet(sync, number, state);
+      if (question == Question::Flags)
+        noteTimes(number, at, state);
+      else
+        noteSet(sync, number, state);
     }
     if (state.count[number] > 0) {
       constexpr int mostOutstanding = 15;
@@ -300,10 +325,31 @@ private:
 
   /// Whether whoever sets a flag between cores again knows that the set before has been waited for.
   void noteSet(const Sync& sync, unsigned number, State& state) {
+    if (sync.insertion == kNone || (mustBeHeld && !(*mustBeHeld)(sync.insertion)))
+      return;
     const bool isLater = state.issued()[lastWait(number)] && !told[lastWait(number)];
-    if (sync.insertion != kNone && (isLater || state.count[number] > 0) &&
-        (!mustBeHeld || (*mustBeHeld)(sync.insertion)))
+    if (isLater || isSetNow(number, state))
       verdict.unheld.insert(sync.insertion);
+  }
+
+  /// This flag, or another one of its id and its agent.
+  bool isSetNow(unsigned number, const State& state) const {
+    return std::ranges::any_of(crossFlags, [&](unsigned other) {
+      return state.count[other] > 0 && lastWait(other) == lastWait(number);
+    });
+  }
+
+  /// Of a flag between cores that is set: which others may not have its id.
+  void noteTimes(unsigned number, const Node* at, State& state) {
+    for (const unsigned other : crossFlags) {
+      if (state.count[other] > 0 && other != number)
+        times.together.emplace(number, other);
+      const bool isSameWay = program.flags[other].to == program.flags[number].to;
+      const size_t wait = lastWait(other);
+      if (isSameWay &&
+          ((other == number && state.count[other] > 0) || (state.issued()[wait] && !told[wait])))
+        times.untold.try_emplace({number, other}, at);
+    }
   }
 
   void wait(unsigned number, const Node* at, State& state) {
@@ -481,6 +527,8 @@ private:
   unsigned firstWanted = kNone;   ///< the number of the first statement that has a wanted hazard
   unsigned openLoops = 0;
   bool mayBeEmpty = true;
+  std::vector<unsigned> crossFlags;
+  std::vector<bool> inserted; ///< by flag
   const Layout layout;
   Turns turns;
   Phases phases;
@@ -510,7 +558,13 @@ bool hasHazard(const Program& program, const Conflicts& conflicts, const WantedH
                unsigned without, const IsWantedFlag& mustBeHeld) {
   const Verdict verdict =
       Walk(program, conflicts, without, Question::Any, &isWanted, &mustBeHeld).run();
-  return !verdict.hazards.empty() || !verdict.unheld.empty();
+  return !verdict.hazards.empty() || !verdict.unheld.empty() || !verdict.faults.empty();
+}
+
+CrossTimes crossTimes(const Program& program, const Conflicts& conflicts) {
+  Walk walk(program, conflicts, kNone, Question::Flags);
+  walk.run();
+  return std::move(walk.times);
 }
 
 } // namespace tilewright::ascend::model

@@ -6,7 +6,9 @@
 #include "compiler/targets/ascend/analysis/conflicts.h"
 
 #include <functional>
+#include <map>
 #include <optional>
+#include <set>
 
 namespace tilewright::ascend::model {
 
@@ -64,7 +66,18 @@ using IsWantedFlag = std::function<bool(unsigned)>;
 std::vector<Hazard> hazardsOfFirst(const Program& program, const Conflicts& conflicts,
                                    const WantedHazard& isWanted);
 
-/// Whether there is any wanted one, without an insertion, or a flag between cores that is not held and must be.
+/// What keeps two flags between cores from having one id, by their indices: the one that is set, and the other.
+struct CrossTimes {
+  /// Where the one is set by a core that doesn't know that the last wait for the other is over.
+  std::map<std::pair<unsigned, unsigned>, const Node*> untold;
+  /// The one is set while the other is.
+  std::set<std::pair<unsigned, unsigned>> together;
+};
+
+CrossTimes crossTimes(const Program& program, const Conflicts& conflicts);
+
+/// Whether there is any wanted one, without an insertion, or a flag between cores that is not held and must be, or
+/// an inserted flag that doesn't match: behind a wait that never ends nothing is proven.
 bool hasHazard(const Program& program, const Conflicts& conflicts, const WantedHazard& isWanted,
                unsigned without, const IsWantedFlag& mustBeHeld);
 

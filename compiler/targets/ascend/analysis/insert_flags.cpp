@@ -2,7 +2,10 @@
 #include "compiler/targets/ascend/analysis/insert_flags.h"
 #include "compiler/targets/ascend/analysis/cases.h"
 #include "compiler/targets/ascend/analysis/check_iterations.h"
+#include "compiler/targets/ascend/analysis/cross_ids.h"
 #include "compiler/targets/ascend/analysis/event_ids.h"
+#include "compiler/targets/ascend/analysis/flag_lives.h"
+#include "compiler/targets/ascend/analysis/insertion_places.h"
 
 #include <algorithm>
 #include <functional>
@@ -12,15 +15,6 @@
 
 namespace tilewright::ascend::model {
 namespace {
-
-/// From the outermost block to the node.
-std::vector<Node*> pathTo(const Node* node) {
-  std::vector<Node*> path;
-  for (const Node* each = node; each; each = each->parent)
-    path.push_back(const_cast<Node*>(each));
-  std::reverse(path.begin(), path.end());
-  return path;
-}
 
 /// Whether the statements of a hazard are of two kinds of core.
 bool isBetweenCores(const Hazard& hazard) {
@@ -52,29 +46,6 @@ bool isOfOneStatement(const Hazard& hazard) {
   return isOfOneTurn || meetInOwnBuffer(earlier, later);
 }
 
-/// Whether all cores of a block come to a node alike.
-bool isReachedByAll(const Node* node) {
-  for (const Node* around = node->parent; around; around = around->parent)
-    if (around->isOfSomeCores)
-      return false;
-  return true;
-}
-
-/// The nodes of one block that hold the two statements of a hazard: of the body of `loop`, or if
-/// that is null, of the innermost block that has both.
-std::pair<Node*, Node*> siblings(const Hazard& hazard, const Node* loop) {
-  const std::vector<Node*> earlier = pathTo(hazard.earlier), later = pathTo(hazard.later);
-  size_t depth = 0;
-  if (loop) {
-    while (earlier[depth] != loop)
-      ++depth;
-    return {earlier[depth + 1], later[depth + 1]};
-  }
-  while (earlier[depth] == later[depth])
-    ++depth;
-  return {earlier[depth], later[depth]};
-}
-
 class Inserter {
 public:
   Inserter(Program& program, const Conflicts& conflicts, const InsertOptions& options)
@@ -98,11 +69,12 @@ public:
       if (!insertion.isCross)
         follow(insertion);
     for (unsigned crowded = shareIds(); crowded != kNone; crowded = shareIds()) {
-      if (!result.insertions[crowded].isCross || !unfollow())
-        narrow(result.insertions[crowded]);
+      narrow(result.insertions[crowded]);
       releaseUnheld();
       prune();
     }
+    releaseUnheld();
+    shareCrossIds();
     releaseUnheld();
     pruneByRuns();
     if (endTurns())
@@ -158,7 +130,6 @@ private:
   void add(const Hazard& hazard, const std::vector<Hazard>& hazards) {
     const Queue from = hazard.earlier->queue, to = hazard.later->queue;
     Insertion insertion;
-    insertion.number = static_cast<unsigned>(result.insertions.size());
     insertion.why = hazard;
     insertion.from = from;
     insertion.to = to;
@@ -184,8 +155,13 @@ private:
       }
       addFlags(insertion);
     }
+    append(std::move(insertion));
+  }
+
+  void append(Insertion insertion) {
+    insertion.number = nextNumber++;
     place(insertion);
-    result.insertions.push_back(insertion);
+    result.insertions.push_back(std::move(insertion));
   }
 
   /// Where a branch does what the next node waits for, only that branch waits.
@@ -193,27 +169,20 @@ private:
     if (insertion.carriedBy || insertion.why.carriedBy)
       return;
     const auto [branch, later] = siblings(insertion.why, nullptr);
-    if (branch->kind != NodeKind::If || later != insertion.waitAt || !isNext(branch, later) ||
-        (insertion.isCross && branch->isOfSomeCores))
+    if (branch->kind != NodeKind::If || later != insertion.waitAt ||
+        !isNext(program, branch, later) || (insertion.isCross && branch->isOfSomeCores))
       return;
     const std::vector<Node*> path = pathTo(insertion.why.earlier);
     const Insertion before = insertion;
-    remove(insertion.number);
+    remove(program, insertion.number);
     insertion.behind = *(std::find(path.begin(), path.end(), branch) + 1);
     insertion.setAt = nullptr;
     place(insertion);
     if (isCovered())
       return;
-    remove(insertion.number);
+    remove(program, insertion.number);
     insertion = before;
     place(insertion);
-  }
-
-  static bool isInSameArm(const Node* branch, Node* a, Node* b) {
-    const auto isInBody = [&](Node* node) {
-      return std::find(branch->body.begin(), branch->body.end(), node) != branch->body.end();
-    };
-    return isInBody(a) == isInBody(b);
   }
 
   /// Between cores, from one iteration to a later one, where one branch holds all that needs it: both ends
@@ -239,15 +208,8 @@ private:
       replace(insertion, before);
   }
 
-  /// Both in one block. A set behind the wait lets this iteration's wait meet the last one's set.
-  static Insertion withEnds(Insertion insertion, Node* setAt, Node* waitAt) {
-    insertion.setAt = setAt->id < waitAt->id ? waitAt : setAt;
-    insertion.waitAt = waitAt;
-    return insertion;
-  }
-
   void replace(Insertion& insertion, const Insertion& by) {
-    remove(insertion.number);
+    remove(program, insertion.number);
     insertion = by;
     place(insertion);
   }
@@ -261,39 +223,21 @@ private:
     const auto at = std::find(path.begin(), path.end(), branch);
     if (at == path.end())
       return false;
-    remove(insertion.number);
+    remove(program, insertion.number);
     insertion.waitAt = *(at + 1);
     place(insertion);
     if (isCovered())
       return true;
-    remove(insertion.number);
+    remove(program, insertion.number);
     insertion.waitAt = branch;
     place(insertion);
     return false;
-  }
-
-  bool isNext(const Node* node, const Node* next) const {
-    const auto holds = [&](const Block& block) {
-      const auto at = std::find(block.begin(), block.end(), node);
-      return at != block.end() && at + 1 != block.end() && *(at + 1) == next;
-    };
-    const Node* parent = node->parent;
-    return parent ? holds(parent->body) || holds(parent->otherwise) : holds(program.body);
   }
 
   void addFlags(Insertion& insertion) {
     insertion.firstFlag = static_cast<unsigned>(program.flags.size());
     for (unsigned slot = 0; slot < insertion.slots; ++slot)
       program.addFlag(insertion.from, insertion.to, kNone, insertion.isCross);
-  }
-
-  /// The innermost loop around both, or null.
-  static const Node* innermostLoop(const Hazard& hazard) {
-    const std::vector<const Node*> a = loopsAround(hazard.earlier), b = loopsAround(hazard.later);
-    const Node* found = nullptr;
-    for (size_t depth = 0; depth < a.size() && depth < b.size() && a[depth] == b[depth]; ++depth)
-      found = a[depth];
-    return found;
   }
 
   /// Where buffers go back in turns, they also come in turns: the source may be done with the second
@@ -308,17 +252,10 @@ private:
                                    });
     if (back == result.insertions.end())
       return;
-    remove(insertion.number);
+    remove(program, insertion.number);
     takeTurns(insertion, loop, back->slots);
     addFlags(insertion);
     place(insertion);
-  }
-
-  /// Between cores the pipes don't count: a wait holds all of them.
-  static bool leadsBack(const Insertion& other, const Insertion& insertion) {
-    if (insertion.isCross || other.isCross)
-      return insertion.isCross && other.isCross && other.from.agent == insertion.to.agent;
-    return other.from == insertion.to && other.to == insertion.from;
   }
 
   /// Between cores, the chip counts sets, but its documentation allows no two in a row, and its counter ends
@@ -446,36 +383,20 @@ private:
     if (!meeting.behind)
       return false;
     std::swap(meeting.why.earlier, meeting.why.later);
-    meeting.number = static_cast<unsigned>(result.insertions.size());
     meeting.from = meeting.why.earlier->queue;
     meeting.to = {meeting.why.later->queue.agent, Pipe::S};
     meeting.holds = true;
     addFlags(meeting);
-    place(meeting);
-    result.insertions.push_back(meeting);
+    append(std::move(meeting));
     return isHeldNow(number) || takeBack();
   }
 
   /// What was added last goes again.
   bool takeBack() {
-    remove(result.insertions.back().number);
+    nextNumber = result.insertions.back().number;
+    remove(program, nextNumber);
     result.insertions.pop_back();
     return false;
-  }
-
-  /// Where ids between cores don't suffice, one flag counts to two instead: true if there was one that followed.
-  bool unfollow() {
-    const auto found =
-        std::find_if(result.insertions.begin(), result.insertions.end(), [](const Insertion& each) {
-          return each.isCross && each.slots > 1 && !each.carriedBy;
-        });
-    if (found == result.insertions.end())
-      return false;
-    Insertion changed = *found;
-    changed.slots = 1;
-    changed.slotLoop = nullptr;
-    replace(*found, changed);
-    return true;
   }
 
   /// As many ids as there are iterations from the set to the wait; they must go up in the loop's phases.
@@ -523,64 +444,6 @@ private:
     return conflicts.leastDistance(hazard.earlier, hazard.later, loop);
   }
 
-  static bool isWaitLike(const Sync& sync) {
-    return sync.kind != SyncKind::Set;
-  }
-  /// Sets stand behind waits and barriers: then they tell more.
-  static void putWait(std::vector<Sync>& list, const Sync& sync) {
-    list.insert(std::find_if_not(list.begin(), list.end(), isWaitLike), sync);
-  }
-
-  void place(const Insertion& insertion) {
-    Sync sync;
-    sync.insertion = insertion.number;
-    if (insertion.isBarrier) {
-      sync.kind = insertion.isBarrierOfAll ? SyncKind::BarrierAll : SyncKind::Barrier;
-      sync.queue = insertion.from;
-      putWait(insertion.behind ? insertion.behind->after : insertion.waitAt->before, sync);
-      return;
-    }
-    Sync set = sync, wait = sync;
-    set.kind = SyncKind::Set;
-    wait.kind = SyncKind::Wait;
-    set.queue = insertion.from;
-    wait.queue = insertion.to;
-    set.flag = wait.flag = insertion.firstFlag;
-    if (insertion.carriedBy) {
-      for (unsigned slot = 0; slot < insertion.slots; ++slot) {
-        set.flag = wait.flag = insertion.firstFlag + slot;
-        insertion.carriedBy->before.push_back(set);
-        putWait(insertion.carriedBy->after, wait);
-      }
-    }
-    set.flag = wait.flag = insertion.firstFlag;
-    if (insertion.slots > 1) {
-      set.slots = wait.slots = insertion.slots;
-      set.slotLoop = wait.slotLoop = insertion.slotLoop->id;
-    }
-    if (insertion.setAt) {
-      insertion.setAt->after.push_back(set);
-      putWait(insertion.waitAt->before, wait);
-    } else {
-      putAdjacent(insertion.behind ? insertion.behind->after : insertion.waitAt->before, set, wait);
-    }
-  }
-
-  /// The set tells what the waits before it have told; both stand before all other sets.
-  static void putAdjacent(std::vector<Sync>& list, const Sync& set, const Sync& wait) {
-    auto at = std::find_if_not(list.begin(), list.end(), isWaitLike);
-    at = list.insert(at, set);
-    list.insert(at + 1, wait);
-  }
-
-  void remove(unsigned number) {
-    const auto isIt = [&](const Sync& sync) { return sync.insertion == number; };
-    for (Node& node : program.nodes) {
-      std::erase_if(node.before, isIt);
-      std::erase_if(node.after, isIt);
-    }
-  }
-
   WantedHazard wanted() const {
     return [this](const Hazard& hazard) { return isWanted(hazard); };
   }
@@ -599,7 +462,7 @@ private:
     for (size_t i = 0; i < result.insertions.size();) {
       const unsigned number = result.insertions[i].number;
       if (isCovered(number)) {
-        remove(number);
+        remove(program, number);
         result.insertions.erase(result.insertions.begin() + static_cast<std::ptrdiff_t>(i));
       } else {
         ++i;
@@ -621,22 +484,11 @@ private:
       };
       if (std::ranges::any_of(examples, isNeeded) || !isNeverNeeded(number, cases))
         return false;
-      remove(number);
+      remove(program, number);
       for (const std::unique_ptr<Cases::Case>& example : examples)
         removeFrom(example->unrolled.program.body, number);
       return true;
     });
-  }
-
-  /// Where what has been inserted is written out as statements of its own.
-  static void removeFrom(Block& block, unsigned number) {
-    std::erase_if(block, [&](const Node* node) {
-      return node->kind == NodeKind::Sync && node->sync.insertion == number;
-    });
-    for (Node* node : block) {
-      removeFrom(node->body, number);
-      removeFrom(node->otherwise, number);
-    }
   }
 
   bool mustBeHeld(unsigned number) const {
@@ -731,10 +583,184 @@ private:
     return isNeeded;
   }
 
-  /// Gives flags their ids. Returns the index of an insertion that must become shorter, or kNone.
+  /// Gives flags within one agent their ids. Returns the index of an insertion that must become shorter, or kNone.
   unsigned shareIds() {
-    return assignEventIds(program, result.insertions, options, result.failures,
-                          [this] { return check(program, conflicts).unheld; });
+    return assignEventIds(program, result.insertions, options);
+  }
+
+  /// Gives flags between cores theirs. Where none is free, a flag back tells of waits behind which some are; where
+  /// too many flags are set at once, one stands behind two. None counts.
+  void shareCrossIds() {
+    if (std::ranges::none_of(result.insertions, &Insertion::isCross))
+      return;
+    const size_t mostRounds = 16 * result.insertions.size();
+    CrossShortage shortage;
+    for (size_t round = 0; round < mostRounds; ++round) {
+      shortage = assignCrossIds(program, conflicts, result.insertions, options, released);
+      if (shortage.insertion == kNone)
+        return prune();
+      if (!joinCarried(shortage) && !tellOfWait(shortage) && !shorten(shortage))
+        break;
+    }
+    result.failures.push_back(
+        {result.insertions[shortage.insertion].why, "all cross-core flags are taken"});
+  }
+
+  /// What other flags tell of waits is asked anew once there are less of them: nothing may be taken out for its sake.
+  void forgetTold() {
+    std::erase_if(result.insertions, [&](const Insertion& each) {
+      if (each.tells)
+        remove(program, each.number);
+      return each.tells;
+    });
+    told.clear();
+  }
+
+  /// All that are set while one is that finds no id, and itself, but for those that only tell of waits.
+  std::vector<unsigned> setTogether(const CrossShortage& shortage) const {
+    std::vector<unsigned> all = shortage.together;
+    all.push_back(shortage.insertion);
+    std::erase_if(all, [&](unsigned each) {
+      const Insertion& insertion = result.insertions[each];
+      return !insertion.setAt || insertion.tells;
+    });
+    std::ranges::sort(all);
+    return all;
+  }
+
+  /// Flags that are set all through a loop leave few ids to those in it.
+  bool joinCarried(const CrossShortage& shortage) {
+    constexpr size_t most = 2;
+    std::vector<unsigned> carried = setTogether(shortage);
+    std::erase_if(carried, [&](unsigned each) { return !result.insertions[each].carriedBy; });
+    if (carried.size() <= most || !mayJoinCarried)
+      return false;
+    forgetTold();
+    mayJoinCarried = join(carried);
+    return mayJoinCarried;
+  }
+
+  /// Where too many flags are set at once.
+  bool shorten(const CrossShortage& shortage) {
+    std::vector<unsigned> all = setTogether(shortage);
+    forgetTold();
+    for (unsigned i = 0; i < result.insertions.size() && all.empty(); ++i)
+      if (result.insertions[i].isCross && result.insertions[i].setAt)
+        all.push_back(i);
+    return unfollow() || join(all) || narrowOne(all);
+  }
+
+  /// Tiles in turn have one id there and one back: true if there were such.
+  bool unfollow() {
+    const std::vector<Insertion> before = result.insertions;
+    const auto found = std::ranges::find_if(
+        before, [](const Insertion& each) { return each.isCross && each.slots > 1; });
+    if (found == before.end() || !mayUnfollow)
+      return false;
+    for (Insertion& each : result.insertions) {
+      if (!each.isCross || each.slotLoop != found->slotLoop)
+        continue;
+      Insertion changed = each;
+      changed.slots = 1;
+      changed.slotLoop = nullptr;
+      replace(each, changed);
+    }
+    mayUnfollow = isCovered();
+    for (size_t i = 0; i < before.size() && !mayUnfollow; ++i)
+      if (before[i].slots != result.insertions[i].slots)
+        replace(result.insertions[i], before[i]);
+    return mayUnfollow;
+  }
+
+  /// Of some flags, those two that keep the cores together least have one that stands behind both.
+  bool join(const std::vector<unsigned>& some) {
+    struct Pair {
+      unsigned first = 0, second = 0, cost = 0;
+    };
+    std::vector<Pair> pairs;
+    for (size_t i = 0; i < some.size(); ++i)
+      for (size_t k = i + 1; k < some.size(); ++k) {
+        const Insertion &a = result.insertions[some[i]], &b = result.insertions[some[k]];
+        const auto apart = [](const Node* x, const Node* y) {
+          return std::max(x->id, y->id) - std::min(x->id, y->id);
+        };
+        if (joined(a, b))
+          pairs.push_back({some[i], some[k], apart(a.setAt, b.setAt) + apart(a.waitAt, b.waitAt)});
+      }
+    std::ranges::sort(
+        pairs, {}, [](const Pair& pair) { return std::tuple(pair.cost, pair.first, pair.second); });
+    constexpr size_t mostTried = 8;
+    pairs.resize(std::min(pairs.size(), mostTried));
+    return std::ranges::any_of(pairs,
+                               [&](const Pair& pair) { return join(pair.first, pair.second); });
+  }
+
+  bool join(unsigned first, unsigned second) {
+    const Insertion a = result.insertions[first], b = result.insertions[second];
+    replace(result.insertions[first], *joined(a, b));
+    remove(program, b.number);
+    if (!isCovered()) {
+      replace(result.insertions[first], a);
+      place(b);
+      return false;
+    }
+    result.insertions.erase(result.insertions.begin() + second);
+    prune();
+    return true;
+  }
+
+  /// The one that lives longest, if that holds the cores.
+  bool narrowOne(std::vector<unsigned> some) {
+    if (some.empty())
+      return false;
+    const Positions positions(program);
+    std::ranges::sort(some, {}, [&](unsigned each) {
+      return std::pair(~positions.lives[result.insertions[each].firstFlag].length(), each);
+    });
+    constexpr size_t mostTried = 8;
+    some.resize(std::min(some.size(), mostTried));
+    const auto narrowed = std::ranges::find_if(some, [&](unsigned each) {
+      const Insertion before = result.insertions[each];
+      narrow(result.insertions[each]);
+      if (isCovered())
+        return true;
+      replace(result.insertions[each], before);
+      return false;
+    });
+    if (narrowed == some.end())
+      narrow(result.insertions[some.front()]);
+    releaseUnheld();
+    prune();
+    return true;
+  }
+
+  /// A flag back, so that the core that sets one flag knows that another one has been waited for, and both can have one
+  /// id: from behind that wait, or from right before the set. False if it has all of these.
+  bool tellOfWait(const CrossShortage& shortage) {
+    for (const CrossShortage::Untold& each : shortage.untold) {
+      const Insertion &waited = result.insertions[each.waited], &set = result.insertions[each.set];
+      Insertion tell;
+      tell.why = {waited.why.later, set.why.earlier, nullptr, 0};
+      if (tell.why.earlier->id >= tell.why.later->id)
+        tell.why.carriedBy = innermostLoop(tell.why);
+      tell.from = waited.why.later->queue;
+      tell.to = {set.from.agent, Pipe::S};
+      tell.isCross = tell.holds = tell.tells = true;
+      // The last wait for a flag that a loop carries stands behind the loop.
+      const std::vector<Node*> around = pathTo(each.at);
+      const bool isLeft = waited.carriedBy && std::ranges::count(around, waited.carriedBy) == 0;
+      const Node* behind = isLeft ? waited.carriedBy : waited.why.later;
+      if (behind->id < each.at->id && told.emplace(behind, each.at, set.from.agent).second)
+        std::tie(tell.setAt, tell.waitAt) = siblings({behind, each.at, nullptr, 0}, nullptr);
+      else if (told.emplace(nullptr, each.at, set.from.agent).second)
+        (isSetBefore(set.number, *each.at) ? tell.waitAt : tell.behind) = around.back();
+      else
+        continue;
+      addFlags(tell);
+      append(std::move(tell));
+      return true;
+    }
+    return false;
   }
 
   /// Set and waited for at one point: takes an id only there. What does so already becomes a barrier
@@ -745,14 +771,6 @@ private:
     replace(insertion, changed);
   }
 
-  static Insertion atOnce(Insertion insertion) {
-    insertion.setAt = nullptr;
-    insertion.carriedBy = nullptr;
-    insertion.slots = 1;
-    insertion.slotLoop = nullptr;
-    return insertion;
-  }
-
   Program& program;
   const Conflicts& conflicts;
   const InsertOptions& options;
@@ -760,6 +778,10 @@ private:
   /// Flags between cores, but for these by number, are not set twice in a row, and must not be.
   bool isHeld = false;
   std::set<unsigned> released;
+  unsigned nextNumber = 0;
+  /// By flags that only tell of a wait: behind which node, or null, before which, and to whom.
+  std::set<std::tuple<const Node*, const Node*, Agent>> told;
+  bool mayJoinCarried = true, mayUnfollow = true;
 };
 
 } // namespace

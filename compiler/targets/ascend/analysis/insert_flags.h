@@ -21,6 +21,8 @@ struct Insertion {
   bool isCross = false;
   /// Orders nothing, but keeps the core that sets another flag from running ahead.
   bool holds = false;
+  /// Of these, one for whose sake other flags can share an id.
+  bool tells = false;
   /// Set after `setAt`, or right before the wait if null; waited for before `waitAt`.
   Node* setAt = nullptr;
   Node* waitAt = nullptr;

@@ -211,15 +211,24 @@ private:
     }
   }
 
+  /// Between cores, of each id of each agent, whichever flags have it.
+  unsigned counterOf(unsigned number) const {
+    const Flag& flag = program.flags[number];
+    constexpr unsigned ids = 16, behindFlags = 1U << 20;
+    if (!flag.isCross || flag.id == kNone)
+      return number;
+    return behindFlags + ids * static_cast<unsigned>(flag.to.agent) + flag.id;
+  }
+
   bool set(const Event& event, Queue queue, unsigned agent) {
     Clock told = clocks[queue.index()];
     told[queue.index()] = epochs[queue.index()];
     const Flag& flag = program.flags[event.flag];
     if (flag.isCross)
       joinInto(told, remotes[agent]);
-    auto& tokens = outstanding[event.flag];
+    auto& tokens = outstanding[counterOf(event.flag)];
     // Where cores run in another order, the set before may still be there.
-    const auto last = lastWait.find(event.flag);
+    const auto last = lastWait.find(counterOf(event.flag));
     const bool isAhead = flag.isCross && last != lastWait.end() &&
                          told[kQueues + last->second.first] < last->second.second;
     hasFlagFault = hasFlagFault || !tokens.empty() || isAhead;
@@ -227,7 +236,7 @@ private:
     return true;
   }
   bool wait(const Event& event, Queue queue, unsigned agent) {
-    auto& tokens = outstanding[event.flag];
+    auto& tokens = outstanding[counterOf(event.flag)];
     const bool isCross = program.flags[event.flag].isCross;
     if (tokens.empty()) {
       hasFlagFault = hasFlagFault || !isCross;
@@ -236,7 +245,7 @@ private:
     joinInto(isCross ? remotes[agent] : clocks[queue.index()], tokens.front());
     tokens.pop_front();
     if (isCross) {
-      lastWait[event.flag] = {agent, ++waits[agent]};
+      lastWait[counterOf(event.flag)] = {agent, ++waits[agent]};
       clocks[Queue{queue.agent, Pipe::S}.index()][kQueues + agent] = waits[agent];
     }
     return true;
@@ -316,10 +325,10 @@ private:
   std::array<Clock, kQueues> clocks{};
   std::array<Clock, 2> remotes{};
   std::array<int, kQueues> epochs{};
-  std::map<unsigned, std::deque<Clock>> outstanding;
+  std::map<unsigned, std::deque<Clock>> outstanding; ///< by counter
   std::array<int, 2> waits{};
   std::map<unsigned, std::pair<unsigned, int>>
-      lastWait; ///< by flag between cores: whose, and which
+      lastWait; ///< by counter between cores: whose, and which
 };
 
 } // namespace tilewright::ascend::model::testing

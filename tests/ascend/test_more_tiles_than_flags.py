@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""More tiles go from the cube core to the vector cores than there are flags between cores: flags
+share ids, and none is set again before its core knows that it has been waited for. The loops over
+tiles are written out."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from kernel_group import AUTOMATIC, KernelGroup
+
+import tilewright
+import tilewright.language as T
+
+GROUP = KernelGroup()
+SIDE = 16
+NUMBERS = tuple(range(32))
+A = (np.arange(SIDE * SIDE) % 5 - 2).reshape(SIDE, SIDE).astype(np.float16)
+EXACT = A.astype(np.float64)
+
+
+def summed(form: str, count: int, turns: int | None, threads: int) -> Any:  # noqa: ANN401
+    """In `turns` turns of a loop, or as many as the argument says, `count` products are added."""
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((SIDE, SIDE), "float16"),
+        n: T.int32,
+        C: T.Tensor((SIDE, SIDE), "float32"),
+    ):
+        with T.Kernel(1, is_npu=True, threads=threads) as _:
+            a = T.alloc_shared((SIDE, SIDE), "float16")
+            s = T.alloc_shared((SIDE, SIDE), "float16")
+            x = T.alloc_ub((SIDE, SIDE), "float32")
+            h = T.alloc_ub((SIDE, SIDE), "float16")
+            T.copy(A, a)
+            T.copy(A, s)
+            T.tile.fill(x, 0.0)
+            for t in T.serial(turns or n):
+                if form == "late":
+                    tiles = [T.alloc_fragment((SIDE, SIDE), "float32") for _ in range(count)]
+                    for k in NUMBERS[:count]:
+                        T.gemm_v0(a, s, tiles[k], init=True)
+                    for k in NUMBERS[:count]:
+                        for i, j in T.Parallel(SIDE, SIDE):
+                            x[i, j] = x[i, j] + tiles[k][i, j] * (k + 1.0)
+                else:
+                    for k in NUMBERS[:count]:
+                        c = T.alloc_fragment((SIDE, SIDE), "float32")
+                        if form == "own branches":
+                            if n > k:
+                                T.gemm_v0(a, s, c, init=True)
+                                for i, j in T.Parallel(SIDE, SIDE):
+                                    x[i, j] = x[i, j] + c[i, j] * (k + 1.0)
+                        else:
+                            T.gemm_v0(a, s, c, init=True)
+                            # form is known when the kernel is captured
+                            if form != "branches" or (t + k) % 3 != 1:
+                                for i, j in T.Parallel(SIDE, SIDE):
+                                    x[i, j] = x[i, j] + c[i, j] * (k + 1.0)
+                        if form == "exit" and k == count // 2:  # noqa: SIM102
+                            if t == n - 2:
+                                T.loop_break()
+                        if form == "back" and k % 5 == 0:
+                            for i, j in T.Parallel(SIDE, SIDE):
+                                h[i, j] = T.cast(T.min(T.max(x[i, j], -2.0), 2.0), "float16")
+                            T.copy(h, s)
+            T.copy(x, C)
+
+    return main
+
+
+def expected(form: str, count: int, turns: int | None, n: int) -> Any:  # noqa: ANN401
+    x, s = np.zeros((SIDE, SIDE)), EXACT
+    for t in range(turns or n):
+        for k in range(count):
+            if (form != "branches" or (t + k) % 3 != 1) and (form != "own branches" or n > k):
+                x = x + EXACT @ s * (k + 1)
+            if form == "exit" and k == count // 2 and t == n - 2:
+                return x
+            if form == "back" and k % 5 == 0:
+                s = np.clip(x, -2, 2)
+    return x
+
+
+#: Form, tiles, turns, the argument, threads.
+CASES: list[tuple[str, int, int | None, int, int]] = [
+    ("plain", 12, 2, 0, 1),
+    ("plain", 13, None, 1, 1),
+    ("plain", 16, 1, 0, 2),
+    ("plain", 20, None, 4, 1),
+    ("plain", 32, None, 2, 1),
+    ("branches", 13, None, 4, 1),
+    ("branches", 20, 2, 0, 2),
+    ("exit", 12, None, 4, 2),
+    ("exit", 16, None, 3, 1),
+    ("own branches", 12, 1, 7, 1),
+    ("own branches", 16, None, 3, 1),
+    ("late", 13, 1, 0, 1),
+    ("late", 20, None, 3, 1),
+    ("back", 16, 1, 0, 1),
+    ("back", 20, None, 3, 2),
+]
+NAMES = [f"{form} {count} {turns or n} {threads}" for form, count, turns, n, threads in CASES]
+for name, (form, count, turns, n, threads) in zip(NAMES, CASES, strict=True):
+    arguments = [A, n, np.zeros((SIDE, SIDE), np.float32)]
+    wanted = expected(form, count, turns, n)
+    GROUP.add(name, summed(form, count, turns, threads), arguments, wanted)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_flag_counts(name: str, capfd: pytest.CaptureFixture[str]) -> None:
+    case = GROUP.check(name)
+    assert "warning:" not in capfd.readouterr().err
+    ids = re.findall(r"CrossCoreSetFlag<.*>\((\d+)\)", case.ascendc)
+    assert len(ids) > len(set(ids))
+    assert max(map(int, ids)) < 11
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_flag_is_needed(name: str) -> None:
+    GROUP.check_removals(name)
+
+
+def test_any_number_of_turns(capfd: pytest.CaptureFixture[str]) -> None:
+    function = summed("exit", 13, None, 1)
+    kernel = tilewright.compile(function, target="ascend", pass_configs=AUTOMATIC)
+    for n in range(5):
+        made = np.zeros((SIDE, SIDE), np.float32)
+        kernel(A, n, made)
+        np.testing.assert_array_equal(made, expected("exit", 13, None, n))
+    assert "warning:" not in capfd.readouterr().err
