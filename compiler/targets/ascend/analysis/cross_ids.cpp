@@ -84,6 +84,10 @@ private:
     return times.together.contains({a, b}) || times.together.contains({b, a});
   }
 
+  bool isReleased(unsigned i) const {
+    return released.contains(insertions[i].number);
+  }
+
   /// Of the ids from `id` on.
   Way wayTo(unsigned id, unsigned each) const {
     Way way{.id = id, .untold = {}};
@@ -100,7 +104,9 @@ private:
 
   /// Two flags that are to have one id.
   void meet(unsigned each, unsigned flag, unsigned other, unsigned otherFlag, Way& way) const {
-    way.isOpen = way.isOpen && !areFlagsTogether(flag, otherFlag);
+    // Of a flag that counts nothing is proven, so it has an id of its own.
+    way.isOpen =
+        way.isOpen && !areFlagsTogether(flag, otherFlag) && !isReleased(each) && !isReleased(other);
     way.lastUse = std::max(way.lastUse, lifeOf(other).last);
     if (const auto found = times.untold.find({flag, otherFlag}); found != times.untold.end()) {
       way.untold.push_back({other, each, found->second});
@@ -115,7 +121,7 @@ private:
   /// What its own core must know before it sets a flag again.
   std::vector<Untold> untoldOfItself(unsigned each) const {
     std::vector<Untold> untold;
-    if (!released.contains(insertions[each].number))
+    if (!isReleased(each))
       for (unsigned slot = 0; slot < insertions[each].slots; ++slot) {
         const unsigned flag = insertions[each].firstFlag + slot;
         if (const auto found = times.untold.find({flag, flag}); found != times.untold.end())

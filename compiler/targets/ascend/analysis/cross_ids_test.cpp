@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Flags between cores that run short of ids.
+#include "compiler/targets/ascend/analysis/cross_ids.h"
 #include "compiler/targets/ascend/analysis/random_programs.h"
 
 namespace tilewright::ascend::model {
@@ -110,6 +111,33 @@ TEST(InsertFlags, MoreTilesThanIdsBetweenCores) {
           return !run.isClean();
         })) << text;
       }
+}
+
+/// There, back and there again: one id is enough, but not if one of the flags counts.
+TEST(CrossIds, NoneIsSharedWithAFlagThatCounts) {
+  ByHand hand;
+  for (const int64_t tile : {0, 1, 2}) {
+    const bool isBack = tile == 1;
+    Access global = ByHand::write(64 * tile, 64 * tile + 64);
+    global.isGlobal = true;
+    hand.statement(nullptr, isBack ? Pipe::MTE3 : Pipe::FIX, {global},
+                   isBack ? Agent::Vector : Agent::Cube);
+    global.isWrite = false;
+    hand.statement(nullptr, Pipe::MTE2, {global}, isBack ? Agent::Cube : Agent::Vector);
+  }
+  InsertOptions options;
+  options.betweenAgents = true;
+  options.endCross = 1;
+  const Conflicts conflicts(hand.program);
+  const Inserted inserted = insertFlags(hand.program, conflicts, options);
+  ASSERT_TRUE(inserted.failures.empty()) << print(hand.program);
+  std::set<unsigned> counting;
+  const auto shortage = [&] {
+    return assignCrossIds(hand.program, conflicts, inserted.insertions, options, counting);
+  };
+  EXPECT_EQ(shortage().insertion, kNone);
+  counting.insert(std::ranges::find_if(inserted.insertions, &Insertion::isCross)->number);
+  EXPECT_NE(shortage().insertion, kNone);
 }
 
 } // namespace
