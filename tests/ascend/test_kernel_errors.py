@@ -428,7 +428,7 @@ def test_file_of_any_name(tmp_path: Path) -> None:
     kernel = tilewright.compile(main, target="ascend", pass_configs=AUTOMATIC)
     with pytest.raises(RuntimeError) as caught:
         kernel(np.zeros(8, np.float32))
-    assert f"{path}:7: error: nothing orders this write of 'C'[" in str(caught.value)
+    assert f"{path}:7: error: nothing orders this write of 'A'[" in str(caught.value)
 
 
 def test_line_of_a_later_statement() -> None:
