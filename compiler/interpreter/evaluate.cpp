@@ -271,8 +271,9 @@ std::optional<Scalar> evaluateInteger(mlir::Operation* op, llvm::ArrayRef<Scalar
       op->emitError("integer division of ") << a << " by zero";
       return std::nullopt;
     }
-    if (divides(name) && b == -1 && a == INT64_MIN)
-      return Scalar{a, 0}; // wraps, and is a fault in C++
+    const bool isSigned = name.ends_with("si");
+    if (divides(name) && isSigned && b == -1 && a == INT64_MIN)
+      return Scalar{name.contains("rem") ? 0 : a, 0}; // wraps, and is a fault in C++
     bool shifts = name.starts_with("arith.sh");
     if (shifts && (b < 0 || b >= width)) {
       op->emitError("shift of a ") << width << "-bit integer by " << b;

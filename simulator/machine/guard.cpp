@@ -379,7 +379,8 @@ void guardedResume(Agent& agent) noexcept {
   FaultPlace place = placeOf(landing.chain);
   char text[160];
   if (landing.signal == SIGFPE) {
-    agent.failOutside("the kernel divided an integer by zero", status, place);
+    agent.failOutside("the kernel divided an integer by zero, or the least one by -1", status,
+                      place);
   } else if (landing.signal == SIGILL || landing.signal == SIGTRAP) {
     agent.failOutside("the kernel ran into a trap: __builtin_trap(), or code that never returns",
                       status, place);

@@ -67,7 +67,7 @@ const char* text(FaultKind kind) {
   case FaultKind::NeverSet:
     return " is waited for, but nothing has set it";
   case FaultKind::OnePathOnly:
-    return " is set in one branch only";
+    return " is set, or waited for, in one branch only";
   case FaultKind::NotWaitedFor:
     return " is still set when the kernel ends";
   case FaultKind::Unbalanced:

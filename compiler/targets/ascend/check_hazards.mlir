@@ -103,7 +103,7 @@ func.func @still_set(%n: index) {
 func.func @one_branch(%n: index, %yes: i1) {
   %c0 = arith.constant 0 : index
   tile.launch (%cid) in (%n) npu {
-    // expected-error@+1 {{event 0 from MTE2 to V is set in one branch only}}
+    // expected-error@+1 {{event 0 from MTE2 to V is set, or waited for, in one branch only}}
     scf.if %yes {
       ascend.set_flag mte2 to v, %c0
     }

@@ -14,7 +14,7 @@ from ..front_key import digest, front_key, machine_stamp
 from ..jit_factory import JITFunction
 from ..suggestions import which_exist
 from .inputs import chosen_inputs
-from .tuner import AutoTuner, ProfileArgs, check_configs, check_executor, check_settings
+from .tuner import AutoTuner, ProfileArgs, check_executor, check_settings, list_of_configs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -56,8 +56,7 @@ def autotune(
         )
     if configs is None:
         raise TypeError("autotune() needs configs: a list of dicts, or a function that gives one")
-    if not callable(configs):
-        check_configs(configs)
+    given = configs if callable(configs) else list_of_configs(configs)
     settings = {"warmup": warmup, "rep": rep, "timeout": timeout, **profile}
     check_settings(settings)
     check_executor(executor)
@@ -68,7 +67,7 @@ def autotune(
             if not hasattr(function, "__code__"):
                 raise TypeError(f"@autotune stands above @tilelang.jit, not above {function!r}")
             function = JITFunction(function)
-        return AutotunedFunction(function, configs, settings, ignored, executor, verbose)
+        return AutotunedFunction(function, given, settings, ignored, executor, verbose)
 
     return decorate if func is None else decorate(func)
 
@@ -119,9 +118,9 @@ class AutotunedFunction:
         self, args: tuple[Any, ...], keywords: dict[str, Any]
     ) -> list[dict[str, Any]]:
         if not callable(self._configs):
-            return list(self._configs)
+            return list_of_configs(self._configs)
         takes = inspect.signature(self._configs).parameters
-        return list(self._configs(*args, **keywords) if takes else self._configs())
+        return list_of_configs(self._configs(*args, **keywords) if takes else self._configs())
 
     def _tuned(
         self,

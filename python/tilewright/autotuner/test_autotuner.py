@@ -260,8 +260,15 @@ def test_wrong_settings_are_named():
             {"executor": Executor},
             "autotune: executor must be a concurrent.futures.Executor, not <c",
         ),
-        ({"warmup": "a"}, "autotune: warmup must be a number of at least 0, not 'a'"),
-        ({"timeout": -1}, "autotune: timeout must be a number of at least 0, not -1"),
+        ({"configs": b"ab"}, "autotune: configs must be a list of dicts, not b'ab'"),
+        ({"configs": [{}, 5]}, "autotune: configs[1] must be a dict, not 5"),
+        ({"configs": [[("block", 3)]]}, "autotune: configs[0] must be a dict, not [('block', 3)]"),
+        ({"warmup": "a"}, "autotune: warmup must be a number from 0 to 1e9, not 'a'"),
+        ({"timeout": -1}, "autotune: timeout must be a number from 0 to 1e9, not -1"),
+        ({"timeout": float("inf")}, "autotune: timeout must be a number from 0 to 1e9, not inf"),
+        ({"warmup": 10**400}, "autotune: warmup must be a number from 0 to 1e9, not 1000"),
+        ({"rtol": "a"}, "autotune: rtol must be a number from 0 to 1e9, not 'a'"),
+        ({"supply_type": "x"}, "autotune: supply_type must be a TensorSupplyType, not 'x'"),
         ({"ref_prog": 5}, "autotune: ref_prog must be a function, not 5"),
     ],
 )
@@ -274,7 +281,19 @@ def test_values_that_no_candidate_can_have_are_told_at_once(settings, said):
         return
     tuner = AutoTuner.from_kernel(scaled, [{"block": 32}])
     with pytest.raises((TypeError, ValueError), match=re.escape(said)):
-        (tuner.run if "ref_prog" not in settings else tuner.set_profile_args)(**settings)
+        is_of_run = next(iter(settings)) in ("warmup", "timeout", "executor")
+        (tuner.run if is_of_run else tuner.set_profile_args)(**settings)
+
+
+def test_what_gives_no_dicts_is_told_when_called():
+    with pytest.raises(TypeError, match=re.escape("configs must be a list of dicts, not 5")):
+        tuned(scaled, lambda: 5)(4096)
+
+
+def test_configurations_given_once_are_there_for_all_calls():
+    function = tuned(scaled, ({"block": block} for block in (32, 64)))
+    assert function(4096).config in ({"block": 32}, {"block": 64})
+    assert function(8192).config in ({"block": 32}, {"block": 64})
 
 
 class InlineExecutor(Executor):

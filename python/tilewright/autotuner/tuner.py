@@ -46,22 +46,40 @@ class ProfileArgs:
     early_stop_factor: float = 2.0
 
 
+_NUMBERS = (
+    *("warmup", "rep", "timeout", "early_stop_factor"),
+    *("rtol", "atol", "max_mismatched_ratio"),
+)
+#: Of milliseconds and seconds: more is no time that a clock of the system waits for.
+_LARGEST = 1e9
+
+
 def check_settings(settings: Mapping[str, Any]) -> None:
     """Refuses values of ProfileArgs' fields that no candidate could be measured with."""
-    for name in ("warmup", "rep", "timeout", "early_stop_factor"):
-        value = settings.get(name, 1)
-        if not isinstance(value, Real) or isinstance(value, bool) or not float(value) >= 0:
-            raise ValueError(f"autotune: {name} must be a number of at least 0, not {value!r}")
+    for name in _NUMBERS:
+        value: Any = settings.get(name, 1)
+        is_number = isinstance(value, Real) and not isinstance(value, bool)
+        if not is_number or not 0 <= value <= _LARGEST:
+            raise ValueError(f"autotune: {name} must be a number from 0 to 1e9, not {value!r}")
+    supply_type = settings.get("supply_type", TensorSupplyType.Auto)
+    if not isinstance(supply_type, TensorSupplyType):
+        raise TypeError(f"autotune: supply_type must be a TensorSupplyType, not {supply_type!r}")
     for name in ("ref_prog", "supply_prog", "manual_check_prog"):
         value = settings.get(name)
         if value is not None and not callable(value):
             raise TypeError(f"autotune: {name} must be a function, not {value!r}")
 
 
-def check_configs(configs: object) -> None:
-    """Refuses what gives no configurations."""
-    if not isinstance(configs, Iterable) or isinstance(configs, (str, Mapping)):
+def list_of_configs(configs: object) -> list[dict[str, Any]]:
+    """A list of its own; TypeError for what gives no configurations."""
+    if not isinstance(configs, Iterable) or isinstance(configs, (str, bytes, Mapping)):
         raise TypeError(f"autotune: configs must be a list of dicts, not {configs!r}")
+    made = []
+    for number, config in enumerate(configs):
+        if not isinstance(config, Mapping):
+            raise TypeError(f"autotune: configs[{number}] must be a dict, not {config!r}")
+        made.append(dict(config))
+    return made
 
 
 def check_executor(executor: object) -> None:
@@ -81,9 +99,8 @@ class AutoTuner:
     """
 
     def __init__(self, function: Any, configs: Iterable[dict[str, Any]]) -> None:
-        check_configs(configs)
+        self._configs = list_of_configs(configs)
         self._function = function
-        self._configs = [dict(config) for config in configs]
         self._compile_args: dict[str, Any] | None = None
         self._profile = ProfileArgs()
         if not self._configs:
