@@ -80,10 +80,10 @@ class RandomExits:
 
 #: Runs: how long the loops of unknown length are, and when they are left.
 RUNS = [(5, 9), (3, 1), (9, 20), (6, 2), (9, 3), (6, -1), (1, 9), (2, 0), (0, 0), (4, 1)]
-RUNS += [(9, 0), (7, 0), (1, 0)]
+RUNS += [(9, 0), (7, 0), (1, 0), (9, 6)]
 
 
-@pytest.mark.parametrize("number", [5, 16, 17, 19, 29, 30])
+@pytest.mark.parametrize("number", [5, 16, 17, 19, 29, 30, 116])
 def test_each_insertion_is_needed(number: int, tmp_path: Path) -> None:
     text = RandomExits(number).text
     captured = load_kernel(text, tmp_path, "main").capture()
