@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/targets/ascend/analysis/insertion_state.h"
+#include "compiler/targets/ascend/analysis/insertion_places.h"
+
+#include <algorithm>
+
+namespace tilewright::ascend::model {
+namespace {
+
+bool isOfScalarUnit(const Hazard& hazard) {
+  return hazard.earlier->queue.pipe == Pipe::S || hazard.later->queue.pipe == Pipe::S;
+}
+
+/// Whether two parts of one statement meet in a buffer that was made for it.
+bool meetInOwnBuffer(const Node& earlier, const Node& later) {
+  for (const Access& access : later.accesses)
+    for (const Access& other : earlier.accesses)
+      if (access.isOfPart && other.isOfPart && (access.isWrite || other.isWrite) &&
+          access.memory == other.memory && access.mayShareBuffer(other))
+        return true;
+  return false;
+}
+
+/// Whether both are parts of one statement of the kernel: of one turn of the loops around it, or, in what was
+/// made for it, which the kernel knows nothing of, also of different ones.
+bool isOfOneStatement(const Hazard& hazard) {
+  const Node &earlier = *hazard.earlier, &later = *hazard.later;
+  if (earlier.whole == kNone || earlier.whole != later.whole)
+    return false;
+  const bool isOfOneTurn =
+      earlier.turn == later.turn && (!hazard.carriedBy || hazard.carriedBy->whole == later.whole);
+  return isOfOneTurn || meetInOwnBuffer(earlier, later);
+}
+
+} // namespace
+
+bool isBetweenCores(const Hazard& hazard) {
+  return hazard.earlier->queue.agent != hazard.later->queue.agent;
+}
+
+bool InsertionState::isWanted(const Hazard& hazard) const {
+  const bool isOfKind = isBetweenCores(hazard) ? options.betweenAgents : isLeftToCompiler(hazard);
+  return isOfKind &&
+         std::none_of(result.failures.begin(), result.failures.end(),
+                      [&](const Unorderable& failed) { return failed.hazard == hazard; });
+}
+
+/// Of one agent.
+bool InsertionState::isLeftToCompiler(const Hazard& hazard) const {
+  if (options.withinAgents && (!options.scalarOnly || isOfScalarUnit(hazard)))
+    return true;
+  return options.ofParts && isOfOneStatement(hazard);
+}
+
+WantedHazard InsertionState::wanted() const {
+  return [this](const Hazard& hazard) { return isWanted(hazard); };
+}
+
+bool InsertionState::isCovered(unsigned without) const {
+  return isCovered(program, conflicts, without);
+}
+
+bool InsertionState::isCovered(const Program& of, const Conflicts& conflictsIn,
+                               unsigned without) const {
+  return !hasHazard(of, conflictsIn, wanted(), without,
+                    [this](unsigned number) { return mustBeHeld(number); });
+}
+
+bool InsertionState::mustBeHeld(unsigned number) const {
+  return isHeld && !released.contains(number);
+}
+
+void InsertionState::releaseUnheld() {
+  if (std::ranges::any_of(result.insertions, &Insertion::isCross))
+    released.merge(check(program, conflicts).unheld);
+}
+
+void InsertionState::append(Insertion insertion) {
+  insertion.number = nextNumber++;
+  place(insertion);
+  result.insertions.push_back(std::move(insertion));
+}
+
+void InsertionState::replace(Insertion& insertion, const Insertion& by) {
+  remove(program, insertion.number);
+  insertion = by;
+  place(insertion);
+}
+
+void InsertionState::addFlags(Insertion& insertion) {
+  insertion.firstFlag = static_cast<unsigned>(program.flags.size());
+  for (unsigned slot = 0; slot < insertion.slots; ++slot)
+    program.addFlag(insertion.from, insertion.to, kNone, insertion.isCross);
+}
+
+void InsertionState::prune() {
+  for (size_t i = 0; i < result.insertions.size();) {
+    const unsigned number = result.insertions[i].number;
+    if (isCovered(number)) {
+      remove(program, number);
+      result.insertions.erase(result.insertions.begin() + static_cast<std::ptrdiff_t>(i));
+    } else {
+      ++i;
+    }
+  }
+}
+
+} // namespace tilewright::ascend::model
