@@ -64,6 +64,7 @@ bool interpret(const KernelModule& kernel, const std::vector<HostArgument>& argu
   mlir::PassManager passes(module.getContext());
   passes.addNestedPass<mlir::func::FuncOp>(createJoinBarriers());
   passes.addNestedPass<mlir::func::FuncOp>(createGroupThreads());
+  passes.addNestedPass<mlir::func::FuncOp>(createSplitFragments());
   passes.addNestedPass<mlir::func::FuncOp>(createInsertSyncs());
   if (failed(passes.run(*synced)))
     return false;

@@ -23,6 +23,9 @@ std::unique_ptr<mlir::Pass> createJoinBarriers();
 /// group_threads.cpp
 std::unique_ptr<mlir::Pass> createGroupThreads();
 
+/// split_fragments.cpp
+std::unique_ptr<mlir::Pass> createSplitFragments();
+
 /// insert_syncs.cpp
 std::unique_ptr<mlir::Pass> createInsertSyncs();
 

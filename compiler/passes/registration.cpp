@@ -11,5 +11,6 @@ void tilewright::registerPasses() {
   mlir::registerPass(createAssertRegions);
   mlir::registerPass(createJoinBarriers);
   mlir::registerPass(createGroupThreads);
+  mlir::registerPass(createSplitFragments);
   mlir::registerPass(createInsertSyncs);
 }

@@ -202,6 +202,7 @@ bool compileModule(ModuleOp original, Session& session) {
   if (!runPass(*module, createAssertRegions(), kPrefix, session) ||
       !runPass(*module, createJoinBarriers(), kPrefix, session) ||
       !runPass(*module, createGroupThreads(), kPrefix, session) ||
+      !runPass(*module, createSplitFragments(), kPrefix, session) ||
       !runPass(*module, createInsertSyncs(), kPrefix, session) ||
       !runPass(*module, createSplitThreads(), kPrefix, session))
     return fail(session);

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A fragment that groups of threads use: it lies in their registers, so each group has its own."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tilewright
+import tilewright.language as T
+
+N = 64
+
+
+def numbers(count=N, start=0):
+    return np.arange(start, start + count, dtype=np.int32)
+
+
+def test_both_sides_compute_in_one_name(agree):
+    @T.prim_func
+    def sides(A: T.Tensor((2, 8, 8), "float32"), C: T.Tensor((2, 8, 8), "float32")):
+        with T.Kernel(1, threads=256):
+            tile = T.alloc_shared((2, 8, 8), "float32")
+            acc = T.alloc_fragment((8, 8), "float32")
+            row = T.alloc_fragment((8,), "float32")
+            T.copy(A, tile)
+            if T.get_thread_binding() < 128:
+                T.clear(acc)
+                T.gemm(tile[0, :, :], tile[1, :, :], acc)
+                T.reduce_max(acc, row, dim=1)
+                for i, j in T.Parallel(8, 8):
+                    C[0, i, j] = acc[i, j] - row[i]
+            else:
+                T.fill(acc, 1)
+                T.gemm(tile[1, :, :], tile[0, :, :], acc)
+                T.reduce_max(acc, row, dim=1)
+                for i, j in T.Parallel(8, 8):
+                    C[1, i, j] = acc[i, j] - row[i]
+
+    a = np.random.default_rng(0).integers(-4, 5, (2, 8, 8)).astype(np.float32)
+    products = np.stack([a[0] @ a[1], a[1] @ a[0] + 1])
+    agree(sides, [a, np.zeros_like(a)], {1: products - products.max(2, keepdims=True)})
+
+
+@pytest.mark.parametrize("is_view", [False, True])
+def test_what_all_write_before_is_in_each(agree, is_view):
+    """Cleared by all, then summed by each group in a loop: no group sees the other's sums."""
+
+    @T.prim_func
+    def summed(A: T.Tensor((4, N), "int32"), B: T.Tensor((2, N), "int32")):
+        with T.Kernel(1, threads=96):
+            tx = T.get_thread_binding()
+            acc = T.alloc_fragment((N,), "int32")
+            seen = T.view(acc, (8, 8)) if is_view else acc
+            T.fill(seen, 100)
+            for k in T.serial(4):
+                if tx < 32:
+                    for i in T.Parallel(N):
+                        acc[i] = acc[i] + A[k, i]
+                else:
+                    for i in T.Parallel(N):
+                        acc[i] = acc[i] - A[k, i]
+                for i in T.Parallel(N):  # by all: each group's own grows
+                    acc[i] = acc[i] + 1
+            if tx >= 32:
+                T.copy(acc, B[1, 0:N])
+            if tx < 32:
+                T.copy(acc, B[0, 0:N])
+
+    a = numbers(4 * N).reshape(4, N)
+    expected = np.stack([104 + a.sum(0), 104 - a.sum(0)]).astype(np.int32)
+    agree(summed, [a, np.zeros((2, N), np.int32)], {1: expected})
+
+
+def test_barriers_on_both_sides(agree):
+    """The barrier is one of all threads: what stood before it has run on both sides."""
+
+    @T.prim_func
+    def exchanged(A: T.Tensor((2, N), "int32"), B: T.Tensor((2, N), "int32")):
+        with T.Kernel(1, threads=64):
+            tx = T.get_thread_binding()
+            given = T.alloc_shared((2, N), "int32")
+            own = T.alloc_fragment((N,), "int32")
+            if tx < 32:
+                T.copy(A[0, 0:N], own)
+                T.copy(own, given[0, 0:N])
+                T.sync_threads()
+                for i in T.Parallel(N):
+                    B[0, i] = own[i] * 10 + given[1, i]
+            else:
+                T.copy(A[1, 0:N], own)
+                T.copy(own, given[1, 0:N])
+                T.sync_threads()
+                for i in T.Parallel(N):
+                    B[1, i] = own[i] * 10 + given[0, i]
+
+    a = numbers(2 * N).reshape(2, N)
+    agree(exchanged, [a, np.zeros_like(a)], {1: a * 10 + a[::-1]})
+
+
+@pytest.mark.parametrize("limit", [0, 5, 40, 96])
+def test_groups_of_groups_and_of_the_run(agree, limit):
+    @T.prim_func
+    def nested(A: T.Tensor((N,), "int32"), B: T.Tensor((4, N), "int32"), n: T.int32):
+        with T.Kernel(1, threads=96):
+            tx = T.get_thread_binding()
+            own = T.alloc_fragment((N,), "int32")
+            T.copy(A, own)
+            if tx < 64:
+                for i in T.Parallel(N):  # of two of the groups
+                    own[i] = own[i] + 1
+                if tx < 32:
+                    for i in T.Parallel(N):
+                        own[i] = own[i] * 2
+                else:
+                    for i in T.Parallel(N):
+                        own[i] = own[i] * 3
+            else:
+                for i in T.Parallel(N):
+                    own[i] = own[i] * 5
+            if tx < 32:
+                T.copy(own, B[0, 0:N])
+            elif tx < 64:
+                T.copy(own, B[1, 0:N])
+            else:
+                T.copy(own, B[2, 0:N])
+            mine = T.alloc_fragment((N,), "int32")
+            T.fill(mine, 3)
+            if tx < n:
+                for i in T.Parallel(N):
+                    mine[i] = mine[i] + A[i]
+            else:
+                for i in T.Parallel(N):
+                    mine[i] = mine[i] - A[i]
+            if tx < n:
+                T.copy(mine, B[3, 0:N])
+
+    a = numbers()
+    last = 3 + a if limit else a * 0
+    expected = np.stack([(a + 1) * 2, (a + 1) * 3, a * 5, last]).astype(np.int32)
+    agree(nested, [a, np.zeros((4, N), np.int32), limit], {1: expected})
+
+
+def test_warp_groups(agree):
+    @T.prim_func
+    def specialised(A: T.Tensor((2, N), "int32"), B: T.Tensor((2, N), "int32")):
+        with T.Kernel(1, threads=256):
+            own = T.alloc_fragment((N,), "int32")
+            with T.ws(0):
+                T.copy(A[0, 0:N], own)
+            with T.ws(1):
+                T.copy(A[1, 0:N], own)
+            with T.ws(0):
+                T.copy(own, B[1, 0:N])
+            with T.ws(1):
+                T.copy(own, B[0, 0:N])
+
+    a = numbers(2 * N).reshape(2, N)
+    agree(specialised, [a, np.zeros_like(a)], {1: a[::-1]})
+
+
+def test_parts_of_one_fragment(agree):
+    """All threads read what each group has written a part of: it is one fragment."""
+
+    @T.prim_func
+    def parts(A: T.Tensor((N,), "int32"), B: T.Tensor((N,), "int32")):
+        with T.Kernel(1, threads=64):
+            own = T.alloc_fragment((N,), "int32")
+            if T.get_thread_binding() < 32:
+                T.copy(A[0:32], own[0:32])
+            else:
+                for i in T.Parallel(32):
+                    own[32 + i] = A[i] * 2
+            T.copy(own, B)
+
+    a = numbers()
+    agree(parts, [a, np.zeros(N, np.int32)], {1: np.concatenate([a[:32], a[:32] * 2])})
+
+
+def test_all_read_what_both_have_written():
+    """Which of the two would it be? The interpreter tells."""
+
+    @T.prim_func
+    def either(A: T.Tensor((N,), "int32"), B: T.Tensor((N,), "int32")):
+        with T.Kernel(1, threads=64):
+            own = T.alloc_fragment((N,), "int32")
+            if T.get_thread_binding() < 32:
+                T.copy(A, own)
+            else:
+                T.fill(own, 2)
+            T.copy(own, B)
+
+    with pytest.raises(RuntimeError, match=r"two threads of the block, .* of 'own', and one of"):
+        tilewright.compile(either, target="reference")(numbers(), np.zeros(N, np.int32))
