@@ -43,7 +43,7 @@ bool interpret(const KernelModule& kernel, const std::vector<HostArgument>& argu
   for (const HostArgument& argument : arguments) {
     if (auto* tensor = std::get_if<HostTensor>(&argument))
       bound.emplace_back(interpreter::TensorArgument{tensor->data, tensor->shape, tensor->strides,
-                                                     tensor->isFresh});
+                                                     tensor->isFresh, tensor->isResult});
     else if (auto* integer = std::get_if<int64_t>(&argument))
       bound.emplace_back(*integer);
     else

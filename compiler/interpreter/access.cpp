@@ -80,7 +80,9 @@ mlir::FailureOr<std::optional<Scalar>> Machine::read(mlir::Operation* op, const 
   if (!buffer.storage->isAccessible(offset, /*isWrite=*/false))
     return reportWild(op, buffer, indices);
   if (!buffer.storage->isWritten(offset, bits)) {
-    auto error = op->emitError("reads element [");
+    auto atomic = llvm::dyn_cast<tile::AtomicOp>(op);
+    const bool isUpdate = isAtomic && !(atomic && atomic.getKind() == tile::AtomicKind::Load);
+    auto error = op->emitError(isUpdate ? "updates element [" : "reads element [");
     llvm::interleaveComma(indices, error);
     return error << "] of '" << buffer.name << "', which was never written";
   }

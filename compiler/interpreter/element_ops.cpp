@@ -205,6 +205,12 @@ mlir::LogicalResult Machine::runAtomic(Agent& agent, tile::AtomicOp op) {
   const bool outer = std::exchange(isAtomic, true); // atomics don't race with each other
   BufferValue& target = buffer(agent, op.getBuffer());
   llvm::SmallVector<int64_t> indices = integers(agent, op.getIndices());
+  if (op.getKind() == tile::AtomicKind::Store && !op.getPrevious()) { // nothing need be there
+    const mlir::LogicalResult stored =
+        write(op, target, indices, scalar(agent, op.getValue()), op.getInBounds());
+    isAtomic = outer;
+    return stored;
+  }
   auto before = read(op, target, indices, op.getInBounds());
   mlir::LogicalResult result = before;
   if (succeeded(before)) {

@@ -134,12 +134,45 @@ mlir::LogicalResult Machine::bind(llvm::ArrayRef<Argument> arguments) {
   return mlir::success();
 }
 
+void Machine::tellUnwritten(llvm::ArrayRef<Argument> arguments) {
+  for (auto [number, argument] : llvm::enumerate(arguments)) {
+    auto* tensor = std::get_if<TensorArgument>(&argument);
+    if (!tensor || !tensor->isFresh || !tensor->isResult)
+      continue;
+    const BufferValue& result = launchBuffers[kernel.getArgument(number)];
+    int64_t count = 0, unwritten = 0;
+    llvm::SmallVector<int64_t> first;
+    (void)forEachPosition(result.shape, [&](llvm::ArrayRef<int64_t> position) {
+      ++count;
+      if (result.storage->isWritten(result.bitOffset(position), result.type.getElementBits()))
+        return mlir::success();
+      if (unwritten++ == 0)
+        first = llvm::to_vector(position);
+      return mlir::success();
+    });
+    if (unwritten == 0)
+      continue;
+    auto warning = mlir::emitWarning(kernel.getArgument(number).getLoc()) << "'" << result.name;
+    if (unwritten == count)
+      warning << "' is given back, but nothing has written it: its " << count
+              << (count == 1 ? " element holds" : " elements hold");
+    else {
+      warning << "' is given back, but " << unwritten << " of its " << count
+              << " elements were never written, the first of them [";
+      llvm::interleaveComma(first, warning);
+      warning << (unwritten == 1 ? "]: it holds" : "]: they hold");
+    }
+    warning << " what was in memory before";
+  }
+}
+
 mlir::LogicalResult interpret(mlir::func::FuncOp kernel, llvm::ArrayRef<Argument> arguments,
                               const InterpretOptions& options) {
   Machine machine(kernel, options);
-  if (failed(machine.bind(arguments)))
+  if (failed(machine.bind(arguments)) || failed(machine.run()))
     return mlir::failure();
-  return machine.run();
+  machine.tellUnwritten(arguments);
+  return mlir::success();
 }
 
 } // namespace tilewright::interpreter

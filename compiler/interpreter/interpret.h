@@ -25,6 +25,8 @@ struct TensorArgument {
   std::vector<int64_t> strides;
   /// Made for this call (dense): an element holds nothing before the kernel writes it.
   bool isFresh = false;
+  /// A fresh one that the caller is given: a warning says what the kernel has not written of it.
+  bool isResult = false;
 };
 /// Integers and bools as int64_t, floats as double.
 using Argument = std::variant<TensorArgument, int64_t, double>;

@@ -71,6 +71,8 @@ public:
       : kernel(kernel), options(options) {}
   mlir::LogicalResult bind(llvm::ArrayRef<Argument> arguments);
   mlir::LogicalResult run();
+  /// Warns of results that have elements which nobody has written.
+  void tellUnwritten(llvm::ArrayRef<Argument> arguments);
 
 private:
   enum class Outcome { Ran, Waits, Failed };

@@ -18,6 +18,8 @@ struct HostTensor {
   std::vector<int64_t> strides;
   /// Made for this call (dense): reading what the kernel hasn't written is an error.
   bool isFresh = false;
+  /// Given to the caller: a warning tells which elements of a fresh one the kernel left unwritten.
+  bool isResult = false;
 };
 using HostArgument = std::variant<HostTensor, int64_t, double>;
 
@@ -28,7 +30,7 @@ using HostFunction = std::function<bool(std::string_view name, const std::vector
                                         HostNumber& result, std::string& problem)>;
 
 /// Runs the whole grid on the calling thread, with all parameters in the order of the signature.
-/// False after an error, which `diagnostics` receives with the kernel's place. `printed` receives
+/// False after an error, which `diagnostics` receives with the kernel's place; they receive warnings, too. `printed` receives
 /// what T.print says (stdout if absent); setting `cancel` from another thread ends the run. With
 /// `reportsOutOfRange` an element outside of a tensor is an error, too (it reads as 0 else).
 bool interpret(const KernelModule& kernel, const std::vector<HostArgument>& arguments,

@@ -66,11 +66,14 @@ bool call(const nb::dict& functions, std::string_view name, const std::vector<Ho
 std::pair<std::string, std::vector<Diagnostic>>
 interpretKernel(const std::shared_ptr<KernelModule>& kernel,
                 const std::vector<BoundArgument>& arguments, const nb::dict& functions,
-                bool reportsOutOfRange) {
+                bool reportsOutOfRange, const std::vector<size_t>& results) {
   std::vector<HostArgument> bound;
   bound.reserve(arguments.size());
   for (const BoundArgument& argument : arguments)
     bound.push_back(hostArgument(argument));
+  for (size_t number : results)
+    if (auto* tensor = number < bound.size() ? std::get_if<HostTensor>(&bound[number]) : nullptr)
+      tensor->isResult = true;
   std::pair<std::string, std::vector<Diagnostic>> result;
   std::atomic<bool> cancel = false;
   std::future<void> run = std::async(std::launch::async, [&] {
@@ -101,7 +104,7 @@ interpretKernel(const std::shared_ptr<KernelModule>& kernel,
 void bindInterpret(nb::module_& module) {
   using nb::literals::operator""_a;
   module.def("interpret", &interpretKernel, "kernel"_a, "arguments"_a, "functions"_a = nb::dict(),
-             "reports_out_of_range"_a = false);
+             "reports_out_of_range"_a = false, "results"_a = std::vector<size_t>());
 }
 
 } // namespace tilewright

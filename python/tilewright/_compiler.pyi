@@ -355,11 +355,14 @@ def interpret(
     arguments: list[tuple[int, list[int], list[int]] | int | float],
     functions: dict[str, Callable[..., int | float | None]] = ...,
     reports_out_of_range: bool = ...,
+    results: list[int] = ...,
 ) -> tuple[str, list[Diagnostic]]:
     """Runs the kernel in the reference interpreter (docs/interpreter.md): what it printed, and what it found.
 
     A tensor is (address, shape, strides in elements; empty for row-major). An element outside of
-    one is an error with `reports_out_of_range`; else it reads as 0. Ctrl-C ends the run.
+    one is an error with `reports_out_of_range`; else it reads as 0. `results` are the numbers of
+    tensors that the caller gets: a warning tells what the kernel left unwritten of those that were
+    made for the call. Ctrl-C ends the run.
     """
 
 def host_cpu() -> str:

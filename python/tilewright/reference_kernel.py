@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .cache import Entry
 from .compilation import compile_artifact, strict_indices
-from .errors import Diagnostic, KernelError, load_compiler, raise_at_kernel
+from .errors import Diagnostic, KernelError, load_compiler, raise_at_kernel, warn
 from .kernel import kernel_of, stage_files
 
 if TYPE_CHECKING:
@@ -24,23 +24,34 @@ def reports_out_of_range(options: Options) -> bool:
 
 
 def reference_kernel(
-    captured: CapturedKernel, options: Options, out_idx: list[int] | None, source: object
+    captured: CapturedKernel,
+    options: Options,
+    out_idx: list[int] | None,
+    source: object,
+    tells_unwritten: bool = True,
 ) -> JITKernel:
     """A kernel whose calls check every access and raise KernelError with the place of the first
-    wrong one. Nothing is cached: there is no machine code."""
+    wrong one, and warn of outputs that it makes but does not fill. Nothing is cached: there is no
+    machine code."""
 
     is_strict = reports_out_of_range(options)
 
     def run(*arguments: Any) -> None:
         printed, found = load_compiler().interpret(
-            captured.module, list(arguments), captured.references, is_strict
+            captured.module,
+            list(arguments),
+            captured.references,
+            is_strict,
+            kernel.out_idx if tells_unwritten else [],
         )
         sys.stdout.write(printed)
-        if found:
-            error = KernelError([Diagnostic.from_native(d) for d in found], captured.name)
-            raise_at_kernel(error)
+        diagnostics = [Diagnostic.from_native(d) for d in found]
+        if any(d.is_error for d in diagnostics):
+            raise_at_kernel(KernelError(diagnostics, captured.name))
+        warn(diagnostics)
 
     artifact = compile_artifact(captured, options)
     files = stage_files(artifact.stages, artifact.header)
     entry = Entry("0" * 64, run, artifact.manifest, files)
-    return kernel_of(entry, out_idx, target=options.target, prim_func=source)
+    kernel = kernel_of(entry, out_idx, target=options.target, prim_func=source)
+    return kernel

@@ -34,7 +34,9 @@ def strict_kernel(
     its tensor. What else the interpreter finds is the host's to tell."""
     of_reference = copy.copy(options)
     of_reference.target = "reference"
-    reference = reference_kernel(captured, of_reference, out_idx, more["prim_func"])
+    reference = reference_kernel(
+        captured, of_reference, out_idx, more["prim_func"], tells_unwritten=False
+    )
     kind: Any = type(kernel)
 
     class StrictKernel(kind):  # type: ignore[misc]
