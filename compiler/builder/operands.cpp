@@ -234,9 +234,46 @@ private:
         std::string(operation) +
             (isTransposed() ? " of whole buffers: " : " of whole buffers of different shapes: ") +
             quoted(from().name) + (isTransposed() ? ", transposed, is " : " is ") + shape +
-            " but " + quoted(to().name) + " is " + state.text(target.extents),
+            " but " + quoted(to().name) + " is " + state.text(target.extents) + wayOut(),
         notes());
     return false;
+  }
+
+  /// Where one side's part has the other's shape: how to name it.
+  std::string wayOut() const {
+    const bool isSourceFirst = source.extents.size() > target.extents.size();
+    const std::pair<const Side*, const Side*> sides[] = {{&source, &target}, {&target, &source}};
+    for (bool isFirst : {true, false}) {
+      const auto& [whole, other] = sides[isSourceFirst == isFirst ? 0 : 1];
+      const std::string part = isTransposed() ? "" : partLike(*whole, *other);
+      if (!part.empty())
+        return "; name the part that is meant: " + state.record(whole->buffer).name + part;
+    }
+    return "";
+  }
+
+  /// The part of a whole buffer that corresponds to `other`: "[0, 0:208]" of (1, 208) to (208). Empty if none does.
+  static std::string partLike(const Side& whole, const Side& other) {
+    auto known = [](const Side& side, bool isWithUnits) {
+      llvm::SmallVector<int64_t> extents;
+      for (const Index& extent : side.extents)
+        if (isWithUnits || !isUnit(extent))
+          extents.push_back(std::holds_alternative<int64_t>(extent) ? std::get<int64_t>(extent)
+                                                                    : -1);
+      return extents;
+    };
+    llvm::SmallVector<int64_t> wanted = known(other, true);
+    const llvm::SmallVector<int64_t> all = known(whole, true);
+    if (known(whole, false) == known(other, false))
+      wanted = all;
+    bool isPart = wanted.size() == all.size();
+    std::string part;
+    for (auto [extent, most] : llvm::zip(wanted, all)) {
+      isPart &= extent > 0 && extent <= most;
+      part += (part.empty() ? "[" : ", ") +
+              (extent == 1 ? std::string("0") : "0:" + std::to_string(extent));
+    }
+    return isPart ? part + "]" : "";
   }
 
   /// The source's extents and offsets are exchanged already, its buffer's dims are not.

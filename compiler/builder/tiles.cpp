@@ -238,34 +238,43 @@ private:
     return false;
   }
 
+  /// What A and B are, and what C is: each is told, as each has its own cause.
   bool checkDtypes() {
-    Dtype left = record(a).dtype, right = record(b).dtype, result = record(c).dtype;
-    bool isNarrowFloat = left.isFloat() && right.isFloat() && left.bits() <= 8 && right.bits() <= 8;
-    bool isNarrowInteger =
+    const Dtype left = record(a).dtype, right = record(b).dtype;
+    const bool isNarrowFloat =
+        left.isFloat() && right.isFloat() && left.bits() <= 8 && right.bits() <= 8;
+    const bool isNarrowInteger =
         left.isInteger() && right.isInteger() && left.bits() <= 8 && right.bits() <= 8;
+    bool agree = true;
     if (left != right && !isNarrowFloat && !isNarrowInteger) {
       state.typeError("gemm operands have different dtypes: A, " + quoted(record(a).name) +
                           ", is " + left.name() + " but B, " + quoted(record(b).name) + ", is " +
                           right.name(),
                       notes(a, b));
-      return false;
-    }
-    if (left.kind() == ScalarKind::Bool) {
+      agree = false;
+    } else if (left.kind() == ScalarKind::Bool) {
       state.typeError("gemm does not multiply bools: A, " + quoted(record(a).name) + ", is bool",
                       notes(a, b));
       return false;
     }
-    bool canHold =
-        left.isFloat()
-            ? result.isFloat() && result.bits() >= std::min(left.bits(), 32) && result.bits() >= 16
-            : result.isInteger() && result.bits() >= 32;
-    if (canHold)
-      return true;
-    const char* needed = left.isFloat() ? "a float dtype that is as wide" : "int32";
-    state.typeError("gemm of " + left.name() + " accumulates in " + needed + ", but C, " +
-                        quoted(record(c).name) + ", is " + result.name(),
+    // Of two different ones C may be right for that which is meant.
+    return (holdsSumsOf(left) || holdsSumsOf(right) || !tellResult(left)) && agree;
+  }
+
+  bool holdsSumsOf(const Dtype& operand) const {
+    const Dtype result = record(c).dtype;
+    if (!operand.isFloat())
+      return result.isInteger() && result.bits() >= 32;
+    return result.isFloat() && result.bits() >= std::min(operand.bits(), 32) && result.bits() >= 16;
+  }
+
+  /// True, for an error.
+  bool tellResult(const Dtype& operand) {
+    const char* needed = operand.isFloat() ? "a float dtype that is as wide" : "int32";
+    state.typeError("gemm of " + operand.name() + " accumulates in " + needed + ", but C, " +
+                        quoted(record(c).name) + ", is " + record(c).dtype.name(),
                     {state.allocatedHere(record(c))});
-    return false;
+    return true;
   }
 };
 

@@ -228,6 +228,28 @@ TEST_F(TilesTest, RefusesWholeBuffersOfDifferentShapes) {
   expectError("copy of whole buffers of different shapes: 'A' is (M, 32) but 'S' is (64, 32)");
 }
 
+TEST_F(TilesTest, NamesThePartThatWasMeant) {
+  launch();
+  Buffer line_ = alloc("S", {208}), row = alloc("R", {1, 208}), column = alloc("Q", {208, 1}),
+         half = alloc("H", {104}), tile = alloc("U", {8, 208}), other = alloc("V", {8, 100}),
+         wide = alloc("W", {4, 300});
+  line().copy(line_, row);
+  line().copy(column, line_);
+  line().copy(line_, half);
+  line().copy(other, tile);
+  line().copy(wide, tile); // neither holds the other
+  line().copy(half, row);
+  const std::string begin = "copy of whole buffers of different shapes: ";
+  const std::string meant = "; name the part that is meant: ";
+  EXPECT_THAT(messages(),
+              ElementsAre(begin + "'S' is (208) but 'R' is (1, 208)" + meant + "R[0, 0:208]",
+                          begin + "'Q' is (208, 1) but 'S' is (208)" + meant + "Q[0:208, 0]",
+                          begin + "'S' is (208) but 'H' is (104)" + meant + "S[0:104]",
+                          begin + "'V' is (8, 100) but 'U' is (8, 208)" + meant + "U[0:8, 0:100]",
+                          begin + "'W' is (4, 300) but 'U' is (8, 208)",
+                          begin + "'H' is (104) but 'R' is (1, 208)"));
+}
+
 TEST_F(TilesTest, WholeBuffersOfTheSameSymbolsAgree) {
   Value M = line().symbol("M", dt("int32"));
   Buffer A = tensor("A", {M, int64_t{32}}), C = tensor("C", {M, int64_t{32}}, "float16");
@@ -370,6 +392,8 @@ TEST_F(TilesTest, GemmTellsDtypesThatDisagree) {
   line().gemm(L, L, I, false, false);
   line().gemm(A, A, H, false, false);
   line().gemm(J, J, I, false, false);
+  line().gemm(A, B, I, false, false); // both at once
+  line().gemm(A, B, H, false, false); // C may be right for A
   EXPECT_THAT(
       messages(),
       ElementsAre(
@@ -377,7 +401,10 @@ TEST_F(TilesTest, GemmTellsDtypesThatDisagree) {
           "gemm of float16 accumulates in a float dtype that is as wide, but C, 'I', is int32",
           "gemm of float32 accumulates in a float dtype that is as wide, but C, 'H', is float16",
           "gemm of int8 accumulates in int32, but C, 'H', is float16",
-          "gemm does not multiply bools: A, 'L', is bool"));
+          "gemm does not multiply bools: A, 'L', is bool",
+          "gemm operands have different dtypes: A, 'A', is float16 but B, 'B', is float32",
+          "gemm of float16 accumulates in a float dtype that is as wide, but C, 'I', is int32",
+          "gemm operands have different dtypes: A, 'A', is float16 but B, 'B', is float32"));
 }
 
 TEST_F(TilesTest, GemmWantsMatricesOnTheChip) {

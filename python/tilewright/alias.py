@@ -45,9 +45,9 @@ def _imported_as(frame: FrameType) -> str | None:
     return None
 
 
-def _name_as_written(module: ModuleType) -> None:
-    """An import of a name that the module does not have is told with the module's name in the
-    script: Python would tell that of the module, which is ours."""
+def _name_as_written(module: ModuleType, alias: str) -> None:
+    """A name that the module does not have is told with the module's name in the script, `alias`
+    where that isn't known: Python would tell that of the module, which is ours."""
     own = module.__dict__.get("__getattr__")
     if hasattr(own, "tells_written_names"):
         return
@@ -56,14 +56,13 @@ def _name_as_written(module: ModuleType) -> None:
         try:
             if own is not None:
                 return own(name)
-            text = f"module {module.__name__!r} has no attribute {name!r}"
-            raise AttributeError(text, name=name, obj=module)
-        except AttributeError:
+            raise AttributeError(f"{alias} has no {name!r}")
+        except AttributeError as missing:
             # Python looks for a module that is being imported only after an AttributeError.
             is_loaded = f"{module.__name__}.{name}" in sys.modules
             written = None if is_loaded else _imported_as(sys._getframe(1))
             if written is None:
-                raise
+                raise _as_written(missing, module, alias, name) from None
         from .suggestions import did_you_mean
 
         text = f"cannot import name {name!r} from {written!r}{did_you_mean(name, dir(module))}"
@@ -71,6 +70,20 @@ def _name_as_written(module: ModuleType) -> None:
 
     find.tells_written_names = True  # type: ignore[attr-defined]
     module.__dict__["__getattr__"] = find
+
+
+def _as_written(
+    missing: AttributeError, module: ModuleType, alias: str, name: str
+) -> AttributeError:
+    """The same error with the name of the module that scripts have, and the name that was meant."""
+    text = str(missing)
+    if text.startswith(module.__name__):
+        text = alias + text[len(module.__name__) :]
+    if not name.startswith("_") and "did you mean" not in text:
+        from .suggestions import did_you_mean
+
+        text += did_you_mean(name, dir(module))
+    return AttributeError(text)
 
 
 class _Loader:
@@ -84,7 +97,7 @@ class _Loader:
     def exec_module(self, module: ModuleType) -> None:
         # From here on all of `tilelang` is ours: no other finder may load a file of it again.
         _put_first()
-        _name_as_written(module)
+        _name_as_written(module, spec.name if (spec := module.__spec__) else module.__name__)
         # The import system has replaced the module's own spec by that of the alias: put it back.
         spec = module.__spec__
         if spec is not None and spec.loader_state is not None:

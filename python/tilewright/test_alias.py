@@ -54,7 +54,10 @@ WRITTEN = {
     "from tilewright.layout import nothing": "cannot import name 'nothing' from "
     "'tilewright.layout'",
     "import tilewright.nothing": "No module named 'tilewright.nothing'",
-    "tilelang.layout.nothing": "module 'tilewright.layout' has no attribute 'nothing'",
+    "tilelang.layout.nothing": "tilelang.layout has no 'nothing'",
+    "tilelang.layout.make_swizled_layout": "tilelang.layout has no 'make_swizled_layout'; did you "
+    "mean 'make_swizzled_layout'?",
+    "tilelang.jitt": "tilelang has no 'jitt'; did you mean 'jit'?",
 }
 
 

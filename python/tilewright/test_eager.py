@@ -134,10 +134,10 @@ def test_dtypes_that_there_are_not():
         kernel(shaped(4), shaped(4))
     first = kernel.function.__code__.co_firstlineno
     assert [(d.place.line - first, d.message) for d in caught.value.errors] == [
-        (3, "there is no dtype 'float23'"),
-        (4, "there is no dtype 'float24'"),
-        (5, "there is no dtype 'float25'"),
-        (6, "there is no dtype 'float26'"),
+        (3, "there is no dtype 'float23'; did you mean 'float32'?"),
+        (4, "there is no dtype 'float24'; did you mean 'float64'?"),
+        (5, "there is no dtype 'float25'; did you mean 'float32'?"),
+        (6, "there is no dtype 'float26'; did you mean 'float64'?"),
     ]
 
 

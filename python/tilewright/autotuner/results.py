@@ -58,6 +58,19 @@ class AutotuneResult:
         return format_table(self.candidates)
 
 
+def why_none(candidates: list[Candidate]) -> str:
+    """The head of an error: what became of all of them, and the reason where it is one."""
+    states = [c.state for c in candidates]
+    told = f"none of {len(candidates)} configurations"
+    if set(states) <= {"wrong"}:
+        return f"{told} is right"
+    reasons = {c.reason for c in candidates}
+    if len(reasons) == 1:
+        return f"{told} runs: {reasons.pop()}"
+    counts = [f"{states.count(s)} {s}" for s in STATES if s in states]
+    return f"{told} can be used ({', '.join(counts)})"
+
+
 def format_table(candidates: list[Candidate]) -> str:
     """A line per candidate: latency, compile time, state, configuration, reason."""
     order = sorted(candidates, key=lambda c: (c.latency is None, c.latency or 0.0))

@@ -97,6 +97,16 @@ def test_when_none_is_left_the_error_holds_the_table():
     assert "wrong" in str(e.value)
 
 
+def test_the_error_begins_with_what_became_of_them():
+    """A misspelt parameter isn't a wrong result."""
+    misspelt = r"none of 2 configurations runs: .*'blok'; did you mean 'block'\?.*\nlatency ms"
+    with pytest.raises(TuningError, match=misspelt):
+        tuned(scaled, [{"blok": 32}, {"blok": 64}])(4096)
+    both = r"none of 2 configurations can be used \(1 failed, 1 wrong\)\n"
+    with pytest.raises(TuningError, match=both):
+        tuned(scaled, [{"blok": 32}, {"factor": 3}], ref_prog=twice)(4096)
+
+
 def test_a_slow_candidate_is_stopped_early():
     configs = [{"turns": 1}, {"turns": 5000}]
     result = tuned(scaled, configs, early_stop=True, early_stop_factor=2.0, rep=20).tune(65536)

@@ -14,7 +14,7 @@ from . import results
 from .compiling import compile_all, one_line
 from .inputs import InputSupply, private_copy
 from .progress import progress
-from .results import AutotuneResult, Candidate, TuningError, format_table
+from .results import AutotuneResult, Candidate, TuningError, format_table, why_none
 from .time_limit import TimeLimit, TimeLimitReached
 
 if TYPE_CHECKING:
@@ -222,8 +222,7 @@ class _Run:
         measured = [c for c in self.candidates if c.state == "measured"]
         if not measured:
             raise TuningError(
-                f"autotune: {name}: none of {count} configurations is right\n"
-                f"{format_table(self.candidates)}"
+                f"autotune: {name}: {why_none(self.candidates)}\n{format_table(self.candidates)}"
             )
         best = min(measured, key=lambda c: c.latency or 0.0)
         best.state = "best"

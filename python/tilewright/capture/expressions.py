@@ -223,10 +223,11 @@ class ExpressionEvaluator(ABC):
         except LanguageError:
             raise
         except AttributeError as missing:
-            if is_of_language(owner) and isinstance(node.value, ast.Name):
-                if self.tracer.reach(node):
+            if is_of_language(owner):
+                if isinstance(node.value, ast.Name) and self.tracer.reach(node):
                     return POISON
-                message = f"{node.value.id} has no {node.attr!r}{_meant(owner, node.attr)}"
+                written = ast.unparse(node.value)
+                message = f"{written} has no {node.attr!r}{_meant(owner, node.attr)}"
                 raise LanguageError(message, python=AttributeError) from None
             if isinstance(owner, BufferRef):
                 raise LanguageError(

@@ -222,7 +222,19 @@ WRONG = {
         "the shape of an allocation must be known while compiling, not "
         "a value of the running kernel"
     ),
-    "S = T.alloc_shared((8,), 'floot')": "there is no dtype 'floot'",
+    "S = T.alloc_shared((8,), 'thing')": "there is no dtype 'thing'",
+    "S = T.alloc_shared((8,), 'flot32')": "there is no dtype 'flot32'; did you mean 'float32'?",
+    "x = T.tile.addd": "T.tile has no 'addd'; did you mean 'add'?",
+    # Only what is true is told: a choice that is refused is closed, too.
+    "T.print(1) if A[0] > 0 else T.print(2)": (
+        "a side of this choice gives no value; where a statement is meant, write `if` and `else`"
+    ),
+    "x = A[0] if A[1] > 0 else None": (
+        "a side of this choice gives no value; where a statement is meant, write `if` and `else`"
+    ),
+    "for i in T.serial(2):\n    if A[i] > 0:\n        x = A[i // bx] if A[1] > 0 else 'a'": (
+        "expected a scalar but got 'a' of type str"
+    ),
     "S = T.alloc_shared((8,), 8)": "expected a dtype but got 8",
     "assert 1 > 2, 'sizes'": "assertion failed while tracing: sizes",
     "raise ValueError('bad tile')": "the kernel raises ValueError: bad tile",
@@ -497,7 +509,7 @@ def test_dtypes_that_there_are_not():
     line = kernel.function.__code__.co_firstlineno
     found = [(d.place.line - line, d.place.column, d.message) for d in caught.value.errors]
     assert found == [
-        (2, 9, "there is no dtype 'float23'"),
+        (2, 9, "there is no dtype 'float23'; did you mean 'float32'?"),
         (2, 39, "expected a dtype but got 7"),
         (2, 61, "there is no dtype 'f'"),
         (6, 27, "name 'D' is not defined"),

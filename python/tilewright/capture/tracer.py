@@ -385,22 +385,28 @@ class Tracer:
         """A lazy choice: each side is built so that it runs only where it is chosen."""
         self.builder.begin_select(self.value(condition))
         self.lazy_depth += 1
-        yes: Any = POISON
-        no: Any = POISON
+        first: Any = 0
+        second: Any = 0
         try:
             try:
-                yes = when_true()
-            finally:
-                self.builder.else_select(0 if isinstance(yes, Poison) else self.value(yes))
-            no = when_false()
+                first = self._side(yes := when_true())
+            finally:  # what is refused must not leave the choice open
+                self.builder.else_select(first)
+            second = self._side(no := when_false())
         finally:
             self.lazy_depth -= 1
-            chosen = self.builder.end_select(0 if isinstance(no, Poison) else self.value(no))
+            chosen = self.builder.end_select(second)
         return POISON if has_poison((yes, no)) else self.wrap(chosen)
 
+    def _side(self, value: object) -> Any:
+        if value is None:
+            message = "a side of this choice gives no value; "
+            raise LanguageError(f"{message}where a statement is meant, write `if` and `else`")
+        return 0 if isinstance(value, Poison) else self.value(value)
+
     def select(self, condition: object, when_true: object, when_false: object) -> Any:
-        operands = [self.value(v) for v in (condition, when_true, when_false)]
-        return self.wrap(self.builder.select(*operands))
+        sides = [self._side(when_true), self._side(when_false)]
+        return self.wrap(self.builder.select(self.value(condition), *sides))
 
     def store(self, target: Element | RegionRef, value: object) -> None:
         if isinstance(target, RegionRef):

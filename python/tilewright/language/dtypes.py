@@ -208,7 +208,10 @@ def to_dtype(value: object) -> Dtype:
         raise TypeError(f"expected a dtype but got {value!r}")
     dtype = DTYPES.get(name)
     if dtype is None:
-        raise ValueError(f"there is no dtype {name!r}")
+        from ..suggestions import did_you_mean
+
+        known = DTYPES if "x" in name else (n for n in DTYPES if "x" not in n)  # vectors, if meant
+        raise ValueError(f"there is no dtype {name!r}{did_you_mean(name, known)}")
     return dtype
 
 
