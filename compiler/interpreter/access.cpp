@@ -39,6 +39,16 @@ bool isElementAccess(mlir::Operation* op) {
   return llvm::isa<tile::LoadOp, tile::StoreOp, tile::AtomicOp>(op);
 }
 
+/// How to say that an index may be out of range.
+std::string guardOf(mlir::Operation* op, bool isNegative, int64_t extent) {
+  const std::string holds = isNegative ? "i >= 0" : "i < " + std::to_string(extent);
+  const std::string branch = "`if " + holds + "`";
+  return llvm::isa<tile::LoadOp>(op)
+             ? "guard it by " + branch + ", or choose another value: T.if_then_else(" + holds +
+                   ", .., ..)"
+             : "guard it by " + branch;
+}
+
 } // namespace
 
 mlir::FailureOr<bool> Machine::isInBounds(mlir::Operation* op, const BufferValue& buffer,
@@ -49,8 +59,11 @@ mlir::FailureOr<bool> Machine::isInBounds(mlir::Operation* op, const BufferValue
     const bool isReported = options.reportsOutOfRange && isElementAccess(op);
     if (buffer.type.isGlobal() && !provenInBounds && !isReported)
       return false;
-    return op->emitError("index ") << index << " is out of range for dim " << dim << " of '"
-                                   << buffer.name << "' with extent " << buffer.shape[dim];
+    auto error = op->emitError("index ") << index << " is out of range for dim " << dim << " of '"
+                                         << buffer.name << "' with extent " << buffer.shape[dim];
+    if (isReported && !provenInBounds && buffer.type.isGlobal())
+      error << "; " << guardOf(op, index < 0, buffer.shape[dim]);
+    return error;
   }
   return true;
 }

@@ -22,7 +22,7 @@ bool isComputed(mlir::Operation* op) {
 /// The lazy ops of one block. None of them is moved over a write: `stretch` counts these.
 class LazyOpsOfBlock {
 public:
-  explicit LazyOpsOfBlock(mlir::Block& block) : block(block) {}
+  LazyOpsOfBlock(mlir::Block& block, bool withOwn) : block(block), withOwn(withOwn) {}
 
   void addTo(llvm::DenseSet<mlir::Operation*>& found) {
     int stretch = 0;
@@ -30,7 +30,10 @@ public:
       stretches[&op] = stretch;
       if (!llvm::isa<tile::LoadOp>(op) && !mlir::isMemoryEffectFree(&op))
         ++stretch;
-      if ((llvm::isa<tile::LoadOp>(op) || isComputed(&op)) && isOnlyForChoices(op))
+      auto load = llvm::dyn_cast<tile::LoadOp>(op);
+      const bool mayWait =
+          load ? withOwn || !load.getBuffer().getType().isPerThread() : isComputed(&op);
+      if (mayWait && isOnlyForChoices(op))
         chains[&op] = chain(op);
     }
     // Laziness is worth its trouble for loads and what depends on them.
@@ -60,6 +63,7 @@ private:
   }
 
   mlir::Block& block;
+  bool withOwn;
   llvm::DenseMap<mlir::Operation*, int> stretches, chains;
 };
 
@@ -73,9 +77,9 @@ bool isLazySide(mlir::OpOperand& use) {
          user->getResult(0).getType().isInteger(1) && use.getOperandNumber() == 1;
 }
 
-llvm::DenseSet<mlir::Operation*> findLazyOps(mlir::func::FuncOp kernel) {
+llvm::DenseSet<mlir::Operation*> findLazyOps(mlir::func::FuncOp kernel, bool withOwn) {
   llvm::DenseSet<mlir::Operation*> found;
-  kernel.walk([&](mlir::Block* block) { LazyOpsOfBlock(*block).addTo(found); });
+  kernel.walk([&](mlir::Block* block) { LazyOpsOfBlock(*block, withOwn).addTo(found); });
   return found;
 }
 

@@ -68,7 +68,6 @@ mlir::LogicalResult Machine::run() {
 mlir::LogicalResult Machine::runGrid(tile::LaunchOp launch) {
   Agent nobody;
   llvm::SmallVector<int64_t> grid = integers(nobody, launch.getGrid());
-  lazyOps.clear();
   if (launch.getNpu())
     return runNpuGrid(launch, grid);
   lazyOps = findLazyOps(kernel);

@@ -2,6 +2,7 @@
 // The agents of an NPU's block: a cube agent and vector agents. The agent that is furthest behind
 // in the text goes on first, so what the agents share without flags is used in the order of the
 // text; an agent waits at a cross flag until it is set.
+#include "compiler/interpreter/lazy_choices.h"
 #include "compiler/interpreter/machine.h"
 #include "compiler/interpreter/storage.h"
 #include "compiler/ir/ascend_ops.h"
@@ -144,6 +145,8 @@ mlir::LogicalResult Machine::runNpuGrid(tile::LaunchOp launch, llvm::ArrayRef<in
   threadsDiffer = false;
   threadCount = 1;
   agentsDiffer = tellsAgentsApart(launch);
+  // Of its own variables the cube agent must know at the load whether it has their values.
+  lazyOps = findLazyOps(kernel, /*withOwn=*/!agentsDiffer);
   int64_t count = grid.front();
   if (tiesBlocks(launch)) {
     std::vector<Block> blocks(std::max<int64_t>(count, 0));

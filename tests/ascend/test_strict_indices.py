@@ -39,9 +39,11 @@ def row(
             C[i, 3] = A[I[i], 3]
 
 
+GUARD = "; guard it by `if i < 64`"
+CHOICE = ", or choose another value: T.if_then_else(i < 64, .., ..)"
 CASES = {
-    "column": (column, "index 70 is out of range for dim 1 of 'C' with extent 64", 28),
-    "row": (row, "index 70 is out of range for dim 0 of 'A' with extent 64", 39),
+    "column": (column, f"index 70 is out of range for dim 1 of 'C' with extent 64{GUARD}", 28),
+    "row": (row, f"index 70 is out of range for dim 0 of 'A' with extent 64{GUARD}{CHOICE}", 39),
 }
 PLACES = np.array([1, 2, 70, 3, 0, 0, 0, 0], np.int32)
 
@@ -93,3 +95,89 @@ def test_made_outputs_and_a_report(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "estimated time on 910B2" in kernel.report()
     with pytest.raises(tilewright.KernelError, match="index 70 is out of range for dim 0 of 'A'"):
         kernel(X, PLACES)
+
+
+key = tilewright.PassConfigKey
+AUTOMATIC = {
+    key.TL_ASCEND_AUTO_SYNC: True,
+    key.TL_ASCEND_MEMORY_PLANNING: True,
+    key.TL_ASCEND_AUTO_CV_COMBINE: True,
+    key.TL_ASCEND_AUTO_CV_SYNC: True,
+}
+N, BLOCK = 50, 32
+
+
+def guarded(form: str, threads: int, is_npu: bool) -> Any:
+    """Blocks of 32 of 50: what lies beyond is not chosen."""
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((N,), "float32"),
+        I: T.Tensor((64,), "int32"),  # noqa: E741
+        B: T.Tensor((64,), "float32"),
+    ):
+        with T.Kernel(2, is_npu=is_npu, threads=threads) as bx:
+            u = T.alloc_shared((BLOCK,), "float32")
+            if form == "choice":
+                for i in T.Parallel(BLOCK):
+                    u[i] = T.if_then_else(bx * BLOCK + i < N, A[bx * BLOCK + i] * 2 + 1, -1)
+                T.copy(u, B[bx * BLOCK])
+            if form == "chain":  # where another element says; a choice in a choice
+                for i in T.Parallel(BLOCK):
+                    at = bx * BLOCK + i
+                    u[i] = T.if_then_else(
+                        I[at] < N, T.if_then_else(A[I[at]] < 9, 9.0, A[I[at]]) * 2 + 1, -1
+                    )
+                T.copy(u, B[bx * BLOCK])
+            if form == "ternary":
+                for i in T.serial(BLOCK):
+                    at = bx * BLOCK + i
+                    B[at] = A[at] * 2 + 1 if at < N else -1.0
+            if form == "and":
+                for i in T.serial(BLOCK):
+                    at = bx * BLOCK + i
+                    if at < N and A[at] >= 0:
+                        B[at] = A[at] * 2 + 1
+                    else:
+                        B[at] = -1
+            if form == "apart":  # vector cores that do different things
+                for i in T.serial(BLOCK):
+                    at = bx * BLOCK + i
+                    T.atomic_add(B[at], T.if_then_else(at < N, A[at] * 2 + 1, -1))
+
+    return main
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("form", ["choice", "chain", "ternary", "and", "apart"])
+@pytest.mark.parametrize("target", ["reference", "ascend", "cpu"])
+def test_what_is_not_chosen_is_silent(
+    form: str, threads: int, target: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TILEWRIGHT_STRICT_INDICES", "1")
+    a, b, at = np.arange(N, dtype=np.float32), np.zeros(64, np.float32), np.arange(64)
+    kernel = guarded(form, threads, target != "cpu")
+    tilewright.compile(kernel, target=target, pass_configs=AUTOMATIC)(a, at.astype(np.int32), b)
+    if form == "chain":
+        a = np.maximum(a, 9)
+    np.testing.assert_array_equal(b, np.concatenate([a * 2 + 1, [-1] * 14]))
+
+
+@pytest.mark.parametrize("target", ["reference", "ascend"])
+def test_of_two_vector_cores_each_reads_what_it_chooses(
+    target: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @T.prim_func
+    def main(A: T.Tensor((N,), "float32"), B: T.Tensor((64,), "float32")):
+        with T.Kernel(1, is_npu=True) as (_, vid):
+            last = T.alloc_var("int32", init=0)
+            for i in T.serial(BLOCK):
+                at = vid * BLOCK + i
+                last = T.if_then_else(at < N, at, last)
+                B[at] = T.if_then_else(at < N, A[at] + T.if_then_else(last < 3, 1, A[last]), 5)
+
+    monkeypatch.setenv("TILEWRIGHT_STRICT_INDICES", "1")
+    a, b = np.arange(N, dtype=np.float32), np.zeros(64, np.float32)
+    tilewright.compile(main, target=target, pass_configs=AUTOMATIC)(a, b)
+    expected = np.concatenate([a + np.where(a < 3, 1, a), [5] * 14])
+    np.testing.assert_array_equal(b, expected)
