@@ -228,6 +228,8 @@ class ExpressionEvaluator(ABC):
                     return POISON
                 written = ast.unparse(node.value)
                 message = f"{written} has no {node.attr!r}{_meant(owner, node.attr)}"
+                if str(missing).startswith(f"{written} "):  # it knows more names than dir() has
+                    message = str(missing)
                 raise LanguageError(message, python=AttributeError) from None
             if isinstance(owner, BufferRef):
                 raise LanguageError(
