@@ -65,8 +65,13 @@ IndexRange combineEnds(IndexRange left, IndexRange right, Combine combine) {
   return {*std::min_element(ends.begin(), ends.end()), *std::max_element(ends.begin(), ends.end())};
 }
 
-/// Division by a constant of at least 1; `divide` is monotonic.
+/// Division by a constant of at least 1, or of what is not negative by what isn't either, which is 0 where that is 0;
+/// `divide` is monotonic.
 IndexRange divide(IndexRange left, IndexRange right, int64_t (*quotient)(int64_t, int64_t)) {
+  if (right.low != right.high && left.low >= 0 && right.low >= 0)
+    return {0, left.high == IndexRange::kHighest
+                   ? left.high
+                   : quotient(left.high, std::max<int64_t>(right.low, 1))};
   if (right.low != right.high || right.low < 1)
     return {};
   IndexRange result;
@@ -88,11 +93,13 @@ int64_t ceiling(int64_t a, int64_t b) {
 }
 
 IndexRange remainder(IndexRange left, IndexRange right) {
-  if (right.low < 1)
+  // A remainder of nothing is at most what is divided.
+  if (right.low < 0 || (right.low == 0 && left.low < 0))
     return {};
   if (right.low == right.high && left.low >= 0 && left.low / right.low == left.high / right.low)
     return {left.low % right.low, left.high % right.low};
-  int64_t most = right.high == IndexRange::kHighest ? right.high : right.high - 1;
+  int64_t most =
+      right.high == IndexRange::kHighest ? right.high : std::max<int64_t>(right.high - 1, 0);
   if (left.low >= 0)
     return {0, std::min(left.high, most)};
   return {most == IndexRange::kHighest ? IndexRange::kLowest : -most, most};
@@ -174,18 +181,34 @@ Value dealtFrom(arith::AddIOp sum) {
 
 } // namespace
 
+/// Whether `condition` is `rest < 0`; with a divisor of any sign, `(rest ^ divisor) < 0 & rest != 0`.
+static bool isOtherSign(Value condition, arith::RemSIOp rest, bool isPositive) {
+  const auto compares = [](Value value, arith::CmpIPredicate predicate) {
+    auto comparison = value.getDefiningOp<arith::CmpIOp>();
+    const bool isIt = comparison && comparison.getPredicate() == predicate &&
+                      getConstantIntValue(comparison.getRhs()) == 0;
+    return isIt ? comparison.getLhs() : Value();
+  };
+  if (isPositive)
+    return compares(condition, arith::CmpIPredicate::slt) == rest;
+  auto both = condition.getDefiningOp<arith::AndIOp>();
+  Value signs = both ? compares(both.getLhs(), arith::CmpIPredicate::slt) : Value();
+  auto differ = signs ? signs.getDefiningOp<arith::XOrIOp>() : arith::XOrIOp();
+  return differ && differ.getLhs() == rest && differ.getRhs() == rest.getRhs() &&
+         compares(both.getRhs(), arith::CmpIPredicate::ne) == rest;
+}
+
 arith::RemSIOp flooredRemainder(arith::SelectOp choice) {
   auto rest = choice.getFalseValue().getDefiningOp<arith::RemSIOp>();
   auto corrected = choice.getTrueValue().getDefiningOp<arith::AddIOp>();
-  auto isNegative = choice.getCondition().getDefiningOp<arith::CmpIOp>();
-  if (!rest || !corrected || !isNegative || corrected.getLhs() != rest ||
-      isNegative.getPredicate() != arith::CmpIPredicate::slt || isNegative.getLhs() != rest ||
-      getConstantIntValue(isNegative.getRhs()) != 0)
+  if (!rest || !corrected || corrected.getLhs() != rest)
     return {};
   const std::optional<int64_t> divisor = getConstantIntValue(rest.getRhs());
   const bool isSame = corrected.getRhs() == rest.getRhs() ||
                       (divisor && getConstantIntValue(corrected.getRhs()) == divisor);
-  return divisor && *divisor > 0 && isSame ? rest : arith::RemSIOp();
+  return isSame && isOtherSign(choice.getCondition(), rest, divisor && *divisor > 0)
+             ? rest
+             : arith::RemSIOp();
 }
 
 Value IndexRanges::symbolOf(Value value) {
@@ -398,8 +421,12 @@ IndexRange IndexRanges::computeArgument(BlockArgument argument) {
   if (auto function = dyn_cast<FunctionOpInterface>(parent))
     return function.getArgAttr(number, tile::kSymbolAttr) ? IndexRange{leastDim, kLargestDim}
                                                           : IndexRange();
-  if (auto launch = dyn_cast<tile::LaunchOp>(parent))
-    return counted(rangeOf(launch.getGrid()[number]));
+  if (auto launch = dyn_cast<tile::LaunchOp>(parent)) {
+    IndexRange block = counted(rangeOf(launch.getGrid()[number]));
+    if (launch.getNpu()) // the runtime refuses more
+      block.high = std::min<int64_t>(block.high, std::numeric_limits<int32_t>::max());
+    return block;
+  }
   if (auto nest = dyn_cast<tile::ParallelOp>(parent)) {
     OpFoldResult extent = nest.getMixedExtents()[number];
     std::optional<int64_t> fixed = getConstantIntValue(extent);
@@ -444,9 +471,15 @@ IndexRange IndexRanges::compute(Value value) {
     return width < 63 ? IndexRange{0, (int64_t(1) << width) - 1} : IndexRange();
   }
   if (auto choice = dyn_cast<arith::SelectOp>(op)) {
-    if (arith::RemSIOp rest = flooredRemainder(choice)) {
+    arith::RemSIOp rest = flooredRemainder(choice);
+    const IndexRange divisor = rest ? rangeOf(rest.getRhs()) : IndexRange();
+    if (rest && divisor.low >= 0) {
+      // Both have the divisor's sign, but for that of a divisor of 0.
       const IndexRange plain = rangeOf(rest);
-      return plain.low >= 0 ? plain : IndexRange{0, rangeOf(rest.getRhs()).high - 1};
+      if (plain.low >= 0)
+        return plain;
+      if (divisor.low > 0 && divisor.high != IndexRange::kHighest)
+        return {0, divisor.high - 1};
     }
     if (const std::optional<bool> truth = truthOf(choice.getCondition()))
       return rangeOf(*truth ? choice.getTrueValue() : choice.getFalseValue());

@@ -74,8 +74,8 @@ private:
   unsigned depth = 0;
 };
 
-/// The `a % b` of a choice `rest < 0 ? rest + b : rest` with a constant b above 0: what is left is from 0 to
-/// b - 1, as in Python. Null if the choice is another one.
+/// The `a % b` of a choice `rest < 0 ? rest + b : rest` with a constant b above 0, or of one that corrects the rest where
+/// its sign is not that of any b: what is left has the sign of b, as in Python. Null if the choice is another one.
 mlir::arith::RemSIOp flooredRemainder(mlir::arith::SelectOp choice);
 
 /// What is known in a region: the conditions around that hold.

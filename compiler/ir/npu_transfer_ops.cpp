@@ -191,7 +191,11 @@ void LoadL0Op::getAccesses(Accesses& accesses) {
   const BufferType tile =
       BufferType::get(source.getShape().take_back(2), source.getElementType(), source.getSpace());
   accesses.push_back({getSource(), getSourceOffset(), storageBytes(tile), false});
-  const int64_t bytes = int64_t(getHeight() * getWidth()) * elementBytes(getTarget().getType());
+  // Floats are transposed in squares of 16.
+  const bool isToA = getTarget().getType().getSpace() == MemorySpace::L0A;
+  const bool isInSquares = isToA == getTranspose() && source.getElementBits() == 32;
+  const int64_t width = isInSquares ? llvm::alignTo(getWidth(), 16) : int64_t(getWidth());
+  const int64_t bytes = int64_t(getHeight()) * width * elementBytes(getTarget().getType());
   accesses.push_back({getTarget(), getTargetOffset(), bytes, true});
 }
 LogicalResult LoadL0Op::verify() {
@@ -217,7 +221,8 @@ void MmadOp::getAccesses(Accesses& accesses) {
   const int64_t m = llvm::alignTo(getM(), 16), n = llvm::alignTo(getN(), 16);
   const int64_t k = llvm::alignTo(getK(), blockElements(getA().getType()));
   const int64_t bytes = elementBytes(getA().getType());
-  accesses.push_back({getA(), getAOffset(), m * k * bytes, false});
+  const int64_t depth = getPairs() ? int64_t(llvm::alignTo(getK(), 16)) : k;
+  accesses.push_back({getA(), getAOffset(), m * depth * bytes, false});
   accesses.push_back({getB(), getBOffset(), k * n * bytes, false});
   if (!matchPattern(getInit(), m_One()))
     accesses.push_back({getC(), getCOffset(), m * n * 4, false});

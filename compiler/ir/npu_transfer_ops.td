@@ -69,11 +69,11 @@ def Npu_MmadOp : Npu_Op<"mmad"> {
   let summary = "c += a * b, or c = a * b where `init` is true: Mmad";
   let description = [{
     a is [m, k] in L0A, b is [k, n] in L0B, c [m, n] in L0C as columns of 16x16 fractals. m, n and k may be any positive numbers; memory
-    is touched in whole fractals.
+    is touched in whole fractals. `pairs`: an even number of fractals lies in each row of a, as a transposed load of float32 leaves them.
   }];
-  let arguments = !con(Npu_A.operands, Npu_B.operands, Npu_C.operands, (ins I1:$init, I64Attr:$m, I64Attr:$n, I64Attr:$k));
+  let arguments = !con(Npu_A.operands, Npu_B.operands, Npu_C.operands, (ins I1:$init, I64Attr:$m, I64Attr:$n, I64Attr:$k, UnitAttr:$pairs));
   let assemblyFormat = !strconcat(Npu_A.format, " `,` ", Npu_B.format, " `into` ",
-      Npu_C.format, " `size` $m `x` $n `x` $k `init` `(` $init `)` attr-dict");
+      Npu_C.format, " `size` $m `x` $n `x` $k `init` `(` $init `)` (`pairs` $pairs^)? attr-dict");
   let hasVerifier = 1;
 }
 
@@ -130,10 +130,10 @@ def Npu_RequireOp : Op<Npu_Dialect, "require", [MemoryEffects<[MemRead, MemWrite
   let summary = "ends the kernel with a sentence about its numbers where the condition is false";
   let description = [{
     `npu.require %c "b begins at row {}, which is no multiple of 16" (%row)`: each {} stands for a number. Unlike an assertion, the kernel's
-    author has not written it, so what is told is the sentence alone.
+    author has not written it, so what is told is the sentence alone. `on` says which kind of core alone does what it is about.
   }];
-  let arguments = (ins I1:$condition, StrAttr:$sentence, Variadic<Index>:$numbers);
-  let assemblyFormat = "$condition $sentence `(` $numbers `)` attr-dict";
+  let arguments = (ins I1:$condition, StrAttr:$sentence, Variadic<Index>:$numbers, OptionalAttr<Ascend_Agent>:$on);
+  let assemblyFormat = "$condition $sentence `(` $numbers `)` (`on` $on^)? attr-dict";
   let hasVerifier = 1;
 }
 #endif

@@ -40,6 +40,26 @@ __aicore__ inline void loadFractals(const AscendC::LocalTensor<T>& l0,
                                 static_cast<uint16_t>(stride), 0, 0, isTransposed, 0) TW_HERE);
 }
 
+/// A rectangle of a tile of floats, each fractal of which is transposed. LoadDataWithTranspose takes two neighbours for a
+/// square of 16 floats, but in L1 they lie below each other: the tile is an image of a row of `l1Rows` places.
+template <class T>
+__aicore__ inline void loadTransposedFloats(const AscendC::LocalTensor<T>& l0,
+                                            const AscendC::LocalTensor<T>& l1, uint32_t row,
+                                            uint32_t column, uint32_t l1Rows, uint32_t height,
+                                            uint32_t width, bool toRowsOfA TW_PLACE) {
+  AscendC::LoadData3DParamsV2<T> window;
+  window.l1H = 1;
+  window.l1W = static_cast<uint16_t>(l1Rows);
+  window.channelSize = static_cast<uint16_t>(width);
+  window.mStartPt = static_cast<uint16_t>(row);
+  window.mExtension = static_cast<uint16_t>(height);
+  window.kExtension = static_cast<uint16_t>(width);
+  window.strideW = window.strideH = window.filterW = window.filterH = 1;
+  window.dilationFilterW = window.dilationFilterH = 1;
+  window.enTranspose = toRowsOfA;
+  AscendC::LoadData(l0, l1[column * l1Rows], window TW_HERE);
+}
+
 /// The rectangle [height, width] at (row, column) of a tile, as it is.
 template <class T>
 __aicore__ inline void copyL1ToL0A(const AscendC::LocalTensor<T>& l0a,
@@ -65,6 +85,8 @@ __aicore__ inline void copyL1ToL0ATransposed(const AscendC::LocalTensor<T>& l0a,
     const uint32_t first = column / c0 * stride + row / fractalRows;
     for (uint32_t m = 0; m < width / c0; ++m)
       loadFractals(l0a[m * kCount * fractal], l1, first + m * stride, kCount, 1, true TW_HERE);
+  } else if constexpr (sizeof(T) == 4) {
+    loadTransposedFloats(l0a, l1, row, column, l1Rows, height, width, true TW_HERE);
   } else {
     // Squares of 32 x 32 bytes: two fractals below each other become two of the next rows of m.
     const uint32_t kCount = height / c0;
@@ -84,6 +106,8 @@ __aicore__ inline void copyL1ToL0B(const AscendC::LocalTensor<T>& l0b,
                                    uint32_t l1Rows, uint32_t height, uint32_t width TW_PLACE) {
   constexpr uint32_t c0 = rowBytes / sizeof(T), fractal = fractalBytes / sizeof(T);
   const uint32_t stride = l1Rows / fractalRows, nCount = width / fractalRows;
+  if constexpr (sizeof(T) == 4)
+    return loadTransposedFloats(l0b, l1, row, column, l1Rows, height, width, false TW_HERE);
   for (uint32_t k = 0; k < height / c0; ++k) {
     if constexpr (sizeof(T) == 2)
       loadFractals(l0b[k * nCount * fractal], l1, column / c0 * stride + row / fractalRows + k,
@@ -110,16 +134,18 @@ __aicore__ inline void copyL1ToL0BTransposed(const AscendC::LocalTensor<T>& l0b,
     loadFractals(l0b[k * nCount * fractal], l1, first + k * stride, nCount, 1, false TW_HERE);
 }
 
-/// c += a * b, or c = a * b where `init` is true.
-template <class C, class T>
+/// c += a * b, or c = a * b where `init` is true. `kInPairs`: an even number of fractals lies in each row of a, as of
+/// transposed floats, also where k needs one less.
+template <bool kInPairs = false, class C, class T>
 __aicore__ inline void multiply(const AscendC::LocalTensor<C>& c, const AscendC::LocalTensor<T>& a,
                                 const AscendC::LocalTensor<T>& b, uint32_t m, uint32_t n,
                                 uint32_t k, bool init TW_PLACE) {
   // With one row the unit would read a as a vector, in another order.
   const auto rows = static_cast<uint16_t>(m == 1 ? fractalRows : m);
-  AscendC::Mmad(c, a, b,
-                AscendC::MmadParams(rows, static_cast<uint16_t>(n), static_cast<uint16_t>(k), 0,
-                                    false, init) TW_HERE);
+  AscendC::MmadParams shape(rows, static_cast<uint16_t>(n), static_cast<uint16_t>(k), 0, false,
+                            init);
+  shape.kDirectionAlign = kInPairs;
+  AscendC::Mmad(c, a, b, shape TW_HERE);
 }
 
 template <class To, class From> struct Conversion {

@@ -316,12 +316,26 @@ constexpr CubeRow table[] = {
              toL0A<half>(u, s.k, s.m,
                          [&](uint32_t k, uint32_t m) { return imageElement<half>(s, u, m, k); }),
              drawImage(draw)),
+    CUBE_ROW("LoadData3D<float> to L0A transposed", auto p = imageParams<float>(s);
+             p.enTranspose = true;
+             LoadData(l0a<float>(), l1<float>(), p),
+             toL0A<float>(u, s.k, s.m,
+                          [&](uint32_t k, uint32_t m) { return imageElement<float>(s, u, m, k); }),
+             drawImage(draw)),
     CUBE_ROW(
         "LoadData3D<half> to L0B", LoadData(l0b<half>(), l1<half>(), imageParams<half>(s)),
         for (uint32_t m = 0; m < s.m; ++m) for (uint32_t k = 0; k < s.k; ++k) {
           uint64_t fractal = uint64_t{m / 16} * (s.k / 16) + k / 16;
           storeAs<half>(u.at(L0B, fractal * 512 + (k % 16 * 16 + m % 16) * 2),
                         imageElement<half>(s, u, m, k));
+        },
+        drawImage(draw)),
+    CUBE_ROW(
+        "LoadData3D<float> to L0B", LoadData(l0b<float>(), l1<float>(), imageParams<float>(s)),
+        for (uint32_t m = 0; m < s.m; ++m) for (uint32_t k = 0; k < s.k; ++k) {
+          uint64_t fractal = uint64_t{m / 8} * (s.k / 16) + k / 16;
+          storeAs<float>(u.at(L0B, fractal * 512 + (k % 16 * 8 + m % 8) * 4),
+                         imageElement<float>(s, u, m, k));
         },
         drawImage(draw)),
     // The image's size and padding from registers, everything else packed.

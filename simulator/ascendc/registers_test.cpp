@@ -412,5 +412,5 @@ TEST(Registers, WhatArch2201HasNot) {
   expect(wrongSparse<false>, "LoadDataWithSparse can't transpose");
   expect(wrongImage<0>, "the filter of 1 x 3 is larger than the padded image of 2 x 2");
   expect(wrongImage<1>, "strides, filter sizes and dilations of LoadData3DParamsV2 start at 1");
-  expect(wrongImage<2>, "enTranspose takes 16-bit elements into A2, not half into B2");
+  expect(wrongImage<2>, "enTranspose takes 16- and 32-bit elements into A2, not half into B2");
 }

@@ -22,6 +22,13 @@ constexpr uint32_t rowElements(DType type) {
   return type == DType::I4 ? 64 : rowBytes / bytesOf(type);
 }
 
+/// The rows that a window of LoadData3DParamsV2 makes of an image, in the matrix that it writes to L0A or L0B, and how
+/// many fractals lie side by side for the depth of the product.
+struct WindowShape {
+  uint32_t rows, depth;
+};
+WindowShape windowShape(const CubeInstr& instr);
+
 /// Fractals of a Mmad along m, n and k.
 struct MmadShape {
   uint32_t m1, n1, k1;

@@ -68,11 +68,10 @@ std::string checkFixpipe(const CubeInstr& i) {
 /// The last element that a place of the filter meets, and the last one written.
 std::string checkLoad3D(const CubeInstr& i) {
   const uint32_t c0 = rowElements(i.dst.type);
-  const bool mIsDepth = i.dst.space == Space::L0B || i.transpose;
-  const uint32_t rows = mIsDepth ? i.kExtension : i.mExtension,
-                 depth = mIsDepth ? i.mExtension : i.kExtension;
-  const uint64_t window = uint64_t{ceilDiv(rows, fractalSide)} * ceilDiv(depth, c0);
-  if (auto e = goesBeyond(i.dst, fractalsUpTo(window * i.loadRepeats - 1, rows), true); !e.empty())
+  const WindowShape shape = windowShape(i);
+  const uint64_t window = uint64_t{ceilDiv(shape.rows, fractalSide)} * shape.depth;
+  if (auto e = goesBeyond(i.dst, fractalsUpTo(window * i.loadRepeats - 1, shape.rows), true);
+      !e.empty())
     return e;
   const uint32_t more = (i.loadRepeats - 1u) * i.loadRepeatStride * fractalSide;
   const uint32_t kEnd = i.kStart + i.kExtension + (i.loadRepeatsAlongK ? more : 0),

@@ -5,6 +5,7 @@
 #include "simulator/isa/cube.h"
 #include "simulator/isa/vector.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace tilewright::ascend::isa {
@@ -13,12 +14,8 @@ namespace {
 
 /// Bytes of one window at its destination.
 uint64_t windowBytes(const CubeInstr& i) {
-  uint32_t c0 = rowElements(i.dst.type);
-  if (i.dst.space == Space::L0B)
-    return uint64_t{ceilDiv(i.mExtension, c0)} * ceilDiv(i.kExtension, fractalSide) * fractalBytes;
-  if (i.transpose)
-    return uint64_t{ceilDiv(i.kExtension, fractalSide)} * ceilDiv(i.mExtension, c0) * fractalBytes;
-  return uint64_t{ceilDiv(i.mExtension, fractalSide)} * ceilDiv(i.kExtension, c0) * fractalBytes;
+  const WindowShape shape = windowShape(i);
+  return uint64_t{ceilDiv(shape.rows, fractalSide)} * shape.depth * fractalBytes;
 }
 
 /// Where element (m, k) of a window goes, in bytes.
@@ -29,8 +26,7 @@ uint64_t windowByte(const CubeInstr& i, uint32_t m, uint32_t k) {
     return fractal * fractalBytes + (k % fractalSide * c0 + m % c0) * size;
   }
   uint32_t row = i.transpose ? k : m, column = i.transpose ? m : k;
-  uint32_t columns = ceilDiv(i.transpose ? i.mExtension : i.kExtension, c0);
-  uint64_t fractal = uint64_t{row / fractalSide} * columns + column / c0;
+  uint64_t fractal = uint64_t{row / fractalSide} * windowShape(i).depth + column / c0;
   return fractal * fractalBytes + (row % fractalSide * c0 + column % c0) * size;
 }
 
@@ -46,14 +42,25 @@ Places placesOf(const CubeInstr& i) {
 
 } // namespace
 
+WindowShape windowShape(const CubeInstr& i) {
+  const uint32_t c0 = rowElements(i.dst.type);
+  if (i.dst.space == Space::L0B)
+    return {i.kExtension, ceilDiv(i.mExtension, c0)};
+  if (!i.transpose)
+    return {i.mExtension, ceilDiv(i.kExtension, c0)};
+  // Two fractals of floats are transposed as a square: their depth comes in pairs.
+  const uint32_t unit = std::max(c0, fractalSide);
+  return {i.kExtension, ceilDiv(i.mExtension, unit) * unit / c0};
+}
+
 std::string inspectLoad3D(const CubeInstr& i, AccessList& list) {
   if (!i.mExtension || !i.kExtension || !i.loadRepeats)
     return {};
   if (i.dst.space != Space::L0A && i.dst.space != Space::L0B)
     return "LoadData with LoadData3DParamsV2 writes A2 or B2";
-  if (i.transpose && (i.dst.space != Space::L0A || bytesOf(i.dst.type) != 2))
-    return std::string("enTranspose takes 16-bit elements into A2, not ") + nameOf(i.dst.type) +
-           (i.dst.space == Space::L0B ? " into B2" : "");
+  if (i.transpose && (i.dst.space != Space::L0A || bytesOf(i.dst.type) < 2))
+    return std::string("enTranspose takes 16- and 32-bit elements into A2, not ") +
+           nameOf(i.dst.type) + (i.dst.space == Space::L0B ? " into B2" : "");
   if (!i.strideW || !i.strideH || !i.filterW || !i.filterH || !i.dilationW || !i.dilationH)
     return "strides, filter sizes and dilations of LoadData3DParamsV2 start at 1";
   uint32_t kernelH = (i.filterH - 1u) * i.dilationH + 1,
@@ -88,8 +95,8 @@ void runLoad3D(const CubeInstr& i, const Context& context) {
     std::memcpy(padding + e, &i.padBits, size);
   // A whole number of fractals is written, also where the window ends inside one.
   bool mIsDepth = i.dst.space == Space::L0B || i.transpose;
-  uint32_t mUnit = mIsDepth ? c0 : fractalSide, kUnit = mIsDepth ? fractalSide : c0;
-  uint32_t mCount = ceilDiv(i.mExtension, mUnit) * mUnit;
+  const uint32_t depth = windowShape(i).depth * c0, kUnit = mIsDepth ? fractalSide : c0;
+  uint32_t mCount = mIsDepth ? depth : ceilDiv(i.mExtension, fractalSide) * fractalSide;
   uint32_t blockCount = ceilDiv(ceilDiv(i.kExtension, kUnit) * kUnit, c0);
   for (uint32_t r = 0; r < i.loadRepeats; ++r) {
     uint32_t mStart = i.mStart + (i.loadRepeatsAlongK ? 0 : r * i.loadRepeatStride * fractalSide);

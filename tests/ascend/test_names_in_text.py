@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from kernel_group import AUTOMATIC
 
 import tilewright
 import tilewright.language as T
@@ -171,3 +172,78 @@ def test_divisions() -> None:
     assert "cid / 8" in text
     assert "cid % 8" in text
     assert ">> 2" in text
+
+
+@T.prim_func
+def gemm_of_dims(  # type: ignore[no-untyped-def]
+    A: T.Tensor((T.symbolic("m"), 128), "float16"),
+    B: T.Tensor((128, T.symbolic("n")), "float16"),
+    C: T.Tensor((T.symbolic("m"), T.symbolic("n")), "float32"),
+):
+    M, N = T.symbolic("m"), T.symbolic("n")
+    with T.Kernel(T.ceildiv(M, 64) * T.ceildiv(N, 64), is_npu=True, threads=2) as cid:
+        a = T.alloc_shared((64, 64), "float16")
+        b = T.alloc_shared((64, 64), "float16")
+        c = T.alloc_fragment((64, 64), "float32")
+        d = T.alloc_shared((64, 64), "float32")
+        nb = T.ceildiv(N, 64)
+        for k in T.serial(2):
+            T.copy(A[cid // nb * 64, k * 64], a)
+            T.copy(B[k * 64, cid % nb * 64], b)
+            T.gemm(a, b, c, clear_accum=(k == 0))
+        T.copy(c, d)
+        for i, j in T.Parallel(64, 64):
+            d[i, j] = d[i, j] * 2.0
+        T.copy(d, C[cid // nb * 64, cid % nb * 64])
+
+
+def test_blocks_of_dynamic_grids_divide_plainly() -> None:
+    """What the grid has computed has the kernel's name; blocks and dims are never negative."""
+    kernel = tilewright.compile(gemm_of_dims, target="ascend", pass_configs=AUTOMATIC)
+    text = kernel.get_kernel_source()
+    assert "const int64_t nb = ceilDiv(n, 64);" in text
+    assert "cid / nb * 64" in text
+    assert "cid % nb * 64" in text
+    kernel_text = text[text.index("__global__") : text.index('extern "C" void')]
+    for word in ("index", "least", "most", "ascendc_assert", "^", "floorDiv"):
+        assert word not in kernel_text
+    # The vector cores have no loop: nothing of it is theirs.
+    assert "for (" not in kernel_text[kernel_text.index("ASCEND_IS_AIV") :]
+    random = np.random.default_rng(7)
+    a = random.standard_normal((70, 128)).astype(np.float16)
+    b = random.standard_normal((128, 150)).astype(np.float16)
+    c = np.zeros((70, 150), np.float32)
+    kernel(a, b, c)
+    np.testing.assert_allclose(c, 2 * (a.astype(np.float64) @ b), rtol=1e-4, atol=1e-3)
+
+
+@T.prim_func
+def shifted_gemm(  # type: ignore[no-untyped-def]
+    A: T.Tensor((64, 128), "float16"),
+    B: T.Tensor((128, 64), "float16"),
+    C: T.Tensor((64, 64), "float32"),
+    first: T.int32,
+):
+    with T.Kernel(1, is_npu=True, threads=2) as _:
+        a = T.alloc_shared((64, 64), "float16")
+        b = T.alloc_shared((64, 64), "float16")
+        c = T.alloc_fragment((64, 64), "float32")
+        d = T.alloc_shared((64, 64), "float32")
+        for k in T.serial(2):
+            T.copy(A[0, k * 64 + first], a)
+            T.copy(B[k * 64, 0], b)
+            T.gemm(a, b, c, clear_accum=(k == 0))
+        T.copy(c, d)
+        for i, j in T.Parallel(64, 64):
+            d[i, j] = d[i, j] * 2.0
+        T.copy(d, C)
+
+
+def test_what_a_copy_needs_is_checked_where_it_is() -> None:
+    text = tilewright.compile(
+        shifted_gemm, target="ascend", pass_configs=AUTOMATIC
+    ).get_kernel_source()
+    of_cube, of_vector = text.split("if ASCEND_IS_AIV")
+    assert "ascendc_assert" in of_cube
+    assert "ascendc_assert" not in of_vector
+    assert "for (" not in of_vector[: of_vector.index('extern "C" void')]

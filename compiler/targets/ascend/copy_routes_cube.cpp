@@ -120,11 +120,14 @@ LogicalResult CopyExpander::l1ToL0() {
   const bool isTransposedOnTheWay = isToA == copy.getTranspose();
   if (failed(requireLoadable(builder, copy, "the copy's source", source, isTransposedOnTheWay)))
     return failure();
-  if (isTransposedOnTheWay && source.type().getElementBits() == 32)
-    return copy.emitError() << "unsupported on ascend: a copy of float32 to "
-                            << (isToA ? "L0A with" : "L0B without")
-                            << " transpose: the chip cannot transpose 4-byte fractals on the way";
   const int64_t c0 = npu::blockElements(source.type());
+  const int64_t rows = extents[extents.size() - 2];
+  const int64_t squares = roundUp(rows, kFractalSide);
+  if (isTransposedOnTheWay && isToA && c0 < kFractalSide && squares != roundUp(rows, c0))
+    return copy.emitError() << "unsupported on ascend: a copy of " << rows << " rows of "
+                            << tile::dtypeName(source.type().getElementType())
+                            << " to L0A with transpose, which goes in squares of 16; take "
+                            << squares << " rows";
   for (const int64_t extent : ArrayRef(extents).take_back(2))
     if (isTransposedOnTheWay && c0 > kFractalSide && extent % c0 != 0)
       return copy.emitError() << "unsupported on ascend: a copy of " << extent

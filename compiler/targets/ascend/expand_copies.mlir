@@ -546,10 +546,10 @@ func.func @loads_within_fractals(%n: index) {
     %c = tile.alloc "c" : !tile.buffer<48x64xsi8, L0B>
     // expected-error@+1 {{unsupported on ascend: a copy of 48 rows or columns of int8 that are transposed on the way; it takes multiples of 32}}
     tile.copy %b[0, 0] [48, 64] : !tile.buffer<64x64xsi8, L1> to %c : !tile.buffer<48x64xsi8, L0B>
-    %f = tile.alloc "f" : !tile.buffer<64x64xf32, L1>
-    %g = tile.alloc "g" : !tile.buffer<64x64xf32, L0B>
-    // expected-error@+1 {{unsupported on ascend: a copy of float32 to L0B without transpose: the chip cannot transpose 4-byte fractals on the way}}
-    tile.copy %f : !tile.buffer<64x64xf32, L1> to %g : !tile.buffer<64x64xf32, L0B>
+    %f = tile.alloc "f" : !tile.buffer<24x64xf32, L1>
+    %g = tile.alloc "g" : !tile.buffer<64x24xf32, L0A>
+    // expected-error@+1 {{unsupported on ascend: a copy of 24 rows of float32 to L0A with transpose, which goes in squares of 16; take 32 rows}}
+    tile.copy %f : !tile.buffer<24x64xf32, L1> to %g : !tile.buffer<64x24xf32, L0A> {transpose}
   }
   return
 }

@@ -213,11 +213,6 @@ private:
         return gemm.emitError() << "unsupported on ascend: " << role << " of a gemm in "
                                 << stringifyMemorySpace(region->type().getSpace())
                                 << "; it must lie in " << stringifyMemorySpace(space);
-    const unsigned bits = a.type().getElementBits();
-    if (bits == 32 && (gemm.getTransposeA() || !gemm.getTransposeB()))
-      return gemm.emitError()
-             << "unsupported on ascend: a gemm of float32 needs b transposed and a "
-                "not: the chip cannot transpose 4-byte fractals on the way";
     if (failed(requireLoadable(builder, gemm, "a of a gemm", a, gemm.getTransposeA())) ||
         failed(requireLoadable(builder, gemm, "b of a gemm", b, !gemm.getTransposeB())))
       return failure();
@@ -391,9 +386,14 @@ private:
       npu::MmadOp::create(builder, l0a, make.constant(startOfA), l0b, make.constant(startOf(part)),
                           c.buffer, make.value(offsetOfResult(part.first)), init,
                           roundUp(shape.m, kFractalSide), roundUp(part.count, kFractalSide),
-                          width.count);
+                          width.count, isInPairs(width.count));
     if (waits && turns() > 0)
       set(Pipe::M, Pipe::MTE1, turn);
+  }
+
+  /// Whether rows of a hold one fractal more than k needs: transposed floats come in squares of two.
+  bool isInPairs(int64_t k) {
+    return gemm.getTransposeA() && roundUp(k, unitOf(true)) != roundUp(k, shape.c0);
   }
 
   /// The columns that one multiplication makes at a time.

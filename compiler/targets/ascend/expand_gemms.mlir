@@ -33,13 +33,23 @@ func.func @steps(%n: index, %first: i1) {
 }
 
 // -----
-func.func @f(%n: index) {
+
+// Floats are transposed in squares of 16, so that rows of a hold an even number of fractals, one more than 20 of k need.
+// CHECK-LABEL: func.func @transposed_floats
+// CHECK: npu.load_l0 {{.*}} to %{{.*}}L0A> rows 32 size 32 x 24 transpose
+// CHECK: npu.load_l0 {{.*}} to %{{.*}}L0B> rows 32 size 32 x 40
+// CHECK: npu.mmad {{.*}} size 32 x 48 x 20 init(%{{.*}}) pairs
+// CHECK: npu.load_l0 {{.*}} to %{{.*}}L0A> rows 32 size 32 x 24 transpose
+// CHECK: npu.mmad {{.*}} size 32 x 48 x 28 init(%{{[a-z0-9_]+}}){{$}}
+func.func @transposed_floats(%n: index) {
   tile.launch (%cid) in (%n) npu {
-    %a = tile.alloc "a" : !tile.buffer<32x32xf32, L1>
-    %b = tile.alloc "b" : !tile.buffer<32x32xf32, L1>
-    %c = tile.alloc "c" : !tile.buffer<32x32xf32, L0C>
-    // expected-error@+1 {{unsupported on ascend: a gemm of float32 needs b transposed and a not: the chip cannot transpose 4-byte fractals on the way}}
-    tile.gemm %a : !tile.buffer<32x32xf32, L1>, %b : !tile.buffer<32x32xf32, L1> into %c : !tile.buffer<32x32xf32, L0C>
+    %a = tile.alloc "a" : !tile.buffer<20x24xf32, L1>
+    %b = tile.alloc "b" : !tile.buffer<20x40xf32, L1>
+    %c = tile.alloc "c" : !tile.buffer<24x40xf32, L0C>
+    tile.gemm %a : !tile.buffer<20x24xf32, L1>, %b : !tile.buffer<20x40xf32, L1> into %c : !tile.buffer<24x40xf32, L0C> {transpose_a}
+    %d = tile.alloc "d" : !tile.buffer<28x24xf32, L1>
+    %e = tile.alloc "e" : !tile.buffer<28x40xf32, L1>
+    tile.gemm %d : !tile.buffer<28x24xf32, L1>, %e : !tile.buffer<28x40xf32, L1> into %c : !tile.buffer<24x40xf32, L0C> {transpose_a}
   }
   return
 }

@@ -169,7 +169,7 @@ std::optional<IndexSum> IndexTerms::compute(Value value) {
   if (isa<arith::AndIOp>(op) && constantAt(1) && isPowerOfTwo(*constantAt(1) + 1))
     return modulo(op->getOperand(0), *constantAt(1) + 1);
   if (auto select = dyn_cast<arith::SelectOp>(op))
-    if (arith::RemSIOp rest = flooredRemainder(select))
+    if (arith::RemSIOp rest = flooredRemainder(select); rest && getConstantIntValue(rest.getRhs()))
       return modulo(rest.getLhs(), *getConstantIntValue(rest.getRhs()));
   return std::nullopt;
 }

@@ -62,6 +62,7 @@ std::unique_ptr<mlir::Pass> createExpandElements(bool waits, bool splits);
 std::unique_ptr<mlir::Pass> createExpandCalls(bool isOrdered);
 std::unique_ptr<mlir::Pass> createDropIdleWork();
 std::unique_ptr<mlir::Pass> createPlainDivisions();
+std::unique_ptr<mlir::Pass> createShareNames();
 /// Of pipelined loops: buffers in versions, and loads ahead of their use.
 std::unique_ptr<mlir::Pass> createRotateBuffers(const chips::AscendChip& chip);
 std::unique_ptr<mlir::Pass> createLoadAhead();

@@ -59,6 +59,7 @@ std::vector<std::unique_ptr<Pass>> makePipeline(const Session& session) {
   passes.push_back(createDropIdleWork());
   passes.push_back(createPlainDivisions());
   passes.push_back(createCanonicalizerPass());
+  passes.push_back(createShareNames());
   passes.push_back(createCSEPass());
   if (automation.flags) {
     passes.push_back(createRotateBuffers(*session.chip));

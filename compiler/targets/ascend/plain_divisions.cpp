@@ -41,7 +41,7 @@ public:
 private:
   void simplify(arith::SelectOp choice) {
     arith::RemSIOp rest = flooredRemainder(choice);
-    if (!rest || ranges.rangeOf(rest.getLhs()).low < 0)
+    if (!rest || ranges.rangeOf(rest.getLhs()).low < 0 || ranges.rangeOf(rest.getRhs()).low < 0)
       return;
     // At the place, and under the name, of the choice.
     OpBuilder builder(choice);
@@ -51,7 +51,7 @@ private:
   }
 
   void simplify(arith::FloorDivSIOp quotient) {
-    if (ranges.rangeOf(quotient.getLhs()).low < 0 || ranges.rangeOf(quotient.getRhs()).low <= 0)
+    if (ranges.rangeOf(quotient.getLhs()).low < 0 || ranges.rangeOf(quotient.getRhs()).low < 0)
       return;
     OpBuilder builder(quotient);
     auto made =

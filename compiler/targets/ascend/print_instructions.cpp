@@ -149,11 +149,12 @@ std::string InstructionPrinter::transfer(Operation* op) {
                      text64(load.getWidth())});
       })
       .Case<MmadOp>([&](MmadOp multiply) {
-        return call("multiply", {slice(multiply.getC(), multiply.getCOffset()),
-                                 slice(multiply.getA(), multiply.getAOffset()),
-                                 slice(multiply.getB(), multiply.getBOffset()),
-                                 text64(multiply.getM()), text64(multiply.getN()),
-                                 text64(multiply.getK()), text.text(multiply.getInit())});
+        return call(multiply.getPairs() ? "multiply<true>" : "multiply",
+                    {slice(multiply.getC(), multiply.getCOffset()),
+                     slice(multiply.getA(), multiply.getAOffset()),
+                     slice(multiply.getB(), multiply.getBOffset()), text64(multiply.getM()),
+                     text64(multiply.getN()), text64(multiply.getK()),
+                     text.text(multiply.getInit())});
       })
       .Case<StoreL0cOp>([&](StoreL0cOp store) {
         auto [size, pitch] = rows(store.getGlobalRegion());

@@ -27,6 +27,7 @@ void registerPasses(mlir::DialectRegistry& registry) {
   mlir::registerPass([] { return createExpandCalls(true); });
   mlir::registerPass(createDropIdleWork);
   mlir::registerPass(createPlainDivisions);
+  mlir::registerPass(createShareNames);
   mlir::registerPass([&chip] { return createRotateBuffers(chip); });
   mlir::registerPass(createLoadAhead);
   mlir::registerPass([] { return createDefinePadding(false); });

@@ -55,6 +55,8 @@ bool isForeign(Operation* op, Agent agent) {
     return instruction.getAgent() == otherThan(agent);
   if (auto scope = dyn_cast<ScopeOp>(op))
     return scope.getAgent() != agent;
+  if (auto require = dyn_cast<npu::RequireOp>(op))
+    return require.getOn() == otherThan(agent);
   if (auto barrier = dyn_cast<PipeBarrierOp>(op))
     return isOfOneCore(barrier.getPipe(), otherThan(agent));
   if (auto set = dyn_cast<SetCrossFlagOp>(op))

@@ -110,3 +110,33 @@ func.func @only_a_flag(%W: !tile.buffer<64x64xf32, global>, %n: index) {
   }
   return
 }
+
+// -----
+
+// What only one kind of core does, only that one checks: the loop of the other has nothing left.
+// CHECK-LABEL: func.func @requirements
+// CHECK: ascend.scope cube
+// CHECK: npu.require %{{.*}} "of the cube core: {}"
+// CHECK: npu.require %{{.*}} "of both"
+// CHECK: ascend.scope vector
+// CHECK-NOT: tile.for
+// CHECK-NOT: of the cube core
+// CHECK: npu.require %{{.*}} "of both"
+func.func @requirements(%n: index, %first: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %true = arith.constant true
+  tile.launch (%cid) in (%n) npu {
+    %l = tile.alloc "l" : !tile.buffer<16x16xf16, L1>
+    %x = tile.alloc "x" : !tile.buffer<64xf32, UB>
+    tile.for %i = %c0 to %n step %c1 {
+      %j = arith.addi %i, %first : index
+      %good = arith.cmpi sge, %j, %c0 : index
+      npu.require %good "of the cube core: {}" (%j) on cube
+      npu.fill_l1 %l[%c0] : !tile.buffer<16x16xf16, L1> bytes 512
+    }
+    npu.require %true "of both" ()
+    npu.unary exp %x[%c0] : !tile.buffer<64xf32, UB>, %x[%c0] : !tile.buffer<64xf32, UB> count(%c1)
+  }
+  return
+}

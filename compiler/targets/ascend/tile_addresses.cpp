@@ -248,7 +248,8 @@ void requireHere(ImplicitLocOpBuilder& builder, Value condition, const std::stri
     auto scope = ScopeOp::create(builder, agent);
     builder.setInsertionPointToStart(&scope.getBody().emplaceBlock());
   }
-  npu::RequireOp::create(builder, condition, sentence, numbers);
+  npu::RequireOp::create(builder, condition, sentence, numbers,
+                         AgentAttr::get(builder.getContext(), agent));
 }
 
 /// Whether the kernel's own numbers are multiples, as it runs.
