@@ -202,7 +202,8 @@ TEST(Language, ErrorsHaveCppPlaces) {
   EXPECT_THAT(
       messages(kernel),
       ElementsAre("'A' has 2 dims but is indexed with 1 index",
-                  "copy of whole buffers of different shapes: 'R' is (64, 32) but 'S' is (32, 16)",
+                  "copy of whole buffers of different shapes: 'R' is (64, 32) but 'S' is (32, 16); "
+                  "name the part that is meant: R[0:32, 0:16]",
                   "gemm K disagrees: it is 16 in A, 'S', but 64 in B, 'R'",
                   "index 1 of 'S' is 99, but the dim has 16 elements",
                   "'<<' of float16 and the integer 2: it works on integers and bools only"));
