@@ -66,3 +66,7 @@ def _postproc(what: str) -> Callable[..., Any]:
 register_cuda_postproc = _postproc("register_cuda_postproc")
 register_hip_postproc = _postproc("register_hip_postproc")
 register_c_postproc = _postproc("register_c_postproc")
+# The names that the newest releases have for them.
+register_cuda_postproc_callback = register_cuda_postproc
+register_hip_postproc_callback = register_hip_postproc
+register_c_postproc_callback = register_c_postproc

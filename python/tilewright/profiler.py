@@ -116,6 +116,48 @@ def _quantile(ordered: list[float], quantile: float) -> float:
     return ordered[low] + (ordered[high] - ordered[low]) * (at - low)
 
 
+class InputMaker:
+    """Makes inputs: torch tensors where torch is loaded, else NumPy arrays."""
+
+    def __init__(self, supply_type: TensorSupplyType = TensorSupplyType.Auto) -> None:
+        self.supply_type = supply_type
+        self._seed = 0
+
+    def tensor(self, shape: list[int], dtype: str) -> Any:  # noqa: ANN401
+        """The next input: random numbers of the supply's type, the same ones in each run."""
+        import numpy as np
+
+        self._seed += 1
+        random = np.random.default_rng(self._seed)
+        if dtype in ("int4", "uint4", "float4_e2m1fn"):
+            packed = [*shape[:-1], (shape[-1] + 1) // 2]
+            storage = "int8" if dtype == "int4" else "uint8"
+            low, high = np.iinfo(storage).min, np.iinfo(storage).max
+            return _in_framework(random.integers(low, high, packed, endpoint=True), storage)
+        if dtype == "float4_e2m1_unpacked":
+            return _in_framework(random.integers(0, 16, shape), "uint8")
+        return _in_framework(self._values(random, shape, dtype), dtype)
+
+    def _values(self, random: Any, shape: list[int], dtype: str) -> Any:  # noqa: ANN401
+        import numpy as np
+
+        is_float = "float" in dtype
+        supply = self.supply_type
+        if supply is TensorSupplyType.Auto:
+            supply = TensorSupplyType.Normal if is_float else TensorSupplyType.Integer
+        if supply is TensorSupplyType.Zero:
+            return np.zeros(shape, np.float32)
+        if supply is TensorSupplyType.One:
+            return np.ones(shape, np.float32)
+        if dtype == "bool":
+            return random.integers(0, 2, shape)
+        if supply is TensorSupplyType.Integer or not is_float:
+            return random.integers(0 if dtype.startswith("u") else -2, 3, shape)
+        if supply is TensorSupplyType.Uniform:
+            return random.uniform(-1, 1, shape).astype(np.float32)
+        return random.standard_normal(shape, np.float32)
+
+
 class Profiler:
     """Runs a kernel on inputs of its own making. They are torch tensors where torch is loaded, else
     NumPy arrays. Symbols get their values by `dynamic_symbolic_constraints`, e.g. {"m": 128}."""
@@ -124,8 +166,12 @@ class Profiler:
         self, kernel: JITKernel, supply_type: TensorSupplyType = TensorSupplyType.Auto
     ) -> None:
         self.kernel = kernel
-        self.supply_type = supply_type
-        self._seed = 0
+        self._maker = InputMaker(supply_type)
+
+    @property
+    def func(self) -> JITKernel:
+        """The kernel."""
+        return self.kernel
 
     def __call__(self, *args: object) -> Any:  # noqa: ANN401 - what the kernel gives
         return self.kernel(*args)
@@ -143,7 +189,7 @@ class Profiler:
                 made.append(_scalar_one(param["dtype"]))
                 continue
             shape = [_dim_value(dim, values) for dim in param["shape"]]
-            made.append(self._tensor(shape, param["dtype"]))
+            made.append(self._maker.tensor(shape, param["dtype"]))
         return made
 
     @short_traceback
@@ -243,39 +289,6 @@ class Profiler:
                 f"dynamic_symbolic_constraints={{'{missing[0]}': ...}}, or input_tensors"
             )
         return [given[name] for name in names]
-
-    def _tensor(self, shape: list[int], dtype: str) -> Any:  # noqa: ANN401
-        import numpy as np
-
-        self._seed += 1
-        random = np.random.default_rng(self._seed)
-        if dtype in ("int4", "uint4", "float4_e2m1fn"):
-            packed = [*shape[:-1], (shape[-1] + 1) // 2]
-            storage = "int8" if dtype == "int4" else "uint8"
-            low, high = np.iinfo(storage).min, np.iinfo(storage).max
-            return _in_framework(random.integers(low, high, packed, endpoint=True), storage)
-        if dtype == "float4_e2m1_unpacked":
-            return _in_framework(random.integers(0, 16, shape), "uint8")
-        return _in_framework(self._values(random, shape, dtype), dtype)
-
-    def _values(self, random: Any, shape: list[int], dtype: str) -> Any:  # noqa: ANN401
-        import numpy as np
-
-        is_float = "float" in dtype
-        supply = self.supply_type
-        if supply is TensorSupplyType.Auto:
-            supply = TensorSupplyType.Normal if is_float else TensorSupplyType.Integer
-        if supply is TensorSupplyType.Zero:
-            return np.zeros(shape, np.float32)
-        if supply is TensorSupplyType.One:
-            return np.ones(shape, np.float32)
-        if dtype == "bool":
-            return random.integers(0, 2, shape)
-        if supply is TensorSupplyType.Integer or not is_float:
-            return random.integers(0 if dtype.startswith("u") else -2, 3, shape)
-        if supply is TensorSupplyType.Uniform:
-            return random.uniform(-1, 1, shape).astype(np.float32)
-        return random.standard_normal(shape, np.float32)
 
 
 def compare_outputs(

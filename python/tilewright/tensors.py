@@ -4,18 +4,27 @@
 from __future__ import annotations
 
 from .language.dtypes import to_dtype
-from .profiler import TensorSupplyType
+from .profiler import InputMaker, TensorSupplyType
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
-__all__ = ["TensorSupplyType", "map_torch_type", "torch_assert_close"]
+__all__ = ["TensorSupplyType", "get_tensor_supply", "map_torch_type", "torch_assert_close"]
 
 
 def map_torch_type(dtype: object) -> Any:
     """The torch dtype of a name."""
     return to_dtype(dtype).as_torch()
+
+
+def get_tensor_supply(
+    supply_type: TensorSupplyType = TensorSupplyType.Auto,
+) -> Callable[[Any], Any]:
+    """A function that makes an input of a kernel's parameter (its shape of numbers, its dtype)."""
+    maker = InputMaker(supply_type)
+    return lambda param: maker.tensor([int(dim) for dim in param.shape], str(to_dtype(param.dtype)))
 
 
 def torch_assert_close(

@@ -202,8 +202,8 @@ def test_supply_types(kernel):
         else:
             assert 0.3 < values.std() < 1.5
         for dtype in ("bool", "uint8", "int64", "bfloat16", "float8_e4m3fn", "float16"):
-            assert tuple(profiler._tensor([2, 3], dtype).shape) == (2, 3)
-        assert tuple(profiler._tensor([2, 3], "int4").shape) == (2, 2)
+            assert tuple(profiler._maker.tensor([2, 3], dtype).shape) == (2, 3)
+        assert tuple(profiler._maker.tensor([2, 3], "int4").shape) == (2, 2)
 
 
 def test_assert_consistent(tmp_path):

@@ -54,7 +54,22 @@ from tilelang.carver.roller.rasterization import NoRasterization
 from tilelang import analysis, carver
 from tilelang.tools import plot_layout
 from tilelang.tools.plot_layout import plot_layout
-from tilelang.engine.callback import register_cuda_postproc
+from tilelang.engine.callback import register_cuda_postproc, register_cuda_postproc_callback
+from tilelang.utils.tensor import get_tensor_supply
+from tilelang.carver.arch import driver
+from tilelang.carver.arch.cuda import CUDA
+from tilelang.contrib import nvcc
+from tilelang.contrib.nvcc import parse_compute_version
+from tilelang.backend.target import determine_target
+from tilelang.layout.fragment import Fragment
+from tvm import tirx
+from tvm.tirx import op, const
+from tvm.tirx.op import floordiv
+assert tirx.Var is tvm.tir.Var and register_cuda_postproc_callback is register_cuda_postproc
+assert driver.get_num_sms() == tilelang.get_num_threads()
+assert parse_compute_version(nvcc.get_target_compute_version()) == (8, 0)
+class Parameter: shape, dtype = (2, 3), "float16"
+assert get_tensor_supply(TensorSupplyType.One)(Parameter).sum() == 6
 from tilelang.intrinsics import make_mma_swizzle_layout, TensorCoreIntrinEmitter
 from tilelang.intrinsics.utils import get_mma_micro_size
 from tilelang.intrinsics.mma_macro_generator import TensorCoreIntrinEmitter
@@ -308,3 +323,22 @@ def test_swizzles():
     with pytest.raises(AttributeError, match="tilewright.intrinsics has no 'make_mma'"):
         tilewright.intrinsics.make_mma  # noqa: B018
     assert get_mma_micro_size("int8") == (16, 16, 32) and get_mma_micro_size("float16")[2] == 16
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "TL_REDUCER_FORCE_BASELINE",
+        "TL_ENABLE_VECTORIZE_PLANNER_VERBOSE",
+        "TL_PASS_PROFILE_THRESHOLD_MS",
+        "TL_ENABLE_REDUCER_PLAN_VERBOSE",
+        "TL_ENABLE_PTXAS_VERBOSE_OUTPUT",
+        "TL_DUMP_IR_DIR",
+        "TL_LOOP_UNSWITCHING_ALLOW_NON_TRIVIAL_ELSE",
+        "TL_IF_STMT_BINDING_INLINE_REPLAYABLE_BINDS",
+        "TL_SIMPLIFY_ENABLE_LET_INLINE",
+    ],
+)
+def test_pass_keys_of_the_newest_release_are_accepted(name):
+    key = tilewright.PassConfigKey[name]
+    tilewright.compile(increment, target="cpu", pass_configs={key: False})

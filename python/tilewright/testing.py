@@ -97,3 +97,10 @@ def requires_cuda_compute_version(*version: int, **more: int) -> Callable[..., A
 
 
 requires_cuda_compute_version_ge = requires_cuda_compute_version
+
+
+def requires_cuda_compute_version_lt(*version: int, **more: int) -> Callable[..., Any]:
+    """Skips tests of older GPUs than the compute capability 8.0 that the device map shows."""
+    import pytest
+
+    return pytest.mark.skipif(version <= (8, 0), reason="is for an older GPU")

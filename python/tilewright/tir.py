@@ -7,6 +7,7 @@ All other names are those of the language: `tir.exp` is `T.exp`.
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 from .language import math_ops
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 __all__ = ["Buffer", "BufferLoad", "BufferRegion", "PrimExpr", "Var", "all", "any", "const"]
+
+#: TVM keeps these functions in a module of their own.
+op = sys.modules[__name__]
 
 all, any, Not = And, Or, logical_not
 Add, Sub, Mul, Div = math_ops.add, math_ops.sub, math_ops.mul, math_ops.truncdiv

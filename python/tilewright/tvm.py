@@ -16,7 +16,10 @@ from .options import resolve_target, scoped_targets
 if TYPE_CHECKING:
     from types import TracebackType
 
-__all__ = ["DataType", "Target", "target", "tir"]
+__all__ = ["DataType", "Target", "target", "tir", "tirx"]
+
+#: The name that newer releases of TVM have for it.
+tirx = tir
 
 
 class Target:

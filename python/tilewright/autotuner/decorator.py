@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from concurrent.futures import Executor
 
+    from ..kernel import JITKernel
     from .results import AutotuneResult
 
     Configs = Iterable[dict[str, Any]] | Callable[..., Iterable[dict[str, Any]]]
@@ -107,6 +108,16 @@ class AutotunedFunction:
         if function.is_eager:
             return function(*args, **{**keywords, **result.config})
         return result.kernel
+
+    @short_traceback
+    def compile(self, *args: Any, **keywords: Any) -> JITKernel | None:
+        """The kernel for these arguments: tuned, with its `config` and `latency`, unless they hold
+        all names of the configurations."""
+        configs = self._configurations(args, keywords)
+        bound = inspect.signature(self.function_to_tune.function).bind_partial(*args, **keywords)
+        if configs and all(name in bound.arguments for name in configs[0]):
+            return self.function_to_tune.compile(*args, **keywords)
+        return self._tuned(args, keywords, bound, configs).kernel
 
     @short_traceback
     def tune(self, *args: Any, **keywords: Any) -> AutotuneResult:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import CompileError, JITNoBuilderError, Note, Place
 from ..language.dtypes import Dtype
-from ..language.frames import Loop, RunTimeContext
+from ..language.frames import Loop, RunTimeContext, ThreadLoop
 from ..language.meta import is_meta_object
 from ..language.values import (
     POISON,
@@ -241,6 +241,8 @@ class Interpreter(ControlFlow):
         self.tracer.pending_name = None
         if isinstance(value, RunTimeContext):
             return value.bound_to(first)
+        if isinstance(value, ThreadLoop):
+            value = value.number()
         for target in node.targets:
             self.mark(target)
             self.unpack(target, value)

@@ -281,7 +281,7 @@ WRONG = {
     "x = T.view(3, (1,))": "T.view needs a buffer",
     "x = T.infinity('int32')": "int32 has no infinity; use T.max_value",
     "x = T.int32(T_INF)": "inf can't be converted to int32",
-    "T.Kernel()": "T.Kernel takes 1 to 3 grid extents but got 0",
+    "T.Kernel(1, 1, 1, 1)": "T.Kernel takes 1 to 3 grid extents but got 4",
     "T.Kernel(1, threads=[1, 1, 1, 1])": "threads of T.Kernel takes 1 to 3 extents but got 4",
     "T.Kernel(1, threads=0)": "threads of T.Kernel must be positive, not 0",
     "T.Kernel(1.5)": "expected an integer but got 1.5 of type float",
@@ -588,7 +588,7 @@ def test_an_error_about_an_argument_stands_at_it():
     def kernel(A: T.Tensor((8,), "float32")):
         with T.Kernel(1):
             A[0] = T.max(A[1], "zero")
-            A[0] = T.clamp(A[1], 0, hi=A)
+            A[0] = T.clamp(A[1], 0, max_val=A)
             A[0] = T.exp(A[0:2])
 
     with pytest.raises(CompileError) as caught:

@@ -18,7 +18,7 @@ import torch
 from ..errors import TilewrightError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 
 class Stream:
@@ -93,12 +93,18 @@ def current_stream(device: object = None) -> Stream:
     return _stream
 
 
-def _nothing(*args: object, **keywords: object) -> None:
-    return None
+def default_stream(device: object = None) -> Stream:
+    return _stream
 
 
-def _zero(*args: object, **keywords: object) -> int:
-    return 0
+def _giving(result: int | None) -> Callable[..., int | None]:
+    """A function of any arguments. Each name has one of its own: torch.compile tells functions
+    apart by what they are."""
+
+    def give(*args: object, **keywords: object) -> int | None:
+        return result
+
+    return give
 
 
 def _memory_bytes() -> int:
@@ -214,37 +220,38 @@ REPLACEMENTS: dict[str, Any] = {
     **{name: _tensor_type(name) for name in _TENSOR_TYPES},
     "nvtx": SimpleNamespace(
         range=_named_range,
-        mark=_nothing,
-        range_push=_zero,
-        range_pop=_zero,
-        range_start=_zero,
-        range_end=_nothing,
+        mark=_giving(None),
+        range_push=_giving(0),
+        range_pop=_giving(0),
+        range_start=_giving(0),
+        range_end=_giving(None),
     ),
     "is_available": lambda: True,
     "is_initialized": lambda: True,
     "is_bf16_supported": lambda *args, **keywords: True,
     "device_count": lambda: 1,
-    "current_device": _zero,
+    "current_device": _giving(0),
     "current_stream": current_stream,
-    "default_stream": current_stream,
+    "default_stream": default_stream,
     "get_device_properties": get_device_properties,
     "get_device_name": get_device_name,
     "get_device_capability": get_device_capability,
     "get_arch_list": lambda: ["sm_80"],
     "manual_seed": _seed_all,
-    "manual_seed_all": _seed_all,
+    "manual_seed_all": lambda seed: _seed_all(seed),
     "seed": lambda: torch.seed(),
     "seed_all": lambda: torch.seed(),
     "initial_seed": lambda: torch.initial_seed(),
     "get_rng_state": lambda *args: torch.get_rng_state(),
     "set_rng_state": lambda state, *args: torch.set_rng_state(state),
     "mem_get_info": lambda *args: (_free_bytes(), _memory_bytes()),
-    "memory_allocated": _zero,
-    "max_memory_allocated": _zero,
-    "memory_reserved": _zero,
-    "max_memory_reserved": _zero,
-    **dict.fromkeys(
-        [
+    "memory_allocated": _giving(0),
+    "max_memory_allocated": _giving(0),
+    "memory_reserved": _giving(0),
+    "max_memory_reserved": _giving(0),
+    **{
+        name: _giving(None)
+        for name in (
             "init",
             "synchronize",
             "set_device",
@@ -255,7 +262,6 @@ REPLACEMENTS: dict[str, Any] = {
             "reset_max_memory_allocated",
             "_lazy_init",
             "_sleep",
-        ],
-        _nothing,
-    ),
+        )
+    },
 }

@@ -102,17 +102,41 @@ def get_let_value(value: Traced) -> Element:
     return value.origin
 
 
+def _called(
+    arguments: tuple[Any, ...], dtype: Any, named: dict[str, Any]
+) -> tuple[Any, str, tuple[Any, ...]]:
+    """The dtype, the name and the arguments of a call in either order."""
+    given = list(arguments)
+    name = named.pop("func_name", None)
+    if named:
+        raise LanguageError(
+            f"T.call_extern has no argument {next(iter(named))!r}; it has dtype, func_name, the "
+            "function's arguments by place, and reference"
+        )
+    if dtype is None and given:
+        dtype = given.pop(0)
+    if name is None and given:
+        name = given.pop(0)
+    if dtype is None or not isinstance(name, str):
+        raise LanguageError(
+            "T.call_extern needs a dtype and the name of a function: "
+            'T.call_extern("float32", "sqrtf", x), or T.call_extern("sqrtf", x, dtype="float32")'
+        )
+    return dtype, name, tuple(given)
+
+
 @guarded_by_poison
-def call_extern(dtype: str, func_name: str, *args: Any, reference: Any = None) -> Any:
-    """Calls a function of Ascend C: one that is known (see above), or the user's own. Elsewhere it
-    is a function in C, of libm or of `T.import_source` (`pointers.call_extern`).
+def call_extern(*arguments: Any, dtype: Any = None, reference: Any = None, **named: Any) -> Any:
+    """`T.call_extern(dtype, name, ...)` or `T.call_extern(name, ..., dtype=dtype)` calls a function
+    of Ascend C: one that is known (see above), or the user's own. Elsewhere it is a function in C,
+    of libm or of `T.import_source` (`pointers.call_extern`).
 
     `reference` is a Python function of the same arguments, with addresses as integers: the
     reference interpreter calls it instead. Functions of libm need none.
     """
     from . import pointers
 
-    name = str(func_name)
+    dtype, name, args = _called(arguments, dtype, named)
     short = name.rpartition("::")[2]
     tracer = current()
     is_ascend = name.startswith(("AscendC::", "tl::ascend::"))

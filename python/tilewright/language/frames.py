@@ -246,7 +246,11 @@ class ThreadLoop(Loop):
         self.count = stop - start
         super().__init__("thread binding", [(start, stop, 1)])
 
-    def enter(self, tracer: Tracer, names: Sequence[str]) -> list[Any]:
+    def number(self) -> Any:
+        """The number that runs, for `t = T.thread_binding(..)` without a loop."""
+        return self._number() + self.ranges[0][0]
+
+    def _number(self) -> Any:
         from .launch import (
             get_block_binding,
             get_block_extent,
@@ -261,7 +265,10 @@ class ThreadLoop(Loop):
                 f"T.thread_binding over {self.count} needs as many of {self.group}."
                 f"{'xyz'[self.dim]}, but the launch has {extent}"
             )
-        number = (get_thread_binding if is_thread else get_block_binding)(self.dim)
+        return (get_thread_binding if is_thread else get_block_binding)(self.dim)
+
+    def enter(self, tracer: Tracer, names: Sequence[str]) -> list[Any]:
+        number = self._number()
         tracer.builder.begin_if(tracer.value(number < self.count))
         return [number + self.ranges[0][0]]
 

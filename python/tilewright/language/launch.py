@@ -22,16 +22,17 @@ def Kernel(
     is_cpu: bool = False,
     pipeline: bool = False,
 ) -> KernelLaunch:
-    """Opens a launch: 1 to 3 grid extents (x, y, z), and the threads of a block (default 128).
-    Several of a kernel run one after the other.
+    """Opens a launch: up to 3 grid extents (x, y, z; one block if there is none), and the threads
+    of a block (default 128). Several of a kernel run one after the other.
 
     With `is_npu` a block is an AI core: a cube core and two vector cores. It gives the number of
     the block and, without `threads`, that of the vector core. With `threads=2` the compiler shares
     the work of the vector cores out; `threads=1` is a block with one vector core.
     """
     current()
-    if not 1 <= len(blocks) <= 3:
+    if len(blocks) > 3:
         raise LanguageError(f"T.Kernel takes 1 to 3 grid extents but got {len(blocks)}")
+    blocks = blocks or (1,)
     if pipeline:
         raise unsupported("pipeline of T.Kernel is not supported yet")
     if prelude is not None:

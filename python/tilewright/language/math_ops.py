@@ -178,9 +178,9 @@ def align_up(x: Any, y: Any) -> Any:
     return ceildiv(x, y) * y
 
 
-def clamp(x: Any, lo: Any, hi: Any) -> Any:
-    """x, but at least `lo` and at most `hi`."""
-    return min(max(x, lo), hi)
+def clamp(dst: Any, min_val: Any, max_val: Any) -> Any:
+    """The value `dst`, but at least `min_val` and at most `max_val`."""
+    return min(max(dst, min_val), max_val)
 
 
 def if_then_else(condition: Any, when_true: Any, when_false: Any) -> Any:

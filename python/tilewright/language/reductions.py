@@ -130,12 +130,24 @@ def _scan(kind: str, src: Any, dst: Any, dim: int, reverse: bool) -> None:
 
 
 @guarded_by_poison
-def cumsum(src: Any, dst: Any = None, dim: int = 0, reverse: bool = False) -> None:
-    """Running sums along `dim`, in place without `dst`."""
+def cumsum(
+    src: Any,
+    dst: Any = None,
+    dim: int = 0,
+    reverse: bool = False,
+    annotations: dict[str, Any] | None = None,
+) -> None:
+    """Running sums along `dim`, in place without `dst`. `annotations` are hints for GPUs."""
     _scan("sum", src, dst, dim, reverse)
 
 
 @guarded_by_poison
-def cummax(src: Any, dst: Any = None, dim: int = 0, reverse: bool = False) -> None:
-    """Running maxima along `dim`, in place without `dst`."""
+def cummax(
+    src: Any,
+    dst: Any = None,
+    dim: int = 0,
+    reverse: bool = False,
+    annotations: dict[str, Any] | None = None,
+) -> None:
+    """Running maxima along `dim`, in place without `dst`. `annotations` are hints for GPUs."""
     _scan("max", src, dst, dim, reverse)

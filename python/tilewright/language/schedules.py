@@ -70,12 +70,15 @@ class PersistentTileScheduler(BaseTileScheduler):
         self.num_workers = num_workers
         self.swizzle_size = swizzle_size
         self.column_major = column_major
+        self.stateful = stateful
         self._state: Any = None
+        self._turn: Any = None
 
     def init(self, block: Any) -> None:
         tracer = current()
         tracer.pending_name = self.name
         self._state = alloc_var("int32", init=block)
+        self._turn = alloc_var("int32", init=0)
 
     def _number(self) -> Any:
         if self._state is None:
@@ -85,18 +88,28 @@ class PersistentTileScheduler(BaseTileScheduler):
     def next_tile(self) -> None:
         if self.num_workers is None:
             raise LanguageError("a tile scheduler needs num_workers to go on to its next tile")
-        current().store(self._state.element(), self._number() + self.num_workers)
+        tracer = current()
+        tracer.store(self._state.element(), self._number() + self.num_workers)
+        tracer.store(self._turn.element(), self.current_iter + 1)
 
     def valid(self) -> Any:
         return self._number() < self.tiles[0] * self.tiles[1]
 
-    def coord(self) -> tuple[Any, Any]:
-        """Row and column of the block's tile."""
+    def coord(self, linear_index: Any = None) -> tuple[Any, Any]:
+        """Row and column of the tile with this number; without one, of the block's tile."""
         rows, columns = self.tiles
+        number = self._number() if linear_index is None else linear_index
         if self.column_major:
-            return _grouped_columns(self._number(), rows, columns, self.swizzle_size)
-        n, m = _grouped_columns(self._number(), columns, rows, self.swizzle_size)
+            return _grouped_columns(number, rows, columns, self.swizzle_size)
+        n, m = _grouped_columns(number, columns, rows, self.swizzle_size)
         return m, n
+
+    @property
+    def current_iter(self) -> Any:
+        """How many tiles the block has done."""
+        if self._turn is None:
+            raise LanguageError("a tile scheduler is used before its init")
+        return current().expression(self._turn)
 
     @property
     def m_idx(self) -> Any:

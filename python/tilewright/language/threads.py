@@ -207,6 +207,8 @@ def match_any_sync(*arguments: Any) -> Any:
     """A bit per lane of the warp with the same value, as uint32."""
     from .math_ops import Select, cast
 
+    if isinstance(_mask_and_value(arguments, "T.match_any_sync"), (bool, int, float)):
+        return cast(_ALL_LANES, "uint32")
     value = _match(arguments, "T.match_any_sync")
     mask = cast(0, "uint32")
     for lane in range(_WARP):
@@ -220,6 +222,8 @@ def match_all_sync(*arguments: Any) -> Any:
     """All bits, as uint32, if all lanes of the warp have the same value, else 0."""
     from .math_ops import Select, cast
 
+    if isinstance(_mask_and_value(arguments, "T.match_all_sync"), (bool, int, float)):
+        return cast(_ALL_LANES, "uint32")
     value = _match(arguments, "T.match_all_sync")
     same = all_sync(shfl_sync(value, 0) == value)
     return Select(same, cast(_ALL_LANES, "uint32"), cast(0, "uint32"))

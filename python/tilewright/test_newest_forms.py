@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Forms that public kernels and TileLang's newest examples write, run on the CPU and the
+reference."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import tilewright
+import tilewright.language as T
+from tilewright.errors import CompileError
+
+TARGETS = pytest.mark.parametrize("target", ["cpu", "reference"])
+
+
+@TARGETS
+def test_clamp_takes_its_bounds_by_name(target):
+    @T.prim_func
+    def clamped(A: T.Tensor((4,), "float32")):
+        with T.Kernel(1, threads=4):
+            for i in T.Parallel(4):
+                A[i] = T.clamp(A[i], min_val=0.25, max_val=0.75)
+
+    a = np.array([0, 0.5, 1, 0.25], np.float32)
+    tilewright.compile(clamped, target=target)(a)
+    assert a.tolist() == [0.25, 0.5, 0.75, 0.25]
+
+
+@TARGETS
+def test_a_kernel_without_extents_is_one_block(target):
+    @T.prim_func
+    def numbered(A: T.Tensor((8,), "int32")):
+        with T.Kernel(threads=8):
+            t = T.get_thread_binding()
+            A[t] = t
+
+    a = np.zeros(8, np.int32)
+    tilewright.compile(numbered, target=target)(a)
+    assert a.tolist() == list(range(8))
+
+
+@TARGETS
+def test_a_thread_binding_is_a_value(target):
+    @T.prim_func
+    def numbered(A: T.Tensor((2, 4), "int32")):
+        with T.Kernel(1, threads=(4, 2)):
+            x = T.thread_binding(0, 4, thread="threadIdx.x")
+            y = T.thread_binding(2, thread="threadIdx.y")
+            A[y, x] = 10 * y + x
+
+    a = np.zeros((2, 4), np.int32)
+    tilewright.compile(numbered, target=target)(a)
+    assert a.tolist() == [[0, 1, 2, 3], [10, 11, 12, 13]]
+
+
+def test_a_thread_binding_of_more_threads_than_the_launch_has():
+    @T.prim_func
+    def numbered(A: T.Tensor((8,), "int32")):
+        with T.Kernel(1, threads=4):
+            x = T.thread_binding(0, 8, thread="threadIdx.x")
+            A[x] = x
+
+    with pytest.raises(CompileError, match="over 8 needs as many of threadIdx.x, but the launch"):
+        tilewright.compile(numbered, target="cpu")
+
+
+@TARGETS
+def test_a_function_in_c_is_called_in_either_order(target):
+    def only(order):
+        @T.prim_func
+        def root(A: T.Tensor((1,), "float32")):
+            with T.Kernel(1, threads=1):
+                if order == 0:
+                    A[0] = T.call_extern("float32", "sqrtf", A[0])
+                else:
+                    A[0] = T.call_extern("sqrtf", A[0], dtype="float32")
+
+        return root
+
+    for order in (0, 1):
+        a = np.array([9], np.float32)
+        tilewright.compile(only(order), target=target)(a)
+        assert a[0] == 3
+
+
+WITHOUT_A_NAME = (
+    "T.call_extern needs a dtype and the name of a function: "
+    'T.call_extern("float32", "sqrtf", x), or T.call_extern("sqrtf", x, dtype="float32")'
+)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named", "message"),
+    [
+        (("float32",), {}, WITHOUT_A_NAME),
+        ((), {}, WITHOUT_A_NAME),
+        (("float32", 5), {}, WITHOUT_A_NAME),
+        (
+            ("float32", "sqrtf"),
+            {"type": 1},
+            "T.call_extern has no argument 'type'; it has dtype, func_name, the function's "
+            "arguments by place, and reference",
+        ),
+    ],
+)
+def test_a_call_without_a_name_or_with_a_wrong_one(arguments, named, message):
+    @T.prim_func
+    def calls(A: T.Tensor((1,), "float32")):
+        with T.Kernel(1, threads=1):
+            A[0] = T.call_extern(*arguments, **named)
+
+    with pytest.raises(CompileError, match=re.escape(message)):
+        tilewright.compile(calls, target="cpu")
+
+
+@TARGETS
+def test_scans_take_annotations_and_votes_take_numbers(target):
+    @T.prim_func
+    def scanned(A: T.Tensor((8,), "float32"), masks: T.Tensor((2,), "uint32")):
+        with T.Kernel(1, threads=32):
+            tile = T.alloc_shared((8,), "float32")
+            T.copy(A, tile)
+            T.cumsum(tile, annotations={"hint": 1})
+            T.copy(tile, A)
+            if T.get_thread_binding() == 0:
+                masks[0] = T.match_all_sync(7)
+                masks[1] = T.match_any_sync(7)
+
+    a, masks = np.ones(8, np.float32), np.zeros(2, np.uint32)
+    tilewright.compile(scanned, target=target)(a, masks)
+    assert a.tolist() == [1, 2, 3, 4, 5, 6, 7, 8] and masks.tolist() == [2**32 - 1] * 2
+
+
+@TARGETS
+def test_a_tile_scheduler_counts_its_tiles(target):
+    @T.prim_func
+    def scheduled(turns: T.Tensor((4, 3), "int32"), order: T.Tensor((12, 2), "int32")):
+        with T.Kernel(2, threads=1) as block:
+            tiles = T.PersistentTileScheduler(4, 3, num_workers=2, name="tiles")
+            tiles.init(block)
+            while tiles.valid():
+                turns[tiles.m_idx, tiles.n_idx] = tiles.current_iter
+                tiles.next_tile()
+            free = T.PersistentTileScheduler(4, 3, num_workers=2, stateful=False)
+            for k in T.serial(6):
+                m, n = free.coord(block * 6 + k)
+                order[block * 6 + k, 0] = m
+                order[block * 6 + k, 1] = n
+
+    turns, order = np.zeros((4, 3), np.int32), np.zeros((12, 2), np.int32)
+    tilewright.compile(scheduled, target=target)(turns, order)
+    assert sorted(turns.flatten().tolist()) == sorted([*range(6), *range(6)])
+    assert sorted(map(tuple, order.tolist())) == [(m, n) for m in range(4) for n in range(3)]
+
+
+def test_a_tuned_kernel_is_compiled_without_a_call():
+    @tilewright.autotune(configs=[{"block": 4}, {"block": 8}], warmup=1, rep=1)
+    @tilewright.jit(out_idx=[1])
+    def doubled(n, block=None):
+        @T.prim_func
+        def main(A: T.Tensor((n,), "float32"), B: T.Tensor((n,), "float32")):
+            with T.Kernel(n // block, threads=block) as b:
+                for i in T.Parallel(block):
+                    B[b * block + i] = A[b * block + i] * 2
+
+        return main
+
+    ones = np.ones(16, np.float32)
+    chosen = doubled.compile(n=16, block=8)
+    assert np.array_equal(chosen(ones), 2 * ones)
+    tuned = doubled.compile(n=16)
+    assert tuned.config in ({"block": 4}, {"block": 8})
+    assert np.array_equal(tuned(ones), 2 * ones)
+    assert tuned.get_profiler().func is tuned
