@@ -129,6 +129,8 @@ private:
     Node* node = program.add(block, parent, kind);
     node->tag = op;
     node->whole = statementOf(op).value_or(model::kNone);
+    if (auto number = op->getAttrOfType<IntegerAttr>(kWhyNumberAttr))
+      node->sync.owner = static_cast<unsigned>(number.getInt());
     return node;
   }
 

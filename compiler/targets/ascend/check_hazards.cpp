@@ -14,6 +14,7 @@
 #include "compiler/targets/ascend/analysis/check_iterations.h"
 #include "compiler/targets/ascend/analysis/insert_flags.h"
 #include "compiler/targets/ascend/analysis/interleave.h"
+#include "compiler/targets/ascend/analysis/separate_flags.h"
 #include "compiler/targets/ascend/build_program.h"
 #include "compiler/targets/ascend/core_parts.h"
 #include "compiler/targets/ascend/describe_hazard.h"
@@ -102,8 +103,12 @@ struct CheckHazards : KernelPass<CheckHazards> {
       own = OwnCrossFlags::WithoutGlobal;
       model = buildProgram(getOperation(), own);
     }
-    const model::Conflicts conflicts(model->program);
-    const model::Verdict verdict = checkIterations(model->program, conflicts);
+    separateFlags(model->program);
+    model::Verdict verdict = checkIterations(model->program, model::Conflicts(model->program));
+    if (verdict.areMixed) { // an id is one flag, then
+      model = buildProgram(getOperation(), own);
+      verdict = checkIterations(model->program, model::Conflicts(model->program));
+    }
     SmallVector<Hazard> hazards;
     llvm::copy_if(verdict.hazards, std::back_inserter(hazards), [&](const Hazard& hazard) {
       return hazard.earlier->queue.agent == hazard.later->queue.agent || !model->hasOwnCrossFlags;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/targets/ascend/analysis/check_iterations.h"
-#include "compiler/targets/ascend/analysis/cases.h"
+#include "compiler/targets/ascend/analysis/run_proof.h"
 
 #include <algorithm>
 #include <functional>
@@ -69,40 +69,6 @@ private:
   bool hasOthers = false; ///< branches that each iteration may ask anew
 };
 
-/// Of pairs of statements, those that are hazards in some iteration.
-std::set<NodePair> hazardsOfIterations(const Program& program, const std::set<NodePair>& suspects) {
-  const Slice slice(program, suspects, /*withAllSyncs=*/false);
-  const std::optional<Unrolled> unrolled = unroll(program, 2 * kMostUnrolled, {}, {}, &slice);
-  if (!unrolled)
-    return suspects;
-  std::set<NodePair> found;
-  for (const Hazard& hazard : check(unrolled->program, Conflicts(unrolled->program)).hazards)
-    if (const NodePair pair = originsOf(hazard, *unrolled); suspects.contains(pair))
-      found.insert(pair);
-  return found;
-}
-
-/// Of pairs of statements, those that are hazards in some case.
-std::set<NodePair> hazardsOfCases(const Program& program, const std::set<NodePair>& suspects) {
-  std::set<NodePair> found;
-  Cases cases(program);
-  if (cases.isEmpty() || suspects.empty())
-    return suspects;
-  const Slice slice(program, suspects, /*withAllSyncs=*/false);
-  const bool isKnown = cases.always(slice, [&](Cases::Case& part, bool isSingle) {
-    bool isAny = false;
-    for (const Hazard& hazard : check(part.unrolled.program, part.conflicts).hazards) {
-      const NodePair pair = originsOf(hazard, part.unrolled);
-      const bool isNew = suspects.contains(pair) && !found.contains(pair);
-      isAny = isAny || isNew;
-      if (isNew && isSingle)
-        found.insert(pair);
-    }
-    return !isAny || isSingle;
-  });
-  return isKnown ? found : suspects;
-}
-
 } // namespace
 
 Verdict checkIterations(const Program& program, const Conflicts& conflicts) {
@@ -111,19 +77,21 @@ Verdict checkIterations(const Program& program, const Conflicts& conflicts) {
   if (!verdict.faults.empty())
     if (Verdict notEmpty = checkIfNotEmpty(program, conflicts); notEmpty.faults.empty())
       verdict = std::move(notEmpty);
-  if (verdict.isClean())
+  if (verdict.isClean() && !verdict.areMixed)
+    return verdict;
+  RunProof proof(program);
+  verdict.areMixed = verdict.areMixed && !proof.areApart();
+  if (verdict.isClean() || verdict.areMixed)
     return verdict;
   std::set<NodePair> suspects;
   for (const Hazard& hazard : verdict.hazards)
     suspects.emplace(hazard.earlier, hazard.later);
-  bool areAnswered = false;
   if (!verdict.faults.empty()) {
     const std::optional<Unrolled> unrolled = unroll(program, 2 * kMostUnrolled);
     if (!unrolled)
       return verdict;
     IterationCheck iterations(program, *unrolled);
-    areAnswered = iterations.run();
-    if (areAnswered) {
+    if (iterations.run()) {
       const auto isFault = [&](const Fault& fault) {
         return iterations.flags.contains(fault.flag);
       };
@@ -134,9 +102,7 @@ Verdict checkIterations(const Program& program, const Conflicts& conflicts) {
     if (!iterations.isSure())
       std::swap(verdict.faults, verdict.unproven);
   }
-  std::set<NodePair> found;
-  for (const std::set<NodePair>& group : byQueues(suspects))
-    found.merge(hazardsOfCases(program, areAnswered ? group : hazardsOfIterations(program, group)));
+  const std::set<NodePair> found = proof.unordered(suspects);
   std::erase_if(verdict.hazards, [&](const Hazard& hazard) {
     return !found.contains({hazard.earlier, hazard.later});
   });

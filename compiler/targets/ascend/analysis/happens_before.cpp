@@ -35,6 +35,7 @@ public:
         reported(conflicts.numInstances()), numBits(conflicts.numRecords() + numWaits(program)),
         found(conflicts.numRecords()), told(numBits) {
     inserted.resize(program.flags.size());
+    findSharing();
     for (unsigned flag = 0; flag < program.flags.size(); ++flag)
       if (program.flags[flag].isCross)
         crossFlags.push_back(flag);
@@ -66,18 +67,29 @@ private:
         inserted[sync.flag + slot] = true;
   }
 
-  /// Behind the records: the last wait for each flag between cores, if there are any; of those that have an id,
-  /// for each id of each agent.
-  static constexpr size_t kIds = 16;
+  /// Flags of one id: between cores, and, where what was inserted has flags of its own, within them.
+  void findSharing() {
+    sharing.resize(program.flags.size());
+    const bool isAnyOwned = std::ranges::any_of(
+        program.nodes, [](const Node& node) { return node.sync.owner != kNone; });
+    std::map<std::tuple<unsigned, unsigned, unsigned>, std::vector<unsigned>> byId;
+    for (unsigned flag = 0; flag < program.flags.size(); ++flag)
+      if (const Flag& each = program.flags[flag]; each.id != kNone && (each.isCross || isAnyOwned))
+        byId[{each.isCross ? kQueues : each.from.index(),
+              each.isCross ? static_cast<unsigned>(each.to.agent) : each.to.index(), each.id}]
+            .push_back(flag);
+    for (const auto& [id, flags] : byId)
+      for (const unsigned flag : flags)
+        std::ranges::copy_if(flags, std::back_inserter(sharing[flag]),
+                             [&](unsigned other) { return other != flag; });
+  }
+
+  /// Behind the records: the last wait for each flag, if there are any between cores.
   static size_t numWaits(const Program& program) {
-    const bool hasAny = std::ranges::any_of(program.flags, &Flag::isCross);
-    return hasAny ? 2 * kIds + program.flags.size() : 0;
+    return std::ranges::any_of(program.flags, &Flag::isCross) ? program.flags.size() : 0;
   }
   size_t lastWait(unsigned number) const {
-    const Flag& flag = program.flags[number];
-    const size_t agent = flag.to.agent == Agent::Cube ? 0 : kIds;
-    const bool isById = flag.id < kIds && question != Question::Flags;
-    return conflicts.numRecords() + (isById ? agent + flag.id : 2 * kIds + number);
+    return conflicts.numRecords() + number;
   }
 
   void sortHazards() {
@@ -311,6 +323,10 @@ private:
       else
         noteSet(sync, number, state);
     }
+    const bool isOtherSet = std::ranges::any_of(
+        sharing[number], [&](unsigned other) { return state.count[other] > 0; });
+    if (isOtherSet && !flag.isCross)
+      fault(FaultKind::SetTwice, at, number);
     if (state.count[number] > 0) {
       constexpr int mostOutstanding = 15;
       if (!flag.isCross || state.count[number] >= mostOutstanding)
@@ -323,20 +339,17 @@ private:
     lastSet[number] = at;
   }
 
-  /// Whether whoever sets a flag between cores again knows that the set before has been waited for.
+  /// Whether whoever sets a flag between cores knows that the sets of its id before have been waited for. Asked of each
+  /// flag of that id: where paths meet, more is known of each than of the last of them.
   void noteSet(const Sync& sync, unsigned number, State& state) {
-    if (sync.insertion == kNone || (mustBeHeld && !(*mustBeHeld)(sync.insertion)))
-      return;
-    const bool isLater = state.issued()[lastWait(number)] && !told[lastWait(number)];
-    if (isLater || isSetNow(number, state))
+    const bool mustHold = sync.insertion != kNone && (!mustBeHeld || (*mustBeHeld)(sync.insertion));
+    const auto mayBeMet = [&](unsigned flag) {
+      return state.count[flag] > 0 || (state.issued()[lastWait(flag)] && !told[lastWait(flag)]);
+    };
+    const bool mayMeetOther = std::ranges::any_of(sharing[number], mayBeMet);
+    if (mustHold && (mayMeetOther || mayBeMet(number)))
       verdict.unheld.insert(sync.insertion);
-  }
-
-  /// This flag, or another one of its id and its agent.
-  bool isSetNow(unsigned number, const State& state) const {
-    return std::ranges::any_of(crossFlags, [&](unsigned other) {
-      return state.count[other] > 0 && lastWait(other) == lastWait(number);
-    });
+    verdict.areMixed = verdict.areMixed || (mayMeetOther && sync.owner != kNone);
   }
 
   /// Of a flag between cores that is set: which others may not have its id.
@@ -528,7 +541,8 @@ private:
   unsigned openLoops = 0;
   bool mayBeEmpty = true;
   std::vector<unsigned> crossFlags;
-  std::vector<bool> inserted; ///< by flag
+  std::vector<bool> inserted;                 ///< by flag
+  std::vector<std::vector<unsigned>> sharing; ///< by flag: others of its id
   const Layout layout;
   Turns turns;
   Phases phases;

@@ -46,6 +46,9 @@ struct Verdict {
   /// Insertions between cores whose flag may be set again before the set before has been waited for: nothing
   /// keeps one core from running ahead.
   std::set<unsigned> unheld;
+  /// Of separated flags (separate_flags.h): one between cores may be set before the last wait for another one of its
+  /// id is over, which may then take it for the other.
+  bool areMixed = false;
   bool isClean() const {
     return hazards.empty() && faults.empty();
   }

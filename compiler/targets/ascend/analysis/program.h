@@ -113,6 +113,8 @@ struct Sync {
   unsigned slotLoop = kNone;
   int64_t slotShift = 0;      ///< added to the number of the iteration
   unsigned insertion = kNone; ///< what the compiler inserted: its number
+  /// Of what it inserted before this program was made: its number then.
+  unsigned owner = kNone;
 };
 
 enum class Comparison : uint8_t { Equal, NotEqual, Less, LessOrEqual, Greater, GreaterOrEqual };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/targets/ascend/analysis/prune_insertions.h"
-#include "compiler/targets/ascend/analysis/cases.h"
 #include "compiler/targets/ascend/analysis/check_iterations.h"
 #include "compiler/targets/ascend/analysis/insertion_places.h"
+#include "compiler/targets/ascend/analysis/run_proof.h"
 
 #include <algorithm>
 #include <functional>
@@ -16,14 +16,14 @@ public:
       : state(state), program(state.program), conflicts(state.conflicts), result(state.result) {}
 
   void byRuns() {
-    Cases cases(program);
-    const std::vector<std::unique_ptr<Cases::Case>> examples = cases.examples();
+    RunProof proof(program);
+    const std::vector<std::unique_ptr<Cases::Case>> examples = Cases(program).examples();
     std::erase_if(result.insertions, [&](const Insertion& insertion) {
       const unsigned number = insertion.number;
       const auto isNeeded = [&](const std::unique_ptr<Cases::Case>& example) {
         return !state.isCovered(example->unrolled.program, example->conflicts, number);
       };
-      if (std::ranges::any_of(examples, isNeeded) || !isNeverNeeded(number, cases))
+      if (std::ranges::any_of(examples, isNeeded) || !isNeverNeeded(number, proof))
         return false;
       remove(program, number);
       for (const std::unique_ptr<Cases::Case>& example : examples)
@@ -61,7 +61,7 @@ public:
 
 private:
   /// Whether in no run a statement misses an insertion: of those only that `check` can't answer for.
-  bool isNeverNeeded(unsigned number, Cases& cases) const {
+  bool isNeverNeeded(unsigned number, RunProof& proof) const {
     const Verdict verdict = check(program, conflicts, number);
     std::set<NodePair> pairs;
     for (const Hazard& hazard : verdict.hazards)
@@ -69,29 +69,14 @@ private:
         pairs.emplace(hazard.earlier, hazard.later);
     const bool runsAhead = std::ranges::any_of(
         verdict.unheld, [this](unsigned each) { return state.mustBeHeld(each); });
-    if (runsAhead)
-      return isCleanInRuns(Slice(program, pairs, /*withAllSyncs=*/true), number, cases, true);
+    RunQuestion question{number, state.wanted()};
+    if (runsAhead) {
+      question.mustBeHeld = [this](unsigned each) { return state.mustBeHeld(each); };
+      return proof.isOrdered(Slice(program, pairs, /*withAllSyncs=*/true), question);
+    }
     return std::ranges::all_of(byQueues(pairs), [&](const std::set<NodePair>& group) {
       const Slice slice(program, group, /*withAllSyncs=*/false);
-      return !slice.keepsInsertion(number) || isCleanInRuns(slice, number, cases, false);
-    });
-  }
-
-  bool isCleanInRuns(const Slice& slice, unsigned without, Cases& cases, bool withHolds) const {
-    const auto isClean = [&](const Unrolled& unrolled, const Conflicts& ofIterations) {
-      const auto isMissed = [&](const Hazard& hazard) {
-        return slice.isAsked(unrolled.origins[hazard.earlier->id],
-                             unrolled.origins[hazard.later->id]) &&
-               state.isWanted(hazard);
-      };
-      return !hasHazard(unrolled.program, ofIterations, isMissed, without,
-                        [&](unsigned number) { return withHolds && state.mustBeHeld(number); });
-    };
-    const std::optional<Unrolled> unrolled = unroll(program, kMostUnrolled, {}, {}, &slice);
-    if (unrolled && isClean(*unrolled, Conflicts(unrolled->program)))
-      return true;
-    return !cases.isEmpty() && cases.always(slice, [&](Cases::Case& part, bool) {
-      return isClean(part.unrolled, part.conflicts);
+      return !slice.keepsInsertion(number) || proof.isOrdered(slice, question);
     });
   }
 
