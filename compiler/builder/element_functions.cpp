@@ -268,7 +268,10 @@ llvm::StringMap<ElementFunction> makeFunctions() {
     return call.kernel.binary("max", call.source(0), call.number(0));
   });
   all["silu"] = one([](const ElementCall& call) { // x / (1 + e ** -x)
-    Value x = call.source(0), decay = call.kernel.unary("exp", call.kernel.unary("neg", x));
+    Value x = call.source(0);
+    if (!call.dtypes[0].isFloat()) // -x may have no place among its integers
+      x = call.kernel.cast(x, Dtype::float32());
+    Value decay = call.kernel.unary("exp", call.kernel.unary("neg", x));
     return call.kernel.binary("div", x, call.kernel.binary("add", decay, call.number(1)));
   });
   all["leaky_relu"] = {2, kFirst, kSecond, leakyRelu};

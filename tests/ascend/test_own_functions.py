@@ -258,6 +258,27 @@ def test_a_call_that_does_not_compile_has_its_place(callee: str, message: str) -
     assert "internal" not in str(caught.value)
 
 
+@pytest.mark.parametrize("head", ["", "template <class T> "])
+def test_a_call_with_too_few_arguments_says_how_many_there_are(head: str) -> None:
+    source = f"{head}__aicore__ void addrow(__ubuf__ float*, __ubuf__ float*, int, int) {{}}"
+
+    @T.prim_func
+    def main(A: T.Tensor((64,), "float32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(1, is_npu=True) as (_, vid):
+            T.import_source(source)
+            x = T.alloc_ub((64,), "float32")
+            T.copy(A, x)
+            T.call_extern("handle", "addrow", x.access_ptr("rw"), 1)
+            T.copy(x, A)
+
+    with pytest.raises(tilewright.CompileError) as caught:
+        tilewright.compile(main, target="ascend", pass_configs=AUTOMATIC)
+    (error,) = caught.value.errors
+    assert error.message.endswith(
+        "no matching function for call to 'addrow': requires 4 arguments, but 2 were provided"
+    )
+
+
 def test_hazard_in_an_own_function_has_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TILEWRIGHT_ASCEND_EXIT", "0")
     broken = SOURCE.replace("  AscendC::PipeBarrier<PIPE_V>();\n", "")

@@ -94,6 +94,7 @@ struct CheckHazards : KernelPass<CheckHazards> {
     if (model->exit || model->unknownEvent)
       return;
     told.clear();
+    toldSwitches.clear();
     warnOfTwins();
     warnOfCubeParts();
     checkBothVectorCores();
@@ -265,8 +266,6 @@ struct CheckHazards : KernelPass<CheckHazards> {
 
   void warn(const Hazard& hazard) {
     std::string text = describeWithBuffer(hazard) + ", but nothing orders them: " + advice(hazard);
-    if (const StringRef switches = switchesFor(hazard); !switches.empty())
-      text += ", or switch " + switches.str() + " on in pass_configs";
     Operation *earlier = operationOf(hazard.earlier), *later = operationOf(hazard.later);
     if (const std::string steps = describeSteps(hazard); !steps.empty())
       return warnOfSteps(steps, later);
@@ -275,6 +274,9 @@ struct CheckHazards : KernelPass<CheckHazards> {
                       later->getLoc().getAsOpaquePointer())
              .second)
       return;
+    const std::string switches = switchesFor(hazard).str();
+    if (!switches.empty() && toldSwitches.insert(switches).second)
+      text += ", or switch " + switches + " on in pass_configs";
     later->emitWarning(text).attachNote(earlier->getLoc()) << "the earlier one is here";
   }
 
@@ -311,6 +313,8 @@ struct CheckHazards : KernelPass<CheckHazards> {
   bool betweenCores = true, split = true, hasOwnCrossFlags = false;
   /// What has been said, with both places.
   std::set<std::tuple<std::string, const void*, const void*>> told;
+  /// The switches that a warning of this kernel has named: what one of them does for all needs one word.
+  std::set<std::string> toldSwitches;
 };
 
 } // namespace

@@ -87,9 +87,9 @@ public:
         refuse(op, "the C function '" + call.getCallee() +
                        "'; functions of Ascend C take pointers to buffers (access_ptr)");
       else if (auto set = dyn_cast<SetFlagOp>(op))
-        checkEvent(set, set.getEvent());
+        checkFlag(set);
       else if (auto waits = dyn_cast<WaitFlagOp>(op))
-        checkEvent(waits, waits.getEvent());
+        checkFlag(waits);
       else if (auto flag = dyn_cast<SetCrossFlagOp>(op))
         checkPipe(flag);
       else
@@ -116,23 +116,49 @@ private:
     signalPassFailure();
   }
 
+  static SmallVector<Pipe> pipesOf(Agent agent) {
+    if (agent == Agent::Cube)
+      return {Pipe::S, Pipe::M, Pipe::MTE1, Pipe::MTE2, Pipe::MTE3, Pipe::FIX};
+    return {Pipe::S, Pipe::V, Pipe::MTE2, Pipe::MTE3};
+  }
+
   /// A flag that is never set would be waited for in vain.
   void checkPipe(SetCrossFlagOp set) {
-    auto scope = set->getParentOfType<ScopeOp>();
-    if (!scope)
-      return;
-    const bool isCube = scope.getAgent() == Agent::Cube;
-    const SmallVector<Pipe> pipes =
-        isCube ? SmallVector<Pipe>{Pipe::S, Pipe::M, Pipe::MTE1, Pipe::MTE2, Pipe::MTE3, Pipe::FIX}
-               : SmallVector<Pipe>{Pipe::S, Pipe::V, Pipe::MTE2, Pipe::MTE3};
-    if (llvm::is_contained(pipes, set.getPipe()))
-      return;
-    InFlightDiagnostic error = set.emitError();
-    error << (isCube ? "the cube core" : "a vector core") << " has no pipe '"
-          << stringifyPipe(set.getPipe()) << "' that could set this flag: it is one of ";
+    if (auto scope = set->getParentOfType<ScopeOp>())
+      checkPipe(set, set.getPipe(), scope, "that could set this flag");
+  }
+
+  bool checkPipe(Operation* op, Pipe pipe, ScopeOp scope, StringRef toDo) {
+    const SmallVector<Pipe> pipes = pipesOf(scope.getAgent());
+    if (llvm::is_contained(pipes, pipe))
+      return true;
+    InFlightDiagnostic error = op->emitError();
+    error << (scope.getAgent() == Agent::Cube ? "the cube core" : "a vector core")
+          << " has no pipe '" << stringifyPipe(pipe) << "' " << toDo << ": it is one of ";
     llvm::interleave(
-        pipes, [&](Pipe pipe) { error << stringifyPipe(pipe); }, [&] { error << ", "; });
+        pipes, [&](Pipe each) { error << stringifyPipe(each); }, [&] { error << ", "; });
     error.attachNote(scope.getLoc()) << "this T.Scope is here";
+    signalPassFailure();
+    return false;
+  }
+
+  /// Of a flag within a core: its core must have both pipes, or nothing would do it.
+  template <typename Flag> void checkFlag(Flag flag) {
+    checkEvent(flag, flag.getEvent());
+    if (auto scope = flag->template getParentOfType<ScopeOp>()) {
+      if (checkPipe(flag, flag.getFrom(), scope, "that could set this flag"))
+        checkPipe(flag, flag.getTo(), scope, "that could wait for this flag");
+      return;
+    }
+    const auto hasBoth = [&](Agent agent) {
+      const SmallVector<Pipe> pipes = pipesOf(agent);
+      return llvm::is_contained(pipes, flag.getFrom()) && llvm::is_contained(pipes, flag.getTo());
+    };
+    if (hasBoth(Agent::Cube) || hasBoth(Agent::Vector))
+      return;
+    flag.emitError() << "no core has both pipe '" << stringifyPipe(flag.getFrom()) << "' and pipe '"
+                     << stringifyPipe(flag.getTo())
+                     << "': cores tell each other by T.set_cross_flag and T.wait_cross_flag";
     signalPassFailure();
   }
 

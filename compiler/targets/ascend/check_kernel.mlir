@@ -88,6 +88,17 @@ func.func @pipes_of_other_cores(%n: index) {
     }
     // On the core that has it.
     ascend.set_cross_flag fix, %c3
+    // expected-note@+1 {{this T.Scope is here}}
+    ascend.scope vector {
+      // expected-error@+1 {{a vector core has no pipe 'mte1' that could set this flag: it is one of s, v, mte2, mte3}}
+      ascend.set_flag mte1 to m, %c3
+      // expected-error@+1 {{a vector core has no pipe 'fix' that could wait for this flag: it is one of s, v, mte2, mte3}}
+      ascend.wait_flag mte2 to fix, %c3
+      ascend.set_flag mte2 to v, %c3
+    }
+    ascend.set_flag mte1 to m, %c3
+    // expected-error@+1 {{no core has both pipe 'mte1' and pipe 'v': cores tell each other by T.set_cross_flag and T.wait_cross_flag}}
+    ascend.set_flag mte1 to v, %c3
   }
   return
 }

@@ -46,6 +46,7 @@ private:
       kept.push_back(make.index(1));
     const OpBuilder::InsertionGuard guard(builder);
     auto nest = tile::ParallelOp::create(builder, kept);
+    nest->setAttr(kReductionAttr, builder.getStringAttr(integersAlongRows()));
     builder.setInsertionPointToStart(nest.getBodyBlock());
     const Type number = source.type().getScalarType();
     const SmallVector<Value> from = indices(source, nest, line),
@@ -57,6 +58,15 @@ private:
       value = combined(tile::LoadOp::create(builder, number, target.buffer, to, /*in_bounds=*/true),
                        value);
     tile::StoreOp::create(builder, value, target.buffer, to, /*in_bounds=*/true);
+  }
+
+  /// The dtype of integers that lie side by side; empty of all else.
+  std::string integersAlongRows() const {
+    const Type element = source.type().getElementType();
+    const bool isLast =
+        llvm::all_of(ArrayRef(source.extents).drop_front(dim + 1),
+                     [](OpFoldResult extent) { return isConstantIntValue(extent, 1); });
+    return isLast && !isa<FloatType>(element) ? tile::dtypeName(element) : "";
   }
 
   /// The nest's numbers, with `line` at the reduced dim if the region still has it.

@@ -9,6 +9,10 @@
 
 namespace tilewright::ascend {
 
+/// On nests that combine the lines of a reduction: of integers along rows the dtype, which the vector unit reduces not;
+/// of others empty.
+constexpr const char* kReductionAttr = "reduction";
+
 /// Of static regions in UB of one element type.
 struct LineReduction {
   npu::ReduceKind kind;

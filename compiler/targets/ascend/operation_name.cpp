@@ -2,6 +2,7 @@
 #include "compiler/targets/ascend/operation_name.h"
 
 #include "compiler/ir/kernel_manifest.h"
+#include "compiler/ir/memory_ops.h"
 
 #include <llvm/ADT/TypeSwitch.h>
 #include <mlir/Dialect/Arith/IR/Arith.h>
@@ -41,11 +42,38 @@ std::string operationName(Operation* op) {
   return word ? word : op->getName().stripDialect().str();
 }
 
+/// Whether the number is computed of a tile of unsigned integers, or for one: an addition doesn't say.
+static bool isOfUnsignedTile(Operation* op) {
+  const Type type = op->getResult(0).getType();
+  const auto isUnsigned = [](Value buffer) {
+    return cast<tile::BufferType>(buffer.getType()).getElementType().isUnsignedInteger();
+  };
+  SmallVector<Operation*> work{op};
+  DenseSet<Operation*> seen;
+  while (!work.empty()) {
+    Operation* next = work.pop_back_val();
+    if (!seen.insert(next).second)
+      continue;
+    if (auto load = dyn_cast<tile::LoadOp>(next)) {
+      if (isUnsigned(load.getBuffer()))
+        return true;
+      continue;
+    }
+    for (Value operand : next->getOperands())
+      if (Operation* made = operand.getType() == type ? operand.getDefiningOp() : nullptr)
+        work.push_back(made);
+  }
+  return llvm::any_of(op->getUsers(), [&](Operation* user) {
+    auto store = dyn_cast<tile::StoreOp>(user);
+    return store && isUnsigned(store.getBuffer());
+  });
+}
+
 std::string operationOfDtype(Operation* op) {
   Type type = op->getResult(0).getType();
   const bool isUnsigned = isa<arith::DivUIOp, arith::CeilDivUIOp, arith::RemUIOp, arith::MaxUIOp,
                               arith::MinUIOp, arith::ShRUIOp>(op);
-  if (isUnsigned && !type.isIndex())
+  if (type.isSignlessInteger() && !type.isInteger(1) && (isUnsigned || isOfUnsignedTile(op)))
     type = IntegerType::get(op->getContext(), type.getIntOrFloatBitWidth(), IntegerType::Unsigned);
   return operationName(op) + " of " + tile::dtypeName(type);
 }

@@ -28,6 +28,23 @@ static StringRef errorOf(npu::CallOp call, StringRef line) {
   return isHere && words.contains("'" + plainName(call.getCallee()).str()) ? words : StringRef();
 }
 
+/// Why no function of that name is the one, as the compiler's notes behind an error say of each: `requires 4
+/// arguments, but 2 were provided`. Empty if they don't.
+static std::string reasons(StringRef notes) {
+  SmallVector<StringRef> found;
+  for (StringRef line : llvm::split(notes, '\n')) {
+    if (line.contains(": error: "))
+      break;
+    const StringRef note = line.split(": note: ").second;
+    StringRef why = note.split(" not viable: ").second;
+    if (why.empty()) // of a template
+      why = note.split(" ignored: ").second;
+    if (note.starts_with("candidate ") && !why.empty() && !llvm::is_contained(found, why))
+      found.push_back(why);
+  }
+  return (found.empty() ? "" : ": ") + llvm::join(found, "; or ");
+}
+
 bool reportCalls(func::FuncOp kernel, StringRef output) {
   bool found = false;
   kernel.walk([&](npu::CallOp call) {
@@ -38,6 +55,7 @@ bool reportCalls(func::FuncOp kernel, StringRef output) {
       const bool isUndeclared =
           words.contains("undeclared") || words.contains("no member") || words.contains("no type");
       call.emitError() << "the call of '" << call.getCallee() << "' does not compile: " << words
+                       << reasons(output.drop_front(size_t(line.end() - output.begin())))
                        << (isUndeclared ? "; T.import_source gives a kernel functions of its own"
                                         : "");
       found = true;

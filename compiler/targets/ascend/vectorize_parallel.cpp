@@ -18,6 +18,7 @@
 /// before the next one. NestVectorizer does the work.
 #include "compiler/passes/kernel_pass.h"
 #include "compiler/targets/ascend/join_dims.h"
+#include "compiler/targets/ascend/line_reductions.h"
 #include "compiler/targets/ascend/named_nests.h"
 #include "compiler/targets/ascend/nest_vectorizer.h"
 #include "compiler/targets/ascend/passes.h"
@@ -240,10 +241,23 @@ private:
       return;
     if (addsToElements(nest))
       reason = "it adds to single elements of a tensor";
-    nest.emitRemark() << "this nest runs element by element on the scalar unit: " << reason;
+    remarkOn(nest);
     while (nest.getInductionVars().size() > 1)
       nest = peel(nest);
     makeLoopOfElements(nest);
+  }
+
+  void remarkOn(tile::ParallelOp nest) {
+    constexpr const char* on = " runs element by element on the scalar unit: ";
+    auto dtype = nest->getAttrOfType<StringAttr>(kReductionAttr);
+    if (!dtype) {
+      nest.emitRemark() << "this nest" << on << reason;
+    } else if (toldReductions.insert(nest.getLoc()).second) { // its first line, and the others
+      nest.emitRemark() << "this reduction" << on
+                        << (dtype.empty() ? reason
+                                          : "the vector unit has none of " +
+                                                dtype.getValue().str() + " along rows");
+    }
   }
 
   /// A function of T.tile is one of the vector unit's; the scalar unit takes only what is a loop.
@@ -293,6 +307,7 @@ private:
   }
 
   std::string reason;
+  DenseSet<Location> toldReductions;
   bool hasToldOfBfloat16 = false;
   bool waits;
 };

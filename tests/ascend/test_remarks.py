@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Why something runs on the scalar unit: said once, with the dtype of the kernel's own tiles."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tilewright
+import tilewright.language as T
+from tilewright import cache
+
+AUTO = {"tl.ascend_auto_sync": True, "tl.ascend_memory_planning": True}
+
+
+@pytest.fixture(autouse=True)
+def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Each kernel is compiled: what the compiler says is not the cache's."""
+    monkeypatch.setenv("TILEWRIGHT_CACHE_DIR", str(tmp_path))
+    cache.clear_memory()
+    yield
+    cache.clear_memory()
+
+
+def compiled(kernel: Any) -> tuple[Any, list[str]]:
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        made = tilewright.compile(kernel, target="ascend", out_idx=[-1], pass_configs=AUTO)
+    return made, [str(each.message) for each in found]
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int64", "uint64"])
+def test_a_remark_names_the_dtype_of_the_tiles(dtype: str) -> None:
+    @T.prim_func
+    def main(A: T.Tensor((16, 32), dtype), B: T.Tensor((16, 32), dtype)):  # type: ignore[no-untyped-def,valid-type]
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            a = T.alloc_ub((16, 32), dtype)
+            b = T.alloc_ub((16, 32), dtype)
+            T.copy(A, a)
+            T.tile.add(b, a, a)
+            T.copy(b, B)
+            for i, j in T.Parallel(16, 32):
+                b[i, j] = (a[i, j] + 1) * 2
+            T.copy(b, B)
+
+    _, told = compiled(main)
+    why = "this nest runs element by element on the scalar unit: the vector unit has no add of"
+    assert told == [f"{why} {dtype}"] * 2
+
+
+@pytest.mark.parametrize("dtype", ["int16", "int32"])
+def test_a_reduction_of_integers_names_its_reason_once(dtype: str) -> None:
+    @T.prim_func
+    def main(A: T.Tensor((16, 32), dtype), B: T.Tensor((16,), dtype)):  # type: ignore[no-untyped-def,valid-type]
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            a = T.alloc_ub((16, 32), dtype)
+            b = T.alloc_ub((16,), dtype)
+            T.copy(A, a)
+            T.reduce_max(a, b, dim=1)
+            T.copy(b, B)
+
+    kernel, told = compiled(main)
+    assert told == [
+        "this reduction runs element by element on the scalar unit: the vector unit has none of "
+        f"{dtype} along rows"
+    ]
+    numbers = np.arange(512).reshape(16, 32).astype(dtype) * 37 % 101
+    np.testing.assert_array_equal(kernel(numbers), numbers.max(axis=1))
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "uint16", "uint32", "int8", "int16", "int32"])
+@pytest.mark.parametrize("target", ["ascend", "reference"])
+def test_silu_of_integers(dtype: str, target: str) -> None:
+    """-x has no place among unsigned numbers: it is computed in float32."""
+
+    @T.prim_func
+    def main(A: T.Tensor((8, 32), dtype), B: T.Tensor((8, 32), dtype)):  # type: ignore[no-untyped-def,valid-type]
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            a = T.alloc_ub((8, 32), dtype)
+            T.copy(A, a)
+            T.tile.silu(a, a)
+            T.copy(a, B)
+
+    numbers = np.arange(256).reshape(8, 32) % 120
+    if not dtype.startswith("u"):
+        numbers[0, :3] = [np.iinfo(dtype).min, -2, -100]
+    numbers = numbers.astype(dtype)
+    wide = numbers.astype(np.float32)
+    with np.errstate(over="ignore"):
+        expected = np.trunc(wide / (1 + np.exp(-wide))).astype(dtype)
+    kernel = (
+        compiled(main)[0]
+        if target == "ascend"
+        else tilewright.compile(main, target=target, out_idx=[-1])
+    )
+    got = kernel(numbers)
+    np.testing.assert_array_equal(got, expected)
