@@ -49,14 +49,20 @@ def _picture(name: str) -> Path:
 
 def profile_on_ascend(code_and_run: Callable[[], int], prints_json: bool) -> int:
     """Modelled times instead of measured ones: our host is no measure of the chip."""
-    from ..profiling.ascend_time import recorded_times, times_table
+    from ..profiling import KernelRecorder
+    from ..profiling.ascend_time import calls_of, recorded_times, times_table
 
-    with recorded_times() as times:
+    with recorded_times() as times, KernelRecorder(keeps_order=True) as recorder:
         code = code_and_run()
     if prints_json:
-        print(json.dumps({"launches": [vars(time) for time in times]}))
+        calls = calls_of(times, recorder.order)
+        places = [
+            {"shapes": call.shapes(), "place": call.place()} if call else {} for call in calls
+        ]
+        launches = [vars(time) | at for time, at in zip(times, places, strict=True)]
+        print(json.dumps({"launches": launches}))
     elif times:
-        print(times_table(times))
+        print(times_table(times, recorder.order))
     else:
         print("no kernel was launched on the Ascend host")
     return code

@@ -7,15 +7,18 @@ import json
 import os
 import tempfile
 import threading
+from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from tilewright.kernel import JITKernel
+
+    from .recorder import Row
 
 _VARIABLE = "TILEWRIGHT_ASCEND"
 #: Seconds of this machine that a launch may take in the model.
@@ -156,22 +159,40 @@ def modelled_time(
     return times[-1] if times else None
 
 
-def times_table(times: list[AscendTime]) -> str:
-    """A line per kernel and time, the one with most time first."""
-    rows = [("kernel", "launches", "us", "us per core", "busiest pipe")]
-    kinds: dict[tuple[str, float], list[AscendTime]] = {}
-    for time in times:
-        kinds.setdefault((time.kernel, time.task), []).append(time)
-    for alike in sorted(kinds.values(), key=lambda each: -each[0].task * len(each)):
+def calls_of(times: list[AscendTime], order: Sequence[Row]) -> list[Row | None]:
+    """The call that made each launch. Both are in order; None for all launches of a name that
+    something else launched, too."""
+    calls: dict[str, list[Row]] = {}
+    for row in order:
+        calls.setdefault(f"{row.kernel.name}_kernel", []).append(row)  # as the host names it
+    launches = Counter(time.kernel for time in times)
+    known = {name: iter(rows) for name, rows in calls.items() if len(rows) == launches[name]}
+    return [next(known[time.kernel]) if time.kernel in known else None for time in times]
+
+
+def times_table(times: list[AscendTime], order: Sequence[Row] = ()) -> str:
+    """A line per kernel, shapes and time, the one with most time first. `order` has the calls of
+    kernels, as the recorder keeps them."""
+    heads = ("launches", "us", "us per core", "busiest pipe")
+    rows = [("kernel", "shapes", *heads, "at")]
+    kinds: dict[tuple[str, str, str, float], list[AscendTime]] = {}
+    for time, call in zip(times, calls_of(times, order), strict=True):
+        named = call.kernel.name if call else time.kernel
+        shapes, place = (call.shapes(), call.place()) if call else ("-", "")
+        kinds.setdefault((named, shapes, place, time.task), []).append(time)
+    for (named, shapes, place, _), alike in sorted(
+        kinds.items(), key=lambda kind: -kind[1][0].task * len(kind[1])
+    ):
         one = alike[0]
         busiest = max(one.pipes, key=lambda pipe: one.pipes[pipe], default="-")
         share = one.pipes.get(busiest, 0.0) / one.core if one.core else 0.0
         words = (f"{one.task:.2f}", f"{one.core:.2f}", f"{busiest} {share:.0%}")
-        rows.append((one.kernel, str(len(alike)), *words))
+        rows.append((named, shapes, str(len(alike)), *words, place))
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = []
     for row in rows:
-        cells = [text.rjust(width) for text, width in zip(row[1:], widths[1:], strict=True)]
-        lines.append("  ".join([row[0].ljust(widths[0]), *cells]).rstrip())
+        left = [text.ljust(width) for text, width in zip(row[:2], widths, strict=False)]
+        cells = [text.rjust(width) for text, width in zip(row[2:-1], widths[2:-1], strict=True)]
+        lines.append("  ".join([*left, *cells, row[-1]]).rstrip())
     chips = sorted({time.chip for time in times})
     return "\n".join([*lines, f"modelled times of launches on {', '.join(chips)}"])

@@ -6,6 +6,7 @@ from __future__ import annotations
 import time
 from array import array
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..kernel import JITKernel
@@ -29,6 +30,26 @@ class Row:
     calls: int = 0
     milliseconds: array[float] = field(default_factory=lambda: array("d"))
 
+    def counted(self) -> array[float]:
+        """The times without the first, which may load, compile or warm up, unless it is alone."""
+        return self.milliseconds[1:] or self.milliseconds
+
+    def shapes(self) -> str:
+        """Of tensors, and the values of scalars: `32x64 4`."""
+        return " ".join(_text(argument) for argument in self.arguments)
+
+    def place(self) -> str:
+        """Where the kernel stands: `gemm.py:12`, below the current folder with the folders between;
+        empty if that can't be known."""
+        try:
+            code = self.kernel.prim_func.function.__code__
+        except Exception:  # noqa: BLE001 - of a factory of the user's, which made it once
+            return ""
+        path = Path(code.co_filename)
+        here = Path.cwd()
+        name = path.relative_to(here) if path.is_relative_to(here) else path.name
+        return f"{name}:{code.co_firstlineno}"
+
     def symbols(self) -> list[int | None]:
         """The values of the kernel's symbols, where a tensor has one as extent."""
         values: dict[str, int] = {}
@@ -41,10 +62,13 @@ class Row:
 
 
 class KernelRecorder:
-    """A context: within it, `rows` grows by what is called. Calls run as they would without it."""
+    """A context: within it, `rows` grows by what is called. Calls run as they would without it.
+    With `keeps_order`, `order` has the row of each call."""
 
-    def __init__(self) -> None:
+    def __init__(self, keeps_order: bool = False) -> None:
         self.rows: list[Row] = []
+        self.order: list[Row] = []
+        self._keeps_order = keeps_order
         self._known: dict[Any, Row] = {}
         self._call: Any = None
         self._own: Any = None
@@ -91,8 +115,16 @@ class KernelRecorder:
             self._known[key] = row
             self.rows.append(row)
         row.calls += 1
+        if self._keeps_order:
+            self.order.append(row)
         if len(row.milliseconds) < _MOST_TIMES:
             row.milliseconds.append(milliseconds)
+
+
+def _text(argument: Any) -> str:
+    if isinstance(argument, tuple):
+        return "x".join(str(extent) for extent in argument) or "()"
+    return "-" if argument is None else f"{argument:g}"
 
 
 def _all_arguments(

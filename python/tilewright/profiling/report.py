@@ -18,11 +18,13 @@ class Measured:
     """One line of the report. Times are milliseconds, rates per second; None: not known.
 
     `bytes` counts each tensor once per direction: what must at least be moved. `limit` is
-    "compute" or "memory", and `fraction` the share of that limit's speed that was reached.
+    "compute" or "memory", and `fraction` the share of that limit's speed that was reached. `total`
+    and `median` are without the first call, unless it is the only one.
     """
 
     kernel: str
     shapes: str
+    place: str
     calls: int
     total: float
     median: float
@@ -54,7 +56,8 @@ def evaluate(row: Row, peaks: dict[str, float]) -> Measured:
         directions = 1 if work is None else work.is_read[number] + work.is_written[number]
         moved += size * directions
     flops = None if work is None else work.flops
-    median = statistics.median(row.milliseconds)
+    counted = row.counted()
+    median = statistics.median(counted)
     limit, fraction = None, None
     if flops is not None and peaks["bytes"] > 0:
         compute, memory = _compute_seconds(work, peaks), moved / peaks["bytes"]
@@ -62,9 +65,10 @@ def evaluate(row: Row, peaks: dict[str, float]) -> Measured:
         fraction = max(compute, memory) * 1e3 / median
     return Measured(
         kernel=row.kernel.name,
-        shapes=" ".join(_text(argument) for argument in row.arguments),
+        shapes=row.shapes(),
+        place=row.place(),
         calls=row.calls,
-        total=sum(row.milliseconds) * row.calls / len(row.milliseconds),
+        total=sum(counted) / len(counted) * max(1, row.calls - 1),
         median=median,
         flops=flops,
         is_upper_bound=work is not None and work.is_upper_bound,
@@ -95,15 +99,10 @@ def _compute_seconds(work: Any, peaks: dict[str, float]) -> float:
     return float(seconds)
 
 
-def _text(argument: Any) -> str:
-    if isinstance(argument, tuple):
-        return "x".join(str(extent) for extent in argument) or "()"
-    return "-" if argument is None else f"{argument:g}"
-
-
 def table(measured: list[Measured], peaks: dict[str, float]) -> str:
     """A line per kernel and set of shapes, the one with most time first."""
-    rows = [("kernel", "shapes", "calls", "total ms", "median ms", "GFLOP/s", "GB/s", "of limit")]
+    heads = ("calls", "total ms", "median ms", "GFLOP/s", "GB/s", "of limit")
+    rows = [("kernel", "shapes", *heads, "at")]
     for one in sorted(measured, key=lambda m: -m.total):
         rate = one.flops_per_second
         share = "-" if one.fraction is None else f"{one.fraction:.0%} of {one.limit}"
@@ -117,14 +116,15 @@ def table(measured: list[Measured], peaks: dict[str, float]) -> str:
                 "-" if rate is None else f"{'<' * one.is_upper_bound}{rate / 1e9:.1f}",
                 f"{one.bytes_per_second / 1e9:.1f}",
                 share,
+                one.place,
             )
         )
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = []
     for row in rows:
         left = [text.ljust(width) for text, width in zip(row[:2], widths, strict=False)]
-        right = [text.rjust(width) for text, width in zip(row[2:], widths[2:], strict=True)]
-        lines.append("  ".join([*left, *right]).rstrip())
+        right = [text.rjust(width) for text, width in zip(row[2:-1], widths[2:-1], strict=True)]
+        lines.append("  ".join([*left, *right, row[-1]]).rstrip())
     limits = [f"{peaks['flops'] / 1e9:.0f} GFLOP/s of float32"]
     if peaks["bfloat16_flops"]:
         limits.append(f"{peaks['bfloat16_flops'] / 1e9:.0f} of bfloat16")

@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
+from array import array
 from dataclasses import replace
 from pathlib import Path
 
@@ -94,6 +95,47 @@ def test_the_table_has_the_longest_first_and_the_machine_last():
     )
 
 
+def test_the_first_call_is_not_counted_but_where_it_is_alone():
+    kernel = scaled()
+    with KernelRecorder() as recorder:
+        for _ in range(3):
+            kernel(np.ones(10, np.float32), 0)
+        kernel(np.ones(20, np.float32), 0)
+    recorder.rows[0].milliseconds[:] = array("d", [100.0, 1.0, 2.0])
+    recorder.rows[1].milliseconds[:] = array("d", [7.0])
+    several, alone = (evaluate(row, PEAKS) for row in recorder.rows)
+    assert (several.calls, several.total, several.median) == (3, 3.0, 1.5)
+    assert (alone.calls, alone.total, alone.median) == (1, 7.0, 7.0)
+    line = table([several], PEAKS).splitlines()[1]
+    assert re.search(rf" \S*test_profiling\.py:{line_of_kernel()}$", line)
+
+
+def line_of_kernel():
+    lines = Path(__file__).read_text().splitlines()
+    return next(n for n, line in enumerate(lines, 1) if "def scaled_kernel" in line) - 1
+
+
+def test_launches_have_the_shapes_of_their_calls():
+    from tilewright.profiling.ascend_time import AscendTime, times_table
+
+    kernel = scaled()
+    with KernelRecorder(keeps_order=True) as recorder:
+        for extent in (10, 20, 10):
+            kernel(np.ones(extent, np.float32), 4)
+    times = [AscendTime(f"{kernel.name}_kernel", "910B2", 2.0, 1.0, {}, {}, [], "")] * 3
+    other = replace(times[0], kernel="other_kernel")
+    lines = times_table([*times, other], recorder.order).splitlines()
+    found = [re.split("  +", line)[:3] for line in lines[1:4]]
+    assert found == [
+        ["scaled_kernel", "10 4 10", "2"],
+        ["scaled_kernel", "20 4 20", "1"],
+        ["other_kernel", "-", "1"],
+    ]
+    assert lines[1].endswith(f"test_profiling.py:{line_of_kernel()}")
+    # What else launched kernels of that name isn't known.
+    assert " - " in times_table([*times, *times], recorder.order).splitlines()[1]
+
+
 def test_the_roofline_has_a_dot_per_kernel():
     kernel = scaled()
     with KernelRecorder() as recorder:
@@ -175,13 +217,16 @@ def test_the_command_prints_draws_and_gives_json(tmp_path):
     report = json.loads(done.stdout.splitlines()[-1])
     assert report["kernels"][0]["kernel"] == "twice"
     assert report["kernels"][0]["flops"] == 64
+    assert report["kernels"][0]["place"] == "script.py:9"
     assert report["machine"]["flops"] > 0
     assert "twice" in picture.read_text()
     idle = profile(tmp_path, "SCRIPT", "--idle")
     assert idle.stdout == "no kernel was called\n"
     on_ascend = profile(tmp_path, "--target", "ascend", "SCRIPT")
     assert re.search(
-        r"^twice_kernel +[12] +[0-9.]+ +[0-9.]+ +[A-Z0-9]+ [0-9]+%$", on_ascend.stdout, re.M
+        r"^twice +64 64 +[12] +[0-9.]+ +[0-9.]+ +[A-Z0-9]+ [0-9]+%  script.py:9$",
+        on_ascend.stdout,
+        re.M,
     )
     assert on_ascend.stdout.endswith("modelled times of launches on 910B2\n")
     idle = profile(tmp_path, "--target", "ascend", "SCRIPT", "--idle")
