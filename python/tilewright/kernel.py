@@ -232,14 +232,16 @@ class JITKernel(_runtime.Kernel):
         from tilewright.profiling.ascend_time import modelled_time
 
         if not arguments and (symbols := json.loads(self.entry.manifest)["symbols"]):
-            return (
-                f"no estimate of its time: {', '.join(symbols)} can be any number; give arguments, "
-                "as in a call\n"
-            )
+            needed = f"{', '.join(symbols)} can be any number; give arguments, as in a call"
+            if timeline is not None:
+                raise ValueError(f"{self.name}: report(timeline='{timeline}'): {needed}")
+            return f"no estimate of its time: {needed}\n"
+        # Wrong arguments are an error, as in a call.
+        told = RuntimeError if arguments else (RuntimeError, ValueError)
         try:
             given = arguments or tuple(Profiler(self, TensorSupplyType.Zero).inputs())
             time = modelled_time(self, *given, time_only=only, timeline=timeline)
-        except (RuntimeError, ValueError) as problem:
+        except told as problem:
             return f"no estimate of its time: {problem}\n"
         return (
             "no estimate of its time: it didn't run on the host\n" if time is None else time.text()

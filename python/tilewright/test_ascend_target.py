@@ -334,6 +334,31 @@ def test_report_tells_memory_and_waits(tmp_path: Path) -> None:
     assert picture.read_text().startswith("<svg") and ">x<" in picture.read_text()
 
 
+def test_report_wants_arguments_as_a_call_does(tmp_path: Path) -> None:
+    n = T.symbolic("n")
+
+    @T.prim_func
+    def main(A: T.Tensor((n, 64), "float32"), B: T.Tensor((n, 64), "float32")):  # type: ignore[no-untyped-def]
+        with T.Kernel(n, is_npu=True, threads=1) as cid:
+            x = T.alloc_ub((64,), "float32")
+            T.copy(A[cid, 0:64], x)
+            T.copy(x, B[cid, 0:64])
+
+    kernel = tilewright.compile(main, out_idx=[-1], target="ascend", pass_configs=AUTO)
+    page = tmp_path / "time.svg"
+    needed = r"main: report\(timeline='.*time\.svg'\): n can be any number; give arguments"
+    with pytest.raises(ValueError, match=needed):
+        kernel.report(timeline=str(page))
+    assert "no estimate of its time: n can be any number" in kernel.report()
+    for wrong in (normal(64, 32, dtype="float32"), normal(64, 64, dtype="float16")):
+        with pytest.raises((TypeError, ValueError)) as in_call:
+            kernel(wrong)
+        with pytest.raises(in_call.type) as in_report:
+            kernel.report(wrong)
+        assert str(in_report.value) == str(in_call.value)
+    assert kernel.report(normal(8, 64, dtype="float32"), timeline=str(page)) and page.exists()
+
+
 def test_report_tells_the_time(tmp_path: Path) -> None:
     kernel = tilewright.compile(
         softmax(64, 64, 16), out_idx=[-1], target="ascend", pass_configs=AUTO
