@@ -10,7 +10,17 @@ using npu::Access;
 
 namespace {
 
-/// Parses one kernel and gives the accesses of its only instruction as text: "R 128", "W ?".
+std::string extentOf(const Access& access) {
+  if (access.region)
+    return "region";
+  if (access.rows)
+    return std::to_string(access.rows->count) + " * " + std::to_string(access.rows->bytes) +
+           " by " + std::to_string(access.rows->pitch);
+  return ShapedType::isDynamic(access.bytes) ? "?" : std::to_string(access.bytes);
+}
+
+/// Parses one kernel and gives the accesses of its only instruction as text: "R 128", "W ?", with a `*` those
+/// behind a barrier that it has inside, with "2 * 64 by 96" those of two rows of 64 bytes, 96 bytes apart.
 std::vector<std::string> accessesOf(const std::string& instruction) {
   MLIRContext context(MLIRContext::Threading::DISABLED);
   DialectRegistry registry;
@@ -18,7 +28,9 @@ std::vector<std::string> accessesOf(const std::string& instruction) {
   context.appendDialectRegistry(registry);
   OwningOpRef<ModuleOp> module = ir::parseKernel(
       "func.func @f(%A: !tile.buffer<64x64xf16, global>, %l1: !tile.buffer<64x64xf16, L1>,"
-      " %a: !tile.buffer<64x64xf16, L0A>, %x: !tile.buffer<8x40xf32, UB>, %n: index) {\n"
+      " %c: !tile.buffer<64x64xf32, L0C>, %C: !tile.buffer<64x64xf32, global>,"
+      " %t: !tile.buffer<256xui8, UB>, %a: !tile.buffer<64x64xf16, L0A>, %x: "
+      "!tile.buffer<8x40xf32, UB>, %n: index) {\n"
       "%c0 = arith.constant 0 : index\n%c16 = arith.constant 16 : index\n" +
           instruction + "\nreturn\n}\n",
       context);
@@ -29,10 +41,8 @@ std::vector<std::string> accessesOf(const std::string& instruction) {
       SmallVector<Access> accesses;
       op.getAccesses(accesses);
       for (const Access& access : accesses)
-        texts.push_back((access.isWrite ? "W " : "R ") + (access.region ? "region"
-                                                          : ShapedType::isDynamic(access.bytes)
-                                                              ? "?"
-                                                              : std::to_string(access.bytes)));
+        texts.push_back((access.isBehindBarrier ? "*" : "") +
+                        std::string(access.isWrite ? "W " : "R ") + extentOf(access));
     });
   return texts;
 }
@@ -49,10 +59,11 @@ TEST(NpuAccess, Counts) {
 }
 
 TEST(NpuAccess, Repeats) {
-  // The last repeat begins 3 * 5 blocks on; its 12 lanes end 16 bytes into the next block but one.
+  // A repeat begins 5 blocks on; its 12 lanes end 16 bytes into the next block, or the next but one.
   EXPECT_EQ(accessesOf("npu.unary exp " + x + ", " + x +
                        " repeat <lanes = 12, times = 4, blocks = [1, 2], strides = [5, 0]>"),
-            (Texts{"W " + std::to_string(15 * 32 + 32 + 16), "R " + std::to_string(64 + 16)}));
+            (Texts{"W 4 * " + std::to_string(32 + 16) + " by " + std::to_string(5 * 32),
+                   "R " + std::to_string(64 + 16)}));
 }
 
 TEST(NpuAccess, Calls) {
@@ -60,16 +71,36 @@ TEST(NpuAccess, Calls) {
       "npu.call \"f\"(%x : !tile.buffer<8x40xf32, UB>) offsets [%c0] bytes [99] "
       "access [\"rw\"] pipe v on vector";
   EXPECT_EQ(accessesOf(call), (Texts{"R 99", "W 99"}));
-  // The third row begins 80 elements on.
   EXPECT_EQ(accessesOf(call + " {rows = array<i64: 3, 8, 40>}"),
-            (Texts{"R " + std::to_string((80 + 8) * 4), "W " + std::to_string((80 + 8) * 4)}));
+            (Texts{"R 3 * 32 by 160", "W 3 * 32 by 160"}));
+}
+
+TEST(NpuAccess, BarriersInside) {
+  const std::string scratch = " scratch %t[%c0] : !tile.buffer<256xui8, UB> of 256 size ";
+  // What is folded into the scratch memory is read behind a barrier, and so is what a result is combined with.
+  EXPECT_EQ(accessesOf("npu.reduce sum " + x + ", " + x + scratch + "4 x 80 pitch 80 dim 1 clear"),
+            (Texts{"*W 16", "R 1280", "*R 256", "W 256"}));
+  EXPECT_EQ(accessesOf("npu.reduce sum " + x + ", " + x + scratch + "4 x 40 pitch 40 dim 1"),
+            (Texts{"*W 16", "*R 16", "R 640", "*R 256", "W 256"}));
+  EXPECT_EQ(accessesOf("npu.reduce sum " + x + ", " + x + scratch + "4 x 40 pitch 40 dim 1 clear"),
+            (Texts{"W 16", "R 640"}));
+  EXPECT_EQ(accessesOf("npu.broadcast " + x + ", " + x + scratch + "4 x 40 pitch 40 dim 1"),
+            (Texts{"*W 640", "R 16", "*R 256", "W 256"}));
+  EXPECT_EQ(accessesOf("npu.broadcast " + x + ", " + x + scratch + "4 x 40 pitch 40 dim 0"),
+            (Texts{"W 640", "R 160"}));
 }
 
 TEST(NpuAccess, Transfers) {
   EXPECT_EQ(accessesOf("npu.load_l1 %A[0, 0] [20, 40] : !tile.buffer<64x64xf16, global> to "
                        "%l1[%c0] : !tile.buffer<64x64xf16, L1> rows 64"),
-            // 3 groups of 16 columns; the last ends after its 20 rows of 32 bytes.
-            (Texts{"R region", "W " + std::to_string((2 * 64 + 20) * 32)}));
+            // 3 groups of 16 columns, of each 20 of 64 rows of 32 bytes.
+            (Texts{"R region", "W 3 * 640 by 2048"}));
+  EXPECT_EQ(accessesOf("npu.store_l0c %c[%c0] : !tile.buffer<64x64xf32, L0C> rows 64 to "
+                       "%C[0, 0] [20, 40] : !tile.buffer<64x64xf32, global>"),
+            (Texts{"R 3 * 1280 by 4096", "W region"}));
+  EXPECT_EQ(accessesOf("npu.store_l0c %c[%c0] : !tile.buffer<64x64xf32, L0C> rows 64 to "
+                       "%C[0, 0] [%n, 40] : !tile.buffer<64x64xf32, global>"),
+            (Texts{"R " + std::to_string(3 * 4096), "W region"}));
   EXPECT_EQ(accessesOf("npu.load_l0 %l1[%c0] : !tile.buffer<64x64xf16, L1> at (%c0, %c0) to "
                        "%a[%c0] : !tile.buffer<64x64xf16, L0A> rows 64 size 32 x 16"),
             (Texts{"R " + std::to_string(64 * 64 * 2), "W 1024"})); // the whole tile

@@ -247,10 +247,15 @@ std::optional<Agent> StoreL0cOp::getAgent() {
 void StoreL0cOp::getAccesses(Accesses& accesses) {
   BufferRegion region = getGlobalRegion();
   auto [rows, columns] = rowsAndColumns(region);
-  int64_t bytes = ShapedType::kDynamic;
-  if (!ShapedType::isDynamic(columns))
-    bytes = int64_t(llvm::alignTo(columns, 16)) * int64_t(getRows()) * 4;
-  accesses.push_back({getSource(), getSourceOffset(), bytes, false});
+  Access source{getSource(), getSourceOffset()};
+  if (!ShapedType::isDynamic(columns)) {
+    // Groups of 16 columns, each with all rows of the tile.
+    constexpr int64_t side = 16, rowBytes = side * 4;
+    const int64_t height = ShapedType::isDynamic(rows) ? int64_t(getRows()) : rows;
+    setRowBytes(source, int64_t(llvm::divideCeil(columns, side)), height * rowBytes,
+                int64_t(getRows()) * rowBytes);
+  }
+  accesses.push_back(source);
   accesses.push_back(globalAccess(region, true));
 }
 LogicalResult StoreL0cOp::verify() {

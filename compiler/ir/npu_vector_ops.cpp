@@ -136,8 +136,11 @@ private:
 
 } // namespace
 
-static void addScratch(Accesses& accesses, Value buffer, Value offset, int64_t bytes) {
+/// `isBehindBarrier`: what is written there, the instruction reads behind a barrier of its own.
+static void addScratch(Accesses& accesses, Value buffer, Value offset, int64_t bytes,
+                       bool isBehindBarrier = false) {
   accesses.push_back({buffer, offset, bytes, false});
+  accesses.back().isBehindBarrier = isBehindBarrier;
   accesses.push_back({buffer, offset, bytes, true});
 }
 
@@ -301,7 +304,8 @@ void ReduceOp::getAccesses(Accesses& accesses) {
   accesses.push_back(tileAccess(getSource(), getSourceOffset(), rows, columns, int64_t(getPitch()),
                                 /*isWrite=*/false));
   if (hasScratch)
-    addScratch(accesses, getScratch(), getScratchOffset(), int64_t(getScratchBytes()));
+    addScratch(accesses, getScratch(), getScratchOffset(), int64_t(getScratchBytes()),
+               /*isBehindBarrier=*/true);
 }
 LogicalResult ReduceOp::verify() {
   if (getDim() > 1)
@@ -317,7 +321,9 @@ void BroadcastOp::getAccesses(Accesses& accesses) {
                                 /*isWrite=*/true));
   accesses.back().isBehindBarrier = getDim() == 1; // numbers become blocks of scratch first
   accesses.push_back({getSource(), getSourceOffset(), sources, false});
-  addScratch(accesses, getScratch(), getScratchOffset(), int64_t(getScratchBytes()));
+  if (getDim() == 1)
+    addScratch(accesses, getScratch(), getScratchOffset(), int64_t(getScratchBytes()),
+               /*isBehindBarrier=*/true);
 }
 LogicalResult BroadcastOp::verify() {
   if (getDim() > 1)

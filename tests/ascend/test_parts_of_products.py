@@ -452,3 +452,12 @@ def test_verdicts(name: str) -> None:
     removals = GROUP.removals(name, most=3)
     assert removals.missed() == []
     assert removals.needless() == []
+
+
+@pytest.mark.parametrize("name", ["rows", "0 turns, then fewer"])
+def test_what_is_there_is_needed(name: str) -> None:
+    """A copy of rows waits for these only; what no turn needs, other numbers of turns do."""
+    removals = GROUP.removals(name)
+    assert removals.missed() == []
+    assert removals.needless() == []
+    assert [why for why, is_needed in removals.inserted.items() if not is_needed] == []

@@ -15,10 +15,11 @@ import re
 import subprocess
 import tempfile
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -106,6 +107,24 @@ def insertion_of(line: str) -> str | None:
     what = found["what"].partition(",")[0] if is_flag else found["what"]
     what = "between cores" if found["kind"] == "cross_flag" else what
     return f"{found['number']} {what}: {found['why']}"
+
+
+def other_runs(arguments: Sequence[Any], most: int = 5) -> Iterator[list[Any]]:
+    """Other lengths and other words of tensors of integers, which may be slots and conditions, from
+    0 on: all of them at once and each by itself. What else a kernel is given stays."""
+    places = [
+        at
+        for at, given in enumerate(arguments)
+        if isinstance(given, int) or (isinstance(given, np.ndarray) and given.dtype == np.int32)
+    ]
+    together = [places] if len(places) > 1 else []
+    for chosen in [*together, *([at] for at in places)]:
+        for number in range(most):
+            run = list(arguments)
+            for at in chosen:
+                given = run[at]
+                run[at] = np.full_like(given, number) if isinstance(given, np.ndarray) else number
+            yield run
 
 
 @contextmanager
@@ -238,9 +257,14 @@ class Subject:
         }
         return {number: texts for number, texts in found.items() if texts}
 
+    def is_silent(self, arguments: list[Any]) -> bool:
+        """Whether the host finds nothing where nothing is taken out."""
+        return not self.findings(arguments, "threads=1")
+
     def removals(self, arguments: list[Any], most: int | None = None, seed: int = 0) -> Removals:
-        """All of them, or `most` by chance."""
-        return self.removals_of_runs([arguments], most, seed)
+        """All of them, or `most` by chance. What these arguments don't need, others may."""
+        others = (run for run in other_runs(arguments) if self.is_silent(run))
+        return self.removals_of_runs(chain([arguments], others), most, seed)
 
     def removals_of_runs(
         self, runs: Iterable[list[Any]], most: int | None = None, seed: int = 0
@@ -257,7 +281,9 @@ class Subject:
         for arguments in runs:
             sites = self.sites(arguments)
             chosen = sorted(sites)
-            if most is not None and most < len(chosen):
+            if most is not None and host:
+                chosen = [number for number in chosen if number in host]
+            elif most is not None and most < len(chosen):
                 chosen = random.Random(seed).sample(chosen, most)
             for number in chosen:
                 host[number] = host.get(number, False) or any(

@@ -395,7 +395,20 @@ private:
           for (const OpFoldResult extent : access.region->extents)
             addNotEmpty(extent, node->conditions);
       }
+      markDoneAtBarrier(*node);
     }
+  }
+
+  /// What a statement reads behind a barrier that it has inside, it has written before that.
+  static void markDoneAtBarrier(Node& node) {
+    for (model::Access& write : node.accesses)
+      write.isDoneAtBarrier =
+          write.isWrite && !write.isBehindBarrier && write.rows == 1 && !write.isGlobal &&
+          llvm::any_of(node.accesses, [&](const model::Access& read) {
+            return !read.isWrite && read.isBehindBarrier && read.rows == 1 &&
+                   read.memory == write.memory && read.terms.empty() && write.terms.empty() &&
+                   read.begin <= write.begin && write.end <= read.end;
+          });
   }
 
   /// Functions of which nothing is known count as work of the unit that computes; barriers of all

@@ -44,9 +44,12 @@ void boundBytes(npu::Access& access, Operation* op) {
   };
   // Columns lie in groups of all rows of the tile.
   const auto boundColumns = [&](auto copy, int64_t group, int64_t columnBytes) {
-    if (const std::optional<Size> size = largest(copy.getGlobalRegion(), op, most))
-      access.bytes =
-          int64_t(llvm::alignTo(size->columns, group)) * int64_t(copy.getRows()) * columnBytes;
+    if (const std::optional<Size> size = largest(copy.getGlobalRegion(), op, most)) {
+      const auto rows = int64_t(copy.getRows());
+      npu::setRowBytes(access, int64_t(llvm::divideCeil(size->columns, group)),
+                       std::min(size->rows, rows) * group * columnBytes,
+                       rows * group * columnBytes);
+    }
   };
   llvm::TypeSwitch<Operation*>(op)
       .Case([&](npu::LoadUbOp load) {

@@ -354,3 +354,27 @@ func.func @handed_over_behind_branch(%W: !tile.buffer<64x64xf32, global>, %n: in
   }
   return
 }
+
+// -----
+// What a sum of long rows has written in its temporary memory, it has read behind a barrier of its own: what comes to lie
+// there needs no other one.
+// CHECK-LABEL: func.func @behind_a_sum
+// CHECK: npu.reduce sum
+// CHECK-NEXT: npu.duplicate
+// CHECK-NEXT: ascend.pipe_barrier v {ascend.why = "add needs what
+// CHECK-NEXT: npu.binary add
+func.func @behind_a_sum(%n: index) {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %one = arith.constant 1.0 : f32
+  tile.launch (%cid) in (%n) npu {
+    %x = tile.alloc "x" at 0 : !tile.buffer<8x128xf32, UB>
+    %m = tile.alloc "m" at 4096 : !tile.buffer<64xf32, UB>
+    %t = tile.alloc "t" at 4352 : !tile.buffer<2080xui8, UB>
+    %y = tile.alloc "y" at 4352 : !tile.buffer<64xf32, UB>
+    npu.reduce sum %m[%c0] : !tile.buffer<64xf32, UB>, %x[%c0] : !tile.buffer<8x128xf32, UB> scratch %t[%c0] : !tile.buffer<2080xui8, UB> of 2080 size 8 x 128 pitch 128 dim 1 clear
+    npu.duplicate %y[%c0] : !tile.buffer<64xf32, UB>, %one count(%c64)
+    npu.binary add %y[%c0] : !tile.buffer<64xf32, UB>, %y[%c0] : !tile.buffer<64xf32, UB>, %m[%c0] : !tile.buffer<64xf32, UB> count(%c64)
+  }
+  return
+}

@@ -184,7 +184,7 @@ bool isInOrder(const Node& earlier, const Access& a, const Node& later, const Ac
     return true;
   if (first != second)
     return false;
-  if (b.isBehindBarrier)
+  if (b.isBehindBarrier || a.isDoneAtBarrier)
     return true;
   // A pipe reads in order; the scalar unit does all in order, the cube unit accumulates safely, and
   // FIX writes global memory in order.

@@ -75,6 +75,7 @@ struct Access : Range {
   bool isGlobal = false;
   bool isBehindBarrier =
       false; ///< only after a barrier of its pipe, which the statement has inside
+  bool isDoneAtBarrier = false; ///< only before one
   std::vector<Range> otherDims;
   /// Of a buffer that the compiler has made for one statement of the kernel.
   bool isOfPart = false;
@@ -164,7 +165,9 @@ struct Node {
   Queue queue;
   std::vector<Access> accesses;
   bool hasBarrier() const {
-    return std::ranges::any_of(accesses, &Access::isBehindBarrier);
+    return std::ranges::any_of(accesses, [](const Access& access) {
+      return access.isBehindBarrier || access.isDoneAtBarrier;
+    });
   }
   /// If: what must hold, all of it, for `body` to run. Statement: for it to touch anything. Empty if that is not
   /// known.

@@ -139,8 +139,11 @@ private:
       global.isGlobal = true;
       node->accesses.push_back(global);
     }
-    if (node->queue.pipe == Pipe::V && chance(20))
+    if (node->queue.pipe == Pipe::V && chance(20)) {
       node->accesses.back().isBehindBarrier = true;
+      if (node->accesses.size() > 1 && chance(50))
+        node->accesses.front().isDoneAtBarrier = true;
+    }
     const std::vector<const Node*> loops = loopsAround(node);
     if (mix.idle && !loops.empty() && chance(60))
       node->conditions.push_back({Comparison::Greater,

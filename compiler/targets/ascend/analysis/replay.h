@@ -46,9 +46,9 @@ private:
     const Sync* sync = nullptr;
     unsigned flag = kNone;
     std::vector<Bytes> bytes;
-    int epoch = 0;
-    Clock local{}, remote{}; ///< what it knew when it started
-    Clock behindBarrier{};   ///< and behind the barrier that it has inside
+    int epoch = 0, epochOfFirst = 0; ///< of all of it, and of what stands before its barrier
+    Clock local{}, remote{};         ///< what it knew when it started
+    Clock behindBarrier{};           ///< and behind the barrier that it has inside
     bool done = false;
   };
 
@@ -187,9 +187,9 @@ private:
     joinInto(clock, clocks[Queue{queue.agent, Pipe::S}.index()]);
     if (!event.sync) {
       event.local = event.behindBarrier = clock;
-      event.behindBarrier[queue.index()] = epochs[queue.index()];
-      if (std::ranges::any_of(event.bytes,
-                              [](const Bytes& b) { return b.access->isBehindBarrier; }))
+      event.epochOfFirst = ++epochs[queue.index()];
+      event.behindBarrier[queue.index()] = event.epochOfFirst;
+      if (event.node->hasBarrier())
         clock = event.behindBarrier;
       event.epoch = ++epochs[queue.index()];
       event.remote = remotes[agent];
@@ -290,8 +290,8 @@ private:
         if (!(a.access->isWrite || b.access->isWrite) || isInOrder(earlier, a, later, b))
           continue;
         const Clock& local = b.access->isBehindBarrier ? later.behindBarrier : later.local;
-        const bool known =
-            local[q] >= earlier.epoch || (a.access->isGlobal && later.remote[q] >= earlier.epoch);
+        const int epoch = a.access->isDoneAtBarrier ? earlier.epochOfFirst : earlier.epoch;
+        const bool known = local[q] >= epoch || (a.access->isGlobal && later.remote[q] >= epoch);
         if (!known && meet(a, b))
           hazards.emplace(earlier.node->id, later.node->id);
       }
