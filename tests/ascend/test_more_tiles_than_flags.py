@@ -133,3 +133,112 @@ def test_any_number_of_turns(capfd: pytest.CaptureFixture[str]) -> None:
         kernel(A, n, made)
         np.testing.assert_array_equal(made, expected("exit", 13, None, n))
     assert "warning:" not in capfd.readouterr().err
+
+
+COUNTS = np.array([1, 2, 0, 2, 0, 1, 0, 4], np.int32)
+
+
+@T.prim_func
+def loops_side_by_side(  # type: ignore[no-untyped-def]
+    A: T.Tensor((SIDE, SIDE), "float16"),
+    N: T.Tensor((8,), "int32"),
+    n: T.int32,
+    m: T.int32,
+    C: T.Tensor((SIDE, SIDE), "float32"),
+):
+    with T.Kernel(1, is_npu=True, threads=1) as _:
+        a = T.alloc_shared((SIDE, SIDE), "float16")
+        s = T.alloc_shared((SIDE, SIDE), "float16")
+        u = T.alloc_ub((SIDE, SIDE), "float32")
+        x = T.alloc_ub((SIDE, SIDE), "float32")
+        T.copy(A, a)
+        T.copy(A, s)
+        T.tile.fill(u, 0.0)
+        tiles = [T.alloc_L0C((SIDE, SIDE), "float32") for _ in range(8)]
+        for k in NUMBERS[:8]:
+            T.gemm_v0(a, s, tiles[k], init=True)
+        for _i in T.serial(n):
+            for k in (0, 1):
+                T.copy(tiles[k], x)
+                T.tile.add(u, u, x)
+        for i in T.serial(2):
+            T.copy(tiles[2], x)
+            T.tile.add(u, u, x)
+            for j in T.serial(m - 1):
+                if N[i] > 1:
+                    for k in (3, 4):
+                        T.copy(tiles[k], x)
+                        T.tile.add(u, u, x)
+                for _p in T.serial(2):
+                    if j > 1:
+                        T.loop_break()
+                    for k in (5, 6):
+                        T.copy(tiles[k], x)
+                        T.tile.add(u, u, x)
+                for _q in T.serial(m):
+                    T.copy(tiles[7], x)
+                    T.tile.add(u, u, x)
+        T.copy(u, C)
+
+
+@T.prim_func
+def loop_behind_branch(  # type: ignore[no-untyped-def]
+    A: T.Tensor((SIDE, SIDE), "float16"),
+    N: T.Tensor((8,), "int32"),
+    n: T.int32,
+    m: T.int32,
+    C: T.Tensor((SIDE, SIDE), "float32"),
+):
+    with T.Kernel(1, is_npu=True, threads=2) as _:
+        a = T.alloc_shared((SIDE, SIDE), "float16")
+        s = T.alloc_shared((SIDE, SIDE), "float16")
+        u = T.alloc_ub((SIDE, SIDE), "float32")
+        x = T.alloc_ub((SIDE, SIDE), "float32")
+        T.copy(A, a)
+        T.copy(A, s)
+        T.tile.fill(u, 0.0)
+        tiles = [T.alloc_L0C((SIDE, SIDE), "float32") for _ in range(12)]
+        for k in NUMBERS[:12]:
+            T.gemm_v0(a, s, tiles[k], init=True)
+        for _i in T.serial(m - 1):
+            for k in NUMBERS[:4]:
+                T.copy(tiles[k], x)
+                T.tile.add(u, u, x)
+            if N[n] > 0:
+                for k in (4, 5):
+                    T.copy(tiles[k], x)
+                    T.tile.add(u, u, x)
+            for k in (6, 7):
+                T.copy(tiles[k], x)
+                T.tile.add(u, u, x)
+            for _j in T.serial(m - 1):
+                for k in NUMBERS[8:12]:
+                    T.copy(tiles[k], x)
+                    T.tile.add(u, u, x)
+        T.copy(u, C)
+
+
+def added_side_by_side(n: int, m: int) -> int:
+    inner = sum(2 * (COUNTS[i] > 1) + 4 * (j <= 1) + m for i in range(2) for j in range(m - 1))
+    return 2 * n + 2 + int(inner)
+
+
+def added_behind_branch(n: int, m: int) -> int:
+    turns = max(m - 1, 0)
+    return turns * (6 + 2 * int(COUNTS[n] > 0) + 4 * turns)
+
+
+@pytest.mark.parametrize(
+    ("function", "added"),
+    [(loops_side_by_side, added_side_by_side), (loop_behind_branch, added_behind_branch)],
+    ids=["loops side by side", "a loop behind a branch"],
+)
+def test_nested_loops(function: Any, added: Any, capfd: pytest.CaptureFixture[str]) -> None:  # noqa: ANN401
+    """One was refused for want of flags, the other had flags that counted."""
+    kernel = tilewright.compile(function, target="ascend", pass_configs=AUTOMATIC)
+    for n in range(4):
+        for m in range(5):
+            made = np.zeros((SIDE, SIDE), np.float32)
+            kernel(A, COUNTS, n, m, made)
+            np.testing.assert_array_equal(made, EXACT @ EXACT * added(n, m), err_msg=f"{n} {m}")
+    assert "warning:" not in capfd.readouterr().err

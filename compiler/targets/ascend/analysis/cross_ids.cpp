@@ -13,18 +13,21 @@ using Untold = CrossShortage::Untold;
 class CrossIds {
 public:
   CrossIds(Program& program, const Conflicts& conflicts, const std::vector<Insertion>& insertions,
-           const InsertOptions& options, const std::set<unsigned>& released)
-      : program(program), insertions(insertions), options(options), released(released),
-        positions(program) {
+           const InsertOptions& options)
+      : program(program), insertions(insertions), options(options), positions(program) {
+    std::set<unsigned> flags; // meetings have one together
     for (unsigned i = 0; i < insertions.size(); ++i)
-      if (insertions[i].isCross) {
+      if (insertions[i].isCross && flags.insert(insertions[i].firstFlag).second) {
         waiting.push_back(i);
         take(i, kNone);
       }
     if (waiting.empty())
       return;
     times = crossTimes(program, conflicts);
-    std::ranges::sort(waiting, {}, [&](unsigned i) { return std::pair(lifeOf(i).first, i); });
+    // Meetings never do without their id.
+    std::ranges::sort(waiting, {}, [&](unsigned i) {
+      return std::tuple(insertions[i].meeting == kNone, lifeOf(i).first, i);
+    });
     for (const unsigned flag : program.reserved)
       noteUser(flag);
     for (const Node& node : program.nodes)
@@ -84,10 +87,6 @@ private:
     return times.together.contains({a, b}) || times.together.contains({b, a});
   }
 
-  bool isReleased(unsigned i) const {
-    return released.contains(insertions[i].number);
-  }
-
   /// Of the ids from `id` on.
   Way wayTo(unsigned id, unsigned each) const {
     Way way{.id = id, .untold = {}};
@@ -104,9 +103,7 @@ private:
 
   /// Two flags that are to have one id.
   void meet(unsigned each, unsigned flag, unsigned other, unsigned otherFlag, Way& way) const {
-    // Of a flag that counts nothing is proven, so it has an id of its own.
-    way.isOpen =
-        way.isOpen && !areFlagsTogether(flag, otherFlag) && !isReleased(each) && !isReleased(other);
+    way.isOpen = way.isOpen && !areFlagsTogether(flag, otherFlag);
     way.lastUse = std::max(way.lastUse, lifeOf(other).last);
     if (const auto found = times.untold.find({flag, otherFlag}); found != times.untold.end()) {
       way.untold.push_back({other, each, found->second});
@@ -121,12 +118,11 @@ private:
   /// What its own core must know before it sets a flag again.
   std::vector<Untold> untoldOfItself(unsigned each) const {
     std::vector<Untold> untold;
-    if (!isReleased(each))
-      for (unsigned slot = 0; slot < insertions[each].slots; ++slot) {
-        const unsigned flag = insertions[each].firstFlag + slot;
-        if (const auto found = times.untold.find({flag, flag}); found != times.untold.end())
-          untold.push_back({each, each, found->second});
-      }
+    for (unsigned slot = 0; slot < insertions[each].slots; ++slot) {
+      const unsigned flag = insertions[each].firstFlag + slot;
+      if (const auto found = times.untold.find({flag, flag}); found != times.untold.end())
+        untold.push_back({each, each, found->second});
+    }
     return untold;
   }
 
@@ -171,7 +167,6 @@ private:
   Program& program;
   const std::vector<Insertion>& insertions;
   const InsertOptions& options;
-  const std::set<unsigned>& released;
   const Positions positions;
   CrossTimes times;
   std::set<unsigned> users; ///< ids
@@ -181,9 +176,9 @@ private:
 } // namespace
 
 CrossShortage assignCrossIds(Program& program, const Conflicts& conflicts,
-                             const std::vector<Insertion>& insertions, const InsertOptions& options,
-                             const std::set<unsigned>& released) {
-  return CrossIds(program, conflicts, insertions, options, released).run();
+                             const std::vector<Insertion>& insertions,
+                             const InsertOptions& options) {
+  return CrossIds(program, conflicts, insertions, options).run();
 }
 
 } // namespace tilewright::ascend::model

@@ -22,9 +22,8 @@ struct CrossShortage {
   std::vector<Untold> untold;
 };
 
-/// `released`: insertions whose flags count.
 CrossShortage assignCrossIds(Program& program, const Conflicts& conflicts,
-                             const std::vector<Insertion>& insertions, const InsertOptions& options,
-                             const std::set<unsigned>& released);
+                             const std::vector<Insertion>& insertions,
+                             const InsertOptions& options);
 
 } // namespace tilewright::ascend::model

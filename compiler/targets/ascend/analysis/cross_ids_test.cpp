@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Flags between cores that run short of ids.
-#include "compiler/targets/ascend/analysis/cross_ids.h"
 #include "compiler/targets/ascend/analysis/random_programs.h"
 
 namespace tilewright::ascend::model {
@@ -113,31 +112,38 @@ TEST(InsertFlags, MoreTilesThanIdsBetweenCores) {
       }
 }
 
-/// There, back and there again: one id is enough, but not if one of the flags counts.
-TEST(CrossIds, NoneIsSharedWithAFlagThatCounts) {
-  ByHand hand;
-  for (const int64_t tile : {0, 1, 2}) {
-    const bool isBack = tile == 1;
-    Access global = ByHand::write(64 * tile, 64 * tile + 64);
-    global.isGlobal = true;
-    hand.statement(nullptr, isBack ? Pipe::MTE3 : Pipe::FIX, {global},
-                   isBack ? Agent::Vector : Agent::Cube);
-    global.isWrite = false;
-    hand.statement(nullptr, Pipe::MTE2, {global}, isBack ? Agent::Cube : Agent::Vector);
+/// Loops side by side, inner loops and branches: where neither moving ends nor flags back hold a core, or where ids run
+/// out, cores meet. One id there and one back are enough, and none counts.
+TEST(InsertFlags, LoopsSideBySideBetweenCores) {
+  for (unsigned ids = 1; ids <= 11; ++ids) {
+    ByHand hand;
+    int64_t tile = 0;
+    const auto handOn = [&](Node* parent, unsigned tiles) {
+      for (unsigned i = 0; i < tiles; ++i, ++tile) {
+        Access global = ByHand::write(64 * tile, 64 * tile + 64);
+        global.isGlobal = true;
+        hand.statement(parent, Pipe::FIX, {global}, Agent::Cube);
+        global.isWrite = false;
+        hand.statement(parent, Pipe::MTE2, {global});
+      }
+    };
+    handOn(hand.loop(nullptr), 2);
+    Node* second = hand.loop(nullptr, 2);
+    handOn(second, 1);
+    Node* middle = hand.loop(second);
+    handOn(hand.program.add(middle->body, middle, NodeKind::If), 2);
+    Node* inner = hand.loop(middle, 2);
+    handOn(hand.program.add(inner->body, inner, NodeKind::If), 2);
+    handOn(hand.loop(middle), 4);
+    InsertOptions options;
+    options.betweenAgents = true;
+    options.endCross = ids;
+    const std::string text = hand.insert(options);
+    EXPECT_TRUE(check(hand.program, Conflicts(hand.program)).unheld.empty()) << text;
+    EXPECT_FALSE(anyRun(hand.program, kNone, kRuns, [](const Replay& run) {
+      return !run.isClean();
+    })) << text;
   }
-  InsertOptions options;
-  options.betweenAgents = true;
-  options.endCross = 1;
-  const Conflicts conflicts(hand.program);
-  const Inserted inserted = insertFlags(hand.program, conflicts, options);
-  ASSERT_TRUE(inserted.failures.empty()) << print(hand.program);
-  std::set<unsigned> counting;
-  const auto shortage = [&] {
-    return assignCrossIds(hand.program, conflicts, inserted.insertions, options, counting);
-  };
-  EXPECT_EQ(shortage().insertion, kNone);
-  counting.insert(std::ranges::find_if(inserted.insertions, &Insertion::isCross)->number);
-  EXPECT_NE(shortage().insertion, kNone);
 }
 
 } // namespace

@@ -20,7 +20,6 @@ public:
   using InsertionState::InsertionState;
 
   Inserted run() {
-    InsertionSearch search(*this);
     search.coverAll();
     if (result.insertions.empty())
       return std::move(result);
@@ -28,14 +27,14 @@ public:
     prune();
     search.moveIntoBranches();
     search.followBack();
-    for (unsigned crowded = shareIds(); crowded != kNone; crowded = shareIds()) {
-      narrow(result.insertions[crowded]);
-      releaseUnheld();
-      prune();
+    while (result.failures.empty() && lacksIds()) {
+      for (unsigned crowded = shareIds(); crowded != kNone; crowded = shareIds()) {
+        narrow(result.insertions[crowded]);
+        search.settle();
+        prune();
+      }
+      shareCrossIds();
     }
-    releaseUnheld();
-    shareCrossIds();
-    releaseUnheld();
     pruneByRuns(*this);
     if (endTurns(*this))
       pruneByRuns(*this);
@@ -48,22 +47,60 @@ private:
     return assignEventIds(program, result.insertions, options);
   }
 
+  /// Also what has been put in for the sake of ids lacks them.
+  bool lacksIds() const {
+    return std::ranges::any_of(result.insertions, [&](const Insertion& each) {
+      return !each.isBarrier && program.flags[each.firstFlag].id == kNone;
+    });
+  }
+
   /// Gives flags between cores theirs. Where none is free, a flag back tells of waits behind which some are; where
-  /// too many flags are set at once, one stands behind two. None counts.
+  /// too many flags are set at once, one stands behind two. Where all of this doesn't help, cores meet: two flags are
+  /// enough for any number of meetings. None counts.
   void shareCrossIds() {
     if (std::ranges::none_of(result.insertions, &Insertion::isCross))
       return;
     const size_t mostRounds = 16 * result.insertions.size();
-    CrossShortage shortage;
-    for (size_t round = 0; round < mostRounds; ++round) {
-      shortage = assignCrossIds(program, conflicts, result.insertions, options, released);
+    for (size_t round = 0; result.failures.empty(); ++round) {
+      const CrossShortage shortage = assignCrossIds(program, conflicts, result.insertions, options);
       if (shortage.insertion == kNone)
         return prune();
-      if (!joinCarried(shortage) && !tellOfWait(shortage) && !shorten(shortage))
-        break;
+      const Hazard why = result.insertions[shortage.insertion].why;
+      const std::set<unsigned> crowded = numbersOf(setTogether(shortage));
+      const bool isOver = round >= mostRounds;
+      if (!isOver && (joinCarried(shortage) || tellOfWait(shortage) || shorten(shortage)))
+        continue;
+      if (!meetOne(crowded) && !meetOne({}))
+        result.failures.push_back({why, "all cross-core flags are taken"});
     }
-    result.failures.push_back(
-        {result.insertions[shortage.insertion].why, "all cross-core flags are taken"});
+  }
+
+  std::set<unsigned> numbersOf(const std::vector<unsigned>& indices) const {
+    std::set<unsigned> numbers;
+    for (const unsigned index : indices)
+      numbers.insert(result.insertions[index].number);
+    return numbers;
+  }
+
+  /// Of some flags by number, or of all if there are none, the one that lives longest becomes a meeting. False if all
+  /// of them are.
+  bool meetOne(const std::set<unsigned>& some) {
+    forgetTold();
+    const Positions positions(program);
+    const Insertion* longest = nullptr;
+    const auto length = [&](const Insertion& each) {
+      return positions.lives[each.firstFlag].length();
+    };
+    for (const Insertion& each : result.insertions)
+      if (each.isCross && each.meeting == kNone && (some.empty() || some.contains(each.number)) &&
+          (!longest || length(each) > length(*longest)))
+        longest = &each;
+    if (!longest)
+      return false;
+    meet(longest->number);
+    search.settle();
+    prune();
+    return true;
   }
 
   /// What other flags tell of waits is asked anew once there are less of them: nothing may be taken out for its sake.
@@ -187,9 +224,10 @@ private:
       replace(result.insertions[each], before);
       return false;
     });
-    if (narrowed == some.end())
-      narrow(result.insertions[some.front()]);
-    releaseUnheld();
+    if (narrowed == some.end()) {
+      meet(result.insertions[some.front()].number);
+      search.settle();
+    }
     prune();
     return true;
   }
@@ -231,6 +269,7 @@ private:
     replace(insertion, changed);
   }
 
+  InsertionSearch search{*this};
   /// By flags that only tell of a wait: behind which node, or null, before which, and to whom.
   std::set<std::tuple<const Node*, const Node*, Agent>> told;
   bool mayJoinCarried = true, mayUnfollow = true;

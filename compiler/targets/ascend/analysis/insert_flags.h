@@ -23,6 +23,9 @@ struct Insertion {
   bool holds = false;
   /// Of these, one for whose sake other flags can share an id.
   bool tells = false;
+  /// One half of a meeting of both kinds of core: which one; kNone: of none. All meetings have one flag there and one
+  /// back.
+  unsigned meeting = kNone;
   /// Set after `setAt`, or right before the wait if null; waited for before `waitAt`.
   Node* setAt = nullptr;
   Node* waitAt = nullptr;

@@ -62,17 +62,64 @@ bool InsertionState::isCovered(unsigned without) const {
 
 bool InsertionState::isCovered(const Program& of, const Conflicts& conflictsIn,
                                unsigned without) const {
-  return !hasHazard(of, conflictsIn, wanted(), without,
-                    [this](unsigned number) { return mustBeHeld(number); });
+  return !hasHazard(of, conflictsIn, wanted(), without, [this](unsigned) { return isHeld; });
 }
 
-bool InsertionState::mustBeHeld(unsigned number) const {
-  return isHeld && !released.contains(number);
+unsigned InsertionState::firstUnheld() const {
+  if (std::ranges::none_of(result.insertions, &Insertion::isCross))
+    return kNone;
+  const std::set<unsigned> unheld = check(program, conflicts).unheld;
+  return unheld.empty() ? kNone : *unheld.begin();
 }
 
-void InsertionState::releaseUnheld() {
-  if (std::ranges::any_of(result.insertions, &Insertion::isCross))
-    released.merge(check(program, conflicts).unheld);
+std::vector<Insertion>::iterator InsertionState::find(unsigned number) {
+  return std::ranges::find(result.insertions, number, &Insertion::number);
+}
+
+unsigned InsertionState::flagOfMeetings(Agent to) {
+  const auto [found, isNew] = flagsOfMeetings.emplace(to, kNone);
+  if (isNew)
+    found->second = program.addFlag({to == Agent::Cube ? Agent::Vector : Agent::Cube, Pipe::S},
+                                    {to, Pipe::S}, kNone, /*isCross=*/true);
+  return found->second;
+}
+
+void InsertionState::meet(unsigned number) {
+  if (find(number)->meeting == kNone) {
+    Insertion there = atOnce(*find(number));
+    there.meeting = number;
+    there.firstFlag = flagOfMeetings(there.to.agent);
+    replace(*find(number), there);
+  }
+  // What one meeting could do without, another one may need.
+  bool isAny = false;
+  for (size_t i = 0; i < result.insertions.size(); ++i) {
+    const Insertion each = result.insertions[i];
+    if (each.meeting != kNone &&
+        std::ranges::count(result.insertions, each.meeting, &Insertion::meeting) == 1) {
+      addOtherHalf(each);
+      isAny = true;
+    }
+  }
+  if (!isAny)
+    result.failures.push_back({find(number)->why, "the analysis doesn't come to an end"});
+}
+
+void InsertionState::addOtherHalf(const Insertion& there) {
+  Insertion back = there;
+  back.number = nextNumber++;
+  std::swap(back.why.earlier, back.why.later);
+  back.from = there.why.later->queue;
+  back.to = {there.from.agent, Pipe::S};
+  back.firstFlag = flagOfMeetings(back.to.agent);
+  back.holds = true;
+  // Each stands before all others: the vector cores' half, which comes last, before the other one. So they take turns
+  // also where two meet at one place.
+  remove(program, there.number);
+  const bool isFirst = there.from.agent == Agent::Vector;
+  place(isFirst ? back : there);
+  place(isFirst ? there : back);
+  result.insertions.push_back(std::move(back));
 }
 
 void InsertionState::append(Insertion insertion) {

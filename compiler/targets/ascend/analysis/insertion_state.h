@@ -5,7 +5,8 @@
 
 #include "compiler/targets/ascend/analysis/insert_flags.h"
 
-#include <set>
+#include <map>
+#include <vector>
 
 namespace tilewright::ascend::model {
 
@@ -23,9 +24,11 @@ public:
   /// Whether no wanted hazard is left and no core runs ahead, without an insertion, of this program or of its iterations.
   bool isCovered(unsigned without = kNone) const;
   bool isCovered(const Program& of, const Conflicts& conflictsIn, unsigned without) const;
-  bool mustBeHeld(unsigned number) const;
-  /// Flags that nothing can hold may count, as those of kernels may.
-  void releaseUnheld();
+  /// One whose flag a core may set again before the other has waited for it, by its number; or kNone.
+  unsigned firstUnheld() const;
+  /// Makes a meeting of both kinds of core of one: where it waits, each tells the other that it has come. So neither
+  /// sets any flag of a meeting again before the other has waited for it, however the program goes on.
+  void meet(unsigned number);
 
   void append(Insertion insertion);
   void replace(Insertion& insertion, const Insertion& by);
@@ -37,13 +40,17 @@ public:
   const Conflicts& conflicts;
   const InsertOptions& options;
   Inserted result;
-  /// Flags between cores, but for these by number, are not set twice in a row, and must not be.
+  /// Flags between cores are not set twice in a row, and must not be.
   bool isHeld = false;
-  std::set<unsigned> released;
   unsigned nextNumber = 0;
 
 private:
   bool isLeftToCompiler(const Hazard& hazard) const;
+  std::vector<Insertion>::iterator find(unsigned number);
+  unsigned flagOfMeetings(Agent to);
+  void addOtherHalf(const Insertion& there);
+
+  std::map<Agent, unsigned> flagsOfMeetings; ///< by who waits
 };
 
 } // namespace tilewright::ascend::model

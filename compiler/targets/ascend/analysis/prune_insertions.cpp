@@ -67,11 +67,9 @@ private:
     for (const Hazard& hazard : verdict.hazards)
       if (state.isWanted(hazard))
         pairs.emplace(hazard.earlier, hazard.later);
-    const bool runsAhead = std::ranges::any_of(
-        verdict.unheld, [this](unsigned each) { return state.mustBeHeld(each); });
     RunQuestion question{number, state.wanted()};
-    if (runsAhead) {
-      question.mustBeHeld = [this](unsigned each) { return state.mustBeHeld(each); };
+    if (state.isHeld && !verdict.unheld.empty()) {
+      question.mustBeHeld = [](unsigned) { return true; };
       return proof.isOrdered(Slice(program, pairs, /*withAllSyncs=*/true), question);
     }
     return std::ranges::all_of(byQueues(pairs), [&](const std::set<NodePair>& group) {
@@ -85,7 +83,7 @@ private:
     const std::set<unsigned> unheld =
         unrolled ? check(unrolled->program, Conflicts(unrolled->program)).unheld
                  : check(program, conflicts).unheld;
-    return std::ranges::includes(state.released, unheld);
+    return unheld.empty();
   }
 
   bool isEventNeeded(Unrolled& unrolled, const Conflicts& ofIterations, const Insertion& insertion,

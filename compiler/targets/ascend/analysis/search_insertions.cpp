@@ -137,7 +137,7 @@ void InsertionSearch::takeTurns(Insertion& insertion, const Node* loop, int64_t 
 
 /// Where a branch does what the next node waits for, only that branch waits.
 void InsertionSearch::moveIntoBranch(Insertion& insertion) {
-  if (insertion.carriedBy || insertion.why.carriedBy)
+  if (insertion.carriedBy || insertion.why.carriedBy || insertion.meeting != kNone)
     return;
   const auto [branch, later] = siblings(insertion.why, nullptr);
   if (branch->kind != NodeKind::If || later != insertion.waitAt ||
@@ -221,22 +221,25 @@ void InsertionSearch::holdAll() {
   // What holds another one may have to move itself.
   constexpr unsigned mostTrials = 3;
   std::map<unsigned, unsigned> trials;
-  for (unsigned number = firstUnheld(); number != kNone; number = firstUnheld())
-    if (++trials[number] > mostTrials || !hold(number))
-      state.released.insert(number);
+  for (unsigned number = state.firstUnheld(); number != kNone && result.failures.empty();
+       number = state.firstUnheld())
+    if (++trials[number] > mostTrials || !hold(number)) {
+      state.meet(number);
+      coverAll(); // what it has ordered behind its loop
+    }
   state.isHeld = true;
 }
 
-/// The number of an insertion, which is its index as long as nothing has been taken out.
-unsigned InsertionSearch::firstUnheld() const {
-  if (std::ranges::none_of(result.insertions, &Insertion::isCross))
-    return kNone;
-  const std::set<unsigned> unheld = check(program, conflicts).unheld;
-  const auto first = std::ranges::find_if(
-      unheld, [&](unsigned number) { return !state.released.contains(number); });
-  return first == unheld.end() ? kNone : *first;
+void InsertionSearch::settle() {
+  coverAll();
+  for (unsigned number = state.firstUnheld(); number != kNone && result.failures.empty();
+       number = state.firstUnheld()) {
+    state.meet(number);
+    coverAll();
+  }
 }
 
+/// `number` is its index: nothing has been taken out.
 bool InsertionSearch::hold(unsigned number) {
   Insertion& insertion = result.insertions[number];
   if (!insertion.carriedBy) {

@@ -20,6 +20,8 @@ public:
   /// at 15. So a flag that one core may set again before the other has waited for it is moved to where
   /// something keeps the cores together, or gets a flag that leads back.
   void holdAll();
+  /// The same once some have been moved or taken out, without a search.
+  void settle();
   /// What only a branch needs stands there.
   void moveIntoBranches();
   /// Where buffers go back in turns, they also come in turns.
@@ -38,7 +40,6 @@ private:
   bool moveBarrierIntoBranch(Insertion& insertion);
   void follow(Insertion& insertion);
 
-  unsigned firstUnheld() const;
   bool hold(unsigned number);
   bool isHeldNow(unsigned number) const;
   bool tryAs(unsigned number, const Insertion& changed);
