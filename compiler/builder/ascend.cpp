@@ -111,6 +111,19 @@ bool isRoute(MemorySpace from, MemorySpace to) {
   }
 }
 
+/// What lies between two memories that no copy joins.
+const char* wayBetween(MemorySpace from, MemorySpace to) {
+  if (to == MemorySpace::L0A || to == MemorySpace::L0B)
+    return "it goes through L1";
+  if (from == MemorySpace::Global && to == MemorySpace::Global)
+    return "it goes through a tile in UB (T.alloc_ub)";
+  if (to == MemorySpace::L0C)
+    return "a gemm writes it";
+  if (from == MemorySpace::L1)
+    return "only gemms read L1: load a tile in UB (T.alloc_ub) instead, from where this one was";
+  return "only gemms read it";
+}
+
 std::string memoryName(const BufferRecord& buffer) {
   if (buffer.space == MemorySpace::Global)
     return "global memory";
@@ -135,10 +148,9 @@ bool checkRoute(Construction& state, const Side& source, const Side& target) {
     return true;
   const BufferRecord &from = state.record(source.buffer), &to = state.record(target.buffer);
   if (!isRoute(from.space, to.space)) {
-    bool isLoad = to.space == MemorySpace::L0A || to.space == MemorySpace::L0B;
     state.error("there is no copy from " + quoted(from.name) + " in " + memoryName(from) + " to " +
-                    quoted(to.name) + " in " + memoryName(to) +
-                    (isLoad ? "; it goes through L1" : "; it goes through other memories"),
+                    quoted(to.name) + " in " + memoryName(to) + "; " +
+                    wayBetween(from.space, to.space),
                 {state.allocatedHere(from), state.allocatedHere(to)});
     return false;
   }

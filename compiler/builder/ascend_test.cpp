@@ -162,7 +162,26 @@ TEST_F(AscendTest, RouteBack) {
   launchOnNpu();
   Buffer from = alloc("l1", {16, 16}, "L1"), to = alloc("ub", {16, 16}, "UB");
   line().copy(from, to);
-  expectError("there is no copy from 'l1' in L1 to 'ub' in UB; it goes through other memories");
+  expectError(
+      "there is no copy from 'l1' in L1 to 'ub' in UB; only gemms read L1: load a tile in UB "
+      "(T.alloc_ub) instead, from where this one was");
+}
+
+TEST_F(AscendTest, RoutesThatOtherStatementsTake) {
+  Buffer a = tensor("A", {int64_t{16}, int64_t{16}}), b = tensor("B", {int64_t{16}, int64_t{16}});
+  launchOnNpu();
+  Buffer sum = alloc("sum", {16, 16}, "L0C"), left = alloc("left", {16, 16}, "L0A");
+  line().copy(a, b);
+  line().copy(a, sum);
+  line().copy(left, b);
+  EXPECT_THAT(
+      messages(),
+      ElementsAre("there is no copy from 'A' in global memory to 'B' in global memory; it "
+                  "goes through a tile in UB (T.alloc_ub)",
+                  "there is no copy from 'A' in global memory to 'sum' in L0C; a gemm writes "
+                  "it",
+                  "there is no copy from 'left' in L0A to 'B' in global memory; only gemms "
+                  "read it"));
 }
 
 TEST_F(AscendTest, MemoryOfTheOtherCores) {

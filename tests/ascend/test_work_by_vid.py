@@ -401,3 +401,63 @@ def test_what_both_cores_would_store_to_the_one_tile(form: str) -> None:
         "one tile that the block has; let one do it (`if vid == 0`), or each a part of its own "
         "(`[vid * rows : (vid + 1) * rows]`)" in str(caught.value)
     )
+
+
+def test_a_part_that_a_counter_names_is_named_by_vid() -> None:
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((SIDE, SIDE), "float16"), C: T.Tensor((SIDE, SIDE), "float32")
+    ):
+        with T.Kernel(1, is_npu=True) as (_, vid):
+            a = T.alloc_shared((SIDE, SIDE), "float16")
+            c = T.alloc_fragment((SIDE, SIDE), "float32")
+            h = T.alloc_ub((SIDE, SIDE), "float16")
+            T.copy(A, h)
+            for k in T.serial(2):
+                if k == vid:
+                    at = k * HALF
+                    T.copy(h[at : at + HALF, :], a[at : at + HALF, :])
+            T.gemm_v0(a, a, c, init=True)
+            T.copy(c, C)
+
+    with pytest.raises(CompileError) as caught:
+        tilewright.compile(main, target="ascend", pass_configs=AUTOMATIC)
+    assert (
+        "one tile that the block has; let vid itself say which part each has "
+        "(`[vid * rows : (vid + 1) * rows]`)" in str(caught.value)
+    )
+
+
+def test_halves_that_the_ways_of_a_branch_bring() -> None:
+    """The cube core fetches both behind the branch: they don't meet."""
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((SIDE, SIDE), "float16"),
+        n: T.int32,
+        C: T.Tensor((SIDE, SIDE), "float32"),
+    ):
+        with T.Kernel(1, is_npu=True) as (_, vid):
+            a = T.alloc_shared((SIDE, SIDE), "float16")
+            c = T.alloc_fragment((SIDE, SIDE), "float32")
+            h = T.alloc_ub((SIDE, SIDE), "float16")
+            q = T.alloc_ub((HALF, SIDE), "float16")
+            T.copy(A, h)
+            for k in T.serial(n):
+                for i, j in T.Parallel(HALF, SIDE):
+                    q[i, j] = h[vid * HALF + i, j] * (k + 1)
+                if vid == 0:
+                    T.copy(q, a[0:HALF, :])
+                else:
+                    T.copy(q, a[HALF:SIDE, :])
+                T.gemm_v0(a, a, c, init=k == 0)
+            T.copy(c, C)
+
+    kernel = tilewright.compile(main, target="ascend", pass_configs=AUTOMATIC)
+    reference = tilewright.compile(main, target="reference")
+    for turns in (1, 2, 3):
+        expected = sum((k + 1) ** 2 for k in range(turns)) * PRODUCT
+        for each in (kernel, reference):
+            made = np.zeros_like(PRODUCT, dtype=np.float32)
+            each(A, turns, made)
+            np.testing.assert_array_equal(made, expected)

@@ -140,9 +140,12 @@ struct AddWorkspaces : KernelPass<AddWorkspaces> {
       return failure();
     if (!isFromCube && !apart && mayComeFromBoth(copy, launch))
       return copy.emitError(
-          "unsupported on ascend: where vid says whether, each vector core would store this to the "
-          "one tile that the block has; let one do it (`if vid == 0`), or each a part of its own "
-          "(`[vid * rows : (vid + 1) * rows]`)");
+                 "unsupported on ascend: where vid says whether, each vector core would store this "
+                 "to the one tile that the block has; ")
+             << (isStatic(target) ? "let one do it (`if vid == 0`), or each a part of its own "
+                                    "(`[vid * rows : (vid + 1) * rows]`)"
+                                  : "let vid itself say which part each has "
+                                    "(`[vid * rows : (vid + 1) * rows]`)");
     SmallVector<int64_t> shape = cube->both.staticExtents();
     // A column stays one.
     while (shape.size() > 2 && shape.front() == 1)
@@ -204,6 +207,12 @@ struct AddWorkspaces : KernelPass<AddWorkspaces> {
            !copy->hasAttr(kOnceAttr) && npu::runsByVid(copy) && !copy->getParentOfType<ScopeOp>() &&
            mayRunOn(0, copy) && mayRunOn(1, copy) &&
            llvm::none_of(copy.getTargetOffsets(), differs);
+  }
+
+  static bool isStatic(const BufferRegion& region) {
+    return llvm::all_of(region.offsets, [](OpFoldResult offset) {
+      return getConstantIntValue(offset).has_value();
+    });
   }
 
   static BufferRegion remadeBefore(Operation* place, const BufferRegion& region) {

@@ -95,17 +95,44 @@ bool maySendBefore(Operation* apart, tile::CopyOp copy) {
          (onlyCoreIn(apart, copy) || isWrittenBefore(copy.getSourceRegion(), apart));
 }
 
-bool mayFetchBehind(Operation* apart, tile::CopyOp copy) {
-  const Value storage = npu::storageOf(copy.getTarget());
+/// Whether one core for sure, and only one, brings a part of the block's tile that both know.
+static bool isOfOneCore(Operation* apart, tile::CopyOp copy) {
   const tile::BufferRegion target = copy.getTargetRegion();
-  const bool isAlone = llvm::none_of(npu::usersOf(storage), [&](Operation* user) {
-    return user != copy && apart->isAncestor(user) && !isa<tile::ViewOp>(user);
-  });
   const bool isOfBoth = llvm::none_of(target.offsets, [](OpFoldResult offset) {
     auto value = dyn_cast<Value>(offset);
     return value && npu::differsByVid(value);
   });
-  return isAlone && isOfBoth && isFixedIn(target, apart) && onlyCoreIn(apart, copy);
+  return isOfBoth && isFixedIn(target, apart) && onlyCoreIn(apart, copy);
+}
+
+/// Whether two parts of a tile never meet, by numbers that are known.
+static bool areDisjoint(const tile::BufferRegion& a, const tile::BufferRegion& b) {
+  const auto endsBefore = [](const tile::BufferRegion& one, const tile::BufferRegion& other,
+                             size_t dim) {
+    const auto first = getConstantIntValue(one.offsets[dim]),
+               extent = getConstantIntValue(one.extents[dim]),
+               next = getConstantIntValue(other.offsets[dim]);
+    return first && extent && next && *first + *extent <= *next;
+  };
+  return a.buffer == b.buffer &&
+         llvm::any_of(llvm::seq<size_t>(0, a.offsets.size()),
+                      [&](size_t dim) { return endsBefore(a, b, dim) || endsBefore(b, a, dim); });
+}
+
+bool mayFetchBehind(Operation* apart, tile::CopyOp copy) {
+  const Value storage = npu::storageOf(copy.getTarget());
+  // Other parts may be fetched behind it, too: their order doesn't matter.
+  const auto isOther = [&](Operation* user) {
+    auto other = dyn_cast<tile::CopyOp>(user);
+    return other && npu::storageOf(other.getTarget()) == storage &&
+           other.getSourceRegion().type().getSpace() == tile::MemorySpace::UB &&
+           areDisjoint(copy.getTargetRegion(), other.getTargetRegion()) &&
+           isOfOneCore(apart, other);
+  };
+  const bool isAlone = llvm::none_of(npu::usersOf(storage), [&](Operation* user) {
+    return user != copy && apart->isAncestor(user) && !isa<tile::ViewOp>(user) && !isOther(user);
+  });
+  return isAlone && isOfOneCore(apart, copy);
 }
 
 } // namespace tilewright::ascend

@@ -77,9 +77,12 @@ LogicalResult checkPlace(Operation* op, BufferType type) {
   const tile::MemorySpace space = type.getSpace();
   if ((space == tile::MemorySpace::UB || space == tile::MemorySpace::Global) && !type.getStrided())
     return success();
-  return op->emitError() << "unsupported on ascend: single elements of "
-                         << (type.getStrided() ? "a strided tensor"
-                                               : stringifyMemorySpace(space).str());
+  return op->emitError()
+         << "unsupported on ascend: single elements of "
+         << (type.getStrided()
+                 ? "a strided tensor"
+                 : stringifyMemorySpace(space).str() +
+                       "; cores read and write those of UB (T.alloc_ub) and of tensors");
 }
 
 /// Whether a vector instruction takes the number, as it is or computed with.

@@ -212,7 +212,10 @@ private:
       if (region->type().getSpace() != space)
         return gemm.emitError() << "unsupported on ascend: " << role << " of a gemm in "
                                 << stringifyMemorySpace(region->type().getSpace())
-                                << "; it must lie in " << stringifyMemorySpace(space);
+                                << "; it must lie in " << stringifyMemorySpace(space)
+                                << (space == MemorySpace::L1
+                                        ? " (T.alloc_L1), where T.copy brings it from there"
+                                        : " (T.alloc_L0C), from where T.copy takes it");
     if (failed(requireLoadable(builder, gemm, "a of a gemm", a, gemm.getTransposeA())) ||
         failed(requireLoadable(builder, gemm, "b of a gemm", b, !gemm.getTransposeB())))
       return failure();

@@ -60,7 +60,7 @@ func.func @f(%n: index) {
     %a = tile.alloc "a" : !tile.buffer<32x32xf16, UB>
     %b = tile.alloc "b" : !tile.buffer<32x32xf16, L1>
     %c = tile.alloc "c" : !tile.buffer<32x32xf32, L0C>
-    // expected-error@+1 {{unsupported on ascend: a of a gemm in UB; it must lie in L1}}
+    // expected-error@+1 {{unsupported on ascend: a of a gemm in UB; it must lie in L1 (T.alloc_L1), where T.copy brings it from there}}
     tile.gemm %a : !tile.buffer<32x32xf16, UB>, %b : !tile.buffer<32x32xf16, L1> into %c : !tile.buffer<32x32xf32, L0C>
   }
   return

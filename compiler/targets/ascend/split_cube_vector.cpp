@@ -188,9 +188,11 @@ private:
       if (!isForeign(op, scope.getAgent()))
         return;
       InFlightDiagnostic error = op->emitError();
-      error << "unsupported on ascend: the " << stringifyAgent(scope.getAgent())
-            << " core needs this value, but only the "
-            << stringifyAgent(otherThan(scope.getAgent())) << " core can read it";
+      error
+          << "unsupported on ascend: the " << stringifyAgent(scope.getAgent())
+          << " core needs this value, but only the " << stringifyAgent(otherThan(scope.getAgent()))
+          << " core can read it: take what the " << stringifyAgent(scope.getAgent())
+          << " core does out of the loop or branch that asks for it, or ask an element of a tensor";
       error.attachNote((*op->getUsers().begin())->getLoc()) << "it is needed here";
       result = failure();
     });
