@@ -20,6 +20,7 @@
 #include "compiler/targets/ascend/join_dims.h"
 #include "compiler/targets/ascend/line_reductions.h"
 #include "compiler/targets/ascend/named_nests.h"
+#include "compiler/targets/ascend/nest_branches.h"
 #include "compiler/targets/ascend/nest_vectorizer.h"
 #include "compiler/targets/ascend/passes.h"
 #include "compiler/targets/ascend/scalar_functions.h"
@@ -230,7 +231,7 @@ private:
   void lower(tile::ParallelOp nest) {
     moveViewsOut(nest);
     nest = joinDims(nest);
-    if (expandNamedNest(nest, waits) || makeInstructions(nest))
+    if (expandNamedNest(nest, waits) || makeInstructions(nest) || makeChosenInstructions(nest))
       return;
     if (const SmallVector<tile::ParallelOp> parts = splitStatements(nest); !parts.empty()) {
       for (tile::ParallelOp part : parts)
@@ -282,6 +283,17 @@ private:
         << ", but the vector unit takes blocks of 32 bytes; a T.Parallel loop can do without";
     signalPassFailure();
     return true;
+  }
+
+  /// The same with choices for its branches. Where that doesn't go, single elements do better with branches.
+  bool makeChosenInstructions(tile::ParallelOp nest) {
+    if (!hasBranches(nest))
+      return false;
+    OpBuilder builder(nest);
+    auto copy = cast<tile::ParallelOp>(builder.clone(*nest));
+    const bool done = makeChoices(copy) && makeInstructions(copy);
+    (done ? nest : copy).erase();
+    return done;
   }
 
   /// Over all of the nest; else over its inner dims, in loops over the outer ones. Where neither goes,

@@ -358,3 +358,46 @@ func.func @select_bytes() {
   }
   return
 }
+
+// -----
+
+// A branch is a choice between its number and what was there, where that is there; the number stands on the right.
+// CHECK-LABEL: func.func @branch
+// CHECK: npu.load_ub
+// CHECK-NOT: tile.for
+// CHECK: npu.select_scalar %[[S:.*]][{{.*}}, %[[S]][
+func.func @branch(%n: index, %A: !tile.buffer<8x64xf32, global>) {
+  %c0 = arith.constant 0 : index
+  tile.launch (%cid) in (%n) npu {
+    %s = tile.alloc "s" : !tile.buffer<8x64xf32, UB>
+    npu.load_ub %A[0, 0] [8, 64] : !tile.buffer<8x64xf32, global> to %s[%c0] : !tile.buffer<8x64xf32, UB> pitch 64
+    tile.parallel (%i, %j) in [8, 64] {
+      %low = arith.constant -100.0 : f32
+      %less = arith.cmpi slt, %i, %j : index
+      scf.if %less {
+        tile.store %low, %s[%i, %j] : !tile.buffer<8x64xf32, UB>
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+// Of a tile that nothing has written it would read what isn't there.
+// CHECK-LABEL: func.func @branch_of_nothing
+// CHECK: scf.if
+func.func @branch_of_nothing(%n: index) {
+  tile.launch (%cid) in (%n) npu {
+    %s = tile.alloc "s" : !tile.buffer<8x64xf32, UB>
+    // expected-remark@+1 {{this nest runs element by element on the scalar unit: it holds 'if'}}
+    tile.parallel (%i, %j) in [8, 64] {
+      %low = arith.constant -100.0 : f32
+      %less = arith.cmpi slt, %i, %j : index
+      scf.if %less {
+        tile.store %low, %s[%i, %j] : !tile.buffer<8x64xf32, UB>
+      }
+    }
+  }
+  return
+}

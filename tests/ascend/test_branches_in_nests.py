@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Branches of a nest: where what they do may be done everywhere, vector instructions choose between
+its numbers and what was there; else the scalar unit goes from element to element, with a remark."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from kernel_group import AUTOMATIC
+
+import tilewright
+import tilewright.language as T
+from tilewright.errors import TilewrightWarning
+from tilewright.testing import interpret
+
+Array = np.ndarray[Any, Any]
+random = np.random.default_rng(41)
+KINDS = ("float32", "float16", "int32", "int16")
+
+
+def check(
+    function: Any, arrays: list[Array], expected: Array, remark: str = "", **more: Any
+) -> str:
+    """The last array on the host and on the interpreter; the text."""
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        kernel = tilewright.compile(function, target="ascend", pass_configs=AUTOMATIC)
+    remarks = [str(each.message) for each in told if each.category is TilewrightWarning]
+    assert bool(remarks) == bool(remark)
+    assert all(remark in each for each in remarks)
+    made, same = ([array.copy() for array in arrays] for _ in range(2))
+    kernel(*made, *more.values())
+    interpret(function, *same, *more.values())
+    np.testing.assert_array_equal(made[-1], same[-1])
+    np.testing.assert_allclose(made[-1].astype(np.float64), expected, rtol=1e-3, atol=1e-3)
+    text: str = kernel.get_kernel_source()
+    assert ("GetValue" in text) == bool(remark)
+    return text
+
+
+def causal(rows: int, columns: int, kind: str) -> Any:
+    """As attention masks its scores: each vector core has rows of its own."""
+
+    @T.prim_func
+    def main(S: T.Tensor((4 * rows, columns), kind), C: T.Tensor((4 * rows, columns), kind)):  # type: ignore[no-untyped-def]
+        with T.Kernel(2, is_npu=True) as (cid, vid):
+            s = T.alloc_shared((rows, columns), kind)
+            T.copy(S[(cid * 2 + vid) * rows, 0], s)
+            for i, j in T.Parallel(rows, columns):
+                if (cid * 2 + vid) * rows + i < j:
+                    s[i, j] = -100
+            T.copy(s, C[(cid * 2 + vid) * rows, 0])
+
+    return main
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("shape", [(16, 64), (5, 20), (1, 33), (3, 8)])
+def test_causal_mask(shape: tuple[int, int], kind: str) -> None:
+    rows, columns = shape
+    s = (random.standard_normal((4 * rows, columns)) * 9).astype(kind)
+    mask = np.arange(4 * rows)[:, None] < np.arange(columns)
+    check(causal(rows, columns, kind), [s, np.zeros_like(s)], np.where(mask, -100, s))
+
+
+@pytest.mark.parametrize("kind", ["float32", "int32"])
+@pytest.mark.parametrize("shape", [(8, 64), (5, 12)])
+def test_chains_and_nests(shape: tuple[int, int], kind: str) -> None:
+    rows, columns = shape
+
+    @T.prim_func
+    def main(  # type: ignore[no-untyped-def]
+        A: T.Tensor((rows, columns), kind),
+        B: T.Tensor((rows, columns), kind),
+        C: T.Tensor((2, rows, columns), kind),
+    ):
+        with T.Kernel(1, is_npu=True, threads=1) as _:
+            a = T.alloc_ub((rows, columns), kind)
+            b = T.alloc_ub((rows, columns), kind)
+            c = T.alloc_ub((rows, columns), kind)
+            T.copy(A, a)
+            T.copy(B, b)
+            for i, j in T.Parallel(rows, columns):
+                if a[i, j] > b[i, j]:
+                    c[i, j] = a[i, j] - b[i, j]
+                elif i > j:
+                    c[i, j] = a[i, j] * 2
+                else:
+                    c[i, j] = 5
+            T.copy(c, C[0, 0, 0])
+            for i, j in T.Parallel(rows, columns):
+                b[i, j] = b[i, j] + 1
+                if a[i, j] < 0:
+                    a[i, j] = a[i, j] + b[i, j]
+                    if j > 3:
+                        b[i, j] = b[i, j] + a[i, j]
+                c[i, j] = a[i, j] + b[i, j]
+            T.copy(c, C[1, 0, 0])
+
+    a, b = ((random.standard_normal(shape) * 9).astype(kind) for _ in range(2))
+    i, j = np.indices(shape)
+    first = np.where(a > b, a - b, np.where(i > j, a * 2, 5))
+    is_less = a < 0
+    x, y = np.where(is_less, a + b + 1, a), b + 1
+    y = np.where(is_less & (j > 3), y + x, y)
+    check(main, [a, b, np.zeros((2, *shape), kind)], np.stack([first, x + y]))
+
+
+@T.prim_func
+def neighbours(A: T.Tensor((64,), "float32"), C: T.Tensor((64,), "float32")):  # type: ignore[no-untyped-def]
+    with T.Kernel(1, is_npu=True, threads=1) as _:
+        a = T.alloc_ub((64,), "float32")
+        c = T.alloc_ub((64,), "float32")
+        T.copy(A, a)
+        T.tile.fill(c, 0.0)
+        for i in T.Parallel(64):
+            if i >= 8:
+                c[i] = a[i - 8]
+        T.copy(c, C)
+
+
+def test_elements_that_are_not_there() -> None:
+    """Without the branch, the first would be read before the tile."""
+    a = random.standard_normal(64).astype(np.float32)
+    expected = np.concatenate([np.zeros(8), a[:-8]])
+    check(neighbours, [a, np.zeros_like(a)], expected, remark="it holds 'if'")
+
+
+@T.prim_func
+def guarded(A: T.Tensor((64,), "int32"), C: T.Tensor((64,), "int32"), n: T.int32):  # type: ignore[no-untyped-def]
+    with T.Kernel(1, is_npu=True, threads=1) as _:
+        a = T.alloc_ub((64,), "int32")
+        T.copy(A, a)
+        for i in T.Parallel(64):
+            if n != 0:
+                a[i] = a[i] + 100 // n
+        T.copy(a, C)
+
+
+@pytest.mark.parametrize("n", [0, 7])
+def test_divisions_stay_guarded(n: int) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        kernel = tilewright.compile(guarded, target="ascend", pass_configs=AUTOMATIC)
+    a = random.integers(-99, 99, 64).astype(np.int32)
+    c = np.zeros_like(a)
+    kernel(a.copy(), c, n)
+    np.testing.assert_array_equal(c, a + 100 // n if n else a)
+
+
+@T.prim_func
+def halves(A: T.Tensor((8, 64), "float32"), C: T.Tensor((8, 64), "float32")):  # type: ignore[no-untyped-def]
+    with T.Kernel(1, is_npu=True, threads=1) as _:
+        a = T.alloc_ub((8, 64), "float32")
+        c = T.alloc_ub((8, 64), "float32")
+        T.copy(A, a)
+        for i, j in T.Parallel(8, 64):
+            if i >= j:
+                c[i, j] = a[i, j]
+        for i, j in T.Parallel(8, 64):
+            if i < j:
+                c[i, j] = a[i, j] * 2.0
+        T.copy(c, C)
+
+
+def test_what_nothing_has_written_is_not_read() -> None:
+    """A choice would read all of a tile of which a branch writes a part first."""
+    a = random.standard_normal((8, 64)).astype(np.float32)
+    i, j = np.indices(a.shape)
+    check(halves, [a, np.zeros_like(a)], np.where(i >= j, a, a * 2.0), remark="it holds 'if'")
