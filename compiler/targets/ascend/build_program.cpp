@@ -79,7 +79,7 @@ private:
           users[npu::storageOf(access.buffer).getAsOpaquePointer()].insert(*agent);
     });
     kernel.walk([&](ScopeOp scope) {
-      if (speaksToOthers(scope))
+      if (speaksToOthers(scope) || hasScalarWork(scope))
         (scope.getAgent() == Agent::Cube ? model.hasCube : model.hasVector) = true;
     });
     if (!model.hasCube && !model.hasVector)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/targets/ascend/launch_kind.h"
 
+#include "compiler/ir/memory_ops.h"
 #include "compiler/ir/npu_ops.h"
 #include "compiler/ir/structure_ops.h"
 #include "compiler/targets/ascend/passes.h"
@@ -60,6 +61,34 @@ bool speaksToOthers(ScopeOp scope) {
       ->walk([](Operation* op) {
         return isa<SetCrossFlagOp, WaitCrossFlagOp, SyncAllOp>(op) ? WalkResult::interrupt()
                                                                    : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// Whether an instruction that either kind of core has writes where others see it.
+static bool writesGlobal(npu::Instruction instruction) {
+  SmallVector<npu::Access> accesses;
+  instruction.getAccesses(accesses);
+  return llvm::any_of(accesses, [](const npu::Access& access) {
+    return access.isWrite && access.type().getSpace() == tile::MemorySpace::Global;
+  });
+}
+
+/// Whether an operation leaves nothing behind, or only one kind of core has it.
+static bool isSilent(Operation* op) {
+  if (auto instruction = dyn_cast<npu::Instruction>(op))
+    return instruction.getAgent() || !writesGlobal(instruction);
+  if (auto store = dyn_cast<tile::StoreOp>(op))
+    return store.getBuffer().getType().getSpace() == tile::MemorySpace::Var;
+  return op->getNumRegions() > 0 || isPure(op) || op->hasTrait<OpTrait::IsTerminator>() ||
+         isa<npu::RequireOp, tile::AllocOp, tile::LoadOp, tile::BreakOp, tile::ContinueOp,
+             PipeBarrierOp, SetFlagOp, WaitFlagOp>(op);
+}
+
+bool hasScalarWork(ScopeOp scope) {
+  return scope
+      ->walk([](Operation* op) {
+        return isSilent(op) ? WalkResult::advance() : WalkResult::interrupt();
       })
       .wasInterrupted();
 }

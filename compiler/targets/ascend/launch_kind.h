@@ -44,4 +44,8 @@ LaunchKind launchKindOf(mlir::func::FuncOp kernel);
 /// may have no instruction.
 bool speaksToOthers(ScopeOp scope);
 
+/// Whether a scope stores elements, prints or does anything else that shows and that is no instruction of
+/// either kind of core.
+bool hasScalarWork(ScopeOp scope);
+
 } // namespace tilewright::ascend

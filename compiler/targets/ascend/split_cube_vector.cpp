@@ -225,7 +225,7 @@ struct SplitCubeVector : KernelPass<SplitCubeVector> {
       hasVector |= op.getAgent() == Agent::Vector;
     });
     launch.walk([&](ScopeOp scope) {
-      if (speaksToOthers(scope))
+      if (speaksToOthers(scope) || hasScalarWork(scope))
         (scope.getAgent() == Agent::Cube ? hasCube : hasVector) = true;
     });
     if (hasCube && hasVector && !combine && failed(refuseUnscoped(launch)))
