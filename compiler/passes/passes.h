@@ -17,6 +17,9 @@ std::unique_ptr<mlir::Pass> createMarkInBounds();
 /// assert_regions.cpp
 std::unique_ptr<mlir::Pass> createAssertRegions();
 
+/// repeat_atomics.cpp
+std::unique_ptr<mlir::Pass> createRepeatAtomics();
+
 /// join_barriers.cpp
 std::unique_ptr<mlir::Pass> createJoinBarriers();
 

@@ -154,7 +154,7 @@ def test_bounds_that_other_variables_give(agree):
 def test_stores_in_loops_of_unknown_turns(agree, space):
     @T.prim_func
     def kernel(B: T.Tensor((16,), "int32"), C: T.Tensor((16,), "int32"), n: T.int32):
-        with T.Kernel(1, threads=32):
+        with T.Kernel(1, threads=1):
             tile = T.alloc_shared((16,), "int32")
             T.clear(tile)
             target = tile if space == "tile" else B
@@ -222,7 +222,7 @@ def test_what_leaves_a_tile_touches_no_other_on_the_cpu(n):
         C: T.Tensor((2, 8), "int32"),
         n: T.int32,
     ):
-        with T.Kernel(1, threads=32):
+        with T.Kernel(1, threads=1):
             tiles = [T.alloc_shared((16,), "int32") for _ in range(3)]
             for tile in tiles:
                 T.copy(A, tile)

@@ -521,7 +521,7 @@ def test_plain_access_of_what_other_blocks_update(plain_block, writes):
 
     @T.prim_func
     def wrong(Count: T.Tensor((1,), "int32"), Out: T.Tensor((1,), "int32")):
-        with T.Kernel(4) as bx:
+        with T.Kernel(4, threads=1) as bx:
             if bx != plain_block:
                 T.atomic_add(Count[0], 1)
             elif writes:
@@ -537,7 +537,7 @@ def test_plain_access_of_what_other_blocks_update(plain_block, writes):
 def test_plain_access_before_the_own_update_is_no_race(agree):
     @T.prim_func
     def count(Out: T.Tensor((4,), "int32")):
-        with T.Kernel(4) as bx:
+        with T.Kernel(4, threads=1) as bx:
             Out[bx] = bx
             T.atomic_add(Out[bx], Out[bx] + 1)
 
@@ -574,7 +574,7 @@ def test_race_between_two_names_of_one_array():
 def test_blocks_that_add_atomically_do_not_race(agree):
     @T.prim_func
     def count(Out: T.Tensor((1,), "int32")):
-        with T.Kernel(4) as bx:
+        with T.Kernel(4, threads=1) as bx:
             T.atomic_add(Out[0], bx + 1)
 
     agree(count, [np.zeros(1, np.int32)], {0: np.array([10], np.int32)})

@@ -200,7 +200,7 @@ def test_persistent(agree, group):
 
     @T.prim_func
     def kernel(B: T.Tensor((7, 5), "int32")):
-        with T.Kernel(4, threads=32) as block:
+        with T.Kernel(4, threads=1) as block:
             for m, n in T.Persistent([7, 5], 4, block, group_size=group):
                 T.atomic_add(B[m, n], 1)
 
@@ -211,7 +211,7 @@ def test_persistent(agree, group):
 def test_persistent_tile_scheduler(agree, swizzle, column_major):
     @T.prim_func
     def kernel(B: T.Tensor((7, 5), "int32")):
-        with T.Kernel(4, threads=32) as block:
+        with T.Kernel(4, threads=1) as block:
             tiles = T.PersistentTileScheduler(
                 7, 5, num_workers=4, swizzle_size=swizzle, column_major=column_major
             )
@@ -230,7 +230,7 @@ def test_persistent_tile_scheduler(agree, swizzle, column_major):
 def test_atomics(agree, random):
     @T.prim_func
     def kernel(A: T.Tensor((64,), "int32"), Out: T.Tensor((8,), "int32")):
-        with T.Kernel(4, threads=16) as bx:
+        with T.Kernel(4, threads=1) as bx:
             for i in T.serial(16):
                 T.atomic_add(Out[0], A[bx * 16 + i])
                 T.atomic_max(Out[1], A[bx * 16 + i])

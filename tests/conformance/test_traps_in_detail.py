@@ -522,7 +522,7 @@ def test_trap_13_atomics_of_small_floats(agree, numpy_dtypes, dtype):
 
     @T.prim_func
     def kernel(A: T.Tensor((3,), dtype), B: T.Tensor((8,), dtype)):
-        with T.Kernel(8, threads=32) as bx:
+        with T.Kernel(8, threads=1) as bx:
             T.atomic_add(A[0], T.cast(1, dtype))
             T.atomic_max(A[1], T.cast(bx, dtype))
             T.atomic_min(A[2], T.cast(0 - bx, dtype))
@@ -579,7 +579,7 @@ def test_trap_14_swizzled_blocks_are_all_there(agree, order):
 
     @T.prim_func
     def kernel(B: T.Tensor((7, 5), "int32")):
-        with T.Kernel(5, 7, threads=32) as (bx, by):
+        with T.Kernel(5, 7, threads=1) as (bx, by):
             T.use_swizzle(panel_size=3, order=order)
             T.atomic_add(B[by, bx], by * 10 + bx + 1)
 

@@ -28,7 +28,7 @@ def test_trap_07_pipelines_side_by_side_and_nested(agree, random):
         B: T.Tensor((4, 8), "float32"),
         C: T.Tensor((1,), "int32"),
     ):
-        with T.Kernel(1, threads=32):
+        with T.Kernel(1, threads=1):
             row = T.alloc_shared((8,), "float32")
             other = T.alloc_shared((8,), "float32")
             total = T.alloc_fragment((8,), "float32")

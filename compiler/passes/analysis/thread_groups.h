@@ -85,6 +85,9 @@ private:
   ThreadIndices indices;
 };
 
+/// What each thread adds is added for each of them (repeat_atomics.cpp).
+void repeatAtomics(tile::LaunchOp launch);
+
 /// Barriers on both sides of branches become those of all threads (join_barriers.cpp); gives what can't be.
 std::vector<ThreadGroups::Problem> joinBarriers(tile::LaunchOp launch);
 

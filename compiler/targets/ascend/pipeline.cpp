@@ -7,6 +7,7 @@
 #include "compiler/ir/structure_ops.h"
 #include "compiler/ir/tensor_ops.h"
 #include "compiler/ir/thread_ops.h"
+#include "compiler/passes/analysis/thread_groups.h"
 #include "compiler/passes/passes.h"
 #include "compiler/targets/ascend/bind_addresses.h"
 #include "compiler/targets/ascend/build_library.h"
@@ -104,6 +105,7 @@ bool compileModule(ModuleOp original, Session& session) {
   module->walk([&](tile::LaunchOp launch) {
     if (launch.getNpu())
       return;
+    repeatAtomics(launch); // its threads' number is asked for here only
     // In a kernel that was not written for an NPU, ops run in the order of the text.
     session.automation = {true, true, true, true};
     launch.walk([](tile::SyncOp sync) { sync.erase(); });

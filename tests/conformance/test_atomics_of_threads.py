@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Atomics outside of T.Parallel are each thread's, whether or not a kernel tells its threads apart;
+those on tiles are the block's."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tilewright
+import tilewright.language as T
+
+
+@pytest.mark.parametrize("threads", [1, 32, (8, 4)])
+@pytest.mark.parametrize("asks", [False, True])
+def test_each_thread_adds(agree, threads, asks):
+    @T.prim_func
+    def added(A: T.Tensor((8,), "float32"), B: T.Tensor((16,), "float32"), n: T.int32):
+        with T.Kernel(3, threads=threads) as bx:
+            if asks:
+                tx = T.get_thread_binding()  # noqa: F841
+            counted = T.alloc_shared((1,), "float32")
+            T.clear(counted)
+            T.atomic_add(B[0], 1.0)
+            for i in T.serial(n):
+                if i != 1:
+                    T.atomic_add(B[1 + i], A[i])
+            T.atomic_addx4(B[8], A[4])
+            T.atomic_max(B[12], bx)
+            T.atomic_add(counted[0], 2)
+            T.sync_threads()
+            for i in T.Parallel(1):  # once for the block
+                T.atomic_add(B[13], counted[i])
+
+    a, count = np.arange(1, 9, dtype=np.float32), int(np.prod(threads))
+    expected = np.zeros(16, np.float32)
+    expected[0] = 3 * count
+    expected[1:4] = 3 * count * a[:3] * [1, 0, 1]
+    expected[8:12] = 3 * count * a[4:]
+    expected[12] = 2
+    expected[13] = 3 * 2 * count
+    agree(added, [a, np.zeros(16, np.float32), 3], {1: expected})
+
+
+def test_each_thread_has_its_ticket(agree):
+    @T.prim_func
+    def tickets(Next: T.Tensor((1,), "int32"), Taken: T.Tensor((128,), "int32")):
+        with T.Kernel(2, threads=64):
+            ticket = T.atomic_add(Next[0], 1, return_prev=True)
+            Taken[ticket] = 7
+
+    agree(
+        tickets,
+        [np.zeros(1, np.int32), np.zeros(128, np.int32)],
+        {0: np.array([128], np.int32), 1: np.full(128, 7, np.int32)},
+    )
+
+
+def test_of_a_kernel_for_gpus_on_ascend():
+    """A core is no thread, but the sum is that of the threads."""
+
+    @T.prim_func
+    def added(B: T.Tensor((4,), "float32")):
+        with T.Kernel(2, threads=32) as bx:
+            T.atomic_add(B[bx], 2.0)
+
+    b = np.zeros(4, np.float32)
+    tilewright.compile(added, target="ascend")(b)
+    assert b.tolist() == [64, 64, 0, 0]
+
+
+def test_one_number_for_a_part_of_a_tensor(agree):
+    """Each element takes it once; elements of the block's threads are shared out."""
+
+    @T.prim_func
+    def parts(
+        A: T.Tensor((6, 8), "float32"), B: T.Tensor((1,), "int32"), C: T.Tensor((2, 3), "int32")
+    ):
+        with T.Kernel(2, threads=32) as bx:
+            T.atomic_add(A[bx * 2 : bx * 2 + 2, 2:5], 1.5)
+            T.atomic_max(A[bx * 2, 6:12], bx * 0.5)  # beyond the tensor nothing happens
+            T.atomic_add(B, 1)
+            T.atomic_min(C, bx)
+
+    a = np.zeros((6, 8), np.float32)
+    a[0:4, 2:5] = 1.5
+    a[2, 6:] = 0.5
+    c = np.array([[5, 0, -1], [1, 2, 3]], np.int32)
+    agree(
+        parts,
+        [np.zeros((6, 8), np.float32), np.zeros(1, np.int32), c],
+        {0: a, 1: np.array([2], np.int32), 2: np.minimum(c, 0)},
+    )
+
+    @T.prim_func
+    def previous(B: T.Tensor((4,), "int32")):
+        with T.Kernel(1, threads=32):
+            B[0] = T.atomic_add(B[0:2], 1, return_prev=True)
+
+    wrong = r"return_prev of T.atomic_add needs one element, as A\[i\]"
+    with pytest.raises(tilewright.CompileError, match=wrong):
+        tilewright.compile(previous)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_vectors_that_were_there_before(agree, dtype):
+    @T.prim_func
+    def pairs(A: T.Tensor((8,), dtype), B: T.Tensor((8,), dtype), Old: T.Tensor((8,), dtype)):
+        with T.Kernel(1, threads=1):
+            Old[0:2] = T.atomic_addx2(B[0:2], A[0:2], return_prev=True)
+            target = B[4:8]
+            Old[4:8] = T.atomic_addx4(target, A[4:8], return_prev=True)
+
+    a, b = np.arange(8).astype(dtype), np.arange(8, 16).astype(dtype)
+    changes = np.array([1, 1, 0, 0, 1, 1, 1, 1], dtype)
+    agree(pairs, [a, b, np.zeros(8, dtype)], {1: b + a * changes, 2: b * changes})
