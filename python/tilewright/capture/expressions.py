@@ -535,6 +535,8 @@ class ExpressionEvaluator(ABC):
                 self._mark_keyword(wrong[0], node)
                 message = f"{called} has no argument {wrong[0]!r}{wrong[1]}"
                 raise LanguageError(message, python=TypeError) from error
+            if has_poison((*args, *keywords.values())):  # its cause is told already
+                raise PoisonUsed from error
             raise CallFailed(called, error) from error
 
     def _method_of(self, node: ast.Call) -> list[Value]:

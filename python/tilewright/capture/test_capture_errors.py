@@ -132,6 +132,10 @@ def test_a_harmless_change_is_allowed():
 
 
 UNSUPPORTED = {
+    "T.rng_init(1, generator='curandStateMRG32k3a_t')\nx = T.rng_rand() + T.rng_rand()": (
+        "the generator 'curandStateMRG32k3a_t' is not supported; "
+        "there is curandStatePhilox4_32_10_t"
+    ),
     "for i in T.serial(4):\n    pass\nelse:\n    pass": (
         "'else' of a for loop can't be captured in a kernel"
     ),
@@ -225,6 +229,8 @@ WRONG = {
     "S = T.alloc_shared((8,), 'thing')": "there is no dtype 'thing'",
     "S = T.alloc_shared((8,), 'flot32')": "there is no dtype 'flot32'; did you mean 'float32'?",
     "x = T.tile.addd": "T.tile has no 'addd'; did you mean 'add'?",
+    # What follows from a mistake isn't told, whoever meets it.
+    "b = T.nosuch(3)\nT.sync_threads(b, 256)": "T has no 'nosuch'",
     # Only what is true is told: a choice that is refused is closed, too.
     "T.print(1) if A[0] > 0 else T.print(2)": (
         "a side of this choice gives no value; where a statement is meant, write `if` and `else`"

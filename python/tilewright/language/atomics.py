@@ -46,14 +46,14 @@ def _add_vector(dst: Any, value: Any, lanes: int, return_prev: bool) -> Any:
         place = tracer.operand(_neighbour(target, step), what)
         operand = tracer.value(given[step])
         before.append(tracer.wrap(tracer.builder.atomic("add", place, operand, {})))
-    return before if return_prev else None
+    return Vector(before) if return_prev else None
 
 
 @guarded_by_poison
 def atomic_addx2(dst: Any, value: Any, return_prev: bool = False) -> Any:
     """Adds two neighbouring elements from `value` on to those from `dst` on, each atomically.
 
-    `return_prev` gives the list of the values before.
+    `return_prev` gives the values before, as a vector.
     """
     return _add_vector(dst, value, 2, return_prev)
 
@@ -62,7 +62,7 @@ def atomic_addx2(dst: Any, value: Any, return_prev: bool = False) -> Any:
 def atomic_addx4(dst: Any, value: Any, return_prev: bool = False) -> Any:
     """Adds four neighbouring elements from `value` on to those from `dst` on, each atomically.
 
-    `return_prev` gives the list of the values before.
+    `return_prev` gives the values before, as a vector.
     """
     return _add_vector(dst, value, 4, return_prev)
 

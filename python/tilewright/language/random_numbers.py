@@ -7,7 +7,7 @@ from ..capture.tracer import current, guarded_by_poison
 from .launch import get_block_binding, get_thread_binding, get_thread_extent
 from .math_ops import Select, cast, cos, log, sin, sqrt
 from .memory import alloc_local, alloc_var
-from .values import LanguageError, unsupported
+from .values import POISON, LanguageError, Poison, PoisonUsed, unsupported
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -78,6 +78,8 @@ class _Generator:
 
 def _generator() -> _Generator:
     generator = current().hints.get("rng")
+    if isinstance(generator, Poison):
+        raise PoisonUsed
     if not isinstance(generator, _Generator):
         raise LanguageError("T.rng_rand needs T.rng_init before it")
     return generator
@@ -87,6 +89,7 @@ def _generator() -> _Generator:
 def rng_init(seed: Any, seq: Any = None, off: Any = 0, generator: str = _GENERATOR) -> None:
     """Starts the thread's generator; without `seq` each thread of the grid has its own sequence."""
     if generator != _GENERATOR:
+        current().hints["rng"] = POISON  # what asks for its numbers isn't told once more
         raise unsupported(f"the generator {generator!r} is not supported; there is {_GENERATOR}")
     if seq is None:
         seq = get_thread_binding() + get_block_binding() * get_thread_extent()

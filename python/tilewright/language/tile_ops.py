@@ -6,7 +6,16 @@ from __future__ import annotations
 from enum import IntEnum
 
 from ..capture.tracer import current, guarded_by_poison, plain_text
-from .values import BufferRef, LanguageError, RegionRef, check_loop_layout, unsupported
+from .frames import Loop
+from .values import (
+    BufferRef,
+    Element,
+    LanguageError,
+    RegionRef,
+    VectorElement,
+    check_loop_layout,
+    unsupported,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -140,10 +149,35 @@ def _atomic(
         source = tracer.operand(value, f"the value of T.atomic_{kind}")
         tracer.builder.atomic_tile(kind, target, source, tracer.attributes(attributes))
         return None
+    if _is_tile(dst):
+        if return_prev:
+            raise LanguageError(f"return_prev of T.atomic_{kind} needs one element, as A[i]")
+        _atomic_on_each(kind, dst, tracer.value(value), tracer.attributes(attributes))
+        return None
     previous = tracer.builder.atomic(
         kind, target, tracer.value(value), tracer.attributes(attributes)
     )
     return tracer.wrap(previous) if return_prev else None
+
+
+def _is_tile(target: Any) -> bool:
+    """Whether it is a part of a buffer, or a whole one, not an element."""
+    if isinstance(target, BufferRef):
+        return not target.is_variable and len(target.shape) > 0
+    return isinstance(target, RegionRef) and not isinstance(target, VectorElement)
+
+
+def _atomic_on_each(kind: str, target: Any, value: Any, attributes: dict[str, Any]) -> None:
+    """One number for each element of a tile: iterations that the block's threads share."""
+    tracer = current()
+    is_whole = isinstance(target, BufferRef)
+    buffer = target if is_whole else target.buffer
+    offsets = [0] * len(target.shape) if is_whole else target.offsets
+    loop = Loop("parallel", [(0, e, 1) for e in (target.shape if is_whole else target.extents)])
+    at = [offset + step for offset, step in zip(offsets, loop.enter(tracer, ()), strict=True)]
+    place = tracer.operand(Element(buffer, tuple(at)), f"the target of T.atomic_{kind}")
+    tracer.builder.atomic(kind, place, value, attributes)
+    loop.leave(tracer)
 
 
 @guarded_by_poison
