@@ -116,7 +116,7 @@ def guarded(form: str, threads: int, is_npu: bool) -> Any:
         I: T.Tensor((64,), "int32"),  # noqa: E741
         B: T.Tensor((64,), "float32"),
     ):
-        with T.Kernel(2, is_npu=is_npu, threads=threads) as bx:
+        with T.Kernel(2, is_npu=is_npu, threads=threads if is_npu else 1) as bx:
             u = T.alloc_shared((BLOCK,), "float32")
             if form == "choice":
                 for i in T.Parallel(BLOCK):
