@@ -295,12 +295,23 @@ bool ArgumentChecker::solve(std::span<const TensorView> views, std::span<int64_t
   if (known == all)
     return true;
   for (size_t s = 0; s < symbols.size(); ++s)
-    if ((known >> s & 1) == 0) {
+    if ((known >> s & 1) == 0 && !isNeedless(s, views)) {
       error = spec.name + ": symbol '" + spec.symbols[s] +
               "' can't be found from the shapes and strides of the arguments given";
-      break;
+      return false;
     }
-  return false;
+  return true;
+}
+
+bool ArgumentChecker::isNeedless(size_t symbol, std::span<const TensorView> views) const {
+  if (std::ranges::find(spec.unreadSymbols, int32_t(symbol)) == spec.unreadSymbols.end())
+    return false;
+  return std::ranges::none_of(equations, [&](const Equation& equation) {
+    const bool isAsked = views[equation.param].isPresent || outputs[equation.param];
+    return isAsked && std::ranges::any_of(dimOf(equation).terms, [&](const auto& term) {
+             return size_t(term.second) == symbol;
+           });
+  });
 }
 
 std::string ArgumentChecker::symbolValues(const Dim& dim, std::span<const int64_t> symbols) const {

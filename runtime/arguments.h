@@ -83,6 +83,8 @@ private:
   std::string handle(size_t param) const;
   std::string constraint(const Equation& equation, int64_t given, int64_t wanted) const;
   int64_t givenValue(const Equation& equation, const TensorView& view) const;
+  /// Whether only shapes and strides of tensors that aren't there hold a symbol: it stays 0.
+  bool isNeedless(size_t symbol, std::span<const TensorView> views) const;
   bool solveOne(const Equation& equation, int64_t given, std::span<int64_t> symbols,
                 uint64_t& known, std::string& error) const;
   bool checkStrides(size_t param, const TensorView& view, std::span<const int64_t> symbols,

@@ -243,6 +243,14 @@ std::optional<Manifest> Manifest::parse(std::string_view json, std::string& erro
     else
       reader.fail("symbols", "must hold strings");
   }
+  if (root.contains("unread_symbols"))
+    for (const Json& entry : reader.list(root, "unread_symbols")) {
+      if (entry.is_number_integer() && entry.get<int64_t>() >= 0 &&
+          entry.get<int64_t>() < int64_t(manifest.symbols.size()))
+        manifest.unreadSymbols.push_back(int32_t(entry.get<int64_t>()));
+      else
+        reader.fail("unread_symbols", "must hold numbers of symbols");
+    }
   for (const Json& entry : reader.list(root, "params")) {
     if (entry.is_object())
       manifest.params.push_back(readParam(reader, entry, manifest.symbols.size()));

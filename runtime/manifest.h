@@ -77,6 +77,7 @@ struct Manifest {
   std::string cpu;
   std::vector<Param> params;
   std::vector<std::string> symbols;
+  std::vector<int32_t> unreadSymbols; // numbers of those that only shapes and strides hold
   int64_t scratchBytes = 0;
   int64_t workspaceBytes = 0;          // of global memory, per call
   std::vector<LaunchSpec> launches{1}; // at least one; they run in this order

@@ -70,6 +70,14 @@ mlir::LogicalResult solveSymbols(mlir::func::FuncOp kernel, llvm::ArrayRef<Argum
       }
     }
   }
+  // One that the body doesn't read needs none: it is that of a tensor that isn't there.
+  size_t next = 0;
+  for (unsigned number = 0; number < kernel.getNumArguments(); ++number)
+    if (kernel.getArgAttr(number, tile::kSymbolAttr)) {
+      std::optional<int64_t>& symbol = symbols[next++];
+      if (!symbol && kernel.getArgument(number).use_empty())
+        symbol = 0;
+    }
   return mlir::success(llvm::all_of(symbols, [](auto& symbol) { return symbol.has_value(); }));
 }
 

@@ -50,13 +50,21 @@ ArgumentTraffic argumentTraffic(func::FuncOp kernel) {
   return traffic;
 }
 
+/// Whether anything but a view that nobody uses takes it.
+static bool isTouched(Value value) {
+  return llvm::any_of(value.getUsers(), [](Operation* user) {
+    auto view = dyn_cast<ViewOp>(user);
+    return !view || isTouched(view.getResult());
+  });
+}
+
 SmallVector<KernelArgument> kernelArguments(func::FuncOp kernel) {
   SmallVector<KernelArgument> arguments;
   const ArgumentTraffic traffic = argumentTraffic(kernel);
   for (unsigned number = 0; number < kernel.getNumArguments(); ++number) {
     KernelArgument argument{};
     argument.number = number;
-    argument.used = !kernel.getArgument(number).use_empty();
+    argument.used = isTouched(kernel.getArgument(number));
     argument.written = traffic.isWritten[number];
     Type type = kernel.getArgument(number).getType();
     argument.element = type;

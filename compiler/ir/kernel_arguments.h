@@ -26,7 +26,7 @@ struct KernelArgument {
   mlir::AffineMap shape, strides;
   /// The element type of a tensor, or a scalar's type, with signedness.
   mlir::Type element;
-  /// The kernel reads or writes it.
+  /// The kernel reads or writes it, or reads the symbol.
   bool used = true;
   /// A tensor that the kernel writes, as far as its ops tell.
   bool written = false;

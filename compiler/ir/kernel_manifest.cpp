@@ -245,8 +245,10 @@ bool waitsForBlocks(Operation* launch) {
 
 std::string makeManifest(func::FuncOp kernel, StringRef target, StringRef cpu, int64_t scratchBytes,
                          int64_t workspaceBytes, int64_t coresPerBlock) {
-  json::Array parameters, symbols;
+  json::Array parameters, symbols, unread;
   for (const KernelArgument& argument : kernelArguments(kernel)) {
+    if (argument.kind == KernelArgument::Symbol && !argument.used)
+      unread.push_back(int64_t(symbols.size()));
     if (argument.kind == KernelArgument::Symbol)
       symbols.push_back(argument.name);
     else
@@ -258,6 +260,7 @@ std::string makeManifest(func::FuncOp kernel, StringRef target, StringRef cpu, i
                         {"cpu", cpu},
                         {"params", std::move(parameters)},
                         {"symbols", std::move(symbols)},
+                        {"unread_symbols", std::move(unread)},
                         {"scratch_bytes", scratchBytes},
                         {"workspace_bytes", workspaceBytes},
                         {"cores_per_block", coresPerBlock},

@@ -175,3 +175,52 @@ def test_a_tuned_kernel_is_compiled_without_a_call():
     assert tuned.config in ({"block": 4}, {"block": 8})
     assert np.array_equal(tuned(ones), 2 * ones)
     assert tuned.get_profiler().func is tuned
+
+
+def optional(use):
+    n, stride = T.dynamic("n"), T.dynamic("stride")
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((n,), "float32"),
+        scales: T.StridedTensor((n, 2), (stride, 1), "float32"),
+        B: T.Tensor((n,), "float32"),
+    ):
+        with T.Kernel(T.ceildiv(n, 8), threads=8) as b:
+            flat = T.reshape(A, (n,))
+            for i in T.Parallel(8):
+                if use == "tensor":
+                    B[b * 8 + i] = flat[b * 8 + i] + scales[b * 8 + i, 0]
+                elif use == "symbol":
+                    B[b * 8 + i] = flat[b * 8 + i] + T.cast(stride, "float32")
+                else:
+                    B[b * 8 + i] = flat[b * 8 + i] + 1
+
+    return main
+
+
+@TARGETS
+def test_a_symbol_of_a_tensor_that_is_not_there(target):
+    b = np.zeros(16, np.float32)
+    tilewright.compile(optional("nothing"), target=target)(np.ones(16, np.float32), None, b)
+    assert b.tolist() == [2] * 16
+    message = "main: symbol 'stride' can't be found from the shapes and strides of the arguments"
+    with pytest.raises(ValueError, match=message):
+        tilewright.compile(optional("symbol"), target=target)(np.ones(16, np.float32), None, b)
+    with pytest.raises(ValueError, match="'scales' is None but the kernel uses it"):
+        tilewright.compile(optional("tensor"), target=target)(np.ones(16, np.float32), None, b)
+
+
+@TARGETS
+def test_a_view_that_nobody_reads_is_no_use(target):
+    @T.prim_func
+    def main(A: T.Tensor((4, 2), "float32"), B: T.Tensor((8,), "float32")):
+        with T.Kernel(1, threads=8):
+            flat = T.reshape(A, (8,))
+            T.view(flat, (2, 4))
+            for i in T.Parallel(8):
+                B[i] = 3.0
+
+    b = np.zeros(8, np.float32)
+    tilewright.compile(main, target=target)(None, b)
+    assert b.tolist() == [3] * 8
