@@ -126,6 +126,11 @@ TEST(Manifest, SaysWhatIsWrong) {
             "manifest: 'symbols' must hold strings");
   EXPECT_EQ(errorAfter("[\"m\", \"n\"]", "3"), "manifest: 'symbols' must be a list");
   EXPECT_EQ(errorAfter("[-2]", "[0.5]"), "manifest: 'out_idx' must hold integers");
+  for (const char* wrong : {"2", "-1", "\"m\"", "0.5"})
+    EXPECT_EQ(
+        errorAfter("\"out_idx\"", "\"unread_symbols\": [" + std::string(wrong) + "], \"out_idx\""),
+        "manifest: 'unread_symbols' must hold numbers of symbols")
+        << wrong;
   EXPECT_EQ(errorAfter("\"workspace_bytes\": 0", "\"cores_per_block\": 3"),
             "manifest: 'cores_per_block' must be an integer from 1 to 2");
   EXPECT_EQ(errorAfter("{\"kind\": \"scalar\", \"name\": \"s\", \"dtype\": \"int32\"}", "4"),
