@@ -9,7 +9,7 @@ namespace tilewright::ascend::model {
 
 Conflicts::Conflicts(const Program& program)
     : values(program.values), period(periods(program)), depths(program.nodes.size()),
-      firstInstance(program.nodes.size()) {
+      firstInstance(program.nodes.size()), asked(program.nodes.size()) {
   for (const Node& node : program.nodes) {
     if (node.kind == NodeKind::Loop)
       depths[node.id] = static_cast<unsigned>(loopsAround(&node).size());
@@ -68,6 +68,7 @@ template <typename Visit> void Conflicts::forEachRecord(Visit visit) const {
 
 void Conflicts::addInstances(const Node& statement) {
   firstInstance[statement.id] = static_cast<unsigned>(instances.size());
+  asked[statement.id] = loopsAskedBy(statement);
   Instance instance{&statement, loopsAround(&statement), {}};
   instance.phases.resize(instance.loops.size());
   size_t loop = 0;
@@ -75,11 +76,32 @@ void Conflicts::addInstances(const Node& statement) {
     instances.push_back(instance);
     // The next combination of phases.
     for (loop = instance.loops.size(); loop > 0; --loop) {
-      if (++instance.phases[loop - 1] < phasesOf(*instance.loops[loop - 1]))
+      const bool isOne = isOfPhase(instance, static_cast<unsigned>(loop - 1));
+      if (isOne && ++instance.phases[loop - 1] < phasesOf(*instance.loops[loop - 1]))
         break;
       instance.phases[loop - 1] = 0;
     }
   } while (loop > 0);
+}
+
+/// Those that move one of its accesses. Iterations of any others touch the same bytes.
+uint64_t Conflicts::loopsAskedBy(const Node& statement) const {
+  uint64_t loops = 0;
+  const auto add = [&](unsigned loop) {
+    if (loop < depths.size())
+      loops |= uint64_t{1} << depths[loop];
+  };
+  const auto addAll = [&](const Range& range) {
+    for (const Term& term : range.terms) {
+      add(term.loop);
+      std::ranges::for_each(term.others, add);
+    }
+  };
+  for (const Access& access : statement.accesses) {
+    addAll(access);
+    std::ranges::for_each(access.otherDims, addAll);
+  }
+  return loops;
 }
 
 /// How many phases of a loop there are: a short one doesn't come to all.
@@ -91,14 +113,17 @@ unsigned Conflicts::phasesOf(const Node& loop) const {
 unsigned Conflicts::instanceOf(const Node* statement, const Phases& phases) const {
   const unsigned first = firstInstance[statement->id];
   unsigned offset = 0;
-  for (const Node* loop : instances[first].loops)
-    offset = offset * phasesOf(*loop) + phases[loop->id];
+  const std::vector<const Node*>& loops = instances[first].loops;
+  for (unsigned depth = 0; depth < loops.size(); ++depth)
+    if (isOfPhase(instances[first], depth))
+      offset = offset * phasesOf(*loops[depth]) + phases[loops[depth]->id];
   return first + offset;
 }
 
 bool Conflicts::samePhase(unsigned a, unsigned b, const Node* loop) const {
   const unsigned depth = depths[loop->id];
-  return instances[a].phases[depth] == instances[b].phases[depth];
+  return !isOfPhase(instances[a], depth) || !isOfPhase(instances[b], depth) ||
+         instances[a].phases[depth] == instances[b].phases[depth];
 }
 
 std::pair<unsigned, unsigned> Conflicts::instancesOf(const Node* statement) const {
@@ -121,10 +146,11 @@ int64_t Conflicts::leastDistance(const Node* earlier, const Node* later, const N
       for (unsigned level = 0; level <= depth; ++level)
         for (const bool isGlobal : {false, true})
           areInConflict = areInConflict || conflictsOf(b, isGlobal)[recordOf(a, level)];
+      const bool areOfPhases = isOfPhase(instances[a], depth) && isOfPhase(instances[b], depth);
       const int64_t apart =
           static_cast<int64_t>(instances[b].phases[depth]) - instances[a].phases[depth];
       if (areInConflict)
-        least = std::min(least, apart > 0 ? apart : apart + every);
+        least = std::min(least, !areOfPhases ? 1 : apart > 0 ? apart : apart + every);
     }
   return least;
 }
@@ -309,8 +335,19 @@ bool Conflicts::overlap(const Range& a, const Instance& earlier, unsigned level,
     const bool isCommon = depth < common && earlier.loops[depth]->id == loop;
     const bool inA = depth < earlier.loops.size() && earlier.loops[depth]->id == loop;
     const int64_t trips = inA ? earlier.loops[depth]->trips : later.loops[depth]->trips;
+    const bool isOneOfPhases = every > 1 && isOfPhase(earlier, depth) != isOfPhase(later, depth);
     if (isCommon && depth < level) {
-      addOwn(offsets, stepB - stepA, earlier.phases[depth], every, trips);
+      const Instance& moved = isOfPhase(earlier, depth) ? earlier : later;
+      addOwn(offsets, stepB - stepA, moved.phases[depth], every, trips);
+    } else if (isCommon && depth == level && isOneOfPhases) {
+      // The one that moves is not in the loop's first iteration, or not in its last.
+      const bool isLater = stepB != 0;
+      const unsigned phase = (isLater ? later : earlier).phases[depth];
+      const auto first = isLater && phase == 0 ? static_cast<unsigned>(every) : phase;
+      const int64_t end = trips < 0 ? trips : trips - (isLater ? 0 : 1);
+      if (end >= 0 && end <= first)
+        return false;
+      addOwn(offsets, stepB - stepA, first, every, end);
     } else if (isCommon && depth == level) {
       // later = earlier + d, d > 0
       const int64_t apart = static_cast<int64_t>(later.phases[depth]) - earlier.phases[depth];

@@ -74,7 +74,7 @@ public:
   /// The fewest iterations of `loop` from `earlier` to a conflicting `later`, both in it, that are not of one
   /// iteration: at most its period.
   int64_t leastDistance(const Node* earlier, const Node* later, const Node* loop) const;
-  /// True if the loop's phase is the same in both instances.
+  /// True if the loop's phase is the same in both instances, or one is of all phases.
   bool samePhase(unsigned a, unsigned b, const Node* loop) const;
 
 private:
@@ -90,6 +90,12 @@ private:
   /// What a number modulo something is, if the phases tell.
   std::optional<int64_t> remainder(const Term& term, const Instance& instance) const;
   unsigned phasesOf(const Node& loop) const;
+  /// Whether an instance is of one phase of a loop around it, by that one's depth: only if its statement asks for it.
+  /// The phases of any other loop are one, 0.
+  bool isOfPhase(const Instance& instance, unsigned depth) const {
+    return asked[instance.statement->id] >> depth & 1;
+  }
+  uint64_t loopsAskedBy(const Node& statement) const;
   unsigned firstAlike(unsigned number, bool isGlobal) const;
   const BitSet& conflictsByPhases(unsigned later, bool isGlobal) const;
   /// Accesses that conflict if their bytes meet.
@@ -114,6 +120,7 @@ private:
   std::vector<unsigned> depths;
   std::vector<Instance> instances;
   std::vector<unsigned> firstInstance; ///< by statement
+  std::vector<uint64_t> asked; ///< by statement: bit d is that of the loop around it at depth d
   unsigned numLevels = 1, stride = 0;
   std::vector<BitSet> instancesByLoop;
   std::array<BitSet, kQueues> byQueue;

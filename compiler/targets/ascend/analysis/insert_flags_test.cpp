@@ -425,6 +425,70 @@ TEST(InsertFlags, PhasesOfSeveralLoops) {
   EXPECT_LT(static_cast<double>(end - start) / CLOCKS_PER_SEC, 0.25) << "seconds of the CPU";
 }
 
+/// A statement has an instance for each phase of the loops that move it, not of all loops around it (nests of three
+/// such loops took seconds). What the others order is found all the same.
+TEST(Conflicts, PhasesThatNoAccessAsksFor) {
+  ByHand hand;
+  Node* outer = hand.loop(nullptr);
+  Node* inner = hand.loop(outer);
+  const Term three{outer->id, 64, 3, 0}, two{inner->id, 64, 2, 0};
+  Node* fill = hand.statement(inner, Pipe::MTE2, {ByHand::write(0, 64)});
+  Node* turned = hand.statement(inner, Pipe::MTE2, {ByHand::write(256, 320, {two})});
+  Node* both = hand.statement(
+      inner, Pipe::V,
+      {ByHand::read(0, 64), ByHand::read(256, 320, {two}), ByHand::write(512, 576, {three})});
+  const Conflicts conflicts(hand.program);
+  EXPECT_EQ(conflicts.numInstances(), 1U + 2U + 6U);
+  Phases phases(hand.program.nodes.size());
+  phases[outer->id] = 2;
+  phases[inner->id] = 1;
+  EXPECT_EQ(conflicts.instanceOf(fill, phases), 0U);
+  EXPECT_EQ(conflicts.instanceOf(turned, phases), 2U);
+  EXPECT_EQ(conflicts.instanceOf(both, phases), 8U);
+  EXPECT_EQ(conflicts.leastDistance(both, fill, inner), 1);
+  EXPECT_EQ(conflicts.leastDistance(both, turned, inner), 2);
+  hand.insert();
+  EXPECT_FALSE(anyRun(hand.program, kNone, kRuns, [](const Replay& run) { return !run.isClean(); }))
+      << print(hand.program);
+}
+
+/// Of two statements in a loop of four iterations that is walked in two phases, one moves: it doesn't meet the last
+/// iteration's bytes before that comes, or the first one's behind it.
+TEST(Conflicts, OneOfTwoIsOfPhases) {
+  for (const bool isLater : {false, true}) {
+    for (const int64_t row : {0, 1, 2, 3}) {
+      ByHand hand;
+      Node* loop = hand.loop(nullptr, 4);
+      const Access fixed = ByHand::write(64 * row, 64 * row + 64);
+      const auto add = [&](bool moves) {
+        return hand.statement(loop, moves ? Pipe::V : Pipe::MTE2,
+                              {moves ? ByHand::read(0, 64, {{loop->id, 64}}) : fixed});
+      };
+      Node* first = add(!isLater);
+      Node* second = add(isLater);
+      hand.statement(loop, Pipe::MTE3, {ByHand::write(512, 576, {{loop->id, 64, 2, 0}})});
+      const Conflicts conflicts(hand.program);
+      const auto meets = [&](const Node* earlier, const Node* later, unsigned level) {
+        bool any = false;
+        Phases phases(hand.program.nodes.size());
+        for (unsigned a = 0; a < 2; ++a)
+          for (unsigned b = 0; b < 2; ++b) {
+            phases[loop->id] = a;
+            const unsigned before = conflicts.instanceOf(earlier, phases);
+            phases[loop->id] = b;
+            any = any || conflicts.conflictsOf(conflicts.instanceOf(later, phases),
+                                               false)[conflicts.recordOf(before, level)];
+          }
+        return any;
+      };
+      EXPECT_TRUE(meets(first, second, 1)) << row;
+      // From one iteration to a later one.
+      EXPECT_EQ(meets(first, second, 0), isLater ? row > 0 : row < 3) << row;
+      EXPECT_EQ(meets(second, first, 0), isLater ? row < 3 : row > 0) << row;
+    }
+  }
+}
+
 /// What is copied at each branch and turn has no rows for queues that a kernel doesn't use.
 TEST(Check, RowsOfUsedQueuesOnly) {
   ByHand hand;
