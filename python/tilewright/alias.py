@@ -62,6 +62,8 @@ def _name_as_written(module: ModuleType, alias: str) -> None:
             is_loaded = f"{module.__name__}.{name}" in sys.modules
             written = None if is_loaded else _imported_as(sys._getframe(1))
             if written is None:
+                if type(missing) is not AttributeError:  # it says more than that
+                    raise
                 raise _as_written(missing, module, alias, name) from None
         from .suggestions import did_you_mean
 
@@ -77,7 +79,9 @@ def _as_written(
 ) -> AttributeError:
     """The same error with the name of the module that scripts have, and the name that was meant."""
     text = str(missing)
-    if text.startswith(module.__name__):
+    script = sys._getframe(2).f_globals
+    has_ours = "tilewright" in script and ALIAS not in script
+    if text.startswith(module.__name__) and not has_ours:
         text = alias + text[len(module.__name__) :]
     if not name.startswith("_") and "did you mean" not in text:
         from .suggestions import did_you_mean

@@ -76,6 +76,23 @@ print(hasattr(tilelang.layout, "nothing"), getattr(tilelang.layout, "nothing", 3
     assert done.stdout.splitlines() == [*WRITTEN.values(), "False 3"], done.stderr
 
 
+def test_a_script_that_knows_only_our_name_is_told_that(tmp_path):
+    """Though another module has imported the package by TileLang's name. What says more than that a
+    name is missing stays as it is."""
+    (tmp_path / "other.py").write_text("import tilelang, tilelang.language\n")
+    code = """
+import other, tilewright, tilewright.language as T
+try: tilewright.compil
+except AttributeError as error: print(error)
+try: T.topk
+except AttributeError as error: print(type(error).__name__, error)
+"""
+    run = python(code, tmp_path)
+    missing, unsupported = run.stdout.splitlines()
+    assert missing == "tilewright has no 'compil'; did you mean 'compile'?", run.stderr
+    assert unsupported.startswith("Unsupported") and "T.topk is not supported yet" in unsupported
+
+
 def test_another_tilelang_wins(tmp_path):
     other = other_package(tmp_path)
     done = python("import tilewright, tilelang; print(tilelang.name)", other)

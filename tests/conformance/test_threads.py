@@ -458,13 +458,13 @@ def test_votes_take_a_condition():
     def wrong(Out: T.Tensor((64,), "int32")):
         with T.Kernel(1, threads=64):
             Out[0] = T.any_sync(1, 2, 3)
-            Out[1] = T.match_any_sync(5)
+            Out[1] = T.match_any_sync(None)
 
     with pytest.raises(tilewright.CompileError) as caught:
         wrong.capture()
     assert [d.message for d in caught.value.errors] == [
         "T.any_sync takes a value, or a mask and a value",
-        "T.match_any_sync needs a value of the kernel",
+        "expected a scalar but got None of type NoneType",
     ]
 
 

@@ -7,7 +7,7 @@ from ..capture.tracer import current, guarded_by_poison
 from .launch import get_thread_binding, get_thread_extents
 from .math_ops import max as _max
 from .math_ops import min as _min
-from .values import LanguageError, Traced, binary
+from .values import LanguageError, binary
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -195,21 +195,14 @@ def activemask() -> Any:
     return ballot(True)
 
 
-def _match(arguments: tuple[Any, ...], what: str) -> Any:
-    value = current().expression(_mask_and_value(arguments, what))
-    if not isinstance(value, Traced):
-        raise LanguageError(f"{what} needs a value of the kernel")
-    return value
-
-
 @guarded_by_poison
 def match_any_sync(*arguments: Any) -> Any:
     """A bit per lane of the warp with the same value, as uint32."""
     from .math_ops import Select, cast
 
-    if isinstance(_mask_and_value(arguments, "T.match_any_sync"), (bool, int, float)):
+    value = current().expression(_mask_and_value(arguments, "T.match_any_sync"))
+    if isinstance(value, (bool, int, float)):
         return cast(_ALL_LANES, "uint32")
-    value = _match(arguments, "T.match_any_sync")
     mask = cast(0, "uint32")
     for lane in range(_WARP):
         same = shfl_sync(value, lane) == value
@@ -222,9 +215,9 @@ def match_all_sync(*arguments: Any) -> Any:
     """All bits, as uint32, if all lanes of the warp have the same value, else 0."""
     from .math_ops import Select, cast
 
-    if isinstance(_mask_and_value(arguments, "T.match_all_sync"), (bool, int, float)):
+    value = current().expression(_mask_and_value(arguments, "T.match_all_sync"))
+    if isinstance(value, (bool, int, float)):
         return cast(_ALL_LANES, "uint32")
-    value = _match(arguments, "T.match_all_sync")
     same = all_sync(shfl_sync(value, 0) == value)
     return Select(same, cast(_ALL_LANES, "uint32"), cast(0, "uint32"))
 
