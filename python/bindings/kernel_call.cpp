@@ -246,7 +246,9 @@ private:
       while (name && param < spec.params.size() && spec.params[param].name != name)
         ++param;
       if (!name || param == spec.params.size()) {
-        error = spec.name + ": has no parameter '" + (name ? name : "?") + "'";
+        error = spec.name + ": has no parameter '" + (name ? name : "?") + "'; it has: ";
+        for (size_t i = 0; i < spec.params.size(); ++i)
+          error += (i > 0 ? ", " : "") + spec.params[i].name;
         return fail(PyExc_TypeError);
       }
       if (given[param]) {

@@ -110,7 +110,7 @@ def test_keywords(add):
     z = np.zeros(3, np.float32)
     assert add(x, z=z, y=x) is z
     assert z.tolist() == [2.0] * 3
-    expect(TypeError, "add: has no parameter 'w'", add, x, w=x)
+    expect(TypeError, "add: has no parameter 'w'; it has: x, y, z", add, x, w=x)
     expect(TypeError, "add: argument 0 'x' is given twice", add, x, x=x)
     expect(TypeError, "add: argument 1 'y' is missing", add, x, z=z)
 
