@@ -50,11 +50,11 @@ ArgumentTraffic argumentTraffic(func::FuncOp kernel) {
   return traffic;
 }
 
-/// Whether anything but a view that nobody uses takes it.
+/// Whether anything but views and numbers that nobody uses take it.
 static bool isTouched(Value value) {
   return llvm::any_of(value.getUsers(), [](Operation* user) {
-    auto view = dyn_cast<ViewOp>(user);
-    return !view || isTouched(view.getResult());
+    const bool onlyMakes = isPure(user) && user->getNumResults() > 0 && user->getNumRegions() == 0;
+    return !onlyMakes || llvm::any_of(user->getResults(), isTouched);
   });
 }
 

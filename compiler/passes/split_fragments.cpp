@@ -225,14 +225,16 @@ private:
         return comers.contains(other->comers) && !other->comers.contains(comers);
       });
     };
-    bool isWritten = false;
-    for (const Use* use : used) {
-      if (!isSmallest(use->comers))
-        continue;
-      isWritten |= writes(use->op);
-      if (llvm::none_of(groups, [&](const Comers& known) { return known.contains(use->comers); }))
+    for (const Use* use : used)
+      if (isSmallest(use->comers) &&
+          llvm::none_of(groups, [&](const Comers& known) { return known.contains(use->comers); }))
         groups.push_back(use->comers);
-    }
+    // By some of the groups alone: what all write is the same in each.
+    const bool isWritten = llvm::any_of(used, [&](const Use* use) {
+      return writes(use->op) && !llvm::all_of(groups, [&](const Comers& group) {
+               return use->comers.contains(group);
+             });
+    });
     return isWritten && groups.size() > 1 && llvm::all_of(used, [&](const Use* use) {
              return llvm::all_of(groups, [&](const Comers& group) {
                const bool isSame = group.contains(use->comers), holds = use->comers.contains(group);

@@ -213,11 +213,13 @@ def test_a_symbol_of_a_tensor_that_is_not_there(target):
 
 @TARGETS
 def test_a_view_that_nobody_reads_is_no_use(target):
+    m = T.dynamic("m")
+
     @T.prim_func
-    def main(A: T.Tensor((4, 2), "float32"), B: T.Tensor((8,), "float32")):
+    def main(A: T.Tensor((m, 2), "float32"), B: T.Tensor((8,), "float32")):
         with T.Kernel(1, threads=8):
-            flat = T.reshape(A, (8,))
-            T.view(flat, (2, 4))
+            flat = T.reshape(A, (m * 2,))
+            T.view(flat, (2, m))
             for i in T.Parallel(8):
                 B[i] = 3.0
 

@@ -159,6 +159,27 @@ def test_warp_groups(agree):
     agree(specialised, [a, np.zeros_like(a)], {1: a[::-1]})
 
 
+def test_what_some_groups_write_together(agree):
+    """Two of three groups write before each of them reads: the third keeps what all wrote."""
+
+    @T.prim_func
+    def written(A: T.Tensor((3, 16), "int32")):
+        with T.Kernel(1, threads=96):
+            tx = T.get_thread_binding()
+            part = T.alloc_fragment((16,), "int32")
+            T.fill(part, 1)
+            if tx < 64:
+                T.fill(part, 5)
+            if tx < 32:
+                T.copy(part, A[0, 0:16])
+            elif tx < 64:
+                T.copy(part, A[1, 0:16])
+            else:
+                T.copy(part, A[2, 0:16])
+
+    agree(written, [np.zeros((3, 16), np.int32)], {0: np.repeat([[5], [5], [1]], 16, axis=1)})
+
+
 def test_parts_of_one_fragment(agree):
     """All threads read what each group has written a part of: it is one fragment."""
 
