@@ -171,3 +171,25 @@ def test_what_nothing_has_written_is_not_read() -> None:
     a = random.standard_normal((8, 64)).astype(np.float32)
     i, j = np.indices(a.shape)
     check(halves, [a, np.zeros_like(a)], np.where(i >= j, a, a * 2.0), remark="it holds 'if'")
+
+
+@pytest.mark.parametrize("n", [0, 5, 13, 16])
+def test_a_copy_of_a_number_of_rows_writes_no_others(n: int) -> None:
+    """What it left is not read: a choice would."""
+
+    @T.prim_func
+    def main(A: T.Tensor((16, 64), "float32"), C: T.Tensor((16, 64), "float32"), n: T.int32):  # type: ignore[no-untyped-def,valid-type]
+        with T.Kernel(2, is_npu=True, threads=1) as cid:
+            s = T.alloc_ub((8, 64), "float32")
+            rows = T.min(T.max(n - cid * 8, 0), 8)
+            T.copy(A[cid * 8 : cid * 8 + rows, :], s[0:rows, :])
+            for i, j in T.Parallel(8, 64):
+                if i >= rows:
+                    s[i, j] = -1.0
+                else:
+                    s[i, j] = s[i, j] * 2.0
+            T.copy(s, C[cid * 8, 0])
+
+    a = random.integers(-9, 10, (16, 64)).astype(np.float32)
+    expected = np.where(np.arange(16)[:, None] < n, a * 2, -1)
+    check(main, [a, np.zeros_like(a)], expected, "scalar unit", n=n)

@@ -114,3 +114,24 @@ def test_vectors_that_were_there_before(agree, dtype):
     a, b = np.arange(8).astype(dtype), np.arange(8, 16).astype(dtype)
     changes = np.array([1, 1, 0, 0, 1, 1, 1, 1], dtype)
     agree(pairs, [a, b, np.zeros(8, dtype)], {1: b + a * changes, 2: b * changes})
+
+
+def test_threads_agree_on_the_part_and_on_the_number():
+    """As of every operation on tiles: each thread's own part is no tile of the block."""
+
+    @T.prim_func
+    def parts(B: T.Tensor((64,), "int32")):
+        with T.Kernel(1, threads=16):
+            tx = T.get_thread_binding()
+            T.atomic_add(B[tx * 4 : tx * 4 + 4], 1)
+
+    @T.prim_func
+    def amounts(B: T.Tensor((64,), "int32")):
+        with T.Kernel(1, threads=16):
+            T.atomic_add(B, T.get_thread_binding())
+
+    for kernel in (parts, amounts):
+        with pytest.raises(RuntimeError, match="the threads of a block must agree here"):
+            tilewright.compile(kernel, target="cpu")(np.zeros(64, np.int32))
+        with pytest.raises(tilewright.KernelError, match="take part in this operation with diff"):
+            tilewright.compile(kernel, target="reference")(np.zeros(64, np.int32))

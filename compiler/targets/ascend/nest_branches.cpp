@@ -44,8 +44,8 @@ bool writesAll(Operation* op, Value storage) {
   const int64_t bits = ((lines - 1) * npu::rowPitch(type) + columns) * type.getElementBits();
   return llvm::any_of(accesses, [&](const npu::Access& access) {
     return access.isWrite && npu::storageOf(access.buffer) == storage && access.offset &&
-           getConstantIntValue(access.offset) == 0 &&
-           (access.bytes == ShapedType::kDynamic || access.bytes * 8 >= bits);
+           getConstantIntValue(access.offset) == 0 && access.bytes != ShapedType::kDynamic &&
+           access.bytes * 8 >= bits;
   });
 }
 

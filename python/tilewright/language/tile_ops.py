@@ -152,7 +152,12 @@ def _atomic(
     if _is_tile(dst):
         if return_prev:
             raise LanguageError(f"return_prev of T.atomic_{kind} needs one element, as A[i]")
-        _atomic_on_each(kind, dst, tracer.value(value), tracer.attributes(attributes))
+        extents = tracer.integers_if_known(dst.shape if isinstance(dst, BufferRef) else dst.extents)
+        if extents is not None:
+            source = _tile_of(value, dst, extents, f"T.atomic_{kind}")
+            tracer.builder.atomic_tile(kind, target, source, tracer.attributes(attributes))
+        else:
+            _atomic_on_each(kind, dst, tracer.value(value), tracer.attributes(attributes))
         return None
     previous = tracer.builder.atomic(
         kind, target, tracer.value(value), tracer.attributes(attributes)
@@ -165,6 +170,16 @@ def _is_tile(target: Any) -> bool:
     if isinstance(target, BufferRef):
         return not target.is_variable and len(target.shape) > 0
     return isinstance(target, RegionRef) and not isinstance(target, VectorElement)
+
+
+def _tile_of(value: Any, target: Any, extents: Any, name: str) -> Any:
+    """A tile of one number, for a part of `target`: all threads of the block agree on both."""
+    from .memory import alloc_fragment
+
+    buffer = target if isinstance(target, BufferRef) else target.buffer
+    tile = alloc_fragment(tuple(extents), buffer.dtype)
+    _fill(tile, value, name)
+    return current().operand(tile, f"the value of {name}")
 
 
 def _atomic_on_each(kind: str, target: Any, value: Any, attributes: dict[str, Any]) -> None:
