@@ -177,6 +177,25 @@ def test_a_tuned_kernel_is_compiled_without_a_call():
     assert tuned.get_profiler().func is tuned
 
 
+def test_a_tuned_eager_kernel_is_compiled_for_constants():
+    @tilewright.autotune(configs=[{"block": 4}, {"block": 8}], warmup=1, rep=1)
+    @tilewright.jit
+    def doubled(A, block=4, dtype="float32"):
+        N = T.const("N")
+        A: T.Tensor((N,), dtype)
+        B = T.empty((N,), dtype)
+        with T.Kernel(N // block, threads=block) as b:
+            for i in T.Parallel(block):
+                B[b * block + i] = A[b * block + i] * 2
+        return B
+
+    ones = np.ones(16, np.float32)
+    for given in ({"N": 16}, {"N": 16, "block": 8}):
+        assert np.array_equal(doubled.compile(**given)(ones), 2 * ones)
+    with pytest.raises(TypeError, match="M"):
+        doubled.compile(N=16, M=3)
+
+
 def optional(use):
     n, stride = T.dynamic("n"), T.dynamic("stride")
 

@@ -112,7 +112,11 @@ class AutotunedFunction:
     @short_traceback
     def compile(self, *args: Any, **keywords: Any) -> JITKernel | None:
         """The kernel for these arguments: tuned, with its `config` and `latency`, unless they hold
-        all names of the configurations."""
+        all names of the configurations, or constants of an eager kernel (`T.const`), which has no
+        inputs to be measured with: it takes the defaults of what they don't name."""
+        parameters = inspect.signature(self.function_to_tune.function).parameters
+        if self.function_to_tune.is_eager and not parameters.keys() >= keywords.keys():
+            return self.function_to_tune.compile(*args, **keywords)
         configs = self._configurations(args, keywords)
         bound = inspect.signature(self.function_to_tune.function).bind_partial(*args, **keywords)
         if configs and all(name in bound.arguments for name in configs[0]):
