@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import inspect
 import sys
+from contextlib import suppress
 from functools import update_wrapper
 from typing import TYPE_CHECKING, Any
 
 from .. import _runtime
-from ..errors import short_traceback
+from ..errors import EagerJITBuildError, short_traceback
 from ..front_key import digest, front_key, machine_stamp
 from ..jit_factory import JITFunction
+from ..options import remark
 from ..suggestions import which_exist
 from .inputs import chosen_inputs
 from .tuner import AutoTuner, ProfileArgs, check_executor, check_settings, list_of_configs
@@ -76,7 +78,7 @@ def autotune(
 class AutotunedFunction:
     """A factory of kernels, or an eager kernel, whose configuration is found by measuring.
 
-    A call that gives all names of the configurations itself is not tuned.
+    A call that gives a name of the configurations itself is not tuned.
     """
 
     def __init__(
@@ -101,10 +103,10 @@ class AutotunedFunction:
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         function = self.function_to_tune
         configs = self._configurations(args, keywords)
-        bound = inspect.signature(function.function).bind_partial(*args, **keywords)
-        if configs and all(name in bound.arguments for name in configs[0]):
+        given = self._given(args, keywords)
+        if self._chooses_itself(given, configs):
             return function(*args, **keywords)
-        result = self._tuned(args, keywords, bound, configs)
+        result = self._tuned(args, keywords, given, configs)
         if function.is_eager:
             return function(*args, **{**keywords, **result.config})
         return result.kernel
@@ -112,22 +114,42 @@ class AutotunedFunction:
     @short_traceback
     def compile(self, *args: Any, **keywords: Any) -> JITKernel | None:
         """The kernel for these arguments: tuned, with its `config` and `latency`, unless they hold
-        all names of the configurations, or constants of an eager kernel (`T.const`), which has no
-        inputs to be measured with: it takes the defaults of what they don't name."""
-        parameters = inspect.signature(self.function_to_tune.function).parameters
-        if self.function_to_tune.is_eager and not parameters.keys() >= keywords.keys():
-            return self.function_to_tune.compile(*args, **keywords)
+        a name of the configurations. An eager kernel that gets what stands for its tensors
+        (`T.const` names by keyword, `T.Tensor((4, 8))`) is measured on inputs as a factory's."""
         configs = self._configurations(args, keywords)
-        bound = inspect.signature(self.function_to_tune.function).bind_partial(*args, **keywords)
-        if configs and all(name in bound.arguments for name in configs[0]):
+        given = self._given(args, keywords)
+        if self._chooses_itself(given, configs):
             return self.function_to_tune.compile(*args, **keywords)
-        return self._tuned(args, keywords, bound, configs).kernel
+        if self.function_to_tune.is_eager and configs:  # TypeError for a name that is none
+            with suppress(EagerJITBuildError):
+                self.function_to_tune.get_tir(*args, **{**configs[0], **keywords})
+        return self._tuned(args, keywords, given, configs).kernel
 
     @short_traceback
     def tune(self, *args: Any, **keywords: Any) -> AutotuneResult:
         """The result of tuning for these arguments: the best configuration, and the table."""
-        bound = inspect.signature(self.function_to_tune.function).bind_partial(*args, **keywords)
-        return self._tuned(args, keywords, bound, self._configurations(args, keywords))
+        configs = self._configurations(args, keywords)
+        return self._tuned(args, keywords, self._given(args, keywords), configs)
+
+    def _chooses_itself(self, given: dict[str, Any], configs: list[dict[str, Any]]) -> bool:
+        """Whether a call names what would be tuned, as TileLang sees it: one name is enough."""
+        names = list(configs[0]) if configs else []
+        chosen = [name for name in names if name in given]
+        if 0 < len(chosen) < len(names):
+            remark(
+                f"{self.function_to_tune.__name__} is not tuned, as the call gives {chosen[0]!r}; "
+                f"{next(n for n in names if n not in given)!r} has its default"
+            )
+        return bool(chosen)
+
+    def _given(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> dict[str, Any]:
+        """The arguments by name; an eager kernel's `T.const` names are no parameters."""
+        signature = inspect.signature(self.function_to_tune.function)
+        constants: dict[str, Any] = {}
+        if self.function_to_tune.is_eager:
+            constants = {n: v for n, v in keywords.items() if n not in signature.parameters}
+        named = {n: v for n, v in keywords.items() if n not in constants}
+        return {**signature.bind_partial(*args, **named).arguments, **constants}
 
     def _configurations(
         self, args: tuple[Any, ...], keywords: dict[str, Any]
@@ -141,13 +163,11 @@ class AutotunedFunction:
         self,
         args: tuple[Any, ...],
         keywords: dict[str, Any],
-        bound: inspect.BoundArguments,
+        given: dict[str, Any],
         configs: list[dict[str, Any]],
     ) -> AutotuneResult:
         described = [
-            (name, _described(value))
-            for name, value in bound.arguments.items()
-            if name not in self._ignored
+            (name, _described(value)) for name, value in given.items() if name not in self._ignored
         ]
         inputs = [_described(value) for value in chosen_inputs() or ()]
         options = self.function_to_tune.options_key()

@@ -38,7 +38,7 @@ class Candidate:
 @dataclass(slots=True)
 class AutotuneResult:
     """`latency` and `ref_latency` are milliseconds per call; `candidates` holds all that was tried,
-    in the order of `configs`. `kernel` is the best one, compiled (None for an eager function)."""
+    in the order of `configs`. `kernel` is the best one, compiled."""
 
     config: dict[str, Any]
     latency: float

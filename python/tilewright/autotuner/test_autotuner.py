@@ -319,6 +319,18 @@ class InlineExecutor(Executor):
         return future
 
 
+def test_one_name_of_the_configuration_is_enough_for_no_tuning():
+    """As in TileLang; the other names have their defaults."""
+    function = tuned(scaled, [{"block": 32, "factor": 5}, {"block": 64, "factor": 7}])
+    a = np.arange(256, dtype=np.float32)
+    said = "scaled is not tuned, as the call gives 'block'; 'factor' has its default"
+    with pytest.warns(tl.errors.TilewrightWarning, match=said):
+        kernel = function(256, block=16)
+    assert kernel.config is None
+    np.testing.assert_array_equal(kernel(a), a * 2)
+    np.testing.assert_array_equal(function.compile(256, 16)(a), a * 2)
+
+
 def test_any_executor_compiles():
     executor = InlineExecutor()
     assert tuned(scaled, [{"block": 32}, {"block": 64}], executor=executor)(4096).latency

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
+from ..language.annotations import PointerAnnotation, TensorAnnotation
 from ..profiler import TensorSupplyType, compare_outputs, do_bench
 from ..suggestions import which_exist
 from . import results
@@ -161,11 +163,10 @@ class AutoTuner:
             known = _Run(function, args, keywords, self._configs, settings).best(executor)
             if key is not None:
                 results.store(key, known)
-        if not function.is_eager:
-            kernel = function.compile(*args, **{**keywords, **known.config})
-            kernel.latency, kernel.ref_latency = known.latency, known.ref_latency
-            kernel.config = known.config
-            known.kernel = kernel
+        kernel = function.compile(*args, **{**keywords, **known.config})
+        kernel.latency, kernel.ref_latency = known.latency, known.ref_latency
+        kernel.config = known.config
+        known.kernel = kernel
         known.func = function.function
         return known
 
@@ -184,6 +185,18 @@ class AutoTuner:
 
 def _name(function: Any) -> str:
     return str(getattr(function, "__name__", function))
+
+
+def _can_run(function: JITFunction, args: tuple[Any, ...], keywords: dict[str, Any]) -> bool:
+    """Whether these are the arguments of a call of an eager kernel, and not what stands for them:
+    numbers for its T.const, or annotations such as `T.Tensor((4, 8))`."""
+    signature = inspect.signature(function.function)
+    try:
+        bound = signature.bind(*args, **keywords)
+    except TypeError:
+        return False
+    stands_for = (TensorAnnotation, PointerAnnotation)
+    return not any(isinstance(value, stands_for) for value in bound.arguments.values())
 
 
 class _Run:
@@ -270,7 +283,7 @@ class _Run:
     def _call(self, config: dict[str, Any]) -> tuple[Callable[[], Any], list[Any]]:
         """What runs a candidate once, and its inputs."""
         keywords = {**self.keywords, **config}
-        if self.function.is_eager:
+        if self.function.is_eager and _can_run(self.function, self.args, keywords):
             # The caller's own tensors stay as they are: a kernel may change its arguments.
             copies: dict[int, Any] = {}
             own = [private_copy(value, copies) for value in self.args]
