@@ -51,6 +51,7 @@ def install() -> None:
     _replace(torch.nn.Module, "npu", _module_to_npu)
     _replace(torch, "Generator", _generator_type(torch.Generator))
     _replace(torch, "load", _mapped_load(torch.load))
+    _replace(torch, "compile", _uncompiled)
     _replace(torch.autocast, "__init__", _autocast_on_cpu(torch.autocast.__init__))
     # These two don't pass through torch's modes.
     _replace(torch.Tensor, "record_stream", lambda tensor, stream: None)
@@ -159,6 +160,12 @@ def _mapped_load(load: Callable[..., Any]) -> Callable[..., Any]:
         return mark(loaded, device) if device else loaded
 
     return mapped_load
+
+
+def _uncompiled(model: Any = None, **choices: Any) -> Any:
+    """`torch.compile`: the function as it is. Dynamo doesn't see a mode's handling of tensors as
+    part of the function."""
+    return model if model is not None else lambda function: function
 
 
 def _autocast_on_cpu(real: Callable[..., None]) -> Any:

@@ -53,6 +53,17 @@ def test_results_stay_on_the_device(mapped):
     torch.testing.assert_close(x * 2, x + x)
 
 
+def test_a_function_that_torch_compiles_runs_as_it_is(mapped):
+    @torch.compile
+    def scaled(x):
+        return torch.nn.Parameter(x).data * 2
+
+    halved = torch.compile(dynamic=True)(lambda x: x / 2)
+    x = torch.arange(3.0, device="cuda")
+    assert scaled(x).tolist() == [0, 2, 4] and scaled(x).is_cuda
+    assert halved(scaled(x)).tolist() == x.tolist()
+
+
 def test_generators_modules_defaults(mapped):
     generator = torch.Generator(device="cuda")
     generator.manual_seed(3)
