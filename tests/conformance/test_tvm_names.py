@@ -70,6 +70,24 @@ def test_reduction_over_threads(agree, floats):
     agree(kernel, [a, np.zeros((4, 6), np.float32)], {1: expected})
 
 
+def test_reduction_over_bound_threads(agree, floats):
+    """The threads by `T.thread_binding`, TVM's name."""
+
+    @T.prim_func
+    def kernel(A: T.Tensor((3, 8), "float32"), B: T.Tensor((3,), "float32")):
+        with T.Kernel(1, threads=(8, 3)):
+            lane = T.thread_binding(0, 8, thread="threadIdx.x")
+            row = T.thread_binding(0, 3, thread="threadIdx.y")
+            total = T.alloc_local((1,), "float32")
+            with T.attr(T.comm_reducer(T.max, [T.min_value("float32")]), "reduce_scope", 0):
+                T.tvm_thread_allreduce(1, A[row, lane], True, total[0], lane, dtype="handle")
+            if lane == 0:
+                B[row] = total[0]
+
+    a = floats(3, 8)
+    agree(kernel, [a, np.zeros(3, np.float32)], {1: a.max(1)})
+
+
 def test_reduction_of_pairs_over_all_threads(agree, floats):
     """The largest element and its place, over two thread dims; grids have several blocks."""
 

@@ -248,7 +248,12 @@ class ThreadLoop(Loop):
 
     def number(self) -> Any:
         """The number that runs, for `t = T.thread_binding(..)` without a loop."""
-        return self._number() + self.ranges[0][0]
+        return self._from_start(self._number())
+
+    def _from_start(self, number: Any) -> Any:
+        """The number itself where it starts at 0: it stays the index of a thread."""
+        start = self.ranges[0][0]
+        return number if isinstance(start, int) and start == 0 else number + start
 
     def _number(self) -> Any:
         from .launch import (
@@ -270,7 +275,7 @@ class ThreadLoop(Loop):
     def enter(self, tracer: Tracer, names: Sequence[str]) -> list[Any]:
         number = self._number()
         tracer.builder.begin_if(tracer.value(number < self.count))
-        return [number + self.ranges[0][0]]
+        return [self._from_start(number)]
 
     def leave(self, tracer: Tracer) -> None:
         tracer.builder.end_if()
