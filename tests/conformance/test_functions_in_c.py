@@ -34,14 +34,18 @@ def test_import_source(agree, floats):
     @T.prim_func
     def kernel(A: T.Tensor((4, 8), "float32"), B: T.Tensor((4, 9), "float32")):
         with T.Kernel(4) as bx:
+            T.import_source(None)  # none
             T.import_source("""
                 #include <stdint.h>
+                #ifndef __CUDACC__
+                #define __device__
+                #endif
                 float scaled_sum(const float* x, int32_t count, float scale) {
                   float total = 0;
                   for (int32_t i = 0; i < count; ++i) total += x[i];
                   return total * scale;
                 }
-                static void swap(float* a, float* b) { float t = *a; *a = *b; *b = t; }
+                static __device__ void swap(float* a, float* b) { float t = *a; *a = *b; *b = t; }
                 void reverse(float* x, int32_t count) {
                   for (int32_t i = 0; i < count / 2; ++i) swap(x + i, x + count - 1 - i);
                 }
@@ -69,6 +73,9 @@ def test_import_source(agree, floats):
          tilewright.CompileError,
          "the source of T.import_source calls 'puts', which kernels on the cpu target cannot: they "
          "have libm, memcpy, memset and printf"),
+        ("template <typename U> __device__ U f(U x) { return x; }", tilewright.UnsupportedError,
+         "the source of T.import_source is CUDA (__device__), which is unsupported on cpu: write "
+         "its functions in C, or what they do in the language"),
         ("float g(float x) { return x; }", tilewright.UnsupportedError,
          "there is no function 'f' for kernels on the cpu target"),
     ],

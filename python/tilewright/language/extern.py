@@ -208,14 +208,16 @@ def call_own(dtype: str, name: str, args: tuple[Any, ...]) -> None:
     tracer.builder.call_external(name, given)
 
 
-def import_source(source: str) -> None:
+def import_source(source: str | None) -> None:
     """Source text that stands before the kernel: Ascend C for an NPU, C for the CPU (or C++, where
     it says `extern "C"`), which the system's C compiler makes machine code of. T.call_extern calls
-    its functions."""
+    its functions. None is no source."""
     from .gpu_only import refuse_source_of_gpus
     from .pointers import refuse_late_source
 
     tracer = current()
+    if source is None:
+        return
     refuse_source_of_gpus(source)
     refuse_late_source(str(source))
     tracer.sources.append(str(source))

@@ -7,6 +7,8 @@ is an "unsupported" error with its place and what to write instead.
 
 from __future__ import annotations
 
+import re
+
 from ..options import traced_for
 from .values import unsupported
 
@@ -137,9 +139,22 @@ class GpuSource(str):
         )
 
 
+#: What only CUDA and HIP say of a function or a variable.
+_QUALIFIER = re.compile(r"\b__(?:device|global|shared|constant|forceinline)__\b")
+#: What a source that is meant for other compilers, too, has before that.
+_PORTABLE = re.compile(r"#\s*(?:define\s+__\w+__|if.*__(?:CUDA|HIP)\w*__)")
+
+
 def refuse_source_of_gpus(text: object) -> None:
+    """Unsupported: a source in CUDA, by its qualifiers."""
     if isinstance(text, GpuSource):
         text.refuse()
+    found = _QUALIFIER.search(str(text))
+    if found and not _PORTABLE.search(str(text)):
+        raise unsupported(
+            f"the source of T.import_source is CUDA ({found[0]}), which is unsupported on "
+            f"{traced_for.get()}: write its functions in C, or what they do in the language"
+        )
 
 
 GPU_ONLY = {
