@@ -139,6 +139,9 @@ def plan_of(function: FunctionType) -> Plan:
 class EagerCall:
     """One call of an eager kernel: which arguments are tensors, and the constants that follow."""
 
+    #: What messages call it.
+    kind = "an eager kernel"
+
     def __init__(
         self,
         function: JITFunction,
@@ -384,7 +387,7 @@ class EagerCall:
 
     def _declare_in(self, interpreter: Interpreter, name: str) -> None:
         value: Value = self.values[name]
-        if name in self.wrong and hasattr(value, "shape"):  # a tensor, but of which kind?
+        if self._is_wrong(name):  # a tensor, but of which kind?
             self._report_annotation(interpreter, *self.wrong[name])
             value = POISON
         elif name in self.declared:
@@ -397,6 +400,10 @@ class EagerCall:
                 interpreter.tracer.report(error.message, error.kind, python=error.python)
                 value = POISON
         interpreter.scope.bind(name, value, interpreter.source.header_place())
+
+    def _is_wrong(self, name: str) -> bool:
+        """Whether it is a tensor whose annotation has no value."""
+        return name in self.wrong and hasattr(self.values[name], "shape")
 
     def _report_annotation(
         self, interpreter: Interpreter, node: ast.expr, wrong: Exception
@@ -419,7 +426,7 @@ class EagerCall:
             return
         self.reported.clear()
         for name in self.plan.parameters:
-            if name in self.wrong and hasattr(self.values[name], "shape"):
+            if self._is_wrong(name):
                 self._report_annotation(interpreter, *self.wrong[name])
 
     def _outputs(self, tracer: Tracer, value: Value) -> list[int]:
@@ -433,7 +440,7 @@ class EagerCall:
         tracer.at(self.plan.source.header_place())
         for item in returned:
             if not isinstance(item, BufferRef) or item not in made:
-                tracer.report("an eager kernel can only return tensors made by T.empty")
+                tracer.report(f"{self.kind} can only return tensors made by T.empty")
                 return []
         if len(returned) != len(made):
             tracer.report(
@@ -441,6 +448,35 @@ class EagerCall:
             )
             return []
         return [made.index(item) for item in returned]
+
+
+def declares_itself(function: FunctionType) -> bool:
+    """Whether a `T.prim_func` is written as eager kernels are: with its outputs made by `T.empty`
+    and returned, or its parameters annotated in its body."""
+    plan = plan_of(function)
+    if not all(name in plan.annotations for name in plan.parameters):
+        return False
+    if any(name not in function.__annotations__ for name in plan.parameters):
+        return "const" not in function.__code__.co_names
+    nodes = [part for line in plan.source.node.body for part in ast.walk(line)]
+    calls = [node.func for node in nodes if isinstance(node, ast.Call)]
+    made = any("empty" in (getattr(f, "attr", ""), getattr(f, "id", "")) for f in calls)
+    return made and any(isinstance(n, ast.Return) and n.value for n in nodes)
+
+
+class LazyCall(EagerCall):
+    """A `T.prim_func` that `declares_itself`: compiled without arguments."""
+
+    kind = "a kernel"
+
+    def __init__(self, kernel: Any) -> None:
+        super().__init__(kernel, (), {}, runs=False)
+
+    def _refuse_missing(self, constants: list[str]) -> None:
+        """Its arguments are those of its calls."""
+
+    def _is_wrong(self, name: str) -> bool:
+        return name in self.wrong
 
 
 class EagerPrimFunc(PrimFunc):

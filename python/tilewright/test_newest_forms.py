@@ -177,22 +177,28 @@ def test_a_tuned_kernel_is_compiled_without_a_call():
     assert tuned.get_profiler().func is tuned
 
 
-def test_a_tuned_eager_kernel_is_compiled_for_constants():
-    @tilewright.autotune(configs=[{"block": 4}, {"block": 8}], warmup=1, rep=1)
+def test_a_tuned_eager_kernel_is_tuned_for_constants():
+    @tilewright.autotune(configs=[{"block": 3}, {"block": 8}, {"block": 1 << 40}], warmup=1, rep=1)
     @tilewright.jit
-    def doubled(A, block=4, dtype="float32"):
+    def doubled(A, block, dtype="float32"):
         N = T.const("N")
         A: T.Tensor((N,), dtype)
         B = T.empty((N,), dtype)
-        with T.Kernel(N // block, threads=block) as b:
+        with T.Kernel(T.ceildiv(N, block), threads=block) as b:
             for i in T.Parallel(block):
                 B[b * block + i] = A[b * block + i] * 2
         return B
 
     ones = np.ones(16, np.float32)
-    for given in ({"N": 16}, {"N": 16, "block": 8}):
-        assert np.array_equal(doubled.compile(**given)(ones), 2 * ones)
-    with pytest.raises(TypeError, match="M"):
+    for arguments, named in [((), {"N": 16}), ((T.Tensor((16,), "float32"),), {}), ((ones,), {})]:
+        kernel = doubled.compile(*arguments, **named)
+        assert kernel.config in ({"block": 3}, {"block": 8}) and kernel.latency > 0
+        assert np.array_equal(kernel(ones), 2 * ones)
+    kernel = doubled.compile(N=16, block=4)  # all names of the configurations: as it is
+    assert kernel.config is None and np.array_equal(kernel(ones), 2 * ones)
+    states = [c.state for c in doubled.tune(N=16).candidates]
+    assert states[2] == "failed" and states.count("best") == 1
+    with pytest.raises(TypeError, match="unexpected keyword argument 'M'"):
         doubled.compile(N=16, M=3)
 
 
@@ -245,3 +251,63 @@ def test_a_view_that_nobody_reads_is_no_use(target):
     b = np.zeros(8, np.float32)
     tilewright.compile(main, target=target)(None, b)
     assert b.tolist() == [3] * 8
+
+
+@TARGETS
+def test_a_kernel_that_returns_what_it_makes(target):
+    """A `T.prim_func` with `T.empty` and annotations in its body, as eager kernels have them."""
+
+    @T.prim_func
+    def rows(A, count: T.int32):
+        n = T.dynamic("n")
+        A: T.Tensor[[n, 4], T.float32]
+        sums = T.empty([n], T.float32)
+        doubled = T.empty([n, 4], "float16")
+        with T.Kernel(n, threads=4) as row:
+            sums[row] = 0.0
+            for k in T.serial(count):
+                sums[row] += A[row, k]
+            for k in T.Parallel(4):
+                doubled[row, k] = A[row, k] * 2
+        return doubled, sums
+
+    kernel = tilewright.compile(rows, target=target)
+    for n in (1, 3):
+        a = np.arange(n * 4, dtype=np.float32).reshape(n, 4)
+        doubled, sums = kernel(a, 3)
+        assert doubled.dtype == np.float16
+        np.testing.assert_array_equal(doubled, 2 * a)
+        np.testing.assert_array_equal(sums, a[:, :3].sum(1))
+
+
+def test_what_a_kernel_that_returns_is_refused_for():
+    @T.prim_func
+    def dropped(A: T.Tensor((4,), "float32")):
+        B = T.empty((4,), "float32")
+        C = T.empty((4,), "float32")
+        with T.Kernel(1):
+            T.copy(A, B)
+            T.copy(A, C)
+        return B
+
+    @T.prim_func
+    def given(A: T.Tensor((4,), "float32")):
+        B = T.empty((4,), "float32")
+        with T.Kernel(1):
+            T.copy(A, B)
+        return A, B
+
+    @T.prim_func
+    def unknown(A):
+        A: T.Tensor[[size], "float32"]  # noqa: F821
+        with T.Kernel(1):
+            A[0] = 1.0
+
+    for kernel, message in [
+        (dropped, "2 tensors are made by T.empty but 1 are returned"),
+        (given, "a kernel can only return tensors made by T.empty"),
+        (unknown, "name 'size' is not defined"),
+    ]:
+        with pytest.raises(CompileError) as caught:
+            tilewright.compile(kernel)
+        assert [e.message for e in caught.value.errors] == [message]

@@ -44,6 +44,11 @@ class PrimFunc:
     def _trace(self, compiler: Any) -> CapturedKernel:
         from ..capture.kernel import capture_kernel
 
+        if _may_declare_itself(self.function):
+            from ..eager import LazyCall, declares_itself
+
+            if declares_itself(self.function):
+                return LazyCall(self).capture(compiler)
         return capture_kernel(self, compiler)
 
     def script(self) -> str:
@@ -61,6 +66,13 @@ class PrimFunc:
 
     def __repr__(self) -> str:
         return f"<kernel {self.__name__}>"
+
+
+def _may_declare_itself(function: FunctionType) -> bool:
+    """A quick look without the source for what `declares_itself` tells."""
+    code = function.__code__
+    parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    return "empty" in code.co_names or any(n not in function.__annotations__ for n in parameters)
 
 
 def _definition_names(function: FunctionType, frame: FrameType | None) -> dict[str, Any]:
