@@ -756,25 +756,3 @@ def test_refused(statement, message):
 )  # fmt: skip
 def test_unsupported_on_cpu(statement, message):
     assert message_of(statement, tilewright.UnsupportedError) == [message]
-
-
-def test_layouts():
-    """Layouts can be asked on the host."""
-    layout = T.Layout((4, 8), lambda i, j: (i, j ^ i))
-    assert layout(3, 5) == [3, 6]
-    assert layout.get_input_shape() == [4, 8] and layout.get_output_shape() == [4, 8]
-    assert layout.inverse()(3, 6) == [3, 5]
-    assert layout.is_equal(layout.inverse())  # an xor is its own inverse
-    with pytest.raises(ValueError, match="the layout has 2 dims but got 1 indices"):
-        layout(1)
-    with pytest.raises(
-        ValueError, match="a layout that puts two elements at one place has no inverse"
-    ):
-        T.Layout((4,), lambda i: i // 2).inverse()
-
-    from tilewright.layout import make_linear_layout, make_swizzled_layout
-
-    assert make_linear_layout(3, 4)(2, 1) == [9]
-    swizzled = make_swizzled_layout((8, 64))  # of 16-bit elements: rows of 128 bytes
-    assert swizzled(0, 8) == [0, 8] and swizzled(1, 8) == [1, 0]
-    assert sorted(swizzled(3, j)[1] for j in range(64)) == list(range(64))

@@ -57,6 +57,22 @@ class Layout:
         every = (_coordinates(n, self.shape) for n in range(math.prod(self.shape)))
         return all(self(*indices) == other(*indices) for indices in every)
 
+    def repeat(self, dim: int, factor: int) -> Layout:
+        """This layout `factor` times along a dim; which of them is a first index in memory."""
+        dims = len(self.shape)
+        if not -dims <= dim < dims or factor < 1:
+            raise ValueError(f"a layout of {dims} dims can't be repeated {factor} times on {dim}")
+        if factor == 1:
+            return self
+        extent, at = self.shape[dim], dim % dims
+
+        def forward(*indices: Any) -> list[Any]:
+            inside = [i % extent if d == at else i for d, i in enumerate(indices)]
+            return [indices[at] // extent, *self.map_forward_index(inside)]
+
+        shape = [e * factor if d == at else e for d, e in enumerate(self.shape)]
+        return Layout(shape, forward)
+
     def inverse(self) -> Layout:
         """From memory to tile; ValueError where two elements share a place."""
         places = {}
@@ -72,7 +88,11 @@ class Layout:
 
 
 class Fragment(Layout):
-    """A map from the indices of a tile to a thread and to the registers of that thread."""
+    """A map from the indices of a tile to a thread and to the registers of that thread.
+
+    With `replicate` copies of each element, the functions of the thread (`forward_fn`,
+    `forward_thread_fn`) take the copy's number behind the indices.
+    """
 
     def __init__(
         self,
@@ -83,16 +103,91 @@ class Fragment(Layout):
         forward_index_fn: Callable[..., Any] | None = None,
     ) -> None:
         if forward_fn is not None and forward_thread_fn is None:
-            both = forward_fn
+            both, copy = forward_fn, (0,) if replicate > 1 else ()
             forward_thread_fn = lambda *i: both(*i)[0]  # noqa: E731
-            forward_index_fn = lambda *i: both(*i)[1]  # noqa: E731
+            forward_index_fn = lambda *i: both(*i, *copy)[1]  # noqa: E731
         super().__init__(shape, forward_index_fn or (lambda *i: list(i)))
         self._thread = forward_thread_fn
-        self.replicate = replicate
+        self.replicate_size = replicate
 
-    def map_forward_thread(self, indices: Sequence[Any]) -> Any:
-        """The thread that holds an element."""
-        return 0 if self._thread is None else self._thread(*indices)
+    def map_forward_thread(self, indices: Sequence[Any], copy: Any = 0) -> Any:
+        """The thread that holds an element, or one of its copies."""
+        if self._thread is None:
+            return 0
+        return self._thread(*indices, *((copy,) if self.replicate_size > 1 else ()))
+
+    def get_thread_size(self) -> int:
+        """The number of threads that hold elements."""
+        places = (_coordinates(number, self.shape) for number in range(math.prod(self.shape)))
+        copies = range(self.replicate_size)
+        return 1 + max(int(self.map_forward_thread(at, copy)) for at in places for copy in copies)
+
+    def is_equal(self, other: Layout) -> bool:
+        """Whether both put every element at the same place of the same threads."""
+        if not isinstance(other, Fragment) or self.replicate_size != other.replicate_size:
+            return False
+        every = [_coordinates(n, self.shape) for n in range(math.prod(self.shape))]
+        return super().is_equal(other) and all(
+            self.map_forward_thread(at, copy) == other.map_forward_thread(at, copy)
+            for at in every
+            for copy in range(self.replicate_size)
+        )
+
+    def repeat(  # type: ignore[override]
+        self, repeats: Sequence[int], repeat_on_thread: bool = False, lower_dim_first: bool = True
+    ) -> Fragment:
+        """A tile of this one `repeats` times along each dim, the last dim first: in more registers
+        of the same threads, or in as many of more threads."""
+        if len(repeats) != len(self.shape):
+            raise ValueError(f"the fragment has {len(self.shape)} dims but got {list(repeats)}")
+        dims = range(len(repeats))
+        order = reversed(dims) if lower_dim_first else dims
+        strides, size = {}, 1
+        for dim in order:
+            strides[dim] = size
+            size *= repeats[dim]
+        registers = self.get_output_shape()
+        if not repeat_on_thread and len(registers) != 1:
+            raise ValueError("a fragment with several dims of registers is repeated on threads")
+        threads = self.get_thread_size() if repeat_on_thread else 0
+
+        def number(at: Sequence[Any]) -> Any:
+            return sum(at[dim] // self.shape[dim] * strides[dim] for dim in dims)
+
+        def inside(at: Sequence[Any]) -> list[Any]:
+            return [at[dim] % self.shape[dim] for dim in dims]
+
+        def index(*at: Any) -> list[Any]:
+            found = self.map_forward_index(inside(at))
+            return found if repeat_on_thread else [found[0] + registers[0] * number(at)]
+
+        return Fragment(
+            [extent * times for extent, times in zip(self.shape, repeats, strict=True)],
+            forward_thread_fn=lambda *at: (
+                self.map_forward_thread(inside(at), *at[len(dims) :]) + threads * number(at)
+            ),
+            replicate=self.replicate_size,
+            forward_index_fn=index,
+        )
+
+    def replicate(self, replicate: int) -> Fragment:
+        """The tile `replicate` times, each in threads of its own."""
+        threads, copies = self.get_thread_size(), self.replicate_size
+
+        def thread(*at: Any) -> Any:
+            *indices, copy = at if replicate * copies > 1 else (*at, 0)
+            return self.map_forward_thread(indices, copy % copies) + threads * (copy // copies)
+
+        return Fragment(
+            self.shape,
+            forward_thread_fn=thread,
+            replicate=replicate * copies,
+            forward_index_fn=self._forward,
+        )
+
+    def condense_rep_var(self) -> Fragment:
+        """The same fragment: copies are counted here, never symbols."""
+        return self
 
 
 def _coordinates(number: int, shape: Sequence[int]) -> tuple[int, ...]:
@@ -222,7 +317,9 @@ def make_fully_replicated_layout_fragment(buffer: Any, threads: int) -> Fragment
     """Every thread holds the whole tile."""
     shape = _shape_of(buffer)
     linear = make_linear_layout(shape)
-    return Fragment(shape, lambda *i: (0, linear(*i)[0]), replicate=threads)
+    if threads == 1:
+        return Fragment(shape, lambda *i: (0, linear(*i)[0]))
+    return Fragment(shape, lambda *i: (i[-1], linear(*i[:-1])[0]), replicate=threads)
 
 
 def make_cutlass_metadata_layout(buffer: Any, *args: Any, **keywords: Any) -> Layout:
