@@ -132,9 +132,9 @@ def test_a_harmless_change_is_allowed():
 
 
 UNSUPPORTED = {
-    "T.rng_init(1, generator='curandStateMRG32k3a_t')\nx = T.rng_rand() + T.rng_rand()": (
-        "the generator 'curandStateMRG32k3a_t' is not supported; "
-        "there is curandStatePhilox4_32_10_t"
+    "T.rng_init(1, generator='curandStateSobol32_t')\nx = T.rng_rand() + T.rng_rand()": (
+        "the generator 'curandStateSobol32_t' is not supported; there are "
+        "curandStatePhilox4_32_10_t, curandStateXORWOW_t, curandStateMRG32k3a_t"
     ),
     "for i in T.serial(4):\n    pass\nelse:\n    pass": (
         "'else' of a for loop can't be captured in a kernel"
@@ -167,7 +167,8 @@ UNSUPPORTED = {
     "T.Kernel(1, prelude='x')": "prelude of T.Kernel is not supported yet",
     "x = T.cast(bx, 'int8', sat=False)": (
         "round, sat and rbits of T.cast from int32 to int8 are not supported; they are for "
-        "float32, float16 and bfloat16, to float16, bfloat16, float8_e5m2, float8_e4m3fn"
+        "float32, float16 and bfloat16, to float16, bfloat16, float8_e5m2, float8_e4m3fn, "
+        "float6_e2m3fn, float6_e3m2fn, float4_e2m1fn"
     ),
     "x = T.view(A[0], (1,))": "T.view of a part of a buffer is not supported",
     "T.lookup_param(A)": (
