@@ -202,6 +202,61 @@ def test_directed_rounding(agree, random, numpy_dtypes, dtype):
     agree(convert, [x, np.zeros((4, 64), kind)], {1: np.stack(rows).astype(kind)}, 0)
 
 
+@pytest.mark.parametrize("dtype", ["float6_e2m3fn", "float6_e3m2fn", "float4_e2m1fn"])
+def test_modes_of_numbers_of_few_bits(agree, random, dtype):
+    """All their patterns are numbers: beyond the largest one it is that."""
+    kind = getattr(ml_dtypes, dtype)
+    values = np.unique(
+        np.arange(1 << (4 if "4" in dtype[:6] else 6), dtype=np.uint8).view(kind).astype(np.float32)
+    )
+    x = (random.standard_normal(64) * 2.0 ** random.integers(-5, 4, 64)).astype(np.float32)
+    x[:8] = [0, 1, 1.5, -1e-7, 1e-7, 100, -100, np.inf]
+    r = random.integers(0, 2**32, 64, dtype=np.uint32)
+
+    @T.prim_func
+    def convert(
+        A: T.Tensor((64,), "float32"), R: T.Tensor((64,), "uint32"), B: T.Tensor((6, 64), "float32")
+    ):
+        with T.Kernel(1, threads=32):
+            for i in T.Parallel(64):
+                B[0, i] = T.cast(T.cast(A[i], dtype, round="rz"), "float32")
+                B[1, i] = T.cast(T.cast(A[i], dtype, round="rp"), "float32")
+                B[2, i] = T.cast(T.cast(A[i], dtype, round="rm"), "float32")
+                B[3, i] = T.cast(T.cast(A[i], dtype, round="rn"), "float32")
+                B[4, i] = T.cast(T.cast(A[i], dtype, round="rs", rbits=R[i]), "float32")
+                B[5, i] = T.cast(T.cast(A[i], dtype, sat=False), "float32")
+
+    low = values[np.clip(np.searchsorted(values, x, "right") - 1, 0, None)]
+    high = values[np.clip(np.searchsorted(values, x, "left"), None, len(values) - 1)]
+    nearest = np.clip(x, values[0], values[-1]).astype(kind).astype(np.float32)
+    expected = np.stack([np.where(x > 0, low, high), high, low, nearest, nearest, nearest])
+    made = agree.compiled(convert, [x, r, np.zeros_like(expected)])[2]
+    rows = [0, 1, 2, 3, 5]
+    np.testing.assert_array_equal(made[rows], expected[rows])
+    assert ((made[4] == low) | (made[4] == high)).all()
+    between = (low < x) & (x < high)
+    assert 0.2 < (made[4] == high)[between].mean() < 0.8
+    agree(convert, [x, r, np.zeros_like(expected)], {2: made}, 0)
+
+
+def test_modes_of_lanes(agree, random):
+    """A vector's lanes are rounded as a number alone is."""
+
+    @T.prim_func
+    def convert(A: T.Tensor((8, 2), "float32"), B: T.Tensor((2, 8, 2), "float16")):
+        with T.Kernel(1, threads=8):
+            for i in T.serial(8):
+                for mode, name in enumerate(("rz", "ru")):
+                    pair = T.cast(T.float32x2(A[i, 0], A[i, 1]), "float16x2", round=name)
+                    B[mode, i, 0] = T.extract_lane(pair, 0)
+                    B[mode, i, 1] = T.extract_lane(pair, 1)
+
+    x = random.standard_normal((8, 2)).astype(np.float32)
+    low, high = (v.reshape(8, 2) for v in neighbours(x.reshape(-1).astype(np.float64), np.float16))
+    rows = np.stack([np.where(x > 0, low, high), high])
+    agree(convert, [x, np.zeros((2, 8, 2), np.float16)], {1: rows.astype(np.float16)}, 0)
+
+
 @pytest.mark.parametrize("dtype", ["float8_e4m3fn", "float8_e5m2", "float16"])
 def test_without_saturation(agree, numpy_dtypes, dtype):
     """Infinity, or NaN where there is none; toward zero nothing overflows but infinity."""
@@ -252,8 +307,10 @@ def test_random_rounding(agree, random):
         (
             {"sat": False, "dtype": "int8"},
             "round, sat and rbits of T.cast from float32 to int8 are not supported; they are for "
-            "float32, float16 and bfloat16, to float16, bfloat16, float8_e5m2, float8_e4m3fn",
+            "float32, float16 and bfloat16, to float16, bfloat16, float8_e5m2, float8_e4m3fn, "
+            "float6_e2m3fn, float6_e3m2fn, float4_e2m1fn",
         ),
+        ({"sat": 1}, "T.cast: sat must be True or False, not 1"),
     ],
 )
 def test_wrong_options(options, message):

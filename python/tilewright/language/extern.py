@@ -12,6 +12,7 @@ import math
 import re
 
 from ..capture.tracer import current, guarded_by_poison
+from .dtypes import is_dtype
 from .values import BufferRef, Element, LanguageError, RegionRef, Traced, unsupported
 
 TYPE_CHECKING = False
@@ -108,6 +109,7 @@ def _called(
     """The dtype, the name and the arguments of a call in either order."""
     given = list(arguments)
     name = named.pop("func_name", None)
+    is_twice = dtype is not None
     if named:
         raise LanguageError(
             f"T.call_extern has no argument {next(iter(named))!r}; it has dtype, func_name, the "
@@ -122,6 +124,11 @@ def _called(
             "T.call_extern needs a dtype and the name of a function: "
             'T.call_extern("float32", "sqrtf", x), or T.call_extern("sqrtf", x, dtype="float32")'
         )
+    if is_dtype(name):
+        other = given[0] if is_twice and given else dtype
+        forms = f"T.call_extern({name!r}, {other!r}, ...)"
+        wrong = "has its dtype twice" if is_twice else "has the name before the dtype"
+        raise LanguageError(f"T.call_extern {wrong}: write {forms}")
     return dtype, name, tuple(given)
 
 
@@ -129,12 +136,13 @@ def _called(
 def call_extern(*arguments: Any, dtype: Any = None, reference: Any = None, **named: Any) -> Any:
     """`T.call_extern(dtype, name, ...)` or `T.call_extern(name, ..., dtype=dtype)` calls a function
     of Ascend C: one that is known (see above), or the user's own. Elsewhere it is a function in C,
-    of libm or of `T.import_source` (`pointers.call_extern`).
+    of libm or of `T.import_source` (`pointers.call_extern`), or one of CUDA's (`cuda_functions`).
 
     `reference` is a Python function of the same arguments, with addresses as integers: the
     reference interpreter calls it instead. Functions of libm need none.
     """
-    from . import pointers
+    from . import cuda_functions, pointers
+    from .libm import defines
 
     dtype, name, args = _called(arguments, dtype, named)
     short = name.rpartition("::")[2]
@@ -144,6 +152,8 @@ def call_extern(*arguments: Any, dtype: Any = None, reference: Any = None, **nam
     if reference is not None:
         tracer.references[name] = reference
     if not is_ascend and (not is_npu or not any(isinstance(a, Pointer) for a in args)):
+        if name in cuda_functions.FUNCTIONS and not defines(tracer.sources, name):
+            return cuda_functions.call(dtype, name, args)
         return pointers.call_extern(dtype, name, *args)
     gemm = _GEMM.fullmatch(name)
     if gemm is not None:

@@ -212,10 +212,10 @@ def cast(value: Any, dtype: Any, round: str = "", sat: bool = True, rbits: Any =
     if has_poison((value,)):
         return POISON
     if isinstance(value, (Vector, RegionRef)):
-        return cast_lanes(value, dtype)
+        return cast_lanes(value, dtype, round, sat, rbits)
     if to_dtype(dtype).lanes > 1:  # a scalar for all lanes
-        return cast_lanes(Vector([value] * to_dtype(dtype).lanes), dtype)
-    if round or rbits is not None or not sat:
+        return cast_lanes(Vector([value] * to_dtype(dtype).lanes), dtype, round, sat, rbits)
+    if round or rbits is not None or sat is not True:
         return cast_with_options(value, to_dtype(dtype), round, sat, rbits)
     name = str(to_dtype(dtype))
     tracer = current_or_none()

@@ -168,7 +168,8 @@ def _typed(value: Any, dtype: str | None) -> Any:
     if isinstance(handle, bool):
         return handle
     if isinstance(handle, int):
-        return tracer.builder.constant(handle, dtype or "int32")
+        own = "int32" if -(2**31) <= handle < 2**31 else "int64" if handle < 2**63 else "uint64"
+        return tracer.builder.constant(handle, dtype or own)
     if isinstance(handle, float):
         is_real = dtype is None or dtype.startswith("float")
         return tracer.builder.constant(handle, dtype if dtype and is_real else "float32")

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arithmetic with a rounding mode (`ieee_*`), and the names of fast GPU functions.
 
-Modes other than "rn" are for float32. They compute in float64, where sums keep what rounding loses
-in the last bit ("round to odd": Boldo and Melquiond, 2008), and step to the neighbour where the
-nearest float32 lies on the wrong side.
+A mode other than "rn" takes the nearest value and steps to its neighbour where that lies on the
+wrong side. For float32 the exact result is known in float64, where sums keep what rounding loses
+in the last bit ("round to odd": Boldo and Melquiond, 2008). For float64 `residues` has its side.
 """
 
 from __future__ import annotations
 
 from ..capture.tracer import current, guarded_by_poison
+from . import residues
 from .math_ops import Select, cast, exp10, log2, log10, reinterpret, rsqrt, sqrt
 from .values import LanguageError, binary, unsupported
 
@@ -20,21 +21,26 @@ _MODES = ("rn", "rz", "ru", "rd")
 
 
 def _operands(what: str, mode: str, *values: Any) -> list[Any]:
-    """The values; float64s of them where the mode asks for more than the operation itself."""
+    """The values, all of one dtype where the mode asks for more than the operation itself."""
     if mode not in _MODES:
         raise LanguageError(f"{what}: there is no rounding mode {mode!r}; it is rn, rz, ru or rd")
     tracer = current()
     found = [tracer.expression(v) for v in values]
     dtypes = {str(v.dtype) for v in found if hasattr(v, "dtype")} or {"float32"}
-    if dtypes != {"float32"}:
-        if mode != "rn":
-            raise unsupported(f"{what} with mode {mode!r} is supported for float32 only")
-        return found
-    return [cast(v, "float32") for v in found]
+    for dtype in ("float32", "float64"):
+        if dtypes == {dtype}:
+            return [cast(v, dtype) for v in found]
+    if mode != "rn":
+        raise unsupported(f"{what} with mode {mode!r} is supported for float32 and float64 only")
+    return found
 
 
 def _wide(value: Any) -> Any:
     return cast(value, "float64")
+
+
+def _is_double(value: Any) -> bool:
+    return str(getattr(value, "dtype", "")) == "float64"
 
 
 def _sum_to_odd(a: Any, b: Any) -> Any:
@@ -45,16 +51,18 @@ def _sum_to_odd(a: Any, b: Any) -> Any:
     bits = reinterpret(total, "int64")
     outward = (lost > 0) == (total > 0)
     moved = bits + Select(outward, cast(1, "int64"), cast(-1, "int64"))
-    is_exact = (lost == 0) | ((bits & 1) == 1)
-    return Select(is_exact, total, reinterpret(moved, "float64"))
+    stays = (lost == 0) | ((bits & 1) == 1) | (total - total != 0)
+    return Select(stays, total, reinterpret(moved, "float64"))
 
 
 def _step(value: Any, up: bool) -> Any:
-    """The next float32 above or below."""
-    bits = reinterpret(value, "int32")
-    away = cast(1, "int32") if up else cast(-1, "int32")
-    moved = reinterpret(Select(value > 0, bits + away, bits - away), "float32")
-    least = reinterpret(cast(1 if up else -(2**31) + 1, "int32"), "float32")
+    """The next float32 or float64 above or below."""
+    bits = 64 if _is_double(value) else 32
+    whole, real = f"int{bits}", f"float{bits}"
+    pattern = reinterpret(value, whole)
+    away = cast(1 if up else -1, whole)
+    moved = reinterpret(Select(value > 0, pattern + away, pattern - away), real)
+    least = reinterpret(cast(1 if up else 1 - 2 ** (bits - 1), whole), real)
     return Select(value == 0, least, moved)
 
 
@@ -68,7 +76,7 @@ def _rounded(nearest: Any, above: Any, below: Any, mode: str) -> Any:
         return Select(above, up, nearest)
     if mode == "rd":
         return Select(below, down, nearest)
-    inward = Select(nearest > 0, below, above)
+    inward = ((nearest > 0) & below) | ((nearest < 0) & above)
     return Select(inward, Select(nearest > 0, down, up), nearest)
 
 
@@ -77,13 +85,31 @@ def _from_exact(exact: Any, mode: str) -> Any:
     return _rounded(nearest, exact > _wide(nearest), exact < _wide(nearest), mode)
 
 
+def _zero_downwards(result: Any, a: Any, b: Any, mode: str) -> Any:
+    """The sum of `a` and `b`, where one takes all of the other away: that is -0 rounded down."""
+    if mode != "rd":
+        return result
+    whole = "int64" if _is_double(a) else "int32"
+    differ = (reinterpret(a, whole) ^ reinterpret(b, whole)) < 0
+    is_exact = (result == 0) & (a == -b)
+    return Select(is_exact & differ, cast(-0.0, result.dtype), result)
+
+
 @guarded_by_poison
 def ieee_add(x: Any, y: Any, rounding_mode: str = "rn") -> Any:
     """x + y, rounded to nearest even (rn), toward zero (rz), up (ru) or down (rd)."""
     x, y = _operands("T.ieee_add", rounding_mode, x, y)
     if rounding_mode == "rn":
         return binary("add", x, y)
-    return _from_exact(_sum_to_odd(_wide(x), _wide(y)), rounding_mode)
+    return _add(x, y, rounding_mode)
+
+
+def _add(x: Any, y: Any, mode: str) -> Any:
+    if _is_double(x):
+        rounded = _rounded(x + y, *residues.of_sum(x, y), mode)
+    else:
+        rounded = _from_exact(_sum_to_odd(_wide(x), _wide(y)), mode)
+    return _zero_downwards(rounded, x, y, mode)
 
 
 @guarded_by_poison
@@ -92,7 +118,7 @@ def ieee_sub(x: Any, y: Any, rounding_mode: str = "rn") -> Any:
     x, y = _operands("T.ieee_sub", rounding_mode, x, y)
     if rounding_mode == "rn":
         return binary("sub", x, y)
-    return _from_exact(_sum_to_odd(_wide(x), -_wide(y)), rounding_mode)
+    return _add(x, -y, rounding_mode)
 
 
 @guarded_by_poison
@@ -101,16 +127,28 @@ def ieee_mul(x: Any, y: Any, rounding_mode: str = "rn") -> Any:
     x, y = _operands("T.ieee_mul", rounding_mode, x, y)
     if rounding_mode == "rn":
         return binary("mul", x, y)
+    if _is_double(x):
+        return _rounded(x * y, *residues.of_product(x, y), rounding_mode)
     return _from_exact(_wide(x) * _wide(y), rounding_mode)
 
 
 @guarded_by_poison
 def ieee_fmaf(x: Any, y: Any, z: Any, rounding_mode: str = "rn") -> Any:
-    """x * y + z with one rounding, of float32."""
+    """x * y + z with one rounding, of float32 or float64."""
     x, y, z = _operands("T.ieee_fmaf", rounding_mode, x, y, z)
-    if str(x.dtype) != "float32":
-        raise unsupported(f"T.ieee_fmaf of {x.dtype} is not supported; it is for float32")
-    return _from_exact(_sum_to_odd(_wide(x) * _wide(y), _wide(z)), rounding_mode)
+    if str(x.dtype) not in ("float32", "float64"):
+        raise unsupported(
+            f"T.ieee_fmaf of {x.dtype} is not supported; it is for float32 and float64"
+        )
+    if _is_double(x):
+        nearest = residues.fma(x, y, z)
+        if rounding_mode == "rn":
+            return nearest
+        rounded = _rounded(nearest, *residues.of_fma(x, y, z, nearest), rounding_mode)
+        return _zero_downwards(rounded, x * y, z, rounding_mode)
+    product = _wide(x) * _wide(y)
+    rounded = _from_exact(_sum_to_odd(product, _wide(z)), rounding_mode)
+    return _zero_downwards(rounded, product, _wide(z), rounding_mode)
 
 
 @guarded_by_poison
@@ -120,6 +158,8 @@ def ieee_fdiv(x: Any, y: Any, rounding_mode: str = "rn") -> Any:
     nearest = binary("div", x, y)
     if rounding_mode == "rn":
         return nearest
+    if _is_double(x):
+        return _rounded(nearest, *residues.of_quotient(x, y, nearest), rounding_mode)
     rest = _wide(x) - _wide(nearest) * _wide(y)
     signed = Select(_wide(y) > 0, rest, -rest)
     return _rounded(nearest, signed > 0, signed < 0, rounding_mode)
@@ -139,6 +179,8 @@ def ieee_fsqrt(x: Any, rounding_mode: str = "rn") -> Any:
     nearest = sqrt(x)
     if rounding_mode == "rn":
         return nearest
+    if _is_double(x):
+        return _rounded(nearest, *residues.of_root(x, nearest), rounding_mode)
     rest = _wide(x) - _wide(nearest) * _wide(nearest)
     return _rounded(nearest, rest > 0, rest < 0, rounding_mode)
 

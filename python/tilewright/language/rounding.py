@@ -24,6 +24,10 @@ _FORMATS = {
     "bfloat16": (7, 127, 0x7F7F, 0x7F80),
     "float8_e5m2": (2, 15, 0x7B, 0x7C),
     "float8_e4m3fn": (3, 7, 0x7E, 0x7F),
+    # All of their patterns are numbers: nothing lies beyond the largest.
+    "float6_e2m3fn": (3, 1, 0x1F, 0x1F),
+    "float6_e3m2fn": (2, 3, 0x1F, 0x1F),
+    "float4_e2m1fn": (1, 1, 0x7, 0x7),
 }
 
 
@@ -32,6 +36,10 @@ def cast_with_options(value: Any, dtype: Dtype, mode: str, saturate: bool, rbits
     decides). Beyond the range of 8 bits the largest value, or, where `saturate` is False, what the
     format has for it (infinity or NaN), as in 16 bits always."""
     rounding = _MODES.get(mode)
+    if not isinstance(saturate, bool):
+        raise LanguageError(
+            f"T.cast: sat must be True or False, not {saturate!r}", python=TypeError
+        )
     if rounding is None:
         raise LanguageError(
             f"T.cast: there is no rounding mode {mode!r}; it is rn, rz, ru, rd or rs"
@@ -83,6 +91,8 @@ def _rounded(value: Any, dtype: Dtype, mode: str, saturate: bool, rbits: Any) ->
     }
     outside = largest if saturate else Select(goes_on.get(mode, True), beyond, largest)
     rounded = Select(rounded > largest, cast(outside, "uint32"), rounded)
+    if largest == beyond:
+        return _number(rounded, is_negative, wide, dtype)
     pattern = rounded | Select(
         is_negative, cast(1 << (dtype.bits - 1), "uint32"), cast(0, "uint32")
     )
@@ -90,3 +100,14 @@ def _rounded(value: Any, dtype: Dtype, mode: str, saturate: bool, rbits: Any) ->
     # A NaN keeps its own pattern.
     special = cast(reinterpret(cast(wide, dtype), container), "uint32")
     return reinterpret(cast(Select(isnan(wide), special, pattern), container), dtype)
+
+
+def _number(pattern: Any, is_negative: Any, wide: Any, dtype: Dtype) -> Any:
+    """What a pattern without its sign stands for; the conversion of that is exact."""
+    from .math_ops import Select, cast, isnan, reinterpret
+
+    mantissa, bias, _, _ = _FORMATS[str(dtype)]
+    normal = reinterpret((pattern + ((127 - bias) << mantissa)) << (23 - mantissa), "float32")
+    small = cast(pattern, "float32") * 2.0 ** (1 - bias - mantissa)
+    value = Select(pattern < (1 << mantissa), small, normal)
+    return cast(Select(isnan(wide), wide, Select(is_negative, -value, value)), dtype)

@@ -128,13 +128,13 @@ def store_vector(target: RegionRef, value: Vector) -> None:
         current().store(element, lane)
 
 
-def cast_lanes(value: Any, dtype: Any) -> Vector:
+def cast_lanes(value: Any, dtype: Any, *options: Any) -> Vector:
     """Each lane converted; `dtype` may name the lanes or the vector."""
     from .math_ops import cast
 
     value = vector_of(value, "T.cast")
     scalar = _scalar_of(to_dtype(dtype), len(value.lanes))
-    return Vector([cast(lane, scalar) for lane in value.lanes])
+    return Vector([cast(lane, scalar, *options) for lane in value.lanes])
 
 
 @guarded_by_poison
